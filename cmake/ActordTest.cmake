@@ -41,14 +41,22 @@ function(actord_add_test name)
         "ACTORD_TEST_PLUGIN_DIR=\"${ACTORD_PLUGIN_OUTPUT_DIRECTORY}\"")
   endif()
 
-  # The escaped separator survives the script that gtest_discover_tests writes.
-  list(JOIN arg_LABELS "\\;" labels)
   gtest_discover_tests(
     ${name}
     TEST_PREFIX "${name}."
+    TEST_LIST ${name}_cases
     DISCOVERY_MODE PRE_TEST
     DISCOVERY_TIMEOUT 60
-    PROPERTIES LABELS "${labels}" TIMEOUT ${ACTORD_TEST_TIMEOUT_SECONDS})
+    PROPERTIES TIMEOUT ${ACTORD_TEST_TIMEOUT_SECONDS})
+  # gtest_discover_tests takes no list as a property's value, so a script that
+  # CTest reads after the discovery sets the labels.
+  set(script "${CMAKE_CURRENT_BINARY_DIR}/${name}_labels.cmake")
+  file(
+    WRITE "${script}"
+    "if(${name}_cases)\n"
+    "  set_tests_properties(\${${name}_cases} PROPERTIES LABELS \"${arg_LABELS}\")\n"
+    "endif()\n")
+  set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES "${script}")
 endfunction()
 
 # actord_add_command_test(<name> COMMAND <command>... [LABELS <label>...]
