@@ -1,0 +1,417 @@
+/* actord/abi.h: the binary interface between the actord daemon and its plugins.
+ *
+ * Plain C11, also valid C++. A plugin is a shared object that exports ONE data
+ * symbol, `actord_plugin` (see ACTORD_PLUGIN_SYMBOL), which lists the process
+ * types and the command handlers in it. The daemon checks its magic, ABI
+ * version and sizes before it runs any function of the plugin.
+ *
+ * Rules that hold for the whole file:
+ *  - No C++ type, exception or protobuf message crosses this interface. A
+ * function of a plugin must not let an exception out; if one escapes all the
+ * same, the daemon fails that process or command, not itself.
+ *  - Growth: a struct that begins with `struct_size` may grow at its end in
+ * later versions. Whoever fills it stores `sizeof` as it knew it; whoever reads
+ * it reads only what that size covers. Arrays of such structs are arrays of
+ * pointers. Structs marked "Frozen" never change.
+ *  - Ownership: the side that allocates frees. Every pointer passed into a call
+ * is borrowed for that call only, unless its comment says otherwise; what has
+ * to live longer is copied.
+ *  - Text is UTF-8. Text in descriptors is NUL-terminated; text and payloads at
+ * run time are actord_bytes, which need no NUL.
+ *  - Thread-safety: functions of one process never run at the same time as
+ * others of that process, but may run on different threads one after the other
+ * (with a happens-before between them).
+ */
+#ifndef ACTORD_ABI_H_
+#define ACTORD_ABI_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define ACTORD_ABI_MAGIC \
+  0x44524f5443413031ull /* "10ACTORD" in little-endian memory */
+#define ACTORD_ABI_VERSION 1u
+
+/* The one symbol that a plugin exports: `const actord_plugin_info
+ * actord_plugin`. */
+#define ACTORD_PLUGIN_SYMBOL "actord_plugin"
+
+/* Put before the definition of the symbol; everything else in a plugin should
+ * have hidden visibility. */
+#if defined(__GNUC__)
+#define ACTORD_EXPORT __attribute__((visibility("default")))
+#else
+#define ACTORD_EXPORT
+#endif
+
+/* Bytes that somebody else owns. `data` may be NULL if and only if `size` is 0.
+ * Frozen. */
+typedef struct actord_bytes {
+  const void* data;
+  size_t size; /* bytes */
+} actord_bytes;
+
+/* The identity of a process, never reused. All zero means "none". Frozen. */
+typedef struct actord_pid {
+  uint32_t node;
+  uint32_t incarnation;
+  uint32_t slot;
+  uint32_t generation;
+} actord_pid;
+
+/* Bytes with their content type. An empty content type means
+ * "application/json". The daemon never parses a payload. Frozen. */
+typedef struct actord_payload {
+  actord_bytes bytes;
+  actord_bytes content_type;
+} actord_payload;
+
+/* Status codes: the numbers of google.rpc.Code. Frozen in number; any other
+ * value is read as UNKNOWN. */
+enum {
+  ACTORD_OK = 0,
+  ACTORD_CANCELLED = 1,
+  ACTORD_UNKNOWN = 2,
+  ACTORD_INVALID_ARGUMENT = 3,
+  ACTORD_DEADLINE_EXCEEDED = 4,
+  ACTORD_NOT_FOUND = 5,
+  ACTORD_ALREADY_EXISTS = 6,
+  ACTORD_PERMISSION_DENIED = 7,
+  ACTORD_RESOURCE_EXHAUSTED = 8,
+  ACTORD_FAILED_PRECONDITION = 9,
+  ACTORD_ABORTED = 10,
+  ACTORD_OUT_OF_RANGE = 11,
+  ACTORD_UNIMPLEMENTED = 12,
+  ACTORD_INTERNAL = 13,
+  ACTORD_UNAVAILABLE = 14,
+  ACTORD_DATA_LOSS = 15,
+  ACTORD_UNAUTHENTICATED = 16
+};
+
+/* ---------------------------------------------------------------------------------------------------------
+ * Events
+ */
+
+enum {
+  ACTORD_EVENT_COMPLETION =
+      1, /* a yield of this process ended: `tag`, `status`, `payload` */
+  ACTORD_EVENT_MESSAGE = 2, /* somebody sent: `from`, `topic`, `payload` */
+  ACTORD_EVENT_CANCEL =
+      3 /* the process is asked to end: `payload` is the reason as text */
+};
+
+/* One event. Owned by the daemon, constant, valid until the step that received
+ * it returns. Later versions may append fields; events are always handed over
+ * as pointers. A type that the plugin does not know is to be ignored. */
+typedef struct actord_event {
+  uint32_t type;  /* ACTORD_EVENT_* */
+  int32_t status; /* COMPLETION: ACTORD_OK, or why the command failed; otherwise
+                     ACTORD_OK */
+  uint64_t tag;   /* COMPLETION: the tag that `yield` returned; otherwise 0 */
+  actord_pid from;    /* MESSAGE: the sending process, or all zero when it came
+                         from outside */
+  actord_bytes topic; /* MESSAGE: what kind of message it is; may be empty */
+  actord_payload
+      payload; /* result or message; if `status` is not OK: the error's text */
+} actord_event;
+
+/* ---------------------------------------------------------------------------------------------------------
+ * Process types
+ */
+
+/* A message to a process. */
+typedef struct actord_message {
+  uint32_t struct_size;
+  uint32_t reserved; /* 0 */
+  actord_bytes topic;
+  actord_payload payload;
+} actord_message;
+
+/* A process to start. */
+typedef struct actord_spawn {
+  uint32_t struct_size;
+  uint32_t flags; /* ACTORD_SPAWN_* */
+  actord_bytes process_type;
+  actord_bytes method;
+  actord_payload input;
+} actord_spawn;
+
+enum {
+  /* Keep the result for Await, as for processes that were submitted from
+     outside. */
+  ACTORD_SPAWN_KEEP_RESULT = 1u << 0
+};
+
+/* A command to hand out. */
+typedef struct actord_yield {
+  uint32_t struct_size;
+  uint32_t reserved;   /* 0 */
+  uint64_t timeout_ns; /* nanoseconds until it completes with DEADLINE_EXCEEDED;
+                          0: the daemon's default */
+  actord_bytes command;
+  actord_payload payload;
+} actord_yield;
+
+/* What `step` returns: what the process waits for. */
+enum {
+  ACTORD_STEP_IDLE = 0, /* wait for any event */
+  ACTORD_STEP_BLOCK =
+      1, /* wait for a completion (or a cancel); messages stay in the mailbox
+            meanwhile. Without an outstanding yield nothing could end the wait:
+            the process fails. */
+  ACTORD_STEP_CONTINUE = 2, /* run again after the others that are ready */
+  ACTORD_STEP_DONE =
+      3, /* ended well; the result is what `set_result` was given, or empty */
+  ACTORD_STEP_FAIL = 4 /* failed; `set_failure` said why */
+};
+
+/* The context of one call to `init` or `step`. Valid during that call and on
+ * its thread only. */
+typedef struct actord_step actord_step;
+
+/* What a process can do during a call. A step is a transaction: sends, spawns
+ * and yields take effect together and in order after `step` has returned IDLE,
+ * BLOCK, CONTINUE or DONE; if it fails, none does. `init` may call the reading
+ * functions and `set_failure`; an effect during `init` makes it fail. */
+typedef struct actord_step_api {
+  uint32_t struct_size;
+  uint32_t reserved;
+
+  actord_pid (*self)(const actord_step* step);
+  /* The process that spawned this one; all zero when it was submitted from
+   * outside. */
+  actord_pid (*parent)(const actord_step* step);
+  /* Nanoseconds since the Unix epoch. Stands still during one call. A process
+   * must not ask the system. */
+  uint64_t (*unix_time_ns)(actord_step* step);
+  /* 64 uniformly random bits. Not for secrets. A process must not ask the
+   * system. */
+  uint64_t (*random)(actord_step* step);
+
+  /* Hands out a command and returns its tag (never 0). Exactly one COMPLETION
+   * event with that tag follows, whatever becomes of the command: unknown
+   * commands, limits and timeouts complete it with an error. */
+  uint64_t (*yield)(actord_step* step, const actord_yield* yield);
+  /* Sends a message. What cannot be delivered becomes a dead letter; the
+   * command `process.send` is the variant that answers. */
+  void (*send)(actord_step* step, const actord_pid* to,
+               const actord_message* message);
+  /* Starts a process and returns its PID, which can be sent to at once. An
+   * `init` that refuses is the child's end; the command `process.spawn` is the
+   * variant that answers. All zero is returned only when the daemon's limit of
+   * processes is reached. */
+  actord_pid (*spawn)(actord_step* step, const actord_spawn* spawn);
+
+  /* The result for ACTORD_STEP_DONE. Copied. The last call counts. */
+  void (*set_result)(actord_step* step, const actord_payload* result);
+  /* The reason for ACTORD_STEP_FAIL, or for a non-zero return of `init`.
+   * Copied. The last call counts. */
+  void (*set_failure)(actord_step* step, int32_t status, actord_bytes message);
+} actord_step_api;
+
+struct actord_step {
+  const actord_step_api* api;
+  /* What follows belongs to the daemon. */
+};
+
+/* What a process is started with. Valid during `init` only. */
+typedef struct actord_init {
+  uint32_t struct_size;
+  uint32_t method; /* index into the methods of the process type */
+  actord_payload input;
+} actord_init;
+
+/* A method: one way to start a process type. Frozen. */
+typedef struct actord_method {
+  const char* name;
+  const char* doc; /* one line for people; may be NULL */
+} actord_method;
+
+enum {
+  /* A cancel reaches `step` as an event, and the process decides when and how
+   * it ends. Without this flag a cancel ends the process as CANCELLED, without
+   * another step. */
+  ACTORD_TYPE_HANDLES_CANCEL = 1u << 0,
+  /* Its steps may block their thread (system calls, locks, long computations).
+   */
+  ACTORD_TYPE_BLOCKS_THREAD = 1u << 1
+};
+
+/* A process type. Static data of the plugin, constant for as long as the plugin
+ * is loaded. */
+typedef struct actord_process_type {
+  uint32_t struct_size;
+  uint32_t flags;    /* ACTORD_TYPE_* */
+  const char* name;  /* 1 to 128 of [a-zA-Z0-9_.-], unique in a daemon */
+  const char* doc;   /* one line for people; may be NULL */
+  size_t state_size; /* bytes that the daemon provides for each process, at most
+                        1 MiB */
+  size_t state_align;           /* a power of two, at most 64; 0 means 16 */
+  const actord_method* methods; /* at least one; the first is the default */
+  size_t method_count;
+
+  /* Begins a process in `state`: `state_size` bytes, zeroed, that belong to the
+   * process until `close` has returned. Returns ACTORD_OK, or a status code
+   * that refuses to start (see `set_failure`); after a refusal no other
+   * function is called for that state. Called once, on a worker. */
+  int32_t (*init)(void* state, const actord_init* init, actord_step* step);
+  /* Takes `count` events, oldest first, and returns ACTORD_STEP_*. Called first
+   * right after `init`, with the events that are there by then, often none;
+   * afterwards only with at least one event or after CONTINUE. If it needs more
+   * than a millisecond, say ACTORD_TYPE_BLOCKS_THREAD or continue in pieces. */
+  int32_t (*step)(void* state, const actord_event* const* events, size_t count,
+                  actord_step* step);
+  /* Ends the process: releases what `state` owns. Called exactly once if `init`
+   * returned ACTORD_OK, also when the process failed, threw or was terminated.
+   */
+  void (*close)(void* state);
+} actord_process_type;
+
+/* ---------------------------------------------------------------------------------------------------------
+ * Command handlers
+ */
+
+/* What a plugin sees of the daemon. Given to `create` of a handler and valid
+ * until its `destroy` returned. All functions may be called on any thread. */
+typedef struct actord_host actord_host;
+
+enum {
+  ACTORD_LOG_DEBUG = 1,
+  ACTORD_LOG_INFO = 2,
+  ACTORD_LOG_WARNING = 3,
+  ACTORD_LOG_ERROR = 4
+};
+
+/* Names one outstanding command for its completion. A plain value: it may be
+ * copied and kept, and using it too late or twice is answered, never harmful. 0
+ * is no completion. */
+typedef uint64_t actord_completion;
+
+struct actord_host {
+  uint32_t struct_size;
+  uint32_t reserved;
+
+  void (*log)(const actord_host* host, int32_t level, actord_bytes message);
+  /* Nanoseconds of the daemon's monotonic clock, and since the Unix epoch. */
+  uint64_t (*monotonic_ns)(const actord_host* host);
+  uint64_t (*unix_time_ns)(const actord_host* host);
+
+  /* Completes a deferred command: with a result (ACTORD_OK), or with an error
+   * whose text is the payload. ACTORD_OK: this call completed it.
+   * ACTORD_FAILED_PRECONDITION: it had ended before, by another call, its
+   * timeout, a cancel or the end of its process; nothing happened.
+   * ACTORD_INVALID_ARGUMENT: the payload is larger than the daemon's limit; the
+   * command is completed with that error. Payload may be NULL. */
+  int32_t (*complete)(const actord_host* host, actord_completion completion,
+                      int32_t status, const actord_payload* payload);
+  /* Completes it with ACTORD_OK and an empty payload after `delay_ns`
+   * nanoseconds. A shorter timeout of the yield wins. Returns as `complete`. */
+  int32_t (*complete_after)(const actord_host* host,
+                            actord_completion completion, uint64_t delay_ns);
+
+  /* Sends to a process. ACTORD_OK: it is in the mailbox. ACTORD_NOT_FOUND: no
+   * such process. ACTORD_FAILED_PRECONDITION: it has ended.
+   * ACTORD_RESOURCE_EXHAUSTED: its mailbox is full. ACTORD_INVALID_ARGUMENT:
+   * the payload is larger than the daemon's limit. */
+  int32_t (*send)(const actord_host* host, const actord_pid* from,
+                  const actord_pid* to, const actord_message* message);
+  /* Starts a process for `parent` and completes `completion` with the text of
+   * its PID (text/plain) when its `init` has returned, or with the reason why
+   * there is none. */
+  void (*spawn)(const actord_host* host, const actord_pid* parent,
+                const actord_spawn* spawn, actord_completion completion);
+
+  /* Text of a PID: writes at most 64 bytes without NUL and returns their
+   * number. */
+  size_t (*format_pid)(const actord_host* host, const actord_pid* pid,
+                       char* text);
+  /* Reads the text of a PID. ACTORD_OK or ACTORD_INVALID_ARGUMENT. */
+  int32_t (*parse_pid)(const actord_host* host, actord_bytes text,
+                       actord_pid* pid);
+};
+
+/* One command being handled. Valid during the call to `handle` and on its
+ * thread only. */
+typedef struct actord_call actord_call;
+
+typedef struct actord_call_api {
+  uint32_t struct_size;
+  uint32_t reserved;
+  /* The result, or an error whose text is the payload, for a `handle` that
+   * returns ACTORD_HANDLED. Copied. The last call counts; without one the
+   * result is empty. Payload may be NULL. */
+  void (*reply)(actord_call* call, int32_t status,
+                const actord_payload* payload);
+  /* For a `handle` that will return ACTORD_DEFERRED: the value with which to
+   * complete the command later, on any thread, also before `handle` returns.
+   * The payload of the call must be copied if it is still needed. */
+  actord_completion (*defer)(actord_call* call);
+} actord_call_api;
+
+struct actord_call {
+  const actord_call_api* api;
+  actord_pid from; /* the process that yielded */
+  uint64_t tag; /* (from, tag) is unique for ever: a key for idempotent work */
+  actord_bytes command;
+  actord_payload payload;
+  /* What follows belongs to the daemon. */
+};
+
+enum {
+  ACTORD_HANDLED = 0, /* done; the reply is what `reply` was given */
+  ACTORD_DEFERRED = 1 /* `defer` was called; the completion follows */
+};
+
+enum {
+  ACTORD_HANDLER_INLINE =
+      0,                    /* runs on the worker: microseconds, never blocks */
+  ACTORD_HANDLER_POOLED = 1 /* runs on the blocking pool */
+};
+
+/* A command handler. Static data of the plugin, constant for as long as the
+ * plugin is loaded. */
+typedef struct actord_command_handler {
+  uint32_t struct_size;
+  uint32_t mode;       /* ACTORD_HANDLER_* */
+  const char* command; /* 1 to 128 of [a-zA-Z0-9_.-], unique in a daemon */
+  const char* doc;     /* one line for people; may be NULL */
+  /* Makes the handler's own state; called once at load. A return other than
+   * ACTORD_OK refuses the plugin. May be NULL: then `self` is NULL. */
+  int32_t (*create)(const actord_host* host, void** self);
+  /* Releases it; called once, when no call is running or will be. May be NULL.
+   */
+  void (*destroy)(void* self);
+  /* Carries out one command. Called on many threads at the same time. Returns
+   * ACTORD_HANDLED or ACTORD_DEFERRED; anything else completes the command with
+   * ACTORD_INTERNAL. */
+  int32_t (*handle)(void* self, actord_call* call);
+} actord_command_handler;
+
+/* ---------------------------------------------------------------------------------------------------------
+ * The plugin
+ */
+
+typedef struct actord_plugin_info {
+  uint64_t magic;       /* ACTORD_ABI_MAGIC */
+  uint32_t abi_version; /* ACTORD_ABI_VERSION */
+  uint32_t struct_size;
+  const char* name;    /* 1 to 128 of [a-zA-Z0-9_.-], unique in a daemon */
+  const char* version; /* the plugin's own, for people */
+  const actord_process_type* const* process_types;
+  size_t process_type_count;
+  const actord_command_handler* const* commands;
+  size_t command_count;
+} actord_plugin_info;
+
+/* Defined by the plugin, with ACTORD_EXPORT. */
+extern ACTORD_EXPORT const actord_plugin_info actord_plugin;
+
+#ifdef __cplusplus
+} /* extern "C" */
+#endif
+
+#endif /* ACTORD_ABI_H_ */
