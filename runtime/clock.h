@@ -1,0 +1,21 @@
+// The only source of time for everything in the runtime.
+#pragma once
+
+#include <cstdint>
+
+namespace actord::runtime {
+
+// Thread-safety: implementations may be called from any thread.
+class Clock {
+ public:
+  virtual ~Clock() = default;
+  // Monotonic, from an arbitrary origin, in nanoseconds.
+  [[nodiscard]] virtual uint64_t MonotonicNs() const = 0;
+  // Since the Unix epoch, in nanoseconds; may jump.
+  [[nodiscard]] virtual uint64_t UnixNs() const = 0;
+
+  // The system's clocks. Lives for ever.
+  static const Clock& System();
+};
+
+}  // namespace actord::runtime

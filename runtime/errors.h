@@ -1,0 +1,56 @@
+// Errors that leave the runtime: an absl::Status with a stable reason, which
+// becomes ErrorInfo.reason, and with what a client needs to act on it.
+//
+// Thread-safety: pure functions.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+
+namespace actord::runtime {
+
+// Stable reasons, in the words of the API. Their codes are fixed by the
+// functions below.
+namespace reason {
+inline constexpr std::string_view kInvalidPid = "INVALID_PID";
+inline constexpr std::string_view kInvalidYieldToken = "INVALID_YIELD_TOKEN";
+inline constexpr std::string_view kInvalidPageToken = "INVALID_PAGE_TOKEN";
+inline constexpr std::string_view kInvalidField = "INVALID_FIELD";
+inline constexpr std::string_view kInitRefused = "INIT_REFUSED";
+inline constexpr std::string_view kPayloadTooLarge = "PAYLOAD_TOO_LARGE";
+inline constexpr std::string_view kRequestIdReused = "REQUEST_ID_REUSED";
+inline constexpr std::string_view kUnknownProcessType = "UNKNOWN_PROCESS_TYPE";
+inline constexpr std::string_view kUnknownMethod = "UNKNOWN_METHOD";
+inline constexpr std::string_view kUnknownCommand = "UNKNOWN_COMMAND";
+inline constexpr std::string_view kProcessNotFound = "PROCESS_NOT_FOUND";
+inline constexpr std::string_view kResultNotKept = "RESULT_NOT_KEPT";
+inline constexpr std::string_view kProcessEnded = "PROCESS_ENDED";
+inline constexpr std::string_view kMailboxFull = "MAILBOX_FULL";
+inline constexpr std::string_view kProcessLimit = "PROCESS_LIMIT";
+inline constexpr std::string_view kYieldLimit = "YIELD_LIMIT";
+inline constexpr std::string_view kHandlerQueueFull = "HANDLER_QUEUE_FULL";
+inline constexpr std::string_view kStarting = "STARTING";
+inline constexpr std::string_view kDraining = "DRAINING";
+inline constexpr std::string_view kStopped = "STOPPED";
+}  // namespace reason
+
+// A status with a reason. `reason` must be one of the constants above.
+absl::Status Error(absl::StatusCode code, std::string_view reason,
+                   std::string_view message);
+// INVALID_ARGUMENT that names the request's field ("input", "pid", …).
+absl::Status InvalidField(std::string_view field, std::string_view reason,
+                          std::string_view message);
+// An error that is worth another try after `retry_delay`.
+absl::Status Retryable(absl::StatusCode code, std::string_view reason,
+                       std::string_view message, absl::Duration retry_delay);
+
+// Empty / nullopt when `status` carries none.
+std::string ReasonOf(const absl::Status& status);
+std::string FieldOf(const absl::Status& status);
+std::optional<absl::Duration> RetryDelayOf(const absl::Status& status);
+
+}  // namespace actord::runtime

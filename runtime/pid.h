@@ -1,0 +1,71 @@
+// The identity of a process and its text.
+//
+// Thread-safety: plain values.
+#pragma once
+
+#include <actord/abi.h>
+
+#include <compare>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "absl/status/statusor.h"
+
+namespace actord::runtime {
+
+// Never reused: a restarted daemon has a new incarnation, a reused slot a new
+// generation.
+struct Pid {
+  uint32_t node = 0;
+  uint32_t incarnation = 0;
+  uint32_t slot = 0;
+  uint32_t generation =
+      0;  // 0 only in "no process": live generations begin at 1
+
+  [[nodiscard]] bool empty() const { return generation == 0; }
+  friend auto operator<=>(const Pid&, const Pid&) = default;
+
+  template <typename H>
+  friend H AbslHashValue(H h, const Pid& pid) {
+    return H::combine(std::move(h), pid.node, pid.incarnation, pid.slot,
+                      pid.generation);
+  }
+};
+
+// The longest text of a PID: four 32-bit numbers in hexadecimal and three dots.
+inline constexpr size_t kPidTextMaxBytes = 4 * 8 + 3;
+
+// Opaque for users, for example "1.5f3a90c2.2a.1": node, incarnation, slot and
+// generation in lower-case hexadecimal without leading zeros.
+std::string FormatPid(const Pid& pid);
+// Accepts exactly what FormatPid writes (one text a PID), except for the text
+// of an empty PID. INVALID_ARGUMENT, reason INVALID_PID.
+absl::StatusOr<Pid> ParsePid(std::string_view text);
+
+inline actord_pid ToAbi(const Pid& pid) {
+  return {pid.node, pid.incarnation, pid.slot, pid.generation};
+}
+inline Pid FromAbi(const actord_pid& pid) {
+  return {pid.node, pid.incarnation, pid.slot, pid.generation};
+}
+
+// Names one yield of one process for ever. Its text is the PID's, a dot and the
+// tag in hexadecimal.
+struct YieldToken {
+  Pid pid;
+  uint64_t tag = 0;
+
+  friend auto operator<=>(const YieldToken&, const YieldToken&) = default;
+  template <typename H>
+  friend H AbslHashValue(H h, const YieldToken& token) {
+    return H::combine(std::move(h), token.pid, token.tag);
+  }
+};
+
+std::string FormatYieldToken(const YieldToken& token);
+// INVALID_ARGUMENT, reason INVALID_YIELD_TOKEN.
+absl::StatusOr<YieldToken> ParseYieldToken(std::string_view text);
+
+}  // namespace actord::runtime

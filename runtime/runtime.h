@@ -1,0 +1,223 @@
+// The actor runtime: admits processes and messages, runs them on the scheduler,
+// dispatches what they yield, and keeps their results for whoever awaits them.
+// This is all that the daemon sees of it.
+//
+// Thread-safety: every function may be called from any thread, unless it says
+// otherwise. Callbacks run on a worker or on a thread that the runtime owns (or
+// on the caller's, before the call returns); they must not block. Errors:
+// absl::Status with a reason of errors.h.
+#pragma once
+
+#include <actord/abi.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/functional/any_invocable.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "runtime/catalog.h"
+#include "runtime/options.h"
+#include "runtime/payload.h"
+#include "runtime/pid.h"
+
+namespace actord::runtime {
+
+struct SubmitRequest {
+  std::string process_type;
+  std::string method;  // "": the type's first
+  Payload input;
+  std::vector<Message> messages;  // put into the mailbox before the first step
+};
+
+// How a process ended.
+enum class EndKind {
+  kResult,       // it said Done
+  kFailed,       // it said Fail
+  kThrew,        // an exception or an invalid return came out of its code
+  kInitRefused,  // its Init said no (seen only of spawned processes)
+  kCancelled,    // a cancel ended it
+  kTerminated,   // it was forced
+};
+
+struct Outcome {
+  EndKind kind = EndKind::kResult;
+  Payload result;                                 // of kResult
+  absl::StatusCode code = absl::StatusCode::kOk;  // of all the others
+  std::string message;                            // of all the others
+  uint64_t steps = 0;
+  uint64_t started_unix_ns = 0;
+  uint64_t ended_unix_ns = 0;
+};
+
+enum class ProcessState { kReady, kRunning, kBlocked, kIdle };
+
+struct ProcessInfo {
+  Pid pid;
+  Pid parent;  // empty: submitted from outside
+  std::string process_type;
+  std::string method;
+  ProcessState state = ProcessState::kReady;
+  uint64_t started_unix_ns = 0;
+  uint64_t steps = 0;
+  uint64_t mailbox_messages = 0;
+  uint64_t mailbox_bytes = 0;  // memory held, in buffers of 128 bytes
+  uint64_t yields = 0;         // outstanding
+  bool cancel_requested = false;
+};
+
+struct ProcessFilter {
+  std::string process_type;  // "": any
+  std::optional<ProcessState> state;
+  Pid parent;  // empty: any
+};
+
+struct ProcessPage {
+  std::vector<ProcessInfo> processes;  // in the order of their slots
+  uint32_t next_slot = 0;  // where the next page begins; 0: this was the last
+};
+
+// An external command that waits for its completion.
+struct ExternalYield {
+  YieldToken token;
+  std::string process_type;
+  std::string command;
+  Payload payload;
+  uint64_t created_unix_ns = 0;
+  uint64_t deadline_unix_ns = 0;  // 0: none
+};
+
+struct YieldFilter {
+  std::string command;  // "": any; a name, or a prefix that ends in '*'
+  Pid pid;              // empty: any
+};
+
+struct YieldPage {
+  std::vector<ExternalYield> yields;  // oldest first
+  uint64_t next_sequence =
+      0;  // where the next page begins; 0: this was the last
+};
+
+// An answer to a yield.
+struct YieldResult {
+  absl::StatusCode code = absl::StatusCode::kOk;
+  Payload
+      payload;  // the result; if code is not kOk, `bytes` is the error's text
+};
+
+enum class CompleteAnswer {
+  kAccepted,   // this answer is the yield's completion and is in the mailbox
+  kDuplicate,  // the same answer was accepted before
+  kConflict,   // another answer was accepted before
+  kExpired,    // it timed out, was cancelled, or its process ended, before any
+               // answer
+  kUnknown,    // no such yield is or was known (or it was forgotten)
+};
+
+enum class RunState { kStarting, kServing, kDraining, kStopped };
+
+// Counters since the start, and sizes now. Each is exact; together they are not
+// one instant's.
+struct RuntimeStats {
+  RunState state = RunState::kStarting;
+  uint32_t node = 0;
+  uint32_t incarnation = 0;
+  int workers = 0;
+  uint64_t processes_live = 0;
+  uint64_t processes_started = 0;
+  uint64_t processes_ended = 0;
+  uint64_t processes_failed = 0;  // of those ended, all but kResult
+  uint64_t steps = 0;
+  uint64_t messages_sent = 0;  // accepted into a mailbox
+  uint64_t dead_letters =
+      0;  // could not be delivered, or were left when their process ended
+  uint64_t yields = 0;       // dispatched
+  uint64_t completions = 0;  // delivered
+  uint64_t external_yields_waiting = 0;
+  uint64_t blocking_queue =
+      0;  // commands waiting for a thread of the blocking pool
+  uint64_t results_kept = 0;
+  uint64_t results_bytes = 0;
+};
+
+enum class ShutdownMode { kDrain, kNow };
+
+struct ShutdownReport {
+  uint64_t ended = 0;   // ended by themselves since the shutdown began
+  uint64_t forced = 0;  // were terminated
+};
+
+class Runtime {
+ public:
+  using SubmitCallback = absl::AnyInvocable<void(absl::StatusOr<Pid>) &&>;
+  using AwaitCallback = absl::AnyInvocable<void(absl::StatusOr<Outcome>) &&>;
+  using AwaitId = uint64_t;  // 0: the callback has run, or is about to
+
+  // Starts the workers' threads. `catalog` is borrowed and must outlive the
+  // runtime; it may be filled after Create and before Start, so that handlers
+  // can be given host().
+  static absl::StatusOr<std::unique_ptr<Runtime>> Create(
+      const RuntimeOptions& options, const Catalog& catalog);
+  // Shuts down with kNow if nobody did.
+  ~Runtime();
+  Runtime(const Runtime&) = delete;
+  Runtime& operator=(const Runtime&) = delete;
+
+  // What handlers see of the daemon. Valid for the runtime's lifetime.
+  [[nodiscard]] const actord_host* host() const;
+  // Begins to serve. Once.
+  void Start();
+
+  // Calls back when Init has returned on a worker, or with the refusal:
+  // UNKNOWN_PROCESS_TYPE, UNKNOWN_METHOD, PAYLOAD_TOO_LARGE, INIT_REFUSED,
+  // PROCESS_LIMIT, STARTING, DRAINING. Called back exactly once.
+  void Submit(SubmitRequest request, SubmitCallback done);
+  // OK: the message is in the mailbox. PROCESS_NOT_FOUND, PROCESS_ENDED,
+  // MAILBOX_FULL, PAYLOAD_TOO_LARGE.
+  absl::Status Send(const Pid& to, const Message& message);
+  // Calls back with the outcome when the process has ended: at once if it is
+  // kept. PROCESS_NOT_FOUND; RESULT_NOT_KEPT when it ended and its result was
+  // not kept or has been forgotten.
+  AwaitId Await(const Pid& pid, AwaitCallback done);
+  // Gives an Await up. True: the callback will not run. False: it has run or is
+  // about to.
+  bool CancelAwait(const Pid& pid, AwaitId id);
+
+  CompleteAnswer CompleteYield(const YieldToken& token, YieldResult result);
+  // PROCESS_NOT_FOUND, PROCESS_ENDED. Cancelling again is OK and changes
+  // nothing.
+  absl::Status Cancel(const Pid& pid, std::string_view reason);
+  absl::Status Terminate(const Pid& pid, std::string_view reason);
+
+  absl::StatusOr<ProcessInfo> Describe(const Pid& pid) const;
+  // At most `page_size` processes from slot `first_slot` on. A process that
+  // lives during the whole walk over all pages is listed exactly once.
+  ProcessPage ListProcesses(const ProcessFilter& filter, uint32_t first_slot,
+                            size_t page_size) const;
+  YieldPage ListYields(const YieldFilter& filter, uint64_t first_sequence,
+                       size_t page_size) const;
+  // Whether a command of this name is an external one.
+  [[nodiscard]] bool IsExternal(std::string_view command) const;
+
+  [[nodiscard]] const RuntimeOptions& options()
+      const;  // as in force: `workers` and `incarnation` are resolved
+  [[nodiscard]] RuntimeStats Stats() const;
+
+  // Refuses new submissions from now on, asks every process to end (kDrain) and
+  // waits until all have, or until `timeout` (infinite: for ever); then
+  // terminates the rest (kNow: at once). Goes on delivering messages and
+  // completions meanwhile. Blocks; not to be called on a worker. A second call
+  // with kNow cuts a drain short; every caller gets the whole report.
+  // Afterwards no process is left and no callback is outstanding.
+  ShutdownReport Shutdown(ShutdownMode mode, absl::Duration timeout);
+
+ private:
+  class Core;
+  explicit Runtime(std::unique_ptr<Core> core);
+  const std::unique_ptr<Core> core_;
+};
+
+}  // namespace actord::runtime
