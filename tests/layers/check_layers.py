@@ -1,0 +1,226 @@
+#!/usr/bin/python3
+"""Checks the rules of docs/architecture.md that a compiler does not.
+
+Usage: check_layers.py ROOT
+
+Prints one line per violation, `path:line: what is wrong`, and exits with 1 if
+there is any. What the rules are stands in the tables below.
+"""
+
+import pathlib
+import re
+import sys
+
+TOP_LEVEL_NAMES = {
+    "proto", "daemon", "runtime", "handlers", "client", "tests", "bench",
+    "docs", "cmake", "CMakeLists.txt", "CMakePresets.json", "Dockerfile",
+    "README.md", "CHANGELOG.md", "LICENSE", "dev", ".ci", ".clang-format",
+    ".clang-tidy", ".gitignore", ".dockerignore",
+}
+NOT_OURS = {".git", "build", ".cache", "__pycache__"}
+
+MAX_LINES = 400
+BANNED_NAME_PARTS = {
+    "util", "utils", "common", "helper", "helpers", "misc", "manager", "base",
+}
+BANNED_TEXT = [
+    (re.compile(r"\b(TODO|FIXME|XXX|HACK)\b"), "an unfinished-work marker"),
+    (re.compile(r"\bissue\s+#?\d+", re.I), "a reference to an issue"),
+]
+
+# What an include path belongs to: the first pattern that matches.
+ORIGINS = [
+    ("proto", r"(actord/v1|google/rpc|grpc/health/v1)/\w+(\.grpc)?\.pb\.h$"),
+    ("sdk", r"actord/\w+\.h$"),
+    ("plugins", r"handlers/plugins/"),
+    ("handlers", r"handlers/(?!include/)"),
+    ("runtime", r"runtime/"),
+    ("daemon", r"daemon/"),
+    ("client", r"client/"),
+    ("tests", r"tests/"),
+    ("bench", r"bench/"),
+    ("absl", r"absl/"),
+    ("grpc", r"(grpc|grpcpp)/"),
+    ("protobuf", r"google/protobuf/"),
+    ("spdlog", r"(spdlog|fmt)/"),
+    ("cli11", r"CLI/"),
+    ("toml", r"toml\+\+/"),
+    ("json", r"nlohmann/"),
+    ("gtest", r"(gtest|gmock)/"),
+    ("benchmark", r"benchmark/"),
+    ("c", r"(assert|ctype|errno|float|inttypes|limits|math|setjmp|signal|stdarg"
+          r"|stdalign|stdatomic|stdbool|stddef|stdint|stdio|stdlib|stdnoreturn"
+          r"|string|time)\.h$"),
+    ("c++", r"[a-z_]+$"),
+    ("posix", r"((sys|linux|arpa|net|netinet)/\w+|cxxabi|dirent|dlfcn|execinfo"
+              r"|fcntl|getopt|glob|langinfo|link|locale|netdb|poll|pthread|pwd"
+              r"|sched|semaphore|spawn|strings|syscall|termios|ucontext|unistd"
+              r"|immintrin|libgen|ftw)\.h$"),
+]
+ORIGINS = [(origin, re.compile(pattern)) for origin, pattern in ORIGINS]
+
+STANDARD = {"c", "c++"}
+SYSTEM = STANDARD | {"posix"}
+RPC = {"proto", "grpc", "protobuf", "absl"}
+
+# What the sources below a folder may include: the first prefix that matches.
+MAY_INCLUDE = [
+    ("handlers/include/actord/abi.h", {"c"}),
+    ("handlers/include/", STANDARD | {"sdk"}),
+    ("handlers/plugins/", SYSTEM | {"sdk", "plugins"}),
+    ("handlers/", SYSTEM | {"sdk", "handlers"}),
+    ("runtime/", SYSTEM | {"sdk", "absl", "runtime"}),
+    ("daemon/", SYSTEM | RPC | {
+        "sdk", "handlers", "runtime", "daemon", "spdlog", "cli11", "toml",
+        "json"}),
+    ("client/", SYSTEM | RPC | {"client", "cli11", "json"}),
+    ("bench/", SYSTEM | RPC | {
+        "sdk", "runtime", "bench", "benchmark", "cli11", "json"}),
+    # These run under ThreadSanitizer, which gRPC's library confuses.
+    ("tests/runtime/", SYSTEM | {
+        "sdk", "absl", "handlers", "runtime", "tests", "gtest"}),
+    ("tests/handlers/", SYSTEM | {
+        "sdk", "absl", "handlers", "runtime", "tests", "gtest"}),
+    ("tests/sdk_consumer/", SYSTEM | {"sdk", "gtest"}),
+]
+PROTO_IMPORTS = re.compile(r"(actord/v1|google/rpc|google/protobuf)/\w+\.proto$")
+
+# Time and randomness are passed in; these places alone ask the system.
+ASKS_SYSTEM = re.compile(
+    r"\b(steady_clock|system_clock|high_resolution_clock)::now\b"
+    r"|\babsl::Now\b|\bgpr_now\b|\b(clock_)?gettime(ofday)?\s*\("
+    r"|\brandom_device\b|\bs?rand\s*\(|\bgetrandom\s*\(|\babsl::BitGen\b")
+ASKED_ONLY_BELOW = ("runtime/", "handlers/", "daemon/")
+MAY_ASK_SYSTEM = re.compile(r"runtime/(clock|random)\.(h|cc)$")
+
+INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]')
+IMPORT = re.compile(r'^\s*import\s+(?:public\s+|weak\s+)?"([^"]+)"')
+TYPE_NAME = re.compile(
+    r"^\s*(?:template\s*<.*>\s*)?(?:class|struct|union|enum(?:\s+class)?"
+    r"|namespace)\s+(\w+)\b(?!\s*::)")
+COMMENT = re.compile(r"//.*$")
+CXX_SUFFIXES = {".h", ".cc", ".c"}
+CODE_SUFFIXES = CXX_SUFFIXES | {".proto", ".py", ".cmake", ".sh"}
+
+
+def name_parts(name):
+    """Splits snake-case, kebab-case and CamelCase into lower-case words."""
+    spaced = re.sub(r"([a-z0-9])([A-Z])", r"\1 \2", name)
+    return {part.lower() for part in re.split(r"[\s_.\-]+", spaced) if part}
+
+
+def origin_of(include):
+    for origin, pattern in ORIGINS:
+        if pattern.match(include):
+            return origin
+    return None
+
+
+def allowed_for(path):
+    """The origins that `path` may include, or None if all are."""
+    for prefix, allowed in MAY_INCLUDE:
+        if path.startswith(prefix):
+            return allowed
+    return None
+
+
+def check_include(path, include):
+    origin = origin_of(include)
+    if origin is None:
+        return (f"include of {include}, which is of no known origin; includes "
+                "of ours start at the top of the repository")
+    allowed = allowed_for(path)
+    if allowed is not None and origin not in allowed:
+        layer = path.rsplit("/", 1)[0]
+        return f"{layer} may not include {origin} ({include})"
+    return None
+
+
+def check_cxx(path, lines):
+    if path.endswith(".h") and "#pragma once" not in lines:
+        yield 1, "header without #pragma once"
+    for number, line in enumerate(lines, 1):
+        if match := INCLUDE.match(line):
+            if problem := check_include(path, match[1]):
+                yield number, problem
+        code = COMMENT.sub("", line)
+        if match := TYPE_NAME.match(code):
+            if banned := name_parts(match[1]) & BANNED_NAME_PARTS:
+                yield number, f"name {match[1]} says {min(banned)}"
+        if (path.startswith(ASKED_ONLY_BELOW) and not MAY_ASK_SYSTEM.match(path)
+                and ASKS_SYSTEM.search(code)):
+            yield number, "asks the system for time or randomness"
+
+
+def check_proto(lines):
+    for number, line in enumerate(lines, 1):
+        if (match := IMPORT.match(line)) and not PROTO_IMPORTS.match(match[1]):
+            yield number, f"proto may not import {match[1]}"
+
+
+def check_file(path, text):
+    """Yields (line, problem) for the file at `path`, relative to the root."""
+    if banned := name_parts(path.rsplit("/", 1)[-1]) & BANNED_NAME_PARTS:
+        yield 1, f"file name says {min(banned)}"
+    suffix = pathlib.PurePath(path).suffix
+    lines = text.splitlines()
+    is_code = (suffix in CODE_SUFFIXES or path.endswith("CMakeLists.txt")
+               or text.startswith("#!"))
+    if is_code and len(lines) > MAX_LINES:
+        yield MAX_LINES + 1, f"more than {MAX_LINES} lines"
+    if path.startswith("tests/layers/"):
+        return  # It names what it looks for.
+    if is_code or suffix == ".md":
+        for number, line in enumerate(lines, 1):
+            for pattern, meaning in BANNED_TEXT:
+                if pattern.search(line):
+                    yield number, meaning
+    if suffix in CXX_SUFFIXES:
+        yield from check_cxx(path, lines)
+    if suffix == ".proto":
+        yield from check_proto(lines)
+
+
+def walk(folder):
+    for entry in sorted(folder.iterdir()):
+        if entry.name in NOT_OURS:
+            continue
+        if entry.is_dir() and not entry.is_symlink():
+            yield from walk(entry)
+        elif entry.is_file():
+            yield entry
+
+
+def check_tree(root):
+    """Returns the violations below `root` as lines of text."""
+    found = []
+    for entry in sorted(root.iterdir()):
+        if entry.name not in TOP_LEVEL_NAMES | NOT_OURS:
+            found.append(f"{entry.name}:1: not one of the top-level names")
+    for file in walk(root):
+        path = file.relative_to(root).as_posix()
+        try:
+            text = file.read_text(encoding="utf-8")
+        except UnicodeDecodeError:
+            continue  # Data, not source.
+        for line, problem in check_file(path, text):
+            found.append(f"{path}:{line}: {problem}")
+    return found
+
+
+def main(arguments):
+    if len(arguments) != 2:
+        print(__doc__, file=sys.stderr)
+        return 2
+    root = pathlib.Path(arguments[1])
+    if not (root / "CMakeLists.txt").is_file():
+        print(f"{root} is not the top of a checkout", file=sys.stderr)
+        return 2
+    found = check_tree(root)
+    for violation in found:
+        print(violation)
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv))

@@ -1,0 +1,169 @@
+#!/usr/bin/python3
+"""Tests that every rule of check_layers.py turns red when it is broken."""
+
+import contextlib
+import io
+import pathlib
+import tempfile
+import unittest
+
+import check_layers
+
+
+class CheckTreeTest(unittest.TestCase):
+
+    def violations(self, files):
+        """The violations in a tree with these files (path -> text)."""
+        with tempfile.TemporaryDirectory() as folder:
+            root = pathlib.Path(folder)
+            for path, text in files.items():
+                file = root / path
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.write_text(text, encoding="utf-8")
+            return check_layers.check_tree(root)
+
+    def assert_fine(self, path, text=""):
+        self.assertEqual(self.violations({path: text}), [])
+
+    def assert_violation(self, path, text, line, words):
+        found = self.violations({path: text})
+        self.assertEqual(len(found), 1, found)
+        self.assertTrue(found[0].startswith(f"{path}:{line}: "), found)
+        self.assertIn(words, found[0])
+
+    def test_includes_that_each_layer_may_use(self):
+        for path, include in [
+                ("handlers/include/actord/abi.h", "<stddef.h>"),
+                ("handlers/include/actord/process.h", "<string_view>"),
+                ("handlers/include/actord/process.h", "<actord/abi.h>"),
+                ("handlers/plugins/echo/echo.cc", "<actord/plugin.h>"),
+                ("handlers/loader.cc", "<dlfcn.h>"),
+                ("handlers/loader.cc", '"handlers/loader.h"'),
+                ("runtime/worker.cc", '"absl/status/status.h"'),
+                ("runtime/worker.cc", '"runtime/worker.h"'),
+                ("runtime/worker.cc", "<linux/futex.h>"),
+                ("daemon/server.cc", '"actord/v1/actor_service.grpc.pb.h"'),
+                ("daemon/server.cc", "<grpcpp/grpcpp.h>"),
+                ("daemon/server.cc", '"runtime/runtime.h"'),
+                ("client/main.cc", "<CLI/CLI.hpp>"),
+                ("client/main.cc", '"actord/v1/process.pb.h"'),
+                ("bench/pairs.cc", '"runtime/runtime.h"'),
+                ("tests/runtime/worker_test.cc", "<gtest/gtest.h>"),
+                ("tests/daemon/server_test.cc", '"daemon/server.h"'),
+        ]:
+            with self.subTest(path=path, include=include):
+                self.assert_fine(path, f"#pragma once\n#include {include}\n")
+
+    def test_includes_across_the_layers(self):
+        for path, include, origin in [
+                ("handlers/include/actord/abi.h", "<cstddef>", "c++"),
+                ("handlers/include/actord/process.h", "<absl/time/time.h>",
+                 "absl"),
+                ("handlers/include/actord/process.h", "<dlfcn.h>", "posix"),
+                ("handlers/plugins/echo/echo.cc", '"handlers/loader.h"',
+                 "handlers"),
+                ("handlers/loader.cc", '"runtime/runtime.h"', "runtime"),
+                ("handlers/loader.cc", '"daemon/config.h"', "daemon"),
+                ("runtime/worker.cc", '"daemon/config.h"', "daemon"),
+                ("runtime/worker.cc", '"handlers/loader.h"', "handlers"),
+                ("runtime/worker.cc", "<grpcpp/grpcpp.h>", "grpc"),
+                ("runtime/worker.cc", '"actord/v1/process.pb.h"', "proto"),
+                ("runtime/worker.cc", "<google/protobuf/message.h>",
+                 "protobuf"),
+                ("runtime/worker.cc", "<spdlog/spdlog.h>", "spdlog"),
+                ("runtime/worker.cc", "<CLI/CLI.hpp>", "cli11"),
+                ("daemon/server.cc", '"client/client.h"', "client"),
+                ("daemon/server.cc", '"tests/support/fake.h"', "tests"),
+                ("client/main.cc", '"runtime/pid.h"', "runtime"),
+                ("client/main.cc", '"daemon/config.h"', "daemon"),
+                ("client/main.cc", "<actord/abi.h>", "sdk"),
+                ("bench/pairs.cc", '"daemon/server.h"', "daemon"),
+                ("tests/runtime/worker_test.cc", "<grpcpp/grpcpp.h>", "grpc"),
+                ("tests/sdk_consumer/test.cc", '"runtime/runtime.h"',
+                 "runtime"),
+        ]:
+            with self.subTest(path=path, include=include):
+                self.assert_violation(
+                    path, f"#pragma once\n#include {include}\n", 2,
+                    f"may not include {origin} (")
+
+    def test_include_that_does_not_start_at_the_top(self):
+        self.assert_violation("runtime/worker.cc", '#include "worker.h"\n', 1,
+                              "of no known origin")
+        self.assert_violation("daemon/main.cc",
+                              '#include "handlers/include/actord/abi.h"\n', 1,
+                              "of no known origin")
+
+    def test_header_without_pragma_once(self):
+        self.assert_violation("runtime/worker.h", "int x;\n", 1, "#pragma once")
+
+    def test_proto_imports(self):
+        self.assert_fine("proto/actord/v1/a.proto",
+                         'import "actord/v1/b.proto";\n'
+                         'import "google/protobuf/duration.proto";\n')
+        self.assert_violation("proto/actord/v1/a.proto",
+                              'import "google/api/http.proto";\n', 1,
+                              "may not import")
+
+    def test_top_level_names(self):
+        self.assert_fine("build/anything/at_all.cc", "#include <nowhere.x>\n")
+        found = self.violations({"src/main.c": ""})
+        self.assertEqual(found, ["src:1: not one of the top-level names"])
+
+    def test_file_length(self):
+        self.assert_fine("runtime/a.cc", "\n" * 400)
+        self.assert_fine("docs/a.md", "\n" * 401)
+        for path in ["runtime/a.cc", "tests/e2e/a_test.py", "cmake/A.cmake",
+                     "tests/CMakeLists.txt", "proto/actord/v1/a.proto"]:
+            with self.subTest(path=path):
+                self.assert_violation(path, "\n" * 401, 401, "400 lines")
+        self.assert_violation("dev", "#!/bin/sh" + "\n" * 401, 401, "400 lines")
+
+    def test_names_that_say_nothing(self):
+        for path in ["runtime/util.h", "daemon/string_utils.h",
+                     "client/common.h", "tests/support/test_helper.h"]:
+            with self.subTest(path=path):
+                self.assert_violation(path, "#pragma once\n", 1, "file name")
+        for code in ["class PluginManager {", "struct CommandBase final {",
+                     "namespace util {", "enum class MiscKind {"]:
+            with self.subTest(code=code):
+                self.assert_violation("runtime/a.cc", code + "\n", 1, "says")
+        self.assert_fine("runtime/based.cc", "class Commonality {};\n")
+
+    def test_marks_of_unfinished_work_and_history(self):
+        for text in ["// TODO(me): more", "// FIXME", "// see issue 7",
+                     "// Issue #12"]:
+            with self.subTest(text=text):
+                self.assertEqual(
+                    len(self.violations({"runtime/a.cc": text})), 1)
+        self.assert_fine("dev", "#!/bin/sh\nmktemp -d x.XXXXXX\n")
+
+    def test_time_and_randomness_come_from_two_places(self):
+        for code in ["std::chrono::steady_clock::now();", "absl::Now();",
+                     "std::random_device device;", "rand();",
+                     "clock_gettime(CLOCK_REALTIME, &t);"]:
+            with self.subTest(code=code):
+                self.assert_violation("daemon/a.cc", code + "\n", 1,
+                                      "asks the system")
+                self.assert_fine("runtime/clock.cc", code + "\n")
+                self.assert_fine("tests/daemon/a_test.cc", code + "\n")
+        self.assert_fine("runtime/a.cc", "// not steady_clock::now()\n")
+
+    def main(self, *arguments):
+        with (contextlib.redirect_stdout(io.StringIO()),
+              contextlib.redirect_stderr(io.StringIO())):
+            return check_layers.main(["check_layers.py", *arguments])
+
+    def test_main_tells_by_its_status(self):
+        with tempfile.TemporaryDirectory() as folder:
+            root = pathlib.Path(folder)
+            self.assertEqual(self.main(), 2)
+            self.assertEqual(self.main(folder), 2)
+            (root / "CMakeLists.txt").touch()
+            self.assertEqual(self.main(folder), 0)
+            (root / "src").mkdir()
+            self.assertEqual(self.main(folder), 1)
+
+
+if __name__ == "__main__":
+    unittest.main()
