@@ -1,0 +1,44 @@
+# The image of actord: the daemon, actorctl and the example plugins.
+#
+#   docker build -t actord --build-arg REVISION="$(git rev-parse HEAD)" .
+#   docker run --read-only --publish 127.0.0.1:7600:7600 actord
+
+FROM debian:bookworm-slim AS build
+WORKDIR /src
+COPY dev ./
+RUN ./dev setup build
+COPY . .
+RUN cmake --preset release -DACTORD_BUILD_BENCH=OFF \
+    && cmake --build --preset release \
+    && install -D --strip --target-directory /image/usr/bin \
+        build/release/bin/actord build/release/bin/actorctl \
+    && install -D --strip --mode 0644 \
+        --target-directory /image/usr/lib/actord/plugins \
+        build/release/lib/actord/plugins/*.so \
+    && install -D --mode 0644 --target-directory /image/usr/share/doc/actord \
+        LICENSE
+
+FROM debian:bookworm-slim
+ARG VERSION=0.1.0
+ARG REVISION=unknown
+LABEL org.opencontainers.image.title="actord" \
+    org.opencontainers.image.description="Standalone actor-runtime daemon with a gRPC front" \
+    org.opencontainers.image.licenses="Apache-2.0" \
+    org.opencontainers.image.version="${VERSION}" \
+    org.opencontainers.image.revision="${REVISION}" \
+    org.opencontainers.image.base.name="docker.io/library/debian:bookworm-slim"
+RUN apt-get update \
+    && apt-get install --yes --no-install-recommends \
+        libabsl20220623 libgrpc++1.51 libprotobuf32 libspdlog1.10 \
+    && rm -rf /var/lib/apt/lists/* /var/cache/apt/* /var/log/*
+COPY --from=build /image/ /
+
+# No account is needed for a number, and nothing is written to the root.
+USER 65532:65532
+EXPOSE 7600
+STOPSIGNAL SIGTERM
+HEALTHCHECK --interval=10s --timeout=3s --start-period=5s --retries=3 \
+    CMD ["/usr/bin/actorctl", "health"]
+ENTRYPOINT ["/usr/bin/actord"]
+# A container's own loopback is of no use to others, so it listens everywhere.
+CMD ["--listen", "0.0.0.0:7600", "--plugin-dir", "/usr/lib/actord/plugins"]
