@@ -166,7 +166,10 @@ enum {
   ACTORD_STEP_CONTINUE = 2, /* run again after the others that are ready */
   ACTORD_STEP_DONE =
       3, /* ended well; the result is what `set_result` was given, or empty */
-  ACTORD_STEP_FAIL = 4 /* failed; `set_failure` said why */
+  ACTORD_STEP_FAIL = 4, /* failed; `set_failure` said why */
+  ACTORD_STEP_THREW =
+      5 /* failed by an exception or the like, not by decision; `set_failure`
+           said what. Any other value is a broken rule and ends the same way. */
 };
 
 /* The context of one call to `init` or `step`. Valid during that call and on
@@ -208,8 +211,8 @@ typedef struct actord_step_api {
 
   /* The result for ACTORD_STEP_DONE. Copied. The last call counts. */
   void (*set_result)(actord_step* step, const actord_payload* result);
-  /* The reason for ACTORD_STEP_FAIL, or for a non-zero return of `init`.
-   * Copied. The last call counts. */
+  /* The reason for ACTORD_STEP_FAIL or _THREW, or for a non-zero return of
+   * `init`. Copied. The last call counts. */
   void (*set_failure)(actord_step* step, int32_t status, actord_bytes message);
 } actord_step_api;
 
@@ -407,7 +410,7 @@ typedef struct actord_plugin_info {
   size_t command_count;
 } actord_plugin_info;
 
-/* Defined by the plugin, with ACTORD_EXPORT. */
+/* Defined by the plugin. This declaration makes it visible. */
 extern ACTORD_EXPORT const actord_plugin_info actord_plugin;
 
 #ifdef __cplusplus

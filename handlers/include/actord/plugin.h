@@ -1,0 +1,89 @@
+// actord/plugin.h: list what a plugin has. Once in a plugin, at namespace
+// scope:
+//
+//   ACTORD_EXPORT_PLUGIN("shop", "1.0.0",
+//                        actord::ProcessTypes<Order, Basket>,
+//                        actord::Handlers<Quote>);
+//
+// The tables are constants: nothing of the plugin runs before the daemon has
+// checked them. Either list may be left out. Put your classes into an anonymous
+// namespace, so that nothing of them is visible outside of the plugin.
+//
+// Thread-safety: constants.
+#pragma once
+
+#include <actord/abi.h>
+#include <actord/handler.h>
+#include <actord/process.h>
+#include <actord/thunks.h>
+
+#include <array>
+
+namespace actord {
+
+// The process types of a plugin.
+template <typename... T>
+struct ProcessTypes {};
+
+// The command handlers of a plugin.
+template <typename... T>
+struct Handlers {};
+
+template <typename T>
+inline constexpr actord_process_type kProcessType = MakeProcessType<T>();
+
+template <typename T>
+inline constexpr actord_command_handler kCommandHandler =
+    MakeCommandHandler<T>();
+
+namespace detail {
+
+template <typename... T>
+inline constexpr std::array<const actord_process_type*, sizeof...(T)>
+    kProcessTypeTable = {&kProcessType<T>...};
+
+template <typename... T>
+inline constexpr std::array<const actord_command_handler*, sizeof...(T)>
+    kCommandTable = {&kCommandHandler<T>...};
+
+template <typename... T>
+constexpr void List(actord_plugin_info& info, ProcessTypes<T...>) {
+  info.process_types = kProcessTypeTable<T...>.data();
+  info.process_type_count = sizeof...(T);
+}
+template <typename... T>
+constexpr void List(actord_plugin_info& info, Handlers<T...>) {
+  info.commands = kCommandTable<T...>.data();
+  info.command_count = sizeof...(T);
+}
+
+}  // namespace detail
+
+// The table behind ACTORD_EXPORT_PLUGIN.
+template <typename... Lists>
+constexpr actord_plugin_info MakePlugin(const char* name, const char* version) {
+  actord_plugin_info info = {ACTORD_ABI_MAGIC,
+                             ACTORD_ABI_VERSION,
+                             sizeof(actord_plugin_info),
+                             name,
+                             version,
+                             nullptr,
+                             0,
+                             nullptr,
+                             0};
+  (detail::List(info, Lists{}), ...);
+  return info;
+}
+
+}  // namespace actord
+
+// name: 1 to 128 of [a-zA-Z0-9_.-], unique in a daemon; version: the plugin's
+// own, for people; then ProcessTypes<…> and/or Handlers<…>.
+#define ACTORD_EXPORT_PLUGIN(name, version, ...)                       \
+  static_assert(::actord::detail::IsValidName(name),                   \
+                "a plugin's name must be 1 to 128 of [a-zA-Z0-9_.-]"); \
+  extern "C" {                                                         \
+  constinit const actord_plugin_info actord_plugin =                   \
+      ::actord::MakePlugin<__VA_ARGS__>(name, version);                \
+  }                                                                    \
+  static_assert(true, "wants a semicolon")

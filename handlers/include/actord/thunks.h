@@ -1,0 +1,248 @@
+// actord/thunks.h: the C functions and tables behind classes of process.h and
+// handler.h. plugin.h uses it; authors of plugins do not.
+//
+// No exception leaves a function of this file, except out of
+// ProcessThunks::Close.
+//
+// Thread-safety: as abi.h says of each function.
+#pragma once
+
+#include <actord/abi.h>
+#include <actord/handler.h>
+#include <actord/process.h>
+
+#include <concepts>
+#include <exception>
+#include <iterator>
+#include <new>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+namespace actord {
+
+// The C functions of process type `T`.
+template <typename T>
+class ProcessThunks {
+ public:
+  static int32_t Init(void* state, const actord_init* init, actord_step* step) {
+    T* process = nullptr;
+    Status status;
+    try {
+      process = ::new (state) T();
+      status = CallInit(*process, T::kMethods[init->method].name,
+                        Payload(init->input), StepContext(step));
+    } catch (...) {
+      status = Status(Code::kInternal, detail::DescribeException("Init"));
+    }
+    if (status.ok()) return ACTORD_OK;
+    if (process != nullptr) process->~T();
+    const auto code = static_cast<int32_t>(status.code());
+    step->api->set_failure(step, code, detail::ToAbi(status.message()));
+    return code;
+  }
+
+  static int32_t Step(void* state, const actord_event* const* events,
+                      size_t count, actord_step* step) {
+    StepOutput out(step);
+    try {
+      Self(state)->Step(Events(events, count), out);
+    } catch (...) {
+      out.SetFailure(Code::kInternal, detail::DescribeException("Step"));
+      return ACTORD_STEP_THREW;
+    }
+    return out.verdict_;
+  }
+
+  // There is nobody here to tell about an exception out of Close; it goes on to
+  // the daemon, which reports it.
+  static void Close(void* state) {
+    struct Destroyer {
+      T* process;
+      ~Destroyer() { process->~T(); }
+    } destroyer{Self(state)};
+    destroyer.process->Close();
+  }
+
+ private:
+  // The daemon owns the bytes; Init put the object there.
+  static T* Self(void* state) { return static_cast<T*>(state); }
+
+  static Status CallInit(T& process, std::string_view method,
+                         const Payload& input, const StepContext& context) {
+    if constexpr (requires { process.Init(method, input, context); }) {
+      return ReturnStatus([&] { return process.Init(method, input, context); });
+    } else {
+      return ReturnStatus([&] { return process.Init(method, input); });
+    }
+  }
+
+  template <typename Call>
+  static Status ReturnStatus(const Call& call) {
+    if constexpr (std::is_void_v<decltype(call())>) {
+      call();
+      return {};
+    } else {
+      return call();
+    }
+  }
+};
+
+namespace detail {
+
+template <typename T>
+constexpr bool HasValidMethods() {
+  for (size_t i = 0; i < std::size(T::kMethods); ++i) {
+    if (T::kMethods[i].name == nullptr) return false;
+    const std::string_view name = T::kMethods[i].name;
+    if (!IsValidName(name)) return false;
+    for (size_t j = 0; j < i; ++j) {
+      if (name == T::kMethods[j].name) return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace detail
+
+// The table of process type `T` in the form of the ABI.
+template <typename T>
+constexpr actord_process_type MakeProcessType() {
+  static_assert(std::derived_from<T, Process>, "derive it from Process");
+  static_assert(
+      std::default_initializable<T>,
+      "a process type has a default constructor; Init gets the input");
+  static_assert(detail::IsValidName(T::kName),
+                "kName must be 1 to 128 of [a-zA-Z0-9_.-]");
+  static_assert(detail::HasValidMethods<T>(),
+                "the names in kMethods must be 1 to 128 of [a-zA-Z0-9_.-], "
+                "each once");
+  static_assert(sizeof(T) <= size_t{1} << 20, "a process is at most 1 MiB");
+  static_assert(alignof(T) <= 64, "a process is aligned to at most 64 bytes");
+  uint32_t flags = 0;
+  if (T::kHandlesCancel) flags |= ACTORD_TYPE_HANDLES_CANCEL;
+  if (T::kBlocksThread) flags |= ACTORD_TYPE_BLOCKS_THREAD;
+  return {sizeof(actord_process_type),
+          flags,
+          T::kName,
+          T::kDoc,
+          sizeof(T),
+          alignof(T),
+          T::kMethods,
+          std::size(T::kMethods),
+          &ProcessThunks<T>::Init,
+          &ProcessThunks<T>::Step,
+          &ProcessThunks<T>::Close};
+}
+
+// The C functions of handler `T`. Make is for programs that host handlers
+// themselves and give them more than a Host.
+template <typename T>
+class HandlerThunks {
+ public:
+  // Makes the `self` of the other functions; `arguments` go to T's constructor.
+  template <typename... Arguments>
+  static void* Make(const actord_host* host, Arguments&&... arguments) {
+    return new Instance(Host(host), std::forward<Arguments>(arguments)...);
+  }
+
+  static int32_t Create(const actord_host* host, void** self) {
+    try {
+      if constexpr (std::constructible_from<T, Host>) {
+        *self = Make(host, Host(host));
+      } else {
+        *self = Make(host);
+      }
+      return ACTORD_OK;
+    } catch (...) {
+      Host(host).Log(LogLevel::kError, detail::DescribeException(T::kCommand));
+      return ACTORD_INTERNAL;
+    }
+  }
+
+  static void Destroy(void* self) { delete static_cast<Instance*>(self); }
+
+  static int32_t Handle(void* self, actord_call* call) {
+    auto* instance = static_cast<Instance*>(self);
+    const Command command(call);
+    if constexpr (requires(Completion done) {
+                    instance->handler.Handle(command, std::move(done));
+                  }) {
+      HandleAsync(*instance, command, call);
+      return ACTORD_DEFERRED;
+    } else {
+      HandleSync(*instance, command, call);
+      return ACTORD_HANDLED;
+    }
+  }
+
+ private:
+  struct Instance {
+    template <typename... Arguments>
+    explicit Instance(Host h, Arguments&&... arguments)
+        : host(h), handler(std::forward<Arguments>(arguments)...) {}
+    Host host;
+    T handler;
+  };
+
+  static void HandleSync(Instance& instance, const Command& command,
+                         actord_call* call) {
+    try {
+      const Reply reply = instance.handler.Handle(command);
+      const actord_payload payload =
+          Payload(reply.bytes(), reply.content_type()).ToAbi();
+      call->api->reply(call, static_cast<int32_t>(reply.code()), &payload);
+    } catch (...) {
+      const std::string text = detail::DescribeException(T::kCommand);
+      const actord_payload payload = Payload(text).ToAbi();
+      call->api->reply(call, ACTORD_INTERNAL, &payload);
+    }
+  }
+
+  static void HandleAsync(Instance& instance, const Command& command,
+                          actord_call* call) {
+    const actord_completion completion = call->api->defer(call);
+    detail::HandleFrame frame = {completion, std::uncaught_exceptions(), false};
+    // Handlers can nest on a thread when one of them drives another.
+    detail::HandleFrame* const outer =
+        std::exchange(detail::current_handle_frame, &frame);
+    try {
+      instance.handler.Handle(command, Completion(instance.host, completion));
+      detail::current_handle_frame = outer;
+      // Dropped by an exception that Handle caught itself.
+      if (frame.left_to_thunk) Completion(instance.host, completion);
+    } catch (...) {
+      detail::current_handle_frame = outer;
+      ReportException(instance.host, frame);
+    }
+  }
+
+  static void ReportException(const Host& host,
+                              const detail::HandleFrame& frame) {
+    const std::string text = detail::DescribeException(T::kCommand);
+    if (frame.left_to_thunk) {
+      Completion(host, frame.completion).Fail(Code::kInternal, text);
+    } else {
+      // The handler had completed the command or keeps its completion.
+      host.Log(LogLevel::kError, text);
+    }
+  }
+};
+
+// The table of handler `T` in the form of the ABI.
+template <typename T>
+constexpr actord_command_handler MakeCommandHandler() {
+  static_assert(std::derived_from<T, Handler>, "derive it from Handler");
+  static_assert(detail::IsValidName(T::kCommand),
+                "kCommand must be 1 to 128 of [a-zA-Z0-9_.-]");
+  return {sizeof(actord_command_handler),
+          static_cast<uint32_t>(T::kMode),
+          T::kCommand,
+          T::kDoc,
+          &HandlerThunks<T>::Create,
+          &HandlerThunks<T>::Destroy,
+          &HandlerThunks<T>::Handle};
+}
+
+}  // namespace actord

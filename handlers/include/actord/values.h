@@ -1,0 +1,241 @@
+// actord/values.h: the plain values of the SDK: time, PIDs, payloads, status
+// codes. Everything here is a thin C++ face of a struct in abi.h.
+//
+// Thread-safety: plain values. Ownership: Payload and Error are views and own
+// nothing; Status owns its text.
+#pragma once
+
+#include <actord/abi.h>
+
+#include <chrono>
+#include <compare>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace actord {
+
+// Wall-clock time with the resolution of the ABI.
+using Time = std::chrono::time_point<std::chrono::system_clock,
+                                     std::chrono::nanoseconds>;
+using Duration = std::chrono::nanoseconds;
+
+// Names one yield of one process; never 0, never used twice by a process.
+using Tag = uint64_t;
+
+// One way to start a process type: {name, doc}. Both are NUL-terminated; doc
+// may be nullptr.
+using Method = actord_method;
+
+namespace detail {
+
+constexpr actord_bytes ToAbi(std::string_view text) {
+  return {text.data(), text.size()};
+}
+
+inline std::string_view View(const actord_bytes& bytes) {
+  return {static_cast<const char*>(bytes.data), bytes.size};
+}
+
+}  // namespace detail
+
+// The identity of a process. Never reused. Its text is made and read by
+// Host::FormatPid and Host::ParsePid.
+struct Pid : actord_pid {
+  constexpr Pid() : actord_pid{} {}
+  constexpr Pid(const actord_pid& pid) : actord_pid(pid) {}  // NOLINT: same
+
+  // True for "no process".
+  [[nodiscard]] constexpr bool empty() const {
+    return (node | incarnation | slot | generation) == 0;
+  }
+
+  friend constexpr bool operator==(const Pid& a, const Pid& b) {
+    return (a <=> b) == 0;
+  }
+  friend constexpr std::strong_ordering operator<=>(const Pid& a,
+                                                    const Pid& b) {
+    if (auto order = a.node <=> b.node; order != 0) return order;
+    if (auto order = a.incarnation <=> b.incarnation; order != 0) return order;
+    if (auto order = a.slot <=> b.slot; order != 0) return order;
+    return a.generation <=> b.generation;
+  }
+};
+
+// Bytes with their content type; an empty content type means
+// "application/json". A view: whoever keeps it copies what it shows. Anything
+// that converts to std::string_view converts to a Payload.
+struct Payload {
+  std::string_view bytes;
+  std::string_view content_type;
+
+  constexpr Payload() = default;
+  template <typename Text>
+  requires std::convertible_to<const Text&, std::string_view>
+  constexpr Payload(const Text& text)  // NOLINT: implicit by intent
+      : bytes(text) {}
+  constexpr Payload(std::string_view payload_bytes, std::string_view type)
+      : bytes(payload_bytes), content_type(type) {}
+  Payload(const actord_payload& payload)  // NOLINT: the same thing
+      : bytes(detail::View(payload.bytes)),
+        content_type(detail::View(payload.content_type)) {}
+
+  static constexpr Payload Text(std::string_view text) {
+    return {text, "text/plain"};
+  }
+  static constexpr Payload Binary(std::string_view bytes) {
+    return {bytes, "application/octet-stream"};
+  }
+
+  [[nodiscard]] constexpr bool empty() const { return bytes.empty(); }
+  [[nodiscard]] constexpr actord_payload ToAbi() const {
+    return {detail::ToAbi(bytes), detail::ToAbi(content_type)};
+  }
+};
+
+// Status codes; the numbers are google.rpc.Code's.
+enum class Code : int32_t {
+  kOk = ACTORD_OK,
+  kCancelled = ACTORD_CANCELLED,
+  kUnknown = ACTORD_UNKNOWN,
+  kInvalidArgument = ACTORD_INVALID_ARGUMENT,
+  kDeadlineExceeded = ACTORD_DEADLINE_EXCEEDED,
+  kNotFound = ACTORD_NOT_FOUND,
+  kAlreadyExists = ACTORD_ALREADY_EXISTS,
+  kPermissionDenied = ACTORD_PERMISSION_DENIED,
+  kResourceExhausted = ACTORD_RESOURCE_EXHAUSTED,
+  kFailedPrecondition = ACTORD_FAILED_PRECONDITION,
+  kAborted = ACTORD_ABORTED,
+  kOutOfRange = ACTORD_OUT_OF_RANGE,
+  kUnimplemented = ACTORD_UNIMPLEMENTED,
+  kInternal = ACTORD_INTERNAL,
+  kUnavailable = ACTORD_UNAVAILABLE,
+  kDataLoss = ACTORD_DATA_LOSS,
+  kUnauthenticated = ACTORD_UNAUTHENTICATED,
+};
+
+// A number that is no code is read as kUnknown.
+constexpr Code ToCode(int32_t number) {
+  return number >= ACTORD_OK && number <= ACTORD_UNAUTHENTICATED
+             ? static_cast<Code>(number)
+             : Code::kUnknown;
+}
+
+// "INVALID_ARGUMENT" and so on.
+constexpr std::string_view CodeName(Code code) {
+  constexpr std::string_view kNames[] = {"OK",
+                                         "CANCELLED",
+                                         "UNKNOWN",
+                                         "INVALID_ARGUMENT",
+                                         "DEADLINE_EXCEEDED",
+                                         "NOT_FOUND",
+                                         "ALREADY_EXISTS",
+                                         "PERMISSION_DENIED",
+                                         "RESOURCE_EXHAUSTED",
+                                         "FAILED_PRECONDITION",
+                                         "ABORTED",
+                                         "OUT_OF_RANGE",
+                                         "UNIMPLEMENTED",
+                                         "INTERNAL",
+                                         "UNAVAILABLE",
+                                         "DATA_LOSS",
+                                         "UNAUTHENTICATED"};
+  return kNames[static_cast<int32_t>(ToCode(static_cast<int32_t>(code)))];
+}
+
+// An error that came with an event. A view like Payload.
+struct Error {
+  Code code = Code::kOk;
+  std::string_view message;
+
+  // True when it is an error.
+  explicit constexpr operator bool() const { return code != Code::kOk; }
+};
+
+// The outcome of something that can be refused. Converts from an Error, whose
+// text it copies.
+class [[nodiscard]] Status {
+ public:
+  Status() = default;
+  Status(Code code, std::string message)
+      : code_(code), message_(std::move(message)) {}
+  Status(const Error& error)  // NOLINT: implicit by intent
+      : code_(error.code), message_(error.message) {}
+
+  static Status Ok() { return {}; }
+
+  [[nodiscard]] bool ok() const { return code_ == Code::kOk; }
+  [[nodiscard]] Code code() const { return code_; }
+  [[nodiscard]] const std::string& message() const { return message_; }
+
+ private:
+  Code code_ = Code::kOk;
+  std::string message_;
+};
+
+struct SpawnOptions {
+  // Keep the child's result for Await, as for processes that were submitted
+  // from outside.
+  bool keep_result = false;
+};
+
+namespace detail {
+
+// What the exception being handled says. Call it in a catch block only.
+inline std::string DescribeException(const char* where) noexcept {
+  try {
+    try {
+      throw;
+    } catch (const std::exception& exception) {
+      return std::string("exception in ") + where + ": " + exception.what();
+    } catch (...) {
+      return std::string("exception in ") + where +
+             ": of a type that is not a std::exception";
+    }
+  } catch (...) {
+    return {};  // no memory for the text
+  }
+}
+
+inline actord_message MakeMessage(std::string_view topic,
+                                  const Payload& payload) {
+  return {sizeof(actord_message), 0, ToAbi(topic), payload.ToAbi()};
+}
+
+inline actord_spawn MakeSpawn(std::string_view process_type,
+                              std::string_view method, const Payload& input,
+                              const SpawnOptions& options) {
+  uint32_t flags = 0;
+  if (options.keep_result) flags |= ACTORD_SPAWN_KEEP_RESULT;
+  return {sizeof(actord_spawn), flags, ToAbi(process_type), ToAbi(method),
+          input.ToAbi()};
+}
+
+// 1 to 128 of [a-zA-Z0-9_.-], as abi.h wants names.
+constexpr bool IsValidName(std::string_view name) {
+  if (name.empty() || name.size() > 128) return false;
+  for (const char c : name) {
+    const bool good = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+                      (c >= '0' && c <= '9') || c == '_' || c == '.' ||
+                      c == '-';
+    if (!good) return false;
+  }
+  return true;
+}
+
+}  // namespace detail
+}  // namespace actord
+
+template <>
+struct std::hash<actord::Pid> {
+  size_t operator()(const actord::Pid& pid) const noexcept {
+    const uint64_t high = uint64_t{pid.node} << 32 | pid.incarnation;
+    const uint64_t low = uint64_t{pid.slot} << 32 | pid.generation;
+    const uint64_t mixed = (high * 0x9e3779b97f4a7c15u) ^ low;
+    return static_cast<size_t>((mixed ^ mixed >> 29) * 0xbf58476d1ce4e5b9u);
+  }
+};
