@@ -1,0 +1,133 @@
+#include "daemon/command_line.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "daemon/config_keys.h"
+
+namespace actord::daemon {
+namespace {
+
+// Columns of --help.
+constexpr size_t kHelpIndent = 6;
+constexpr size_t kHelpWidth = 80;
+
+struct Flags {
+  bool help = false;
+  bool version = false;
+  bool check_config = false;
+  bool print_config = false;
+};
+
+CommandLine::Action ActionOf(const Flags& flags) {
+  if (flags.help) return CommandLine::Action::kHelp;
+  if (flags.version) return CommandLine::Action::kVersion;
+  if (flags.check_config) return CommandLine::Action::kCheckConfig;
+  if (flags.print_config) return CommandLine::Action::kPrintConfig;
+  return CommandLine::Action::kRun;
+}
+
+// Appends `text` in lines of at most kHelpWidth, indented.
+void AppendWrapped(std::string_view text, std::string& out) {
+  size_t column = 0;
+  for (const absl::string_view word :
+       absl::StrSplit(absl::string_view(text.data(), text.size()), ' ')) {
+    if (column != 0 && column + 1 + word.size() > kHelpWidth) column = 0;
+    if (column == 0) {
+      absl::StrAppend(&out, out.ends_with('\n') ? "" : "\n",
+                      std::string(kHelpIndent, ' '), word);
+      column = kHelpIndent + word.size();
+    } else {
+      absl::StrAppend(&out, " ", word);
+      column += 1 + word.size();
+    }
+  }
+  out += '\n';
+}
+
+}  // namespace
+
+absl::StatusOr<CommandLine> ParseCommandLine(
+    const std::vector<std::string>& arguments) {
+  CLI::App app;
+  app.set_help_flag();  // ours is derived from the table of keys
+  CommandLine result;
+  Flags flags;
+  app.add_flag("-h,--help", flags.help);
+  app.add_flag("--version", flags.version);
+  app.add_flag("--check-config", flags.check_config);
+  app.add_flag("--print-config", flags.print_config);
+  app.add_option("--config", result.config_file);
+  std::map<const ConfigKey*, std::vector<std::string>> texts;
+  for (const ConfigKey& key : ConfigKeys()) {
+    app.add_option(absl::StrCat("--", std::string(key.option)), texts[&key])
+        ->allow_extra_args(false);
+  }
+  try {
+    std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
+    app.parse(std::move(reversed));
+  } catch (const CLI::ParseError& error) {
+    return absl::InvalidArgumentError(error.what());
+  }
+  result.action = ActionOf(flags);
+  for (const ConfigKey& key : ConfigKeys()) {
+    std::vector<std::string>& given = texts[&key];
+    if (given.empty()) continue;
+    std::string origin = absl::StrCat("--", std::string(key.option));
+    result.values.push_back({&key, std::move(given), std::move(origin)});
+  }
+  Config scratch;
+  const absl::Status status = ApplyConfigValues(result.values, scratch);
+  if (!status.ok()) return status;
+  return result;
+}
+
+std::string HelpText() {
+  std::string text =
+      "actord hosts processes and serves them over gRPC.\n"
+      "\n"
+      "Usage: actord [OPTION]...\n"
+      "\n"
+      "A setting is taken from its option, else from its environment "
+      "variable,\n"
+      "else from the configuration file, else it has its default. An option "
+      "for\n"
+      "a list is given once for each item; its variable holds the items with\n"
+      "commas between them.\n"
+      "\n"
+      "  -h, --help\n"
+      "  --version\n"
+      "  --config PATH\n"
+      "      Configuration file in TOML. [env ACTORD_CONFIG]\n"
+      "  --check-config\n"
+      "      Check the configuration and exit.\n"
+      "  --print-config\n"
+      "      Print the configuration as it would be in force, as TOML.\n";
+  const Config defaults;
+  std::string_view section;
+  for (const ConfigKey& key : ConfigKeys()) {
+    if (key.path.substr(0, key.path.find('.')) != section) {
+      section = key.path.substr(0, key.path.find('.'));
+      text += '\n';
+    }
+    absl::StrAppend(&text, "  --", std::string(key.option), " ",
+                    std::string(key.value), "\n");
+    AppendWrapped(
+        absl::StrCat(std::string(key.doc), " [", std::string(key.path),
+                     ", env ", EnvironmentName(key), ", default ",
+                     key.print(defaults), "]"),
+        text);
+  }
+  text +=
+      "\n"
+      "Exit status: 0 clean, 64 wrong usage, 69 cannot listen, 70 internal\n"
+      "error, 75 processes had to be forced to end, 78 wrong configuration or\n"
+      "plugin.\n";
+  return text;
+}
+
+}  // namespace actord::daemon

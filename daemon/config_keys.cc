@@ -1,0 +1,315 @@
+#include "daemon/config_keys.h"
+
+#include <limits>
+#include <type_traits>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
+#include "daemon/config_text.h"
+
+namespace actord::daemon {
+namespace {
+
+// A codec reads one text into a value and prints the value as TOML.
+
+template <typename T>
+struct NumberCodec {
+  uint64_t min = 0;
+  uint64_t max = std::numeric_limits<T>::max();
+
+  absl::Status Parse(const std::string& text, T& value) const {
+    const absl::StatusOr<uint64_t> number = ParseCountText(text);
+    if (!number.ok()) return number.status();
+    if (*number < min || *number > max) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(text, " is not between ", min, " and ", max));
+    }
+    value = static_cast<T>(*number);
+    return absl::OkStatus();
+  }
+  std::string Print(T value) const { return absl::StrCat(value); }
+};
+
+struct SizeCodec {
+  absl::Status Parse(const std::string& text, size_t& value) const {
+    const absl::StatusOr<uint64_t> size = ParseSizeText(text);
+    if (!size.ok()) return size.status();
+    value = *size;
+    return absl::OkStatus();
+  }
+  std::string Print(size_t value) const {
+    return QuoteToml(FormatSizeText(value));
+  }
+};
+
+struct DurationCodec {
+  absl::Status Parse(const std::string& text, absl::Duration& value) const {
+    const absl::StatusOr<absl::Duration> duration = ParseDurationText(text);
+    if (!duration.ok()) return duration.status();
+    value = *duration;
+    return absl::OkStatus();
+  }
+  std::string Print(absl::Duration value) const {
+    return QuoteToml(FormatDurationText(value));
+  }
+};
+
+struct TextCodec {
+  absl::Status Parse(const std::string& text, std::string& value) const {
+    value = text;
+    return absl::OkStatus();
+  }
+  std::string Print(const std::string& value) const { return QuoteToml(value); }
+};
+
+struct NonEmptyTextCodec : TextCodec {
+  absl::Status Parse(const std::string& text, std::string& value) const {
+    if (text.empty()) return absl::InvalidArgumentError("must not be empty");
+    value = text;
+    return absl::OkStatus();
+  }
+};
+
+struct ListenCodec : TextCodec {
+  absl::Status Parse(const std::string& text, std::string& value) const {
+    const absl::StatusOr<ListenAddress> address = ParseListenAddress(text);
+    if (!address.ok()) return address.status();
+    value = text;
+    return absl::OkStatus();
+  }
+};
+
+template <typename E>
+struct ChoiceCodec {
+  std::vector<std::pair<std::string_view, E>> choices;
+
+  absl::Status Parse(const std::string& text, E& value) const {
+    std::vector<std::string> names;
+    for (const auto& [name, choice] : choices) {
+      if (name == text) {
+        value = choice;
+        return absl::OkStatus();
+      }
+      names.emplace_back(name);
+    }
+    return absl::InvalidArgumentError(
+        absl::StrCat("\"", text, "\" is none of ", absl::StrJoin(names, ", ")));
+  }
+  std::string Print(E value) const {
+    for (const auto& [name, choice] : choices) {
+      if (choice == value) return QuoteToml(name);
+    }
+    return QuoteToml("");
+  }
+};
+
+// Parents of `member`: a generic lambda, so that one accessor reads and writes.
+#define ACTORD_MEMBER(member) \
+  [](auto& config) -> auto& { return config.member; }
+
+struct KeyText {
+  std::string_view path;
+  std::string_view option;
+  std::string_view value;
+  std::string_view doc;
+};
+
+template <typename Codec, typename Member>
+ConfigKey Single(KeyText text, Codec codec, Member member) {
+  ConfigKey key{text.path, text.option, text.value, text.doc,
+                false,     nullptr,     nullptr};
+  key.parse = [codec, member](const std::vector<std::string>& texts,
+                              Config& config) {
+    if (texts.size() != 1) {
+      return absl::InvalidArgumentError("takes exactly one value");
+    }
+    return codec.Parse(texts.front(), member(config));
+  };
+  key.print = [codec, member](const Config& config) {
+    return codec.Print(member(config));
+  };
+  return key;
+}
+
+template <typename Codec, typename Member>
+ConfigKey List(KeyText text, Codec codec, Member member) {
+  ConfigKey key{text.path, text.option, text.value, text.doc,
+                true,      nullptr,     nullptr};
+  key.parse = [codec, member](const std::vector<std::string>& texts,
+                              Config& config) {
+    std::remove_reference_t<decltype(member(config))> values;
+    for (const std::string& item : texts) {
+      absl::Status status = codec.Parse(item, values.emplace_back());
+      if (!status.ok()) return status;
+    }
+    member(config) = std::move(values);
+    return absl::OkStatus();
+  };
+  key.print = [codec, member](const Config& config) {
+    std::vector<std::string> items;
+    for (const auto& item : member(config)) items.push_back(codec.Print(item));
+    return absl::StrCat("[", absl::StrJoin(items, ", "), "]");
+  };
+  return key;
+}
+
+const NumberCodec<size_t> kCount;
+const SizeCodec kSize;
+const DurationCodec kDuration;
+
+void AddServerKeys(std::vector<ConfigKey>& keys) {
+  keys.push_back(List({"server.listen", "listen", "ADDRESS",
+                       "Address to serve on, host:port or unix:PATH; port 0 "
+                       "picks a free one."},
+                      ListenCodec{}, ACTORD_MEMBER(listen)));
+  keys.push_back(Single({"server.port_file", "port-file", "PATH",
+                         "File that receives the port of each TCP address, one "
+                         "a line, once it is served."},
+                        TextCodec{}, ACTORD_MEMBER(port_file)));
+  keys.push_back(Single(
+      {"server.max_concurrent_streams", "max-concurrent-streams", "N",
+       "Calls that one connection may have open; more wait in the client."},
+      NumberCodec<int>{.min = 1, .max = 1'000'000},
+      ACTORD_MEMBER(max_concurrent_streams)));
+  const ChoiceCodec<runtime::LogLevel> level{
+      {{"debug", runtime::LogLevel::kDebug},
+       {"info", runtime::LogLevel::kInfo},
+       {"warning", runtime::LogLevel::kWarning},
+       {"error", runtime::LogLevel::kError}}};
+  keys.push_back(
+      Single({"log.level", "log-level", "LEVEL",
+              "Least level that is logged: debug, info, warning or error. Read "
+              "again at SIGHUP."},
+             level, ACTORD_MEMBER(log_level)));
+  const ChoiceCodec<LogFormat> format{
+      {{"console", LogFormat::kConsole}, {"json", LogFormat::kJson}}};
+  keys.push_back(Single({"log.format", "log-format", "FORMAT",
+                         "Form of a log line on standard error: console or "
+                         "json."},
+                        format, ACTORD_MEMBER(log_format)));
+}
+
+void AddPluginKeys(std::vector<ConfigKey>& keys) {
+  keys.push_back(List({"plugins.files", "plugin", "PATH", "Plugin to load."},
+                      NonEmptyTextCodec{}, ACTORD_MEMBER(plugins)));
+  keys.push_back(List({"plugins.directories", "plugin-dir", "DIR",
+                       "Directory whose *.so are loaded, sorted by name."},
+                      NonEmptyTextCodec{}, ACTORD_MEMBER(plugin_dirs)));
+  keys.push_back(List(
+      {"commands.external", "external", "PATTERN",
+       "Command that programs outside carry out: a name, or a prefix and *."},
+      NonEmptyTextCodec{}, ACTORD_MEMBER(runtime.external_commands)));
+  keys.push_back(List({"commands.file_read_directories", "file-read-dir", "DIR",
+                       "Directory below which the command file.read may read."},
+                      NonEmptyTextCodec{}, ACTORD_MEMBER(file_read_dirs)));
+}
+
+void AddSchedulerKeys(std::vector<ConfigKey>& keys) {
+  const NumberCodec<int> number;
+  keys.push_back(Single({"scheduler.workers", "workers", "N",
+                         "Workers of the scheduler, at most 256; 0 means one "
+                         "for each CPU that the daemon may use."},
+                        number, ACTORD_MEMBER(runtime.workers)));
+  keys.push_back(Single({"scheduler.blocking_threads", "blocking-threads", "N",
+                         "Threads for commands that block, at most 1024."},
+                        number, ACTORD_MEMBER(runtime.blocking_threads)));
+  keys.push_back(Single({"scheduler.blocking_queue", "blocking-queue", "N",
+                         "Commands that may wait for such a thread."},
+                        kCount, ACTORD_MEMBER(runtime.blocking_queue)));
+}
+
+void AddLimitKeys(std::vector<ConfigKey>& keys) {
+  keys.push_back(Single({"limits.max_processes", "max-processes", "N",
+                         "Processes that may live at a time."},
+                        kCount, ACTORD_MEMBER(runtime.max_processes)));
+  keys.push_back(
+      Single({"limits.max_payload_bytes", "max-payload-bytes", "SIZE",
+              "Largest input, message or result, at most 64MiB."},
+             kSize, ACTORD_MEMBER(runtime.max_payload_bytes)));
+  keys.push_back(Single({"limits.max_mailbox_messages", "max-mailbox-messages",
+                         "N", "Messages that may wait in one mailbox."},
+                        kCount, ACTORD_MEMBER(runtime.max_mailbox_messages)));
+  keys.push_back(Single({"limits.max_mailbox_bytes", "max-mailbox-bytes",
+                         "SIZE", "Memory that one mailbox may hold."},
+                        kSize, ACTORD_MEMBER(runtime.max_mailbox_bytes)));
+  keys.push_back(Single({"limits.max_yields", "max-yields", "N",
+                         "Yields of one process that may be outstanding."},
+                        kCount, ACTORD_MEMBER(runtime.max_yields)));
+}
+
+void AddRetentionKeys(std::vector<ConfigKey>& keys) {
+  keys.push_back(Single({"yields.default_timeout", "yield-timeout", "DURATION",
+                         "Time after which a yield that says nothing about it "
+                         "times out; none means never."},
+                        kDuration,
+                        ACTORD_MEMBER(runtime.default_yield_timeout)));
+  keys.push_back(
+      Single({"yields.answer_ttl", "yield-answer-ttl", "DURATION",
+              "How long the completion of an external yield is remembered."},
+             kDuration, ACTORD_MEMBER(runtime.answered_yield_ttl)));
+  keys.push_back(Single({"yields.answer_max", "yield-answer-max", "N",
+                         "Completions remembered; the oldest go first."},
+                        kCount, ACTORD_MEMBER(runtime.answered_yield_max)));
+  keys.push_back(Single({"results.ttl", "result-ttl", "DURATION",
+                         "How long the result of an ended process is kept."},
+                        kDuration, ACTORD_MEMBER(runtime.result_ttl)));
+  keys.push_back(Single({"results.max_bytes", "result-max-bytes", "SIZE",
+                         "Bytes of results kept; the oldest go first."},
+                        kSize, ACTORD_MEMBER(runtime.result_max_bytes)));
+  keys.push_back(Single({"requests.id_ttl", "request-id-ttl", "DURATION",
+                         "How long a request id of Submit is remembered."},
+                        kDuration, ACTORD_MEMBER(request_id_ttl)));
+  keys.push_back(Single({"requests.id_max", "request-id-max", "N",
+                         "Request ids remembered; the oldest go first."},
+                        kCount, ACTORD_MEMBER(request_id_max)));
+}
+
+void AddShutdownKeys(std::vector<ConfigKey>& keys) {
+  keys.push_back(
+      Single({"shutdown.drain_timeout", "drain-timeout", "DURATION",
+              "How long processes may take to end by themselves at SIGTERM or "
+              "Shutdown; none means as long as they like."},
+             kDuration, ACTORD_MEMBER(drain_timeout)));
+  keys.push_back(
+      Single({"shutdown.force_timeout", "force-timeout", "DURATION",
+              "How long the daemon waits after that for steps that do not "
+              "return, before it exits regardless."},
+             kDuration, ACTORD_MEMBER(force_timeout)));
+}
+
+#undef ACTORD_MEMBER
+
+}  // namespace
+
+const std::vector<ConfigKey>& ConfigKeys() {
+  static const std::vector<ConfigKey>* const keys = [] {
+    auto* all = new std::vector<ConfigKey>;
+    AddServerKeys(*all);
+    AddPluginKeys(*all);
+    AddSchedulerKeys(*all);
+    AddLimitKeys(*all);
+    AddRetentionKeys(*all);
+    AddShutdownKeys(*all);
+    return all;
+  }();
+  return *keys;
+}
+
+const ConfigKey* FindConfigKey(std::string_view path) {
+  for (const ConfigKey& key : ConfigKeys()) {
+    if (key.path == path) return &key;
+  }
+  return nullptr;
+}
+
+std::string EnvironmentName(const ConfigKey& key) {
+  return absl::StrCat(
+      "ACTORD_", absl::AsciiStrToUpper(absl::StrReplaceAll(
+                     absl::string_view(key.option.data(), key.option.size()),
+                     {{"-", "_"}})));
+}
+
+}  // namespace actord::daemon

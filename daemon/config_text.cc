@@ -1,0 +1,146 @@
+#include "daemon/config_text.h"
+
+#include <array>
+#include <charconv>
+#include <limits>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+
+namespace actord::daemon {
+namespace {
+
+struct SizeUnit {
+  std::string_view name;
+  uint64_t bytes;
+};
+
+// Largest first within each kind, for printing.
+constexpr std::array<SizeUnit, 8> kSizeUnits = {{
+    {"GiB", 1ull << 30},
+    {"MiB", 1ull << 20},
+    {"KiB", 1ull << 10},
+    {"GB", 1'000'000'000},
+    {"MB", 1'000'000},
+    {"KB", 1'000},
+    {"B", 1},
+    {"", 1},
+}};
+constexpr size_t kBinaryUnits = 3;
+
+absl::Status Malformed(std::string_view text, std::string_view expected) {
+  return absl::InvalidArgumentError(absl::StrFormat(
+      "\"%s\" is not %s", std::string(text), std::string(expected)));
+}
+
+// Reads the digits at the beginning of `text` and removes them.
+bool ConsumeNumber(std::string_view& text, uint64_t& number) {
+  const char* const end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, number);
+  if (error != std::errc()) return false;
+  text.remove_prefix(static_cast<size_t>(rest - text.data()));
+  return true;
+}
+
+}  // namespace
+
+absl::StatusOr<absl::Duration> ParseDurationText(std::string_view text) {
+  if (text == "none") return absl::InfiniteDuration();
+  absl::Duration duration;
+  // absl reads a negative duration and "inf" too; the latter is "none" here.
+  if (!absl::ParseDuration({text.data(), text.size()}, &duration) ||
+      duration < absl::ZeroDuration() || duration == absl::InfiniteDuration()) {
+    return Malformed(text, "a duration such as 30s, 1m30s, 250ms or none");
+  }
+  return duration;
+}
+
+std::string FormatDurationText(absl::Duration duration) {
+  if (duration == absl::InfiniteDuration()) return "none";
+  return absl::FormatDuration(duration);
+}
+
+absl::StatusOr<uint64_t> ParseSizeText(std::string_view text) {
+  constexpr std::string_view kExpected =
+      "a size in bytes such as 4096, 64KiB, 16MiB or 1GiB";
+  std::string_view rest = text;
+  uint64_t number = 0;
+  if (!ConsumeNumber(rest, number)) return Malformed(text, kExpected);
+  for (const SizeUnit& unit : kSizeUnits) {
+    if (rest != unit.name) continue;
+    if (number > std::numeric_limits<uint64_t>::max() / unit.bytes) {
+      return Malformed(text, kExpected);
+    }
+    return number * unit.bytes;
+  }
+  return Malformed(text, kExpected);
+}
+
+std::string FormatSizeText(uint64_t bytes) {
+  for (size_t i = 0; i < kBinaryUnits; ++i) {
+    const SizeUnit& unit = kSizeUnits[i];
+    if (bytes != 0 && bytes % unit.bytes == 0) {
+      return absl::StrCat(
+          bytes / unit.bytes,
+          absl::string_view(unit.name.data(), unit.name.size()));
+    }
+  }
+  return absl::StrCat(bytes);
+}
+
+absl::StatusOr<uint64_t> ParseCountText(std::string_view text) {
+  std::string_view rest = text;
+  uint64_t number = 0;
+  if (!ConsumeNumber(rest, number) || !rest.empty()) {
+    return Malformed(text, "a whole number");
+  }
+  return number;
+}
+
+std::string QuoteToml(std::string_view text) {
+  std::string quoted = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') {
+      quoted += '\\';
+      quoted += c;
+    } else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
+      quoted += absl::StrFormat("\\u%04x", static_cast<unsigned char>(c));
+    } else {
+      quoted += c;
+    }
+  }
+  quoted += '"';
+  return quoted;
+}
+
+absl::StatusOr<ListenAddress> ParseListenAddress(std::string_view text) {
+  constexpr std::string_view kExpected =
+      "an address such as 127.0.0.1:7600, [::1]:7600 or unix:/run/actord.sock";
+  constexpr std::string_view kUnix = "unix:";
+  ListenAddress address;
+  if (text.starts_with(kUnix)) {
+    address.is_unix = true;
+    address.path = std::string(text.substr(kUnix.size()));
+    if (address.path.empty()) return Malformed(text, kExpected);
+    return address;
+  }
+  const size_t colon = text.rfind(':');
+  if (colon == std::string_view::npos) return Malformed(text, kExpected);
+  std::string_view host = text.substr(0, colon);
+  if (host.starts_with('[') && host.ends_with(']')) {
+    host = host.substr(1, host.size() - 2);
+  } else if (host.find(':') != std::string_view::npos) {
+    return Malformed(text, kExpected);  // IPv6 without brackets
+  }
+  const absl::StatusOr<uint64_t> port = ParseCountText(text.substr(colon + 1));
+  if (host.empty() || !port.ok() ||
+      *port > std::numeric_limits<uint16_t>::max()) {
+    return Malformed(text, kExpected);
+  }
+  address.host = std::string(host);
+  address.port = static_cast<uint16_t>(*port);
+  return address;
+}
+
+}  // namespace actord::daemon

@@ -1,0 +1,150 @@
+#include "daemon/log_format.h"
+
+#include <chrono>
+#include <ctime>
+
+#include "daemon/utf8.h"
+
+namespace actord::daemon {
+namespace {
+
+constexpr std::string_view kReplacement = "\xef\xbf\xbd";  // U+FFFD
+
+void Append(std::string_view text, spdlog::memory_buf_t& out) {
+  out.append(text.data(), text.data() + text.size());
+}
+
+void AppendEscape(std::string_view prefix, unsigned char byte,
+                  spdlog::memory_buf_t& out) {
+  constexpr std::string_view kHex = "0123456789abcdef";
+  Append(prefix, out);
+  out.push_back(kHex[byte >> 4]);
+  out.push_back(kHex[byte & 0xf]);
+}
+
+void AppendTime(spdlog::log_clock::time_point time, spdlog::memory_buf_t& out) {
+  const std::time_t seconds = spdlog::log_clock::to_time_t(time);
+  const auto milliseconds =
+      std::chrono::duration_cast<std::chrono::milliseconds>(
+          time.time_since_epoch())
+          .count() %
+      1000;
+  std::tm utc{};
+  gmtime_r(&seconds, &utc);
+  spdlog::fmt_lib::format_to(std::back_inserter(out),
+                             "{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z",
+                             utc.tm_year + 1900, utc.tm_mon + 1, utc.tm_mday,
+                             utc.tm_hour, utc.tm_min, utc.tm_sec, milliseconds);
+}
+
+std::string_view LevelName(spdlog::level::level_enum level) {
+  switch (level) {
+    case spdlog::level::debug:
+      return "debug";
+    case spdlog::level::info:
+      return "info";
+    case spdlog::level::warn:
+      return "warning";
+    default:
+      return "error";
+  }
+}
+
+std::string_view PayloadOf(const spdlog::details::log_msg& message) {
+  return {message.payload.data(), message.payload.size()};
+}
+
+class ConsoleFormatter final : public spdlog::formatter {
+ public:
+  void format(const spdlog::details::log_msg& message,
+              spdlog::memory_buf_t& out) override {
+    constexpr size_t kLevelWidth = 8;
+    AppendTime(message.time, out);
+    out.push_back(' ');
+    const std::string_view level = LevelName(message.level);
+    message.color_range_start = out.size();
+    Append(level, out);
+    message.color_range_end = out.size();
+    Append(std::string(kLevelWidth - level.size(), ' '), out);
+    AppendVisible(PayloadOf(message), out);
+    out.push_back('\n');
+  }
+  [[nodiscard]] std::unique_ptr<spdlog::formatter> clone() const override {
+    return std::make_unique<ConsoleFormatter>();
+  }
+};
+
+class JsonFormatter final : public spdlog::formatter {
+ public:
+  void format(const spdlog::details::log_msg& message,
+              spdlog::memory_buf_t& out) override {
+    Append(R"({"time":")", out);
+    AppendTime(message.time, out);
+    Append(R"(","level":")", out);
+    Append(LevelName(message.level), out);
+    Append(R"(","message":)", out);
+    AppendJsonString(PayloadOf(message), out);
+    Append("}\n", out);
+  }
+  [[nodiscard]] std::unique_ptr<spdlog::formatter> clone() const override {
+    return std::make_unique<JsonFormatter>();
+  }
+};
+
+}  // namespace
+
+void AppendJsonString(std::string_view text, spdlog::memory_buf_t& out) {
+  out.push_back('"');
+  while (!text.empty()) {
+    const size_t length = Utf8SequenceLength(text);
+    if (length == 0) {
+      Append(kReplacement, out);
+      text.remove_prefix(1);
+      continue;
+    }
+    const auto first = static_cast<unsigned char>(text.front());
+    if (first == '"' || first == '\\') {
+      out.push_back('\\');
+      out.push_back(text.front());
+    } else if (first == '\n') {
+      Append("\\n", out);
+    } else if (first == '\t') {
+      Append("\\t", out);
+    } else if (first == '\r') {
+      Append("\\r", out);
+    } else if (first < 0x20 || first == 0x7f) {
+      AppendEscape("\\u00", first, out);
+    } else {
+      Append(text.substr(0, length), out);
+    }
+    text.remove_prefix(length);
+  }
+  out.push_back('"');
+}
+
+void AppendVisible(std::string_view text, spdlog::memory_buf_t& out) {
+  while (!text.empty()) {
+    const size_t length = Utf8SequenceLength(text);
+    const auto first = static_cast<unsigned char>(text.front());
+    // U+0080 to U+009F are control characters too; some terminals obey them.
+    const bool is_c1 = length == 2 && first == 0xc2 &&
+                       static_cast<unsigned char>(text[1]) < 0xa0;
+    if (first == '\n') {
+      Append("\\n", out);
+    } else if (length == 0 || first < 0x20 || first == 0x7f) {
+      AppendEscape("\\x", first, out);
+    } else if (is_c1) {
+      AppendEscape("\\x", static_cast<unsigned char>(text[1]), out);
+    } else {
+      Append(text.substr(0, length), out);
+    }
+    text.remove_prefix(length == 0 ? 1 : length);
+  }
+}
+
+std::unique_ptr<spdlog::formatter> MakeFormatter(LogFormat format) {
+  if (format == LogFormat::kJson) return std::make_unique<JsonFormatter>();
+  return std::make_unique<ConsoleFormatter>();
+}
+
+}  // namespace actord::daemon

@@ -1,0 +1,27 @@
+// The two forms of a log line.
+//
+// Thread-safety: pure functions.
+#pragma once
+
+#include <spdlog/formatter.h>
+
+#include <memory>
+#include <string_view>
+
+#include "daemon/config.h"
+
+namespace actord::daemon {
+
+// Appends `text` as a JSON string with its quotes. Bytes that are no UTF-8
+// become U+FFFD, so the result is always valid JSON.
+void AppendJsonString(std::string_view text, spdlog::memory_buf_t& out);
+
+// Appends `text` with control characters escaped, so that it stays on its line
+// and cannot command a terminal.
+void AppendVisible(std::string_view text, spdlog::memory_buf_t& out);
+
+// Console: "2025-01-31T12:00:00.123Z info    message".
+// JSON: {"time":"2025-01-31T12:00:00.123Z","level":"info","message":"..."}.
+std::unique_ptr<spdlog::formatter> MakeFormatter(LogFormat format);
+
+}  // namespace actord::daemon

@@ -1,0 +1,18 @@
+// Well-formedness of UTF-8 (RFC 3629).
+//
+// Thread-safety: pure functions.
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+namespace actord::daemon {
+
+// Length of the character that `text` begins with, 1 to 4; 0 when it begins
+// with none (overlong forms, surrogates and what is cut off are none) or is
+// empty.
+size_t Utf8SequenceLength(std::string_view text);
+
+bool IsUtf8(std::string_view text);
+
+}  // namespace actord::daemon

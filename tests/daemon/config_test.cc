@@ -1,0 +1,415 @@
+#include "daemon/config.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "daemon/command_line.h"
+#include "daemon/config_file.h"
+#include "daemon/config_keys.h"
+
+namespace actord::daemon {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+// Another value than the default for each key, as text and as TOML.
+struct Sample {
+  std::vector<std::string> texts;
+  std::string toml;
+};
+
+const std::map<std::string, Sample>& Samples() {
+  static const auto* const samples = new std::map<std::string, Sample>{
+      {"server.listen",
+       {{"127.0.0.1:0", "unix:/tmp/a b.sock"},
+        "[\"127.0.0.1:0\", \"unix:/tmp/a b.sock\"]"}},
+      {"server.port_file", {{"/run/actord/port"}, "\"/run/actord/port\""}},
+      {"server.max_concurrent_streams", {{"77"}, "77"}},
+      {"log.level", {{"warning"}, "\"warning\""}},
+      {"log.format", {{"json"}, "\"json\""}},
+      {"plugins.files",
+       {{"a.so", "b \"x\".so"}, "[\"a.so\", \"b \\\"x\\\".so\"]"}},
+      {"plugins.directories", {{"/opt/plugins"}, "[\"/opt/plugins\"]"}},
+      {"commands.external", {{"payment.*", "ask"}, "[\"payment.*\", \"ask\"]"}},
+      {"commands.file_read_directories", {{"/srv"}, "[\"/srv\"]"}},
+      {"scheduler.workers", {{"3"}, "3"}},
+      {"scheduler.blocking_threads", {{"5"}, "5"}},
+      {"scheduler.blocking_queue", {{"99"}, "99"}},
+      {"limits.max_processes", {{"1000"}, "1000"}},
+      {"limits.max_payload_bytes", {{"2MiB"}, "\"2MiB\""}},
+      {"limits.max_mailbox_messages", {{"12"}, "12"}},
+      {"limits.max_mailbox_bytes", {{"64KiB"}, "\"64KiB\""}},
+      {"limits.max_yields", {{"7"}, "7"}},
+      {"yields.default_timeout", {{"45s"}, "\"45s\""}},
+      {"yields.answer_ttl", {{"1m30s"}, "\"1m30s\""}},
+      {"yields.answer_max", {{"500"}, "500"}},
+      {"results.ttl", {{"250ms"}, "\"250ms\""}},
+      {"results.max_bytes", {{"32MiB"}, "\"32MiB\""}},
+      {"requests.id_ttl", {{"2h"}, "\"2h\""}},
+      {"requests.id_max", {{"10"}, "10"}},
+      {"shutdown.drain_timeout", {{"none"}, "\"none\""}},
+      {"shutdown.force_timeout", {{"1s"}, "\"1s\""}},
+  };
+  return *samples;
+}
+
+Environment FakeEnvironment(std::map<std::string, std::string> variables) {
+  return [variables](const std::string& name) -> std::optional<std::string> {
+    const auto found = variables.find(name);
+    if (found == variables.end()) return std::nullopt;
+    return found->second;
+  };
+}
+
+class TemporaryFile {
+ public:
+  explicit TemporaryFile(const std::string& text)
+      : path_(testing::TempDir() + "actord_config_XXXXXX") {
+    const int file = mkstemp(path_.data());
+    EXPECT_GE(file, 0) << path_;
+    close(file);
+    std::ofstream(path_) << text;
+  }
+  ~TemporaryFile() { std::remove(path_.c_str()); }
+  [[nodiscard]] const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+std::string FileText(const ConfigKey& key, const std::string& toml) {
+  const size_t dot = key.path.find('.');
+  return absl::StrCat("[", std::string(key.path.substr(0, dot)), "]\n",
+                      std::string(key.path.substr(dot + 1)), " = ", toml, "\n");
+}
+
+std::string Joined(const std::vector<std::string>& texts) {
+  std::string joined;
+  for (const std::string& text : texts) {
+    absl::StrAppend(&joined, joined.empty() ? "" : ",", text);
+  }
+  return joined;
+}
+
+std::vector<std::string> Arguments(const ConfigKey& key,
+                                   const std::vector<std::string>& texts) {
+  std::vector<std::string> arguments;
+  for (const std::string& text : texts) {
+    arguments.push_back(absl::StrCat("--", std::string(key.option)));
+    arguments.push_back(text);
+  }
+  return arguments;
+}
+
+std::vector<ConfigValue> CommandLineValues(
+    const std::vector<std::string>& arguments) {
+  auto command_line = ParseCommandLine(arguments);
+  EXPECT_TRUE(command_line.ok()) << command_line.status();
+  return command_line.ok() ? command_line->values : std::vector<ConfigValue>{};
+}
+
+TEST(ConfigKeys, HaveUniqueNamesAndASample) {
+  std::set<std::string> names;
+  for (const ConfigKey& key : ConfigKeys()) {
+    EXPECT_TRUE(names.insert(std::string(key.path)).second) << key.path;
+    EXPECT_TRUE(names.insert(std::string(key.option)).second) << key.option;
+    EXPECT_TRUE(key.doc.ends_with('.')) << key.path;
+    EXPECT_EQ(Samples().count(std::string(key.path)), 1u) << key.path;
+  }
+  EXPECT_EQ(Samples().size(), ConfigKeys().size());
+}
+
+TEST(ConfigKeys, KeepClearOfVariablesThatOrchestratorsSet) {
+  for (const ConfigKey& key : ConfigKeys()) {
+    const std::string name = EnvironmentName(key);
+    EXPECT_NE(name, "ACTORD_PORT");
+    EXPECT_NE(name, "ACTORD_ADDRESS") << "belongs to actorctl";
+    EXPECT_THAT(name, Not(testing::StartsWith("ACTORD_SERVICE_")));
+  }
+}
+
+// Each key by itself, through each source, and printed.
+class ConfigKeyTest : public testing::TestWithParam<const ConfigKey*> {
+ protected:
+  const ConfigKey& key() const { return *GetParam(); }
+  const Sample& sample() const { return Samples().at(std::string(key().path)); }
+};
+
+TEST_P(ConfigKeyTest, SampleDiffersFromTheDefault) {
+  EXPECT_NE(key().print(Config{}), sample().toml);
+}
+
+TEST_P(ConfigKeyTest, ComesFromTheFile) {
+  const TemporaryFile file(FileText(key(), sample().toml));
+  const auto config = LoadConfig(file.path(), {}, FakeEnvironment({}));
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_EQ(key().print(*config), sample().toml);
+}
+
+TEST_P(ConfigKeyTest, EnvironmentOutweighsTheFile) {
+  const TemporaryFile file(FileText(key(), key().print(Config{})));
+  const auto config = LoadConfig(
+      file.path(), {},
+      FakeEnvironment({{EnvironmentName(key()), Joined(sample().texts)}}));
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_EQ(key().print(*config), sample().toml);
+}
+
+TEST_P(ConfigKeyTest, OptionOutweighsFileAndEnvironment) {
+  if (key().is_list && key().print(Config{}) == "[]") {
+    // An empty list cannot be told apart in the environment; the file will do.
+    const auto config =
+        LoadConfig("", CommandLineValues(Arguments(key(), sample().texts)),
+                   FakeEnvironment({}));
+    ASSERT_TRUE(config.ok()) << config.status();
+    EXPECT_EQ(key().print(*config), sample().toml);
+    return;
+  }
+  const TemporaryFile file(FileText(key(), key().print(Config{})));
+  std::string other = key().print(Config{});
+  other.erase(
+      std::remove_if(other.begin(), other.end(),
+                     [](char c) { return c == '"' || c == '[' || c == ']'; }),
+      other.end());
+  const auto config = LoadConfig(
+      file.path(), CommandLineValues(Arguments(key(), sample().texts)),
+      FakeEnvironment({{EnvironmentName(key()), other}}));
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_EQ(key().print(*config), sample().toml);
+}
+
+TEST_P(ConfigKeyTest, IsInHelpAndInPrintedConfig) {
+  EXPECT_THAT(HelpText(),
+              HasSubstr(absl::StrCat("  --", std::string(key().option), " ",
+                                     std::string(key().value))));
+  EXPECT_THAT(HelpText(), HasSubstr(EnvironmentName(key())));
+  EXPECT_THAT(
+      PrintConfig(Config{}),
+      HasSubstr(absl::StrCat(
+          "\n", std::string(key().path.substr(key().path.find('.') + 1)), " = ",
+          key().print(Config{}), "\n")));
+}
+
+std::vector<const ConfigKey*> AllKeys() {
+  std::vector<const ConfigKey*> keys;
+  for (const ConfigKey& key : ConfigKeys()) keys.push_back(&key);
+  return keys;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    AllKeys, ConfigKeyTest, testing::ValuesIn(AllKeys()),
+    [](const testing::TestParamInfo<const ConfigKey*>& param) {
+      std::string name(param.param->path);
+      std::replace(name.begin(), name.end(), '.', '_');
+      return name;
+    });
+
+TEST(Config, PrintedConfigReadsBackToTheSame) {
+  std::string text;
+  for (const ConfigKey& key : ConfigKeys()) {
+    // One section header a key would repeat sections, so dotted keys are used.
+    absl::StrAppend(&text, std::string(key.path), " = ",
+                    Samples().at(std::string(key.path)).toml, "\n");
+  }
+  const TemporaryFile file(text);
+  const auto config = LoadConfig(file.path(), {}, FakeEnvironment({}));
+  ASSERT_TRUE(config.ok()) << config.status();
+  const std::string printed = PrintConfig(*config);
+  std::ofstream(file.path()) << printed;
+  const auto again = LoadConfig(file.path(), {}, FakeEnvironment({}));
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_EQ(PrintConfig(*again), printed);
+  EXPECT_NE(printed, PrintConfig(Config{}));
+}
+
+TEST(Config, FileIsNamedByTheEnvironmentUnlessAnOptionDoes) {
+  const TemporaryFile file("[log]\nlevel = \"error\"\n");
+  const auto named =
+      LoadConfig("", {}, FakeEnvironment({{"ACTORD_CONFIG", file.path()}}));
+  ASSERT_TRUE(named.ok()) << named.status();
+  EXPECT_EQ(named->log_level, runtime::LogLevel::kError);
+  const auto other = LoadConfig(
+      file.path(), {}, FakeEnvironment({{"ACTORD_CONFIG", "/nowhere"}}));
+  EXPECT_TRUE(other.ok()) << other.status();
+}
+
+TEST(Config, RefusesAFileThatCannotBeRead) {
+  for (const std::string path : {"/nowhere/actord.toml", "/"}) {
+    const auto config = LoadConfig(path, {}, FakeEnvironment({}));
+    ASSERT_FALSE(config.ok()) << path;
+    EXPECT_THAT(std::string(config.status().message()),
+                HasSubstr("cannot be read"));
+  }
+}
+
+TEST(Config, AcceptsAnEmptyFile) {
+  const TemporaryFile file("");
+  EXPECT_TRUE(LoadConfig(file.path(), {}, FakeEnvironment({})).ok());
+}
+
+TEST(Config, NamesWhereAWrongValueComesFrom) {
+  const TemporaryFile file("# first\n[log]\nlevel = \"loud\"\n");
+  const auto from_file = LoadConfig(file.path(), {}, FakeEnvironment({}));
+  ASSERT_FALSE(from_file.ok());
+  EXPECT_EQ(std::string(from_file.status().message()),
+            absl::StrCat(file.path(),
+                         ":3: log.level: \"loud\" is none of debug, info, "
+                         "warning, error"));
+
+  const auto from_environment = LoadConfig(
+      "", {}, FakeEnvironment({{"ACTORD_MAX_PAYLOAD_BYTES", "plenty"}}));
+  ASSERT_FALSE(from_environment.ok());
+  EXPECT_THAT(std::string(from_environment.status().message()),
+              HasSubstr("ACTORD_MAX_PAYLOAD_BYTES: \"plenty\" is not a size"));
+}
+
+TEST(Config, NamesTheValueThatIsOutOfTheRuntimesLimits) {
+  const auto config =
+      LoadConfig("", {},
+                 FakeEnvironment({{"ACTORD_WORKERS", "2"},
+                                  {"ACTORD_BLOCKING_THREADS", "1025"}}));
+  ASSERT_FALSE(config.ok());
+  EXPECT_THAT(std::string(config.status().message()),
+              testing::StartsWith("ACTORD_BLOCKING_THREADS: "));
+}
+
+TEST(Config, NeedsAnAddress) {
+  const auto config =
+      LoadConfig("", {}, FakeEnvironment({{"ACTORD_LISTEN", ""}}));
+  ASSERT_FALSE(config.ok());
+  EXPECT_THAT(std::string(config.status().message()),
+              HasSubstr("server.listen"));
+}
+
+TEST(Config, LeavesForeignVariablesAlone) {
+  const auto config =
+      LoadConfig("", {},
+                 FakeEnvironment({{"ACTORD_SERVICE_HOST", "10.0.0.1"},
+                                  {"ACTORD_PORT", "tcp://10.0.0.1:7600"}}));
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_EQ(PrintConfig(*config), PrintConfig(Config{}));
+}
+
+TEST(ConfigFile, RefusesWhatItDoesNotKnowWithItsLine) {
+  const struct {
+    const char* text;
+    const char* error;
+  } cases[] = {
+      {"[log]\nlevel = \"info\"\ncolour = true\n",
+       "f.toml:3: unknown key log.colour"},
+      {"\n[logs]\n", "f.toml:2: unknown section [logs]"},
+      {"listen = [\"a:1\"]\n", "f.toml:1: unknown key listen"},
+      {"[server.tls]\ncert = \"x\"\n", "f.toml:1: unknown key server.tls"},
+      {"[log\n", "f.toml:1: "},
+      {"[log]\nlevel = \"info\"\nlevel = \"info\"\n", "f.toml:3: "},
+      {"[log]\nlevel = true\n",
+       "f.toml:2: log.level: must be a string or a whole number"},
+      {"[log]\nlevel = 1.5\n",
+       "f.toml:2: log.level: must be a string or a whole number"},
+      {"[log]\nlevel = [\"info\"]\n",
+       "f.toml:2: log.level: must be a string or a whole number"},
+      {"[server]\nlisten = \"a:1\"\n",
+       "f.toml:2: server.listen: must be an array of strings"},
+      {"[server]\nlisten = [1]\n",
+       "f.toml:2: server.listen: must be an array of strings"},
+  };
+  for (const auto& c : cases) {
+    const auto values = ParseConfigText(c.text, "f.toml");
+    ASSERT_FALSE(values.ok()) << c.text;
+    EXPECT_THAT(std::string(values.status().message()),
+                testing::StartsWith(c.error))
+        << c.text;
+  }
+}
+
+TEST(ConfigFile, KeepsTheOrderOfTheLines) {
+  const auto values = ParseConfigText(
+      "[server]\nport_file = \"p\"\nlisten = []\n[log]\nlevel = \"info\"\n",
+      "f.toml");
+  ASSERT_TRUE(values.ok()) << values.status();
+  std::vector<std::string> paths;
+  for (const ConfigValue& value : *values) {
+    paths.emplace_back(value.key->path);
+  }
+  EXPECT_THAT(paths,
+              ElementsAre("server.port_file", "server.listen", "log.level"));
+}
+
+TEST(CommandLine, KnowsItsActions) {
+  using Action = CommandLine::Action;
+  const struct {
+    std::vector<std::string> arguments;
+    Action action;
+  } cases[] = {{{}, Action::kRun},
+               {{"--help"}, Action::kHelp},
+               {{"-h"}, Action::kHelp},
+               {{"--version"}, Action::kVersion},
+               {{"--check-config"}, Action::kCheckConfig},
+               {{"--print-config", "--workers", "2"}, Action::kPrintConfig}};
+  for (const auto& c : cases) {
+    const auto command_line = ParseCommandLine(c.arguments);
+    ASSERT_TRUE(command_line.ok()) << command_line.status();
+    EXPECT_EQ(command_line->action, c.action);
+  }
+}
+
+TEST(CommandLine, RefusesWrongUsage) {
+  const struct {
+    std::vector<std::string> arguments;
+    const char* error;
+  } cases[] = {
+      {{"--nonsense"}, "--nonsense"},
+      {{"serve"}, "serve"},
+      {{"--workers"}, "--workers"},
+      {{"--workers", "two"}, "--workers: \"two\" is not a whole number"},
+      {{"--workers", "-1"}, "--workers"},
+      {{"--workers", "1", "--workers", "2"},
+       "--workers: takes exactly one value"},
+      {{"--log-level", "loud"}, "--log-level: \"loud\" is none of"},
+      {{"--listen", "nowhere"}, "--listen: \"nowhere\" is not an address"},
+      {{"--plugin", ""}, "--plugin: must not be empty"},
+      {{"--max-concurrent-streams", "0"}, "0 is not between 1 and 1000000"},
+  };
+  for (const auto& c : cases) {
+    const auto command_line = ParseCommandLine(c.arguments);
+    ASSERT_FALSE(command_line.ok()) << c.error;
+    EXPECT_THAT(std::string(command_line.status().message()),
+                HasSubstr(c.error));
+  }
+}
+
+TEST(CommandLine, TakesConfigFileAndEqualsSigns) {
+  const auto command_line =
+      ParseCommandLine({"--config=/etc/actord.toml", "--workers=2",
+                        "--plugin=a", "--plugin", "b"});
+  ASSERT_TRUE(command_line.ok()) << command_line.status();
+  EXPECT_EQ(command_line->config_file, "/etc/actord.toml");
+  ASSERT_EQ(command_line->values.size(), 2u);
+  EXPECT_THAT(command_line->values[0].texts, ElementsAre("a", "b"));
+  EXPECT_THAT(command_line->values[1].texts, ElementsAre("2"));
+}
+
+TEST(CommandLine, HelpFitsATerminal) {
+  const std::string help = HelpText();
+  size_t begin = 0;
+  while (begin < help.size()) {
+    const size_t end = help.find('\n', begin);
+    EXPECT_LE(end - begin, 80u) << help.substr(begin, end - begin);
+    begin = end + 1;
+  }
+}
+
+}  // namespace
+}  // namespace actord::daemon

@@ -1,0 +1,129 @@
+#include "daemon/logging.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <spdlog/details/log_msg.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "daemon/log_format.h"
+#include "daemon/utf8.h"
+
+namespace actord::daemon {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+std::string Json(std::string_view text) {
+  spdlog::memory_buf_t out;
+  AppendJsonString(text, out);
+  return {out.data(), out.size()};
+}
+
+std::string Visible(std::string_view text) {
+  spdlog::memory_buf_t out;
+  AppendVisible(text, out);
+  return {out.data(), out.size()};
+}
+
+std::string Format(LogFormat format, spdlog::level::level_enum level,
+                   std::string_view message) {
+  // 2025-01-31 12:00:00.042 UTC
+  const spdlog::log_clock::time_point time =
+      spdlog::log_clock::from_time_t(1738324800) +
+      std::chrono::milliseconds(42);
+  const spdlog::details::log_msg entry(
+      time, spdlog::source_loc{}, "actord", level,
+      spdlog::string_view_t(message.data(), message.size()));
+  spdlog::memory_buf_t out;
+  MakeFormatter(format)->format(entry, out);
+  return {out.data(), out.size()};
+}
+
+TEST(LogFormat, JsonStringsReadBack) {
+  std::string every_byte_below_0x80;
+  for (char c = 0; c < 0x7f; ++c) every_byte_below_0x80 += c;
+  every_byte_below_0x80 += '\x7f';
+  for (const std::string& text :
+       {std::string("plain"), std::string("\"quoted\" \\ back"),
+        std::string("line\nline\ttab\r"), every_byte_below_0x80,
+        std::string("grün 文字 \xf0\x9f\x98\x80")}) {
+    const std::string json = Json(text);
+    EXPECT_EQ(json.find('\n'), std::string::npos);
+    EXPECT_EQ(nlohmann::json::parse(json).get<std::string>(), text) << json;
+  }
+}
+
+TEST(LogFormat, JsonReplacesWhatIsNoUtf8) {
+  const std::string replacement = "\xef\xbf\xbd";
+  EXPECT_EQ(Json("a\xff"
+                 "b"),
+            "\"a" + replacement + "b\"");
+  EXPECT_EQ(Json("\xc3"), "\"" + replacement + "\"");
+  EXPECT_EQ(Json("\xed\xa0\x80"),
+            "\"" + replacement + replacement + replacement + "\"");
+}
+
+TEST(LogFormat, JsonEntryIsOneObjectOnOneLine) {
+  const std::string line =
+      Format(LogFormat::kJson, spdlog::level::warn, "two\nlines \"here\"");
+  EXPECT_EQ(line.find('\n'), line.size() - 1);
+  const nlohmann::json entry = nlohmann::json::parse(line);
+  EXPECT_EQ(entry.size(), 3u);
+  EXPECT_EQ(entry["time"], "2025-01-31T12:00:00.042Z");
+  EXPECT_EQ(entry["level"], "warning");
+  EXPECT_EQ(entry["message"], "two\nlines \"here\"");
+}
+
+TEST(LogFormat, ConsoleEntryIsOneLine) {
+  EXPECT_EQ(Format(LogFormat::kConsole, spdlog::level::info, "serving"),
+            "2025-01-31T12:00:00.042Z info    serving\n");
+  EXPECT_EQ(Format(LogFormat::kConsole, spdlog::level::err, "a\nforged line"),
+            "2025-01-31T12:00:00.042Z error   a\\nforged line\n");
+}
+
+TEST(LogFormat, ConsoleSendsNoCommandsToTheTerminal) {
+  EXPECT_EQ(Visible("\x1b[31mred"), "\\x1b[31mred");
+  EXPECT_EQ(Visible("\xc2\x9b"
+                    "2J"),
+            "\\x9b2J");
+  EXPECT_EQ(Visible("\xff"), "\\xff");
+  EXPECT_EQ(Visible("é"), "é");
+}
+
+TEST(Utf8, AcceptsExactlyRfc3629) {
+  for (const char* text :
+       {"", "a", "\xc2\x80", "\xdf\xbf", "\xe0\xa0\x80", "\xed\x9f\xbf",
+        "\xee\x80\x80", "\xf0\x90\x80\x80", "\xf4\x8f\xbf\xbf"}) {
+    EXPECT_TRUE(IsUtf8(text)) << Visible(text);
+  }
+  for (const char* text :
+       {"\x80", "\xc0\x80", "\xc1\xbf", "\xe0\x9f\xbf", "\xed\xa0\x80",
+        "\xf0\x8f\xbf\xbf", "\xf4\x90\x80\x80", "\xf8\x88\x80\x80\x80",
+        "\xe2\x82", "a\xff",
+        "\xc3"
+        "a"}) {
+    EXPECT_FALSE(IsUtf8(text)) << Visible(text);
+  }
+}
+
+TEST(Logger, WritesFromItsLevelOn) {
+  testing::internal::CaptureStderr();
+  {
+    Logger logger(LogFormat::kJson, runtime::LogLevel::kWarning);
+    logger.Info("hidden");
+    logger.Warning("shown");
+    logger.SetLevel(runtime::LogLevel::kDebug);
+    EXPECT_EQ(logger.level(), runtime::LogLevel::kDebug);
+    logger.Debug("shown since the reload");
+  }
+  const std::string output = testing::internal::GetCapturedStderr();
+  EXPECT_THAT(output, Not(HasSubstr("hidden")));
+  EXPECT_THAT(output, HasSubstr("\"shown\""));
+  EXPECT_THAT(output, HasSubstr("\"shown since the reload\""));
+}
+
+}  // namespace
+}  // namespace actord::daemon
