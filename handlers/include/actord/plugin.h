@@ -18,6 +18,7 @@
 #include <actord/thunks.h>
 
 #include <array>
+#include <concepts>
 
 namespace actord {
 
@@ -53,6 +54,9 @@ constexpr void List(actord_plugin_info& info, ProcessTypes<T...>) {
 }
 template <typename... T>
 constexpr void List(actord_plugin_info& info, Handlers<T...>) {
+  static_assert(((std::constructible_from<T, Host> ||
+                  std::default_initializable<T>)&&...),
+                "a handler is constructed from a Host or from nothing");
   info.commands = kCommandTable<T...>.data();
   info.command_count = sizeof...(T);
 }

@@ -151,8 +151,10 @@ class HandlerThunks {
     try {
       if constexpr (std::constructible_from<T, Host>) {
         *self = Make(host, Host(host));
-      } else {
+      } else if constexpr (std::default_initializable<T>) {
         *self = Make(host);
+      } else {
+        return ACTORD_UNIMPLEMENTED;  // has to be made by Make
       }
       return ACTORD_OK;
     } catch (...) {

@@ -1,0 +1,46 @@
+#include "handlers/builtin_handlers.h"
+
+#include <actord/plugin.h>
+
+#include <utility>
+
+#include "handlers/allowed_directories.h"
+#include "handlers/file_read.h"
+#include "handlers/log_write.h"
+#include "handlers/process_send.h"
+#include "handlers/process_spawn.h"
+#include "handlers/timer_sleep.h"
+
+namespace actord::handlers {
+namespace {
+
+template <typename T, typename... Arguments>
+void Add(HandlerSet& handlers, const actord_host* host,
+         Arguments&&... arguments) {
+  handlers.Add(
+      &kCommandHandler<T>,
+      HandlerThunks<T>::Make(host, std::forward<Arguments>(arguments)...));
+}
+
+}  // namespace
+
+absl::StatusOr<HandlerSet> CreateBuiltinHandlers(const BuiltinOptions& options,
+                                                 const actord_host* host) {
+  absl::StatusOr<AllowedDirectories> directories =
+      AllowedDirectories::Open(options.file_read_directories);
+  if (!directories.ok()) {
+    return absl::Status(
+        directories.status().code(),
+        "file.read: " + std::string(directories.status().message()));
+  }
+  HandlerSet handlers(host);
+  Add<TimerSleep>(handlers, host);
+  Add<ProcessSpawn>(handlers, host);
+  Add<ProcessSend>(handlers, host, Host(host));
+  Add<LogWrite>(handlers, host, Host(host));
+  Add<FileRead>(handlers, host, *std::move(directories),
+                options.file_read_max_bytes);
+  return handlers;
+}
+
+}  // namespace actord::handlers

@@ -1,0 +1,33 @@
+// The commands that every daemon has.
+//
+// Thread-safety and ownership: see HandlerSet.
+#pragma once
+
+#include <actord/abi.h>
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "handlers/handler_set.h"
+
+namespace actord::handlers {
+
+// Stands where a plugin's name does.
+inline constexpr std::string_view kBuiltinPlugin = "builtin";
+
+struct BuiltinOptions {
+  // Absolute paths of the directories below which file.read may read. None:
+  // file.read refuses everything.
+  std::vector<std::string> file_read_directories;
+  // Larger files are refused. Not above the daemon's limit on payloads.
+  size_t file_read_max_bytes = 1 << 20;
+};
+
+// INVALID_ARGUMENT: one of the directories is not absolute or cannot be opened.
+absl::StatusOr<HandlerSet> CreateBuiltinHandlers(const BuiltinOptions& options,
+                                                 const actord_host* host);
+
+}  // namespace actord::handlers

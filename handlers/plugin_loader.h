@@ -1,0 +1,70 @@
+// Loads plugins: opens the shared object and checks what it says about itself
+// before any function of it runs (but for its static initialisers, which
+// opening runs).
+//
+// What is checked here: the symbol, magic, ABI version, struct sizes, the
+// plugin's name, and that arrays and their entries are there. What the entries
+// say is checked by whoever adds them to a catalog.
+//
+// Thread-safety: none; plugins are loaded by the thread that composes the
+// daemon. Afterwards a Plugin is constant. Ownership: a Plugin owns the shared
+// object; everything that points into it (descriptors, handlers, processes)
+// must be gone before it is destroyed.
+#pragma once
+
+#include <actord/abi.h>
+
+#include <memory>
+#include <span>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "handlers/handler_set.h"
+
+namespace actord::handlers {
+
+// A plugin lists at most this many process types, and as many commands: a
+// bound on garbage, not on plugins.
+inline constexpr size_t kMaxPluginEntries = 4096;
+
+class Plugin {
+ public:
+  // Every error names the file. NOT_FOUND: there is none. INVALID_ARGUMENT: it
+  // is no shared object, or no plugin. FAILED_PRECONDITION: it is a plugin, but
+  // of another ABI version.
+  static absl::StatusOr<std::unique_ptr<Plugin>> Load(const std::string& path);
+
+  ~Plugin();
+  Plugin(const Plugin&) = delete;
+  Plugin& operator=(const Plugin&) = delete;
+
+  [[nodiscard]] const std::string& path() const { return path_; }
+  [[nodiscard]] const actord_plugin_info& info() const { return *info_; }
+  [[nodiscard]] std::span<const actord_process_type* const> process_types()
+      const {
+    return {info_->process_types, info_->process_type_count};
+  }
+  [[nodiscard]] std::span<const actord_command_handler* const> commands()
+      const {
+    return {info_->commands, info_->command_count};
+  }
+
+  // Makes this plugin's handlers, in the order in which it lists them. If one
+  // refuses, those before it are destroyed and the error says which.
+  [[nodiscard]] absl::StatusOr<HandlerSet> CreateHandlers(
+      const actord_host* host) const;
+
+ private:
+  Plugin(std::string path, void* library, const actord_plugin_info* info);
+
+  const std::string path_;
+  void* const library_;
+  const actord_plugin_info* const info_;
+};
+
+// The checks behind Load on a table that is in memory already. `size` is the
+// number of bytes at `info` that may be read.
+absl::Status CheckPluginInfo(const actord_plugin_info* info, size_t size);
+
+}  // namespace actord::handlers

@@ -1,0 +1,26 @@
+#include "handlers/process_spawn.h"
+
+#include <string>
+
+#include "handlers/json_reader.h"
+
+namespace actord::handlers {
+
+void ProcessSpawn::Handle(const Command& command, Completion done) {
+  JsonReader json(
+      command.payload(),
+      R"({"type": text, "method": text, "input": any, "keep_result": bool})",
+      {"type", "method", "input", "keep_result"});
+  const std::string type = json.Text("type");
+  const std::string method = json.TextOr("method", "");
+  const std::string input = json.Body("input");
+  const SpawnOptions options = {.keep_result =
+                                    json.FlagOr("keep_result", false)};
+  if (!json.status().ok()) {
+    done.Fail(json.status());
+    return;
+  }
+  done.CompleteWithSpawn(command.from(), type, method, input, options);
+}
+
+}  // namespace actord::handlers

@@ -1,0 +1,26 @@
+// process.spawn: starts a process and says what became of it.
+//
+//   {"type": text, "method": text, "input": any, "keep_result": bool}
+//
+// "type" is required; without "method" it is the type's first; without "input"
+// the input is empty; a text as "input" is passed on as it is, other JSON as
+// JSON. "keep_result" (false) keeps the result for Await. Completes with the
+// text of the PID (text/plain) when Init has returned, or with the error why
+// there is no process.
+//
+// Thread-safety: stateless.
+#pragma once
+
+#include <actord/handler.h>
+
+namespace actord::handlers {
+
+class ProcessSpawn : public Handler {
+ public:
+  static constexpr const char* kCommand = "process.spawn";
+  static constexpr const char* kDoc = "Starts a process; answers with its PID.";
+
+  static void Handle(const Command& command, Completion done);
+};
+
+}  // namespace actord::handlers

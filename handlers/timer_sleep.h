@@ -1,0 +1,22 @@
+// timer.sleep: completes after a while.
+//
+//   {"duration_ms": number}   0 to 315,360,000,000 (ten years); fractions count
+//
+// Completes with an empty result.
+//
+// Thread-safety: stateless.
+#pragma once
+
+#include <actord/handler.h>
+
+namespace actord::handlers {
+
+class TimerSleep : public Handler {
+ public:
+  static constexpr const char* kCommand = "timer.sleep";
+  static constexpr const char* kDoc = "Completes after duration_ms.";
+
+  static void Handle(const Command& command, Completion done);
+};
+
+}  // namespace actord::handlers
