@@ -1,0 +1,104 @@
+// counter: a process that lives on messages. It waits, adds, answers whoever
+// asks, and ends when it is told to.
+//
+//   add   an integer (empty: 1)   adds it
+//   get                           answers the sender with the message "value";
+//                                 asked from outside, it writes to the log
+//   stop                          ends with the value as the result
+//
+// What it cannot do, it answers with the message "error" (or logs).
+#include <actord/commands.h>
+#include <actord/plugin.h>
+
+#include <charconv>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace {
+
+std::optional<int64_t> ParseInteger(std::string_view text, int64_t if_empty) {
+  if (text.empty()) return if_empty;
+  int64_t value = 0;
+  const char* end = text.data() + text.size();
+  const auto [at, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc() || at != end) return std::nullopt;
+  return value;
+}
+
+class Counter : public actord::Process {
+ public:
+  static constexpr const char* kName = "counter";
+  static constexpr const char* kDoc = "Counts: add, get, stop.";
+  static constexpr actord::Method kMethods[] = {
+      {"run", "Counts from its input on (an integer; empty: 0)."},
+  };
+  // A cancelled counter still says how far it came.
+  static constexpr bool kHandlesCancel = true;
+
+  actord::Status Init(std::string_view /*method*/, actord::Payload input) {
+    const std::optional<int64_t> start = ParseInteger(input.bytes, 0);
+    if (!start) {
+      return {
+          actord::Code::kInvalidArgument,
+          "the input is not an integer: '" + std::string(input.bytes) + "'"};
+    }
+    value_ = *start;
+    return actord::Status::Ok();
+  }
+
+  void Step(actord::Events events, actord::StepOutput& out) {
+    for (const actord::Event event : events) {
+      if (event.is_message()) OnMessage(event, out);
+      if (event.is_cancel()) done_ = true;
+    }
+    // Nothing said is idle: wait for the next event.
+    if (done_) out.Done(std::to_string(value_));
+  }
+
+ private:
+  void OnMessage(const actord::Event& event, actord::StepOutput& out) {
+    if (event.topic() == "add") {
+      Add(event, out);
+    } else if (event.topic() == "get") {
+      Answer(event, "value", std::to_string(value_), out);
+    } else if (event.topic() == "stop") {
+      done_ = true;
+    } else {
+      Answer(event, "error",
+             "unknown topic '" + std::string(event.topic()) +
+                 "'; known are add, get, stop",
+             out);
+    }
+  }
+
+  void Add(const actord::Event& event, actord::StepOutput& out) {
+    const std::optional<int64_t> n = ParseInteger(event.payload().bytes, 1);
+    int64_t sum = 0;
+    if (!n || __builtin_add_overflow(value_, *n, &sum)) {
+      Answer(event, "error",
+             "cannot add '" + std::string(event.payload().bytes) + "'", out);
+      return;
+    }
+    value_ = sum;
+  }
+
+  static void Answer(const actord::Event& event, std::string_view topic,
+                     const std::string& text, actord::StepOutput& out) {
+    if (event.from().empty()) {
+      // The completion comes back as an event, which this process ignores.
+      out.Yield(actord::commands::Log(topic == "error" ? "warning" : "info",
+                                      "counter: " + text));
+    } else {
+      out.Send(event.from(), topic, actord::Payload::Text(text));
+    }
+  }
+
+  int64_t value_ = 0;
+  bool done_ = false;
+};
+
+}  // namespace
+
+ACTORD_EXPORT_PLUGIN("counter", "1.0.0", actord::ProcessTypes<Counter>);

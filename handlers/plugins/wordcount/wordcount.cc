@@ -1,0 +1,151 @@
+// wordcount: counts words with children that work side by side, and gathers
+// what they send. A word is a run of ASCII letters; case does not count, as in
+//   tr -cs 'A-Za-z' '\n' | tr A-Z a-z | sort | uniq -c | sort -k1,1nr -k2
+//
+// Input: {"path": text} or {"text": text}; "top" (10), "chunk_bytes" (65536).
+// Result: {"words": n, "distinct": n, "top": [{"word": w, "count": n}, …]}, the
+// most frequent first, equals in the order of the alphabet.
+#include <actord/commands.h>
+#include <actord/plugin.h>
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+namespace {
+
+using Counts = std::map<std::string, uint64_t>;
+
+char Lower(char c) { return static_cast<char>(c | 0x20); }
+bool IsLetter(char c) { return Lower(c) >= 'a' && Lower(c) <= 'z'; }
+
+// A child: counts its input, sends the counts to its parent, and ends.
+class Chunk : public actord::Process {
+ public:
+  static constexpr const char* kName = "wordcount.chunk";
+  static constexpr const char* kDoc = "Counts one piece for wordcount.";
+  static constexpr actord::Method kMethods[] = {{"run", "Counts its input."}};
+
+  void Init(std::string_view /*method*/, actord::Payload input) {
+    text_ = input.bytes;
+  }
+
+  void Step(actord::Events /*events*/, actord::StepOutput& out) {
+    Counts counts;
+    std::string word;
+    for (const char c : text_ + ' ') {
+      if (IsLetter(c)) {
+        word += Lower(c);
+      } else if (!word.empty()) {
+        ++counts[std::exchange(word, {})];
+      }
+    }
+    out.Send(out.parent(), "counts", nlohmann::json(counts).dump());
+    out.Done();
+  }
+
+ private:
+  std::string text_;
+};
+
+class WordCount : public actord::Process {
+ public:
+  static constexpr const char* kName = "wordcount";
+  static constexpr const char* kDoc = "Counts the words of a text or file.";
+  static constexpr actord::Method kMethods[] = {
+      {"run", "Ends with the most frequent words of path or text."}};
+
+  actord::Status Init(std::string_view /*method*/, actord::Payload input) {
+    try {
+      const auto json = nlohmann::json::parse(input.bytes);
+      path_ = json.value("path", "");
+      text_ = json.value("text", "");
+      top_ = json.value("top", size_t{10});
+      chunk_bytes_ = json.value("chunk_bytes", size_t{64} << 10);
+    } catch (const nlohmann::json::exception& error) {
+      return {actord::Code::kInvalidArgument, error.what()};
+    }
+    if (path_.empty() == text_.empty() || chunk_bytes_ < 1024) {
+      return {actord::Code::kInvalidArgument,
+              "say either path or text; chunk_bytes is at least 1024"};
+    }
+    return actord::Status::Ok();
+  }
+
+  void Step(actord::Events events, actord::StepOutput& out) {
+    if (children_.empty() && read_ == 0) {  // the first step
+      if (path_.empty()) return Split(text_, out);
+      read_ = out.Yield(actord::commands::ReadFile(path_));
+      return out.Block();  // nothing but the file is of interest now
+    }
+    for (const actord::Event event : events) {
+      if (event.is_completion()) return OnCompletion(event, out);
+      // From a child, and from no child twice.
+      if (event.is_message() && children_.erase(event.from()) == 1) {
+        const auto counts = nlohmann::json::parse(event.payload().bytes);
+        for (const auto& [word, count] : counts.items()) {
+          counts_[word] += count.get<uint64_t>();
+        }
+        if (children_.empty()) return out.Done(Result());
+      }
+    }
+  }
+
+ private:
+  void OnCompletion(const actord::Event& event, actord::StepOutput& out) {
+    if (event.error()) return out.Fail(event.error());
+    if (event.tag() == read_) return Split(event.payload().bytes, out);
+    out.Fail(actord::Code::kDeadlineExceeded,
+             std::to_string(children_.size()) + " children did not answer");
+  }
+
+  void Split(std::string_view text, actord::StepOutput& out) {
+    do {
+      size_t size = std::min(chunk_bytes_, text.size());
+      while (size < text.size() && IsLetter(text[size])) ++size;  // whole words
+      const auto piece = actord::Payload::Binary(text.substr(0, size));
+      const actord::Pid child = out.Spawn(Chunk::kName, "run", piece);
+      if (child.empty()) {
+        return out.Fail(actord::Code::kResourceExhausted,
+                        "no more processes can be started");
+      }
+      children_.insert(child);
+      text.remove_prefix(size);
+    } while (!text.empty());
+    // A child that ends early says nothing: do not wait for ever.
+    out.Yield(actord::commands::Sleep(std::chrono::minutes(1)));
+  }
+
+  std::string Result() const {
+    std::vector<std::pair<std::string, uint64_t>> words(counts_.begin(),
+                                                        counts_.end());
+    std::stable_sort(words.begin(), words.end(),
+                     [](auto& a, auto& b) { return a.second > b.second; });
+    uint64_t total = 0;
+    auto top = nlohmann::ordered_json::array();
+    for (const auto& [word, count] : words) {
+      total += count;
+      if (top.size() < top_) top.push_back({{"word", word}, {"count", count}});
+    }
+    return nlohmann::ordered_json(
+               {{"words", total}, {"distinct", words.size()}, {"top", top}})
+        .dump();
+  }
+
+  std::string path_, text_;
+  size_t top_ = 0, chunk_bytes_ = 0;
+  actord::Tag read_ = 0;
+  std::unordered_set<actord::Pid> children_;
+  Counts counts_;
+};
+
+}  // namespace
+
+ACTORD_EXPORT_PLUGIN("wordcount", "1.0.0",
+                     actord::ProcessTypes<WordCount, Chunk>);
