@@ -9,6 +9,9 @@ import unittest
 
 import check_layers
 
+# Fits every header.
+GUARD = "#ifndef ACTORD_ABI_H_\n#pragma once\n"
+
 
 class CheckTreeTest(unittest.TestCase):
 
@@ -38,6 +41,7 @@ class CheckTreeTest(unittest.TestCase):
                 ("handlers/include/actord/process.h", "<actord/abi.h>"),
                 ("handlers/plugins/echo/echo.cc", "<actord/plugin.h>"),
                 ("handlers/loader.cc", "<dlfcn.h>"),
+                ("handlers/loader.cc", '"absl/status/status.h"'),
                 ("handlers/loader.cc", '"handlers/loader.h"'),
                 ("runtime/worker.cc", '"absl/status/status.h"'),
                 ("runtime/worker.cc", '"runtime/worker.h"'),
@@ -52,7 +56,7 @@ class CheckTreeTest(unittest.TestCase):
                 ("tests/daemon/server_test.cc", '"daemon/server.h"'),
         ]:
             with self.subTest(path=path, include=include):
-                self.assert_fine(path, f"#pragma once\n#include {include}\n")
+                self.assert_fine(path, GUARD + f"#include {include}\n")
 
     def test_includes_across_the_layers(self):
         for path, include, origin in [
@@ -64,6 +68,9 @@ class CheckTreeTest(unittest.TestCase):
                  "handlers"),
                 ("handlers/loader.cc", '"runtime/runtime.h"', "runtime"),
                 ("handlers/loader.cc", '"daemon/config.h"', "daemon"),
+                ("handlers/loader.cc", "<grpcpp/grpcpp.h>", "grpc"),
+                ("handlers/plugins/echo/echo.cc", '"absl/time/time.h"',
+                 "absl"),
                 ("runtime/worker.cc", '"daemon/config.h"', "daemon"),
                 ("runtime/worker.cc", '"handlers/loader.h"', "handlers"),
                 ("runtime/worker.cc", "<grpcpp/grpcpp.h>", "grpc"),
@@ -84,7 +91,7 @@ class CheckTreeTest(unittest.TestCase):
         ]:
             with self.subTest(path=path, include=include):
                 self.assert_violation(
-                    path, f"#pragma once\n#include {include}\n", 2,
+                    path, GUARD + f"#include {include}\n", 3,
                     f"may not include {origin} (")
 
     def test_include_that_does_not_start_at_the_top(self):
@@ -95,7 +102,9 @@ class CheckTreeTest(unittest.TestCase):
                               "of no known origin")
 
     def test_header_without_pragma_once(self):
-        self.assert_violation("runtime/worker.h", "int x;\n", 1, "#pragma once")
+        for path in ["runtime/worker.h", "handlers/include/actord/abi.h"]:
+            with self.subTest(path=path):
+                self.assert_violation(path, "int x;\n", 1, "#pragma once")
 
     def test_proto_imports(self):
         self.assert_fine("proto/actord/v1/a.proto",
