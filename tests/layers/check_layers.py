@@ -52,7 +52,7 @@ ORIGINS = [
           r"|stdalign|stdatomic|stdbool|stddef|stdint|stdio|stdlib|stdnoreturn"
           r"|string|time)\.h$"),
     ("c++", r"[a-z_]+$"),
-    ("posix", r"((sys|linux|arpa|net|netinet|sanitizer)/\w+|cxxabi|dirent|dlfcn|execinfo"
+    ("posix", r"((sys|linux|arpa|net|netinet|sanitizer)/\w+|cxxabi|dirent|dlfcn|elf|execinfo"
               r"|fcntl|getopt|glob|langinfo|link|locale|netdb|poll|pthread|pwd"
               r"|sched|semaphore|spawn|strings|syscall|termios|ucontext|unistd"
               r"|immintrin|libgen|ftw)\.h$"),

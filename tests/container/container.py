@@ -1,0 +1,93 @@
+"""Runs a command of an image in namespaces of its own, without an engine.
+
+The container has a root that it cannot write to, the image's user, process 1,
+and a network of its own with nothing but loopback in it.
+"""
+
+import os
+import pathlib
+import signal
+import subprocess
+import tempfile
+import time
+
+# Becomes process 1: $1 is the image's root, $2 the user, the rest the command.
+ENTER = """
+set -euo pipefail
+root=$1 user=$2
+shift 2
+ip link set lo up
+mount --make-rprivate /
+mount --bind "$root" "$root"
+mount -t proc proc "$root/proc"
+mount --rbind /dev "$root/dev"
+mount -o remount,ro,bind "$root"
+exec env -i PATH=/usr/bin:/bin setpriv --no-new-privs --bounding-set=-all \\
+  --inh-caps=-all chroot --userspec="$user" --groups= "$root" "$@"
+"""
+
+
+def wait_until(condition, seconds, what):
+    """Polls `condition` until it is true; raises after `seconds`."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"waited {seconds} s for {what}")
+        time.sleep(0.05)
+
+
+class Container:
+    """Process 1 runs from the constructor on; close() leaves nothing behind."""
+
+    def __init__(self, root, user, command):
+        self._user = user
+        self._output = tempfile.TemporaryFile()
+        self._unshare = subprocess.Popen(
+            ["unshare", "--mount", "--net", "--pid", "--fork",
+             "bash", "-c", ENTER, "enter", root, user, *command],
+            stdin=subprocess.DEVNULL, stdout=self._output,
+            stderr=subprocess.STDOUT)
+
+    def pid(self):
+        """Process 1 as this machine numbers it, or None if there is none."""
+        unshare = self._unshare.pid
+        children = pathlib.Path(f"/proc/{unshare}/task/{unshare}/children")
+        try:
+            numbers = children.read_text().split()
+        except FileNotFoundError:
+            return None
+        return int(numbers[0]) if numbers else None
+
+    def run(self, *command, inside=True, stdin=b"", seconds=30):
+        """Runs a command; inside as the image's user in the image's root,
+        otherwise as a program of this machine that shares the network."""
+        where = ["--target", str(self.pid()), "--net"]
+        if inside:
+            user, group = self._user.split(":")
+            where += ["--mount", "--pid", "--root", "--wd=/",
+                      f"--setuid={user}", f"--setgid={group}"]
+        return subprocess.run(
+            ["nsenter", *where, *command], input=stdin, timeout=seconds,
+            capture_output=True, check=False, env={"PATH": "/usr/bin:/bin"})
+
+    def signal(self, number):
+        os.kill(self.pid(), number)
+
+    def running(self):
+        return self._unshare.poll() is None
+
+    def wait(self, seconds):
+        """Returns the exit status of process 1."""
+        return self._unshare.wait(seconds)
+
+    def log(self):
+        """What process 1 has written so far."""
+        self._output.seek(0)
+        return self._output.read().decode(errors="replace")
+
+    def close(self):
+        if self.running():
+            if pid := self.pid():
+                os.kill(pid, signal.SIGKILL)  # And with it all in there.
+            self.wait(10)
+        self._output.close()
