@@ -25,7 +25,7 @@ using Counts = std::map<std::string, uint64_t>;
 char Lower(char c) { return static_cast<char>(c | 0x20); }
 bool IsLetter(char c) { return Lower(c) >= 'a' && Lower(c) <= 'z'; }
 
-// A child: counts its input, sends the counts to its parent, and ends.
+// A child: counts its input, sends that to its parent, and ends.
 class Chunk : public actord::Process {
  public:
   static constexpr const char* kName = "wordcount.chunk";
@@ -58,8 +58,7 @@ class WordCount : public actord::Process {
  public:
   static constexpr const char* kName = "wordcount";
   static constexpr const char* kDoc = "Counts the words of a text or file.";
-  static constexpr actord::Method kMethods[] = {
-      {"run", "Ends with the most frequent words of path or text."}};
+  static constexpr actord::Method kMethods[] = {{"run", "Counts words."}};
 
   actord::Status Init(std::string_view /*method*/, actord::Payload input) {
     try {
@@ -101,8 +100,7 @@ class WordCount : public actord::Process {
   void OnCompletion(const actord::Event& event, actord::StepOutput& out) {
     if (event.error()) return out.Fail(event.error());
     if (event.tag() == read_) return Split(event.payload().bytes, out);
-    out.Fail(actord::Code::kDeadlineExceeded,
-             std::to_string(children_.size()) + " children did not answer");
+    out.Fail(actord::Code::kDeadlineExceeded, "a child did not answer");
   }
 
   void Split(std::string_view text, actord::StepOutput& out) {

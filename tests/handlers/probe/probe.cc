@@ -1,0 +1,247 @@
+// probe: a plugin for tests that does whatever its methods say. Every method
+// that yields ends with the JSON of what came back:
+//   {"code": "OK", "payload": text}, or {"code": …, "message": text}.
+#include <actord/commands.h>
+#include <actord/plugin.h>
+
+#include <chrono>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <thread>
+
+namespace {
+
+using nlohmann::json;
+
+std::string Dump(const json& value) {
+  return value.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+uint64_t ToNumber(const std::string& text) {
+  return text.empty() ? 0 : std::stoull(text);
+}
+
+std::string Describe(const actord::Event& completion) {
+  if (const actord::Error error = completion.error()) {
+    return Dump({{"code", CodeName(error.code)}, {"message", error.message}});
+  }
+  return Dump({{"code", "OK"}, {"payload", completion.payload().bytes}});
+}
+
+class Probe : public actord::Process {
+ public:
+  static constexpr const char* kName = "probe";
+  static constexpr const char* kDoc = "Does what its methods say.";
+  static constexpr actord::Method kMethods[] = {
+      {"idle", "Waits for ever."},
+      {"collect", "Collects messages; 'stop' ends it with a JSON array."},
+      {"yield", "{command, payload, timeout_ms, count}: yields, count times."},
+      {"yield_and_end", "Yields like 'yield' and ends in the same step."},
+      {"sleep", "Sleeps for its input in milliseconds."},
+      {"send", "{to, topic, payload}: by process.send."},
+      {"spawn", "{type, method, input, keep_result}: by process.spawn."},
+      {"spawn_step", "Spawns itself with its input as method, by a step."},
+      {"children", "Starts as many children as its input, and waits."},
+      {"child", "Sends 'hello' to its parent and ends."},
+      {"big", "Ends with a result of as many bytes as its input says."},
+      {"continue", "Continues as often as its input says, then ends."},
+      {"block", "Blocks without a yield, which is a mistake."},
+      {"fail", "Fails with its input."},
+      {"refuse", "Refuses to start, with its input."},
+      {"throw", "Throws its input."},
+      {"throw_after_effects", "Spawns 'idle', yields, and throws its input."},
+  };
+
+  actord::Status Init(std::string_view method, actord::Payload input) {
+    method_ = method;
+    input_ = input.bytes;
+    if (method == "refuse") return {actord::Code::kInvalidArgument, input_};
+    return actord::Status::Ok();
+  }
+
+  void Step(actord::Events events, actord::StepOutput& out) {
+    if (!begun_) {
+      begun_ = true;
+      Begin(out);
+      // What came before the first step is not lost.
+    }
+    for (const actord::Event event : events) {
+      if (event.is_message()) OnMessage(event, out);
+      if (event.is_completion()) OnCompletion(event, out);
+    }
+    if (method_ == "continue") Continue(out);
+  }
+
+ private:
+  void Begin(actord::StepOutput& out) {
+    if (method_ == "yield" || method_ == "yield_and_end") {
+      YieldAsTold(out);
+      if (method_ == "yield_and_end") out.Done("ended");
+    } else if (method_ == "sleep") {
+      out.Yield(
+          actord::commands::Sleep(std::chrono::milliseconds(ToNumber(input_))));
+    } else if (method_ == "send") {
+      out.Yield("process.send", input_);
+    } else if (method_ == "spawn") {
+      out.Yield("process.spawn", input_);
+    } else if (method_ == "spawn_step") {
+      const actord::Pid child = out.Spawn(kName, input_);
+      out.Done(child.empty() ? "none" : "spawned");
+    } else if (method_ == "children") {
+      waiting_ = ToNumber(input_);
+      for (uint64_t i = 0; i < waiting_; ++i) {
+        if (out.Spawn(kName, "child").empty()) {
+          return out.Fail(actord::Code::kResourceExhausted, "no more PIDs");
+        }
+      }
+      if (waiting_ == 0) out.Done("0");
+    } else if (method_ == "child") {
+      out.Send(out.parent(), "hello", input_);
+      out.Done();
+    } else if (method_ == "big") {
+      out.Done(actord::Payload::Text(std::string(ToNumber(input_), 'x')));
+    } else {
+      BeginToEnd(out);
+    }
+  }
+
+  void BeginToEnd(actord::StepOutput& out) {
+    if (method_ == "block") out.Block();
+    if (method_ == "fail") out.Fail(actord::Code::kFailedPrecondition, input_);
+    if (method_ == "throw") throw std::runtime_error(input_);
+    if (method_ == "throw_after_effects") {
+      if (out.Spawn(kName, "idle").empty()) throw std::runtime_error("no PID");
+      out.Yield("probe.echo", input_);
+      out.Done("never seen");
+      throw std::runtime_error(input_);
+    }
+  }
+
+  void YieldAsTold(actord::StepOutput& out) {
+    const json order = json::parse(input_);
+    const json payload = order.value("payload", json(""));
+    const std::string text =
+        payload.is_string() ? payload.get<std::string>() : Dump(payload);
+    const auto timeout =
+        std::chrono::milliseconds(order.value("timeout_ms", int64_t{0}));
+    waiting_ = order.value("count", uint64_t{1});
+    for (uint64_t i = 0; i < waiting_; ++i) {
+      out.Yield(order.at("command").get<std::string>(), text,
+                {.timeout = timeout});
+    }
+  }
+
+  void OnMessage(const actord::Event& event, actord::StepOutput& out) {
+    if (method_ == "children" && --waiting_ == 0) out.Done(input_);
+    if (method_ != "collect") return;
+    if (event.topic() == "stop") return out.Done(Dump(collected_));
+    collected_.push_back({{"topic", event.topic()},
+                          {"payload", event.payload().bytes},
+                          {"content_type", event.payload().content_type},
+                          {"outside", event.from().empty()}});
+  }
+
+  void OnCompletion(const actord::Event& event, actord::StepOutput& out) {
+    if (method_ != "yield") return out.Done(Describe(event));
+    collected_.push_back(json::parse(Describe(event)));
+    if (--waiting_ != 0) return;
+    out.Done(Dump(collected_.size() == 1 ? collected_[0] : collected_));
+  }
+
+  void Continue(actord::StepOutput& out) {
+    if (steps_++ == ToNumber(input_)) return out.Done(std::to_string(steps_));
+    out.Continue();
+  }
+
+  std::string method_;
+  std::string input_;
+  bool begun_ = false;
+  uint64_t waiting_ = 0;
+  uint64_t steps_ = 0;
+  json collected_ = json::array();
+};
+
+class ProbeCancel : public actord::Process {
+ public:
+  static constexpr const char* kName = "probe.cancel";
+  static constexpr const char* kDoc = "Decides itself what a cancel does.";
+  static constexpr actord::Method kMethods[] = {
+      {"graceful", "Ends with the reason of the cancel as its result."},
+      {"stubborn", "Ignores every cancel."},
+      {"fail", "Fails with the reason of the cancel."},
+  };
+  static constexpr bool kHandlesCancel = true;
+
+  void Init(std::string_view method, actord::Payload /*input*/) {
+    method_ = method;
+  }
+
+  void Step(actord::Events events, actord::StepOutput& out) {
+    for (const actord::Event event : events) {
+      if (!event.is_cancel()) continue;
+      if (method_ == "graceful") out.Done(event.payload().bytes);
+      if (method_ == "fail") {
+        out.Fail(actord::Code::kCancelled, event.payload().bytes);
+      }
+    }
+  }
+
+ private:
+  std::string method_;
+};
+
+class ProbeBlocking : public actord::Process {
+ public:
+  static constexpr const char* kName = "probe.blocking";
+  static constexpr const char* kDoc = "Blocks its thread.";
+  static constexpr actord::Method kMethods[] = {
+      {"run", "Blocks its thread for its input in milliseconds."}};
+  static constexpr bool kBlocksThread = true;
+
+  void Init(std::string_view /*method*/, actord::Payload input) {
+    ms_ = ToNumber(std::string(input.bytes));
+  }
+  void Step(actord::Events /*events*/, actord::StepOutput& out) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(ms_));
+    out.Done();
+  }
+
+ private:
+  uint64_t ms_ = 0;
+};
+
+class EchoHandler : public actord::Handler {
+ public:
+  static constexpr const char* kCommand = "probe.echo";
+  actord::Reply Handle(const actord::Command& command) {
+    return actord::Reply::Text(std::string(command.payload().bytes));
+  }
+};
+
+class DropHandler : public actord::Handler {
+ public:
+  static constexpr const char* kCommand = "probe.drop";
+  void Handle(const actord::Command& /*command*/, actord::Completion /*done*/) {
+  }
+};
+
+class SlowHandler : public actord::Handler {
+ public:
+  static constexpr const char* kCommand = "probe.slow";
+  static constexpr const char* kDoc =
+      "Blocks a thread of the pool for its payload in milliseconds.";
+  static constexpr actord::HandlerMode kMode = actord::HandlerMode::kPooled;
+  actord::Reply Handle(const actord::Command& command) {
+    const std::string ms(command.payload().bytes);
+    std::this_thread::sleep_for(std::chrono::milliseconds(ToNumber(ms)));
+    return actord::Reply::Text("slept");
+  }
+};
+
+}  // namespace
+
+ACTORD_EXPORT_PLUGIN("probe", "1.0.0",
+                     actord::ProcessTypes<Probe, ProbeCancel, ProbeBlocking>,
+                     actord::Handlers<EchoHandler, DropHandler, SlowHandler>);
