@@ -1,0 +1,159 @@
+#include "client/bulk.h"
+
+#include <grpcpp/client_context.h>
+
+#include <algorithm>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "client/call_window.h"
+#include "client/connection.h"
+#include "client/error.h"
+
+namespace actord::client {
+namespace {
+
+using AsyncStub = v1::ActorService::Stub;
+
+// Starts an attempt: context, request, response, what to call at the end.
+template <typename Request, typename Response>
+using Method =
+    std::function<void(grpc::ClientContext*, const Request*, Response*,
+                       std::function<void(grpc::Status)>)>;
+
+struct Limits {
+  absl::Duration call_timeout;
+  absl::Time deadline;
+};
+
+template <typename Request, typename Response>
+class RpcCall final : public WindowedCall {
+ public:
+  RpcCall(Method<Request, Response> method, Limits limits, Request request,
+          Bulk::Done<Response> done)
+      : method_(std::move(method)),
+        limits_(limits),
+        request_(std::move(request)),
+        done_(std::move(done)) {}
+
+  void Start(std::function<void(absl::Status)> finished) override {
+    grpc::ClientContext* context = nullptr;
+    {
+      const std::lock_guard lock(mutex_);
+      // Of the attempt before, which has finished.
+      context = &context_.emplace();
+    }
+    SetDeadline(std::min(limits_.deadline, absl::Now() + limits_.call_timeout),
+                *context);
+    response_.Clear();
+    method_(context, &request_, &response_,
+            [finished = std::move(finished)](const grpc::Status& status) {
+              finished(FromGrpc(status));
+            });
+  }
+
+  void Cancel() override {
+    const std::lock_guard lock(mutex_);
+    if (context_) context_->TryCancel();
+  }
+
+  void Over(const absl::Status& status) override {
+    if (status.ok()) {
+      done_(std::move(response_));
+    } else {
+      done_(status);
+    }
+  }
+
+ private:
+  const Method<Request, Response> method_;
+  const Limits limits_;
+  const Request request_;
+  const Bulk::Done<Response> done_;
+  Response response_;
+  std::mutex mutex_;
+  std::optional<grpc::ClientContext> context_;  // guarded by mutex_
+};
+
+}  // namespace
+
+struct Bulk::Core {
+  Core(const Client& client, const BulkOptions& with)
+      : connection(client.connection_),
+        await_stub(
+            v1::ActorService::NewStub(OpenChannel(connection->address))),
+        options(with),
+        awaits({.window = with.await_window, .max_retries = 0}),
+        calls({.window = with.window, .max_retries = with.max_retries}) {}
+
+  template <typename Request, typename Response>
+  auto MakeCall(Method<Request, Response> method, absl::Duration call_timeout,
+                Request request, Done<Response> done) const {
+    return std::make_shared<RpcCall<Request, Response>>(
+        std::move(method), Limits{call_timeout, options.deadline},
+        std::move(request), std::move(done));
+  }
+
+  const std::shared_ptr<Client::Connection> connection;
+  const std::unique_ptr<AsyncStub> await_stub;
+  const BulkOptions options;
+  // Both are destroyed before the stubs, and `awaits` behind `calls`, because
+  // a submission that is over may add to it.
+  CallWindow awaits;
+  CallWindow calls;
+};
+
+Bulk::Bulk(const Client& client, const BulkOptions& options)
+    : core_(std::make_unique<Core>(client, options)) {}
+
+Bulk::~Bulk() = default;
+
+void Bulk::Submit(v1::SubmitRequest request, Done<v1::SubmitResponse> done) {
+  const Method<v1::SubmitRequest, v1::SubmitResponse> method =
+      [stub = core_->connection->actors.get()](auto... arguments) {
+        stub->async()->Submit(std::move(arguments)...);
+      };
+  core_->calls.Add(core_->MakeCall(method, core_->options.call_timeout,
+                                   std::move(request), std::move(done)));
+}
+
+void Bulk::Send(v1::SendRequest request, Done<v1::SendResponse> done) {
+  const Method<v1::SendRequest, v1::SendResponse> method =
+      [stub = core_->connection->actors.get()](auto... arguments) {
+        stub->async()->Send(std::move(arguments)...);
+      };
+  std::string order_key = request.pid();
+  core_->calls.Add(core_->MakeCall(method, core_->options.call_timeout,
+                                   std::move(request), std::move(done)),
+                   std::move(order_key));
+}
+
+void Bulk::Await(v1::AwaitRequest request, Done<v1::AwaitResponse> done) {
+  const Method<v1::AwaitRequest, v1::AwaitResponse> method =
+      [stub = core_->await_stub.get()](auto... arguments) {
+        stub->async()->Await(std::move(arguments)...);
+      };
+  core_->awaits.Add(core_->MakeCall(method, absl::InfiniteDuration(),
+                                    std::move(request), std::move(done)));
+}
+
+bool Bulk::WaitForRoom(absl::Duration timeout) {
+  return core_->calls.WaitForRoom(timeout);
+}
+
+bool Bulk::WaitUntilIdle(absl::Duration timeout) {
+  const absl::Time start = absl::Now();
+  if (!core_->calls.WaitUntilIdle(timeout)) return false;
+  // Awaits are added by what has just become idle, so they come second.
+  return core_->awaits.WaitUntilIdle(
+      std::max(absl::ZeroDuration(), timeout - (absl::Now() - start)));
+}
+
+void Bulk::CancelAll() {
+  core_->calls.CancelAll();
+  core_->awaits.CancelAll();
+}
+
+}  // namespace actord::client

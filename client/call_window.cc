@@ -1,0 +1,225 @@
+#include "client/call_window.h"
+
+#include <grpcpp/alarm.h>
+
+#include <algorithm>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <mutex>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "client/error.h"
+
+namespace actord::client {
+namespace {
+
+struct Entry {
+  std::shared_ptr<WindowedCall> call;
+  std::string order_key;
+  int retries = 0;
+  std::unique_ptr<grpc::Alarm> retry_alarm;  // set while the delay runs
+};
+using EntryPtr = std::shared_ptr<Entry>;
+
+}  // namespace
+
+class CallWindow::Core : public std::enable_shared_from_this<Core> {
+ public:
+  explicit Core(const CallWindowOptions& options) : options_(options) {}
+
+  void Add(EntryPtr entry);
+  void CancelAll();
+  bool WaitUntilFewerThan(size_t pending, absl::Duration timeout);
+  [[nodiscard]] size_t window() const { return options_.window; }
+
+ private:
+  void StartWhatFits();
+  void StartAttempt(const EntryPtr& entry);
+  void AttemptFinished(const EntryPtr& entry, const absl::Status& status);
+  // False: cancelled, nothing was scheduled.
+  bool RetryAfter(const EntryPtr& entry, absl::Duration delay);
+  void DelayOver(const EntryPtr& entry, bool in_time);
+  void Finish(const EntryPtr& entry, const absl::Status& status);
+
+  const CallWindowOptions options_;
+  std::mutex mutex_;  // guards what follows; not held while calls are called
+  std::condition_variable finished_;
+  bool cancelled_ = false;
+  size_t pending_ = 0;  // calls added and not over
+  std::deque<EntryPtr> ready_;
+  std::unordered_set<EntryPtr> running_;
+  // A key is present while one of its calls is ready or running; the value
+  // holds those behind it.
+  std::unordered_map<std::string, std::deque<EntryPtr>> orders_;
+};
+
+void CallWindow::Core::Add(EntryPtr entry) {
+  {
+    const std::lock_guard lock(mutex_);
+    ++pending_;
+    if (entry->order_key.empty()) {
+      ready_.push_back(std::move(entry));
+    } else if (const auto [order, first] =
+                   orders_.try_emplace(entry->order_key);
+               first) {
+      ready_.push_back(std::move(entry));
+    } else {
+      order->second.push_back(std::move(entry));
+    }
+  }
+  StartWhatFits();
+}
+
+void CallWindow::Core::StartWhatFits() {
+  for (;;) {
+    EntryPtr entry;
+    bool cancelled = false;
+    {
+      const std::lock_guard lock(mutex_);
+      cancelled = cancelled_;
+      if (ready_.empty()) return;
+      if (!cancelled && running_.size() >= options_.window) return;
+      entry = std::move(ready_.front());
+      ready_.pop_front();
+      running_.insert(entry);
+    }
+    if (cancelled) {
+      Finish(entry, absl::CancelledError("cancelled before it began"));
+    } else {
+      StartAttempt(entry);
+    }
+  }
+}
+
+void CallWindow::Core::StartAttempt(const EntryPtr& entry) {
+  entry->call->Start(
+      [core = shared_from_this(), entry](const absl::Status& status) {
+        core->AttemptFinished(entry, status);
+      });
+  bool cancelled = false;
+  {
+    const std::lock_guard lock(mutex_);
+    cancelled = cancelled_;
+  }
+  // CancelAll may have come after this entry was taken and before its start,
+  // and so have cancelled an attempt that was not there yet.
+  if (cancelled) entry->call->Cancel();
+}
+
+void CallWindow::Core::AttemptFinished(const EntryPtr& entry,
+                                       const absl::Status& status) {
+  if (status.code() == absl::StatusCode::kResourceExhausted &&
+      entry->retries < options_.max_retries) {
+    const auto delay = DetailsOf(status).retry_delay;
+    if (delay && RetryAfter(entry, *delay)) return;
+  }
+  Finish(entry, status);
+  StartWhatFits();
+}
+
+bool CallWindow::Core::RetryAfter(const EntryPtr& entry, absl::Duration delay) {
+  delay = std::min(delay * (int64_t{1} << std::min(entry->retries, 20)),
+                   options_.max_retry_delay);
+  ++entry->retries;
+  const std::lock_guard lock(mutex_);
+  if (cancelled_) return false;
+  entry->retry_alarm = std::make_unique<grpc::Alarm>();
+  entry->retry_alarm->Set(absl::ToChronoTime(absl::Now() + delay),
+                          [core = shared_from_this(), entry](bool in_time) {
+                            core->DelayOver(entry, in_time);
+                          });
+  return true;
+}
+
+void CallWindow::Core::DelayOver(const EntryPtr& entry, bool in_time) {
+  std::unique_ptr<grpc::Alarm> alarm;
+  {
+    const std::lock_guard lock(mutex_);
+    // The alarm holds the callback, which holds the entry: part them.
+    alarm = std::move(entry->retry_alarm);
+  }
+  if (in_time) {
+    StartAttempt(entry);
+  } else {
+    Finish(entry, absl::CancelledError("cancelled before a retry"));
+    StartWhatFits();
+  }
+}
+
+void CallWindow::Core::Finish(const EntryPtr& entry,
+                              const absl::Status& status) {
+  // First, so that "idle" means that all have been told, and that what a call
+  // adds when it is over counts before it is taken off.
+  entry->call->Over(status);
+  const std::lock_guard lock(mutex_);
+  running_.erase(entry);
+  if (!entry->order_key.empty()) {
+    const auto order = orders_.find(entry->order_key);
+    if (order->second.empty()) {
+      orders_.erase(order);
+    } else {
+      ready_.push_back(std::move(order->second.front()));
+      order->second.pop_front();
+    }
+  }
+  --pending_;
+  finished_.notify_all();
+}
+
+void CallWindow::Core::CancelAll() {
+  std::vector<EntryPtr> running;
+  {
+    const std::lock_guard lock(mutex_);
+    cancelled_ = true;
+    running.assign(running_.begin(), running_.end());
+    for (const EntryPtr& entry : running) {
+      // Does not run the callback on this thread.
+      if (entry->retry_alarm) entry->retry_alarm->Cancel();
+    }
+  }
+  for (const EntryPtr& entry : running) entry->call->Cancel();
+  StartWhatFits();
+}
+
+bool CallWindow::Core::WaitUntilFewerThan(size_t pending,
+                                          absl::Duration timeout) {
+  std::unique_lock lock(mutex_);
+  const auto few = [this, pending] { return pending_ < pending; };
+  if (timeout == absl::InfiniteDuration()) {
+    finished_.wait(lock, few);
+    return true;
+  }
+  return finished_.wait_for(lock, absl::ToChronoNanoseconds(timeout), few);
+}
+
+CallWindow::CallWindow(const CallWindowOptions& options)
+    : core_(std::make_shared<Core>(options)) {}
+
+CallWindow::~CallWindow() {
+  CancelAll();
+  WaitUntilIdle(absl::InfiniteDuration());
+}
+
+void CallWindow::Add(std::shared_ptr<WindowedCall> call,
+                     std::string order_key) {
+  auto entry = std::make_shared<Entry>();
+  entry->call = std::move(call);
+  entry->order_key = std::move(order_key);
+  core_->Add(std::move(entry));
+}
+
+bool CallWindow::WaitForRoom(absl::Duration timeout) {
+  return core_->WaitUntilFewerThan(2 * core_->window(), timeout);
+}
+
+bool CallWindow::WaitUntilIdle(absl::Duration timeout) {
+  return core_->WaitUntilFewerThan(1, timeout);
+}
+
+void CallWindow::CancelAll() { core_->CancelAll(); }
+
+}  // namespace actord::client

@@ -1,0 +1,53 @@
+// Lets one thread make the calls of others end early.
+//
+// Thread-safety: every function may be called from any thread, Cancel also many
+// times. Cancel allocates and locks, so it is not for signal handlers: wait for
+// the signal on a thread and call it there.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <mutex>
+
+namespace actord::client {
+
+class Cancellation {
+ public:
+  Cancellation();
+  ~Cancellation();
+  Cancellation(const Cancellation&) = delete;
+  Cancellation& operator=(const Cancellation&) = delete;
+
+  // Runs every registered callback, and each later one as it is registered.
+  void Cancel();
+  [[nodiscard]] bool cancelled() const;
+
+  // Readable from the moment of Cancel on, for poll(). Owned by this object.
+  [[nodiscard]] int fd() const { return event_fd_; }
+
+  // Keeps a callback registered for its own lifetime. Once the destructor has
+  // returned, the callback does not run and will not run any more.
+  class Registration {
+   public:
+    // `cancellation` may be null: nothing is registered then. The callback may
+    // run before the constructor returns, and must not touch the cancellation.
+    Registration(Cancellation* cancellation, std::function<void()> on_cancel);
+    ~Registration();
+    Registration(const Registration&) = delete;
+    Registration& operator=(const Registration&) = delete;
+
+   private:
+    Cancellation* const cancellation_;
+    uint64_t id_ = 0;
+  };
+
+ private:
+  const int event_fd_;
+  mutable std::mutex mutex_;  // guards what follows; held while callbacks run
+  bool cancelled_ = false;
+  uint64_t last_id_ = 0;
+  std::map<uint64_t, std::function<void()>> callbacks_;
+};
+
+}  // namespace actord::client

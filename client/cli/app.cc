@@ -1,0 +1,149 @@
+#include "client/cli/app.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "client/cli/text.h"
+#include "client/commands/commands.h"
+
+namespace actord::client {
+namespace {
+
+constexpr char kFooter[] = R"(
+Text arguments for payloads: TEXT as it stands, @FILE for what a file holds, - for
+standard input. What begins with - goes behind a -- of its own.
+
+Environment:
+  ACTORD_ADDRESS  the daemon's address, unless --address is given
+  NO_COLOR        no colours, if it is not empty
+
+Data goes to standard output, everything else to standard error.
+Exit status: 0 done, 1 the process or the request failed, 2 usage, 3 not found,
+4 not allowed, 5 unavailable, 6 deadline exceeded, 130 interrupted.
+
+Examples:
+  actorctl submit echo '{"hello": "world"}' --wait
+  pid=$(actorctl submit counter)
+  actorctl send "$pid" 5 --topic add
+  actorctl yields --command 'payment.*'
+  actorctl complete "$token" '{"charged": true}'
+  actorctl submit echo --from-file items.jsonl --wait -o jsonl > results.jsonl
+  source <(actorctl completion bash)
+
+"actorctl COMMAND --help" says more about each command.
+)";
+
+const std::map<std::string, Format>& Formats() {
+  static const auto& formats = *new std::map<std::string, Format>{
+      {"table", Format::kTable}, {"wide", Format::kWide},
+      {"json", Format::kJson},   {"jsonl", Format::kJsonl},
+      {"yaml", Format::kYaml},   {"name", Format::kName}};
+  return formats;
+}
+
+// What the parser fills in before it is checked.
+struct Typed {
+  std::string address;
+  std::string timeout;
+  std::string format = "table";
+  bool version = false;
+};
+
+void AddGlobalOptions(CLI::App& app, Typed& typed) {
+  app.add_option("--address", typed.address,
+                 "Where the daemon listens: HOST:PORT or unix:PATH "
+                 "[$ACTORD_ADDRESS, 127.0.0.1:7600]")
+      ->type_name("ADDRESS");
+  app.add_option("--timeout", typed.timeout,
+                 "Give the command up after this long, such as 10s or 5m "
+                 "[30s for a call, no limit for waiting]")
+      ->type_name("DURATION");
+  std::vector<std::string> names;
+  for (const auto& [name, format] : Formats()) names.push_back(name);
+  app.add_option("-o,--output", typed.format, "How to write the data")
+      ->check(CLI::IsMember(names).description(""))
+      ->type_name("table|wide|json|jsonl|yaml|name")
+      ->capture_default_str();
+}
+
+void AddCommands(CLI::App& app, Action& chosen) {
+  for (const auto add :
+       {AddSubmit, AddSend, AddAwait, AddPs, AddDescribe, AddCancel,
+        AddTerminate, AddYields, AddComplete, AddStatus, AddShutdown, AddHealth,
+        AddCompletion, AddVersion}) {
+    add(app, chosen);
+  }
+}
+
+absl::StatusOr<GlobalOptions> Check(const Typed& typed,
+                                    const Environment& environment) {
+  GlobalOptions options;
+  options.format = Formats().at(typed.format);
+  const std::string variable = environment.variable("ACTORD_ADDRESS");
+  if (!typed.address.empty()) {
+    options.address = typed.address;
+  } else if (!variable.empty()) {
+    options.address = variable;
+  }
+  if (!typed.timeout.empty()) {
+    const auto timeout = ParseDuration(typed.timeout);
+    if (!timeout.ok()) {
+      return UsageError("--timeout: " +
+                        std::string(timeout.status().message()));
+    }
+    options.timeout = *timeout;
+  }
+  return options;
+}
+
+}  // namespace
+
+ExitStatus RunActorctl(const std::vector<std::string>& arguments,
+                       const Environment& environment) {
+  CLI::App app(
+      "Drives an actord daemon: starts processes, sends them messages, "
+      "completes what they yield.",
+      "actorctl");
+  Typed typed;
+  Action chosen;
+  app.fallthrough();  // global options may stand behind the command
+  app.footer(kFooter);
+  app.get_formatter()->column_width(32);
+  app.set_version_flag("--version", ACTORD_VERSION,
+                       "Print the version and exit");
+  app.failure_message([](const CLI::App* /*app*/, const CLI::Error& error) {
+    return std::string("actorctl: ") + error.what() +
+           "\nRun \"actorctl --help\" or \"actorctl COMMAND --help\".\n";
+  });
+  AddGlobalOptions(app, typed);
+  AddCommands(app, chosen);
+  try {
+    std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
+    app.parse(std::move(reversed));
+  } catch (const CLI::ParseError& error) {
+    // Writes the help that was asked for to `out` and a complaint to `err`.
+    const int code = app.exit(error, environment.out, environment.err);
+    environment.out.flush();
+    return code == 0 ? ExitStatus::kDone : ExitStatus::kUsage;
+  }
+
+  auto options = Check(typed, environment);
+  Invocation invocation(environment, options.ok() ? *options : GlobalOptions());
+  if (!options.ok()) return invocation.Fail(options.status());
+  if (!chosen) {
+    return invocation.Fail(
+        UsageError("a command is required; see \"actorctl --help\""));
+  }
+  const ExitStatus status = chosen(invocation);
+  environment.out.flush();
+  if (!environment.out) {
+    invocation.Complain("cannot write to standard output");
+    return status == ExitStatus::kDone ? ExitStatus::kFailed : status;
+  }
+  return status;
+}
+
+}  // namespace actord::client

@@ -1,0 +1,83 @@
+#include "client/cli/bulk_items.h"
+
+#include <map>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "client/cli/exit_status.h"
+#include "client/cli/json.h"
+#include "nlohmann/json.hpp"
+
+namespace actord::client {
+namespace {
+
+using Members = std::map<std::string, std::string_view>;
+
+// Takes the text member `key`, if it is there, out of `members`.
+absl::Status TakeText(Members& members, const std::string& key,
+                      std::string* value) {
+  const auto member = members.extract(key);
+  if (member.empty()) return absl::OkStatus();
+  const Json json = Json::parse(member.mapped());
+  if (!json.is_string()) return UsageError("\"" + key + "\" is not text");
+  *value = json.get<std::string>();
+  return absl::OkStatus();
+}
+
+// Takes the member `key`, if it is there, as the bytes that stand in the line.
+std::optional<v1::Payload> TakePayload(Members& members,
+                                       const std::string& key) {
+  const auto member = members.extract(key);
+  if (member.empty()) return std::nullopt;
+  v1::Payload payload;
+  payload.set_data(std::string(member.mapped()));
+  return payload;
+}
+
+absl::Status RefuseRest(const Members& members) {
+  if (members.empty()) return absl::OkStatus();
+  return UsageError("unknown key \"" + members.begin()->first + "\"");
+}
+
+}  // namespace
+
+absl::StatusOr<v1::SubmitRequest> ParseSubmitItem(
+    const std::string& line, const v1::SubmitRequest& defaults) {
+  absl::StatusOr<Members> members = SplitObject(line);
+  if (!members.ok()) return members.status();
+  v1::SubmitRequest request = defaults;
+  absl::Status status =
+      TakeText(*members, "type", request.mutable_process_type());
+  status.Update(TakeText(*members, "method", request.mutable_method()));
+  status.Update(TakeText(*members, "request_id", request.mutable_request_id()));
+  if (auto input = TakePayload(*members, "input")) {
+    *request.mutable_input() = *std::move(input);
+  }
+  status.Update(RefuseRest(*members));
+  if (status.ok() && request.process_type().empty()) {
+    return UsageError("no \"type\", neither here nor on the command line");
+  }
+  if (!status.ok()) return status;
+  return request;
+}
+
+absl::StatusOr<v1::SendRequest> ParseSendItem(const std::string& line,
+                                              const v1::SendRequest& defaults) {
+  absl::StatusOr<Members> members = SplitObject(line);
+  if (!members.ok()) return members.status();
+  v1::SendRequest request = defaults;
+  absl::Status status = TakeText(*members, "pid", request.mutable_pid());
+  status.Update(TakeText(*members, "topic", request.mutable_topic()));
+  if (auto payload = TakePayload(*members, "payload")) {
+    *request.mutable_payload() = *std::move(payload);
+  }
+  status.Update(RefuseRest(*members));
+  if (status.ok() && request.pid().empty()) {
+    return UsageError("no \"pid\", neither here nor on the command line");
+  }
+  if (!status.ok()) return status;
+  return request;
+}
+
+}  // namespace actord::client

@@ -1,0 +1,182 @@
+#include "client/cli/bulk_run.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <utility>
+
+#include "client/cli/text.h"
+#include "client/error.h"
+#include "nlohmann/json.hpp"
+
+namespace actord::client {
+namespace {
+
+constexpr uint64_t kComplaints = 20;  // failures that are written out
+constexpr absl::Duration kTick = absl::Milliseconds(50);
+
+Json ErrorJson(const absl::Status& status) {
+  const ErrorDetails details = DetailsOf(status);
+  Json error;
+  error["code"] = absl::StatusCodeToString(status.code());
+  error["reason"] = details.reason;
+  error["message"] = std::string(status.message());
+  return error;
+}
+
+// As in "2.41 s (41,493/s)".
+std::string Rate(uint64_t items, absl::Duration elapsed) {
+  const double seconds = std::max(absl::ToDoubleSeconds(elapsed), 1e-9);
+  char text[32];
+  std::snprintf(text, sizeof(text), "%.2f s", seconds);
+  const double rate = static_cast<double>(items) / seconds;
+  return std::string(text) + " (" + WithThousands(static_cast<uint64_t>(rate)) +
+         "/s)";
+}
+
+// Both on one terminal would only write into each other.
+bool WantsProgress(const Invocation& invocation) {
+  const Environment& environment = invocation.environment();
+  return environment.err_is_terminal &&
+         (invocation.ForPeople() || !environment.out_is_terminal);
+}
+
+// Whether other items would fare no better.
+bool IsFatal(const absl::Status& status) {
+  switch (ExitStatusOf(status)) {
+    case ExitStatus::kUnavailable:
+    case ExitStatus::kNotAllowed:
+    case ExitStatus::kInterrupted:
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+BulkReport::BulkReport(Invocation& invocation, std::string file_name)
+    : invocation_(invocation),
+      file_name_(std::move(file_name)),
+      writer_(invocation.out(), invocation.style(), {}),
+      progress_(invocation.err(), WantsProgress(invocation),
+                invocation.environment().terminal_width) {}
+
+void BulkReport::Begun() {
+  const std::lock_guard lock(mutex_);
+  ++begun_;
+}
+
+void BulkReport::Succeeded(uint64_t line, const std::string& name,
+                           Json details) {
+  const std::lock_guard lock(mutex_);
+  ++succeeded_;
+  Record(line, name, std::move(details));
+}
+
+void BulkReport::Failed(uint64_t line, const std::string& name,
+                        const absl::Status& status) {
+  Json details;
+  if (!invocation_.ForPeople()) details["error"] = ErrorJson(status);
+  const std::lock_guard lock(mutex_);
+  ++failed_;
+  const bool timeout = status.code() == absl::StatusCode::kDeadlineExceeded &&
+                       absl::Now() >= invocation_.deadline();
+  if (fatal_.ok() && (timeout || IsFatal(status))) fatal_ = status;
+  // One interruption is not the news of each item.
+  if (ExitStatusOf(status) != ExitStatus::kInterrupted) {
+    Complain(line, Describe(status));
+  }
+  Record(line, name, std::move(details));
+}
+
+void BulkReport::ProcessFailed(uint64_t line, const std::string& name,
+                               const std::string& complaint, Json details) {
+  const std::lock_guard lock(mutex_);
+  ++failed_;
+  Complain(line, complaint);
+  Record(line, name, std::move(details));
+}
+
+void BulkReport::Record(uint64_t line, const std::string& name, Json details) {
+  if (invocation_.ForPeople()) return;
+  if (invocation_.options().format == Format::kName && name.empty()) return;
+  writer_.Add({.json =
+                   [&] {
+                     Json json;
+                     json["line"] = line;
+                     if (!name.empty()) json["pid"] = name;
+                     json.update(details);
+                     return json;
+                   },
+               .name = [&] { return name; },
+               .cells = nullptr});
+}
+
+void BulkReport::Complain(uint64_t line, const std::string& text) {
+  if (failed_ > kComplaints + 1) return;
+  progress_.Clear();
+  if (failed_ == kComplaints + 1) {
+    invocation_.Complain("more failures are not shown; -o jsonl tells all");
+  } else {
+    invocation_.Complain(file_name_ + ":" + std::to_string(line) + ": " + text);
+  }
+}
+
+bool BulkReport::hopeless() const {
+  const std::lock_guard lock(mutex_);
+  return !fatal_.ok();
+}
+
+void BulkReport::ShowProgress(std::optional<double> file_fraction) {
+  const std::lock_guard lock(mutex_);
+  const uint64_t finished = succeeded_ + failed_;
+  std::optional<double> fraction;
+  if (file_fraction && begun_ > 0) {
+    fraction = *file_fraction * static_cast<double>(finished) /
+               static_cast<double>(begun_);
+  }
+  progress_.Update({.begun = begun_,
+                    .finished = finished,
+                    .failed = failed_,
+                    .fraction = fraction},
+                   absl::Now());
+}
+
+ExitStatus BulkReport::Finish(const std::string& verb, absl::Duration elapsed) {
+  const std::lock_guard lock(mutex_);
+  progress_.Clear();
+  writer_.Finish();
+  invocation_.Complain(verb + " " + WithThousands(succeeded_) + ", failed " +
+                       WithThousands(failed_) + " in " +
+                       Rate(succeeded_ + failed_, elapsed));
+  if (!fatal_.ok()) return invocation_.Fail(fatal_, "stopped early");
+  return failed_ == 0 ? ExitStatus::kDone : ExitStatus::kFailed;
+}
+
+absl::Status RunBulk(Invocation& invocation, InputFile& file, Bulk& bulk,
+                     BulkReport& report, const BeginLine& begin) {
+  const Cancellation::Registration registration(
+      &invocation.environment().cancellation, [&bulk] { bulk.CancelAll(); });
+
+  absl::Status read_status;
+  for (uint64_t line = 1; !report.hopeless(); ++line) {
+    auto text = file.ReadLine(kMaxInputBytes);
+    if (!text.ok()) read_status = text.status();
+    if (!text.ok() || !*text) break;
+    if ((*text)->find_first_not_of(" \t\r") == std::string::npos) continue;
+    while (!bulk.WaitForRoom(kTick)) {
+      report.ShowProgress(file.Progress());
+    }
+    report.Begun();
+    if (absl::Status status = begin(line, **text); !status.ok()) {
+      report.Failed(line, "", status);
+    }
+    report.ShowProgress(file.Progress());
+  }
+  while (!bulk.WaitUntilIdle(kTick)) {
+    report.ShowProgress(file.Progress());
+  }
+  return read_status;
+}
+
+}  // namespace actord::client

@@ -1,0 +1,39 @@
+#include "client/cli/exit_status.h"
+
+#include "absl/strings/cord.h"
+
+namespace actord::client {
+namespace {
+
+constexpr char kUsageUrl[] = "actorctl/usage";
+
+}  // namespace
+
+absl::Status UsageError(const std::string& message) {
+  absl::Status status = absl::InvalidArgumentError(message);
+  status.SetPayload(kUsageUrl, absl::Cord());
+  return status;
+}
+
+ExitStatus ExitStatusOf(const absl::Status& status) {
+  if (status.GetPayload(kUsageUrl)) return ExitStatus::kUsage;
+  switch (status.code()) {
+    case absl::StatusCode::kOk:
+      return ExitStatus::kDone;
+    case absl::StatusCode::kNotFound:
+      return ExitStatus::kNotFound;
+    case absl::StatusCode::kPermissionDenied:
+    case absl::StatusCode::kUnauthenticated:
+      return ExitStatus::kNotAllowed;
+    case absl::StatusCode::kUnavailable:
+      return ExitStatus::kUnavailable;
+    case absl::StatusCode::kDeadlineExceeded:
+      return ExitStatus::kDeadline;
+    case absl::StatusCode::kCancelled:
+      return ExitStatus::kInterrupted;
+    default:
+      return ExitStatus::kFailed;
+  }
+}
+
+}  // namespace actord::client

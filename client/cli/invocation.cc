@@ -1,0 +1,81 @@
+#include "client/cli/invocation.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "client/cli/text.h"
+#include "client/error.h"
+
+namespace actord::client {
+
+Invocation::Invocation(const Environment& environment, GlobalOptions options)
+    : environment_(environment),
+      options_(std::move(options)),
+      deadline_(options_.timeout ? absl::Now() + *options_.timeout
+                                 : absl::InfiniteFuture()) {
+  const bool colour_wanted = environment_.variable("NO_COLOR").empty() &&
+                             environment_.variable("TERM") != "dumb";
+  style_ = {.format = options_.format,
+            .terminal = environment_.out_is_terminal,
+            .colour = environment_.out_is_terminal && colour_wanted};
+  err_colour_ = environment_.err_is_terminal && colour_wanted;
+}
+
+bool Invocation::ForPeople() const {
+  return options_.format == Format::kTable || options_.format == Format::kWide;
+}
+
+Client& Invocation::client() {
+  if (!client_) client_ = std::make_unique<Client>(options_.address);
+  return *client_;
+}
+
+CallOptions Invocation::Quick() const {
+  return {.deadline =
+              options_.timeout ? deadline_ : absl::Now() + kDefaultCallTimeout,
+          .cancellation = &environment_.cancellation};
+}
+
+CallOptions Invocation::Waiting() const {
+  return {.deadline = deadline_, .cancellation = &environment_.cancellation};
+}
+
+ExitStatus Invocation::Fail(const absl::Status& status,
+                            const std::string& about) {
+  if (environment_.cancellation.cancelled()) {
+    Complain("interrupted");
+    return ExitStatus::kInterrupted;
+  }
+  const std::string subject = about.empty() ? "" : about + ": ";
+  const ErrorDetails details = DetailsOf(status);
+  if (status.code() == absl::StatusCode::kUnavailable &&
+      details.reason.empty()) {
+    Complain(subject + "cannot reach the daemon at " + options_.address + ": " +
+             Describe(status));
+  } else {
+    Complain(subject + Describe(status));
+  }
+  for (const FieldViolation& violation : details.field_violations) {
+    err() << "  " << OneLine(violation.field) << ": "
+          << OneLine(violation.description) << '\n';
+  }
+  return ExitStatusOf(status);
+}
+
+void Invocation::Complain(const std::string& text) {
+  err() << Red("actorctl:", err_colour_) << ' ' << text << '\n';
+}
+
+std::string Describe(const absl::Status& status) {
+  const ErrorDetails details = DetailsOf(status);
+  std::string text =
+      OneLine({status.message().data(), status.message().size()});
+  if (text.empty()) text = absl::StatusCodeToString(status.code());
+  if (!details.reason.empty()) text += " (" + OneLine(details.reason) + ")";
+  if (details.retry_delay) {
+    text += "; try again in " + ShortDuration(*details.retry_delay);
+  }
+  return text;
+}
+
+}  // namespace actord::client

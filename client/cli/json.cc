@@ -1,0 +1,164 @@
+#include "client/cli/json.h"
+
+#include <algorithm>
+#include <cctype>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "client/cli/exit_status.h"
+#include "nlohmann/json.hpp"
+
+namespace actord::client {
+namespace {
+
+constexpr size_t kMaxDepth = 100;
+
+// Looks at a JSON text as it is parsed, without keeping it.
+class Inspector : public nlohmann::json::json_sax_t {
+ public:
+  [[nodiscard]] bool faithful() const { return faithful_; }
+  [[nodiscard]] const std::string& error() const { return error_; }
+
+  bool null() override { return true; }
+  bool boolean(bool /*value*/) override { return true; }
+  bool number_integer(int64_t /*value*/) override { return true; }
+  bool number_unsigned(uint64_t /*value*/) override { return true; }
+  bool number_float(double /*value*/, const std::string& text) override {
+    const auto digits = std::count_if(
+        text.begin(), text.end(), [](unsigned char c) { return isdigit(c); });
+    // A double keeps 15 digits whatever they are, and no 64-bit integer
+    // comes here.
+    if (digits > 15) faithful_ = false;
+    return true;
+  }
+  bool string(std::string& /*value*/) override { return true; }
+  bool binary(nlohmann::json::binary_t& /*value*/) override { return false; }
+  bool start_object(size_t /*elements*/) override {
+    keys_.emplace_back();
+    return Enter();
+  }
+  bool key(std::string& value) override {
+    if (!keys_.back().insert(value).second) faithful_ = false;
+    return true;
+  }
+  bool end_object() override {
+    keys_.pop_back();
+    --depth_;
+    return true;
+  }
+  bool start_array(size_t /*elements*/) override { return Enter(); }
+  bool end_array() override {
+    --depth_;
+    return true;
+  }
+  bool parse_error(size_t position, const std::string& last_token,
+                   const nlohmann::json::exception& /*error*/) override {
+    error_ = "not valid JSON at byte " + std::to_string(position);
+    if (!last_token.empty()) error_ += ", near '" + last_token + "'";
+    return false;
+  }
+
+ private:
+  bool Enter() {
+    if (++depth_ <= kMaxDepth) return true;
+    error_ = "nested deeper than " + std::to_string(kMaxDepth);
+    return false;
+  }
+
+  size_t depth_ = 0;
+  std::vector<std::set<std::string>> keys_;
+  bool faithful_ = true;
+  std::string error_;
+};
+
+// Walks over a text that is valid JSON.
+class Scanner {
+ public:
+  explicit Scanner(std::string_view text) : text_(text) {}
+
+  char Peek() {
+    at_ = std::min(text_.find_first_not_of(" \t\r\n", at_), text_.size());
+    return at_ < text_.size() ? text_[at_] : '\0';
+  }
+  void Skip() { ++at_; }
+
+  // The text of the value that comes next.
+  std::string_view Value() {
+    const char first = Peek();
+    const size_t begin = at_;
+    if (first == '"') {
+      SkipString();
+    } else if (first == '{' || first == '[') {
+      SkipNested();
+    } else {
+      at_ = std::min(text_.find_first_of(" \t\r\n,]}", at_), text_.size());
+    }
+    return text_.substr(begin, at_ - begin);
+  }
+
+ private:
+  void SkipString() {
+    for (++at_; text_[at_] != '"'; ++at_) {
+      if (text_[at_] == '\\') ++at_;
+    }
+    ++at_;
+  }
+
+  void SkipNested() {
+    size_t depth = 0;
+    do {
+      const char c = text_[at_];
+      if (c == '"') {
+        SkipString();
+        continue;
+      }
+      if (c == '{' || c == '[') ++depth;
+      if (c == '}' || c == ']') --depth;
+      ++at_;
+    } while (depth > 0);
+  }
+
+  const std::string_view text_;
+  size_t at_ = 0;
+};
+
+}  // namespace
+
+absl::Status CheckJson(std::string_view text) {
+  Inspector inspector;
+  if (nlohmann::json::sax_parse(text, &inspector)) return absl::OkStatus();
+  return UsageError(inspector.error());
+}
+
+bool IsFaithfulJson(std::string_view text) {
+  Inspector inspector;
+  return nlohmann::json::sax_parse(text, &inspector) && inspector.faithful();
+}
+
+absl::StatusOr<std::map<std::string, std::string_view>> SplitObject(
+    std::string_view object) {
+  if (absl::Status status = CheckJson(object); !status.ok()) return status;
+  Scanner scanner(object);
+  if (scanner.Peek() != '{') return UsageError("not a JSON object");
+  scanner.Skip();
+  std::map<std::string, std::string_view> members;
+  while (scanner.Peek() != '}') {
+    std::string key = Json::parse(scanner.Value()).get<std::string>();
+    scanner.Peek();
+    scanner.Skip();  // the colon
+    const std::string_view value = scanner.Value();
+    if (!members.emplace(key, value).second) {
+      return UsageError("\"" + key + "\" stands twice");
+    }
+    if (scanner.Peek() == ',') scanner.Skip();
+  }
+  return members;
+}
+
+std::string Write(const Json& value, bool indented) {
+  return value.dump(indented ? 2 : -1, ' ', /*ensure_ascii=*/false,
+                    Json::error_handler_t::replace);
+}
+
+}  // namespace actord::client

@@ -1,0 +1,42 @@
+// How messages of the API look as JSON.
+//
+// Field names are those of the .proto files. All numbers are JSON numbers, also
+// those of 64 bits. Enum values lose the prefix that repeats their type:
+// PROCESS_STATE_IDLE is "IDLE". Times are RFC 3339 in UTC, durations seconds
+// with "s". A payload is {"content_type": ..., and one of "json", "text",
+// "base64"}: the first that shows its bytes without loss.
+//
+// Thread-safety: pure functions.
+#pragma once
+
+#include <string>
+
+#include "absl/time/time.h"
+#include "actord/v1/payload.pb.h"
+#include "client/cli/json.h"
+#include "google/protobuf/duration.pb.h"
+#include "google/protobuf/message.h"
+#include "google/protobuf/timestamp.pb.h"
+
+namespace actord::client {
+
+// Fields that hold a message and are not set are left out; all others are
+// there.
+Json ToJson(const google::protobuf::Message& message);
+
+// The name of an enum's value as ToJson writes it; its number if it has none.
+std::string EnumName(const google::protobuf::EnumDescriptor& type, int number);
+template <typename Enum>
+std::string EnumName(Enum value) {
+  return EnumName(*google::protobuf::GetEnumDescriptor<Enum>(),
+                  static_cast<int>(value));
+}
+
+// For one line of a table; binary data as its size.
+std::string Preview(const v1::Payload& payload, size_t max_width);
+
+absl::Time ToTime(const google::protobuf::Timestamp& timestamp);
+absl::Duration ToDuration(const google::protobuf::Duration& duration);
+google::protobuf::Duration FromDuration(absl::Duration duration);
+
+}  // namespace actord::client

@@ -1,0 +1,144 @@
+#include "client/cli/text.h"
+
+#include <array>
+#include <cstdio>
+#include <iterator>
+
+#include "client/cli/exit_status.h"
+
+namespace actord::client {
+namespace {
+
+// Length in bytes of the well-formed UTF-8 character that `text` begins with;
+// 0 if there is none.
+size_t CharacterLength(std::string_view text) {
+  const auto byte = [text](size_t i) -> unsigned {
+    return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U;
+  };
+  const auto follows = [&byte](size_t i) { return (byte(i) & 0xC0U) == 0x80U; };
+  const unsigned first = byte(0);
+  if (text.empty()) return 0;
+  if (first < 0x80U) return 1;
+  if (first < 0xC2U) return 0;
+  if (first < 0xE0U) return follows(1) ? 2 : 0;
+  if (first < 0xF0U) {
+    if (!follows(1) || !follows(2)) return 0;
+    if (first == 0xE0U && byte(1) < 0xA0U) return 0;  // overlong
+    if (first == 0xEDU && byte(1) > 0x9FU) return 0;  // surrogate
+    return 3;
+  }
+  if (first > 0xF4U || !follows(1) || !follows(2) || !follows(3)) return 0;
+  if (first == 0xF0U && byte(1) < 0x90U) return 0;  // overlong
+  if (first == 0xF4U && byte(1) > 0x8FU) return 0;  // above U+10FFFF
+  return 4;
+}
+
+}  // namespace
+
+absl::StatusOr<absl::Duration> ParseDuration(const std::string& text) {
+  absl::Duration duration;
+  if (!absl::ParseDuration(text, &duration) ||
+      duration < absl::ZeroDuration() ||
+      duration > absl::Hours(24 * 365 * 100)) {
+    return UsageError("\"" + text +
+                      "\" is not a duration such as 30s, 500ms or 1h30m");
+  }
+  return duration;
+}
+
+std::string ShortDuration(absl::Duration duration) {
+  if (duration < absl::Seconds(1)) {
+    return std::to_string(absl::ToInt64Milliseconds(duration)) + "ms";
+  }
+  struct Unit {
+    int64_t seconds;
+    const char* name;
+  };
+  static constexpr Unit kUnits[] = {
+      {86400, "d"}, {3600, "h"}, {60, "m"}, {1, "s"}};
+  int64_t left = absl::ToInt64Seconds(duration);
+  for (size_t i = 0; i < std::size(kUnits); ++i) {
+    const int64_t count = left / kUnits[i].seconds;
+    if (count == 0) continue;
+    std::string text = std::to_string(count) + kUnits[i].name;
+    if (i + 1 == std::size(kUnits)) return text;
+    left -= count * kUnits[i].seconds;
+    const int64_t rest = left / kUnits[i + 1].seconds;
+    if (rest > 0) text += std::to_string(rest) + kUnits[i + 1].name;
+    return text;
+  }
+  return "0s";
+}
+
+std::string Rfc3339(absl::Time time) {
+  return absl::FormatTime("%Y-%m-%dT%H:%M:%E*SZ", time, absl::UTCTimeZone());
+}
+
+std::string WithThousands(uint64_t number) {
+  std::string text = std::to_string(number);
+  for (size_t i = text.size(); i > 3; i -= 3) text.insert(i - 3, ",");
+  return text;
+}
+
+std::string ShortBytes(uint64_t bytes) {
+  static constexpr std::array kUnits = {"KiB", "MiB", "GiB", "TiB"};
+  if (bytes < 1024) return std::to_string(bytes) + " B";
+  double value = static_cast<double>(bytes) / 1024;
+  size_t unit = 0;
+  while (value >= 1024 && unit + 1 < kUnits.size()) {
+    value /= 1024;
+    ++unit;
+  }
+  std::array<char, 32> buffer;
+  std::snprintf(buffer.data(), buffer.size(), "%.1f %s", value, kUnits[unit]);
+  return buffer.data();
+}
+
+bool IsUtf8(std::string_view text) {
+  while (!text.empty()) {
+    const size_t length = CharacterLength(text);
+    if (length == 0) return false;
+    text.remove_prefix(length);
+  }
+  return true;
+}
+
+std::string OneLine(std::string_view text, size_t max_width) {
+  std::string line;
+  size_t width = 0;
+  size_t cut_at = 0;  // where "..." would go
+  while (!text.empty()) {
+    if (max_width > 0 && width == max_width) {
+      line.resize(cut_at);
+      return line + "...";
+    }
+    const size_t length = CharacterLength(text);
+    const char first = text.front();
+    // U+0080 to U+009F are control characters too, of two bytes.
+    const bool control =
+        length == 0 || first == 0x7F ||
+        (length == 1 && static_cast<unsigned char>(first) < 0x20U) ||
+        (length == 2 && first == '\xC2' && text[1] < '\xA0');
+    if (first == '\n' || first == '\t' || first == '\r') {
+      line += ' ';
+    } else if (control) {
+      line += '?';
+    } else {
+      line += text.substr(0, length);
+    }
+    text.remove_prefix(length == 0 ? 1 : length);
+    ++width;
+    if (width + 3 == max_width) cut_at = line.size();
+  }
+  return line;
+}
+
+size_t Width(std::string_view text) {
+  size_t width = 0;
+  for (const char c : text) {
+    if ((static_cast<unsigned char>(c) & 0xC0U) != 0x80U) ++width;
+  }
+  return width;
+}
+
+}  // namespace actord::client

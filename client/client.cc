@@ -1,0 +1,133 @@
+#include "client/client.h"
+
+#include <grpcpp/client_context.h>
+#include <grpcpp/create_channel.h>
+#include <grpcpp/security/credentials.h>
+#include <grpcpp/support/channel_arguments.h>
+
+#include "client/connection.h"
+#include "client/error.h"
+
+namespace actord::client {
+namespace {
+
+template <typename Stub, typename Request, typename Response>
+absl::StatusOr<Response> Call(Stub& stub,
+                              grpc::Status (Stub::*method)(grpc::ClientContext*,
+                                                           const Request&,
+                                                           Response*),
+                              const Request& request,
+                              const CallOptions& options) {
+  grpc::ClientContext context;
+  SetDeadline(options.deadline, context);
+  const Cancellation::Registration registration(
+      options.cancellation, [&context] { context.TryCancel(); });
+  Response response;
+  const grpc::Status status = (stub.*method)(&context, request, &response);
+  if (!status.ok()) return FromGrpc(status);
+  return response;
+}
+
+}  // namespace
+
+std::shared_ptr<grpc::Channel> OpenChannel(const std::string& address) {
+  grpc::ChannelArguments arguments;
+  // A page of yields may carry many payloads; the daemon's own limits bound it.
+  arguments.SetMaxReceiveMessageSize(-1);
+  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  // The daemon stands beside its clients; a proxy that the environment names
+  // for the web would only lead away from it.
+  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+  return grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(),
+                                   arguments);
+}
+
+void SetDeadline(absl::Time deadline, grpc::ClientContext& context) {
+  if (deadline == absl::InfiniteFuture()) return;
+  context.set_deadline(absl::ToChronoTime(deadline));
+}
+
+Client::Client(const std::string& address)
+    : connection_(std::make_shared<Connection>()) {
+  const auto channel = OpenChannel(address);
+  connection_->address = address;
+  connection_->actors = v1::ActorService::NewStub(channel);
+  connection_->health = grpc::health::v1::Health::NewStub(channel);
+}
+
+Client::~Client() = default;
+
+absl::StatusOr<v1::SubmitResponse> Client::Submit(
+    const v1::SubmitRequest& request, const CallOptions& options) {
+  return Call(*connection_->actors, &v1::ActorService::Stub::Submit, request,
+              options);
+}
+
+absl::StatusOr<v1::SendResponse> Client::Send(const v1::SendRequest& request,
+                                              const CallOptions& options) {
+  return Call(*connection_->actors, &v1::ActorService::Stub::Send, request,
+              options);
+}
+
+absl::StatusOr<v1::AwaitResponse> Client::Await(const v1::AwaitRequest& request,
+                                                const CallOptions& options) {
+  return Call(*connection_->actors, &v1::ActorService::Stub::Await, request,
+              options);
+}
+
+absl::StatusOr<v1::CancelResponse> Client::Cancel(
+    const v1::CancelRequest& request, const CallOptions& options) {
+  return Call(*connection_->actors, &v1::ActorService::Stub::Cancel, request,
+              options);
+}
+
+absl::StatusOr<v1::TerminateResponse> Client::Terminate(
+    const v1::TerminateRequest& request, const CallOptions& options) {
+  return Call(*connection_->actors, &v1::ActorService::Stub::Terminate, request,
+              options);
+}
+
+absl::StatusOr<v1::CompleteYieldResponse> Client::CompleteYield(
+    const v1::CompleteYieldRequest& request, const CallOptions& options) {
+  return Call(*connection_->actors, &v1::ActorService::Stub::CompleteYield,
+              request, options);
+}
+
+absl::StatusOr<v1::ListYieldsResponse> Client::ListYields(
+    const v1::ListYieldsRequest& request, const CallOptions& options) {
+  return Call(*connection_->actors, &v1::ActorService::Stub::ListYields,
+              request, options);
+}
+
+absl::StatusOr<v1::GetProcessResponse> Client::GetProcess(
+    const v1::GetProcessRequest& request, const CallOptions& options) {
+  return Call(*connection_->actors, &v1::ActorService::Stub::GetProcess,
+              request, options);
+}
+
+absl::StatusOr<v1::ListProcessesResponse> Client::ListProcesses(
+    const v1::ListProcessesRequest& request, const CallOptions& options) {
+  return Call(*connection_->actors, &v1::ActorService::Stub::ListProcesses,
+              request, options);
+}
+
+absl::StatusOr<v1::GetStatusResponse> Client::GetStatus(
+    const v1::GetStatusRequest& request, const CallOptions& options) {
+  return Call(*connection_->actors, &v1::ActorService::Stub::GetStatus, request,
+              options);
+}
+
+absl::StatusOr<v1::ShutdownResponse> Client::Shutdown(
+    const v1::ShutdownRequest& request, const CallOptions& options) {
+  return Call(*connection_->actors, &v1::ActorService::Stub::Shutdown, request,
+              options);
+}
+
+absl::StatusOr<grpc::health::v1::HealthCheckResponse> Client::CheckHealth(
+    const grpc::health::v1::HealthCheckRequest& request,
+    const CallOptions& options) {
+  return Call(*connection_->health, &grpc::health::v1::Health::Stub::Check,
+              request, options);
+}
+
+}  // namespace actord::client

@@ -1,0 +1,76 @@
+// Client of one actord daemon: a typed, synchronous function for each RPC.
+// bulk.h has the asynchronous way for many calls.
+//
+// Thread-safety: every function may be called from any thread; calls share one
+// connection. Ownership: owns its connection; what is made from a client
+// (Bulk) keeps that connection alive by itself.
+// Errors: absl::Status with the code of the call; error.h decodes the details.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "actord/v1/outcome.pb.h"
+#include "actord/v1/process.pb.h"
+#include "actord/v1/status.pb.h"
+#include "actord/v1/yield.pb.h"
+#include "client/cancellation.h"
+#include "grpc/health/v1/health.pb.h"
+
+namespace actord::client {
+
+struct CallOptions {
+  // The call ends with DEADLINE_EXCEEDED at this time.
+  absl::Time deadline = absl::InfiniteFuture();
+  // The call ends with CANCELLED when this is cancelled. Borrowed for the
+  // call's time. Null: never.
+  Cancellation* cancellation = nullptr;
+};
+
+class Client {
+ public:
+  // `address`: "host:port", "[ipv6]:port" or "unix:/path". Connects when the
+  // first call is made; a daemon that cannot be reached is that call's
+  // UNAVAILABLE. The environment's HTTP proxies are not used.
+  explicit Client(const std::string& address);
+  ~Client();
+  Client(const Client&) = delete;
+  Client& operator=(const Client&) = delete;
+
+  absl::StatusOr<v1::SubmitResponse> Submit(const v1::SubmitRequest& request,
+                                            const CallOptions& options = {});
+  absl::StatusOr<v1::SendResponse> Send(const v1::SendRequest& request,
+                                        const CallOptions& options = {});
+  absl::StatusOr<v1::AwaitResponse> Await(const v1::AwaitRequest& request,
+                                          const CallOptions& options = {});
+  absl::StatusOr<v1::CancelResponse> Cancel(const v1::CancelRequest& request,
+                                            const CallOptions& options = {});
+  absl::StatusOr<v1::TerminateResponse> Terminate(
+      const v1::TerminateRequest& request, const CallOptions& options = {});
+  absl::StatusOr<v1::CompleteYieldResponse> CompleteYield(
+      const v1::CompleteYieldRequest& request, const CallOptions& options = {});
+  absl::StatusOr<v1::ListYieldsResponse> ListYields(
+      const v1::ListYieldsRequest& request, const CallOptions& options = {});
+  absl::StatusOr<v1::GetProcessResponse> GetProcess(
+      const v1::GetProcessRequest& request, const CallOptions& options = {});
+  absl::StatusOr<v1::ListProcessesResponse> ListProcesses(
+      const v1::ListProcessesRequest& request, const CallOptions& options = {});
+  absl::StatusOr<v1::GetStatusResponse> GetStatus(
+      const v1::GetStatusRequest& request, const CallOptions& options = {});
+  absl::StatusOr<v1::ShutdownResponse> Shutdown(
+      const v1::ShutdownRequest& request, const CallOptions& options = {});
+
+  // The standard health service.
+  absl::StatusOr<grpc::health::v1::HealthCheckResponse> CheckHealth(
+      const grpc::health::v1::HealthCheckRequest& request,
+      const CallOptions& options = {});
+
+ private:
+  friend class Bulk;
+  struct Connection;
+  const std::shared_ptr<Connection> connection_;
+};
+
+}  // namespace actord::client

@@ -1,0 +1,49 @@
+// actorctl cancel
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "client/commands/commands.h"
+#include "client/commands/each_pid.h"
+
+namespace actord::client {
+namespace {
+
+struct Options {
+  std::vector<std::string> pids;
+  std::string reason;
+};
+
+constexpr char kFooter[] = R"(
+Asks: the process receives a cancel event and decides what comes of it. "actorctl await"
+tells what did; "actorctl terminate" forces. Prints nothing; -o name prints the PIDs.
+
+Example:
+  actorctl cancel "$pid" --reason "order withdrawn"
+)";
+
+}  // namespace
+
+void AddCancel(CLI::App& app, Action& chosen) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("cancel", "Ask processes to end");
+  command->footer(kFooter);
+  command->add_option("PID", options->pids, "Processes")
+      ->required()
+      ->type_name("...");
+  command->add_option("--reason", options->reason, "What to tell the process")
+      ->type_name("TEXT");
+  command->callback([&chosen, options] {
+    chosen = [options](Invocation& invocation) {
+      return ForEachPid(invocation, options->pids, [&](const std::string& pid) {
+        v1::CancelRequest request;
+        request.set_pid(pid);
+        request.set_reason(options->reason);
+        return invocation.client().Cancel(request, invocation.Quick()).status();
+      });
+    };
+  });
+}
+
+}  // namespace actord::client

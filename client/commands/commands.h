@@ -1,0 +1,31 @@
+// The commands of actorctl, one a file. Each Add* declares a subcommand with
+// its options; when the command line names it, it stores its action in
+// `chosen`, which must live until the parsing is over.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+
+#include "client/cli/exit_status.h"
+#include "client/cli/invocation.h"
+
+namespace actord::client {
+
+using Action = std::function<ExitStatus(Invocation&)>;
+
+void AddSubmit(CLI::App& app, Action& chosen);
+void AddSend(CLI::App& app, Action& chosen);
+void AddAwait(CLI::App& app, Action& chosen);
+void AddPs(CLI::App& app, Action& chosen);
+void AddDescribe(CLI::App& app, Action& chosen);
+void AddCancel(CLI::App& app, Action& chosen);
+void AddTerminate(CLI::App& app, Action& chosen);
+void AddYields(CLI::App& app, Action& chosen);
+void AddComplete(CLI::App& app, Action& chosen);
+void AddStatus(CLI::App& app, Action& chosen);
+void AddShutdown(CLI::App& app, Action& chosen);
+void AddHealth(CLI::App& app, Action& chosen);
+void AddCompletion(CLI::App& app, Action& chosen);
+void AddVersion(CLI::App& app, Action& chosen);
+
+}  // namespace actord::client

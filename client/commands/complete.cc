@@ -1,0 +1,111 @@
+// actorctl complete
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "client/cli/input.h"
+#include "client/cli/message_json.h"
+#include "client/cli/status_codes.h"
+#include "client/commands/commands.h"
+#include "nlohmann/json.hpp"
+
+namespace actord::client {
+namespace {
+
+using Answer = v1::CompleteYieldResponse::Answer;
+
+struct Options {
+  std::string token;
+  std::string result;
+  std::string content_type;
+  std::string error;
+  std::string message;
+};
+
+absl::StatusOr<v1::CompleteYieldRequest> MakeRequest(
+    const Options& options, const Environment& environment) {
+  v1::CompleteYieldRequest request;
+  request.set_token(options.token);
+  if (!options.error.empty()) {
+    const auto code = ParseStatusCode(options.error);
+    if (!code.ok()) return code.status();
+    request.mutable_error()->set_code(*code);
+    request.mutable_error()->set_message(options.message);
+    return request;
+  }
+  auto result = ReadPayload(options.result, options.content_type,
+                            environment.stdin_fd, environment.cancellation);
+  if (!result.ok()) return result.status();
+  *request.mutable_result() = *std::move(result);
+  return request;
+}
+
+ExitStatus StatusOf(Answer answer) {
+  switch (answer) {
+    case v1::CompleteYieldResponse::ANSWER_ACCEPTED:
+    case v1::CompleteYieldResponse::ANSWER_DUPLICATE:
+      return ExitStatus::kDone;
+    case v1::CompleteYieldResponse::ANSWER_UNKNOWN:
+      return ExitStatus::kNotFound;
+    default:
+      return ExitStatus::kFailed;
+  }
+}
+
+ExitStatus Run(Invocation& invocation, const Options& options) {
+  const auto request = MakeRequest(options, invocation.environment());
+  if (!request.ok()) return invocation.Fail(request.status());
+  const auto response =
+      invocation.client().CompleteYield(*request, invocation.Quick());
+  if (!response.ok()) return invocation.Fail(response.status());
+  const std::string answer = EnumName(response->answer());
+  WriteOne(invocation.out(), invocation.style(), ToJson(*response),
+           options.token, [&] { invocation.out() << answer << '\n'; });
+  return StatusOf(response->answer());
+}
+
+constexpr char kFooter[] = R"(
+Prints what became of it: ACCEPTED, or DUPLICATE if the same was accepted before (both
+exit status 0); CONFLICT if something else was, SUPERSEDED, or EXPIRED (1); UNKNOWN (3).
+
+Examples:
+  actorctl complete "$token" '{"charged": true}'
+  actorctl complete "$token" @receipt.pdf --content-type application/pdf
+  actorctl complete "$token" --error FAILED_PRECONDITION --message "card refused"
+)";
+
+}  // namespace
+
+void AddComplete(CLI::App& app, Action& chosen) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command =
+      app.add_subcommand("complete", "Complete an external command");
+  command->footer(kFooter);
+  command->add_option("TOKEN", options->token, "Of the yield, see yields")
+      ->required()
+      ->type_name("");
+  auto* result = command
+                     ->add_option("RESULT", options->result,
+                                  "What came of it: text, @FILE or - [empty]")
+                     ->type_name("");
+  command
+      ->add_option("--content-type", options->content_type,
+                   "Of RESULT [told from the data]")
+      ->type_name("TYPE");
+  auto* error = command
+                    ->add_option("--error", options->error,
+                                 "It failed with this code, such as ABORTED")
+                    ->type_name("CODE")
+                    ->excludes(result);
+  command->add_option("--message", options->message, "Why it failed")
+      ->type_name("TEXT")
+      ->needs(error);
+  command->callback([&chosen, options] {
+    chosen = [options](Invocation& invocation) {
+      return Run(invocation, *options);
+    };
+  });
+}
+
+}  // namespace actord::client

@@ -1,0 +1,105 @@
+// actorctl completion
+
+#include <memory>
+#include <sstream>
+#include <string>
+
+#include "client/commands/commands.h"
+
+namespace actord::client {
+namespace {
+
+// The long and short names of the options of one command, as words.
+std::string OptionWords(const CLI::App& app) {
+  std::string words;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_snames()) {
+      words += "-" + name + " ";
+    }
+    for (const std::string& name : option->get_lnames()) {
+      words += "--" + name + " ";
+    }
+  }
+  return words;
+}
+
+// The script offers what the options' types list: "drain|now".
+void AppendChoices(const CLI::App& app, std::ostream& out) {
+  for (const CLI::Option* option : app.get_options()) {
+    std::string choices = option->get_type_name();
+    if (choices.find('|') == std::string::npos) continue;
+    for (char& c : choices) {
+      if (c == '|') c = ' ';
+    }
+    std::string names;
+    for (const std::string& name : option->get_snames())
+      names += "-" + name + "|";
+    for (const std::string& name : option->get_lnames())
+      names += "--" + name + "|";
+    names.pop_back();
+    out << "    " << names << ") COMPREPLY=($(compgen -W \"" << choices
+        << "\" -- \"$word\")); return ;;\n";
+  }
+}
+
+std::string BashScript(const CLI::App& app) {
+  std::string names;
+  std::ostringstream choices;
+  std::ostringstream options;
+  AppendChoices(app, choices);
+  for (const CLI::App* command : app.get_subcommands(nullptr)) {
+    names += command->get_name() + " ";
+    AppendChoices(*command, choices);
+    options << "    " << command->get_name() << ") words+=\" "
+            << OptionWords(*command) << "\" ;;\n";
+  }
+  return R"(# bash completion for actorctl; load it with: source <(actorctl completion bash)
+_actorctl() {
+  local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]}
+  local commands=")" +
+         names + R"(" words=")" + OptionWords(app) + R"(" command= i
+  COMPREPLY=()
+  case $before in
+)" + choices.str() +
+         R"(  esac
+  for ((i = 1; i < COMP_CWORD; ++i)); do
+    if [[ " $commands " == *" ${COMP_WORDS[i]} "* ]]; then
+      command=${COMP_WORDS[i]}
+      break
+    fi
+  done
+  case $command in
+    '') words+=" $commands" ;;
+)" + options.str() +
+         R"(  esac
+  if [[ $word == @* ]]; then
+    COMPREPLY=($(compgen -P @ -f -- "${word#@}"))
+  elif [[ $word == -* || -z $command ]]; then
+    COMPREPLY=($(compgen -W "$words" -- "$word"))
+  fi
+}
+complete -o default -F _actorctl actorctl
+)";
+}
+
+}  // namespace
+
+void AddCompletion(CLI::App& app, Action& chosen) {
+  auto shell = std::make_shared<std::string>();
+  CLI::App* command =
+      app.add_subcommand("completion", "Print a script that completes words");
+  command->footer(
+      "\nExample, for ~/.bashrc:\n  source <(actorctl completion bash)");
+  command->add_option("SHELL", *shell, "Which shell it is for")
+      ->required()
+      ->check(CLI::IsMember({"bash"}).description(""))
+      ->type_name("bash");
+  command->callback([&app, &chosen] {
+    chosen = [script = BashScript(app)](Invocation& invocation) {
+      invocation.out() << script;
+      return ExitStatus::kDone;
+    };
+  });
+}
+
+}  // namespace actord::client

@@ -1,0 +1,127 @@
+// actorctl ps
+
+#include <cctype>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "client/cli/message_json.h"
+#include "client/cli/paging.h"
+#include "client/cli/text.h"
+#include "client/commands/commands.h"
+#include "nlohmann/json.hpp"
+
+namespace actord::client {
+namespace {
+
+struct Options {
+  std::string process_type;
+  v1::ProcessState state = v1::PROCESS_STATE_UNSPECIFIED;
+  std::string parent;
+  uint64_t limit = 0;
+};
+
+// Each state under its name in small letters.
+std::map<std::string, v1::ProcessState> States() {
+  std::map<std::string, v1::ProcessState> states;
+  for (int i = v1::ProcessState_MIN + 1; i <= v1::ProcessState_MAX; ++i) {
+    if (!v1::ProcessState_IsValid(i)) continue;
+    const auto state = static_cast<v1::ProcessState>(i);
+    std::string name = EnumName(state);
+    for (char& c : name) {
+      c = static_cast<char>(tolower(static_cast<unsigned char>(c)));
+    }
+    states.emplace(std::move(name), state);
+  }
+  return states;
+}
+
+Item ProcessItem(const v1::Process& process) {
+  return {.json = [&process] { return ToJson(process); },
+          .name = [&process] { return process.pid(); },
+          .cells =
+              [&process] {
+                return std::vector<std::string>{
+                    process.pid(),
+                    process.process_type(),
+                    process.method(),
+                    EnumName(process.state()),
+                    ShortDuration(absl::Now() - ToTime(process.create_time())),
+                    std::to_string(process.steps()),
+                    std::to_string(process.mailbox_messages()),
+                    std::to_string(process.yields_outstanding()),
+                    std::to_string(process.mailbox_bytes()),
+                    process.cancel_requested() ? "yes" : "no",
+                    process.parent_pid()};
+              }};
+}
+
+ExitStatus Run(Invocation& invocation, const Options& options) {
+  v1::ListProcessesRequest request;
+  request.set_process_type(options.process_type);
+  request.set_state(options.state);
+  request.set_parent_pid(options.parent);
+  ListWriter writer(invocation.out(), invocation.style(),
+                    {{.heading = "PID"},
+                     {.heading = "TYPE"},
+                     {.heading = "METHOD"},
+                     {.heading = "STATE"},
+                     {.heading = "AGE", .number = true},
+                     {.heading = "STEPS", .number = true},
+                     {.heading = "MAILBOX", .number = true},
+                     {.heading = "YIELDS", .number = true},
+                     {.heading = "BYTES", .wide_only = true, .number = true},
+                     {.heading = "CANCELLED", .wide_only = true},
+                     {.heading = "PARENT", .wide_only = true}});
+  const absl::Status status = ForEachElement(
+      request, options.limit,
+      [&](const v1::ListProcessesRequest& page) {
+        return invocation.client().ListProcesses(page, invocation.Quick());
+      },
+      [](const v1::ListProcessesResponse& response) -> const auto& {
+        return response.processes();
+      },
+      [&](const v1::Process& process) { writer.Add(ProcessItem(process)); },
+      [&] { writer.EndPage(); });
+  if (!status.ok()) return invocation.Fail(status);
+  writer.Finish();
+  return ExitStatus::kDone;
+}
+
+constexpr char kFooter[] = R"(
+Processes that have ended are not listed; "actorctl await" tells their results.
+
+Examples:
+  actorctl ps --type order --state blocked
+  actorctl ps -o wide --limit 20
+  actorctl ps --type order -o name | xargs actorctl cancel
+)";
+
+}  // namespace
+
+void AddPs(CLI::App& app, Action& chosen) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("ps", "List processes");
+  command->footer(kFooter);
+  command->add_option("--type", options->process_type, "Only of this type")
+      ->type_name("NAME");
+  command->add_option("--state", options->state, "Only in this state")
+      ->transform(
+          CLI::CheckedTransformer(States(), CLI::ignore_case).description(""))
+      ->type_name("ready|running|blocked|idle");
+  command
+      ->add_option("--parent", options->parent,
+                   "Only what this process spawned")
+      ->type_name("PID");
+  command->add_option("--limit", options->limit, "At most N of them [all]")
+      ->type_name("N");
+  command->callback([&chosen, options] {
+    chosen = [options](Invocation& invocation) {
+      return Run(invocation, *options);
+    };
+  });
+}
+
+}  // namespace actord::client

@@ -1,0 +1,140 @@
+// actorctl send
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "client/bulk.h"
+#include "client/cli/bulk_items.h"
+#include "client/cli/bulk_run.h"
+#include "client/cli/input.h"
+#include "client/commands/commands.h"
+#include "nlohmann/json.hpp"
+
+namespace actord::client {
+namespace {
+
+struct Options {
+  std::string pid;
+  std::string payload;
+  bool has_payload = false;
+  std::string topic;
+  std::string content_type;
+  std::string file;
+  size_t in_flight = 256;
+};
+
+ExitStatus SendOne(Invocation& invocation, const v1::SendRequest& request) {
+  const auto response = invocation.client().Send(request, invocation.Quick());
+  if (!response.ok()) return invocation.Fail(response.status());
+  Json json;
+  json["pid"] = request.pid();
+  WriteOne(invocation.out(), invocation.style(), json, request.pid(), [] {});
+  return ExitStatus::kDone;
+}
+
+ExitStatus SendMany(Invocation& invocation, const Options& options,
+                    const v1::SendRequest& defaults) {
+  const Environment& environment = invocation.environment();
+  auto file = InputFile::Open(options.file, environment.stdin_fd,
+                              environment.cancellation);
+  if (!file.ok()) return invocation.Fail(file.status());
+  const absl::Time start = absl::Now();
+  BulkReport report(invocation, file->name());
+  absl::Status status;
+  {
+    Bulk bulk(invocation.client(),
+              {.window = options.in_flight, .deadline = invocation.deadline()});
+    const auto begin = [&](uint64_t line, const std::string& text) {
+      auto request = ParseSendItem(text, defaults);
+      if (!request.ok()) return request.status();
+      const std::string pid = request->pid();
+      bulk.Send(*std::move(request),
+                [&report, line, pid](const auto& response) {
+                  if (response.ok()) {
+                    report.Succeeded(line, pid, Json::object());
+                  } else {
+                    report.Failed(line, pid, response.status());
+                  }
+                });
+      return absl::OkStatus();
+    };
+    status = RunBulk(invocation, *file, bulk, report, begin);
+  }
+  const ExitStatus result = report.Finish("sent", absl::Now() - start);
+  return status.ok() ? result : invocation.Fail(status);
+}
+
+ExitStatus Run(Invocation& invocation, const Options& options) {
+  const Environment& environment = invocation.environment();
+  if (options.file == "-" && options.payload == "-") {
+    return invocation.Fail(
+        UsageError("standard input cannot be both PAYLOAD and --from-file"));
+  }
+  if (options.file.empty() && options.pid.empty()) {
+    return invocation.Fail(UsageError("PID is required"));
+  }
+  v1::SendRequest request;
+  request.set_pid(options.pid);
+  request.set_topic(options.topic);
+  if (options.has_payload) {
+    auto payload = ReadPayload(options.payload, options.content_type,
+                               environment.stdin_fd, environment.cancellation);
+    if (!payload.ok()) return invocation.Fail(payload.status(), "PAYLOAD");
+    *request.mutable_payload() = *std::move(payload);
+  }
+  return options.file.empty() ? SendOne(invocation, request)
+                              : SendMany(invocation, options, request);
+}
+
+constexpr char kFooter[] = R"(
+Done when the message is in the process's mailbox. Prints nothing; -o name prints the PID.
+
+With --from-file, each line of FILE is a JSON object, for which the command line gives
+the defaults:
+  {"pid": "...", "topic": "add", "payload": any JSON}
+Messages to one process arrive in the order of the file.
+
+Examples:
+  actorctl send "$pid" 5 --topic add
+  actorctl send "$pid" @picture.png --content-type image/png
+  actorctl send "$pid" --topic add --from-file numbers.jsonl
+)";
+
+}  // namespace
+
+void AddSend(CLI::App& app, Action& chosen) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand(
+      "send", "Send a message to a process, or many from a file");
+  command->footer(kFooter);
+  command->add_option("PID", options->pid, "Receiver")->type_name("");
+  auto* payload = command
+                      ->add_option("PAYLOAD", options->payload,
+                                   "What to send: text, @FILE or -")
+                      ->type_name("");
+  command->add_option("--topic", options->topic, "What the message is about")
+      ->type_name("TEXT");
+  command
+      ->add_option("--content-type", options->content_type,
+                   "Of PAYLOAD [told from the data]")
+      ->type_name("TYPE");
+  command
+      ->add_option("--from-file", options->file,
+                   "Send each line of FILE, or of - (standard input)")
+      ->type_name("FILE");
+  command
+      ->add_option("--in-flight", options->in_flight,
+                   "Messages under way at a time, with --from-file")
+      ->check(CLI::Range(1, 10000).description(""))
+      ->type_name("N")
+      ->capture_default_str();
+  command->callback([&chosen, options, payload] {
+    options->has_payload = payload->count() > 0;
+    chosen = [options](Invocation& invocation) {
+      return Run(invocation, *options);
+    };
+  });
+}
+
+}  // namespace actord::client

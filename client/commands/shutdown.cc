@@ -1,0 +1,74 @@
+// actorctl shutdown
+
+#include <memory>
+#include <string>
+
+#include "client/cli/message_json.h"
+#include "client/cli/text.h"
+#include "client/commands/commands.h"
+#include "nlohmann/json.hpp"
+
+namespace actord::client {
+namespace {
+
+struct Options {
+  std::string mode = "drain";
+  std::string deadline;
+};
+
+ExitStatus Run(Invocation& invocation, const Options& options) {
+  v1::ShutdownRequest request;
+  request.set_mode(options.mode == "now" ? v1::ShutdownRequest::MODE_NOW
+                                         : v1::ShutdownRequest::MODE_DRAIN);
+  if (!options.deadline.empty()) {
+    const auto deadline = ParseDuration(options.deadline);
+    if (!deadline.ok()) {
+      return invocation.Fail(deadline.status(), "--deadline");
+    }
+    *request.mutable_deadline() = FromDuration(*deadline);
+  }
+  const auto response =
+      invocation.client().Shutdown(request, invocation.Waiting());
+  if (!response.ok()) return invocation.Fail(response.status());
+  const std::string ended = WithThousands(response->ended_count());
+  const std::string forced = WithThousands(response->forced_count());
+  WriteOne(invocation.out(), invocation.style(), ToJson(*response), "", [&] {
+    invocation.out() << "ended " << ended << ", forced " << forced << '\n';
+  });
+  return ExitStatus::kDone;
+}
+
+constexpr char kFooter[] = R"(
+Prints how many processes ended by themselves and how many were forced. A second call
+with --mode now cuts a drain short.
+
+Examples:
+  actorctl shutdown --deadline 1m
+  actorctl shutdown --mode now
+)";
+
+}  // namespace
+
+void AddShutdown(CLI::App& app, Action& chosen) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command =
+      app.add_subcommand("shutdown", "End the daemon and wait for it");
+  command->footer(kFooter);
+  command
+      ->add_option("--mode", options->mode,
+                   "drain: ask processes to end and wait; now: force them")
+      ->check(CLI::IsMember({"drain", "now"}).description(""))
+      ->type_name("drain|now")
+      ->capture_default_str();
+  command
+      ->add_option("--deadline", options->deadline,
+                   "Force what has not ended by then [as configured]")
+      ->type_name("DURATION");
+  command->callback([&chosen, options] {
+    chosen = [options](Invocation& invocation) {
+      return Run(invocation, *options);
+    };
+  });
+}
+
+}  // namespace actord::client

@@ -1,0 +1,146 @@
+// actorctl status
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "client/cli/message_json.h"
+#include "client/cli/text.h"
+#include "client/commands/commands.h"
+#include "nlohmann/json.hpp"
+
+namespace actord::client {
+namespace {
+
+using Fields = std::vector<std::pair<std::string, std::string>>;
+
+std::string Joined(const google::protobuf::RepeatedPtrField<std::string>& all) {
+  std::string text;
+  for (const std::string& one : all) text += (text.empty() ? "" : ", ") + one;
+  return text;
+}
+
+Fields Overview(const v1::GetStatusResponse& status) {
+  const v1::Counters& counters = status.counters();
+  return {
+      {"Version", status.version()},
+      {"State", EnumName(status.state())},
+      {"Incarnation", status.incarnation()},
+      {"Up", ShortDuration(ToDuration(status.uptime())) + ", since " +
+                 Rfc3339(ToTime(status.start_time()))},
+      {"Workers", std::to_string(status.workers())},
+      {"Processes",
+       WithThousands(counters.processes_live()) + " live, " +
+           WithThousands(counters.processes_started_total()) + " started, " +
+           WithThousands(counters.processes_ended_total()) + " ended, " +
+           WithThousands(counters.processes_failed_total()) +
+           " of them failed"},
+      {"Steps", WithThousands(counters.steps_total())},
+      {"Messages", WithThousands(counters.messages_total()) + ", " +
+                       WithThousands(counters.dead_letters_total()) +
+                       " dead letters"},
+      {"Yields",
+       WithThousands(counters.yields_total()) + ", " +
+           WithThousands(counters.completions_total()) +
+           " completions; waiting: " +
+           WithThousands(counters.yields_external_waiting()) + " external, " +
+           WithThousands(counters.commands_pooled_waiting()) + " pooled"},
+      {"Results", WithThousands(counters.results_kept()) + " kept, " +
+                      ShortBytes(counters.results_kept_bytes())},
+  };
+}
+
+Fields LimitFields(const v1::Limits& limits) {
+  return {
+      {"Payload", ShortBytes(limits.max_payload_bytes())},
+      {"Processes", WithThousands(limits.max_processes())},
+      {"Mailbox", WithThousands(limits.max_mailbox_messages()) + " events, " +
+                      ShortBytes(limits.max_mailbox_bytes())},
+      {"Yields",
+       WithThousands(limits.max_yields_per_process()) +
+           " a process, time out after " +
+           (limits.has_default_yield_timeout()
+                ? ShortDuration(ToDuration(limits.default_yield_timeout()))
+                : "what they say")},
+      {"Results", ShortBytes(limits.max_results_bytes()) + ", for " +
+                      ShortDuration(ToDuration(limits.result_retention()))},
+      {"Request ids",
+       WithThousands(limits.max_request_ids()) + ", for " +
+           ShortDuration(ToDuration(limits.request_id_retention()))},
+      {"Yield answers",
+       WithThousands(limits.max_yield_answers()) + ", for " +
+           ShortDuration(ToDuration(limits.yield_answer_retention()))},
+  };
+}
+
+// A heading and a list of `items` below it.
+template <typename Items, typename Cells>
+void WriteSection(Invocation& invocation, const std::string& heading,
+                  std::vector<Column> columns, const Items& items,
+                  const Cells& cells) {
+  invocation.out() << '\n' << Bold(heading, invocation.style().colour) << '\n';
+  OutputStyle style = invocation.style();
+  style.colour = false;
+  ListWriter writer(invocation.out(), style, std::move(columns));
+  for (const auto& item : items) {
+    writer.Add({.json = nullptr, .name = nullptr, .cells = [&] {
+                  return cells(item);
+                }});
+  }
+  writer.Finish();
+}
+
+void WriteTable(Invocation& invocation, const v1::GetStatusResponse& status) {
+  WriteFields(invocation.out(), Overview(status));
+  WriteSection(
+      invocation, "Process types",
+      {{.heading = "  NAME"}, {.heading = "METHODS"}, {.heading = "PLUGIN"}},
+      status.process_types(), [](const v1::ProcessType& type) {
+        return std::vector<std::string>{"  " + type.name(),
+                                        Joined(type.methods()), type.plugin()};
+      });
+  WriteSection(invocation, "Commands",
+               {{.heading = "  NAME"},
+                {.heading = "CARRIED OUT"},
+                {.heading = "PLUGIN"}},
+               status.commands(), [](const v1::Command& command) {
+                 return std::vector<std::string>{"  " + command.name(),
+                                                 EnumName(command.kind()),
+                                                 command.plugin()};
+               });
+  WriteSection(
+      invocation, "Plugins",
+      {{.heading = "  NAME"}, {.heading = "VERSION"}, {.heading = "PATH"}},
+      status.plugins(), [](const v1::Plugin& plugin) {
+        return std::vector<std::string>{"  " + plugin.name(), plugin.version(),
+                                        plugin.path()};
+      });
+  if (invocation.options().format != Format::kWide) return;
+  invocation.out() << '\n' << Bold("Limits", invocation.style().colour) << '\n';
+  Fields fields = LimitFields(status.limits());
+  for (auto& [name, value] : fields) name.insert(0, "  ");
+  WriteFields(invocation.out(), fields);
+}
+
+ExitStatus Run(Invocation& invocation) {
+  const auto response = invocation.client().GetStatus({}, invocation.Quick());
+  if (!response.ok()) return invocation.Fail(response.status());
+  WriteOne(invocation.out(), invocation.style(), ToJson(*response),
+           response->incarnation(), [&] { WriteTable(invocation, *response); });
+  return ExitStatus::kDone;
+}
+
+}  // namespace
+
+void AddStatus(CLI::App& app, Action& chosen) {
+  CLI::App* command =
+      app.add_subcommand("status", "Say what the daemon is, holds and does");
+  command->footer(
+      "\n-o wide adds the limits in force; -o name prints the incarnation.\n"
+      "\nExamples:\n"
+      "  actorctl status -o wide\n"
+      "  actorctl status -o json | jq .counters.processes_live");
+  command->callback([&chosen] { chosen = Run; });
+}
+
+}  // namespace actord::client

@@ -1,0 +1,209 @@
+// actorctl submit
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "client/bulk.h"
+#include "client/cli/bulk_items.h"
+#include "client/cli/bulk_run.h"
+#include "client/cli/input.h"
+#include "client/cli/message_json.h"
+#include "client/cli/outcome.h"
+#include "client/commands/commands.h"
+#include "nlohmann/json.hpp"
+
+namespace actord::client {
+namespace {
+
+struct Options {
+  std::string process_type;
+  std::string input;
+  bool has_input = false;
+  std::string method;
+  std::string content_type;
+  std::string request_id;
+  std::string file;
+  size_t in_flight = 256;
+  bool wait = false;
+};
+
+ExitStatus SubmitOne(Invocation& invocation, const v1::SubmitRequest& request,
+                     bool wait) {
+  const auto response = invocation.client().Submit(
+      request, wait ? invocation.Waiting() : invocation.Quick());
+  if (!response.ok()) return invocation.Fail(response.status());
+  const std::string& pid = response->pid();
+  if (!wait) {
+    WriteOne(invocation.out(), invocation.style(), ToJson(*response), pid,
+             [&] { invocation.out() << pid << '\n'; });
+    return ExitStatus::kDone;
+  }
+  v1::AwaitRequest await;
+  await.set_pid(pid);
+  const auto awaited = invocation.client().Await(await, invocation.Waiting());
+  if (!awaited.ok()) return invocation.Fail(awaited.status(), "process " + pid);
+  WriteOutcome(invocation, awaited->outcome());
+  return ReportFailure(invocation, awaited->outcome());
+}
+
+// Hands the item's answer, and with `wait` its outcome, to the report.
+void BeginItem(Bulk& bulk, BulkReport& report, uint64_t line,
+               v1::SubmitRequest request, bool wait) {
+  const auto awaited = [&report, line](
+                           const std::string& pid, Json details,
+                           const absl::StatusOr<v1::AwaitResponse>& response) {
+    if (!response.ok()) {
+      report.Failed(line, pid, response.status());
+      return;
+    }
+    const v1::Outcome& outcome = response->outcome();
+    details["outcome"] = ToJson(outcome);
+    if (outcome.has_failure()) {
+      report.ProcessFailed(line, pid, DescribeFailure(outcome),
+                           std::move(details));
+    } else {
+      report.Succeeded(line, pid, std::move(details));
+    }
+  };
+  bulk.Submit(std::move(request),
+              [&bulk, &report, line, wait,
+               awaited](const absl::StatusOr<v1::SubmitResponse>& response) {
+                if (!response.ok()) {
+                  report.Failed(line, "", response.status());
+                  return;
+                }
+                const std::string pid = response->pid();
+                Json details;
+                details["duplicate"] = response->duplicate();
+                if (!wait) {
+                  report.Succeeded(line, pid, std::move(details));
+                  return;
+                }
+                v1::AwaitRequest await;
+                await.set_pid(pid);
+                bulk.Await(std::move(await),
+                           [awaited, pid, details](const auto& outcome) {
+                             awaited(pid, details, outcome);
+                           });
+              });
+}
+
+ExitStatus SubmitMany(Invocation& invocation, const Options& options,
+                      const v1::SubmitRequest& defaults) {
+  const Environment& environment = invocation.environment();
+  auto file = InputFile::Open(options.file, environment.stdin_fd,
+                              environment.cancellation);
+  if (!file.ok()) return invocation.Fail(file.status());
+  const absl::Time start = absl::Now();
+  BulkReport report(invocation, file->name());
+  absl::Status status;
+  {
+    Bulk bulk(invocation.client(),
+              {.window = options.in_flight, .deadline = invocation.deadline()});
+    status = RunBulk(invocation, *file, bulk, report,
+                     [&](uint64_t line, const std::string& text) {
+                       auto request = ParseSubmitItem(text, defaults);
+                       if (!request.ok()) return request.status();
+                       BeginItem(bulk, report, line, *std::move(request),
+                                 options.wait);
+                       return absl::OkStatus();
+                     });
+  }
+  const ExitStatus result = report.Finish(
+      options.wait ? "succeeded" : "submitted", absl::Now() - start);
+  return status.ok() ? result : invocation.Fail(status);
+}
+
+ExitStatus Run(Invocation& invocation, const Options& options) {
+  const Environment& environment = invocation.environment();
+  if (!options.file.empty() && !options.request_id.empty()) {
+    return invocation.Fail(UsageError(
+        "--request-id is for one process; in a file, each item has its own"));
+  }
+  if (options.file == "-" && options.input == "-") {
+    return invocation.Fail(
+        UsageError("standard input cannot be both INPUT and --from-file"));
+  }
+  if (options.file.empty() && options.process_type.empty()) {
+    return invocation.Fail(UsageError("TYPE is required"));
+  }
+  v1::SubmitRequest request;
+  request.set_process_type(options.process_type);
+  request.set_method(options.method);
+  request.set_request_id(options.request_id);
+  if (options.has_input) {
+    auto input = ReadPayload(options.input, options.content_type,
+                             environment.stdin_fd, environment.cancellation);
+    if (!input.ok()) return invocation.Fail(input.status(), "INPUT");
+    *request.mutable_input() = *std::move(input);
+  }
+  return options.file.empty() ? SubmitOne(invocation, request, options.wait)
+                              : SubmitMany(invocation, options, request);
+}
+
+constexpr char kFooter[] = R"(
+Prints the PID; with --wait the result instead, byte for byte, or the reason of the
+failure on standard error (exit status 1). An interrupted --wait leaves the process
+running.
+
+With --from-file, each line of FILE is a JSON object, for which the command line gives
+the defaults:
+  {"type": "echo", "method": "run", "input": any JSON, "request_id": "order-17"}
+Many are in flight at a time, so they start in no particular order. -o jsonl writes a
+line for each as it is through, with "line", "pid" and "outcome" or "error"; -o name the
+PIDs. A summary goes to standard error, and the exit status is 1 if any failed.
+
+Examples:
+  actorctl submit echo '{"hello": "world"}' --wait
+  actorctl submit wordcount @/usr/share/common-licenses/GPL-3 --wait
+  actorctl submit order @order.json --request-id order-17
+  actorctl submit echo --from-file items.jsonl --wait -o jsonl > results.jsonl
+  seq 1000 | sed 's/.*/{"input": &}/' | actorctl submit echo --from-file -
+)";
+
+}  // namespace
+
+void AddSubmit(CLI::App& app, Action& chosen) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command =
+      app.add_subcommand("submit", "Start a process, or many from a file");
+  command->footer(kFooter);
+  command->add_option("TYPE", options->process_type, "Process type")
+      ->type_name("");
+  auto* input = command
+                    ->add_option("INPUT", options->input,
+                                 "What it starts with: text, @FILE or -")
+                    ->type_name("");
+  command
+      ->add_option("--method", options->method,
+                   "Method to start [the type's first]")
+      ->type_name("NAME");
+  command
+      ->add_option("--content-type", options->content_type,
+                   "Of INPUT [told from the data]")
+      ->type_name("TYPE");
+  command
+      ->add_option("--request-id", options->request_id,
+                   "Start it only once, however often this is repeated")
+      ->type_name("ID");
+  command->add_flag("--wait", options->wait, "Wait for the end");
+  command
+      ->add_option("--from-file", options->file,
+                   "Submit each line of FILE, or of - (standard input)")
+      ->type_name("FILE");
+  command
+      ->add_option("--in-flight", options->in_flight,
+                   "Submissions under way at a time, with --from-file")
+      ->check(CLI::Range(1, 10000).description(""))
+      ->type_name("N")
+      ->capture_default_str();
+  command->callback([&chosen, options, input] {
+    options->has_input = input->count() > 0;
+    chosen = [options](Invocation& invocation) {
+      return Run(invocation, *options);
+    };
+  });
+}
+
+}  // namespace actord::client

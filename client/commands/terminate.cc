@@ -1,0 +1,51 @@
+// actorctl terminate
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "client/commands/commands.h"
+#include "client/commands/each_pid.h"
+
+namespace actord::client {
+namespace {
+
+struct Options {
+  std::vector<std::string> pids;
+  std::string reason;
+};
+
+constexpr char kFooter[] = R"(
+Forces: the process takes no further step, and its end is a failure. "actorctl cancel"
+lets it end by itself. Prints nothing; -o name prints the PIDs.
+
+Example:
+  actorctl terminate "$pid" --reason "runs wild"
+)";
+
+}  // namespace
+
+void AddTerminate(CLI::App& app, Action& chosen) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("terminate", "Force processes to end");
+  command->footer(kFooter);
+  command->add_option("PID", options->pids, "Processes")
+      ->required()
+      ->type_name("...");
+  command->add_option("--reason", options->reason, "Message of the failure")
+      ->type_name("TEXT");
+  command->callback([&chosen, options] {
+    chosen = [options](Invocation& invocation) {
+      return ForEachPid(invocation, options->pids, [&](const std::string& pid) {
+        v1::TerminateRequest request;
+        request.set_pid(pid);
+        request.set_reason(options->reason);
+        return invocation.client()
+            .Terminate(request, invocation.Quick())
+            .status();
+      });
+    };
+  });
+}
+
+}  // namespace actord::client

@@ -1,0 +1,75 @@
+// actorctl: see cli/app.h. Here is what belongs to the operating system.
+
+#include <pthread.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <iostream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/synchronization/mutex.h"
+#include "client/cancellation.h"
+#include "client/cli/app.h"
+
+namespace {
+
+using actord::client::ExitStatus;
+
+int TerminalWidth() {
+  winsize size{};
+  if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) {
+    return 80;
+  }
+  return size.ws_col;
+}
+
+// The first signal cancels what is under way; the second one ends the program
+// at once.
+void WatchSignals(sigset_t signals,
+                  actord::client::Cancellation& cancellation) {
+  int signal = 0;
+  sigwait(&signals, &signal);
+  cancellation.Cancel();
+  sigwait(&signals, &signal);
+  _exit(static_cast<int>(ExitStatus::kInterrupted));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  // The lock-order detector of Debian's Abseil can abort the program.
+  absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
+  std::ios::sync_with_stdio(false);
+
+  // Blocked here, before there is a second thread, and so in all of them but
+  // the one that waits for them.
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGINT);
+  sigaddset(&signals, SIGTERM);
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  // Never destroyed, because the watching thread uses it until the very end.
+  auto& cancellation = *new actord::client::Cancellation;
+  std::thread(WatchSignals, signals, std::ref(cancellation)).detach();
+
+  const actord::client::Environment environment = {
+      .stdin_fd = STDIN_FILENO,
+      .out = std::cout,
+      .err = std::cerr,
+      .cancellation = cancellation,
+      .out_is_terminal = isatty(STDOUT_FILENO) == 1,
+      .err_is_terminal = isatty(STDERR_FILENO) == 1,
+      .terminal_width = TerminalWidth(),
+      .variable =
+          [](const char* name) {
+            const char* value = std::getenv(name);
+            return std::string(value == nullptr ? "" : value);
+          },
+  };
+  return static_cast<int>(RunActorctl(
+      std::vector<std::string>(argv + 1, argv + argc), environment));
+}
