@@ -56,6 +56,8 @@ ExitStatus Invocation::Fail(const absl::Status& status,
     Complain(subject + Describe(status));
   }
   for (const FieldViolation& violation : details.field_violations) {
+    // Of a single wrong field the message has said it already.
+    if (violation.description == status.message()) continue;
     err() << "  " << OneLine(violation.field) << ": "
           << OneLine(violation.description) << '\n';
   }

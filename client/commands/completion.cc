@@ -94,7 +94,7 @@ void AddCompletion(CLI::App& app, Action& chosen) {
       ->required()
       ->check(CLI::IsMember({"bash"}).description(""))
       ->type_name("bash");
-  command->callback([&app, &chosen] {
+  command->callback([&app, &chosen, shell] {
     chosen = [script = BashScript(app)](Invocation& invocation) {
       invocation.out() << script;
       return ExitStatus::kDone;

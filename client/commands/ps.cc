@@ -18,7 +18,7 @@ namespace {
 
 struct Options {
   std::string process_type;
-  v1::ProcessState state = v1::PROCESS_STATE_UNSPECIFIED;
+  std::string state;
   std::string parent;
   uint64_t limit = 0;
 };
@@ -36,6 +36,12 @@ std::map<std::string, v1::ProcessState> States() {
     states.emplace(std::move(name), state);
   }
   return states;
+}
+
+std::vector<std::string> StateNames() {
+  std::vector<std::string> names;
+  for (const auto& [name, state] : States()) names.push_back(name);
+  return names;
 }
 
 Item ProcessItem(const v1::Process& process) {
@@ -61,7 +67,7 @@ Item ProcessItem(const v1::Process& process) {
 ExitStatus Run(Invocation& invocation, const Options& options) {
   v1::ListProcessesRequest request;
   request.set_process_type(options.process_type);
-  request.set_state(options.state);
+  if (!options.state.empty()) request.set_state(States().at(options.state));
   request.set_parent_pid(options.parent);
   ListWriter writer(invocation.out(), invocation.style(),
                     {{.heading = "PID"},
@@ -108,8 +114,7 @@ void AddPs(CLI::App& app, Action& chosen) {
   command->add_option("--type", options->process_type, "Only of this type")
       ->type_name("NAME");
   command->add_option("--state", options->state, "Only in this state")
-      ->transform(
-          CLI::CheckedTransformer(States(), CLI::ignore_case).description(""))
+      ->check(CLI::IsMember(StateNames()).description(""))
       ->type_name("ready|running|blocked|idle");
   command
       ->add_option("--parent", options->parent,
