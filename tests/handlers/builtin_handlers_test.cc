@@ -1,0 +1,215 @@
+#include "handlers/builtin_handlers.h"
+
+#include <actord/commands.h>
+#include <actord/process.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "tests/support/fake_host.h"
+
+namespace actord::handlers {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::Answer;
+using testing::FakeHost;
+using ::testing::HasSubstr;
+using testing::MakePid;
+
+class BuiltinHandlersTest : public ::testing::Test {
+ protected:
+  BuiltinHandlersTest() : handlers_(&host_) {
+    auto handlers = CreateBuiltinHandlers({}, &host_);
+    EXPECT_TRUE(handlers.ok()) << handlers.status();
+    handlers_ = *std::move(handlers);
+  }
+
+  Answer& Run(std::string_view command, Payload payload) {
+    for (const HandlerInstance& handler : handlers_.instances()) {
+      if (command == handler.descriptor->command) {
+        return host_.Run(*handler.descriptor, handler.self, payload);
+      }
+    }
+    ADD_FAILURE() << "no handler for " << command;
+    static Answer none;
+    return none;
+  }
+  template <CommandRequest Request>
+  Answer& Run(const Request& request) {
+    return Run(request.command(), request.payload());
+  }
+
+  FakeHost host_;
+  HandlerSet handlers_;
+};
+
+TEST_F(BuiltinHandlersTest, AreTheseFive) {
+  std::vector<std::string> commands;
+  for (const HandlerInstance& handler : handlers_.instances()) {
+    commands.emplace_back(handler.descriptor->command);
+  }
+  EXPECT_THAT(commands, ::testing::UnorderedElementsAre(
+                            "timer.sleep", "process.spawn", "process.send",
+                            "log.write", "file.read"));
+}
+
+TEST_F(BuiltinHandlersTest, SleepReadsEveryWayToWriteANumber) {
+  struct Case {
+    std::string_view json;
+    uint64_t delay_ns;
+  };
+  const Case cases[] = {
+      {R"({"duration_ms":0})", 0},
+      {R"({"duration_ms":5})", 5'000'000},
+      {R"({"duration_ms":0.25})", 250'000},
+      {R"({"duration_ms":12.000001})", 12'000'001},
+      {R"( { "duration_ms" : 5 } )", 5'000'000},
+      {R"({"duration_ms":1e3})", 1'000'000'000},
+      {R"({"duration_ms":1.5e1})", 15'000'000},
+      {R"({"duration_ms":315360000000})", 315'360'000'000'000'000},
+  };
+  for (const Case& c : cases) {
+    const Answer& answer = Run("timer.sleep", c.json);
+    EXPECT_EQ(answer.code, Code::kOk) << c.json << answer.payload.bytes;
+    EXPECT_EQ(answer.delay_ns, c.delay_ns) << c.json;
+    EXPECT_EQ(answer.completions, 1);
+  }
+}
+
+TEST_F(BuiltinHandlersTest, SleepBuilderAndHandlerAgree) {
+  for (const Duration duration :
+       {Duration(0), Duration(1), Duration(999'999), Duration(1'000'001),
+        Duration(5ms), Duration(1h), Duration(24h * 365)}) {
+    EXPECT_EQ(Run(commands::Sleep(duration)).delay_ns,
+              static_cast<uint64_t>(duration.count()));
+  }
+  EXPECT_EQ(Run(commands::Sleep(-1ms)).delay_ns, 0u);
+}
+
+struct BadPayload {
+  std::string_view command;
+  std::string payload;
+  std::string_view says;
+};
+
+TEST_F(BuiltinHandlersTest, BadPayloadsAreRefusedWithWhatWouldBeRight) {
+  const std::string deep(100'000, '[');
+  const BadPayload cases[] = {
+      {"timer.sleep", "", "not JSON"},
+      {"timer.sleep", "{", "not JSON"},
+      {"timer.sleep", R"({"duration_ms":05})", "not JSON"},
+      {"timer.sleep", R"({"duration_ms":1.})", "not JSON"},
+      {"timer.sleep", R"({"duration_ms":.5})", "not JSON"},
+      {"timer.sleep", deep, "nested deeper than 64"},
+      {"timer.sleep", "[]",
+       "is a JSON array; wanted is {\"duration_ms\": number}"},
+      {"timer.sleep", "{}", "\"duration_ms\" is missing"},
+      {"timer.sleep", R"({"duration_ms":"5"})", "is a JSON string"},
+      {"timer.sleep", R"({"duration_ms":-1})", "not between 0 and"},
+      {"timer.sleep", R"({"duration_ms":315360000001})", "not between 0 and"},
+      {"timer.sleep", R"({"duration_ms":99999999999999999999})",
+       "not between 0 and"},
+      {"timer.sleep", R"({"duration_ms":1,"more":2})", "\"more\" is not known"},
+      {"process.spawn", "{}", "\"type\" is missing"},
+      {"process.spawn", R"({"type":1})", "\"type\" is a JSON number"},
+      {"process.spawn", R"({"type":"t","keep_result":1})", "\"keep_result\""},
+      {"process.spawn", R"({"type":"t","args":1})", "\"args\" is not known"},
+      {"process.send", "{}", "\"to\" is missing"},
+      {"process.send", R"({"to":"nobody"})", "not the text of a PID"},
+      {"process.send", R"({"to":"pid-1","topic":{}})", "\"topic\""},
+      {"log.write", "{}", "\"message\" is missing"},
+      {"log.write", R"({"level":"loud","message":"m"})", "\"loud\""},
+      {"log.write", "{\"message\":\"\xff\"}", "not JSON"},
+      {"file.read", "{}", "\"path\" is missing"},
+  };
+  for (const BadPayload& c : cases) {
+    const Answer& answer = Run(c.command, c.payload);
+    SCOPED_TRACE(std::string(c.command) + " " + c.payload.substr(0, 80));
+    EXPECT_EQ(answer.code, Code::kInvalidArgument);
+    EXPECT_EQ(answer.completions, 1);
+    EXPECT_THAT(answer.payload.bytes, HasSubstr(std::string(c.says)));
+    EXPECT_THAT(answer.payload.bytes, HasSubstr("; wanted is {"));
+  }
+  EXPECT_TRUE(host_.spawned.empty());
+  EXPECT_TRUE(host_.sent.empty());
+  EXPECT_TRUE(host_.logs.empty());
+}
+
+TEST_F(BuiltinHandlersTest, SpawnStartsForTheProcessThatYielded) {
+  const Answer& answer = Run(
+      "process.spawn",
+      R"({"type":"t","method":"m","input":{"a":[1,"x"]},"keep_result":true})");
+  EXPECT_TRUE(answer.spawned);
+  ASSERT_EQ(host_.spawned.size(), 1u);
+  EXPECT_EQ(host_.spawned[0].parent, MakePid(1));
+  EXPECT_EQ(host_.spawned[0].type, "t");
+  EXPECT_EQ(host_.spawned[0].method, "m");
+  EXPECT_EQ(host_.spawned[0].input.bytes, R"({"a":[1,"x"]})");
+  EXPECT_TRUE(host_.spawned[0].keep_result);
+}
+
+TEST_F(BuiltinHandlersTest, SpawnBuilderAndHandlerAgree) {
+  const std::string input = "line\n\"quoted\" \\ \x01 é";
+  EXPECT_TRUE(Run(commands::Spawn("t", "m", input)).spawned);
+  EXPECT_TRUE(Run(commands::Spawn("t", "", "", {.keep_result = true})).spawned);
+  ASSERT_EQ(host_.spawned.size(), 2u);
+  EXPECT_EQ(host_.spawned[0].input.bytes, input);
+  EXPECT_FALSE(host_.spawned[0].keep_result);
+  EXPECT_TRUE(host_.spawned[1].keep_result);
+}
+
+TEST_F(BuiltinHandlersTest, SendSaysThatItIsDelivered) {
+  const Answer& answer = Run(commands::Send("pid-8", "topic", "body"));
+  EXPECT_EQ(answer.code, Code::kOk);
+  EXPECT_EQ(answer.payload.bytes, R"({"delivered":true})");
+  ASSERT_EQ(host_.sent.size(), 1u);
+  EXPECT_EQ(host_.sent[0].from, MakePid(1));
+  EXPECT_EQ(host_.sent[0].to, MakePid(8));
+  EXPECT_EQ(host_.sent[0].topic, "topic");
+  EXPECT_EQ(host_.sent[0].payload.bytes, "body");
+}
+
+TEST_F(BuiltinHandlersTest, SendSaysWhyItIsNotDelivered) {
+  struct Case {
+    Code code;
+    std::string_view says;
+  };
+  for (const Case& c :
+       {Case{Code::kNotFound, "there is no process pid-8"},
+        Case{Code::kFailedPrecondition, "process pid-8 has ended"},
+        Case{Code::kResourceExhausted, "mailbox of process pid-8 is full"},
+        Case{Code::kInvalidArgument, "larger than the daemon's limit"}}) {
+    host_.send_answer = c.code;
+    const Answer& answer = Run(commands::Send("pid-8", "", ""));
+    EXPECT_EQ(answer.code, c.code);
+    EXPECT_THAT(answer.payload.bytes, HasSubstr(std::string(c.says)));
+  }
+}
+
+TEST_F(BuiltinHandlersTest, LogNamesTheProcess) {
+  EXPECT_EQ(Run(commands::Log("warning", "look out")).code, Code::kOk);
+  EXPECT_EQ(Run("log.write", R"({"message":"hm"})").code, Code::kOk);
+  ASSERT_EQ(host_.logs.size(), 2u);
+  EXPECT_EQ(host_.logs[0].level, LogLevel::kWarning);
+  EXPECT_EQ(host_.logs[0].message, "process pid-1: look out");
+  EXPECT_EQ(host_.logs[1].level, LogLevel::kInfo);
+}
+
+TEST(BuiltinOptions, DirectoriesMustBeThere) {
+  FakeHost host;
+  for (const char* directory :
+       {"relative", "/no/such/directory", "/etc/passwd"}) {
+    const auto handlers =
+        CreateBuiltinHandlers({.file_read_directories = {directory}}, &host);
+    EXPECT_EQ(handlers.status().code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_THAT(std::string(handlers.status().message()), HasSubstr(directory));
+  }
+}
+
+}  // namespace
+}  // namespace actord::handlers

@@ -1,0 +1,232 @@
+#include <actord/handler.h>
+#include <actord/plugin.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <functional>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "tests/support/fake_host.h"
+
+namespace actord {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::Answer;
+using testing::FakeHost;
+using testing::MakePid;
+
+class Sync : public Handler {
+ public:
+  static constexpr const char* kCommand = "test.sync";
+  static inline std::function<Reply(const Command&)> handle;
+  Reply Handle(const Command& command) { return handle(command); }
+};
+
+class Async : public Handler {
+ public:
+  static constexpr const char* kCommand = "test.async";
+  static constexpr const char* kDoc = "Answers later.";
+  static constexpr HandlerMode kMode = HandlerMode::kPooled;
+  static inline std::function<void(const Command&, Completion)> handle;
+  explicit Async(Host /*host*/) {}
+  void Handle(const Command& command, Completion done) {
+    handle(command, std::move(done));
+  }
+};
+
+template <typename T>
+class Made {
+ public:
+  explicit Made(const actord_host& host) {
+    EXPECT_EQ(kCommandHandler<T>.create(&host, &self_), ACTORD_OK);
+  }
+  ~Made() { kCommandHandler<T>.destroy(self_); }
+  [[nodiscard]] void* self() const { return self_; }
+
+ private:
+  void* self_ = nullptr;
+};
+
+class HandlerTest : public ::testing::Test {
+ protected:
+  Answer& RunSync(Payload payload = {}) {
+    return host_.Run(kCommandHandler<Sync>, sync_.self(), payload, MakePid(4));
+  }
+  Answer& RunAsync(Payload payload = {}) {
+    return host_.Run(kCommandHandler<Async>, async_.self(), payload);
+  }
+
+  FakeHost host_;
+  Made<Sync> sync_{host_};
+  Made<Async> async_{host_};
+};
+
+TEST_F(HandlerTest, SeesTheCommand) {
+  Sync::handle = [](const Command& command) {
+    EXPECT_EQ(command.name(), "test.sync");
+    EXPECT_EQ(command.payload().bytes, "in");
+    EXPECT_EQ(command.from(), MakePid(4));
+    EXPECT_EQ(command.tag(), 5u);
+    return Reply("out", "text/csv");
+  };
+  const Answer& answer = RunSync("in");
+  EXPECT_FALSE(answer.deferred);
+  EXPECT_EQ(answer.code, Code::kOk);
+  EXPECT_EQ(answer.payload, (testing::OwnedPayload{"out", "text/csv"}));
+}
+
+TEST_F(HandlerTest, RepliesWithAnError) {
+  Sync::handle = [](const Command&) -> Reply {
+    return Status(Code::kNotFound, "nothing there");
+  };
+  const Answer& answer = RunSync();
+  EXPECT_EQ(answer.code, Code::kNotFound);
+  EXPECT_EQ(answer.payload.bytes, "nothing there");
+}
+
+TEST_F(HandlerTest, ExceptionBecomesAnInternalError) {
+  Sync::handle = [](const Command&) -> Reply {
+    throw std::runtime_error("boom");
+  };
+  const Answer& answer = RunSync();
+  EXPECT_EQ(answer.code, Code::kInternal);
+  EXPECT_EQ(answer.payload.bytes, "exception in test.sync: boom");
+}
+
+TEST_F(HandlerTest, CompletesBeforeHandleReturns) {
+  Async::handle = [](const Command&, Completion done) {
+    EXPECT_EQ(done.Complete(Payload::Text("now")), Code::kOk);
+    EXPECT_TRUE(done.empty());
+    EXPECT_EQ(done.Complete("again"), Code::kFailedPrecondition);
+  };
+  const Answer& answer = RunAsync();
+  EXPECT_TRUE(answer.deferred);
+  EXPECT_EQ(answer.completions, 1);
+  EXPECT_EQ(answer.payload, (testing::OwnedPayload{"now", "text/plain"}));
+}
+
+TEST_F(HandlerTest, CompletesLaterOnAnotherThread) {
+  std::optional<Completion> kept;
+  Async::handle = [&](const Command&, Completion done) {
+    kept = std::move(done);
+  };
+  const Answer& answer = RunAsync();
+  EXPECT_TRUE(answer.deferred);
+  EXPECT_EQ(answer.completions, 0);
+  std::thread([&] { kept->Fail(Code::kUnavailable, "later"); }).join();
+  EXPECT_EQ(answer.code, Code::kUnavailable);
+  EXPECT_EQ(answer.payload.bytes, "later");
+}
+
+TEST_F(HandlerTest, DroppedCompletionIsCancelled) {
+  Async::handle = [](const Command&, Completion) {};
+  const Answer& answer = RunAsync();
+  EXPECT_EQ(answer.completions, 1);
+  EXPECT_EQ(answer.code, Code::kCancelled);
+}
+
+TEST_F(HandlerTest, CompletionThatIsOverwrittenIsCancelled) {
+  Completion kept;
+  Async::handle = [&](const Command&, Completion done) {
+    kept = std::move(done);
+  };
+  const Answer& first = RunAsync();
+  const Answer& second = RunAsync();
+  EXPECT_EQ(first.code, Code::kCancelled);
+  EXPECT_EQ(second.completions, 0);
+  kept.Complete();
+  EXPECT_EQ(second.code, Code::kOk);
+}
+
+TEST_F(HandlerTest, ExceptionThatDropsTheCompletionIsItsError) {
+  Async::handle = [](const Command&, Completion) {
+    throw std::runtime_error("boom");
+  };
+  const Answer& answer = RunAsync();
+  EXPECT_EQ(answer.completions, 1);
+  EXPECT_EQ(answer.code, Code::kInternal);
+  EXPECT_EQ(answer.payload.bytes, "exception in test.async: boom");
+}
+
+TEST_F(HandlerTest, ExceptionAfterTheCompletionIsLogged) {
+  Async::handle = [](const Command&, Completion done) {
+    done.Complete("fine");
+    throw std::runtime_error("boom");
+  };
+  const Answer& answer = RunAsync();
+  EXPECT_EQ(answer.completions, 1);
+  EXPECT_EQ(answer.code, Code::kOk);
+  ASSERT_EQ(host_.logs.size(), 1u);
+  EXPECT_EQ(host_.logs[0].level, LogLevel::kError);
+  EXPECT_EQ(host_.logs[0].message, "exception in test.async: boom");
+}
+
+TEST_F(HandlerTest, ExceptionCaughtInsideOfHandleStillCompletes) {
+  Async::handle = [](const Command&, Completion done) {
+    try {
+      const Completion inner = std::move(done);
+      throw std::runtime_error("boom");
+    } catch (const std::runtime_error&) {
+      // Whoever was to complete is gone.
+    }
+  };
+  const Answer& answer = RunAsync();
+  EXPECT_EQ(answer.completions, 1);
+  EXPECT_EQ(answer.code, Code::kCancelled);
+}
+
+TEST_F(HandlerTest, OlderCompletionDroppedByAnExceptionIsCancelled) {
+  Completion older;
+  Async::handle = [&](const Command&, Completion done) {
+    older = std::move(done);
+  };
+  const Answer& first = RunAsync();
+  Async::handle = [&](const Command&, Completion) {
+    const Completion local = std::move(older);
+    throw std::runtime_error("boom");
+  };
+  const Answer& second = RunAsync();
+  EXPECT_EQ(first.code, Code::kCancelled);
+  EXPECT_EQ(first.completions, 1);
+  EXPECT_EQ(second.code, Code::kInternal);
+  EXPECT_EQ(second.completions, 1);
+}
+
+TEST_F(HandlerTest, CompletesAfterADelay) {
+  Async::handle = [](const Command&, Completion done) {
+    done.CompleteAfter(3ms);
+  };
+  EXPECT_EQ(RunAsync().delay_ns, 3'000'000u);
+  Async::handle = [](const Command&, Completion done) {
+    done.CompleteAfter(-3ms);
+  };
+  EXPECT_EQ(RunAsync().delay_ns, 0u);
+}
+
+TEST_F(HandlerTest, HostFacesTheDaemon) {
+  const Host host(&host_);
+  host_.send_answer = Code::kResourceExhausted;
+  EXPECT_EQ(host.Send(MakePid(1), MakePid(2), "t", "p"),
+            Code::kResourceExhausted);
+  EXPECT_EQ(host_.sent.at(0).to, MakePid(2));
+  EXPECT_EQ(host.FormatPid(MakePid(12)), "pid-12");
+  EXPECT_EQ(host.ParsePid("pid-12"), MakePid(12));
+  EXPECT_EQ(host.ParsePid("12"), std::nullopt);
+  EXPECT_EQ(host.Now().time_since_epoch(), 1'700'000'000s);
+}
+
+TEST_F(HandlerTest, TableSaysWhatTheClassSays) {
+  EXPECT_EQ(kCommandHandler<Async>.struct_size, sizeof(actord_command_handler));
+  EXPECT_STREQ(kCommandHandler<Async>.command, "test.async");
+  EXPECT_STREQ(kCommandHandler<Async>.doc, "Answers later.");
+  EXPECT_EQ(kCommandHandler<Async>.mode, uint32_t{ACTORD_HANDLER_POOLED});
+  EXPECT_EQ(kCommandHandler<Sync>.mode, uint32_t{ACTORD_HANDLER_INLINE});
+}
+
+}  // namespace
+}  // namespace actord

@@ -1,0 +1,196 @@
+// One process without a daemon: a test hands it events step by step and looks
+// at what it did.
+//
+// Thread-safety: none. Ownership: owns the process's state and what it records.
+#pragma once
+
+#include <actord/abi.h>
+#include <actord/process.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <new>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "tests/support/recorded.h"
+
+namespace actord::testing {
+
+class FakeProcess {
+ public:
+  struct Yielded {
+    Tag tag;
+    std::string command;
+    OwnedPayload payload;
+    uint64_t timeout_ns;
+  };
+
+  explicit FakeProcess(const actord_process_type& type, Pid self = MakePid(1),
+                       Pid parent = {})
+      : type_(type), state_(type.state_size), step_(this) {
+    step_.self = self;
+    step_.parent = parent;
+  }
+  ~FakeProcess() {
+    if (started_ && !closed_) Close();
+  }
+  FakeProcess(const FakeProcess&) = delete;
+  FakeProcess& operator=(const FakeProcess&) = delete;
+
+  // ACTORD_OK, or the refusal.
+  int32_t Init(std::string_view method = {}, Payload input = {}) {
+    uint32_t index = 0;
+    while (!method.empty() && type_.methods[index].name != method) ++index;
+    const actord_init init = {sizeof(actord_init), index, input.ToAbi()};
+    const int32_t status = type_.init(state_.get(), &init, &step_);
+    started_ = status == ACTORD_OK;
+    return status;
+  }
+
+  // Queues an event for the next step.
+  void Message(std::string_view topic, Payload payload = {}, Pid from = {}) {
+    Queue({ACTORD_EVENT_MESSAGE, ACTORD_OK, 0, from,
+           actord::detail::ToAbi(topic), payload.ToAbi()});
+  }
+  void Complete(Tag tag, Payload payload = {}, Code code = Code::kOk) {
+    Queue({ACTORD_EVENT_COMPLETION,
+           static_cast<int32_t>(code),
+           tag,
+           Pid(),
+           {},
+           payload.ToAbi()});
+  }
+  void Cancel(std::string_view reason) {
+    Queue({ACTORD_EVENT_CANCEL,
+           ACTORD_OK,
+           0,
+           Pid(),
+           {},
+           Payload(reason).ToAbi()});
+  }
+
+  // Runs one step with what was queued; forgets the effects of the one before.
+  int32_t Step() {
+    yields.clear();
+    sent.clear();
+    spawned.clear();
+    std::vector<const actord_event*> pointers;
+    for (const auto& queued : queue_) pointers.push_back(&queued->event);
+    const int32_t verdict =
+        type_.step(state_.get(), pointers.data(), pointers.size(), &step_);
+    queue_.clear();
+    return verdict;
+  }
+
+  void Close() {
+    closed_ = true;
+    type_.close(state_.get());
+  }
+
+  // Effects of the last step, and what was said about the end.
+  std::vector<Yielded> yields;
+  std::vector<SentMessage> sent;
+  std::vector<SpawnedProcess> spawned;
+  OwnedPayload result;
+  Code failure = Code::kOk;
+  std::string failure_text;
+  uint64_t now_ns = 1'700'000'000'000'000'000;
+  uint64_t random = 42;
+  uint32_t spawn_limit = 1'000'000;  // afterwards spawn returns no PID
+
+ private:
+  struct State {
+    explicit State(size_t size)
+        : bytes(static_cast<std::byte*>(
+              ::operator new (size, std::align_val_t{64}))) {
+      std::fill_n(bytes, size, std::byte{0});
+    }
+    ~State() { ::operator delete (bytes, std::align_val_t{64}); }
+    State(const State&) = delete;
+    State& operator=(const State&) = delete;
+    [[nodiscard]] void* get() const { return bytes; }
+    std::byte* bytes;
+  };
+
+  struct StepOf : actord_step {
+    explicit StepOf(FakeProcess* p) : actord_step{StepApi()}, process(p) {}
+    FakeProcess* process;
+    Pid self, parent;
+  };
+  static StepOf* Of(actord_step* step) { return static_cast<StepOf*>(step); }
+  static const StepOf* Of(const actord_step* step) {
+    return static_cast<const StepOf*>(step);
+  }
+
+  // An event with bytes of its own.
+  struct Queued {
+    std::string topic;
+    OwnedPayload payload;
+    actord_event event;
+  };
+  void Queue(const actord_event& event) {
+    auto queued = std::make_unique<Queued>(Queued{
+        ToString(event.topic), OwnedPayload::From(event.payload), event});
+    queued->event.topic = actord::detail::ToAbi(queued->topic);
+    queued->event.payload =
+        Payload(queued->payload.bytes, queued->payload.content_type).ToAbi();
+    queue_.push_back(std::move(queued));
+  }
+
+  static const actord_step_api* StepApi() {
+    static constexpr actord_step_api kApi = {
+        sizeof(actord_step_api),
+        0,
+        [](const actord_step* step) -> actord_pid { return Of(step)->self; },
+        [](const actord_step* step) -> actord_pid { return Of(step)->parent; },
+        [](actord_step* step) { return Of(step)->process->now_ns; },
+        [](actord_step* step) { return Of(step)->process->random; },
+        [](actord_step* step, const actord_yield* yield) {
+          FakeProcess& process = *Of(step)->process;
+          process.yields.push_back(
+              {++process.last_tag_, ToString(yield->command),
+               OwnedPayload::From(yield->payload), yield->timeout_ns});
+          return process.last_tag_;
+        },
+        [](actord_step* step, const actord_pid* to,
+           const actord_message* message) {
+          Of(step)->process->sent.push_back(
+              {Of(step)->self, *to, ToString(message->topic),
+               OwnedPayload::From(message->payload)});
+        },
+        [](actord_step* step, const actord_spawn* spawn) -> actord_pid {
+          FakeProcess& process = *Of(step)->process;
+          if (process.spawned.size() == process.spawn_limit) return Pid();
+          const Pid pid = MakePid(++process.last_child_);
+          process.spawned.push_back(
+              {pid, Of(step)->self, ToString(spawn->process_type),
+               ToString(spawn->method), OwnedPayload::From(spawn->input),
+               (spawn->flags & ACTORD_SPAWN_KEEP_RESULT) != 0});
+          return pid;
+        },
+        [](actord_step* step, const actord_payload* result) {
+          Of(step)->process->result = OwnedPayload::From(*result);
+        },
+        [](actord_step* step, int32_t status, actord_bytes message) {
+          Of(step)->process->failure = ToCode(status);
+          Of(step)->process->failure_text = ToString(message);
+        }};
+    return &kApi;
+  }
+
+  const actord_process_type& type_;
+  State state_;
+  StepOf step_;
+  std::vector<std::unique_ptr<Queued>> queue_;
+  Tag last_tag_ = 0;
+  uint32_t last_child_ = 100;
+  bool started_ = false;
+  bool closed_ = false;
+};
+
+}  // namespace actord::testing
