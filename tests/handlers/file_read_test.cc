@@ -136,7 +136,9 @@ TEST_F(FileReadTest, RefusesWhatItMayNotRead) {
   // Root may read everything, so be somebody else for a moment.
   const uid_t user = geteuid();
   constexpr uid_t kNobody = 65534;
-  if (user == 0) ASSERT_EQ(seteuid(kNobody), 0);
+  if (user == 0) {
+    ASSERT_EQ(seteuid(kNobody), 0);
+  }
   const Answer& answer = Read(allowed() / "locked");
   ASSERT_EQ(seteuid(user), 0);
   EXPECT_EQ(answer.code, Code::kPermissionDenied);
