@@ -10,13 +10,32 @@
 
 namespace actord::daemon {
 
+namespace {
+
+// Checks the runtime's limits, some of which are about several values together.
+// Names the value that is to blame, if it is a single one.
+absl::Status CheckLimits(const Config& config,
+                         const std::vector<ConfigValue>& values) {
+  const absl::Status status = runtime::ValidateOptions(config.runtime);
+  if (status.ok()) return status;
+  for (const ConfigValue& value : values) {
+    Config alone;
+    if (!value.key->parse(value.texts, alone).ok()) continue;
+    if (runtime::ValidateOptions(alone.runtime).message() == status.message()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(value.origin, ": ", status.message()));
+    }
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("configuration: ", status.message()));
+}
+
+}  // namespace
+
 absl::Status ApplyConfigValues(const std::vector<ConfigValue>& values,
                                Config& config) {
   for (const ConfigValue& value : values) {
-    absl::Status status = value.key->parse(value.texts, config);
-    // Everything was within its limits before this value, so what is not now is
-    // this value's doing.
-    if (status.ok()) status = runtime::ValidateOptions(config.runtime);
+    const absl::Status status = value.key->parse(value.texts, config);
     if (!status.ok()) {
       return absl::InvalidArgumentError(
           absl::StrCat(value.origin, ": ", status.message()));
@@ -52,19 +71,22 @@ std::vector<ConfigValue> ReadConfigEnvironment(const Environment& environment) {
 absl::StatusOr<Config> LoadConfig(const std::string& file,
                                   const std::vector<ConfigValue>& command_line,
                                   const Environment& environment) {
-  Config config;
   const std::string path =
       !file.empty() ? file : environment("ACTORD_CONFIG").value_or("");
+  std::vector<ConfigValue> values;
   if (!path.empty()) {
-    const absl::StatusOr<std::vector<ConfigValue>> values =
-        ReadConfigFile(path);
-    if (!values.ok()) return values.status();
-    const absl::Status status = ApplyConfigValues(*values, config);
-    if (!status.ok()) return status;
+    absl::StatusOr<std::vector<ConfigValue>> from_file = ReadConfigFile(path);
+    if (!from_file.ok()) return from_file.status();
+    values = *std::move(from_file);
   }
-  absl::Status status =
-      ApplyConfigValues(ReadConfigEnvironment(environment), config);
-  if (status.ok()) status = ApplyConfigValues(command_line, config);
+  const std::vector<ConfigValue> from_environment =
+      ReadConfigEnvironment(environment);
+  values.insert(values.end(), from_environment.begin(), from_environment.end());
+  values.insert(values.end(), command_line.begin(), command_line.end());
+
+  Config config;
+  absl::Status status = ApplyConfigValues(values, config);
+  if (status.ok()) status = CheckLimits(config, values);
   if (status.ok() && config.listen.empty()) {
     status = absl::InvalidArgumentError(
         "server.listen: at least one address is needed");

@@ -57,7 +57,7 @@ struct ConfigValue {
 };
 
 // Sets the values in their order, each replacing what was there. The error
-// names the origin of the value that is malformed or out of its limits.
+// names the origin of the value that is malformed.
 absl::Status ApplyConfigValues(const std::vector<ConfigValue>& values,
                                Config& config);
 

@@ -36,4 +36,19 @@ bool IsUtf8(std::string_view text) {
   return true;
 }
 
+std::string ToUtf8(std::string_view text, size_t max_bytes) {
+  constexpr std::string_view kReplacement = "\xef\xbf\xbd";
+  if (text.size() <= max_bytes && IsUtf8(text)) return std::string(text);
+  std::string valid;
+  while (!text.empty()) {
+    const size_t length = Utf8SequenceLength(text);
+    const std::string_view character =
+        length == 0 ? kReplacement : text.substr(0, length);
+    if (character.size() > max_bytes - valid.size()) break;
+    valid += character;
+    text.remove_prefix(length == 0 ? 1 : length);
+  }
+  return valid;
+}
+
 }  // namespace actord::daemon

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 #include <string_view>
 
 namespace actord::daemon {
@@ -14,5 +15,9 @@ namespace actord::daemon {
 size_t Utf8SequenceLength(std::string_view text);
 
 bool IsUtf8(std::string_view text);
+
+// `text` with U+FFFD in place of each byte that is no UTF-8, cut before the
+// character that would make it longer than `max_bytes`.
+std::string ToUtf8(std::string_view text, size_t max_bytes = std::string::npos);
 
 }  // namespace actord::daemon

@@ -50,7 +50,7 @@ const std::map<std::string, Sample>& Samples() {
       {"limits.max_processes", {{"1000"}, "1000"}},
       {"limits.max_payload_bytes", {{"2MiB"}, "\"2MiB\""}},
       {"limits.max_mailbox_messages", {{"12"}, "12"}},
-      {"limits.max_mailbox_bytes", {{"64KiB"}, "\"64KiB\""}},
+      {"limits.max_mailbox_bytes", {{"64MiB"}, "\"64MiB\""}},
       {"limits.max_yields", {{"7"}, "7"}},
       {"yields.default_timeout", {{"45s"}, "\"45s\""}},
       {"yields.answer_ttl", {{"1m30s"}, "\"1m30s\""}},
@@ -283,6 +283,30 @@ TEST(Config, NamesTheValueThatIsOutOfTheRuntimesLimits) {
   ASSERT_FALSE(config.ok());
   EXPECT_THAT(std::string(config.status().message()),
               testing::StartsWith("ACTORD_BLOCKING_THREADS: "));
+}
+
+TEST(Config, ChecksLimitsThatBelongTogetherAfterAllSources) {
+  // Too large for the default mailbox, but not for the one that is asked for.
+  const Environment environment =
+      FakeEnvironment({{"ACTORD_MAX_PAYLOAD_BYTES", "32MiB"}});
+  const auto good = LoadConfig(
+      "", CommandLineValues({"--max-mailbox-bytes", "64MiB"}), environment);
+  EXPECT_TRUE(good.ok()) << good.status();
+  EXPECT_FALSE(LoadConfig("", {}, environment).ok());
+
+  const auto together = LoadConfig(
+      "", CommandLineValues({"--max-mailbox-bytes", "17MiB"}), environment);
+  ASSERT_FALSE(together.ok());
+  EXPECT_THAT(std::string(together.status().message()),
+              testing::StartsWith("configuration: max_mailbox_bytes"));
+
+  const auto other = LoadConfig(
+      "",
+      CommandLineValues({"--max-mailbox-bytes", "64MiB", "--workers", "257"}),
+      environment);
+  ASSERT_FALSE(other.ok());
+  EXPECT_THAT(std::string(other.status().message()),
+              testing::StartsWith("--workers: "));
 }
 
 TEST(Config, NeedsAnAddress) {

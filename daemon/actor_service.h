@@ -1,0 +1,81 @@
+// actord.v1.ActorService: each call into the runtime's terms, and back.
+//
+// The methods run on gRPC's few callback threads and never block. Every call is
+// finished exactly once, whatever its client does: a call that is never
+// finished would keep the server from shutting down.
+//
+// Thread-safety: every method may run on any thread. Ownership: borrows all
+// that is in the context; it must outlive the server that the service is in.
+#pragma once
+
+#include <grpcpp/server_context.h>
+#include <grpcpp/support/byte_buffer.h>
+#include <grpcpp/support/server_callback.h>
+
+#include <vector>
+
+#include "actord/v1/actor_service.grpc.pb.h"
+#include "daemon/config.h"
+#include "daemon/idempotency.h"
+#include "daemon/loaded_plugins.h"
+#include "daemon/shutdown_control.h"
+#include "runtime/catalog.h"
+#include "runtime/runtime.h"
+
+namespace actord::daemon {
+
+struct ServiceContext {
+  const Config& config;
+  const runtime::Clock& clock;
+  const runtime::Catalog& catalog;
+  const std::vector<PluginInfo>& plugins;
+  runtime::Runtime& runtime;
+  RequestIds& request_ids;
+  ShutdownControl& shutdown;
+};
+
+// The generated service with every method in raw form (see rpc_message.h).
+namespace raw {
+using Service = v1::ActorService;
+using Submit = Service::WithRawCallbackMethod_Submit<Service::Service>;
+using Send = Service::WithRawCallbackMethod_Send<Submit>;
+using Await = Service::WithRawCallbackMethod_Await<Send>;
+using Cancel = Service::WithRawCallbackMethod_Cancel<Await>;
+using Terminate = Service::WithRawCallbackMethod_Terminate<Cancel>;
+using CompleteYield = Service::WithRawCallbackMethod_CompleteYield<Terminate>;
+using ListYields = Service::WithRawCallbackMethod_ListYields<CompleteYield>;
+using GetProcess = Service::WithRawCallbackMethod_GetProcess<ListYields>;
+using ListProcesses = Service::WithRawCallbackMethod_ListProcesses<GetProcess>;
+using GetStatus = Service::WithRawCallbackMethod_GetStatus<ListProcesses>;
+using Shutdown = Service::WithRawCallbackMethod_Shutdown<GetStatus>;
+}  // namespace raw
+
+class ActorService final : public raw::Shutdown {
+ public:
+  explicit ActorService(const ServiceContext& context);
+
+  using Reactor = grpc::ServerUnaryReactor;
+  using Call = grpc::CallbackServerContext;
+  using Bytes = grpc::ByteBuffer;
+
+  Reactor* Submit(Call* call, const Bytes* in, Bytes* out) override;
+  Reactor* Send(Call* call, const Bytes* in, Bytes* out) override;
+  Reactor* Await(Call* call, const Bytes* in, Bytes* out) override;
+  Reactor* Cancel(Call* call, const Bytes* in, Bytes* out) override;
+  Reactor* Terminate(Call* call, const Bytes* in, Bytes* out) override;
+  Reactor* CompleteYield(Call* call, const Bytes* in, Bytes* out) override;
+  Reactor* ListYields(Call* call, const Bytes* in, Bytes* out) override;
+  Reactor* GetProcess(Call* call, const Bytes* in, Bytes* out) override;
+  Reactor* ListProcesses(Call* call, const Bytes* in, Bytes* out) override;
+  Reactor* GetStatus(Call* call, const Bytes* in, Bytes* out) override;
+  Reactor* Shutdown(Call* call, const Bytes* in, Bytes* out) override;
+
+ private:
+  const ServiceContext context_;
+  runtime::Runtime& runtime_;
+  const size_t max_payload_bytes_;
+  const uint64_t started_ns_;  // of the monotonic clock
+  const uint64_t started_unix_ns_;
+};
+
+}  // namespace actord::daemon

@@ -1,0 +1,58 @@
+// The daemon itself: looking at it and ending it.
+#include "absl/strings/str_format.h"
+#include "daemon/actor_service.h"
+#include "daemon/proto_requests.h"
+#include "daemon/proto_status.h"
+#include "daemon/proto_time.h"
+#include "daemon/unary_call.h"
+#include "daemon/version.h"
+
+namespace actord::daemon {
+
+ActorService::Reactor* ActorService::GetStatus(Call* call, const Bytes* in,
+                                               Bytes* out) {
+  return AnswerCall<v1::GetStatusRequest, v1::GetStatusResponse>(
+      call, in, out,
+      [this](v1::GetStatusRequest&, v1::GetStatusResponse& response) {
+        const runtime::RuntimeStats stats = runtime_.Stats();
+        const runtime::RuntimeOptions& options = runtime_.options();
+        response.set_version(kVersion);
+        response.set_incarnation(absl::StrFormat("%08x", options.incarnation));
+        response.set_state(ToProto(stats.state));
+        *response.mutable_start_time() = ToProtoTimestamp(started_unix_ns_);
+        *response.mutable_uptime() = ToProtoDuration(
+            absl::Nanoseconds(context_.clock.MonotonicNs() - started_ns_));
+        response.set_workers(static_cast<uint32_t>(stats.workers));
+        WriteCatalog(context_.plugins, context_.catalog,
+                     options.external_commands, &response);
+        WriteCounters(stats, response.mutable_counters());
+        WriteLimits(options, context_.config, response.mutable_limits());
+        return absl::OkStatus();
+      });
+}
+
+// Answered when all processes have ended; the daemon goes on to answer what is
+// open before it closes the connection.
+ActorService::Reactor* ActorService::Shutdown(Call* call, const Bytes* in,
+                                              Bytes* out) {
+  Reactor* const reactor = call->DefaultReactor();
+  v1::ShutdownRequest request;
+  const absl::Status status = ReadMessage(*in, &request);
+  absl::StatusOr<ShutdownOrder> order = status;
+  if (status.ok()) order = ReadShutdown(request, context_.config.drain_timeout);
+  if (!order.ok()) {
+    reactor->Finish(ToGrpcStatus(order.status()));
+    return reactor;
+  }
+  context_.shutdown.Request(
+      order->mode, order->timeout,
+      [out, reactor](const runtime::ShutdownReport& report) {
+        v1::ShutdownResponse response;
+        response.set_ended_count(report.ended);
+        response.set_forced_count(report.forced);
+        FinishCall(absl::OkStatus(), response, out, reactor);
+      });
+  return reactor;
+}
+
+}  // namespace actord::daemon

@@ -1,0 +1,152 @@
+// Starting, addressing and looking at processes.
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "daemon/actor_service.h"
+#include "daemon/page_token.h"
+#include "daemon/proto_requests.h"
+#include "daemon/proto_responses.h"
+#include "daemon/unary_call.h"
+#include "runtime/errors.h"
+
+namespace actord::daemon {
+namespace {
+
+void FinishSubmit(const absl::StatusOr<runtime::Pid>& pid, bool duplicate,
+                  grpc::ByteBuffer* out, grpc::ServerUnaryReactor* reactor) {
+  v1::SubmitResponse response;
+  if (pid.ok()) response.set_pid(runtime::FormatPid(*pid));
+  response.set_duplicate(duplicate);
+  FinishCall(pid.status(), response, out, reactor);
+}
+
+absl::Status RequestIdReused(const std::string& id) {
+  return runtime::InvalidField(
+      "request_id", runtime::reason::kRequestIdReused,
+      absl::StrCat("request_id '", id, "' belongs to another request"));
+}
+
+}  // namespace
+
+ActorService::ActorService(const ServiceContext& context)
+    : context_(context),
+      runtime_(context.runtime),
+      max_payload_bytes_(context.runtime.options().max_payload_bytes),
+      started_ns_(context.clock.MonotonicNs()),
+      started_unix_ns_(context.clock.UnixNs()) {}
+
+// The runtime calls back exactly once, also when it shuts down, so a client
+// that goes away needs no attention: its answer is dropped by gRPC.
+ActorService::Reactor* ActorService::Submit(Call* call, const Bytes* in,
+                                            Bytes* out) {
+  Reactor* const reactor = call->DefaultReactor();
+  v1::SubmitRequest request;
+  absl::Status status = ReadMessage(*in, &request);
+  absl::StatusOr<runtime::SubmitRequest> submit = status;
+  if (status.ok()) submit = ReadSubmit(&request, max_payload_bytes_);
+  if (!submit.ok()) {
+    FinishSubmit(submit.status(), false, out, reactor);
+    return reactor;
+  }
+  const std::string& id = request.request_id();
+  if (id.empty()) {
+    runtime_.Submit(*std::move(submit),
+                    [out, reactor](absl::StatusOr<runtime::Pid> pid) {
+                      FinishSubmit(pid, false, out, reactor);
+                    });
+    return reactor;
+  }
+  const RequestIds::Role role = context_.request_ids.Begin(
+      id, Fingerprint(*submit),
+      [out, reactor](const absl::StatusOr<runtime::Pid>& pid) {
+        FinishSubmit(pid, true, out, reactor);
+      });
+  if (role == RequestIds::Role::kReused) {
+    FinishSubmit(RequestIdReused(id), false, out, reactor);
+  } else if (role == RequestIds::Role::kFirst) {
+    runtime_.Submit(*std::move(submit),
+                    [this, id, out, reactor](absl::StatusOr<runtime::Pid> pid) {
+                      // Before the answer, so that whoever has it finds the id
+                      // remembered.
+                      context_.request_ids.End(id, pid);
+                      FinishSubmit(pid, false, out, reactor);
+                    });
+  }
+  return reactor;
+}
+
+ActorService::Reactor* ActorService::Send(Call* call, const Bytes* in,
+                                          Bytes* out) {
+  return AnswerCall<v1::SendRequest, v1::SendResponse>(
+      call, in, out, [this](v1::SendRequest& request, v1::SendResponse&) {
+        runtime::Pid to;
+        runtime::Message message;
+        absl::Status status =
+            ReadSend(&request, max_payload_bytes_, to, message);
+        return status.ok() ? runtime_.Send(to, message) : status;
+      });
+}
+
+ActorService::Reactor* ActorService::Cancel(Call* call, const Bytes* in,
+                                            Bytes* out) {
+  return AnswerCall<v1::CancelRequest, v1::CancelResponse>(
+      call, in, out, [this](v1::CancelRequest& request, v1::CancelResponse&) {
+        const auto pid = ReadPid("pid", request.pid());
+        if (!pid.ok()) return pid.status();
+        absl::Status status = CheckReason(request.reason());
+        return status.ok() ? runtime_.Cancel(*pid, request.reason()) : status;
+      });
+}
+
+ActorService::Reactor* ActorService::Terminate(Call* call, const Bytes* in,
+                                               Bytes* out) {
+  return AnswerCall<v1::TerminateRequest, v1::TerminateResponse>(
+      call, in, out,
+      [this](v1::TerminateRequest& request, v1::TerminateResponse&) {
+        const auto pid = ReadPid("pid", request.pid());
+        if (!pid.ok()) return pid.status();
+        absl::Status status = CheckReason(request.reason());
+        return status.ok() ? runtime_.Terminate(*pid, request.reason())
+                           : status;
+      });
+}
+
+ActorService::Reactor* ActorService::GetProcess(Call* call, const Bytes* in,
+                                                Bytes* out) {
+  return AnswerCall<v1::GetProcessRequest, v1::GetProcessResponse>(
+      call, in, out,
+      [this](v1::GetProcessRequest& request, v1::GetProcessResponse& response) {
+        const auto pid = ReadPid("pid", request.pid());
+        if (!pid.ok()) return pid.status();
+        const auto info = runtime_.Describe(*pid);
+        if (info.ok()) WriteProcess(*info, response.mutable_process());
+        return info.status();
+      });
+}
+
+ActorService::Reactor* ActorService::ListProcesses(Call* call, const Bytes* in,
+                                                   Bytes* out) {
+  return AnswerCall<v1::ListProcessesRequest, v1::ListProcessesResponse>(
+      call, in, out,
+      [this](v1::ListProcessesRequest& request,
+             v1::ListProcessesResponse& response) {
+        runtime::ProcessFilter filter;
+        Paging paging;
+        absl::Status status = ReadListProcesses(
+            request, runtime_.options().incarnation, filter, paging);
+        if (!status.ok()) return status;
+        const runtime::ProcessPage page = runtime_.ListProcesses(
+            filter, static_cast<uint32_t>(paging.position), paging.page_size);
+        for (const runtime::ProcessInfo& info : page.processes) {
+          WriteProcess(info, response.add_processes());
+        }
+        if (page.next_slot != 0) {
+          response.set_next_page_token(
+              MakePageToken(page.next_slot, paging.scope));
+        }
+        return absl::OkStatus();
+      });
+}
+
+}  // namespace actord::daemon

@@ -1,0 +1,84 @@
+// External commands: completing and listing them.
+#include <utility>
+
+#include "daemon/actor_service.h"
+#include "daemon/page_token.h"
+#include "daemon/proto_requests.h"
+#include "daemon/proto_responses.h"
+#include "daemon/unary_call.h"
+
+namespace actord::daemon {
+namespace {
+
+// A page of yields carries payloads, and clients accept 4 MiB of answer unless
+// told otherwise. So a page ends when it has this much, but never before its
+// first yield.
+constexpr size_t kMaxPageBytes = 1 << 20;
+
+size_t BytesOf(const runtime::YieldPage& page) {
+  size_t bytes = 0;
+  for (const runtime::ExternalYield& yield : page.yields) {
+    bytes += yield.payload.bytes.size();
+  }
+  return bytes;
+}
+
+// Asks for fewer until what comes fits.
+runtime::YieldPage BoundedPage(const runtime::Runtime& runtime,
+                               const runtime::YieldFilter& filter,
+                               const Paging& paging) {
+  size_t page_size = paging.page_size;
+  for (;;) {
+    runtime::YieldPage page =
+        runtime.ListYields(filter, paging.position, page_size);
+    const size_t bytes = BytesOf(page);
+    if (page_size == 1 || page.yields.size() <= 1 || bytes <= kMaxPageBytes) {
+      return page;
+    }
+    // In proportion, and at most half, so that this ends soon.
+    page_size = std::max<size_t>(
+        1, std::min(page.yields.size() / 2,
+                    page.yields.size() * kMaxPageBytes / bytes));
+  }
+}
+
+}  // namespace
+
+ActorService::Reactor* ActorService::CompleteYield(Call* call, const Bytes* in,
+                                                   Bytes* out) {
+  return AnswerCall<v1::CompleteYieldRequest, v1::CompleteYieldResponse>(
+      call, in, out,
+      [this](v1::CompleteYieldRequest& request,
+             v1::CompleteYieldResponse& response) {
+        absl::StatusOr<Completion> completion =
+            ReadCompleteYield(&request, max_payload_bytes_);
+        if (!completion.ok()) return completion.status();
+        response.set_answer(ToProto(runtime_.CompleteYield(
+            completion->token, std::move(completion->result))));
+        return absl::OkStatus();
+      });
+}
+
+ActorService::Reactor* ActorService::ListYields(Call* call, const Bytes* in,
+                                                Bytes* out) {
+  return AnswerCall<v1::ListYieldsRequest, v1::ListYieldsResponse>(
+      call, in, out,
+      [this](v1::ListYieldsRequest& request, v1::ListYieldsResponse& response) {
+        runtime::YieldFilter filter;
+        Paging paging;
+        absl::Status status = ReadListYields(
+            request, runtime_.options().incarnation, filter, paging);
+        if (!status.ok()) return status;
+        runtime::YieldPage page = BoundedPage(runtime_, filter, paging);
+        for (runtime::ExternalYield& yield : page.yields) {
+          WriteYield(std::move(yield), response.add_yields());
+        }
+        if (page.next_sequence != 0) {
+          response.set_next_page_token(
+              MakePageToken(page.next_sequence, paging.scope));
+        }
+        return absl::OkStatus();
+      });
+}
+
+}  // namespace actord::daemon

@@ -1,0 +1,119 @@
+#include "daemon/daemon.h"
+
+#include <cstdlib>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "daemon/port_file.h"
+#include "daemon/version.h"
+#include "runtime/clock.h"
+
+namespace actord::daemon {
+namespace {
+
+// How long calls that are open after all processes ended may take to end.
+constexpr absl::Duration kServerGrace = absl::Seconds(1);
+
+}  // namespace
+
+Daemon::Daemon(const Config& config, Logger& logger)
+    : config_(config),
+      logger_(logger),
+      request_ids_(config.request_id_ttl, config.request_id_max,
+                   runtime::Clock::System()) {}
+
+absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Start(const Config& config,
+                                                      Logger& logger) {
+  std::unique_ptr<Daemon> daemon(new Daemon(config, logger));
+  absl::Status status;
+  if (!config.port_file.empty()) status = RemovePortFile(config.port_file);
+  if (status.ok()) status = daemon->StartRuntime();
+  if (status.ok()) status = daemon->StartServer();
+  if (status.ok() && !config.port_file.empty()) {
+    status = WritePortFile(config.port_file, daemon->ports());
+  }
+  if (!status.ok()) return status;
+  logger.Info(absl::StrCat("actord ", kVersion, " serves on ",
+                           absl::StrJoin(daemon->addresses(), ", "), " with ",
+                           daemon->runtime_->options().workers, " workers"));
+  return daemon;
+}
+
+absl::Status Daemon::StartRuntime() {
+  runtime::RuntimeOptions options = config_.runtime;
+  options.log = [this](runtime::LogLevel level, std::string_view message) {
+    logger_.Log(level, message);
+  };
+  auto runtime = runtime::Runtime::Create(options, catalog_);
+  if (!runtime.ok()) return runtime.status();
+  runtime_ = *std::move(runtime);
+  absl::Status status = plugins_.Load(config_, runtime_->host(), catalog_);
+  if (!status.ok()) return status;
+  for (const PluginInfo& plugin : plugins_.infos()) {
+    logger_.Debug(absl::StrCat("plugin ", plugin.name, " ", plugin.version,
+                               plugin.path.empty() ? "" : " from ",
+                               plugin.path));
+  }
+  runtime_->Start();
+  return absl::OkStatus();
+}
+
+absl::Status Daemon::StartServer() {
+  service_ = std::make_unique<ActorService>(
+      ServiceContext{config_, runtime::Clock::System(), catalog_,
+                     plugins_.infos(), *runtime_, request_ids_, shutdown_});
+  auto server = RpcServer::Start(config_, *service_);
+  if (!server.ok()) return server.status();
+  server_ = *std::move(server);
+  return absl::OkStatus();
+}
+
+Daemon::~Daemon() {
+  // A start that failed, or a daemon that did not Run, is ended here.
+  if (runtime_ != nullptr && !ended_) {
+    shutdown_.Request(runtime::ShutdownMode::kNow, absl::ZeroDuration());
+    EndProcesses();
+  }
+  server_.reset();
+  service_.reset();
+  plugins_.DestroyHandlers();
+  runtime_.reset();
+}
+
+void Daemon::RequestShutdown(runtime::ShutdownMode mode) {
+  shutdown_.Request(mode, config_.drain_timeout);
+}
+
+ShutdownControl::Result Daemon::EndProcesses() {
+  ended_ = true;
+  return shutdown_.Carry(
+      [this](runtime::ShutdownMode mode, absl::Duration timeout) {
+        return runtime_->Shutdown(mode, timeout);
+      },
+      config_.force_timeout);
+}
+
+ExitStatus Daemon::Run() {
+  shutdown_.WaitForRequest();
+  logger_.Info("ending: new processes are refused");
+  server_->SetNotServing();
+  const ShutdownControl::Result result = EndProcesses();
+  if (!result.report.has_value()) {
+    // Their threads run plugin code, so nothing can be taken down under them.
+    logger_.Error(
+        "steps do not return although their processes were "
+        "terminated; exiting without them");
+    std::_Exit(kExitDrainTimeout);
+  }
+  server_->Stop(kServerGrace);
+  const bool ran_out_of_time = result.report->forced > 0 && !result.now;
+  logger_.Log(
+      ran_out_of_time ? runtime::LogLevel::kWarning : runtime::LogLevel::kInfo,
+      absl::StrCat("ended: ", result.report->ended,
+                   " processes ended by themselves, ", result.report->forced,
+                   " were forced"));
+  return ran_out_of_time ? kExitDrainTimeout : kExitClean;
+}
+
+}  // namespace actord::daemon

@@ -1,0 +1,75 @@
+// The composition root: builds everything in order, and ends it in order.
+//
+// Thread-safety: RequestShutdown may be called from any thread; Start, Run and
+// the destructor are for one thread. Ownership: owns all there is, borrows the
+// logger.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "daemon/actor_service.h"
+#include "daemon/config.h"
+#include "daemon/exit_status.h"
+#include "daemon/idempotency.h"
+#include "daemon/loaded_plugins.h"
+#include "daemon/logging.h"
+#include "daemon/rpc_server.h"
+#include "daemon/shutdown_control.h"
+#include "runtime/catalog.h"
+#include "runtime/runtime.h"
+
+namespace actord::daemon {
+
+class Daemon {
+ public:
+  // Serves when it returns. For errors see ExitStatusOf.
+  static absl::StatusOr<std::unique_ptr<Daemon>> Start(const Config& config,
+                                                       Logger& logger);
+  ~Daemon();
+  Daemon(const Daemon&) = delete;
+  Daemon& operator=(const Daemon&) = delete;
+
+  // Serves until somebody wants the daemon to end, and ends it:
+  //  1. health says NOT_SERVING;
+  //  2. the runtime refuses new processes and brings all there are to their
+  //     end, which answers every open Submit and Await;
+  //  3. the Shutdown calls are answered;
+  //  4. the server stops, and breaks off after a second what is still open
+  //     (a watched health status, say).
+  // If steps do not return, this ends the program with kExitDrainTimeout.
+  ExitStatus Run();
+
+  void RequestShutdown(runtime::ShutdownMode mode);
+
+  [[nodiscard]] const std::vector<std::string>& addresses() const {
+    return server_->addresses();
+  }
+  [[nodiscard]] const std::vector<int>& ports() const {
+    return server_->ports();
+  }
+
+ private:
+  Daemon(const Config& config, Logger& logger);
+  absl::Status StartRuntime();
+  absl::Status StartServer();
+  ShutdownControl::Result EndProcesses();
+
+  const Config config_;
+  Logger& logger_;
+
+  // In the order in which they are built. What is below refers to what is
+  // above, so the code of the plugins goes last.
+  LoadedPlugins plugins_;
+  runtime::Catalog catalog_;
+  std::unique_ptr<runtime::Runtime> runtime_;
+  RequestIds request_ids_;
+  ShutdownControl shutdown_;
+  std::unique_ptr<ActorService> service_;
+  std::unique_ptr<RpcServer> server_;
+  bool ended_ = false;  // all processes have, or are given up
+};
+
+}  // namespace actord::daemon

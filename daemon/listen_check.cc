@@ -1,0 +1,76 @@
+#include "daemon/listen_check.h"
+
+#include <netdb.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <memory>
+
+#include "daemon/config_text.h"
+
+namespace actord::daemon {
+namespace {
+
+constexpr char kUnknown[] = "unknown reason";
+
+// The reason why a socket of this family cannot be bound, or "".
+std::string TryToBind(int family, const sockaddr* address, socklen_t length) {
+  const int socket_fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (socket_fd < 0) return std::strerror(errno);
+  // As gRPC does: an address in TIME_WAIT is no obstacle.
+  const int on = 1;
+  setsockopt(socket_fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+  std::string reason;
+  if (bind(socket_fd, address, length) != 0 || listen(socket_fd, 1) != 0) {
+    reason = std::strerror(errno);
+  }
+  close(socket_fd);
+  return reason;
+}
+
+std::string TryUnix(const std::string& path) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (path.size() >= sizeof address.sun_path) return "its path is too long";
+  path.copy(address.sun_path, path.size());
+  std::string reason = TryToBind(
+      AF_UNIX, reinterpret_cast<const sockaddr*>(&address), sizeof address);
+  if (reason.empty()) unlink(path.c_str());
+  return reason;
+}
+
+std::string TryTcp(const ListenAddress& address) {
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = AI_PASSIVE;
+  addrinfo* found = nullptr;
+  const int error =
+      getaddrinfo(address.host.c_str(), std::to_string(address.port).c_str(),
+                  &hints, &found);
+  if (error != 0) return gai_strerror(error);
+  const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> owner(found,
+                                                                 freeaddrinfo);
+  for (const addrinfo* entry = found; entry != nullptr;
+       entry = entry->ai_next) {
+    std::string reason =
+        TryToBind(entry->ai_family, entry->ai_addr, entry->ai_addrlen);
+    if (!reason.empty()) return reason;
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string WhyNotListening(const std::string& address) {
+  const auto parsed = ParseListenAddress(address);
+  if (!parsed.ok()) return std::string(parsed.status().message());
+  const std::string reason =
+      parsed->is_unix ? TryUnix(parsed->path) : TryTcp(*parsed);
+  return reason.empty() ? kUnknown : reason;
+}
+
+}  // namespace actord::daemon

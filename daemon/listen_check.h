@@ -1,0 +1,14 @@
+// Says why an address cannot be listened on, which gRPC keeps to itself.
+//
+// Thread-safety: any thread; blocks for the look-up of a name.
+#pragma once
+
+#include <string>
+
+namespace actord::daemon {
+
+// Tries to bind the address and gives it up again. The reason in words, such as
+// "Address already in use"; "unknown reason" if it could be bound now.
+std::string WhyNotListening(const std::string& address);
+
+}  // namespace actord::daemon

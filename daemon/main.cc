@@ -1,0 +1,106 @@
+// actord: parses, checks, and hands over to Daemon.
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/synchronization/mutex.h"
+#include "daemon/command_line.h"
+#include "daemon/config.h"
+#include "daemon/daemon.h"
+#include "daemon/exit_status.h"
+#include "daemon/logging.h"
+#include "daemon/signals.h"
+#include "daemon/version.h"
+
+namespace actord::daemon {
+namespace {
+
+ExitStatus Complain(ExitStatus exit_status, const absl::Status& status) {
+  std::fprintf(stderr, "actord: %s\n", std::string(status.message()).c_str());
+  return exit_status;
+}
+
+// What SIGHUP can change in a daemon that runs: the log level.
+void Reload(const CommandLine& command_line, Logger& logger) {
+  const auto config = LoadConfig(command_line.config_file, command_line.values,
+                                 SystemEnvironment());
+  if (!config.ok()) {
+    logger.Error(absl::StrCat("configuration not reloaded: ",
+                              config.status().message()));
+    return;
+  }
+  logger.SetLevel(config->log_level);
+  logger.Info("configuration reloaded");
+}
+
+ExitStatus Serve(const CommandLine& command_line, const Config& config) {
+  Logger logger(config.log_format, config.log_level);
+  const LibraryLogCapture capture(logger);
+  const auto daemon = Daemon::Start(config, logger);
+  if (!daemon.ok()) {
+    logger.Error(std::string(daemon.status().message()));
+    return ExitStatusOf(daemon.status());
+  }
+  int requests = 0;
+  const SignalThread signals([&](int signal) {
+    if (signal == SIGHUP) {
+      Reload(command_line, logger);
+      return;
+    }
+    switch (++requests) {
+      case 1:
+        (*daemon)->RequestShutdown(runtime::ShutdownMode::kDrain);
+        break;
+      case 2:
+        (*daemon)->RequestShutdown(runtime::ShutdownMode::kNow);
+        break;
+      default:
+        std::_Exit(kExitDrainTimeout);
+    }
+  });
+  return (*daemon)->Run();
+}
+
+ExitStatus Main(const std::vector<std::string>& arguments) {
+  const auto command_line = ParseCommandLine(arguments);
+  if (!command_line.ok()) {
+    Complain(kExitUsage, command_line.status());
+    std::fprintf(stderr, "Try 'actord --help'.\n");
+    return kExitUsage;
+  }
+  using Action = CommandLine::Action;
+  if (command_line->action == Action::kHelp) {
+    std::fputs(HelpText().c_str(), stdout);
+    return kExitClean;
+  }
+  if (command_line->action == Action::kVersion) {
+    std::printf("actord %s\n", kVersion);
+    return kExitClean;
+  }
+  const auto config = LoadConfig(command_line->config_file,
+                                 command_line->values, SystemEnvironment());
+  if (!config.ok()) return Complain(kExitBadConfiguration, config.status());
+  if (command_line->action == Action::kCheckConfig) {
+    std::printf("The configuration is good.\n");
+    return kExitClean;
+  }
+  if (command_line->action == Action::kPrintConfig) {
+    std::fputs(PrintConfig(*config).c_str(), stdout);
+    return kExitClean;
+  }
+  return Serve(*command_line, *config);
+}
+
+}  // namespace
+}  // namespace actord::daemon
+
+int main(int argc, char** argv) {
+  // First of all: Debian's Abseil may abort over an order of locks that gRPC
+  // has.
+  absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
+  actord::daemon::BlockSignals();
+  return actord::daemon::Main({argv + 1, argv + argc});
+}

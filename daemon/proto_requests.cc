@@ -1,0 +1,294 @@
+#include "daemon/proto_requests.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "absl/hash/hash.h"
+#include "absl/strings/str_cat.h"
+#include "daemon/page_token.h"
+#include "daemon/proto_time.h"
+#include "runtime/errors.h"
+
+namespace actord::daemon {
+namespace {
+
+namespace reason = runtime::reason;
+
+// Limits that the comments of the wire contract state.
+constexpr size_t kMaxNameBytes = 128;
+constexpr size_t kMaxTopicBytes = 255;
+constexpr size_t kMaxContentTypeBytes = 255;
+constexpr size_t kMaxRequestIdBytes = 128;
+constexpr size_t kMaxReasonBytes = 1024;
+constexpr size_t kMaxErrorTextBytes = 4096;
+constexpr int kMaxInitialMessages = 100;
+constexpr int kDefaultPageSize = 100;
+constexpr int kMaxPageSize = 1000;
+constexpr int kMaxStatusCode = 16;
+
+absl::Status Wrong(std::string_view field, std::string_view what) {
+  return runtime::InvalidField(
+      field, reason::kInvalidField,
+      absl::StrCat(std::string(field), " ", std::string(what)));
+}
+
+absl::Status CheckLength(std::string_view field, const std::string& text,
+                         size_t max_bytes) {
+  if (text.size() <= max_bytes) return absl::OkStatus();
+  return Wrong(field, absl::StrCat("has ", text.size(), " bytes; the limit is ",
+                                   max_bytes));
+}
+
+absl::Status CheckRequired(std::string_view field, const std::string& text,
+                           size_t max_bytes) {
+  if (text.empty()) return Wrong(field, "is required");
+  return CheckLength(field, text, max_bytes);
+}
+
+absl::Status TakePayload(std::string_view field, v1::Payload* proto,
+                         size_t max_payload_bytes, runtime::Payload& payload) {
+  if (proto->data().size() > max_payload_bytes) {
+    const std::string data = absl::StrCat(std::string(field), ".data");
+    return runtime::InvalidField(
+        data, reason::kPayloadTooLarge,
+        absl::StrCat(data, " has ", proto->data().size(),
+                     " bytes; the limit is ", max_payload_bytes));
+  }
+  if (proto->content_type().size() > kMaxContentTypeBytes) {
+    return CheckLength(absl::StrCat(std::string(field), ".content_type"),
+                       proto->content_type(), kMaxContentTypeBytes);
+  }
+  payload.bytes = std::move(*proto->mutable_data());
+  payload.content_type = std::move(*proto->mutable_content_type());
+  return absl::OkStatus();
+}
+
+absl::Status TakeMessages(v1::SubmitRequest* request, size_t max_payload_bytes,
+                          std::vector<runtime::Message>& messages) {
+  if (request->messages_size() > kMaxInitialMessages) {
+    return Wrong("messages",
+                 absl::StrCat("has ", request->messages_size(),
+                              " items; the limit is ", kMaxInitialMessages));
+  }
+  messages.reserve(static_cast<size_t>(request->messages_size()));
+  for (int i = 0; i < request->messages_size(); ++i) {
+    v1::Message* const proto = request->mutable_messages(i);
+    const std::string field = absl::StrCat("messages[", i, "]");
+    runtime::Message& message = messages.emplace_back();
+    absl::Status status = CheckLength(absl::StrCat(field, ".topic"),
+                                      proto->topic(), kMaxTopicBytes);
+    if (status.ok() && proto->has_payload()) {
+      status =
+          TakePayload(absl::StrCat(field, ".payload"), proto->mutable_payload(),
+                      max_payload_bytes, message.payload);
+    }
+    if (!status.ok()) return status;
+    message.topic = std::move(*proto->mutable_topic());
+  }
+  return absl::OkStatus();
+}
+
+// An error of the runtime's parsers, about a field of the request.
+absl::Status InField(std::string_view field, const absl::Status& status) {
+  return runtime::InvalidField(
+      field, runtime::ReasonOf(status),
+      absl::StrCat(std::string(field), ": ", status.message()));
+}
+
+absl::Status ReadPaging(int32_t page_size, const std::string& page_token,
+                        uint64_t scope, Paging& paging) {
+  if (page_size < 0) return Wrong("page_size", "must not be negative");
+  const int size = page_size == 0 ? kDefaultPageSize : page_size;
+  const absl::StatusOr<uint64_t> position = ReadPageToken(page_token, scope);
+  if (!position.ok()) return position.status();
+  paging.position = *position;
+  paging.page_size = static_cast<size_t>(std::min(size, kMaxPageSize));
+  paging.scope = scope;
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::optional<runtime::ProcessState>> ReadState(
+    v1::ProcessState state) {
+  switch (state) {
+    case v1::PROCESS_STATE_UNSPECIFIED:
+      return std::nullopt;
+    case v1::PROCESS_STATE_READY:
+      return runtime::ProcessState::kReady;
+    case v1::PROCESS_STATE_RUNNING:
+      return runtime::ProcessState::kRunning;
+    case v1::PROCESS_STATE_BLOCKED:
+      return runtime::ProcessState::kBlocked;
+    case v1::PROCESS_STATE_IDLE:
+      return runtime::ProcessState::kIdle;
+    default:
+      return Wrong("state", "is not a state that this daemon knows");
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<runtime::SubmitRequest> ReadSubmit(v1::SubmitRequest* request,
+                                                  size_t max_payload_bytes) {
+  absl::Status status =
+      CheckRequired("process_type", request->process_type(), kMaxNameBytes);
+  if (status.ok()) {
+    status = CheckLength("method", request->method(), kMaxNameBytes);
+  }
+  if (status.ok()) {
+    status =
+        CheckLength("request_id", request->request_id(), kMaxRequestIdBytes);
+  }
+  runtime::SubmitRequest submit;
+  if (status.ok() && request->has_input()) {
+    status = TakePayload("input", request->mutable_input(), max_payload_bytes,
+                         submit.input);
+  }
+  if (status.ok()) {
+    status = TakeMessages(request, max_payload_bytes, submit.messages);
+  }
+  if (!status.ok()) return status;
+  submit.process_type = std::move(*request->mutable_process_type());
+  submit.method = std::move(*request->mutable_method());
+  return submit;
+}
+
+uint64_t Fingerprint(const runtime::SubmitRequest& request) {
+  // absl::HashOf keeps neighbouring texts apart by their lengths.
+  uint64_t hash =
+      absl::HashOf(request.process_type, request.method, request.input.bytes,
+                   request.input.content_type, request.messages.size());
+  for (const runtime::Message& message : request.messages) {
+    hash = absl::HashOf(hash, message.topic, message.payload.bytes,
+                        message.payload.content_type);
+  }
+  return hash;
+}
+
+absl::Status ReadSend(v1::SendRequest* request, size_t max_payload_bytes,
+                      runtime::Pid& to, runtime::Message& message) {
+  absl::StatusOr<runtime::Pid> pid = ReadPid("pid", request->pid());
+  if (!pid.ok()) return std::move(pid).status();
+  to = *pid;
+  absl::Status status = CheckLength("topic", request->topic(), kMaxTopicBytes);
+  if (status.ok() && request->has_payload()) {
+    status = TakePayload("payload", request->mutable_payload(),
+                         max_payload_bytes, message.payload);
+  }
+  if (status.ok()) message.topic = std::move(*request->mutable_topic());
+  return status;
+}
+
+absl::StatusOr<runtime::Pid> ReadPid(std::string_view field,
+                                     const std::string& text) {
+  absl::StatusOr<runtime::Pid> pid = runtime::ParsePid(text);
+  if (!pid.ok()) return InField(field, pid.status());
+  return pid;
+}
+
+absl::Status CheckReason(const std::string& reason) {
+  return CheckLength("reason", reason, kMaxReasonBytes);
+}
+
+absl::StatusOr<Completion> ReadCompleteYield(v1::CompleteYieldRequest* request,
+                                             size_t max_payload_bytes) {
+  Completion completion;
+  const absl::StatusOr<runtime::YieldToken> token =
+      runtime::ParseYieldToken(request->token());
+  if (!token.ok()) return InField("token", token.status());
+  completion.token = *token;
+  switch (request->outcome_case()) {
+    case v1::CompleteYieldRequest::kResult: {
+      absl::Status status =
+          TakePayload("result", request->mutable_result(), max_payload_bytes,
+                      completion.result.payload);
+      if (!status.ok()) return status;
+      return completion;
+    }
+    case v1::CompleteYieldRequest::kError: {
+      v1::YieldError* const error = request->mutable_error();
+      if (error->code() < 1 || error->code() > kMaxStatusCode) {
+        return Wrong("error.code", "is not a google.rpc.Code of 1 to 16");
+      }
+      absl::Status status =
+          CheckLength("error.message", error->message(), kMaxErrorTextBytes);
+      if (!status.ok()) return status;
+      completion.result.code = static_cast<absl::StatusCode>(error->code());
+      completion.result.payload.bytes = std::move(*error->mutable_message());
+      return completion;
+    }
+    case v1::CompleteYieldRequest::OUTCOME_NOT_SET:
+      break;
+  }
+  return Wrong("outcome", "is required: either result or error");
+}
+
+absl::Status ReadListProcesses(const v1::ListProcessesRequest& request,
+                               uint32_t incarnation,
+                               runtime::ProcessFilter& filter, Paging& paging) {
+  absl::Status status =
+      CheckLength("process_type", request.process_type(), kMaxNameBytes);
+  if (!status.ok()) return status;
+  filter.process_type = request.process_type();
+  const auto state = ReadState(request.state());
+  if (!state.ok()) return state.status();
+  filter.state = *state;
+  if (!request.parent_pid().empty()) {
+    const auto parent = ReadPid("parent_pid", request.parent_pid());
+    if (!parent.ok()) return parent.status();
+    filter.parent = *parent;
+  }
+  const uint64_t scope =
+      absl::HashOf(absl::string_view("processes"), incarnation,
+                   filter.process_type, filter.state, filter.parent);
+  return ReadPaging(request.page_size(), request.page_token(), scope, paging);
+}
+
+absl::Status ReadListYields(const v1::ListYieldsRequest& request,
+                            uint32_t incarnation, runtime::YieldFilter& filter,
+                            Paging& paging) {
+  const std::string& command = request.command();
+  absl::Status status = CheckLength("command", command, kMaxNameBytes);
+  if (!status.ok()) return status;
+  if (const size_t star = command.find('*');
+      star != std::string::npos && star + 1 != command.size()) {
+    return Wrong("command", "may have a * at its end only");
+  }
+  filter.command = command;
+  if (!request.pid().empty()) {
+    const auto pid = ReadPid("pid", request.pid());
+    if (!pid.ok()) return pid.status();
+    filter.pid = *pid;
+  }
+  const uint64_t scope = absl::HashOf(absl::string_view("yields"), incarnation,
+                                      filter.command, filter.pid);
+  return ReadPaging(request.page_size(), request.page_token(), scope, paging);
+}
+
+absl::StatusOr<ShutdownOrder> ReadShutdown(const v1::ShutdownRequest& request,
+                                           absl::Duration default_timeout) {
+  ShutdownOrder order;
+  switch (request.mode()) {
+    case v1::ShutdownRequest::MODE_UNSPECIFIED:
+    case v1::ShutdownRequest::MODE_DRAIN:
+      order.mode = runtime::ShutdownMode::kDrain;
+      break;
+    case v1::ShutdownRequest::MODE_NOW:
+      order.mode = runtime::ShutdownMode::kNow;
+      break;
+    default:
+      return Wrong("mode", "is not a mode that this daemon knows");
+  }
+  order.timeout = default_timeout;
+  if (request.has_deadline()) {
+    const auto deadline = FromProtoDuration(request.deadline());
+    if (!deadline.has_value()) return Wrong("deadline", "is not a duration");
+    if (*deadline < absl::ZeroDuration()) {
+      return Wrong("deadline", "must not be negative");
+    }
+    order.timeout = *deadline;
+  }
+  return order;
+}
+
+}  // namespace actord::daemon

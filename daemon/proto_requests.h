@@ -1,0 +1,66 @@
+// Messages of actord.v1 into the runtime's terms.
+//
+// Every field of a request is checked here, before anything is done. An error
+// is INVALID_ARGUMENT and names the field.
+//
+// Thread-safety: pure functions.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "actord/v1/actor_service.pb.h"
+#include "runtime/runtime.h"
+
+namespace actord::daemon {
+
+// Functions that take a request by pointer move the payloads out of it.
+
+absl::StatusOr<runtime::SubmitRequest> ReadSubmit(v1::SubmitRequest* request,
+                                                  size_t max_payload_bytes);
+// Two requests with the same fingerprint would start the same process.
+uint64_t Fingerprint(const runtime::SubmitRequest& request);
+
+// Fills `to` and `message`.
+absl::Status ReadSend(v1::SendRequest* request, size_t max_payload_bytes,
+                      runtime::Pid& to, runtime::Message& message);
+
+// `field` names the field for the error.
+absl::StatusOr<runtime::Pid> ReadPid(std::string_view field,
+                                     const std::string& text);
+// `reason` of Cancel and Terminate.
+absl::Status CheckReason(const std::string& reason);
+
+struct Completion {
+  runtime::YieldToken token;
+  runtime::YieldResult result;
+};
+absl::StatusOr<Completion> ReadCompleteYield(v1::CompleteYieldRequest* request,
+                                             size_t max_payload_bytes);
+
+// Where a list begins and how long a page is. `scope` makes the next page's
+// token (page_token.h).
+struct Paging {
+  uint64_t position = 0;
+  size_t page_size = 0;
+  uint64_t scope = 0;
+};
+absl::Status ReadListProcesses(const v1::ListProcessesRequest& request,
+                               uint32_t incarnation,
+                               runtime::ProcessFilter& filter, Paging& paging);
+absl::Status ReadListYields(const v1::ListYieldsRequest& request,
+                            uint32_t incarnation, runtime::YieldFilter& filter,
+                            Paging& paging);
+
+struct ShutdownOrder {
+  runtime::ShutdownMode mode = runtime::ShutdownMode::kDrain;
+  absl::Duration timeout;
+};
+absl::StatusOr<ShutdownOrder> ReadShutdown(const v1::ShutdownRequest& request,
+                                           absl::Duration default_timeout);
+
+}  // namespace actord::daemon

@@ -1,0 +1,110 @@
+#include "daemon/proto_responses.h"
+
+#include <utility>
+
+#include "daemon/proto_time.h"
+#include "daemon/utf8.h"
+
+namespace actord::daemon {
+namespace {
+
+v1::ProcessState ToProto(runtime::ProcessState state) {
+  switch (state) {
+    case runtime::ProcessState::kReady:
+      return v1::PROCESS_STATE_READY;
+    case runtime::ProcessState::kRunning:
+      return v1::PROCESS_STATE_RUNNING;
+    case runtime::ProcessState::kBlocked:
+      return v1::PROCESS_STATE_BLOCKED;
+    case runtime::ProcessState::kIdle:
+      return v1::PROCESS_STATE_IDLE;
+  }
+  return v1::PROCESS_STATE_UNSPECIFIED;
+}
+
+v1::FailureReason ToFailureReason(runtime::EndKind kind) {
+  switch (kind) {
+    case runtime::EndKind::kFailed:
+      return v1::FAILURE_REASON_FAILED;
+    case runtime::EndKind::kThrew:
+      return v1::FAILURE_REASON_EXCEPTION;
+    case runtime::EndKind::kCancelled:
+      return v1::FAILURE_REASON_CANCELLED;
+    case runtime::EndKind::kTerminated:
+      return v1::FAILURE_REASON_TERMINATED;
+    case runtime::EndKind::kInitRefused:
+      return v1::FAILURE_REASON_INIT_REFUSED;
+    case runtime::EndKind::kResult:
+      break;
+  }
+  return v1::FAILURE_REASON_UNSPECIFIED;
+}
+
+void WritePayload(runtime::Payload payload, v1::Payload* proto) {
+  proto->set_data(std::move(payload.bytes));
+  proto->set_content_type(ToUtf8(payload.content_type));
+}
+
+}  // namespace
+
+void WriteOutcome(const runtime::Pid& pid, runtime::Outcome outcome,
+                  v1::Outcome* proto) {
+  proto->set_pid(runtime::FormatPid(pid));
+  if (outcome.kind == runtime::EndKind::kResult) {
+    WritePayload(std::move(outcome.result), proto->mutable_result());
+  } else {
+    v1::Failure* const failure = proto->mutable_failure();
+    failure->set_reason(ToFailureReason(outcome.kind));
+    failure->set_code(static_cast<int>(outcome.code));
+    failure->set_message(ToUtf8(outcome.message));
+  }
+  *proto->mutable_create_time() = ToProtoTimestamp(outcome.started_unix_ns);
+  *proto->mutable_end_time() = ToProtoTimestamp(outcome.ended_unix_ns);
+  proto->set_steps(outcome.steps);
+}
+
+void WriteProcess(const runtime::ProcessInfo& info, v1::Process* proto) {
+  proto->set_pid(runtime::FormatPid(info.pid));
+  proto->set_process_type(info.process_type);
+  proto->set_method(info.method);
+  proto->set_state(ToProto(info.state));
+  if (!info.parent.empty()) {
+    proto->set_parent_pid(runtime::FormatPid(info.parent));
+  }
+  *proto->mutable_create_time() = ToProtoTimestamp(info.started_unix_ns);
+  proto->set_steps(info.steps);
+  proto->set_mailbox_messages(info.mailbox_messages);
+  proto->set_mailbox_bytes(info.mailbox_bytes);
+  proto->set_yields_outstanding(info.yields);
+  proto->set_cancel_requested(info.cancel_requested);
+}
+
+void WriteYield(runtime::ExternalYield yield, v1::Yield* proto) {
+  proto->set_token(runtime::FormatYieldToken(yield.token));
+  proto->set_pid(runtime::FormatPid(yield.token.pid));
+  proto->set_process_type(yield.process_type);
+  proto->set_command(ToUtf8(yield.command));
+  WritePayload(std::move(yield.payload), proto->mutable_payload());
+  *proto->mutable_create_time() = ToProtoTimestamp(yield.created_unix_ns);
+  if (yield.deadline_unix_ns != 0) {
+    *proto->mutable_deadline() = ToProtoTimestamp(yield.deadline_unix_ns);
+  }
+}
+
+v1::CompleteYieldResponse::Answer ToProto(runtime::CompleteAnswer answer) {
+  switch (answer) {
+    case runtime::CompleteAnswer::kAccepted:
+      return v1::CompleteYieldResponse::ANSWER_ACCEPTED;
+    case runtime::CompleteAnswer::kDuplicate:
+      return v1::CompleteYieldResponse::ANSWER_DUPLICATE;
+    case runtime::CompleteAnswer::kConflict:
+      return v1::CompleteYieldResponse::ANSWER_CONFLICT;
+    case runtime::CompleteAnswer::kExpired:
+      return v1::CompleteYieldResponse::ANSWER_EXPIRED;
+    case runtime::CompleteAnswer::kUnknown:
+      return v1::CompleteYieldResponse::ANSWER_UNKNOWN;
+  }
+  return v1::CompleteYieldResponse::ANSWER_UNSPECIFIED;
+}
+
+}  // namespace actord::daemon

@@ -1,0 +1,19 @@
+// The runtime's answers as messages of actord.v1.
+//
+// Texts that come from plugins are made valid UTF-8, which clients insist on.
+//
+// Thread-safety: pure functions.
+#pragma once
+
+#include "actord/v1/actor_service.pb.h"
+#include "runtime/runtime.h"
+
+namespace actord::daemon {
+
+void WriteOutcome(const runtime::Pid& pid, runtime::Outcome outcome,
+                  v1::Outcome* proto);
+void WriteProcess(const runtime::ProcessInfo& info, v1::Process* proto);
+void WriteYield(runtime::ExternalYield yield, v1::Yield* proto);
+v1::CompleteYieldResponse::Answer ToProto(runtime::CompleteAnswer answer);
+
+}  // namespace actord::daemon

@@ -1,0 +1,108 @@
+#include "daemon/proto_status.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "daemon/proto_time.h"
+#include "daemon/utf8.h"
+#include "handlers/builtin_handlers.h"
+
+namespace actord::daemon {
+namespace {
+
+void SortByName(auto* entries) {
+  std::sort(entries->begin(), entries->end(),
+            [](const auto& a, const auto& b) { return a.name() < b.name(); });
+}
+
+}  // namespace
+
+void WriteCounters(const runtime::RuntimeStats& stats, v1::Counters* proto) {
+  proto->set_processes_live(stats.processes_live);
+  proto->set_processes_started_total(stats.processes_started);
+  proto->set_processes_ended_total(stats.processes_ended);
+  proto->set_processes_failed_total(stats.processes_failed);
+  proto->set_steps_total(stats.steps);
+  proto->set_messages_total(stats.messages_sent);
+  proto->set_dead_letters_total(stats.dead_letters);
+  proto->set_yields_total(stats.yields);
+  proto->set_completions_total(stats.completions);
+  proto->set_yields_external_waiting(stats.external_yields_waiting);
+  proto->set_commands_pooled_waiting(stats.blocking_queue);
+  proto->set_results_kept(stats.results_kept);
+  proto->set_results_kept_bytes(stats.results_bytes);
+}
+
+void WriteLimits(const runtime::RuntimeOptions& options, const Config& config,
+                 v1::Limits* proto) {
+  proto->set_max_payload_bytes(options.max_payload_bytes);
+  proto->set_max_processes(options.max_processes);
+  proto->set_max_mailbox_messages(options.max_mailbox_messages);
+  proto->set_max_mailbox_bytes(options.max_mailbox_bytes);
+  proto->set_max_yields_per_process(options.max_yields);
+  *proto->mutable_result_retention() = ToProtoDuration(options.result_ttl);
+  proto->set_max_results_bytes(options.result_max_bytes);
+  *proto->mutable_request_id_retention() =
+      ToProtoDuration(config.request_id_ttl);
+  proto->set_max_request_ids(config.request_id_max);
+  *proto->mutable_yield_answer_retention() =
+      ToProtoDuration(options.answered_yield_ttl);
+  proto->set_max_yield_answers(options.answered_yield_max);
+  if (options.default_yield_timeout != absl::InfiniteDuration()) {
+    *proto->mutable_default_yield_timeout() =
+        ToProtoDuration(options.default_yield_timeout);
+  }
+}
+
+void WriteCatalog(const std::vector<PluginInfo>& plugins,
+                  const runtime::Catalog& catalog,
+                  const std::vector<std::string>& external_commands,
+                  v1::GetStatusResponse* proto) {
+  for (const PluginInfo& info : plugins) {
+    v1::Plugin* const plugin = proto->add_plugins();
+    plugin->set_name(info.name);
+    plugin->set_version(ToUtf8(info.version));
+    plugin->set_path(ToUtf8(info.path));
+  }
+  for (const auto& type : catalog.process_types()) {
+    v1::ProcessType* const process_type = proto->add_process_types();
+    process_type->set_name(type->name);
+    process_type->set_plugin(type->plugin);
+    for (size_t i = 0; i < type->descriptor->method_count; ++i) {
+      process_type->add_methods(ToUtf8(type->descriptor->methods[i].name));
+    }
+  }
+  for (const auto& handler : catalog.commands()) {
+    v1::Command* const command = proto->add_commands();
+    command->set_name(handler->name);
+    command->set_kind(handler->descriptor->mode == ACTORD_HANDLER_POOLED
+                          ? v1::COMMAND_KIND_POOLED
+                          : v1::COMMAND_KIND_INLINE);
+    if (handler->plugin != handlers::kBuiltinPlugin) {
+      command->set_plugin(handler->plugin);
+    }
+  }
+  for (const std::string& pattern : external_commands) {
+    v1::Command* const command = proto->add_commands();
+    command->set_name(ToUtf8(pattern));
+    command->set_kind(v1::COMMAND_KIND_EXTERNAL);
+  }
+  SortByName(proto->mutable_plugins());
+  SortByName(proto->mutable_process_types());
+  SortByName(proto->mutable_commands());
+}
+
+v1::DaemonState ToProto(runtime::RunState state) {
+  switch (state) {
+    case runtime::RunState::kStarting:
+      return v1::DAEMON_STATE_STARTING;
+    case runtime::RunState::kServing:
+      return v1::DAEMON_STATE_SERVING;
+    case runtime::RunState::kDraining:
+    case runtime::RunState::kStopped:
+      return v1::DAEMON_STATE_DRAINING;
+  }
+  return v1::DAEMON_STATE_UNSPECIFIED;
+}
+
+}  // namespace actord::daemon

@@ -1,0 +1,28 @@
+// What GetStatus answers.
+//
+// Thread-safety: pure functions.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "actord/v1/actor_service.pb.h"
+#include "daemon/config.h"
+#include "daemon/loaded_plugins.h"
+#include "runtime/catalog.h"
+#include "runtime/runtime.h"
+
+namespace actord::daemon {
+
+void WriteCounters(const runtime::RuntimeStats& stats, v1::Counters* proto);
+// `options` as in force in the runtime; request ids are the daemon's own.
+void WriteLimits(const runtime::RuntimeOptions& options, const Config& config,
+                 v1::Limits* proto);
+// Plugins, process types, commands and external patterns, each sorted by name.
+void WriteCatalog(const std::vector<PluginInfo>& plugins,
+                  const runtime::Catalog& catalog,
+                  const std::vector<std::string>& external_commands,
+                  v1::GetStatusResponse* proto);
+v1::DaemonState ToProto(runtime::RunState state);
+
+}  // namespace actord::daemon

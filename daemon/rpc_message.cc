@@ -1,0 +1,80 @@
+#include "daemon/rpc_message.h"
+
+#include <google/protobuf/descriptor.h>
+#include <grpcpp/impl/codegen/proto_utils.h>
+
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "daemon/utf8.h"
+#include "runtime/errors.h"
+
+namespace actord::daemon {
+namespace {
+
+using google::protobuf::FieldDescriptor;
+using google::protobuf::Message;
+using google::protobuf::Reflection;
+
+using Traits = grpc::SerializationTraits<Message>;
+
+// The path of the first text in `message` that is no UTF-8; "" if there is
+// none. Messages of the contract are nested three deep at most.
+std::string FindBadText(const Message& message) {
+  const Reflection& reflection = *message.GetReflection();
+  std::vector<const FieldDescriptor*> fields;
+  reflection.ListFields(message, &fields);
+  for (const FieldDescriptor* field : fields) {
+    const int count =
+        field->is_repeated() ? reflection.FieldSize(message, field) : 1;
+    for (int i = 0; i < count; ++i) {
+      const std::string path = field->is_repeated()
+                                   ? absl::StrCat(field->name(), "[", i, "]")
+                                   : field->name();
+      if (field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) {
+        const std::string below =
+            FindBadText(field->is_repeated()
+                            ? reflection.GetRepeatedMessage(message, field, i)
+                            : reflection.GetMessage(message, field));
+        if (!below.empty()) return absl::StrCat(path, ".", below);
+      } else if (field->type() == FieldDescriptor::TYPE_STRING) {
+        const std::string text =
+            field->is_repeated()
+                ? reflection.GetRepeatedString(message, field, i)
+                : reflection.GetString(message, field);
+        if (!IsUtf8(text)) return path;
+      }
+    }
+  }
+  return "";
+}
+
+absl::Status Unreadable(const Message& message) {
+  const std::string field = FindBadText(message);
+  if (!field.empty()) {
+    return runtime::InvalidField(field, runtime::reason::kInvalidField,
+                                 absl::StrCat(field, " is not UTF-8"));
+  }
+  return runtime::InvalidField(
+      "", runtime::reason::kInvalidField,
+      absl::StrCat("the request is not a ", message.GetTypeName()));
+}
+
+}  // namespace
+
+absl::Status ReadMessage(const grpc::ByteBuffer& buffer, Message* message) {
+  grpc::ByteBuffer readable(buffer);  // counts references, copies no bytes
+  if (Traits::Deserialize(&readable, message).ok()) return absl::OkStatus();
+  return Unreadable(*message);
+}
+
+absl::Status WriteMessage(const Message& message, grpc::ByteBuffer* buffer) {
+  bool owns_buffer = false;
+  const grpc::Status status = Traits::Serialize(message, buffer, &owns_buffer);
+  if (status.ok()) return absl::OkStatus();
+  return absl::InternalError(
+      absl::StrCat("the answer cannot be sent: ", status.error_message()));
+}
+
+}  // namespace actord::daemon

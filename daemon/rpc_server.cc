@@ -1,0 +1,103 @@
+#include "daemon/rpc_server.h"
+
+#include <grpcpp/ext/proto_server_reflection_plugin.h>
+#include <grpcpp/health_check_service_interface.h>
+#include <grpcpp/server_builder.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "actord/v1/actor_service.grpc.pb.h"
+#include "daemon/config_text.h"
+#include "daemon/listen_check.h"
+
+namespace actord::daemon {
+namespace {
+
+// Room in one request for its payload and for everything around it. A payload
+// that is too large is refused by name as long as it fits in here; beyond, gRPC
+// breaks the call off with RESOURCE_EXHAUSTED.
+constexpr size_t kRequestOverheadBytes = 4 << 20;
+// A client that is gone without a word is noticed after this.
+constexpr int kKeepaliveTimeMs = 60'000;
+constexpr int kKeepaliveTimeoutMs = 20'000;
+// Clients that wait long may ask this often whether the daemon is there.
+constexpr int kMinClientPingIntervalMs = 10'000;
+
+void SetLimits(const Config& config, grpc::ServerBuilder& builder) {
+  builder.SetMaxReceiveMessageSize(static_cast<int>(
+      2 * config.runtime.max_payload_bytes + kRequestOverheadBytes));
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS,
+                             config.max_concurrent_streams);
+  // Two daemons on one port would share the calls between them.
+  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveTimeMs);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS,
+                             kKeepaliveTimeoutMs);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
+  builder.AddChannelArgument(
+      GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
+      kMinClientPingIntervalMs);
+  // Only reflection is served by threads that wait for calls.
+  builder.SetSyncServerOption(grpc::ServerBuilder::NUM_CQS, 1);
+  builder.SetSyncServerOption(grpc::ServerBuilder::MIN_POLLERS, 1);
+  builder.SetSyncServerOption(grpc::ServerBuilder::MAX_POLLERS, 1);
+}
+
+std::string WithPort(const std::string& address, int port) {
+  return absl::StrCat(address.substr(0, address.rfind(':')), ":", port);
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<RpcServer>> RpcServer::Start(
+    const Config& config, grpc::Service& service) {
+  grpc::EnableDefaultHealthCheckService(true);
+  grpc::reflection::InitProtoReflectionServerBuilderPlugin();
+  grpc::ServerBuilder builder;
+  SetLimits(config, builder);
+  std::vector<int> bound(config.listen.size(), 0);
+  for (size_t i = 0; i < bound.size(); ++i) {
+    builder.AddListeningPort(config.listen[i],
+                             grpc::InsecureServerCredentials(), &bound[i]);
+  }
+  builder.RegisterService(&service);
+  std::unique_ptr<RpcServer> server(new RpcServer);
+  server->server_ = builder.BuildAndStart();
+  for (size_t i = 0; i < bound.size(); ++i) {
+    if (bound[i] > 0) continue;
+    return absl::UnavailableError(
+        absl::StrCat("cannot listen on ", config.listen[i], ": ",
+                     WhyNotListening(config.listen[i])));
+  }
+  if (server->server_ == nullptr) {
+    return absl::InternalError("gRPC did not start the server");
+  }
+  for (size_t i = 0; i < bound.size(); ++i) {
+    const auto address = ParseListenAddress(config.listen[i]);
+    const bool is_tcp = address.ok() && !address->is_unix;
+    if (is_tcp) server->ports_.push_back(bound[i]);
+    server->addresses_.push_back(is_tcp ? WithPort(config.listen[i], bound[i])
+                                        : config.listen[i]);
+  }
+  server->server_->GetHealthCheckService()->SetServingStatus(
+      v1::ActorService::service_full_name(), true);
+  return server;
+}
+
+RpcServer::~RpcServer() { Stop(absl::ZeroDuration()); }
+
+void RpcServer::SetNotServing() {
+  server_->GetHealthCheckService()->SetServingStatus(false);
+}
+
+void RpcServer::Stop(absl::Duration grace) {
+  if (server_ == nullptr) return;
+  server_->Shutdown(absl::ToChronoTime(absl::Now() + grace));
+  server_->Wait();
+  server_.reset();
+}
+
+}  // namespace actord::daemon

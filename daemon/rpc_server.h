@@ -1,0 +1,51 @@
+// The gRPC server: addresses, limits, health, reflection, and its end.
+//
+// Thread-safety: none, but for SetNotServing. Ownership: borrows the service.
+#pragma once
+
+#include <grpcpp/server.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "daemon/config.h"
+
+namespace actord::daemon {
+
+class RpcServer {
+ public:
+  // Serves when it returns. UNAVAILABLE: an address cannot be listened on; the
+  // message names it and says why.
+  static absl::StatusOr<std::unique_ptr<RpcServer>> Start(
+      const Config& config, grpc::Service& service);
+  // Stops if nobody did.
+  ~RpcServer();
+  RpcServer(const RpcServer&) = delete;
+  RpcServer& operator=(const RpcServer&) = delete;
+
+  // What is served: "127.0.0.1:7600", with the port that was picked.
+  [[nodiscard]] const std::vector<std::string>& addresses() const {
+    return addresses_;
+  }
+  // Of the TCP addresses, in the order of the configuration.
+  [[nodiscard]] const std::vector<int>& ports() const { return ports_; }
+
+  // Tells health checks to send work elsewhere.
+  void SetNotServing();
+  // Lets calls that are open end until `grace` has passed, then breaks them
+  // off. Returns when no call is left.
+  void Stop(absl::Duration grace);
+
+ private:
+  RpcServer() = default;
+
+  std::unique_ptr<grpc::Server> server_;
+  std::vector<std::string> addresses_;
+  std::vector<int> ports_;
+};
+
+}  // namespace actord::daemon

@@ -1,0 +1,69 @@
+// Brings everybody who wants the daemon to end (signals, Shutdown calls)
+// together with the one thread that ends it.
+//
+// States: serving -> requested (first Request) -> ended (Carry returned). A
+// later Request joins; one with kNow hurries a drain.
+//
+// Thread-safety: Request may be called from any thread. WaitForRequest and
+// Carry are for one thread, in this order. Callbacks run on that thread, or on
+// the caller's if the end has been reached.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/functional/any_invocable.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "runtime/runtime.h"
+
+namespace actord::daemon {
+
+class ShutdownControl {
+ public:
+  using Callback = absl::AnyInvocable<void(const runtime::ShutdownReport&) &&>;
+  using ShutdownFunction = std::function<runtime::ShutdownReport(
+      runtime::ShutdownMode, absl::Duration)>;
+
+  ShutdownControl() = default;
+  // Waits for the shutdown function to return.
+  ~ShutdownControl();
+  ShutdownControl(const ShutdownControl&) = delete;
+  ShutdownControl& operator=(const ShutdownControl&) = delete;
+
+  // Never blocks. The timeout of the first drain counts. `done` may be null.
+  void Request(runtime::ShutdownMode mode, absl::Duration timeout,
+               Callback done = nullptr);
+
+  void WaitForRequest();
+
+  struct Result {
+    // nullopt: `shutdown` did not return in time, and callbacks were not run.
+    std::optional<runtime::ShutdownReport> report;
+    // Somebody asked for kNow, so whatever was forced was meant to be.
+    bool now = false;
+  };
+  // Runs `shutdown` on threads of its own, because it blocks: once as
+  // requested, and once more with kNow when hurried. Gives up `force_timeout`
+  // after it should have returned.
+  Result Carry(const ShutdownFunction& shutdown, absl::Duration force_timeout);
+
+ private:
+  void Start(const ShutdownFunction& shutdown, runtime::ShutdownMode mode,
+             absl::Duration timeout);
+
+  absl::Mutex mutex_;
+  bool requested_ ABSL_GUARDED_BY(mutex_) = false;
+  bool now_ ABSL_GUARDED_BY(mutex_) = false;
+  absl::Duration timeout_ ABSL_GUARDED_BY(mutex_);
+  std::optional<runtime::ShutdownReport> report_ ABSL_GUARDED_BY(mutex_);
+  // As many as there are open Shutdown calls, at most.
+  std::vector<Callback> waiting_ ABSL_GUARDED_BY(mutex_);
+  // Those of Carry; touched by its thread only.
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace actord::daemon

@@ -1,0 +1,211 @@
+#include "daemon/proto_responses.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "daemon/proto_status.h"
+#include "daemon/proto_time.h"
+#include "daemon/utf8.h"
+
+namespace actord::daemon {
+namespace {
+
+const runtime::Pid kPid{1, 5, 0x2a, 1};
+constexpr uint64_t kNs = 1'000'000'000;
+
+TEST(WriteOutcome, WritesAResult) {
+  runtime::Outcome outcome;
+  outcome.result = {"bytes", "text/plain"};
+  outcome.steps = 4;
+  outcome.started_unix_ns = 5 * kNs + 6;
+  outcome.ended_unix_ns = 7 * kNs + 8;
+  v1::Outcome proto;
+  WriteOutcome(kPid, outcome, &proto);
+  EXPECT_EQ(proto.pid(), "1.5.2a.1");
+  ASSERT_EQ(proto.end_case(), v1::Outcome::kResult);
+  EXPECT_EQ(proto.result().data(), "bytes");
+  EXPECT_EQ(proto.result().content_type(), "text/plain");
+  EXPECT_EQ(proto.steps(), 4u);
+  EXPECT_EQ(proto.create_time().seconds(), 5);
+  EXPECT_EQ(proto.create_time().nanos(), 6);
+  EXPECT_EQ(proto.end_time().seconds(), 7);
+  EXPECT_EQ(proto.end_time().nanos(), 8);
+}
+
+TEST(WriteOutcome, EmptyResultIsAResult) {
+  v1::Outcome proto;
+  WriteOutcome(kPid, runtime::Outcome{}, &proto);
+  EXPECT_EQ(proto.end_case(), v1::Outcome::kResult);
+}
+
+TEST(WriteOutcome, WritesEachKindOfFailure) {
+  const struct {
+    runtime::EndKind kind;
+    v1::FailureReason reason;
+  } rows[] = {
+      {runtime::EndKind::kFailed, v1::FAILURE_REASON_FAILED},
+      {runtime::EndKind::kThrew, v1::FAILURE_REASON_EXCEPTION},
+      {runtime::EndKind::kCancelled, v1::FAILURE_REASON_CANCELLED},
+      {runtime::EndKind::kTerminated, v1::FAILURE_REASON_TERMINATED},
+      {runtime::EndKind::kInitRefused, v1::FAILURE_REASON_INIT_REFUSED},
+  };
+  for (const auto& row : rows) {
+    runtime::Outcome outcome;
+    outcome.kind = row.kind;
+    outcome.code = absl::StatusCode::kAborted;
+    outcome.message = "why \xff";
+    v1::Outcome proto;
+    WriteOutcome(kPid, outcome, &proto);
+    ASSERT_EQ(proto.end_case(), v1::Outcome::kFailure);
+    EXPECT_EQ(proto.failure().reason(), row.reason);
+    EXPECT_EQ(proto.failure().code(), 10);
+    EXPECT_EQ(proto.failure().message(), "why \xef\xbf\xbd");
+  }
+}
+
+TEST(WriteProcess, WritesEverything) {
+  runtime::ProcessInfo info;
+  info.pid = kPid;
+  info.process_type = "order";
+  info.method = "open";
+  info.state = runtime::ProcessState::kBlocked;
+  info.started_unix_ns = 3 * kNs;
+  info.steps = 4;
+  info.mailbox_messages = 5;
+  info.mailbox_bytes = 6;
+  info.yields = 7;
+  info.cancel_requested = true;
+  v1::Process proto;
+  WriteProcess(info, &proto);
+  EXPECT_EQ(proto.pid(), "1.5.2a.1");
+  EXPECT_EQ(proto.parent_pid(), "") << "submitted from outside";
+  EXPECT_EQ(proto.process_type(), "order");
+  EXPECT_EQ(proto.method(), "open");
+  EXPECT_EQ(proto.state(), v1::PROCESS_STATE_BLOCKED);
+  EXPECT_EQ(proto.create_time().seconds(), 3);
+  EXPECT_EQ(proto.steps(), 4u);
+  EXPECT_EQ(proto.mailbox_messages(), 5u);
+  EXPECT_EQ(proto.mailbox_bytes(), 6u);
+  EXPECT_EQ(proto.yields_outstanding(), 7u);
+  EXPECT_TRUE(proto.cancel_requested());
+  info.parent = {1, 5, 0x10, 2};
+  WriteProcess(info, &proto);
+  EXPECT_EQ(proto.parent_pid(), "1.5.10.2");
+}
+
+TEST(WriteYield, WritesEverything) {
+  runtime::ExternalYield yield;
+  yield.token = {kPid, 9};
+  yield.process_type = "order";
+  yield.command = "payment.charge";
+  yield.payload = {"p", "t"};
+  yield.created_unix_ns = 2 * kNs;
+  v1::Yield proto;
+  WriteYield(yield, &proto);
+  EXPECT_EQ(proto.token(), runtime::FormatYieldToken(yield.token));
+  EXPECT_EQ(proto.pid(), "1.5.2a.1");
+  EXPECT_EQ(proto.process_type(), "order");
+  EXPECT_EQ(proto.command(), "payment.charge");
+  EXPECT_EQ(proto.payload().data(), "p");
+  EXPECT_EQ(proto.payload().content_type(), "t");
+  EXPECT_EQ(proto.create_time().seconds(), 2);
+  EXPECT_FALSE(proto.has_deadline());
+  yield.deadline_unix_ns = 3 * kNs;
+  WriteYield(yield, &proto);
+  EXPECT_EQ(proto.deadline().seconds(), 3);
+}
+
+TEST(WriteYield, MakesTextsOfPluginsValid) {
+  runtime::ExternalYield yield;
+  yield.command = "payment.\xff";
+  yield.payload.content_type = "\xc3";
+  yield.payload.bytes = "\xff";
+  v1::Yield proto;
+  WriteYield(yield, &proto);
+  EXPECT_TRUE(IsUtf8(proto.command()));
+  EXPECT_TRUE(IsUtf8(proto.payload().content_type()));
+  EXPECT_EQ(proto.payload().data(), "\xff") << "bytes are left alone";
+}
+
+TEST(ToProto, MapsEveryAnswer) {
+  using Response = v1::CompleteYieldResponse;
+  EXPECT_EQ(ToProto(runtime::CompleteAnswer::kAccepted),
+            Response::ANSWER_ACCEPTED);
+  EXPECT_EQ(ToProto(runtime::CompleteAnswer::kDuplicate),
+            Response::ANSWER_DUPLICATE);
+  EXPECT_EQ(ToProto(runtime::CompleteAnswer::kConflict),
+            Response::ANSWER_CONFLICT);
+  EXPECT_EQ(ToProto(runtime::CompleteAnswer::kExpired),
+            Response::ANSWER_EXPIRED);
+  EXPECT_EQ(ToProto(runtime::CompleteAnswer::kUnknown),
+            Response::ANSWER_UNKNOWN);
+}
+
+TEST(ToProto, MapsEveryRunState) {
+  EXPECT_EQ(ToProto(runtime::RunState::kStarting), v1::DAEMON_STATE_STARTING);
+  EXPECT_EQ(ToProto(runtime::RunState::kServing), v1::DAEMON_STATE_SERVING);
+  EXPECT_EQ(ToProto(runtime::RunState::kDraining), v1::DAEMON_STATE_DRAINING);
+  EXPECT_EQ(ToProto(runtime::RunState::kStopped), v1::DAEMON_STATE_DRAINING);
+}
+
+TEST(WriteLimits, InfiniteTimeoutIsUnset) {
+  Config config;
+  config.request_id_ttl = absl::Seconds(90);
+  runtime::RuntimeOptions options;
+  v1::Limits proto;
+  WriteLimits(options, config, &proto);
+  EXPECT_FALSE(proto.has_default_yield_timeout());
+  EXPECT_EQ(proto.request_id_retention().seconds(), 90);
+  EXPECT_EQ(proto.max_payload_bytes(), options.max_payload_bytes);
+  options.default_yield_timeout = absl::Milliseconds(1500);
+  WriteLimits(options, config, &proto);
+  EXPECT_EQ(proto.default_yield_timeout().seconds(), 1);
+  EXPECT_EQ(proto.default_yield_timeout().nanos(), 500'000'000);
+}
+
+TEST(WriteCounters, WritesEach) {
+  runtime::RuntimeStats stats;
+  stats.processes_live = 1;
+  stats.processes_started = 2;
+  stats.processes_ended = 3;
+  stats.processes_failed = 4;
+  stats.steps = 5;
+  stats.messages_sent = 6;
+  stats.dead_letters = 7;
+  stats.yields = 8;
+  stats.completions = 9;
+  stats.external_yields_waiting = 10;
+  stats.blocking_queue = 11;
+  stats.results_kept = 12;
+  stats.results_bytes = 13;
+  v1::Counters proto;
+  WriteCounters(stats, &proto);
+  EXPECT_EQ(proto.processes_live(), 1u);
+  EXPECT_EQ(proto.processes_started_total(), 2u);
+  EXPECT_EQ(proto.processes_ended_total(), 3u);
+  EXPECT_EQ(proto.processes_failed_total(), 4u);
+  EXPECT_EQ(proto.steps_total(), 5u);
+  EXPECT_EQ(proto.messages_total(), 6u);
+  EXPECT_EQ(proto.dead_letters_total(), 7u);
+  EXPECT_EQ(proto.yields_total(), 8u);
+  EXPECT_EQ(proto.completions_total(), 9u);
+  EXPECT_EQ(proto.yields_external_waiting(), 10u);
+  EXPECT_EQ(proto.commands_pooled_waiting(), 11u);
+  EXPECT_EQ(proto.results_kept(), 12u);
+  EXPECT_EQ(proto.results_kept_bytes(), 13u);
+}
+
+TEST(ProtoTime, DurationsReadBack) {
+  for (const absl::Duration duration :
+       {absl::ZeroDuration(), absl::Nanoseconds(1), absl::Milliseconds(1500),
+        -absl::Milliseconds(1500), absl::Hours(24 * 365)}) {
+    EXPECT_EQ(FromProtoDuration(ToProtoDuration(duration)), duration);
+  }
+  const auto cut = FromProtoDuration(ToProtoDuration(absl::InfiniteDuration()));
+  ASSERT_TRUE(cut.has_value());
+  EXPECT_GT(*cut, absl::Hours(24 * 365 * 9000));
+}
+
+}  // namespace
+}  // namespace actord::daemon

@@ -1,0 +1,82 @@
+#include "daemon/rpc_message.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "actord/v1/actor_service.pb.h"
+#include "runtime/errors.h"
+
+namespace actord::daemon {
+namespace {
+
+grpc::ByteBuffer BufferOf(const std::string& bytes) {
+  const grpc::Slice slice(bytes);
+  return {&slice, 1};
+}
+
+TEST(RpcMessage, ReadsWhatWasWritten) {
+  v1::SendRequest request;
+  request.set_pid("1.2.3.4");
+  request.mutable_payload()->set_data(std::string(100'000, 'x'));
+  grpc::ByteBuffer buffer;
+  ASSERT_TRUE(WriteMessage(request, &buffer).ok());
+  v1::SendRequest read;
+  ASSERT_TRUE(ReadMessage(buffer, &read).ok());
+  EXPECT_EQ(read.SerializeAsString(), request.SerializeAsString());
+}
+
+TEST(RpcMessage, EmptyIsAMessage) {
+  grpc::ByteBuffer buffer;
+  ASSERT_TRUE(WriteMessage(v1::SendResponse(), &buffer).ok());
+  EXPECT_TRUE(buffer.Valid());
+  v1::SendResponse read;
+  EXPECT_TRUE(ReadMessage(buffer, &read).ok());
+}
+
+TEST(RpcMessage, RefusesBytesThatAreNoMessage) {
+  for (const std::string& bytes :
+       {std::string("\xff\xff\xff"), std::string("\x0a\x7fshort"),
+        std::string("\x07")}) {
+    v1::SendRequest request;
+    const absl::Status status = ReadMessage(BufferOf(bytes), &request);
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_EQ(runtime::ReasonOf(status), runtime::reason::kInvalidField);
+    EXPECT_EQ(std::string(status.message()),
+              "the request is not a actord.v1.SendRequest");
+  }
+}
+
+// Field `number` of wire type 2.
+std::string Field(int number, const std::string& value) {
+  return std::string(1, static_cast<char>(number << 3 | 2)) +
+         static_cast<char>(value.size()) + value;
+}
+
+TEST(RpcMessage, NamesTheTextThatIsNoUtf8) {
+  const struct {
+    std::string bytes;
+    const char* field;
+  } cases[] = {
+      {Field(1, "ok") + Field(2, "\xff"), "method"},
+      {Field(3, Field(2, "\xc3")), "input.content_type"},
+      {Field(5, Field(1, "ok")) + Field(5, Field(1, "\xff")),
+       "messages[1].topic"},
+  };
+  for (const auto& c : cases) {
+    v1::SubmitRequest request;
+    const absl::Status status = ReadMessage(BufferOf(c.bytes), &request);
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << c.field;
+    EXPECT_EQ(runtime::FieldOf(status), c.field);
+  }
+}
+
+TEST(RpcMessage, BytesNeedNotBeUtf8) {
+  v1::SubmitRequest request;
+  EXPECT_TRUE(
+      ReadMessage(BufferOf(Field(3, Field(1, "\xff\xfe"))), &request).ok());
+  EXPECT_EQ(request.input().data(), "\xff\xfe");
+}
+
+}  // namespace
+}  // namespace actord::daemon

@@ -1,0 +1,113 @@
+// The port file, and why an address cannot be listened on.
+#include <arpa/inet.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "daemon/exit_status.h"
+#include "daemon/listen_check.h"
+#include "daemon/port_file.h"
+
+namespace actord::daemon {
+namespace {
+
+using ::testing::HasSubstr;
+
+class TemporaryDirectory {
+ public:
+  TemporaryDirectory() : path_(testing::TempDir() + "actord_start_XXXXXX") {
+    EXPECT_NE(mkdtemp(path_.data()), nullptr);
+  }
+  ~TemporaryDirectory() { std::filesystem::remove_all(path_); }
+  [[nodiscard]] std::string File(const std::string& name) const {
+    return path_ + "/" + name;
+  }
+  [[nodiscard]] const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+std::string ReadAll(const std::string& path) {
+  std::ostringstream text;
+  text << std::ifstream(path).rdbuf();
+  return text.str();
+}
+
+TEST(PortFile, HoldsEachPortAndReplacesWhatWasThere) {
+  const TemporaryDirectory directory;
+  const std::string path = directory.File("port");
+  ASSERT_TRUE(WritePortFile(path, {7600}).ok());
+  EXPECT_EQ(ReadAll(path), "7600\n");
+  ASSERT_TRUE(WritePortFile(path, {1, 65535}).ok());
+  EXPECT_EQ(ReadAll(path), "1\n65535\n");
+  EXPECT_EQ(
+      std::distance(std::filesystem::directory_iterator(directory.path()), {}),
+      1)
+      << "no temporary file stays";
+  ASSERT_TRUE(RemovePortFile(path).ok());
+  EXPECT_FALSE(std::filesystem::exists(path));
+  EXPECT_TRUE(RemovePortFile(path).ok()) << "nothing to remove is fine";
+}
+
+TEST(PortFile, SaysWhatIsWrong) {
+  const absl::Status status = WritePortFile("/nowhere/port", {1});
+  EXPECT_EQ(ExitStatusOf(status), kExitBadConfiguration);
+  EXPECT_EQ(std::string(status.message()),
+            "port file /nowhere/port: cannot write it: No such file or "
+            "directory");
+}
+
+// A TCP socket that listens on a port of 127.0.0.1.
+class TakenPort {
+ public:
+  TakenPort() : socket_(socket(AF_INET, SOCK_STREAM, 0)) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t length = sizeof address;
+    auto* const generic = reinterpret_cast<sockaddr*>(&address);
+    EXPECT_EQ(bind(socket_, generic, length), 0);
+    EXPECT_EQ(listen(socket_, 1), 0);
+    EXPECT_EQ(getsockname(socket_, generic, &length), 0);
+    port_ = ntohs(address.sin_port);
+  }
+  ~TakenPort() { close(socket_); }
+  [[nodiscard]] int port() const { return port_; }
+
+ private:
+  const int socket_;
+  int port_ = 0;
+};
+
+TEST(ListenCheck, SaysWhy) {
+  const TakenPort taken;
+  EXPECT_EQ(WhyNotListening(absl::StrCat("127.0.0.1:", taken.port())),
+            "Address already in use");
+  EXPECT_EQ(WhyNotListening("192.0.2.1:0"), "Cannot assign requested address");
+  EXPECT_EQ(WhyNotListening("unix:/nowhere/actord.sock"),
+            "No such file or directory");
+  EXPECT_EQ(WhyNotListening("unix:/" + std::string(200, 'x')),
+            "its path is too long");
+  EXPECT_EQ(WhyNotListening("127.0.0.1:0"), "unknown reason");
+}
+
+TEST(ExitStatus, FollowsFromWhyTheStartFailed) {
+  EXPECT_EQ(ExitStatusOf(absl::InvalidArgumentError("")),
+            kExitBadConfiguration);
+  EXPECT_EQ(ExitStatusOf(absl::NotFoundError("")), kExitBadConfiguration);
+  EXPECT_EQ(ExitStatusOf(absl::FailedPreconditionError("")),
+            kExitBadConfiguration);
+  EXPECT_EQ(ExitStatusOf(absl::UnavailableError("")), kExitCannotListen);
+  EXPECT_EQ(ExitStatusOf(absl::InternalError("")), kExitInternal);
+}
+
+}  // namespace
+}  // namespace actord::daemon
