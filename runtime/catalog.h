@@ -24,7 +24,6 @@ struct ProcessType {
   std::string name;
   std::string plugin;  // name of the plugin that brought it
   uint32_t index = 0;  // position in Catalog::process_types()
-  size_t state_align = 16;
 
   // Index of the method; the first for "". nullopt if there is none of that
   // name.

@@ -31,7 +31,7 @@ struct RuntimeOptions {
   size_t max_mailbox_messages =
       65536;  // 1 to 1,000,000; Send: MAILBOX_FULL, step's send: dead letter
   size_t max_mailbox_bytes =
-      16 << 20;  // 4 KiB to 1 GiB, counted in buffers of 128 bytes; likewise
+      16 << 20;  // 4 KiB to 1 GiB, counted in buffers of 64 bytes; likewise
   size_t max_yields =
       1024;  // outstanding a process, 1 to 16,000; the yield fails: YIELD_LIMIT
 

@@ -64,7 +64,7 @@ struct ProcessInfo {
   uint64_t started_unix_ns = 0;
   uint64_t steps = 0;
   uint64_t mailbox_messages = 0;
-  uint64_t mailbox_bytes = 0;  // memory held, in buffers of 128 bytes
+  uint64_t mailbox_bytes = 0;  // memory held, in buffers of 64 bytes
   uint64_t yields = 0;         // outstanding
   bool cancel_requested = false;
 };
@@ -148,6 +148,10 @@ enum class ShutdownMode { kDrain, kNow };
 struct ShutdownReport {
   uint64_t ended = 0;   // ended by themselves since the shutdown began
   uint64_t forced = 0;  // were terminated
+  // Steps and pooled handlers that did not come back within 5 s of being told
+  // to stop. If there are any, ~Runtime waits for them, perhaps for ever: leave
+  // by _exit.
+  uint64_t stuck = 0;
 };
 
 class Runtime {

@@ -1,0 +1,83 @@
+// The one atomic word that says whether a process has to run, and how full its
+// mailbox is. It replaces a state, a wake flag and two counters, so that a send
+// costs one RMW beside its push, and a step one.
+//
+//   bit  0       ended     no process is in this slot: nothing here has to run
+//   bit  1       ready     it runs whatever its mailbox says: it has just been
+//                          spawned, continues, or was left with events in hand
+//   bit  2       blocked   messages alone do not make it run
+//   bits 3..17   urgent    pushes into the urgent queue that no turn has seen
+//   bits 18..37  messages  pushes into the message queue that no turn has seen
+//   bits 38..63  units     buffers held by the mailbox, in 64 bytes, signed: a
+//                          consumer may subtract an envelope's before its
+//                          producer has added them
+//
+// The states of a process are readings of it:
+//   Ready or Running = Runnable(word); Idle = not runnable, not blocked;
+//   Blocked = not runnable, blocked; Complete = ended.
+//
+// Invariants:
+//  (1) Exactly the RMW that takes the word from not runnable to runnable
+//      enqueues the process. So it is in at most one queue, or running, and
+//      never in both.
+//  (2) A turn subtracts only what its first load saw, in one RMW at its end. So
+//      the word stays runnable during the turn, and whatever came later makes
+//      the result of that RMW runnable: then the turn itself enqueues.
+//  (3) A producer pushes first and adds to the word afterwards (release). So
+//      whoever saw the count (acquire) finds the push, or a gap before it that
+//      belongs to a producer whose own add follows.
+//  (4) Only the running turn changes `ready` and `blocked`, and `ended` when
+//  the
+//      process ends; only its spawner takes `ended` away again. So all of them
+//      can be changed by addition.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace actord::runtime {
+
+struct Activity {
+  static constexpr uint64_t kEnded = 1u << 0;
+  static constexpr uint64_t kReady = 1u << 1;
+  static constexpr uint64_t kBlocked = 1u << 2;
+  static constexpr int kUrgentShift = 3;
+  static constexpr int kMessagesShift = 18;
+  static constexpr int kUnitsShift = 38;
+  static constexpr uint64_t kUrgentOne = uint64_t{1} << kUrgentShift;
+  static constexpr uint64_t kMessagesOne = uint64_t{1} << kMessagesShift;
+  static constexpr uint64_t kUrgentMask = (uint64_t{1} << 15) - 1;
+  static constexpr uint64_t kMessagesMask = (uint64_t{1} << 20) - 1;
+  // Cancels are refused above this, so that completions, which are bounded by
+  // the limit of yields, cannot overflow the field.
+  static constexpr uint64_t kUrgentMax = 24'000;
+
+  static constexpr uint64_t Urgent(uint64_t word) {
+    return (word >> kUrgentShift) & kUrgentMask;
+  }
+  static constexpr uint64_t Messages(uint64_t word) {
+    return (word >> kMessagesShift) & kMessagesMask;
+  }
+  static constexpr int64_t Units(uint64_t word) {
+    return static_cast<int64_t>(word) >> kUnitsShift;
+  }
+  // What to add for `count` envelopes of `units` in all.
+  static constexpr uint64_t ForMessages(uint64_t count, uint64_t units) {
+    return (count << kMessagesShift) + (units << kUnitsShift);
+  }
+
+  static constexpr bool Runnable(uint64_t word) {
+    if ((word & kEnded) != 0) return false;
+    if ((word & kReady) != 0 || Urgent(word) != 0) return true;
+    return (word & kBlocked) == 0 && Messages(word) != 0;
+  }
+
+  // Adds `delta` and says whether the caller has to enqueue the process.
+  static bool Add(std::atomic<uint64_t>& word, uint64_t delta) {
+    // Release: (3). Acquire: whoever enqueues hands over what it saw.
+    const uint64_t before = word.fetch_add(delta, std::memory_order_acq_rel);
+    return !Runnable(before) && Runnable(before + delta);
+  }
+};
+
+}  // namespace actord::runtime

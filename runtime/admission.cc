@@ -1,0 +1,133 @@
+#include "runtime/admission.h"
+
+#include <sched.h>
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/errors.h"
+
+namespace actord::runtime {
+namespace {
+
+absl::string_view ToAbsl(std::string_view text) {
+  return {text.data(), text.size()};
+}
+
+}  // namespace
+
+absl::Status CheckPayloadSize(std::string_view field, std::string_view topic,
+                              const Payload& payload, size_t max_bytes) {
+  const size_t size =
+      topic.size() + payload.bytes.size() + payload.content_type.size();
+  if (size <= max_bytes) return absl::OkStatus();
+  return InvalidField(field, reason::kPayloadTooLarge,
+                      absl::StrCat(ToAbsl(field), " has ", size,
+                                   " bytes; the limit is ", max_bytes));
+}
+
+absl::Status Admission::CheckState() const {
+  const absl::Duration retry_delay = absl::Seconds(1);
+  switch (state_.load(std::memory_order_seq_cst)) {
+    case RunState::kServing:
+      return absl::OkStatus();
+    case RunState::kStarting:
+      return Retryable(absl::StatusCode::kUnavailable, reason::kStarting,
+                       "the daemon is starting", retry_delay);
+    case RunState::kDraining:
+      return Retryable(absl::StatusCode::kUnavailable, reason::kDraining,
+                       "the daemon is shutting down and takes no new processes",
+                       retry_delay);
+    case RunState::kStopped:
+      break;
+  }
+  return Retryable(absl::StatusCode::kUnavailable, reason::kStopped,
+                   "the daemon has stopped", retry_delay);
+}
+
+absl::Status Admission::CheckSizes(const SubmitRequest& request) const {
+  absl::Status status =
+      CheckPayloadSize("input", {}, request.input, options_.max_payload_bytes);
+  if (request.messages.size() > options_.max_mailbox_messages) {
+    status.Update(
+        InvalidField("messages", reason::kInvalidField,
+                     absl::StrCat("there are ", request.messages.size(),
+                                  " messages; a mailbox holds at most ",
+                                  options_.max_mailbox_messages)));
+  }
+  for (const Message& message : request.messages) {
+    status.Update(CheckPayloadSize("messages", message.topic, message.payload,
+                                   options_.max_payload_bytes));
+  }
+  return status;
+}
+
+absl::StatusOr<Process*> Admission::Reserve(const SubmitRequest& request,
+                                            const Pid& parent) {
+  absl::Status status = CheckState();
+  if (!status.ok()) return status;
+  const ProcessType* type = catalog_.FindProcessType(request.process_type);
+  if (type == nullptr) {
+    return Error(
+        absl::StatusCode::kNotFound, reason::kUnknownProcessType,
+        absl::StrCat("no plugin has the process type \"", request.process_type,
+                     "\"; GetStatus lists those that there are"));
+  }
+  const auto method = type->FindMethod(request.method);
+  if (!method) {
+    return Error(
+        absl::StatusCode::kNotFound, reason::kUnknownMethod,
+        absl::StrCat("process type ", type->name, " has no method \"",
+                     request.method, "\"; GetStatus lists those that it has"));
+  }
+  status = CheckSizes(request);
+  if (!status.ok()) return status;
+  Process* process =
+      lane_.ReserveProcess(processes_, type, static_cast<uint16_t>(*method),
+                           parent, clock_.UnixNs());
+  if (process == nullptr) {
+    return Retryable(absl::StatusCode::kResourceExhausted,
+                     reason::kProcessLimit,
+                     absl::StrCat("there are ", options_.max_processes,
+                                  " processes, which is the limit"),
+                     absl::Seconds(1));
+  }
+  return process;
+}
+
+void Admission::Submit(const SubmitRequest& request, const Pid& parent,
+                       bool keep_result, Admitted done) {
+  submitting_.fetch_add(1, std::memory_order_seq_cst);
+  SubmitNow(request, parent, keep_result, std::move(done));
+  submitting_.fetch_sub(1, std::memory_order_seq_cst);
+}
+
+void Admission::AwaitQuiet() const {
+  while (submitting_.load(std::memory_order_seq_cst) != 0) sched_yield();
+}
+
+void Admission::SubmitNow(const SubmitRequest& request, const Pid& parent,
+                          bool keep_result, Admitted done) {
+  absl::StatusOr<Process*> reserved = Reserve(request, parent);
+  if (!reserved.ok()) {
+    std::move(done)(reserved.status());
+    return;
+  }
+  Process& process = **reserved;
+  process.input =
+      lane_.NewEnvelope(ACTORD_EVENT_MESSAGE, {}, ToAbi(request.input));
+  process.admitted = new Admitted(std::move(done));
+  process.keep_result = keep_result;
+  for (const Message& message : request.messages) {
+    Delivery::Preload(process,
+                      lane_.NewEnvelope(ACTORD_EVENT_MESSAGE, message.topic,
+                                        ToAbi(message.payload)),
+                      lane_);
+  }
+  lane_.Count(&Counters::processes_started);
+  if (Activity::Add(process.activity, Activity::kReady - Activity::kEnded)) {
+    scheduler_.Enqueue(&process, nullptr);
+  }
+}
+
+}  // namespace actord::runtime

@@ -1,0 +1,65 @@
+// The way in for new processes, from outside and from handlers.
+//
+// Thread-safety: any thread.
+#pragma once
+
+#include <atomic>
+
+#include "absl/status/statusor.h"
+#include "runtime/catalog.h"
+#include "runtime/delivery.h"
+#include "runtime/lane.h"
+#include "runtime/options.h"
+#include "runtime/process_table.h"
+#include "runtime/runtime.h"
+#include "runtime/scheduler.h"
+
+namespace actord::runtime {
+
+class Admission {
+ public:
+  Admission(const Catalog& catalog, const RuntimeOptions& options,
+            const Clock& clock, ProcessTable& processes, Scheduler& scheduler,
+            Lane& shared_lane, const std::atomic<RunState>& state)
+      : catalog_(catalog),
+        options_(options),
+        clock_(clock),
+        processes_(processes),
+        scheduler_(scheduler),
+        lane_(shared_lane),
+        state_(state) {}
+
+  // Calls `done` once: when Init has returned, or with the refusal.
+  void Submit(const SubmitRequest& request, const Pid& parent, bool keep_result,
+              Admitted done);
+
+  // Returns when no Submit is under way that has found the daemon serving.
+  // Precondition: it is not serving any more.
+  void AwaitQuiet() const;
+
+ private:
+  void SubmitNow(const SubmitRequest& request, const Pid& parent,
+                 bool keep_result, Admitted done);
+  absl::Status CheckState() const;
+  absl::Status CheckSizes(const SubmitRequest& request) const;
+  absl::StatusOr<Process*> Reserve(const SubmitRequest& request,
+                                   const Pid& parent);
+
+  const Catalog& catalog_;
+  const RuntimeOptions& options_;
+  const Clock& clock_;
+  ProcessTable& processes_;
+  Scheduler& scheduler_;
+  Lane& lane_;
+  const std::atomic<RunState>& state_;
+  // Submits under way. seq_cst; with `state_`: a Submit first counts itself and
+  // then looks at the state, a shutdown the other way round.
+  std::atomic<int> submitting_{0};
+};
+
+// PAYLOAD_TOO_LARGE if topic and payload together are above the limit; `field`
+// is the request's.
+absl::Status CheckPayloadSize(std::string_view field, std::string_view topic,
+                              const Payload& payload, size_t max_bytes);
+
+}  // namespace actord::runtime

@@ -1,0 +1,85 @@
+#include "runtime/blocking_pool.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+namespace actord::runtime {
+
+BlockingPool::BlockingPool(int max_threads, size_t max_queued)
+    : max_threads_(static_cast<size_t>(max_threads)), max_queued_(max_queued) {}
+
+BlockingPool::~BlockingPool() { Stop(UINT64_MAX); }
+
+bool BlockingPool::Post(Job job) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (stopping_ || jobs_.size() >= max_queued_) return false;
+    jobs_.push_back(std::move(job));
+    if (jobs_.size() > idle_ && threads_.size() < max_threads_) {
+      threads_.emplace_back([this] { RunThread(); });
+    }
+  }
+  wake_.notify_one();
+  return true;
+}
+
+bool BlockingPool::RunOne() {
+  Job job;
+  {
+    const std::lock_guard lock(mutex_);
+    if (jobs_.empty()) return false;
+    job = std::move(jobs_.front());
+    jobs_.pop_front();
+  }
+  std::move(job)();
+  return true;
+}
+
+void BlockingPool::RunThread() {
+  for (;;) {
+    Job job;
+    {
+      std::unique_lock lock(mutex_);
+      ++idle_;
+      wake_.wait(lock, [this] { return stopping_ || !jobs_.empty(); });
+      --idle_;
+      if (jobs_.empty()) return;
+      job = std::move(jobs_.front());
+      jobs_.pop_front();
+      ++running_;
+    }
+    std::move(job)();
+    job = nullptr;  // its captures go before it counts as done
+    const std::lock_guard lock(mutex_);
+    if (--running_ == 0) quiet_.notify_all();
+  }
+}
+
+size_t BlockingPool::Stop(uint64_t timeout_ns) {
+  // A year is for ever, and does not overflow a time point.
+  constexpr uint64_t kLongestNs = 365ull * 24 * 3600 * 1'000'000'000;
+  const auto timeout =
+      std::chrono::nanoseconds(std::min(timeout_ns, kLongestNs));
+  std::deque<Job> dropped;
+  std::vector<std::thread> threads;
+  {
+    std::unique_lock lock(mutex_);
+    stopping_ = true;
+    dropped.swap(jobs_);
+    wake_.notify_all();
+    if (!quiet_.wait_for(lock, timeout, [this] { return running_ == 0; })) {
+      return running_;
+    }
+    threads.swap(threads_);
+  }
+  for (std::thread& thread : threads) thread.join();
+  return 0;
+}
+
+size_t BlockingPool::queued() const {
+  const std::lock_guard lock(mutex_);
+  return jobs_.size();
+}
+
+}  // namespace actord::runtime

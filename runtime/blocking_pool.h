@@ -1,0 +1,56 @@
+// Threads for work that may block: pooled command handlers. They are started
+// when first needed, up to a limit, and the work that waits is bounded.
+//
+// Thread-safety: any thread.
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "absl/functional/any_invocable.h"
+
+namespace actord::runtime {
+
+class BlockingPool {
+ public:
+  using Job = absl::AnyInvocable<void() &&>;
+
+  // With 0 threads, work is done only by RunOne.
+  BlockingPool(int max_threads, size_t max_queued);
+  ~BlockingPool();
+  BlockingPool(const BlockingPool&) = delete;
+  BlockingPool& operator=(const BlockingPool&) = delete;
+
+  // False: too much waits already, or the pool has stopped; the job is not
+  // taken.
+  bool Post(Job job);
+  // Does one job on the caller's thread. False: none waits.
+  bool RunOne();
+  // Drops what waits, and waits up to `timeout_ns` for what runs. Returns how
+  // many jobs still run then; with 0, all threads are gone. Idempotent.
+  size_t Stop(uint64_t timeout_ns);
+
+  [[nodiscard]] size_t queued() const;
+
+ private:
+  void RunThread();
+
+  const size_t max_threads_;
+  const size_t max_queued_;
+  mutable std::mutex mutex_;
+  std::condition_variable wake_;
+  std::condition_variable quiet_;  // running_ has become 0
+  // All guarded by mutex_.
+  std::deque<Job> jobs_;
+  std::vector<std::thread> threads_;
+  size_t idle_ = 0;
+  size_t running_ = 0;
+  bool stopping_ = false;
+};
+
+}  // namespace actord::runtime

@@ -1,0 +1,90 @@
+// The composition root of the runtime: all parts, built in the order of their
+// needs, and the threads that run the workers.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "runtime/admission.h"
+#include "runtime/blocking_pool.h"
+#include "runtime/delivery.h"
+#include "runtime/dispatcher.h"
+#include "runtime/external_yields.h"
+#include "runtime/host.h"
+#include "runtime/process_runner.h"
+#include "runtime/results.h"
+#include "runtime/runtime.h"
+#include "runtime/scheduler.h"
+#include "runtime/step_context.h"
+#include "runtime/worker.h"
+#include "runtime/yield_broker.h"
+
+namespace actord::runtime {
+
+class Runtime::Core {
+ public:
+  // `options` are checked and resolved.
+  Core(const RuntimeOptions& options, const Catalog& catalog);
+  ~Core();
+
+  void StartThreads();
+  ShutdownReport Shutdown(ShutdownMode mode, absl::Duration timeout);
+  RuntimeStats Stats() const;
+  [[nodiscard]] uint64_t LiveProcesses() const;
+
+  // Everything that a worker's thread owns.
+  struct Seat {
+    Seat(Core& core, int index, uint64_t seed);
+    Lane lane;
+    StepContext context;
+    ProcessRunner runner;
+    Worker worker;
+    std::thread thread;
+  };
+
+  const RuntimeOptions options;
+  const Catalog& catalog;
+  const Clock& clock;
+  std::atomic<RunState> state{RunState::kStarting};
+
+  BufferPool buffers;
+  ProcessTable processes;
+  Scheduler scheduler;
+  Lane lane;  // of all threads that are not workers
+  ExternalYields external;
+  Results results;
+  YieldBroker broker;
+  Delivery delivery;
+  Admission admission;
+  Host host;
+  BlockingPool pool;
+  Dispatcher dispatcher;
+  ShutdownOrders orders;
+  std::function<void()> on_end;
+  std::vector<std::unique_ptr<Seat>> seats;
+
+ private:
+  void RunThread(Seat& seat);
+  void StopThreads();
+  // Sends every live process a cancel or terminate.
+  void TellAll(uint32_t type, std::string_view reason);
+  void EndAllProcesses(ShutdownMode mode, absl::Duration timeout);
+  // True: no process lives. False: the time has passed, or a second caller cut
+  // it short.
+  bool WaitForEmpty(uint64_t deadline_ns, bool may_be_cut);
+  void LogStuck() const;
+
+  std::atomic<bool> stop_{false};
+  std::mutex shutdown_mutex_;
+  std::condition_variable shutdown_wake_;
+  bool shutting_down_ = false;  // guarded by shutdown_mutex_
+  bool cut_short_ = false;      // guarded by shutdown_mutex_
+  bool finished_ = false;       // guarded by shutdown_mutex_
+  ShutdownReport report_;       // guarded by shutdown_mutex_
+};
+
+}  // namespace actord::runtime

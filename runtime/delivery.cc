@@ -1,0 +1,82 @@
+#include "runtime/delivery.h"
+
+#include "absl/strings/str_cat.h"
+#include "runtime/errors.h"
+
+namespace actord::runtime {
+
+Delivery::Delivery(const ProcessTable& processes, Scheduler& scheduler,
+                   const RuntimeOptions& options)
+    : processes_(processes),
+      scheduler_(scheduler),
+      max_messages_(options.max_mailbox_messages),
+      max_units_(
+          static_cast<int64_t>(options.max_mailbox_bytes / kBufferUnitBytes)) {}
+
+Delivery::Result Delivery::Send(const Pid& to, Envelope* envelope, Lane& lane) {
+  Process* process = processes_.Find(to);
+  if (process == nullptr) return Result::kNoProcess;
+  const uint64_t word = process->activity.load(std::memory_order_relaxed);
+  const int64_t units = envelope->buffer_units;
+  if (Activity::Messages(word) >= max_messages_ ||
+      Activity::Units(word) + units > max_units_) [[unlikely]] {
+    return Result::kMailboxFull;
+  }
+  envelope->generation = to.generation;
+  process->messages.Push(envelope);
+  lane.Count(&Counters::messages_sent);
+  if (Activity::Add(process->activity,
+                    Activity::ForMessages(1, static_cast<uint64_t>(units)))) {
+    scheduler_.Enqueue(process, lane.here());
+  }
+  return Result::kDelivered;
+}
+
+absl::Status Delivery::SendOrExplain(const Pid& to, Envelope* envelope,
+                                     Lane& lane) {
+  const Result result = Send(to, envelope, lane);
+  if (result == Result::kDelivered) return absl::OkStatus();
+  lane.Free(envelope);
+  if (result == Result::kNoProcess) return processes_.WhyNotFound(to);
+  return Retryable(
+      absl::StatusCode::kResourceExhausted, reason::kMailboxFull,
+      absl::StrCat("the mailbox of process ", FormatPid(to),
+                   " is full: its limits are ", max_messages_, " messages and ",
+                   static_cast<uint64_t>(max_units_) * kBufferUnitBytes,
+                   " bytes"),
+      absl::Milliseconds(100));
+}
+
+absl::Status Delivery::Control(const Pid& to, uint32_t type,
+                               std::string_view reason, Lane& lane) {
+  Process* process = processes_.Find(to);
+  if (process == nullptr) return processes_.WhyNotFound(to);
+  // Only a flood of cancels at a process that does not come to its turn gets
+  // here; one of them is enough.
+  const uint64_t word = process->activity.load(std::memory_order_relaxed);
+  if (Activity::Urgent(word) >= Activity::kUrgentMax) {
+    return Retryable(absl::StatusCode::kResourceExhausted, reason::kMailboxFull,
+                     absl::StrCat("process ", FormatPid(to),
+                                  " has too many control events waiting"),
+                     absl::Milliseconds(100));
+  }
+  Envelope* envelope = lane.NewEnvelope(
+      type, {}, {ToAbi(reason), ToAbi(std::string_view("text/plain"))});
+  envelope->generation = to.generation;
+  process->urgent.Push(envelope);
+  if (Activity::Add(process->activity, Activity::kUrgentOne)) {
+    scheduler_.Enqueue(process, lane.here());
+  }
+  return absl::OkStatus();
+}
+
+void Delivery::Preload(Process& process, Envelope* envelope, Lane& lane) {
+  envelope->generation = process.generation.load(std::memory_order_relaxed);
+  process.messages.Push(envelope);
+  lane.Count(&Counters::messages_sent);
+  // The process is reserved, so this makes nothing runnable.
+  Activity::Add(process.activity,
+                Activity::ForMessages(1, envelope->buffer_units));
+}
+
+}  // namespace actord::runtime

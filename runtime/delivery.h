@@ -1,0 +1,43 @@
+// Puts messages and control events into mailboxes. The one place that decides
+// whether a PID is local.
+//
+// Thread-safety: any thread.
+#pragma once
+
+#include "absl/status/status.h"
+#include "runtime/lane.h"
+#include "runtime/options.h"
+#include "runtime/process_table.h"
+#include "runtime/scheduler.h"
+
+namespace actord::runtime {
+
+class Delivery {
+ public:
+  enum class Result { kDelivered, kNoProcess, kMailboxFull };
+
+  Delivery(const ProcessTable& processes, Scheduler& scheduler,
+           const RuntimeOptions& options);
+
+  // Takes the envelope over if the result is kDelivered; otherwise it stays the
+  // caller's. Limits may be exceeded by what other threads send at the same
+  // moment.
+  Result Send(const Pid& to, Envelope* envelope, Lane& lane);
+  // Send, with the reason in words (and the envelope freed) if it fails.
+  absl::Status SendOrExplain(const Pid& to, Envelope* envelope, Lane& lane);
+
+  // A cancel or a terminate.
+  absl::Status Control(const Pid& to, uint32_t type, std::string_view reason,
+                       Lane& lane);
+
+  // Puts a message into the mailbox of a process that does not run yet.
+  static void Preload(Process& process, Envelope* envelope, Lane& lane);
+
+ private:
+  const ProcessTable& processes_;
+  Scheduler& scheduler_;
+  const uint64_t max_messages_;
+  const int64_t max_units_;
+};
+
+}  // namespace actord::runtime

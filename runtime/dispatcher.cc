@@ -1,0 +1,245 @@
+#include "runtime/dispatcher.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/foreign.h"
+
+namespace actord::runtime {
+namespace {
+
+actord_payload TextPayload(std::string_view text) {
+  return {ToAbi(text), ToAbi(std::string_view("text/plain"))};
+}
+
+}  // namespace
+
+// One run of a handler, on the worker or on the pool.
+struct Dispatcher::Call : actord_call {
+  Call(YieldBroker& yield_broker, Lane& own_lane, const Pid& pid,
+       const Envelope& yield)
+      : actord_call{&kApi, ToAbi(pid), yield.event.tag, yield.event.topic,
+                    yield.event.payload},
+        broker(yield_broker),
+        lane(own_lane) {}
+  ~Call() {
+    if (reply != nullptr) lane.Free(reply);
+  }
+  Call(const Call&) = delete;
+  Call& operator=(const Call&) = delete;
+
+  static Call& Of(actord_call* call) { return *static_cast<Call*>(call); }
+
+  // The last reply counts.
+  void SetReply(int32_t status, const actord_payload& answer) {
+    if (reply != nullptr) lane.Free(reply);
+    const size_t size = answer.bytes.size + answer.content_type.size;
+    if (size > broker.max_payload_bytes()) {
+      const std::string text =
+          absl::StrCat("the reply has ", size, " bytes; the limit is ",
+                       broker.max_payload_bytes());
+      reply = lane.NewEnvelope(ACTORD_EVENT_COMPLETION, {}, TextPayload(text));
+      reply->event.status = ACTORD_INVALID_ARGUMENT;
+      return;
+    }
+    reply = lane.NewEnvelope(ACTORD_EVENT_COMPLETION, {}, answer);
+    reply->event.status = status;
+  }
+
+  YieldBroker& broker;
+  Lane& lane;
+  // Set while a record can still be opened: inline calls only.
+  Process* process = nullptr;
+  uint32_t generation = 0;
+  actord_completion handle = 0;
+  Envelope* reply = nullptr;
+  bool deferred = false;
+};
+
+const actord_call_api Dispatcher::kApi = {
+    .struct_size = sizeof(actord_call_api),
+    .reserved = 0,
+    .reply =
+        [](actord_call* call, int32_t status, const actord_payload* payload) {
+          Call::Of(call).SetReply(
+              status, payload == nullptr ? actord_payload{} : *payload);
+        },
+    .defer = [](actord_call* abi_call) -> actord_completion {
+      Call& call = Call::Of(abi_call);
+      if (call.handle == 0) {
+        call.handle = call.broker.Open(*call.process, call.generation, call.tag,
+                                       /*external=*/false, call.lane);
+      }
+      call.deferred = true;
+      return call.handle;
+    },
+};
+
+Dispatcher::Dispatcher(const Catalog& catalog, const RuntimeOptions& options,
+                       const Clock& clock, const ProcessTable& processes,
+                       YieldBroker& broker, ExternalYields& external,
+                       BlockingPool& pool, Lane& shared_lane)
+    : catalog_(catalog),
+      options_(options),
+      clock_(clock),
+      processes_(processes),
+      broker_(broker),
+      external_(external),
+      pool_(pool),
+      shared_lane_(shared_lane),
+      default_timeout_ns_(
+          options.default_yield_timeout == absl::InfiniteDuration()
+              ? 0
+              : static_cast<uint64_t>(
+                    absl::ToInt64Nanoseconds(options.default_yield_timeout))) {}
+
+uint64_t Dispatcher::TimeoutOf(const Effect& yield) const {
+  return yield.timeout_ns != 0 ? yield.timeout_ns : default_timeout_ns_;
+}
+
+void Dispatcher::Dispatch(Process& process, uint32_t generation,
+                          const Effect& yield, Lane& lane) {
+  lane.Count(&Counters::yields);
+  if (process.yields_count.load(std::memory_order_relaxed) >=
+      options_.max_yields) {
+    Refuse(process, yield, ACTORD_RESOURCE_EXHAUSTED,
+           absl::StrCat("the process has ", options_.max_yields,
+                        " outstanding yields, which is the limit"),
+           lane);
+    return;
+  }
+  const std::string_view command = View(yield.envelope->event.topic);
+  const CommandHandler* handler = catalog_.FindCommand(command);
+  if (external_.IsExternal(command)) {
+    HandOut(process, generation, yield, lane);
+  } else if (handler == nullptr) {
+    Refuse(process, yield, ACTORD_NOT_FOUND,
+           absl::StrCat("no handler for the command \"",
+                        absl::string_view(command.data(), command.size()),
+                        "\", and no external pattern matches it"),
+           lane);
+  } else if (handler->descriptor->mode == ACTORD_HANDLER_POOLED) {
+    RunPooled(*handler, process, generation, yield, lane);
+  } else {
+    RunInline(*handler, process, generation, yield, lane);
+  }
+}
+
+void Dispatcher::Refuse(Process& process, const Effect& yield, int32_t status,
+                        std::string_view text, Lane& lane) {
+  Envelope* completion =
+      lane.NewEnvelope(ACTORD_EVENT_COMPLETION, {}, TextPayload(text));
+  completion->generation = process.generation.load(std::memory_order_relaxed);
+  completion->event.status = status;
+  completion->event.tag = yield.envelope->event.tag;
+  lane.Free(yield.envelope);
+  lane.Count(&Counters::completions);
+  process.urgent_taken.PushBack(completion);
+}
+
+void Dispatcher::Handle(const CommandHandler& handler, Call& call) {
+  int32_t answer = ACTORD_HANDLED;
+  const auto thrown = CallForeign(
+      [&] { answer = handler.descriptor->handle(handler.self, &call); });
+  std::string error;
+  if (thrown) {
+    error = absl::StrCat("the handler of ", handler.name, " ", *thrown);
+  } else if (answer == ACTORD_HANDLED) {
+    if (call.reply == nullptr) call.SetReply(ACTORD_OK, {});
+    return;
+  } else if (answer == ACTORD_DEFERRED && call.deferred) {
+    if (call.handle != 0) return;
+    error = "there are too many outstanding yields in this daemon";
+  } else {
+    error = absl::StrCat("the handler of ", handler.name, " returned ", answer,
+                         call.deferred ? "" : " without a deferral");
+  }
+  call.SetReply(ACTORD_INTERNAL, TextPayload(error));
+}
+
+void Dispatcher::RunInline(const CommandHandler& handler, Process& process,
+                           uint32_t generation, const Effect& yield,
+                           Lane& lane) {
+  {
+    Call call(broker_, lane, processes_.PidOf(process, generation),
+              *yield.envelope);
+    call.process = &process;
+    call.generation = generation;
+    Handle(handler, call);
+    if (call.reply == nullptr) {
+      const uint64_t timeout_ns = TimeoutOf(yield);
+      if (timeout_ns != 0) broker_.SetTimeout(call.handle, timeout_ns);
+    } else if (call.handle != 0) {
+      // It deferred and then thought better of it, or threw.
+      broker_.Complete(call.handle, call.reply->event.status,
+                       call.reply->event.payload, lane);
+    } else {
+      Envelope* completion = std::exchange(call.reply, nullptr);
+      completion->generation = generation;
+      completion->event.tag = call.tag;
+      lane.Count(&Counters::completions);
+      process.urgent_taken.PushBack(completion);
+    }
+  }
+  lane.Free(yield.envelope);
+}
+
+void Dispatcher::RunPooled(const CommandHandler& handler, Process& process,
+                           uint32_t generation, const Effect& yield,
+                           Lane& lane) {
+  const actord_completion handle =
+      broker_.Open(process, generation, yield.envelope->event.tag,
+                   /*external=*/false, lane);
+  if (handle == 0) {
+    Refuse(process, yield, ACTORD_RESOURCE_EXHAUSTED,
+           "there are too many outstanding yields in this daemon", lane);
+    return;
+  }
+  const uint64_t timeout_ns = TimeoutOf(yield);
+  if (timeout_ns != 0) broker_.SetTimeout(handle, timeout_ns);
+  const Pid pid = processes_.PidOf(process, generation);
+  // Owned by the job, also if the pool drops it.
+  const auto free = [this](Envelope* owned) { shared_lane_.Free(owned); };
+  std::unique_ptr<Envelope, decltype(free)> envelope(yield.envelope, free);
+  const bool posted =
+      pool_.Post([this, &handler, pid, handle, envelope = std::move(envelope)] {
+        Call call(broker_, shared_lane_, pid, *envelope);
+        call.handle = handle;
+        Handle(handler, call);
+        if (call.reply == nullptr) return;  // deferred
+        broker_.Complete(handle, call.reply->event.status,
+                         call.reply->event.payload, shared_lane_);
+      });
+  if (!posted) {
+    broker_.Complete(
+        handle, ACTORD_RESOURCE_EXHAUSTED,
+        TextPayload("too many commands wait for the blocking pool"), lane);
+  }
+}
+
+void Dispatcher::HandOut(Process& process, uint32_t generation,
+                         const Effect& yield, Lane& lane) {
+  Envelope& envelope = *yield.envelope;
+  const actord_completion handle = broker_.Open(
+      process, generation, envelope.event.tag, /*external=*/true, lane);
+  if (handle == 0) {
+    Refuse(process, yield, ACTORD_RESOURCE_EXHAUSTED,
+           "there are too many outstanding yields in this daemon", lane);
+    return;
+  }
+  const uint64_t timeout_ns = TimeoutOf(yield);
+  ExternalYield waiting;
+  waiting.token = {processes_.PidOf(process, generation), envelope.event.tag};
+  waiting.process_type = process.type.load(std::memory_order_relaxed)->name;
+  waiting.command = std::string(View(envelope.event.topic));
+  waiting.payload = FromAbi(envelope.event.payload);
+  waiting.created_unix_ns = clock_.UnixNs();
+  waiting.deadline_unix_ns =
+      timeout_ns == 0 ? 0 : waiting.created_unix_ns + timeout_ns;
+  // First known, then timed: a timeout finds what it has to expire.
+  external_.Add(std::move(waiting), handle);
+  if (timeout_ns != 0) broker_.SetTimeout(handle, timeout_ns);
+  lane.Free(yield.envelope);
+}
+
+}  // namespace actord::runtime

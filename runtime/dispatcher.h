@@ -1,0 +1,59 @@
+// Hands each yielded command to its handler: inline on the worker, on the
+// blocking pool, or to the remote workers.
+//
+// Thread-safety: Dispatch from the turn of the process.
+#pragma once
+
+#include "runtime/blocking_pool.h"
+#include "runtime/catalog.h"
+#include "runtime/external_yields.h"
+#include "runtime/lane.h"
+#include "runtime/options.h"
+#include "runtime/step_context.h"
+#include "runtime/yield_broker.h"
+
+namespace actord::runtime {
+
+class Dispatcher {
+ public:
+  // `shared_lane`: for the threads of the blocking pool.
+  Dispatcher(const Catalog& catalog, const RuntimeOptions& options,
+             const Clock& clock, const ProcessTable& processes,
+             YieldBroker& broker, ExternalYields& external, BlockingPool& pool,
+             Lane& shared_lane);
+
+  // Carries out the yield; takes its envelope. What completes at once is put
+  // into process.urgent_taken, everything else has a record at the broker.
+  void Dispatch(Process& process, uint32_t generation, const Effect& yield,
+                Lane& lane);
+
+ private:
+  struct Call;
+  static const actord_call_api kApi;
+
+  void RunInline(const CommandHandler& handler, Process& process,
+                 uint32_t generation, const Effect& yield, Lane& lane);
+  void RunPooled(const CommandHandler& handler, Process& process,
+                 uint32_t generation, const Effect& yield, Lane& lane);
+  void HandOut(Process& process, uint32_t generation, const Effect& yield,
+               Lane& lane);
+  // Completes the yield within this turn; takes its envelope.
+  void Refuse(Process& process, const Effect& yield, int32_t status,
+              std::string_view text, Lane& lane);
+  // Calls the handler; afterwards the call is completed, deferred, or holds a
+  // reply.
+  static void Handle(const CommandHandler& handler, Call& call);
+  [[nodiscard]] uint64_t TimeoutOf(const Effect& yield) const;
+
+  const Catalog& catalog_;
+  const RuntimeOptions& options_;
+  const Clock& clock_;
+  const ProcessTable& processes_;
+  YieldBroker& broker_;
+  ExternalYields& external_;
+  BlockingPool& pool_;
+  Lane& shared_lane_;
+  const uint64_t default_timeout_ns_;  // 0: none
+};
+
+}  // namespace actord::runtime

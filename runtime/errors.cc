@@ -1,0 +1,66 @@
+#include "runtime/errors.h"
+
+#include "absl/strings/cord.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+
+namespace actord::runtime {
+namespace {
+
+// Keys of the payloads that a status carries.
+constexpr char kReasonKey[] = "actord/reason";
+constexpr char kFieldKey[] = "actord/field";
+constexpr char kRetryDelayNsKey[] = "actord/retry_delay_ns";
+
+absl::string_view ToAbsl(std::string_view text) {
+  return {text.data(), text.size()};
+}
+
+std::string Get(const absl::Status& status, const char* key) {
+  const auto payload = status.GetPayload(key);
+  return payload ? std::string(*payload) : std::string();
+}
+
+}  // namespace
+
+absl::Status Error(absl::StatusCode code, std::string_view reason,
+                   std::string_view message) {
+  absl::Status status(code, ToAbsl(message));
+  status.SetPayload(kReasonKey, absl::Cord(ToAbsl(reason)));
+  return status;
+}
+
+absl::Status InvalidField(std::string_view field, std::string_view reason,
+                          std::string_view message) {
+  absl::Status status =
+      Error(absl::StatusCode::kInvalidArgument, reason, message);
+  status.SetPayload(kFieldKey, absl::Cord(ToAbsl(field)));
+  return status;
+}
+
+absl::Status Retryable(absl::StatusCode code, std::string_view reason,
+                       std::string_view message, absl::Duration retry_delay) {
+  absl::Status status = Error(code, reason, message);
+  status.SetPayload(
+      kRetryDelayNsKey,
+      absl::Cord(absl::StrCat(absl::ToInt64Nanoseconds(retry_delay))));
+  return status;
+}
+
+std::string ReasonOf(const absl::Status& status) {
+  return Get(status, kReasonKey);
+}
+
+std::string FieldOf(const absl::Status& status) {
+  return Get(status, kFieldKey);
+}
+
+std::optional<absl::Duration> RetryDelayOf(const absl::Status& status) {
+  int64_t nanoseconds = 0;
+  if (!absl::SimpleAtoi(Get(status, kRetryDelayNsKey), &nanoseconds)) {
+    return std::nullopt;
+  }
+  return absl::Nanoseconds(nanoseconds);
+}
+
+}  // namespace actord::runtime

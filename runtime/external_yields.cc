@@ -1,0 +1,118 @@
+#include "runtime/external_yields.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/hash/hash.h"
+
+namespace actord::runtime {
+namespace {
+
+uint64_t Fingerprint(const YieldResult& result) {
+  return absl::HashOf(static_cast<int>(result.code), result.payload.bytes,
+                      result.payload.content_type);
+}
+
+bool Matches(const YieldFilter& filter, const ExternalYield& yield) {
+  return (filter.command.empty() ||
+          MatchesPattern(filter.command, yield.command)) &&
+         (filter.pid.empty() || filter.pid == yield.token.pid);
+}
+
+}  // namespace
+
+bool MatchesPattern(std::string_view pattern, std::string_view command) {
+  if (!pattern.empty() && pattern.back() == '*') {
+    return command.starts_with(pattern.substr(0, pattern.size() - 1));
+  }
+  return pattern == command;
+}
+
+ExternalYields::ExternalYields(const RuntimeOptions& options,
+                               const Clock& clock)
+    : patterns_(options.external_commands),
+      clock_(clock),
+      remember_ns_(static_cast<uint64_t>(
+          absl::ToInt64Nanoseconds(options.answered_yield_ttl))),
+      remember_max_(options.answered_yield_max) {}
+
+bool ExternalYields::IsExternal(std::string_view command) const {
+  return std::any_of(patterns_.begin(), patterns_.end(),
+                     [command](const std::string& pattern) {
+                       return MatchesPattern(pattern, command);
+                     });
+}
+
+void ExternalYields::Add(ExternalYield yield, actord_completion completion) {
+  const std::lock_guard lock(mutex_);
+  sequence_by_token_.emplace(yield.token, next_sequence_);
+  waiting_.emplace(next_sequence_++, Waiting{std::move(yield), completion});
+}
+
+void ExternalYields::Expire(const YieldToken& token) {
+  const std::lock_guard lock(mutex_);
+  const auto it = sequence_by_token_.find(token);
+  if (it == sequence_by_token_.end()) return;
+  waiting_.erase(it->second);
+  sequence_by_token_.erase(it);
+  Remember(token, {});
+}
+
+CompleteAnswer ExternalYields::Answer(
+    const YieldToken& token, const YieldResult& result,
+    absl::FunctionRef<bool(actord_completion)> complete) {
+  const std::lock_guard lock(mutex_);
+  const auto it = sequence_by_token_.find(token);
+  if (it != sequence_by_token_.end()) {
+    const auto waiting = waiting_.find(it->second);
+    if (!complete(waiting->second.completion)) {
+      // A timeout, or the process's end, was first and is about to call Expire.
+      return CompleteAnswer::kExpired;
+    }
+    waiting_.erase(waiting);
+    sequence_by_token_.erase(it);
+    Remember(token, {true, Fingerprint(result)});
+    return CompleteAnswer::kAccepted;
+  }
+  const auto ended = ended_.find(token);
+  if (ended == ended_.end()) return CompleteAnswer::kUnknown;
+  if (!ended->second.answered) return CompleteAnswer::kExpired;
+  return ended->second.fingerprint == Fingerprint(result)
+             ? CompleteAnswer::kDuplicate
+             : CompleteAnswer::kConflict;
+}
+
+void ExternalYields::Remember(const YieldToken& token, Ended ended) {
+  const uint64_t now = clock_.MonotonicNs();
+  while (!memory_.empty() && (memory_.size() >= remember_max_ ||
+                              memory_.front().forget_at_ns <= now)) {
+    ended_.erase(memory_.front().token);
+    memory_.pop_front();
+  }
+  ended_.emplace(token, ended);
+  memory_.push_back({token, now + remember_ns_});
+}
+
+YieldPage ExternalYields::List(const YieldFilter& filter,
+                               uint64_t first_sequence,
+                               size_t page_size) const {
+  YieldPage page;
+  const std::lock_guard lock(mutex_);
+  for (auto it = waiting_.lower_bound(first_sequence); it != waiting_.end();
+       ++it) {
+    if (!Matches(filter, it->second.yield)) continue;
+    if (page.yields.size() == page_size) {
+      page.next_sequence = it->first;
+      break;
+    }
+    page.yields.push_back(it->second.yield);
+  }
+  return page;
+}
+
+size_t ExternalYields::waiting() const {
+  const std::lock_guard lock(mutex_);
+  return waiting_.size();
+}
+
+}  // namespace actord::runtime

@@ -1,0 +1,77 @@
+// Commands that remote workers carry out: what waits for its completion, and,
+// for a while, how what no longer waits has ended, so that a late or repeated
+// answer gets a truthful reply.
+//
+// Thread-safety: any thread.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/functional/function_ref.h"
+#include "runtime/clock.h"
+#include "runtime/options.h"
+#include "runtime/runtime.h"
+
+namespace actord::runtime {
+
+class ExternalYields {
+ public:
+  ExternalYields(const RuntimeOptions& options, const Clock& clock);
+
+  [[nodiscard]] bool IsExternal(std::string_view command) const;
+
+  // `completion` is the yield's handle at the broker.
+  void Add(ExternalYield yield, actord_completion completion);
+  // The yield was completed by something other than an answer.
+  void Expire(const YieldToken& token);
+
+  // Decides what an answer means. For a waiting yield `complete` is called with
+  // its handle; it says whether the answer came first.
+  CompleteAnswer Answer(const YieldToken& token, const YieldResult& result,
+                        absl::FunctionRef<bool(actord_completion)> complete);
+
+  YieldPage List(const YieldFilter& filter, uint64_t first_sequence,
+                 size_t page_size) const;
+  [[nodiscard]] size_t waiting() const;
+
+ private:
+  struct Waiting {
+    ExternalYield yield;
+    actord_completion completion = 0;
+  };
+  // How a yield ended.
+  struct Ended {
+    bool answered = false;     // or expired
+    uint64_t fingerprint = 0;  // of the answer
+  };
+  struct Memory {
+    YieldToken token;
+    uint64_t forget_at_ns = 0;
+  };
+
+  void Remember(const YieldToken& token, Ended ended);
+
+  const std::vector<std::string> patterns_;
+  const Clock& clock_;
+  const uint64_t remember_ns_;
+  const size_t remember_max_;
+
+  mutable std::mutex mutex_;
+  // All guarded by mutex_. Sequences begin at 1 and order by age.
+  uint64_t next_sequence_ = 1;
+  std::map<uint64_t, Waiting> waiting_;
+  absl::flat_hash_map<YieldToken, uint64_t> sequence_by_token_;
+  absl::flat_hash_map<YieldToken, Ended> ended_;
+  std::deque<Memory> memory_;  // of ended_, oldest first
+};
+
+// Whether `command` matches `pattern`: a name, or a prefix that ends in '*'.
+bool MatchesPattern(std::string_view pattern, std::string_view command);
+
+}  // namespace actord::runtime

@@ -1,0 +1,113 @@
+#include "runtime/host.h"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <utility>
+
+namespace actord::runtime {
+namespace {
+
+actord_payload TextPayload(std::string_view text) {
+  return {ToAbi(text), ToAbi(std::string_view("text/plain"))};
+}
+
+LogLevel LevelOf(int32_t level) {
+  return static_cast<LogLevel>(
+      std::clamp<int32_t>(level, ACTORD_LOG_DEBUG, ACTORD_LOG_ERROR));
+}
+
+}  // namespace
+
+Host::Host(const RuntimeOptions& options, const Clock& clock,
+           Delivery& delivery, YieldBroker& broker, Admission& admission,
+           Lane& lane)
+    : actord_host{
+          .struct_size = sizeof(actord_host),
+          .reserved = 0,
+          .log =
+              [](const actord_host* host, int32_t level, actord_bytes message) {
+                Of(host).options_.log(LevelOf(level), View(message));
+              },
+          .monotonic_ns =
+              [](const actord_host* host) {
+                return Of(host).clock_.MonotonicNs();
+              },
+          .unix_time_ns =
+              [](const actord_host* host) { return Of(host).clock_.UnixNs(); },
+          .complete = [](const actord_host* host, actord_completion completion,
+                         int32_t status,
+                         const actord_payload* payload) -> int32_t {
+            const actord_payload given =
+                payload == nullptr ? actord_payload{} : *payload;
+            const Host& self = Of(host);
+            const bool first =
+                self.broker_.Complete(completion, status, given, self.lane_);
+            if (!first) return ACTORD_FAILED_PRECONDITION;
+            const size_t size = given.bytes.size + given.content_type.size;
+            return size > self.broker_.max_payload_bytes()
+                       ? ACTORD_INVALID_ARGUMENT
+                       : ACTORD_OK;
+          },
+          .complete_after = [](const actord_host* host,
+                               actord_completion completion,
+                               uint64_t delay_ns) -> int32_t {
+            return Of(host).broker_.CompleteAfter(completion, delay_ns)
+                       ? ACTORD_OK
+                       : ACTORD_FAILED_PRECONDITION;
+          },
+          .send = Send,
+          .spawn = Spawn,
+          .format_pid =
+              [](const actord_host*, const actord_pid* pid, char* text) {
+                const std::string formatted = FormatPid(FromAbi(*pid));
+                std::memcpy(text, formatted.data(), formatted.size());
+                return formatted.size();
+              },
+          .parse_pid = [](const actord_host*, actord_bytes text,
+                          actord_pid* pid) -> int32_t {
+            const auto parsed = ParsePid(View(text));
+            if (!parsed.ok()) return ACTORD_INVALID_ARGUMENT;
+            *pid = ToAbi(*parsed);
+            return ACTORD_OK;
+          }},
+      options_(options),
+      clock_(clock),
+      delivery_(delivery),
+      broker_(broker),
+      admission_(admission),
+      lane_(lane) {}
+
+int32_t Host::Send(const actord_host* host, const actord_pid* from,
+                   const actord_pid* to, const actord_message* message) {
+  const Host& self = Of(host);
+  const size_t size = message->topic.size + message->payload.bytes.size +
+                      message->payload.content_type.size;
+  if (size > self.options_.max_payload_bytes) return ACTORD_INVALID_ARGUMENT;
+  Envelope* envelope = self.lane_.NewEnvelope(
+      ACTORD_EVENT_MESSAGE, View(message->topic), message->payload);
+  if (from != nullptr) envelope->event.from = *from;
+  return static_cast<int32_t>(
+      self.delivery_.SendOrExplain(FromAbi(*to), envelope, self.lane_).code());
+}
+
+void Host::Spawn(const actord_host* host, const actord_pid* parent,
+                 const actord_spawn* spawn, actord_completion completion) {
+  const Host& self = Of(host);
+  SubmitRequest request;
+  request.process_type = std::string(View(spawn->process_type));
+  request.method = std::string(View(spawn->method));
+  request.input = FromAbi(spawn->input);
+  self.admission_.Submit(
+      request, parent == nullptr ? Pid{} : FromAbi(*parent),
+      (spawn->flags & ACTORD_SPAWN_KEEP_RESULT) != 0,
+      [&self, completion](absl::StatusOr<Pid> pid) {
+        const std::string text =
+            pid.ok() ? FormatPid(*pid) : std::string(pid.status().message());
+        self.broker_.Complete(completion,
+                              static_cast<int32_t>(pid.status().code()),
+                              TextPayload(text), self.lane_);
+      });
+}
+
+}  // namespace actord::runtime

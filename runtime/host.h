@@ -1,0 +1,42 @@
+// The daemon as handlers see it: actord_host over the parts of the runtime.
+//
+// Thread-safety: any thread.
+#pragma once
+
+#include <actord/abi.h>
+
+#include "runtime/admission.h"
+#include "runtime/delivery.h"
+#include "runtime/options.h"
+#include "runtime/yield_broker.h"
+
+namespace actord::runtime {
+
+class Host : private actord_host {
+ public:
+  // `lane`: the shared one.
+  Host(const RuntimeOptions& options, const Clock& clock, Delivery& delivery,
+       YieldBroker& broker, Admission& admission, Lane& lane);
+  Host(const Host&) = delete;
+  Host& operator=(const Host&) = delete;
+
+  [[nodiscard]] const actord_host* abi() const { return this; }
+
+ private:
+  static const Host& Of(const actord_host* host) {
+    return *static_cast<const Host*>(host);
+  }
+  static int32_t Send(const actord_host* host, const actord_pid* from,
+                      const actord_pid* to, const actord_message* message);
+  static void Spawn(const actord_host* host, const actord_pid* parent,
+                    const actord_spawn* spawn, actord_completion completion);
+
+  const RuntimeOptions& options_;
+  const Clock& clock_;
+  Delivery& delivery_;
+  YieldBroker& broker_;
+  Admission& admission_;
+  Lane& lane_;
+};
+
+}  // namespace actord::runtime

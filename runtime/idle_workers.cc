@@ -1,0 +1,44 @@
+#include "runtime/idle_workers.h"
+
+#include <algorithm>
+
+namespace actord::runtime {
+
+bool IdleWorkers::EndSleep(int worker) {
+  const std::lock_guard lock(mutex_);
+  const auto it = std::find(stack_.begin(), stack_.end(), worker);
+  if (it == stack_.end()) return false;
+  stack_.erase(it);
+  sleepers_.fetch_sub(1, std::memory_order_seq_cst);
+  return true;
+}
+
+int IdleWorkers::PopSleeper() {
+  const std::lock_guard lock(mutex_);
+  if (stack_.empty()) return kNobody;
+  const int worker = stack_.back();
+  stack_.pop_back();
+  sleepers_.fetch_sub(1, std::memory_order_seq_cst);
+  return worker;
+}
+
+int IdleWorkers::ClaimForWork() {
+  if (sleepers_.load(std::memory_order_seq_cst) == 0) return kNobody;
+  int nobody = 0;
+  if (!searchers_.compare_exchange_strong(nobody, 1,
+                                          std::memory_order_seq_cst)) {
+    return kNobody;
+  }
+  const int worker = PopSleeper();
+  if (worker == kNobody) EndSearch();
+  return worker;
+}
+
+int IdleWorkers::ClaimAny() {
+  searchers_.fetch_add(1, std::memory_order_seq_cst);
+  const int worker = PopSleeper();
+  if (worker == kNobody) EndSearch();
+  return worker;
+}
+
+}  // namespace actord::runtime

@@ -1,0 +1,77 @@
+// Who sleeps and who searches: so that work wakes at most one worker, and no
+// work is overlooked.
+//
+// A worker is busy, a searcher (looks for work to steal), or a sleeper.
+//  (1) Whoever adds work wakes a sleeper only if nobody searches: the searcher
+//      will find the work. A woken worker is a searcher from the start.
+//  (2) A searcher that finds work and was the last one wakes the next sleeper,
+//      which searches in its place: the chain that spreads a burst.
+//  (3) Add-versus-sleep: a producer first adds the work, then reads `sleepers`
+//      and `searchers`; a worker first becomes a sleeper and stops being a
+//      searcher, then looks at every source once more. All of these are
+//      seq_cst, so at least one of the two sees the other.
+//  (4) A sleeper is taken off the list exactly once: by whoever wakes it, who
+//      then owes it a notification, or by itself.
+//
+// The numbers are those of Go's scheduler (proc.go, wakep and findRunnable).
+// Thread-safety: any thread.
+#pragma once
+
+#include <atomic>
+#include <mutex>
+#include <vector>
+
+namespace actord::runtime {
+
+class IdleWorkers {
+ public:
+  static constexpr int kNobody = -1;
+
+  explicit IdleWorkers(int workers) : workers_(workers) {
+    stack_.reserve(static_cast<size_t>(workers));
+  }
+
+  // False: half of the busy workers search already.
+  bool TryBeginSearch() {
+    const int busy = workers_ - sleepers_.load(std::memory_order_relaxed);
+    if (2 * searchers_.load(std::memory_order_relaxed) >= busy) return false;
+    searchers_.fetch_add(1, std::memory_order_seq_cst);
+    return true;
+  }
+
+  // True: the caller was the last searcher.
+  bool EndSearch() {
+    return searchers_.fetch_sub(1, std::memory_order_seq_cst) == 1;
+  }
+
+  void BeginSleep(int worker) {
+    const std::lock_guard lock(mutex_);
+    stack_.push_back(worker);
+    sleepers_.fetch_add(1, std::memory_order_seq_cst);
+  }
+
+  // For the sleeper itself. False: somebody has claimed it, and its
+  // notification is on the way.
+  bool EndSleep(int worker);
+
+  // A sleeper for the caller to notify, now counted as a searcher; or kNobody,
+  // if none sleeps or somebody searches.
+  int ClaimForWork();
+  // A sleeper for the caller to notify, searcher or not; or kNobody.
+  int ClaimAny();
+
+  [[nodiscard]] int searchers() const {
+    return searchers_.load(std::memory_order_seq_cst);
+  }
+
+ private:
+  int PopSleeper();
+
+  const int workers_;
+  std::atomic<int> searchers_{0};
+  std::atomic<int> sleepers_{0};  // stack_.size(); written under mutex_
+  std::mutex mutex_;
+  std::vector<int> stack_;  // guarded by mutex_; the last slept last: warmest
+};
+
+}  // namespace actord::runtime

@@ -1,0 +1,98 @@
+// The two queues of a process. Both: many producers, one consumer (the thread
+// that runs the process), intrusive, unbounded (limits are the sender's
+// business, see activity.h).
+#pragma once
+
+#include <atomic>
+
+#include "runtime/envelope.h"
+
+namespace actord::runtime {
+
+// First in, first out for each producer. A push is one exchange.
+//
+// After Vyukov's intrusive MPSC queue, without its stub node: an empty queue
+// has a null tail.
+//  (1) A producer owns the link behind the tail that its exchange returned:
+//      the `next` of that envelope, or `head_` if it was null.
+//  (2) The chain from `head_` may have a gap where a producer is between its
+//      two writes. The consumer takes a gap for the end: that producer's own
+//      wake follows (see activity.h), so nothing is lost and nobody spins.
+class MessageQueue {
+ public:
+  void Push(Envelope* envelope) {
+    envelope->next.store(nullptr, std::memory_order_relaxed);
+    // Release: the envelope's content; acquire: that `previous` is linked only
+    // after its own initialisation.
+    Envelope* previous = tail_.exchange(envelope, std::memory_order_acq_rel);
+    if (previous == nullptr) {
+      head_.store(envelope, std::memory_order_release);
+    } else {
+      previous->next.store(envelope, std::memory_order_release);
+    }
+  }
+
+  // Consumer only. Null: empty, or a gap is first.
+  Envelope* Pop() {
+    Envelope* envelope = head_.load(std::memory_order_acquire);
+    if (envelope == nullptr) return nullptr;
+    Envelope* next = envelope->next.load(std::memory_order_acquire);
+    if (next != nullptr) {
+      // By (1) no producer writes head_ while the queue is not empty.
+      head_.store(next, std::memory_order_relaxed);
+      return envelope;
+    }
+    // The last one, or a gap behind it. head_ must be null before the tail is,
+    // because the producer that finds a null tail writes head_.
+    head_.store(nullptr, std::memory_order_relaxed);
+    Envelope* expected = envelope;
+    if (tail_.compare_exchange_strong(expected, nullptr,
+                                      std::memory_order_acq_rel,
+                                      std::memory_order_relaxed)) {
+      return envelope;
+    }
+    head_.store(envelope, std::memory_order_relaxed);
+    return nullptr;
+  }
+
+ private:
+  // Written by producers when the queue was empty, by the consumer otherwise.
+  std::atomic<Envelope*> head_{nullptr};
+  std::atomic<Envelope*> tail_{nullptr};
+};
+
+// Completions, cancels and terminations: rare, and taken all at once.
+// A Treiber stack, whose only pop is "take all", so that ABA cannot occur.
+class UrgentQueue {
+ public:
+  void Push(Envelope* envelope) {
+    Envelope* head = head_.load(std::memory_order_relaxed);
+    do {
+      envelope->SetNext(head);
+      // Release: the envelope's content and link; pairs with TakeAll.
+    } while (!head_.compare_exchange_weak(
+        head, envelope, std::memory_order_release, std::memory_order_relaxed));
+  }
+
+  // Consumer only. Appends what is there to `out`, oldest first.
+  void TakeAll(EnvelopeList& out) {
+    Envelope* newest = head_.exchange(nullptr, std::memory_order_acquire);
+    Envelope* oldest = nullptr;
+    while (newest != nullptr) {
+      Envelope* next = newest->Next();
+      newest->SetNext(oldest);
+      oldest = newest;
+      newest = next;
+    }
+    while (oldest != nullptr) {
+      Envelope* next = oldest->Next();
+      out.PushBack(oldest);
+      oldest = next;
+    }
+  }
+
+ private:
+  std::atomic<Envelope*> head_{nullptr};
+};
+
+}  // namespace actord::runtime

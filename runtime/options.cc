@@ -1,0 +1,79 @@
+#include "runtime/options.h"
+
+#include "absl/strings/str_cat.h"
+#include "runtime/errors.h"
+
+namespace actord::runtime {
+namespace {
+
+absl::Status CheckRange(std::string_view name, uint64_t value, uint64_t min,
+                        uint64_t max) {
+  if (value >= min && value <= max) return absl::OkStatus();
+  return InvalidField(
+      name, reason::kInvalidField,
+      absl::StrCat(absl::string_view(name.data(), name.size()), " is ", value,
+                   "; it must be from ", min, " to ", max));
+}
+
+absl::Status CheckPositive(std::string_view name, absl::Duration value) {
+  if (value > absl::ZeroDuration()) return absl::OkStatus();
+  return InvalidField(
+      name, reason::kInvalidField,
+      absl::StrCat(absl::string_view(name.data(), name.size()), " is ",
+                   absl::FormatDuration(value), "; it must be positive"));
+}
+
+}  // namespace
+
+absl::Status ValidateOptions(const RuntimeOptions& options) {
+  struct Range {
+    std::string_view name;
+    uint64_t value, min, max;
+  };
+  const Range ranges[] = {
+      // A negative number becomes a huge one, which is out of range as well.
+      {"workers", static_cast<uint64_t>(options.workers), 0, 256},
+      {"blocking_threads", static_cast<uint64_t>(options.blocking_threads), 1,
+       1024},
+      {"blocking_queue", options.blocking_queue, 1, 10'000'000},
+      {"max_processes", options.max_processes, 1, 1u << 28},
+      {"max_payload_bytes", options.max_payload_bytes, 1, 64u << 20},
+      {"max_mailbox_messages", options.max_mailbox_messages, 1, 1'000'000},
+      {"max_mailbox_bytes", options.max_mailbox_bytes, 4096, 1u << 30},
+      {"max_yields", options.max_yields, 1, 16'000},
+      {"answered_yield_max", options.answered_yield_max, 1, 100'000'000},
+      {"node", options.node, 1, UINT32_MAX},
+  };
+  for (const Range& range : ranges) {
+    absl::Status status =
+        CheckRange(range.name, range.value, range.min, range.max);
+    if (!status.ok()) return status;
+  }
+  // Room for the largest message and its topic, or it could never be sent.
+  if (options.max_mailbox_bytes < options.max_payload_bytes + 4096) {
+    return InvalidField(
+        "max_mailbox_bytes", reason::kInvalidField,
+        absl::StrCat("max_mailbox_bytes is ", options.max_mailbox_bytes,
+                     "; it must be at least max_payload_bytes + 4096, that is ",
+                     options.max_payload_bytes + 4096));
+  }
+  for (const std::string& pattern : options.external_commands) {
+    const size_t star = pattern.find('*');
+    if (pattern.empty() ||
+        (star != std::string::npos && star + 1 != pattern.size())) {
+      return InvalidField(
+          "external_commands", reason::kInvalidField,
+          absl::StrCat("\"", pattern,
+                       "\" is not a pattern; it must be a command's name, or "
+                       "a prefix that ends in '*'"));
+    }
+  }
+  absl::Status status =
+      CheckPositive("default_yield_timeout", options.default_yield_timeout);
+  status.Update(
+      CheckPositive("answered_yield_ttl", options.answered_yield_ttl));
+  status.Update(CheckPositive("result_ttl", options.result_ttl));
+  return status;
+}
+
+}  // namespace actord::runtime

@@ -1,0 +1,32 @@
+#include "runtime/parker.h"
+
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+namespace actord::runtime {
+
+bool Parker::TryTake() {
+  return word_.exchange(0, std::memory_order_acq_rel) == 1;
+}
+
+bool Parker::Wait(uint64_t timeout_ns) {
+  if (TryTake()) return true;
+  constexpr uint64_t kSecondNs = 1'000'000'000;
+  const timespec timeout{static_cast<time_t>(timeout_ns / kSecondNs),
+                         static_cast<long>(timeout_ns % kSecondNs)};
+  // Every outcome (woken, notified before the sleep began, interrupted, timed
+  // out) leads to the same look at the word.
+  syscall(SYS_futex, &word_, FUTEX_WAIT_PRIVATE, 0,
+          timeout_ns == kForever ? nullptr : &timeout, nullptr, 0);
+  return TryTake();
+}
+
+void Parker::Notify() {
+  if (word_.exchange(1, std::memory_order_acq_rel) == 0) {
+    syscall(SYS_futex, &word_, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
+  }
+}
+
+}  // namespace actord::runtime

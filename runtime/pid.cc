@@ -1,0 +1,101 @@
+#include "runtime/pid.h"
+
+#include <array>
+#include <charconv>
+#include <optional>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/errors.h"
+
+namespace actord::runtime {
+namespace {
+
+// Reads one number in lower-case hexadecimal without leading zeros from the
+// front of `text`.
+template <typename Number>
+std::optional<Number> TakeHex(std::string_view& text) {
+  if (text.empty() || (text[0] == '0' && text.size() > 1 && text[1] != '.')) {
+    return std::nullopt;
+  }
+  for (char c : text) {
+    if (c == '.') break;
+    if (c >= 'A' && c <= 'F') return std::nullopt;
+  }
+  Number number = 0;
+  const auto [end, error] =
+      std::from_chars(text.data(), text.data() + text.size(), number, 16);
+  if (error != std::errc()) return std::nullopt;
+  text.remove_prefix(static_cast<size_t>(end - text.data()));
+  return number;
+}
+
+bool TakeDot(std::string_view& text) {
+  if (text.empty() || text[0] != '.') return false;
+  text.remove_prefix(1);
+  return true;
+}
+
+// Reads a PID from the front of `text`; what follows it stays.
+std::optional<Pid> TakePid(std::string_view& text) {
+  std::array<uint32_t, 4> part{};
+  for (size_t i = 0; i < part.size(); ++i) {
+    if (i > 0 && !TakeDot(text)) return std::nullopt;
+    const auto number = TakeHex<uint32_t>(text);
+    if (!number) return std::nullopt;
+    part[i] = *number;
+  }
+  if (part[3] == 0) return std::nullopt;
+  return Pid{part[0], part[1], part[2], part[3]};
+}
+
+// A short, printable piece of what somebody sent.
+std::string Quote(std::string_view text) {
+  constexpr size_t kShownBytes = 80;
+  std::string shown;
+  for (char c : text.substr(0, kShownBytes)) {
+    shown.push_back(c >= ' ' && c <= '~' ? c : '?');
+  }
+  return absl::StrCat("\"", shown, text.size() > kShownBytes ? "…\"" : "\"");
+}
+
+}  // namespace
+
+std::string FormatPid(const Pid& pid) {
+  return absl::StrCat(absl::Hex(pid.node), ".", absl::Hex(pid.incarnation), ".",
+                      absl::Hex(pid.slot), ".", absl::Hex(pid.generation));
+}
+
+absl::StatusOr<Pid> ParsePid(std::string_view text) {
+  std::string_view rest = text;
+  if (text.size() <= kPidTextMaxBytes) {
+    const auto pid = TakePid(rest);
+    if (pid && rest.empty()) return *pid;
+  }
+  return InvalidField(
+      "pid", reason::kInvalidPid,
+      absl::StrCat(Quote(text),
+                   " is not a PID; one looks like 1.5f3a90c2.2a.1 and comes "
+                   "from Submit or ListProcesses"));
+}
+
+std::string FormatYieldToken(const YieldToken& token) {
+  return absl::StrCat(FormatPid(token.pid), ".", absl::Hex(token.tag));
+}
+
+absl::StatusOr<YieldToken> ParseYieldToken(std::string_view text) {
+  std::string_view rest = text;
+  if (text.size() <= kPidTextMaxBytes + 17) {
+    const auto pid = TakePid(rest);
+    if (pid && TakeDot(rest)) {
+      const auto tag = TakeHex<uint64_t>(rest);
+      if (tag && *tag != 0 && rest.empty()) return YieldToken{*pid, *tag};
+    }
+  }
+  return InvalidField(
+      "token", reason::kInvalidYieldToken,
+      absl::StrCat(Quote(text),
+                   " is not a yield token; one looks like 1.5f3a90c2.2a.1.7 "
+                   "and comes from ListYields"));
+}
+
+}  // namespace actord::runtime

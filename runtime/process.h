@@ -1,0 +1,109 @@
+// A process: what the runtime keeps of a running state machine.
+//
+// States, and who may touch what in them (see activity.h for the word):
+//
+//   free       in the process table's free list; `generation` is even
+//     │ spawn: the spawner fills everything, then makes `generation` odd
+//   reserved   the spawner's step has not ended: it has a PID and takes
+//     │        messages, but does not run (word: ended)
+//     │ admit: the word loses `ended`, gains `ready`
+//   live       ready → running → ready | idle | blocked → ready …
+//     │ end: the turn that ends it makes `generation` even
+//   free
+//
+// "Turn" fields belong to the thread that runs the process; between turns they
+// travel with it through the run queues, and through the word when it sleeps.
+// Those that others read for ListProcesses are atomics with relaxed order: one
+// writer, and a stale view is fine.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "absl/functional/any_invocable.h"
+#include "absl/status/statusor.h"
+#include "runtime/activity.h"
+#include "runtime/catalog.h"
+#include "runtime/envelope.h"
+#include "runtime/mailbox.h"
+#include "runtime/pid.h"
+#include "runtime/slot_table.h"
+
+namespace actord::runtime {
+
+struct YieldRecord;
+
+// Called once, when Init has returned, or with the reason why it never will.
+using Admitted = absl::AnyInvocable<void(absl::StatusOr<Pid>) &&>;
+
+struct alignas(64) Process {
+  // ---- Any thread.
+
+  // Who has to run it, and how full it is. Orders: activity.h.
+  std::atomic<uint64_t> activity{Activity::kEnded};
+  // Odd: a process with this generation lives here. Written by spawner and
+  // ending turn (release), read by whoever looks a PID up (acquire).
+  std::atomic<uint32_t> generation{0};
+  // Own index. Written once, before the slot is first handed out.
+  std::atomic<uint32_t> slot{0};
+  MessageQueue messages;
+  UrgentQueue urgent;
+  // Link of the global queue; guarded by its mutex.
+  Process* global_next = nullptr;
+
+  // ---- Turn.
+
+  // Completions and cancels that were taken or made here and not yet seen by a
+  // step.
+  EnvelopeList urgent_taken;
+  // Messages that the word no longer counts and that have not been taken yet:
+  // they lay behind a gap. Outlives the process, as late envelopes do.
+  uint32_t messages_owed = 0;
+  // Next tag; tags begin at 1.
+  uint64_t next_tag = 1;
+  // Outstanding yields that have a record.
+  YieldRecord* yields = nullptr;
+  void* state = nullptr;
+  // What Init is given; null when Init has returned. Owned.
+  Envelope* input = nullptr;
+  // Who wants to know that Init has returned; may be null. Owned.
+  Admitted* admitted = nullptr;
+  // Why there is nothing to call Init on; null if there is.
+  const char* refusal = nullptr;
+  bool keep_result = false;
+  bool cancel_seen = false;
+  // The next turn calls Step even without events: after Init and CONTINUE.
+  bool step_due = false;
+
+  // ---- Turn, and relaxed readers.
+
+  std::atomic<const ProcessType*> type{nullptr};
+  std::atomic<uint64_t> steps{0};
+  std::atomic<uint64_t> started_unix_ns{0};
+  std::atomic<uint32_t> parent_node{0};
+  std::atomic<uint32_t> parent_incarnation{0};
+  std::atomic<uint32_t> parent_slot{0};
+  std::atomic<uint32_t> parent_generation{0};
+  std::atomic<uint32_t> yields_count{0};
+  std::atomic<uint16_t> method{0};
+  std::atomic<bool> running{false};
+  std::atomic<bool> cancel_requested{false};
+  // Somebody awaits its end though its result is not kept. seq_cst; pairs with
+  // `generation` (results.h).
+  std::atomic<bool> awaited{false};
+
+  [[nodiscard]] Pid parent() const {
+    return {parent_node.load(std::memory_order_acquire),
+            parent_incarnation.load(std::memory_order_acquire),
+            parent_slot.load(std::memory_order_acquire),
+            parent_generation.load(std::memory_order_acquire)};
+  }
+  void set_parent(const Pid& pid) {
+    parent_node.store(pid.node, std::memory_order_relaxed);
+    parent_incarnation.store(pid.incarnation, std::memory_order_relaxed);
+    parent_slot.store(pid.slot, std::memory_order_relaxed);
+    parent_generation.store(pid.generation, std::memory_order_relaxed);
+  }
+};
+
+}  // namespace actord::runtime

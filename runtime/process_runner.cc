@@ -1,0 +1,400 @@
+#include "runtime/process_runner.h"
+
+#include <cstring>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/errors.h"
+#include "runtime/foreign.h"
+
+namespace actord::runtime {
+namespace {
+
+size_t StateBytes(const actord_process_type& type) {
+  return type.state_size == 0 ? 1 : type.state_size;
+}
+
+}  // namespace
+
+void ProcessRunner::RunTurn(Process& process) {
+  // Acquire: activity.h (3).
+  const uint64_t word = process.activity.load(std::memory_order_acquire);
+  Turn turn{.word = word,
+            .generation = process.generation.load(std::memory_order_relaxed),
+            .messages_left = Activity::Messages(word)};
+  process.running.store(true, std::memory_order_relaxed);
+  if (parts_.orders.terminate.load(std::memory_order_relaxed)) [[unlikely]] {
+    End(process, turn, EndKind::kTerminated, absl::StatusCode::kAborted,
+        "the daemon is shutting down");
+    return;
+  }
+  if (process.input != nullptr && !Admit(process, turn)) return;
+
+  TakeUrgent(process, turn);
+  if (!process.urgent_taken.empty() && !FillFromUrgent(process, turn)) return;
+  const bool blocked = (word & Activity::kBlocked) != 0;
+  if (!blocked) FillFromMessages(process, turn);
+  std::optional<int32_t> verdict =
+      blocked ? ACTORD_STEP_BLOCK : ACTORD_STEP_IDLE;
+  if (turn.count != 0 || process.step_due) verdict = RunStep(process, turn);
+  if (verdict) Finish(process, turn, *verdict);
+}
+
+bool ProcessRunner::Admit(Process& process, Turn& turn) {
+  const ProcessType* type = process.type.load(std::memory_order_relaxed);
+  if (process.refusal != nullptr) {
+    End(process, turn, EndKind::kInitRefused, absl::StatusCode::kNotFound,
+        std::exchange(process.refusal, nullptr));
+    return false;
+  }
+  const actord_process_type& descriptor = *type->descriptor;
+  process.state = lane_.buffers().Allocate(StateBytes(descriptor));
+  std::memset(process.state, 0, descriptor.state_size);
+  const actord_init init{
+      .struct_size = sizeof(actord_init),
+      .method = process.method.load(std::memory_order_relaxed),
+      .input = process.input->event.payload};
+  context_.Begin(process, turn.generation, /*may_act=*/false);
+  int32_t status = ACTORD_OK;
+  auto thrown = CallForeign(
+      [&] { status = descriptor.init(process.state, &init, context_.abi()); });
+  lane_.Free(std::exchange(process.input, nullptr));
+  std::string failure = context_.TakeFailure();
+  if (!thrown && status == ACTORD_OK && context_.misuse().ok()) {
+    process.step_due = true;
+    AnswerAdmission(process, parts_.processes.PidOf(process, turn.generation),
+                    {});
+    if (parts_.orders.cancel.load(std::memory_order_relaxed)) {
+      Envelope* cancel = lane_.NewEnvelope(
+          ACTORD_EVENT_CANCEL, {},
+          {ToAbi(std::string_view("the daemon is shutting down")),
+           ToAbi(std::string_view("text/plain"))});
+      cancel->generation = turn.generation;
+      process.urgent_taken.PushBack(cancel);
+    }
+    return true;
+  }
+  // There is nothing to close.
+  lane_.buffers().Deallocate(std::exchange(process.state, nullptr),
+                             StateBytes(descriptor));
+  absl::StatusCode code = absl::StatusCode::kInvalidArgument;
+  if (thrown) {
+    failure = absl::StrCat("Init ", *thrown);
+  } else if (!context_.misuse().ok()) {
+    failure = std::string(context_.misuse().message());
+  } else {
+    code = ErrorCodeFromAbi(status);
+  }
+  End(process, turn, EndKind::kInitRefused, code, std::move(failure));
+  return false;
+}
+
+void ProcessRunner::TakeUrgent(Process& process, Turn& turn) {
+  if (Activity::Urgent(turn.word) != 0) {
+    process.urgent.TakeAll(process.urgent_taken);
+  }
+}
+
+bool ProcessRunner::FillFromUrgent(Process& process, Turn& turn) {
+  while (turn.count < kBatch) {
+    Envelope* envelope = process.urgent_taken.PopFront();
+    if (envelope == nullptr) break;
+    if (envelope->generation != turn.generation) {
+      lane_.Free(envelope);  // for a process that was here before
+      continue;
+    }
+    const uint32_t type = envelope->event.type;
+    if (type == ACTORD_EVENT_COMPLETION) {
+      if (envelope->yield_slot != kNoYieldSlot) {
+        parts_.broker.Close(process, envelope->yield_slot, lane_);
+      }
+      batch_[turn.count++] = envelope;
+      continue;
+    }
+    // A cancel or a terminate; asking again changes nothing.
+    const bool again =
+        type == ACTORD_EVENT_CANCEL && std::exchange(process.cancel_seen, true);
+    const bool handles =
+        (process.type.load(std::memory_order_relaxed)->descriptor->flags &
+         ACTORD_TYPE_HANDLES_CANCEL) != 0;
+    if (again) {
+      lane_.Free(envelope);
+    } else if (type == ACTORD_EVENT_CANCEL && handles) {
+      process.cancel_requested.store(true, std::memory_order_relaxed);
+      batch_[turn.count++] = envelope;
+    } else {
+      std::string reason(View(envelope->event.payload.bytes));
+      lane_.Free(envelope);
+      const bool forced = type == kEventTerminate;
+      End(process, turn, forced ? EndKind::kTerminated : EndKind::kCancelled,
+          forced ? absl::StatusCode::kAborted : absl::StatusCode::kCancelled,
+          std::move(reason));
+      return false;
+    }
+  }
+  return true;
+}
+
+Envelope* ProcessRunner::PopMessage(Process& process, Turn& turn) {
+  if (process.messages_owed + turn.messages_left == 0) return nullptr;
+  Envelope* envelope = process.messages.Pop();
+  if (envelope == nullptr) {
+    // Behind a gap, whose producer's own add will make the process run.
+    process.messages_owed += static_cast<uint32_t>(turn.messages_left);
+    turn.messages_seen += std::exchange(turn.messages_left, 0);
+    return nullptr;
+  }
+  turn.units += envelope->buffer_units;
+  if (process.messages_owed != 0) {
+    --process.messages_owed;
+  } else {
+    --turn.messages_left;
+    ++turn.messages_seen;
+  }
+  return envelope;
+}
+
+void ProcessRunner::FillFromMessages(Process& process, Turn& turn) {
+  while (turn.count < kBatch) {
+    Envelope* envelope = PopMessage(process, turn);
+    if (envelope == nullptr) return;
+    if (envelope->generation == turn.generation) [[likely]] {
+      batch_[turn.count++] = envelope;
+    } else {
+      Drop(envelope);
+    }
+  }
+  turn.left_over = process.messages_owed + turn.messages_left != 0;
+}
+
+std::optional<int32_t> ProcessRunner::RunStep(Process& process, Turn& turn) {
+  const actord_process_type& descriptor =
+      *process.type.load(std::memory_order_relaxed)->descriptor;
+  for (size_t i = 0; i < turn.count; ++i) events_[i] = &batch_[i]->event;
+  context_.Begin(process, turn.generation, /*may_act=*/true);
+  int32_t verdict = ACTORD_STEP_IDLE;
+  auto thrown = CallForeign([&] {
+    verdict = descriptor.step(process.state, events_.data(), turn.count,
+                              context_.abi());
+  });
+  process.step_due = verdict == ACTORD_STEP_CONTINUE;
+  process.steps.store(process.steps.load(std::memory_order_relaxed) + 1,
+                      std::memory_order_relaxed);
+  lane_.Count(&Counters::steps);
+  FreeBatch(turn);
+  if (auto failure = FailureOf(process, verdict, std::move(thrown))) {
+    context_.Rollback();
+    End(process, turn, failure->kind, failure->code,
+        std::move(failure->message));
+    return std::nullopt;
+  }
+  Commit(process, turn.generation);
+  if (verdict != ACTORD_STEP_DONE) return verdict;
+  End(process, turn, EndKind::kResult, absl::StatusCode::kOk, {});
+  return std::nullopt;
+}
+
+std::optional<ProcessRunner::Failure> ProcessRunner::FailureOf(
+    const Process& process, int32_t verdict,
+    std::optional<std::string> thrown) {
+  if (thrown) {
+    return Failure{EndKind::kThrew, absl::StatusCode::kInternal,
+                   absl::StrCat("Step ", *thrown)};
+  }
+  if (!context_.misuse().ok()) {
+    return Failure{EndKind::kThrew, context_.misuse().code(),
+                   std::string(context_.misuse().message())};
+  }
+  switch (verdict) {
+    case ACTORD_STEP_IDLE:
+    case ACTORD_STEP_CONTINUE:
+    case ACTORD_STEP_DONE:
+      return std::nullopt;
+    case ACTORD_STEP_BLOCK:
+      if (process.yields_count.load(std::memory_order_relaxed) != 0 ||
+          context_.yields() != 0 || !process.urgent_taken.empty()) {
+        return std::nullopt;
+      }
+      return Failure{EndKind::kThrew, absl::StatusCode::kFailedPrecondition,
+                     "Step blocked without an outstanding yield: nothing "
+                     "could ever wake it"};
+    case ACTORD_STEP_FAIL:
+      return Failure{EndKind::kFailed, context_.failure_code(),
+                     context_.TakeFailure()};
+    case ACTORD_STEP_THREW:
+      return Failure{EndKind::kThrew, context_.failure_code(),
+                     context_.TakeFailure()};
+    default:
+      return Failure{EndKind::kThrew, absl::StatusCode::kInternal,
+                     absl::StrCat("Step returned ", verdict,
+                                  ", which is none of ACTORD_STEP_*")};
+  }
+}
+
+void ProcessRunner::Commit(Process& process, uint32_t generation) {
+  for (const Effect& effect : context_.effects()) {
+    switch (effect.kind) {
+      case Effect::Kind::kSend:
+        if (parts_.delivery.Send(effect.to, effect.envelope, lane_) !=
+            Delivery::Result::kDelivered) {
+          Drop(effect.envelope);
+        }
+        break;
+      case Effect::Kind::kYield:
+        parts_.dispatcher.Dispatch(process, generation, effect, lane_);
+        break;
+      case Effect::Kind::kSpawn:
+        StartChild(effect);
+        break;
+    }
+  }
+  context_.effects().clear();
+}
+
+void ProcessRunner::StartChild(const Effect& spawn) {
+  Process& child = *spawn.child;
+  child.input = spawn.envelope;
+  child.refusal = spawn.refusal;
+  child.keep_result = spawn.keep_result;
+  lane_.Count(&Counters::processes_started);
+  if (Activity::Add(child.activity, Activity::kReady - Activity::kEnded)) {
+    parts_.scheduler.Enqueue(&child, lane_.here());
+  }
+}
+
+void ProcessRunner::Finish(Process& process, Turn& turn, int32_t verdict) {
+  const bool was_blocked = (turn.word & Activity::kBlocked) != 0;
+  const bool blocked = verdict == ACTORD_STEP_BLOCK;
+  const bool again = verdict == ACTORD_STEP_CONTINUE;
+  // What was owed while it was blocked may be there by now.
+  const bool ready = again || !process.urgent_taken.empty() || turn.left_over ||
+                     (was_blocked && !blocked && process.messages_owed != 0);
+  uint64_t delta = 0;
+  delta -= Activity::Urgent(turn.word) * Activity::kUrgentOne;
+  delta -= Activity::ForMessages(turn.messages_seen, turn.units);
+  delta -= turn.word & (Activity::kReady | Activity::kBlocked);
+  delta += (ready ? Activity::kReady : 0) + (blocked ? Activity::kBlocked : 0);
+  process.running.store(false, std::memory_order_relaxed);
+  // Release: the next turn, on whatever thread, finds all of this one.
+  const uint64_t word =
+      process.activity.fetch_add(delta, std::memory_order_acq_rel) + delta;
+  if (!Activity::Runnable(word)) return;
+  if (again) {
+    parts_.scheduler.EnqueueBack(&process);
+  } else {
+    parts_.scheduler.EnqueueAgain(&process, *lane_.here());
+  }
+}
+
+void ProcessRunner::End(Process& process, Turn& turn, EndKind kind,
+                        absl::StatusCode code, std::string message) {
+  const Pid pid = parts_.processes.PidOf(process, turn.generation);
+  FreeBatch(turn);
+  CloseState(process);
+  parts_.broker.CloseAll(process, turn.generation, lane_);
+  Outcome outcome{
+      .kind = kind,
+      .result = kind == EndKind::kResult ? context_.TakeResult() : Payload{},
+      .code = code,
+      .message = std::move(message),
+      .steps = process.steps.load(std::memory_order_relaxed),
+      .started_unix_ns =
+          process.started_unix_ns.load(std::memory_order_relaxed),
+      .ended_unix_ns = parts_.clock.UnixNs()};
+  lane_.Count(&Counters::processes_ended);
+  if (kind != EndKind::kResult) lane_.Count(&Counters::processes_failed);
+  const bool shutdown = parts_.orders.cancel.load(std::memory_order_relaxed) ||
+                        parts_.orders.terminate.load(std::memory_order_relaxed);
+  if (shutdown && kind == EndKind::kTerminated) {
+    lane_.Count(&Counters::processes_forced);
+  }
+  AnswerAdmission(process, pid, outcome);
+  Publish(process, turn.generation, outcome);
+  DropMailbox(process, turn);
+
+  uint64_t delta = Activity::kEnded;
+  delta -= Activity::Urgent(turn.word) * Activity::kUrgentOne;
+  delta -= Activity::ForMessages(turn.messages_seen, turn.units);
+  delta -= turn.word & (Activity::kReady | Activity::kBlocked);
+  process.running.store(false, std::memory_order_relaxed);
+  process.activity.fetch_add(delta, std::memory_order_acq_rel);
+  parts_.processes.Release(lane_.processes(), process);
+  if (shutdown) parts_.on_end();
+}
+
+void ProcessRunner::CloseState(Process& process) {
+  if (process.state == nullptr) return;
+  const ProcessType* type = process.type.load(std::memory_order_relaxed);
+  const auto thrown =
+      CallForeign([&] { type->descriptor->close(process.state); });
+  if (thrown) {
+    // The process has ended as it has; its result stands.
+    parts_.log(LogLevel::kError,
+               absl::StrCat("process type ", type->name, ": Close ", *thrown));
+  }
+  lane_.buffers().Deallocate(std::exchange(process.state, nullptr),
+                             StateBytes(*type->descriptor));
+}
+
+void ProcessRunner::AnswerAdmission(Process& process, const Pid& pid,
+                                    const Outcome& outcome) {
+  if (process.input != nullptr) {
+    lane_.Free(std::exchange(process.input, nullptr));
+  }
+  if (process.admitted == nullptr) return;
+  const std::unique_ptr<Admitted> admitted(
+      std::exchange(process.admitted, nullptr));
+  if (outcome.kind == EndKind::kResult) {
+    std::move (*admitted)(pid);
+  } else if (outcome.kind == EndKind::kTerminated) {
+    std::move (*admitted)(Error(absl::StatusCode::kUnavailable,
+                                reason::kDraining, outcome.message));
+  } else if (outcome.code == absl::StatusCode::kInvalidArgument) {
+    std::move (*admitted)(
+        InvalidField("input", reason::kInitRefused, outcome.message));
+  } else {
+    std::move (*admitted)(
+        Error(outcome.code, reason::kInitRefused, outcome.message));
+  }
+}
+
+void ProcessRunner::Publish(Process& process, uint32_t generation,
+                            const Outcome& outcome) {
+  const Pid pid = parts_.processes.PidOf(process, generation);
+  // seq_cst: pairs with Await, which first says that it waits and then looks
+  // whether the process lives.
+  const auto end = [&process, generation] {
+    process.generation.store(generation + 1, std::memory_order_seq_cst);
+  };
+  if (process.keep_result) {
+    parts_.results.Put(pid, outcome, /*keep=*/true, end);
+    return;
+  }
+  end();
+  if (process.awaited.load(std::memory_order_seq_cst)) {
+    parts_.results.Put(pid, outcome, /*keep=*/false, [] {});
+  }
+}
+
+void ProcessRunner::DropMailbox(Process& process, Turn& turn) {
+  while (Envelope* envelope = process.urgent_taken.PopFront()) {
+    lane_.Free(envelope);
+  }
+  TakeUrgent(process, turn);
+  while (Envelope* envelope = process.urgent_taken.PopFront()) {
+    lane_.Free(envelope);
+  }
+  while (Envelope* envelope = PopMessage(process, turn)) Drop(envelope);
+}
+
+void ProcessRunner::FreeBatch(Turn& turn) {
+  for (size_t i = 0; i < turn.count; ++i) lane_.Free(batch_[i]);
+  turn.count = 0;
+}
+
+void ProcessRunner::Drop(Envelope* envelope) {
+  lane_.Count(&Counters::dead_letters);
+  lane_.Free(envelope);
+}
+
+}  // namespace actord::runtime

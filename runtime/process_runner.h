@@ -1,0 +1,109 @@
+// Runs one turn of one process: Init if it has not been, drain the mailbox,
+// Step, carry out what the step wants, and what becomes of it then.
+//
+// Thread-safety: belongs to one worker.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "runtime/delivery.h"
+#include "runtime/dispatcher.h"
+#include "runtime/results.h"
+#include "runtime/step_context.h"
+
+namespace actord::runtime {
+
+// What a shutdown wants of the turns. Written by the shutdown, read at the
+// begin of each turn; relaxed: whoever reads it late is sent an event as well.
+struct ShutdownOrders {
+  std::atomic<bool> cancel{false};     // processes that begin are cancelled
+  std::atomic<bool> terminate{false};  // processes end, wherever they are
+};
+
+class ProcessRunner {
+ public:
+  struct Parts {
+    ProcessTable& processes;
+    Scheduler& scheduler;
+    Delivery& delivery;
+    Dispatcher& dispatcher;
+    YieldBroker& broker;
+    Results& results;
+    const Clock& clock;
+    const ShutdownOrders& orders;
+    const std::function<void(LogLevel, std::string_view)>& log;
+    // Called after each end while a shutdown is on.
+    const std::function<void()>& on_end;
+  };
+
+  ProcessRunner(const Parts& parts, Lane& lane, StepContext& context)
+      : parts_(parts), lane_(lane), context_(context) {}
+  ProcessRunner(const ProcessRunner&) = delete;
+  ProcessRunner& operator=(const ProcessRunner&) = delete;
+
+  // Precondition: the caller took `process` out of a queue.
+  void RunTurn(Process& process);
+
+  Lane& lane() { return lane_; }
+
+ private:
+  // Events for one step, at most.
+  static constexpr size_t kBatch = 256;
+
+  // What one turn has taken from the process, to be given back to the word at
+  // its end (activity.h, (2)).
+  struct Turn {
+    uint64_t word;  // as the turn found it
+    uint32_t generation;
+    uint64_t messages_left;      // of those that `word` counts
+    uint64_t messages_seen = 0;  // of those that `word` counts
+    uint64_t units = 0;          // of the envelopes that were taken
+    size_t count = 0;            // envelopes in batch_
+    bool left_over = false;      // there are messages, but the batch was full
+  };
+
+  bool Admit(Process& process, Turn& turn);
+  void TakeUrgent(Process& process, Turn& turn);
+  // False: a cancel or terminate ended the process.
+  bool FillFromUrgent(Process& process, Turn& turn);
+  void FillFromMessages(Process& process, Turn& turn);
+  // The next counted message; null: none, or a gap.
+  static Envelope* PopMessage(Process& process, Turn& turn);
+  // Returns ACTORD_STEP_IDLE, _BLOCK or _CONTINUE; nullopt: it has ended.
+  std::optional<int32_t> RunStep(Process& process, Turn& turn);
+  // Why the step failed; nullopt: it did not.
+  struct Failure {
+    EndKind kind;
+    absl::StatusCode code;
+    std::string message;
+  };
+  std::optional<Failure> FailureOf(const Process& process, int32_t verdict,
+                                   std::optional<std::string> thrown);
+  void Commit(Process& process, uint32_t generation);
+  void StartChild(const Effect& spawn);
+  void Finish(Process& process, Turn& turn, int32_t verdict);
+
+  void End(Process& process, Turn& turn, EndKind kind, absl::StatusCode code,
+           std::string message);
+  void CloseState(Process& process);
+  void AnswerAdmission(Process& process, const Pid& pid,
+                       const Outcome& outcome);
+  // Tells the results, and makes the process unfindable.
+  void Publish(Process& process, uint32_t generation, const Outcome& outcome);
+  void DropMailbox(Process& process, Turn& turn);
+  void FreeBatch(Turn& turn);
+  void Drop(Envelope* envelope);
+
+  const Parts parts_;
+  Lane& lane_;
+  StepContext& context_;
+  std::array<Envelope*, kBatch> batch_;
+  std::array<const actord_event*, kBatch> events_;
+};
+
+}  // namespace actord::runtime

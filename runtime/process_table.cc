@@ -1,0 +1,64 @@
+#include "runtime/process_table.h"
+
+#include "absl/strings/str_cat.h"
+#include "runtime/errors.h"
+
+namespace actord::runtime {
+
+bool ProcessTable::HasEnded(const Pid& pid) const {
+  if (pid.node != node_ || pid.incarnation != incarnation_ ||
+      pid.slot >= slots_.SlotsInUse() || (pid.generation & 1) == 0) {
+    return false;
+  }
+  return pid.generation <
+         slots_.At(pid.slot).generation.load(std::memory_order_acquire);
+}
+
+absl::Status ProcessTable::WhyNotFound(const Pid& pid) const {
+  if (HasEnded(pid)) {
+    return Error(absl::StatusCode::kFailedPrecondition, reason::kProcessEnded,
+                 absl::StrCat("process ", FormatPid(pid), " has ended"));
+  }
+  const bool other_start = pid.node == node_ && pid.incarnation != incarnation_;
+  return Error(
+      absl::StatusCode::kNotFound, reason::kProcessNotFound,
+      absl::StrCat(
+          "there is no process ", FormatPid(pid),
+          other_start ? "; it belongs to another start of this daemon" : ""));
+}
+
+Process* ProcessTable::Reserve(Cache& cache, const ProcessType* type,
+                               uint16_t method, const Pid& parent,
+                               uint64_t now_unix_ns) {
+  const uint32_t slot = cache.Allocate(slots_);
+  if (slot == SlotTable<Process>::kNoSlot) return nullptr;
+  Process& process = slots_.At(slot);
+  process.slot.store(slot, std::memory_order_relaxed);
+  process.next_tag = 1;
+  process.keep_result = false;
+  process.cancel_seen = false;
+  process.type.store(type, std::memory_order_relaxed);
+  process.steps.store(0, std::memory_order_relaxed);
+  process.started_unix_ns.store(now_unix_ns, std::memory_order_relaxed);
+  process.set_parent(parent);
+  process.yields_count.store(0, std::memory_order_relaxed);
+  process.method.store(method, std::memory_order_relaxed);
+  process.cancel_requested.store(false, std::memory_order_relaxed);
+  process.awaited.store(false, std::memory_order_relaxed);
+  // Release: pairs with Find. Odd: lives.
+  process.generation.store(
+      process.generation.load(std::memory_order_relaxed) + 1,
+      std::memory_order_release);
+  return &process;
+}
+
+void ProcessTable::Release(Cache& cache, Process& process) {
+  // A slot whose generations are used up is given up, so that no PID ever
+  // comes again.
+  if (process.generation.load(std::memory_order_relaxed) >= UINT32_MAX - 1) {
+    return;
+  }
+  cache.Free(slots_, process.slot.load(std::memory_order_relaxed));
+}
+
+}  // namespace actord::runtime

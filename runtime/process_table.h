@@ -1,0 +1,65 @@
+// All processes of this node, and the one place that decides whether a PID is
+// one of them.
+//
+// Thread-safety: Find, At and SlotsInUse from any thread; a Cache belongs to
+// one thread at a time.
+#pragma once
+
+#include <cstdint>
+
+#include "absl/status/status.h"
+#include "runtime/pid.h"
+#include "runtime/process.h"
+#include "runtime/slot_table.h"
+
+namespace actord::runtime {
+
+class ProcessTable {
+ public:
+  using Cache = SlotTable<Process>::Cache;
+
+  ProcessTable(uint32_t node, uint32_t incarnation, size_t capacity,
+               size_t caches)
+      : node_(node), incarnation_(incarnation), slots_(capacity, caches) {}
+
+  // The process, if it lives here now; otherwise null. It may end at any
+  // moment: carry pid.generation along with every envelope.
+  Process* Find(const Pid& pid) const {
+    if (pid.node != node_ || pid.incarnation != incarnation_ ||
+        pid.slot >= slots_.SlotsInUse()) {
+      return nullptr;
+    }
+    Process& process = slots_.At(pid.slot);
+    // Acquire: pairs with the spawner's release in Reserve.
+    const uint32_t live = process.generation.load(std::memory_order_acquire);
+    return live == pid.generation && (live & 1) != 0 ? &process : nullptr;
+  }
+
+  // Why Find said no: PROCESS_ENDED if it has lived here, PROCESS_NOT_FOUND if
+  // not.
+  absl::Status WhyNotFound(const Pid& pid) const;
+  [[nodiscard]] bool HasEnded(const Pid& pid) const;
+
+  // A slot in the state "reserved", fields reset, generation odd; null when the
+  // table is full. Takes messages from now on.
+  Process* Reserve(Cache& cache, const ProcessType* type, uint16_t method,
+                   const Pid& parent, uint64_t now_unix_ns);
+  // Gives the slot back. Precondition: generation is even, the word has
+  // `ended`.
+  void Release(Cache& cache, Process& process);
+
+  [[nodiscard]] Pid PidOf(const Process& process, uint32_t generation) const {
+    return {node_, incarnation_, process.slot.load(std::memory_order_relaxed),
+            generation};
+  }
+
+  [[nodiscard]] Process& At(uint32_t slot) const { return slots_.At(slot); }
+  [[nodiscard]] uint32_t SlotsInUse() const { return slots_.SlotsInUse(); }
+
+ private:
+  const uint32_t node_;
+  const uint32_t incarnation_;
+  SlotTable<Process> slots_;
+};
+
+}  // namespace actord::runtime

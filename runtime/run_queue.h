@@ -1,0 +1,156 @@
+// The run queue of one worker: a bounded ring, lock-free. Its owner pushes and
+// pops the newest (or the oldest); thieves take the oldest half in one CAS.
+//
+// Invariants:
+//  (1) One word holds bottom:16 | top:16 | tag:32, and every change is an RMW
+//      of it, so all changes have one order. size = bottom - top (mod 2^16).
+//  (2) Slots [top, bottom) are published: nobody writes them. Only the owner
+//      writes the others, before the add to `bottom` that publishes them.
+//  (3) Every removal adds 1 to the tag. So a thief's CAS succeeds only if
+//      nothing was removed or added since it read the word, and what it copied
+//      is what it takes. (The tag could fool it only after 2^32 removals
+//      within one steal.)
+//  (4) A copy that a thief makes may be stale or torn by reuse of the slot; it
+//      is not looked at before the CAS succeeded.
+//
+// A plain Chase-Lev deque does not allow (3): its owner pops without an RMW
+// while two or more are left, so a thief of several would take what the owner
+// took as well. Capacity and halving are those of Go's runqueue.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace actord::runtime {
+
+template <typename T, uint32_t kSlots = 256>
+class RunQueue {
+  static_assert(kSlots <= 1 << 15 && (kSlots & (kSlots - 1)) == 0);
+
+ public:
+  static constexpr uint32_t kCapacity = kSlots;
+  using Batch = std::array<T*, kSlots / 2>;
+
+  // Owner only. False: full.
+  bool Push(T* item) {
+    const uint64_t word = word_.load(std::memory_order_relaxed);
+    if (Size(word) == kSlots) return false;
+    Slot(Bottom(word)).store(item, std::memory_order_relaxed);
+    // Release publishes the slot. seq_cst: the caller then asks whether
+    // somebody sleeps; pairs with the sleeper's last look (idle_workers.h).
+    word_.fetch_add(kBottomOne, std::memory_order_seq_cst);
+    return true;
+  }
+
+  // Owner only. Null: empty.
+  T* PopNewest() {
+    uint64_t word = word_.load(std::memory_order_relaxed);
+    while (Size(word) != 0) {
+      // By (2) this slot is stable: only the owner removes at the bottom.
+      T* item = Slot(Bottom(word) - 1).load(std::memory_order_relaxed);
+      if (Replace(word, word - kBottomOne)) return item;
+    }
+    return nullptr;
+  }
+
+  // Owner only. Null: empty.
+  T* PopOldest() {
+    uint64_t word = word_.load(std::memory_order_relaxed);
+    while (Size(word) != 0) {
+      T* item = Slot(Top(word)).load(std::memory_order_relaxed);
+      if (Replace(word, AddTop(word, 1))) return item;
+    }
+    return nullptr;
+  }
+
+  // Owner only: takes the oldest half (rounded up) out, for the global queue.
+  // Returns how many.
+  uint32_t PopOldestHalf(Batch& out) {
+    return TakeHalf([&out](uint32_t i) -> T*& { return out[i]; });
+  }
+
+  // Owner of `into` only: moves the oldest half (rounded up) of this queue
+  // there, and returns the oldest of all, to be run at once. Null: nothing was
+  // there. Precondition: `into` is empty, so that its unpublished slots can
+  // take the copies (2), and one add publishes them all.
+  T* StealInto(RunQueue& into) {
+    T* first = nullptr;
+    const uint32_t begin =
+        Bottom(into.word_.load(std::memory_order_relaxed)) - 1;
+    const uint32_t count = TakeHalf([&](uint32_t i) {
+      return Target{i == 0 ? nullptr : &into.Slot(begin + i), &first};
+    });
+    if (count > 1) {
+      into.word_.fetch_add((count - 1) * kBottomOne, std::memory_order_seq_cst);
+    }
+    return first;
+  }
+
+  // Any thread. A moment's view; seq_cst for the sleeper's last look.
+  uint32_t Size() const { return Size(word_.load(std::memory_order_seq_cst)); }
+
+ private:
+  static constexpr uint64_t kBottomOne = uint64_t{1} << 48;
+  static constexpr uint64_t kTopMask = uint64_t{0xffff} << 32;
+
+  static uint32_t Bottom(uint64_t word) {
+    return static_cast<uint32_t>(word >> 48);
+  }
+  static uint32_t Top(uint64_t word) {
+    return static_cast<uint32_t>(word >> 32) & 0xffff;
+  }
+  static uint32_t Size(uint64_t word) {
+    return (Bottom(word) - Top(word)) & 0xffff;
+  }
+  // Adds to `top` without a carry into `bottom`.
+  static uint64_t AddTop(uint64_t word, uint32_t count) {
+    const uint64_t top = uint64_t{(Top(word) + count) & 0xffff} << 32;
+    return (word & ~kTopMask) | top;
+  }
+
+  // Where a copy goes: a slot of the thief's queue, or its hand.
+  struct Target {
+    std::atomic<T*>* slot;
+    T** hand;
+    void operator=(T* item) const {
+      if (slot != nullptr) {
+        slot->store(item, std::memory_order_relaxed);
+      } else {
+        *hand = item;
+      }
+    }
+  };
+
+  std::atomic<T*>& Slot(uint32_t index) { return slots_[index & (kSlots - 1)]; }
+
+  // Puts `next` with a new tag in the place of `word`; else reloads `word`.
+  bool Replace(uint64_t& word, uint64_t next) {
+    const uint32_t tag = static_cast<uint32_t>(word) + 1;
+    next = (next & ~uint64_t{UINT32_MAX}) | tag;
+    return word_.compare_exchange_weak(word, next, std::memory_order_acq_rel,
+                                       std::memory_order_acquire);
+  }
+
+  // Copies the oldest half to `target(0)`, `target(1)` …, then takes it.
+  template <typename TargetOf>
+  uint32_t TakeHalf(TargetOf target) {
+    // Acquire: pairs with the push that published the slots.
+    uint64_t word = word_.load(std::memory_order_acquire);
+    for (;;) {
+      const uint32_t size = Size(word);
+      const uint32_t count = size - size / 2;
+      if (count == 0) return 0;
+      for (uint32_t i = 0; i < count; ++i) {
+        target(i) = Slot(Top(word) + i).load(std::memory_order_relaxed);
+      }
+      if (Replace(word, AddTop(word, count))) return count;
+    }
+  }
+
+  alignas(64) std::atomic<uint64_t> word_{0};
+  alignas(64) std::array<std::atomic<T*>, kSlots> slots_{};
+};
+
+}  // namespace actord::runtime

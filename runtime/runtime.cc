@@ -1,0 +1,204 @@
+#include "runtime/runtime.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/core.h"
+#include "runtime/cpu_count.h"
+#include "runtime/errors.h"
+#include "runtime/random.h"
+
+namespace actord::runtime {
+namespace {
+
+RuntimeOptions Resolve(RuntimeOptions options) {
+  if (options.workers == 0) {
+    options.workers = std::min(UsableCpuCount(), 256);
+  }
+  if (options.clock == nullptr) options.clock = &Clock::System();
+  if (options.seed == 0) options.seed = Random::SystemSeed();
+  while (options.incarnation == 0) {
+    options.incarnation = static_cast<uint32_t>(Random::SystemSeed());
+  }
+  if (!options.log) options.log = [](LogLevel, std::string_view) {};
+  return options;
+}
+
+ProcessState StateOf(const Process& process, uint64_t word) {
+  if (process.running.load(std::memory_order_relaxed)) {
+    return ProcessState::kRunning;
+  }
+  if (Activity::Runnable(word)) return ProcessState::kReady;
+  return (word & Activity::kBlocked) != 0 ? ProcessState::kBlocked
+                                          : ProcessState::kIdle;
+}
+
+// What is known of the process in this slot now; nullopt: none, or it changed
+// while it was looked at.
+std::optional<ProcessInfo> Look(const ProcessTable& processes, uint32_t slot) {
+  const Process& process = processes.At(slot);
+  const uint32_t generation =
+      process.generation.load(std::memory_order_acquire);
+  const uint64_t word = process.activity.load(std::memory_order_acquire);
+  // A reserved process is none yet: the step that spawns it may fail.
+  if ((generation & 1) == 0 || (word & Activity::kEnded) != 0) {
+    return std::nullopt;
+  }
+  ProcessInfo info;
+  info.pid = processes.PidOf(process, generation);
+  info.parent = process.parent();
+  if (const ProcessType* type = process.type.load(std::memory_order_acquire)) {
+    info.process_type = type->name;
+    info.method = type->descriptor
+                      ->methods[process.method.load(std::memory_order_acquire)]
+                      .name;
+  }
+  info.state = StateOf(process, word);
+  info.started_unix_ns =
+      process.started_unix_ns.load(std::memory_order_acquire);
+  info.steps = process.steps.load(std::memory_order_acquire);
+  info.mailbox_messages = Activity::Messages(word);
+  info.mailbox_bytes =
+      static_cast<uint64_t>(std::max<int64_t>(0, Activity::Units(word))) *
+      kBufferUnitBytes;
+  info.yields = process.yields_count.load(std::memory_order_acquire);
+  info.cancel_requested =
+      process.cancel_requested.load(std::memory_order_acquire);
+  // As a sequence lock: what was read (with acquire, so before this) belongs
+  // together if nothing ended or began meanwhile.
+  if (process.generation.load(std::memory_order_relaxed) != generation) {
+    return std::nullopt;
+  }
+  return info;
+}
+
+bool Matches(const ProcessFilter& filter, const ProcessInfo& info) {
+  return (filter.process_type.empty() ||
+          filter.process_type == info.process_type) &&
+         (!filter.state || *filter.state == info.state) &&
+         (filter.parent.empty() || filter.parent == info.parent);
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Runtime>> Runtime::Create(
+    const RuntimeOptions& options, const Catalog& catalog) {
+  absl::Status status = ValidateOptions(options);
+  if (!status.ok()) return status;
+  return std::unique_ptr<Runtime>(
+      new Runtime(std::make_unique<Core>(Resolve(options), catalog)));
+}
+
+Runtime::Runtime(std::unique_ptr<Core> core) : core_(std::move(core)) {}
+Runtime::~Runtime() = default;
+
+const actord_host* Runtime::host() const { return core_->host.abi(); }
+
+void Runtime::Start() { core_->StartThreads(); }
+
+void Runtime::Submit(SubmitRequest request, SubmitCallback done) {
+  core_->admission.Submit(request, Pid{}, /*keep_result=*/true,
+                          std::move(done));
+}
+
+absl::Status Runtime::Send(const Pid& to, const Message& message) {
+  absl::Status status =
+      CheckPayloadSize("payload", message.topic, message.payload,
+                       core_->options.max_payload_bytes);
+  if (!status.ok()) return status;
+  return core_->delivery.SendOrExplain(
+      to,
+      core_->lane.NewEnvelope(ACTORD_EVENT_MESSAGE, message.topic,
+                              ToAbi(message.payload)),
+      core_->lane);
+}
+
+Runtime::AwaitId Runtime::Await(const Pid& pid, AwaitCallback done) {
+  Core& core = *core_;
+  return core.results.Await(
+      pid, std::move(done),
+      [&core, &pid] {
+        Process* process = core.processes.Find(pid);
+        if (process == nullptr) return false;
+        process->awaited.store(true, std::memory_order_seq_cst);
+        return process->generation.load(std::memory_order_seq_cst) ==
+               pid.generation;
+      },
+      [&core, &pid]() -> absl::Status {
+        if (!core.processes.HasEnded(pid)) {
+          return core.processes.WhyNotFound(pid);
+        }
+        return Error(absl::StatusCode::kFailedPrecondition,
+                     reason::kResultNotKept,
+                     absl::StrCat("process ", FormatPid(pid),
+                                  " has ended, and its result is not, or no "
+                                  "longer, kept"));
+      });
+}
+
+bool Runtime::CancelAwait(const Pid& pid, AwaitId id) {
+  return core_->results.Cancel(pid, id);
+}
+
+CompleteAnswer Runtime::CompleteYield(const YieldToken& token,
+                                      YieldResult result) {
+  Core& core = *core_;
+  return core.external.Answer(
+      token, result, [&core, &result](actord_completion completion) {
+        return core.broker.Complete(completion,
+                                    static_cast<int32_t>(result.code),
+                                    ToAbi(result.payload), core.lane);
+      });
+}
+
+absl::Status Runtime::Cancel(const Pid& pid, std::string_view reason) {
+  return core_->delivery.Control(pid, ACTORD_EVENT_CANCEL, reason, core_->lane);
+}
+
+absl::Status Runtime::Terminate(const Pid& pid, std::string_view reason) {
+  return core_->delivery.Control(pid, kEventTerminate, reason, core_->lane);
+}
+
+absl::StatusOr<ProcessInfo> Runtime::Describe(const Pid& pid) const {
+  if (core_->processes.Find(pid) != nullptr) {
+    std::optional<ProcessInfo> info = Look(core_->processes, pid.slot);
+    if (info && info->pid == pid) return *std::move(info);
+  }
+  return core_->processes.WhyNotFound(pid);
+}
+
+ProcessPage Runtime::ListProcesses(const ProcessFilter& filter,
+                                   uint32_t first_slot,
+                                   size_t page_size) const {
+  ProcessPage page;
+  const uint32_t slots = core_->processes.SlotsInUse();
+  for (uint32_t slot = first_slot; slot < slots; ++slot) {
+    std::optional<ProcessInfo> info = Look(core_->processes, slot);
+    if (!info || !Matches(filter, *info)) continue;
+    if (page.processes.size() == page_size) {
+      page.next_slot = slot;
+      break;
+    }
+    page.processes.push_back(*std::move(info));
+  }
+  return page;
+}
+
+YieldPage Runtime::ListYields(const YieldFilter& filter,
+                              uint64_t first_sequence, size_t page_size) const {
+  return core_->external.List(filter, first_sequence, page_size);
+}
+
+bool Runtime::IsExternal(std::string_view command) const {
+  return core_->external.IsExternal(command);
+}
+
+const RuntimeOptions& Runtime::options() const { return core_->options; }
+
+RuntimeStats Runtime::Stats() const { return core_->Stats(); }
+
+ShutdownReport Runtime::Shutdown(ShutdownMode mode, absl::Duration timeout) {
+  return core_->Shutdown(mode, timeout);
+}
+
+}  // namespace actord::runtime

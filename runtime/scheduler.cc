@@ -1,0 +1,136 @@
+#include "runtime/scheduler.h"
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+#include <span>
+#include <utility>
+
+namespace actord::runtime {
+
+Scheduler::Scheduler(int workers, const Clock& clock)
+    : clock_(clock), idle_(workers) {
+  for (int i = 0; i < workers; ++i) {
+    queues_.push_back(std::make_unique<WorkerQueue>(i, clock.MonotonicNs()));
+  }
+}
+
+void Scheduler::Enqueue(Process* process, WorkerQueue* here) {
+  if (here == nullptr) {
+    EnqueueBack(process);
+    return;
+  }
+  // The newest runs next; the one that it displaces becomes visible.
+  Process* displaced = std::exchange(here->next, process);
+  if (displaced != nullptr) PushLocal(displaced, *here);
+}
+
+void Scheduler::EnqueueBack(Process* process) {
+  global_.Push(process);
+  WakeForWork();
+}
+
+void Scheduler::EnqueueAgain(Process* process, WorkerQueue& here) {
+  if (here.next == nullptr) {
+    here.next = process;
+  } else {
+    PushLocal(process, here);
+  }
+}
+
+void Scheduler::PushLocal(Process* process, WorkerQueue& here) {
+  if (!here.ready.Push(process)) [[unlikely]] {
+    RunQueue<Process>::Batch oldest;
+    const uint32_t count = here.ready.PopOldestHalf(oldest);
+    global_.PushAll({oldest.data(), count});
+    // Thieves only remove, so now there is room.
+    here.ready.Push(process);
+  }
+  WakeForWork();
+}
+
+Process* Scheduler::TakeGlobal(WorkerQueue& here) {
+  constexpr size_t kBatch = 16;
+  std::array<Process*, kBatch> taken;
+  const size_t room = RunQueue<Process>::kCapacity - here.ready.Size();
+  const size_t count = global_.Take(
+      std::span(taken).first(std::min(kBatch, room + 1)), queues_.size());
+  if (count == 0) return nullptr;
+  for (size_t i = 1; i < count; ++i) here.ready.Push(taken[i]);
+  return taken[0];
+}
+
+Process* Scheduler::Steal(WorkerQueue& here, Random& random) {
+  const size_t workers = queues_.size();
+  const uint64_t bits = random.Next();
+  size_t victim = (bits & UINT32_MAX) % workers;
+  // A stride that is coprime to their number visits each once. The numbers
+  // below `workers` that are coprime are dense: a few steps find one.
+  size_t stride = 1 + (bits >> 32) % workers;
+  while (std::gcd(stride, workers) != 1) stride = 1 + stride % workers;
+  for (size_t i = 0; i < workers; ++i, victim = (victim + stride) % workers) {
+    if (victim == static_cast<size_t>(here.index)) continue;
+    if (Process* process = queues_[victim]->ready.StealInto(here.ready)) {
+      return process;
+    }
+  }
+  return nullptr;
+}
+
+void Scheduler::TimerAdded(uint64_t deadline_ns) {
+  if (deadline_ns < timekeeper_ns_.load(std::memory_order_seq_cst)) {
+    WakeForWork();
+  }
+}
+
+uint64_t Scheduler::EarliestTimerNs() const {
+  uint64_t earliest = TimerWheel::kNever;
+  for (const auto& queue : queues_) {
+    earliest = std::min(earliest, queue->timers.EarliestNs());
+  }
+  return earliest;
+}
+
+void Scheduler::WakeForWork() {
+  const int worker = idle_.ClaimForWork();
+  if (worker != IdleWorkers::kNobody) {
+    queues_[static_cast<size_t>(worker)]->parker.Notify();
+  }
+}
+
+void Scheduler::WakeAll() {
+  for (int worker = idle_.ClaimAny(); worker != IdleWorkers::kNobody;
+       worker = idle_.ClaimAny()) {
+    queues_[static_cast<size_t>(worker)]->parker.Notify();
+  }
+}
+
+bool Scheduler::HasWork() const {
+  return global_.Size() != 0 ||
+         std::any_of(queues_.begin(), queues_.end(), [](const auto& queue) {
+           return queue->ready.Size() != 0;
+         });
+}
+
+uint64_t Scheduler::BeginSleepUntilTimer(bool& is_timekeeper) {
+  // Long sleeps are cut, so that the arithmetic of the kernel's clock cannot
+  // overflow and a clock that was set wrong heals.
+  constexpr uint64_t kLongestSleepNs = 60'000'000'000;
+  is_timekeeper = false;
+  const uint64_t earliest = EarliestTimerNs();
+  if (earliest == TimerWheel::kNever) return Parker::kForever;
+  uint64_t current = timekeeper_ns_.load(std::memory_order_seq_cst);
+  do {
+    if (current <= earliest) return Parker::kForever;
+  } while (!timekeeper_ns_.compare_exchange_weak(current, earliest,
+                                                 std::memory_order_seq_cst));
+  is_timekeeper = true;
+  const uint64_t now = clock_.MonotonicNs();
+  return earliest <= now ? 0 : std::min(earliest - now, kLongestSleepNs);
+}
+
+void Scheduler::EndSleepUntilTimer() {
+  timekeeper_ns_.store(TimerWheel::kNever, std::memory_order_seq_cst);
+}
+
+}  // namespace actord::runtime

@@ -1,0 +1,93 @@
+// Who runs what: the workers' queues, the global queue, and who sleeps. It
+// moves processes; it does not know what running one means (see worker.h).
+//
+// Thread-safety: any thread, unless a function says otherwise.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "runtime/clock.h"
+#include "runtime/global_queue.h"
+#include "runtime/idle_workers.h"
+#include "runtime/parker.h"
+#include "runtime/process.h"
+#include "runtime/random.h"
+#include "runtime/run_queue.h"
+#include "runtime/timer_wheel.h"
+
+namespace actord::runtime {
+
+// What a worker has that others may reach into.
+struct alignas(64) WorkerQueue {
+  WorkerQueue(int number, uint64_t now_ns)
+      : index(number), timers(now_ns) {}
+
+  const int index;
+  RunQueue<Process> ready;
+  TimerWheel timers;
+  Parker parker;
+  // Owner only: runs next, before `ready`; no thief sees it, because its owner
+  // takes it as soon as its turn ends. So a lone successor costs no RMW and
+  // wakes nobody.
+  Process* next = nullptr;
+};
+
+class Scheduler {
+ public:
+  Scheduler(int workers, const Clock& clock);
+
+  // Makes a process run, whose word the caller has just made runnable. `here`:
+  // the queue of the worker that calls, or null from any other thread.
+  void Enqueue(Process* process, WorkerQueue* here);
+  // Like Enqueue, but behind all that is ready now.
+  void EnqueueBack(Process* process);
+  // Like Enqueue, for a process whose turn has just ended: whatever its step
+  // made ready goes first.
+  void EnqueueAgain(Process* process, WorkerQueue& here);
+
+  // Takes from the global queue: one to run at once, and some more into
+  // `here`. Null: empty.
+  Process* TakeGlobal(WorkerQueue& here);
+  // Steals from the others in a random order. Null: nothing found.
+  Process* Steal(WorkerQueue& here, Random& random);
+
+  // A timer has been added to some wheel: sees to it that somebody is awake
+  // then.
+  void TimerAdded(uint64_t deadline_ns);
+  // Earliest time over all wheels; TimerWheel::kNever if there is none.
+  [[nodiscard]] uint64_t EarliestTimerNs() const;
+
+  // One sleeper, if there is one and nobody searches, is woken.
+  void WakeForWork();
+  void WakeAll();
+  // A look at every source of work but timers.
+  [[nodiscard]] bool HasWork() const;
+
+  // Becomes the worker that sleeps only until the earliest timer, unless
+  // another one does that already. Returns how long the caller may sleep, or
+  // Parker::kForever.
+  uint64_t BeginSleepUntilTimer(bool& is_timekeeper);
+  void EndSleepUntilTimer();
+
+  IdleWorkers& idle() { return idle_; }
+  [[nodiscard]] const Clock& clock() const { return clock_; }
+  [[nodiscard]] size_t size() const { return queues_.size(); }
+  WorkerQueue& queue(size_t index) { return *queues_[index]; }
+
+ private:
+  void PushLocal(Process* process, WorkerQueue& here);
+
+  const Clock& clock_;
+  std::vector<std::unique_ptr<WorkerQueue>> queues_;
+  GlobalQueue global_;
+  IdleWorkers idle_;
+  // When the timekeeper will wake by itself; kNever: there is none. Written by
+  // the sleeper that becomes or ceases to be it, read by whoever adds a timer;
+  // seq_cst, the same dance as IdleWorkers (3).
+  std::atomic<uint64_t> timekeeper_ns_{TimerWheel::kNever};
+};
+
+}  // namespace actord::runtime

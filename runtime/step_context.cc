@@ -1,0 +1,196 @@
+#include "runtime/step_context.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace actord::runtime {
+namespace {
+
+size_t SizeOf(const actord_payload& payload) {
+  return payload.bytes.size + payload.content_type.size;
+}
+
+}  // namespace
+
+absl::StatusCode ErrorCodeFromAbi(int32_t status) {
+  return status >= ACTORD_CANCELLED && status <= ACTORD_UNAUTHENTICATED
+             ? static_cast<absl::StatusCode>(status)
+             : absl::StatusCode::kUnknown;
+}
+
+const actord_step_api StepContext::kApi = {
+    .struct_size = sizeof(actord_step_api),
+    .reserved = 0,
+    .self = Self,
+    .parent = Parent,
+    .unix_time_ns = UnixTimeNs,
+    .random = RandomBits,
+    .yield = Yield,
+    .send = Send,
+    .spawn = Spawn,
+    .set_result = SetResult,
+    .set_failure = SetFailure,
+};
+
+StepContext::StepContext(const Catalog& catalog, ProcessTable& processes,
+                         const RuntimeOptions& options, const Clock& clock,
+                         Lane& lane, uint64_t seed)
+    : actord_step{&kApi},
+      catalog_(catalog),
+      processes_(processes),
+      options_(options),
+      clock_(clock),
+      lane_(lane),
+      random_(seed) {}
+
+void StepContext::Begin(Process& process, uint32_t generation, bool may_act) {
+  process_ = &process;
+  self_ = processes_.PidOf(process, generation);
+  may_act_ = may_act;
+  unix_time_ns_ = 0;
+  yields_ = 0;
+  first_tag_ = process.next_tag;
+  if (!misuse_.ok()) misuse_ = absl::OkStatus();
+  failure_code_ = absl::StatusCode::kUnknown;
+}
+
+void StepContext::Rollback() {
+  for (Effect& effect : effects_) {
+    if (effect.envelope != nullptr) lane_.Free(effect.envelope);
+    if (effect.child == nullptr) continue;
+    // Nobody else has its PID. The slot goes back with a new generation.
+    effect.child->generation.fetch_add(1, std::memory_order_release);
+    processes_.Release(lane_.processes(), *effect.child);
+  }
+  effects_.clear();
+  process_->next_tag = first_tag_;
+  result_ = {};
+}
+
+void StepContext::Misuse(absl::Status status) {
+  if (misuse_.ok()) misuse_ = std::move(status);
+}
+
+bool StepContext::MayAct() {
+  if (!may_act_) {
+    Misuse(absl::FailedPreconditionError(
+        "init yielded, sent or spawned; only step may"));
+    return false;
+  }
+  if (effects_.size() >= kMaxEffects) {
+    Misuse(absl::ResourceExhaustedError(
+        absl::StrCat("a step asked for more than ", kMaxEffects,
+                     " sends, spawns and yields; continue in pieces")));
+    return false;
+  }
+  return true;
+}
+
+bool StepContext::Fits(size_t bytes, const char* what) {
+  if (bytes <= options_.max_payload_bytes) return true;
+  Misuse(absl::InvalidArgumentError(
+      absl::StrCat("the payload of a ", what, " has ", bytes,
+                   " bytes; the limit is ", options_.max_payload_bytes)));
+  return false;
+}
+
+actord_pid StepContext::Self(const actord_step* step) {
+  return ToAbi(Of(step).self_);
+}
+
+actord_pid StepContext::Parent(const actord_step* step) {
+  return ToAbi(Of(step).process_->parent());
+}
+
+uint64_t StepContext::UnixTimeNs(actord_step* step) {
+  StepContext& context = Of(step);
+  if (context.unix_time_ns_ == 0) {
+    context.unix_time_ns_ = context.clock_.UnixNs();
+  }
+  return context.unix_time_ns_;
+}
+
+uint64_t StepContext::RandomBits(actord_step* step) {
+  return Of(step).random_.Next();
+}
+
+uint64_t StepContext::Yield(actord_step* step, const actord_yield* yield) {
+  StepContext& context = Of(step);
+  const uint64_t tag = context.process_->next_tag++;
+  if (!context.MayAct() ||
+      !context.Fits(SizeOf(yield->payload) + yield->command.size, "yield")) {
+    return tag;
+  }
+  Effect& effect = context.effects_.emplace_back();
+  effect.kind = Effect::Kind::kYield;
+  effect.timeout_ns = yield->timeout_ns;
+  effect.envelope = context.lane_.NewEnvelope(
+      ACTORD_EVENT_COMPLETION, View(yield->command), yield->payload);
+  effect.envelope->event.tag = tag;
+  ++context.yields_;
+  return tag;
+}
+
+void StepContext::Send(actord_step* step, const actord_pid* to,
+                       const actord_message* message) {
+  StepContext& context = Of(step);
+  if (!context.MayAct() ||
+      !context.Fits(SizeOf(message->payload) + message->topic.size, "send")) {
+    return;
+  }
+  Effect& effect = context.effects_.emplace_back();
+  effect.kind = Effect::Kind::kSend;
+  effect.to = FromAbi(*to);
+  effect.envelope = context.lane_.NewEnvelope(
+      ACTORD_EVENT_MESSAGE, View(message->topic), message->payload);
+  effect.envelope->event.from = ToAbi(context.self_);
+}
+
+actord_pid StepContext::Spawn(actord_step* step, const actord_spawn* spawn) {
+  StepContext& context = Of(step);
+  if (!context.MayAct() || !context.Fits(SizeOf(spawn->input), "spawn")) {
+    return {};
+  }
+  const char* refusal = nullptr;
+  const ProcessType* type =
+      context.catalog_.FindProcessType(View(spawn->process_type));
+  std::optional<uint32_t> method;
+  if (type == nullptr) {
+    refusal = "the process type is unknown";
+  } else {
+    method = type->FindMethod(View(spawn->method));
+    if (!method) refusal = "the process type has no such method";
+  }
+  Process* child = context.lane_.ReserveProcess(
+      context.processes_, type, static_cast<uint16_t>(method.value_or(0)),
+      context.self_, UnixTimeNs(step));
+  if (child == nullptr) return {};
+  Effect& effect = context.effects_.emplace_back();
+  effect.kind = Effect::Kind::kSpawn;
+  effect.child = child;
+  effect.refusal = refusal;
+  effect.keep_result = (spawn->flags & ACTORD_SPAWN_KEEP_RESULT) != 0;
+  effect.envelope =
+      context.lane_.NewEnvelope(ACTORD_EVENT_MESSAGE, {}, spawn->input);
+  return ToAbi(context.processes_.PidOf(
+      *child, child->generation.load(std::memory_order_relaxed)));
+}
+
+void StepContext::SetResult(actord_step* step, const actord_payload* result) {
+  StepContext& context = Of(step);
+  if (context.Fits(SizeOf(*result), "result")) {
+    context.result_ = FromAbi(*result);
+  }
+}
+
+void StepContext::SetFailure(actord_step* step, int32_t status,
+                             actord_bytes message) {
+  StepContext& context = Of(step);
+  context.failure_code_ = ErrorCodeFromAbi(status);
+  // A failure's text is for people; a page of it is enough.
+  constexpr size_t kMaxTextBytes = 4096;
+  context.failure_ = std::string(View(message).substr(0, kMaxTextBytes));
+}
+
+}  // namespace actord::runtime

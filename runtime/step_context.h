@@ -1,0 +1,110 @@
+// What one call to Init or Step sees of the daemon, and what it wants to have
+// done. A step is a transaction: its effects are recorded here and carried out
+// by the runner after the step returned well.
+//
+// Thread-safety: belongs to one worker; reused from turn to turn.
+#pragma once
+
+#include <actord/abi.h>
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "runtime/catalog.h"
+#include "runtime/clock.h"
+#include "runtime/lane.h"
+#include "runtime/options.h"
+#include "runtime/random.h"
+
+namespace actord::runtime {
+
+// One thing to do. `envelope` is owned by the record.
+struct Effect {
+  enum class Kind : uint8_t { kSend, kYield, kSpawn };
+  Kind kind = Kind::kSend;
+  Envelope* envelope = nullptr;  // message; yield: topic is the command
+  Pid to;                        // kSend
+  uint64_t timeout_ns = 0;       // kYield: 0 is the default
+  Process* child = nullptr;      // kSpawn: reserved
+  bool keep_result = false;      // kSpawn
+  // kSpawn of an unknown type or method: what ends the child at once.
+  const char* refusal = nullptr;
+};
+
+class StepContext : private actord_step {
+ public:
+  StepContext(const Catalog& catalog, ProcessTable& processes,
+              const RuntimeOptions& options, const Clock& clock, Lane& lane,
+              uint64_t seed);
+  StepContext(const StepContext&) = delete;
+  StepContext& operator=(const StepContext&) = delete;
+
+  // Begins a call for `process`. Precondition: no effects are left.
+  void Begin(Process& process, uint32_t generation, bool may_act);
+  actord_step* abi() { return this; }
+
+  // What the call recorded.
+  std::vector<Effect>& effects() { return effects_; }
+  [[nodiscard]] size_t yields() const { return yields_; }
+  // A misuse that makes the call fail, whatever it returned.
+  [[nodiscard]] const absl::Status& misuse() const { return misuse_; }
+  Payload TakeResult() { return std::exchange(result_, {}); }
+  absl::StatusCode failure_code() const { return failure_code_; }
+  std::string TakeFailure() { return std::exchange(failure_, {}); }
+
+  // The step failed: nothing of it has happened.
+  void Rollback();
+
+ private:
+  // More than this in one step is a runaway loop.
+  static constexpr size_t kMaxEffects = 65536;
+  static const actord_step_api kApi;
+
+  static StepContext& Of(actord_step* step) {
+    return *static_cast<StepContext*>(step);
+  }
+  static const StepContext& Of(const actord_step* step) {
+    return *static_cast<const StepContext*>(step);
+  }
+  static actord_pid Self(const actord_step* step);
+  static actord_pid Parent(const actord_step* step);
+  static uint64_t UnixTimeNs(actord_step* step);
+  static uint64_t RandomBits(actord_step* step);
+  static uint64_t Yield(actord_step* step, const actord_yield* yield);
+  static void Send(actord_step* step, const actord_pid* to,
+                   const actord_message* message);
+  static actord_pid Spawn(actord_step* step, const actord_spawn* spawn);
+  static void SetResult(actord_step* step, const actord_payload* result);
+  static void SetFailure(actord_step* step, int32_t status,
+                         actord_bytes message);
+
+  bool MayAct();
+  bool Fits(size_t bytes, const char* what);
+  void Misuse(absl::Status status);
+
+  const Catalog& catalog_;
+  ProcessTable& processes_;
+  const RuntimeOptions& options_;
+  const Clock& clock_;
+  Lane& lane_;
+  Random random_;
+
+  Process* process_ = nullptr;
+  Pid self_;
+  bool may_act_ = false;
+  uint64_t unix_time_ns_ = 0;  // 0: not asked yet in this call
+  std::vector<Effect> effects_;
+  size_t yields_ = 0;
+  uint64_t first_tag_ = 0;
+  absl::Status misuse_;
+  Payload result_;
+  absl::StatusCode failure_code_ = absl::StatusCode::kUnknown;
+  std::string failure_;
+};
+
+// A status code of the ABI as absl's; anything unknown, and OK where an error
+// is meant, is kUnknown.
+absl::StatusCode ErrorCodeFromAbi(int32_t status);
+
+}  // namespace actord::runtime

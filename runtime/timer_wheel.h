@@ -1,0 +1,107 @@
+// Timers of one worker: a hierarchical timing wheel (Varghese and Lauck, 1987),
+// so that adding, cancelling and firing cost the same with a million timers as
+// with one.
+//
+// A tick is 2^16 ns (65.5 µs); deadlines are rounded up to a tick, so that a
+// timer is never early and by the wheel at most a tick late. Level L has 64
+// slots of 64^L ticks; 8 levels reach 585 years. A timer lies in the slot of
+// the highest 6-bit digit in which its deadline differs from now, and moves
+// down a level when that slot's time comes.
+//
+// Thread-safety: any thread. Timers run no code here: Advance hands out the
+// values that they carry.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <vector>
+
+namespace actord::runtime {
+
+class TimerWheel {
+ public:
+  static constexpr uint64_t kNever = UINT64_MAX;
+  static constexpr int kTickShift = 16;
+
+  // Part of what it belongs to; must be cancelled or have fired before its
+  // memory becomes something else.
+  class Timer {
+   public:
+    uint64_t value = 0;  // handed out by Advance
+
+   private:
+    friend class TimerWheel;
+    // All guarded by the wheel's mutex.
+    Timer* next = nullptr;
+    Timer** link = nullptr;  // what points to this one; null: not in a wheel
+    uint64_t tick = 0;
+    uint8_t level = 0;
+    uint8_t slot = 0;
+  };
+
+  explicit TimerWheel(uint64_t now_ns) : now_tick_(now_ns >> kTickShift) {}
+  TimerWheel(const TimerWheel&) = delete;
+  TimerWheel& operator=(const TimerWheel&) = delete;
+
+  // Arms the timer if `still_wanted()` says so under the wheel's lock; moves it
+  // if it is armed. Returns whether it is armed now.
+  template <typename Predicate>
+  bool Add(Timer& timer, uint64_t deadline_ns, Predicate still_wanted) {
+    const std::lock_guard lock(mutex_);
+    if (!still_wanted()) return false;
+    Unlink(timer);
+    timer.tick = TickOf(deadline_ns);
+    if (timer.tick < now_tick_) timer.tick = now_tick_;
+    Link(timer);
+    PublishEarliest();
+    return true;
+  }
+
+  // Takes it out if it is in. Afterwards Advance will not hand it out.
+  void Cancel(Timer& timer) {
+    const std::lock_guard lock(mutex_);
+    Unlink(timer);
+    // The earliest time stays as it is: too early costs one fruitless look.
+  }
+
+  // Appends the values of all timers that are due to `due`, at most `max`.
+  void Advance(uint64_t now_ns, size_t max, std::vector<uint64_t>& due);
+
+  // No timer is due before this time; kNever: there is none. A lower bound,
+  // readable without a lock. seq_cst: a sleeper reads it after it has
+  // published itself (idle_workers.h).
+  uint64_t EarliestNs() const {
+    return earliest_ns_.load(std::memory_order_seq_cst);
+  }
+
+ private:
+  static constexpr int kLevelBits = 6;
+  static constexpr int kSlots = 1 << kLevelBits;
+  static constexpr int kLevels = 8;
+
+  struct Level {
+    uint64_t occupied = 0;  // bit s: slots[s] is not empty
+    std::array<Timer*, kSlots> slots{};
+  };
+  // A slot whose time comes next.
+  struct Next {
+    int level;
+    int slot;
+    uint64_t tick;
+  };
+
+  static uint64_t TickOf(uint64_t deadline_ns);
+  void Link(Timer& timer);
+  void Unlink(Timer& timer);
+  bool FindNext(Next& next) const;
+  void PublishEarliest();
+
+  std::mutex mutex_;
+  uint64_t now_tick_;                          // guarded by mutex_
+  std::array<Level, kLevels> levels_;          // guarded by mutex_
+  std::atomic<uint64_t> earliest_ns_{kNever};  // written under mutex_
+};
+
+}  // namespace actord::runtime

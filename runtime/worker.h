@@ -1,0 +1,79 @@
+// A worker: finds a process that is ready and runs its next turn. No loop and
+// no thread is in it; a thread repeats RunOne (worker_thread.h), and so can a
+// test on a thread of its own choice.
+//
+// Thread-safety: one thread at a time.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "runtime/process_runner.h"
+#include "runtime/random.h"
+#include "runtime/scheduler.h"
+#include "runtime/yield_broker.h"
+
+namespace actord::runtime {
+
+class Worker {
+ public:
+  // What RunOne did, and so what the caller does before the next call.
+  enum class Did {
+    kRan,     // a turn: nothing
+    kSearch,  // found nothing: spin for a moment
+    kYield,   // found nothing for longer: let other threads run
+    kSleep,   // is a sleeper now: Parker::Wait(sleep_ns()), then Wake()
+  };
+
+  Worker(Scheduler& scheduler, WorkerQueue& queue, ProcessRunner& runner,
+         YieldBroker& broker, uint64_t seed);
+  Worker(const Worker&) = delete;
+  Worker& operator=(const Worker&) = delete;
+
+  Did RunOne();
+
+  // After kSleep: how long the worker may sleep without a notification.
+  [[nodiscard]] uint64_t sleep_ns() const { return sleep_ns_; }
+  // After kSleep: the sleep is over. False: not quite, a notification is on
+  // its way; wait for it and call again with true.
+  bool Wake(bool notified);
+
+  WorkerQueue& queue() { return queue_; }
+
+ private:
+  // Every 61st turn the global queue, and the timers of a neighbour, go first,
+  // so that a worker with endless work of its own starves neither. (61: Go.)
+  static constexpr uint32_t kGlobalFirst = 61;
+  // The clock costs as much as a turn: every 16th looks at it.
+  static constexpr uint32_t kTimersEvery = 16;
+  // So many of the newest in a row; then the oldest.
+  static constexpr int kNewestInARow = 3;
+  static constexpr int kTightSearches = 4;
+  static constexpr int kSearches = 16;
+  static constexpr size_t kTimersAtOnce = 64;
+
+  Process* FindWork();
+  Process* TakeLocal();
+  Process* Search();
+  Did NothingFound();
+  Did TrySleep();
+  // Fires what is due in the wheel. True: something was.
+  bool FireTimers(WorkerQueue& owner);
+
+  Scheduler& scheduler_;
+  WorkerQueue& queue_;
+  ProcessRunner& runner_;
+  YieldBroker& broker_;
+  Random random_;
+  uint32_t turn_ = 0;
+  int newest_in_a_row_ = 0;
+  bool searching_ = false;
+  bool woken_ = false;  // has not found anything since it was woken
+  int fruitless_ = 0;
+  bool is_timekeeper_ = false;
+  uint64_t sleep_ns_ = 0;
+  std::vector<uint64_t> due_;
+};
+
+}  // namespace actord::runtime

@@ -1,0 +1,222 @@
+#include "runtime/yield_broker.h"
+
+#include <limits>
+
+#include "absl/strings/str_cat.h"
+
+namespace actord::runtime {
+namespace {
+
+uint32_t SlotOf(actord_completion handle) {
+  return static_cast<uint32_t>(handle);
+}
+uint32_t GenerationOf(actord_completion handle) {
+  return static_cast<uint32_t>(handle >> 32);
+}
+
+uint64_t AddSaturated(uint64_t a, uint64_t b) {
+  const uint64_t sum = a + b;
+  return sum < a ? std::numeric_limits<uint64_t>::max() : sum;
+}
+
+actord_payload TextPayload(std::string_view text) {
+  return {ToAbi(text), ToAbi(std::string_view("text/plain"))};
+}
+
+}  // namespace
+
+YieldBroker::YieldBroker(Scheduler& scheduler, const ProcessTable& processes,
+                         ExternalYields& external, size_t max_payload_bytes,
+                         size_t capacity, size_t lanes)
+    : scheduler_(scheduler),
+      processes_(processes),
+      external_(external),
+      max_payload_bytes_(max_payload_bytes),
+      records_(capacity, lanes) {}
+
+actord_completion YieldBroker::Open(Process& process, uint32_t generation,
+                                    uint64_t tag, bool external, Lane& lane) {
+  const uint32_t slot = lane.yields().Allocate(records_);
+  if (slot == SlotTable<YieldRecord>::kNoSlot) return 0;
+  YieldRecord& record = records_.At(slot);
+  record.slot = slot;
+  record.process.store(&process, std::memory_order_relaxed);
+  record.process_generation.store(generation, std::memory_order_relaxed);
+  record.tag.store(tag, std::memory_order_relaxed);
+  record.wheel.store(&lane.here()->timers, std::memory_order_relaxed);
+  record.external.store(external, std::memory_order_relaxed);
+  record.armed.store(false, std::memory_order_relaxed);
+  record.deadline_ns = UINT64_MAX;
+  record.deadline_is_result.store(false, std::memory_order_relaxed);
+  record.previous = nullptr;
+  record.next = process.yields;
+  if (record.next != nullptr) record.next->previous = &record;
+  process.yields = &record;
+  process.yields_count.store(
+      process.yields_count.load(std::memory_order_relaxed) + 1,
+      std::memory_order_relaxed);
+
+  const uint64_t old = record.word.load(std::memory_order_relaxed);
+  const uint32_t next_generation = static_cast<uint32_t>(old >> 32) + 1;
+  record.word.store(YieldRecord::Word(next_generation, YieldRecord::kPending),
+                    std::memory_order_release);
+  const actord_completion handle = (uint64_t{next_generation} << 32) | slot;
+  record.timer.value = handle;
+  return handle;
+}
+
+YieldRecord* YieldBroker::Find(actord_completion handle) const {
+  if (GenerationOf(handle) == 0 || SlotOf(handle) >= records_.SlotsInUse()) {
+    return nullptr;
+  }
+  return &records_.At(SlotOf(handle));
+}
+
+bool YieldBroker::Complete(actord_completion handle, int32_t status,
+                           const actord_payload& payload, Lane& lane) {
+  YieldRecord* record = Find(handle);
+  if (record == nullptr) return false;
+  const size_t size = payload.bytes.size + payload.content_type.size;
+  if (size <= max_payload_bytes_) {
+    return Deliver(*record, handle, status, payload, lane);
+  }
+  const std::string text = absl::StrCat(
+      "the completion has ", size, " bytes; the limit is ", max_payload_bytes_);
+  return Deliver(*record, handle, ACTORD_INVALID_ARGUMENT, TextPayload(text),
+                 lane);
+}
+
+bool YieldBroker::Deliver(YieldRecord& record, actord_completion handle,
+                          int32_t status, const actord_payload& payload,
+                          Lane& lane) {
+  uint64_t pending =
+      YieldRecord::Word(GenerationOf(handle), YieldRecord::kPending);
+  // Acquire: pairs with Open, for the fields.
+  if (record.word.load(std::memory_order_acquire) != pending) return false;
+  Process* process = record.process.load(std::memory_order_relaxed);
+  const uint32_t generation =
+      record.process_generation.load(std::memory_order_relaxed);
+  const uint64_t tag = record.tag.load(std::memory_order_relaxed);
+  if (!record.word.compare_exchange_strong(
+          pending, YieldRecord::Word(GenerationOf(handle), YieldRecord::kEnded),
+          std::memory_order_seq_cst)) {
+    return false;
+  }
+  // From here on the record may be closed and used again at any moment.
+  Envelope* envelope = lane.NewEnvelope(ACTORD_EVENT_COMPLETION, {}, payload);
+  envelope->generation = generation;
+  envelope->yield_slot = SlotOf(handle);
+  envelope->event.status = status;
+  envelope->event.tag = tag;
+  process->urgent.Push(envelope);
+  lane.Count(&Counters::completions);
+  if (Activity::Add(process->activity, Activity::kUrgentOne)) {
+    scheduler_.Enqueue(process, lane.here());
+  }
+  return true;
+}
+
+void YieldBroker::Arm(YieldRecord& record, uint64_t word, uint64_t deadline_ns,
+                      bool is_result) {
+  // Close changes the word first and then looks at `armed`; here it is the
+  // other way round, so one of the two sees the other. If both do, the wheel's
+  // lock puts them in order.
+  record.armed.store(true, std::memory_order_seq_cst);
+  const bool added =
+      record.wheel.load(std::memory_order_relaxed)
+          ->Add(record.timer, deadline_ns, [&] {
+            if (record.word.load(std::memory_order_seq_cst) != word ||
+                record.deadline_ns <= deadline_ns) {
+              return false;
+            }
+            record.deadline_ns = deadline_ns;
+            record.deadline_is_result.store(is_result,
+                                            std::memory_order_relaxed);
+            return true;
+          });
+  if (added) scheduler_.TimerAdded(deadline_ns);
+}
+
+void YieldBroker::SetTimeout(actord_completion handle, uint64_t timeout_ns) {
+  YieldRecord* record = Find(handle);
+  if (record == nullptr) return;
+  Arm(*record, YieldRecord::Word(GenerationOf(handle), YieldRecord::kPending),
+      AddSaturated(scheduler_.clock().MonotonicNs(), timeout_ns),
+      /*is_result=*/false);
+}
+
+bool YieldBroker::CompleteAfter(actord_completion handle, uint64_t delay_ns) {
+  YieldRecord* record = Find(handle);
+  const uint64_t pending =
+      YieldRecord::Word(GenerationOf(handle), YieldRecord::kPending);
+  if (record == nullptr ||
+      record->word.load(std::memory_order_acquire) != pending) {
+    return false;
+  }
+  Arm(*record, pending,
+      AddSaturated(scheduler_.clock().MonotonicNs(), delay_ns),
+      /*is_result=*/true);
+  return true;
+}
+
+void YieldBroker::TimerFired(actord_completion handle, Lane& lane) {
+  YieldRecord* record = Find(handle);
+  if (record == nullptr) return;
+  const bool external = record->external.load(std::memory_order_relaxed);
+  const YieldToken token{
+      processes_.PidOf(
+          *record->process.load(std::memory_order_relaxed),
+          record->process_generation.load(std::memory_order_relaxed)),
+      record->tag.load(std::memory_order_relaxed)};
+  const bool delivered =
+      record->deadline_is_result.load(std::memory_order_relaxed)
+          ? Deliver(*record, handle, ACTORD_OK, {}, lane)
+          : Deliver(*record, handle, ACTORD_DEADLINE_EXCEEDED,
+                    TextPayload("the yield's timeout has passed"), lane);
+  if (delivered && external) external_.Expire(token);
+}
+
+void YieldBroker::Close(Process& process, uint32_t slot, Lane& lane) {
+  Free(process, records_.At(slot), lane);
+}
+
+void YieldBroker::CloseAll(Process& process, uint32_t generation, Lane& lane) {
+  while (YieldRecord* record = process.yields) {
+    const uint64_t word = record->word.load(std::memory_order_acquire);
+    uint64_t pending = (word & ~uint64_t{UINT32_MAX}) | YieldRecord::kPending;
+    const uint64_t ended = (word & ~uint64_t{UINT32_MAX}) | YieldRecord::kEnded;
+    const bool expired = record->word.compare_exchange_strong(
+        pending, ended, std::memory_order_seq_cst);
+    if (expired && record->external.load(std::memory_order_relaxed)) {
+      external_.Expire({processes_.PidOf(process, generation),
+                        record->tag.load(std::memory_order_relaxed)});
+    }
+    Free(process, *record, lane);
+  }
+}
+
+void YieldBroker::Free(Process& process, YieldRecord& record, Lane& lane) {
+  if (record.previous != nullptr) {
+    record.previous->next = record.next;
+  } else {
+    process.yields = record.next;
+  }
+  if (record.next != nullptr) record.next->previous = record.previous;
+  process.yields_count.store(
+      process.yields_count.load(std::memory_order_relaxed) - 1,
+      std::memory_order_relaxed);
+
+  const uint32_t generation =
+      static_cast<uint32_t>(record.word.load(std::memory_order_relaxed) >> 32);
+  record.word.store(YieldRecord::Word(generation, YieldRecord::kFree),
+                    std::memory_order_seq_cst);
+  // See Arm.
+  if (record.armed.load(std::memory_order_seq_cst)) {
+    record.wheel.load(std::memory_order_relaxed)->Cancel(record.timer);
+  }
+  // A record whose generations are used up is given up.
+  if (generation == UINT32_MAX) return;
+  lane.yields().Free(records_, record.slot);
+}
+
+}  // namespace actord::runtime

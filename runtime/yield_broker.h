@@ -1,0 +1,65 @@
+// Sees to it that each outstanding yield ends in exactly one completion: a
+// result, an error, a timeout or a cancel, whichever is first.
+//
+// Thread-safety: Complete, CompleteAfter and TimerFired from any thread; Open,
+// Close and CloseAll only from the turn of the process.
+#pragma once
+
+#include <cstdint>
+
+#include "absl/status/status.h"
+#include "runtime/external_yields.h"
+#include "runtime/lane.h"
+#include "runtime/process_table.h"
+#include "runtime/scheduler.h"
+
+namespace actord::runtime {
+
+class YieldBroker {
+ public:
+  YieldBroker(Scheduler& scheduler, const ProcessTable& processes,
+              ExternalYields& external, size_t max_payload_bytes,
+              size_t capacity, size_t lanes);
+
+  // A record for a yield of `process`; 0: there are too many in the daemon.
+  actord_completion Open(Process& process, uint32_t generation, uint64_t tag,
+                         bool external, Lane& lane);
+  // Completes it as DEADLINE_EXCEEDED after `timeout_ns`, unless something
+  // else is earlier.
+  void SetTimeout(actord_completion handle, uint64_t timeout_ns);
+
+  // True: this call completed it. False: it had ended before. A payload above
+  // the limit is replaced by an error (INVALID_ARGUMENT) that says so.
+  bool Complete(actord_completion handle, int32_t status,
+                const actord_payload& payload, Lane& lane);
+  // Completes it with an empty result after `delay_ns`; an earlier timeout
+  // stays. False: it had ended before.
+  bool CompleteAfter(actord_completion handle, uint64_t delay_ns);
+  // A timer that carries `handle` is due.
+  void TimerFired(actord_completion handle, Lane& lane);
+
+  // The completion `envelope` has reached its process: its record is free
+  // again.
+  void Close(Process& process, uint32_t slot, Lane& lane);
+  // The process has ended: none of its yields will be completed any more.
+  void CloseAll(Process& process, uint32_t generation, Lane& lane);
+
+  [[nodiscard]] size_t max_payload_bytes() const { return max_payload_bytes_; }
+
+ private:
+  // The record of a handle, null if the handle was never given out.
+  YieldRecord* Find(actord_completion handle) const;
+  bool Deliver(YieldRecord& record, actord_completion handle, int32_t status,
+               const actord_payload& payload, Lane& lane);
+  void Arm(YieldRecord& record, uint64_t word, uint64_t deadline_ns,
+           bool is_result);
+  void Free(Process& process, YieldRecord& record, Lane& lane);
+
+  Scheduler& scheduler_;
+  const ProcessTable& processes_;
+  ExternalYields& external_;
+  const size_t max_payload_bytes_;
+  SlotTable<YieldRecord> records_;
+};
+
+}  // namespace actord::runtime
