@@ -193,7 +193,7 @@ absl::StatusOr<HandlerSet> Plugin::CreateHandlers(
   HandlerSet handlers(host);
   for (const actord_command_handler* descriptor : commands()) {
     if (absl::Status status = handlers.Create(descriptor); !status.ok()) {
-      return InFile(path_, status);
+      return status;
     }
   }
   return handlers;

@@ -51,7 +51,7 @@ class Plugin {
   }
 
   // Makes this plugin's handlers, in the order in which it lists them. If one
-  // refuses, those before it are destroyed and the error says which.
+  // refuses, those before it are destroyed and the error names its command.
   [[nodiscard]] absl::StatusOr<HandlerSet> CreateHandlers(
       const actord_host* host) const;
 

@@ -95,7 +95,7 @@ TEST_F(HandlerTest, ExceptionBecomesAnInternalError) {
   };
   const Answer& answer = RunSync();
   EXPECT_EQ(answer.code, Code::kInternal);
-  EXPECT_EQ(answer.payload.bytes, "exception in test.sync: boom");
+  EXPECT_EQ(answer.payload.bytes, "test.sync threw: boom");
 }
 
 TEST_F(HandlerTest, CompletesBeforeHandleReturns) {
@@ -150,7 +150,7 @@ TEST_F(HandlerTest, ExceptionThatDropsTheCompletionIsItsError) {
   const Answer& answer = RunAsync();
   EXPECT_EQ(answer.completions, 1);
   EXPECT_EQ(answer.code, Code::kInternal);
-  EXPECT_EQ(answer.payload.bytes, "exception in test.async: boom");
+  EXPECT_EQ(answer.payload.bytes, "test.async threw: boom");
 }
 
 TEST_F(HandlerTest, ExceptionAfterTheCompletionIsLogged) {
@@ -163,7 +163,7 @@ TEST_F(HandlerTest, ExceptionAfterTheCompletionIsLogged) {
   EXPECT_EQ(answer.code, Code::kOk);
   ASSERT_EQ(host_.logs.size(), 1u);
   EXPECT_EQ(host_.logs[0].level, LogLevel::kError);
-  EXPECT_EQ(host_.logs[0].message, "exception in test.async: boom");
+  EXPECT_EQ(host_.logs[0].message, "test.async threw: boom");
 }
 
 TEST_F(HandlerTest, ExceptionCaughtInsideOfHandleStillCompletes) {

@@ -139,12 +139,11 @@ TEST(PluginLoader, HandlerThatRefusesTakesTheOthersBack) {
               HasSubstr("command 'create_throws.second'"));
   std::vector<std::string> logs;
   for (const auto& line : host.logs) logs.push_back(line.message);
-  EXPECT_THAT(
-      logs,
-      ElementsAre("first made",
-                  "exception in create_throws.second: no connection to the "
-                  "warehouse",
-                  "first destroyed"));
+  EXPECT_THAT(logs,
+              ElementsAre("first made",
+                          "create_throws.second threw: no connection to the "
+                          "warehouse",
+                          "first destroyed"));
 }
 
 TEST(HandlerSet, ForeignExceptionsEndHere) {

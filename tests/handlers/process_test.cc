@@ -120,7 +120,7 @@ TEST_F(ProcessTest, ExceptionInInitRefusesWithItsText) {
   };
   FakeProcess process(kProcessType<Scripted>);
   EXPECT_EQ(process.Init(), ACTORD_INTERNAL);
-  EXPECT_EQ(process.failure_text, "exception in Init: boom");
+  EXPECT_EQ(process.failure_text, "Init threw: boom");
   EXPECT_EQ(Scripted::objects, 0);
 }
 
@@ -134,7 +134,7 @@ TEST_F(ProcessTest, ExceptionInStepIsToldFromFail) {
     ASSERT_EQ(process.Init(), ACTORD_OK);
     EXPECT_EQ(process.Step(), ACTORD_STEP_THREW);
     EXPECT_EQ(process.failure, Code::kInternal);
-    EXPECT_EQ(process.failure_text, "exception in Step: boom");
+    EXPECT_EQ(process.failure_text, "Step threw: boom");
     EXPECT_EQ(Scripted::objects, 1);
   }
   EXPECT_EQ(Scripted::objects, 0);
@@ -145,7 +145,8 @@ TEST_F(ProcessTest, ExceptionOfAnyTypeIsCaught) {
   FakeProcess process(kProcessType<Scripted>);
   ASSERT_EQ(process.Init(), ACTORD_OK);
   EXPECT_EQ(process.Step(), ACTORD_STEP_THREW);
-  EXPECT_THAT(process.failure_text, ::testing::HasSubstr("exception in Step"));
+  EXPECT_THAT(process.failure_text,
+              ::testing::HasSubstr("Step threw something"));
 }
 
 TEST_F(ProcessTest, ExceptionInCloseLeavesAndStillDestroysTheObject) {

@@ -12,6 +12,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -191,10 +192,9 @@ inline std::string DescribeException(const char* where) noexcept {
     try {
       throw;
     } catch (const std::exception& exception) {
-      return std::string("exception in ") + where + ": " + exception.what();
+      return std::string(where) + " threw: " + exception.what();
     } catch (...) {
-      return std::string("exception in ") + where +
-             ": of a type that is not a std::exception";
+      return std::string(where) + " threw something that is no std::exception";
     }
   } catch (...) {
     return {};  // no memory for the text

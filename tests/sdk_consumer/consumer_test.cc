@@ -1,0 +1,79 @@
+// Loads the two plugins that were built from the install tree, and runs them.
+// install_and_build.cmake runs this and says where they are.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <memory>
+#include <stdexcept>
+#include <string>
+
+#include "handlers/plugin_loader.h"
+#include "tests/support/fake_host.h"
+#include "tests/support/fake_process.h"
+
+namespace actord::handlers {
+namespace {
+
+using testing::FakeHost;
+using testing::FakeProcess;
+using testing::OwnedPayload;
+
+std::unique_ptr<Plugin> LoadFrom(const char* variable) {
+  const char* path = std::getenv(variable);
+  if (path == nullptr) throw std::runtime_error(variable);
+  auto plugin = Plugin::Load(path);
+  if (!plugin.ok()) throw std::runtime_error(plugin.status().ToString());
+  return *std::move(plugin);
+}
+
+TEST(SdkConsumer, PluginInCppRuns) {
+  const auto plugin = LoadFrom("ACTORD_TEST_CPP_PLUGIN");
+  EXPECT_STREQ(plugin->info().name, "greeter");
+  EXPECT_STREQ(plugin->info().version, "2.1");
+  FakeHost host;
+  const auto handlers = plugin->CreateHandlers(&host);
+  ASSERT_TRUE(handlers.ok()) << handlers.status();
+  const HandlerInstance& greet = handlers->instances().at(0);
+
+  FakeProcess process(*plugin->process_types()[0]);
+  ASSERT_EQ(process.Init("run", "Ada"), ACTORD_OK);
+  ASSERT_EQ(process.Step(), ACTORD_STEP_BLOCK);
+  ASSERT_EQ(process.yields.at(0).command, greet.descriptor->command);
+  const auto& answer =
+      host.Run(*greet.descriptor, greet.self, process.yields[0].payload.bytes);
+  process.Complete(process.yields[0].tag, Payload::Text(answer.payload.bytes));
+  ASSERT_EQ(process.Step(), ACTORD_STEP_DONE);
+  EXPECT_EQ(process.result, (OwnedPayload{"Hello, Ada!", "text/plain"}));
+}
+
+TEST(SdkConsumer, PluginInCRuns) {
+  const auto plugin = LoadFrom("ACTORD_TEST_C_PLUGIN");
+  EXPECT_STREQ(plugin->info().name, "tally");
+  FakeProcess process(*plugin->process_types()[0]);
+  ASSERT_EQ(process.Init(), ACTORD_OK);
+  ASSERT_EQ(process.Step(), ACTORD_STEP_IDLE);
+  process.Message("any");
+  process.Message("any");
+  ASSERT_EQ(process.Step(), ACTORD_STEP_IDLE);
+  process.Message("any");
+  process.Message("stop");
+  ASSERT_EQ(process.Step(), ACTORD_STEP_DONE);
+  EXPECT_EQ(process.result.bytes, "3");
+
+  FakeHost host;
+  const auto handlers = plugin->CreateHandlers(&host);
+  ASSERT_TRUE(handlers.ok()) << handlers.status();
+  const HandlerInstance& length = handlers->instances().at(0);
+  EXPECT_EQ(host.Run(*length.descriptor, length.self, "four").payload.bytes,
+            "4");
+}
+
+TEST(SdkConsumer, PluginInCRefusesAnInput) {
+  const auto plugin = LoadFrom("ACTORD_TEST_C_PLUGIN");
+  FakeProcess process(*plugin->process_types()[0]);
+  EXPECT_EQ(process.Init("run", "x"), ACTORD_INVALID_ARGUMENT);
+  EXPECT_EQ(process.failure_text, "a tally takes no input");
+}
+
+}  // namespace
+}  // namespace actord::handlers
