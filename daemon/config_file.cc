@@ -1,6 +1,5 @@
 #include "daemon/config_file.h"
 
-#define TOML_EXCEPTIONS 0
 #include <toml++/toml.h>
 
 #include <algorithm>
@@ -90,14 +89,15 @@ bool IsSection(std::string_view name) {
 
 absl::StatusOr<std::vector<ConfigValue>> ParseConfigText(
     std::string_view text, std::string_view name) {
-  const toml::parse_result parsed = toml::parse(text, name);
-  if (!parsed) {
-    const toml::parse_error& error = parsed.error();
+  toml::table parsed;
+  try {
+    parsed = toml::parse(text, name);
+  } catch (const toml::parse_error& error) {  // as Debian's library is built
     return absl::InvalidArgumentError(absl::StrCat(
         Place(name, error.source()), std::string(error.description())));
   }
   std::vector<std::pair<uint32_t, ConfigValue>> values;
-  for (const auto& [section, node] : parsed.table()) {
+  for (const auto& [section, node] : parsed) {
     if (!node.is_table() || !IsSection(section.str())) {
       return absl::InvalidArgumentError(
           absl::StrCat(Place(name, section.source()), "unknown ",

@@ -8,10 +8,10 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "actord/v1/actor_service.grpc.pb.h"
 #include "daemon/config_text.h"
 #include "daemon/listen_check.h"
+#include "runtime/clock.h"
 
 namespace actord::daemon {
 namespace {
@@ -95,7 +95,9 @@ void RpcServer::SetNotServing() {
 
 void RpcServer::Stop(absl::Duration grace) {
   if (server_ == nullptr) return;
-  server_->Shutdown(absl::ToChronoTime(absl::Now() + grace));
+  const absl::Time now = absl::FromUnixNanos(
+      static_cast<int64_t>(runtime::Clock::System().UnixNs()));
+  server_->Shutdown(absl::ToChronoTime(now + grace));
   server_->Wait();
   server_.reset();
 }

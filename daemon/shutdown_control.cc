@@ -2,8 +2,6 @@
 
 #include <utility>
 
-#include "absl/time/clock.h"
-
 namespace actord::daemon {
 
 using runtime::ShutdownMode;

@@ -1,0 +1,80 @@
+#include "daemon/command_line.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace actord::daemon {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+TEST(CommandLine, KnowsItsActions) {
+  using Action = CommandLine::Action;
+  const struct {
+    std::vector<std::string> arguments;
+    Action action;
+  } cases[] = {{{}, Action::kRun},
+               {{"--help"}, Action::kHelp},
+               {{"-h"}, Action::kHelp},
+               {{"--version"}, Action::kVersion},
+               {{"--check-config"}, Action::kCheckConfig},
+               {{"--print-config", "--workers", "2"}, Action::kPrintConfig}};
+  for (const auto& c : cases) {
+    const auto command_line = ParseCommandLine(c.arguments);
+    ASSERT_TRUE(command_line.ok()) << command_line.status();
+    EXPECT_EQ(command_line->action, c.action);
+  }
+}
+
+TEST(CommandLine, RefusesWrongUsage) {
+  const struct {
+    std::vector<std::string> arguments;
+    const char* error;
+  } cases[] = {
+      {{"--nonsense"}, "--nonsense"},
+      {{"serve"}, "serve"},
+      {{"--workers"}, "--workers"},
+      {{"--workers", "two"}, "--workers: \"two\" is not a whole number"},
+      {{"--workers", "-1"}, "--workers"},
+      {{"--workers", "1", "--workers", "2"},
+       "--workers: takes exactly one value"},
+      {{"--log-level", "loud"}, "--log-level: \"loud\" is none of"},
+      {{"--listen", "nowhere"}, "--listen: \"nowhere\" is not an address"},
+      {{"--plugin", ""}, "--plugin: must not be empty"},
+      {{"--max-concurrent-streams", "0"}, "0 is not between 1 and 1000000"},
+  };
+  for (const auto& c : cases) {
+    const auto command_line = ParseCommandLine(c.arguments);
+    ASSERT_FALSE(command_line.ok()) << c.error;
+    EXPECT_THAT(std::string(command_line.status().message()),
+                HasSubstr(c.error));
+  }
+}
+
+TEST(CommandLine, TakesConfigFileAndEqualsSigns) {
+  const auto command_line =
+      ParseCommandLine({"--config=/etc/actord.toml", "--workers=2",
+                        "--plugin=a", "--plugin", "b"});
+  ASSERT_TRUE(command_line.ok()) << command_line.status();
+  EXPECT_EQ(command_line->config_file, "/etc/actord.toml");
+  ASSERT_EQ(command_line->values.size(), 2u);
+  EXPECT_THAT(command_line->values[0].texts, ElementsAre("a", "b"));
+  EXPECT_THAT(command_line->values[1].texts, ElementsAre("2"));
+}
+
+TEST(CommandLine, HelpFitsATerminal) {
+  const std::string help = HelpText();
+  size_t begin = 0;
+  while (begin < help.size()) {
+    const size_t end = help.find('\n', begin);
+    EXPECT_LE(end - begin, 80u) << help.substr(begin, end - begin);
+    begin = end + 1;
+  }
+}
+
+}  // namespace
+}  // namespace actord::daemon
