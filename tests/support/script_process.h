@@ -1,0 +1,59 @@
+// A process type whose behaviour a test writes as lambdas, and a daemon-less
+// runtime around it.
+//
+// Thread-safety: a Script is used by one process; the test waits before it looks
+// at what the script wrote.
+#pragma once
+
+#include <actord/plugin.h>
+
+#include <cstring>
+#include <functional>
+#include <string>
+#include <string_view>
+
+namespace actord::testing {
+
+struct Script {
+  std::function<Status(std::string_view method)> init = {};
+  std::function<void(Events, StepOutput&)> step = {};
+  std::function<void()> close = {};
+};
+
+// The input of a scripted process: the address of its Script, which the test
+// keeps alive until the process has ended.
+inline std::string InputOf(const Script& script) {
+  const Script* address = &script;
+  return {reinterpret_cast<const char*>(&address), sizeof(address)};
+}
+
+class ScriptProcess : public Process {
+ public:
+  static constexpr const char* kName = "script";
+  static constexpr Method kMethods[] = {{"run", nullptr}, {"other", nullptr}};
+
+  Status Init(std::string_view method, const Payload& input) {
+    if (input.bytes.size() != sizeof(script_)) {
+      return {Code::kInvalidArgument, "the input is no script"};
+    }
+    std::memcpy(&script_, input.bytes.data(), sizeof(script_));
+    return script_->init ? script_->init(method) : Status();
+  }
+  void Step(Events events, StepOutput& out) {
+    if (script_->step) script_->step(events, out);
+  }
+  void Close() {
+    if (script_->close) script_->close();
+  }
+
+ private:
+  const Script* script_ = nullptr;
+};
+
+class CancellableScriptProcess : public ScriptProcess {
+ public:
+  static constexpr const char* kName = "cancellable";
+  static constexpr bool kHandlesCancel = true;
+};
+
+}  // namespace actord::testing
