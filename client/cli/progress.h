@@ -16,7 +16,7 @@ struct ProgressCounts {
   uint64_t begun = 0;
   uint64_t finished = 0;
   uint64_t failed = 0;
-  std::optional<double> fraction;  // of all that there is to do, 0 to 1
+  std::optional<double> fraction = {};  // of all that there is to do, 0 to 1
 };
 
 class Progress {

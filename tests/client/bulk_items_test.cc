@@ -1,0 +1,86 @@
+#include "client/cli/bulk_items.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "client/cli/exit_status.h"
+
+namespace actord::client {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(ParseSubmitItem, TakesTheInputByteForByte) {
+  const auto request = ParseSubmitItem(
+      R"({"type":"echo","method":"run","request_id":"r1",)"
+      R"("input": {"n": 1.50, "big": 123456789012345678901234567890 } })",
+      {});
+  ASSERT_TRUE(request.ok()) << request.status();
+  EXPECT_EQ(request->process_type(), "echo");
+  EXPECT_EQ(request->method(), "run");
+  EXPECT_EQ(request->request_id(), "r1");
+  EXPECT_EQ(request->input().data(),
+            R"({"n": 1.50, "big": 123456789012345678901234567890 })");
+  EXPECT_EQ(request->input().content_type(), "");
+}
+
+TEST(ParseSubmitItem, FillsInFromTheDefaults) {
+  v1::SubmitRequest defaults;
+  defaults.set_process_type("order");
+  defaults.set_method("start");
+  defaults.mutable_input()->set_data("default");
+  defaults.mutable_input()->set_content_type("text/plain");
+  const auto plain = ParseSubmitItem("{}", defaults);
+  ASSERT_TRUE(plain.ok());
+  EXPECT_EQ(plain->process_type(), "order");
+  EXPECT_EQ(plain->input().data(), "default");
+  const auto own = ParseSubmitItem(R"({"type":"echo","input":7})", defaults);
+  ASSERT_TRUE(own.ok());
+  EXPECT_EQ(own->process_type(), "echo");
+  EXPECT_EQ(own->method(), "start");
+  EXPECT_EQ(own->input().data(), "7");
+  // The default's type is not that of the item's JSON.
+  EXPECT_EQ(own->input().content_type(), "");
+}
+
+struct BadLine {
+  const char* line;
+  const char* complaint;
+};
+
+TEST(ParseSubmitItem, SaysWhatIsWrong) {
+  for (const BadLine& bad : std::initializer_list<BadLine>{
+           {"{", "not valid JSON"},
+           {"[]", "not a JSON object"},
+           {R"({"typ":"echo"})", "unknown key \"typ\""},
+           {R"({"type":7})", "\"type\" is not text"},
+           {R"({"type":"a","request_id":null})", "\"request_id\" is not text"},
+           {R"({"input":1})", "no \"type\""},
+           {R"({"type":"a","type":"b"})", "stands twice"}}) {
+    const auto request = ParseSubmitItem(bad.line, {});
+    ASSERT_FALSE(request.ok()) << bad.line;
+    EXPECT_EQ(ExitStatusOf(request.status()), ExitStatus::kUsage);
+    EXPECT_THAT(std::string(request.status().message()),
+                HasSubstr(bad.complaint));
+  }
+}
+
+TEST(ParseSendItem, TakesPidTopicAndPayload) {
+  const auto request =
+      ParseSendItem(R"({"pid":"p-1","topic":"add","payload":[1]})", {});
+  ASSERT_TRUE(request.ok()) << request.status();
+  EXPECT_EQ(request->pid(), "p-1");
+  EXPECT_EQ(request->topic(), "add");
+  EXPECT_EQ(request->payload().data(), "[1]");
+}
+
+TEST(ParseSendItem, WantsAPid) {
+  EXPECT_THAT(std::string(ParseSendItem("{}", {}).status().message()),
+              HasSubstr("no \"pid\""));
+  v1::SendRequest defaults;
+  defaults.set_pid("p-9");
+  EXPECT_EQ(ParseSendItem("{}", defaults)->pid(), "p-9");
+}
+
+}  // namespace
+}  // namespace actord::client

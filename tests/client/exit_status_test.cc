@@ -1,0 +1,53 @@
+#include "client/cli/exit_status.h"
+
+#include <gtest/gtest.h>
+
+#include "client/cli/status_codes.h"
+
+namespace actord::client {
+namespace {
+
+TEST(ExitStatus, FollowsTheStatusCode) {
+  struct Case {
+    absl::StatusCode code;
+    int exit_status;
+  };
+  for (const Case& c :
+       std::initializer_list<Case>{{absl::StatusCode::kOk, 0},
+                                   {absl::StatusCode::kCancelled, 130},
+                                   {absl::StatusCode::kUnknown, 1},
+                                   {absl::StatusCode::kInvalidArgument, 1},
+                                   {absl::StatusCode::kDeadlineExceeded, 6},
+                                   {absl::StatusCode::kNotFound, 3},
+                                   {absl::StatusCode::kAlreadyExists, 1},
+                                   {absl::StatusCode::kPermissionDenied, 4},
+                                   {absl::StatusCode::kResourceExhausted, 1},
+                                   {absl::StatusCode::kFailedPrecondition, 1},
+                                   {absl::StatusCode::kInternal, 1},
+                                   {absl::StatusCode::kUnavailable, 5},
+                                   {absl::StatusCode::kUnauthenticated, 4}}) {
+    EXPECT_EQ(static_cast<int>(ExitStatusOf(absl::Status(c.code, "x"))),
+              c.exit_status)
+        << absl::StatusCodeToString(c.code);
+  }
+}
+
+TEST(ExitStatus, TellsUsageFromWhatTheDaemonRefuses) {
+  EXPECT_EQ(ExitStatusOf(UsageError("x")), ExitStatus::kUsage);
+  EXPECT_EQ(static_cast<int>(ExitStatus::kUsage), 2);
+}
+
+TEST(ParseStatusCode, TakesNamesAndNumbersOfErrors) {
+  EXPECT_EQ(*ParseStatusCode("NOT_FOUND"), 5);
+  EXPECT_EQ(*ParseStatusCode("not_found"), 5);
+  EXPECT_EQ(*ParseStatusCode("CANCELLED"), 1);
+  EXPECT_EQ(*ParseStatusCode("UNAUTHENTICATED"), 16);
+  EXPECT_EQ(*ParseStatusCode("10"), 10);
+  for (const char* text : {"", "OK", "0", "17", "FOUND", "-1", "1 "}) {
+    EXPECT_EQ(ExitStatusOf(ParseStatusCode(text).status()), ExitStatus::kUsage)
+        << text;
+  }
+}
+
+}  // namespace
+}  // namespace actord::client

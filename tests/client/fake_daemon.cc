@@ -1,0 +1,324 @@
+#include "tests/client/fake_daemon.h"
+
+#include <grpcpp/alarm.h>
+#include <grpcpp/health_check_service_interface.h>
+#include <grpcpp/security/server_credentials.h>
+#include <grpcpp/server.h>
+#include <grpcpp/server_builder.h>
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <utility>
+
+#include "actord/v1/actor_service.grpc.pb.h"
+#include "google/rpc/error_details.pb.h"
+#include "google/rpc/status.pb.h"
+
+namespace actord::client {
+namespace {
+
+using grpc::CallbackServerContext;
+using grpc::ServerUnaryReactor;
+
+grpc::Status MakeError(grpc::StatusCode code, const std::string& reason,
+                       const std::string& message,
+                       const std::string& field = "", int retry_ms = -1) {
+  google::rpc::Status status;
+  status.set_code(code);
+  status.set_message(message);
+  google::rpc::ErrorInfo info;
+  info.set_reason(reason);
+  info.set_domain("actord");
+  status.add_details()->PackFrom(info);
+  if (!field.empty()) {
+    google::rpc::BadRequest bad;
+    auto* violation = bad.add_field_violations();
+    violation->set_field(field);
+    violation->set_description("this field");
+    status.add_details()->PackFrom(bad);
+  }
+  if (retry_ms >= 0) {
+    google::rpc::RetryInfo retry;
+    retry.mutable_retry_delay()->set_seconds(retry_ms / 1000);
+    retry.mutable_retry_delay()->set_nanos(retry_ms % 1000 * 1000000);
+    status.add_details()->PackFrom(retry);
+  }
+  return {code, message, status.SerializeAsString()};
+}
+
+grpc::Status NoProcess(const std::string& pid) {
+  return MakeError(grpc::StatusCode::NOT_FOUND, "PROCESS_NOT_FOUND",
+                   "no process " + pid);
+}
+
+// Elements of `all` from the one that `token` names, as one page.
+template <typename Element, typename Add>
+std::string Page(const std::vector<Element>& all, int page_size,
+                 const std::string& token, const Add& add) {
+  const size_t begin = token.empty() ? 0 : std::stoul(token);
+  const size_t end =
+      std::min(all.size(), begin + static_cast<size_t>(page_size));
+  for (size_t i = begin; i < end; ++i) add(all[i]);
+  return end < all.size() ? std::to_string(end) : "";
+}
+
+}  // namespace
+
+class FakeDaemon::Service final : public v1::ActorService::CallbackService {
+ public:
+  explicit Service(FakeDaemon& daemon) : daemon_(daemon) {}
+
+  ServerUnaryReactor* Submit(CallbackServerContext* context,
+                             const v1::SubmitRequest* request,
+                             v1::SubmitResponse* response) override {
+    const std::lock_guard lock(mutex_);
+    log_.submits.push_back(*request);
+    return Answer(context, Start(*request, response));
+  }
+
+  // Answers after a while, so that a client which does not keep the order has
+  // several under way for one PID.
+  ServerUnaryReactor* Send(CallbackServerContext* /*context*/,
+                           const v1::SendRequest* request,
+                           v1::SendResponse* /*response*/) override {
+    class Later final : public ServerUnaryReactor {
+     public:
+      Later(Service& service, const v1::SendRequest& request)
+          : service_(service), pid_(request.pid()) {
+        alarm_.Set(
+            std::chrono::system_clock::now() + std::chrono::microseconds(200),
+            [this](bool) { Answer(); });
+      }
+      void OnDone() override { delete this; }
+
+     private:
+      void Answer() {
+        grpc::Status status;
+        {
+          const std::lock_guard lock(service_.mutex_);
+          --service_.sends_under_way_[pid_];
+          if (service_.outcomes_.count(pid_) == 0) status = NoProcess(pid_);
+        }
+        Finish(status);
+      }
+      Service& service_;
+      const std::string pid_;
+      grpc::Alarm alarm_;
+    };
+    {
+      const std::lock_guard lock(mutex_);
+      log_.sends.push_back(*request);
+      size_t& under_way = ++sends_under_way_[request->pid()];
+      log_.most_sends_to_one = std::max(log_.most_sends_to_one, under_way);
+    }
+    return new Later(*this, *request);
+  }
+
+  ServerUnaryReactor* Await(CallbackServerContext* context,
+                            const v1::AwaitRequest* request,
+                            v1::AwaitResponse* response) override {
+    class Never final : public ServerUnaryReactor {
+     public:
+      explicit Never(Service& service) : service_(service) {}
+      void OnCancel() override {
+        {
+          const std::lock_guard lock(service_.mutex_);
+          --service_.log_.awaits_open;
+          ++service_.log_.awaits_cancelled;
+        }
+        Finish(grpc::Status::CANCELLED);
+      }
+      void OnDone() override { delete this; }
+
+     private:
+      Service& service_;
+    };
+    const std::lock_guard lock(mutex_);
+    const auto outcome = outcomes_.find(request->pid());
+    if (outcome == outcomes_.end()) {
+      return Answer(context, NoProcess(request->pid()));
+    }
+    if (outcome->second.end_case() == v1::Outcome::END_NOT_SET) {
+      ++log_.awaits_open;
+      changed_.notify_all();
+      return new Never(*this);
+    }
+    *response->mutable_outcome() = outcome->second;
+    return Answer(context, grpc::Status::OK);
+  }
+
+  ServerUnaryReactor* Cancel(CallbackServerContext* context,
+                             const v1::CancelRequest* request,
+                             v1::CancelResponse* /*response*/) override {
+    const std::lock_guard lock(mutex_);
+    log_.cancels.push_back(*request);
+    return Answer(context, Known(request->pid()));
+  }
+
+  ServerUnaryReactor* Terminate(CallbackServerContext* context,
+                                const v1::TerminateRequest* request,
+                                v1::TerminateResponse* /*response*/) override {
+    const std::lock_guard lock(mutex_);
+    log_.terminates.push_back(*request);
+    return Answer(context, Known(request->pid()));
+  }
+
+  ServerUnaryReactor* CompleteYield(
+      CallbackServerContext* context, const v1::CompleteYieldRequest* request,
+      v1::CompleteYieldResponse* response) override {
+    const std::lock_guard lock(mutex_);
+    log_.completions.push_back(*request);
+    response->set_answer(daemon_.answer);
+    return Answer(context, grpc::Status::OK);
+  }
+
+  ServerUnaryReactor* ListYields(CallbackServerContext* context,
+                                 const v1::ListYieldsRequest* request,
+                                 v1::ListYieldsResponse* response) override {
+    const std::lock_guard lock(mutex_);
+    log_.yield_lists.push_back(*request);
+    response->set_next_page_token(
+        Page(daemon_.yields, request->page_size(), request->page_token(),
+             [&](const v1::Yield& yield) { *response->add_yields() = yield; }));
+    return Answer(context, grpc::Status::OK);
+  }
+
+  ServerUnaryReactor* GetProcess(CallbackServerContext* context,
+                                 const v1::GetProcessRequest* request,
+                                 v1::GetProcessResponse* response) override {
+    const std::lock_guard lock(mutex_);
+    for (const v1::Process& process : daemon_.processes) {
+      if (process.pid() != request->pid()) continue;
+      *response->mutable_process() = process;
+      return Answer(context, grpc::Status::OK);
+    }
+    return Answer(context, NoProcess(request->pid()));
+  }
+
+  ServerUnaryReactor* ListProcesses(
+      CallbackServerContext* context, const v1::ListProcessesRequest* request,
+      v1::ListProcessesResponse* response) override {
+    const std::lock_guard lock(mutex_);
+    log_.process_lists.push_back(*request);
+    response->set_next_page_token(Page(daemon_.processes, request->page_size(),
+                                       request->page_token(),
+                                       [&](const v1::Process& process) {
+                                         *response->add_processes() = process;
+                                       }));
+    return Answer(context, grpc::Status::OK);
+  }
+
+  ServerUnaryReactor* GetStatus(CallbackServerContext* context,
+                                const v1::GetStatusRequest* /*request*/,
+                                v1::GetStatusResponse* response) override {
+    const std::lock_guard lock(mutex_);
+    *response = daemon_.status;
+    return Answer(context, grpc::Status::OK);
+  }
+
+  ServerUnaryReactor* Shutdown(CallbackServerContext* context,
+                               const v1::ShutdownRequest* request,
+                               v1::ShutdownResponse* response) override {
+    const std::lock_guard lock(mutex_);
+    log_.shutdowns.push_back(*request);
+    response->set_ended_count(12);
+    response->set_forced_count(3);
+    return Answer(context, grpc::Status::OK);
+  }
+
+  Log log() const {
+    const std::lock_guard lock(mutex_);
+    return log_;
+  }
+
+  bool WaitForOpenAwaits(size_t count) const {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, std::chrono::seconds(10),
+                             [&] { return log_.awaits_open >= count; });
+  }
+
+ private:
+  static ServerUnaryReactor* Answer(CallbackServerContext* context,
+                                    const grpc::Status& status) {
+    auto* reactor = context->DefaultReactor();
+    reactor->Finish(status);
+    return reactor;
+  }
+
+  grpc::Status Known(const std::string& pid) const {
+    return outcomes_.count(pid) > 0 ? grpc::Status::OK : NoProcess(pid);
+  }
+
+  grpc::Status Start(const v1::SubmitRequest& request,
+                     v1::SubmitResponse* response) {
+    using grpc::StatusCode;
+    const std::string& type = request.process_type();
+    if (type == "refuse") {
+      return MakeError(StatusCode::INVALID_ARGUMENT, "INIT_REFUSED",
+                       "not to its taste", "input.data");
+    }
+    if (type == "busy" && daemon_.busy_answers-- > 0) {
+      return MakeError(StatusCode::RESOURCE_EXHAUSTED, "PROCESS_LIMIT", "full",
+                       "", 1);
+    }
+    if (type == "drain") {
+      return MakeError(StatusCode::UNAVAILABLE, "DRAINING", "draining", "",
+                       2000);
+    }
+    if (type == "forbid") {
+      return MakeError(StatusCode::PERMISSION_DENIED, "FORBIDDEN", "no");
+    }
+    v1::Outcome outcome;
+    if (type == "echo" || type == "busy") {
+      *outcome.mutable_result() = request.input();
+    } else if (type == "fail") {
+      outcome.mutable_failure()->set_reason(v1::FAILURE_REASON_FAILED);
+      outcome.mutable_failure()->set_code(StatusCode::INVALID_ARGUMENT);
+      outcome.mutable_failure()->set_message("as told");
+    } else if (type != "never") {
+      return MakeError(StatusCode::NOT_FOUND, "UNKNOWN_PROCESS_TYPE",
+                       "no process type \"" + type + "\"");
+    }
+    const std::string pid = "p-" + std::to_string(outcomes_.size());
+    outcome.set_pid(pid);
+    outcome.set_steps(1);
+    outcomes_.emplace(pid, outcome);
+    response->set_pid(pid);
+    return grpc::Status::OK;
+  }
+
+  FakeDaemon& daemon_;
+  mutable std::mutex mutex_;  // guards what follows
+  mutable std::condition_variable changed_;
+  Log log_;
+  std::map<std::string, v1::Outcome> outcomes_;
+  std::map<std::string, size_t> sends_under_way_;
+};
+
+FakeDaemon::FakeDaemon() : service_(std::make_unique<Service>(*this)) {
+  grpc::EnableDefaultHealthCheckService(true);
+  grpc::ServerBuilder builder;
+  int port = 0;
+  builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(),
+                           &port);
+  builder.RegisterService(service_.get());
+  server_ = builder.BuildAndStart();
+  address_ = "127.0.0.1:" + std::to_string(port);
+}
+
+FakeDaemon::~FakeDaemon() {
+  server_->Shutdown(std::chrono::system_clock::now());
+}
+
+void FakeDaemon::SetServing(bool serving) {
+  server_->GetHealthCheckService()->SetServingStatus(serving);
+}
+
+FakeDaemon::Log FakeDaemon::log() const { return service_->log(); }
+
+bool FakeDaemon::WaitForOpenAwaits(size_t count) const {
+  return service_->WaitForOpenAwaits(count);
+}
+
+}  // namespace actord::client

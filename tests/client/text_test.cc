@@ -1,0 +1,86 @@
+#include "client/cli/text.h"
+
+#include <gtest/gtest.h>
+
+#include "client/cli/exit_status.h"
+
+namespace actord::client {
+namespace {
+
+TEST(ParseDuration, TakesNumbersWithUnits) {
+  EXPECT_EQ(*ParseDuration("30s"), absl::Seconds(30));
+  EXPECT_EQ(*ParseDuration("500ms"), absl::Milliseconds(500));
+  EXPECT_EQ(*ParseDuration("1h30m"), absl::Minutes(90));
+  EXPECT_EQ(*ParseDuration("1.5s"), absl::Milliseconds(1500));
+  EXPECT_EQ(*ParseDuration("0"), absl::ZeroDuration());
+}
+
+TEST(ParseDuration, RefusesTheRestAsUsage) {
+  for (const char* text :
+       {"", "5", "s", "-1s", "1x", "10 s", "inf", "1e99h", "abc"}) {
+    const auto duration = ParseDuration(text);
+    ASSERT_FALSE(duration.ok()) << text;
+    EXPECT_EQ(ExitStatusOf(duration.status()), ExitStatus::kUsage);
+  }
+}
+
+TEST(ShortDuration, HasTwoUnitsAtMost) {
+  EXPECT_EQ(ShortDuration(absl::ZeroDuration()), "0ms");
+  EXPECT_EQ(ShortDuration(absl::Milliseconds(850)), "850ms");
+  EXPECT_EQ(ShortDuration(absl::Seconds(42)), "42s");
+  EXPECT_EQ(ShortDuration(absl::Seconds(192)), "3m12s");
+  EXPECT_EQ(ShortDuration(absl::Minutes(60)), "1h");
+  EXPECT_EQ(ShortDuration(absl::Hours(5) + absl::Seconds(7)), "5h");
+  EXPECT_EQ(ShortDuration(absl::Hours(24 * 12 + 3) + absl::Minutes(5)),
+            "12d3h");
+}
+
+TEST(Rfc3339, IsUtcWithTheFractionThatThereIs) {
+  EXPECT_EQ(Rfc3339(absl::FromUnixMillis(1767225600250)),
+            "2026-01-01T00:00:00.25Z");
+  EXPECT_EQ(Rfc3339(absl::FromUnixSeconds(0)), "1970-01-01T00:00:00Z");
+}
+
+TEST(WithThousands, GroupsDigits) {
+  EXPECT_EQ(WithThousands(0), "0");
+  EXPECT_EQ(WithThousands(999), "999");
+  EXPECT_EQ(WithThousands(1000), "1,000");
+  EXPECT_EQ(WithThousands(1234567), "1,234,567");
+}
+
+TEST(ShortBytes, PicksTheUnit) {
+  EXPECT_EQ(ShortBytes(1023), "1023 B");
+  EXPECT_EQ(ShortBytes(1024), "1.0 KiB");
+  EXPECT_EQ(ShortBytes(3 << 20), "3.0 MiB");
+  EXPECT_EQ(ShortBytes(UINT64_MAX), "16777216.0 TiB");
+}
+
+TEST(IsUtf8, KnowsWhatIsWellFormed) {
+  for (const char* text : {"", "plain", "\u00e4", "\u20ac", "\U0001F600"}) {
+    EXPECT_TRUE(IsUtf8(text)) << text;
+  }
+  for (const char* text :
+       {"\xff", "\xc3", "\xc0\xaf", "\xe0\x80\xaf", "\xed\xa0\x80",
+        "\xf0\x80\x80\x80", "\xf4\x90\x80\x80", "a\x80", "\xe2\x82"}) {
+    EXPECT_FALSE(IsUtf8(text));
+  }
+}
+
+TEST(OneLine, LeavesNothingThatMovesTheCursor) {
+  EXPECT_EQ(OneLine("a\nb\tc"), "a b c");
+  EXPECT_EQ(OneLine("\x1b[31mred\x07"), "?[31mred?");
+  EXPECT_EQ(OneLine("bad \xff byte"), "bad ? byte");
+  EXPECT_EQ(OneLine("\u0085next"), "?next");  // a C1 control of two bytes
+  EXPECT_EQ(OneLine("gr\u00fc\u00df"), "gr\u00fc\u00df");
+}
+
+TEST(OneLine, CutsByCharactersNotBytes) {
+  EXPECT_EQ(OneLine("abcdefgh", 8), "abcdefgh");
+  EXPECT_EQ(OneLine("abcdefghi", 8), "abcde...");
+  EXPECT_EQ(OneLine("\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4", 5),
+            "\u00e4\u00e4...");
+  EXPECT_EQ(Width(OneLine("\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4", 5)), 5U);
+}
+
+}  // namespace
+}  // namespace actord::client
