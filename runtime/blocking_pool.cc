@@ -13,7 +13,7 @@ BlockingPool::~BlockingPool() { Stop(UINT64_MAX); }
 
 bool BlockingPool::Post(Job job) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (stopping_ || jobs_.size() >= max_queued_) return false;
     jobs_.push_back(std::move(job));
     if (jobs_.size() > idle_ && threads_.size() < max_threads_) {
@@ -27,7 +27,7 @@ bool BlockingPool::Post(Job job) {
 bool BlockingPool::RunOne() {
   Job job;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (jobs_.empty()) return false;
     job = std::move(jobs_.front());
     jobs_.pop_front();
@@ -40,9 +40,9 @@ void BlockingPool::RunThread() {
   for (;;) {
     Job job;
     {
-      std::unique_lock lock(mutex_);
+      const MutexLock lock(mutex_);
       ++idle_;
-      wake_.wait(lock, [this] { return stopping_ || !jobs_.empty(); });
+      while (!stopping_ && jobs_.empty()) wake_.wait(mutex_);
       --idle_;
       if (jobs_.empty()) return;
       job = std::move(jobs_.front());
@@ -51,7 +51,7 @@ void BlockingPool::RunThread() {
     }
     std::move(job)();
     job = nullptr;  // its captures go before it counts as done
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (--running_ == 0) quiet_.notify_all();
   }
 }
@@ -64,12 +64,15 @@ size_t BlockingPool::Stop(uint64_t timeout_ns) {
   std::deque<Job> dropped;
   std::vector<std::thread> threads;
   {
-    std::unique_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     stopping_ = true;
     dropped.swap(jobs_);
     wake_.notify_all();
-    if (!quiet_.wait_for(lock, timeout, [this] { return running_ == 0; })) {
-      return running_;
+    const auto deadline = std::chrono::steady_clock::now() + timeout;
+    while (running_ != 0) {
+      if (quiet_.wait_until(mutex_, deadline) == std::cv_status::timeout) {
+        return running_;
+      }
     }
     threads.swap(threads_);
   }
@@ -78,7 +81,7 @@ size_t BlockingPool::Stop(uint64_t timeout_ns) {
 }
 
 size_t BlockingPool::queued() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return jobs_.size();
 }
 

@@ -8,11 +8,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <mutex>
 #include <thread>
 #include <vector>
 
 #include "absl/functional/any_invocable.h"
+#include "runtime/mutex.h"
 
 namespace actord::runtime {
 
@@ -42,15 +42,14 @@ class BlockingPool {
 
   const size_t max_threads_;
   const size_t max_queued_;
-  mutable std::mutex mutex_;
-  std::condition_variable wake_;
-  std::condition_variable quiet_;  // running_ has become 0
-  // All guarded by mutex_.
-  std::deque<Job> jobs_;
-  std::vector<std::thread> threads_;
-  size_t idle_ = 0;
-  size_t running_ = 0;
-  bool stopping_ = false;
+  mutable Mutex mutex_;
+  std::condition_variable_any wake_;
+  std::condition_variable_any quiet_;  // running_ has become 0
+  std::deque<Job> jobs_ ABSL_GUARDED_BY(mutex_);
+  std::vector<std::thread> threads_ ABSL_GUARDED_BY(mutex_);
+  size_t idle_ ABSL_GUARDED_BY(mutex_) = 0;
+  size_t running_ ABSL_GUARDED_BY(mutex_) = 0;
+  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace actord::runtime

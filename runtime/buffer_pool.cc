@@ -17,14 +17,14 @@ BufferPool::~BufferPool() {
 }
 
 void BufferPool::GiveBatch(size_t size_class, Free* batch) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   batch->next_batch = batches_[size_class];
   batches_[size_class] = batch;
 }
 
 BufferPool::Free* BufferPool::TakeBatch(size_t size_class) {
   const size_t bytes = (size_class + 1) * kBufferUnitBytes;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (Free* batch = batches_[size_class]) {
     batches_[size_class] = batch->next_batch;
     return batch;

@@ -13,8 +13,9 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
 #include <vector>
+
+#include "runtime/mutex.h"
 
 namespace actord::runtime {
 
@@ -47,11 +48,11 @@ class BufferPool {
   // A chain of kBatch free buffers, linked by `next`.
   Free* TakeBatch(size_t size_class);
 
-  std::mutex mutex_;
-  std::array<Free*, kClasses> batches_{};  // guarded by mutex_
-  std::vector<void*> slabs_;               // guarded by mutex_
-  std::byte* fresh_ = nullptr;             // guarded by mutex_
-  size_t fresh_bytes_ = 0;                 // guarded by mutex_
+  Mutex mutex_;
+  std::array<Free*, kClasses> batches_ ABSL_GUARDED_BY(mutex_){};
+  std::vector<void*> slabs_ ABSL_GUARDED_BY(mutex_);
+  std::byte* fresh_ ABSL_GUARDED_BY(mutex_) = nullptr;
+  size_t fresh_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
 class BufferCache {

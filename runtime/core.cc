@@ -177,11 +177,11 @@ bool Runtime::Core::WaitForEmpty(uint64_t deadline_ns, bool may_be_cut) {
   // Whoever ends a process notifies, but without the lock; so look again now
   // and then.
   constexpr auto kLookAgain = std::chrono::milliseconds(5);
-  std::unique_lock lock(shutdown_mutex_);
+  const MutexLock lock(shutdown_mutex_);
   while (LiveProcesses() != 0) {
     if (may_be_cut && cut_short_) return false;
     if (clock.MonotonicNs() >= deadline_ns) return false;
-    shutdown_wake_.wait_for(lock, kLookAgain);
+    shutdown_wake_.wait_for(shutdown_mutex_, kLookAgain);
   }
   return true;
 }
@@ -230,11 +230,11 @@ ShutdownReport Runtime::Core::Shutdown(ShutdownMode mode,
                                        absl::Duration timeout) {
   uint64_t ended_before = 0;
   {
-    std::unique_lock lock(shutdown_mutex_);
+    const MutexLock lock(shutdown_mutex_);
     if (shutting_down_) {
       if (mode == ShutdownMode::kNow) cut_short_ = true;
       shutdown_wake_.notify_all();
-      shutdown_wake_.wait(lock, [this] { return finished_; });
+      while (!finished_) shutdown_wake_.wait(shutdown_mutex_);
       return report_;
     }
     shutting_down_ = true;
@@ -251,7 +251,7 @@ ShutdownReport Runtime::Core::Shutdown(ShutdownMode mode,
   results.AbandonAll(Error(absl::StatusCode::kUnavailable, reason::kStopped,
                            "the daemon has stopped"));
   state.store(RunState::kStopped, std::memory_order_seq_cst);
-  const std::lock_guard lock(shutdown_mutex_);
+  const MutexLock lock(shutdown_mutex_);
   report_ = report;
   finished_ = true;
   shutdown_wake_.notify_all();

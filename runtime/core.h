@@ -5,7 +5,6 @@
 #include <atomic>
 #include <condition_variable>
 #include <memory>
-#include <mutex>
 #include <thread>
 #include <vector>
 
@@ -15,6 +14,7 @@
 #include "runtime/dispatcher.h"
 #include "runtime/external_yields.h"
 #include "runtime/host.h"
+#include "runtime/mutex.h"
 #include "runtime/process_runner.h"
 #include "runtime/results.h"
 #include "runtime/runtime.h"
@@ -79,12 +79,12 @@ class Runtime::Core {
   void LogStuck() const;
 
   std::atomic<bool> stop_{false};
-  std::mutex shutdown_mutex_;
-  std::condition_variable shutdown_wake_;
-  bool shutting_down_ = false;  // guarded by shutdown_mutex_
-  bool cut_short_ = false;      // guarded by shutdown_mutex_
-  bool finished_ = false;       // guarded by shutdown_mutex_
-  ShutdownReport report_;       // guarded by shutdown_mutex_
+  Mutex shutdown_mutex_;
+  std::condition_variable_any shutdown_wake_;
+  bool shutting_down_ ABSL_GUARDED_BY(shutdown_mutex_) = false;
+  bool cut_short_ ABSL_GUARDED_BY(shutdown_mutex_) = false;
+  bool finished_ ABSL_GUARDED_BY(shutdown_mutex_) = false;
+  ShutdownReport report_ ABSL_GUARDED_BY(shutdown_mutex_);
 };
 
 }  // namespace actord::runtime

@@ -44,13 +44,13 @@ bool ExternalYields::IsExternal(std::string_view command) const {
 }
 
 void ExternalYields::Add(ExternalYield yield, actord_completion completion) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   sequence_by_token_.emplace(yield.token, next_sequence_);
   waiting_.emplace(next_sequence_++, Waiting{std::move(yield), completion});
 }
 
 void ExternalYields::Expire(const YieldToken& token) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto it = sequence_by_token_.find(token);
   if (it == sequence_by_token_.end()) return;
   waiting_.erase(it->second);
@@ -61,7 +61,7 @@ void ExternalYields::Expire(const YieldToken& token) {
 CompleteAnswer ExternalYields::Answer(
     const YieldToken& token, const YieldResult& result,
     absl::FunctionRef<bool(actord_completion)> complete) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto it = sequence_by_token_.find(token);
   if (it != sequence_by_token_.end()) {
     const auto waiting = waiting_.find(it->second);
@@ -97,7 +97,7 @@ YieldPage ExternalYields::List(const YieldFilter& filter,
                                uint64_t first_sequence,
                                size_t page_size) const {
   YieldPage page;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   for (auto it = waiting_.lower_bound(first_sequence); it != waiting_.end();
        ++it) {
     if (!Matches(filter, it->second.yield)) continue;
@@ -111,7 +111,7 @@ YieldPage ExternalYields::List(const YieldFilter& filter,
 }
 
 size_t ExternalYields::waiting() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return waiting_.size();
 }
 

@@ -8,13 +8,13 @@
 #include <cstdint>
 #include <deque>
 #include <map>
-#include <mutex>
 #include <string>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/functional/function_ref.h"
 #include "runtime/clock.h"
+#include "runtime/mutex.h"
 #include "runtime/options.h"
 #include "runtime/runtime.h"
 
@@ -55,20 +55,23 @@ class ExternalYields {
     uint64_t forget_at_ns = 0;
   };
 
-  void Remember(const YieldToken& token, Ended ended);
+  void Remember(const YieldToken& token, Ended ended)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const std::vector<std::string> patterns_;
   const Clock& clock_;
   const uint64_t remember_ns_;
   const size_t remember_max_;
 
-  mutable std::mutex mutex_;
-  // All guarded by mutex_. Sequences begin at 1 and order by age.
-  uint64_t next_sequence_ = 1;
-  std::map<uint64_t, Waiting> waiting_;
-  absl::flat_hash_map<YieldToken, uint64_t> sequence_by_token_;
-  absl::flat_hash_map<YieldToken, Ended> ended_;
-  std::deque<Memory> memory_;  // of ended_, oldest first
+  mutable Mutex mutex_;
+  // Sequences begin at 1 and order by age.
+  uint64_t next_sequence_ ABSL_GUARDED_BY(mutex_) = 1;
+  std::map<uint64_t, Waiting> waiting_ ABSL_GUARDED_BY(mutex_);
+  absl::flat_hash_map<YieldToken, uint64_t> sequence_by_token_
+      ABSL_GUARDED_BY(mutex_);
+  absl::flat_hash_map<YieldToken, Ended> ended_ ABSL_GUARDED_BY(mutex_);
+  // Of ended_, oldest first.
+  std::deque<Memory> memory_ ABSL_GUARDED_BY(mutex_);
 };
 
 // Whether `command` matches `pattern`: a name, or a prefix that ends in '*'.

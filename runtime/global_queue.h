@@ -8,9 +8,9 @@
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
-#include <mutex>
 #include <span>
 
+#include "runtime/mutex.h"
 #include "runtime/process.h"
 
 namespace actord::runtime {
@@ -20,7 +20,7 @@ class GlobalQueue {
   void Push(Process* process) { PushAll({&process, 1}); }
 
   void PushAll(std::span<Process* const> processes) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     for (Process* process : processes) {
       process->global_next = nullptr;
       if (head_ == nullptr) {
@@ -40,7 +40,7 @@ class GlobalQueue {
   // 1/workers, at least 1. Returns how many.
   size_t Take(std::span<Process*> out, size_t workers) {
     if (Size() == 0) return 0;
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const size_t size = size_.load(std::memory_order_relaxed);
     const size_t share = std::min(size, size / workers + 1);
     size_t count = 0;
@@ -55,9 +55,10 @@ class GlobalQueue {
   size_t Size() const { return size_.load(std::memory_order_seq_cst); }
 
  private:
-  std::mutex mutex_;
-  Process* head_ = nullptr;      // guarded by mutex_
-  Process* tail_ = nullptr;      // guarded by mutex_; valid while head_ is set
+  Mutex mutex_;
+  Process* head_ ABSL_GUARDED_BY(mutex_) = nullptr;
+  // Valid while head_ is set.
+  Process* tail_ ABSL_GUARDED_BY(mutex_) = nullptr;
   std::atomic<size_t> size_{0};  // written under mutex_
 };
 

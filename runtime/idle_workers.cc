@@ -5,7 +5,7 @@
 namespace actord::runtime {
 
 bool IdleWorkers::EndSleep(int worker) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto it = std::find(stack_.begin(), stack_.end(), worker);
   if (it == stack_.end()) return false;
   stack_.erase(it);
@@ -14,7 +14,7 @@ bool IdleWorkers::EndSleep(int worker) {
 }
 
 int IdleWorkers::PopSleeper() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (stack_.empty()) return kNobody;
   const int worker = stack_.back();
   stack_.pop_back();

@@ -18,8 +18,9 @@
 #pragma once
 
 #include <atomic>
-#include <mutex>
 #include <vector>
+
+#include "runtime/mutex.h"
 
 namespace actord::runtime {
 
@@ -45,7 +46,7 @@ class IdleWorkers {
   }
 
   void BeginSleep(int worker) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     stack_.push_back(worker);
     sleepers_.fetch_add(1, std::memory_order_seq_cst);
   }
@@ -70,8 +71,9 @@ class IdleWorkers {
   const int workers_;
   std::atomic<int> searchers_{0};
   std::atomic<int> sleepers_{0};  // stack_.size(); written under mutex_
-  std::mutex mutex_;
-  std::vector<int> stack_;  // guarded by mutex_; the last slept last: warmest
+  Mutex mutex_;
+  // The last slept last: its caches are the warmest.
+  std::vector<int> stack_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace actord::runtime

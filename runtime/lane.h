@@ -6,11 +6,11 @@
 // used by any thread.
 #pragma once
 
-#include <mutex>
 #include <string_view>
 
 #include "runtime/counters.h"
 #include "runtime/envelope.h"
+#include "runtime/mutex.h"
 #include "runtime/process_table.h"
 #include "runtime/scheduler.h"
 #include "runtime/yield_record.h"
@@ -32,7 +32,7 @@ class Lane {
     if (here_ != nullptr) {
       return Envelope::Create(buffers_, type, topic, payload);
     }
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return Envelope::Create(buffers_, type, topic, payload);
   }
   void Free(Envelope* envelope) {
@@ -40,7 +40,7 @@ class Lane {
       Envelope::Destroy(buffers_, envelope);
       return;
     }
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     Envelope::Destroy(buffers_, envelope);
   }
 
@@ -58,7 +58,7 @@ class Lane {
     if (here_ != nullptr) {
       return table.Reserve(processes_, type, method, parent, now_unix_ns);
     }
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return table.Reserve(processes_, type, method, parent, now_unix_ns);
   }
 
@@ -70,7 +70,7 @@ class Lane {
  private:
   WorkerQueue* const here_;
   Counters counters_;
-  std::mutex mutex_;  // of the shared lane
+  Mutex mutex_;  // of the shared lane
   // Guarded by mutex_ in the shared lane, the worker's otherwise.
   BufferCache buffers_;
   ProcessTable::Cache processes_;

@@ -32,7 +32,7 @@ void Results::Put(const Pid& pid, const Outcome& outcome, bool keep,
   Shard& shard = ShardOf(pid);
   std::vector<Waiter> waiters;
   {
-    const std::lock_guard lock(shard.mutex);
+    const MutexLock lock(shard.mutex);
     end();
     const auto it = shard.waiters.find(pid);
     if (it != shard.waiters.end()) {
@@ -71,7 +71,7 @@ Results::Id Results::Await(const Pid& pid, Callback done,
   Shard& shard = ShardOf(pid);
   std::optional<Outcome> kept;
   {
-    const std::lock_guard lock(shard.mutex);
+    const MutexLock lock(shard.mutex);
     Forget(shard, clock_.MonotonicNs(), 0);
     const auto it = shard.outcomes.find(pid);
     if (it != shard.outcomes.end()) {
@@ -98,7 +98,7 @@ Results::Id Results::Await(const Pid& pid, Callback done,
 
 bool Results::Cancel(const Pid& pid, Id id) {
   Shard& shard = ShardOf(pid);
-  const std::lock_guard lock(shard.mutex);
+  const MutexLock lock(shard.mutex);
   const auto it = shard.waiters.find(pid);
   if (it == shard.waiters.end()) return false;
   const size_t erased = std::erase_if(
@@ -111,7 +111,7 @@ void Results::AbandonAll(const absl::Status& status) {
   for (Shard& shard : shards_) {
     absl::flat_hash_map<Pid, std::vector<Waiter>> waiters;
     {
-      const std::lock_guard lock(shard.mutex);
+      const MutexLock lock(shard.mutex);
       waiters.swap(shard.waiters);
     }
     for (auto& [pid, list] : waiters) {
@@ -123,7 +123,7 @@ void Results::AbandonAll(const absl::Status& status) {
 size_t Results::kept() const {
   size_t kept = 0;
   for (const Shard& shard : shards_) {
-    const std::lock_guard lock(shard.mutex);
+    const MutexLock lock(shard.mutex);
     kept += shard.outcomes.size();
   }
   return kept;
@@ -132,7 +132,7 @@ size_t Results::kept() const {
 size_t Results::bytes() const {
   size_t bytes = 0;
   for (const Shard& shard : shards_) {
-    const std::lock_guard lock(shard.mutex);
+    const MutexLock lock(shard.mutex);
     bytes += shard.bytes;
   }
   return bytes;

@@ -9,12 +9,12 @@
 #include <atomic>
 #include <cstdint>
 #include <deque>
-#include <mutex>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/functional/function_ref.h"
 #include "runtime/clock.h"
+#include "runtime/mutex.h"
 #include "runtime/options.h"
 #include "runtime/runtime.h"
 
@@ -59,17 +59,20 @@ class Results {
     size_t bytes = 0;
   };
   struct Shard {
-    mutable std::mutex mutex;
-    // All guarded by mutex.
-    absl::flat_hash_map<Pid, Outcome> outcomes;
-    std::deque<Kept> order;  // of outcomes, oldest first
-    size_t bytes = 0;
-    absl::flat_hash_map<Pid, std::vector<Waiter>> waiters;
+    mutable Mutex mutex;
+    absl::flat_hash_map<Pid, Outcome> outcomes ABSL_GUARDED_BY(mutex);
+    // Of outcomes, oldest first.
+    std::deque<Kept> order ABSL_GUARDED_BY(mutex);
+    size_t bytes ABSL_GUARDED_BY(mutex) = 0;
+    absl::flat_hash_map<Pid, std::vector<Waiter>> waiters
+        ABSL_GUARDED_BY(mutex);
   };
 
   Shard& ShardOf(const Pid& pid);
-  void Keep(Shard& shard, const Pid& pid, const Outcome& outcome);
-  void Forget(Shard& shard, uint64_t now_ns, size_t room_bytes);
+  void Keep(Shard& shard, const Pid& pid, const Outcome& outcome)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(shard.mutex);
+  void Forget(Shard& shard, uint64_t now_ns, size_t room_bytes)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(shard.mutex);
 
   const Clock& clock_;
   const uint64_t ttl_ns_;

@@ -22,8 +22,7 @@ namespace actord::runtime {
 
 // What a worker has that others may reach into.
 struct alignas(64) WorkerQueue {
-  WorkerQueue(int number, uint64_t now_ns)
-      : index(number), timers(now_ns) {}
+  WorkerQueue(int number, uint64_t now_ns) : index(number), timers(now_ns) {}
 
   const int index;
   RunQueue<Process> ready;

@@ -12,8 +12,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <vector>
+
+#include "runtime/mutex.h"
 
 namespace actord::runtime {
 
@@ -74,7 +75,7 @@ class SlotTable {
   using Chunk = std::array<T, kChunkSlots>;
 
   void Take(size_t count, std::vector<uint32_t>& out) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     while (count > 0 && !free_.empty()) {
       out.push_back(free_.back());
       free_.pop_back();
@@ -96,7 +97,7 @@ class SlotTable {
   }
 
   void Give(size_t count, std::vector<uint32_t>& from) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     free_.insert(free_.end(), from.end() - static_cast<std::ptrdiff_t>(count),
                  from.end());
     from.resize(from.size() - count);
@@ -108,8 +109,8 @@ class SlotTable {
   // Written under mutex_.
   std::atomic<size_t> next_{0};
 
-  std::mutex mutex_;
-  std::vector<uint32_t> free_;  // guarded by mutex_
+  Mutex mutex_;
+  std::vector<uint32_t> free_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace actord::runtime

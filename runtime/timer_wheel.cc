@@ -74,7 +74,7 @@ void TimerWheel::PublishEarliest() {
 void TimerWheel::Advance(uint64_t now_ns, size_t max,
                          std::vector<uint64_t>& due) {
   const uint64_t until = now_ns >> kTickShift;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   Next next{};
   while (max > 0 && FindNext(next) && next.tick <= until) {
     now_tick_ = std::max(now_tick_, next.tick);

@@ -15,8 +15,9 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
-#include <mutex>
 #include <vector>
+
+#include "runtime/mutex.h"
 
 namespace actord::runtime {
 
@@ -49,7 +50,7 @@ class TimerWheel {
   // if it is armed. Returns whether it is armed now.
   template <typename Predicate>
   bool Add(Timer& timer, uint64_t deadline_ns, Predicate still_wanted) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (!still_wanted()) return false;
     Unlink(timer);
     timer.tick = TickOf(deadline_ns);
@@ -61,7 +62,7 @@ class TimerWheel {
 
   // Takes it out if it is in. Afterwards Advance will not hand it out.
   void Cancel(Timer& timer) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     Unlink(timer);
     // The earliest time stays as it is: too early costs one fruitless look.
   }
@@ -93,14 +94,14 @@ class TimerWheel {
   };
 
   static uint64_t TickOf(uint64_t deadline_ns);
-  void Link(Timer& timer);
-  void Unlink(Timer& timer);
-  bool FindNext(Next& next) const;
-  void PublishEarliest();
+  void Link(Timer& timer) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Unlink(Timer& timer) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  bool FindNext(Next& next) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void PublishEarliest() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
-  std::mutex mutex_;
-  uint64_t now_tick_;                          // guarded by mutex_
-  std::array<Level, kLevels> levels_;          // guarded by mutex_
+  Mutex mutex_;
+  uint64_t now_tick_ ABSL_GUARDED_BY(mutex_);
+  std::array<Level, kLevels> levels_ ABSL_GUARDED_BY(mutex_);
   std::atomic<uint64_t> earliest_ns_{kNever};  // written under mutex_
 };
 
