@@ -20,8 +20,8 @@ struct Script {
   std::function<void()> close = {};
 };
 
-// The input of a scripted process: the address of its Script, which the test
-// keeps alive until the process has ended.
+// The input of a scripted process: the address of its Script, which has to live
+// until Init has returned. (What its lambdas capture has to live longer.)
 inline std::string InputOf(const Script& script) {
   const Script* address = &script;
   return {reinterpret_cast<const char*>(&address), sizeof(address)};
@@ -33,21 +33,23 @@ class ScriptProcess : public Process {
   static constexpr Method kMethods[] = {{"run", nullptr}, {"other", nullptr}};
 
   Status Init(std::string_view method, const Payload& input) {
-    if (input.bytes.size() != sizeof(script_)) {
+    if (input.bytes.size() != sizeof(const Script*)) {
       return {Code::kInvalidArgument, "the input is no script"};
     }
-    std::memcpy(&script_, input.bytes.data(), sizeof(script_));
-    return script_->init ? script_->init(method) : Status();
+    const Script* script = nullptr;
+    std::memcpy(&script, input.bytes.data(), sizeof(script));
+    script_ = *script;
+    return script_.init ? script_.init(method) : Status();
   }
   void Step(Events events, StepOutput& out) {
-    if (script_->step) script_->step(events, out);
+    if (script_.step) script_.step(events, out);
   }
   void Close() {
-    if (script_->close) script_->close();
+    if (script_.close) script_.close();
   }
 
  private:
-  const Script* script_ = nullptr;
+  Script script_;
 };
 
 class CancellableScriptProcess : public ScriptProcess {
