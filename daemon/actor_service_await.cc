@@ -53,8 +53,8 @@ ActorService::Reactor* ActorService::Await(Call* call, const Bytes* in,
                                            Bytes* out) {
   v1::AwaitRequest request;
   const absl::Status status = ReadMessage(*in, &request);
-  absl::StatusOr<runtime::Pid> pid = status;
-  if (status.ok()) pid = ReadPid("pid", request.pid());
+  const absl::StatusOr<runtime::Pid> pid =
+      status.ok() ? ReadPid("pid", request.pid()) : status;
   if (!pid.ok()) {
     Reactor* const reactor = call->DefaultReactor();
     reactor->Finish(ToGrpcStatus(pid.status()));

@@ -38,8 +38,9 @@ ActorService::Reactor* ActorService::Shutdown(Call* call, const Bytes* in,
   Reactor* const reactor = call->DefaultReactor();
   v1::ShutdownRequest request;
   const absl::Status status = ReadMessage(*in, &request);
-  absl::StatusOr<ShutdownOrder> order = status;
-  if (status.ok()) order = ReadShutdown(request, context_.config.drain_timeout);
+  const absl::StatusOr<ShutdownOrder> order =
+      status.ok() ? ReadShutdown(request, context_.config.drain_timeout)
+                  : status;
   if (!order.ok()) {
     reactor->Finish(ToGrpcStatus(order.status()));
     return reactor;

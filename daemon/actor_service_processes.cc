@@ -42,9 +42,9 @@ ActorService::Reactor* ActorService::Submit(Call* call, const Bytes* in,
                                             Bytes* out) {
   Reactor* const reactor = call->DefaultReactor();
   v1::SubmitRequest request;
-  absl::Status status = ReadMessage(*in, &request);
-  absl::StatusOr<runtime::SubmitRequest> submit = status;
-  if (status.ok()) submit = ReadSubmit(&request, max_payload_bytes_);
+  const absl::Status status = ReadMessage(*in, &request);
+  absl::StatusOr<runtime::SubmitRequest> submit =
+      status.ok() ? ReadSubmit(&request, max_payload_bytes_) : status;
   if (!submit.ok()) {
     FinishSubmit(submit.status(), false, out, reactor);
     return reactor;
