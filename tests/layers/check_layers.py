@@ -75,7 +75,7 @@ MAY_INCLUDE = [
         "json"}),
     ("client/", SYSTEM | RPC | {"client", "cli11", "json"}),
     ("bench/", SYSTEM | RPC | {
-        "sdk", "runtime", "bench", "benchmark", "cli11", "json"}),
+        "sdk", "handlers", "runtime", "bench", "cli11", "json"}),
     # These run under ThreadSanitizer, which gRPC's library confuses.
     ("tests/runtime/", SYSTEM | {
         "sdk", "absl", "handlers", "runtime", "tests", "json", "gtest"}),

@@ -1,0 +1,89 @@
+// Pairs of processes that bounce a number, one less each time, until it is 0.
+#pragma once
+
+#include <actord/plugin.h>
+
+#include <cstdint>
+
+#include "bench/processes/wire.h"
+
+namespace actord::bench {
+
+struct PairsInput {
+  int64_t pairs;
+  int64_t hops;
+};
+
+// One half of a pair. Input: empty, or the PID of the other half. Ends when it
+// gets 0 (and then stops the other half) or the topic "stop", and reports to
+// its parent how many numbers it got.
+class Bouncer : public Process {
+ public:
+  static constexpr const char* kName = "bench.bouncer";
+  static constexpr Method kMethods[] = {{"run", nullptr}};
+
+  void Init(std::string_view /*method*/, const Payload& input) {
+    if (!input.empty()) peer_ = ReadAs<actord_pid>(input.bytes);
+  }
+
+  void Step(Events events, StepOutput& out) {
+    for (const Event event : events) {
+      if (event.topic() == "stop") return End(out);
+      const auto value = ReadAs<int64_t>(event.payload().bytes);
+      ++received_;
+      if (peer_.empty()) peer_ = event.from();
+      if (value == 0) {
+        out.Send(peer_, "stop");
+        return End(out);
+      }
+      out.Send(peer_, {}, Binary(value - 1));
+    }
+  }
+
+ private:
+  void End(StepOutput& out) {
+    out.Send(out.parent(), {}, Binary(received_));
+    out.Done();
+  }
+
+  Pid peer_;
+  int64_t received_ = 0;
+};
+
+// Starts the pairs and ends, when both halves of all have, with the sum of
+// their reports.
+class PairsRoot : public Process {
+ public:
+  static constexpr const char* kName = "bench.pairs";
+  static constexpr Method kMethods[] = {{"run", nullptr}};
+
+  void Init(std::string_view /*method*/, const Payload& input) {
+    input_ = ReadAs<PairsInput>(input.bytes);
+    reports_left_ = 2 * input_.pairs;
+  }
+
+  void Step(Events events, StepOutput& out) {
+    if (!started_) Start(out);
+    for (const Event event : events) {
+      sum_ += ReadAs<int64_t>(event.payload().bytes);
+      if (--reports_left_ == 0) out.Done(Binary(sum_));
+    }
+  }
+
+ private:
+  void Start(StepOutput& out) {
+    started_ = true;
+    for (int64_t i = 0; i < input_.pairs; ++i) {
+      const Pid first = out.Spawn(Bouncer::kName);
+      const Pid second = out.Spawn(Bouncer::kName, {}, Binary(first));
+      out.Send(second, {}, Binary(input_.hops));
+    }
+  }
+
+  PairsInput input_ = {};
+  bool started_ = false;
+  int64_t reports_left_ = 0;
+  int64_t sum_ = 0;
+};
+
+}  // namespace actord::bench

@@ -1,0 +1,39 @@
+// How the benchmark's processes and the benchmark itself write plain values
+// into payloads. Both are built together, so the bytes are those of memory.
+//
+// Thread-safety: pure functions. Ownership: BytesOf is a view of its argument.
+#pragma once
+
+#include <actord/values.h>
+
+#include <cstring>
+#include <stdexcept>
+#include <string_view>
+#include <type_traits>
+
+namespace actord::bench {
+
+template <typename T>
+requires std::is_trivially_copyable_v<T> std::string_view BytesOf(
+    const T& value) {
+  return {reinterpret_cast<const char*>(&value), sizeof(value)};
+}
+
+// Throws, and so fails the process and with it the benchmark, when `bytes` are
+// no T.
+template <typename T>
+requires std::is_trivially_copyable_v<T> T ReadAs(std::string_view bytes) {
+  if (bytes.size() != sizeof(T)) {
+    throw std::invalid_argument("a payload has the wrong size");
+  }
+  T value;
+  std::memcpy(&value, bytes.data(), sizeof(value));
+  return value;
+}
+
+template <typename T>
+requires std::is_trivially_copyable_v<T> Payload Binary(const T& value) {
+  return Payload(BytesOf(value));
+}
+
+}  // namespace actord::bench

@@ -1,0 +1,63 @@
+// The workloads by name. Each is one file in workloads/.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <span>
+#include <string_view>
+
+#include "runtime/options.h"
+
+namespace actord::bench {
+
+// Fields in the order in which they are printed.
+using Json = nlohmann::ordered_json;
+
+struct WorkloadOptions {
+  int workers = 0;  // 0: the CPUs that this process may use
+
+  // The daemon's defaults but for the workers.
+  [[nodiscard]] runtime::RuntimeOptions Runtime() const {
+    runtime::RuntimeOptions options;
+    options.workers = workers;
+    return options;
+  }
+};
+
+struct Workload {
+  std::string_view name;
+  std::string_view doc;
+  // Runs it and returns its figures. Ends the program if a result is wrong.
+  Json (*run)(const WorkloadOptions& options);
+};
+
+std::span<const Workload> Workloads();
+
+class Stopwatch {
+ public:
+  [[nodiscard]] double Seconds() const {
+    return std::chrono::duration<double>(Clock::now() - start_).count();
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  Clock::time_point start_ = Clock::now();
+};
+
+// {"ops", "seconds", "ns_per_op"}.
+inline Json Figures(int64_t ops, double seconds) {
+  return {{"ops", ops},
+          {"seconds", seconds},
+          {"ns_per_op", seconds * 1e9 / static_cast<double>(ops)}};
+}
+
+// One function a file in workloads/.
+Json RunFanin(const WorkloadOptions& options);
+Json RunPairs(const WorkloadOptions& options);
+Json RunPingpong(const WorkloadOptions& options);
+Json RunRing(const WorkloadOptions& options);
+Json RunSkynet(const WorkloadOptions& options);
+Json RunSpawn(const WorkloadOptions& options);
+
+}  // namespace actord::bench

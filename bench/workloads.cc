@@ -1,0 +1,24 @@
+#include <array>
+
+#include "bench/workload.h"
+
+namespace actord::bench {
+
+std::span<const Workload> Workloads() {
+  static constexpr std::array kWorkloads = {
+      Workload{"pingpong", "2 processes bounce a number 2,000,000 times",
+               RunPingpong},
+      Workload{"pairs", "1000 pairs bounce a number 5000 times each", RunPairs},
+      Workload{"ring", "a number goes 2,000,000 times on in a ring of 1000",
+               RunRing},
+      Workload{"skynet", "a tree of 1,111,111 processes sums its leaves",
+               RunSkynet},
+      Workload{"spawn", "1,000,000 processes take one message each and end",
+               RunSpawn},
+      Workload{"fanin", "1000 processes send 5000 messages each to one",
+               RunFanin},
+  };
+  return kWorkloads;
+}
+
+}  // namespace actord::bench

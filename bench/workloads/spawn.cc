@@ -1,0 +1,25 @@
+#include "bench/processes/spawn.h"
+
+#include "bench/bench_runtime.h"
+#include "bench/workload.h"
+
+namespace actord::bench {
+
+// An operation is a child: it is spawned, gets a message, tells the sink, and
+// ends.
+Json RunSpawn(const WorkloadOptions& options) {
+  const SpawnInput input = {.children = 1'000'000, .each_step = 64};
+  BenchRuntime runtime(options.Runtime());
+  const Stopwatch stopwatch;
+  const auto root = runtime.Submit(Spawner::kName, BytesOf(input));
+  const auto sum = ReadAs<int64_t>(runtime.Await(root));
+  const double seconds = stopwatch.Seconds();
+  Expect("the sum of the children's numbers",
+         static_cast<uint64_t>(input.children * (input.children - 1) / 2),
+         static_cast<uint64_t>(sum));
+  // To each child, from each child, and from the sink.
+  runtime.ExpectMessages(static_cast<uint64_t>(2 * input.children + 1));
+  return Figures(input.children, seconds);
+}
+
+}  // namespace actord::bench
