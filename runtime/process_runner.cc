@@ -77,7 +77,7 @@ bool ProcessRunner::Admit(Process& process, Turn& turn) {
   // There is nothing to close.
   lane_.buffers().Deallocate(std::exchange(process.state, nullptr),
                              StateBytes(descriptor));
-  absl::StatusCode code = absl::StatusCode::kInvalidArgument;
+  absl::StatusCode code = absl::StatusCode::kInternal;
   if (thrown) {
     failure = absl::StrCat("Init ", *thrown);
   } else if (!context_.misuse().ok()) {
