@@ -81,7 +81,8 @@ MAY_INCLUDE = [
         "sdk", "absl", "handlers", "runtime", "tests", "json", "gtest"}),
     ("tests/handlers/", SYSTEM | {
         "sdk", "absl", "handlers", "runtime", "tests", "json", "gtest"}),
-    ("tests/sdk_consumer/", SYSTEM | {"sdk", "gtest"}),
+    ("tests/sdk_consumer/c/", {"c", "sdk"}),
+    ("tests/sdk_consumer/cpp/", STANDARD | {"sdk"}),
 ]
 PROTO_IMPORTS = re.compile(r"(actord/v1|google/rpc|google/protobuf)/\w+\.proto$")
 

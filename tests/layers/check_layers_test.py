@@ -86,7 +86,7 @@ class CheckTreeTest(unittest.TestCase):
                 ("client/main.cc", "<actord/abi.h>", "sdk"),
                 ("bench/pairs.cc", '"daemon/server.h"', "daemon"),
                 ("tests/runtime/worker_test.cc", "<grpcpp/grpcpp.h>", "grpc"),
-                ("tests/sdk_consumer/test.cc", '"runtime/runtime.h"',
+                ("tests/sdk_consumer/cpp/greeter.cc", '"runtime/runtime.h"',
                  "runtime"),
         ]:
             with self.subTest(path=path, include=include):
