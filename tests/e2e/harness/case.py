@@ -1,0 +1,117 @@
+"""The base of the tests: every test has a directory and daemons of its own."""
+
+import json
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import grpc
+from harness import places
+from harness.connection import Connection, refusal_of
+from harness.daemon import Daemon
+
+# Commands that tests complete themselves.
+EXTERNAL = ("--external", "payment.*", "--external", "manual.*")
+CLI_SECONDS = 60
+
+
+class EmptyCase(unittest.TestCase):
+    """A test without a daemon, or one that starts what it needs."""
+
+    def setUp(self):
+        self.directory = pathlib.Path(tempfile.mkdtemp(prefix="actord-e2e-"))
+        self.addCleanup(shutil.rmtree, self.directory)
+        self._daemons = 0
+
+    def start_daemon(self, *options, plugins=True, environment=None,
+                     exit_status=0):
+        """Starts a daemon, by default with the example plugins and the probe.
+        When the test is over it has to end, upon SIGTERM if it still runs, with
+        `exit_status`."""
+        self._daemons += 1
+        directory = self.directory / f"daemon{self._daemons}"
+        directory.mkdir()
+        if plugins:
+            options = ("--plugin-dir", places.PLUGINS, "--plugin",
+                       places.PROBE, *EXTERNAL, *options)
+        daemon = Daemon(directory, options, environment)
+        self.addCleanup(self._end, daemon, exit_status)
+        return daemon
+
+    def _end(self, daemon, exit_status):
+        try:
+            status = daemon.stop()
+        finally:
+            # CTest shows it if the test fails.
+            print(f"--- log of the daemon at {daemon.address}\n{daemon.log()}",
+                  file=sys.stderr)
+        self.assertEqual(status, exit_status, "the daemon's exit status")
+
+    def connect(self, daemon):
+        connection = Connection(daemon.address)
+        self.addCleanup(connection.close)
+        return connection
+
+    def assert_refused(self, call, *, code, reason, message, field=None):
+        """`call()` has to fail with all that the API promises for `code`: reason
+        and domain, a field violation if the argument is invalid, a retry delay if
+        it is worth another try. Returns the refusal."""
+        with self.assertRaises(grpc.RpcError) as caught:
+            call()
+        refusal = refusal_of(caught.exception)
+        self.assertEqual(refusal.code, code, refusal)
+        self.assertEqual(refusal.reason, reason, refusal)
+        self.assertEqual(refusal.domain, "actord", refusal)
+        self.assertRegex(refusal.message, message)
+        if code == grpc.StatusCode.INVALID_ARGUMENT:
+            self.assertEqual(refusal.fields, {field: refusal.message}, refusal)
+        else:
+            self.assertEqual(refusal.fields, {}, refusal)
+        if code in (grpc.StatusCode.RESOURCE_EXHAUSTED,
+                    grpc.StatusCode.UNAVAILABLE):
+            self.assertGreater(refusal.retry_seconds, 0)
+            self.assertLessEqual(refusal.retry_seconds, 60)
+        else:
+            self.assertIsNone(refusal.retry_seconds, refusal)
+        return refusal
+
+
+class DaemonCase(EmptyCase):
+    """A test with one daemon, and a connection to it."""
+
+    OPTIONS = ()
+
+    def setUp(self):
+        super().setUp()
+        self.daemon = self.start_daemon(*self.OPTIONS)
+        self.actor = self.connect(self.daemon)
+
+    def actorctl(self, *words, stdin="", status=0, environment=None,
+                 address=True):
+        """Runs actorctl against the daemon and checks its exit status."""
+        more = dict(environment or {})
+        if address:
+            more.setdefault("ACTORD_ADDRESS", self.daemon.address)
+        done = subprocess.run(
+            [str(places.ACTORCTL), *(str(word) for word in words)], input=stdin,
+            capture_output=True, text=not isinstance(stdin, bytes),
+            timeout=CLI_SECONDS, cwd=self.directory,
+            env=places.clean_environment(**more))
+        self.assertEqual(
+            done.returncode, status,
+            f"{words}\nstdout: {done.stdout[-2000:]}\n"
+            f"stderr: {done.stderr[-2000:]}")
+        return done
+
+    def answer(self, outcome):
+        """The JSON of an outcome that is a result."""
+        self.assertEqual(outcome.WhichOneof("end"), "result", outcome)
+        return json.loads(outcome.result.data)
+
+    def assert_serves(self):
+        """The daemon does its work as if nothing had happened."""
+        outcome = self.actor.run("echo", b'"still here"')
+        self.assertEqual(outcome.result.data, b'"still here"')

@@ -1,0 +1,129 @@
+"""A connection to the daemon, as any Python program would make one."""
+
+import dataclasses
+
+import grpc
+from actord.v1 import (actor_service_pb2_grpc, outcome_pb2, payload_pb2,
+                       process_pb2, status_pb2, yield_pb2)
+from rpc import error_details_pb2, status_pb2 as rpc_status_pb2
+
+CALL_SECONDS = 20  # long enough for any call that is not about waiting
+JSON = "application/json"
+
+
+@dataclasses.dataclass
+class Refusal:
+    """An RPC error with all that actord attaches to it."""
+    code: grpc.StatusCode
+    message: str
+    reason: str = ""
+    domain: str = ""
+    fields: dict = dataclasses.field(default_factory=dict)
+    retry_seconds: float = None
+
+
+def refusal_of(error):
+    """Reads the details of a grpc.RpcError; actord's repeat its status."""
+    refusal = Refusal(error.code(), error.details())
+    trailers = dict(error.trailing_metadata() or ())
+    packed = trailers.get("grpc-status-details-bin")
+    if packed is None:
+        return refusal
+    status = rpc_status_pb2.Status.FromString(packed)
+    if (status.code, status.message) != (error.code().value[0], error.details()):
+        raise AssertionError(f"details contradict the status: {status}, {error}")
+    for any_detail in status.details:
+        info = error_details_pb2.ErrorInfo()
+        bad_request = error_details_pb2.BadRequest()
+        retry = error_details_pb2.RetryInfo()
+        if any_detail.Unpack(info):
+            refusal.reason, refusal.domain = info.reason, info.domain
+        elif any_detail.Unpack(bad_request):
+            refusal.fields = {violation.field: violation.description
+                              for violation in bad_request.field_violations}
+        elif any_detail.Unpack(retry):
+            refusal.retry_seconds = retry.retry_delay.ToNanoseconds() / 1e9
+        else:
+            raise AssertionError(f"unexpected detail {any_detail.type_url}")
+    return refusal
+
+
+class Connection:
+    """`stub` is the generated one; the methods shorten what tests do often."""
+
+    def __init__(self, address):
+        # Answers of 100,000 bytes and more are fine; the default would be too.
+        self.channel = grpc.insecure_channel(
+            address, options=[("grpc.use_local_subchannel_pool", 1)])
+        self.stub = actor_service_pb2_grpc.ActorServiceStub(self.channel)
+
+    def close(self):
+        self.channel.close()
+
+    def submit(self, process_type, payload=b"", method="", **fields):
+        """Starts a process and returns its PID."""
+        request = process_pb2.SubmitRequest(
+            process_type=process_type, method=method,
+            input=payload_pb2.Payload(data=payload), **fields)
+        return self.stub.Submit(request, timeout=CALL_SECONDS).pid
+
+    def send(self, pid, topic="", payload=b""):
+        request = process_pb2.SendRequest(
+            pid=pid, topic=topic, payload=payload_pb2.Payload(data=payload))
+        self.stub.Send(request, timeout=CALL_SECONDS)
+
+    def wait(self, pid, seconds=CALL_SECONDS):
+        """Awaits the process and returns its outcome."""
+        request = outcome_pb2.AwaitRequest(pid=pid)
+        return self.stub.Await(request, timeout=seconds).outcome
+
+    def run(self, process_type, payload=b"", method=""):
+        """Submits and awaits; returns the outcome."""
+        return self.wait(self.submit(process_type, payload, method))
+
+    def cancel(self, pid, reason=""):
+        request = outcome_pb2.CancelRequest(pid=pid, reason=reason)
+        self.stub.Cancel(request, timeout=CALL_SECONDS)
+
+    def terminate(self, pid, reason=""):
+        request = outcome_pb2.TerminateRequest(pid=pid, reason=reason)
+        self.stub.Terminate(request, timeout=CALL_SECONDS)
+
+    def process(self, pid):
+        request = process_pb2.GetProcessRequest(pid=pid)
+        return self.stub.GetProcess(request, timeout=CALL_SECONDS).process
+
+    def yields(self, **fields):
+        request = yield_pb2.ListYieldsRequest(**fields)
+        return list(self.stub.ListYields(request, timeout=CALL_SECONDS).yields)
+
+    def complete(self, token, result=None, error=None):
+        """Completes with the bytes `result` or with `error` = (code, message);
+        returns the answer's name, such as ACCEPTED."""
+        request = yield_pb2.CompleteYieldRequest(token=token)
+        if error is None:
+            request.result.CopyFrom(payload_pb2.Payload(data=result))
+        else:
+            request.error.code, request.error.message = error
+        response = self.stub.CompleteYield(request, timeout=CALL_SECONDS)
+        name = yield_pb2.CompleteYieldResponse.Answer.Name(response.answer)
+        return name.removeprefix("ANSWER_")
+
+    def status(self):
+        return self.stub.GetStatus(status_pb2.GetStatusRequest(),
+                                   timeout=CALL_SECONDS)
+
+    def shutdown(self, mode=status_pb2.ShutdownRequest.MODE_DRAIN,
+                 deadline_seconds=None):
+        request = status_pb2.ShutdownRequest(mode=mode)
+        if deadline_seconds is not None:
+            request.deadline.FromNanoseconds(int(deadline_seconds * 1e9))
+        return self.stub.Shutdown(request, timeout=CALL_SECONDS)
+
+
+def failure_name(outcome):
+    """The reason of an outcome's failure, such as CANCELLED; "" for a result."""
+    if outcome.WhichOneof("end") != "failure":
+        return ""
+    name = outcome_pb2.FailureReason.Name(outcome.failure.reason)
+    return name.removeprefix("FAILURE_REASON_")

@@ -1,0 +1,86 @@
+"""The built daemon as a child process."""
+
+import os
+import pathlib
+import signal
+import subprocess
+import time
+
+from harness import places
+from harness.waiting import eventually
+
+START_SECONDS = 20  # a sanitized daemon on a busy machine, and then some
+STOP_SECONDS = 20
+
+
+class Daemon:
+    """Runs from the constructor on. The owner has to call `stop` or `wait`."""
+
+    def __init__(self, directory, options=(), environment=None):
+        self.directory = pathlib.Path(directory)
+        self.log_path = self.directory / "daemon.log"
+        self._port_file = self.directory / "port"
+        command = [places.ACTORD, "--listen", "127.0.0.1:0",
+                   "--port-file", self._port_file, *options]
+        started = time.monotonic()
+        with open(self.log_path, "wb") as log:
+            self.process = subprocess.Popen(
+                [str(word) for word in command], stdin=subprocess.DEVNULL,
+                stdout=log, stderr=log, cwd=self.directory,
+                env=places.clean_environment(**(environment or {})))
+        try:
+            self.port = eventually(self._read_port, "the daemon's port",
+                                   START_SECONDS)
+        except BaseException:
+            self.process.kill()
+            self.process.wait()
+            raise
+        self.start_seconds = time.monotonic() - started
+        self.address = f"127.0.0.1:{self.port}"
+
+    def _read_port(self):
+        if self.process.poll() is not None:
+            raise RuntimeError(
+                f"actord ended with {self.process.returncode}:\n{self.log()}")
+        try:
+            return int(self._port_file.read_text())
+        except (FileNotFoundError, ValueError):
+            return None
+
+    def log(self):
+        return self.log_path.read_text(errors="replace")
+
+    def signal(self, number):
+        self.process.send_signal(number)
+
+    def running(self):
+        return self.process.poll() is None
+
+    def wait(self, seconds=STOP_SECONDS):
+        """Waits for the end and returns the exit status."""
+        return self.process.wait(seconds)
+
+    def stop(self):
+        """SIGTERM, and the exit status; a daemon that stays is killed."""
+        if self.running():
+            self.signal(signal.SIGTERM)
+        try:
+            return self.wait()
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+            raise
+
+    def resident_bytes(self):
+        """The daemon's memory, as the kernel counts it."""
+        pages = pathlib.Path(f"/proc/{self.process.pid}/statm").read_text()
+        return int(pages.split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def run_actord(*options, environment=None, seconds=START_SECONDS, cwd=None):
+    """Runs actord to its end, for what is expected not to serve."""
+    return subprocess.run(
+        [str(places.ACTORD), *(str(option) for option in options)],
+        stdin=subprocess.DEVNULL, capture_output=True, text=True,
+        timeout=seconds, cwd=cwd,
+        env=places.clean_environment(**(environment or {})))

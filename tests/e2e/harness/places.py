@@ -1,0 +1,27 @@
+"""Where the build has put things. CTest sets the variables."""
+
+import os
+import pathlib
+
+
+def _directory(variable):
+    path = os.environ.get(variable)
+    if not path:
+        raise RuntimeError(f"{variable} is not set; run these tests with ctest")
+    return pathlib.Path(path)
+
+
+ACTORD = _directory("ACTORD_E2E_BIN_DIR") / "actord"
+ACTORCTL = _directory("ACTORD_E2E_BIN_DIR") / "actorctl"
+PLUGINS = _directory("ACTORD_E2E_PLUGIN_DIR")
+TEST_PLUGINS = _directory("ACTORD_E2E_TEST_PLUGIN_DIR")
+PROBE = TEST_PLUGINS / "probe.so"
+SOURCE = _directory("ACTORD_E2E_SOURCE_DIR")
+
+
+def clean_environment(**more):
+    """This process's environment without any setting of the daemon or client."""
+    kept = {name: value for name, value in os.environ.items()
+            if not name.startswith("ACTORD_")}
+    kept.update(more)
+    return kept
