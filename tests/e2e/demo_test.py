@@ -1,0 +1,93 @@
+"""`./dev demo`: the whole of it, and that it says so when something is wrong and
+leaves nothing behind."""
+
+import os
+import pathlib
+import signal
+import subprocess
+import unittest
+
+from harness import places
+from harness.case import EmptyCase
+from harness.waiting import eventually
+
+DEMO = places.SOURCE / "tests" / "e2e" / "demo"
+SECONDS = 100
+
+
+class Demo(EmptyCase):
+
+    def start(self, *words, plugins=places.PLUGINS):
+        """In a process group of its own, as on a terminal."""
+        demo = subprocess.Popen(
+            [str(DEMO), *words], stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            start_new_session=True, env=places.clean_environment(
+                ACTORD_BIN_DIR=str(places.ACTORD.parent),
+                ACTORD_PLUGIN_DIR=str(plugins), TMPDIR=str(self.directory)))
+        self.addCleanup(self.assert_nothing_is_left, demo)
+        return demo
+
+    def assert_nothing_is_left(self, demo):
+        demo.stdout.close()
+        demo.stderr.close()
+        self.assertEqual(list(self.directory.iterdir()), [])
+        eventually(lambda: not group_members(demo.pid),
+                   f"processes to end: {group_members(demo.pid)}", 5)
+
+    def test_whole_of_it(self):
+        demo = self.start("5000")
+        output, complaints = demo.communicate(timeout=SECONDS)
+        self.assertEqual(demo.returncode, 0, output + complaints)
+        for part in ("SERVING", "have the same counts in the same order",
+                     '"status":"charged"', '"status":"compensated"',
+                     "each of the 5000 ended with its own input as its result",
+                     "State:        SERVING",
+                     "actord ended with exit status 0",
+                     "Every answer was checked and right."):
+            self.assertIn(part, output)
+        self.assertIn("succeeded 5,000, failed 0", complaints)
+
+    def test_failure_is_told(self):
+        (self.directory / "no_plugins").mkdir()
+        demo = self.start("10", plugins=self.directory / "no_plugins")
+        _, complaints = demo.communicate(timeout=SECONDS)
+        (self.directory / "no_plugins").rmdir()
+        self.assertEqual(demo.returncode, 1)
+        self.assertIn('no plugin has the process type "wordcount"', complaints)
+        self.assertIn("demo: wordcount failed", complaints)
+
+    def test_daemon_that_does_not_start_is_told(self):
+        demo = self.start("10", plugins=places.TEST_PLUGINS)
+        _, complaints = demo.communicate(timeout=SECONDS)
+        self.assertEqual(demo.returncode, 1)
+        self.assertIn("demo: actord does not start", complaints)
+        self.assertIn("error ", complaints)  # the daemon's own words
+
+    def test_interruption_leaves_nothing_behind(self):
+        demo = self.start("2000000")  # takes longer than anybody waits
+        line = ""
+        while "in bulk" not in line:
+            line = demo.stdout.readline()
+            self.assertTrue(line, "the demo ended early")
+        os.killpg(demo.pid, signal.SIGINT)
+        _, complaints = demo.communicate(timeout=SECONDS)
+        self.assertEqual(demo.returncode, 130, complaints)
+        self.assertIn("demo: interrupted", complaints)
+
+
+def group_members(group):
+    """PIDs of the living processes of a process group."""
+    members = []
+    for stat in pathlib.Path("/proc").glob("[0-9]*/stat"):
+        try:
+            state, _, pgrp = stat.read_text().rpartition(")")[2].split()[:3]
+        except OSError:
+            continue  # it has ended meanwhile
+        if int(pgrp) == group and state != "Z":
+            members.append(int(stat.parent.name))
+    return members
+
+
+if __name__ == "__main__":
+    unittest.main()
