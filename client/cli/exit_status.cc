@@ -1,6 +1,7 @@
 #include "client/cli/exit_status.h"
 
 #include "absl/strings/cord.h"
+#include "client/error.h"
 
 namespace actord::client {
 namespace {
@@ -17,6 +18,9 @@ absl::Status UsageError(const std::string& message) {
 
 ExitStatus ExitStatusOf(const absl::Status& status) {
   if (status.GetPayload(kUsageUrl)) return ExitStatus::kUsage;
+  // The code of a refusal is the process's choice and says nothing about the
+  // daemon or the connection.
+  if (DetailsOf(status).reason == "INIT_REFUSED") return ExitStatus::kFailed;
   switch (status.code()) {
     case absl::StatusCode::kOk:
       return ExitStatus::kDone;

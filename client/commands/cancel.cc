@@ -16,8 +16,9 @@ struct Options {
 };
 
 constexpr char kFooter[] = R"(
-Asks: the process receives a cancel event and decides what comes of it. "actorctl await"
-tells what did; "actorctl terminate" forces. Prints nothing; -o name prints the PIDs.
+Asks: a process whose type handles cancels decides what comes of it; any other ends before
+its next step. "actorctl await" tells how it ended; "actorctl terminate" forces. Prints
+nothing; -o name prints the PIDs.
 
 Example:
   actorctl cancel "$pid" --reason "order withdrawn"

@@ -57,11 +57,11 @@ Fields LimitFields(const v1::Limits& limits) {
       {"Mailbox", WithThousands(limits.max_mailbox_messages()) + " events, " +
                       ShortBytes(limits.max_mailbox_bytes())},
       {"Yields",
-       WithThousands(limits.max_yields_per_process()) +
-           " a process, time out after " +
+       WithThousands(limits.max_yields_per_process()) + " a process; " +
            (limits.has_default_yield_timeout()
-                ? ShortDuration(ToDuration(limits.default_yield_timeout()))
-                : "what they say")},
+                ? "time out after " +
+                      ShortDuration(ToDuration(limits.default_yield_timeout()))
+                : "no timeout of their own")},
       {"Results", ShortBytes(limits.max_results_bytes()) + ", for " +
                       ShortDuration(ToDuration(limits.result_retention()))},
       {"Request ids",

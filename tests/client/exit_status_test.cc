@@ -1,8 +1,12 @@
 #include "client/cli/exit_status.h"
 
+#include <grpcpp/support/status.h>
 #include <gtest/gtest.h>
 
 #include "client/cli/status_codes.h"
+#include "client/error.h"
+#include "google/rpc/error_details.pb.h"
+#include "google/rpc/status.pb.h"
 
 namespace actord::client {
 namespace {
@@ -35,6 +39,20 @@ TEST(ExitStatus, FollowsTheStatusCode) {
 TEST(ExitStatus, TellsUsageFromWhatTheDaemonRefuses) {
   EXPECT_EQ(ExitStatusOf(UsageError("x")), ExitStatus::kUsage);
   EXPECT_EQ(static_cast<int>(ExitStatus::kUsage), 2);
+}
+
+TEST(ExitStatus, TakesARefusalForAFailureWhateverItsCode) {
+  google::rpc::ErrorInfo info;
+  info.set_reason("INIT_REFUSED");
+  google::rpc::Status details;
+  details.add_details()->PackFrom(info);
+  for (const auto code :
+       {grpc::StatusCode::UNAVAILABLE, grpc::StatusCode::CANCELLED,
+        grpc::StatusCode::NOT_FOUND, grpc::StatusCode::INVALID_ARGUMENT}) {
+    EXPECT_EQ(ExitStatusOf(FromGrpc(
+                  grpc::Status(code, "no", details.SerializeAsString()))),
+              ExitStatus::kFailed);
+  }
 }
 
 TEST(ParseStatusCode, TakesNamesAndNumbersOfErrors) {
