@@ -1,6 +1,8 @@
 #include "daemon/daemon.h"
 
+#include <chrono>
 #include <cstdlib>
+#include <thread>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -11,6 +13,11 @@
 
 namespace actord::daemon {
 namespace {
+
+// How long the service goes on saying no after all processes ended. gRPC says
+// CANCELLED to calls that meet its server's end; most clients hear UNAVAILABLE
+// before and stay away.
+constexpr auto kLastAnswers = std::chrono::milliseconds(50);
 
 // How long calls that are open after all processes ended may take to end.
 constexpr absl::Duration kServerGrace = absl::Seconds(1);
@@ -99,13 +106,14 @@ ExitStatus Daemon::Run() {
   logger_.Info("ending: new processes are refused");
   server_->SetNotServing();
   const ShutdownControl::Result result = EndProcesses();
-  if (!result.report.has_value()) {
+  if (!result.report.has_value() || result.report->stuck > 0) {
     // Their threads run plugin code, so nothing can be taken down under them.
     logger_.Error(
         "steps do not return although their processes were "
         "terminated; exiting without them");
     std::_Exit(kExitDrainTimeout);
   }
+  std::this_thread::sleep_for(kLastAnswers);
   server_->Stop(kServerGrace);
   const bool ran_out_of_time = result.report->forced > 0 && !result.now;
   logger_.Log(
