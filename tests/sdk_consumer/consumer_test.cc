@@ -1,4 +1,4 @@
-// Loads the two plugins that were built from the install tree, and runs them.
+// Loads the plugins that were built from the install tree, and runs them.
 // install_and_build.cmake runs this and says where they are.
 #include <gtest/gtest.h>
 
@@ -73,6 +73,30 @@ TEST(SdkConsumer, PluginInCRefusesAnInput) {
   FakeProcess process(*plugin->process_types()[0]);
   EXPECT_EQ(process.Init("run", "x"), ACTORD_INVALID_ARGUMENT);
   EXPECT_EQ(process.failure_text, "a tally takes no input");
+}
+
+TEST(SdkConsumer, FirstPluginOfTheGuideRuns) {
+  const auto plugin = LoadFrom("ACTORD_TEST_GUIDE_CPP_PLUGIN");
+  EXPECT_STREQ(plugin->info().name, "door");
+  FakeProcess door(*plugin->process_types()[0]);
+  ASSERT_EQ(door.Init(), ACTORD_OK);
+  door.Message("open");
+  door.Message("open");
+  ASSERT_EQ(door.Step(), ACTORD_STEP_IDLE);
+  ASSERT_EQ(door.yields.size(), 1u);
+  door.Complete(door.yields[0].tag);
+  door.Message("open");
+  door.Message("stop");
+  ASSERT_EQ(door.Step(), ACTORD_STEP_DONE);
+  EXPECT_EQ(door.result.bytes, "2");
+}
+
+TEST(SdkConsumer, CPluginOfTheGuideRuns) {
+  const auto plugin = LoadFrom("ACTORD_TEST_GUIDE_C_PLUGIN");
+  FakeProcess hello(*plugin->process_types()[0]);
+  ASSERT_EQ(hello.Init(), ACTORD_OK);
+  ASSERT_EQ(hello.Step(), ACTORD_STEP_DONE);
+  EXPECT_EQ(hello.result.bytes, "\"hello\"");
 }
 
 }  // namespace

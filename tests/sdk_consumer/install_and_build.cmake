@@ -1,10 +1,10 @@
-# Installs component sdk of BUILD_DIR below WORK_DIR, builds the plugins of
-# SOURCE_DIR from there alone, checks what was installed, and runs TEST_PROGRAM
-# on the plugins.
+# Installs component sdk of BUILD_DIR below WORK_DIR, checks what was installed,
+# builds the plugins of SOURCE_DIR and those in the text of GUIDE from there
+# alone, and runs TEST_PROGRAM on the plugins.
 cmake_minimum_required(VERSION 3.25)
 
-foreach(variable IN ITEMS BUILD_DIR SOURCE_DIR WORK_DIR TEST_PROGRAM CXX_FLAGS
-                          C_FLAGS)
+foreach(variable IN ITEMS BUILD_DIR SOURCE_DIR GUIDE WORK_DIR TEST_PROGRAM
+                          CXX_FLAGS C_FLAGS)
   if(NOT DEFINED ${variable})
     message(FATAL_ERROR "${variable} is not set")
   endif()
@@ -36,16 +36,47 @@ if(NOT "include/actord/abi.h" IN_LIST installed)
   message(FATAL_ERROR "component sdk installs no abi.h: ${installed}")
 endif()
 
-foreach(language IN ITEMS cpp c)
+# Writes the first block of the guide that begins with `opening` to a file.
+function(write_block opening file)
+  file(READ "${GUIDE}" text)
+  string(FIND "${text}" "${opening}" begin)
+  if(begin EQUAL -1)
+    message(FATAL_ERROR "${GUIDE} has no block that begins with ${opening}")
+  endif()
+  string(SUBSTRING "${text}" ${begin} -1 text)
+  string(FIND "${text}" "\n" begin)
+  string(SUBSTRING "${text}" ${begin} -1 text)
+  string(FIND "${text}" "```" end)
+  string(SUBSTRING "${text}" 0 ${end} text)
+  file(WRITE "${file}" "${text}")
+endfunction()
+
+function(build source build)
   run("${CMAKE_COMMAND}"
-      -S "${SOURCE_DIR}/${language}"
-      -B "${WORK_DIR}/${language}"
+      -S "${source}"
+      -B "${build}"
       "-DCMAKE_PREFIX_PATH=${prefix}"
       "-DCMAKE_CXX_FLAGS=${CXX_FLAGS}"
       "-DCMAKE_C_FLAGS=${C_FLAGS}")
-  run("${CMAKE_COMMAND}" --build "${WORK_DIR}/${language}")
-endforeach()
+  run("${CMAKE_COMMAND}" --build "${build}")
+endfunction()
+
+set(guide "${WORK_DIR}/guide")
+write_block("```cmake\n# CMakeLists.txt" "${guide}/cpp/CMakeLists.txt")
+write_block("```cpp\n// door.cc" "${guide}/cpp/door.cc")
+write_block("```c\n#include <actord/abi.h>" "${guide}/c/hello.c")
+file(WRITE "${guide}/c/CMakeLists.txt"
+     "cmake_minimum_required(VERSION 3.25)\n" "project(hello LANGUAGES C)\n"
+     "find_package(actord 0.1 REQUIRED)\n"
+     "actord_add_plugin(hello SOURCES hello.c)\n")
+
+build("${SOURCE_DIR}/cpp" "${WORK_DIR}/cpp")
+build("${SOURCE_DIR}/c" "${WORK_DIR}/c")
+build("${guide}/cpp" "${guide}/cpp/build")
+build("${guide}/c" "${guide}/c/build")
 
 run("${CMAKE_COMMAND}" -E env
     "ACTORD_TEST_CPP_PLUGIN=${WORK_DIR}/cpp/greeter.so"
-    "ACTORD_TEST_C_PLUGIN=${WORK_DIR}/c/tally.so" "${TEST_PROGRAM}")
+    "ACTORD_TEST_C_PLUGIN=${WORK_DIR}/c/tally.so"
+    "ACTORD_TEST_GUIDE_CPP_PLUGIN=${guide}/cpp/build/door.so"
+    "ACTORD_TEST_GUIDE_C_PLUGIN=${guide}/c/build/hello.so" "${TEST_PROGRAM}")

@@ -150,11 +150,11 @@ class FakeProcess {
         [](const actord_step* step) -> actord_pid { return Of(step)->parent; },
         [](actord_step* step) { return Of(step)->process->now_ns; },
         [](actord_step* step) { return Of(step)->process->random; },
-        [](actord_step* step, const actord_yield* yield) {
+        [](actord_step* step, const actord_yield* what) {
           FakeProcess& process = *Of(step)->process;
           process.yields.push_back(
-              {++process.last_tag_, ToString(yield->command),
-               OwnedPayload::From(yield->payload), yield->timeout_ns});
+              {++process.last_tag_, ToString(what->command),
+               OwnedPayload::From(what->payload), what->timeout_ns});
           return process.last_tag_;
         },
         [](actord_step* step, const actord_pid* to,
@@ -163,18 +163,18 @@ class FakeProcess {
               {Of(step)->self, *to, ToString(message->topic),
                OwnedPayload::From(message->payload)});
         },
-        [](actord_step* step, const actord_spawn* spawn) -> actord_pid {
+        [](actord_step* step, const actord_spawn* what) -> actord_pid {
           FakeProcess& process = *Of(step)->process;
           if (process.spawned.size() == process.spawn_limit) return Pid();
           const Pid pid = MakePid(++process.last_child_);
           process.spawned.push_back(
-              {pid, Of(step)->self, ToString(spawn->process_type),
-               ToString(spawn->method), OwnedPayload::From(spawn->input),
-               (spawn->flags & ACTORD_SPAWN_KEEP_RESULT) != 0});
+              {pid, Of(step)->self, ToString(what->process_type),
+               ToString(what->method), OwnedPayload::From(what->input),
+               (what->flags & ACTORD_SPAWN_KEEP_RESULT) != 0});
           return pid;
         },
-        [](actord_step* step, const actord_payload* result) {
-          Of(step)->process->result = OwnedPayload::From(*result);
+        [](actord_step* step, const actord_payload* what) {
+          Of(step)->process->result = OwnedPayload::From(*what);
         },
         [](actord_step* step, int32_t status, actord_bytes message) {
           Of(step)->process->failure = ToCode(status);

@@ -1,8 +1,8 @@
 // A process type whose behaviour a test writes as lambdas, and a daemon-less
 // runtime around it.
 //
-// Thread-safety: a Script is used by one process; the test waits before it looks
-// at what the script wrote.
+// Thread-safety: a Script is used by one process; the test waits before it
+// looks at what the script wrote.
 #pragma once
 
 #include <actord/plugin.h>

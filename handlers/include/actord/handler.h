@@ -248,10 +248,6 @@ class Handler {
  public:
   static constexpr const char* kDoc = nullptr;
   static constexpr HandlerMode kMode = HandlerMode::kInline;
-
- protected:
-  Handler() = default;
-  ~Handler() = default;
 };
 
 }  // namespace actord

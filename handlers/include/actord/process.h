@@ -290,10 +290,6 @@ class Process {
     return {};
   }
   void Close() {}
-
- protected:
-  Process() = default;
-  ~Process() = default;
 };
 
 }  // namespace actord
