@@ -57,7 +57,9 @@ Json RunFanin(const WorkloadOptions& options);
 Json RunPairs(const WorkloadOptions& options);
 Json RunPingpong(const WorkloadOptions& options);
 Json RunRing(const WorkloadOptions& options);
+Json RunRpcUnary(const WorkloadOptions& options);
 Json RunSkynet(const WorkloadOptions& options);
 Json RunSpawn(const WorkloadOptions& options);
+Json RunStart(const WorkloadOptions& options);
 
 }  // namespace actord::bench

@@ -17,6 +17,10 @@ std::span<const Workload> Workloads() {
                RunSpawn},
       Workload{"fanin", "1000 processes send 5000 messages each to one",
                RunFanin},
+      Workload{"rpc-unary",
+               "Send to an idle process, beside a bare gRPC server",
+               RunRpcUnary},
+      Workload{"start", "from the daemon's start until it serves", RunStart},
   };
   return kWorkloads;
 }

@@ -2,6 +2,7 @@
 // that a workload goes the way that every process goes.
 #include <actord/plugin.h>
 
+#include "bench/processes/drain.h"
 #include "bench/processes/fanin.h"
 #include "bench/processes/pairs.h"
 #include "bench/processes/ring.h"
@@ -10,9 +11,9 @@
 
 ACTORD_EXPORT_PLUGIN(
     "bench", "1.0.0",
-    actord::ProcessTypes<actord::bench::Bouncer, actord::bench::FaninProducer,
-                         actord::bench::FaninRoot, actord::bench::FaninSink,
-                         actord::bench::PairsRoot, actord::bench::RingNode,
-                         actord::bench::RingRoot, actord::bench::Skynet,
-                         actord::bench::SpawnChild, actord::bench::SpawnSink,
-                         actord::bench::Spawner>);
+    actord::ProcessTypes<actord::bench::Bouncer, actord::bench::Drain,
+                         actord::bench::FaninProducer, actord::bench::FaninRoot,
+                         actord::bench::FaninSink, actord::bench::PairsRoot,
+                         actord::bench::RingNode, actord::bench::RingRoot,
+                         actord::bench::Skynet, actord::bench::SpawnChild,
+                         actord::bench::SpawnSink, actord::bench::Spawner>);

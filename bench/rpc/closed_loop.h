@@ -1,0 +1,92 @@
+// The load of rpc-unary: so many unary calls in flight on one connection, and a
+// new one for each that ends. The same code for every server.
+//
+// Thread-safety: one thread.
+#pragma once
+
+#include <grpcpp/client_context.h>
+#include <grpcpp/completion_queue.h>
+#include <grpcpp/support/async_unary_call.h>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "bench/bench_runtime.h"
+#include "bench/workload.h"
+
+namespace actord::bench {
+
+template <typename Response>
+class ClosedLoop {
+ public:
+  using Reader = std::unique_ptr<grpc::ClientAsyncResponseReader<Response>>;
+  // Starts one call.
+  using Start =
+      std::function<Reader(grpc::ClientContext*, grpc::CompletionQueue*)>;
+
+  explicit ClosedLoop(Start start) : start_(std::move(start)) {}
+  ~ClosedLoop() {
+    queue_.Shutdown();
+    void* tag = nullptr;
+    bool ok = false;
+    while (queue_.Next(&tag, &ok)) {
+    }
+  }
+  ClosedLoop(const ClosedLoop&) = delete;
+  ClosedLoop& operator=(const ClosedLoop&) = delete;
+
+  // Runs for `seconds` and returns how many calls ended in each of them. Fails
+  // if one of them failed.
+  double CallsPerSecond(int in_flight, double seconds) {
+    const Stopwatch stopwatch;
+    for (int i = 0; i < in_flight; ++i) StartCall();
+    uint64_t ended = 0;
+    for (int left = in_flight; left > 0;) {
+      EndCall();
+      ++ended;
+      if (stopwatch.Seconds() < seconds) {
+        StartCall();
+      } else {
+        --left;
+      }
+    }
+    calls_ += ended;
+    return static_cast<double>(ended) / stopwatch.Seconds();
+  }
+
+  // So many have ended, all of them well.
+  [[nodiscard]] uint64_t calls() const { return calls_; }
+
+ private:
+  struct Call {
+    grpc::ClientContext context;
+    Response response;
+    grpc::Status status;
+    Reader reader;
+  };
+
+  void StartCall() {
+    auto call = std::make_unique<Call>();
+    call->reader = start_(&call->context, &queue_);
+    Call* tag = call.release();  // back in EndCall
+    tag->reader->Finish(&tag->response, &tag->status, tag);
+  }
+
+  void EndCall() {
+    void* tag = nullptr;
+    bool ok = false;
+    if (!queue_.Next(&tag, &ok)) Fail("the client's queue has ended");
+    const std::unique_ptr<Call> call(static_cast<Call*>(tag));
+    if (!call->status.ok()) {
+      Fail("a call failed: " + call->status.error_message());
+    }
+  }
+
+  const Start start_;
+  grpc::CompletionQueue queue_;
+  uint64_t calls_ = 0;
+};
+
+}  // namespace actord::bench

@@ -1,0 +1,26 @@
+// How the benchmarks start the daemon: with its defaults, on a free port, and
+// with the benchmark's processes.
+//
+// Thread-safety: pure function.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "bench/program_files.h"
+
+namespace actord::bench {
+
+// For ServerProcess, which appends the path of the port file.
+inline std::vector<std::string> DaemonArguments(int workers) {
+  std::vector<std::string> arguments = {"--listen",    "127.0.0.1:0",
+                                        "--log-level", "warning",
+                                        "--plugin",    BenchPluginPath()};
+  if (workers != 0) {
+    arguments.insert(arguments.end(), {"--workers", std::to_string(workers)});
+  }
+  arguments.push_back("--port-file");
+  return arguments;
+}
+
+}  // namespace actord::bench

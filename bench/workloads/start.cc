@@ -1,0 +1,25 @@
+// How long the daemon takes from its start until it serves.
+#include <vector>
+
+#include "bench/median.h"
+#include "bench/program_files.h"
+#include "bench/rpc/daemon_arguments.h"
+#include "bench/rpc/server_process.h"
+#include "bench/workload.h"
+
+namespace actord::bench {
+
+Json RunStart(const WorkloadOptions& options) {
+  constexpr int kRounds = 11;
+  std::vector<double> start_ms;
+  for (int round = 0; round < kRounds; ++round) {
+    const ServerProcess daemon(ProgramPath("actord"),
+                               DaemonArguments(options.workers));
+    start_ms.push_back(daemon.start_seconds() * 1e3);
+  }
+  return {{"rounds", kRounds},
+          {"median_ms", Median(start_ms)},
+          {"max_ms", Quantile(start_ms, 1)}};
+}
+
+}  // namespace actord::bench
