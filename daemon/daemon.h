@@ -37,7 +37,8 @@ class Daemon {
   //  2. the runtime refuses new processes and brings all there are to their
   //     end, which answers every open Submit and Await;
   //  3. the Shutdown calls are answered;
-  //  4. the server stops, and breaks off after a second what is still open
+  //  4. the service refuses whatever comes for a moment longer;
+  //  5. the server stops, and breaks off after a second what is still open
   //     (a watched health status, say).
   // If steps do not return, this ends the program with kExitDrainTimeout.
   ExitStatus Run();
