@@ -214,6 +214,16 @@ TEST_F(WordCountTest, KeepsTheTopOfATextInItsInput) {
             R"({"word":"a","count":2}]})");
 }
 
+TEST_F(WordCountTest, TakesAnInputThatIsNoJsonAsTheText) {
+  const actord_process_type& chunk = Type("wordcount", "wordcount.chunk");
+  FakeProcess parent(Type("wordcount", "wordcount"));
+  ASSERT_EQ(parent.Init("run", Payload::Text("a {b} a")), ACTORD_OK);
+  EXPECT_EQ(parent.Step(), ACTORD_STEP_IDLE);
+  RunChildren(parent, chunk);
+  ASSERT_EQ(parent.Step(), ACTORD_STEP_DONE);
+  EXPECT_EQ(json::parse(parent.result.bytes)["words"], 3);
+}
+
 TEST_F(WordCountTest, CountsNoMessageButItsChildren) {
   FakeProcess parent(Type("wordcount", "wordcount"));
   ASSERT_EQ(parent.Init("run", R"({"text":"a"})"), ACTORD_OK);

@@ -1,6 +1,7 @@
 # Installs component sdk of BUILD_DIR below WORK_DIR, checks what was installed,
 # builds the plugins of SOURCE_DIR and those in the text of GUIDE from there
-# alone, and runs TEST_PROGRAM on the plugins.
+# alone, and runs TEST_PROGRAM on the plugins. With ACTORD, ACTORCTL and PYTHON it
+# also runs them in a daemon.
 cmake_minimum_required(VERSION 3.25)
 
 foreach(variable IN ITEMS BUILD_DIR SOURCE_DIR GUIDE WORK_DIR TEST_PROGRAM
@@ -80,3 +81,8 @@ run("${CMAKE_COMMAND}" -E env
     "ACTORD_TEST_C_PLUGIN=${WORK_DIR}/c/tally.so"
     "ACTORD_TEST_GUIDE_CPP_PLUGIN=${guide}/cpp/build/door.so"
     "ACTORD_TEST_GUIDE_C_PLUGIN=${guide}/c/build/hello.so" "${TEST_PROGRAM}")
+
+if(ACTORD)
+  run("${PYTHON}" "${SOURCE_DIR}/run_in_daemon.py" "${ACTORD}" "${ACTORCTL}"
+      "${WORK_DIR}/cpp/greeter.so" "${WORK_DIR}/c/tally.so")
+endif()

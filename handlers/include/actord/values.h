@@ -93,6 +93,10 @@ struct Payload {
   }
 
   [[nodiscard]] constexpr bool empty() const { return bytes.empty(); }
+  // By its content type; nobody has looked at the bytes.
+  [[nodiscard]] constexpr bool is_json() const {
+    return content_type.empty() || content_type == "application/json";
+  }
   [[nodiscard]] constexpr actord_payload ToAbi() const {
     return {detail::ToAbi(bytes), detail::ToAbi(content_type)};
   }

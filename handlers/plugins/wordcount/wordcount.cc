@@ -2,9 +2,10 @@
 // what they send. A word is a run of ASCII letters; case does not count, as in
 //   tr -cs 'A-Za-z' '\n' | tr A-Z a-z | sort | uniq -c | sort -k1,1nr -k2
 //
-// Input: {"path": text} or {"text": text}; "top" (10), "chunk_bytes" (65536).
-// Result: {"words": n, "distinct": n, "top": [{"word": w, "count": n}, …]}, the
-// most frequent first, equals in the order of the alphabet.
+// Input: the text itself, or as JSON {"path": text} or {"text": text}, with
+// "top" (10) and "chunk_bytes" (65536). Result: {"words": n, "distinct": n,
+// "top": [{"word": w, "count": n}, …]}, the most frequent first, equals in the
+// order of the alphabet.
 #include <actord/commands.h>
 #include <actord/plugin.h>
 
@@ -29,12 +30,9 @@ bool IsLetter(char c) { return Lower(c) >= 'a' && Lower(c) <= 'z'; }
 class Chunk : public actord::Process {
  public:
   static constexpr const char* kName = "wordcount.chunk";
-  static constexpr const char* kDoc = "Counts one piece for wordcount.";
   static constexpr actord::Method kMethods[] = {{"run", "Counts its input."}};
 
-  void Init(std::string_view /*method*/, actord::Payload input) {
-    text_ = input.bytes;
-  }
+  void Init(std::string_view, actord::Payload in) { text_ = in.bytes; }
 
   void Step(actord::Events /*events*/, actord::StepOutput& out) {
     Counts counts;
@@ -61,12 +59,14 @@ class WordCount : public actord::Process {
   static constexpr actord::Method kMethods[] = {{"run", "Counts words."}};
 
   actord::Status Init(std::string_view /*method*/, actord::Payload input) {
+    text_ = input.bytes;
+    if (!input.is_json()) return actord::Status::Ok();
     try {
       const auto json = nlohmann::json::parse(input.bytes);
       path_ = json.value("path", "");
       text_ = json.value("text", "");
-      top_ = json.value("top", size_t{10});
-      chunk_bytes_ = json.value("chunk_bytes", size_t{64} << 10);
+      top_ = json.value("top", top_);
+      chunk_bytes_ = json.value("chunk_bytes", chunk_bytes_);
     } catch (const nlohmann::json::exception& error) {
       return {actord::Code::kInvalidArgument, error.what()};
     }
@@ -137,7 +137,7 @@ class WordCount : public actord::Process {
   }
 
   std::string path_, text_;
-  size_t top_ = 0, chunk_bytes_ = 0;
+  size_t top_ = 10, chunk_bytes_ = 64 << 10;
   actord::Tag read_ = 0;
   std::unordered_set<actord::Pid> children_;
   Counts counts_;

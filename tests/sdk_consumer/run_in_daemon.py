@@ -1,0 +1,70 @@
+"""Runs the plugins that were built from the install tree in a daemon, driven by
+the command line.
+
+run_in_daemon.py ACTORD ACTORCTL GREETER.so TALLY.so
+"""
+
+import pathlib
+import subprocess
+import sys
+import tempfile
+import time
+
+DEADLINE_SECONDS = 30
+
+
+def wait_for_port(daemon, port_file):
+    deadline = time.monotonic() + DEADLINE_SECONDS
+    while time.monotonic() < deadline:
+        if daemon.poll() is not None:
+            sys.exit(f"actord ended with {daemon.returncode}")
+        # Moved into place as a whole.
+        if port_file.exists():
+            return port_file.read_text().split()[0]
+        time.sleep(0.02)
+    sys.exit("actord does not serve")
+
+
+def drive(actorctl, address):
+    def run(*words):
+        command = [actorctl, "--address", address, *words]
+        done = subprocess.run(command, capture_output=True, text=True,
+                              timeout=DEADLINE_SECONDS)
+        if done.returncode != 0:
+            sys.exit(f"{command}: {done.returncode}\n{done.stdout}{done.stderr}")
+        return done.stdout.strip()
+
+    def expect(what, seen, wanted):
+        if seen != wanted:
+            sys.exit(f"{what}: {seen!r} instead of {wanted!r}")
+
+    # A process type and a command of the plugin in C++.
+    expect("greeter", run("submit", "greeter", "Ada", "--wait"), "Hello, Ada!")
+    # The same in C.
+    pid = run("submit", "tally", "-o", "name")
+    run("send", pid, "one")
+    run("send", pid, "two")
+    run("send", pid, "--topic", "stop")
+    expect("tally", run("await", pid), "2")
+
+
+def main():
+    actord, actorctl, *plugins = sys.argv[1:]
+    with tempfile.TemporaryDirectory() as directory:
+        port_file = pathlib.Path(directory) / "port"
+        options = [word for plugin in plugins for word in ("--plugin", plugin)]
+        daemon = subprocess.Popen([actord, "--listen", "127.0.0.1:0",
+                                   "--port-file", str(port_file), *options])
+        try:
+            drive(actorctl, f"127.0.0.1:{wait_for_port(daemon, port_file)}")
+            daemon.terminate()
+            if daemon.wait(DEADLINE_SECONDS) != 0:
+                sys.exit(f"actord ended with {daemon.returncode}")
+        finally:
+            if daemon.poll() is None:
+                daemon.kill()
+                daemon.wait()
+
+
+if __name__ == "__main__":
+    main()
