@@ -2,6 +2,7 @@
 
 #include <netdb.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -14,8 +15,6 @@
 
 namespace actord::daemon {
 namespace {
-
-constexpr char kUnknown[] = "unknown reason";
 
 // The reason why a socket of this family cannot be bound, or "".
 std::string TryToBind(int family, const sockaddr* address, socklen_t length) {
@@ -32,11 +31,28 @@ std::string TryToBind(int family, const sockaddr* address, socklen_t length) {
   return reason;
 }
 
+bool IsServed(const sockaddr_un& address) {
+  const int socket_fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (socket_fd < 0) return false;
+  const bool connected =
+      connect(socket_fd, reinterpret_cast<const sockaddr*>(&address),
+              sizeof address) == 0;
+  close(socket_fd);
+  return connected;
+}
+
 std::string TryUnix(const std::string& path) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   if (path.size() >= sizeof address.sun_path) return "its path is too long";
   path.copy(address.sun_path, path.size());
+  // gRPC replaces a socket that is there, which is right for one that was left
+  // over, and would take it from a server that is alive.
+  if (IsServed(address)) return std::strerror(EADDRINUSE);
+  struct stat status {};
+  if (lstat(path.c_str(), &status) == 0) {
+    return S_ISSOCK(status.st_mode) ? "" : std::strerror(EADDRINUSE);
+  }
   std::string reason = TryToBind(
       AF_UNIX, reinterpret_cast<const sockaddr*>(&address), sizeof address);
   if (reason.empty()) unlink(path.c_str());
@@ -68,9 +84,7 @@ std::string TryTcp(const ListenAddress& address) {
 std::string WhyNotListening(const std::string& address) {
   const auto parsed = ParseListenAddress(address);
   if (!parsed.ok()) return std::string(parsed.status().message());
-  const std::string reason =
-      parsed->is_unix ? TryUnix(parsed->path) : TryTcp(*parsed);
-  return reason.empty() ? kUnknown : reason;
+  return parsed->is_unix ? TryUnix(parsed->path) : TryTcp(*parsed);
 }
 
 }  // namespace actord::daemon

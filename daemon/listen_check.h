@@ -1,4 +1,4 @@
-// Says why an address cannot be listened on, which gRPC keeps to itself.
+// Says why an address cannot be listened on, which gRPC only logs.
 //
 // Thread-safety: any thread; blocks for the look-up of a name.
 #pragma once
@@ -8,7 +8,7 @@
 namespace actord::daemon {
 
 // Tries to bind the address and gives it up again. The reason in words, such as
-// "Address already in use"; "unknown reason" if it could be bound now.
+// "Address already in use"; "" if it can be listened on.
 std::string WhyNotListening(const std::string& address);
 
 }  // namespace actord::daemon

@@ -50,10 +50,21 @@ std::string WithPort(const std::string& address, int port) {
   return absl::StrCat(address.substr(0, address.rfind(':')), ":", port);
 }
 
+absl::Status CannotListen(const std::string& address,
+                          const std::string& reason) {
+  return absl::UnavailableError(
+      absl::StrCat("cannot listen on ", address, ": ",
+                   reason.empty() ? "see gRPC's warning" : reason));
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<RpcServer>> RpcServer::Start(
     const Config& config, grpc::Service& service) {
+  for (const std::string& address : config.listen) {
+    const std::string reason = WhyNotListening(address);
+    if (!reason.empty()) return CannotListen(address, reason);
+  }
   grpc::EnableDefaultHealthCheckService(true);
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   grpc::ServerBuilder builder;
@@ -68,9 +79,8 @@ absl::StatusOr<std::unique_ptr<RpcServer>> RpcServer::Start(
   server->server_ = builder.BuildAndStart();
   for (size_t i = 0; i < bound.size(); ++i) {
     if (bound[i] > 0) continue;
-    return absl::UnavailableError(
-        absl::StrCat("cannot listen on ", config.listen[i], ": ",
-                     WhyNotListening(config.listen[i])));
+    // Somebody was faster since we looked, or gRPC has a reason of its own.
+    return CannotListen(config.listen[i], WhyNotListening(config.listen[i]));
   }
   if (server->server_ == nullptr) {
     return absl::InternalError("gRPC did not start the server");

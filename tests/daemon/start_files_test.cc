@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -96,7 +97,31 @@ TEST(ListenCheck, SaysWhy) {
             "No such file or directory");
   EXPECT_EQ(WhyNotListening("unix:/" + std::string(200, 'x')),
             "its path is too long");
-  EXPECT_EQ(WhyNotListening("127.0.0.1:0"), "unknown reason");
+  EXPECT_EQ(WhyNotListening("127.0.0.1:0"), "");
+}
+
+TEST(ListenCheck, ReplacesASocketThatNobodyServes) {
+  const TemporaryDirectory directory;
+  const std::string path = directory.File("s");
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  ASSERT_LT(path.size(), sizeof address.sun_path);
+  path.copy(address.sun_path, path.size());
+  const int server = socket(AF_UNIX, SOCK_STREAM, 0);
+  ASSERT_EQ(
+      bind(server, reinterpret_cast<const sockaddr*>(&address), sizeof address),
+      0);
+  ASSERT_EQ(listen(server, 1), 0);
+  EXPECT_EQ(WhyNotListening("unix:" + path), "Address already in use");
+  close(server);
+  EXPECT_EQ(WhyNotListening("unix:" + path), "");
+  EXPECT_TRUE(std::filesystem::exists(path)) << "gRPC's to replace";
+
+  const std::string file = directory.File("f");
+  std::ofstream(file) << "precious";
+  EXPECT_EQ(WhyNotListening("unix:" + file), "Address already in use");
+  EXPECT_EQ(WhyNotListening("unix:" + directory.File("new")), "");
+  EXPECT_FALSE(std::filesystem::exists(directory.File("new")));
 }
 
 TEST(ExitStatus, FollowsFromWhyTheStartFailed) {
