@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -68,6 +69,17 @@ void ServerProcess::AwaitPort() {
     std::this_thread::sleep_for(std::chrono::microseconds(200));
   }
   Fail("a server does not serve");
+}
+
+double ServerProcess::CpuSeconds() const {
+  clockid_t clock = 0;
+  timespec time = {};
+  if (clock_getcpuclockid(pid_, &clock) != 0 ||
+      clock_gettime(clock, &time) != 0) {
+    Fail("cannot read the processor time of a server");
+  }
+  return static_cast<double>(time.tv_sec) +
+         static_cast<double>(time.tv_nsec) * 1e-9;
 }
 
 ServerProcess::~ServerProcess() {

@@ -27,6 +27,8 @@ class ServerProcess {
   [[nodiscard]] const std::string& address() const { return address_; }
   // From its start until its port was there.
   [[nodiscard]] double start_seconds() const { return start_seconds_; }
+  // Processor time that it has used up to now.
+  [[nodiscard]] double CpuSeconds() const;
 
  private:
   void Spawn(const std::string& program,

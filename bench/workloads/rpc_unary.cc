@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -26,9 +27,6 @@ constexpr size_t kMessageBytes = 64;
 constexpr int kRounds = 11;
 constexpr double kRoundSeconds = 0.4;
 constexpr double kWarmUpSeconds = 0.3;
-
-using BareLoop = ClosedLoop<EchoResponse>;
-using ActordLoop = ClosedLoop<v1::SendResponse>;
 
 std::shared_ptr<grpc::Channel> Connect(const ServerProcess& server) {
   return grpc::CreateChannel(server.address(),
@@ -69,24 +67,57 @@ void ExpectDrained(v1::ActorService::Stub& stub, const std::string& pid,
   }
 }
 
-// Adds what was measured with so many calls in flight.
-void Compare(int in_flight, BareLoop& bare, ActordLoop& actord, Json& figures) {
-  bare.CallsPerSecond(in_flight, kWarmUpSeconds);
-  actord.CallsPerSecond(in_flight, kWarmUpSeconds);
-  std::vector<double> bare_calls;
-  std::vector<double> actord_calls;
+// One server under load.
+template <typename Response>
+class Side {
+ public:
+  Side(const ServerProcess& server, typename ClosedLoop<Response>::Start start)
+      : server_(server), loop_(std::move(start)) {}
+
+  void WarmUp(int in_flight) {
+    calls_per_second_.clear();
+    loop_.CallsPerSecond(in_flight, kWarmUpSeconds);
+    calls_before_ = loop_.calls();
+    cpu_before_ = server_.CpuSeconds();
+  }
+  // Returns the calls per second of this round.
+  double Round(int in_flight) {
+    calls_per_second_.push_back(loop_.CallsPerSecond(in_flight, kRoundSeconds));
+    return calls_per_second_.back();
+  }
+  // Adds what was measured since the warming up.
+  void Report(const std::string& name, int in_flight, Json& figures) const {
+    const double cpu_us = (server_.CpuSeconds() - cpu_before_) * 1e6;
+    figures[absl::StrCat(name, "_calls_per_second_", in_flight)] =
+        Median(calls_per_second_);
+    figures[absl::StrCat(name, "_cpu_us_per_call_", in_flight)] =
+        cpu_us / static_cast<double>(loop_.calls() - calls_before_);
+  }
+  [[nodiscard]] uint64_t calls() const { return loop_.calls(); }
+
+ private:
+  const ServerProcess& server_;
+  ClosedLoop<Response> loop_;
+  std::vector<double> calls_per_second_;
+  uint64_t calls_before_ = 0;
+  double cpu_before_ = 0;
+};
+
+using Bare = Side<EchoResponse>;
+using Actord = Side<v1::SendResponse>;
+
+void Compare(int in_flight, Bare& bare, Actord& actord, Json& figures) {
+  bare.WarmUp(in_flight);
+  actord.WarmUp(in_flight);
   std::vector<double> ratios;
   for (int round = 0; round < kRounds; ++round) {
-    bare_calls.push_back(bare.CallsPerSecond(in_flight, kRoundSeconds));
-    actord_calls.push_back(actord.CallsPerSecond(in_flight, kRoundSeconds));
+    const double bare_calls = bare.Round(in_flight);
     // Both of a round have met the same noise.
-    ratios.push_back(actord_calls.back() / bare_calls.back());
+    ratios.push_back(actord.Round(in_flight) / bare_calls);
   }
   figures[absl::StrCat("ratio_", in_flight)] = Median(ratios);
-  figures[absl::StrCat("bare_calls_per_second_", in_flight)] =
-      Median(bare_calls);
-  figures[absl::StrCat("actord_calls_per_second_", in_flight)] =
-      Median(actord_calls);
+  bare.Report("bare", in_flight, figures);
+  actord.Report("actord", in_flight, figures);
 }
 
 }  // namespace
@@ -107,10 +138,10 @@ Json RunRpcUnary(const WorkloadOptions& options) {
   send_request.set_pid(SubmitDrain(*service));
   send_request.mutable_payload()->set_data(std::string(kMessageBytes, 'x'));
 
-  BareLoop bare([&](auto* context, auto* queue) {
+  Bare bare(bare_server, [&](auto* context, auto* queue) {
     return echo->AsyncUnary(context, echo_request, queue);
   });
-  ActordLoop actord([&](auto* context, auto* queue) {
+  Actord actord(actord_server, [&](auto* context, auto* queue) {
     return service->AsyncSend(context, send_request, queue);
   });
   Json figures;
