@@ -82,6 +82,8 @@ class RunQueue {
     const uint32_t count = TakeHalf([&](uint32_t i) {
       return Target{i == 0 ? nullptr : &into.Slot(begin + i), &first};
     });
+    // A copy whose CAS failed has left something in the hand (4).
+    if (count == 0) return nullptr;
     if (count > 1) {
       into.word_.fetch_add((count - 1) * kBottomOne, std::memory_order_seq_cst);
     }

@@ -1,0 +1,209 @@
+#include "runtime/run_queue.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <deque>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "runtime/random.h"
+
+namespace actord::runtime {
+namespace {
+
+using ::testing::ElementsAre;
+
+// Numbers that can be queued: the queue holds pointers.
+template <uint32_t kSlots>
+class Numbers {
+ public:
+  explicit Numbers(size_t count) : numbers_(count) {
+    for (size_t i = 0; i < count; ++i) numbers_[i] = static_cast<int>(i);
+  }
+  int* operator[](size_t i) { return &numbers_[i]; }
+
+ private:
+  std::vector<int> numbers_;
+};
+
+TEST(RunQueue, OwnerTakesTheNewestOrTheOldest) {
+  RunQueue<int, 8> queue;
+  Numbers<8> n(4);
+  for (size_t i = 0; i < 4; ++i) ASSERT_TRUE(queue.Push(n[i]));
+  EXPECT_EQ(queue.Size(), 4u);
+  EXPECT_EQ(*queue.PopNewest(), 3);
+  EXPECT_EQ(*queue.PopOldest(), 0);
+  EXPECT_EQ(*queue.PopNewest(), 2);
+  EXPECT_EQ(*queue.PopOldest(), 1);
+  EXPECT_EQ(queue.PopNewest(), nullptr);
+  EXPECT_EQ(queue.PopOldest(), nullptr);
+  EXPECT_EQ(queue.Size(), 0u);
+}
+
+TEST(RunQueue, RefusesWhatDoesNotFitAndKeepsTheRest) {
+  RunQueue<int> queue;
+  Numbers<256> n(257);
+  for (size_t i = 0; i < 256; ++i) ASSERT_TRUE(queue.Push(n[i])) << i;
+  EXPECT_FALSE(queue.Push(n[256]));
+  EXPECT_EQ(queue.Size(), 256u);
+  for (int i = 0; i < 256; ++i) EXPECT_EQ(*queue.PopOldest(), i);
+  EXPECT_TRUE(queue.Push(n[256]));
+}
+
+TEST(RunQueue, StealTakesTheOldestHalfRoundedUp) {
+  for (size_t size = 0; size <= 9; ++size) {
+    RunQueue<int, 16> victim;
+    RunQueue<int, 16> thief;
+    Numbers<16> n(size);
+    for (size_t i = 0; i < size; ++i) ASSERT_TRUE(victim.Push(n[i]));
+    int* first = victim.StealInto(thief);
+    const size_t stolen = (size + 1) / 2;
+    if (size == 0) {
+      EXPECT_EQ(first, nullptr);
+      continue;
+    }
+    ASSERT_NE(first, nullptr);
+    EXPECT_EQ(*first, 0);
+    EXPECT_EQ(thief.Size(), stolen - 1);
+    EXPECT_EQ(victim.Size(), size - stolen);
+    for (size_t i = 1; i < stolen; ++i) {
+      EXPECT_EQ(*thief.PopOldest(), static_cast<int>(i));
+    }
+    for (size_t i = stolen; i < size; ++i) {
+      EXPECT_EQ(*victim.PopOldest(), static_cast<int>(i));
+    }
+  }
+}
+
+TEST(RunQueue, OverflowTakesTheOldestHalfOut) {
+  RunQueue<int, 8> queue;
+  Numbers<8> n(9);
+  for (size_t i = 0; i < 8; ++i) ASSERT_TRUE(queue.Push(n[i]));
+  RunQueue<int, 8>::Batch half;
+  ASSERT_EQ(queue.PopOldestHalf(half), 4u);
+  std::vector<int> out;
+  for (size_t i = 0; i < 4; ++i) out.push_back(*half[i]);
+  EXPECT_THAT(out, ElementsAre(0, 1, 2, 3));
+  EXPECT_TRUE(queue.Push(n[8]));
+  EXPECT_EQ(*queue.PopOldest(), 4);
+  EXPECT_EQ(*queue.PopNewest(), 8);
+}
+
+// The indices have 16 bits: 65,536 pushes bring them round. Every operation
+// has to work on both sides of that and across it.
+TEST(RunQueue, WorksAcrossTheWrapOfItsIndices) {
+  RunQueue<int> queue;
+  RunQueue<int> other;
+  Numbers<256> n(256);
+  std::deque<int*> expected;
+  Random random(1);
+  for (int round = 0; round < 400'000; ++round) {
+    const uint64_t r = random.Next();
+    // Long phases of filling and of emptying reach both ends.
+    const bool filling = (round / 700) % 2 == 0;
+    if (r % 16 < (filling ? 12u : 4u)) {
+      int* item = n[r / 16 % 256];
+      ASSERT_EQ(queue.Push(item), expected.size() < 256);
+      if (expected.size() < 256) expected.push_back(item);
+    } else if (expected.empty()) {
+      ASSERT_EQ(queue.PopNewest(), nullptr);
+      ASSERT_EQ(queue.PopOldest(), nullptr);
+      ASSERT_EQ(queue.StealInto(other), nullptr);
+    } else if (r % 64 == 15) {
+      const size_t half = (expected.size() + 1) / 2;
+      ASSERT_EQ(queue.StealInto(other), expected.front());
+      expected.pop_front();
+      for (size_t i = 1; i < half; ++i) {
+        ASSERT_EQ(other.PopOldest(), expected.front());
+        expected.pop_front();
+      }
+    } else if (r % 2 == 0) {
+      ASSERT_EQ(queue.PopNewest(), expected.back());
+      expected.pop_back();
+    } else {
+      ASSERT_EQ(queue.PopOldest(), expected.front());
+      expected.pop_front();
+    }
+    ASSERT_EQ(queue.Size(), expected.size());
+  }
+}
+
+// One owner and several thieves: each item is taken exactly once. With a small
+// queue the thieves' ranges and the owner's end meet all the time.
+template <uint32_t kSlots>
+void EachItemOnce(int thieves, size_t items) {
+  Numbers<kSlots> n(items);
+  std::vector<std::atomic<int>> taken(items);
+  std::vector<std::unique_ptr<RunQueue<int, kSlots>>> queues;
+  for (int i = 0; i <= thieves; ++i) {
+    queues.push_back(std::make_unique<RunQueue<int, kSlots>>());
+  }
+  const auto take = [&taken](const int* item) {
+    taken[static_cast<size_t>(*item)].fetch_add(1);
+  };
+  std::atomic<bool> done{false};
+  std::vector<std::thread> threads;
+  for (int t = 1; t <= thieves; ++t) {
+    threads.emplace_back([&, t] {
+      auto& own = *queues[static_cast<size_t>(t)];
+      Random random(static_cast<uint64_t>(t));
+      for (;;) {
+        const bool last = done.load();
+        // Also from each other, so that a thief is a victim as well.
+        auto& victim =
+            *queues[random.Next() % static_cast<uint64_t>(thieves + 1)];
+        if (&victim != &own) {
+          if (int* item = victim.StealInto(own)) take(item);
+        }
+        while (int* item = random.Next() % 2 ? own.PopNewest()
+                                             : own.PopOldest()) {
+          take(item);
+          if (random.Next() % 4 == 0) std::this_thread::yield();
+        }
+        if (last && queues[0]->Size() == 0) break;
+      }
+    });
+  }
+  auto& own = *queues[0];
+  Random random(7);
+  typename RunQueue<int, kSlots>::Batch batch;
+  for (size_t next = 0; next < items;) {
+    const uint64_t r = random.Next();
+    if (r % 4 < 2) {
+      if (own.Push(n[next])) {
+        ++next;
+        continue;
+      }
+      const uint32_t count = own.PopOldestHalf(batch);
+      for (uint32_t i = 0; i < count; ++i) take(batch[i]);
+    } else if (int* item = r % 4 == 2 ? own.PopNewest() : own.PopOldest()) {
+      take(item);
+    }
+  }
+  while (int* item = own.PopNewest()) take(item);
+  done.store(true);
+  for (std::thread& thread : threads) thread.join();
+  const auto wrong = std::find_if(taken.begin(), taken.end(),
+                                  [](const auto& times) { return times != 1; });
+  EXPECT_EQ(wrong, taken.end())
+      << "item " << wrong - taken.begin() << " was taken " << *wrong
+      << " times";
+}
+
+TEST(RunQueue, EachItemIsTakenOnceFromASmallQueue) {
+  EachItemOnce<4>(1, 200'000);
+  EachItemOnce<4>(3, 200'000);
+}
+
+TEST(RunQueue, EachItemIsTakenOnceFromAFullSizedQueue) {
+  EachItemOnce<256>(1, 300'000);
+  EachItemOnce<256>(3, 300'000);
+}
+
+}  // namespace
+}  // namespace actord::runtime
