@@ -1,0 +1,146 @@
+"""actorctl with --from-file: many processes and messages from a file."""
+
+import json
+import signal
+import subprocess
+import unittest
+
+from harness import places
+from harness.case import DaemonCase
+from harness.waiting import eventually
+
+DONE, FAILED, USAGE, UNAVAILABLE, DEADLINE = 0, 1, 2, 5, 6
+INTERRUPTED = 130
+
+
+class BulkCase(DaemonCase):
+
+    def file(self, *lines):
+        path = self.directory / "items.jsonl"
+        path.write_text("".join(line + "\n" for line in lines))
+        return path
+
+    def lines(self, done):
+        return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+class Submit(BulkCase):
+
+    def test_hundred_thousand(self):
+        count = 100_000
+        path = self.file(*(f'{{"input": {i}}}' for i in range(count)))
+        done = self.actorctl("submit", "echo", "--from-file", path, "--wait",
+                             "-o", "jsonl")
+        results = {line["line"]: line["outcome"]["result"]["json"]
+                   for line in self.lines(done)}
+        self.assertEqual(results, {i + 1: i for i in range(count)})
+        self.assertRegex(
+            done.stderr, r"^actorctl: succeeded 100,000, failed 0 in .*/s\)\n$")
+        counters = self.actor.status().counters
+        self.assertEqual(counters.processes_started_total, count)
+        self.assertEqual(counters.processes_live, 0)
+
+    def test_pids_are_printed(self):
+        path = self.file('{"input": 1}', '{"type": "probe", "method": "idle"}')
+        done = self.actorctl("submit", "counter", "--from-file", path, "-o",
+                             "name")
+        self.assertEqual(set(done.stdout.split()), {
+            process["pid"] for process in json.loads(
+                self.actorctl("ps", "-o", "json").stdout)})
+        self.assertIn("submitted 2, failed 0", done.stderr)
+
+    def test_standard_input(self):
+        done = self.actorctl("submit", "echo", "--from-file", "-", "--wait",
+                             "-o", "jsonl", stdin='{"input": "a"}\n\n{}')
+        self.assertEqual(sorted(line["line"] for line in self.lines(done)),
+                         [1, 3])
+
+    def test_bad_lines_are_told_and_the_others_go_on(self):
+        path = self.file(
+            '{"input": 1}', "nonsense", '{"inptu": 1}', '{"type": 7}',
+            '{"type": "ghost"}', '{"method": "fail", "input": "no stock"}',
+            '["input"]', '{"input": 8}')
+        done = self.actorctl("submit", "echo", "--from-file", path, "--wait",
+                             "-o", "jsonl", status=FAILED)
+        lines = {line["line"]: line for line in self.lines(done)}
+        self.assertEqual(sorted(lines), list(range(1, 9)))
+        self.assertEqual(lines[1]["outcome"]["result"]["json"], 1)
+        self.assertEqual(lines[8]["outcome"]["result"]["json"], 8)
+        self.assertEqual(lines[5]["error"]["reason"], "UNKNOWN_PROCESS_TYPE")
+        self.assertEqual(lines[6]["outcome"]["failure"]["reason"], "FAILED")
+        for number in (2, 3, 4, 5, 6, 7):
+            self.assertRegex(done.stderr, rf"items\.jsonl:{number}: .+\n")
+        self.assertIn('unknown key "inptu"', done.stderr)
+        self.assertIn("succeeded 2, failed 6", done.stderr)
+
+    def test_many_bad_lines_do_not_flood_the_terminal(self):
+        path = self.file(*(["nonsense"] * 1000))
+        done = self.actorctl("submit", "echo", "--from-file", path,
+                             status=FAILED)
+        self.assertEqual(done.stdout, "")
+        self.assertLess(len(done.stderr.splitlines()), 30)
+        self.assertIn("more failures are not shown", done.stderr)
+        self.assertIn("submitted 0, failed 1,000", done.stderr)
+
+    def test_file_that_is_missing(self):
+        done = self.actorctl("submit", "echo", "--from-file", "none",
+                             status=USAGE)
+        self.assertIn("none: No such file", done.stderr)
+
+    def test_daemon_that_is_not_there_stops_it_early(self):
+        path = self.file(*(['{"input": 1}'] * 5000))
+        done = self.actorctl("submit", "echo", "--from-file", path,
+                             "--address", "127.0.0.1:1", status=UNAVAILABLE)
+        self.assertIn("stopped early", done.stderr)
+
+    def test_timeout_is_of_the_whole(self):
+        path = self.file('{"type": "probe", "method": "idle"}')
+        done = self.actorctl("submit", "--from-file", path, "--wait",
+                             "--timeout", "300ms", status=DEADLINE)
+        self.assertIn("succeeded 0, failed 1", done.stderr)
+
+    def test_interruption_tells_how_far_it_came(self):
+        path = self.file('{"input": 1}', '{"type": "probe", "method": "idle"}')
+        client = subprocess.Popen(
+            [places.ACTORCTL, "submit", "echo", "--from-file", path, "--wait"],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            env=places.clean_environment(ACTORD_ADDRESS=self.daemon.address))
+        eventually(lambda: self.actor.status().counters.processes_ended_total,
+                   "the first process's end")
+        with self.assertRaises(subprocess.TimeoutExpired):
+            client.wait(0.3)
+        client.send_signal(signal.SIGINT)
+        stdout, stderr = client.communicate(timeout=10)
+        self.assertEqual((client.returncode, stdout), (INTERRUPTED, ""), stderr)
+        self.assertIn("succeeded 1, failed 1", stderr)
+
+
+class Send(BulkCase):
+
+    def test_messages_to_one_process_keep_the_files_order(self):
+        pid = self.actor.submit("probe", method="collect")
+        path = self.file(*(f'{{"topic": "t{i % 3}", "payload": {i}}}'
+                           for i in range(1000)))
+        done = self.actorctl("send", pid, "--from-file", path)
+        self.assertEqual(done.stdout, "")
+        self.assertIn("sent 1,000, failed 0", done.stderr)
+        self.actor.send(pid, "stop")
+        collected = self.answer(self.actor.wait(pid))
+        self.assertEqual([one["payload"] for one in collected],
+                         [str(i) for i in range(1000)])
+        self.assertEqual(collected[4]["topic"], "t1")
+
+    def test_bad_lines(self):
+        pid = self.actor.submit("probe", method="collect")
+        path = self.file(f'{{"pid": "{pid}", "payload": 1}}', "{}",
+                         '{"pid": "nonsense"}', '{"pid": "7.1.1.1"}')
+        done = self.actorctl("send", "--from-file", path, "-o", "jsonl",
+                             status=FAILED)
+        errors = {line["line"]: line.get("error", {}).get("reason")
+                  for line in self.lines(done)}
+        self.assertEqual(errors, {1: None, 2: "", 3: "INVALID_PID",
+                                  4: "PROCESS_NOT_FOUND"})
+
+
+if __name__ == "__main__":
+    unittest.main()
