@@ -49,8 +49,8 @@ struct Activity {
   static constexpr uint64_t kUrgentMask = (uint64_t{1} << 15) - 1;
   static constexpr uint64_t kMessagesMask = (uint64_t{1} << 20) - 1;
   // Cancels are refused above this, so that completions, which are bounded by
-  // the limit of yields, cannot overflow the field.
-  static constexpr uint64_t kUrgentMax = 24'000;
+  // the limit of yields (16,000), cannot overflow the field on top of them.
+  static constexpr uint64_t kUrgentMax = 15'000;
 
   static constexpr uint64_t Urgent(uint64_t word) {
     return (word >> kUrgentShift) & kUrgentMask;
