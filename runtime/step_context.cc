@@ -52,7 +52,11 @@ void StepContext::Begin(Process& process, uint32_t generation, bool may_act) {
   yields_ = 0;
   first_tag_ = process.next_tag;
   if (!misuse_.ok()) misuse_ = absl::OkStatus();
+  // An earlier call, perhaps of another process, may have said something and
+  // then returned a verdict that did not need it.
+  if (!result_.bytes.empty() || !result_.content_type.empty()) result_ = {};
   failure_code_ = absl::StatusCode::kUnknown;
+  failure_.clear();
 }
 
 void StepContext::Rollback() {
