@@ -47,12 +47,8 @@ std::optional<ProcessInfo> Look(const ProcessTable& processes, uint32_t slot) {
   ProcessInfo info;
   info.pid = processes.PidOf(process, generation);
   info.parent = process.parent();
-  if (const ProcessType* type = process.type.load(std::memory_order_acquire)) {
-    info.process_type = type->name;
-    info.method = type->descriptor
-                      ->methods[process.method.load(std::memory_order_acquire)]
-                      .name;
-  }
+  const ProcessType* type = process.type.load(std::memory_order_acquire);
+  const uint16_t method = process.method.load(std::memory_order_acquire);
   info.state = StateOf(process, word);
   info.started_unix_ns =
       process.started_unix_ns.load(std::memory_order_acquire);
@@ -65,9 +61,14 @@ std::optional<ProcessInfo> Look(const ProcessTable& processes, uint32_t slot) {
   info.cancel_requested =
       process.cancel_requested.load(std::memory_order_acquire);
   // As a sequence lock: what was read (with acquire, so before this) belongs
-  // together if nothing ended or began meanwhile.
+  // together if nothing ended or began meanwhile. Only then is the method one
+  // of that type.
   if (process.generation.load(std::memory_order_relaxed) != generation) {
     return std::nullopt;
+  }
+  if (type != nullptr) {
+    info.process_type = type->name;
+    info.method = type->descriptor->methods[method].name;
   }
   return info;
 }

@@ -218,8 +218,11 @@ class Runtime {
   // Afterwards no process is left and no callback is outstanding.
   ShutdownReport Shutdown(ShutdownMode mode, absl::Duration timeout);
 
- private:
+  // The parts and how they are put together (core.h). Public so that tests can
+  // run the workers by hand; of no use to the daemon.
   class Core;
+
+ private:
   explicit Runtime(std::unique_ptr<Core> core);
   const std::unique_ptr<Core> core_;
 };
