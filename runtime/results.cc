@@ -47,9 +47,10 @@ void Results::Put(const Pid& pid, const Outcome& outcome, bool keep,
 void Results::Keep(Shard& shard, const Pid& pid, const Outcome& outcome) {
   const uint64_t now = clock_.MonotonicNs();
   const size_t charge = ChargeOf(outcome);
+  // A result larger than all the room there is, is not kept, and displaces no
+  // other.
+  if (charge > max_bytes_a_shard_) return;
   Forget(shard, now, charge);
-  // A result larger than all the room there is, is not kept.
-  if (shard.bytes + charge > max_bytes_a_shard_) return;
   shard.outcomes.emplace(pid, outcome);
   shard.order.push_back({pid, now + ttl_ns_, charge});
   shard.bytes += charge;
