@@ -75,6 +75,18 @@ Runtime::Core::~Core() {
   Shutdown(ShutdownMode::kNow, absl::ZeroDuration());
   pool.Stop(UINT64_MAX);
   StopThreads();
+  FreeMailboxes();
+}
+
+void Runtime::Core::FreeMailboxes() {
+  // What was put into mailboxes at the moment when their processes ended.
+  for (uint32_t slot = 0; slot < processes.SlotsInUse(); ++slot) {
+    Process& process = processes.At(slot);
+    EnvelopeList urgent;
+    process.urgent.TakeAll(urgent);
+    while (Envelope* envelope = urgent.PopFront()) lane.Free(envelope);
+    while (Envelope* envelope = process.messages.Pop()) lane.Free(envelope);
+  }
 }
 
 void Runtime::Core::StartThreads() {

@@ -70,6 +70,7 @@ class Runtime::Core {
  private:
   void RunThread(Seat& seat);
   void StopThreads();
+  void FreeMailboxes();
   // Sends every live process a cancel or terminate.
   void TellAll(uint32_t type, std::string_view reason);
   void EndAllProcesses(ShutdownMode mode, absl::Duration timeout);

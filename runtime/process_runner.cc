@@ -377,6 +377,11 @@ void ProcessRunner::Publish(Process& process, uint32_t generation,
 }
 
 void ProcessRunner::DropMailbox(Process& process, Turn& turn) {
+  // Nobody finds the process any more. What is counted by now is all but what
+  // senders are about to put in, who found it a moment ago; that is dropped by
+  // the next process of this slot, or at the runtime's end.
+  turn.word = process.activity.load(std::memory_order_acquire);
+  turn.messages_left = Activity::Messages(turn.word) - turn.messages_seen;
   while (Envelope* envelope = process.urgent_taken.PopFront()) {
     lane_.Free(envelope);
   }
