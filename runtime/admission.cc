@@ -55,9 +55,20 @@ absl::Status Admission::CheckSizes(const SubmitRequest& request) const {
                                   " messages; a mailbox holds at most ",
                                   options_.max_mailbox_messages)));
   }
+  size_t held_bytes = 0;
   for (const Message& message : request.messages) {
     status.Update(CheckPayloadSize("messages", message.topic, message.payload,
                                    options_.max_payload_bytes));
+    held_bytes += BufferCache::RoundUp(sizeof(Envelope) + message.topic.size() +
+                                       message.payload.bytes.size() +
+                                       message.payload.content_type.size());
+  }
+  if (held_bytes > options_.max_mailbox_bytes) {
+    status.Update(
+        InvalidField("messages", reason::kInvalidField,
+                     absl::StrCat("the messages take ", held_bytes,
+                                  " bytes of memory; a mailbox holds at most ",
+                                  options_.max_mailbox_bytes)));
   }
   return status;
 }
