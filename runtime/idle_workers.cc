@@ -13,31 +13,21 @@ bool IdleWorkers::EndSleep(int worker) {
   return true;
 }
 
-int IdleWorkers::PopSleeper() {
+int IdleWorkers::ClaimForWork() {
+  if (sleepers_.load(std::memory_order_seq_cst) == 0 || searchers() != 0) {
+    return kNobody;
+  }
+  // A searcher is counted only when there is one: others rely on the count.
   const MutexLock lock(mutex_);
   if (stack_.empty()) return kNobody;
-  const int worker = stack_.back();
-  stack_.pop_back();
-  sleepers_.fetch_sub(1, std::memory_order_seq_cst);
-  return worker;
-}
-
-int IdleWorkers::ClaimForWork() {
-  if (sleepers_.load(std::memory_order_seq_cst) == 0) return kNobody;
   int nobody = 0;
   if (!searchers_.compare_exchange_strong(nobody, 1,
                                           std::memory_order_seq_cst)) {
     return kNobody;
   }
-  const int worker = PopSleeper();
-  if (worker == kNobody) EndSearch();
-  return worker;
-}
-
-int IdleWorkers::ClaimAny() {
-  searchers_.fetch_add(1, std::memory_order_seq_cst);
-  const int worker = PopSleeper();
-  if (worker == kNobody) EndSearch();
+  const int worker = stack_.back();
+  stack_.pop_back();
+  sleepers_.fetch_sub(1, std::memory_order_seq_cst);
   return worker;
 }
 

@@ -10,7 +10,11 @@
 //      and `searchers`; a worker first becomes a sleeper and stops being a
 //      searcher, then looks at every source once more. All of these are
 //      seq_cst, so at least one of the two sees the other.
-//  (4) A sleeper is taken off the list exactly once: by whoever wakes it, who
+//  (4) A worker that finds work in that last look goes for it as a searcher, so
+//      that the chain (2) does not break; and nobody is counted as a searcher
+//      who is not one, because others leave work to it. (tests/model/park.pml
+//      shows what happens otherwise.)
+//  (5) A sleeper is taken off the list exactly once: by whoever wakes it, who
 //      then owes it a notification, or by itself.
 //
 // The numbers are those of Go's scheduler (proc.go, wakep and findRunnable).
@@ -40,6 +44,9 @@ class IdleWorkers {
     return true;
   }
 
+  // For a worker that has seen work: it may search in any case.
+  void BeginSearch() { searchers_.fetch_add(1, std::memory_order_seq_cst); }
+
   // True: the caller was the last searcher.
   bool EndSearch() {
     return searchers_.fetch_sub(1, std::memory_order_seq_cst) == 1;
@@ -58,16 +65,12 @@ class IdleWorkers {
   // A sleeper for the caller to notify, now counted as a searcher; or kNobody,
   // if none sleeps or somebody searches.
   int ClaimForWork();
-  // A sleeper for the caller to notify, searcher or not; or kNobody.
-  int ClaimAny();
 
   [[nodiscard]] int searchers() const {
     return searchers_.load(std::memory_order_seq_cst);
   }
 
  private:
-  int PopSleeper();
-
   const int workers_;
   std::atomic<int> searchers_{0};
   std::atomic<int> sleepers_{0};  // stack_.size(); written under mutex_

@@ -98,13 +98,6 @@ void Scheduler::WakeForWork() {
   }
 }
 
-void Scheduler::WakeAll() {
-  for (int worker = idle_.ClaimAny(); worker != IdleWorkers::kNobody;
-       worker = idle_.ClaimAny()) {
-    queues_[static_cast<size_t>(worker)]->parker.Notify();
-  }
-}
-
 bool Scheduler::HasWork() const {
   return global_.Size() != 0 ||
          std::any_of(queues_.begin(), queues_.end(), [](const auto& queue) {

@@ -56,12 +56,13 @@ class Scheduler {
   // A timer has been added to some wheel: sees to it that somebody is awake
   // then.
   void TimerAdded(uint64_t deadline_ns);
+  // Whoever slept until the earliest timer will do something else now.
+  void HandOverTime() { TimerAdded(EarliestTimerNs()); }
   // Earliest time over all wheels; TimerWheel::kNever if there is none.
   [[nodiscard]] uint64_t EarliestTimerNs() const;
 
   // One sleeper, if there is one and nobody searches, is woken.
   void WakeForWork();
-  void WakeAll();
   // A look at every source of work but timers.
   [[nodiscard]] bool HasWork() const;
 

@@ -26,6 +26,8 @@ Worker::Did Worker::RunOne() {
     // from.
     if (scheduler_.idle().EndSearch()) scheduler_.WakeForWork();
   }
+  // This step may last: somebody else has to keep the time meanwhile.
+  if (std::exchange(was_timekeeper_, false)) scheduler_.HandOverTime();
   runner_.RunTurn(*process);
   return Did::kRan;
 }
@@ -92,10 +94,15 @@ Worker::Did Worker::TrySleep() {
   const bool was_searching = std::exchange(searching_, false);
   if (was_searching) idle.EndSearch();
   sleep_ns_ = scheduler_.BeginSleepUntilTimer(is_timekeeper_);
+  was_timekeeper_ = false;
   const bool look = was_searching || idle.searchers() == 0;
   if (sleep_ns_ != 0 && !(look && scheduler_.HasWork())) return Did::kSleep;
   // There is something after all.
-  if (Wake(false)) return Did::kSearch;
+  if (Wake(false)) {
+    idle.BeginSearch();
+    searching_ = true;
+    return Did::kSearch;
+  }
   return Did::kSleep;  // somebody has claimed this worker: it is notified now
 }
 
@@ -104,7 +111,10 @@ bool Worker::Wake(bool notified) {
     sleep_ns_ = Parker::kForever;
     return false;
   }
-  if (std::exchange(is_timekeeper_, false)) scheduler_.EndSleepUntilTimer();
+  if (std::exchange(is_timekeeper_, false)) {
+    scheduler_.EndSleepUntilTimer();
+    was_timekeeper_ = true;
+  }
   // Whoever notified counted this worker as a searcher.
   searching_ = notified;
   woken_ = notified;
