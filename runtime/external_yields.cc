@@ -74,6 +74,7 @@ CompleteAnswer ExternalYields::Answer(
     Remember(token, {true, Fingerprint(result)});
     return CompleteAnswer::kAccepted;
   }
+  Forget(/*room=*/0);
   const auto ended = ended_.find(token);
   if (ended == ended_.end()) return CompleteAnswer::kUnknown;
   if (!ended->second.answered) return CompleteAnswer::kExpired;
@@ -83,14 +84,18 @@ CompleteAnswer ExternalYields::Answer(
 }
 
 void ExternalYields::Remember(const YieldToken& token, Ended ended) {
+  Forget(/*room=*/1);
+  ended_.emplace(token, ended);
+  memory_.push_back({token, clock_.MonotonicNs() + remember_ns_});
+}
+
+void ExternalYields::Forget(size_t room) {
   const uint64_t now = clock_.MonotonicNs();
-  while (!memory_.empty() && (memory_.size() >= remember_max_ ||
+  while (!memory_.empty() && (memory_.size() + room > remember_max_ ||
                               memory_.front().forget_at_ns <= now)) {
     ended_.erase(memory_.front().token);
     memory_.pop_front();
   }
-  ended_.emplace(token, ended);
-  memory_.push_back({token, now + remember_ns_});
 }
 
 YieldPage ExternalYields::List(const YieldFilter& filter,

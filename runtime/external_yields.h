@@ -57,6 +57,9 @@ class ExternalYields {
 
   void Remember(const YieldToken& token, Ended ended)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Forgets what is too old, and more of the oldest until there is room for
+  // `room` others.
+  void Forget(size_t room) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const std::vector<std::string> patterns_;
   const Clock& clock_;
