@@ -23,18 +23,18 @@ RuntimeOptions Workers(int workers) {
 TEST_P(ProcessLife, RunsInitThenStepThenCloseAndKeepsTheResult) {
   Start(Workers(GetParam()));
   std::string calls;
-  const Script script{
-      .init =
-          [&](std::string_view method) {
-            calls += "init:" + std::string(method) + " ";
-            return Status();
-          },
-      .step =
-          [&](Events events, StepOutput& out) {
-            calls += "step:" + std::to_string(events.size()) + " ";
-            out.Done({"42", "text/plain"});
-          },
-      .close = [&] { calls += "close"; }};
+  const Script script{.init =
+                          [&](std::string_view method) {
+                            calls += "init:" + std::string(method) + " ";
+                            return Status();
+                          },
+                      .step =
+                          [&](Events events, StepOutput& out) {
+                            calls +=
+                                "step:" + std::to_string(events.size()) + " ";
+                            out.Done({"42", "text/plain"});
+                          },
+                      .close = [&] { calls += "close"; }};
   const Pid pid = MustSubmit(script);
   const Outcome outcome = MustAwait(pid);
   EXPECT_EQ(outcome.kind, EndKind::kResult);
@@ -72,8 +72,10 @@ TEST_P(ProcessLife, InitialMessagesReachTheFirstStep) {
     }
     out.Done();
   }};
-  const auto pid = Submit(SubmitRequest{
-      "script", "", {InputOf(script), ""}, {{"a", {"1", ""}}, {"b", {"2", ""}}}});
+  const auto pid = Submit(SubmitRequest{"script",
+                                        "",
+                                        {InputOf(script), ""},
+                                        {{"a", {"1", ""}}, {"b", {"2", ""}}}});
   ASSERT_TRUE(pid.ok());
   MustAwait(*pid);
   EXPECT_EQ(got, "a=1 b=2 ");
@@ -99,7 +101,8 @@ TEST_F(ProcessLife, SubmitIsRefusedWithAReason) {
     return Status(Code::kInvalidArgument, "no such order");
   }};
   const auto refused = Submit(refusing);
-  EXPECT_THAT(refused.status(), Refused(kInvalidArgument, reason::kInitRefused));
+  EXPECT_THAT(refused.status(),
+              Refused(kInvalidArgument, reason::kInitRefused));
   EXPECT_EQ(FieldOf(refused.status()), "input");
   EXPECT_THAT(std::string(refused.status().message()),
               HasSubstr("no such order"));
@@ -107,22 +110,21 @@ TEST_F(ProcessLife, SubmitIsRefusedWithAReason) {
               Refused(kNotFound, reason::kUnknownProcessType));
   EXPECT_THAT(Submit(SubmitRequest{"script", "nothing", {}, {}}).status(),
               Refused(kNotFound, reason::kUnknownMethod));
-  EXPECT_THAT(Submit(SubmitRequest{"script", "",
-                                   {std::string((1 << 20) + 1, 'x'), ""},
-                                   {}})
-                  .status(),
-              Refused(kInvalidArgument, reason::kPayloadTooLarge));
+  EXPECT_THAT(
+      Submit(SubmitRequest{
+                 "script", "", {std::string((1 << 20) + 1, 'x'), ""}, {}})
+          .status(),
+      Refused(kInvalidArgument, reason::kPayloadTooLarge));
   EXPECT_EQ(runtime_->Stats().processes_live, 0u);
 }
 
 TEST_F(ProcessLife, AnExceptionInInitRefusesTheStart) {
   Start();
   bool closed = false;
-  const Script script{
-      .init = [](std::string_view) -> Status {
-        throw std::runtime_error("bad init");
-      },
-      .close = [&] { closed = true; }};
+  const Script script{.init = [](std::string_view) -> Status {
+                        throw std::runtime_error("bad init");
+                      },
+                      .close = [&] { closed = true; }};
   const auto pid = Submit(script);
   EXPECT_EQ(ReasonOf(pid.status()), reason::kInitRefused);
   EXPECT_THAT(std::string(pid.status().message()), HasSubstr("bad init"));
@@ -179,10 +181,9 @@ TEST_F(ProcessLife, BlockingWithoutAYieldFails) {
 TEST_F(ProcessLife, CancelEndsATypeThatDoesNotHandleIt) {
   Start();
   bool closed = false;
-  const Script script{.step = [](Events events, StepOutput&) {
-                        EXPECT_TRUE(events.empty());
-                      },
-                      .close = [&] { closed = true; }};
+  const Script script{
+      .step = [](Events events, StepOutput&) { EXPECT_TRUE(events.empty()); },
+      .close = [&] { closed = true; }};
   const Pid pid = MustSubmit(script);
   EXPECT_TRUE(runtime_->Cancel(pid, "enough").ok());
   const Outcome outcome = MustAwait(pid);

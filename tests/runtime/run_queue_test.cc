@@ -160,8 +160,8 @@ void EachItemOnce(int thieves, size_t items) {
         if (&victim != &own) {
           if (int* item = victim.StealInto(own)) take(item);
         }
-        while (int* item = random.Next() % 2 ? own.PopNewest()
-                                             : own.PopOldest()) {
+        while (int* item =
+                   random.Next() % 2 ? own.PopNewest() : own.PopOldest()) {
           take(item);
           if (random.Next() % 4 == 0) std::this_thread::yield();
         }
@@ -190,9 +190,8 @@ void EachItemOnce(int thieves, size_t items) {
   for (std::thread& thread : threads) thread.join();
   const auto wrong = std::find_if(taken.begin(), taken.end(),
                                   [](const auto& times) { return times != 1; });
-  EXPECT_EQ(wrong, taken.end())
-      << "item " << wrong - taken.begin() << " was taken " << *wrong
-      << " times";
+  EXPECT_EQ(wrong, taken.end()) << "item " << wrong - taken.begin()
+                                << " was taken " << *wrong << " times";
 }
 
 TEST(RunQueue, EachItemIsTakenOnceFromASmallQueue) {

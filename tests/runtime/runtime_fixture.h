@@ -48,11 +48,11 @@ class RuntimeTest : public ::testing::TestWithParam<int> {
   // Starts a runtime; GetParam() workers in parametrised tests, otherwise 2.
   void Start(RuntimeOptions options = {}) {
     if (options.workers == 0) options.workers = 2;
-    ASSERT_TRUE(catalog_
-                    .AddProcessType(
-                        &actord::kProcessType<actord::testing::ScriptProcess>,
-                        "test")
-                    .ok());
+    ASSERT_TRUE(
+        catalog_
+            .AddProcessType(
+                &actord::kProcessType<actord::testing::ScriptProcess>, "test")
+            .ok());
     ASSERT_TRUE(
         catalog_
             .AddProcessType(&actord::kProcessType<
@@ -75,7 +75,8 @@ class RuntimeTest : public ::testing::TestWithParam<int> {
   }
   absl::StatusOr<Pid> Submit(const Script& script,
                              std::string type = "script") {
-    return Submit(SubmitRequest{std::move(type), "", {InputOf(script), ""}, {}});
+    return Submit(
+        SubmitRequest{std::move(type), "", {InputOf(script), ""}, {}});
   }
   Pid MustSubmit(const Script& script, std::string type = "script") {
     absl::StatusOr<Pid> pid = Submit(script, std::move(type));

@@ -1,0 +1,181 @@
+#include "runtime/mailbox.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+#include <vector>
+
+#include "runtime/envelope.h"
+
+namespace actord::runtime {
+namespace {
+
+using ::testing::ElementsAre;
+
+// Envelopes with a number in their tag.
+std::vector<Envelope> Numbered(size_t count) {
+  std::vector<Envelope> envelopes(count);
+  for (size_t i = 0; i < count; ++i) envelopes[i].event.tag = i;
+  return envelopes;
+}
+
+TEST(MessageQueue, IsFirstInFirstOut) {
+  auto envelopes = Numbered(5);
+  MessageQueue queue;
+  EXPECT_EQ(queue.Pop(), nullptr);
+  for (Envelope& envelope : envelopes) queue.Push(&envelope);
+  for (Envelope& envelope : envelopes) EXPECT_EQ(queue.Pop(), &envelope);
+  EXPECT_EQ(queue.Pop(), nullptr);
+}
+
+TEST(MessageQueue, CanBeEmptiedAndFilledAgain) {
+  auto envelopes = Numbered(3);
+  MessageQueue queue;
+  for (int round = 0; round < 10; ++round) {
+    for (size_t count = 1; count <= 3; ++count) {
+      for (size_t i = 0; i < count; ++i) queue.Push(&envelopes[i]);
+      for (size_t i = 0; i < count; ++i) EXPECT_EQ(queue.Pop(), &envelopes[i]);
+      EXPECT_EQ(queue.Pop(), nullptr);
+    }
+  }
+}
+
+// A producer between its two writes leaves a gap. Here its first write is
+// undone and done by hand: what a push would have linked is unlinked again.
+TEST(MessageQueue, TakesAGapForTheEndAndGoesOnWhenItIsClosed) {
+  auto envelopes = Numbered(3);
+  MessageQueue queue;
+  for (Envelope& envelope : envelopes) queue.Push(&envelope);
+  // As if the producer of 1 had not linked it yet.
+  envelopes[0].SetNext(nullptr);
+  // 0 is the last before the gap, and it stays: its link belongs to the
+  // producer behind it.
+  EXPECT_EQ(queue.Pop(), nullptr);
+  EXPECT_EQ(queue.Pop(), nullptr);
+  envelopes[0].SetNext(&envelopes[1]);  // the producer's second write
+  EXPECT_EQ(queue.Pop(), &envelopes[0]);
+  EXPECT_EQ(queue.Pop(), &envelopes[1]);
+  EXPECT_EQ(queue.Pop(), &envelopes[2]);
+  EXPECT_EQ(queue.Pop(), nullptr);
+}
+
+TEST(MessageQueue, KeepsTheOrderOfEachProducerAndLosesNothing) {
+  constexpr size_t kProducers = 4;
+  constexpr size_t kEach = 50'000;
+  std::vector<std::vector<Envelope>> envelopes;
+  for (size_t i = 0; i < kProducers; ++i) envelopes.push_back(Numbered(kEach));
+  for (size_t i = 0; i < kProducers; ++i) {
+    for (Envelope& envelope : envelopes[i]) {
+      envelope.generation = static_cast<uint32_t>(i);
+    }
+  }
+  MessageQueue queue;
+  std::vector<std::thread> producers;
+  for (size_t i = 0; i < kProducers; ++i) {
+    producers.emplace_back([&, i] {
+      for (Envelope& envelope : envelopes[i]) queue.Push(&envelope);
+    });
+  }
+  std::vector<uint64_t> next(kProducers, 0);
+  for (size_t got = 0; got < kProducers * kEach;) {
+    const Envelope* envelope = queue.Pop();
+    if (envelope == nullptr) continue;
+    ASSERT_EQ(envelope->event.tag, next[envelope->generation]++);
+    ++got;
+  }
+  for (std::thread& producer : producers) producer.join();
+  EXPECT_EQ(queue.Pop(), nullptr);
+}
+
+std::vector<uint64_t> Tags(const EnvelopeList& list) {
+  std::vector<uint64_t> tags;
+  for (Envelope* at = list.head(); at != nullptr; at = at->Next()) {
+    tags.push_back(at->event.tag);
+  }
+  return tags;
+}
+
+TEST(UrgentQueue, AppendsAllOldestFirst) {
+  auto envelopes = Numbered(4);
+  UrgentQueue queue;
+  EnvelopeList taken;
+  queue.TakeAll(taken);
+  EXPECT_TRUE(taken.empty());
+  queue.Push(&envelopes[0]);
+  queue.TakeAll(taken);
+  queue.Push(&envelopes[1]);
+  queue.Push(&envelopes[2]);
+  queue.Push(&envelopes[3]);
+  queue.TakeAll(taken);
+  EXPECT_THAT(Tags(taken), ElementsAre(0, 1, 2, 3));
+  for (Envelope& envelope : envelopes) EXPECT_EQ(taken.PopFront(), &envelope);
+  EXPECT_EQ(taken.PopFront(), nullptr);
+  EXPECT_TRUE(taken.empty());
+  taken.PushBack(&envelopes[0]);
+  EXPECT_THAT(Tags(taken), ElementsAre(0));
+}
+
+TEST(UrgentQueue, LosesNothingOfManyProducers) {
+  constexpr size_t kProducers = 3;
+  constexpr size_t kEach = 50'000;
+  std::vector<std::vector<Envelope>> envelopes;
+  for (size_t i = 0; i < kProducers; ++i) envelopes.push_back(Numbered(kEach));
+  UrgentQueue queue;
+  std::vector<std::thread> producers;
+  for (size_t i = 0; i < kProducers; ++i) {
+    producers.emplace_back([&, i] {
+      for (Envelope& envelope : envelopes[i]) {
+        envelope.generation = static_cast<uint32_t>(i);
+        queue.Push(&envelope);
+      }
+    });
+  }
+  std::vector<uint64_t> next(kProducers, 0);
+  EnvelopeList taken;
+  for (size_t got = 0; got < kProducers * kEach;) {
+    queue.TakeAll(taken);
+    while (const Envelope* envelope = taken.PopFront()) {
+      ASSERT_EQ(envelope->event.tag, next[envelope->generation]++);
+      ++got;
+    }
+  }
+  for (std::thread& producer : producers) producer.join();
+}
+
+TEST(Envelope, HoldsCopiesInItsOwnBuffer) {
+  BufferPool pool;
+  BufferCache cache(pool);
+  std::string topic = "the topic";
+  std::string bytes(3000, 'b');
+  std::string type = "text/plain";
+  Envelope* envelope = Envelope::Create(
+      cache, ACTORD_EVENT_MESSAGE, topic,
+      {ToAbi(std::string_view(bytes)), ToAbi(std::string_view(type))});
+  topic.assign(topic.size(), '-');
+  const std::string expected_bytes = bytes;
+  bytes.assign(bytes.size(), '-');
+  type.assign(type.size(), '-');
+  EXPECT_EQ(envelope->event.type, uint32_t{ACTORD_EVENT_MESSAGE});
+  EXPECT_EQ(View(envelope->event.topic), "the topic");
+  EXPECT_EQ(View(envelope->event.payload.bytes), expected_bytes);
+  EXPECT_EQ(View(envelope->event.payload.content_type), "text/plain");
+  EXPECT_EQ(size_t{envelope->buffer_units} * kBufferUnitBytes,
+            BufferCache::RoundUp(sizeof(Envelope) + 9 + 3000 + 10));
+  Envelope::Destroy(cache, envelope);
+}
+
+TEST(Envelope, OfNothingIsEmptyEverywhere) {
+  BufferPool pool;
+  BufferCache cache(pool);
+  Envelope* envelope = Envelope::Create(cache, ACTORD_EVENT_CANCEL, {}, {});
+  EXPECT_EQ(envelope->event.topic.size, 0u);
+  EXPECT_EQ(envelope->event.payload.bytes.size, 0u);
+  EXPECT_EQ(envelope->event.payload.content_type.size, 0u);
+  EXPECT_EQ(envelope->yield_slot, kNoYieldSlot);
+  Envelope::Destroy(cache, envelope);
+}
+
+}  // namespace
+}  // namespace actord::runtime

@@ -1,0 +1,217 @@
+// Timers of yields: who fires them, and how late. Workers run by hand, except
+// for the last test.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tests/runtime/runtime_fixture.h"
+#include "tests/runtime/stepped_core.h"
+
+namespace actord::runtime {
+namespace {
+
+using Did = Worker::Did;
+
+constexpr uint64_t kMs = 1'000'000;
+constexpr uint64_t kTickNs = uint64_t{1} << TimerWheel::kTickShift;
+
+class TimersTest : public ::testing::Test {
+ protected:
+  void Start(int workers) {
+    core_ = std::make_unique<SteppedCore>(workers);
+    core_->Settle();
+  }
+  // A process that sleeps once, and then calls `then`. Its timer is in the
+  // wheel of worker 0.
+  Pid Sleeper(uint64_t delay_ns, std::function<void()> then) {
+    const Pid pid = core_->Submit(
+        [delay_ns, then = std::move(then)](Events events, StepOutput& out) {
+          for (const Event event : events) {
+            if (event.is_message()) {
+              out.Yield("sleep", std::to_string(delay_ns));
+            } else {
+              EXPECT_FALSE(event.error());
+              then();
+            }
+          }
+        });
+    core_->Wake(0);
+    core_->Send(pid, 0);
+    EXPECT_EQ(core_->RunOne(0), Did::kRan);
+    return pid;
+  }
+
+  // Lets the worker sleep as long as it says it may, again and again.
+  void SleepUntil(int worker, const bool& woke) {
+    for (int sleeps = 0; !woke; ++sleeps) {
+      ASSERT_LT(sleeps, 4);
+      const uint64_t sleep_ns = core_->seat(worker).worker.sleep_ns();
+      ASSERT_NE(sleep_ns, Parker::kForever);
+      core_->clock.manual.AdvanceNs(sleep_ns);
+      core_->Wake(worker);
+      core_->RunUntilSleep(worker);
+    }
+  }
+
+  std::unique_ptr<SteppedCore> core_;
+};
+
+TEST_F(TimersTest, ASleepIsNeverEarlyAndAtMostATickLate) {
+  Start(1);
+  bool woke = false;
+  const uint64_t begin = core_->clock.MonotonicNs();
+  Sleeper(kMs, [&] { woke = true; });
+  core_->RunUntilSleep(0);
+  SleepUntil(0, woke);
+  const uint64_t slept = core_->clock.MonotonicNs() - begin;
+  EXPECT_GE(slept, kMs);
+  EXPECT_LT(slept, kMs + kTickNs);
+}
+
+TEST_F(TimersTest, AnotherWorkerFiresTheTimersOfAStuckOne) {
+  Start(2);
+  bool woke = false;
+  Sleeper(kMs, [&] { woke = true; });
+  // Worker 0 is stuck from now on: it is not run any more.
+  core_->clock.manual.AdvanceNs(kMs + kTickNs);
+  core_->Wake(1);
+  for (int i = 0; i < 20 && !woke; ++i) core_->RunOne(1);
+  EXPECT_TRUE(woke);
+}
+
+TEST_F(TimersTest, ABusyWorkerFiresTheTimersOfAStuckOne) {
+  Start(2);
+  bool woke = false;
+  const Pid busy = core_->Submit([](Events events, StepOutput& out) {
+    if (!events.empty()) out.Send(out.self(), "again");
+  });
+  Sleeper(kMs, [&] { woke = true; });
+  core_->Wake(1);
+  core_->Send(busy, 1);
+  core_->clock.manual.AdvanceNs(kMs + kTickNs);
+  for (int i = 0; i < 61 * 20 && !woke; ++i) {
+    ASSERT_EQ(core_->RunOne(1), Did::kRan);
+  }
+  EXPECT_TRUE(woke);
+}
+
+TEST_F(TimersTest, ABusyWorkerFiresItsOwnTimers) {
+  Start(1);
+  bool woke = false;
+  const Pid busy = core_->Submit([](Events events, StepOutput& out) {
+    if (!events.empty()) out.Send(out.self(), "again");
+  });
+  Sleeper(kMs, [&] { woke = true; });
+  core_->Send(busy, 0);
+  core_->clock.manual.AdvanceNs(kMs + kTickNs);
+  for (int i = 0; i < 32 && !woke; ++i) ASSERT_EQ(core_->RunOne(0), Did::kRan);
+  EXPECT_TRUE(woke);
+}
+
+TEST_F(TimersTest, OneSleeperKeepsTheTimeForAll) {
+  Start(3);
+  Sleeper(10 * kMs, [] {});
+  for (int i = 0; i < 3; ++i) core_->Wake(i);
+  for (int i = 0; i < 3; ++i) core_->RunUntilSleep(i);
+  int timed = 0;
+  for (int i = 0; i < 3; ++i) {
+    const uint64_t sleep_ns = core_->seat(i).worker.sleep_ns();
+    if (sleep_ns == Parker::kForever) continue;
+    ++timed;
+    EXPECT_LE(sleep_ns, 10 * kMs + kTickNs);
+  }
+  EXPECT_EQ(timed, 1);
+}
+
+TEST_F(TimersTest, AnEarlierTimerWakesASleeperThatKeepsTheTime) {
+  Start(2);
+  Sleeper(100 * kMs, [] {});
+  core_->Settle();
+  // Worker 0 arms an earlier one and is stuck then.
+  bool woke = false;
+  Sleeper(5 * kMs, [&] { woke = true; });
+  ASSERT_TRUE(core_->WakeIfNotified(1));
+  core_->RunUntilSleep(1);
+  EXPECT_LE(core_->seat(1).worker.sleep_ns(), 5 * kMs + kTickNs);
+  SleepUntil(1, woke);
+}
+
+// The worker that keeps the time wakes for the first timer and gets stuck in
+// the step of its process: somebody else has to keep the time for the second.
+TEST_F(TimersTest, WhoeverKeepsTheTimeHandsItOnBeforeItRunsAStep) {
+  Start(2);
+  bool handed_on = false;
+  int keeper = -1;
+  Sleeper(10 * kMs, [&] {
+    // Within the step: from here on the worker is stuck.
+    handed_on = core_->WakeIfNotified(1 - keeper);
+  });
+  Sleeper(20 * kMs, [] {});
+  core_->Settle();
+  for (int i = 0; i < 2; ++i) {
+    if (core_->seat(i).worker.sleep_ns() != Parker::kForever) keeper = i;
+  }
+  ASSERT_NE(keeper, -1);
+  core_->clock.manual.AdvanceNs(10 * kMs + kTickNs);
+  core_->Wake(keeper);
+  EXPECT_EQ(core_->RunOne(keeper), Did::kRan);
+  ASSERT_TRUE(handed_on);
+  core_->RunUntilSleep(1 - keeper);
+  EXPECT_LE(core_->seat(1 - keeper).worker.sleep_ns(), 10 * kMs + kTickNs);
+}
+
+TEST_F(TimersTest, WithoutTimersAWorkerSleepsWithoutATimeout) {
+  Start(2);
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(core_->seat(i).worker.sleep_ns(), Parker::kForever);
+  }
+}
+
+// Real threads and the real clock. On an idle machine every sleep is that
+// short; on a busy one a window of nine has to be found.
+TEST_F(RuntimeTest, ASleepOfAMillisecondEndsWithinOnePointTwo) {
+  actord::testing::ScriptHandler sleep(
+      "sleep", ACTORD_HANDLER_INLINE, [this](actord::testing::Call& call) {
+        const actord_host* host = runtime_->host();
+        host->complete_after(host, call.Defer(), kMs);
+        return ACTORD_DEFERRED;
+      });
+  ASSERT_TRUE(catalog_.AddCommand(sleep.descriptor(), &sleep, "test").ok());
+  Start();
+  using SteadyClock = std::chrono::steady_clock;
+  constexpr size_t kWindow = 9;
+  std::vector<SteadyClock::duration> slept;
+  SteadyClock::duration best = SteadyClock::duration::max();
+  const auto give_up = SteadyClock::now() + kPatience;
+  SteadyClock::time_point began;
+  const Script script{.step = [&](Events events, StepOutput& out) {
+    const auto now = SteadyClock::now();
+    if (!events.empty()) {
+      slept.push_back(now - began);
+      EXPECT_GE(slept.back(), std::chrono::milliseconds(1));
+    }
+    if (slept.size() == kWindow) {
+      std::nth_element(slept.begin(), slept.begin() + kWindow / 2, slept.end());
+      best = std::min(best, slept[kWindow / 2]);
+      slept.clear();
+      if (best <= std::chrono::microseconds(1200) || now > give_up) {
+        out.Done();
+        return;
+      }
+    }
+    began = SteadyClock::now();
+    out.Yield("sleep");
+  }};
+  MustAwait(MustSubmit(script));
+  EXPECT_LE(best, std::chrono::microseconds(1200))
+      << std::chrono::duration_cast<std::chrono::microseconds>(best).count()
+      << " us";
+}
+
+}  // namespace
+}  // namespace actord::runtime
