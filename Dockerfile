@@ -29,9 +29,13 @@ LABEL org.opencontainers.image.title="actord" \
     org.opencontainers.image.base.name="docker.io/library/debian:bookworm-slim"
 RUN apt-get update \
     && apt-get install --yes --no-install-recommends \
-        libabsl20220623 libgrpc++1.51 libprotobuf32 libspdlog1.10 \
+        libabsl20220623 libfmt9 libgrpc++1.51 libprotobuf32 libspdlog1.10 \
+        libtomlplusplus3 \
     && rm -rf /var/lib/apt/lists/* /var/cache/apt/* /var/log/*
 COPY --from=build /image/ /
+# A library that the list above lacks shows here, not when the image starts.
+RUN ["/usr/bin/actord", "--version"]
+RUN ["/usr/bin/actorctl", "--version"]
 
 # No account is needed for a number, and nothing is written to the root.
 USER 65532:65532

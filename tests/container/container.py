@@ -11,19 +11,21 @@ import subprocess
 import tempfile
 import time
 
-# Becomes process 1: $1 is the image's root, $2 the user, the rest the command.
+# Becomes process 1: $1 is the image's root, $2 and $3 the user and the group,
+# the rest the command. Rights are dropped last, with what the image itself has.
 ENTER = """
 set -euo pipefail
-root=$1 user=$2
-shift 2
+root=$1 user=$2 group=$3
+shift 3
 ip link set lo up
 mount --make-rprivate /
 mount --bind "$root" "$root"
 mount -t proc proc "$root/proc"
 mount --rbind /dev "$root/dev"
 mount -o remount,ro,bind "$root"
-exec env -i PATH=/usr/bin:/bin setpriv --no-new-privs --bounding-set=-all \\
-  --inh-caps=-all chroot --userspec="$user" --groups= "$root" "$@"
+exec env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin chroot "$root" setpriv \\
+  --reuid="$user" --regid="$group" --clear-groups --no-new-privs \\
+  --bounding-set=-all --inh-caps=-all "$@"
 """
 
 
@@ -40,11 +42,12 @@ class Container:
     """Process 1 runs from the constructor on; close() leaves nothing behind."""
 
     def __init__(self, root, user, command):
-        self._user = user
+        self._user, self._group = user.split(":")
         self._output = tempfile.TemporaryFile()
         self._unshare = subprocess.Popen(
             ["unshare", "--mount", "--net", "--pid", "--fork",
-             "bash", "-c", ENTER, "enter", root, user, *command],
+             "bash", "-c", ENTER, "enter", root, self._user,
+             self._group, *command],
             stdin=subprocess.DEVNULL, stdout=self._output,
             stderr=subprocess.STDOUT)
 
@@ -63,9 +66,9 @@ class Container:
         otherwise as a program of this machine that shares the network."""
         where = ["--target", str(self.pid()), "--net"]
         if inside:
-            user, group = self._user.split(":")
             where += ["--mount", "--pid", "--root", "--wd=/",
-                      f"--setuid={user}", f"--setgid={group}"]
+                      f"--setuid={self._user}",
+                      f"--setgid={self._group}"]
         return subprocess.run(
             ["nsenter", *where, *command], input=stdin, timeout=seconds,
             capture_output=True, check=False, env={"PATH": "/usr/bin:/bin"})
