@@ -54,12 +54,20 @@ inline Json Figures(int64_t ops, double seconds) {
 
 // One function a file in workloads/.
 Json RunFanin(const WorkloadOptions& options);
+Json RunIdle(const WorkloadOptions& options);
+Json RunMemory(const WorkloadOptions& options);
 Json RunPairs(const WorkloadOptions& options);
 Json RunPingpong(const WorkloadOptions& options);
 Json RunRing(const WorkloadOptions& options);
 Json RunRpcUnary(const WorkloadOptions& options);
+Json RunScale(const WorkloadOptions& options);
+Json RunSend(const WorkloadOptions& options);
 Json RunSkynet(const WorkloadOptions& options);
 Json RunSpawn(const WorkloadOptions& options);
 Json RunStart(const WorkloadOptions& options);
+Json RunSubmit(const WorkloadOptions& options);
+Json RunTimers(const WorkloadOptions& options);
+Json RunWake(const WorkloadOptions& options);
+Json RunYield(const WorkloadOptions& options);
 
 }  // namespace actord::bench

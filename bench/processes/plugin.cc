@@ -2,18 +2,30 @@
 // that a workload goes the way that every process goes.
 #include <actord/plugin.h>
 
+#include "bench/processes/crowd.h"
 #include "bench/processes/drain.h"
 #include "bench/processes/fanin.h"
+#include "bench/processes/fanout.h"
+#include "bench/processes/latency.h"
+#include "bench/processes/once.h"
 #include "bench/processes/pairs.h"
 #include "bench/processes/ring.h"
 #include "bench/processes/skynet.h"
+#include "bench/processes/sleepers.h"
 #include "bench/processes/spawn.h"
+#include "bench/processes/yielder.h"
 
-ACTORD_EXPORT_PLUGIN(
-    "bench", "1.0.0",
-    actord::ProcessTypes<actord::bench::Bouncer, actord::bench::Drain,
-                         actord::bench::FaninProducer, actord::bench::FaninRoot,
-                         actord::bench::FaninSink, actord::bench::PairsRoot,
-                         actord::bench::RingNode, actord::bench::RingRoot,
-                         actord::bench::Skynet, actord::bench::SpawnChild,
-                         actord::bench::SpawnSink, actord::bench::Spawner>);
+namespace actord::bench {
+namespace {
+
+using Types =
+    ProcessTypes<Bouncer, Crowd, Drain, FaninProducer, FaninRoot, FaninSink,
+                 FanoutReceiver, FanoutSender, Idler, Latency, Once, PairsRoot,
+                 RingNode, RingRoot, Skynet, Sleeper, Sleepers, SpawnChild,
+                 SpawnSink, Spawner, Yielder>;
+
+}  // namespace
+}  // namespace actord::bench
+
+ACTORD_EXPORT_PLUGIN("bench", "1.0.0", actord::bench::Types,
+                     actord::Handlers<actord::bench::Nothing>);

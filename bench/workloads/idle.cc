@@ -1,0 +1,26 @@
+#include <chrono>
+#include <thread>
+
+#include "bench/process_usage.h"
+#include "bench/workload.h"
+#include "bench/workloads/idle_crowd.h"
+
+namespace actord::bench {
+
+// Processor time that 1,000,000 idle processes use in ten seconds.
+Json RunIdle(const WorkloadOptions& options) {
+  constexpr int64_t kProcesses = 1'000'000;
+  constexpr auto kDuration = std::chrono::seconds(10);
+  BenchRuntime runtime(options.Runtime());
+  FillWithIdleProcesses(runtime, kProcesses);
+  // Until the workers sleep.
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  const double before = CpuSeconds();
+  std::this_thread::sleep_for(kDuration);
+  const double used = CpuSeconds() - before;
+  return {{"processes", kProcesses},
+          {"seconds", std::chrono::duration<double>(kDuration).count()},
+          {"cpu_ms", used * 1e3}};
+}
+
+}  // namespace actord::bench
