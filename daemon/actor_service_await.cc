@@ -26,10 +26,11 @@ class AwaitCall final : public grpc::ServerUnaryReactor {
     id_ =
         runtime_.Await(pid_, [this](absl::StatusOr<runtime::Outcome> outcome) {
           v1::AwaitResponse response;
-          if (outcome.ok()) {
+          const absl::Status status = outcome.status();
+          if (status.ok()) {
             WriteOutcome(pid_, *std::move(outcome), response.mutable_outcome());
           }
-          FinishCall(outcome.status(), response, out_, this);
+          FinishCall(status, response, out_, this);
         });
   }
 

@@ -52,7 +52,7 @@ ActorService::Reactor* ActorService::Submit(Call* call, const Bytes* in,
   const std::string& id = request.request_id();
   if (id.empty()) {
     runtime_.Submit(*std::move(submit),
-                    [out, reactor](absl::StatusOr<runtime::Pid> pid) {
+                    [out, reactor](const absl::StatusOr<runtime::Pid>& pid) {
                       FinishSubmit(pid, false, out, reactor);
                     });
     return reactor;
@@ -65,13 +65,14 @@ ActorService::Reactor* ActorService::Submit(Call* call, const Bytes* in,
   if (role == RequestIds::Role::kReused) {
     FinishSubmit(RequestIdReused(id), false, out, reactor);
   } else if (role == RequestIds::Role::kFirst) {
-    runtime_.Submit(*std::move(submit),
-                    [this, id, out, reactor](absl::StatusOr<runtime::Pid> pid) {
-                      // Before the answer, so that whoever has it finds the id
-                      // remembered.
-                      context_.request_ids.End(id, pid);
-                      FinishSubmit(pid, false, out, reactor);
-                    });
+    runtime_.Submit(
+        *std::move(submit),
+        [this, id, out, reactor](const absl::StatusOr<runtime::Pid>& pid) {
+          // Before the answer, so that whoever has it finds the id
+          // remembered.
+          context_.request_ids.End(id, pid);
+          FinishSubmit(pid, false, out, reactor);
+        });
   }
   return reactor;
 }

@@ -16,7 +16,7 @@ namespace {
 // Names the value that is to blame, if it is a single one.
 absl::Status CheckLimits(const Config& config,
                          const std::vector<ConfigValue>& values) {
-  const absl::Status status = runtime::ValidateOptions(config.runtime);
+  absl::Status status = runtime::ValidateOptions(config.runtime);
   if (status.ok()) return status;
   for (const ConfigValue& value : values) {
     Config alone;

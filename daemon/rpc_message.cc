@@ -2,6 +2,7 @@
 
 #include <google/protobuf/descriptor.h>
 #include <grpcpp/impl/codegen/proto_utils.h>
+#include <grpcpp/support/proto_buffer_reader.h>
 
 #include <string>
 #include <vector>
@@ -16,8 +17,6 @@ namespace {
 using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 using google::protobuf::Reflection;
-
-using Traits = grpc::SerializationTraits<Message>;
 
 // The path of the first text in `message` that is no UTF-8; "" if there is
 // none. Messages of the contract are nested three deep at most.
@@ -64,14 +63,18 @@ absl::Status Unreadable(const Message& message) {
 }  // namespace
 
 absl::Status ReadMessage(const grpc::ByteBuffer& buffer, Message* message) {
-  grpc::ByteBuffer readable(buffer);  // counts references, copies no bytes
-  if (Traits::Deserialize(&readable, message).ok()) return absl::OkStatus();
+  // The reader takes a pointer to non-const and changes nothing.
+  grpc::ProtoBufferReader reader(const_cast<grpc::ByteBuffer*>(&buffer));
+  if (reader.status().ok() && message->ParseFromZeroCopyStream(&reader)) {
+    return absl::OkStatus();
+  }
   return Unreadable(*message);
 }
 
 absl::Status WriteMessage(const Message& message, grpc::ByteBuffer* buffer) {
   bool owns_buffer = false;
-  const grpc::Status status = Traits::Serialize(message, buffer, &owns_buffer);
+  const grpc::Status status = grpc::SerializationTraits<Message>::Serialize(
+      message, buffer, &owns_buffer);
   if (status.ok()) return absl::OkStatus();
   return absl::InternalError(
       absl::StrCat("the answer cannot be sent: ", status.error_message()));
