@@ -218,7 +218,9 @@ void Runtime::Core::LogStuck() const {
 
 void Runtime::Core::EndAllProcesses(ShutdownMode mode, absl::Duration timeout) {
   state.store(RunState::kDraining, std::memory_order_seq_cst);
-  orders.cancel.store(true, std::memory_order_seq_cst);
+  // Who is to be terminated at once is not asked before.
+  (mode == ShutdownMode::kDrain ? orders.cancel : orders.terminate)
+      .store(true, std::memory_order_seq_cst);
   admission.AwaitQuiet();
   const uint64_t now = clock.MonotonicNs();
   const uint64_t deadline =

@@ -303,9 +303,10 @@ void ProcessRunner::End(Process& process, Turn& turn, EndKind kind,
       .ended_unix_ns = parts_.clock.UnixNs()};
   lane_.Count(&Counters::processes_ended);
   if (kind != EndKind::kResult) lane_.Count(&Counters::processes_failed);
-  const bool shutdown = parts_.orders.cancel.load(std::memory_order_relaxed) ||
-                        parts_.orders.terminate.load(std::memory_order_relaxed);
-  if (shutdown && kind == EndKind::kTerminated) {
+  const bool forcing = parts_.orders.terminate.load(std::memory_order_relaxed);
+  const bool shutdown =
+      forcing || parts_.orders.cancel.load(std::memory_order_relaxed);
+  if (forcing && kind == EndKind::kTerminated) {
     lane_.Count(&Counters::processes_forced);
   }
   AnswerAdmission(process, pid, outcome);
