@@ -1,0 +1,172 @@
+// Whatever bytes a client sends as a request: it is refused as INVALID_ARGUMENT
+// with a reason, or every part of it is within its limits.
+#include <google/protobuf/stubs/logging.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "daemon/proto_requests.h"
+#include "daemon/rpc_message.h"
+#include "daemon/status_mapping.h"
+#include "daemon/utf8.h"
+#include "google/rpc/status.pb.h"
+#include "runtime/errors.h"
+#include "tests/fuzz/mutator.h"
+
+namespace actord::daemon {
+namespace {
+
+constexpr int kRounds = 20'000;
+constexpr size_t kMaxPayload = 64;
+const char kPid[] = "1.5.2a.1";
+
+const std::vector<std::string>& Words() {
+  static const auto* const words =
+      new std::vector<std::string>{kPid,
+                                   "1.5.2a.1.9",
+                                   "\xff\xff\xff\xff\x0f",
+                                   std::string("\0\0", 2),
+                                   "\x0a\x08",
+                                   "\xed\xa0\x80",
+                                   std::string(300, 'x')};
+  return *words;
+}
+
+void ExpectRefused(const absl::Status& status) {
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << status;
+  EXPECT_NE(runtime::ReasonOf(status), "") << status;
+  const grpc::Status answer = ToGrpcStatus(status);
+  EXPECT_TRUE(IsUtf8(answer.error_message()));
+  google::rpc::Status details;
+  EXPECT_TRUE(details.ParseFromString(answer.error_details()));
+}
+
+// Feeds mutations of `seed` to `target(Request*)`, which returns a status.
+template <typename Request, typename Target>
+void FuzzRequest(const Request& seed, Target target) {
+  const google::protobuf::LogSilencer no_word_about_each_bad_text;
+  const std::vector<std::string> corpus = {seed.SerializeAsString(), ""};
+  fuzz::Fuzz(corpus, Words(), 3, kRounds, [&](const std::string& input) {
+    const grpc::Slice slice(input);
+    const grpc::ByteBuffer buffer(&slice, 1);
+    Request request;
+    absl::Status status = ReadMessage(buffer, &request);
+    if (status.ok()) status = target(&request);
+    if (!status.ok()) ExpectRefused(status);
+  });
+}
+
+void ExpectWithinLimits(const runtime::Payload& payload) {
+  EXPECT_LE(payload.bytes.size(), kMaxPayload);
+  EXPECT_LE(payload.content_type.size(), 255u);
+  EXPECT_TRUE(IsUtf8(payload.content_type));
+}
+
+TEST(RequestFuzz, Submit) {
+  v1::SubmitRequest seed;
+  seed.set_process_type("order");
+  seed.set_method("open");
+  seed.mutable_input()->set_data("{}");
+  seed.mutable_input()->set_content_type("text/plain");
+  seed.set_request_id("id");
+  seed.add_messages()->set_topic("first");
+  seed.add_messages()->mutable_payload()->set_data("second");
+  FuzzRequest(seed, [](v1::SubmitRequest* request) {
+    const auto submit = ReadSubmit(request, kMaxPayload);
+    if (!submit.ok()) return submit.status();
+    EXPECT_FALSE(submit->process_type.empty());
+    EXPECT_LE(submit->process_type.size(), 128u);
+    EXPECT_LE(submit->method.size(), 128u);
+    EXPECT_LE(submit->messages.size(), 100u);
+    ExpectWithinLimits(submit->input);
+    for (const runtime::Message& message : submit->messages) {
+      EXPECT_LE(message.topic.size(), 255u);
+      ExpectWithinLimits(message.payload);
+    }
+    EXPECT_EQ(Fingerprint(*submit), Fingerprint(*submit));
+    return absl::OkStatus();
+  });
+}
+
+TEST(RequestFuzz, Send) {
+  v1::SendRequest seed;
+  seed.set_pid(kPid);
+  seed.set_topic("add");
+  seed.mutable_payload()->set_data("data");
+  FuzzRequest(seed, [](v1::SendRequest* request) {
+    const std::string pid = request->pid();
+    runtime::Pid to;
+    runtime::Message message;
+    absl::Status status = ReadSend(request, kMaxPayload, to, message);
+    if (!status.ok()) return status;
+    EXPECT_EQ(runtime::FormatPid(to), pid) << "one text a PID";
+    EXPECT_LE(message.topic.size(), 255u);
+    ExpectWithinLimits(message.payload);
+    return status;
+  });
+}
+
+TEST(RequestFuzz, CompleteYield) {
+  v1::CompleteYieldRequest seed;
+  seed.set_token("1.5.2a.1.9");
+  seed.mutable_error()->set_code(14);
+  seed.mutable_error()->set_message("closed");
+  FuzzRequest(seed, [](v1::CompleteYieldRequest* request) {
+    const std::string token = request->token();
+    const auto completion = ReadCompleteYield(request, kMaxPayload);
+    if (!completion.ok()) return completion.status();
+    EXPECT_EQ(runtime::FormatYieldToken(completion->token), token);
+    if (completion->result.code == absl::StatusCode::kOk) {
+      ExpectWithinLimits(completion->result.payload);
+    }
+    return absl::OkStatus();
+  });
+}
+
+TEST(RequestFuzz, Lists) {
+  v1::ListProcessesRequest processes;
+  processes.set_page_size(10);
+  processes.set_page_token("00000000000000010000000000000002");
+  processes.set_process_type("order");
+  processes.set_parent_pid(kPid);
+  processes.set_state(v1::PROCESS_STATE_IDLE);
+  FuzzRequest(processes, [](v1::ListProcessesRequest* request) {
+    runtime::ProcessFilter filter;
+    Paging paging;
+    absl::Status status = ReadListProcesses(*request, 5, filter, paging);
+    if (!status.ok()) return status;
+    EXPECT_GE(paging.page_size, 1u);
+    EXPECT_LE(paging.page_size, 1000u);
+    return status;
+  });
+  v1::ListYieldsRequest yields;
+  yields.set_page_size(10);
+  yields.set_command("payment.*");
+  yields.set_pid(kPid);
+  FuzzRequest(yields, [](v1::ListYieldsRequest* request) {
+    runtime::YieldFilter filter;
+    Paging paging;
+    absl::Status status = ReadListYields(*request, 5, filter, paging);
+    if (!status.ok()) return status;
+    EXPECT_GE(paging.page_size, 1u);
+    EXPECT_LE(paging.page_size, 1000u);
+    return status;
+  });
+}
+
+TEST(RequestFuzz, Shutdown) {
+  v1::ShutdownRequest seed;
+  seed.set_mode(v1::ShutdownRequest::MODE_DRAIN);
+  seed.mutable_deadline()->set_seconds(5);
+  seed.mutable_deadline()->set_nanos(6);
+  FuzzRequest(seed, [](v1::ShutdownRequest* request) {
+    const auto order = ReadShutdown(*request, absl::Seconds(30));
+    if (!order.ok()) return order.status();
+    EXPECT_GE(order->timeout, absl::ZeroDuration());
+    return absl::OkStatus();
+  });
+}
+
+}  // namespace
+}  // namespace actord::daemon
