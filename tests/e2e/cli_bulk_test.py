@@ -1,6 +1,9 @@
 """actorctl with --from-file: many processes and messages from a file."""
 
 import json
+import os
+import pty
+import re
 import signal
 import subprocess
 import unittest
@@ -113,6 +116,23 @@ class Submit(BulkCase):
         stdout, stderr = client.communicate(timeout=10)
         self.assertEqual((client.returncode, stdout), (INTERRUPTED, ""), stderr)
         self.assertIn("succeeded 1, failed 1", stderr)
+
+    def test_progress_is_shown_on_a_terminal_only(self):
+        path = self.file(*(['{"input": 700}'] * 3))
+        terminal, its_end = pty.openpty()
+        with open(terminal, "rb", closefd=True) as screen:
+            done = subprocess.run(
+                [places.ACTORCTL, "submit", "probe", "--method", "sleep",
+                 "--from-file", path, "--wait", "-o", "name"],
+                stdout=subprocess.PIPE, stderr=its_end, check=False,
+                env=places.clean_environment(
+                    ACTORD_ADDRESS=self.daemon.address, TERM="xterm"))
+            shown = os.read(screen.fileno(), 1 << 16).decode()
+            os.close(its_end)
+        self.assertEqual((done.returncode, len(done.stdout.split())), (0, 3))
+        *progress, summary, _ = re.split("[\r\n]+", shown)
+        self.assertIn("succeeded 3, failed 0", summary)
+        self.assertTrue(any("3" in bar for bar in progress), shown)
 
 
 class Send(BulkCase):

@@ -199,6 +199,11 @@ class Addresses(ConfigCase):
             connection = Connection(address)
             self.assertEqual(connection.run("echo", b"1").result.data, b"1")
             connection.close()
+            done = subprocess.run(
+                [places.ACTORCTL, "health", "--address", address],
+                capture_output=True, text=True, check=False,
+                env=places.clean_environment())
+            self.assertEqual(done.stdout, "SERVING\n", done.stderr)
 
     def test_port_file_names_a_port_that_serves(self):
         daemon = self.start_daemon()

@@ -360,6 +360,21 @@ class Limits(DaemonCase):
         self.assertIn(b"RESOURCE_EXHAUSTED", outcome.result.data)
 
 
+class HandlerQueue(DaemonCase):
+
+    OPTIONS = ("--blocking-threads", "1", "--blocking-queue", "2")
+
+    def test_too_many_pooled_commands_are_told_to_the_process(self):
+        outcome = self.actor.run("probe", json.dumps(
+            {"command": "probe.slow", "payload": "100", "count": 20}).encode(),
+            "yield")
+        completions = self.answer(outcome)
+        self.assertEqual(len(completions), 20)
+        codes = {one["code"] for one in completions}
+        self.assertEqual(codes, {"OK", "RESOURCE_EXHAUSTED"})
+        self.assert_serves()
+
+
 class ProcessFailures(DaemonCase):
     """That a process failed is no RPC error but the outcome's failure."""
 

@@ -223,7 +223,7 @@ class Hurry(ShutdownCase):
 
     def stuck_daemon(self, *options):
         """One with a process that does not come back from its step."""
-        daemon = self.start_daemon("--drain-timeout", "100ms", *options,
+        daemon = self.start_daemon("--drain-timeout", "500ms", *options,
                                    exit_status=DRAIN_RAN_OUT)
         actor = self.connect(daemon)
         pid = actor.submit("probe.blocking", b"3600000")
@@ -240,7 +240,7 @@ class Hurry(ShutdownCase):
 
     def test_step_that_does_not_return_is_left_behind(self):
         daemon = self.stuck_daemon("--force-timeout", "300ms")
-        self.assert_leaves_it_behind(daemon, within_seconds=4)
+        self.assert_leaves_it_behind(daemon, within_seconds=5)
 
     def test_step_that_does_not_return_is_named(self):
         daemon = self.stuck_daemon("--force-timeout", "1m")

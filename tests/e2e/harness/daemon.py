@@ -1,6 +1,5 @@
 """The built daemon as a child process."""
 
-import os
 import pathlib
 import signal
 import subprocess
@@ -70,11 +69,6 @@ class Daemon:
             self.process.kill()
             self.process.wait()
             raise
-
-    def resident_bytes(self):
-        """The daemon's memory, as the kernel counts it."""
-        pages = pathlib.Path(f"/proc/{self.process.pid}/statm").read_text()
-        return int(pages.split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
 def run_actord(*options, environment=None, seconds=START_SECONDS, cwd=None):

@@ -199,6 +199,8 @@ class ProbeBlocking : public actord::Process {
   static constexpr actord::Method kMethods[] = {
       {"run", "Blocks its thread for its input in milliseconds."}};
   static constexpr bool kBlocksThread = true;
+  // A cancel that comes before its step does not keep it from blocking.
+  static constexpr bool kHandlesCancel = true;
 
   void Init(std::string_view /*method*/, actord::Payload input) {
     ms_ = ToNumber(std::string(input.bytes));
