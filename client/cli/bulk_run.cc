@@ -142,7 +142,8 @@ void BulkReport::ShowProgress(std::optional<double> file_fraction) {
                    absl::Now());
 }
 
-ExitStatus BulkReport::Finish(const std::string& verb, absl::Duration elapsed) {
+ExitStatus BulkReport::Finish(const std::string& verb, absl::Duration elapsed,
+                              const absl::Status& read_status) {
   const std::lock_guard lock(mutex_);
   progress_.Clear();
   writer_.Finish();
@@ -150,6 +151,7 @@ ExitStatus BulkReport::Finish(const std::string& verb, absl::Duration elapsed) {
                        WithThousands(failed_) + " in " +
                        Rate(succeeded_ + failed_, elapsed));
   if (!fatal_.ok()) return invocation_.Fail(fatal_, "stopped early");
+  if (!read_status.ok()) return invocation_.Fail(read_status);
   return failed_ == 0 ? ExitStatus::kDone : ExitStatus::kFailed;
 }
 

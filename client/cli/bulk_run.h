@@ -45,8 +45,11 @@ class BulkReport {
   [[nodiscard]] bool hopeless() const;
   // `file_fraction` says how much of the file was read.
   void ShowProgress(std::optional<double> file_fraction);
-  // Writes the end of the list and the summary. `verb` is as in "submitted".
-  ExitStatus Finish(const std::string& verb, absl::Duration elapsed);
+  // Writes the end of the list and the summary, and what ended it early, if
+  // anything. `verb` is as in "submitted"; `read_status` is what RunBulk
+  // returned.
+  ExitStatus Finish(const std::string& verb, absl::Duration elapsed,
+                    const absl::Status& read_status);
 
  private:
   void Record(uint64_t line, const std::string& name, Json details);

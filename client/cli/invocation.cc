@@ -42,11 +42,11 @@ CallOptions Invocation::Waiting() const {
 
 ExitStatus Invocation::Fail(const absl::Status& status,
                             const std::string& about) {
+  const std::string subject = about.empty() ? "" : about + ": ";
   if (environment_.cancellation.cancelled()) {
-    Complain("interrupted");
+    Complain(subject + "interrupted");
     return ExitStatus::kInterrupted;
   }
-  const std::string subject = about.empty() ? "" : about + ": ";
   const ErrorDetails details = DetailsOf(status);
   if (status.code() == absl::StatusCode::kUnavailable &&
       details.reason.empty()) {

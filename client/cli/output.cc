@@ -103,7 +103,7 @@ void WriteOne(std::ostream& out, const OutputStyle& style, const Json& json,
       out << WriteYaml(json);
       break;
     case Format::kName:
-      out << name << '\n';
+      if (!name.empty()) out << name << '\n';
       break;
   }
 }

@@ -62,7 +62,8 @@ class ListWriter {
   std::vector<size_t> widths_;
 };
 
-// One thing with its name; `table` writes it in the formats for people.
+// One thing with its name, which may be ""; `table` writes it in the formats
+// for people.
 void WriteOne(std::ostream& out, const OutputStyle& style, const Json& json,
               const std::string& name, const std::function<void()>& table);
 

@@ -61,8 +61,7 @@ ExitStatus SendMany(Invocation& invocation, const Options& options,
     };
     status = RunBulk(invocation, *file, bulk, report, begin);
   }
-  const ExitStatus result = report.Finish("sent", absl::Now() - start);
-  return status.ok() ? result : invocation.Fail(status);
+  return report.Finish("sent", absl::Now() - start, status);
 }
 
 ExitStatus Run(Invocation& invocation, const Options& options) {

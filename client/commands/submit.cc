@@ -110,9 +110,8 @@ ExitStatus SubmitMany(Invocation& invocation, const Options& options,
                        return absl::OkStatus();
                      });
   }
-  const ExitStatus result = report.Finish(
-      options.wait ? "succeeded" : "submitted", absl::Now() - start);
-  return status.ok() ? result : invocation.Fail(status);
+  return report.Finish(options.wait ? "succeeded" : "submitted",
+                       absl::Now() - start, status);
 }
 
 ExitStatus Run(Invocation& invocation, const Options& options) {

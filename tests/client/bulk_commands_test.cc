@@ -175,7 +175,7 @@ TEST_F(BulkCommands, EndsWhenInterrupted) {
   close(fds[0]);
   close(fds[1]);
   EXPECT_EQ(result.status, ExitStatus::kInterrupted);
-  EXPECT_THAT(result.err, HasSubstr("actorctl: interrupted"));
+  EXPECT_THAT(result.err, HasSubstr("stopped early: interrupted\n"));
 }
 
 TEST_F(BulkCommands, ProgressIsForATerminalOnly) {
