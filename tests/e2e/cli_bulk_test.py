@@ -10,10 +10,8 @@ import unittest
 
 from harness import places
 from harness.case import DaemonCase
+from harness.cli import DEADLINE, FAILED, INTERRUPTED, UNAVAILABLE, USAGE
 from harness.waiting import eventually
-
-DONE, FAILED, USAGE, UNAVAILABLE, DEADLINE = 0, 1, 2, 5, 6
-INTERRUPTED = 130
 
 
 class BulkCase(DaemonCase):

@@ -1,0 +1,186 @@
+"""What all commands of actorctl have in common: formats, usage, exit statuses."""
+
+import json
+import signal
+import subprocess
+import unittest
+
+from harness import places
+from harness.cli import CliCase, FAILED, INTERRUPTED, UNAVAILABLE, USAGE
+from harness.waiting import eventually
+
+NOBODY = "127.0.0.1:1"  # nothing listens there
+
+
+class Formats(CliCase):
+    """Every command that prints data prints it in every format."""
+
+    def commands(self):
+        pid = self.actor.submit("counter")
+        ended = self.actor.submit("echo", b'{"a": [1, "x: y"]}')
+        self.actor.wait(ended)
+        waiting = self.actor.submit("probe", b'{"command": "manual.do"}', "yield")
+        eventually(lambda: self.actor.yields(pid=waiting), "the yield")
+        return (("status",), ("health",), ("ps",), ("describe", pid),
+                ("yields",), ("await", ended), ("submit", "echo", "1"),
+                ("submit", "echo", "1", "--wait"), ("version",))
+
+    def test_json(self):
+        for words in self.commands():
+            with self.subTest(words=words):
+                json.loads(self.output(*words, "-o", "json"))
+
+    def test_json_lines(self):
+        for words in self.commands():
+            with self.subTest(words=words):
+                lines = self.output(*words, "-o", "jsonl").splitlines()
+                self.assertTrue(lines)
+                for line in lines:
+                    json.loads(line)
+
+    def test_yaml_says_what_json_says(self):
+        for words in self.commands():
+            if words[0] in ("submit", "status"):
+                continue  # another PID, another time
+            with self.subTest(words=words):
+                text = self.output(*words, "-o", "yaml")
+                self.assertEqual(read_yaml(text), self.json(*words), text)
+
+    def test_name_and_table(self):
+        for words in self.commands():
+            with self.subTest(words=words):
+                for name in self.output(*words, "-o", "name").splitlines():
+                    self.assertRegex(name, r"^[^\s{}]+$")
+                for format_name in ("table", "wide"):
+                    self.assertTrue(self.output(*words, "-o", format_name))
+
+    def test_unknown_format_is_usage(self):
+        self.assert_complains(USAGE, "", "status", "-o", "xml")
+
+
+def read_yaml(text):
+    """Reads the subset of YAML that actorctl writes: blocks of mappings and
+    sequences whose scalars are JSON or plain words."""
+    lines = [(len(line) - len(line.lstrip(" ")), line.strip())
+             for line in text.splitlines() if line.strip() not in ("", "---")]
+
+    def scalar(word):
+        try:
+            return json.loads(word)
+        except json.JSONDecodeError:
+            return word
+
+    def block(at, indent):
+        if lines[at][1].startswith("- ") or lines[at][1] == "-":
+            items = []
+            while (at < len(lines) and lines[at][0] == indent
+                   and lines[at][1].startswith("-")):
+                rest = lines[at][1][1:].lstrip(" ")
+                inner = indent + len(lines[at][1]) - len(rest)
+                if is_entry(rest) or rest.startswith("- "):
+                    lines[at] = (inner, rest)
+                    item, at = block(at, inner)
+                else:
+                    item, at = scalar(rest), at + 1
+                items.append(item)
+            return items, at
+        if not is_entry(lines[at][1]):
+            return scalar(lines[at][1]), at + 1
+        mapping = {}
+        while (at < len(lines) and lines[at][0] == indent
+               and not lines[at][1].startswith("- ")):
+            key, _, rest = lines[at][1].partition(":")
+            if rest.strip():
+                mapping[scalar(key)], at = scalar(rest.strip()), at + 1
+            else:
+                mapping[scalar(key)], at = block(at + 1, lines[at + 1][0])
+        return mapping, at
+
+    def is_entry(word):
+        return not word.startswith('"') and (": " in word or word.endswith(":"))
+
+    value, end = block(0, lines[0][0])
+    if end != len(lines):
+        raise ValueError(f"line {end + 1} belongs nowhere: {lines[end]}")
+    return value
+
+
+class Usage(CliCase):
+
+    def test_wrong_command_lines(self):
+        for words in ([], ["fly"], ["submit", "echo", "--nonsense"], ["await"],
+                      ["complete"], ["ps", "--state", "asleep"],
+                      ["status", "--timeout", "soon"],
+                      ["shutdown", "--mode", "later"],
+                      ["submit", "echo", "-", "--from-file", "-"]):
+            with self.subTest(words=words):
+                self.assert_complains(USAGE, "", *words)
+
+    def test_help(self):
+        text = self.output("--help")
+        for command in ("submit", "send", "await", "ps", "describe", "cancel",
+                        "terminate", "yields", "complete", "status", "shutdown",
+                        "health", "completion", "version"):
+            self.assertIn(command, text)
+            self.assertIn("Usage:", self.output(command, "--help"))
+
+    def test_address_of_option_and_environment(self):
+        self.assertEqual(self.output("health", "--address", self.daemon.address,
+                                     environment={"ACTORD_ADDRESS": NOBODY}),
+                         "SERVING\n")
+        self.assert_complains(UNAVAILABLE, "cannot reach the daemon at " + NOBODY,
+                              "health", environment={"ACTORD_ADDRESS": NOBODY})
+        self.assert_complains(UNAVAILABLE, "127.0.0.1:1", "submit", "echo",
+                              "--address", NOBODY)
+
+    def test_interruption(self):
+        pid = self.actor.submit("counter")
+        for number in (signal.SIGINT, signal.SIGTERM):
+            client = subprocess.Popen(
+                [places.ACTORCTL, "await", pid], stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE, text=True, env=places.clean_environment(
+                    ACTORD_ADDRESS=self.daemon.address))
+            with self.assertRaises(subprocess.TimeoutExpired):
+                client.wait(0.5)
+            client.send_signal(number)
+            stdout, stderr = client.communicate(timeout=10)
+            self.assertEqual((client.returncode, stdout, stderr),
+                             (INTERRUPTED, "", "actorctl: interrupted\n"))
+        self.assertEqual(self.actor.process(pid).pid, pid)
+
+    def test_no_colour_and_no_progress_without_a_terminal(self):
+        for words in (("status",), ("ps",), ("yields",)):
+            self.assertNotIn("\x1b", self.output(*words))
+
+    def test_output_that_cannot_be_written(self):
+        with open("/dev/full", "w", encoding="utf-8") as full:
+            done = subprocess.run(
+                [places.ACTORCTL, "status"], stdout=full, check=False,
+                stderr=subprocess.PIPE, text=True, env=places.clean_environment(
+                    ACTORD_ADDRESS=self.daemon.address))
+        self.assertEqual(done.returncode, FAILED)
+        self.assertIn("cannot write to standard output", done.stderr)
+
+    def test_completion_in_bash(self):
+        script = self.output("completion", "bash")
+        self.assertEqual(self.completed(script, "actorctl", "yie"), ["yields"])
+        self.assertIn("--wait", self.completed(script, "actorctl", "submit", "--"))
+        self.assertEqual(self.completed(script, "actorctl", "shutdown", "--mode",
+                                        "n"), ["now"])
+        self.assertEqual(self.completed(script, "actorctl", "-o", "ya"),
+                         ["yaml"])
+
+    def completed(self, script, *words):
+        """What bash offers for the last of the words."""
+        done = subprocess.run(
+            ["bash", "--norc", "-euc", script + """
+COMP_WORDS=("$@") COMP_CWORD=$(($# - 1))
+_actorctl actorctl "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD-1]}"
+printf '%s\\n' "${COMPREPLY[@]}"
+""", "bash", *words], capture_output=True, text=True, check=True)
+        self.assertEqual(done.stderr, "")
+        return done.stdout.split()
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,28 @@
+"""actorctl against a daemon: what it prints where, and what it exits with."""
+
+import json
+
+from harness.case import DaemonCase
+
+DONE, FAILED, USAGE, NOT_FOUND, UNAVAILABLE, DEADLINE = 0, 1, 2, 3, 5, 6
+INTERRUPTED = 130
+
+
+class CliCase(DaemonCase):
+
+    def output(self, *words, **more):
+        """Standard output of a command that is done and complains about nothing."""
+        done = self.actorctl(*words, **more)
+        self.assertEqual(done.stderr, "" if isinstance(done.stderr, str) else b"")
+        return done.stdout
+
+    def json(self, *words, **more):
+        return json.loads(self.output(*words, "-o", "json", **more))
+
+    def assert_complains(self, status, message, *words, **more):
+        """Nothing but one complaint on standard error."""
+        done = self.actorctl(*words, status=status, **more)
+        self.assertEqual(done.stdout, "")
+        self.assertRegex(done.stderr, r"^actorctl: .*" + message)
+        self.assertNotIn("\x1b", done.stderr)
+        return done.stderr
