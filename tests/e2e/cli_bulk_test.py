@@ -27,6 +27,9 @@ class BulkCase(DaemonCase):
 
 class Submit(BulkCase):
 
+    def counters(self):
+        return self.actor.status().counters
+
     def test_hundred_thousand(self):
         count = 100_000
         path = self.file(*(f'{{"input": {i}}}' for i in range(count)))
@@ -114,6 +117,37 @@ class Submit(BulkCase):
         stdout, stderr = client.communicate(timeout=10)
         self.assertEqual((client.returncode, stdout), (INTERRUPTED, ""), stderr)
         self.assertIn("succeeded 1, failed 1", stderr)
+
+    def test_shutdown_in_the_middle_is_accounted_for(self):
+        path = self.file(*(['{"input": 1}'] * 200_000))
+        # It keeps the daemon there, draining, until its payment is taken.
+        order = self.actor.submit(
+            "order", b'{"order": "o", "amount_cents": 1, "hold_ms": 0}')
+        [payment] = eventually(lambda: self.actor.yields(pid=order), "a payment")
+        with open(self.directory / "out", "w+", encoding="utf-8") as output:
+            client = subprocess.Popen(
+                [places.ACTORCTL, "submit", "echo", "--from-file", path,
+                 "--wait", "-o", "jsonl"], stdout=output,
+                stderr=subprocess.PIPE, text=True, env=places.clean_environment(
+                    ACTORD_ADDRESS=self.daemon.address))
+            eventually(lambda: self.counters().processes_ended_total > 500,
+                       "the first of them")
+            self.daemon.signal(signal.SIGTERM)
+            _, complaints = client.communicate(timeout=30)
+            output.seek(0)
+            lines = [json.loads(line) for line in output]
+        self.assertEqual(client.returncode, UNAVAILABLE, complaints)
+        self.assertIn("stopped early: the daemon is shutting down", complaints)
+        accepted = [line for line in lines if "pid" in line]
+        self.assertEqual(len(accepted), self.counters().processes_started_total - 1)
+        self.assertEqual(len(accepted), self.counters().processes_ended_total)
+        for line in accepted:
+            ends = {"result", "failure"} & line["outcome"].keys()
+            self.assertEqual(len(ends), 1, line)
+        self.assertEqual({line["error"]["reason"] for line in lines
+                          if "pid" not in line}, {"DRAINING"})
+        self.assertEqual(self.actor.complete(payment.token, b"x"), "ACCEPTED")
+        self.assertEqual(self.daemon.wait(), 0)
 
     def test_progress_is_shown_on_a_terminal_only(self):
         path = self.file(*(['{"input": 700}'] * 3))

@@ -1,5 +1,6 @@
 """The standard services beside actord's own, and what GetStatus says."""
 
+import socket
 import unittest
 
 import grpc
@@ -85,6 +86,31 @@ class Reflection(DaemonCase):
             {"Submit", "Send", "CompleteYield", "Shutdown", "Await", "Cancel",
              "Terminate", "GetProcess", "ListProcesses", "ListYields",
              "GetStatus"})
+
+
+class Strangers(DaemonCase):
+    """Whatever somebody sends to the port, the daemon serves on."""
+
+    def test_bytes_that_are_no_http2(self):
+        for data in (b"", b"GET / HTTP/1.1\r\nHost: x\r\n\r\n", b"\0" * 1000,
+                     bytes(range(256)) * 100,
+                     b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + b"\xff" * 100):
+            with socket.create_connection(("127.0.0.1", self.daemon.port),
+                                          10) as stranger:
+                stranger.sendall(data)
+                stranger.shutdown(socket.SHUT_WR)
+                try:
+                    while stranger.recv(4096):
+                        pass
+                except ConnectionResetError:
+                    pass
+            self.assert_serves()
+
+    def test_method_that_is_not_there(self):
+        call = self.actor.channel.unary_unary("/actord.v1.ActorService/Fly")
+        with self.assertRaises(grpc.RpcError) as caught:
+            call(b"", timeout=CALL_SECONDS)
+        self.assertEqual(caught.exception.code(), grpc.StatusCode.UNIMPLEMENTED)
 
 
 class Status(DaemonCase):

@@ -78,6 +78,15 @@ class Drain(ShutdownCase):
         self.assertIn("20 processes ended by themselves, 0 were forced",
                       self.daemon.log())
 
+    def test_many_processes_are_drained(self):
+        items = self.directory / "items.jsonl"
+        items.write_text("{}\n" * 20_000)
+        self.actorctl("submit", "counter", "--from-file", items)
+        response = self.actor.shutdown()
+        self.assertEqual((response.ended_count, response.forced_count),
+                         (20_000, 0))
+        self.assertEqual(self.daemon.wait(), 0)
+
     def test_sigint_drains_too(self):
         self.actor.submit("counter")
         self.daemon.signal(signal.SIGINT)
