@@ -81,9 +81,13 @@ void BulkReport::Failed(uint64_t line, const std::string& name,
   ++failed_;
   const bool timeout = status.code() == absl::StatusCode::kDeadlineExceeded &&
                        absl::Now() >= invocation_.deadline();
-  if (fatal_.ok() && (timeout || IsFatal(status))) fatal_ = status;
-  // One interruption is not the news of each item.
-  if (ExitStatusOf(status) != ExitStatus::kInterrupted) {
+  if (timeout || IsFatal(status)) {
+    // Not the news of each item: Finish tells it once.
+    if (fatal_.ok()) {
+      fatal_ = status;
+      fatal_line_ = line;
+    }
+  } else {
     Complain(line, Describe(status));
   }
   Record(line, name, std::move(details));
@@ -150,7 +154,10 @@ ExitStatus BulkReport::Finish(const std::string& verb, absl::Duration elapsed,
   invocation_.Complain(verb + " " + WithThousands(succeeded_) + ", failed " +
                        WithThousands(failed_) + " in " +
                        Rate(succeeded_ + failed_, elapsed));
-  if (!fatal_.ok()) return invocation_.Fail(fatal_, "stopped early");
+  if (!fatal_.ok()) {
+    return invocation_.Fail(
+        fatal_, "stopped at " + file_name_ + ":" + std::to_string(fatal_line_));
+  }
   if (!read_status.ok()) return invocation_.Fail(read_status);
   return failed_ == 0 ? ExitStatus::kDone : ExitStatus::kFailed;
 }

@@ -64,6 +64,7 @@ class BulkReport {
   uint64_t succeeded_ = 0;
   uint64_t failed_ = 0;
   absl::Status fatal_;  // the first error after which nothing helps
+  uint64_t fatal_line_ = 0;
 };
 
 // Begins the call of one line, which is not blank. An error is about the line
