@@ -34,7 +34,7 @@ class Submit(BulkCase):
         count = 100_000
         path = self.file(*(f'{{"input": {i}}}' for i in range(count)))
         done = self.actorctl("submit", "echo", "--from-file", path, "--wait",
-                             "-o", "jsonl")
+                             "-o", "jsonl", seconds=250)
         results = {line["line"]: line["outcome"]["result"]["json"]
                    for line in self.lines(done)}
         self.assertEqual(results, {i + 1: i for i in range(count)})

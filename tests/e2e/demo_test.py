@@ -29,6 +29,8 @@ class Demo(EmptyCase):
         return demo
 
     def assert_nothing_is_left(self, demo):
+        demo.terminate()  # of no effect unless the test has failed
+        demo.wait()
         demo.stdout.close()
         demo.stderr.close()
         self.assertEqual(list(self.directory.iterdir()), [])
@@ -69,7 +71,8 @@ class Demo(EmptyCase):
         line = ""
         while "in bulk" not in line:
             line = demo.stdout.readline()
-            self.assertTrue(line, "the demo ended early")
+            if not line:
+                self.fail(f"the demo ended early: {demo.communicate()}")
         os.killpg(demo.pid, signal.SIGINT)
         _, complaints = demo.communicate(timeout=SECONDS)
         self.assertEqual(demo.returncode, 130, complaints)

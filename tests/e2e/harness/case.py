@@ -90,15 +90,13 @@ class DaemonCase(EmptyCase):
         self.actor = self.connect(self.daemon)
 
     def actorctl(self, *words, stdin="", status=0, environment=None,
-                 address=True):
+                 seconds=CLI_SECONDS):
         """Runs actorctl against the daemon and checks its exit status."""
-        more = dict(environment or {})
-        if address:
-            more.setdefault("ACTORD_ADDRESS", self.daemon.address)
+        more = {"ACTORD_ADDRESS": self.daemon.address, **(environment or {})}
         done = subprocess.run(
             [str(places.ACTORCTL), *(str(word) for word in words)], input=stdin,
             capture_output=True, text=not isinstance(stdin, bytes),
-            timeout=CLI_SECONDS, cwd=self.directory,
+            timeout=seconds, cwd=self.directory,
             env=places.clean_environment(**more))
         self.assertEqual(
             done.returncode, status,
