@@ -1,0 +1,185 @@
+#include "runtime/external_yields.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tests/runtime/manual_clock.h"
+
+namespace actord::runtime {
+namespace {
+
+using enum CompleteAnswer;
+
+constexpr uint64_t kSecond = 1'000'000'000;
+
+class ExternalYieldsTest : public ::testing::Test {
+ protected:
+  ExternalYieldsTest() {
+    options_.answered_yield_ttl = absl::Seconds(10);
+    options_.answered_yield_max = 5;
+    options_.external_commands = {"pay.*", "exact"};
+  }
+  static YieldToken TokenOf(uint64_t tag, uint32_t slot = 1) {
+    return {{1, 1, slot, 1}, tag};
+  }
+  static void Add(ExternalYields& yields, uint64_t tag,
+                  std::string command = "pay.charge", uint32_t slot = 1) {
+    ExternalYield yield;
+    yield.token = TokenOf(tag, slot);
+    yield.command = std::move(command);
+    yields.Add(std::move(yield), /*completion=*/tag + 1000);
+  }
+  static YieldResult Ok(std::string bytes) {
+    return {absl::StatusCode::kOk, {std::move(bytes), ""}};
+  }
+  // Answers; the yield at the broker is still waiting if `first`.
+  CompleteAnswer Answer(ExternalYields& yields, uint64_t tag,
+                        const YieldResult& result, bool first = true) {
+    return yields.Answer(TokenOf(tag), result,
+                         [&](actord_completion completion) {
+                           EXPECT_EQ(completion, tag + 1000);
+                           ++completed_;
+                           return first;
+                         });
+  }
+
+  ManualClock clock_;
+  RuntimeOptions options_;
+  int completed_ = 0;
+};
+
+TEST_F(ExternalYieldsTest, PatternsAreNamesOrPrefixes) {
+  struct Case {
+    const char* pattern;
+    const char* command;
+    bool matches;
+  };
+  const Case cases[] = {
+      {"a", "a", true},  {"a", "ab", false},  {"a*", "ab", true},
+      {"a*", "a", true}, {"a*", "b", false},  {"*", "anything", true},
+      {"*", "", true},   {"a.*", "a", false}, {"a.*", "a.b", true},
+      {"", "", true},    {"", "a", false}};
+  for (const Case& c : cases) {
+    EXPECT_EQ(MatchesPattern(c.pattern, c.command), c.matches)
+        << c.pattern << " " << c.command;
+  }
+  const ExternalYields yields(options_, clock_);
+  EXPECT_TRUE(yields.IsExternal("pay.x"));
+  EXPECT_TRUE(yields.IsExternal("exact"));
+  EXPECT_FALSE(yields.IsExternal("exact2"));
+  EXPECT_FALSE(yields.IsExternal("pa"));
+}
+
+TEST_F(ExternalYieldsTest, EveryAnswerIsTold) {
+  ExternalYields yields(options_, clock_);
+  EXPECT_EQ(Answer(yields, 1, Ok("x")), kUnknown);
+  Add(yields, 1);
+  EXPECT_EQ(yields.waiting(), 1u);
+  EXPECT_EQ(Answer(yields, 1, Ok("x")), kAccepted);
+  EXPECT_EQ(yields.waiting(), 0u);
+  EXPECT_EQ(Answer(yields, 1, Ok("x")), kDuplicate);
+  EXPECT_EQ(Answer(yields, 1, Ok("y")), kConflict);
+  EXPECT_EQ(Answer(yields, 1, {absl::StatusCode::kAborted, {"x", ""}}),
+            kConflict);
+  EXPECT_EQ(Answer(yields, 1, {absl::StatusCode::kOk, {"x", "text/plain"}}),
+            kConflict);
+  EXPECT_EQ(completed_, 1);
+
+  Add(yields, 2);
+  yields.Expire(TokenOf(2));
+  yields.Expire(TokenOf(2));
+  EXPECT_EQ(yields.waiting(), 0u);
+  EXPECT_EQ(Answer(yields, 2, Ok("x")), kExpired);
+
+  // Something else was first and has not yet said so.
+  Add(yields, 3);
+  EXPECT_EQ(Answer(yields, 3, Ok("x"), /*first=*/false), kExpired);
+  yields.Expire(TokenOf(3));
+  EXPECT_EQ(Answer(yields, 3, Ok("x")), kExpired);
+  EXPECT_EQ(yields.waiting(), 0u);
+}
+
+TEST_F(ExternalYieldsTest, AnswersAreForgottenAfterTheirTime) {
+  ExternalYields yields(options_, clock_);
+  Add(yields, 1);
+  Answer(yields, 1, Ok("x"));
+  clock_.AdvanceNs(10 * kSecond - 1);
+  EXPECT_EQ(Answer(yields, 1, Ok("x")), kDuplicate);
+  clock_.AdvanceNs(1);
+  EXPECT_EQ(Answer(yields, 1, Ok("x")), kUnknown);
+}
+
+TEST_F(ExternalYieldsTest, WhatWaitsIsNeverForgotten) {
+  ExternalYields yields(options_, clock_);
+  for (uint64_t tag = 1; tag <= 100; ++tag) Add(yields, tag);
+  clock_.AdvanceNs(1000 * kSecond);
+  EXPECT_EQ(yields.waiting(), 100u);
+  EXPECT_EQ(Answer(yields, 1, Ok("x")), kAccepted);
+}
+
+TEST_F(ExternalYieldsTest, OnlySoManyAnswersAreRemembered) {
+  ExternalYields yields(options_, clock_);
+  for (uint64_t tag = 1; tag <= 8; ++tag) {
+    Add(yields, tag);
+    EXPECT_EQ(Answer(yields, tag, Ok("x")), kAccepted);
+  }
+  for (uint64_t tag = 1; tag <= 8; ++tag) {
+    EXPECT_EQ(Answer(yields, tag, Ok("x")), tag <= 3 ? kUnknown : kDuplicate)
+        << tag;
+  }
+}
+
+TEST_F(ExternalYieldsTest, PagesListEachOnceOldestFirst) {
+  ExternalYields yields(options_, clock_);
+  for (uint64_t tag = 1; tag <= 10; ++tag) {
+    Add(yields, tag, tag % 2 ? "pay.a" : "exact", tag <= 6 ? 1 : 2);
+  }
+  const auto list = [&](const YieldFilter& filter, size_t page_size) {
+    std::vector<uint64_t> tags;
+    uint64_t next = 0;
+    do {
+      const YieldPage page = yields.List(filter, next, page_size, SIZE_MAX);
+      EXPECT_LE(page.yields.size(), page_size);
+      for (const ExternalYield& yield : page.yields) {
+        tags.push_back(yield.token.tag);
+      }
+      next = page.next_sequence;
+    } while (next != 0);
+    return tags;
+  };
+  using Tags = std::vector<uint64_t>;
+  for (const size_t page : {1u, 3u, 10u, 11u}) {
+    EXPECT_EQ(list({}, page), (Tags{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}));
+    EXPECT_EQ(list({"pay.*", {}}, page), (Tags{1, 3, 5, 7, 9}));
+    EXPECT_EQ(list({"exact", {1, 1, 2, 1}}, page), (Tags{8, 10}));
+    EXPECT_EQ(list({"nothing", {}}, page), Tags{});
+  }
+}
+
+TEST_F(ExternalYieldsTest, APageEndsBeforeItsBytesAreTooMany) {
+  ExternalYields yields(options_, clock_);
+  for (const size_t bytes : {500u, 400u, 300u, 5000u, 100u}) {
+    static uint64_t tag = 0;
+    ExternalYield yield;
+    yield.token = TokenOf(++tag);
+    yield.payload.bytes = std::string(bytes, 'x');
+    yields.Add(std::move(yield), tag);
+  }
+  std::vector<size_t> sizes;
+  uint64_t next = 0;
+  do {
+    const YieldPage page = yields.List({}, next, 10, 1000);
+    sizes.push_back(page.yields.size());
+    next = page.next_sequence;
+  } while (next != 0);
+  // What is too large for any page is alone on its own.
+  EXPECT_EQ(sizes, (std::vector<size_t>{2, 1, 1, 1}));
+}
+
+}  // namespace
+}  // namespace actord::runtime

@@ -1,0 +1,193 @@
+// Buffers and slots: memory that is used again and again.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstring>
+#include <set>
+#include <thread>
+#include <vector>
+
+#include "runtime/buffer_pool.h"
+#include "runtime/random.h"
+#include "runtime/slot_table.h"
+
+namespace actord::runtime {
+namespace {
+
+TEST(BufferCache, RoundsUpToWholeUnits) {
+  EXPECT_EQ(BufferCache::RoundUp(0), 64u);
+  EXPECT_EQ(BufferCache::RoundUp(1), 64u);
+  EXPECT_EQ(BufferCache::RoundUp(64), 64u);
+  EXPECT_EQ(BufferCache::RoundUp(65), 128u);
+  EXPECT_EQ(BufferCache::RoundUp(1025), 1088u);
+}
+
+TEST(BufferCache, GivesAlignedBuffersThatDoNotOverlap) {
+  BufferPool pool;
+  BufferCache cache(pool);
+  struct Buffer {
+    unsigned char* memory;
+    size_t bytes;
+    unsigned char mark;
+  };
+  std::vector<Buffer> live;
+  Random random(5);
+  const auto free_one = [&](size_t i) {
+    for (size_t b = 0; b < live[i].bytes; ++b) {
+      ASSERT_EQ(live[i].memory[b], live[i].mark);
+    }
+    cache.Deallocate(live[i].memory, live[i].bytes);
+    live[i] = live.back();
+    live.pop_back();
+  };
+  for (int round = 0; round < 20'000; ++round) {
+    // Grows and shrinks, so that batches are taken and given back.
+    const bool grow = (round / 1000) % 2 == 0;
+    if (live.empty() || random.Next() % 4 < (grow ? 3u : 1u)) {
+      const size_t bytes = 1 + random.Next() % 1200;
+      auto* memory = static_cast<unsigned char*>(cache.Allocate(bytes));
+      ASSERT_EQ(reinterpret_cast<uintptr_t>(memory) % 64, 0u);
+      const auto mark = static_cast<unsigned char>(random.Next());
+      std::memset(memory, mark, bytes);
+      live.push_back({memory, bytes, mark});
+    } else {
+      free_one(random.Next() % live.size());
+    }
+  }
+  while (!live.empty()) free_one(0);
+}
+
+TEST(BufferCache, UsesHotMemoryAgain) {
+  BufferPool pool;
+  BufferCache cache(pool);
+  void* first = cache.Allocate(100);
+  cache.Deallocate(first, 100);
+  EXPECT_EQ(cache.Allocate(128), first);
+  cache.Deallocate(first, 128);
+}
+
+// Buffers made by one thread and freed by another come back through the pool
+// instead of piling up.
+TEST(BufferCache, SurplusOfOneThreadFeedsAnother) {
+  BufferPool pool;
+  BufferCache producer(pool);
+  BufferCache consumer(pool);
+  std::set<void*> ever;
+  for (int round = 0; round < 200; ++round) {
+    std::vector<void*> batch;
+    for (int i = 0; i < 500; ++i) batch.push_back(producer.Allocate(64));
+    ever.insert(batch.begin(), batch.end());
+    for (void* buffer : batch) consumer.Deallocate(buffer, 64);
+  }
+  EXPECT_LE(ever.size(), 500u + 4 * 32);
+}
+
+TEST(BufferCache, ManyThreadsShareAPool) {
+  BufferPool pool;
+  constexpr int kThreads = 3;
+  std::vector<std::atomic<void*>> exchange(64);
+  {
+    std::vector<std::thread> threads;
+    for (int t = 0; t < kThreads; ++t) {
+      threads.emplace_back([&, t] {
+        BufferCache cache(pool);
+        Random random(static_cast<uint64_t>(t));
+        for (int i = 0; i < 50'000; ++i) {
+          void* mine = cache.Allocate(64);
+          std::memset(mine, t, 64);
+          void* other = exchange[random.Next() % exchange.size()].exchange(
+              mine, std::memory_order_acq_rel);
+          if (other != nullptr) cache.Deallocate(other, 64);
+        }
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+  }
+  BufferCache cache(pool);
+  for (auto& slot : exchange) {
+    if (void* left = slot.load()) cache.Deallocate(left, 64);
+  }
+}
+
+struct Thing {
+  std::atomic<int> owners{0};
+};
+
+TEST(SlotTable, HandsOutTheLowestFirstAndNoMoreThanItsCapacity) {
+  for (const size_t capacity : {size_t{1}, size_t{2}, size_t{5}, size_t{100}}) {
+    SlotTable<Thing> table(capacity, 3);
+    SlotTable<Thing>::Cache a, b;
+    for (uint32_t i = 0; i < capacity; ++i) {
+      EXPECT_EQ((i % 2 ? a : b).Allocate(table), i);
+      EXPECT_EQ(table.SlotsInUse(), i + 1);
+    }
+    EXPECT_EQ(a.Allocate(table), SlotTable<Thing>::kNoSlot);
+    // A small table holds nothing back: what one gives, another can have.
+    b.Free(table, 0);
+    EXPECT_EQ(a.Allocate(table), 0u);
+    EXPECT_EQ(b.Allocate(table), SlotTable<Thing>::kNoSlot);
+  }
+}
+
+TEST(SlotTable, KeepsAddressesAcrossChunks) {
+  constexpr size_t kSlots = 3 * SlotTable<Thing>::kChunkSlots;
+  SlotTable<Thing> table(kSlots, 1);
+  SlotTable<Thing>::Cache cache;
+  std::set<uint32_t> slots;
+  std::set<Thing*> things;
+  for (size_t i = 0; i < kSlots - 200; ++i) {
+    const uint32_t slot = cache.Allocate(table);
+    ASSERT_LT(slot, kSlots);
+    ASSERT_LT(slot, table.SlotsInUse());
+    EXPECT_TRUE(slots.insert(slot).second);
+    EXPECT_TRUE(things.insert(&table.At(slot)).second);
+  }
+  for (const uint32_t slot : slots) things.erase(&table.At(slot));
+  EXPECT_TRUE(things.empty());
+}
+
+TEST(SlotTable, ALargeTableIsUsedUpButForWhatOtherCachesHold) {
+  constexpr size_t kSlots = 64 * 100;
+  SlotTable<Thing> table(kSlots, 1);
+  SlotTable<Thing>::Cache a, b;
+  // b holds back a few, by design no more than 1/32 in all.
+  const uint32_t kept = b.Allocate(table);
+  size_t got = 1;
+  while (a.Allocate(table) != SlotTable<Thing>::kNoSlot) ++got;
+  EXPECT_GE(got, kSlots - kSlots / 32);
+  b.Free(table, kept);
+}
+
+TEST(SlotTable, NoSlotHasTwoOwners) {
+  constexpr size_t kSlots = 5000;
+  constexpr int kThreads = 3;
+  SlotTable<Thing> table(kSlots, kThreads);
+  std::atomic<int> clashes{0};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < kThreads; ++t) {
+    threads.emplace_back([&, t] {
+      SlotTable<Thing>::Cache cache;
+      std::vector<uint32_t> mine;
+      Random random(static_cast<uint64_t>(t));
+      for (int i = 0; i < 100'000; ++i) {
+        const bool grow = i / 5000 % 2 == 0;
+        if (mine.empty() || random.Next() % 4 < (grow ? 3u : 1u)) {
+          const uint32_t slot = cache.Allocate(table);
+          if (slot == SlotTable<Thing>::kNoSlot) continue;
+          if (table.At(slot).owners.fetch_add(1) != 0) ++clashes;
+          mine.push_back(slot);
+        } else {
+          table.At(mine.back()).owners.fetch_sub(1);
+          cache.Free(table, mine.back());
+          mine.pop_back();
+        }
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(clashes, 0);
+}
+
+}  // namespace
+}  // namespace actord::runtime

@@ -1,0 +1,184 @@
+#include "runtime/results.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "runtime/errors.h"
+#include "tests/runtime/manual_clock.h"
+
+namespace actord::runtime {
+namespace {
+
+constexpr uint64_t kSecond = 1'000'000'000;
+
+Pid PidOf(uint32_t slot) { return {1, 1, slot, 1}; }
+Outcome OutcomeOf(std::string bytes) {
+  Outcome outcome;
+  outcome.result.bytes = std::move(bytes);
+  return outcome;
+}
+constexpr auto kNothing = [] {};
+constexpr auto kLive = [] { return true; };
+constexpr auto kEnded = [] { return false; };
+const auto kNotFound = [] { return absl::NotFoundError("gone"); };
+
+class ResultsTest : public ::testing::Test {
+ protected:
+  ResultsTest() {
+    options_.result_ttl = absl::Seconds(10);
+    options_.result_max_bytes = 16 * 10'000;
+  }
+  // What an Await that does not wait is told.
+  absl::StatusOr<Outcome> Ask(Results& results, const Pid& pid) {
+    std::optional<absl::StatusOr<Outcome>> answer;
+    EXPECT_EQ(results.Await(
+                  pid,
+                  [&](absl::StatusOr<Outcome> outcome) {
+                    answer = std::move(outcome);
+                  },
+                  kEnded, kNotFound),
+              0u);
+    EXPECT_TRUE(answer.has_value());
+    return answer ? *answer : absl::InternalError("no answer");
+  }
+
+  ManualClock clock_;
+  RuntimeOptions options_;
+};
+
+TEST_F(ResultsTest, AreKeptAndGivenAgain) {
+  Results results(options_, clock_);
+  int ended = 0;
+  results.Put(PidOf(1), OutcomeOf("x"), true, [&] { ++ended; });
+  EXPECT_EQ(ended, 1);
+  EXPECT_EQ(results.kept(), 1u);
+  EXPECT_GT(results.bytes(), 0u);
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(Ask(results, PidOf(1))->result.bytes, "x");
+  }
+  EXPECT_EQ(Ask(results, PidOf(2)).status().message(), "gone");
+}
+
+TEST_F(ResultsTest, AreForgottenAfterTheirTime) {
+  Results results(options_, clock_);
+  results.Put(PidOf(1), OutcomeOf("x"), true, kNothing);
+  clock_.AdvanceNs(10 * kSecond - 1);
+  EXPECT_TRUE(Ask(results, PidOf(1)).ok());
+  clock_.AdvanceNs(1);
+  EXPECT_FALSE(Ask(results, PidOf(1)).ok());
+  EXPECT_EQ(results.kept(), 0u);
+  EXPECT_EQ(results.bytes(), 0u);
+}
+
+TEST_F(ResultsTest, StayWithinTheLimitOfBytesTheOldestGoingFirst) {
+  Results results(options_, clock_);
+  for (uint32_t i = 0; i < 10'000; ++i) {
+    results.Put(PidOf(i), OutcomeOf(std::string(100, 'x')), true, kNothing);
+    ASSERT_LE(results.bytes(), options_.result_max_bytes);
+  }
+  EXPECT_GT(results.kept(), 100u);
+  EXPECT_TRUE(Ask(results, PidOf(9999)).ok());
+  EXPECT_FALSE(Ask(results, PidOf(0)).ok());
+}
+
+TEST_F(ResultsTest, OneThatIsTooLargeIsNotKeptAndDisplacesNoOther) {
+  Results results(options_, clock_);
+  for (uint32_t i = 0; i < 64; ++i) {
+    results.Put(PidOf(i), OutcomeOf("small"), true, kNothing);
+  }
+  const size_t before = results.kept();
+  for (uint32_t i = 100; i < 200; ++i) {
+    results.Put(PidOf(i), OutcomeOf(std::string(100'000, 'x')), true, kNothing);
+  }
+  EXPECT_EQ(results.kept(), before);
+  EXPECT_FALSE(Ask(results, PidOf(150)).ok());
+}
+
+TEST_F(ResultsTest, OneThatIsTooLargeStillReachesWhoWaits) {
+  Results results(options_, clock_);
+  size_t got = 0;
+  results.Await(
+      PidOf(1),
+      [&](absl::StatusOr<Outcome> outcome) {
+        got = outcome->result.bytes.size();
+      },
+      kLive, kNotFound);
+  results.Put(PidOf(1), OutcomeOf(std::string(100'000, 'x')), true, kNothing);
+  EXPECT_EQ(got, 100'000u);
+}
+
+TEST_F(ResultsTest, EveryWaiterIsCalledOnceAndTheCancelledNot) {
+  Results results(options_, clock_);
+  std::vector<int> called(3, 0);
+  std::vector<Results::Id> ids;
+  for (size_t i = 0; i < 3; ++i) {
+    ids.push_back(results.Await(
+        PidOf(1), [&called, i](const absl::StatusOr<Outcome>&) { ++called[i]; },
+        kLive, kNotFound));
+    EXPECT_NE(ids.back(), 0u);
+  }
+  EXPECT_TRUE(results.Cancel(PidOf(1), ids[1]));
+  EXPECT_FALSE(results.Cancel(PidOf(1), ids[1]));
+  EXPECT_FALSE(results.Cancel(PidOf(2), ids[0]));
+  results.Put(PidOf(1), OutcomeOf("x"), false, kNothing);
+  EXPECT_EQ(called, (std::vector<int>{1, 0, 1}));
+  EXPECT_EQ(results.kept(), 0u);
+  EXPECT_FALSE(results.Cancel(PidOf(1), ids[0]));
+  EXPECT_FALSE(Ask(results, PidOf(1)).ok());
+}
+
+TEST_F(ResultsTest, AbandonedWaitersAreToldWhy) {
+  Results results(options_, clock_);
+  int told = 0;
+  for (uint32_t i = 0; i < 50; ++i) {
+    results.Await(
+        PidOf(i),
+        [&](const absl::StatusOr<Outcome>& outcome) {
+          told += outcome.status().code() == absl::StatusCode::kUnavailable;
+        },
+        kLive, kNotFound);
+  }
+  results.AbandonAll(absl::UnavailableError("bye"));
+  EXPECT_EQ(told, 50);
+  results.AbandonAll(absl::UnavailableError("bye"));
+  EXPECT_EQ(told, 50);
+}
+
+TEST_F(ResultsTest, ACallbackMayAskAgain) {
+  Results results(options_, clock_);
+  int calls = 0;
+  results.Await(
+      PidOf(1),
+      [&](const absl::StatusOr<Outcome>&) {
+        ++calls;
+        calls += Ask(results, PidOf(1)).ok();
+      },
+      kLive, kNotFound);
+  results.Put(PidOf(1), OutcomeOf("x"), true, kNothing);
+  EXPECT_EQ(calls, 2);
+}
+
+TEST_F(ResultsTest, ACancelThatSaysYesMeansNoCall) {
+  Results results(options_, clock_);
+  for (uint32_t round = 0; round < 3000; ++round) {
+    std::atomic<int> called{0};
+    const Results::Id id = results.Await(
+        PidOf(round), [&](const absl::StatusOr<Outcome>&) { ++called; }, kLive,
+        kNotFound);
+    std::thread ending(
+        [&] { results.Put(PidOf(round), OutcomeOf("x"), false, kNothing); });
+    const bool cancelled = results.Cancel(PidOf(round), id);
+    ending.join();
+    ASSERT_EQ(called, cancelled ? 0 : 1);
+    if (round >= 300 && std::thread::hardware_concurrency() < 2) break;
+  }
+}
+
+}  // namespace
+}  // namespace actord::runtime
