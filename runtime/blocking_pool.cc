@@ -68,12 +68,10 @@ size_t BlockingPool::Stop(uint64_t timeout_ns) {
     stopping_ = true;
     dropped.swap(jobs_);
     wake_.notify_all();
-    const auto deadline = std::chrono::steady_clock::now() + timeout;
-    while (running_ != 0) {
-      if (quiet_.wait_until(mutex_, deadline) == std::cv_status::timeout) {
-        return running_;
-      }
-    }
+    const auto quiet = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+      return running_ == 0;
+    };
+    if (!quiet_.wait_for(mutex_, timeout, quiet)) return running_;
     threads.swap(threads_);
   }
   for (std::thread& thread : threads) thread.join();

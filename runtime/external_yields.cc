@@ -99,18 +99,23 @@ void ExternalYields::Forget(size_t room) {
 }
 
 YieldPage ExternalYields::List(const YieldFilter& filter,
-                               uint64_t first_sequence,
-                               size_t page_size) const {
+                               uint64_t first_sequence, size_t page_size,
+                               size_t page_bytes) const {
   YieldPage page;
+  size_t looked_at = 0;
+  size_t bytes = 0;
   const MutexLock lock(mutex_);
   for (auto it = waiting_.lower_bound(first_sequence); it != waiting_.end();
        ++it) {
-    if (!Matches(filter, it->second.yield)) continue;
-    if (page.yields.size() == page_size) {
+    const bool matches = Matches(filter, it->second.yield);
+    if (matches) bytes += it->second.yield.payload.bytes.size();
+    const bool full = matches && !page.yields.empty() &&
+                      (page.yields.size() == page_size || bytes > page_bytes);
+    if (full || looked_at++ == Runtime::kMaxLookedAt) {
       page.next_sequence = it->first;
       break;
     }
-    page.yields.push_back(it->second.yield);
+    if (matches) page.yields.push_back(it->second.yield);
   }
   return page;
 }

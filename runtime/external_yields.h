@@ -36,8 +36,9 @@ class ExternalYields {
   CompleteAnswer Answer(const YieldToken& token, const YieldResult& result,
                         absl::FunctionRef<bool(actord_completion)> complete);
 
+  // See Runtime::ListYields.
   YieldPage List(const YieldFilter& filter, uint64_t first_sequence,
-                 size_t page_size) const;
+                 size_t page_size, size_t page_bytes) const;
   [[nodiscard]] size_t waiting() const;
 
  private:

@@ -1,7 +1,6 @@
 #include "runtime/host.h"
 
 #include <algorithm>
-#include <cstring>
 #include <string>
 #include <utility>
 
@@ -58,18 +57,11 @@ Host::Host(const RuntimeOptions& options, const Clock& clock,
           },
           .send = Send,
           .spawn = Spawn,
-          .format_pid =
-              [](const actord_host*, const actord_pid* pid, char* text) {
-                const std::string formatted = FormatPid(FromAbi(*pid));
-                std::memcpy(text, formatted.data(), formatted.size());
-                return formatted.size();
-              },
+          .format_pid = [](const actord_host*, const actord_pid* pid,
+                           char* text) { return CopyPidText(*pid, text); },
           .parse_pid = [](const actord_host*, actord_bytes text,
                           actord_pid* pid) -> int32_t {
-            const auto parsed = ParsePid(View(text));
-            if (!parsed.ok()) return ACTORD_INVALID_ARGUMENT;
-            *pid = ToAbi(*parsed);
-            return ACTORD_OK;
+            return ReadPidText(text, pid);
           }},
       options_(options),
       clock_(clock),

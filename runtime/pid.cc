@@ -2,6 +2,7 @@
 
 #include <array>
 #include <charconv>
+#include <cstring>
 #include <optional>
 
 #include "absl/strings/str_cat.h"
@@ -76,6 +77,20 @@ absl::StatusOr<Pid> ParsePid(std::string_view text) {
       absl::StrCat(Quote(text),
                    " is not a PID; one looks like 1.5f3a90c2.2a.1 and comes "
                    "from Submit or ListProcesses"));
+}
+
+size_t CopyPidText(const actord_pid& pid, char* text) {
+  const std::string formatted = FormatPid(FromAbi(pid));
+  std::memcpy(text, formatted.data(), formatted.size());
+  return formatted.size();
+}
+
+int32_t ReadPidText(actord_bytes text, actord_pid* pid) {
+  const auto parsed =
+      ParsePid({static_cast<const char*>(text.data), text.size});
+  if (!parsed.ok()) return ACTORD_INVALID_ARGUMENT;
+  *pid = ToAbi(*parsed);
+  return ACTORD_OK;
 }
 
 std::string FormatYieldToken(const YieldToken& token) {

@@ -44,6 +44,10 @@ std::string FormatPid(const Pid& pid);
 // of an empty PID. INVALID_ARGUMENT, reason INVALID_PID.
 absl::StatusOr<Pid> ParsePid(std::string_view text);
 
+// The same for the tables of the ABI (format_pid and parse_pid there).
+size_t CopyPidText(const actord_pid& pid, char* text);
+int32_t ReadPidText(actord_bytes text, actord_pid* pid);
+
 inline actord_pid ToAbi(const Pid& pid) {
   return {pid.node, pid.incarnation, pid.slot, pid.generation};
 }

@@ -67,6 +67,11 @@ class ProcessRunner {
     bool left_over = false;      // there are messages, but the batch was full
   };
 
+  // What the lane provides for the state of a process.
+  static size_t StateBytes(const actord_process_type& type) {
+    return type.state_size == 0 ? 1 : type.state_size;
+  }
+
   bool Admit(Process& process, Turn& turn);
   void TakeUrgent(Process& process, Turn& turn);
   // False: a cancel or terminate ended the process.
@@ -88,6 +93,7 @@ class ProcessRunner {
   void StartChild(const Effect& spawn);
   void Finish(Process& process, Turn& turn, int32_t verdict);
 
+  // In process_runner_end.cc.
   void End(Process& process, Turn& turn, EndKind kind, absl::StatusCode code,
            std::string message);
   void CloseState(Process& process);

@@ -174,6 +174,10 @@ ProcessPage Runtime::ListProcesses(const ProcessFilter& filter,
   ProcessPage page;
   const uint32_t slots = core_->processes.SlotsInUse();
   for (uint32_t slot = first_slot; slot < slots; ++slot) {
+    if (slot - first_slot == kMaxLookedAt) {
+      page.next_slot = slot;
+      break;
+    }
     std::optional<ProcessInfo> info = Look(core_->processes, slot);
     if (!info || !Matches(filter, *info)) continue;
     if (page.processes.size() == page_size) {
@@ -186,8 +190,9 @@ ProcessPage Runtime::ListProcesses(const ProcessFilter& filter,
 }
 
 YieldPage Runtime::ListYields(const YieldFilter& filter,
-                              uint64_t first_sequence, size_t page_size) const {
-  return core_->external.List(filter, first_sequence, page_size);
+                              uint64_t first_sequence, size_t page_size,
+                              size_t page_bytes) const {
+  return core_->external.List(filter, first_sequence, page_size, page_bytes);
 }
 
 bool Runtime::IsExternal(std::string_view command) const {

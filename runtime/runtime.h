@@ -198,11 +198,16 @@ class Runtime {
 
   absl::StatusOr<ProcessInfo> Describe(const Pid& pid) const;
   // At most `page_size` processes from slot `first_slot` on. A process that
-  // lives during the whole walk over all pages is listed exactly once.
+  // lives during the whole walk over all pages is listed exactly once. One call
+  // looks at kMaxLookedAt slots, so a page may be short, even empty, before the
+  // last.
   ProcessPage ListProcesses(const ProcessFilter& filter, uint32_t first_slot,
                             size_t page_size) const;
+  // Likewise. A page also ends before its payloads exceed `page_bytes`, but has
+  // one yield at least if there is one among those looked at.
   YieldPage ListYields(const YieldFilter& filter, uint64_t first_sequence,
-                       size_t page_size) const;
+                       size_t page_size, size_t page_bytes = SIZE_MAX) const;
+  static constexpr size_t kMaxLookedAt = 1 << 16;
   // Whether a command of this name is an external one.
   [[nodiscard]] bool IsExternal(std::string_view command) const;
 

@@ -31,6 +31,10 @@ const actord_step_api StepContext::kApi = {
     .spawn = Spawn,
     .set_result = SetResult,
     .set_failure = SetFailure,
+    .format_pid = [](const actord_step*, const actord_pid* pid,
+                     char* text) { return CopyPidText(*pid, text); },
+    .parse_pid = [](const actord_step*, actord_bytes text, actord_pid* pid)
+        -> int32_t { return ReadPidText(text, pid); },
 };
 
 StepContext::StepContext(const Catalog& catalog, ProcessTable& processes,

@@ -225,6 +225,18 @@ TEST_F(ProcessTest, EffectsReachTheDaemon) {
   EXPECT_EQ(process.sent[0].payload.content_type, "text/csv");
 }
 
+TEST_F(ProcessTest, PidsBecomeTextAndComeBack) {
+  Scripted::step = [](Events, StepOutput& out) {
+    const std::string text = out.FormatPid(MakePid(3));
+    const auto pid = out.ParsePid(text);
+    if (pid && *pid == MakePid(3) && !out.ParsePid("nonsense")) out.Done(text);
+  };
+  FakeProcess process(kProcessType<Scripted>);
+  ASSERT_EQ(process.Init(), ACTORD_OK);
+  EXPECT_EQ(process.Step(), ACTORD_STEP_DONE);
+  EXPECT_EQ(process.result.bytes, "pid-3");
+}
+
 TEST_F(ProcessTest, FailingWithOkIsAFailureAllTheSame) {
   Scripted::step = [](Events, StepOutput& out) { out.Fail(Status::Ok()); };
   FakeProcess process(kProcessType<Scripted>);

@@ -78,15 +78,10 @@ class FakeHost : public actord_host {
       ++answer->completions;
     };
     format_pid = [](const actord_host*, const actord_pid* pid, char* text) {
-      const std::string formatted = "pid-" + std::to_string(pid->slot);
-      return formatted.copy(text, 64);
+      return FormatFakePid(*pid, text);
     };
     parse_pid = [](const actord_host*, actord_bytes text, actord_pid* pid) {
-      const std::string_view view = actord::detail::View(text);
-      if (!view.starts_with("pid-")) return int32_t{ACTORD_INVALID_ARGUMENT};
-      *pid = MakePid(
-          static_cast<uint32_t>(std::stoul(std::string(view.substr(4)))));
-      return int32_t{ACTORD_OK};
+      return ParseFakePid(text, pid);
     };
   }
   FakeHost(const FakeHost&) = delete;

@@ -179,6 +179,12 @@ class FakeProcess {
         [](actord_step* step, int32_t status, actord_bytes message) {
           Of(step)->process->failure = ToCode(status);
           Of(step)->process->failure_text = ToString(message);
+        },
+        [](const actord_step*, const actord_pid* pid, char* text) {
+          return FormatFakePid(*pid, text);
+        },
+        [](const actord_step*, actord_bytes text, actord_pid* pid) {
+          return ParseFakePid(text, pid);
         }};
     return &kApi;
   }

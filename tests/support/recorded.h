@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace actord::testing {
 
@@ -17,6 +18,18 @@ inline std::string ToString(const actord_bytes& bytes) {
 }
 
 inline Pid MakePid(uint32_t slot) { return actord_pid{1, 7, slot, 1}; }
+
+// The text of PIDs, as the fakes write and read it.
+inline size_t FormatFakePid(const actord_pid& pid, char* text) {
+  return ("pid-" + std::to_string(pid.slot)).copy(text, 64);
+}
+inline int32_t ParseFakePid(actord_bytes text, actord_pid* pid) {
+  const std::string_view view = actord::detail::View(text);
+  if (!view.starts_with("pid-")) return ACTORD_INVALID_ARGUMENT;
+  *pid =
+      MakePid(static_cast<uint32_t>(std::stoul(std::string(view.substr(4)))));
+  return ACTORD_OK;
+}
 
 struct OwnedPayload {
   std::string bytes;

@@ -25,6 +25,8 @@
 #ifndef ACTORD_ABI_H_
 #define ACTORD_ABI_H_
 
+#include <actord/abi_handler.h>
+#include <actord/abi_values.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -47,50 +49,6 @@ extern "C" {
 #else
 #define ACTORD_EXPORT
 #endif
-
-/* Bytes that somebody else owns. `data` may be NULL if and only if `size` is 0.
- * Frozen. */
-typedef struct actord_bytes {
-  const void* data;
-  size_t size; /* bytes */
-} actord_bytes;
-
-/* The identity of a process, never reused. All zero means "none". Frozen. */
-typedef struct actord_pid {
-  uint32_t node;
-  uint32_t incarnation;
-  uint32_t slot;
-  uint32_t generation;
-} actord_pid;
-
-/* Bytes with their content type. An empty content type means
- * "application/json". The daemon never parses a payload. Frozen. */
-typedef struct actord_payload {
-  actord_bytes bytes;
-  actord_bytes content_type;
-} actord_payload;
-
-/* Status codes: the numbers of google.rpc.Code. Frozen in number; any other
- * value is read as UNKNOWN. */
-enum {
-  ACTORD_OK = 0,
-  ACTORD_CANCELLED = 1,
-  ACTORD_UNKNOWN = 2,
-  ACTORD_INVALID_ARGUMENT = 3,
-  ACTORD_DEADLINE_EXCEEDED = 4,
-  ACTORD_NOT_FOUND = 5,
-  ACTORD_ALREADY_EXISTS = 6,
-  ACTORD_PERMISSION_DENIED = 7,
-  ACTORD_RESOURCE_EXHAUSTED = 8,
-  ACTORD_FAILED_PRECONDITION = 9,
-  ACTORD_ABORTED = 10,
-  ACTORD_OUT_OF_RANGE = 11,
-  ACTORD_UNIMPLEMENTED = 12,
-  ACTORD_INTERNAL = 13,
-  ACTORD_UNAVAILABLE = 14,
-  ACTORD_DATA_LOSS = 15,
-  ACTORD_UNAUTHENTICATED = 16
-};
 
 /* ---------------------------------------------------------------------------------------------------------
  * Events
@@ -122,29 +80,6 @@ typedef struct actord_event {
 /* ---------------------------------------------------------------------------------------------------------
  * Process types
  */
-
-/* A message to a process. */
-typedef struct actord_message {
-  uint32_t struct_size;
-  uint32_t reserved; /* 0 */
-  actord_bytes topic;
-  actord_payload payload;
-} actord_message;
-
-/* A process to start. */
-typedef struct actord_spawn {
-  uint32_t struct_size;
-  uint32_t flags; /* ACTORD_SPAWN_* */
-  actord_bytes process_type;
-  actord_bytes method;
-  actord_payload input;
-} actord_spawn;
-
-enum {
-  /* Keep the result for Await, as for processes that were submitted from
-     outside. */
-  ACTORD_SPAWN_KEEP_RESULT = 1u << 0
-};
 
 /* A command to hand out. */
 typedef struct actord_yield {
@@ -214,6 +149,14 @@ typedef struct actord_step_api {
   /* The reason for ACTORD_STEP_FAIL or _THREW, or for a non-zero return of
    * `init`. Copied. The last call counts. */
   void (*set_failure)(actord_step* step, int32_t status, actord_bytes message);
+
+  /* Text of a PID, for payloads: writes at most 64 bytes without NUL and
+   * returns their number. */
+  size_t (*format_pid)(const actord_step* step, const actord_pid* pid,
+                       char* text);
+  /* Reads the text of a PID. ACTORD_OK or ACTORD_INVALID_ARGUMENT. */
+  int32_t (*parse_pid)(const actord_step* step, actord_bytes text,
+                       actord_pid* pid);
 } actord_step_api;
 
 struct actord_step {
@@ -273,126 +216,6 @@ typedef struct actord_process_type {
    */
   void (*close)(void* state);
 } actord_process_type;
-
-/* ---------------------------------------------------------------------------------------------------------
- * Command handlers
- */
-
-/* What a plugin sees of the daemon. Given to `create` of a handler and valid
- * until its `destroy` returned. All functions may be called on any thread. */
-typedef struct actord_host actord_host;
-
-enum {
-  ACTORD_LOG_DEBUG = 1,
-  ACTORD_LOG_INFO = 2,
-  ACTORD_LOG_WARNING = 3,
-  ACTORD_LOG_ERROR = 4
-};
-
-/* Names one outstanding command for its completion. A plain value: it may be
- * copied and kept, and using it too late or twice is answered, never harmful. 0
- * is no completion. */
-typedef uint64_t actord_completion;
-
-struct actord_host {
-  uint32_t struct_size;
-  uint32_t reserved;
-
-  void (*log)(const actord_host* host, int32_t level, actord_bytes message);
-  /* Nanoseconds of the daemon's monotonic clock, and since the Unix epoch. */
-  uint64_t (*monotonic_ns)(const actord_host* host);
-  uint64_t (*unix_time_ns)(const actord_host* host);
-
-  /* Completes a deferred command: with a result (ACTORD_OK), or with an error
-   * whose text is the payload. ACTORD_OK: this call completed it.
-   * ACTORD_FAILED_PRECONDITION: it had ended before, by another call, its
-   * timeout, a cancel or the end of its process; nothing happened.
-   * ACTORD_INVALID_ARGUMENT: the payload is larger than the daemon's limit; the
-   * command is completed with that error. Payload may be NULL. */
-  int32_t (*complete)(const actord_host* host, actord_completion completion,
-                      int32_t status, const actord_payload* payload);
-  /* Completes it with ACTORD_OK and an empty payload after `delay_ns`
-   * nanoseconds. A shorter timeout of the yield wins. Returns as `complete`. */
-  int32_t (*complete_after)(const actord_host* host,
-                            actord_completion completion, uint64_t delay_ns);
-
-  /* Sends to a process. ACTORD_OK: it is in the mailbox. ACTORD_NOT_FOUND: no
-   * such process. ACTORD_FAILED_PRECONDITION: it has ended.
-   * ACTORD_RESOURCE_EXHAUSTED: its mailbox is full. ACTORD_INVALID_ARGUMENT:
-   * the payload is larger than the daemon's limit. */
-  int32_t (*send)(const actord_host* host, const actord_pid* from,
-                  const actord_pid* to, const actord_message* message);
-  /* Starts a process for `parent` and completes `completion` with the text of
-   * its PID (text/plain) when its `init` has returned, or with the reason why
-   * there is none. */
-  void (*spawn)(const actord_host* host, const actord_pid* parent,
-                const actord_spawn* spawn, actord_completion completion);
-
-  /* Text of a PID: writes at most 64 bytes without NUL and returns their
-   * number. */
-  size_t (*format_pid)(const actord_host* host, const actord_pid* pid,
-                       char* text);
-  /* Reads the text of a PID. ACTORD_OK or ACTORD_INVALID_ARGUMENT. */
-  int32_t (*parse_pid)(const actord_host* host, actord_bytes text,
-                       actord_pid* pid);
-};
-
-/* One command being handled. Valid during the call to `handle` and on its
- * thread only. */
-typedef struct actord_call actord_call;
-
-typedef struct actord_call_api {
-  uint32_t struct_size;
-  uint32_t reserved;
-  /* The result, or an error whose text is the payload, for a `handle` that
-   * returns ACTORD_HANDLED. Copied. The last call counts; without one the
-   * result is empty. Payload may be NULL. */
-  void (*reply)(actord_call* call, int32_t status,
-                const actord_payload* payload);
-  /* For a `handle` that will return ACTORD_DEFERRED: the value with which to
-   * complete the command later, on any thread, also before `handle` returns.
-   * The payload of the call must be copied if it is still needed. */
-  actord_completion (*defer)(actord_call* call);
-} actord_call_api;
-
-struct actord_call {
-  const actord_call_api* api;
-  actord_pid from; /* the process that yielded */
-  uint64_t tag; /* (from, tag) is unique for ever: a key for idempotent work */
-  actord_bytes command;
-  actord_payload payload;
-  /* What follows belongs to the daemon. */
-};
-
-enum {
-  ACTORD_HANDLED = 0, /* done; the reply is what `reply` was given */
-  ACTORD_DEFERRED = 1 /* `defer` was called; the completion follows */
-};
-
-enum {
-  ACTORD_HANDLER_INLINE =
-      0,                    /* runs on the worker: microseconds, never blocks */
-  ACTORD_HANDLER_POOLED = 1 /* runs on the blocking pool */
-};
-
-/* A command handler. Static data of the plugin, constant for as long as the
- * plugin is loaded. */
-typedef struct actord_command_handler {
-  uint32_t struct_size;
-  uint32_t mode;       /* ACTORD_HANDLER_* */
-  const char* command; /* 1 to 128 of [a-zA-Z0-9_.-], unique in a daemon */
-  const char* doc;     /* one line for people; may be NULL */
-  /* Makes the handler's own state; called once at load. A return other than
-   * ACTORD_OK refuses the plugin. May be NULL: then `self` is NULL. */
-  int32_t (*create)(const actord_host* host, void** self);
-  /* Releases it; called once, when no call is running or will be. May be NULL.
-   */
-  void (*destroy)(void* self);
-  /* Carries out one command. Called on many threads at the same time. Returns
-   * ACTORD_HANDLED or ACTORD_DEFERRED; anything else completes the command with
-   * ACTORD_INTERNAL. */
-  int32_t (*handle)(void* self, actord_call* call);
-} actord_command_handler;
 
 /* ---------------------------------------------------------------------------------------------------------
  * The plugin

@@ -33,6 +33,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
+#include <optional>
+#include <string>
 #include <string_view>
 
 namespace actord {
@@ -139,6 +141,17 @@ class StepContext {
   [[nodiscard]] Time now() const {
     return Time(
         Duration(static_cast<Duration::rep>(step_->api->unix_time_ns(step_))));
+  }
+  // The text of a PID, for payloads, and back; nullopt: that is none.
+  [[nodiscard]] std::string FormatPid(const Pid& pid) const {
+    char text[64];
+    return {text, step_->api->format_pid(step_, &pid, text)};
+  }
+  [[nodiscard]] std::optional<Pid> ParsePid(std::string_view text) const {
+    Pid pid;
+    const int32_t status =
+        step_->api->parse_pid(step_, detail::ToAbi(text), &pid);
+    return status == ACTORD_OK ? std::optional<Pid>(pid) : std::nullopt;
   }
   // 64 uniformly random bits; not for secrets.
   [[nodiscard]] uint64_t random() const { return step_->api->random(step_); }

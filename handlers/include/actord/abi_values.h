@@ -1,0 +1,86 @@
+/* actord/abi_values.h: the part of the plugin ABI that processes and handlers
+ * share: bytes, PIDs, payloads, status codes, messages. Included by abi.h,
+ * whose rules hold here.
+ */
+#ifndef ACTORD_ABI_VALUES_H_
+#define ACTORD_ABI_VALUES_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Bytes that somebody else owns. `data` may be NULL if and only if `size` is 0.
+ * Frozen. */
+typedef struct actord_bytes {
+  const void* data;
+  size_t size; /* bytes */
+} actord_bytes;
+
+/* The identity of a process, never reused. All zero means "none". Frozen. */
+typedef struct actord_pid {
+  uint32_t node;
+  uint32_t incarnation;
+  uint32_t slot;
+  uint32_t generation;
+} actord_pid;
+
+/* Bytes with their content type. An empty content type means
+ * "application/json". The daemon never parses a payload. Frozen. */
+typedef struct actord_payload {
+  actord_bytes bytes;
+  actord_bytes content_type;
+} actord_payload;
+
+/* Status codes: the numbers of google.rpc.Code. Frozen in number; any other
+ * value is read as UNKNOWN. */
+enum {
+  ACTORD_OK = 0,
+  ACTORD_CANCELLED = 1,
+  ACTORD_UNKNOWN = 2,
+  ACTORD_INVALID_ARGUMENT = 3,
+  ACTORD_DEADLINE_EXCEEDED = 4,
+  ACTORD_NOT_FOUND = 5,
+  ACTORD_ALREADY_EXISTS = 6,
+  ACTORD_PERMISSION_DENIED = 7,
+  ACTORD_RESOURCE_EXHAUSTED = 8,
+  ACTORD_FAILED_PRECONDITION = 9,
+  ACTORD_ABORTED = 10,
+  ACTORD_OUT_OF_RANGE = 11,
+  ACTORD_UNIMPLEMENTED = 12,
+  ACTORD_INTERNAL = 13,
+  ACTORD_UNAVAILABLE = 14,
+  ACTORD_DATA_LOSS = 15,
+  ACTORD_UNAUTHENTICATED = 16
+};
+
+/* A message to a process. */
+typedef struct actord_message {
+  uint32_t struct_size;
+  uint32_t reserved; /* 0 */
+  actord_bytes topic;
+  actord_payload payload;
+} actord_message;
+
+/* A process to start. */
+typedef struct actord_spawn {
+  uint32_t struct_size;
+  uint32_t flags; /* ACTORD_SPAWN_* */
+  actord_bytes process_type;
+  actord_bytes method;
+  actord_payload input;
+} actord_spawn;
+
+enum {
+  /* Keep the result for Await, as for processes that were submitted from
+     outside. */
+  ACTORD_SPAWN_KEEP_RESULT = 1u << 0
+};
+
+#ifdef __cplusplus
+} /* extern "C" */
+#endif
+
+#endif /* ACTORD_ABI_VALUES_H_ */
