@@ -31,6 +31,7 @@ BANNED_TEXT = [
 # What an include path belongs to: the first pattern that matches.
 ORIGINS = [
     ("proto", r"(actord/v1|google/rpc|grpc/health/v1)/\w+(\.grpc)?\.pb\.h$"),
+    ("abi", r"actord/abi(_\w+)?\.h$"),
     ("sdk", r"actord/\w+\.h$"),
     ("plugins", r"handlers/plugins/"),
     ("handlers", r"handlers/(?!include/)"),
@@ -65,24 +66,26 @@ RPC = {"proto", "grpc", "protobuf", "absl"}
 
 # What the sources below a folder may include: the first prefix that matches.
 MAY_INCLUDE = [
-    ("handlers/include/actord/abi.h", {"c"}),
-    ("handlers/include/", STANDARD | {"sdk"}),
-    ("handlers/plugins/", SYSTEM | {"sdk", "plugins", "json"}),
-    ("handlers/", SYSTEM | {"sdk", "absl", "handlers", "json"}),
-    ("runtime/", SYSTEM | {"sdk", "absl", "runtime"}),
+    ("handlers/include/actord/abi", {"c", "abi"}),
+    ("handlers/include/", STANDARD | {"abi", "sdk"}),
+    ("handlers/plugins/", SYSTEM | {"abi", "sdk", "plugins", "json"}),
+    ("handlers/", SYSTEM | {"abi", "sdk", "absl", "handlers", "json"}),
+    ("runtime/", SYSTEM | {"abi", "sdk", "absl", "runtime"}),
     ("daemon/", SYSTEM | RPC | {
-        "sdk", "handlers", "runtime", "daemon", "spdlog", "cli11", "toml",
-        "json"}),
+        "abi", "sdk", "handlers", "runtime", "daemon", "spdlog", "cli11",
+        "toml", "json"}),
     ("client/", SYSTEM | RPC | {"client", "cli11", "json"}),
     ("bench/", SYSTEM | RPC | {
         "sdk", "handlers", "runtime", "bench", "cli11", "json"}),
     # These run under ThreadSanitizer, which gRPC's library confuses.
     ("tests/runtime/", SYSTEM | {
-        "sdk", "absl", "handlers", "runtime", "tests", "json", "gtest"}),
+        "abi", "sdk", "absl", "handlers", "runtime", "tests", "json",
+        "gtest"}),
     ("tests/handlers/", SYSTEM | {
-        "sdk", "absl", "handlers", "runtime", "tests", "json", "gtest"}),
-    ("tests/sdk_consumer/c/", {"c", "sdk"}),
-    ("tests/sdk_consumer/cpp/", STANDARD | {"sdk"}),
+        "abi", "sdk", "absl", "handlers", "runtime", "tests", "json",
+        "gtest"}),
+    ("tests/sdk_consumer/c/", {"c", "abi"}),
+    ("tests/sdk_consumer/cpp/", STANDARD | {"abi", "sdk"}),
 ]
 PROTO_IMPORTS = re.compile(r"(actord/v1|google/rpc|google/protobuf)/\w+\.proto$")
 
@@ -100,9 +103,8 @@ TYPE_NAME = re.compile(
     r"^\s*(?:template\s*<.*>\s*)?(?:class|struct|union|enum(?:\s+class)?"
     r"|namespace)\s+(\w+)\b(?!\s*::)")
 COMMENT = re.compile(r"//.*$")
-PRAGMA_ONCE = "#pragma once"
-# Standard C knows no #pragma once.
-GUARDS = {"handlers/include/actord/abi.h": "#ifndef ACTORD_ABI_H_"}
+# Standard C, in which the ABI is written, knows no #pragma once.
+C_HEADER = re.compile(r"handlers/include/actord/abi(_\w+)?\.h$")
 CXX_SUFFIXES = {".h", ".cc", ".c"}
 CODE_SUFFIXES = CXX_SUFFIXES | {".proto", ".py", ".cmake", ".sh"}
 
@@ -141,8 +143,12 @@ def check_include(path, include):
 
 
 def check_cxx(path, lines):
-    if path.endswith(".h") and not GUARDS.get(path, PRAGMA_ONCE) in lines:
-        yield 1, "header without #pragma once"
+    guard = "#pragma once"
+    if C_HEADER.match(path):
+        guard = "#ifndef ACTORD_" + path.rsplit("/", 1)[-1].upper().replace(
+            ".", "_") + "_"
+    if path.endswith(".h") and guard not in lines:
+        yield 1, f"header without {guard}"
     for number, line in enumerate(lines, 1):
         if match := INCLUDE.match(line):
             if problem := check_include(path, match[1]):

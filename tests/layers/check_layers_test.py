@@ -37,6 +37,7 @@ class CheckTreeTest(unittest.TestCase):
     def test_includes_that_each_layer_may_use(self):
         for path, include in [
                 ("handlers/include/actord/abi.h", "<stddef.h>"),
+                ("handlers/include/actord/abi.h", "<actord/abi_values.h>"),
                 ("handlers/include/actord/process.h", "<string_view>"),
                 ("handlers/include/actord/process.h", "<actord/abi.h>"),
                 ("handlers/plugins/echo/echo.cc", "<actord/plugin.h>"),
@@ -61,6 +62,7 @@ class CheckTreeTest(unittest.TestCase):
     def test_includes_across_the_layers(self):
         for path, include, origin in [
                 ("handlers/include/actord/abi.h", "<cstddef>", "c++"),
+                ("handlers/include/actord/abi.h", "<actord/process.h>", "sdk"),
                 ("handlers/include/actord/process.h", "<absl/time/time.h>",
                  "absl"),
                 ("handlers/include/actord/process.h", "<dlfcn.h>", "posix"),
@@ -102,9 +104,14 @@ class CheckTreeTest(unittest.TestCase):
                               "of no known origin")
 
     def test_header_without_pragma_once(self):
-        for path in ["runtime/worker.h", "handlers/include/actord/abi.h"]:
+        self.assert_violation("runtime/worker.h", "int x;\n", 1,
+                              "#pragma once")
+        for name in ["abi", "abi_values"]:
+            path = f"handlers/include/actord/{name}.h"
+            guard = f"#ifndef ACTORD_{name.upper()}_H_"
             with self.subTest(path=path):
-                self.assert_violation(path, "int x;\n", 1, "#pragma once")
+                self.assert_fine(path, guard + "\n")
+                self.assert_violation(path, "#pragma once\n", 1, guard)
 
     def test_proto_imports(self):
         self.assert_fine("proto/actord/v1/a.proto",
