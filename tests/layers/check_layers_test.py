@@ -85,7 +85,7 @@ class CheckTreeTest(unittest.TestCase):
                 ("daemon/server.cc", '"tests/support/fake.h"', "tests"),
                 ("client/main.cc", '"runtime/pid.h"', "runtime"),
                 ("client/main.cc", '"daemon/config.h"', "daemon"),
-                ("client/main.cc", "<actord/abi.h>", "sdk"),
+                ("client/main.cc", "<actord/process.h>", "sdk"),
                 ("bench/pairs.cc", '"daemon/server.h"', "daemon"),
                 ("tests/runtime/worker_test.cc", "<grpcpp/grpcpp.h>", "grpc"),
                 ("tests/sdk_consumer/cpp/greeter.cc", '"runtime/runtime.h"',
