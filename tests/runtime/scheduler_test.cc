@@ -247,7 +247,7 @@ TEST(IdleWorkers, AtMostHalfOfTheBusySearch) {
 }
 
 TEST(IdleWorkers, EachSleepEndsOnceHoweverManyWakeIt) {
-  constexpr int kSleeps = 20'000;
+  constexpr int kSleeps = 2'000;
   IdleWorkers idle(4);
   std::atomic<int> claimed{0};
   std::atomic<bool> stop{false};
@@ -255,7 +255,10 @@ TEST(IdleWorkers, EachSleepEndsOnceHoweverManyWakeIt) {
   for (int i = 0; i < 2; ++i) {
     claimers.emplace_back([&] {
       while (!stop) {
-        if (idle.ClaimForWork() == kNobody) continue;
+        if (idle.ClaimForWork() == kNobody) {
+          std::this_thread::yield();
+          continue;
+        }
         ++claimed;
         idle.EndSearch();
       }

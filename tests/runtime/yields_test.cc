@@ -10,77 +10,16 @@
 #include <thread>
 #include <vector>
 
-#include "tests/runtime/runtime_fixture.h"
-#include "tests/support/script_handler.h"
+#include "tests/runtime/yields_fixture.h"
 
 namespace actord::runtime {
 namespace {
 
 using actord::testing::Call;
-using actord::testing::ScriptHandler;
 using ::testing::HasSubstr;
 using namespace std::chrono_literals;
-using enum absl::StatusCode;
 
-class Yields : public RuntimeTest {
- protected:
-  void StartWith(RuntimeOptions options = {}) {
-    if (options.workers == 0) options.workers = GetParam();
-    options.external_commands = {"ext.*", "exact"};
-    // Completes after as many milliseconds as its payload says.
-    Add("sleep", ACTORD_HANDLER_INLINE, [this](Call& call) {
-      const uint64_t ms = std::stoull(std::string(call.bytes()));
-      runtime_->host()->complete_after(runtime_->host(), call.Defer(),
-                                       ms * 1'000'000);
-      return ACTORD_DEFERRED;
-    });
-    Add("echo", ACTORD_HANDLER_INLINE, [](Call& call) {
-      call.Reply(ACTORD_OK, "draft");
-      call.Reply(ACTORD_OK, call.bytes());
-      return ACTORD_HANDLED;
-    });
-    Add("pooled", ACTORD_HANDLER_POOLED, [](Call& call) {
-      call.Reply(ACTORD_OK, call.bytes());
-      return ACTORD_HANDLED;
-    });
-    Start(options);
-  }
-
-  void Add(std::string command, uint32_t mode, ScriptHandler::Function handle) {
-    handlers_.push_back(std::make_unique<ScriptHandler>(
-        std::move(command), mode, std::move(handle)));
-    ASSERT_TRUE(catalog_
-                    .AddCommand(handlers_.back()->descriptor(),
-                                handlers_.back().get(), "test")
-                    .ok());
-  }
-
-  // How one yield ended: "OK:payload", or the code's number and the text.
-  static std::string TextOf(const Event& event) {
-    const std::string text(event.payload().bytes);
-    if (!event.error()) return "OK:" + text;
-    return std::to_string(static_cast<int>(event.error().code)) + ":" + text;
-  }
-
-  // Runs a process that yields once and returns how that ended.
-  std::string YieldOnce(const std::string& command,
-                        const std::string& payload = "",
-                        YieldOptions options = {}) {
-    const Script script{.step = [&](Events events, StepOutput& out) {
-      if (events.empty()) {
-        out.Yield(command, payload, options);
-        out.Block();
-        return;
-      }
-      EXPECT_EQ(events.size(), 1u);
-      EXPECT_TRUE(events[0].is_completion());
-      out.Done(TextOf(events[0]));
-    }};
-    return MustAwait(MustSubmit(script)).result.bytes;
-  }
-
-  std::vector<std::unique_ptr<ScriptHandler>> handlers_;
-};
+using Yields = YieldsTest;
 
 INSTANTIATE_TEST_SUITE_P(Workers, Yields, ::testing::Values(1, 2, 3, 8));
 
@@ -167,136 +106,6 @@ TEST_P(Yields, TheDefaultTimeoutCountsWhenTheYieldHasNone) {
   EXPECT_EQ(YieldOnce("sleep", "2", {.timeout = 1h}), "OK:");
 }
 
-TEST_P(Yields, AnExternalYieldIsListedAnsweredOnceAndTheTruthIsTold) {
-  StartWith();
-  EXPECT_TRUE(runtime_->IsExternal("ext.pay"));
-  EXPECT_TRUE(runtime_->IsExternal("exact"));
-  EXPECT_FALSE(runtime_->IsExternal("exact.not"));
-  EXPECT_FALSE(runtime_->IsExternal("sleep"));
-  std::string got;
-  const Script script{.step = [&](Events events, StepOutput& out) {
-    if (events.empty()) {
-      out.Yield("ext.pay", "12 EUR");
-      return;
-    }
-    for (const Event event : events) got += TextOf(event) + ";";
-    if (got.find("end") != std::string::npos) out.Done(got);
-  }};
-  const Pid pid = MustSubmit(script);
-  ASSERT_TRUE(Eventually(
-      [&] { return runtime_->Stats().external_yields_waiting == 1; }));
-  const YieldPage page = runtime_->ListYields({}, 0, 10);
-  ASSERT_EQ(page.yields.size(), 1u);
-  const ExternalYield& yield = page.yields[0];
-  EXPECT_EQ(yield.token, (YieldToken{pid, 1}));
-  EXPECT_EQ(yield.command, "ext.pay");
-  EXPECT_EQ(yield.process_type, "script");
-  EXPECT_EQ(yield.payload.bytes, "12 EUR");
-  EXPECT_EQ(yield.deadline_unix_ns, 0u);
-  EXPECT_GT(yield.created_unix_ns, 0u);
-
-  const YieldResult paid{kOk, {"paid", ""}};
-  const YieldResult refused{kAborted, {"broke", ""}};
-  EXPECT_EQ(runtime_->CompleteYield({pid, 2}, paid), CompleteAnswer::kUnknown);
-  EXPECT_EQ(runtime_->CompleteYield(yield.token, paid),
-            CompleteAnswer::kAccepted);
-  EXPECT_EQ(runtime_->CompleteYield(yield.token, paid),
-            CompleteAnswer::kDuplicate);
-  EXPECT_EQ(runtime_->CompleteYield(yield.token, refused),
-            CompleteAnswer::kConflict);
-  EXPECT_EQ(runtime_->Stats().external_yields_waiting, 0u);
-  EXPECT_TRUE(Send(pid, "m", "end").ok());
-  EXPECT_EQ(MustAwait(pid).result.bytes, "OK:paid;OK:end;");
-  EXPECT_EQ(runtime_->CompleteYield(yield.token, paid),
-            CompleteAnswer::kDuplicate);
-}
-
-TEST_P(Yields, AnExternalYieldOfAnEndedProcessHasExpired) {
-  StartWith();
-  const Script script{.step = [](Events events, StepOutput& out) {
-    if (events.empty()) out.Yield("exact");
-  }};
-  const Pid pid = MustSubmit(script);
-  ASSERT_TRUE(Eventually(
-      [&] { return runtime_->Stats().external_yields_waiting == 1; }));
-  EXPECT_TRUE(runtime_->Terminate(pid, "").ok());
-  MustAwait(pid);
-  EXPECT_EQ(runtime_->CompleteYield({pid, 1}, {}), CompleteAnswer::kExpired);
-  EXPECT_EQ(runtime_->Stats().external_yields_waiting, 0u);
-}
-
-// Messages alone do not wake a blocked process; they come later, in order.
-TEST_P(Yields, ABlockedProcessSeesItsCompletionFirstAndThenItsMessages) {
-  StartWith();
-  std::vector<std::string> steps;
-  const Script script{.step = [&](Events events, StepOutput& out) {
-    std::string step;
-    for (const Event event : events) {
-      step += (event.is_completion() ? "c" : std::string(event.topic())) + " ";
-    }
-    steps.push_back(step);
-    if (steps.size() == 1) {
-      out.Yield("exact");
-      out.Block();
-    } else if (step.find("5") != std::string::npos) {
-      out.Done();
-    }
-  }};
-  const Pid pid = MustSubmit(script);
-  ASSERT_TRUE(Eventually([&] {
-    const auto info = runtime_->Describe(pid);
-    return info.ok() && info->state == ProcessState::kBlocked;
-  }));
-  for (int i = 1; i <= 5; ++i) ASSERT_TRUE(Send(pid, std::to_string(i)).ok());
-  const auto info = runtime_->Describe(pid);
-  ASSERT_TRUE(info.ok());
-  EXPECT_EQ(info->state, ProcessState::kBlocked);
-  EXPECT_EQ(info->mailbox_messages, 5u);
-  EXPECT_GE(info->mailbox_bytes, 5 * 64u);
-  EXPECT_EQ(info->yields, 1u);
-  EXPECT_EQ(runtime_->CompleteYield({pid, 1}, {}), CompleteAnswer::kAccepted);
-  MustAwait(pid);
-  EXPECT_EQ(steps, (std::vector<std::string>{"", "c ", "1 2 3 4 5 "}));
-}
-
-TEST_P(Yields, AnIdleProcessIsWokenByMessagesWhileItsYieldIsOut) {
-  StartWith();
-  std::vector<std::string> steps;
-  const Script script{.step = [&](Events events, StepOutput& out) {
-    for (const Event event : events) {
-      steps.emplace_back(event.is_completion() ? "c" : event.topic());
-    }
-    if (events.empty()) out.Yield("exact");
-    if (steps.size() == 1) {
-      EXPECT_EQ(runtime_->CompleteYield({FromAbi(out.self()), 1}, {}),
-                CompleteAnswer::kAccepted);
-    }
-    if (steps.size() == 2) out.Done();
-  }};
-  const Pid pid = MustSubmit(script);
-  ASSERT_TRUE(Send(pid, "m").ok());
-  MustAwait(pid);
-  EXPECT_EQ(steps, (std::vector<std::string>{"m", "c"}));
-}
-
-TEST_P(Yields, ACancelWakesABlockedProcess) {
-  StartWith();
-  const Script script{.step = [](Events events, StepOutput& out) {
-    if (events.empty()) {
-      out.Yield("exact");
-      out.Block();
-      return;
-    }
-    out.Done(events[0].is_cancel() ? "cancelled" : "?");
-  }};
-  const Pid handles = MustSubmit(script, "cancellable");
-  const Pid does_not = MustSubmit(script);
-  ASSERT_TRUE(runtime_->Cancel(handles, "x").ok());
-  ASSERT_TRUE(runtime_->Cancel(does_not, "x").ok());
-  EXPECT_EQ(MustAwait(handles).result.bytes, "cancelled");
-  EXPECT_EQ(MustAwait(does_not).kind, EndKind::kCancelled);
-}
-
 // More completions than one step may be given: all arrive, each once.
 TEST_P(Yields, ThousandsAtOnceArriveOnceEach) {
   RuntimeOptions options;
@@ -374,6 +183,40 @@ TEST_P(Yields, AReplyAboveTheLimitIsAnErrorThatSaysSo) {
   EXPECT_THAT(YieldOnce("large"), HasSubstr("3:the reply has 1001 bytes"));
   EXPECT_THAT(YieldOnce("large.late"),
               HasSubstr("3:the completion has 1001 bytes"));
+}
+
+TEST_P(Yields, MoreThanTheBlockingPoolTakesAreRefused) {
+  std::promise<void> open;
+  const std::shared_future<void> opened(open.get_future());
+  Add("slow", ACTORD_HANDLER_POOLED, [opened](Call&) {
+    opened.wait();
+    return ACTORD_HANDLED;
+  });
+  RuntimeOptions options;
+  options.blocking_threads = 1;
+  options.blocking_queue = 2;
+  StartWith(options);
+  size_t refused = 0;
+  size_t done = 0;
+  bool opening = false;
+  const Script script{.step = [&](Events events, StepOutput& out) {
+    if (events.empty()) {
+      for (int i = 0; i < 10; ++i) out.Yield("slow");
+    }
+    for (const Event event : events) {
+      (event.error().code == Code::kResourceExhausted ? refused : done) += 1;
+    }
+    // One runs, or is about to, and two wait.
+    if (refused >= 7 && !std::exchange(opening, true)) open.set_value();
+    if (refused + done == 10) {
+      out.Done();
+    } else {
+      out.Block();
+    }
+  }};
+  EXPECT_EQ(MustAwait(MustSubmit(script)).kind, EndKind::kResult);
+  EXPECT_GE(done, 2u);
+  EXPECT_LE(done, 3u);
 }
 
 // A result, a duplicate, a timeout and a cancel race for the same yield.
