@@ -15,33 +15,6 @@ namespace {
 // first yield.
 constexpr size_t kMaxPageBytes = 1 << 20;
 
-size_t BytesOf(const runtime::YieldPage& page) {
-  size_t bytes = 0;
-  for (const runtime::ExternalYield& yield : page.yields) {
-    bytes += yield.payload.bytes.size();
-  }
-  return bytes;
-}
-
-// Asks for fewer until what comes fits.
-runtime::YieldPage BoundedPage(const runtime::Runtime& runtime,
-                               const runtime::YieldFilter& filter,
-                               const Paging& paging) {
-  size_t page_size = paging.page_size;
-  for (;;) {
-    runtime::YieldPage page =
-        runtime.ListYields(filter, paging.position, page_size);
-    const size_t bytes = BytesOf(page);
-    if (page_size == 1 || page.yields.size() <= 1 || bytes <= kMaxPageBytes) {
-      return page;
-    }
-    // In proportion, and at most half, so that this ends soon.
-    page_size = std::max<size_t>(
-        1, std::min(page.yields.size() / 2,
-                    page.yields.size() * kMaxPageBytes / bytes));
-  }
-}
-
 }  // namespace
 
 ActorService::Reactor* ActorService::CompleteYield(Call* call, const Bytes* in,
@@ -69,7 +42,8 @@ ActorService::Reactor* ActorService::ListYields(Call* call, const Bytes* in,
         absl::Status status = ReadListYields(
             request, runtime_.options().incarnation, filter, paging);
         if (!status.ok()) return status;
-        runtime::YieldPage page = BoundedPage(runtime_, filter, paging);
+        runtime::YieldPage page = runtime_.ListYields(
+            filter, paging.position, paging.page_size, kMaxPageBytes);
         for (runtime::ExternalYield& yield : page.yields) {
           WriteYield(std::move(yield), response.add_yields());
         }

@@ -94,11 +94,19 @@ void Daemon::RequestShutdown(runtime::ShutdownMode mode) {
 
 ShutdownControl::Result Daemon::EndProcesses() {
   ended_ = true;
+  const uint64_t ended_before = runtime_->Stats().processes_ended;
   return shutdown_.Carry(
       [this](runtime::ShutdownMode mode, absl::Duration timeout) {
         return runtime_->Shutdown(mode, timeout);
       },
-      config_.force_timeout);
+      config_.force_timeout,
+      [this, ended_before] {
+        const runtime::RuntimeStats stats = runtime_->Stats();
+        return runtime::ShutdownReport{
+            .ended = stats.processes_ended - ended_before,
+            .forced = stats.processes_live,
+            .stuck = stats.processes_live};
+      });
 }
 
 ExitStatus Daemon::Run() {
@@ -106,20 +114,20 @@ ExitStatus Daemon::Run() {
   logger_.Info("ending: new processes are refused");
   server_->SetNotServing();
   const ShutdownControl::Result result = EndProcesses();
-  if (!result.report.has_value() || result.report->stuck > 0) {
+  std::this_thread::sleep_for(kLastAnswers);
+  if (result.stuck || result.report.stuck > 0) {
     // Their threads run plugin code, so nothing can be taken down under them.
-    logger_.Error(
-        "steps do not return although their processes were "
-        "terminated; exiting without them");
+    logger_.Error(absl::StrCat(
+        "exiting without ", result.report.stuck,
+        " steps or commands that do not return although they were told to"));
     std::_Exit(kExitDrainTimeout);
   }
-  std::this_thread::sleep_for(kLastAnswers);
   server_->Stop(kServerGrace);
-  const bool ran_out_of_time = result.report->forced > 0 && !result.now;
+  const bool ran_out_of_time = result.report.forced > 0 && !result.now;
   logger_.Log(
       ran_out_of_time ? runtime::LogLevel::kWarning : runtime::LogLevel::kInfo,
-      absl::StrCat("ended: ", result.report->ended,
-                   " processes ended by themselves, ", result.report->forced,
+      absl::StrCat("ended: ", result.report.ended,
+                   " processes ended by themselves, ", result.report.forced,
                    " were forced"));
   return ran_out_of_time ? kExitDrainTimeout : kExitClean;
 }

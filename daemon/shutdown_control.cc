@@ -42,46 +42,51 @@ void ShutdownControl::Start(const ShutdownFunction& shutdown, ShutdownMode mode,
   });
 }
 
-ShutdownControl::Result ShutdownControl::Carry(const ShutdownFunction& shutdown,
-                                               absl::Duration force_timeout) {
-  Result result;
-  std::vector<Callback> waiting;
-  bool started_with_now = false;
+ShutdownControl::Result ShutdownControl::Carry(
+    const ShutdownFunction& shutdown, absl::Duration force_timeout,
+    const std::function<ShutdownReport()>& so_far) {
+  ShutdownMode mode = ShutdownMode::kDrain;
   absl::Duration timeout;
   {
     absl::MutexLock lock(&mutex_);
-    started_with_now = now_;
+    if (now_) mode = ShutdownMode::kNow;
     timeout = now_ ? absl::ZeroDuration() : timeout_;
   }
-  Start(shutdown, started_with_now ? ShutdownMode::kNow : ShutdownMode::kDrain,
-        timeout);
+  Start(shutdown, mode, timeout);
+  if (!WaitForEnd(timeout + force_timeout, mode == ShutdownMode::kDrain)) {
+    Start(shutdown, ShutdownMode::kNow, absl::ZeroDuration());
+    WaitForEnd(force_timeout, false);
+  }
+
+  const ShutdownReport unfinished = so_far();
+  Result result;
+  std::vector<Callback> waiting;
+  {
+    absl::MutexLock lock(&mutex_);
+    result.stuck = !report_.has_value();
+    if (result.stuck) report_ = unfinished;
+    result.report = *report_;
+    result.now = now_;
+    waiting = std::move(waiting_);
+  }
+  for (Callback& callback : waiting) std::move(callback)(result.report);
+  return result;
+}
+
+bool ShutdownControl::WaitForEnd(absl::Duration patience, bool may_be_hurried) {
   const auto ended = [this]() ABSL_SHARED_LOCKS_REQUIRED(mutex_) {
     return report_.has_value();
   };
   const auto ended_or_hurried = [this]() ABSL_SHARED_LOCKS_REQUIRED(mutex_) {
     return report_.has_value() || now_;
   };
-  bool hurry = false;
-  {
-    absl::MutexLock lock(&mutex_);
-    const absl::Duration patience = timeout + force_timeout;
-    if (started_with_now) {
-      mutex_.AwaitWithTimeout(absl::Condition(&ended), patience);
-    } else {
-      mutex_.AwaitWithTimeout(absl::Condition(&ended_or_hurried), patience);
-      hurry = now_ && !report_.has_value();
-    }
+  absl::MutexLock lock(&mutex_);
+  if (!may_be_hurried) {
+    mutex_.AwaitWithTimeout(absl::Condition(&ended), patience);
+    return true;
   }
-  if (hurry) Start(shutdown, ShutdownMode::kNow, absl::ZeroDuration());
-  {
-    absl::MutexLock lock(&mutex_);
-    if (hurry) mutex_.AwaitWithTimeout(absl::Condition(&ended), force_timeout);
-    result.report = report_;
-    result.now = now_;
-    if (report_.has_value()) waiting = std::move(waiting_);
-  }
-  for (Callback& callback : waiting) std::move(callback)(*result.report);
-  return result;
+  mutex_.AwaitWithTimeout(absl::Condition(&ended_or_hurried), patience);
+  return report_.has_value() || !now_;
 }
 
 }  // namespace actord::daemon

@@ -41,19 +41,25 @@ class ShutdownControl {
   void WaitForRequest();
 
   struct Result {
-    // nullopt: `shutdown` did not return in time, and callbacks were not run.
-    std::optional<runtime::ShutdownReport> report;
+    runtime::ShutdownReport report;
+    // `shutdown` did not return in time; its threads are still running.
+    bool stuck = false;
     // Somebody asked for kNow, so whatever was forced was meant to be.
     bool now = false;
   };
   // Runs `shutdown` on threads of its own, because it blocks: once as
   // requested, and once more with kNow when hurried. Gives up `force_timeout`
-  // after it should have returned.
-  Result Carry(const ShutdownFunction& shutdown, absl::Duration force_timeout);
+  // after it should have returned; the report is then what `so_far` says.
+  // Answers everybody who waits.
+  Result Carry(const ShutdownFunction& shutdown, absl::Duration force_timeout,
+               const std::function<runtime::ShutdownReport()>& so_far);
 
  private:
   void Start(const ShutdownFunction& shutdown, runtime::ShutdownMode mode,
              absl::Duration timeout);
+  // Waits until there is a report or the patience is over. False: somebody asks
+  // to hurry instead.
+  bool WaitForEnd(absl::Duration patience, bool may_be_hurried);
 
   absl::Mutex mutex_;
   bool requested_ ABSL_GUARDED_BY(mutex_) = false;
