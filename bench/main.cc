@@ -1,9 +1,14 @@
-// actord_bench: runs one workload, checks its result and prints its figures.
+// actord_bench: runs one workload, or each in turn, checks its result and
+// prints its figures.
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 #include <exception>
 #include <string>
+#include <vector>
 
 #include "bench/bench_runtime.h"
 #include "bench/workload.h"
@@ -12,6 +17,8 @@ namespace {
 
 using actord::bench::Json;
 using actord::bench::Workload;
+
+constexpr int kExitUsage = 64;
 
 std::string Footer() {
   std::string text = "Workloads:\n";
@@ -44,40 +51,77 @@ void PrintForPeople(const Workload& workload, const Json& figures) {
   std::printf("\n");
 }
 
+void Run(const Workload& workload,
+         const actord::bench::WorkloadOptions& options, bool json) {
+  const Json figures = workload.run(options);
+  if (json) {
+    Json object = {{"workload", workload.name}};
+    object.update(figures);
+    std::printf("%s\n", object.dump().c_str());
+  } else {
+    PrintForPeople(workload, figures);
+  }
+}
+
+// Runs `workload` in a process of its own, so that none finds the memory of the
+// one before. False: it failed, and said why.
+bool RunApart(const Workload& workload, char** argv, bool json) {
+  std::fflush(stdout);
+  const pid_t child = fork();
+  if (child < 0) actord::bench::Fail("cannot start a process");
+  if (child == 0) {
+    // The options, then the workload.
+    std::vector<char*> arguments;
+    for (char** argument = argv; *argument != nullptr; ++argument) {
+      arguments.push_back(*argument);
+    }
+    std::string name(workload.name);
+    arguments.push_back(name.data());
+    arguments.push_back(nullptr);
+    execv("/proc/self/exe", arguments.data());
+    _exit(127);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  const bool ok = WIFEXITED(status) && WEXITSTATUS(status) == 0;
+  if (!ok && !json) std::printf("%s  FAILED\n", workload.name.data());
+  return ok;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app("Runs one of actord's benchmarks and checks its result.",
+  CLI::App app("Runs one of actord's benchmarks, or all of them in turn.",
                "actord_bench");
   app.footer(Footer());
   std::string name;
   actord::bench::WorkloadOptions options;
   bool json = false;
-  app.add_option("WORKLOAD", name, "What to run")->required();
+  app.add_option("WORKLOAD", name, "What to run; without it, each in turn");
   app.add_option("--workers", options.workers,
                  "Workers of the runtime; 0: one for each usable CPU")
       ->check(CLI::Range(0, 256));
-  app.add_flag("--json", json, "Print one JSON object");
+  app.add_flag("--json", json, "Print one JSON object a workload");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : 64;
+    return app.exit(error) == 0 ? 0 : kExitUsage;
+  }
+  if (name.empty()) {
+    bool all_ok = true;
+    for (const Workload& workload : actord::bench::Workloads()) {
+      all_ok = RunApart(workload, argv, json) && all_ok;
+    }
+    return all_ok ? 0 : 1;
   }
   const Workload* workload = Find(name);
   if (workload == nullptr) {
     std::fprintf(stderr, "actord_bench: no workload %s; see --help\n",
                  name.c_str());
-    return 64;
+    return kExitUsage;
   }
   try {
-    const Json figures = workload->run(options);
-    if (json) {
-      Json object = {{"workload", workload->name}};
-      object.update(figures);
-      std::printf("%s\n", object.dump().c_str());
-    } else {
-      PrintForPeople(*workload, figures);
-    }
+    Run(*workload, options, json);
   } catch (const std::exception& error) {
     actord::bench::Fail(error.what());
   }
