@@ -30,7 +30,8 @@ struct ServiceContext {
   const runtime::Catalog& catalog;
   const std::vector<PluginInfo>& plugins;
   runtime::Runtime& runtime;
-  RequestIds& request_ids;
+  RequestIds& request_ids;  // of Submit
+  RequestIds& message_ids;  // of Send
   ShutdownControl& shutdown;
 };
 

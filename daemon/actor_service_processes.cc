@@ -21,10 +21,17 @@ void FinishSubmit(const absl::StatusOr<runtime::Pid>& pid, bool duplicate,
   FinishCall(pid.status(), response, out, reactor);
 }
 
-absl::Status RequestIdReused(const std::string& id) {
+absl::Status IdReused(const char* field, const std::string& id) {
   return runtime::InvalidField(
-      "request_id", runtime::reason::kRequestIdReused,
-      absl::StrCat("request_id '", id, "' belongs to another request"));
+      field, runtime::reason::kRequestIdReused,
+      absl::StrCat(field, " '", id, "' belongs to another request"));
+}
+
+void FinishSend(const absl::Status& status, bool duplicate,
+                grpc::ByteBuffer* out, grpc::ServerUnaryReactor* reactor) {
+  v1::SendResponse response;
+  response.set_duplicate(duplicate);
+  FinishCall(status, response, out, reactor);
 }
 
 }  // namespace
@@ -63,7 +70,7 @@ ActorService::Reactor* ActorService::Submit(Call* call, const Bytes* in,
         FinishSubmit(pid, true, out, reactor);
       });
   if (role == RequestIds::Role::kReused) {
-    FinishSubmit(RequestIdReused(id), false, out, reactor);
+    FinishSubmit(IdReused("request_id", id), false, out, reactor);
   } else if (role == RequestIds::Role::kFirst) {
     runtime_.Submit(
         *std::move(submit),
@@ -79,14 +86,35 @@ ActorService::Reactor* ActorService::Submit(Call* call, const Bytes* in,
 
 ActorService::Reactor* ActorService::Send(Call* call, const Bytes* in,
                                           Bytes* out) {
-  return AnswerCall<v1::SendRequest, v1::SendResponse>(
-      call, in, out, [this](v1::SendRequest& request, v1::SendResponse&) {
-        runtime::Pid to;
-        runtime::Message message;
-        absl::Status status =
-            ReadSend(&request, max_payload_bytes_, to, message);
-        return status.ok() ? runtime_.Send(to, message) : status;
+  Reactor* const reactor = call->DefaultReactor();
+  v1::SendRequest request;
+  runtime::Pid to;
+  runtime::Message message;
+  absl::Status status = ReadMessage(*in, &request);
+  if (status.ok()) {
+    status = ReadSend(&request, max_payload_bytes_, to, message);
+  }
+  const std::string& id = request.message_id();
+  if (!status.ok() || id.empty()) {
+    if (status.ok()) status = runtime_.Send(to, message);
+    FinishSend(status, false, out, reactor);
+    return reactor;
+  }
+  const RequestIds::Role role = context_.message_ids.Begin(
+      id, Fingerprint(to, message),
+      [out, reactor](const absl::StatusOr<runtime::Pid>& sent) {
+        FinishSend(sent.status(), true, out, reactor);
       });
+  if (role == RequestIds::Role::kReused) {
+    FinishSend(IdReused("message_id", id), false, out, reactor);
+  } else if (role == RequestIds::Role::kFirst) {
+    status = runtime_.Send(to, message);
+    // Before the answer, so that whoever has it finds the id remembered.
+    context_.message_ids.End(
+        id, status.ok() ? absl::StatusOr<runtime::Pid>(to) : status);
+    FinishSend(status, false, out, reactor);
+  }
+  return reactor;
 }
 
 ActorService::Reactor* ActorService::Cancel(Call* call, const Bytes* in,

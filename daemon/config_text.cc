@@ -114,6 +114,11 @@ std::string QuoteToml(std::string_view text) {
   return quoted;
 }
 
+bool ListenAddress::IsLocal() const {
+  return is_unix || host == "localhost" || host == "::1" ||
+         host.starts_with("127.");
+}
+
 absl::StatusOr<ListenAddress> ParseListenAddress(std::string_view text) {
   constexpr std::string_view kExpected =
       "an address such as 127.0.0.1:7600, [::1]:7600 or unix:/run/actord.sock";

@@ -33,6 +33,9 @@ struct ListenAddress {
   std::string host;  // of TCP, without brackets
   uint16_t port = 0;
   std::string path;  // of Unix
+
+  // Nobody on another machine can reach it.
+  [[nodiscard]] bool IsLocal() const;
 };
 absl::StatusOr<ListenAddress> ParseListenAddress(std::string_view text);
 

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "daemon/config_text.h"
 #include "daemon/port_file.h"
 #include "daemon/version.h"
 #include "runtime/clock.h"
@@ -28,6 +29,8 @@ Daemon::Daemon(const Config& config, Logger& logger)
     : config_(config),
       logger_(logger),
       request_ids_(config.request_id_ttl, config.request_id_max,
+                   runtime::Clock::System()),
+      message_ids_(config.request_id_ttl, config.request_id_max,
                    runtime::Clock::System()) {}
 
 absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Start(const Config& config,
@@ -44,6 +47,13 @@ absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Start(const Config& config,
   logger.Info(absl::StrCat("actord ", kVersion, " serves on ",
                            absl::StrJoin(daemon->addresses(), ", "), " with ",
                            daemon->runtime_->options().workers, " workers"));
+  for (const std::string& text : daemon->addresses()) {
+    const auto address = ParseListenAddress(text);
+    if (address.ok() && address->IsLocal()) continue;
+    logger.Warning(absl::StrCat("whoever reaches ", text,
+                                " can do everything: there is no TLS and there "
+                                "are no tokens"));
+  }
   return daemon;
 }
 
@@ -69,7 +79,7 @@ absl::Status Daemon::StartRuntime() {
 absl::Status Daemon::StartServer() {
   service_ = std::make_unique<ActorService>(
       ServiceContext{config_, runtime::Clock::System(), catalog_,
-                     plugins_.infos(), *runtime_, request_ids_, shutdown_});
+                     plugins_.infos(), *runtime_, request_ids_, message_ids_, shutdown_});
   auto server = RpcServer::Start(config_, *service_);
   if (!server.ok()) return server.status();
   server_ = *std::move(server);

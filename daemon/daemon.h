@@ -67,6 +67,7 @@ class Daemon {
   runtime::Catalog catalog_;
   std::unique_ptr<runtime::Runtime> runtime_;
   RequestIds request_ids_;
+  RequestIds message_ids_;
   ShutdownControl shutdown_;
   std::unique_ptr<ActorService> service_;
   std::unique_ptr<RpcServer> server_;

@@ -1,8 +1,9 @@
-// Remembers which request id started which process, so that a repeated Submit
-// gets the first one's answer instead of a second process.
+// Remembers which id started or reached which process, so that a repeated Submit
+// (request_id) or Send (message_id) gets the first one's answer instead of a
+// second process or message.
 //
 // An id is *in flight* from its first Begin until End, and *remembered* after
-// an End with success. A failure is not remembered: nothing was started, and
+// an End with success. A failure is not remembered: nothing has happened, and
 // the next call with that id is a first one again.
 //
 // Bounds: ids remembered are forgotten after `ttl`, and the oldest when there

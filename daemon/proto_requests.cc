@@ -153,6 +153,11 @@ absl::StatusOr<runtime::SubmitRequest> ReadSubmit(v1::SubmitRequest* request,
   return submit;
 }
 
+uint64_t Fingerprint(const runtime::Pid& to, const runtime::Message& message) {
+  return absl::HashOf(to, message.topic, message.payload.bytes,
+                      message.payload.content_type);
+}
+
 uint64_t Fingerprint(const runtime::SubmitRequest& request) {
   // absl::HashOf keeps neighbouring texts apart by their lengths.
   uint64_t hash =
@@ -171,6 +176,10 @@ absl::Status ReadSend(v1::SendRequest* request, size_t max_payload_bytes,
   if (!pid.ok()) return std::move(pid).status();
   to = *pid;
   absl::Status status = CheckLength("topic", request->topic(), kMaxTopicBytes);
+  if (status.ok()) {
+    status =
+        CheckLength("message_id", request->message_id(), kMaxRequestIdBytes);
+  }
   if (status.ok() && request->has_payload()) {
     status = TakePayload("payload", request->mutable_payload(),
                          max_payload_bytes, message.payload);

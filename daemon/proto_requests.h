@@ -24,6 +24,7 @@ absl::StatusOr<runtime::SubmitRequest> ReadSubmit(v1::SubmitRequest* request,
                                                   size_t max_payload_bytes);
 // Two requests with the same fingerprint would start the same process.
 uint64_t Fingerprint(const runtime::SubmitRequest& request);
+uint64_t Fingerprint(const runtime::Pid& to, const runtime::Message& message);
 
 // Fills `to` and `message`.
 absl::Status ReadSend(v1::SendRequest* request, size_t max_payload_bytes,

@@ -28,9 +28,9 @@ std::string FindBadText(const Message& message) {
     const int count =
         field->is_repeated() ? reflection.FieldSize(message, field) : 1;
     for (int i = 0; i < count; ++i) {
-      const std::string path = field->is_repeated()
-                                   ? absl::StrCat(field->name(), "[", i, "]")
-                                   : field->name();
+      std::string path = field->is_repeated()
+                             ? absl::StrCat(field->name(), "[", i, "]")
+                             : field->name();
       if (field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) {
         const std::string below =
             FindBadText(field->is_repeated()

@@ -88,6 +88,16 @@ TEST(ConfigText, ReadsListenAddresses) {
   EXPECT_EQ(socket->path, "/run/actord.sock");
 }
 
+TEST(ConfigText, KnowsWhichAddressesAreLocal) {
+  for (const char* text : {"127.0.0.1:1", "127.1.2.3:1", "localhost:1",
+                           "[::1]:1", "unix:/run/actord.sock"}) {
+    EXPECT_TRUE(ParseListenAddress(text)->IsLocal()) << text;
+  }
+  for (const char* text : {"0.0.0.0:1", "[::]:1", "10.0.0.1:1", "example:1"}) {
+    EXPECT_FALSE(ParseListenAddress(text)->IsLocal()) << text;
+  }
+}
+
 TEST(ConfigText, RefusesWhatIsNoListenAddress) {
   for (const char* text :
        {"", "7600", ":7600", "127.0.0.1", "127.0.0.1:", "127.0.0.1:65536",

@@ -1,0 +1,35 @@
+// docs/configuration.md says what the table of keys says.
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <sstream>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "daemon/config_keys.h"
+
+namespace actord::daemon {
+namespace {
+
+std::string Row(const ConfigKey& key) {
+  return absl::StrCat(
+      "| `", std::string(key.path), "` | `--", std::string(key.option), " ",
+      std::string(key.value), "` | `", EnvironmentName(key), "` | `",
+      key.print(Config{}), "` | ", std::string(key.doc), " |\n");
+}
+
+TEST(ConfigDocs, HaveARowForEachKeyAndNoOther) {
+  std::ifstream file(ACTORD_TEST_CONFIG_DOCS);
+  ASSERT_TRUE(file) << ACTORD_TEST_CONFIG_DOCS;
+  std::ostringstream text;
+  text << file.rdbuf();
+  std::string rows;
+  for (const ConfigKey& key : ConfigKeys()) rows += Row(key);
+  EXPECT_NE(text.str().find("|---|---|---|---|---|\n" + rows + "\n"),
+            std::string::npos)
+      << "the table should be:\n"
+      << rows;
+}
+
+}  // namespace
+}  // namespace actord::daemon
