@@ -153,6 +153,13 @@ TEST_F(SchedulerTest, ABatchFromTheGlobalQueueIsBounded) {
     for (size_t i = 0; i < c.waiting; ++i) scheduler.EnqueueBack((*this)[i]);
     EXPECT_EQ(scheduler.TakeGlobal(here), (*this)[0]);
     EXPECT_EQ(here.ready.Size(), c.filled + c.moved);
+    // What was not moved is still there.
+    WorkerQueue other(99, clock_.MonotonicNs());
+    size_t left = 0;
+    while (scheduler.TakeGlobal(other) != nullptr) {
+      for (++left; other.ready.PopOldest() != nullptr;) ++left;
+    }
+    EXPECT_EQ(left, c.waiting - 1 - c.moved);
   }
 }
 

@@ -1,0 +1,196 @@
+// Moments between two writes of another thread, brought about by hand.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "runtime/errors.h"
+#include "tests/runtime/stepped_core.h"
+
+namespace actord::runtime {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+class Interleaving : public ::testing::Test {
+ protected:
+  void Start(RuntimeOptions options = {}) {
+    options.external_commands = {"ext"};
+    core_ = std::make_unique<SteppedCore>(1, options);
+  }
+  // A process that writes down what it sees, and may block on a yield.
+  Pid Recorder(bool blocks = false) {
+    return core_->Submit([this, blocks](Events events, StepOutput& out) {
+      for (const Event event : events) {
+        seen_.emplace_back(event.is_completion() ? "c" : event.topic());
+      }
+      if (blocks && events.empty()) {
+        out.Yield("ext");
+        out.Block();
+      }
+    });
+  }
+  Envelope* NewMessage(const Pid& to, std::string_view topic) {
+    Envelope* envelope =
+        core_->core->lane.NewEnvelope(ACTORD_EVENT_MESSAGE, topic, {});
+    envelope->generation = to.generation;
+    return envelope;
+  }
+  // The last thing that a producer does.
+  void CountAndWake(Process& process, const Envelope& envelope) {
+    if (Activity::Add(process.activity,
+                      Activity::ForMessages(1, envelope.buffer_units))) {
+      core_->core->scheduler.Enqueue(&process, nullptr);
+    }
+  }
+
+  std::vector<std::string> seen_;
+  std::unique_ptr<SteppedCore> core_;
+};
+
+// The producer of "2" is between its exchange and its link, while "3" is there
+// and counted: a gap. The process sees nothing of what lies behind it, sleeps,
+// and gets everything in order when that producer goes on.
+TEST_F(Interleaving, WhatLiesBehindAGapComesWhenTheGapIsClosed) {
+  for (const bool blocks : {false, true}) {
+    SCOPED_TRACE(blocks);
+    Start();
+    seen_.clear();
+    const Pid pid = Recorder(blocks);
+    Process& process = core_->process(pid);
+    Envelope* one = NewMessage(pid, "1");
+    Envelope* two = NewMessage(pid, "2");
+    Envelope* three = NewMessage(pid, "3");
+    process.messages.Push(one);
+    process.messages.Push(two);
+    process.messages.Push(three);
+    one->SetNext(nullptr);
+    CountAndWake(process, *one);
+    CountAndWake(process, *three);
+    core_->Settle();
+    EXPECT_THAT(seen_, IsEmpty());
+    one->SetNext(two);
+    CountAndWake(process, *two);
+    core_->Settle();
+    if (blocks) {
+      EXPECT_THAT(seen_, IsEmpty());
+      Runtime::Core& core = *core_->core;
+      EXPECT_EQ(core.external.Answer({pid, 1}, {},
+                                     [&](actord_completion completion) {
+                                       return core.broker.Complete(
+                                           completion, 0, {}, core.lane);
+                                     }),
+                CompleteAnswer::kAccepted);
+      core_->Settle();
+      EXPECT_THAT(seen_, ElementsAre("c", "1", "2", "3"));
+    } else {
+      EXPECT_THAT(seen_, ElementsAre("1", "2", "3"));
+    }
+    EXPECT_EQ(Activity::Messages(process.activity), 0u);
+    EXPECT_EQ(Activity::Units(process.activity), 0);
+    core_.reset();
+  }
+}
+
+// A sender found the process, which then ended; its slot has a new owner when
+// the message arrives. Likewise a completion and a cancel.
+TEST_F(Interleaving, WhatComesForAnEarlierProcessOfTheSlotIsDropped) {
+  RuntimeOptions options;
+  options.max_processes = 1;
+  Start(options);
+  for (const bool before_the_next : {true, false}) {
+    const Pid old_pid =
+        core_->Submit([](Events, StepOutput& out) { out.Done(); });
+    Process& process = core_->process(old_pid);
+    seen_.clear();
+    Pid pid;
+    if (!before_the_next) pid = Recorder();
+    const uint64_t dead = core_->core->Stats().dead_letters;
+    Envelope* late = NewMessage(old_pid, "late");
+    process.messages.Push(late);
+    CountAndWake(process, *late);
+    for (const uint32_t type :
+         {uint32_t{ACTORD_EVENT_COMPLETION}, uint32_t{ACTORD_EVENT_CANCEL},
+          kEventTerminate}) {
+      Envelope* urgent = core_->core->lane.NewEnvelope(type, {}, {});
+      urgent->generation = old_pid.generation;
+      process.urgent.Push(urgent);
+      if (Activity::Add(process.activity, Activity::kUrgentOne)) {
+        core_->core->scheduler.Enqueue(&process, nullptr);
+      }
+    }
+    if (before_the_next) pid = Recorder();
+    ASSERT_EQ(pid.slot, old_pid.slot);
+    core_->Settle();
+    EXPECT_THAT(seen_, IsEmpty());
+    EXPECT_NE(core_->core->processes.Find(pid), nullptr);
+    EXPECT_EQ(core_->core->Stats().dead_letters, dead + 1);
+    EXPECT_EQ(process.activity, 0u) << "all counts are back to nothing";
+    core_->core->delivery.Control(pid, kEventTerminate, "", core_->core->lane)
+        .IgnoreError();
+    core_->Settle();
+  }
+}
+
+// Asked for the time by a submit that has found the daemon serving, but whose
+// process is not counted yet.
+class SubmitHookClock final : public Clock {
+ public:
+  [[nodiscard]] uint64_t MonotonicNs() const override {
+    return Clock::System().MonotonicNs();
+  }
+  [[nodiscard]] uint64_t UnixNs() const override {
+    if (hook) std::exchange(hook, nullptr)();
+    return Clock::System().UnixNs();
+  }
+  mutable std::function<void()> hook;
+};
+
+TEST(ShutdownInterleaving, ASubmitThatWasUnderWayIsWaitedFor) {
+  SubmitHookClock clock;
+  Catalog catalog;
+  ASSERT_TRUE(
+      catalog
+          .AddProcessType(&kProcessType<actord::testing::ScriptProcess>, "test")
+          .ok());
+  RuntimeOptions options;
+  options.workers = 1;
+  options.clock = &clock;
+  auto runtime = Runtime::Create(options, catalog);
+  ASSERT_TRUE(runtime.ok());
+  (*runtime)->Start();
+  ShutdownReport report;
+  std::thread shutting_down;
+  clock.hook = [&] {
+    shutting_down = std::thread([&] {
+      report = (*runtime)->Shutdown(ShutdownMode::kNow, absl::ZeroDuration());
+    });
+    // Gives the shutdown time to end, which it must not.
+    const auto enough =
+        std::chrono::steady_clock::now() + std::chrono::milliseconds(50);
+    while (std::chrono::steady_clock::now() < enough &&
+           (*runtime)->Stats().state != RunState::kStopped) {
+      std::this_thread::yield();
+    }
+    EXPECT_NE((*runtime)->Stats().state, RunState::kStopped);
+  };
+  int answers = 0;
+  const actord::testing::Script script;
+  (*runtime)->Submit(
+      SubmitRequest{"script", "", {actord::testing::InputOf(script), ""}, {}},
+      [&](const absl::StatusOr<Pid>&) { ++answers; });
+  shutting_down.join();
+  EXPECT_EQ(answers, 1);
+  EXPECT_EQ(report.forced, 1u);
+  EXPECT_EQ((*runtime)->Stats().processes_live, 0u);
+}
+
+}  // namespace
+}  // namespace actord::runtime
