@@ -94,13 +94,13 @@ class FakeDaemon::Service final : public v1::ActorService::CallbackService {
 
      private:
       void Answer() {
-        grpc::Status status;
+        grpc::Status sent;
         {
           const std::lock_guard lock(service_.mutex_);
           --service_.sends_under_way_[pid_];
-          if (service_.outcomes_.count(pid_) == 0) status = NoProcess(pid_);
+          if (service_.outcomes_.count(pid_) == 0) sent = NoProcess(pid_);
         }
-        Finish(status);
+        Finish(sent);
       }
       Service& service_;
       const std::string pid_;
