@@ -35,6 +35,8 @@
 #include <atomic>
 #include <cstdint>
 
+#include "runtime/fail_point.h"
+
 namespace actord::runtime {
 
 struct Activity {
@@ -74,6 +76,7 @@ struct Activity {
 
   // Adds `delta` and says whether the caller has to enqueue the process.
   static bool Add(std::atomic<uint64_t>& word, uint64_t delta) {
+    FailPoint();
     // Release: (3). Acquire: whoever enqueues hands over what it saw.
     const uint64_t before = word.fetch_add(delta, std::memory_order_acq_rel);
     return !Runnable(before) && Runnable(before + delta);

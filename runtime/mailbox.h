@@ -6,6 +6,7 @@
 #include <atomic>
 
 #include "runtime/envelope.h"
+#include "runtime/fail_point.h"
 
 namespace actord::runtime {
 
@@ -25,6 +26,7 @@ class MessageQueue {
     // Release: the envelope's content; acquire: that `previous` is linked only
     // after its own initialisation.
     Envelope* previous = tail_.exchange(envelope, std::memory_order_acq_rel);
+    FailPoint();
     if (previous == nullptr) {
       head_.store(envelope, std::memory_order_release);
     } else {
@@ -45,6 +47,7 @@ class MessageQueue {
     // The last one, or a gap behind it. head_ must be null before the tail is,
     // because the producer that finds a null tail writes head_.
     head_.store(nullptr, std::memory_order_relaxed);
+    FailPoint();
     Envelope* expected = envelope;
     if (tail_.compare_exchange_strong(expected, nullptr,
                                       std::memory_order_acq_rel,

@@ -23,6 +23,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "runtime/fail_point.h"
+
 namespace actord::runtime {
 
 template <typename T, uint32_t kSlots = 256>
@@ -38,6 +40,7 @@ class RunQueue {
     const uint64_t word = word_.load(std::memory_order_relaxed);
     if (Size(word) == kSlots) return false;
     Slot(Bottom(word)).store(item, std::memory_order_relaxed);
+    FailPoint();
     // Release publishes the slot. seq_cst: the caller then asks whether
     // somebody sleeps; pairs with the sleeper's last look (idle_workers.h).
     word_.fetch_add(kBottomOne, std::memory_order_seq_cst);
@@ -84,6 +87,7 @@ class RunQueue {
     });
     // A copy whose CAS failed has left something in the hand (4).
     if (count == 0) return nullptr;
+    FailPoint();
     if (count > 1) {
       into.word_.fetch_add((count - 1) * kBottomOne, std::memory_order_seq_cst);
     }
@@ -129,6 +133,7 @@ class RunQueue {
 
   // Puts `next` with a new tag in the place of `word`; else reloads `word`.
   bool Replace(uint64_t& word, uint64_t next) {
+    FailPoint();
     const uint32_t tag = static_cast<uint32_t>(word) + 1;
     next = (next & ~uint64_t{UINT32_MAX}) | tag;
     return word_.compare_exchange_weak(word, next, std::memory_order_acq_rel,

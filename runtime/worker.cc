@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "runtime/fail_point.h"
+
 namespace actord::runtime {
 
 Worker::Worker(Scheduler& scheduler, WorkerQueue& queue, ProcessRunner& runner,
@@ -90,9 +92,12 @@ Worker::Did Worker::TrySleep() {
   // The order is IdleWorkers (3): sleeper, no searcher, one more look. The look
   // is left to the others that search, if there are any.
   IdleWorkers& idle = scheduler_.idle();
+  FailPoint();
   idle.BeginSleep(queue_.index);
+  FailPoint();
   const bool was_searching = std::exchange(searching_, false);
   if (was_searching) idle.EndSearch();
+  FailPoint();
   sleep_ns_ = scheduler_.BeginSleepUntilTimer(is_timekeeper_);
   was_timekeeper_ = false;
   const bool look = was_searching || idle.searchers() == 0;

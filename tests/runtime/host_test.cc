@@ -54,14 +54,14 @@ TEST_F(HostTest, SendSaysWhatBecameOfTheMessage) {
   });
   const Pid gone = core_->Submit([](Events, StepOutput& out) { out.Done(); });
   EXPECT_EQ(Send(pid, "1"), ACTORD_OK);
-  EXPECT_EQ(Send(pid, std::string(95, 'x')), ACTORD_OK);
+  EXPECT_EQ(Send(pid, std::string(90, 'x')), ACTORD_OK);
   EXPECT_EQ(Send(pid, "3"), ACTORD_RESOURCE_EXHAUSTED);
   core_->Settle();
-  EXPECT_EQ(Send(pid, std::string(96, 'x')), ACTORD_INVALID_ARGUMENT);
+  EXPECT_EQ(Send(pid, std::string(101, 'x')), ACTORD_INVALID_ARGUMENT);
   EXPECT_EQ(Send(gone, "x"), ACTORD_FAILED_PRECONDITION);
   EXPECT_EQ(Send({9, 9, 9, 9}, "x"), ACTORD_NOT_FOUND);
   EXPECT_THAT(got, ElementsAre(Pair(Pid{1, 2, 3, 5}, "1"),
-                               Pair(Pid{1, 2, 3, 5}, std::string(95, 'x'))));
+                               Pair(Pid{1, 2, 3, 5}, std::string(90, 'x'))));
 }
 
 TEST_F(HostTest, SpawnCompletesWithThePidOrTheReason) {

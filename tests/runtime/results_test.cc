@@ -94,7 +94,7 @@ TEST_F(ResultsTest, OneThatIsTooLargeIsNotKeptAndDisplacesNoOther) {
   }
   const size_t before = results.kept();
   for (uint32_t i = 100; i < 200; ++i) {
-    results.Put(PidOf(i), OutcomeOf(std::string(100'000, 'x')), true, kNothing);
+    results.Put(PidOf(i), OutcomeOf(std::string(200'000, 'x')), true, kNothing);
   }
   EXPECT_EQ(results.kept(), before);
   EXPECT_FALSE(Ask(results, PidOf(150)).ok());
@@ -109,8 +109,8 @@ TEST_F(ResultsTest, OneThatIsTooLargeStillReachesWhoWaits) {
         got = outcome->result.bytes.size();
       },
       kLive, kNotFound);
-  results.Put(PidOf(1), OutcomeOf(std::string(100'000, 'x')), true, kNothing);
-  EXPECT_EQ(got, 100'000u);
+  results.Put(PidOf(1), OutcomeOf(std::string(200'000, 'x')), true, kNothing);
+  EXPECT_EQ(got, 200'000u);
 }
 
 TEST_F(ResultsTest, EveryWaiterIsCalledOnceAndTheCancelledNot) {
