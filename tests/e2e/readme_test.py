@@ -12,19 +12,6 @@ from harness.case import EmptyCase
 README = (places.SOURCE / "README.md").read_text(encoding="utf-8")
 SECONDS = 100
 
-# `yields` in the README is typed by a person, who is slower than a process; so
-# here it waits until there is something to print.
-PATIENT_ACTORCTL = """
-set -euo pipefail
-actorctl() {
-  local output
-  until output=$(command actorctl "$@") && [[ $1 != yields || -n $output ]]; do
-    sleep 0.01
-  done
-  printf '%s\\n' "$output"
-}
-"""
-
 
 def block(heading, language):
     """The one fenced block of `language` below the heading."""
@@ -68,8 +55,9 @@ class Readme(EmptyCase):
 
     def test_plugin_is_driven_from_the_shell(self):
         daemon = self.start_greeter()
-        output = self.run_shell(PATIENT_ACTORCTL + block("From the shell", "sh"),
-                                ACTORD_ADDRESS=daemon.address)
+        output = self.run_shell(
+            "set -euo pipefail\n" + block("From the shell", "sh"),
+            ACTORD_ADDRESS=daemon.address)
         lines = output.splitlines()
         self.assertIn("greeter", lines[1])  # of ps
         self.assertEqual(lines[-2:], ["ACCEPTED", "Hello, World!"])

@@ -245,7 +245,8 @@ class Hurry(ShutdownCase):
         daemon.signal(signal.SIGTERM)
         self.assertEqual(daemon.wait(), DRAIN_RAN_OUT)
         self.assertLess(time.monotonic() - started, within_seconds)
-        self.assertIn("steps do not return", daemon.log())
+        self.assertIn("exiting without 1 steps or commands that do not return",
+                      daemon.log())
 
     def test_step_that_does_not_return_is_left_behind(self):
         daemon = self.stuck_daemon("--force-timeout", "300ms")
@@ -256,6 +257,12 @@ class Hurry(ShutdownCase):
         self.assert_leaves_it_behind(daemon, within_seconds=20)
         self.assertIn("probe.blocking does not come back from its step",
                       daemon.log())
+
+    def test_step_that_does_not_return_holds_no_answer_up(self):
+        daemon = self.stuck_daemon("--force-timeout", "300ms")
+        response = self.connect(daemon).shutdown()
+        self.assertEqual((response.ended_count, response.forced_count), (0, 1))
+        self.assertEqual(daemon.wait(), DRAIN_RAN_OUT)
 
     def test_third_signal_exits_on_the_spot(self):
         daemon = self.stuck_daemon("--force-timeout", "1h")

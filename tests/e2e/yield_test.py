@@ -156,6 +156,8 @@ class Waiting(YieldCase):
 
     def test_long_list_of_large_payloads_fits_the_clients_limit(self):
         pid, _ = self.yielding("manual.print", payload="x" * 1_000_000, count=6)
+        eventually(lambda: self.actor.status().counters.yields_external_waiting
+                   == 6, "six yields")
         request = yield_pb2.ListYieldsRequest(pid=pid)
         tokens = set()
         for _ in range(20):
