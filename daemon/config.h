@@ -38,7 +38,8 @@ struct Config {
   // `clock` and `log` are not configured but set by the daemon.
   runtime::RuntimeOptions runtime;
 
-  // How long, and how many, request ids of Submit are remembered.
+  // How long, and how many, request ids of Submit are remembered; and, apart
+  // from them, message ids of Send.
   absl::Duration request_id_ttl = absl::Minutes(10);
   size_t request_id_max = 100'000;
 

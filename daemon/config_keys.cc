@@ -259,12 +259,16 @@ void AddRetentionKeys(std::vector<ConfigKey>& keys) {
   keys.push_back(Single({"results.max_bytes", "result-max-bytes", "SIZE",
                          "Bytes of results kept; the oldest go first."},
                         kSize, ACTORD_MEMBER(runtime.result_max_bytes)));
-  keys.push_back(Single({"requests.id_ttl", "request-id-ttl", "DURATION",
-                         "How long a request id of Submit is remembered."},
-                        kDuration, ACTORD_MEMBER(request_id_ttl)));
-  keys.push_back(Single({"requests.id_max", "request-id-max", "N",
-                         "Request ids remembered; the oldest go first."},
-                        kCount, ACTORD_MEMBER(request_id_max)));
+  keys.push_back(
+      Single({"requests.id_ttl", "request-id-ttl", "DURATION",
+              "How long a request id of Submit, or a message id of Send, is "
+              "remembered."},
+             kDuration, ACTORD_MEMBER(request_id_ttl)));
+  keys.push_back(
+      Single({"requests.id_max", "request-id-max", "N",
+              "Request ids remembered, and as many message ids; the oldest "
+              "go first."},
+             kCount, ACTORD_MEMBER(request_id_max)));
 }
 
 void AddShutdownKeys(std::vector<ConfigKey>& keys) {

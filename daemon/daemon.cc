@@ -59,6 +59,7 @@ absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Start(const Config& config,
 
 absl::Status Daemon::StartRuntime() {
   runtime::RuntimeOptions options = config_.runtime;
+  options.stuck_after = config_.force_timeout;
   options.log = [this](runtime::LogLevel level, std::string_view message) {
     logger_.Log(level, message);
   };
@@ -77,9 +78,9 @@ absl::Status Daemon::StartRuntime() {
 }
 
 absl::Status Daemon::StartServer() {
-  service_ = std::make_unique<ActorService>(
-      ServiceContext{config_, runtime::Clock::System(), catalog_,
-                     plugins_.infos(), *runtime_, request_ids_, message_ids_, shutdown_});
+  service_ = std::make_unique<ActorService>(ServiceContext{
+      config_, runtime::Clock::System(), catalog_, plugins_.infos(), *runtime_,
+      request_ids_, message_ids_, shutdown_});
   auto server = RpcServer::Start(config_, *service_);
   if (!server.ok()) return server.status();
   server_ = *std::move(server);
@@ -109,7 +110,9 @@ ShutdownControl::Result Daemon::EndProcesses() {
       [this](runtime::ShutdownMode mode, absl::Duration timeout) {
         return runtime_->Shutdown(mode, timeout);
       },
-      config_.force_timeout,
+      // The runtime says within this time what is stuck: it gives steps and
+      // pooled handlers `force_timeout` each.
+      2 * config_.force_timeout + absl::Seconds(1),
       [this, ended_before] {
         const runtime::RuntimeStats stats = runtime_->Stats();
         return runtime::ShutdownReport{

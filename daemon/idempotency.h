@@ -1,6 +1,6 @@
-// Remembers which id started or reached which process, so that a repeated Submit
-// (request_id) or Send (message_id) gets the first one's answer instead of a
-// second process or message.
+// Remembers which id started or reached which process, so that a repeated
+// Submit (request_id) or Send (message_id) gets the first one's answer instead
+// of a second process or message.
 //
 // An id is *in flight* from its first Begin until End, and *remembered* after
 // an End with success. A failure is not remembered: nothing has happened, and

@@ -16,10 +16,9 @@ absl::string_view ToAbsl(std::string_view text) {
 
 }  // namespace
 
-absl::Status CheckPayloadSize(std::string_view field, std::string_view topic,
-                              const Payload& payload, size_t max_bytes) {
-  const size_t size =
-      topic.size() + payload.bytes.size() + payload.content_type.size();
+absl::Status CheckPayloadSize(std::string_view field, const Payload& payload,
+                              size_t max_bytes) {
+  const size_t size = payload.bytes.size();
   if (size <= max_bytes) return absl::OkStatus();
   return InvalidField(field, reason::kPayloadTooLarge,
                       absl::StrCat(ToAbsl(field), " has ", size,
@@ -47,7 +46,7 @@ absl::Status Admission::CheckState() const {
 
 absl::Status Admission::CheckSizes(const SubmitRequest& request) const {
   absl::Status status =
-      CheckPayloadSize("input", {}, request.input, options_.max_payload_bytes);
+      CheckPayloadSize("input", request.input, options_.max_payload_bytes);
   if (request.messages.size() > options_.max_mailbox_messages) {
     status.Update(
         InvalidField("messages", reason::kInvalidField,
@@ -57,7 +56,7 @@ absl::Status Admission::CheckSizes(const SubmitRequest& request) const {
   }
   size_t held_bytes = 0;
   for (const Message& message : request.messages) {
-    status.Update(CheckPayloadSize("messages", message.topic, message.payload,
+    status.Update(CheckPayloadSize("messages", message.payload,
                                    options_.max_payload_bytes));
     held_bytes += BufferCache::RoundUp(sizeof(Envelope) + message.topic.size() +
                                        message.payload.bytes.size() +

@@ -57,9 +57,9 @@ class Admission {
   std::atomic<int> submitting_{0};
 };
 
-// PAYLOAD_TOO_LARGE if topic and payload together are above the limit; `field`
-// is the request's.
-absl::Status CheckPayloadSize(std::string_view field, std::string_view topic,
-                              const Payload& payload, size_t max_bytes);
+// PAYLOAD_TOO_LARGE if the payload's bytes are above the limit; `field` is the
+// request's. The same rule holds wherever a payload comes in.
+absl::Status CheckPayloadSize(std::string_view field, const Payload& payload,
+                              size_t max_bytes);
 
 }  // namespace actord::runtime

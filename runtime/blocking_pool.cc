@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <system_error>
 #include <utility>
 
 namespace actord::runtime {
@@ -16,12 +17,23 @@ bool BlockingPool::Post(Job job) {
     const MutexLock lock(mutex_);
     if (stopping_ || jobs_.size() >= max_queued_) return false;
     jobs_.push_back(std::move(job));
-    if (jobs_.size() > idle_ && threads_.size() < max_threads_) {
-      threads_.emplace_back([this] { RunThread(); });
+    if (jobs_.size() > idle_ && threads_.size() < max_threads_ &&
+        !StartThread() && threads_.empty()) {
+      jobs_.pop_back();
+      return false;
     }
   }
   wake_.notify_one();
   return true;
+}
+
+bool BlockingPool::StartThread() {
+  try {
+    threads_.emplace_back([this] { RunThread(); });
+    return true;
+  } catch (const std::system_error&) {
+    return false;  // the system has no more threads; those that are there go on
+  }
 }
 
 bool BlockingPool::RunOne() {

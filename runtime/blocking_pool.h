@@ -26,8 +26,8 @@ class BlockingPool {
   BlockingPool(const BlockingPool&) = delete;
   BlockingPool& operator=(const BlockingPool&) = delete;
 
-  // False: too much waits already, or the pool has stopped; the job is not
-  // taken.
+  // False: too much waits already, the pool has stopped, or not one thread can
+  // be started; the job is not taken.
   bool Post(Job job);
   // Does one job on the caller's thread. False: none waits.
   bool RunOne();
@@ -39,6 +39,8 @@ class BlockingPool {
 
  private:
   void RunThread();
+  // False: the system refuses.
+  bool StartThread() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const size_t max_threads_;
   const size_t max_queued_;

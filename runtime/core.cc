@@ -15,9 +15,6 @@ namespace {
 
 // Outstanding yields of the whole daemon, at most.
 constexpr size_t kMaxYieldRecords = size_t{1} << 26;
-// How long a step, or a pooled handler, may go on after everything was told to
-// stop, before it is taken to be stuck.
-constexpr uint64_t kStuckAfterNs = 5'000'000'000;
 
 void RelaxCpu() {
 #if defined(__x86_64__) || defined(__i386__)
@@ -64,6 +61,8 @@ Runtime::Core::Core(const RuntimeOptions& resolved, const Catalog& known)
       pool(options.blocking_threads, options.blocking_queue),
       dispatcher(catalog, options, clock, processes, broker, external, pool,
                  lane),
+      stuck_after_ns_(static_cast<uint64_t>(absl::ToInt64Nanoseconds(
+          std::min(options.stuck_after, absl::Hours(24))))),
       on_end([this] { shutdown_wake_.notify_all(); }) {
   Random seeds(options.seed);
   for (int i = 0; i < options.workers; ++i) {
@@ -234,7 +233,7 @@ void Runtime::Core::EndAllProcesses(ShutdownMode mode, absl::Duration timeout) {
   }
   orders.terminate.store(true, std::memory_order_seq_cst);
   TellAll(kEventTerminate, "the daemon is shutting down");
-  if (!WaitForEmpty(clock.MonotonicNs() + kStuckAfterNs,
+  if (!WaitForEmpty(clock.MonotonicNs() + stuck_after_ns_,
                     /*may_be_cut=*/false)) {
     LogStuck();
   }
@@ -260,7 +259,9 @@ ShutdownReport Runtime::Core::Shutdown(ShutdownMode mode,
     report.forced += seat->lane.counters().processes_forced.Get();
   }
   report.ended = Stats().processes_ended - ended_before - report.forced;
-  report.stuck = LiveProcesses() + pool.Stop(kStuckAfterNs);
+  const uint64_t left = LiveProcesses();
+  report.forced += left;
+  report.stuck = left + pool.Stop(stuck_after_ns_);
   if (LiveProcesses() == 0) StopThreads();
   results.AbandonAll(Error(absl::StatusCode::kUnavailable, reason::kStopped,
                            "the daemon has stopped"));

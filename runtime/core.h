@@ -64,6 +64,7 @@ class Runtime::Core {
   BlockingPool pool;
   Dispatcher dispatcher;
   ShutdownOrders orders;
+  const uint64_t stuck_after_ns_;
   std::function<void()> on_end;
   std::vector<std::unique_ptr<Seat>> seats;
 

@@ -33,11 +33,10 @@ struct Dispatcher::Call : actord_call {
   // The last reply counts.
   void SetReply(int32_t status, const actord_payload& answer) {
     if (reply != nullptr) lane.Free(reply);
-    const size_t size = answer.bytes.size + answer.content_type.size;
-    if (size > broker.max_payload_bytes()) {
+    if (!Fits(answer, broker.max_payload_bytes())) {
       const std::string text =
-          absl::StrCat("the reply has ", size, " bytes; the limit is ",
-                       broker.max_payload_bytes());
+          absl::StrCat("the reply has ", answer.bytes.size,
+                       " bytes; the limit is ", broker.max_payload_bytes());
       reply = lane.NewEnvelope(ACTORD_EVENT_COMPLETION, {}, TextPayload(text));
       reply->event.status = ACTORD_INVALID_ARGUMENT;
       return;

@@ -43,10 +43,9 @@ Host::Host(const RuntimeOptions& options, const Clock& clock,
             const bool first =
                 self.broker_.Complete(completion, status, given, self.lane_);
             if (!first) return ACTORD_FAILED_PRECONDITION;
-            const size_t size = given.bytes.size + given.content_type.size;
-            return size > self.broker_.max_payload_bytes()
-                       ? ACTORD_INVALID_ARGUMENT
-                       : ACTORD_OK;
+            return Fits(given, self.broker_.max_payload_bytes())
+                       ? ACTORD_OK
+                       : ACTORD_INVALID_ARGUMENT;
           },
           .complete_after = [](const actord_host* host,
                                actord_completion completion,
@@ -73,9 +72,10 @@ Host::Host(const RuntimeOptions& options, const Clock& clock,
 int32_t Host::Send(const actord_host* host, const actord_pid* from,
                    const actord_pid* to, const actord_message* message) {
   const Host& self = Of(host);
-  const size_t size = message->topic.size + message->payload.bytes.size +
-                      message->payload.content_type.size;
-  if (size > self.options_.max_payload_bytes) return ACTORD_INVALID_ARGUMENT;
+  if (!Fits(message->payload, self.options_.max_payload_bytes) ||
+      message->topic.size > kMaxNameBytes) {
+    return ACTORD_INVALID_ARGUMENT;
+  }
   Envelope* envelope = self.lane_.NewEnvelope(
       ACTORD_EVENT_MESSAGE, View(message->topic), message->payload);
   if (from != nullptr) envelope->event.from = *from;

@@ -73,6 +73,7 @@ absl::Status ValidateOptions(const RuntimeOptions& options) {
   status.Update(
       CheckPositive("answered_yield_ttl", options.answered_yield_ttl));
   status.Update(CheckPositive("result_ttl", options.result_ttl));
+  status.Update(CheckPositive("stuck_after", options.stuck_after));
   return status;
 }
 

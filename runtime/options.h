@@ -33,7 +33,8 @@ struct RuntimeOptions {
   size_t max_mailbox_bytes =
       16 << 20;  // 4 KiB to 1 GiB, counted in buffers of 64 bytes; likewise
   size_t max_yields =
-      1024;  // outstanding a process, 1 to 16,000; the yield fails: YIELD_LIMIT
+      1024;  // outstanding a process, 1 to 16,000; the yield completes with
+  // RESOURCE_EXHAUSTED
 
   // Yields.
   std::vector<std::string>
@@ -49,6 +50,10 @@ struct RuntimeOptions {
   absl::Duration result_ttl = absl::Minutes(5);
   size_t result_max_bytes =
       256 << 20;  // all results together (oldest forgotten first)
+
+  // How long a step, or a pooled handler, may go on after everything was told
+  // to stop, before it is taken to be stuck (ShutdownReport::stuck).
+  absl::Duration stuck_after = absl::Seconds(5);
 
   // Identity.
   uint32_t node = 1;

@@ -39,4 +39,13 @@ inline Payload FromAbi(const actord_payload& payload) {
           std::string(View(payload.content_type))};
 }
 
+// Of a topic, a command or a content type that comes from a plugin.
+inline constexpr size_t kMaxNameBytes = 1024;
+
+// The one rule for sizes: the limit is on the payload's bytes.
+inline bool Fits(const actord_payload& payload, size_t max_payload_bytes) {
+  return payload.bytes.size <= max_payload_bytes &&
+         payload.content_type.size <= kMaxNameBytes;
+}
+
 }  // namespace actord::runtime

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/errors.h"
+#include "runtime/fail_point.h"
 #include "runtime/foreign.h"
 #include "runtime/process_runner.h"
 
@@ -25,14 +26,15 @@ void ProcessRunner::End(Process& process, Turn& turn, EndKind kind,
       .started_unix_ns =
           process.started_unix_ns.load(std::memory_order_relaxed),
       .ended_unix_ns = parts_.clock.UnixNs()};
-  lane_.Count(&Counters::processes_ended);
-  if (kind != EndKind::kResult) lane_.Count(&Counters::processes_failed);
   const bool forcing = parts_.orders.terminate.load(std::memory_order_relaxed);
   const bool shutdown =
       forcing || parts_.orders.cancel.load(std::memory_order_relaxed);
+  // The end is counted last: whoever has seen it has seen what kind it was.
   if (forcing && kind == EndKind::kTerminated) {
     lane_.Count(&Counters::processes_forced);
   }
+  if (kind != EndKind::kResult) lane_.Count(&Counters::processes_failed);
+  lane_.Count(&Counters::processes_ended);
   AnswerAdmission(process, pid, outcome);
   Publish(process, turn.generation, outcome);
   DropMailbox(process, turn);
@@ -96,6 +98,7 @@ void ProcessRunner::Publish(Process& process, uint32_t generation,
     return;
   }
   end();
+  FailPoint();
   if (process.awaited.load(std::memory_order_seq_cst)) {
     parts_.results.Put(pid, outcome, /*keep=*/false, [] {});
   }

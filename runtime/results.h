@@ -5,8 +5,6 @@
 // the one that calls Await, never under a lock.
 #pragma once
 
-#include <array>
-#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <vector>
@@ -47,8 +45,6 @@ class Results {
   [[nodiscard]] size_t bytes() const;
 
  private:
-  static constexpr size_t kShards = 16;
-
   struct Waiter {
     Id id = 0;
     Callback done;
@@ -58,27 +54,25 @@ class Results {
     uint64_t forget_at_ns = 0;
     size_t bytes = 0;
   };
-  struct Shard {
-    mutable Mutex mutex;
-    absl::flat_hash_map<Pid, Outcome> outcomes ABSL_GUARDED_BY(mutex);
-    // Of outcomes, oldest first.
-    std::deque<Kept> order ABSL_GUARDED_BY(mutex);
-    size_t bytes ABSL_GUARDED_BY(mutex) = 0;
-    absl::flat_hash_map<Pid, std::vector<Waiter>> waiters
-        ABSL_GUARDED_BY(mutex);
-  };
 
-  Shard& ShardOf(const Pid& pid);
-  void Keep(Shard& shard, const Pid& pid, const Outcome& outcome)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(shard.mutex);
-  void Forget(Shard& shard, uint64_t now_ns, size_t room_bytes)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(shard.mutex);
+  void Keep(const Pid& pid, const Outcome& outcome)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Forgets what is too old, and more of the oldest until there is room.
+  void Forget(uint64_t now_ns, size_t room_bytes)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const Clock& clock_;
   const uint64_t ttl_ns_;
-  const size_t max_bytes_a_shard_;
-  std::atomic<Id> next_id_{1};
-  std::array<Shard, kShards> shards_;
+  const size_t max_bytes_;
+
+  mutable Mutex mutex_;
+  Id next_id_ ABSL_GUARDED_BY(mutex_) = 1;
+  absl::flat_hash_map<Pid, Outcome> outcomes_ ABSL_GUARDED_BY(mutex_);
+  // Of outcomes_, oldest first.
+  std::deque<Kept> order_ ABSL_GUARDED_BY(mutex_);
+  size_t bytes_ ABSL_GUARDED_BY(mutex_) = 0;
+  absl::flat_hash_map<Pid, std::vector<Waiter>> waiters_
+      ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace actord::runtime

@@ -103,9 +103,8 @@ void Runtime::Submit(SubmitRequest request, SubmitCallback done) {
 }
 
 absl::Status Runtime::Send(const Pid& to, const Message& message) {
-  absl::Status status =
-      CheckPayloadSize("payload", message.topic, message.payload,
-                       core_->options.max_payload_bytes);
+  absl::Status status = CheckPayloadSize("payload", message.payload,
+                                         core_->options.max_payload_bytes);
   if (!status.ok()) return status;
   return core_->delivery.SendOrExplain(
       to,

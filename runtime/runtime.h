@@ -147,10 +147,10 @@ enum class ShutdownMode { kDrain, kNow };
 
 struct ShutdownReport {
   uint64_t ended = 0;   // ended by themselves since the shutdown began
-  uint64_t forced = 0;  // were terminated
-  // Steps and pooled handlers that did not come back within 5 s of being told
-  // to stop. If there are any, ~Runtime waits for them, perhaps for ever: leave
-  // by _exit.
+  uint64_t forced = 0;  // were terminated, the stuck ones among them
+  // Steps and pooled handlers that did not come back within `stuck_after` of
+  // being told to stop. If there are any, ~Runtime waits for them, perhaps for
+  // ever: leave by _exit.
   uint64_t stuck = 0;
 };
 

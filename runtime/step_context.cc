@@ -5,14 +5,6 @@
 #include "absl/strings/str_cat.h"
 
 namespace actord::runtime {
-namespace {
-
-size_t SizeOf(const actord_payload& payload) {
-  return payload.bytes.size + payload.content_type.size;
-}
-
-}  // namespace
-
 absl::StatusCode ErrorCodeFromAbi(int32_t status) {
   return status >= ACTORD_CANCELLED && status <= ACTORD_UNAUTHENTICATED
              ? static_cast<absl::StatusCode>(status)
@@ -95,11 +87,15 @@ bool StepContext::MayAct() {
   return true;
 }
 
-bool StepContext::Fits(size_t bytes, const char* what) {
-  if (bytes <= options_.max_payload_bytes) return true;
+bool StepContext::Accepts(const actord_payload& payload, actord_bytes name,
+                          const char* what) {
+  if (Fits(payload, options_.max_payload_bytes) && name.size <= kMaxNameBytes) {
+    return true;
+  }
   Misuse(absl::InvalidArgumentError(
-      absl::StrCat("the payload of a ", what, " has ", bytes,
-                   " bytes; the limit is ", options_.max_payload_bytes)));
+      absl::StrCat("the payload of a ", what, " has ", payload.bytes.size,
+                   " bytes; the limit is ", options_.max_payload_bytes,
+                   ", and 1024 for a topic, a command or a content type")));
   return false;
 }
 
@@ -127,7 +123,7 @@ uint64_t StepContext::Yield(actord_step* step, const actord_yield* yield) {
   StepContext& context = Of(step);
   const uint64_t tag = context.process_->next_tag++;
   if (!context.MayAct() ||
-      !context.Fits(SizeOf(yield->payload) + yield->command.size, "yield")) {
+      !context.Accepts(yield->payload, yield->command, "yield")) {
     return tag;
   }
   Effect& effect = context.effects_.emplace_back();
@@ -144,7 +140,7 @@ void StepContext::Send(actord_step* step, const actord_pid* to,
                        const actord_message* message) {
   StepContext& context = Of(step);
   if (!context.MayAct() ||
-      !context.Fits(SizeOf(message->payload) + message->topic.size, "send")) {
+      !context.Accepts(message->payload, message->topic, "send")) {
     return;
   }
   Effect& effect = context.effects_.emplace_back();
@@ -157,7 +153,7 @@ void StepContext::Send(actord_step* step, const actord_pid* to,
 
 actord_pid StepContext::Spawn(actord_step* step, const actord_spawn* spawn) {
   StepContext& context = Of(step);
-  if (!context.MayAct() || !context.Fits(SizeOf(spawn->input), "spawn")) {
+  if (!context.MayAct() || !context.Accepts(spawn->input, {}, "spawn")) {
     return {};
   }
   const char* refusal = nullptr;
@@ -187,7 +183,7 @@ actord_pid StepContext::Spawn(actord_step* step, const actord_spawn* spawn) {
 
 void StepContext::SetResult(actord_step* step, const actord_payload* result) {
   StepContext& context = Of(step);
-  if (context.Fits(SizeOf(*result), "result")) {
+  if (context.Accepts(*result, {}, "result")) {
     context.result_ = FromAbi(*result);
   }
 }

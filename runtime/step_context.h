@@ -80,7 +80,9 @@ class StepContext : private actord_step {
                          actord_bytes message);
 
   bool MayAct();
-  bool Fits(size_t bytes, const char* what);
+  // `name`: a topic, a command or nothing.
+  bool Accepts(const actord_payload& payload, actord_bytes name,
+               const char* what);
   void Misuse(absl::Status status);
 
   const Catalog& catalog_;

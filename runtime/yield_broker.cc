@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/fail_point.h"
 
 namespace actord::runtime {
 namespace {
@@ -76,12 +77,12 @@ bool YieldBroker::Complete(actord_completion handle, int32_t status,
                            const actord_payload& payload, Lane& lane) {
   YieldRecord* record = Find(handle);
   if (record == nullptr) return false;
-  const size_t size = payload.bytes.size + payload.content_type.size;
-  if (size <= max_payload_bytes_) {
+  if (Fits(payload, max_payload_bytes_)) {
     return Deliver(*record, handle, status, payload, lane);
   }
-  const std::string text = absl::StrCat(
-      "the completion has ", size, " bytes; the limit is ", max_payload_bytes_);
+  const std::string text =
+      absl::StrCat("the completion has ", payload.bytes.size,
+                   " bytes; the limit is ", max_payload_bytes_);
   return Deliver(*record, handle, ACTORD_INVALID_ARGUMENT, TextPayload(text),
                  lane);
 }
@@ -103,6 +104,7 @@ bool YieldBroker::Deliver(YieldRecord& record, actord_completion handle,
     return false;
   }
   // From here on the record may be closed and used again at any moment.
+  FailPoint();
   Envelope* envelope = lane.NewEnvelope(ACTORD_EVENT_COMPLETION, {}, payload);
   envelope->generation = generation;
   envelope->yield_slot = SlotOf(handle);
@@ -122,6 +124,7 @@ void YieldBroker::Arm(YieldRecord& record, uint64_t word, uint64_t deadline_ns,
   // other way round, so one of the two sees the other. If both do, the wheel's
   // lock puts them in order.
   record.armed.store(true, std::memory_order_seq_cst);
+  FailPoint();
   const bool added =
       record.wheel.load(std::memory_order_relaxed)
           ->Add(record.timer, deadline_ns, [&] {
@@ -210,6 +213,7 @@ void YieldBroker::Free(Process& process, YieldRecord& record, Lane& lane) {
       static_cast<uint32_t>(record.word.load(std::memory_order_relaxed) >> 32);
   record.word.store(YieldRecord::Word(generation, YieldRecord::kFree),
                     std::memory_order_seq_cst);
+  FailPoint();
   // See Arm.
   if (record.armed.load(std::memory_order_seq_cst)) {
     record.wheel.load(std::memory_order_relaxed)->Cancel(record.timer);

@@ -69,6 +69,7 @@ absl::StatusOr<v1::SendRequest> ParseSendItem(const std::string& line,
   v1::SendRequest request = defaults;
   absl::Status status = TakeText(*members, "pid", request.mutable_pid());
   status.Update(TakeText(*members, "topic", request.mutable_topic()));
+  status.Update(TakeText(*members, "message_id", request.mutable_message_id()));
   if (auto payload = TakePayload(*members, "payload")) {
     *request.mutable_payload() = *std::move(payload);
   }

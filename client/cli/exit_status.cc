@@ -30,11 +30,12 @@ ExitStatus ExitStatusOf(const absl::Status& status) {
     case absl::StatusCode::kUnauthenticated:
       return ExitStatus::kNotAllowed;
     case absl::StatusCode::kUnavailable:
+    // What gRPC says to calls that meet their server's end. An interruption of
+    // our own is known without a status.
+    case absl::StatusCode::kCancelled:
       return ExitStatus::kUnavailable;
     case absl::StatusCode::kDeadlineExceeded:
       return ExitStatus::kDeadline;
-    case absl::StatusCode::kCancelled:
-      return ExitStatus::kInterrupted;
     default:
       return ExitStatus::kFailed;
   }

@@ -19,6 +19,7 @@ struct Options {
   std::string payload;
   bool has_payload = false;
   std::string topic;
+  std::string message_id;
   std::string content_type;
   std::string file;
   size_t in_flight = 256;
@@ -29,6 +30,7 @@ ExitStatus SendOne(Invocation& invocation, const v1::SendRequest& request) {
   if (!response.ok()) return invocation.Fail(response.status());
   Json json;
   json["pid"] = request.pid();
+  json["duplicate"] = response->duplicate();
   WriteOne(invocation.out(), invocation.style(), json, request.pid(), [] {});
   return ExitStatus::kDone;
 }
@@ -70,12 +72,17 @@ ExitStatus Run(Invocation& invocation, const Options& options) {
     return invocation.Fail(
         UsageError("standard input cannot be both PAYLOAD and --from-file"));
   }
+  if (!options.file.empty() && !options.message_id.empty()) {
+    return invocation.Fail(UsageError(
+        "--message-id is of one message; in a file, each has its own"));
+  }
   if (options.file.empty() && options.pid.empty()) {
     return invocation.Fail(UsageError("PID is required"));
   }
   v1::SendRequest request;
   request.set_pid(options.pid);
   request.set_topic(options.topic);
+  request.set_message_id(options.message_id);
   if (options.has_payload) {
     auto payload = ReadPayload(options.payload, options.content_type,
                                environment.stdin_fd, environment.cancellation);
@@ -91,7 +98,7 @@ Done when the message is in the process's mailbox. Prints nothing; -o name print
 
 With --from-file, each line of FILE is a JSON object, for which the command line gives
 the defaults:
-  {"pid": "...", "topic": "add", "payload": any JSON}
+  {"pid": "...", "topic": "add", "payload": any JSON, "message_id": "add-17"}
 Messages to one process arrive in the order of the file.
 
 Examples:
@@ -113,6 +120,10 @@ void AddSend(CLI::App& app, Action& chosen) {
                                    "What to send: text, @FILE or -")
                       ->type_name("");
   command->add_option("--topic", options->topic, "What the message is about")
+      ->type_name("TEXT");
+  command
+      ->add_option("--message-id", options->message_id,
+                   "Deliver once, however often this is called with it")
       ->type_name("TEXT");
   command
       ->add_option("--content-type", options->content_type,

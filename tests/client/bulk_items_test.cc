@@ -66,12 +66,13 @@ TEST(ParseSubmitItem, SaysWhatIsWrong) {
 }
 
 TEST(ParseSendItem, TakesPidTopicAndPayload) {
-  const auto request =
-      ParseSendItem(R"({"pid":"p-1","topic":"add","payload":[1]})", {});
+  const auto request = ParseSendItem(
+      R"({"pid":"p-1","topic":"add","payload":[1],"message_id":"m"})", {});
   ASSERT_TRUE(request.ok()) << request.status();
   EXPECT_EQ(request->pid(), "p-1");
   EXPECT_EQ(request->topic(), "add");
   EXPECT_EQ(request->payload().data(), "[1]");
+  EXPECT_EQ(request->message_id(), "m");
 }
 
 TEST(ParseSendItem, WantsAPid) {

@@ -18,7 +18,7 @@ TEST(ExitStatus, FollowsTheStatusCode) {
   };
   for (const Case& c :
        std::initializer_list<Case>{{absl::StatusCode::kOk, 0},
-                                   {absl::StatusCode::kCancelled, 130},
+                                   {absl::StatusCode::kCancelled, 5},
                                    {absl::StatusCode::kUnknown, 1},
                                    {absl::StatusCode::kInvalidArgument, 1},
                                    {absl::StatusCode::kDeadlineExceeded, 6},

@@ -127,6 +127,20 @@ TEST(Fingerprint, DiffersWithEveryPartOfTheBody) {
   }
 }
 
+TEST(Fingerprint, DiffersWithEveryPartOfAMessage) {
+  const runtime::Message whole{"t", {"p", "q"}};
+  const uint64_t fingerprint = Fingerprint(kParsedPid, whole);
+  EXPECT_EQ(Fingerprint(kParsedPid, runtime::Message(whole)), fingerprint);
+  EXPECT_NE(Fingerprint({1, 5, 0x2b, 1}, whole), fingerprint);
+  const runtime::Message others[] = {{"x", {"p", "q"}},
+                                     {"t", {"x", "q"}},
+                                     {"t", {"p", "x"}},
+                                     {"tp", {"", "q"}}};
+  for (const runtime::Message& other : others) {
+    EXPECT_NE(Fingerprint(kParsedPid, other), fingerprint) << other.topic;
+  }
+}
+
 TEST(ReadSend, TakesEverythingOver) {
   v1::SendRequest request;
   request.set_pid(kPid);
@@ -153,6 +167,7 @@ TEST(ReadSend, RefusesWhatIsOutOfItsLimits) {
       {[](auto& r) { r.set_pid("1.5.2A.1"); }, "pid",
        runtime::reason::kInvalidPid},
       {[](auto& r) { r.set_topic(std::string(256, 'x')); }, "topic"},
+      {[](auto& r) { r.set_message_id(std::string(129, 'x')); }, "message_id"},
       {[](auto& r) { r.mutable_payload()->set_data(std::string(17, 'x')); },
        "payload.data", runtime::reason::kPayloadTooLarge},
       {[](auto& r) {

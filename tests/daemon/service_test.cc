@@ -113,61 +113,6 @@ TEST_F(ServiceTest, FirstMessagesAreThereBeforeTheFirstStep) {
   EXPECT_EQ(daemon_.Await(response.pid()).result().data(), "2");
 }
 
-TEST_F(ServiceTest, RepeatedRequestIdStartsNothing) {
-  v1::SubmitRequest request;
-  request.set_process_type("counter");
-  request.set_request_id("once");
-  v1::SubmitResponse first;
-  ASSERT_TRUE(Submit(request, first).ok());
-  EXPECT_FALSE(first.duplicate());
-  v1::SubmitResponse second;
-  ASSERT_TRUE(Submit(request, second).ok());
-  EXPECT_TRUE(second.duplicate());
-  EXPECT_EQ(second.pid(), first.pid());
-
-  request.mutable_input()->set_data("1");
-  v1::SubmitResponse other;
-  const grpc::Status status = Submit(request, other);
-  EXPECT_EQ(status.error_code(), StatusCode::INVALID_ARGUMENT);
-  EXPECT_EQ(ReasonIn(status), "REQUEST_ID_REUSED");
-  EXPECT_EQ(FieldIn(status), "request_id");
-}
-
-TEST_F(ServiceTest, FailedRequestIdMayBeUsedAgain) {
-  v1::SubmitRequest request;
-  request.set_process_type("echo");
-  request.set_method("refuse");
-  request.set_request_id("again");
-  v1::SubmitResponse response;
-  EXPECT_EQ(ReasonIn(Submit(request, response)), "INIT_REFUSED");
-  request.set_method("run");
-  EXPECT_TRUE(Submit(request, response).ok());
-  EXPECT_FALSE(response.duplicate());
-}
-
-TEST_F(ServiceTest, ConcurrentRequestIdsStartOneProcessEach) {
-  constexpr int kIds = 50;
-  constexpr int kCallers = 4;
-  std::vector<std::future<std::set<std::string>>> callers;
-  for (int c = 0; c < kCallers; ++c) {
-    callers.push_back(std::async(std::launch::async, [this] {
-      std::set<std::string> pids;
-      for (int i = 0; i < kIds; ++i) {
-        v1::SubmitRequest request;
-        request.set_process_type("counter");
-        request.set_request_id(absl::StrCat("id", i));
-        v1::SubmitResponse response;
-        EXPECT_TRUE(Submit(request, response).ok());
-        pids.insert(response.pid());
-      }
-      return pids;
-    }));
-  }
-  std::set<std::string> pids;
-  for (auto& caller : callers) pids.merge(caller.get());
-  EXPECT_EQ(pids.size(), static_cast<size_t>(kIds));
-}
-
 TEST_F(ServiceTest, SendsInOrderAndSaysWhatIsWrong) {
   const std::string pid = daemon_.Submit("counter", "1");
   EXPECT_TRUE(Send(pid, "add", "41").ok());

@@ -253,7 +253,7 @@ class Hurry(ShutdownCase):
         self.assert_leaves_it_behind(daemon, within_seconds=5)
 
     def test_step_that_does_not_return_is_named(self):
-        daemon = self.stuck_daemon("--force-timeout", "1m")
+        daemon = self.stuck_daemon("--force-timeout", "1s")
         self.assert_leaves_it_behind(daemon, within_seconds=20)
         self.assertIn("probe.blocking does not come back from its step",
                       daemon.log())

@@ -165,6 +165,50 @@ class MessageIds(DaemonCase):
         self.assertFalse(self.send(other).duplicate)
 
 
+class MessageIds(DaemonCase):
+
+    def send(self, pid, **fields):
+        return self.actor.stub.Send(process_pb2.SendRequest(
+            pid=pid, message_id="id", topic="add", **fields))
+
+    def test_same_id_delivers_once(self):
+        pid = self.actor.submit("counter")
+        answers = [self.send(pid).duplicate for _ in range(3)]
+        self.assertEqual(answers, [False, True, True])
+        self.actor.send(pid, "stop")
+        self.assertEqual(self.actor.wait(pid).result.data, b"1")
+        self.assertTrue(self.send(pid).duplicate)  # also after the end
+
+    def test_at_the_same_time_deliver_once(self):
+        pid = self.actor.submit("counter")
+        request = process_pb2.SendRequest(pid=pid, topic="add", message_id="id")
+        calls = [self.actor.stub.Send.future(request) for _ in range(100)]
+        self.assertEqual(
+            sorted(call.result(CALL_SECONDS).duplicate for call in calls),
+            [False] + [True] * 99)
+        self.actor.send(pid, "stop")
+        self.assertEqual(self.actor.wait(pid).result.data, b"1")
+
+    def test_same_id_with_another_message(self):
+        pid, other = self.actor.submit("counter"), self.actor.submit("counter")
+        self.send(pid)
+        for call in (lambda: self.send(other),
+                     lambda: self.send(pid, payload=payload_pb2.Payload(
+                         data=b"2"))):
+            self.assert_refused(call, code=grpc.StatusCode.INVALID_ARGUMENT,
+                                reason="REQUEST_ID_REUSED", field="message_id",
+                                message="belongs to another")
+
+    def test_of_a_refused_message_is_free_again(self):
+        ended = self.actor.submit("echo")
+        self.actor.wait(ended)
+        for _ in range(2):
+            self.assert_refused(lambda: self.send(ended),
+                                code=grpc.StatusCode.FAILED_PRECONDITION,
+                                reason="PROCESS_ENDED", message="has ended")
+        self.assertFalse(self.send(self.actor.submit("counter")).duplicate)
+
+
 class Await(DaemonCase):
 
     def test_deadline_passes_and_the_process_goes_on(self):

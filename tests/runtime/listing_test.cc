@@ -160,7 +160,10 @@ TEST_P(Listing, AwaitsThatRaceWithTheEndAreAnsweredOnceEach) {
         const std::lock_guard lock(mutex);
         return child_pid;
       }();
-      if (pid.empty() || pid == last) continue;
+      if (pid.empty() || pid == last) {
+        std::this_thread::yield();
+        continue;
+      }
       last = pid;
       ++asked;
       runtime_->Await(pid, [&](const absl::StatusOr<Outcome>& outcome) {

@@ -237,7 +237,10 @@ TEST_P(Yields, RacesForOneYieldHaveOneWinner) {
       actord_completion last = 0;
       while (!done) {
         const actord_completion now = completion;
-        if (now == last) continue;
+        if (now == last) {
+          std::this_thread::yield();
+          continue;
+        }
         last = now;
         if (runtime_->host()->complete(runtime_->host(), now, ACTORD_OK,
                                        nullptr) == ACTORD_OK) {

@@ -205,6 +205,7 @@ class HandlerThunks {
   static void HandleAsync(Instance& instance, const Command& command,
                           actord_call* call) {
     const actord_completion completion = call->api->defer(call);
+    if (completion == 0) return;  // no room: the daemon completes it so
     detail::HandleFrame frame = {completion, std::uncaught_exceptions(), false};
     // Handlers can nest on a thread when one of them drives another.
     detail::HandleFrame* const outer =
