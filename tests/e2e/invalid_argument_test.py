@@ -192,6 +192,19 @@ class TooLarge(DaemonCase):
             input=payload_pb2.Payload(data=data))).pid)
         self.assertEqual(outcome.result.data, data)
 
+    def test_names_beside_a_payload_at_the_limit_cost_nothing(self):
+        full = payload_pb2.Payload(data=b"1" * self.LIMIT,
+                                   content_type="text/plain")
+        pid = self.actor.submit("counter")
+        self.actor.stub.Send(process_pb2.SendRequest(
+            pid=pid, topic="some.topic", payload=full))
+        pid = self.actor.submit("probe", b"payment.charge", "external")
+        token = self.actor.yield_token(pid)
+        answer = self.actor.stub.CompleteYield(
+            yield_pb2.CompleteYieldRequest(token=token, result=full)).answer
+        self.assertEqual(answer, yield_pb2.COMPLETE_YIELD_ANSWER_ACCEPTED)
+        self.assertEqual(self.actor.wait(pid).result.data, full.data)
+
     def test_request_that_grpc_does_not_let_in(self):
         with self.assertRaises(grpc.RpcError) as caught:
             self.actor.submit("echo", b"x" * (16 << 20))

@@ -117,56 +117,6 @@ class RequestIds(DaemonCase):
 
 class MessageIds(DaemonCase):
 
-    def send(self, pid, payload=b"1", message_id="id", topic="add"):
-        return self.actor.stub.Send(process_pb2.SendRequest(
-            pid=pid, topic=topic, message_id=message_id,
-            payload=payload_pb2.Payload(data=payload)))
-
-    def value(self, pid):
-        self.actor.send(pid, "stop")
-        return self.actor.wait(pid).result.data
-
-    def test_same_id_delivers_once(self):
-        pid = self.actor.submit("counter", b"0")
-        answers = [self.send(pid).duplicate for _ in range(3)]
-        self.assertEqual(answers, [False, True, True])
-        self.assertFalse(self.send(pid, message_id="other").duplicate)
-        self.assertEqual(self.value(pid), b"2")
-
-    def test_at_the_same_time_delivers_once(self):
-        pid = self.actor.submit("counter", b"0")
-        request = process_pb2.SendRequest(
-            pid=pid, topic="add", message_id="id",
-            payload=payload_pb2.Payload(data=b"1"))
-        calls = [self.actor.stub.Send.future(request) for _ in range(100)]
-        answers = [call.result(CALL_SECONDS).duplicate for call in calls]
-        self.assertEqual(sorted(answers), [False] + [True] * 99)
-        self.assertEqual(self.value(pid), b"1")
-
-    def test_with_another_body_is_refused(self):
-        pid = self.actor.submit("counter", b"0")
-        self.send(pid)
-        for fields in ({"payload": b"2"}, {"topic": "stop"}):
-            with self.subTest(fields=fields):
-                self.assert_refused(
-                    lambda fields=fields: self.send(pid, **fields),
-                    code=grpc.StatusCode.INVALID_ARGUMENT,
-                    reason="REQUEST_ID_REUSED", field="message_id",
-                    message="'id' belongs to another")
-        self.assertEqual(self.value(pid), b"1")
-
-    def test_of_a_refused_message_is_free_again(self):
-        pid = self.actor.submit("counter", b"0")
-        self.value(pid)
-        self.assert_refused(lambda: self.send(pid),
-                            code=grpc.StatusCode.FAILED_PRECONDITION,
-                            reason="PROCESS_ENDED", message="has ended")
-        other = self.actor.submit("counter", b"0")
-        self.assertFalse(self.send(other).duplicate)
-
-
-class MessageIds(DaemonCase):
-
     def send(self, pid, **fields):
         return self.actor.stub.Send(process_pb2.SendRequest(
             pid=pid, message_id="id", topic="add", **fields))
