@@ -198,12 +198,15 @@ class TooLarge(DaemonCase):
         pid = self.actor.submit("counter")
         self.actor.stub.Send(process_pb2.SendRequest(
             pid=pid, topic="some.topic", payload=full))
-        pid = self.actor.submit("probe", b"payment.charge", "external")
-        token = self.actor.yield_token(pid)
+        pid = self.actor.submit(
+            "order", b'{"order": "o", "amount_cents": 1, "hold_ms": 0}')
+        token = eventually(lambda: self.actor.yields(pid=pid), "a yield")[0].token
+        receipt = payload_pb2.Payload(data=b"{}".ljust(self.LIMIT),
+                                      content_type="application/json")
         answer = self.actor.stub.CompleteYield(
-            yield_pb2.CompleteYieldRequest(token=token, result=full)).answer
-        self.assertEqual(answer, yield_pb2.COMPLETE_YIELD_ANSWER_ACCEPTED)
-        self.assertEqual(self.actor.wait(pid).result.data, full.data)
+            yield_pb2.CompleteYieldRequest(token=token, result=receipt)).answer
+        self.assertEqual(answer, yield_pb2.CompleteYieldResponse.ANSWER_ACCEPTED)
+        self.assertIn(b'"charged"', self.actor.wait(pid).result.data)
 
     def test_request_that_grpc_does_not_let_in(self):
         with self.assertRaises(grpc.RpcError) as caught:
