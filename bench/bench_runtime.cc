@@ -1,5 +1,6 @@
 #include "bench/bench_runtime.h"
 
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <future>
@@ -103,6 +104,12 @@ std::string BenchRuntime::Await(const runtime::Pid& pid) {
   runtime_->Await(pid, [&promise](absl::StatusOr<runtime::Outcome> outcome) {
     promise.set_value(std::move(outcome));
   });
+  // Whoever waits for a message that was lost, or for a process that failed,
+  // waits for ever.
+  while (future.wait_for(std::chrono::seconds(1)) ==
+         std::future_status::timeout) {
+    ExpectNothingLost();
+  }
   auto outcome = future.get();
   MustBeOk("cannot await", outcome.status());
   if (outcome->kind != runtime::EndKind::kResult) {
@@ -118,11 +125,15 @@ void BenchRuntime::Send(const runtime::Pid& to, std::string_view topic,
                                .payload = {std::string(payload), {}}}));
 }
 
-void BenchRuntime::ExpectMessages(uint64_t count) const {
+void BenchRuntime::ExpectNothingLost() const {
   const runtime::RuntimeStats stats = runtime_->Stats();
   Expect("the number of dead letters", 0, stats.dead_letters);
   Expect("the number of failed processes", 0, stats.processes_failed);
-  Expect("the number of messages", count, stats.messages_sent);
+}
+
+void BenchRuntime::ExpectMessages(uint64_t count) const {
+  ExpectNothingLost();
+  Expect("the number of messages", count, runtime_->Stats().messages_sent);
 }
 
 }  // namespace actord::bench

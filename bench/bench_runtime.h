@@ -36,7 +36,8 @@ class BenchRuntime {
 
   // Returns when Init has.
   runtime::Pid Submit(std::string_view process_type, std::string_view input);
-  // The bytes of its result. Fails unless it ended well.
+  // The bytes of its result. Fails unless it ended well, or when meanwhile a
+  // message was lost or another process failed.
   std::string Await(const runtime::Pid& pid);
   void Send(const runtime::Pid& to, std::string_view topic,
             std::string_view payload);
@@ -48,6 +49,7 @@ class BenchRuntime {
   runtime::Runtime& runtime() { return *runtime_; }
 
  private:
+  void ExpectNothingLost() const;
   void LoadHandlers();
   void LoadPlugin();
 
