@@ -246,10 +246,10 @@ TEST_P(Stress, PromisesHoldWhateverHappens) {
         << "actor " << actor->id << "; seed " << seed_;
   }
   EXPECT_EQ(stats.processes_started, started);
-  // It did happen.
-  EXPECT_GT(world_->received, 1000u);
-  EXPECT_GT(world_->completed, 1000u);
-  EXPECT_GT(started, 300u);
+  // It did happen, also on a slow and busy machine.
+  EXPECT_GT(world_->received, 100u);
+  EXPECT_GT(world_->completed, 100u);
+  EXPECT_GT(started, 100u);
 }
 
 INSTANTIATE_TEST_SUITE_P(Workers, Stress, ::testing::Values(1, 2, 3, 8));
