@@ -97,7 +97,7 @@ const actord_host* Runtime::host() const { return core_->host.abi(); }
 
 void Runtime::Start() { core_->StartThreads(); }
 
-void Runtime::Submit(SubmitRequest request, SubmitCallback done) {
+void Runtime::Submit(const SubmitRequest& request, SubmitCallback done) {
   core_->admission.Submit(request, Pid{}, /*keep_result=*/true,
                           std::move(done));
 }

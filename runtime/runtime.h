@@ -178,7 +178,7 @@ class Runtime {
   // Calls back when Init has returned on a worker, or with the refusal:
   // UNKNOWN_PROCESS_TYPE, UNKNOWN_METHOD, PAYLOAD_TOO_LARGE, INIT_REFUSED,
   // PROCESS_LIMIT, STARTING, DRAINING. Called back exactly once.
-  void Submit(SubmitRequest request, SubmitCallback done);
+  void Submit(const SubmitRequest& request, SubmitCallback done);
   // OK: the message is in the mailbox. PROCESS_NOT_FOUND, PROCESS_ENDED,
   // MAILBOX_FULL, PAYLOAD_TOO_LARGE.
   absl::Status Send(const Pid& to, const Message& message);
