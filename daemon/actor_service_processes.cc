@@ -1,6 +1,5 @@
 // Starting, addressing and looking at processes.
 #include <string>
-#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "daemon/actor_service.h"
@@ -58,7 +57,7 @@ ActorService::Reactor* ActorService::Submit(Call* call, const Bytes* in,
   }
   const std::string& id = request.request_id();
   if (id.empty()) {
-    runtime_.Submit(*std::move(submit),
+    runtime_.Submit(*submit,
                     [out, reactor](const absl::StatusOr<runtime::Pid>& pid) {
                       FinishSubmit(pid, false, out, reactor);
                     });
@@ -72,14 +71,13 @@ ActorService::Reactor* ActorService::Submit(Call* call, const Bytes* in,
   if (role == RequestIds::Role::kReused) {
     FinishSubmit(IdReused("request_id", id), false, out, reactor);
   } else if (role == RequestIds::Role::kFirst) {
-    runtime_.Submit(
-        *std::move(submit),
-        [this, id, out, reactor](const absl::StatusOr<runtime::Pid>& pid) {
-          // Before the answer, so that whoever has it finds the id
-          // remembered.
-          context_.request_ids.End(id, pid);
-          FinishSubmit(pid, false, out, reactor);
-        });
+    runtime_.Submit(*submit, [this, id, out, reactor](
+                                 const absl::StatusOr<runtime::Pid>& pid) {
+      // Before the answer, so that whoever has it finds the id
+      // remembered.
+      context_.request_ids.End(id, pid);
+      FinishSubmit(pid, false, out, reactor);
+    });
   }
   return reactor;
 }
