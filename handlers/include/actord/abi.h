@@ -132,7 +132,10 @@ typedef struct actord_step_api {
 
   /* Hands out a command and returns its tag (never 0). Exactly one COMPLETION
    * event with that tag follows, whatever becomes of the command: unknown
-   * commands, limits and timeouts complete it with an error. */
+   * commands, limits and timeouts complete it with an error. The one exception
+   * is a mistake of the process: as with `send` and `spawn`, a payload above
+   * the daemon's limit, or a topic, command or content type above 1,024 bytes,
+   * fails the step, and so the process. */
   uint64_t (*yield)(actord_step* step, const actord_yield* yield);
   /* Sends a message. What cannot be delivered becomes a dead letter; the
    * command `process.send` is the variant that answers. */

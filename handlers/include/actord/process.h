@@ -189,7 +189,8 @@ class StepOutput : public StepContext {
 
   // Hands out a command. Exactly one completion event with the returned tag
   // follows, whatever becomes of it: unknown commands, limits and timeouts
-  // complete it with an error.
+  // complete it with an error. A payload above the daemon's limit fails the
+  // step, as with Send and Spawn.
   Tag Yield(std::string_view command, const Payload& payload = {},
             const YieldOptions& options = {}) {
     const auto ns = options.timeout.count();
