@@ -60,6 +60,13 @@ class RpcCall final : public WindowedCall {
   }
 
   void Over(const absl::Status& status) override {
+    {
+      // The context owns a share of the channel. Whoever waits for this call
+      // must find that share returned: were it the last, gRPC would wait here,
+      // on its own thread, for this very thread to end.
+      const std::lock_guard lock(mutex_);
+      context_.reset();
+    }
     if (status.ok()) {
       done_(std::move(response_));
     } else {
