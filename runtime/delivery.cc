@@ -14,19 +14,28 @@ Delivery::Delivery(const ProcessTable& processes, Scheduler& scheduler,
           static_cast<int64_t>(options.max_mailbox_bytes / kBufferUnitBytes)) {}
 
 Delivery::Result Delivery::Send(const Pid& to, Envelope* envelope, Lane& lane) {
+  return SendChain(to, envelope, envelope, 1, envelope->buffer_units, lane);
+}
+
+Delivery::Result Delivery::SendChain(const Pid& to, Envelope* first,
+                                     Envelope* last, uint64_t count,
+                                     uint64_t units, Lane& lane) {
   Process* process = processes_.Find(to);
   if (process == nullptr) return Result::kNoProcess;
   const uint64_t word = process->activity.load(std::memory_order_relaxed);
-  const int64_t units = envelope->buffer_units;
-  if (Activity::Messages(word) >= max_messages_ ||
-      Activity::Units(word) + units > max_units_) [[unlikely]] {
+  if (Activity::Messages(word) + count > max_messages_ ||
+      Activity::Units(word) + static_cast<int64_t>(units) > max_units_)
+      [[unlikely]] {
     return Result::kMailboxFull;
   }
-  envelope->generation = to.generation;
-  process->messages.Push(envelope);
-  lane.Count(&Counters::messages_sent);
-  if (Activity::Add(process->activity,
-                    Activity::ForMessages(1, static_cast<uint64_t>(units)))) {
+  for (Envelope* envelope = first; envelope != last;
+       envelope = envelope->Next()) {
+    envelope->generation = to.generation;
+  }
+  last->generation = to.generation;
+  process->messages.PushChain(first, last);
+  lane.Count(&Counters::messages_sent, count);
+  if (Activity::Add(process->activity, Activity::ForMessages(count, units))) {
     scheduler_.Enqueue(process, lane.here());
   }
   return Result::kDelivered;

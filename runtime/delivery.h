@@ -23,6 +23,10 @@ class Delivery {
   // caller's. Limits may be exceeded by what other threads send at the same
   // moment.
   Result Send(const Pid& to, Envelope* envelope, Lane& lane);
+  // Send for the envelopes from `first` to `last`, which are linked: one push
+  // for all. `count` and `units` are their sums. All are taken over, or none.
+  Result SendChain(const Pid& to, Envelope* first, Envelope* last,
+                   uint64_t count, uint64_t units, Lane& lane);
   // Send, with the reason in words (and the envelope freed) if it fails.
   absl::Status SendOrExplain(const Pid& to, Envelope* envelope, Lane& lane);
 

@@ -108,7 +108,11 @@ void Dispatcher::Dispatch(Process& process, uint32_t generation,
     return;
   }
   const std::string_view command = View(yield.envelope->event.topic);
-  const CommandHandler* handler = catalog_.FindCommand(command);
+  const CommandHandler* handler = lane.last_command;
+  if (handler == nullptr || handler->name != command) {
+    handler = catalog_.FindCommand(command);
+    if (lane.here() != nullptr) lane.last_command = handler;
+  }
   if (external_.IsExternal(command)) {
     HandOut(process, generation, yield, lane);
   } else if (handler == nullptr) {

@@ -4,8 +4,9 @@
 // A worker is busy, a searcher (looks for work to steal), or a sleeper.
 //  (1) Whoever adds work wakes a sleeper only if nobody searches: the searcher
 //      will find the work. A woken worker is a searcher from the start.
-//  (2) A searcher that finds work and was the last one wakes the next sleeper,
-//      which searches in its place: the chain that spreads a burst.
+//  (2) A searcher that finds work and was the last one looks, when it is no
+//      searcher any more, whether there is more, and if so wakes the next
+//      sleeper, which searches in its place: the chain that spreads a burst.
 //  (3) Add-versus-sleep: a producer first adds the work, then reads `sleepers`
 //      and `searchers`; a worker first becomes a sleeper and stops being a
 //      searcher, then looks at every source once more. All of these are

@@ -62,6 +62,9 @@ class Lane {
     return table.Reserve(processes_, type, method, parent, now_unix_ns);
   }
 
+  // Workers only: the handler that was looked up last, or null.
+  const CommandHandler* last_command = nullptr;
+
   // Workers only.
   BufferCache& buffers() { return buffers_; }
   ProcessTable::Cache& processes() { return processes_; }

@@ -21,16 +21,20 @@ namespace actord::runtime {
 //      wake follows (see activity.h), so nothing is lost and nobody spins.
 class MessageQueue {
  public:
-  void Push(Envelope* envelope) {
-    envelope->next.store(nullptr, std::memory_order_relaxed);
-    // Release: the envelope's content; acquire: that `previous` is linked only
+  void Push(Envelope* envelope) { PushChain(envelope, envelope); }
+
+  // Pushes the envelopes from `first` to `last`, which are linked by `next`, as
+  // one: for the consumer as if they had been pushed one after the other.
+  void PushChain(Envelope* first, Envelope* last) {
+    last->next.store(nullptr, std::memory_order_relaxed);
+    // Release: the envelopes' content; acquire: that `previous` is linked only
     // after its own initialisation.
-    Envelope* previous = tail_.exchange(envelope, std::memory_order_acq_rel);
+    Envelope* previous = tail_.exchange(last, std::memory_order_acq_rel);
     FailPoint();
     if (previous == nullptr) {
-      head_.store(envelope, std::memory_order_release);
+      head_.store(first, std::memory_order_release);
     } else {
-      previous->next.store(envelope, std::memory_order_release);
+      previous->next.store(first, std::memory_order_release);
     }
   }
 

@@ -26,10 +26,9 @@ void ProcessRunner::RunTurn(Process& process) {
   if (!process.urgent_taken.empty() && !FillFromUrgent(process, turn)) return;
   const bool blocked = (word & Activity::kBlocked) != 0;
   if (!blocked) FillFromMessages(process, turn);
-  std::optional<int32_t> verdict =
-      blocked ? ACTORD_STEP_BLOCK : ACTORD_STEP_IDLE;
+  int32_t verdict = blocked ? ACTORD_STEP_BLOCK : ACTORD_STEP_IDLE;
   if (turn.count != 0 || process.step_due) verdict = RunStep(process, turn);
-  if (verdict) Finish(process, turn, *verdict);
+  if (verdict != kHasEnded) Finish(process, turn, verdict);
 }
 
 bool ProcessRunner::Admit(Process& process, Turn& turn) {
@@ -54,8 +53,10 @@ bool ProcessRunner::Admit(Process& process, Turn& turn) {
   std::string failure = context_.TakeFailure();
   if (!thrown && status == ACTORD_OK && context_.misuse().ok()) {
     process.step_due = true;
-    AnswerAdmission(process, parts_.processes.PidOf(process, turn.generation),
-                    {});
+    if (process.admitted != nullptr) {
+      AnswerAdmission(process, parts_.processes.PidOf(process, turn.generation),
+                      {});
+    }
     if (parts_.orders.cancel.load(std::memory_order_relaxed)) {
       Envelope* cancel = lane_.NewEnvelope(
           ACTORD_EVENT_CANCEL, {},
@@ -159,7 +160,7 @@ void ProcessRunner::FillFromMessages(Process& process, Turn& turn) {
   turn.left_over = process.messages_owed + turn.messages_left != 0;
 }
 
-std::optional<int32_t> ProcessRunner::RunStep(Process& process, Turn& turn) {
+int32_t ProcessRunner::RunStep(Process& process, Turn& turn) {
   const actord_process_type& descriptor =
       *process.type.load(std::memory_order_relaxed)->descriptor;
   for (size_t i = 0; i < turn.count; ++i) events_[i] = &batch_[i]->event;
@@ -174,16 +175,22 @@ std::optional<int32_t> ProcessRunner::RunStep(Process& process, Turn& turn) {
                       std::memory_order_relaxed);
   lane_.Count(&Counters::steps);
   FreeBatch(turn);
-  if (auto failure = FailureOf(process, verdict, std::move(thrown))) {
-    context_.Rollback();
-    End(process, turn, failure->kind, failure->code,
-        std::move(failure->message));
-    return std::nullopt;
+  const bool is_plain =
+      !thrown && context_.misuse().ok() &&
+      (verdict == ACTORD_STEP_IDLE || verdict == ACTORD_STEP_CONTINUE ||
+       verdict == ACTORD_STEP_DONE);
+  if (!is_plain) [[unlikely]] {
+    if (auto failure = FailureOf(process, verdict, std::move(thrown))) {
+      context_.Rollback();
+      End(process, turn, failure->kind, failure->code,
+          std::move(failure->message));
+      return kHasEnded;
+    }
   }
   Commit(process, turn.generation);
   if (verdict != ACTORD_STEP_DONE) return verdict;
   End(process, turn, EndKind::kResult, absl::StatusCode::kOk, {});
-  return std::nullopt;
+  return kHasEnded;
 }
 
 std::optional<ProcessRunner::Failure> ProcessRunner::FailureOf(
@@ -224,14 +231,13 @@ std::optional<ProcessRunner::Failure> ProcessRunner::FailureOf(
 }
 
 void ProcessRunner::Commit(Process& process, uint32_t generation) {
-  for (const Effect& effect : context_.effects()) {
+  const std::vector<Effect>& effects = context_.effects();
+  for (size_t i = 0; i < effects.size();) {
+    const Effect& effect = effects[i];
     switch (effect.kind) {
       case Effect::Kind::kSend:
-        if (parts_.delivery.Send(effect.to, effect.envelope, lane_) !=
-            Delivery::Result::kDelivered) {
-          Drop(effect.envelope);
-        }
-        break;
+        i += CommitSends(i);
+        continue;
       case Effect::Kind::kYield:
         parts_.dispatcher.Dispatch(process, generation, effect, lane_);
         break;
@@ -239,8 +245,37 @@ void ProcessRunner::Commit(Process& process, uint32_t generation) {
         StartChild(effect);
         break;
     }
+    ++i;
   }
   context_.effects().clear();
+}
+
+size_t ProcessRunner::CommitSends(size_t begin) {
+  const std::vector<Effect>& effects = context_.effects();
+  const Pid& to = effects[begin].to;
+  Envelope* const first = effects[begin].envelope;
+  Envelope* last = first;
+  uint64_t units = first->buffer_units;
+  size_t end = begin + 1;
+  while (end < effects.size() && effects[end].kind == Effect::Kind::kSend &&
+         effects[end].to == to) {
+    last->SetNext(effects[end].envelope);
+    last = effects[end].envelope;
+    units += last->buffer_units;
+    ++end;
+  }
+  if (parts_.delivery.SendChain(to, first, last, end - begin, units, lane_) ==
+      Delivery::Result::kDelivered) {
+    return end - begin;
+  }
+  // Not all of them: as many as there is room for.
+  for (size_t i = begin; i < end; ++i) {
+    if (parts_.delivery.Send(to, effects[i].envelope, lane_) !=
+        Delivery::Result::kDelivered) {
+      Drop(effects[i].envelope);
+    }
+  }
+  return end - begin;
 }
 
 void ProcessRunner::StartChild(const Effect& spawn) {

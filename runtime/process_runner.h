@@ -79,8 +79,11 @@ class ProcessRunner {
   void FillFromMessages(Process& process, Turn& turn);
   // The next counted message; null: none, or a gap.
   static Envelope* PopMessage(Process& process, Turn& turn);
-  // Returns ACTORD_STEP_IDLE, _BLOCK or _CONTINUE; nullopt: it has ended.
-  std::optional<int32_t> RunStep(Process& process, Turn& turn);
+  // What RunStep returns when the process has ended.
+  static constexpr int32_t kHasEnded = -1;
+  // Returns ACTORD_STEP_IDLE, _BLOCK or _CONTINUE, or kHasEnded. (No optional:
+  // its two parts, written apart and read as one, stall the processor.)
+  int32_t RunStep(Process& process, Turn& turn);
   // Why the step failed; nullopt: it did not.
   struct Failure {
     EndKind kind;
@@ -90,6 +93,10 @@ class ProcessRunner {
   std::optional<Failure> FailureOf(const Process& process, int32_t verdict,
                                    std::optional<std::string> thrown);
   void Commit(Process& process, uint32_t generation);
+  // Carries out the sends from effect `begin` on that go to the same process,
+  // and returns how many. They are published as one chain, so that a burst
+  // costs two RMWs in all.
+  size_t CommitSends(size_t begin);
   void StartChild(const Effect& spawn);
   void Finish(Process& process, Turn& turn, int32_t verdict);
 
@@ -100,7 +107,7 @@ class ProcessRunner {
   void AnswerAdmission(Process& process, const Pid& pid,
                        const Outcome& outcome);
   // Tells the results, and makes the process unfindable.
-  void Publish(Process& process, uint32_t generation, const Outcome& outcome);
+  void Publish(Process& process, uint32_t generation, Outcome& outcome);
   void DropMailbox(Process& process, Turn& turn);
   void FreeBatch(Turn& turn);
   void Drop(Envelope* envelope);

@@ -55,6 +55,13 @@ void StepContext::Begin(Process& process, uint32_t generation, bool may_act) {
   failure_.clear();
 }
 
+const ProcessType* StepContext::FindProcessType(std::string_view name) {
+  if (last_type_ == nullptr || last_type_->name != name) {
+    last_type_ = catalog_.FindProcessType(name);
+  }
+  return last_type_;
+}
+
 void StepContext::Rollback() {
   for (Effect& effect : effects_) {
     if (effect.envelope != nullptr) lane_.Free(effect.envelope);
@@ -157,8 +164,7 @@ actord_pid StepContext::Spawn(actord_step* step, const actord_spawn* spawn) {
     return {};
   }
   const char* refusal = nullptr;
-  const ProcessType* type =
-      context.catalog_.FindProcessType(View(spawn->process_type));
+  const ProcessType* type = context.FindProcessType(View(spawn->process_type));
   std::optional<uint32_t> method;
   if (type == nullptr) {
     refusal = "the process type is unknown";

@@ -79,6 +79,8 @@ class StepContext : private actord_step {
   static void SetFailure(actord_step* step, int32_t status,
                          actord_bytes message);
 
+  // A process mostly spawns processes of one type: remembers the last.
+  const ProcessType* FindProcessType(std::string_view name);
   bool MayAct();
   // `name`: a topic, a command or nothing.
   bool Accepts(const actord_payload& payload, actord_bytes name,
@@ -96,6 +98,7 @@ class StepContext : private actord_step {
   Pid self_;
   bool may_act_ = false;
   uint64_t unix_time_ns_ = 0;  // 0: not asked yet in this call
+  const ProcessType* last_type_ = nullptr;
   std::vector<Effect> effects_;
   size_t yields_ = 0;
   uint64_t first_tag_ = 0;

@@ -24,9 +24,12 @@ Worker::Did Worker::RunOne() {
   woken_ = false;
   if (searching_) {
     searching_ = false;
-    // The last searcher hands its place on: there may be more where this came
-    // from.
-    if (scheduler_.idle().EndSearch()) scheduler_.WakeForWork();
+    // The last searcher hands its place on, if there is more where this came
+    // from. Whoever added work and woke nobody, because this worker searched,
+    // did so before EndSearch, so this look finds it (idle_workers.h (3)).
+    if (scheduler_.idle().EndSearch() && scheduler_.HasWork()) {
+      scheduler_.WakeForWork();
+    }
   }
   // This step may last: somebody else has to keep the time meanwhile.
   if (std::exchange(was_timekeeper_, false)) scheduler_.HandOverTime();

@@ -12,7 +12,9 @@
  *   NO_RECHECK   a worker does not look again after it became a sleeper
  *   RECHECK_FIRST  it looks before it becomes a sleeper
  *   WAKE_FIRST   the producer looks for sleepers before it adds the item
- *   NO_CHAIN     a searcher that finds work does not wake the next
+ *   NO_CHAIN     a searcher that finds work does not wake the next when there is
+ *                more
+ *   LOOK_FIRST   it looks whether there is more before it stops being a searcher
  *   PHANTOM_SEARCHER  whoever wakes counts a searcher first and takes it back if
  *                nobody sleeps: meanwhile others rely on it
  *   NO_SECOND_SEARCH  a worker that finds work in its second look goes for it
@@ -144,7 +146,16 @@ again:
      if
      :: searching ->
         searching = false;
+#ifdef LOOK_FIRST
+        last = (work > 0);
+        atomic { searchers--; last = (last && searchers == 0) };
+#else
         atomic { searchers--; last = (searchers == 0) };
+        if
+        :: last && work == 0 -> last = false
+        :: else -> skip
+        fi;
+#endif
 #ifndef NO_CHAIN
         if
         :: last -> wake_for_work()

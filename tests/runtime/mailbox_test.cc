@@ -42,6 +42,24 @@ TEST(MessageQueue, CanBeEmptiedAndFilledAgain) {
   }
 }
 
+TEST(MessageQueue, TakesAChainAsItsParts) {
+  auto envelopes = Numbered(5);
+  MessageQueue queue;
+  for (size_t round = 0; round < 2; ++round) {
+    if (round == 1) queue.Push(&envelopes[0]);
+    envelopes[1].SetNext(&envelopes[2]);
+    envelopes[2].SetNext(&envelopes[3]);
+    // Left over from an earlier list; the push has to end the chain.
+    envelopes[3].SetNext(&envelopes[0]);
+    queue.PushChain(&envelopes[1], &envelopes[3]);
+    queue.Push(&envelopes[4]);
+    for (size_t i = 1 - round; i < 5; ++i) {
+      EXPECT_EQ(queue.Pop(), &envelopes[i]);
+    }
+    EXPECT_EQ(queue.Pop(), nullptr);
+  }
+}
+
 // A producer between its two writes leaves a gap. Here its first write is
 // undone and done by hand: what a push would have linked is unlinked again.
 TEST(MessageQueue, TakesAGapForTheEndAndGoesOnWhenItIsClosed) {
