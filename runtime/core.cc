@@ -1,9 +1,5 @@
 #include "runtime/core.h"
 
-#include <pthread.h>
-#include <sched.h>
-#include <sys/prctl.h>
-
 #include <algorithm>
 #include <chrono>
 
@@ -16,45 +12,25 @@ namespace {
 // Outstanding yields of the whole daemon, at most.
 constexpr size_t kMaxYieldRecords = size_t{1} << 26;
 
-void RelaxCpu() {
-#if defined(__x86_64__) || defined(__i386__)
-  __builtin_ia32_pause();
-#elif defined(__aarch64__)
-  asm volatile("yield");
-#endif
+// Threads that run workers, at most.
+size_t ThreadsOf(const RuntimeOptions& options) {
+  return static_cast<size_t>(options.workers + options.max_blocked_threads);
 }
 
 }  // namespace
-
-Runtime::Core::Seat::Seat(Core& core, int index, uint64_t seed)
-    : lane(core.buffers, &core.scheduler.queue(static_cast<size_t>(index))),
-      context(core.catalog, core.processes, core.options, core.clock, lane,
-              seed),
-      runner({.processes = core.processes,
-              .scheduler = core.scheduler,
-              .delivery = core.delivery,
-              .dispatcher = core.dispatcher,
-              .broker = core.broker,
-              .results = core.results,
-              .clock = core.clock,
-              .orders = core.orders,
-              .log = core.options.log,
-              .on_end = core.on_end},
-             lane, context),
-      worker(core.scheduler, *lane.here(), runner, core.broker, seed + 1) {}
 
 Runtime::Core::Core(const RuntimeOptions& resolved, const Catalog& known)
     : options(resolved),
       catalog(known),
       clock(*options.clock),
       processes(options.node, options.incarnation, options.max_processes,
-                static_cast<size_t>(options.workers) + 1),
+                ThreadsOf(options) + 1),
       scheduler(options.workers, clock),
-      lane(buffers, nullptr),
+      lane(buffers, Lane::Use::kShared),
       external(options, clock),
       results(options, clock),
       broker(scheduler, processes, external, options.max_payload_bytes,
-             kMaxYieldRecords, static_cast<size_t>(options.workers)),
+             kMaxYieldRecords, ThreadsOf(options)),
       delivery(processes, scheduler, options),
       admission(catalog, options, clock, processes, scheduler, lane, state),
       host(options, clock, delivery, broker, admission, lane),
@@ -63,17 +39,29 @@ Runtime::Core::Core(const RuntimeOptions& resolved, const Catalog& known)
                  lane),
       stuck_after_ns_(static_cast<uint64_t>(absl::ToInt64Nanoseconds(
           std::min(options.stuck_after, absl::Hours(24))))),
-      on_end([this] { shutdown_wake_.notify_all(); }) {
-  Random seeds(options.seed);
-  for (int i = 0; i < options.workers; ++i) {
-    seats.push_back(std::make_unique<Seat>(*this, i, seeds.Next()));
-  }
-}
+      on_end([this] { shutdown_wake_.notify_all(); }),
+      threads({.catalog = catalog,
+               .processes = processes,
+               .options = options,
+               .clock = clock,
+               .buffers = buffers,
+               .scheduler = scheduler,
+               .broker = broker,
+               .runner = {.processes = processes,
+                          .scheduler = scheduler,
+                          .delivery = delivery,
+                          .dispatcher = dispatcher,
+                          .broker = broker,
+                          .results = results,
+                          .clock = clock,
+                          .orders = orders,
+                          .log = options.log,
+                          .on_end = on_end}}) {}
 
 Runtime::Core::~Core() {
   Shutdown(ShutdownMode::kNow, absl::ZeroDuration());
   pool.Stop(UINT64_MAX);
-  StopThreads();
+  threads.Stop();
   FreeMailboxes();
 }
 
@@ -89,59 +77,23 @@ void Runtime::Core::FreeMailboxes() {
 }
 
 void Runtime::Core::StartThreads() {
-  for (auto& seat : seats) {
-    seat->thread = std::thread([this, &seat = *seat] { RunThread(seat); });
-  }
+  threads.Start();
   state.store(RunState::kServing, std::memory_order_seq_cst);
 }
 
-void Runtime::Core::RunThread(Seat& seat) {
-  pthread_setname_np(
-      pthread_self(),
-      absl::StrCat("worker/", seat.worker.queue().index).c_str());
-  // The default slack of 50 µs is most of what a timer may be late.
-  prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0);
-  Worker& worker = seat.worker;
-  while (!stop_.load(std::memory_order_relaxed)) {
-    switch (worker.RunOne()) {
-      case Worker::Did::kRan:
-        break;
-      case Worker::Did::kSearch:
-        RelaxCpu();
-        break;
-      case Worker::Did::kYield:
-        sched_yield();
-        break;
-      case Worker::Did::kSleep: {
-        Parker& parker = worker.queue().parker;
-        while (!worker.Wake(parker.Wait(worker.sleep_ns()))) {
-        }
-        break;
-      }
-    }
+uint64_t Runtime::Core::Sum(Counter Counters::*counter) const {
+  uint64_t sum = (lane.counters().*counter).Get();
+  for (size_t i = 0; i < threads.size(); ++i) {
+    sum += (threads.at(i).lane.counters().*counter).Get();
   }
-}
-
-void Runtime::Core::StopThreads() {
-  stop_.store(true, std::memory_order_relaxed);
-  for (auto& seat : seats) seat->worker.queue().parker.Notify();
-  for (auto& seat : seats) {
-    if (seat->thread.joinable()) seat->thread.join();
-  }
+  return sum;
 }
 
 uint64_t Runtime::Core::LiveProcesses() const {
   // Ended first: a process that both begins and ends in between counts as
   // live rather than as minus one.
-  uint64_t ended = lane.counters().processes_ended.Get();
-  for (const auto& seat : seats) {
-    ended += seat->lane.counters().processes_ended.Get();
-  }
-  uint64_t started = lane.counters().processes_started.Get();
-  for (const auto& seat : seats) {
-    started += seat->lane.counters().processes_started.Get();
-  }
-  return started - ended;
+  const uint64_t ended = Sum(&Counters::processes_ended);
+  return Sum(&Counters::processes_started) - ended;
 }
 
 RuntimeStats Runtime::Core::Stats() const {
@@ -151,18 +103,14 @@ RuntimeStats Runtime::Core::Stats() const {
   stats.incarnation = options.incarnation;
   stats.workers = options.workers;
   stats.processes_live = LiveProcesses();
-  const auto add = [&stats](const Counters& counters) {
-    stats.processes_started += counters.processes_started.Get();
-    stats.processes_ended += counters.processes_ended.Get();
-    stats.processes_failed += counters.processes_failed.Get();
-    stats.steps += counters.steps.Get();
-    stats.messages_sent += counters.messages_sent.Get();
-    stats.dead_letters += counters.dead_letters.Get();
-    stats.yields += counters.yields.Get();
-    stats.completions += counters.completions.Get();
-  };
-  add(lane.counters());
-  for (const auto& seat : seats) add(seat->lane.counters());
+  stats.processes_started = Sum(&Counters::processes_started);
+  stats.processes_ended = Sum(&Counters::processes_ended);
+  stats.processes_failed = Sum(&Counters::processes_failed);
+  stats.steps = Sum(&Counters::steps);
+  stats.messages_sent = Sum(&Counters::messages_sent);
+  stats.dead_letters = Sum(&Counters::dead_letters);
+  stats.yields = Sum(&Counters::yields);
+  stats.completions = Sum(&Counters::completions);
   stats.external_yields_waiting = external.waiting();
   stats.blocking_queue = pool.queued();
   stats.results_kept = results.kept();
@@ -255,14 +203,12 @@ ShutdownReport Runtime::Core::Shutdown(ShutdownMode mode,
   }
   EndAllProcesses(mode, timeout);
   ShutdownReport report;
-  for (const auto& seat : seats) {
-    report.forced += seat->lane.counters().processes_forced.Get();
-  }
+  report.forced = Sum(&Counters::processes_forced);
   report.ended = Stats().processes_ended - ended_before - report.forced;
   const uint64_t left = LiveProcesses();
   report.forced += left;
   report.stuck = left + pool.Stop(stuck_after_ns_);
-  if (LiveProcesses() == 0) StopThreads();
+  if (LiveProcesses() == 0) threads.Stop();
   results.AbandonAll(Error(absl::StatusCode::kUnavailable, reason::kStopped,
                            "the daemon has stopped"));
   state.store(RunState::kStopped, std::memory_order_seq_cst);

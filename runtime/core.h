@@ -4,9 +4,6 @@
 
 #include <atomic>
 #include <condition_variable>
-#include <memory>
-#include <thread>
-#include <vector>
 
 #include "runtime/admission.h"
 #include "runtime/blocking_pool.h"
@@ -15,12 +12,10 @@
 #include "runtime/external_yields.h"
 #include "runtime/host.h"
 #include "runtime/mutex.h"
-#include "runtime/process_runner.h"
 #include "runtime/results.h"
 #include "runtime/runtime.h"
 #include "runtime/scheduler.h"
-#include "runtime/step_context.h"
-#include "runtime/worker.h"
+#include "runtime/worker_threads.h"
 #include "runtime/yield_broker.h"
 
 namespace actord::runtime {
@@ -35,16 +30,8 @@ class Runtime::Core {
   ShutdownReport Shutdown(ShutdownMode mode, absl::Duration timeout);
   RuntimeStats Stats() const;
   [[nodiscard]] uint64_t LiveProcesses() const;
-
-  // Everything that a worker's thread owns.
-  struct Seat {
-    Seat(Core& core, int index, uint64_t seed);
-    Lane lane;
-    StepContext context;
-    ProcessRunner runner;
-    Worker worker;
-    std::thread thread;
-  };
+  // Over all threads.
+  [[nodiscard]] uint64_t Sum(Counter Counters::*counter) const;
 
   const RuntimeOptions options;
   const Catalog& catalog;
@@ -54,7 +41,7 @@ class Runtime::Core {
   BufferPool buffers;
   ProcessTable processes;
   Scheduler scheduler;
-  Lane lane;  // of all threads that are not workers
+  Lane lane;  // of all threads that run no workers
   ExternalYields external;
   Results results;
   YieldBroker broker;
@@ -66,11 +53,9 @@ class Runtime::Core {
   ShutdownOrders orders;
   const uint64_t stuck_after_ns_;
   std::function<void()> on_end;
-  std::vector<std::unique_ptr<Seat>> seats;
+  WorkerThreads threads;
 
  private:
-  void RunThread(Seat& seat);
-  void StopThreads();
   void FreeMailboxes();
   // Sends every live process a cancel or terminate.
   void TellAll(uint32_t type, std::string_view reason);
@@ -80,7 +65,6 @@ class Runtime::Core {
   bool WaitForEmpty(uint64_t deadline_ns, bool may_be_cut);
   void LogStuck() const;
 
-  std::atomic<bool> stop_{false};
   Mutex shutdown_mutex_;
   std::condition_variable_any shutdown_wake_;
   bool shutting_down_ ABSL_GUARDED_BY(shutdown_mutex_) = false;

@@ -111,7 +111,7 @@ void Dispatcher::Dispatch(Process& process, uint32_t generation,
   const CommandHandler* handler = lane.last_command;
   if (handler == nullptr || handler->name != command) {
     handler = catalog_.FindCommand(command);
-    if (lane.here() != nullptr) lane.last_command = handler;
+    lane.last_command = handler;
   }
   if (external_.IsExternal(command)) {
     HandOut(process, generation, yield, lane);
@@ -168,7 +168,9 @@ void Dispatcher::RunInline(const CommandHandler& handler, Process& process,
               *yield.envelope);
     call.process = &process;
     call.generation = generation;
+    lane.hold().Enter(process, "inline command handler");
     Handle(handler, call);
+    lane.hold().Leave();
     if (call.reply == nullptr) {
       const uint64_t timeout_ns = TimeoutOf(yield);
       if (timeout_ns != 0) broker_.SetTimeout(call.handle, timeout_ns);

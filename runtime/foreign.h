@@ -8,6 +8,8 @@
 #include <string>
 #include <utility>
 
+#include "runtime/hold.h"
+
 namespace actord::runtime {
 
 // Calls `function`. nullopt: it returned. Otherwise: what it threw.
@@ -23,6 +25,17 @@ std::optional<std::string> CallForeign(Function&& function) {
   } catch (...) {
     return "threw something that is no std::exception";
   }
+}
+
+// The same from a thread that runs workers, which may lose its worker
+// meanwhile. `name`: a literal.
+template <typename Function>
+std::optional<std::string> CallForeign(Hold& hold, const Process& process,
+                                       const char* name, Function&& function) {
+  hold.Enter(process, name);
+  auto thrown = CallForeign(std::forward<Function>(function));
+  hold.Leave();
+  return thrown;
 }
 
 }  // namespace actord::runtime

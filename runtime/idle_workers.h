@@ -67,6 +67,10 @@ class IdleWorkers {
   // if none sleeps or somebody searches.
   int ClaimForWork();
 
+  [[nodiscard]] bool AllSleep() const {
+    return sleepers_.load(std::memory_order_seq_cst) == workers_;
+  }
+
   [[nodiscard]] int searchers() const {
     return searchers_.load(std::memory_order_seq_cst);
   }

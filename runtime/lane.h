@@ -1,15 +1,17 @@
 // What a thread needs in order to act on processes: memory at hand, counters,
-// and where to put what it makes ready. Each worker has a lane of its own,
-// without locks; all other threads share one, with a short lock.
+// and where to put what it makes ready. Each thread that runs workers has a
+// lane of its own, without locks; all other threads share one, with a short
+// lock.
 //
-// Thread-safety: a worker's lane belongs to the worker; the shared lane may be
-// used by any thread.
+// Thread-safety: a thread's own lane belongs to that thread; the shared lane
+// may be used by any.
 #pragma once
 
 #include <string_view>
 
 #include "runtime/counters.h"
 #include "runtime/envelope.h"
+#include "runtime/hold.h"
 #include "runtime/mutex.h"
 #include "runtime/process_table.h"
 #include "runtime/scheduler.h"
@@ -19,24 +21,30 @@ namespace actord::runtime {
 
 class Lane {
  public:
-  // `here`: null for the shared lane.
-  Lane(BufferPool& pool, WorkerQueue* here) : here_(here), buffers_(pool) {}
+  enum class Use { kOneThread, kShared };
+
+  Lane(BufferPool& pool, Use use)
+      : is_shared_(use == Use::kShared), buffers_(pool) {}
   Lane(const Lane&) = delete;
   Lane& operator=(const Lane&) = delete;
 
-  [[nodiscard]] WorkerQueue* here() const { return here_; }
+  // The worker that the thread holds; null: none, as in the shared lane. What
+  // becomes ready goes there, or to the global queue.
+  [[nodiscard]] WorkerQueue* here() const { return hold_.queue(); }
+  // Not of the shared lane.
+  Hold& hold() { return hold_; }
   [[nodiscard]] const Counters& counters() const { return counters_; }
 
   Envelope* NewEnvelope(uint32_t type, std::string_view topic,
                         const actord_payload& payload) {
-    if (here_ != nullptr) {
+    if (!is_shared_) {
       return Envelope::Create(buffers_, type, topic, payload);
     }
     const MutexLock lock(mutex_);
     return Envelope::Create(buffers_, type, topic, payload);
   }
   void Free(Envelope* envelope) {
-    if (here_ != nullptr) {
+    if (!is_shared_) {
       Envelope::Destroy(buffers_, envelope);
       return;
     }
@@ -45,7 +53,7 @@ class Lane {
   }
 
   void Count(Counter Counters::*counter, uint64_t count = 1) {
-    if (here_ != nullptr) {
+    if (!is_shared_) {
       (counters_.*counter).Add(count);
     } else {
       (counters_.*counter).AddShared(count);
@@ -55,26 +63,27 @@ class Lane {
   Process* ReserveProcess(ProcessTable& table, const ProcessType* type,
                           uint16_t method, const Pid& parent,
                           uint64_t now_unix_ns) {
-    if (here_ != nullptr) {
+    if (!is_shared_) {
       return table.Reserve(processes_, type, method, parent, now_unix_ns);
     }
     const MutexLock lock(mutex_);
     return table.Reserve(processes_, type, method, parent, now_unix_ns);
   }
 
-  // Workers only: the handler that was looked up last, or null.
+  // Not of the shared lane: the handler that was looked up last, or null.
   const CommandHandler* last_command = nullptr;
 
-  // Workers only.
+  // Not of the shared lane.
   BufferCache& buffers() { return buffers_; }
   ProcessTable::Cache& processes() { return processes_; }
   SlotTable<YieldRecord>::Cache& yields() { return yields_; }
 
  private:
-  WorkerQueue* const here_;
+  const bool is_shared_;
+  Hold hold_;
   Counters counters_;
   Mutex mutex_;  // of the shared lane
-  // Guarded by mutex_ in the shared lane, the worker's otherwise.
+  // Guarded by mutex_ in the shared lane, the thread's otherwise.
   BufferCache buffers_;
   ProcessTable::Cache processes_;
   SlotTable<YieldRecord>::Cache yields_;

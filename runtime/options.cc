@@ -35,6 +35,8 @@ absl::Status ValidateOptions(const RuntimeOptions& options) {
       {"workers", static_cast<uint64_t>(options.workers), 0, 256},
       {"blocking_threads", static_cast<uint64_t>(options.blocking_threads), 1,
        1024},
+      {"max_blocked_threads",
+       static_cast<uint64_t>(options.max_blocked_threads), 0, 10'000},
       {"blocking_queue", options.blocking_queue, 1, 10'000'000},
       {"max_processes", options.max_processes, 1, 1u << 28},
       {"max_payload_bytes", options.max_payload_bytes, 1, 64u << 20},

@@ -20,6 +20,10 @@ enum class LogLevel { kDebug = 1, kInfo = 2, kWarning = 3, kError = 4 };
 struct RuntimeOptions {
   // Scheduler.
   int workers = 0;  // 0: the CPUs that this process may use; at most 256
+  // Threads beside the workers' own, at most, for steps that block or last:
+  // 0 to 10,000; started when first needed. When all are stuck, such a step
+  // keeps its worker.
+  int max_blocked_threads = 256;
   int blocking_threads =
       16;  // threads of the blocking pool, 1 to 1024; started when first needed
   size_t blocking_queue =

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "runtime/errors.h"
 #include "runtime/foreign.h"
+#include "runtime/worker_threads.h"
 
 namespace actord::runtime {
 void ProcessRunner::RunTurn(Process& process) {
@@ -47,8 +48,10 @@ bool ProcessRunner::Admit(Process& process, Turn& turn) {
       .input = process.input->event.payload};
   context_.Begin(process, turn.generation, /*may_act=*/false);
   int32_t status = ACTORD_OK;
-  auto thrown = CallForeign(
-      [&] { status = descriptor.init(process.state, &init, context_.abi()); });
+  GiveWorkerAwayIfBlocking(descriptor);
+  auto thrown = CallForeign(lane_.hold(), process, "Init", [&] {
+    status = descriptor.init(process.state, &init, context_.abi());
+  });
   lane_.Free(std::exchange(process.input, nullptr));
   std::string failure = context_.TakeFailure();
   if (!thrown && status == ACTORD_OK && context_.misuse().ok()) {
@@ -160,13 +163,23 @@ void ProcessRunner::FillFromMessages(Process& process, Turn& turn) {
   turn.left_over = process.messages_owed + turn.messages_left != 0;
 }
 
+void ProcessRunner::GiveWorkerAwayIfBlocking(
+    const actord_process_type& descriptor) {
+  if ((descriptor.flags & ACTORD_TYPE_BLOCKS_THREAD) != 0 &&
+      lane_.here() != nullptr) [[unlikely]] {
+    // If nobody can take it, the watchdog will say so.
+    parts_.threads->GiveAway(lane_.hold());
+  }
+}
+
 int32_t ProcessRunner::RunStep(Process& process, Turn& turn) {
   const actord_process_type& descriptor =
       *process.type.load(std::memory_order_relaxed)->descriptor;
   for (size_t i = 0; i < turn.count; ++i) events_[i] = &batch_[i]->event;
   context_.Begin(process, turn.generation, /*may_act=*/true);
   int32_t verdict = ACTORD_STEP_IDLE;
-  auto thrown = CallForeign([&] {
+  GiveWorkerAwayIfBlocking(descriptor);
+  auto thrown = CallForeign(lane_.hold(), process, "Step", [&] {
     verdict = descriptor.step(process.state, events_.data(), turn.count,
                               context_.abi());
   });
@@ -309,7 +322,7 @@ void ProcessRunner::Finish(Process& process, Turn& turn, int32_t verdict) {
   if (again) {
     parts_.scheduler.EnqueueBack(&process);
   } else {
-    parts_.scheduler.EnqueueAgain(&process, *lane_.here());
+    parts_.scheduler.EnqueueAgain(&process, lane_.here());
   }
 }
 

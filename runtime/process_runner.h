@@ -1,7 +1,10 @@
 // Runs one turn of one process: Init if it has not been, drain the mailbox,
 // Step, carry out what the step wants, and what becomes of it then.
 //
-// Thread-safety: belongs to one worker.
+// A call into a plugin may cost the thread its worker (hold.h); from then on
+// this goes on without one, and what becomes ready goes to the global queue.
+//
+// Thread-safety: belongs to one thread.
 #pragma once
 
 #include <array>
@@ -25,6 +28,8 @@ struct ShutdownOrders {
   std::atomic<bool> terminate{false};  // processes end, wherever they are
 };
 
+class WorkerThreads;
+
 class ProcessRunner {
  public:
   struct Parts {
@@ -39,6 +44,8 @@ class ProcessRunner {
     const std::function<void(LogLevel, std::string_view)>& log;
     // Called after each end while a shutdown is on.
     const std::function<void()>& on_end;
+    // For steps that are known to block.
+    WorkerThreads* threads = nullptr;
   };
 
   ProcessRunner(const Parts& parts, Lane& lane, StepContext& context)
@@ -79,6 +86,9 @@ class ProcessRunner {
   void FillFromMessages(Process& process, Turn& turn);
   // The next counted message; null: none, or a gap.
   static Envelope* PopMessage(Process& process, Turn& turn);
+  // Lets another thread have the worker while a call of a type that says of
+  // itself that it blocks lasts.
+  void GiveWorkerAwayIfBlocking(const actord_process_type& descriptor);
   // What RunStep returns when the process has ended.
   static constexpr int32_t kHasEnded = -1;
   // Returns ACTORD_STEP_IDLE, _BLOCK or _CONTINUE, or kHasEnded. (No optional:

@@ -54,8 +54,10 @@ void ProcessRunner::End(Process& process, Turn& turn, EndKind kind,
 void ProcessRunner::CloseState(Process& process) {
   if (process.state == nullptr) return;
   const ProcessType* type = process.type.load(std::memory_order_relaxed);
-  const auto thrown =
-      CallForeign([&] { type->descriptor->close(process.state); });
+  GiveWorkerAwayIfBlocking(*type->descriptor);
+  const auto thrown = CallForeign(lane_.hold(), process, "Close", [&] {
+    type->descriptor->close(process.state);
+  });
   if (thrown) {
     // The process has ended as it has; its result stands.
     parts_.log(LogLevel::kError,

@@ -30,11 +30,13 @@ void Scheduler::EnqueueBack(Process* process) {
   WakeForWork();
 }
 
-void Scheduler::EnqueueAgain(Process* process, WorkerQueue& here) {
-  if (here.next == nullptr) {
-    here.next = process;
+void Scheduler::EnqueueAgain(Process* process, WorkerQueue* here) {
+  if (here == nullptr) {
+    EnqueueBack(process);
+  } else if (here->next == nullptr) {
+    here->next = process;
   } else {
-    PushLocal(process, here);
+    PushLocal(process, *here);
   }
 }
 

@@ -20,6 +20,8 @@
 
 namespace actord::runtime {
 
+class Hold;
+
 // What a worker has that others may reach into.
 struct alignas(64) WorkerQueue {
   WorkerQueue(int number, uint64_t now_ns) : index(number), timers(now_ns) {}
@@ -32,6 +34,8 @@ struct alignas(64) WorkerQueue {
   // takes it as soon as its turn ends. So a lone successor costs no RMW and
   // wakes nobody.
   Process* next = nullptr;
+  // The thread's hold of this worker; never null once threads are there.
+  std::atomic<Hold*> holder{nullptr};
 };
 
 class Scheduler {
@@ -45,7 +49,7 @@ class Scheduler {
   void EnqueueBack(Process* process);
   // Like Enqueue, for a process whose turn has just ended: whatever its step
   // made ready goes first.
-  void EnqueueAgain(Process* process, WorkerQueue& here);
+  void EnqueueAgain(Process* process, WorkerQueue* here);
 
   // Takes from the global queue: one to run at once, and some more into
   // `here`. Null: empty.

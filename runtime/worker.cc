@@ -6,19 +6,15 @@
 
 namespace actord::runtime {
 
-Worker::Worker(Scheduler& scheduler, WorkerQueue& queue, ProcessRunner& runner,
-               YieldBroker& broker, uint64_t seed)
-    : scheduler_(scheduler),
-      queue_(queue),
-      runner_(runner),
-      broker_(broker),
-      random_(seed) {
+Worker::Worker(Scheduler& scheduler, WorkerQueue& queue, YieldBroker& broker,
+               uint64_t seed)
+    : scheduler_(scheduler), queue_(queue), broker_(broker), random_(seed) {
   due_.reserve(kTimersAtOnce);
 }
 
-Worker::Did Worker::RunOne() {
+Worker::Did Worker::RunOne(ProcessRunner& runner) {
   ++turn_;
-  Process* process = FindWork();
+  Process* process = FindWork(runner.lane());
   if (process == nullptr) return NothingFound();
   fruitless_ = 0;
   woken_ = false;
@@ -33,24 +29,25 @@ Worker::Did Worker::RunOne() {
   }
   // This step may last: somebody else has to keep the time meanwhile.
   if (std::exchange(was_timekeeper_, false)) scheduler_.HandOverTime();
-  runner_.RunTurn(*process);
+  // The last thing of all: the worker may be another thread's afterwards.
+  runner.RunTurn(*process);
   return Did::kRan;
 }
 
-Process* Worker::FindWork() {
+Process* Worker::FindWork(Lane& lane) {
   if (turn_ % kGlobalFirst == 0) {
-    FireTimers(queue_);
-    FireTimers(scheduler_.queue(random_.Next() % scheduler_.size()));
+    FireTimers(queue_, lane);
+    FireTimers(scheduler_.queue(random_.Next() % scheduler_.size()), lane);
     if (Process* process = scheduler_.TakeGlobal(queue_)) return process;
   } else if (turn_ % kTimersEvery == 0) {
-    FireTimers(queue_);
+    FireTimers(queue_, lane);
   }
   if (Process* process = TakeLocal()) return process;
   if (Process* process = scheduler_.TakeGlobal(queue_)) return process;
-  if (FireTimers(queue_)) {
+  if (FireTimers(queue_, lane)) {
     if (Process* process = TakeLocal()) return process;
   }
-  return Search();
+  return Search(lane);
 }
 
 Process* Worker::TakeLocal() {
@@ -67,14 +64,14 @@ Process* Worker::TakeLocal() {
   return oldest;
 }
 
-Process* Worker::Search() {
+Process* Worker::Search(Lane& lane) {
   if (!searching_) {
     searching_ = scheduler_.idle().TryBeginSearch();
     if (!searching_) return nullptr;
   }
   if (Process* process = scheduler_.Steal(queue_, random_)) return process;
   for (size_t i = 0; i < scheduler_.size(); ++i) {
-    if (FireTimers(scheduler_.queue(i))) return TakeLocal();
+    if (FireTimers(scheduler_.queue(i), lane)) return TakeLocal();
   }
   return nullptr;
 }
@@ -129,14 +126,14 @@ bool Worker::Wake(bool notified) {
   return true;
 }
 
-bool Worker::FireTimers(WorkerQueue& owner) {
+bool Worker::FireTimers(WorkerQueue& owner, Lane& lane) {
   const uint64_t earliest = owner.timers.EarliestNs();
   if (earliest == TimerWheel::kNever) return false;
   const uint64_t now = scheduler_.clock().MonotonicNs();
   if (earliest > now) return false;
   due_.clear();
   owner.timers.Advance(now, kTimersAtOnce, due_);
-  for (const uint64_t handle : due_) broker_.TimerFired(handle, runner_.lane());
+  for (const uint64_t handle : due_) broker_.TimerFired(handle, lane);
   return !due_.empty();
 }
 

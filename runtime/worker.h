@@ -1,8 +1,8 @@
 // A worker: finds a process that is ready and runs its next turn. No loop and
-// no thread is in it; a thread repeats RunOne (worker_thread.h), and so can a
-// test on a thread of its own choice.
+// no thread is in it; the thread that holds it repeats RunOne
+// (worker_threads.h), and so can a test on a thread of its own choice.
 //
-// Thread-safety: one thread at a time.
+// Thread-safety: one thread at a time, the one that holds it (hold.h).
 #pragma once
 
 #include <cstdint>
@@ -26,12 +26,14 @@ class Worker {
     kSleep,   // is a sleeper now: Parker::Wait(sleep_ns()), then Wake()
   };
 
-  Worker(Scheduler& scheduler, WorkerQueue& queue, ProcessRunner& runner,
-         YieldBroker& broker, uint64_t seed);
+  Worker(Scheduler& scheduler, WorkerQueue& queue, YieldBroker& broker,
+         uint64_t seed);
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
-  Did RunOne();
+  // `runner`: of the thread that holds this worker. After kRan it may hold it
+  // no more (Lane::here() is null then), and must leave it alone.
+  Did RunOne(ProcessRunner& runner);
 
   // After kSleep: how long the worker may sleep without a notification.
   [[nodiscard]] uint64_t sleep_ns() const { return sleep_ns_; }
@@ -53,17 +55,16 @@ class Worker {
   static constexpr int kSearches = 16;
   static constexpr size_t kTimersAtOnce = 64;
 
-  Process* FindWork();
+  Process* FindWork(Lane& lane);
   Process* TakeLocal();
-  Process* Search();
+  Process* Search(Lane& lane);
   Did NothingFound();
   Did TrySleep();
   // Fires what is due in the wheel. True: something was.
-  bool FireTimers(WorkerQueue& owner);
+  bool FireTimers(WorkerQueue& owner, Lane& lane);
 
   Scheduler& scheduler_;
   WorkerQueue& queue_;
-  ProcessRunner& runner_;
   YieldBroker& broker_;
   Random random_;
   uint32_t turn_ = 0;

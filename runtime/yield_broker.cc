@@ -44,7 +44,8 @@ actord_completion YieldBroker::Open(Process& process, uint32_t generation,
   record.process.store(&process, std::memory_order_relaxed);
   record.process_generation.store(generation, std::memory_order_relaxed);
   record.tag.store(tag, std::memory_order_relaxed);
-  record.wheel.store(&lane.here()->timers, std::memory_order_relaxed);
+  record.wheel.store(&lane.hold().last_queue().timers,
+                     std::memory_order_relaxed);
   record.external.store(external, std::memory_order_relaxed);
   record.armed.store(false, std::memory_order_relaxed);
   record.deadline_ns = UINT64_MAX;

@@ -103,11 +103,11 @@ TEST_F(SchedulerTest, AProcessThatWasJustRunLetsItsSuccessorGoFirst) {
   Scheduler scheduler(1, clock_);
   WorkerQueue& here = scheduler.queue(0);
   scheduler.Enqueue((*this)[1], &here);
-  scheduler.EnqueueAgain((*this)[0], here);
+  scheduler.EnqueueAgain((*this)[0], &here);
   EXPECT_EQ(here.next, (*this)[1]);
   EXPECT_EQ(here.ready.PopNewest(), (*this)[0]);
   here.next = nullptr;
-  scheduler.EnqueueAgain((*this)[0], here);
+  scheduler.EnqueueAgain((*this)[0], &here);
   EXPECT_EQ(here.next, (*this)[0]);
 }
 

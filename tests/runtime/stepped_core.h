@@ -115,7 +115,13 @@ class SteppedCore {
 
   Worker::Did RunOne(int worker) {
     EXPECT_FALSE(asleep_[static_cast<size_t>(worker)]);
-    const Worker::Did did = seat(worker).worker.RunOne();
+    WorkerThreads::Thread& runs = thread(worker);
+    const Worker::Did did = core->threads.RunOne(runs);
+    if (runs.lane.here() == nullptr) {
+      // Lost meanwhile: what became of the worker is the next thread's affair.
+      core->threads.AddSpare(runs);
+      return did;
+    }
     asleep_[static_cast<size_t>(worker)] = did == Worker::Did::kSleep;
     return did;
   }
@@ -132,17 +138,17 @@ class SteppedCore {
   }
   // Takes a notification, if there is one, and wakes by it.
   bool WakeIfNotified(int worker) {
-    if (!IsAsleep(worker) || !seat(worker).worker.queue().parker.Wait(0)) {
+    if (!IsAsleep(worker) || !queue(worker).parker.Wait(0)) {
       return false;
     }
-    EXPECT_TRUE(seat(worker).worker.Wake(true));
+    EXPECT_TRUE(this->worker(worker).Wake(true));
     asleep_[static_cast<size_t>(worker)] = false;
     return true;
   }
   // The worker's sleep ends, by its time-out or a notification.
   void Wake(int worker) {
     if (!IsAsleep(worker) || WakeIfNotified(worker)) return;
-    ASSERT_TRUE(seat(worker).worker.Wake(false));
+    ASSERT_TRUE(this->worker(worker).Wake(false));
     asleep_[static_cast<size_t>(worker)] = false;
   }
   // Runs all workers until all sleep and nobody is notified.
@@ -161,12 +167,19 @@ class SteppedCore {
   }
 
   [[nodiscard]] int workers() const {
-    return static_cast<int>(core->seats.size());
+    return static_cast<int>(core->scheduler.size());
   }
-  Runtime::Core::Seat& seat(int worker) {
-    return *core->seats[static_cast<size_t>(worker)];
+  // The thread that holds the worker.
+  WorkerThreads::Thread& thread(int worker) {
+    const Hold* holder = queue(worker).holder;
+    for (size_t i = 0; i < core->threads.size(); ++i) {
+      if (&core->threads.at(i).lane.hold() == holder)
+        return core->threads.at(i);
+    }
+    std::abort();
   }
-  Lane& lane(int worker) { return seat(worker).lane; }
+  Worker& worker(int worker) { return core->threads.worker(worker); }
+  Lane& lane(int worker) { return thread(worker).lane; }
   WorkerQueue& queue(int worker) {
     return core->scheduler.queue(static_cast<size_t>(worker));
   }

@@ -50,7 +50,7 @@ class TimersTest : public ::testing::Test {
   void SleepUntil(int worker, const bool& woke) {
     for (int sleeps = 0; !woke; ++sleeps) {
       ASSERT_LT(sleeps, 4);
-      const uint64_t sleep_ns = core_->seat(worker).worker.sleep_ns();
+      const uint64_t sleep_ns = core_->worker(worker).sleep_ns();
       ASSERT_NE(sleep_ns, Parker::kForever);
       core_->clock.manual.AdvanceNs(sleep_ns);
       core_->Wake(worker);
@@ -120,7 +120,7 @@ TEST_F(TimersTest, OneSleeperKeepsTheTimeForAll) {
   for (int i = 0; i < 3; ++i) core_->RunUntilSleep(i);
   int timed = 0;
   for (int i = 0; i < 3; ++i) {
-    const uint64_t sleep_ns = core_->seat(i).worker.sleep_ns();
+    const uint64_t sleep_ns = core_->worker(i).sleep_ns();
     if (sleep_ns == Parker::kForever) continue;
     ++timed;
     EXPECT_LE(sleep_ns, 10 * kMs + kTickNs);
@@ -137,7 +137,7 @@ TEST_F(TimersTest, AnEarlierTimerWakesASleeperThatKeepsTheTime) {
   Sleeper(5 * kMs, [&] { woke = true; });
   ASSERT_TRUE(core_->WakeIfNotified(1));
   core_->RunUntilSleep(1);
-  EXPECT_LE(core_->seat(1).worker.sleep_ns(), 5 * kMs + kTickNs);
+  EXPECT_LE(core_->worker(1).sleep_ns(), 5 * kMs + kTickNs);
   SleepUntil(1, woke);
 }
 
@@ -154,7 +154,7 @@ TEST_F(TimersTest, WhoeverKeepsTheTimeHandsItOnBeforeItRunsAStep) {
   Sleeper(20 * kMs, [] {});
   core_->Settle();
   for (int i = 0; i < 2; ++i) {
-    if (core_->seat(i).worker.sleep_ns() != Parker::kForever) keeper = i;
+    if (core_->worker(i).sleep_ns() != Parker::kForever) keeper = i;
   }
   ASSERT_NE(keeper, -1);
   core_->clock.manual.AdvanceNs(10 * kMs + kTickNs);
@@ -162,13 +162,13 @@ TEST_F(TimersTest, WhoeverKeepsTheTimeHandsItOnBeforeItRunsAStep) {
   EXPECT_EQ(core_->RunOne(keeper), Did::kRan);
   ASSERT_TRUE(handed_on);
   core_->RunUntilSleep(1 - keeper);
-  EXPECT_LE(core_->seat(1 - keeper).worker.sleep_ns(), 10 * kMs + kTickNs);
+  EXPECT_LE(core_->worker(1 - keeper).sleep_ns(), 10 * kMs + kTickNs);
 }
 
 TEST_F(TimersTest, WithoutTimersAWorkerSleepsWithoutATimeout) {
   Start(2);
   for (int i = 0; i < 2; ++i) {
-    EXPECT_EQ(core_->seat(i).worker.sleep_ns(), Parker::kForever);
+    EXPECT_EQ(core_->worker(i).sleep_ns(), Parker::kForever);
   }
 }
 

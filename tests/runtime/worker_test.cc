@@ -282,7 +282,7 @@ TEST_F(WorkerLastLook, WorkThatComesToASleeperNotifiesIt) {
     core_->Wake(0);
     ASSERT_EQ(RunWithWorkAt(kAsks, asked), Did::kSleep);
     // Whoever brought the work has claimed this worker: its sleep is short.
-    EXPECT_EQ(core_->seat(0).worker.sleep_ns(), Parker::kForever);
+    EXPECT_EQ(core_->worker(0).sleep_ns(), Parker::kForever);
     ASSERT_TRUE(core_->WakeIfNotified(0));
     EXPECT_EQ(core_->RunOne(0), Did::kRan);
   }

@@ -1,0 +1,63 @@
+#include "runtime/hold.h"
+
+#include <linux/membarrier.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <utility>
+
+#include "runtime/scheduler.h"
+
+namespace actord::runtime {
+
+bool Hold::CanTake() {
+  static const bool is_registered =
+      syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0,
+              0) == 0;
+  return is_registered;
+}
+
+WorkerQueue* Hold::GiveUp() {
+  const MutexLock lock(mutex_);
+  return std::exchange(queue_, nullptr);
+}
+
+void Hold::Give(WorkerQueue& queue) {
+  const MutexLock lock(mutex_);
+  queue_ = &queue;
+  last_queue_ = &queue;
+  // Release: who looks at the holder's calls finds it as it is.
+  queue.holder.store(this, std::memory_order_release);
+}
+
+std::optional<Hold::Call> Hold::Look() const {
+  // Acquire: (1), and the two below are of this call or a later one.
+  const uint64_t number = calls_.load(std::memory_order_acquire);
+  if ((number & 1) == 0) return std::nullopt;
+  return Call{number, process_.load(std::memory_order_relaxed),
+              name_.load(std::memory_order_relaxed)};
+}
+
+bool Hold::TryTake(const WorkerQueue& queue, uint64_t number) {
+  if (!CanTake()) return false;
+  const MutexLock lock(mutex_);
+  // It may have another worker by now, or be a taken one's slow return.
+  if (queue_ != &queue || taken_) return false;
+  wanted_.store(true, std::memory_order_relaxed);
+  FailPoint();
+  syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
+  // Acquire: what the thread did to the worker before the call is seen.
+  taken_ = calls_.load(std::memory_order_acquire) == number;
+  if (!taken_) wanted_.store(false, std::memory_order_relaxed);
+  return taken_;
+}
+
+void Hold::ComeBack() {
+  // Waits for a taker that is deciding.
+  const MutexLock lock(mutex_);
+  if (!std::exchange(taken_, false)) return;
+  queue_ = nullptr;
+  wanted_.store(false, std::memory_order_relaxed);
+}
+
+}  // namespace actord::runtime

@@ -1,0 +1,110 @@
+#include "runtime/watchdog.h"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/process.h"
+#include "runtime/worker_threads.h"
+
+namespace actord::runtime {
+
+Watchdog::Watchdog(Scheduler& scheduler, WorkerThreads& threads, const Log& log)
+    : scheduler_(scheduler),
+      threads_(threads),
+      log_(log),
+      seen_(scheduler.size()) {}
+
+void Watchdog::Start() {
+  thread_ = std::thread([this] {
+    pthread_setname_np(pthread_self(), "watchdog");
+    while (!stop_.load(std::memory_order_relaxed)) parker_.Wait(Look());
+  });
+}
+
+void Watchdog::Stop() {
+  stop_.store(true, std::memory_order_relaxed);
+  parker_.Notify();
+  if (thread_.joinable()) thread_.join();
+}
+
+uint64_t Watchdog::Look() {
+  rests_.store(false, std::memory_order_relaxed);
+  acted_ = false;
+  const uint64_t now = scheduler_.clock().MonotonicNs();
+  uint64_t patience = kLongestNs;
+  for (size_t i = 0; i < seen_.size(); ++i) {
+    patience = std::min(patience, LookAt(scheduler_.queue(i), seen_[i], now));
+  }
+  if (acted_) {
+    interval_ns_ = kShortestNs;
+  } else if (interval_ns_ < kLongestNs) {
+    interval_ns_ = std::min(2 * interval_ns_, kLongestNs);
+  } else if (Rest()) {
+    interval_ns_ = kShortestNs;
+    return Parker::kForever;
+  }
+  return std::min(interval_ns_, patience);
+}
+
+uint64_t Watchdog::LookAt(WorkerQueue& queue, Seen& seen, uint64_t now_ns) {
+  // Acquire: pairs with Hold::Give.
+  Hold* holder = queue.holder.load(std::memory_order_acquire);
+  const auto call = holder->Look();
+  if (!call) {
+    seen = {};
+    return kPatienceNs;
+  }
+  if (seen.holder != holder || seen.number != call->number) {
+    seen = {holder, call->number, now_ns};
+    return kPatienceNs;
+  }
+  const uint64_t age_ns = now_ns - seen.since_ns;
+  if (age_ns < kPatienceNs) return kPatienceNs - age_ns;
+  // Read before the worker is taken: then it is of this call.
+  const ProcessType* type = call->process->type.load(std::memory_order_relaxed);
+  const bool handed_over = threads_.HandOver(queue, *holder, call->number);
+  acted_ = acted_ || handed_over;
+  const auto after = holder->Look();
+  if (handed_over || (after && after->number == call->number)) {
+    Warn(type, call->name, handed_over, now_ns);
+  }
+  // If it could not be taken, it gets as long again.
+  seen.since_ns = now_ns;
+  return kPatienceNs;
+}
+
+void Watchdog::Warn(const ProcessType* type, const char* call, bool handed_over,
+                    uint64_t now_ns) {
+  constexpr uint64_t kPauseNs = 10'000'000'000;
+  Report& report = reports_[type];
+  if (report.last_ns != 0 && now_ns - report.last_ns < kPauseNs) {
+    ++report.unsaid;
+    return;
+  }
+  report.last_ns = now_ns;
+  const uint64_t unsaid = std::exchange(report.unsaid, 0);
+  log_(LogLevel::kWarning,
+       absl::StrCat(
+           "process type ", type == nullptr ? "?" : type->name, ": its ", call,
+           " has kept a worker for ", kPatienceNs / 1'000'000, " ms; ",
+           handed_over ? "another thread has taken the worker"
+                       : "there is no thread left to take the worker, so "
+                         "others have to wait",
+           ". A type whose steps block says so (ACTORD_TYPE_BLOCKS_THREAD), "
+           "long work continues in pieces or is a pooled command's.",
+           unsaid == 0 ? ""
+                       : absl::StrCat(" This has happened ", unsaid,
+                                      " times more since the last warning.")));
+}
+
+bool Watchdog::Rest() {
+  rests_.store(true, std::memory_order_seq_cst);
+  if (scheduler_.idle().AllSleep()) return true;
+  rests_.store(false, std::memory_order_relaxed);
+  return false;
+}
+
+}  // namespace actord::runtime

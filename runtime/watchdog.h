@@ -1,0 +1,95 @@
+// Looks after workers whose thread a plugin keeps: a call that has gone on for
+// 10 ms loses its worker to another thread, and the process type is named in
+// the log.
+//
+// It looks more often after something happened (20 µs) and less often while
+// nothing does (up to 10 ms), as Go's sysmon does; when every worker sleeps, it
+// sleeps too, until one wakes.
+//
+// Thread-safety: Look from one thread at a time; WorkerWoke from any.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "runtime/catalog.h"
+#include "runtime/hold.h"
+#include "runtime/options.h"
+#include "runtime/parker.h"
+#include "runtime/scheduler.h"
+
+namespace actord::runtime {
+
+class WorkerThreads;
+
+class Watchdog {
+ public:
+  // How long a call may keep a worker.
+  static constexpr uint64_t kPatienceNs = 10'000'000;
+  static constexpr uint64_t kShortestNs = 20'000;
+  static constexpr uint64_t kLongestNs = 10'000'000;
+
+  using Log = std::function<void(LogLevel, std::string_view)>;
+
+  Watchdog(Scheduler& scheduler, WorkerThreads& threads, const Log& log);
+  ~Watchdog() { Stop(); }
+  Watchdog(const Watchdog&) = delete;
+  Watchdog& operator=(const Watchdog&) = delete;
+
+  // Looks on a thread of its own from now on until Stop.
+  void Start();
+  void Stop();
+
+  // One look at all workers. Returns in how many nanoseconds to look again;
+  // Parker::kForever: when WorkerWoke is called.
+  uint64_t Look();
+
+  // A worker's sleep is over.
+  void WorkerWoke() {
+    // seq_cst: pairs with Look, which first says that it rests and then looks
+    // whether all sleep.
+    if (rests_.load(std::memory_order_seq_cst)) [[unlikely]] {
+      if (rests_.exchange(false, std::memory_order_seq_cst)) parker_.Notify();
+    }
+  }
+
+ private:
+  // A call that was under way at the last look.
+  struct Seen {
+    Hold* holder = nullptr;
+    uint64_t number = 0;
+    uint64_t since_ns = 0;
+  };
+  // What was said about a process type.
+  struct Report {
+    uint64_t last_ns = 0;
+    uint64_t unsaid = 0;
+  };
+
+  // How long the call that `queue`'s holder is in may go on; kPatienceNs if
+  // there is none.
+  uint64_t LookAt(WorkerQueue& queue, Seen& seen, uint64_t now_ns);
+  void Warn(const ProcessType* type, const char* call, bool handed_over,
+            uint64_t now_ns);
+  bool Rest();
+
+  Scheduler& scheduler_;
+  WorkerThreads& threads_;
+  const Log& log_;
+  std::vector<Seen> seen_;
+  uint64_t interval_ns_ = kShortestNs;
+  bool acted_ = false;  // in this look
+  std::map<const ProcessType*, Report> reports_;
+
+  std::atomic<bool> rests_{false};
+  std::atomic<bool> stop_{false};
+  Parker parker_;
+  std::thread thread_;
+};
+
+}  // namespace actord::runtime

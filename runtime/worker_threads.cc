@@ -1,0 +1,180 @@
+#include "runtime/worker_threads.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <sys/prctl.h>
+
+#include <exception>
+#include <system_error>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace actord::runtime {
+namespace {
+
+void RelaxCpu() {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
+}  // namespace
+
+WorkerThreads::Thread::Thread(const Parts& parts,
+                              const ProcessRunner::Parts& runner_parts,
+                              uint64_t seed)
+    : lane(parts.buffers, Lane::Use::kOneThread),
+      context(parts.catalog, parts.processes, parts.options, parts.clock, lane,
+              seed),
+      runner(runner_parts, lane, context) {}
+
+WorkerThreads::WorkerThreads(const Parts& parts)
+    : parts_(parts),
+      runner_parts_(parts.runner),
+      watchdog_(parts.scheduler, *this, parts.options.log),
+      seeds_(parts.options.seed) {
+  runner_parts_.threads = this;
+  const size_t workers = parts.scheduler.size();
+  threads_.resize(workers +
+                  static_cast<size_t>(parts.options.max_blocked_threads));
+  for (size_t i = 0; i < workers; ++i) {
+    Thread* thread = TakeSpare();
+    uint64_t seed = 0;
+    {
+      const MutexLock lock(mutex_);
+      seed = seeds_.Next();
+    }
+    workers_.push_back(std::make_unique<Worker>(
+        parts.scheduler, parts.scheduler.queue(i), parts.broker, seed));
+    thread->lane.hold().Give(parts.scheduler.queue(i));
+  }
+}
+
+WorkerThreads::~WorkerThreads() { Stop(); }
+
+WorkerThreads::Thread* WorkerThreads::TakeSpare() {
+  const MutexLock lock(mutex_);
+  if (!spares_.empty()) {
+    Thread* spare = spares_.back();
+    spares_.pop_back();
+    return spare;
+  }
+  const size_t number = count_.load(std::memory_order_relaxed);
+  if (number == threads_.size() || stop_.load(std::memory_order_relaxed)) {
+    return nullptr;
+  }
+  auto thread = std::make_unique<Thread>(parts_, runner_parts_, seeds_.Next());
+  if (runs_ && !Launch(*thread, number)) return nullptr;
+  threads_[number] = std::move(thread);
+  count_.store(number + 1, std::memory_order_release);
+  return threads_[number].get();
+}
+
+bool WorkerThreads::Launch(Thread& thread, size_t number) {
+  try {
+    thread.thread =
+        std::thread([this, &thread, number] { Run(thread, number); });
+    return true;
+  } catch (const std::system_error& error) {
+    parts_.options.log(
+        LogLevel::kError,
+        absl::StrCat("cannot start thread ", number,
+                     " for a worker whose thread is blocked: ", error.what()));
+    return false;
+  }
+}
+
+void WorkerThreads::Start() {
+  {
+    const MutexLock lock(mutex_);
+    runs_ = true;
+    for (size_t i = 0; i < size(); ++i) {
+      // Without these there is no daemon.
+      if (!Launch(at(i), i)) std::terminate();
+      // They hold their workers already.
+      at(i).parker.Notify();
+    }
+  }
+  watchdog_.Start();
+}
+
+void WorkerThreads::Stop() {
+  watchdog_.Stop();
+  {
+    // From here on no thread begins.
+    const MutexLock lock(mutex_);
+    stop_.store(true, std::memory_order_relaxed);
+  }
+  for (size_t i = 0; i < size(); ++i) at(i).parker.Notify();
+  for (size_t i = 0; i < parts_.scheduler.size(); ++i) {
+    parts_.scheduler.queue(i).parker.Notify();
+  }
+  for (size_t i = 0; i < size(); ++i) {
+    if (at(i).thread.joinable()) at(i).thread.join();
+  }
+}
+
+void WorkerThreads::Give(Thread& thread, WorkerQueue& queue) {
+  thread.lane.hold().Give(queue);
+  thread.parker.Notify();
+}
+
+bool WorkerThreads::GiveAway(Hold& hold) {
+  Thread* spare = TakeSpare();
+  if (spare == nullptr) return false;
+  Give(*spare, *hold.GiveUp());
+  return true;
+}
+
+bool WorkerThreads::HandOver(WorkerQueue& queue, Hold& holder,
+                             uint64_t number) {
+  Thread* spare = TakeSpare();
+  if (spare == nullptr) return false;
+  if (!holder.TryTake(queue, number)) {
+    AddSpare(*spare);
+    return false;
+  }
+  Give(*spare, queue);
+  return true;
+}
+
+void WorkerThreads::AddSpare(Thread& thread) {
+  const MutexLock lock(mutex_);
+  spares_.push_back(&thread);
+}
+
+void WorkerThreads::Run(Thread& thread, size_t number) {
+  pthread_setname_np(pthread_self(), absl::StrCat("worker/", number).c_str());
+  // The default slack of 50 µs is most of what a timer may be late.
+  prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0);
+  for (;;) {
+    while (!thread.parker.Wait(Parker::kForever)) {
+    }
+    while (WorkerQueue* queue = thread.lane.here()) {
+      if (stop_.load(std::memory_order_relaxed)) return;
+      Worker& held = worker(queue->index);
+      switch (held.RunOne(thread.runner)) {
+        case Worker::Did::kRan:
+          break;
+        case Worker::Did::kSearch:
+          RelaxCpu();
+          break;
+        case Worker::Did::kYield:
+          sched_yield();
+          break;
+        case Worker::Did::kSleep:
+          while (!held.Wake(queue->parker.Wait(held.sleep_ns()))) {
+          }
+          watchdog_.WorkerWoke();
+          break;
+      }
+    }
+    if (stop_.load(std::memory_order_relaxed)) return;
+    AddSpare(thread);
+  }
+}
+
+}  // namespace actord::runtime

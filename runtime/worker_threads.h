@@ -1,0 +1,111 @@
+// The threads that run the workers. Each worker is held by one thread at a
+// time; a thread that a plugin keeps loses its worker to a spare one, carries
+// on with the turn without a worker, and becomes a spare itself.
+//
+// So there are as many threads that run as there are workers, and besides those
+// that are stuck, up to a limit, and those that once were.
+//
+// Thread-safety: each function says.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "runtime/lane.h"
+#include "runtime/mutex.h"
+#include "runtime/options.h"
+#include "runtime/parker.h"
+#include "runtime/process_runner.h"
+#include "runtime/random.h"
+#include "runtime/step_context.h"
+#include "runtime/watchdog.h"
+#include "runtime/worker.h"
+
+namespace actord::runtime {
+
+class WorkerThreads {
+ public:
+  struct Parts {
+    const Catalog& catalog;
+    ProcessTable& processes;
+    const RuntimeOptions& options;
+    const Clock& clock;
+    BufferPool& buffers;
+    Scheduler& scheduler;
+    YieldBroker& broker;
+    // Of each thread's runner. `threads` is filled in here.
+    ProcessRunner::Parts runner;
+  };
+
+  // What a thread owns. Belongs to that thread, unless a member says otherwise.
+  struct Thread {
+    Thread(const Parts& parts, const ProcessRunner::Parts& runner_parts,
+           uint64_t seed);
+
+    Lane lane;  // its counters and its hold: any thread
+    StepContext context;
+    ProcessRunner runner;
+    Parker parker;  // where it sleeps without a worker; any thread may notify
+    std::thread thread;
+  };
+
+  // Makes the workers, and a thread for each, which does not run yet.
+  explicit WorkerThreads(const Parts& parts);
+  ~WorkerThreads();
+
+  // Threads run from now on until Stop. Without Start, a test runs them by
+  // hand. From one thread.
+  void Start();
+  // Joins all; a thread that does not come back from a plugin is waited for.
+  void Stop();
+
+  // Gives the worker that `hold` is about to block to a spare thread. False:
+  // there is no thread to take it, and the hold stays. From the hold's thread.
+  bool GiveAway(Hold& hold);
+  // Takes the worker from whoever holds it in call `number`, and gives it to a
+  // spare thread. False: that call is over, or there is no thread. Any thread.
+  bool HandOver(WorkerQueue& queue, Hold& holder, uint64_t number);
+
+  // One turn of the worker that `thread` holds. Precondition: it holds one.
+  Worker::Did RunOne(Thread& thread) {
+    return worker(thread.lane.here()->index).RunOne(thread.runner);
+  }
+  // `thread` has come back from a turn without its worker: it is spare now.
+  void AddSpare(Thread& thread);
+
+  Worker& worker(int index) { return *workers_[static_cast<size_t>(index)]; }
+  Watchdog& watchdog() { return watchdog_; }
+  // All threads so far; grows only. Any thread.
+  [[nodiscard]] size_t size() const {
+    return count_.load(std::memory_order_acquire);
+  }
+  [[nodiscard]] Thread& at(size_t index) const { return *threads_[index]; }
+
+ private:
+  // A spare thread, a new one if need be; null: the limit is reached.
+  Thread* TakeSpare();
+  void Give(Thread& thread, WorkerQueue& queue);
+  void Run(Thread& thread, size_t number);
+  // False: the system has no thread for us.
+  bool Launch(Thread& thread, size_t number);
+
+  const Parts parts_;
+  ProcessRunner::Parts runner_parts_;
+  std::vector<std::unique_ptr<Worker>> workers_;
+  Watchdog watchdog_;
+  std::atomic<bool> stop_{false};
+  bool runs_ = false;  // Start was called
+
+  Mutex mutex_;
+  Random seeds_ ABSL_GUARDED_BY(mutex_);
+  std::vector<Thread*> spares_ ABSL_GUARDED_BY(mutex_);
+  // Of fixed size; those below count_ are set and stay. Written under mutex_.
+  std::vector<std::unique_ptr<Thread>> threads_;
+  std::atomic<size_t> count_{0};
+};
+
+}  // namespace actord::runtime

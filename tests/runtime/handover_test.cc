@@ -1,0 +1,238 @@
+// How a worker leaves a thread that a plugin keeps: step by step, with the
+// watchdog's looks in the middle of a step.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tests/runtime/stepped_core.h"
+
+namespace actord::runtime {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using Events = actord::Events;
+using StepOutput = actord::StepOutput;
+
+class BlockingScript : public actord::testing::ScriptProcess {
+ public:
+  static constexpr const char* kName = "blocking";
+  static constexpr bool kBlocksThread = true;
+};
+
+class Handover : public ::testing::Test {
+ protected:
+  void SetUp() override { StartWith({}); }
+  void StartWith(RuntimeOptions options) {
+    options.log = [this](LogLevel, std::string_view message) {
+      log_.emplace_back(message);
+    };
+    core_ = std::make_unique<SteppedCore>(1, options);
+    ASSERT_TRUE(
+        core_->catalog
+            .AddProcessType(&actord::kProcessType<BlockingScript>, "test")
+            .ok());
+  }
+
+  Watchdog& watchdog() { return core_->core->threads.watchdog(); }
+  // The watchdog finds a call under way, and finds it again when its time is
+  // over.
+  void LookUntilTaken() {
+    watchdog().Look();
+    core_->clock.manual.AdvanceNs(Watchdog::kPatienceNs);
+    watchdog().Look();
+  }
+
+  // A process that says its name whenever it gets a message.
+  Pid SubmitTracer(const std::string& name) {
+    return core_->Submit([this, name](Events events, StepOutput&) {
+      if (!events.empty()) trace_.push_back(name);
+    });
+  }
+
+  std::vector<std::string> trace_;
+  std::vector<std::string> log_;
+  std::unique_ptr<SteppedCore> core_;
+};
+
+TEST_F(Handover, AStepThatLastsLosesItsWorkerAndEndsWithoutOne) {
+  const Pid other = SubmitTracer("other");
+  const Pid successor = SubmitTracer("successor");
+  const Pid slow = core_->Submit([&](Events events, StepOutput& out) {
+    if (events.empty()) return;
+    WorkerThreads::Thread& mine = core_->thread(0);
+    out.Send(ToAbi(successor), "m");
+    core_->Send(other, -1);
+    LookUntilTaken();
+    ASSERT_NE(&core_->thread(0), &mine);
+    trace_.push_back("taken");
+    // On the worker's new thread, in the middle of this step.
+    core_->RunUntilSleep(0);
+    trace_.push_back("back");
+    out.Continue();
+  });
+  core_->Send(slow, -1);
+  WorkerThreads::Thread& mine = core_->thread(0);
+  core_->Wake(0);
+  core_->RunOne(0);
+  EXPECT_THAT(trace_, ElementsAre("taken", "other", "back"));
+  EXPECT_EQ(mine.lane.here(), nullptr);
+  // What the step wanted has become ready for the other thread, and so has the
+  // process itself.
+  EXPECT_TRUE(core_->core->scheduler.HasWork());
+  core_->Settle();
+  EXPECT_THAT(trace_, ElementsAre("taken", "other", "back", "successor"));
+  EXPECT_EQ(core_->process(slow).steps, 3u);
+  ASSERT_EQ(log_.size(), 1u);
+  EXPECT_THAT(log_[0], HasSubstr("process type script: its Step has kept a "
+                                 "worker for 10 ms; another thread"));
+}
+
+TEST_F(Handover, TheThreadThatCameBackIsUsedAgain) {
+  const Pid slow = core_->Submit([&](Events events, StepOutput&) {
+    if (events.empty()) return;
+    LookUntilTaken();
+  });
+  for (int i = 0; i < 5; ++i) {
+    core_->Send(slow, -1);
+    core_->Settle();
+  }
+  EXPECT_EQ(core_->core->threads.size(), 2u);
+  // Said once: the clock has not moved on by much.
+  EXPECT_EQ(log_.size(), 1u);
+  core_->clock.manual.AdvanceNs(10'000'000'000);
+  core_->Send(slow, -1);
+  core_->Settle();
+  ASSERT_EQ(log_.size(), 2u);
+  EXPECT_THAT(log_[1], HasSubstr("happened 4 times more"));
+}
+
+TEST_F(Handover, AStepThatComesBackInTimeKeepsItsWorker) {
+  const Pid slow = core_->Submit([&](Events events, StepOutput&) {
+    if (events.empty()) return;
+    WorkerThreads::Thread& mine = core_->thread(0);
+    watchdog().Look();
+    core_->clock.manual.AdvanceNs(Watchdog::kPatienceNs - 1);
+    watchdog().Look();
+    EXPECT_EQ(&core_->thread(0), &mine);
+  });
+  core_->Send(slow, -1);
+  core_->Settle();
+  // A later step is not taken for the same.
+  core_->clock.manual.AdvanceNs(Watchdog::kPatienceNs);
+  core_->Send(slow, -1);
+  core_->Settle();
+  EXPECT_EQ(core_->core->threads.size(), 1u);
+  EXPECT_TRUE(log_.empty());
+}
+
+TEST_F(Handover, ALoneSuccessorRunsWhenItsPredecessorLasts) {
+  // The second is run as the oldest, after three of the newest, and finds the
+  // first's successor waiting where no thief sees it.
+  const Pid waiting = SubmitTracer("successor");
+  const Pid slow = core_->Submit([&](Events events, StepOutput&) {
+    if (events.empty()) return;
+    core_->queue(0).next = &core_->process(waiting);
+    Activity::Add(core_->process(waiting).activity, Activity::kReady);
+    core_->process(waiting).step_due = true;
+    LookUntilTaken();
+    core_->RunOne(0);
+    trace_.push_back("back");
+  });
+  trace_.clear();
+  core_->Send(slow, -1);
+  core_->Settle();
+  EXPECT_EQ(core_->process(waiting).steps, 2u);
+  EXPECT_THAT(trace_, ElementsAre("back"));
+}
+
+TEST_F(Handover, ATypeThatBlocksGivesItsWorkerAwayAtOnce) {
+  const Pid other = SubmitTracer("other");
+  const actord::testing::Script script{
+      .init =
+          [&](std::string_view) {
+            trace_.push_back(core_->core->threads.size() == 2 ? "away"
+                                                              : "init");
+            return actord::Status();
+          },
+      .step =
+          [&](Events events, StepOutput& out) {
+            if (events.empty()) return;
+            core_->Send(other, -1);
+            core_->RunUntilSleep(0);
+            trace_.push_back("back");
+            out.Done();
+          },
+      .close = [&] { trace_.push_back("close"); }};
+  const Pid blocking = core_->Submit(script, "blocking");
+  EXPECT_THAT(trace_, ElementsAre("away"));
+  core_->Send(blocking, -1);
+  core_->Settle();
+  EXPECT_THAT(trace_, ElementsAre("away", "other", "back", "close"));
+  EXPECT_EQ(core_->core->threads.size(), 2u);
+  EXPECT_TRUE(log_.empty());
+}
+
+TEST_F(Handover, AYieldIsCarriedOutWithoutAWorker) {
+  const Pid slow = core_->Submit([&](Events events, StepOutput& out) {
+    if (!events.empty() && events[0].type() == EventType::kCompletion) {
+      trace_.push_back("slept");
+      return;
+    }
+    if (events.empty()) return;
+    LookUntilTaken();
+    out.Yield("sleep", "1000000");
+  });
+  core_->Send(slow, -1);
+  core_->Settle();
+  EXPECT_TRUE(trace_.empty());
+  core_->clock.manual.AdvanceNs(2'000'000);
+  core_->WakeAll();
+  core_->Settle();
+  EXPECT_THAT(trace_, ElementsAre("slept"));
+}
+
+TEST_F(Handover, WithoutAThreadLeftTheStepKeepsItsWorker) {
+  core_.reset();
+  RuntimeOptions options;
+  options.max_blocked_threads = 0;
+  StartWith(options);
+  const Pid slow = core_->Submit([&](Events events, StepOutput&) {
+    if (events.empty()) return;
+    WorkerThreads::Thread& mine = core_->thread(0);
+    LookUntilTaken();
+    EXPECT_EQ(&core_->thread(0), &mine);
+    trace_.push_back("kept");
+  });
+  core_->Send(slow, -1);
+  core_->Settle();
+  EXPECT_THAT(trace_, ElementsAre("kept"));
+  ASSERT_EQ(log_.size(), 1u);
+  EXPECT_THAT(log_[0], HasSubstr("no thread left"));
+}
+
+TEST_F(Handover, TheWatchdogLooksLessAndLessAndRestsWhenAllSleep) {
+  uint64_t interval = Watchdog::kShortestNs;
+  const auto look = [&] { return watchdog().Look(); };
+  const Pid busy = core_->Submit([&](Events events, StepOutput&) {
+    if (events.empty()) return;
+    // No worker sleeps.
+    for (int i = 0; i < 20; ++i) {
+      interval = std::min(2 * interval, Watchdog::kLongestNs);
+      EXPECT_EQ(look(), interval);
+    }
+  });
+  core_->Send(busy, -1);
+  core_->Settle();
+  EXPECT_EQ(interval, Watchdog::kLongestNs);
+  EXPECT_EQ(look(), Parker::kForever);
+  // Whoever wakes sets it going again, at the pace of somebody who is awake.
+  watchdog().WorkerWoke();
+  EXPECT_LT(look(), Watchdog::kLongestNs);
+}
+
+}  // namespace
+}  // namespace actord::runtime
