@@ -54,9 +54,12 @@ void Scheduler::PushLocal(Process* process, WorkerQueue& here) {
 Process* Scheduler::TakeGlobal(WorkerQueue& here) {
   constexpr size_t kBatch = 16;
   std::array<Process*, kBatch> taken;
-  const size_t room = RunQueue<Process>::kCapacity - here.ready.Size();
-  const size_t count = global_.Take(
-      std::span(taken).first(std::min(kBatch, room + 1)), queues_.size());
+  // What is ready here already need not be joined by a whole batch, which would
+  // only push others out again, to the other workers' caches.
+  const size_t local = here.ready.Size();
+  const size_t wanted = local < kBatch ? kBatch - local : 1;
+  const size_t count =
+      global_.Take(std::span(taken).first(wanted), queues_.size());
   if (count == 0) return nullptr;
   for (size_t i = 1; i < count; ++i) here.ready.Push(taken[i]);
   return taken[0];

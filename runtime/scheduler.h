@@ -52,7 +52,7 @@ class Scheduler {
   void EnqueueAgain(Process* process, WorkerQueue* here);
 
   // Takes from the global queue: one to run at once, and some more into
-  // `here`. Null: empty.
+  // `here`, so that up to 16 are there. Null: empty.
   Process* TakeGlobal(WorkerQueue& here);
   // Steals from the others in a random order. Null: nothing found.
   Process* Steal(WorkerQueue& here, Random& random);

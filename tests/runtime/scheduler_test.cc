@@ -142,8 +142,9 @@ TEST_F(SchedulerTest, ABatchFromTheGlobalQueueIsBounded) {
   struct Case {
     size_t waiting, workers, filled, moved;  // moved: into the local queue
   };
-  const Case cases[] = {{40, 1, 0, 15},  {40, 2, 0, 15},  {10, 2, 0, 5},
-                        {40, 1, 250, 6}, {40, 1, 256, 0}, {1, 4, 0, 0}};
+  const Case cases[] = {{40, 1, 0, 15}, {40, 2, 0, 15}, {10, 2, 0, 5},
+                        {40, 1, 10, 5}, {40, 1, 16, 0}, {40, 1, 256, 0},
+                        {1, 4, 0, 0}};
   for (const Case& c : cases) {
     SCOPED_TRACE(::testing::Message()
                  << c.waiting << "/" << c.workers << "/" << c.filled);
