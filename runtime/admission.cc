@@ -14,15 +14,29 @@ absl::string_view ToAbsl(std::string_view text) {
   return {text.data(), text.size()};
 }
 
+absl::Status CheckName(std::string_view field, std::string_view what,
+                       std::string_view name) {
+  if (name.size() <= kMaxNameBytes) return absl::OkStatus();
+  return InvalidField(field, reason::kInvalidField,
+                      absl::StrCat("a ", ToAbsl(what), " of ", name.size(),
+                                   " bytes; the limit is ", kMaxNameBytes));
+}
+
 }  // namespace
 
 absl::Status CheckPayloadSize(std::string_view field, const Payload& payload,
                               size_t max_bytes) {
   const size_t size = payload.bytes.size();
-  if (size <= max_bytes) return absl::OkStatus();
-  return InvalidField(field, reason::kPayloadTooLarge,
-                      absl::StrCat(ToAbsl(field), " has ", size,
-                                   " bytes; the limit is ", max_bytes));
+  if (size > max_bytes) {
+    return InvalidField(field, reason::kPayloadTooLarge,
+                        absl::StrCat(ToAbsl(field), " has ", size,
+                                     " bytes; the limit is ", max_bytes));
+  }
+  return CheckName(field, "content type", payload.content_type);
+}
+
+absl::Status CheckTopic(std::string_view topic) {
+  return CheckName("topic", "topic", topic);
 }
 
 absl::Status Admission::CheckState() const {
@@ -58,9 +72,8 @@ absl::Status Admission::CheckSizes(const SubmitRequest& request) const {
   for (const Message& message : request.messages) {
     status.Update(CheckPayloadSize("messages", message.payload,
                                    options_.max_payload_bytes));
-    held_bytes += BufferCache::RoundUp(sizeof(Envelope) + message.topic.size() +
-                                       message.payload.bytes.size() +
-                                       message.payload.content_type.size());
+    status.Update(CheckTopic(message.topic));
+    held_bytes += Envelope::BytesFor(message.topic, ToAbi(message.payload));
   }
   if (held_bytes > options_.max_mailbox_bytes) {
     status.Update(

@@ -57,9 +57,12 @@ class Admission {
   std::atomic<int> submitting_{0};
 };
 
-// PAYLOAD_TOO_LARGE if the payload's bytes are above the limit; `field` is the
-// request's. The same rule holds wherever a payload comes in.
+// PAYLOAD_TOO_LARGE if the payload's bytes are above the limit, INVALID_FIELD
+// if its content type is longer than a name may be; `field` is the request's.
+// The same rule holds wherever a payload comes in.
 absl::Status CheckPayloadSize(std::string_view field, const Payload& payload,
                               size_t max_bytes);
+// INVALID_FIELD if it is longer than a name may be.
+absl::Status CheckTopic(std::string_view topic);
 
 }  // namespace actord::runtime

@@ -1,6 +1,8 @@
 #include "runtime/buffer_pool.h"
 
+#include <algorithm>
 #include <new>
+#include <utility>
 
 namespace actord::runtime {
 namespace {
@@ -16,18 +18,23 @@ BufferPool::~BufferPool() {
   }
 }
 
-void BufferPool::GiveBatch(size_t size_class, Free* batch) {
+void BufferPool::GiveBatch(size_t size_class, void* const* batch) {
   const MutexLock lock(mutex_);
-  batch->next_batch = batches_[size_class];
-  batches_[size_class] = batch;
+  if (empty_.empty()) empty_.push_back(std::make_unique<Batch>());
+  std::copy_n(batch, kBatch, empty_.back()->begin());
+  full_[size_class].push_back(std::move(empty_.back()));
+  empty_.pop_back();
 }
 
-BufferPool::Free* BufferPool::TakeBatch(size_t size_class) {
+void BufferPool::TakeBatch(size_t size_class, void** batch) {
   const size_t bytes = (size_class + 1) * kBufferUnitBytes;
   const MutexLock lock(mutex_);
-  if (Free* batch = batches_[size_class]) {
-    batches_[size_class] = batch->next_batch;
-    return batch;
+  auto& full = full_[size_class];
+  if (!full.empty()) {
+    std::copy_n(full.back()->begin(), kBatch, batch);
+    empty_.push_back(std::move(full.back()));
+    full.pop_back();
+    return;
   }
   if (fresh_bytes_ < kBatch * bytes) {
     // What is left of the old slab (less than one batch) is given up.
@@ -35,15 +42,12 @@ BufferPool::Free* BufferPool::TakeBatch(size_t size_class) {
     fresh_bytes_ = kSlabBytes;
     slabs_.push_back(fresh_);
   }
-  Free* head = nullptr;
+  // In the order of their addresses, seen from the end where they are taken.
+  fresh_bytes_ -= kBatch * bytes;
   for (uint32_t i = 0; i < kBatch; ++i) {
-    fresh_bytes_ -= bytes;
-    auto* buffer = reinterpret_cast<Free*>(fresh_ + fresh_bytes_);
-    buffer->next = head;
-    head = buffer;
-    ASAN_POISON_MEMORY_REGION(buffer + 1, bytes - sizeof(*buffer));
+    batch[i] = fresh_ + fresh_bytes_ + (kBatch - 1 - i) * bytes;
+    ASAN_POISON_MEMORY_REGION(batch[i], bytes);
   }
-  return head;
 }
 
 void* BufferCache::AllocateLarge(size_t bytes) {
@@ -55,21 +59,18 @@ void BufferCache::DeallocateLarge(void* memory) {
 }
 
 void BufferCache::Refill(size_t size_class) {
-  lists_[size_class].head = pool_.TakeBatch(size_class);
-  lists_[size_class].count = BufferPool::kBatch;
+  Magazine& magazine = magazines_[size_class];
+  pool_.TakeBatch(size_class, magazine.buffers.data());
+  magazine.count = BufferPool::kBatch;
 }
 
 void BufferCache::Spill(size_t size_class) {
-  // The oldest half stays: the batch goes from the hot end, in order, without
-  // a walk over memory that this thread has not touched for long.
-  List& list = lists_[size_class];
-  BufferPool::Free* batch = list.head;
-  BufferPool::Free* last = batch;
-  for (uint32_t i = 1; i < BufferPool::kBatch; ++i) last = last->next;
-  list.head = last->next;
-  list.count -= BufferPool::kBatch;
-  last->next = nullptr;
-  pool_.GiveBatch(size_class, batch);
+  // The older half goes, the hot one stays.
+  Magazine& magazine = magazines_[size_class];
+  void** const buffers = magazine.buffers.data();
+  pool_.GiveBatch(size_class, buffers);
+  std::copy_n(buffers + BufferPool::kBatch, BufferPool::kBatch, buffers);
+  magazine.count = BufferPool::kBatch;
 }
 
 }  // namespace actord::runtime

@@ -4,7 +4,10 @@
 // A BufferCache belongs to one thread at a time. Buffers wander: a producer's
 // allocation is freed by its consumer. Caches exchange surplus in batches
 // through the pool, which they share; that is the only lock, taken once per
-// kBatch buffers. After Bonwick and Adams, "Magazines and Vmem" (2001).
+// kBatch buffers. After Bonwick and Adams, "Magazines and Vmem" (2001): what is
+// free is listed in arrays, not linked through the buffers, so that freeing one
+// does not write to it, nor does the list have to be read from memory that
+// another processor had last.
 // Memory of up to kMaxPooledBytes a buffer is kept until the pool dies.
 #pragma once
 
@@ -13,9 +16,11 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "runtime/mutex.h"
+#include "runtime/processor.h"
 
 namespace actord::runtime {
 
@@ -37,19 +42,17 @@ class BufferPool {
   static constexpr uint32_t kBatch = 32;
   static constexpr size_t kSlabBytes = 256 << 10;
 
-  // A free buffer.
-  struct Free {
-    Free* next;
-    Free* next_batch;  // in the pool's stack of batches
-  };
+  using Batch = std::array<void*, kBatch>;
 
-  // Thread-safety: any thread.
-  void GiveBatch(size_t size_class, Free* batch);
-  // A chain of kBatch free buffers, linked by `next`.
-  Free* TakeBatch(size_t size_class);
+  // Thread-safety: any thread. `batch` points to kBatch free buffers.
+  void GiveBatch(size_t size_class, void* const* batch);
+  void TakeBatch(size_t size_class, void** batch);
 
   Mutex mutex_;
-  std::array<Free*, kClasses> batches_ ABSL_GUARDED_BY(mutex_){};
+  // Stacks of full batches.
+  std::array<std::vector<std::unique_ptr<Batch>>, kClasses> full_
+      ABSL_GUARDED_BY(mutex_);
+  std::vector<std::unique_ptr<Batch>> empty_ ABSL_GUARDED_BY(mutex_);
   std::vector<void*> slabs_ ABSL_GUARDED_BY(mutex_);
   std::byte* fresh_ ABSL_GUARDED_BY(mutex_) = nullptr;
   size_t fresh_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
@@ -76,13 +79,15 @@ class BufferCache {
     if (size_class >= BufferPool::kClasses) [[unlikely]] {
       return AllocateLarge(bytes);
     }
-    List& list = lists_[size_class];
-    if (list.head == nullptr) [[unlikely]]
+    Magazine& magazine = magazines_[size_class];
+    if (magazine.count == 0) [[unlikely]]
       Refill(size_class);
-    BufferPool::Free* buffer = list.head;
-    Unpoison(buffer, (size_class + 1) * kBufferUnitBytes);
-    list.head = buffer->next;
-    --list.count;
+    void* buffer = magazine.buffers[--magazine.count];
+    // The next one will be written to soon, and may be in another cache.
+    if (magazine.count != 0) {
+      PrefetchForWrite(magazine.buffers[magazine.count - 1]);
+    }
+    ASAN_UNPOISON_MEMORY_REGION(buffer, (size_class + 1) * kBufferUnitBytes);
     return buffer;
   }
 
@@ -93,42 +98,30 @@ class BufferCache {
       DeallocateLarge(memory);
       return;
     }
-    auto* buffer = static_cast<BufferPool::Free*>(memory);
-    List& list = lists_[size_class];
-    buffer->next = list.head;
-    list.head = buffer;
-    Poison(buffer, (size_class + 1) * kBufferUnitBytes);
-    if (++list.count >= 2 * BufferPool::kBatch) [[unlikely]]
+    Magazine& magazine = magazines_[size_class];
+    if (magazine.count == magazine.buffers.size()) [[unlikely]]
       Spill(size_class);
+    magazine.buffers[magazine.count++] = memory;
+    ASAN_POISON_MEMORY_REGION(memory, (size_class + 1) * kBufferUnitBytes);
   }
 
  private:
-  struct List {
-    BufferPool::Free* head = nullptr;
+  // The newest last.
+  struct Magazine {
     uint32_t count = 0;
+    std::array<void*, size_t{2} * BufferPool::kBatch> buffers;
   };
 
   static constexpr size_t ClassOf(size_t bytes) {
     return RoundUp(bytes) / kBufferUnitBytes - 1;
   }
-  // Tell AddressSanitizer, where it is built in, that free memory is free. The
-  // links in front stay readable. (The macros are empty without it.)
-  static void Poison([[maybe_unused]] BufferPool::Free* buffer,
-                     [[maybe_unused]] size_t bytes) {
-    ASAN_POISON_MEMORY_REGION(buffer + 1, bytes - sizeof(*buffer));
-  }
-  static void Unpoison([[maybe_unused]] BufferPool::Free* buffer,
-                       [[maybe_unused]] size_t bytes) {
-    ASAN_UNPOISON_MEMORY_REGION(buffer + 1, bytes - sizeof(*buffer));
-  }
-
   static void* AllocateLarge(size_t bytes);
   static void DeallocateLarge(void* memory);
   void Refill(size_t size_class);
   void Spill(size_t size_class);
 
   BufferPool& pool_;
-  std::array<List, BufferPool::kClasses> lists_{};
+  std::array<Magazine, BufferPool::kClasses> magazines_;
 };
 
 }  // namespace actord::runtime

@@ -118,7 +118,7 @@ RuntimeStats Runtime::Core::Stats() const {
   return stats;
 }
 
-void Runtime::Core::TellAll(uint32_t type, std::string_view reason) {
+void Runtime::Core::TellAll(uint16_t type, std::string_view reason) {
   const uint32_t slots = processes.SlotsInUse();
   for (uint32_t slot = 0; slot < slots; ++slot) {
     Process& process = processes.At(slot);

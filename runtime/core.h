@@ -58,7 +58,7 @@ class Runtime::Core {
  private:
   void FreeMailboxes();
   // Sends every live process a cancel or terminate.
-  void TellAll(uint32_t type, std::string_view reason);
+  void TellAll(uint16_t type, std::string_view reason);
   void EndAllProcesses(ShutdownMode mode, absl::Duration timeout);
   // True: no process lives. False: the time has passed, or a second caller cut
   // it short.

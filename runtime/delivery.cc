@@ -14,7 +14,7 @@ Delivery::Delivery(const ProcessTable& processes, Scheduler& scheduler,
           static_cast<int64_t>(options.max_mailbox_bytes / kBufferUnitBytes)) {}
 
 Delivery::Result Delivery::Send(const Pid& to, Envelope* envelope, Lane& lane) {
-  return SendChain(to, envelope, envelope, 1, envelope->buffer_units, lane);
+  return SendChain(to, envelope, envelope, 1, envelope->units(), lane);
 }
 
 Delivery::Result Delivery::SendChain(const Pid& to, Envelope* first,
@@ -56,7 +56,7 @@ absl::Status Delivery::SendOrExplain(const Pid& to, Envelope* envelope,
       absl::Milliseconds(100));
 }
 
-absl::Status Delivery::Control(const Pid& to, uint32_t type,
+absl::Status Delivery::Control(const Pid& to, uint16_t type,
                                std::string_view reason, Lane& lane) {
   Process* process = processes_.Find(to);
   if (process == nullptr) return processes_.WhyNotFound(to);
@@ -84,8 +84,7 @@ void Delivery::Preload(Process& process, Envelope* envelope, Lane& lane) {
   process.messages.Push(envelope);
   lane.Count(&Counters::messages_sent);
   // The process is reserved, so this makes nothing runnable.
-  Activity::Add(process.activity,
-                Activity::ForMessages(1, envelope->buffer_units));
+  Activity::Add(process.activity, Activity::ForMessages(1, envelope->units()));
 }
 
 }  // namespace actord::runtime

@@ -31,7 +31,7 @@ class Delivery {
   absl::Status SendOrExplain(const Pid& to, Envelope* envelope, Lane& lane);
 
   // A cancel or a terminate.
-  absl::Status Control(const Pid& to, uint32_t type, std::string_view reason,
+  absl::Status Control(const Pid& to, uint16_t type, std::string_view reason,
                        Lane& lane);
 
   // Puts a message into the mailbox of a process that does not run yet.

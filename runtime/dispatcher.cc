@@ -18,8 +18,8 @@ actord_payload TextPayload(std::string_view text) {
 struct Dispatcher::Call : actord_call {
   Call(YieldBroker& yield_broker, Lane& own_lane, const Pid& pid,
        const Envelope& yield)
-      : actord_call{&kApi, ToAbi(pid), yield.event.tag, yield.event.topic,
-                    yield.event.payload},
+      : actord_call{&kApi, ToAbi(pid), yield.completion.tag,
+                    ToAbi(yield.topic()), yield.payload()},
         broker(yield_broker),
         lane(own_lane) {}
   ~Call() {
@@ -38,11 +38,11 @@ struct Dispatcher::Call : actord_call {
           absl::StrCat("the reply has ", answer.bytes.size,
                        " bytes; the limit is ", broker.max_payload_bytes());
       reply = lane.NewEnvelope(ACTORD_EVENT_COMPLETION, {}, TextPayload(text));
-      reply->event.status = ACTORD_INVALID_ARGUMENT;
+      reply->completion.status = ACTORD_INVALID_ARGUMENT;
       return;
     }
     reply = lane.NewEnvelope(ACTORD_EVENT_COMPLETION, {}, answer);
-    reply->event.status = status;
+    reply->completion.status = status;
   }
 
   YieldBroker& broker;
@@ -107,7 +107,7 @@ void Dispatcher::Dispatch(Process& process, uint32_t generation,
            lane);
     return;
   }
-  const std::string_view command = View(yield.envelope->event.topic);
+  const std::string_view command = yield.envelope->topic();
   const CommandHandler* handler = lane.last_command;
   if (handler == nullptr || handler->name != command) {
     handler = catalog_.FindCommand(command);
@@ -133,8 +133,8 @@ void Dispatcher::Refuse(Process& process, const Effect& yield, int32_t status,
   Envelope* completion =
       lane.NewEnvelope(ACTORD_EVENT_COMPLETION, {}, TextPayload(text));
   completion->generation = process.generation.load(std::memory_order_relaxed);
-  completion->event.status = status;
-  completion->event.tag = yield.envelope->event.tag;
+  completion->completion.status = status;
+  completion->completion.tag = yield.envelope->completion.tag;
   lane.Free(yield.envelope);
   lane.Count(&Counters::completions);
   process.urgent_taken.PushBack(completion);
@@ -176,12 +176,12 @@ void Dispatcher::RunInline(const CommandHandler& handler, Process& process,
       if (timeout_ns != 0) broker_.SetTimeout(call.handle, timeout_ns);
     } else if (call.handle != 0) {
       // It deferred and then thought better of it, or threw.
-      broker_.Complete(call.handle, call.reply->event.status,
-                       call.reply->event.payload, lane);
+      broker_.Complete(call.handle, call.reply->completion.status,
+                       call.reply->payload(), lane);
     } else {
       Envelope* completion = std::exchange(call.reply, nullptr);
       completion->generation = generation;
-      completion->event.tag = call.tag;
+      completion->completion.tag = call.tag;
       lane.Count(&Counters::completions);
       process.urgent_taken.PushBack(completion);
     }
@@ -193,7 +193,7 @@ void Dispatcher::RunPooled(const CommandHandler& handler, Process& process,
                            uint32_t generation, const Effect& yield,
                            Lane& lane) {
   const actord_completion handle =
-      broker_.Open(process, generation, yield.envelope->event.tag,
+      broker_.Open(process, generation, yield.envelope->completion.tag,
                    /*external=*/false, lane);
   if (handle == 0) {
     Refuse(process, yield, ACTORD_RESOURCE_EXHAUSTED,
@@ -212,8 +212,8 @@ void Dispatcher::RunPooled(const CommandHandler& handler, Process& process,
         call.handle = handle;
         Handle(handler, call);
         if (call.reply == nullptr) return;  // deferred
-        broker_.Complete(handle, call.reply->event.status,
-                         call.reply->event.payload, shared_lane_);
+        broker_.Complete(handle, call.reply->completion.status,
+                         call.reply->payload(), shared_lane_);
       });
   if (!posted) {
     broker_.Complete(
@@ -226,7 +226,7 @@ void Dispatcher::HandOut(Process& process, uint32_t generation,
                          const Effect& yield, Lane& lane) {
   Envelope& envelope = *yield.envelope;
   const actord_completion handle = broker_.Open(
-      process, generation, envelope.event.tag, /*external=*/true, lane);
+      process, generation, envelope.completion.tag, /*external=*/true, lane);
   if (handle == 0) {
     Refuse(process, yield, ACTORD_RESOURCE_EXHAUSTED,
            "there are too many outstanding yields in this daemon", lane);
@@ -234,10 +234,11 @@ void Dispatcher::HandOut(Process& process, uint32_t generation,
   }
   const uint64_t timeout_ns = TimeoutOf(yield);
   ExternalYield waiting;
-  waiting.token = {processes_.PidOf(process, generation), envelope.event.tag};
+  waiting.token = {processes_.PidOf(process, generation),
+                   envelope.completion.tag};
   waiting.process_type = process.type.load(std::memory_order_relaxed)->name;
-  waiting.command = std::string(View(envelope.event.topic));
-  waiting.payload = FromAbi(envelope.event.payload);
+  waiting.command = std::string(envelope.topic());
+  waiting.payload = FromAbi(envelope.payload());
   waiting.created_unix_ns = clock_.UnixNs();
   waiting.deadline_unix_ns =
       timeout_ns == 0 ? 0 : waiting.created_unix_ns + timeout_ns;

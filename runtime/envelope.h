@@ -1,6 +1,10 @@
-// One event on its way: the node of the mailbox and, in the same buffer, the
-// event as the plugin sees it and its bytes. Written once by the sender, read
-// in place by the process.
+// One event on its way: the node of the mailbox and, in the same buffer, its
+// topic and payload. Written once by the sender, read in place by the process.
+//
+// It is kept small: with up to 24 bytes of text it is one cache line, and what
+// a message costs between two processors is the lines that it moves. So it
+// holds sizes instead of pointers; the event as the plugin sees it is made when
+// the step begins.
 //
 // Ownership: whoever holds the pointer; the mailbox while it is queued.
 // Thread-safety: one thread at a time; handed over through the mailbox.
@@ -9,6 +13,7 @@
 #include <actord/abi.h>
 
 #include <atomic>
+#include <cassert>
 #include <cstdint>
 #include <cstring>
 #include <new>
@@ -19,45 +24,112 @@
 
 namespace actord::runtime {
 
-// Internal event types beside ACTORD_EVENT_*; a process never sees them.
-inline constexpr uint32_t kEventTerminate = 1u << 31;
+// Internal event type beside ACTORD_EVENT_*; a process never sees it.
+inline constexpr uint16_t kEventTerminate = UINT16_MAX;
 
 inline constexpr uint32_t kNoYieldSlot = UINT32_MAX;
 
 struct Envelope {
+  // Of a yield: what it completes, and how.
+  struct Completion {
+    uint64_t tag = 0;
+    // The record of the yield, or kNoYieldSlot.
+    uint32_t yield_slot = kNoYieldSlot;
+    int32_t status = ACTORD_OK;
+  };
+
   // In a mailbox: written by the producer that follows, read by the consumer.
   // Elsewhere: the link of whichever list holds the envelope.
   std::atomic<Envelope*> next{nullptr};
   // Of the process that the sender looked up: another one drops it.
   uint32_t generation = 0;
-  // Of the whole buffer; what a mailbox is charged.
-  uint32_t buffer_units = 0;
-  // COMPLETION: the record of the yield, or kNoYieldSlot.
-  uint32_t yield_slot = kNoYieldSlot;
-  uint32_t reserved = 0;
-  actord_event event{};
+  // Behind the envelope lie payload, topic and content type, in this order.
+  uint32_t payload_bytes = 0;
+  uint16_t topic_bytes = 0;
+  uint16_t content_type_bytes = 0;
+  const uint16_t type;  // decides which of the following two there is
+  union {
+    actord_pid from;        // MESSAGE: all zero if it came from outside
+    Completion completion;  // all others
+  };
 
-  // An event with copies of `topic` and `payload` in one buffer.
-  static Envelope* Create(BufferCache& cache, uint32_t type,
+  explicit Envelope(uint16_t event_type) : type(event_type) {
+    if (event_type == ACTORD_EVENT_MESSAGE) {
+      from = {};
+    } else {
+      completion = {};
+    }
+  }
+
+  // An event with copies of `topic` and `payload` in one buffer. Precondition:
+  // Fits(payload) with the largest limit there is, and a topic of up to
+  // kMaxNameBytes.
+  static Envelope* Create(BufferCache& cache, uint16_t type,
                           std::string_view topic,
                           const actord_payload& payload) {
-    const size_t content =
-        topic.size() + payload.bytes.size + payload.content_type.size;
-    const size_t bytes = BufferCache::RoundUp(sizeof(Envelope) + content);
-    auto* envelope = new (cache.Allocate(bytes)) Envelope;
-    envelope->buffer_units = static_cast<uint32_t>(bytes / kBufferUnitBytes);
-    envelope->event.type = type;
-    char* free = reinterpret_cast<char*>(envelope + 1);
-    envelope->event.payload.bytes = Copy(View(payload.bytes), free);
-    envelope->event.topic = Copy(topic, free);
-    envelope->event.payload.content_type =
-        Copy(View(payload.content_type), free);
+    assert(topic.size() <= kMaxNameBytes &&
+           Fits(payload, kPayloadLimitMaxBytes));
+    const size_t bytes = BytesFor(topic, payload);
+    auto* envelope = new (cache.Allocate(bytes)) Envelope(type);
+    envelope->payload_bytes = static_cast<uint32_t>(payload.bytes.size);
+    envelope->topic_bytes = static_cast<uint16_t>(topic.size());
+    envelope->content_type_bytes =
+        static_cast<uint16_t>(payload.content_type.size);
+    char* free = envelope->content();
+    Copy(View(payload.bytes), free);
+    Copy(topic, free);
+    Copy(View(payload.content_type), free);
     return envelope;
   }
 
   static void Destroy(BufferCache& cache, Envelope* envelope) {
-    cache.Deallocate(envelope,
-                     size_t{envelope->buffer_units} * kBufferUnitBytes);
+    cache.Deallocate(envelope, envelope->bytes());
+  }
+
+  // Of the buffer for such an envelope.
+  static size_t BytesFor(std::string_view topic,
+                         const actord_payload& payload) {
+    return BufferCache::RoundUp(sizeof(Envelope) + topic.size() +
+                                payload.bytes.size + payload.content_type.size);
+  }
+
+  // Of the whole buffer; what a mailbox is charged.
+  [[nodiscard]] size_t bytes() const {
+    return BufferCache::RoundUp(sizeof(Envelope) + payload_bytes + topic_bytes +
+                                content_type_bytes);
+  }
+  [[nodiscard]] uint32_t units() const {
+    return static_cast<uint32_t>(bytes() / kBufferUnitBytes);
+  }
+
+  // Views of this buffer.
+  [[nodiscard]] std::string_view topic() const {
+    return {content() + payload_bytes, topic_bytes};
+  }
+  [[nodiscard]] actord_payload payload() const {
+    return {{content(), payload_bytes},
+            {content() + payload_bytes + topic_bytes, content_type_bytes}};
+  }
+  // What the plugin sees; refers to this buffer. Written field by field: a
+  // value put together elsewhere and copied here stalls the processor.
+  void WriteEvent(actord_event& event) const {
+    event.type = type;
+    if (type == ACTORD_EVENT_MESSAGE) {
+      event.status = ACTORD_OK;
+      event.tag = 0;
+      event.from = from;
+    } else {
+      event.status = completion.status;
+      event.tag = completion.tag;
+      event.from = {};
+    }
+    const char* const bytes = content();
+    event.payload.bytes.data = bytes;
+    event.payload.bytes.size = payload_bytes;
+    event.topic.data = bytes + payload_bytes;
+    event.topic.size = topic_bytes;
+    event.payload.content_type.data = bytes + payload_bytes + topic_bytes;
+    event.payload.content_type.size = content_type_bytes;
   }
 
   Envelope* Next() const { return next.load(std::memory_order_relaxed); }
@@ -66,14 +138,17 @@ struct Envelope {
   }
 
  private:
-  static actord_bytes Copy(std::string_view from, char*& to) {
-    if (from.empty()) return {nullptr, 0};
+  char* content() { return reinterpret_cast<char*>(this + 1); }
+  [[nodiscard]] const char* content() const {
+    return reinterpret_cast<const char*>(this + 1);
+  }
+  static void Copy(std::string_view from, char*& to) {
+    if (from.empty()) return;
     std::memcpy(to, from.data(), from.size());
-    const actord_bytes copy{to, from.size()};
     to += from.size();
-    return copy;
   }
 };
+static_assert(sizeof(Envelope) == 40);
 
 // A private list, first in first out.
 class EnvelopeList {

@@ -78,7 +78,7 @@ int32_t Host::Send(const actord_host* host, const actord_pid* from,
   }
   Envelope* envelope = self.lane_.NewEnvelope(
       ACTORD_EVENT_MESSAGE, View(message->topic), message->payload);
-  if (from != nullptr) envelope->event.from = *from;
+  if (from != nullptr) envelope->from = *from;
   return static_cast<int32_t>(
       self.delivery_.SendOrExplain(FromAbi(*to), envelope, self.lane_).code());
 }

@@ -35,7 +35,7 @@ class Lane {
   Hold& hold() { return hold_; }
   [[nodiscard]] const Counters& counters() const { return counters_; }
 
-  Envelope* NewEnvelope(uint32_t type, std::string_view topic,
+  Envelope* NewEnvelope(uint16_t type, std::string_view topic,
                         const actord_payload& payload) {
     if (!is_shared_) {
       return Envelope::Create(buffers_, type, topic, payload);

@@ -1,9 +1,9 @@
-// std::mutex with Clang's thread-safety annotations. Not absl::Mutex: in
-// Debian's build that costs nine times as much uncontended
-// (docs/decisions/0005-std-mutex.md).
+// A mutex for short sections, with Clang's thread-safety annotations: whoever
+// finds it locked spins for a moment before it sleeps. Not absl::Mutex, nor
+// std::mutex: docs/decisions/0005-std-mutex.md.
 #pragma once
 
-#include <mutex>
+#include <pthread.h>
 
 #include "absl/base/thread_annotations.h"
 
@@ -11,11 +11,16 @@ namespace actord::runtime {
 
 class ABSL_LOCKABLE Mutex {
  public:
-  void lock() ABSL_EXCLUSIVE_LOCK_FUNCTION() { mutex_.lock(); }
-  void unlock() ABSL_UNLOCK_FUNCTION() { mutex_.unlock(); }
+  Mutex() = default;
+  Mutex(const Mutex&) = delete;
+  Mutex& operator=(const Mutex&) = delete;
+
+  // Neither can fail: the mutex is neither recursive nor robust.
+  void lock() ABSL_EXCLUSIVE_LOCK_FUNCTION() { pthread_mutex_lock(&mutex_); }
+  void unlock() ABSL_UNLOCK_FUNCTION() { pthread_mutex_unlock(&mutex_); }
 
  private:
-  std::mutex mutex_;
+  pthread_mutex_t mutex_ = PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP;
 };
 
 class ABSL_SCOPED_LOCKABLE MutexLock {

@@ -42,6 +42,9 @@ inline Payload FromAbi(const actord_payload& payload) {
 // Of a topic, a command or a content type that comes from a plugin.
 inline constexpr size_t kMaxNameBytes = 1024;
 
+// The highest limit on a payload's bytes that can be configured.
+inline constexpr size_t kPayloadLimitMaxBytes = size_t{64} << 20;
+
 // The one rule for sizes: the limit is on the payload's bytes.
 inline bool Fits(const actord_payload& payload, size_t max_payload_bytes) {
   return payload.bytes.size <= max_payload_bytes &&

@@ -9,6 +9,13 @@
 #include "runtime/worker_threads.h"
 
 namespace actord::runtime {
+
+ProcessRunner::ProcessRunner(const Parts& parts, Lane& lane,
+                             StepContext& context)
+    : parts_(parts), lane_(lane), context_(context) {
+  for (size_t i = 0; i < kBatch; ++i) event_pointers_[i] = &events_[i];
+}
+
 void ProcessRunner::RunTurn(Process& process) {
   // Acquire: activity.h (3).
   const uint64_t word = process.activity.load(std::memory_order_acquire);
@@ -45,7 +52,7 @@ bool ProcessRunner::Admit(Process& process, Turn& turn) {
   const actord_init init{
       .struct_size = sizeof(actord_init),
       .method = process.method.load(std::memory_order_relaxed),
-      .input = process.input->event.payload};
+      .input = process.input->payload()};
   context_.Begin(process, turn.generation, /*may_act=*/false);
   int32_t status = ACTORD_OK;
   GiveWorkerAwayIfBlocking(descriptor);
@@ -99,10 +106,10 @@ bool ProcessRunner::FillFromUrgent(Process& process, Turn& turn) {
       lane_.Free(envelope);  // for a process that was here before
       continue;
     }
-    const uint32_t type = envelope->event.type;
+    const uint16_t type = envelope->type;
     if (type == ACTORD_EVENT_COMPLETION) {
-      if (envelope->yield_slot != kNoYieldSlot) {
-        parts_.broker.Close(process, envelope->yield_slot, lane_);
+      if (envelope->completion.yield_slot != kNoYieldSlot) {
+        parts_.broker.Close(process, envelope->completion.yield_slot, lane_);
       }
       batch_[turn.count++] = envelope;
       continue;
@@ -119,7 +126,7 @@ bool ProcessRunner::FillFromUrgent(Process& process, Turn& turn) {
       process.cancel_requested.store(true, std::memory_order_relaxed);
       batch_[turn.count++] = envelope;
     } else {
-      std::string reason(View(envelope->event.payload.bytes));
+      std::string reason(View(envelope->payload().bytes));
       lane_.Free(envelope);
       const bool forced = type == kEventTerminate;
       End(process, turn, forced ? EndKind::kTerminated : EndKind::kCancelled,
@@ -140,7 +147,7 @@ Envelope* ProcessRunner::PopMessage(Process& process, Turn& turn) {
     turn.messages_seen += std::exchange(turn.messages_left, 0);
     return nullptr;
   }
-  turn.units += envelope->buffer_units;
+  turn.units += envelope->units();
   if (process.messages_owed != 0) {
     --process.messages_owed;
   } else {
@@ -175,12 +182,12 @@ void ProcessRunner::GiveWorkerAwayIfBlocking(
 int32_t ProcessRunner::RunStep(Process& process, Turn& turn) {
   const actord_process_type& descriptor =
       *process.type.load(std::memory_order_relaxed)->descriptor;
-  for (size_t i = 0; i < turn.count; ++i) events_[i] = &batch_[i]->event;
+  for (size_t i = 0; i < turn.count; ++i) batch_[i]->WriteEvent(events_[i]);
   context_.Begin(process, turn.generation, /*may_act=*/true);
   int32_t verdict = ACTORD_STEP_IDLE;
   GiveWorkerAwayIfBlocking(descriptor);
   auto thrown = CallForeign(lane_.hold(), process, "Step", [&] {
-    verdict = descriptor.step(process.state, events_.data(), turn.count,
+    verdict = descriptor.step(process.state, event_pointers_.data(), turn.count,
                               context_.abi());
   });
   process.step_due = verdict == ACTORD_STEP_CONTINUE;
@@ -268,13 +275,13 @@ size_t ProcessRunner::CommitSends(size_t begin) {
   const Pid& to = effects[begin].to;
   Envelope* const first = effects[begin].envelope;
   Envelope* last = first;
-  uint64_t units = first->buffer_units;
+  uint64_t units = first->units();
   size_t end = begin + 1;
   while (end < effects.size() && effects[end].kind == Effect::Kind::kSend &&
          effects[end].to == to) {
     last->SetNext(effects[end].envelope);
     last = effects[end].envelope;
-    units += last->buffer_units;
+    units += last->units();
     ++end;
   }
   if (parts_.delivery.SendChain(to, first, last, end - begin, units, lane_) ==

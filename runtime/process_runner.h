@@ -48,8 +48,7 @@ class ProcessRunner {
     WorkerThreads* threads = nullptr;
   };
 
-  ProcessRunner(const Parts& parts, Lane& lane, StepContext& context)
-      : parts_(parts), lane_(lane), context_(context) {}
+  ProcessRunner(const Parts& parts, Lane& lane, StepContext& context);
   ProcessRunner(const ProcessRunner&) = delete;
   ProcessRunner& operator=(const ProcessRunner&) = delete;
 
@@ -126,7 +125,9 @@ class ProcessRunner {
   Lane& lane_;
   StepContext& context_;
   std::array<Envelope*, kBatch> batch_;
-  std::array<const actord_event*, kBatch> events_;
+  // What a step is given: event_pointers_[i] is always &events_[i].
+  std::array<actord_event, kBatch> events_;
+  std::array<const actord_event*, kBatch> event_pointers_;
 };
 
 }  // namespace actord::runtime

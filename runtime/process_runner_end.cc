@@ -98,14 +98,14 @@ void ProcessRunner::Publish(Process& process, uint32_t generation,
     process.generation.store(generation + 1, std::memory_order_seq_cst);
   };
   if (process.keep_result) {
-    parts_.results.Put(pid, outcome, /*keep=*/true, end);
+    parts_.results.Put(pid, std::move(outcome), /*keep=*/true, end);
     return;
   }
   end();
   FailPoint();
   if (process.awaited.load(std::memory_order_seq_cst)) {
     outcome.ended_unix_ns = parts_.clock.UnixNs();
-    parts_.results.Put(pid, outcome, /*keep=*/false, [] {});
+    parts_.results.Put(pid, std::move(outcome), /*keep=*/false, [] {});
   }
 }
 

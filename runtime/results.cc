@@ -21,40 +21,49 @@ Results::Results(const RuntimeOptions& options, const Clock& clock)
           static_cast<uint64_t>(absl::ToInt64Nanoseconds(options.result_ttl))),
       max_bytes_(options.result_max_bytes) {}
 
-void Results::Put(const Pid& pid, const Outcome& outcome, bool keep,
+void Results::Put(const Pid& pid, Outcome outcome, bool keep,
                   absl::FunctionRef<void()> end) {
+  const size_t charge = ChargeOf(outcome);
+  // A result larger than all the room there is, is not kept, and displaces no
+  // other.
+  keep = keep && charge <= max_bytes_;
+  const uint64_t now = keep ? clock_.MonotonicNs() : 0;
   std::vector<Waiter> waiters;
   {
     const MutexLock lock(mutex_);
     end();
-    const auto it = waiters_.find(pid);
-    if (it != waiters_.end()) {
-      waiters = std::move(it->second);
-      waiters_.erase(it);
+    if (!waiters_.empty()) waiters = TakeWaiters(pid);
+    if (keep) {
+      Forget(now, charge);
+      numbers_.emplace(pid, forgotten_ + kept_.size());
+      kept_.push_back({pid, now + ttl_ns_, charge, {}});
+      Kept& kept = kept_.back();
+      bytes_ += charge;
+      if (waiters.empty()) {
+        kept.outcome = std::move(outcome);
+        return;
+      }
+      kept.outcome = outcome;
     }
-    if (keep) Keep(pid, outcome);
   }
   for (Waiter& waiter : waiters) std::move(waiter.done)(outcome);
 }
 
-void Results::Keep(const Pid& pid, const Outcome& outcome) {
-  const uint64_t now = clock_.MonotonicNs();
-  const size_t charge = ChargeOf(outcome);
-  // A result larger than all the room there is, is not kept, and displaces no
-  // other.
-  if (charge > max_bytes_) return;
-  Forget(now, charge);
-  outcomes_.emplace(pid, outcome);
-  order_.push_back({pid, now + ttl_ns_, charge});
-  bytes_ += charge;
+std::vector<Results::Waiter> Results::TakeWaiters(const Pid& pid) {
+  const auto it = waiters_.find(pid);
+  if (it == waiters_.end()) return {};
+  std::vector<Waiter> waiters = std::move(it->second);
+  waiters_.erase(it);
+  return waiters;
 }
 
 void Results::Forget(uint64_t now_ns, size_t room_bytes) {
-  while (!order_.empty() && (order_.front().forget_at_ns <= now_ns ||
-                             bytes_ + room_bytes > max_bytes_)) {
-    bytes_ -= order_.front().bytes;
-    outcomes_.erase(order_.front().pid);
-    order_.pop_front();
+  while (!kept_.empty() && (kept_.front().forget_at_ns <= now_ns ||
+                            bytes_ + room_bytes > max_bytes_)) {
+    bytes_ -= kept_.front().charge_bytes;
+    numbers_.erase(kept_.front().pid);
+    kept_.pop_front();
+    ++forgotten_;
   }
 }
 
@@ -65,9 +74,9 @@ Results::Id Results::Await(const Pid& pid, Callback done,
   {
     const MutexLock lock(mutex_);
     Forget(clock_.MonotonicNs(), 0);
-    const auto it = outcomes_.find(pid);
-    if (it != outcomes_.end()) {
-      kept = it->second;
+    const auto it = numbers_.find(pid);
+    if (it != numbers_.end()) {
+      kept = kept_[it->second - forgotten_].outcome;
     } else {
       // Waits first and asks afterwards: an end that is not kept looks for
       // waiters only if it sees that there may be one (see is_live's caller).
@@ -111,7 +120,7 @@ void Results::AbandonAll(const absl::Status& status) {
 
 size_t Results::kept() const {
   const MutexLock lock(mutex_);
-  return outcomes_.size();
+  return kept_.size();
 }
 
 size_t Results::bytes() const {

@@ -28,7 +28,7 @@ class Results {
   // The process has ended. Stores the outcome if `keep`, and calls back whoever
   // awaits it. `end` is called once, in the same critical section, and makes
   // the process unfindable: so nobody finds neither the process nor its result.
-  void Put(const Pid& pid, const Outcome& outcome, bool keep,
+  void Put(const Pid& pid, Outcome outcome, bool keep,
            absl::FunctionRef<void()> end);
 
   // Calls back at once with a kept result, or when `pid` has ended. `is_live`
@@ -52,10 +52,12 @@ class Results {
   struct Kept {
     Pid pid;
     uint64_t forget_at_ns = 0;
-    size_t bytes = 0;
+    size_t charge_bytes = 0;
+    Outcome outcome;
   };
 
-  void Keep(const Pid& pid, const Outcome& outcome)
+  // Whoever awaits the process; they wait no more.
+  std::vector<Waiter> TakeWaiters(const Pid& pid)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Forgets what is too old, and more of the oldest until there is room.
   void Forget(uint64_t now_ns, size_t room_bytes)
@@ -67,9 +69,12 @@ class Results {
 
   mutable Mutex mutex_;
   Id next_id_ ABSL_GUARDED_BY(mutex_) = 1;
-  absl::flat_hash_map<Pid, Outcome> outcomes_ ABSL_GUARDED_BY(mutex_);
-  // Of outcomes_, oldest first.
-  std::deque<Kept> order_ ABSL_GUARDED_BY(mutex_);
+  // Oldest first. The first is number `forgotten_`.
+  std::deque<Kept> kept_ ABSL_GUARDED_BY(mutex_);
+  uint64_t forgotten_ ABSL_GUARDED_BY(mutex_) = 0;
+  // The numbers of those in kept_: small, so that the table stays in the
+  // caches for longer and costs little when it grows.
+  absl::flat_hash_map<Pid, uint64_t> numbers_ ABSL_GUARDED_BY(mutex_);
   size_t bytes_ ABSL_GUARDED_BY(mutex_) = 0;
   absl::flat_hash_map<Pid, std::vector<Waiter>> waiters_
       ABSL_GUARDED_BY(mutex_);

@@ -105,6 +105,7 @@ void Runtime::Submit(const SubmitRequest& request, SubmitCallback done) {
 absl::Status Runtime::Send(const Pid& to, const Message& message) {
   absl::Status status = CheckPayloadSize("payload", message.payload,
                                          core_->options.max_payload_bytes);
+  status.Update(CheckTopic(message.topic));
   if (!status.ok()) return status;
   return core_->delivery.SendOrExplain(
       to,

@@ -138,7 +138,7 @@ uint64_t StepContext::Yield(actord_step* step, const actord_yield* yield) {
   effect.timeout_ns = yield->timeout_ns;
   effect.envelope = context.lane_.NewEnvelope(
       ACTORD_EVENT_COMPLETION, View(yield->command), yield->payload);
-  effect.envelope->event.tag = tag;
+  effect.envelope->completion.tag = tag;
   ++context.yields_;
   return tag;
 }
@@ -155,7 +155,7 @@ void StepContext::Send(actord_step* step, const actord_pid* to,
   effect.to = FromAbi(*to);
   effect.envelope = context.lane_.NewEnvelope(
       ACTORD_EVENT_MESSAGE, View(message->topic), message->payload);
-  effect.envelope->event.from = ToAbi(context.self_);
+  effect.envelope->from = ToAbi(context.self_);
 }
 
 actord_pid StepContext::Spawn(actord_step* step, const actord_spawn* spawn) {

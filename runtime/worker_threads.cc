@@ -9,20 +9,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/processor.h"
 
 namespace actord::runtime {
-namespace {
-
-void RelaxCpu() {
-#if defined(__x86_64__) || defined(__i386__)
-  __builtin_ia32_pause();
-#elif defined(__aarch64__)
-  asm volatile("yield");
-#endif
-}
-
-}  // namespace
-
 WorkerThreads::Thread::Thread(const Parts& parts,
                               const ProcessRunner::Parts& runner_parts,
                               uint64_t seed)

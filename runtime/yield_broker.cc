@@ -108,9 +108,9 @@ bool YieldBroker::Deliver(YieldRecord& record, actord_completion handle,
   FailPoint();
   Envelope* envelope = lane.NewEnvelope(ACTORD_EVENT_COMPLETION, {}, payload);
   envelope->generation = generation;
-  envelope->yield_slot = SlotOf(handle);
-  envelope->event.status = status;
-  envelope->event.tag = tag;
+  envelope->completion.yield_slot = SlotOf(handle);
+  envelope->completion.status = status;
+  envelope->completion.tag = tag;
   process->urgent.Push(envelope);
   lane.Count(&Counters::completions);
   if (Activity::Add(process->activity, Activity::kUrgentOne)) {

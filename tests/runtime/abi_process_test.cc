@@ -331,7 +331,8 @@ TEST_F(AbiProcess, InitialMessagesKeepToTheLimitsOfTheMailbox) {
   };
   EXPECT_TRUE(submit(10, 1).ok());
   EXPECT_TRUE(submit(5, 900).ok());
-  for (const auto& refused : {submit(11, 1), submit(6, 900), submit(1, 1001)}) {
+  for (const auto& refused :
+       {submit(11, 1), submit(6, 1000), submit(1, 1001)}) {
     EXPECT_EQ(refused.status().code(), kInvalidArgument);
     EXPECT_EQ(FieldOf(refused.status()), "messages");
   }

@@ -46,7 +46,7 @@ class Interleaving : public ::testing::Test {
   // The last thing that a producer does.
   void CountAndWake(Process& process, const Envelope& envelope) {
     if (Activity::Add(process.activity,
-                      Activity::ForMessages(1, envelope.buffer_units))) {
+                      Activity::ForMessages(1, envelope.units()))) {
       core_->core->scheduler.Enqueue(&process, nullptr);
     }
   }
@@ -116,8 +116,8 @@ TEST_F(Interleaving, WhatComesForAnEarlierProcessOfTheSlotIsDropped) {
     Envelope* late = NewMessage(old_pid, "late");
     process.messages.Push(late);
     CountAndWake(process, *late);
-    for (const uint32_t type :
-         {uint32_t{ACTORD_EVENT_COMPLETION}, uint32_t{ACTORD_EVENT_CANCEL},
+    for (const uint16_t type :
+         {uint16_t{ACTORD_EVENT_COMPLETION}, uint16_t{ACTORD_EVENT_CANCEL},
           kEventTerminate}) {
       Envelope* urgent = core_->core->lane.NewEnvelope(type, {}, {});
       urgent->generation = old_pid.generation;

@@ -15,9 +15,12 @@ namespace {
 using ::testing::ElementsAre;
 
 // Envelopes with a number in their tag.
-std::vector<Envelope> Numbered(size_t count) {
-  std::vector<Envelope> envelopes(count);
-  for (size_t i = 0; i < count; ++i) envelopes[i].event.tag = i;
+struct NumberedEnvelope : Envelope {
+  NumberedEnvelope() : Envelope(ACTORD_EVENT_COMPLETION) {}
+};
+std::vector<NumberedEnvelope> Numbered(size_t count) {
+  std::vector<NumberedEnvelope> envelopes(count);
+  for (size_t i = 0; i < count; ++i) envelopes[i].completion.tag = i;
   return envelopes;
 }
 
@@ -82,7 +85,7 @@ TEST(MessageQueue, TakesAGapForTheEndAndGoesOnWhenItIsClosed) {
 TEST(MessageQueue, KeepsTheOrderOfEachProducerAndLosesNothing) {
   constexpr size_t kProducers = 4;
   constexpr size_t kEach = 50'000;
-  std::vector<std::vector<Envelope>> envelopes;
+  std::vector<std::vector<NumberedEnvelope>> envelopes;
   for (size_t i = 0; i < kProducers; ++i) envelopes.push_back(Numbered(kEach));
   for (size_t i = 0; i < kProducers; ++i) {
     for (Envelope& envelope : envelopes[i]) {
@@ -100,7 +103,7 @@ TEST(MessageQueue, KeepsTheOrderOfEachProducerAndLosesNothing) {
   for (size_t got = 0; got < kProducers * kEach;) {
     const Envelope* envelope = queue.Pop();
     if (envelope == nullptr) continue;
-    ASSERT_EQ(envelope->event.tag, next[envelope->generation]++);
+    ASSERT_EQ(envelope->completion.tag, next[envelope->generation]++);
     ++got;
   }
   for (std::thread& producer : producers) producer.join();
@@ -110,7 +113,7 @@ TEST(MessageQueue, KeepsTheOrderOfEachProducerAndLosesNothing) {
 std::vector<uint64_t> Tags(const EnvelopeList& list) {
   std::vector<uint64_t> tags;
   for (Envelope* at = list.head(); at != nullptr; at = at->Next()) {
-    tags.push_back(at->event.tag);
+    tags.push_back(at->completion.tag);
   }
   return tags;
 }
@@ -138,7 +141,7 @@ TEST(UrgentQueue, AppendsAllOldestFirst) {
 TEST(UrgentQueue, LosesNothingOfManyProducers) {
   constexpr size_t kProducers = 3;
   constexpr size_t kEach = 50'000;
-  std::vector<std::vector<Envelope>> envelopes;
+  std::vector<std::vector<NumberedEnvelope>> envelopes;
   for (size_t i = 0; i < kProducers; ++i) envelopes.push_back(Numbered(kEach));
   UrgentQueue queue;
   std::vector<std::thread> producers;
@@ -155,7 +158,7 @@ TEST(UrgentQueue, LosesNothingOfManyProducers) {
   for (size_t got = 0; got < kProducers * kEach;) {
     queue.TakeAll(taken);
     while (const Envelope* envelope = taken.PopFront()) {
-      ASSERT_EQ(envelope->event.tag, next[envelope->generation]++);
+      ASSERT_EQ(envelope->completion.tag, next[envelope->generation]++);
       ++got;
     }
   }
@@ -175,11 +178,13 @@ TEST(Envelope, HoldsCopiesInItsOwnBuffer) {
   const std::string expected_bytes = bytes;
   bytes.assign(bytes.size(), '-');
   type.assign(type.size(), '-');
-  EXPECT_EQ(envelope->event.type, uint32_t{ACTORD_EVENT_MESSAGE});
-  EXPECT_EQ(View(envelope->event.topic), "the topic");
-  EXPECT_EQ(View(envelope->event.payload.bytes), expected_bytes);
-  EXPECT_EQ(View(envelope->event.payload.content_type), "text/plain");
-  EXPECT_EQ(size_t{envelope->buffer_units} * kBufferUnitBytes,
+  actord_event event;
+  envelope->WriteEvent(event);
+  EXPECT_EQ(event.type, uint32_t{ACTORD_EVENT_MESSAGE});
+  EXPECT_EQ(View(event.topic), "the topic");
+  EXPECT_EQ(View(event.payload.bytes), expected_bytes);
+  EXPECT_EQ(View(event.payload.content_type), "text/plain");
+  EXPECT_EQ(envelope->bytes(),
             BufferCache::RoundUp(sizeof(Envelope) + 9 + 3000 + 10));
   Envelope::Destroy(cache, envelope);
 }
@@ -188,10 +193,13 @@ TEST(Envelope, OfNothingIsEmptyEverywhere) {
   BufferPool pool;
   BufferCache cache(pool);
   Envelope* envelope = Envelope::Create(cache, ACTORD_EVENT_CANCEL, {}, {});
-  EXPECT_EQ(envelope->event.topic.size, 0u);
-  EXPECT_EQ(envelope->event.payload.bytes.size, 0u);
-  EXPECT_EQ(envelope->event.payload.content_type.size, 0u);
-  EXPECT_EQ(envelope->yield_slot, kNoYieldSlot);
+  actord_event event;
+  envelope->WriteEvent(event);
+  EXPECT_EQ(event.topic.size, 0u);
+  EXPECT_EQ(event.payload.bytes.size, 0u);
+  EXPECT_EQ(event.payload.content_type.size, 0u);
+  EXPECT_EQ(event.tag, 0u);
+  EXPECT_EQ(envelope->completion.yield_slot, kNoYieldSlot);
   Envelope::Destroy(cache, envelope);
 }
 

@@ -115,6 +115,12 @@ TEST_F(ProcessLife, SubmitIsRefusedWithAReason) {
                  "script", "", {std::string((1 << 20) + 1, 'x'), ""}, {}})
           .status(),
       Refused(kInvalidArgument, reason::kPayloadTooLarge));
+  const std::string long_name(1025, 'x');
+  EXPECT_THAT(Submit(SubmitRequest{"script", "", {"", long_name}, {}}).status(),
+              Refused(kInvalidArgument, reason::kInvalidField));
+  EXPECT_THAT(
+      Submit(SubmitRequest{"script", "", {}, {{long_name, {}}}}).status(),
+      Refused(kInvalidArgument, reason::kInvalidField));
   EXPECT_EQ(runtime_->Stats().processes_live, 0u);
 }
 
