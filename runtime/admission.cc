@@ -60,27 +60,27 @@ absl::Status Admission::CheckState() const {
 
 absl::Status Admission::CheckSizes(const SubmitRequest& request) const {
   absl::Status status =
-      CheckPayloadSize("input", request.input, options_.max_payload_bytes);
-  if (request.messages.size() > options_.max_mailbox_messages) {
+      CheckPayloadSize("input", request.input, limits_.max_payload_bytes());
+  if (request.messages.size() > limits_.max_mailbox_messages()) {
     status.Update(
         InvalidField("messages", reason::kInvalidField,
                      absl::StrCat("there are ", request.messages.size(),
                                   " messages; a mailbox holds at most ",
-                                  options_.max_mailbox_messages)));
+                                  limits_.max_mailbox_messages())));
   }
   size_t held_bytes = 0;
   for (const Message& message : request.messages) {
     status.Update(CheckPayloadSize("messages", message.payload,
-                                   options_.max_payload_bytes));
+                                   limits_.max_payload_bytes()));
     status.Update(CheckTopic(message.topic));
     held_bytes += Envelope::BytesFor(message.topic, ToAbi(message.payload));
   }
-  if (held_bytes > options_.max_mailbox_bytes) {
+  if (held_bytes > limits_.max_mailbox_bytes()) {
     status.Update(
         InvalidField("messages", reason::kInvalidField,
                      absl::StrCat("the messages take ", held_bytes,
                                   " bytes of memory; a mailbox holds at most ",
-                                  options_.max_mailbox_bytes)));
+                                  limits_.max_mailbox_bytes())));
   }
   return status;
 }
@@ -111,7 +111,7 @@ absl::StatusOr<Process*> Admission::Reserve(const SubmitRequest& request,
   if (process == nullptr) {
     return Retryable(absl::StatusCode::kResourceExhausted,
                      reason::kProcessLimit,
-                     absl::StrCat("there are ", options_.max_processes,
+                     absl::StrCat("there are ", limits_.max_processes(),
                                   " processes, which is the limit"),
                      absl::Seconds(1));
   }

@@ -9,7 +9,7 @@
 #include "runtime/catalog.h"
 #include "runtime/delivery.h"
 #include "runtime/lane.h"
-#include "runtime/options.h"
+#include "runtime/limits.h"
 #include "runtime/process_table.h"
 #include "runtime/runtime.h"
 #include "runtime/scheduler.h"
@@ -18,11 +18,11 @@ namespace actord::runtime {
 
 class Admission {
  public:
-  Admission(const Catalog& catalog, const RuntimeOptions& options,
+  Admission(const Catalog& catalog, const LiveLimits& limits,
             const Clock& clock, ProcessTable& processes, Scheduler& scheduler,
             Lane& shared_lane, const std::atomic<RunState>& state)
       : catalog_(catalog),
-        options_(options),
+        limits_(limits),
         clock_(clock),
         processes_(processes),
         scheduler_(scheduler),
@@ -46,7 +46,7 @@ class Admission {
                                    const Pid& parent);
 
   const Catalog& catalog_;
-  const RuntimeOptions& options_;
+  const LiveLimits& limits_;
   const Clock& clock_;
   ProcessTable& processes_;
   Scheduler& scheduler_;

@@ -21,21 +21,22 @@ size_t ThreadsOf(const RuntimeOptions& options) {
 
 Runtime::Core::Core(const RuntimeOptions& resolved, const Catalog& known)
     : options(resolved),
+      limits(resolved),
       catalog(known),
       clock(*options.clock),
       processes(options.node, options.incarnation, options.max_processes,
                 ThreadsOf(options) + 1),
       scheduler(options.workers, clock),
       lane(buffers, Lane::Use::kShared),
-      external(options, clock),
-      results(options, clock),
-      broker(scheduler, processes, external, options.max_payload_bytes,
-             kMaxYieldRecords, ThreadsOf(options)),
-      delivery(processes, scheduler, options),
-      admission(catalog, options, clock, processes, scheduler, lane, state),
-      host(options, clock, delivery, broker, admission, lane),
+      external(options.external_commands, limits, clock),
+      results(limits, clock),
+      broker(scheduler, processes, external, limits, kMaxYieldRecords,
+             ThreadsOf(options)),
+      delivery(processes, scheduler, limits),
+      admission(catalog, limits, clock, processes, scheduler, lane, state),
+      host(options, limits, clock, delivery, broker, admission, lane),
       pool(options.blocking_threads, options.blocking_queue),
-      dispatcher(catalog, options, clock, processes, broker, external, pool,
+      dispatcher(catalog, limits, clock, processes, broker, external, pool,
                  lane),
       stuck_after_ns_(static_cast<uint64_t>(absl::ToInt64Nanoseconds(
           std::min(options.stuck_after, absl::Hours(24))))),
@@ -43,6 +44,7 @@ Runtime::Core::Core(const RuntimeOptions& resolved, const Catalog& known)
       threads({.catalog = catalog,
                .processes = processes,
                .options = options,
+               .limits = limits,
                .clock = clock,
                .buffers = buffers,
                .scheduler = scheduler,
@@ -79,6 +81,14 @@ void Runtime::Core::FreeMailboxes() {
 void Runtime::Core::StartThreads() {
   threads.Start();
   state.store(RunState::kServing, std::memory_order_seq_cst);
+}
+
+absl::Status Runtime::Core::SetLimits(const Limits& given) {
+  absl::Status status = ValidateLimits(given);
+  if (!status.ok()) return status;
+  limits.Set(given);
+  processes.SetLimit(given.max_processes);
+  return absl::OkStatus();
 }
 
 uint64_t Runtime::Core::Sum(Counter Counters::*counter) const {

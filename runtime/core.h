@@ -27,13 +27,15 @@ class Runtime::Core {
   ~Core();
 
   void StartThreads();
+  absl::Status SetLimits(const Limits& given);
   ShutdownReport Shutdown(ShutdownMode mode, absl::Duration timeout);
   RuntimeStats Stats() const;
   [[nodiscard]] uint64_t LiveProcesses() const;
   // Over all threads.
   [[nodiscard]] uint64_t Sum(Counter Counters::*counter) const;
 
-  const RuntimeOptions options;
+  const RuntimeOptions options;  // but for the limits
+  LiveLimits limits;
   const Catalog& catalog;
   const Clock& clock;
   std::atomic<RunState> state{RunState::kStarting};

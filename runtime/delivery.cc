@@ -6,12 +6,8 @@
 namespace actord::runtime {
 
 Delivery::Delivery(const ProcessTable& processes, Scheduler& scheduler,
-                   const RuntimeOptions& options)
-    : processes_(processes),
-      scheduler_(scheduler),
-      max_messages_(options.max_mailbox_messages),
-      max_units_(
-          static_cast<int64_t>(options.max_mailbox_bytes / kBufferUnitBytes)) {}
+                   const LiveLimits& limits)
+    : processes_(processes), scheduler_(scheduler), limits_(limits) {}
 
 Delivery::Result Delivery::Send(const Pid& to, Envelope* envelope, Lane& lane) {
   return SendChain(to, envelope, envelope, 1, envelope->units(), lane);
@@ -23,8 +19,9 @@ Delivery::Result Delivery::SendChain(const Pid& to, Envelope* first,
   Process* process = processes_.Find(to);
   if (process == nullptr) return Result::kNoProcess;
   const uint64_t word = process->activity.load(std::memory_order_relaxed);
-  if (Activity::Messages(word) + count > max_messages_ ||
-      Activity::Units(word) + static_cast<int64_t>(units) > max_units_)
+  if (Activity::Messages(word) + count > limits_.max_mailbox_messages() ||
+      Activity::Units(word) + static_cast<int64_t>(units) >
+          static_cast<int64_t>(limits_.max_mailbox_bytes() / kBufferUnitBytes))
       [[unlikely]] {
     return Result::kMailboxFull;
   }
@@ -50,9 +47,8 @@ absl::Status Delivery::SendOrExplain(const Pid& to, Envelope* envelope,
   return Retryable(
       absl::StatusCode::kResourceExhausted, reason::kMailboxFull,
       absl::StrCat("the mailbox of process ", FormatPid(to),
-                   " is full: its limits are ", max_messages_, " messages and ",
-                   static_cast<uint64_t>(max_units_) * kBufferUnitBytes,
-                   " bytes"),
+                   " is full: its limits are ", limits_.max_mailbox_messages(),
+                   " messages and ", limits_.max_mailbox_bytes(), " bytes"),
       absl::Milliseconds(100));
 }
 

@@ -6,7 +6,7 @@
 
 #include "absl/status/status.h"
 #include "runtime/lane.h"
-#include "runtime/options.h"
+#include "runtime/limits.h"
 #include "runtime/process_table.h"
 #include "runtime/scheduler.h"
 
@@ -17,7 +17,7 @@ class Delivery {
   enum class Result { kDelivered, kNoProcess, kMailboxFull };
 
   Delivery(const ProcessTable& processes, Scheduler& scheduler,
-           const RuntimeOptions& options);
+           const LiveLimits& limits);
 
   // Takes the envelope over if the result is kDelivered; otherwise it stays the
   // caller's. Limits may be exceeded by what other threads send at the same
@@ -40,8 +40,7 @@ class Delivery {
  private:
   const ProcessTable& processes_;
   Scheduler& scheduler_;
-  const uint64_t max_messages_;
-  const int64_t max_units_;
+  const LiveLimits& limits_;
 };
 
 }  // namespace actord::runtime

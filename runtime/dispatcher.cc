@@ -74,35 +74,32 @@ const actord_call_api Dispatcher::kApi = {
     },
 };
 
-Dispatcher::Dispatcher(const Catalog& catalog, const RuntimeOptions& options,
+Dispatcher::Dispatcher(const Catalog& catalog, const LiveLimits& limits,
                        const Clock& clock, const ProcessTable& processes,
                        YieldBroker& broker, ExternalYields& external,
                        BlockingPool& pool, Lane& shared_lane)
     : catalog_(catalog),
-      options_(options),
+      limits_(limits),
       clock_(clock),
       processes_(processes),
       broker_(broker),
       external_(external),
       pool_(pool),
-      shared_lane_(shared_lane),
-      default_timeout_ns_(
-          options.default_yield_timeout == absl::InfiniteDuration()
-              ? 0
-              : static_cast<uint64_t>(
-                    absl::ToInt64Nanoseconds(options.default_yield_timeout))) {}
+      shared_lane_(shared_lane) {}
 
 uint64_t Dispatcher::TimeoutOf(const Effect& yield) const {
-  return yield.timeout_ns != 0 ? yield.timeout_ns : default_timeout_ns_;
+  if (yield.timeout_ns != 0) return yield.timeout_ns;
+  const uint64_t by_default = limits_.default_yield_timeout_ns();
+  return by_default == LiveLimits::kForeverNs ? 0 : by_default;
 }
 
 void Dispatcher::Dispatch(Process& process, uint32_t generation,
                           const Effect& yield, Lane& lane) {
   lane.Count(&Counters::yields);
   if (process.yields_count.load(std::memory_order_relaxed) >=
-      options_.max_yields) {
+      limits_.max_yields()) {
     Refuse(process, yield, ACTORD_RESOURCE_EXHAUSTED,
-           absl::StrCat("the process has ", options_.max_yields,
+           absl::StrCat("the process has ", limits_.max_yields(),
                         " outstanding yields, which is the limit"),
            lane);
     return;

@@ -8,7 +8,7 @@
 #include "runtime/catalog.h"
 #include "runtime/external_yields.h"
 #include "runtime/lane.h"
-#include "runtime/options.h"
+#include "runtime/limits.h"
 #include "runtime/step_context.h"
 #include "runtime/yield_broker.h"
 
@@ -17,7 +17,7 @@ namespace actord::runtime {
 class Dispatcher {
  public:
   // `shared_lane`: for the threads of the blocking pool.
-  Dispatcher(const Catalog& catalog, const RuntimeOptions& options,
+  Dispatcher(const Catalog& catalog, const LiveLimits& limits,
              const Clock& clock, const ProcessTable& processes,
              YieldBroker& broker, ExternalYields& external, BlockingPool& pool,
              Lane& shared_lane);
@@ -43,17 +43,17 @@ class Dispatcher {
   // Calls the handler; afterwards the call is completed, deferred, or holds a
   // reply.
   static void Handle(const CommandHandler& handler, Call& call);
+  // 0: none.
   [[nodiscard]] uint64_t TimeoutOf(const Effect& yield) const;
 
   const Catalog& catalog_;
-  const RuntimeOptions& options_;
+  const LiveLimits& limits_;
   const Clock& clock_;
   const ProcessTable& processes_;
   YieldBroker& broker_;
   ExternalYields& external_;
   BlockingPool& pool_;
   Lane& shared_lane_;
-  const uint64_t default_timeout_ns_;  // 0: none
 };
 
 }  // namespace actord::runtime

@@ -28,13 +28,9 @@ bool MatchesPattern(std::string_view pattern, std::string_view command) {
   return pattern == command;
 }
 
-ExternalYields::ExternalYields(const RuntimeOptions& options,
-                               const Clock& clock)
-    : patterns_(options.external_commands),
-      clock_(clock),
-      remember_ns_(static_cast<uint64_t>(
-          absl::ToInt64Nanoseconds(options.answered_yield_ttl))),
-      remember_max_(options.answered_yield_max) {}
+ExternalYields::ExternalYields(std::vector<std::string> patterns,
+                               const LiveLimits& limits, const Clock& clock)
+    : patterns_(std::move(patterns)), limits_(limits), clock_(clock) {}
 
 bool ExternalYields::IsExternal(std::string_view command) const {
   return std::any_of(patterns_.begin(), patterns_.end(),
@@ -86,13 +82,15 @@ CompleteAnswer ExternalYields::Answer(
 void ExternalYields::Remember(const YieldToken& token, Ended ended) {
   Forget(/*room=*/1);
   ended_.emplace(token, ended);
-  memory_.push_back({token, clock_.MonotonicNs() + remember_ns_});
+  memory_.push_back({token, clock_.MonotonicNs()});
 }
 
 void ExternalYields::Forget(size_t room) {
   const uint64_t now = clock_.MonotonicNs();
-  while (!memory_.empty() && (memory_.size() + room > remember_max_ ||
-                              memory_.front().forget_at_ns <= now)) {
+  const uint64_t ttl_ns = limits_.answered_yield_ttl_ns();
+  while (!memory_.empty() &&
+         (memory_.size() + room > limits_.answered_yield_max() ||
+          memory_.front().since_ns + ttl_ns <= now)) {
     ended_.erase(memory_.front().token);
     memory_.pop_front();
   }

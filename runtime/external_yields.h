@@ -14,15 +14,17 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/functional/function_ref.h"
 #include "runtime/clock.h"
+#include "runtime/limits.h"
 #include "runtime/mutex.h"
-#include "runtime/options.h"
 #include "runtime/runtime.h"
 
 namespace actord::runtime {
 
 class ExternalYields {
  public:
-  ExternalYields(const RuntimeOptions& options, const Clock& clock);
+  // `patterns`: RuntimeOptions::external_commands.
+  ExternalYields(std::vector<std::string> patterns, const LiveLimits& limits,
+                 const Clock& clock);
 
   [[nodiscard]] bool IsExternal(std::string_view command) const;
 
@@ -53,7 +55,7 @@ class ExternalYields {
   };
   struct Memory {
     YieldToken token;
-    uint64_t forget_at_ns = 0;
+    uint64_t since_ns = 0;
   };
 
   void Remember(const YieldToken& token, Ended ended)
@@ -63,9 +65,8 @@ class ExternalYields {
   void Forget(size_t room) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const std::vector<std::string> patterns_;
+  const LiveLimits& limits_;
   const Clock& clock_;
-  const uint64_t remember_ns_;
-  const size_t remember_max_;
 
   mutable Mutex mutex_;
   // Sequences begin at 1 and order by age.

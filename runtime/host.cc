@@ -18,9 +18,9 @@ LogLevel LevelOf(int32_t level) {
 
 }  // namespace
 
-Host::Host(const RuntimeOptions& options, const Clock& clock,
-           Delivery& delivery, YieldBroker& broker, Admission& admission,
-           Lane& lane)
+Host::Host(const RuntimeOptions& options, const LiveLimits& limits,
+           const Clock& clock, Delivery& delivery, YieldBroker& broker,
+           Admission& admission, Lane& lane)
     : actord_host{
           .struct_size = sizeof(actord_host),
           .reserved = 0,
@@ -63,6 +63,7 @@ Host::Host(const RuntimeOptions& options, const Clock& clock,
             return ReadPidText(text, pid);
           }},
       options_(options),
+      limits_(limits),
       clock_(clock),
       delivery_(delivery),
       broker_(broker),
@@ -72,7 +73,7 @@ Host::Host(const RuntimeOptions& options, const Clock& clock,
 int32_t Host::Send(const actord_host* host, const actord_pid* from,
                    const actord_pid* to, const actord_message* message) {
   const Host& self = Of(host);
-  if (!Fits(message->payload, self.options_.max_payload_bytes) ||
+  if (!Fits(message->payload, self.limits_.max_payload_bytes()) ||
       message->topic.size > kMaxNameBytes) {
     return ACTORD_INVALID_ARGUMENT;
   }

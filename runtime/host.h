@@ -15,8 +15,9 @@ namespace actord::runtime {
 class Host : private actord_host {
  public:
   // `lane`: the shared one.
-  Host(const RuntimeOptions& options, const Clock& clock, Delivery& delivery,
-       YieldBroker& broker, Admission& admission, Lane& lane);
+  Host(const RuntimeOptions& options, const LiveLimits& limits,
+       const Clock& clock, Delivery& delivery, YieldBroker& broker,
+       Admission& admission, Lane& lane);
   Host(const Host&) = delete;
   Host& operator=(const Host&) = delete;
 
@@ -32,6 +33,7 @@ class Host : private actord_host {
                     const actord_spawn* spawn, actord_completion completion);
 
   const RuntimeOptions& options_;
+  const LiveLimits& limits_;
   const Clock& clock_;
   Delivery& delivery_;
   YieldBroker& broker_;

@@ -1,5 +1,7 @@
 #include "runtime/options.h"
 
+#include <initializer_list>
+
 #include "absl/strings/str_cat.h"
 #include "runtime/errors.h"
 
@@ -23,14 +25,47 @@ absl::Status CheckPositive(std::string_view name, absl::Duration value) {
                    absl::FormatDuration(value), "; it must be positive"));
 }
 
+struct Range {
+  std::string_view name;
+  uint64_t value, min, max;
+};
+
+absl::Status CheckRanges(std::initializer_list<Range> ranges) {
+  absl::Status status;
+  for (const Range& range : ranges) {
+    status.Update(CheckRange(range.name, range.value, range.min, range.max));
+  }
+  return status;
+}
+
 }  // namespace
 
+absl::Status ValidateLimits(const Limits& limits) {
+  absl::Status status = CheckRanges({
+      {"max_processes", limits.max_processes, 1, 1u << 28},
+      {"max_payload_bytes", limits.max_payload_bytes, 1, 64u << 20},
+      {"max_mailbox_messages", limits.max_mailbox_messages, 1, 1'000'000},
+      {"max_mailbox_bytes", limits.max_mailbox_bytes, 4096, 1u << 30},
+      {"max_yields", limits.max_yields, 1, 16'000},
+      {"answered_yield_max", limits.answered_yield_max, 1, 100'000'000},
+  });
+  // Room for the largest message and its topic, or it could never be sent.
+  if (limits.max_mailbox_bytes < limits.max_payload_bytes + 4096) {
+    status.Update(InvalidField(
+        "max_mailbox_bytes", reason::kInvalidField,
+        absl::StrCat("max_mailbox_bytes is ", limits.max_mailbox_bytes,
+                     "; it must be at least max_payload_bytes + 4096, that is ",
+                     limits.max_payload_bytes + 4096)));
+  }
+  status.Update(
+      CheckPositive("default_yield_timeout", limits.default_yield_timeout));
+  status.Update(CheckPositive("answered_yield_ttl", limits.answered_yield_ttl));
+  status.Update(CheckPositive("result_ttl", limits.result_ttl));
+  return status;
+}
+
 absl::Status ValidateOptions(const RuntimeOptions& options) {
-  struct Range {
-    std::string_view name;
-    uint64_t value, min, max;
-  };
-  const Range ranges[] = {
+  absl::Status status = CheckRanges({
       // A negative number becomes a huge one, which is out of range as well.
       {"workers", static_cast<uint64_t>(options.workers), 0, 256},
       {"blocking_threads", static_cast<uint64_t>(options.blocking_threads), 1,
@@ -38,43 +73,20 @@ absl::Status ValidateOptions(const RuntimeOptions& options) {
       {"max_blocked_threads",
        static_cast<uint64_t>(options.max_blocked_threads), 0, 10'000},
       {"blocking_queue", options.blocking_queue, 1, 10'000'000},
-      {"max_processes", options.max_processes, 1, 1u << 28},
-      {"max_payload_bytes", options.max_payload_bytes, 1, 64u << 20},
-      {"max_mailbox_messages", options.max_mailbox_messages, 1, 1'000'000},
-      {"max_mailbox_bytes", options.max_mailbox_bytes, 4096, 1u << 30},
-      {"max_yields", options.max_yields, 1, 16'000},
-      {"answered_yield_max", options.answered_yield_max, 1, 100'000'000},
       {"node", options.node, 1, UINT32_MAX},
-  };
-  for (const Range& range : ranges) {
-    absl::Status status =
-        CheckRange(range.name, range.value, range.min, range.max);
-    if (!status.ok()) return status;
-  }
-  // Room for the largest message and its topic, or it could never be sent.
-  if (options.max_mailbox_bytes < options.max_payload_bytes + 4096) {
-    return InvalidField(
-        "max_mailbox_bytes", reason::kInvalidField,
-        absl::StrCat("max_mailbox_bytes is ", options.max_mailbox_bytes,
-                     "; it must be at least max_payload_bytes + 4096, that is ",
-                     options.max_payload_bytes + 4096));
-  }
+  });
+  status.Update(ValidateLimits(options));
   for (const std::string& pattern : options.external_commands) {
     const size_t star = pattern.find('*');
     if (pattern.empty() ||
         (star != std::string::npos && star + 1 != pattern.size())) {
-      return InvalidField(
+      status.Update(InvalidField(
           "external_commands", reason::kInvalidField,
           absl::StrCat("\"", pattern,
                        "\" is not a pattern; it must be a command's name, or "
-                       "a prefix that ends in '*'"));
+                       "a prefix that ends in '*'")));
     }
   }
-  absl::Status status =
-      CheckPositive("default_yield_timeout", options.default_yield_timeout);
-  status.Update(
-      CheckPositive("answered_yield_ttl", options.answered_yield_ttl));
-  status.Update(CheckPositive("result_ttl", options.result_ttl));
   status.Update(CheckPositive("stuck_after", options.stuck_after));
   return status;
 }

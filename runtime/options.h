@@ -10,6 +10,7 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
+#include "runtime/limits.h"
 
 namespace actord::runtime {
 
@@ -17,7 +18,8 @@ class Clock;
 
 enum class LogLevel { kDebug = 1, kInfo = 2, kWarning = 3, kError = 4 };
 
-struct RuntimeOptions {
+// The limits are those of the start; Runtime::SetLimits changes them.
+struct RuntimeOptions : Limits {
   // Scheduler.
   int workers = 0;  // 0: the CPUs that this process may use; at most 256
   // Threads beside the workers' own, at most, for steps that block or last:
@@ -29,31 +31,9 @@ struct RuntimeOptions {
   size_t blocking_queue =
       65536;  // commands waiting for the blocking pool, at most
 
-  // Limits. Reaching one is answered as its comment says.
-  size_t max_processes = 4'000'000;    // 1 to 2^28; Submit: PROCESS_LIMIT
-  size_t max_payload_bytes = 1 << 20;  // 1 to 64 MiB; PAYLOAD_TOO_LARGE
-  size_t max_mailbox_messages =
-      65536;  // 1 to 1,000,000; Send: MAILBOX_FULL, step's send: dead letter
-  size_t max_mailbox_bytes =
-      16 << 20;  // 4 KiB to 1 GiB, counted in buffers of 64 bytes; likewise
-  size_t max_yields =
-      1024;  // outstanding a process, 1 to 16,000; the yield completes with
-  // RESOURCE_EXHAUSTED
-
-  // Yields.
   std::vector<std::string>
       external_commands;  // names, or prefixes that end in '*': carried out by
                           // remote workers
-  absl::Duration default_yield_timeout = absl::InfiniteDuration();
-  absl::Duration answered_yield_ttl = absl::Minutes(
-      10);  // how long the answer to an external yield is remembered
-  size_t answered_yield_max =
-      100'000;  // and how many at most (oldest forgotten first)
-
-  // Results of ended processes for Await.
-  absl::Duration result_ttl = absl::Minutes(5);
-  size_t result_max_bytes =
-      256 << 20;  // all results together (oldest forgotten first)
 
   // How long a step, or a pooled handler, may go on after everything was told
   // to stop, before it is taken to be stuck (ShutdownReport::stuck).
@@ -73,5 +53,6 @@ struct RuntimeOptions {
 
 // INVALID_ARGUMENT that names the option that is out of its limits.
 absl::Status ValidateOptions(const RuntimeOptions& options);
+absl::Status ValidateLimits(const Limits& limits);
 
 }  // namespace actord::runtime

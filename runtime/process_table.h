@@ -1,8 +1,8 @@
 // All processes of this node, and the one place that decides whether a PID is
 // one of them.
 //
-// Thread-safety: Find, At and SlotsInUse from any thread; a Cache belongs to
-// one thread at a time.
+// Thread-safety: Find, At, SlotsInUse and SetLimit from any thread; a Cache
+// belongs to one thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -18,9 +18,14 @@ class ProcessTable {
  public:
   using Cache = SlotTable<Process>::Cache;
 
-  ProcessTable(uint32_t node, uint32_t incarnation, size_t capacity,
-               size_t caches)
-      : node_(node), incarnation_(incarnation), slots_(capacity, caches) {}
+  // At most `limit` processes; see SetLimit. `caches`: of all threads.
+  ProcessTable(uint32_t node, uint32_t incarnation, size_t limit, size_t caches)
+      : node_(node),
+        incarnation_(incarnation),
+        slots_(limit, caches, SlotTable<Process>::kMaxSlots) {}
+
+  // For processes to come: those that live stay, also above the limit.
+  void SetLimit(size_t limit) { slots_.SetLimit(limit); }
 
   // The process, if it lives here now; otherwise null. It may end at any
   // moment: carry pid.generation along with every envelope.

@@ -15,18 +15,15 @@ size_t ChargeOf(const Outcome& outcome) {
 
 }  // namespace
 
-Results::Results(const RuntimeOptions& options, const Clock& clock)
-    : clock_(clock),
-      ttl_ns_(
-          static_cast<uint64_t>(absl::ToInt64Nanoseconds(options.result_ttl))),
-      max_bytes_(options.result_max_bytes) {}
+Results::Results(const LiveLimits& limits, const Clock& clock)
+    : limits_(limits), clock_(clock) {}
 
 void Results::Put(const Pid& pid, Outcome outcome, bool keep,
                   absl::FunctionRef<void()> end) {
   const size_t charge = ChargeOf(outcome);
   // A result larger than all the room there is, is not kept, and displaces no
   // other.
-  keep = keep && charge <= max_bytes_;
+  keep = keep && charge <= limits_.result_max_bytes();
   const uint64_t now = keep ? clock_.MonotonicNs() : 0;
   std::vector<Waiter> waiters;
   {
@@ -36,7 +33,7 @@ void Results::Put(const Pid& pid, Outcome outcome, bool keep,
     if (keep) {
       Forget(now, charge);
       numbers_.emplace(pid, forgotten_ + kept_.size());
-      kept_.push_back({pid, now + ttl_ns_, charge, {}});
+      kept_.push_back({pid, now, charge, {}});
       Kept& kept = kept_.back();
       bytes_ += charge;
       if (waiters.empty()) {
@@ -58,8 +55,10 @@ std::vector<Results::Waiter> Results::TakeWaiters(const Pid& pid) {
 }
 
 void Results::Forget(uint64_t now_ns, size_t room_bytes) {
-  while (!kept_.empty() && (kept_.front().forget_at_ns <= now_ns ||
-                            bytes_ + room_bytes > max_bytes_)) {
+  const uint64_t ttl_ns = limits_.result_ttl_ns();
+  const size_t max_bytes = limits_.result_max_bytes();
+  while (!kept_.empty() && (kept_.front().since_ns + ttl_ns <= now_ns ||
+                            bytes_ + room_bytes > max_bytes)) {
     bytes_ -= kept_.front().charge_bytes;
     numbers_.erase(kept_.front().pid);
     kept_.pop_front();

@@ -12,8 +12,8 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/functional/function_ref.h"
 #include "runtime/clock.h"
+#include "runtime/limits.h"
 #include "runtime/mutex.h"
-#include "runtime/options.h"
 #include "runtime/runtime.h"
 
 namespace actord::runtime {
@@ -23,7 +23,7 @@ class Results {
   using Callback = Runtime::AwaitCallback;
   using Id = Runtime::AwaitId;
 
-  Results(const RuntimeOptions& options, const Clock& clock);
+  Results(const LiveLimits& limits, const Clock& clock);
 
   // The process has ended. Stores the outcome if `keep`, and calls back whoever
   // awaits it. `end` is called once, in the same critical section, and makes
@@ -51,7 +51,7 @@ class Results {
   };
   struct Kept {
     Pid pid;
-    uint64_t forget_at_ns = 0;
+    uint64_t since_ns = 0;
     size_t charge_bytes = 0;
     Outcome outcome;
   };
@@ -63,9 +63,8 @@ class Results {
   void Forget(uint64_t now_ns, size_t room_bytes)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
+  const LiveLimits& limits_;
   const Clock& clock_;
-  const uint64_t ttl_ns_;
-  const size_t max_bytes_;
 
   mutable Mutex mutex_;
   Id next_id_ ABSL_GUARDED_BY(mutex_) = 1;

@@ -104,7 +104,7 @@ void Runtime::Submit(const SubmitRequest& request, SubmitCallback done) {
 
 absl::Status Runtime::Send(const Pid& to, const Message& message) {
   absl::Status status = CheckPayloadSize("payload", message.payload,
-                                         core_->options.max_payload_bytes);
+                                         core_->limits.max_payload_bytes());
   status.Update(CheckTopic(message.topic));
   if (!status.ok()) return status;
   return core_->delivery.SendOrExplain(
@@ -200,6 +200,12 @@ bool Runtime::IsExternal(std::string_view command) const {
 }
 
 const RuntimeOptions& Runtime::options() const { return core_->options; }
+
+const LiveLimits& Runtime::limits() const { return core_->limits; }
+
+absl::Status Runtime::SetLimits(const Limits& limits) {
+  return core_->SetLimits(limits);
+}
 
 RuntimeStats Runtime::Stats() const { return core_->Stats(); }
 

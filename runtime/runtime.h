@@ -212,7 +212,13 @@ class Runtime {
   [[nodiscard]] bool IsExternal(std::string_view command) const;
 
   [[nodiscard]] const RuntimeOptions& options()
-      const;  // as in force: `workers` and `incarnation` are resolved
+      const;  // of the start; `workers` and `incarnation` are resolved
+  // Those in force.
+  [[nodiscard]] const LiveLimits& limits() const;
+  // From now on these are in force, for whatever comes in from now on: what is
+  // there already stays, also above a limit. INVALID_ARGUMENT: one is out of
+  // its range, and nothing has changed. From one thread at a time.
+  absl::Status SetLimits(const Limits& limits);
   [[nodiscard]] RuntimeStats Stats() const;
 
   // Refuses new submissions from now on, asks every process to end (kDrain) and

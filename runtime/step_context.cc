@@ -30,12 +30,12 @@ const actord_step_api StepContext::kApi = {
 };
 
 StepContext::StepContext(const Catalog& catalog, ProcessTable& processes,
-                         const RuntimeOptions& options, const Clock& clock,
+                         const LiveLimits& limits, const Clock& clock,
                          Lane& lane, uint64_t seed)
     : actord_step{&kApi},
       catalog_(catalog),
       processes_(processes),
-      options_(options),
+      limits_(limits),
       clock_(clock),
       lane_(lane),
       random_(seed) {}
@@ -96,12 +96,13 @@ bool StepContext::MayAct() {
 
 bool StepContext::Accepts(const actord_payload& payload, actord_bytes name,
                           const char* what) {
-  if (Fits(payload, options_.max_payload_bytes) && name.size <= kMaxNameBytes) {
+  if (Fits(payload, limits_.max_payload_bytes()) &&
+      name.size <= kMaxNameBytes) {
     return true;
   }
   Misuse(absl::InvalidArgumentError(
       absl::StrCat("the payload of a ", what, " has ", payload.bytes.size,
-                   " bytes; the limit is ", options_.max_payload_bytes,
+                   " bytes; the limit is ", limits_.max_payload_bytes(),
                    ", and 1024 for a topic, a command or a content type")));
   return false;
 }

@@ -14,7 +14,7 @@
 #include "runtime/catalog.h"
 #include "runtime/clock.h"
 #include "runtime/lane.h"
-#include "runtime/options.h"
+#include "runtime/limits.h"
 #include "runtime/random.h"
 
 namespace actord::runtime {
@@ -35,7 +35,7 @@ struct Effect {
 class StepContext : private actord_step {
  public:
   StepContext(const Catalog& catalog, ProcessTable& processes,
-              const RuntimeOptions& options, const Clock& clock, Lane& lane,
+              const LiveLimits& limits, const Clock& clock, Lane& lane,
               uint64_t seed);
   StepContext(const StepContext&) = delete;
   StepContext& operator=(const StepContext&) = delete;
@@ -89,7 +89,7 @@ class StepContext : private actord_step {
 
   const Catalog& catalog_;
   ProcessTable& processes_;
-  const RuntimeOptions& options_;
+  const LiveLimits& limits_;
   const Clock& clock_;
   Lane& lane_;
   Random random_;

@@ -16,7 +16,7 @@ WorkerThreads::Thread::Thread(const Parts& parts,
                               const ProcessRunner::Parts& runner_parts,
                               uint64_t seed)
     : lane(parts.buffers, Lane::Use::kOneThread),
-      context(parts.catalog, parts.processes, parts.options, parts.clock, lane,
+      context(parts.catalog, parts.processes, parts.limits, parts.clock, lane,
               seed),
       runner(runner_parts, lane, context) {}
 

@@ -33,6 +33,7 @@ class WorkerThreads {
     const Catalog& catalog;
     ProcessTable& processes;
     const RuntimeOptions& options;
+    const LiveLimits& limits;
     const Clock& clock;
     BufferPool& buffers;
     Scheduler& scheduler;

@@ -27,13 +27,13 @@ actord_payload TextPayload(std::string_view text) {
 }  // namespace
 
 YieldBroker::YieldBroker(Scheduler& scheduler, const ProcessTable& processes,
-                         ExternalYields& external, size_t max_payload_bytes,
+                         ExternalYields& external, const LiveLimits& limits,
                          size_t capacity, size_t lanes)
     : scheduler_(scheduler),
       processes_(processes),
       external_(external),
-      max_payload_bytes_(max_payload_bytes),
-      records_(capacity, lanes) {}
+      limits_(limits),
+      records_(capacity, lanes, capacity) {}
 
 actord_completion YieldBroker::Open(Process& process, uint32_t generation,
                                     uint64_t tag, bool external, Lane& lane) {
@@ -78,12 +78,12 @@ bool YieldBroker::Complete(actord_completion handle, int32_t status,
                            const actord_payload& payload, Lane& lane) {
   YieldRecord* record = Find(handle);
   if (record == nullptr) return false;
-  if (Fits(payload, max_payload_bytes_)) {
+  if (Fits(payload, max_payload_bytes())) {
     return Deliver(*record, handle, status, payload, lane);
   }
   const std::string text =
       absl::StrCat("the completion has ", payload.bytes.size,
-                   " bytes; the limit is ", max_payload_bytes_);
+                   " bytes; the limit is ", max_payload_bytes());
   return Deliver(*record, handle, ACTORD_INVALID_ARGUMENT, TextPayload(text),
                  lane);
 }

@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "runtime/external_yields.h"
 #include "runtime/lane.h"
+#include "runtime/limits.h"
 #include "runtime/process_table.h"
 #include "runtime/scheduler.h"
 
@@ -18,7 +19,7 @@ namespace actord::runtime {
 class YieldBroker {
  public:
   YieldBroker(Scheduler& scheduler, const ProcessTable& processes,
-              ExternalYields& external, size_t max_payload_bytes,
+              ExternalYields& external, const LiveLimits& limits,
               size_t capacity, size_t lanes);
 
   // A record for a yield of `process`; 0: there are too many in the daemon.
@@ -44,7 +45,9 @@ class YieldBroker {
   // The process has ended: none of its yields will be completed any more.
   void CloseAll(Process& process, uint32_t generation, Lane& lane);
 
-  [[nodiscard]] size_t max_payload_bytes() const { return max_payload_bytes_; }
+  [[nodiscard]] size_t max_payload_bytes() const {
+    return limits_.max_payload_bytes();
+  }
 
  private:
   // The record of a handle, null if the handle was never given out.
@@ -58,7 +61,7 @@ class YieldBroker {
   Scheduler& scheduler_;
   const ProcessTable& processes_;
   ExternalYields& external_;
-  const size_t max_payload_bytes_;
+  const LiveLimits& limits_;
   SlotTable<YieldRecord> records_;
 };
 

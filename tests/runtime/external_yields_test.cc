@@ -20,9 +20,9 @@ constexpr uint64_t kSecond = 1'000'000'000;
 class ExternalYieldsTest : public ::testing::Test {
  protected:
   ExternalYieldsTest() {
-    options_.answered_yield_ttl = absl::Seconds(10);
-    options_.answered_yield_max = 5;
-    options_.external_commands = {"pay.*", "exact"};
+    given_.answered_yield_ttl = absl::Seconds(10);
+    given_.answered_yield_max = 5;
+    limits_.Set(given_);
   }
   static YieldToken TokenOf(uint64_t tag, uint32_t slot = 1) {
     return {{1, 1, slot, 1}, tag};
@@ -49,7 +49,8 @@ class ExternalYieldsTest : public ::testing::Test {
   }
 
   ManualClock clock_;
-  RuntimeOptions options_;
+  Limits given_;
+  LiveLimits limits_{given_};
   int completed_ = 0;
 };
 
@@ -68,7 +69,7 @@ TEST_F(ExternalYieldsTest, PatternsAreNamesOrPrefixes) {
     EXPECT_EQ(MatchesPattern(c.pattern, c.command), c.matches)
         << c.pattern << " " << c.command;
   }
-  const ExternalYields yields(options_, clock_);
+  const ExternalYields yields({"pay.*", "exact"}, limits_, clock_);
   EXPECT_TRUE(yields.IsExternal("pay.x"));
   EXPECT_TRUE(yields.IsExternal("exact"));
   EXPECT_FALSE(yields.IsExternal("exact2"));
@@ -76,7 +77,7 @@ TEST_F(ExternalYieldsTest, PatternsAreNamesOrPrefixes) {
 }
 
 TEST_F(ExternalYieldsTest, EveryAnswerIsTold) {
-  ExternalYields yields(options_, clock_);
+  ExternalYields yields({"pay.*", "exact"}, limits_, clock_);
   EXPECT_EQ(Answer(yields, 1, Ok("x")), kUnknown);
   Add(yields, 1);
   EXPECT_EQ(yields.waiting(), 1u);
@@ -104,8 +105,26 @@ TEST_F(ExternalYieldsTest, EveryAnswerIsTold) {
   EXPECT_EQ(yields.waiting(), 0u);
 }
 
+TEST_F(ExternalYieldsTest, ChangedLimitsAreForRememberedAnswersToo) {
+  ExternalYields yields({"pay.*"}, limits_, clock_);
+  for (uint64_t tag = 1; tag <= 5; ++tag) {
+    Add(yields, tag);
+    Answer(yields, tag, Ok("x"));
+  }
+  given_.answered_yield_max = 3;
+  given_.answered_yield_ttl = absl::Seconds(100);
+  limits_.Set(given_);
+  EXPECT_EQ(Answer(yields, 2, Ok("x")), kUnknown);
+  EXPECT_EQ(Answer(yields, 3, Ok("x")), kDuplicate);
+  clock_.AdvanceNs(99 * kSecond);
+  EXPECT_EQ(Answer(yields, 3, Ok("x")), kDuplicate);
+  given_.answered_yield_ttl = absl::Seconds(50);
+  limits_.Set(given_);
+  EXPECT_EQ(Answer(yields, 3, Ok("x")), kUnknown);
+}
+
 TEST_F(ExternalYieldsTest, AnswersAreForgottenAfterTheirTime) {
-  ExternalYields yields(options_, clock_);
+  ExternalYields yields({"pay.*", "exact"}, limits_, clock_);
   Add(yields, 1);
   Answer(yields, 1, Ok("x"));
   clock_.AdvanceNs(10 * kSecond - 1);
@@ -115,7 +134,7 @@ TEST_F(ExternalYieldsTest, AnswersAreForgottenAfterTheirTime) {
 }
 
 TEST_F(ExternalYieldsTest, WhatWaitsIsNeverForgotten) {
-  ExternalYields yields(options_, clock_);
+  ExternalYields yields({"pay.*", "exact"}, limits_, clock_);
   for (uint64_t tag = 1; tag <= 100; ++tag) Add(yields, tag);
   clock_.AdvanceNs(1000 * kSecond);
   EXPECT_EQ(yields.waiting(), 100u);
@@ -123,7 +142,7 @@ TEST_F(ExternalYieldsTest, WhatWaitsIsNeverForgotten) {
 }
 
 TEST_F(ExternalYieldsTest, OnlySoManyAnswersAreRemembered) {
-  ExternalYields yields(options_, clock_);
+  ExternalYields yields({"pay.*", "exact"}, limits_, clock_);
   for (uint64_t tag = 1; tag <= 8; ++tag) {
     Add(yields, tag);
     EXPECT_EQ(Answer(yields, tag, Ok("x")), kAccepted);
@@ -135,7 +154,7 @@ TEST_F(ExternalYieldsTest, OnlySoManyAnswersAreRemembered) {
 }
 
 TEST_F(ExternalYieldsTest, PagesListEachOnceOldestFirst) {
-  ExternalYields yields(options_, clock_);
+  ExternalYields yields({"pay.*", "exact"}, limits_, clock_);
   for (uint64_t tag = 1; tag <= 10; ++tag) {
     Add(yields, tag, tag % 2 ? "pay.a" : "exact", tag <= 6 ? 1 : 2);
   }
@@ -162,7 +181,7 @@ TEST_F(ExternalYieldsTest, PagesListEachOnceOldestFirst) {
 }
 
 TEST_F(ExternalYieldsTest, APageEndsBeforeItsBytesAreTooMany) {
-  ExternalYields yields(options_, clock_);
+  ExternalYields yields({"pay.*", "exact"}, limits_, clock_);
   for (const size_t bytes : {500u, 400u, 300u, 5000u, 100u}) {
     static uint64_t tag = 0;
     ExternalYield yield;

@@ -116,7 +116,7 @@ struct Thing {
 
 TEST(SlotTable, HandsOutTheLowestFirstAndNoMoreThanItsCapacity) {
   for (const size_t capacity : {size_t{1}, size_t{2}, size_t{5}, size_t{100}}) {
-    SlotTable<Thing> table(capacity, 3);
+    SlotTable<Thing> table(capacity, 3, capacity);
     SlotTable<Thing>::Cache a, b;
     for (uint32_t i = 0; i < capacity; ++i) {
       EXPECT_EQ((i % 2 ? a : b).Allocate(table), i);
@@ -132,7 +132,7 @@ TEST(SlotTable, HandsOutTheLowestFirstAndNoMoreThanItsCapacity) {
 
 TEST(SlotTable, KeepsAddressesAcrossChunks) {
   constexpr size_t kSlots = 3 * SlotTable<Thing>::kChunkSlots;
-  SlotTable<Thing> table(kSlots, 1);
+  SlotTable<Thing> table(kSlots, 1, kSlots);
   SlotTable<Thing>::Cache cache;
   std::set<uint32_t> slots;
   std::set<Thing*> things;
@@ -149,7 +149,7 @@ TEST(SlotTable, KeepsAddressesAcrossChunks) {
 
 TEST(SlotTable, ALargeTableIsUsedUpButForWhatOtherCachesHold) {
   constexpr size_t kSlots = 64 * 100;
-  SlotTable<Thing> table(kSlots, 1);
+  SlotTable<Thing> table(kSlots, 1, kSlots);
   SlotTable<Thing>::Cache a, b;
   // b holds back a few, by design no more than 1/32 in all.
   const uint32_t kept = b.Allocate(table);
@@ -159,10 +159,57 @@ TEST(SlotTable, ALargeTableIsUsedUpButForWhatOtherCachesHold) {
   b.Free(table, kept);
 }
 
+TEST(SlotTable, ARaisedLimitGoesUpToTheMaximum) {
+  constexpr size_t kMax = SlotTable<Thing>::kChunkSlots;
+  SlotTable<Thing> table(2, 1, kMax);
+  SlotTable<Thing>::Cache cache;
+  const auto allocate_all = [&] {
+    size_t got = 0;
+    while (cache.Allocate(table) != SlotTable<Thing>::kNoSlot) ++got;
+    return got;
+  };
+  EXPECT_EQ(allocate_all(), 2u);
+  table.SetLimit(5);
+  EXPECT_EQ(allocate_all(), 3u);
+  table.SetLimit(2 * kMax);
+  EXPECT_EQ(allocate_all(), kMax - 5);
+}
+
+TEST(SlotTable, ALoweredLimitLeavesWhatIsOutAndCountsIt) {
+  SlotTable<Thing> table(100, 1, 1000);
+  SlotTable<Thing>::Cache cache;
+  std::vector<uint32_t> slots;
+  for (int i = 0; i < 10; ++i) slots.push_back(cache.Allocate(table));
+  table.SetLimit(3);
+  for (size_t left = slots.size(); left > 3; --left) {
+    EXPECT_EQ(cache.Allocate(table), SlotTable<Thing>::kNoSlot);
+    cache.Free(table, slots[left - 1]);
+  }
+  EXPECT_EQ(cache.Allocate(table), SlotTable<Thing>::kNoSlot);
+  cache.Free(table, slots[0]);
+  EXPECT_NE(cache.Allocate(table), SlotTable<Thing>::kNoSlot);
+  EXPECT_EQ(cache.Allocate(table), SlotTable<Thing>::kNoSlot);
+}
+
+TEST(SlotTable, WhatIdleCachesHoldDoesNotCountAgainstALoweredLimit) {
+  constexpr size_t kSlots = 64 * 1000;
+  SlotTable<Thing> table(kSlots, 2, kSlots);
+  SlotTable<Thing>::Cache idle, other;
+  std::vector<uint32_t> slots;
+  for (int i = 0; i < 200; ++i) slots.push_back(other.Allocate(table));
+  for (const uint32_t slot : slots) idle.Free(table, slot);
+  table.SetLimit(4);
+  size_t got = 0;
+  while (other.Allocate(table) != SlotTable<Thing>::kNoSlot) ++got;
+  EXPECT_EQ(got, 4u);
+  // Nor does it come in on top.
+  EXPECT_EQ(idle.Allocate(table), SlotTable<Thing>::kNoSlot);
+}
+
 TEST(SlotTable, NoSlotHasTwoOwners) {
   constexpr size_t kSlots = 5000;
   constexpr int kThreads = 3;
-  SlotTable<Thing> table(kSlots, kThreads);
+  SlotTable<Thing> table(kSlots, kThreads, kSlots);
   std::atomic<int> clashes{0};
   std::vector<std::thread> threads;
   for (int t = 0; t < kThreads; ++t) {

@@ -31,8 +31,9 @@ const auto kNotFound = [] { return absl::NotFoundError("gone"); };
 class ResultsTest : public ::testing::Test {
  protected:
   ResultsTest() {
-    options_.result_ttl = absl::Seconds(10);
-    options_.result_max_bytes = 16 * 10'000;
+    given_.result_ttl = absl::Seconds(10);
+    given_.result_max_bytes = 16 * 10'000;
+    limits_.Set(given_);
   }
   // What an Await that does not wait is told.
   absl::StatusOr<Outcome> Ask(Results& results, const Pid& pid) {
@@ -49,11 +50,12 @@ class ResultsTest : public ::testing::Test {
   }
 
   ManualClock clock_;
-  RuntimeOptions options_;
+  Limits given_;
+  LiveLimits limits_{given_};
 };
 
 TEST_F(ResultsTest, AreKeptAndGivenAgain) {
-  Results results(options_, clock_);
+  Results results(limits_, clock_);
   int ended = 0;
   results.Put(PidOf(1), OutcomeOf("x"), true, [&] { ++ended; });
   EXPECT_EQ(ended, 1);
@@ -66,7 +68,7 @@ TEST_F(ResultsTest, AreKeptAndGivenAgain) {
 }
 
 TEST_F(ResultsTest, AreForgottenAfterTheirTime) {
-  Results results(options_, clock_);
+  Results results(limits_, clock_);
   results.Put(PidOf(1), OutcomeOf("x"), true, kNothing);
   clock_.AdvanceNs(10 * kSecond - 1);
   EXPECT_TRUE(Ask(results, PidOf(1)).ok());
@@ -76,11 +78,46 @@ TEST_F(ResultsTest, AreForgottenAfterTheirTime) {
   EXPECT_EQ(results.bytes(), 0u);
 }
 
+TEST_F(ResultsTest, AChangedTimeIsForThoseThatAreKeptToo) {
+  Results results(limits_, clock_);
+  results.Put(PidOf(1), OutcomeOf("x"), true, kNothing);
+  given_.result_ttl = absl::InfiniteDuration();
+  limits_.Set(given_);
+  clock_.AdvanceNs(3600 * kSecond);
+  EXPECT_TRUE(Ask(results, PidOf(1)).ok());
+  results.Put(PidOf(2), OutcomeOf("x"), true, kNothing);
+  given_.result_ttl = absl::Seconds(1);
+  limits_.Set(given_);
+  EXPECT_FALSE(Ask(results, PidOf(1)).ok());
+  EXPECT_TRUE(Ask(results, PidOf(2)).ok());
+  clock_.AdvanceNs(kSecond);
+  EXPECT_FALSE(Ask(results, PidOf(2)).ok());
+}
+
+TEST_F(ResultsTest, AChangedLimitOfBytesCountsAtOnce) {
+  Results results(limits_, clock_);
+  for (uint32_t i = 0; i < 10; ++i) {
+    results.Put(PidOf(i), OutcomeOf(std::string(1000, 'x')), true, kNothing);
+  }
+  EXPECT_EQ(results.kept(), 10u);
+  given_.result_max_bytes = 5000;
+  limits_.Set(given_);
+  EXPECT_FALSE(Ask(results, PidOf(0)).ok());
+  EXPECT_TRUE(Ask(results, PidOf(9)).ok());
+  EXPECT_LE(results.bytes(), 5000u);
+  given_.result_max_bytes = 1'000'000;
+  limits_.Set(given_);
+  for (uint32_t i = 10; i < 100; ++i) {
+    results.Put(PidOf(i), OutcomeOf(std::string(1000, 'x')), true, kNothing);
+  }
+  EXPECT_GT(results.kept(), 90u);
+}
+
 TEST_F(ResultsTest, StayWithinTheLimitOfBytesTheOldestGoingFirst) {
-  Results results(options_, clock_);
+  Results results(limits_, clock_);
   for (uint32_t i = 0; i < 10'000; ++i) {
     results.Put(PidOf(i), OutcomeOf(std::string(100, 'x')), true, kNothing);
-    ASSERT_LE(results.bytes(), options_.result_max_bytes);
+    ASSERT_LE(results.bytes(), given_.result_max_bytes);
   }
   EXPECT_GT(results.kept(), 100u);
   EXPECT_TRUE(Ask(results, PidOf(9999)).ok());
@@ -88,7 +125,7 @@ TEST_F(ResultsTest, StayWithinTheLimitOfBytesTheOldestGoingFirst) {
 }
 
 TEST_F(ResultsTest, OneThatIsTooLargeIsNotKeptAndDisplacesNoOther) {
-  Results results(options_, clock_);
+  Results results(limits_, clock_);
   for (uint32_t i = 0; i < 64; ++i) {
     results.Put(PidOf(i), OutcomeOf("small"), true, kNothing);
   }
@@ -101,7 +138,7 @@ TEST_F(ResultsTest, OneThatIsTooLargeIsNotKeptAndDisplacesNoOther) {
 }
 
 TEST_F(ResultsTest, OneThatIsTooLargeStillReachesWhoWaits) {
-  Results results(options_, clock_);
+  Results results(limits_, clock_);
   size_t got = 0;
   results.Await(
       PidOf(1),
@@ -114,7 +151,7 @@ TEST_F(ResultsTest, OneThatIsTooLargeStillReachesWhoWaits) {
 }
 
 TEST_F(ResultsTest, EveryWaiterIsCalledOnceAndTheCancelledNot) {
-  Results results(options_, clock_);
+  Results results(limits_, clock_);
   std::vector<int> called(3, 0);
   std::vector<Results::Id> ids;
   for (size_t i = 0; i < 3; ++i) {
@@ -134,7 +171,7 @@ TEST_F(ResultsTest, EveryWaiterIsCalledOnceAndTheCancelledNot) {
 }
 
 TEST_F(ResultsTest, AbandonedWaitersAreToldWhy) {
-  Results results(options_, clock_);
+  Results results(limits_, clock_);
   int told = 0;
   for (uint32_t i = 0; i < 50; ++i) {
     results.Await(
@@ -151,7 +188,7 @@ TEST_F(ResultsTest, AbandonedWaitersAreToldWhy) {
 }
 
 TEST_F(ResultsTest, ACallbackMayAskAgain) {
-  Results results(options_, clock_);
+  Results results(limits_, clock_);
   int calls = 0;
   results.Await(
       PidOf(1),
@@ -165,7 +202,7 @@ TEST_F(ResultsTest, ACallbackMayAskAgain) {
 }
 
 TEST_F(ResultsTest, ACancelThatSaysYesMeansNoCall) {
-  Results results(options_, clock_);
+  Results results(limits_, clock_);
   for (uint32_t round = 0; round < 3000; ++round) {
     std::atomic<int> called{0};
     const Results::Id id = results.Await(

@@ -1,0 +1,106 @@
+// The limits that may change while a runtime runs: as plain values, and as what
+// its parts read.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+
+#include "absl/time/time.h"
+
+namespace actord::runtime {
+
+// Reaching one is answered as its comment says.
+struct Limits {
+  size_t max_processes = 4'000'000;    // 1 to 2^28; Submit: PROCESS_LIMIT
+  size_t max_payload_bytes = 1 << 20;  // 1 to 64 MiB; PAYLOAD_TOO_LARGE
+  size_t max_mailbox_messages =
+      65536;  // 1 to 1,000,000; Send: MAILBOX_FULL, step's send: dead letter
+  size_t max_mailbox_bytes =
+      16 << 20;  // 4 KiB to 1 GiB, counted in buffers of 64 bytes; likewise
+  size_t max_yields =
+      1024;  // outstanding a process, 1 to 16,000; the yield completes with
+  // RESOURCE_EXHAUSTED
+
+  absl::Duration default_yield_timeout = absl::InfiniteDuration();
+  absl::Duration answered_yield_ttl = absl::Minutes(
+      10);  // how long the answer to an external yield is remembered
+  size_t answered_yield_max =
+      100'000;  // and how many at most (oldest forgotten first)
+
+  // Results of ended processes for Await.
+  absl::Duration result_ttl = absl::Minutes(5);
+  size_t result_max_bytes =
+      256 << 20;  // all results together (oldest forgotten first)
+};
+
+// The limits in force.
+//
+// Thread-safety: any thread. Every value is an atomic of its own, written by
+// Set, read by whoever is about to admit something, relaxed: nothing is ordered
+// by it, and a thread may go by an old value, or by a mixture, for a moment.
+class LiveLimits {
+ public:
+  static constexpr uint64_t kForeverNs =
+      uint64_t{std::numeric_limits<int64_t>::max()};
+
+  explicit LiveLimits(const Limits& limits) { Set(limits); }
+  LiveLimits(const LiveLimits&) = delete;
+  LiveLimits& operator=(const LiveLimits&) = delete;
+
+  void Set(const Limits& limits);
+  [[nodiscard]] Limits Get() const;
+
+  [[nodiscard]] size_t max_processes() const { return max_processes_.Load(); }
+  [[nodiscard]] size_t max_payload_bytes() const {
+    return max_payload_bytes_.Load();
+  }
+  [[nodiscard]] size_t max_mailbox_messages() const {
+    return max_mailbox_messages_.Load();
+  }
+  [[nodiscard]] size_t max_mailbox_bytes() const {
+    return max_mailbox_bytes_.Load();
+  }
+  [[nodiscard]] size_t max_yields() const { return max_yields_.Load(); }
+  // Durations: kForeverNs is infinite.
+  [[nodiscard]] uint64_t default_yield_timeout_ns() const {
+    return default_yield_timeout_ns_.Load();
+  }
+  [[nodiscard]] uint64_t answered_yield_ttl_ns() const {
+    return answered_yield_ttl_ns_.Load();
+  }
+  [[nodiscard]] size_t answered_yield_max() const {
+    return answered_yield_max_.Load();
+  }
+  [[nodiscard]] uint64_t result_ttl_ns() const { return result_ttl_ns_.Load(); }
+  [[nodiscard]] size_t result_max_bytes() const {
+    return result_max_bytes_.Load();
+  }
+
+ private:
+  template <typename T>
+  class Value {
+   public:
+    [[nodiscard]] T Load() const {
+      return value_.load(std::memory_order_relaxed);
+    }
+    void Store(T value) { value_.store(value, std::memory_order_relaxed); }
+
+   private:
+    std::atomic<T> value_{};
+  };
+
+  Value<size_t> max_processes_;
+  Value<size_t> max_payload_bytes_;
+  Value<size_t> max_mailbox_messages_;
+  Value<size_t> max_mailbox_bytes_;
+  Value<size_t> max_yields_;
+  Value<uint64_t> default_yield_timeout_ns_;
+  Value<uint64_t> answered_yield_ttl_ns_;
+  Value<size_t> answered_yield_max_;
+  Value<uint64_t> result_ttl_ns_;
+  Value<size_t> result_max_bytes_;
+};
+
+}  // namespace actord::runtime
