@@ -72,9 +72,12 @@ class ActorService final : public raw::Shutdown {
   Reactor* Shutdown(Call* call, const Bytes* in, Bytes* out) override;
 
  private:
+  [[nodiscard]] size_t max_payload_bytes() const {
+    return runtime_.limits().max_payload_bytes();
+  }
+
   const ServiceContext context_;
   runtime::Runtime& runtime_;
-  const size_t max_payload_bytes_;
   const uint64_t started_ns_;  // of the monotonic clock
   const uint64_t started_unix_ns_;
 };

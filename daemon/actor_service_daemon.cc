@@ -26,7 +26,8 @@ ActorService::Reactor* ActorService::GetStatus(Call* call, const Bytes* in,
         WriteCatalog(context_.plugins, context_.catalog,
                      options.external_commands, &response);
         WriteCounters(stats, response.mutable_counters());
-        WriteLimits(options, context_.config, response.mutable_limits());
+        WriteLimits(runtime_.limits().Get(), context_.config,
+                    response.mutable_limits());
         return absl::OkStatus();
       });
 }

@@ -38,7 +38,6 @@ void FinishSend(const absl::Status& status, bool duplicate,
 ActorService::ActorService(const ServiceContext& context)
     : context_(context),
       runtime_(context.runtime),
-      max_payload_bytes_(context.runtime.options().max_payload_bytes),
       started_ns_(context.clock.MonotonicNs()),
       started_unix_ns_(context.clock.UnixNs()) {}
 
@@ -50,7 +49,7 @@ ActorService::Reactor* ActorService::Submit(Call* call, const Bytes* in,
   v1::SubmitRequest request;
   const absl::Status status = ReadMessage(*in, &request);
   absl::StatusOr<runtime::SubmitRequest> submit =
-      status.ok() ? ReadSubmit(&request, max_payload_bytes_) : status;
+      status.ok() ? ReadSubmit(&request, max_payload_bytes()) : status;
   if (!submit.ok()) {
     FinishSubmit(submit.status(), false, out, reactor);
     return reactor;
@@ -90,7 +89,7 @@ ActorService::Reactor* ActorService::Send(Call* call, const Bytes* in,
   runtime::Message message;
   absl::Status status = ReadMessage(*in, &request);
   if (status.ok()) {
-    status = ReadSend(&request, max_payload_bytes_, to, message);
+    status = ReadSend(&request, max_payload_bytes(), to, message);
   }
   const std::string& id = request.message_id();
   if (!status.ok() || id.empty()) {

@@ -24,7 +24,7 @@ ActorService::Reactor* ActorService::CompleteYield(Call* call, const Bytes* in,
       [this](v1::CompleteYieldRequest& request,
              v1::CompleteYieldResponse& response) {
         absl::StatusOr<Completion> completion =
-            ReadCompleteYield(&request, max_payload_bytes_);
+            ReadCompleteYield(&request, max_payload_bytes());
         if (!completion.ok()) return completion.status();
         response.set_answer(ToProto(runtime_.CompleteYield(
             completion->token, std::move(completion->result))));

@@ -117,10 +117,18 @@ struct KeyText {
   std::string_view doc;
 };
 
+ConfigKey Named(KeyText text) {
+  ConfigKey key;
+  key.path = text.path;
+  key.option = text.option;
+  key.value = text.value;
+  key.doc = std::string(text.doc);
+  return key;
+}
+
 template <typename Codec, typename Member>
 ConfigKey Single(KeyText text, Codec codec, Member member) {
-  ConfigKey key{text.path, text.option, text.value, text.doc,
-                false,     nullptr,     nullptr};
+  ConfigKey key = Named(text);
   key.parse = [codec, member](const std::vector<std::string>& texts,
                               Config& config) {
     if (texts.size() != 1) {
@@ -136,8 +144,8 @@ ConfigKey Single(KeyText text, Codec codec, Member member) {
 
 template <typename Codec, typename Member>
 ConfigKey List(KeyText text, Codec codec, Member member) {
-  ConfigKey key{text.path, text.option, text.value, text.doc,
-                true,      nullptr,     nullptr};
+  ConfigKey key = Named(text);
+  key.is_list = true;
   key.parse = [codec, member](const std::vector<std::string>& texts,
                               Config& config) {
     std::remove_reference_t<decltype(member(config))> values;
@@ -153,6 +161,13 @@ ConfigKey List(KeyText text, Codec codec, Member member) {
     for (const auto& item : member(config)) items.push_back(codec.Print(item));
     return absl::StrCat("[", absl::StrJoin(items, ", "), "]");
   };
+  return key;
+}
+
+// A key that SIGHUP changes in a daemon that runs.
+ConfigKey Reloads(ConfigKey key) {
+  key.reloads = true;
+  key.doc += " Read again at SIGHUP.";
   return key;
 }
 
@@ -179,11 +194,10 @@ void AddServerKeys(std::vector<ConfigKey>& keys) {
        {"info", runtime::LogLevel::kInfo},
        {"warning", runtime::LogLevel::kWarning},
        {"error", runtime::LogLevel::kError}}};
-  keys.push_back(
+  keys.push_back(Reloads(
       Single({"log.level", "log-level", "LEVEL",
-              "Least level that is logged: debug, info, warning or error. Read "
-              "again at SIGHUP."},
-             level, ACTORD_MEMBER(log_level)));
+              "Least level that is logged: debug, info, warning or error."},
+             level, ACTORD_MEMBER(log_level))));
   const ChoiceCodec<LogFormat> format{
       {{"console", LogFormat::kConsole}, {"json", LogFormat::kJson}}};
   keys.push_back(Single({"log.format", "log-format", "FORMAT",
@@ -222,43 +236,49 @@ void AddSchedulerKeys(std::vector<ConfigKey>& keys) {
 }
 
 void AddLimitKeys(std::vector<ConfigKey>& keys) {
-  keys.push_back(Single({"limits.max_processes", "max-processes", "N",
-                         "Processes that may live at a time."},
-                        kCount, ACTORD_MEMBER(runtime.max_processes)));
+  keys.push_back(Reloads(Single({"limits.max_processes", "max-processes", "N",
+                                 "Processes that may live at a time."},
+                                kCount, ACTORD_MEMBER(runtime.max_processes))));
   keys.push_back(
-      Single({"limits.max_payload_bytes", "max-payload-bytes", "SIZE",
-              "Largest input, message or result, at most 64MiB."},
-             kSize, ACTORD_MEMBER(runtime.max_payload_bytes)));
-  keys.push_back(Single({"limits.max_mailbox_messages", "max-mailbox-messages",
-                         "N", "Messages that may wait in one mailbox."},
-                        kCount, ACTORD_MEMBER(runtime.max_mailbox_messages)));
-  keys.push_back(Single({"limits.max_mailbox_bytes", "max-mailbox-bytes",
-                         "SIZE", "Memory that one mailbox may hold."},
-                        kSize, ACTORD_MEMBER(runtime.max_mailbox_bytes)));
-  keys.push_back(Single({"limits.max_yields", "max-yields", "N",
-                         "Yields of one process that may be outstanding."},
-                        kCount, ACTORD_MEMBER(runtime.max_yields)));
+      Reloads(Single({"limits.max_payload_bytes", "max-payload-bytes", "SIZE",
+                      "Largest input, message or result, at most 64MiB."},
+                     kSize, ACTORD_MEMBER(runtime.max_payload_bytes))));
+  keys.push_back(
+      Reloads(Single({"limits.max_mailbox_messages", "max-mailbox-messages",
+                      "N", "Messages that may wait in one mailbox."},
+                     kCount, ACTORD_MEMBER(runtime.max_mailbox_messages))));
+  keys.push_back(
+      Reloads(Single({"limits.max_mailbox_bytes", "max-mailbox-bytes", "SIZE",
+                      "Memory that one mailbox may hold."},
+                     kSize, ACTORD_MEMBER(runtime.max_mailbox_bytes))));
+  keys.push_back(
+      Reloads(Single({"limits.max_yields", "max-yields", "N",
+                      "Yields of one process that may be outstanding."},
+                     kCount, ACTORD_MEMBER(runtime.max_yields))));
 }
 
 void AddRetentionKeys(std::vector<ConfigKey>& keys) {
-  keys.push_back(Single({"yields.default_timeout", "yield-timeout", "DURATION",
-                         "Time after which a yield that says nothing about it "
-                         "times out; none means never."},
-                        kDuration,
-                        ACTORD_MEMBER(runtime.default_yield_timeout)));
   keys.push_back(
+      Reloads(Single({"yields.default_timeout", "yield-timeout", "DURATION",
+                      "Time after which a yield that says nothing about it "
+                      "times out; none means never."},
+                     kDuration, ACTORD_MEMBER(runtime.default_yield_timeout))));
+  keys.push_back(Reloads(
       Single({"yields.answer_ttl", "yield-answer-ttl", "DURATION",
               "How long the completion of an external yield is remembered."},
-             kDuration, ACTORD_MEMBER(runtime.answered_yield_ttl)));
-  keys.push_back(Single({"yields.answer_max", "yield-answer-max", "N",
-                         "Completions remembered; the oldest go first."},
-                        kCount, ACTORD_MEMBER(runtime.answered_yield_max)));
-  keys.push_back(Single({"results.ttl", "result-ttl", "DURATION",
-                         "How long the result of an ended process is kept."},
-                        kDuration, ACTORD_MEMBER(runtime.result_ttl)));
-  keys.push_back(Single({"results.max_bytes", "result-max-bytes", "SIZE",
-                         "Bytes of results kept; the oldest go first."},
-                        kSize, ACTORD_MEMBER(runtime.result_max_bytes)));
+             kDuration, ACTORD_MEMBER(runtime.answered_yield_ttl))));
+  keys.push_back(
+      Reloads(Single({"yields.answer_max", "yield-answer-max", "N",
+                      "Completions remembered; the oldest go first."},
+                     kCount, ACTORD_MEMBER(runtime.answered_yield_max))));
+  keys.push_back(
+      Reloads(Single({"results.ttl", "result-ttl", "DURATION",
+                      "How long the result of an ended process is kept."},
+                     kDuration, ACTORD_MEMBER(runtime.result_ttl))));
+  keys.push_back(
+      Reloads(Single({"results.max_bytes", "result-max-bytes", "SIZE",
+                      "Bytes of results kept; the oldest go first."},
+                     kSize, ACTORD_MEMBER(runtime.result_max_bytes))));
   keys.push_back(
       Single({"requests.id_ttl", "request-id-ttl", "DURATION",
               "How long a request id of Submit, or a message id of Send, is "

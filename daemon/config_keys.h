@@ -17,8 +17,9 @@ struct ConfigKey {
   std::string_view path;    // in the file: "section.name"
   std::string_view option;  // on the command line, without the dashes
   std::string_view value;   // what to call its value in --help
-  std::string_view doc;     // one sentence
+  std::string doc;          // one sentence, and what `reloads` adds
   bool is_list = false;
+  bool reloads = false;  // SIGHUP changes it in a daemon that runs
   // Both are told of a list as a whole and of a single value as one text.
   std::function<absl::Status(const std::vector<std::string>& texts,
                              Config& config)>

@@ -1,5 +1,6 @@
 #include "daemon/daemon.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <thread>
@@ -7,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "daemon/config_keys.h"
 #include "daemon/config_text.h"
 #include "daemon/port_file.h"
 #include "daemon/version.h"
@@ -97,6 +99,47 @@ Daemon::~Daemon() {
   service_.reset();
   plugins_.DestroyHandlers();
   runtime_.reset();
+}
+
+Config Daemon::InForce() const {
+  Config config = config_;
+  static_cast<runtime::Limits&>(config.runtime) = runtime_->limits().Get();
+  config.log_level = logger_.level();
+  return config;
+}
+
+void Daemon::Reload(const Config& fresh) {
+  const Config old = InForce();
+  Config next = fresh;
+  size_t& payload = next.runtime.max_payload_bytes;
+  payload = std::min(payload, server_->max_payload_bytes());
+  const absl::Status status = runtime_->SetLimits(next.runtime);
+  if (!status.ok()) {
+    logger_.Error(
+        absl::StrCat("configuration not reloaded: ", status.message()));
+    return;
+  }
+  logger_.SetLevel(next.log_level);
+  std::vector<std::string> changed, left;
+  for (const ConfigKey& key : ConfigKeys()) {
+    const std::string value = key.print(next);
+    if (value == key.print(old)) continue;
+    (key.reloads ? changed : left)
+        .push_back(absl::StrCat(std::string(key.path), " = ", value));
+  }
+  logger_.Info(absl::StrCat(
+      "configuration reloaded: ",
+      changed.empty() ? "nothing has changed" : absl::StrJoin(changed, ", ")));
+  if (payload != fresh.runtime.max_payload_bytes) {
+    logger_.Warning(
+        absl::StrCat("limits.max_payload_bytes is ", FormatSizeText(payload),
+                     " until a restart: a request has no room for ",
+                     FormatSizeText(fresh.runtime.max_payload_bytes)));
+  }
+  if (!left.empty()) {
+    logger_.Warning(absl::StrCat("not in force until a restart: ",
+                                 absl::StrJoin(left, ", ")));
+  }
 }
 
 void Daemon::RequestShutdown(runtime::ShutdownMode mode) {

@@ -1,6 +1,7 @@
 // The composition root: builds everything in order, and ends it in order.
 //
-// Thread-safety: RequestShutdown may be called from any thread; Start, Run and
+// Thread-safety: RequestShutdown may be called from any thread, Reload from one
+// at a time; Start, Run and
 // the destructor are for one thread. Ownership: owns all there is, borrows the
 // logger.
 #pragma once
@@ -43,6 +44,10 @@ class Daemon {
   // If steps do not return, this ends the program with kExitDrainTimeout.
   ExitStatus Run();
 
+  // Puts in force what of `fresh` can be changed in a daemon that runs, and
+  // logs what has changed, and what is not as `fresh` says until a restart.
+  void Reload(const Config& fresh);
+
   void RequestShutdown(runtime::ShutdownMode mode);
 
   [[nodiscard]] const std::vector<std::string>& addresses() const {
@@ -56,9 +61,11 @@ class Daemon {
   Daemon(const Config& config, Logger& logger);
   absl::Status StartRuntime();
   absl::Status StartServer();
+  // With what Reload has changed since the start.
+  [[nodiscard]] Config InForce() const;
   ShutdownControl::Result EndProcesses();
 
-  const Config config_;
+  const Config config_;  // of the start
   Logger& logger_;
 
   // In the order in which they are built. What is below refers to what is

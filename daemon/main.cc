@@ -23,8 +23,7 @@ ExitStatus Complain(ExitStatus exit_status, const absl::Status& status) {
   return exit_status;
 }
 
-// What SIGHUP can change in a daemon that runs: the log level.
-void Reload(const CommandLine& command_line, Logger& logger) {
+void Reload(const CommandLine& command_line, Daemon& daemon, Logger& logger) {
   const auto config = LoadConfig(command_line.config_file, command_line.values,
                                  SystemEnvironment());
   if (!config.ok()) {
@@ -32,8 +31,7 @@ void Reload(const CommandLine& command_line, Logger& logger) {
                               config.status().message()));
     return;
   }
-  logger.SetLevel(config->log_level);
-  logger.Info("configuration reloaded");
+  daemon.Reload(*config);
 }
 
 ExitStatus Serve(const CommandLine& command_line, const Config& config) {
@@ -47,7 +45,7 @@ ExitStatus Serve(const CommandLine& command_line, const Config& config) {
   int requests = 0;
   const SignalThread signals([&](int signal) {
     if (signal == SIGHUP) {
-      Reload(command_line, logger);
+      Reload(command_line, **daemon, logger);
       return;
     }
     switch (++requests) {

@@ -33,24 +33,24 @@ void WriteCounters(const runtime::RuntimeStats& stats, v1::Counters* proto) {
   proto->set_results_kept_bytes(stats.results_bytes);
 }
 
-void WriteLimits(const runtime::RuntimeOptions& options, const Config& config,
+void WriteLimits(const runtime::Limits& limits, const Config& config,
                  v1::Limits* proto) {
-  proto->set_max_payload_bytes(options.max_payload_bytes);
-  proto->set_max_processes(options.max_processes);
-  proto->set_max_mailbox_messages(options.max_mailbox_messages);
-  proto->set_max_mailbox_bytes(options.max_mailbox_bytes);
-  proto->set_max_yields_per_process(options.max_yields);
-  *proto->mutable_result_retention() = ToProtoDuration(options.result_ttl);
-  proto->set_max_results_bytes(options.result_max_bytes);
+  proto->set_max_payload_bytes(limits.max_payload_bytes);
+  proto->set_max_processes(limits.max_processes);
+  proto->set_max_mailbox_messages(limits.max_mailbox_messages);
+  proto->set_max_mailbox_bytes(limits.max_mailbox_bytes);
+  proto->set_max_yields_per_process(limits.max_yields);
+  *proto->mutable_result_retention() = ToProtoDuration(limits.result_ttl);
+  proto->set_max_results_bytes(limits.result_max_bytes);
   *proto->mutable_request_id_retention() =
       ToProtoDuration(config.request_id_ttl);
   proto->set_max_request_ids(config.request_id_max);
   *proto->mutable_yield_answer_retention() =
-      ToProtoDuration(options.answered_yield_ttl);
-  proto->set_max_yield_answers(options.answered_yield_max);
-  if (options.default_yield_timeout != absl::InfiniteDuration()) {
+      ToProtoDuration(limits.answered_yield_ttl);
+  proto->set_max_yield_answers(limits.answered_yield_max);
+  if (limits.default_yield_timeout != absl::InfiniteDuration()) {
     *proto->mutable_default_yield_timeout() =
-        ToProtoDuration(options.default_yield_timeout);
+        ToProtoDuration(limits.default_yield_timeout);
   }
 }
 

@@ -16,7 +16,7 @@ namespace actord::daemon {
 
 void WriteCounters(const runtime::RuntimeStats& stats, v1::Counters* proto);
 // `options` as in force in the runtime; request ids are the daemon's own.
-void WriteLimits(const runtime::RuntimeOptions& options, const Config& config,
+void WriteLimits(const runtime::Limits& limits, const Config& config,
                  v1::Limits* proto);
 // Plugins, process types, commands and external patterns, each sorted by name.
 void WriteCatalog(const std::vector<PluginInfo>& plugins,

@@ -20,15 +20,20 @@ namespace {
 // that is too large is refused by name as long as it fits in here; beyond, gRPC
 // breaks the call off with RESOURCE_EXHAUSTED.
 constexpr size_t kRequestOverheadBytes = 4 << 20;
+// Of that, what a request needs beside its payload at the least.
+constexpr size_t kMinRequestOverheadBytes = 1 << 20;
 // A client that is gone without a word is noticed after this.
 constexpr int kKeepaliveTimeMs = 60'000;
 constexpr int kKeepaliveTimeoutMs = 20'000;
 // Clients that wait long may ask this often whether the daemon is there.
 constexpr int kMinClientPingIntervalMs = 10'000;
 
+size_t MaxRequestBytes(const Config& config) {
+  return 2 * config.runtime.max_payload_bytes + kRequestOverheadBytes;
+}
+
 void SetLimits(const Config& config, grpc::ServerBuilder& builder) {
-  builder.SetMaxReceiveMessageSize(static_cast<int>(
-      2 * config.runtime.max_payload_bytes + kRequestOverheadBytes));
+  builder.SetMaxReceiveMessageSize(static_cast<int>(MaxRequestBytes(config)));
   builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS,
                              config.max_concurrent_streams);
   // Two daemons on one port would share the calls between them.
@@ -76,6 +81,8 @@ absl::StatusOr<std::unique_ptr<RpcServer>> RpcServer::Start(
   }
   builder.RegisterService(&service);
   std::unique_ptr<RpcServer> server(new RpcServer);
+  server->max_payload_bytes_ =
+      MaxRequestBytes(config) - kMinRequestOverheadBytes;
   server->server_ = builder.BuildAndStart();
   for (size_t i = 0; i < bound.size(); ++i) {
     if (bound[i] > 0) continue;

@@ -34,6 +34,10 @@ class RpcServer {
   // Of the TCP addresses, in the order of the configuration.
   [[nodiscard]] const std::vector<int>& ports() const { return ports_; }
 
+  // The largest payload that requests to this server have room for, whatever
+  // the limits become while it runs.
+  [[nodiscard]] size_t max_payload_bytes() const { return max_payload_bytes_; }
+
   // Tells health checks to send work elsewhere.
   void SetNotServing();
   // Lets calls that are open end until `grace` has passed, then breaks them
@@ -46,6 +50,7 @@ class RpcServer {
   std::unique_ptr<grpc::Server> server_;
   std::vector<std::string> addresses_;
   std::vector<int> ports_;
+  size_t max_payload_bytes_ = 0;
 };
 
 }  // namespace actord::daemon
