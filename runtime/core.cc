@@ -79,6 +79,9 @@ void Runtime::Core::FreeMailboxes() {
 }
 
 void Runtime::Core::StartThreads() {
+  // Under the lock: a Shutdown comes before or after all of this.
+  const MutexLock lock(shutdown_mutex_);
+  if (shutting_down_) return;
   threads.Start();
   state.store(RunState::kServing, std::memory_order_seq_cst);
 }

@@ -172,7 +172,7 @@ class Runtime {
 
   // What handlers see of the daemon. Valid for the runtime's lifetime.
   [[nodiscard]] const actord_host* host() const;
-  // Begins to serve. Once.
+  // Begins to serve. Once; after a Shutdown it does nothing.
   void Start();
 
   // Calls back when Init has returned on a worker, or with the refusal:

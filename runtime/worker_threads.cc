@@ -79,6 +79,7 @@ bool WorkerThreads::Launch(Thread& thread, size_t number) {
 void WorkerThreads::Start() {
   {
     const MutexLock lock(mutex_);
+    if (stop_.load(std::memory_order_relaxed)) return;
     runs_ = true;
     for (size_t i = 0; i < size(); ++i) {
       // Without these there is no daemon.

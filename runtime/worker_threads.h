@@ -59,7 +59,7 @@ class WorkerThreads {
   ~WorkerThreads();
 
   // Threads run from now on until Stop. Without Start, a test runs them by
-  // hand. From one thread.
+  // hand. After Stop it does nothing. From one thread.
   void Start();
   // Joins all; a thread that does not come back from a plugin is waited for.
   void Stop();

@@ -91,6 +91,16 @@ TEST_F(Handover, AStepThatLastsLosesItsWorkerAndEndsWithoutOne) {
                                  "worker for 10 ms; another thread"));
 }
 
+TEST_F(Handover, NoThreadIsStartedAfterTheEnd) {
+  WorkerThreads& threads = core_->core->threads;
+  threads.Stop();
+  threads.Start();
+  ASSERT_EQ(threads.size(), 1u);
+  EXPECT_FALSE(threads.at(0).thread.joinable());
+  LookUntilTaken();
+  EXPECT_EQ(threads.size(), 1u);
+}
+
 TEST_F(Handover, TheThreadThatCameBackIsUsedAgain) {
   const Pid slow = core_->Submit([&](Events events, StepOutput&) {
     if (events.empty()) return;

@@ -1,6 +1,8 @@
 // Shutdown at every moment of a process's life, and what it promises.
 #include <algorithm>
 #include <atomic>
+#include <filesystem>
+#include <iterator>
 #include <memory>
 #include <set>
 #include <string>
@@ -31,6 +33,21 @@ TEST_P(ShutdownTest, OfNothingReturnsAtOnce) {
   // Again: the same report.
   EXPECT_EQ(runtime_->Shutdown(ShutdownMode::kNow, absl::ZeroDuration()).ended,
             0u);
+}
+
+TEST_P(ShutdownTest, AStartAfterItStartsNothing) {
+  StartWith(GetParam());
+  runtime_->Shutdown(ShutdownMode::kNow, absl::ZeroDuration());
+  const auto count_threads = [] {
+    return std::distance(std::filesystem::directory_iterator("/proc/self/task"),
+                         {});
+  };
+  const auto before = count_threads();
+  runtime_->Start();
+  EXPECT_EQ(count_threads(), before);
+  EXPECT_EQ(runtime_->Stats().state, RunState::kStopped);
+  EXPECT_THAT(Submit(Script{}).status(),
+              Refused(kUnavailable, reason::kStopped));
 }
 
 TEST_P(ShutdownTest, DrainAsksEveryoneAndWaits) {
