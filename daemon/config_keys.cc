@@ -227,6 +227,10 @@ void AddSchedulerKeys(std::vector<ConfigKey>& keys) {
                          "Workers of the scheduler, at most 256; 0 means one "
                          "for each CPU that the daemon may use."},
                         number, ACTORD_MEMBER(runtime.workers)));
+  keys.push_back(Single(
+      {"scheduler.max_blocked_threads", "max-blocked-threads", "N",
+       "Threads beside the workers' own for steps that block, at most 10000."},
+      number, ACTORD_MEMBER(runtime.max_blocked_threads)));
   keys.push_back(Single({"scheduler.blocking_threads", "blocking-threads", "N",
                          "Threads for commands that block, at most 1024."},
                         number, ACTORD_MEMBER(runtime.blocking_threads)));

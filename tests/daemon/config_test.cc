@@ -45,6 +45,7 @@ const std::map<std::string, Sample>& Samples() {
       {"commands.external", {{"payment.*", "ask"}, "[\"payment.*\", \"ask\"]"}},
       {"commands.file_read_directories", {{"/srv"}, "[\"/srv\"]"}},
       {"scheduler.workers", {{"3"}, "3"}},
+      {"scheduler.max_blocked_threads", {{"0"}, "0"}},
       {"scheduler.blocking_threads", {{"5"}, "5"}},
       {"scheduler.blocking_queue", {{"99"}, "99"}},
       {"limits.max_processes", {{"1000"}, "1000"}},
