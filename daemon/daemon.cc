@@ -179,6 +179,10 @@ ExitStatus Daemon::Run() {
     std::_Exit(kExitDrainTimeout);
   }
   server_->Stop(kServerGrace);
+  if (!config_.port_file.empty()) {
+    const absl::Status status = RemoveOwnPortFile(config_.port_file, ports());
+    if (!status.ok()) logger_.Warning(std::string(status.message()));
+  }
   const bool ran_out_of_time = result.report.forced > 0 && !result.now;
   logger_.Log(
       ran_out_of_time ? runtime::LogLevel::kWarning : runtime::LogLevel::kInfo,

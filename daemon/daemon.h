@@ -41,6 +41,7 @@ class Daemon {
   //  4. the service refuses whatever comes for a moment longer;
   //  5. the server stops, and breaks off after a second what is still open
   //     (a watched health status, say).
+  //  6. the port file goes.
   // If steps do not return, this ends the program with kExitDrainTimeout.
   ExitStatus Run();
 

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstring>
 #include <fstream>
+#include <iterator>
 
 #include "absl/strings/str_cat.h"
 
@@ -17,11 +18,17 @@ absl::Status Failed(const std::string& path, const char* what, int error) {
       "port file ", path, ": cannot ", what, ": ", std::strerror(error)));
 }
 
+std::string TextOf(const std::vector<int>& ports) {
+  std::string text;
+  for (const int port : ports) absl::StrAppend(&text, port, "\n");
+  return text;
+}
+
 }  // namespace
 
 absl::Status RemovePortFile(const std::string& path) {
   if (unlink(path.c_str()) == 0 || errno == ENOENT) return absl::OkStatus();
-  return Failed(path, "remove the old one", errno);
+  return Failed(path, "remove it", errno);
 }
 
 absl::Status WritePortFile(const std::string& path,
@@ -29,7 +36,7 @@ absl::Status WritePortFile(const std::string& path,
   const std::string temporary = absl::StrCat(path, ".", getpid(), ".tmp");
   {
     std::ofstream file(temporary, std::ios::trunc);
-    for (const int port : ports) file << port << '\n';
+    file << TextOf(ports);
     file.close();
     if (!file) {
       const int error = errno;
@@ -43,6 +50,13 @@ absl::Status WritePortFile(const std::string& path,
     return Failed(path, "write it", error);
   }
   return absl::OkStatus();
+}
+
+absl::Status RemoveOwnPortFile(const std::string& path,
+                               const std::vector<int>& ports) {
+  std::ifstream file(path);
+  const std::string text((std::istreambuf_iterator<char>(file)), {});
+  return text == TextOf(ports) ? RemovePortFile(path) : absl::OkStatus();
 }
 
 }  // namespace actord::daemon

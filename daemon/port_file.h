@@ -18,4 +18,9 @@ absl::Status RemovePortFile(const std::string& path);
 absl::Status WritePortFile(const std::string& path,
                            const std::vector<int>& ports);
 
+// Removes what WritePortFile wrote, unless somebody has put something else
+// there meanwhile: another daemon, say, that serves by now.
+absl::Status RemoveOwnPortFile(const std::string& path,
+                               const std::vector<int>& ports);
+
 }  // namespace actord::daemon

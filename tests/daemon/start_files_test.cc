@@ -58,6 +58,17 @@ TEST(PortFile, HoldsEachPortAndReplacesWhatWasThere) {
   EXPECT_TRUE(RemovePortFile(path).ok()) << "nothing to remove is fine";
 }
 
+TEST(PortFile, IsRemovedOnlyByWhoWroteIt) {
+  const TemporaryDirectory directory;
+  const std::string path = directory.File("port");
+  EXPECT_TRUE(RemoveOwnPortFile(path, {1, 2}).ok()) << "it is gone already";
+  ASSERT_TRUE(WritePortFile(path, {1, 3}).ok());
+  EXPECT_TRUE(RemoveOwnPortFile(path, {1, 2}).ok());
+  EXPECT_EQ(ReadAll(path), "1\n3\n");
+  EXPECT_TRUE(RemoveOwnPortFile(path, {1, 3}).ok());
+  EXPECT_FALSE(std::filesystem::exists(path));
+}
+
 TEST(PortFile, SaysWhatIsWrong) {
   const absl::Status status = WritePortFile("/nowhere/port", {1});
   EXPECT_EQ(ExitStatusOf(status), kExitBadConfiguration);

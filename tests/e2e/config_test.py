@@ -212,6 +212,20 @@ class Addresses(ConfigCase):
             pass
         self.assertIn(f"serves on 127.0.0.1:{daemon.port}", daemon.log())
 
+    def test_port_file_goes_with_the_daemon(self):
+        daemon = self.start_daemon()
+        path = daemon.directory / "port"
+        self.assertTrue(path.exists())
+        self.assertEqual(daemon.stop(), 0)
+        self.assertFalse(path.exists())
+
+    def test_port_file_of_another_daemon_stays(self):
+        daemon = self.start_daemon()
+        path = daemon.directory / "port"
+        path.write_text("1\n")
+        self.assertEqual(daemon.stop(), 0)
+        self.assertEqual(path.read_text(), "1\n")
+
     def test_port_file_that_cannot_be_written(self):
         path = self.directory / "none" / "port"
         done = run_actord("--listen", "127.0.0.1:0", "--port-file", path)
