@@ -6,6 +6,7 @@
 #include "daemon/proto_requests.h"
 #include "daemon/proto_responses.h"
 #include "daemon/unary_call.h"
+#include "runtime/errors.h"
 
 namespace actord::daemon {
 namespace {
@@ -26,8 +27,16 @@ ActorService::Reactor* ActorService::CompleteYield(Call* call, const Bytes* in,
         absl::StatusOr<Completion> completion =
             ReadCompleteYield(&request, max_payload_bytes());
         if (!completion.ok()) return completion.status();
-        response.set_answer(ToProto(runtime_.CompleteYield(
-            completion->token, std::move(completion->result))));
+        const runtime::CompleteAnswer answer = runtime_.CompleteYield(
+            completion->token, std::move(completion->result));
+        if (answer == runtime::CompleteAnswer::kMailboxFull) {
+          return runtime::Retryable(
+              absl::StatusCode::kResourceExhausted,
+              runtime::reason::kMailboxFull,
+              "the process has not taken earlier completions yet",
+              absl::Milliseconds(100));
+        }
+        response.set_answer(ToProto(answer));
         return absl::OkStatus();
       });
 }

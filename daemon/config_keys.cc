@@ -267,6 +267,10 @@ void AddRetentionKeys(std::vector<ConfigKey>& keys) {
                       "Time after which a yield that says nothing about it "
                       "times out; none means never."},
                      kDuration, ACTORD_MEMBER(runtime.default_yield_timeout))));
+  keys.push_back(
+      Reloads(Single({"yields.external_max_bytes", "yield-external-max-bytes",
+                      "SIZE", "Memory of all external yields that wait."},
+                     kSize, ACTORD_MEMBER(runtime.max_external_yield_bytes))));
   keys.push_back(Reloads(
       Single({"yields.answer_ttl", "yield-answer-ttl", "DURATION",
               "How long the completion of an external yield is remembered."},

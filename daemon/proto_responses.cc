@@ -101,6 +101,8 @@ v1::CompleteYieldResponse::Answer ToProto(runtime::CompleteAnswer answer) {
       return v1::CompleteYieldResponse::ANSWER_CONFLICT;
     case runtime::CompleteAnswer::kExpired:
       return v1::CompleteYieldResponse::ANSWER_EXPIRED;
+    case runtime::CompleteAnswer::kMailboxFull:
+      break;  // an error of the call
     case runtime::CompleteAnswer::kUnknown:
       return v1::CompleteYieldResponse::ANSWER_UNKNOWN;
   }

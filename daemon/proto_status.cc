@@ -40,6 +40,7 @@ void WriteLimits(const runtime::Limits& limits, const Config& config,
   proto->set_max_mailbox_messages(limits.max_mailbox_messages);
   proto->set_max_mailbox_bytes(limits.max_mailbox_bytes);
   proto->set_max_yields_per_process(limits.max_yields);
+  proto->set_max_external_yield_bytes(limits.max_external_yield_bytes);
   *proto->mutable_result_retention() = ToProtoDuration(limits.result_ttl);
   proto->set_max_results_bytes(limits.result_max_bytes);
   *proto->mutable_request_id_retention() =

@@ -2,6 +2,7 @@
 
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/health_check_service_interface.h>
+#include <grpcpp/resource_quota.h>
 #include <grpcpp/server_builder.h>
 
 #include <algorithm>
@@ -22,6 +23,8 @@ namespace {
 constexpr size_t kRequestOverheadBytes = 4 << 20;
 // Of that, what a request needs beside its payload at the least.
 constexpr size_t kMinRequestOverheadBytes = 1 << 20;
+// Room for many requests at a time.
+constexpr size_t kMinServerBytes = size_t{1} << 30;
 // A client that is gone without a word is noticed after this.
 constexpr int kKeepaliveTimeMs = 60'000;
 constexpr int kKeepaliveTimeoutMs = 20'000;
@@ -32,8 +35,17 @@ size_t MaxRequestBytes(const Config& config) {
   return 2 * config.runtime.max_payload_bytes + kRequestOverheadBytes;
 }
 
+// Memory for all requests that are being read, and what gRPC needs for calls
+// that are open. When it runs out, gRPC reads more slowly and breaks calls off.
+size_t MaxServerBytes(const Config& config) {
+  return std::max(kMinServerBytes, 8 * MaxRequestBytes(config));
+}
+
 void SetLimits(const Config& config, grpc::ServerBuilder& builder) {
   builder.SetMaxReceiveMessageSize(static_cast<int>(MaxRequestBytes(config)));
+  grpc::ResourceQuota quota("actord");
+  quota.Resize(MaxServerBytes(config));
+  builder.SetResourceQuota(quota);
   builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS,
                              config.max_concurrent_streams);
   // Two daemons on one port would share the calls between them.

@@ -129,10 +129,25 @@ void Dispatcher::Refuse(Process& process, const Effect& yield, int32_t status,
                         std::string_view text, Lane& lane) {
   Envelope* completion =
       lane.NewEnvelope(ACTORD_EVENT_COMPLETION, {}, TextPayload(text));
-  completion->generation = process.generation.load(std::memory_order_relaxed);
   completion->completion.status = status;
-  completion->completion.tag = yield.envelope->completion.tag;
+  Answer(process, process.generation.load(std::memory_order_relaxed),
+         yield.envelope->completion.tag, completion, lane);
   lane.Free(yield.envelope);
+}
+
+void Dispatcher::Answer(Process& process, uint32_t generation, uint64_t tag,
+                        Envelope* completion, Lane& lane) {
+  if (completion->payload_bytes > YieldBroker::kAlwaysRoomBytes &&
+      process.reply_units + completion->units() >
+          limits_.max_mailbox_bytes() / kBufferUnitBytes) {
+    lane.Free(completion);
+    completion = lane.NewEnvelope(ACTORD_EVENT_COMPLETION, {},
+                                  TextPayload(YieldBroker::kNoRoomText));
+    completion->completion.status = ACTORD_RESOURCE_EXHAUSTED;
+  }
+  completion->generation = generation;
+  completion->completion.tag = tag;
+  process.reply_units += completion->units();
   lane.Count(&Counters::completions);
   process.urgent_taken.PushBack(completion);
 }
@@ -176,11 +191,8 @@ void Dispatcher::RunInline(const CommandHandler& handler, Process& process,
       broker_.Complete(call.handle, call.reply->completion.status,
                        call.reply->payload(), lane);
     } else {
-      Envelope* completion = std::exchange(call.reply, nullptr);
-      completion->generation = generation;
-      completion->completion.tag = call.tag;
-      lane.Count(&Counters::completions);
-      process.urgent_taken.PushBack(completion);
+      Answer(process, generation, call.tag, std::exchange(call.reply, nullptr),
+             lane);
     }
   }
   lane.Free(yield.envelope);
@@ -240,8 +252,14 @@ void Dispatcher::HandOut(Process& process, uint32_t generation,
   waiting.deadline_unix_ns =
       timeout_ns == 0 ? 0 : waiting.created_unix_ns + timeout_ns;
   // First known, then timed: a timeout finds what it has to expire.
-  external_.Add(std::move(waiting), handle);
-  if (timeout_ns != 0) broker_.SetTimeout(handle, timeout_ns);
+  if (!external_.Add(std::move(waiting), handle)) {
+    broker_.Complete(handle, ACTORD_RESOURCE_EXHAUSTED,
+                     TextPayload("the external yields that wait take all the "
+                                 "bytes that they may"),
+                     lane);
+  } else if (timeout_ns != 0) {
+    broker_.SetTimeout(handle, timeout_ns);
+  }
   lane.Free(yield.envelope);
 }
 

@@ -40,6 +40,10 @@ class Dispatcher {
   // Completes the yield within this turn; takes its envelope.
   void Refuse(Process& process, const Effect& yield, int32_t status,
               std::string_view text, Lane& lane);
+  // Gives the process what one of its yields has come to within this turn;
+  // takes the completion.
+  void Answer(Process& process, uint32_t generation, uint64_t tag,
+              Envelope* completion, Lane& lane);
   // Calls the handler; afterwards the call is completed, deferred, or holds a
   // reply.
   static void Handle(const CommandHandler& handler, Call& call);

@@ -13,6 +13,13 @@ uint64_t Fingerprint(const YieldResult& result) {
                       result.payload.content_type);
 }
 
+// What a yield that waits is charged: its bytes, and what the tables need.
+size_t ChargeOf(const ExternalYield& yield) {
+  constexpr size_t kOverheadBytes = 512;
+  return yield.payload.bytes.size() + yield.payload.content_type.size() +
+         yield.command.size() + yield.process_type.size() + kOverheadBytes;
+}
+
 bool Matches(const YieldFilter& filter, const ExternalYield& yield) {
   return (filter.command.empty() ||
           MatchesPattern(filter.command, yield.command)) &&
@@ -39,34 +46,42 @@ bool ExternalYields::IsExternal(std::string_view command) const {
                      });
 }
 
-void ExternalYields::Add(ExternalYield yield, actord_completion completion) {
+bool ExternalYields::Add(ExternalYield yield, actord_completion completion) {
+  const size_t bytes = ChargeOf(yield);
   const MutexLock lock(mutex_);
+  if (waiting_bytes_ + bytes > limits_.max_external_yield_bytes()) return false;
+  waiting_bytes_ += bytes;
   sequence_by_token_.emplace(yield.token, next_sequence_);
-  waiting_.emplace(next_sequence_++, Waiting{std::move(yield), completion});
+  waiting_.emplace(next_sequence_++,
+                   Waiting{std::move(yield), completion, bytes});
+  return true;
+}
+
+void ExternalYields::Remove(const YieldToken& token,
+                            WaitingBySequence::iterator waiting) {
+  waiting_bytes_ -= waiting->second.bytes;
+  waiting_.erase(waiting);
+  sequence_by_token_.erase(token);
 }
 
 void ExternalYields::Expire(const YieldToken& token) {
   const MutexLock lock(mutex_);
   const auto it = sequence_by_token_.find(token);
   if (it == sequence_by_token_.end()) return;
-  waiting_.erase(it->second);
-  sequence_by_token_.erase(it);
+  Remove(token, waiting_.find(it->second));
   Remember(token, {});
 }
 
 CompleteAnswer ExternalYields::Answer(
     const YieldToken& token, const YieldResult& result,
-    absl::FunctionRef<bool(actord_completion)> complete) {
+    absl::FunctionRef<CompleteAnswer(actord_completion)> complete) {
   const MutexLock lock(mutex_);
   const auto it = sequence_by_token_.find(token);
   if (it != sequence_by_token_.end()) {
     const auto waiting = waiting_.find(it->second);
-    if (!complete(waiting->second.completion)) {
-      // A timeout, or the process's end, was first and is about to call Expire.
-      return CompleteAnswer::kExpired;
-    }
-    waiting_.erase(waiting);
-    sequence_by_token_.erase(it);
+    const CompleteAnswer answer = complete(waiting->second.completion);
+    if (answer != CompleteAnswer::kAccepted) return answer;
+    Remove(token, waiting);
     Remember(token, {true, Fingerprint(result)});
     return CompleteAnswer::kAccepted;
   }

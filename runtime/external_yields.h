@@ -28,15 +28,18 @@ class ExternalYields {
 
   [[nodiscard]] bool IsExternal(std::string_view command) const;
 
-  // `completion` is the yield's handle at the broker.
-  void Add(ExternalYield yield, actord_completion completion);
+  // `completion` is the yield's handle at the broker. False: those that wait
+  // take all the bytes that they may; nothing has happened.
+  [[nodiscard]] bool Add(ExternalYield yield, actord_completion completion);
   // The yield was completed by something other than an answer.
   void Expire(const YieldToken& token);
 
   // Decides what an answer means. For a waiting yield `complete` is called with
-  // its handle; it says whether the answer came first.
-  CompleteAnswer Answer(const YieldToken& token, const YieldResult& result,
-                        absl::FunctionRef<bool(actord_completion)> complete);
+  // its handle. kAccepted: the answer came first. kExpired: a timeout, or the
+  // process's end, did, and is about to call Expire. kMailboxFull: it waits on.
+  CompleteAnswer Answer(
+      const YieldToken& token, const YieldResult& result,
+      absl::FunctionRef<CompleteAnswer(actord_completion)> complete);
 
   // See Runtime::ListYields.
   YieldPage List(const YieldFilter& filter, uint64_t first_sequence,
@@ -47,8 +50,11 @@ class ExternalYields {
   struct Waiting {
     ExternalYield yield;
     actord_completion completion = 0;
+    size_t bytes = 0;  // what it is charged
   };
-  // How a yield ended.
+  using WaitingBySequence = std::map<uint64_t, Waiting>;
+  // How a yield ended. With its Memory and what the tables add, no more than
+  // 160 bytes, so that a limit of their count is one of bytes.
   struct Ended {
     bool answered = false;     // or expired
     uint64_t fingerprint = 0;  // of the answer
@@ -58,6 +64,9 @@ class ExternalYields {
     uint64_t since_ns = 0;
   };
 
+  // It waits no longer.
+  void Remove(const YieldToken& token, WaitingBySequence::iterator waiting)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Remember(const YieldToken& token, Ended ended)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Forgets what is too old, and more of the oldest until there is room for
@@ -71,7 +80,8 @@ class ExternalYields {
   mutable Mutex mutex_;
   // Sequences begin at 1 and order by age.
   uint64_t next_sequence_ ABSL_GUARDED_BY(mutex_) = 1;
-  std::map<uint64_t, Waiting> waiting_ ABSL_GUARDED_BY(mutex_);
+  WaitingBySequence waiting_ ABSL_GUARDED_BY(mutex_);
+  size_t waiting_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
   absl::flat_hash_map<YieldToken, uint64_t> sequence_by_token_
       ABSL_GUARDED_BY(mutex_);
   absl::flat_hash_map<YieldToken, Ended> ended_ ABSL_GUARDED_BY(mutex_);

@@ -40,12 +40,14 @@ Host::Host(const RuntimeOptions& options, const LiveLimits& limits,
             const actord_payload given =
                 payload == nullptr ? actord_payload{} : *payload;
             const Host& self = Of(host);
+            const bool has_room = self.broker_.HasRoom(completion, given);
             const bool first =
                 self.broker_.Complete(completion, status, given, self.lane_);
             if (!first) return ACTORD_FAILED_PRECONDITION;
-            return Fits(given, self.broker_.max_payload_bytes())
-                       ? ACTORD_OK
-                       : ACTORD_INVALID_ARGUMENT;
+            if (!Fits(given, self.broker_.max_payload_bytes())) {
+              return ACTORD_INVALID_ARGUMENT;
+            }
+            return has_room ? ACTORD_OK : ACTORD_RESOURCE_EXHAUSTED;
           },
           .complete_after = [](const actord_host* host,
                                actord_completion completion,

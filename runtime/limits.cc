@@ -21,6 +21,7 @@ void LiveLimits::Set(const Limits& limits) {
   max_mailbox_messages_.Store(limits.max_mailbox_messages);
   max_mailbox_bytes_.Store(limits.max_mailbox_bytes);
   max_yields_.Store(limits.max_yields);
+  max_external_yield_bytes_.Store(limits.max_external_yield_bytes);
   default_yield_timeout_ns_.Store(NsOf(limits.default_yield_timeout));
   answered_yield_ttl_ns_.Store(NsOf(limits.answered_yield_ttl));
   answered_yield_max_.Store(limits.answered_yield_max);
@@ -34,6 +35,7 @@ Limits LiveLimits::Get() const {
           .max_mailbox_messages = max_mailbox_messages(),
           .max_mailbox_bytes = max_mailbox_bytes(),
           .max_yields = max_yields(),
+          .max_external_yield_bytes = max_external_yield_bytes(),
           .default_yield_timeout = DurationOf(default_yield_timeout_ns()),
           .answered_yield_ttl = DurationOf(answered_yield_ttl_ns()),
           .answered_yield_max = answered_yield_max(),

@@ -18,11 +18,16 @@ struct Limits {
   size_t max_mailbox_messages =
       65536;  // 1 to 1,000,000; Send: MAILBOX_FULL, step's send: dead letter
   size_t max_mailbox_bytes =
-      16 << 20;  // 4 KiB to 1 GiB, counted in buffers of 64 bytes; likewise
+      16 << 20;  // 4 KiB to 1 GiB, counted in buffers of 64 bytes; likewise.
+  // Completions may take as much again; then CompleteYield: MAILBOX_FULL, and
+  // what handlers complete becomes RESOURCE_EXHAUSTED.
   size_t max_yields =
       1024;  // outstanding a process, 1 to 16,000; the yield completes with
   // RESOURCE_EXHAUSTED
 
+  // Of all external yields that wait, 4 KiB to 1 TiB; one above completes with
+  // RESOURCE_EXHAUSTED.
+  size_t max_external_yield_bytes = 256 << 20;
   absl::Duration default_yield_timeout = absl::InfiniteDuration();
   absl::Duration answered_yield_ttl = absl::Minutes(
       10);  // how long the answer to an external yield is remembered
@@ -63,6 +68,9 @@ class LiveLimits {
     return max_mailbox_bytes_.Load();
   }
   [[nodiscard]] size_t max_yields() const { return max_yields_.Load(); }
+  [[nodiscard]] size_t max_external_yield_bytes() const {
+    return max_external_yield_bytes_.Load();
+  }
   // Durations: kForeverNs is infinite.
   [[nodiscard]] uint64_t default_yield_timeout_ns() const {
     return default_yield_timeout_ns_.Load();
@@ -96,6 +104,7 @@ class LiveLimits {
   Value<size_t> max_mailbox_messages_;
   Value<size_t> max_mailbox_bytes_;
   Value<size_t> max_yields_;
+  Value<size_t> max_external_yield_bytes_;
   Value<uint64_t> default_yield_timeout_ns_;
   Value<uint64_t> answered_yield_ttl_ns_;
   Value<size_t> answered_yield_max_;

@@ -25,6 +25,16 @@ absl::Status CheckPositive(std::string_view name, absl::Duration value) {
                    absl::FormatDuration(value), "; it must be positive"));
 }
 
+absl::Status CheckRoom(std::string_view name, size_t bytes,
+                       size_t max_payload_bytes) {
+  if (bytes >= max_payload_bytes + 4096) return absl::OkStatus();
+  return InvalidField(
+      name, reason::kInvalidField,
+      absl::StrCat(absl::string_view(name.data(), name.size()), " is ", bytes,
+                   "; it must be at least max_payload_bytes + 4096, that is ",
+                   max_payload_bytes + 4096));
+}
+
 struct Range {
   std::string_view name;
   uint64_t value, min, max;
@@ -47,16 +57,17 @@ absl::Status ValidateLimits(const Limits& limits) {
       {"max_mailbox_messages", limits.max_mailbox_messages, 1, 1'000'000},
       {"max_mailbox_bytes", limits.max_mailbox_bytes, 4096, 1u << 30},
       {"max_yields", limits.max_yields, 1, 16'000},
+      {"max_external_yield_bytes", limits.max_external_yield_bytes, 4096,
+       uint64_t{1} << 40},
       {"answered_yield_max", limits.answered_yield_max, 1, 100'000'000},
   });
-  // Room for the largest message and its topic, or it could never be sent.
-  if (limits.max_mailbox_bytes < limits.max_payload_bytes + 4096) {
-    status.Update(InvalidField(
-        "max_mailbox_bytes", reason::kInvalidField,
-        absl::StrCat("max_mailbox_bytes is ", limits.max_mailbox_bytes,
-                     "; it must be at least max_payload_bytes + 4096, that is ",
-                     limits.max_payload_bytes + 4096)));
-  }
+  // Room for the largest message or command and its name, or it could never
+  // be sent.
+  status.Update(CheckRoom("max_mailbox_bytes", limits.max_mailbox_bytes,
+                          limits.max_payload_bytes));
+  status.Update(CheckRoom("max_external_yield_bytes",
+                          limits.max_external_yield_bytes,
+                          limits.max_payload_bytes));
   status.Update(
       CheckPositive("default_yield_timeout", limits.default_yield_timeout));
   status.Update(CheckPositive("answered_yield_ttl", limits.answered_yield_ttl));

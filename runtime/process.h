@@ -92,6 +92,15 @@ struct alignas(64) Process {
   // `generation` (results.h).
   std::atomic<bool> awaited{false};
 
+  // ---- Buffers of completions that no step has seen yet, in units.
+
+  // Of those with a record. Added by whoever completes, before the push;
+  // subtracted by the turn that pops. Relaxed: only compared with a limit. It
+  // outlives the process, as late envelopes do.
+  std::atomic<int32_t> completion_units{0};
+  // Of those within the turn that yielded. Turn.
+  uint32_t reply_units = 0;
+
   [[nodiscard]] Pid parent() const {
     return {parent_node.load(std::memory_order_acquire),
             parent_incarnation.load(std::memory_order_acquire),

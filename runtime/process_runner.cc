@@ -98,9 +98,24 @@ void ProcessRunner::TakeUrgent(Process& process, Turn& turn) {
   }
 }
 
+Envelope* ProcessRunner::PopUrgent(Process& process) {
+  Envelope* envelope = process.urgent_taken.PopFront();
+  if (envelope == nullptr || envelope->type != ACTORD_EVENT_COMPLETION) {
+    return envelope;
+  }
+  if (envelope->completion.yield_slot == kNoYieldSlot) {
+    process.reply_units -= envelope->units();
+  } else {
+    process.completion_units.fetch_sub(
+        static_cast<int32_t>(envelope->units()),
+        std::memory_order_relaxed);
+  }
+  return envelope;
+}
+
 bool ProcessRunner::FillFromUrgent(Process& process, Turn& turn) {
   while (turn.count < kBatch) {
-    Envelope* envelope = process.urgent_taken.PopFront();
+    Envelope* envelope = PopUrgent(process);
     if (envelope == nullptr) break;
     if (envelope->generation != turn.generation) {
       lane_.Free(envelope);  // for a process that was here before

@@ -79,6 +79,8 @@ class ProcessRunner {
   }
 
   bool Admit(Process& process, Turn& turn);
+  // The next of those taken, no longer charged; null: none.
+  static Envelope* PopUrgent(Process& process);
   void TakeUrgent(Process& process, Turn& turn);
   // False: a cancel or terminate ended the process.
   bool FillFromUrgent(Process& process, Turn& turn);

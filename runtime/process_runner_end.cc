@@ -115,11 +115,11 @@ void ProcessRunner::DropMailbox(Process& process, Turn& turn) {
   // the next process of this slot, or at the runtime's end.
   turn.word = process.activity.load(std::memory_order_acquire);
   turn.messages_left = Activity::Messages(turn.word) - turn.messages_seen;
-  while (Envelope* envelope = process.urgent_taken.PopFront()) {
+  while (Envelope* envelope = PopUrgent(process)) {
     lane_.Free(envelope);
   }
   TakeUrgent(process, turn);
-  while (Envelope* envelope = process.urgent_taken.PopFront()) {
+  while (Envelope* envelope = PopUrgent(process)) {
     lane_.Free(envelope);
   }
   while (Envelope* envelope = PopMessage(process, turn)) Drop(envelope);

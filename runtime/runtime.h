@@ -114,7 +114,9 @@ enum class CompleteAnswer {
   kConflict,   // another answer was accepted before
   kExpired,    // it timed out, was cancelled, or its process ended, before any
                // answer
-  kUnknown,    // no such yield is or was known (or it was forgotten)
+  kMailboxFull,  // the process has not taken earlier completions yet; the yield
+                 // waits on
+  kUnknown,      // no such yield is or was known (or it was forgotten)
 };
 
 enum class RunState { kStarting, kServing, kDraining, kStopped };

@@ -1,5 +1,6 @@
 #include "runtime/yield_broker.h"
 
+#include <algorithm>
 #include <limits>
 
 #include "absl/strings/str_cat.h"
@@ -18,6 +19,12 @@ uint32_t GenerationOf(actord_completion handle) {
 uint64_t AddSaturated(uint64_t a, uint64_t b) {
   const uint64_t sum = a + b;
   return sum < a ? std::numeric_limits<uint64_t>::max() : sum;
+}
+
+size_t UnitsFor(const actord_payload& payload) {
+  return BufferCache::RoundUp(sizeof(Envelope) + payload.bytes.size +
+                              payload.content_type.size) /
+         kBufferUnitBytes;
 }
 
 actord_payload TextPayload(std::string_view text) {
@@ -88,6 +95,27 @@ bool YieldBroker::Complete(actord_completion handle, int32_t status,
                  lane);
 }
 
+bool YieldBroker::HasRoom(const Process& process,
+                          const actord_payload& payload) const {
+  if (payload.bytes.size <= kAlwaysRoomBytes) return true;
+  const size_t units = UnitsFor(payload);
+  const int32_t held = process.completion_units.load(std::memory_order_relaxed);
+  return units + static_cast<size_t>(std::max(held, 0)) <=
+         limits_.max_mailbox_bytes() / kBufferUnitBytes;
+}
+
+bool YieldBroker::HasRoom(actord_completion handle,
+                          const actord_payload& payload) const {
+  const YieldRecord* record = Find(handle);
+  // Acquire: as in Deliver.
+  if (record == nullptr ||
+      record->word.load(std::memory_order_acquire) !=
+          YieldRecord::Word(GenerationOf(handle), YieldRecord::kPending)) {
+    return true;
+  }
+  return HasRoom(*record->process.load(std::memory_order_relaxed), payload);
+}
+
 bool YieldBroker::Deliver(YieldRecord& record, actord_completion handle,
                           int32_t status, const actord_payload& payload,
                           Lane& lane) {
@@ -96,6 +124,10 @@ bool YieldBroker::Deliver(YieldRecord& record, actord_completion handle,
   // Acquire: pairs with Open, for the fields.
   if (record.word.load(std::memory_order_acquire) != pending) return false;
   Process* process = record.process.load(std::memory_order_relaxed);
+  if (!HasRoom(*process, payload)) {
+    return Deliver(record, handle, ACTORD_RESOURCE_EXHAUSTED,
+                   TextPayload(kNoRoomText), lane);
+  }
   const uint32_t generation =
       record.process_generation.load(std::memory_order_relaxed);
   const uint64_t tag = record.tag.load(std::memory_order_relaxed);
@@ -111,6 +143,8 @@ bool YieldBroker::Deliver(YieldRecord& record, actord_completion handle,
   envelope->completion.yield_slot = SlotOf(handle);
   envelope->completion.status = status;
   envelope->completion.tag = tag;
+  process->completion_units.fetch_add(
+      static_cast<int32_t>(envelope->units()), std::memory_order_relaxed);
   process->urgent.Push(envelope);
   lane.Count(&Counters::completions);
   if (Activity::Add(process->activity, Activity::kUrgentOne)) {

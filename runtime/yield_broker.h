@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 #include "absl/status/status.h"
 #include "runtime/external_yields.h"
@@ -18,6 +19,13 @@ namespace actord::runtime {
 
 class YieldBroker {
  public:
+  // A completion of this many bytes is never refused for want of room: errors,
+  // timeouts and short results, which the limit of yields bounds.
+  static constexpr size_t kAlwaysRoomBytes = 4096;
+  static constexpr std::string_view kNoRoomText =
+      "the completions that wait for the process take all the bytes that they "
+      "may";
+
   YieldBroker(Scheduler& scheduler, const ProcessTable& processes,
               ExternalYields& external, const LiveLimits& limits,
               size_t capacity, size_t lanes);
@@ -30,9 +38,14 @@ class YieldBroker {
   void SetTimeout(actord_completion handle, uint64_t timeout_ns);
 
   // True: this call completed it. False: it had ended before. A payload above
-  // the limit is replaced by an error (INVALID_ARGUMENT) that says so.
+  // the limit is replaced by an error (INVALID_ARGUMENT) that says so, and one
+  // without room beside those that wait for the process, likewise
+  // (RESOURCE_EXHAUSTED).
   bool Complete(actord_completion handle, int32_t status,
                 const actord_payload& payload, Lane& lane);
+  // False: Complete would find no room for the payload now.
+  [[nodiscard]] bool HasRoom(actord_completion handle,
+                             const actord_payload& payload) const;
   // Completes it with an empty result after `delay_ns`; an earlier timeout
   // stays. False: it had ended before.
   bool CompleteAfter(actord_completion handle, uint64_t delay_ns);
@@ -52,6 +65,8 @@ class YieldBroker {
  private:
   // The record of a handle, null if the handle was never given out.
   YieldRecord* Find(actord_completion handle) const;
+  [[nodiscard]] bool HasRoom(const Process& process,
+                             const actord_payload& payload) const;
   bool Deliver(YieldRecord& record, actord_completion handle, int32_t status,
                const actord_payload& payload, Lane& lane);
   void Arm(YieldRecord& record, uint64_t word, uint64_t deadline_ns,

@@ -58,6 +58,7 @@ Fields LimitFields(const v1::Limits& limits) {
                       ShortBytes(limits.max_mailbox_bytes())},
       {"Yields",
        WithThousands(limits.max_yields_per_process()) + " a process; " +
+           ShortBytes(limits.max_external_yield_bytes()) + " external; " +
            (limits.has_default_yield_timeout()
                 ? "time out after " +
                       ShortDuration(ToDuration(limits.default_yield_timeout()))

@@ -54,6 +54,7 @@ const std::map<std::string, Sample>& Samples() {
       {"limits.max_mailbox_bytes", {{"64MiB"}, "\"64MiB\""}},
       {"limits.max_yields", {{"7"}, "7"}},
       {"yields.default_timeout", {{"45s"}, "\"45s\""}},
+      {"yields.external_max_bytes", {{"64MiB"}, "\"64MiB\""}},
       {"yields.answer_ttl", {{"1m30s"}, "\"1m30s\""}},
       {"yields.answer_max", {{"500"}, "500"}},
       {"results.ttl", {{"250ms"}, "\"250ms\""}},

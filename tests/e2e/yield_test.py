@@ -112,6 +112,24 @@ class Waiting(YieldCase):
         outcome = actor.run("probe", b'{"command": "manual.do"}', "yield")
         self.assertEqual(self.answer(outcome)["code"], "DEADLINE_EXCEEDED")
 
+    def test_those_that_wait_are_bounded_by_bytes(self):
+        actor = self.connect(self.start_daemon(
+            "--max-payload-bytes", "10000",
+            "--yield-external-max-bytes", "15000"))
+        order = json.dumps({"command": "manual.do",
+                            "payload": "x" * 8000}).encode()
+        pid = actor.submit("probe", order, "yield")
+        waiting = eventually(lambda: actor.yields(pid=pid), "a yield")
+        refused = self.answer(actor.run("probe", order, "yield"))
+        self.assertEqual(refused["code"], "RESOURCE_EXHAUSTED")
+        self.assertIn("external yields that wait", refused["message"])
+        self.assertEqual(actor.complete(waiting[0].token, b"x"), "ACCEPTED")
+        self.assertEqual(self.answer(actor.wait(pid))["code"], "OK")
+        pid = actor.submit("probe", order, "yield")
+        waiting = eventually(lambda: actor.yields(pid=pid), "room again")
+        self.assertEqual(actor.status().limits.max_external_yield_bytes, 15000)
+        actor.complete(waiting[0].token, b"x")
+
     def test_command_outside_the_patterns_is_not_external(self):
         outcome = self.actor.run("probe", b'{"command": "manuals"}', "yield")
         self.assertEqual(self.answer(outcome)["code"], "NOT_FOUND")

@@ -308,7 +308,9 @@ TEST_F(AbiProcess, AFloodOfUrgentEventsDoesNotSpillIntoTheMessages) {
     ASSERT_EQ(core.external.Answer({pid, tag}, {},
                                    [&](actord_completion completion) {
                                      return core.broker.Complete(completion, 0,
-                                                                 {}, core.lane);
+                                                                 {}, core.lane)
+                                                ? CompleteAnswer::kAccepted
+                                                : CompleteAnswer::kExpired;
                                    }),
               CompleteAnswer::kAccepted);
   }

@@ -32,7 +32,7 @@ class ExternalYieldsTest : public ::testing::Test {
     ExternalYield yield;
     yield.token = TokenOf(tag, slot);
     yield.command = std::move(command);
-    yields.Add(std::move(yield), /*completion=*/tag + 1000);
+    EXPECT_TRUE(yields.Add(std::move(yield), /*completion=*/tag + 1000));
   }
   static YieldResult Ok(std::string bytes) {
     return {absl::StatusCode::kOk, {std::move(bytes), ""}};
@@ -44,7 +44,7 @@ class ExternalYieldsTest : public ::testing::Test {
                          [&](actord_completion completion) {
                            EXPECT_EQ(completion, tag + 1000);
                            ++completed_;
-                           return first;
+                           return first ? kAccepted : kExpired;
                          });
   }
 
@@ -123,6 +123,43 @@ TEST_F(ExternalYieldsTest, ChangedLimitsAreForRememberedAnswersToo) {
   EXPECT_EQ(Answer(yields, 3, Ok("x")), kUnknown);
 }
 
+TEST_F(ExternalYieldsTest, ThoseThatWaitStayWithinTheirBytes) {
+  given_.max_external_yield_bytes = 10'000;
+  limits_.Set(given_);
+  ExternalYields yields({"pay.*"}, limits_, clock_);
+  const auto add = [&](uint64_t tag, size_t bytes) {
+    ExternalYield yield;
+    yield.token = TokenOf(tag);
+    yield.payload.bytes = std::string(bytes, 'x');
+    return yields.Add(std::move(yield), tag + 1000);
+  };
+  EXPECT_TRUE(add(1, 4000));
+  EXPECT_TRUE(add(2, 4000));
+  EXPECT_FALSE(add(3, 4000));
+  EXPECT_EQ(yields.waiting(), 2u);
+  EXPECT_EQ(Answer(yields, 3, Ok("")), kUnknown);
+  // Both ways in which one stops to wait make room.
+  EXPECT_EQ(Answer(yields, 1, Ok("")), kAccepted);
+  EXPECT_TRUE(add(3, 4000));
+  EXPECT_FALSE(add(4, 4000));
+  yields.Expire(TokenOf(2));
+  EXPECT_TRUE(add(4, 4000));
+  // Empty ones are no way around it.
+  uint64_t tag = 5;
+  while (tag < 100 && add(tag, 0)) ++tag;
+  EXPECT_LT(tag, 10u);
+}
+
+TEST_F(ExternalYieldsTest, AnAnswerWithoutRoomLeavesTheYieldWaiting) {
+  ExternalYields yields({"pay.*"}, limits_, clock_);
+  Add(yields, 1);
+  EXPECT_EQ(yields.Answer(TokenOf(1), Ok("x"),
+                          [](actord_completion) { return kMailboxFull; }),
+            kMailboxFull);
+  EXPECT_EQ(yields.waiting(), 1u);
+  EXPECT_EQ(Answer(yields, 1, Ok("x")), kAccepted);
+}
+
 TEST_F(ExternalYieldsTest, AnswersAreForgottenAfterTheirTime) {
   ExternalYields yields({"pay.*", "exact"}, limits_, clock_);
   Add(yields, 1);
@@ -187,7 +224,7 @@ TEST_F(ExternalYieldsTest, APageEndsBeforeItsBytesAreTooMany) {
     ExternalYield yield;
     yield.token = TokenOf(++tag);
     yield.payload.bytes = std::string(bytes, 'x');
-    yields.Add(std::move(yield), tag);
+    ASSERT_TRUE(yields.Add(std::move(yield), tag));
   }
   std::vector<size_t> sizes;
   uint64_t next = 0;

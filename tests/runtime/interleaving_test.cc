@@ -85,7 +85,9 @@ TEST_F(Interleaving, WhatLiesBehindAGapComesWhenTheGapIsClosed) {
       EXPECT_EQ(core.external.Answer({pid, 1}, {},
                                      [&](actord_completion completion) {
                                        return core.broker.Complete(
-                                           completion, 0, {}, core.lane);
+                                                  completion, 0, {}, core.lane)
+                                                  ? CompleteAnswer::kAccepted
+                                                  : CompleteAnswer::kExpired;
                                      }),
                 CompleteAnswer::kAccepted);
       core_->Settle();

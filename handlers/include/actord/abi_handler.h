@@ -40,8 +40,8 @@ struct actord_host {
    * whose text is the payload. ACTORD_OK: this call completed it.
    * ACTORD_FAILED_PRECONDITION: it had ended before, by another call, its
    * timeout, a cancel or the end of its process; nothing happened.
-   * ACTORD_INVALID_ARGUMENT: the payload is larger than the daemon's limit; the
-   * command is completed with that error. Payload may be NULL. */
+   * ACTORD_INVALID_ARGUMENT: the payload is too large; _RESOURCE_EXHAUSTED: no
+   * room for it; completed with that error. The payload may be NULL. */
   int32_t (*complete)(const actord_host* host, actord_completion completion,
                       int32_t status, const actord_payload* payload);
   /* Completes it with ACTORD_OK and an empty payload after `delay_ns`

@@ -107,8 +107,8 @@ inline constinit thread_local HandleFrame* current_handle_frame = nullptr;
 // The functions return kOk when they completed the command;
 // kFailedPrecondition when it had ended before (its timeout, a cancel, the end
 // of its process), which is no error of the handler; kInvalidArgument when the
-// payload is larger than the daemon's limit, in which case the command ends
-// with that error.
+// payload is too large, kResourceExhausted when too much waits for the process;
+// the command ends with that error then.
 class Completion {
  public:
   Completion() = default;
