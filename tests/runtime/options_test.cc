@@ -1,0 +1,111 @@
+#include "runtime/options.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "runtime/errors.h"
+
+namespace actord::runtime {
+namespace {
+
+TEST(Options, DefaultsAreValid) {
+  EXPECT_TRUE(ValidateOptions(RuntimeOptions{}).ok());
+}
+
+TEST(Options, AreCheckedAtTheirLimits) {
+  struct Case {
+    const char* field;
+    std::function<void(RuntimeOptions&)> set;
+    bool ok;
+  };
+  using O = RuntimeOptions;
+  const Case cases[] = {
+      {"workers", [](O& o) { o.workers = 256; }, true},
+      {"workers", [](O& o) { o.workers = 257; }, false},
+      {"workers", [](O& o) { o.workers = -1; }, false},
+      {"blocking_threads", [](O& o) { o.blocking_threads = 0; }, false},
+      {"blocking_threads", [](O& o) { o.blocking_threads = 1024; }, true},
+      {"blocking_threads", [](O& o) { o.blocking_threads = 1025; }, false},
+      {"blocking_threads", [](O& o) { o.blocking_threads = -1; }, false},
+      {"blocking_queue", [](O& o) { o.blocking_queue = 0; }, false},
+      {"max_processes", [](O& o) { o.max_processes = 0; }, false},
+      {"max_processes", [](O& o) { o.max_processes = 1 << 28; }, true},
+      {"max_processes", [](O& o) { o.max_processes = (1 << 28) + 1; }, false},
+      {"max_payload_bytes", [](O& o) { o.max_payload_bytes = 0; }, false},
+      {"max_payload_bytes",
+       [](O& o) {
+         o.max_payload_bytes = 64 << 20;
+         o.max_mailbox_bytes = 1 << 30;
+       },
+       true},
+      {"max_payload_bytes", [](O& o) { o.max_payload_bytes = (64 << 20) + 1; },
+       false},
+      {"max_mailbox_messages", [](O& o) { o.max_mailbox_messages = 0; }, false},
+      {"max_mailbox_bytes",
+       [](O& o) {
+         o.max_payload_bytes = 1;
+         o.max_mailbox_bytes = 4095;
+       },
+       false},
+      {"max_mailbox_bytes",
+       [](O& o) {
+         o.max_payload_bytes = 10'000;
+         o.max_mailbox_bytes = 14'095;
+       },
+       false},
+      {"max_mailbox_bytes",
+       [](O& o) {
+         o.max_payload_bytes = 10'000;
+         o.max_mailbox_bytes = 14'096;
+       },
+       true},
+      {"max_external_yield_bytes",
+       [](O& o) {
+         o.max_payload_bytes = 10'000;
+         o.max_external_yield_bytes = 14'095;
+       },
+       false},
+      {"max_external_yield_bytes",
+       [](O& o) {
+         o.max_payload_bytes = 10'000;
+         o.max_external_yield_bytes = 14'096;
+       },
+       true},
+      {"max_external_yield_bytes",
+       [](O& o) { o.max_external_yield_bytes = (size_t{1} << 40) + 1; }, false},
+      {"max_blocked_threads", [](O& o) { o.max_blocked_threads = 0; }, true},
+      {"max_blocked_threads", [](O& o) { o.max_blocked_threads = 10'001; },
+       false},
+      {"max_blocked_threads", [](O& o) { o.max_blocked_threads = -1; }, false},
+      {"max_yields", [](O& o) { o.max_yields = 0; }, false},
+      {"answered_yield_max", [](O& o) { o.answered_yield_max = 0; }, false},
+      {"node", [](O& o) { o.node = 0; }, false},
+      {"default_yield_timeout",
+       [](O& o) { o.default_yield_timeout = absl::ZeroDuration(); }, false},
+      {"answered_yield_ttl",
+       [](O& o) { o.answered_yield_ttl = -absl::Seconds(1); }, false},
+      {"answered_yield_ttl",
+       [](O& o) { o.answered_yield_ttl = absl::InfiniteDuration(); }, true},
+      {"result_ttl", [](O& o) { o.result_ttl = absl::ZeroDuration(); }, false},
+      {"external_commands",
+       [](O& o) {
+         o.external_commands = {"a.*", "b"};
+       },
+       true},
+      {"external_commands", [](O& o) { o.external_commands = {"*"}; }, true},
+      {"external_commands", [](O& o) { o.external_commands = {""}; }, false},
+      {"external_commands", [](O& o) { o.external_commands = {"a*b"}; }, false},
+      {"external_commands", [](O& o) { o.external_commands = {"a**"}; }, false},
+  };
+  for (const Case& c : cases) {
+    RuntimeOptions options;
+    c.set(options);
+    const absl::Status status = ValidateOptions(options);
+    EXPECT_EQ(status.ok(), c.ok) << c.field << ": " << status;
+    EXPECT_EQ(FieldOf(status), c.ok ? "" : c.field);
+  }
+}
+
+}  // namespace
+}  // namespace actord::runtime
