@@ -3,7 +3,6 @@
 #include <grpcpp/client_context.h>
 
 #include <algorithm>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
@@ -11,6 +10,7 @@
 #include "client/call_window.h"
 #include "client/connection.h"
 #include "client/error.h"
+#include "client/mutex.h"
 
 namespace actord::client {
 namespace {
@@ -41,7 +41,7 @@ class RpcCall final : public WindowedCall {
   void Start(std::function<void(absl::Status)> finished) override {
     grpc::ClientContext* context = nullptr;
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       // Of the attempt before, which has finished.
       context = &context_.emplace();
     }
@@ -55,7 +55,7 @@ class RpcCall final : public WindowedCall {
   }
 
   void Cancel() override {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (context_) context_->TryCancel();
   }
 
@@ -64,7 +64,7 @@ class RpcCall final : public WindowedCall {
       // The context owns a share of the channel. Whoever waits for this call
       // must find that share returned: were it the last, gRPC would wait here,
       // on its own thread, for this very thread to end.
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       context_.reset();
     }
     if (status.ok()) {
@@ -80,8 +80,8 @@ class RpcCall final : public WindowedCall {
   const Request request_;
   const Bulk::Done<Response> done_;
   Response response_;
-  std::mutex mutex_;
-  std::optional<grpc::ClientContext> context_;  // guarded by mutex_
+  Mutex mutex_;
+  std::optional<grpc::ClientContext> context_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace

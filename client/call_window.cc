@@ -6,13 +6,13 @@
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
-#include <mutex>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
 #include <vector>
 
 #include "client/error.h"
+#include "client/mutex.h"
 
 namespace actord::client {
 namespace {
@@ -46,20 +46,22 @@ class CallWindow::Core : public std::enable_shared_from_this<Core> {
   void Finish(const EntryPtr& entry, const absl::Status& status);
 
   const CallWindowOptions options_;
-  std::mutex mutex_;  // guards what follows; not held while calls are called
-  std::condition_variable finished_;
-  bool cancelled_ = false;
-  size_t pending_ = 0;  // calls added and not over
-  std::deque<EntryPtr> ready_;
-  std::unordered_set<EntryPtr> running_;
+  Mutex mutex_;  // not held while calls are called
+  std::condition_variable_any finished_;
+  bool cancelled_ ABSL_GUARDED_BY(mutex_) = false;
+  // Calls added and not over.
+  size_t pending_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::deque<EntryPtr> ready_ ABSL_GUARDED_BY(mutex_);
+  std::unordered_set<EntryPtr> running_ ABSL_GUARDED_BY(mutex_);
   // A key is present while one of its calls is ready or running; the value
   // holds those behind it.
-  std::unordered_map<std::string, std::deque<EntryPtr>> orders_;
+  std::unordered_map<std::string, std::deque<EntryPtr>> orders_
+      ABSL_GUARDED_BY(mutex_);
 };
 
 void CallWindow::Core::Add(EntryPtr entry) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     ++pending_;
     if (entry->order_key.empty()) {
       ready_.push_back(std::move(entry));
@@ -79,7 +81,7 @@ void CallWindow::Core::StartWhatFits() {
     EntryPtr entry;
     bool cancelled = false;
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       cancelled = cancelled_;
       if (ready_.empty()) return;
       if (!cancelled && running_.size() >= options_.window) return;
@@ -102,7 +104,7 @@ void CallWindow::Core::StartAttempt(const EntryPtr& entry) {
       });
   bool cancelled = false;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     cancelled = cancelled_;
   }
   // CancelAll may have come after this entry was taken and before its start,
@@ -125,7 +127,7 @@ bool CallWindow::Core::RetryAfter(const EntryPtr& entry, absl::Duration delay) {
   delay = std::min(delay * (int64_t{1} << std::min(entry->retries, 20)),
                    options_.max_retry_delay);
   ++entry->retries;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (cancelled_) return false;
   entry->retry_alarm = std::make_unique<grpc::Alarm>();
   entry->retry_alarm->Set(absl::ToChronoTime(absl::Now() + delay),
@@ -138,7 +140,7 @@ bool CallWindow::Core::RetryAfter(const EntryPtr& entry, absl::Duration delay) {
 void CallWindow::Core::DelayOver(const EntryPtr& entry, bool in_time) {
   std::unique_ptr<grpc::Alarm> alarm;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     // The alarm holds the callback, which holds the entry: part them.
     alarm = std::move(entry->retry_alarm);
   }
@@ -155,7 +157,7 @@ void CallWindow::Core::Finish(const EntryPtr& entry,
   // First, so that "idle" means that all have been told, and that what a call
   // adds when it is over counts before it is taken off.
   entry->call->Over(status);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   running_.erase(entry);
   if (!entry->order_key.empty()) {
     const auto order = orders_.find(entry->order_key);
@@ -173,7 +175,7 @@ void CallWindow::Core::Finish(const EntryPtr& entry,
 void CallWindow::Core::CancelAll() {
   std::vector<EntryPtr> running;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     cancelled_ = true;
     running.assign(running_.begin(), running_.end());
     for (const EntryPtr& entry : running) {
@@ -187,13 +189,19 @@ void CallWindow::Core::CancelAll() {
 
 bool CallWindow::Core::WaitUntilFewerThan(size_t pending,
                                           absl::Duration timeout) {
-  std::unique_lock lock(mutex_);
-  const auto few = [this, pending] { return pending_ < pending; };
-  if (timeout == absl::InfiniteDuration()) {
-    finished_.wait(lock, few);
-    return true;
+  const absl::Time deadline = absl::Now() + timeout;
+  const MutexLock lock(mutex_);
+  while (pending_ >= pending) {
+    if (timeout == absl::InfiniteDuration()) {
+      finished_.wait(mutex_);
+    } else if (absl::Now() >= deadline) {
+      return false;
+    } else {
+      finished_.wait_for(mutex_,
+                         absl::ToChronoNanoseconds(deadline - absl::Now()));
+    }
   }
-  return finished_.wait_for(lock, absl::ToChronoNanoseconds(timeout), few);
+  return true;
 }
 
 CallWindow::CallWindow(const CallWindowOptions& options)

@@ -26,7 +26,7 @@ Cancellation::Cancellation() : event_fd_(MakeEventFd()) {}
 Cancellation::~Cancellation() { close(event_fd_); }
 
 void Cancellation::Cancel() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (cancelled_) return;
   cancelled_ = true;
   const uint64_t one = 1;
@@ -36,7 +36,7 @@ void Cancellation::Cancel() {
 }
 
 bool Cancellation::cancelled() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return cancelled_;
 }
 
@@ -44,7 +44,7 @@ Cancellation::Registration::Registration(Cancellation* cancellation,
                                          std::function<void()> on_cancel)
     : cancellation_(cancellation) {
   if (cancellation_ == nullptr) return;
-  const std::lock_guard lock(cancellation_->mutex_);
+  const MutexLock lock(cancellation_->mutex_);
   if (cancellation_->cancelled_) {
     on_cancel();
     return;
@@ -55,7 +55,7 @@ Cancellation::Registration::Registration(Cancellation* cancellation,
 
 Cancellation::Registration::~Registration() {
   if (cancellation_ == nullptr) return;
-  const std::lock_guard lock(cancellation_->mutex_);
+  const MutexLock lock(cancellation_->mutex_);
   cancellation_->callbacks_.erase(id_);
 }
 

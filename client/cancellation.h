@@ -8,7 +8,8 @@
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <mutex>
+
+#include "client/mutex.h"
 
 namespace actord::client {
 
@@ -44,10 +45,10 @@ class Cancellation {
 
  private:
   const int event_fd_;
-  mutable std::mutex mutex_;  // guards what follows; held while callbacks run
-  bool cancelled_ = false;
-  uint64_t last_id_ = 0;
-  std::map<uint64_t, std::function<void()>> callbacks_;
+  mutable Mutex mutex_;  // held while callbacks run
+  bool cancelled_ ABSL_GUARDED_BY(mutex_) = false;
+  uint64_t last_id_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::map<uint64_t, std::function<void()>> callbacks_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace actord::client

@@ -62,13 +62,13 @@ BulkReport::BulkReport(Invocation& invocation, std::string file_name)
                 invocation.environment().terminal_width) {}
 
 void BulkReport::Begun() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   ++begun_;
 }
 
 void BulkReport::Succeeded(uint64_t line, const std::string& name,
                            Json details) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   ++succeeded_;
   Record(line, name, std::move(details));
 }
@@ -77,7 +77,7 @@ void BulkReport::Failed(uint64_t line, const std::string& name,
                         const absl::Status& status) {
   Json details;
   if (!invocation_.ForPeople()) details["error"] = ErrorJson(status);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   ++failed_;
   const bool timeout = status.code() == absl::StatusCode::kDeadlineExceeded &&
                        absl::Now() >= invocation_.deadline();
@@ -95,7 +95,7 @@ void BulkReport::Failed(uint64_t line, const std::string& name,
 
 void BulkReport::ProcessFailed(uint64_t line, const std::string& name,
                                const std::string& complaint, Json details) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   ++failed_;
   Complain(line, complaint);
   Record(line, name, std::move(details));
@@ -127,12 +127,12 @@ void BulkReport::Complain(uint64_t line, const std::string& text) {
 }
 
 bool BulkReport::hopeless() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return !fatal_.ok();
 }
 
 void BulkReport::ShowProgress(std::optional<double> file_fraction) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const uint64_t finished = succeeded_ + failed_;
   std::optional<double> fraction;
   if (file_fraction && begun_ > 0) {
@@ -148,7 +148,7 @@ void BulkReport::ShowProgress(std::optional<double> file_fraction) {
 
 ExitStatus BulkReport::Finish(const std::string& verb, absl::Duration elapsed,
                               const absl::Status& read_status) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   progress_.Clear();
   writer_.Finish();
   invocation_.Complain(verb + " " + WithThousands(succeeded_) + ", failed " +

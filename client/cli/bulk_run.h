@@ -6,7 +6,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -19,6 +18,7 @@
 #include "client/cli/json.h"
 #include "client/cli/output.h"
 #include "client/cli/progress.h"
+#include "client/mutex.h"
 
 namespace actord::client {
 
@@ -52,19 +52,22 @@ class BulkReport {
                     const absl::Status& read_status);
 
  private:
-  void Record(uint64_t line, const std::string& name, Json details);
-  void Complain(uint64_t line, const std::string& text);
+  void Record(uint64_t line, const std::string& name, Json details)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Complain(uint64_t line, const std::string& text)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   Invocation& invocation_;
   const std::string file_name_;
-  mutable std::mutex mutex_;  // guards what follows, and the output
-  ListWriter writer_;
-  Progress progress_;
-  uint64_t begun_ = 0;
-  uint64_t succeeded_ = 0;
-  uint64_t failed_ = 0;
-  absl::Status fatal_;  // the first error after which nothing helps
-  uint64_t fatal_line_ = 0;
+  mutable Mutex mutex_;  // guards the output, too
+  ListWriter writer_ ABSL_GUARDED_BY(mutex_);
+  Progress progress_ ABSL_GUARDED_BY(mutex_);
+  uint64_t begun_ ABSL_GUARDED_BY(mutex_) = 0;
+  uint64_t succeeded_ ABSL_GUARDED_BY(mutex_) = 0;
+  uint64_t failed_ ABSL_GUARDED_BY(mutex_) = 0;
+  // The first error after which nothing helps.
+  absl::Status fatal_ ABSL_GUARDED_BY(mutex_);
+  uint64_t fatal_line_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
 // Begins the call of one line, which is not blank. An error is about the line
