@@ -106,9 +106,8 @@ Envelope* ProcessRunner::PopUrgent(Process& process) {
   if (envelope->completion.yield_slot == kNoYieldSlot) {
     process.reply_units -= envelope->units();
   } else {
-    process.completion_units.fetch_sub(
-        static_cast<int32_t>(envelope->units()),
-        std::memory_order_relaxed);
+    process.completion_units.fetch_sub(static_cast<int32_t>(envelope->units()),
+                                       std::memory_order_relaxed);
   }
   return envelope;
 }

@@ -143,8 +143,8 @@ bool YieldBroker::Deliver(YieldRecord& record, actord_completion handle,
   envelope->completion.yield_slot = SlotOf(handle);
   envelope->completion.status = status;
   envelope->completion.tag = tag;
-  process->completion_units.fetch_add(
-      static_cast<int32_t>(envelope->units()), std::memory_order_relaxed);
+  process->completion_units.fetch_add(static_cast<int32_t>(envelope->units()),
+                                      std::memory_order_relaxed);
   process->urgent.Push(envelope);
   lane.Count(&Counters::completions);
   if (Activity::Add(process->activity, Activity::kUrgentOne)) {
