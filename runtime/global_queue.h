@@ -1,65 +1,76 @@
-// The queue that all workers share: first in, first out. For processes made
-// ready by other threads, for the overflow of local queues, and for those that
-// have to wait their turn.
+// The queue that all workers share: first in, first out for each priority. For
+// processes made ready by other threads, for the overflow of local queues, and
+// for those that have to wait their turn.
 //
-// Thread-safety: any thread. A process is in at most one queue (activity.h).
+// The bitmap of levels is written under the mutex and only when a level becomes
+// empty or ceases to be, so every worker can look at it every turn.
+//
+// Thread-safety: any thread. A process is in at most one queue (activity.h), so
+// the whole is bounded by the number of processes.
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstddef>
+#include <deque>
 #include <span>
 
 #include "runtime/mutex.h"
+#include "runtime/priority.h"
 #include "runtime/process.h"
 
 namespace actord::runtime {
 
-class GlobalQueue {
+class alignas(64) GlobalQueue {
  public:
   void Push(Process* process) { PushAll({&process, 1}); }
 
   void PushAll(std::span<Process* const> processes) {
     const MutexLock lock(mutex_);
+    uint32_t levels = levels_.load(std::memory_order_relaxed);
     for (Process* process : processes) {
-      process->global_next = nullptr;
-      if (head_ == nullptr) {
-        head_ = process;
-      } else {
-        tail_->global_next = process;
-      }
-      tail_ = process;
+      const int level = process->Priority();
+      fifos_[static_cast<size_t>(level)].push_back(process);
+      levels |= LevelBit(level);
     }
-    // seq_cst: the caller then asks whether somebody sleeps; pairs with the
-    // sleeper's last look (idle_workers.h).
-    size_.store(size_.load(std::memory_order_relaxed) + processes.size(),
-                std::memory_order_seq_cst);
+    SetLevels(levels);
   }
 
-  // Takes up to out.size() of the oldest, and no more than a fair share of
-  // 1/workers, at least 1. Returns how many.
-  size_t Take(std::span<Process*> out, size_t workers) {
-    if (Size() == 0) return 0;
+  // Takes up to out.size() of the oldest of one level, and no more than a fair
+  // share of 1/workers, at least 1. Returns how many.
+  size_t Take(int level, std::span<Process*> out, size_t workers) {
     const MutexLock lock(mutex_);
-    const size_t size = size_.load(std::memory_order_relaxed);
-    const size_t share = std::min(size, size / workers + 1);
-    size_t count = 0;
-    while (count < std::min(share, out.size())) {
-      out[count++] = head_;
-      head_ = head_->global_next;
+    std::deque<Process*>& fifo = fifos_[static_cast<size_t>(level)];
+    const size_t share = std::min(fifo.size(), fifo.size() / workers + 1);
+    const size_t count = std::min(share, out.size());
+    const auto end = fifo.begin() + static_cast<std::ptrdiff_t>(count);
+    std::copy(fifo.begin(), end, out.begin());
+    fifo.erase(fifo.begin(), end);
+    if (fifo.empty()) {
+      SetLevels(levels_.load(std::memory_order_relaxed) & ~LevelBit(level));
     }
-    size_.store(size - count, std::memory_order_seq_cst);
     return count;
   }
 
-  size_t Size() const { return size_.load(std::memory_order_seq_cst); }
+  // The levels that are not empty. seq_cst: pairs with SetLevels.
+  [[nodiscard]] uint32_t levels() const {
+    return levels_.load(std::memory_order_seq_cst);
+  }
 
  private:
+  void SetLevels(uint32_t levels) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    if (levels_.load(std::memory_order_relaxed) == levels) return;
+    // seq_cst: whoever adds work then asks whether somebody sleeps; pairs with
+    // the sleeper's last look (idle_workers.h (3)). If the bit was there
+    // already, the store that set it came before, in the mutex's order.
+    levels_.store(levels, std::memory_order_seq_cst);
+  }
+
   Mutex mutex_;
-  Process* head_ ABSL_GUARDED_BY(mutex_) = nullptr;
-  // Valid while head_ is set.
-  Process* tail_ ABSL_GUARDED_BY(mutex_) = nullptr;
-  std::atomic<size_t> size_{0};  // written under mutex_
+  std::array<std::deque<Process*>, kPriorities> fifos_ ABSL_GUARDED_BY(mutex_);
+  // Written under mutex_. A line of its own: it is read by all, every turn.
+  alignas(64) std::atomic<uint32_t> levels_{0};
 };
 
 }  // namespace actord::runtime

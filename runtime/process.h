@@ -27,6 +27,7 @@
 #include "runtime/envelope.h"
 #include "runtime/mailbox.h"
 #include "runtime/pid.h"
+#include "runtime/priority.h"
 #include "runtime/slot_table.h"
 
 namespace actord::runtime {
@@ -48,8 +49,9 @@ struct alignas(64) Process {
   std::atomic<uint32_t> slot{0};
   MessageQueue messages;
   UrgentQueue urgent;
-  // Link of the global queue; guarded by its mutex.
-  Process* global_next = nullptr;
+  // 0 to 31. Written at its reservation, relaxed: whoever enqueues the process
+  // has found it live, so it sees this.
+  std::atomic<uint8_t> priority{kDefaultPriority};
 
   // ---- Turn.
 
@@ -100,6 +102,10 @@ struct alignas(64) Process {
   std::atomic<int32_t> completion_units{0};
   // Of those within the turn that yielded. Turn.
   uint32_t reply_units = 0;
+
+  [[nodiscard]] int Priority() const {
+    return priority.load(std::memory_order_relaxed);
+  }
 
   [[nodiscard]] Pid parent() const {
     return {parent_node.load(std::memory_order_acquire),

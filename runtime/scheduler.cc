@@ -20,9 +20,15 @@ void Scheduler::Enqueue(Process* process, WorkerQueue* here) {
     EnqueueBack(process);
     return;
   }
-  // The newest runs next; the one that it displaces becomes visible.
-  Process* displaced = std::exchange(here->next, process);
-  if (displaced != nullptr) PushLocal(displaced, *here);
+  // The newest of the highest runs next; the other one becomes visible.
+  if (here->next == nullptr) {
+    here->next = process;
+    return;
+  }
+  if (process->Priority() >= here->next->Priority()) {
+    std::swap(process, here->next);
+  }
+  PushLocal(process, *here);
 }
 
 void Scheduler::EnqueueBack(Process* process) {
@@ -36,14 +42,21 @@ void Scheduler::EnqueueAgain(Process* process, WorkerQueue* here) {
   } else if (here->next == nullptr) {
     here->next = process;
   } else {
+    if (process->Priority() > here->next->Priority()) {
+      std::swap(process, here->next);
+    }
     PushLocal(process, *here);
   }
 }
 
 void Scheduler::PushLocal(Process* process, WorkerQueue& here) {
   if (!here.ready.Push(process)) [[unlikely]] {
-    RunQueue<Process>::Batch oldest;
-    const uint32_t count = here.ready.PopOldestHalf(oldest);
+    // Only its own level can make room. It is the half that this worker would
+    // run last of the level, and every worker that has nothing higher will see
+    // it there.
+    ReadyQueues::Level::Batch oldest;
+    const uint32_t count =
+        here.ready.PopOldestHalf(process->Priority(), oldest);
     global_.PushAll({oldest.data(), count});
     // Thieves only remove, so now there is room.
     here.ready.Push(process);
@@ -51,18 +64,22 @@ void Scheduler::PushLocal(Process* process, WorkerQueue& here) {
   WakeForWork();
 }
 
-Process* Scheduler::TakeGlobal(WorkerQueue& here) {
+Process* Scheduler::TakeGlobalNow(WorkerQueue& here, uint32_t among) {
   constexpr size_t kBatch = 16;
   std::array<Process*, kBatch> taken;
-  // What is ready here already need not be joined by a whole batch, which would
-  // only push others out again, to the other workers' caches.
-  const size_t local = here.ready.Size();
-  const size_t wanted = local < kBatch ? kBatch - local : 1;
-  const size_t count =
-      global_.Take(std::span(taken).first(wanted), queues_.size());
-  if (count == 0) return nullptr;
-  for (size_t i = 1; i < count; ++i) here.ready.Push(taken[i]);
-  return taken[0];
+  while (const uint32_t levels = global_.levels() & among) {
+    const int level = HighestLevel(levels);
+    // What is ready here already need not be joined by a whole batch, which
+    // would only push others out again, to the other workers' caches.
+    const size_t local = here.ready.Size(level);
+    const size_t wanted = local < kBatch ? kBatch - local : 1;
+    const size_t count =
+        global_.Take(level, std::span(taken).first(wanted), queues_.size());
+    if (count == 0) continue;  // others were faster: the bit is gone
+    for (size_t i = 1; i < count; ++i) here.ready.Push(taken[i]);
+    return taken[0];
+  }
+  return nullptr;
 }
 
 Process* Scheduler::Steal(WorkerQueue& here, Random& random) {
@@ -75,7 +92,7 @@ Process* Scheduler::Steal(WorkerQueue& here, Random& random) {
   while (std::gcd(stride, workers) != 1) stride = 1 + stride % workers;
   for (size_t i = 0; i < workers; ++i, victim = (victim + stride) % workers) {
     if (victim == static_cast<size_t>(here.index)) continue;
-    if (Process* process = queues_[victim]->ready.StealInto(here.ready)) {
+    if (Process* process = here.ready.StealFrom(queues_[victim]->ready)) {
       return process;
     }
   }
@@ -104,9 +121,9 @@ void Scheduler::WakeForWork() {
 }
 
 bool Scheduler::HasWork() const {
-  return global_.Size() != 0 ||
+  return global_.levels() != 0 ||
          std::any_of(queues_.begin(), queues_.end(), [](const auto& queue) {
-           return queue->ready.Size() != 0;
+           return queue->ready.SizeOf() != 0;
          });
 }
 

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "runtime/clock.h"
@@ -15,7 +16,7 @@
 #include "runtime/parker.h"
 #include "runtime/process.h"
 #include "runtime/random.h"
-#include "runtime/run_queue.h"
+#include "runtime/ready_queues.h"
 #include "runtime/timer_wheel.h"
 
 namespace actord::runtime {
@@ -27,12 +28,12 @@ struct alignas(64) WorkerQueue {
   WorkerQueue(int number, uint64_t now_ns) : index(number), timers(now_ns) {}
 
   const int index;
-  RunQueue<Process> ready;
+  ReadyQueues ready;
   TimerWheel timers;
   Parker parker;
-  // Owner only: runs next, before `ready`; no thief sees it, because its owner
-  // takes it as soon as its turn ends. So a lone successor costs no RMW and
-  // wakes nobody.
+  // Owner only: runs next, before others of its priority; no thief sees it,
+  // because its owner takes it, or makes it visible, as soon as its turn ends.
+  // So a lone successor costs no RMW and wakes nobody.
   Process* next = nullptr;
   // The thread's hold of this worker; never null once threads are there.
   std::atomic<Hold*> holder{nullptr};
@@ -51,10 +52,22 @@ class Scheduler {
   // made ready goes first.
   void EnqueueAgain(Process* process, WorkerQueue* here);
 
-  // Takes from the global queue: one to run at once, and some more into
-  // `here`, so that up to 16 are there. Null: empty.
-  Process* TakeGlobal(WorkerQueue& here);
-  // Steals from the others in a random order. Null: nothing found.
+  // `here.next` will not run next: lets others see it.
+  void ShowNext(WorkerQueue& here) {
+    PushLocal(std::exchange(here.next, nullptr), here);
+  }
+
+  // Takes from the highest level among these of the global queue: one to run at
+  // once, and some more into `here`, so that up to 16 of the level are there.
+  // Null: all are empty. One load then, since workers ask every turn.
+  Process* TakeGlobal(WorkerQueue& here, uint32_t among = kAllLevels) {
+    return (global_.levels() & among) == 0 ? nullptr
+                                           : TakeGlobalNow(here, among);
+  }
+  // The levels of the global queue that are not empty.
+  [[nodiscard]] uint32_t GlobalLevels() const { return global_.levels(); }
+  // Steals from the others in a random order, from the highest level that the
+  // victim has. Null: nothing found. Precondition: nothing is ready in `here`.
   Process* Steal(WorkerQueue& here, Random& random);
 
   // A timer has been added to some wheel: sees to it that somebody is awake
@@ -83,6 +96,7 @@ class Scheduler {
 
  private:
   void PushLocal(Process* process, WorkerQueue& here);
+  Process* TakeGlobalNow(WorkerQueue& here, uint32_t among);
 
   const Clock& clock_;
   std::vector<std::unique_ptr<WorkerQueue>> queues_;

@@ -35,33 +35,96 @@ Worker::Did Worker::RunOne(ProcessRunner& runner) {
 }
 
 Process* Worker::FindWork(Lane& lane) {
-  if (turn_ % kGlobalFirst == 0) {
+  const uint32_t in_round = turn_ % kGlobalFirst;
+  if (in_round == 0) {
     FireTimers(queue_, lane);
     FireTimers(scheduler_.queue(random_.Next() % scheduler_.size()), lane);
-    if (Process* process = scheduler_.TakeGlobal(queue_)) return process;
   } else if (turn_ % kTimersEvery == 0) {
     FireTimers(queue_, lane);
   }
-  if (Process* process = TakeLocal()) return process;
-  if (Process* process = scheduler_.TakeGlobal(queue_)) return process;
+  if (in_round == kAgeing) {
+    if (Process* process = TakeLow()) return process;
+  }
+  if (Process* process = TakeReady(in_round == 0)) return process;
   if (FireTimers(queue_, lane)) {
-    if (Process* process = TakeLocal()) return process;
+    if (Process* process = TakeReady(false)) return process;
   }
   return Search(lane);
 }
 
-Process* Worker::TakeLocal() {
-  Process* next = std::exchange(queue_.next, nullptr);
-  if (newest_in_a_row_ < kNewestInARow) {
-    ++newest_in_a_row_;
-    return next != nullptr ? next : queue_.ready.PopNewest();
+Process* Worker::TakeReady(bool global_before_equals) {
+  uint32_t levels = queue_.ready.levels();
+  if (queue_.next != nullptr) levels |= LevelBit(queue_.next->Priority());
+  while (levels != 0) {
+    const int level = HighestLevel(levels);
+    Process* process = scheduler_.TakeGlobal(
+        queue_, LevelsFrom(global_before_equals ? level : level + 1));
+    if (process == nullptr) process = TakeLocal(level);
+    if (process != nullptr) {
+      // Nobody would run it while this turn lasts, and perhaps the next ones.
+      if (queue_.next != nullptr &&
+          queue_.next->Priority() < process->Priority()) [[unlikely]] {
+        scheduler_.ShowNext(queue_);
+      }
+      return process;
+    }
+    queue_.ready.FoundEmpty(level);
+    levels &= ~LevelBit(level);
   }
-  newest_in_a_row_ = 0;
-  if (next == nullptr) return queue_.ready.PopOldest();
-  Process* oldest = queue_.ready.PopOldest();
+  return scheduler_.TakeGlobal(queue_);
+}
+
+Process* Worker::TakeLocal(int level) {
+  Process* next = queue_.next;
+  if (next != nullptr && next->Priority() == level) {
+    queue_.next = nullptr;
+  } else {
+    next = nullptr;
+  }
+  uint8_t& newest_in_a_row = newest_in_a_row_[static_cast<size_t>(level)];
+  if (newest_in_a_row < kNewestInARow) {
+    ++newest_in_a_row;
+    return next != nullptr ? next : queue_.ready.PopNewest(level);
+  }
+  newest_in_a_row = 0;
+  Process* oldest = queue_.ready.PopOldest(level);
+  if (next == nullptr) return oldest;
   if (oldest == nullptr) return next;
   queue_.next = next;
   return oldest;
+}
+
+Process* Worker::TakeLow() {
+  uint32_t levels = queue_.ready.levels() | scheduler_.GlobalLevels();
+  if (queue_.next != nullptr) {
+    const int level = queue_.next->Priority();
+    if ((levels & LevelsFrom(level + 1)) != 0) {
+      scheduler_.ShowNext(queue_);
+    }
+    levels |= LevelBit(level);
+  }
+  // The best has the other turns.
+  if (levels != 0) levels &= ~LevelBit(HighestLevel(levels));
+  while (levels != 0) {
+    const uint32_t above = levels & LevelsFrom(aged_level_ + 1);
+    const int level = LowestLevel(above != 0 ? above : levels);
+    if (Process* process = TakeAged(level)) {
+      aged_level_ = level;
+      return process;
+    }
+    levels &= ~LevelBit(level);
+  }
+  return nullptr;
+}
+
+Process* Worker::TakeAged(int level) {
+  const uint32_t bit = LevelBit(level);
+  aged_global_ ^= bit;
+  if ((aged_global_ & bit) != 0) {
+    if (Process* process = scheduler_.TakeGlobal(queue_, bit)) return process;
+  }
+  if (Process* process = queue_.ready.PopOldest(level)) return process;
+  return scheduler_.TakeGlobal(queue_, bit);
 }
 
 Process* Worker::Search(Lane& lane) {
@@ -71,7 +134,7 @@ Process* Worker::Search(Lane& lane) {
   }
   if (Process* process = scheduler_.Steal(queue_, random_)) return process;
   for (size_t i = 0; i < scheduler_.size(); ++i) {
-    if (FireTimers(scheduler_.queue(i), lane)) return TakeLocal();
+    if (FireTimers(scheduler_.queue(i), lane)) return TakeReady(false);
   }
   return nullptr;
 }

@@ -5,6 +5,7 @@
 // Thread-safety: one thread at a time, the one that holds it (hold.h).
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <vector>
@@ -44,19 +45,29 @@ class Worker {
   WorkerQueue& queue() { return queue_; }
 
  private:
-  // Every 61st turn the global queue, and the timers of a neighbour, go first,
-  // so that a worker with endless work of its own starves neither. (61: Go.)
+  // Every 61st turn the global queue goes before equals of the worker's own,
+  // and the timers of a neighbour are looked at, so that a worker with endless
+  // work of its own starves neither. (61: Go.)
   static constexpr uint32_t kGlobalFirst = 61;
+  // And of those 61 turns, this one is for the lower priorities.
+  static constexpr uint32_t kAgeing = 30;
   // The clock costs as much as a turn: every 16th looks at it.
   static constexpr uint32_t kTimersEvery = 16;
-  // So many of the newest in a row; then the oldest.
+  // So many of the newest of a level in a row; then its oldest.
   static constexpr int kNewestInARow = 3;
   static constexpr int kTightSearches = 4;
   static constexpr int kSearches = 16;
   static constexpr size_t kTimersAtOnce = 64;
 
   Process* FindWork(Lane& lane);
-  Process* TakeLocal();
+  // The best of what is ready here and in the global queue.
+  Process* TakeReady(bool global_before_equals);
+  // From this level of its own, and from `next` if that is of the level.
+  Process* TakeLocal(int level);
+  // From the levels below the best: the lowest first, and each next time the
+  // next above, so that each of them moves. Null: nothing is below.
+  Process* TakeLow();
+  Process* TakeAged(int level);
   Process* Search(Lane& lane);
   Did NothingFound();
   Did TrySleep();
@@ -68,7 +79,12 @@ class Worker {
   YieldBroker& broker_;
   Random random_;
   uint32_t turn_ = 0;
-  int newest_in_a_row_ = 0;
+  // Of each level.
+  std::array<uint8_t, kPriorities> newest_in_a_row_{};
+  // The level that TakeLow served last.
+  int aged_level_ = kPriorities - 1;
+  // Levels of which TakeLow took from the global queue last.
+  uint32_t aged_global_ = 0;
   bool searching_ = false;
   bool woken_ = false;  // has not found anything since it was woken
   int fruitless_ = 0;

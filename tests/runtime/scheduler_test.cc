@@ -60,19 +60,18 @@ TEST_F(GlobalQueueTest, TakesAFairShareInOrder) {
     GlobalQueue queue;
     for (size_t i = 0; i < c.size; ++i) queue.Push((*this)[i]);
     std::vector<Process*> out(c.room);
-    ASSERT_EQ(queue.Take(out, c.workers), c.taken);
-    EXPECT_EQ(queue.Size(), c.size - c.taken);
+    ASSERT_EQ(queue.Take(kDefaultPriority, out, c.workers), c.taken);
     for (size_t i = 0; i < c.taken; ++i) EXPECT_EQ(out[i], (*this)[i]);
     // The rest follows in order, one at a time.
     for (size_t i = c.taken; i < c.size; ++i) {
       Process* one = nullptr;
-      ASSERT_EQ(queue.Take({&one, 1}, c.workers), 1u);
+      ASSERT_EQ(queue.Take(kDefaultPriority, {&one, 1}, c.workers), 1u);
       EXPECT_EQ(one, (*this)[i]);
     }
-    EXPECT_EQ(queue.Size(), 0u);
+    EXPECT_EQ(queue.levels(), 0u);
     // And it can be filled again.
     queue.Push((*this)[0]);
-    EXPECT_EQ(queue.Size(), 1u);
+    EXPECT_EQ(queue.levels(), LevelBit(kDefaultPriority));
   }
 }
 
@@ -83,11 +82,11 @@ TEST_F(SchedulerTest, TheNewestIsNextAndTheDisplacedOneVisible) {
   WorkerQueue& here = scheduler.queue(0);
   scheduler.Enqueue((*this)[0], &here);
   EXPECT_EQ(here.next, (*this)[0]);
-  EXPECT_EQ(here.ready.Size(), 0u);
+  EXPECT_EQ(here.ready.SizeOf(), 0u);
   EXPECT_FALSE(scheduler.HasWork()) << "a lone successor is nobody else's";
   scheduler.Enqueue((*this)[1], &here);
   EXPECT_EQ(here.next, (*this)[1]);
-  EXPECT_EQ(here.ready.Size(), 1u);
+  EXPECT_EQ(here.ready.SizeOf(), 1u);
   EXPECT_TRUE(scheduler.HasWork());
 }
 
@@ -105,7 +104,7 @@ TEST_F(SchedulerTest, AProcessThatWasJustRunLetsItsSuccessorGoFirst) {
   scheduler.Enqueue((*this)[1], &here);
   scheduler.EnqueueAgain((*this)[0], &here);
   EXPECT_EQ(here.next, (*this)[1]);
-  EXPECT_EQ(here.ready.PopNewest(), (*this)[0]);
+  EXPECT_EQ(here.ready.PopNewest(kDefaultPriority), (*this)[0]);
   here.next = nullptr;
   scheduler.EnqueueAgain((*this)[0], &here);
   EXPECT_EQ(here.next, (*this)[0]);
@@ -116,17 +115,17 @@ TEST_F(SchedulerTest, OverflowSendsTheOldestHalfToTheGlobalQueue) {
   WorkerQueue& here = scheduler.queue(0);
   // One is next, 256 fill the queue.
   for (size_t i = 0; i <= 256; ++i) scheduler.Enqueue((*this)[i], &here);
-  EXPECT_EQ(here.ready.Size(), 256u);
+  EXPECT_EQ(here.ready.SizeOf(), 256u);
   EXPECT_EQ(scheduler.TakeGlobal(here), nullptr);
   scheduler.Enqueue((*this)[257], &here);
-  EXPECT_EQ(here.ready.Size(), 129u);
+  EXPECT_EQ(here.ready.SizeOf(), 129u);
   EXPECT_EQ(here.next, (*this)[257]);
   // The oldest 128, in order; the rest is still here.
   WorkerQueue other(1, clock_.MonotonicNs());
   std::vector<size_t> moved;
   while (Process* process = scheduler.TakeGlobal(other)) {
     moved.push_back(IndexOf(process));
-    while (Process* more = other.ready.PopOldest()) {
+    while (Process* more = other.ready.PopOldest(kDefaultPriority)) {
       moved.push_back(IndexOf(more));
     }
   }
@@ -134,7 +133,7 @@ TEST_F(SchedulerTest, OverflowSendsTheOldestHalfToTheGlobalQueue) {
   std::iota(oldest.begin(), oldest.end(), size_t{0});
   EXPECT_EQ(moved, oldest);
   for (size_t i = 128; i <= 256; ++i) {
-    EXPECT_EQ(here.ready.PopOldest(), (*this)[i]);
+    EXPECT_EQ(here.ready.PopOldest(kDefaultPriority), (*this)[i]);
   }
 }
 
@@ -153,12 +152,12 @@ TEST_F(SchedulerTest, ABatchFromTheGlobalQueueIsBounded) {
     for (size_t i = 0; i < c.filled; ++i) here.ready.Push((*this)[1000 + i]);
     for (size_t i = 0; i < c.waiting; ++i) scheduler.EnqueueBack((*this)[i]);
     EXPECT_EQ(scheduler.TakeGlobal(here), (*this)[0]);
-    EXPECT_EQ(here.ready.Size(), c.filled + c.moved);
+    EXPECT_EQ(here.ready.SizeOf(), c.filled + c.moved);
     // What was not moved is still there.
     WorkerQueue other(99, clock_.MonotonicNs());
     size_t left = 0;
     while (scheduler.TakeGlobal(other) != nullptr) {
-      for (++left; other.ready.PopOldest() != nullptr;) ++left;
+      for (++left; other.ready.PopOldest(kDefaultPriority) != nullptr;) ++left;
     }
     EXPECT_EQ(left, c.waiting - 1 - c.moved);
   }
@@ -176,7 +175,7 @@ TEST_F(SchedulerTest, StealingLooksAtEverybodyElse) {
           Process* stolen = scheduler.Steal(here, random);
           if (victim == thief) {
             ASSERT_EQ(stolen, nullptr) << "nobody steals from himself";
-            ASSERT_EQ(here.ready.PopOldest(), (*this)[0]);
+            ASSERT_EQ(here.ready.PopOldest(kDefaultPriority), (*this)[0]);
           } else {
             ASSERT_EQ(stolen, (*this)[0]) << victim << " of " << workers;
           }
@@ -196,7 +195,8 @@ TEST_F(SchedulerTest, StealingBeginsAnywhere) {
       scheduler.queue(i).ready.Push((*this)[i]);
     }
     ++first[IndexOf(scheduler.Steal(scheduler.queue(0), random))];
-    for (size_t i = 1; i < kWorkers; ++i) scheduler.queue(i).ready.PopNewest();
+    for (size_t i = 1; i < kWorkers; ++i)
+      scheduler.queue(i).ready.PopNewest(kDefaultPriority);
   }
   for (size_t i = 1; i < kWorkers; ++i) EXPECT_GT(first[i], 30) << i;
 }

@@ -1,0 +1,108 @@
+// What is ready on one worker: a run queue for each priority, and a bitmap of
+// those that may not be empty.
+//
+// Invariants:
+//  (1) Only the owner writes the bitmap. Thieves and sleepers read it.
+//  (2) A level's bit is set before anything is pushed there, and taken away
+//      only by the owner, after it found the level empty. Thieves add nothing,
+//      so an empty level stays empty until its owner pushes. Hence at every
+//      instant: what is not empty has its bit.
+//  (3) A bit is set with seq_cst, before the push. So the sleeper's last look
+//      (idle_workers.h (3)), which reads the bitmap and then the levels in it,
+//      misses no more than one that reads every level: whoever pushes and then
+//      sees no sleeper has set the bit before that sleeper looks. The bit that
+//      was set long ago, and not taken away since, is seen all the more.
+//      Taking it away needs no order: by (2) nobody can miss anything by it.
+//  (4) A bit may be set though the level is empty: whoever acts on it looks at
+//      the level. The bit of the default level is always set. So as long as all
+//      processes are of that level, the bitmap is never written.
+//
+// Thread-safety: as RunQueue; each function says whose it is.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "runtime/priority.h"
+#include "runtime/process.h"
+#include "runtime/run_queue.h"
+
+namespace actord::runtime {
+
+class ReadyQueues {
+ public:
+  using Level = RunQueue<Process>;
+
+  // Owner only. False: its level is full.
+  bool Push(Process* process) {
+    const int level = process->Priority();
+    Mark(level);
+    return At(level).Push(process);
+  }
+
+  // Owner only. Null: that level is empty.
+  Process* PopNewest(int level) { return At(level).PopNewest(); }
+  Process* PopOldest(int level) { return At(level).PopOldest(); }
+  // Owner only: the oldest half of the level, as RunQueue.
+  uint32_t PopOldestHalf(int level, Level::Batch& out) {
+    return At(level).PopOldestHalf(out);
+  }
+
+  // Owner only: a pop has just found the level empty.
+  void FoundEmpty(int level) {
+    if (level == kDefaultPriority) return;  // (4)
+    levels_.store(levels() & ~LevelBit(level), std::memory_order_relaxed);
+  }
+
+  // Owner only: moves the oldest half of the victim's highest level here and
+  // returns the oldest of all. Null: nothing was there. Precondition: all is
+  // empty here.
+  Process* StealFrom(ReadyQueues& victim) {
+    uint32_t levels = victim.levels();
+    while (levels != 0) {
+      const int level = HighestLevel(levels);
+      if (victim.Size(level) != 0) {
+        Mark(level);
+        Process* first = victim.At(level).StealInto(At(level));
+        if (first != nullptr) return first;
+      }
+      levels &= ~LevelBit(level);
+    }
+    return nullptr;
+  }
+
+  // Any thread. The levels that may not be empty; seq_cst: (3).
+  [[nodiscard]] uint32_t levels() const {
+    return levels_.load(std::memory_order_seq_cst);
+  }
+  // Any thread. A moment's view.
+  [[nodiscard]] size_t Size(int level) const {
+    return queues_[static_cast<size_t>(level)].Size();
+  }
+  // Any thread. How many there are in these levels together; likewise.
+  [[nodiscard]] size_t SizeOf(uint32_t among = kAllLevels) const {
+    size_t size = 0;
+    for (uint32_t left = levels() & among; left != 0; left &= left - 1) {
+      size += Size(LowestLevel(left));
+    }
+    return size;
+  }
+
+ private:
+  Level& At(int level) { return queues_[static_cast<size_t>(level)]; }
+  void Mark(int level) {
+    const uint32_t levels = levels_.load(std::memory_order_relaxed);
+    if ((levels & LevelBit(level)) == 0) [[unlikely]] {
+      levels_.store(levels | LevelBit(level), std::memory_order_seq_cst);
+    }
+  }
+
+  // A line of its own: the owner reads it every turn.
+  alignas(64) std::atomic<uint32_t> levels_{LevelBit(kDefaultPriority)};
+  // 66 KiB. A level that is not used costs address space and cold memory.
+  std::array<Level, kPriorities> queues_;
+};
+
+}  // namespace actord::runtime
