@@ -1,5 +1,6 @@
 #include "runtime/worker.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "runtime/fail_point.h"
@@ -10,6 +11,7 @@ Worker::Worker(Scheduler& scheduler, WorkerQueue& queue, YieldBroker& broker,
                uint64_t seed)
     : scheduler_(scheduler), queue_(queue), broker_(broker), random_(seed) {
   due_.reserve(kTimersAtOnce);
+  PlanSpecialTurn();
 }
 
 Worker::Did Worker::RunOne(ProcessRunner& runner) {
@@ -35,39 +37,62 @@ Worker::Did Worker::RunOne(ProcessRunner& runner) {
 }
 
 Process* Worker::FindWork(Lane& lane) {
-  const uint32_t in_round = turn_ % kGlobalFirst;
-  if (in_round == 0) {
+  bool global_before_equals = false;
+  if (turn_ == special_turn_) [[unlikely]] {
+    PlanSpecialTurn();
+    const uint64_t in_round = turn_ % kRound;
+    global_before_equals = in_round == kGlobalFirst;
     FireTimers(queue_, lane);
-    FireTimers(scheduler_.queue(random_.Next() % scheduler_.size()), lane);
-  } else if (turn_ % kTimersEvery == 0) {
-    FireTimers(queue_, lane);
+    if (global_before_equals) {
+      FireTimers(scheduler_.queue(random_.Next() % scheduler_.size()), lane);
+    }
+    if (in_round == kAgeing) {
+      if (Process* process = TakeLow()) return process;
+    }
   }
-  if (in_round == kAgeing) {
-    if (Process* process = TakeLow()) return process;
-  }
-  if (Process* process = TakeReady(in_round == 0)) return process;
+  if (Process* process = TakeReady(global_before_equals)) return process;
   if (FireTimers(queue_, lane)) {
     if (Process* process = TakeReady(false)) return process;
   }
   return Search(lane);
 }
 
+void Worker::PlanSpecialTurn() {
+  const auto after = [this](uint64_t every, uint64_t at) {
+    return turn_ + every - (turn_ + every - at) % every;
+  };
+  special_turn_ = std::min({after(kTimersEvery, 0), after(kRound, kGlobalFirst),
+                            after(kRound, kAgeing)});
+}
+
 Process* Worker::TakeReady(bool global_before_equals) {
+  Process* const next = queue_.next;
   uint32_t levels = queue_.ready.levels();
-  if (queue_.next != nullptr) levels |= LevelBit(queue_.next->Priority());
+  if (next != nullptr) {
+    const int level = next->Priority();
+    const uint32_t all = levels | scheduler_.GlobalLevels();
+    if (all >> level <= 1 && !global_before_equals) [[likely]] {
+      queue_.next = nullptr;
+      return NextOrOldest(next, level);
+    }
+    levels |= LevelBit(level);
+  }
+  Process* const process = TakeHighest(levels, global_before_equals);
+  // Nobody would run it while this turn lasts, and perhaps the next ones.
+  if (queue_.next != nullptr && queue_.next->Priority() < process->Priority())
+      [[unlikely]] {
+    scheduler_.ShowNext(queue_);
+  }
+  return process;
+}
+Process* Worker::TakeHighest(uint32_t levels, bool global_before_equals) {
   while (levels != 0) {
     const int level = HighestLevel(levels);
-    Process* process = scheduler_.TakeGlobal(
-        queue_, LevelsFrom(global_before_equals ? level : level + 1));
-    if (process == nullptr) process = TakeLocal(level);
-    if (process != nullptr) {
-      // Nobody would run it while this turn lasts, and perhaps the next ones.
-      if (queue_.next != nullptr &&
-          queue_.next->Priority() < process->Priority()) [[unlikely]] {
-        scheduler_.ShowNext(queue_);
-      }
+    const int from = global_before_equals ? level : level + 1;
+    if (Process* process = scheduler_.TakeGlobal(queue_, LevelsFrom(from))) {
       return process;
     }
+    if (Process* process = TakeLocal(level)) return process;
     queue_.ready.FoundEmpty(level);
     levels &= ~LevelBit(level);
   }
@@ -78,20 +103,28 @@ Process* Worker::TakeLocal(int level) {
   Process* next = queue_.next;
   if (next != nullptr && next->Priority() == level) {
     queue_.next = nullptr;
-  } else {
-    next = nullptr;
+    return NextOrOldest(next, level);
   }
-  uint8_t& newest_in_a_row = newest_in_a_row_[static_cast<size_t>(level)];
-  if (newest_in_a_row < kNewestInARow) {
-    ++newest_in_a_row;
-    return next != nullptr ? next : queue_.ready.PopNewest(level);
-  }
-  newest_in_a_row = 0;
+  return TurnOfNewest(level) ? queue_.ready.PopNewest(level)
+                             : queue_.ready.PopOldest(level);
+}
+
+Process* Worker::NextOrOldest(Process* next, int level) {
+  if (TurnOfNewest(level)) return next;
   Process* oldest = queue_.ready.PopOldest(level);
-  if (next == nullptr) return oldest;
   if (oldest == nullptr) return next;
   queue_.next = next;
   return oldest;
+}
+
+bool Worker::TurnOfNewest(int level) {
+  uint8_t& in_a_row = newest_in_a_row_[static_cast<size_t>(level)];
+  if (in_a_row == kNewestInARow) {
+    in_a_row = 0;
+    return false;
+  }
+  ++in_a_row;
+  return true;
 }
 
 Process* Worker::TakeLow() {

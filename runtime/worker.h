@@ -45,25 +45,33 @@ class Worker {
   WorkerQueue& queue() { return queue_; }
 
  private:
-  // Every 61st turn the global queue goes before equals of the worker's own,
-  // and the timers of a neighbour are looked at, so that a worker with endless
-  // work of its own starves neither. (61: Go.)
-  static constexpr uint32_t kGlobalFirst = 61;
-  // And of those 61 turns, this one is for the lower priorities.
-  static constexpr uint32_t kAgeing = 30;
+  // Of each round of 61 turns (Go's number), in one the global queue goes
+  // before equals of the worker's own, and the timers of a neighbour are looked
+  // at, so that a worker with endless work of its own starves neither; and one
+  // is for the lower priorities.
+  static constexpr uint64_t kRound = 61;
+  static constexpr uint64_t kGlobalFirst = 0;
+  static constexpr uint64_t kAgeing = 30;
   // The clock costs as much as a turn: every 16th looks at it.
-  static constexpr uint32_t kTimersEvery = 16;
+  static constexpr uint64_t kTimersEvery = 16;
   // So many of the newest of a level in a row; then its oldest.
-  static constexpr int kNewestInARow = 3;
+  static constexpr uint8_t kNewestInARow = 3;
   static constexpr int kTightSearches = 4;
   static constexpr int kSearches = 16;
   static constexpr size_t kTimersAtOnce = 64;
 
   Process* FindWork(Lane& lane);
-  // The best of what is ready here and in the global queue.
+  // Sets special_turn_ to the first after this turn.
+  void PlanSpecialTurn();
+  // The best of what is ready here and in the global queue; null: nothing is.
   Process* TakeReady(bool global_before_equals);
-  // From this level of its own, and from `next` if that is of the level.
+  // Likewise; `levels` are those that may have something here.
+  Process* TakeHighest(uint32_t levels, bool global_before_equals);
+  // From this level here, `next` included; null: it is empty.
   Process* TakeLocal(int level);
+  // `next`, which is of this level, or the oldest of the level before it.
+  Process* NextOrOldest(Process* next, int level);
+  bool TurnOfNewest(int level);
   // From the levels below the best: the lowest first, and each next time the
   // next above, so that each of them moves. Null: nothing is below.
   Process* TakeLow();
@@ -78,7 +86,9 @@ class Worker {
   WorkerQueue& queue_;
   YieldBroker& broker_;
   Random random_;
-  uint32_t turn_ = 0;
+  uint64_t turn_ = 0;
+  // The next one that is not as all others; so they compare once.
+  uint64_t special_turn_ = 0;
   // Of each level.
   std::array<uint8_t, kPriorities> newest_in_a_row_{};
   // The level that TakeLow served last.
