@@ -96,6 +96,16 @@ bool JsonReader::FlagOr(const char* field, bool otherwise) {
   return value->get<bool>();
 }
 
+int JsonReader::IntegerOr(const char* field, int otherwise, int min, int max) {
+  const nlohmann::json* value = Find(field);
+  if (value == nullptr) return otherwise;
+  if (!value->is_number_integer() || *value < min || *value > max) {
+    Refuse(Quoted(field) + " is " + value->dump());
+    return otherwise;
+  }
+  return value->get<int>();
+}
+
 std::string JsonReader::Body(const char* field) {
   const nlohmann::json* value = Find(field);
   if (value == nullptr) return {};

@@ -28,6 +28,7 @@ class JsonReader {
   // Fields that may be left out.
   std::string TextOr(const char* field, std::string_view otherwise);
   bool FlagOr(const char* field, bool otherwise);
+  int IntegerOr(const char* field, int otherwise, int min, int max);
   // A payload for somebody else: a JSON string is taken as the text that it
   // stands for, anything else as JSON. Empty without the field.
   std::string Body(const char* field);

@@ -9,13 +9,17 @@ namespace actord::handlers {
 void ProcessSpawn::Handle(const Command& command, Completion done) {
   JsonReader json(
       command.payload(),
-      R"({"type": text, "method": text, "input": any, "keep_result": bool})",
-      {"type", "method", "input", "keep_result"});
+      R"({"type": text, "method": text, "input": any, "keep_result": bool, )"
+      R"("priority": 0 to 31})",
+      {"type", "method", "input", "keep_result", "priority"});
   const std::string type = json.Text("type");
   const std::string method = json.TextOr("method", "");
   const std::string input = json.Body("input");
-  const SpawnOptions options = {.keep_result =
-                                    json.FlagOr("keep_result", false)};
+  const SpawnOptions options = {
+      .keep_result = json.FlagOr("keep_result", false),
+      .priority =
+          json.IntegerOr("priority", ACTORD_PRIORITY_DEFAULT,
+                         ACTORD_PRIORITY_LOWEST, ACTORD_PRIORITY_HIGHEST)};
   if (!json.status().ok()) {
     done.Fail(json.status());
     return;

@@ -105,9 +105,15 @@ absl::StatusOr<Process*> Admission::Reserve(const SubmitRequest& request,
   }
   status = CheckSizes(request);
   if (!status.ok()) return status;
-  Process* process =
-      lane_.ReserveProcess(processes_, type, static_cast<uint16_t>(*method),
-                           parent, clock_.UnixNs());
+  if (!IsPriority(request.priority)) {
+    return InvalidField(
+        "priority", reason::kInvalidField,
+        absl::StrCat("priority is ", request.priority,
+                     "; it must be from 0 (lowest) to ", kPriorities - 1));
+  }
+  Process* process = lane_.ReserveProcess(
+      processes_, type, static_cast<uint16_t>(*method),
+      static_cast<uint8_t>(request.priority), parent, clock_.UnixNs());
   if (process == nullptr) {
     return Retryable(absl::StatusCode::kResourceExhausted,
                      reason::kProcessLimit,

@@ -24,17 +24,14 @@ namespace actord::runtime {
 
 class alignas(64) GlobalQueue {
  public:
-  void Push(Process* process) { PushAll({&process, 1}); }
+  void Push(Process* process) { PushAll(process->Priority(), {&process, 1}); }
 
-  void PushAll(std::span<Process* const> processes) {
+  // All of them are of this level; they may be cold memory.
+  void PushAll(int level, std::span<Process* const> processes) {
     const MutexLock lock(mutex_);
-    uint32_t levels = levels_.load(std::memory_order_relaxed);
-    for (Process* process : processes) {
-      const int level = process->Priority();
-      fifos_[static_cast<size_t>(level)].push_back(process);
-      levels |= LevelBit(level);
-    }
-    SetLevels(levels);
+    std::deque<Process*>& fifo = fifos_[static_cast<size_t>(level)];
+    fifo.insert(fifo.end(), processes.begin(), processes.end());
+    SetLevels(levels_.load(std::memory_order_relaxed) | LevelBit(level));
   }
 
   // Takes up to out.size() of the oldest of one level, and no more than a fair

@@ -93,6 +93,7 @@ void Host::Spawn(const actord_host* host, const actord_pid* parent,
   request.process_type = std::string(View(spawn->process_type));
   request.method = std::string(View(spawn->method));
   request.input = FromAbi(spawn->input);
+  request.priority = PriorityOf(*spawn);
   self.admission_.Submit(
       request, parent == nullptr ? Pid{} : FromAbi(*parent),
       (spawn->flags & ACTORD_SPAWN_KEEP_RESULT) != 0,

@@ -61,13 +61,15 @@ class Lane {
   }
 
   Process* ReserveProcess(ProcessTable& table, const ProcessType* type,
-                          uint16_t method, const Pid& parent,
+                          uint16_t method, uint8_t priority, const Pid& parent,
                           uint64_t now_unix_ns) {
     if (!is_shared_) {
-      return table.Reserve(processes_, type, method, parent, now_unix_ns);
+      return table.Reserve(processes_, type, method, priority, parent,
+                           now_unix_ns);
     }
     const MutexLock lock(mutex_);
-    return table.Reserve(processes_, type, method, parent, now_unix_ns);
+    return table.Reserve(processes_, type, method, priority, parent,
+                         now_unix_ns);
   }
 
   // Not of the shared lane: the handler that was looked up last, or null.

@@ -2,13 +2,28 @@
 // set of levels is a bitmap, so that the highest is found in O(1).
 #pragma once
 
+#include <actord/abi.h>
+
 #include <bit>
+#include <cstddef>
 #include <cstdint>
 
 namespace actord::runtime {
 
-inline constexpr int kPriorities = 32;
-inline constexpr uint8_t kDefaultPriority = 16;
+inline constexpr int kPriorities = ACTORD_PRIORITY_HIGHEST + 1;
+inline constexpr uint8_t kDefaultPriority = ACTORD_PRIORITY_DEFAULT;
+
+constexpr bool IsPriority(int priority) {
+  return priority >= 0 && priority < kPriorities;
+}
+// What the spawn says, right or wrong, or the default.
+constexpr int PriorityOf(const actord_spawn& spawn) {
+  constexpr size_t kSize = offsetof(actord_spawn, priority) + sizeof(uint32_t);
+  return (spawn.flags & ACTORD_SPAWN_PRIORITY) != 0 &&
+                 spawn.struct_size >= kSize
+             ? static_cast<int>(spawn.priority)
+             : kDefaultPriority;
+}
 
 inline constexpr uint32_t kAllLevels = UINT32_MAX;
 

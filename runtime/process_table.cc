@@ -28,8 +28,8 @@ absl::Status ProcessTable::WhyNotFound(const Pid& pid) const {
 }
 
 Process* ProcessTable::Reserve(Cache& cache, const ProcessType* type,
-                               uint16_t method, const Pid& parent,
-                               uint64_t now_unix_ns) {
+                               uint16_t method, uint8_t priority,
+                               const Pid& parent, uint64_t now_unix_ns) {
   const uint32_t slot = cache.Allocate(slots_);
   if (slot == SlotTable<Process>::kNoSlot) return nullptr;
   Process& process = slots_.At(slot);
@@ -43,6 +43,7 @@ Process* ProcessTable::Reserve(Cache& cache, const ProcessType* type,
   process.set_parent(parent);
   process.yields_count.store(0, std::memory_order_relaxed);
   process.method.store(method, std::memory_order_relaxed);
+  process.priority.store(priority, std::memory_order_relaxed);
   process.cancel_requested.store(false, std::memory_order_relaxed);
   process.awaited.store(false, std::memory_order_relaxed);
   // Release: pairs with Find. Odd: lives.

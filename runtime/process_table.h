@@ -48,7 +48,7 @@ class ProcessTable {
   // A slot in the state "reserved", fields reset, generation odd; null when the
   // table is full. Takes messages from now on.
   Process* Reserve(Cache& cache, const ProcessType* type, uint16_t method,
-                   const Pid& parent, uint64_t now_unix_ns);
+                   uint8_t priority, const Pid& parent, uint64_t now_unix_ns);
   // Gives the slot back. Precondition: generation is even, the word has
   // `ended`.
   void Release(Cache& cache, Process& process);

@@ -35,9 +35,9 @@ class ReadyQueues {
  public:
   using Level = RunQueue<Process>;
 
-  // Owner only. False: its level is full.
-  bool Push(Process* process) {
-    const int level = process->Priority();
+  // Owner only. False: the level is full. `level` is that of the process, which
+  // may be cold memory.
+  bool Push(Process* process, int level) {
     Mark(level);
     return At(level).Push(process);
   }

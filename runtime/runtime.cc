@@ -50,6 +50,8 @@ std::optional<ProcessInfo> Look(const ProcessTable& processes, uint32_t slot) {
   const ProcessType* type = process.type.load(std::memory_order_acquire);
   const uint16_t method = process.method.load(std::memory_order_acquire);
   info.state = StateOf(process, word);
+  // Acquire, as the rest, for the check below.
+  info.priority = process.priority.load(std::memory_order_acquire);
   info.started_unix_ns =
       process.started_unix_ns.load(std::memory_order_acquire);
   info.steps = process.steps.load(std::memory_order_acquire);

@@ -23,6 +23,7 @@
 #include "runtime/options.h"
 #include "runtime/payload.h"
 #include "runtime/pid.h"
+#include "runtime/priority.h"
 
 namespace actord::runtime {
 
@@ -31,6 +32,7 @@ struct SubmitRequest {
   std::string method;  // "": the type's first
   Payload input;
   std::vector<Message> messages;  // put into the mailbox before the first step
+  int priority = kDefaultPriority;  // 0 (lowest) to 31 (highest)
 };
 
 // How a process ended.
@@ -61,6 +63,7 @@ struct ProcessInfo {
   std::string process_type;
   std::string method;
   ProcessState state = ProcessState::kReady;
+  int priority = kDefaultPriority;
   uint64_t started_unix_ns = 0;
   uint64_t steps = 0;
   uint64_t mailbox_messages = 0;
@@ -178,8 +181,8 @@ class Runtime {
   void Start();
 
   // Calls back when Init has returned on a worker, or with the refusal:
-  // UNKNOWN_PROCESS_TYPE, UNKNOWN_METHOD, PAYLOAD_TOO_LARGE, INIT_REFUSED,
-  // PROCESS_LIMIT, STARTING, DRAINING. Called back exactly once.
+  // UNKNOWN_PROCESS_TYPE, UNKNOWN_METHOD, INVALID_FIELD, PAYLOAD_TOO_LARGE,
+  // INIT_REFUSED, PROCESS_LIMIT, STARTING, DRAINING. Called back exactly once.
   void Submit(const SubmitRequest& request, SubmitCallback done);
   // OK: the message is in the mailbox. PROCESS_NOT_FOUND, PROCESS_ENDED,
   // MAILBOX_FULL, PAYLOAD_TOO_LARGE.

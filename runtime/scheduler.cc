@@ -50,18 +50,21 @@ void Scheduler::EnqueueAgain(Process* process, WorkerQueue* here) {
 }
 
 void Scheduler::PushLocal(Process* process, WorkerQueue& here) {
-  if (!here.ready.Push(process)) [[unlikely]] {
-    // Only its own level can make room. It is the half that this worker would
-    // run last of the level, and every worker that has nothing higher will see
-    // it there.
-    ReadyQueues::Level::Batch oldest;
-    const uint32_t count =
-        here.ready.PopOldestHalf(process->Priority(), oldest);
-    global_.PushAll({oldest.data(), count});
-    // Thieves only remove, so now there is room.
-    here.ready.Push(process);
+  const int level = process->Priority();
+  if (!here.ready.Push(process, level)) [[unlikely]] {
+    Overflow(here, level);
+    here.ready.Push(process, level);
   }
   WakeForWork();
+}
+
+void Scheduler::Overflow(WorkerQueue& here, int level) {
+  // Only this level can make room for its own. It is the half that this worker
+  // would run last of the level, and in the global queue every worker that has
+  // nothing higher sees it.
+  ReadyQueues::Level::Batch oldest;
+  const uint32_t count = here.ready.PopOldestHalf(level, oldest);
+  global_.PushAll(level, {oldest.data(), count});
 }
 
 Process* Scheduler::TakeGlobalNow(WorkerQueue& here, uint32_t among) {
@@ -76,7 +79,7 @@ Process* Scheduler::TakeGlobalNow(WorkerQueue& here, uint32_t among) {
     const size_t count =
         global_.Take(level, std::span(taken).first(wanted), queues_.size());
     if (count == 0) continue;  // others were faster: the bit is gone
-    for (size_t i = 1; i < count; ++i) here.ready.Push(taken[i]);
+    for (size_t i = 1; i < count; ++i) here.ready.Push(taken[i], level);
     return taken[0];
   }
   return nullptr;

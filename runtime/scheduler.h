@@ -96,6 +96,8 @@ class Scheduler {
 
  private:
   void PushLocal(Process* process, WorkerQueue& here);
+  // Makes room in a full level. Thieves only remove, so there is room then.
+  void Overflow(WorkerQueue& here, int level);
   Process* TakeGlobalNow(WorkerQueue& here, uint32_t among);
 
   const Clock& clock_;

@@ -164,6 +164,13 @@ actord_pid StepContext::Spawn(actord_step* step, const actord_spawn* spawn) {
   if (!context.MayAct() || !context.Accepts(spawn->input, {}, "spawn")) {
     return {};
   }
+  const int priority = PriorityOf(*spawn);
+  if (!IsPriority(priority)) {
+    context.Misuse(absl::InvalidArgumentError(
+        absl::StrCat("the priority of a spawn is ", priority,
+                     "; it must be from 0 to ", kPriorities - 1)));
+    return {};
+  }
   const char* refusal = nullptr;
   const ProcessType* type = context.FindProcessType(View(spawn->process_type));
   std::optional<uint32_t> method;
@@ -175,7 +182,7 @@ actord_pid StepContext::Spawn(actord_step* step, const actord_spawn* spawn) {
   }
   Process* child = context.lane_.ReserveProcess(
       context.processes_, type, static_cast<uint16_t>(method.value_or(0)),
-      context.self_, UnixTimeNs(step));
+      static_cast<uint8_t>(priority), context.self_, UnixTimeNs(step));
   if (child == nullptr) return {};
   Effect& effect = context.effects_.emplace_back();
   effect.kind = Effect::Kind::kSpawn;

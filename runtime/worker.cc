@@ -117,16 +117,6 @@ Process* Worker::NextOrOldest(Process* next, int level) {
   return oldest;
 }
 
-bool Worker::TurnOfNewest(int level) {
-  uint8_t& in_a_row = newest_in_a_row_[static_cast<size_t>(level)];
-  if (in_a_row == kNewestInARow) {
-    in_a_row = 0;
-    return false;
-  }
-  ++in_a_row;
-  return true;
-}
-
 Process* Worker::TakeLow() {
   uint32_t levels = queue_.ready.levels() | scheduler_.GlobalLevels();
   if (queue_.next != nullptr) {

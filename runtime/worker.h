@@ -71,7 +71,15 @@ class Worker {
   Process* TakeLocal(int level);
   // `next`, which is of this level, or the oldest of the level before it.
   Process* NextOrOldest(Process* next, int level);
-  bool TurnOfNewest(int level);
+  bool TurnOfNewest(int level) {
+    uint8_t& in_a_row = newest_in_a_row_[static_cast<size_t>(level)];
+    if (in_a_row == kNewestInARow) {
+      in_a_row = 0;
+      return false;
+    }
+    ++in_a_row;
+    return true;
+  }
   // From the levels below the best: the lowest first, and each next time the
   // next above, so that each of them moves. Null: nothing is below.
   Process* TakeLow();

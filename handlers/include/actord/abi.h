@@ -144,7 +144,7 @@ typedef struct actord_step_api {
   /* Starts a process and returns its PID, which can be sent to at once. An
    * `init` that refuses is the child's end; the command `process.spawn` is the
    * variant that answers. All zero is returned only when the daemon's limit of
-   * processes is reached. */
+   * processes is reached. A priority above 31 fails the step. */
   actord_pid (*spawn)(actord_step* step, const actord_spawn* spawn);
 
   /* The result for ACTORD_STEP_DONE. Copied. The last call counts. */

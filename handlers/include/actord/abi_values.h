@@ -71,12 +71,25 @@ typedef struct actord_spawn {
   actord_bytes process_type;
   actord_bytes method;
   actord_payload input;
+  /* ACTORD_PRIORITY_*: of several processes that are ready, which one runs
+   * first. Read only with ACTORD_SPAWN_PRIORITY; without it the priority is
+   * ACTORD_PRIORITY_DEFAULT, whatever that of the parent. */
+  uint32_t priority;
+  uint32_t reserved; /* 0 */
 } actord_spawn;
 
 enum {
   /* Keep the result for Await, as for processes that were submitted from
      outside. */
-  ACTORD_SPAWN_KEEP_RESULT = 1u << 0
+  ACTORD_SPAWN_KEEP_RESULT = 1u << 0,
+  /* `priority` is set. */
+  ACTORD_SPAWN_PRIORITY = 1u << 1
+};
+
+enum {
+  ACTORD_PRIORITY_LOWEST = 0,
+  ACTORD_PRIORITY_DEFAULT = 16,
+  ACTORD_PRIORITY_HIGHEST = 31
 };
 
 #ifdef __cplusplus

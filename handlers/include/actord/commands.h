@@ -93,7 +93,11 @@ class Spawn {
     detail::AppendField(json_, "type", type);
     detail::AppendField(json_, "method", method);
     detail::AppendField(json_, "input", input);
-    json_ += options.keep_result ? ",\"keep_result\":true}" : "}";
+    if (options.keep_result) json_ += ",\"keep_result\":true";
+    if (options.priority != ACTORD_PRIORITY_DEFAULT) {
+      json_ += ",\"priority\":" + std::to_string(options.priority);
+    }
+    json_ += '}';
   }
 
   [[nodiscard]] std::string_view command() const { return "process.spawn"; }

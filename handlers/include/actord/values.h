@@ -186,6 +186,9 @@ struct SpawnOptions {
   // Keep the child's result for Await, as for processes that were submitted
   // from outside.
   bool keep_result = false;
+  // 0 (lowest) to 31 (highest): of several processes that are ready, which one
+  // runs first. The parent's does not count. Any other fails the step.
+  int priority = ACTORD_PRIORITY_DEFAULT;
 };
 
 namespace detail {
@@ -213,10 +216,15 @@ inline actord_message MakeMessage(std::string_view topic,
 inline actord_spawn MakeSpawn(std::string_view process_type,
                               std::string_view method, const Payload& input,
                               const SpawnOptions& options) {
-  uint32_t flags = 0;
+  uint32_t flags = ACTORD_SPAWN_PRIORITY;
   if (options.keep_result) flags |= ACTORD_SPAWN_KEEP_RESULT;
-  return {sizeof(actord_spawn), flags, ToAbi(process_type), ToAbi(method),
-          input.ToAbi()};
+  return {sizeof(actord_spawn),
+          flags,
+          ToAbi(process_type),
+          ToAbi(method),
+          input.ToAbi(),
+          static_cast<uint32_t>(options.priority),
+          0};
 }
 
 // 1 to 128 of [a-zA-Z0-9_.-], as abi.h wants names.
