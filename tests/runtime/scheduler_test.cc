@@ -75,6 +75,25 @@ TEST_F(GlobalQueueTest, TakesAFairShareInOrder) {
   }
 }
 
+TEST_F(GlobalQueueTest, EachLevelHasItsOwnOrderAndShare) {
+  GlobalQueue queue;
+  for (size_t i = 0; i < 100; ++i) {
+    (*this)[i]->priority = i % 2 == 0 ? 3 : 30;
+    queue.Push((*this)[i]);
+  }
+  EXPECT_EQ(queue.levels(), LevelBit(3) | LevelBit(30));
+  std::vector<Process*> out(99);
+  EXPECT_EQ(queue.Take(4, out, 1), 0u);
+  // A share of the level, not of all.
+  ASSERT_EQ(queue.Take(30, out, 2), 26u);
+  for (size_t i = 0; i < 26; ++i) EXPECT_EQ(out[i], (*this)[2 * i + 1]);
+  EXPECT_EQ(queue.levels(), LevelBit(3) | LevelBit(30));
+  ASSERT_EQ(queue.Take(30, out, 1), 24u);
+  EXPECT_EQ(queue.levels(), LevelBit(3));
+  ASSERT_EQ(queue.Take(3, out, 1), 50u);
+  EXPECT_EQ(queue.levels(), 0u);
+}
+
 using SchedulerTest = QueueTest;
 
 TEST_F(SchedulerTest, TheNewestIsNextAndTheDisplacedOneVisible) {
