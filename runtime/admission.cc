@@ -1,11 +1,10 @@
 #include "runtime/admission.h"
 
-#include <sched.h>
-
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "runtime/errors.h"
+#include "runtime/thread.h"
 
 namespace actord::runtime {
 namespace {
@@ -132,7 +131,7 @@ void Admission::Submit(const SubmitRequest& request, const Pid& parent,
 }
 
 void Admission::AwaitQuiet() const {
-  while (submitting_.load(std::memory_order_seq_cst) != 0) sched_yield();
+  while (submitting_.load(std::memory_order_seq_cst) != 0) YieldThread();
 }
 
 void Admission::SubmitNow(const SubmitRequest& request, const Pid& parent,

@@ -74,7 +74,7 @@ size_t BlockingPool::Stop(uint64_t timeout_ns) {
   const auto timeout =
       std::chrono::nanoseconds(std::min(timeout_ns, kLongestNs));
   std::deque<Job> dropped;
-  std::vector<std::thread> threads;
+  std::vector<SystemThread> threads;
   {
     const MutexLock lock(mutex_);
     stopping_ = true;
@@ -86,7 +86,7 @@ size_t BlockingPool::Stop(uint64_t timeout_ns) {
     if (!quiet_.wait_for(mutex_, timeout, quiet)) return running_;
     threads.swap(threads_);
   }
-  for (std::thread& thread : threads) thread.join();
+  for (SystemThread& thread : threads) thread.join();
   return 0;
 }
 

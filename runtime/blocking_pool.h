@@ -4,15 +4,14 @@
 // Thread-safety: any thread.
 #pragma once
 
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <thread>
 #include <vector>
 
 #include "absl/functional/any_invocable.h"
 #include "runtime/mutex.h"
+#include "runtime/thread.h"
 
 namespace actord::runtime {
 
@@ -45,10 +44,10 @@ class BlockingPool {
   const size_t max_threads_;
   const size_t max_queued_;
   mutable Mutex mutex_;
-  std::condition_variable_any wake_;
-  std::condition_variable_any quiet_;  // running_ has become 0
+  ConditionVariable wake_;
+  ConditionVariable quiet_;  // running_ has become 0
   std::deque<Job> jobs_ ABSL_GUARDED_BY(mutex_);
-  std::vector<std::thread> threads_ ABSL_GUARDED_BY(mutex_);
+  std::vector<SystemThread> threads_ ABSL_GUARDED_BY(mutex_);
   size_t idle_ ABSL_GUARDED_BY(mutex_) = 0;
   size_t running_ ABSL_GUARDED_BY(mutex_) = 0;
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;

@@ -26,6 +26,11 @@ namespace actord::runtime {
 
 inline constexpr size_t kBufferUnitBytes = 64;
 
+#ifdef ACTORD_FAIL_POINTS
+// Buffers that this thread has allocated and not freed.
+inline constinit thread_local int64_t buffers_in_use = 0;
+#endif
+
 class BufferPool {
  public:
   BufferPool() = default;
@@ -75,6 +80,9 @@ class BufferCache {
   // Aligned to 64 bytes, not initialised. Never null: out of memory aborts, as
   // everywhere in this program.
   void* Allocate(size_t bytes) {
+#ifdef ACTORD_FAIL_POINTS
+    ++buffers_in_use;
+#endif
     const size_t size_class = ClassOf(bytes);
     if (size_class >= BufferPool::kClasses) [[unlikely]] {
       return AllocateLarge(bytes);
@@ -93,6 +101,9 @@ class BufferCache {
 
   // `bytes` as given to Allocate, or as RoundUp made of it.
   void Deallocate(void* memory, size_t bytes) {
+#ifdef ACTORD_FAIL_POINTS
+    --buffers_in_use;
+#endif
     const size_t size_class = ClassOf(bytes);
     if (size_class >= BufferPool::kClasses) [[unlikely]] {
       DeallocateLarge(memory);

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 
 #include "runtime/admission.h"
 #include "runtime/blocking_pool.h"
@@ -15,6 +14,7 @@
 #include "runtime/results.h"
 #include "runtime/runtime.h"
 #include "runtime/scheduler.h"
+#include "runtime/thread.h"
 #include "runtime/worker_threads.h"
 #include "runtime/yield_broker.h"
 
@@ -68,7 +68,7 @@ class Runtime::Core {
   void LogStuck() const;
 
   Mutex shutdown_mutex_;
-  std::condition_variable_any shutdown_wake_;
+  ConditionVariable shutdown_wake_;
   bool shutting_down_ ABSL_GUARDED_BY(shutdown_mutex_) = false;
   bool cut_short_ ABSL_GUARDED_BY(shutdown_mutex_) = false;
   bool finished_ ABSL_GUARDED_BY(shutdown_mutex_) = false;

@@ -6,6 +6,7 @@
 #include <pthread.h>
 
 #include "absl/base/thread_annotations.h"
+#include "runtime/fail_point.h"
 
 namespace actord::runtime {
 
@@ -16,8 +17,25 @@ class ABSL_LOCKABLE Mutex {
   Mutex& operator=(const Mutex&) = delete;
 
   // Neither can fail: the mutex is neither recursive nor robust.
+#ifndef ACTORD_FAIL_POINTS
   void lock() ABSL_EXCLUSIVE_LOCK_FUNCTION() { pthread_mutex_lock(&mutex_); }
   void unlock() ABSL_UNLOCK_FUNCTION() { pthread_mutex_unlock(&mutex_); }
+#else
+  void lock() ABSL_EXCLUSIVE_LOCK_FUNCTION() {
+    if (interleaver == nullptr) {
+      pthread_mutex_lock(&mutex_);
+      return;
+    }
+    interleaver->MaySwitch();
+    while (pthread_mutex_trylock(&mutex_) != 0) {
+      interleaver->Wait(this, Interleaver::kForever);
+    }
+  }
+  void unlock() ABSL_UNLOCK_FUNCTION() {
+    pthread_mutex_unlock(&mutex_);
+    if (interleaver != nullptr) interleaver->Wake(this);
+  }
+#endif
 
  private:
   pthread_mutex_t mutex_ = PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP;

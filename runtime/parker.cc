@@ -5,6 +5,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "runtime/fail_point.h"
+
 namespace actord::runtime {
 
 bool Parker::TryTake() {
@@ -13,6 +15,12 @@ bool Parker::TryTake() {
 
 bool Parker::Wait(uint64_t timeout_ns) {
   if (TryTake()) return true;
+#ifdef ACTORD_FAIL_POINTS
+  if (interleaver != nullptr) {
+    interleaver->Wait(this, timeout_ns);
+    return TryTake();
+  }
+#endif
   constexpr uint64_t kSecondNs = 1'000'000'000;
   const timespec timeout{static_cast<time_t>(timeout_ns / kSecondNs),
                          static_cast<long>(timeout_ns % kSecondNs)};
@@ -25,6 +33,9 @@ bool Parker::Wait(uint64_t timeout_ns) {
 
 void Parker::Notify() {
   if (word_.exchange(1, std::memory_order_acq_rel) == 0) {
+#ifdef ACTORD_FAIL_POINTS
+    if (interleaver != nullptr) return interleaver->Wake(this);
+#endif
     syscall(SYS_futex, &word_, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
   }
 }

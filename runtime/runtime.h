@@ -237,9 +237,9 @@ class Runtime {
   // The parts and how they are put together (core.h). Public so that tests can
   // run the workers by hand; of no use to the daemon.
   class Core;
+  explicit Runtime(std::unique_ptr<Core> core);
 
  private:
-  explicit Runtime(std::unique_ptr<Core> core);
   const std::unique_ptr<Core> core_;
 };
 

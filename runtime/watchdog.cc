@@ -18,7 +18,7 @@ Watchdog::Watchdog(Scheduler& scheduler, WorkerThreads& threads, const Log& log)
       seen_(scheduler.size()) {}
 
 void Watchdog::Start() {
-  thread_ = std::thread([this] {
+  thread_ = SystemThread([this] {
     pthread_setname_np(pthread_self(), "watchdog");
     while (!stop_.load(std::memory_order_relaxed)) parker_.Wait(Look());
   });

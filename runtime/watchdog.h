@@ -14,7 +14,6 @@
 #include <functional>
 #include <map>
 #include <string_view>
-#include <thread>
 #include <vector>
 
 #include "runtime/catalog.h"
@@ -22,6 +21,7 @@
 #include "runtime/options.h"
 #include "runtime/parker.h"
 #include "runtime/scheduler.h"
+#include "runtime/thread.h"
 
 namespace actord::runtime {
 
@@ -89,7 +89,7 @@ class Watchdog {
   std::atomic<bool> rests_{false};
   std::atomic<bool> stop_{false};
   Parker parker_;
-  std::thread thread_;
+  SystemThread thread_;
 };
 
 }  // namespace actord::runtime

@@ -1,7 +1,6 @@
 #include "runtime/worker_threads.h"
 
 #include <pthread.h>
-#include <sched.h>
 #include <sys/prctl.h>
 
 #include <exception>
@@ -65,7 +64,7 @@ WorkerThreads::Thread* WorkerThreads::TakeSpare() {
 bool WorkerThreads::Launch(Thread& thread, size_t number) {
   try {
     thread.thread =
-        std::thread([this, &thread, number] { Run(thread, number); });
+        SystemThread([this, &thread, number] { Run(thread, number); });
     return true;
   } catch (const std::system_error& error) {
     parts_.options.log(
@@ -153,7 +152,7 @@ void WorkerThreads::Run(Thread& thread, size_t number) {
           RelaxCpu();
           break;
         case Worker::Did::kYield:
-          sched_yield();
+          YieldThread();
           break;
         case Worker::Did::kSleep:
           while (!held.Wake(queue->parker.Wait(held.sleep_ns()))) {

@@ -12,7 +12,6 @@
 #include <functional>
 #include <memory>
 #include <string_view>
-#include <thread>
 #include <vector>
 
 #include "runtime/lane.h"
@@ -22,6 +21,7 @@
 #include "runtime/process_runner.h"
 #include "runtime/random.h"
 #include "runtime/step_context.h"
+#include "runtime/thread.h"
 #include "runtime/watchdog.h"
 #include "runtime/worker.h"
 
@@ -51,7 +51,7 @@ class WorkerThreads {
     StepContext context;
     ProcessRunner runner;
     Parker parker;  // where it sleeps without a worker; any thread may notify
-    std::thread thread;
+    SystemThread thread;
   };
 
   // Makes the workers, and a thread for each, which does not run yet.

@@ -1,0 +1,52 @@
+// A client of the runtime: does what the outside can do, in an order drawn by
+// seed, on a thread of its own, and checks the answers.
+//
+// Thread-safety: as World. Ownership: borrows everything.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "runtime/runtime.h"
+#include "tests/sim/world.h"
+
+namespace actord::sim {
+
+class Client {
+ public:
+  Client(World& world, runtime::Runtime& runtime, uint64_t number,
+         uint64_t seed);
+
+  // Does `acts` things, with pauses.
+  void Run(uint64_t acts);
+
+ private:
+  // An external yield that was answered by this client.
+  struct Answered {
+    runtime::YieldToken token;
+    runtime::CompleteAnswer answer;
+    runtime::YieldResult result;
+  };
+
+  void Act();
+  void Submit();
+  void Send();
+  void Control();
+  void Await();
+  void Look();
+  void PayDebt();
+  void AnswerExternal();
+  void AnswerAgain();
+  void AnswerNonsense();
+  void Pause();
+  uint64_t Draw(uint64_t below) { return random_.Next() % below; }
+
+  World& world_;
+  runtime::Runtime& runtime_;
+  const uint64_t number_;
+  runtime::Random random_;
+  absl::flat_hash_map<uint64_t, uint64_t> next_to_;
+  std::vector<Answered> answered_;
+};
+
+}  // namespace actord::sim

@@ -1,0 +1,104 @@
+#include "tests/sim/fiber.h"
+
+#include <cxxabi.h>
+#include <sys/mman.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <utility>
+
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/common_interface_defs.h>
+#endif
+
+namespace actord::sim {
+namespace {
+
+#if defined(__SANITIZE_ADDRESS__)
+constexpr size_t kStackBytes = 1 << 20;
+#else
+constexpr size_t kStackBytes = 256 << 10;
+#endif
+
+void StartSwitch([[maybe_unused]] void** save,
+                 [[maybe_unused]] const void* bottom,
+                 [[maybe_unused]] size_t size) {
+#if defined(__SANITIZE_ADDRESS__)
+  __sanitizer_start_switch_fiber(save, bottom, size);
+#endif
+}
+
+void FinishSwitch([[maybe_unused]] void* save,
+                  [[maybe_unused]] const void** bottom,
+                  [[maybe_unused]] size_t* size) {
+#if defined(__SANITIZE_ADDRESS__)
+  __sanitizer_finish_switch_fiber(save, bottom, size);
+#endif
+}
+
+}  // namespace
+
+Fiber::Fiber() {
+  void* memory = mmap(nullptr, kStackBytes, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) std::abort();
+  // What runs over the end is stopped there.
+  mprotect(memory, 4096, PROT_NONE);
+  stack_ = static_cast<std::byte*>(memory);
+}
+
+Fiber::~Fiber() { munmap(stack_, kStackBytes); }
+
+void Fiber::Begin(std::function<void()> run) {
+  run_ = std::move(run);
+  started_ = false;
+  ended_ = false;
+  exceptions_ = {};
+}
+
+void Fiber::Enter(unsigned int high, unsigned int low) {
+  reinterpret_cast<Fiber*>((uint64_t{high} << 32) | low)->Run();
+}
+
+void Fiber::Run() {
+  FinishSwitch(nullptr, &outside_stack_, &outside_bytes_);
+  run_();
+  run_ = nullptr;
+  ended_ = true;
+  StartSwitch(nullptr, outside_stack_, outside_bytes_);
+  _longjmp(outside_, 1);
+}
+
+void Fiber::SwapExceptionState() {
+  auto* of_thread = reinterpret_cast<ExceptionState*>(abi::__cxa_get_globals());
+  std::swap(*of_thread, exceptions_);
+}
+
+void Fiber::Resume() {
+  SwapExceptionState();
+  void* fake_stack = nullptr;
+  StartSwitch(&fake_stack, stack_, kStackBytes);
+  if (_setjmp(outside_) == 0) {
+    if (started_) _longjmp(inside_, 1);
+    started_ = true;
+    getcontext(&entry_);
+    entry_.uc_stack.ss_sp = stack_;
+    entry_.uc_stack.ss_size = kStackBytes;
+    entry_.uc_link = nullptr;
+    const auto self = reinterpret_cast<uint64_t>(this);
+    makecontext(&entry_, reinterpret_cast<void (*)()>(&Enter), 2,
+                static_cast<unsigned int>(self >> 32),
+                static_cast<unsigned int>(self));
+    swapcontext(&entered_from_, &entry_);
+  }
+  FinishSwitch(fake_stack, nullptr, nullptr);
+  SwapExceptionState();
+}
+
+void Fiber::Leave() {
+  StartSwitch(&fake_stack_, outside_stack_, outside_bytes_);
+  if (_setjmp(inside_) == 0) _longjmp(outside_, 1);
+  FinishSwitch(fake_stack_, &outside_stack_, &outside_bytes_);
+}
+
+}  // namespace actord::sim

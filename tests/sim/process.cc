@@ -1,0 +1,292 @@
+#include "tests/sim/process.h"
+
+#include <cstring>
+#include <stdexcept>
+
+namespace actord::sim {
+
+using runtime::FromAbi;
+using runtime::ToAbi;
+
+const char* TypeOf(const Actor& actor) {
+  if (actor.habit == Habit::kBlocker && actor.id % 2 == 0) {
+    return BlockingSimProcess::kName;
+  }
+  return actor.id % 3 == 0 ? SimProcess::kName : CancellableSimProcess::kName;
+}
+
+Status SimProcess::Init(std::string_view, const actord::Payload& input) {
+  std::memcpy(&actor_, input.bytes.data(), sizeof(actor_));
+  World& world = *actor_->world;
+  const Call call(*actor_, "Init");
+  world.Check(actor_->inits++ == 0, actor_, "Init twice");
+  world.Check(!actor_->poisoned, actor_,
+              "a step that failed has started a process");
+  ++world.inits;
+  runtime::FailPoint();
+  if (actor_->init_fails) {
+    if (actor_->id % 2 == 0) throw std::runtime_error("by intention");
+    return {Code::kInvalidArgument, "by intention"};
+  }
+  actor_->live = true;
+  ++world.live;
+  world.most_live = std::max(world.most_live, world.live);
+  return {};
+}
+
+void SimProcess::Close() {
+  World& world = *actor_->world;
+  {
+    const Call call(*actor_, "Close");
+    world.Check(actor_->live, actor_, "Close without Init");
+    runtime::FailPoint();
+    ++actor_->closes;
+    actor_->live = false;
+    --world.live;
+  }
+  if (actor_->close_throws) throw std::runtime_error("by intention");
+}
+
+void SimProcess::Step(Events events, StepOutput& out) {
+  World& world = *actor_->world;
+  const Call call(*actor_, "Step");
+  world.Check(actor_->live, actor_, "Step without Init");
+  world.Check(!actor_->done, actor_, "Step after Done");
+  ++actor_->steps;
+  ++world.steps;
+  if (world.steps >= world.limits.most_steps) world.stopping = true;
+  if (actor_->blocked) {
+    world.Check(!events.empty(), actor_, "a blocked process ran");
+    for (const Event event : events) {
+      world.Check(!event.is_message(), actor_,
+                  "a blocked process got a message");
+    }
+    actor_->blocked = false;
+  }
+  const bool ends = world.stopping || actor_->cancelled ||
+                    actor_->steps >= actor_->steps_left;
+  fails_ = !ends && Draw(64) == 0;
+  for (const Event event : events) See(event, out);
+  runtime::FailPoint();
+  if (actor_->habit == Habit::kBlocker && Draw(4) == 0) {
+    world.schedule.SleepFor(Draw(30'000'000), /*busy=*/true);
+  }
+  if (fails_) {
+    ActAndFail(out);
+  } else if (ends || actor_->cancelled) {
+    Done(out);
+  } else {
+    Act(out);
+    Decide(out);
+  }
+  if (world.schedule.traces()) {
+    world.schedule.Trace("%s: %zu events, verdict %d%s",
+                         World::NameOf(*actor_).c_str(), events.size(),
+                         out.verdict(), actor_->done ? ", done" : "");
+  }
+  if (world.steps % 8 == 0) world.CheckWaiting();
+  world.schedule.Boundary();
+}
+
+void SimProcess::See(const Event& event, StepOutput& out) {
+  if (event.is_message()) {
+    SeeMessage(event, out);
+  } else if (event.is_completion()) {
+    SeeCompletion(event);
+  } else if (event.is_cancel()) {
+    actor_->world->Check(!std::exchange(actor_->cancelled, true), actor_,
+                         "a second cancel");
+  }
+}
+
+void SimProcess::SeeMessage(const Event& event, StepOutput& out) {
+  World& world = *actor_->world;
+  Note note;
+  world.Check(event.payload().bytes.size() >= sizeof(note), actor_,
+              "a message is cut");
+  std::memcpy(&note, event.payload().bytes.data(), sizeof(note));
+  world.Check(note.number != kPoison, actor_,
+              "a step that failed has sent a message");
+  uint64_t& next = actor_->next_from[note.from];
+  // Where sends are refused, numbers are left out.
+  const bool in_order = world.limits.mailboxes_are_small ? note.number >= next
+                                                         : note.number == next;
+  if (!in_order) {
+    world.Broken(actor_, "message " + std::to_string(note.number) +
+                             " of sender " + std::to_string(note.from) +
+                             " came instead of " + std::to_string(next));
+  }
+  next = note.number + 1;
+  ++actor_->received;
+  ++world.received;
+  world.Check(event.from().empty() == (note.from >= kFirstClient), actor_,
+              "a message has another sender");
+  if (actor_->habit == Habit::kPlayer && !world.stopping && !fails_) {
+    SendTo(world.ActorOf(note.from), out, false);
+  }
+}
+
+void SimProcess::SeeCompletion(const Event& event) {
+  World& world = *actor_->world;
+  ++world.completions;
+  const auto it = actor_->outstanding.find(event.tag());
+  world.Check(it != actor_->outstanding.end(), actor_,
+              "a completion without its yield");
+  world.CheckCompletion(*actor_, it->second, event.error().code,
+                        event.payload().bytes);
+  actor_->outstanding.erase(it);
+}
+
+void SimProcess::Act(StepOutput& out) {
+  World& world = *actor_->world;
+  switch (actor_->habit) {
+    case Habit::kFlooder:
+      return Flood(out);
+    case Habit::kSleeper:
+      return YieldOne("sleep", out, false);
+    case Habit::kSpinner:
+    case Habit::kPlayer:
+    case Habit::kListener:
+      if (Draw(8) != 0) return;
+      break;
+    default:
+      break;
+  }
+  for (uint64_t left = Draw(4); left > 0; --left) {
+    const uint64_t kind = Draw(12);
+    if (kind < 5) {
+      SendTo(world.Pick(actor_->random.Next()), out, false);
+    } else if (kind < 10) {
+      if (actor_->outstanding.size() < 8) YieldAny(out, false);
+    } else if (kind == 10) {
+      SendTo(actor_, out, false);
+    } else if (world.MayGrow()) {
+      SpawnOne(out, false);
+    }
+  }
+}
+
+void SimProcess::Flood(StepOutput& out) {
+  World& world = *actor_->world;
+  if (Draw(4) == 0) {
+    // More than a queue holds, in the worlds that allow for so many.
+    for (uint64_t left = Draw(300); left > 0 && world.MayGrow(); --left) {
+      SpawnOne(out, false);
+    }
+    return;
+  }
+  Actor* to = world.Pick(actor_->random.Next());
+  for (uint64_t left = Draw(64); left > 0; --left) {
+    if (Draw(16) == 0) to = world.Pick(actor_->random.Next());
+    SendTo(to, out, false);
+  }
+}
+
+void SimProcess::Decide(StepOutput& out) {
+  if (actor_->habit == Habit::kSpinner) return out.Continue();
+  const bool can_block = !actor_->outstanding.empty();
+  if (actor_->habit == Habit::kSleeper && can_block) {
+    actor_->blocked = true;
+    return out.Block();
+  }
+  if (actor_->habit == Habit::kShort) return Done(out);
+  const uint64_t r = Draw(100);
+  if (r < 40 && can_block) {
+    actor_->blocked = true;
+    out.Block();
+  } else if (r < 50) {
+    out.Continue();
+  } else if (r < 53) {
+    Done(out);
+  }
+}
+
+void SimProcess::Done(StepOutput& out) {
+  actor_->done = true;
+  actor_->result = "result of " + std::to_string(actor_->id);
+  ++actor_->world->dones;
+  out.Done(actor_->result);
+}
+
+void SimProcess::ActAndFail(StepOutput& out) {
+  SendTo(actor_->world->Pick(actor_->random.Next()), out, true);
+  SpawnOne(out, true);
+  YieldAny(out, true);
+  switch (Draw(4)) {
+    case 0:
+      throw std::runtime_error("by intention");
+    case 1:
+      throw 1;
+    case 2:
+      return out.Fail(Code::kAborted, "by intention");
+    default:
+      // A step must not be larger than the limit allows.
+      out.Send(out.self(), "huge", std::string(kMostPayload + 1, 'x'));
+  }
+}
+
+void SimProcess::SendTo(Actor* to, StepOutput& out, bool poison) {
+  if (to == nullptr || to->pid.empty()) return;
+  uint64_t number = kPoison;
+  if (!poison) {
+    number = actor_->next_to[to->id]++;
+    ++to->sent_to_it;
+    ++actor_->world->sent;
+  }
+  const size_t padding = Draw(16) == 0 ? 1500 : 0;
+  out.Send(ToAbi(to->pid), "note", BytesOf({actor_->id, number}, padding));
+}
+
+void SimProcess::SpawnOne(StepOutput& out, bool poison) {
+  World& world = *actor_->world;
+  Actor* child = world.NewActor(poison);
+  SpawnOptions options;
+  options.keep_result = child->id % 4 == 0;
+  const actord::Pid pid =
+      out.Spawn(TypeOf(*child), "run", InputOf(child), options);
+  if (pid.empty()) {
+    world.Check(world.limits.processes_are_few, actor_,
+                "a spawn found no room");
+    return;
+  }
+  if (poison) return;
+  ++world.spawns;
+  world.Enter(*child, FromAbi(pid));
+  SendTo(child, out, false);
+}
+
+void SimProcess::YieldAny(StepOutput& out, bool poison) {
+  constexpr const char* kCommands[] = {
+      "sleep", "inline", "pooled",  "late",  "ext.e",
+      "fails", "throws", "unknown", "never", "pooled.late"};
+  YieldOne(kCommands[Draw(std::size(kCommands))], out, poison);
+}
+
+void SimProcess::YieldOne(std::string_view command, StepOutput& out,
+                          bool poison) {
+  World& world = *actor_->world;
+  Outstanding yield;
+  yield.command = command;
+  yield.number = world.next_yield++;
+  yield.yielded_ns = world.schedule.MonotonicNs();
+  YieldOptions options;
+  const bool timed =
+      command == "never" || command == "ext.e" ? Draw(8) != 0 : Draw(4) == 0;
+  if (timed) {
+    options.timeout = std::chrono::nanoseconds(1 + Draw(5'000'000));
+    yield.timeout_ns = static_cast<uint64_t>(options.timeout.count());
+  }
+  std::string payload = std::to_string(yield.number);
+  if (command == "sleep") {
+    const uint64_t sleep_ns = Draw(3'000'000);
+    yield.earliest_ns = yield.yielded_ns + sleep_ns;
+    payload = std::to_string(sleep_ns);
+  }
+  const Tag tag = out.Yield(command, payload, options);
+  if (poison) return;
+  ++world.yields;
+  world.Check(actor_->outstanding.emplace(tag, yield).second, actor_,
+              "a tag came twice");
+}
+
+}  // namespace actord::sim

@@ -1,0 +1,58 @@
+// The process types of the simulator's worlds: what they do is drawn by seed,
+// and what they see is checked (world.h).
+//
+// Thread-safety: as of every process. Ownership: borrows its Actor, whose
+// address is its input.
+#pragma once
+
+#include <actord/plugin.h>
+
+#include "tests/sim/world.h"
+
+namespace actord::sim {
+
+class SimProcess : public Process {
+ public:
+  static constexpr const char* kName = "sim";
+  static constexpr Method kMethods[] = {{"run", nullptr}};
+
+  Status Init(std::string_view, const actord::Payload& input);
+  void Step(Events events, StepOutput& out);
+  void Close();
+
+ private:
+  void See(const Event& event, StepOutput& out);
+  void SeeMessage(const Event& event, StepOutput& out);
+  void SeeCompletion(const Event& event);
+  void Act(StepOutput& out);
+  void Flood(StepOutput& out);
+  void Decide(StepOutput& out);
+  void ActAndFail(StepOutput& out);
+  void SendTo(Actor* to, StepOutput& out, bool poison);
+  void SpawnOne(StepOutput& out, bool poison);
+  void YieldOne(std::string_view command, StepOutput& out, bool poison);
+  void YieldAny(StepOutput& out, bool poison);
+  void Done(StepOutput& out);
+  uint64_t Draw(uint64_t below) { return actor_->random.Next() % below; }
+
+  Actor* actor_ = nullptr;
+  bool fails_ = false;  // this step will
+};
+
+class CancellableSimProcess : public SimProcess {
+ public:
+  static constexpr const char* kName = "sim.cancellable";
+  static constexpr bool kHandlesCancel = true;
+};
+
+class BlockingSimProcess : public SimProcess {
+ public:
+  static constexpr const char* kName = "sim.blocking";
+  static constexpr bool kHandlesCancel = true;
+  static constexpr bool kBlocksThread = true;
+};
+
+// The type that an actor is of.
+const char* TypeOf(const Actor& actor);
+
+}  // namespace actord::sim

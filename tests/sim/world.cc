@@ -1,0 +1,284 @@
+#include "tests/sim/world.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+namespace actord::sim {
+
+using runtime::Activity;
+using runtime::Process;
+
+namespace {
+
+// Timers are rounded to ticks, and a thread may be kept from going on just
+// before it sleeps.
+constexpr uint64_t kLatenessNs = 200'000'000;
+
+// What the runtime looks at when it says how long a wait may last: with more
+// processes than a queue holds, none is stated.
+constexpr uint64_t kMostForBound = 250;
+
+}  // namespace
+
+std::string BytesOf(const Note& note, size_t padding) {
+  std::string bytes(sizeof(note) + padding, 'x');
+  std::memcpy(bytes.data(), &note, sizeof(note));
+  return bytes;
+}
+
+Call::Call(Actor& actor, const char* name) : actor_(actor) {
+  World& world = *actor.world;
+  world.Check(!actor.busy, &actor, "two calls at once");
+  world.Check(actor.closes == 0, &actor, "a call after Close");
+  actor.busy = true;
+  if (world.schedule.traces()) {
+    world.schedule.Trace("%s: %s", World::NameOf(actor).c_str(), name);
+  }
+}
+
+World::World(Schedule& its_schedule, const Limits& its_limits, uint64_t seed)
+    : schedule(its_schedule), limits(its_limits), seed_(seed) {}
+
+Actor* World::NewActor(bool poisoned) {
+  auto actor = std::make_unique<Actor>();
+  actor->world = this;
+  actor->id = actors_.size() + 1;
+  actor->poisoned = poisoned;
+  actor->random = runtime::Random(seed_ ^ (actor->id << 20));
+  runtime::Random& random = actor->random;
+  actor->habit = static_cast<Habit>(random.Next() % kHabits);
+  actor->init_fails = random.Next() % 32 == 0;
+  actor->close_throws = random.Next() % 32 == 0;
+  actor->steps_left =
+      random.Next() % 2 == 0 ? UINT64_MAX : 1 + random.Next() % 64;
+  actors_.push_back(std::move(actor));
+  return actors_.back().get();
+}
+
+void World::Enter(Actor& actor, const runtime::Pid& pid) {
+  if (actor.pid.empty()) {
+    actor.pid = pid;
+    known_.push_back(&actor);
+  }
+  Check(actor.pid == pid, &actor, "it has two PIDs");
+}
+
+Actor* World::ActorOf(uint64_t id) {
+  return id == 0 || id >= kFirstClient ? nullptr : actors_[id - 1].get();
+}
+
+std::string World::NameOf(const Actor& actor) {
+  constexpr const char* kNames[kHabits] = {"mixed",   "player",  "spinner",
+                                           "flooder", "sleeper", "blocker",
+                                           "short",   "listener"};
+  return std::string(kNames[static_cast<int>(actor.habit)]) + " " +
+         std::to_string(actor.id);
+}
+
+Actor* World::Pick(uint64_t random) {
+  return known_.empty() ? nullptr : known_[random % known_.size()];
+}
+
+void World::Broken(const Actor* actor, const std::string& what) {
+  schedule.when_broken(actor == nullptr ? what : NameOf(*actor) + ": " + what);
+  std::abort();
+}
+
+void World::CheckCompletion(const Actor& actor, const Outstanding& yield,
+                            Code code, std::string_view bytes) {
+  const uint64_t now = schedule.MonotonicNs();
+  const std::string_view command = yield.command;
+  const bool is_own = bytes == std::to_string(yield.number);
+  bool may_be = false;
+  if (code == Code::kDeadlineExceeded) {
+    may_be =
+        yield.timeout_ns != 0 && now >= yield.yielded_ns + yield.timeout_ns;
+  } else if (code == Code::kResourceExhausted) {
+    may_be =
+        limits.yields_are_few || (command.starts_with("pooled") &&
+                                  (limits.pool_is_small || shutdown_begun));
+  } else if (command == "sleep") {
+    may_be = code == Code::kOk && bytes.empty() && now >= yield.earliest_ns;
+  } else if (command == "inline" || command == "pooled") {
+    may_be = code == Code::kOk && is_own;
+  } else if (command == "late" || command == "pooled.late" ||
+             command == "ext.e") {
+    may_be = (code == Code::kOk || code == Code::kAborted) && is_own;
+  } else if (command == "fails") {
+    may_be = code == Code::kAborted && is_own;
+  } else if (command == "throws") {
+    may_be = code == Code::kInternal;
+  } else if (command == "unknown") {
+    may_be = code == Code::kNotFound;
+  } else if (command == "spawn") {
+    may_be = true;
+  }
+  if (may_be) return;
+  Broken(&actor, "yield " + std::to_string(yield.number) + " of " +
+                     std::string(command) + " completed with code " +
+                     std::to_string(static_cast<int>(code)) + " and \"" +
+                     std::string(bytes) + "\"");
+}
+
+bool World::IsAnyAsleep() const {
+  for (size_t i = 0; i < core->scheduler.size(); ++i) {
+    uint64_t deadline = 0;
+    if (schedule.IsWaitedFor(&core->scheduler.queue(i).parker, &deadline)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+void World::CheckQuiet() {
+  if (core == nullptr || shut_down || !IsAnyAsleep()) return;
+  Check(!core->scheduler.HasWork(), nullptr,
+        "there is work, and workers sleep");
+  Check(core->scheduler.idle().searchers() == 0, nullptr,
+        "a searcher is counted, and nobody searches");
+  CheckTimekeeper();
+  if (!core->scheduler.idle().AllSleep()) return;
+  CheckNobodyIsReady();
+  Check(submits == submit_answers, nullptr, "a submit has no answer");
+  for (const auto& actor : actors_) {
+    if (actor->live && !actor->busy) CheckAtRest(*actor);
+  }
+}
+
+void World::CheckTimekeeper() {
+  const uint64_t earliest = core->scheduler.EarliestTimerNs();
+  if (earliest == runtime::TimerWheel::kNever) return;
+  for (size_t i = 0; i < core->scheduler.size(); ++i) {
+    uint64_t deadline = 0;
+    if (schedule.IsWaitedFor(&core->scheduler.queue(i).parker, &deadline) &&
+        deadline <= earliest + kLatenessNs) {
+      return;
+    }
+  }
+  Broken(nullptr, "there is a timer, and nobody keeps the time");
+}
+
+void World::CheckNobodyIsReady() {
+  for (uint32_t slot = 0; slot < core->processes.SlotsInUse(); ++slot) {
+    const Process& process = core->processes.At(slot);
+    if (!Activity::Runnable(process.activity) || process.running) continue;
+    Broken(nullptr, "the process in slot " + std::to_string(slot) +
+                        " is ready, and all workers sleep");
+  }
+}
+
+void World::CheckAtRest(Actor& actor) {
+  const Process& process = core->processes.At(actor.pid.slot);
+  Check(process.generation == actor.pid.generation, &actor,
+        "lives, and its slot is another's");
+  if (!actor.blocked) {
+    Check(process.messages_owed == 0, &actor, "it is owed messages");
+    if (!limits.mailboxes_are_small && actor.received != actor.sent_to_it) {
+      Broken(&actor, std::to_string(actor.sent_to_it) +
+                         " messages were sent to it, and it has seen " +
+                         std::to_string(actor.received));
+    }
+  }
+  Check(actor.blocked == ((process.activity & Activity::kBlocked) != 0), &actor,
+        "it is blocked, and its word says otherwise, or the other way round");
+  for (auto& [tag, yield] : actor.outstanding) CheckOverdue(actor, yield);
+}
+
+void World::CheckOverdue(const Actor& actor, Outstanding& yield) {
+  const std::string_view command = yield.command;
+  bool overdue = command == "inline" || command == "fails" ||
+                 command == "throws" || command == "unknown" ||
+                 command == "pooled";
+  const uint64_t now = schedule.MonotonicNs();
+  if (yield.rested_ns == 0) yield.rested_ns = now;
+  uint64_t lasts_ns = yield.timeout_ns == 0 ? UINT64_MAX : yield.timeout_ns;
+  if (command == "sleep") {
+    lasts_ns = std::min(lasts_ns, yield.earliest_ns - yield.yielded_ns);
+  }
+  if (lasts_ns != UINT64_MAX) {
+    overdue = overdue || now > yield.rested_ns + lasts_ns + kLatenessNs;
+  }
+  if (!overdue) return;
+  Broken(&actor, "yield " + std::to_string(yield.number) + " of " +
+                     std::string(command) + " is not completed");
+}
+
+void World::CheckWaiting() {
+  if (shut_down || core == nullptr) return;
+  most_ready_ = std::max(most_ready_, core->LiveProcesses());
+  if (most_ready_ > kMostForBound) return;
+  const uint64_t bound = BoundOf(most_ready_);
+  for (const auto& actor : actors_) {
+    if (!actor->pid.empty() && actor->closes == 0) CheckWaitOf(*actor, bound);
+  }
+}
+
+void World::CheckWaitOf(Actor& actor, uint64_t bound) {
+  const Process& process = core->processes.At(actor.pid.slot);
+  const bool ready = process.generation == actor.pid.generation &&
+                     Activity::Runnable(process.activity) && !process.running;
+  const bool waited = std::exchange(actor.waits_to_run, ready);
+  if (!ready) return;
+  if (!waited || actor.waits_since_step != actor.steps) {
+    actor.waits_since_round = schedule.rounds();
+    actor.waits_since_step = actor.steps;
+    return;
+  }
+  const uint64_t waits = schedule.rounds() - actor.waits_since_round;
+  longest_wait = std::max(longest_wait, waits);
+  if (waits <= bound) return;
+  Broken(&actor,
+         "it is ready for more than " + std::to_string(bound) + " rounds");
+}
+
+void World::CheckEnd(const runtime::RuntimeStats& stats) {
+  const auto same = [this](uint64_t theirs, uint64_t ours, const char* what) {
+    if (theirs == ours) return;
+    Broken(nullptr, std::string(what) + ": the runtime counts " +
+                        std::to_string(theirs) + ", the world " +
+                        std::to_string(ours));
+  };
+  same(stats.processes_live, 0, "processes that live");
+  same(stats.processes_started, submits - submits_refused + spawns,
+       "processes started");
+  same(stats.processes_ended, stats.processes_started, "processes ended");
+  same(stats.processes_failed, stats.processes_ended - dones,
+       "processes failed");
+  same(stats.steps, steps, "steps");
+  same(stats.yields, yields, "yields");
+  Check(stats.completions >= completions && stats.completions <= yields,
+        nullptr, "completions do not fit");
+  same(stats.external_yields_waiting, 0, "external yields that wait");
+  same(stats.blocking_queue, 0, "commands that wait for the pool");
+  same(submit_answers, submits, "answers to submits");
+  same(await_answers, awaits, "answers to awaits");
+  same(live, 0, "processes without Close");
+  uint64_t late = 0;
+  for (uint32_t slot = 0; slot < core->processes.SlotsInUse(); ++slot) {
+    const Process& process = core->processes.At(slot);
+    late += Activity::Messages(process.activity) + process.messages_owed;
+  }
+  same(stats.dead_letters + received + late, sent, "messages");
+  CheckNothingIsLeft();
+}
+
+void World::CheckNothingIsLeft() {
+  for (uint32_t slot = 0; slot < core->processes.SlotsInUse(); ++slot) {
+    const Process& process = core->processes.At(slot);
+    Check(process.generation % 2 == 0, nullptr, "a process is left");
+    Check((process.activity & Activity::kEnded) != 0, nullptr,
+          "a free slot has not ended");
+    Check(process.yields == nullptr && process.yields_count == 0, nullptr,
+          "a yield is left");
+    Check(process.state == nullptr && process.input == nullptr &&
+              process.admitted == nullptr && process.urgent_taken.empty(),
+          nullptr, "something of a process is left");
+  }
+  for (const auto& actor : actors_) {
+    Check(actor->closes == (actor->init_fails ? 0 : actor->inits), actor.get(),
+          "Close does not match Init");
+  }
+}
+
+}  // namespace actord::sim

@@ -1,0 +1,221 @@
+// What the simulator knows of a world of processes without asking the runtime:
+// who lives, what was sent to whom, which yields are outstanding. And the
+// promises that it checks by that knowledge:
+//  (1) no two calls of one process at once; Init first, Close once and last,
+//      and none if Init failed;
+//  (2) each accepted message arrives once, in the order of its sender, or is
+//      counted as a dead letter;
+//  (3) each yield of a step that returned well has exactly one completion, of
+//      its own process, and one that it may have;
+//  (4) a blocked process sees no message before a completion or a cancel;
+//  (5) a step that fails leaves nothing: what it sent and spawned never
+//  arrives; (6) when all threads wait: nobody is ready, unless it waits for a
+//  worker
+//      whose thread a step keeps; what was accepted has arrived; no timer is
+//      overdue and somebody keeps the time;
+//  (7) each ready process runs within a bound of rounds (README.md);
+//  (8) the runtime's counters are those of the world;
+//  (9) each callback is called exactly once; at the end nothing is left.
+//
+// Thread-safety: one thread (schedule.h), whose fibers change only at fail
+// points. Ownership: the world owns its actors, which outlive their processes.
+#pragma once
+
+#include <actord/values.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "runtime/core.h"
+#include "runtime/pid.h"
+#include "runtime/random.h"
+#include "tests/sim/schedule.h"
+
+namespace actord::sim {
+
+class World;
+
+// How a process spends its life.
+enum class Habit {
+  kMixed,     // a bit of everything
+  kPlayer,    // sends each message back to its sender
+  kSpinner,   // always continues
+  kFlooder,   // sends and spawns in bursts
+  kSleeper,   // blocks on timers
+  kBlocker,   // keeps its thread
+  kShort,     // ends at once
+  kListener,  // waits for messages
+};
+inline constexpr int kHabits = 8;
+
+// An outstanding yield.
+struct Outstanding {
+  std::string_view command;  // a literal
+  uint64_t number = 0;       // of all yields; what a good answer repeats
+  uint64_t earliest_ns = 0;  // sleep: not before
+  uint64_t timeout_ns = 0;   // 0: none; how long
+  uint64_t yielded_ns = 0;
+  uint64_t rested_ns = 0;  // when all waited for the first time since
+};
+
+// What the simulator knows of one process.
+struct Actor {
+  World* world = nullptr;
+  uint64_t id = 0;
+  Habit habit = Habit::kMixed;
+  bool poisoned = false;    // of a step that failed: must never start
+  bool init_fails = false;  // refuses or throws
+  bool close_throws = false;
+  uint64_t steps_left = 0;  // then it ends; UINT64_MAX: it does not
+  runtime::Pid pid;         // empty until known
+
+  bool busy = false;  // a call of it is under way
+  int inits = 0;
+  int closes = 0;
+  bool live = false;  // Init went well, Close has not been called
+  uint64_t steps = 0;
+  bool done = false;  // said Done
+  std::string result;
+
+  runtime::Random random{0};
+  absl::flat_hash_map<uint64_t, uint64_t> next_from;       // by sender
+  absl::flat_hash_map<uint64_t, uint64_t> next_to;         // by receiver
+  absl::flat_hash_map<uint64_t, Outstanding> outstanding;  // by tag
+  bool blocked = false;
+  bool cancelled = false;
+  uint64_t sent_to_it = 0;  // accepted, or said in a step that went well
+  uint64_t received = 0;
+
+  // (7)
+  bool waits_to_run = false;
+  uint64_t waits_since_round = 0;
+  uint64_t waits_since_step = 0;
+};
+
+// What a message carries.
+struct Note {
+  uint64_t from = 0;    // actor, or client
+  uint64_t number = 0;  // the how-manieth to this receiver
+};
+inline constexpr uint64_t kPoison = UINT64_MAX;
+// Senders from here on are clients.
+inline constexpr uint64_t kFirstClient = uint64_t{1} << 32;
+// Bytes; the runtime's limit.
+inline constexpr size_t kMostPayload = 4096;
+
+// A deferred or spawning handler's debt.
+struct Debt {
+  actord_completion handle = 0;
+  uint64_t number = 0;  // of the yield
+  bool paid = false;
+};
+
+class World {
+ public:
+  struct Limits {
+    bool mailboxes_are_small = false;  // sends may be refused
+    bool yields_are_few = false;       // yields may be refused
+    bool pool_is_small = false;
+    bool processes_are_few = false;
+    uint64_t most_actors = 64;
+    uint64_t most_steps = 1000;  // then everybody ends as it can
+  };
+
+  World(Schedule& schedule, const Limits& limits, uint64_t seed);
+
+  Actor* NewActor(bool poisoned);
+  // Its process has this PID.
+  void Enter(Actor& actor, const runtime::Pid& pid);
+  // Null: a client.
+  Actor* ActorOf(uint64_t id);
+  static std::string NameOf(const Actor& actor);
+  // Somebody to send to, dead ones among them; null: nobody is known.
+  Actor* Pick(uint64_t random);
+  [[nodiscard]] bool MayGrow() const {
+    return actors_.size() < limits.most_actors && !stopping;
+  }
+
+  // What was promised is not kept. Does not return.
+  [[noreturn]] void Broken(const Actor* actor, const std::string& what);
+  void Check(bool holds, const Actor* actor, const char* what) {
+    if (!holds) [[unlikely]]
+      Broken(actor, what);
+  }
+
+  // (3)
+  void CheckCompletion(const Actor& actor, const Outstanding& yield, Code code,
+                       std::string_view bytes);
+  // All threads wait: (6).
+  void CheckQuiet();
+  // Now and then: (7).
+  void CheckWaiting();
+  // The runtime has shut down and nobody calls it any more: (8), (9).
+  void CheckEnd(const runtime::RuntimeStats& stats);
+
+  Schedule& schedule;
+  const Limits limits;
+  runtime::Runtime::Core* core = nullptr;
+  bool stopping = false;  // processes end as they can
+  bool shutdown_begun = false;
+  bool shut_down = false;  // it has returned
+
+  // Counted here.
+  uint64_t steps = 0;
+  uint64_t inits = 0;  // called
+  uint64_t live = 0;
+  uint64_t most_live = 0;
+  uint64_t dones = 0;
+  uint64_t submits = 0, submit_answers = 0, submits_refused = 0;
+  uint64_t spawns = 0;  // in steps that went well
+  uint64_t awaits = 0, await_answers = 0;
+  uint64_t sent = 0;      // sum of sent_to_it
+  uint64_t received = 0;  // sum
+  uint64_t yields = 0;    // in steps that went well
+  uint64_t completions = 0;
+  uint64_t next_yield = 1;
+  uint64_t longest_wait = 0;  // rounds
+  std::vector<Debt> debts;
+  std::vector<std::unique_ptr<Actor>>& actors() { return actors_; }
+
+  // (7): the bound for `ready` processes that are ready at once.
+  static uint64_t BoundOf(uint64_t ready) { return 66 * ready + 3; }
+
+ private:
+  // Some worker sleeps.
+  bool IsAnyAsleep() const;
+  void CheckTimekeeper();
+  void CheckNobodyIsReady();
+  void CheckAtRest(Actor& actor);
+  void CheckOverdue(const Actor& actor, Outstanding& yield);
+  void CheckNothingIsLeft();
+  void CheckWaitOf(Actor& actor, uint64_t bound);
+
+  const uint64_t seed_;
+  uint64_t most_ready_ = 0;
+  std::vector<std::unique_ptr<Actor>> actors_;
+  std::vector<Actor*> known_;
+};
+
+// A call of the runtime into a process lasts as long as one of these: (1).
+class Call {
+ public:
+  Call(Actor& actor, const char* name);
+  ~Call() { actor_.busy = false; }
+  Call(const Call&) = delete;
+  Call& operator=(const Call&) = delete;
+
+ private:
+  Actor& actor_;
+};
+
+inline std::string InputOf(const Actor* actor) {
+  return {reinterpret_cast<const char*>(&actor), sizeof(actor)};
+}
+std::string BytesOf(const Note& note, size_t padding);
+
+}  // namespace actord::sim
