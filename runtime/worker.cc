@@ -23,10 +23,15 @@ Worker::Did Worker::RunOne(ProcessRunner& runner) {
   if (searching_) {
     searching_ = false;
     // The last searcher hands its place on, if there is more where this came
-    // from. Whoever added work and woke nobody, because this worker searched,
-    // did so before EndSearch, so this look finds it (idle_workers.h (3)).
-    if (scheduler_.idle().EndSearch() && scheduler_.HasWork()) {
-      scheduler_.WakeForWork();
+    // from. Whoever added work or a timer and woke nobody, because this worker
+    // searched, did so before EndSearch, so this look finds it
+    // (idle_workers.h (3)).
+    if (scheduler_.idle().EndSearch()) {
+      if (scheduler_.HasWork()) {
+        scheduler_.WakeForWork();
+      } else {
+        scheduler_.HandOverTime();
+      }
     }
   }
   // This step may last: somebody else has to keep the time meanwhile.

@@ -133,8 +133,16 @@ bool World::IsAnyAsleep() const {
 
 void World::CheckQuiet() {
   if (core == nullptr || shut_down || !IsAnyAsleep()) return;
-  Check(!core->scheduler.HasWork(), nullptr,
-        "there is work, and workers sleep");
+  if (core->scheduler.HasWork()) {
+    std::string where;
+    for (size_t i = 0; i < core->scheduler.size(); ++i) {
+      runtime::WorkerQueue& queue = core->scheduler.queue(i);
+      uint64_t deadline = 0;
+      where += " " + std::to_string(queue.ready.Size()) +
+               (schedule.IsWaitedFor(&queue.parker, &deadline) ? "s" : "");
+    }
+    Broken(nullptr, "there is work, and workers sleep; ready:" + where);
+  }
   Check(core->scheduler.idle().searchers() == 0, nullptr,
         "a searcher is counted, and nobody searches");
   CheckTimekeeper();
