@@ -80,6 +80,9 @@ Process* Scheduler::TakeGlobalNow(WorkerQueue& here, uint32_t among) {
         global_.Take(level, std::span(taken).first(wanted), queues_.size());
     if (count == 0) continue;  // others were faster: the bit is gone
     for (size_t i = 1; i < count; ++i) here.ready.Push(taken[i], level);
+    // On the way from one queue to the other nobody saw them, and whoever
+    // looked then may sleep now.
+    if (count > 1) WakeForWork();
     return taken[0];
   }
   return nullptr;

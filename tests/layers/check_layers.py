@@ -56,7 +56,7 @@ ORIGINS = [
     ("posix", r"((sys|linux|arpa|net|netinet|sanitizer)/\w+|cxxabi|dirent|dlfcn|elf|execinfo"
               r"|fcntl|getopt|glob|langinfo|link|locale|netdb|poll|pthread|pwd"
               r"|sched|semaphore|spawn|strings|syscall|termios|ucontext|unistd"
-              r"|immintrin|libgen|ftw)\.h$"),
+              r"|immintrin|libgen|ftw|malloc)\.h$"),
 ]
 ORIGINS = [(origin, re.compile(pattern)) for origin, pattern in ORIGINS]
 
