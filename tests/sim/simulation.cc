@@ -48,6 +48,8 @@ RuntimeOptions DrawOptions(Random& random, World::Limits& limits) {
   options.max_payload_bytes = kMostPayload;
   options.max_processes = 4096;
   options.max_yields = 64;
+  // The time creeps faster here than steps do.
+  options.stuck_after = absl::Hours(24);
   const uint64_t small = random.Next();
   if ((limits.mailboxes_are_small = small % 8 == 0)) {
     options.max_mailbox_messages = 1 + random.Next() % 8;
