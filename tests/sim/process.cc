@@ -144,8 +144,13 @@ void SimProcess::Act(StepOutput& out) {
       return Flood(out);
     case Habit::kSleeper:
       return YieldOne("sleep", out, false);
-    case Habit::kSpinner:
     case Habit::kPlayer:
+      // Somebody has to begin.
+      if (actor_->steps == 1) {
+        return SendTo(world.Pick(actor_->random.Next()), out, false);
+      }
+      [[fallthrough]];
+    case Habit::kSpinner:
     case Habit::kListener:
       if (Draw(8) != 0) return;
       break;

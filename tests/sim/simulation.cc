@@ -62,6 +62,11 @@ RuntimeOptions DrawOptions(Random& random, World::Limits& limits) {
   }
   limits.most_actors = OneOf(random, {2, 8, 32, 64, 64, 600});
   limits.most_steps = OneOf(random, {50, 300, 1000});
+  if (random.Next() % 8 == 0) {
+    limits.is_crowded = true;
+    limits.most_actors = 240;
+    limits.most_steps = 3000;
+  }
   return options;
 }
 
@@ -84,7 +89,7 @@ class OneRun {
     schedule_.when_quiet = [this] { world_.CheckQuiet(); };
     schedule_.Run(seed, style_, [this] { Main(); });
     return {schedule_.fingerprint(), world_.steps, schedule_.choices(),
-            world_.longest_wait, 0};
+            world_.longest_wait, world_.longest_bound};
   }
 
  private:
@@ -186,11 +191,12 @@ void OneRun::LiveAndShutDown() {
   for (uint64_t i = 0; i < count; ++i) {
     clients.push_back(
         std::make_unique<Client>(world_, *runtime_, i + 1, random_.Next()));
-    const uint64_t acts = OneOf(random_, {5, 40, 200});
+    const uint64_t acts =
+        limits_.is_crowded ? 300 : OneOf(random_, {5, 40, 200});
     threads.push_back(schedule_.Start(
         [client = clients.back().get(), acts] { client->Run(acts); }));
   }
-  const bool early = random_.Next() % 2 == 0;
+  const bool early = random_.Next() % 2 == 0 && !limits_.is_crowded;
   const uint64_t moment = random_.Next() % 3'000'000;
   const ShutdownMode mode =
       random_.Next() % 2 == 0 ? ShutdownMode::kDrain : ShutdownMode::kNow;

@@ -20,7 +20,7 @@ struct Summary {
   uint64_t steps = 0;
   uint64_t choices = 0;
   uint64_t longest_wait = 0;  // rounds
-  uint64_t bound = 0;         // for it; 0: none is stated
+  uint64_t bound = 0;         // what it may be
 };
 
 class Simulation {

@@ -40,6 +40,14 @@ Call::Call(Actor& actor, const char* name) : actor_(actor) {
 World::World(Schedule& its_schedule, const Limits& its_limits, uint64_t seed)
     : schedule(its_schedule), limits(its_limits), seed_(seed) {}
 
+Habit World::DrawHabit(runtime::Random& random) const {
+  if (!limits.is_crowded) return static_cast<Habit>(random.Next() % kHabits);
+  constexpr Habit kCrowd[] = {Habit::kPlayer,   Habit::kPlayer, Habit::kSpinner,
+                              Habit::kListener, Habit::kShort,  Habit::kShort,
+                              Habit::kShort,    Habit::kShort};
+  return kCrowd[random.Next() % std::size(kCrowd)];
+}
+
 Actor* World::NewActor(bool poisoned) {
   auto actor = std::make_unique<Actor>();
   actor->world = this;
@@ -47,7 +55,7 @@ Actor* World::NewActor(bool poisoned) {
   actor->poisoned = poisoned;
   actor->random = runtime::Random(seed_ ^ (actor->id << 20));
   runtime::Random& random = actor->random;
-  actor->habit = static_cast<Habit>(random.Next() % kHabits);
+  actor->habit = DrawHabit(random);
   actor->init_fails = random.Next() % 32 == 0;
   actor->close_throws = random.Next() % 32 == 0;
   actor->steps_left =
@@ -180,6 +188,7 @@ void World::CheckAtRest(Actor& actor) {
   const Process& process = core->processes.At(actor.pid.slot);
   Check(process.generation == actor.pid.generation, &actor,
         "lives, and its slot is another's");
+  Check(actor.steps != 0, &actor, "it had no first step");
   if (!actor.blocked) {
     Check(process.messages_owed == 0, &actor, "it is owed messages");
     if (!limits.mailboxes_are_small && actor.received != actor.sent_to_it) {
@@ -234,7 +243,10 @@ void World::CheckWaitOf(Actor& actor, uint64_t bound) {
     return;
   }
   const uint64_t waits = schedule.rounds() - actor.waits_since_round;
-  longest_wait = std::max(longest_wait, waits);
+  if (waits > longest_wait) {
+    longest_wait = waits;
+    longest_bound = bound;
+  }
   if (waits <= bound) return;
   Broken(&actor,
          "it is ready for more than " + std::to_string(bound) + " rounds");

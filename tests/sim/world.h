@@ -122,6 +122,7 @@ class World {
     bool yields_are_few = false;       // yields may be refused
     bool pool_is_small = false;
     bool processes_are_few = false;
+    bool is_crowded = false;  // players, spinners and a flood of short ones
     uint64_t most_actors = 64;
     uint64_t most_steps = 1000;  // then everybody ends as it can
   };
@@ -178,7 +179,8 @@ class World {
   uint64_t yields = 0;    // in steps that went well
   uint64_t completions = 0;
   uint64_t next_yield = 1;
-  uint64_t longest_wait = 0;  // rounds
+  uint64_t longest_wait = 0;  // rounds, of
+  uint64_t longest_bound = 0;
   std::vector<Debt> debts;
   std::vector<std::unique_ptr<Actor>>& actors() { return actors_; }
 
@@ -186,6 +188,7 @@ class World {
   static uint64_t BoundOf(uint64_t ready) { return 66 * ready + 3; }
 
  private:
+  Habit DrawHabit(runtime::Random& random) const;
   // Some worker sleeps.
   bool IsAnyAsleep() const;
   void CheckTimekeeper();
