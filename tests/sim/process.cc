@@ -65,10 +65,11 @@ void SimProcess::Step(Events events, StepOutput& out) {
   }
   const bool ends = world.stopping || actor_->cancelled ||
                     actor_->steps >= actor_->steps_left;
-  fails_ = !ends && Draw(64) == 0;
+  fails_ = !ends && !world.limits.is_crowded && Draw(64) == 0;
   for (const Event event : events) See(event, out);
   runtime::FailPoint();
-  if (actor_->habit == Habit::kBlocker && Draw(4) == 0) {
+  if (!world.limits.is_crowded &&
+      Draw(actor_->habit == Habit::kBlocker ? 4 : 64) == 0) {
     world.schedule.SleepFor(Draw(30'000'000), /*busy=*/true);
   }
   if (fails_) {
@@ -84,6 +85,7 @@ void SimProcess::Step(Events events, StepOutput& out) {
                          World::NameOf(*actor_).c_str(), events.size(),
                          out.verdict(), actor_->done ? ", done" : "");
   }
+  world.CountSpin(*actor_);
   if (world.steps % 8 == 0) world.CheckWaiting();
   world.schedule.Boundary();
 }

@@ -36,7 +36,8 @@ Schedule::Style DrawStyle(Random& random) {
   return style;
 }
 
-RuntimeOptions DrawOptions(Random& random, World::Limits& limits) {
+RuntimeOptions DrawOptions(Random& random, const Schedule::Style& style,
+                           World::Limits& limits) {
   RuntimeOptions options;
   options.workers = 1 + static_cast<int>(random.Next() % 8);
   if (random.Next() % 2 == 0) options.workers = 1 + (options.workers & 1);
@@ -64,8 +65,9 @@ RuntimeOptions DrawOptions(Random& random, World::Limits& limits) {
   limits.most_steps = OneOf(random, {50, 300, 1000});
   if (random.Next() % 8 == 0) {
     limits.is_crowded = true;
-    limits.most_actors = 240;
+    limits.most_actors = OneOf(random, {4, 12, 240});
     limits.most_steps = 3000;
+    limits.spins_are_counted = options.workers == 1 && style.switches <= 8;
   }
   return options;
 }
@@ -76,7 +78,7 @@ class OneRun {
       : schedule_(schedule),
         random_(seed),
         style_(DrawStyle(random_)),
-        options_(DrawOptions(random_, limits_)),
+        options_(DrawOptions(random_, style_, limits_)),
         world_(schedule, limits_, random_.Next()) {
     options_.clock = &schedule_;
     options_.log = [this](runtime::LogLevel, std::string_view text) {

@@ -58,8 +58,9 @@ Actor* World::NewActor(bool poisoned) {
   actor->habit = DrawHabit(random);
   actor->init_fails = random.Next() % 32 == 0;
   actor->close_throws = random.Next() % 32 == 0;
-  actor->steps_left =
-      random.Next() % 2 == 0 ? UINT64_MAX : 1 + random.Next() % 64;
+  actor->steps_left = limits.is_crowded || random.Next() % 2 == 0
+                          ? UINT64_MAX
+                          : 1 + random.Next() % 64;
   actors_.push_back(std::move(actor));
   return actors_.back().get();
 }
@@ -240,6 +241,7 @@ void World::CheckWaitOf(Actor& actor, uint64_t bound) {
   if (!waited || actor.waits_since_step != actor.steps) {
     actor.waits_since_round = schedule.rounds();
     actor.waits_since_step = actor.steps;
+    actor.waits_since_spin = spins_;
     return;
   }
   const uint64_t waits = schedule.rounds() - actor.waits_since_round;
@@ -247,9 +249,25 @@ void World::CheckWaitOf(Actor& actor, uint64_t bound) {
     longest_wait = waits;
     longest_bound = bound;
   }
+  // Every 61st turn the global queue, where it waits, is looked at first.
+  const uint64_t spins = spins_ - actor.waits_since_spin;
+  Check(spins <= 2 + waits / 4, &actor,
+        "a process that continues runs before one that is ready");
   if (waits <= bound) return;
   Broken(&actor,
          "it is ready for more than " + std::to_string(bound) + " rounds");
+}
+
+void World::CountSpin(const Actor& actor) {
+  if (!limits.spins_are_counted || actor.habit != Habit::kSpinner) return;
+  if (spinner_ == nullptr || spinner_->done) {
+    spinner_ = &actor;
+    return;
+  }
+  if (actor.done || spinner_ != &actor) return;
+  if (last_spin_round_ == schedule.rounds()) return;
+  ++spins_;
+  last_spin_round_ = schedule.rounds();
 }
 
 void World::CheckEnd(const runtime::RuntimeStats& stats) {

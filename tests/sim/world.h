@@ -13,7 +13,8 @@
 //  worker
 //      whose thread a step keeps; what was accepted has arrived; no timer is
 //      overdue and somebody keeps the time;
-//  (7) each ready process runs within a bound of rounds (README.md);
+//  (7) each ready process runs within a bound of rounds, and before a process
+//      that continues runs for the third time (README.md);
 //  (8) the runtime's counters are those of the world;
 //  (9) each callback is called exactly once; at the end nothing is left.
 //
@@ -95,6 +96,7 @@ struct Actor {
   bool waits_to_run = false;
   uint64_t waits_since_round = 0;
   uint64_t waits_since_step = 0;
+  uint64_t waits_since_spin = 0;
 };
 
 // What a message carries.
@@ -123,6 +125,9 @@ class World {
     bool pool_is_small = false;
     bool processes_are_few = false;
     bool is_crowded = false;  // players, spinners and a flood of short ones
+    // Only one worker, whose turns are not much more than the rounds: so a
+    // process that continues can be seen to go behind the others.
+    bool spins_are_counted = false;
     uint64_t most_actors = 64;
     uint64_t most_steps = 1000;  // then everybody ends as it can
   };
@@ -186,6 +191,8 @@ class World {
 
   // (7): the bound for `ready` processes that are ready at once.
   static uint64_t BoundOf(uint64_t ready) { return 66 * ready + 3; }
+  // A step of this actor is over.
+  void CountSpin(const Actor& actor);
 
  private:
   Habit DrawHabit(runtime::Random& random) const;
@@ -200,6 +207,9 @@ class World {
 
   const uint64_t seed_;
   uint64_t most_ready_ = 0;
+  const Actor* spinner_ = nullptr;  // the one that is counted
+  uint64_t spins_ = 0;              // rounds in which it ran
+  uint64_t last_spin_round_ = 0;
   std::vector<std::unique_ptr<Actor>> actors_;
   std::vector<Actor*> known_;
 };
