@@ -147,7 +147,7 @@ void World::CheckQuiet() {
     for (size_t i = 0; i < core->scheduler.size(); ++i) {
       runtime::WorkerQueue& queue = core->scheduler.queue(i);
       uint64_t deadline = 0;
-      where += " " + std::to_string(queue.ready.Size()) +
+      where += " " + std::to_string(queue.ready.SizeOf()) +
                (schedule.IsWaitedFor(&queue.parker, &deadline) ? "s" : "");
     }
     Broken(nullptr, "there is work, and workers sleep; ready:" + where);
