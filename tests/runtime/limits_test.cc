@@ -5,9 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/options.h"
-#include "tests/runtime/runtime_fixture.h"
-#include "tests/runtime/yields_fixture.h"
+#include "tests/runtime/limits_fixture.h"
 
 namespace actord::runtime {
 namespace {
@@ -49,27 +47,6 @@ TEST(LiveLimits, GiveBackWhatTheyWereGiven) {
   limits.Set(given);
   expect_given();
 }
-
-class LiveLimitsTest : public YieldsTest {
- protected:
-  void SetUp() override { StartWith(Two()); }
-  static RuntimeOptions Two() {
-    RuntimeOptions options;
-    options.workers = 2;
-    return options;
-  }
-
-  // Changes one limit of those in force.
-  template <typename Change>
-  void Set(Change change) {
-    Limits limits = runtime_->limits().Get();
-    change(limits);
-    const absl::Status status = runtime_->SetLimits(limits);
-    ASSERT_TRUE(status.ok()) << status;
-  }
-
-  const Script idle_{.step = [](Events, StepOutput&) {}};
-};
 
 TEST_F(LiveLimitsTest, ALimitOutOfItsRangeChangesNothing) {
   Limits limits = runtime_->limits().Get();
@@ -249,139 +226,6 @@ TEST_F(LiveLimitsTest, ExternalYieldBytes) {
   EXPECT_EQ(runtime_->CompleteYield({waits, 1}, {kOk, {"1", ""}}),
             CompleteAnswer::kAccepted);
   EXPECT_EQ(MustAwait(waits).result.bytes, "OK:1");
-}
-
-// Holds completions back in the queue of a process that is in its step.
-class CompletionBytesTest : public LiveLimitsTest {
- protected:
-  static constexpr size_t kEach = 10'000;
-
-  void SetUp() override {
-    Add("late", ACTORD_HANDLER_INLINE, [&](actord::testing::Call& call) {
-      deferred_.push_back(call.Defer());
-      return ACTORD_DEFERRED;
-    });
-    LiveLimitsTest::SetUp();
-  }
-
-  // A process that yields `count` commands and, at the first message, stays in
-  // its step until released. It ends when it has had all completions.
-  Pid SubmitHeld(const std::string& command, int count) {
-    const Script script{
-        .step = [this, command, count](Events events, StepOutput& out) {
-          if (events.empty()) {
-            for (int i = 0; i < count; ++i) out.Yield(command);
-          }
-          for (const Event event : events) {
-            if (event.is_message()) {
-              entered_.set_value();
-              release_.get_future().wait();
-            } else {
-              (event.error() ? refused_ : got_) += 1;
-            }
-          }
-          if (got_ + refused_ == count) out.Done();
-        }};
-    const Pid pid = MustSubmit(script);
-    EXPECT_TRUE(Eventually([&] {
-      const auto info = runtime_->Describe(pid);
-      return info.ok() && info->yields == static_cast<uint64_t>(count);
-    }));
-    EXPECT_TRUE(Send(pid, "hold").ok());
-    entered_.get_future().wait();
-    return pid;
-  }
-  void LimitTo(size_t completions) {
-    Set([&](Limits& limits) {
-      limits.max_payload_bytes = kEach;
-      limits.max_mailbox_bytes = completions * (kEach + 500);
-    });
-  }
-
-  const std::string bytes_ = std::string(kEach, 'x');
-  std::vector<actord_completion> deferred_;
-  std::promise<void> entered_;
-  std::promise<void> release_;
-  int got_ = 0;
-  int refused_ = 0;
-};
-
-TEST_F(CompletionBytesTest, AnAnswerAboveThemIsRefusedAndMayComeAgain) {
-  LimitTo(3);
-  const Pid pid = SubmitHeld("exact", 5);
-  const YieldResult result{kOk, {bytes_, ""}};
-  for (uint64_t tag = 1; tag <= 3; ++tag) {
-    EXPECT_EQ(runtime_->CompleteYield({pid, tag}, result),
-              CompleteAnswer::kAccepted);
-  }
-  EXPECT_EQ(runtime_->CompleteYield({pid, 4}, result),
-            CompleteAnswer::kMailboxFull);
-  // What is short, as every error is, always has room.
-  EXPECT_EQ(runtime_->CompleteYield({pid, 5}, {kAborted, {"no", ""}}),
-            CompleteAnswer::kAccepted);
-  release_.set_value();
-  EXPECT_TRUE(Eventually([&] {
-    return runtime_->CompleteYield({pid, 4}, result) ==
-           CompleteAnswer::kAccepted;
-  }));
-  EXPECT_EQ(MustAwait(pid).kind, EndKind::kResult);
-  EXPECT_EQ(got_, 4);
-  EXPECT_EQ(refused_, 1);
-}
-
-TEST_F(CompletionBytesTest, AHandlersCompletionAboveThemBecomesAnError) {
-  LimitTo(2);
-  const Pid pid = SubmitHeld("late", 3);
-  const actord_payload payload{ToAbi(bytes_), {}};
-  std::vector<int32_t> answers;
-  for (const actord_completion completion : deferred_) {
-    answers.push_back(runtime_->host()->complete(runtime_->host(), completion,
-                                                 ACTORD_OK, &payload));
-  }
-  EXPECT_EQ(answers, (std::vector<int32_t>{ACTORD_OK, ACTORD_OK,
-                                           ACTORD_RESOURCE_EXHAUSTED}));
-  release_.set_value();
-  EXPECT_EQ(MustAwait(pid).kind, EndKind::kResult);
-  EXPECT_EQ(got_, 2);
-  EXPECT_EQ(refused_, 1);
-}
-
-TEST_F(CompletionBytesTest, RepliesWithinAStepAreBoundedAlike) {
-  LimitTo(4);
-  int got = 0;
-  int refused = 0;
-  int steps = 0;
-  const Script script{.step = [&](Events events, StepOutput& out) {
-    for (const Event event : events) (event.error() ? refused : got) += 1;
-    // The second round finds as much room as the first.
-    if (++steps == 3) {
-      out.Done();
-      return;
-    }
-    for (int i = 0; i < 10; ++i) out.Yield("echo", bytes_);
-    out.Block();
-  }};
-  EXPECT_EQ(MustAwait(MustSubmit(script)).kind, EndKind::kResult);
-  EXPECT_EQ(got, 2 * 4);
-  EXPECT_EQ(refused, 2 * 6);
-}
-
-// What a process leaves behind is no burden of the next one in its slot.
-TEST_F(CompletionBytesTest, EndWithTheirProcess) {
-  LimitTo(2);
-  for (int i = 0; i < 5; ++i) {
-    entered_ = {};
-    release_ = {};
-    const Pid pid = SubmitHeld("exact", 3);
-    for (uint64_t tag = 1; tag <= 2; ++tag) {
-      EXPECT_EQ(runtime_->CompleteYield({pid, tag}, {kOk, {bytes_, ""}}),
-                CompleteAnswer::kAccepted);
-    }
-    EXPECT_TRUE(runtime_->Terminate(pid, "").ok());
-    release_.set_value();
-    MustAwait(pid);
-    got_ = refused_ = 0;
-  }
 }
 
 TEST_F(LiveLimitsTest, DefaultYieldTimeout) {
