@@ -35,7 +35,7 @@ void Client::Act() {
   const uint64_t r = Draw(100);
   if (r < 30) return world_.MayGrow() ? Submit() : Send();
   if (r < 60) return Send();
-  if (r < 65) return Control();
+  if (r < 65) return world_.limits.is_crowded ? Send() : Control();
   if (r < 72) return Await();
   if (r < 76) return Look();
   if (r < 88) return PayDebt();
@@ -73,7 +73,9 @@ void Client::Submit() {
   });
   world_.schedule.Trace("submit %s%s", World::NameOf(*actor).c_str(),
                         refused ? ": refused" : "");
-  if (refused || !greets) return;
+  if (refused) return;
+  actor->is_submitted = actor->inits == 0 && !world_.shutdown_begun;
+  if (!greets) return;
   ++next_to_[actor->id];
   ++actor->sent_to_it;
   ++world_.sent;

@@ -23,6 +23,7 @@ Status SimProcess::Init(std::string_view, const actord::Payload& input) {
   world.Check(!actor_->poisoned, actor_,
               "a step that failed has started a process");
   ++world.inits;
+  actor_->is_submitted = false;
   runtime::FailPoint();
   if (actor_->init_fails) {
     if (actor_->id % 2 == 0) throw std::runtime_error("by intention");
@@ -66,12 +67,12 @@ void SimProcess::Step(Events events, StepOutput& out) {
   const bool ends = world.stopping || actor_->cancelled ||
                     actor_->steps >= actor_->steps_left;
   fails_ = !ends && !world.limits.is_crowded && Draw(64) == 0;
-  for (const Event event : events) See(event, out);
-  runtime::FailPoint();
   if (!world.limits.is_crowded &&
       Draw(actor_->habit == Habit::kBlocker ? 4 : 64) == 0) {
     world.schedule.SleepFor(Draw(30'000'000), /*busy=*/true);
   }
+  runtime::FailPoint();
+  for (const Event event : events) See(event, out);
   if (fails_) {
     ActAndFail(out);
   } else if (ends || actor_->cancelled) {
@@ -124,7 +125,8 @@ void SimProcess::SeeMessage(const Event& event, StepOutput& out) {
   world.Check(event.from().empty() == (note.from >= kFirstClient), actor_,
               "a message has another sender");
   if (actor_->habit == Habit::kPlayer && !world.stopping && !fails_) {
-    SendTo(world.ActorOf(note.from), out, false);
+    Actor* sender = world.ActorOf(note.from);
+    SendTo(sender != nullptr ? sender : world.PartnerOf(*actor_), out, false);
   }
 }
 
@@ -149,12 +151,12 @@ void SimProcess::Act(StepOutput& out) {
     case Habit::kPlayer:
       // Somebody has to begin.
       if (actor_->steps == 1) {
-        return SendTo(world.Pick(actor_->random.Next()), out, false);
+        return SendTo(world.PartnerOf(*actor_), out, false);
       }
       [[fallthrough]];
     case Habit::kSpinner:
     case Habit::kListener:
-      if (Draw(8) != 0) return;
+      if (world.limits.is_crowded || Draw(8) != 0) return;
       break;
     default:
       break;
@@ -197,6 +199,8 @@ void SimProcess::Decide(StepOutput& out) {
     return out.Block();
   }
   if (actor_->habit == Habit::kShort) return Done(out);
+  // In a crowd they live on, so that whoever is left out is seen.
+  if (actor_->world->limits.is_crowded) return;
   const uint64_t r = Draw(100);
   if (r < 40 && can_block) {
     actor_->blocked = true;

@@ -40,11 +40,13 @@ Call::Call(Actor& actor, const char* name) : actor_(actor) {
 World::World(Schedule& its_schedule, const Limits& its_limits, uint64_t seed)
     : schedule(its_schedule), limits(its_limits), seed_(seed) {}
 
-Habit World::DrawHabit(runtime::Random& random) const {
+Habit World::DrawHabit(uint64_t id, runtime::Random& random) const {
   if (!limits.is_crowded) return static_cast<Habit>(random.Next() % kHabits);
-  constexpr Habit kCrowd[] = {Habit::kPlayer,   Habit::kPlayer, Habit::kSpinner,
-                              Habit::kListener, Habit::kShort,  Habit::kShort,
-                              Habit::kShort,    Habit::kShort};
+  // A pair that plays, one that continues, and whoever comes then.
+  if (id <= 3) return id < 3 ? Habit::kPlayer : Habit::kSpinner;
+  constexpr Habit kCrowd[] = {
+      Habit::kPlayer, Habit::kSpinner, Habit::kListener, Habit::kListener,
+      Habit::kShort,  Habit::kShort,   Habit::kShort,    Habit::kShort};
   return kCrowd[random.Next() % std::size(kCrowd)];
 }
 
@@ -55,7 +57,7 @@ Actor* World::NewActor(bool poisoned) {
   actor->poisoned = poisoned;
   actor->random = runtime::Random(seed_ ^ (actor->id << 20));
   runtime::Random& random = actor->random;
-  actor->habit = DrawHabit(random);
+  actor->habit = DrawHabit(actor->id, random);
   actor->init_fails = random.Next() % 32 == 0;
   actor->close_throws = random.Next() % 32 == 0;
   actor->steps_left = limits.is_crowded || random.Next() % 2 == 0
@@ -75,6 +77,11 @@ void World::Enter(Actor& actor, const runtime::Pid& pid) {
 
 Actor* World::ActorOf(uint64_t id) {
   return id == 0 || id >= kFirstClient ? nullptr : actors_[id - 1].get();
+}
+
+Actor* World::PartnerOf(const Actor& player) {
+  const uint64_t index = (player.id - 1) ^ 1;
+  return index < actors_.size() ? actors_[index].get() : nullptr;
 }
 
 std::string World::NameOf(const Actor& actor) {
@@ -228,14 +235,19 @@ void World::CheckWaiting() {
   if (most_ready_ > kMostForBound) return;
   const uint64_t bound = BoundOf(most_ready_);
   for (const auto& actor : actors_) {
-    if (!actor->pid.empty() && actor->closes == 0) CheckWaitOf(*actor, bound);
+    if (actor->closes == 0) CheckWaitOf(*actor, bound);
   }
 }
 
-void World::CheckWaitOf(Actor& actor, uint64_t bound) {
+bool World::IsReady(const Actor& actor) const {
+  if (actor.pid.empty()) return actor.is_submitted;
   const Process& process = core->processes.At(actor.pid.slot);
-  const bool ready = process.generation == actor.pid.generation &&
-                     Activity::Runnable(process.activity) && !process.running;
+  return process.generation == actor.pid.generation &&
+         Activity::Runnable(process.activity) && !process.running;
+}
+
+void World::CheckWaitOf(Actor& actor, uint64_t bound) {
+  const bool ready = IsReady(actor);
   const bool waited = std::exchange(actor.waits_to_run, ready);
   if (!ready) return;
   if (!waited || actor.waits_since_step != actor.steps) {

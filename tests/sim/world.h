@@ -93,6 +93,7 @@ struct Actor {
   uint64_t received = 0;
 
   // (7)
+  bool is_submitted = false;  // and accepted, and Init has not been called
   bool waits_to_run = false;
   uint64_t waits_since_round = 0;
   uint64_t waits_since_step = 0;
@@ -139,6 +140,8 @@ class World {
   void Enter(Actor& actor, const runtime::Pid& pid);
   // Null: a client.
   Actor* ActorOf(uint64_t id);
+  // Of a player: with whom it plays when nobody else has sent it anything.
+  Actor* PartnerOf(const Actor& player);
   static std::string NameOf(const Actor& actor);
   // Somebody to send to, dead ones among them; null: nobody is known.
   Actor* Pick(uint64_t random);
@@ -195,7 +198,7 @@ class World {
   void CountSpin(const Actor& actor);
 
  private:
-  Habit DrawHabit(runtime::Random& random) const;
+  Habit DrawHabit(uint64_t id, runtime::Random& random) const;
   // Some worker sleeps.
   bool IsAnyAsleep() const;
   void CheckTimekeeper();
@@ -203,6 +206,7 @@ class World {
   void CheckAtRest(Actor& actor);
   void CheckOverdue(const Actor& actor, Outstanding& yield);
   void CheckNothingIsLeft();
+  bool IsReady(const Actor& actor) const;
   void CheckWaitOf(Actor& actor, uint64_t bound);
 
   const uint64_t seed_;
