@@ -7,34 +7,10 @@
 #include <cstdlib>
 #include <utility>
 
-#if defined(__SANITIZE_ADDRESS__)
-#include <sanitizer/common_interface_defs.h>
-#endif
-
 namespace actord::sim {
 namespace {
 
-#if defined(__SANITIZE_ADDRESS__)
-constexpr size_t kStackBytes = 1 << 20;
-#else
 constexpr size_t kStackBytes = 256 << 10;
-#endif
-
-void StartSwitch([[maybe_unused]] void** save,
-                 [[maybe_unused]] const void* bottom,
-                 [[maybe_unused]] size_t size) {
-#if defined(__SANITIZE_ADDRESS__)
-  __sanitizer_start_switch_fiber(save, bottom, size);
-#endif
-}
-
-void FinishSwitch([[maybe_unused]] void* save,
-                  [[maybe_unused]] const void** bottom,
-                  [[maybe_unused]] size_t* size) {
-#if defined(__SANITIZE_ADDRESS__)
-  __sanitizer_finish_switch_fiber(save, bottom, size);
-#endif
-}
 
 }  // namespace
 
@@ -61,11 +37,9 @@ void Fiber::Enter(unsigned int high, unsigned int low) {
 }
 
 void Fiber::Run() {
-  FinishSwitch(nullptr, &outside_stack_, &outside_bytes_);
   run_();
   run_ = nullptr;
   ended_ = true;
-  StartSwitch(nullptr, outside_stack_, outside_bytes_);
   _longjmp(outside_, 1);
 }
 
@@ -76,8 +50,6 @@ void Fiber::SwapExceptionState() {
 
 void Fiber::Resume() {
   SwapExceptionState();
-  void* fake_stack = nullptr;
-  StartSwitch(&fake_stack, stack_, kStackBytes);
   if (_setjmp(outside_) == 0) {
     if (started_) _longjmp(inside_, 1);
     started_ = true;
@@ -91,14 +63,11 @@ void Fiber::Resume() {
                 static_cast<unsigned int>(self));
     swapcontext(&entered_from_, &entry_);
   }
-  FinishSwitch(fake_stack, nullptr, nullptr);
   SwapExceptionState();
 }
 
 void Fiber::Leave() {
-  StartSwitch(&fake_stack_, outside_stack_, outside_bytes_);
   if (_setjmp(inside_) == 0) _longjmp(outside_, 1);
-  FinishSwitch(fake_stack_, &outside_stack_, &outside_bytes_);
 }
 
 }  // namespace actord::sim

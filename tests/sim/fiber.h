@@ -13,7 +13,6 @@
 
 #include <cstddef>
 #include <functional>
-#include <memory>
 
 namespace actord::sim {
 
@@ -51,10 +50,6 @@ class Fiber {
   bool started_ = false;
   bool ended_ = true;
   ExceptionState exceptions_;
-  // For AddressSanitizer: the stacks that are left and entered.
-  void* fake_stack_ = nullptr;
-  const void* outside_stack_ = nullptr;
-  size_t outside_bytes_ = 0;
 };
 
 }  // namespace actord::sim

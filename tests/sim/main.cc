@@ -92,13 +92,7 @@ void CatchSignals() {
   struct sigaction action {};
   action.sa_handler = OnSignal;
   action.sa_flags = SA_ONSTACK;
-  for (const int number : {
-         SIGALRM, SIGABRT, SIGFPE, SIGILL
-#if !defined(__SANITIZE_ADDRESS__)
-             ,
-             SIGSEGV, SIGBUS
-#endif
-       }) {
+  for (const int number : {SIGALRM, SIGABRT, SIGFPE, SIGILL, SIGSEGV, SIGBUS}) {
     sigaction(number, &action, nullptr);
   }
 }

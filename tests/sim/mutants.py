@@ -10,6 +10,8 @@ list below says that it cannot be.
 """
 
 import argparse
+import filecmp
+import os
 import pathlib
 import re
 import shutil
@@ -224,9 +226,17 @@ def run(command, **options):
     return subprocess.run(command, capture_output=True, text=True, **options)
 
 
+def copy_if_other(source, target):
+    """What is the same keeps its time, and is not built again."""
+    if not os.path.exists(target) or not filecmp.cmp(source, target, False):
+        shutil.copyfile(source, target)
+        shutil.copymode(source, target)
+
+
 def copy(root, scratch):
     shutil.copytree(root, scratch, dirs_exist_ok=True,
-                    ignore=shutil.ignore_patterns("build", ".git"))
+                    ignore=shutil.ignore_patterns("build", ".git"),
+                    copy_function=copy_if_other)
 
 
 def build(scratch):
