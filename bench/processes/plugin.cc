@@ -2,6 +2,7 @@
 // that a workload goes the way that every process goes.
 #include <actord/plugin.h>
 
+#include "bench/processes/blockers.h"
 #include "bench/processes/crowd.h"
 #include "bench/processes/drain.h"
 #include "bench/processes/fanin.h"
@@ -19,10 +20,11 @@ namespace actord::bench {
 namespace {
 
 using Types =
-    ProcessTypes<Bouncer, Crowd, Drain, FaninProducer, FaninRoot, FaninSink,
-                 FanoutReceiver, FanoutSender, Idler, Latency, Once, PairsRoot,
-                 RingNode, RingRoot, Skynet, Sleeper, Sleepers, SpawnChild,
-                 SpawnSink, Spawner, Yielder>;
+    ProcessTypes<Blocker, BlockerInName, Bouncer, Crowd, Drain, FaninProducer,
+                 FaninRoot, FaninSink, FanoutReceiver, FanoutSender, Idler,
+                 Latency, Once, PairsRoot, RingNode, RingRoot, Skynet, Sleeper,
+                 Sleepers, SpawnChild, SpawnSink, Spawner, UndeclaredBlocker,
+                 Yielder>;
 
 }  // namespace
 }  // namespace actord::bench
