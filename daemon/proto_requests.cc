@@ -150,6 +150,8 @@ absl::StatusOr<runtime::SubmitRequest> ReadSubmit(v1::SubmitRequest* request,
   if (!status.ok()) return status;
   submit.process_type = std::move(*request->mutable_process_type());
   submit.method = std::move(*request->mutable_method());
+  // Its limits are checked where those of all submissions are.
+  if (request->has_priority()) submit.priority = request->priority();
   return submit;
 }
 
@@ -160,9 +162,9 @@ uint64_t Fingerprint(const runtime::Pid& to, const runtime::Message& message) {
 
 uint64_t Fingerprint(const runtime::SubmitRequest& request) {
   // absl::HashOf keeps neighbouring texts apart by their lengths.
-  uint64_t hash =
-      absl::HashOf(request.process_type, request.method, request.input.bytes,
-                   request.input.content_type, request.messages.size());
+  uint64_t hash = absl::HashOf(request.process_type, request.method,
+                               request.input.bytes, request.input.content_type,
+                               request.messages.size(), request.priority);
   for (const runtime::Message& message : request.messages) {
     hash = absl::HashOf(hash, message.topic, message.payload.bytes,
                         message.payload.content_type);

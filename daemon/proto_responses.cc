@@ -77,6 +77,7 @@ void WriteProcess(const runtime::ProcessInfo& info, v1::Process* proto) {
   proto->set_mailbox_bytes(info.mailbox_bytes);
   proto->set_yields_outstanding(info.yields);
   proto->set_cancel_requested(info.cancel_requested);
+  proto->set_priority(info.priority);
 }
 
 void WriteYield(runtime::ExternalYield yield, v1::Yield* proto) {

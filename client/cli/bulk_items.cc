@@ -25,6 +25,17 @@ absl::Status TakeText(Members& members, const std::string& key,
   return absl::OkStatus();
 }
 
+absl::Status TakePriority(Members& members, v1::SubmitRequest& request) {
+  const auto member = members.extract("priority");
+  if (member.empty()) return absl::OkStatus();
+  const Json json = Json::parse(member.mapped());
+  if (!json.is_number_integer() || json < 0 || json > kHighestPriority) {
+    return UsageError("\"priority\" is not a number from 0 to 31");
+  }
+  request.set_priority(json.get<int32_t>());
+  return absl::OkStatus();
+}
+
 // Takes the member `key`, if it is there, as the bytes that stand in the line.
 std::optional<v1::Payload> TakePayload(Members& members,
                                        const std::string& key) {
@@ -51,6 +62,7 @@ absl::StatusOr<v1::SubmitRequest> ParseSubmitItem(
       TakeText(*members, "type", request.mutable_process_type());
   status.Update(TakeText(*members, "method", request.mutable_method()));
   status.Update(TakeText(*members, "request_id", request.mutable_request_id()));
+  status.Update(TakePriority(*members, request));
   if (auto input = TakePayload(*members, "input")) {
     *request.mutable_input() = *std::move(input);
   }

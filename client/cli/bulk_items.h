@@ -11,7 +11,10 @@
 
 namespace actord::client {
 
-// {"type"?: text, "method"?: text, "input"?: any JSON, "request_id"?: text}.
+inline constexpr int kHighestPriority = 31;
+
+// {"type"?: text, "method"?: text, "input"?: any JSON, "request_id"?: text,
+//  "priority"?: 0 to kHighestPriority}.
 // What is not there is as in `defaults`; a type there must be in the end.
 absl::StatusOr<v1::SubmitRequest> ParseSubmitItem(
     const std::string& line, const v1::SubmitRequest& defaults);

@@ -19,6 +19,7 @@ void WriteTable(std::ostream& out, const v1::Process& process) {
        {"Type", process.process_type()},
        {"Method", process.method()},
        {"State", EnumName(process.state())},
+       {"Priority", std::to_string(process.priority())},
        {"Parent", process.parent_pid().empty() ? "-" : process.parent_pid()},
        {"Created", Rfc3339(created) + " (" +
                        ShortDuration(absl::Now() - created) + " ago)"},

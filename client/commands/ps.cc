@@ -60,6 +60,7 @@ Item ProcessItem(const v1::Process& process) {
                     std::to_string(process.yields_outstanding()),
                     std::to_string(process.mailbox_bytes()),
                     process.cancel_requested() ? "yes" : "no",
+                    std::to_string(process.priority()),
                     process.parent_pid()};
               }};
 }
@@ -80,6 +81,7 @@ ExitStatus Run(Invocation& invocation, const Options& options) {
                      {.heading = "YIELDS", .number = true},
                      {.heading = "BYTES", .wide_only = true, .number = true},
                      {.heading = "CANCELLED", .wide_only = true},
+                     {.heading = "PRIORITY", .wide_only = true, .number = true},
                      {.heading = "PARENT", .wide_only = true}});
   const absl::Status status = ForEachElement(
       request, options.limit,

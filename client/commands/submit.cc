@@ -1,6 +1,7 @@
 // actorctl submit
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -23,6 +24,7 @@ struct Options {
   std::string method;
   std::string content_type;
   std::string request_id;
+  std::optional<int> priority;
   std::string file;
   size_t in_flight = 256;
   bool wait = false;
@@ -131,6 +133,7 @@ ExitStatus Run(Invocation& invocation, const Options& options) {
   request.set_process_type(options.process_type);
   request.set_method(options.method);
   request.set_request_id(options.request_id);
+  if (options.priority) request.set_priority(*options.priority);
   if (options.has_input) {
     auto input = ReadPayload(options.input, options.content_type,
                              environment.stdin_fd, environment.cancellation);
@@ -148,7 +151,8 @@ running.
 
 With --from-file, each line of FILE is a JSON object, for which the command line gives
 the defaults:
-  {"type": "echo", "method": "run", "input": any JSON, "request_id": "order-17"}
+  {"type": "echo", "method": "run", "input": any JSON, "request_id": "order-17",
+   "priority": 20}
 Many are in flight at a time, so they start in no particular order. -o jsonl writes a
 line for each as it is through, with "line", "pid" and "outcome" or "error"; -o name the
 PIDs. A summary goes to standard error, and the exit status is 1 if any failed.
@@ -186,6 +190,11 @@ void AddSubmit(CLI::App& app, Action& chosen) {
       ->add_option("--request-id", options->request_id,
                    "Start it only once, however often this is repeated")
       ->type_name("ID");
+  command
+      ->add_option("--priority", options->priority,
+                   "0 (lowest) to 31 (highest): who runs first [16]")
+      ->check(CLI::Range(0, kHighestPriority).description(""))
+      ->type_name("N");
   command->add_flag("--wait", options->wait, "Wait for the end");
   command
       ->add_option("--from-file", options->file,

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <string>
+
 #include "client/cli/exit_status.h"
 
 namespace actord::client {
@@ -22,6 +24,22 @@ TEST(ParseSubmitItem, TakesTheInputByteForByte) {
   EXPECT_EQ(request->input().data(),
             R"({"n": 1.50, "big": 123456789012345678901234567890 })");
   EXPECT_EQ(request->input().content_type(), "");
+}
+
+TEST(ParseSubmitItem, TakesThePriorityOrLeavesItAsItIs) {
+  v1::SubmitRequest defaults;
+  defaults.set_process_type("echo");
+  const auto none = ParseSubmitItem("{}", defaults);
+  ASSERT_TRUE(none.ok());
+  EXPECT_FALSE(none->has_priority());
+  defaults.set_priority(9);
+  EXPECT_EQ(ParseSubmitItem("{}", defaults)->priority(), 9);
+  for (const int priority : {0, 16, 31}) {
+    const auto own = ParseSubmitItem(
+        "{\"priority\":" + std::to_string(priority) + "}", defaults);
+    ASSERT_TRUE(own.ok()) << own.status();
+    EXPECT_EQ(own->priority(), priority);
+  }
 }
 
 TEST(ParseSubmitItem, FillsInFromTheDefaults) {
@@ -55,6 +73,10 @@ TEST(ParseSubmitItem, SaysWhatIsWrong) {
            {R"({"typ":"echo"})", "unknown key \"typ\""},
            {R"({"type":7})", "\"type\" is not text"},
            {R"({"type":"a","request_id":null})", "\"request_id\" is not text"},
+           {R"({"type":"a","priority":32})", "\"priority\" is not a number"},
+           {R"({"type":"a","priority":-1})", "\"priority\" is not a number"},
+           {R"({"type":"a","priority":1.5})", "\"priority\" is not a number"},
+           {R"({"type":"a","priority":"9"})", "\"priority\" is not a number"},
            {R"({"input":1})", "no \"type\""},
            {R"({"type":"a","type":"b"})", "stands twice"}}) {
     const auto request = ParseSubmitItem(bad.line, {});

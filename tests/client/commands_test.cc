@@ -44,6 +44,15 @@ TEST_F(Commands, SubmitPrintsThePid) {
   EXPECT_EQ(request.request_id(), "r1");
   EXPECT_EQ(request.input().data(), "7");
   EXPECT_EQ(request.input().content_type(), "");
+  EXPECT_FALSE(request.has_priority());
+}
+
+TEST_F(Commands, SubmitPassesThePriorityOn) {
+  Run({"submit", "echo", "--priority", "0"});
+  Run({"submit", "echo", "--priority", "31"});
+  EXPECT_TRUE(daemon_.log().submits.at(0).has_priority());
+  EXPECT_EQ(daemon_.log().submits.at(0).priority(), 0);
+  EXPECT_EQ(daemon_.log().submits.at(1).priority(), 31);
 }
 
 TEST_F(Commands, SubmitReadsInputFromFilesAndStandardInput) {
@@ -212,8 +221,12 @@ TEST_F(Commands, DescribeShowsOneProcess) {
   process.set_process_type("order");
   process.set_state(v1::PROCESS_STATE_BLOCKED);
   process.set_steps(1234);
+  process.set_priority(29);
   daemon_.processes.push_back(process);
   const std::string table = Run({"describe", "q-1"}).out;
+  EXPECT_THAT(table, HasSubstr("29"));
+  EXPECT_THAT(Run({"ps", "-o", "wide"}).out, HasSubstr("PRIORITY"));
+  EXPECT_THAT(Run({"ps", "-o", "wide"}).out, HasSubstr("29"));
   EXPECT_THAT(table, HasSubstr("PID:"));
   EXPECT_THAT(table, HasSubstr("BLOCKED"));
   EXPECT_THAT(table, HasSubstr("1,234"));
@@ -330,6 +343,9 @@ TEST_F(Commands, EveryUsageErrorExitsWith2AndWritesNoData) {
            {"submit", "--from-file", "-", "--request-id", "r"},
            {"submit", "echo", "-", "--from-file", "-"},
            {"submit", "echo", "--from-file", "-", "--in-flight", "0"},
+           {"submit", "echo", "--priority", "32"},
+           {"submit", "echo", "--priority", "-1"},
+           {"submit", "echo", "--priority", "high"},
            {"send"},
            {"await"},
            {"describe"},

@@ -35,6 +35,7 @@ TEST(ReadSubmit, TakesEverythingOver) {
   request.mutable_input()->set_data(std::string("\0\xff", 2));
   request.mutable_input()->set_content_type("application/x");
   request.set_request_id("id");
+  request.set_priority(0);
   request.add_messages()->set_topic("first");
   request.add_messages()->mutable_payload()->set_data("second");
   const auto submit = ReadSubmit(&request, kMaxPayload);
@@ -46,7 +47,16 @@ TEST(ReadSubmit, TakesEverythingOver) {
   ASSERT_EQ(submit->messages.size(), 2u);
   EXPECT_EQ(submit->messages[0].topic, "first");
   EXPECT_EQ(submit->messages[1].payload.bytes, "second");
+  EXPECT_EQ(submit->priority, 0);
   EXPECT_EQ(request.request_id(), "id") << "still needed by the caller";
+}
+
+TEST(ReadSubmit, WithoutAPriorityItIsTheDefault) {
+  v1::SubmitRequest request;
+  request.set_process_type("order");
+  const auto submit = ReadSubmit(&request, kMaxPayload);
+  ASSERT_TRUE(submit.ok()) << submit.status();
+  EXPECT_EQ(submit->priority, 16);
 }
 
 TEST(ReadSubmit, RefusesWhatIsOutOfItsLimits) {
@@ -118,6 +128,7 @@ TEST(Fingerprint, DiffersWithEveryPartOfTheBody) {
       [](auto& r) { r.messages[0].topic = "tp", r.messages[0].payload = {}; },
       [](auto& r) { r.messages[0].payload.bytes = "x"; },
       [](auto& r) { r.messages[0].payload.content_type = "x"; },
+      [](auto& r) { r.priority = 17; },
   };
   EXPECT_EQ(Fingerprint(base), Fingerprint(runtime::SubmitRequest(base)));
   for (const auto& change : changes) {

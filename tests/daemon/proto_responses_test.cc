@@ -76,6 +76,7 @@ TEST(WriteProcess, WritesEverything) {
   info.mailbox_bytes = 6;
   info.yields = 7;
   info.cancel_requested = true;
+  info.priority = 8;
   v1::Process proto;
   WriteProcess(info, &proto);
   EXPECT_EQ(proto.pid(), "1.5.2a.1");
@@ -89,6 +90,7 @@ TEST(WriteProcess, WritesEverything) {
   EXPECT_EQ(proto.mailbox_bytes(), 6u);
   EXPECT_EQ(proto.yields_outstanding(), 7u);
   EXPECT_TRUE(proto.cancel_requested());
+  EXPECT_EQ(proto.priority(), 8);
   info.parent = {1, 5, 0x10, 2};
   WriteProcess(info, &proto);
   EXPECT_EQ(proto.parent_pid(), "1.5.10.2");

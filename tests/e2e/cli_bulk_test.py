@@ -42,6 +42,13 @@ class Submit(BulkCase):
     def counters(self):
         return self.actor.status().counters
 
+    def test_items_have_priorities(self):
+        path = self.file('{"priority": 3}', "{}")
+        done = self.actorctl("submit", "counter", "--from-file", path,
+                             "--priority", "30", "-o", "jsonl")
+        self.assertEqual({line["line"]: self.actor.process(line["pid"]).priority
+                          for line in self.lines(done)}, {1: 3, 2: 30})
+
     def test_hundred_thousand(self):
         count = 100_000
         path = self.file(*(f'{{"input": {i}}}' for i in range(count)))

@@ -107,6 +107,17 @@ class Processes(CliCase):
         self.assertEqual(len(listed), 2100)
         self.assertEqual(set(listed), pids)
 
+    def test_priority_is_taken_and_shown(self):
+        for given, shown in ((("--priority", "0"), 0), (("--priority", "31"), 31),
+                             ((), 16)):
+            pid = self.output("submit", "counter", *given).strip()
+            self.assertEqual(self.json("describe", pid)["priority"], shown)
+            self.assertEqual(self.actor.process(pid).priority, shown)
+            row = next(row for row in
+                       self.output("ps", "-o", "wide").splitlines()
+                       if row.startswith(pid))
+            self.assertIn(str(shown), row.split()[-2:])
+
     def test_describe(self):
         pid = self.actor.submit("counter")
         described = self.json("describe", pid)

@@ -39,6 +39,8 @@ class Malformed(DaemonCase):
                  "has 129 bytes; the limit is 128"),
                 ({"input": payload_pb2.Payload(content_type="x" * 256)},
                  "input.content_type", "has 256 bytes; the limit is 255"),
+                ({"priority": 32}, "priority", "is 32; it must be from 0"),
+                ({"priority": -1}, "priority", "is -1; it must be from 0"),
                 ({"messages": messages * 101}, "messages",
                  "has 101 items; the limit is 100"),
                 ({"messages": messages + [process_pb2.Message(topic="x" * 256)]},

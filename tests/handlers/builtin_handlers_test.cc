@@ -119,6 +119,10 @@ TEST_F(BuiltinHandlersTest, BadPayloadsAreRefusedWithWhatWouldBeRight) {
       {"process.spawn", R"({"type":1})", "\"type\" is a JSON number"},
       {"process.spawn", R"({"type":"t","keep_result":1})", "\"keep_result\""},
       {"process.spawn", R"({"type":"t","args":1})", "\"args\" is not known"},
+      {"process.spawn", R"({"type":"t","priority":32})", "\"priority\" is 32"},
+      {"process.spawn", R"({"type":"t","priority":-1})", "\"priority\" is -1"},
+      {"process.spawn", R"({"type":"t","priority":1.5})", "\"priority\" is 1"},
+      {"process.spawn", R"({"type":"t","priority":"9"})", "\"priority\" is"},
       {"process.send", "{}", "\"to\" is missing"},
       {"process.send", R"({"to":"nobody"})", "not the text of a PID"},
       {"process.send", R"({"to":"pid-1","topic":{}})", "\"topic\""},
@@ -143,7 +147,8 @@ TEST_F(BuiltinHandlersTest, BadPayloadsAreRefusedWithWhatWouldBeRight) {
 TEST_F(BuiltinHandlersTest, SpawnStartsForTheProcessThatYielded) {
   const Answer& answer = Run(
       "process.spawn",
-      R"({"type":"t","method":"m","input":{"a":[1,"x"]},"keep_result":true})");
+      R"({"type":"t","method":"m","input":{"a":[1,"x"]},"keep_result":true,)"
+      R"("priority":31})");
   EXPECT_TRUE(answer.spawned);
   ASSERT_EQ(host_.spawned.size(), 1u);
   EXPECT_EQ(host_.spawned[0].parent, MakePid(1));
@@ -151,13 +156,17 @@ TEST_F(BuiltinHandlersTest, SpawnStartsForTheProcessThatYielded) {
   EXPECT_EQ(host_.spawned[0].method, "m");
   EXPECT_EQ(host_.spawned[0].input.bytes, R"({"a":[1,"x"]})");
   EXPECT_TRUE(host_.spawned[0].keep_result);
+  EXPECT_EQ(host_.spawned[0].priority, 31u);
 }
 
 TEST_F(BuiltinHandlersTest, SpawnBuilderAndHandlerAgree) {
   const std::string input = "line\n\"quoted\" \\ \x01 é";
   EXPECT_TRUE(Run(commands::Spawn("t", "m", input)).spawned);
   EXPECT_TRUE(Run(commands::Spawn("t", "", "", {.keep_result = true})).spawned);
-  ASSERT_EQ(host_.spawned.size(), 2u);
+  EXPECT_TRUE(Run(commands::Spawn("t", "", "", {.priority = 0})).spawned);
+  ASSERT_EQ(host_.spawned.size(), 3u);
+  EXPECT_EQ(host_.spawned[1].priority, 16u);
+  EXPECT_EQ(host_.spawned[2].priority, 0u);
   EXPECT_EQ(host_.spawned[0].input.bytes, input);
   EXPECT_FALSE(host_.spawned[0].keep_result);
   EXPECT_TRUE(host_.spawned[1].keep_result);

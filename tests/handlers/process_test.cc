@@ -199,7 +199,8 @@ TEST_F(ProcessTest, EffectsReachTheDaemon) {
     tag = out.Yield("a.b", Payload::Text("p"), {.timeout = 5ms});
     out.Yield("c.d", {}, {.timeout = -5ms});
     out.Yield("e.f");
-    child = out.Spawn("type", "method", "in", {.keep_result = true});
+    child =
+        out.Spawn("type", "method", "in", {.keep_result = true, .priority = 3});
     out.Send(child, "topic", Payload("body", "text/csv"));
   };
   FakeProcess process(kProcessType<Scripted>);
@@ -219,6 +220,7 @@ TEST_F(ProcessTest, EffectsReachTheDaemon) {
   EXPECT_EQ(process.spawned[0].method, "method");
   EXPECT_EQ(process.spawned[0].input.bytes, "in");
   EXPECT_TRUE(process.spawned[0].keep_result);
+  EXPECT_EQ(process.spawned[0].priority, 3u);
   ASSERT_EQ(process.sent.size(), 1u);
   EXPECT_EQ(process.sent[0].to, child);
   EXPECT_EQ(process.sent[0].topic, "topic");

@@ -220,6 +220,37 @@ TEST_F(AbiProcess, InitMayLookButNotAct) {
   EXPECT_TRUE(Submit("a").ok());
 }
 
+TEST_F(AbiProcess, ASpawnsPriorityCountsOnlyWithItsFlagAndWithinItsSize) {
+  Start();
+  struct Case {
+    size_t size;
+    uint32_t flags, priority;
+    int got;
+  };
+  constexpr size_t kBefore = offsetof(actord_spawn, priority);
+  const Case cases[] = {
+      {sizeof(actord_spawn), ACTORD_SPAWN_PRIORITY, 31, 31},
+      {sizeof(actord_spawn), ACTORD_SPAWN_PRIORITY, 0, 0},
+      {sizeof(actord_spawn), 0, 31, 16},
+      {kBefore, ACTORD_SPAWN_PRIORITY, 31, 16},
+      {kBefore + sizeof(uint32_t), ACTORD_SPAWN_PRIORITY, 31, 31},
+  };
+  for (const Case& c : cases) {
+    Pid child;
+    a_.step = [&](auto, actord_step* step) {
+      actord_spawn spawn{};
+      spawn.struct_size = static_cast<uint32_t>(c.size);
+      spawn.flags = c.flags;
+      spawn.priority = c.priority;
+      spawn.process_type = ToAbi(std::string_view("b"));
+      child = FromAbi(step->api->spawn(step, &spawn));
+      return ACTORD_STEP_DONE;
+    };
+    ASSERT_TRUE(Submit("a").ok());
+    EXPECT_EQ(core_->process(child).Priority(), c.got) << c.size;
+  }
+}
+
 TEST_F(AbiProcess, TimeStandsStillInACallAndRandomNumbersDoNot) {
   Start();
   std::vector<uint64_t> times;

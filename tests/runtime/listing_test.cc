@@ -59,6 +59,7 @@ TEST_P(Listing, PagesShowEachProcessOnce) {
       EXPECT_EQ(info.method, "run");
       EXPECT_TRUE(info.parent.empty());
       EXPECT_FALSE(info.cancel_requested);
+      EXPECT_EQ(info.priority, 16);
     }
     EXPECT_EQ(seen, pids) << "page size " << page;
   }

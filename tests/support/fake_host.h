@@ -71,7 +71,7 @@ class FakeHost : public actord_host {
       Of(host)->spawned.push_back(
           {Pid(), *parent, ToString(what->process_type), ToString(what->method),
            OwnedPayload::From(what->input),
-           (what->flags & ACTORD_SPAWN_KEEP_RESULT) != 0});
+           (what->flags & ACTORD_SPAWN_KEEP_RESULT) != 0, what->priority});
       Answer* answer = Of(host)->Outstanding(id);
       if (answer == nullptr) return;
       answer->spawned = true;

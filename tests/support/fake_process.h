@@ -170,7 +170,7 @@ class FakeProcess {
           process.spawned.push_back(
               {pid, Of(step)->self, ToString(what->process_type),
                ToString(what->method), OwnedPayload::From(what->input),
-               (what->flags & ACTORD_SPAWN_KEEP_RESULT) != 0});
+               (what->flags & ACTORD_SPAWN_KEEP_RESULT) != 0, what->priority});
           return pid;
         },
         [](actord_step* step, const actord_payload* what) {

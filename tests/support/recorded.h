@@ -53,6 +53,7 @@ struct SpawnedProcess {
   std::string type, method;
   OwnedPayload input;
   bool keep_result = false;
+  uint32_t priority = ACTORD_PRIORITY_DEFAULT;
 };
 
 }  // namespace actord::testing
