@@ -25,6 +25,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "runtime/fail_point.h"
 #include "runtime/priority.h"
 #include "runtime/process.h"
 #include "runtime/run_queue.h"
@@ -95,6 +96,7 @@ class ReadyQueues {
   void Mark(int level) {
     const uint32_t levels = levels_.load(std::memory_order_relaxed);
     if ((levels & LevelBit(level)) == 0) [[unlikely]] {
+      FailPoint();
       levels_.store(levels | LevelBit(level), std::memory_order_seq_cst);
     }
   }
