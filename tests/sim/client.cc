@@ -51,6 +51,7 @@ void Client::Submit() {
   const bool greets = Draw(2) == 0;
   runtime::SubmitRequest request{
       TypeOf(*actor), "run", {InputOf(actor), ""}, {}};
+  request.priority = actor->priority;
   if (greets) request.messages.push_back({"note", {BytesOf(note, 0), ""}});
   const size_t self = world_.schedule.current();
   bool refused = false;

@@ -68,7 +68,9 @@ void SimProcess::Step(Events events, StepOutput& out) {
                     actor_->steps >= actor_->steps_left;
   fails_ = !ends && !world.limits.is_crowded && Draw(64) == 0;
   if (!world.limits.is_crowded &&
-      Draw(actor_->habit == Habit::kBlocker ? 4 : 64) == 0) {
+      Draw(world.limits.steps_last || actor_->habit == Habit::kBlocker
+               ? 4
+               : 64) == 0) {
     world.schedule.SleepFor(Draw(30'000'000), /*busy=*/true);
   }
   runtime::FailPoint();
@@ -253,6 +255,7 @@ void SimProcess::SpawnOne(StepOutput& out, bool poison) {
   Actor* child = world.NewActor(poison);
   SpawnOptions options;
   options.keep_result = child->id % 4 == 0;
+  options.priority = child->priority;
   const actord::Pid pid =
       out.Spawn(TypeOf(*child), "run", InputOf(child), options);
   if (pid.empty()) {

@@ -56,9 +56,12 @@ RuntimeOptions DrawOptions(Random& random, const Schedule::Style& style,
     options.workers = static_cast<int>(OneOf(random, {1, 1, 2, 3}));
     limits.most_actors = OneOf(random, {6, 12, 60, 240});
     limits.most_steps = 3000;
-    limits.spins_are_counted = options.workers == 1 && style.switches <= 8;
+    limits.spins_are_counted =
+        options.workers == 1 && style.switches <= 8 && style.stalls == 0;
     return options;
   }
+  limits.priorities_differ = random.Next() % 2 == 0;
+  limits.steps_last = random.Next() % 4 == 0;
   const uint64_t small = random.Next();
   if ((limits.mailboxes_are_small = small % 8 == 0)) {
     options.max_mailbox_messages = 1 + random.Next() % 8;

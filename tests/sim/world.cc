@@ -60,6 +60,9 @@ Actor* World::NewActor(bool poisoned) {
   actor->habit = DrawHabit(actor->id, random);
   actor->init_fails = random.Next() % 32 == 0;
   actor->close_throws = random.Next() % 32 == 0;
+  if (limits.priorities_differ) {
+    actor->priority = static_cast<int>(random.Next() % 32);
+  }
   actor->steps_left = limits.is_crowded || random.Next() % 2 == 0
                           ? UINT64_MAX
                           : 1 + random.Next() % 64;
@@ -232,7 +235,7 @@ void World::CheckOverdue(const Actor& actor, Outstanding& yield) {
 void World::CheckWaiting() {
   if (shut_down || core == nullptr) return;
   most_ready_ = std::max(most_ready_, core->LiveProcesses());
-  if (most_ready_ > kMostForBound) return;
+  if (most_ready_ > kMostForBound || limits.priorities_differ) return;
   const uint64_t bound = BoundOf(most_ready_);
   for (const auto& actor : actors_) {
     if (actor->closes == 0) CheckWaitOf(*actor, bound);

@@ -73,7 +73,8 @@ struct Actor {
   bool init_fails = false;  // refuses or throws
   bool close_throws = false;
   uint64_t steps_left = 0;  // then it ends; UINT64_MAX: it does not
-  runtime::Pid pid;         // empty until known
+  int priority = runtime::kDefaultPriority;
+  runtime::Pid pid;  // empty until known
 
   bool busy = false;  // a call of it is under way
   int inits = 0;
@@ -125,6 +126,8 @@ class World {
     bool yields_are_few = false;       // yields may be refused
     bool pool_is_small = false;
     bool processes_are_few = false;
+    bool priorities_differ = false;
+    bool steps_last = false;  // many keep their thread
     bool is_crowded = false;  // players, spinners and a flood of short ones
     // Only one worker, whose turns are not much more than the rounds: so a
     // process that continues can be seen to go behind the others.
