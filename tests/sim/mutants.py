@@ -66,10 +66,11 @@ MUTANTS = {
         "  for (const uint64_t handle : due_) broker_.TimerFired(handle, lane);\n",
         "each timer fires twice"),
     "NO_NEWEST_CAP": (
-        "runtime/worker.h", "kNewestInARow = 3;", "kNewestInARow = 1 << 30;",
+        "runtime/worker.h", "    if (in_a_row == kNewestInARow) {", "    if (false) {",
         "the newest always runs first"),
     "NO_GLOBAL_FIRST": (
-        "runtime/worker.h", "kGlobalFirst = 61;", "kGlobalFirst = 1u << 31;",
+        "runtime/worker.cc", "global_before_equals = in_round == kGlobalFirst;",
+        "global_before_equals = in_round > kRound;",
         "the global queue waits for the local one"),
     "CONTINUE_IN_FRONT": (
         "runtime/process_runner.cc", "    parts_.scheduler.EnqueueBack(&process);\n",
