@@ -85,10 +85,10 @@ void Client::Submit() {
 void Client::Send() {
   Actor* to = world_.Pick(random_.Next());
   if (to == nullptr) return;
-  const Note note{kFirstClient + number_, next_to_[to->id]};
   for (uint64_t left = Draw(8) == 0 ? Draw(40) : 1; left > 0; --left) {
-    const absl::Status status = runtime_.Send(
-        to->pid, {"note", {BytesOf({note.from, next_to_[to->id]}, 0), ""}});
+    const Note note{kFirstClient + number_, next_to_[to->id]};
+    const absl::Status status =
+        runtime_.Send(to->pid, {"note", {BytesOf(note, 0), ""}});
     world_.schedule.Trace("send to %s: %s", World::NameOf(*to).c_str(),
                           runtime::ReasonOf(status).c_str());
     if (status.ok()) {

@@ -190,8 +190,8 @@ class World {
   uint64_t yields = 0;    // in steps that went well
   uint64_t completions = 0;
   uint64_t next_yield = 1;
-  uint64_t longest_wait = 0;  // rounds, of
-  uint64_t longest_bound = 0;
+  uint64_t longest_wait = 0;   // rounds
+  uint64_t longest_bound = 0;  // what that one might have been
   std::vector<Debt> debts;
   std::vector<std::unique_ptr<Actor>>& actors() { return actors_; }
 
