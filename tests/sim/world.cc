@@ -15,8 +15,7 @@ namespace {
 // before it sleeps.
 constexpr uint64_t kLatenessNs = 200'000'000;
 
-// What the runtime looks at when it says how long a wait may last: with more
-// processes than a queue holds, none is stated.
+// With more processes than a local queue holds, no bound is stated.
 constexpr uint64_t kMostForBound = 250;
 
 }  // namespace
