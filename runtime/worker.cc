@@ -124,13 +124,9 @@ Process* Worker::NextOrOldest(Process* next, int level) {
 
 Process* Worker::TakeLow() {
   uint32_t levels = queue_.ready.levels() | scheduler_.GlobalLevels();
-  if (queue_.next != nullptr) {
-    const int level = queue_.next->Priority();
-    if ((levels & LevelsFrom(level + 1)) != 0) {
-      scheduler_.ShowNext(queue_);
-    }
-    levels |= LevelBit(level);
-  }
+  // `next` has just become ready; the next turn runs it or puts it into its
+  // level.
+  if (queue_.next != nullptr) levels |= LevelBit(queue_.next->Priority());
   // The best has the other turns.
   if (levels != 0) levels &= ~LevelBit(HighestLevel(levels));
   while (levels != 0) {
