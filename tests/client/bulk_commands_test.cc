@@ -42,6 +42,17 @@ class BulkCommands : public testing::Test {
   FakeDaemon daemon_;
 };
 
+TEST_F(BulkCommands, PriorityOfTheCommandLineIsTheDefaultOfTheItems) {
+  Run({"submit", "echo", "7"});
+  Run({"submit", "echo", "--priority", "0"});
+  Run({"submit", "echo", "--priority", "31", "--from-file", "-"},
+      {.stdin_text = "{}\n"});
+  EXPECT_FALSE(daemon_.log().submits.at(0).has_priority());
+  EXPECT_TRUE(daemon_.log().submits.at(1).has_priority());
+  EXPECT_EQ(daemon_.log().submits.at(1).priority(), 0);
+  EXPECT_EQ(daemon_.log().submits.at(2).priority(), 31);
+}
+
 TEST_F(BulkCommands, SubmitsEachLine) {
   const TemporaryFile file(
       "{\"input\": 1}\n"

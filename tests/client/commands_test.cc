@@ -44,15 +44,6 @@ TEST_F(Commands, SubmitPrintsThePid) {
   EXPECT_EQ(request.request_id(), "r1");
   EXPECT_EQ(request.input().data(), "7");
   EXPECT_EQ(request.input().content_type(), "");
-  EXPECT_FALSE(request.has_priority());
-}
-
-TEST_F(Commands, SubmitPassesThePriorityOn) {
-  Run({"submit", "echo", "--priority", "0"});
-  Run({"submit", "echo", "--priority", "31"});
-  EXPECT_TRUE(daemon_.log().submits.at(0).has_priority());
-  EXPECT_EQ(daemon_.log().submits.at(0).priority(), 0);
-  EXPECT_EQ(daemon_.log().submits.at(1).priority(), 31);
 }
 
 TEST_F(Commands, SubmitReadsInputFromFilesAndStandardInput) {
@@ -343,8 +334,6 @@ TEST_F(Commands, EveryUsageErrorExitsWith2AndWritesNoData) {
            {"submit", "echo", "-", "--from-file", "-"},
            {"submit", "echo", "--from-file", "-", "--in-flight", "0"},
            {"submit", "echo", "--priority", "32"},
-           {"submit", "echo", "--priority", "-1"},
-           {"submit", "echo", "--priority", "high"},
            {"send"},
            {"await"},
            {"describe"},
