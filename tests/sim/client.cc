@@ -115,6 +115,7 @@ void Client::Control() {
                         World::NameOf(*to).c_str());
   const absl::Status status = cancel ? runtime_.Cancel(to->pid, "why not")
                                      : runtime_.Terminate(to->pid, "why not");
+  if (status.ok()) to->told_to_end = true;
   world_.Check(status.ok() || !to->live, to,
                "a live process was not found for a cancel");
 }
@@ -123,10 +124,12 @@ void Client::Await() {
   Actor* of = world_.Pick(random_.Next());
   if (of == nullptr) return;
   ++world_.awaits;
+  ++of->awaits;
   World& world = world_;
   const runtime::Runtime::AwaitId id =
       runtime_.Await(of->pid, [&world, of](absl::StatusOr<Outcome> outcome) {
         ++world.await_answers;
+        --of->awaits;
         world.Check(!of->live, of, "its end was told before it was closed");
         if (!outcome.ok()) return;
         world.Check((outcome->kind == runtime::EndKind::kResult) == of->done,
@@ -140,6 +143,7 @@ void Client::Await() {
   if (Draw(3) == 0) Pause();
   if (Draw(3) == 0 && id != 0 && runtime_.CancelAwait(of->pid, id)) {
     --world_.awaits;
+    --of->awaits;
   }
 }
 

@@ -120,8 +120,8 @@ MUTANTS = {
         "a turn gives back what came while it lasted"),
     "NO_OWED": (
         "runtime/process_runner.cc",
-        "  if (process.messages_owed + turn.messages_left == 0) return nullptr;\n",
-        "  if (turn.messages_left == 0) return nullptr;\n",
+        "    process.messages_owed += static_cast<uint32_t>(turn.messages_left);\n",
+        "",
         "what lay behind a gap is forgotten"),
     "NO_OWED_AFTER_BLOCK": (
         "runtime/process_runner.cc",
@@ -220,7 +220,7 @@ MUTANTS = {
         "a slot's next process takes a cancel for its second"),
 }
 # These change nothing that can be seen; why stands in README.md.
-EQUIVALENT = {"TIMER_TWICE"}
+EQUIVALENT = {"TIMER_TWICE", "NO_OWED_AFTER_BLOCK"}
 
 
 def run(command, **options):

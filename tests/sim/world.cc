@@ -169,6 +169,9 @@ void World::CheckQuiet() {
   Check(submits == submit_answers, nullptr, "a submit has no answer");
   for (const auto& actor : actors_) {
     if (actor->live && !actor->busy) CheckAtRest(*actor);
+    if (actor->awaits == 0) continue;
+    Check(core->processes.Find(actor->pid) != nullptr, actor.get(),
+          "it has ended, and an await of it has no answer");
   }
 }
 
@@ -199,6 +202,9 @@ void World::CheckAtRest(Actor& actor) {
   Check(process.generation == actor.pid.generation, &actor,
         "lives, and its slot is another's");
   Check(actor.steps != 0, &actor, "it had no first step");
+  // All of these end when they see a cancel.
+  Check(!actor.told_to_end && !core->orders.cancel && !core->orders.terminate,
+        &actor, "it was told to end, and lives");
   if (!actor.blocked) {
     Check(process.messages_owed == 0, &actor, "it is owed messages");
     if (!limits.mailboxes_are_small && actor.received != actor.sent_to_it) {

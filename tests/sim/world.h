@@ -90,7 +90,9 @@ struct Actor {
   absl::flat_hash_map<uint64_t, Outstanding> outstanding;  // by tag
   bool blocked = false;
   bool cancelled = false;
-  uint64_t sent_to_it = 0;  // accepted, or said in a step that went well
+  bool told_to_end = false;  // a cancel or terminate for it was accepted
+  int64_t awaits = 0;        // of its end, without an answer so far
+  uint64_t sent_to_it = 0;   // accepted, or said in a step that went well
   uint64_t received = 0;
 
   // (7)
