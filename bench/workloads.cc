@@ -38,6 +38,8 @@ std::span<const Workload> Workloads() {
                "Send to an idle process, beside a bare gRPC server",
                RunRpcUnary},
       Workload{"start", "from the daemon's start until it serves", RunStart},
+      Workload{"calibrate", "the machine's own speed, without the runtime",
+               RunCalibrate},
   };
   return kWorkloads;
 }
