@@ -1,0 +1,1 @@
+"""What bench/table and bench/plot are made of."""

@@ -1,0 +1,71 @@
+"""The figures that this project is judged by, and their bars.
+
+Every figure is a cost: less is better, and worse means more.
+"""
+
+import dataclasses
+
+# By how much a figure may exceed its baseline before it counts as worse.
+TOLERANCE = 0.15
+
+# How --check compares a figure with its baseline.
+RATIO = "ratio"  # a time: by its ratio to the calibration beside it
+PLAIN = "plain"  # no time: as it is
+# Made of the kernel's timers and wake-ups, or next to nothing, so that its
+# ratio to anything is noise: it has to stay within its bar once it was there.
+BAR = "bar"
+
+
+@dataclasses.dataclass(frozen=True)
+class Figure:
+    name: str
+    workload: str
+    # Where it stands in the workload's JSON object.
+    path: tuple
+    unit: str
+    # The most that it may be; None: the share of the peer's figure below.
+    bar: float | None
+    compared: str = RATIO
+    share_of_go: float | None = None
+
+    def value_in(self, output):
+        for key in self.path:
+            output = output[key]
+        return float(output)
+
+
+def _beside_go(workload):
+    """At least twice as fast as Go, which is the fastest of the peers."""
+    return Figure(workload, workload, ("ns_per_op",), "ns", bar=None,
+                  share_of_go=0.5)
+
+
+FIGURES = [
+    _beside_go("pingpong"),
+    _beside_go("pairs"),
+    _beside_go("ring"),
+    _beside_go("skynet"),
+    _beside_go("spawn"),
+    _beside_go("fanin"),
+    Figure("submit", "submit", ("ns_per_op",), "ns", 250),
+    Figure("yield", "yield", ("ns_per_op",), "ns", 45),
+    Figure("send 1", "send", ("ns_per_op_1",), "ns", 50),
+    Figure("send 10", "send", ("ns_per_op_10",), "ns", 50),
+    Figure("send 1000", "send", ("ns_per_op_1000",), "ns", 50),
+    Figure("memory", "memory", ("bytes_per_process",), "B", 300, PLAIN),
+    Figure("idle", "idle", ("cpu_ms",), "ms", 10, BAR),
+    Figure("wake p50", "wake", ("p50_us",), "us", 8, BAR),
+    Figure("wake p99", "wake", ("p99_us",), "us", 100, BAR),
+    Figure("scale", "scale", ("ratio",), "x", 2, PLAIN),
+    Figure("timers add", "timers", ("add_ns",), "ns", 200),
+    Figure("timers fire", "timers", ("fire_cpu_ns",), "ns", 200),
+    Figure("timers late p99", "timers", ("late_p99_us",), "us", 1000, BAR),
+]
+
+# Those that take seconds and hardly differ between rounds run in fewer.
+MOST_ROUNDS = {"idle": 1, "memory": 1, "timers": 3, "wake": 3}
+
+
+def workloads_of(figures):
+    """Their workloads, each once, in order."""
+    return list(dict.fromkeys(figure.workload for figure in figures))
