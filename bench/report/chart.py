@@ -41,10 +41,10 @@ class Chart:
 
 
 def number(value):
-    """At most three digits that say something."""
-    if value >= 100:
-        return f"{value:,.0f}"
-    return f"{value:.1f}" if value >= 10 else f"{value:.2g}"
+    """Short enough to stand above a narrow bar."""
+    if value >= 1000:
+        return f"{value / 1000:.1f}k"
+    return f"{value:.0f}" if value >= 10 else f"{value:.2g}"
 
 
 def linear_ticks(largest):
@@ -136,7 +136,7 @@ def _limit(chart, scale):
     if chart.limit:
         name, value = chart.limit
         yield _line(scale.y(value), "limit")
-        yield _text(WIDTH - RIGHT, scale.y(value) - 5, name, "end", "small")
+        yield _text(LEFT + 4, scale.y(value) - 5, name, "start", "small")
 
 
 def svg(chart):
