@@ -101,6 +101,9 @@ int main(int argc, char** argv) {
   app.add_option("--workers", options.workers,
                  "Workers of the runtime; 0: one for each usable CPU")
       ->check(CLI::Range(0, 256));
+  app.add_option("--processes", options.idle_processes,
+                 "How many idle processes memory and idle have")
+      ->check(CLI::Range(int64_t{1}, int64_t{100'000'000}));
   app.add_flag("--json", json, "Print one JSON object a workload");
   try {
     app.parse(argc, argv);

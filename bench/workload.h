@@ -1,7 +1,9 @@
 // The workloads by name. Each is one file in workloads/.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <span>
@@ -15,12 +17,17 @@ namespace actord::bench {
 using Json = nlohmann::ordered_json;
 
 struct WorkloadOptions {
-  int workers = 0;  // 0: the CPUs that this process may use
+  int workers = 0;                     // 0: the CPUs that this process may use
+  int64_t idle_processes = 1'000'000;  // of `memory` and `idle`
 
-  // The daemon's defaults but for the workers.
+  // The daemon's defaults but for the workers, and for more processes if that
+  // many are asked for.
   [[nodiscard]] runtime::RuntimeOptions Runtime() const {
     runtime::RuntimeOptions options;
     options.workers = workers;
+    // And the one that spawns them.
+    options.max_processes = std::max(options.max_processes,
+                                     static_cast<size_t>(idle_processes) + 1);
     return options;
   }
 };

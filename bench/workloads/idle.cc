@@ -7,18 +7,18 @@
 
 namespace actord::bench {
 
-// Processor time that 1,000,000 idle processes use in ten seconds.
+// Processor time that idle processes use in ten seconds.
 Json RunIdle(const WorkloadOptions& options) {
-  constexpr int64_t kProcesses = 1'000'000;
+  const int64_t processes = options.idle_processes;
   constexpr auto kDuration = std::chrono::seconds(10);
   BenchRuntime runtime(options.Runtime());
-  FillWithIdleProcesses(runtime, kProcesses);
+  FillWithIdleProcesses(runtime, processes);
   // Until the workers sleep.
   std::this_thread::sleep_for(std::chrono::milliseconds(100));
   const double before = CpuSeconds();
   std::this_thread::sleep_for(kDuration);
   const double used = CpuSeconds() - before;
-  return {{"processes", kProcesses},
+  return {{"processes", processes},
           {"seconds", std::chrono::duration<double>(kDuration).count()},
           {"cpu_ms", used * 1e3}};
 }

@@ -6,15 +6,15 @@ namespace actord::bench {
 
 // Resident memory of an idle process, all in.
 Json RunMemory(const WorkloadOptions& options) {
-  constexpr int64_t kProcesses = 1'000'000;
+  const int64_t processes = options.idle_processes;
   BenchRuntime runtime(options.Runtime());
   const int64_t before = ResidentBytes();
-  FillWithIdleProcesses(runtime, kProcesses);
+  FillWithIdleProcesses(runtime, processes);
   const int64_t grown = ResidentBytes() - before;
-  return {{"processes", kProcesses},
+  return {{"processes", processes},
           {"resident_bytes", grown},
           {"bytes_per_process",
-           static_cast<double>(grown) / static_cast<double>(kProcesses)}};
+           static_cast<double>(grown) / static_cast<double>(processes)}};
 }
 
 }  // namespace actord::bench
