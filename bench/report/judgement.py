@@ -5,6 +5,9 @@ import statistics
 
 from report.figures import BAR, FIGURES, RATIO, TOLERANCE, Figure
 
+# By how much calibrations of one machine differ.
+SAME_MACHINE = 0.25
+
 
 @dataclasses.dataclass(frozen=True)
 class Run:
@@ -20,6 +23,7 @@ class Row:
     """A figure's medians over the rounds, and what they are held against."""
     figure: Figure
     rounds: int
+    used: int  # of them, those whose machine was like itself
     measured: float
     ratio: float  # to the calibration
     spread: float  # the middle half of what is compared, by its median
@@ -27,10 +31,6 @@ class Row:
     baseline: float | None  # what `compared` is held against
     worse_by: float | None  # 0.2: a fifth more than the baseline
     worse: bool
-
-    @property
-    def compared(self):
-        return self.ratio if self.figure.compared == RATIO else self.measured
 
     @property
     def meets_bar(self):
@@ -44,6 +44,16 @@ def spread_of(values):
         return 0.0
     low, _, high = statistics.quantiles(values, n=4, method="inclusive")
     return (high - low) / median
+
+
+def on_a_like_machine(runs, reference_ns):
+    """Those whose calibration is close to `reference_ns`: a host that moves a
+    core to the other end of the machine makes what two threads share several
+    times as dear, which no ratio evens out. All of them where less than half are
+    close, for then the machine is another one."""
+    close = [run for run in runs
+             if abs(run.calibration_ns / reference_ns - 1) <= SAME_MACHINE]
+    return close if 2 * len(close) >= len(runs) else runs
 
 
 def bar_of(figure, runs, recorded_go):
@@ -70,22 +80,25 @@ def _against_baseline(figure, compared, bar, baseline):
 def judge(runs, baseline=None, recorded_go=None, figures=None):
     """The rows of the figures whose workloads ran, from all of their runs.
     `baseline` is what baseline_from made."""
-    recorded = (baseline or {}).get("figures", {})
+    baseline = baseline or {}
+    reference_ns = baseline.get("calibration_ns") or statistics.median(
+        run.calibration_ns for run in runs)
     rows = []
     for figure in FIGURES if figures is None else figures:
-        own = [run for run in runs if run.workload == figure.workload]
-        if not own:
+        every = [run for run in runs if run.workload == figure.workload]
+        if not every:
             continue
+        own = on_a_like_machine(every, reference_ns)
         values = [figure.value_in(run.output) for run in own]
         ratios = [value / run.calibration_ns
                   for value, run in zip(values, own)]
         by_ratio = figure.compared == RATIO
         compared = statistics.median(ratios if by_ratio else values)
         bar = bar_of(figure, own, recorded_go or {})
-        before = recorded.get(figure.name, {}).get(
+        before = baseline.get("figures", {}).get(figure.name, {}).get(
             "ratio" if by_ratio else "measured")
         worse_by, worse = _against_baseline(figure, compared, bar, before)
-        rows.append(Row(figure, len(own), statistics.median(values),
+        rows.append(Row(figure, len(every), len(own), statistics.median(values),
                         statistics.median(ratios),
                         spread_of(ratios if by_ratio else values), bar, before,
                         worse_by, worse))
@@ -103,7 +116,7 @@ def baseline_from(runs, rows):
                 "unit": row.figure.unit,
                 "ratio": round(row.ratio, 4),
                 "spread": round(row.spread, 3),
-                "rounds": row.rounds,
+                "rounds": row.used,
             } for row in rows
         },
     }
@@ -139,7 +152,7 @@ def table(rows):
             _number(row.bar), f"{row.ratio:.3f}" if by_ratio else "-",
             "-" if row.baseline is None else
             f"{row.baseline:.3f}" if by_ratio else _number(row.baseline),
-            f"{row.spread:.0%}", str(row.rounds), _verdict(row)))
+            f"{row.spread:.0%}", f"{row.used}/{row.rounds}", _verdict(row)))
     widths = [max(map(len, column)) for column in zip(*lines)]
     to_the_left = {0, 2, 8}
     return "\n".join(

@@ -4,8 +4,8 @@
 import unittest
 
 from report.figures import BAR, FIGURES, PLAIN, Figure, workloads_of
-from report.judgement import (Run, bar_of, baseline_from, judge, spread_of,
-                              table)
+from report.judgement import (Run, bar_of, baseline_from, judge,
+                              on_a_like_machine, spread_of, table)
 
 TIME = Figure("time", "w", ("ns",), "ns", 100)
 BYTES = Figure("bytes", "w", ("ns",), "B", 100, PLAIN)
@@ -36,9 +36,13 @@ class MediansTest(unittest.TestCase):
 
     def test_ratio_is_of_each_round_before_the_median(self):
         runs = runs_of(100, calibration_ns=100) + runs_of(
-            300, calibration_ns=300) + runs_of(200, calibration_ns=200)
+            120, calibration_ns=120) + runs_of(110, calibration_ns=110)
         self.assertEqual(only_row(TIME, runs).ratio, 1)
         self.assertEqual(only_row(TIME, runs).spread, 0)
+
+    def test_one_bad_round_is_not_worse(self):
+        row = only_row(TIME, runs_of(50, 51, 900, 49, 50), runs_of(50))
+        self.assertFalse(row.worse)
 
     def test_spread_is_of_the_middle_half(self):
         self.assertEqual(spread_of([90, 100, 110, 100, 5000]), 0.1)
@@ -48,6 +52,31 @@ class MediansTest(unittest.TestCase):
     def test_workloads_that_did_not_run_have_no_row(self):
         other = Figure("other", "another", ("ns",), "ns", 1)
         self.assertEqual(judge(runs_of(1), figures=[other]), [])
+
+
+class LikeMachineTest(unittest.TestCase):
+
+    def test_rounds_with_another_calibration_are_left_out(self):
+        runs = runs_of(50, 50, 50) + runs_of(900, 900, calibration_ns=130)
+        row = only_row(TIME, runs)
+        self.assertEqual((row.measured, row.used, row.rounds), (50, 3, 5))
+        self.assertEqual(baseline_from(runs, [row])["figures"]["time"]["rounds"],
+                         3)
+
+    def test_close_calibrations_stay(self):
+        close = runs_of(1) + runs_of(2, calibration_ns=76) + runs_of(
+            3, calibration_ns=124)
+        far = runs_of(4, calibration_ns=300)
+        self.assertEqual(on_a_like_machine(close + far, 100), close)
+
+    def test_a_baseline_says_what_is_alike(self):
+        runs = runs_of(50, 50) + runs_of(900, 900, calibration_ns=200)
+        row = only_row(TIME, runs, runs_of(50, calibration_ns=100))
+        self.assertEqual((row.used, row.worse), (2, False))
+
+    def test_where_few_are_alike_all_count(self):
+        runs = runs_of(1) + runs_of(1, 1, calibration_ns=200)
+        self.assertEqual(on_a_like_machine(runs, 100), runs)
 
 
 class BarTest(unittest.TestCase):
