@@ -27,9 +27,8 @@
 //      whoever saw the count (acquire) finds the push, or a gap before it that
 //      belongs to a producer whose own add follows.
 //  (4) Only the running turn changes `ready` and `blocked`, and `ended` when
-//  the
-//      process ends; only its spawner takes `ended` away again. So all of them
-//      can be changed by addition.
+//      the process ends; only its spawner takes `ended` away again. So all of
+//      them can be changed by addition.
 #pragma once
 
 #include <atomic>
@@ -50,6 +49,12 @@ struct Activity {
   static constexpr uint64_t kMessagesOne = uint64_t{1} << kMessagesShift;
   static constexpr uint64_t kUrgentMask = (uint64_t{1} << 15) - 1;
   static constexpr uint64_t kMessagesMask = (uint64_t{1} << 20) - 1;
+  // A limit of messages may be passed by what others send at the same moment,
+  // each of them a chain of up to kMaxChain: the field has room for 700 of them
+  // above the highest limit.
+  static constexpr uint64_t kMaxChain = 64;
+  static constexpr uint64_t kMessagesLimitMax = 1'000'000;
+  static_assert(kMessagesLimitMax + 700 * kMaxChain <= kMessagesMask);
   // Cancels are refused above this, so that completions, which are bounded by
   // the limit of yields (16,000), cannot overflow the field on top of them.
   static constexpr uint64_t kUrgentMax = 15'000;

@@ -41,12 +41,12 @@ void BufferPool::TakeBatch(size_t size_class, void** batch) {
     fresh_ = static_cast<std::byte*>(::operator new(kSlabBytes, kAlign));
     fresh_bytes_ = kSlabBytes;
     slabs_.push_back(fresh_);
+    ASAN_POISON_MEMORY_REGION(fresh_, kSlabBytes);
   }
   // In the order of their addresses, seen from the end where they are taken.
   fresh_bytes_ -= kBatch * bytes;
   for (uint32_t i = 0; i < kBatch; ++i) {
     batch[i] = fresh_ + fresh_bytes_ + (kBatch - 1 - i) * bytes;
-    ASAN_POISON_MEMORY_REGION(batch[i], bytes);
   }
 }
 

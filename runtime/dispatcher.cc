@@ -6,14 +6,6 @@
 #include "runtime/foreign.h"
 
 namespace actord::runtime {
-namespace {
-
-actord_payload TextPayload(std::string_view text) {
-  return {ToAbi(text), ToAbi(std::string_view("text/plain"))};
-}
-
-}  // namespace
-
 // One run of a handler, on the worker or on the pool.
 struct Dispatcher::Call : actord_call {
   Call(YieldBroker& yield_broker, Lane& own_lane, const Pid& pid,
@@ -33,10 +25,10 @@ struct Dispatcher::Call : actord_call {
   // The last reply counts.
   void SetReply(int32_t status, const actord_payload& answer) {
     if (reply != nullptr) lane.Free(reply);
-    if (!Fits(answer, broker.max_payload_bytes())) {
+    if (!Fits(answer, broker.MaxBytes(status))) {
       const std::string text =
           absl::StrCat("the reply has ", answer.bytes.size,
-                       " bytes; the limit is ", broker.max_payload_bytes());
+                       " bytes; the limit is ", broker.MaxBytes(status));
       reply = lane.NewEnvelope(ACTORD_EVENT_COMPLETION, {}, TextPayload(text));
       reply->completion.status = ACTORD_INVALID_ARGUMENT;
       return;
@@ -137,9 +129,7 @@ void Dispatcher::Refuse(Process& process, const Effect& yield, int32_t status,
 
 void Dispatcher::Answer(Process& process, uint32_t generation, uint64_t tag,
                         Envelope* completion, Lane& lane) {
-  if (completion->payload_bytes > YieldBroker::kAlwaysRoomBytes &&
-      process.reply_units + completion->units() >
-          limits_.max_mailbox_bytes() / kBufferUnitBytes) {
+  if (!broker_.HasRoom(process, completion->payload())) {
     lane.Free(completion);
     completion = lane.NewEnvelope(ACTORD_EVENT_COMPLETION, {},
                                   TextPayload(YieldBroker::kNoRoomText));
@@ -147,7 +137,10 @@ void Dispatcher::Answer(Process& process, uint32_t generation, uint64_t tag,
   }
   completion->generation = generation;
   completion->completion.tag = tag;
-  process.reply_units += completion->units();
+  ++process.replies;
+  if (const uint32_t charge = YieldBroker::ChargeOf(*completion)) {
+    process.completion_units.fetch_add(charge, std::memory_order_relaxed);
+  }
   lane.Count(&Counters::completions);
   process.urgent_taken.PushBack(completion);
 }

@@ -57,7 +57,7 @@ struct Envelope {
     if (event_type == ACTORD_EVENT_MESSAGE) {
       from = {};
     } else {
-      completion = {};
+      new (&completion) Completion;
     }
   }
 

@@ -7,10 +7,6 @@
 namespace actord::runtime {
 namespace {
 
-actord_payload TextPayload(std::string_view text) {
-  return {ToAbi(text), ToAbi(std::string_view("text/plain"))};
-}
-
 LogLevel LevelOf(int32_t level) {
   return static_cast<LogLevel>(
       std::clamp<int32_t>(level, ACTORD_LOG_DEBUG, ACTORD_LOG_ERROR));
@@ -37,17 +33,10 @@ Host::Host(const RuntimeOptions& options, const LiveLimits& limits,
           .complete = [](const actord_host* host, actord_completion completion,
                          int32_t status,
                          const actord_payload* payload) -> int32_t {
-            const actord_payload given =
-                payload == nullptr ? actord_payload{} : *payload;
             const Host& self = Of(host);
-            const bool has_room = self.broker_.HasRoom(completion, given);
-            const bool first =
-                self.broker_.Complete(completion, status, given, self.lane_);
-            if (!first) return ACTORD_FAILED_PRECONDITION;
-            if (!Fits(given, self.broker_.max_payload_bytes())) {
-              return ACTORD_INVALID_ARGUMENT;
-            }
-            return has_room ? ACTORD_OK : ACTORD_RESOURCE_EXHAUSTED;
+            return self.broker_.Complete(
+                completion, status,
+                payload == nullptr ? actord_payload{} : *payload, self.lane_);
           },
           .complete_after = [](const actord_host* host,
                                actord_completion completion,

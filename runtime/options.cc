@@ -3,7 +3,11 @@
 #include <initializer_list>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/activity.h"
 #include "runtime/errors.h"
+#include "runtime/payload.h"
+#include "runtime/process.h"
+#include "runtime/slot_table.h"
 
 namespace actord::runtime {
 namespace {
@@ -52,9 +56,10 @@ absl::Status CheckRanges(std::initializer_list<Range> ranges) {
 
 absl::Status ValidateLimits(const Limits& limits) {
   absl::Status status = CheckRanges({
-      {"max_processes", limits.max_processes, 1, 1u << 28},
-      {"max_payload_bytes", limits.max_payload_bytes, 1, 64u << 20},
-      {"max_mailbox_messages", limits.max_mailbox_messages, 1, 1'000'000},
+      {"max_processes", limits.max_processes, 1, SlotTable<Process>::kMaxSlots},
+      {"max_payload_bytes", limits.max_payload_bytes, 1, kPayloadLimitMaxBytes},
+      {"max_mailbox_messages", limits.max_mailbox_messages, 1,
+       Activity::kMessagesLimitMax},
       {"max_mailbox_bytes", limits.max_mailbox_bytes, 4096, 1u << 30},
       {"max_yields", limits.max_yields, 1, 16'000},
       {"max_external_yield_bytes", limits.max_external_yield_bytes, 4096,

@@ -39,6 +39,11 @@ inline Payload FromAbi(const actord_payload& payload) {
           std::string(View(payload.content_type))};
 }
 
+// Text for people; borrows `text`.
+inline actord_payload TextPayload(std::string_view text) {
+  return {ToAbi(text), ToAbi(std::string_view("text/plain"))};
+}
+
 // Of a topic, a command or a content type that comes from a plugin.
 inline constexpr size_t kMaxNameBytes = 1024;
 

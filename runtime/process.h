@@ -94,14 +94,14 @@ struct alignas(64) Process {
   // `generation` (results.h).
   std::atomic<bool> awaited{false};
 
-  // ---- Buffers of completions that no step has seen yet, in units.
-
-  // Of those with a record. Added by whoever completes, before the push;
+  // Memory of the large completions that no step has seen yet, in units
+  // (YieldBroker::ChargeOf). Added by whoever completes, before the push;
   // subtracted by the turn that pops. Relaxed: only compared with a limit. It
   // outlives the process, as late envelopes do.
-  std::atomic<int32_t> completion_units{0};
-  // Of those within the turn that yielded. Turn.
-  uint32_t reply_units = 0;
+  std::atomic<uint32_t> completion_units{0};
+  // Turn. Completions that came within a turn, so without a record, and that no
+  // step has seen yet.
+  uint32_t replies = 0;
 
   [[nodiscard]] int Priority() const {
     return priority.load(std::memory_order_relaxed);

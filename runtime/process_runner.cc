@@ -103,11 +103,9 @@ Envelope* ProcessRunner::PopUrgent(Process& process) {
   if (envelope == nullptr || envelope->type != ACTORD_EVENT_COMPLETION) {
     return envelope;
   }
-  if (envelope->completion.yield_slot == kNoYieldSlot) {
-    process.reply_units -= envelope->units();
-  } else {
-    process.completion_units.fetch_sub(static_cast<int32_t>(envelope->units()),
-                                       std::memory_order_relaxed);
+  if (envelope->completion.yield_slot == kNoYieldSlot) --process.replies;
+  if (const uint32_t charge = YieldBroker::ChargeOf(*envelope)) {
+    process.completion_units.fetch_sub(charge, std::memory_order_relaxed);
   }
   return envelope;
 }
@@ -291,8 +289,8 @@ size_t ProcessRunner::CommitSends(size_t begin) {
   Envelope* last = first;
   uint64_t units = first->units();
   size_t end = begin + 1;
-  while (end < effects.size() && effects[end].kind == Effect::Kind::kSend &&
-         effects[end].to == to) {
+  while (end < effects.size() && end - begin < Activity::kMaxChain &&
+         effects[end].kind == Effect::Kind::kSend && effects[end].to == to) {
     last->SetNext(effects[end].envelope);
     last = effects[end].envelope;
     units += last->units();

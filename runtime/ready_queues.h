@@ -78,6 +78,15 @@ class ReadyQueues {
   [[nodiscard]] uint32_t levels() const {
     return levels_.load(std::memory_order_seq_cst);
   }
+  // Any thread. The levels that may not be empty, but for those above the
+  // highest that has something; 0: nothing is ready. A moment's view.
+  [[nodiscard]] uint32_t NonEmptyFromTop() const {
+    uint32_t levels = this->levels();
+    while (levels != 0 && Size(HighestLevel(levels)) == 0) {
+      levels &= ~LevelBit(HighestLevel(levels));
+    }
+    return levels;
+  }
   // Any thread. A moment's view.
   [[nodiscard]] size_t Size(int level) const {
     return queues_[static_cast<size_t>(level)].Size();

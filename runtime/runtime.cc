@@ -148,15 +148,8 @@ CompleteAnswer Runtime::CompleteYield(const YieldToken& token,
   Core& core = *core_;
   return core.external.Answer(
       token, result, [&core, &result](actord_completion completion) {
-        const actord_payload payload = ToAbi(result.payload);
-        if (!core.broker.HasRoom(completion, payload)) {
-          return CompleteAnswer::kMailboxFull;
-        }
-        return core.broker.Complete(completion,
-                                    static_cast<int32_t>(result.code), payload,
-                                    core.lane)
-                   ? CompleteAnswer::kAccepted
-                   : CompleteAnswer::kExpired;
+        return core.broker.Answer(completion, static_cast<int32_t>(result.code),
+                                  ToAbi(result.payload), core.lane);
       });
 }
 

@@ -185,7 +185,8 @@ class Runtime {
   // INIT_REFUSED, PROCESS_LIMIT, STARTING, DRAINING. Called back exactly once.
   void Submit(const SubmitRequest& request, SubmitCallback done);
   // OK: the message is in the mailbox. PROCESS_NOT_FOUND, PROCESS_ENDED,
-  // MAILBOX_FULL, PAYLOAD_TOO_LARGE.
+  // MAILBOX_FULL, PAYLOAD_TOO_LARGE; INVALID_FIELD for a topic or a content
+  // type of more than 1024 bytes.
   absl::Status Send(const Pid& to, const Message& message);
   // Calls back with the outcome when the process has ended: at once if it is
   // kept. PROCESS_NOT_FOUND; RESULT_NOT_KEPT when it ended and its result was
@@ -196,8 +197,9 @@ class Runtime {
   bool CancelAwait(const Pid& pid, AwaitId id);
 
   CompleteAnswer CompleteYield(const YieldToken& token, YieldResult result);
-  // PROCESS_NOT_FOUND, PROCESS_ENDED. Cancelling again is OK and changes
-  // nothing.
+  // PROCESS_NOT_FOUND, PROCESS_ENDED; MAILBOX_FULL when 15,000 of them wait
+  // for a process that does not come to its turn. Cancelling again is OK and
+  // changes nothing.
   absl::Status Cancel(const Pid& pid, std::string_view reason);
   absl::Status Terminate(const Pid& pid, std::string_view reason);
 

@@ -64,18 +64,19 @@ void Scheduler::Overflow(WorkerQueue& here, int level) {
   // nothing higher sees it.
   ReadyQueues::Level::Batch oldest;
   const uint32_t count = here.ready.PopOldestHalf(level, oldest);
-  global_.PushAll(level, {oldest.data(), count});
+  // Thieves may have made room meanwhile.
+  if (count != 0) global_.PushAll(level, {oldest.data(), count});
 }
 
-Process* Scheduler::TakeGlobalNow(WorkerQueue& here, uint32_t among) {
-  constexpr size_t kBatch = 16;
+Process* Scheduler::TakeGlobalNow(WorkerQueue& here, uint32_t among,
+                                  size_t most) {
   std::array<Process*, kBatch> taken;
   while (const uint32_t levels = global_.levels() & among) {
     const int level = HighestLevel(levels);
     // What is ready here already need not be joined by a whole batch, which
     // would only push others out again, to the other workers' caches.
     const size_t local = here.ready.Size(level);
-    const size_t wanted = local < kBatch ? kBatch - local : 1;
+    const size_t wanted = std::min(most, local < kBatch ? kBatch - local : 1);
     const size_t count =
         global_.Take(level, std::span(taken).first(wanted), queues_.size());
     if (count == 0) continue;  // others were faster: the bit is gone
@@ -129,7 +130,7 @@ void Scheduler::WakeForWork() {
 bool Scheduler::HasWork() const {
   return global_.levels() != 0 ||
          std::any_of(queues_.begin(), queues_.end(), [](const auto& queue) {
-           return queue->ready.SizeOf() != 0;
+           return queue->ready.NonEmptyFromTop() != 0;
          });
 }
 

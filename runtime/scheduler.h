@@ -58,11 +58,13 @@ class Scheduler {
   }
 
   // Takes from the highest level among these of the global queue: one to run at
-  // once, and some more into `here`, so that up to 16 of the level are there.
-  // Null: all are empty. One load then, since workers ask every turn.
-  Process* TakeGlobal(WorkerQueue& here, uint32_t among = kAllLevels) {
+  // once, and some more into `here`, so that up to 16 of the level are there;
+  // at most `most` in all. Null: all are empty. One load then, since workers
+  // ask every turn.
+  Process* TakeGlobal(WorkerQueue& here, uint32_t among = kAllLevels,
+                      size_t most = kBatch) {
     return (global_.levels() & among) == 0 ? nullptr
-                                           : TakeGlobalNow(here, among);
+                                           : TakeGlobalNow(here, among, most);
   }
   // The levels of the global queue that are not empty.
   [[nodiscard]] uint32_t GlobalLevels() const { return global_.levels(); }
@@ -95,10 +97,12 @@ class Scheduler {
   WorkerQueue& queue(size_t index) { return *queues_[index]; }
 
  private:
+  static constexpr size_t kBatch = 16;
+
   void PushLocal(Process* process, WorkerQueue& here);
   // Makes room in a full level. Thieves only remove, so there is room then.
   void Overflow(WorkerQueue& here, int level);
-  Process* TakeGlobalNow(WorkerQueue& here, uint32_t among);
+  Process* TakeGlobalNow(WorkerQueue& here, uint32_t among, size_t most);
 
   const Clock& clock_;
   std::vector<std::unique_ptr<WorkerQueue>> queues_;

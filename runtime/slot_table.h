@@ -163,7 +163,8 @@ class SlotTable {
     for (size_t slot = end; slot > begin; --slot) {
       out.push_back(static_cast<uint32_t>(slot - 1));
     }
-    next_.store(end, std::memory_order_release);
+    // Every look-up of a PID reads its line.
+    if (end != begin) next_.store(end, std::memory_order_release);
   }
 
   // All but what the cache may keep at hand.
@@ -185,7 +186,7 @@ class SlotTable {
   // Written under mutex_.
   std::atomic<size_t> next_{0};
 
-  mutable Mutex mutex_;
+  alignas(64) mutable Mutex mutex_;
   size_t limit_ ABSL_GUARDED_BY(mutex_) = 0;
   std::vector<uint32_t> free_ ABSL_GUARDED_BY(mutex_);
   std::vector<Cache*> caches_ ABSL_GUARDED_BY(mutex_);

@@ -94,6 +94,15 @@ bool StepContext::MayAct() {
   return true;
 }
 
+bool StepContext::TakesItsReplies() {
+  if (process_->replies < kMaxEffects) return true;
+  Misuse(absl::ResourceExhaustedError(absl::StrCat(
+      "the process yields faster than its steps take what was answered at "
+      "once: ",
+      process_->replies, " completions wait")));
+  return false;
+}
+
 bool StepContext::Accepts(const actord_payload& payload, actord_bytes name,
                           const char* what) {
   if (Fits(payload, limits_.max_payload_bytes()) &&
@@ -131,7 +140,8 @@ uint64_t StepContext::Yield(actord_step* step, const actord_yield* yield) {
   StepContext& context = Of(step);
   const uint64_t tag = context.process_->next_tag++;
   if (!context.MayAct() ||
-      !context.Accepts(yield->payload, yield->command, "yield")) {
+      !context.Accepts(yield->payload, yield->command, "yield") ||
+      !context.TakesItsReplies()) {
     return tag;
   }
   Effect& effect = context.effects_.emplace_back();

@@ -85,6 +85,9 @@ class StepContext : private actord_step {
   // `name`: a topic, a command or nothing.
   bool Accepts(const actord_payload& payload, actord_bytes name,
                const char* what);
+  // False: of the replies that came at once, which no limit of yields bounds,
+  // its steps have left too many.
+  bool TakesItsReplies();
   void Misuse(absl::Status status);
 
   const Catalog& catalog_;

@@ -90,6 +90,7 @@ Process* Worker::TakeReady(bool global_before_equals) {
   }
   return process;
 }
+
 Process* Worker::TakeHighest(uint32_t levels, bool global_before_equals) {
   while (levels != 0) {
     const int level = HighestLevel(levels);
@@ -123,7 +124,7 @@ Process* Worker::NextOrOldest(Process* next, int level) {
 }
 
 Process* Worker::TakeLow() {
-  uint32_t levels = queue_.ready.levels() | scheduler_.GlobalLevels();
+  uint32_t levels = queue_.ready.NonEmptyFromTop() | scheduler_.GlobalLevels();
   // `next` has just become ready; the next turn runs it or puts it into its
   // level.
   if (queue_.next != nullptr) levels |= LevelBit(queue_.next->Priority());
@@ -145,10 +146,12 @@ Process* Worker::TakeAged(int level) {
   const uint32_t bit = LevelBit(level);
   aged_global_ ^= bit;
   if ((aged_global_ & bit) != 0) {
-    if (Process* process = scheduler_.TakeGlobal(queue_, bit)) return process;
+    if (Process* process = scheduler_.TakeGlobal(queue_, bit, 1)) {
+      return process;
+    }
   }
   if (Process* process = queue_.ready.PopOldest(level)) return process;
-  return scheduler_.TakeGlobal(queue_, bit);
+  return scheduler_.TakeGlobal(queue_, bit, 1);
 }
 
 Process* Worker::Search(Lane& lane) {

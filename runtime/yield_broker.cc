@@ -1,6 +1,5 @@
 #include "runtime/yield_broker.h"
 
-#include <algorithm>
 #include <limits>
 
 #include "absl/strings/str_cat.h"
@@ -19,16 +18,6 @@ uint32_t GenerationOf(actord_completion handle) {
 uint64_t AddSaturated(uint64_t a, uint64_t b) {
   const uint64_t sum = a + b;
   return sum < a ? std::numeric_limits<uint64_t>::max() : sum;
-}
-
-size_t UnitsFor(const actord_payload& payload) {
-  return BufferCache::RoundUp(sizeof(Envelope) + payload.bytes.size +
-                              payload.content_type.size) /
-         kBufferUnitBytes;
-}
-
-actord_payload TextPayload(std::string_view text) {
-  return {ToAbi(text), ToAbi(std::string_view("text/plain"))};
 }
 
 }  // namespace
@@ -81,39 +70,53 @@ YieldRecord* YieldBroker::Find(actord_completion handle) const {
   return &records_.At(SlotOf(handle));
 }
 
-bool YieldBroker::Complete(actord_completion handle, int32_t status,
-                           const actord_payload& payload, Lane& lane) {
+CompleteAnswer YieldBroker::Answer(actord_completion handle, int32_t status,
+                                   const actord_payload& payload, Lane& lane) {
   YieldRecord* record = Find(handle);
-  if (record == nullptr) return false;
-  if (Fits(payload, max_payload_bytes())) {
-    return Deliver(*record, handle, status, payload, lane);
+  // Acquire: as in Deliver.
+  if (record == nullptr ||
+      record->word.load(std::memory_order_acquire) !=
+          YieldRecord::Word(GenerationOf(handle), YieldRecord::kPending)) {
+    return CompleteAnswer::kExpired;
   }
-  const std::string text =
-      absl::StrCat("the completion has ", payload.bytes.size,
-                   " bytes; the limit is ", max_payload_bytes());
-  return Deliver(*record, handle, ACTORD_INVALID_ARGUMENT, TextPayload(text),
-                 lane);
+  if (!HasRoom(*record->process.load(std::memory_order_relaxed), payload)) {
+    return CompleteAnswer::kMailboxFull;
+  }
+  return Deliver(*record, handle, status, payload, lane)
+             ? CompleteAnswer::kAccepted
+             : CompleteAnswer::kExpired;
+}
+
+int32_t YieldBroker::Complete(actord_completion handle, int32_t status,
+                              const actord_payload& payload, Lane& lane) {
+  YieldRecord* record = Find(handle);
+  if (record == nullptr) return ACTORD_FAILED_PRECONDITION;
+  const auto fail = [&](int32_t why, std::string_view text) -> int32_t {
+    return Deliver(*record, handle, why, TextPayload(text), lane)
+               ? why
+               : ACTORD_FAILED_PRECONDITION;
+  };
+  if (!Fits(payload, MaxBytes(status))) {
+    return fail(ACTORD_INVALID_ARGUMENT,
+                absl::StrCat("the completion has ", payload.bytes.size,
+                             " bytes; the limit is ", MaxBytes(status)));
+  }
+  switch (Answer(handle, status, payload, lane)) {
+    case CompleteAnswer::kAccepted:
+      return ACTORD_OK;
+    case CompleteAnswer::kMailboxFull:
+      return fail(ACTORD_RESOURCE_EXHAUSTED, kNoRoomText);
+    default:
+      return ACTORD_FAILED_PRECONDITION;
+  }
 }
 
 bool YieldBroker::HasRoom(const Process& process,
                           const actord_payload& payload) const {
   if (payload.bytes.size <= kAlwaysRoomBytes) return true;
-  const size_t units = UnitsFor(payload);
-  const int32_t held = process.completion_units.load(std::memory_order_relaxed);
-  return units + static_cast<size_t>(std::max(held, 0)) <=
+  const size_t units = Envelope::BytesFor({}, payload) / kBufferUnitBytes;
+  return units + process.completion_units.load(std::memory_order_relaxed) <=
          limits_.max_mailbox_bytes() / kBufferUnitBytes;
-}
-
-bool YieldBroker::HasRoom(actord_completion handle,
-                          const actord_payload& payload) const {
-  const YieldRecord* record = Find(handle);
-  // Acquire: as in Deliver.
-  if (record == nullptr ||
-      record->word.load(std::memory_order_acquire) !=
-          YieldRecord::Word(GenerationOf(handle), YieldRecord::kPending)) {
-    return true;
-  }
-  return HasRoom(*record->process.load(std::memory_order_relaxed), payload);
 }
 
 bool YieldBroker::Deliver(YieldRecord& record, actord_completion handle,
@@ -124,10 +127,6 @@ bool YieldBroker::Deliver(YieldRecord& record, actord_completion handle,
   // Acquire: pairs with Open, for the fields.
   if (record.word.load(std::memory_order_acquire) != pending) return false;
   Process* process = record.process.load(std::memory_order_relaxed);
-  if (!HasRoom(*process, payload)) {
-    return Deliver(record, handle, ACTORD_RESOURCE_EXHAUSTED,
-                   TextPayload(kNoRoomText), lane);
-  }
   const uint32_t generation =
       record.process_generation.load(std::memory_order_relaxed);
   const uint64_t tag = record.tag.load(std::memory_order_relaxed);
@@ -143,8 +142,9 @@ bool YieldBroker::Deliver(YieldRecord& record, actord_completion handle,
   envelope->completion.yield_slot = SlotOf(handle);
   envelope->completion.status = status;
   envelope->completion.tag = tag;
-  process->completion_units.fetch_add(static_cast<int32_t>(envelope->units()),
-                                      std::memory_order_relaxed);
+  if (const uint32_t charge = ChargeOf(*envelope)) {
+    process->completion_units.fetch_add(charge, std::memory_order_relaxed);
+  }
   process->urgent.Push(envelope);
   lane.Count(&Counters::completions);
   if (Activity::Add(process->activity, Activity::kUrgentOne)) {

@@ -1,10 +1,11 @@
 // Sees to it that each outstanding yield ends in exactly one completion: a
 // result, an error, a timeout or a cancel, whichever is first.
 //
-// Thread-safety: Complete, CompleteAfter and TimerFired from any thread; Open,
-// Close and CloseAll only from the turn of the process.
+// Thread-safety: Answer, Complete, CompleteAfter and TimerFired from any
+// thread; Open, Close and CloseAll only from the turn of the process.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string_view>
 
@@ -19,8 +20,10 @@ namespace actord::runtime {
 
 class YieldBroker {
  public:
-  // A completion of this many bytes is never refused for want of room: errors,
-  // timeouts and short results, which the limit of yields bounds.
+  // A completion of this many bytes is never refused for want of room or for
+  // its size: errors, timeouts and short results. How many of them wait is
+  // bounded by the limit of yields, and of those that came within a turn by
+  // StepContext::kMaxEffects.
   static constexpr size_t kAlwaysRoomBytes = 4096;
   static constexpr std::string_view kNoRoomText =
       "the completions that wait for the process take all the bytes that they "
@@ -37,15 +40,19 @@ class YieldBroker {
   // else is earlier.
   void SetTimeout(actord_completion handle, uint64_t timeout_ns);
 
-  // True: this call completed it. False: it had ended before. A payload above
-  // the limit is replaced by an error (INVALID_ARGUMENT) that says so, and one
-  // without room beside those that wait for the process, likewise
-  // (RESOURCE_EXHAUSTED).
-  bool Complete(actord_completion handle, int32_t status,
-                const actord_payload& payload, Lane& lane);
-  // False: Complete would find no room for the payload now.
-  [[nodiscard]] bool HasRoom(actord_completion handle,
-                             const actord_payload& payload) const;
+  // kAccepted: this call completed it, with just this payload. kExpired: it had
+  // ended before. kMailboxFull: there is no room beside the completions that
+  // wait for the process; the yield waits on. Room may be exceeded by what
+  // others complete at the same moment. The payload's size is the caller's
+  // business.
+  CompleteAnswer Answer(actord_completion handle, int32_t status,
+                        const actord_payload& payload, Lane& lane);
+  // Completes it in any case: a payload above the limit is replaced by an error
+  // that says so, and so is one without room. ACTORD_OK: this call completed
+  // it. ACTORD_INVALID_ARGUMENT, ACTORD_RESOURCE_EXHAUSTED: likewise, with the
+  // error. ACTORD_FAILED_PRECONDITION: it had ended before.
+  int32_t Complete(actord_completion handle, int32_t status,
+                   const actord_payload& payload, Lane& lane);
   // Completes it with an empty result after `delay_ns`; an earlier timeout
   // stays. False: it had ended before.
   bool CompleteAfter(actord_completion handle, uint64_t delay_ns);
@@ -58,15 +65,22 @@ class YieldBroker {
   // The process has ended: none of its yields will be completed any more.
   void CloseAll(Process& process, uint32_t generation, Lane& lane);
 
-  [[nodiscard]] size_t max_payload_bytes() const {
-    return limits_.max_payload_bytes();
+  // What a completion takes of the room for those that wait, in units.
+  static uint32_t ChargeOf(const Envelope& completion) {
+    return completion.payload_bytes > kAlwaysRoomBytes ? completion.units() : 0;
+  }
+  // Whether there is room for it now. Any thread.
+  [[nodiscard]] bool HasRoom(const Process& process,
+                             const actord_payload& payload) const;
+  // Of the payload of a completion with this status.
+  [[nodiscard]] size_t MaxBytes(int32_t status) const {
+    const size_t max = limits_.max_payload_bytes();
+    return status == ACTORD_OK ? max : std::max(max, kAlwaysRoomBytes);
   }
 
  private:
   // The record of a handle, null if the handle was never given out.
   YieldRecord* Find(actord_completion handle) const;
-  [[nodiscard]] bool HasRoom(const Process& process,
-                             const actord_payload& payload) const;
   bool Deliver(YieldRecord& record, actord_completion handle, int32_t status,
                const actord_payload& payload, Lane& lane);
   void Arm(YieldRecord& record, uint64_t word, uint64_t deadline_ns,

@@ -15,6 +15,10 @@ class CompletionBytesTest : public LiveLimitsTest {
   static constexpr size_t kEach = 10'000;
 
   void SetUp() override {
+    Add("refuses", ACTORD_HANDLER_INLINE, [](actord::testing::Call& call) {
+      call.Reply(ACTORD_ABORTED, std::string(2000, 'e'));
+      return ACTORD_HANDLED;
+    });
     Add("late", ACTORD_HANDLER_INLINE, [&](actord::testing::Call& call) {
       deferred_.push_back(call.Defer());
       return ACTORD_DEFERRED;
@@ -40,7 +44,13 @@ class CompletionBytesTest : public LiveLimitsTest {
           }
           if (got_ + refused_ == count) out.Done();
         }};
-    const Pid pid = MustSubmit(script);
+    Pid pid;
+    // The slot of the last one is free a moment after its end is known.
+    EXPECT_TRUE(Eventually([&] {
+      const absl::StatusOr<Pid> submitted = Submit(script);
+      if (submitted.ok()) pid = *submitted;
+      return submitted.ok();
+    }));
     EXPECT_TRUE(Eventually([&] {
       const auto info = runtime_->Describe(pid);
       return info.ok() && info->yields == static_cast<uint64_t>(count);
@@ -126,13 +136,53 @@ TEST_F(CompletionBytesTest, RepliesWithinAStepAreBoundedAlike) {
   EXPECT_EQ(refused, 2 * 6);
 }
 
+// A limit below the size of a short text changes no error's text.
+TEST_F(CompletionBytesTest, AnErrorArrivesAsItWasGiven) {
+  Set([](Limits& limits) { limits.max_payload_bytes = 100; });
+  std::vector<std::string> texts;
+  const std::string text(2000, 'e');
+  const Script script{.step = [&](Events events, StepOutput& out) {
+    if (events.empty()) {
+      out.Yield("exact");
+      out.Yield("refuses");
+    }
+    for (const Event event : events) {
+      texts.push_back(std::string(event.error().message));
+    }
+    if (texts.size() == 2) out.Done();
+  }};
+  const Pid pid = MustSubmit(script);
+  EXPECT_TRUE(Eventually([&] {
+    return runtime_->CompleteYield({pid, 1}, {kAborted, {text, ""}}) ==
+           CompleteAnswer::kAccepted;
+  }));
+  EXPECT_EQ(MustAwait(pid).kind, EndKind::kResult);
+  EXPECT_EQ(texts, (std::vector<std::string>(2, text)));
+}
+
+TEST_F(CompletionBytesTest, AProcessThatYieldsFasterThanItReadsFails) {
+  LimitTo(2);
+  const Script script{.step = [&](Events /*events*/, StepOutput& out) {
+    for (int i = 0; i < 1000; ++i) out.Yield("echo");
+    out.Continue();
+  }};
+  const Outcome outcome = MustAwait(MustSubmit(script));
+  EXPECT_EQ(outcome.kind, EndKind::kThrew);
+  EXPECT_EQ(outcome.code, kResourceExhausted);
+  EXPECT_THAT(outcome.message, ::testing::HasSubstr("faster"));
+}
+
 // What a process leaves behind is no burden of the next one in its slot.
 TEST_F(CompletionBytesTest, EndWithTheirProcess) {
   LimitTo(2);
+  Set([](Limits& limits) { limits.max_processes = 1; });
+  uint32_t slot = 0;
   for (int i = 0; i < 5; ++i) {
     entered_ = {};
     release_ = {};
     const Pid pid = SubmitHeld("exact", 3);
+    if (i == 0) slot = pid.slot;
+    ASSERT_EQ(pid.slot, slot);
     for (uint64_t tag = 1; tag <= 2; ++tag) {
       EXPECT_EQ(runtime_->CompleteYield({pid, tag}, {kOk, {bytes_, ""}}),
                 CompleteAnswer::kAccepted);

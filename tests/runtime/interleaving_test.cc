@@ -84,10 +84,8 @@ TEST_F(Interleaving, WhatLiesBehindAGapComesWhenTheGapIsClosed) {
       Runtime::Core& core = *core_->core;
       EXPECT_EQ(core.external.Answer({pid, 1}, {},
                                      [&](actord_completion completion) {
-                                       return core.broker.Complete(
-                                                  completion, 0, {}, core.lane)
-                                                  ? CompleteAnswer::kAccepted
-                                                  : CompleteAnswer::kExpired;
+                                       return core.broker.Answer(completion, 0,
+                                                                 {}, core.lane);
                                      }),
                 CompleteAnswer::kAccepted);
       core_->Settle();

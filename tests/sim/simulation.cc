@@ -65,7 +65,7 @@ RuntimeOptions DrawOptions(Random& random, const Schedule::Style& style,
   const uint64_t small = random.Next();
   if ((limits.mailboxes_are_small = small % 8 == 0)) {
     options.max_mailbox_messages = 1 + random.Next() % 8;
-    options.max_mailbox_bytes = 4096;
+    options.max_mailbox_bytes = 8192;
   }
   if ((limits.yields_are_few = small / 8 % 8 == 0)) options.max_yields = 2;
   if ((limits.pool_is_small = small / 64 % 8 == 0)) options.blocking_queue = 1;
