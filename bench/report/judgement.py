@@ -5,8 +5,10 @@ import statistics
 
 from report.figures import BAR, FIGURES, RATIO, TOLERANCE, Figure
 
-# By how much calibrations of one machine differ.
-SAME_MACHINE = 0.25
+# Hand-overs of a line differ by less than this factor on one machine.
+SAME_MACHINE = 1.5
+# So many runs on the same machine are enough to go by.
+ENOUGH = 3
 
 
 @dataclasses.dataclass(frozen=True)
@@ -14,7 +16,9 @@ class Run:
     """One run of one workload."""
     workload: str
     output: dict  # the workload's JSON object
-    calibration_ns: float  # the mean of the calibrations before and after
+    # The means of the calibrations before and after.
+    calibration_ns: float
+    exchange_ns: float  # to hand a line to another core
     go_ns: float | None = None  # the peer's figure in the same round
 
 
@@ -23,7 +27,8 @@ class Row:
     """A figure's medians over the rounds, and what they are held against."""
     figure: Figure
     rounds: int
-    used: int  # of them, those whose machine was like itself
+    used: int  # of them, those on the same machine, if they are enough
+    comparable: bool  # with the baseline: the machine is the same
     measured: float
     ratio: float  # to the calibration
     spread: float  # the middle half of what is compared, by its median
@@ -46,14 +51,12 @@ def spread_of(values):
     return (high - low) / median
 
 
-def on_a_like_machine(runs, reference_ns):
-    """Those whose calibration is close to `reference_ns`: a host that moves a
-    core to the other end of the machine makes what two threads share several
-    times as dear, which no ratio evens out. All of them where less than half are
-    close, for then the machine is another one."""
-    close = [run for run in runs
-             if abs(run.calibration_ns / reference_ns - 1) <= SAME_MACHINE]
-    return close if 2 * len(close) >= len(runs) else runs
+def on_the_same_machine(runs, exchange_ns):
+    """Those in which a hand-over took about `exchange_ns`. A host may put the
+    cores far apart for a while."""
+    return [run for run in runs
+            if run.exchange_ns <= exchange_ns * SAME_MACHINE
+            and exchange_ns <= run.exchange_ns * SAME_MACHINE]
 
 
 def bar_of(figure, runs, recorded_go):
@@ -81,14 +84,16 @@ def judge(runs, baseline=None, recorded_go=None, figures=None):
     """The rows of the figures whose workloads ran, from all of their runs.
     `baseline` is what baseline_from made."""
     baseline = baseline or {}
-    reference_ns = baseline.get("calibration_ns") or statistics.median(
-        run.calibration_ns for run in runs)
+    exchange_ns = baseline.get("exchange_ns", statistics.median(
+        run.exchange_ns for run in runs))
     rows = []
     for figure in FIGURES if figures is None else figures:
         every = [run for run in runs if run.workload == figure.workload]
         if not every:
             continue
-        own = on_a_like_machine(every, reference_ns)
+        same = on_the_same_machine(every, exchange_ns)
+        enough = len(same) >= min(ENOUGH, len(every))
+        own = same if figure.shared and enough else every
         values = [figure.value_in(run.output) for run in own]
         ratios = [value / run.calibration_ns
                   for value, run in zip(values, own)]
@@ -97,9 +102,11 @@ def judge(runs, baseline=None, recorded_go=None, figures=None):
         bar = bar_of(figure, own, recorded_go or {})
         before = baseline.get("figures", {}).get(figure.name, {}).get(
             "ratio" if by_ratio else "measured")
-        worse_by, worse = _against_baseline(figure, compared, bar, before)
-        rows.append(Row(figure, len(every), len(own), statistics.median(values),
-                        statistics.median(ratios),
+        comparable = enough or not figure.shared or before is None
+        worse_by, worse = _against_baseline(
+            figure, compared, bar, before if comparable else None)
+        rows.append(Row(figure, len(every), len(own), comparable,
+                        statistics.median(values), statistics.median(ratios),
                         spread_of(ratios if by_ratio else values), bar, before,
                         worse_by, worse))
     return rows
@@ -110,6 +117,8 @@ def baseline_from(runs, rows):
     return {
         "calibration_ns": round(
             statistics.median(run.calibration_ns for run in runs), 2),
+        "exchange_ns": round(
+            statistics.median(run.exchange_ns for run in runs), 2),
         "figures": {
             row.figure.name: {
                 "measured": round(row.measured, 3),
@@ -138,6 +147,8 @@ def _verdict(row):
         words.append("WORSE: met it in the baseline")
     elif row.baseline is None:
         words.append("no baseline")
+    elif not row.comparable:
+        words.append("not comparable: other machine")
     return ", ".join(words)
 
 

@@ -44,20 +44,25 @@ def run_peer(program, workload):
     return float(match.group(1))
 
 
+def _mean(before, after, name):
+    return (before[name] + after[name]) / 2
+
+
 def measure(workloads, rounds, run, peer=None, say=lambda text: None):
     """The runs of `rounds` rounds. `run(workload)` gives an object of figures,
     `peer(workload)` the peer's nanoseconds, or None if it has no such one."""
     runs = []
-    before = run("calibrate")["ns_per_op"]
+    before = run("calibrate")
     for number in range(rounds):
         for workload in workloads:
             if number >= MOST_ROUNDS.get(workload, rounds):
                 continue
             say(f"round {number + 1} of {rounds}: {workload}")
             output = run(workload)
-            after = run("calibrate")["ns_per_op"]
+            after = run("calibrate")
             go_ns = peer(workload) if peer else None
-            runs.append(Run(workload, output, (before + after) / 2, go_ns))
+            runs.append(Run(workload, output, _mean(before, after, "ns_per_op"),
+                            _mean(before, after, "exchange_ns"), go_ns))
             # A peer's run lies between: what was measured before it is old.
-            before = after if go_ns is None else run("calibrate")["ns_per_op"]
+            before = after if go_ns is None else run("calibrate")
     return runs

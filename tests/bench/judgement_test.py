@@ -5,16 +5,18 @@ import unittest
 
 from report.figures import BAR, FIGURES, PLAIN, Figure, workloads_of
 from report.judgement import (Run, bar_of, baseline_from, judge,
-                              on_a_like_machine, spread_of, table)
+                              on_the_same_machine, spread_of, table)
 
 TIME = Figure("time", "w", ("ns",), "ns", 100)
 BYTES = Figure("bytes", "w", ("ns",), "B", 100, PLAIN)
 TINY = Figure("tiny", "w", ("ns",), "ms", 100, BAR)
+SHARED = Figure("shared", "w", ("ns",), "ns", 100, shared=True)
 BESIDE_GO = Figure("go", "w", ("ns",), "ns", None, share_of_go=0.5)
 
 
-def runs_of(*values, calibration_ns=100, go_ns=None):
-    return [Run("w", {"ns": value}, calibration_ns, go_ns) for value in values]
+def runs_of(*values, calibration_ns=100, exchange_ns=50, go_ns=None):
+    return [Run("w", {"ns": value}, calibration_ns, exchange_ns, go_ns)
+            for value in values]
 
 
 def only_row(figure, runs, baseline_runs=None, recorded_go=None):
@@ -54,29 +56,47 @@ class MediansTest(unittest.TestCase):
         self.assertEqual(judge(runs_of(1), figures=[other]), [])
 
 
-class LikeMachineTest(unittest.TestCase):
+class SameMachineTest(unittest.TestCase):
 
-    def test_rounds_with_another_calibration_are_left_out(self):
-        runs = runs_of(50, 50, 50) + runs_of(900, 900, calibration_ns=130)
-        row = only_row(TIME, runs)
+    def test_rounds_with_cores_far_apart_are_left_out(self):
+        runs = runs_of(50, 50, 50) + runs_of(900, 900, exchange_ns=230)
+        row = only_row(SHARED, runs)
         self.assertEqual((row.measured, row.used, row.rounds), (50, 3, 5))
-        self.assertEqual(baseline_from(runs, [row])["figures"]["time"]["rounds"],
-                         3)
+        self.assertEqual(
+            baseline_from(runs, [row])["figures"]["shared"]["rounds"], 3)
 
-    def test_close_calibrations_stay(self):
-        close = runs_of(1) + runs_of(2, calibration_ns=76) + runs_of(
-            3, calibration_ns=124)
-        far = runs_of(4, calibration_ns=300)
-        self.assertEqual(on_a_like_machine(close + far, 100), close)
+    def test_what_one_thread_makes_counts_wherever_the_cores_are(self):
+        runs = runs_of(50, 50, 50) + runs_of(60, 60, exchange_ns=230)
+        self.assertEqual(only_row(TIME, runs).used, 5)
 
-    def test_a_baseline_says_what_is_alike(self):
-        runs = runs_of(50, 50) + runs_of(900, 900, calibration_ns=200)
-        row = only_row(TIME, runs, runs_of(50, calibration_ns=100))
-        self.assertEqual((row.used, row.worse), (2, False))
+    def test_close_hand_overs_are_of_one_machine(self):
+        same = (runs_of(1, exchange_ns=50) + runs_of(2, exchange_ns=34)
+                + runs_of(3, exchange_ns=74))
+        other = runs_of(4, exchange_ns=76) + runs_of(5, exchange_ns=33)
+        self.assertEqual(on_the_same_machine(same + other, 50), same)
 
-    def test_where_few_are_alike_all_count(self):
-        runs = runs_of(1) + runs_of(1, 1, calibration_ns=200)
-        self.assertEqual(on_a_like_machine(runs, 100), runs)
+    def test_one_core_is_one_machine(self):
+        runs = runs_of(1, exchange_ns=0)
+        self.assertEqual(on_the_same_machine(runs, 0), runs)
+        self.assertEqual(on_the_same_machine(runs, 50), [])
+
+    def test_three_rounds_like_the_baseline_are_enough(self):
+        runs = runs_of(50, 50, 50) + runs_of(*[900] * 9, exchange_ns=230)
+        row = only_row(SHARED, runs, runs_of(50))
+        self.assertEqual((row.used, row.comparable, row.worse),
+                         (3, True, False))
+
+    def test_on_another_machine_nothing_is_compared(self):
+        runs = runs_of(50, 50) + runs_of(*[900] * 9, exchange_ns=230)
+        row = only_row(SHARED, runs, runs_of(50))
+        self.assertEqual((row.used, row.comparable, row.worse),
+                         (11, False, False))
+        self.assertIn("not comparable", table([row]))
+        self.assertTrue(only_row(TIME, runs, runs_of(50)).worse)
+
+    def test_without_a_baseline_nothing_is_said_about_it(self):
+        runs = runs_of(50, 50) + runs_of(50, 50, exchange_ns=230)
+        self.assertTrue(only_row(SHARED, runs).comparable)
 
 
 class BarTest(unittest.TestCase):
@@ -142,6 +162,7 @@ class BaselineTest(unittest.TestCase):
         runs = runs_of(1, 2, 3)
         recorded = baseline_from(runs, judge(runs, figures=[TIME, BYTES]))
         self.assertEqual(recorded["calibration_ns"], 100)
+        self.assertEqual(recorded["exchange_ns"], 50)
         self.assertEqual(recorded["figures"]["time"], {
             "measured": 2, "unit": "ns", "ratio": 0.02, "spread": 0.5,
             "rounds": 3})

@@ -19,7 +19,8 @@ class MeasureTest(unittest.TestCase):
         if workload != "calibrate":
             return {"ns_per_op": 1}
         self.calibrations += 1
-        return {"ns_per_op": 10 * self.calibrations}
+        return {"ns_per_op": 10 * self.calibrations,
+                "exchange_ns": 2 * self.calibrations}
 
     def test_each_run_stands_between_two_calibrations(self):
         runs = measure(["a", "b"], 2, self.run_one)
@@ -28,6 +29,7 @@ class MeasureTest(unittest.TestCase):
         self.assertEqual([run.workload for run in runs], ["a", "b"] * 2)
         self.assertEqual([run.calibration_ns for run in runs],
                          [15, 25, 35, 45])
+        self.assertEqual([run.exchange_ns for run in runs], [3, 5, 7, 9])
 
     def test_slow_workloads_run_in_fewer_rounds(self):
         runs = measure(["idle", "a"], 4, self.run_one)

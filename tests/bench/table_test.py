@@ -22,7 +22,7 @@ if [ -f "$folder/$1.values" ]; then
     calls=${calls#.}
   done <"$folder/$1.values"
 fi
-line="\"ns_per_op\": $value"
+line="\"ns_per_op\": $value, \"exchange_ns\": $(cat "$folder/exchange_ns")"
 for name in ns_per_op_1 ns_per_op_10 ns_per_op_1000 bytes_per_process cpu_ms \
     p50_us p99_us ratio add_ns fire_cpu_ns late_p99_us; do
   line="$line, \"$name\": $value"
@@ -41,6 +41,10 @@ class TableTest(unittest.TestCase):
         self.bench.write_text(FAKE_BENCH, encoding="utf-8")
         self.bench.chmod(0o755)
         self.prints({})
+        self.hands_over_in(50)
+
+    def hands_over_in(self, nanoseconds):
+        (self.folder / "exchange_ns").write_text(str(nanoseconds))
 
     def prints(self, figures):
         """From now on, and from the beginning of its lists."""
@@ -89,9 +93,20 @@ class TableTest(unittest.TestCase):
         self.table("--record")
         self.prints({"yield": [200, 200, 200, 100]})
         output = self.table("--check")
-        self.assertIn("looks worse, measured again: yield", output)
+        self.assertIn("measured again: yield", output)
         self.assertEqual(self.runs_of("yield"), 9)
         self.assertEqual(self.runs_of("submit"), 3)
+
+    def test_cores_far_apart_are_said_and_fail_nothing(self):
+        self.table("--record")
+        self.hands_over_in(200)
+        self.prints({"fanin": [600]})
+        output = self.table("--check", "--workloads", "fanin,yield")
+        self.assertRegex(output, "not comparable, .*: fanin\n")
+        self.assertEqual(self.runs_of("fanin"), 3 + 6 + 6)
+        self.prints({"fanin": [600], "yield": [200]})
+        self.assertIn("by more than 15%: yield\n", self.table(
+            "--check", "--workloads", "fanin,yield", status=1))
 
     def test_what_stays_worse_is_measured_three_times(self):
         self.table("--record")
