@@ -10,7 +10,6 @@
 #include "absl/strings/str_join.h"
 #include "daemon/config_keys.h"
 #include "daemon/config_text.h"
-#include "daemon/port_file.h"
 #include "daemon/version.h"
 #include "runtime/clock.h"
 
@@ -38,14 +37,18 @@ Daemon::Daemon(const Config& config, Logger& logger)
 absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Start(const Config& config,
                                                       Logger& logger) {
   std::unique_ptr<Daemon> daemon(new Daemon(config, logger));
-  absl::Status status;
-  if (!config.port_file.empty()) status = RemovePortFile(config.port_file);
+  const bool has_port_file = !config.port_file.empty();
+  // If another daemon has the address, the file may be that one's.
+  absl::Status status = RpcServer::CanStart(config);
+  if (status.ok() && has_port_file) status = RemovePortFile(config.port_file);
   if (status.ok()) status = daemon->StartRuntime();
   if (status.ok()) status = daemon->StartServer();
-  if (status.ok() && !config.port_file.empty()) {
-    status = WritePortFile(config.port_file, daemon->ports());
-  }
   if (!status.ok()) return status;
+  if (has_port_file) {
+    auto file = PortFile::Write(config.port_file, daemon->ports());
+    if (!file.ok()) return file.status();
+    daemon->port_file_ = *std::move(file);
+  }
   logger.Info(absl::StrCat("actord ", kVersion, " serves on ",
                            absl::StrJoin(daemon->addresses(), ", "), " with ",
                            daemon->runtime_->options().workers, " workers"));
@@ -119,7 +122,9 @@ void Daemon::Reload(const Config& fresh) {
         absl::StrCat("configuration not reloaded: ", status.message()));
     return;
   }
-  logger_.SetLevel(next.log_level);
+  // The more talkative of the two levels tells what has changed, so that a
+  // level that is raised is confirmed too.
+  logger_.SetLevel(std::min(old.log_level, next.log_level));
   std::vector<std::string> changed, left;
   for (const ConfigKey& key : ConfigKeys()) {
     const std::string value = key.print(next);
@@ -140,6 +145,7 @@ void Daemon::Reload(const Config& fresh) {
     logger_.Warning(absl::StrCat("not in force until a restart: ",
                                  absl::StrJoin(left, ", ")));
   }
+  logger_.SetLevel(next.log_level);
 }
 
 void Daemon::RequestShutdown(runtime::ShutdownMode mode) {
@@ -170,6 +176,11 @@ ExitStatus Daemon::Run() {
   logger_.Info("ending: new processes are refused");
   server_->SetNotServing();
   const ShutdownControl::Result result = EndProcesses();
+  // While the port is held: no other daemon has put its file there for it.
+  if (port_file_ != nullptr) {
+    const absl::Status status = port_file_->Remove();
+    if (!status.ok()) logger_.Warning(std::string(status.message()));
+  }
   std::this_thread::sleep_for(kLastAnswers);
   if (result.stuck || result.report.stuck > 0) {
     // Their threads run plugin code, so nothing can be taken down under them.
@@ -179,10 +190,6 @@ ExitStatus Daemon::Run() {
     std::_Exit(kExitDrainTimeout);
   }
   server_->Stop(kServerGrace);
-  if (!config_.port_file.empty()) {
-    const absl::Status status = RemoveOwnPortFile(config_.port_file, ports());
-    if (!status.ok()) logger_.Warning(std::string(status.message()));
-  }
   const bool ran_out_of_time = result.report.forced > 0 && !result.now;
   logger_.Log(
       ran_out_of_time ? runtime::LogLevel::kWarning : runtime::LogLevel::kInfo,

@@ -1,9 +1,8 @@
 // The composition root: builds everything in order, and ends it in order.
 //
 // Thread-safety: RequestShutdown may be called from any thread, Reload from one
-// at a time; Start, Run and
-// the destructor are for one thread. Ownership: owns all there is, borrows the
-// logger.
+// at a time; Start, Run and the destructor are for one thread. Ownership: owns
+// all there is, borrows the logger.
 #pragma once
 
 #include <memory>
@@ -17,6 +16,7 @@
 #include "daemon/idempotency.h"
 #include "daemon/loaded_plugins.h"
 #include "daemon/logging.h"
+#include "daemon/port_file.h"
 #include "daemon/rpc_server.h"
 #include "daemon/shutdown_control.h"
 #include "runtime/catalog.h"
@@ -38,10 +38,10 @@ class Daemon {
   //  2. the runtime refuses new processes and brings all there are to their
   //     end, which answers every open Submit and Await;
   //  3. the Shutdown calls are answered;
-  //  4. the service refuses whatever comes for a moment longer;
-  //  5. the server stops, and breaks off after a second what is still open
+  //  4. the port file goes;
+  //  5. the service refuses whatever comes for a moment longer;
+  //  6. the server stops, and breaks off after a second what is still open
   //     (a watched health status, say).
-  //  6. the port file goes.
   // If steps do not return, this ends the program with kExitDrainTimeout.
   ExitStatus Run();
 
@@ -79,7 +79,8 @@ class Daemon {
   ShutdownControl shutdown_;
   std::unique_ptr<ActorService> service_;
   std::unique_ptr<RpcServer> server_;
-  bool ended_ = false;  // all processes have, or are given up
+  std::unique_ptr<PortFile> port_file_;  // null: none is wanted
+  bool ended_ = false;                   // all processes have, or are given up
 };
 
 }  // namespace actord::daemon

@@ -76,12 +76,18 @@ absl::Status CannotListen(const std::string& address,
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<RpcServer>> RpcServer::Start(
-    const Config& config, grpc::Service& service) {
+absl::Status RpcServer::CanStart(const Config& config) {
   for (const std::string& address : config.listen) {
     const std::string reason = WhyNotListening(address);
     if (!reason.empty()) return CannotListen(address, reason);
   }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::unique_ptr<RpcServer>> RpcServer::Start(
+    const Config& config, grpc::Service& service) {
+  absl::Status status = CanStart(config);
+  if (!status.ok()) return status;
   grpc::EnableDefaultHealthCheckService(true);
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   grpc::ServerBuilder builder;

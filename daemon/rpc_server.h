@@ -18,8 +18,10 @@ namespace actord::daemon {
 
 class RpcServer {
  public:
-  // Serves when it returns. UNAVAILABLE: an address cannot be listened on; the
-  // message names it and says why.
+  // UNAVAILABLE if an address cannot be listened on; the message names it and
+  // says why. Blocks for the look-up of names.
+  static absl::Status CanStart(const Config& config);
+  // Serves when it returns. UNAVAILABLE as above.
   static absl::StatusOr<std::unique_ptr<RpcServer>> Start(
       const Config& config, grpc::Service& service);
   // Stops if nobody did.

@@ -107,6 +107,20 @@ TEST(Reload, LimitsOutOfRangeChangeNothing) {
   EXPECT_THAT(Logged([&] { daemon.daemon().Reload(config); }),
               HasSubstr("configuration not reloaded: max_processes is 0"));
   EXPECT_EQ(LimitsOf(daemon).max_yields_per_process(), 1024u);
+  EXPECT_THAT(Logged([&] { daemon.daemon().Reload(WithInfo()); }),
+              HasSubstr("configuration reloaded: nothing has changed"));
+}
+
+TEST(Reload, ALevelIsConfirmedWhetherItIsRaisedOrLowered) {
+  const Config config = WithInfo();
+  Config quiet = config;
+  quiet.log_level = runtime::LogLevel::kError;
+  ServedDaemon daemon(config);
+  EXPECT_THAT(Logged([&] { daemon.daemon().Reload(quiet); }),
+              HasSubstr("configuration reloaded: log.level = \"error\""));
+  EXPECT_EQ(Logged([&] { daemon.daemon().Reload(quiet); }), "");
+  EXPECT_THAT(Logged([&] { daemon.daemon().Reload(config); }),
+              HasSubstr("configuration reloaded: log.level = \"info\""));
 }
 
 }  // namespace

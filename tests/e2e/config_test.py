@@ -222,9 +222,17 @@ class Addresses(ConfigCase):
     def test_port_file_of_another_daemon_stays(self):
         daemon = self.start_daemon()
         path = daemon.directory / "port"
-        path.write_text("1\n")
+        other = self.file(path.read_text(), "other")
+        other.rename(path)
         self.assertEqual(daemon.stop(), 0)
-        self.assertEqual(path.read_text(), "1\n")
+        self.assertEqual(path.read_text(), f"{daemon.port}\n")
+
+    def test_port_file_stays_when_a_second_start_fails(self):
+        daemon = self.start_daemon()
+        path = daemon.directory / "port"
+        done = run_actord("--listen", daemon.address, "--port-file", path)
+        self.assert_fails(done, CANNOT_LISTEN, "Address already in use")
+        self.assertEqual(path.read_text(), f"{daemon.port}\n")
 
     def test_port_file_that_cannot_be_written(self):
         path = self.directory / "none" / "port"
