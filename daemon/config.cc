@@ -70,12 +70,14 @@ std::vector<ConfigValue> ReadConfigEnvironment(const Environment& environment) {
 
 absl::StatusOr<Config> LoadConfig(const std::string& file,
                                   const std::vector<ConfigValue>& command_line,
-                                  const Environment& environment) {
+                                  const Environment& environment,
+                                  ConfigReading reading) {
   const std::string path =
       !file.empty() ? file : environment("ACTORD_CONFIG").value_or("");
   std::vector<ConfigValue> values;
   if (!path.empty()) {
-    absl::StatusOr<std::vector<ConfigValue>> from_file = ReadConfigFile(path);
+    absl::StatusOr<std::vector<ConfigValue>> from_file =
+        ReadConfigFile(path, reading);
     if (!from_file.ok()) return from_file.status();
     values = *std::move(from_file);
   }

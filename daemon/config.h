@@ -69,11 +69,15 @@ Environment SystemEnvironment();
 
 std::vector<ConfigValue> ReadConfigEnvironment(const Environment& environment);
 
+// Whether the daemon starts, or runs already with what it read once.
+enum class ConfigReading { kFirst, kAgain };
+
 // The whole configuration. `file` "" means $ACTORD_CONFIG, and no file if that
 // is not set either.
-absl::StatusOr<Config> LoadConfig(const std::string& file,
-                                  const std::vector<ConfigValue>& command_line,
-                                  const Environment& environment);
+absl::StatusOr<Config> LoadConfig(
+    const std::string& file, const std::vector<ConfigValue>& command_line,
+    const Environment& environment,
+    ConfigReading reading = ConfigReading::kFirst);
 
 // As TOML that LoadConfig reads back to the same configuration, each key with
 // its meaning as a comment.

@@ -1,15 +1,18 @@
 #include "daemon/config_file.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <toml++/toml.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
-#include <fstream>
 #include <optional>
 #include <utility>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "daemon/config_keys.h"
 
@@ -78,6 +81,11 @@ absl::Status ReadSection(std::string_view section, const toml::table& table,
   return absl::OkStatus();
 }
 
+absl::Status CannotRead(const std::string& path, int error) {
+  return absl::InvalidArgumentError(
+      absl::StrCat(path, ": cannot be read: ", std::strerror(error)));
+}
+
 bool IsSection(std::string_view name) {
   return std::any_of(ConfigKeys().begin(), ConfigKeys().end(),
                      [name](const ConfigKey& key) {
@@ -117,22 +125,29 @@ absl::StatusOr<std::vector<ConfigValue>> ParseConfigText(
   return in_order;
 }
 
-absl::StatusOr<std::vector<ConfigValue>> ReadConfigFile(
-    const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::string text;
-  if (file) {
-    std::array<char, 4096> piece;
-    while (file.read(piece.data(), piece.size()), file.gcount() > 0) {
-      text.append(piece.data(), static_cast<size_t>(file.gcount()));
-    }
-  }
-  // Reading ends at the end of the file or, of a directory for one, badly.
-  if (!file.eof() || file.bad()) {
+absl::StatusOr<std::vector<ConfigValue>> ReadConfigFile(const std::string& path,
+                                                        ConfigReading reading) {
+  const bool again = reading == ConfigReading::kAgain;
+  // Opening a pipe that nobody writes to would block.
+  const int descriptor =
+      open(path.c_str(), O_RDONLY | O_CLOEXEC | (again ? O_NONBLOCK : 0));
+  if (descriptor < 0) return CannotRead(path, errno);
+  const absl::Cleanup close_it = [descriptor] { close(descriptor); };
+  struct stat status {};
+  if (fstat(descriptor, &status) != 0) return CannotRead(path, errno);
+  if (again && !S_ISREG(status.st_mode)) {
     return absl::InvalidArgumentError(
-        absl::StrCat(path, ": cannot be read: ", std::strerror(errno)));
+        absl::StrCat(path, ": not a file that can be read again"));
   }
-  return ParseConfigText(text, path);
+  std::string text;
+  std::array<char, 4096> piece;
+  for (;;) {
+    const ssize_t count = read(descriptor, piece.data(), piece.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return CannotRead(path, errno);
+    if (count == 0) return ParseConfigText(text, path);
+    text.append(piece.data(), static_cast<size_t>(count));
+  }
 }
 
 }  // namespace actord::daemon

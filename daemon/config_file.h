@@ -17,7 +17,9 @@ namespace actord::daemon {
 // "name:line: ...". Values are not interpreted yet (ApplyConfigValues).
 absl::StatusOr<std::vector<ConfigValue>> ParseConfigText(std::string_view text,
                                                          std::string_view name);
-absl::StatusOr<std::vector<ConfigValue>> ReadConfigFile(
-    const std::string& path);
+// Reads again only what is the same the second time, a regular file: a pipe
+// would be empty by then, or block for ever.
+absl::StatusOr<std::vector<ConfigValue>> ReadConfigFile(const std::string& path,
+                                                        ConfigReading reading);
 
 }  // namespace actord::daemon

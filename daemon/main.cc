@@ -25,7 +25,7 @@ ExitStatus Complain(ExitStatus exit_status, const absl::Status& status) {
 
 void Reload(const CommandLine& command_line, Daemon& daemon, Logger& logger) {
   const auto config = LoadConfig(command_line.config_file, command_line.values,
-                                 SystemEnvironment());
+                                 SystemEnvironment(), ConfigReading::kAgain);
   if (!config.ok()) {
     logger.Error(absl::StrCat("configuration not reloaded: ",
                               config.status().message()));

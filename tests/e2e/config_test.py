@@ -2,11 +2,13 @@
 log, and what it says when one of them is wrong."""
 
 import json
+import os
 import re
 import signal
 import socket
 import stat
 import subprocess
+import threading
 import unittest
 
 import grpc
@@ -372,6 +374,24 @@ class Reload(ConfigCase):
                           "scheduler.blocking_queue = 3\n")
         self.assertRegex(log, "warning.*not in force")
         self.assertEqual(self.actor.status().limits.max_payload_bytes, 1000)
+
+    def test_pipe_is_read_once(self):
+        path = self.directory / "pipe"
+        os.mkfifo(path)
+        written = threading.Thread(
+            target=path.write_text, args=("[limits]\nmax_yields = 3\n",),
+            daemon=True)
+        written.start()
+        daemon = self.start_daemon("--config", path)
+        written.join()
+        actor = self.connect(daemon)
+        complaint = (f"configuration not reloaded: {path}: not a file that can "
+                     "be read again\n")
+        for count in (1, 2):  # the thread that receives signals goes on
+            daemon.signal(signal.SIGHUP)
+            eventually(lambda count=count: daemon.log().count(complaint)
+                       == count, "the complaint")
+        self.assertEqual(actor.status().limits.max_yields_per_process, 3)
 
     def test_option_goes_on_to_outweigh_the_file(self):
         self.reload("[limits]\nmax_yields = 7\nmax_processes = 100\n",
