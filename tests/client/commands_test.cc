@@ -1,11 +1,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <string>
 #include <thread>
+#include <vector>
 
 #include "nlohmann/json.hpp"
-#include "tests/client/cli_run.h"
-#include "tests/client/fake_daemon.h"
+#include "tests/client/commands_fixture.h"
 
 namespace actord::client {
 namespace {
@@ -14,76 +16,6 @@ using nlohmann::json;
 using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
-
-class Commands : public testing::Test {
- protected:
-  // Runs a command against the fake daemon.
-  CliResult Run(std::vector<std::string> arguments, CliInput input = {}) {
-    input.variables.emplace("ACTORD_ADDRESS", daemon_.address());
-    return RunCli(arguments, input);
-  }
-
-  std::string Submitted(const std::string& type) {
-    std::string pid = Run({"submit", type}).out;
-    pid.pop_back();
-    return pid;
-  }
-
-  FakeDaemon daemon_;
-};
-
-TEST_F(Commands, SubmitPrintsThePid) {
-  const CliResult result =
-      Run({"submit", "echo", "7", "--method", "run", "--request-id", "r1"});
-  EXPECT_EQ(result.status, ExitStatus::kDone);
-  EXPECT_EQ(result.out, "p-0\n");
-  EXPECT_EQ(result.err, "");
-  const v1::SubmitRequest request = daemon_.log().submits.at(0);
-  EXPECT_EQ(request.process_type(), "echo");
-  EXPECT_EQ(request.method(), "run");
-  EXPECT_EQ(request.request_id(), "r1");
-  EXPECT_EQ(request.input().data(), "7");
-  EXPECT_EQ(request.input().content_type(), "");
-}
-
-TEST_F(Commands, SubmitReadsInputFromFilesAndStandardInput) {
-  const TemporaryFile file("file");
-  EXPECT_EQ(Run({"submit", "echo", "@" + file.path(), "--wait"}).out, "file");
-  EXPECT_EQ(Run({"submit", "echo", "-", "--wait"}, {.stdin_text = "in"}).out,
-            "in");
-  EXPECT_EQ(Run({"submit", "echo", "[1,2]", "--wait"}).out, "[1,2]");
-  EXPECT_EQ(Run({"submit", "echo", "--wait", "--", "-5"}).out, "-5");
-  EXPECT_FALSE(Run({"submit", "echo"}).out.empty());
-  EXPECT_FALSE(daemon_.log().submits.back().has_input());
-}
-
-TEST_F(Commands, SubmitWaitPrintsTheResultByteForByte) {
-  EXPECT_EQ(Run({"submit", "echo", "x", "--wait"}).out, "x");
-  EXPECT_EQ(
-      Run({"submit", "echo", "x", "--wait"}, {.out_is_terminal = true}).out,
-      "x\n");
-}
-
-TEST_F(Commands, SubmitWaitReportsAFailedProcess) {
-  const CliResult result = Run({"submit", "fail", "--wait"});
-  EXPECT_EQ(result.status, ExitStatus::kFailed);
-  EXPECT_EQ(result.out, "");
-  EXPECT_EQ(result.err,
-            "actorctl: process p-0 failed: INVALID_ARGUMENT: as told "
-            "(FAILED)\n");
-}
-
-TEST_F(Commands, SubmitWaitWritesTheOutcomeForPrograms) {
-  const CliResult result =
-      Run({"submit", "echo", "{\"a\":1}", "--wait", "-o", "json"});
-  const json outcome = json::parse(result.out);
-  EXPECT_EQ(outcome["pid"], "p-0");
-  EXPECT_EQ(outcome["result"]["json"]["a"], 1);
-  EXPECT_EQ(outcome["steps"], 1);
-  const CliResult failed = Run({"submit", "fail", "--wait", "-o", "yaml"});
-  EXPECT_EQ(failed.status, ExitStatus::kFailed);
-  EXPECT_THAT(failed.out, HasSubstr("failure:\n  reason: FAILED\n"));
-}
 
 TEST_F(Commands, ErrorsNameReasonFieldAndRetryDelay) {
   const CliResult refused = Run({"submit", "refuse"});
@@ -212,7 +144,10 @@ TEST_F(Commands, DescribeShowsOneProcess) {
   process.set_process_type("order");
   process.set_state(v1::PROCESS_STATE_BLOCKED);
   process.set_steps(1234);
+  process.set_priority(29);
   daemon_.processes.push_back(process);
+  EXPECT_THAT(Run({"ps", "-o", "wide"}).out, HasSubstr("PRIORITY"));
+  EXPECT_THAT(Run({"ps", "-o", "wide"}).out, HasSubstr("29"));
   const std::string table = Run({"describe", "q-1"}).out;
   EXPECT_THAT(table, HasSubstr("29"));
   EXPECT_THAT(table, HasSubstr("PID:"));
@@ -332,6 +267,8 @@ TEST_F(Commands, EveryUsageErrorExitsWith2AndWritesNoData) {
            {"submit", "echo", "-", "--from-file", "-"},
            {"submit", "echo", "--from-file", "-", "--in-flight", "0"},
            {"submit", "echo", "--priority", "32"},
+           {"submit", "echo", "--priority", "-1"},
+           {"submit", "echo", "--priority", "high"},
            {"send"},
            {"await"},
            {"describe"},

@@ -1,0 +1,81 @@
+// actorctl submit of one process; of many: bulk_commands_test.cc.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "nlohmann/json.hpp"
+#include "tests/client/commands_fixture.h"
+
+namespace actord::client {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+
+class SubmitCommand : public Commands {};
+
+TEST_F(SubmitCommand, PrintsThePid) {
+  const CliResult result =
+      Run({"submit", "echo", "7", "--method", "run", "--request-id", "r1"});
+  EXPECT_EQ(result.status, ExitStatus::kDone);
+  EXPECT_EQ(result.out, "p-0\n");
+  EXPECT_EQ(result.err, "");
+  const v1::SubmitRequest request = daemon_.log().submits.at(0);
+  EXPECT_EQ(request.process_type(), "echo");
+  EXPECT_EQ(request.method(), "run");
+  EXPECT_EQ(request.request_id(), "r1");
+  EXPECT_EQ(request.input().data(), "7");
+  EXPECT_EQ(request.input().content_type(), "");
+  EXPECT_FALSE(request.has_priority());
+}
+
+TEST_F(SubmitCommand, PassesThePriorityOn) {
+  Run({"submit", "echo", "--priority", "0"});
+  Run({"submit", "echo", "--priority", "31"});
+  EXPECT_TRUE(daemon_.log().submits.at(0).has_priority());
+  EXPECT_EQ(daemon_.log().submits.at(0).priority(), 0);
+  EXPECT_EQ(daemon_.log().submits.at(1).priority(), 31);
+}
+
+TEST_F(SubmitCommand, ReadsInputFromFilesAndStandardInput) {
+  const TemporaryFile file("file");
+  EXPECT_EQ(Run({"submit", "echo", "@" + file.path(), "--wait"}).out, "file");
+  EXPECT_EQ(Run({"submit", "echo", "-", "--wait"}, {.stdin_text = "in"}).out,
+            "in");
+  EXPECT_EQ(Run({"submit", "echo", "[1,2]", "--wait"}).out, "[1,2]");
+  EXPECT_EQ(Run({"submit", "echo", "--wait", "--", "-5"}).out, "-5");
+  EXPECT_FALSE(Run({"submit", "echo"}).out.empty());
+  EXPECT_FALSE(daemon_.log().submits.back().has_input());
+}
+
+TEST_F(SubmitCommand, WaitPrintsTheResultByteForByte) {
+  EXPECT_EQ(Run({"submit", "echo", "x", "--wait"}).out, "x");
+  EXPECT_EQ(
+      Run({"submit", "echo", "x", "--wait"}, {.out_is_terminal = true}).out,
+      "x\n");
+}
+
+TEST_F(SubmitCommand, WaitReportsAFailedProcess) {
+  const CliResult result = Run({"submit", "fail", "--wait"});
+  EXPECT_EQ(result.status, ExitStatus::kFailed);
+  EXPECT_EQ(result.out, "");
+  EXPECT_EQ(result.err,
+            "actorctl: process p-0 failed: INVALID_ARGUMENT: as told "
+            "(FAILED)\n");
+}
+
+TEST_F(SubmitCommand, WaitWritesTheOutcomeForPrograms) {
+  const CliResult result =
+      Run({"submit", "echo", "{\"a\":1}", "--wait", "-o", "json"});
+  const json outcome = json::parse(result.out);
+  EXPECT_EQ(outcome["pid"], "p-0");
+  EXPECT_EQ(outcome["result"]["json"]["a"], 1);
+  EXPECT_EQ(outcome["steps"], 1);
+  const CliResult failed = Run({"submit", "fail", "--wait", "-o", "yaml"});
+  EXPECT_EQ(failed.status, ExitStatus::kFailed);
+  EXPECT_THAT(failed.out, HasSubstr("failure:\n  reason: FAILED\n"));
+}
+
+}  // namespace
+}  // namespace actord::client
