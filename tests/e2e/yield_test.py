@@ -47,10 +47,10 @@ class Answers(YieldCase):
             "code": "FAILED_PRECONDITION", "message": "card refused"})
 
     def test_expired_by_its_timeout(self):
-        pid, waiting = self.yielding(timeout_ms=50)
+        pid, waiting = self.yielding(timeout_ms=2000)
         self.assertTrue(waiting.HasField("deadline"))
         self.assertEqual(waiting.deadline.ToMilliseconds()
-                         - waiting.create_time.ToMilliseconds(), 50)
+                         - waiting.create_time.ToMilliseconds(), 2000)
         answer = self.answer(self.actor.wait(pid))
         self.assertEqual(answer["code"], "DEADLINE_EXCEEDED")
         self.assertEqual(self.actor.complete(waiting.token, b"late"), "EXPIRED")
