@@ -1,6 +1,7 @@
 // External commands: completing and listing them.
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "daemon/actor_service.h"
 #include "daemon/page_token.h"
 #include "daemon/proto_requests.h"
@@ -33,7 +34,11 @@ ActorService::Reactor* ActorService::CompleteYield(Call* call, const Bytes* in,
           return runtime::Retryable(
               absl::StatusCode::kResourceExhausted,
               runtime::reason::kMailboxFull,
-              "the process has not taken earlier completions yet",
+              absl::StrCat("process ",
+                           runtime::FormatPid(completion->token.pid),
+                           " has not taken earlier completions yet: its limit "
+                           "for them is ",
+                           runtime_.limits().max_mailbox_bytes(), " bytes"),
               absl::Milliseconds(100));
         }
         response.set_answer(ToProto(answer));

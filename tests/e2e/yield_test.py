@@ -130,6 +130,39 @@ class Waiting(YieldCase):
         self.assertEqual(actor.status().limits.max_external_yield_bytes, 15000)
         actor.complete(waiting[0].token, b"x")
 
+    def test_completions_of_one_process_are_bounded_by_bytes(self):
+        actor = self.connect(self.start_daemon(
+            "--workers", "1", "--max-blocked-threads", "0",
+            "--max-payload-bytes", "10000", "--max-mailbox-bytes", "15000"))
+        pid = actor.submit("probe", b'{"command": "manual.do", "count": 2}',
+                           "yield")
+        first, second = eventually(lambda: actor.yields(pid=pid), "the yields")
+        # The process cannot take them: its only worker is in another step.
+        end = self.directory / "end"
+        self.addCleanup(end.touch)
+        blocker = actor.submit("probe.blocking", str(end).encode(), "until")
+        eventually(lambda: actor.process(blocker).state
+                   == process_pb2.PROCESS_STATE_RUNNING, "the step to run")
+        self.assertEqual(actor.complete(first.token, b"1" * 9000), "ACCEPTED")
+        self.assert_refused(
+            lambda: actor.complete(second.token, b"2" * 9000),
+            code=grpc.StatusCode.RESOURCE_EXHAUSTED, reason="MAILBOX_FULL",
+            message=f"process {pid} has not taken .* 15000 bytes")
+        self.assertEqual([one.token for one in actor.yields(pid=pid)],
+                         [second.token])
+        end.touch()
+
+        def accepted():
+            try:
+                return actor.complete(second.token, b"2" * 9000) == "ACCEPTED"
+            except grpc.RpcError:
+                return False
+
+        eventually(accepted, "room for the completion")
+        # Both have arrived: the process ends with a result of both.
+        self.assertRegex(actor.wait(pid).failure.message,
+                         r"a result has 18\d\d\d bytes")
+
     def test_command_outside_the_patterns_is_not_external(self):
         outcome = self.actor.run("probe", b'{"command": "manuals"}', "yield")
         self.assertEqual(self.answer(outcome)["code"], "NOT_FOUND")

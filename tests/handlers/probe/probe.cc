@@ -5,6 +5,7 @@
 #include <actord/plugin.h>
 
 #include <chrono>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <string>
@@ -197,21 +198,30 @@ class ProbeBlocking : public actord::Process {
   static constexpr const char* kName = "probe.blocking";
   static constexpr const char* kDoc = "Blocks its thread.";
   static constexpr actord::Method kMethods[] = {
-      {"run", "Blocks its thread for its input in milliseconds."}};
+      {"run", "Blocks its thread for its input in milliseconds."},
+      {"until", "Blocks its thread until the file is there that it names."}};
   static constexpr bool kBlocksThread = true;
   // A cancel that comes before its step does not keep it from blocking.
   static constexpr bool kHandlesCancel = true;
 
-  void Init(std::string_view /*method*/, actord::Payload input) {
-    ms_ = ToNumber(std::string(input.bytes));
+  void Init(std::string_view method, actord::Payload input) {
+    method_ = method;
+    input_ = input.bytes;
   }
   void Step(actord::Events /*events*/, actord::StepOutput& out) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(ms_));
+    if (method_ == "until") {
+      while (!std::filesystem::exists(input_)) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      }
+    } else {
+      std::this_thread::sleep_for(std::chrono::milliseconds(ToNumber(input_)));
+    }
     out.Done();
   }
 
  private:
-  uint64_t ms_ = 0;
+  std::string method_;
+  std::string input_;
 };
 
 class EchoHandler : public actord::Handler {
