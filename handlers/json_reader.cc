@@ -99,6 +99,10 @@ bool JsonReader::FlagOr(const char* field, bool otherwise) {
 int JsonReader::IntegerOr(const char* field, int otherwise, int min, int max) {
   const nlohmann::json* value = Find(field);
   if (value == nullptr) return otherwise;
+  if (!value->is_number()) {
+    Refuse(Quoted(field) + " is a JSON " + value->type_name());
+    return otherwise;
+  }
   if (!value->is_number_integer() || *value < min || *value > max) {
     Refuse(Quoted(field) + " is " + value->dump());
     return otherwise;
