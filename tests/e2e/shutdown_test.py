@@ -164,6 +164,26 @@ class Drain(ShutdownCase):
         self.assertEqual(shutdown().forced_count, 0)
         self.assertEqual(self.daemon.wait(), 0)
 
+    def test_reload_during_a_drain(self):
+        path = self.directory / "actord.toml"
+        path.write_text("")
+        daemon = self.start_daemon("--config", path)
+        actor = self.connect(daemon)
+        pid, token = self.order_in_payment(actor)
+        daemon.signal(signal.SIGTERM)
+        self.wait_for_draining(actor)
+        path.write_text("[limits]\nmax_yields = 3\n")
+        daemon.signal(signal.SIGHUP)
+        eventually(lambda: "configuration reloaded: limits.max_yields = 3"
+                   in daemon.log(), "the reload")
+        status = actor.status()
+        self.assertEqual(status.state, status_pb2.DAEMON_STATE_DRAINING)
+        self.assertEqual(status.limits.max_yields_per_process, 3)
+        outcome = self.in_background(lambda: actor.wait(pid))
+        self.assertEqual(actor.complete(token, b"paid"), "ACCEPTED")
+        self.assertEqual(self.answer(outcome())["status"], "charged")
+        self.assertEqual(daemon.wait(), 0)
+
     def test_deadline_that_passes_forces_the_rest(self):
         daemon = self.start_daemon(exit_status=DRAIN_RAN_OUT)
         actor = self.connect(daemon)
