@@ -240,9 +240,10 @@ void AddSchedulerKeys(std::vector<ConfigKey>& keys) {
 }
 
 void AddLimitKeys(std::vector<ConfigKey>& keys) {
-  keys.push_back(Reloads(Single({"limits.max_processes", "max-processes", "N",
-                                 "Processes that may live at a time."},
-                                kCount, ACTORD_MEMBER(runtime.max_processes))));
+  keys.push_back(
+      Reloads(Single({"limits.max_processes", "max-processes", "N",
+                      "Processes that may live at a time, at most 268435456."},
+                     kCount, ACTORD_MEMBER(runtime.max_processes))));
   keys.push_back(
       Reloads(Single({"limits.max_payload_bytes", "max-payload-bytes", "SIZE",
                       "Largest input, message or result, at most 64MiB."},
@@ -253,12 +254,12 @@ void AddLimitKeys(std::vector<ConfigKey>& keys) {
                      kCount, ACTORD_MEMBER(runtime.max_mailbox_messages))));
   keys.push_back(
       Reloads(Single({"limits.max_mailbox_bytes", "max-mailbox-bytes", "SIZE",
-                      "Memory that one mailbox may hold."},
+                      "Memory that one mailbox may hold, at most 1GiB."},
                      kSize, ACTORD_MEMBER(runtime.max_mailbox_bytes))));
-  keys.push_back(
-      Reloads(Single({"limits.max_yields", "max-yields", "N",
-                      "Yields of one process that may be outstanding."},
-                     kCount, ACTORD_MEMBER(runtime.max_yields))));
+  keys.push_back(Reloads(
+      Single({"limits.max_yields", "max-yields", "N",
+              "Yields of one process that may be outstanding, at most 16000."},
+             kCount, ACTORD_MEMBER(runtime.max_yields))));
 }
 
 void AddRetentionKeys(std::vector<ConfigKey>& keys) {
@@ -275,10 +276,10 @@ void AddRetentionKeys(std::vector<ConfigKey>& keys) {
       Single({"yields.answer_ttl", "yield-answer-ttl", "DURATION",
               "How long the completion of an external yield is remembered."},
              kDuration, ACTORD_MEMBER(runtime.answered_yield_ttl))));
-  keys.push_back(
-      Reloads(Single({"yields.answer_max", "yield-answer-max", "N",
-                      "Completions remembered; the oldest go first."},
-                     kCount, ACTORD_MEMBER(runtime.answered_yield_max))));
+  keys.push_back(Reloads(Single(
+      {"yields.answer_max", "yield-answer-max", "N",
+       "Completions remembered, at most 100000000; the oldest go first."},
+      kCount, ACTORD_MEMBER(runtime.answered_yield_max))));
   keys.push_back(
       Reloads(Single({"results.ttl", "result-ttl", "DURATION",
                       "How long the result of an ended process is kept."},

@@ -68,6 +68,7 @@ ExitStatus Run(Invocation& invocation, const Options& options) {
 constexpr char kFooter[] = R"(
 Prints what became of it: ACCEPTED, or DUPLICATE if the same was accepted before (both
 exit status 0); CONFLICT if something else was, SUPERSEDED, or EXPIRED (1); UNKNOWN (3).
+The error MAILBOX_FULL (1) means that the process has no room for it yet: try again.
 
 Examples:
   actorctl complete "$token" '{"charged": true}'
