@@ -15,7 +15,7 @@
 namespace actord::daemon {
 
 void WriteCounters(const runtime::RuntimeStats& stats, v1::Counters* proto);
-// `options` as in force in the runtime; request ids are the daemon's own.
+// `limits` as in force in the runtime; request ids are the daemon's own.
 void WriteLimits(const runtime::Limits& limits, const Config& config,
                  v1::Limits* proto);
 // Plugins, process types, commands and external patterns, each sorted by name.

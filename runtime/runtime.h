@@ -222,9 +222,9 @@ class Runtime {
       const;  // of the start; `workers` and `incarnation` are resolved
   // Those in force.
   [[nodiscard]] const LiveLimits& limits() const;
-  // From now on these are in force, for whatever comes in from now on: what is
-  // there already stays, also above a limit. INVALID_ARGUMENT: one is out of
-  // its range, and nothing has changed. From one thread at a time.
+  // In force from now on. What is there stays, also above a limit, but the
+  // oldest results and answers go when the next comes. INVALID_ARGUMENT: one is
+  // out of its range, and nothing has changed. From one thread at a time.
   absl::Status SetLimits(const Limits& limits);
   [[nodiscard]] RuntimeStats Stats() const;
 

@@ -9,8 +9,8 @@
 //      its own process, and one that it may have;
 //  (4) a blocked process sees no message before a completion or a cancel;
 //  (5) a step that fails leaves nothing: what it sent and spawned never
-//  arrives; (6) when all threads wait: nobody is ready, unless it waits for a
-//  worker
+//      arrives;
+//  (6) when all threads wait: nobody is ready, unless it waits for a worker
 //      whose thread a step keeps; what was accepted has arrived; no timer is
 //      overdue and somebody keeps the time;
 //  (7) each ready process runs within a bound of rounds, and before a process
