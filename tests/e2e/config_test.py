@@ -2,31 +2,21 @@
 log, and what it says when one of them is wrong."""
 
 import json
-import os
 import re
-import signal
 import socket
 import stat
 import subprocess
-import threading
 import unittest
 
-import grpc
 from harness import places
 from harness.case import EmptyCase
 from harness.connection import Connection
 from harness.daemon import Daemon, run_actord
-from harness.waiting import eventually
 
 USAGE, CANNOT_LISTEN, BAD_CONFIGURATION = 64, 69, 78
 
 
 class ConfigCase(EmptyCase):
-
-    def file(self, text, name="actord.toml"):
-        path = self.directory / name
-        path.write_text(text)
-        return path
 
     def assert_fails(self, done, status, message):
         self.assertEqual(done.returncode, status, done.stderr)
@@ -43,7 +33,7 @@ class ConfigCase(EmptyCase):
 class File(ConfigCase):
 
     def assert_refused(self, text, line, message):
-        path = self.file(text)
+        path = self.text_file(text)
         for extra in ((), ("--check-config",)):  # to serve, or only to check
             with self.subTest(text=text, extra=extra):
                 done = run_actord("--config", path, *extra)
@@ -77,15 +67,15 @@ class File(ConfigCase):
                           "none.toml: cannot be read: No such file")
 
     def test_file_that_the_environment_names(self):
-        path = self.file("[scheduler]\nworkers = 3\n")
+        path = self.text_file("[scheduler]\nworkers = 3\n")
         environment = {"ACTORD_CONFIG": str(path)}
         self.assertEqual(self.printed(environment=environment)["workers"], "3")
-        other = self.file("[scheduler]\nworkers = 4\n", "other.toml")
+        other = self.text_file("[scheduler]\nworkers = 4\n", "other.toml")
         self.assertEqual(self.printed("--config", other,
                                       environment=environment)["workers"], "4")
 
     def test_good_file_is_said_to_be_good(self):
-        path = self.file("[scheduler]\nworkers = 3\n")
+        path = self.text_file("[scheduler]\nworkers = 3\n")
         done = run_actord("--check-config", "--config", path)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.assertEqual(done.stdout, "The configuration is good.\n")
@@ -97,7 +87,7 @@ class File(ConfigCase):
                    "--log-format", "json", "--drain-timeout", "none")
         first = run_actord("--print-config", *options)
         self.assertEqual(first.returncode, 0, first.stderr)
-        path = self.file(first.stdout)
+        path = self.text_file(first.stdout)
         second = run_actord("--print-config", "--config", path)
         self.assertEqual(second.stdout, first.stdout)
         self.assertNotEqual(first.stdout, run_actord("--print-config").stdout)
@@ -106,8 +96,8 @@ class File(ConfigCase):
 class Precedence(ConfigCase):
 
     def test_option_beats_environment_beats_file_beats_default(self):
-        path = self.file('[scheduler]\nworkers = 1\nblocking_threads = 1\n'
-                         'blocking_queue = 1\n')
+        path = self.text_file('[scheduler]\nworkers = 1\nblocking_threads = 1\n'
+                              'blocking_queue = 1\n')
         environment = {"ACTORD_WORKERS": "2", "ACTORD_BLOCKING_THREADS": "2",
                        "ACTORD_CONFIG": str(path)}
         printed = self.printed("--workers", "3", environment=environment)
@@ -117,8 +107,8 @@ class Precedence(ConfigCase):
         self.assertEqual(printed["max_mailbox_messages"], "65536")
 
     def test_the_daemon_works_with_what_was_printed(self):
-        path = self.file("[scheduler]\nworkers = 1\n"
-                         "[limits]\nmax_processes = 11\n")
+        path = self.text_file("[scheduler]\nworkers = 1\n"
+                              "[limits]\nmax_processes = 11\n")
         daemon = self.start_daemon(
             "--config", path, "--max-yields", "5",
             environment={"ACTORD_WORKERS": "3", "ACTORD_MAX_YIELDS": "4"})
@@ -224,7 +214,7 @@ class Addresses(ConfigCase):
     def test_port_file_of_another_daemon_stays(self):
         daemon = self.start_daemon()
         path = daemon.directory / "port"
-        other = self.file(path.read_text(), "other")
+        other = self.text_file(path.read_text(), "other")
         other.rename(path)
         self.assertEqual(daemon.stop(), 0)
         self.assertEqual(path.read_text(), f"{daemon.port}\n")
@@ -261,142 +251,6 @@ class Log(ConfigCase):
         for entry in entries:
             self.assertIn(entry["level"], ("debug", "info", "warning", "error"))
             self.assertRegex(entry["time"], r"^\d{4}-\d\d-\d\dT[\d:.]+Z$")
-
-    def test_sighup_reads_the_level_again(self):
-        path = self.file('[log]\nlevel = "error"\n')
-        daemon = self.start_daemon("--config", path)
-        actor = self.connect(daemon)
-        self.assertEqual(daemon.log(), "")
-        path.write_text('[log]\nlevel = "debug"\n')
-        daemon.signal(signal.SIGHUP)
-        eventually(lambda: "configuration reloaded" in daemon.log(),
-                   "the reload")
-        path.write_text('[log]\nlevels = "info"\n')
-        daemon.signal(signal.SIGHUP)
-        eventually(lambda: f"configuration not reloaded: {path}:2: unknown key"
-                   in daemon.log(), "the complaint")
-        self.assertEqual(actor.run("echo", b"1").result.data, b"1")
-
-
-class Reload(ConfigCase):
-    """SIGHUP: the daemon reads its configuration again."""
-
-    def setUp(self):
-        super().setUp()
-        self.path = self.file('[limits]\nmax_payload_bytes = "2000"\n')
-        self.daemon = self.start_daemon("--config", self.path,
-                                        "--max-yields", "9")
-        self.actor = self.connect(self.daemon)
-
-    def reload(self, text, message):
-        """Returns what the daemon logs about it; `message` is in that."""
-        before = len(self.daemon.log())
-        self.path.write_text(text)
-        self.daemon.signal(signal.SIGHUP)
-        eventually(lambda: message in self.daemon.log()[before:], message)
-        return self.daemon.log()[before:]
-
-    def assert_too_large(self, size):
-        self.assert_refused(
-            lambda: self.actor.submit("echo", b"x" * size),
-            code=grpc.StatusCode.INVALID_ARGUMENT, reason="PAYLOAD_TOO_LARGE",
-            message=f"has {size} bytes", field="input.data")
-
-    def test_payload_limit_lowered_and_raised(self):
-        self.assertEqual(self.actor.run("echo", b"x" * 2000).result.data,
-                         b"x" * 2000)
-        self.reload('[limits]\nmax_payload_bytes = "1000"\n',
-                    'reloaded: limits.max_payload_bytes = "1000"')
-        self.assert_too_large(1001)
-        self.assertEqual(self.actor.status().limits.max_payload_bytes, 1000)
-        self.reload('[limits]\nmax_payload_bytes = "3000"\n',
-                    'reloaded: limits.max_payload_bytes = "3000"')
-        self.assertEqual(self.actor.run("echo", b"x" * 3000).result.data,
-                         b"x" * 3000)
-        self.assert_too_large(3001)
-
-    def test_mailbox_limit_lowered_and_raised(self):
-        # An order that waits for its payment takes no messages.
-        order = json.dumps({"order": "o", "amount_cents": 1, "hold_ms": 0})
-        pid = self.actor.submit("order", order.encode())
-        eventually(lambda: self.actor.yields(pid=pid), "the payment's command")
-        for _ in range(4):
-            self.actor.send(pid)
-        self.reload("[limits]\nmax_mailbox_messages = 3\n",
-                    "limits.max_mailbox_messages = 3")
-        full = dict(code=grpc.StatusCode.RESOURCE_EXHAUSTED,
-                    reason="MAILBOX_FULL")
-        self.assert_refused(lambda: self.actor.send(pid),
-                            message="3 messages", **full)
-        self.reload("[limits]\nmax_mailbox_messages = 6\n",
-                    "limits.max_mailbox_messages = 6")
-        self.actor.send(pid)
-        self.actor.send(pid)
-        self.assert_refused(lambda: self.actor.send(pid),
-                            message="6 messages", **full)
-        self.actor.terminate(pid)
-
-    def test_process_limit_raised_beyond_that_of_the_start(self):
-        daemon = self.start_daemon("--config", self.path,
-                                   environment={"ACTORD_LOG_LEVEL": "info"})
-        actor = self.connect(daemon)
-        self.path.write_text("[limits]\nmax_processes = 2\n")
-        daemon.signal(signal.SIGHUP)
-        eventually(lambda: "max_processes = 2" in daemon.log(), "the reload")
-        for _ in range(2):
-            actor.submit("counter")
-        self.assert_refused(lambda: actor.submit("counter"),
-                            code=grpc.StatusCode.RESOURCE_EXHAUSTED,
-                            reason="PROCESS_LIMIT", message="2 processes")
-        self.path.write_text("[limits]\nmax_processes = 5000000\n")
-        daemon.signal(signal.SIGHUP)
-        eventually(lambda: "max_processes = 5000000" in daemon.log(),
-                   "the reload")
-        actor.submit("counter")
-        self.assertEqual(actor.status().limits.max_processes, 5000000)
-
-    def test_bad_file_changes_nothing(self):
-        log = self.reload('[limits]\nmax_mailbox_messages = 3\n'
-                          'max_payload_bytes = "many"\n',
-                          f"configuration not reloaded: {self.path}:3: "
-                          "limits.max_payload_bytes: ")
-        self.assertIn("error", log)
-        self.reload("[limits]\nmax_processes = 0\n",
-                    "not reloaded: ")
-        limits = self.actor.status().limits
-        self.assertEqual(limits.max_payload_bytes, 2000)
-        self.assertEqual(limits.max_mailbox_messages, 65536)
-
-    def test_key_that_needs_a_restart_is_named(self):
-        log = self.reload('[limits]\nmax_payload_bytes = "1000"\n'
-                          "[scheduler]\nblocking_queue = 3\n",
-                          "not in force until a restart: "
-                          "scheduler.blocking_queue = 3\n")
-        self.assertRegex(log, "warning.*not in force")
-        self.assertEqual(self.actor.status().limits.max_payload_bytes, 1000)
-
-    def test_pipe_is_read_once(self):
-        path = self.directory / "pipe"
-        os.mkfifo(path)
-        written = threading.Thread(
-            target=path.write_text, args=("[limits]\nmax_yields = 3\n",),
-            daemon=True)
-        written.start()
-        daemon = self.start_daemon("--config", path)
-        written.join()
-        actor = self.connect(daemon)
-        complaint = (f"configuration not reloaded: {path}: not a file that can "
-                     "be read again\n")
-        for count in (1, 2):  # the thread that receives signals goes on
-            daemon.signal(signal.SIGHUP)
-            eventually(lambda count=count: daemon.log().count(complaint)
-                       == count, "the complaint")
-        self.assertEqual(actor.status().limits.max_yields_per_process, 3)
-
-    def test_option_goes_on_to_outweigh_the_file(self):
-        self.reload("[limits]\nmax_yields = 7\nmax_processes = 100\n",
-                    "limits.max_processes = 100")
-        self.assertEqual(self.actor.status().limits.max_yields_per_process, 9)
 
 
 class Start(ConfigCase):

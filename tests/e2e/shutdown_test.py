@@ -165,8 +165,7 @@ class Drain(ShutdownCase):
         self.assertEqual(self.daemon.wait(), 0)
 
     def test_reload_during_a_drain(self):
-        path = self.directory / "actord.toml"
-        path.write_text("")
+        path = self.text_file("")
         daemon = self.start_daemon("--config", path)
         actor = self.connect(daemon)
         pid, token = self.order_in_payment(actor)

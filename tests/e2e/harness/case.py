@@ -26,6 +26,12 @@ class EmptyCase(unittest.TestCase):
         self.addCleanup(shutil.rmtree, self.directory)
         self._daemons = 0
 
+    def text_file(self, text, name="actord.toml"):
+        """Writes a file into the test's directory and returns its path."""
+        path = self.directory / name
+        path.write_text(text)
+        return path
+
     def start_daemon(self, *options, plugins=True, environment=None,
                      exit_status=0):
         """Starts a daemon, by default with the example plugins and the probe.
