@@ -13,7 +13,8 @@ class ProcessTableTest : public ::testing::Test {
   static constexpr uint32_t kIncarnation = 77;
 
   Pid Reserve() {
-    Process* process = processes_.Reserve(cache_, nullptr, 0, kDefaultPriority, Pid{}, 0);
+    Process* process =
+        processes_.Reserve(cache_, nullptr, 0, kDefaultPriority, Pid{}, 0);
     return processes_.PidOf(*process, process->generation);
   }
   // As the runner does at a process's end.
