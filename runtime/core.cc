@@ -14,7 +14,8 @@ constexpr size_t kMaxYieldRecords = size_t{1} << 26;
 
 // Threads that run workers, at most.
 size_t ThreadsOf(const RuntimeOptions& options) {
-  return static_cast<size_t>(options.workers + options.max_blocked_threads);
+  return static_cast<size_t>(options.workers) +
+         static_cast<size_t>(options.max_blocked_threads);
 }
 
 }  // namespace

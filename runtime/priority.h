@@ -34,7 +34,7 @@ constexpr uint32_t LevelsFrom(int level) {
 }
 // Precondition of both: there is one.
 constexpr int HighestLevel(uint32_t levels) {
-  return std::bit_width(levels) - 1;
+  return kPriorities - 1 - std::countl_zero(levels);
 }
 constexpr int LowestLevel(uint32_t levels) { return std::countr_zero(levels); }
 
