@@ -116,8 +116,8 @@ absl::StatusOr<Process*> Admission::Reserve(const SubmitRequest& request,
   if (process == nullptr) {
     return Retryable(absl::StatusCode::kResourceExhausted,
                      reason::kProcessLimit,
-                     absl::StrCat("there are ", limits_.max_processes(),
-                                  " processes, which is the limit"),
+                     absl::StrCat("the limit of ", limits_.max_processes(),
+                                  " processes is reached"),
                      absl::Seconds(1));
   }
   return process;

@@ -6,6 +6,7 @@
 #include "runtime/foreign.h"
 
 namespace actord::runtime {
+
 // One run of a handler, on the worker or on the pool.
 struct Dispatcher::Call : actord_call {
   Call(YieldBroker& yield_broker, Lane& own_lane, const Pid& pid,
@@ -26,9 +27,7 @@ struct Dispatcher::Call : actord_call {
   void SetReply(int32_t status, const actord_payload& answer) {
     if (reply != nullptr) lane.Free(reply);
     if (!Fits(answer, broker.MaxBytes(status))) {
-      const std::string text =
-          absl::StrCat("the reply has ", answer.bytes.size,
-                       " bytes; the limit is ", broker.MaxBytes(status));
+      const std::string text = broker.WhyItDoesNotFit("reply", answer, status);
       reply = lane.NewEnvelope(ACTORD_EVENT_COMPLETION, {}, TextPayload(text));
       reply->completion.status = ACTORD_INVALID_ARGUMENT;
       return;

@@ -11,6 +11,7 @@
 #include "runtime/processor.h"
 
 namespace actord::runtime {
+
 WorkerThreads::Thread::Thread(const Parts& parts,
                               const ProcessRunner::Parts& runner_parts,
                               uint64_t seed)

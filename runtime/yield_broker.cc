@@ -98,8 +98,7 @@ int32_t YieldBroker::Complete(actord_completion handle, int32_t status,
   };
   if (!Fits(payload, MaxBytes(status))) {
     return fail(ACTORD_INVALID_ARGUMENT,
-                absl::StrCat("the completion has ", payload.bytes.size,
-                             " bytes; the limit is ", MaxBytes(status)));
+                WhyItDoesNotFit("completion", payload, status));
   }
   switch (Answer(handle, status, payload, lane)) {
     case CompleteAnswer::kAccepted:
@@ -109,6 +108,18 @@ int32_t YieldBroker::Complete(actord_completion handle, int32_t status,
     default:
       return ACTORD_FAILED_PRECONDITION;
   }
+}
+
+std::string YieldBroker::WhyItDoesNotFit(const char* what,
+                                         const actord_payload& payload,
+                                         int32_t status) const {
+  if (payload.bytes.size <= MaxBytes(status)) {
+    return absl::StrCat("the content type of the ", what, " has ",
+                        payload.content_type.size, " bytes; the limit is ",
+                        kMaxNameBytes);
+  }
+  return absl::StrCat("the ", what, " has ", payload.bytes.size,
+                      " bytes; the limit is ", MaxBytes(status));
 }
 
 bool YieldBroker::HasRoom(const Process& process,

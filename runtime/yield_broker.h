@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "absl/status/status.h"
@@ -77,6 +78,10 @@ class YieldBroker {
     const size_t max = limits_.max_payload_bytes();
     return status == ACTORD_OK ? max : std::max(max, kAlwaysRoomBytes);
   }
+  // For people. Precondition: it does not. `what`: whose payload it is.
+  [[nodiscard]] std::string WhyItDoesNotFit(const char* what,
+                                            const actord_payload& payload,
+                                            int32_t status) const;
 
  private:
   // The record of a handle, null if the handle was never given out.

@@ -141,7 +141,7 @@ class Limits(DaemonCase):
         pids = [self.actor.submit("counter") for _ in range(3)]
         self.assert_refused(lambda: self.actor.submit("counter"),
                             code=EXHAUSTED, reason="PROCESS_LIMIT",
-                            message="there are 3 processes, which is the limit")
+                            message="the limit of 3 processes is reached")
         self.actor.send(pids[0], "stop")
         self.actor.wait(pids[0])
         # Its place is free a moment after its result is there.

@@ -160,6 +160,31 @@ TEST_F(CompletionBytesTest, AnErrorArrivesAsItWasGiven) {
   EXPECT_EQ(texts, (std::vector<std::string>(2, text)));
 }
 
+TEST_F(CompletionBytesTest, AContentTypeThatIsTooLongIsNamed) {
+  std::string text;
+  const Script script{.step = [&](Events events, StepOutput& out) {
+    if (events.empty()) {
+      out.Yield("late");
+      return;
+    }
+    text = events[0].error().message;
+    out.Done();
+  }};
+  const Pid pid = MustSubmit(script);
+  EXPECT_TRUE(Eventually([&] {
+    const auto info = runtime_->Describe(pid);
+    return info.ok() && info->yields == 1;
+  }));
+  const std::string type(1025, 't');
+  const actord_payload payload{{}, ToAbi(type)};
+  EXPECT_EQ(runtime_->host()->complete(runtime_->host(), deferred_.at(0),
+                                       ACTORD_OK, &payload),
+            ACTORD_INVALID_ARGUMENT);
+  EXPECT_EQ(MustAwait(pid).kind, EndKind::kResult);
+  EXPECT_THAT(text, ::testing::HasSubstr("content type"));
+  EXPECT_THAT(text, ::testing::HasSubstr("1025 bytes; the limit is 1024"));
+}
+
 TEST_F(CompletionBytesTest, AProcessThatYieldsFasterThanItReadsFails) {
   LimitTo(2);
   const Script script{.step = [&](Events /*events*/, StepOutput& out) {

@@ -197,6 +197,11 @@ MUTANTS = {
         "  const bool awaited = process.awaited;\n  FailPoint();\n  end();\n"
         "  if (awaited) {\n",
         "an end looks for awaits before it is visible"),
+    "REPLY_KEPT": (
+        "runtime/process_runner.cc",
+        "  if (envelope->completion.yield_slot == kNoYieldSlot) "
+        "--process.replies;\n", "",
+        "a reply counts as unseen for ever"),
     "ANSWER_FORGOTTEN": (
         "runtime/external_yields.cc",
         "    Remember(token, {true, Fingerprint(result)});\n", "",

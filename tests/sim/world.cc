@@ -333,9 +333,6 @@ void World::CheckNothingIsLeft() {
               process.admitted == nullptr && process.urgent_taken.empty(),
           nullptr, "something of a process is left");
     Check(process.replies == 0, nullptr, "a reply is still counted");
-    Check(Activity::Urgent(process.activity) != 0 ||
-              process.completion_units == 0,
-          nullptr, "a completion is still charged");
   }
   for (const auto& actor : actors_) {
     Check(actor->closes == (actor->init_fails ? 0 : actor->inits), actor.get(),
