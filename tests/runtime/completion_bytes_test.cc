@@ -1,4 +1,6 @@
 // Completions that wait for their process are bounded by bytes.
+#include <chrono>
+#include <semaphore>
 #include <string>
 #include <vector>
 
@@ -21,6 +23,7 @@ class CompletionBytesTest : public LiveLimitsTest {
     });
     Add("late", ACTORD_HANDLER_INLINE, [&](actord::testing::Call& call) {
       deferred_.push_back(call.Defer());
+      deferrals_.release();
       return ACTORD_DEFERRED;
     });
     LiveLimitsTest::SetUp();
@@ -68,6 +71,7 @@ class CompletionBytesTest : public LiveLimitsTest {
 
   const std::string bytes_ = std::string(kEach, 'x');
   std::vector<actord_completion> deferred_;
+  std::counting_semaphore<> deferrals_{0};  // one for each of `deferred_`
   std::promise<void> entered_;
   std::promise<void> release_;
   int got_ = 0;
@@ -171,10 +175,8 @@ TEST_F(CompletionBytesTest, AContentTypeThatIsTooLongIsNamed) {
     out.Done();
   }};
   const Pid pid = MustSubmit(script);
-  EXPECT_TRUE(Eventually([&] {
-    const auto info = runtime_->Describe(pid);
-    return info.ok() && info->yields == 1;
-  }));
+  // That the yield is outstanding is known before its handler is called.
+  ASSERT_TRUE(deferrals_.try_acquire_for(std::chrono::seconds(30)));
   const std::string type(1025, 't');
   const actord_payload payload{{}, ToAbi(type)};
   EXPECT_EQ(runtime_->host()->complete(runtime_->host(), deferred_.at(0),
