@@ -71,14 +71,13 @@ class BufferCache {
   BufferCache(const BufferCache&) = delete;
   BufferCache& operator=(const BufferCache&) = delete;
 
-  // `bytes` rounded up to what Allocate really provides.
+  // `bytes` rounded up to what Allocate really provides. Not of 0.
   static constexpr size_t RoundUp(size_t bytes) {
-    const size_t units = (bytes + kBufferUnitBytes - 1) / kBufferUnitBytes;
-    return (units == 0 ? 1 : units) * kBufferUnitBytes;
+    return (bytes + kBufferUnitBytes - 1) / kBufferUnitBytes * kBufferUnitBytes;
   }
 
-  // Aligned to 64 bytes, not initialised. Never null: out of memory aborts, as
-  // everywhere in this program.
+  // At least 1 byte; aligned to 64 bytes, not initialised. Never null: out of
+  // memory aborts, as everywhere in this program.
   void* Allocate(size_t bytes) {
 #ifdef ACTORD_FAIL_POINTS
     ++buffers_in_use;
@@ -124,7 +123,7 @@ class BufferCache {
   };
 
   static constexpr size_t ClassOf(size_t bytes) {
-    return RoundUp(bytes) / kBufferUnitBytes - 1;
+    return (bytes - 1) / kBufferUnitBytes;
   }
   static void* AllocateLarge(size_t bytes);
   static void DeallocateLarge(void* memory);

@@ -33,6 +33,7 @@ Delivery::Result Delivery::SendChain(const Pid& to, Envelope* first,
   process->messages.PushChain(first, last);
   lane.Count(&Counters::messages_sent, count);
   if (Activity::Add(process->activity, Activity::ForMessages(count, units))) {
+    process->PrefetchForTurn();
     scheduler_.Enqueue(process, lane.here());
   }
   return Result::kDelivered;

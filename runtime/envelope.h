@@ -69,7 +69,8 @@ struct Envelope {
                           const actord_payload& payload) {
     assert(topic.size() <= kMaxNameBytes &&
            Fits(payload, kPayloadLimitMaxBytes));
-    const size_t bytes = BytesFor(topic, payload);
+    const size_t bytes = sizeof(Envelope) + topic.size() + payload.bytes.size +
+                         payload.content_type.size;
     auto* envelope = new (cache.Allocate(bytes)) Envelope(type);
     envelope->payload_bytes = static_cast<uint32_t>(payload.bytes.size);
     envelope->topic_bytes = static_cast<uint16_t>(topic.size());
@@ -83,7 +84,7 @@ struct Envelope {
   }
 
   static void Destroy(BufferCache& cache, Envelope* envelope) {
-    cache.Deallocate(envelope, envelope->bytes());
+    cache.Deallocate(envelope, envelope->bytes_used());
   }
 
   // Of the buffer for such an envelope.
@@ -95,8 +96,7 @@ struct Envelope {
 
   // Of the whole buffer; what a mailbox is charged.
   [[nodiscard]] size_t bytes() const {
-    return BufferCache::RoundUp(sizeof(Envelope) + payload_bytes + topic_bytes +
-                                content_type_bytes);
+    return BufferCache::RoundUp(bytes_used());
   }
   [[nodiscard]] uint32_t units() const {
     return static_cast<uint32_t>(bytes() / kBufferUnitBytes);
@@ -138,6 +138,9 @@ struct Envelope {
   }
 
  private:
+  [[nodiscard]] size_t bytes_used() const {
+    return sizeof(Envelope) + payload_bytes + topic_bytes + content_type_bytes;
+  }
   char* content() { return reinterpret_cast<char*>(this + 1); }
   [[nodiscard]] const char* content() const {
     return reinterpret_cast<const char*>(this + 1);

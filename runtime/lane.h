@@ -37,19 +37,17 @@ class Lane {
 
   Envelope* NewEnvelope(uint16_t type, std::string_view topic,
                         const actord_payload& payload) {
-    if (!is_shared_) {
-      return Envelope::Create(buffers_, type, topic, payload);
+    if (is_shared_) [[unlikely]] {
+      return NewShared(type, topic, payload);
     }
-    const MutexLock lock(mutex_);
     return Envelope::Create(buffers_, type, topic, payload);
   }
   void Free(Envelope* envelope) {
-    if (!is_shared_) {
+    if (is_shared_) [[unlikely]] {
+      FreeShared(envelope);
+    } else {
       Envelope::Destroy(buffers_, envelope);
-      return;
     }
-    const MutexLock lock(mutex_);
-    Envelope::Destroy(buffers_, envelope);
   }
 
   void Count(Counter Counters::*counter, uint64_t count = 1) {
@@ -81,6 +79,17 @@ class Lane {
   SlotTable<YieldRecord>::Cache& yields() { return yields_; }
 
  private:
+  // Apart, so that whoever needs no lock does not save what a call clobbers.
+  [[gnu::noinline]] Envelope* NewShared(uint16_t type, std::string_view topic,
+                                        const actord_payload& payload) {
+    const MutexLock lock(mutex_);
+    return Envelope::Create(buffers_, type, topic, payload);
+  }
+  [[gnu::noinline]] void FreeShared(Envelope* envelope) {
+    const MutexLock lock(mutex_);
+    Envelope::Destroy(buffers_, envelope);
+  }
+
   const bool is_shared_;
   Hold hold_;
   Counters counters_;

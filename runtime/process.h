@@ -28,6 +28,7 @@
 #include "runtime/mailbox.h"
 #include "runtime/pid.h"
 #include "runtime/priority.h"
+#include "runtime/processor.h"
 #include "runtime/slot_table.h"
 
 namespace actord::runtime {
@@ -102,6 +103,13 @@ struct alignas(64) Process {
   // Turn. Completions that came within a turn, so without a record, and that no
   // step has seen yet.
   uint32_t replies = 0;
+
+  // It will run here soon: what its turn needs may be far away, or cold.
+  void PrefetchForTurn() const {
+    PrefetchForWrite(this);
+    PrefetchForWrite(&next_tag);
+    PrefetchForWrite(&type);
+  }
 
   [[nodiscard]] int Priority() const {
     return priority.load(std::memory_order_relaxed);

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "runtime/errors.h"
 #include "runtime/foreign.h"
+#include "runtime/processor.h"
 #include "runtime/worker_threads.h"
 
 namespace actord::runtime {
@@ -23,6 +24,7 @@ void ProcessRunner::RunTurn(Process& process) {
             .generation = process.generation.load(std::memory_order_relaxed),
             .messages_left = Activity::Messages(word)};
   process.running.store(true, std::memory_order_relaxed);
+  PrefetchForWrite(process.state);
   if (parts_.orders.terminate.load(std::memory_order_relaxed)) [[unlikely]] {
     End(process, turn, EndKind::kTerminated, absl::StatusCode::kAborted,
         "the daemon is shutting down");
@@ -36,7 +38,19 @@ void ProcessRunner::RunTurn(Process& process) {
   if (!blocked) FillFromMessages(process, turn);
   int32_t verdict = blocked ? ACTORD_STEP_BLOCK : ACTORD_STEP_IDLE;
   if (turn.count != 0 || process.step_due) verdict = RunStep(process, turn);
+  for (int steps = 1; GoesOn(process, verdict, steps); ++steps) {
+    if (!FillFromUrgent(process, turn)) return;
+    if (turn.count != 0) verdict = RunStep(process, turn);
+  }
   if (verdict != kHasEnded) Finish(process, turn, verdict);
+}
+
+bool ProcessRunner::GoesOn(const Process& process, int32_t verdict,
+                           int steps) const {
+  if (verdict != ACTORD_STEP_BLOCK && verdict != ACTORD_STEP_IDLE) return false;
+  if (process.urgent_taken.empty() || steps == kStepsInARow) return false;
+  // Not if the thread has lost its worker, or something became ready.
+  return lane_.here() != nullptr && lane_.here()->next == nullptr;
 }
 
 bool ProcessRunner::Admit(Process& process, Turn& turn) {
@@ -210,7 +224,8 @@ int32_t ProcessRunner::RunStep(Process& process, Turn& turn) {
   const bool is_plain =
       !thrown && context_.misuse().ok() &&
       (verdict == ACTORD_STEP_IDLE || verdict == ACTORD_STEP_CONTINUE ||
-       verdict == ACTORD_STEP_DONE);
+       verdict == ACTORD_STEP_DONE ||
+       (verdict == ACTORD_STEP_BLOCK && context_.yields() != 0));
   if (!is_plain) [[unlikely]] {
     if (auto failure = FailureOf(process, verdict, std::move(thrown))) {
       context_.Rollback();

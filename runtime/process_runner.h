@@ -60,6 +60,10 @@ class ProcessRunner {
  private:
   // Events for one step, at most.
   static constexpr size_t kBatch = 256;
+  // A step whose yields were answered at once is followed by the next within
+  // the turn, as the worker would run the process next anyway; so many in a
+  // row.
+  static constexpr int kStepsInARow = 4;
 
   // What one turn has taken from the process, to be given back to the word at
   // its end (activity.h, (2)).
@@ -79,6 +83,9 @@ class ProcessRunner {
   }
 
   bool Admit(Process& process, Turn& turn);
+  // After `steps` in this turn: whether there is one more.
+  [[nodiscard]] bool GoesOn(const Process& process, int32_t verdict,
+                            int steps) const;
   // The next of those taken, no longer charged; null: none.
   static Envelope* PopUrgent(Process& process);
   void TakeUrgent(Process& process, Turn& turn);

@@ -80,7 +80,11 @@ Process* Scheduler::TakeGlobalNow(WorkerQueue& here, uint32_t among,
     const size_t count =
         global_.Take(level, std::span(taken).first(wanted), queues_.size());
     if (count == 0) continue;  // others were faster: the bit is gone
-    for (size_t i = 1; i < count; ++i) here.ready.Push(taken[i], level);
+    taken[0]->PrefetchForTurn();
+    for (size_t i = 1; i < count; ++i) {
+      taken[i]->PrefetchForTurn();
+      here.ready.Push(taken[i], level);
+    }
     // On the way from one queue to the other nobody saw them, and whoever
     // looked then may sleep now.
     if (count > 1) WakeForWork();
@@ -107,7 +111,10 @@ Process* Scheduler::Steal(WorkerQueue& here, Random& random) {
 }
 
 void Scheduler::TimerAdded(uint64_t deadline_ns) {
-  if (deadline_ns < timekeeper_ns_.load(std::memory_order_seq_cst)) {
+  // The timer was added before, and a worker first becomes a sleeper and then
+  // looks at the timers: one of the two sees the other (idle_workers.h (3)).
+  if (idle_.AllSleep() &&
+      deadline_ns < timekeeper_ns_.load(std::memory_order_seq_cst)) {
     WakeForWork();
   }
 }
@@ -147,8 +154,13 @@ uint64_t Scheduler::BeginSleepUntilTimer(bool& is_timekeeper) {
   } while (!timekeeper_ns_.compare_exchange_weak(current, earliest,
                                                  std::memory_order_seq_cst));
   is_timekeeper = true;
+  const uint64_t fired = fired_.load(std::memory_order_relaxed);
+  fired_.fetch_sub(fired - fired / 2, std::memory_order_relaxed);
+  const uint64_t rest_ns =
+      std::min(fired * kRestForEachTimerNs, kLongestRestNs);
   const uint64_t now = clock_.MonotonicNs();
-  return earliest <= now ? 0 : std::min(earliest - now, kLongestSleepNs);
+  if (earliest <= now) return 0;
+  return std::clamp(earliest - now, rest_ns, kLongestSleepNs);
 }
 
 void Scheduler::EndSleepUntilTimer() {

@@ -3,7 +3,15 @@
 #include <algorithm>
 #include <bit>
 
+#include "runtime/processor.h"
+
 namespace actord::runtime {
+namespace {
+
+// So many timers before it is its turn, a timer's memory is fetched.
+constexpr size_t kAhead = 8;
+
+}  // namespace
 
 uint64_t TimerWheel::TickOf(uint64_t deadline_ns) {
   // The last tick that kLevels digits can say: all but the end of the clock.
@@ -14,34 +22,67 @@ uint64_t TimerWheel::TickOf(uint64_t deadline_ns) {
   return std::min(whole ? tick : tick + 1, kLastTick);
 }
 
-void TimerWheel::Link(Timer& timer) {
+void TimerWheel::Link(Timer& timer, uint64_t tick) {
   // The highest bit that differs decides the level; bits below one level's
   // digit count as that level.
-  const uint64_t differing = (timer.tick ^ now_tick_) | (kSlots - 1);
+  const uint64_t differing = (tick ^ now_tick_) | (kSlots - 1);
   const int highest = 63 - std::countl_zero(differing);
-  const int level = highest / kLevelBits;
+  const auto level = static_cast<size_t>(highest / kLevelBits);
   const auto slot =
-      static_cast<int>((timer.tick >> (level * kLevelBits)) & (kSlots - 1));
-  timer.level = static_cast<uint8_t>(level);
-  timer.slot = static_cast<uint8_t>(slot);
-  Timer** head =
-      &levels_[static_cast<size_t>(level)].slots[static_cast<size_t>(slot)];
-  timer.next = *head;
-  if (timer.next != nullptr) timer.next->link = &timer.next;
-  timer.link = head;
-  *head = &timer;
-  levels_[static_cast<size_t>(level)].occupied |= uint64_t{1} << slot;
+      static_cast<size_t>((tick >> (level * kLevelBits)) & (kSlots - 1));
+  Slot& entries = levels_[level].slots[slot];
+  timer.level = static_cast<uint16_t>(level);
+  timer.slot = static_cast<uint16_t>(slot);
+  timer.index = static_cast<uint32_t>(entries.size());
+  entries.push_back({&timer, tick});
+  levels_[level].occupied |= uint64_t{1} << slot;
 }
 
 void TimerWheel::Unlink(Timer& timer) {
-  if (timer.link == nullptr) return;
-  *timer.link = timer.next;
-  if (timer.next != nullptr) timer.next->link = timer.link;
-  timer.link = nullptr;
+  if (timer.index == Timer::kNone) return;
   Level& level = levels_[timer.level];
-  if (level.slots[timer.slot] == nullptr) {
-    level.occupied &= ~(uint64_t{1} << timer.slot);
+  Slot& entries = level.slots[timer.slot];
+  // The last one takes its place.
+  entries[timer.index] = entries.back();
+  entries[timer.index].timer->index = timer.index;
+  entries.pop_back();
+  timer.index = Timer::kNone;
+  Removed(level, timer.slot);
+}
+
+void TimerWheel::Removed(Level& level, int slot) {
+  constexpr size_t kKeptEntries = 1024;
+  Slot& entries = level.slots[static_cast<size_t>(slot)];
+  if (!entries.empty()) return;
+  level.occupied &= ~(uint64_t{1} << slot);
+  // What a burst has needed once is not kept in every slot for ever.
+  if (entries.capacity() > kKeptEntries) Slot().swap(entries);
+}
+
+void TimerWheel::MoveDown(Level& level, int slot) {
+  Slot moving;
+  moving.swap(level.slots[static_cast<size_t>(slot)]);
+  level.occupied &= ~(uint64_t{1} << slot);
+  for (size_t i = 0; i < moving.size(); ++i) {
+    if (i + kAhead < moving.size()) PrefetchForWrite(moving[i + kAhead].timer);
+    Link(*moving[i].timer, moving[i].tick);
   }
+}
+
+size_t TimerWheel::Fire(int slot, size_t max, std::vector<uint64_t>& due) {
+  Slot& entries = levels_[0].slots[static_cast<size_t>(slot)];
+  const size_t count = std::min(max, entries.size());
+  for (size_t i = 0; i < count; ++i) {
+    if (entries.size() > kAhead) {
+      PrefetchForWrite(entries[entries.size() - 1 - kAhead].timer);
+    }
+    Timer& timer = *entries.back().timer;
+    entries.pop_back();
+    timer.index = Timer::kNone;
+    due.push_back(timer.value);
+  }
+  Removed(levels_[0], slot);
+  return count;
 }
 
 bool TimerWheel::FindNext(Next& next) const {
@@ -78,18 +119,10 @@ void TimerWheel::Advance(uint64_t now_ns, size_t max,
   Next next{};
   while (max > 0 && FindNext(next) && next.tick <= until) {
     now_tick_ = std::max(now_tick_, next.tick);
-    Timer** head = &levels_[static_cast<size_t>(next.level)]
-                        .slots[static_cast<size_t>(next.slot)];
-    while (*head != nullptr) {
-      Timer& timer = **head;
-      if (next.level == 0 && max == 0) break;
-      Unlink(timer);
-      if (next.level > 0) {
-        Link(timer);  // a level or more down
-      } else {
-        due.push_back(timer.value);
-        --max;
-      }
+    if (next.level > 0) {
+      MoveDown(levels_[static_cast<size_t>(next.level)], next.slot);
+    } else {
+      max -= Fire(next.slot, max, due);
     }
   }
   // Nothing is left before `until`, unless `max` cut the walk short.

@@ -12,6 +12,7 @@
 // values that they carry.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdint>
@@ -34,12 +35,11 @@ class TimerWheel {
 
    private:
     friend class TimerWheel;
-    // All guarded by the wheel's mutex.
-    Timer* next = nullptr;
-    Timer** link = nullptr;  // what points to this one; null: not in a wheel
-    uint64_t tick = 0;
-    uint8_t level = 0;
-    uint8_t slot = 0;
+    static constexpr uint32_t kNone = UINT32_MAX;
+    // Guarded by the wheel's mutex. Where in its slot; kNone: not in a wheel.
+    uint32_t index = kNone;
+    uint16_t level = 0;
+    uint16_t slot = 0;
   };
 
   explicit TimerWheel(uint64_t now_ns) : now_tick_(now_ns >> kTickShift) {}
@@ -53,9 +53,7 @@ class TimerWheel {
     const MutexLock lock(mutex_);
     if (!still_wanted()) return false;
     Unlink(timer);
-    timer.tick = TickOf(deadline_ns);
-    if (timer.tick < now_tick_) timer.tick = now_tick_;
-    Link(timer);
+    Link(timer, std::max(TickOf(deadline_ns), now_tick_));
     PublishEarliest();
     return true;
   }
@@ -82,9 +80,14 @@ class TimerWheel {
   static constexpr int kSlots = 1 << kLevelBits;
   static constexpr int kLevels = 8;
 
+  struct Entry {
+    Timer* timer;
+    uint64_t tick;
+  };
+  using Slot = std::vector<Entry>;
   struct Level {
     uint64_t occupied = 0;  // bit s: slots[s] is not empty
-    std::array<Timer*, kSlots> slots{};
+    std::array<Slot, kSlots> slots;
   };
   // A slot whose time comes next.
   struct Next {
@@ -94,8 +97,15 @@ class TimerWheel {
   };
 
   static uint64_t TickOf(uint64_t deadline_ns);
-  void Link(Timer& timer) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Link(Timer& timer, uint64_t tick) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Unlink(Timer& timer) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // All of a slot above level 0, whose time has come.
+  void MoveDown(Level& level, int slot) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Up to `max` of a slot of level 0. Returns how many.
+  size_t Fire(int slot, size_t max, std::vector<uint64_t>& due)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // After the removal of entries.
+  static void Removed(Level& level, int slot);
   bool FindNext(Next& next) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void PublishEarliest() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 

@@ -38,6 +38,7 @@ uint64_t Watchdog::Look() {
   for (size_t i = 0; i < seen_.size(); ++i) {
     patience = std::min(patience, LookAt(scheduler_.queue(i), seen_[i], now));
   }
+  patience = std::min(patience, LookAtTimers(now));
   if (acted_) {
     interval_ns_ = kShortestNs;
   } else if (interval_ns_ < kLongestNs) {
@@ -47,6 +48,15 @@ uint64_t Watchdog::Look() {
     return Parker::kForever;
   }
   return std::min(interval_ns_, patience);
+}
+
+uint64_t Watchdog::LookAtTimers(uint64_t now_ns) {
+  const uint64_t earliest = scheduler_.EarliestTimerNs();
+  if (earliest == TimerWheel::kNever) return kLongestNs;
+  // Whoever is woken looks at all timers; a searcher does, too.
+  if (earliest + kTimerPatienceNs <= now_ns) scheduler_.WakeForWork();
+  // Another one may be added meanwhile.
+  return kTimerPatienceNs;
 }
 
 uint64_t Watchdog::LookAt(WorkerQueue& queue, Seen& seen, uint64_t now_ns) {

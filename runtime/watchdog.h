@@ -2,9 +2,13 @@
 // 10 ms loses its worker to another thread, and the process type is named in
 // the log.
 //
+// It is also the timekeeper of last resort: a worker that has timers may be
+// kept in a step while the others sleep, and then a due timer wakes one of
+// them.
+//
 // It looks more often after something happened (20 µs) and less often while
-// nothing does (up to 10 ms), as Go's sysmon does; when every worker sleeps, it
-// sleeps too, until one wakes.
+// nothing does (up to 10 ms, 1 ms if there are timers), as Go's sysmon does;
+// when every worker sleeps, it sleeps too, until one wakes.
 //
 // Thread-safety: Look from one thread at a time; WorkerWoke from any.
 #pragma once
@@ -33,6 +37,8 @@ class Watchdog {
   static constexpr uint64_t kPatienceNs = 10'000'000;
   static constexpr uint64_t kShortestNs = 20'000;
   static constexpr uint64_t kLongestNs = 10'000'000;
+  // How late a timer may be before it is taken to be nobody's.
+  static constexpr uint64_t kTimerPatienceNs = 1'000'000;
 
   using Log = std::function<void(LogLevel, std::string_view)>;
 
@@ -74,6 +80,8 @@ class Watchdog {
   // How long the call that `queue`'s holder is in may go on; kPatienceNs if
   // there is none.
   uint64_t LookAt(WorkerQueue& queue, Seen& seen, uint64_t now_ns);
+  // How long from now on the timers need no look.
+  uint64_t LookAtTimers(uint64_t now_ns);
   void Warn(const ProcessType* type, const char* call, bool handed_over,
             uint64_t now_ns);
   bool Rest();

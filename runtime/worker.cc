@@ -23,19 +23,12 @@ Worker::Did Worker::RunOne(ProcessRunner& runner) {
   if (searching_) {
     searching_ = false;
     // The last searcher hands its place on, if there is more where this came
-    // from. Whoever added work or a timer and woke nobody, because this worker
-    // searched, did so before EndSearch, so this look finds it
-    // (idle_workers.h (3)).
-    if (scheduler_.idle().EndSearch()) {
-      if (scheduler_.HasWork()) {
-        scheduler_.WakeForWork();
-      } else {
-        scheduler_.HandOverTime();
-      }
+    // from. Whoever added work and woke nobody, because this worker searched,
+    // did so before EndSearch, so this look finds it (idle_workers.h (3)).
+    if (scheduler_.idle().EndSearch() && scheduler_.HasWork()) {
+      scheduler_.WakeForWork();
     }
   }
-  // This step may last: somebody else has to keep the time meanwhile.
-  if (std::exchange(was_timekeeper_, false)) scheduler_.HandOverTime();
   // The last thing of all: the worker may be another thread's afterwards.
   runner.RunTurn(*process);
   return Did::kRan;
@@ -189,7 +182,6 @@ Worker::Did Worker::TrySleep() {
   if (was_searching) idle.EndSearch();
   FailPoint();
   sleep_ns_ = scheduler_.BeginSleepUntilTimer(is_timekeeper_);
-  was_timekeeper_ = false;
   const bool look = was_searching || idle.searchers() == 0;
   if (sleep_ns_ != 0 && !(look && scheduler_.HasWork())) return Did::kSleep;
   // There is something after all.
@@ -206,10 +198,7 @@ bool Worker::Wake(bool notified) {
     sleep_ns_ = Parker::kForever;
     return false;
   }
-  if (std::exchange(is_timekeeper_, false)) {
-    scheduler_.EndSleepUntilTimer();
-    was_timekeeper_ = true;
-  }
+  if (std::exchange(is_timekeeper_, false)) scheduler_.EndSleepUntilTimer();
   // Whoever notified counted this worker as a searcher.
   searching_ = notified;
   woken_ = notified;
@@ -223,6 +212,8 @@ bool Worker::FireTimers(WorkerQueue& owner, Lane& lane) {
   if (earliest > now) return false;
   due_.clear();
   owner.timers.Advance(now, kTimersAtOnce, due_);
+  scheduler_.CountFired(due_.size());
+  for (const uint64_t handle : due_) broker_.PrefetchForTimer(handle);
   for (const uint64_t handle : due_) broker_.TimerFired(handle, lane);
   return !due_.empty();
 }

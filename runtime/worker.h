@@ -107,7 +107,6 @@ class Worker {
   bool woken_ = false;  // has not found anything since it was woken
   int fruitless_ = 0;
   bool is_timekeeper_ = false;
-  bool was_timekeeper_ = false;  // and nobody is since
   uint64_t sleep_ns_ = 0;
   std::vector<uint64_t> due_;
 };

@@ -208,6 +208,12 @@ bool YieldBroker::CompleteAfter(actord_completion handle, uint64_t delay_ns) {
   return true;
 }
 
+void YieldBroker::PrefetchForTimer(actord_completion handle) const {
+  const YieldRecord* record = Find(handle);
+  if (record == nullptr) return;
+  record->process.load(std::memory_order_relaxed)->PrefetchForTurn();
+}
+
 void YieldBroker::TimerFired(actord_completion handle, Lane& lane) {
   YieldRecord* record = Find(handle);
   if (record == nullptr) return;

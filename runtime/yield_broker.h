@@ -57,6 +57,8 @@ class YieldBroker {
   // Completes it with an empty result after `delay_ns`; an earlier timeout
   // stays. False: it had ended before.
   bool CompleteAfter(actord_completion handle, uint64_t delay_ns);
+  // TimerFired will be called for it soon.
+  void PrefetchForTimer(actord_completion handle) const;
   // A timer that carries `handle` is due.
   void TimerFired(actord_completion handle, Lane& lane);
 

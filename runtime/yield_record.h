@@ -19,7 +19,8 @@ namespace actord::runtime {
 
 struct Process;
 
-struct YieldRecord {
+// The first line is all that firing needs.
+struct alignas(64) YieldRecord {
   enum Phase : uint32_t { kFree = 0, kPending = 1, kEnded = 2 };
 
   static uint64_t Word(uint32_t generation, Phase phase) {
@@ -53,5 +54,7 @@ struct YieldRecord {
   YieldRecord* previous = nullptr;
   uint32_t slot = 0;
 };
+
+static_assert(sizeof(YieldRecord) == 128);
 
 }  // namespace actord::runtime

@@ -16,7 +16,6 @@ namespace actord::runtime {
 namespace {
 
 TEST(BufferCache, RoundsUpToWholeUnits) {
-  EXPECT_EQ(BufferCache::RoundUp(0), 64u);
   EXPECT_EQ(BufferCache::RoundUp(1), 64u);
   EXPECT_EQ(BufferCache::RoundUp(64), 64u);
   EXPECT_EQ(BufferCache::RoundUp(65), 128u);

@@ -128,30 +128,69 @@ TEST_F(TimersTest, OneSleeperKeepsTheTimeForAll) {
   EXPECT_EQ(timed, 1);
 }
 
-TEST_F(TimersTest, AnEarlierTimerWakesASleeperThatKeepsTheTime) {
+// Several processes that wait, so that all workers sleep; then another thread
+// completes one of their yields later.
+TEST_F(TimersTest, AnEarlierTimerFromOutsideWakesASleeper) {
+  core_ = std::make_unique<SteppedCore>(2);
+  actord_completion held = 0;
+  core_->AddCommand("held", ACTORD_HANDLER_INLINE,
+                    [&](actord::testing::Call& call) {
+                      held = call.Defer();
+                      return ACTORD_DEFERRED;
+                    });
+  core_->Settle();
+  Sleeper(100 * kMs, [] {});
+  bool woke = false;
+  core_->Submit([&](Events events, StepOutput& out) {
+    if (events.empty()) {
+      out.Yield("held");
+    } else {
+      woke = true;
+    }
+  });
+  const actord_host* host = core_->core->host.abi();
+  ASSERT_EQ(host->complete_after(host, held, 5 * kMs), ACTORD_OK);
+  int keeper = -1;
+  for (int i = 0; i < 2; ++i) {
+    if (core_->WakeIfNotified(i)) keeper = i;
+  }
+  ASSERT_NE(keeper, -1);
+  core_->RunUntilSleep(keeper);
+  EXPECT_LE(core_->worker(keeper).sleep_ns(), 5 * kMs + kTickNs);
+  SleepUntil(keeper, woke);
+}
+
+// It will look at its timers itself, before it sleeps.
+TEST_F(TimersTest, AWorkerThatIsAwakeWakesNobodyForItsTimer) {
   Start(2);
   Sleeper(100 * kMs, [] {});
   core_->Settle();
-  // Worker 0 arms an earlier one and is stuck then.
-  bool woke = false;
-  Sleeper(5 * kMs, [&] { woke = true; });
-  ASSERT_TRUE(core_->WakeIfNotified(1));
-  core_->RunUntilSleep(1);
-  EXPECT_LE(core_->worker(1).sleep_ns(), 5 * kMs + kTickNs);
-  SleepUntil(1, woke);
+  Sleeper(5 * kMs, [] {});
+  EXPECT_FALSE(core_->WakeIfNotified(1));
+  core_->RunUntilSleep(0);
+  EXPECT_LE(core_->worker(0).sleep_ns(), 5 * kMs + kTickNs);
 }
 
 // The worker that keeps the time wakes for the first timer and gets stuck in
-// the step of its process: somebody else has to keep the time for the second.
-TEST_F(TimersTest, WhoeverKeepsTheTimeHandsItOnBeforeItRunsAStep) {
+// the step of its process: somebody else has to fire the second.
+TEST_F(TimersTest, TheWatchdogSeesATimerThatNobodyFires) {
   Start(2);
-  bool handed_on = false;
+  Watchdog& watchdog = core_->core->threads.watchdog();
+  bool second = false;
+  bool early = false;
+  bool late = false;
   int keeper = -1;
   Sleeper(10 * kMs, [&] {
     // Within the step: from here on the worker is stuck.
-    handed_on = core_->WakeIfNotified(1 - keeper);
+    core_->clock.manual.AdvanceNs(10 * kMs);
+    EXPECT_LE(watchdog.Look(), Watchdog::kTimerPatienceNs);
+    early = core_->WakeIfNotified(1 - keeper);
+    core_->clock.manual.AdvanceNs(Watchdog::kTimerPatienceNs + kTickNs);
+    watchdog.Look();
+    late = core_->WakeIfNotified(1 - keeper);
+    for (int i = 0; i < 20 && !second; ++i) core_->RunOne(1 - keeper);
   });
-  Sleeper(20 * kMs, [] {});
+  Sleeper(20 * kMs, [&] { second = true; });
   core_->Settle();
   for (int i = 0; i < 2; ++i) {
     if (core_->worker(i).sleep_ns() != Parker::kForever) keeper = i;
@@ -160,9 +199,37 @@ TEST_F(TimersTest, WhoeverKeepsTheTimeHandsItOnBeforeItRunsAStep) {
   core_->clock.manual.AdvanceNs(10 * kMs + kTickNs);
   core_->Wake(keeper);
   EXPECT_EQ(core_->RunOne(keeper), Did::kRan);
-  ASSERT_TRUE(handed_on);
-  core_->RunUntilSleep(1 - keeper);
-  EXPECT_LE(core_->worker(1 - keeper).sleep_ns(), 10 * kMs + kTickNs);
+  EXPECT_FALSE(early);
+  EXPECT_TRUE(late);
+  EXPECT_TRUE(second);
+}
+
+// 200 sleeps of a tick each, again and again: to wake for every tick would cost
+// more than the timers.
+TEST_F(TimersTest, TheMoreTimersFireTheLongerTheTimekeeperSleeps) {
+  Start(1);
+  int woke = 0;
+  const auto again = [](Events, StepOutput& out) {
+    out.Yield("sleep", std::to_string(kTickNs));
+  };
+  for (int i = 0; i < 200; ++i) {
+    core_->Submit([&, again](Events events, StepOutput& out) {
+      woke += static_cast<int>(events.size());
+      again(events, out);
+    });
+  }
+  // Each of them sleeps for a tick, and the worker for 500 µs.
+  core_->clock.manual.AdvanceNs(2 * kTickNs);
+  core_->Wake(0);
+  woke = 0;
+  core_->RunUntilSleep(0);
+  EXPECT_EQ(woke, 200);
+  EXPECT_EQ(core_->worker(0).sleep_ns(), 500'000u);
+  // After a sleep in which few fired it is woken for the next again.
+  Start(1);
+  Sleeper(kMs, [] {});
+  core_->RunUntilSleep(0);
+  EXPECT_LE(core_->worker(0).sleep_ns(), kMs + kTickNs);
 }
 
 TEST_F(TimersTest, WithoutTimersAWorkerSleepsWithoutATimeout) {

@@ -44,18 +44,16 @@ MUTANTS = {
     "UNSEEN_BATCH": (
         "runtime/scheduler.cc", "  if (count > 1) WakeForWork();\n", "",
         "nobody is woken for a batch from the global queue"),
-    "UNSEEN_TIMER": (
-        "runtime/worker.cc", "        scheduler_.HandOverTime();\n", "",
-        "a searcher that finds work leaves a new timer to nobody"),
-    "NO_HAND_OVER_OF_TIME": (
-        "runtime/worker.cc",
-        "  if (std::exchange(was_timekeeper_, false)) scheduler_.HandOverTime();\n",
-        "", "a timekeeper runs a step and nobody keeps the time"),
     "NO_WAKE_FOR_TIMER": (
         "runtime/scheduler.cc",
-        "  if (deadline_ns < timekeeper_ns_.load(std::memory_order_seq_cst)) {\n"
-        "    WakeForWork();\n  }\n", "",
-        "an earlier timer wakes nobody"),
+        "      deadline_ns < timekeeper_ns_.load(std::memory_order_seq_cst)) {\n"
+        "    WakeForWork();\n  }\n",
+        "      deadline_ns < timekeeper_ns_.load(std::memory_order_seq_cst)) {\n  }\n",
+        "a timer from outside wakes nobody, though all sleep"),
+    "NO_TIMEKEEPER": (
+        "runtime/scheduler.cc", "  is_timekeeper = true;\n",
+        "  return Parker::kForever;\n",
+        "a worker goes to sleep and does not keep the time"),
     "EARLY_TIMER": (
         "runtime/timer_wheel.cc", "next.tick <= until)", "next.tick <= until + 1)",
         "a timer fires a tick early"),

@@ -178,6 +178,10 @@ void World::CheckQuiet() {
 void World::CheckTimekeeper() {
   const uint64_t earliest = core->scheduler.EarliestTimerNs();
   if (earliest == runtime::TimerWheel::kNever) return;
+  // Whoever is kept in a step has the watchdog to see to its timers.
+  Check(schedule.MonotonicNs() <= earliest + kLatenessNs, nullptr,
+        "a timer is overdue, and workers sleep");
+  if (!core->scheduler.idle().AllSleep()) return;
   for (size_t i = 0; i < core->scheduler.size(); ++i) {
     uint64_t deadline = 0;
     if (schedule.IsWaitedFor(&core->scheduler.queue(i).parker, &deadline) &&
