@@ -25,9 +25,11 @@ struct WorkloadOptions {
   [[nodiscard]] runtime::RuntimeOptions Runtime() const {
     runtime::RuntimeOptions options;
     options.workers = workers;
-    // And the one that spawns them.
-    options.max_processes = std::max(options.max_processes,
-                                     static_cast<size_t>(idle_processes) + 1);
+    // And the one that spawns them; the threads hold up to 1/32 back
+    // (runtime/slot_table.h).
+    const auto processes = static_cast<size_t>(idle_processes);
+    options.max_processes =
+        std::max(options.max_processes, processes + processes / 16 + 1);
     return options;
   }
 };
