@@ -82,6 +82,7 @@ struct Activity {
   // Adds `delta` and says whether the caller has to enqueue the process.
   static bool Add(std::atomic<uint64_t>& word, uint64_t delta) {
     FailPoint();
+    WillChange(&word);
     // Release: (3). Acquire: whoever enqueues hands over what it saw.
     const uint64_t before = word.fetch_add(delta, std::memory_order_acq_rel);
     return !Runnable(before) && Runnable(before + delta);

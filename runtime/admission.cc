@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/errors.h"
+#include "runtime/fail_point.h"
 #include "runtime/thread.h"
 
 namespace actord::runtime {
@@ -125,8 +126,10 @@ absl::StatusOr<Process*> Admission::Reserve(const SubmitRequest& request,
 
 void Admission::Submit(const SubmitRequest& request, const Pid& parent,
                        bool keep_result, Admitted done) {
+  WillChange(&submitting_);
   submitting_.fetch_add(1, std::memory_order_seq_cst);
   SubmitNow(request, parent, keep_result, std::move(done));
+  WillChange(&submitting_);
   submitting_.fetch_sub(1, std::memory_order_seq_cst);
 }
 

@@ -5,6 +5,8 @@
 #include <atomic>
 #include <cstdint>
 
+#include "runtime/fail_point.h"
+
 namespace actord::runtime {
 
 // Read by any thread, a moment late. Release and acquire: whoever has seen one
@@ -18,6 +20,7 @@ class Counter {
   }
   // For a counter that threads share.
   void AddShared(uint64_t count = 1) {
+    WillChange(&value_);
     value_.fetch_add(count, std::memory_order_release);
   }
   uint64_t Get() const { return value_.load(std::memory_order_acquire); }

@@ -20,6 +20,7 @@
 #include <string_view>
 
 #include "runtime/buffer_pool.h"
+#include "runtime/fail_point.h"
 #include "runtime/payload.h"
 
 namespace actord::runtime {
@@ -72,6 +73,7 @@ struct Envelope {
     const size_t bytes = sizeof(Envelope) + topic.size() + payload.bytes.size +
                          payload.content_type.size;
     auto* envelope = new (cache.Allocate(bytes)) Envelope(type);
+    WillWrite(envelope);
     envelope->payload_bytes = static_cast<uint32_t>(payload.bytes.size);
     envelope->topic_bytes = static_cast<uint16_t>(topic.size());
     envelope->content_type_bytes =

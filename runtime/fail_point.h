@@ -16,6 +16,9 @@ namespace actord::runtime {
 
 #ifdef ACTORD_FAIL_POINTS
 
+// What a thread does to memory that others use, too.
+enum class Access { kRead, kWrite, kChange };  // a change reads and writes
+
 // Stands in for the system's scheduler and clock on a thread that plays all
 // threads of a runtime (tests/sim). Everything that starts a thread, waits or
 // wakes asks it, if there is one (thread.h, mutex.h, parker.cc).
@@ -33,6 +36,16 @@ class Interleaver {
   virtual uint64_t Start(std::function<void()> run) = 0;
   virtual void Join(uint64_t thread) = 0;
 
+  // For those who count what things cost; otherwise there is nothing to them.
+  // Called just before the access.
+  virtual void Touch(const void* /*address*/, Access /*access*/) {}
+  // The caller, who did not get `mutex`, waits until somebody may have let go.
+  virtual void AwaitMutex(const void* mutex) { Wait(mutex, kForever); }
+  virtual void ReleasedMutex(const void* mutex) { Wake(mutex); }
+  // The caller has nothing to do: lets others run, or waits for a moment.
+  virtual void Yield() { MaySwitch(); }
+  virtual void Pause() {}
+
   static constexpr uint64_t kForever = UINT64_MAX;
 };
 inline constinit thread_local Interleaver* interleaver = nullptr;
@@ -47,8 +60,23 @@ inline void FailPoint() {
   state = state * 6364136223846793005u + 1442695040888963407u;
   if (state >> 61 == 0) sched_yield();
 }
+
+// Stand before the accesses to memory that several processors use, where that
+// is what may cost (tests/sim/machine.h).
+inline void WillRead(const void* address) {
+  if (interleaver != nullptr) interleaver->Touch(address, Access::kRead);
+}
+inline void WillWrite(const void* address) {
+  if (interleaver != nullptr) interleaver->Touch(address, Access::kWrite);
+}
+inline void WillChange(const void* address) {
+  if (interleaver != nullptr) interleaver->Touch(address, Access::kChange);
+}
 #else
 inline void FailPoint() {}
+inline void WillRead(const void* /*address*/) {}
+inline void WillWrite(const void* /*address*/) {}
+inline void WillChange(const void* /*address*/) {}
 #endif
 
 }  // namespace actord::runtime

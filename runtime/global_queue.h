@@ -16,6 +16,7 @@
 #include <deque>
 #include <span>
 
+#include "runtime/fail_point.h"
 #include "runtime/mutex.h"
 #include "runtime/priority.h"
 #include "runtime/process.h"
@@ -30,6 +31,7 @@ class alignas(64) GlobalQueue {
   void PushAll(int level, std::span<Process* const> processes) {
     const MutexLock lock(mutex_);
     std::deque<Process*>& fifo = fifos_[static_cast<size_t>(level)];
+    WillChange(&fifo);
     fifo.insert(fifo.end(), processes.begin(), processes.end());
     SetLevels(levels_.load(std::memory_order_relaxed) | LevelBit(level));
   }
@@ -39,6 +41,7 @@ class alignas(64) GlobalQueue {
   size_t Take(int level, std::span<Process*> out, size_t workers) {
     const MutexLock lock(mutex_);
     std::deque<Process*>& fifo = fifos_[static_cast<size_t>(level)];
+    WillChange(&fifo);
     const size_t share = std::min(fifo.size(), fifo.size() / workers + 1);
     const size_t count = std::min(share, out.size());
     const auto end = fifo.begin() + static_cast<std::ptrdiff_t>(count);
@@ -52,6 +55,7 @@ class alignas(64) GlobalQueue {
 
   // The levels that are not empty. seq_cst: pairs with SetLevels.
   [[nodiscard]] uint32_t levels() const {
+    WillRead(&levels_);
     return levels_.load(std::memory_order_seq_cst);
   }
 
@@ -61,6 +65,7 @@ class alignas(64) GlobalQueue {
     // seq_cst: whoever adds work then asks whether somebody sleeps; pairs with
     // the sleeper's last look (idle_workers.h (3)). If the bit was there
     // already, the store that set it came before, in the mutex's order.
+    WillChange(&levels_);
     levels_.store(levels, std::memory_order_seq_cst);
   }
 

@@ -56,6 +56,7 @@ class Hold {
 
   // Around a call. `name` is a literal. After Leave, queue() may be null.
   void Enter(const Process& process, const char* name) {
+    WillWrite(&calls_);
     process_.store(&process, std::memory_order_relaxed);
     name_.store(name, std::memory_order_relaxed);
     // Release: whoever sees the odd number takes over what was done so far.
@@ -63,6 +64,7 @@ class Hold {
                  std::memory_order_release);
   }
   void Leave() {
+    WillWrite(&calls_);
     calls_.store(calls_.load(std::memory_order_relaxed) + 1,
                  std::memory_order_release);
     // (4): no compiler may turn these two around; processors are stopped from

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "runtime/fail_point.h"
+
 namespace actord::runtime {
 
 bool IdleWorkers::EndSleep(int worker) {
@@ -9,11 +11,13 @@ bool IdleWorkers::EndSleep(int worker) {
   const auto it = std::find(stack_.begin(), stack_.end(), worker);
   if (it == stack_.end()) return false;
   stack_.erase(it);
+  WillChange(&sleepers_);
   sleepers_.fetch_sub(1, std::memory_order_seq_cst);
   return true;
 }
 
 int IdleWorkers::ClaimForWork() {
+  WillRead(&sleepers_);
   if (sleepers_.load(std::memory_order_seq_cst) == 0 || searchers() != 0) {
     return kNobody;
   }
@@ -21,12 +25,14 @@ int IdleWorkers::ClaimForWork() {
   const MutexLock lock(mutex_);
   if (stack_.empty()) return kNobody;
   int nobody = 0;
+  WillChange(&searchers_);
   if (!searchers_.compare_exchange_strong(nobody, 1,
                                           std::memory_order_seq_cst)) {
     return kNobody;
   }
   const int worker = stack_.back();
   stack_.pop_back();
+  WillChange(&sleepers_);
   sleepers_.fetch_sub(1, std::memory_order_seq_cst);
   return worker;
 }

@@ -25,6 +25,7 @@
 #include <atomic>
 #include <vector>
 
+#include "runtime/fail_point.h"
 #include "runtime/mutex.h"
 
 namespace actord::runtime {
@@ -39,23 +40,30 @@ class IdleWorkers {
 
   // False: half of the busy workers search already.
   bool TryBeginSearch() {
+    WillRead(&sleepers_);
     const int busy = workers_ - sleepers_.load(std::memory_order_relaxed);
+    WillRead(&searchers_);
     if (2 * searchers_.load(std::memory_order_relaxed) >= busy) return false;
-    searchers_.fetch_add(1, std::memory_order_seq_cst);
+    BeginSearch();
     return true;
   }
 
   // For a worker that has seen work: it may search in any case.
-  void BeginSearch() { searchers_.fetch_add(1, std::memory_order_seq_cst); }
+  void BeginSearch() {
+    WillChange(&searchers_);
+    searchers_.fetch_add(1, std::memory_order_seq_cst);
+  }
 
   // True: the caller was the last searcher.
   bool EndSearch() {
+    WillChange(&searchers_);
     return searchers_.fetch_sub(1, std::memory_order_seq_cst) == 1;
   }
 
   void BeginSleep(int worker) {
     const MutexLock lock(mutex_);
     stack_.push_back(worker);
+    WillChange(&sleepers_);
     sleepers_.fetch_add(1, std::memory_order_seq_cst);
   }
 
@@ -68,10 +76,12 @@ class IdleWorkers {
   int ClaimForWork();
 
   [[nodiscard]] bool AllSleep() const {
+    WillRead(&sleepers_);
     return sleepers_.load(std::memory_order_seq_cst) == workers_;
   }
 
   [[nodiscard]] int searchers() const {
+    WillRead(&searchers_);
     return searchers_.load(std::memory_order_seq_cst);
   }
 

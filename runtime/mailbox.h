@@ -27,23 +27,29 @@ class MessageQueue {
   // one: for the consumer as if they had been pushed one after the other.
   void PushChain(Envelope* first, Envelope* last) {
     last->next.store(nullptr, std::memory_order_relaxed);
+    WillChange(&tail_);
     // Release: the envelopes' content; acquire: that `previous` is linked only
     // after its own initialisation.
     Envelope* previous = tail_.exchange(last, std::memory_order_acq_rel);
     FailPoint();
     if (previous == nullptr) {
+      WillWrite(&head_);
       head_.store(first, std::memory_order_release);
     } else {
+      WillWrite(&previous->next);
       previous->next.store(first, std::memory_order_release);
     }
   }
 
   // Consumer only. Null: empty, or a gap is first.
   Envelope* Pop() {
+    WillRead(&head_);
     Envelope* envelope = head_.load(std::memory_order_acquire);
     if (envelope == nullptr) return nullptr;
+    WillRead(&envelope->next);
     Envelope* next = envelope->next.load(std::memory_order_acquire);
     if (next != nullptr) {
+      WillWrite(&head_);
       // By (1) no producer writes head_ while the queue is not empty.
       head_.store(next, std::memory_order_relaxed);
       return envelope;
@@ -52,6 +58,7 @@ class MessageQueue {
     // because the producer that finds a null tail writes head_.
     head_.store(nullptr, std::memory_order_relaxed);
     FailPoint();
+    WillChange(&tail_);
     Envelope* expected = envelope;
     if (tail_.compare_exchange_strong(expected, nullptr,
                                       std::memory_order_acq_rel,
@@ -76,6 +83,7 @@ class UrgentQueue {
     Envelope* head = head_.load(std::memory_order_relaxed);
     do {
       envelope->SetNext(head);
+      WillChange(&head_);
       // Release: the envelope's content and link; pairs with TakeAll.
     } while (!head_.compare_exchange_weak(
         head, envelope, std::memory_order_release, std::memory_order_relaxed));
@@ -83,6 +91,7 @@ class UrgentQueue {
 
   // Consumer only. Appends what is there to `out`, oldest first.
   void TakeAll(EnvelopeList& out) {
+    WillChange(&head_);
     Envelope* newest = head_.exchange(nullptr, std::memory_order_acquire);
     Envelope* oldest = nullptr;
     while (newest != nullptr) {

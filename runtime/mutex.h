@@ -27,13 +27,16 @@ class ABSL_LOCKABLE Mutex {
       return;
     }
     interleaver->MaySwitch();
+    WillChange(this);
     while (pthread_mutex_trylock(&mutex_) != 0) {
-      interleaver->Wait(this, Interleaver::kForever);
+      interleaver->AwaitMutex(this);
+      WillChange(this);
     }
   }
   void unlock() ABSL_UNLOCK_FUNCTION() {
+    WillChange(this);
     pthread_mutex_unlock(&mutex_);
-    if (interleaver != nullptr) interleaver->Wake(this);
+    if (interleaver != nullptr) interleaver->ReleasedMutex(this);
   }
 #endif
 

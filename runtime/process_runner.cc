@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/errors.h"
+#include "runtime/fail_point.h"
 #include "runtime/foreign.h"
 #include "runtime/processor.h"
 #include "runtime/worker_threads.h"
@@ -18,11 +19,14 @@ ProcessRunner::ProcessRunner(const Parts& parts, Lane& lane,
 }
 
 void ProcessRunner::RunTurn(Process& process) {
+  WillRead(&process.activity);
   // Acquire: activity.h (3).
   const uint64_t word = process.activity.load(std::memory_order_acquire);
   Turn turn{.word = word,
             .generation = process.generation.load(std::memory_order_relaxed),
             .messages_left = Activity::Messages(word)};
+  WillWrite(&process.urgent_taken);
+  WillWrite(&process.running);
   process.running.store(true, std::memory_order_relaxed);
   PrefetchForWrite(process.state);
   if (parts_.orders.terminate.load(std::memory_order_relaxed)) [[unlikely]] {
@@ -209,6 +213,7 @@ int32_t ProcessRunner::RunStep(Process& process, Turn& turn) {
   const actord_process_type& descriptor =
       *process.type.load(std::memory_order_relaxed)->descriptor;
   for (size_t i = 0; i < turn.count; ++i) batch_[i]->WriteEvent(events_[i]);
+  WillWrite(process.state);
   context_.Begin(process, turn.generation, /*may_act=*/true);
   int32_t verdict = ACTORD_STEP_IDLE;
   GiveWorkerAwayIfBlocking(descriptor);
@@ -349,6 +354,7 @@ void ProcessRunner::Finish(Process& process, Turn& turn, int32_t verdict) {
   delta -= turn.word & (Activity::kReady | Activity::kBlocked);
   delta += (ready ? Activity::kReady : 0) + (blocked ? Activity::kBlocked : 0);
   process.running.store(false, std::memory_order_relaxed);
+  WillChange(&process.activity);
   // Release: the next turn, on whatever thread, finds all of this one.
   const uint64_t word =
       process.activity.fetch_add(delta, std::memory_order_acq_rel) + delta;

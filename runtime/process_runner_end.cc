@@ -46,6 +46,7 @@ void ProcessRunner::End(Process& process, Turn& turn, EndKind kind,
   delta -= Activity::ForMessages(turn.messages_seen, turn.units);
   delta -= turn.word & (Activity::kReady | Activity::kBlocked);
   process.running.store(false, std::memory_order_relaxed);
+  WillChange(&process.activity);
   process.activity.fetch_add(delta, std::memory_order_acq_rel);
   parts_.processes.Release(lane_.processes(), process);
   if (shutdown) parts_.on_end();

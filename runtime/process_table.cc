@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/errors.h"
+#include "runtime/fail_point.h"
 
 namespace actord::runtime {
 
@@ -34,6 +35,7 @@ Process* ProcessTable::Reserve(Cache& cache, const ProcessType* type,
   if (slot == SlotTable<Process>::kNoSlot) return nullptr;
   Process& process = slots_.At(slot);
   process.slot.store(slot, std::memory_order_relaxed);
+  WillWrite(&process.next_tag);
   process.next_tag = 1;
   process.keep_result = false;
   process.cancel_seen = false;
@@ -46,6 +48,7 @@ Process* ProcessTable::Reserve(Cache& cache, const ProcessType* type,
   process.priority.store(priority, std::memory_order_relaxed);
   process.cancel_requested.store(false, std::memory_order_relaxed);
   process.awaited.store(false, std::memory_order_relaxed);
+  WillWrite(&process.generation);
   // Release: pairs with Find. Odd: lives.
   process.generation.store(
       process.generation.load(std::memory_order_relaxed) + 1,

@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "absl/status/status.h"
+#include "runtime/fail_point.h"
 #include "runtime/pid.h"
 #include "runtime/process.h"
 #include "runtime/slot_table.h"
@@ -35,6 +36,7 @@ class ProcessTable {
       return nullptr;
     }
     Process& process = slots_.At(pid.slot);
+    WillRead(&process.generation);
     // Acquire: pairs with the spawner's release in Reserve.
     const uint32_t live = process.generation.load(std::memory_order_acquire);
     return live == pid.generation && (live & 1) != 0 ? &process : nullptr;

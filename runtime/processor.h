@@ -2,10 +2,15 @@
 // long something takes, and nothing else.
 #pragma once
 
+#include "runtime/fail_point.h"
+
 namespace actord::runtime {
 
 // The thread is in a loop that waits for another one.
 inline void RelaxCpu() {
+#ifdef ACTORD_FAIL_POINTS
+  if (interleaver != nullptr) return interleaver->Pause();
+#endif
 #if defined(__x86_64__) || defined(__i386__)
   __builtin_ia32_pause();
 #elif defined(__aarch64__)

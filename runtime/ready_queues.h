@@ -54,6 +54,7 @@ class ReadyQueues {
   // Owner only: a pop has just found the level empty.
   void FoundEmpty(int level) {
     if (level == kDefaultPriority) return;  // (4)
+    WillWrite(&levels_);
     levels_.store(levels() & ~LevelBit(level), std::memory_order_relaxed);
   }
 
@@ -76,6 +77,7 @@ class ReadyQueues {
 
   // Any thread. The levels that may not be empty; seq_cst: (3).
   [[nodiscard]] uint32_t levels() const {
+    WillRead(&levels_);
     return levels_.load(std::memory_order_seq_cst);
   }
   // Any thread. The levels that may not be empty, but for those above the
@@ -106,6 +108,7 @@ class ReadyQueues {
     const uint32_t levels = levels_.load(std::memory_order_relaxed);
     if ((levels & LevelBit(level)) == 0) [[unlikely]] {
       FailPoint();
+      WillChange(&levels_);
       levels_.store(levels | LevelBit(level), std::memory_order_seq_cst);
     }
   }

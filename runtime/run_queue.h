@@ -37,10 +37,13 @@ class RunQueue {
 
   // Owner only. False: full.
   bool Push(T* item) {
+    WillRead(&word_);
     const uint64_t word = word_.load(std::memory_order_relaxed);
     if (Size(word) == kSlots) return false;
+    WillWrite(&Slot(Bottom(word)));
     Slot(Bottom(word)).store(item, std::memory_order_relaxed);
     FailPoint();
+    WillChange(&word_);
     // Release publishes the slot. seq_cst: the caller then asks whether
     // somebody sleeps; pairs with the sleeper's last look (idle_workers.h).
     word_.fetch_add(kBottomOne, std::memory_order_seq_cst);
@@ -49,9 +52,11 @@ class RunQueue {
 
   // Owner only. Null: empty.
   T* PopNewest() {
+    WillRead(&word_);
     uint64_t word = word_.load(std::memory_order_relaxed);
     while (Size(word) != 0) {
       // By (2) this slot is stable: only the owner removes at the bottom.
+      WillRead(&Slot(Bottom(word) - 1));
       T* item = Slot(Bottom(word) - 1).load(std::memory_order_relaxed);
       if (Replace(word, word - kBottomOne)) return item;
     }
@@ -60,8 +65,10 @@ class RunQueue {
 
   // Owner only. Null: empty.
   T* PopOldest() {
+    WillRead(&word_);
     uint64_t word = word_.load(std::memory_order_relaxed);
     while (Size(word) != 0) {
+      WillRead(&Slot(Top(word)));
       T* item = Slot(Top(word)).load(std::memory_order_relaxed);
       if (Replace(word, AddTop(word, 1))) return item;
     }
@@ -89,13 +96,17 @@ class RunQueue {
     if (count == 0) return nullptr;
     FailPoint();
     if (count > 1) {
+      WillChange(&into.word_);
       into.word_.fetch_add((count - 1) * kBottomOne, std::memory_order_seq_cst);
     }
     return first;
   }
 
   // Any thread. A moment's view; seq_cst for the sleeper's last look.
-  uint32_t Size() const { return Size(word_.load(std::memory_order_seq_cst)); }
+  uint32_t Size() const {
+    WillRead(&word_);
+    return Size(word_.load(std::memory_order_seq_cst));
+  }
 
  private:
   static constexpr uint64_t kBottomOne = uint64_t{1} << 48;
@@ -122,6 +133,7 @@ class RunQueue {
     T** hand;
     void operator=(T* item) const {
       if (slot != nullptr) {
+        WillWrite(slot);
         slot->store(item, std::memory_order_relaxed);
       } else {
         *hand = item;
@@ -136,6 +148,7 @@ class RunQueue {
     FailPoint();
     const uint32_t tag = static_cast<uint32_t>(word) + 1;
     next = (next & ~uint64_t{UINT32_MAX}) | tag;
+    WillChange(&word_);
     return word_.compare_exchange_weak(word, next, std::memory_order_acq_rel,
                                        std::memory_order_acquire);
   }
@@ -143,6 +156,7 @@ class RunQueue {
   // Copies the oldest half to `target(0)`, `target(1)` …, then takes it.
   template <typename TargetOf>
   uint32_t TakeHalf(TargetOf target) {
+    WillRead(&word_);
     // Acquire: pairs with the push that published the slots.
     uint64_t word = word_.load(std::memory_order_acquire);
     for (;;) {
@@ -150,6 +164,7 @@ class RunQueue {
       const uint32_t count = size - size / 2;
       if (count == 0) return 0;
       for (uint32_t i = 0; i < count; ++i) {
+        WillRead(&Slot(Top(word) + i));
         target(i) = Slot(Top(word) + i).load(std::memory_order_relaxed);
       }
       if (Replace(word, AddTop(word, count))) return count;

@@ -6,6 +6,8 @@
 #include <span>
 #include <utility>
 
+#include "runtime/fail_point.h"
+
 namespace actord::runtime {
 
 Scheduler::Scheduler(int workers, const Clock& clock)
@@ -20,6 +22,7 @@ void Scheduler::Enqueue(Process* process, WorkerQueue* here) {
     EnqueueBack(process);
     return;
   }
+  WillWrite(&here->next);
   // The newest of the highest runs next; the other one becomes visible.
   if (here->next == nullptr) {
     here->next = process;
@@ -113,6 +116,7 @@ Process* Scheduler::Steal(WorkerQueue& here, Random& random) {
 void Scheduler::TimerAdded(uint64_t deadline_ns) {
   // The timer was added before, and a worker first becomes a sleeper and then
   // looks at the timers: one of the two sees the other (idle_workers.h (3)).
+  WillRead(&timekeeper_ns_);
   if (idle_.AllSleep() &&
       deadline_ns < timekeeper_ns_.load(std::memory_order_seq_cst)) {
     WakeForWork();

@@ -14,6 +14,7 @@
 #include <memory>
 #include <vector>
 
+#include "runtime/fail_point.h"
 #include "runtime/mutex.h"
 
 namespace actord::runtime {
@@ -101,6 +102,7 @@ class SlotTable {
 
   // Slots that have ever been handed out are below this. Grows only.
   uint32_t SlotsInUse() const {
+    WillRead(&next_);
     return static_cast<uint32_t>(next_.load(std::memory_order_acquire));
   }
 
@@ -164,7 +166,10 @@ class SlotTable {
       out.push_back(static_cast<uint32_t>(slot - 1));
     }
     // Every look-up of a PID reads its line.
-    if (end != begin) next_.store(end, std::memory_order_release);
+    if (end != begin) {
+      WillWrite(&next_);
+      next_.store(end, std::memory_order_release);
+    }
   }
 
   // All but what the cache may keep at hand.

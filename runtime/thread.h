@@ -24,7 +24,7 @@ namespace actord::runtime {
 inline void YieldThread() {
 #ifdef ACTORD_FAIL_POINTS
   if (interleaver != nullptr) {
-    interleaver->MaySwitch();
+    interleaver->Yield();
     return;
   }
 #endif

@@ -18,6 +18,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "runtime/fail_point.h"
 #include "runtime/mutex.h"
 
 namespace actord::runtime {
@@ -72,6 +73,7 @@ class TimerWheel {
   // readable without a lock. seq_cst: a sleeper reads it after it has
   // published itself (idle_workers.h).
   uint64_t EarliestNs() const {
+    WillRead(&earliest_ns_);
     return earliest_ns_.load(std::memory_order_seq_cst);
   }
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/fail_point.h"
 #include "runtime/process.h"
 #include "runtime/worker_threads.h"
 
@@ -60,6 +61,7 @@ uint64_t Watchdog::LookAtTimers(uint64_t now_ns) {
 }
 
 uint64_t Watchdog::LookAt(WorkerQueue& queue, Seen& seen, uint64_t now_ns) {
+  WillRead(&queue.holder);
   // Acquire: pairs with Hold::Give.
   Hold* holder = queue.holder.load(std::memory_order_acquire);
   const auto call = holder->Look();

@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "runtime/catalog.h"
+#include "runtime/fail_point.h"
 #include "runtime/hold.h"
 #include "runtime/options.h"
 #include "runtime/parker.h"
@@ -57,6 +58,7 @@ class Watchdog {
 
   // A worker's sleep is over.
   void WorkerWoke() {
+    WillRead(&rests_);
     // seq_cst: pairs with Look, which first says that it rests and then looks
     // whether all sleep.
     if (rests_.load(std::memory_order_seq_cst)) [[unlikely]] {

@@ -64,6 +64,7 @@ void Worker::PlanSpecialTurn() {
 }
 
 Process* Worker::TakeReady(bool global_before_equals) {
+  WillRead(&queue_.next);
   Process* const next = queue_.next;
   uint32_t levels = queue_.ready.levels();
   if (next != nullptr) {
