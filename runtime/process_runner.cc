@@ -360,7 +360,7 @@ void ProcessRunner::Finish(Process& process, Turn& turn, int32_t verdict) {
       process.activity.fetch_add(delta, std::memory_order_acq_rel) + delta;
   if (!Activity::Runnable(word)) return;
   if (again) {
-    parts_.scheduler.EnqueueBack(&process);
+    parts_.scheduler.EnqueueBehind(&process, lane_.here());
   } else {
     parts_.scheduler.EnqueueAgain(&process, lane_.here());
   }

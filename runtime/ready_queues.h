@@ -1,5 +1,9 @@
-// What is ready on one worker: a run queue for each priority, and a bitmap of
-// those that may not be empty.
+// What is ready on one worker: for each priority a run queue, and behind it
+// another one for processes that continue, which is first in, first out; and a
+// bitmap of the levels that may not be empty.
+//
+// Whoever continues stays on its worker, though it lets others go first: were
+// it sent to the global queue, all workers would meet there every turn.
 //
 // Invariants:
 //  (1) Only the owner writes the bitmap. Thieves and sleepers read it.
@@ -43,31 +47,47 @@ class ReadyQueues {
     return At(level).Push(process);
   }
 
-  // Owner only. Null: that level is empty.
+  // Owner only. Behind all others of the level. False: there is no room.
+  bool PushBack(Process* process, int level) {
+    Mark(level);
+    return BackAt(level).Push(process);
+  }
+
+  // Owner only. Null: that level is empty, but perhaps for its back.
   Process* PopNewest(int level) { return At(level).PopNewest(); }
   Process* PopOldest(int level) { return At(level).PopOldest(); }
-  // Owner only: the oldest half of the level, as RunQueue.
+  // Owner only: the oldest of those that were pushed back; null: there is none.
+  Process* PopBack(int level) { return BackAt(level).PopOldest(); }
+  // Owner only: the oldest half of the level, as RunQueue; and of its back.
   uint32_t PopOldestHalf(int level, Level::Batch& out) {
     return At(level).PopOldestHalf(out);
   }
+  uint32_t PopBackHalf(int level, Level::Batch& out) {
+    return BackAt(level).PopOldestHalf(out);
+  }
 
-  // Owner only: a pop has just found the level empty.
+  // Owner only: pops have just found the level empty, and its back.
   void FoundEmpty(int level) {
     if (level == kDefaultPriority) return;  // (4)
     WillWrite(&levels_);
     levels_.store(levels() & ~LevelBit(level), std::memory_order_relaxed);
   }
 
-  // Owner only: moves the oldest half of the victim's highest level here and
-  // returns the oldest of all. Null: nothing was there. Precondition: all is
-  // empty here.
+  // Owner only: moves the oldest half of the victim's highest level here, or of
+  // its back if there is nothing else of the level, and returns the oldest of
+  // all. Null: nothing was there. Precondition: all is empty here.
   Process* StealFrom(ReadyQueues& victim) {
     uint32_t levels = victim.levels();
     while (levels != 0) {
       const int level = HighestLevel(levels);
-      if (victim.Size(level) != 0) {
+      if (victim.At(level).Size() != 0) {
         Mark(level);
         Process* first = victim.At(level).StealInto(At(level));
+        if (first != nullptr) return first;
+      }
+      if (victim.BackAt(level).Size() != 0) {
+        Mark(level);
+        Process* first = victim.BackAt(level).StealInto(BackAt(level));
         if (first != nullptr) return first;
       }
       levels &= ~LevelBit(level);
@@ -84,26 +104,33 @@ class ReadyQueues {
   // highest that has something; 0: nothing is ready. A moment's view.
   [[nodiscard]] uint32_t NonEmptyFromTop() const {
     uint32_t levels = this->levels();
-    while (levels != 0 && Size(HighestLevel(levels)) == 0) {
+    while (levels != 0 && IsEmpty(HighestLevel(levels))) {
       levels &= ~LevelBit(HighestLevel(levels));
     }
     return levels;
   }
-  // Any thread. A moment's view.
+  // Any thread. How many there are, those pushed back left out. A moment's
+  // view.
   [[nodiscard]] size_t Size(int level) const {
     return queues_[static_cast<size_t>(level)].Size();
+  }
+  // Any thread. Nothing is there, and nobody was pushed back. Likewise.
+  [[nodiscard]] bool IsEmpty(int level) const {
+    return Size(level) == 0 && backs_[static_cast<size_t>(level)].Size() == 0;
   }
   // Any thread. How many there are in these levels together; likewise.
   [[nodiscard]] size_t SizeOf(uint32_t among = kAllLevels) const {
     size_t size = 0;
     for (uint32_t left = levels() & among; left != 0; left &= left - 1) {
-      size += Size(LowestLevel(left));
+      const auto level = static_cast<size_t>(LowestLevel(left));
+      size += queues_[level].Size() + backs_[level].Size();
     }
     return size;
   }
 
  private:
   Level& At(int level) { return queues_[static_cast<size_t>(level)]; }
+  Level& BackAt(int level) { return backs_[static_cast<size_t>(level)]; }
   void Mark(int level) {
     const uint32_t levels = levels_.load(std::memory_order_relaxed);
     if ((levels & LevelBit(level)) == 0) [[unlikely]] {
@@ -115,8 +142,9 @@ class ReadyQueues {
 
   // A line of its own: the owner reads it every turn.
   alignas(64) std::atomic<uint32_t> levels_{LevelBit(kDefaultPriority)};
-  // 66 KiB. A level that is not used costs address space and cold memory.
+  // 66 KiB each. A level that is not used costs address space and cold memory.
   std::array<Level, kPriorities> queues_;
+  std::array<Level, kPriorities> backs_;
 };
 
 }  // namespace actord::runtime

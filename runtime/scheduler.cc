@@ -39,6 +39,19 @@ void Scheduler::EnqueueBack(Process* process) {
   WakeForWork();
 }
 
+void Scheduler::EnqueueBehind(Process* process, WorkerQueue* here) {
+  if (here == nullptr) {
+    EnqueueBack(process);
+    return;
+  }
+  const int level = process->Priority();
+  if (!here->ready.PushBack(process, level)) [[unlikely]] {
+    OverflowBack(*here, level);
+    here->ready.PushBack(process, level);
+  }
+  WakeForWork();
+}
+
 void Scheduler::EnqueueAgain(Process* process, WorkerQueue* here) {
   if (here == nullptr) {
     EnqueueBack(process);
@@ -68,6 +81,12 @@ void Scheduler::Overflow(WorkerQueue& here, int level) {
   ReadyQueues::Level::Batch oldest;
   const uint32_t count = here.ready.PopOldestHalf(level, oldest);
   // Thieves may have made room meanwhile.
+  if (count != 0) global_.PushAll(level, {oldest.data(), count});
+}
+
+void Scheduler::OverflowBack(WorkerQueue& here, int level) {
+  ReadyQueues::Level::Batch oldest;
+  const uint32_t count = here.ready.PopBackHalf(level, oldest);
   if (count != 0) global_.PushAll(level, {oldest.data(), count});
 }
 

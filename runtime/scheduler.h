@@ -46,8 +46,11 @@ class Scheduler {
   // Makes a process run, whose word the caller has just made runnable. `here`:
   // the queue of the worker that calls, or null from any other thread.
   void Enqueue(Process* process, WorkerQueue* here);
-  // Like Enqueue, but behind all that is ready now.
+  // Likewise, at the end of the global queue.
   void EnqueueBack(Process* process);
+  // Like Enqueue, for a process that continues: behind all that is ready here
+  // and in the global queue.
+  void EnqueueBehind(Process* process, WorkerQueue* here);
   // Like Enqueue, for a process whose turn has just ended: whatever its step
   // made ready goes first.
   void EnqueueAgain(Process* process, WorkerQueue* here);
@@ -108,8 +111,10 @@ class Scheduler {
   static constexpr uint64_t kLongestRestNs = 500'000;
 
   void PushLocal(Process* process, WorkerQueue& here);
-  // Makes room in a full level. Thieves only remove, so there is room then.
+  // Make room in a full level, or its back. Thieves only remove, so there is
+  // room then.
   void Overflow(WorkerQueue& here, int level);
+  void OverflowBack(WorkerQueue& here, int level);
   Process* TakeGlobalNow(WorkerQueue& here, uint32_t among, size_t most);
 
   const Clock& clock_;

@@ -35,22 +35,23 @@ Worker::Did Worker::RunOne(ProcessRunner& runner) {
 }
 
 Process* Worker::FindWork(Lane& lane) {
-  bool global_before_equals = false;
+  First first = First::kOwn;
   if (turn_ == special_turn_) [[unlikely]] {
     PlanSpecialTurn();
     const uint64_t in_round = turn_ % kRound;
-    global_before_equals = in_round == kGlobalFirst;
+    if (in_round == kBackFirst) first = First::kBack;
+    if (in_round == kGlobalFirst) first = First::kGlobal;
     FireTimers(queue_, lane);
-    if (global_before_equals) {
+    if (first == First::kGlobal) {
       FireTimers(scheduler_.queue(random_.Next() % scheduler_.size()), lane);
     }
     if (in_round == kAgeing) {
       if (Process* process = TakeLow()) return process;
     }
   }
-  if (Process* process = TakeReady(global_before_equals)) return process;
+  if (Process* process = TakeReady(first)) return process;
   if (FireTimers(queue_, lane)) {
-    if (Process* process = TakeReady(false)) return process;
+    if (Process* process = TakeReady(First::kOwn)) return process;
   }
   return Search(lane);
 }
@@ -60,23 +61,23 @@ void Worker::PlanSpecialTurn() {
     return turn_ + every - (turn_ + every - at) % every;
   };
   special_turn_ = std::min({after(kTimersEvery, 0), after(kRound, kGlobalFirst),
-                            after(kRound, kAgeing)});
+                            after(kRound, kAgeing), after(kRound, kBackFirst)});
 }
 
-Process* Worker::TakeReady(bool global_before_equals) {
+Process* Worker::TakeReady(First first) {
   WillRead(&queue_.next);
   Process* const next = queue_.next;
   uint32_t levels = queue_.ready.levels();
   if (next != nullptr) {
     const int level = next->Priority();
     const uint32_t all = levels | scheduler_.GlobalLevels();
-    if (all >> level <= 1 && !global_before_equals) [[likely]] {
+    if (all >> level <= 1 && first == First::kOwn) [[likely]] {
       queue_.next = nullptr;
       return NextOrOldest(next, level);
     }
     levels |= LevelBit(level);
   }
-  Process* const process = TakeHighest(levels, global_before_equals);
+  Process* const process = TakeHighest(levels, first);
   // Nobody would run it while this turn lasts, and perhaps the next ones.
   if (queue_.next != nullptr && queue_.next->Priority() < process->Priority())
       [[unlikely]] {
@@ -85,14 +86,21 @@ Process* Worker::TakeReady(bool global_before_equals) {
   return process;
 }
 
-Process* Worker::TakeHighest(uint32_t levels, bool global_before_equals) {
+Process* Worker::TakeHighest(uint32_t levels, First first) {
   while (levels != 0) {
     const int level = HighestLevel(levels);
-    const int from = global_before_equals ? level : level + 1;
+    const int from = first == First::kGlobal ? level : level + 1;
     if (Process* process = scheduler_.TakeGlobal(queue_, LevelsFrom(from))) {
       return process;
     }
+    if (first == First::kBack) {
+      if (Process* process = queue_.ready.PopBack(level)) return process;
+    }
     if (Process* process = TakeLocal(level)) return process;
+    if (Process* process = scheduler_.TakeGlobal(queue_, LevelBit(level))) {
+      return process;
+    }
+    if (Process* process = queue_.ready.PopBack(level)) return process;
     queue_.ready.FoundEmpty(level);
     levels &= ~LevelBit(level);
   }
@@ -137,15 +145,17 @@ Process* Worker::TakeLow() {
 }
 
 Process* Worker::TakeAged(int level) {
-  const uint32_t bit = LevelBit(level);
-  aged_global_ ^= bit;
-  if ((aged_global_ & bit) != 0) {
-    if (Process* process = scheduler_.TakeGlobal(queue_, bit, 1)) {
-      return process;
-    }
+  constexpr int kSources = 3;
+  uint8_t& source = aged_source_[static_cast<size_t>(level)];
+  for (int tries = 0; tries < kSources; ++tries) {
+    source = static_cast<uint8_t>((source + 1) % kSources);
+    Process* const process =
+        source == 0   ? queue_.ready.PopOldest(level)
+        : source == 1 ? scheduler_.TakeGlobal(queue_, LevelBit(level), 1)
+                      : queue_.ready.PopBack(level);
+    if (process != nullptr) return process;
   }
-  if (Process* process = queue_.ready.PopOldest(level)) return process;
-  return scheduler_.TakeGlobal(queue_, bit, 1);
+  return nullptr;
 }
 
 Process* Worker::Search(Lane& lane) {
@@ -155,7 +165,7 @@ Process* Worker::Search(Lane& lane) {
   }
   if (Process* process = scheduler_.Steal(queue_, random_)) return process;
   for (size_t i = 0; i < scheduler_.size(); ++i) {
-    if (FireTimers(scheduler_.queue(i), lane)) return TakeReady(false);
+    if (FireTimers(scheduler_.queue(i), lane)) return TakeReady(First::kOwn);
   }
   return nullptr;
 }

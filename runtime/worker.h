@@ -47,11 +47,16 @@ class Worker {
  private:
   // Of each round of 61 turns (Go's number), in one the global queue goes
   // before equals of the worker's own, and the timers of a neighbour are looked
-  // at, so that a worker with endless work of its own starves neither; and one
-  // is for the lower priorities.
+  // at, so that a worker with endless work of its own starves neither; in one
+  // those that continue go before all their equals; and one is for the lower
+  // priorities.
   static constexpr uint64_t kRound = 61;
   static constexpr uint64_t kGlobalFirst = 0;
   static constexpr uint64_t kAgeing = 30;
+  static constexpr uint64_t kBackFirst = 45;
+  // Which of equals goes before the others; after it come the worker's own, the
+  // global queue, and those that continue.
+  enum class First { kOwn, kGlobal, kBack };
   // The clock costs as much as a turn: every 16th looks at it.
   static constexpr uint64_t kTimersEvery = 16;
   // So many of the newest of a level in a row; then its oldest.
@@ -64,9 +69,9 @@ class Worker {
   // Sets special_turn_ to the first after this turn.
   void PlanSpecialTurn();
   // The best of what is ready here and in the global queue; null: nothing is.
-  Process* TakeReady(bool global_before_equals);
+  Process* TakeReady(First first);
   // Likewise; `levels` are those that may have something here.
-  Process* TakeHighest(uint32_t levels, bool global_before_equals);
+  Process* TakeHighest(uint32_t levels, First first);
   // From this level here, `next` included; null: it is empty.
   Process* TakeLocal(int level);
   // `next`, which is of this level, or the oldest of the level before it.
@@ -101,8 +106,8 @@ class Worker {
   std::array<uint8_t, kPriorities> newest_in_a_row_{};
   // The level that TakeLow served last.
   int aged_level_ = kPriorities - 1;
-  // Levels of which TakeLow took from the global queue last.
-  uint32_t aged_global_ = 0;
+  // Of each level: from where TakeLow takes next.
+  std::array<uint8_t, kPriorities> aged_source_{};
   bool searching_ = false;
   bool woken_ = false;  // has not found anything since it was woken
   int fruitless_ = 0;

@@ -86,6 +86,36 @@ TEST_F(ReadyQueuesTest, AThiefTakesTheOldestHalfOfTheHighestLevel) {
   EXPECT_EQ(thief.Size(3), 3u);
 }
 
+TEST_F(ReadyQueuesTest, WhatWasPushedBackIsAQueueBehindTheLevel) {
+  EXPECT_TRUE(queues_->IsEmpty(7));
+  for (size_t i = 0; i < 3; ++i) ASSERT_TRUE(queues_->PushBack((*this)[i], 7));
+  EXPECT_EQ(queues_->PopNewest(7), nullptr);
+  EXPECT_EQ(queues_->PopOldest(7), nullptr);
+  EXPECT_FALSE(queues_->IsEmpty(7));
+  EXPECT_EQ(queues_->Size(7), 0u);
+  EXPECT_EQ(queues_->SizeOf(), 3u);
+  EXPECT_NE(queues_->NonEmptyFromTop() & LevelBit(7), 0u);
+  EXPECT_EQ(queues_->PopBack(8), nullptr);
+  for (size_t i = 0; i < 3; ++i) EXPECT_EQ(queues_->PopBack(7), (*this)[i]);
+  EXPECT_EQ(queues_->PopBack(7), nullptr);
+  EXPECT_EQ(queues_->NonEmptyFromTop(), 0u);
+}
+
+TEST_F(ReadyQueuesTest, AThiefTakesWhatWasPushedBackLastOfALevel) {
+  ReadyQueues thief;
+  for (size_t i = 0; i < 4; ++i) queues_->PushBack((*this)[i], 9);
+  queues_->Push((*this)[10], 9);
+  queues_->Push((*this)[11], 3);
+  EXPECT_EQ(thief.StealFrom(*queues_), (*this)[10]);
+  // Half of it, which stays behind the thief's others.
+  EXPECT_EQ(thief.StealFrom(*queues_), (*this)[0]);
+  EXPECT_EQ(thief.Size(9), 0u);
+  EXPECT_EQ(thief.PopBack(9), (*this)[1]);
+  EXPECT_EQ(thief.StealFrom(*queues_), (*this)[2]);
+  EXPECT_EQ(thief.StealFrom(*queues_), (*this)[3]);
+  EXPECT_EQ(thief.StealFrom(*queues_), (*this)[11]);
+}
+
 TEST_F(ReadyQueuesTest, NothingIsStolenFromEmptyQueues) {
   ReadyQueues thief;
   queues_->Push((*this)[0], 7);

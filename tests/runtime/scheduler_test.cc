@@ -156,6 +156,28 @@ TEST_F(SchedulerTest, OverflowSendsTheOldestHalfToTheGlobalQueue) {
   }
 }
 
+TEST_F(SchedulerTest, WhatContinuesStaysHereAndIsSeenByOthers) {
+  Scheduler scheduler(1, clock_);
+  WorkerQueue& here = scheduler.queue(0);
+  // 256 fill the back.
+  for (size_t i = 0; i < 256; ++i) scheduler.EnqueueBehind((*this)[i], &here);
+  EXPECT_EQ(scheduler.GlobalLevels(), 0u);
+  EXPECT_TRUE(scheduler.HasWork());
+  EXPECT_EQ(here.next, nullptr);
+  // Then the oldest half goes, and begins anew behind the others there.
+  scheduler.EnqueueBehind((*this)[256], &here);
+  EXPECT_EQ(here.ready.SizeOf(), 129u);
+  WorkerQueue other(1, clock_.MonotonicNs());
+  EXPECT_EQ(scheduler.TakeGlobal(other), (*this)[0]);
+  EXPECT_EQ(here.ready.PopBack(kDefaultPriority), (*this)[128]);
+}
+
+TEST_F(SchedulerTest, WithoutAWorkerWhatContinuesGoesToTheGlobalQueue) {
+  Scheduler scheduler(1, clock_);
+  scheduler.EnqueueBehind((*this)[0], nullptr);
+  EXPECT_EQ(scheduler.TakeGlobal(scheduler.queue(0)), (*this)[0]);
+}
+
 TEST_F(SchedulerTest, ABatchFromTheGlobalQueueIsBounded) {
   struct Case {
     size_t waiting, workers, filled, moved;  // moved: into the local queue

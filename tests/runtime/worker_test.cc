@@ -128,6 +128,49 @@ TEST_F(WorkerTest, AProcessThatContinuesGoesBehindAllThatIsReady) {
   EXPECT_EQ(trace_[4], "continues");
 }
 
+TEST_F(WorkerTest, AProcessThatContinuesHasATurnOf61BesideEndlessWork) {
+  for (const int from : {0, -1}) {
+    SCOPED_TRACE(from == 0 ? "of its worker" : "of the global queue");
+    trace_.clear();
+    Start(1);
+    const Pid busy = from == 0 ? Busy("busy") : Named("busy");
+    bool stops = false;
+    const Pid going_on = core_->Submit([&](Events events, StepOutput& out) {
+      if ((events.empty() && trace_.empty()) || stops) return;
+      trace_.emplace_back("continues");
+      out.Continue();
+    });
+    core_->WakeAll();
+    core_->Send(going_on, 0);
+    ASSERT_EQ(core_->RunOne(0), Did::kRan);
+    core_->Send(busy, from);
+    std::vector<size_t> at;
+    for (size_t turn = 0; turn < 400; ++turn) {
+      ASSERT_EQ(core_->RunOne(0), Did::kRan);
+      if (trace_.back() == "continues") at.push_back(turn);
+      if (trace_.back() == "busy" && from == -1) core_->Send(busy, from);
+    }
+    ASSERT_GE(at.size(), 6u);
+    for (size_t i = 2; i < at.size(); ++i) EXPECT_EQ(at[i] - at[i - 1], 61u);
+    stops = true;
+  }
+}
+
+TEST_F(WorkerTest, WhoHasNothingTakesAProcessThatContinuesElsewhere) {
+  Start(2);
+  const Pid going_on = core_->Submit([this](Events events, StepOutput& out) {
+    if (events.empty() && trace_.empty()) return;
+    trace_.emplace_back("continues");
+    if (trace_.size() < 3) out.Continue();
+  });
+  core_->WakeAll();
+  core_->Send(going_on, 0);
+  EXPECT_EQ(core_->RunOne(0), Did::kRan);
+  EXPECT_EQ(core_->core->scheduler.GlobalLevels(), 0u);
+  EXPECT_EQ(core_->RunOne(1), Did::kRan);
+  EXPECT_THAT(trace_, ElementsAre("continues", "continues"));
+}
+
 TEST_F(WorkerTest, WhatAStepMadeReadyGoesBeforeTheProcessItself) {
   Start(1);
   const Pid target = Named("target");

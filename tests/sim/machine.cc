@@ -151,16 +151,19 @@ void Machine::AwaitMutex(const void* mutex) {
 void Machine::ReleasedMutex(const void* mutex) {
   const auto it = waiting_.find(mutex);
   if (it == waiting_.end() || it->second.empty()) return;
+  // Who has come first of those that spin has it at once; and of those that
+  // sleep one comes to try.
   const uint64_t now_ns = now().time_ns;
-  // Who has come first of those that spin; if none does, of those that sleep.
-  for (const size_t thread : it->second) {
-    if (threads_[thread]->waits_since_ns + costs_.spin_ns >= now_ns) {
-      Resume(thread, now_ns);
-      return;
-    }
-  }
+  const std::vector<size_t> waiting = it->second;
+  const auto spins = [&](size_t thread) {
+    return threads_[thread]->waits_since_ns + costs_.spin_ns >= now_ns;
+  };
+  const auto spinner = std::find_if(waiting.begin(), waiting.end(), spins);
+  if (spinner != waiting.end()) Resume(*spinner, now_ns);
+  const auto sleeper = std::find_if_not(waiting.begin(), waiting.end(), spins);
+  if (sleeper == waiting.end()) return;
   ++wakes_;
-  Resume(it->second.front(), now_ns + costs_.wake_up_ns);
+  Resume(*sleeper, now_ns + costs_.wake_up_ns);
   Work(costs_.wake_ns);
 }
 

@@ -70,11 +70,11 @@ class Names {
   void AddQueue(runtime::WorkerQueue& queue) {
     using Level = runtime::ReadyQueues::Level;
     constexpr size_t kLine = 64;
-    // Level n of the 32 lies behind the bitmap's line: a line of its word and
-    // then its slots.
+    // Behind the bitmap's line lie the queues of all levels, and then their
+    // backs: of each a line with its word, and its slots.
     Add(queue.ready, "a worker's levels", kLine);
     const auto* levels = reinterpret_cast<const std::byte*>(&queue.ready);
-    for (int level = 0; level < runtime::kPriorities; ++level) {
+    for (int level = 0; level < 2 * runtime::kPriorities; ++level) {
       Add(levels[kLine + static_cast<size_t>(level) * sizeof(Level)],
           "run queue", kLine);
     }
@@ -112,6 +112,7 @@ class ScalingRun {
   const ScalingOptions options_;
   Machine machine_;
   Load load_;
+  uint64_t before_ = 0;  // operations that are not measured
   std::vector<uint64_t> clients_;
   std::unique_ptr<Runtime::Core> core_;
   ScalingResult result_;
@@ -127,18 +128,17 @@ void ScalingRun::Submit(const char* type, uint64_t number) {
 }
 
 void ScalingRun::RunClient() {
+  // Counted by its processes; their input has its address.
+  uint64_t ended = 0;
   uint64_t submitted = 0;
-  const auto count = clients_.size();
   while (!load_.stopping) {
     machine_.Work(kClientNs);
-    Submit(LoadOnce::kName, 0);
-    // Its share of those that have not ended.
-    while (++submitted - load_.operations / count > kUnderWay &&
-           !load_.stopping) {
-      --submitted;
-      machine_.Sleep(kClientNs);
-    }
+    while (submitted - ended == kUnderWay) machine_.Sleep(kClientNs);
+    Submit(LoadOnce::kName, reinterpret_cast<uint64_t>(&ended));
+    ++submitted;
   }
+  // Nobody may count when it is gone.
+  while (ended != submitted) machine_.Sleep(kClientNs);
 }
 
 void ScalingRun::BeginClients() {
@@ -161,7 +161,7 @@ uint64_t ScalingRun::RunTree() {
 uint64_t ScalingRun::RunForAWhile() {
   machine_.Sleep(kWarmNs);
   machine_.ForgetUses();
-  load_.operations = 0;
+  before_ = load_.operations;
   machine_.Sleep(kWindowNs);
   return kWindowNs;
 }
@@ -185,7 +185,7 @@ uint64_t ScalingRun::Begin() {
 }
 
 void ScalingRun::Report(uint64_t duration_ns) {
-  const auto operations = static_cast<double>(load_.operations);
+  const auto operations = static_cast<double>(load_.operations - before_);
   const auto ns = static_cast<double>(duration_ns);
   result_.operations_per_us = operations / ns * 1000;
   result_.wakes_per_operation =

@@ -132,11 +132,13 @@ class LoadSink : public LoadProcess<LoadSink> {
   }
 };
 
+// Counts its end at the address that is its number.
 class LoadOnce : public LoadProcess<LoadOnce> {
  public:
   static constexpr const char* kName = "load.once";
   void Act(actord::Events /*events*/, actord::StepOutput& out) {
     ++load().operations;
+    ++*reinterpret_cast<uint64_t*>(input().number);
     out.Done();
   }
 };
