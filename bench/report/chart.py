@@ -11,7 +11,7 @@ PLOT_WIDTH = WIDTH - LEFT - RIGHT
 PLOT_HEIGHT = HEIGHT - TOP - BOTTOM
 
 # One a series; of a middle lightness, so that they show on white and on black.
-COLOURS = ["#2f81f7", "#d9822b", "#b0529c", "#4d9e56"]
+COLOURS = ["#2f81f7", "#d9822b", "#b0529c", "#4d9e56", "#c9483f", "#7f8a96"]
 
 STYLE = """
 text { font: 13px system-ui, sans-serif; fill: #24292f }

@@ -55,8 +55,39 @@ def scale_chart(result):
         limit=("the bar: twice the cost at 1,000", 2 * first))
 
 
+def read_scaling(text):
+    """A line for each run of `actord_sim_scaling`."""
+    speed_ups = {}
+    for line in text.splitlines():
+        run = json.loads(line)
+        by_step = speed_ups.setdefault(str(run["step_ns"]), {})
+        by_workers = by_step.setdefault(run["load"], {})
+        by_workers[str(run["workers"])] = run["operations_per_us"]
+    for loads in speed_ups.values():
+        for by_workers in loads.values():
+            alone = by_workers["1"]
+            for workers, rate in by_workers.items():
+                by_workers[workers] = round(rate / alone, 2)
+    return {"speed_up": speed_ups}
+
+
+def scaling_chart(result):
+    # The short steps, in which the runtime's own part is the largest.
+    step_ns, loads = min(result["speed_up"].items(), key=lambda at: int(at[0]))
+    counts = list(next(iter(loads.values())))
+    return Chart(
+        title="Simulated: more workers, each on a processor of its own",
+        unit=f"times one worker, steps of {step_ns} ns",
+        source=f"{result['date']}: {result['command']}",
+        groups=[f"{count} workers" for count in counts if count != "1"],
+        series={load: [by_workers[count] for count in counts if count != "1"]
+                for load, by_workers in loads.items()},
+        logarithmic=True)
+
+
 # name: (how its program's output is read, its chart, the command)
 CHARTS = {
     "peers": (read_peers, peers_chart, "compare --json"),
     "scale": (read_scale, scale_chart, "actord_bench scale --json"),
+    "scaling": (read_scaling, scaling_chart, "actord_sim_scaling"),
 }

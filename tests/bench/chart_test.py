@@ -10,7 +10,8 @@ import xml.etree.ElementTree as ElementTree
 
 from report.chart import (Chart, HEIGHT, WIDTH, linear_ticks, logarithmic_ticks,
                           number, svg)
-from report.charts import peers_chart, read_peers, read_scale, scale_chart
+from report.charts import (peers_chart, read_peers, read_scale, read_scaling,
+                           scale_chart, scaling_chart)
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SVG = "{http://www.w3.org/2000/svg}"
@@ -113,8 +114,8 @@ class SvgTest(unittest.TestCase):
         self.assertIn("prefers-color-scheme: dark", style.text)
 
     def test_more_series_than_colours_are_refused(self):
-        with self.assertRaisesRegex(ValueError, "series 5"):
-            svg(chart_of(series={str(i): [1, 1] for i in range(5)}))
+        with self.assertRaisesRegex(ValueError, "series 7"):
+            svg(chart_of(series={str(i): [1, 1] for i in range(7)}))
 
 
 class ChartsTest(unittest.TestCase):
@@ -134,6 +135,21 @@ class ChartsTest(unittest.TestCase):
         self.assertEqual(chart.groups, ["1,000 processes", "10,000 processes"])
         self.assertEqual(chart.series, {"actord": [45, 90]})
         self.assertEqual(chart.limit[1], 90)
+
+    def test_scaling_is_by_one_worker_and_of_the_shortest_steps(self):
+        lines = "".join(
+            json.dumps({"load": load, "step_ns": step_ns, "workers": workers,
+                        "operations_per_us": rate}) + "\n"
+            for load, step_ns, workers, rate in (
+                ("ring", 500, 1, 1), ("ring", 500, 8, 7),
+                ("ring", 50, 1, 2), ("ring", 50, 8, 4),
+                ("tree", 50, 1, 4), ("tree", 50, 8, 1)))
+        result = {**ABOUT, **read_scaling(lines)}
+        self.assertEqual(result["speed_up"]["500"]["ring"]["8"], 7)
+        chart = scaling_chart(result)
+        self.assertEqual(chart.groups, ["8 workers"])
+        self.assertEqual(chart.series, {"ring": [2], "tree": [0.25]})
+        self.assertIn("50 ns", chart.unit)
 
 
 class PlotTest(unittest.TestCase):

@@ -191,9 +191,11 @@ void ScalingRun::Report(uint64_t duration_ns) {
   result_.wakes_per_operation =
       static_cast<double>(machine_.wakes()) / operations;
   const Names names(*core_);
+  const auto processors = static_cast<double>(options_.workers) +
+                          static_cast<double>(clients_.size());
   for (const auto& [address, use] : machine_.uses()) {
     result_.waits[names.Of(address) + (use.is_mutex ? ": mutex" : "")] +=
-        static_cast<double>(use.wait_ns) / (ns * options_.workers);
+        static_cast<double>(use.wait_ns) / (ns * processors);
   }
 }
 

@@ -24,7 +24,8 @@ struct ScalingOptions {
 struct ScalingResult {
   double operations_per_us = 0;
   double wakes_per_operation = 0;
-  // Part of the workers' time that was waited for memory of this name.
+  // Part of the time of the workers and clients that they waited for memory of
+  // this name.
   std::map<std::string, double> waits;
 };
 
