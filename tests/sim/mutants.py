@@ -66,16 +66,38 @@ MUTANTS = {
     "NO_NEWEST_CAP": (
         "runtime/worker.h", "    if (in_a_row == kNewestInARow) {", "    if (false) {",
         "the newest always runs first"),
+    "NO_BACK_FIRST": (
+        "runtime/worker.cc",
+        "    if (in_round == kBackFirst) first = First::kBack;\n", "",
+        "those that continue wait for all others"),
+    "BACK_UNSEEN": (
+        "runtime/ready_queues.h",
+        "return Size(level) == 0 && backs_[static_cast<size_t>(level)].Size() == 0;",
+        "return Size(level) == 0;",
+        "a sleeper's last look misses those that continue"),
+    "GLOBAL_LEVEL_UNSEEN": (
+        "runtime/worker.cc",
+        "    if (Process* process = scheduler_.TakeGlobal(queue_, LevelsFrom(from))) {\n",
+        "    if (Process* process = from > level ? nullptr : "
+        "scheduler_.TakeGlobal(queue_, LevelsFrom(from))) {\n",
+        "a higher level of the global queue waits"),
+    "NEXT_WHATEVER_ITS_LEVEL": (
+        "runtime/worker.cc", "all >> level <= 1 && first == First::kOwn",
+        "first == First::kOwn", "what a step made ready runs before higher ones"),
     "NO_GLOBAL_FIRST": (
-        "runtime/worker.cc", "global_before_equals = in_round == kGlobalFirst;",
-        "global_before_equals = in_round > kRound;",
+        "runtime/worker.cc",
+        "    if (in_round == kGlobalFirst) first = First::kGlobal;\n", "",
         "the global queue waits for the local one"),
     "CONTINUE_IN_FRONT": (
-        "runtime/process_runner.cc", "    parts_.scheduler.EnqueueBack(&process);\n",
+        "runtime/process_runner.cc",
+        "    parts_.scheduler.EnqueueBehind(&process, lane_.here());\n",
         "    parts_.scheduler.Enqueue(&process, lane_.here());\n",
         "a process that continues runs next"),
     "LOST_OVERFLOW": (
-        "runtime/scheduler.cc", "{oldest.data(), count}", "{oldest.data(), count - 1}",
+        "runtime/scheduler.cc",
+        "  // Thieves may have made room meanwhile.\n"
+        "  if (count != 0) global_.PushAll(level, {oldest.data(), count});\n",
+        "  if (count != 0) global_.PushAll(level, {oldest.data(), count - 1});\n",
         "overflow of a local queue loses one"),
     "NO_TAG": (
         "runtime/run_queue.h", "static_cast<uint32_t>(word) + 1", "static_cast<uint32_t>(word)",

@@ -55,6 +55,7 @@ void SimProcess::Step(Events events, StepOutput& out) {
   world.Check(!actor_->done, actor_, "Step after Done");
   ++actor_->steps;
   ++world.steps;
+  world.CheckOrder(*actor_);
   if (world.steps >= world.limits.most_steps) world.stopping = true;
   if (actor_->blocked) {
     world.Check(!events.empty(), actor_, "a blocked process ran");

@@ -61,6 +61,8 @@ RuntimeOptions DrawOptions(Random& random, const Schedule::Style& style,
     return options;
   }
   limits.priorities_differ = random.Next() % 2 == 0;
+  limits.order_is_strict = limits.priorities_differ && options.workers == 1 &&
+                           options.max_blocked_threads == 0;
   limits.steps_last = random.Next() % 4 == 0;
   const uint64_t small = random.Next();
   if ((limits.mailboxes_are_small = small % 8 == 0)) {

@@ -282,6 +282,34 @@ void World::CheckWaitOf(Actor& actor, uint64_t bound) {
          "it is ready for more than " + std::to_string(bound) + " rounds");
 }
 
+void World::CheckOrder(Actor& runs) {
+  if (!limits.order_is_strict || shutdown_begun) return;
+  ++turns_;
+  runs.waits_in_order = false;
+  for (const auto& actor : actors_) {
+    if (actor.get() != &runs && actor->closes == 0) CheckOrderOf(*actor, runs);
+  }
+}
+
+void World::CheckOrderOf(Actor& actor, const Actor& runs) {
+  const bool waited = std::exchange(actor.waits_in_order, IsReady(actor));
+  if (!actor.waits_in_order) return;
+  if (!waited) {
+    actor.in_order_since_round = schedule.rounds();
+    actor.in_order_since_turn = turns_;
+    actor.lower_steps = 0;
+    return;
+  }
+  // Whoever has made it ready may not have enqueued it before two rounds have
+  // ended.
+  if (schedule.rounds() < actor.in_order_since_round + 2) return;
+  actor.lower_steps += runs.priority < actor.priority ? 1 : 0;
+  // One turn of 61 ages; those that make no step are not counted here.
+  const uint64_t turns = turns_ - actor.in_order_since_turn;
+  Check(actor.lower_steps <= 1 + turns / 40, &actor,
+        "lower priorities run before it");
+}
+
 void World::CountSpin(const Actor& actor) {
   if (!limits.spins_are_counted || actor.habit != Habit::kSpinner) return;
   if (spinner_ == nullptr || spinner_->done) {

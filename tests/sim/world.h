@@ -15,8 +15,10 @@
 //      overdue and somebody keeps the time;
 //  (7) each ready process runs within a bound of rounds, and before a process
 //      that continues runs for the third time (README.md);
-//  (8) the runtime's counters are those of the world;
-//  (9) each callback is called exactly once; at the end nothing is left.
+//  (8) with one worker that keeps its thread, none runs while a higher priority
+//      is ready, but in a turn of 61 (README.md);
+//  (9) the runtime's counters are those of the world;
+//  (10) each callback is called exactly once; at the end nothing is left.
 //
 // Thread-safety: one thread (schedule.h), whose fibers change only at fail
 // points. Ownership: the world owns its actors, which outlive their processes.
@@ -101,6 +103,12 @@ struct Actor {
   uint64_t waits_since_round = 0;
   uint64_t waits_since_step = 0;
   uint64_t waits_since_spin = 0;
+
+  // (8)
+  bool waits_in_order = false;
+  uint64_t in_order_since_round = 0;
+  uint64_t in_order_since_turn = 0;
+  uint64_t lower_steps = 0;  // meanwhile
 };
 
 // What a message carries.
@@ -129,7 +137,8 @@ class World {
     bool pool_is_small = false;
     bool processes_are_few = false;
     bool priorities_differ = false;
-    bool steps_last = false;  // many keep their thread
+    bool order_is_strict = false;  // (8)
+    bool steps_last = false;       // many keep their thread
     bool is_crowded = false;  // players, spinners and a flood of short ones
     // Only one worker, whose turns are not much more than the rounds: so a
     // process that continues can be seen to go behind the others.
@@ -168,7 +177,9 @@ class World {
   void CheckQuiet();
   // Now and then: (7).
   void CheckWaiting();
-  // The runtime has shut down and nobody calls it any more: (8), (9).
+  // A step of it begins: (8).
+  void CheckOrder(Actor& runs);
+  // The runtime has shut down and nobody calls it any more: (9), (10).
   void CheckEnd(const runtime::RuntimeStats& stats);
 
   Schedule& schedule;
@@ -213,11 +224,13 @@ class World {
   void CheckNothingIsLeft();
   bool IsReady(const Actor& actor) const;
   void CheckWaitOf(Actor& actor, uint64_t bound);
+  void CheckOrderOf(Actor& actor, const Actor& runs);
 
   const uint64_t seed_;
   uint64_t most_ready_ = 0;
   const Actor* spinner_ = nullptr;  // the one that is counted
   uint64_t spins_ = 0;              // rounds in which it ran
+  uint64_t turns_ = 0;              // that made a step
   uint64_t last_spin_round_ = 0;
   std::vector<std::unique_ptr<Actor>> actors_;
   std::vector<Actor*> known_;
