@@ -1,6 +1,7 @@
 #include "tests/sim/fiber.h"
 
 #include <cxxabi.h>
+#include <sanitizer/common_interface_defs.h>
 #include <sys/mman.h>
 
 #include <cstdint>
@@ -10,7 +11,14 @@
 namespace actord::sim {
 namespace {
 
-constexpr size_t kStackBytes = 256 << 10;
+#ifdef __SANITIZE_ADDRESS__
+constexpr bool kHasAsan = true;
+#else
+constexpr bool kHasAsan = false;
+#endif
+
+// Its frames are larger.
+constexpr size_t kStackBytes = kHasAsan ? 1 << 20 : 256 << 10;
 
 }  // namespace
 
@@ -30,16 +38,45 @@ void Fiber::Begin(std::function<void()> run) {
   started_ = false;
   ended_ = false;
   exceptions_ = {};
+  fake_stack_inside_ = nullptr;
 }
 
 void Fiber::Enter(unsigned int high, unsigned int low) {
   reinterpret_cast<Fiber*>((uint64_t{high} << 32) | low)->Run();
 }
 
+void Fiber::BeginSwitchInside() {
+  if constexpr (kHasAsan) {
+    __sanitizer_start_switch_fiber(&fake_stack_outside_, stack_, kStackBytes);
+  }
+}
+
+void Fiber::EndSwitchInside() {
+  if constexpr (kHasAsan) {
+    __sanitizer_finish_switch_fiber(fake_stack_inside_, &outside_bottom_,
+                                    &outside_bytes_);
+  }
+}
+
+void Fiber::BeginSwitchOutside(bool for_good) {
+  if constexpr (kHasAsan) {
+    __sanitizer_start_switch_fiber(for_good ? nullptr : &fake_stack_inside_,
+                                   outside_bottom_, outside_bytes_);
+  }
+}
+
+void Fiber::EndSwitchOutside() {
+  if constexpr (kHasAsan) {
+    __sanitizer_finish_switch_fiber(fake_stack_outside_, nullptr, nullptr);
+  }
+}
+
 void Fiber::Run() {
+  EndSwitchInside();
   run_();
   run_ = nullptr;
   ended_ = true;
+  BeginSwitchOutside(/*for_good=*/true);
   _longjmp(outside_, 1);
 }
 
@@ -50,6 +87,7 @@ void Fiber::SwapExceptionState() {
 
 void Fiber::Resume() {
   SwapExceptionState();
+  BeginSwitchInside();
   if (_setjmp(outside_) == 0) {
     if (started_) _longjmp(inside_, 1);
     started_ = true;
@@ -63,11 +101,14 @@ void Fiber::Resume() {
                 static_cast<unsigned int>(self));
     swapcontext(&entered_from_, &entry_);
   }
+  EndSwitchOutside();
   SwapExceptionState();
 }
 
 void Fiber::Leave() {
+  BeginSwitchOutside(/*for_good=*/false);
   if (_setjmp(inside_) == 0) _longjmp(outside_, 1);
+  EndSwitchInside();
 }
 
 }  // namespace actord::sim

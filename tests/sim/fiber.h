@@ -2,7 +2,8 @@
 // the thread that runs it.
 //
 // Entered by makecontext, afterwards switched by _setjmp and _longjmp, which
-// make no system call: as QEMU's coroutine-ucontext.c does it.
+// make no system call: as QEMU's coroutine-ucontext.c does it. AddressSanitizer
+// is told of each switch.
 //
 // Thread-safety: one thread. Ownership: owns its stack; a fiber that has not
 // ended leaves what lies on it.
@@ -40,6 +41,11 @@ class Fiber {
   static void Enter(unsigned int high, unsigned int low);
   void Run();
   void SwapExceptionState();
+  // Each switch to and from the fiber lies between a Begin and an End.
+  void BeginSwitchInside();
+  void EndSwitchInside();
+  void BeginSwitchOutside(bool for_good);
+  void EndSwitchOutside();
 
   std::byte* stack_;
   std::function<void()> run_;
@@ -50,6 +56,12 @@ class Fiber {
   bool started_ = false;
   bool ended_ = true;
   ExceptionState exceptions_;
+  // AddressSanitizer's: of either side while it does not run, and where the
+  // stack is from which the fiber was entered.
+  void* fake_stack_inside_ = nullptr;
+  void* fake_stack_outside_ = nullptr;
+  const void* outside_bottom_ = nullptr;
+  size_t outside_bytes_ = 0;
 };
 
 }  // namespace actord::sim

@@ -1,5 +1,6 @@
 // actord_sim: runs the runtime under seeds (README.md).
 #include <malloc.h>
+#include <sanitizer/common_interface_defs.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -71,6 +72,14 @@ Options Parse(int argc, char** argv) {
   _exit(1);
 }
 
+#ifdef __SANITIZE_ADDRESS__
+void OnSanitizerDeath() {
+  std::printf("seed %llu: the sanitizer has a report\n",
+              static_cast<unsigned long long>(current_seed));
+  std::fflush(stdout);
+}
+#endif
+
 // The seed is wanted also when the runtime crashes or never comes back.
 void OnSignal(int number) {
   char text[96];
@@ -102,6 +111,9 @@ void CatchSignals() {
 int main(int argc, char** argv) {
   const Options options = Parse(argc, argv);
   CatchSignals();
+#ifdef __SANITIZE_ADDRESS__
+  __sanitizer_set_death_callback(OnSanitizerDeath);
+#endif
   // Each seed allocates the same large tables: keep the memory.
   mallopt(M_MMAP_THRESHOLD, 256 << 20);
   mallopt(M_TRIM_THRESHOLD, 512 << 20);

@@ -151,14 +151,18 @@ bool World::IsAnyAsleep() const {
 
 void World::CheckQuiet() {
   if (core == nullptr || shut_down || !IsAnyAsleep()) return;
-  if (core->scheduler.HasWork()) {
-    std::string where;
-    for (size_t i = 0; i < core->scheduler.size(); ++i) {
-      runtime::WorkerQueue& queue = core->scheduler.queue(i);
-      uint64_t deadline = 0;
-      where += " " + std::to_string(queue.ready.SizeOf()) +
-               (schedule.IsWaitedFor(&queue.parker, &deadline) ? "s" : "");
-    }
+  // Counted here: what the workers' own last look misses is seen, too.
+  bool has_work = core->scheduler.GlobalLevels() != 0;
+  std::string where;
+  for (size_t i = 0; i < core->scheduler.size(); ++i) {
+    runtime::WorkerQueue& queue = core->scheduler.queue(i);
+    const size_t ready = queue.ready.SizeOf();
+    has_work = has_work || ready != 0;
+    uint64_t deadline = 0;
+    where += " " + std::to_string(ready) +
+             (schedule.IsWaitedFor(&queue.parker, &deadline) ? "s" : "");
+  }
+  if (has_work) {
     Broken(nullptr, "there is work, and workers sleep; ready:" + where);
   }
   Check(core->scheduler.idle().searchers() == 0, nullptr,
