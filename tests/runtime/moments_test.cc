@@ -1,0 +1,112 @@
+// Moments that are too short for the simulator's seeds to meet them often:
+// something happens at a certain fail point of a worker's turn.
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <new>
+#include <utility>
+
+#include "runtime/fail_point.h"
+#include "runtime/runtime.h"
+#include "tests/runtime/stepped_core.h"
+
+namespace actord::runtime {
+namespace {
+
+using Did = Worker::Did;
+
+// While it lives, calls `at` at the fail points of its thread, but for those
+// within `at`.
+class AtFailPoints final : public Interleaver {
+ public:
+  explicit AtFailPoints(std::function<void()> at) : at_(std::move(at)) {
+    interleaver = this;
+  }
+  ~AtFailPoints() override { interleaver = nullptr; }
+
+  void MaySwitch() override {
+    interleaver = nullptr;
+    at_();
+    interleaver = this;
+  }
+  bool Wait(const void* /*what*/, uint64_t /*timeout_ns*/) override {
+    ADD_FAILURE() << "nobody else is there to wait for";
+    return true;
+  }
+  void Wake(const void* /*what*/) override {}
+  uint64_t Start(std::function<void()> /*run*/) override { return 0; }
+  void Join(uint64_t /*thread*/) override {}
+
+ private:
+  const std::function<void()> at_;
+};
+
+TEST(Moments, ABatchOnItsWayFromTheGlobalQueueIsLeftToNobodyWhoSleeps) {
+  SteppedCore core(2);
+  const auto idle = [](Events, StepOutput&) {};
+  const Pid first = core.Submit(idle);
+  const Pid second = core.Submit(idle);
+  core.WakeAll();
+  // The other worker searches, and is about to sleep.
+  Did did = Did::kRan;
+  for (int i = 0; i < 15; ++i) did = core.RunOne(1);
+  ASSERT_EQ(did, Did::kYield);
+  core.Send(first, -1);
+  core.Send(second, -1);
+  {
+    const AtFailPoints sleeps([&core] {
+      const bool is_taken = core.core->scheduler.GlobalLevels() == 0;
+      if (is_taken && !core.IsAsleep(1) && !core.core->scheduler.HasWork()) {
+        EXPECT_EQ(core.RunOne(1), Did::kSleep);
+      }
+    });
+    EXPECT_EQ(core.RunOne(0), Did::kRan);
+  }
+  ASSERT_TRUE(core.IsAsleep(1));
+  // One was run, and the other waits for a worker.
+  ASSERT_TRUE(core.core->scheduler.HasWork());
+  EXPECT_TRUE(core.WakeIfNotified(1));
+}
+
+TEST(Moments, AnAwaitAtAnyMomentOfAProcesssEndHasAnAnswer) {
+  int moments = 0;
+  for (int at = 0; at <= moments; ++at) {
+    SteppedCore core(1);
+    // It borrows the core, so it must not end.
+    alignas(Runtime) std::byte memory[sizeof(Runtime)];
+    Runtime* runtime =
+        new (memory) Runtime(std::unique_ptr<Runtime::Core>(core.core.get()));
+    // A child's result is not kept.
+    Pid child;
+    const actord::testing::Script ends{
+        .step = [](Events, StepOutput& out) { out.Done(); }};
+    const actord::testing::Script spawns{.step = [&](Events, StepOutput& out) {
+      child =
+          FromAbi(out.Spawn("script", "run", actord::testing::InputOf(ends)));
+      out.Done();
+    }};
+    core.core->admission.Submit(
+        SubmitRequest{"script", "", {actord::testing::InputOf(spawns), ""}, {}},
+        Pid{}, /*keep_result=*/true, [](const absl::StatusOr<Pid>&) {});
+    core.Wake(0);
+    ASSERT_EQ(core.RunOne(0), Did::kRan);
+    ASSERT_FALSE(child.empty());
+    moments = 0;
+    int answers = 0;
+    {
+      const AtFailPoints awaits([&] {
+        if (moments++ != at) return;
+        runtime->Await(child,
+                       [&](const absl::StatusOr<Outcome>&) { ++answers; });
+      });
+      EXPECT_EQ(core.RunOne(0), Did::kRan);
+    }
+    EXPECT_EQ(answers, at < moments ? 1 : 0) << "at fail point " << at;
+  }
+  EXPECT_GT(moments, 1);
+}
+
+}  // namespace
+}  // namespace actord::runtime
