@@ -64,6 +64,7 @@ inline Json Figures(int64_t ops, double seconds) {
 // One function a file in workloads/.
 Json RunBlocked(const WorkloadOptions& options);
 Json RunCalibrate(const WorkloadOptions& options);
+Json RunCoroutine(const WorkloadOptions& options);
 Json RunFanin(const WorkloadOptions& options);
 Json RunIdle(const WorkloadOptions& options);
 Json RunMemory(const WorkloadOptions& options);

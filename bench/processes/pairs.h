@@ -1,7 +1,7 @@
 // Pairs of processes that bounce a number, one less each time, until it is 0.
 #pragma once
 
-#include <actord/plugin.h>
+#include <actord/coroutine.h>
 
 #include <cstdint>
 
@@ -12,6 +12,7 @@ namespace actord::bench {
 struct PairsInput {
   int64_t pairs;
   int64_t hops;
+  bool coroutines = false;
 };
 
 // One half of a pair. Input: empty, or the PID of the other half. Ends when it
@@ -50,6 +51,31 @@ class Bouncer : public Process {
   int64_t received_ = 0;
 };
 
+// The same as a coroutine.
+class CoroutineBouncer : public CoroutineProcess {
+ public:
+  static constexpr const char* kName = "bench.coroutine_bouncer";
+  static constexpr Method kMethods[] = {{"run", nullptr}};
+
+  Task<> Main(Context& ctx, OwnedPayload input) {
+    Pid peer = input.empty() ? Pid() : ReadAs<actord_pid>(input.bytes);
+    int64_t received = 0;
+    while (true) {
+      const Message message = co_await ctx.Receive();
+      if (message.topic == "stop") break;
+      const auto value = ReadAs<int64_t>(message.payload.bytes);
+      ++received;
+      if (peer.empty()) peer = message.from;
+      if (value == 0) {
+        ctx.Send(peer, "stop");
+        break;
+      }
+      ctx.Send(peer, {}, Binary(value - 1));
+    }
+    ctx.Send(ctx.parent(), {}, Binary(received));
+  }
+};
+
 // Starts the pairs and ends, when both halves of all have, with the sum of
 // their reports.
 class PairsRoot : public Process {
@@ -73,9 +99,11 @@ class PairsRoot : public Process {
  private:
   void Start(StepOutput& out) {
     started_ = true;
+    const char* const bouncer =
+        input_.coroutines ? CoroutineBouncer::kName : Bouncer::kName;
     for (int64_t i = 0; i < input_.pairs; ++i) {
-      const Pid first = out.Spawn(Bouncer::kName);
-      const Pid second = out.Spawn(Bouncer::kName, {}, Binary(first));
+      const Pid first = out.Spawn(bouncer);
+      const Pid second = out.Spawn(bouncer, {}, Binary(first));
       out.Send(second, {}, Binary(input_.hops));
     }
   }

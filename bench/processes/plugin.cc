@@ -20,11 +20,11 @@ namespace actord::bench {
 namespace {
 
 using Types =
-    ProcessTypes<Blocker, BlockerInName, Bouncer, Crowd, Drain, FaninProducer,
-                 FaninRoot, FaninSink, FanoutReceiver, FanoutSender, Idler,
-                 Latency, Once, PairsRoot, RingNode, RingRoot, Skynet, Sleeper,
-                 Sleepers, SpawnChild, SpawnSink, Spawner, UndeclaredBlocker,
-                 Yielder>;
+    ProcessTypes<Blocker, BlockerInName, Bouncer, CoroutineBouncer, Crowd,
+                 Drain, FaninProducer, FaninRoot, FaninSink, FanoutReceiver,
+                 FanoutSender, Idler, Latency, Once, PairsRoot, RingNode,
+                 RingRoot, Skynet, Sleeper, Sleepers, SpawnChild, SpawnSink,
+                 Spawner, UndeclaredBlocker, Yielder>;
 
 }  // namespace
 }  // namespace actord::bench

@@ -22,6 +22,12 @@
 
 namespace actord {
 
+class CoroutineProcess;
+
+// A process type whose work is a coroutine: coroutine.h.
+template <typename T>
+concept HasCoroutine = std::derived_from<T, CoroutineProcess>;
+
 // The C functions of process type `T`.
 template <typename T>
 class ProcessThunks {
@@ -31,8 +37,15 @@ class ProcessThunks {
     Status status;
     try {
       process = ::new (state) T();
-      status = CallInit(*process, T::kMethods[init->method].name,
-                        Payload(init->input), StepContext(step));
+      const char* const method = T::kMethods[init->method].name;
+      status =
+          CallInit(*process, method, Payload(init->input), StepContext(step));
+      if constexpr (HasCoroutine<T>) {
+        if (status.ok()) {
+          process->T::CoroutineProcess::body_.Create(*process, method,
+                                                     Payload(init->input));
+        }
+      }
     } catch (...) {
       status = Status(Code::kInternal, detail::DescribeException("Init"));
     }
@@ -62,6 +75,9 @@ class ProcessThunks {
       T* process;
       ~Destroyer() { process->~T(); }
     } destroyer{Self(state)};
+    if constexpr (HasCoroutine<T>) {
+      destroyer.process->T::CoroutineProcess::body_.Destroy();
+    }
     destroyer.process->Close();
   }
 

@@ -1,0 +1,241 @@
+// actord/context.h: what a process written as a coroutine sees and does. See
+// coroutine.h for the whole.
+//
+// Thread-safety: belongs to its process. Ownership: part of its process; what
+// it returns owns its bytes.
+#pragma once
+
+#include <actord/frame_pool.h>
+#include <actord/owned.h>
+#include <actord/process.h>
+#include <actord/result.h>
+#include <actord/task.h>
+#include <actord/values.h>
+#include <actord/waiting.h>
+
+#include <coroutine>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace actord {
+
+namespace detail {
+
+class CoroutineBody;
+
+// A message that nobody has asked for yet.
+struct QueuedMessage {
+  Message message;
+  QueuedMessage* next = nullptr;
+
+  static void* operator new(size_t bytes) { return FramePool::Allocate(bytes); }
+  static void operator delete(void* memory, size_t bytes) noexcept {
+    FramePool::Deallocate(memory, bytes);
+  }
+};
+
+// A timer of the daemon.
+struct Timer {
+  Tag tag;
+  Time deadline;
+  Timer* next;
+
+  static void* operator new(size_t bytes) { return FramePool::Allocate(bytes); }
+  static void operator delete(void* memory, size_t bytes) noexcept {
+    FramePool::Deallocate(memory, bytes);
+  }
+};
+
+// The step that is being run.
+struct RunningStep {
+  StepOutput& out;
+  Events::Iterator next;
+  Events::Iterator end;
+};
+
+struct QueueLimits {
+  size_t messages;
+  size_t bytes;
+};
+
+}  // namespace detail
+
+class ReceiveAwaiter;
+class RunAwaiter;
+class SleepAwaiter;
+class ContinueAwaiter;
+template <Awaitable A>
+class ShieldAwaiter;
+template <Awaitable A>
+class TimeoutAwaiter;
+
+// Effects (Send, Spawn, and the commands of Run) happen when the step has
+// ended, which is when every coroutine of the process waits; if the step fails,
+// none of them does. In destructors that run because the process has ended,
+// nothing can be done any more: effects are left out, and what is looked at is
+// empty.
+class Context {
+ public:
+  Context(const Context&) = delete;
+  Context& operator=(const Context&) = delete;
+
+  // Looking ------------------------------------------------------------------
+
+  [[nodiscard]] Pid self() const { return step_ ? step_->out.self() : Pid(); }
+  // Who spawned this process; empty() when it was submitted from outside.
+  [[nodiscard]] Pid parent() const {
+    return step_ ? step_->out.parent() : Pid();
+  }
+  // Stands still until the coroutine waits.
+  [[nodiscard]] Time now() const { return step_ ? step_->out.now() : Time(); }
+  // 64 uniformly random bits; not for secrets.
+  [[nodiscard]] uint64_t random() const {
+    return step_ ? step_->out.random() : 0;
+  }
+  [[nodiscard]] std::string FormatPid(const Pid& pid) const {
+    return step_ ? step_->out.FormatPid(pid) : std::string();
+  }
+  [[nodiscard]] std::optional<Pid> ParsePid(std::string_view text) const {
+    return step_ ? step_->out.ParsePid(text) : std::nullopt;
+  }
+  // Whether the process has been asked to end, and why.
+  [[nodiscard]] bool cancelled() const { return cancel_reason_ != nullptr; }
+  [[nodiscard]] std::string_view cancel_reason() const {
+    return cancelled() ? std::string_view(*cancel_reason_) : "";
+  }
+
+  // Doing without waiting ----------------------------------------------------
+
+  // As StepOutput::Send: what cannot be delivered becomes a dead letter.
+  void Send(const Pid& to, std::string_view topic,
+            const Payload& payload = {}) {
+    if (step_ != nullptr) step_->out.Send(to, topic, payload);
+  }
+  // As StepOutput::Spawn: the PID can be sent to at once; empty() only when the
+  // daemon's limit of processes is reached. Running commands::Spawn answers
+  // when Init has.
+  [[nodiscard]] Pid Spawn(std::string_view process_type,
+                          std::string_view method = {},
+                          const Payload& input = {},
+                          const SpawnOptions& options = {}) {
+    return step_ ? step_->out.Spawn(process_type, method, input, options)
+                 : Pid();
+  }
+
+  // Waiting: to be co_awaited ------------------------------------------------
+  //
+  // Each of them throws Cancelled, once, when the process is asked to end.
+
+  // The next message: a Message.
+  inline ReceiveAwaiter Receive();
+  // The next one with this topic. Others stay queued in the process, in their
+  // order, for a later Receive; when more are queued than the type's
+  // kMaxQueuedMessages or kMaxQueuedBytes, the process fails with
+  // RESOURCE_EXHAUSTED.
+  inline ReceiveAwaiter Receive(std::string topic);
+
+  // Hands out a command and waits for its completion: a Result<OwnedPayload>.
+  inline RunAwaiter Run(std::string command, OwnedPayload payload = {},
+                        const YieldOptions& options = {});
+  // The same for a command of commands.h: ctx.Run(commands::ReadFile("a")).
+  template <CommandRequest Request>
+  RunAwaiter Run(const Request& request, const YieldOptions& options = {});
+
+  // Nothing, after `duration`; one that is not above 0 does not wait. Throws a
+  // Failure when the daemon grants no timer (its limit of yields, or more than
+  // ten years).
+  inline SleepAwaiter Sleep(Duration duration);
+
+  // Nothing, when the other processes that are ready have run.
+  inline ContinueAwaiter Continue();
+
+  // Like `awaitable`, but a cancel waits until no Shield is waited for any
+  // more; the next wait after it throws.
+  template <Awaitable A>
+  ShieldAwaiter<A> Shield(A awaitable);
+
+  // An optional of the result: empty when `duration` has passed before. Of an
+  // awaitable without a result: whether it ended in time. What is late is
+  // destroyed where it stands.
+  template <Awaitable A>
+  TimeoutAwaiter<A> WithTimeout(A awaitable, Duration duration);
+
+ private:
+  friend class detail::CoroutineBody;
+  friend class ReceiveAwaiter;
+  friend class RunAwaiter;
+  friend class SleepAwaiter;
+  friend class ContinueAwaiter;
+  template <Awaitable A>
+  friend class ShieldAwaiter;
+
+  Context() = default;
+  inline ~Context();
+
+  // For a wait that is about to begin: true if it has to throw Cancelled.
+  bool MustCancel() {
+    if (!cancel_due_ || shields_ != 0) [[likely]]
+      return false;
+    CancelAll();
+    return true;
+  }
+  [[noreturn]] void ThrowCancelled() const {
+    throw Cancelled(std::string(cancel_reason()));
+  }
+
+  // A step's parts, but for Main's start and end.
+  inline void ResumeContinuing();
+  // False: too many messages are queued.
+  [[nodiscard]] inline bool HandleEvents(const detail::QueueLimits& limits);
+  // The verdict of the step, unless Main has ended.
+  inline void SayWhatIsAwaited(StepOutput& out) const;
+
+  inline void OnMessage(Events::Iterator event);
+  inline void OnCompletion(Events::Iterator event);
+  inline void OnCancel(const Event& event);
+  inline void CancelAll();
+  // Resumes whatever is ready by now.
+  inline void ResumeReady();
+  static void Resume(detail::Waiter& waiter) { waiter.handle.resume(); }
+
+  inline void Enqueue(const Event& event);
+  // The oldest that `receiver` wants; nullptr: there is none.
+  inline std::unique_ptr<detail::QueuedMessage> Dequeue(
+      const detail::Receiver& receiver);
+
+  inline void AddSleeper(detail::Sleeper& sleeper);
+  inline void Arm(Time deadline, Duration duration);
+  inline void OnTimer(Events::Iterator event);
+
+  // Null between steps.
+  detail::RunningStep* step_ = nullptr;
+
+  detail::WaiterList receivers_;
+  detail::WaiterList callers_;
+  detail::WaiterList sleepers_;  // the earliest deadline first
+  detail::WaiterList continuing_;
+  detail::WaiterList ready_;
+
+  // Timers under way, the earliest first. A sleeper has one that is due when it
+  // is or before; so what no longer waits leaves at most a few behind.
+  detail::Timer* timers_ = nullptr;
+
+  // Messages in the order in which they came; the last one points to the first.
+  detail::QueuedMessage* last_queued_ = nullptr;
+  size_t queued_bytes_ = 0;
+  uint32_t queued_messages_ = 0;
+
+  uint32_t shields_ = 0;
+  bool cancel_due_ = false;
+  std::unique_ptr<std::string> cancel_reason_;
+};
+
+}  // namespace actord
+
+#include <actord/context_events.h>  // IWYU pragma: export
+#include <actord/context_waits.h>   // IWYU pragma: export

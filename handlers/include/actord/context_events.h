@@ -1,0 +1,205 @@
+// actord/context_events.h: how events reach the coroutines that wait for them.
+// Included by context.h; authors of plugins do not need it.
+//
+// 1. An event is handed to at most one coroutine, which runs at once, until it
+//    waits again; only then the next event is looked at.
+// 2. A coroutine that runs may destroy any that waits, which then leaves its
+//    list. So after a coroutine ran, no list is where it was: loops begin again
+//    at the front.
+// 3. A message that nobody wants is queued; a completion that nobody waits for
+//    is of a wait that was given up, and is dropped; an event of a type that is
+//    not known here is ignored.
+//
+// Thread-safety: belongs to its process. Ownership: as in context.h.
+#pragma once
+
+#include <actord/commands.h>
+#include <actord/context.h>
+
+#include <algorithm>
+
+namespace actord {
+
+inline Context::~Context() {
+  while (last_queued_ != nullptr) Dequeue(detail::Receiver());
+  while (timers_ != nullptr) {
+    delete std::exchange(timers_, timers_->next);
+  }
+}
+
+inline bool Context::HandleEvents(const detail::QueueLimits& limits) {
+  detail::RunningStep& step = *step_;
+  while (step.next != step.end) {
+    const Events::Iterator event = step.next++;
+    switch ((*event).type()) {
+      case EventType::kMessage:
+        OnMessage(event);
+        break;
+      case EventType::kCompletion:
+        OnCompletion(event);
+        break;
+      case EventType::kCancel:
+        OnCancel(*event);
+        break;
+    }
+    if (!ready_.empty() || cancel_due_) [[unlikely]]
+      ResumeReady();
+  }
+  return queued_messages_ <= limits.messages && queued_bytes_ <= limits.bytes;
+}
+
+inline void Context::ResumeContinuing() {
+  if (continuing_.empty()) [[likely]]
+    return;
+  while (detail::Waiter* waiter = continuing_.PopFront()) {
+    ready_.PushBack(*waiter);
+  }
+  ResumeReady();
+}
+
+inline void Context::SayWhatIsAwaited(StepOutput& out) const {
+  if (!continuing_.empty()) {
+    out.Continue();
+  } else if (receivers_.empty()) {
+    out.Block();
+  }
+}
+
+inline void Context::OnMessage(Events::Iterator event) {
+  const std::string_view topic = (*event).topic();
+  for (detail::Waiter* waiter = receivers_.front(); waiter != nullptr;
+       waiter = receivers_.After(*waiter)) {
+    if (static_cast<detail::Receiver*>(waiter)->Wants(topic)) {
+      receivers_.Remove(*waiter);
+      waiter->event = event;
+      return Resume(*waiter);
+    }
+  }
+  Enqueue(*event);
+}
+
+inline void Context::OnCompletion(Events::Iterator event) {
+  const Tag tag = (*event).tag();
+  for (detail::Waiter* waiter = callers_.front(); waiter != nullptr;
+       waiter = callers_.After(*waiter)) {
+    if (static_cast<detail::Caller*>(waiter)->tag == tag) {
+      callers_.Remove(*waiter);
+      waiter->event = event;
+      return Resume(*waiter);
+    }
+  }
+  OnTimer(event);
+}
+
+inline void Context::OnCancel(const Event& event) {
+  if (cancelled()) return;
+  cancel_reason_ = std::make_unique<std::string>(event.payload().bytes);
+  cancel_due_ = true;
+}
+
+inline void Context::CancelAll() {
+  cancel_due_ = false;
+  for (detail::WaiterList* list :
+       {&receivers_, &callers_, &sleepers_, &continuing_}) {
+    while (detail::Waiter* waiter = list->PopFront()) {
+      waiter->cancelled = true;
+      ready_.PushBack(*waiter);
+    }
+  }
+}
+
+inline void Context::ResumeReady() {
+  while (true) {
+    if (cancel_due_ && shields_ == 0) CancelAll();
+    detail::Waiter* const waiter = ready_.PopFront();
+    if (waiter == nullptr) return;
+    Resume(*waiter);
+  }
+}
+
+inline void Context::Enqueue(const Event& event) {
+  auto* const queued = new detail::QueuedMessage{Message(event)};
+  if (last_queued_ == nullptr) {
+    queued->next = queued;
+  } else {
+    queued->next = std::exchange(last_queued_->next, queued);
+  }
+  last_queued_ = queued;
+  ++queued_messages_;
+  queued_bytes_ += event.topic().size() + event.payload().bytes.size() +
+                   event.payload().content_type.size();
+}
+
+inline std::unique_ptr<detail::QueuedMessage> Context::Dequeue(
+    const detail::Receiver& receiver) {
+  detail::QueuedMessage* previous = last_queued_;
+  do {
+    detail::QueuedMessage* const queued = previous->next;
+    const Message& message = queued->message;
+    if (receiver.Wants(message.topic)) {
+      --queued_messages_;
+      queued_bytes_ -= message.topic.size() + message.payload.bytes.size() +
+                       message.payload.content_type.size();
+      previous->next = queued->next;
+      if (queued == last_queued_) {
+        last_queued_ = queued == previous ? nullptr : previous;
+      }
+      return std::unique_ptr<detail::QueuedMessage>(queued);
+    }
+    previous = queued;
+  } while (previous != last_queued_);
+  return nullptr;
+}
+
+inline void Context::AddSleeper(detail::Sleeper& sleeper) {
+  const Time now = this->now();
+  sleeper.deadline = sleeper.duration < Time::max() - now
+                         ? now + sleeper.duration
+                         : Time::max();
+  detail::Waiter* later = sleepers_.front();
+  while (later != nullptr &&
+         static_cast<detail::Sleeper*>(later)->deadline <= sleeper.deadline) {
+    later = sleepers_.After(*later);
+  }
+  sleepers_.InsertBefore(later, sleeper);
+  if (timers_ == nullptr || sleeper.deadline < timers_->deadline) {
+    Arm(sleeper.deadline, sleeper.duration);
+  }
+}
+
+inline void Context::Arm(Time deadline, Duration duration) {
+  // Whatever the daemon's default, only the sleep ends it.
+  const Tag tag =
+      step_->out.Yield(commands::Sleep(duration), {.timeout = Duration::max()});
+  timers_ = new detail::Timer{tag, deadline, timers_};
+}
+
+inline void Context::OnTimer(Events::Iterator event) {
+  detail::Timer** link = &timers_;
+  while (*link != nullptr && (*link)->tag != (*event).tag()) {
+    link = &(*link)->next;
+  }
+  if (*link == nullptr) return;
+  const std::unique_ptr<detail::Timer> timer(*link);
+  *link = timer->next;
+  // Its time has come, even if the clock was set back meanwhile; and nobody
+  // sleeps once more as long as it wanted to.
+  const Time now = this->now();
+  const Time reached = std::max(now, timer->deadline);
+  while (detail::Waiter* const first = sleepers_.front()) {
+    auto& sleeper = static_cast<detail::Sleeper&>(*first);
+    if (sleeper.deadline > reached) {
+      // None of the timers that are left is for it.
+      if (timers_ == nullptr || sleeper.deadline < timers_->deadline) {
+        Arm(sleeper.deadline,
+            std::min(sleeper.deadline - now, sleeper.duration));
+      }
+      break;
+    }
+    sleepers_.Remove(sleeper);
+    sleeper.event = event;
+    ready_.PushBack(sleeper);
+  }
+}
+
+}  // namespace actord

@@ -1,0 +1,187 @@
+// actord/task.h: Task<T>, a coroutine of a process.
+//
+//   actord::Task<int> Price(actord::Context& ctx, std::string article) {
+//     const auto quote = co_await ctx.Run("shop.quote", article);
+//     co_return std::stoi(quote.value().bytes);
+//   }
+//   ...
+//   const int cents = co_await Price(ctx, "book");
+//
+// A Task starts when it is awaited and is awaited once. It ends with its value,
+// or with an exception, which the co_await throws. Destroyed before it has
+// ended, it runs the destructors of what is alive in it, and nothing else.
+//
+// Parameters of a coroutine live in its frame: take them by value. A reference
+// or a view (std::string_view, Payload) must refer to something that outlives
+// the Task; a lambda that is a coroutine must outlive it with all its captures.
+//
+// A Task can wait only for what this SDK gives it: Tasks, and what Context,
+// WhenAll and so on return.
+//
+// Thread-safety: a Task belongs to its process. Ownership: owns its frame,
+// which comes from a pool of the thread.
+#pragma once
+
+#include <actord/frame_pool.h>
+
+#include <concepts>
+#include <coroutine>
+#include <cstddef>
+#include <exception>
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+namespace actord {
+
+// Something that a Task can wait for: it has `Value`, the type of its result,
+// and the three functions of an awaiter, of which await_suspend returns a bool.
+template <typename A>
+concept Awaitable = requires(A& awaitable, std::coroutine_handle<> handle) {
+  typename A::Value;
+  { awaitable.await_ready() } -> std::same_as<bool>;
+  { awaitable.await_suspend(handle) } -> std::same_as<bool>;
+  { awaitable.await_resume() } -> std::same_as<typename A::Value>;
+};
+
+namespace detail {
+
+// What the promises of all coroutines of a process have in common.
+class PromiseBase {
+ public:
+  static void* operator new(size_t bytes) { return FramePool::Allocate(bytes); }
+  static void operator delete(void* frame, size_t bytes) noexcept {
+    FramePool::Deallocate(frame, bytes);
+  }
+
+  std::suspend_always initial_suspend() noexcept { return {}; }
+  void unhandled_exception() noexcept { exception_ = std::current_exception(); }
+
+  // Only what is awaited at once, or moved: nothing is awaited twice.
+  template <Awaitable A>
+  A&& await_transform(A&& awaitable) noexcept {
+    return std::move(awaitable);
+  }
+  template <Awaitable A>
+  void await_transform(A& awaitable) = delete;  // std::move it
+
+ protected:
+  void Rethrow() {
+    if (exception_) std::rethrow_exception(std::move(exception_));
+  }
+
+ private:
+  std::exception_ptr exception_;
+};
+
+// Where a coroutine keeps what it ends with.
+template <typename T>
+class ResultPromise : public PromiseBase {
+ public:
+  template <std::convertible_to<T> U = T>
+  void return_value(U&& value) {
+    value_.emplace(std::forward<U>(value));
+  }
+  // Once, at its end.
+  T Take() {
+    Rethrow();
+    return *std::move(value_);
+  }
+
+ private:
+  std::optional<T> value_;
+};
+
+template <>
+class ResultPromise<void> : public PromiseBase {
+ public:
+  void return_void() noexcept {}
+  void Take() { Rethrow(); }
+};
+
+// Owns a coroutine.
+template <typename Promise>
+class Frame {
+ public:
+  using Handle = std::coroutine_handle<Promise>;
+
+  Frame() = default;
+  explicit Frame(Handle handle) : handle_(handle) {}
+  Frame(Frame&& other) noexcept
+      : handle_(std::exchange(other.handle_, nullptr)) {}
+  Frame& operator=(Frame&& other) noexcept {
+    if (this != &other) {
+      Destroy();
+      handle_ = std::exchange(other.handle_, nullptr);
+    }
+    return *this;
+  }
+  ~Frame() { Destroy(); }
+
+  [[nodiscard]] Handle handle() const { return handle_; }
+  Handle Release() { return std::exchange(handle_, nullptr); }
+
+ private:
+  void Destroy() {
+    if (handle_) std::exchange(handle_, nullptr).destroy();
+  }
+
+  Handle handle_ = nullptr;
+};
+
+}  // namespace detail
+
+template <typename T = void>
+class [[nodiscard]] Task {
+  static_assert(!std::is_reference_v<T>, "a Task's value is no reference");
+
+ public:
+  using Value = T;
+
+  class promise_type : public detail::ResultPromise<T> {
+   public:
+    Task get_return_object() {
+      return Task(detail::Frame<promise_type>(
+          std::coroutine_handle<promise_type>::from_promise(*this)));
+    }
+    auto final_suspend() noexcept {
+      struct Awaiter {
+        bool await_ready() noexcept { return false; }
+        std::coroutine_handle<> await_suspend(
+            std::coroutine_handle<promise_type> ended) noexcept {
+          return ended.promise().continuation_;
+        }
+        void await_resume() noexcept {}
+      };
+      return Awaiter{};
+    }
+
+   private:
+    friend class Task;
+    // Who waits for the end; nobody while it runs its first stretch.
+    std::coroutine_handle<> continuation_ = std::noop_coroutine();
+  };
+
+  bool await_ready() noexcept { return false; }
+  // Runs it up to its first wait. One that ends by then has not transferred to
+  // its caller, which goes on: so a loop over such Tasks needs no stack, also
+  // where the compiler makes no tail calls.
+  bool await_suspend(std::coroutine_handle<> caller) {
+    const auto handle = frame_.handle();
+    handle.resume();
+    if (handle.done()) return false;
+    handle.promise().continuation_ = caller;
+    return true;
+  }
+  T await_resume() { return frame_.handle().promise().Take(); }
+
+  // For whoever runs it otherwise than by co_await.
+  detail::Frame<promise_type> TakeFrame() && { return std::move(frame_); }
+
+ private:
+  explicit Task(detail::Frame<promise_type> frame) : frame_(std::move(frame)) {}
+
+  detail::Frame<promise_type> frame_;
+};
+
+}  // namespace actord

@@ -1,0 +1,362 @@
+// actord/when.h: waiting for several things at once.
+//
+//   auto [price, stock] = co_await WhenAll(ctx.Run("shop.price", article),
+//                                          ctx.Run("shop.stock", article));
+//   auto first = co_await WhenAny(ctx.Receive("paid"), ctx.Receive("refused"));
+//   if (first.index() == 0) Ship(std::get<0>(first));
+//
+// Each part runs as a coroutine of its own, in the order of the arguments, up
+// to its first wait; then they take turns as their events come. A part without
+// a result has a std::monostate.
+//
+// Thread-safety: belongs to its process. Ownership: owns its parts and destroys
+// them before it hands out the result.
+#pragma once
+
+#include <actord/context.h>
+#include <actord/result.h>
+#include <actord/task.h>
+
+#include <coroutine>
+#include <cstddef>
+#include <exception>
+#include <optional>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace actord {
+
+namespace detail {
+
+template <typename T>
+using NonVoid = std::conditional_t<std::is_void_v<T>, std::monostate, T>;
+
+// Decides when whoever waits for several branches goes on.
+struct BranchGroup {
+  static constexpr size_t kNone = static_cast<size_t>(-1);
+
+  size_t left;     // branches that have not ended
+  bool first_one;  // the first one is enough
+  size_t winner = kNone;
+  // Null while the branches run their first stretch.
+  std::coroutine_handle<> caller = nullptr;
+
+  [[nodiscard]] bool decided() const { return left == 0 || winner != kNone; }
+
+  // A branch that was cancelled has not won: the others clean up as well. Who
+  // is to run next.
+  std::coroutine_handle<> Ended(size_t index, bool cancelled) {
+    const bool was_decided = decided();
+    --left;
+    if (first_one && !cancelled && winner == kNone) winner = index;
+    const bool goes_on = caller && !was_decided && decided();
+    return goes_on ? caller : std::noop_coroutine();
+  }
+};
+
+// One of several things that are waited for.
+template <typename T>
+class Branch {
+ public:
+  class promise_type : public ResultPromise<T> {
+   public:
+    Branch get_return_object() {
+      return Branch(Frame<promise_type>(
+          std::coroutine_handle<promise_type>::from_promise(*this)));
+    }
+    void unhandled_exception() noexcept {
+      PromiseBase::unhandled_exception();
+      try {
+        throw;
+      } catch (const Cancelled&) {
+        cancelled_ = true;
+      } catch (...) {
+      }
+    }
+    auto final_suspend() noexcept {
+      struct Awaiter {
+        bool await_ready() noexcept { return false; }
+        std::coroutine_handle<> await_suspend(
+            std::coroutine_handle<promise_type> ended) noexcept {
+          const promise_type& promise = ended.promise();
+          return promise.group_->Ended(promise.index_, promise.cancelled_);
+        }
+        void await_resume() noexcept {}
+      };
+      return Awaiter{};
+    }
+
+   private:
+    friend class Branch;
+    BranchGroup* group_ = nullptr;
+    size_t index_ = 0;
+    bool cancelled_ = false;
+  };
+
+  void Start(BranchGroup& group, size_t index) {
+    promise_type& promise = frame_.handle().promise();
+    promise.group_ = &group;
+    promise.index_ = index;
+    frame_.handle().resume();
+  }
+  // Its result, or its exception. Once, when it has ended.
+  NonVoid<T> Take() {
+    if constexpr (std::is_void_v<T>) {
+      frame_.handle().promise().Take();
+      return {};
+    } else {
+      return frame_.handle().promise().Take();
+    }
+  }
+
+ private:
+  explicit Branch(Frame<promise_type> frame) : frame_(std::move(frame)) {}
+
+  Frame<promise_type> frame_;
+};
+
+template <Awaitable A>
+Branch<typename A::Value> MakeBranch(A awaitable) {
+  co_return co_await std::move(awaitable);
+}
+
+// A fixed number of branches.
+template <typename... A>
+class BranchTuple {
+ public:
+  using All = std::tuple<NonVoid<typename A::Value>...>;
+  using Any = std::variant<NonVoid<typename A::Value>...>;
+
+  explicit BranchTuple(A... parts)
+      : branches_(MakeBranch(std::move(parts))...) {}
+
+  static constexpr size_t size() { return sizeof...(A); }
+  void Start(size_t index, BranchGroup& group) {
+    Visit(index, [&](auto& branch, auto) { branch.Start(group, index); });
+  }
+  All TakeAll() {
+    // Braces: the first exception in the order of the branches.
+    return std::apply([](auto&... branch) { return All{branch.Take()...}; },
+                      branches_);
+  }
+  Any TakeOne(size_t index) {
+    std::optional<Any> any;
+    Visit(index, [&](auto& branch, auto constant) {
+      any.emplace(std::in_place_index<constant()>, branch.Take());
+    });
+    return *std::move(any);
+  }
+
+ private:
+  template <typename Function, size_t... I>
+  void Visit(size_t index, const Function& function,
+             std::index_sequence<I...>) {
+    ((I == index ? function(std::get<I>(branches_),
+                            std::integral_constant<size_t, I>())
+                 : void()),
+     ...);
+  }
+  template <typename Function>
+  void Visit(size_t index, const Function& function) {
+    Visit(index, function, std::index_sequence_for<A...>());
+  }
+
+  std::tuple<Branch<typename A::Value>...> branches_;
+};
+
+// Any number of branches of one type.
+template <typename A>
+class BranchVector {
+ public:
+  using All = std::vector<NonVoid<typename A::Value>>;
+  using Any = std::pair<size_t, NonVoid<typename A::Value>>;
+
+  explicit BranchVector(std::vector<A> parts) {
+    branches_.reserve(parts.size());
+    for (A& part : parts) branches_.push_back(MakeBranch(std::move(part)));
+  }
+
+  [[nodiscard]] size_t size() const { return branches_.size(); }
+  void Start(size_t index, BranchGroup& group) {
+    branches_[index].Start(group, index);
+  }
+  All TakeAll() {
+    All all;
+    all.reserve(branches_.size());
+    for (auto& branch : branches_) all.push_back(branch.Take());
+    return all;
+  }
+  Any TakeOne(size_t index) { return {index, branches_[index].Take()}; }
+
+ private:
+  std::vector<Branch<typename A::Value>> branches_;
+};
+
+template <typename Branches>
+class GroupAwaiter {
+ public:
+  GroupAwaiter(Branches branches, bool first_one)
+      : branches_(std::move(branches)),
+        group_{.left = branches_.size(), .first_one = first_one} {}
+  // Only before it waits.
+  GroupAwaiter(GroupAwaiter&&) = default;
+
+  bool await_ready() const { return branches_.size() == 0; }
+  bool await_suspend(std::coroutine_handle<> caller) {
+    for (size_t i = 0; i < branches_.size(); ++i) {
+      branches_.Start(i, group_);
+      if (group_.winner != BranchGroup::kNone) break;
+    }
+    if (group_.decided()) return false;
+    group_.caller = caller;
+    return true;
+  }
+
+ protected:
+  [[nodiscard]] size_t winner() const { return group_.winner; }
+  // They are destroyed when the caller is done with them, which must be before
+  // its own caller goes on.
+  Branches TakeBranches() { return std::move(branches_); }
+
+ private:
+  Branches branches_;
+  BranchGroup group_;
+};
+
+template <typename Branches>
+class [[nodiscard]] AllAwaiter : public GroupAwaiter<Branches> {
+ public:
+  using Value = typename Branches::All;
+
+  explicit AllAwaiter(Branches branches)
+      : GroupAwaiter<Branches>(std::move(branches), /*first_one=*/false) {}
+  Value await_resume() { return this->TakeBranches().TakeAll(); }
+};
+
+template <typename Branches>
+class [[nodiscard]] AnyAwaiter : public GroupAwaiter<Branches> {
+ public:
+  using Value = typename Branches::Any;
+
+  explicit AnyAwaiter(Branches branches)
+      : GroupAwaiter<Branches>(std::move(branches), /*first_one=*/true) {}
+  Value await_resume() {
+    // Without a winner all were cancelled, and the first one says so.
+    const bool won = this->winner() != BranchGroup::kNone;
+    return this->TakeBranches().TakeOne(won ? this->winner() : 0);
+  }
+};
+
+template <typename T>
+struct TriedValue {
+  using Type = Result<NonVoid<T>>;
+};
+template <typename T>
+struct TriedValue<Result<T>> {
+  using Type = Result<T>;
+};
+
+}  // namespace detail
+
+// Waits for all: a tuple of their results. If some throw, it throws, when all
+// have ended, what the first of them in the order of the arguments threw.
+template <Awaitable... A>
+detail::AllAwaiter<detail::BranchTuple<A...>> WhenAll(A... parts) {
+  static_assert(sizeof...(A) > 0);
+  return detail::AllAwaiter(detail::BranchTuple<A...>(std::move(parts)...));
+}
+// A vector of their results.
+template <Awaitable A>
+detail::AllAwaiter<detail::BranchVector<A>> WhenAll(std::vector<A> parts) {
+  return detail::AllAwaiter(detail::BranchVector<A>(std::move(parts)));
+}
+
+// Waits for the first one that ends: a variant of its result, or its exception.
+// The others are destroyed where they stand: their destructors run and nothing
+// else; commands that they have handed out go on, and nobody hears of how they
+// end. A message that one of them waited for stays for whoever asks next.
+//
+// When the process is asked to end, each of them is cancelled; it throws
+// Cancelled when the last one has cleaned up, unless one ends otherwise.
+template <Awaitable... A>
+detail::AnyAwaiter<detail::BranchTuple<A...>> WhenAny(A... parts) {
+  static_assert(sizeof...(A) > 0);
+  return detail::AnyAwaiter(detail::BranchTuple<A...>(std::move(parts)...));
+}
+
+// What it threw as an error of a Result: a Failure with its code and text,
+// Cancelled as CANCELLED. Whatever else it threw goes on.
+template <Awaitable A>
+class [[nodiscard]] TryAwaiter {
+ public:
+  using Value = typename detail::TriedValue<typename A::Value>::Type;
+
+  explicit TryAwaiter(A inner) : inner_(std::move(inner)) {}
+
+  bool await_ready() { return inner_.await_ready(); }
+  bool await_suspend(std::coroutine_handle<> caller) {
+    return inner_.await_suspend(caller);
+  }
+  Value await_resume() {
+    try {
+      if constexpr (std::is_void_v<typename A::Value>) {
+        inner_.await_resume();
+        return std::monostate();
+      } else {
+        return inner_.await_resume();
+      }
+    } catch (const Failure& failure) {
+      return failure.status();
+    }
+  }
+
+ private:
+  A inner_;
+};
+
+// co_await cannot stand in a catch block, so what has to wait after an error
+// looks at a Result:
+//
+//   const auto paid = co_await Try(Pay(ctx));
+//   if (!paid.ok()) co_await ctx.Shield(GiveBack(ctx));
+template <Awaitable A>
+TryAwaiter<A> Try(A awaitable) {
+  return TryAwaiter<A>(std::move(awaitable));
+}
+
+template <Awaitable A>
+class [[nodiscard]] TimeoutAwaiter
+    : private detail::AnyAwaiter<detail::BranchTuple<A, SleepAwaiter>> {
+  using Base = detail::AnyAwaiter<detail::BranchTuple<A, SleepAwaiter>>;
+  static constexpr bool kHasValue = !std::is_void_v<typename A::Value>;
+
+ public:
+  using Value = std::conditional_t<
+      kHasValue, std::optional<detail::NonVoid<typename A::Value>>, bool>;
+
+  TimeoutAwaiter(A awaitable, SleepAwaiter sleep)
+      : Base(detail::BranchTuple<A, SleepAwaiter>(std::move(awaitable),
+                                                  std::move(sleep))) {}
+
+  using Base::await_ready;
+  using Base::await_suspend;
+  Value await_resume() {
+    auto first = Base::await_resume();
+    if constexpr (kHasValue) {
+      if (first.index() == 1) return std::nullopt;
+      return std::get<0>(std::move(first));
+    } else {
+      return first.index() == 0;
+    }
+  }
+};
+
+template <Awaitable A>
+TimeoutAwaiter<A> Context::WithTimeout(A awaitable, Duration duration) {
+  return {std::move(awaitable), Sleep(duration)};
+}
+
+}  // namespace actord
