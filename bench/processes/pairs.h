@@ -62,10 +62,10 @@ class CoroutineBouncer : public CoroutineProcess {
     int64_t received = 0;
     while (true) {
       const Message message = co_await ctx.Receive();
-      if (message.topic == "stop") break;
-      const auto value = ReadAs<int64_t>(message.payload.bytes);
+      if (message.topic() == "stop") break;
+      const auto value = ReadAs<int64_t>(message.payload().bytes);
       ++received;
-      if (peer.empty()) peer = message.from;
+      if (peer.empty()) peer = message.from();
       if (value == 0) {
         ctx.Send(peer, "stop");
         break;

@@ -51,11 +51,10 @@ struct Timer {
   }
 };
 
-// The step that is being run.
-struct RunningStep {
-  StepOutput& out;
-  Events::Iterator next;
-  Events::Iterator end;
+// The events of a step that have not been taken.
+struct EventCursor {
+  const actord_event* const* next;
+  const actord_event* const* end;
 };
 
 struct QueueLimits {
@@ -66,6 +65,7 @@ struct QueueLimits {
 }  // namespace detail
 
 class ReceiveAwaiter;
+class ReceiveTopicAwaiter;
 class RunAwaiter;
 class SleepAwaiter;
 class ContinueAwaiter;
@@ -86,22 +86,18 @@ class Context {
 
   // Looking ------------------------------------------------------------------
 
-  [[nodiscard]] Pid self() const { return step_ ? step_->out.self() : Pid(); }
+  [[nodiscard]] Pid self() const { return step_ ? out().self() : Pid(); }
   // Who spawned this process; empty() when it was submitted from outside.
-  [[nodiscard]] Pid parent() const {
-    return step_ ? step_->out.parent() : Pid();
-  }
+  [[nodiscard]] Pid parent() const { return step_ ? out().parent() : Pid(); }
   // Stands still until the coroutine waits.
-  [[nodiscard]] Time now() const { return step_ ? step_->out.now() : Time(); }
+  [[nodiscard]] Time now() const { return step_ ? out().now() : Time(); }
   // 64 uniformly random bits; not for secrets.
-  [[nodiscard]] uint64_t random() const {
-    return step_ ? step_->out.random() : 0;
-  }
+  [[nodiscard]] uint64_t random() const { return step_ ? out().random() : 0; }
   [[nodiscard]] std::string FormatPid(const Pid& pid) const {
-    return step_ ? step_->out.FormatPid(pid) : std::string();
+    return step_ ? out().FormatPid(pid) : std::string();
   }
   [[nodiscard]] std::optional<Pid> ParsePid(std::string_view text) const {
-    return step_ ? step_->out.ParsePid(text) : std::nullopt;
+    return step_ ? out().ParsePid(text) : std::nullopt;
   }
   // Whether the process has been asked to end, and why.
   [[nodiscard]] bool cancelled() const { return cancel_reason_ != nullptr; }
@@ -114,7 +110,7 @@ class Context {
   // As StepOutput::Send: what cannot be delivered becomes a dead letter.
   void Send(const Pid& to, std::string_view topic,
             const Payload& payload = {}) {
-    if (step_ != nullptr) step_->out.Send(to, topic, payload);
+    if (step_ != nullptr) out().Send(to, topic, payload);
   }
   // As StepOutput::Spawn: the PID can be sent to at once; empty() only when the
   // daemon's limit of processes is reached. Running commands::Spawn answers
@@ -123,8 +119,7 @@ class Context {
                           std::string_view method = {},
                           const Payload& input = {},
                           const SpawnOptions& options = {}) {
-    return step_ ? step_->out.Spawn(process_type, method, input, options)
-                 : Pid();
+    return step_ ? out().Spawn(process_type, method, input, options) : Pid();
   }
 
   // Waiting: to be co_awaited ------------------------------------------------
@@ -137,7 +132,7 @@ class Context {
   // order, for a later Receive; when more are queued than the type's
   // kMaxQueuedMessages or kMaxQueuedBytes, the process fails with
   // RESOURCE_EXHAUSTED.
-  inline ReceiveAwaiter Receive(std::string topic);
+  inline ReceiveTopicAwaiter Receive(std::string topic);
 
   // Hands out a command and waits for its completion: a Result<OwnedPayload>.
   inline RunAwaiter Run(std::string command, OwnedPayload payload = {},
@@ -177,6 +172,17 @@ class Context {
   Context() = default;
   inline ~Context();
 
+  // Only in a step.
+  [[nodiscard]] StepOutput out() const { return StepOutput(step_); }
+  static detail::EventCursor CursorOf(const Events& events) {
+    return {events.events_, events.events_ + events.count_};
+  }
+  void Enter(const StepOutput& out, detail::EventCursor& events) {
+    step_ = out.step_;
+    events_ = &events;
+  }
+  void Leave() { step_ = nullptr; }
+
   // For a wait that is about to begin: true if it has to throw Cancelled.
   bool MustCancel() {
     if (!cancel_due_ || shields_ != 0) [[likely]]
@@ -195,8 +201,8 @@ class Context {
   // The verdict of the step, unless Main has ended.
   inline void SayWhatIsAwaited(StepOutput& out) const;
 
-  inline void OnMessage(Events::Iterator event);
-  inline void OnCompletion(Events::Iterator event);
+  inline void OnMessage(const actord_event* event);
+  inline void OnCompletion(const actord_event* event);
   inline void OnCancel(const Event& event);
   inline void CancelAll();
   // Resumes whatever is ready by now.
@@ -204,16 +210,26 @@ class Context {
   static void Resume(detail::Waiter& waiter) { waiter.handle.resume(); }
 
   inline void Enqueue(const Event& event);
-  // The oldest that `receiver` wants; nullptr: there is none.
-  inline std::unique_ptr<detail::QueuedMessage> Dequeue(
-      const detail::Receiver& receiver);
+  // Whether there is a message in the queue for it, and the oldest of them.
+  [[nodiscard]] bool HasQueued(const detail::Receiver& receiver) const {
+    return last_queued_ != nullptr && BeforeQueued(receiver) != nullptr;
+  }
+  inline Message Dequeue(const detail::Receiver& receiver);
+  // The one before the oldest; nullptr: there is none. The queue is not empty.
+  [[nodiscard]] inline detail::QueuedMessage* BeforeQueued(
+      const detail::Receiver& receiver) const;
+  // The next event of this step, if it is a message that is wanted and that
+  // nobody else is waiting for; otherwise nullptr.
+  inline const actord_event* TakeNext(const detail::Receiver& receiver);
 
   inline void AddSleeper(detail::Sleeper& sleeper);
   inline void Arm(Time deadline, Duration duration);
-  inline void OnTimer(Events::Iterator event);
+  inline void OnTimer(const actord_event* event);
 
   // Null between steps.
-  detail::RunningStep* step_ = nullptr;
+  actord_step* step_ = nullptr;
+  // In a step.
+  detail::EventCursor* events_ = nullptr;
 
   detail::WaiterList receivers_;
   detail::WaiterList callers_;

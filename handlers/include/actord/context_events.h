@@ -28,10 +28,10 @@ inline Context::~Context() {
 }
 
 inline bool Context::HandleEvents(const detail::QueueLimits& limits) {
-  detail::RunningStep& step = *step_;
-  while (step.next != step.end) {
-    const Events::Iterator event = step.next++;
-    switch ((*event).type()) {
+  detail::EventCursor& events = *events_;
+  while (events.next != events.end) {
+    const actord_event* const event = *events.next++;
+    switch (Event(event).type()) {
       case EventType::kMessage:
         OnMessage(event);
         break;
@@ -39,13 +39,14 @@ inline bool Context::HandleEvents(const detail::QueueLimits& limits) {
         OnCompletion(event);
         break;
       case EventType::kCancel:
-        OnCancel(*event);
+        OnCancel(Event(event));
         break;
     }
     if (!ready_.empty() || cancel_due_) [[unlikely]]
       ResumeReady();
   }
-  return queued_messages_ <= limits.messages && queued_bytes_ <= limits.bytes;
+  return last_queued_ == nullptr ||
+         (queued_messages_ <= limits.messages && queued_bytes_ <= limits.bytes);
 }
 
 inline void Context::ResumeContinuing() {
@@ -65,8 +66,8 @@ inline void Context::SayWhatIsAwaited(StepOutput& out) const {
   }
 }
 
-inline void Context::OnMessage(Events::Iterator event) {
-  const std::string_view topic = (*event).topic();
+inline void Context::OnMessage(const actord_event* event) {
+  const std::string_view topic = Event(event).topic();
   for (detail::Waiter* waiter = receivers_.front(); waiter != nullptr;
        waiter = receivers_.After(*waiter)) {
     if (static_cast<detail::Receiver*>(waiter)->Wants(topic)) {
@@ -75,11 +76,11 @@ inline void Context::OnMessage(Events::Iterator event) {
       return Resume(*waiter);
     }
   }
-  Enqueue(*event);
+  Enqueue(Event(event));
 }
 
-inline void Context::OnCompletion(Events::Iterator event) {
-  const Tag tag = (*event).tag();
+inline void Context::OnCompletion(const actord_event* event) {
+  const Tag tag = event->tag;
   for (detail::Waiter* waiter = callers_.front(); waiter != nullptr;
        waiter = callers_.After(*waiter)) {
     if (static_cast<detail::Caller*>(waiter)->tag == tag) {
@@ -126,29 +127,37 @@ inline void Context::Enqueue(const Event& event) {
   }
   last_queued_ = queued;
   ++queued_messages_;
-  queued_bytes_ += event.topic().size() + event.payload().bytes.size() +
-                   event.payload().content_type.size();
+  queued_bytes_ += queued->message.bytes();
 }
 
-inline std::unique_ptr<detail::QueuedMessage> Context::Dequeue(
-    const detail::Receiver& receiver) {
+inline detail::QueuedMessage* Context::BeforeQueued(
+    const detail::Receiver& receiver) const {
   detail::QueuedMessage* previous = last_queued_;
   do {
-    detail::QueuedMessage* const queued = previous->next;
-    const Message& message = queued->message;
-    if (receiver.Wants(message.topic)) {
-      --queued_messages_;
-      queued_bytes_ -= message.topic.size() + message.payload.bytes.size() +
-                       message.payload.content_type.size();
-      previous->next = queued->next;
-      if (queued == last_queued_) {
-        last_queued_ = queued == previous ? nullptr : previous;
-      }
-      return std::unique_ptr<detail::QueuedMessage>(queued);
-    }
-    previous = queued;
+    if (receiver.Wants(previous->next->message.topic())) return previous;
+    previous = previous->next;
   } while (previous != last_queued_);
   return nullptr;
+}
+
+inline Message Context::Dequeue(const detail::Receiver& receiver) {
+  detail::QueuedMessage* const previous = BeforeQueued(receiver);
+  const std::unique_ptr<detail::QueuedMessage> queued(previous->next);
+  --queued_messages_;
+  queued_bytes_ -= queued->message.bytes();
+  previous->next = queued->next;
+  if (queued.get() == last_queued_) {
+    last_queued_ = queued.get() == previous ? nullptr : previous;
+  }
+  return std::move(queued->message);
+}
+
+inline const actord_event* Context::TakeNext(const detail::Receiver& receiver) {
+  detail::EventCursor& events = *events_;
+  if (events.next == events.end || !receivers_.empty()) return nullptr;
+  const Event event(*events.next);
+  if (!event.is_message() || !receiver.Wants(event.topic())) return nullptr;
+  return *events.next++;
 }
 
 inline void Context::AddSleeper(detail::Sleeper& sleeper) {
@@ -170,13 +179,13 @@ inline void Context::AddSleeper(detail::Sleeper& sleeper) {
 inline void Context::Arm(Time deadline, Duration duration) {
   // Whatever the daemon's default, only the sleep ends it.
   const Tag tag =
-      step_->out.Yield(commands::Sleep(duration), {.timeout = Duration::max()});
+      out().Yield(commands::Sleep(duration), {.timeout = Duration::max()});
   timers_ = new detail::Timer{tag, deadline, timers_};
 }
 
-inline void Context::OnTimer(Events::Iterator event) {
+inline void Context::OnTimer(const actord_event* event) {
   detail::Timer** link = &timers_;
-  while (*link != nullptr && (*link)->tag != (*event).tag()) {
+  while (*link != nullptr && (*link)->tag != event->tag) {
     link = &(*link)->next;
   }
   if (*link == nullptr) return;

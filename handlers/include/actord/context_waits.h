@@ -12,7 +12,7 @@
 
 namespace actord {
 
-class [[nodiscard]] ReceiveAwaiter : private detail::Receiver {
+class [[nodiscard]] ReceiveAwaiter : protected detail::Receiver {
  public:
   using Value = Message;
 
@@ -20,17 +20,11 @@ class [[nodiscard]] ReceiveAwaiter : private detail::Receiver {
 
   bool await_ready() {
     if (context_.MustCancel()) return cancelled = true;
-    if (context_.last_queued_ != nullptr) {
-      queued_ = context_.Dequeue(*this);
-      if (queued_ != nullptr) return true;
-    }
+    event = nullptr;  // the message is in the queue
+    if (context_.HasQueued(*this)) return true;
     // The next event of this step, without going to sleep in between.
-    detail::RunningStep& step = *context_.step_;
-    if (step.next == step.end || !context_.receivers_.empty()) return false;
-    const Event next = *step.next;
-    if (!next.is_message() || !Wants(next.topic())) return false;
-    event = step.next++;
-    return true;
+    event = context_.TakeNext(*this);
+    return event != nullptr;
   }
   bool await_suspend(std::coroutine_handle<> caller) {
     handle = caller;
@@ -40,22 +34,39 @@ class [[nodiscard]] ReceiveAwaiter : private detail::Receiver {
   Message await_resume() {
     if (cancelled) [[unlikely]]
       context_.ThrowCancelled();
-    if (queued_ != nullptr) {
-      const auto queued = std::move(queued_);
-      return std::move(queued->message);
-    }
-    return Message(*event);
+    if (event != nullptr) [[likely]]
+      return Message(Event(event));
+    return context_.Dequeue(*this);
   }
+
+ protected:
+  friend class Context;
+
+  explicit ReceiveAwaiter(Context& context) : context_(context) {}
+
+  Context& context_;
+};
+
+class [[nodiscard]] ReceiveTopicAwaiter : private ReceiveAwaiter {
+ public:
+  using ReceiveAwaiter::Value;
+
+  ReceiveTopicAwaiter(ReceiveTopicAwaiter&&) = default;
+
+  bool await_ready() {
+    topic = &topic_;  // here: it is not moved any more
+    return ReceiveAwaiter::await_ready();
+  }
+  using ReceiveAwaiter::await_resume;
+  using ReceiveAwaiter::await_suspend;
 
  private:
   friend class Context;
 
-  explicit ReceiveAwaiter(Context& context) : context_(context) {}
-  ReceiveAwaiter(Context& context, std::string topic)
-      : Receiver(std::move(topic)), context_(context) {}
+  ReceiveTopicAwaiter(Context& context, std::string of_message)
+      : ReceiveAwaiter(context), topic_(std::move(of_message)) {}
 
-  Context& context_;
-  std::unique_ptr<detail::QueuedMessage> queued_;
+  std::string topic_;
 };
 
 class [[nodiscard]] RunAwaiter : private detail::Caller {
@@ -67,14 +78,14 @@ class [[nodiscard]] RunAwaiter : private detail::Caller {
   bool await_ready() { return cancelled = context_.MustCancel(); }
   bool await_suspend(std::coroutine_handle<> caller) {
     handle = caller;
-    tag = context_.step_->out.Yield(command_, payload_, options_);
+    tag = context_.out().Yield(command_, payload_, options_);
     context_.callers_.PushBack(*this);
     return true;
   }
   Value await_resume() {
     if (cancelled) [[unlikely]]
       context_.ThrowCancelled();
-    const Event completion = *event;
+    const Event completion(event);
     if (const Error error = completion.error()) return error;
     return OwnedPayload(completion.payload());
   }
@@ -103,6 +114,7 @@ class [[nodiscard]] SleepAwaiter : private detail::Sleeper {
 
   bool await_ready() {
     cancelled = context_.MustCancel();
+    event = nullptr;
     return cancelled || duration <= Duration::zero();
   }
   bool await_suspend(std::coroutine_handle<> caller) {
@@ -113,8 +125,10 @@ class [[nodiscard]] SleepAwaiter : private detail::Sleeper {
   void await_resume() {
     if (cancelled) [[unlikely]]
       context_.ThrowCancelled();
-    if (event == Events::Iterator()) return;  // it did not wait
-    if (const Error error = (*event).error()) throw Failure(Status(error));
+    if (event == nullptr) return;  // it did not wait
+    if (const Error error = Event(event).error()) {
+      throw Failure(Status(error));
+    }
   }
 
  private:
@@ -189,7 +203,7 @@ class [[nodiscard]] ShieldAwaiter {
 
 inline ReceiveAwaiter Context::Receive() { return ReceiveAwaiter(*this); }
 
-inline ReceiveAwaiter Context::Receive(std::string topic) {
+inline ReceiveTopicAwaiter Context::Receive(std::string topic) {
   return {*this, std::move(topic)};
 }
 

@@ -115,12 +115,12 @@ class CoroutineBody {
   }
 
   void Step(Events events, StepOutput& out) {
-    RunningStep step{out, events.begin(), events.end()};
-    context_.step_ = &step;
+    EventCursor cursor = Context::CursorOf(events);
+    context_.Enter(out, cursor);
     // Also when finish throws.
     struct Leaver {
       Context& context;
-      ~Leaver() { context.step_ = nullptr; }
+      ~Leaver() { context.Leave(); }
     } leaver{context_};
     if (started_) [[likely]] {
       context_.ResumeContinuing();

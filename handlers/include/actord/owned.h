@@ -9,6 +9,8 @@
 #include <actord/values.h>
 
 #include <concepts>
+#include <cstddef>
+#include <cstring>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -49,15 +51,72 @@ struct OwnedPayload {
   friend bool operator==(const OwnedPayload&, const OwnedPayload&) = default;
 };
 
-// A message that was received.
-struct Message {
-  Pid from;  // the sender; empty() when it came from outside
-  std::string topic;
-  OwnedPayload payload;
-
-  Message() = default;
+// A message that was received. What it shows is its own, and ends when it is
+// moved or destroyed.
+class Message {
+ public:
   explicit Message(const Event& event)
-      : from(event.from()), topic(event.topic()), payload(event.payload()) {}
+      : from_(event.from()),
+        topic_bytes_(event.topic().size()),
+        type_bytes_(event.payload().content_type.size()),
+        payload_bytes_(event.payload().bytes.size()) {
+    const size_t bytes = this->bytes();
+    data_ = bytes <= sizeof(inline_) ? inline_ : new char[bytes];
+    const Payload payload = event.payload();
+    Copy(0, event.topic());
+    Copy(topic_bytes_, payload.content_type);
+    Copy(topic_bytes_ + type_bytes_, payload.bytes);
+  }
+  Message(Message&& other) noexcept { Steal(other); }
+  Message& operator=(Message&& other) noexcept {
+    if (this != &other) {
+      Free();
+      Steal(other);
+    }
+    return *this;
+  }
+  ~Message() { Free(); }
+
+  // The sender; empty() when it came from outside.
+  [[nodiscard]] const Pid& from() const { return from_; }
+  // What kind of message it is; may be empty.
+  [[nodiscard]] std::string_view topic() const { return {data_, topic_bytes_}; }
+  [[nodiscard]] Payload payload() const {
+    const char* const type = data_ + topic_bytes_;
+    return {{type + type_bytes_, payload_bytes_}, {type, type_bytes_}};
+  }
+  // Of all that it shows.
+  [[nodiscard]] size_t bytes() const {
+    return topic_bytes_ + type_bytes_ + payload_bytes_;
+  }
+
+ private:
+  void Copy(size_t at, std::string_view text) {
+    if (!text.empty()) std::memcpy(data_ + at, text.data(), text.size());
+  }
+  // `other` is empty afterwards.
+  void Steal(Message& other) {
+    from_ = other.from_;
+    topic_bytes_ = std::exchange(other.topic_bytes_, 0);
+    type_bytes_ = std::exchange(other.type_bytes_, 0);
+    payload_bytes_ = std::exchange(other.payload_bytes_, 0);
+    if (other.data_ == other.inline_) {
+      data_ = inline_;
+      std::memcpy(inline_, other.inline_, sizeof(inline_));
+    } else {
+      data_ = std::exchange(other.data_, other.inline_);
+    }
+  }
+  void Free() {
+    if (data_ != inline_) delete[] data_;
+  }
+
+  Pid from_;
+  char* data_;
+  size_t topic_bytes_;
+  size_t type_bytes_;
+  size_t payload_bytes_;
+  char inline_[48];
 };
 
 }  // namespace actord

@@ -122,6 +122,8 @@ class Events {
   Event operator[](size_t index) const { return Event(events_[index]); }
 
  private:
+  friend class Context;  // context.h
+
   const actord_event* const* events_;
   size_t count_;
 };
@@ -157,6 +159,8 @@ class StepContext {
   [[nodiscard]] uint64_t random() const { return step_->api->random(step_); }
 
  protected:
+  friend class Context;  // context.h
+
   actord_step* const step_;
 };
 

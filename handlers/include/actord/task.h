@@ -46,6 +46,19 @@ concept Awaitable = requires(A& awaitable, std::coroutine_handle<> handle) {
 
 namespace detail {
 
+// Stands for an awaitable in the frame of its caller, where the awaitable
+// itself is as well. (Given a reference, GCC 12 would move the awaitable.)
+template <typename A>
+struct AwaiterOf {
+  A& awaitable;
+
+  bool await_ready() { return awaitable.await_ready(); }
+  bool await_suspend(std::coroutine_handle<> caller) {
+    return awaitable.await_suspend(caller);
+  }
+  typename A::Value await_resume() { return awaitable.await_resume(); }
+};
+
 // What the promises of all coroutines of a process have in common.
 class PromiseBase {
  public:
@@ -59,11 +72,9 @@ class PromiseBase {
 
   // Only what is awaited at once, or moved: nothing is awaited twice.
   template <Awaitable A>
-  A&& await_transform(A&& awaitable) noexcept {
-    return std::move(awaitable);
-  }
-  template <Awaitable A>
-  void await_transform(A& awaitable) = delete;  // std::move it
+  requires(!std::is_lvalue_reference_v<A>) AwaiterOf<A> await_transform(
+      A&& awaitable)
+  noexcept { return {awaitable}; }
 
  protected:
   void Rethrow() {

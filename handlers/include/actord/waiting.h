@@ -10,7 +10,6 @@
 #include <actord/values.h>
 
 #include <coroutine>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -19,7 +18,8 @@ namespace actord::detail {
 
 class WaiterList;
 
-// A coroutine that waits for one thing.
+// A coroutine that waits for one thing. Members without an initialiser are set
+// when they are needed: a wait is often over before it has begun.
 class Waiter {
  public:
   Waiter() = default;
@@ -28,9 +28,9 @@ class Waiter {
   Waiter& operator=(Waiter&&) = delete;
   inline ~Waiter();
 
-  std::coroutine_handle<> handle = nullptr;
+  std::coroutine_handle<> handle;
   // What woke it, while it is being resumed.
-  Events::Iterator event = {};
+  const actord_event* event;
   // The process was asked to end meanwhile.
   bool cancelled = false;
 
@@ -38,8 +38,8 @@ class Waiter {
   friend class WaiterList;
 
   WaiterList* list_ = nullptr;
-  Waiter* next_ = nullptr;
-  Waiter* previous_ = nullptr;
+  Waiter* next_;
+  Waiter* previous_;
 };
 
 // A ring, so that both ends are at hand.
@@ -99,15 +99,12 @@ inline Waiter::~Waiter() {
 // For a message.
 class Receiver : public Waiter {
  public:
-  Receiver() = default;
-  explicit Receiver(std::string topic) : topic_(std::move(topic)) {}
+  // Null: any.
+  const std::string* topic = nullptr;
 
-  [[nodiscard]] bool Wants(std::string_view topic) const {
-    return !topic_ || *topic_ == topic;
+  [[nodiscard]] bool Wants(std::string_view of_message) const {
+    return topic == nullptr || *topic == of_message;
   }
-
- private:
-  std::optional<std::string> topic_;
 };
 
 // For the completion of a command.
