@@ -47,7 +47,7 @@ class FakeHost : public actord_host {
       Answer* answer = Of(host)->Outstanding(id);
       if (answer == nullptr) return int32_t{ACTORD_FAILED_PRECONDITION};
       answer->code = ToCode(status);
-      if (payload != nullptr) answer->payload = OwnedPayload::From(*payload);
+      if (payload != nullptr) answer->payload = Payload(*payload);
       ++answer->completions;
       return int32_t{ACTORD_OK};
     };
@@ -62,16 +62,16 @@ class FakeHost : public actord_host {
     };
     send = [](const actord_host* host, const actord_pid* from,
               const actord_pid* to, const actord_message* message) {
-      Of(host)->sent.push_back({*from, *to, ToString(message->topic),
-                                OwnedPayload::From(message->payload)});
+      Of(host)->sent.push_back(
+          {*from, *to, ToString(message->topic), Payload(message->payload)});
       return static_cast<int32_t>(Of(host)->send_answer);
     };
     spawn = [](const actord_host* host, const actord_pid* parent,
                const actord_spawn* what, actord_completion id) {
       Of(host)->spawned.push_back(
           {Pid(), *parent, ToString(what->process_type), ToString(what->method),
-           OwnedPayload::From(what->input),
-           (what->flags & ACTORD_SPAWN_KEEP_RESULT) != 0, what->priority});
+           Payload(what->input), (what->flags & ACTORD_SPAWN_KEEP_RESULT) != 0,
+           what->priority});
       Answer* answer = Of(host)->Outstanding(id);
       if (answer == nullptr) return;
       answer->spawned = true;
@@ -141,7 +141,7 @@ class FakeHost : public actord_host {
           auto* fake = static_cast<Call*>(call);
           Answer& answer = fake->host->answers_[fake->id - 1];
           answer.code = ToCode(status);
-          if (payload != nullptr) answer.payload = OwnedPayload::From(*payload);
+          if (payload != nullptr) answer.payload = Payload(*payload);
           fake->replied = true;
         },
         [](actord_call* call) { return static_cast<Call*>(call)->id; }};

@@ -74,6 +74,9 @@ class FakeProcess {
            Payload(reason).ToAbi()});
   }
 
+  // Of a type that a later daemon may know.
+  void UnknownEvent() { Queue({99, ACTORD_OK, 1, Pid(), {}, {}}); }
+
   // Runs one step with what was queued; forgets the effects of the one before.
   int32_t Step() {
     yields.clear();
@@ -134,8 +137,8 @@ class FakeProcess {
     actord_event event;
   };
   void Queue(const actord_event& event) {
-    auto queued = std::make_unique<Queued>(Queued{
-        ToString(event.topic), OwnedPayload::From(event.payload), event});
+    auto queued = std::make_unique<Queued>(
+        Queued{ToString(event.topic), Payload(event.payload), event});
     queued->event.topic = actord::detail::ToAbi(queued->topic);
     queued->event.payload =
         Payload(queued->payload.bytes, queued->payload.content_type).ToAbi();
@@ -152,16 +155,16 @@ class FakeProcess {
         [](actord_step* step) { return Of(step)->process->random; },
         [](actord_step* step, const actord_yield* what) {
           FakeProcess& process = *Of(step)->process;
-          process.yields.push_back(
-              {++process.last_tag_, ToString(what->command),
-               OwnedPayload::From(what->payload), what->timeout_ns});
+          process.yields.push_back({++process.last_tag_,
+                                    ToString(what->command),
+                                    Payload(what->payload), what->timeout_ns});
           return process.last_tag_;
         },
         [](actord_step* step, const actord_pid* to,
            const actord_message* message) {
-          Of(step)->process->sent.push_back(
-              {Of(step)->self, *to, ToString(message->topic),
-               OwnedPayload::From(message->payload)});
+          Of(step)->process->sent.push_back({Of(step)->self, *to,
+                                             ToString(message->topic),
+                                             Payload(message->payload)});
         },
         [](actord_step* step, const actord_spawn* what) -> actord_pid {
           FakeProcess& process = *Of(step)->process;
@@ -169,12 +172,12 @@ class FakeProcess {
           const Pid pid = MakePid(++process.last_child_);
           process.spawned.push_back(
               {pid, Of(step)->self, ToString(what->process_type),
-               ToString(what->method), OwnedPayload::From(what->input),
+               ToString(what->method), Payload(what->input),
                (what->flags & ACTORD_SPAWN_KEEP_RESULT) != 0, what->priority});
           return pid;
         },
         [](actord_step* step, const actord_payload* what) {
-          Of(step)->process->result = OwnedPayload::From(*what);
+          Of(step)->process->result = Payload(*what);
         },
         [](actord_step* step, int32_t status, actord_bytes message) {
           Of(step)->process->failure = ToCode(status);

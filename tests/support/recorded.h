@@ -5,6 +5,7 @@
 #pragma once
 
 #include <actord/abi.h>
+#include <actord/owned.h>
 #include <actord/values.h>
 
 #include <cstdint>
@@ -31,15 +32,7 @@ inline int32_t ParseFakePid(actord_bytes text, actord_pid* pid) {
   return ACTORD_OK;
 }
 
-struct OwnedPayload {
-  std::string bytes;
-  std::string content_type;
-
-  static OwnedPayload From(const actord_payload& payload) {
-    return {ToString(payload.bytes), ToString(payload.content_type)};
-  }
-  friend bool operator==(const OwnedPayload&, const OwnedPayload&) = default;
-};
+using actord::OwnedPayload;
 
 struct SentMessage {
   Pid from, to;

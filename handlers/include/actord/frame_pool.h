@@ -20,6 +20,19 @@ namespace actord::detail {
 
 class FramePool {
  public:
+  // AddressSanitizer finds the use of a freed frame only if it is really freed.
+#if defined(__SANITIZE_ADDRESS__)
+  static constexpr bool kEnabled = false;
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+  static constexpr bool kEnabled = false;
+#else
+  static constexpr bool kEnabled = true;
+#endif
+#else
+  static constexpr bool kEnabled = true;
+#endif
+
   // Blocks are multiples of this, and aligned as ::operator new aligns.
   static constexpr size_t kUnitBytes = 64;
   // Larger ones are not kept.
@@ -58,19 +71,6 @@ class FramePool {
   }
 
  private:
-  // AddressSanitizer finds the use of a freed frame only if it is really freed.
-#if defined(__SANITIZE_ADDRESS__)
-  static constexpr bool kEnabled = false;
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-  static constexpr bool kEnabled = false;
-#else
-  static constexpr bool kEnabled = true;
-#endif
-#else
-  static constexpr bool kEnabled = true;
-#endif
-
   struct Block {
     Block* next;
   };
