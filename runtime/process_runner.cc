@@ -269,9 +269,14 @@ std::optional<ProcessRunner::Failure> ProcessRunner::FailureOf(
       return Failure{EndKind::kThrew, absl::StatusCode::kFailedPrecondition,
                      "Step blocked without an outstanding yield: nothing "
                      "could ever wake it"};
-    case ACTORD_STEP_FAIL:
-      return Failure{EndKind::kFailed, context_.failure_code(),
-                     context_.TakeFailure()};
+    case ACTORD_STEP_FAIL: {
+      // Asked to end, it says that this is why it did.
+      const bool obeyed =
+          process.cancel_requested.load(std::memory_order_relaxed) &&
+          context_.failure_code() == absl::StatusCode::kCancelled;
+      return Failure{obeyed ? EndKind::kCancelled : EndKind::kFailed,
+                     context_.failure_code(), context_.TakeFailure()};
+    }
     case ACTORD_STEP_THREW:
       return Failure{EndKind::kThrew, context_.failure_code(),
                      context_.TakeFailure()};

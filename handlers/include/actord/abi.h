@@ -101,7 +101,8 @@ enum {
   ACTORD_STEP_CONTINUE = 2, /* run again after the others that are ready */
   ACTORD_STEP_DONE =
       3, /* ended well; the result is what `set_result` was given, or empty */
-  ACTORD_STEP_FAIL = 4, /* failed; `set_failure` said why */
+  ACTORD_STEP_FAIL = 4, /* failed; `set_failure` said why. With CANCELLED after
+                           a cancel it counts as cancelled. */
   ACTORD_STEP_THREW =
       5 /* failed by an exception or the like, not by decision; `set_failure`
            said what. Any other value is a broken rule and ends the same way. */
