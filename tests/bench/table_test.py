@@ -23,8 +23,8 @@ if [ -f "$folder/$1.values" ]; then
   done <"$folder/$1.values"
 fi
 line="\"ns_per_op\": $value, \"exchange_ns\": $(cat "$folder/exchange_ns")"
-for name in ns_per_op_1 ns_per_op_10 ns_per_op_1000 bytes_per_process cpu_ms \
-    p50_us p99_us ratio add_ns fire_cpu_ns late_p99_us; do
+for name in ns_per_op_1 ns_per_op_10 ns_per_op_1000 more_ns_per_op \
+    bytes_per_process cpu_ms p50_us p99_us ratio add_ns fire_cpu_ns late_p99_us; do
   line="$line, \"$name\": $value"
 done
 echo "{$line}"

@@ -32,6 +32,8 @@ BANNED_TEXT = [
 ORIGINS = [
     ("proto", r"(actord/v1|google/rpc|grpc/health/v1)/\w+(\.grpc)?\.pb\.h$"),
     ("abi", r"actord/abi(_\w+)?\.h$"),
+    # Needs nlohmann-json, so no other header of the SDK includes it.
+    ("sdk's json", r"actord/json\.h$"),
     ("sdk", r"actord/\w+\.h$"),
     ("plugins", r"handlers/plugins/"),
     ("handlers", r"handlers/(?!include/)"),
@@ -67,8 +69,10 @@ RPC = {"proto", "grpc", "protobuf", "absl"}
 # What the sources below a folder may include: the first prefix that matches.
 MAY_INCLUDE = [
     ("handlers/include/actord/abi", {"c", "abi"}),
+    ("handlers/include/actord/json.h", STANDARD | {"sdk", "json"}),
     ("handlers/include/", STANDARD | {"abi", "sdk"}),
-    ("handlers/plugins/", SYSTEM | {"abi", "sdk", "plugins", "json"}),
+    ("handlers/plugins/", SYSTEM | {
+        "abi", "sdk", "sdk's json", "plugins", "json"}),
     ("handlers/", SYSTEM | {"abi", "sdk", "absl", "handlers", "json"}),
     ("runtime/", SYSTEM | {"abi", "sdk", "absl", "runtime"}),
     ("daemon/", SYSTEM | RPC | {
@@ -82,7 +86,7 @@ MAY_INCLUDE = [
         "abi", "sdk", "absl", "handlers", "runtime", "tests", "json",
         "gtest"}),
     ("tests/handlers/", SYSTEM | {
-        "abi", "sdk", "absl", "handlers", "runtime", "tests", "json",
+        "abi", "sdk", "sdk's json", "absl", "handlers", "runtime", "tests", "json",
         "gtest"}),
     ("tests/sdk_consumer/c/", {"c", "abi"}),
     ("tests/sdk_consumer/cpp/", STANDARD | {"abi", "sdk"}),

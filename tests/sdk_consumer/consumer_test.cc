@@ -91,6 +91,34 @@ TEST(SdkConsumer, FirstPluginOfTheGuideRuns) {
   EXPECT_EQ(door.result.bytes, "2");
 }
 
+TEST(SdkConsumer, CoroutineOfTheGuideRuns) {
+  const auto plugin = LoadFrom("ACTORD_TEST_GUIDE_COROUTINE_PLUGIN");
+  EXPECT_STREQ(plugin->info().name, "parcel");
+  FakeProcess parcel(*plugin->process_types()[0]);
+  ASSERT_EQ(parcel.Init("run", "book"), ACTORD_OK);
+  ASSERT_EQ(parcel.Step(), ACTORD_STEP_IDLE);
+  parcel.Message("paid", "receipt 7");
+  ASSERT_EQ(parcel.Step(), ACTORD_STEP_BLOCK);
+  auto yields = parcel.yields;
+  ASSERT_EQ(yields.size(), 2u);
+  parcel.Complete(yields[1].tag, "2 kg");
+  parcel.Complete(yields[0].tag, "Main St. 1");
+  ASSERT_EQ(parcel.Step(), ACTORD_STEP_BLOCK);
+  yields = parcel.yields;
+  ASSERT_EQ(yields.size(), 1u);
+  EXPECT_EQ(yields[0].command, "parcel.ship");
+  EXPECT_EQ(yields[0].payload.bytes, "Main St. 1, 2 kg");
+  parcel.Complete(yields[0].tag, "lost", Code::kUnavailable);
+  ASSERT_EQ(parcel.Step(), ACTORD_STEP_BLOCK);
+  yields = parcel.yields;
+  ASSERT_EQ(yields.size(), 1u);
+  EXPECT_EQ(yields[0].command, "payment.refund");
+  EXPECT_EQ(yields[0].payload.bytes, "receipt 7");
+  parcel.Complete(yields[0].tag);
+  EXPECT_EQ(parcel.Step(), ACTORD_STEP_FAIL);
+  EXPECT_EQ(parcel.failure, Code::kUnavailable);
+}
+
 TEST(SdkConsumer, CPluginOfTheGuideRuns) {
   const auto plugin = LoadFrom("ACTORD_TEST_GUIDE_C_PLUGIN");
   FakeProcess hello(*plugin->process_types()[0]);

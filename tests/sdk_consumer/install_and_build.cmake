@@ -65,7 +65,12 @@ endfunction()
 set(guide "${WORK_DIR}/guide")
 write_block("```cmake\n# CMakeLists.txt" "${guide}/cpp/CMakeLists.txt")
 write_block("```cpp\n// door.cc" "${guide}/cpp/door.cc")
+write_block("```cpp\n// parcel.cc" "${guide}/coroutine/parcel.cc")
 write_block("```c\n#include <actord/abi.h>" "${guide}/c/hello.c")
+file(WRITE "${guide}/coroutine/CMakeLists.txt"
+     "cmake_minimum_required(VERSION 3.25)\n" "project(parcel LANGUAGES CXX)\n"
+     "find_package(actord 0.1 REQUIRED)\n"
+     "actord_add_plugin(parcel SOURCES parcel.cc)\n")
 file(WRITE "${guide}/c/CMakeLists.txt"
      "cmake_minimum_required(VERSION 3.25)\n" "project(hello LANGUAGES C)\n"
      "find_package(actord 0.1 REQUIRED)\n"
@@ -74,12 +79,14 @@ file(WRITE "${guide}/c/CMakeLists.txt"
 build("${SOURCE_DIR}/cpp" "${WORK_DIR}/cpp")
 build("${SOURCE_DIR}/c" "${WORK_DIR}/c")
 build("${guide}/cpp" "${guide}/cpp/build")
+build("${guide}/coroutine" "${guide}/coroutine/build")
 build("${guide}/c" "${guide}/c/build")
 
 run("${CMAKE_COMMAND}" -E env
     "ACTORD_TEST_CPP_PLUGIN=${WORK_DIR}/cpp/greeter.so"
     "ACTORD_TEST_C_PLUGIN=${WORK_DIR}/c/tally.so"
     "ACTORD_TEST_GUIDE_CPP_PLUGIN=${guide}/cpp/build/door.so"
+    "ACTORD_TEST_GUIDE_COROUTINE_PLUGIN=${guide}/coroutine/build/parcel.so"
     "ACTORD_TEST_GUIDE_C_PLUGIN=${guide}/c/build/hello.so" "${TEST_PROGRAM}")
 
 if(ACTORD)

@@ -60,7 +60,7 @@ struct AwaiterOf {
 };
 
 // What the promises of all coroutines of a process have in common.
-class PromiseBase {
+class PooledPromise {
  public:
   static void* operator new(size_t bytes) { return FramePool::Allocate(bytes); }
   static void operator delete(void* frame, size_t bytes) noexcept {
@@ -87,7 +87,7 @@ class PromiseBase {
 
 // Where a coroutine keeps what it ends with.
 template <typename T>
-class ResultPromise : public PromiseBase {
+class ResultPromise : public PooledPromise {
  public:
   template <std::convertible_to<T> U = T>
   void return_value(U&& value) {
@@ -104,7 +104,7 @@ class ResultPromise : public PromiseBase {
 };
 
 template <>
-class ResultPromise<void> : public PromiseBase {
+class ResultPromise<void> : public PooledPromise {
  public:
   void return_void() noexcept {}
   void Take() { Rethrow(); }

@@ -68,7 +68,7 @@ class Branch {
           std::coroutine_handle<promise_type>::from_promise(*this)));
     }
     void unhandled_exception() noexcept {
-      PromiseBase::unhandled_exception();
+      PooledPromise::unhandled_exception();
       try {
         throw;
       } catch (const Cancelled&) {
@@ -201,9 +201,6 @@ class GroupAwaiter {
   GroupAwaiter(Branches branches, bool first_one)
       : branches_(std::move(branches)),
         group_{.left = branches_.size(), .first_one = first_one} {}
-  // Only before it waits.
-  GroupAwaiter(GroupAwaiter&&) = default;
-
   bool await_ready() const { return branches_.size() == 0; }
   bool await_suspend(std::coroutine_handle<> caller) {
     for (size_t i = 0; i < branches_.size(); ++i) {
