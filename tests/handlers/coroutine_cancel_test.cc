@@ -67,7 +67,8 @@ TEST_F(CoroutineCancelTest, DuringSelectiveReceive) {
 }
 
 TEST_F(CoroutineCancelTest, DuringRunItsLateCompletionIsDropped) {
-  StartCleaningUp([](Context& ctx) -> Task<> { co_await ctx.Run("work"); });
+  StartCleaningUp(
+      [](Context& ctx) -> Task<> { (void)co_await ctx.Run("work"); });
   const Tag work = TheTag();
   EXPECT_EQ(Cancel(), ACTORD_STEP_BLOCK);
   const auto yields = process().yields;
@@ -189,7 +190,7 @@ TEST_F(CoroutineCancelTest, ShieldHoldsItBackUntilTheNextWait) {
   StartCleaningUp([this](Context& ctx) -> Task<> {
     const auto paid = co_await ctx.Shield(ctx.Run("charge"));
     trace_.emplace_back(paid.value().bytes);
-    co_await ctx.Run("never handed out");
+    (void)co_await ctx.Run("never handed out");
   });
   const Tag charge = TheTag();
   EXPECT_EQ(Cancel(), ACTORD_STEP_BLOCK);
@@ -214,7 +215,7 @@ TEST_F(CoroutineCancelTest, AfterAShieldAnUncancelledEndIsPossible) {
 TEST_F(CoroutineCancelTest, ShieldsOfTwoBranchesBothHoldItBack) {
   Start([](Context& ctx) -> Task<Result<>> {
     const auto shielded = [](Context& own, std::string command) -> Task<> {
-      co_await own.Shield(own.Run(std::move(command)));
+      (void)co_await own.Shield(own.Run(std::move(command)));
       co_await own.Receive();
     };
     co_await WhenAll(shielded(ctx, "a"), shielded(ctx, "b"));

@@ -85,7 +85,7 @@ TEST_F(SleepTest, SeveralShareTheTimerOfTheEarliest) {
 // What waits with a timeout for each message must not leave a timer behind for
 // each: the daemon bounds them.
 TEST_F(SleepTest, ManyTimeoutsThatDoNotHappenShareATimer) {
-  Start([this](Context& ctx) -> Task<Result<>> {
+  Start([](Context& ctx) -> Task<Result<>> {
     while (co_await ctx.WithTimeout(ctx.Receive(), 60s)) {
     }
     co_return "idle";

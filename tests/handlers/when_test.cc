@@ -43,7 +43,7 @@ TEST_F(WhenTest, AllOfAVector) {
   std::string all;
   for (size_t i = 100; i-- > 0;) {
     process().Complete(yields[i].tag, yields[i].command);
-    all = yields[i].command + all;
+    all.insert(0, yields[i].command);
   }
   EXPECT_EQ(Step(), ACTORD_STEP_DONE);
   EXPECT_EQ(process().result.bytes, all);
@@ -92,7 +92,7 @@ TEST_F(WhenTest, AnyGivesTheFirstAndDestroysTheOthers) {
   const auto loser = [this](Context& ctx) -> Task<int> {
     const Destroyed destroyed(trace_, "loser");
     try {
-      co_await ctx.Run("slow");
+      (void)co_await ctx.Run("slow");
     } catch (...) {
       trace_.emplace_back("caught");
     }
