@@ -45,11 +45,22 @@ void Scheduler::EnqueueBehind(Process* process, WorkerQueue* here) {
     return;
   }
   const int level = process->Priority();
+  const bool alone = here->next == nullptr && global_.levels() == 0 &&
+                     here->ready.NonEmptyFromTop() == 0;
   if (!here->ready.PushBack(process, level)) [[unlikely]] {
     OverflowBack(*here, level);
     here->ready.PushBack(process, level);
   }
-  WakeForWork();
+  if (alone) {
+    here->continues_alone = true;
+  } else {
+    WakeForWork();
+  }
+}
+
+void Scheduler::ShowBehind(WorkerQueue& here) {
+  here.continues_alone = false;
+  if (here.ready.NonEmptyFromTop() != 0) WakeForWork();
 }
 
 void Scheduler::EnqueueAgain(Process* process, WorkerQueue* here) {

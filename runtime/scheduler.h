@@ -35,6 +35,10 @@ struct alignas(64) WorkerQueue {
   // because its owner takes it, or makes it visible, as soon as its turn ends.
   // So a lone successor costs no RMW and wakes nobody.
   Process* next = nullptr;
+  // Owner only: a process continued while nothing else was ready, and nobody
+  // was woken for it. Its owner takes it as soon as its turn ends, or wakes
+  // somebody then.
+  bool continues_alone = false;
   // The thread's hold of this worker; never null once threads are there.
   std::atomic<Hold*> holder{nullptr};
 };
@@ -55,6 +59,11 @@ class Scheduler {
   // made ready goes first.
   void EnqueueAgain(Process* process, WorkerQueue* here);
 
+  // A turn begins, of a process that is in no queue of `here` any more: wakes
+  // somebody for one that continued alone, if it was not that one.
+  void BeginTurn(WorkerQueue& here) {
+    if (here.continues_alone) ShowBehind(here);
+  }
   // `here.next` will not run next: lets others see it.
   void ShowNext(WorkerQueue& here) {
     PushLocal(std::exchange(here.next, nullptr), here);
@@ -111,6 +120,7 @@ class Scheduler {
   static constexpr uint64_t kLongestRestNs = 500'000;
 
   void PushLocal(Process* process, WorkerQueue& here);
+  void ShowBehind(WorkerQueue& here);
   // Make room in a full level, or its back. Thieves only remove, so there is
   // room then.
   void Overflow(WorkerQueue& here, int level);

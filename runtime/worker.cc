@@ -29,6 +29,7 @@ Worker::Did Worker::RunOne(ProcessRunner& runner) {
       scheduler_.WakeForWork();
     }
   }
+  scheduler_.BeginTurn(queue_);
   // The last thing of all: the worker may be another thread's afterwards.
   runner.RunTurn(*process);
   return Did::kRan;

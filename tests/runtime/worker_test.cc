@@ -156,6 +156,43 @@ TEST_F(WorkerTest, AProcessThatContinuesHasATurnOf61BesideEndlessWork) {
   }
 }
 
+TEST_F(WorkerTest, AProcessThatContinuesAloneWakesNobodyUntilItHasToWait) {
+  Start(2);
+  const Pid going_on = core_->Submit([this](Events events, StepOutput& out) {
+    if (events.empty() && trace_.empty()) return;
+    trace_.emplace_back("continues");
+    if (trace_.size() < 5) out.Continue();
+  });
+  const Pid other = Named("other");
+  core_->Wake(0);
+  core_->Send(going_on, 0);
+  for (int i = 0; i < 3; ++i) ASSERT_EQ(core_->RunOne(0), Did::kRan);
+  EXPECT_EQ(trace_.size(), 3u);
+  EXPECT_FALSE(core_->WakeIfNotified(1));
+  // Something that runs before it, and of which nobody else knows.
+  core_->Send(other, 0);
+  EXPECT_FALSE(core_->WakeIfNotified(1));
+  ASSERT_EQ(core_->RunOne(0), Did::kRan);
+  EXPECT_EQ(trace_.back(), "other");
+  EXPECT_TRUE(core_->WakeIfNotified(1));
+  EXPECT_EQ(core_->RunOne(1), Did::kRan);
+  EXPECT_EQ(trace_.back(), "continues");
+}
+
+TEST_F(WorkerTest, AProcessThatContinuesBehindAnotherWakesSomebody) {
+  Start(2);
+  const Pid other = Named("other");
+  const Pid going_on = core_->Submit([&](Events events, StepOutput& out) {
+    if (events.empty()) return;
+    out.Send(ToAbi(other), "x");
+    out.Continue();
+  });
+  core_->Wake(0);
+  core_->Send(going_on, 0);
+  ASSERT_EQ(core_->RunOne(0), Did::kRan);
+  EXPECT_TRUE(core_->WakeIfNotified(1));
+}
+
 TEST_F(WorkerTest, WhoHasNothingTakesAProcessThatContinuesElsewhere) {
   Start(2);
   const Pid going_on = core_->Submit([this](Events events, StepOutput& out) {

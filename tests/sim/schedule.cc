@@ -158,6 +158,14 @@ void Schedule::Join(uint64_t thread) {
   while (!joined->fiber->ended()) Wait(joined, kForever);
 }
 
+void Schedule::AwaitMutex(const void* mutex) {
+  // In the middle of a call: no round ends meanwhile.
+  Thread& self = *threads_[current_];
+  const bool was_busy = std::exchange(self.busy, true);
+  Wait(mutex, kForever);
+  self.busy = was_busy;
+}
+
 void Schedule::SleepFor(uint64_t ns, bool busy) {
   const uint64_t until = now_ns_ + ns;
   Thread& self = *threads_[current_];

@@ -44,6 +44,7 @@ class Schedule final : public runtime::Interleaver, public runtime::Clock {
   void Wake(const void* what) override;
   uint64_t Start(std::function<void()> run) override;
   void Join(uint64_t thread) override;
+  void AwaitMutex(const void* mutex) override;
 
   // ---- Clock.
   [[nodiscard]] uint64_t MonotonicNs() const override { return now_ns_; }

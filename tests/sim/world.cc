@@ -304,9 +304,9 @@ void World::CheckOrderOf(Actor& actor, const Actor& runs) {
     actor.lower_steps = 0;
     return;
   }
-  // Whoever has made it ready may not have enqueued it before two rounds have
-  // ended.
-  if (schedule.rounds() < actor.in_order_since_round + 2) return;
+  // Whoever has made it ready has enqueued it when two rounds have ended, and
+  // the worker may have chosen this one a round ago.
+  if (schedule.rounds() < actor.in_order_since_round + 3) return;
   actor.lower_steps += runs.priority < actor.priority ? 1 : 0;
   // One turn of 61 ages; those that make no step are not counted here.
   const uint64_t turns = turns_ - actor.in_order_since_turn;
