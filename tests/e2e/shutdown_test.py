@@ -118,7 +118,8 @@ class Drain(ShutdownCase):
             lambda: self.actor.submit("echo"), code=UNAVAILABLE,
             reason="DRAINING", message="takes no new processes")
         self.assertGreater(refusal.retry_seconds, 0)
-        self.assertEqual(self.actor.process(pid).cancel_requested, True)
+        eventually(lambda: self.actor.process(pid).cancel_requested,
+                   "the cancel at the process")
         self.actor.send(pid, "note", b"still delivered")
         self.assertEqual(self.actor.complete(token, b"paid"), "ACCEPTED")
         self.assertEqual(self.answer(outcome())["status"], "charged")
