@@ -53,8 +53,13 @@ bool ProcessRunner::GoesOn(const Process& process, int32_t verdict,
                            int steps) const {
   if (verdict != ACTORD_STEP_BLOCK && verdict != ACTORD_STEP_IDLE) return false;
   if (process.urgent_taken.empty() || steps == kStepsInARow) return false;
+  const WorkerQueue* here = lane_.here();
   // Not if the thread has lost its worker, or something became ready.
-  return lane_.here() != nullptr && lane_.here()->next == nullptr;
+  if (here == nullptr || here->next != nullptr) return false;
+  // As Worker::TakeReady compares: nothing higher is ready.
+  const uint32_t levels =
+      here->ready.levels() | parts_.scheduler.GlobalLevels();
+  return levels >> process.Priority() <= 1;
 }
 
 bool ProcessRunner::Admit(Process& process, Turn& turn) {

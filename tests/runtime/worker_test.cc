@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <memory>
 #include <set>
 #include <string>
@@ -247,6 +248,7 @@ class WorkerReplies : public WorkerTest {
       if (events.empty()) return;
       trace_.push_back("yielder");
       if (sends_) out.Send(actord::Pid(ToAbi(other_)), "m");
+      if (in_step_) in_step_();
       out.Yield("now");
       out.Block();
     });
@@ -255,6 +257,7 @@ class WorkerReplies : public WorkerTest {
   }
 
   bool sends_ = false;
+  std::function<void()> in_step_;
   Pid yielder_;
   Pid other_;
 };
@@ -267,6 +270,16 @@ TEST_F(WorkerReplies, AStepWhoseYieldsWereAnsweredIsFollowedWithinTheTurn) {
   core_->Send(other_, -1);
   for (int i = 0; i < 64; ++i) core_->RunOne(0);
   EXPECT_THAT(trace_, ::testing::Contains("other"));
+}
+
+TEST_F(WorkerReplies, WhatIsHigherEndsTheTurn) {
+  core_->process(other_).priority = kDefaultPriority + 1;
+  // From another thread, so it waits in the global queue.
+  in_step_ = [this] { core_->Send(other_, -1); };
+  core_->Send(yielder_, 0);
+  EXPECT_EQ(core_->RunOne(0), Did::kRan);
+  EXPECT_EQ(core_->RunOne(0), Did::kRan);
+  EXPECT_THAT(trace_, ElementsAre("yielder", "other"));
 }
 
 TEST_F(WorkerReplies, WhatAStepMadeReadyEndsTheTurn) {
