@@ -4,7 +4,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <functional>
 #include <memory>
 #include <set>
 #include <string>
@@ -231,63 +230,6 @@ TEST_F(WorkerTest, WhatAStepMadeReadyGoesBeforeTheProcessItself) {
   }
   // All but those in which it was the turn of the oldest.
   EXPECT_GE(target_first, 5);
-}
-
-class WorkerReplies : public WorkerTest {
- protected:
-  void SetUp() override {
-    core_ = std::make_unique<SteppedCore>(1);
-    core_->AddCommand("now", ACTORD_HANDLER_INLINE,
-                      [](actord::testing::Call& call) {
-                        call.Reply(ACTORD_OK, "");
-                        return ACTORD_HANDLED;
-                      });
-    core_->Settle();
-    // Once it got a message, it yields as often as it is answered.
-    yielder_ = core_->Submit([this](Events events, StepOutput& out) {
-      if (events.empty()) return;
-      trace_.push_back("yielder");
-      if (sends_) out.Send(actord::Pid(ToAbi(other_)), "m");
-      if (in_step_) in_step_();
-      out.Yield("now");
-      out.Block();
-    });
-    other_ = Named("other");
-    core_->Wake(0);
-  }
-
-  bool sends_ = false;
-  std::function<void()> in_step_;
-  Pid yielder_;
-  Pid other_;
-};
-
-TEST_F(WorkerReplies, AStepWhoseYieldsWereAnsweredIsFollowedWithinTheTurn) {
-  core_->Send(yielder_, 0);
-  EXPECT_EQ(core_->RunOne(0), Did::kRan);
-  EXPECT_THAT(trace_, ElementsAre("yielder", "yielder", "yielder", "yielder"));
-  // Then the others have their turns, as ever.
-  core_->Send(other_, -1);
-  for (int i = 0; i < 64; ++i) core_->RunOne(0);
-  EXPECT_THAT(trace_, ::testing::Contains("other"));
-}
-
-TEST_F(WorkerReplies, WhatIsHigherEndsTheTurn) {
-  core_->process(other_).priority = kDefaultPriority + 1;
-  // From another thread, so it waits in the global queue.
-  in_step_ = [this] { core_->Send(other_, -1); };
-  core_->Send(yielder_, 0);
-  EXPECT_EQ(core_->RunOne(0), Did::kRan);
-  EXPECT_EQ(core_->RunOne(0), Did::kRan);
-  EXPECT_THAT(trace_, ElementsAre("yielder", "other"));
-}
-
-TEST_F(WorkerReplies, WhatAStepMadeReadyEndsTheTurn) {
-  sends_ = true;
-  core_->Send(yielder_, 0);
-  EXPECT_EQ(core_->RunOne(0), Did::kRan);
-  EXPECT_EQ(core_->RunOne(0), Did::kRan);
-  EXPECT_THAT(trace_, ElementsAre("yielder", "other"));
 }
 
 TEST_F(WorkerTest, SpinsThenYieldsThenSleeps) {
