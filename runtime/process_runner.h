@@ -61,7 +61,7 @@ class ProcessRunner {
   // Events for one step, at most.
   static constexpr size_t kBatch = 256;
   // A step whose yields were answered at once is followed by the next within
-  // the turn, as the worker would run the process next anyway; so many in a
+  // the turn, as the process would be the worker's newest anyway; so many in a
   // row.
   static constexpr int kStepsInARow = 4;
 

@@ -189,7 +189,7 @@ uint64_t Scheduler::BeginSleepUntilTimer(bool& is_timekeeper) {
                                                  std::memory_order_seq_cst));
   is_timekeeper = true;
   const uint64_t fired = fired_.load(std::memory_order_relaxed);
-  fired_.fetch_sub(fired - fired / 2, std::memory_order_relaxed);
+  fired_.store(fired / 2, std::memory_order_relaxed);
   const uint64_t rest_ns =
       std::min(fired * kRestForEachTimerNs, kLongestRestNs);
   const uint64_t now = clock_.MonotonicNs();

@@ -54,7 +54,8 @@ uint64_t Watchdog::Look() {
 uint64_t Watchdog::LookAtTimers(uint64_t now_ns) {
   const uint64_t earliest = scheduler_.EarliestTimerNs();
   if (earliest == TimerWheel::kNever) return kLongestNs;
-  // Whoever is woken looks at all timers; a searcher does, too.
+  // Whoever is woken looks at all timers first; a searcher does when it finds
+  // nothing else.
   if (earliest + kTimerPatienceNs <= now_ns) scheduler_.WakeForWork();
   // Another one may be added meanwhile.
   return kTimerPatienceNs;

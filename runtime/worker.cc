@@ -164,11 +164,17 @@ Process* Worker::Search(Lane& lane) {
     searching_ = scheduler_.idle().TryBeginSearch();
     if (!searching_) return nullptr;
   }
+  // Perhaps it was woken for a timer that is late (watchdog.h).
+  if (woken_ && FireAllTimers(lane)) return TakeReady(First::kOwn);
   if (Process* process = scheduler_.Steal(queue_, random_)) return process;
+  return FireAllTimers(lane) ? TakeReady(First::kOwn) : nullptr;
+}
+
+bool Worker::FireAllTimers(Lane& lane) {
   for (size_t i = 0; i < scheduler_.size(); ++i) {
-    if (FireTimers(scheduler_.queue(i), lane)) return TakeReady(First::kOwn);
+    if (FireTimers(scheduler_.queue(i), lane)) return true;
   }
-  return nullptr;
+  return false;
 }
 
 Worker::Did Worker::NothingFound() {

@@ -94,6 +94,8 @@ class Worker {
   Did TrySleep();
   // Fires what is due in the wheel. True: something was.
   bool FireTimers(WorkerQueue& owner, Lane& lane);
+  // Of the first worker that has any due.
+  bool FireAllTimers(Lane& lane);
 
   Scheduler& scheduler_;
   WorkerQueue& queue_;

@@ -150,6 +150,8 @@ void WorkerThreads::Run(Thread& thread, size_t number) {
         case Worker::Did::kRan:
           break;
         case Worker::Did::kSearch:
+          // It may have been a sleeper for a moment.
+          watchdog_.WorkerWoke();
           RelaxCpu();
           break;
         case Worker::Did::kYield:

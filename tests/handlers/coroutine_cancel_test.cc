@@ -202,6 +202,52 @@ TEST_F(CoroutineCancelTest, ShieldHoldsItBackUntilTheNextWait) {
   ExpectCleanUpAndEnd();
 }
 
+TEST_F(CoroutineCancelTest, HeldBackItReachesAWaitForSeveral) {
+  Start([](Context& ctx) -> Task<Result<>> {
+    (void)co_await ctx.Shield(ctx.Run("charge"));
+    co_await WhenAll(ctx.Receive("a"), ctx.Receive("b"));
+    co_return "";
+  });
+  const Tag charge = TheTag();
+  EXPECT_EQ(Cancel(), ACTORD_STEP_BLOCK);
+  EXPECT_EQ(Complete(charge), ACTORD_STEP_FAIL);
+  EXPECT_EQ(process().failure, Code::kCancelled);
+}
+
+TEST_F(CoroutineCancelTest, HeldBackItReachesAWaitWithATimeout) {
+  Start([](Context& ctx) -> Task<Result<>> {
+    (void)co_await ctx.Shield(ctx.Run("charge"));
+    (void)co_await ctx.WithTimeout(ctx.Receive(), 30s);
+    co_return "";
+  });
+  const Tag charge = TheTag();
+  EXPECT_EQ(Cancel(), ACTORD_STEP_BLOCK);
+  EXPECT_EQ(Complete(charge), ACTORD_STEP_FAIL);
+  EXPECT_EQ(process().failure, Code::kCancelled);
+}
+
+// One timer ends both sleeps; the first to go on lowers the shield that has
+// held the cancel back.
+TEST_F(CoroutineCancelTest, HeldBackItReachesWhatIsDueAtTheSameMoment) {
+  const auto shielded = [](Context& ctx) -> Task<> {
+    co_await ctx.Shield(ctx.Sleep(1s));
+    co_await ctx.Receive();
+  };
+  const auto plain = [](Context& ctx) -> Task<> {
+    co_await ctx.Sleep(1s);
+    co_await ctx.Receive();
+  };
+  Start([&](Context& ctx) -> Task<Result<>> {
+    co_await WhenAll(shielded(ctx), plain(ctx));
+    co_return "";
+  });
+  const Tag timer = TheTag();
+  EXPECT_EQ(Cancel(), ACTORD_STEP_BLOCK);
+  Pass(1s);
+  EXPECT_EQ(Complete(timer), ACTORD_STEP_FAIL);
+  EXPECT_EQ(process().failure, Code::kCancelled);
+}
+
 TEST_F(CoroutineCancelTest, AfterAShieldAnUncancelledEndIsPossible) {
   Start([](Context& ctx) -> Task<Result<>> {
     co_return co_await ctx.Shield(ctx.Run("charge"));

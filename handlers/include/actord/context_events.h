@@ -100,6 +100,11 @@ inline void Context::OnCancel(const Event& event) {
 
 inline void Context::CancelAll() {
   cancel_due_ = false;
+  // Also those whose time has come, but that have not gone on yet.
+  for (detail::Waiter* waiter = ready_.front(); waiter != nullptr;
+       waiter = ready_.After(*waiter)) {
+    waiter->cancelled = true;
+  }
   for (detail::WaiterList* list :
        {&receivers_, &callers_, &sleepers_, &continuing_}) {
     while (detail::Waiter* waiter = list->PopFront()) {

@@ -41,6 +41,8 @@ struct BranchGroup {
   size_t left;     // branches that have not ended
   bool first_one;  // the first one is enough
   size_t winner = kNone;
+  // One was cancelled in its first stretch.
+  bool cancelled_early = false;
   // Null while the branches run their first stretch.
   std::coroutine_handle<> caller = nullptr;
 
@@ -52,6 +54,7 @@ struct BranchGroup {
     const bool was_decided = decided();
     --left;
     if (first_one && !cancelled && winner == kNone) winner = index;
+    if (cancelled && !caller) cancelled_early = true;
     const bool goes_on = caller && !was_decided && decided();
     return goes_on ? caller : std::noop_coroutine();
   }
@@ -172,7 +175,6 @@ template <typename A>
 class BranchVector {
  public:
   using All = std::vector<NonVoid<typename A::Value>>;
-  using Any = std::pair<size_t, NonVoid<typename A::Value>>;
 
   explicit BranchVector(std::vector<A> parts) {
     branches_.reserve(parts.size());
@@ -189,7 +191,6 @@ class BranchVector {
     for (auto& branch : branches_) all.push_back(branch.Take());
     return all;
   }
-  Any TakeOne(size_t index) { return {index, branches_[index].Take()}; }
 
  private:
   std::vector<Branch<typename A::Value>> branches_;
@@ -206,6 +207,12 @@ class GroupAwaiter {
     for (size_t i = 0; i < branches_.size(); ++i) {
       branches_.Start(i, group_);
       if (group_.winner != BranchGroup::kNone) break;
+      if (group_.cancelled_early) {
+        // A cancel was held back until this wait. Those that have not begun
+        // never do: whoever takes the results comes to the cancelled one first.
+        group_.left -= branches_.size() - i - 1;
+        break;
+      }
     }
     if (group_.decided()) return false;
     group_.caller = caller;
