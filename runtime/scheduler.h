@@ -114,8 +114,8 @@ class Scheduler {
 
  private:
   static constexpr size_t kBatch = 16;
-  // The timekeeper's sleep and the wake-up cost some 10 µs, the firing of a
-  // timer a few hundred ns.
+  // For a timer that is fired, the timekeeper's next sleep lasts at least so
+  // long; its wake-up costs some 10 µs and is shared by those due then.
   static constexpr uint64_t kRestForEachTimerNs = 4'000;
   static constexpr uint64_t kLongestRestNs = 500'000;
 
