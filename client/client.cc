@@ -12,12 +12,11 @@ namespace actord::client {
 namespace {
 
 template <typename Stub, typename Request, typename Response>
-absl::StatusOr<Response> Call(Stub& stub,
-                              grpc::Status (Stub::*method)(grpc::ClientContext*,
-                                                           const Request&,
-                                                           Response*),
-                              const Request& request,
-                              const CallOptions& options) {
+absl::StatusOr<Response> Unary(
+    Stub& stub,
+    grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&,
+                                 Response*),
+    const Request& request, const CallOptions& options) {
   grpc::ClientContext context;
   SetDeadline(options.deadline, context);
   const Cancellation::Registration registration(
@@ -30,8 +29,8 @@ absl::StatusOr<Response> Call(Stub& stub,
 
 }  // namespace
 
-std::shared_ptr<grpc::Channel> OpenChannel(const std::string& address) {
-  grpc::ChannelArguments arguments;
+std::shared_ptr<grpc::Channel> OpenChannel(const std::string& address,
+                                           grpc::ChannelArguments arguments) {
   // A page of yields may carry many payloads; the daemon's own limits bound it.
   arguments.SetMaxReceiveMessageSize(-1);
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
@@ -59,75 +58,87 @@ Client::~Client() = default;
 
 absl::StatusOr<v1::SubmitResponse> Client::Submit(
     const v1::SubmitRequest& request, const CallOptions& options) {
-  return Call(*connection_->actors, &v1::ActorService::Stub::Submit, request,
-              options);
+  return Unary(*connection_->actors, &v1::ActorService::Stub::Submit, request,
+               options);
 }
 
 absl::StatusOr<v1::SendResponse> Client::Send(const v1::SendRequest& request,
                                               const CallOptions& options) {
-  return Call(*connection_->actors, &v1::ActorService::Stub::Send, request,
-              options);
+  return Unary(*connection_->actors, &v1::ActorService::Stub::Send, request,
+               options);
+}
+
+absl::StatusOr<v1::CallResponse> Client::Call(const v1::CallRequest& request,
+                                              const CallOptions& options) {
+  return Unary(*connection_->actors, &v1::ActorService::Stub::Call, request,
+               options);
+}
+
+absl::StatusOr<v1::ListNamesResponse> Client::ListNames(
+    const v1::ListNamesRequest& request, const CallOptions& options) {
+  return Unary(*connection_->actors, &v1::ActorService::Stub::ListNames,
+               request, options);
 }
 
 absl::StatusOr<v1::AwaitResponse> Client::Await(const v1::AwaitRequest& request,
                                                 const CallOptions& options) {
-  return Call(*connection_->actors, &v1::ActorService::Stub::Await, request,
-              options);
+  return Unary(*connection_->actors, &v1::ActorService::Stub::Await, request,
+               options);
 }
 
 absl::StatusOr<v1::CancelResponse> Client::Cancel(
     const v1::CancelRequest& request, const CallOptions& options) {
-  return Call(*connection_->actors, &v1::ActorService::Stub::Cancel, request,
-              options);
+  return Unary(*connection_->actors, &v1::ActorService::Stub::Cancel, request,
+               options);
 }
 
 absl::StatusOr<v1::TerminateResponse> Client::Terminate(
     const v1::TerminateRequest& request, const CallOptions& options) {
-  return Call(*connection_->actors, &v1::ActorService::Stub::Terminate, request,
-              options);
+  return Unary(*connection_->actors, &v1::ActorService::Stub::Terminate,
+               request, options);
 }
 
 absl::StatusOr<v1::CompleteYieldResponse> Client::CompleteYield(
     const v1::CompleteYieldRequest& request, const CallOptions& options) {
-  return Call(*connection_->actors, &v1::ActorService::Stub::CompleteYield,
-              request, options);
+  return Unary(*connection_->actors, &v1::ActorService::Stub::CompleteYield,
+               request, options);
 }
 
 absl::StatusOr<v1::ListYieldsResponse> Client::ListYields(
     const v1::ListYieldsRequest& request, const CallOptions& options) {
-  return Call(*connection_->actors, &v1::ActorService::Stub::ListYields,
-              request, options);
+  return Unary(*connection_->actors, &v1::ActorService::Stub::ListYields,
+               request, options);
 }
 
 absl::StatusOr<v1::GetProcessResponse> Client::GetProcess(
     const v1::GetProcessRequest& request, const CallOptions& options) {
-  return Call(*connection_->actors, &v1::ActorService::Stub::GetProcess,
-              request, options);
+  return Unary(*connection_->actors, &v1::ActorService::Stub::GetProcess,
+               request, options);
 }
 
 absl::StatusOr<v1::ListProcessesResponse> Client::ListProcesses(
     const v1::ListProcessesRequest& request, const CallOptions& options) {
-  return Call(*connection_->actors, &v1::ActorService::Stub::ListProcesses,
-              request, options);
+  return Unary(*connection_->actors, &v1::ActorService::Stub::ListProcesses,
+               request, options);
 }
 
 absl::StatusOr<v1::GetStatusResponse> Client::GetStatus(
     const v1::GetStatusRequest& request, const CallOptions& options) {
-  return Call(*connection_->actors, &v1::ActorService::Stub::GetStatus, request,
-              options);
+  return Unary(*connection_->actors, &v1::ActorService::Stub::GetStatus,
+               request, options);
 }
 
 absl::StatusOr<v1::ShutdownResponse> Client::Shutdown(
     const v1::ShutdownRequest& request, const CallOptions& options) {
-  return Call(*connection_->actors, &v1::ActorService::Stub::Shutdown, request,
-              options);
+  return Unary(*connection_->actors, &v1::ActorService::Stub::Shutdown, request,
+               options);
 }
 
 absl::StatusOr<grpc::health::v1::HealthCheckResponse> Client::CheckHealth(
     const grpc::health::v1::HealthCheckRequest& request,
     const CallOptions& options) {
-  return Call(*connection_->health, &grpc::health::v1::Health::Stub::Check,
-              request, options);
+  return Unary(*connection_->health, &grpc::health::v1::Health::Stub::Check,
+               request, options);
 }
 
 }  // namespace actord::client

@@ -12,6 +12,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "actord/v1/name.pb.h"
 #include "actord/v1/outcome.pb.h"
 #include "actord/v1/process.pb.h"
 #include "actord/v1/status.pb.h"
@@ -43,6 +44,10 @@ class Client {
                                             const CallOptions& options = {});
   absl::StatusOr<v1::SendResponse> Send(const v1::SendRequest& request,
                                         const CallOptions& options = {});
+  absl::StatusOr<v1::CallResponse> Call(const v1::CallRequest& request,
+                                        const CallOptions& options = {});
+  absl::StatusOr<v1::ListNamesResponse> ListNames(
+      const v1::ListNamesRequest& request, const CallOptions& options = {});
   absl::StatusOr<v1::AwaitResponse> Await(const v1::AwaitRequest& request,
                                           const CallOptions& options = {});
   absl::StatusOr<v1::CancelResponse> Cancel(const v1::CancelRequest& request,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <grpcpp/channel.h>
+#include <grpcpp/support/channel_arguments.h>
 
 #include <memory>
 #include <string>
@@ -18,8 +19,9 @@ class ClientContext;
 namespace actord::client {
 
 // A channel of its own: gRPC would otherwise share one connection among all
-// channels to an address.
-std::shared_ptr<grpc::Channel> OpenChannel(const std::string& address);
+// channels to an address. `arguments`: beside those that every channel has.
+std::shared_ptr<grpc::Channel> OpenChannel(
+    const std::string& address, grpc::ChannelArguments arguments = {});
 
 // Leaves the context without a deadline when `deadline` is infinite.
 void SetDeadline(absl::Time deadline, grpc::ClientContext& context);

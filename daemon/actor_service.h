@@ -19,6 +19,7 @@
 #include "daemon/idempotency.h"
 #include "daemon/loaded_plugins.h"
 #include "daemon/shutdown_control.h"
+#include "daemon/work_stream.h"
 #include "runtime/catalog.h"
 #include "runtime/runtime.h"
 
@@ -40,7 +41,9 @@ namespace raw {
 using Service = v1::ActorService;
 using Submit = Service::WithRawCallbackMethod_Submit<Service::Service>;
 using Send = Service::WithRawCallbackMethod_Send<Submit>;
-using Await = Service::WithRawCallbackMethod_Await<Send>;
+using Call = Service::WithRawCallbackMethod_Call<Send>;
+using ListNames = Service::WithRawCallbackMethod_ListNames<Call>;
+using Await = Service::WithRawCallbackMethod_Await<ListNames>;
 using Cancel = Service::WithRawCallbackMethod_Cancel<Await>;
 using Terminate = Service::WithRawCallbackMethod_Terminate<Cancel>;
 using CompleteYield = Service::WithRawCallbackMethod_CompleteYield<Terminate>;
@@ -49,27 +52,34 @@ using GetProcess = Service::WithRawCallbackMethod_GetProcess<ListYields>;
 using ListProcesses = Service::WithRawCallbackMethod_ListProcesses<GetProcess>;
 using GetStatus = Service::WithRawCallbackMethod_GetStatus<ListProcesses>;
 using Shutdown = Service::WithRawCallbackMethod_Shutdown<GetStatus>;
+using Work = Service::WithRawCallbackMethod_Work<Shutdown>;
 }  // namespace raw
 
-class ActorService final : public raw::Shutdown {
+class ActorService final : public raw::Work {
  public:
   explicit ActorService(const ServiceContext& context);
 
   using Reactor = grpc::ServerUnaryReactor;
-  using Call = grpc::CallbackServerContext;
+  using Context = grpc::CallbackServerContext;
   using Bytes = grpc::ByteBuffer;
 
-  Reactor* Submit(Call* call, const Bytes* in, Bytes* out) override;
-  Reactor* Send(Call* call, const Bytes* in, Bytes* out) override;
-  Reactor* Await(Call* call, const Bytes* in, Bytes* out) override;
-  Reactor* Cancel(Call* call, const Bytes* in, Bytes* out) override;
-  Reactor* Terminate(Call* call, const Bytes* in, Bytes* out) override;
-  Reactor* CompleteYield(Call* call, const Bytes* in, Bytes* out) override;
-  Reactor* ListYields(Call* call, const Bytes* in, Bytes* out) override;
-  Reactor* GetProcess(Call* call, const Bytes* in, Bytes* out) override;
-  Reactor* ListProcesses(Call* call, const Bytes* in, Bytes* out) override;
-  Reactor* GetStatus(Call* call, const Bytes* in, Bytes* out) override;
-  Reactor* Shutdown(Call* call, const Bytes* in, Bytes* out) override;
+  Reactor* Submit(Context* call, const Bytes* in, Bytes* out) override;
+  Reactor* Send(Context* call, const Bytes* in, Bytes* out) override;
+  Reactor* Call(Context* call, const Bytes* in, Bytes* out) override;
+  Reactor* ListNames(Context* call, const Bytes* in, Bytes* out) override;
+  Reactor* Await(Context* call, const Bytes* in, Bytes* out) override;
+  Reactor* Cancel(Context* call, const Bytes* in, Bytes* out) override;
+  Reactor* Terminate(Context* call, const Bytes* in, Bytes* out) override;
+  Reactor* CompleteYield(Context* call, const Bytes* in, Bytes* out) override;
+  Reactor* ListYields(Context* call, const Bytes* in, Bytes* out) override;
+  Reactor* GetProcess(Context* call, const Bytes* in, Bytes* out) override;
+  Reactor* ListProcesses(Context* call, const Bytes* in, Bytes* out) override;
+  Reactor* GetStatus(Context* call, const Bytes* in, Bytes* out) override;
+  Reactor* Shutdown(Context* call, const Bytes* in, Bytes* out) override;
+  grpc::ServerBidiReactor<Bytes, Bytes>* Work(Context* call) override;
+
+  // Ends all streams, and those that come: every process has ended.
+  void EndStreams();
 
  private:
   [[nodiscard]] size_t max_payload_bytes() const {
@@ -80,6 +90,7 @@ class ActorService final : public raw::Shutdown {
   runtime::Runtime& runtime_;
   const uint64_t started_ns_;  // of the monotonic clock
   const uint64_t started_unix_ns_;
+  WorkStreams work_streams_;
 };
 
 }  // namespace actord::daemon

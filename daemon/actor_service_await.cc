@@ -50,12 +50,12 @@ class AwaitCall final : public grpc::ServerUnaryReactor {
 
 }  // namespace
 
-ActorService::Reactor* ActorService::Await(Call* call, const Bytes* in,
+ActorService::Reactor* ActorService::Await(Context* call, const Bytes* in,
                                            Bytes* out) {
   v1::AwaitRequest request;
   const absl::Status status = ReadMessage(*in, &request);
   const absl::StatusOr<runtime::Pid> pid =
-      status.ok() ? ReadPid("pid", request.pid()) : status;
+      status.ok() ? FindProcess(runtime_, "pid", request.pid()) : status;
   if (!pid.ok()) {
     Reactor* const reactor = call->DefaultReactor();
     reactor->Finish(ToGrpcStatus(pid.status()));

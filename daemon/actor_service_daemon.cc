@@ -9,7 +9,7 @@
 
 namespace actord::daemon {
 
-ActorService::Reactor* ActorService::GetStatus(Call* call, const Bytes* in,
+ActorService::Reactor* ActorService::GetStatus(Context* call, const Bytes* in,
                                                Bytes* out) {
   return AnswerCall<v1::GetStatusRequest, v1::GetStatusResponse>(
       call, in, out,
@@ -34,7 +34,7 @@ ActorService::Reactor* ActorService::GetStatus(Call* call, const Bytes* in,
 
 // Answered when all processes have ended; the daemon goes on to answer what is
 // open before it closes the connection.
-ActorService::Reactor* ActorService::Shutdown(Call* call, const Bytes* in,
+ActorService::Reactor* ActorService::Shutdown(Context* call, const Bytes* in,
                                               Bytes* out) {
   Reactor* const reactor = call->DefaultReactor();
   v1::ShutdownRequest request;

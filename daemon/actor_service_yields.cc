@@ -1,12 +1,12 @@
-// External commands: completing and listing them.
+// External commands: completing, listing and handing them out.
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "daemon/actor_service.h"
 #include "daemon/page_token.h"
 #include "daemon/proto_requests.h"
 #include "daemon/proto_responses.h"
 #include "daemon/unary_call.h"
+#include "daemon/work_stream.h"
 #include "runtime/errors.h"
 
 namespace actord::daemon {
@@ -19,7 +19,8 @@ constexpr size_t kMaxPageBytes = 1 << 20;
 
 }  // namespace
 
-ActorService::Reactor* ActorService::CompleteYield(Call* call, const Bytes* in,
+ActorService::Reactor* ActorService::CompleteYield(Context* call,
+                                                   const Bytes* in,
                                                    Bytes* out) {
   return AnswerCall<v1::CompleteYieldRequest, v1::CompleteYieldResponse>(
       call, in, out,
@@ -28,25 +29,15 @@ ActorService::Reactor* ActorService::CompleteYield(Call* call, const Bytes* in,
         absl::StatusOr<Completion> completion =
             ReadCompleteYield(&request, max_payload_bytes());
         if (!completion.ok()) return completion.status();
-        const runtime::CompleteAnswer answer = runtime_.CompleteYield(
-            completion->token, std::move(completion->result));
-        if (answer == runtime::CompleteAnswer::kMailboxFull) {
-          return runtime::Retryable(
-              absl::StatusCode::kResourceExhausted,
-              runtime::reason::kMailboxFull,
-              absl::StrCat("process ",
-                           runtime::FormatPid(completion->token.pid),
-                           " has not taken earlier completions yet: its limit "
-                           "for them is ",
-                           runtime_.limits().max_mailbox_bytes(), " bytes"),
-              absl::Milliseconds(100));
-        }
-        response.set_answer(ToProto(answer));
+        const absl::StatusOr<runtime::CompleteAnswer> answer =
+            CompleteTask(runtime_, *completion);
+        if (!answer.ok()) return answer.status();
+        response.set_answer(ToProto(*answer));
         return absl::OkStatus();
       });
 }
 
-ActorService::Reactor* ActorService::ListYields(Call* call, const Bytes* in,
+ActorService::Reactor* ActorService::ListYields(Context* call, const Bytes* in,
                                                 Bytes* out) {
   return AnswerCall<v1::ListYieldsRequest, v1::ListYieldsResponse>(
       call, in, out,
@@ -67,6 +58,17 @@ ActorService::Reactor* ActorService::ListYields(Call* call, const Bytes* in,
         }
         return absl::OkStatus();
       });
+}
+
+grpc::ServerBidiReactor<ActorService::Bytes, ActorService::Bytes>*
+ActorService::Work(Context* /*call*/) {
+  return WorkStream::Begin(runtime_, work_streams_);
+}
+
+void ActorService::EndStreams() {
+  work_streams_.EndAll(runtime::Retryable(
+      absl::StatusCode::kUnavailable, runtime::reason::kStopped,
+      "the daemon has stopped", absl::Seconds(1)));
 }
 
 }  // namespace actord::daemon

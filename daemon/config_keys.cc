@@ -9,6 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "daemon/config_text.h"
+#include "daemon/work_policy_text.h"
 
 namespace actord::daemon {
 namespace {
@@ -70,6 +71,19 @@ struct NonEmptyTextCodec : TextCodec {
     if (text.empty()) return absl::InvalidArgumentError("must not be empty");
     value = text;
     return absl::OkStatus();
+  }
+};
+
+struct PolicyCodec {
+  absl::Status Parse(const std::string& text,
+                     runtime::WorkPolicy& value) const {
+    const auto policy = ParseWorkPolicyText(text);
+    if (!policy.ok()) return policy.status();
+    value = *policy;
+    return absl::OkStatus();
+  }
+  std::string Print(const runtime::WorkPolicy& value) const {
+    return QuoteToml(FormatWorkPolicyText(value));
   }
 };
 
@@ -216,6 +230,14 @@ void AddPluginKeys(std::vector<ConfigKey>& keys) {
       {"commands.external", "external", "PATTERN",
        "Command that programs outside carry out: a name, or a prefix and *."},
       NonEmptyTextCodec{}, ACTORD_MEMBER(runtime.external_commands)));
+  keys.push_back(
+      List({"commands.policies", "command-policy", "POLICY",
+            "How external commands are handed to remote workers: a name, or a "
+            "prefix "
+            "and *, then name=value for max_attempts, lease, attempt_timeout, "
+            "start_timeout, backoff and max_backoff; the first that matches "
+            "counts."},
+           PolicyCodec{}, ACTORD_MEMBER(runtime.work_policies)));
   keys.push_back(List({"commands.file_read_directories", "file-read-dir", "DIR",
                        "Directory below which the command file.read may read."},
                       NonEmptyTextCodec{}, ACTORD_MEMBER(file_read_dirs)));

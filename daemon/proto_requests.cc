@@ -9,6 +9,7 @@
 #include "daemon/page_token.h"
 #include "daemon/proto_time.h"
 #include "runtime/errors.h"
+#include "runtime/names.h"
 
 namespace actord::daemon {
 namespace {
@@ -152,19 +153,25 @@ absl::StatusOr<runtime::SubmitRequest> ReadSubmit(v1::SubmitRequest* request,
   submit.method = std::move(*request->mutable_method());
   // Its limits are checked where those of all submissions are.
   if (request->has_priority()) submit.priority = request->priority();
+  if (!request->name().empty()) {
+    status = runtime::CheckName("name", request->name());
+    if (!status.ok()) return status;
+    submit.name = std::move(*request->mutable_name());
+  }
   return submit;
 }
 
-uint64_t Fingerprint(const runtime::Pid& to, const runtime::Message& message) {
-  return absl::HashOf(to, message.topic, message.payload.bytes,
+uint64_t Fingerprint(const Address& to, const runtime::Message& message) {
+  return absl::HashOf(to.pid, to.name, message.topic, message.payload.bytes,
                       message.payload.content_type);
 }
 
 uint64_t Fingerprint(const runtime::SubmitRequest& request) {
   // absl::HashOf keeps neighbouring texts apart by their lengths.
-  uint64_t hash = absl::HashOf(request.process_type, request.method,
-                               request.input.bytes, request.input.content_type,
-                               request.messages.size(), request.priority);
+  uint64_t hash =
+      absl::HashOf(request.process_type, request.method, request.input.bytes,
+                   request.input.content_type, request.messages.size(),
+                   request.priority, request.name);
   for (const runtime::Message& message : request.messages) {
     hash = absl::HashOf(hash, message.topic, message.payload.bytes,
                         message.payload.content_type);
@@ -172,22 +179,76 @@ uint64_t Fingerprint(const runtime::SubmitRequest& request) {
   return hash;
 }
 
-absl::Status ReadSend(v1::SendRequest* request, size_t max_payload_bytes,
-                      runtime::Pid& to, runtime::Message& message) {
-  absl::StatusOr<runtime::Pid> pid = ReadPid("pid", request->pid());
-  if (!pid.ok()) return std::move(pid).status();
-  to = *pid;
+// What SendRequest and CallRequest have in common.
+template <typename Request>
+absl::Status ReadMessageTo(Request* request, size_t max_payload_bytes,
+                           Address& to, runtime::Message& message) {
+  absl::StatusOr<Address> address = ReadAddress("pid", request->pid());
+  if (!address.ok()) return std::move(address).status();
+  to = *std::move(address);
   absl::Status status = CheckLength("topic", request->topic(), kMaxTopicBytes);
-  if (status.ok()) {
-    status =
-        CheckLength("message_id", request->message_id(), kMaxRequestIdBytes);
-  }
   if (status.ok() && request->has_payload()) {
     status = TakePayload("payload", request->mutable_payload(),
                          max_payload_bytes, message.payload);
   }
   if (status.ok()) message.topic = std::move(*request->mutable_topic());
   return status;
+}
+
+absl::Status ReadSend(v1::SendRequest* request, size_t max_payload_bytes,
+                      Address& to, runtime::Message& message) {
+  absl::Status status = ReadMessageTo(request, max_payload_bytes, to, message);
+  if (!status.ok()) return status;
+  return CheckLength("message_id", request->message_id(), kMaxRequestIdBytes);
+}
+
+absl::Status ReadCall(v1::CallRequest* request, size_t max_payload_bytes,
+                      Address& to, runtime::Message& message) {
+  return ReadMessageTo(request, max_payload_bytes, to, message);
+}
+
+absl::StatusOr<bool> ReadNameConflict(const v1::SubmitRequest& request) {
+  switch (request.on_name_conflict()) {
+    case v1::SubmitRequest::NAME_CONFLICT_UNSPECIFIED:
+    case v1::SubmitRequest::NAME_CONFLICT_FAIL:
+      return false;
+    case v1::SubmitRequest::NAME_CONFLICT_DELIVER:
+      return true;
+    default:
+      return Wrong("on_name_conflict", "is not a value that this daemon knows");
+  }
+}
+
+absl::StatusOr<Address> ReadAddress(std::string_view field,
+                                    const std::string& text) {
+  Address address;
+  if (!text.empty() && text.front() == '@') {
+    address.name = text.substr(1);
+    if (runtime::IsName(address.name)) return address;
+    return runtime::InvalidField(
+        field, reason::kInvalidPid,
+        absl::StrCat(std::string(field),
+                     ": behind the @ comes a name, which is 1 to 128 of a-z, "
+                     "A-Z, 0-9 and _.-/:"));
+  }
+  absl::StatusOr<runtime::Pid> pid = ReadPid(field, text);
+  if (!pid.ok()) return std::move(pid).status();
+  address.pid = *pid;
+  return address;
+}
+
+absl::StatusOr<runtime::Pid> Resolve(const runtime::Runtime& runtime,
+                                     const Address& address) {
+  if (address.name.empty()) return address.pid;
+  return runtime.FindName(address.name);
+}
+
+absl::StatusOr<runtime::Pid> FindProcess(const runtime::Runtime& runtime,
+                                         std::string_view field,
+                                         const std::string& text) {
+  absl::StatusOr<Address> address = ReadAddress(field, text);
+  if (!address.ok()) return std::move(address).status();
+  return Resolve(runtime, *address);
 }
 
 absl::StatusOr<runtime::Pid> ReadPid(std::string_view field,
@@ -204,8 +265,8 @@ absl::Status CheckReason(const std::string& reason) {
 absl::StatusOr<Completion> ReadCompleteYield(v1::CompleteYieldRequest* request,
                                              size_t max_payload_bytes) {
   Completion completion;
-  const absl::StatusOr<runtime::YieldToken> token =
-      runtime::ParseYieldToken(request->token());
+  const absl::StatusOr<runtime::TaskToken> token =
+      runtime::ParseTaskToken(request->token());
   if (!token.ok()) return InField("token", token.status());
   completion.token = *token;
   switch (request->outcome_case()) {
@@ -273,6 +334,15 @@ absl::Status ReadListYields(const v1::ListYieldsRequest& request,
   }
   const uint64_t scope = absl::HashOf(absl::string_view("yields"), incarnation,
                                       filter.command, filter.pid);
+  return ReadPaging(request.page_size(), request.page_token(), scope, paging);
+}
+
+absl::Status ReadListNames(const v1::ListNamesRequest& request,
+                           uint32_t incarnation, Paging& paging) {
+  absl::Status status = CheckLength("prefix", request.prefix(), kMaxNameBytes);
+  if (!status.ok()) return status;
+  const uint64_t scope =
+      absl::HashOf(absl::string_view("names"), incarnation, request.prefix());
   return ReadPaging(request.page_size(), request.page_token(), scope, paging);
 }
 

@@ -24,11 +24,31 @@ absl::StatusOr<runtime::SubmitRequest> ReadSubmit(v1::SubmitRequest* request,
                                                   size_t max_payload_bytes);
 // Two requests with the same fingerprint would start the same process.
 uint64_t Fingerprint(const runtime::SubmitRequest& request);
-uint64_t Fingerprint(const runtime::Pid& to, const runtime::Message& message);
+
+// Who is addressed: a PID, or whoever holds a name.
+struct Address {
+  runtime::Pid pid;
+  std::string name;  // if `pid` is empty
+};
+uint64_t Fingerprint(const Address& to, const runtime::Message& message);
+// A PID, or @ and a name. `field` names the field for the error.
+absl::StatusOr<Address> ReadAddress(std::string_view field,
+                                    const std::string& text);
+// The process. NAME_NOT_FOUND.
+absl::StatusOr<runtime::Pid> Resolve(const runtime::Runtime& runtime,
+                                     const Address& address);
+// Both in one.
+absl::StatusOr<runtime::Pid> FindProcess(const runtime::Runtime& runtime,
+                                         std::string_view field,
+                                         const std::string& text);
 
 // Fills `to` and `message`.
 absl::Status ReadSend(v1::SendRequest* request, size_t max_payload_bytes,
-                      runtime::Pid& to, runtime::Message& message);
+                      Address& to, runtime::Message& message);
+absl::Status ReadCall(v1::CallRequest* request, size_t max_payload_bytes,
+                      Address& to, runtime::Message& message);
+// Whether a conflict of names is to be answered by delivering.
+absl::StatusOr<bool> ReadNameConflict(const v1::SubmitRequest& request);
 
 // `field` names the field for the error.
 absl::StatusOr<runtime::Pid> ReadPid(std::string_view field,
@@ -37,7 +57,7 @@ absl::StatusOr<runtime::Pid> ReadPid(std::string_view field,
 absl::Status CheckReason(const std::string& reason);
 
 struct Completion {
-  runtime::YieldToken token;
+  runtime::TaskToken token;
   runtime::YieldResult result;
 };
 absl::StatusOr<Completion> ReadCompleteYield(v1::CompleteYieldRequest* request,
@@ -56,6 +76,9 @@ absl::Status ReadListProcesses(const v1::ListProcessesRequest& request,
 absl::Status ReadListYields(const v1::ListYieldsRequest& request,
                             uint32_t incarnation, runtime::YieldFilter& filter,
                             Paging& paging);
+
+absl::Status ReadListNames(const v1::ListNamesRequest& request,
+                           uint32_t incarnation, Paging& paging);
 
 struct ShutdownOrder {
   runtime::ShutdownMode mode = runtime::ShutdownMode::kDrain;

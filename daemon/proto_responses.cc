@@ -40,12 +40,12 @@ v1::FailureReason ToFailureReason(runtime::EndKind kind) {
   return v1::FAILURE_REASON_UNSPECIFIED;
 }
 
+}  // namespace
+
 void WritePayload(runtime::Payload payload, v1::Payload* proto) {
   proto->set_data(std::move(payload.bytes));
   proto->set_content_type(ToUtf8(payload.content_type));
 }
-
-}  // namespace
 
 void WriteOutcome(const runtime::Pid& pid, runtime::Outcome outcome,
                   v1::Outcome* proto) {
@@ -90,6 +90,12 @@ void WriteYield(runtime::ExternalYield yield, v1::Yield* proto) {
   if (yield.deadline_unix_ns != 0) {
     *proto->mutable_deadline() = ToProtoTimestamp(yield.deadline_unix_ns);
   }
+  proto->set_attempts(yield.attempts);
+  if (yield.lease_unix_ns != 0) {
+    *proto->mutable_lease_deadline() = ToProtoTimestamp(yield.lease_unix_ns);
+  }
+  proto->set_worker(yield.worker);
+  proto->set_last_error(ToUtf8(yield.last_error));
 }
 
 v1::CompleteYieldResponse::Answer ToProto(runtime::CompleteAnswer answer) {
@@ -100,6 +106,8 @@ v1::CompleteYieldResponse::Answer ToProto(runtime::CompleteAnswer answer) {
       return v1::CompleteYieldResponse::ANSWER_DUPLICATE;
     case runtime::CompleteAnswer::kConflict:
       return v1::CompleteYieldResponse::ANSWER_CONFLICT;
+    case runtime::CompleteAnswer::kSuperseded:
+      return v1::CompleteYieldResponse::ANSWER_SUPERSEDED;
     case runtime::CompleteAnswer::kExpired:
       return v1::CompleteYieldResponse::ANSWER_EXPIRED;
     case runtime::CompleteAnswer::kMailboxFull:

@@ -10,6 +10,7 @@
 
 namespace actord::daemon {
 
+void WritePayload(runtime::Payload payload, v1::Payload* proto);
 void WriteOutcome(const runtime::Pid& pid, runtime::Outcome outcome,
                   v1::Outcome* proto);
 void WriteProcess(const runtime::ProcessInfo& info, v1::Process* proto);

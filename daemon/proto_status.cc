@@ -29,8 +29,11 @@ void WriteCounters(const runtime::RuntimeStats& stats, v1::Counters* proto) {
   proto->set_completions_total(stats.completions);
   proto->set_yields_external_waiting(stats.external_yields_waiting);
   proto->set_commands_pooled_waiting(stats.blocking_queue);
+  proto->set_remote_workers(stats.remote_workers);
+  proto->set_tasks_leased(stats.tasks_leased);
   proto->set_results_kept(stats.results_kept);
   proto->set_results_kept_bytes(stats.results_bytes);
+  proto->set_late_replies_total(stats.late_replies);
 }
 
 void WriteLimits(const runtime::Limits& limits, const Config& config,

@@ -23,6 +23,9 @@ google::rpc::ErrorInfo MakeErrorInfo(const absl::Status& status) {
   if (reason.empty()) reason = absl::StatusCodeToString(status.code());
   info.set_reason(std::move(reason));
   info.set_domain(std::string(kErrorDomain));
+  if (std::string holder = runtime::HolderOf(status); !holder.empty()) {
+    (*info.mutable_metadata())["pid"] = std::move(holder);
+  }
   return info;
 }
 

@@ -6,7 +6,9 @@
 
 #include "handlers/allowed_directories.h"
 #include "handlers/file_read.h"
+#include "handlers/groups.h"
 #include "handlers/log_write.h"
+#include "handlers/names.h"
 #include "handlers/process_send.h"
 #include "handlers/process_spawn.h"
 #include "handlers/timer_sleep.h"
@@ -37,6 +39,13 @@ absl::StatusOr<HandlerSet> CreateBuiltinHandlers(const BuiltinOptions& options,
   Add<TimerSleep>(handlers, host);
   Add<ProcessSpawn>(handlers, host);
   Add<ProcessSend>(handlers, host, Host(host));
+  Add<NameRegister>(handlers, host, Host(host));
+  Add<NameRelease>(handlers, host, Host(host));
+  Add<NameLookup>(handlers, host, Host(host));
+  Add<GroupJoin>(handlers, host, Host(host));
+  Add<GroupLeave>(handlers, host, Host(host));
+  Add<GroupMembers>(handlers, host, Host(host));
+  Add<GroupSend>(handlers, host, Host(host));
   Add<LogWrite>(handlers, host, Host(host));
   Add<FileRead>(handlers, host, *std::move(directories),
                 options.file_read_max_bytes);

@@ -10,16 +10,18 @@ void ProcessSpawn::Handle(const Command& command, Completion done) {
   JsonReader json(
       command.payload(),
       R"({"type": text, "method": text, "input": any, "keep_result": bool, )"
-      R"("priority": 0 to 31})",
-      {"type", "method", "input", "keep_result", "priority"});
+      R"("priority": 0 to 31, "name": text})",
+      {"type", "method", "input", "keep_result", "priority", "name"});
   const std::string type = json.Text("type");
   const std::string method = json.TextOr("method", "");
   const std::string input = json.Body("input");
+  const std::string name = json.TextOr("name", "");
   const SpawnOptions options = {
       .keep_result = json.FlagOr("keep_result", false),
       .priority =
           json.IntegerOr("priority", ACTORD_PRIORITY_DEFAULT,
-                         ACTORD_PRIORITY_LOWEST, ACTORD_PRIORITY_HIGHEST)};
+                         ACTORD_PRIORITY_LOWEST, ACTORD_PRIORITY_HIGHEST),
+      .name = name};
   if (!json.status().ok()) {
     done.Fail(json.status());
     return;

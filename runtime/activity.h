@@ -51,10 +51,13 @@ struct Activity {
   static constexpr uint64_t kMessagesMask = (uint64_t{1} << 20) - 1;
   // A limit of messages may be passed by what others send at the same moment,
   // each of them a chain of up to kMaxChain: the field has room for 700 of them
-  // above the highest limit.
+  // above the highest limit, and for as many exits as there may be, which no
+  // limit refuses.
   static constexpr uint64_t kMaxChain = 64;
-  static constexpr uint64_t kMessagesLimitMax = 1'000'000;
-  static_assert(kMessagesLimitMax + 700 * kMaxChain <= kMessagesMask);
+  static constexpr uint64_t kMessagesLimitMax = 900'000;
+  static constexpr uint64_t kExitsMax = 100'000;
+  static_assert(kMessagesLimitMax + kExitsMax + 700 * kMaxChain <=
+                kMessagesMask);
   // Cancels are refused above this, so that completions, which are bounded by
   // the limit of yields (16,000), cannot overflow the field on top of them.
   static constexpr uint64_t kUrgentMax = 15'000;

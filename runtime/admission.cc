@@ -86,7 +86,7 @@ absl::Status Admission::CheckSizes(const SubmitRequest& request) const {
 }
 
 absl::StatusOr<Process*> Admission::Reserve(const SubmitRequest& request,
-                                            const Pid& parent) {
+                                            const Pid& parent, Admitted& done) {
   absl::Status status = CheckState();
   if (!status.ok()) return status;
   const ProcessType* type = catalog_.FindProcessType(request.process_type);
@@ -111,9 +111,21 @@ absl::StatusOr<Process*> Admission::Reserve(const SubmitRequest& request,
         absl::StrCat("priority is ", request.priority,
                      "; it must be from 0 (lowest) to ", kPriorities - 1));
   }
-  Process* process = lane_.ReserveProcess(
-      processes_, type, static_cast<uint16_t>(*method),
-      static_cast<uint8_t>(request.priority), parent, clock_.UnixNs());
+  const uint64_t now = clock_.UnixNs();
+  const auto reserve = [&](BufferCache& buffers,
+                           ProcessTable::Cache& processes) -> Process* {
+    Process* process =
+        processes_.Reserve(processes, type, static_cast<uint16_t>(*method),
+                           static_cast<uint8_t>(request.priority), parent, now);
+    if (process == nullptr) return nullptr;
+    processes_.PrefetchNext(processes);
+    process->input = Envelope::Create(buffers, ACTORD_EVENT_MESSAGE, {},
+                                      ToAbi(request.input));
+    process->admitted =
+        new (buffers.Allocate(sizeof(Admitted))) Admitted(std::move(done));
+    return process;
+  };
+  Process* process = lane_.WithMemory(reserve);
   if (process == nullptr) {
     return Retryable(absl::StatusCode::kResourceExhausted,
                      reason::kProcessLimit,
@@ -122,6 +134,26 @@ absl::StatusOr<Process*> Admission::Reserve(const SubmitRequest& request,
                      absl::Seconds(1));
   }
   return process;
+}
+
+absl::Status Admission::Name(const std::string& name, Process& process,
+                             Admitted& done) {
+  Pid holder;
+  absl::Status status = names_.Register(
+      name,
+      processes_.PidOf(process,
+                       process.generation.load(std::memory_order_relaxed)),
+      holder);
+  if (status.ok()) return status;
+  done = std::move(*process.admitted);
+  lane_.WithMemory([&](BufferCache& buffers, ProcessTable::Cache& processes) {
+    process.admitted->~Admitted();
+    buffers.Deallocate(std::exchange(process.admitted, nullptr),
+                       sizeof(Admitted));
+    Envelope::Destroy(buffers, std::exchange(process.input, nullptr));
+    processes_.Unreserve(processes, process);
+  });
+  return status;
 }
 
 void Admission::Submit(const SubmitRequest& request, const Pid& parent,
@@ -139,15 +171,19 @@ void Admission::AwaitQuiet() const {
 
 void Admission::SubmitNow(const SubmitRequest& request, const Pid& parent,
                           bool keep_result, Admitted done) {
-  absl::StatusOr<Process*> reserved = Reserve(request, parent);
+  absl::StatusOr<Process*> reserved = Reserve(request, parent, done);
   if (!reserved.ok()) {
     std::move(done)(reserved.status());
     return;
   }
   Process& process = **reserved;
-  process.input =
-      lane_.NewEnvelope(ACTORD_EVENT_MESSAGE, {}, ToAbi(request.input));
-  process.admitted = new Admitted(std::move(done));
+  if (!request.name.empty()) [[unlikely]] {
+    absl::Status named = Name(request.name, process, done);
+    if (!named.ok()) {
+      std::move(done)(named);
+      return;
+    }
+  }
   process.keep_result = keep_result;
   for (const Message& message : request.messages) {
     Delivery::Preload(process,

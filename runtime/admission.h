@@ -10,6 +10,7 @@
 #include "runtime/delivery.h"
 #include "runtime/lane.h"
 #include "runtime/limits.h"
+#include "runtime/names.h"
 #include "runtime/process_table.h"
 #include "runtime/runtime.h"
 #include "runtime/scheduler.h"
@@ -20,12 +21,13 @@ class Admission {
  public:
   Admission(const Catalog& catalog, const LiveLimits& limits,
             const Clock& clock, ProcessTable& processes, Scheduler& scheduler,
-            Lane& shared_lane, const std::atomic<RunState>& state)
+            Names& names, Lane& shared_lane, const std::atomic<RunState>& state)
       : catalog_(catalog),
         limits_(limits),
         clock_(clock),
         processes_(processes),
         scheduler_(scheduler),
+        names_(names),
         lane_(shared_lane),
         state_(state) {}
 
@@ -42,14 +44,18 @@ class Admission {
                  bool keep_result, Admitted done);
   absl::Status CheckState() const;
   absl::Status CheckSizes(const SubmitRequest& request) const;
+  // Gives it its name, or its place back and `done` to the caller.
+  absl::Status Name(const std::string& name, Process& process, Admitted& done);
+  // A process with its input and `done`; an error leaves `done` to the caller.
   absl::StatusOr<Process*> Reserve(const SubmitRequest& request,
-                                   const Pid& parent);
+                                   const Pid& parent, Admitted& done);
 
   const Catalog& catalog_;
   const LiveLimits& limits_;
   const Clock& clock_;
   ProcessTable& processes_;
   Scheduler& scheduler_;
+  Names& names_;
   Lane& lane_;
   const std::atomic<RunState>& state_;
   // Submits under way. seq_cst; with `state_`: a Submit first counts itself and

@@ -29,16 +29,27 @@ Runtime::Core::Core(const RuntimeOptions& resolved, const Catalog& known)
                 ThreadsOf(options) + 1),
       scheduler(options.workers, clock),
       lane(buffers, Lane::Use::kShared),
-      external(options.external_commands, limits, clock),
+      external(options.external_commands, options.work_policies, limits, clock,
+               [this](actord_completion completion, const YieldResult& result) {
+                 return broker.Answer(completion,
+                                      static_cast<int32_t>(result.code),
+                                      ToAbi(result.payload), lane);
+               }),
       results(limits, clock),
       broker(scheduler, processes, external, limits, kMaxYieldRecords,
              ThreadsOf(options)),
       delivery(processes, scheduler, limits),
-      admission(catalog, limits, clock, processes, scheduler, lane, state),
-      host(options, limits, clock, delivery, broker, admission, lane),
+      names(processes),
+      groups(processes),
+      watches(processes, scheduler, limits),
+      admission(catalog, limits, clock, processes, scheduler, names, lane,
+                state),
+      host(options, limits, clock, delivery, broker, admission, names, groups,
+           lane),
       pool(options.blocking_threads, options.blocking_queue),
       dispatcher(catalog, limits, clock, processes, broker, external, pool,
                  lane),
+      calls(processes, dispatcher, broker, delivery, lane),
       stuck_after_ns_(static_cast<uint64_t>(absl::ToInt64Nanoseconds(
           std::min(options.stuck_after, absl::Hours(24))))),
       on_end([this] { shutdown_wake_.notify_all(); }),
@@ -56,13 +67,19 @@ Runtime::Core::Core(const RuntimeOptions& resolved, const Catalog& known)
                           .dispatcher = dispatcher,
                           .broker = broker,
                           .results = results,
+                          .calls = calls,
+                          .watches = watches,
+                          .names = names,
+                          .groups = groups,
                           .clock = clock,
                           .orders = orders,
                           .log = options.log,
-                          .on_end = on_end}}) {}
+                          .on_end = on_end}}),
+      work_thread(external) {}
 
 Runtime::Core::~Core() {
   Shutdown(ShutdownMode::kNow, absl::ZeroDuration());
+  work_thread.Stop();
   pool.Stop(UINT64_MAX);
   threads.Stop();
   FreeMailboxes();
@@ -84,6 +101,7 @@ void Runtime::Core::StartThreads() {
   const MutexLock lock(shutdown_mutex_);
   if (shutting_down_) return;
   threads.Start();
+  if (!options.external_commands.empty()) work_thread.Start();
   state.store(RunState::kServing, std::memory_order_seq_cst);
 }
 
@@ -125,7 +143,11 @@ RuntimeStats Runtime::Core::Stats() const {
   stats.dead_letters = Sum(&Counters::dead_letters);
   stats.yields = Sum(&Counters::yields);
   stats.completions = Sum(&Counters::completions);
+  stats.late_replies = Sum(&Counters::late_replies);
   stats.external_yields_waiting = external.waiting();
+  const ExternalYields::WorkStats work = external.work_stats();
+  stats.remote_workers = work.workers;
+  stats.tasks_leased = work.leased;
   stats.blocking_queue = pool.queued();
   stats.results_kept = results.kept();
   stats.results_bytes = results.bytes();
@@ -223,8 +245,11 @@ ShutdownReport Runtime::Core::Shutdown(ShutdownMode mode,
   report.forced += left;
   report.stuck = left + pool.Stop(stuck_after_ns_);
   if (LiveProcesses() == 0) threads.Stop();
-  results.AbandonAll(Error(absl::StatusCode::kUnavailable, reason::kStopped,
-                           "the daemon has stopped"));
+  const absl::Status stopped =
+      Error(absl::StatusCode::kUnavailable, reason::kStopped,
+            "the daemon has stopped");
+  results.AbandonAll(stopped);
+  calls.AbandonAll(stopped);
   state.store(RunState::kStopped, std::memory_order_seq_cst);
   const MutexLock lock(shutdown_mutex_);
   report_ = report;

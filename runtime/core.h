@@ -6,15 +6,20 @@
 
 #include "runtime/admission.h"
 #include "runtime/blocking_pool.h"
+#include "runtime/calls.h"
 #include "runtime/delivery.h"
 #include "runtime/dispatcher.h"
 #include "runtime/external_yields.h"
+#include "runtime/groups.h"
 #include "runtime/host.h"
 #include "runtime/mutex.h"
+#include "runtime/names.h"
 #include "runtime/results.h"
 #include "runtime/runtime.h"
 #include "runtime/scheduler.h"
 #include "runtime/thread.h"
+#include "runtime/watches.h"
+#include "runtime/work_thread.h"
 #include "runtime/worker_threads.h"
 #include "runtime/yield_broker.h"
 
@@ -48,14 +53,19 @@ class Runtime::Core {
   Results results;
   YieldBroker broker;
   Delivery delivery;
+  Names names;
+  Groups groups;
+  Watches watches;
   Admission admission;
   Host host;
   BlockingPool pool;
   Dispatcher dispatcher;
+  Calls calls;
   ShutdownOrders orders;
   const uint64_t stuck_after_ns_;
   std::function<void()> on_end;
   WorkerThreads threads;
+  WorkThread work_thread;
 
  private:
   void FreeMailboxes();

@@ -39,6 +39,7 @@ struct alignas(64) Counters {
   Counter dead_letters;
   Counter yields;
   Counter completions;
+  Counter late_replies;
 };
 
 }  // namespace actord::runtime

@@ -33,7 +33,7 @@ Delivery::Result Delivery::SendChain(const Pid& to, Envelope* first,
   process->messages.PushChain(first, last);
   lane.Count(&Counters::messages_sent, count);
   if (Activity::Add(process->activity, Activity::ForMessages(count, units))) {
-    process->PrefetchForTurn();
+    process->Prefetch();
     scheduler_.Enqueue(process, lane.here());
   }
   return Result::kDelivered;
@@ -44,7 +44,34 @@ absl::Status Delivery::SendOrExplain(const Pid& to, Envelope* envelope,
   const Result result = Send(to, envelope, lane);
   if (result == Result::kDelivered) return absl::OkStatus();
   lane.Free(envelope);
-  if (result == Result::kNoProcess) return processes_.WhyNotFound(to);
+  return Explain(to, result);
+}
+
+absl::Status Delivery::SendAll(const Pid& to,
+                               const std::vector<Message>& messages,
+                               Lane& lane) {
+  if (messages.empty()) {
+    return processes_.Find(to) != nullptr ? absl::OkStatus()
+                                          : processes_.WhyNotFound(to);
+  }
+  EnvelopeList chain;
+  Envelope* last = nullptr;
+  uint64_t units = 0;
+  for (const Message& message : messages) {
+    last = lane.NewEnvelope(ACTORD_EVENT_MESSAGE, message.topic,
+                            ToAbi(message.payload));
+    units += last->units();
+    chain.PushBack(last);
+  }
+  const Result result =
+      SendChain(to, chain.head(), last, messages.size(), units, lane);
+  if (result == Result::kDelivered) return absl::OkStatus();
+  while (Envelope* envelope = chain.PopFront()) lane.Free(envelope);
+  return Explain(to, result);
+}
+
+absl::Status Delivery::Explain(const Pid& to, Result why) const {
+  if (why == Result::kNoProcess) return processes_.WhyNotFound(to);
   return Retryable(
       absl::StatusCode::kResourceExhausted, reason::kMailboxFull,
       absl::StrCat("the mailbox of process ", FormatPid(to),

@@ -4,6 +4,8 @@
 // Thread-safety: any thread.
 #pragma once
 
+#include <vector>
+
 #include "absl/status/status.h"
 #include "runtime/lane.h"
 #include "runtime/limits.h"
@@ -30,6 +32,10 @@ class Delivery {
   // Send, with the reason in words (and the envelope freed) if it fails.
   absl::Status SendOrExplain(const Pid& to, Envelope* envelope, Lane& lane);
 
+  // All of them or none, at most Activity::kMaxChain.
+  absl::Status SendAll(const Pid& to, const std::vector<Message>& messages,
+                       Lane& lane);
+
   // A cancel or a terminate.
   absl::Status Control(const Pid& to, uint16_t type, std::string_view reason,
                        Lane& lane);
@@ -38,6 +44,9 @@ class Delivery {
   static void Preload(Process& process, Envelope* envelope, Lane& lane);
 
  private:
+  // Precondition: it was not delivered.
+  absl::Status Explain(const Pid& to, Result why) const;
+
   const ProcessTable& processes_;
   Scheduler& scheduler_;
   const LiveLimits& limits_;

@@ -87,12 +87,8 @@ uint64_t Dispatcher::TimeoutOf(const Effect& yield) const {
 void Dispatcher::Dispatch(Process& process, uint32_t generation,
                           const Effect& yield, Lane& lane) {
   lane.Count(&Counters::yields);
-  if (process.yields_count.load(std::memory_order_relaxed) >=
-      limits_.max_yields()) {
-    Refuse(process, yield, ACTORD_RESOURCE_EXHAUSTED,
-           absl::StrCat("the process has ", limits_.max_yields(),
-                        " outstanding yields, which is the limit"),
-           lane);
+  if (!MayYield(process)) {
+    Refuse(process, yield, ACTORD_RESOURCE_EXHAUSTED, TooManyYields(), lane);
     return;
   }
   const std::string_view command = yield.envelope->topic();
@@ -116,13 +112,23 @@ void Dispatcher::Dispatch(Process& process, uint32_t generation,
   }
 }
 
-void Dispatcher::Refuse(Process& process, const Effect& yield, int32_t status,
+std::string Dispatcher::TooManyYields() const {
+  return absl::StrCat("the process has ", limits_.max_yields(),
+                      " outstanding yields, which is the limit");
+}
+
+void Dispatcher::Refuse(Process& process, uint64_t tag, int32_t status,
                         std::string_view text, Lane& lane) {
   Envelope* completion =
       lane.NewEnvelope(ACTORD_EVENT_COMPLETION, {}, TextPayload(text));
   completion->completion.status = status;
-  Answer(process, process.generation.load(std::memory_order_relaxed),
-         yield.envelope->completion.tag, completion, lane);
+  Answer(process, process.generation.load(std::memory_order_relaxed), tag,
+         completion, lane);
+}
+
+void Dispatcher::Refuse(Process& process, const Effect& yield, int32_t status,
+                        std::string_view text, Lane& lane) {
+  Refuse(process, yield.envelope->completion.tag, status, text, lane);
   lane.Free(yield.envelope);
 }
 
@@ -156,7 +162,7 @@ void Dispatcher::Handle(const CommandHandler& handler, Call& call) {
     return;
   } else if (answer == ACTORD_DEFERRED && call.deferred) {
     if (call.handle != 0) return;
-    error = "there are too many outstanding yields in this daemon";
+    error = std::string(kTooManyInDaemon);
   } else {
     error = absl::StrCat("the handler of ", handler.name, " returned ", answer,
                          call.deferred ? "" : " without a deferral");
@@ -197,8 +203,7 @@ void Dispatcher::RunPooled(const CommandHandler& handler, Process& process,
       broker_.Open(process, generation, yield.envelope->completion.tag,
                    /*external=*/false, lane);
   if (handle == 0) {
-    Refuse(process, yield, ACTORD_RESOURCE_EXHAUSTED,
-           "there are too many outstanding yields in this daemon", lane);
+    Refuse(process, yield, ACTORD_RESOURCE_EXHAUSTED, kTooManyInDaemon, lane);
     return;
   }
   const uint64_t timeout_ns = TimeoutOf(yield);
@@ -229,8 +234,7 @@ void Dispatcher::HandOut(Process& process, uint32_t generation,
   const actord_completion handle = broker_.Open(
       process, generation, envelope.completion.tag, /*external=*/true, lane);
   if (handle == 0) {
-    Refuse(process, yield, ACTORD_RESOURCE_EXHAUSTED,
-           "there are too many outstanding yields in this daemon", lane);
+    Refuse(process, yield, ACTORD_RESOURCE_EXHAUSTED, kTooManyInDaemon, lane);
     return;
   }
   const uint64_t timeout_ns = TimeoutOf(yield);

@@ -27,6 +27,20 @@ class Dispatcher {
   void Dispatch(Process& process, uint32_t generation, const Effect& yield,
                 Lane& lane);
 
+  // For what is a yield without a command (calls.h).
+  static constexpr std::string_view kTooManyInDaemon =
+      "there are too many outstanding yields in this daemon";
+  [[nodiscard]] bool MayYield(const Process& process) const {
+    return process.yields_count.load(std::memory_order_relaxed) <
+           limits_.max_yields();
+  }
+  [[nodiscard]] std::string TooManyYields() const;
+  // Completes the yield within this turn.
+  void Refuse(Process& process, uint64_t tag, int32_t status,
+              std::string_view text, Lane& lane);
+  // 0: none.
+  [[nodiscard]] uint64_t TimeoutOf(const Effect& yield) const;
+
  private:
   struct Call;
   static const actord_call_api kApi;
@@ -47,8 +61,6 @@ class Dispatcher {
   // Calls the handler; afterwards the call is completed, deferred, or holds a
   // reply.
   static void Handle(const CommandHandler& handler, Call& call);
-  // 0: none.
-  [[nodiscard]] uint64_t TimeoutOf(const Effect& yield) const;
 
   const Catalog& catalog_;
   const LiveLimits& limits_;

@@ -25,8 +25,23 @@
 
 namespace actord::runtime {
 
-// Internal event type beside ACTORD_EVENT_*; a process never sees it.
+// Internal event types beside ACTORD_EVENT_*; a process never sees them.
 inline constexpr uint16_t kEventTerminate = UINT16_MAX;
+// A message whose sender waits for an answer; becomes ACTORD_EVENT_MESSAGE.
+inline constexpr uint16_t kEventCall = UINT16_MAX - 1;
+// A linked process has failed: the payload says which and why.
+inline constexpr uint16_t kEventLinkedEnd = UINT16_MAX - 2;
+
+// What the rarer events have beside their text stands before their topic and
+// counts as part of it; the process does not see it.
+struct CallHeader {
+  uint64_t call = 0;
+};
+struct ExitHeader {
+  actord_pid from{};
+  uint32_t reason = 0;
+};
+inline constexpr size_t kMaxHeaderBytes = sizeof(ExitHeader);
 
 inline constexpr uint32_t kNoYieldSlot = UINT32_MAX;
 
@@ -50,12 +65,12 @@ struct Envelope {
   uint16_t content_type_bytes = 0;
   const uint16_t type;  // decides which of the following two there is
   union {
-    actord_pid from;        // MESSAGE: all zero if it came from outside
+    actord_pid from;        // MESSAGE and call: all zero if from outside
     Completion completion;  // all others
   };
 
   explicit Envelope(uint16_t event_type) : type(event_type) {
-    if (event_type == ACTORD_EVENT_MESSAGE) {
+    if (event_type == ACTORD_EVENT_MESSAGE || event_type == kEventCall) {
       from = {};
     } else {
       new (&completion) Completion;
@@ -64,11 +79,11 @@ struct Envelope {
 
   // An event with copies of `topic` and `payload` in one buffer. Precondition:
   // Fits(payload) with the largest limit there is, and a topic of up to
-  // kMaxNameBytes.
+  // kMaxNameBytes behind its header.
   static Envelope* Create(BufferCache& cache, uint16_t type,
                           std::string_view topic,
                           const actord_payload& payload) {
-    assert(topic.size() <= kMaxNameBytes &&
+    assert(topic.size() <= kMaxNameBytes + kMaxHeaderBytes &&
            Fits(payload, kPayloadLimitMaxBytes));
     const size_t bytes = sizeof(Envelope) + topic.size() + payload.bytes.size +
                          payload.content_type.size;
@@ -112,26 +127,38 @@ struct Envelope {
     return {{content(), payload_bytes},
             {content() + payload_bytes + topic_bytes, content_type_bytes}};
   }
+  // Of a call or an exit.
+  template <typename Header>
+  [[nodiscard]] Header ReadHeader() const {
+    Header header;
+    std::memcpy(&header, content() + payload_bytes, sizeof(header));
+    return header;
+  }
+  template <typename Header>
+  void WriteHeader(const Header& header) {
+    std::memcpy(content() + payload_bytes, &header, sizeof(header));
+  }
+
   // What the plugin sees; refers to this buffer. Written field by field: a
   // value put together elsewhere and copied here stalls the processor.
-  void WriteEvent(actord_event& event) const {
-    event.type = type;
-    if (type == ACTORD_EVENT_MESSAGE) {
-      event.status = ACTORD_OK;
-      event.tag = 0;
-      event.from = from;
-    } else {
-      event.status = completion.status;
-      event.tag = completion.tag;
-      event.from = {};
+  // WriteMessage is for ACTORD_EVENT_MESSAGE, WriteOther for the rest.
+  void WriteMessage(actord_event& event) const {
+    event.type = ACTORD_EVENT_MESSAGE;
+    event.status = ACTORD_OK;
+    event.tag = 0;
+    event.from = from;
+    WriteContent(event);
+  }
+  void WriteOther(actord_event& event) const {
+    WriteContent(event);
+    if (type == kEventCall || type == ACTORD_EVENT_EXIT) [[unlikely]] {
+      WriteWithHeader(event);
+      return;
     }
-    const char* const bytes = content();
-    event.payload.bytes.data = bytes;
-    event.payload.bytes.size = payload_bytes;
-    event.topic.data = bytes + payload_bytes;
-    event.topic.size = topic_bytes;
-    event.payload.content_type.data = bytes + payload_bytes + topic_bytes;
-    event.payload.content_type.size = content_type_bytes;
+    event.type = type;
+    event.status = completion.status;
+    event.tag = completion.tag;
+    event.from = {};
   }
 
   Envelope* Next() const { return next.load(std::memory_order_relaxed); }
@@ -142,6 +169,39 @@ struct Envelope {
  private:
   [[nodiscard]] size_t bytes_used() const {
     return sizeof(Envelope) + payload_bytes + topic_bytes + content_type_bytes;
+  }
+  void WriteContent(actord_event& event) const {
+    const char* const bytes = content();
+    event.payload.bytes.data = bytes;
+    event.payload.bytes.size = payload_bytes;
+    event.topic.data = bytes + payload_bytes;
+    event.topic.size = topic_bytes;
+    event.payload.content_type.data = bytes + payload_bytes + topic_bytes;
+    event.payload.content_type.size = content_type_bytes;
+    event.call = 0;
+    event.reason = 0;
+    event.reserved = 0;
+  }
+  void WriteWithHeader(actord_event& event) const {
+    size_t header_bytes = sizeof(CallHeader);
+    if (type == kEventCall) {
+      event.type = ACTORD_EVENT_MESSAGE;
+      event.status = ACTORD_OK;
+      event.tag = 0;
+      event.from = from;
+      event.call = ReadHeader<CallHeader>().call;
+    } else {
+      const auto header = ReadHeader<ExitHeader>();
+      header_bytes = sizeof(header);
+      event.type = ACTORD_EVENT_EXIT;
+      event.status = completion.status;
+      event.tag = completion.tag;
+      event.from = header.from;
+      event.reason = header.reason;
+    }
+    event.topic.data =
+        static_cast<const char*>(event.topic.data) + header_bytes;
+    event.topic.size -= header_bytes;
   }
   char* content() { return reinterpret_cast<char*>(this + 1); }
   [[nodiscard]] const char* content() const {

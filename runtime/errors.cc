@@ -10,6 +10,7 @@ namespace {
 // Keys of the payloads that a status carries.
 constexpr char kReasonKey[] = "actord/reason";
 constexpr char kFieldKey[] = "actord/field";
+constexpr char kHolderKey[] = "actord/holder";
 constexpr char kRetryDelayNsKey[] = "actord/retry_delay_ns";
 
 absl::string_view ToAbsl(std::string_view text) {
@@ -47,12 +48,25 @@ absl::Status Retryable(absl::StatusCode code, std::string_view reason,
   return status;
 }
 
+absl::Status NameTaken(std::string_view name, std::string_view holder_pid) {
+  absl::Status status =
+      Error(absl::StatusCode::kAlreadyExists, reason::kNameTaken,
+            absl::StrCat("process ", ToAbsl(holder_pid), " holds the name ",
+                         ToAbsl(name)));
+  status.SetPayload(kHolderKey, absl::Cord(ToAbsl(holder_pid)));
+  return status;
+}
+
 std::string ReasonOf(const absl::Status& status) {
   return Get(status, kReasonKey);
 }
 
 std::string FieldOf(const absl::Status& status) {
   return Get(status, kFieldKey);
+}
+
+std::string HolderOf(const absl::Status& status) {
+  return Get(status, kHolderKey);
 }
 
 std::optional<absl::Duration> RetryDelayOf(const absl::Status& status) {

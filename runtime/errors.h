@@ -28,6 +28,10 @@ inline constexpr std::string_view kUnknownMethod = "UNKNOWN_METHOD";
 inline constexpr std::string_view kProcessNotFound = "PROCESS_NOT_FOUND";
 inline constexpr std::string_view kResultNotKept = "RESULT_NOT_KEPT";
 inline constexpr std::string_view kProcessEnded = "PROCESS_ENDED";
+inline constexpr std::string_view kNameNotFound = "NAME_NOT_FOUND";
+inline constexpr std::string_view kNameTaken = "NAME_TAKEN";
+inline constexpr std::string_view kCalleeEnded = "CALLEE_ENDED";
+inline constexpr std::string_view kCallFailed = "CALL_FAILED";
 inline constexpr std::string_view kMailboxFull = "MAILBOX_FULL";
 inline constexpr std::string_view kProcessLimit = "PROCESS_LIMIT";
 inline constexpr std::string_view kStarting = "STARTING";
@@ -45,9 +49,13 @@ absl::Status InvalidField(std::string_view field, std::string_view reason,
 absl::Status Retryable(absl::StatusCode code, std::string_view reason,
                        std::string_view message, absl::Duration retry_delay);
 
+// ALREADY_EXISTS that names who holds the name.
+absl::Status NameTaken(std::string_view name, std::string_view holder_pid);
+
 // Empty / nullopt when `status` carries none.
 std::string ReasonOf(const absl::Status& status);
 std::string FieldOf(const absl::Status& status);
+std::string HolderOf(const absl::Status& status);
 std::optional<absl::Duration> RetryDelayOf(const absl::Status& status);
 
 }  // namespace actord::runtime

@@ -15,7 +15,7 @@ uint64_t Fingerprint(const YieldResult& result) {
 
 // What a yield that waits is charged: its bytes, and what the tables need.
 size_t ChargeOf(const ExternalYield& yield) {
-  constexpr size_t kOverheadBytes = 512;
+  constexpr size_t kOverheadBytes = 1024;
   return yield.payload.bytes.size() + yield.payload.content_type.size() +
          yield.command.size() + yield.process_type.size() + kOverheadBytes;
 }
@@ -28,16 +28,15 @@ bool Matches(const YieldFilter& filter, const ExternalYield& yield) {
 
 }  // namespace
 
-bool MatchesPattern(std::string_view pattern, std::string_view command) {
-  if (!pattern.empty() && pattern.back() == '*') {
-    return command.starts_with(pattern.substr(0, pattern.size() - 1));
-  }
-  return pattern == command;
-}
-
 ExternalYields::ExternalYields(std::vector<std::string> patterns,
-                               const LiveLimits& limits, const Clock& clock)
-    : patterns_(std::move(patterns)), limits_(limits), clock_(clock) {}
+                               std::vector<WorkPolicy> policies,
+                               const LiveLimits& limits, const Clock& clock,
+                               Completer complete)
+    : patterns_(std::move(patterns)),
+      limits_(limits),
+      clock_(clock),
+      complete_(std::move(complete)),
+      work_(std::move(policies)) {}
 
 bool ExternalYields::IsExternal(std::string_view command) const {
   return std::any_of(patterns_.begin(), patterns_.end(),
@@ -52,46 +51,77 @@ bool ExternalYields::Add(ExternalYield yield, actord_completion completion) {
   if (waiting_bytes_ + bytes > limits_.max_external_yield_bytes()) return false;
   waiting_bytes_ += bytes;
   sequence_by_token_.emplace(yield.token, next_sequence_);
+  work_.Add(yield.token, yield.command, clock_.MonotonicNs());
   waiting_.emplace(next_sequence_++,
-                   Waiting{std::move(yield), completion, bytes});
+                   Waiting{std::move(yield), completion, bytes, std::nullopt});
+  Settle();
   return true;
 }
 
-void ExternalYields::Remove(const YieldToken& token,
-                            WaitingBySequence::iterator waiting) {
+ExternalYields::Waiting* ExternalYields::Find(const YieldToken& token) {
+  const auto it = sequence_by_token_.find(token);
+  return it == sequence_by_token_.end() ? nullptr
+                                        : &waiting_.find(it->second)->second;
+}
+
+void ExternalYields::End(const YieldToken& token, Ended ended,
+                         uint32_t answered_by) {
+  const auto it = sequence_by_token_.find(token);
+  const auto waiting = waiting_.find(it->second);
   waiting_bytes_ -= waiting->second.bytes;
   waiting_.erase(waiting);
-  sequence_by_token_.erase(token);
+  sequence_by_token_.erase(it);
+  if (const auto state = work_.Look(token)) ended.attempts = state->attempts;
+  work_.Remove(token, answered_by);
+  Remember(token, ended);
 }
 
 void ExternalYields::Expire(const YieldToken& token) {
   const MutexLock lock(mutex_);
-  const auto it = sequence_by_token_.find(token);
-  if (it == sequence_by_token_.end()) return;
-  Remove(token, waiting_.find(it->second));
-  Remember(token, {});
+  if (Find(token) == nullptr) return;
+  End(token, {}, /*answered_by=*/0);
+  Settle();
 }
 
-CompleteAnswer ExternalYields::Answer(
-    const YieldToken& token, const YieldResult& result,
-    absl::FunctionRef<CompleteAnswer(actord_completion)> complete) {
+CompleteAnswer ExternalYields::CheckAttempt(const TaskToken& token) const {
+  const auto state = work_.Look(token.yield);
+  if (!state || token.attempt > state->attempts)
+    return CompleteAnswer::kUnknown;
+  return token.attempt != 0 && token.attempt < state->attempts
+             ? CompleteAnswer::kSuperseded
+             : CompleteAnswer::kAccepted;
+}
+
+CompleteAnswer ExternalYields::Complete(const TaskToken& token,
+                                        const YieldResult& result) {
+  const uint64_t fingerprint = Fingerprint(result);
   const MutexLock lock(mutex_);
-  const auto it = sequence_by_token_.find(token);
-  if (it != sequence_by_token_.end()) {
-    const auto waiting = waiting_.find(it->second);
-    const CompleteAnswer answer = complete(waiting->second.completion);
-    if (answer != CompleteAnswer::kAccepted) return answer;
-    Remove(token, waiting);
-    Remember(token, {true, Fingerprint(result)});
-    return CompleteAnswer::kAccepted;
-  }
+  Waiting* const waiting = Find(token.yield);
+  if (waiting == nullptr) return WhatBecame(token, fingerprint);
+  const CompleteAnswer check = CheckAttempt(token);
+  if (check != CompleteAnswer::kAccepted) return check;
+  const CompleteAnswer answer = complete_(waiting->completion, result);
+  if (answer != CompleteAnswer::kAccepted) return answer;
+  End(token.yield,
+      {.answered = true, .attempts = 0, .fingerprint = fingerprint},
+      token.attempt);
+  Settle();
+  return CompleteAnswer::kAccepted;
+}
+
+CompleteAnswer ExternalYields::WhatBecame(const TaskToken& token,
+                                          std::optional<uint64_t> fingerprint) {
   Forget(/*room=*/0);
-  const auto ended = ended_.find(token);
-  if (ended == ended_.end()) return CompleteAnswer::kUnknown;
-  if (!ended->second.answered) return CompleteAnswer::kExpired;
-  return ended->second.fingerprint == Fingerprint(result)
-             ? CompleteAnswer::kDuplicate
-             : CompleteAnswer::kConflict;
+  const auto it = ended_.find(token.yield);
+  if (it == ended_.end()) return CompleteAnswer::kUnknown;
+  const Ended& ended = it->second;
+  if (token.attempt > ended.attempts) return CompleteAnswer::kUnknown;
+  if (!ended.answered) return CompleteAnswer::kExpired;
+  if (token.attempt != 0 && token.attempt < ended.attempts) {
+    return CompleteAnswer::kSuperseded;
+  }
+  return fingerprint == ended.fingerprint ? CompleteAnswer::kDuplicate
+                                          : CompleteAnswer::kConflict;
 }
 
 void ExternalYields::Remember(const YieldToken& token, Ended ended) {
@@ -128,7 +158,9 @@ YieldPage ExternalYields::List(const YieldFilter& filter,
       page.next_sequence = it->first;
       break;
     }
-    if (matches) page.yields.push_back(it->second.yield);
+    if (!matches) continue;
+    page.yields.push_back(it->second.yield);
+    DescribeTask(page.yields.back());
   }
   return page;
 }

@@ -1,30 +1,44 @@
-// Commands that remote workers carry out: what waits for its completion, and,
-// for a while, how what no longer waits has ended, so that a late or repeated
-// answer gets a truthful reply.
+// Commands that programs outside carry out: what waits for its completion, who
+// is at it (work_queue.h), and, for a while, how what no longer waits has
+// ended, so that a late or repeated answer gets a truthful reply.
 //
-// Thread-safety: any thread.
+// Thread-safety: any thread. One lock for all of it: whether a yield waits and
+// whose attempt it is change together.
 #pragma once
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "absl/functional/function_ref.h"
 #include "runtime/clock.h"
+#include "runtime/command_pattern.h"
 #include "runtime/limits.h"
 #include "runtime/mutex.h"
+#include "runtime/parker.h"
+#include "runtime/remote_work.h"
 #include "runtime/runtime.h"
+#include "runtime/work_queue.h"
 
 namespace actord::runtime {
 
-class ExternalYields {
+class ExternalYields final : public RemoteWork {
  public:
+  // Completes a yield at the broker. kAccepted: with this result. kExpired: a
+  // timeout, or the process's end, was first and is about to call Expire.
+  // kMailboxFull: it waits on. Called under the lock.
+  using Completer =
+      std::function<CompleteAnswer(actord_completion, const YieldResult&)>;
+
   // `patterns`: RuntimeOptions::external_commands.
-  ExternalYields(std::vector<std::string> patterns, const LiveLimits& limits,
-                 const Clock& clock);
+  ExternalYields(std::vector<std::string> patterns,
+                 std::vector<WorkPolicy> policies, const LiveLimits& limits,
+                 const Clock& clock, Completer complete);
 
   [[nodiscard]] bool IsExternal(std::string_view command) const;
 
@@ -34,29 +48,54 @@ class ExternalYields {
   // The yield was completed by something other than an answer.
   void Expire(const YieldToken& token);
 
-  // Decides what an answer means. For a waiting yield `complete` is called with
-  // its handle. kAccepted: the answer came first. kExpired: a timeout, or the
-  // process's end, did, and is about to call Expire. kMailboxFull: it waits on.
-  CompleteAnswer Answer(
-      const YieldToken& token, const YieldResult& result,
-      absl::FunctionRef<CompleteAnswer(actord_completion)> complete);
+  // RemoteWork.
+  [[nodiscard]] bool MayBeExternal(std::string_view pattern) const override;
+  RemoteWorkerId Open(std::vector<std::string> patterns, std::string name,
+                      std::shared_ptr<WorkListener> listener) override;
+  void Close(RemoteWorkerId worker) override;
+  [[nodiscard]] bool AddCredits(RemoteWorkerId worker, uint32_t count) override;
+  void StopTasks(RemoteWorkerId worker) override;
+  void Heard(RemoteWorkerId worker) override;
+  [[nodiscard]] WorkBatch Take(RemoteWorkerId worker, bool busy,
+                               const WorkBatchLimits& limits) override;
+  CompleteAnswer Complete(const TaskToken& token,
+                          const YieldResult& result) override;
+  CompleteAnswer Fail(const TaskToken& token,
+                      const TaskFailure& failure) override;
+  CompleteAnswer Heartbeat(const TaskToken& token,
+                           std::optional<Payload> progress) override;
+
+  // Carries out what is due and wakes the workers that are to be woken. Returns
+  // in how many nanoseconds to look again; Parker::kForever: when AwaitWork
+  // returns. From one thread at a time.
+  uint64_t Look();
+  // Until there is something to look at, or so long.
+  void AwaitWork(uint64_t timeout_ns) { alarm_.Wait(timeout_ns); }
+  void StopAwaiting() { alarm_.Notify(); }
 
   // See Runtime::ListYields.
   YieldPage List(const YieldFilter& filter, uint64_t first_sequence,
                  size_t page_size, size_t page_bytes) const;
   [[nodiscard]] size_t waiting() const;
+  struct WorkStats {
+    size_t workers = 0;
+    size_t leased = 0;
+  };
+  [[nodiscard]] WorkStats work_stats() const;
 
  private:
   struct Waiting {
     ExternalYield yield;
     actord_completion completion = 0;
     size_t bytes = 0;  // what it is charged
+    std::optional<Payload> progress;
   };
   using WaitingBySequence = std::map<uint64_t, Waiting>;
   // How a yield ended. With its Memory and what the tables add, no more than
   // 160 bytes, so that a limit of their count is one of bytes.
   struct Ended {
     bool answered = false;     // or expired
+    uint32_t attempts = 0;     // handed out by then
     uint64_t fingerprint = 0;  // of the answer
   };
   struct Memory {
@@ -64,8 +103,25 @@ class ExternalYields {
     uint64_t since_ns = 0;
   };
 
+  Waiting* Find(const YieldToken& token) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // What a token of an attempt at a waiting yield means before anything is
+  // done; kAccepted: it is the last attempt, or speaks for the yield.
+  [[nodiscard]] CompleteAnswer CheckAttempt(const TaskToken& token) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // What became of a yield that waits no longer, for whoever is late with
+  // something of this fingerprint; nullopt: with anything.
+  CompleteAnswer WhatBecame(const TaskToken& token,
+                            std::optional<uint64_t> fingerprint)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // It waits no longer.
-  void Remove(const YieldToken& token, WaitingBySequence::iterator waiting)
+  void End(const YieldToken& token, Ended ended, uint32_t answered_by)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // After whatever may have ended tasks, woken workers or set a time: completes
+  // the former, and sees to it that somebody looks at the latter.
+  void Settle() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void KeepProgress(Waiting& waiting, Payload progress)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void DescribeTask(ExternalYield& yield) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Remember(const YieldToken& token, Ended ended)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -76,6 +132,7 @@ class ExternalYields {
   const std::vector<std::string> patterns_;
   const LiveLimits& limits_;
   const Clock& clock_;
+  const Completer complete_;
 
   mutable Mutex mutex_;
   // Sequences begin at 1 and order by age.
@@ -87,9 +144,14 @@ class ExternalYields {
   absl::flat_hash_map<YieldToken, Ended> ended_ ABSL_GUARDED_BY(mutex_);
   // Of ended_, oldest first.
   std::deque<Memory> memory_ ABSL_GUARDED_BY(mutex_);
-};
 
-// Whether `command` matches `pattern`: a name, or a prefix that ends in '*'.
-bool MatchesPattern(std::string_view pattern, std::string_view command);
+  WorkQueue work_ ABSL_GUARDED_BY(mutex_);
+  absl::flat_hash_map<RemoteWorkerId, std::shared_ptr<WorkListener>> listeners_
+      ABSL_GUARDED_BY(mutex_);
+  std::vector<RemoteWorkerId> to_wake_ ABSL_GUARDED_BY(mutex_);
+  // When Look will come by itself.
+  uint64_t next_look_ns_ ABSL_GUARDED_BY(mutex_) = WorkQueue::kNever;
+  Parker alarm_;
+};
 
 }  // namespace actord::runtime

@@ -12,11 +12,15 @@ LogLevel LevelOf(int32_t level) {
       std::clamp<int32_t>(level, ACTORD_LOG_DEBUG, ACTORD_LOG_ERROR));
 }
 
+int32_t CodeOf(const absl::Status& status) {
+  return static_cast<int32_t>(status.code());
+}
+
 }  // namespace
 
 Host::Host(const RuntimeOptions& options, const LiveLimits& limits,
            const Clock& clock, Delivery& delivery, YieldBroker& broker,
-           Admission& admission, Lane& lane)
+           Admission& admission, Names& names, Groups& groups, Lane& lane)
     : actord_host{
           .struct_size = sizeof(actord_host),
           .reserved = 0,
@@ -52,13 +56,30 @@ Host::Host(const RuntimeOptions& options, const LiveLimits& limits,
           .parse_pid = [](const actord_host*, actord_bytes text,
                           actord_pid* pid) -> int32_t {
             return ReadPidText(text, pid);
-          }},
+          },
+          .register_name = RegisterName,
+          .release_name = [](const actord_host* host, const actord_pid* pid,
+                             actord_bytes name) -> int32_t {
+            return CodeOf(Of(host).names_.Release(View(name), FromAbi(*pid)));
+          },
+          .look_up_name = LookUpName,
+          .join_group = [](const actord_host* host, const actord_pid* pid,
+                           actord_bytes group) -> int32_t {
+            return CodeOf(Of(host).groups_.Join(View(group), FromAbi(*pid)));
+          },
+          .leave_group = [](const actord_host* host, const actord_pid* pid,
+                            actord_bytes group) -> int32_t {
+            return CodeOf(Of(host).groups_.Leave(View(group), FromAbi(*pid)));
+          },
+          .group_members = GroupMembers},
       options_(options),
       limits_(limits),
       clock_(clock),
       delivery_(delivery),
       broker_(broker),
       admission_(admission),
+      names_(names),
+      groups_(groups),
       lane_(lane) {}
 
 int32_t Host::Send(const actord_host* host, const actord_pid* from,
@@ -75,6 +96,33 @@ int32_t Host::Send(const actord_host* host, const actord_pid* from,
       self.delivery_.SendOrExplain(FromAbi(*to), envelope, self.lane_).code());
 }
 
+int32_t Host::RegisterName(const actord_host* host, const actord_pid* pid,
+                           actord_bytes name, actord_pid* holder) {
+  Pid other;
+  const absl::Status status =
+      Of(host).names_.Register(View(name), FromAbi(*pid), other);
+  if (absl::IsAlreadyExists(status) && holder != nullptr) {
+    *holder = ToAbi(other);
+  }
+  return CodeOf(status);
+}
+
+int32_t Host::LookUpName(const actord_host* host, actord_bytes name,
+                         actord_pid* holder) {
+  const absl::StatusOr<Pid> found = Of(host).names_.Find(View(name));
+  if (found.ok()) *holder = ToAbi(*found);
+  return CodeOf(found.status());
+}
+
+size_t Host::GroupMembers(const actord_host* host, actord_bytes group,
+                          actord_pid* members, size_t capacity) {
+  const std::vector<Pid> pids = Of(host).groups_.Members(View(group));
+  for (size_t i = 0; i < std::min(capacity, pids.size()); ++i) {
+    members[i] = ToAbi(pids[i]);
+  }
+  return pids.size();
+}
+
 void Host::Spawn(const actord_host* host, const actord_pid* parent,
                  const actord_spawn* spawn, actord_completion completion) {
   const Host& self = Of(host);
@@ -83,6 +131,12 @@ void Host::Spawn(const actord_host* host, const actord_pid* parent,
   request.method = std::string(View(spawn->method));
   request.input = FromAbi(spawn->input);
   request.priority = PriorityOf(*spawn);
+  constexpr size_t kCovered =
+      offsetof(actord_spawn, name) + sizeof(spawn->name);
+  if ((spawn->flags & ACTORD_SPAWN_NAME) != 0 &&
+      spawn->struct_size >= kCovered) {
+    request.name = std::string(View(spawn->name));
+  }
   self.admission_.Submit(
       request, parent == nullptr ? Pid{} : FromAbi(*parent),
       (spawn->flags & ACTORD_SPAWN_KEEP_RESULT) != 0,

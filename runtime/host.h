@@ -7,6 +7,8 @@
 
 #include "runtime/admission.h"
 #include "runtime/delivery.h"
+#include "runtime/groups.h"
+#include "runtime/names.h"
 #include "runtime/options.h"
 #include "runtime/yield_broker.h"
 
@@ -17,7 +19,7 @@ class Host : private actord_host {
   // `lane`: the shared one.
   Host(const RuntimeOptions& options, const LiveLimits& limits,
        const Clock& clock, Delivery& delivery, YieldBroker& broker,
-       Admission& admission, Lane& lane);
+       Admission& admission, Names& names, Groups& groups, Lane& lane);
   Host(const Host&) = delete;
   Host& operator=(const Host&) = delete;
 
@@ -29,6 +31,12 @@ class Host : private actord_host {
   }
   static int32_t Send(const actord_host* host, const actord_pid* from,
                       const actord_pid* to, const actord_message* message);
+  static int32_t RegisterName(const actord_host* host, const actord_pid* pid,
+                              actord_bytes name, actord_pid* holder);
+  static int32_t LookUpName(const actord_host* host, actord_bytes name,
+                            actord_pid* holder);
+  static size_t GroupMembers(const actord_host* host, actord_bytes group,
+                             actord_pid* members, size_t capacity);
   static void Spawn(const actord_host* host, const actord_pid* parent,
                     const actord_spawn* spawn, actord_completion completion);
 
@@ -38,6 +46,8 @@ class Host : private actord_host {
   Delivery& delivery_;
   YieldBroker& broker_;
   Admission& admission_;
+  Names& names_;
+  Groups& groups_;
   Lane& lane_;
 };
 

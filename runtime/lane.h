@@ -58,16 +58,13 @@ class Lane {
     }
   }
 
-  Process* ReserveProcess(ProcessTable& table, const ProcessType* type,
-                          uint16_t method, uint8_t priority, const Pid& parent,
-                          uint64_t now_unix_ns) {
-    if (!is_shared_) {
-      return table.Reserve(processes_, type, method, priority, parent,
-                           now_unix_ns);
-    }
+  // Calls `use` with the memory and the free processes at hand; under the lock
+  // if the lane is shared, so not for long.
+  template <typename Use>
+  auto WithMemory(Use use) {
+    if (!is_shared_) return use(buffers_, processes_);
     const MutexLock lock(mutex_);
-    return table.Reserve(processes_, type, method, priority, parent,
-                         now_unix_ns);
+    return use(buffers_, processes_);
   }
 
   // Not of the shared lane: the handler that was looked up last, or null.

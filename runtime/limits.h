@@ -16,7 +16,7 @@ struct Limits {
   size_t max_processes = 4'000'000;    // 1 to 2^28; Submit: PROCESS_LIMIT
   size_t max_payload_bytes = 1 << 20;  // 1 to 64 MiB; PAYLOAD_TOO_LARGE
   size_t max_mailbox_messages =
-      65536;  // 1 to 1,000,000; Send: MAILBOX_FULL, step's send: dead letter
+      65536;  // 1 to 900,000; Send: MAILBOX_FULL, step's send: dead letter
   size_t max_mailbox_bytes =
       16 << 20;  // 4 KiB to 1 GiB, counted in buffers of 64 bytes; likewise.
   // Completions may take as much again; then CompleteYield: MAILBOX_FULL, and

@@ -69,6 +69,13 @@ class MessageQueue {
     return nullptr;
   }
 
+  // Consumer only. Nothing is there, and no gap. seq_cst: whoever pushes after
+  // this said yes is behind it in the order of all seq_cst operations.
+  [[nodiscard]] bool IsEmpty() const {
+    WillRead(&tail_);
+    return tail_.load(std::memory_order_seq_cst) == nullptr;
+  }
+
  private:
   // Written by producers when the queue was empty, by the consumer otherwise.
   std::atomic<Envelope*> head_{nullptr};
@@ -79,7 +86,8 @@ class MessageQueue {
 // A Treiber stack, whose only pop is "take all", so that ABA cannot occur.
 class UrgentQueue {
  public:
-  void Push(Envelope* envelope) {
+  // True: the queue was empty.
+  bool Push(Envelope* envelope) {
     Envelope* head = head_.load(std::memory_order_relaxed);
     do {
       envelope->SetNext(head);
@@ -87,6 +95,7 @@ class UrgentQueue {
       // Release: the envelope's content and link; pairs with TakeAll.
     } while (!head_.compare_exchange_weak(
         head, envelope, std::memory_order_release, std::memory_order_relaxed));
+    return head == nullptr;
   }
 
   // Consumer only. Appends what is there to `out`, oldest first.

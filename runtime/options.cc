@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/activity.h"
+#include "runtime/command_pattern.h"
 #include "runtime/errors.h"
 #include "runtime/payload.h"
 #include "runtime/process.h"
@@ -93,15 +94,18 @@ absl::Status ValidateOptions(const RuntimeOptions& options) {
   });
   status.Update(ValidateLimits(options));
   for (const std::string& pattern : options.external_commands) {
-    const size_t star = pattern.find('*');
-    if (pattern.empty() ||
-        (star != std::string::npos && star + 1 != pattern.size())) {
+    if (!IsPattern(pattern)) {
       status.Update(InvalidField(
           "external_commands", reason::kInvalidField,
           absl::StrCat("\"", pattern,
                        "\" is not a pattern; it must be a command's name, or "
                        "a prefix that ends in '*'")));
     }
+  }
+  status.Update(CheckRanges({{"work_policies (their count)",
+                              options.work_policies.size(), 0, 1000}}));
+  for (const WorkPolicy& policy : options.work_policies) {
+    status.Update(ValidateWorkPolicy(policy));
   }
   status.Update(CheckPositive("stuck_after", options.stuck_after));
   return status;

@@ -11,6 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "runtime/limits.h"
+#include "runtime/work_policy.h"
 
 namespace actord::runtime {
 
@@ -34,6 +35,8 @@ struct RuntimeOptions : Limits {
   std::vector<std::string>
       external_commands;  // names, or prefixes that end in '*': carried out by
                           // remote workers
+  // The first whose pattern matches a command is for it; at most 1000.
+  std::vector<WorkPolicy> work_policies;
 
   // How long a step, or a pooled handler, may go on after everything was told
   // to stop, before it is taken to be stuck (ShutdownReport::stuck).

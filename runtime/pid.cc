@@ -97,20 +97,33 @@ std::string FormatYieldToken(const YieldToken& token) {
   return absl::StrCat(FormatPid(token.pid), ".", absl::Hex(token.tag));
 }
 
-absl::StatusOr<YieldToken> ParseYieldToken(std::string_view text) {
+std::string FormatTaskToken(const TaskToken& token) {
+  std::string text = FormatYieldToken(token.yield);
+  if (token.attempt != 0) absl::StrAppend(&text, ".", absl::Hex(token.attempt));
+  return text;
+}
+
+absl::StatusOr<TaskToken> ParseTaskToken(std::string_view text) {
+  constexpr size_t kMaxBytes = kPidTextMaxBytes + 17 + 9;
   std::string_view rest = text;
-  if (text.size() <= kPidTextMaxBytes + 17) {
+  if (text.size() <= kMaxBytes) {
     const auto pid = TakePid(rest);
-    if (pid && TakeDot(rest)) {
-      const auto tag = TakeHex<uint64_t>(rest);
-      if (tag && *tag != 0 && rest.empty()) return YieldToken{*pid, *tag};
+    const auto tag = pid && TakeDot(rest) ? TakeHex<uint64_t>(rest)
+                                          : std::optional<uint64_t>();
+    if (tag && *tag != 0) {
+      if (rest.empty()) return TaskToken{{*pid, *tag}, 0};
+      const auto attempt =
+          TakeDot(rest) ? TakeHex<uint32_t>(rest) : std::optional<uint32_t>();
+      if (attempt && *attempt != 0 && rest.empty()) {
+        return TaskToken{{*pid, *tag}, *attempt};
+      }
     }
   }
   return InvalidField(
       "token", reason::kInvalidYieldToken,
       absl::StrCat(Quote(text),
                    " is not a yield token; one looks like 1.5f3a90c2.2a.1.7 "
-                   "and comes from ListYields"));
+                   "and comes from ListYields or Work"));
 }
 
 }  // namespace actord::runtime

@@ -69,7 +69,19 @@ struct YieldToken {
 };
 
 std::string FormatYieldToken(const YieldToken& token);
-// INVALID_ARGUMENT, reason INVALID_YIELD_TOKEN.
-absl::StatusOr<YieldToken> ParseYieldToken(std::string_view text);
+
+// Names one attempt at a yield, or (attempt 0) the yield whoever is at it. Its
+// text is the yield's, and, if there is one, a dot and the attempt in
+// hexadecimal.
+struct TaskToken {
+  YieldToken yield;
+  uint32_t attempt = 0;
+
+  friend auto operator<=>(const TaskToken&, const TaskToken&) = default;
+};
+
+std::string FormatTaskToken(const TaskToken& token);
+// Takes both. INVALID_ARGUMENT, reason INVALID_YIELD_TOKEN.
+absl::StatusOr<TaskToken> ParseTaskToken(std::string_view text);
 
 }  // namespace actord::runtime

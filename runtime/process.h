@@ -33,10 +33,20 @@
 
 namespace actord::runtime {
 
+struct OwedCalls;  // calls.h
 struct YieldRecord;
 
 // Called once, when Init has returned, or with the reason why it never will.
 using Admitted = absl::AnyInvocable<void(absl::StatusOr<Pid>) &&>;
+
+// Who wants to know of the end of a process, or has something of it: bits of
+// Process::wanted.
+struct Wanted {
+  static constexpr uint8_t kAwaited = 1;  // though its result is not kept
+  static constexpr uint8_t kWatched = 2;  // it watches, or is (watches.h)
+  static constexpr uint8_t kNamed = 4;    // it has names (names.h)
+  static constexpr uint8_t kGrouped = 8;  // it is in groups (groups.h)
+};
 
 struct alignas(64) Process {
   // ---- Any thread.
@@ -62,6 +72,10 @@ struct alignas(64) Process {
   // Messages that the word no longer counts and that have not been taken yet:
   // they lay behind a gap. Outlives the process, as late envelopes do.
   uint32_t messages_owed = 0;
+  bool keep_result = false;
+  bool cancel_seen = false;
+  // The next turn calls Step even without events: after Init and CONTINUE.
+  bool step_due = false;
   // Next tag; tags begin at 1.
   uint64_t next_tag = 1;
   // Outstanding yields that have a record.
@@ -69,14 +83,13 @@ struct alignas(64) Process {
   void* state = nullptr;
   // What Init is given; null when Init has returned. Owned.
   Envelope* input = nullptr;
-  // Who wants to know that Init has returned; may be null. Owned.
+  // Who wants to know that Init has returned; may be null. Owned, and in a
+  // buffer.
   Admitted* admitted = nullptr;
   // Why there is nothing to call Init on; null if there is.
   const char* refusal = nullptr;
-  bool keep_result = false;
-  bool cancel_seen = false;
-  // The next turn calls Step even without events: after Init and CONTINUE.
-  bool step_due = false;
+  // The calls that it has been given and not answered; null: none. Owned.
+  OwedCalls* owed_calls = nullptr;
 
   // ---- Turn, and relaxed readers.
 
@@ -91,9 +104,11 @@ struct alignas(64) Process {
   std::atomic<uint16_t> method{0};
   std::atomic<bool> running{false};
   std::atomic<bool> cancel_requested{false};
-  // Somebody awaits its end though its result is not kept. seq_cst; pairs with
-  // `generation` (results.h).
-  std::atomic<bool> awaited{false};
+  // Wanted::*. Any thread adds bits, first, and then looks whether the process
+  // still has its `generation`; the end is the other way round: so one of the
+  // two sees the other. seq_cst. A bit may come too late and hit the slot's
+  // next process, which then looks for nothing.
+  std::atomic<uint8_t> wanted{0};
 
   // Memory of the large completions that no step has seen yet, in units
   // (YieldBroker::ChargeOf). Added by whoever completes, before the push;
@@ -104,11 +119,17 @@ struct alignas(64) Process {
   // step has seen yet.
   uint32_t replies = 0;
 
-  // It will run here soon: what its turn needs may be far away, or cold.
-  void PrefetchForTurn() const {
+  // It will begin or run here soon: what that needs may be far away, or cold.
+  void Prefetch() const {
     PrefetchForWrite(this);
     PrefetchForWrite(&next_tag);
     PrefetchForWrite(&type);
+  }
+
+  // Precondition of use: the caller then looks at `generation`, seq_cst.
+  void Want(uint8_t bit) { wanted.fetch_or(bit, std::memory_order_seq_cst); }
+  [[nodiscard]] bool IsStill(uint32_t of_generation) const {
+    return generation.load(std::memory_order_seq_cst) == of_generation;
   }
 
   [[nodiscard]] int Priority() const {

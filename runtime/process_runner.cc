@@ -86,9 +86,8 @@ bool ProcessRunner::Admit(Process& process, Turn& turn) {
   std::string failure = context_.TakeFailure();
   if (!thrown && status == ACTORD_OK && context_.misuse().ok()) {
     process.step_due = true;
-    if (process.admitted != nullptr) {
-      AnswerAdmission(process, parts_.processes.PidOf(process, turn.generation),
-                      {});
+    if (Admitted admitted = TakeAdmitted(process)) {
+      std::move(admitted)(parts_.processes.PidOf(process, turn.generation));
     }
     if (parts_.orders.cancel.load(std::memory_order_relaxed)) {
       Envelope* cancel = lane_.NewEnvelope(
@@ -163,6 +162,11 @@ bool ProcessRunner::FillFromUrgent(Process& process, Turn& turn) {
     } else {
       std::string reason(View(envelope->payload().bytes));
       lane_.Free(envelope);
+      if (type == kEventLinkedEnd) {
+        End(process, turn, EndKind::kFailed, absl::StatusCode::kAborted,
+            std::move(reason));
+        return false;
+      }
       const bool forced = type == kEventTerminate;
       End(process, turn, forced ? EndKind::kTerminated : EndKind::kCancelled,
           forced ? absl::StatusCode::kAborted : absl::StatusCode::kCancelled,
@@ -217,7 +221,13 @@ void ProcessRunner::GiveWorkerAwayIfBlocking(
 int32_t ProcessRunner::RunStep(Process& process, Turn& turn) {
   const actord_process_type& descriptor =
       *process.type.load(std::memory_order_relaxed)->descriptor;
-  for (size_t i = 0; i < turn.count; ++i) batch_[i]->WriteEvent(events_[i]);
+  for (size_t i = 0; i < turn.count; ++i) {
+    if (batch_[i]->type == ACTORD_EVENT_MESSAGE) {
+      batch_[i]->WriteMessage(events_[i]);
+    } else {
+      WriteOtherEvent(process, turn, *batch_[i], events_[i]);
+    }
+  }
   WillWrite(process.state);
   context_.Begin(process, turn.generation, /*may_act=*/true);
   int32_t verdict = ACTORD_STEP_IDLE;
@@ -304,7 +314,14 @@ void ProcessRunner::Commit(Process& process, uint32_t generation) {
         parts_.dispatcher.Dispatch(process, generation, effect, lane_);
         break;
       case Effect::Kind::kSpawn:
+        // Before it can end.
+        if (effect.link || effect.number != 0) [[unlikely]] {
+          WatchChild(process, generation, effect);
+        }
         StartChild(effect);
+        break;
+      default:
+        CommitOther(process, generation, effect);
         break;
     }
     ++i;
@@ -340,17 +357,6 @@ size_t ProcessRunner::CommitSends(size_t begin) {
   return end - begin;
 }
 
-void ProcessRunner::StartChild(const Effect& spawn) {
-  Process& child = *spawn.child;
-  child.input = spawn.envelope;
-  child.refusal = spawn.refusal;
-  child.keep_result = spawn.keep_result;
-  lane_.Count(&Counters::processes_started);
-  if (Activity::Add(child.activity, Activity::kReady - Activity::kEnded)) {
-    parts_.scheduler.Enqueue(&child, lane_.here());
-  }
-}
-
 void ProcessRunner::Finish(Process& process, Turn& turn, int32_t verdict) {
   const bool was_blocked = (turn.word & Activity::kBlocked) != 0;
   const bool blocked = verdict == ACTORD_STEP_BLOCK;
@@ -382,6 +388,7 @@ void ProcessRunner::FreeBatch(Turn& turn) {
 }
 
 void ProcessRunner::Drop(Envelope* envelope) {
+  if (envelope->type != ACTORD_EVENT_MESSAGE) return DropOther(envelope);
   lane_.Count(&Counters::dead_letters);
   lane_.Free(envelope);
 }

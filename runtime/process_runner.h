@@ -21,6 +21,9 @@
 
 namespace actord::runtime {
 
+class Calls;
+class Groups;
+
 // What a shutdown wants of the turns. Written by the shutdown, read at the
 // begin of each turn; relaxed: whoever reads it late is sent an event as well.
 struct ShutdownOrders {
@@ -39,6 +42,10 @@ class ProcessRunner {
     Dispatcher& dispatcher;
     YieldBroker& broker;
     Results& results;
+    Calls& calls;
+    Watches& watches;
+    Names& names;
+    Groups& groups;
     const Clock& clock;
     const ShutdownOrders& orders;
     const std::function<void(LogLevel, std::string_view)>& log;
@@ -115,15 +122,28 @@ class ProcessRunner {
   // and returns how many. They are published as one chain, so that a burst
   // costs two RMWs in all.
   size_t CommitSends(size_t begin);
+
+  // In process_runner_effects.cc.
   void StartChild(const Effect& spawn);
+  void CommitOther(Process& process, uint32_t generation, const Effect& effect);
+  void WatchChild(const Process& parent, uint32_t generation,
+                  const Effect& spawn);
+  void WriteOtherEvent(Process& process, const Turn& turn,
+                       const Envelope& envelope, actord_event& event);
+  void DropOther(Envelope* envelope);
+  // Precondition: nobody finds it any more. `outcome` is there if it is
+  // watched.
+  void TellTied(Process& process, const Pid& pid, uint8_t wanted,
+                const Outcome* outcome);
+
   void Finish(Process& process, Turn& turn, int32_t verdict);
 
   // In process_runner_end.cc.
   void End(Process& process, Turn& turn, EndKind kind, absl::StatusCode code,
            std::string message);
   void CloseState(Process& process);
-  void AnswerAdmission(Process& process, const Pid& pid,
-                       const Outcome& outcome);
+  // Who wants to know that Init has returned, or null; frees the input.
+  Admitted TakeAdmitted(Process& process);
   // Tells the results, and makes the process unfindable.
   void Publish(Process& process, uint32_t generation, Outcome& outcome);
   void DropMailbox(Process& process, Turn& turn);

@@ -1,6 +1,5 @@
 // How a process ends: close its state, release what it holds, tell whoever
 // wants to know.
-#include <memory>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -8,12 +7,27 @@
 #include "runtime/fail_point.h"
 #include "runtime/foreign.h"
 #include "runtime/process_runner.h"
+#include "runtime/thread.h"
 
 namespace actord::runtime {
+namespace {
+
+// What a Submit is told whose process has ended before Init returned well.
+absl::Status RefusalOf(const Outcome& outcome) {
+  if (outcome.kind == EndKind::kTerminated) {
+    return Error(absl::StatusCode::kUnavailable, reason::kDraining,
+                 outcome.message);
+  }
+  if (outcome.code == absl::StatusCode::kInvalidArgument) {
+    return InvalidField("input", reason::kInitRefused, outcome.message);
+  }
+  return Error(outcome.code, reason::kInitRefused, outcome.message);
+}
+
+}  // namespace
 
 void ProcessRunner::End(Process& process, Turn& turn, EndKind kind,
                         absl::StatusCode code, std::string message) {
-  const Pid pid = parts_.processes.PidOf(process, turn.generation);
   FreeBatch(turn);
   CloseState(process);
   parts_.broker.CloseAll(process, turn.generation, lane_);
@@ -37,8 +51,11 @@ void ProcessRunner::End(Process& process, Turn& turn, EndKind kind,
   }
   if (kind != EndKind::kResult) lane_.Count(&Counters::processes_failed);
   lane_.Count(&Counters::processes_ended);
-  AnswerAdmission(process, pid, outcome);
+  // Whoever is told of the refusal may use the name again at once.
+  Admitted admitted = TakeAdmitted(process);
+  absl::Status refusal = admitted ? RefusalOf(outcome) : absl::OkStatus();
   Publish(process, turn.generation, outcome);
+  if (admitted) std::move(admitted)(std::move(refusal));
   DropMailbox(process, turn);
 
   uint64_t delta = Activity::kEnded;
@@ -68,54 +85,57 @@ void ProcessRunner::CloseState(Process& process) {
                              StateBytes(*type->descriptor));
 }
 
-void ProcessRunner::AnswerAdmission(Process& process, const Pid& pid,
-                                    const Outcome& outcome) {
+Admitted ProcessRunner::TakeAdmitted(Process& process) {
   if (process.input != nullptr) {
     lane_.Free(std::exchange(process.input, nullptr));
   }
-  if (process.admitted == nullptr) return;
-  const std::unique_ptr<Admitted> admitted(
-      std::exchange(process.admitted, nullptr));
-  if (outcome.kind == EndKind::kResult) {
-    std::move (*admitted)(pid);
-  } else if (outcome.kind == EndKind::kTerminated) {
-    std::move (*admitted)(Error(absl::StatusCode::kUnavailable,
-                                reason::kDraining, outcome.message));
-  } else if (outcome.code == absl::StatusCode::kInvalidArgument) {
-    std::move (*admitted)(
-        InvalidField("input", reason::kInitRefused, outcome.message));
-  } else {
-    std::move (*admitted)(
-        Error(outcome.code, reason::kInitRefused, outcome.message));
-  }
+  if (process.admitted == nullptr) return {};
+  Admitted* const memory = std::exchange(process.admitted, nullptr);
+  Admitted admitted = std::move(*memory);
+  memory->~Admitted();
+  lane_.buffers().Deallocate(memory, sizeof(Admitted));
+  return admitted;
 }
 
 void ProcessRunner::Publish(Process& process, uint32_t generation,
                             Outcome& outcome) {
   const Pid pid = parts_.processes.PidOf(process, generation);
-  // seq_cst: pairs with Await, which first says that it waits and then looks
-  // whether the process lives.
-  const auto end = [&process, generation] {
-    process.generation.store(generation + 1, std::memory_order_seq_cst);
-  };
   if (process.keep_result) {
-    parts_.results.Put(pid, std::move(outcome), /*keep=*/true, end);
+    uint8_t wanted = 0;
+    std::unique_ptr<Outcome> told;
+    // seq_cst, both: see Process::wanted. An exchange: see Calls::Deliver.
+    parts_.results.Put(
+        pid, std::move(outcome), /*keep=*/true, [&](const Outcome& ended) {
+          process.generation.exchange(generation + 1,
+                                      std::memory_order_seq_cst);
+          wanted = process.wanted.load(std::memory_order_seq_cst);
+          if ((wanted & Wanted::kWatched) != 0) {
+            told = std::make_unique<Outcome>(ended);
+          }
+        });
+    if (wanted != 0 || process.owed_calls != nullptr) [[unlikely]] {
+      TellTied(process, pid, wanted, told.get());
+    }
     return;
   }
-  end();
+  process.generation.exchange(generation + 1, std::memory_order_seq_cst);
   FailPoint();
-  if (process.awaited.load(std::memory_order_seq_cst)) {
-    outcome.ended_unix_ns = parts_.clock.UnixNs();
-    parts_.results.Put(pid, std::move(outcome), /*keep=*/false, [] {});
+  const uint8_t wanted = process.wanted.load(std::memory_order_seq_cst);
+  if (wanted == 0 && process.owed_calls == nullptr) [[likely]] {
+    return;
   }
+  if ((wanted & Wanted::kAwaited) != 0) {
+    outcome.ended_unix_ns = parts_.clock.UnixNs();
+    parts_.results.Put(pid, outcome, /*keep=*/false, [](const Outcome&) {});
+  }
+  TellTied(process, pid, wanted, &outcome);
 }
 
 void ProcessRunner::DropMailbox(Process& process, Turn& turn) {
-  // Nobody finds the process any more. What is counted by now is all but what
-  // senders are about to put in, who found it a moment ago; that is dropped by
-  // the next process of this slot, or at the runtime's end.
+  // Nobody finds the process any more. What comes later is of senders who found
+  // it a moment ago; it is dropped by the next process of this slot, or at the
+  // runtime's end.
   turn.word = process.activity.load(std::memory_order_acquire);
-  turn.messages_left = Activity::Messages(turn.word) - turn.messages_seen;
   while (Envelope* envelope = PopUrgent(process)) {
     lane_.Free(envelope);
   }
@@ -123,7 +143,20 @@ void ProcessRunner::DropMailbox(Process& process, Turn& turn) {
   while (Envelope* envelope = PopUrgent(process)) {
     lane_.Free(envelope);
   }
-  while (Envelope* envelope = PopMessage(process, turn)) Drop(envelope);
+  while (true) {
+    turn.messages_left = Activity::Messages(turn.word) - turn.messages_seen;
+    while (Envelope* envelope = PopMessage(process, turn)) Drop(envelope);
+    // Whoever delivers a call looks for the end afterwards (calls.cc), so what
+    // is behind this look answers for itself; what is before it must not stay
+    // behind one that its sender has pushed and is about to count, a few
+    // instructions further on.
+    if (process.messages.IsEmpty()) return;
+    YieldThread();
+    const uint64_t urgent = Activity::Urgent(turn.word);
+    turn.word = process.activity.load(std::memory_order_acquire);
+    // The rest of the word stays as it was taken above.
+    turn.word -= (Activity::Urgent(turn.word) - urgent) * Activity::kUrgentOne;
+  }
 }
 
 }  // namespace actord::runtime

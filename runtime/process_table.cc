@@ -47,7 +47,7 @@ Process* ProcessTable::Reserve(Cache& cache, const ProcessType* type,
   process.method.store(method, std::memory_order_relaxed);
   process.priority.store(priority, std::memory_order_relaxed);
   process.cancel_requested.store(false, std::memory_order_relaxed);
-  process.awaited.store(false, std::memory_order_relaxed);
+  process.wanted.store(0, std::memory_order_relaxed);
   WillWrite(&process.generation);
   // Release: pairs with Find. Odd: lives.
   process.generation.store(

@@ -51,6 +51,17 @@ class ProcessTable {
   // table is full. Takes messages from now on.
   Process* Reserve(Cache& cache, const ProcessType* type, uint16_t method,
                    uint8_t priority, const Pid& parent, uint64_t now_unix_ns);
+  // The next Reserve with this cache will come soon, and another processor may
+  // have had that slot last.
+  void PrefetchNext(const Cache& cache) const {
+    const uint32_t slot = cache.Next();
+    if (slot != SlotTable<Process>::kNoSlot) slots_.At(slot).Prefetch();
+  }
+  // Gives a slot back that was reserved and never begun; its PID is used up.
+  void Unreserve(Cache& cache, Process& process) {
+    process.generation.fetch_add(1, std::memory_order_release);
+    Release(cache, process);
+  }
   // Gives the slot back. Precondition: generation is even, the word has
   // `ended`.
   void Release(Cache& cache, Process& process);

@@ -1,26 +1,60 @@
 #include "runtime/results.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 namespace actord::runtime {
-namespace {
-
-// What an outcome is charged: its bytes, and what the tables need for it.
-size_t ChargeOf(const Outcome& outcome) {
-  constexpr size_t kOverheadBytes = 256;
-  return outcome.result.bytes.size() + outcome.result.content_type.size() +
-         outcome.message.size() + kOverheadBytes;
-}
-
-}  // namespace
 
 Results::Results(const LiveLimits& limits, const Clock& clock)
-    : limits_(limits), clock_(clock) {}
+    : limits_(limits), clock_(clock), chains_(kFirstChains) {}
+
+Results::Kept Results::Pack(const Pid& pid, uint64_t now_ns,
+                            Outcome&& outcome) {
+  Kept kept{.pid = pid,
+            .since_ns = now_ns,
+            .started_unix_ns = outcome.started_unix_ns,
+            .ended_unix_ns = outcome.ended_unix_ns,
+            .steps = outcome.steps,
+            .text = nullptr,
+            .kind = outcome.kind,
+            .code = static_cast<uint8_t>(outcome.code)};
+  if (!outcome.result.bytes.empty() || !outcome.result.content_type.empty() ||
+      !outcome.message.empty()) {
+    kept.text = std::make_unique<Text>(
+        Text{std::move(outcome.result), std::move(outcome.message)});
+  }
+  return kept;
+}
+
+Outcome Results::Unpack(const Kept& kept) {
+  Outcome outcome{.kind = kept.kind,
+                  .result = {},
+                  .code = static_cast<absl::StatusCode>(kept.code),
+                  .message = {},
+                  .steps = kept.steps,
+                  .started_unix_ns = kept.started_unix_ns,
+                  .ended_unix_ns = kept.ended_unix_ns};
+  if (kept.text != nullptr) {
+    outcome.result = kept.text->result;
+    outcome.message = kept.text->message;
+  }
+  return outcome;
+}
+
+size_t Results::ChargeOf(const Kept& kept) {
+  return kept.text == nullptr ? kOverheadBytes
+                              : ChargeOf(kept.text->result, kept.text->message);
+}
+
+size_t Results::ChargeOf(const Payload& result, std::string_view message) {
+  return kOverheadBytes + result.bytes.size() + result.content_type.size() +
+         message.size();
+}
 
 void Results::Put(const Pid& pid, Outcome outcome, bool keep,
-                  absl::FunctionRef<void()> end) {
-  const size_t charge = ChargeOf(outcome);
+                  absl::FunctionRef<void(const Outcome&)> end) {
+  const size_t charge = ChargeOf(outcome.result, outcome.message);
   // A result larger than all the room there is, is not kept, and displaces no
   // other.
   keep = keep && charge <= limits_.result_max_bytes();
@@ -28,22 +62,58 @@ void Results::Put(const Pid& pid, Outcome outcome, bool keep,
   std::vector<Waiter> waiters;
   {
     const MutexLock lock(mutex_);
-    end();
+    end(outcome);
     if (!waiters_.empty()) waiters = TakeWaiters(pid);
     if (keep) {
       Forget(now, charge);
-      numbers_.emplace(pid, forgotten_ + kept_.size());
-      kept_.push_back({pid, now, charge, {}});
-      Kept& kept = kept_.back();
       bytes_ += charge;
       if (waiters.empty()) {
-        kept.outcome = std::move(outcome);
+        Keep(Pack(pid, now, std::move(outcome)));
         return;
       }
-      kept.outcome = outcome;
+      Keep(Pack(pid, now, Outcome(outcome)));
     }
   }
   for (Waiter& waiter : waiters) std::move(waiter.done)(outcome);
+}
+
+void Results::Keep(Kept kept) {
+  kept_.push_back(std::move(kept));
+  if (kept_.size() <= chains_.size()) {
+    Chain(kept_.size() - 1);
+  } else {
+    chains_.assign(chains_.size() * 2, first_ - 1);
+    for (size_t i = 0; i < kept_.size(); ++i) Chain(i);
+  }
+}
+
+void Results::Chain(size_t index) {
+  Kept& kept = kept_[index];
+  const auto number = static_cast<uint32_t>(first_ + index);
+  uint32_t& newest = chains_[ChainOf(kept.pid)];
+  kept.next_of_chain = number - newest;
+  newest = number;
+}
+
+// Processes that end one after the other have neighbouring slots, of about the
+// same generation, more often than not: they share the lines of the table. The
+// generations are spread over it.
+size_t Results::ChainOf(const Pid& pid) const {
+  constexpr uint64_t kSpread = 0x9E3779B97F4A7C15;
+  return (pid.slot + ((pid.generation * kSpread) >> 32)) & (chains_.size() - 1);
+}
+
+const Results::Kept* Results::Find(const Pid& pid) const {
+  // How many results ago it came.
+  size_t age =
+      static_cast<uint32_t>(first_ + kept_.size()) - chains_[ChainOf(pid)];
+  while (age - 1 < kept_.size()) {
+    const Kept& kept = kept_[kept_.size() - age];
+    if (kept.pid == pid) return &kept;
+    if (kept.next_of_chain == 0) break;
+    age += kept.next_of_chain;
+  }
+  return nullptr;
 }
 
 std::vector<Results::Waiter> Results::TakeWaiters(const Pid& pid) {
@@ -57,12 +127,12 @@ std::vector<Results::Waiter> Results::TakeWaiters(const Pid& pid) {
 void Results::Forget(uint64_t now_ns, size_t room_bytes) {
   const uint64_t ttl_ns = limits_.result_ttl_ns();
   const size_t max_bytes = limits_.result_max_bytes();
-  while (!kept_.empty() && (kept_.front().since_ns + ttl_ns <= now_ns ||
-                            bytes_ + room_bytes > max_bytes)) {
-    bytes_ -= kept_.front().charge_bytes;
-    numbers_.erase(kept_.front().pid);
+  while (!kept_.empty() &&
+         (kept_.front().since_ns + ttl_ns <= now_ns ||
+          bytes_ + room_bytes > max_bytes || kept_.size() == kMaxKept)) {
+    bytes_ -= ChargeOf(kept_.front());
     kept_.pop_front();
-    ++forgotten_;
+    ++first_;
   }
 }
 
@@ -73,9 +143,8 @@ Results::Id Results::Await(const Pid& pid, Callback done,
   {
     const MutexLock lock(mutex_);
     Forget(clock_.MonotonicNs(), 0);
-    const auto it = numbers_.find(pid);
-    if (it != numbers_.end()) {
-      kept = kept_[it->second - forgotten_].outcome;
+    if (const Kept* found = Find(pid)) {
+      kept = Unpack(*found);
     } else {
       // Waits first and asks afterwards: an end that is not kept looks for
       // waiters only if it sees that there may be one (see is_live's caller).

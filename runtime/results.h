@@ -1,12 +1,21 @@
 // How processes ended, for whoever awaits them: kept for a while, within a
 // limit of bytes, the oldest forgotten first.
 //
+// Every submitted process passes through here, and what it leaves behind soon
+// is cold memory, so a result without text is one cache line, in the order of
+// the ends, and to forget it touches no other. What finds it by its PID is a
+// table of chains that lead from the newest to the oldest; a chain ends where
+// it leads to what is forgotten, so nothing has to be taken out of it.
+//
 // Thread-safety: any thread. Callbacks run on the thread that calls Put, or on
 // the one that calls Await, never under a lock.
 #pragma once
 
 #include <cstdint>
 #include <deque>
+#include <memory>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -26,10 +35,11 @@ class Results {
   Results(const LiveLimits& limits, const Clock& clock);
 
   // The process has ended. Stores the outcome if `keep`, and calls back whoever
-  // awaits it. `end` is called once, in the same critical section, and makes
-  // the process unfindable: so nobody finds neither the process nor its result.
+  // awaits it. `end` is called once, with the outcome, in the same critical
+  // section, and makes the process unfindable: so nobody finds neither the
+  // process nor its result.
   void Put(const Pid& pid, Outcome outcome, bool keep,
-           absl::FunctionRef<void()> end);
+           absl::FunctionRef<void(const Outcome&)> end);
 
   // Calls back at once with a kept result, or when `pid` has ended. `is_live`
   // is called under the lock if there is no result yet; if it says no, the
@@ -45,19 +55,49 @@ class Results {
   [[nodiscard]] size_t bytes() const;
 
  private:
+  static constexpr size_t kFirstChains = 1024;
+  static constexpr size_t kOverheadBytes = 256;
+  // So that a number says which of them it is.
+  static constexpr size_t kMaxKept = UINT32_MAX;
+
   struct Waiter {
     Id id = 0;
     Callback done;
   };
+  // What of an outcome is seldom there.
+  struct Text {
+    Payload result;
+    std::string message;
+  };
   struct Kept {
     Pid pid;
     uint64_t since_ns = 0;
-    size_t charge_bytes = 0;
-    Outcome outcome;
+    uint64_t started_unix_ns = 0;
+    uint64_t ended_unix_ns = 0;
+    uint64_t steps = 0;
+    std::unique_ptr<Text> text;  // null: all of it is empty
+    // So many results ago came the next of its chain; 0: there is none.
+    uint32_t next_of_chain = 0;
+    EndKind kind = EndKind::kResult;
+    uint8_t code = 0;
   };
+  static_assert(sizeof(Kept) == 64);
+
+  static Kept Pack(const Pid& pid, uint64_t now_ns, Outcome&& outcome);
+  static Outcome Unpack(const Kept& kept);
+  // What it is charged: its bytes, and what the tables need for it.
+  static size_t ChargeOf(const Payload& result, std::string_view message);
+  static size_t ChargeOf(const Kept& kept);
 
   // Whoever awaits the process; they wait no more.
   std::vector<Waiter> TakeWaiters(const Pid& pid)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Keep(Kept kept) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Puts kept_[index] before the others of its chain.
+  void Chain(size_t index) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Null: it is not kept.
+  const Kept* Find(const Pid& pid) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  [[nodiscard]] size_t ChainOf(const Pid& pid) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Forgets what is too old, and more of the oldest until there is room.
   void Forget(uint64_t now_ns, size_t room_bytes)
@@ -68,12 +108,14 @@ class Results {
 
   mutable Mutex mutex_;
   Id next_id_ ABSL_GUARDED_BY(mutex_) = 1;
-  // Oldest first. The first is number `forgotten_`.
+  // Oldest first. The first is number `first_`, modulo 2^32.
   std::deque<Kept> kept_ ABSL_GUARDED_BY(mutex_);
-  uint64_t forgotten_ ABSL_GUARDED_BY(mutex_) = 0;
-  // The numbers of those in kept_: small, so that the table stays in the
-  // caches for longer and costs little when it grows.
-  absl::flat_hash_map<Pid, uint64_t> numbers_ ABSL_GUARDED_BY(mutex_);
+  uint32_t first_ ABSL_GUARDED_BY(mutex_) = 1;
+  // By ChainOf the PID: the number of the newest, modulo 2^32. Its size is a
+  // power of two, and at least that of kept_. What is so old that it is not in
+  // kept_: none. (So old that it seems new again: the chain leads through
+  // others, which are not the PID's, and still to ever older ones.)
+  std::vector<uint32_t> chains_ ABSL_GUARDED_BY(mutex_);
   size_t bytes_ ABSL_GUARDED_BY(mutex_) = 0;
   absl::flat_hash_map<Pid, std::vector<Waiter>> waiters_
       ABSL_GUARDED_BY(mutex_);

@@ -116,6 +116,29 @@ absl::Status Runtime::Send(const Pid& to, const Message& message) {
       core_->lane);
 }
 
+absl::StatusOr<Pid> Runtime::FindName(std::string_view name) const {
+  return core_->names.Find(name);
+}
+
+NamePage Runtime::ListNames(std::string_view prefix, uint64_t first_sequence,
+                            size_t page_size) const {
+  return core_->names.List(prefix, first_sequence, page_size);
+}
+
+Runtime::CallId Runtime::Call(const Pid& to, const Message& message,
+                              CallCallback done) {
+  absl::Status status = CheckPayloadSize("payload", message.payload,
+                                         core_->limits.max_payload_bytes());
+  status.Update(CheckTopic(message.topic));
+  if (!status.ok()) {
+    std::move(done)(status);
+    return 0;
+  }
+  return core_->calls.Begin(to, message, std::move(done));
+}
+
+bool Runtime::CancelCall(CallId id) { return core_->calls.Cancel(id); }
+
 Runtime::AwaitId Runtime::Await(const Pid& pid, AwaitCallback done) {
   Core& core = *core_;
   return core.results.Await(
@@ -123,9 +146,8 @@ Runtime::AwaitId Runtime::Await(const Pid& pid, AwaitCallback done) {
       [&core, &pid] {
         Process* process = core.processes.Find(pid);
         if (process == nullptr) return false;
-        process->awaited.store(true, std::memory_order_seq_cst);
-        return process->generation.load(std::memory_order_seq_cst) ==
-               pid.generation;
+        process->Want(Wanted::kAwaited);
+        return process->IsStill(pid.generation);
       },
       [&core, &pid]() -> absl::Status {
         if (!core.processes.HasEnded(pid)) {
@@ -144,14 +166,11 @@ bool Runtime::CancelAwait(const Pid& pid, AwaitId id) {
 }
 
 CompleteAnswer Runtime::CompleteYield(const YieldToken& token,
-                                      YieldResult result) {
-  Core& core = *core_;
-  return core.external.Answer(
-      token, result, [&core, &result](actord_completion completion) {
-        return core.broker.Answer(completion, static_cast<int32_t>(result.code),
-                                  ToAbi(result.payload), core.lane);
-      });
+                                      const YieldResult& result) {
+  return core_->external.Complete({token, 0}, result);
 }
+
+RemoteWork& Runtime::work() { return core_->external; }
 
 absl::Status Runtime::Cancel(const Pid& pid, std::string_view reason) {
   return core_->delivery.Control(pid, ACTORD_EVENT_CANCEL, reason, core_->lane);

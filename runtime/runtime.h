@@ -24,6 +24,7 @@
 #include "runtime/payload.h"
 #include "runtime/pid.h"
 #include "runtime/priority.h"
+#include "runtime/remote_work.h"
 
 namespace actord::runtime {
 
@@ -33,10 +34,11 @@ struct SubmitRequest {
   Payload input;
   std::vector<Message> messages;  // put into the mailbox before the first step
   int priority = kDefaultPriority;  // 0 (lowest) to 31 (highest)
+  std::string name = {};  // that it holds from the beginning; "": none
 };
 
 // How a process ended.
-enum class EndKind {
+enum class EndKind : uint8_t {
   kResult,       // it said Done
   kFailed,       // it said Fail
   kThrew,        // an exception or an invalid return came out of its code
@@ -83,16 +85,6 @@ struct ProcessPage {
   uint32_t next_slot = 0;  // where the next page begins; 0: this was the last
 };
 
-// An external command that waits for its completion.
-struct ExternalYield {
-  YieldToken token;
-  std::string process_type;
-  std::string command;
-  Payload payload;
-  uint64_t created_unix_ns = 0;
-  uint64_t deadline_unix_ns = 0;  // 0: none
-};
-
 struct YieldFilter {
   std::string command;  // "": any; a name, or a prefix that ends in '*'
   Pid pid;              // empty: any
@@ -104,22 +96,21 @@ struct YieldPage {
       0;  // where the next page begins; 0: this was the last
 };
 
-// An answer to a yield.
-struct YieldResult {
-  absl::StatusCode code = absl::StatusCode::kOk;
-  Payload
-      payload;  // the result; if code is not kOk, `bytes` is the error's text
+struct NamePage {
+  struct Entry {
+    std::string name;
+    Pid pid;
+  };
+  std::vector<Entry> names;  // the longest held first
+  uint64_t next_sequence =
+      0;  // where the next page begins; 0: this was the last
 };
 
-enum class CompleteAnswer {
-  kAccepted,   // this answer is the yield's completion and is in the mailbox
-  kDuplicate,  // the same answer was accepted before
-  kConflict,   // another answer was accepted before
-  kExpired,    // it timed out, was cancelled, or its process ended, before any
-               // answer
-  kMailboxFull,  // the process has not taken earlier completions yet; the yield
-                 // waits on
-  kUnknown,      // no such yield is or was known (or it was forgotten)
+// What a Submit has come to.
+struct Submitted {
+  Pid pid;
+  // Nothing was started: that process holds the name, and has the messages.
+  bool delivered = false;
 };
 
 enum class RunState { kStarting, kServing, kDraining, kStopped };
@@ -139,9 +130,12 @@ struct RuntimeStats {
   uint64_t messages_sent = 0;  // accepted into a mailbox
   uint64_t dead_letters =
       0;  // could not be delivered, or were left when their process ended
-  uint64_t yields = 0;       // dispatched
-  uint64_t completions = 0;  // delivered
+  uint64_t yields = 0;        // dispatched
+  uint64_t completions = 0;   // delivered
+  uint64_t late_replies = 0;  // to calls that had ended before
   uint64_t external_yields_waiting = 0;
+  uint64_t remote_workers = 0;  // open
+  uint64_t tasks_leased = 0;    // of the yields that wait, in their hands
   uint64_t blocking_queue =
       0;  // commands waiting for a thread of the blocking pool
   uint64_t results_kept = 0;
@@ -164,6 +158,10 @@ class Runtime {
   using SubmitCallback = absl::AnyInvocable<void(absl::StatusOr<Pid>) &&>;
   using AwaitCallback = absl::AnyInvocable<void(absl::StatusOr<Outcome>) &&>;
   using AwaitId = uint64_t;  // 0: the callback has run, or is about to
+  using SubmitOrDeliverCallback =
+      absl::AnyInvocable<void(absl::StatusOr<Submitted>) &&>;
+  using CallCallback = absl::AnyInvocable<void(absl::StatusOr<Payload>) &&>;
+  using CallId = uint64_t;  // 0: the callback has run, or is about to
 
   // Starts the workers' threads. `catalog` is borrowed and must outlive the
   // runtime; it may be filled after Create and before Start, so that handlers
@@ -182,12 +180,25 @@ class Runtime {
 
   // Calls back when Init has returned on a worker, or with the refusal:
   // UNKNOWN_PROCESS_TYPE, UNKNOWN_METHOD, INVALID_FIELD, PAYLOAD_TOO_LARGE,
-  // INIT_REFUSED, PROCESS_LIMIT, STARTING, DRAINING. Called back exactly once.
+  // INIT_REFUSED, PROCESS_LIMIT, NAME_TAKEN, STARTING, DRAINING. Called back
+  // exactly once.
   void Submit(const SubmitRequest& request, SubmitCallback done);
+  // The same for a request with a name; but if a process holds that, the
+  // messages (64 at most) are put into its mailbox, all or none, and nothing is
+  // started. Beside the reasons of Submit those of Send.
+  void SubmitOrDeliver(SubmitRequest request, SubmitOrDeliverCallback done);
   // OK: the message is in the mailbox. PROCESS_NOT_FOUND, PROCESS_ENDED,
   // MAILBOX_FULL, PAYLOAD_TOO_LARGE; INVALID_FIELD for a topic or a content
   // type of more than 1024 bytes.
   absl::Status Send(const Pid& to, const Message& message);
+  // Sends a message that wants an answer and calls back, once, with that, or
+  // with an error: what Send refuses; CALL_FAILED with the code and the text
+  // that the process has answered; CALLEE_ENDED when it has ended without a
+  // reply; STOPPED. There is no timeout: see CancelCall.
+  CallId Call(const Pid& to, const Message& message, CallCallback done);
+  // Gives a call up; what comes for it then is late. True: the callback will
+  // not run. False: it has run or is about to.
+  bool CancelCall(CallId id);
   // Calls back with the outcome when the process has ended: at once if it is
   // kept. PROCESS_NOT_FOUND; RESULT_NOT_KEPT when it ended and its result was
   // not kept or has been forgotten.
@@ -196,7 +207,11 @@ class Runtime {
   // about to.
   bool CancelAwait(const Pid& pid, AwaitId id);
 
-  CompleteAnswer CompleteYield(const YieldToken& token, YieldResult result);
+  // Speaks for the yield, whoever is at it.
+  CompleteAnswer CompleteYield(const YieldToken& token,
+                               const YieldResult& result);
+  // External commands as tasks of remote workers. For the runtime's lifetime.
+  [[nodiscard]] RemoteWork& work();
   // PROCESS_NOT_FOUND, PROCESS_ENDED; MAILBOX_FULL when 15,000 of them wait
   // for a process that does not come to its turn. Cancelling again is OK and
   // changes nothing.
@@ -215,6 +230,13 @@ class Runtime {
   YieldPage ListYields(const YieldFilter& filter, uint64_t first_sequence,
                        size_t page_size, size_t page_bytes = SIZE_MAX) const;
   static constexpr size_t kMaxLookedAt = 1 << 16;
+  // Who holds the name: a process that lives. NAME_NOT_FOUND.
+  [[nodiscard]] absl::StatusOr<Pid> FindName(std::string_view name) const;
+  // Likewise a page of the names that begin with `prefix`. A name that is held
+  // during the whole walk is listed exactly once.
+  [[nodiscard]] NamePage ListNames(std::string_view prefix,
+                                   uint64_t first_sequence,
+                                   size_t page_size) const;
   // Whether a command of this name is an external one.
   [[nodiscard]] bool IsExternal(std::string_view command) const;
 

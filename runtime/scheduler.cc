@@ -113,9 +113,9 @@ Process* Scheduler::TakeGlobalNow(WorkerQueue& here, uint32_t among,
     const size_t count =
         global_.Take(level, std::span(taken).first(wanted), queues_.size());
     if (count == 0) continue;  // others were faster: the bit is gone
-    taken[0]->PrefetchForTurn();
+    taken[0]->Prefetch();
     for (size_t i = 1; i < count; ++i) {
-      taken[i]->PrefetchForTurn();
+      taken[i]->Prefetch();
       here.ready.Push(taken[i], level);
     }
     // On the way from one queue to the other nobody saw them, and whoever

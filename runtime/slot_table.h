@@ -49,6 +49,10 @@ class SlotTable {
       Publish();
       return slot;
     }
+    // What Allocate would return next; kNoSlot if that is not at hand.
+    [[nodiscard]] uint32_t Next() const {
+      return free_.empty() ? kNoSlot : free_.back();
+    }
     void Free(SlotTable& table, uint32_t slot) {
       free_.push_back(slot);
       if (table_ == nullptr) table.Register(*this);

@@ -27,16 +27,27 @@ const actord_step_api StepContext::kApi = {
                      char* text) { return CopyPidText(*pid, text); },
     .parse_pid = [](const actord_step*, actord_bytes text, actord_pid* pid)
         -> int32_t { return ReadPidText(text, pid); },
+    .call = Call,
+    .reply = Reply,
+    .monitor = Monitor,
+    .demonitor = Demonitor,
+    .link = Link,
+    .unlink = Unlink,
+    .cancel_yield = CancelYield,
+    .monotonic_ns = MonotonicNs,
 };
 
 StepContext::StepContext(const Catalog& catalog, ProcessTable& processes,
                          const LiveLimits& limits, const Clock& clock,
-                         Lane& lane, uint64_t seed)
+                         const Names& names, const Watches& watches, Lane& lane,
+                         uint64_t seed)
     : actord_step{&kApi},
       catalog_(catalog),
       processes_(processes),
       limits_(limits),
       clock_(clock),
+      names_(names),
+      watches_(watches),
       lane_(lane),
       random_(seed) {}
 
@@ -45,7 +56,9 @@ void StepContext::Begin(Process& process, uint32_t generation, bool may_act) {
   self_ = processes_.PidOf(process, generation);
   may_act_ = may_act;
   unix_time_ns_ = 0;
+  monotonic_ns_ = 0;
   yields_ = 0;
+  new_watches_ = 0;
   first_tag_ = process.next_tag;
   if (!misuse_.ok()) misuse_ = absl::OkStatus();
   // An earlier call, perhaps of another process, may have said something and
@@ -66,9 +79,8 @@ void StepContext::Rollback() {
   for (Effect& effect : effects_) {
     if (effect.envelope != nullptr) lane_.Free(effect.envelope);
     if (effect.child == nullptr) continue;
-    // Nobody else has its PID. The slot goes back with a new generation.
-    effect.child->generation.fetch_add(1, std::memory_order_release);
-    processes_.Release(lane_.processes(), *effect.child);
+    // Nobody else has its PID.
+    processes_.Unreserve(lane_.processes(), *effect.child);
   }
   effects_.clear();
   process_->next_tag = first_tag_;
@@ -190,15 +202,21 @@ actord_pid StepContext::Spawn(actord_step* step, const actord_spawn* spawn) {
     method = type->FindMethod(View(spawn->method));
     if (!method) refusal = "the process type has no such method";
   }
-  Process* child = context.lane_.ReserveProcess(
-      context.processes_, type, static_cast<uint16_t>(method.value_or(0)),
-      static_cast<uint8_t>(priority), context.self_, UnixTimeNs(step));
+  Process* child = context.processes_.Reserve(
+      context.lane_.processes(), type,
+      static_cast<uint16_t>(method.value_or(0)), static_cast<uint8_t>(priority),
+      context.self_, UnixTimeNs(step));
   if (child == nullptr) return {};
   Effect& effect = context.effects_.emplace_back();
   effect.kind = Effect::Kind::kSpawn;
   effect.child = child;
   effect.refusal = refusal;
   effect.keep_result = (spawn->flags & ACTORD_SPAWN_KEEP_RESULT) != 0;
+  constexpr uint32_t kRare =
+      ACTORD_SPAWN_LINK | ACTORD_SPAWN_MONITOR | ACTORD_SPAWN_NAME;
+  if ((spawn->flags & kRare) != 0 && !context.WatchChild(*spawn, effect)) {
+    return {};  // the step fails, and gives the child's place back
+  }
   effect.envelope =
       context.lane_.NewEnvelope(ACTORD_EVENT_MESSAGE, {}, spawn->input);
   return ToAbi(context.processes_.PidOf(

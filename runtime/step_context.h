@@ -15,28 +15,49 @@
 #include "runtime/clock.h"
 #include "runtime/lane.h"
 #include "runtime/limits.h"
+#include "runtime/names.h"
 #include "runtime/random.h"
+#include "runtime/watches.h"
 
 namespace actord::runtime {
 
 // One thing to do. `envelope` is owned by the record.
 struct Effect {
-  enum class Kind : uint8_t { kSend, kYield, kSpawn };
+  enum class Kind : uint8_t {
+    kSend,
+    kYield,
+    kSpawn,
+    kCall,
+    kReply,
+    kMonitor,
+    kDemonitor,
+    kLink,
+    kUnlink,
+    kCancelYield
+  };
   Kind kind = Kind::kSend;
   Envelope* envelope = nullptr;  // message; yield: topic is the command
-  Pid to;                        // kSend
-  uint64_t timeout_ns = 0;       // kYield: 0 is the default
-  Process* child = nullptr;      // kSpawn: reserved
-  bool keep_result = false;      // kSpawn
-  // kSpawn of an unknown type or method: what ends the child at once.
+  Pid to;                        // kSend, kCall, kMonitor, kLink, kUnlink
+  union {
+    // kYield, kCall: 0 is the default.
+    uint64_t timeout_ns = 0;
+    // kReply: the call. kMonitor, kDemonitor, kCancelYield: the tag. kSpawn:
+    // that of its monitor, or 0.
+    uint64_t number;
+  };
+  Process* child = nullptr;  // kSpawn: reserved
+  bool keep_result = false;  // kSpawn
+  bool link = false;         // kSpawn
+  // kSpawn of an unknown type or method: what ends the child at once. kCall:
+  // why there is nobody to call.
   const char* refusal = nullptr;
 };
 
 class StepContext : private actord_step {
  public:
   StepContext(const Catalog& catalog, ProcessTable& processes,
-              const LiveLimits& limits, const Clock& clock, Lane& lane,
-              uint64_t seed);
+              const LiveLimits& limits, const Clock& clock, const Names& names,
+              const Watches& watches, Lane& lane, uint64_t seed);
   StepContext(const StepContext&) = delete;
   StepContext& operator=(const StepContext&) = delete;
 
@@ -75,6 +96,15 @@ class StepContext : private actord_step {
   static void Send(actord_step* step, const actord_pid* to,
                    const actord_message* message);
   static actord_pid Spawn(actord_step* step, const actord_spawn* spawn);
+  static uint64_t Call(actord_step* step, const actord_request* request);
+  static void Reply(actord_step* step, uint64_t call, int32_t status,
+                    const actord_payload* payload);
+  static uint64_t Monitor(actord_step* step, const actord_pid* pid);
+  static void Demonitor(actord_step* step, uint64_t tag);
+  static void Link(actord_step* step, const actord_pid* pid);
+  static void Unlink(actord_step* step, const actord_pid* pid);
+  static void CancelYield(actord_step* step, uint64_t tag);
+  static uint64_t MonotonicNs(actord_step* step);
   static void SetResult(actord_step* step, const actord_payload* result);
   static void SetFailure(actord_step* step, int32_t status,
                          actord_bytes message);
@@ -82,6 +112,11 @@ class StepContext : private actord_step {
   // A process mostly spawns processes of one type: remembers the last.
   const ProcessType* FindProcessType(std::string_view name);
   bool MayAct();
+  // Likewise, and there is room for one more watch, which is counted.
+  bool MayWatch();
+  Effect& AddEffect(Effect::Kind kind);
+  // What the flags of a spawn say of watches. False: misuse.
+  bool WatchChild(const actord_spawn& spawn, Effect& effect);
   // `name`: a topic, a command or nothing.
   bool Accepts(const actord_payload& payload, actord_bytes name,
                const char* what);
@@ -94,16 +129,21 @@ class StepContext : private actord_step {
   ProcessTable& processes_;
   const LiveLimits& limits_;
   const Clock& clock_;
+  const Names& names_;
+  const Watches& watches_;
   Lane& lane_;
   Random random_;
 
   Process* process_ = nullptr;
   Pid self_;
   bool may_act_ = false;
-  uint64_t unix_time_ns_ = 0;  // 0: not asked yet in this call
+  // 0: not asked yet in this call.
+  uint64_t unix_time_ns_ = 0;
+  uint64_t monotonic_ns_ = 0;
   const ProcessType* last_type_ = nullptr;
   std::vector<Effect> effects_;
-  size_t yields_ = 0;
+  size_t yields_ = 0;  // and calls
+  size_t new_watches_ = 0;
   uint64_t first_tag_ = 0;
   absl::Status misuse_;
   Payload result_;

@@ -40,7 +40,7 @@ Process* Worker::FindWork(Lane& lane) {
   if (turn_ == special_turn_) [[unlikely]] {
     PlanSpecialTurn();
     const uint64_t in_round = turn_ % kRound;
-    if (in_round == kBackFirst) first = First::kBack;
+    if (turn_ % kFourRounds == kBackFirst) first = First::kBack;
     if (in_round == kGlobalFirst) first = First::kGlobal;
     FireTimers(queue_, lane);
     if (first == First::kGlobal) {
@@ -61,8 +61,9 @@ void Worker::PlanSpecialTurn() {
   const auto after = [this](uint64_t every, uint64_t at) {
     return turn_ + every - (turn_ + every - at) % every;
   };
-  special_turn_ = std::min({after(kTimersEvery, 0), after(kRound, kGlobalFirst),
-                            after(kRound, kAgeing), after(kRound, kBackFirst)});
+  special_turn_ =
+      std::min({after(kTimersEvery, 0), after(kRound, kGlobalFirst),
+                after(kRound, kAgeing), after(kFourRounds, kBackFirst)});
 }
 
 Process* Worker::TakeReady(First first) {

@@ -47,12 +47,15 @@ class Worker {
  private:
   // Of each round of 61 turns (Go's number), in one the global queue goes
   // before equals of the worker's own, and the timers of a neighbour are looked
-  // at, so that a worker with endless work of its own starves neither; in one
-  // those that continue go before all their equals; and one is for the lower
-  // priorities.
+  // at, so that a worker with endless work of its own starves neither; and one
+  // is for the lower priorities.
   static constexpr uint64_t kRound = 61;
   static constexpr uint64_t kGlobalFirst = 0;
   static constexpr uint64_t kAgeing = 30;
+  // Of each four rounds, in one turn those that continue go before all their
+  // equals. More often would let whoever makes work, and continues to make
+  // more, run ahead of it: what it made would be cold when its turn comes.
+  static constexpr uint64_t kFourRounds = 4 * kRound;
   static constexpr uint64_t kBackFirst = 45;
   // Which of equals goes before the others; after it come the worker's own, the
   // global queue, and those that continue.

@@ -16,8 +16,8 @@ WorkerThreads::Thread::Thread(const Parts& parts,
                               const ProcessRunner::Parts& runner_parts,
                               uint64_t seed)
     : lane(parts.buffers, Lane::Use::kOneThread),
-      context(parts.catalog, parts.processes, parts.limits, parts.clock, lane,
-              seed),
+      context(parts.catalog, parts.processes, parts.limits, parts.clock,
+              runner_parts.names, runner_parts.watches, lane, seed),
       runner(runner_parts, lane, context) {}
 
 WorkerThreads::WorkerThreads(const Parts& parts)

@@ -208,10 +208,36 @@ bool YieldBroker::CompleteAfter(actord_completion handle, uint64_t delay_ns) {
   return true;
 }
 
+bool YieldBroker::IsPending(actord_completion handle) const {
+  const YieldRecord* record = Find(handle);
+  return record != nullptr &&
+         record->word.load(std::memory_order_acquire) ==
+             YieldRecord::Word(GenerationOf(handle), YieldRecord::kPending);
+}
+
+void YieldBroker::Cancel(Process& process, uint32_t generation, uint64_t tag,
+                         Lane& lane) {
+  YieldRecord* record = process.yields;
+  while (record != nullptr &&
+         record->tag.load(std::memory_order_relaxed) != tag) {
+    record = record->next;
+  }
+  if (record == nullptr) return;  // it has ended
+  const uint64_t word = record->word.load(std::memory_order_relaxed);
+  const actord_completion handle =
+      (word & ~uint64_t{UINT32_MAX}) | record->slot;
+  const bool external = record->external.load(std::memory_order_relaxed);
+  if (Deliver(*record, handle, ACTORD_CANCELLED,
+              TextPayload("the process gave the yield up"), lane) &&
+      external) {
+    external_.Expire({processes_.PidOf(process, generation), tag});
+  }
+}
+
 void YieldBroker::PrefetchForTimer(actord_completion handle) const {
   const YieldRecord* record = Find(handle);
   if (record == nullptr) return;
-  record->process.load(std::memory_order_relaxed)->PrefetchForTurn();
+  record->process.load(std::memory_order_relaxed)->Prefetch();
 }
 
 void YieldBroker::TimerFired(actord_completion handle, Lane& lane) {

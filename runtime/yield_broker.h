@@ -57,6 +57,11 @@ class YieldBroker {
   // Completes it with an empty result after `delay_ns`; an earlier timeout
   // stays. False: it had ended before.
   bool CompleteAfter(actord_completion handle, uint64_t delay_ns);
+  // Nothing has completed it so far.
+  [[nodiscard]] bool IsPending(actord_completion handle) const;
+  // Completes the yield of `process` with this tag as CANCELLED, unless it has
+  // ended. From the turn of the process.
+  void Cancel(Process& process, uint32_t generation, uint64_t tag, Lane& lane);
   // TimerFired will be called for it soon.
   void PrefetchForTimer(actord_completion handle) const;
   // A timer that carries `handle` is due.

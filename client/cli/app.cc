@@ -28,8 +28,10 @@ Examples:
   actorctl submit echo '{"hello": "world"}' --wait
   pid=$(actorctl submit counter)
   actorctl send "$pid" 5 --topic add
+  actorctl call @orders/17 --topic state
   actorctl yields --command 'payment.*'
   actorctl complete "$token" '{"charged": true}'
+  actorctl work payment.charge --exec ./charge.sh
   actorctl submit echo --from-file items.jsonl --wait -o jsonl > results.jsonl
   source <(actorctl completion bash)
 
@@ -71,9 +73,9 @@ void AddGlobalOptions(CLI::App& app, Typed& typed) {
 
 void AddCommands(CLI::App& app, Action& chosen) {
   for (const auto add :
-       {AddSubmit, AddSend, AddAwait, AddPs, AddDescribe, AddCancel,
-        AddTerminate, AddYields, AddComplete, AddStatus, AddShutdown, AddHealth,
-        AddCompletion, AddVersion}) {
+       {AddSubmit, AddSend, AddCall, AddAwait, AddPs, AddNames, AddDescribe,
+        AddCancel, AddTerminate, AddYields, AddComplete, AddWork, AddStatus,
+        AddShutdown, AddHealth, AddCompletion, AddVersion}) {
     add(app, chosen);
   }
 }

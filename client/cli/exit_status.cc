@@ -20,7 +20,10 @@ ExitStatus ExitStatusOf(const absl::Status& status) {
   if (status.GetPayload(kUsageUrl)) return ExitStatus::kUsage;
   // The code of a refusal is the process's choice and says nothing about the
   // daemon or the connection.
-  if (DetailsOf(status).reason == "INIT_REFUSED") return ExitStatus::kFailed;
+  const std::string reason = DetailsOf(status).reason;
+  if (reason == "INIT_REFUSED" || reason == "CALL_FAILED") {
+    return ExitStatus::kFailed;
+  }
   switch (status.code()) {
     case absl::StatusCode::kOk:
       return ExitStatus::kDone;

@@ -14,6 +14,7 @@
 #include "client/cli/exit_status.h"
 #include "client/cli/json.h"
 #include "client/cli/text.h"
+#include "client/utf8.h"
 
 namespace actord::client {
 namespace {

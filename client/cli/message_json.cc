@@ -6,6 +6,7 @@
 
 #include "absl/strings/escaping.h"
 #include "client/cli/text.h"
+#include "client/utf8.h"
 #include "google/protobuf/descriptor.h"
 #include "nlohmann/json.hpp"
 

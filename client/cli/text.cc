@@ -5,36 +5,9 @@
 #include <iterator>
 
 #include "client/cli/exit_status.h"
+#include "client/utf8.h"
 
 namespace actord::client {
-namespace {
-
-// Length in bytes of the well-formed UTF-8 character that `text` begins with;
-// 0 if there is none.
-size_t CharacterLength(std::string_view text) {
-  const auto byte = [text](size_t i) -> unsigned {
-    return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U;
-  };
-  const auto follows = [&byte](size_t i) { return (byte(i) & 0xC0U) == 0x80U; };
-  const unsigned first = byte(0);
-  if (text.empty()) return 0;
-  if (first < 0x80U) return 1;
-  if (first < 0xC2U) return 0;
-  if (first < 0xE0U) return follows(1) ? 2 : 0;
-  if (first < 0xF0U) {
-    if (!follows(1) || !follows(2)) return 0;
-    if (first == 0xE0U && byte(1) < 0xA0U) return 0;  // overlong
-    if (first == 0xEDU && byte(1) > 0x9FU) return 0;  // surrogate
-    return 3;
-  }
-  if (first > 0xF4U || !follows(1) || !follows(2) || !follows(3)) return 0;
-  if (first == 0xF0U && byte(1) < 0x90U) return 0;  // overlong
-  if (first == 0xF4U && byte(1) > 0x8FU) return 0;  // above U+10FFFF
-  return 4;
-}
-
-}  // namespace
-
 absl::StatusOr<absl::Duration> ParseDuration(const std::string& text) {
   absl::Duration duration;
   if (!absl::ParseDuration(text, &duration) ||
@@ -94,15 +67,6 @@ std::string ShortBytes(uint64_t bytes) {
   return buffer.data();
 }
 
-bool IsUtf8(std::string_view text) {
-  while (!text.empty()) {
-    const size_t length = CharacterLength(text);
-    if (length == 0) return false;
-    text.remove_prefix(length);
-  }
-  return true;
-}
-
 std::string OneLine(std::string_view text, size_t max_width) {
   std::string line;
   size_t width = 0;
@@ -112,7 +76,7 @@ std::string OneLine(std::string_view text, size_t max_width) {
       line.resize(cut_at);
       return line + "...";
     }
-    const size_t length = CharacterLength(text);
+    const size_t length = Utf8CharacterLength(text);
     const char first = text.front();
     // U+0080 to U+009F are control characters too, of two bytes.
     const bool control =

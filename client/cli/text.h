@@ -28,9 +28,6 @@ std::string WithThousands(uint64_t number);
 // 3145728 as "3.0 MiB".
 std::string ShortBytes(uint64_t bytes);
 
-// Well-formed UTF-8: no overlong forms, surrogates or numbers above U+10FFFF.
-bool IsUtf8(std::string_view text);
-
 // Fit for one line of a terminal: control characters and broken UTF-8 become
 // '?', line ends and tabs a space; cut with "..." beyond `max_width` characters
 // (0: not cut).

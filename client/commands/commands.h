@@ -15,6 +15,8 @@ using Action = std::function<ExitStatus(Invocation&)>;
 
 void AddSubmit(CLI::App& app, Action& chosen);
 void AddSend(CLI::App& app, Action& chosen);
+void AddCall(CLI::App& app, Action& chosen);
+void AddNames(CLI::App& app, Action& chosen);
 void AddAwait(CLI::App& app, Action& chosen);
 void AddPs(CLI::App& app, Action& chosen);
 void AddDescribe(CLI::App& app, Action& chosen);
@@ -22,6 +24,7 @@ void AddCancel(CLI::App& app, Action& chosen);
 void AddTerminate(CLI::App& app, Action& chosen);
 void AddYields(CLI::App& app, Action& chosen);
 void AddComplete(CLI::App& app, Action& chosen);
+void AddWork(CLI::App& app, Action& chosen);
 void AddStatus(CLI::App& app, Action& chosen);
 void AddShutdown(CLI::App& app, Action& chosen);
 void AddHealth(CLI::App& app, Action& chosen);

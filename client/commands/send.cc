@@ -104,6 +104,7 @@ Messages to one process arrive in the order of the file.
 Examples:
   actorctl send "$pid" 5 --topic add
   actorctl send "$pid" @picture.png --content-type image/png
+  actorctl send @orders/17 5 --topic add
   actorctl send "$pid" --topic add --from-file numbers.jsonl
 )";
 
@@ -114,7 +115,8 @@ void AddSend(CLI::App& app, Action& chosen) {
   CLI::App* command = app.add_subcommand(
       "send", "Send a message to a process, or many from a file");
   command->footer(kFooter);
-  command->add_option("PID", options->pid, "Receiver")->type_name("");
+  command->add_option("PID", options->pid, "Receiver: a PID or @NAME")
+      ->type_name("");
   auto* payload = command
                       ->add_option("PAYLOAD", options->payload,
                                    "What to send: text, @FILE or -")

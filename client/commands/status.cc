@@ -36,9 +36,10 @@ Fields Overview(const v1::GetStatusResponse& status) {
            WithThousands(counters.processes_failed_total()) +
            " of them failed"},
       {"Steps", WithThousands(counters.steps_total())},
-      {"Messages", WithThousands(counters.messages_total()) + ", " +
-                       WithThousands(counters.dead_letters_total()) +
-                       " dead letters"},
+      {"Messages",
+       WithThousands(counters.messages_total()) + ", " +
+           WithThousands(counters.dead_letters_total()) + " dead letters, " +
+           WithThousands(counters.late_replies_total()) + " late replies"},
       {"Yields",
        WithThousands(counters.yields_total()) + ", " +
            WithThousands(counters.completions_total()) +

@@ -24,6 +24,7 @@ struct Options {
   std::string method;
   std::string content_type;
   std::string request_id;
+  std::string name;
   std::optional<int> priority;
   std::string file;
   size_t in_flight = 256;
@@ -122,6 +123,10 @@ ExitStatus Run(Invocation& invocation, const Options& options) {
     return invocation.Fail(UsageError(
         "--request-id is for one process; in a file, each item has its own"));
   }
+  if (!options.file.empty() && !options.name.empty()) {
+    return invocation.Fail(
+        UsageError("--name is for one process; many cannot have the same"));
+  }
   if (options.file == "-" && options.input == "-") {
     return invocation.Fail(
         UsageError("standard input cannot be both INPUT and --from-file"));
@@ -133,6 +138,7 @@ ExitStatus Run(Invocation& invocation, const Options& options) {
   request.set_process_type(options.process_type);
   request.set_method(options.method);
   request.set_request_id(options.request_id);
+  request.set_name(options.name);
   if (options.priority) request.set_priority(*options.priority);
   if (options.has_input) {
     auto input = ReadPayload(options.input, options.content_type,
@@ -190,6 +196,10 @@ void AddSubmit(CLI::App& app, Action& chosen) {
       ->add_option("--request-id", options->request_id,
                    "Start it only once, however often this is repeated")
       ->type_name("ID");
+  command
+      ->add_option("--name", options->name,
+                   "Name that it holds; fails if another process holds it")
+      ->type_name("NAME");
   command
       ->add_option("--priority", options->priority,
                    "0 (lowest) to 31 (highest): who runs first [16]")

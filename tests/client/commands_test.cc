@@ -327,7 +327,7 @@ TEST_F(Commands, VersionIsPrinted) {
 
 TEST_F(Commands, CompletionKnowsCommandsOptionsAndChoices) {
   const std::string script = Run({"completion", "bash"}).out;
-  EXPECT_THAT(script, HasSubstr("submit send await"));
+  EXPECT_THAT(script, HasSubstr("submit send call await"));
   EXPECT_THAT(script, HasSubstr("--from-file"));
   EXPECT_THAT(script, HasSubstr("ready running blocked idle"));
   EXPECT_THAT(script, HasSubstr("complete -o default -F _actorctl actorctl"));

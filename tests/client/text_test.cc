@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "client/cli/exit_status.h"
+#include "client/utf8.h"
 
 namespace actord::client {
 namespace {
@@ -80,6 +81,13 @@ TEST(OneLine, CutsByCharactersNotBytes) {
   EXPECT_EQ(OneLine("\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4", 5),
             "\u00e4\u00e4...");
   EXPECT_EQ(Width(OneLine("\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4", 5)), 5U);
+}
+
+TEST(ToUtf8, ReplacesWhatIsNoneAndCutsBetweenCharacters) {
+  EXPECT_EQ(ToUtf8("a\xc3\xa4\xff\xc3", 100), "a\xc3\xa4??");
+  EXPECT_EQ(ToUtf8("a\xc3\xa4", 2), "a");
+  EXPECT_EQ(ToUtf8("a\xc3\xa4", 3), "a\xc3\xa4");
+  EXPECT_EQ(ToUtf8("", 0), "");
 }
 
 }  // namespace

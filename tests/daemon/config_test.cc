@@ -43,6 +43,11 @@ const std::map<std::string, Sample>& Samples() {
        {{"a.so", "b \"x\".so"}, "[\"a.so\", \"b \\\"x\\\".so\"]"}},
       {"plugins.directories", {{"/opt/plugins"}, "[\"/opt/plugins\"]"}},
       {"commands.external", {{"payment.*", "ask"}, "[\"payment.*\", \"ask\"]"}},
+      {"commands.policies",
+       {{"payment.* max_attempts=3 lease=1m attempt_timeout=none "
+         "start_timeout=10s backoff=500ms max_backoff=5s"},
+        "[\"payment.* max_attempts=3 lease=1m attempt_timeout=none "
+        "start_timeout=10s backoff=500ms max_backoff=5s\"]"}},
       {"commands.file_read_directories", {{"/srv"}, "[\"/srv\"]"}},
       {"scheduler.workers", {{"3"}, "3"}},
       {"scheduler.max_blocked_threads", {{"0"}, "0"}},

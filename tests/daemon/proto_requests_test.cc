@@ -140,15 +140,17 @@ TEST(Fingerprint, DiffersWithEveryPartOfTheBody) {
 
 TEST(Fingerprint, DiffersWithEveryPartOfAMessage) {
   const runtime::Message whole{"t", {"p", "q"}};
-  const uint64_t fingerprint = Fingerprint(kParsedPid, whole);
-  EXPECT_EQ(Fingerprint(kParsedPid, runtime::Message(whole)), fingerprint);
-  EXPECT_NE(Fingerprint({1, 5, 0x2b, 1}, whole), fingerprint);
+  const Address to{kParsedPid, ""};
+  const uint64_t fingerprint = Fingerprint(to, whole);
+  EXPECT_EQ(Fingerprint(to, runtime::Message(whole)), fingerprint);
+  EXPECT_NE(Fingerprint({{1, 5, 0x2b, 1}, ""}, whole), fingerprint);
+  EXPECT_NE(Fingerprint({kParsedPid, "n"}, whole), fingerprint);
   const runtime::Message others[] = {{"x", {"p", "q"}},
                                      {"t", {"x", "q"}},
                                      {"t", {"p", "x"}},
                                      {"tp", {"", "q"}}};
   for (const runtime::Message& other : others) {
-    EXPECT_NE(Fingerprint(kParsedPid, other), fingerprint) << other.topic;
+    EXPECT_NE(Fingerprint(to, other), fingerprint) << other.topic;
   }
 }
 
@@ -158,11 +160,11 @@ TEST(ReadSend, TakesEverythingOver) {
   request.set_topic("topic");
   request.mutable_payload()->set_data("data");
   request.mutable_payload()->set_content_type("text/plain");
-  runtime::Pid to;
+  Address to;
   runtime::Message message;
   const absl::Status status = ReadSend(&request, kMaxPayload, to, message);
   ASSERT_TRUE(status.ok()) << status;
-  EXPECT_EQ(to, kParsedPid);
+  EXPECT_EQ(to.pid, kParsedPid);
   EXPECT_EQ(message.topic, "topic");
   EXPECT_EQ(message.payload.bytes, "data");
   EXPECT_EQ(message.payload.content_type, "text/plain");
@@ -190,7 +192,7 @@ TEST(ReadSend, RefusesWhatIsOutOfItsLimits) {
     v1::SendRequest request;
     request.set_pid(kPid);
     c.spoil(request);
-    runtime::Pid to;
+    Address to;
     runtime::Message message;
     ExpectWrong(ReadSend(&request, kMaxPayload, to, message), c.field,
                 c.reason);
@@ -221,8 +223,8 @@ TEST(ReadCompleteYield, TakesResultsAndErrors) {
   result.mutable_result()->set_data("ok");
   const auto good = ReadCompleteYield(&result, kMaxPayload);
   ASSERT_TRUE(good.ok()) << good.status();
-  EXPECT_EQ(good->token.pid, kParsedPid);
-  EXPECT_EQ(good->token.tag, 9u);
+  EXPECT_EQ(good->token.yield.pid, kParsedPid);
+  EXPECT_EQ(good->token.yield.tag, 9u);
   EXPECT_EQ(good->result.code, absl::StatusCode::kOk);
   EXPECT_EQ(good->result.payload.bytes, "ok");
 

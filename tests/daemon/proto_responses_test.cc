@@ -116,6 +116,17 @@ TEST(WriteYield, WritesEverything) {
   yield.deadline_unix_ns = 3 * kNs;
   WriteYield(yield, &proto);
   EXPECT_EQ(proto.deadline().seconds(), 3);
+  EXPECT_EQ(proto.attempts(), 0u);
+  EXPECT_FALSE(proto.has_lease_deadline());
+  yield.attempts = 2;
+  yield.lease_unix_ns = 4 * kNs;
+  yield.worker = "till 1";
+  yield.last_error = "no paper";
+  WriteYield(yield, &proto);
+  EXPECT_EQ(proto.attempts(), 2u);
+  EXPECT_EQ(proto.lease_deadline().seconds(), 4);
+  EXPECT_EQ(proto.worker(), "till 1");
+  EXPECT_EQ(proto.last_error(), "no paper");
 }
 
 TEST(WriteYield, MakesTextsOfPluginsValid) {
@@ -181,6 +192,8 @@ TEST(WriteCounters, WritesEach) {
   stats.blocking_queue = 11;
   stats.results_kept = 12;
   stats.results_bytes = 13;
+  stats.remote_workers = 14;
+  stats.tasks_leased = 15;
   v1::Counters proto;
   WriteCounters(stats, &proto);
   EXPECT_EQ(proto.processes_live(), 1u);
@@ -196,6 +209,8 @@ TEST(WriteCounters, WritesEach) {
   EXPECT_EQ(proto.commands_pooled_waiting(), 11u);
   EXPECT_EQ(proto.results_kept(), 12u);
   EXPECT_EQ(proto.results_kept_bytes(), 13u);
+  EXPECT_EQ(proto.remote_workers(), 14u);
+  EXPECT_EQ(proto.tasks_leased(), 15u);
 }
 
 TEST(ProtoTime, DurationsReadBack) {

@@ -282,9 +282,12 @@ TEST_F(ServiceTest, GetStatusTellsWhatThereIs) {
     EXPECT_EQ(command.kind() == v1::COMMAND_KIND_EXTERNAL,
               command.name() == "payment.*");
   }
-  EXPECT_EQ(commands, (std::set<std::string>{"file.read", "log.write",
-                                             "payment.*", "process.send",
-                                             "process.spawn", "timer.sleep"}));
+  EXPECT_EQ(commands,
+            (std::set<std::string>{"file.read", "group.join", "group.leave",
+                                   "group.members", "group.send", "log.write",
+                                   "name.lookup", "name.register",
+                                   "name.release", "payment.*", "process.send",
+                                   "process.spawn", "timer.sleep"}));
   EXPECT_EQ(status.counters().processes_started_total(), 1u);
   EXPECT_EQ(status.counters().processes_ended_total(), 1u);
   EXPECT_EQ(status.limits().max_payload_bytes(), 1u << 20);

@@ -117,8 +117,8 @@ class Malformed(DaemonCase):
 
     def test_text_that_is_no_yield_token(self):
         token = self.manual_yield()
-        for text in ("", "nonsense", token.rsplit(".", 1)[0], token + ".1",
-                     token + "x"):
+        for text in ("", "nonsense", token.rsplit(".", 1)[0], token + ".0",
+                     token + ".1.1", token + "x"):
             self.refuse("CompleteYield", yield_pb2.CompleteYieldRequest(
                 token=text, result=payload_pb2.Payload()), "token",
                         "is not a yield token", "INVALID_YIELD_TOKEN")

@@ -83,9 +83,9 @@ class Reflection(DaemonCase):
                      if f"{file.package}.{service.name}" == SERVICE]
         self.assertEqual(
             {method.name for method in service.method},
-            {"Submit", "Send", "CompleteYield", "Shutdown", "Await", "Cancel",
-             "Terminate", "GetProcess", "ListProcesses", "ListYields",
-             "GetStatus"})
+            {"Submit", "Send", "Call", "CompleteYield", "Work", "Shutdown",
+             "Await", "Cancel", "Terminate", "GetProcess", "ListProcesses",
+             "ListNames", "ListYields", "GetStatus"})
 
 
 class Strangers(DaemonCase):

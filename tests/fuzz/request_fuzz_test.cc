@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "daemon/proto_requests.h"
+#include "daemon/proto_work.h"
 #include "daemon/rpc_message.h"
 #include "daemon/status_mapping.h"
 #include "daemon/utf8.h"
@@ -96,11 +97,12 @@ TEST(RequestFuzz, Send) {
   seed.mutable_payload()->set_data("data");
   FuzzRequest(seed, [](v1::SendRequest* request) {
     const std::string pid = request->pid();
-    runtime::Pid to;
+    Address to;
     runtime::Message message;
     absl::Status status = ReadSend(request, kMaxPayload, to, message);
     if (!status.ok()) return status;
-    EXPECT_EQ(runtime::FormatPid(to), pid) << "one text a PID";
+    EXPECT_EQ(to.name.empty() ? runtime::FormatPid(to.pid) : "@" + to.name, pid)
+        << "one text an address";
     EXPECT_LE(message.topic.size(), 255u);
     ExpectWithinLimits(message.payload);
     return status;
@@ -116,7 +118,7 @@ TEST(RequestFuzz, CompleteYield) {
     const std::string token = request->token();
     const auto completion = ReadCompleteYield(request, kMaxPayload);
     if (!completion.ok()) return completion.status();
-    EXPECT_EQ(runtime::FormatYieldToken(completion->token), token);
+    EXPECT_EQ(runtime::FormatTaskToken(completion->token), token);
     if (completion->result.code == absl::StatusCode::kOk) {
       ExpectWithinLimits(completion->result.payload);
     }
@@ -152,6 +154,40 @@ TEST(RequestFuzz, Lists) {
     EXPECT_GE(paging.page_size, 1u);
     EXPECT_LE(paging.page_size, 1000u);
     return status;
+  });
+}
+
+TEST(RequestFuzz, Work) {
+  v1::WorkRequest seed;
+  v1::TaskFailure* const failure = seed.add_failures();
+  failure->set_token("1.5.2a.1.9.2");
+  failure->mutable_error()->set_code(14);
+  failure->mutable_retry_delay()->set_seconds(5);
+  v1::TaskHeartbeat* const heartbeat = seed.add_heartbeats();
+  heartbeat->set_token("1.5.2a.1.9.2");
+  heartbeat->mutable_progress()->set_data("half");
+  FuzzRequest(seed, [](v1::WorkRequest* request) {
+    absl::Status status = CheckWorkRequest(*request, /*is_first=*/false);
+    if (!status.ok()) return status;
+    for (const v1::TaskFailure& proto : request->failures()) {
+      const auto read = ReadTaskFailure(proto);
+      if (!read.ok()) return read.status();
+      EXPECT_EQ(runtime::FormatTaskToken(read->token), proto.token());
+      EXPECT_NE(read->token.attempt, 0u);
+      EXPECT_NE(read->failure.code, absl::StatusCode::kOk);
+      const absl::Duration delay =
+          read->failure.retry_delay.value_or(absl::ZeroDuration());
+      EXPECT_GE(delay, absl::ZeroDuration());
+      EXPECT_LE(delay, absl::Hours(24));
+    }
+    for (v1::TaskHeartbeat& proto : *request->mutable_heartbeats()) {
+      const auto read = ReadTaskHeartbeat(&proto);
+      if (!read.ok()) return read.status();
+      if (!read->progress) continue;
+      EXPECT_LE(read->progress->bytes.size(), 4096u);
+      EXPECT_LE(read->progress->content_type.size(), 255u);
+    }
+    return absl::OkStatus();
   });
 }
 

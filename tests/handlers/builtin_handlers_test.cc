@@ -48,14 +48,16 @@ class BuiltinHandlersTest : public ::testing::Test {
   HandlerSet handlers_;
 };
 
-TEST_F(BuiltinHandlersTest, AreTheseFive) {
+TEST_F(BuiltinHandlersTest, AreThese) {
   std::vector<std::string> commands;
   for (const HandlerInstance& handler : handlers_.instances()) {
     commands.emplace_back(handler.descriptor->command);
   }
   EXPECT_THAT(commands, ::testing::UnorderedElementsAre(
                             "timer.sleep", "process.spawn", "process.send",
-                            "log.write", "file.read"));
+                            "name.register", "name.release", "name.lookup",
+                            "group.join", "group.leave", "group.members",
+                            "group.send", "log.write", "file.read"));
 }
 
 TEST_F(BuiltinHandlersTest, SleepReadsEveryWayToWriteANumber) {

@@ -1,7 +1,10 @@
-// The example plugins as they are shipped, loaded and driven without a daemon.
+// The example plugins as they are shipped, run in the harness for authors of
+// plugins.
+#include <actord/testing.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstdio>
 #include <fstream>
 #include <map>
@@ -11,128 +14,101 @@
 #include <sstream>
 #include <string>
 #include <string_view>
+#include <utility>
 
-#include "handlers/plugin_loader.h"
-#include "tests/support/fake_process.h"
-
-namespace actord::handlers {
 namespace {
 
+using namespace std::chrono_literals;
+using actord::Code;
+using actord::LogLevel;
+using actord::OwnedPayload;
+using actord::Pid;
+using actord::testing::ForEachSeed;
+using actord::testing::Harness;
+using actord::testing::HarnessOptions;
+using actord::testing::HeldYield;
 using nlohmann::json;
-using testing::FakeProcess;
 using ::testing::HasSubstr;
-using testing::MakePid;
 
-class ExamplePluginTest : public ::testing::Test {
- protected:
-  const actord_process_type& Type(const std::string& plugin,
-                                  std::string_view type) {
-    auto loaded = Plugin::Load(std::string(ACTORD_TEST_PLUGIN_DIR) + "/" +
-                               plugin + ".so");
-    if (!loaded.ok()) throw std::runtime_error(loaded.status().ToString());
-    plugins_.push_back(*std::move(loaded));
-    for (const actord_process_type* found : plugins_.back()->process_types()) {
-      if (type == found->name) return *found;
-    }
-    throw std::runtime_error("no such type");
-  }
+constexpr uint64_t kSeeds = 50;
 
-  std::vector<std::unique_ptr<Plugin>> plugins_;
+std::string PathOf(const std::string& plugin) {
+  return std::string(ACTORD_TEST_PLUGIN_DIR) + "/" + plugin + ".so";
+}
+
+class Plugged : public Harness {
+ public:
+  explicit Plugged(const std::string& plugin,
+                   const HarnessOptions& options = {})
+      : Harness(PathOf(plugin).c_str(), options) {}
 };
 
-using EchoTest = ExamplePluginTest;
-
-TEST_F(EchoTest, GivesItsInputBack) {
-  FakeProcess echo(Type("echo", "echo"));
-  ASSERT_EQ(echo.Init("run", Payload("a,b", "text/csv")), ACTORD_OK);
-  EXPECT_EQ(echo.Step(), ACTORD_STEP_DONE);
-  EXPECT_EQ(echo.result, (testing::OwnedPayload{"a,b", "text/csv"}));
+TEST(EchoTest, GivesItsInputBack) {
+  Plugged harness("echo");
+  const OwnedPayload input("a,b", "text/csv");
+  EXPECT_EQ(harness.ExpectResult(harness.Submit("echo", "run", input)), input);
 }
 
-TEST_F(EchoTest, FailsAndRefusesOnDemand) {
-  FakeProcess fails(Type("echo", "echo"));
-  ASSERT_EQ(fails.Init("fail", "why"), ACTORD_OK);
-  EXPECT_EQ(fails.Step(), ACTORD_STEP_FAIL);
-  EXPECT_EQ(fails.failure, Code::kFailedPrecondition);
-  EXPECT_EQ(fails.failure_text, "why");
-  FakeProcess refuses(Type("echo", "echo"));
-  EXPECT_EQ(refuses.Init("refuse", "no"), ACTORD_INVALID_ARGUMENT);
-  EXPECT_EQ(refuses.failure_text, "no");
+TEST(EchoTest, FailsAndRefusesOnDemand) {
+  Plugged harness("echo");
+  EXPECT_EQ(harness.ExpectFailed(harness.Submit("echo", "fail", "why"),
+                                 Code::kFailedPrecondition),
+            "why");
+  EXPECT_EQ(
+      harness.ExpectRefused(Code::kInvalidArgument, "echo", "refuse", "no"),
+      "no");
 }
 
-using CounterTest = ExamplePluginTest;
-
-TEST_F(CounterTest, AddsAnswersAndStops) {
-  FakeProcess counter(Type("counter", "counter"));
-  ASSERT_EQ(counter.Init("run", "10"), ACTORD_OK);
-  EXPECT_EQ(counter.Step(), ACTORD_STEP_IDLE);
-  counter.Message("add");
-  counter.Message("add", "-5");
-  counter.Message("get", {}, MakePid(9));
-  EXPECT_EQ(counter.Step(), ACTORD_STEP_IDLE);
-  ASSERT_EQ(counter.sent.size(), 1u);
-  EXPECT_EQ(counter.sent[0].to, MakePid(9));
-  EXPECT_EQ(counter.sent[0].topic, "value");
-  EXPECT_EQ(counter.sent[0].payload.bytes, "6");
-  counter.Message("stop");
-  EXPECT_EQ(counter.Step(), ACTORD_STEP_DONE);
-  EXPECT_EQ(counter.result.bytes, "6");
+TEST(CounterTest, AddsAnswersAndStops) {
+  ForEachSeed(kSeeds, [](uint64_t seed) {
+    Plugged harness("counter", {.seed = seed});
+    const Pid probe = harness.Probe();
+    const Pid counter = harness.Submit("counter", "run", "10");
+    harness.Deliver(counter, "add");
+    harness.Deliver(counter, "add", "-5");
+    harness.Deliver(counter, "get", {}, probe);
+    EXPECT_EQ(harness.ExpectMessage(probe, "value").payload.bytes, "6");
+    harness.Deliver(counter, "stop");
+    EXPECT_EQ(harness.ExpectResult(counter).bytes, "6");
+  });
 }
 
-TEST_F(CounterTest, AskedFromOutsideItWritesToTheLog) {
-  FakeProcess counter(Type("counter", "counter"));
-  ASSERT_EQ(counter.Init(), ACTORD_OK);
-  counter.Message("get");
-  counter.Step();
-  ASSERT_EQ(counter.yields.size(), 1u);
-  EXPECT_EQ(counter.yields[0].command, "log.write");
-  EXPECT_THAT(counter.yields[0].payload.bytes, HasSubstr("counter: 0"));
+TEST(CounterTest, AskedFromOutsideItWritesToTheLog) {
+  Plugged harness("counter");
+  harness.Deliver(harness.Submit("counter"), "get");
+  harness.Run();
+  ASSERT_EQ(harness.log().size(), 1u);
+  EXPECT_EQ(harness.log()[0].level, LogLevel::kInfo);
+  EXPECT_THAT(harness.log()[0].text, HasSubstr("counter: 0"));
 }
 
-TEST_F(CounterTest, AnswersWhatItCannotDo) {
-  FakeProcess counter(Type("counter", "counter"));
-  ASSERT_EQ(counter.Init("run", "9223372036854775807"), ACTORD_OK);
-  counter.Message("add", "1", MakePid(9));
-  counter.Message("add", "one", MakePid(9));
-  counter.Message("addd", "1", MakePid(9));
-  EXPECT_EQ(counter.Step(), ACTORD_STEP_IDLE);
-  ASSERT_EQ(counter.sent.size(), 3u);
-  for (const auto& sent : counter.sent) EXPECT_EQ(sent.topic, "error");
-  EXPECT_THAT(counter.sent[1].payload.bytes, HasSubstr("'one'"));
-  EXPECT_THAT(counter.sent[2].payload.bytes, HasSubstr("'addd'"));
+TEST(CounterTest, AnswersWhatItCannotDo) {
+  Plugged harness("counter");
+  const Pid probe = harness.Probe();
+  const Pid counter = harness.Submit("counter", "run", "9223372036854775807");
+  const auto answer = [&](std::string_view topic, std::string_view payload) {
+    harness.Deliver(counter, topic, payload, probe);
+    return harness.ExpectMessage(probe, "error").payload.bytes;
+  };
+  EXPECT_THAT(answer("add", "1"), HasSubstr("'1'"));
+  EXPECT_THAT(answer("add", "one"), HasSubstr("'one'"));
+  EXPECT_THAT(answer("addd", "1"), HasSubstr("'addd'"));
+  EXPECT_TRUE(harness.IsLive(counter));
 }
 
-TEST_F(CounterTest, RefusesAnInputThatIsNoInteger) {
-  FakeProcess counter(Type("counter", "counter"));
-  EXPECT_EQ(counter.Init("run", "1.5"), ACTORD_INVALID_ARGUMENT);
-  EXPECT_THAT(counter.failure_text, HasSubstr("'1.5'"));
+TEST(CounterTest, RefusesAnInputThatIsNoInteger) {
+  Plugged harness("counter");
+  EXPECT_THAT(
+      harness.ExpectRefused(Code::kInvalidArgument, "counter", "run", "1.5"),
+      HasSubstr("'1.5'"));
 }
 
-TEST_F(CounterTest, CancelledItEndsWithItsValue) {
-  FakeProcess counter(Type("counter", "counter"));
-  ASSERT_EQ(counter.Init("run", "3"), ACTORD_OK);
-  counter.Cancel("enough");
-  EXPECT_EQ(counter.Step(), ACTORD_STEP_DONE);
-  EXPECT_EQ(counter.result.bytes, "3");
+TEST(CounterTest, CancelledItEndsWithItsValue) {
+  Plugged harness("counter");
+  const Pid counter = harness.Submit("counter", "run", "3");
+  harness.Cancel(counter, "enough");
+  EXPECT_EQ(harness.ExpectResult(counter).bytes, "3");
 }
-
-class WordCountTest : public ExamplePluginTest {
- protected:
-  // Runs what the parent spawned, and hands it their messages.
-  void RunChildren(FakeProcess& parent, const actord_process_type& type) {
-    const auto spawned = parent.spawned;
-    for (const auto& child : spawned) {
-      EXPECT_EQ(child.type, "wordcount.chunk");
-      FakeProcess process(type, child.pid, MakePid(1));
-      ASSERT_EQ(process.Init(child.method, child.input.bytes), ACTORD_OK);
-      ASSERT_EQ(process.Step(), ACTORD_STEP_DONE);
-      ASSERT_EQ(process.sent.size(), 1u);
-      EXPECT_EQ(process.sent[0].to, MakePid(1));
-      parent.Message(process.sent[0].topic, process.sent[0].payload.bytes,
-                     child.pid);
-    }
-  }
-};
 
 std::string ReadAll(const char* path) {
   std::ostringstream bytes;
@@ -160,27 +136,19 @@ std::map<std::string, uint64_t> CountWithCoreutils(const std::string& path) {
 
 constexpr char kRealText[] = "/usr/share/common-licenses/GPL-3";
 
-TEST_F(WordCountTest, AgreesWithCoreutilsOnARealText) {
+TEST(WordCountTest, AgreesWithCoreutilsOnARealText) {
   const std::string text = ReadAll(kRealText);
   ASSERT_FALSE(text.empty()) << kRealText;
-  const actord_process_type& type = Type("wordcount", "wordcount");
-  const actord_process_type& chunk = Type("wordcount", "wordcount.chunk");
-  FakeProcess parent(type);
+  Plugged harness("wordcount");
   const json input = {
       {"path", kRealText}, {"top", 1'000'000}, {"chunk_bytes", 1024}};
-  ASSERT_EQ(parent.Init("run", input.dump()), ACTORD_OK);
-  EXPECT_EQ(parent.Step(), ACTORD_STEP_BLOCK);
-  ASSERT_EQ(parent.yields.size(), 1u);
-  EXPECT_EQ(parent.yields[0].command, "file.read");
-  parent.Complete(parent.yields[0].tag, text);
-  EXPECT_EQ(parent.Step(), ACTORD_STEP_IDLE);
-  EXPECT_GT(parent.spawned.size(), 20u);
-  RunChildren(parent, chunk);
-  ASSERT_EQ(parent.Step(), ACTORD_STEP_DONE);
+  const Pid parent = harness.Submit("wordcount", "run", input.dump());
+  harness.CompleteNext("file.read", text);
+  const std::string counts = harness.ExpectResult(parent).bytes;
 
   const auto expected = CountWithCoreutils(kRealText);
   ASSERT_GT(expected.size(), 500u);
-  const json result = json::parse(parent.result.bytes);
+  const json result = json::parse(counts);
   std::map<std::string, uint64_t> counted;
   uint64_t total = 0;
   std::optional<std::pair<uint64_t, std::string>> before;
@@ -201,166 +169,190 @@ TEST_F(WordCountTest, AgreesWithCoreutilsOnARealText) {
   EXPECT_EQ(result["distinct"], expected.size());
 }
 
-TEST_F(WordCountTest, KeepsTheTopOfATextInItsInput) {
-  const actord_process_type& chunk = Type("wordcount", "wordcount.chunk");
-  FakeProcess parent(Type("wordcount", "wordcount"));
-  ASSERT_EQ(parent.Init("run", R"({"text":"b a B,c a-b é @[`{","top":2})"),
-            ACTORD_OK);
-  EXPECT_EQ(parent.Step(), ACTORD_STEP_IDLE);
-  RunChildren(parent, chunk);
-  ASSERT_EQ(parent.Step(), ACTORD_STEP_DONE);
-  EXPECT_EQ(parent.result.bytes,
-            R"({"words":6,"distinct":3,"top":[{"word":"b","count":3},)"
-            R"({"word":"a","count":2}]})");
+TEST(WordCountTest, KeepsTheTopOfATextWhicheverChildIsFirst) {
+  // Pieces of 1,024 bytes, so that there are several children.
+  std::string text;
+  for (int i = 0; i < 600; ++i) text += i % 3 == 0 ? "a " : "b B,c a-b é @[`{";
+  std::string first;
+  ForEachSeed(kSeeds, [&](uint64_t seed) {
+    Plugged harness("wordcount", {.seed = seed});
+    const json input = {{"text", text}, {"top", 2}, {"chunk_bytes", 1024}};
+    const Pid parent = harness.Submit("wordcount", "run", input.dump());
+    const std::string counts = harness.ExpectResult(parent).bytes;
+    EXPECT_TRUE(harness.Live().empty());
+    if (first.empty()) first = counts;
+    EXPECT_EQ(counts, first);
+  });
+  EXPECT_EQ(first,
+            R"({"words":2200,"distinct":3,"top":[{"word":"b","count":1200},)"
+            R"({"word":"a","count":600}]})");
 }
 
-TEST_F(WordCountTest, TakesAnInputThatIsNoJsonAsTheText) {
-  const actord_process_type& chunk = Type("wordcount", "wordcount.chunk");
-  FakeProcess parent(Type("wordcount", "wordcount"));
-  ASSERT_EQ(parent.Init("run", Payload::Text("a {b} a")), ACTORD_OK);
-  EXPECT_EQ(parent.Step(), ACTORD_STEP_IDLE);
-  RunChildren(parent, chunk);
-  ASSERT_EQ(parent.Step(), ACTORD_STEP_DONE);
-  EXPECT_EQ(json::parse(parent.result.bytes)["words"], 3);
+TEST(WordCountTest, TakesAnInputThatIsNoJsonAsTheText) {
+  Plugged harness("wordcount");
+  const Pid parent =
+      harness.Submit("wordcount", "run", OwnedPayload::Text("a {b} a"));
+  EXPECT_EQ(json::parse(harness.ExpectResult(parent).bytes)["words"], 3);
 }
 
-TEST_F(WordCountTest, CountsNoMessageButItsChildren) {
-  FakeProcess parent(Type("wordcount", "wordcount"));
-  ASSERT_EQ(parent.Init("run", R"({"text":"a"})"), ACTORD_OK);
-  parent.Step();
-  const Pid child = parent.spawned.at(0).pid;
-  parent.Message("counts", R"({"z":9})", MakePid(77));
-  parent.Message("counts", R"({"z":9})");
-  EXPECT_EQ(parent.Step(), ACTORD_STEP_IDLE);
-  parent.Message("counts", R"({"a":1})", child);
-  EXPECT_EQ(parent.Step(), ACTORD_STEP_DONE);
-  EXPECT_EQ(json::parse(parent.result.bytes)["words"], 1);
+TEST(WordCountTest, CountsNoMessageButItsChildren) {
+  ForEachSeed(kSeeds, [](uint64_t seed) {
+    Plugged harness("wordcount", {.seed = seed});
+    const Pid parent = harness.Submit("wordcount", "run", R"({"text":"a"})");
+    harness.Deliver(parent, "counts", R"({"z":9})", harness.Probe());
+    harness.Deliver(parent, "counts", R"({"z":9})");
+    EXPECT_EQ(json::parse(harness.ExpectResult(parent).bytes)["words"], 1);
+  });
 }
 
-TEST_F(WordCountTest, FailsWithTheReasonsOfOthers) {
-  const actord_process_type& type = Type("wordcount", "wordcount");
-  FakeProcess unreadable(type);
-  ASSERT_EQ(unreadable.Init("run", R"({"path":"/x"})"), ACTORD_OK);
-  unreadable.Step();
-  unreadable.Complete(1, "there is no file", Code::kNotFound);
-  EXPECT_EQ(unreadable.Step(), ACTORD_STEP_FAIL);
-  EXPECT_EQ(unreadable.failure, Code::kNotFound);
+TEST(WordCountTest, FailsWithTheReasonsOfOthers) {
+  Plugged harness("wordcount");
+  const Pid unreadable = harness.Submit("wordcount", "run", R"({"path":"/x"})");
+  harness.FailNext("file.read", Code::kNotFound, "there is no file");
+  EXPECT_EQ(harness.ExpectFailed(unreadable, Code::kNotFound),
+            "there is no file");
 
-  FakeProcess no_room(type);
-  no_room.spawn_limit = 0;
-  ASSERT_EQ(no_room.Init("run", R"({"text":"a"})"), ACTORD_OK);
-  EXPECT_EQ(no_room.Step(), ACTORD_STEP_FAIL);
-  EXPECT_EQ(no_room.failure, Code::kResourceExhausted);
-
-  FakeProcess late(type);
-  ASSERT_EQ(late.Init("run", R"({"text":"a"})"), ACTORD_OK);
-  late.Step();
-  ASSERT_EQ(late.yields.size(), 1u);
-  EXPECT_EQ(late.yields[0].command, "timer.sleep");
-  late.Complete(late.yields[0].tag);
-  EXPECT_EQ(late.Step(), ACTORD_STEP_FAIL);
-  EXPECT_EQ(late.failure, Code::kDeadlineExceeded);
+  Plugged full("wordcount", {.max_processes = 1});
+  full.ExpectFailed(full.Submit("wordcount", "run", R"({"text":"a"})"),
+                    Code::kResourceExhausted);
 }
 
-TEST_F(WordCountTest, RefusesBadInput) {
+TEST(WordCountTest, DoesNotWaitForEverForAChildThatSaysNothing) {
+  ForEachSeed(kSeeds, [](uint64_t seed) {
+    Plugged harness("wordcount", {.seed = seed});
+    const Pid parent = harness.Submit("wordcount", "run", R"({"path":"/x"})");
+    harness.CompleteNext("file.read", std::string(100'000, 'a') + " b");
+    // The child is terminated before it has its turn.
+    while (harness.Live("wordcount.chunk").empty() && harness.RunOne()) {
+    }
+    for (const Pid& child : harness.Live("wordcount.chunk")) {
+      harness.Terminate(child);
+    }
+    harness.Advance(59s);
+    EXPECT_TRUE(harness.IsLive(parent));
+    harness.Advance(1s);
+    harness.ExpectFailed(parent, Code::kDeadlineExceeded);
+  });
+}
+
+TEST(WordCountTest, RefusesBadInput) {
+  Plugged harness("wordcount");
   for (const char* input :
        {"", "[]", "{}", R"({"path":"/x","text":"a"})", R"({"path":1})",
         R"({"text":"a","chunk_bytes":10})", R"({"text":"a","top":"x"})"}) {
-    FakeProcess parent(Type("wordcount", "wordcount"));
-    EXPECT_EQ(parent.Init("run", input), ACTORD_INVALID_ARGUMENT) << input;
+    harness.ExpectRefused(Code::kInvalidArgument, "wordcount", "run", input);
   }
 }
 
-class OrderTest : public ExamplePluginTest {
+class OrderTest : public ::testing::Test {
  protected:
-  // Takes an order to the point where `command` has been yielded.
-  std::unique_ptr<FakeProcess> Until(std::string_view command) {
-    auto order = std::make_unique<FakeProcess>(Type("order", "order"));
-    EXPECT_EQ(order->Init("run", R"({"order":"o-1","amount_cents":1999,)"
-                                 R"("hold_ms":50,"payment_timeout_ms":2000})"),
-              ACTORD_OK);
-    EXPECT_EQ(order->Step(), ACTORD_STEP_BLOCK);
-    while (order->yields.at(0).command != command) {
-      order->Complete(order->yields[0].tag);
-      EXPECT_EQ(order->Step(), ACTORD_STEP_BLOCK);
-    }
+  Pid Submit() {
+    return harness_.Submit("order", "run",
+                           R"({"order":"o-1","amount_cents":1999,)"
+                           R"("hold_ms":50,"payment_timeout_ms":2000})");
+  }
+  // An order that waits for its payment.
+  Pid AtThePayment() {
+    const Pid order = Submit();
+    harness_.Advance(50ms);
+    EXPECT_EQ(harness_.Held("payment.charge").size(), 1u);
     return order;
   }
-
-  static void ExpectCompensated(FakeProcess& order, const std::string& why) {
-    ASSERT_EQ(order.yields.size(), 1u) << "gives the reservation back";
-    EXPECT_THAT(order.yields[0].payload.bytes, HasSubstr("o-1: released"));
-    order.Complete(order.yields[0].tag);
-    ASSERT_EQ(order.Step(), ACTORD_STEP_DONE);
+  void ExpectCompensated(const Pid& order, const std::string& why) {
     EXPECT_EQ(
-        json::parse(order.result.bytes),
+        json::parse(harness_.ExpectResult(order).bytes),
         json({{"order", "o-1"}, {"status", "compensated"}, {"why", why}}));
+    EXPECT_THAT(harness_.log().back().text, HasSubstr("o-1: released"))
+        << "gives the reservation back";
+    EXPECT_EQ(harness_.log().back().level, LogLevel::kWarning);
   }
+
+  Plugged harness_{"order"};
 };
 
 TEST_F(OrderTest, ReservesHoldsAndCharges) {
-  const auto order = Until("timer.sleep");
-  EXPECT_EQ(order->yields[0].payload.bytes, R"({"duration_ms":50})");
-  order->Complete(order->yields[0].tag);
-  ASSERT_EQ(order->Step(), ACTORD_STEP_BLOCK);
-  EXPECT_EQ(order->yields[0].command, "payment.charge");
-  EXPECT_EQ(order->yields[0].timeout_ns, 2'000'000'000u);
-  EXPECT_EQ(json::parse(order->yields[0].payload.bytes),
+  const Pid order = Submit();
+  harness_.Run();
+  ASSERT_EQ(harness_.log().size(), 1u);
+  EXPECT_THAT(harness_.log()[0].text, HasSubstr("o-1: reserved"));
+  harness_.Advance(49ms);
+  EXPECT_TRUE(harness_.Held().empty()) << "it is held for 50 ms";
+  harness_.Advance(1ms);
+  const HeldYield charge = harness_.ExpectHeld("payment.charge");
+  EXPECT_EQ(charge.deadline, harness_.now() + 2s);
+  EXPECT_EQ(json::parse(charge.payload.bytes),
             json({{"order", "o-1"}, {"amount_cents", 1999}}));
-  order->Complete(order->yields[0].tag, "receipt 7");
-  ASSERT_EQ(order->Step(), ACTORD_STEP_DONE);
-  EXPECT_EQ(json::parse(order->result.bytes), json({{"order", "o-1"},
-                                                    {"status", "charged"},
-                                                    {"payment", "receipt 7"}}));
+  EXPECT_TRUE(harness_.Complete(charge, "receipt 7"));
+  EXPECT_EQ(
+      json::parse(harness_.ExpectResult(order).bytes),
+      json(
+          {{"order", "o-1"}, {"status", "charged"}, {"payment", "receipt 7"}}));
 }
 
 TEST_F(OrderTest, CompensatesARefusedPayment) {
-  const auto order = Until("payment.charge");
-  order->Complete(order->yields[0].tag, "card declined",
-                  Code::kFailedPrecondition);
-  ASSERT_EQ(order->Step(), ACTORD_STEP_BLOCK);
-  ExpectCompensated(*order, "payment refused: card declined");
+  const Pid order = AtThePayment();
+  harness_.FailNext("payment.charge", Code::kFailedPrecondition,
+                    "card declined");
+  ExpectCompensated(order, "payment refused: card declined");
 }
 
 TEST_F(OrderTest, CompensatesAPaymentThatDoesNotCome) {
-  const auto order = Until("payment.charge");
-  order->Complete(order->yields[0].tag, "deadline", Code::kDeadlineExceeded);
-  ASSERT_EQ(order->Step(), ACTORD_STEP_BLOCK);
-  ExpectCompensated(*order, "payment timed out");
+  const Pid order = AtThePayment();
+  harness_.Advance(2s);
+  ExpectCompensated(order, "payment timed out");
 }
 
 TEST_F(OrderTest, CancelledBeforeThePaymentItCompensates) {
-  const auto order = Until("timer.sleep");
-  order->Cancel("shop closes");
-  ASSERT_EQ(order->Step(), ACTORD_STEP_BLOCK);
-  ExpectCompensated(*order, "cancelled: shop closes");
+  const Pid order = Submit();
+  harness_.Run();
+  harness_.Cancel(order, "shop closes");
+  ExpectCompensated(order, "cancelled: shop closes");
 }
 
 TEST_F(OrderTest, CancelledDuringThePaymentItWaitsForItsOutcome) {
-  const auto order = Until("payment.charge");
-  const Tag payment = order->yields[0].tag;
-  order->Cancel("shop closes");
-  ASSERT_EQ(order->Step(), ACTORD_STEP_BLOCK);
-  EXPECT_TRUE(order->yields.empty());
-  order->Complete(payment, "receipt 7");
-  ASSERT_EQ(order->Step(), ACTORD_STEP_DONE);
-  EXPECT_EQ(json::parse(order->result.bytes)["status"], "charged");
+  const Pid order = AtThePayment();
+  harness_.Cancel(order, "shop closes");
+  harness_.Run();
+  EXPECT_TRUE(harness_.IsLive(order));
+  harness_.CompleteNext("payment.charge", "receipt 7");
+  EXPECT_EQ(json::parse(harness_.ExpectResult(order).bytes)["status"],
+            "charged");
+}
+
+TEST_F(OrderTest, IsNeverChargedAndCompensatedWhateverComesFirst) {
+  ForEachSeed(kSeeds, [](uint64_t seed) {
+    Plugged harness("order", {.seed = seed});
+    const Pid order = harness.Submit(
+        "order", "run", R"({"order":"o-1","amount_cents":1,"hold_ms":0})");
+    harness.Advance(std::chrono::milliseconds(seed % 2));
+    if (seed % 3 == 0) harness.Cancel(order);
+    bool paid = false;
+    for (const HeldYield& charge : harness.Held("payment.charge")) {
+      paid = harness.Complete(charge, "receipt");
+    }
+    if (seed % 3 == 1) harness.Cancel(order);
+    harness.Run();
+    if (!paid && !harness.Held("payment.charge").empty()) {
+      harness.CompleteNext("payment.charge", "receipt");
+      paid = true;
+    }
+    EXPECT_EQ(json::parse(harness.ExpectResult(order).bytes)["status"],
+              paid ? "charged" : "compensated");
+  });
 }
 
 TEST_F(OrderTest, FailsWhenItCannotCompensate) {
-  const auto order = Until("payment.charge");
-  order->Complete(order->yields[0].tag, "no", Code::kAborted);
-  ASSERT_EQ(order->Step(), ACTORD_STEP_BLOCK);
-  order->Complete(order->yields.at(0).tag, "no warehouse", Code::kUnavailable);
-  EXPECT_EQ(order->Step(), ACTORD_STEP_FAIL);
-  EXPECT_EQ(order->failure, Code::kUnavailable);
+  const Pid order = AtThePayment();
+  harness_.Hold("log.write");
+  harness_.FailNext("payment.charge", Code::kAborted, "no");
+  harness_.FailNext("log.write", Code::kUnavailable, "no warehouse");
+  EXPECT_EQ(harness_.ExpectFailed(order, Code::kUnavailable), "no warehouse");
 }
 
 TEST_F(OrderTest, SurvivesAReceiptThatIsNoUtf8) {
-  const auto order = Until("payment.charge");
-  order->Complete(order->yields[0].tag, "\xff\xfe");
-  ASSERT_EQ(order->Step(), ACTORD_STEP_DONE);
-  EXPECT_TRUE(json::accept(order->result.bytes));
+  const Pid order = AtThePayment();
+  harness_.CompleteNext("payment.charge", "\xff\xfe");
+  EXPECT_TRUE(json::accept(harness_.ExpectResult(order).bytes));
 }
 
 TEST_F(OrderTest, RefusesBadInput) {
@@ -369,10 +361,8 @@ TEST_F(OrderTest, RefusesBadInput) {
         R"({"order":"o","amount_cents":0})",
         R"({"order":"o","amount_cents":1,"hold_ms":-1})",
         R"({"order":"o","amount_cents":1,"payment_timeout_ms":1e12})"}) {
-    FakeProcess order(Type("order", "order"));
-    EXPECT_EQ(order.Init("run", input), ACTORD_INVALID_ARGUMENT) << input;
+    harness_.ExpectRefused(Code::kInvalidArgument, "order", "run", input);
   }
 }
 
 }  // namespace
-}  // namespace actord::handlers

@@ -336,11 +336,7 @@ TEST_F(AbiProcess, AFloodOfUrgentEventsDoesNotSpillIntoTheMessages) {
   }
   EXPECT_EQ(ReasonOf(status), reason::kMailboxFull);
   for (size_t tag = 1; tag <= kYields; ++tag) {
-    ASSERT_EQ(core.external.Answer({pid, tag}, {},
-                                   [&](actord_completion completion) {
-                                     return core.broker.Answer(completion, 0,
-                                                               {}, core.lane);
-                                   }),
+    ASSERT_EQ(core.external.Complete({{pid, tag}, 0}, {}),
               CompleteAnswer::kAccepted);
   }
   EXPECT_EQ(Activity::Urgent(word), Activity::kUrgentMax + kYields);

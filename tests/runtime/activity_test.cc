@@ -91,9 +91,11 @@ TEST(Activity, FieldsDoNotRunIntoEachOtherAtTheirLimits) {
   options.max_yields = kMaxYields + 1;
   EXPECT_FALSE(ValidateOptions(options).ok());
 
-  // Messages: the limit that options allow, and some racing senders.
-  constexpr uint64_t kMaxMessages = 1'000'000;
-  EXPECT_LE(kMaxMessages + 10'000, Activity::kMessagesMask);
+  // Messages: the limit that options allow, as many exits as there may be
+  // watches, and some racing senders.
+  constexpr uint64_t kMaxMessages = 900'000;
+  EXPECT_LE(kMaxMessages + Activity::kExitsMax + 10'000,
+            Activity::kMessagesMask);
   options = {};
   options.max_mailbox_messages = kMaxMessages;
   EXPECT_TRUE(ValidateOptions(options).ok());

@@ -82,11 +82,7 @@ TEST_F(Interleaving, WhatLiesBehindAGapComesWhenTheGapIsClosed) {
     if (blocks) {
       EXPECT_THAT(seen_, IsEmpty());
       Runtime::Core& core = *core_->core;
-      EXPECT_EQ(core.external.Answer({pid, 1}, {},
-                                     [&](actord_completion completion) {
-                                       return core.broker.Answer(completion, 0,
-                                                                 {}, core.lane);
-                                     }),
+      EXPECT_EQ(core.external.Complete({{pid, 1}, 0}, {}),
                 CompleteAnswer::kAccepted);
       core_->Settle();
       EXPECT_THAT(seen_, ElementsAre("c", "1", "2", "3"));

@@ -179,7 +179,7 @@ TEST(Envelope, HoldsCopiesInItsOwnBuffer) {
   bytes.assign(bytes.size(), '-');
   type.assign(type.size(), '-');
   actord_event event;
-  envelope->WriteEvent(event);
+  envelope->WriteMessage(event);
   EXPECT_EQ(event.type, uint32_t{ACTORD_EVENT_MESSAGE});
   EXPECT_EQ(View(event.topic), "the topic");
   EXPECT_EQ(View(event.payload.bytes), expected_bytes);
@@ -194,7 +194,7 @@ TEST(Envelope, OfNothingIsEmptyEverywhere) {
   BufferCache cache(pool);
   Envelope* envelope = Envelope::Create(cache, ACTORD_EVENT_CANCEL, {}, {});
   actord_event event;
-  envelope->WriteEvent(event);
+  envelope->WriteOther(event);
   EXPECT_EQ(event.topic.size, 0u);
   EXPECT_EQ(event.payload.bytes.size, 0u);
   EXPECT_EQ(event.payload.content_type.size, 0u);

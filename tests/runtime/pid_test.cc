@@ -76,14 +76,21 @@ TEST(PidText, OfAnythingElseIsRefused) {
 TEST(YieldTokenText, ComesBackAsItWas) {
   const YieldToken token{{1, 0xabc, 7, 3}, UINT64_MAX};
   EXPECT_EQ(FormatYieldToken(token), "1.abc.7.3.ffffffffffffffff");
-  EXPECT_EQ(*ParseYieldToken(FormatYieldToken(token)), token);
-  const YieldToken longest{{UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX},
-                           UINT64_MAX};
-  EXPECT_EQ(*ParseYieldToken(FormatYieldToken(longest)), longest);
+  EXPECT_EQ(*ParseTaskToken(FormatYieldToken(token)), (TaskToken{token, 0}));
+  EXPECT_EQ(FormatTaskToken({token, 0}), FormatYieldToken(token));
+  const TaskToken third{token, 0x3a};
+  EXPECT_EQ(FormatTaskToken(third), "1.abc.7.3.ffffffffffffffff.3a");
+  EXPECT_EQ(*ParseTaskToken(FormatTaskToken(third)), third);
+  const TaskToken longest{
+      {{UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX}, UINT64_MAX},
+      UINT32_MAX};
+  EXPECT_EQ(*ParseTaskToken(FormatTaskToken(longest)), longest);
+  EXPECT_LE(FormatTaskToken(longest).size(), 128u);
   for (const char* bad :
        {"", "1.2.3.4", "1.2.3.4.", "1.2.3.4.0", "1.2.3.4.01", "1.2.3.0.1",
-        "1.2.3.4.5.6", "1.2.3.4.10000000000000000", "1.2.3.4.F"}) {
-    const auto parsed = ParseYieldToken(bad);
+        "1.2.3.4.5.0", "1.2.3.4.5.", "1.2.3.4.5.6.7", "1.2.3.4.5.100000000",
+        "1.2.3.4.10000000000000000", "1.2.3.4.F"}) {
+    const auto parsed = ParseTaskToken(bad);
     EXPECT_EQ(ReasonOf(parsed.status()), reason::kInvalidYieldToken) << bad;
     EXPECT_EQ(FieldOf(parsed.status()), "token");
   }

@@ -23,7 +23,7 @@ Outcome OutcomeOf(std::string bytes) {
   outcome.result.bytes = std::move(bytes);
   return outcome;
 }
-constexpr auto kNothing = [] {};
+constexpr auto kNothing = [](const Outcome&) {};
 constexpr auto kLive = [] { return true; };
 constexpr auto kEnded = [] { return false; };
 const auto kNotFound = [] { return absl::NotFoundError("gone"); };
@@ -57,7 +57,7 @@ class ResultsTest : public ::testing::Test {
 TEST_F(ResultsTest, AreKeptAndGivenAgain) {
   Results results(limits_, clock_);
   int ended = 0;
-  results.Put(PidOf(1), OutcomeOf("x"), true, [&] { ++ended; });
+  results.Put(PidOf(1), OutcomeOf("x"), true, [&](const Outcome&) { ++ended; });
   EXPECT_EQ(ended, 1);
   EXPECT_EQ(results.kept(), 1u);
   EXPECT_GT(results.bytes(), 0u);
@@ -122,6 +122,54 @@ TEST_F(ResultsTest, StayWithinTheLimitOfBytesTheOldestGoingFirst) {
   EXPECT_GT(results.kept(), 100u);
   EXPECT_TRUE(Ask(results, PidOf(9999)).ok());
   EXPECT_FALSE(Ask(results, PidOf(0)).ok());
+}
+
+// Many chains, long ones among them (slots that come again and again), while
+// the table grows and the oldest are forgotten.
+TEST_F(ResultsTest, OfManyAllThatAreKeptAreFoundAndNoOthers) {
+  constexpr uint32_t kEnds = 40'000;
+  given_.result_max_bytes = 256 * 10'000 + 255;
+  limits_.Set(given_);
+  Results results(limits_, clock_);
+  const auto pid_of = [](uint32_t end) -> Pid {
+    const uint32_t slots = end % 3 == 0 ? 7 : 1000;
+    return {1, 1, end % slots, 2 * (end / slots) + (slots == 7 ? 100'001 : 1)};
+  };
+  for (uint32_t end = 0; end < kEnds; ++end) {
+    Outcome outcome;
+    outcome.steps = end;
+    results.Put(pid_of(end), std::move(outcome), true, kNothing);
+  }
+  ASSERT_EQ(results.kept(), 10'000u);
+  for (uint32_t end = 0; end < kEnds; ++end) {
+    const absl::StatusOr<Outcome> outcome = Ask(results, pid_of(end));
+    ASSERT_EQ(outcome.ok(), end >= kEnds - 10'000) << end;
+    if (outcome.ok()) {
+      ASSERT_EQ(outcome->steps, end);
+    }
+  }
+}
+
+TEST_F(ResultsTest, AllOfAnOutcomeIsKept) {
+  Results results(limits_, clock_);
+  const Outcome given{.kind = EndKind::kFailed,
+                      .result = {"bytes", "type"},
+                      .code = absl::StatusCode::kDataLoss,
+                      .message = "why",
+                      .steps = 3,
+                      .started_unix_ns = 4,
+                      .ended_unix_ns = 5};
+  results.Put(PidOf(1), Outcome(given), true, kNothing);
+  const absl::StatusOr<Outcome> outcome = Ask(results, PidOf(1));
+  ASSERT_TRUE(outcome.ok());
+  EXPECT_EQ(outcome->kind, given.kind);
+  EXPECT_EQ(outcome->result.bytes, "bytes");
+  EXPECT_EQ(outcome->result.content_type, "type");
+  EXPECT_EQ(outcome->code, given.code);
+  EXPECT_EQ(outcome->message, "why");
+  EXPECT_EQ(outcome->steps, 3u);
+  EXPECT_EQ(outcome->started_unix_ns, 4u);
+  EXPECT_EQ(outcome->ended_unix_ns, 5u);
 }
 
 TEST_F(ResultsTest, OneThatIsTooLargeIsNotKeptAndDisplacesNoOther) {

@@ -51,6 +51,9 @@ class SteppedCore {
         catalog
             .AddProcessType(&kProcessType<t::CancellableScriptProcess>, "test")
             .ok());
+    EXPECT_TRUE(
+        catalog.AddProcessType(&kProcessType<t::TrappingScriptProcess>, "test")
+            .ok());
     // Completes after as many nanoseconds as its payload says.
     AddCommand("sleep", ACTORD_HANDLER_INLINE, [this](t::Call& call) {
       const uint64_t delay_ns = std::stoull(std::string(call.bytes()));

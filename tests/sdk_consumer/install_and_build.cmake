@@ -1,6 +1,6 @@
 # Installs component sdk of BUILD_DIR below WORK_DIR, checks what was installed,
 # builds the plugins of SOURCE_DIR and those in the text of GUIDE from there
-# alone, and runs TEST_PROGRAM on the plugins. With ACTORD, ACTORCTL and PYTHON it
+# alone, and runs TEST_PROGRAM and their own tests on the plugins. With ACTORD, ACTORCTL and PYTHON it
 # also runs them in a daemon.
 cmake_minimum_required(VERSION 3.25)
 
@@ -20,11 +20,15 @@ set(prefix "${WORK_DIR}/prefix")
 run("${CMAKE_COMMAND}" --install "${BUILD_DIR}" --component sdk --prefix
     "${prefix}")
 
-# Nothing but headers and CMake files, and no path of this machine in them.
+# Nothing but headers, CMake files and the test harness, and no path of this
+# machine in them (but for what a debugger is told).
 file(GLOB_RECURSE installed RELATIVE "${prefix}" "${prefix}/*")
 foreach(file IN LISTS installed)
+  if(file MATCHES "/libactord_testing\\.a$")
+    continue()
+  endif()
   if(NOT file MATCHES "^include/actord/[a-z_]+\\.h$"
-     AND NOT file MATCHES "/cmake/actord/[A-Za-z]+\\.cmake$")
+     AND NOT file MATCHES "/cmake/actord/[A-Za-z-]+\\.cmake$")
     message(FATAL_ERROR "component sdk installs ${file}")
   endif()
   file(READ "${prefix}/${file}" text)
@@ -65,6 +69,7 @@ endfunction()
 set(guide "${WORK_DIR}/guide")
 write_block("```cmake\n# CMakeLists.txt" "${guide}/cpp/CMakeLists.txt")
 write_block("```cpp\n// door.cc" "${guide}/cpp/door.cc")
+write_block("```cpp\n// door_test.cc" "${guide}/cpp/door_test.cc")
 write_block("```cpp\n// parcel.cc" "${guide}/coroutine/parcel.cc")
 write_block("```c\n#include <actord/abi.h>" "${guide}/c/hello.c")
 file(WRITE "${guide}/coroutine/CMakeLists.txt"
@@ -88,6 +93,10 @@ run("${CMAKE_COMMAND}" -E env
     "ACTORD_TEST_GUIDE_CPP_PLUGIN=${guide}/cpp/build/door.so"
     "ACTORD_TEST_GUIDE_COROUTINE_PLUGIN=${guide}/coroutine/build/parcel.so"
     "ACTORD_TEST_GUIDE_C_PLUGIN=${guide}/c/build/hello.so" "${TEST_PROGRAM}")
+
+# The tests of plugins, in the harness.
+run("${WORK_DIR}/cpp/greeter_test" "${WORK_DIR}/cpp/greeter.so")
+run("${guide}/cpp/build/door_test")
 
 if(ACTORD)
   run("${PYTHON}" "${SOURCE_DIR}/run_in_daemon.py" "${ACTORD}" "${ACTORCTL}"

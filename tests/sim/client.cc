@@ -33,6 +33,9 @@ void Client::Pause() {
 
 void Client::Act() {
   const uint64_t r = Draw(100);
+  if (world_.limits.are_tied && r >= 20 && r < 36) {
+    return r < 30 ? Call() : LookUp();
+  }
   if (r < 30) return world_.MayGrow() ? Submit() : Send();
   if (r < 60) return Send();
   if (r < 65) return world_.limits.is_crowded ? Send() : Control();
@@ -53,18 +56,36 @@ void Client::Submit() {
       TypeOf(*actor), "run", {InputOf(actor), ""}, {}};
   request.priority = actor->priority;
   if (greets) request.messages.push_back({"note", {BytesOf(note, 0), ""}});
+  if (world_.limits.are_tied && Draw(3) == 0) {
+    request.name = "name " + std::to_string(Draw(3));
+    request.name[4] = '/';
+  }
+  const auto gone = world_.Gone();
   const size_t self = world_.schedule.current();
   bool refused = false;
-  runtime_.Submit(request, [this, actor, self,
+  runtime_.Submit(request, [this, actor, self, gone, name = request.name,
                             &refused](absl::StatusOr<Pid> pid) {
     ++world_.submit_answers;
     world_.Check(!pid.ok() || actor->live, actor,
                  "a submit was answered before Init");
     if (pid.ok()) world_.Enter(*actor, *pid);
+    if (pid.ok() && !name.empty()) {
+      Actor*& holder = world_.names[name];
+      world_.Check(holder == nullptr || !world_.Lives(*holder), actor,
+                   "two hold a name");
+      holder = actor;
+    }
     // On a worker, and later perhaps: the process was started.
     if (world_.schedule.current() != self) return;
     refused = true;
     ++world_.submits_refused;
+    if (runtime::ReasonOf(pid.status()) == runtime::reason::kNameTaken) {
+      const auto holder = runtime::ParsePid(runtime::HolderOf(pid.status()));
+      const Actor* by = holder.ok() ? world_.ActorOfPid(*holder) : nullptr;
+      world_.Check(!name.empty() && holder.ok() && !gone.contains(by), actor,
+                   "a name is held by who had ended");
+      return;
+    }
     world_.Check(
         runtime::ReasonOf(pid.status()) == runtime::reason::kDraining ||
             runtime::ReasonOf(pid.status()) == runtime::reason::kStopped ||
@@ -105,6 +126,40 @@ void Client::Send() {
                  to, "a send was refused for no reason");
     return;
   }
+}
+
+void Client::Call() {
+  if (!calls_.empty() && Draw(4) == 0) {
+    if (runtime_.CancelCall(calls_.back())) {
+      // Nobody calls back, so this does.
+      world_.open_calls.erase(numbers_[calls_.back()]);
+    }
+    calls_.pop_back();
+    return;
+  }
+  Actor* to = world_.Pick(random_.Next());
+  if (to == nullptr) return;
+  const uint64_t number = world_.next_yield++;
+  ++world_.calls;
+  world_.open_calls.emplace(number, to);
+  const Note note{kCall, number};
+  const auto id = runtime_.Call(
+      to->pid, {"call", {BytesOf(note, 0), ""}},
+      [this, number, to](absl::StatusOr<runtime::Payload> answer) {
+        world_.CheckAnswer(number, *to, answer);
+      });
+  if (id == 0) return;
+  calls_.push_back(id);
+  numbers_[id] = number;
+}
+
+void Client::LookUp() {
+  const std::string name = "name/" + std::to_string(Draw(3));
+  const auto gone = world_.Gone();
+  const auto found = runtime_.FindName(name);
+  if (!found.ok()) return;
+  world_.Check(!gone.contains(world_.ActorOfPid(*found)), nullptr,
+               "a name was found of who had ended");
 }
 
 void Client::Control() {

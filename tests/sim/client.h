@@ -34,6 +34,8 @@ class Client {
   void Control();
   void Await();
   void Look();
+  void Call();
+  void LookUp();
   void PayDebt();
   void AnswerExternal();
   void AnswerAgain();
@@ -47,6 +49,8 @@ class Client {
   runtime::Random random_;
   absl::flat_hash_map<uint64_t, uint64_t> next_to_;
   std::vector<Answered> answered_;
+  std::vector<runtime::Runtime::CallId> calls_;  // perhaps open
+  absl::flat_hash_map<runtime::Runtime::CallId, uint64_t> numbers_;  // of them
 };
 
 }  // namespace actord::sim

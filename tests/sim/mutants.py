@@ -68,7 +68,7 @@ MUTANTS = {
         "the newest always runs first"),
     "NO_BACK_FIRST": (
         "runtime/worker.cc",
-        "    if (in_round == kBackFirst) first = First::kBack;\n", "",
+        "    if (turn_ % kFourRounds == kBackFirst) first = First::kBack;\n", "",
         "those that continue wait for all others"),
     "ALONE_TO_OTHERS": (
         "runtime/scheduler.cc",
@@ -212,14 +212,17 @@ MUTANTS = {
         "  absl::StatusCode code", "Close is called after an Init that failed"),
     "AWAIT_NOT_TOLD": (
         "runtime/process_runner_end.cc",
-        "  if (process.awaited.load(std::memory_order_seq_cst)) {\n",
+        "  if ((wanted & Wanted::kAwaited) != 0) {\n",
         "  if (false) {\n", "an await of a result that is not kept is forgotten"),
     "END_AFTER_LOOK": (
         "runtime/process_runner_end.cc",
-        "  end();\n  FailPoint();\n"
-        "  if (process.awaited.load(std::memory_order_seq_cst)) {\n",
-        "  const bool awaited = process.awaited;\n  FailPoint();\n  end();\n"
-        "  if (awaited) {\n",
+        "  process.generation.store(generation + 1, "
+        "std::memory_order_seq_cst);\n  FailPoint();\n"
+        "  const uint8_t wanted = "
+        "process.wanted.load(std::memory_order_seq_cst);\n",
+        "  const uint8_t wanted = process.wanted;\n  FailPoint();\n"
+        "  process.generation.store(generation + 1, "
+        "std::memory_order_seq_cst);\n",
         "an end looks for awaits before it is visible"),
     "REPLY_KEPT": (
         "runtime/process_runner.cc",

@@ -8,10 +8,16 @@ namespace actord::sim {
 using runtime::FromAbi;
 using runtime::ToAbi;
 
+bool TrapsExits(const Actor& actor) {
+  return actor.world->limits.are_tied && actor.id % 5 == 0 &&
+         actor.habit != Habit::kBlocker;
+}
+
 const char* TypeOf(const Actor& actor) {
   if (actor.habit == Habit::kBlocker && actor.id % 2 == 0) {
     return BlockingSimProcess::kName;
   }
+  if (TrapsExits(actor)) return TrappingSimProcess::kName;
   return actor.id % 3 == 0 ? SimProcess::kName : CancellableSimProcess::kName;
 }
 
@@ -99,6 +105,8 @@ void SimProcess::See(const Event& event, StepOutput& out) {
     SeeMessage(event, out);
   } else if (event.is_completion()) {
     SeeCompletion(event);
+  } else if (event.is_exit()) {
+    actor_->world->CheckExit(*actor_, event);
   } else if (event.is_cancel()) {
     actor_->world->Check(!std::exchange(actor_->cancelled, true), actor_,
                          "a second cancel");
@@ -113,6 +121,12 @@ void SimProcess::SeeMessage(const Event& event, StepOutput& out) {
   std::memcpy(&note, event.payload().bytes.data(), sizeof(note));
   world.Check(note.number != kPoison, actor_,
               "a step that failed has sent a message");
+  if (note.from == kCall) {
+    world.Check(event.call() != 0, actor_, "a call wants no answer");
+    actor_->calls.emplace_back(event.call(), note.number);
+    return;
+  }
+  world.Check(event.call() == 0, actor_, "a message wants an answer");
   uint64_t& next = actor_->next_from[note.from];
   // Where sends are refused, numbers are left out.
   const bool in_order = world.limits.mailboxes_are_small ? note.number >= next
@@ -165,6 +179,10 @@ void SimProcess::Act(StepOutput& out) {
       break;
   }
   for (uint64_t left = Draw(4); left > 0; --left) {
+    if (world.limits.are_tied && Draw(2) == 0) {
+      Tie(out);
+      continue;
+    }
     const uint64_t kind = Draw(12);
     if (kind < 5) {
       SendTo(world.Pick(actor_->random.Next()), out, false);
@@ -226,6 +244,7 @@ void SimProcess::ActAndFail(StepOutput& out) {
   SendTo(actor_->world->Pick(actor_->random.Next()), out, true);
   SpawnOne(out, true);
   YieldAny(out, true);
+  if (actor_->world->limits.are_tied) TieAndFail(out);
   switch (Draw(4)) {
     case 0:
       throw std::runtime_error("by intention");
@@ -257,6 +276,11 @@ void SimProcess::SpawnOne(StepOutput& out, bool poison) {
   SpawnOptions options;
   options.keep_result = child->id % 4 == 0;
   options.priority = child->priority;
+  Tag monitor = 0;
+  if (world.limits.are_tied) {
+    options.link = Draw(16) == 0;
+    if (Draw(4) == 0) options.monitor = &monitor;
+  }
   const actord::Pid pid =
       out.Spawn(TypeOf(*child), "run", InputOf(child), options);
   if (pid.empty()) {
@@ -267,6 +291,15 @@ void SimProcess::SpawnOne(StepOutput& out, bool poison) {
   if (poison) return;
   ++world.spawns;
   world.Enter(*child, FromAbi(pid));
+  if (options.link) {
+    actor_->links.insert(child->id);
+    child->links.insert(actor_->id);
+    world.ties += 2;
+  }
+  if (monitor != 0) {
+    actor_->monitors.emplace(monitor, child);
+    ++world.ties;
+  }
   SendTo(child, out, false);
 }
 

@@ -24,6 +24,14 @@ class SimProcess : public Process {
   void See(const Event& event, StepOutput& out);
   void SeeMessage(const Event& event, StepOutput& out);
   void SeeCompletion(const Event& event);
+  // In process_ties.cc.
+  void Tie(StepOutput& out);
+  void CallOne(Actor* to, StepOutput& out, bool poison);
+  void ReplyOne(StepOutput& out);
+  void MonitorOne(Actor* other, StepOutput& out, bool poison);
+  void LinkOne(Actor* other, StepOutput& out, bool poison);
+  void GiveUpOne(StepOutput& out);
+  void TieAndFail(StepOutput& out);
   void Act(StepOutput& out);
   void Flood(StepOutput& out);
   void Decide(StepOutput& out);
@@ -52,7 +60,15 @@ class BlockingSimProcess : public SimProcess {
   static constexpr bool kBlocksThread = true;
 };
 
+class TrappingSimProcess : public SimProcess {
+ public:
+  static constexpr const char* kName = "sim.trapping";
+  static constexpr bool kHandlesCancel = true;
+  static constexpr bool kTrapsExits = true;
+};
+
 // The type that an actor is of.
 const char* TypeOf(const Actor& actor);
+bool TrapsExits(const Actor& actor);
 
 }  // namespace actord::sim

@@ -74,6 +74,7 @@ RuntimeOptions DrawOptions(Random& random, const Schedule::Style& style,
   if ((limits.processes_are_few = small / 512 % 8 == 0)) {
     options.max_processes = 1 + random.Next() % 16;
   }
+  limits.are_tied = small / 4096 % 2 == 0;
   limits.most_actors = OneOf(random, {2, 8, 32, 64, 64, 600});
   limits.most_steps = OneOf(random, {50, 300, 1000});
   return options;
@@ -173,7 +174,7 @@ void OneRun::AddHandlers() {
 void OneRun::FillCatalog() {
   for (const actord_process_type* type :
        {&kProcessType<SimProcess>, &kProcessType<CancellableSimProcess>,
-        &kProcessType<BlockingSimProcess>}) {
+        &kProcessType<BlockingSimProcess>, &kProcessType<TrappingSimProcess>}) {
     world_.Check(catalog_.AddProcessType(type, "sim").ok(), nullptr,
                  "a process type is refused");
   }

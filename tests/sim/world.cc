@@ -112,10 +112,17 @@ void World::CheckCompletion(const Actor& actor, const Outstanding& yield,
   if (code == Code::kDeadlineExceeded) {
     may_be =
         yield.timeout_ns != 0 && now >= yield.yielded_ns + yield.timeout_ns;
+  } else if (code == Code::kCancelled) {
+    may_be = yield.given_up;
   } else if (code == Code::kResourceExhausted) {
-    may_be =
-        limits.yields_are_few || (command.starts_with("pooled") &&
-                                  (limits.pool_is_small || shutdown_begun));
+    may_be = limits.yields_are_few ||
+             (command == "call" && limits.mailboxes_are_small) ||
+             (command.starts_with("pooled") &&
+              (limits.pool_is_small || shutdown_begun));
+  } else if (command == "call") {
+    const bool has_ended =
+        code == Code::kAborted || code == Code::kFailedPrecondition;
+    may_be = has_ended ? !Lives(*yield.callee) : code == Code::kOk && is_own;
   } else if (command == "sleep") {
     may_be = code == Code::kOk && bytes.empty() && now >= yield.earliest_ns;
   } else if (command == "inline" || command == "pooled") {
@@ -171,6 +178,7 @@ void World::CheckQuiet() {
   if (!core->scheduler.idle().AllSleep()) return;
   CheckNobodyIsReady();
   Check(submits == submit_answers, nullptr, "a submit has no answer");
+  CheckTiesAtRest();
   for (const auto& actor : actors_) {
     if (actor->live && !actor->busy) CheckAtRest(*actor);
     if (actor->awaits == 0) continue;
@@ -224,13 +232,15 @@ void World::CheckAtRest(Actor& actor) {
   Check(actor.blocked == ((process.activity & Activity::kBlocked) != 0), &actor,
         "it is blocked, and its word says otherwise, or the other way round");
   for (auto& [tag, yield] : actor.outstanding) CheckOverdue(actor, yield);
+  CheckTies(actor);
 }
 
 void World::CheckOverdue(const Actor& actor, Outstanding& yield) {
   const std::string_view command = yield.command;
   bool overdue = command == "inline" || command == "fails" ||
                  command == "throws" || command == "unknown" ||
-                 command == "pooled";
+                 command == "pooled" ||
+                 (command == "call" && !Lives(*yield.callee));
   const uint64_t now = schedule.MonotonicNs();
   if (yield.rested_ns == 0) yield.rested_ns = now;
   uint64_t lasts_ns = yield.timeout_ns == 0 ? UINT64_MAX : yield.timeout_ns;
@@ -249,9 +259,8 @@ void World::CheckWaiting() {
   if (shut_down || core == nullptr) return;
   most_ready_ = std::max(most_ready_, core->LiveProcesses());
   if (most_ready_ > kMostForBound || limits.priorities_differ) return;
-  const uint64_t bound = BoundOf(most_ready_);
   for (const auto& actor : actors_) {
-    if (actor->closes == 0) CheckWaitOf(*actor, bound);
+    if (actor->closes == 0) CheckWaitOf(*actor);
   }
 }
 
@@ -262,7 +271,7 @@ bool World::IsReady(const Actor& actor) const {
          Activity::Runnable(process.activity) && !process.running;
 }
 
-void World::CheckWaitOf(Actor& actor, uint64_t bound) {
+void World::CheckWaitOf(Actor& actor) {
   const bool ready = IsReady(actor);
   const bool waited = std::exchange(actor.waits_to_run, ready);
   if (!ready) return;
@@ -272,6 +281,10 @@ void World::CheckWaitOf(Actor& actor, uint64_t bound) {
     actor.waits_since_spin = spins_;
     return;
   }
+  const bool continues =
+      actor.steps != 0 && core->processes.At(actor.pid.slot).step_due;
+  const uint64_t bound =
+      continues ? BoundBehind(most_ready_) : BoundOf(most_ready_);
   const uint64_t waits = schedule.rounds() - actor.waits_since_round;
   if (waits > longest_wait) {
     longest_wait = waits;
@@ -353,7 +366,14 @@ void World::CheckEnd(const runtime::RuntimeStats& stats) {
     const Process& process = core->processes.At(slot);
     late += Activity::Messages(process.activity) + process.messages_owed;
   }
-  same(stats.dead_letters + received + late, sent, "messages");
+  const uint64_t messages = stats.dead_letters + received + late;
+  if (!limits.are_tied) same(messages, sent, "messages");
+  // Calls are dead letters, too; and they, and exits, may be late.
+  Check(messages >= sent && messages <= sent + calls + ties, nullptr,
+        "messages do not fit");
+  same(open_calls.size(), 0, "calls from outside without an answer");
+  same(core->watches.size(), 0, "processes with watches");
+  same(core->names.size(), 0, "names");
   CheckNothingIsLeft();
 }
 
@@ -369,6 +389,7 @@ void World::CheckNothingIsLeft() {
               process.admitted == nullptr && process.urgent_taken.empty(),
           nullptr, "something of a process is left");
     Check(process.replies == 0, nullptr, "a reply is still counted");
+    Check(process.owed_calls == nullptr, nullptr, "a call is still owed");
   }
   for (const auto& actor : actors_) {
     Check(actor->closes == (actor->init_fails ? 0 : actor->inits), actor.get(),

@@ -18,22 +18,34 @@
 //  (8) with one worker that keeps its thread, none runs while a higher priority
 //      is ready, but in a turn of 61 (README.md);
 //  (9) the runtime's counters are those of the world;
-//  (10) each callback is called exactly once; at the end nothing is left.
+//  (10) each callback is called exactly once; at the end nothing is left;
+//  (11) each monitor has exactly one exit, behind all messages of the process
+//      that ended, and with its result; a step that fails watches nobody;
+//  (12) a failure ends both sides of a link, or is told to who traps exits,
+//  once; (13) each call has exactly one answer: a reply to it, or an error,
+//  which says
+//      that the callee has ended only if it has; none waits for who has ended;
+//  (14) no two hold a name, and nobody finds by it who had ended before.
 //
 // Thread-safety: one thread (schedule.h), whose fibers change only at fail
 // points. Ownership: the world owns its actors, which outlive their processes.
 #pragma once
 
+#include <actord/process.h>
 #include <actord/values.h>
 
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "runtime/core.h"
 #include "runtime/pid.h"
 #include "runtime/random.h"
@@ -56,14 +68,18 @@ enum class Habit {
 };
 inline constexpr int kHabits = 8;
 
-// An outstanding yield.
+struct Actor;
+
+// An outstanding yield, or call.
 struct Outstanding {
   std::string_view command;  // a literal
   uint64_t number = 0;       // of all yields; what a good answer repeats
   uint64_t earliest_ns = 0;  // sleep: not before
   uint64_t timeout_ns = 0;   // 0: none; how long
   uint64_t yielded_ns = 0;
-  uint64_t rested_ns = 0;  // when all waited for the first time since
+  uint64_t rested_ns = 0;         // when all waited for the first time since
+  const Actor* callee = nullptr;  // of a call
+  bool given_up = false;
 };
 
 // What the simulator knows of one process.
@@ -90,6 +106,10 @@ struct Actor {
   absl::flat_hash_map<uint64_t, uint64_t> next_from;       // by sender
   absl::flat_hash_map<uint64_t, uint64_t> next_to;         // by receiver
   absl::flat_hash_map<uint64_t, Outstanding> outstanding;  // by tag
+  absl::flat_hash_map<uint64_t, Actor*> monitors;     // by tag, without an exit
+  absl::flat_hash_map<uint64_t, Actor*> demonitored;  // likewise
+  std::set<uint64_t> links;                        // of which it was not told
+  std::vector<std::pair<CallId, uint64_t>> calls;  // to it, and their numbers
   bool blocked = false;
   bool cancelled = false;
   bool told_to_end = false;  // a cancel or terminate for it was accepted
@@ -117,6 +137,8 @@ struct Note {
   uint64_t number = 0;  // the how-manieth to this receiver
 };
 inline constexpr uint64_t kPoison = UINT64_MAX;
+// In place of the sender: it is a call, and the number is its yield's.
+inline constexpr uint64_t kCall = UINT64_MAX - 1;
 // Senders from here on are clients.
 inline constexpr uint64_t kFirstClient = uint64_t{1} << 32;
 // Bytes; the runtime's limit.
@@ -139,6 +161,7 @@ class World {
     bool priorities_differ = false;
     bool order_is_strict = false;  // (8)
     bool steps_last = false;       // many keep their thread
+    bool are_tied = false;         // they call, watch and name each other
     bool is_crowded = false;  // players, spinners and a flood of short ones
     // Only one worker, whose turns are not much more than the rounds: so a
     // process that continues can be seen to go behind the others.
@@ -173,6 +196,18 @@ class World {
   // (3)
   void CheckCompletion(const Actor& actor, const Outstanding& yield, Code code,
                        std::string_view bytes);
+  // A call from outside was answered.
+  void CheckAnswer(uint64_t number, const Actor& callee,
+                   const absl::StatusOr<runtime::Payload>& answer);
+  // (11), (12)
+  void CheckExit(Actor& watcher, const Event& event);
+  // Its process can be found.
+  bool Lives(const Actor& actor) const {
+    return core->processes.Find(actor.pid) != nullptr;
+  }
+  Actor* ActorOfPid(const runtime::Pid& pid);
+  // (14): those whom nobody may find from now on.
+  absl::flat_hash_set<const Actor*> Gone() const;
   // All threads wait: (6).
   void CheckQuiet();
   // Now and then: (7).
@@ -203,6 +238,10 @@ class World {
   uint64_t yields = 0;    // in steps that went well
   uint64_t completions = 0;
   uint64_t next_yield = 1;
+  uint64_t calls = 0;                           // also from outside
+  uint64_t ties = 0;                            // sides of monitors and links
+  std::map<uint64_t, const Actor*> open_calls;  // from outside
+  std::map<std::string, Actor*> names;
   uint64_t longest_wait = 0;   // rounds
   uint64_t longest_bound = 0;  // what that one might have been
   std::vector<Debt> debts;
@@ -210,6 +249,8 @@ class World {
 
   // (7): the bound for `ready` processes that are ready at once.
   static uint64_t BoundOf(uint64_t ready) { return 66 * ready + 3; }
+  // That of one that continues.
+  static uint64_t BoundBehind(uint64_t ready) { return 244 * ready + 3; }
   // A step of this actor is over.
   void CountSpin(const Actor& actor);
 
@@ -221,9 +262,11 @@ class World {
   void CheckNobodyIsReady();
   void CheckAtRest(Actor& actor);
   void CheckOverdue(const Actor& actor, Outstanding& yield);
+  void CheckTies(const Actor& actor);
+  void CheckTiesAtRest();
   void CheckNothingIsLeft();
   bool IsReady(const Actor& actor) const;
-  void CheckWaitOf(Actor& actor, uint64_t bound);
+  void CheckWaitOf(Actor& actor);
   void CheckOrderOf(Actor& actor, const Actor& runs);
 
   const uint64_t seed_;

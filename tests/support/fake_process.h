@@ -30,6 +30,24 @@ class FakeProcess {
     uint64_t timeout_ns;
   };
 
+  struct Called {
+    Tag tag;
+    Pid to;
+    std::string name;
+    std::string topic;
+    OwnedPayload payload;
+    uint64_t timeout_ns;
+  };
+  struct Replied {
+    CallId call;
+    Code code;
+    OwnedPayload payload;
+  };
+  struct Monitored {
+    Tag tag;
+    Pid pid;
+  };
+
   explicit FakeProcess(const actord_process_type& type, Pid self = MakePid(1),
                        Pid parent = {})
       : type_(type), state_(type.state_size), step_(this) {
@@ -53,35 +71,52 @@ class FakeProcess {
   }
 
   // Queues an event for the next step.
-  void Message(std::string_view topic, Payload payload = {}, Pid from = {}) {
-    Queue({ACTORD_EVENT_MESSAGE, ACTORD_OK, 0, from,
-           actord::detail::ToAbi(topic), payload.ToAbi()});
+  void Message(std::string_view topic, Payload payload = {}, Pid from = {},
+               CallId call = 0) {
+    actord_event event = EventOf(ACTORD_EVENT_MESSAGE, payload);
+    event.from = from;
+    event.topic = actord::detail::ToAbi(topic);
+    event.call = call;
+    Queue(event);
   }
   void Complete(Tag tag, Payload payload = {}, Code code = Code::kOk) {
-    Queue({ACTORD_EVENT_COMPLETION,
-           static_cast<int32_t>(code),
-           tag,
-           Pid(),
-           {},
-           payload.ToAbi()});
+    actord_event event = EventOf(ACTORD_EVENT_COMPLETION, payload);
+    event.status = static_cast<int32_t>(code);
+    event.tag = tag;
+    Queue(event);
   }
   void Cancel(std::string_view reason) {
-    Queue({ACTORD_EVENT_CANCEL,
-           ACTORD_OK,
-           0,
-           Pid(),
-           {},
-           Payload(reason).ToAbi()});
+    Queue(EventOf(ACTORD_EVENT_CANCEL, Payload(reason)));
+  }
+  void Exit(Pid pid, Tag monitor, ExitReason reason, Payload payload = {},
+            Code code = Code::kOk) {
+    actord_event event = EventOf(ACTORD_EVENT_EXIT, payload);
+    event.from = pid;
+    event.tag = monitor;
+    event.reason = static_cast<uint32_t>(reason);
+    event.status = static_cast<int32_t>(code);
+    Queue(event);
   }
 
   // Of a type that a later daemon may know.
-  void UnknownEvent() { Queue({99, ACTORD_OK, 1, Pid(), {}, {}}); }
+  void UnknownEvent() {
+    actord_event event = EventOf(99, {});
+    event.tag = 1;
+    Queue(event);
+  }
 
   // Runs one step with what was queued; forgets the effects of the one before.
   int32_t Step() {
     yields.clear();
     sent.clear();
     spawned.clear();
+    calls.clear();
+    replies.clear();
+    monitored.clear();
+    demonitored.clear();
+    linked.clear();
+    unlinked.clear();
+    given_up.clear();
     std::vector<const actord_event*> pointers;
     for (const auto& queued : queue_) pointers.push_back(&queued->event);
     const int32_t verdict =
@@ -99,12 +134,20 @@ class FakeProcess {
   std::vector<Yielded> yields;
   std::vector<SentMessage> sent;
   std::vector<SpawnedProcess> spawned;
+  std::vector<Called> calls;
+  std::vector<Replied> replies;
+  std::vector<Monitored> monitored;
+  std::vector<Tag> demonitored;
+  std::vector<Pid> linked;
+  std::vector<Pid> unlinked;
+  std::vector<Tag> given_up;  // by cancel_yield
   OwnedPayload result;
   Code failure = Code::kOk;
   std::string failure_text;
   uint64_t now_ns = 1'700'000'000'000'000'000;
   uint64_t random = 42;
   uint32_t spawn_limit = 1'000'000;  // afterwards spawn returns no PID
+  uint64_t monotonic_ns = 5'000'000'000;
 
  private:
   struct State {
@@ -130,6 +173,12 @@ class FakeProcess {
     return static_cast<const StepOf*>(step);
   }
 
+  static actord_event EventOf(uint32_t type, const Payload& payload) {
+    actord_event event{};
+    event.type = type;
+    event.payload = payload.ToAbi();
+    return event;
+  }
   // An event with bytes of its own.
   struct Queued {
     std::string topic;
@@ -188,7 +237,38 @@ class FakeProcess {
         },
         [](const actord_step*, actord_bytes text, actord_pid* pid) {
           return ParseFakePid(text, pid);
-        }};
+        },
+        [](actord_step* step, const actord_request* what) {
+          FakeProcess& process = *Of(step)->process;
+          process.calls.push_back({++process.last_tag_, what->to,
+                                   ToString(what->name), ToString(what->topic),
+                                   Payload(what->payload), what->timeout_ns});
+          return process.last_tag_;
+        },
+        [](actord_step* step, uint64_t call, int32_t status,
+           const actord_payload* payload) {
+          Of(step)->process->replies.push_back(
+              {call, ToCode(status),
+               payload == nullptr ? Payload() : Payload(*payload)});
+        },
+        [](actord_step* step, const actord_pid* pid) {
+          FakeProcess& process = *Of(step)->process;
+          process.monitored.push_back({++process.last_tag_, *pid});
+          return process.last_tag_;
+        },
+        [](actord_step* step, uint64_t tag) {
+          Of(step)->process->demonitored.push_back(tag);
+        },
+        [](actord_step* step, const actord_pid* pid) {
+          Of(step)->process->linked.emplace_back(*pid);
+        },
+        [](actord_step* step, const actord_pid* pid) {
+          Of(step)->process->unlinked.emplace_back(*pid);
+        },
+        [](actord_step* step, uint64_t tag) {
+          Of(step)->process->given_up.push_back(tag);
+        },
+        [](actord_step* step) { return Of(step)->process->monotonic_ns; }};
     return &kApi;
   }
 

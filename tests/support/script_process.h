@@ -58,4 +58,10 @@ class CancellableScriptProcess : public ScriptProcess {
   static constexpr bool kHandlesCancel = true;
 };
 
+class TrappingScriptProcess : public ScriptProcess {
+ public:
+  static constexpr const char* kName = "trapping";
+  static constexpr bool kTrapsExits = true;
+};
+
 }  // namespace actord::testing

@@ -57,24 +57,36 @@ extern "C" {
 enum {
   ACTORD_EVENT_COMPLETION =
       1, /* a yield of this process ended: `tag`, `status`, `payload` */
-  ACTORD_EVENT_MESSAGE = 2, /* somebody sent: `from`, `topic`, `payload` */
+  ACTORD_EVENT_MESSAGE = 2, /* somebody sent: `from`, `topic`, `payload`;
+                               `call` if an answer is expected */
   ACTORD_EVENT_CANCEL =
-      3 /* the process is asked to end: `payload` is the reason as text */
+      3, /* the process is asked to end: `payload` is the reason as text */
+  ACTORD_EVENT_EXIT =
+      4 /* a watched process has ended: `from`, `tag`, `reason`, `status`,
+           `payload`. Comes after everything that `from` has sent to this
+           process; waits, as messages do, while the process blocks. */
 };
 
 /* One event. Owned by the daemon, constant, valid until the step that received
  * it returns. Later versions may append fields; events are always handed over
  * as pointers. A type that the plugin does not know is to be ignored. */
 typedef struct actord_event {
-  uint32_t type;  /* ACTORD_EVENT_* */
-  int32_t status; /* COMPLETION: ACTORD_OK, or why the command failed; otherwise
-                     ACTORD_OK */
-  uint64_t tag;   /* COMPLETION: the tag that `yield` returned; otherwise 0 */
-  actord_pid from;    /* MESSAGE: the sending process, or all zero when it came
-                         from outside */
+  uint32_t type;   /* ACTORD_EVENT_* */
+  int32_t status;  /* COMPLETION: ACTORD_OK, or why the command failed. EXIT:
+                      ACTORD_OK with ACTORD_EXIT_DONE, otherwise the failure's
+                      code. Otherwise ACTORD_OK */
+  uint64_t tag;    /* COMPLETION: the tag that `yield` or `call` returned. EXIT:
+                      the one of `monitor`, or 0 for a link. Otherwise 0 */
+  actord_pid from; /* MESSAGE: the sending process, or all zero when it came
+                      from outside. EXIT: who has ended */
   actord_bytes topic; /* MESSAGE: what kind of message it is; may be empty */
   actord_payload
       payload; /* result or message; if `status` is not OK: the error's text */
+  /* MESSAGE: 0, or the sender waits for an answer: what to give to `reply`.
+   * EXIT and all others: 0. */
+  uint64_t call;
+  uint32_t reason;   /* EXIT: ACTORD_EXIT_*; otherwise 0 */
+  uint32_t reserved; /* 0 */
 } actord_event;
 
 /* ---------------------------------------------------------------------------------------------------------
@@ -90,6 +102,17 @@ typedef struct actord_yield {
   actord_bytes command;
   actord_payload payload;
 } actord_yield;
+
+/* A message that wants an answer. */
+typedef struct actord_request {
+  uint32_t struct_size;
+  uint32_t reserved;   /* 0 */
+  uint64_t timeout_ns; /* as in actord_yield */
+  actord_pid to;       /* all zero: whoever holds `name` */
+  actord_bytes name;
+  actord_bytes topic;
+  actord_payload payload;
+} actord_request;
 
 /* What `step` returns: what the process waits for. */
 enum {
@@ -112,10 +135,12 @@ enum {
  * its thread only. */
 typedef struct actord_step actord_step;
 
-/* What a process can do during a call. A step is a transaction: sends, spawns
- * and yields take effect together and in order after `step` has returned IDLE,
- * BLOCK, CONTINUE or DONE; if it fails, none does. `init` may call the reading
- * functions and `set_failure`; an effect during `init` makes it fail. */
+/* What a process can do during a call. A step is a transaction: sends, spawns,
+ * yields, and all other effects, take effect together and in order after `step`
+ * has returned IDLE, BLOCK, CONTINUE or DONE; if it fails, none does. `init`
+ * may call the reading functions and `set_failure`; an effect during `init`
+ * makes it fail. The functions behind `parse_pid` came later: whoever calls one
+ * looks first whether `struct_size` covers it. */
 typedef struct actord_step_api {
   uint32_t struct_size;
   uint32_t reserved;
@@ -161,6 +186,47 @@ typedef struct actord_step_api {
   /* Reads the text of a PID. ACTORD_OK or ACTORD_INVALID_ARGUMENT. */
   int32_t (*parse_pid)(const actord_step* step, actord_bytes text,
                        actord_pid* pid);
+
+  /* Sends a message that wants an answer and returns its tag. A call is a
+   * yield: exactly one COMPLETION with that tag follows, with what the other
+   * process replied, or with an error: DEADLINE_EXCEEDED; NOT_FOUND or
+   * FAILED_PRECONDITION: there is no such process or name, or it had ended;
+   * RESOURCE_EXHAUSTED: its mailbox is full, or the limit of yields is reached;
+   * ABORTED: it ended without a reply. */
+  uint64_t (*call)(actord_step* step, const actord_request* request);
+  /* Answers a call: `call` of the event. A status other than ACTORD_OK is an
+   * error whose text is the payload. Of several answers the first one counts;
+   * what comes after it, or after the caller's timeout or end, is dropped and
+   * counted. A process may answer later than in the step that got the call, and
+   * another process may answer for it, as long as it lives. The payload may be
+   * NULL. */
+  void (*reply)(actord_step* step, uint64_t call, int32_t status,
+                const actord_payload* payload);
+
+  /* Watches a process and returns a tag. Exactly one EXIT event with that tag
+   * follows when it ends, also when it has ended before, unless `demonitor`
+   * comes first. At most 100,000 watches (monitors, links, and EXIT events that
+   * have not been seen) a process: one more fails the step. */
+  uint64_t (*monitor)(actord_step* step, const actord_pid* pid);
+  /* Ends a monitor. An EXIT that is in the mailbox by then still comes. */
+  void (*demonitor)(actord_step* step, uint64_t tag);
+  /* Ties two processes: when one of them ends other than by DONE, so does the
+   * other, as FAILED with a text that names the first one; but if its type says
+   * ACTORD_TYPE_TRAPS_EXITS it gets an EXIT event instead, also after DONE. To
+   * link twice is to link once; a link to a process that has ended is one that
+   * ends at once. Limits: as `monitor`; if the other process has reached them,
+   * this one is told (ACTORD_EXIT_NO_ROOM), or fails. */
+  void (*link)(actord_step* step, const actord_pid* pid);
+  /* Unties them, whoever has linked. An EXIT that is in the mailbox by then
+   * still comes. */
+  void (*unlink)(actord_step* step, const actord_pid* pid);
+
+  /* Gives a yield or a call of this process up: it completes as CANCELLED,
+   * unless it has completed. An external command is taken back. */
+  void (*cancel_yield)(actord_step* step, uint64_t tag);
+  /* Nanoseconds of the daemon's monotonic clock, which is not set: for
+   * durations. Its origin is arbitrary. Stands still during one call. */
+  uint64_t (*monotonic_ns)(actord_step* step);
 } actord_step_api;
 
 struct actord_step {
@@ -188,7 +254,9 @@ enum {
   ACTORD_TYPE_HANDLES_CANCEL = 1u << 0,
   /* Its steps may block their thread (system calls, locks, long computations).
    */
-  ACTORD_TYPE_BLOCKS_THREAD = 1u << 1
+  ACTORD_TYPE_BLOCKS_THREAD = 1u << 1,
+  /* The end of a linked process is an EXIT event and does not end this one. */
+  ACTORD_TYPE_TRAPS_EXITS = 1u << 2
 };
 
 /* A process type. Static data of the plugin, constant for as long as the plugin

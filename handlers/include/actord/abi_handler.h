@@ -68,6 +68,43 @@ struct actord_host {
   /* Reads the text of a PID. ACTORD_OK or ACTORD_INVALID_ARGUMENT. */
   int32_t (*parse_pid)(const actord_host* host, actord_bytes text,
                        actord_pid* pid);
+
+  /* The functions from here on came later: whoever calls one looks first
+   * whether `struct_size` covers it.
+   *
+   * A name is 1 to 128 of [a-zA-Z0-9_.-/:]. It is held by one live process at a
+   * time, and free again as soon as that has ended. */
+
+  /* Gives `pid` the name. ACTORD_OK: it holds it now, or did so before.
+   * ACTORD_ALREADY_EXISTS: another one holds it, which is stored in `holder`.
+   * ACTORD_INVALID_ARGUMENT: that is no name. ACTORD_FAILED_PRECONDITION: `pid`
+   * does not live. ACTORD_RESOURCE_EXHAUSTED: it holds 64 names. `holder` may
+   * be NULL. */
+  int32_t (*register_name)(const actord_host* host, const actord_pid* pid,
+                           actord_bytes name, actord_pid* holder);
+  /* Takes the name from `pid`. ACTORD_NOT_FOUND: it does not hold it. */
+  int32_t (*release_name)(const actord_host* host, const actord_pid* pid,
+                          actord_bytes name);
+  /* Stores who holds the name. ACTORD_NOT_FOUND: nobody. */
+  int32_t (*look_up_name)(const actord_host* host, actord_bytes name,
+                          actord_pid* holder);
+
+  /* A group is named like a process, in a space of its own. It begins with its
+   * first member and ends with its last one. */
+
+  /* ACTORD_OK: `pid` is a member now, or was one before.
+   * ACTORD_INVALID_ARGUMENT: that is no name. ACTORD_FAILED_PRECONDITION: `pid`
+   * does not live. ACTORD_RESOURCE_EXHAUSTED: the group has 4,096 members, or
+   * `pid` is in 64 groups. */
+  int32_t (*join_group)(const actord_host* host, const actord_pid* pid,
+                        actord_bytes group);
+  /* ACTORD_NOT_FOUND: it is no member. */
+  int32_t (*leave_group)(const actord_host* host, const actord_pid* pid,
+                         actord_bytes group);
+  /* Stores up to `capacity` members, in the order of their PIDs, and returns
+   * how many there are. */
+  size_t (*group_members)(const actord_host* host, actord_bytes group,
+                          actord_pid* members, size_t capacity);
 };
 
 /* One command being handled. Valid during the call to `handle` and on its

@@ -76,6 +76,12 @@ typedef struct actord_spawn {
    * ACTORD_PRIORITY_DEFAULT, whatever that of the parent. */
   uint32_t priority;
   uint32_t reserved; /* 0 */
+  /* Read only with ACTORD_SPAWN_MONITOR: where the tag of the child's EXIT
+   * event is written before the call returns. May be NULL. */
+  uint64_t* monitor_tag;
+  /* Read only with ACTORD_SPAWN_NAME: the child's name, held before its `init`
+   * begins (see abi_handler.h for what a name is). */
+  actord_bytes name;
 } actord_spawn;
 
 enum {
@@ -83,7 +89,30 @@ enum {
      outside. */
   ACTORD_SPAWN_KEEP_RESULT = 1u << 0,
   /* `priority` is set. */
-  ACTORD_SPAWN_PRIORITY = 1u << 1
+  ACTORD_SPAWN_PRIORITY = 1u << 1,
+  /* In a step only: the child is linked to its parent from the beginning. */
+  ACTORD_SPAWN_LINK = 1u << 2,
+  /* In a step only: the parent monitors the child from the beginning;
+     `monitor_tag` is set. */
+  ACTORD_SPAWN_MONITOR = 1u << 3,
+  /* For the host's `spawn` only, which can refuse: `name` is set. A step's
+     spawn with a name fails the step. */
+  ACTORD_SPAWN_NAME = 1u << 4
+};
+
+/* How a process ended: `reason` of ACTORD_EVENT_EXIT. A later version may know
+ * more. */
+enum {
+  ACTORD_EXIT_DONE = 1,   /* it said DONE: `payload` is its result */
+  ACTORD_EXIT_FAILED = 2, /* it said FAIL, or a linked process has failed */
+  ACTORD_EXIT_THREW = 3,  /* an exception or a broken rule ended it */
+  ACTORD_EXIT_INIT_REFUSED = 4, /* its `init` said no */
+  ACTORD_EXIT_CANCELLED = 5,    /* a cancel ended it */
+  ACTORD_EXIT_TERMINATED = 6,   /* it was forced */
+  ACTORD_EXIT_NO_PROCESS = 7,   /* there was none when the watch began: it had
+                                   ended before, or never lived */
+  ACTORD_EXIT_NO_ROOM = 8 /* the other process has as many links as it may:
+                             there is no link, and nothing has ended */
 };
 
 enum {

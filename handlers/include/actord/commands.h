@@ -84,8 +84,10 @@ class Sleep {
 };
 
 // Starts a process; the result is the text of its PID (text/plain) when its
-// Init has returned, or the error why there is none. An empty method is the
-// type's first; `input` is passed on as it is (text: UTF-8).
+// Init has returned, or the error why there is none: ALREADY_EXISTS if another
+// process holds options.name. An empty method is the type's first; `input` is
+// passed on as it is (text: UTF-8). options.link and .monitor are not used:
+// whoever has the PID can say so itself.
 class Spawn {
  public:
   Spawn(std::string_view type, std::string_view method, std::string_view input,
@@ -96,6 +98,9 @@ class Spawn {
     if (options.keep_result) json_ += ",\"keep_result\":true";
     if (options.priority != ACTORD_PRIORITY_DEFAULT) {
       json_ += ",\"priority\":" + std::to_string(options.priority);
+    }
+    if (!options.name.empty()) {
+      detail::AppendField(json_, "name", options.name);
     }
     json_ += '}';
   }
@@ -119,6 +124,91 @@ class Send {
   }
 
   [[nodiscard]] std::string_view command() const { return "process.send"; }
+  [[nodiscard]] Payload payload() const { return json_; }
+
+ private:
+  std::string json_;
+};
+
+// A command with one text.
+class OneText {
+ public:
+  [[nodiscard]] Payload payload() const { return json_; }
+
+ protected:
+  OneText(std::string_view field, std::string_view text) {
+    detail::AppendField(json_, field, text);
+    json_ += '}';
+  }
+
+ private:
+  std::string json_;
+};
+
+// Names: 1 to 128 of [a-zA-Z0-9_.-/:], held by one live process each; a process
+// holds at most 64.
+
+// Gives this process the name. ALREADY_EXISTS: another process holds it; the
+// text ends with its PID.
+class RegisterName : public OneText {
+ public:
+  explicit RegisterName(std::string_view name) : OneText("name", name) {}
+  [[nodiscard]] std::string_view command() const { return "name.register"; }
+};
+
+// Takes it away again. NOT_FOUND: this process does not hold it.
+class ReleaseName : public OneText {
+ public:
+  explicit ReleaseName(std::string_view name) : OneText("name", name) {}
+  [[nodiscard]] std::string_view command() const { return "name.release"; }
+};
+
+// The result is the text of the PID that holds the name (text/plain): of a
+// process that lived then. NOT_FOUND: nobody.
+class LookUpName : public OneText {
+ public:
+  explicit LookUpName(std::string_view name) : OneText("name", name) {}
+  [[nodiscard]] std::string_view command() const { return "name.lookup"; }
+};
+
+// Groups: named like processes, in a space of their own; at most 4,096 members,
+// and 64 groups a process.
+
+// Makes this process a member.
+class JoinGroup : public OneText {
+ public:
+  explicit JoinGroup(std::string_view group) : OneText("group", group) {}
+  [[nodiscard]] std::string_view command() const { return "group.join"; }
+};
+
+// NOT_FOUND: this process is no member.
+class LeaveGroup : public OneText {
+ public:
+  explicit LeaveGroup(std::string_view group) : OneText("group", group) {}
+  [[nodiscard]] std::string_view command() const { return "group.leave"; }
+};
+
+// The result is a JSON array of the members' PIDs, in their order.
+class GroupMembers : public OneText {
+ public:
+  explicit GroupMembers(std::string_view group) : OneText("group", group) {}
+  [[nodiscard]] std::string_view command() const { return "group.members"; }
+};
+
+// Sends a message to all members but this process. The result is
+// {"delivered":3,"refused":1}: those into whose mailbox it went, and those
+// whose mailbox was full.
+class SendToGroup {
+ public:
+  SendToGroup(std::string_view group, std::string_view topic,
+              std::string_view payload) {
+    detail::AppendField(json_, "group", group);
+    detail::AppendField(json_, "topic", topic);
+    detail::AppendField(json_, "payload", payload);
+    json_ += '}';
+  }
+
+  [[nodiscard]] std::string_view command() const { return "group.send"; }
   [[nodiscard]] Payload payload() const { return json_; }
 
  private:

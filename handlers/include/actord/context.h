@@ -39,6 +39,24 @@ struct QueuedMessage {
   }
 };
 
+// An exit that nobody has asked for yet.
+struct QueuedExit {
+  Exit exit;
+  QueuedExit* next = nullptr;
+};
+
+// A message to be sent later.
+struct DueSend {
+  Tag id;           // what SendAfter or Every returned
+  Tag tag;          // of its timer
+  Duration due;     // by Context's clock
+  Duration period;  // 0: once
+  Pid to;
+  std::string topic;
+  OwnedPayload payload;
+  DueSend* next;
+};
+
 // A timer of the daemon.
 struct Timer {
   Tag tag;
@@ -67,6 +85,8 @@ struct QueueLimits {
 class ReceiveAwaiter;
 class ReceiveTopicAwaiter;
 class RunAwaiter;
+class CallAwaiter;
+class ExitAwaiter;
 class SleepAwaiter;
 class ContinueAwaiter;
 template <Awaitable A>
@@ -122,6 +142,46 @@ class Context {
     return step_ ? out().Spawn(process_type, method, input, options) : Pid();
   }
 
+  // Answers a message whose call() is not 0, now or later. The first answer
+  // counts; one that comes too late is dropped and counted.
+  void Reply(CallId call, const Payload& result = {}) {
+    if (step_ != nullptr) out().Reply(call, result);
+  }
+  void Reply(const Message& message, const Payload& result = {}) {
+    Reply(message.call(), result);
+  }
+  // kOk is no error and is read as kUnknown.
+  void ReplyError(CallId call, Code code, std::string_view text) {
+    if (step_ != nullptr) out().ReplyError(call, code, text);
+  }
+  void ReplyError(const Message& message, Code code, std::string_view text) {
+    ReplyError(message.call(), code, text);
+  }
+
+  // As the functions of StepOutput; ReceiveExit waits for the exits.
+  Tag Monitor(const Pid& pid) { return step_ ? out().Monitor(pid) : Tag{0}; }
+  // Also forgets an exit that is queued in the process.
+  inline void Demonitor(Tag monitor);
+  void Link(const Pid& pid) {
+    if (step_ != nullptr) out().Link(pid);
+  }
+  void Unlink(const Pid& pid) {
+    if (step_ != nullptr) out().Unlink(pid);
+  }
+
+  // Sends a message after `duration`, as Send does; one to self() comes as any
+  // other. Returns what CancelSend takes. What has not been sent goes with the
+  // process. It is a timer of the daemon and counts as an outstanding yield; if
+  // the daemon grants none, the step in which it says so fails.
+  inline Tag SendAfter(Duration duration, const Pid& to, std::string topic,
+                       OwnedPayload payload = {});
+  // The same every `period` (1 ms at least), the first time after one; a beat
+  // that was missed is left out. Until CancelSend, or the process's end.
+  inline Tag Every(Duration period, const Pid& to, std::string topic,
+                   OwnedPayload payload = {});
+  // Nothing if it has been sent.
+  inline void CancelSend(Tag id);
+
   // Waiting: to be co_awaited ------------------------------------------------
   //
   // Each of them throws Cancelled, once, when the process is asked to end.
@@ -141,6 +201,23 @@ class Context {
   // The same for a command of commands.h: ctx.Run(commands::ReadFile("a")).
   template <CommandRequest Request>
   RunAwaiter Run(const Request& request, const YieldOptions& options = {});
+
+  // Sends a message that wants an answer and waits for that: a
+  // Result<OwnedPayload>. See StepOutput::Call.
+  inline CallAwaiter Call(const Pid& to, std::string topic,
+                          OwnedPayload payload = {},
+                          const YieldOptions& options = {});
+  // The same for whoever holds the name.
+  inline CallAwaiter Call(std::string name, std::string topic,
+                          OwnedPayload payload = {},
+                          const YieldOptions& options = {});
+
+  // The next end of a watched process: an Exit. It comes after all messages
+  // that the process has sent to this one. Exits that nobody has asked for are
+  // queued, and count, as messages.
+  inline ExitAwaiter ReceiveExit();
+  // That of one monitor.
+  inline ExitAwaiter ReceiveExit(Tag monitor);
 
   // Nothing, after `duration`; one that is not above 0 does not wait. Throws a
   // Failure when the daemon grants no timer (its limit of yields, or more than
@@ -165,6 +242,8 @@ class Context {
   friend class detail::CoroutineBody;
   friend class ReceiveAwaiter;
   friend class RunAwaiter;
+  friend class CallAwaiter;
+  friend class ExitAwaiter;
   friend class SleepAwaiter;
   friend class ContinueAwaiter;
   template <Awaitable A>
@@ -204,6 +283,13 @@ class Context {
 
   inline void OnMessage(const actord_event* event);
   inline void OnCompletion(const actord_event* event);
+  inline void OnExit(const actord_event* event);
+  // Nobody waits for the command or call any more.
+  void GiveUp(Tag tag) {
+    if (step_ == nullptr || tag == 0) return;
+    StepOutput now = out();
+    if (now.Has(offsetof(actord_step_api, cancel_yield))) now.CancelYield(tag);
+  }
   inline void OnCancel(const Event& event);
   inline void CancelAll();
   // Resumes whatever is ready by now.
@@ -223,6 +309,18 @@ class Context {
   // nobody else is waiting for; otherwise nullptr.
   inline const actord_event* TakeNext(const detail::Receiver& receiver);
 
+  // The link to the oldest queued exit for it; its target is null: there is
+  // none.
+  inline detail::QueuedExit** FindExit(const detail::ExitReceiver& receiver);
+  inline Exit DequeueExit(const detail::ExitReceiver& receiver);
+
+  // In a step: a clock that is not set, if the daemon has one.
+  [[nodiscard]] inline Duration Clock() const;
+  inline Tag AddDueSend(Duration delay, Duration period, const Pid& to,
+                        std::string topic, OwnedPayload payload);
+  // False: that was not the timer of one.
+  inline bool OnDueSend(const actord_event* event);
+
   inline void AddSleeper(detail::Sleeper& sleeper);
   inline void Arm(Time deadline, Duration duration);
   inline void OnTimer(const actord_event* event);
@@ -234,6 +332,7 @@ class Context {
 
   detail::WaiterList receivers_;
   detail::WaiterList callers_;
+  detail::WaiterList exit_receivers_;
   detail::WaiterList sleepers_;  // the earliest deadline first
   detail::WaiterList continuing_;
   detail::WaiterList ready_;
@@ -242,8 +341,13 @@ class Context {
   // is or before; so what no longer waits leaves at most a few behind.
   detail::Timer* timers_ = nullptr;
 
+  detail::DueSend* due_sends_ = nullptr;
+
   // Messages in the order in which they came; the last one points to the first.
   detail::QueuedMessage* last_queued_ = nullptr;
+  // Exits, the oldest first.
+  detail::QueuedExit* queued_exits_ = nullptr;
+  // Of both.
   size_t queued_bytes_ = 0;
   uint32_t queued_messages_ = 0;
 
@@ -255,4 +359,5 @@ class Context {
 }  // namespace actord
 
 #include <actord/context_events.h>  // IWYU pragma: export
+#include <actord/context_sends.h>   // IWYU pragma: export
 #include <actord/context_waits.h>   // IWYU pragma: export

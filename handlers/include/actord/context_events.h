@@ -22,6 +22,12 @@ namespace actord {
 
 inline Context::~Context() {
   while (last_queued_ != nullptr) Dequeue(detail::Receiver());
+  while (due_sends_ != nullptr) {
+    delete std::exchange(due_sends_, due_sends_->next);
+  }
+  while (queued_exits_ != nullptr) {
+    delete std::exchange(queued_exits_, queued_exits_->next);
+  }
   while (timers_ != nullptr) {
     delete std::exchange(timers_, timers_->next);
   }
@@ -41,11 +47,14 @@ inline bool Context::HandleEvents(const detail::QueueLimits& limits) {
       case EventType::kCancel:
         OnCancel(Event(event));
         break;
+      case EventType::kExit:
+        OnExit(event);
+        break;
     }
     if (!ready_.empty() || cancel_due_) [[unlikely]]
       ResumeReady();
   }
-  return last_queued_ == nullptr ||
+  return queued_messages_ == 0 ||
          (queued_messages_ <= limits.messages && queued_bytes_ <= limits.bytes);
 }
 
@@ -61,7 +70,7 @@ inline void Context::ResumeContinuing() {
 inline void Context::SayWhatIsAwaited(StepOutput& out) const {
   if (!continuing_.empty()) {
     out.Continue();
-  } else if (receivers_.empty()) {
+  } else if (receivers_.empty() && exit_receivers_.empty()) {
     out.Block();
   }
 }
@@ -89,7 +98,51 @@ inline void Context::OnCompletion(const actord_event* event) {
       return Resume(*waiter);
     }
   }
+  if (due_sends_ != nullptr && OnDueSend(event)) return;
   OnTimer(event);
+}
+
+inline void Context::OnExit(const actord_event* event) {
+  for (detail::Waiter* waiter = exit_receivers_.front(); waiter != nullptr;
+       waiter = exit_receivers_.After(*waiter)) {
+    if (static_cast<detail::ExitReceiver*>(waiter)->Wants(event->tag)) {
+      exit_receivers_.Remove(*waiter);
+      waiter->event = event;
+      return Resume(*waiter);
+    }
+  }
+  detail::QueuedExit** last = &queued_exits_;
+  while (*last != nullptr) last = &(*last)->next;
+  *last = new detail::QueuedExit{Exit(Event(event))};
+  ++queued_messages_;
+  queued_bytes_ += (*last)->exit.payload.bytes.size();
+}
+
+inline detail::QueuedExit** Context::FindExit(
+    const detail::ExitReceiver& receiver) {
+  detail::QueuedExit** link = &queued_exits_;
+  while (*link != nullptr && !receiver.Wants((*link)->exit.monitor)) {
+    link = &(*link)->next;
+  }
+  return link;
+}
+
+inline Exit Context::DequeueExit(const detail::ExitReceiver& receiver) {
+  detail::QueuedExit** const link = FindExit(receiver);
+  const std::unique_ptr<detail::QueuedExit> queued(*link);
+  *link = queued->next;
+  --queued_messages_;
+  queued_bytes_ -= queued->exit.payload.bytes.size();
+  return std::move(queued->exit);
+}
+
+inline void Context::Demonitor(Tag monitor) {
+  if (step_ == nullptr) return;
+  out().Demonitor(monitor);
+  detail::ExitReceiver receiver;
+  receiver.any = false;
+  receiver.monitor = monitor;
+  if (*FindExit(receiver) != nullptr) DequeueExit(receiver);
 }
 
 inline void Context::OnCancel(const Event& event) {
@@ -106,7 +159,7 @@ inline void Context::CancelAll() {
     waiter->cancelled = true;
   }
   for (detail::WaiterList* list :
-       {&receivers_, &callers_, &sleepers_, &continuing_}) {
+       {&receivers_, &callers_, &exit_receivers_, &sleepers_, &continuing_}) {
     while (detail::Waiter* waiter = list->PopFront()) {
       waiter->cancelled = true;
       ready_.PushBack(*waiter);

@@ -74,6 +74,10 @@ class [[nodiscard]] RunAwaiter : private detail::Caller {
   using Value = Result<OwnedPayload>;
 
   RunAwaiter(RunAwaiter&&) = default;
+  // Left behind while it waits, as by WhenAny, it takes its command back.
+  ~RunAwaiter() {
+    if (waits()) context_.GiveUp(tag);
+  }
 
   bool await_ready() { return cancelled = context_.MustCancel(); }
   bool await_suspend(std::coroutine_handle<> caller) {
@@ -83,8 +87,10 @@ class [[nodiscard]] RunAwaiter : private detail::Caller {
     return true;
   }
   Value await_resume() {
-    if (cancelled) [[unlikely]]
+    if (cancelled) [[unlikely]] {
+      context_.GiveUp(tag);
       context_.ThrowCancelled();
+    }
     const Event completion(event);
     if (const Error error = completion.error()) return error;
     return OwnedPayload(completion.payload());
@@ -104,6 +110,91 @@ class [[nodiscard]] RunAwaiter : private detail::Caller {
   std::string command_;
   OwnedPayload payload_;
   YieldOptions options_;
+};
+
+class [[nodiscard]] CallAwaiter : private detail::Caller {
+ public:
+  using Value = Result<OwnedPayload>;
+
+  CallAwaiter(CallAwaiter&&) = default;
+  // As RunAwaiter.
+  ~CallAwaiter() {
+    if (waits()) context_.GiveUp(tag);
+  }
+
+  bool await_ready() { return cancelled = context_.MustCancel(); }
+  bool await_suspend(std::coroutine_handle<> caller) {
+    handle = caller;
+    StepOutput out = context_.out();
+    tag = to_.empty() ? out.Call(name_, topic_, payload_, options_)
+                      : out.Call(to_, topic_, payload_, options_);
+    context_.callers_.PushBack(*this);
+    return true;
+  }
+  Value await_resume() {
+    if (cancelled) [[unlikely]] {
+      context_.GiveUp(tag);
+      context_.ThrowCancelled();
+    }
+    const Event completion(event);
+    if (const Error error = completion.error()) return error;
+    return OwnedPayload(completion.payload());
+  }
+
+ private:
+  friend class Context;
+
+  CallAwaiter(Context& context, const Pid& to, std::string name,
+              std::string topic, OwnedPayload payload,
+              const YieldOptions& options)
+      : context_(context),
+        to_(to),
+        name_(std::move(name)),
+        topic_(std::move(topic)),
+        payload_(std::move(payload)),
+        options_(options) {}
+
+  Context& context_;
+  Pid to_;  // empty: the holder of name_
+  std::string name_;
+  std::string topic_;
+  OwnedPayload payload_;
+  YieldOptions options_;
+};
+
+class [[nodiscard]] ExitAwaiter : private detail::ExitReceiver {
+ public:
+  using Value = Exit;
+
+  ExitAwaiter(ExitAwaiter&&) = default;
+
+  bool await_ready() {
+    if (context_.MustCancel()) return cancelled = true;
+    event = nullptr;  // the exit is in the queue
+    return *context_.FindExit(*this) != nullptr;
+  }
+  bool await_suspend(std::coroutine_handle<> caller) {
+    handle = caller;
+    context_.exit_receivers_.PushBack(*this);
+    return true;
+  }
+  Exit await_resume() {
+    if (cancelled) [[unlikely]]
+      context_.ThrowCancelled();
+    if (event != nullptr) return Exit(Event(event));
+    return context_.DequeueExit(*this);
+  }
+
+ private:
+  friend class Context;
+
+  explicit ExitAwaiter(Context& context) : context_(context) {}
+  ExitAwaiter(Context& context, Tag of_monitor) : context_(context) {
+    any = false;
+    monitor = of_monitor;
+  }
+
+  Context& context_;
 };
 
 class [[nodiscard]] SleepAwaiter : private detail::Sleeper {
@@ -216,6 +307,25 @@ template <CommandRequest Request>
 RunAwaiter Context::Run(const Request& request, const YieldOptions& options) {
   return {*this, std::string(std::string_view(request.command())),
           Payload(request.payload()), options};
+}
+
+inline CallAwaiter Context::Call(const Pid& to, std::string topic,
+                                 OwnedPayload payload,
+                                 const YieldOptions& options) {
+  return {*this, to, {}, std::move(topic), std::move(payload), options};
+}
+
+inline CallAwaiter Context::Call(std::string name, std::string topic,
+                                 OwnedPayload payload,
+                                 const YieldOptions& options) {
+  return {*this,  Pid(), std::move(name), std::move(topic), std::move(payload),
+          options};
+}
+
+inline ExitAwaiter Context::ReceiveExit() { return ExitAwaiter(*this); }
+
+inline ExitAwaiter Context::ReceiveExit(Tag monitor) {
+  return {*this, monitor};
 }
 
 inline SleepAwaiter Context::Sleep(Duration duration) {

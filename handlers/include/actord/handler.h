@@ -21,12 +21,15 @@
 #include <actord/abi.h>
 #include <actord/values.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace actord {
 
@@ -65,6 +68,57 @@ class Host {
     return ToCode(host_->send(host_, &from, &to, &message));
   }
 
+  // Names and groups (abi_handler.h says what they are, and each code). On a
+  // daemon that is too old for them: kUnimplemented, nobody, none.
+
+  // kOk: `pid` holds the name now, or did so before. kAlreadyExists: *holder
+  // does. kInvalidArgument: that is no name. kFailedPrecondition: `pid` does
+  // not live. kResourceExhausted: it holds 64 names.
+  [[nodiscard]] Code RegisterName(const Pid& pid, std::string_view name,
+                                  Pid* holder = nullptr) const {
+    if (!Has(offsetof(actord_host, register_name))) return Code::kUnimplemented;
+    return ToCode(
+        host_->register_name(host_, &pid, detail::ToAbi(name), holder));
+  }
+  // kNotFound: it does not hold it.
+  [[nodiscard]] Code ReleaseName(const Pid& pid, std::string_view name) const {
+    if (!Has(offsetof(actord_host, release_name))) return Code::kUnimplemented;
+    return ToCode(host_->release_name(host_, &pid, detail::ToAbi(name)));
+  }
+  // nullopt: nobody.
+  [[nodiscard]] std::optional<Pid> LookUpName(std::string_view name) const {
+    Pid pid;
+    if (!Has(offsetof(actord_host, look_up_name)) ||
+        host_->look_up_name(host_, detail::ToAbi(name), &pid) != ACTORD_OK) {
+      return std::nullopt;
+    }
+    return pid;
+  }
+  // kOk: `pid` is a member now, or was one before. kInvalidArgument: that is no
+  // name. kFailedPrecondition: `pid` does not live. kResourceExhausted: the
+  // group has 4,096 members, or `pid` is in 64 groups.
+  [[nodiscard]] Code JoinGroup(const Pid& pid, std::string_view group) const {
+    if (!Has(offsetof(actord_host, join_group))) return Code::kUnimplemented;
+    return ToCode(host_->join_group(host_, &pid, detail::ToAbi(group)));
+  }
+  // kNotFound: it is no member.
+  [[nodiscard]] Code LeaveGroup(const Pid& pid, std::string_view group) const {
+    if (!Has(offsetof(actord_host, leave_group))) return Code::kUnimplemented;
+    return ToCode(host_->leave_group(host_, &pid, detail::ToAbi(group)));
+  }
+  // In the order of their PIDs.
+  [[nodiscard]] std::vector<Pid> GroupMembers(std::string_view group) const {
+    constexpr size_t kMost = 4096;
+    std::vector<Pid> members;
+    if (!Has(offsetof(actord_host, group_members))) return members;
+    std::vector<actord_pid> pids(kMost);
+    const size_t count = host_->group_members(host_, detail::ToAbi(group),
+                                              pids.data(), pids.size());
+    pids.resize(std::min(count, pids.size()));
+    members.assign(pids.begin(), pids.end());
+    return members;
+  }
+
   // The text of a PID, and back. nullopt: that is not the text of a PID.
   [[nodiscard]] std::string FormatPid(const Pid& pid) const {
     char text[64];
@@ -81,6 +135,11 @@ class Host {
   [[nodiscard]] const actord_host* abi() const { return host_; }
 
  private:
+  // Whether this daemon has the function at this offset of its table.
+  [[nodiscard]] bool Has(size_t offset) const {
+    return host_->struct_size >= offset + sizeof(void*);
+  }
+
   const actord_host* host_;
 };
 

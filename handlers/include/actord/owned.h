@@ -57,6 +57,7 @@ class Message {
  public:
   explicit Message(const Event& event)
       : from_(event.from()),
+        call_(event.call()),
         topic_bytes_(event.topic().size()),
         type_bytes_(event.payload().content_type.size()),
         payload_bytes_(event.payload().bytes.size()) {
@@ -79,6 +80,8 @@ class Message {
 
   // The sender; empty() when it came from outside.
   [[nodiscard]] const Pid& from() const { return from_; }
+  // What to answer with Context::Reply; 0: no answer is expected.
+  [[nodiscard]] CallId call() const { return call_; }
   // What kind of message it is; may be empty.
   [[nodiscard]] std::string_view topic() const { return {data_, topic_bytes_}; }
   [[nodiscard]] Payload payload() const {
@@ -97,6 +100,7 @@ class Message {
   // `other` is empty afterwards.
   void Steal(Message& other) {
     from_ = other.from_;
+    call_ = other.call_;
     topic_bytes_ = std::exchange(other.topic_bytes_, 0);
     type_bytes_ = std::exchange(other.type_bytes_, 0);
     payload_bytes_ = std::exchange(other.payload_bytes_, 0);
@@ -112,11 +116,30 @@ class Message {
   }
 
   Pid from_;
+  CallId call_;
   char* data_;
   size_t topic_bytes_;
   size_t type_bytes_;
   size_t payload_bytes_;
   char inline_[48];
+};
+
+// The end of a watched process.
+struct Exit {
+  Pid pid;      // who has ended
+  Tag monitor;  // what Monitor returned; 0: a link
+  ExitReason reason;
+  Code code;             // kOk: it ended well
+  OwnedPayload payload;  // its result, or the text of its failure
+
+  explicit Exit(const Event& event)
+      : pid(event.from()),
+        monitor(event.tag()),
+        reason(event.exit_reason()),
+        code(event.error().code),
+        payload(event.payload()) {}
+
+  [[nodiscard]] bool ok() const { return code == Code::kOk; }
 };
 
 }  // namespace actord

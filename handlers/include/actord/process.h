@@ -27,14 +27,12 @@
 #pragma once
 
 #include <actord/abi.h>
+#include <actord/step.h>
 #include <actord/values.h>
 
-#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
-#include <optional>
-#include <string>
 #include <string_view>
 
 namespace actord {
@@ -44,6 +42,8 @@ enum class EventType : uint32_t {
                                           // error
   kMessage = ACTORD_EVENT_MESSAGE,        // from, topic, payload
   kCancel = ACTORD_EVENT_CANCEL,          // please end: the payload says why
+  kExit = ACTORD_EVENT_EXIT,              // a watched process ended: from, tag,
+                                          // exit_reason, payload or error
 };
 
 // One event: a view of something that the daemon owns, valid until Step
@@ -65,18 +65,32 @@ class Event {
     return event_->type == ACTORD_EVENT_CANCEL;
   }
 
-  // Of a completion: what Yield returned. Otherwise 0.
+  [[nodiscard]] bool is_exit() const {
+    return event_->type == ACTORD_EVENT_EXIT;
+  }
+
+  // Of a completion: what Yield or Call returned. Of an exit: what Monitor
+  // returned, or 0 if it comes of a link. Otherwise 0.
   [[nodiscard]] Tag tag() const { return event_->tag; }
   // Of a message: what kind it is; may be empty.
   [[nodiscard]] std::string_view topic() const {
     return detail::View(event_->topic);
   }
-  // Of a message: the sender; empty() when it came from outside.
+  // Of a message: the sender; empty() when it came from outside. Of an exit:
+  // who has ended.
   [[nodiscard]] Pid from() const { return event_->from; }
-  // The command's result, the message, or the reason of a cancel. Of a failed
-  // completion: the error's text.
+  // Of a message: what to answer with StepOutput::Reply. 0: no answer is
+  // expected.
+  [[nodiscard]] CallId call() const { return event_->call; }
+  // Of an exit.
+  [[nodiscard]] ExitReason exit_reason() const {
+    return static_cast<ExitReason>(event_->reason);
+  }
+  // The command's result, the message, the reason of a cancel, or the result of
+  // the process that has ended. Of a failed completion or exit: the error's
+  // text.
   [[nodiscard]] Payload payload() const { return event_->payload; }
-  // Of a failed completion: why. Otherwise false.
+  // Of a failed completion or exit: why. Otherwise false.
   [[nodiscard]] Error error() const {
     if (event_->status == ACTORD_OK) return {};
     return {ToCode(event_->status), detail::View(event_->payload.bytes)};
@@ -128,149 +142,6 @@ class Events {
   size_t count_;
 };
 
-// What a process may look at during Init and Step. A process asks no clock and
-// no random source but these, so that its steps can be repeated exactly.
-class StepContext {
- public:
-  explicit StepContext(actord_step* step) : step_(step) {}
-  StepContext(const StepContext&) = delete;
-  StepContext& operator=(const StepContext&) = delete;
-
-  [[nodiscard]] Pid self() const { return step_->api->self(step_); }
-  // Who spawned this process; empty() when it was submitted from outside.
-  [[nodiscard]] Pid parent() const { return step_->api->parent(step_); }
-  // Stands still during one call.
-  [[nodiscard]] Time now() const {
-    return Time(
-        Duration(static_cast<Duration::rep>(step_->api->unix_time_ns(step_))));
-  }
-  // The text of a PID, for payloads, and back; nullopt: that is none.
-  [[nodiscard]] std::string FormatPid(const Pid& pid) const {
-    char text[64];
-    return {text, step_->api->format_pid(step_, &pid, text)};
-  }
-  [[nodiscard]] std::optional<Pid> ParsePid(std::string_view text) const {
-    Pid pid;
-    const int32_t status =
-        step_->api->parse_pid(step_, detail::ToAbi(text), &pid);
-    return status == ACTORD_OK ? std::optional<Pid>(pid) : std::nullopt;
-  }
-  // 64 uniformly random bits; not for secrets.
-  [[nodiscard]] uint64_t random() const { return step_->api->random(step_); }
-
- protected:
-  friend class Context;  // context.h
-
-  actord_step* const step_;
-};
-
-struct YieldOptions {
-  // Until the yield completes with DEADLINE_EXCEEDED. 0: the daemon's default.
-  // A negative one has passed already.
-  Duration timeout{0};
-};
-
-// Something that names a command and has its payload, as commands.h builds
-// them.
-template <typename T>
-concept CommandRequest = requires(const T& request) {
-  { request.command() } -> std::convertible_to<std::string_view>;
-  { request.payload() } -> std::convertible_to<Payload>;
-};
-
-// What a step says and does. A step is a transaction: its effects (Yield, Send,
-// Spawn) happen together and in order after Step has returned; if it fails or
-// throws, none of them does. The daemon copies every argument before the call
-// returns.
-//
-// The verdict (Done, Fail, Block, Idle, Continue) says how to go on. The last
-// one counts; a step that says nothing is idle.
-class StepOutput : public StepContext {
- public:
-  using StepContext::StepContext;
-
-  // Effects ------------------------------------------------------------------
-
-  // Hands out a command. Exactly one completion event with the returned tag
-  // follows, whatever becomes of it: unknown commands, limits and timeouts
-  // complete it with an error. A payload above the daemon's limit fails the
-  // step, as with Send and Spawn.
-  Tag Yield(std::string_view command, const Payload& payload = {},
-            const YieldOptions& options = {}) {
-    const auto ns = options.timeout.count();
-    const actord_yield yield = {
-        sizeof(actord_yield), 0,
-        ns >= 0 ? static_cast<uint64_t>(ns) : uint64_t{1},
-        detail::ToAbi(command), payload.ToAbi()};
-    return step_->api->yield(step_, &yield);
-  }
-  // The same for a command of commands.h: out.Yield(commands::Sleep(5ms)).
-  template <CommandRequest Request>
-  Tag Yield(const Request& request, const YieldOptions& options = {}) {
-    return Yield(std::string_view(request.command()),
-                 Payload(request.payload()), options);
-  }
-
-  // Sends a message. There is no answer: what cannot be delivered becomes a
-  // dead letter. The command process.send (commands::Send) answers.
-  void Send(const Pid& to, std::string_view topic,
-            const Payload& payload = {}) {
-    const actord_message message = detail::MakeMessage(topic, payload);
-    step_->api->send(step_, &to, &message);
-  }
-
-  // Starts a process and returns its PID, to which can be sent at once. An Init
-  // that refuses is the child's own end; the command process.spawn
-  // (commands::Spawn) is the variant that answers. empty() only when the
-  // daemon's limit of processes is reached. An empty method is the type's
-  // first.
-  [[nodiscard]] Pid Spawn(std::string_view process_type,
-                          std::string_view method = {},
-                          const Payload& input = {},
-                          const SpawnOptions& options = {}) {
-    const actord_spawn spawn =
-        detail::MakeSpawn(process_type, method, input, options);
-    return step_->api->spawn(step_, &spawn);
-  }
-
-  // Verdicts -----------------------------------------------------------------
-
-  // Ended well, with a result.
-  void Done(const Payload& result = {}) {
-    const actord_payload payload = result.ToAbi();
-    step_->api->set_result(step_, &payload);
-    verdict_ = ACTORD_STEP_DONE;
-  }
-  // Failed. kOk is no failure and is read as kUnknown.
-  void Fail(Code code, std::string_view message) {
-    SetFailure(code, message);
-    verdict_ = ACTORD_STEP_FAIL;
-  }
-  void Fail(const Status& status) { Fail(status.code(), status.message()); }
-  // Wait for a completion (or a cancel); messages stay in the mailbox
-  // meanwhile. Without an outstanding yield the process fails.
-  void Block() { verdict_ = ACTORD_STEP_BLOCK; }
-  // Wait for any event.
-  void Idle() { verdict_ = ACTORD_STEP_IDLE; }
-  // Run again after the others that are ready, also without an event.
-  void Continue() { verdict_ = ACTORD_STEP_CONTINUE; }
-
-  // ACTORD_STEP_* as it stands.
-  [[nodiscard]] int32_t verdict() const { return verdict_; }
-
- private:
-  template <typename T>
-  friend class ProcessThunks;  // thunks.h
-
-  void SetFailure(Code code, std::string_view message) {
-    const Code failure = code == Code::kOk ? Code::kUnknown : code;
-    step_->api->set_failure(step_, static_cast<int32_t>(failure),
-                            detail::ToAbi(message));
-  }
-
-  int32_t verdict_ = ACTORD_STEP_IDLE;
-};
-
 // The base of process types. A type `T` has a default constructor and
 //
 //   static constexpr const char* kName;       1 to 128 of [a-zA-Z0-9_.-]
@@ -278,6 +149,7 @@ class StepOutput : public StepContext {
 //   static constexpr actord::Method kMethods[];  the first is the default
 //   static constexpr bool kHandlesCancel;     optional, see below
 //   static constexpr bool kBlocksThread;      optional, see below
+//   static constexpr bool kTrapsExits;        optional, see below
 //
 //   Status Init(std::string_view method, Payload input);
 //       or with a third parameter `const StepContext&`; may return void.
@@ -303,6 +175,9 @@ class Process {
   static constexpr bool kHandlesCancel = false;
   // Steps may block their thread: system calls, locks, long computations.
   static constexpr bool kBlocksThread = false;
+  // The end of a linked process arrives as an event. Otherwise its failure ends
+  // this one, too.
+  static constexpr bool kTrapsExits = false;
 
   Status Init(std::string_view /*method*/, const Payload& /*input*/) {
     return {};

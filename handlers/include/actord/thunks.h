@@ -139,6 +139,7 @@ constexpr actord_process_type MakeProcessType() {
   uint32_t flags = 0;
   if (T::kHandlesCancel) flags |= ACTORD_TYPE_HANDLES_CANCEL;
   if (T::kBlocksThread) flags |= ACTORD_TYPE_BLOCKS_THREAD;
+  if (T::kTrapsExits) flags |= ACTORD_TYPE_TRAPS_EXITS;
   return {sizeof(actord_process_type),
           flags,
           T::kName,

@@ -28,6 +28,11 @@ using Duration = std::chrono::nanoseconds;
 // Names one yield of one process; never 0, never used twice by a process.
 using Tag = uint64_t;
 
+// Names a message that waits for an answer; 0 is none. A plain value: it may be
+// kept and given away, and answering too late or twice is counted, never
+// harmful.
+using CallId = uint64_t;
+
 // One way to start a process type: {name, doc}. Both are NUL-terminated; doc
 // may be nullptr.
 using Method = actord_method;
@@ -182,6 +187,19 @@ class [[nodiscard]] Status {
   std::string message_;
 };
 
+// How a watched process ended.
+enum class ExitReason : uint32_t {
+  kDone = ACTORD_EXIT_DONE,                 // well: there is a result
+  kFailed = ACTORD_EXIT_FAILED,             // it said Fail, or a linked one has
+                                            // failed
+  kThrew = ACTORD_EXIT_THREW,               // by an exception, or a broken rule
+  kInitRefused = ACTORD_EXIT_INIT_REFUSED,  // its Init said no
+  kCancelled = ACTORD_EXIT_CANCELLED,
+  kTerminated = ACTORD_EXIT_TERMINATED,
+  kNoProcess = ACTORD_EXIT_NO_PROCESS,  // it had ended before, or never lived
+  kNoRoom = ACTORD_EXIT_NO_ROOM,        // no link: the other has too many
+};
+
 struct SpawnOptions {
   // Keep the child's result for Await, as for processes that were submitted
   // from outside.
@@ -189,6 +207,13 @@ struct SpawnOptions {
   // 0 (lowest) to 31 (highest): of several processes that are ready, which one
   // runs first. The parent's does not count. Any other fails the step.
   int priority = ACTORD_PRIORITY_DEFAULT;
+  // Of a step's Spawn: the child is linked to its parent, or monitored by it,
+  // from the beginning. The tag of the monitor is written to *monitor.
+  bool link = false;
+  Tag* monitor = nullptr;
+  // Of a handler's CompleteWithSpawn: the child's name; empty: none. The spawn
+  // is refused (kAlreadyExists) if another process holds it.
+  std::string_view name = {};
 };
 
 namespace detail {
@@ -218,13 +243,18 @@ inline actord_spawn MakeSpawn(std::string_view process_type,
                               const SpawnOptions& options) {
   uint32_t flags = ACTORD_SPAWN_PRIORITY;
   if (options.keep_result) flags |= ACTORD_SPAWN_KEEP_RESULT;
+  if (options.link) flags |= ACTORD_SPAWN_LINK;
+  if (options.monitor != nullptr) flags |= ACTORD_SPAWN_MONITOR;
+  if (!options.name.empty()) flags |= ACTORD_SPAWN_NAME;
   return {sizeof(actord_spawn),
           flags,
           ToAbi(process_type),
           ToAbi(method),
           input.ToAbi(),
           static_cast<uint32_t>(options.priority),
-          0};
+          0,
+          options.monitor,
+          ToAbi(options.name)};
 }
 
 // 1 to 128 of [a-zA-Z0-9_.-], as abi.h wants names.

@@ -29,6 +29,8 @@ class Waiter {
   inline ~Waiter();
 
   std::coroutine_handle<> handle;
+  [[nodiscard]] bool waits() const { return list_ != nullptr; }
+
   // What woke it, while it is being resumed.
   const actord_event* event;
   // The process was asked to end meanwhile.
@@ -107,7 +109,19 @@ class Receiver : public Waiter {
   }
 };
 
-// For the completion of a command.
+// For the end of a watched process.
+class ExitReceiver : public Waiter {
+ public:
+  // 0 with any: any.
+  Tag monitor = 0;
+  bool any = true;
+
+  [[nodiscard]] bool Wants(Tag of_exit) const {
+    return any || monitor == of_exit;
+  }
+};
+
+// For the completion of a command or a call.
 class Caller : public Waiter {
  public:
   Tag tag = 0;

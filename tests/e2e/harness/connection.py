@@ -3,7 +3,7 @@
 import dataclasses
 
 import grpc
-from actord.v1 import (actor_service_pb2_grpc, outcome_pb2, payload_pb2,
+from actord.v1 import (actor_service_pb2_grpc, name_pb2, outcome_pb2, payload_pb2,
                        process_pb2, status_pb2, yield_pb2)
 from rpc import error_details_pb2, status_pb2 as rpc_status_pb2
 
@@ -18,6 +18,7 @@ class Refusal:
     message: str
     reason: str = ""
     domain: str = ""
+    metadata: dict = dataclasses.field(default_factory=dict)
     fields: dict = dataclasses.field(default_factory=dict)
     retry_seconds: float = None
 
@@ -38,6 +39,7 @@ def refusal_of(error):
         retry = error_details_pb2.RetryInfo()
         if any_detail.Unpack(info):
             refusal.reason, refusal.domain = info.reason, info.domain
+            refusal.metadata = dict(info.metadata)
         elif any_detail.Unpack(bad_request):
             refusal.fields = {violation.field: violation.description
                               for violation in bad_request.field_violations}
@@ -71,6 +73,16 @@ class Connection:
         request = process_pb2.SendRequest(
             pid=pid, topic=topic, payload=payload_pb2.Payload(data=payload))
         self.stub.Send(request, timeout=CALL_SECONDS)
+
+    def call(self, pid, topic="", payload=b"", seconds=CALL_SECONDS):
+        """Asks the process and returns its answer."""
+        request = process_pb2.CallRequest(
+            pid=pid, topic=topic, payload=payload_pb2.Payload(data=payload))
+        return self.stub.Call(request, timeout=seconds)
+
+    def names(self, **fields):
+        request = name_pb2.ListNamesRequest(**fields)
+        return self.stub.ListNames(request, timeout=CALL_SECONDS)
 
     def wait(self, pid, seconds=CALL_SECONDS):
         """Awaits the process and returns its outcome."""

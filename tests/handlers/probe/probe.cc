@@ -38,6 +38,7 @@ class Probe : public actord::Process {
   static constexpr actord::Method kMethods[] = {
       {"idle", "Waits for ever."},
       {"collect", "Collects messages; 'stop' ends it with a JSON array."},
+      {"answer", "Answers calls: 'echo', 'error', 'never', 'end', 'call'."},
       {"yield", "{command, payload, timeout_ms, count}: yields, count times."},
       {"yield_and_end", "Yields like 'yield' and ends in the same step."},
       {"sleep", "Sleeps for its input in milliseconds."},
@@ -135,6 +136,7 @@ class Probe : public actord::Process {
   }
 
   void OnMessage(const actord::Event& event, actord::StepOutput& out) {
+    if (method_ == "answer") return Answer(event, out);
     if (method_ == "children" && --waiting_ == 0) out.Done(input_);
     if (method_ != "collect") return;
     if (event.topic() == "stop") return out.Done(Dump(collected_));
@@ -144,7 +146,26 @@ class Probe : public actord::Process {
                           {"outside", event.from().empty()}});
   }
 
+  void Answer(const actord::Event& event, actord::StepOutput& out) {
+    const std::string_view topic = event.topic();
+    if (topic == "echo") out.Reply(event.call(), event.payload());
+    if (topic == "error") {
+      out.ReplyError(event.call(), actord::Code::kOutOfRange,
+                     event.payload().bytes);
+    }
+    if (topic == "end") out.Done();
+    if (topic == "late") out.Reply(kept_);
+    // Asks whoever holds the name, and passes the answer on.
+    if (topic == "call") {
+      out.Call(event.payload().bytes, "echo", "from a process");
+    }
+    kept_ = event.call();
+  }
+
   void OnCompletion(const actord::Event& event, actord::StepOutput& out) {
+    if (method_ == "answer") {
+      return out.Reply(kept_, actord::Payload(Describe(event)));
+    }
     if (method_ != "yield") return out.Done(Describe(event));
     collected_.push_back(json::parse(Describe(event)));
     if (--waiting_ != 0) return;
@@ -156,6 +177,7 @@ class Probe : public actord::Process {
     out.Continue();
   }
 
+  actord::CallId kept_ = 0;
   std::string method_;
   std::string input_;
   bool begun_ = false;

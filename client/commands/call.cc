@@ -1,0 +1,83 @@
+// actorctl call
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "client/cli/input.h"
+#include "client/cli/message_json.h"
+#include "client/cli/output.h"
+#include "client/commands/commands.h"
+#include "nlohmann/json.hpp"
+
+namespace actord::client {
+namespace {
+
+struct Options {
+  std::string pid;
+  std::string payload;
+  bool has_payload = false;
+  std::string topic;
+  std::string content_type;
+};
+
+ExitStatus Run(Invocation& invocation, const Options& options) {
+  v1::CallRequest request;
+  request.set_pid(options.pid);
+  request.set_topic(options.topic);
+  if (options.has_payload) {
+    const Environment& environment = invocation.environment();
+    auto payload = ReadPayload(options.payload, options.content_type,
+                               environment.stdin_fd, environment.cancellation);
+    if (!payload.ok()) return invocation.Fail(payload.status(), "PAYLOAD");
+    *request.mutable_payload() = *std::move(payload);
+  }
+  const auto response = invocation.client().Call(request, invocation.Quick());
+  if (!response.ok()) return invocation.Fail(response.status());
+  WriteOne(invocation.out(), invocation.style(), ToJson(*response),
+           response->pid(), [&] {
+             WriteRaw(invocation.out(), invocation.style(), response->result(),
+                      /*separate=*/false);
+           });
+  return ExitStatus::kDone;
+}
+
+constexpr char kFooter[] = R"(
+Prints the answer byte for byte. Gives up after 30 seconds, or after --timeout; an answer
+that comes later is dropped. If the process answers with an error, or ends without an
+answer, that goes to standard error.
+
+Examples:
+  actorctl call "$pid" --topic total
+  actorctl call @orders/17 '{"article": "book"}' --topic add --timeout 2s
+)";
+
+}  // namespace
+
+void AddCall(CLI::App& app, Action& chosen) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand(
+      "call", "Send a message to a process and print its answer");
+  command->footer(kFooter);
+  command->add_option("PID", options->pid, "Who is asked: a PID or @NAME")
+      ->required()
+      ->type_name("");
+  auto* payload = command
+                      ->add_option("PAYLOAD", options->payload,
+                                   "What to send: text, @FILE or -")
+                      ->type_name("");
+  command->add_option("--topic", options->topic, "What the message is about")
+      ->type_name("TEXT");
+  command
+      ->add_option("--content-type", options->content_type,
+                   "Of PAYLOAD [told from the data]")
+      ->type_name("TYPE");
+  command->callback([&chosen, options, payload] {
+    options->has_payload = payload->count() > 0;
+    chosen = [options](Invocation& invocation) {
+      return Run(invocation, *options);
+    };
+  });
+}
+
+}  // namespace actord::client

@@ -1,0 +1,75 @@
+// actorctl names
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "client/cli/message_json.h"
+#include "client/cli/paging.h"
+#include "client/commands/commands.h"
+#include "nlohmann/json.hpp"
+
+namespace actord::client {
+namespace {
+
+struct Options {
+  std::string prefix;
+  uint64_t limit = 0;
+};
+
+Item NameItem(const v1::Name& name) {
+  return {.json = [&name] { return ToJson(name); },
+          .name = [&name] { return "@" + name.name(); },
+          .cells =
+              [&name] {
+                return std::vector<std::string>{name.name(), name.pid()};
+              }};
+}
+
+ExitStatus Run(Invocation& invocation, const Options& options) {
+  v1::ListNamesRequest request;
+  request.set_prefix(options.prefix);
+  ListWriter writer(invocation.out(), invocation.style(),
+                    {{.heading = "NAME"}, {.heading = "PID"}});
+  const absl::Status status = ForEachElement(
+      request, options.limit,
+      [&](const v1::ListNamesRequest& page) {
+        return invocation.client().ListNames(page, invocation.Quick());
+      },
+      [](const v1::ListNamesResponse& response) -> const auto& {
+        return response.names();
+      },
+      [&](const v1::Name& name) { writer.Add(NameItem(name)); },
+      [&] { writer.EndPage(); });
+  if (!status.ok()) return invocation.Fail(status);
+  writer.Finish();
+  return ExitStatus::kDone;
+}
+
+constexpr char kFooter[] = R"(
+The longest held first. Wherever a PID is wanted, @ and a name will do.
+
+Examples:
+  actorctl names --prefix orders/
+  actorctl names -o name | xargs -n 1 actorctl describe
+)";
+
+}  // namespace
+
+void AddNames(CLI::App& app, Action& chosen) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command =
+      app.add_subcommand("names", "List the names that processes hold");
+  command->footer(kFooter);
+  command->add_option("--prefix", options->prefix, "Only names that begin so")
+      ->type_name("TEXT");
+  command->add_option("--limit", options->limit, "At most N of them [all]")
+      ->type_name("N");
+  command->callback([&chosen, options] {
+    chosen = [options](Invocation& invocation) {
+      return Run(invocation, *options);
+    };
+  });
+}
+
+}  // namespace actord::client

@@ -1,0 +1,285 @@
+// actorctl work
+
+#include <condition_variable>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "client/cli/child.h"
+#include "client/cli/input.h"
+#include "client/cli/message_json.h"
+#include "client/cli/output.h"
+#include "client/cli/text.h"
+#include "client/commands/commands.h"
+#include "client/mutex.h"
+#include "client/worker.h"
+#include "nlohmann/json.hpp"
+
+namespace actord::client {
+namespace {
+
+// What a program exits with when another attempt would be of no use; EX_DATAERR
+// of sysexits.h.
+constexpr int kDoNotRetry = 65;
+constexpr int kMaxConcurrency = 1000;
+
+struct Options {
+  std::vector<std::string> commands;
+  std::string exec;
+  std::string content_type;
+  std::string name;
+  int concurrency = 1;
+  uint64_t count = 0;
+};
+
+// The last line that says something, for people.
+std::string LastLine(std::string text) {
+  while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) {
+    text.pop_back();
+  }
+  const size_t line = text.rfind('\n');
+  return OneLine(line == std::string::npos ? text : text.substr(line + 1));
+}
+
+std::string WhyItFailed(const ChildEnd& end) {
+  std::string why = end.signal != 0
+                        ? "ended by signal " + std::to_string(end.signal)
+                        : "exit status " + std::to_string(end.exit_status);
+  const std::string said = LastLine(end.errors);
+  return said.empty() ? why : why + ": " + said;
+}
+
+std::vector<std::string> VariablesOf(const v1::Task& task) {
+  return {"ACTORD_TASK_COMMAND=" + task.command(),
+          "ACTORD_TASK_TOKEN=" + task.token(),
+          "ACTORD_TASK_IDEMPOTENCY_KEY=" + task.idempotency_key(),
+          "ACTORD_TASK_PID=" + task.pid(),
+          "ACTORD_TASK_ATTEMPT=" + std::to_string(task.attempt()),
+          "ACTORD_TASK_MAX_ATTEMPTS=" + std::to_string(task.max_attempts()),
+          "ACTORD_TASK_CONTENT_TYPE=" + (task.payload().content_type().empty()
+                                             ? std::string("application/json")
+                                             : task.payload().content_type())};
+}
+
+TaskOutcome Execute(const Options& options, RunningTask& running) {
+  const ChildOrder order = {.command = options.exec,
+                            .environment = VariablesOf(running.task()),
+                            .input = running.task().payload().data(),
+                            .max_output_bytes = kMaxInputBytes};
+  auto end = RunChild(order, running.cancellation());
+  if (!end.ok()) {
+    return TaskOutcome::Retry(absl::StatusCode::kInternal,
+                              std::string(end.status().message()));
+  }
+  if (end->too_much_output) {
+    return TaskOutcome::Error(
+        absl::StatusCode::kResourceExhausted,
+        "more than " + ShortBytes(kMaxInputBytes) + " of standard output");
+  }
+  if (end->signal == 0 && end->exit_status == 0) {
+    v1::Payload payload;
+    payload.set_content_type(options.content_type.empty()
+                                 ? GuessContentType(end->output)
+                                 : options.content_type);
+    payload.set_data(std::move(end->output));
+    return TaskOutcome::Result(std::move(payload));
+  }
+  if (end->exit_status == kDoNotRetry) {
+    return TaskOutcome::Error(absl::StatusCode::kFailedPrecondition,
+                              WhyItFailed(*end));
+  }
+  return TaskOutcome::Retry(absl::StatusCode::kUnknown, WhyItFailed(*end));
+}
+
+// ACCEPTED, or what else became of it.
+std::string EndOf(const TaskReport& report) {
+  switch (report.end) {
+    case TaskReport::End::kAnswered:
+      return report.failed &&
+                     report.answer == v1::CompleteYieldResponse::ANSWER_ACCEPTED
+                 ? "FAILED"
+                 : EnumName(report.answer);
+    case TaskReport::End::kRefused:
+      return "REFUSED";
+    case TaskReport::End::kCancelled:
+      return "CANCELLED";
+    case TaskReport::End::kLost:
+      return "LOST";
+  }
+  return "";
+}
+
+Item ReportItem(const TaskReport& report) {
+  return {.json =
+              [&report] {
+                Json json = {{"token", report.task.token()},
+                             {"command", report.task.command()},
+                             {"pid", report.task.pid()},
+                             {"attempt", report.task.attempt()},
+                             {"end", EndOf(report)}};
+                if (report.end == TaskReport::End::kRefused) {
+                  json["reason"] = report.refusal.reason();
+                  json["message"] = report.refusal.message();
+                }
+                return json;
+              },
+          .name = [&report] { return report.task.token(); },
+          .cells =
+              [&report] {
+                return std::vector<std::string>{
+                    EndOf(report), report.task.command(),
+                    std::to_string(report.task.attempt()), report.task.token(),
+                    report.task.pid()};
+              }};
+}
+
+// Cancels `stop` when the command is interrupted or its time is over.
+class Alarm {
+ public:
+  Alarm(Invocation& invocation, Cancellation& stop)
+      : registration_(&invocation.environment().cancellation,
+                      [&stop] { stop.Cancel(); }),
+        deadline_(invocation.deadline()) {
+    if (deadline_ == absl::InfiniteFuture()) return;
+    thread_ = std::thread([this, &stop] {
+      const MutexLock lock(mutex_);
+      while (!over_ && absl::Now() < deadline_) {
+        changed_.wait_for(mutex_,
+                          absl::ToChronoNanoseconds(deadline_ - absl::Now()));
+      }
+      if (over_) return;
+      rang_ = true;
+      stop.Cancel();
+    });
+  }
+  ~Alarm() {
+    {
+      const MutexLock lock(mutex_);
+      over_ = true;
+      changed_.notify_all();
+    }
+    if (thread_.joinable()) thread_.join();
+  }
+  [[nodiscard]] bool rang() {
+    const MutexLock lock(mutex_);
+    return rang_;
+  }
+
+ private:
+  const Cancellation::Registration registration_;
+  const absl::Time deadline_;
+  Mutex mutex_;
+  std::condition_variable_any changed_;
+  bool over_ ABSL_GUARDED_BY(mutex_) = false;
+  bool rang_ ABSL_GUARDED_BY(mutex_) = false;
+  std::thread thread_;
+};
+
+ExitStatus Run(Invocation& invocation, const Options& options) {
+  ListWriter writer(invocation.out(), invocation.style(),
+                    {{.heading = "END"},
+                     {.heading = "COMMAND"},
+                     {.heading = "ATTEMPT", .number = true},
+                     {.heading = "TOKEN"},
+                     {.heading = "PID", .wide_only = true}});
+  WorkerOptions worker_options;
+  worker_options.commands = options.commands;
+  worker_options.name = options.name;
+  worker_options.concurrency = options.concurrency;
+  worker_options.max_tasks = options.count;
+  worker_options.on_end = [&](const TaskReport& report) {
+    writer.Add(ReportItem(report));
+    writer.EndPage();
+    invocation.out().flush();
+  };
+  worker_options.on_broken = [&](const absl::Status& why,
+                                 absl::Duration delay) {
+    invocation.Complain("no connection to the daemon at " +
+                        invocation.options().address + ": " +
+                        OneLine(std::string(why.message())) +
+                        "; trying again in " + ShortDuration(delay));
+  };
+  Worker worker(
+      invocation.options().address, std::move(worker_options),
+      [&options](RunningTask& running) { return Execute(options, running); });
+  Cancellation stop;
+  Alarm alarm(invocation, stop);
+  const absl::Status status = worker.Run(stop);
+  writer.Finish();
+  if (!status.ok()) return invocation.Fail(status);
+  if (invocation.environment().cancellation.cancelled()) {
+    return ExitStatus::kInterrupted;
+  }
+  return alarm.rang() ? ExitStatus::kDeadline : ExitStatus::kDone;
+}
+
+constexpr char kFooter[] = R"(
+Takes external commands from the daemon as tasks, and runs PROGRAM with /bin/sh for each:
+its standard input is the payload, its standard output the result.
+
+Exit status of PROGRAM:
+  0      done; the process gets the result
+  65     failed for good; the process gets the error FAILED_PRECONDITION
+  other  failed; tried again, here or elsewhere, until the attempts run out
+The last line of its standard error says why. It finds in its environment
+ACTORD_TASK_COMMAND, _TOKEN, _IDEMPOTENCY_KEY, _PID, _ATTEMPT, _MAX_ATTEMPTS and
+_CONTENT_TYPE. A task may be carried out more than once; the idempotency key is the same
+each time, so hand it to whoever must not do it twice.
+
+Heartbeats are sent while PROGRAM runs. When the task is taken back (its process ended,
+say), PROGRAM and what it started get SIGTERM, and SIGKILL 5 seconds later.
+
+Prints a line for each task when it is over. END is what became of the answer: ACCEPTED,
+FAILED (counted, and tried again if attempts are left), DUPLICATE, CONFLICT, SUPERSEDED,
+EXPIRED, UNKNOWN, REFUSED; or CANCELLED or LOST when there was none. Runs until it is
+interrupted (130), then finishes what runs; a second interruption ends it at once.
+A daemon that cannot be reached is tried again.
+
+Examples:
+  actorctl work payment.charge --exec ./charge.sh
+  actorctl work 'mail.*' 'sms.*' --exec 'python3 notify.py' --concurrency 8
+  actorctl work payment.charge --exec 'jq .amount_cents' --count 1 -o jsonl
+)";
+
+}  // namespace
+
+void AddWork(CLI::App& app, Action& chosen) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command =
+      app.add_subcommand("work", "Carry out external commands with a program");
+  command->footer(kFooter);
+  command
+      ->add_option("COMMAND", options->commands,
+                   "What to take; with * at the end, what begins so")
+      ->required()
+      ->type_name("");
+  command->add_option("--exec", options->exec, "What to run for each task")
+      ->required()
+      ->type_name("PROGRAM");
+  command
+      ->add_option("--concurrency", options->concurrency,
+                   "At most N tasks at a time")
+      ->check(CLI::Range(1, kMaxConcurrency).description(""))
+      ->type_name("N")
+      ->capture_default_str();
+  command
+      ->add_option("--count", options->count,
+                   "End after N tasks were answered [go on]")
+      ->type_name("N");
+  command
+      ->add_option("--content-type", options->content_type,
+                   "Of the results [told from the data]")
+      ->type_name("TYPE");
+  command
+      ->add_option("--name", options->name, "What to call this worker in lists")
+      ->type_name("NAME");
+  command->callback([&chosen, options] {
+    chosen = [options](Invocation& invocation) {
+      return Run(invocation, *options);
+    };
+  });
+}
+
+}  // namespace actord::client

@@ -1,0 +1,119 @@
+// A remote worker on Node: carries out text.upper for processes, eight at a time.
+//
+// Usage: npm ci && node worker.js ADDRESS PROTO_DIRECTORY
+//
+// PROTO_DIRECTORY is this project's proto/; nothing has to be generated. SIGTERM
+// ends it when it has finished what it holds.
+'use strict';
+
+const grpc = require('@grpc/grpc-js');
+const loader = require('@grpc/proto-loader');
+
+const AT_A_TIME = 8;
+const RECONNECT_MS = 1000;
+
+// What to do with one task. A promise: Node goes on meanwhile, and so do the
+// heartbeats. An error with `final` set is not tried again.
+async function carryOut(task) {
+  const text = task.payload.data.toString();
+  if (text === '') {
+    throw Object.assign(new Error('there is no text'), { final: true });
+  }
+  return Buffer.from(text.toUpperCase());
+}
+
+class Worker {
+  constructor(address, protoDirectory) {
+    const definition = loader.loadSync('actord/v1/actor_service.proto', {
+      includeDirs: [protoDirectory], keepCase: true, enums: String,
+      longs: Number, defaults: true, oneofs: true,
+    });
+    const { ActorService } = grpc.loadPackageDefinition(definition).actord.v1;
+    this.client = new ActorService(address, grpc.credentials.createInsecure());
+    this.stopping = false;
+  }
+
+  start() {
+    this.held = new Map(); // token: its heartbeat's timer
+    const stream = this.client.Work();
+    this.stream = stream;
+    stream.on('data', (response) => this.take(stream, response));
+    stream.on('error', (error) => this.broken(error));
+    stream.on('end', () => this.broken(null));
+    stream.write({
+      subscribe: { commands: ['text.upper'], worker: 'node' },
+      add_credits: AT_A_TIME,
+    });
+  }
+
+  take(stream, response) {
+    for (const task of response.tasks) this.run(stream, task);
+    for (const cancel of response.cancels) {
+      console.log(`worker.js: ${cancel.token} was taken back`);
+      this.drop(cancel.token);
+    }
+    for (const answer of response.answers) {
+      if (answer.kind === 'KIND_HEARTBEAT') continue;
+      const what = answer.refusal ? answer.refusal.reason : answer.answer;
+      console.log(`worker.js: ${answer.token} ${what}`);
+      this.drop(answer.token);
+      if (!this.stopping) stream.write({ add_credits: 1 });
+    }
+    this.leaveIfDone();
+  }
+
+  async run(stream, task) {
+    const leaseMs = task.lease.seconds * 1000 + task.lease.nanos / 1e6;
+    this.held.set(task.token, setInterval(
+      () => stream.write({ heartbeats: [{ token: task.token }] }),
+      leaseMs / 3));
+    try {
+      const data = await carryOut(task);
+      const content_type = task.payload.content_type;
+      stream.write({
+        completions: [{ token: task.token, result: { data, content_type } }],
+      });
+    } catch (error) {
+      const why = {
+        code: error.final ? grpc.status.FAILED_PRECONDITION
+          : grpc.status.UNKNOWN,
+        message: error.message,
+      };
+      stream.write(error.final
+        ? { completions: [{ token: task.token, error: why }] }
+        : { failures: [{ token: task.token, error: why }] });
+    }
+  }
+
+  drop(token) {
+    clearInterval(this.held.get(token));
+    this.held.delete(token);
+  }
+
+  // The daemon gives what was held to others.
+  broken(error) {
+    if (this.stream === null) return;
+    this.stream = null;
+    for (const token of [...this.held.keys()]) this.drop(token);
+    if (error) console.log(`worker.js: ${error.message}`);
+    if (error && error.code === grpc.status.INVALID_ARGUMENT) process.exit(1);
+    if (this.stopping) this.client.close();
+    else setTimeout(() => this.start(), RECONNECT_MS);
+  }
+
+  stop() {
+    this.stopping = true;
+    if (this.stream === null) process.exit(0);
+    this.stream.write({ stop: true });
+    this.leaveIfDone();
+  }
+
+  leaveIfDone() {
+    if (this.stopping && this.held.size === 0) this.stream.end();
+  }
+}
+
+const [address, protoDirectory] = process.argv.slice(2);
+const worker = new Worker(address, protoDirectory);
+process.on('SIGTERM', () => worker.stop());
+worker.start();

@@ -1,0 +1,33 @@
+#include "client/worker_channel.h"
+
+#include <grpcpp/support/channel_arguments.h>
+
+#include <algorithm>
+#include <cstdint>
+
+#include "client/connection.h"
+
+namespace actord::client {
+
+std::shared_ptr<grpc::Channel> OpenWorkerChannel(const std::string& address,
+                                                 absl::Duration first,
+                                                 absl::Duration longest) {
+  // So that it is noticed when the daemon's machine is gone without a word. The
+  // daemon allows a ping every 10 s.
+  constexpr int kKeepaliveMs = 30'000;
+  constexpr int kKeepaliveTimeoutMs = 10'000;
+  grpc::ChannelArguments arguments;
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveMs);
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepaliveTimeoutMs);
+  arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
+  // gRPC's own pauses may become two minutes.
+  const auto ms = [](absl::Duration duration) {
+    return static_cast<int>(
+        std::clamp<int64_t>(absl::ToInt64Milliseconds(duration), 100, 120'000));
+  };
+  arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, ms(first));
+  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, ms(longest));
+  return OpenChannel(address, arguments);
+}
+
+}  // namespace actord::client

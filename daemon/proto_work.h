@@ -1,0 +1,45 @@
+// Messages of Work into the runtime's terms, and back.
+//
+// Errors are INVALID_ARGUMENT and name the field.
+//
+// Thread-safety: pure functions.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "actord/v1/work.pb.h"
+#include "runtime/remote_work.h"
+
+namespace actord::daemon {
+
+// The most completions, failures and heartbeats in one message.
+inline constexpr int kMaxWorkItems = 1000;
+
+// Whether it has what the first message needs, and what every other must not
+// have. `work` says which commands may be external.
+absl::Status CheckSubscribe(const v1::Subscribe& subscribe,
+                            const runtime::RemoteWork& work);
+// What is about the message as a whole.
+absl::Status CheckWorkRequest(const v1::WorkRequest& request, bool is_first);
+
+struct WorkFailure {
+  runtime::TaskToken token;
+  runtime::TaskFailure failure;
+};
+absl::StatusOr<WorkFailure> ReadTaskFailure(const v1::TaskFailure& proto);
+
+struct WorkHeartbeat {
+  runtime::TaskToken token;
+  std::optional<runtime::Payload> progress;
+};
+absl::StatusOr<WorkHeartbeat> ReadTaskHeartbeat(v1::TaskHeartbeat* proto);
+
+void WriteTask(runtime::WorkTask task, v1::Task* proto);
+void WriteTaskCancel(const runtime::TaskCancel& cancel, v1::TaskCancel* proto);
+void WriteRefusal(const absl::Status& status, v1::TaskRefusal* proto);
+
+}  // namespace actord::daemon

@@ -1,0 +1,285 @@
+// The commands of a harness: who carries them out, and what they are completed
+// with.
+#include <actord/plugin.h>
+
+#include <cstdio>
+#include <utility>
+
+#include "handlers/groups.h"
+#include "handlers/log_write.h"
+#include "handlers/names.h"
+#include "handlers/process_send.h"
+#include "handlers/process_spawn.h"
+#include "handlers/testing/host.h"
+#include "handlers/testing/world.h"
+#include "handlers/timer_sleep.h"
+
+namespace actord::testing {
+namespace {
+
+// What a completion would carry if this were too large for it.
+std::optional<std::string> TooLarge(const OwnedPayload& payload, size_t most) {
+  if (payload.bytes.size() <= most) return std::nullopt;
+  return "the payload of a completion has " +
+         std::to_string(payload.bytes.size()) + " bytes; the limit is " +
+         std::to_string(most);
+}
+
+}  // namespace
+
+// One command that is carried out.
+struct Harness::World::Call : actord_call {
+  static Call& Of(actord_call* call) { return *static_cast<Call*>(call); }
+
+  actord_completion completion = 0;
+  bool deferred = false;
+  std::optional<std::pair<Code, OwnedPayload>> reply;
+};
+
+const actord_call_api& Harness::World::CallApi() {
+  static constexpr actord_call_api kApi = {
+      .struct_size = sizeof(actord_call_api),
+      .reserved = 0,
+      .reply =
+          [](actord_call* call, int32_t status, const actord_payload* payload) {
+            Call::Of(call).reply.emplace(ToCode(status), CopyOf(payload));
+          },
+      .defer = [](actord_call* call) -> actord_completion {
+        Call::Of(call).deferred = true;
+        return Call::Of(call).completion;
+      }};
+  return kApi;
+}
+
+Harness::World::World(const actord_plugin_info& of, const HarnessOptions& with)
+    : plugin(of),
+      options(with),
+      now_ns(static_cast<uint64_t>(with.start.time_since_epoch().count())),
+      random(with.seed),
+      host_(std::make_unique<Host>(*this)) {
+  if (options.max_turns == 0) Break("max_turns is 0; it must be 1 or more");
+  // What the daemon has of its own, but for file.read: a test has no directory
+  // that its configuration allows.
+  AddHandler(kCommandHandler<handlers::TimerSleep>);
+  AddHandler(kCommandHandler<handlers::ProcessSpawn>);
+  AddHandler(kCommandHandler<handlers::ProcessSend>);
+  AddHandler(kCommandHandler<handlers::LogWrite>);
+  AddHandler(kCommandHandler<handlers::NameRegister>);
+  AddHandler(kCommandHandler<handlers::NameRelease>);
+  AddHandler(kCommandHandler<handlers::NameLookup>);
+  AddHandler(kCommandHandler<handlers::GroupJoin>);
+  AddHandler(kCommandHandler<handlers::GroupLeave>);
+  AddHandler(kCommandHandler<handlers::GroupMembers>);
+  AddHandler(kCommandHandler<handlers::GroupSend>);
+  for (size_t i = 0; i < plugin.command_count; ++i) {
+    AddHandler(*plugin.commands[i]);
+  }
+}
+
+Harness::World::~World() {
+  while (!living.empty()) {
+    End(*living.begin()->second, EndKind::kTerminated,
+        Status(Code::kAborted, "the harness ends"), {});
+  }
+  for (; !handlers_.empty(); handlers_.pop_back()) {
+    const Handler& handler = handlers_.back();
+    if (handler.descriptor->destroy == nullptr) continue;
+    try {
+      handler.descriptor->destroy(handler.self);
+    } catch (...) {
+      std::fprintf(stderr, "actord::testing: %s\n",
+                   detail::DescribeException("destroy").c_str());
+    }
+  }
+}
+
+void Harness::World::AddHandler(const actord_command_handler& descriptor) {
+  Handler handler{&descriptor, nullptr};
+  if (descriptor.create != nullptr) {
+    const int32_t status = descriptor.create(host_.get(), &handler.self);
+    if (status != ACTORD_OK) {
+      Break("the handler of " + std::string(descriptor.command) +
+            " refused to start with " + std::string(CodeName(ToCode(status))));
+    }
+  }
+  handlers_.push_back(handler);
+}
+
+const Harness::World::Handler* Harness::World::FindHandler(
+    std::string_view command) const {
+  for (const Handler& handler : handlers_) {
+    if (command == handler.descriptor->command) return &handler;
+  }
+  return nullptr;
+}
+
+actord_completion Harness::World::Open(Record& record, Effect& yield) {
+  const actord_completion completion = next_completion_++;
+  const auto given = static_cast<uint64_t>(options.yield_timeout.count());
+  const uint64_t timeout = yield.timeout_ns != 0 ? yield.timeout_ns : given;
+  HeldYield what{record.pid, yield.tag, yield.name, yield.payload,
+                 std::nullopt};
+  if (timeout != 0 && timeout <= INT64_MAX - now_ns) {
+    what.deadline = Time(Duration(static_cast<int64_t>(now_ns + timeout)));
+    AddTimer(completion, now_ns + timeout, /*is_result=*/false);
+  }
+  Note(std::string(record.type_name()) + " " + FormatPid(record.pid) +
+       (yield.kind == Effect::Kind::kCall ? " calls " : " yields ") +
+       what.command);
+  record.yields.emplace(what.tag, completion);
+  outstanding.emplace(completion, Outstanding{std::move(what), false, {}});
+  return completion;
+}
+
+void Harness::World::Dispatch(Record& record, Effect yield) {
+  const actord_completion completion = Open(record, yield);
+  Outstanding& added = outstanding.at(completion);
+  const auto stub = stubs.find(added.yield.command);
+  if (stub != stubs.end()) {
+    // A copy: the stub may do anything, and so may end it.
+    const HeldYield asked = added.yield;
+    const Result<> answer = stub->second(asked);
+    Complete(
+        completion, answer.ok() ? Code::kOk : answer.status().code(),
+        answer.ok() ? *answer : OwnedPayload::Text(answer.status().message()));
+    return;
+  }
+  const Handler* const handler = FindHandler(added.yield.command);
+  added.held = handler == nullptr ||
+               held_commands.find(added.yield.command) != held_commands.end();
+  if (!added.held) Carry(*handler, completion);
+}
+
+void Harness::World::Carry(const Handler& handler,
+                           actord_completion completion) {
+  const HeldYield yield = outstanding.at(completion).yield;
+  Call call{{&CallApi(), yield.pid, yield.tag, detail::ToAbi(yield.command),
+             yield.payload.view().ToAbi()},
+            completion,
+            false,
+            std::nullopt};
+  int32_t answer = ACTORD_HANDLED;
+  std::string error;
+  try {
+    answer = handler.descriptor->handle(handler.self, &call);
+  } catch (...) {
+    error = detail::DescribeException("the handler");
+  }
+  if (error.empty() && answer == ACTORD_DEFERRED && call.deferred) return;
+  if (error.empty() && answer != ACTORD_HANDLED) {
+    error = "the handler of " + yield.command + " returned " +
+            std::to_string(answer) +
+            (call.deferred ? "" : " without a deferral");
+  }
+  if (!error.empty()) {
+    Complete(completion, Code::kInternal, OwnedPayload::Text(std::move(error)));
+  } else if (call.reply) {
+    Complete(completion, call.reply->first, std::move(call.reply->second));
+  } else {
+    Complete(completion, Code::kOk, {});
+  }
+}
+
+bool Harness::World::Complete(actord_completion completion, Code code,
+                              OwnedPayload payload) {
+  const auto found = outstanding.find(completion);
+  if (found == outstanding.end()) return false;
+  const HeldYield yield = std::move(found->second.yield);
+  outstanding.erase(found);
+  Record& record = *Find(yield.pid);
+  record.yields.erase(yield.tag);
+  if (auto error = TooLarge(payload, options.max_payload_bytes)) {
+    code = Code::kInvalidArgument;
+    payload = OwnedPayload::Text(*std::move(error));
+  }
+  Note(yield.command + " of " + FormatPid(yield.pid) + " completes with " +
+       std::string(CodeName(code)));
+  record.urgent.push_back(
+      {ACTORD_EVENT_COMPLETION, code, yield.tag, {}, {}, std::move(payload)});
+  return true;
+}
+
+bool Harness::World::CompleteHeld(const HeldYield& yield, Code code,
+                                  OwnedPayload payload) {
+  const Record* const record = Find(yield.pid);
+  if (record == nullptr) return false;
+  const auto found = record->yields.find(yield.tag);
+  return found != record->yields.end() &&
+         Complete(found->second, code, std::move(payload));
+}
+
+void Harness::World::DropYields(Record& record) {
+  for (const auto& [tag, completion] : record.yields) {
+    outstanding.erase(completion);
+  }
+  record.yields.clear();
+}
+
+void Harness::World::AddTimer(actord_completion completion,
+                              uint64_t deadline_ns, bool is_result) {
+  timers_.emplace(deadline_ns, Timer{completion, is_result});
+}
+
+void Harness::World::FireTimersAt(uint64_t now) {
+  const auto end = timers_.upper_bound(now);
+  std::vector<Timer> due;
+  for (auto it = timers_.begin(); it != end; ++it) due.push_back(it->second);
+  timers_.erase(timers_.begin(), end);
+  // Those of one moment have no order.
+  for (size_t i = due.size(); i > 1; --i) {
+    std::swap(due[i - 1], due[random() % i]);
+  }
+  for (const Timer& timer : due) {
+    if (timer.is_result) {
+      Complete(timer.completion, Code::kOk, {});
+    } else {
+      Complete(timer.completion, Code::kDeadlineExceeded,
+               OwnedPayload::Text("timed out"));
+    }
+  }
+}
+
+void Harness::World::SpawnFor(const Pid& parent, const actord_spawn& spawn,
+                              actord_completion completion) {
+  const std::string type(detail::View(spawn.process_type));
+  const actord_process_type* const found = FindType(type);
+  if (found == nullptr) {
+    Complete(
+        completion, Code::kNotFound,
+        OwnedPayload::Text("no plugin has the process type \"" + type + "\""));
+    return;
+  }
+  const auto method = FindMethod(*found, detail::View(spawn.method));
+  if (!method) {
+    Complete(
+        completion, Code::kNotFound,
+        OwnedPayload::Text("process type " + type + " has no such method"));
+    return;
+  }
+  const bool is_named = (spawn.flags & ACTORD_SPAWN_NAME) != 0;
+  const std::string name(is_named ? detail::View(spawn.name)
+                                  : std::string_view());
+  if (const Pid holder = HolderOf(name); !holder.empty()) {
+    Complete(completion, Code::kAlreadyExists,
+             OwnedPayload::Text("the name " + name + " is held by process " +
+                                FormatPid(holder)));
+    return;
+  }
+  if (!IsRoom()) {
+    Complete(completion, Code::kResourceExhausted,
+             OwnedPayload::Text("the limit of processes is reached"));
+    return;
+  }
+  Record& child = NewRecord(parent);
+  child.type = found;
+  child.method = *method;
+  child.priority = (spawn.flags & ACTORD_SPAWN_PRIORITY) != 0
+                       ? static_cast<int>(spawn.priority)
+                       : ACTORD_PRIORITY_DEFAULT;
+  child.input = OwnedPayload(Payload(spawn.input));
+  child.admitted = completion;
+  if (!name.empty()) names.emplace(name, child.pid);
+  child.phase = Record::Phase::kStarting;
+}
+
+}  // namespace actord::testing

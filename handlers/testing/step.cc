@@ -1,0 +1,253 @@
+#include "handlers/testing/step.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace actord::testing {
+namespace {
+
+uint64_t Monitor(actord_step* step, const actord_pid* pid);
+void Link(actord_step* step, const actord_pid* pid);
+
+actord_pid Spawn(actord_step* step, const actord_spawn* spawn) {
+  StepCall& call = StepCall::Of(step);
+  if (!call.MayAct() || !call.Accepts(spawn->input, {}, "spawn")) return {};
+  if ((spawn->flags & ACTORD_SPAWN_NAME) != 0) {
+    call.Misuse(Code::kInvalidArgument,
+                "a step spawns without a name; process.spawn takes one");
+    return {};
+  }
+  const uint32_t priority = (spawn->flags & ACTORD_SPAWN_PRIORITY) != 0
+                                ? spawn->priority
+                                : uint32_t{ACTORD_PRIORITY_DEFAULT};
+  if (priority > ACTORD_PRIORITY_HIGHEST) {
+    call.Misuse(Code::kInvalidArgument, "the priority of a spawn is " +
+                                            std::to_string(priority) +
+                                            "; it must be from 0 to 31");
+    return {};
+  }
+  if (!call.world.IsRoom()) return {};
+  Record& child = call.world.NewRecord(call.record.pid);
+  child.priority = static_cast<int>(priority);
+  child.input = OwnedPayload(Payload(spawn->input));
+  child.type = call.world.FindType(detail::View(spawn->process_type));
+  if (child.type != nullptr) {
+    const auto method =
+        Harness::World::FindMethod(*child.type, detail::View(spawn->method));
+    child.method = method.value_or(UINT32_MAX);
+  }
+  Effect& effect = call.effects.emplace_back();
+  effect.kind = Effect::Kind::kSpawn;
+  effect.to = child.pid;
+  if ((spawn->flags & ACTORD_SPAWN_LINK) != 0) Link(step, &child.pid);
+  if ((spawn->flags & ACTORD_SPAWN_MONITOR) != 0) {
+    const Tag tag = Monitor(step, &child.pid);
+    if (spawn->monitor_tag != nullptr) *spawn->monitor_tag = tag;
+  }
+  return child.pid;
+}
+
+uint64_t Yield(actord_step* step, const actord_yield* yield) {
+  StepCall& call = StepCall::Of(step);
+  const Tag tag = call.record.next_tag++;
+  if (!call.MayAct() || !call.Accepts(yield->payload, yield->command, "yield"))
+    return tag;
+  Effect& effect = call.effects.emplace_back();
+  effect.kind = Effect::Kind::kYield;
+  effect.tag = tag;
+  effect.name = detail::View(yield->command);
+  effect.payload = OwnedPayload(Payload(yield->payload));
+  effect.timeout_ns = yield->timeout_ns;
+  return tag;
+}
+
+void Send(actord_step* step, const actord_pid* to,
+          const actord_message* message) {
+  StepCall& call = StepCall::Of(step);
+  if (!call.MayAct() ||
+      !call.Accepts(message->payload, message->topic, "send")) {
+    return;
+  }
+  Effect& effect = call.effects.emplace_back();
+  effect.kind = Effect::Kind::kSend;
+  effect.to = *to;
+  effect.name = detail::View(message->topic);
+  effect.payload = OwnedPayload(Payload(message->payload));
+}
+
+// An effect about another process, without bytes.
+Effect* Act(actord_step* step, Effect::Kind kind) {
+  StepCall& call = StepCall::Of(step);
+  if (!call.MayAct()) return nullptr;
+  Effect& effect = call.effects.emplace_back();
+  effect.kind = kind;
+  return &effect;
+}
+
+uint64_t BeginCall(actord_step* step, const actord_request* request) {
+  StepCall& call = StepCall::Of(step);
+  const Tag tag = call.record.next_tag++;
+  if (!call.Accepts(request->payload, request->topic, "call")) return tag;
+  if (Effect* effect = Act(step, Effect::Kind::kCall)) {
+    effect->to = request->to;
+    effect->holder = detail::View(request->name);
+    effect->tag = tag;
+    effect->name = detail::View(request->topic);
+    effect->payload = OwnedPayload(Payload(request->payload));
+    effect->timeout_ns = request->timeout_ns;
+  }
+  return tag;
+}
+
+void Reply(actord_step* step, uint64_t call, int32_t status,
+           const actord_payload* payload) {
+  const actord_payload given = payload == nullptr ? actord_payload{} : *payload;
+  if (!StepCall::Of(step).Accepts(given, {}, "reply")) return;
+  if (Effect* effect = Act(step, Effect::Kind::kReply)) {
+    effect->tag = call;
+    effect->status = ToCode(status);
+    effect->payload = OwnedPayload(Payload(given));
+  }
+}
+
+uint64_t Monitor(actord_step* step, const actord_pid* pid) {
+  const Tag tag = StepCall::Of(step).record.next_tag++;
+  if (Effect* effect = Act(step, Effect::Kind::kMonitor)) {
+    effect->to = *pid;
+    effect->tag = tag;
+  }
+  return tag;
+}
+
+void Demonitor(actord_step* step, uint64_t tag) {
+  if (Effect* effect = Act(step, Effect::Kind::kDemonitor)) effect->tag = tag;
+}
+
+void Link(actord_step* step, const actord_pid* pid) {
+  if (Effect* effect = Act(step, Effect::Kind::kLink)) effect->to = *pid;
+}
+
+void Unlink(actord_step* step, const actord_pid* pid) {
+  if (Effect* effect = Act(step, Effect::Kind::kUnlink)) effect->to = *pid;
+}
+
+void CancelYield(actord_step* step, uint64_t tag) {
+  if (Effect* effect = Act(step, Effect::Kind::kCancelYield)) {
+    effect->tag = tag;
+  }
+}
+
+void SetResult(actord_step* step, const actord_payload* result) {
+  StepCall& call = StepCall::Of(step);
+  if (call.Accepts(*result, {}, "result")) {
+    call.result = OwnedPayload(Payload(*result));
+  }
+}
+
+void SetFailure(actord_step* step, int32_t status, actord_bytes message) {
+  constexpr size_t kMaxTextBytes = 4096;
+  StepCall& call = StepCall::Of(step);
+  call.failure_code =
+      ToCode(status) == Code::kOk ? Code::kUnknown : ToCode(status);
+  call.failure = detail::View(message).substr(0, kMaxTextBytes);
+}
+
+size_t CopyPid(const actord_step* /*step*/, const actord_pid* pid, char* text) {
+  const std::string formatted = Harness::World::FormatPid(*pid);
+  std::memcpy(text, formatted.data(), formatted.size());
+  return formatted.size();
+}
+
+int32_t ReadPid(const actord_step* /*step*/, actord_bytes text,
+                actord_pid* pid) {
+  const auto parsed = Harness::World::ParsePid(detail::View(text));
+  if (!parsed) return ACTORD_INVALID_ARGUMENT;
+  *pid = *parsed;
+  return ACTORD_OK;
+}
+
+const actord_step_api kApi = {
+    .struct_size = sizeof(actord_step_api),
+    .reserved = 0,
+    .self = [](const actord_step* step) -> actord_pid {
+      return StepCall::Of(step).record.pid;
+    },
+    .parent = [](const actord_step* step) -> actord_pid {
+      return StepCall::Of(step).record.parent;
+    },
+    .unix_time_ns =
+        [](actord_step* step) { return StepCall::Of(step).world.now_ns; },
+    .random = [](actord_step* step) -> uint64_t {
+      return StepCall::Of(step).world.random();
+    },
+    .yield = Yield,
+    .send = Send,
+    .spawn = Spawn,
+    .set_result = SetResult,
+    .set_failure = SetFailure,
+    .format_pid = CopyPid,
+    .parse_pid = ReadPid,
+    .call = BeginCall,
+    .reply = Reply,
+    .monitor = Monitor,
+    .demonitor = Demonitor,
+    .link = Link,
+    .unlink = Unlink,
+    .cancel_yield = CancelYield,
+    .monotonic_ns =
+        [](actord_step* step) { return StepCall::Of(step).world.now_ns; },
+};
+
+}  // namespace
+
+StepCall::StepCall(Harness::World& called_in, Record& called, bool may_act_here)
+    : actord_step{&kApi},
+      world(called_in),
+      record(called),
+      may_act(may_act_here),
+      first_tag(called.next_tag) {}
+
+void StepCall::Rollback() {
+  for (const Effect& effect : effects) {
+    if (effect.kind != Effect::Kind::kSpawn) continue;
+    // Nobody else has its PID.
+    world.Find(effect.to)->phase = Record::Phase::kEnded;
+    world.living.erase(effect.to.slot);
+  }
+  effects.clear();
+  record.next_tag = first_tag;
+}
+
+void StepCall::Misuse(Code code, std::string what) {
+  if (misuse.ok()) misuse = Status(code, std::move(what));
+}
+
+bool StepCall::MayAct() {
+  if (!may_act) {
+    Misuse(Code::kFailedPrecondition,
+           "init yielded, sent or spawned; only step may");
+    return false;
+  }
+  if (effects.size() >= Harness::World::kMaxEffects) {
+    Misuse(Code::kResourceExhausted,
+           "a step asked for more than " +
+               std::to_string(Harness::World::kMaxEffects) +
+               " sends, spawns and yields; continue in pieces");
+    return false;
+  }
+  return true;
+}
+
+bool StepCall::Accepts(const actord_payload& payload, const actord_bytes& name,
+                       const char* what) {
+  if (world.Fits(payload, name)) return true;
+  Misuse(Code::kInvalidArgument,
+         std::string("the payload of a ") + what + " has " +
+             std::to_string(payload.bytes.size) + " bytes; the limit is " +
+             std::to_string(world.options.max_payload_bytes) +
+             ", and 1024 for a topic, a command or a content type");
+  return false;
+}
+
+}  // namespace actord::testing

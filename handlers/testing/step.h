@@ -1,0 +1,45 @@
+// One call of a process: what it may ask, and the effects that it asked for.
+//
+// Thread-safety: none. Ownership: of its effects, until they are taken.
+#pragma once
+
+#include <actord/abi.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "handlers/testing/world.h"
+
+namespace actord::testing {
+
+struct StepCall : actord_step {
+  StepCall(Harness::World& called_in, Record& called, bool may_act_here);
+
+  // Takes back the children that were reserved, and the tags.
+  void Rollback();
+
+  static StepCall& Of(actord_step* step) {
+    return *static_cast<StepCall*>(step);
+  }
+  static const StepCall& Of(const actord_step* step) {
+    return *static_cast<const StepCall*>(step);
+  }
+
+  Harness::World& world;
+  Record& record;
+  const bool may_act;
+  const Tag first_tag;
+  std::vector<Effect> effects;
+  OwnedPayload result;
+  Code failure_code = Code::kUnknown;
+  std::string failure;
+  Status misuse;  // the first rule that was broken
+
+  void Misuse(Code code, std::string what);
+  bool MayAct();
+  bool Accepts(const actord_payload& payload, const actord_bytes& name,
+               const char* what);
+};
+
+}  // namespace actord::testing

@@ -1,0 +1,172 @@
+// What the processes of a harness have to do with each other: calls, watches,
+// names and groups.
+#include <utility>
+
+#include "handlers/testing/world.h"
+
+namespace actord::testing {
+namespace {
+
+uint32_t ReasonOf(EndKind kind) {
+  switch (kind) {
+    case EndKind::kResult:
+      return ACTORD_EXIT_DONE;
+    case EndKind::kFailed:
+      return ACTORD_EXIT_FAILED;
+    case EndKind::kThrew:
+      return ACTORD_EXIT_THREW;
+    case EndKind::kInitRefused:
+      return ACTORD_EXIT_INIT_REFUSED;
+    case EndKind::kCancelled:
+      return ACTORD_EXIT_CANCELLED;
+    case EndKind::kTerminated:
+      break;
+  }
+  return ACTORD_EXIT_TERMINATED;
+}
+
+bool TrapsExits(const Record& record) {
+  return record.type != nullptr &&
+         (record.type->flags & ACTORD_TYPE_TRAPS_EXITS) != 0;
+}
+
+}  // namespace
+
+void Harness::World::BeginCall(const Pid& from, actord_completion completion,
+                               Effect call) {
+  if (call.to.empty()) call.to = HolderOf(call.holder);
+  Record* const callee = Find(call.to);
+  if (callee == nullptr) {
+    Complete(completion, Code::kNotFound,
+             OwnedPayload::Text("there is no such process or name"));
+  } else if (callee->phase == Record::Phase::kEnded) {
+    Complete(
+        completion, Code::kFailedPrecondition,
+        OwnedPayload::Text("process " + FormatPid(call.to) + " has ended"));
+  } else {
+    outstanding.at(completion).callee = call.to;
+    callee->messages.push_back({ACTORD_EVENT_MESSAGE, Code::kOk, 0, from,
+                                std::move(call.name), std::move(call.payload),
+                                completion, 0});
+  }
+}
+
+void Harness::World::Reply(actord_completion call, Code code,
+                           OwnedPayload payload) {
+  const auto found = outstanding.find(call);
+  if (found == outstanding.end() || found->second.callee.empty()) {
+    ++late_replies;
+  } else {
+    Complete(call, code, std::move(payload));
+  }
+}
+
+void Harness::World::Tell(Record& record, Tag tag, const Pid& ended,
+                          uint32_t reason, const Status& status,
+                          OwnedPayload result) {
+  if (reason != ACTORD_EXIT_DONE) {
+    result = OwnedPayload::Text(status.message());
+  }
+  record.messages.push_back({ACTORD_EVENT_EXIT,
+                             status.code(),
+                             tag,
+                             ended,
+                             {},
+                             std::move(result),
+                             0,
+                             reason});
+}
+
+void Harness::World::EndLinked(Record& record, const Pid& ended,
+                               std::string_view why) {
+  record.urgent.push_back(
+      {kLinkedEnd,
+       Code::kAborted,
+       0,
+       ended,
+       {},
+       OwnedPayload::Text("process " + FormatPid(ended) +
+                          ", to which it is linked, " + std::string(why)),
+       0,
+       0});
+}
+
+void Harness::World::Monitor(Record& record, Tag tag, const Pid& pid) {
+  const Record* const watched = Find(pid);
+  if (watched != nullptr && watched->phase != Record::Phase::kEnded) {
+    record.monitors.emplace(tag, pid);
+    return;
+  }
+  Tell(record, tag, pid, ACTORD_EXIT_NO_PROCESS,
+       Status(Code::kNotFound, "there is no process " + FormatPid(pid) +
+                                   ", or it had ended before"),
+       {});
+}
+
+void Harness::World::Link(Record& record, const Pid& pid) {
+  if (pid == record.pid) return;
+  Record* const other = Find(pid);
+  if (other != nullptr && other->phase != Record::Phase::kEnded) {
+    record.links.insert(pid);
+    other->links.insert(record.pid);
+    return;
+  }
+  const std::string why =
+      "there is no process " + FormatPid(pid) + ", or it had ended before";
+  if (TrapsExits(record)) {
+    Tell(record, 0, pid, ACTORD_EXIT_NO_PROCESS, Status(Code::kNotFound, why),
+         {});
+  } else {
+    EndLinked(record, pid, "could not be: " + why);
+  }
+}
+
+void Harness::World::Unlink(Record& record, const Pid& pid) {
+  record.links.erase(pid);
+  if (Record* const other = Find(pid)) other->links.erase(record.pid);
+}
+
+void Harness::World::TellTied(const Record& record) {
+  std::erase_if(names,
+                [&](const auto& held) { return held.second == record.pid; });
+  for (auto& [name, members] : groups) members.erase(record.pid);
+  std::erase_if(groups, [](const auto& group) { return group.second.empty(); });
+
+  std::vector<actord_completion> owed;
+  for (const auto& [completion, call] : outstanding) {
+    if (call.callee == record.pid) owed.push_back(completion);
+  }
+  for (const actord_completion completion : owed) {
+    Complete(completion, Code::kAborted,
+             OwnedPayload::Text("process " + FormatPid(record.pid) +
+                                ", which was called, has ended without a "
+                                "reply"));
+  }
+
+  const Outcome& outcome = *record.outcome;
+  const uint32_t reason = ReasonOf(outcome.kind);
+  for (const auto& [slot, other] : living) {
+    for (auto it = other->monitors.begin(); it != other->monitors.end();) {
+      if (it->second == record.pid) {
+        Tell(*other, it->first, record.pid, reason, outcome.status,
+             outcome.result);
+        it = other->monitors.erase(it);
+      } else {
+        ++it;
+      }
+    }
+    if (other->links.erase(record.pid) == 0) continue;
+    if (TrapsExits(*other)) {
+      Tell(*other, 0, record.pid, reason, outcome.status, outcome.result);
+    } else if (reason != ACTORD_EXIT_DONE) {
+      EndLinked(*other, record.pid, "has failed: " + outcome.status.message());
+    }
+  }
+}
+
+Pid Harness::World::HolderOf(std::string_view name) const {
+  const auto found = names.find(name);
+  return found == names.end() ? Pid() : found->second;
+}
+
+}  // namespace actord::testing

@@ -1,0 +1,226 @@
+// How a harness runs: whose turn it is, what a step is given, and what becomes
+// of what it says; and how time passes.
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <utility>
+
+#include "handlers/testing/step.h"
+#include "handlers/testing/world.h"
+
+namespace actord::testing {
+namespace {
+
+// Why the step fails; nullopt: its effects take place.
+std::optional<std::pair<EndKind, Status>> FailureOf(const StepCall& call,
+                                                    int32_t verdict) {
+  const Record& record = call.record;
+  if (!call.misuse.ok()) return std::pair(EndKind::kThrew, call.misuse);
+  const Status failure(call.failure_code, call.failure);
+  switch (verdict) {
+    case ACTORD_STEP_IDLE:
+    case ACTORD_STEP_CONTINUE:
+    case ACTORD_STEP_DONE:
+      return std::nullopt;
+    case ACTORD_STEP_BLOCK: {
+      const bool yields = std::any_of(
+          call.effects.begin(), call.effects.end(), [](const Effect& effect) {
+            return effect.kind == Effect::Kind::kYield ||
+                   effect.kind == Effect::Kind::kCall;
+          });
+      if (yields || !record.yields.empty() || !record.urgent.empty()) {
+        return std::nullopt;
+      }
+      return std::pair(EndKind::kThrew,
+                       Status(Code::kFailedPrecondition,
+                              "Step blocked without an outstanding yield: "
+                              "nothing could ever wake it"));
+    }
+    case ACTORD_STEP_FAIL:
+      // Asked to end, it may say that this is why it did.
+      if (record.cancel_requested && failure.code() == Code::kCancelled) {
+        return std::pair(EndKind::kCancelled, failure);
+      }
+      return std::pair(EndKind::kFailed, failure);
+    case ACTORD_STEP_THREW:
+      return std::pair(EndKind::kThrew, failure);
+    default:
+      return std::pair(
+          EndKind::kThrew,
+          Status(Code::kInternal, "Step returned " + std::to_string(verdict) +
+                                      ", which is none of ACTORD_STEP_*"));
+  }
+}
+
+}  // namespace
+
+bool Harness::World::RunOne() {
+  std::vector<Record*> ready;
+  for (const auto& [slot, record] : living) {
+    if (!record->IsReady()) continue;
+    if (!ready.empty() && record->priority < ready[0]->priority) continue;
+    if (!ready.empty() && record->priority > ready[0]->priority) ready.clear();
+    ready.push_back(record);
+  }
+  if (ready.empty()) return false;
+  Turn(*ready[random() % ready.size()]);
+  return true;
+}
+
+size_t Harness::World::Run() {
+  size_t turns = 0;
+  while (RunOne()) {
+    if (++turns > options.max_turns) {
+      Break("the processes have not come to rest after " +
+            std::to_string(options.max_turns) + " turns");
+    }
+  }
+  return turns;
+}
+
+void Harness::World::Advance(uint64_t duration_ns) {
+  const uint64_t end =
+      duration_ns > UINT64_MAX - now_ns ? UINT64_MAX : now_ns + duration_ns;
+  size_t turns = Run();
+  while (!timers_.empty() && timers_.begin()->first <= end) {
+    now_ns = std::max(now_ns, timers_.begin()->first);
+    FireTimersAt(now_ns);
+    turns += Run() + 1;
+    if (turns > options.max_turns) {
+      Break("timers and processes have kept each other busy for " +
+            std::to_string(options.max_turns) + " turns");
+    }
+  }
+  now_ns = end;
+}
+
+size_t Harness::World::DrawBatch() {
+  // As much as there is, or, as often, only some of it: both may happen.
+  const uint64_t bits = random();
+  return (bits & 1) != 0 ? kMaxBatch : 1 + (bits >> 1) % kMaxBatch;
+}
+
+bool Harness::World::TakeUrgent(Record& record, size_t most,
+                                std::vector<OwnedEvent>& batch) {
+  while (batch.size() < most && !record.urgent.empty()) {
+    OwnedEvent event = std::move(record.urgent.front());
+    record.urgent.pop_front();
+    if (event.type == kLinkedEnd) {
+      End(record, EndKind::kFailed,
+          Status(Code::kAborted, std::move(event.payload.bytes)), {});
+      return false;
+    }
+    if (event.type == ACTORD_EVENT_CANCEL) {
+      if (std::exchange(record.cancel_seen, true)) continue;
+      if ((record.type->flags & ACTORD_TYPE_HANDLES_CANCEL) == 0) {
+        End(record, EndKind::kCancelled,
+            Status(Code::kCancelled, std::move(event.payload.bytes)), {});
+        return false;
+      }
+      record.cancel_requested = true;
+    }
+    batch.push_back(std::move(event));
+  }
+  return true;
+}
+
+void Harness::World::Turn(Record& record) {
+  if (record.phase == Record::Phase::kStarting) {
+    if (!Admit(record)) return;
+    if (const actord_completion admitted = std::exchange(record.admitted, 0)) {
+      Complete(admitted, Code::kOk, OwnedPayload::Text(FormatPid(record.pid)));
+    }
+  }
+  const size_t most = DrawBatch();
+  std::vector<OwnedEvent> batch;
+  if (!TakeUrgent(record, most, batch)) return;
+  while (!record.blocked && batch.size() < most && !record.messages.empty()) {
+    batch.push_back(std::move(record.messages.front()));
+    record.messages.pop_front();
+  }
+  if (!batch.empty() || record.step_due) Step(record, batch);
+}
+
+void Harness::World::Step(Record& record,
+                          const std::vector<OwnedEvent>& batch) {
+  std::vector<actord_event> events(batch.size());
+  std::vector<const actord_event*> pointers;
+  for (size_t i = 0; i < batch.size(); ++i) {
+    const OwnedEvent& event = batch[i];
+    events[i].type = event.type;
+    events[i].status = static_cast<int32_t>(event.status);
+    events[i].tag = event.tag;
+    events[i].from = event.from;
+    events[i].topic = detail::ToAbi(event.topic);
+    events[i].payload = event.payload.view().ToAbi();
+    events[i].call = event.call;
+    events[i].reason = event.reason;
+    pointers.push_back(&events[i]);
+  }
+  StepCall call(*this, record, /*may_act_here=*/true);
+  int32_t verdict = ACTORD_STEP_THREW;
+  try {
+    verdict = record.type->step(record.state.get(), pointers.data(),
+                                pointers.size(), &call);
+  } catch (...) {
+    call.failure_code = Code::kInternal;
+    call.failure = detail::DescribeException("Step");
+  }
+  ++record.steps;
+  record.step_due = verdict == ACTORD_STEP_CONTINUE;
+  record.blocked = verdict == ACTORD_STEP_BLOCK;
+  if (auto failure = FailureOf(call, verdict)) {
+    call.Rollback();
+    End(record, failure->first, std::move(failure->second), {});
+    return;
+  }
+  for (Effect& effect : call.effects) Commit(record, std::move(effect));
+  if (verdict == ACTORD_STEP_DONE) {
+    End(record, EndKind::kResult, {}, std::move(call.result));
+  }
+}
+
+void Harness::World::Commit(Record& record, Effect effect) {
+  switch (effect.kind) {
+    case Effect::Kind::kSend:
+      DeliverMessage(effect.to,
+                     {ACTORD_EVENT_MESSAGE, Code::kOk, 0, record.pid,
+                      std::move(effect.name), std::move(effect.payload), 0, 0});
+      break;
+    case Effect::Kind::kSpawn:
+      Find(effect.to)->phase = Record::Phase::kStarting;
+      break;
+    case Effect::Kind::kYield:
+      Dispatch(record, std::move(effect));
+      break;
+    case Effect::Kind::kCall: {
+      const actord_completion completion = Open(record, effect);
+      BeginCall(record.pid, completion, std::move(effect));
+      break;
+    }
+    case Effect::Kind::kReply:
+      Reply(effect.tag, effect.status, std::move(effect.payload));
+      break;
+    case Effect::Kind::kMonitor:
+      Monitor(record, effect.tag, effect.to);
+      break;
+    case Effect::Kind::kDemonitor:
+      record.monitors.erase(effect.tag);
+      break;
+    case Effect::Kind::kLink:
+      Link(record, effect.to);
+      break;
+    case Effect::Kind::kUnlink:
+      Unlink(record, effect.to);
+      break;
+    case Effect::Kind::kCancelYield:
+      if (const auto it = record.yields.find(effect.tag);
+          it != record.yields.end()) {
+        Complete(it->second, Code::kCancelled,
+                 OwnedPayload::Text("the process gave the yield up"));
+      }
+      break;
+  }
+}
+
+}  // namespace actord::testing

@@ -1,0 +1,181 @@
+#include "runtime/calls.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/errors.h"
+#include "runtime/fail_point.h"
+
+namespace actord::runtime {
+namespace {
+
+absl::Status CalleeEnded() {
+  return Error(absl::StatusCode::kAborted, reason::kCalleeEnded,
+               "the process that was called has ended without a reply");
+}
+
+}  // namespace
+
+absl::Status CallFailed(int32_t status, std::string_view text) {
+  return Error(ErrorCodeFromAbi(status), reason::kCallFailed, text);
+}
+
+void Calls::Begin(Process& caller, uint32_t generation, const Effect& call,
+                  Lane& lane) {
+  lane.Count(&Counters::yields);
+  const uint64_t tag = call.envelope->ReadHeader<CallHeader>().call;
+  const auto refuse = [&](int32_t status, std::string_view why) {
+    dispatcher_.Refuse(caller, tag, status, why, lane);
+    lane.Free(call.envelope);
+  };
+  if (!dispatcher_.MayYield(caller)) {
+    refuse(ACTORD_RESOURCE_EXHAUSTED, dispatcher_.TooManyYields());
+    return;
+  }
+  if (call.refusal != nullptr) {
+    refuse(ACTORD_NOT_FOUND, call.refusal);
+    return;
+  }
+  const actord_completion handle =
+      broker_.Open(caller, generation, tag, /*external=*/false, lane);
+  if (handle == 0) {
+    refuse(ACTORD_RESOURCE_EXHAUSTED, Dispatcher::kTooManyInDaemon);
+    return;
+  }
+  const uint64_t timeout_ns = dispatcher_.TimeoutOf(call);
+  if (timeout_ns != 0) broker_.SetTimeout(handle, timeout_ns);
+  Deliver(call.to, handle, call.envelope, lane);
+}
+
+void Calls::Deliver(const Pid& to, uint64_t call, Envelope* message,
+                    Lane& lane) {
+  message->WriteHeader(CallHeader{call});
+  const absl::Status status = delivery_.SendOrExplain(to, message, lane);
+  if (!status.ok()) {
+    Fail(call, status, lane);
+    return;
+  }
+  // The end first changes the generation and then empties the mailbox
+  // (process_runner_end.cc); here the mailbox comes first. Both change the
+  // generation by an RMW, this one to what it is: whichever is later sees all
+  // that the other did before. So either the end finds the message, or this
+  // finds the end.
+  FailPoint();
+  Process& callee = processes_.At(to.slot);
+  WillChange(&callee.generation);
+  const uint32_t now =
+      callee.generation.fetch_add(0, std::memory_order_seq_cst);
+  if (now != to.generation) Fail(call, CalleeEnded(), lane);
+}
+
+Calls::Id Calls::Begin(const Pid& to, const Message& message, Answered done) {
+  uint64_t call = 0;
+  {
+    const MutexLock lock(mutex_);
+    const uint64_t number = next_++;
+    call = (number << 32) | kOutside | ((number >> 32) & (kOutside - 1));
+    outside_.emplace(call, std::move(done));
+  }
+  char text[sizeof(CallHeader) + kMaxNameBytes] = {};
+  message.topic.copy(text + sizeof(CallHeader), kMaxNameBytes);
+  Deliver(to, call,
+          shared_lane_.NewEnvelope(
+              kEventCall, {text, sizeof(CallHeader) + message.topic.size()},
+              ToAbi(message.payload)),
+          shared_lane_);
+  const MutexLock lock(mutex_);
+  return outside_.contains(call) ? call : 0;
+}
+
+Calls::Answered Calls::TakeOutside(uint64_t call) {
+  const MutexLock lock(mutex_);
+  const auto it = outside_.find(call);
+  if (it == outside_.end()) return {};
+  Answered done = std::move(it->second);
+  outside_.erase(it);
+  return done;
+}
+
+bool Calls::Cancel(Id id) { return static_cast<bool>(TakeOutside(id)); }
+
+void Calls::AbandonAll(const absl::Status& status) {
+  std::map<uint64_t, Answered> outside;
+  {
+    const MutexLock lock(mutex_);
+    outside.swap(outside_);
+  }
+  for (auto& [call, done] : outside) std::move(done)(status);
+}
+
+bool Calls::IsOpen(uint64_t call) const {
+  if (!IsOutside(call)) return broker_.IsPending(call);
+  const MutexLock lock(mutex_);
+  return outside_.contains(call);
+}
+
+bool Calls::Answer(uint64_t call, int32_t status, const actord_payload& payload,
+                   Lane& lane) {
+  if (!IsOutside(call)) {
+    return broker_.Complete(call, status, payload, lane) !=
+           ACTORD_FAILED_PRECONDITION;
+  }
+  Answered done = TakeOutside(call);
+  if (!done) return false;
+  if (status == ACTORD_OK) {
+    std::move(done)(FromAbi(payload));
+  } else {
+    std::move(done)(CallFailed(status, View(payload.bytes)));
+  }
+  return true;
+}
+
+void Calls::Fail(uint64_t call, const absl::Status& why, Lane& lane) {
+  if (IsOutside(call)) {
+    if (Answered done = TakeOutside(call)) std::move(done)(why);
+    return;
+  }
+  const std::string_view text(why.message().data(), why.message().size());
+  broker_.Complete(call, static_cast<int32_t>(why.code()), TextPayload(text),
+                   lane);
+}
+
+void Calls::Owe(Process& callee, uint64_t call) {
+  if (callee.owed_calls == nullptr) callee.owed_calls = new OwedCalls;
+  OwedCalls& owed = *callee.owed_calls;
+  if (owed.calls.size() >= owed.tidy_at) {
+    absl::erase_if(owed.calls, [this](uint64_t old) { return !IsOpen(old); });
+    owed.tidy_at = std::max<size_t>(64, 2 * owed.calls.size());
+  }
+  owed.calls.insert(call);
+}
+
+void Calls::Reply(Process& from, uint64_t call, int32_t status,
+                  const actord_payload& payload, Lane& lane) {
+  if (from.owed_calls != nullptr) from.owed_calls->calls.erase(call);
+  if (!Answer(call, status, payload, lane)) {
+    lane.Count(&Counters::late_replies);
+  }
+}
+
+void Calls::End(Process& callee, const Pid& pid, Lane& lane) {
+  const std::unique_ptr<OwedCalls> owed(
+      std::exchange(callee.owed_calls, nullptr));
+  if (owed == nullptr) return;
+  // In an order that does not depend on a hash.
+  std::vector<uint64_t> calls(owed->calls.begin(), owed->calls.end());
+  std::sort(calls.begin(), calls.end());
+  const absl::Status why =
+      Error(absl::StatusCode::kAborted, reason::kCalleeEnded,
+            absl::StrCat("process ", FormatPid(pid),
+                         ", which was called, has ended without a reply"));
+  for (const uint64_t call : calls) Fail(call, why, lane);
+}
+
+void Calls::Dropped(const Envelope& envelope, Lane& lane) {
+  Fail(envelope.ReadHeader<CallHeader>().call, CalleeEnded(), lane);
+}
+
+}  // namespace actord::runtime

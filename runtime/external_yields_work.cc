@@ -1,0 +1,183 @@
+// External yields as tasks of remote workers.
+#include <algorithm>
+#include <utility>
+
+#include "runtime/external_yields.h"
+
+namespace actord::runtime {
+
+bool ExternalYields::MayBeExternal(std::string_view pattern) const {
+  return std::any_of(patterns_.begin(), patterns_.end(),
+                     [pattern](const std::string& external) {
+                       return PatternsOverlap(pattern, external);
+                     });
+}
+
+RemoteWorkerId ExternalYields::Open(std::vector<std::string> patterns,
+                                    std::string name,
+                                    std::shared_ptr<WorkListener> listener) {
+  const MutexLock lock(mutex_);
+  const RemoteWorkerId id = work_.Open(patterns, std::move(name));
+  listeners_.emplace(id, std::move(listener));
+  return id;
+}
+
+void ExternalYields::Close(RemoteWorkerId worker) {
+  // Let go of without the lock.
+  std::shared_ptr<WorkListener> listener;
+  const MutexLock lock(mutex_);
+  const auto it = listeners_.find(worker);
+  if (it == listeners_.end()) return;
+  listener = std::move(it->second);
+  listeners_.erase(it);
+  work_.Close(worker, clock_.MonotonicNs());
+  Settle();
+}
+
+bool ExternalYields::AddCredits(RemoteWorkerId worker, uint32_t count) {
+  const MutexLock lock(mutex_);
+  return work_.AddCredits(worker, count);
+}
+
+void ExternalYields::StopTasks(RemoteWorkerId worker) {
+  const MutexLock lock(mutex_);
+  work_.StopTasks(worker);
+  Settle();
+}
+
+void ExternalYields::Heard(RemoteWorkerId worker) {
+  const MutexLock lock(mutex_);
+  work_.Heard(worker);
+  Settle();
+}
+
+WorkBatch ExternalYields::Take(RemoteWorkerId worker, bool busy,
+                               const WorkBatchLimits& limits) {
+  WorkBatch batch;
+  const MutexLock lock(mutex_);
+  const uint64_t now_ns = clock_.MonotonicNs();
+  batch.cancels = work_.TakeCancels(worker);
+  size_t bytes = 0;
+  while (batch.tasks.size() < limits.tasks && bytes < limits.bytes) {
+    const auto lease = work_.Take(worker, now_ns);
+    if (!lease) break;
+    const Waiting& waiting = *Find(lease->token);
+    bytes += waiting.yield.payload.bytes.size();
+    WorkTask& task = batch.tasks.emplace_back();
+    task.token = {lease->token, lease->attempt};
+    task.yield = waiting.yield;
+    task.max_attempts = lease->policy->max_attempts;
+    task.lease = lease->policy->lease;
+    if (lease->attempt_until_ns != WorkQueue::kNever) {
+      task.attempt_deadline_unix_ns =
+          clock_.UnixNs() + (lease->attempt_until_ns - now_ns);
+    }
+    task.progress = waiting.progress;
+  }
+  work_.Served(worker, /*rests=*/!busy && batch.empty());
+  Settle();
+  return batch;
+}
+
+CompleteAnswer ExternalYields::Fail(const TaskToken& token,
+                                    const TaskFailure& failure) {
+  const MutexLock lock(mutex_);
+  if (Find(token.yield) == nullptr) return WhatBecame(token, std::nullopt);
+  const CompleteAnswer check = CheckAttempt(token);
+  if (check != CompleteAnswer::kAccepted) return check;
+  if (!work_.Fail(token.yield, failure, clock_.MonotonicNs())) {
+    return CompleteAnswer::kExpired;
+  }
+  Settle();
+  return CompleteAnswer::kAccepted;
+}
+
+CompleteAnswer ExternalYields::Heartbeat(const TaskToken& token,
+                                         std::optional<Payload> progress) {
+  const MutexLock lock(mutex_);
+  Waiting* const waiting = Find(token.yield);
+  if (waiting == nullptr) return WhatBecame(token, std::nullopt);
+  const CompleteAnswer check = CheckAttempt(token);
+  if (check != CompleteAnswer::kAccepted) return check;
+  if (!work_.Heartbeat(token.yield, clock_.MonotonicNs())) {
+    return CompleteAnswer::kExpired;
+  }
+  if (progress) KeepProgress(*waiting, *std::move(progress));
+  // The time only became later: nobody needs to look earlier.
+  return CompleteAnswer::kAccepted;
+}
+
+void ExternalYields::KeepProgress(Waiting& waiting, Payload progress) {
+  const auto charge = [](const Payload& payload) {
+    return payload.bytes.size() + payload.content_type.size();
+  };
+  const size_t before = waiting.progress ? charge(*waiting.progress) : 0;
+  const size_t after = charge(progress);
+  if (waiting_bytes_ - before + after > limits_.max_external_yield_bytes()) {
+    return;
+  }
+  waiting_bytes_ += after - before;
+  waiting.bytes += after - before;
+  waiting.progress = std::move(progress);
+}
+
+void ExternalYields::DescribeTask(ExternalYield& yield) const {
+  const auto state = work_.Look(yield.token);
+  if (!state) return;
+  yield.attempts = state->attempts;
+  yield.last_error = std::string(state->last_error);
+  if (!state->leased) return;
+  yield.worker = std::string(state->worker);
+  const uint64_t now_ns = clock_.MonotonicNs();
+  yield.lease_unix_ns =
+      clock_.UnixNs() + (std::max(state->lease_until_ns, now_ns) - now_ns);
+}
+
+void ExternalYields::Settle() {
+  for (WorkQueue::Ending& ending : work_.TakeEndings()) {
+    Waiting* const waiting = Find(ending.token);
+    if (waiting == nullptr) continue;
+    const YieldResult result{ending.code,
+                             {std::move(ending.text), "text/plain"}};
+    // Short, so there is room for it. Otherwise something else completed it and
+    // is about to call Expire.
+    if (complete_(waiting->completion, result) == CompleteAnswer::kAccepted) {
+      End(ending.token, {}, /*answered_by=*/0);
+    }
+  }
+  bool notify = work_.NextDue() < next_look_ns_;
+  for (const RemoteWorkerId id : work_.TakeWoken()) {
+    to_wake_.push_back(id);
+    notify = true;
+  }
+  if (!notify) return;
+  next_look_ns_ = std::min(next_look_ns_, work_.NextDue());
+  alarm_.Notify();
+}
+
+uint64_t ExternalYields::Look() {
+  std::vector<std::shared_ptr<WorkListener>> to_wake;
+  uint64_t next_ns = 0;
+  uint64_t now_ns = 0;
+  {
+    const MutexLock lock(mutex_);
+    now_ns = clock_.MonotonicNs();
+    work_.Tick(now_ns);
+    Settle();
+    for (const RemoteWorkerId id : std::exchange(to_wake_, {})) {
+      const auto it = listeners_.find(id);
+      if (it != listeners_.end()) to_wake.push_back(it->second);
+    }
+    next_ns = next_look_ns_ = work_.NextDue();
+  }
+  for (const auto& listener : to_wake) listener->Wake();
+  if (next_ns == WorkQueue::kNever) return Parker::kForever;
+  return next_ns > now_ns ? next_ns - now_ns : 0;
+}
+
+ExternalYields::WorkStats ExternalYields::work_stats() const {
+  const MutexLock lock(mutex_);
+  return {work_.workers(), work_.leased()};
+}
+
+}  // namespace actord::runtime

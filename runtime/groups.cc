@@ -1,0 +1,103 @@
+#include "runtime/groups.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/errors.h"
+#include "runtime/fail_point.h"
+#include "runtime/names.h"
+
+namespace actord::runtime {
+namespace {
+
+absl::string_view ToAbsl(std::string_view text) {
+  return {text.data(), text.size()};
+}
+
+absl::Status Full(const std::string& what) {
+  return Error(absl::StatusCode::kResourceExhausted, reason::kInvalidField,
+               what);
+}
+
+}  // namespace
+
+absl::Status Groups::Join(std::string_view group, const Pid& pid) {
+  absl::Status status = CheckName("group", group);
+  if (!status.ok()) return status;
+  Process* process = processes_.Find(pid);
+  if (process == nullptr) return processes_.WhyNotFound(pid);
+  const MutexLock lock(mutex_);
+  auto it = members_.find(group);
+  if (it != members_.end()) {
+    if (it->second.contains(pid)) return absl::OkStatus();
+    if (it->second.size() >= kMaxMembers) {
+      return Full(absl::StrCat("group ", ToAbsl(group), " has ", kMaxMembers,
+                               " members, which is the limit"));
+    }
+  }
+  const auto of_process = groups_.find(pid);
+  if (of_process != groups_.end() &&
+      of_process->second.size() >= kMaxOfProcess) {
+    return Full(absl::StrCat("the process is in ", kMaxOfProcess,
+                             " groups, which is the limit"));
+  }
+  if (it == members_.end()) {
+    it = members_.emplace(group, std::set<Pid>()).first;
+  }
+  it->second.insert(pid);
+  groups_[pid].push_back(it);
+  process->Want(Wanted::kGrouped);
+  FailPoint();
+  if (process->IsStill(pid.generation)) return absl::OkStatus();
+  Erase(it, pid);
+  return processes_.WhyNotFound(pid);
+}
+
+void Groups::Erase(MembersByGroup::iterator group, const Pid& pid) {
+  const auto it = groups_.find(pid);
+  std::erase(it->second, group);
+  if (it->second.empty()) groups_.erase(it);
+  group->second.erase(pid);
+  if (group->second.empty()) members_.erase(group);
+}
+
+absl::Status Groups::Leave(std::string_view group, const Pid& pid) {
+  const MutexLock lock(mutex_);
+  const auto it = members_.find(group);
+  if (it == members_.end() || !it->second.contains(pid)) {
+    return Error(absl::StatusCode::kNotFound, reason::kNameNotFound,
+                 absl::StrCat("process ", FormatPid(pid), " is not in group ",
+                              ToAbsl(group)));
+  }
+  Erase(it, pid);
+  return absl::OkStatus();
+}
+
+std::vector<Pid> Groups::Members(std::string_view group) const {
+  std::vector<Pid> members;
+  const MutexLock lock(mutex_);
+  const auto it = members_.find(group);
+  if (it == members_.end()) return members;
+  for (const Pid& pid : it->second) {
+    if (processes_.Find(pid) != nullptr) members.push_back(pid);
+  }
+  return members;
+}
+
+void Groups::End(const Pid& pid) {
+  const MutexLock lock(mutex_);
+  const auto it = groups_.find(pid);
+  if (it == groups_.end()) return;
+  for (const MembersByGroup::iterator group : it->second) {
+    group->second.erase(pid);
+    if (group->second.empty()) members_.erase(group);
+  }
+  groups_.erase(it);
+}
+
+size_t Groups::size() const {
+  const MutexLock lock(mutex_);
+  return members_.size();
+}
+
+}  // namespace actord::runtime

@@ -1,0 +1,140 @@
+#include "runtime/names.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/errors.h"
+#include "runtime/fail_point.h"
+
+namespace actord::runtime {
+namespace {
+
+constexpr size_t kMaxBytes = 128;
+
+absl::string_view ToAbsl(std::string_view text) {
+  return {text.data(), text.size()};
+}
+
+bool MayBeInName(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+         (c >= '0' && c <= '9') || c == '_' || c == '.' || c == '-' ||
+         c == '/' || c == ':';
+}
+
+}  // namespace
+
+bool IsName(std::string_view name) {
+  return !name.empty() && name.size() <= kMaxBytes &&
+         std::all_of(name.begin(), name.end(), MayBeInName);
+}
+
+absl::Status CheckName(std::string_view field, std::string_view name) {
+  if (IsName(name)) return absl::OkStatus();
+  return InvalidField(field, reason::kInvalidField,
+                      "a name is 1 to 128 of a-z, A-Z, 0-9 and _.-/:");
+}
+
+absl::Status Names::Register(std::string_view name, const Pid& pid,
+                             Pid& holder) {
+  absl::Status status = CheckName("name", name);
+  if (!status.ok()) return status;
+  Process* process = processes_.Find(pid);
+  if (process == nullptr) return processes_.WhyNotFound(pid);
+  const MutexLock lock(mutex_);
+  auto it = holders_.find(name);
+  if (it != holders_.end()) {
+    if (it->second.pid == pid) return absl::OkStatus();
+    if (processes_.Find(it->second.pid) != nullptr) {
+      holder = it->second.pid;
+      return NameTaken(name, FormatPid(holder));
+    }
+    Erase(it);  // it has ended, and is about to give it back
+  }
+  std::vector<Holders::iterator>& names = names_[pid];
+  if (names.size() >= kMaxOfProcess) {
+    return Error(absl::StatusCode::kResourceExhausted, reason::kInvalidField,
+                 absl::StrCat("the process holds ", kMaxOfProcess,
+                              " names, which is the limit"));
+  }
+  const uint64_t sequence = next_sequence_++;
+  it = holders_.emplace(name, Holder{pid, sequence}).first;
+  by_age_.emplace(sequence, it);
+  names.push_back(it);
+  process->Want(Wanted::kNamed);
+  FailPoint();
+  if (process->IsStill(pid.generation)) return absl::OkStatus();
+  Erase(it);
+  return processes_.WhyNotFound(pid);
+}
+
+void Names::Erase(Holders::iterator name) {
+  const auto it = names_.find(name->second.pid);
+  std::erase(it->second, name);
+  if (it->second.empty()) names_.erase(it);
+  by_age_.erase(name->second.sequence);
+  holders_.erase(name);
+}
+
+absl::Status Names::Release(std::string_view name, const Pid& pid) {
+  const MutexLock lock(mutex_);
+  const auto it = holders_.find(name);
+  if (it == holders_.end() || it->second.pid != pid) {
+    return Error(absl::StatusCode::kNotFound, reason::kNameNotFound,
+                 absl::StrCat("process ", FormatPid(pid),
+                              " does not hold the name ", ToAbsl(name)));
+  }
+  Erase(it);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Pid> Names::Find(std::string_view name) const {
+  {
+    const MutexLock lock(mutex_);
+    const auto it = holders_.find(name);
+    if (it != holders_.end() && processes_.Find(it->second.pid) != nullptr) {
+      return it->second.pid;
+    }
+  }
+  return Error(absl::StatusCode::kNotFound, reason::kNameNotFound,
+               absl::StrCat("no process holds the name \"",
+                            ToAbsl(name.substr(0, kMaxBytes)), "\""));
+}
+
+NamePage Names::List(std::string_view prefix, uint64_t first_sequence,
+                     size_t page_size) const {
+  NamePage page;
+  size_t looked_at = 0;
+  const MutexLock lock(mutex_);
+  for (auto it = by_age_.lower_bound(first_sequence); it != by_age_.end();
+       ++it) {
+    if (page.names.size() == page_size ||
+        looked_at++ == Runtime::kMaxLookedAt) {
+      page.next_sequence = it->first;
+      break;
+    }
+    const auto& [name, holder] = *it->second;
+    if (!name.starts_with(prefix) || processes_.Find(holder.pid) == nullptr) {
+      continue;
+    }
+    page.names.push_back({name, holder.pid});
+  }
+  return page;
+}
+
+void Names::End(const Pid& pid) {
+  const MutexLock lock(mutex_);
+  const auto it = names_.find(pid);
+  if (it == names_.end()) return;
+  for (const Holders::iterator name : it->second) {
+    by_age_.erase(name->second.sequence);
+    holders_.erase(name);
+  }
+  names_.erase(it);
+}
+
+size_t Names::size() const {
+  const MutexLock lock(mutex_);
+  return holders_.size();
+}
+
+}  // namespace actord::runtime

@@ -1,0 +1,74 @@
+// Names of processes: who holds which.
+//
+// A name is held by a live process only. An end first makes the process
+// unfindable and then gives its names back; whoever looks in between finds a
+// process that is gone, and takes the name for free. The bit Wanted::kNamed is
+// paired with the generation as process.h says.
+//
+// Thread-safety: any thread.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "runtime/mutex.h"
+#include "runtime/process_table.h"
+#include "runtime/runtime.h"
+
+namespace actord::runtime {
+
+// 1 to 128 of [a-zA-Z0-9_.-/:].
+bool IsName(std::string_view name);
+// INVALID_FIELD of `field`, if it is none.
+absl::Status CheckName(std::string_view field, std::string_view name);
+
+class Names {
+ public:
+  // Of one process.
+  static constexpr size_t kMaxOfProcess = 64;
+
+  explicit Names(const ProcessTable& processes) : processes_(processes) {}
+  Names(const Names&) = delete;
+  Names& operator=(const Names&) = delete;
+
+  // OK: it holds the name now, or did so before. ALREADY_EXISTS: another one
+  // does, which is stored in `holder`. FAILED_PRECONDITION: it does not live.
+  // RESOURCE_EXHAUSTED: it has as many as it may. INVALID_ARGUMENT: no name.
+  absl::Status Register(std::string_view name, const Pid& pid, Pid& holder);
+  // NOT_FOUND: it does not hold it.
+  absl::Status Release(std::string_view name, const Pid& pid);
+  // NAME_NOT_FOUND.
+  [[nodiscard]] absl::StatusOr<Pid> Find(std::string_view name) const;
+  // See Runtime::ListNames.
+  [[nodiscard]] NamePage List(std::string_view prefix, uint64_t first_sequence,
+                              size_t page_size) const;
+
+  // The end of `pid`, which nobody finds any more.
+  void End(const Pid& pid);
+
+  [[nodiscard]] size_t size() const;
+
+ private:
+  struct Holder {
+    Pid pid;
+    uint64_t sequence = 0;  // orders by age
+  };
+  using Holders = std::map<std::string, Holder, std::less<>>;
+
+  void Erase(Holders::iterator name) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  const ProcessTable& processes_;
+  mutable Mutex mutex_;
+  uint64_t next_sequence_ ABSL_GUARDED_BY(mutex_) = 1;
+  Holders holders_ ABSL_GUARDED_BY(mutex_);
+  std::map<uint64_t, Holders::iterator> by_age_ ABSL_GUARDED_BY(mutex_);
+  absl::flat_hash_map<Pid, std::vector<Holders::iterator>> names_
+      ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace actord::runtime

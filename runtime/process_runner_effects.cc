@@ -1,0 +1,101 @@
+// The rarer effects of a step, the rarer events, and what the end of a process
+// means for those who are tied to it.
+#include <memory>
+#include <utility>
+
+#include "runtime/calls.h"
+#include "runtime/groups.h"
+#include "runtime/names.h"
+#include "runtime/process_runner.h"
+#include "runtime/watches.h"
+
+namespace actord::runtime {
+
+void ProcessRunner::CommitOther(Process& process, uint32_t generation,
+                                const Effect& effect) {
+  const Pid self = parts_.processes.PidOf(process, generation);
+  switch (effect.kind) {
+    case Effect::Kind::kCall:
+      parts_.calls.Begin(process, generation, effect, lane_);
+      return;
+    case Effect::Kind::kReply:
+      parts_.calls.Reply(process, effect.number,
+                         effect.envelope->completion.status,
+                         effect.envelope->payload(), lane_);
+      lane_.Free(effect.envelope);
+      return;
+    case Effect::Kind::kMonitor:
+      parts_.watches.Monitor(self, effect.number, effect.to, lane_);
+      return;
+    case Effect::Kind::kDemonitor:
+      parts_.watches.Demonitor(self, effect.number);
+      return;
+    case Effect::Kind::kLink:
+      parts_.watches.Link(self, effect.to, lane_);
+      return;
+    case Effect::Kind::kUnlink:
+      parts_.watches.Unlink(self, effect.to);
+      return;
+    case Effect::Kind::kCancelYield:
+      parts_.broker.Cancel(process, generation, effect.number, lane_);
+      return;
+    case Effect::Kind::kSend:
+    case Effect::Kind::kYield:
+    case Effect::Kind::kSpawn:
+      return;  // Commit does these
+  }
+}
+
+void ProcessRunner::WatchChild(const Process& parent, uint32_t generation,
+                               const Effect& spawn) {
+  const Pid self = parts_.processes.PidOf(parent, generation);
+  const Pid child = parts_.processes.PidOf(
+      *spawn.child, spawn.child->generation.load(std::memory_order_relaxed));
+  if (spawn.link) parts_.watches.Link(self, child, lane_);
+  if (spawn.number != 0) {
+    parts_.watches.Monitor(self, spawn.number, child, lane_);
+  }
+}
+
+void ProcessRunner::StartChild(const Effect& spawn) {
+  Process& child = *spawn.child;
+  child.input = spawn.envelope;
+  child.refusal = spawn.refusal;
+  child.keep_result = spawn.keep_result;
+  lane_.Count(&Counters::processes_started);
+  if (Activity::Add(child.activity, Activity::kReady - Activity::kEnded)) {
+    parts_.scheduler.Enqueue(&child, lane_.here());
+  }
+}
+
+void ProcessRunner::WriteOtherEvent(Process& process, const Turn& turn,
+                                    const Envelope& envelope,
+                                    actord_event& event) {
+  envelope.WriteOther(event);
+  if (event.call != 0) {
+    parts_.calls.Owe(process, event.call);
+  } else if (envelope.type == ACTORD_EVENT_EXIT) {
+    parts_.watches.Seen(parts_.processes.PidOf(process, turn.generation));
+  }
+}
+
+void ProcessRunner::DropOther(Envelope* envelope) {
+  if (envelope->type == kEventCall) {
+    parts_.calls.Dropped(*envelope, lane_);
+    lane_.Count(&Counters::dead_letters);
+  }
+  lane_.Free(envelope);
+}
+
+void ProcessRunner::TellTied(Process& process, const Pid& pid, uint8_t wanted,
+                             const Outcome* outcome) {
+  // Whoever hears of the end finds the names free.
+  if ((wanted & Wanted::kNamed) != 0) parts_.names.End(pid);
+  if ((wanted & Wanted::kGrouped) != 0) parts_.groups.End(pid);
+  parts_.calls.End(process, pid, lane_);
+  if ((wanted & Wanted::kWatched) != 0) {
+    parts_.watches.End(pid, *outcome, lane_);
+  }
+}
+
+}  // namespace actord::runtime

@@ -1,0 +1,143 @@
+// The effects of a step that came to the ABI after its first ones: calls and
+// their answers, watches, cancelled yields.
+#include <cstring>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/calls.h"
+#include "runtime/step_context.h"
+
+namespace actord::runtime {
+
+Effect& StepContext::AddEffect(Effect::Kind kind) {
+  Effect& effect = effects_.emplace_back();
+  effect.kind = kind;
+  return effect;
+}
+
+uint64_t StepContext::Call(actord_step* step, const actord_request* request) {
+  StepContext& context = Of(step);
+  const uint64_t tag = context.process_->next_tag++;
+  if (!context.MayAct() ||
+      !context.Accepts(request->payload, request->topic, "call") ||
+      !context.TakesItsReplies()) {
+    return tag;
+  }
+  // The topic's place has room for what the call's envelope needs beside it.
+  const CallHeader header{tag};
+  char text[sizeof(header) + kMaxNameBytes];
+  std::memcpy(text, &header, sizeof(header));
+  View(request->topic).copy(text + sizeof(header), kMaxNameBytes);
+  Effect& effect = context.AddEffect(Effect::Kind::kCall);
+  effect.timeout_ns = request->timeout_ns;
+  effect.to = FromAbi(request->to);
+  if (effect.to == Pid{}) {
+    const absl::StatusOr<Pid> holder = context.names_.Find(View(request->name));
+    if (holder.ok()) {
+      effect.to = *holder;
+    } else {
+      effect.refusal = "no process holds the name that was called";
+    }
+  }
+  effect.envelope = context.lane_.NewEnvelope(
+      kEventCall, {text, sizeof(header) + request->topic.size},
+      request->payload);
+  effect.envelope->from = ToAbi(context.self_);
+  ++context.yields_;
+  return tag;
+}
+
+void StepContext::Reply(actord_step* step, uint64_t call, int32_t status,
+                        const actord_payload* payload) {
+  StepContext& context = Of(step);
+  const actord_payload answer =
+      payload == nullptr ? actord_payload{} : *payload;
+  if (!context.MayAct() || !context.Accepts(answer, {}, "reply")) return;
+  Effect& effect = context.AddEffect(Effect::Kind::kReply);
+  effect.number = call;
+  effect.envelope =
+      context.lane_.NewEnvelope(ACTORD_EVENT_COMPLETION, {}, answer);
+  effect.envelope->completion.status =
+      status == ACTORD_OK ? ACTORD_OK
+                          : static_cast<int32_t>(ErrorCodeFromAbi(status));
+}
+
+bool StepContext::MayWatch() {
+  if (!MayAct()) return false;
+  if (watches_.CountOf(self_) + new_watches_ < Watches::kMaxOfProcess) {
+    ++new_watches_;
+    return true;
+  }
+  Misuse(absl::ResourceExhaustedError(
+      absl::StrCat("the process has ", Watches::kMaxOfProcess,
+                   " monitors, links and exits that it has not seen, which is "
+                   "the limit")));
+  return false;
+}
+
+uint64_t StepContext::Monitor(actord_step* step, const actord_pid* pid) {
+  StepContext& context = Of(step);
+  const uint64_t tag = context.process_->next_tag++;
+  if (!context.MayWatch()) return tag;
+  Effect& effect = context.AddEffect(Effect::Kind::kMonitor);
+  effect.to = FromAbi(*pid);
+  effect.number = tag;
+  return tag;
+}
+
+void StepContext::Demonitor(actord_step* step, uint64_t tag) {
+  StepContext& context = Of(step);
+  if (!context.MayAct()) return;
+  context.AddEffect(Effect::Kind::kDemonitor).number = tag;
+}
+
+void StepContext::Link(actord_step* step, const actord_pid* pid) {
+  StepContext& context = Of(step);
+  if (!context.MayWatch()) return;
+  context.AddEffect(Effect::Kind::kLink).to = FromAbi(*pid);
+}
+
+void StepContext::Unlink(actord_step* step, const actord_pid* pid) {
+  StepContext& context = Of(step);
+  if (!context.MayAct()) return;
+  context.AddEffect(Effect::Kind::kUnlink).to = FromAbi(*pid);
+}
+
+void StepContext::CancelYield(actord_step* step, uint64_t tag) {
+  StepContext& context = Of(step);
+  if (!context.MayAct()) return;
+  context.AddEffect(Effect::Kind::kCancelYield).number = tag;
+}
+
+uint64_t StepContext::MonotonicNs(actord_step* step) {
+  StepContext& context = Of(step);
+  if (context.monotonic_ns_ == 0) {
+    context.monotonic_ns_ = context.clock_.MonotonicNs();
+  }
+  return context.monotonic_ns_;
+}
+
+bool StepContext::WatchChild(const actord_spawn& spawn, Effect& effect) {
+  if ((spawn.flags & ACTORD_SPAWN_NAME) != 0) {
+    Misuse(absl::InvalidArgumentError(
+        "a step's spawn has a name, which may be taken; the command "
+        "process.spawn can say so"));
+    return false;
+  }
+  if ((spawn.flags & ACTORD_SPAWN_LINK) != 0) {
+    if (!MayWatch()) return false;
+    effect.link = true;
+  }
+  if ((spawn.flags & ACTORD_SPAWN_MONITOR) != 0) {
+    if (!MayWatch()) return false;
+    effect.number = process_->next_tag++;
+    constexpr size_t kCovered =
+        offsetof(actord_spawn, monitor_tag) + sizeof(spawn.monitor_tag);
+    if (spawn.struct_size >= kCovered && spawn.monitor_tag != nullptr) {
+      *spawn.monitor_tag = effect.number;
+    }
+  }
+  return true;
+}
+
+}  // namespace actord::runtime

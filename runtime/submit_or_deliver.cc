@@ -1,0 +1,82 @@
+// Submit for a name: starts its holder, or finds it.
+#include <memory>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/core.h"
+#include "runtime/errors.h"
+#include "runtime/names.h"
+
+namespace actord::runtime {
+namespace {
+
+// Each attempt after the first means that a holder has ended, or a new one has
+// begun, between two looks.
+constexpr int kMaxAttempts = 16;
+
+struct Attempt {
+  SubmitRequest request;
+  Runtime::SubmitOrDeliverCallback done;
+  int left = kMaxAttempts;
+};
+
+absl::Status Check(const SubmitRequest& request, size_t max_payload_bytes) {
+  absl::Status status = CheckName("name", request.name);
+  if (request.messages.size() > Activity::kMaxChain) {
+    status.Update(InvalidField(
+        "messages", reason::kInvalidField,
+        absl::StrCat("there are ", request.messages.size(),
+                     " messages; the limit is ", Activity::kMaxChain,
+                     " where they may be for the holder of the name")));
+  }
+  for (const Message& message : request.messages) {
+    status.Update(
+        CheckPayloadSize("messages", message.payload, max_payload_bytes));
+    status.Update(CheckTopic(message.topic));
+  }
+  return status;
+}
+
+void TryOnce(Runtime::Core& core, const std::shared_ptr<Attempt>& attempt) {
+  while (attempt->left-- > 0) {
+    const absl::StatusOr<Pid> holder = core.names.Find(attempt->request.name);
+    if (!holder.ok()) break;
+    const absl::Status sent =
+        core.delivery.SendAll(*holder, attempt->request.messages, core.lane);
+    if (sent.ok()) {
+      std::move(attempt->done)(Submitted{*holder, true});
+      return;
+    }
+    // Gone since: look again.
+    if (ReasonOf(sent) == reason::kProcessEnded) continue;
+    std::move(attempt->done)(sent);
+    return;
+  }
+  core.admission.Submit(
+      attempt->request, Pid{}, /*keep_result=*/true,
+      [&core, attempt](const absl::StatusOr<Pid>& pid) {
+        if (pid.ok()) {
+          std::move(attempt->done)(Submitted{*pid, false});
+        } else if (ReasonOf(pid.status()) == reason::kNameTaken &&
+                   attempt->left > 0) {
+          TryOnce(core, attempt);
+        } else {
+          std::move(attempt->done)(pid.status());
+        }
+      });
+}
+
+}  // namespace
+
+void Runtime::SubmitOrDeliver(SubmitRequest request,
+                              SubmitOrDeliverCallback done) {
+  absl::Status status = Check(request, core_->limits.max_payload_bytes());
+  if (!status.ok()) {
+    std::move(done)(status);
+    return;
+  }
+  TryOnce(*core_, std::make_shared<Attempt>(
+                      Attempt{std::move(request), std::move(done)}));
+}
+
+}  // namespace actord::runtime

@@ -1,0 +1,130 @@
+// Who wants to hear of whose end: monitors and links.
+//
+// A watch is known on both sides, so that the end of either takes it away:
+//   monitor   the watcher has {tag -> watched}, the watched {watcher, tag}
+//   link      each of the two has {the other, 0}
+// A process that has a watch on either side has the bit Wanted::kWatched; who
+// has none pays nothing at its end. The bit and the generation are paired as
+// process.h says: a watch is entered first, and if the watched process turns
+// out to have ended by then, it is taken out again and fires at once.
+//
+// Exactly once: a monitor, or one side of a link, fires when it is taken out of
+// the watcher's side by an end, and it is taken out once.
+//
+// What fires is a message (an exit) that no limit refuses, behind all that the
+// ended process has sent to the watcher; or, for a link of a process that does
+// not trap exits, a control event (kEventLinkedEnd) if the end was a failure.
+//
+// An exit holds its watch's place among the watcher's until the watcher has
+// seen it, so that no more exits wait anywhere than there may be watches.
+//
+// Thread-safety: any thread, but for functions that say otherwise. Locks are
+// taken one at a time, or two in the order of their addresses.
+#pragma once
+
+#include <array>
+#include <compare>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+
+#include "absl/container/flat_hash_map.h"
+#include "runtime/activity.h"
+#include "runtime/lane.h"
+#include "runtime/limits.h"
+#include "runtime/mutex.h"
+#include "runtime/process_table.h"
+#include "runtime/runtime.h"
+#include "runtime/scheduler.h"
+
+namespace actord::runtime {
+
+class Watches {
+ public:
+  // Of one process, in all.
+  static constexpr size_t kMaxOfProcess = Activity::kExitsMax;
+
+  Watches(const ProcessTable& processes, Scheduler& scheduler,
+          const LiveLimits& limits)
+      : processes_(processes), scheduler_(scheduler), limits_(limits) {}
+  Watches(const Watches&) = delete;
+  Watches& operator=(const Watches&) = delete;
+
+  // ---- The turn of `self`.
+
+  // How many it has. Others may link to it meanwhile.
+  [[nodiscard]] size_t CountOf(const Pid& self) const;
+  // Precondition: `tag` is new.
+  void Monitor(const Pid& self, uint64_t tag, const Pid& watched, Lane& lane);
+  void Demonitor(const Pid& self, uint64_t tag);
+  void Link(const Pid& self, const Pid& other, Lane& lane);
+  void Unlink(const Pid& self, const Pid& other);
+  // An exit has reached it, and no longer holds a place.
+  void Seen(const Pid& self);
+
+  // ---- The end of `pid`, which nobody finds any more.
+  void End(const Pid& pid, const Outcome& outcome, Lane& lane);
+
+  // Processes that have watches.
+  [[nodiscard]] size_t size() const;
+
+ private:
+  struct Watcher {
+    Pid pid;
+    uint64_t tag = 0;  // 0: a link
+    friend auto operator<=>(const Watcher&, const Watcher&) = default;
+  };
+  // Ordered, so that what is told to whom first does not depend on a hash.
+  struct Sides {
+    std::map<uint64_t, Pid> monitors;  // what it watches, by tag
+    std::set<Watcher> watchers;        // who watches it, and its links
+    size_t places = 0;                 // monitors, links and exits not seen
+  };
+  struct alignas(64) Shard {
+    mutable Mutex mutex;
+    absl::flat_hash_map<Pid, Sides> sides ABSL_GUARDED_BY(mutex);
+  };
+  // The shards of two processes, locked in an order.
+  class BothLocked;
+
+  // How an end is told.
+  struct Ended {
+    Pid pid;
+    uint32_t reason = 0;
+    absl::StatusCode code = absl::StatusCode::kOk;
+    const Payload* result = nullptr;  // of ACTORD_EXIT_DONE
+    std::string message;              // of all others
+  };
+
+  static constexpr size_t kShards = 64;
+
+  Shard& ShardOf(const Pid& pid) const {
+    return shards_[(pid.slot * 0x9e3779b1u) >> 26];
+  }
+  // Sets the bit, and says whether the process lives.
+  bool Mark(const Pid& pid) const;
+  // Takes away what is empty.
+  static void Tidy(Shard& shard, const Pid& pid)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(shard.mutex);
+  // Takes the watch out of the watcher's side. False: it is not there.
+  bool Take(const Watcher& watcher, const Pid& ended);
+  // Gives a place back.
+  void GiveUpPlace(const Pid& pid);
+  void Tell(const Watcher& watcher, const Ended& ended, Lane& lane);
+  void SendExit(Process& process, const Watcher& watcher, const Ended& ended,
+                Lane& lane);
+  void EndLinked(Process& process, const Pid& pid, const Ended& ended,
+                 Lane& lane);
+  static Ended NoProcess(const Pid& pid);
+
+  const ProcessTable& processes_;
+  Scheduler& scheduler_;
+  const LiveLimits& limits_;
+  mutable std::array<Shard, kShards> shards_;
+};
+
+// How `kind` is told: ACTORD_EXIT_*.
+uint32_t ExitReasonOf(EndKind kind);
+
+}  // namespace actord::runtime

@@ -1,0 +1,201 @@
+// The workers: what they subscribe to, their credits, who is woken.
+#include <algorithm>
+#include <utility>
+
+#include "runtime/work_queue.h"
+
+namespace actord::runtime {
+
+WorkQueue::Worker* WorkQueue::FindWorker(RemoteWorkerId id) const {
+  const auto it = workers_.find(id);
+  return it == workers_.end() ? nullptr : it->second.get();
+}
+
+// --- patterns
+// -----------------------------------------------------------------
+
+template <typename Function>
+void WorkQueue::ForEachPattern(const Command& command, Function function) {
+  const auto look = [&](const std::string& text) {
+    const auto it = patterns_.find(text);
+    if (it != patterns_.end()) function(*it->second);
+  };
+  // A command's own name that ends in '*' can only be meant as a prefix.
+  if (!command.name.ends_with('*')) look(command.name);
+  for (const auto& [length, count] : prefix_lengths_) {
+    if (length > command.name.size()) break;
+    look(command.name.substr(0, length) + '*');
+  }
+}
+
+WorkQueue::Pattern& WorkQueue::PatternOf(const std::string& text) {
+  std::unique_ptr<Pattern>& pattern = patterns_[text];
+  if (pattern != nullptr) return *pattern;
+  pattern = std::make_unique<Pattern>();
+  pattern->text = text;
+  const auto enter = [&pattern](Command& command) {
+    if (command.turns.empty()) return;
+    command.in_patterns.emplace_back(
+        pattern.get(), pattern->turns.insert(pattern->turns.end(), &command));
+  };
+  if (!text.ends_with('*')) {
+    const auto it = commands_.find(text);
+    if (it != commands_.end()) enter(*it->second);
+    return *pattern;
+  }
+  const std::string prefix = text.substr(0, text.size() - 1);
+  ++prefix_lengths_[prefix.size()];
+  for (auto it = commands_.lower_bound(prefix);
+       it != commands_.end() && it->first.starts_with(prefix); ++it) {
+    enter(*it->second);
+  }
+  return *pattern;
+}
+
+void WorkQueue::Unsubscribe(Pattern& pattern) {
+  if (--pattern.workers > 0) return;
+  for (Command* const command : pattern.turns) {
+    std::erase_if(command->in_patterns, [&pattern](const auto& entry) {
+      return entry.first == &pattern;
+    });
+  }
+  if (pattern.text.ends_with('*')) {
+    const auto length = prefix_lengths_.find(pattern.text.size() - 1);
+    if (--length->second == 0) prefix_lengths_.erase(length);
+  }
+  const std::string text = pattern.text;
+  patterns_.erase(text);
+}
+
+void WorkQueue::MakeReady(Command& command) {
+  ForEachPattern(command, [&command](Pattern& pattern) {
+    command.in_patterns.emplace_back(
+        &pattern, pattern.turns.insert(pattern.turns.end(), &command));
+  });
+}
+
+void WorkQueue::MakeUnready(Command& command) {
+  for (const auto& [pattern, turn] : command.in_patterns) {
+    pattern->turns.erase(turn);
+  }
+  command.in_patterns.clear();
+}
+
+// --- workers
+// ------------------------------------------------------------------
+
+RemoteWorkerId WorkQueue::Open(const std::vector<std::string>& patterns,
+                               std::string name) {
+  auto worker = std::make_unique<Worker>();
+  worker->id = ++last_worker_;
+  worker->name = std::move(name);
+  for (const std::string& text : patterns) {
+    Pattern& pattern = PatternOf(text);
+    const bool twice =
+        std::find(worker->patterns.begin(), worker->patterns.end(), &pattern) !=
+        worker->patterns.end();
+    if (twice) continue;
+    ++pattern.workers;
+    worker->patterns.push_back(&pattern);
+  }
+  workers_.emplace(worker->id, std::move(worker));
+  return last_worker_;
+}
+
+void WorkQueue::Close(RemoteWorkerId id, uint64_t now_ns) {
+  Worker* const worker = FindWorker(id);
+  if (worker == nullptr) return;
+  Unrest(*worker);
+  // A copy: every one leaves `held`.
+  const absl::flat_hash_set<YieldToken> held = worker->held;
+  for (const YieldToken& token : held) {
+    EndAttempt(*FindTask(token), absl::StatusCode::kUnavailable,
+               "its worker went away", absl::ZeroDuration(), now_ns);
+  }
+  PassOn(*worker);
+  for (Pattern* const pattern : worker->patterns) Unsubscribe(*pattern);
+  workers_.erase(id);
+}
+
+bool WorkQueue::AddCredits(RemoteWorkerId id, uint32_t count) {
+  Worker* const worker = FindWorker(id);
+  if (worker == nullptr || worker->stopped) return true;
+  if (uint64_t{worker->credits} + worker->held.size() + count >
+      RemoteWork::kMaxTasks) {
+    return false;
+  }
+  worker->credits += count;
+  return true;
+}
+
+void WorkQueue::StopTasks(RemoteWorkerId id) {
+  Worker* const worker = FindWorker(id);
+  if (worker == nullptr) return;
+  worker->stopped = true;
+  worker->credits = 0;
+  Unrest(*worker);
+  PassOn(*worker);
+}
+
+void WorkQueue::Heard(RemoteWorkerId id) {
+  Worker* const worker = FindWorker(id);
+  if (worker == nullptr || !worker->silent) return;
+  worker->silent = false;
+  Wake(*worker);
+}
+
+std::vector<TaskCancel> WorkQueue::TakeCancels(RemoteWorkerId id) {
+  Worker* const worker = FindWorker(id);
+  if (worker == nullptr) return {};
+  return std::exchange(worker->cancels, {});
+}
+
+// --- who is woken
+// -------------------------------------------------------------
+
+void WorkQueue::Served(RemoteWorkerId id, bool rests) {
+  Worker* const worker = FindWorker(id);
+  if (worker == nullptr) return;
+  worker->woken = false;
+  Unrest(*worker);
+  if (rests && worker->credits > 0 && !worker->silent) {
+    for (Pattern* const pattern : worker->patterns) {
+      worker->resting.push_back(
+          pattern->resting.insert(pattern->resting.end(), worker));
+    }
+  }
+  PassOn(*worker);
+}
+
+void WorkQueue::Unrest(Worker& worker) {
+  for (size_t i = 0; i < worker.resting.size(); ++i) {
+    worker.patterns[i]->resting.erase(worker.resting[i]);
+  }
+  worker.resting.clear();
+}
+
+void WorkQueue::Wake(Worker& worker) {
+  Unrest(worker);
+  if (std::exchange(worker.woken, true)) return;
+  woken_.push_back(worker.id);
+}
+
+void WorkQueue::WakeOneFor(Command& command) {
+  for (const auto& [pattern, turn] : command.in_patterns) {
+    if (pattern->resting.empty()) continue;
+    Worker& worker = *pattern->resting.front();
+    Wake(worker);
+    worker.woken_for = command.name;
+    return;
+  }
+}
+
+void WorkQueue::PassOn(Worker& worker) {
+  const std::string name = std::exchange(worker.woken_for, {});
+  const auto command = commands_.find(name);
+  if (command != commands_.end() && !command->second->turns.empty()) {
+    WakeOneFor(*command->second);
+  }
+}
+
+}  // namespace actord::runtime

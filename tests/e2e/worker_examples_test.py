@@ -1,0 +1,145 @@
+"""The examples in client/examples, as they are shipped."""
+
+import fcntl
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import unittest
+
+from harness import places
+from harness.case import DaemonCase
+from harness.waiting import eventually
+
+EXAMPLES = places.SOURCE / "client" / "examples"
+
+
+class ExampleCase(DaemonCase):
+
+    def started(self, *command):
+        process = subprocess.Popen(
+            [str(word) for word in command], stdout=subprocess.PIPE, text=True,
+            env=places.clean_environment())
+
+        def end():
+            process.kill()
+            process.communicate()
+
+        self.addCleanup(end)
+        eventually(lambda: self.actor.status().counters.remote_workers == 1
+                   or process.poll() is not None, "the worker")
+        self.assertIsNone(process.poll())
+        return process
+
+    def ended(self, process):
+        """Its status after SIGTERM, and what it has printed."""
+        process.send_signal(signal.SIGTERM)
+        out, _ = process.communicate(timeout=20)
+        return process.returncode, out
+
+
+class Python(ExampleCase):
+
+    OPTIONS = ("--command-policy", "payment.charge lease=1s")
+
+    def test_worker_takes_payments(self):
+        worker = self.started(sys.executable, EXAMPLES / "python" / "worker.py",
+                              self.daemon.address, 10_000)
+
+        def order(name, cents):
+            return self.actor.submit("order", json.dumps({
+                "order": name, "amount_cents": cents, "hold_ms": 1}).encode())
+
+        pids = {name: order(name, cents) for name, cents in (
+            ("A", 4200), ("B", 10_001), ("C", 1))}
+        ends = {name: self.answer(self.actor.wait(pid))
+                for name, pid in pids.items()}
+        self.assertEqual(ends["A"]["payment"], '"receipt-A"')
+        self.assertEqual(ends["B"], {
+            "order": "B", "status": "compensated",
+            "why": "payment refused: 10001 cents are above the limit of 10000"})
+        self.assertEqual(ends["C"]["status"], "charged")
+        many = [order(str(number), 100) for number in range(100)]
+        for pid in many:
+            self.assertEqual(self.answer(self.actor.wait(pid))["status"],
+                             "charged")
+        status, out = self.ended(worker)
+        self.assertEqual(status, 0, out)
+        self.assertEqual(out.count("ANSWER_ACCEPTED"), 103)
+
+    def test_service_sends_to_pids(self):
+        done = subprocess.run(
+            [sys.executable, EXAMPLES / "python" / "service.py",
+             self.daemon.address],
+            input="ann 40\nbob 1\nann 2\nann\nbob\nann 7\nann\n", text=True,
+            capture_output=True, timeout=30, check=True)
+        self.assertEqual(done.stdout, "ann 42\nbob 1\nann 7\n")
+
+
+def npm_packages(directory):
+    """Installs what the Node example needs into `directory`, once. Returns why
+    that cannot be done, or ""."""
+    for program in ("node", "npm"):
+        if shutil.which(program) is None:
+            return f"there is no {program}; ./dev setup test installs it"
+    directory.mkdir(parents=True, exist_ok=True)
+    with open(directory / "lock", "w", encoding="ascii") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        wanted = (EXAMPLES / "node" / "package-lock.json").read_text()
+        installed = directory / "installed"
+        if installed.exists() and installed.read_text() == wanted:
+            return ""
+        for name in ("package.json", "package-lock.json"):
+            shutil.copy(EXAMPLES / "node" / name, directory / name)
+        done = subprocess.run(
+            ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund"],
+            cwd=directory, capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            return f"npm cannot install it: {done.stderr[-1000:]}"
+        installed.write_text(wanted)
+    return ""
+
+
+class Node(ExampleCase):
+
+    OPTIONS = ("--external", "text.*",
+               "--command-policy", "text.* lease=1s max_attempts=2")
+
+    def setUp(self):
+        directory = pathlib.Path(os.environ["ACTORD_E2E_NODE_DIR"])
+        why_not = npm_packages(directory)
+        if why_not:
+            # CTest looks for these words and shows the test as skipped.
+            print(f"NODE EXAMPLE NOT TESTED: {why_not}", file=sys.stderr)
+            self.skipTest(why_not)
+        self.modules = directory / "node_modules"
+        super().setUp()
+
+    def test_worker_carries_out_commands(self):
+        # Node looks for modules beside the program.
+        program = self.directory / "worker.js"
+        shutil.copy(EXAMPLES / "node" / "worker.js", program)
+        (self.directory / "node_modules").symlink_to(self.modules)
+        worker = self.started("node", program, self.daemon.address,
+                              places.SOURCE / "proto")
+
+        def shouted(text):
+            return self.actor.submit("probe", json.dumps({
+                "command": "text.upper", "payload": text}).encode(), "yield")
+
+        pids = [shouted(f"line {number}") for number in range(100)]
+        for number, pid in enumerate(pids):
+            self.assertEqual(self.answer(self.actor.wait(pid)), {
+                "code": "OK", "payload": f"LINE {number}"})
+        self.assertEqual(self.answer(self.actor.wait(shouted(""))), {
+            "code": "FAILED_PRECONDITION", "message": "there is no text"})
+        status, out = self.ended(worker)
+        self.assertEqual(status, 0, out)
+        self.assertEqual(out.count("ANSWER_ACCEPTED"), 101)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,51 @@
+#include "runtime/command_pattern.h"
+
+#include <gtest/gtest.h>
+
+namespace actord::runtime {
+namespace {
+
+TEST(CommandPattern, IsANameOrAPrefix) {
+  struct Case {
+    const char* pattern;
+    const char* command;
+    bool matches;
+  };
+  const Case cases[] = {
+      {"a", "a", true},  {"a", "ab", false},  {"a*", "ab", true},
+      {"a*", "a", true}, {"a*", "b", false},  {"*", "anything", true},
+      {"*", "", true},   {"a.*", "a", false}, {"a.*", "a.b", true},
+      {"", "", true},    {"", "a", false}};
+  for (const Case& c : cases) {
+    EXPECT_EQ(MatchesPattern(c.pattern, c.command), c.matches)
+        << c.pattern << " " << c.command;
+  }
+}
+
+TEST(CommandPattern, HasAStarAtItsEndOnly) {
+  for (const char* good : {"a", "a.b", "a*", "*"}) {
+    EXPECT_TRUE(IsPattern(good)) << good;
+  }
+  for (const char* bad : {"", "a*b", "**", "*a"}) {
+    EXPECT_FALSE(IsPattern(bad)) << bad;
+  }
+}
+
+TEST(CommandPattern, OverlapsWhatSharesACommand) {
+  struct Case {
+    const char* a;
+    const char* b;
+    bool overlap;
+  };
+  const Case cases[] = {{"a", "a", true},     {"a", "b", false},
+                        {"a.*", "a.b", true}, {"a.*", "a", false},
+                        {"a.*", "a*", true},  {"a.b*", "a.*", true},
+                        {"*", "x*", true},    {"a*", "b*", false}};
+  for (const Case& c : cases) {
+    EXPECT_EQ(PatternsOverlap(c.a, c.b), c.overlap) << c.a << " " << c.b;
+    EXPECT_EQ(PatternsOverlap(c.b, c.a), c.overlap) << c.b << " " << c.a;
+  }
+}
+
+}  // namespace
+}  // namespace actord::runtime

@@ -1,0 +1,65 @@
+#include "runtime/work_policy.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+
+namespace actord::runtime {
+namespace {
+
+TEST(WorkPolicy, TheFirstThatMatchesIsForTheCommand) {
+  std::vector<WorkPolicy> policies(3);
+  policies[0].pattern = "pay.charge";
+  policies[1].pattern = "pay.*";
+  policies[2].pattern = "*";
+  EXPECT_EQ(&PolicyFor(policies, "pay.charge"), &policies[0]);
+  EXPECT_EQ(&PolicyFor(policies, "pay.refund"), &policies[1]);
+  EXPECT_EQ(&PolicyFor(policies, "print"), &policies[2]);
+  policies.pop_back();
+  EXPECT_EQ(PolicyFor(policies, "print"), WorkPolicy());
+}
+
+TEST(WorkPolicy, PausesDoubleUpToTheirMaximum) {
+  WorkPolicy policy;
+  policy.backoff = absl::Seconds(1);
+  policy.max_backoff = absl::Seconds(5);
+  EXPECT_EQ(BackoffAfter(policy, 1), absl::Seconds(1));
+  EXPECT_EQ(BackoffAfter(policy, 2), absl::Seconds(2));
+  EXPECT_EQ(BackoffAfter(policy, 3), absl::Seconds(4));
+  EXPECT_EQ(BackoffAfter(policy, 4), absl::Seconds(5));
+  EXPECT_EQ(BackoffAfter(policy, 1'000'000), absl::Seconds(5));
+  policy.backoff = absl::ZeroDuration();
+  EXPECT_EQ(BackoffAfter(policy, 1'000'000), absl::ZeroDuration());
+}
+
+TEST(WorkPolicy, WhatIsOutOfItsLimitsIsNamed) {
+  struct Case {
+    const char* name;
+    std::function<void(WorkPolicy&)> change;
+  };
+  const Case cases[] = {
+      {"pattern", [](WorkPolicy& p) { p.pattern = "a*b"; }},
+      {"pattern", [](WorkPolicy& p) { p.pattern = ""; }},
+      {"max_attempts", [](WorkPolicy& p) { p.max_attempts = 0; }},
+      {"max_attempts", [](WorkPolicy& p) { p.max_attempts = 1'000'001; }},
+      {"lease", [](WorkPolicy& p) { p.lease = absl::Milliseconds(9); }},
+      {"lease", [](WorkPolicy& p) { p.lease = absl::InfiniteDuration(); }},
+      {"attempt_timeout",
+       [](WorkPolicy& p) { p.attempt_timeout = absl::ZeroDuration(); }},
+      {"start_timeout",
+       [](WorkPolicy& p) { p.start_timeout = absl::ZeroDuration(); }},
+      {"backoff", [](WorkPolicy& p) { p.backoff = -absl::Seconds(1); }},
+      {"max_backoff",
+       [](WorkPolicy& p) { p.max_backoff = absl::InfiniteDuration(); }}};
+  EXPECT_TRUE(ValidateWorkPolicy(WorkPolicy()).ok());
+  for (const Case& c : cases) {
+    WorkPolicy policy;
+    c.change(policy);
+    const absl::Status status = ValidateWorkPolicy(policy);
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << c.name;
+    EXPECT_NE(status.message().find(c.name), absl::string_view::npos) << status;
+  }
+}
+
+}  // namespace
+}  // namespace actord::runtime

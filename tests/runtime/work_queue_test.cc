@@ -1,0 +1,156 @@
+// Credits, patterns, turns, and who is woken.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "tests/runtime/work_queue_fixture.h"
+
+namespace actord::runtime {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+// --- credits and patterns
+// -----------------------------------------------------
+
+TEST_F(WorkQueueTest, NoWorkerIsSentMoreThanItsCredits) {
+  for (uint64_t tag = 1; tag <= 5; ++tag) Add(tag);
+  const auto worker = Open({"a"}, 2);
+  EXPECT_THAT(TakeAll(worker), ElementsAre(1, 2));
+  EXPECT_EQ(queue_.leased(), 2u);
+  // What it does with them gives no credit back.
+  queue_.Remove(TokenOf(1), 1);
+  EXPECT_THAT(TakeAll(worker), IsEmpty());
+  EXPECT_TRUE(queue_.AddCredits(worker, 1));
+  EXPECT_THAT(TakeAll(worker), ElementsAre(3));
+}
+
+TEST_F(WorkQueueTest, CreditsAndTasksHeldHaveALimit) {
+  const auto worker = Open({"a"}, RemoteWork::kMaxTasks);
+  EXPECT_FALSE(queue_.AddCredits(worker, 1));
+  EXPECT_FALSE(queue_.AddCredits(worker, UINT32_MAX));
+  Add(1);
+  EXPECT_EQ(Take(worker), 1u);
+  EXPECT_FALSE(queue_.AddCredits(worker, 1));
+  queue_.Remove(TokenOf(1), 1);
+  EXPECT_TRUE(queue_.AddCredits(worker, 1));
+}
+
+TEST_F(WorkQueueTest, AWorkerThatStopsIsSentNothingMore) {
+  const auto worker = Open({"a"}, 5);
+  EXPECT_EQ(Take(worker), 0u);
+  queue_.StopTasks(worker);
+  Add(1);
+  EXPECT_TRUE(queue_.AddCredits(worker, 5));
+  EXPECT_EQ(Take(worker), 0u);
+  EXPECT_THAT(queue_.TakeWoken(), IsEmpty());
+}
+
+TEST_F(WorkQueueTest, PatternsDecideWhoGetsWhat) {
+  const auto exact = Open({"pay.charge"}, 100);
+  const auto prefix = Open({"pay.*", "pay.*", "print"}, 100);
+  // Before and after the worker: its pattern finds both.
+  Add(1, "pay.charge");
+  Add(2, "pay.refund");
+  Add(3, "pay");
+  Add(4, "print");
+  Add(5, "printer");
+  EXPECT_THAT(TakeAll(exact), ElementsAre(1));
+  EXPECT_THAT(TakeAll(prefix), ElementsAre(2, 4));
+  const auto all = Open({"*"}, 100);
+  EXPECT_THAT(TakeAll(all), ElementsAre(3, 5));
+}
+
+// A command may have any name, also one that looks like a pattern.
+TEST_F(WorkQueueTest, ACommandWithAStarInItsNameIsTakenOnce) {
+  Add(1, "a*");
+  Add(2, "a*");
+  EXPECT_THAT(TakeAll(Open({"a*"}, 10)), ElementsAre(1, 2));
+}
+
+// --- fairness
+// -----------------------------------------------------------------
+
+TEST_F(WorkQueueTest, ProcessesOfOneCommandTakeTurns) {
+  for (uint64_t tag = 1; tag <= 4; ++tag) Add(tag, "a", 1);
+  Add(11, "a", 2);
+  Add(12, "a", 2);
+  Add(21, "a", 3);
+  EXPECT_THAT(TakeAll(Open({"a"}, 100)), ElementsAre(1, 11, 21, 2, 12, 3, 4));
+}
+
+TEST_F(WorkQueueTest, CommandsOfOnePatternTakeTurns) {
+  for (uint64_t tag = 1; tag <= 4; ++tag) Add(tag, "p.a");
+  Add(11, "p.b");
+  Add(12, "p.b");
+  EXPECT_THAT(TakeAll(Open({"p.*"}, 100)), ElementsAre(1, 11, 2, 12, 3, 4));
+}
+
+TEST_F(WorkQueueTest, PatternsOfOneWorkerTakeTurns) {
+  for (uint64_t tag = 1; tag <= 3; ++tag) Add(tag, "a");
+  for (uint64_t tag = 11; tag <= 13; ++tag) Add(tag, "b");
+  EXPECT_THAT(TakeAll(Open({"a", "b"}, 100)), ElementsAre(1, 11, 2, 12, 3, 13));
+}
+
+// --- waking
+// -------------------------------------------------------------------
+
+TEST_F(WorkQueueTest, ATaskWakesTheWorkerThatRestsLongest) {
+  const auto first = Open({"a"}, 1);
+  const auto second = Open({"*"}, 1);
+  const auto third = Open({"a"}, 1);
+  for (const auto id : {third, first, second}) EXPECT_EQ(Take(id), 0u);
+  Add(1);
+  EXPECT_THAT(queue_.TakeWoken(), ElementsAre(third));
+  Add(2);
+  EXPECT_THAT(queue_.TakeWoken(), ElementsAre(first));
+  Add(3);
+  EXPECT_THAT(queue_.TakeWoken(), ElementsAre(second));
+  Add(4);
+  EXPECT_THAT(queue_.TakeWoken(), IsEmpty());
+}
+
+TEST_F(WorkQueueTest, WhoIsBusyOrWithoutCreditsIsNotWoken) {
+  queue_.Served(Open({"a"}, 1), /*rests=*/false);
+  queue_.Served(Open({"a"}, 0), /*rests=*/true);
+  Add(1);
+  EXPECT_THAT(queue_.TakeWoken(), IsEmpty());
+}
+
+// The worker that was woken for "a" takes "b" with its only credit: the next
+// one has to hear of "a".
+TEST_F(WorkQueueTest, WhatAWokenWorkerLeavesWakesAnother) {
+  const auto both = Open({"b", "a"}, 1);
+  const auto other = Open({"a*"}, 1);
+  EXPECT_EQ(Take(both), 0u);
+  EXPECT_EQ(Take(other), 0u);
+  Add(1, "a");
+  EXPECT_THAT(queue_.TakeWoken(), ElementsAre(both));
+  Add(2, "b");
+  EXPECT_EQ(Take(both), 2u);
+  EXPECT_THAT(queue_.TakeWoken(), ElementsAre(other));
+  EXPECT_EQ(Take(other), 1u);
+}
+
+TEST_F(WorkQueueTest, WhatAWokenWorkerLeavesWhenItEndsWakesAnother) {
+  for (const bool closes : {false, true}) {
+    const auto woken = Open({"a"}, 1);
+    const auto other = Open({"a*"}, 1);
+    EXPECT_EQ(Take(woken), 0u);
+    EXPECT_EQ(Take(other), 0u);
+    Add(1);
+    EXPECT_THAT(queue_.TakeWoken(), ElementsAre(woken));
+    closes ? queue_.Close(woken, now_) : queue_.StopTasks(woken);
+    EXPECT_THAT(queue_.TakeWoken(), ElementsAre(other));
+    EXPECT_EQ(Take(other), 1u);
+    queue_.Close(other, now_);
+    queue_.Close(woken, now_);
+    queue_.Remove(TokenOf(1), 0);
+    EXPECT_THAT(queue_.TakeWoken(), IsEmpty());
+  }
+}
+
+}  // namespace
+}  // namespace actord::runtime

@@ -1,0 +1,101 @@
+// What the world knows of calls, watches and names: (11) to (14) of world.h.
+#include "runtime/errors.h"
+#include "tests/sim/process.h"
+#include "tests/sim/world.h"
+
+namespace actord::sim {
+
+Actor* World::ActorOfPid(const runtime::Pid& pid) {
+  for (Actor* actor : known_) {
+    if (actor->pid == pid) return actor;
+  }
+  return nullptr;
+}
+
+absl::flat_hash_set<const Actor*> World::Gone() const {
+  absl::flat_hash_set<const Actor*> gone;
+  for (const Actor* actor : known_) {
+    if (!Lives(*actor)) gone.insert(actor);
+  }
+  return gone;
+}
+
+void World::CheckAnswer(uint64_t number, const Actor& callee,
+                        const absl::StatusOr<runtime::Payload>& answer) {
+  Check(open_calls.erase(number) == 1, &callee, "a call has two answers");
+  if (answer.ok()) {
+    Check(answer->bytes == std::to_string(number), &callee,
+          "a call has another's answer");
+    return;
+  }
+  const std::string reason = runtime::ReasonOf(answer.status());
+  const bool has_ended = reason == runtime::reason::kCalleeEnded ||
+                         reason == runtime::reason::kProcessEnded;
+  // It was abandoned before it was delivered.
+  if (reason == runtime::reason::kStopped && shutdown_begun) return;
+  Check(has_ended ? !Lives(callee)
+                  : reason == runtime::reason::kMailboxFull &&
+                        limits.mailboxes_are_small,
+        &callee, "a call has failed for no reason");
+}
+
+void World::CheckExit(Actor& watcher, const Event& event) {
+  Actor* ended = ActorOfPid(runtime::FromAbi(event.from()));
+  Check(ended != nullptr, &watcher, "an exit of nobody");
+  Check(!Lives(*ended), &watcher, "an exit of who lives");
+  if (event.tag() != 0) {
+    auto& monitors = watcher.monitors.contains(event.tag())
+                         ? watcher.monitors
+                         : watcher.demonitored;
+    const auto it = monitors.find(event.tag());
+    Check(it != monitors.end() && it->second == ended, &watcher,
+          "an exit without its monitor");
+    monitors.erase(it);
+  } else {
+    Check(TrapsExits(watcher), &watcher, "an exit that it does not trap");
+    Check(watcher.links.erase(ended->id) == 1, &watcher,
+          "an exit without its link");
+  }
+  if (!limits.mailboxes_are_small) {
+    Check(ended->next_to[watcher.id] == watcher.next_from[ended->id], &watcher,
+          "an exit came before the last messages");
+  }
+  if (event.exit_reason() == ExitReason::kDone) {
+    Check(ended->done && event.payload().bytes == ended->result, &watcher,
+          "an exit has another result");
+  } else {
+    Check(!ended->done || event.exit_reason() == ExitReason::kNoProcess,
+          &watcher, "an exit of who was done is a failure");
+  }
+}
+
+void World::CheckTies(const Actor& actor) {
+  for (const uint64_t id : actor.links) {
+    const Actor& other = *actors_[id - 1];
+    if (Lives(other) || (actor.blocked && TrapsExits(actor))) continue;
+    Check(!TrapsExits(actor), &actor, "it was not told of a linked end");
+    Check(other.done, &actor, "a linked failure has not ended it");
+  }
+  if (actor.blocked) return;
+  for (const auto& [tag, watched] : actor.monitors) {
+    Check(Lives(*watched), &actor, "it was not told of a monitored end");
+  }
+}
+
+void World::CheckTiesAtRest() {
+  for (const auto& [number, callee] : open_calls) {
+    Check(Lives(*callee), callee,
+          "a call from outside waits for who has ended");
+  }
+  for (const auto& [name, holder] : names) {
+    if (!holder->live) continue;
+    // Nobody holds a lock now, and this is none of the threads.
+    runtime::Interleaver* const interleaver =
+        std::exchange(runtime::interleaver, nullptr);
+    const auto found = core->names.Find(name);
+    runtime::interleaver = interleaver;
+    Check(found.ok() && *found == holder->pid, holder, "it has lost its name");
+  }
+}
+
+}  // namespace actord::sim
