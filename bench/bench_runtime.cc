@@ -9,17 +9,14 @@
 #include "absl/strings/str_cat.h"
 #include "bench/program_files.h"
 #include "handlers/builtin_handlers.h"
+#include "runtime/absl_text.h"
 
 namespace actord::bench {
 namespace {
 
-absl::string_view ToAbsl(std::string_view text) {
-  return {text.data(), text.size()};
-}
-
 void MustBeOk(std::string_view what, const absl::Status& status) {
   if (!status.ok()) {
-    Fail(absl::StrCat(ToAbsl(what), ": ", status.message()));
+    Fail(absl::StrCat(runtime::ToAbsl(what), ": ", status.message()));
   }
 }
 
@@ -34,8 +31,8 @@ void Fail(const std::string& message) {
 
 void Expect(std::string_view what, uint64_t expected, uint64_t actual) {
   if (expected == actual) return;
-  Fail(absl::StrCat("wrong result: ", ToAbsl(what), " should be ", expected,
-                    " and is ", actual));
+  Fail(absl::StrCat("wrong result: ", runtime::ToAbsl(what), " should be ",
+                    expected, " and is ", actual));
 }
 
 BenchRuntime::BenchRuntime(const runtime::RuntimeOptions& options) {

@@ -15,20 +15,16 @@
 #include "client/mutex.h"
 
 namespace actord::client {
-namespace {
-
-struct Entry {
-  std::shared_ptr<WindowedCall> call;
-  std::string order_key;
-  int retries = 0;
-  std::unique_ptr<grpc::Alarm> retry_alarm;  // set while the delay runs
-};
-using EntryPtr = std::shared_ptr<Entry>;
-
-}  // namespace
-
 class CallWindow::Core : public std::enable_shared_from_this<Core> {
  public:
+  struct Entry {
+    std::shared_ptr<WindowedCall> call;
+    std::string order_key;
+    int retries = 0;
+    std::unique_ptr<grpc::Alarm> retry_alarm;  // set while the delay runs
+  };
+  using EntryPtr = std::shared_ptr<Entry>;
+
   explicit Core(const CallWindowOptions& options) : options_(options) {}
 
   void Add(EntryPtr entry);
@@ -214,7 +210,7 @@ CallWindow::~CallWindow() {
 
 void CallWindow::Add(std::shared_ptr<WindowedCall> call,
                      std::string order_key) {
-  auto entry = std::make_shared<Entry>();
+  auto entry = std::make_shared<Core::Entry>();
   entry->call = std::move(call);
   entry->order_key = std::move(order_key);
   core_->Add(std::move(entry));

@@ -16,7 +16,7 @@ ActorService::Reactor* ActorService::GetStatus(Context* call, const Bytes* in,
       [this](v1::GetStatusRequest&, v1::GetStatusResponse& response) {
         const runtime::RuntimeStats stats = runtime_.Stats();
         const runtime::RuntimeOptions& options = runtime_.options();
-        response.set_version(kVersion);
+        response.set_version(kActordVersion);
         response.set_incarnation(absl::StrFormat("%08x", options.incarnation));
         response.set_state(ToProto(stats.state));
         *response.mutable_start_time() = ToProtoTimestamp(started_unix_ns_);

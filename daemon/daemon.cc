@@ -49,7 +49,7 @@ absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Start(const Config& config,
     if (!file.ok()) return file.status();
     daemon->port_file_ = *std::move(file);
   }
-  logger.Info(absl::StrCat("actord ", kVersion, " serves on ",
+  logger.Info(absl::StrCat("actord ", kActordVersion, " serves on ",
                            absl::StrJoin(daemon->addresses(), ", "), " with ",
                            daemon->runtime_->options().workers, " workers"));
   for (const std::string& text : daemon->addresses()) {

@@ -78,7 +78,7 @@ absl::Status LoadedPlugins::LoadBuiltin(const Config& config,
       .file_read_max_bytes = config.runtime.max_payload_bytes};
   auto set = handlers::CreateBuiltinHandlers(options, host);
   if (!set.ok()) return set.status();
-  infos_.push_back({std::string(handlers::kBuiltinPlugin), kVersion, ""});
+  infos_.push_back({std::string(handlers::kBuiltinPlugin), kActordVersion, ""});
   // Kept whatever comes next, so that the catalog never points at what is gone.
   handlers_.push_back(*std::move(set));
   return AddHandlers(handlers_.back(), handlers::kBuiltinPlugin, catalog);

@@ -75,7 +75,7 @@ ExitStatus Main(const std::vector<std::string>& arguments) {
     return kExitClean;
   }
   if (command_line->action == Action::kVersion) {
-    std::printf("actord %s\n", kVersion);
+    std::printf("actord %s\n", kActordVersion);
     return kExitClean;
   }
   const auto config = LoadConfig(command_line->config_file,

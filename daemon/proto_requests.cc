@@ -7,6 +7,7 @@
 #include "absl/hash/hash.h"
 #include "absl/strings/str_cat.h"
 #include "daemon/page_token.h"
+#include "daemon/proto_check.h"
 #include "daemon/proto_time.h"
 #include "runtime/errors.h"
 #include "runtime/names.h"
@@ -17,29 +18,12 @@ namespace {
 namespace reason = runtime::reason;
 
 // Limits that the comments of the wire contract state.
-constexpr size_t kMaxNameBytes = 128;
 constexpr size_t kMaxTopicBytes = 255;
-constexpr size_t kMaxContentTypeBytes = 255;
 constexpr size_t kMaxRequestIdBytes = 128;
 constexpr size_t kMaxReasonBytes = 1024;
-constexpr size_t kMaxErrorTextBytes = 4096;
 constexpr int kMaxInitialMessages = 100;
 constexpr int kDefaultPageSize = 100;
 constexpr int kMaxPageSize = 1000;
-constexpr int kMaxStatusCode = 16;
-
-absl::Status Wrong(std::string_view field, std::string_view what) {
-  return runtime::InvalidField(
-      field, reason::kInvalidField,
-      absl::StrCat(std::string(field), " ", std::string(what)));
-}
-
-absl::Status CheckLength(std::string_view field, const std::string& text,
-                         size_t max_bytes) {
-  if (text.size() <= max_bytes) return absl::OkStatus();
-  return Wrong(field, absl::StrCat("has ", text.size(), " bytes; the limit is ",
-                                   max_bytes));
-}
 
 absl::Status CheckRequired(std::string_view field, const std::string& text,
                            size_t max_bytes) {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "daemon/proto_check.h"
 #include "daemon/proto_time.h"
 #include "daemon/utf8.h"
 #include "runtime/command_pattern.h"
@@ -16,24 +17,8 @@ namespace reason = runtime::reason;
 
 // Limits that the comments of the wire contract state.
 constexpr int kMaxPatterns = 100;
-constexpr size_t kMaxNameBytes = 128;
-constexpr size_t kMaxContentTypeBytes = 255;
 constexpr size_t kMaxProgressBytes = 4096;
-constexpr size_t kMaxErrorTextBytes = 4096;
-constexpr int kMaxStatusCode = 16;
 constexpr absl::Duration kMaxRetryDelay = absl::Hours(24);
-
-absl::Status Wrong(const std::string& field, const std::string& what) {
-  return runtime::InvalidField(field, reason::kInvalidField,
-                               absl::StrCat(field, " ", what));
-}
-
-absl::Status CheckLength(const std::string& field, const std::string& text,
-                         size_t max_bytes) {
-  if (text.size() <= max_bytes) return absl::OkStatus();
-  return Wrong(field, absl::StrCat("has ", text.size(), " bytes; the limit is ",
-                                   max_bytes));
-}
 
 absl::StatusOr<runtime::TaskToken> ReadTaskToken(const std::string& text) {
   absl::StatusOr<runtime::TaskToken> token = runtime::ParseTaskToken(text);

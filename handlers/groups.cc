@@ -7,12 +7,12 @@
 namespace actord::handlers {
 namespace {
 
-constexpr const char* kWanted = R"({"group": text})";
+constexpr const char* kWantedGroup = R"({"group": text})";
 
 }  // namespace
 
 Reply GroupJoin::Handle(const Command& command) const {
-  JsonReader json(command.payload(), kWanted, {"group"});
+  JsonReader json(command.payload(), kWantedGroup, {"group"});
   const std::string group = json.Text("group");
   if (!json.status().ok()) return json.status();
   const Code code = host_.JoinGroup(command.from(), group);
@@ -33,7 +33,7 @@ Reply GroupJoin::Handle(const Command& command) const {
 }
 
 Reply GroupLeave::Handle(const Command& command) const {
-  JsonReader json(command.payload(), kWanted, {"group"});
+  JsonReader json(command.payload(), kWantedGroup, {"group"});
   const std::string group = json.Text("group");
   if (!json.status().ok()) return json.status();
   const Code code = host_.LeaveGroup(command.from(), group);
@@ -42,7 +42,7 @@ Reply GroupLeave::Handle(const Command& command) const {
 }
 
 Reply GroupMembers::Handle(const Command& command) const {
-  JsonReader json(command.payload(), kWanted, {"group"});
+  JsonReader json(command.payload(), kWantedGroup, {"group"});
   const std::string group = json.Text("group");
   if (!json.status().ok()) return json.status();
   std::string pids = "[";

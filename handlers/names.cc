@@ -8,12 +8,12 @@
 namespace actord::handlers {
 namespace {
 
-constexpr const char* kWanted = R"({"name": text})";
+constexpr const char* kWantedName = R"({"name": text})";
 
 }  // namespace
 
 Reply NameRegister::Handle(const Command& command) const {
-  JsonReader json(command.payload(), kWanted, {"name"});
+  JsonReader json(command.payload(), kWantedName, {"name"});
   const std::string name = json.Text("name");
   if (!json.status().ok()) return json.status();
   Pid holder;
@@ -34,7 +34,7 @@ Reply NameRegister::Handle(const Command& command) const {
 }
 
 Reply NameRelease::Handle(const Command& command) const {
-  JsonReader json(command.payload(), kWanted, {"name"});
+  JsonReader json(command.payload(), kWantedName, {"name"});
   const std::string name = json.Text("name");
   if (!json.status().ok()) return json.status();
   const Code code = host_.ReleaseName(command.from(), name);
@@ -43,7 +43,7 @@ Reply NameRelease::Handle(const Command& command) const {
 }
 
 Reply NameLookup::Handle(const Command& command) const {
-  JsonReader json(command.payload(), kWanted, {"name"});
+  JsonReader json(command.payload(), kWantedName, {"name"});
   const std::string name = json.Text("name");
   if (!json.status().ok()) return json.status();
   const std::optional<Pid> holder = host_.LookUpName(name);

@@ -3,16 +3,13 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/absl_text.h"
 #include "runtime/errors.h"
 #include "runtime/fail_point.h"
 #include "runtime/thread.h"
 
 namespace actord::runtime {
 namespace {
-
-absl::string_view ToAbsl(std::string_view text) {
-  return {text.data(), text.size()};
-}
 
 absl::Status CheckName(std::string_view field, std::string_view what,
                        std::string_view name) {

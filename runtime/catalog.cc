@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/absl_text.h"
 
 namespace actord::runtime {
 namespace {
@@ -19,7 +20,7 @@ bool IsNameChar(char c) {
 }
 
 absl::Status CheckName(const char* name, std::string_view what) {
-  const absl::string_view shown_what(what.data(), what.size());
+  const absl::string_view shown_what = ToAbsl(what);
   if (name == nullptr) {
     return absl::InvalidArgumentError(absl::StrCat(shown_what, " has no name"));
   }
@@ -112,10 +113,6 @@ absl::Status CheckCommand(const actord_command_handler* command) {
         command->mode, "; it must be inline (0) or pooled (1)"));
   }
   return absl::OkStatus();
-}
-
-absl::string_view ToAbsl(std::string_view text) {
-  return {text.data(), text.size()};
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/absl_text.h"
 #include "runtime/foreign.h"
 
 namespace actord::runtime {
@@ -101,8 +102,7 @@ void Dispatcher::Dispatch(Process& process, uint32_t generation,
     HandOut(process, generation, yield, lane);
   } else if (handler == nullptr) {
     Refuse(process, yield, ACTORD_NOT_FOUND,
-           absl::StrCat("no handler for the command \"",
-                        absl::string_view(command.data(), command.size()),
+           absl::StrCat("no handler for the command \"", ToAbsl(command),
                         "\", and no external pattern matches it"),
            lane);
   } else if (handler->descriptor->mode == ACTORD_HANDLER_POOLED) {

@@ -3,6 +3,7 @@
 #include "absl/strings/cord.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "runtime/absl_text.h"
 
 namespace actord::runtime {
 namespace {
@@ -12,10 +13,6 @@ constexpr char kReasonKey[] = "actord/reason";
 constexpr char kFieldKey[] = "actord/field";
 constexpr char kHolderKey[] = "actord/holder";
 constexpr char kRetryDelayNsKey[] = "actord/retry_delay_ns";
-
-absl::string_view ToAbsl(std::string_view text) {
-  return {text.data(), text.size()};
-}
 
 std::string Get(const absl::Status& status, const char* key) {
   const auto payload = status.GetPayload(key);

@@ -3,16 +3,13 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/absl_text.h"
 #include "runtime/errors.h"
 #include "runtime/fail_point.h"
 #include "runtime/names.h"
 
 namespace actord::runtime {
 namespace {
-
-absl::string_view ToAbsl(std::string_view text) {
-  return {text.data(), text.size()};
-}
 
 absl::Status Full(const std::string& what) {
   return Error(absl::StatusCode::kResourceExhausted, reason::kInvalidField,

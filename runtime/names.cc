@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/absl_text.h"
 #include "runtime/errors.h"
 #include "runtime/fail_point.h"
 
@@ -10,10 +11,6 @@ namespace actord::runtime {
 namespace {
 
 constexpr size_t kMaxBytes = 128;
-
-absl::string_view ToAbsl(std::string_view text) {
-  return {text.data(), text.size()};
-}
 
 bool MayBeInName(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||

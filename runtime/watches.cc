@@ -13,7 +13,7 @@ namespace actord::runtime {
 namespace {
 
 // An exit's text is for people; a page of it is enough, as of a failure.
-constexpr size_t kMaxTextBytes = 4096;
+constexpr size_t kMaxFailureBytes = 4096;
 // A result of this many bytes is told whatever else waits for the watcher.
 constexpr size_t kAlwaysToldBytes = 4096;
 
@@ -258,7 +258,7 @@ void Watches::SendExit(Process& process, const Watcher& watcher,
   header.from = ToAbi(ended.pid);
   header.reason = ended.reason;
   const std::string_view text =
-      std::string_view(ended.message).substr(0, kMaxTextBytes);
+      std::string_view(ended.message).substr(0, kMaxFailureBytes);
   const bool is_result = ended.reason == ACTORD_EXIT_DONE;
   actord_payload payload = is_result ? ToAbi(*ended.result) : TextPayload(text);
   auto status = static_cast<int32_t>(ended.code);
@@ -299,7 +299,7 @@ void Watches::EndLinked(Process& process, const Pid& pid, const Ended& ended,
                        ? "could not be: "
                        : "has failed: ",
                    ended.message)
-          .substr(0, kMaxTextBytes);
+          .substr(0, kMaxFailureBytes);
   Envelope* end = lane.NewEnvelope(kEventLinkedEnd, {}, TextPayload(text));
   end->generation = pid.generation;
   // As many as there are links may come at once, more than the word can count.

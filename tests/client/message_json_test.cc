@@ -67,11 +67,11 @@ TEST(ToJson, WritesListsAndDurations) {
   status.add_process_types()->add_methods("run");
   status.mutable_uptime()->set_seconds(12);
   status.mutable_uptime()->set_nanos(500000000);
-  const Json json = ToJson(status);
-  EXPECT_EQ(json["uptime"], "12.5s");
-  EXPECT_EQ(Write(json["process_types"]),
+  const Json written = ToJson(status);
+  EXPECT_EQ(written["uptime"], "12.5s");
+  EXPECT_EQ(Write(written["process_types"]),
             R"([{"name":"","plugin":"","methods":["run"]}])");
-  EXPECT_EQ(Write(json["plugins"]), "[]");
+  EXPECT_EQ(Write(written["plugins"]), "[]");
 }
 
 TEST(EnumName, DropsThePrefixOrGivesTheNumber) {

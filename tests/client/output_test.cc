@@ -59,8 +59,8 @@ TEST(ListWriter, WritesEachFormatForPrograms) {
             "{\"name\":\"first\"}\n{\"name\":\"gr\u00fc\u00df\"}\n");
   EXPECT_EQ(WriteList(Format::kYaml, TwoItems()),
             "- name: first\n- name: \"gr\u00fc\u00df\"\n");
-  const Json json = Json::parse(WriteList(Format::kJson, TwoItems()));
-  EXPECT_EQ(json.dump(), R"([{"name":"first"},{"name":"grüß"}])");
+  const Json written = Json::parse(WriteList(Format::kJson, TwoItems()));
+  EXPECT_EQ(written.dump(), R"([{"name":"first"},{"name":"grüß"}])");
 }
 
 TEST(ListWriter, WritesAnEmptyListAsSuch) {

@@ -18,8 +18,6 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr auto kPatience = std::chrono::seconds(30);
-
 using Health = grpc::health::v1::Health;
 using HealthResponse = grpc::health::v1::HealthCheckResponse;
 

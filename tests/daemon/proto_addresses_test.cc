@@ -5,20 +5,10 @@
 
 #include "daemon/proto_requests.h"
 #include "runtime/errors.h"
+#include "tests/daemon/requests.h"
 
 namespace actord::daemon {
 namespace {
-
-constexpr size_t kMaxPayload = 16;
-const char kPid[] = "1.5.2a.1";
-const runtime::Pid kParsedPid{1, 5, 0x2a, 1};
-
-void ExpectWrong(const absl::Status& status, std::string_view field,
-                 std::string_view reason) {
-  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << status;
-  EXPECT_EQ(runtime::FieldOf(status), field) << status;
-  EXPECT_EQ(runtime::ReasonOf(status), reason) << status;
-}
 
 TEST(ReadAddress, IsAPidOrANameBehindAnAt) {
   const auto pid = ReadAddress("pid", kPid);

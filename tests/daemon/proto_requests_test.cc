@@ -7,26 +7,12 @@
 
 #include "daemon/page_token.h"
 #include "runtime/errors.h"
+#include "tests/daemon/requests.h"
 
 namespace actord::daemon {
 namespace {
 
-constexpr size_t kMaxPayload = 16;
 constexpr uint32_t kIncarnation = 5;
-const char kPid[] = "1.5.2a.1";
-const runtime::Pid kParsedPid{1, 5, 0x2a, 1};
-
-void ExpectWrong(const absl::Status& status, std::string_view field,
-                 std::string_view reason = runtime::reason::kInvalidField) {
-  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << status;
-  EXPECT_EQ(runtime::FieldOf(status), field) << status;
-  EXPECT_EQ(runtime::ReasonOf(status), reason) << status;
-  // A path like "messages[1].topic" is spelled out in the message too.
-  EXPECT_NE(
-      status.message().find(absl::string_view(field.data(), field.size())),
-      absl::string_view::npos)
-      << status;
-}
 
 TEST(ReadSubmit, TakesEverythingOver) {
   v1::SubmitRequest request;

@@ -11,7 +11,7 @@
 namespace actord::daemon {
 namespace {
 
-const runtime::Pid kPid{1, 5, 0x2a, 1};
+const runtime::Pid kSomePid{1, 5, 0x2a, 1};
 constexpr uint64_t kNs = 1'000'000'000;
 
 TEST(WriteOutcome, WritesAResult) {
@@ -21,7 +21,7 @@ TEST(WriteOutcome, WritesAResult) {
   outcome.started_unix_ns = 5 * kNs + 6;
   outcome.ended_unix_ns = 7 * kNs + 8;
   v1::Outcome proto;
-  WriteOutcome(kPid, outcome, &proto);
+  WriteOutcome(kSomePid, outcome, &proto);
   EXPECT_EQ(proto.pid(), "1.5.2a.1");
   ASSERT_EQ(proto.end_case(), v1::Outcome::kResult);
   EXPECT_EQ(proto.result().data(), "bytes");
@@ -35,7 +35,7 @@ TEST(WriteOutcome, WritesAResult) {
 
 TEST(WriteOutcome, EmptyResultIsAResult) {
   v1::Outcome proto;
-  WriteOutcome(kPid, runtime::Outcome{}, &proto);
+  WriteOutcome(kSomePid, runtime::Outcome{}, &proto);
   EXPECT_EQ(proto.end_case(), v1::Outcome::kResult);
 }
 
@@ -56,7 +56,7 @@ TEST(WriteOutcome, WritesEachKindOfFailure) {
     outcome.code = absl::StatusCode::kAborted;
     outcome.message = "why \xff";
     v1::Outcome proto;
-    WriteOutcome(kPid, outcome, &proto);
+    WriteOutcome(kSomePid, outcome, &proto);
     ASSERT_EQ(proto.end_case(), v1::Outcome::kFailure);
     EXPECT_EQ(proto.failure().reason(), row.reason);
     EXPECT_EQ(proto.failure().code(), 10);
@@ -66,7 +66,7 @@ TEST(WriteOutcome, WritesEachKindOfFailure) {
 
 TEST(WriteProcess, WritesEverything) {
   runtime::ProcessInfo info;
-  info.pid = kPid;
+  info.pid = kSomePid;
   info.process_type = "order";
   info.method = "open";
   info.state = runtime::ProcessState::kBlocked;
@@ -98,7 +98,7 @@ TEST(WriteProcess, WritesEverything) {
 
 TEST(WriteYield, WritesEverything) {
   runtime::ExternalYield yield;
-  yield.token = {kPid, 9};
+  yield.token = {kSomePid, 9};
   yield.process_type = "order";
   yield.command = "payment.charge";
   yield.payload = {"p", "t"};

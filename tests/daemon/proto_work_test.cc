@@ -6,18 +6,12 @@
 
 #include "runtime/errors.h"
 #include "runtime/external_yields.h"
+#include "tests/daemon/requests.h"
 
 namespace actord::daemon {
 namespace {
 
 const char kTaskToken[] = "1.5.2a.1.7.2";
-
-void ExpectWrong(const absl::Status& status, const std::string& field,
-                 std::string_view reason = runtime::reason::kInvalidField) {
-  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << status;
-  EXPECT_EQ(runtime::FieldOf(status), field) << status;
-  EXPECT_EQ(runtime::ReasonOf(status), reason) << status;
-}
 
 TEST(CheckSubscribe, PatternsHaveToBeOfExternalCommands) {
   const runtime::LiveLimits limits{runtime::Limits()};
@@ -126,14 +120,14 @@ TEST(ReadTaskHeartbeat, ProgressIsOptionalAndShort) {
 }
 
 TEST(WriteTask, WritesEverything) {
-  constexpr uint64_t kNs = 1'000'000'000;
+  constexpr uint64_t kSecondNs = 1'000'000'000;
   runtime::WorkTask task;
   task.token = {{{1, 5, 0x2a, 1}, 7}, 2};
   task.yield.token = task.token.yield;
   task.yield.command = "pay.charge";
   task.yield.payload = {"42", "t"};
   task.yield.process_type = "order";
-  task.yield.created_unix_ns = 1 * kNs;
+  task.yield.created_unix_ns = 1 * kSecondNs;
   task.max_attempts = 5;
   task.lease = absl::Seconds(30);
   v1::Task proto;
@@ -152,8 +146,8 @@ TEST(WriteTask, WritesEverything) {
   EXPECT_FALSE(proto.has_deadline());
   EXPECT_FALSE(proto.has_attempt_deadline());
   EXPECT_FALSE(proto.has_progress());
-  task.yield.deadline_unix_ns = 2 * kNs;
-  task.attempt_deadline_unix_ns = 3 * kNs;
+  task.yield.deadline_unix_ns = 2 * kSecondNs;
+  task.attempt_deadline_unix_ns = 3 * kSecondNs;
   task.progress = runtime::Payload{"half", ""};
   WriteTask(task, &proto);
   EXPECT_EQ(proto.deadline().seconds(), 2);

@@ -11,9 +11,6 @@
 namespace actord::daemon {
 namespace {
 
-// Only reached when something is wrong.
-constexpr auto kPatience = std::chrono::seconds(30);
-
 template <typename Detail>
 Detail DetailIn(const grpc::Status& status) {
   google::rpc::Status details;

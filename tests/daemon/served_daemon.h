@@ -5,6 +5,7 @@
 
 #include <grpcpp/channel.h>
 
+#include <chrono>
 #include <future>
 #include <memory>
 #include <string>
@@ -13,6 +14,9 @@
 #include "daemon/daemon.h"
 
 namespace actord::daemon {
+
+// How long a test waits; only reached when something is wrong.
+inline constexpr std::chrono::seconds kPatience{30};
 
 class ServedDaemon {
  public:

@@ -15,9 +15,6 @@ namespace {
 
 using grpc::StatusCode;
 
-// Only reached when something is wrong.
-constexpr auto kPatience = std::chrono::seconds(30);
-
 TEST(ServiceLimits, FullMailboxIsWorthAnotherTry) {
   Config config = ServedDaemon::Defaults();
   config.runtime.max_mailbox_messages = 3;

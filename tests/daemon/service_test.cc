@@ -269,7 +269,7 @@ TEST_F(ServiceTest, GetStatusTellsWhatThereIs) {
   grpc::ClientContext context;
   v1::GetStatusResponse status;
   ASSERT_TRUE(stub().GetStatus(&context, {}, &status).ok());
-  EXPECT_EQ(status.version(), kVersion);
+  EXPECT_EQ(status.version(), kActordVersion);
   EXPECT_EQ(status.state(), v1::DAEMON_STATE_SERVING);
   EXPECT_EQ(status.workers(), 2u);
   ASSERT_EQ(status.process_types_size(), 3);

@@ -15,9 +15,9 @@
 namespace actord::daemon {
 namespace {
 
-constexpr int kRounds = 20'000;
+constexpr int kFiles = 20'000;
 
-std::vector<std::string> Words() {
+std::vector<std::string> FileWords() {
   std::vector<std::string> words = {"\"\"\"",
                                     "'''",
                                     "\\u0000",
@@ -51,7 +51,7 @@ TEST(ConfigFuzz, IsRefusedWithItsLineOrPrintsAsItself) {
       "server.listen = [\"127.0.0.1:0\", \"unix:/s\"]\n"
       "limits = { max_payload_bytes = \"1MiB\", max_yields = 7 }\n"};
   int accepted = 0;
-  fuzz::Fuzz(corpus, Words(), 1, kRounds, [&](const std::string& input) {
+  fuzz::Fuzz(corpus, FileWords(), 1, kFiles, [&](const std::string& input) {
     const auto values = ParseConfigText(input, "f");
     if (!values.ok()) {
       EXPECT_EQ(values.status().message().substr(0, 2), "f:");
@@ -68,7 +68,7 @@ TEST(ConfigFuzz, IsRefusedWithItsLineOrPrintsAsItself) {
     ASSERT_TRUE(status.ok()) << status;
     EXPECT_EQ(PrintConfig(same), text);
   });
-  EXPECT_GT(accepted, kRounds / 100) << "nearly everything was refused";
+  EXPECT_GT(accepted, kFiles / 100) << "nearly everything was refused";
 }
 
 TEST(ConfigFuzz, SizesDurationsAndAddressesReadBack) {
@@ -77,7 +77,7 @@ TEST(ConfigFuzz, SizesDurationsAndAddressesReadBack) {
       "none",    "127.0.0.1:7600", "[::1]:0", "unix:/run/actord.sock"};
   const std::vector<std::string> words = {"KiB", "GB", "h", "us",  "ns",
                                           ".",   ":",  "-", "inf", "e9"};
-  fuzz::Fuzz(corpus, words, 2, kRounds, [](const std::string& input) {
+  fuzz::Fuzz(corpus, words, 2, kFiles, [](const std::string& input) {
     if (const auto size = ParseSizeText(input); size.ok()) {
       EXPECT_EQ(*ParseSizeText(FormatSizeText(*size)), *size);
     }

@@ -18,11 +18,11 @@
 namespace actord::daemon {
 namespace {
 
-constexpr int kRounds = 20'000;
+constexpr int kRequests = 20'000;
 constexpr size_t kMaxPayload = 64;
 const char kPid[] = "1.5.2a.1";
 
-const std::vector<std::string>& Words() {
+const std::vector<std::string>& RequestWords() {
   static const auto* const words =
       new std::vector<std::string>{kPid,
                                    "1.5.2a.1.9",
@@ -48,14 +48,15 @@ template <typename Request, typename Target>
 void FuzzRequest(const Request& seed, Target target) {
   const google::protobuf::LogSilencer no_word_about_each_bad_text;
   const std::vector<std::string> corpus = {seed.SerializeAsString(), ""};
-  fuzz::Fuzz(corpus, Words(), 3, kRounds, [&](const std::string& input) {
-    const grpc::Slice slice(input);
-    const grpc::ByteBuffer buffer(&slice, 1);
-    Request request;
-    absl::Status status = ReadMessage(buffer, &request);
-    if (status.ok()) status = target(&request);
-    if (!status.ok()) ExpectRefused(status);
-  });
+  fuzz::Fuzz(corpus, RequestWords(), 3, kRequests,
+             [&](const std::string& input) {
+               const grpc::Slice slice(input);
+               const grpc::ByteBuffer buffer(&slice, 1);
+               Request request;
+               absl::Status status = ReadMessage(buffer, &request);
+               if (status.ok()) status = target(&request);
+               if (!status.ok()) ExpectRefused(status);
+             });
 }
 
 void ExpectWithinLimits(const runtime::Payload& payload) {

@@ -15,8 +15,6 @@ namespace {
 
 using enum CompleteAnswer;
 
-constexpr uint64_t kSecond = 1'000'000'000;
-
 class ExternalYieldsTest : public ::testing::Test {
  protected:
   ExternalYieldsTest() {

@@ -17,8 +17,6 @@ using enum CompleteAnswer;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-constexpr uint64_t kSecond = 1'000'000'000;
-
 class Listener final : public WorkListener {
  public:
   void Wake() override { ++wakes; }

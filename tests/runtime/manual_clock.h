@@ -10,6 +10,10 @@
 
 namespace actord::runtime {
 
+// In nanoseconds.
+inline constexpr uint64_t kMs = 1'000'000;
+inline constexpr uint64_t kSecond = 1'000'000'000;
+
 class ManualClock final : public Clock {
  public:
   explicit ManualClock(uint64_t now_ns = 1'000'000'000) : now_ns_(now_ns) {}

@@ -15,8 +15,6 @@
 namespace actord::runtime {
 namespace {
 
-constexpr uint64_t kSecond = 1'000'000'000;
-
 Pid PidOf(uint32_t slot) { return {1, 1, slot, 1}; }
 Outcome OutcomeOf(std::string bytes) {
   Outcome outcome;

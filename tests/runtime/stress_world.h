@@ -133,7 +133,7 @@ inline std::string BytesOf(const Note& note, size_t padding) {
   return bytes;
 }
 
-class StressProcess : public Process {
+class StressProcess : public actord::Process {
  public:
   static constexpr const char* kName = "stress";
   static constexpr Method kMethods[] = {{"run", nullptr}};

@@ -17,7 +17,6 @@ namespace {
 
 using Did = Worker::Did;
 
-constexpr uint64_t kMs = 1'000'000;
 constexpr uint64_t kTickNs = uint64_t{1} << TimerWheel::kTickShift;
 
 class TimersTest : public ::testing::Test {

@@ -7,10 +7,9 @@
 #include <vector>
 
 #include "runtime/work_queue.h"
+#include "tests/runtime/manual_clock.h"
 
 namespace actord::runtime {
-
-inline constexpr uint64_t kSecond = 1'000'000'000;
 
 // Commands begin with "a", "b", …; a task is named by process and tag.
 class WorkQueueTest : public ::testing::Test {

@@ -19,8 +19,6 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using Did = Worker::Did;
 
-constexpr uint64_t kMs = 1'000'000;
-
 class WorkerTest : public ::testing::Test {
  protected:
   void Start(int workers) {

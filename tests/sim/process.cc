@@ -24,7 +24,7 @@ const char* TypeOf(const Actor& actor) {
 Status SimProcess::Init(std::string_view, const actord::Payload& input) {
   std::memcpy(&actor_, input.bytes.data(), sizeof(actor_));
   World& world = *actor_->world;
-  const Call call(*actor_, "Init");
+  const CallScope call(*actor_, "Init");
   world.Check(actor_->inits++ == 0, actor_, "Init twice");
   world.Check(!actor_->poisoned, actor_,
               "a step that failed has started a process");
@@ -44,7 +44,7 @@ Status SimProcess::Init(std::string_view, const actord::Payload& input) {
 void SimProcess::Close() {
   World& world = *actor_->world;
   {
-    const Call call(*actor_, "Close");
+    const CallScope call(*actor_, "Close");
     world.Check(actor_->live, actor_, "Close without Init");
     runtime::FailPoint();
     ++actor_->closes;
@@ -56,7 +56,7 @@ void SimProcess::Close() {
 
 void SimProcess::Step(Events events, StepOutput& out) {
   World& world = *actor_->world;
-  const Call call(*actor_, "Step");
+  const CallScope call(*actor_, "Step");
   world.Check(actor_->live, actor_, "Step without Init");
   world.Check(!actor_->done, actor_, "Step after Done");
   ++actor_->steps;

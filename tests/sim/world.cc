@@ -26,7 +26,7 @@ std::string BytesOf(const Note& note, size_t padding) {
   return bytes;
 }
 
-Call::Call(Actor& actor, const char* name) : actor_(actor) {
+CallScope::CallScope(Actor& actor, const char* name) : actor_(actor) {
   World& world = *actor.world;
   world.Check(!actor.busy, &actor, "two calls at once");
   world.Check(actor.closes == 0, &actor, "a call after Close");

@@ -280,12 +280,12 @@ class World {
 };
 
 // A call of the runtime into a process lasts as long as one of these: (1).
-class Call {
+class CallScope {
  public:
-  Call(Actor& actor, const char* name);
-  ~Call() { actor_.busy = false; }
-  Call(const Call&) = delete;
-  Call& operator=(const Call&) = delete;
+  CallScope(Actor& actor, const char* name);
+  ~CallScope() { actor_.busy = false; }
+  CallScope(const CallScope&) = delete;
+  CallScope& operator=(const CallScope&) = delete;
 
  private:
   Actor& actor_;

@@ -1,0 +1,28 @@
+// What the readers of requests check alike, and the limits on texts that the
+// comments of the wire contract state.
+//
+// Thread-safety: pure functions.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+
+namespace actord::daemon {
+
+inline constexpr size_t kMaxNameBytes = 128;
+inline constexpr size_t kMaxContentTypeBytes = 255;
+inline constexpr size_t kMaxErrorTextBytes = 4096;
+inline constexpr int kMaxStatusCode = 16;
+
+// INVALID_ARGUMENT with the reason INVALID_FIELD about `field`; its message is
+// "FIELD WHAT".
+absl::Status Wrong(std::string_view field, std::string_view what);
+
+// Wrong, if `text` has more bytes than that.
+absl::Status CheckLength(std::string_view field, const std::string& text,
+                         size_t max_bytes);
+
+}  // namespace actord::daemon
