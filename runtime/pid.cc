@@ -104,9 +104,9 @@ std::string FormatTaskToken(const TaskToken& token) {
 }
 
 absl::StatusOr<TaskToken> ParseTaskToken(std::string_view text) {
-  constexpr size_t kMaxBytes = kPidTextMaxBytes + 17 + 9;
+  constexpr size_t kTokenMaxBytes = kPidTextMaxBytes + 17 + 9;
   std::string_view rest = text;
-  if (text.size() <= kMaxBytes) {
+  if (text.size() <= kTokenMaxBytes) {
     const auto pid = TakePid(rest);
     const auto tag = pid && TakeDot(rest) ? TakeHex<uint64_t>(rest)
                                           : std::optional<uint64_t>();

@@ -71,7 +71,8 @@ ExitStatus AwaitMany(Invocation& invocation,
   return status;
 }
 
-ExitStatus Run(Invocation& invocation, const std::vector<std::string>& pids) {
+ExitStatus RunAwait(Invocation& invocation,
+                    const std::vector<std::string>& pids) {
   if (pids.size() > 1) return AwaitMany(invocation, pids);
   v1::AwaitRequest request;
   request.set_pid(pids.front());
@@ -82,7 +83,7 @@ ExitStatus Run(Invocation& invocation, const std::vector<std::string>& pids) {
   return ReportFailure(invocation, response->outcome());
 }
 
-constexpr char kFooter[] = R"(
+constexpr char kAwaitFooter[] = R"(
 Prints the result byte for byte; of several processes, in the order of the PIDs and each
 with a line end. If a process failed, the reason goes to standard error and the exit
 status is 1. -o json tells times, steps and failure as well.
@@ -99,10 +100,12 @@ void AddAwait(CLI::App& app, Action& chosen) {
   auto pids = std::make_shared<std::vector<std::string>>();
   CLI::App* command =
       app.add_subcommand("await", "Wait for processes to end; print results");
-  command->footer(kFooter);
+  command->footer(kAwaitFooter);
   command->add_option("PID", *pids, "Processes")->required()->type_name("...");
   command->callback([&chosen, pids] {
-    chosen = [pids](Invocation& invocation) { return Run(invocation, *pids); };
+    chosen = [pids](Invocation& invocation) {
+      return RunAwait(invocation, *pids);
+    };
   });
 }
 

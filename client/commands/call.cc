@@ -13,7 +13,7 @@
 namespace actord::client {
 namespace {
 
-struct Options {
+struct CallFlags {
   std::string pid;
   std::string payload;
   bool has_payload = false;
@@ -21,7 +21,7 @@ struct Options {
   std::string content_type;
 };
 
-ExitStatus Run(Invocation& invocation, const Options& options) {
+ExitStatus RunCall(Invocation& invocation, const CallFlags& options) {
   v1::CallRequest request;
   request.set_pid(options.pid);
   request.set_topic(options.topic);
@@ -42,7 +42,7 @@ ExitStatus Run(Invocation& invocation, const Options& options) {
   return ExitStatus::kDone;
 }
 
-constexpr char kFooter[] = R"(
+constexpr char kCallFooter[] = R"(
 Prints the answer byte for byte. Gives up after 30 seconds, or after --timeout; an answer
 that comes later is dropped. If the process answers with an error, or ends without an
 answer, that goes to standard error.
@@ -55,10 +55,10 @@ Examples:
 }  // namespace
 
 void AddCall(CLI::App& app, Action& chosen) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<CallFlags>();
   CLI::App* command = app.add_subcommand(
       "call", "Send a message to a process and print its answer");
-  command->footer(kFooter);
+  command->footer(kCallFooter);
   command->add_option("PID", options->pid, "Who is asked: a PID or @NAME")
       ->required()
       ->type_name("");
@@ -75,7 +75,7 @@ void AddCall(CLI::App& app, Action& chosen) {
   command->callback([&chosen, options, payload] {
     options->has_payload = payload->count() > 0;
     chosen = [options](Invocation& invocation) {
-      return Run(invocation, *options);
+      return RunCall(invocation, *options);
     };
   });
 }

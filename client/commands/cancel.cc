@@ -10,12 +10,12 @@
 namespace actord::client {
 namespace {
 
-struct Options {
+struct CancelOptions {
   std::vector<std::string> pids;
   std::string reason;
 };
 
-constexpr char kFooter[] = R"(
+constexpr char kCancelFooter[] = R"(
 Asks: a process whose type handles cancels decides what comes of it; any other ends before
 its next step. "actorctl await" tells how it ended; "actorctl terminate" forces. Prints
 nothing; -o name prints the PIDs.
@@ -27,9 +27,9 @@ Example:
 }  // namespace
 
 void AddCancel(CLI::App& app, Action& chosen) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<CancelOptions>();
   CLI::App* command = app.add_subcommand("cancel", "Ask processes to end");
-  command->footer(kFooter);
+  command->footer(kCancelFooter);
   command->add_option("PID", options->pids, "Processes")
       ->required()
       ->type_name("...");

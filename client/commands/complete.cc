@@ -15,7 +15,7 @@ namespace {
 
 using Answer = v1::CompleteYieldResponse::Answer;
 
-struct Options {
+struct CompleteOptions {
   std::string token;
   std::string result;
   std::string content_type;
@@ -24,7 +24,7 @@ struct Options {
 };
 
 absl::StatusOr<v1::CompleteYieldRequest> MakeRequest(
-    const Options& options, const Environment& environment) {
+    const CompleteOptions& options, const Environment& environment) {
   v1::CompleteYieldRequest request;
   request.set_token(options.token);
   if (!options.error.empty()) {
@@ -53,7 +53,7 @@ ExitStatus StatusOf(Answer answer) {
   }
 }
 
-ExitStatus Run(Invocation& invocation, const Options& options) {
+ExitStatus RunComplete(Invocation& invocation, const CompleteOptions& options) {
   const auto request = MakeRequest(options, invocation.environment());
   if (!request.ok()) return invocation.Fail(request.status());
   const auto response =
@@ -65,7 +65,7 @@ ExitStatus Run(Invocation& invocation, const Options& options) {
   return StatusOf(response->answer());
 }
 
-constexpr char kFooter[] = R"(
+constexpr char kCompleteFooter[] = R"(
 Prints what became of it: ACCEPTED, or DUPLICATE if the same was accepted before (both
 exit status 0); CONFLICT if something else was, SUPERSEDED, or EXPIRED (1); UNKNOWN (3).
 The error MAILBOX_FULL (1) means that the process has no room for it yet: try again.
@@ -79,10 +79,10 @@ Examples:
 }  // namespace
 
 void AddComplete(CLI::App& app, Action& chosen) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<CompleteOptions>();
   CLI::App* command =
       app.add_subcommand("complete", "Complete an external command");
-  command->footer(kFooter);
+  command->footer(kCompleteFooter);
   command->add_option("TOKEN", options->token, "Of the yield, see yields")
       ->required()
       ->type_name("");
@@ -104,7 +104,7 @@ void AddComplete(CLI::App& app, Action& chosen) {
       ->needs(error);
   command->callback([&chosen, options] {
     chosen = [options](Invocation& invocation) {
-      return Run(invocation, *options);
+      return RunComplete(invocation, *options);
     };
   });
 }

@@ -30,7 +30,7 @@ void WriteTable(std::ostream& out, const v1::Process& process) {
        {"Cancel requested", process.cancel_requested() ? "yes" : "no"}});
 }
 
-ExitStatus Run(Invocation& invocation, const std::string& pid) {
+ExitStatus RunDescribe(Invocation& invocation, const std::string& pid) {
   v1::GetProcessRequest request;
   request.set_pid(pid);
   const auto response =
@@ -53,7 +53,9 @@ void AddDescribe(CLI::App& app, Action& chosen) {
       "  actorctl describe \"$pid\" -o json | jq .state");
   command->add_option("PID", *pid, "Process")->required()->type_name("");
   command->callback([&chosen, pid] {
-    chosen = [pid](Invocation& invocation) { return Run(invocation, *pid); };
+    chosen = [pid](Invocation& invocation) {
+      return RunDescribe(invocation, *pid);
+    };
   });
 }
 

@@ -15,7 +15,7 @@ using grpc::health::v1::HealthCheckResponse;
 
 constexpr absl::Duration kHealthTimeout = absl::Seconds(5);
 
-ExitStatus Run(Invocation& invocation, const std::string& service) {
+ExitStatus RunHealth(Invocation& invocation, const std::string& service) {
   grpc::health::v1::HealthCheckRequest request;
   request.set_service(service);
   CallOptions options = invocation.Quick();
@@ -32,7 +32,7 @@ ExitStatus Run(Invocation& invocation, const std::string& service) {
              : ExitStatus::kUnavailable;
 }
 
-constexpr char kFooter[] = R"(
+constexpr char kHealthFooter[] = R"(
 Prints SERVING (exit status 0) or NOT_SERVING (5); asks the standard gRPC health service,
 and waits 5s for an answer unless --timeout says otherwise.
 
@@ -47,14 +47,14 @@ void AddHealth(CLI::App& app, Action& chosen) {
   auto service = std::make_shared<std::string>();
   CLI::App* command =
       app.add_subcommand("health", "Check whether the daemon serves");
-  command->footer(kFooter);
+  command->footer(kHealthFooter);
   command
       ->add_option("--service", *service,
                    "Full name of one service [the whole daemon]")
       ->type_name("NAME");
   command->callback([&chosen, service] {
     chosen = [service](Invocation& invocation) {
-      return Run(invocation, *service);
+      return RunHealth(invocation, *service);
     };
   });
 }

@@ -12,7 +12,7 @@
 namespace actord::client {
 namespace {
 
-struct Options {
+struct NamesOptions {
   std::string prefix;
   uint64_t limit = 0;
 };
@@ -26,7 +26,7 @@ Item NameItem(const v1::Name& name) {
               }};
 }
 
-ExitStatus Run(Invocation& invocation, const Options& options) {
+ExitStatus RunNames(Invocation& invocation, const NamesOptions& options) {
   v1::ListNamesRequest request;
   request.set_prefix(options.prefix);
   ListWriter writer(invocation.out(), invocation.style(),
@@ -46,7 +46,7 @@ ExitStatus Run(Invocation& invocation, const Options& options) {
   return ExitStatus::kDone;
 }
 
-constexpr char kFooter[] = R"(
+constexpr char kNamesFooter[] = R"(
 The longest held first. Wherever a PID is wanted, @ and a name will do.
 
 Examples:
@@ -57,17 +57,17 @@ Examples:
 }  // namespace
 
 void AddNames(CLI::App& app, Action& chosen) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<NamesOptions>();
   CLI::App* command =
       app.add_subcommand("names", "List the names that processes hold");
-  command->footer(kFooter);
+  command->footer(kNamesFooter);
   command->add_option("--prefix", options->prefix, "Only names that begin so")
       ->type_name("TEXT");
   command->add_option("--limit", options->limit, "At most N of them [all]")
       ->type_name("N");
   command->callback([&chosen, options] {
     chosen = [options](Invocation& invocation) {
-      return Run(invocation, *options);
+      return RunNames(invocation, *options);
     };
   });
 }

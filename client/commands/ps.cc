@@ -16,7 +16,7 @@
 namespace actord::client {
 namespace {
 
-struct Options {
+struct PsOptions {
   std::string process_type;
   std::string state;
   std::string parent;
@@ -65,7 +65,7 @@ Item ProcessItem(const v1::Process& process) {
               }};
 }
 
-ExitStatus Run(Invocation& invocation, const Options& options) {
+ExitStatus RunPs(Invocation& invocation, const PsOptions& options) {
   v1::ListProcessesRequest request;
   request.set_process_type(options.process_type);
   if (!options.state.empty()) request.set_state(States().at(options.state));
@@ -98,7 +98,7 @@ ExitStatus Run(Invocation& invocation, const Options& options) {
   return ExitStatus::kDone;
 }
 
-constexpr char kFooter[] = R"(
+constexpr char kPsFooter[] = R"(
 Processes that have ended are not listed; "actorctl await" tells their results.
 
 Examples:
@@ -110,9 +110,9 @@ Examples:
 }  // namespace
 
 void AddPs(CLI::App& app, Action& chosen) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<PsOptions>();
   CLI::App* command = app.add_subcommand("ps", "List processes");
-  command->footer(kFooter);
+  command->footer(kPsFooter);
   command->add_option("--type", options->process_type, "Only of this type")
       ->type_name("NAME");
   command->add_option("--state", options->state, "Only in this state")
@@ -126,7 +126,7 @@ void AddPs(CLI::App& app, Action& chosen) {
       ->type_name("N");
   command->callback([&chosen, options] {
     chosen = [options](Invocation& invocation) {
-      return Run(invocation, *options);
+      return RunPs(invocation, *options);
     };
   });
 }

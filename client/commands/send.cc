@@ -14,7 +14,7 @@
 namespace actord::client {
 namespace {
 
-struct Options {
+struct SendOptions {
   std::string pid;
   std::string payload;
   bool has_payload = false;
@@ -35,7 +35,7 @@ ExitStatus SendOne(Invocation& invocation, const v1::SendRequest& request) {
   return ExitStatus::kDone;
 }
 
-ExitStatus SendMany(Invocation& invocation, const Options& options,
+ExitStatus SendMany(Invocation& invocation, const SendOptions& options,
                     const v1::SendRequest& defaults) {
   const Environment& environment = invocation.environment();
   auto file = InputFile::Open(options.file, environment.stdin_fd,
@@ -66,7 +66,7 @@ ExitStatus SendMany(Invocation& invocation, const Options& options,
   return report.Finish("sent", absl::Now() - start, status);
 }
 
-ExitStatus Run(Invocation& invocation, const Options& options) {
+ExitStatus RunSend(Invocation& invocation, const SendOptions& options) {
   const Environment& environment = invocation.environment();
   if (options.file == "-" && options.payload == "-") {
     return invocation.Fail(
@@ -93,7 +93,7 @@ ExitStatus Run(Invocation& invocation, const Options& options) {
                               : SendMany(invocation, options, request);
 }
 
-constexpr char kFooter[] = R"(
+constexpr char kSendFooter[] = R"(
 Done when the message is in the process's mailbox. Prints nothing; -o name prints the PID.
 
 With --from-file, each line of FILE is a JSON object, for which the command line gives
@@ -111,10 +111,10 @@ Examples:
 }  // namespace
 
 void AddSend(CLI::App& app, Action& chosen) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<SendOptions>();
   CLI::App* command = app.add_subcommand(
       "send", "Send a message to a process, or many from a file");
-  command->footer(kFooter);
+  command->footer(kSendFooter);
   command->add_option("PID", options->pid, "Receiver: a PID or @NAME")
       ->type_name("");
   auto* payload = command
@@ -144,7 +144,7 @@ void AddSend(CLI::App& app, Action& chosen) {
   command->callback([&chosen, options, payload] {
     options->has_payload = payload->count() > 0;
     chosen = [options](Invocation& invocation) {
-      return Run(invocation, *options);
+      return RunSend(invocation, *options);
     };
   });
 }

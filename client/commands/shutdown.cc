@@ -11,12 +11,12 @@
 namespace actord::client {
 namespace {
 
-struct Options {
+struct ShutdownOptions {
   std::string mode = "drain";
   std::string deadline;
 };
 
-ExitStatus Run(Invocation& invocation, const Options& options) {
+ExitStatus RunShutdown(Invocation& invocation, const ShutdownOptions& options) {
   v1::ShutdownRequest request;
   request.set_mode(options.mode == "now" ? v1::ShutdownRequest::MODE_NOW
                                          : v1::ShutdownRequest::MODE_DRAIN);
@@ -38,7 +38,7 @@ ExitStatus Run(Invocation& invocation, const Options& options) {
   return ExitStatus::kDone;
 }
 
-constexpr char kFooter[] = R"(
+constexpr char kShutdownFooter[] = R"(
 Prints how many processes ended by themselves and how many were forced. A second call
 with --mode now cuts a drain short.
 
@@ -50,10 +50,10 @@ Examples:
 }  // namespace
 
 void AddShutdown(CLI::App& app, Action& chosen) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ShutdownOptions>();
   CLI::App* command =
       app.add_subcommand("shutdown", "End the daemon and wait for it");
-  command->footer(kFooter);
+  command->footer(kShutdownFooter);
   command
       ->add_option("--mode", options->mode,
                    "drain: ask processes to end and wait; now: force them")
@@ -66,7 +66,7 @@ void AddShutdown(CLI::App& app, Action& chosen) {
       ->type_name("DURATION");
   command->callback([&chosen, options] {
     chosen = [options](Invocation& invocation) {
-      return Run(invocation, *options);
+      return RunShutdown(invocation, *options);
     };
   });
 }

@@ -124,7 +124,7 @@ void WriteTable(Invocation& invocation, const v1::GetStatusResponse& status) {
   WriteFields(invocation.out(), fields);
 }
 
-ExitStatus Run(Invocation& invocation) {
+ExitStatus RunStatus(Invocation& invocation) {
   const auto response = invocation.client().GetStatus({}, invocation.Quick());
   if (!response.ok()) return invocation.Fail(response.status());
   WriteOne(invocation.out(), invocation.style(), ToJson(*response),
@@ -142,7 +142,7 @@ void AddStatus(CLI::App& app, Action& chosen) {
       "\nExamples:\n"
       "  actorctl status -o wide\n"
       "  actorctl status -o json | jq .counters.processes_live");
-  command->callback([&chosen] { chosen = Run; });
+  command->callback([&chosen] { chosen = RunStatus; });
 }
 
 }  // namespace actord::client

@@ -17,7 +17,7 @@
 namespace actord::client {
 namespace {
 
-struct Options {
+struct SubmitOptions {
   std::string process_type;
   std::string input;
   bool has_input = false;
@@ -92,7 +92,7 @@ void BeginItem(Bulk& bulk, BulkReport& report, uint64_t line,
               });
 }
 
-ExitStatus SubmitMany(Invocation& invocation, const Options& options,
+ExitStatus SubmitMany(Invocation& invocation, const SubmitOptions& options,
                       const v1::SubmitRequest& defaults) {
   const Environment& environment = invocation.environment();
   auto file = InputFile::Open(options.file, environment.stdin_fd,
@@ -117,7 +117,7 @@ ExitStatus SubmitMany(Invocation& invocation, const Options& options,
                        absl::Now() - start, status);
 }
 
-ExitStatus Run(Invocation& invocation, const Options& options) {
+ExitStatus RunSubmit(Invocation& invocation, const SubmitOptions& options) {
   const Environment& environment = invocation.environment();
   if (!options.file.empty() && !options.request_id.empty()) {
     return invocation.Fail(UsageError(
@@ -150,7 +150,7 @@ ExitStatus Run(Invocation& invocation, const Options& options) {
                               : SubmitMany(invocation, options, request);
 }
 
-constexpr char kFooter[] = R"(
+constexpr char kSubmitFooter[] = R"(
 Prints the PID; with --wait the result instead, byte for byte, or the reason of the
 failure on standard error (exit status 1). An interrupted --wait leaves the process
 running.
@@ -174,10 +174,10 @@ Examples:
 }  // namespace
 
 void AddSubmit(CLI::App& app, Action& chosen) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<SubmitOptions>();
   CLI::App* command =
       app.add_subcommand("submit", "Start a process, or many from a file");
-  command->footer(kFooter);
+  command->footer(kSubmitFooter);
   command->add_option("TYPE", options->process_type, "Process type")
       ->type_name("");
   auto* input = command
@@ -219,7 +219,7 @@ void AddSubmit(CLI::App& app, Action& chosen) {
   command->callback([&chosen, options, input] {
     options->has_input = input->count() > 0;
     chosen = [options](Invocation& invocation) {
-      return Run(invocation, *options);
+      return RunSubmit(invocation, *options);
     };
   });
 }

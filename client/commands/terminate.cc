@@ -10,12 +10,12 @@
 namespace actord::client {
 namespace {
 
-struct Options {
+struct TerminateOptions {
   std::vector<std::string> pids;
   std::string reason;
 };
 
-constexpr char kFooter[] = R"(
+constexpr char kTerminateFooter[] = R"(
 Forces: the process takes no further step, and its end is a failure. "actorctl cancel"
 lets it end by itself. Prints nothing; -o name prints the PIDs.
 
@@ -26,9 +26,9 @@ Example:
 }  // namespace
 
 void AddTerminate(CLI::App& app, Action& chosen) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<TerminateOptions>();
   CLI::App* command = app.add_subcommand("terminate", "Force processes to end");
-  command->footer(kFooter);
+  command->footer(kTerminateFooter);
   command->add_option("PID", options->pids, "Processes")
       ->required()
       ->type_name("...");

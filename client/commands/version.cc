@@ -8,7 +8,7 @@
 namespace actord::client {
 namespace {
 
-ExitStatus Run(Invocation& invocation) {
+ExitStatus RunVersion(Invocation& invocation) {
   WriteOne(invocation.out(), invocation.style(),
            Json{{"version", ACTORD_VERSION}}, ACTORD_VERSION,
            [&] { invocation.out() << "actorctl " ACTORD_VERSION << '\n'; });
@@ -20,7 +20,7 @@ ExitStatus Run(Invocation& invocation) {
 void AddVersion(CLI::App& app, Action& chosen) {
   CLI::App* command = app.add_subcommand(
       "version", "Print the version of actorctl; status has the daemon's");
-  command->callback([&chosen] { chosen = Run; });
+  command->callback([&chosen] { chosen = RunVersion; });
 }
 
 }  // namespace actord::client

@@ -25,7 +25,7 @@ namespace {
 constexpr int kDoNotRetry = 65;
 constexpr int kMaxConcurrency = 1000;
 
-struct Options {
+struct WorkOptions {
   std::vector<std::string> commands;
   std::string exec;
   std::string content_type;
@@ -63,7 +63,7 @@ std::vector<std::string> VariablesOf(const v1::Task& task) {
                                              : task.payload().content_type())};
 }
 
-TaskOutcome Execute(const Options& options, RunningTask& running) {
+TaskOutcome Execute(const WorkOptions& options, RunningTask& running) {
   const ChildOrder order = {.command = options.exec,
                             .environment = VariablesOf(running.task()),
                             .input = running.task().payload().data(),
@@ -177,7 +177,7 @@ class Alarm {
   std::thread thread_;
 };
 
-ExitStatus Run(Invocation& invocation, const Options& options) {
+ExitStatus RunWork(Invocation& invocation, const WorkOptions& options) {
   ListWriter writer(invocation.out(), invocation.style(),
                     {{.heading = "END"},
                      {.heading = "COMMAND"},
@@ -215,7 +215,7 @@ ExitStatus Run(Invocation& invocation, const Options& options) {
   return alarm.rang() ? ExitStatus::kDeadline : ExitStatus::kDone;
 }
 
-constexpr char kFooter[] = R"(
+constexpr char kWorkFooter[] = R"(
 Takes external commands from the daemon as tasks, and runs PROGRAM with /bin/sh for each:
 its standard input is the payload, its standard output the result.
 
@@ -246,10 +246,10 @@ Examples:
 }  // namespace
 
 void AddWork(CLI::App& app, Action& chosen) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<WorkOptions>();
   CLI::App* command =
       app.add_subcommand("work", "Carry out external commands with a program");
-  command->footer(kFooter);
+  command->footer(kWorkFooter);
   command
       ->add_option("COMMAND", options->commands,
                    "What to take; with * at the end, what begins so")
@@ -277,7 +277,7 @@ void AddWork(CLI::App& app, Action& chosen) {
       ->type_name("NAME");
   command->callback([&chosen, options] {
     chosen = [options](Invocation& invocation) {
-      return Run(invocation, *options);
+      return RunWork(invocation, *options);
     };
   });
 }

@@ -14,7 +14,7 @@
 namespace actord::client {
 namespace {
 
-struct Options {
+struct YieldsOptions {
   std::string command;
   std::string pid;
   uint64_t limit = 0;
@@ -44,7 +44,7 @@ Item YieldItem(const v1::Yield& yield) {
               }};
 }
 
-ExitStatus Run(Invocation& invocation, const Options& options) {
+ExitStatus RunYields(Invocation& invocation, const YieldsOptions& options) {
   v1::ListYieldsRequest request;
   request.set_command(options.command);
   request.set_pid(options.pid);
@@ -71,7 +71,7 @@ ExitStatus Run(Invocation& invocation, const Options& options) {
   return ExitStatus::kDone;
 }
 
-constexpr char kFooter[] = R"(
+constexpr char kYieldsFooter[] = R"(
 Oldest first. LEFT is how long until a yield times out by itself.
 
 Examples:
@@ -83,10 +83,10 @@ Examples:
 }  // namespace
 
 void AddYields(CLI::App& app, Action& chosen) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<YieldsOptions>();
   CLI::App* command = app.add_subcommand(
       "yields", "List external commands that wait to be completed");
-  command->footer(kFooter);
+  command->footer(kYieldsFooter);
   command
       ->add_option("--command", options->command,
                    "Only this command; with * at the end, what begins so")
@@ -97,7 +97,7 @@ void AddYields(CLI::App& app, Action& chosen) {
       ->type_name("N");
   command->callback([&chosen, options] {
     chosen = [options](Invocation& invocation) {
-      return Run(invocation, *options);
+      return RunYields(invocation, *options);
     };
   });
 }
