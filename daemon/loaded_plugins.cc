@@ -79,6 +79,11 @@ absl::Status LoadedPlugins::LoadBuiltin(const Config& config,
   auto set = handlers::CreateBuiltinHandlers(options, host);
   if (!set.ok()) return set.status();
   infos_.push_back({std::string(handlers::kBuiltinPlugin), kActordVersion, ""});
+  for (const actord_process_type* type : handlers::BuiltinProcessTypes()) {
+    const absl::Status status =
+        catalog.AddProcessType(type, handlers::kBuiltinPlugin);
+    if (!status.ok()) return status;
+  }
   // Kept whatever comes next, so that the catalog never points at what is gone.
   handlers_.push_back(*std::move(set));
   return AddHandlers(handlers_.back(), handlers::kBuiltinPlugin, catalog);

@@ -9,8 +9,10 @@
 #include "handlers/groups.h"
 #include "handlers/log_write.h"
 #include "handlers/names.h"
+#include "handlers/process_end.h"
 #include "handlers/process_send.h"
 #include "handlers/process_spawn.h"
+#include "handlers/supervisor.h"
 #include "handlers/timer_sleep.h"
 
 namespace actord::handlers {
@@ -39,6 +41,8 @@ absl::StatusOr<HandlerSet> CreateBuiltinHandlers(const BuiltinOptions& options,
   Add<TimerSleep>(handlers, host);
   Add<ProcessSpawn>(handlers, host);
   Add<ProcessSend>(handlers, host, Host(host));
+  Add<ProcessCancel>(handlers, host, Host(host));
+  Add<ProcessTerminate>(handlers, host, Host(host));
   Add<NameRegister>(handlers, host, Host(host));
   Add<NameRelease>(handlers, host, Host(host));
   Add<NameLookup>(handlers, host, Host(host));
@@ -50,6 +54,10 @@ absl::StatusOr<HandlerSet> CreateBuiltinHandlers(const BuiltinOptions& options,
   Add<FileRead>(handlers, host, *std::move(directories),
                 options.file_read_max_bytes);
   return handlers;
+}
+
+std::vector<const actord_process_type*> BuiltinProcessTypes() {
+  return {&kProcessType<Supervisor>};
 }
 
 }  // namespace actord::handlers

@@ -1,4 +1,4 @@
-// The commands that every daemon has.
+// The commands and process types that every daemon has.
 //
 // Thread-safety and ownership: see HandlerSet.
 #pragma once
@@ -29,5 +29,8 @@ struct BuiltinOptions {
 // INVALID_ARGUMENT: one of the directories is not absolute or cannot be opened.
 absl::StatusOr<HandlerSet> CreateBuiltinHandlers(const BuiltinOptions& options,
                                                  const actord_host* host);
+
+// And its process types.
+std::vector<const actord_process_type*> BuiltinProcessTypes();
 
 }  // namespace actord::handlers

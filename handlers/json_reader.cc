@@ -1,6 +1,7 @@
 #include "handlers/json_reader.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace actord::handlers {
 namespace {
@@ -27,10 +28,6 @@ bool IsTooDeep(std::string_view json) {
   return false;
 }
 
-std::string Quoted(std::string_view field) {
-  return "field \"" + std::string(field) + "\"";
-}
-
 }  // namespace
 
 JsonReader::JsonReader(const Payload& payload, std::string_view wanted,
@@ -50,8 +47,20 @@ JsonReader::JsonReader(const Payload& payload, std::string_view wanted,
            std::string(end == what.npos ? what : what.substr(end + 2)));
     return;
   }
+  CheckFields(fields);
+}
+
+JsonReader::JsonReader(const nlohmann::json& value, std::string path,
+                       std::string_view wanted,
+                       std::initializer_list<std::string_view> fields)
+    : path_(std::move(path)), wanted_(wanted), object_(value) {
+  CheckFields(fields);
+}
+
+void JsonReader::CheckFields(std::initializer_list<std::string_view> fields) {
   if (!object_.is_object()) {
-    Refuse(std::string("the payload is a JSON ") + object_.type_name());
+    Refuse((path_.empty() ? "the payload" : "field \"" + path_ + "\"") +
+           " is a JSON " + object_.type_name());
     return;
   }
   for (const auto& [name, value] : object_.items()) {
@@ -110,6 +119,33 @@ int JsonReader::IntegerOr(const char* field, int otherwise, int min, int max) {
   return value->get<int>();
 }
 
+double JsonReader::NumberOr(const char* field, double otherwise, double min,
+                            double max) {
+  const nlohmann::json* value = Find(field);
+  if (value == nullptr) return otherwise;
+  const double number = Number(field);
+  if (!status_.ok()) return otherwise;
+  // A NaN is none either.
+  if (!(number >= min && number <= max)) {
+    Refuse(Quoted(field) + " is " + value->dump());
+    return otherwise;
+  }
+  return number;
+}
+
+size_t JsonReader::ChoiceOr(const char* field, size_t otherwise,
+                            std::initializer_list<std::string_view> choices) {
+  if (Find(field) == nullptr) return otherwise;
+  const std::string text = Text(field);
+  if (!status_.ok()) return otherwise;
+  const auto* const found = std::find(choices.begin(), choices.end(), text);
+  if (found != choices.end()) {
+    return static_cast<size_t>(found - choices.begin());
+  }
+  Refuse(Quoted(field) + " is \"" + text + "\"");
+  return otherwise;
+}
+
 std::string JsonReader::Body(const char* field) {
   const nlohmann::json* value = Find(field);
   if (value == nullptr) return {};
@@ -120,6 +156,18 @@ void JsonReader::Refuse(const std::string& what) {
   if (!status_.ok()) return;
   status_ = Status(Code::kInvalidArgument,
                    what + "; wanted is " + std::string(wanted_));
+}
+
+void JsonReader::RefuseWith(const Status& status) {
+  if (status_.ok()) status_ = status;
+}
+
+std::string JsonReader::PathOf(std::string_view field) const {
+  return path_.empty() ? std::string(field) : path_ + "." + std::string(field);
+}
+
+std::string JsonReader::Quoted(std::string_view field) const {
+  return "field \"" + PathOf(field) + "\"";
 }
 
 const nlohmann::json* JsonReader::Find(const char* field) const {

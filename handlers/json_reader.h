@@ -1,4 +1,5 @@
-// Reads the payload of a built-in command: one JSON object with known fields.
+// Reads the payload of a built-in command, or an object within one: known
+// fields, each of its type.
 //
 // Read all fields, then look at status() once: the first thing that was wrong
 // is kept, and everything read after it is empty.
@@ -21,6 +22,11 @@ class JsonReader {
   // `fields` is an error: it is a typing error more often than a wish.
   JsonReader(const Payload& payload, std::string_view wanted,
              std::initializer_list<std::string_view> fields);
+  // An object at `path` ("children[2]") of a larger one; errors name its fields
+  // behind it.
+  JsonReader(const nlohmann::json& value, std::string path,
+             std::string_view wanted,
+             std::initializer_list<std::string_view> fields);
 
   // A field that must be there.
   std::string Text(const char* field);
@@ -29,21 +35,34 @@ class JsonReader {
   std::string TextOr(const char* field, std::string_view otherwise);
   bool FlagOr(const char* field, bool otherwise);
   int IntegerOr(const char* field, int otherwise, int min, int max);
+  double NumberOr(const char* field, double otherwise, double min, double max);
+  // The index of one of `choices`.
+  size_t ChoiceOr(const char* field, size_t otherwise,
+                  std::initializer_list<std::string_view> choices);
   // A payload for somebody else: a JSON string is taken as the text that it
   // stands for, anything else as JSON. Empty without the field.
   std::string Body(const char* field);
 
+  // Any JSON; nullptr when the field is missing, or something was wrong before.
+  // Valid as long as the reader.
+  const nlohmann::json* Find(const char* field) const;
+  // Where the field stands: "children[2].input".
+  [[nodiscard]] std::string PathOf(std::string_view field) const;
+
   // Reports something else that is wrong with what was read.
   void Refuse(const std::string& what);
+  // The same of an error that says all.
+  void RefuseWith(const Status& status);
 
   // INVALID_ARGUMENT says what is wrong and what would be right.
   [[nodiscard]] const Status& status() const { return status_; }
 
  private:
-  // nullptr when the field is missing, or something was wrong before.
-  const nlohmann::json* Find(const char* field) const;
   const nlohmann::json* Require(const char* field);
+  void CheckFields(std::initializer_list<std::string_view> fields);
+  [[nodiscard]] std::string Quoted(std::string_view field) const;
 
+  const std::string path_;  // empty: the payload itself
   const std::string_view wanted_;
   nlohmann::json object_;
   Status status_;

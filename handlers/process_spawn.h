@@ -1,12 +1,15 @@
 // process.spawn: starts a process and says what became of it.
 //
-//   {"type": text, "method": text, "input": any, "keep_result": bool}
+//   {"type": text, "method": text, "input": any, "keep_result": bool,
+//    "priority": 0 to 31, "name": text, "link": bool, "monitor": bool}
 //
 // "type" is required; without "method" it is the type's first; without "input"
 // the input is empty; a text as "input" is passed on as it is, other JSON as
-// JSON. "keep_result" (false) keeps the result for Await. Completes with the
-// text of the PID (text/plain) when Init has returned, or with the error why
-// there is no process.
+// JSON. "keep_result" (false) keeps the result for Await. "link" and "monitor"
+// (false) tie the child to the process that yields, before the child's first
+// step; the monitor's exit has the tag of the yield. Completes with the text of
+// the PID (text/plain) when Init has returned, or with the error why there is
+// no process.
 //
 // Thread-safety: stateless.
 #pragma once

@@ -12,6 +12,8 @@ namespace {
 // Outstanding yields of the whole daemon, at most.
 constexpr size_t kMaxYieldRecords = size_t{1} << 26;
 
+constexpr std::string_view kShuttingDown = "the daemon is shutting down";
+
 // Threads that run workers, at most.
 size_t ThreadsOf(const RuntimeOptions& options) {
   return static_cast<size_t>(options.workers) +
@@ -45,7 +47,7 @@ Runtime::Core::Core(const RuntimeOptions& resolved, const Catalog& known)
       admission(catalog, limits, clock, processes, scheduler, names, lane,
                 state),
       host(options, limits, clock, delivery, broker, admission, names, groups,
-           lane),
+           watches, lane),
       pool(options.blocking_threads, options.blocking_queue),
       dispatcher(catalog, limits, clock, processes, broker, external, pool,
                  lane),
@@ -154,28 +156,67 @@ RuntimeStats Runtime::Core::Stats() const {
   return stats;
 }
 
-void Runtime::Core::TellAll(uint16_t type, std::string_view reason) {
+bool Runtime::Core::IsStoppedByParent(const Process& process) const {
+  const Process* parent = processes.Find(process.parent());
+  if (parent == nullptr) return false;
+  const ProcessType* type = parent->type.load(std::memory_order_relaxed);
+  return type != nullptr &&
+         (type->descriptor->flags & ACTORD_TYPE_STOPS_CHILDREN) != 0;
+}
+
+void Runtime::Core::Tell(const Pid& pid, uint16_t type,
+                         std::string_view reason) {
+  const absl::Status status = delivery.Control(pid, type, reason, lane);
+  // It has ended meanwhile, or is full of cancels already: both are fine.
+  status.IgnoreError();
+}
+
+std::vector<Pid> Runtime::Core::TellAll(uint16_t type,
+                                        std::string_view reason) {
+  std::vector<Pid> left;
   const uint32_t slots = processes.SlotsInUse();
   for (uint32_t slot = 0; slot < slots; ++slot) {
     Process& process = processes.At(slot);
     const uint32_t generation =
         process.generation.load(std::memory_order_acquire);
     if ((generation & 1) == 0) continue;
-    const absl::Status status = delivery.Control(
-        processes.PidOf(process, generation), type, reason, lane);
-    // It has ended meanwhile, or is full of cancels already: both are fine.
-    status.IgnoreError();
+    const Pid pid = processes.PidOf(process, generation);
+    if (type == ACTORD_EVENT_CANCEL && IsStoppedByParent(process)) {
+      left.push_back(pid);
+    } else {
+      Tell(pid, type, reason);
+    }
   }
+  return left;
 }
 
-bool Runtime::Core::WaitForEmpty(uint64_t deadline_ns, bool may_be_cut) {
+void Runtime::Core::AskOrphans(std::vector<Pid>& left) {
+  std::erase_if(left, [this](const Pid& pid) {
+    const Process* process = processes.Find(pid);
+    if (process == nullptr) return true;
+    if (IsStoppedByParent(*process)) return false;
+    Tell(pid, ACTORD_EVENT_CANCEL, kShuttingDown);
+    return true;
+  });
+}
+
+bool Runtime::Core::WaitForEmpty(uint64_t deadline_ns, bool may_be_cut,
+                                 std::vector<Pid> left) {
   // Whoever ends a process notifies, but without the lock; so look again now
   // and then.
   constexpr auto kLookAgain = std::chrono::milliseconds(5);
+  // That takes a look at each of `left`, so less often.
+  constexpr uint64_t kAskAgainNs = 50'000'000;
+  uint64_t ask_ns = 0;
   const MutexLock lock(shutdown_mutex_);
   while (LiveProcesses() != 0) {
     if (may_be_cut && cut_short_) return false;
-    if (clock.MonotonicNs() >= deadline_ns) return false;
+    const uint64_t now_ns = clock.MonotonicNs();
+    if (now_ns >= deadline_ns) return false;
+    if (now_ns >= ask_ns) {
+      AskOrphans(left);
+      ask_ns = now_ns + kAskAgainNs;
+    }
     shutdown_wake_.wait_for(shutdown_mutex_, kLookAgain);
   }
   return true;
@@ -212,13 +253,13 @@ void Runtime::Core::EndAllProcesses(ShutdownMode mode, absl::Duration timeout) {
           : now + static_cast<uint64_t>(
                       std::max<int64_t>(0, absl::ToInt64Nanoseconds(timeout)));
   if (mode == ShutdownMode::kDrain) {
-    TellAll(ACTORD_EVENT_CANCEL, "the daemon is shutting down");
-    if (WaitForEmpty(deadline, /*may_be_cut=*/true)) return;
+    std::vector<Pid> left = TellAll(ACTORD_EVENT_CANCEL, kShuttingDown);
+    if (WaitForEmpty(deadline, /*may_be_cut=*/true, std::move(left))) return;
   }
   orders.terminate.store(true, std::memory_order_seq_cst);
-  TellAll(kEventTerminate, "the daemon is shutting down");
+  TellAll(kEventTerminate, kShuttingDown);
   if (!WaitForEmpty(clock.MonotonicNs() + stuck_after_ns_,
-                    /*may_be_cut=*/false)) {
+                    /*may_be_cut=*/false, {})) {
     LogStuck();
   }
 }

@@ -69,12 +69,20 @@ class Runtime::Core {
 
  private:
   void FreeMailboxes();
-  // Sends every live process a cancel or terminate.
-  void TellAll(uint16_t type, std::string_view reason);
+  // Sends every live process a cancel or terminate; but no cancel to those
+  // whose parents ask them (IsStoppedByParent): it returns these.
+  std::vector<Pid> TellAll(uint16_t type, std::string_view reason);
+  // Whether its parent lives and has ACTORD_TYPE_STOPS_CHILDREN.
+  [[nodiscard]] bool IsStoppedByParent(const Process& process) const;
+  void Tell(const Pid& pid, uint16_t type, std::string_view reason);
+  // Asks those of `left` whose parents have ended meanwhile, and leaves the
+  // others that live in it.
+  void AskOrphans(std::vector<Pid>& left);
   void EndAllProcesses(ShutdownMode mode, absl::Duration timeout);
   // True: no process lives. False: the time has passed, or a second caller cut
-  // it short.
-  bool WaitForEmpty(uint64_t deadline_ns, bool may_be_cut);
+  // it short. `left`: as TellAll has returned it.
+  bool WaitForEmpty(uint64_t deadline_ns, bool may_be_cut,
+                    std::vector<Pid> left);
   void LogStuck() const;
 
   Mutex shutdown_mutex_;

@@ -20,7 +20,8 @@ int32_t CodeOf(const absl::Status& status) {
 
 Host::Host(const RuntimeOptions& options, const LiveLimits& limits,
            const Clock& clock, Delivery& delivery, YieldBroker& broker,
-           Admission& admission, Names& names, Groups& groups, Lane& lane)
+           Admission& admission, Names& names, Groups& groups, Watches& watches,
+           Lane& lane)
     : actord_host{
           .struct_size = sizeof(actord_host),
           .reserved = 0,
@@ -71,7 +72,17 @@ Host::Host(const RuntimeOptions& options, const LiveLimits& limits,
                             actord_bytes group) -> int32_t {
             return CodeOf(Of(host).groups_.Leave(View(group), FromAbi(*pid)));
           },
-          .group_members = GroupMembers},
+          .group_members = GroupMembers,
+          .cancel =
+              [](const actord_host* host, const actord_pid* pid,
+                 actord_bytes reason) {
+                return Control(host, pid, ACTORD_EVENT_CANCEL, reason);
+              },
+          .terminate =
+              [](const actord_host* host, const actord_pid* pid,
+                 actord_bytes reason) {
+                return Control(host, pid, kEventTerminate, reason);
+              }},
       options_(options),
       limits_(limits),
       clock_(clock),
@@ -80,6 +91,7 @@ Host::Host(const RuntimeOptions& options, const LiveLimits& limits,
       admission_(admission),
       names_(names),
       groups_(groups),
+      watches_(watches),
       lane_(lane) {}
 
 int32_t Host::Send(const actord_host* host, const actord_pid* from,
@@ -137,16 +149,64 @@ void Host::Spawn(const actord_host* host, const actord_pid* parent,
       spawn->struct_size >= kCovered) {
     request.name = std::string(View(spawn->name));
   }
-  self.admission_.Submit(
-      request, parent == nullptr ? Pid{} : FromAbi(*parent),
-      (spawn->flags & ACTORD_SPAWN_KEEP_RESULT) != 0,
-      [&self, completion](absl::StatusOr<Pid> pid) {
-        const std::string text =
-            pid.ok() ? FormatPid(*pid) : std::string(pid.status().message());
-        self.broker_.Complete(completion,
-                              static_cast<int32_t>(pid.status().code()),
-                              TextPayload(text), self.lane_);
-      });
+  const Ties ties{.parent = parent == nullptr ? Pid{} : FromAbi(*parent),
+                  .link = (spawn->flags & ACTORD_SPAWN_LINK) != 0,
+                  .monitor = (spawn->flags & ACTORD_SPAWN_MONITOR) != 0};
+  const bool keep_result = (spawn->flags & ACTORD_SPAWN_KEEP_RESULT) != 0;
+  if (ties.link || ties.monitor) {
+    self.admission_.Submit(request, ties.parent, keep_result,
+                           [&self, completion, ties](absl::StatusOr<Pid> pid) {
+                             self.AnswerTied(completion, ties, pid);
+                           });
+  } else {
+    self.admission_.Submit(request, ties.parent, keep_result,
+                           [&self, completion](absl::StatusOr<Pid> pid) {
+                             self.AnswerSpawn(completion, pid);
+                           });
+  }
+}
+
+int32_t Host::AnswerSpawn(actord_completion completion,
+                          const absl::StatusOr<Pid>& child) const {
+  const std::string text =
+      child.ok() ? FormatPid(*child) : std::string(child.status().message());
+  return broker_.Complete(completion, CodeOf(child.status()), TextPayload(text),
+                          lane_);
+}
+
+void Host::AnswerTied(actord_completion completion, const Ties& ties,
+                      const absl::StatusOr<Pid>& child) const {
+  if (!child.ok()) {
+    AnswerSpawn(completion, child);
+    return;
+  }
+  absl::Status tied =
+      absl::CancelledError("the command that started the process has ended");
+  if (const auto owner = broker_.OwnerOf(completion);
+      owner && owner->pid == ties.parent) {
+    const uint64_t monitor = ties.monitor ? owner->tag : 0;
+    tied = watches_.BeginForParent(*child, ties.parent, ties.link, monitor);
+    if (tied.ok()) {
+      if (AnswerSpawn(completion, child) == ACTORD_OK) return;
+      watches_.EndForParent(*child, ties.parent, ties.link, monitor);
+      tied = absl::CancelledError("the command ended meanwhile");
+    }
+  }
+  AnswerSpawn(completion, tied);
+  // Only a flood of cancels could refuse it, and those end it, too.
+  delivery_
+      .Control(
+          *child, kEventTerminate,
+          "its parent will never hear of it: " + std::string(tied.message()),
+          lane_)
+      .IgnoreError();
+}
+
+int32_t Host::Control(const actord_host* host, const actord_pid* pid,
+                      uint16_t type, actord_bytes reason) {
+  const Host& self = Of(host);
+  return CodeOf(self.delivery_.Control(
+      FromAbi(*pid), type, View(reason).substr(0, kMaxNameBytes), self.lane_));
 }
 
 }  // namespace actord::runtime

@@ -10,6 +10,7 @@
 #include "runtime/groups.h"
 #include "runtime/names.h"
 #include "runtime/options.h"
+#include "runtime/watches.h"
 #include "runtime/yield_broker.h"
 
 namespace actord::runtime {
@@ -19,7 +20,8 @@ class Host : private actord_host {
   // `lane`: the shared one.
   Host(const RuntimeOptions& options, const LiveLimits& limits,
        const Clock& clock, Delivery& delivery, YieldBroker& broker,
-       Admission& admission, Names& names, Groups& groups, Lane& lane);
+       Admission& admission, Names& names, Groups& groups, Watches& watches,
+       Lane& lane);
   Host(const Host&) = delete;
   Host& operator=(const Host&) = delete;
 
@@ -39,6 +41,19 @@ class Host : private actord_host {
                              actord_pid* members, size_t capacity);
   static void Spawn(const actord_host* host, const actord_pid* parent,
                     const actord_spawn* spawn, actord_completion completion);
+  // How a child is tied to its parent.
+  struct Ties {
+    Pid parent;
+    bool link = false;
+    bool monitor = false;
+  };
+  int32_t AnswerSpawn(actord_completion completion,
+                      const absl::StatusOr<Pid>& child) const;
+  // From the child's turn, if there is a child.
+  void AnswerTied(actord_completion completion, const Ties& ties,
+                  const absl::StatusOr<Pid>& child) const;
+  static int32_t Control(const actord_host* host, const actord_pid* pid,
+                         uint16_t type, actord_bytes reason);
 
   const RuntimeOptions& options_;
   const LiveLimits& limits_;
@@ -48,6 +63,7 @@ class Host : private actord_host {
   Admission& admission_;
   Names& names_;
   Groups& groups_;
+  Watches& watches_;
   Lane& lane_;
 };
 

@@ -186,6 +186,46 @@ void Watches::Unlink(const Pid& self, const Pid& other) {
   leave();
 }
 
+absl::Status Watches::BeginForParent(const Pid& self, const Pid& parent,
+                                     bool link, uint64_t monitor) {
+  Mark(self);
+  Shard& own = ShardOf(self);
+  Shard& its = ShardOf(parent);
+  const size_t wanted = (link ? 1u : 0u) + (monitor != 0 ? 1u : 0u);
+  const auto enter = [&]() ABSL_NO_THREAD_SAFETY_ANALYSIS -> absl::Status {
+    const BothLocked lock(own, its);
+    // Whoever ends after this look finds what is entered here.
+    if (!Mark(parent)) {
+      return absl::NotFoundError(
+          absl::StrCat("process ", FormatPid(parent), " has ended"));
+    }
+    if (its.sides[parent].places + wanted > kMaxOfProcess) {
+      return absl::ResourceExhaustedError(
+          absl::StrCat("process ", FormatPid(parent), " has ", kMaxOfProcess,
+                       " watches, which is the limit"));
+    }
+    // By the child's name somebody may have linked it already.
+    if (link && own.sides[self].watchers.insert({parent, 0}).second) {
+      ++own.sides[self].places;
+      its.sides[parent].watchers.insert({self, 0});
+      ++its.sides[parent].places;
+    }
+    if (monitor != 0) {
+      own.sides[self].watchers.insert({parent, monitor});
+      its.sides[parent].monitors.emplace(monitor, self);
+      ++its.sides[parent].places;
+    }
+    return absl::OkStatus();
+  };
+  return enter();
+}
+
+void Watches::EndForParent(const Pid& self, const Pid& parent, bool link,
+                           uint64_t monitor) {
+  if (link) Unlink(self, parent);
+  if (monitor != 0) Demonitor(parent, monitor);
+}
+
 void Watches::GiveUpPlace(const Pid& pid) {
   Shard& shard = ShardOf(pid);
   const MutexLock lock(shard.mutex);

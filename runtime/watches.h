@@ -30,6 +30,7 @@
 #include <string>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
 #include "runtime/activity.h"
 #include "runtime/lane.h"
 #include "runtime/limits.h"
@@ -62,6 +63,15 @@ class Watches {
   void Unlink(const Pid& self, const Pid& other);
   // An exit has reached it, and no longer holds a place.
   void Seen(const Pid& self);
+  // On behalf of the process that has spawned `self`: a link, and a monitor
+  // with the tag `monitor` unless that is 0. Nothing fires here. NOT_FOUND: the
+  // parent has ended; RESOURCE_EXHAUSTED: it has too many watches; then neither
+  // is there.
+  absl::Status BeginForParent(const Pid& self, const Pid& parent, bool link,
+                              uint64_t monitor);
+  // Takes them away again.
+  void EndForParent(const Pid& self, const Pid& parent, bool link,
+                    uint64_t monitor);
 
   // ---- The end of `pid`, which nobody finds any more.
   void End(const Pid& pid, const Outcome& outcome, Lane& lane);

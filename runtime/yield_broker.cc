@@ -215,6 +215,20 @@ bool YieldBroker::IsPending(actord_completion handle) const {
              YieldRecord::Word(GenerationOf(handle), YieldRecord::kPending);
 }
 
+std::optional<YieldToken> YieldBroker::OwnerOf(actord_completion handle) const {
+  const YieldRecord* record = Find(handle);
+  if (record == nullptr) return std::nullopt;
+  // Acquire: what is read belongs to this handle if, afterwards, its record is
+  // not another's.
+  const Process* process = record->process.load(std::memory_order_acquire);
+  if (process == nullptr) return std::nullopt;
+  const YieldToken owner{
+      processes_.PidOf(
+          *process, record->process_generation.load(std::memory_order_acquire)),
+      record->tag.load(std::memory_order_acquire)};
+  return IsPending(handle) ? std::optional(owner) : std::nullopt;
+}
+
 void YieldBroker::Cancel(Process& process, uint32_t generation, uint64_t tag,
                          Lane& lane) {
   YieldRecord* record = process.yields;

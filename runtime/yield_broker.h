@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -59,6 +60,9 @@ class YieldBroker {
   bool CompleteAfter(actord_completion handle, uint64_t delay_ns);
   // Nothing has completed it so far.
   [[nodiscard]] bool IsPending(actord_completion handle) const;
+  // Whose it is, if nothing has completed it so far.
+  [[nodiscard]] std::optional<YieldToken> OwnerOf(
+      actord_completion handle) const;
   // Completes the yield of `process` with this tag as CANCELLED, unless it has
   // ended. From the turn of the process.
   void Cancel(Process& process, uint32_t generation, uint64_t tag, Lane& lane);

@@ -8,6 +8,7 @@
 #include "handlers/groups.h"
 #include "handlers/log_write.h"
 #include "handlers/names.h"
+#include "handlers/process_end.h"
 #include "handlers/process_send.h"
 #include "handlers/process_spawn.h"
 #include "handlers/testing/host.h"
@@ -63,6 +64,8 @@ Harness::World::World(const actord_plugin_info& of, const HarnessOptions& with)
   AddHandler(kCommandHandler<handlers::TimerSleep>);
   AddHandler(kCommandHandler<handlers::ProcessSpawn>);
   AddHandler(kCommandHandler<handlers::ProcessSend>);
+  AddHandler(kCommandHandler<handlers::ProcessCancel>);
+  AddHandler(kCommandHandler<handlers::ProcessTerminate>);
   AddHandler(kCommandHandler<handlers::LogWrite>);
   AddHandler(kCommandHandler<handlers::NameRegister>);
   AddHandler(kCommandHandler<handlers::NameRelease>);
@@ -239,6 +242,38 @@ void Harness::World::FireTimersAt(uint64_t now) {
   }
 }
 
+void Harness::World::AnswerSpawn(Record& child) {
+  const actord_completion completion = std::exchange(child.admitted, 0);
+  const auto found = outstanding.find(completion);
+  const bool is_tied = child.admitted_link || child.admitted_monitor;
+  if (found == outstanding.end()) {
+    if (is_tied) {
+      Control(child.pid, kTerminate, "its parent will never hear of it");
+    }
+    return;
+  }
+  const HeldYield& yield = found->second.yield;
+  Record& parent = *Find(yield.pid);
+  if (child.admitted_link) Link(child, parent.pid);
+  if (child.admitted_monitor) Monitor(parent, yield.tag, child.pid);
+  Complete(completion, Code::kOk, OwnedPayload::Text(FormatPid(child.pid)));
+}
+
+Code Harness::World::Control(const Pid& to, uint32_t type,
+                             std::string_view reason) {
+  Record* const record = Find(to);
+  if (record == nullptr || record->phase == Record::Phase::kProbe) {
+    return Code::kNotFound;
+  }
+  if (record->phase == Record::Phase::kEnded) return Code::kFailedPrecondition;
+  OwnedEvent event;
+  event.type = type;
+  event.payload =
+      OwnedPayload::Text(std::string(reason.substr(0, kMaxNameBytes)));
+  record->urgent.push_back(std::move(event));
+  return Code::kOk;
+}
+
 void Harness::World::SpawnFor(const Pid& parent, const actord_spawn& spawn,
                               actord_completion completion) {
   const std::string type(detail::View(spawn.process_type));
@@ -278,6 +313,8 @@ void Harness::World::SpawnFor(const Pid& parent, const actord_spawn& spawn,
                        : ACTORD_PRIORITY_DEFAULT;
   child.input = OwnedPayload(Payload(spawn.input));
   child.admitted = completion;
+  child.admitted_link = (spawn.flags & ACTORD_SPAWN_LINK) != 0;
+  child.admitted_monitor = (spawn.flags & ACTORD_SPAWN_MONITOR) != 0;
   if (!name.empty()) names.emplace(name, child.pid);
   child.phase = Record::Phase::kStarting;
 }

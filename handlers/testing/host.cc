@@ -101,6 +101,18 @@ int32_t ReadPid(const actord_host* /*host*/, actord_bytes text,
   return ACTORD_OK;
 }
 
+int32_t CancelProcess(const actord_host* host, const actord_pid* pid,
+                      actord_bytes reason) {
+  return static_cast<int32_t>(
+      Of(host).Control(*pid, ACTORD_EVENT_CANCEL, detail::View(reason)));
+}
+
+int32_t TerminateProcess(const actord_host* host, const actord_pid* pid,
+                         actord_bytes reason) {
+  return static_cast<int32_t>(
+      Of(host).Control(*pid, kTerminate, detail::View(reason)));
+}
+
 // The names and groups of a daemon have limits; those of a test do not.
 int32_t RegisterName(const actord_host* host, const actord_pid* pid,
                      actord_bytes name, actord_pid* holder) {
@@ -190,7 +202,9 @@ Harness::World::Host::Host(World& served)
                   .look_up_name = LookUpName,
                   .join_group = JoinGroup,
                   .leave_group = LeaveGroup,
-                  .group_members = GroupMembers},
+                  .group_members = GroupMembers,
+                  .cancel = CancelProcess,
+                  .terminate = TerminateProcess},
       world(served) {}
 
 }  // namespace actord::testing

@@ -35,6 +35,8 @@ struct OwnedEvent {
 
 // The end of a linked process; the process that it ends never sees it.
 inline constexpr uint32_t kLinkedEnd = UINT32_MAX;
+// A terminate of another process, likewise.
+inline constexpr uint32_t kTerminate = UINT32_MAX - 1;
 
 // An effect of a step, until the step has returned.
 struct Effect {
@@ -100,6 +102,9 @@ struct Record {
   bool cancel_requested = false;
   // Whom to tell that Init has returned: a process.spawn; 0: nobody.
   actord_completion admitted = 0;
+  // How that ties it to its parent, from then on.
+  bool admitted_link = false;
+  bool admitted_monitor = false;
   uint64_t steps = 0;
   std::optional<Outcome> outcome;
 

@@ -110,6 +110,11 @@ bool Harness::World::TakeUrgent(Record& record, size_t most,
           Status(Code::kAborted, std::move(event.payload.bytes)), {});
       return false;
     }
+    if (event.type == kTerminate) {
+      End(record, EndKind::kTerminated,
+          Status(Code::kAborted, std::move(event.payload.bytes)), {});
+      return false;
+    }
     if (event.type == ACTORD_EVENT_CANCEL) {
       if (std::exchange(record.cancel_seen, true)) continue;
       if ((record.type->flags & ACTORD_TYPE_HANDLES_CANCEL) == 0) {
@@ -127,9 +132,7 @@ bool Harness::World::TakeUrgent(Record& record, size_t most,
 void Harness::World::Turn(Record& record) {
   if (record.phase == Record::Phase::kStarting) {
     if (!Admit(record)) return;
-    if (const actord_completion admitted = std::exchange(record.admitted, 0)) {
-      Complete(admitted, Code::kOk, OwnedPayload::Text(FormatPid(record.pid)));
-    }
+    if (record.admitted != 0) AnswerSpawn(record);
   }
   const size_t most = DrawBatch();
   std::vector<OwnedEvent> batch;

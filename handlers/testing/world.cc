@@ -1,11 +1,14 @@
 #include "handlers/testing/world.h"
 
+#include <actord/plugin.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cstring>
 #include <limits>
 #include <utility>
 
+#include "handlers/supervisor.h"
 #include "handlers/testing/step.h"
 
 namespace actord::testing {
@@ -39,6 +42,10 @@ const char* NameOf(EndKind kind) {
 
 const actord_process_type* Harness::World::FindType(
     std::string_view name) const {
+  // What the daemon has of its own.
+  constexpr const actord_process_type* kSupervisor =
+      &kProcessType<handlers::Supervisor>;
+  if (name == kSupervisor->name) return kSupervisor;
   for (size_t i = 0; i < plugin.process_type_count; ++i) {
     if (name == plugin.process_types[i]->name) return plugin.process_types[i];
   }

@@ -80,6 +80,10 @@ class Harness::World {
   void DropYields(Record& record);
   void SpawnFor(const Pid& parent, const actord_spawn& spawn,
                 actord_completion completion);
+  // Init has returned: ties the child to its parent and completes the command.
+  void AnswerSpawn(Record& child);
+  // A cancel, or kTerminate.
+  Code Control(const Pid& to, uint32_t type, std::string_view reason);
 
   // ---- Processes among themselves (ties.cc).
 

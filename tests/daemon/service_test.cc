@@ -272,7 +272,7 @@ TEST_F(ServiceTest, GetStatusTellsWhatThereIs) {
   EXPECT_EQ(status.version(), kActordVersion);
   EXPECT_EQ(status.state(), v1::DAEMON_STATE_SERVING);
   EXPECT_EQ(status.workers(), 2u);
-  ASSERT_EQ(status.process_types_size(), 3);
+  ASSERT_EQ(status.process_types_size(), 4);
   EXPECT_EQ(status.process_types(1).name(), "echo");
   EXPECT_EQ(status.process_types(1).methods(0), "run");
   EXPECT_EQ(status.plugins_size(), 4) << "with the built-in one";
@@ -283,11 +283,11 @@ TEST_F(ServiceTest, GetStatusTellsWhatThereIs) {
               command.name() == "payment.*");
   }
   EXPECT_EQ(commands,
-            (std::set<std::string>{"file.read", "group.join", "group.leave",
-                                   "group.members", "group.send", "log.write",
-                                   "name.lookup", "name.register",
-                                   "name.release", "payment.*", "process.send",
-                                   "process.spawn", "timer.sleep"}));
+            (std::set<std::string>{
+                "file.read", "group.join", "group.leave", "group.members",
+                "group.send", "log.write", "name.lookup", "name.register",
+                "name.release", "payment.*", "process.cancel", "process.send",
+                "process.spawn", "process.terminate", "timer.sleep"}));
   EXPECT_EQ(status.counters().processes_started_total(), 1u);
   EXPECT_EQ(status.counters().processes_ended_total(), 1u);
   EXPECT_EQ(status.limits().max_payload_bytes(), 1u << 20);

@@ -53,11 +53,12 @@ TEST_F(BuiltinHandlersTest, AreThese) {
   for (const HandlerInstance& handler : handlers_.instances()) {
     commands.emplace_back(handler.descriptor->command);
   }
-  EXPECT_THAT(commands, ::testing::UnorderedElementsAre(
-                            "timer.sleep", "process.spawn", "process.send",
-                            "name.register", "name.release", "name.lookup",
-                            "group.join", "group.leave", "group.members",
-                            "group.send", "log.write", "file.read"));
+  EXPECT_THAT(commands,
+              ::testing::UnorderedElementsAre(
+                  "timer.sleep", "process.spawn", "process.send",
+                  "process.cancel", "process.terminate", "name.register",
+                  "name.release", "name.lookup", "group.join", "group.leave",
+                  "group.members", "group.send", "log.write", "file.read"));
 }
 
 TEST_F(BuiltinHandlersTest, SleepReadsEveryWayToWriteANumber) {
@@ -129,6 +130,12 @@ TEST_F(BuiltinHandlersTest, BadPayloadsAreRefusedWithWhatWouldBeRight) {
       {"process.send", "{}", "\"to\" is missing"},
       {"process.send", R"({"to":"nobody"})", "not the text of a PID"},
       {"process.send", R"({"to":"pid-1","topic":{}})", "\"topic\""},
+      {"process.spawn", R"({"type":"t","link":1})", "\"link\" is a JSON num"},
+      {"process.spawn", R"({"type":"t","monitor":0})", "\"monitor\" is a JSO"},
+      {"process.cancel", "{}", "\"pid\" is missing"},
+      {"process.cancel", R"({"pid":"nobody"})", "not the text of a PID"},
+      {"process.cancel", R"({"pid":"pid-1","why":"x"})", "\"why\" is not"},
+      {"process.terminate", R"({"pid":"pid-1","reason":1})", "\"reason\" is"},
       {"log.write", "{}", "\"message\" is missing"},
       {"log.write", R"({"level":"loud","message":"m"})", "\"loud\""},
       {"log.write", "{\"message\":\"\xff\"}", "not JSON"},
@@ -173,6 +180,39 @@ TEST_F(BuiltinHandlersTest, SpawnBuilderAndHandlerAgree) {
   EXPECT_EQ(host_.spawned[0].input.bytes, input);
   EXPECT_FALSE(host_.spawned[0].keep_result);
   EXPECT_TRUE(host_.spawned[1].keep_result);
+}
+
+TEST_F(BuiltinHandlersTest, SpawnTiesTheChild) {
+  Tag tag = 0;
+  EXPECT_TRUE(Run(commands::Spawn("t", "", "", {.link = true})).spawned);
+  EXPECT_TRUE(Run(commands::Spawn("t", "", "", {.monitor = &tag})).spawned);
+  EXPECT_TRUE(Run(commands::Spawn("t", "", "")).spawned);
+  ASSERT_EQ(host_.spawned.size(), 3u);
+  constexpr uint32_t kTies = ACTORD_SPAWN_LINK | ACTORD_SPAWN_MONITOR;
+  EXPECT_EQ(host_.spawned[0].flags & kTies, uint32_t{ACTORD_SPAWN_LINK});
+  EXPECT_EQ(host_.spawned[1].flags & kTies, uint32_t{ACTORD_SPAWN_MONITOR});
+  EXPECT_EQ(host_.spawned[2].flags & kTies, 0u);
+  EXPECT_EQ(tag, 0u);
+}
+
+TEST_F(BuiltinHandlersTest, CancelAndTerminateSayWhatBecomesOfThem) {
+  EXPECT_EQ(Run(commands::Cancel("pid-8", "enough")).code, Code::kOk);
+  EXPECT_EQ(Run(commands::Terminate("pid-9")).code, Code::kOk);
+  ASSERT_EQ(host_.ended.size(), 2u);
+  EXPECT_EQ(host_.ended[0].pid, MakePid(8));
+  EXPECT_EQ(host_.ended[0].reason, "enough");
+  EXPECT_FALSE(host_.ended[0].terminated);
+  EXPECT_EQ(host_.ended[1].pid, MakePid(9));
+  EXPECT_TRUE(host_.ended[1].terminated);
+  const std::pair<Code, const char*> cases[] = {
+      {Code::kNotFound, "there is no process pid-8"},
+      {Code::kFailedPrecondition, "process pid-8 has ended"},
+      {Code::kResourceExhausted, "too many cancels wait for process pid-8"}};
+  for (const auto& [code, text] : cases) {
+    host_.end_answer = code;
+    EXPECT_EQ(Run(commands::Cancel("pid-8")).code, code);
+    EXPECT_EQ(Run(commands::Terminate("pid-8")).payload.bytes, text);
+  }
 }
 
 TEST_F(BuiltinHandlersTest, SendSaysThatItIsDelivered) {

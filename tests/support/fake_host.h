@@ -34,6 +34,13 @@ class FakeHost : public actord_host {
     std::string message;
   };
 
+  // A cancel or a terminate.
+  struct Ended {
+    Pid pid;
+    std::string reason;
+    bool terminated;
+  };
+
   FakeHost() : actord_host{} {
     struct_size = sizeof(actord_host);
     log = [](const actord_host* host, int32_t level, actord_bytes message) {
@@ -71,11 +78,21 @@ class FakeHost : public actord_host {
       Of(host)->spawned.push_back(
           {Pid(), *parent, ToString(what->process_type), ToString(what->method),
            Payload(what->input), (what->flags & ACTORD_SPAWN_KEEP_RESULT) != 0,
-           what->priority});
+           what->priority, what->flags});
       Answer* answer = Of(host)->Outstanding(id);
       if (answer == nullptr) return;
       answer->spawned = true;
       ++answer->completions;
+    };
+    cancel = [](const actord_host* host, const actord_pid* pid,
+                actord_bytes reason) {
+      Of(host)->ended.push_back({*pid, ToString(reason), false});
+      return static_cast<int32_t>(Of(host)->end_answer);
+    };
+    terminate = [](const actord_host* host, const actord_pid* pid,
+                   actord_bytes reason) {
+      Of(host)->ended.push_back({*pid, ToString(reason), true});
+      return static_cast<int32_t>(Of(host)->end_answer);
     };
     format_pid = [](const actord_host*, const actord_pid* pid, char* text) {
       return FormatFakePid(*pid, text);
@@ -113,6 +130,8 @@ class FakeHost : public actord_host {
   std::vector<LogLine> logs;
   std::vector<SentMessage> sent;
   std::vector<SpawnedProcess> spawned;
+  std::vector<Ended> ended;
+  Code end_answer = Code::kOk;
   uint64_t now_ns = 1'700'000'000'000'000'000;
   Code send_answer = Code::kOk;
 

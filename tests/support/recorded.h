@@ -47,6 +47,7 @@ struct SpawnedProcess {
   OwnedPayload input;
   bool keep_result = false;
   uint32_t priority = ACTORD_PRIORITY_DEFAULT;
+  uint32_t flags = 0;  // of a handler's spawn
 };
 
 }  // namespace actord::testing

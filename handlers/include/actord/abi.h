@@ -256,7 +256,10 @@ enum {
    */
   ACTORD_TYPE_BLOCKS_THREAD = 1u << 1,
   /* The end of a linked process is an EXIT event and does not end this one. */
-  ACTORD_TYPE_TRAPS_EXITS = 1u << 2
+  ACTORD_TYPE_TRAPS_EXITS = 1u << 2,
+  /* It ends the processes that it has spawned, in an order of its own: a drain
+   * of the daemon asks it, and not them, to end, as long as it lives. */
+  ACTORD_TYPE_STOPS_CHILDREN = 1u << 3
 };
 
 /* A process type. Static data of the plugin, constant for as long as the plugin

@@ -57,7 +57,14 @@ struct actord_host {
                   const actord_pid* to, const actord_message* message);
   /* Starts a process for `parent` and completes `completion` with the text of
    * its PID (text/plain) when its `init` has returned, or with the reason why
-   * there is none. */
+   * there is none.
+   *
+   * ACTORD_SPAWN_LINK and _MONITOR begin when `init` has returned well, before
+   * the child's first step and before the completion, so that no end of either
+   * is missed; `parent` must be the process whose command is completed. A child
+   * whose parent will never hear of it, as that has ended or the command has
+   * (by its timeout, or given up), is terminated. RESOURCE_EXHAUSTED: the
+   * parent has as many watches as it may; the child is terminated. */
   void (*spawn)(const actord_host* host, const actord_pid* parent,
                 const actord_spawn* spawn, actord_completion completion);
 
@@ -105,6 +112,18 @@ struct actord_host {
    * how many there are. */
   size_t (*group_members)(const actord_host* host, actord_bytes group,
                           actord_pid* members, size_t capacity);
+
+  /* Asks a process to end; its CANCEL event has `reason` as its text, of which
+   * at most 1,024 bytes are kept. ACTORD_OK: it will see that. To ask again
+   * changes nothing. ACTORD_NOT_FOUND: there never was such a process.
+   * ACTORD_FAILED_PRECONDITION: it has ended. ACTORD_RESOURCE_EXHAUSTED: 15,000
+   * cancels wait for a process that does not come to its turn. */
+  int32_t (*cancel)(const actord_host* host, const actord_pid* pid,
+                    actord_bytes reason);
+  /* Ends a process, at the end of the step that it is in. Returns as `cancel`.
+   */
+  int32_t (*terminate)(const actord_host* host, const actord_pid* pid,
+                       actord_bytes reason);
 };
 
 /* One command being handled. Valid during the call to `handle` and on its

@@ -90,10 +90,11 @@ enum {
   ACTORD_SPAWN_KEEP_RESULT = 1u << 0,
   /* `priority` is set. */
   ACTORD_SPAWN_PRIORITY = 1u << 1,
-  /* In a step only: the child is linked to its parent from the beginning. */
+  /* The child is linked to its parent from the beginning. */
   ACTORD_SPAWN_LINK = 1u << 2,
-  /* In a step only: the parent monitors the child from the beginning;
-     `monitor_tag` is set. */
+  /* The parent monitors the child from the beginning. In a step `monitor_tag`
+     is set; of the host's `spawn` it is not, and the tag is that of the yield
+     that is completed. */
   ACTORD_SPAWN_MONITOR = 1u << 3,
   /* For the host's `spawn` only, which can refuse: `name` is set. A step's
      spawn with a name fails the step. */

@@ -86,8 +86,12 @@ class Sleep {
 // Starts a process; the result is the text of its PID (text/plain) when its
 // Init has returned, or the error why there is none: ALREADY_EXISTS if another
 // process holds options.name. An empty method is the type's first; `input` is
-// passed on as it is (text: UTF-8). options.link and .monitor are not used:
-// whoever has the PID can say so itself.
+// passed on as it is (text: UTF-8). options.link and .monitor tie the child
+// before its first step, so that no end is missed; the exit of the monitor has
+// the tag of this yield, and nothing is written to *options.monitor. With
+// either of them a child that begins after the yield has ended (its timeout,
+// say) is terminated. RESOURCE_EXHAUSTED: this process has as many watches as
+// it may.
 class Spawn {
  public:
   Spawn(std::string_view type, std::string_view method, std::string_view input,
@@ -102,6 +106,8 @@ class Spawn {
     if (!options.name.empty()) {
       detail::AppendField(json_, "name", options.name);
     }
+    if (options.link) json_ += ",\"link\":true";
+    if (options.monitor != nullptr) json_ += ",\"monitor\":true";
     json_ += '}';
   }
 
@@ -128,6 +134,41 @@ class Send {
 
  private:
   std::string json_;
+};
+
+// Asks the process with the text `pid` to end (Cancel), or ends it at the end
+// of the step that it is in (Terminate). `reason` is for people; 1,024 bytes of
+// it are kept. Completes at once, with an empty result, or with NOT_FOUND:
+// there never was such a process; FAILED_PRECONDITION: it has ended;
+// RESOURCE_EXHAUSTED: 15,000 cancels wait for it. When it has ended is told by
+// a monitor or a link.
+class EndProcess {
+ public:
+  [[nodiscard]] Payload payload() const { return json_; }
+
+ protected:
+  EndProcess(std::string_view pid, std::string_view reason) {
+    detail::AppendField(json_, "pid", pid);
+    detail::AppendField(json_, "reason", reason);
+    json_ += '}';
+  }
+
+ private:
+  std::string json_;
+};
+
+class Cancel : public EndProcess {
+ public:
+  explicit Cancel(std::string_view pid, std::string_view reason = {})
+      : EndProcess(pid, reason) {}
+  [[nodiscard]] std::string_view command() const { return "process.cancel"; }
+};
+
+class Terminate : public EndProcess {
+ public:
+  explicit Terminate(std::string_view pid, std::string_view reason = {})
+      : EndProcess(pid, reason) {}
+  [[nodiscard]] std::string_view command() const { return "process.terminate"; }
 };
 
 // A command with one text.

@@ -119,6 +119,19 @@ class Host {
     return members;
   }
 
+  // Asks a process to end, or ends it at the end of the step that it is in. Of
+  // `reason` 1,024 bytes are kept. kNotFound: there never was such a process.
+  // kFailedPrecondition: it has ended. kResourceExhausted: 15,000 cancels wait
+  // for it. On a daemon that is too old: kUnimplemented.
+  [[nodiscard]] Code Cancel(const Pid& pid, std::string_view reason) const {
+    if (!Has(offsetof(actord_host, cancel))) return Code::kUnimplemented;
+    return ToCode(host_->cancel(host_, &pid, detail::ToAbi(reason)));
+  }
+  [[nodiscard]] Code Terminate(const Pid& pid, std::string_view reason) const {
+    if (!Has(offsetof(actord_host, terminate))) return Code::kUnimplemented;
+    return ToCode(host_->terminate(host_, &pid, detail::ToAbi(reason)));
+  }
+
   // The text of a PID, and back. nullopt: that is not the text of a PID.
   [[nodiscard]] std::string FormatPid(const Pid& pid) const {
     char text[64];
@@ -209,6 +222,10 @@ class Completion {
   }
   // Starts a process for `parent`; the result is the text of its PID
   // (text/plain) when its Init has returned, or the error why there is none.
+  // options.link and .monitor (any pointer; nothing is written to it, the exit
+  // has the command's tag) begin before the child's first step; then `parent`
+  // must be the process that yielded, and a child of which it will never hear
+  // is terminated.
   void CompleteWithSpawn(const Pid& parent, std::string_view process_type,
                          std::string_view method, const Payload& input,
                          const SpawnOptions& options = {}) {

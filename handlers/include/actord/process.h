@@ -150,6 +150,7 @@ class Events {
 //   static constexpr bool kHandlesCancel;     optional, see below
 //   static constexpr bool kBlocksThread;      optional, see below
 //   static constexpr bool kTrapsExits;        optional, see below
+//   static constexpr bool kStopsChildren;     optional, see below
 //
 //   Status Init(std::string_view method, Payload input);
 //       or with a third parameter `const StepContext&`; may return void.
@@ -178,6 +179,9 @@ class Process {
   // The end of a linked process arrives as an event. Otherwise its failure ends
   // this one, too.
   static constexpr bool kTrapsExits = false;
+  // It ends the processes that it has spawned itself: when the daemon drains,
+  // this one is asked to end, and they are not as long as it lives.
+  static constexpr bool kStopsChildren = false;
 
   Status Init(std::string_view /*method*/, const Payload& /*input*/) {
     return {};

@@ -140,6 +140,7 @@ constexpr actord_process_type MakeProcessType() {
   if (T::kHandlesCancel) flags |= ACTORD_TYPE_HANDLES_CANCEL;
   if (T::kBlocksThread) flags |= ACTORD_TYPE_BLOCKS_THREAD;
   if (T::kTrapsExits) flags |= ACTORD_TYPE_TRAPS_EXITS;
+  if (T::kStopsChildren) flags |= ACTORD_TYPE_STOPS_CHILDREN;
   return {sizeof(actord_process_type),
           flags,
           T::kName,

@@ -207,8 +207,9 @@ struct SpawnOptions {
   // 0 (lowest) to 31 (highest): of several processes that are ready, which one
   // runs first. The parent's does not count. Any other fails the step.
   int priority = ACTORD_PRIORITY_DEFAULT;
-  // Of a step's Spawn: the child is linked to its parent, or monitored by it,
-  // from the beginning. The tag of the monitor is written to *monitor.
+  // The child is linked to its parent, or monitored by it, from the beginning.
+  // A step's Spawn writes the tag of the monitor to *monitor; the command
+  // process.spawn does not, as it is the tag of that yield.
   bool link = false;
   Tag* monitor = nullptr;
   // Of a handler's CompleteWithSpawn: the child's name; empty: none. The spawn

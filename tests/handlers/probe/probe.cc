@@ -246,6 +246,36 @@ class ProbeBlocking : public actord::Process {
   std::string input_;
 };
 
+// Asked to end, it takes its time and says so in the log.
+class Mourner : public actord::Process {
+ public:
+  static constexpr const char* kName = "mourner";
+  static constexpr actord::Method kMethods[] = {
+      {"run", "{name, ms}: ends so long after a cancel, and logs its name."}};
+  static constexpr bool kHandlesCancel = true;
+
+  void Init(std::string_view /*method*/, actord::Payload input) {
+    input_ = json::parse(input.bytes);
+  }
+  void Step(actord::Events events, actord::StepOutput& out) {
+    for (const actord::Event event : events) {
+      if (event.is_cancel()) {
+        sleep_ = out.Yield(actord::commands::Sleep(
+            std::chrono::milliseconds(input_["ms"].get<int>())));
+      } else if (event.is_completion() && event.tag() == sleep_) {
+        out.Yield(actord::commands::Log(
+            "info", "mourner " + input_["name"].get<std::string>() + " ends"));
+      } else if (event.is_completion()) {
+        out.Done();
+      }
+    }
+  }
+
+ private:
+  json input_;
+  actord::Tag sleep_ = 0;
+};
+
 class EchoHandler : public actord::Handler {
  public:
   static constexpr const char* kCommand = "probe.echo";
@@ -276,6 +306,7 @@ class SlowHandler : public actord::Handler {
 
 }  // namespace
 
-ACTORD_EXPORT_PLUGIN("probe", "1.0.0",
-                     actord::ProcessTypes<Probe, ProbeCancel, ProbeBlocking>,
-                     actord::Handlers<EchoHandler, DropHandler, SlowHandler>);
+ACTORD_EXPORT_PLUGIN(
+    "probe", "1.0.0",
+    actord::ProcessTypes<Probe, ProbeCancel, ProbeBlocking, Mourner>,
+    actord::Handlers<EchoHandler, DropHandler, SlowHandler>);

@@ -1,0 +1,72 @@
+// What a supervisor is started with: its children, how they are restarted, and
+// how often.
+//
+// Thread-safety: plain values and pure functions.
+#pragma once
+
+#include <actord/result.h>
+#include <actord/values.h>
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace actord::handlers {
+
+// Whom the end of a child concerns.
+enum class Strategy {
+  kOneForOne,   // that child alone
+  kOneForAll,   // all children
+  kRestForOne,  // it, and those that stand behind it
+};
+
+// Which ends of a child are followed by a restart.
+enum class Restart {
+  kPermanent,  // each
+  kTransient,  // those that are failures: neither Done nor cancelled
+  kTemporary,  // none; the child is forgotten
+};
+
+struct ChildSpec {
+  std::string id;
+  std::string type;
+  Restart restart = Restart::kPermanent;
+  // From the cancel to the terminate. 0: terminated at once; nullopt: never.
+  std::optional<Duration> stop_timeout;
+  std::string spawn;  // the payload of the process.spawn that starts it
+};
+
+struct Backoff {
+  Duration initial{std::chrono::milliseconds(100)};
+  Duration max{std::chrono::seconds(30)};
+  double jitter = 0.2;  // 0 to 1: up to this part of a pause is left out
+};
+
+struct SupervisorSpec {
+  static constexpr size_t kMaxChildren = 1000;
+
+  Strategy strategy = Strategy::kOneForOne;
+  // More restarts than this within `period` are too many. At most 1,000.
+  int intensity = 3;
+  Duration period{std::chrono::seconds(5)};
+  Backoff backoff;
+  std::vector<ChildSpec> children;  // in the order of their starts
+};
+
+// INVALID_ARGUMENT names the field that is wrong, and says what would be right.
+// A nested supervisor's input is checked likewise.
+//
+//   {"strategy": "one_for_one", "intensity": 3, "period_ms": 5000,
+//    "backoff": {"initial_ms": 100, "max_ms": 30000, "jitter": 0.2},
+//    "children": [
+//      {"id": "db", "type": "database", "method": "run", "input": any,
+//       "priority": 16, "name": "db", "restart": "permanent",
+//       "stop_timeout_ms": 5000}]}
+//
+// Of a child "id" and "type" are required; shown is what holds for what is left
+// out, but for a nested supervisor's "stop_timeout_ms", which is "infinity".
+Result<SupervisorSpec> ParseSupervisorSpec(std::string_view json);
+Result<ChildSpec> ParseChildSpec(std::string_view json);
+
+}  // namespace actord::handlers
