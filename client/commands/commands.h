@@ -19,6 +19,7 @@ void AddCall(CLI::App& app, Action& chosen);
 void AddNames(CLI::App& app, Action& chosen);
 void AddAwait(CLI::App& app, Action& chosen);
 void AddPs(CLI::App& app, Action& chosen);
+void AddTree(CLI::App& app, Action& chosen);
 void AddDescribe(CLI::App& app, Action& chosen);
 void AddCancel(CLI::App& app, Action& chosen);
 void AddTerminate(CLI::App& app, Action& chosen);

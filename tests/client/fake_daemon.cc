@@ -209,6 +209,32 @@ class FakeDaemon::Service final : public v1::ActorService::CallbackService {
     return Answer(context, grpc::Status::OK);
   }
 
+  ServerUnaryReactor* ListNames(CallbackServerContext* context,
+                                const v1::ListNamesRequest* request,
+                                v1::ListNamesResponse* response) override {
+    const std::lock_guard lock(mutex_);
+    response->set_next_page_token(
+        Page(daemon_.names, request->page_size(), request->page_token(),
+             [&](const v1::Name& name) { *response->add_names() = name; }));
+    return Answer(context, grpc::Status::OK);
+  }
+
+  ServerUnaryReactor* Call(CallbackServerContext* context,
+                           const v1::CallRequest* request,
+                           v1::CallResponse* response) override {
+    const std::lock_guard lock(mutex_);
+    log_.calls.push_back(*request);
+    const auto found = daemon_.calls.find({request->pid(), request->topic()});
+    if (found == daemon_.calls.end() || found->second.empty()) {
+      return Answer(context, {grpc::StatusCode::NOT_FOUND, "nobody"});
+    }
+    std::vector<std::string>& answers = found->second;
+    response->mutable_result()->set_data(answers.front());
+    response->set_pid(request->pid());
+    if (answers.size() > 1) answers.erase(answers.begin());
+    return Answer(context, grpc::Status::OK);
+  }
+
   ServerUnaryReactor* GetStatus(CallbackServerContext* context,
                                 const v1::GetStatusRequest* /*request*/,
                                 v1::GetStatusResponse* response) override {

@@ -20,8 +20,10 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "actord/v1/name.pb.h"
 #include "actord/v1/outcome.pb.h"
 #include "actord/v1/process.pb.h"
 #include "actord/v1/status.pb.h"
@@ -46,6 +48,10 @@ class FakeDaemon {
   // Answers, to be set by the test.
   std::vector<v1::Process> processes;
   std::vector<v1::Yield> yields;
+  std::vector<v1::Name> names;
+  // What is answered to calls, by PID and topic; others are NOT_FOUND. Of
+  // several answers one each, the last for ever.
+  std::map<std::pair<std::string, std::string>, std::vector<std::string>> calls;
   v1::CompleteYieldResponse::Answer answer =
       v1::CompleteYieldResponse::ANSWER_ACCEPTED;
   v1::GetStatusResponse status;
@@ -61,6 +67,7 @@ class FakeDaemon {
     std::vector<v1::ShutdownRequest> shutdowns;
     std::vector<v1::ListProcessesRequest> process_lists;
     std::vector<v1::ListYieldsRequest> yield_lists;
+    std::vector<v1::CallRequest> calls;
     size_t awaits_open = 0;  // of processes that do not end
     size_t awaits_cancelled = 0;
     size_t most_sends_to_one = 0;  // under way at a time for one PID

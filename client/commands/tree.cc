@@ -1,0 +1,342 @@
+// actorctl tree
+
+#include <algorithm>
+#include <cctype>
+#include <iterator>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "client/cli/message_json.h"
+#include "client/cli/paging.h"
+#include "client/cli/text.h"
+#include "client/commands/commands.h"
+#include "nlohmann/json.hpp"
+
+namespace actord::client {
+namespace {
+
+constexpr char kSupervisor[] = "supervisor";
+// Below this many levels the depth is written as a number.
+constexpr size_t kMostDrawn = 40;
+
+// Of a supervisor, which has no more.
+constexpr size_t kMostChildren = 1000;
+
+struct Options {
+  std::string pid;
+  uint64_t limit = 0;
+  bool plain = false;
+};
+
+// What a supervisor says about a child; empty: nobody has said anything.
+struct Supervised {
+  std::string id = {};
+  std::string pid = {};  // empty: it is down
+  std::string type = {};
+  std::string state = {};
+  std::string last_end = {};
+  uint64_t restarts = 0;
+};
+
+struct Row {
+  std::string pid = {};  // empty: a child that is down
+  std::string parent = {};
+  size_t depth = 0;
+  std::string drawn = {};   // what stands in front of it
+  std::string before = {};  // what stands in front of its children
+  Supervised supervised = {};
+};
+
+struct Processes {
+  std::map<std::string, v1::Process> by_pid;
+  std::map<std::string, std::vector<std::string>> children;  // in their order
+  std::vector<std::string> roots;
+  std::map<std::string, std::vector<std::string>> names;
+};
+
+absl::StatusOr<Processes> Load(Invocation& invocation) {
+  Processes found;
+  std::vector<std::string> order;
+  absl::Status status = ForEachElement(
+      v1::ListProcessesRequest(), 0,
+      [&](const v1::ListProcessesRequest& page) {
+        return invocation.client().ListProcesses(page, invocation.Quick());
+      },
+      [](const v1::ListProcessesResponse& response) -> const auto& {
+        return response.processes();
+      },
+      [&](const v1::Process& process) {
+        order.push_back(process.pid());
+        found.by_pid.emplace(process.pid(), process);
+      },
+      [] {});
+  if (!status.ok()) return status;
+  for (const std::string& pid : order) {
+    const std::string& parent = found.by_pid.at(pid).parent_pid();
+    // Whose parent has ended stands for itself.
+    (found.by_pid.count(parent) != 0 ? found.children[parent] : found.roots)
+        .push_back(pid);
+  }
+  status = ForEachElement(
+      v1::ListNamesRequest(), 0,
+      [&](const v1::ListNamesRequest& page) {
+        return invocation.client().ListNames(page, invocation.Quick());
+      },
+      [](const v1::ListNamesResponse& response) -> const auto& {
+        return response.names();
+      },
+      [&](const v1::Name& name) {
+        found.names[name.pid()].push_back(name.name());
+      },
+      [] {});
+  if (!status.ok()) return status;
+  return found;
+}
+
+std::string TextIn(const Json& object, const char* field) {
+  const auto at = object.find(field);
+  return at != object.end() && at->is_string() ? at->get<std::string>() : "";
+}
+
+// A supervisor's children in the order of their starts. What it does not answer
+// (it may have ended meanwhile) is left out: the tree stands without.
+std::vector<Supervised> AskSupervisor(Invocation& invocation,
+                                      const std::string& pid) {
+  std::vector<Supervised> children;
+  std::string next;
+  do {
+    v1::CallRequest request;
+    request.set_pid(pid);
+    request.set_topic("children");
+    if (!next.empty()) {
+      request.mutable_payload()->set_data(Write(Json{{"after", next}}));
+    }
+    const auto response = invocation.client().Call(request, invocation.Quick());
+    if (!response.ok()) return children;
+    const Json list = Json::parse(response->result().data(), nullptr, false);
+    if (!list.is_object() || !list.contains("children")) return children;
+    next = TextIn(list, "next");
+    for (const Json& child : list["children"]) {
+      if (!child.is_object() || TextIn(child, "id").empty()) continue;
+      const auto restarts = child.find("restarts");
+      children.push_back(
+          {.id = TextIn(child, "id"),
+           .pid = TextIn(child, "pid"),
+           .type = TextIn(child, "type"),
+           .state = TextIn(child, "state"),
+           .last_end = TextIn(child, "last_end"),
+           .restarts = restarts != child.end() && restarts->is_number_unsigned()
+                           ? restarts->get<uint64_t>()
+                           : 0});
+    }
+  } while (!next.empty() && children.size() < kMostChildren);
+  return children;
+}
+
+// What is below `row`: those that its supervisor knows, as that says, and then
+// whatever else it has spawned.
+std::vector<Row> Below(Invocation& invocation, const Options& options,
+                       const Processes& processes, const Row& row) {
+  std::vector<Row> rows;
+  std::set<std::string> seen;
+  const auto process = processes.by_pid.find(row.pid);
+  if (process == processes.by_pid.end()) return rows;
+  const auto add = [&](Supervised supervised) {
+    Row& child = rows.emplace_back();
+    child.pid = supervised.pid;
+    child.parent = row.pid;
+    child.depth = row.depth + 1;
+    child.supervised = std::move(supervised);
+  };
+  if (!options.plain && process->second.process_type() == kSupervisor) {
+    for (Supervised& child : AskSupervisor(invocation, row.pid)) {
+      if (!child.pid.empty()) {
+        const auto found = processes.by_pid.find(child.pid);
+        // Began after the list was made, or is not its child at all.
+        if (found == processes.by_pid.end() ||
+            found->second.parent_pid() != row.pid) {
+          continue;
+        }
+      }
+      seen.insert(child.pid);
+      add(std::move(child));
+    }
+  }
+  const auto children = processes.children.find(row.pid);
+  if (children != processes.children.end()) {
+    for (const std::string& pid : children->second) {
+      if (seen.count(pid) == 0) add({.pid = pid});
+    }
+  }
+  for (size_t i = 0; i < rows.size(); ++i) {
+    Row& child = rows[i];
+    if (child.depth > kMostDrawn) {
+      child.before = row.before;
+      child.drawn = row.before + "[" + std::to_string(child.depth) + "] ";
+      continue;
+    }
+    const bool last = i + 1 == rows.size();
+    child.drawn = row.before + (last ? "└─ " : "├─ ");
+    child.before = row.before + (last ? "   " : "│  ");
+  }
+  return rows;
+}
+
+// "db: database @db @store"
+std::string Label(const Row& row, const v1::Process* process,
+                  const Processes& processes) {
+  std::string label = row.drawn;
+  if (!row.supervised.id.empty()) label += row.supervised.id + ": ";
+  label += process == nullptr ? row.supervised.type : process->process_type();
+  const auto names = processes.names.find(row.pid);
+  if (names != processes.names.end() && !row.pid.empty()) {
+    for (const std::string& name : names->second) label += " @" + name;
+  }
+  return label;
+}
+
+std::string StateOf(const Row& row, const v1::Process* process) {
+  if (process != nullptr) return EnumName(process->state());
+  std::string state = row.supervised.state;
+  for (char& c : state) {
+    c = static_cast<char>(toupper(static_cast<unsigned char>(c)));
+  }
+  return state;
+}
+
+Json JsonOf(const Row& row, const v1::Process* process,
+            const Processes& processes) {
+  Json json;
+  if (process != nullptr) {
+    json = ToJson(*process);
+  } else {
+    json = {{"process_type", row.supervised.type},
+            {"state", StateOf(row, process)},
+            {"parent_pid", row.parent}};
+  }
+  json["depth"] = row.depth;
+  const auto names = processes.names.find(row.pid);
+  json["names"] = names == processes.names.end() || row.pid.empty()
+                      ? Json::array()
+                      : Json(names->second);
+  if (row.supervised.id.empty()) return json;
+  json["child_id"] = row.supervised.id;
+  json["restarts"] = row.supervised.restarts;
+  json["last_end"] = row.supervised.last_end;
+  return json;
+}
+
+Item RowItem(const Row& row, const v1::Process* process,
+             const Processes& processes) {
+  return {.json = [&, process] { return JsonOf(row, process, processes); },
+          .name = [&] { return row.pid; },
+          .cells =
+              [&, process] {
+                const bool supervised = !row.supervised.id.empty();
+                return std::vector<std::string>{
+                    Label(row, process, processes),
+                    row.pid.empty() ? "-" : row.pid,
+                    StateOf(row, process),
+                    process == nullptr
+                        ? "-"
+                        : ShortDuration(absl::Now() -
+                                        ToTime(process->create_time())),
+                    supervised ? std::to_string(row.supervised.restarts) : "",
+                    process == nullptr ? "" : process->method(),
+                    row.supervised.last_end};
+              }};
+}
+
+absl::StatusOr<std::vector<Row>> Roots(Invocation& invocation,
+                                       const Options& options,
+                                       const Processes& processes) {
+  std::vector<Row> rows;
+  if (options.pid.empty()) {
+    for (const std::string& pid : processes.roots) rows.push_back({.pid = pid});
+    return rows;
+  }
+  v1::GetProcessRequest request;
+  request.set_pid(options.pid);
+  const auto response =
+      invocation.client().GetProcess(request, invocation.Quick());
+  if (!response.ok()) return response.status();
+  rows.push_back({.pid = response->process().pid(),
+                  .parent = response->process().parent_pid()});
+  return rows;
+}
+
+ExitStatus Run(Invocation& invocation, const Options& options) {
+  const auto processes = Load(invocation);
+  if (!processes.ok()) return invocation.Fail(processes.status());
+  auto roots = Roots(invocation, options, *processes);
+  if (!roots.ok()) return invocation.Fail(roots.status(), options.pid);
+  ListWriter writer(invocation.out(), invocation.style(),
+                    {{.heading = "PROCESS"},
+                     {.heading = "PID"},
+                     {.heading = "STATE"},
+                     {.heading = "AGE", .number = true},
+                     {.heading = "RESTARTS", .number = true},
+                     {.heading = "METHOD", .wide_only = true},
+                     {.heading = "LAST END", .wide_only = true}});
+  // Processes may be as deep as there are processes: no recursion.
+  std::vector<Row> stack(roots->rbegin(), roots->rend());
+  for (uint64_t shown = 0;
+       !stack.empty() && (options.limit == 0 || shown < options.limit);
+       ++shown) {
+    const Row row = std::move(stack.back());
+    stack.pop_back();
+    const auto process = processes->by_pid.find(row.pid);
+    const bool lives = process != processes->by_pid.end();
+    // A child that is down has nothing that -o name could write.
+    const bool has_name = lives || invocation.style().format != Format::kName;
+    if (has_name && (lives || !row.supervised.id.empty())) {
+      writer.Add(RowItem(row, lives ? &process->second : nullptr, *processes));
+    }
+    std::vector<Row> below = Below(invocation, options, *processes, row);
+    stack.insert(stack.end(), std::make_move_iterator(below.rbegin()),
+                 std::make_move_iterator(below.rend()));
+  }
+  writer.Finish();
+  return ExitStatus::kDone;
+}
+
+constexpr char kFooter[] = R"(
+Each process stands below the one that spawned it, with its type and its names. Children
+of a supervisor stand in the order of their starts, with their ids, how often they were
+restarted, and, with -o wide, how they ended last; those that are down have no PID but a
+state: BACKOFF before a restart, WAITING for those before them, STOPPED by stop_child,
+ENDED for good. -o json and its kind write the same rows, each with its depth.
+
+Examples:
+  actorctl tree
+  actorctl tree @boot -o wide
+  actorctl tree "$pid" -o name | tac | xargs -n 1 actorctl describe
+)";
+
+}  // namespace
+
+void AddTree(CLI::App& app, Action& chosen) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand(
+      "tree", "Draw processes below those that spawned them");
+  command->footer(kFooter);
+  command
+      ->add_option("PID", options->pid,
+                   "Only this process, or @NAME, and what is below it [all]")
+      ->type_name("");
+  command->add_option("--limit", options->limit, "At most N rows [all]")
+      ->type_name("N");
+  command->add_flag("--plain", options->plain,
+                    "Ask no supervisor about its children");
+  command->callback([&chosen, options] {
+    chosen = [options](Invocation& invocation) {
+      return Run(invocation, *options);
+    };
+  });
+}
+
+}  // namespace actord::client
