@@ -32,6 +32,9 @@ struct Config {
   std::vector<std::string> plugin_dirs;
   std::vector<std::string> file_read_dirs;
 
+  std::string boot_tree;  // path of a supervisor's input; "": none
+  absl::Duration boot_timeout = absl::Seconds(30);
+
   runtime::LogLevel log_level = runtime::LogLevel::kInfo;
   LogFormat log_format = LogFormat::kConsole;
 

@@ -243,6 +243,18 @@ void AddPluginKeys(std::vector<ConfigKey>& keys) {
                       NonEmptyTextCodec{}, ACTORD_MEMBER(file_read_dirs)));
 }
 
+void AddBootKeys(std::vector<ConfigKey>& keys) {
+  keys.push_back(
+      Single({"boot.tree", "boot-tree", "PATH",
+              "File in JSON, the input of a supervisor that the daemon starts "
+              "before it serves, under the name boot."},
+             TextCodec{}, ACTORD_MEMBER(boot_tree)));
+  keys.push_back(
+      Single({"boot.timeout", "boot-timeout", "DURATION",
+              "How long that tree may take to start, or the daemon does not."},
+             kDuration, ACTORD_MEMBER(boot_timeout)));
+}
+
 void AddSchedulerKeys(std::vector<ConfigKey>& keys) {
   const NumberCodec<int> number;
   keys.push_back(Single({"scheduler.workers", "workers", "N",
@@ -344,6 +356,7 @@ const std::vector<ConfigKey>& ConfigKeys() {
     auto* all = new std::vector<ConfigKey>;
     AddServerKeys(*all);
     AddPluginKeys(*all);
+    AddBootKeys(*all);
     AddSchedulerKeys(*all);
     AddLimitKeys(*all);
     AddRetentionKeys(*all);

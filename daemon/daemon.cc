@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "daemon/boot_tree.h"
 #include "daemon/config_keys.h"
 #include "daemon/config_text.h"
 #include "daemon/version.h"
@@ -78,8 +79,14 @@ absl::Status Daemon::StartRuntime() {
                                plugin.path.empty() ? "" : " from ",
                                plugin.path));
   }
+  if (config_.boot_tree.empty()) {
+    runtime_->Start();
+    return absl::OkStatus();
+  }
+  const auto tree = ReadBootTree(config_.boot_tree);
+  if (!tree.ok()) return tree.status();
   runtime_->Start();
-  return absl::OkStatus();
+  return StartBootTree(*tree, config_.boot_timeout, *runtime_, logger_);
 }
 
 absl::Status Daemon::StartServer() {

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
+#include "daemon/boot_tree.h"
 #include "daemon/command_line.h"
 #include "daemon/config.h"
 #include "daemon/daemon.h"
@@ -82,6 +83,10 @@ ExitStatus Main(const std::vector<std::string>& arguments) {
                                  command_line->values, SystemEnvironment());
   if (!config.ok()) return Complain(kExitBadConfiguration, config.status());
   if (command_line->action == Action::kCheckConfig) {
+    if (!config->boot_tree.empty()) {
+      const auto tree = ReadBootTree(config->boot_tree);
+      if (!tree.ok()) return Complain(kExitBadConfiguration, tree.status());
+    }
     std::printf("The configuration is good.\n");
     return kExitClean;
   }

@@ -49,6 +49,8 @@ const std::map<std::string, Sample>& Samples() {
         "[\"payment.* max_attempts=3 lease=1m attempt_timeout=none "
         "start_timeout=10s backoff=500ms max_backoff=5s\"]"}},
       {"commands.file_read_directories", {{"/srv"}, "[\"/srv\"]"}},
+      {"boot.tree", {{"/etc/actord/tree.json"}, "\"/etc/actord/tree.json\""}},
+      {"boot.timeout", {{"5s"}, "\"5s\""}},
       {"scheduler.workers", {{"3"}, "3"}},
       {"scheduler.max_blocked_threads", {{"0"}, "0"}},
       {"scheduler.blocking_threads", {{"5"}, "5"}},

@@ -1,0 +1,144 @@
+#include "daemon/boot_tree.h"
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <memory>
+#include <optional>
+#include <sstream>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/synchronization/mutex.h"
+#include "handlers/supervisor_spec.h"
+#include "runtime/clock.h"
+
+namespace actord::daemon {
+namespace {
+
+constexpr std::streamsize kMaxFileBytes = 64 << 20;
+
+// What a callback will bring, shared with it: it may come after nobody waits
+// any more.
+template <typename T>
+class Coming {
+ public:
+  void Set(T value) {
+    const absl::MutexLock lock(&mutex_);
+    value_ = std::move(value);
+  }
+  // nullopt: it has not come within that time.
+  std::optional<T> WaitFor(absl::Duration patience) {
+    const absl::MutexLock lock(&mutex_);
+    mutex_.AwaitWithTimeout(
+        absl::Condition(
+            +[](std::optional<T>* value) { return value->has_value(); },
+            &value_),
+        patience);
+    return std::exchange(value_, std::nullopt);
+  }
+
+ private:
+  absl::Mutex mutex_;
+  std::optional<T> value_ ABSL_GUARDED_BY(mutex_);
+};
+
+absl::Status Late(absl::Duration timeout) {
+  return absl::DeadlineExceededError(
+      absl::StrCat("boot.tree: the tree has not started within ",
+                   absl::FormatDuration(timeout)));
+}
+
+absl::Status CannotStart(absl::string_view why) {
+  return absl::FailedPreconditionError(
+      absl::StrCat("boot.tree: the tree cannot be started: ", why));
+}
+
+// Why it has ended before it had started.
+absl::Status WhyEnded(runtime::Runtime& runtime, const runtime::Pid& pid,
+                      absl::Duration patience) {
+  auto coming = std::make_shared<Coming<std::string>>();
+  runtime.Await(pid, [coming](absl::StatusOr<runtime::Outcome> outcome) {
+    coming->Set(outcome.ok() ? outcome->message
+                             : std::string(outcome.status().message()));
+  });
+  return CannotStart(coming->WaitFor(patience).value_or("it has ended"));
+}
+
+void LogEnd(const runtime::Outcome& outcome, Logger& logger) {
+  const std::string text = absl::StrCat(
+      "the boot tree has ended, and the daemon goes on without it: ",
+      outcome.message);
+  if (outcome.kind == runtime::EndKind::kCancelled) {
+    logger.Info(text);
+  } else {
+    logger.Error(text);
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> ReadBootTree(const std::string& path) {
+  const auto refuse = [&path](std::string_view why) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("boot.tree: ", path, ": ", std::string(why)));
+  };
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return refuse(std::strerror(errno));
+  std::string text;
+  char piece[4096];
+  while (file.read(piece, sizeof(piece)) || file.gcount() > 0) {
+    text.append(piece, static_cast<size_t>(file.gcount()));
+    if (text.size() > static_cast<size_t>(kMaxFileBytes)) {
+      return refuse("has more than 64 MiB");
+    }
+  }
+  if (file.bad()) {
+    return refuse(absl::StrCat("cannot be read: ", std::strerror(errno)));
+  }
+  const Status status = handlers::ParseSupervisorSpec(text).status();
+  if (!status.ok()) return refuse(status.message());
+  return text;
+}
+
+absl::Status StartBootTree(const std::string& spec, absl::Duration timeout,
+                           runtime::Runtime& runtime, Logger& logger) {
+  const runtime::Clock& clock = runtime::Clock::System();
+  const uint64_t began_ns = clock.MonotonicNs();
+  const auto left = [&] {
+    return timeout - absl::Nanoseconds(
+                         static_cast<int64_t>(clock.MonotonicNs() - began_ns));
+  };
+  runtime::SubmitRequest request;
+  request.process_type = "supervisor";
+  request.input = {spec, "application/json"};
+  request.name = std::string(kBootName);
+  auto submitted = std::make_shared<Coming<absl::StatusOr<runtime::Pid>>>();
+  runtime.Submit(request, [submitted](absl::StatusOr<runtime::Pid> pid) {
+    submitted->Set(std::move(pid));
+  });
+  const auto pid = submitted->WaitFor(left());
+  if (!pid) return Late(timeout);
+  if (!pid->ok()) return CannotStart(pid->status().message());
+
+  auto started = std::make_shared<Coming<absl::Status>>();
+  runtime.Call(**pid, {"started", {}},
+               [started](absl::StatusOr<runtime::Payload> answer) {
+                 started->Set(answer.status());
+               });
+  const auto status = started->WaitFor(left());
+  if (!status) return Late(timeout);
+  if (!status->ok()) return WhyEnded(runtime, **pid, left());
+  logger.Info(absl::StrCat("the boot tree has started: @",
+                           std::string(kBootName), " is ",
+                           runtime::FormatPid(**pid)));
+  runtime.Await(**pid, [&runtime,
+                        &logger](absl::StatusOr<runtime::Outcome> outcome) {
+    // In the end of the daemon it is to end.
+    const bool serves = runtime.Stats().state == runtime::RunState::kServing;
+    if (outcome.ok() && serves) LogEnd(*outcome, logger);
+  });
+  return absl::OkStatus();
+}
+
+}  // namespace actord::daemon
