@@ -43,6 +43,8 @@ class Demo(EmptyCase):
         self.assertEqual(demo.returncode, 0, output + complaints)
         for part in ("SERVING", "have the same counts in the same order",
                      '"status":"charged"', '"status":"compensated"',
+                     "└─ C-5: order",
+                     "the supervisor has stopped its order, and ended",
                      "each of the 5000 ended with its own input as its result",
                      "State:        SERVING",
                      "actord ended with exit status 0",
