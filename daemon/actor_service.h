@@ -19,7 +19,7 @@
 #include "daemon/idempotency.h"
 #include "daemon/loaded_plugins.h"
 #include "daemon/shutdown_control.h"
-#include "daemon/work_stream.h"
+#include "daemon/stream.h"
 #include "runtime/catalog.h"
 #include "runtime/runtime.h"
 
@@ -53,13 +53,17 @@ using ListProcesses = Service::WithRawCallbackMethod_ListProcesses<GetProcess>;
 using GetStatus = Service::WithRawCallbackMethod_GetStatus<ListProcesses>;
 using Shutdown = Service::WithRawCallbackMethod_Shutdown<GetStatus>;
 using Work = Service::WithRawCallbackMethod_Work<Shutdown>;
+using SendStream = Service::WithRawCallbackMethod_SendStream<Work>;
+using SubmitStream = Service::WithRawCallbackMethod_SubmitStream<SendStream>;
 }  // namespace raw
 
-class ActorService final : public raw::Work {
+class ActorService final : public raw::SubmitStream {
  public:
   explicit ActorService(const ServiceContext& context);
 
   using Reactor = grpc::ServerUnaryReactor;
+  using StreamReactor =
+      grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>;
   using Context = grpc::CallbackServerContext;
   using Bytes = grpc::ByteBuffer;
 
@@ -76,10 +80,12 @@ class ActorService final : public raw::Work {
   Reactor* ListProcesses(Context* call, const Bytes* in, Bytes* out) override;
   Reactor* GetStatus(Context* call, const Bytes* in, Bytes* out) override;
   Reactor* Shutdown(Context* call, const Bytes* in, Bytes* out) override;
-  grpc::ServerBidiReactor<Bytes, Bytes>* Work(Context* call) override;
+  StreamReactor* Work(Context* call) override;
+  StreamReactor* SendStream(Context* call) override;
+  StreamReactor* SubmitStream(Context* call) override;
 
-  // Ends all streams, and those that come: every process has ended.
-  void EndStreams();
+  // Closes all streams, and those that come: every process has ended.
+  void CloseStreams();
 
  private:
   [[nodiscard]] size_t max_payload_bytes() const {
@@ -90,7 +96,7 @@ class ActorService final : public raw::Work {
   runtime::Runtime& runtime_;
   const uint64_t started_ns_;  // of the monotonic clock
   const uint64_t started_unix_ns_;
-  WorkStreams work_streams_;
+  OpenStreams streams_;
 };
 
 }  // namespace actord::daemon

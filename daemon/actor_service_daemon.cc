@@ -26,6 +26,7 @@ ActorService::Reactor* ActorService::GetStatus(Context* call, const Bytes* in,
         WriteCatalog(context_.plugins, context_.catalog,
                      options.external_commands, &response);
         WriteCounters(stats, response.mutable_counters());
+        response.mutable_counters()->set_streams_open(streams_.size());
         WriteLimits(runtime_.limits().Get(), context_.config,
                     response.mutable_limits());
         return absl::OkStatus();

@@ -1,31 +1,24 @@
 // Starting, addressing and looking at processes.
 #include <string>
 
-#include "absl/strings/str_cat.h"
 #include "daemon/actor_service.h"
+#include "daemon/carry_out.h"
 #include "daemon/page_token.h"
 #include "daemon/proto_requests.h"
 #include "daemon/proto_responses.h"
 #include "daemon/unary_call.h"
-#include "runtime/errors.h"
 
 namespace actord::daemon {
 namespace {
 
 void FinishSubmit(const absl::StatusOr<runtime::Pid>& pid, bool duplicate,
-                  grpc::ByteBuffer* out, grpc::ServerUnaryReactor* reactor,
-                  bool delivered = false) {
+                  bool delivered, grpc::ByteBuffer* out,
+                  grpc::ServerUnaryReactor* reactor) {
   v1::SubmitResponse response;
   if (pid.ok()) response.set_pid(runtime::FormatPid(*pid));
   response.set_duplicate(duplicate);
   response.set_delivered(delivered);
   FinishCall(pid.status(), response, out, reactor);
-}
-
-absl::Status IdReused(const char* field, const std::string& id) {
-  return runtime::InvalidField(
-      field, runtime::reason::kRequestIdReused,
-      absl::StrCat(field, " '", id, "' belongs to another request"));
 }
 
 void FinishSend(const absl::Status& status, bool duplicate,
@@ -50,47 +43,15 @@ ActorService::Reactor* ActorService::Submit(Context* call, const Bytes* in,
   Reactor* const reactor = call->DefaultReactor();
   v1::SubmitRequest request;
   const absl::Status status = ReadMessage(*in, &request);
-  absl::StatusOr<runtime::SubmitRequest> submit =
-      status.ok() ? ReadSubmit(&request, max_payload_bytes()) : status;
-  const absl::StatusOr<bool> delivers =
-      submit.ok() ? ReadNameConflict(request) : submit.status();
-  if (!delivers.ok()) {
-    FinishSubmit(delivers.status(), false, out, reactor);
+  if (!status.ok()) {
+    FinishSubmit(status, false, false, out, reactor);
     return reactor;
   }
-  const std::string& id = request.request_id();
-  if (!id.empty()) {
-    const RequestIds::Role role = context_.request_ids.Begin(
-        id, Fingerprint(*submit),
-        [out, reactor](const absl::StatusOr<runtime::Pid>& pid) {
-          FinishSubmit(pid, true, out, reactor);
-        });
-    if (role == RequestIds::Role::kReused) {
-      FinishSubmit(IdReused("request_id", id), false, out, reactor);
-    }
-    if (role != RequestIds::Role::kFirst) return reactor;
-  }
-  auto finish = [this, id, out, reactor](
-                    const absl::StatusOr<runtime::Pid>& pid, bool delivered) {
-    // Before the answer, so that whoever has it finds the id remembered.
-    if (!id.empty()) context_.request_ids.End(id, pid);
-    FinishSubmit(pid, false, out, reactor, delivered);
-  };
-  if (*delivers && !submit->name.empty()) {
-    runtime_.SubmitOrDeliver(
-        *std::move(submit),
-        [finish](const absl::StatusOr<runtime::Submitted>& answer) {
-          if (answer.ok()) {
-            finish(answer->pid, answer->delivered);
-          } else {
-            finish(answer.status(), false);
-          }
-        });
-  } else {
-    runtime_.Submit(*submit, [finish](const absl::StatusOr<runtime::Pid>& pid) {
-      finish(pid, false);
-    });
-  }
+  CarryOutSubmit(runtime_, context_.request_ids, &request,
+                 [out, reactor](const absl::StatusOr<runtime::Pid>& pid,
+                                bool duplicate, bool delivered) {
+                   FinishSubmit(pid, duplicate, delivered, out, reactor);
+                 });
   return reactor;
 }
 
@@ -98,38 +59,16 @@ ActorService::Reactor* ActorService::Send(Context* call, const Bytes* in,
                                           Bytes* out) {
   Reactor* const reactor = call->DefaultReactor();
   v1::SendRequest request;
-  Address to;
-  runtime::Message message;
-  absl::Status status = ReadMessage(*in, &request);
-  if (status.ok()) {
-    status = ReadSend(&request, max_payload_bytes(), to, message);
-  }
-  const std::string& id = request.message_id();
-  const auto send = [this, &to, &message]() -> absl::StatusOr<runtime::Pid> {
-    const absl::StatusOr<runtime::Pid> pid = Resolve(runtime_, to);
-    if (!pid.ok()) return pid.status();
-    absl::Status sent = runtime_.Send(*pid, message);
-    if (!sent.ok()) return sent;
-    return *pid;
-  };
-  if (!status.ok() || id.empty()) {
-    if (status.ok()) status = send().status();
+  const absl::Status status = ReadMessage(*in, &request);
+  if (!status.ok()) {
     FinishSend(status, false, out, reactor);
     return reactor;
   }
-  const RequestIds::Role role = context_.message_ids.Begin(
-      id, Fingerprint(to, message),
-      [out, reactor](const absl::StatusOr<runtime::Pid>& sent) {
-        FinishSend(sent.status(), true, out, reactor);
-      });
-  if (role == RequestIds::Role::kReused) {
-    FinishSend(IdReused("message_id", id), false, out, reactor);
-  } else if (role == RequestIds::Role::kFirst) {
-    const absl::StatusOr<runtime::Pid> sent = send();
-    // Before the answer, so that whoever has it finds the id remembered.
-    context_.message_ids.End(id, sent);
-    FinishSend(sent.status(), false, out, reactor);
-  }
+  runtime::Message message;
+  CarryOutSend(runtime_, context_.message_ids, &request, message,
+               [out, reactor](const absl::Status& sent, bool duplicate) {
+                 FinishSend(sent, duplicate, out, reactor);
+               });
   return reactor;
 }
 

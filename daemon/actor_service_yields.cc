@@ -7,7 +7,6 @@
 #include "daemon/proto_responses.h"
 #include "daemon/unary_call.h"
 #include "daemon/work_stream.h"
-#include "runtime/errors.h"
 
 namespace actord::daemon {
 namespace {
@@ -58,17 +57,6 @@ ActorService::Reactor* ActorService::ListYields(Context* call, const Bytes* in,
         }
         return absl::OkStatus();
       });
-}
-
-grpc::ServerBidiReactor<ActorService::Bytes, ActorService::Bytes>*
-ActorService::Work(Context* /*call*/) {
-  return WorkStream::Begin(runtime_, work_streams_);
-}
-
-void ActorService::EndStreams() {
-  work_streams_.EndAll(runtime::Retryable(
-      absl::StatusCode::kUnavailable, runtime::reason::kStopped,
-      "the daemon has stopped", absl::Seconds(1)));
 }
 
 }  // namespace actord::daemon

@@ -188,7 +188,7 @@ ExitStatus Daemon::Run() {
     const absl::Status status = port_file_->Remove();
     if (!status.ok()) logger_.Warning(std::string(status.message()));
   }
-  service_->EndStreams();
+  service_->CloseStreams();
   std::this_thread::sleep_for(kLastAnswers);
   if (result.stuck || result.report.stuck > 0) {
     // Their threads run plugin code, so nothing can be taken down under them.

@@ -38,7 +38,7 @@ class Daemon {
   //  2. the runtime refuses new processes and brings all there are to their
   //     end, which answers every open Submit and Await;
   //  3. the Shutdown calls are answered;
-  //  4. the port file goes, and the streams of remote workers end;
+  //  4. the port file goes, and streams end when they have told everything;
   //  5. the service refuses whatever comes for a moment longer;
   //  6. the server stops, and breaks off after a second what is still open
   //     (a watched health status, say).

@@ -22,6 +22,7 @@ constexpr size_t kMaxTopicBytes = 255;
 constexpr size_t kMaxRequestIdBytes = 128;
 constexpr size_t kMaxReasonBytes = 1024;
 constexpr int kMaxInitialMessages = 100;
+constexpr int kMaxBatchItems = 1000;
 constexpr int kDefaultPageSize = 100;
 constexpr int kMaxPageSize = 1000;
 
@@ -174,6 +175,10 @@ absl::Status ReadMessageTo(Request* request, size_t max_payload_bytes,
   if (status.ok() && request->has_payload()) {
     status = TakePayload("payload", request->mutable_payload(),
                          max_payload_bytes, message.payload);
+  } else {
+    // Not assigned, so that the memory stays.
+    message.payload.bytes.clear();
+    message.payload.content_type.clear();
   }
   if (status.ok()) message.topic = std::move(*request->mutable_topic());
   return status;
@@ -189,6 +194,12 @@ absl::Status ReadSend(v1::SendRequest* request, size_t max_payload_bytes,
 absl::Status ReadCall(v1::CallRequest* request, size_t max_payload_bytes,
                       Address& to, runtime::Message& message) {
   return ReadMessageTo(request, max_payload_bytes, to, message);
+}
+
+absl::Status CheckBatch(std::string_view field, int items) {
+  if (items <= kMaxBatchItems) return absl::OkStatus();
+  return Wrong(field, absl::StrCat("has ", items, " items; the limit is ",
+                                   kMaxBatchItems));
 }
 
 absl::StatusOr<bool> ReadNameConflict(const v1::SubmitRequest& request) {

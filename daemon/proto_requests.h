@@ -42,11 +42,15 @@ absl::StatusOr<runtime::Pid> FindProcess(const runtime::Runtime& runtime,
                                          std::string_view field,
                                          const std::string& text);
 
-// Fills `to` and `message`.
+// Fills `to` and `message`, whatever is in them. What was in `message` goes
+// into the request where something is moved out of that, so memory is used
+// again.
 absl::Status ReadSend(v1::SendRequest* request, size_t max_payload_bytes,
                       Address& to, runtime::Message& message);
 absl::Status ReadCall(v1::CallRequest* request, size_t max_payload_bytes,
                       Address& to, runtime::Message& message);
+// Whether a request of a stream has no more items in `field` than it may.
+absl::Status CheckBatch(std::string_view field, int items);
 // Whether a conflict of names is to be answered by delivering.
 absl::StatusOr<bool> ReadNameConflict(const v1::SubmitRequest& request);
 

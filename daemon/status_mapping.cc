@@ -17,11 +17,24 @@ std::string Presentable(absl::string_view message) {
   return ToUtf8({message.data(), message.size()}, kMaxErrorMessageBytes);
 }
 
+std::string PresentableReason(const absl::Status& status) {
+  std::string reason = runtime::ReasonOf(status);
+  return reason.empty() ? absl::StatusCodeToString(status.code()) : reason;
+}
+
+bool IsRetryable(const absl::Status& status) {
+  return status.code() == absl::StatusCode::kResourceExhausted ||
+         status.code() == absl::StatusCode::kUnavailable;
+}
+
+google::protobuf::Duration RetryDelay(const absl::Status& status) {
+  return ToProtoDuration(
+      runtime::RetryDelayOf(status).value_or(kDefaultRetryDelay));
+}
+
 google::rpc::ErrorInfo MakeErrorInfo(const absl::Status& status) {
   google::rpc::ErrorInfo info;
-  std::string reason = runtime::ReasonOf(status);
-  if (reason.empty()) reason = absl::StatusCodeToString(status.code());
-  info.set_reason(std::move(reason));
+  info.set_reason(PresentableReason(status));
   info.set_domain(std::string(kErrorDomain));
   if (std::string holder = runtime::HolderOf(status); !holder.empty()) {
     (*info.mutable_metadata())["pid"] = std::move(holder);
@@ -40,8 +53,7 @@ google::rpc::BadRequest MakeBadRequest(const absl::Status& status,
 
 google::rpc::RetryInfo MakeRetryInfo(const absl::Status& status) {
   google::rpc::RetryInfo retry;
-  *retry.mutable_retry_delay() = ToProtoDuration(
-      runtime::RetryDelayOf(status).value_or(kDefaultRetryDelay));
+  *retry.mutable_retry_delay() = RetryDelay(status);
   return retry;
 }
 
@@ -54,20 +66,23 @@ grpc::Status ToGrpcStatus(const absl::Status& status) {
   details.set_code(static_cast<int>(status.code()));
   details.set_message(message);
   details.add_details()->PackFrom(MakeErrorInfo(status));
-  switch (status.code()) {
-    case absl::StatusCode::kInvalidArgument:
-      details.add_details()->PackFrom(MakeBadRequest(status, message));
-      break;
-    case absl::StatusCode::kResourceExhausted:
-    case absl::StatusCode::kUnavailable:
-      details.add_details()->PackFrom(MakeRetryInfo(status));
-      break;
-    default:
-      break;
+  if (status.code() == absl::StatusCode::kInvalidArgument) {
+    details.add_details()->PackFrom(MakeBadRequest(status, message));
+  } else if (IsRetryable(status)) {
+    details.add_details()->PackFrom(MakeRetryInfo(status));
   }
   // The numbers of both enumerations are those of google.rpc.Code.
   return {static_cast<grpc::StatusCode>(status.code()), message,
           details.SerializeAsString()};
+}
+
+void WriteRefusal(const absl::Status& status, v1::Refusal* proto) {
+  proto->set_code(static_cast<int>(status.code()));
+  proto->set_reason(PresentableReason(status));
+  proto->set_message(Presentable(status.message()));
+  proto->set_field(runtime::FieldOf(status));
+  proto->set_pid(runtime::HolderOf(status));
+  if (IsRetryable(status)) *proto->mutable_retry_delay() = RetryDelay(status);
 }
 
 }  // namespace actord::daemon

@@ -1,5 +1,5 @@
 // The one place where errors become what a client sees: grpc::Status with
-// google.rpc.Status details.
+// google.rpc.Status details, or the refusal of an item of a stream.
 //
 // Every error carries an ErrorInfo (domain "actord", a stable reason);
 // INVALID_ARGUMENT adds a BadRequest that names the field, RESOURCE_EXHAUSTED
@@ -14,6 +14,7 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
+#include "actord/v1/stream.pb.h"
 
 namespace actord::daemon {
 
@@ -27,5 +28,7 @@ inline constexpr size_t kMaxErrorMessageBytes = 1024;
 // `status` usually comes from runtime::Error and its kin. One without a reason
 // gets the name of its code ("INTERNAL").
 grpc::Status ToGrpcStatus(const absl::Status& status);
+// The same, about one item of a stream. `status` is not OK.
+void WriteRefusal(const absl::Status& status, v1::Refusal* proto);
 
 }  // namespace actord::daemon

@@ -1,7 +1,6 @@
 #include "daemon/work_stream.h"
 
 #include <utility>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "daemon/proto_responses.h"
@@ -11,76 +10,6 @@
 #include "runtime/errors.h"
 
 namespace actord::daemon {
-
-// --- all of them
-// --------------------------------------------------------------
-
-void WorkStreams::Add(const std::shared_ptr<WorkStream>& stream) {
-  absl::Status ended;
-  {
-    const absl::MutexLock lock(&mutex_);
-    open_.emplace(stream.get(), stream);
-    ended = ended_;
-  }
-  if (!ended.ok()) stream->End(ended);
-}
-
-void WorkStreams::Remove(WorkStream* stream) {
-  // Destroyed without the lock.
-  std::shared_ptr<WorkStream> last;
-  const absl::MutexLock lock(&mutex_);
-  const auto it = open_.find(stream);
-  last = std::move(it->second);
-  open_.erase(it);
-}
-
-void WorkStreams::EndAll(const absl::Status& status) {
-  std::vector<std::shared_ptr<WorkStream>> open;
-  {
-    const absl::MutexLock lock(&mutex_);
-    ended_ = status;
-    for (const auto& [key, stream] : open_) open.push_back(stream);
-  }
-  for (const auto& stream : open) stream->End(status);
-}
-
-// --- one
-// ----------------------------------------------------------------------
-
-WorkStream* WorkStream::Begin(runtime::Runtime& runtime, WorkStreams& streams) {
-  const auto stream = std::make_shared<WorkStream>(runtime, streams);
-  {
-    const absl::MutexLock lock(&stream->mutex_);
-    stream->ReadOn();
-  }
-  streams.Add(stream);
-  return stream.get();
-}
-
-void WorkStream::Wake() {
-  const absl::MutexLock lock(&mutex_);
-  WriteOn();
-}
-
-void WorkStream::End(const absl::Status& status) {
-  const absl::MutexLock lock(&mutex_);
-  EndLocked(status);
-}
-
-void WorkStream::EndLocked(const absl::Status& status) {
-  if (ended_) return;
-  ended_ = true;
-  end_ = status;
-  if (worker_ != 0) runtime_.work().Close(worker_);
-  // Otherwise when the write is done.
-  if (!writing_) Finish(ToGrpcStatus(end_));
-}
-
-void WorkStream::OnCancel() {
-  End(absl::CancelledError("the worker has gone"));
-}
-
-void WorkStream::OnDone() { streams_.Remove(this); }
 
 absl::StatusOr<runtime::CompleteAnswer> CompleteTask(
     runtime::Runtime& runtime, const Completion& completion) {
@@ -96,28 +25,28 @@ absl::StatusOr<runtime::CompleteAnswer> CompleteTask(
       absl::Milliseconds(100));
 }
 
+void WorkStream::Wake() { Continue(); }
+
+void WorkStream::OnClosing(const absl::Status& status) { EndLocked(status); }
+
+void WorkStream::OnEnded() {
+  if (worker_ != 0) runtime_.work().Close(worker_);
+}
+
 // --- reading
 // ------------------------------------------------------------------
 
-void WorkStream::ReadOn() {
-  if (ended_ || reading_ || !out_empty_) return;
-  reading_ = true;
-  StartRead(&in_bytes_);
-}
+bool WorkStream::WantsMessage() { return out_empty_; }
 
-void WorkStream::OnReadDone(bool ok) {
-  const absl::MutexLock lock(&mutex_);
-  reading_ = false;
-  if (ended_) return;
-  // The worker has said all that it had to say, or its connection broke.
-  if (!ok) return EndLocked(absl::OkStatus());
+void WorkStream::OnMessage(const grpc::ByteBuffer& bytes) {
   v1::WorkRequest request;
-  absl::Status status = ReadMessage(in_bytes_, &request);
-  in_bytes_.Clear();
-  if (status.ok()) status = Handle(request);
-  if (!status.ok()) return EndLocked(status);
-  WriteOn();
-  ReadOn();
+  absl::Status status = ReadMessage(bytes, &request);
+  if (status.ok()) {
+    const absl::MutexLock lock(&mutex_);
+    // Otherwise it ended meanwhile, and the worker is no more.
+    if (!ended()) status = Handle(request);
+  }
+  Handled(status);
 }
 
 absl::Status WorkStream::Subscribe(const v1::Subscribe& subscribe) {
@@ -126,7 +55,8 @@ absl::Status WorkStream::Subscribe(const v1::Subscribe& subscribe) {
   if (!status.ok()) return status;
   worker_ =
       work.Open({subscribe.commands().begin(), subscribe.commands().end()},
-                subscribe.worker(), shared_from_this());
+                subscribe.worker(),
+                std::static_pointer_cast<WorkStream>(shared_from_this()));
   v1::Subscribed& subscribed = *out_.mutable_subscribed();
   subscribed.set_max_tasks(runtime::RemoteWork::kMaxTasks);
   subscribed.set_max_payload_bytes(runtime_.limits().max_payload_bytes());
@@ -188,36 +118,27 @@ void WorkStream::Answer(v1::TaskAnswer::Kind kind, const std::string& token,
 // --- writing
 // ------------------------------------------------------------------
 
-void WorkStream::WriteOn() {
-  if (ended_ || writing_ || worker_ == 0) return;
-  v1::WorkResponse response;
-  response.Swap(&out_);
+bool WorkStream::TakeOutput() {
+  if (worker_ == 0) return false;
+  writing_.Clear();
+  writing_.Swap(&out_);
   const bool busy = !std::exchange(out_empty_, true);
   runtime::WorkBatch batch = runtime_.work().Take(worker_, busy, {});
-  if (!busy && batch.empty()) return;
+  if (!busy && batch.empty()) return false;
   for (runtime::WorkTask& task : batch.tasks) {
-    WriteTask(std::move(task), response.add_tasks());
+    WriteTask(std::move(task), writing_.add_tasks());
   }
   for (const runtime::TaskCancel& cancel : batch.cancels) {
-    WriteTaskCancel(cancel, response.add_cancels());
+    WriteTaskCancel(cancel, writing_.add_cancels());
   }
-  const absl::Status status = WriteMessage(response, &out_bytes_);
-  if (!status.ok()) return EndLocked(status);
-  writing_ = true;
-  StartWrite(&out_bytes_);
+  return true;
 }
 
-void WorkStream::OnWriteDone(bool ok) {
-  const absl::MutexLock lock(&mutex_);
-  writing_ = false;
-  out_bytes_.Clear();
-  if (ended_) {
-    Finish(ToGrpcStatus(end_));
-    return;
-  }
-  if (!ok) return EndLocked(absl::CancelledError("the worker has gone"));
-  WriteOn();
-  ReadOn();
+absl::Status WorkStream::WriteOutput(grpc::ByteBuffer* bytes) {
+  absl::Status status = WriteMessage(writing_, bytes);
+  // Payloads need not be held while nothing comes.
+  writing_ = {};
+  return status;
 }
 
 }  // namespace actord::daemon

@@ -117,5 +117,36 @@ TEST(StatusMapping, MessageIsValidAndFitsIntoTrailers) {
       8192u - 512u);
 }
 
+// The refusal of an item says all that the error of a call does.
+TEST(StatusMapping, RefusalsSayWhatErrorsSay) {
+  v1::Refusal refusal;
+  WriteRefusal(
+      runtime::InvalidField("topic", reason::kInvalidField, "bad \xff text"),
+      &refusal);
+  EXPECT_EQ(refusal.code(), 3);
+  EXPECT_EQ(refusal.reason(), "INVALID_FIELD");
+  EXPECT_EQ(refusal.message(), "bad \xef\xbf\xbd text");
+  EXPECT_EQ(refusal.field(), "topic");
+  EXPECT_FALSE(refusal.has_retry_delay());
+
+  refusal.Clear();
+  WriteRefusal(
+      runtime::Retryable(StatusCode::kResourceExhausted, reason::kMailboxFull,
+                         "full", absl::Milliseconds(5)),
+      &refusal);
+  EXPECT_EQ(refusal.retry_delay().nanos(), 5'000'000);
+  EXPECT_EQ(refusal.field(), "");
+
+  refusal.Clear();
+  WriteRefusal(runtime::NameTaken("n", "1.5.2a.1"), &refusal);
+  EXPECT_EQ(refusal.pid(), "1.5.2a.1");
+
+  refusal.Clear();
+  WriteRefusal(absl::UnavailableError(std::string(5000, 'x')), &refusal);
+  EXPECT_EQ(refusal.reason(), "UNAVAILABLE");
+  EXPECT_EQ(refusal.message().size(), kMaxErrorMessageBytes);
+  EXPECT_TRUE(refusal.has_retry_delay());
+}
+
 }  // namespace
 }  // namespace actord::daemon

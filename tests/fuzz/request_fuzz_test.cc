@@ -110,6 +110,65 @@ TEST(RequestFuzz, Send) {
   });
 }
 
+// A batch as SendStream reads it: one message object for all items.
+TEST(RequestFuzz, SendStream) {
+  v1::SendStreamRequest seed;
+  for (const char* pid : {kPid, "@name", "1.5.2a.3"}) {
+    v1::SendRequest& item = *seed.add_sends();
+    item.set_pid(pid);
+    item.set_topic("add");
+    item.mutable_payload()->set_data("data");
+  }
+  runtime::Message message;
+  FuzzRequest(seed, [&message](v1::SendStreamRequest* request) {
+    absl::Status status = CheckBatch("sends", request->sends_size());
+    if (!status.ok()) return status;
+    for (v1::SendRequest& item : *request->mutable_sends()) {
+      const std::string topic = item.topic();
+      const std::string data = item.payload().data();
+      Address to;
+      status = ReadSend(&item, kMaxPayload, to, message);
+      if (!status.ok()) {
+        ExpectRefused(status);
+        continue;
+      }
+      EXPECT_EQ(message.topic, topic);
+      EXPECT_EQ(message.payload.bytes, data);
+      ExpectWithinLimits(message.payload);
+    }
+    return absl::OkStatus();
+  });
+}
+
+TEST(RequestFuzz, SubmitStream) {
+  v1::SubmitStreamRequest seed;
+  seed.set_await_outcomes(true);
+  for (const char* type : {"order", "echo"}) {
+    v1::SubmitRequest& item = *seed.add_submissions();
+    item.set_process_type(type);
+    item.mutable_input()->set_data("{}");
+    item.set_name("orders/17");
+    item.set_on_name_conflict(v1::SubmitRequest::NAME_CONFLICT_DELIVER);
+  }
+  FuzzRequest(seed, [](v1::SubmitStreamRequest* request) {
+    absl::Status status =
+        CheckBatch("submissions", request->submissions_size());
+    if (!status.ok()) return status;
+    for (v1::SubmitRequest& item : *request->mutable_submissions()) {
+      const auto submit = ReadSubmit(&item, kMaxPayload);
+      status = submit.ok() ? ReadNameConflict(item).status() : submit.status();
+      if (!status.ok()) {
+        ExpectRefused(status);
+        continue;
+      }
+      EXPECT_FALSE(submit->process_type.empty());
+      EXPECT_LE(submit->name.size(), 128u);
+      ExpectWithinLimits(submit->input);
+    }
+    return absl::OkStatus();
+  });
+}
+
 TEST(RequestFuzz, CompleteYield) {
   v1::CompleteYieldRequest seed;
   seed.set_token("1.5.2a.1.9");

@@ -1,0 +1,118 @@
+// One submission and one send, as every call that has them carries them out:
+// checks, ids that were seen before, the deed, the answer.
+//
+// Thread-safety: any thread.
+#pragma once
+
+#include <string>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "actord/v1/process.pb.h"
+#include "daemon/idempotency.h"
+#include "daemon/proto_requests.h"
+#include "runtime/runtime.h"
+
+namespace actord::daemon {
+
+// The id belongs to another request; `field` is the one that it stands in.
+absl::Status IdReused(const char* field, const std::string& id);
+
+// Takes the payloads out of `request`. Calls `done(const absl::StatusOr<Pid>&,
+// bool duplicate, bool delivered)` exactly once, on this thread or another one,
+// also when the runtime shuts down. `done` is copied; two words of it need no
+// allocation. The runtime and `ids` are borrowed until then.
+template <typename Done>
+void CarryOutSubmit(runtime::Runtime& runtime, RequestIds& ids,
+                    v1::SubmitRequest* request, Done done) {
+  absl::StatusOr<runtime::SubmitRequest> submit =
+      ReadSubmit(request, runtime.limits().max_payload_bytes());
+  const absl::StatusOr<bool> delivers =
+      submit.ok() ? ReadNameConflict(*request) : submit.status();
+  if (!delivers.ok()) {
+    done(delivers.status(), false, false);
+    return;
+  }
+  const auto start = [&](auto started) {
+    if (!*delivers || submit->name.empty()) {
+      runtime.Submit(*submit,
+                     [started](const absl::StatusOr<runtime::Pid>& pid) {
+                       started(pid, false);
+                     });
+      return;
+    }
+    runtime.SubmitOrDeliver(
+        *std::move(submit),
+        [started](const absl::StatusOr<runtime::Submitted>& answer) {
+          if (answer.ok()) {
+            started(answer->pid, answer->delivered);
+          } else {
+            started(answer.status(), false);
+          }
+        });
+  };
+  const std::string& id = request->request_id();
+  if (id.empty()) {
+    start([done](const absl::StatusOr<runtime::Pid>& pid, bool delivered) {
+      done(pid, false, delivered);
+    });
+    return;
+  }
+  const RequestIds::Role role =
+      ids.Begin(id, Fingerprint(*submit),
+                [done](const absl::StatusOr<runtime::Pid>& pid) {
+                  done(pid, true, false);
+                });
+  if (role == RequestIds::Role::kReused) {
+    done(IdReused("request_id", id), false, false);
+  } else if (role == RequestIds::Role::kFirst) {
+    start([&ids, id, done](const absl::StatusOr<runtime::Pid>& pid,
+                           bool delivered) {
+      // Before the answer, so that whoever has it finds the id remembered.
+      ids.End(id, pid);
+      done(pid, false, delivered);
+    });
+  }
+}
+
+// Likewise a send; calls `done(const absl::Status&, bool duplicate)`. `message`
+// is anything: its memory is used again, and swapped with that of `request`.
+template <typename Done>
+void CarryOutSend(runtime::Runtime& runtime, RequestIds& ids,
+                  v1::SendRequest* request, runtime::Message& message,
+                  Done done) {
+  Address to;
+  const absl::Status status =
+      ReadSend(request, runtime.limits().max_payload_bytes(), to, message);
+  if (!status.ok()) {
+    done(status, false);
+    return;
+  }
+  const auto send = [&]() -> absl::StatusOr<runtime::Pid> {
+    const absl::StatusOr<runtime::Pid> pid = Resolve(runtime, to);
+    if (!pid.ok()) return pid.status();
+    absl::Status sent = runtime.Send(*pid, message);
+    if (!sent.ok()) return sent;
+    return *pid;
+  };
+  const std::string& id = request->message_id();
+  if (id.empty()) {
+    done(send().status(), false);
+    return;
+  }
+  const RequestIds::Role role =
+      ids.Begin(id, Fingerprint(to, message),
+                [done](const absl::StatusOr<runtime::Pid>& sent) {
+                  done(sent.status(), true);
+                });
+  if (role == RequestIds::Role::kReused) {
+    done(IdReused("message_id", id), false);
+  } else if (role == RequestIds::Role::kFirst) {
+    const absl::StatusOr<runtime::Pid> sent = send();
+    // Before the answer, so that whoever has it finds the id remembered.
+    ids.End(id, sent);
+    done(sent.status(), false);
+  }
+}
+
+}  // namespace actord::daemon

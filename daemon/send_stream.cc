@@ -1,0 +1,86 @@
+#include "daemon/send_stream.h"
+
+#include <utility>
+
+#include "daemon/carry_out.h"
+#include "daemon/proto_requests.h"
+#include "daemon/rpc_message.h"
+#include "daemon/status_mapping.h"
+
+namespace actord::daemon {
+
+void SendStream::OnMessage(const grpc::ByteBuffer& bytes) {
+  v1::SendStreamRequest& request = request_.get();
+  absl::Status status = ReadMessage(bytes, &request);
+  if (status.ok()) status = CheckBatch("sends", request.sends_size());
+  if (!status.ok()) {
+    Handled(status);
+    return;
+  }
+  batch_bytes_ = bytes.Length();
+  first_ = next_;
+  const auto count = static_cast<size_t>(request.sends_size());
+  next_ = first_ + count;
+  self_ = shared_from_this();
+  open_.store(count + 1, std::memory_order_relaxed);
+  for (size_t i = 0; i < count; ++i) {
+    const uint64_t index = first_ + i;
+    CarryOutSend(runtime_, message_ids_,
+                 request.mutable_sends(static_cast<int>(i)), message_,
+                 [this, index](const absl::Status& sent, bool duplicate) {
+                   Answered(index, sent, duplicate);
+                 });
+  }
+  CloseOne();
+}
+
+void SendStream::Answered(uint64_t index, const absl::Status& status,
+                          bool duplicate) {
+  if (!status.ok()) {
+    const absl::MutexLock lock(&mutex_);
+    ack_.refused.push_back({index, status});
+  } else if (duplicate) {
+    const absl::MutexLock lock(&mutex_);
+    ack_.duplicates.push_back(index);
+  }
+  CloseOne();
+}
+
+void SendStream::CloseOne() {
+  // Release: what was done for the items; acquire: by whoever was last.
+  if (open_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+  const std::shared_ptr<Stream> self = std::move(self_);
+  request_.Used(batch_bytes_);
+  {
+    const absl::MutexLock lock(&mutex_);
+    ack_.count = next_;
+    has_ack_ = true;
+  }
+  Handled(absl::OkStatus());
+}
+
+bool SendStream::WantsMessage() { return !has_ack_; }
+
+bool SendStream::TakeOutput() {
+  if (!has_ack_) return false;
+  has_ack_ = false;
+  writing_.refused.clear();
+  writing_.duplicates.clear();
+  std::swap(writing_, ack_);
+  return true;
+}
+
+absl::Status SendStream::WriteOutput(grpc::ByteBuffer* bytes) {
+  response_.Clear();
+  response_.set_acked_count(writing_.count);
+  for (const Ack::Refused& refused : writing_.refused) {
+    v1::SendRefusal& proto = *response_.add_refusals();
+    proto.set_index(refused.index);
+    WriteRefusal(refused.status, proto.mutable_refusal());
+  }
+  response_.mutable_duplicates()->Add(writing_.duplicates.begin(),
+                                      writing_.duplicates.end());
+  return WriteMessage(response_, bytes);
+}
+
+}  // namespace actord::daemon

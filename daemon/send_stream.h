@@ -1,0 +1,77 @@
+// The SendStream call: batches of sends, acknowledged together.
+//
+// Bounds: the next batch is read when the acknowledgement of the last one is on
+// its way. So a client that does not read holds back nothing but itself, and a
+// stream holds one batch and the refusals of two at most.
+//
+// Thread-safety: any thread.
+#pragma once
+
+#include <grpcpp/support/byte_buffer.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "actord/v1/stream.pb.h"
+#include "daemon/idempotency.h"
+#include "daemon/stream.h"
+#include "runtime/runtime.h"
+
+namespace actord::daemon {
+
+class SendStream final : public Stream {
+ public:
+  // All are borrowed and must outlive the server.
+  SendStream(runtime::Runtime& runtime, RequestIds& message_ids,
+             OpenStreams& streams)
+      : Stream(streams), runtime_(runtime), message_ids_(message_ids) {}
+
+ private:
+  // What there is to tell of a batch, beside that it has been dealt with.
+  struct Ack {
+    struct Refused {
+      uint64_t index = 0;
+      absl::Status status;
+    };
+    uint64_t count = 0;
+    std::vector<Refused> refused;
+    std::vector<uint64_t> duplicates;
+  };
+
+  void OnMessage(const grpc::ByteBuffer& bytes) override;
+  bool WantsMessage() override ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  bool TakeOutput() override ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status WriteOutput(grpc::ByteBuffer* bytes) override;
+
+  void Answered(uint64_t index, const absl::Status& status, bool duplicate);
+  // One of `open_` is no more.
+  void CloseOne();
+
+  runtime::Runtime& runtime_;
+  RequestIds& message_ids_;
+
+  // Of the batch that is handled. Items that are not answered yet, and one more
+  // while there may be further ones: an item whose message_id is in flight
+  // elsewhere is answered later, on another thread.
+  std::atomic<size_t> open_{0};
+  // Keeps this while `open_` is not 0. Of whoever handles the batch.
+  std::shared_ptr<Stream> self_;
+  ReusedMessage<v1::SendStreamRequest> request_;
+  runtime::Message message_;
+  size_t batch_bytes_ = 0;
+  uint64_t first_ = 0;  // index of its first item
+  uint64_t next_ = 0;   // index of the first item of the next batch
+
+  Ack ack_ ABSL_GUARDED_BY(mutex_);
+  bool has_ack_ ABSL_GUARDED_BY(mutex_) = false;
+  // Of whoever writes.
+  Ack writing_;
+  v1::SendStreamResponse response_;
+};
+
+}  // namespace actord::daemon

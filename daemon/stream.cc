@@ -1,0 +1,170 @@
+#include "daemon/stream.h"
+
+#include <utility>
+#include <vector>
+
+#include "daemon/status_mapping.h"
+
+namespace actord::daemon {
+
+// --- all of them
+// --------------------------------------------------------------
+
+void OpenStreams::Add(const std::shared_ptr<Stream>& stream) {
+  absl::Status closed;
+  {
+    const absl::MutexLock lock(&mutex_);
+    open_.emplace(stream.get(), stream);
+    closed = closed_;
+  }
+  if (!closed.ok()) stream->Close(closed);
+}
+
+void OpenStreams::Remove(Stream* stream) {
+  // Destroyed without the lock.
+  std::shared_ptr<Stream> last;
+  const absl::MutexLock lock(&mutex_);
+  const auto it = open_.find(stream);
+  last = std::move(it->second);
+  open_.erase(it);
+}
+
+void OpenStreams::CloseAll(const absl::Status& status) {
+  std::vector<std::shared_ptr<Stream>> open;
+  {
+    const absl::MutexLock lock(&mutex_);
+    closed_ = status;
+    for (const auto& [key, stream] : open_) open.push_back(stream);
+  }
+  for (const auto& stream : open) stream->Close(status);
+}
+
+size_t OpenStreams::size() const {
+  const absl::MutexLock lock(&mutex_);
+  return open_.size();
+}
+
+// --- beginning and ending
+// -----------------------------------------------------
+
+Stream* Stream::Begin(std::shared_ptr<Stream> stream) {
+  stream->Continue();
+  stream->streams_.Add(stream);
+  // Kept by `streams_` until OnDone, which gRPC does not call before it has
+  // been given the reactor.
+  return stream.get();
+}
+
+void Stream::End(const absl::Status& status) {
+  const absl::MutexLock lock(&mutex_);
+  EndLocked(status);
+}
+
+void Stream::EndLocked(const absl::Status& status) {
+  if (end_.has_value()) return;
+  end_ = status;
+  OnEnded();
+  // Otherwise when the write is done.
+  if (!writing_) Finish(ToGrpcStatus(*end_));
+}
+
+void Stream::Close(const absl::Status& status) {
+  {
+    const absl::MutexLock lock(&mutex_);
+    CloseLocked(status);
+  }
+  Continue();
+}
+
+void Stream::CloseLocked(const absl::Status& status) {
+  if (end_.has_value() || close_.has_value()) return;
+  close_ = status;
+  OnClosing(status);
+}
+
+void Stream::OnCancel() { End(absl::CancelledError("the client has gone")); }
+
+void Stream::OnDone() { streams_.Remove(this); }
+
+// --- reading and writing
+// ------------------------------------------------------
+
+void Stream::Continue() {
+  bool writes = false;
+  {
+    const absl::MutexLock lock(&mutex_);
+    if (end_.has_value()) return;
+    if (!writing_) writes = writing_ = TakeOutput();
+    if (close_.has_value()) {
+      if (!writing_ && read_ != Read::kHandled && !ExpectsOutput()) {
+        EndLocked(*close_);
+      }
+    } else if (read_ == Read::kNone && WantsMessage()) {
+      read_ = Read::kUnderWay;
+      StartRead(&in_bytes_);
+    }
+  }
+  // Nobody finishes the call, and so nobody destroys it, before the write is
+  // done.
+  if (!writes) return;
+  const absl::Status status = WriteOutput(&out_bytes_);
+  if (status.ok()) {
+    StartWrite(&out_bytes_);
+    return;
+  }
+  const absl::MutexLock lock(&mutex_);
+  writing_ = false;
+  if (end_.has_value()) {
+    Finish(ToGrpcStatus(*end_));
+  } else {
+    EndLocked(status);
+  }
+}
+
+void Stream::OnReadDone(bool ok) {
+  {
+    const absl::MutexLock lock(&mutex_);
+    read_ = Read::kNone;
+    if (end_.has_value()) return;
+    // The client sends no more, or its connection broke.
+    if (!ok) CloseLocked(absl::OkStatus());
+    // What was read while the stream began to close is not looked at: the
+    // client cannot know on which side of that it was.
+    if (ok && !close_.has_value()) read_ = Read::kHandled;
+    ok = read_ == Read::kHandled;
+  }
+  if (ok) {
+    OnMessage(in_bytes_);
+  } else {
+    Continue();
+  }
+}
+
+void Stream::Handled(const absl::Status& status) {
+  {
+    const absl::MutexLock lock(&mutex_);
+    read_ = Read::kNone;
+    in_bytes_.Clear();
+    if (!status.ok()) CloseLocked(status);
+  }
+  Continue();
+}
+
+void Stream::OnWriteDone(bool ok) {
+  {
+    const absl::MutexLock lock(&mutex_);
+    writing_ = false;
+    out_bytes_.Clear();
+    if (end_.has_value()) {
+      Finish(ToGrpcStatus(*end_));
+      return;
+    }
+    if (!ok) {
+      EndLocked(absl::CancelledError("the client has gone"));
+      return;
+    }
+  }
+  Continue();
+}
+
+}  // namespace actord::daemon

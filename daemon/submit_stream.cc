@@ -1,0 +1,259 @@
+#include "daemon/submit_stream.h"
+
+#include <algorithm>
+#include <cassert>
+#include <utility>
+
+#include "daemon/carry_out.h"
+#include "daemon/proto_requests.h"
+#include "daemon/proto_responses.h"
+#include "daemon/rpc_message.h"
+#include "daemon/status_mapping.h"
+
+namespace actord::daemon {
+namespace {
+
+// Of one response: clients accept 4 MiB unless told otherwise. One outcome goes
+// alone if it is larger.
+constexpr size_t kMaxResponseNews = 1000;
+constexpr size_t kMaxResponseBytes = 1 << 20;
+// Of news that carry no outcome; refusals are about as long.
+constexpr size_t kNewsBytes = 128;
+
+size_t BytesOf(const absl::StatusOr<runtime::Outcome>& end) {
+  return end.ok() ? end->result.bytes.size() + end->message.size() : 0;
+}
+
+}  // namespace
+
+// --- reading
+// ------------------------------------------------------------------
+
+bool SubmitStream::WantsMessage() { return outstanding_ < kMaxOutstanding; }
+
+void SubmitStream::OnMessage(const grpc::ByteBuffer& bytes) {
+  v1::SubmitStreamRequest& request = request_.get();
+  absl::Status status = ReadMessage(bytes, &request);
+  if (status.ok()) {
+    status = CheckBatch("submissions", request.submissions_size());
+  }
+  if (!status.ok()) {
+    Handled(status);
+    return;
+  }
+  const int count = request.submissions_size();
+  batch_.clear();
+  {
+    const absl::MutexLock lock(&mutex_);
+    // Once it has ended nobody would be told what became of them.
+    for (int i = 0; i < count && !ended(); ++i) {
+      batch_.push_back(NewSubmission(request.await_outcomes()));
+    }
+  }
+  for (size_t i = 0; i < batch_.size(); ++i) {
+    const size_t slot = batch_[i];
+    CarryOutSubmit(runtime_, request_ids_,
+                   request.mutable_submissions(static_cast<int>(i)),
+                   [this, slot](const absl::StatusOr<runtime::Pid>& pid,
+                                bool duplicate, bool delivered) {
+                     Answered(slot, pid, duplicate, delivered);
+                   });
+  }
+  request_.Used(bytes.Length());
+  Handled(absl::OkStatus());
+}
+
+size_t SubmitStream::NewSubmission(bool awaits) {
+  size_t slot = submissions_.size();
+  if (free_slots_.empty()) {
+    submissions_.emplace_back();
+  } else {
+    slot = free_slots_.back();
+    free_slots_.pop_back();
+  }
+  Submission& submission = submissions_[slot];
+  submission = Submission{};
+  submission.awaits = awaits;
+  submission.index = next_index_++;
+  if (live_++ == 0) self_ = shared_from_this();
+  ++outstanding_;
+  return slot;
+}
+
+// --- what becomes of them
+// -----------------------------------------------------
+
+void SubmitStream::Answered(size_t slot,
+                            const absl::StatusOr<runtime::Pid>& pid,
+                            bool duplicate, bool delivered) {
+  // Destroyed behind the lock.
+  const std::shared_ptr<Stream> self = shared_from_this();
+  bool asks = false;
+  {
+    const absl::MutexLock lock(&mutex_);
+    Submission& submission = submissions_[slot];
+    asks = pid.ok() && submission.awaits && !ended();
+    News& news = NewsOf(submission);
+    news.answered = true;
+    news.duplicate = duplicate;
+    news.delivered = delivered;
+    if (pid.ok()) {
+      news.pid = submission.pid = *pid;
+    } else {
+      news.refusal = pid.status();
+    }
+    if (asks) {
+      submission.state = Submission::State::kAsking;
+    } else {
+      news.last = true;
+      Release(slot);
+    }
+  }
+  if (asks) {
+    const runtime::Runtime::AwaitId id = runtime_.Await(
+        *pid, [this, slot](End end) { Ended(slot, std::move(end)); });
+    const absl::MutexLock lock(&mutex_);
+    Submission& submission = submissions_[slot];
+    submission.state = Submission::State::kAwaited;
+    submission.await_id = id;
+    if (submission.end != nullptr) {
+      AddEnd(NewsOf(submission), *std::move(submission.end));
+      Release(slot);
+    } else if (ended() && runtime_.CancelAwait(*pid, id)) {
+      Release(slot);
+    }
+  }
+  Continue();
+}
+
+void SubmitStream::Ended(size_t slot, End end) {
+  const std::shared_ptr<Stream> self = shared_from_this();
+  {
+    const absl::MutexLock lock(&mutex_);
+    Submission& submission = submissions_[slot];
+    if (submission.state == Submission::State::kAsking) {
+      submission.end = std::make_unique<End>(std::move(end));
+      return;
+    }
+    AddEnd(NewsOf(submission), std::move(end));
+    Release(slot);
+  }
+  Continue();
+}
+
+SubmitStream::News& SubmitStream::NewsOf(Submission& submission) {
+  if (ended()) news_.clear();
+  if (ended() || submission.news_epoch != news_epoch_) {
+    submission.news_epoch = news_epoch_;
+    submission.news_position = news_.size();
+    news_.emplace_back().index = submission.index;
+    news_.back().pid = submission.pid;
+  }
+  return news_[submission.news_position];
+}
+
+void SubmitStream::AddEnd(News& news, End end) {
+  const size_t bytes = BytesOf(end);
+  news.last = true;
+  if (bytes != 0 && waiting_bytes_ + bytes > kMaxWaitingBytes &&
+      waiting_bytes_ != 0) {
+    news.fetches_end = true;
+  } else {
+    waiting_bytes_ += bytes;
+    news.end = std::move(end);
+  }
+  news.end_bytes = bytes;
+}
+
+void SubmitStream::Release(size_t slot) {
+  submissions_[slot].state = Submission::State::kTold;
+  free_slots_.push_back(slot);
+  if (--live_ == 0) self_.reset();
+}
+
+void SubmitStream::OnEnded() {
+  for (size_t slot = 0; slot < submissions_.size(); ++slot) {
+    Submission& submission = submissions_[slot];
+    // Who is asking sees for himself that the stream has ended.
+    if (submission.state != Submission::State::kAwaited) continue;
+    // Otherwise its Ended is under way.
+    if (runtime_.CancelAwait(submission.pid, submission.await_id)) {
+      Release(slot);
+    }
+  }
+}
+
+// --- writing
+// ------------------------------------------------------------------
+
+bool SubmitStream::ExpectsOutput() { return live_ != 0; }
+
+bool SubmitStream::TakeOutput() {
+  if (!greeted_) {
+    greeted_ = greets_ = true;
+    return true;
+  }
+  if (taken_ == writing_.size()) {
+    if (news_.empty()) return false;
+    writing_.clear();
+    writing_.swap(news_);
+    ++news_epoch_;
+    taken_ = 0;
+  }
+  written_ = taken_;
+  size_t bytes = 0;
+  while (taken_ < writing_.size() && taken_ - written_ < kMaxResponseNews) {
+    const News& news = writing_[taken_];
+    bytes += kNewsBytes + news.end_bytes;
+    if (taken_ != written_ && bytes > kMaxResponseBytes) break;
+    if (news.last) --outstanding_;
+    if (!news.fetches_end) waiting_bytes_ -= news.end_bytes;
+    ++taken_;
+  }
+  return true;
+}
+
+absl::Status SubmitStream::WriteOutput(grpc::ByteBuffer* bytes) {
+  v1::SubmitStreamResponse& response = response_.get();
+  response.Clear();
+  if (std::exchange(greets_, false)) {
+    response.set_max_outstanding(kMaxOutstanding);
+  }
+  for (; written_ != taken_; ++written_) {
+    // Moved out, so that outcomes are not held while nothing comes.
+    WriteNews(std::move(writing_[written_]), response.add_news());
+  }
+  absl::Status status = WriteMessage(response, bytes);
+  response_.Used(status.ok() ? bytes->Length() : 0);
+  return status;
+}
+
+void SubmitStream::WriteNews(News news, v1::SubmissionNews* proto) {
+  proto->set_index(news.index);
+  if (news.answered && !news.refusal.ok()) {
+    WriteRefusal(news.refusal, proto->mutable_refusal());
+    return;
+  }
+  if (news.answered) {
+    v1::SubmitResponse& submitted = *proto->mutable_submitted();
+    submitted.set_pid(runtime::FormatPid(news.pid));
+    submitted.set_duplicate(news.duplicate);
+    submitted.set_delivered(news.delivered);
+  }
+  const auto write_end = [&news, proto](End end) {
+    if (end.ok()) {
+      WriteOutcome(news.pid, *std::move(end), proto->mutable_outcome());
+    } else {
+      WriteRefusal(end.status(), proto->mutable_outcome_refusal());
+    }
+  };
+  if (news.fetches_end) {
+    // The process has ended, so this calls back before it returns.
+    [[maybe_unused]] const auto id = runtime_.Await(news.pid, write_end);
+    assert(id == 0);
+  } else if (news.end.has_value()) {
+    write_end(*std::move(news.end));
+  }
+}
+
+}  // namespace actord::daemon
