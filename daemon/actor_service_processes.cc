@@ -65,7 +65,7 @@ ActorService::Reactor* ActorService::Send(Context* call, const Bytes* in,
     return reactor;
   }
   runtime::Message message;
-  CarryOutSend(runtime_, context_.message_ids, &request, message,
+  CarryOutSend(runtime_, runtime_, context_.message_ids, &request, message,
                [out, reactor](const absl::Status& sent, bool duplicate) {
                  FinishSend(sent, duplicate, out, reactor);
                });

@@ -75,12 +75,13 @@ void CarryOutSubmit(runtime::Runtime& runtime, RequestIds& ids,
   }
 }
 
-// Likewise a send; calls `done(const absl::Status&, bool duplicate)`. `message`
-// is anything: its memory is used again, and swapped with that of `request`.
-template <typename Done>
-void CarryOutSend(runtime::Runtime& runtime, RequestIds& ids,
-                  v1::SendRequest* request, runtime::Message& message,
-                  Done done) {
+// Likewise a send; calls `done(const absl::Status&, bool duplicate)`. `sender`
+// is the runtime, or a BulkSender of it. `message` is anything: its memory is
+// used again, and swapped with that of `request`.
+template <typename Sender, typename Done>
+void CarryOutSend(const runtime::Runtime& runtime, Sender& sender,
+                  RequestIds& ids, v1::SendRequest* request,
+                  runtime::Message& message, Done done) {
   Address to;
   const absl::Status status =
       ReadSend(request, runtime.limits().max_payload_bytes(), to, message);
@@ -91,7 +92,7 @@ void CarryOutSend(runtime::Runtime& runtime, RequestIds& ids,
   const auto send = [&]() -> absl::StatusOr<runtime::Pid> {
     const absl::StatusOr<runtime::Pid> pid = Resolve(runtime, to);
     if (!pid.ok()) return pid.status();
-    absl::Status sent = runtime.Send(*pid, message);
+    absl::Status sent = sender.Send(*pid, message);
     if (!sent.ok()) return sent;
     return *pid;
   };

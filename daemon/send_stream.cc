@@ -6,6 +6,7 @@
 #include "daemon/proto_requests.h"
 #include "daemon/rpc_message.h"
 #include "daemon/status_mapping.h"
+#include "runtime/bulk_sender.h"
 
 namespace actord::daemon {
 
@@ -23,15 +24,20 @@ void SendStream::OnMessage(const grpc::ByteBuffer& bytes) {
   next_ = first_ + count;
   self_ = shared_from_this();
   open_.store(count + 1, std::memory_order_relaxed);
-  for (size_t i = 0; i < count; ++i) {
-    const uint64_t index = first_ + i;
-    CarryOutSend(runtime_, message_ids_,
-                 request.mutable_sends(static_cast<int>(i)), message_,
+  CarryOut();
+  CloseOne();
+}
+
+void SendStream::CarryOut() {
+  runtime::BulkSender sender(runtime_);
+  for (uint64_t index = first_; index < next_; ++index) {
+    CarryOutSend(runtime_, sender, message_ids_,
+                 request_.get().mutable_sends(static_cast<int>(index - first_)),
+                 message_,
                  [this, index](const absl::Status& sent, bool duplicate) {
                    Answered(index, sent, duplicate);
                  });
   }
-  CloseOne();
 }
 
 void SendStream::Answered(uint64_t index, const absl::Status& status,

@@ -48,6 +48,8 @@ class SendStream final : public Stream {
   bool TakeOutput() override ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status WriteOutput(grpc::ByteBuffer* bytes) override;
 
+  // The batch from `first_` to `next_`.
+  void CarryOut();
   void Answered(uint64_t index, const absl::Status& status, bool duplicate);
   // One of `open_` is no more.
   void CloseOne();

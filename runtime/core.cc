@@ -115,6 +115,18 @@ absl::Status Runtime::Core::SetLimits(const Limits& given) {
   return absl::OkStatus();
 }
 
+absl::Status Runtime::Core::SendFromOutside(const Pid& to,
+                                            const Message& message,
+                                            ReadyList* ready) {
+  absl::Status status =
+      CheckPayloadSize("payload", message.payload, limits.max_payload_bytes());
+  status.Update(CheckTopic(message.topic));
+  if (!status.ok()) return status;
+  Envelope* const envelope = lane.NewEnvelope(
+      ACTORD_EVENT_MESSAGE, message.topic, ToAbi(message.payload));
+  return delivery.SendOrExplain(to, envelope, lane, ready);
+}
+
 uint64_t Runtime::Core::Sum(Counter Counters::*counter) const {
   uint64_t sum = (lane.counters().*counter).Get();
   for (size_t i = 0; i < threads.size(); ++i) {

@@ -33,6 +33,9 @@ class Runtime::Core {
 
   void StartThreads();
   absl::Status SetLimits(const Limits& given);
+  // From a thread that runs no workers. `ready`: see Delivery.
+  absl::Status SendFromOutside(const Pid& to, const Message& message,
+                               ReadyList* ready);
   ShutdownReport Shutdown(ShutdownMode mode, absl::Duration timeout);
   RuntimeStats Stats() const;
   [[nodiscard]] uint64_t LiveProcesses() const;

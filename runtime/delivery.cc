@@ -9,13 +9,15 @@ Delivery::Delivery(const ProcessTable& processes, Scheduler& scheduler,
                    const LiveLimits& limits)
     : processes_(processes), scheduler_(scheduler), limits_(limits) {}
 
-Delivery::Result Delivery::Send(const Pid& to, Envelope* envelope, Lane& lane) {
-  return SendChain(to, envelope, envelope, 1, envelope->units(), lane);
+Delivery::Result Delivery::Send(const Pid& to, Envelope* envelope, Lane& lane,
+                                ReadyList* ready) {
+  return SendChain(to, envelope, envelope, 1, envelope->units(), lane, ready);
 }
 
 Delivery::Result Delivery::SendChain(const Pid& to, Envelope* first,
                                      Envelope* last, uint64_t count,
-                                     uint64_t units, Lane& lane) {
+                                     uint64_t units, Lane& lane,
+                                     ReadyList* ready) {
   Process* process = processes_.Find(to);
   if (process == nullptr) return Result::kNoProcess;
   const uint64_t word = process->activity.load(std::memory_order_relaxed);
@@ -34,14 +36,18 @@ Delivery::Result Delivery::SendChain(const Pid& to, Envelope* first,
   lane.Count(&Counters::messages_sent, count);
   if (Activity::Add(process->activity, Activity::ForMessages(count, units))) {
     process->Prefetch();
-    scheduler_.Enqueue(process, lane.here());
+    if (ready == nullptr) {
+      scheduler_.Enqueue(process, lane.here());
+    } else {
+      scheduler_.EnqueueLater(process, *ready);
+    }
   }
   return Result::kDelivered;
 }
 
 absl::Status Delivery::SendOrExplain(const Pid& to, Envelope* envelope,
-                                     Lane& lane) {
-  const Result result = Send(to, envelope, lane);
+                                     Lane& lane, ReadyList* ready) {
+  const Result result = Send(to, envelope, lane, ready);
   if (result == Result::kDelivered) return absl::OkStatus();
   lane.Free(envelope);
   return Explain(to, result);

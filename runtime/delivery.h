@@ -24,13 +24,17 @@ class Delivery {
   // Takes the envelope over if the result is kDelivered; otherwise it stays the
   // caller's. Limits may be exceeded by what other threads send at the same
   // moment.
-  Result Send(const Pid& to, Envelope* envelope, Lane& lane);
+  // What becomes ready goes into `ready` instead of a queue, if there is one.
+  Result Send(const Pid& to, Envelope* envelope, Lane& lane,
+              ReadyList* ready = nullptr);
   // Send for the envelopes from `first` to `last`, which are linked: one push
   // for all. `count` and `units` are their sums. All are taken over, or none.
   Result SendChain(const Pid& to, Envelope* first, Envelope* last,
-                   uint64_t count, uint64_t units, Lane& lane);
+                   uint64_t count, uint64_t units, Lane& lane,
+                   ReadyList* ready = nullptr);
   // Send, with the reason in words (and the envelope freed) if it fails.
-  absl::Status SendOrExplain(const Pid& to, Envelope* envelope, Lane& lane);
+  absl::Status SendOrExplain(const Pid& to, Envelope* envelope, Lane& lane,
+                             ReadyList* ready = nullptr);
 
   // All of them or none, at most Activity::kMaxChain.
   absl::Status SendAll(const Pid& to, const std::vector<Message>& messages,

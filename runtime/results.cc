@@ -143,19 +143,15 @@ Results::Id Results::Await(const Pid& pid, Callback done,
   {
     const MutexLock lock(mutex_);
     Forget(clock_.MonotonicNs(), 0);
-    if (const Kept* found = Find(pid)) {
-      kept = Unpack(*found);
-    } else {
-      // Waits first and asks afterwards: an end that is not kept looks for
-      // waiters only if it sees that there may be one (see is_live's caller).
+    // One that lives has no result yet. Its end comes through Put, and so after
+    // this section, also when it is not kept: it sees that somebody asked (see
+    // is_live's caller).
+    if (is_live()) {
       const Id id = next_id_++;
       waiters_[pid].push_back({id, std::move(done)});
-      if (is_live()) return id;
-      auto& waiters = waiters_[pid];
-      done = std::move(waiters.back().done);
-      waiters.pop_back();
-      if (waiters.empty()) waiters_.erase(pid);
+      return id;
     }
+    if (const Kept* found = Find(pid)) kept = Unpack(*found);
   }
   if (kept) {
     std::move(done)(*std::move(kept));

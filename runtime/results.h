@@ -41,9 +41,9 @@ class Results {
   void Put(const Pid& pid, Outcome outcome, bool keep,
            absl::FunctionRef<void(const Outcome&)> end);
 
-  // Calls back at once with a kept result, or when `pid` has ended. `is_live`
-  // is called under the lock if there is no result yet; if it says no, the
-  // callback gets `not_found`'s status.
+  // Calls back when `pid` has ended: at once, with the result or, if none is
+  // kept, with `not_found`'s status, if `is_live`, which is called under the
+  // lock, says no.
   Id Await(const Pid& pid, Callback done, absl::FunctionRef<bool()> is_live,
            absl::FunctionRef<absl::Status()> not_found);
   // True: the callback will not run.

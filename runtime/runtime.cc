@@ -105,15 +105,7 @@ void Runtime::Submit(const SubmitRequest& request, SubmitCallback done) {
 }
 
 absl::Status Runtime::Send(const Pid& to, const Message& message) {
-  absl::Status status = CheckPayloadSize("payload", message.payload,
-                                         core_->limits.max_payload_bytes());
-  status.Update(CheckTopic(message.topic));
-  if (!status.ok()) return status;
-  return core_->delivery.SendOrExplain(
-      to,
-      core_->lane.NewEnvelope(ACTORD_EVENT_MESSAGE, message.topic,
-                              ToAbi(message.payload)),
-      core_->lane);
+  return core_->SendFromOutside(to, message, nullptr);
 }
 
 absl::StatusOr<Pid> Runtime::FindName(std::string_view name) const {

@@ -264,6 +264,7 @@ class Runtime {
   explicit Runtime(std::unique_ptr<Core> core);
 
  private:
+  friend class BulkSender;
   const std::unique_ptr<Core> core_;
 };
 

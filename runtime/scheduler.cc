@@ -39,6 +39,20 @@ void Scheduler::EnqueueBack(Process* process) {
   WakeForWork();
 }
 
+void Scheduler::EnqueueAll(ReadyList& list) {
+  const std::span<Process* const> all(list.processes.data(), list.count);
+  for (size_t begin = 0; begin < all.size();) {
+    const int level = all[begin]->Priority();
+    size_t end = begin + 1;
+    while (end < all.size() && all[end]->Priority() == level) ++end;
+    global_.PushAll(level, all.subspan(begin, end - begin));
+    begin = end;
+  }
+  // Who is woken wakes the next if there is more than it takes.
+  if (!all.empty()) WakeForWork();
+  list.count = 0;
+}
+
 void Scheduler::EnqueueBehind(Process* process, WorkerQueue* here) {
   if (here == nullptr) {
     EnqueueBack(process);

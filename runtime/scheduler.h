@@ -4,6 +4,7 @@
 // Thread-safety: any thread, unless a function says otherwise.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -43,6 +44,12 @@ struct alignas(64) WorkerQueue {
   std::atomic<Hold*> holder{nullptr};
 };
 
+// Processes that a thread outside has made runnable and not enqueued yet.
+struct ReadyList {
+  std::array<Process*, 64> processes;
+  size_t count = 0;
+};
+
 class Scheduler {
  public:
   Scheduler(int workers, const Clock& clock);
@@ -52,6 +59,13 @@ class Scheduler {
   void Enqueue(Process* process, WorkerQueue* here);
   // Likewise, at the end of the global queue.
   void EnqueueBack(Process* process);
+  // Likewise, but not before EnqueueAll, or before the list is full: one
+  // wake-up for all of them.
+  void EnqueueLater(Process* process, ReadyList& list) {
+    list.processes[list.count++] = process;
+    if (list.count == list.processes.size()) EnqueueAll(list);
+  }
+  void EnqueueAll(ReadyList& list);
   // Like Enqueue, for a process that continues: behind all that is ready here
   // and in the global queue.
   void EnqueueBehind(Process* process, WorkerQueue* here);

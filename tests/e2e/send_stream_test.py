@@ -1,11 +1,10 @@
 """SendStream: order, acknowledgements, refusals of items, limits, and clients
 that vanish or do not read."""
 
-import json
 import unittest
 
 import grpc
-from actord.v1 import status_pb2, stream_pb2
+from actord.v1 import process_pb2, status_pb2, stream_pb2
 from harness.bulk import SendStream, send_item
 from harness.case import DaemonCase
 from harness.connection import refusal_of
@@ -29,6 +28,15 @@ class SendCase(DaemonCase):
     def collector(self, **fields):
         return self.actor.submit("probe", method="collect", **fields)
 
+    def busy(self):
+        """A process that takes no messages until the test is over."""
+        file = self.directory / "go"
+        pid = self.actor.submit("probe.blocking", str(file).encode(), "until")
+        eventually(lambda: self.actor.process(pid).state
+                   == process_pb2.PROCESS_STATE_RUNNING, "its step")
+        self.addCleanup(file.touch)
+        return pid
+
     def assert_no_stream_left(self):
         eventually(lambda: self.actor.status().counters.streams_open == 0,
                    "the end of all streams")
@@ -50,10 +58,7 @@ class Sends(SendCase):
         self.assert_no_stream_left()
 
     def test_are_in_the_mailbox_when_acknowledged(self):
-        # Nobody takes them out: the process waits for its yield.
-        pid = self.actor.submit(
-            "probe", json.dumps({"command": "manual.do"}).encode(), "yield")
-        eventually(lambda: self.actor.yields(pid=pid), "the yield")
+        pid = self.busy()
         stream = self.stream()
         stream.send(*(send_item(pid) for _ in range(10)))
         stream.wait_for_acks(10)
@@ -109,9 +114,7 @@ class Refusals(SendCase):
     def test_are_those_of_send_and_leave_the_others_alone(self):
         ended = self.actor.submit("probe", method="big")
         self.actor.wait(ended)
-        pid = self.actor.submit(
-            "probe", json.dumps({"command": "manual.do"}).encode(), "yield")
-        eventually(lambda: self.actor.yields(pid=pid), "the yield")
+        pid = self.busy()
         items = [
             send_item(pid), send_item("nonsense"), send_item(pid, "t" * 256),
             send_item(ended), send_item(pid, payload=b"x" * 1025),
@@ -141,7 +144,7 @@ class Refusals(SendCase):
                              unary.retry_seconds)
 
     def test_of_a_full_mailbox_do_not_stop_later_items(self):
-        [pid] = [self.actor.submit("counter")]
+        pid = self.actor.submit("counter")
         stream = self.stream()
         for _ in range(200):
             stream.send(*(send_item(pid, "add") for _ in range(20)))
