@@ -1,5 +1,6 @@
 // Client of one actord daemon: a typed, synchronous function for each RPC.
-// bulk.h has the asynchronous way for many calls.
+// bulk.h has the asynchronous way for many calls, send_stream.h and
+// submit_stream.h the fastest one.
 //
 // Thread-safety: every function may be called from any thread; calls share one
 // connection. Ownership: owns its connection; what is made from a client
@@ -74,6 +75,8 @@ class Client {
 
  private:
   friend class Bulk;
+  friend class SendStream;
+  friend class SubmitStream;
   struct Connection;
   const std::shared_ptr<Connection> connection_;
 };

@@ -3,6 +3,7 @@
 #include <grpcpp/support/status.h>
 
 #include "absl/strings/cord.h"
+#include "actord/v1/stream.pb.h"
 #include "google/rpc/error_details.pb.h"
 #include "google/rpc/status.pb.h"
 
@@ -42,6 +43,34 @@ absl::Status FromGrpc(const grpc::Status& status) {
   if (!status.error_details().empty()) {
     result.SetPayload(kDetailsUrl, absl::Cord(status.error_details()));
   }
+  return result;
+}
+
+absl::Status FromRefusal(const v1::Refusal& refusal) {
+  google::rpc::Status details;
+  google::rpc::ErrorInfo info;
+  info.set_reason(refusal.reason());
+  info.set_domain("actord");
+  if (!refusal.pid().empty()) (*info.mutable_metadata())["pid"] = refusal.pid();
+  details.add_details()->PackFrom(info);
+  if (!refusal.field().empty()) {
+    google::rpc::BadRequest bad;
+    auto* const violation = bad.add_field_violations();
+    violation->set_field(refusal.field());
+    violation->set_description(refusal.message());
+    details.add_details()->PackFrom(bad);
+  }
+  if (refusal.has_retry_delay()) {
+    google::rpc::RetryInfo retry;
+    *retry.mutable_retry_delay() = refusal.retry_delay();
+    details.add_details()->PackFrom(retry);
+  }
+  // A refusal without a code would be none.
+  absl::Status result(refusal.code() == 0
+                          ? absl::StatusCode::kUnknown
+                          : static_cast<absl::StatusCode>(refusal.code()),
+                      refusal.message());
+  result.SetPayload(kDetailsUrl, absl::Cord(details.SerializeAsString()));
   return result;
 }
 

@@ -15,6 +15,10 @@ namespace grpc {
 class Status;
 }
 
+namespace actord::v1 {
+class Refusal;
+}
+
 namespace actord::client {
 
 struct FieldViolation {
@@ -34,7 +38,10 @@ struct ErrorDetails {
 // Keeps the code, the message and the details.
 absl::Status FromGrpc(const grpc::Status& status);
 
-// The details of a status made by FromGrpc; empty ones of any other.
+// Likewise why an item of a stream was refused.
+absl::Status FromRefusal(const v1::Refusal& refusal);
+
+// The details of a status made by one of these; empty ones of any other.
 ErrorDetails DetailsOf(const absl::Status& status);
 
 }  // namespace actord::client

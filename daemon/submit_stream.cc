@@ -1,5 +1,7 @@
 #include "daemon/submit_stream.h"
 
+#include <google/protobuf/arena.h>
+
 #include <algorithm>
 #include <cassert>
 #include <utility>
@@ -19,6 +21,8 @@ constexpr size_t kMaxResponseNews = 1000;
 constexpr size_t kMaxResponseBytes = 1 << 20;
 // Of news that carry no outcome; refusals are about as long.
 constexpr size_t kNewsBytes = 128;
+// Some tens of news.
+constexpr size_t kArenaBlockBytes = 16 << 10;
 
 size_t BytesOf(const absl::StatusOr<runtime::Outcome>& end) {
   return end.ok() ? end->result.bytes.size() + end->message.size() : 0;
@@ -214,18 +218,21 @@ bool SubmitStream::TakeOutput() {
 }
 
 absl::Status SubmitStream::WriteOutput(grpc::ByteBuffer* bytes) {
-  v1::SubmitStreamResponse& response = response_.get();
-  response.Clear();
+  google::protobuf::ArenaOptions options;
+  options.start_block_size = kArenaBlockBytes;
+  options.max_block_size = kArenaBlockBytes;
+  google::protobuf::Arena arena(options);
+  auto& response =
+      *google::protobuf::Arena::CreateMessage<v1::SubmitStreamResponse>(&arena);
   if (std::exchange(greets_, false)) {
     response.set_max_outstanding(kMaxOutstanding);
   }
+  response.mutable_news()->Reserve(static_cast<int>(taken_ - written_));
   for (; written_ != taken_; ++written_) {
     // Moved out, so that outcomes are not held while nothing comes.
     WriteNews(std::move(writing_[written_]), response.add_news());
   }
-  absl::Status status = WriteMessage(response, bytes);
-  response_.Used(status.ok() ? bytes->Length() : 0);
-  return status;
+  return WriteMessage(response, bytes);
 }
 
 void SubmitStream::WriteNews(News news, v1::SubmissionNews* proto) {

@@ -129,7 +129,6 @@ class SubmitStream final : public Stream {
   size_t written_ = 0;
   size_t taken_ = 0;
   bool greets_ = false;
-  ReusedMessage<v1::SubmitStreamResponse> response_;
 };
 
 }  // namespace actord::daemon

@@ -56,6 +56,11 @@ FIGURES = [
     Figure("send 1", "send", ("ns_per_op_1",), "ns", 50, shared=True),
     Figure("send 10", "send", ("ns_per_op_10",), "ns", 50, shared=True),
     Figure("send 1000", "send", ("ns_per_op_1000",), "ns", 50, shared=True),
+    # A million messages, and 300,000 submissions with results, in a second.
+    Figure("send_stream", "send_stream", ("ns_per_op",), "ns", 1000,
+           shared=True),
+    Figure("submit_stream", "submit_stream", ("ns_per_op",), "ns", 3333,
+           shared=True),
     Figure("memory", "memory", ("bytes_per_process",), "B", 300, PLAIN),
     Figure("idle", "idle", ("cpu_ms",), "ms", 10, BAR),
     Figure("wake p50", "wake", ("p50_us",), "us", 8, BAR),
@@ -67,7 +72,8 @@ FIGURES = [
 ]
 
 # Those that take seconds and hardly differ between rounds run in fewer.
-MOST_ROUNDS = {"idle": 1, "memory": 1, "timers": 3, "wake": 3}
+MOST_ROUNDS = {"idle": 1, "memory": 1, "send_stream": 3, "submit_stream": 3,
+               "timers": 3, "wake": 3}
 
 
 def workloads_of(figures):

@@ -14,6 +14,7 @@
 #include "actord/v1/actor_service.grpc.pb.h"
 #include "google/rpc/error_details.pb.h"
 #include "google/rpc/status.pb.h"
+#include "tests/client/fake_stream.h"
 
 namespace actord::client {
 namespace {
@@ -113,6 +114,54 @@ class FakeDaemon::Service final : public v1::ActorService::CallbackService {
       log_.most_sends_to_one = std::max(log_.most_sends_to_one, under_way);
     }
     return new Later(*this, *request);
+  }
+
+  grpc::ServerBidiReactor<v1::SendStreamRequest, v1::SendStreamResponse>*
+  SendStream(CallbackServerContext* /*context*/) override {
+    return NewStream<v1::SendStreamRequest, v1::SendStreamResponse>(
+        [this, count = uint64_t{0}](const auto& request,
+                                    auto& response) mutable {
+          const std::lock_guard lock(mutex_);
+          log_.batch_items.push_back(request.sends_size());
+          for (const v1::SendRequest& item : request.sends()) {
+            log_.sends.push_back(item);
+            const grpc::Status known = Known(item.pid());
+            if (!known.ok()) {
+              v1::SendRefusal& refusal = *response.add_refusals();
+              refusal.set_index(count);
+              *refusal.mutable_refusal() = RefusalOf(known);
+            }
+            ++count;
+          }
+          response.set_acked_count(count);
+        });
+  }
+
+  grpc::ServerBidiReactor<v1::SubmitStreamRequest, v1::SubmitStreamResponse>*
+  SubmitStream(CallbackServerContext* /*context*/) override {
+    return NewStream<v1::SubmitStreamRequest, v1::SubmitStreamResponse>(
+        [this, count = uint64_t{0}](const auto& request,
+                                    auto& response) mutable {
+          const std::lock_guard lock(mutex_);
+          log_.batch_items.push_back(request.submissions_size());
+          for (const v1::SubmitRequest& item : request.submissions()) {
+            log_.submits.push_back(item);
+            v1::SubmissionNews& news = *response.add_news();
+            news.set_index(count++);
+            v1::SubmitResponse submitted;
+            const grpc::Status status = Start(item, &submitted);
+            if (!status.ok()) {
+              *news.mutable_refusal() = RefusalOf(status);
+              continue;
+            }
+            *news.mutable_submitted() = submitted;
+            const v1::Outcome& outcome = outcomes_[submitted.pid()];
+            if (request.await_outcomes() &&
+                outcome.end_case() != v1::Outcome::END_NOT_SET) {
+              *news.mutable_outcome() = outcome;
+            }
+          }
+        });
   }
 
   ServerUnaryReactor* Await(CallbackServerContext* context,
@@ -265,6 +314,16 @@ class FakeDaemon::Service final : public v1::ActorService::CallbackService {
   }
 
  private:
+  template <typename Request, typename Response, typename Handle>
+  grpc::ServerBidiReactor<Request, Response>* NewStream(Handle handle) {
+    const grpc::Status end = daemon_.streams_end_well
+                                 ? grpc::Status::OK
+                                 : MakeError(grpc::StatusCode::UNAVAILABLE,
+                                             "DRAINING", "draining", "", 2000);
+    return new FakeStream<Request, Response>(std::move(handle),
+                                             daemon_.stream_batches, end);
+  }
+
   static ServerUnaryReactor* Answer(CallbackServerContext* context,
                                     const grpc::Status& status) {
     auto* reactor = context->DefaultReactor();

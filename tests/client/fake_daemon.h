@@ -56,6 +56,10 @@ class FakeDaemon {
       v1::CompleteYieldResponse::ANSWER_ACCEPTED;
   v1::GetStatusResponse status;
   int busy_answers = 0;
+  // Streams end after so many batches, with UNAVAILABLE, DRAINING or with OK;
+  // negative: when the client has said all.
+  int stream_batches = -1;
+  bool streams_end_well = false;
 
   // What arrived, in the order of arrival.
   struct Log {
@@ -71,6 +75,7 @@ class FakeDaemon {
     size_t awaits_open = 0;  // of processes that do not end
     size_t awaits_cancelled = 0;
     size_t most_sends_to_one = 0;  // under way at a time for one PID
+    std::vector<int> batch_items;  // of streams
   };
   [[nodiscard]] Log log() const;
   // Waits until so many awaits are open. False: not within ten seconds.

@@ -1,0 +1,207 @@
+// What SendStream and SubmitStream share: items gathered into batches, a bound
+// on those that are not through, the end of the call. Not for users of the
+// library.
+//
+// Items that are added while a batch is being written go into the next one, so
+// batches become as large as the connection wants them, without a delay.
+//
+// Thread-safety: every function may be called from any thread, but for the
+// destructor. Ownership: owns the call.
+#pragma once
+
+#include <grpcpp/client_context.h>
+#include <grpcpp/support/client_callback.h>
+
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "client/error.h"
+#include "client/mutex.h"
+
+namespace actord::client {
+
+template <typename Request, typename Response>
+class StreamCall final : private grpc::ClientBidiReactor<Request, Response> {
+ public:
+  // Returns how many more items are through. Called on gRPC's threads, once at
+  // a time.
+  using OnResponse = std::function<size_t(const Response&)>;
+
+  // At most `window` items, at least 1, are not through.
+  StreamCall(size_t window, OnResponse on_response)
+      : window_(window), on_response_(std::move(on_response)) {}
+  // Cancels the call if it has not ended, and waits for that.
+  ~StreamCall() {
+    context_.TryCancel();
+    WaitForEnd();
+  }
+  StreamCall(const StreamCall&) = delete;
+  StreamCall& operator=(const StreamCall&) = delete;
+
+  // `open(&context, reactor)` is the stub's method. Once, before all others.
+  template <typename Open>
+  void Start(Open open) {
+    open(&context_,
+         static_cast<grpc::ClientBidiReactor<Request, Response>*>(this));
+    // For the writes that Add starts.
+    this->AddHold();
+    this->StartRead(&response_);
+    this->StartCall();
+  }
+
+  // Calls `fill(Request&)`, which adds an item of about so many bytes. Waits
+  // while there is no room. Returns the item's index; an error if the call has
+  // ended, or has been finished, and the item was not added.
+  template <typename Fill>
+  absl::StatusOr<uint64_t> Add(size_t bytes, Fill fill) {
+    const MutexLock lock(mutex_);
+    while (!IsOver() &&
+           (added_ - through_ >= window_ || batch_items_ >= kMaxBatchItems ||
+            (batch_items_ != 0 && batch_bytes_ + bytes > kMaxBatchBytes))) {
+      changed_.wait(mutex_);
+    }
+    // How it ended is known in a moment.
+    while (broken_ && !ended_) changed_.wait(mutex_);
+    if (IsOver()) return WhyOver();
+    fill(batch_);
+    ++batch_items_;
+    batch_bytes_ += bytes;
+    const uint64_t index = added_++;
+    WriteOn();
+    return index;
+  }
+
+  // Waits until everything that was added is through; the error with which the
+  // call has ended before.
+  absl::Status Flush() {
+    const MutexLock lock(mutex_);
+    while (!ended_ && through_ != added_) changed_.wait(mutex_);
+    if (through_ == added_) return absl::OkStatus();
+    return WhyOver();
+  }
+
+  // Says that this was all, and waits for the end of the call. OK: everything
+  // is through.
+  absl::Status Finish() {
+    {
+      const MutexLock lock(mutex_);
+      finishing_ = true;
+      WriteOn();
+      changed_.notify_all();
+    }
+    WaitForEnd();
+    const MutexLock lock(mutex_);
+    if (status_.ok() && through_ != added_) return WhyOver();
+    return status_;
+  }
+
+  void Cancel() { context_.TryCancel(); }
+
+  [[nodiscard]] uint64_t through() const {
+    const MutexLock lock(mutex_);
+    return through_;
+  }
+
+ private:
+  // As the daemon limits them.
+  static constexpr size_t kMaxBatchItems = 1000;
+  // An item that is larger goes alone.
+  static constexpr size_t kMaxBatchBytes = 256 << 10;
+
+  [[nodiscard]] bool IsOver() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return finishing_ || broken_ || ended_;
+  }
+  [[nodiscard]] absl::Status WhyOver() const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    if (!status_.ok()) return status_;
+    if (ended_ && (!finishing_ || through_ != added_)) {
+      return absl::UnavailableError(
+          absl::StrCat("the daemon has ended the stream, and ",
+                       added_ - through_, " items were not answered"));
+    }
+    return absl::FailedPreconditionError("the stream has been finished");
+  }
+
+  void WriteOn() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    if (writing_ || broken_ || writes_done_) return;
+    if (batch_items_ == 0) {
+      if (!finishing_) return;
+      writes_done_ = true;
+      this->StartWritesDone();
+      LetGo();
+      return;
+    }
+    writing_ = true;
+    written_.Clear();
+    written_.Swap(&batch_);
+    batch_items_ = 0;
+    batch_bytes_ = 0;
+    this->StartWrite(&written_);
+    changed_.notify_all();
+  }
+  // No operation is started by anybody but gRPC's own functions any more.
+  void LetGo() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    if (!std::exchange(let_go_, true)) this->RemoveHold();
+  }
+  void WaitForEnd() {
+    const MutexLock lock(mutex_);
+    while (!ended_) changed_.wait(mutex_);
+  }
+
+  void OnReadDone(bool ok) override {
+    if (!ok) {
+      const MutexLock lock(mutex_);
+      broken_ = true;
+      LetGo();
+      changed_.notify_all();
+      return;
+    }
+    const size_t through = on_response_(response_);
+    {
+      const MutexLock lock(mutex_);
+      through_ += through;
+      changed_.notify_all();
+    }
+    this->StartRead(&response_);
+  }
+  void OnWriteDone(bool ok) override {
+    const MutexLock lock(mutex_);
+    writing_ = false;
+    // If it failed the call is over, and OnReadDone will say so.
+    if (ok) WriteOn();
+  }
+  void OnDone(const grpc::Status& status) override {
+    const MutexLock lock(mutex_);
+    status_ = FromGrpc(status);
+    ended_ = true;
+    changed_.notify_all();
+  }
+
+  const size_t window_;
+  const OnResponse on_response_;
+  grpc::ClientContext context_;
+  Response response_;  // gRPC's, or OnReadDone's
+
+  mutable Mutex mutex_;
+  std::condition_variable_any changed_;
+  Request batch_ ABSL_GUARDED_BY(mutex_);  // what is to be written next
+  size_t batch_items_ ABSL_GUARDED_BY(mutex_) = 0;
+  size_t batch_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
+  Request written_ ABSL_GUARDED_BY(mutex_);  // gRPC's while writing_
+  bool writing_ ABSL_GUARDED_BY(mutex_) = false;
+  bool writes_done_ ABSL_GUARDED_BY(mutex_) = false;
+  bool let_go_ ABSL_GUARDED_BY(mutex_) = false;
+  uint64_t added_ ABSL_GUARDED_BY(mutex_) = 0;
+  uint64_t through_ ABSL_GUARDED_BY(mutex_) = 0;
+  bool finishing_ ABSL_GUARDED_BY(mutex_) = false;
+  bool broken_ ABSL_GUARDED_BY(mutex_) = false;  // nothing more comes
+  bool ended_ ABSL_GUARDED_BY(mutex_) = false;
+  absl::Status status_ ABSL_GUARDED_BY(mutex_);  // if ended_
+};
+
+}  // namespace actord::client

@@ -1,0 +1,62 @@
+#include "client/submit_stream.h"
+
+#include <utility>
+
+#include "client/connection.h"
+#include "client/stream_call.h"
+
+namespace actord::client {
+
+struct SubmitStream::Core {
+  Core(const Client& client, SubmitStreamOptions with)
+      : connection(client.connection_),
+        options(std::move(with)),
+        call(options.window, [this](const v1::SubmitStreamResponse& response) {
+          return Take(response);
+        }) {}
+
+  size_t Take(const v1::SubmitStreamResponse& response) const {
+    size_t through = 0;
+    for (const v1::SubmissionNews& news : response.news()) {
+      if (options.on_news) options.on_news(news);
+      const bool is_last = news.has_refusal() || news.has_outcome() ||
+                           news.has_outcome_refusal() ||
+                           !options.await_outcomes;
+      through += is_last ? 1 : 0;
+    }
+    return through;
+  }
+
+  const std::shared_ptr<Client::Connection> connection;
+  const SubmitStreamOptions options;
+  // Ends before the rest does.
+  StreamCall<v1::SubmitStreamRequest, v1::SubmitStreamResponse> call;
+};
+
+SubmitStream::SubmitStream(const Client& client, SubmitStreamOptions options)
+    : core_(std::make_unique<Core>(client, std::move(options))) {
+  core_->call.Start([this](auto* context, auto* reactor) {
+    core_->connection->actors->async()->SubmitStream(context, reactor);
+  });
+}
+
+SubmitStream::~SubmitStream() = default;
+
+absl::StatusOr<uint64_t> SubmitStream::Submit(v1::SubmitRequest request) {
+  const size_t bytes = request.ByteSizeLong();
+  return core_->call.Add(
+      bytes, [this, &request](v1::SubmitStreamRequest& batch) {
+        *batch.add_submissions() = std::move(request);
+        batch.set_await_outcomes(core_->options.await_outcomes);
+      });
+}
+
+absl::Status SubmitStream::Flush() { return core_->call.Flush(); }
+
+absl::Status SubmitStream::Finish() { return core_->call.Finish(); }
+
+void SubmitStream::Cancel() { core_->call.Cancel(); }
+
+uint64_t SubmitStream::through() const { return core_->call.through(); }
+
+}  // namespace actord::client

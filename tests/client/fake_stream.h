@@ -1,0 +1,71 @@
+// A stream of the fake daemon: one response for each request.
+//
+// Thread-safety: gRPC's. Ownership: its own; gone when the call is over.
+#pragma once
+
+#include <grpcpp/support/server_callback.h>
+
+#include <functional>
+#include <utility>
+
+#include "actord/v1/stream.pb.h"
+#include "google/rpc/error_details.pb.h"
+#include "google/rpc/status.pb.h"
+
+namespace actord::client {
+
+// `error` as an item of a stream is told it.
+inline v1::Refusal RefusalOf(const grpc::Status& error) {
+  google::rpc::Status status;
+  status.ParseFromString(error.error_details());
+  v1::Refusal refusal;
+  refusal.set_code(error.error_code());
+  refusal.set_message(error.error_message());
+  for (const auto& any : status.details()) {
+    google::rpc::ErrorInfo info;
+    google::rpc::BadRequest bad;
+    google::rpc::RetryInfo retry;
+    if (any.UnpackTo(&info)) refusal.set_reason(info.reason());
+    if (any.UnpackTo(&bad)) {
+      refusal.set_field(bad.field_violations(0).field());
+    }
+    if (any.UnpackTo(&retry)) {
+      *refusal.mutable_retry_delay() = retry.retry_delay();
+    }
+  }
+  return refusal;
+}
+
+template <typename Request, typename Response>
+class FakeStream final : public grpc::ServerBidiReactor<Request, Response> {
+ public:
+  using Handle = std::function<void(const Request&, Response&)>;
+
+  // Ends with `end` after `batches` of them, at least 1; negative: not before
+  // the client.
+  FakeStream(Handle handle, int batches, grpc::Status end)
+      : handle_(std::move(handle)), batches_(batches), end_(std::move(end)) {
+    this->StartRead(&request_);
+  }
+
+ private:
+  void OnReadDone(bool ok) override {
+    if (!ok) return this->Finish(grpc::Status::OK);
+    response_.Clear();
+    handle_(request_, response_);
+    this->StartWrite(&response_);
+  }
+  void OnWriteDone(bool /*ok*/) override {
+    if (--batches_ == 0) return this->Finish(end_);
+    this->StartRead(&request_);
+  }
+  void OnDone() override { delete this; }
+
+  const Handle handle_;
+  int batches_;
+  const grpc::Status end_;
+  Request request_;
+  Response response_;
+};
+
+}  // namespace actord::client
