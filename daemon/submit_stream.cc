@@ -104,7 +104,8 @@ void SubmitStream::Answered(size_t slot,
     if (pid.ok()) {
       news.pid = submission.pid = *pid;
     } else {
-      news.refusal = pid.status();
+      news.refusal = std::make_unique<v1::Refusal>();
+      WriteRefusal(pid.status(), news.refusal.get());
     }
     if (asks) {
       submission.state = Submission::State::kAsking;
@@ -237,8 +238,8 @@ absl::Status SubmitStream::WriteOutput(grpc::ByteBuffer* bytes) {
 
 void SubmitStream::WriteNews(News news, v1::SubmissionNews* proto) {
   proto->set_index(news.index);
-  if (news.answered && !news.refusal.ok()) {
-    WriteRefusal(news.refusal, proto->mutable_refusal());
+  if (news.refusal != nullptr) {
+    *proto->mutable_refusal() = *news.refusal;
     return;
   }
   if (news.answered) {

@@ -74,7 +74,9 @@ class SubmitStream final : public Stream {
     bool duplicate = false;
     bool delivered = false;
     runtime::Pid pid;
-    absl::Status refusal;    // OK: it was started
+    // Why it was not; null: it was. As it will be written, for a text of a
+    // process may have any length.
+    std::unique_ptr<v1::Refusal> refusal;
     std::optional<End> end;  // how the process ended, if that is new
     size_t end_bytes = 0;
     bool fetches_end = false;  // of `end` only that it is there
