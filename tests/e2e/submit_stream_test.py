@@ -222,22 +222,17 @@ class Bounds(SubmitCase):
         self.assertEqual({one.reason for one in stream.refused.values()},
                          {"DRAINING"})
 
-    def resident_kib(self):
-        with open(f"/proc/{self.daemon.process.pid}/status") as lines:
-            return next(int(line.split()[1]) for line in lines
-                        if line.startswith("VmRSS"))
-
     def test_refusals_that_nobody_reads_take_bounded_memory(self):
         # The text of each refusal repeats the input.
         size, count = 512 << 10, 400
-        before = self.resident_kib()
+        before = self.daemon.resident_bytes()
         stream = self.stream(reads=False)
         for _ in range(count // 8):
             stream.submit(*(submit_item("counter", b"x" * size)
                             for _ in range(8)))
         eventually(lambda: self.counters().processes_ended_total == count,
                    "all to be refused", 60)
-        self.assertLess(self.resident_kib() - before, count * size >> 11)
+        self.assertLess(self.daemon.resident_bytes() - before, count * size >> 1)
         stream.read_on()
         self.assertIsNone(stream.finish())
         self.assertEqual({len(one.message) for one in stream.refused.values()},
@@ -247,14 +242,14 @@ class Bounds(SubmitCase):
     def test_outcomes_that_nobody_reads_take_bounded_memory(self):
         size, count = 512 << 10, 400
         # With what is kept for others: 256 MiB.
-        before = self.resident_kib()
+        before = self.daemon.resident_bytes()
         stream = self.stream(reads=False)
         stream.submit(*(submit_item("probe", b"%d" % size, method="big")
                         for _ in range(count)), await_outcomes=True)
         eventually(lambda: self.counters().processes_ended_total == count,
                    "all to end")
-        self.assertLess(self.resident_kib() - before,
-                        (count * size >> 10) + (100 << 10))
+        self.assertLess(self.daemon.resident_bytes() - before,
+                        count * size + (100 << 20))
         stream.read_on()
         self.assertIsNone(stream.finish())
         self.assertEqual(len(stream.outcomes), count)

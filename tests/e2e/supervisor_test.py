@@ -2,7 +2,6 @@
 that the daemon starts with, and the order of its end."""
 
 import json
-import pathlib
 import re
 import unittest
 
@@ -96,19 +95,14 @@ class Supervisors(SupervisorCase):
             eventually(lambda: self.children(pid)["bad"]["restarts"] >= count,
                        f"{count} attempts", 60)
         attempts(200)
-        before = self.resident_bytes()
+        before = self.daemon.resident_bytes()
         attempts(1200)
-        self.assertLess(self.resident_bytes() - before, 4 << 20)
+        self.assertLess(self.daemon.resident_bytes() - before, 4 << 20)
         self.assert_serves()
         self.actor.cancel(pid, "enough")
         outcome = self.actor.wait(pid)
         self.assertEqual(failure_name(outcome), "CANCELLED")
         self.assertEqual(outcome.failure.message, "enough")
-
-    def resident_bytes(self):
-        path = pathlib.Path(f"/proc/{self.daemon.process.pid}/status")
-        found = re.search(r"VmRSS:\s+(\d+) kB", path.read_text())
-        return int(found[1]) * 1024
 
     def test_a_wrong_spec_is_refused_with_its_field(self):
         self.assert_refused(

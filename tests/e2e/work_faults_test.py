@@ -3,7 +3,6 @@ process gets exactly one completion for each of its yields, and nothing that was
 accepted is lost."""
 
 import json
-import pathlib
 import queue
 import signal
 import threading
@@ -209,7 +208,7 @@ class ManyWorkers(FaultCase):
         pids = [self.yielding(payload=payload, count=800) for _ in range(5)]
         eventually(lambda: self.actor.status().counters.yields_external_waiting
                    == count, "the yields", 30)
-        before = self._memory()
+        before = self.daemon.resident_bytes()
         # Nobody takes what comes from this stream.
         requests = iter([work_pb2.WorkRequest(
             subscribe=work_pb2.Subscribe(commands=["manual.*"]),
@@ -237,7 +236,7 @@ class ManyWorkers(FaultCase):
         # What a connection takes in, not what there are credits for.
         self.assertGreater(completed, count // 2)
         self.assertEqual(leased(), count - completed)
-        self.assertLess(self._memory() - before, 40 << 20)
+        self.assertLess(self.daemon.resident_bytes() - before, 40 << 20)
         deaf.cancel()
         for _ in range(count - completed):
             task = other.task()
@@ -246,12 +245,6 @@ class ManyWorkers(FaultCase):
         for pid in pids:
             self.actor.wait(pid)
         self.assertEqual(self.actor.status().counters.completions_total, count)
-
-    def _memory(self):
-        status = pathlib.Path(f"/proc/{self.daemon.process.pid}/status")
-        [line] = [line for line in status.read_text().splitlines()
-                  if line.startswith("VmRSS:")]
-        return int(line.split()[1]) << 10
 
 
 if __name__ == "__main__":

@@ -1,6 +1,8 @@
 """The built daemon as a child process."""
 
+import os
 import pathlib
+import re
 import signal
 import subprocess
 import time
@@ -21,12 +23,17 @@ class Daemon:
         self._port_file = self.directory / "port"
         command = [places.ACTORD, "--listen", "127.0.0.1:0",
                    "--port-file", self._port_file, *options]
+        # Of the sanitizer, so that what a daemon has freed is not taken for what
+        # it holds.
+        sanitizer = ":".join(filter(None, [os.environ.get("ASAN_OPTIONS"),
+                                           "quarantine_size_mb=1"]))
         started = time.monotonic()
         with open(self.log_path, "wb") as log:
             self.process = subprocess.Popen(
                 [str(word) for word in command], stdin=subprocess.DEVNULL,
                 stdout=log, stderr=log, cwd=self.directory,
-                env=places.clean_environment(**(environment or {})))
+                env=places.clean_environment(
+                    ASAN_OPTIONS=sanitizer, **(environment or {})))
         try:
             self.port = eventually(self._read_port, "the daemon's port",
                                    START_SECONDS)
@@ -54,6 +61,11 @@ class Daemon:
 
     def running(self):
         return self.process.poll() is None
+
+    def resident_bytes(self):
+        """Memory that it has now."""
+        status = pathlib.Path(f"/proc/{self.process.pid}/status").read_text()
+        return int(re.search(r"VmRSS:\s+(\d+) kB", status)[1]) << 10
 
     def wait(self, seconds=STOP_SECONDS):
         """Waits for the end and returns the exit status."""
