@@ -83,7 +83,8 @@ class Reflection(DaemonCase):
                      if f"{file.package}.{service.name}" == SERVICE]
         self.assertEqual(
             {method.name for method in service.method},
-            {"Submit", "Send", "Call", "CompleteYield", "Work", "Shutdown",
+            {"Submit", "Send", "SendStream", "SubmitStream", "Call",
+             "CompleteYield", "Work", "Shutdown",
              "Await", "Cancel", "Terminate", "GetProcess", "ListProcesses",
              "ListNames", "ListYields", "GetStatus"})
 
