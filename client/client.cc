@@ -110,6 +110,30 @@ absl::StatusOr<v1::ListYieldsResponse> Client::ListYields(
                request, options);
 }
 
+absl::StatusOr<v1::ListDeadLettersResponse> Client::ListDeadLetters(
+    const v1::ListDeadLettersRequest& request, const CallOptions& options) {
+  return Unary(*connection_->actors, &v1::ActorService::Stub::ListDeadLetters,
+               request, options);
+}
+
+absl::StatusOr<v1::GetDeadLetterResponse> Client::GetDeadLetter(
+    const v1::GetDeadLetterRequest& request, const CallOptions& options) {
+  return Unary(*connection_->actors, &v1::ActorService::Stub::GetDeadLetter,
+               request, options);
+}
+
+absl::StatusOr<v1::ResendDeadLetterResponse> Client::ResendDeadLetter(
+    const v1::ResendDeadLetterRequest& request, const CallOptions& options) {
+  return Unary(*connection_->actors, &v1::ActorService::Stub::ResendDeadLetter,
+               request, options);
+}
+
+absl::StatusOr<v1::DropDeadLettersResponse> Client::DropDeadLetters(
+    const v1::DropDeadLettersRequest& request, const CallOptions& options) {
+  return Unary(*connection_->actors, &v1::ActorService::Stub::DropDeadLetters,
+               request, options);
+}
+
 absl::StatusOr<v1::GetProcessResponse> Client::GetProcess(
     const v1::GetProcessRequest& request, const CallOptions& options) {
   return Unary(*connection_->actors, &v1::ActorService::Stub::GetProcess,

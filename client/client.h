@@ -13,6 +13,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "actord/v1/dead_letter.pb.h"
 #include "actord/v1/name.pb.h"
 #include "actord/v1/outcome.pb.h"
 #include "actord/v1/process.pb.h"
@@ -59,6 +60,17 @@ class Client {
       const v1::CompleteYieldRequest& request, const CallOptions& options = {});
   absl::StatusOr<v1::ListYieldsResponse> ListYields(
       const v1::ListYieldsRequest& request, const CallOptions& options = {});
+  absl::StatusOr<v1::ListDeadLettersResponse> ListDeadLetters(
+      const v1::ListDeadLettersRequest& request,
+      const CallOptions& options = {});
+  absl::StatusOr<v1::GetDeadLetterResponse> GetDeadLetter(
+      const v1::GetDeadLetterRequest& request, const CallOptions& options = {});
+  absl::StatusOr<v1::ResendDeadLetterResponse> ResendDeadLetter(
+      const v1::ResendDeadLetterRequest& request,
+      const CallOptions& options = {});
+  absl::StatusOr<v1::DropDeadLettersResponse> DropDeadLetters(
+      const v1::DropDeadLettersRequest& request,
+      const CallOptions& options = {});
   absl::StatusOr<v1::GetProcessResponse> GetProcess(
       const v1::GetProcessRequest& request, const CallOptions& options = {});
   absl::StatusOr<v1::ListProcessesResponse> ListProcesses(

@@ -52,7 +52,15 @@ using GetProcess = Service::WithRawCallbackMethod_GetProcess<ListYields>;
 using ListProcesses = Service::WithRawCallbackMethod_ListProcesses<GetProcess>;
 using GetStatus = Service::WithRawCallbackMethod_GetStatus<ListProcesses>;
 using Shutdown = Service::WithRawCallbackMethod_Shutdown<GetStatus>;
-using Work = Service::WithRawCallbackMethod_Work<Shutdown>;
+using ListDeadLetters =
+    Service::WithRawCallbackMethod_ListDeadLetters<Shutdown>;
+using GetDeadLetter =
+    Service::WithRawCallbackMethod_GetDeadLetter<ListDeadLetters>;
+using ResendDeadLetter =
+    Service::WithRawCallbackMethod_ResendDeadLetter<GetDeadLetter>;
+using DropDeadLetters =
+    Service::WithRawCallbackMethod_DropDeadLetters<ResendDeadLetter>;
+using Work = Service::WithRawCallbackMethod_Work<DropDeadLetters>;
 using SendStream = Service::WithRawCallbackMethod_SendStream<Work>;
 using SubmitStream = Service::WithRawCallbackMethod_SubmitStream<SendStream>;
 }  // namespace raw
@@ -80,6 +88,11 @@ class ActorService final : public raw::SubmitStream {
   Reactor* ListProcesses(Context* call, const Bytes* in, Bytes* out) override;
   Reactor* GetStatus(Context* call, const Bytes* in, Bytes* out) override;
   Reactor* Shutdown(Context* call, const Bytes* in, Bytes* out) override;
+  Reactor* ListDeadLetters(Context* call, const Bytes* in, Bytes* out) override;
+  Reactor* GetDeadLetter(Context* call, const Bytes* in, Bytes* out) override;
+  Reactor* ResendDeadLetter(Context* call, const Bytes* in,
+                            Bytes* out) override;
+  Reactor* DropDeadLetters(Context* call, const Bytes* in, Bytes* out) override;
   StreamReactor* Work(Context* call) override;
   StreamReactor* SendStream(Context* call) override;
   StreamReactor* SubmitStream(Context* call) override;

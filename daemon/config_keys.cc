@@ -1,6 +1,5 @@
 #include "daemon/config_keys.h"
 
-#include <limits>
 #include <type_traits>
 #include <utility>
 
@@ -8,117 +7,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
-#include "daemon/config_text.h"
-#include "daemon/work_policy_text.h"
+#include "daemon/config_codecs.h"
 
 namespace actord::daemon {
 namespace {
-
-// A codec reads one text into a value and prints the value as TOML.
-
-template <typename T>
-struct NumberCodec {
-  uint64_t min = 0;
-  uint64_t max = std::numeric_limits<T>::max();
-
-  absl::Status Parse(const std::string& text, T& value) const {
-    const absl::StatusOr<uint64_t> number = ParseCountText(text);
-    if (!number.ok()) return number.status();
-    if (*number < min || *number > max) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(text, " is not between ", min, " and ", max));
-    }
-    value = static_cast<T>(*number);
-    return absl::OkStatus();
-  }
-  std::string Print(T value) const { return absl::StrCat(value); }
-};
-
-struct SizeCodec {
-  absl::Status Parse(const std::string& text, size_t& value) const {
-    const absl::StatusOr<uint64_t> size = ParseSizeText(text);
-    if (!size.ok()) return size.status();
-    value = *size;
-    return absl::OkStatus();
-  }
-  std::string Print(size_t value) const {
-    return QuoteToml(FormatSizeText(value));
-  }
-};
-
-struct DurationCodec {
-  absl::Status Parse(const std::string& text, absl::Duration& value) const {
-    const absl::StatusOr<absl::Duration> duration = ParseDurationText(text);
-    if (!duration.ok()) return duration.status();
-    value = *duration;
-    return absl::OkStatus();
-  }
-  std::string Print(absl::Duration value) const {
-    return QuoteToml(FormatDurationText(value));
-  }
-};
-
-struct TextCodec {
-  absl::Status Parse(const std::string& text, std::string& value) const {
-    value = text;
-    return absl::OkStatus();
-  }
-  std::string Print(const std::string& value) const { return QuoteToml(value); }
-};
-
-struct NonEmptyTextCodec : TextCodec {
-  absl::Status Parse(const std::string& text, std::string& value) const {
-    if (text.empty()) return absl::InvalidArgumentError("must not be empty");
-    value = text;
-    return absl::OkStatus();
-  }
-};
-
-struct PolicyCodec {
-  absl::Status Parse(const std::string& text,
-                     runtime::WorkPolicy& value) const {
-    const auto policy = ParseWorkPolicyText(text);
-    if (!policy.ok()) return policy.status();
-    value = *policy;
-    return absl::OkStatus();
-  }
-  std::string Print(const runtime::WorkPolicy& value) const {
-    return QuoteToml(FormatWorkPolicyText(value));
-  }
-};
-
-struct ListenCodec : TextCodec {
-  absl::Status Parse(const std::string& text, std::string& value) const {
-    const absl::StatusOr<ListenAddress> address = ParseListenAddress(text);
-    if (!address.ok()) return address.status();
-    value = text;
-    return absl::OkStatus();
-  }
-};
-
-template <typename E>
-struct ChoiceCodec {
-  std::vector<std::pair<std::string_view, E>> choices;
-
-  absl::Status Parse(const std::string& text, E& value) const {
-    std::vector<std::string> names;
-    for (const auto& [name, choice] : choices) {
-      if (name == text) {
-        value = choice;
-        return absl::OkStatus();
-      }
-      names.emplace_back(name);
-    }
-    return absl::InvalidArgumentError(
-        absl::StrCat("\"", text, "\" is none of ", absl::StrJoin(names, ", ")));
-  }
-  std::string Print(E value) const {
-    for (const auto& [name, choice] : choices) {
-      if (choice == value) return QuoteToml(name);
-    }
-    return QuoteToml("");
-  }
-};
 
 // Parents of `member`: a generic lambda, so that one accessor reads and writes.
 #define ACTORD_MEMBER(member) \
@@ -294,6 +186,33 @@ void AddLimitKeys(std::vector<ConfigKey>& keys) {
       Single({"limits.max_yields", "max-yields", "N",
               "Yields of one process that may be outstanding, at most 16000."},
              kCount, ACTORD_MEMBER(runtime.max_yields))));
+  keys.push_back(List(
+      {"limits.max_processes_per_type", "max-processes-per-type", "\"TYPE N\"",
+       "Processes of a type that may live at a time: its name, a space "
+       "and a number."},
+      TypeLimitCodec{}, ACTORD_MEMBER(runtime.type_limits)));
+  keys.push_back(Reloads(
+      Single({"limits.max_steps", "max-steps", "N",
+              "Steps after which a process that is not done has "
+              "failed; 0 means any number."},
+             NumberCodec<uint64_t>{}, ACTORD_MEMBER(runtime.max_steps))));
+  keys.push_back(Reloads(
+      Single({"limits.max_lifetime", "max-lifetime", "DURATION",
+              "Time after which a process that is not done has failed, at "
+              "least 1ms; none means never."},
+             kDuration, ACTORD_MEMBER(runtime.max_lifetime))));
+}
+
+void AddDeadLetterKeys(std::vector<ConfigKey>& keys) {
+  keys.push_back(Reloads(
+      Single({"dead_letters.max_count", "dead-letter-max-count", "N",
+              "Messages that reached nobody that are kept, at most 10000000; "
+              "the oldest go first, 0 keeps none."},
+             kCount, ACTORD_MEMBER(runtime.dead_letter_max_count))));
+  keys.push_back(Reloads(
+      Single({"dead_letters.max_bytes", "dead-letter-max-bytes", "SIZE",
+              "Memory that they may take; the oldest go first, 0 keeps none."},
+             kSize, ACTORD_MEMBER(runtime.dead_letter_max_bytes))));
 }
 
 void AddRetentionKeys(std::vector<ConfigKey>& keys) {
@@ -359,6 +278,7 @@ const std::vector<ConfigKey>& ConfigKeys() {
     AddBootKeys(*all);
     AddSchedulerKeys(*all);
     AddLimitKeys(*all);
+    AddDeadLetterKeys(*all);
     AddRetentionKeys(*all);
     AddShutdownKeys(*all);
     return all;

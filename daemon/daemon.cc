@@ -79,6 +79,14 @@ absl::Status Daemon::StartRuntime() {
                                plugin.path.empty() ? "" : " from ",
                                plugin.path));
   }
+  for (const runtime::TypeLimit& limit : config_.runtime.type_limits) {
+    if (catalog_.FindProcessType(limit.process_type) == nullptr) {
+      logger_.Warning(
+          absl::StrCat("limits.max_processes_per_type: no plugin "
+                       "has the process type \"",
+                       limit.process_type, "\""));
+    }
+  }
   if (config_.boot_tree.empty()) {
     runtime_->Start();
     return absl::OkStatus();

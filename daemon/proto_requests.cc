@@ -82,18 +82,6 @@ absl::Status InField(std::string_view field, const absl::Status& status) {
       absl::StrCat(std::string(field), ": ", status.message()));
 }
 
-absl::Status ReadPaging(int32_t page_size, const std::string& page_token,
-                        uint64_t scope, Paging& paging) {
-  if (page_size < 0) return Wrong("page_size", "must not be negative");
-  const int size = page_size == 0 ? kDefaultPageSize : page_size;
-  const absl::StatusOr<uint64_t> position = ReadPageToken(page_token, scope);
-  if (!position.ok()) return position.status();
-  paging.position = *position;
-  paging.page_size = static_cast<size_t>(std::min(size, kMaxPageSize));
-  paging.scope = scope;
-  return absl::OkStatus();
-}
-
 absl::StatusOr<std::optional<runtime::ProcessState>> ReadState(
     v1::ProcessState state) {
   switch (state) {
@@ -288,6 +276,18 @@ absl::StatusOr<Completion> ReadCompleteYield(v1::CompleteYieldRequest* request,
       break;
   }
   return Wrong("outcome", "is required: either result or error");
+}
+
+absl::Status ReadPaging(int32_t page_size, const std::string& page_token,
+                        uint64_t scope, Paging& paging) {
+  if (page_size < 0) return Wrong("page_size", "must not be negative");
+  const int size = page_size == 0 ? kDefaultPageSize : page_size;
+  const absl::StatusOr<uint64_t> position = ReadPageToken(page_token, scope);
+  if (!position.ok()) return position.status();
+  paging.position = *position;
+  paging.page_size = static_cast<size_t>(std::min(size, kMaxPageSize));
+  paging.scope = scope;
+  return absl::OkStatus();
 }
 
 absl::Status ReadListProcesses(const v1::ListProcessesRequest& request,

@@ -74,6 +74,10 @@ struct Paging {
   size_t page_size = 0;
   uint64_t scope = 0;
 };
+// Fills `paging`; `scope` is a hash over the list, its filter and the daemon's
+// incarnation.
+absl::Status ReadPaging(int32_t page_size, const std::string& page_token,
+                        uint64_t scope, Paging& paging);
 absl::Status ReadListProcesses(const v1::ListProcessesRequest& request,
                                uint32_t incarnation,
                                runtime::ProcessFilter& filter, Paging& paging);

@@ -34,6 +34,8 @@ v1::FailureReason ToFailureReason(runtime::EndKind kind) {
       return v1::FAILURE_REASON_TERMINATED;
     case runtime::EndKind::kInitRefused:
       return v1::FAILURE_REASON_INIT_REFUSED;
+    case runtime::EndKind::kLimit:
+      return v1::FAILURE_REASON_LIMIT_REACHED;
     case runtime::EndKind::kResult:
       break;
   }

@@ -34,6 +34,17 @@ void WriteCounters(const runtime::RuntimeStats& stats, v1::Counters* proto) {
   proto->set_results_kept(stats.results_kept);
   proto->set_results_kept_bytes(stats.results_bytes);
   proto->set_late_replies_total(stats.late_replies);
+  proto->set_dead_letters_kept(stats.dead_letters_kept);
+  proto->set_dead_letters_kept_bytes(stats.dead_letters_bytes);
+  proto->set_dead_letters_forgotten_total(stats.dead_letters_forgotten);
+  proto->set_dead_letters_resent_total(stats.dead_letters_resent);
+  proto->set_dead_letters_dropped_total(stats.dead_letters_dropped);
+  proto->set_mailbox_limit_total(stats.refused_mailbox);
+  proto->set_process_limit_total(stats.refused_processes);
+  proto->set_process_type_limit_total(stats.refused_processes_of_type);
+  proto->set_yield_limit_total(stats.refused_yields);
+  proto->set_step_limit_total(stats.ended_by_steps);
+  proto->set_lifetime_limit_total(stats.ended_by_lifetime);
 }
 
 void WriteLimits(const runtime::Limits& limits, const Config& config,
@@ -55,6 +66,17 @@ void WriteLimits(const runtime::Limits& limits, const Config& config,
   if (limits.default_yield_timeout != absl::InfiniteDuration()) {
     *proto->mutable_default_yield_timeout() =
         ToProtoDuration(limits.default_yield_timeout);
+  }
+  proto->set_max_dead_letters(limits.dead_letter_max_count);
+  proto->set_max_dead_letters_bytes(limits.dead_letter_max_bytes);
+  proto->set_max_steps_per_process(limits.max_steps);
+  if (limits.max_lifetime != absl::InfiniteDuration()) {
+    *proto->mutable_max_lifetime() = ToProtoDuration(limits.max_lifetime);
+  }
+  for (const runtime::TypeLimit& limit : config.runtime.type_limits) {
+    v1::ProcessTypeLimit* const of_type = proto->add_process_type_limits();
+    of_type->set_process_type(limit.process_type);
+    of_type->set_max_processes(limit.max_processes);
   }
 }
 

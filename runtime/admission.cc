@@ -109,11 +109,12 @@ absl::StatusOr<Process*> Admission::Reserve(const SubmitRequest& request,
                      "; it must be from 0 (lowest) to ", kPriorities - 1));
   }
   const uint64_t now = clock_.UnixNs();
+  auto no_room = ProcessTable::NoRoom::kInTable;
   const auto reserve = [&](BufferCache& buffers,
                            ProcessTable::Cache& processes) -> Process* {
-    Process* process =
-        processes_.Reserve(processes, type, static_cast<uint16_t>(*method),
-                           static_cast<uint8_t>(request.priority), parent, now);
+    Process* process = processes_.Reserve(
+        processes, type, static_cast<uint16_t>(*method),
+        static_cast<uint8_t>(request.priority), parent, now, no_room);
     if (process == nullptr) return nullptr;
     processes_.PrefetchNext(processes);
     process->input = Envelope::Create(buffers, ACTORD_EVENT_MESSAGE, {},
@@ -123,14 +124,23 @@ absl::StatusOr<Process*> Admission::Reserve(const SubmitRequest& request,
     return process;
   };
   Process* process = lane_.WithMemory(reserve);
-  if (process == nullptr) {
-    return Retryable(absl::StatusCode::kResourceExhausted,
-                     reason::kProcessLimit,
-                     absl::StrCat("the limit of ", limits_.max_processes(),
-                                  " processes is reached"),
-                     absl::Seconds(1));
-  }
+  if (process == nullptr) return Refused(*type, no_room);
   return process;
+}
+
+absl::Status Admission::Refused(const ProcessType& type,
+                                ProcessTable::NoRoom why) {
+  const bool for_type = why == ProcessTable::NoRoom::kForType;
+  lane_.Count(for_type ? &Counters::refused_processes_of_type
+                       : &Counters::refused_processes);
+  return Retryable(
+      absl::StatusCode::kResourceExhausted, reason::kProcessLimit,
+      for_type
+          ? absl::StrCat("the limit of ", processes_.type_limits().MaxOf(type),
+                         " processes of type ", type.name, " is reached")
+          : absl::StrCat("the limit of ", limits_.max_processes(),
+                         " processes is reached"),
+      absl::Seconds(1));
 }
 
 absl::Status Admission::Name(const std::string& name, Process& process,

@@ -46,6 +46,8 @@ class Admission {
   absl::Status CheckSizes(const SubmitRequest& request) const;
   // Gives it its name, or its place back and `done` to the caller.
   absl::Status Name(const std::string& name, Process& process, Admitted& done);
+  // Counts the refusal and says it in words.
+  absl::Status Refused(const ProcessType& type, ProcessTable::NoRoom why);
   // A process with its input and `done`; an error leaves `done` to the caller.
   absl::StatusOr<Process*> Reserve(const SubmitRequest& request,
                                    const Pid& parent, Admitted& done);

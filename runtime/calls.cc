@@ -32,7 +32,7 @@ void Calls::Begin(Process& caller, uint32_t generation, const Effect& call,
     lane.Free(call.envelope);
   };
   if (!dispatcher_.MayYield(caller)) {
-    refuse(ACTORD_RESOURCE_EXHAUSTED, dispatcher_.TooManyYields());
+    refuse(ACTORD_RESOURCE_EXHAUSTED, dispatcher_.TooManyYields(lane));
     return;
   }
   if (call.refusal != nullptr) {

@@ -28,7 +28,7 @@ Runtime::Core::Core(const RuntimeOptions& resolved, const Catalog& known)
       catalog(known),
       clock(*options.clock),
       processes(options.node, options.incarnation, options.max_processes,
-                ThreadsOf(options) + 1),
+                ThreadsOf(options) + 1, options.type_limits),
       scheduler(options.workers, clock),
       lane(buffers, Lane::Use::kShared),
       external(options.external_commands, options.work_policies, limits, clock,
@@ -41,9 +41,11 @@ Runtime::Core::Core(const RuntimeOptions& resolved, const Catalog& known)
       broker(scheduler, processes, external, limits, kMaxYieldRecords,
              ThreadsOf(options)),
       delivery(processes, scheduler, limits),
+      dead_letters(limits, clock, delivery, lane),
       names(processes),
       groups(processes),
       watches(processes, scheduler, limits),
+      lifetimes(processes, scheduler, clock),
       admission(catalog, limits, clock, processes, scheduler, names, lane,
                 state),
       host(options, limits, clock, delivery, broker, admission, names, groups,
@@ -63,6 +65,7 @@ Runtime::Core::Core(const RuntimeOptions& resolved, const Catalog& known)
                .buffers = buffers,
                .scheduler = scheduler,
                .broker = broker,
+               .lifetimes = lifetimes,
                .runner = {.processes = processes,
                           .scheduler = scheduler,
                           .delivery = delivery,
@@ -71,6 +74,9 @@ Runtime::Core::Core(const RuntimeOptions& resolved, const Catalog& known)
                           .results = results,
                           .calls = calls,
                           .watches = watches,
+                          .dead_letters = dead_letters,
+                          .lifetimes = lifetimes,
+                          .limits = limits,
                           .names = names,
                           .groups = groups,
                           .clock = clock,
@@ -111,6 +117,7 @@ absl::Status Runtime::Core::SetLimits(const Limits& given) {
   absl::Status status = ValidateLimits(given);
   if (!status.ok()) return status;
   limits.Set(given);
+  dead_letters.Trim();
   processes.SetLimit(given.max_processes);
   return absl::OkStatus();
 }
@@ -155,6 +162,10 @@ RuntimeStats Runtime::Core::Stats() const {
   stats.steps = Sum(&Counters::steps);
   stats.messages_sent = Sum(&Counters::messages_sent);
   stats.dead_letters = Sum(&Counters::dead_letters);
+  dead_letters.AddTo(stats);
+  stats.dead_letters_forgotten = Sum(&Counters::dead_letters_forgotten);
+  stats.dead_letters_resent = Sum(&Counters::dead_letters_resent);
+  stats.dead_letters_dropped = Sum(&Counters::dead_letters_dropped);
   stats.yields = Sum(&Counters::yields);
   stats.completions = Sum(&Counters::completions);
   stats.late_replies = Sum(&Counters::late_replies);
@@ -165,6 +176,12 @@ RuntimeStats Runtime::Core::Stats() const {
   stats.blocking_queue = pool.queued();
   stats.results_kept = results.kept();
   stats.results_bytes = results.bytes();
+  stats.refused_mailbox = Sum(&Counters::refused_mailbox);
+  stats.refused_processes = Sum(&Counters::refused_processes);
+  stats.refused_processes_of_type = Sum(&Counters::refused_processes_of_type);
+  stats.refused_yields = Sum(&Counters::refused_yields);
+  stats.ended_by_steps = Sum(&Counters::ended_by_steps);
+  stats.ended_by_lifetime = Sum(&Counters::ended_by_lifetime);
   return stats;
 }
 

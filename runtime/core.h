@@ -7,11 +7,13 @@
 #include "runtime/admission.h"
 #include "runtime/blocking_pool.h"
 #include "runtime/calls.h"
+#include "runtime/dead_letters.h"
 #include "runtime/delivery.h"
 #include "runtime/dispatcher.h"
 #include "runtime/external_yields.h"
 #include "runtime/groups.h"
 #include "runtime/host.h"
+#include "runtime/lifetimes.h"
 #include "runtime/mutex.h"
 #include "runtime/names.h"
 #include "runtime/results.h"
@@ -56,9 +58,11 @@ class Runtime::Core {
   Results results;
   YieldBroker broker;
   Delivery delivery;
+  DeadLetters dead_letters;
   Names names;
   Groups groups;
   Watches watches;
+  Lifetimes lifetimes;
   Admission admission;
   Host host;
   BlockingPool pool;

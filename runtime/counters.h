@@ -37,9 +37,20 @@ struct alignas(64) Counters {
   Counter steps;
   Counter messages_sent;
   Counter dead_letters;
+  Counter
+      dead_letters_forgotten;  // not kept, or not any more, for want of room
+  Counter dead_letters_resent;
+  Counter dead_letters_dropped;  // because somebody asked for it
   Counter yields;
   Counter completions;
   Counter late_replies;
+  // How often a limit was reached, and who came was refused or ended.
+  Counter refused_mailbox;
+  Counter refused_processes;
+  Counter refused_processes_of_type;
+  Counter refused_yields;
+  Counter ended_by_steps;
+  Counter ended_by_lifetime;
 };
 
 }  // namespace actord::runtime

@@ -50,7 +50,7 @@ absl::Status Delivery::SendOrExplain(const Pid& to, Envelope* envelope,
   const Result result = Send(to, envelope, lane, ready);
   if (result == Result::kDelivered) return absl::OkStatus();
   lane.Free(envelope);
-  return Explain(to, result);
+  return Explain(to, result, lane);
 }
 
 absl::Status Delivery::SendAll(const Pid& to,
@@ -73,11 +73,12 @@ absl::Status Delivery::SendAll(const Pid& to,
       SendChain(to, chain.head(), last, messages.size(), units, lane);
   if (result == Result::kDelivered) return absl::OkStatus();
   while (Envelope* envelope = chain.PopFront()) lane.Free(envelope);
-  return Explain(to, result);
+  return Explain(to, result, lane);
 }
 
-absl::Status Delivery::Explain(const Pid& to, Result why) const {
+absl::Status Delivery::Explain(const Pid& to, Result why, Lane& lane) const {
   if (why == Result::kNoProcess) return processes_.WhyNotFound(to);
+  lane.Count(&Counters::refused_mailbox);
   return Retryable(
       absl::StatusCode::kResourceExhausted, reason::kMailboxFull,
       absl::StrCat("the mailbox of process ", FormatPid(to),

@@ -40,6 +40,9 @@ class Delivery {
   absl::Status SendAll(const Pid& to, const std::vector<Message>& messages,
                        Lane& lane);
 
+  // Counts a refusal and says it in words. Precondition: it was not delivered.
+  absl::Status Explain(const Pid& to, Result why, Lane& lane) const;
+
   // A cancel or a terminate.
   absl::Status Control(const Pid& to, uint16_t type, std::string_view reason,
                        Lane& lane);
@@ -48,9 +51,6 @@ class Delivery {
   static void Preload(Process& process, Envelope* envelope, Lane& lane);
 
  private:
-  // Precondition: it was not delivered.
-  absl::Status Explain(const Pid& to, Result why) const;
-
   const ProcessTable& processes_;
   Scheduler& scheduler_;
   const LiveLimits& limits_;

@@ -89,7 +89,8 @@ void Dispatcher::Dispatch(Process& process, uint32_t generation,
                           const Effect& yield, Lane& lane) {
   lane.Count(&Counters::yields);
   if (!MayYield(process)) {
-    Refuse(process, yield, ACTORD_RESOURCE_EXHAUSTED, TooManyYields(), lane);
+    Refuse(process, yield, ACTORD_RESOURCE_EXHAUSTED, TooManyYields(lane),
+           lane);
     return;
   }
   const std::string_view command = yield.envelope->topic();
@@ -112,7 +113,8 @@ void Dispatcher::Dispatch(Process& process, uint32_t generation,
   }
 }
 
-std::string Dispatcher::TooManyYields() const {
+std::string Dispatcher::TooManyYields(Lane& lane) const {
+  lane.Count(&Counters::refused_yields);
   return absl::StrCat("the process has ", limits_.max_yields(),
                       " outstanding yields, which is the limit");
 }
@@ -136,6 +138,7 @@ void Dispatcher::Answer(Process& process, uint32_t generation, uint64_t tag,
                         Envelope* completion, Lane& lane) {
   if (!broker_.HasRoom(process, completion->payload())) {
     lane.Free(completion);
+    lane.Count(&Counters::refused_mailbox);
     completion = lane.NewEnvelope(ACTORD_EVENT_COMPLETION, {},
                                   TextPayload(YieldBroker::kNoRoomText));
     completion->completion.status = ACTORD_RESOURCE_EXHAUSTED;

@@ -34,7 +34,8 @@ class Dispatcher {
     return process.yields_count.load(std::memory_order_relaxed) <
            limits_.max_yields();
   }
-  [[nodiscard]] std::string TooManyYields() const;
+  // Counts one yield too many, and says it in words.
+  [[nodiscard]] std::string TooManyYields(Lane& lane) const;
   // Completes the yield within this turn.
   void Refuse(Process& process, uint64_t tag, int32_t status,
               std::string_view text, Lane& lane);

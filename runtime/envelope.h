@@ -31,6 +31,8 @@ inline constexpr uint16_t kEventTerminate = UINT16_MAX;
 inline constexpr uint16_t kEventCall = UINT16_MAX - 1;
 // A linked process has failed: the payload says which and why.
 inline constexpr uint16_t kEventLinkedEnd = UINT16_MAX - 2;
+// It has lived as long as it may: the payload says so.
+inline constexpr uint16_t kEventLifetimeEnd = UINT16_MAX - 3;
 
 // What the rarer events have beside their text stands before their topic and
 // counts as part of it; the process does not see it.

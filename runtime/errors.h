@@ -32,6 +32,7 @@ inline constexpr std::string_view kNameNotFound = "NAME_NOT_FOUND";
 inline constexpr std::string_view kNameTaken = "NAME_TAKEN";
 inline constexpr std::string_view kCalleeEnded = "CALLEE_ENDED";
 inline constexpr std::string_view kCallFailed = "CALL_FAILED";
+inline constexpr std::string_view kDeadLetterNotFound = "DEAD_LETTER_NOT_FOUND";
 inline constexpr std::string_view kMailboxFull = "MAILBOX_FULL";
 inline constexpr std::string_view kProcessLimit = "PROCESS_LIMIT";
 inline constexpr std::string_view kStarting = "STARTING";

@@ -3,6 +3,8 @@
 namespace actord::runtime {
 namespace {
 
+constexpr uint64_t kNoMaxSteps = std::numeric_limits<uint64_t>::max();
+
 uint64_t NsOf(absl::Duration duration) {
   // Saturates: infinite becomes LiveLimits::kForeverNs.
   return static_cast<uint64_t>(absl::ToInt64Nanoseconds(duration));
@@ -27,6 +29,10 @@ void LiveLimits::Set(const Limits& limits) {
   answered_yield_max_.Store(limits.answered_yield_max);
   result_ttl_ns_.Store(NsOf(limits.result_ttl));
   result_max_bytes_.Store(limits.result_max_bytes);
+  dead_letter_max_count_.Store(limits.dead_letter_max_count);
+  dead_letter_max_bytes_.Store(limits.dead_letter_max_bytes);
+  max_steps_.Store(limits.max_steps == 0 ? kNoMaxSteps : limits.max_steps);
+  max_lifetime_ns_.Store(NsOf(limits.max_lifetime));
 }
 
 Limits LiveLimits::Get() const {
@@ -40,7 +46,11 @@ Limits LiveLimits::Get() const {
           .answered_yield_ttl = DurationOf(answered_yield_ttl_ns()),
           .answered_yield_max = answered_yield_max(),
           .result_ttl = DurationOf(result_ttl_ns()),
-          .result_max_bytes = result_max_bytes()};
+          .result_max_bytes = result_max_bytes(),
+          .dead_letter_max_count = dead_letter_max_count(),
+          .dead_letter_max_bytes = dead_letter_max_bytes(),
+          .max_steps = max_steps() == kNoMaxSteps ? 0 : max_steps(),
+          .max_lifetime = DurationOf(max_lifetime_ns())};
 }
 
 }  // namespace actord::runtime

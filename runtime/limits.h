@@ -38,6 +38,17 @@ struct Limits {
   absl::Duration result_ttl = absl::Minutes(5);
   size_t result_max_bytes =
       256 << 20;  // all results together (oldest forgotten first)
+
+  // Dead letters: how many are kept, and their memory (oldest forgotten first).
+  // 0 of either: none is kept, they are only counted.
+  size_t dead_letter_max_count = 10'000;    // 0 to 10,000,000
+  size_t dead_letter_max_bytes = 16 << 20;  // 0 to 1 TiB
+
+  // Of one process. One that has not ended with its last step, or in time,
+  // fails: EndKind::kLimit.
+  uint64_t max_steps = 0;  // 0: as many as it likes
+  // Since its Init; for processes that begin from then on. At least 1 ms.
+  absl::Duration max_lifetime = absl::InfiniteDuration();
 };
 
 // The limits in force.
@@ -85,6 +96,17 @@ class LiveLimits {
   [[nodiscard]] size_t result_max_bytes() const {
     return result_max_bytes_.Load();
   }
+  [[nodiscard]] size_t dead_letter_max_count() const {
+    return dead_letter_max_count_.Load();
+  }
+  [[nodiscard]] size_t dead_letter_max_bytes() const {
+    return dead_letter_max_bytes_.Load();
+  }
+  // UINT64_MAX: there is none.
+  [[nodiscard]] uint64_t max_steps() const { return max_steps_.Load(); }
+  [[nodiscard]] uint64_t max_lifetime_ns() const {
+    return max_lifetime_ns_.Load();
+  }
 
  private:
   template <typename T>
@@ -110,6 +132,10 @@ class LiveLimits {
   Value<size_t> answered_yield_max_;
   Value<uint64_t> result_ttl_ns_;
   Value<size_t> result_max_bytes_;
+  Value<size_t> dead_letter_max_count_;
+  Value<size_t> dead_letter_max_bytes_;
+  Value<uint64_t> max_steps_;
+  Value<uint64_t> max_lifetime_ns_;
 };
 
 }  // namespace actord::runtime

@@ -66,6 +66,9 @@ absl::Status ValidateLimits(const Limits& limits) {
       {"max_external_yield_bytes", limits.max_external_yield_bytes, 4096,
        uint64_t{1} << 40},
       {"answered_yield_max", limits.answered_yield_max, 1, 100'000'000},
+      {"dead_letter_max_count", limits.dead_letter_max_count, 0, 10'000'000},
+      {"dead_letter_max_bytes", limits.dead_letter_max_bytes, 0,
+       uint64_t{1} << 40},
   });
   // Room for the largest message or command and its name, or it could never
   // be sent.
@@ -78,6 +81,13 @@ absl::Status ValidateLimits(const Limits& limits) {
       CheckPositive("default_yield_timeout", limits.default_yield_timeout));
   status.Update(CheckPositive("answered_yield_ttl", limits.answered_yield_ttl));
   status.Update(CheckPositive("result_ttl", limits.result_ttl));
+  if (limits.max_lifetime < absl::Milliseconds(1)) {
+    status.Update(
+        InvalidField("max_lifetime", reason::kInvalidField,
+                     absl::StrCat("max_lifetime is ",
+                                  absl::FormatDuration(limits.max_lifetime),
+                                  "; it must be at least 1ms")));
+  }
   return status;
 }
 
@@ -104,6 +114,13 @@ absl::Status ValidateOptions(const RuntimeOptions& options) {
   }
   status.Update(CheckRanges({{"work_policies (their count)",
                               options.work_policies.size(), 0, 1000}}));
+  status.Update(CheckRanges(
+      {{"type_limits (their count)", options.type_limits.size(), 0, 1000}}));
+  for (const TypeLimit& limit : options.type_limits) {
+    status.Update(CheckRange(
+        absl::StrCat("the limit of processes of type ", limit.process_type),
+        limit.max_processes, 1, SlotTable<Process>::kMaxSlots));
+  }
   for (const WorkPolicy& policy : options.work_policies) {
     status.Update(ValidateWorkPolicy(policy));
   }

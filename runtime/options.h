@@ -11,6 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "runtime/limits.h"
+#include "runtime/type_limits.h"
 #include "runtime/work_policy.h"
 
 namespace actord::runtime {
@@ -37,6 +38,8 @@ struct RuntimeOptions : Limits {
                           // remote workers
   // The first whose pattern matches a command is for it; at most 1000.
   std::vector<WorkPolicy> work_policies;
+  // Submit: PROCESS_LIMIT; a step's spawn: no PID. At most 1000.
+  std::vector<TypeLimit> type_limits;
 
   // How long a step, or a pooled handler, may go on after everything was told
   // to stop, before it is taken to be stuck (ShutdownReport::stuck).

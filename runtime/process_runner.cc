@@ -86,6 +86,10 @@ bool ProcessRunner::Admit(Process& process, Turn& turn) {
   std::string failure = context_.TakeFailure();
   if (!thrown && status == ACTORD_OK && context_.misuse().ok()) {
     process.step_due = true;
+    const uint64_t lifetime_ns = parts_.limits.max_lifetime_ns();
+    if (lifetime_ns != LiveLimits::kForeverNs) [[unlikely]] {
+      parts_.lifetimes.Begin(process, turn.generation, lifetime_ns, lane_);
+    }
     if (Admitted admitted = TakeAdmitted(process)) {
       std::move(admitted)(parts_.processes.PidOf(process, turn.generation));
     }
@@ -167,6 +171,12 @@ bool ProcessRunner::FillFromUrgent(Process& process, Turn& turn) {
             std::move(reason));
         return false;
       }
+      if (type == kEventLifetimeEnd) {
+        lane_.Count(&Counters::ended_by_lifetime);
+        End(process, turn, EndKind::kLimit,
+            absl::StatusCode::kResourceExhausted, std::move(reason));
+        return false;
+      }
       const bool forced = type == kEventTerminate;
       End(process, turn, forced ? EndKind::kTerminated : EndKind::kCancelled,
           forced ? absl::StatusCode::kAborted : absl::StatusCode::kCancelled,
@@ -203,7 +213,7 @@ void ProcessRunner::FillFromMessages(Process& process, Turn& turn) {
     if (envelope->generation == turn.generation) [[likely]] {
       batch_[turn.count++] = envelope;
     } else {
-      Drop(envelope);
+      DropLate(process, envelope);
     }
   }
   turn.left_over = process.messages_owed + turn.messages_left != 0;
@@ -237,8 +247,8 @@ int32_t ProcessRunner::RunStep(Process& process, Turn& turn) {
                               context_.abi());
   });
   process.step_due = verdict == ACTORD_STEP_CONTINUE;
-  process.steps.store(process.steps.load(std::memory_order_relaxed) + 1,
-                      std::memory_order_relaxed);
+  const uint64_t steps = process.steps.load(std::memory_order_relaxed) + 1;
+  process.steps.store(steps, std::memory_order_relaxed);
   lane_.Count(&Counters::steps);
   FreeBatch(turn);
   const bool is_plain =
@@ -255,51 +265,15 @@ int32_t ProcessRunner::RunStep(Process& process, Turn& turn) {
     }
   }
   Commit(process, turn.generation);
-  if (verdict != ACTORD_STEP_DONE) return verdict;
-  End(process, turn, EndKind::kResult, absl::StatusCode::kOk, {});
-  return kHasEnded;
-}
-
-std::optional<ProcessRunner::Failure> ProcessRunner::FailureOf(
-    const Process& process, int32_t verdict,
-    std::optional<std::string> thrown) {
-  if (thrown) {
-    return Failure{EndKind::kThrew, absl::StatusCode::kInternal,
-                   absl::StrCat("Step ", *thrown)};
-  }
-  if (!context_.misuse().ok()) {
-    return Failure{EndKind::kThrew, context_.misuse().code(),
-                   std::string(context_.misuse().message())};
-  }
-  switch (verdict) {
-    case ACTORD_STEP_IDLE:
-    case ACTORD_STEP_CONTINUE:
-    case ACTORD_STEP_DONE:
-      return std::nullopt;
-    case ACTORD_STEP_BLOCK:
-      if (process.yields_count.load(std::memory_order_relaxed) != 0 ||
-          context_.yields() != 0 || !process.urgent_taken.empty()) {
-        return std::nullopt;
-      }
-      return Failure{EndKind::kThrew, absl::StatusCode::kFailedPrecondition,
-                     "Step blocked without an outstanding yield: nothing "
-                     "could ever wake it"};
-    case ACTORD_STEP_FAIL: {
-      // Asked to end, it says that this is why it did.
-      const bool obeyed =
-          process.cancel_requested.load(std::memory_order_relaxed) &&
-          context_.failure_code() == absl::StatusCode::kCancelled;
-      return Failure{obeyed ? EndKind::kCancelled : EndKind::kFailed,
-                     context_.failure_code(), context_.TakeFailure()};
+  if (verdict != ACTORD_STEP_DONE) {
+    if (steps < parts_.limits.max_steps()) [[likely]] {
+      return verdict;
     }
-    case ACTORD_STEP_THREW:
-      return Failure{EndKind::kThrew, context_.failure_code(),
-                     context_.TakeFailure()};
-    default:
-      return Failure{EndKind::kThrew, absl::StatusCode::kInternal,
-                     absl::StrCat("Step returned ", verdict,
-                                  ", which is none of ACTORD_STEP_*")};
+    EndAtLastStep(process, turn, steps);
+  } else {
+    End(process, turn, EndKind::kResult, absl::StatusCode::kOk, {});
   }
+  return kHasEnded;
 }
 
 void ProcessRunner::Commit(Process& process, uint32_t generation) {
@@ -349,9 +323,10 @@ size_t ProcessRunner::CommitSends(size_t begin) {
   }
   // Not all of them: as many as there is room for.
   for (size_t i = begin; i < end; ++i) {
-    if (parts_.delivery.Send(to, effects[i].envelope, lane_) !=
-        Delivery::Result::kDelivered) {
-      Drop(effects[i].envelope);
+    const Delivery::Result result =
+        parts_.delivery.Send(to, effects[i].envelope, lane_);
+    if (result != Delivery::Result::kDelivered) {
+      Drop(effects[i].envelope, to, WhyUndelivered(to, result));
     }
   }
   return end - begin;
@@ -385,12 +360,6 @@ void ProcessRunner::Finish(Process& process, Turn& turn, int32_t verdict) {
 void ProcessRunner::FreeBatch(Turn& turn) {
   for (size_t i = 0; i < turn.count; ++i) lane_.Free(batch_[i]);
   turn.count = 0;
-}
-
-void ProcessRunner::Drop(Envelope* envelope) {
-  if (envelope->type != ACTORD_EVENT_MESSAGE) return DropOther(envelope);
-  lane_.Count(&Counters::dead_letters);
-  lane_.Free(envelope);
 }
 
 }  // namespace actord::runtime

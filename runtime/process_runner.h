@@ -14,8 +14,10 @@
 #include <optional>
 #include <string>
 
+#include "runtime/dead_letters.h"
 #include "runtime/delivery.h"
 #include "runtime/dispatcher.h"
+#include "runtime/lifetimes.h"
 #include "runtime/results.h"
 #include "runtime/step_context.h"
 
@@ -44,6 +46,9 @@ class ProcessRunner {
     Results& results;
     Calls& calls;
     Watches& watches;
+    DeadLetters& dead_letters;
+    Lifetimes& lifetimes;
+    const LiveLimits& limits;
     Names& names;
     Groups& groups;
     const Clock& clock;
@@ -124,13 +129,14 @@ class ProcessRunner {
   size_t CommitSends(size_t begin);
 
   // In process_runner_effects.cc.
+  DeadLetterReason WhyUndelivered(const Pid& to, Delivery::Result result);
   void StartChild(const Effect& spawn);
   void CommitOther(Process& process, uint32_t generation, const Effect& effect);
   void WatchChild(const Process& parent, uint32_t generation,
                   const Effect& spawn);
   void WriteOtherEvent(Process& process, const Turn& turn,
                        const Envelope& envelope, actord_event& event);
-  void DropOther(Envelope* envelope);
+  void DropOther(Envelope* envelope, const Pid& to, DeadLetterReason why);
   // Precondition: nobody finds it any more. `outcome` is there if it is
   // watched.
   void TellTied(Process& process, const Pid& pid, uint8_t wanted,
@@ -138,9 +144,11 @@ class ProcessRunner {
 
   void Finish(Process& process, Turn& turn, int32_t verdict);
 
-  // In process_runner_end.cc.
+  // In process_runner_end.cc, with FailureOf.
   void End(Process& process, Turn& turn, EndKind kind, absl::StatusCode code,
            std::string message);
+  // It has taken all the steps that it may, and is not done.
+  void EndAtLastStep(Process& process, Turn& turn, uint64_t steps);
   void CloseState(Process& process);
   // Who wants to know that Init has returned, or null; frees the input.
   Admitted TakeAdmitted(Process& process);
@@ -148,7 +156,9 @@ class ProcessRunner {
   void Publish(Process& process, uint32_t generation, Outcome& outcome);
   void DropMailbox(Process& process, Turn& turn);
   void FreeBatch(Turn& turn);
-  void Drop(Envelope* envelope);
+  // What lay in the mailbox of a process that ended, whose generation it has.
+  void DropLate(const Process& process, Envelope* envelope);
+  void Drop(Envelope* envelope, const Pid& to, DeadLetterReason why);
 
   const Parts parts_;
   Lane& lane_;

@@ -79,12 +79,24 @@ void ProcessRunner::WriteOtherEvent(Process& process, const Turn& turn,
   }
 }
 
-void ProcessRunner::DropOther(Envelope* envelope) {
+DeadLetterReason ProcessRunner::WhyUndelivered(const Pid& to,
+                                               Delivery::Result result) {
+  if (result == Delivery::Result::kMailboxFull) {
+    lane_.Count(&Counters::refused_mailbox);
+    return DeadLetterReason::kMailboxFull;
+  }
+  return parts_.processes.HasEnded(to) ? DeadLetterReason::kEnded
+                                       : DeadLetterReason::kUnknownProcess;
+}
+
+void ProcessRunner::DropOther(Envelope* envelope, const Pid& to,
+                              DeadLetterReason why) {
   if (envelope->type == kEventCall) {
     parts_.calls.Dropped(*envelope, lane_);
-    lane_.Count(&Counters::dead_letters);
+    parts_.dead_letters.Add(envelope, to, why, lane_);
+  } else {
+    lane_.Free(envelope);
   }
-  lane_.Free(envelope);
 }
 
 void ProcessRunner::TellTied(Process& process, const Pid& pid, uint8_t wanted,

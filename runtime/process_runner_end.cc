@@ -1,4 +1,4 @@
-// How a process ends: close its state, release what it holds, tell whoever
+// How a process ends: why, close its state, release what it holds, tell whoever
 // wants to know.
 #include <utility>
 
@@ -26,11 +26,54 @@ absl::Status RefusalOf(const Outcome& outcome) {
 
 }  // namespace
 
+std::optional<ProcessRunner::Failure> ProcessRunner::FailureOf(
+    const Process& process, int32_t verdict,
+    std::optional<std::string> thrown) {
+  if (thrown) {
+    return Failure{EndKind::kThrew, absl::StatusCode::kInternal,
+                   absl::StrCat("Step ", *thrown)};
+  }
+  if (!context_.misuse().ok()) {
+    return Failure{EndKind::kThrew, context_.misuse().code(),
+                   std::string(context_.misuse().message())};
+  }
+  switch (verdict) {
+    case ACTORD_STEP_IDLE:
+    case ACTORD_STEP_CONTINUE:
+    case ACTORD_STEP_DONE:
+      return std::nullopt;
+    case ACTORD_STEP_BLOCK:
+      if (process.yields_count.load(std::memory_order_relaxed) != 0 ||
+          context_.yields() != 0 || !process.urgent_taken.empty()) {
+        return std::nullopt;
+      }
+      return Failure{EndKind::kThrew, absl::StatusCode::kFailedPrecondition,
+                     "Step blocked without an outstanding yield: nothing "
+                     "could ever wake it"};
+    case ACTORD_STEP_FAIL: {
+      // Asked to end, it says that this is why it did.
+      const bool obeyed =
+          process.cancel_requested.load(std::memory_order_relaxed) &&
+          context_.failure_code() == absl::StatusCode::kCancelled;
+      return Failure{obeyed ? EndKind::kCancelled : EndKind::kFailed,
+                     context_.failure_code(), context_.TakeFailure()};
+    }
+    case ACTORD_STEP_THREW:
+      return Failure{EndKind::kThrew, context_.failure_code(),
+                     context_.TakeFailure()};
+    default:
+      return Failure{EndKind::kThrew, absl::StatusCode::kInternal,
+                     absl::StrCat("Step returned ", verdict,
+                                  ", which is none of ACTORD_STEP_*")};
+  }
+}
+
 void ProcessRunner::End(Process& process, Turn& turn, EndKind kind,
                         absl::StatusCode code, std::string message) {
   FreeBatch(turn);
   CloseState(process);
   parts_.broker.CloseAll(process, turn.generation, lane_);
+  parts_.lifetimes.End(process);
   Outcome outcome{
       .kind = kind,
       .result = kind == EndKind::kResult ? context_.TakeResult() : Payload{},
@@ -67,6 +110,15 @@ void ProcessRunner::End(Process& process, Turn& turn, EndKind kind,
   process.activity.fetch_add(delta, std::memory_order_acq_rel);
   parts_.processes.Release(lane_.processes(), process);
   if (shutdown) parts_.on_end();
+}
+
+void ProcessRunner::EndAtLastStep(Process& process, Turn& turn,
+                                  uint64_t steps) {
+  lane_.Count(&Counters::ended_by_steps);
+  End(process, turn, EndKind::kLimit, absl::StatusCode::kResourceExhausted,
+      absl::StrCat("the process has taken ", steps,
+                   " steps and is not done; the limit is ",
+                   parts_.limits.max_steps(), " steps"));
 }
 
 void ProcessRunner::CloseState(Process& process) {
@@ -145,7 +197,9 @@ void ProcessRunner::DropMailbox(Process& process, Turn& turn) {
   }
   while (true) {
     turn.messages_left = Activity::Messages(turn.word) - turn.messages_seen;
-    while (Envelope* envelope = PopMessage(process, turn)) Drop(envelope);
+    while (Envelope* envelope = PopMessage(process, turn)) {
+      DropLate(process, envelope);
+    }
     // Whoever delivers a call looks for the end afterwards (calls.cc), so what
     // is behind this look answers for itself; what is before it must not stay
     // behind one that its sender has pushed and is about to count, a few
@@ -156,6 +210,20 @@ void ProcessRunner::DropMailbox(Process& process, Turn& turn) {
     turn.word = process.activity.load(std::memory_order_acquire);
     // The rest of the word stays as it was taken above.
     turn.word -= (Activity::Urgent(turn.word) - urgent) * Activity::kUrgentOne;
+  }
+}
+
+void ProcessRunner::DropLate(const Process& process, Envelope* envelope) {
+  Drop(envelope, parts_.processes.PidOf(process, envelope->generation),
+       DeadLetterReason::kDroppedAtEnd);
+}
+
+void ProcessRunner::Drop(Envelope* envelope, const Pid& to,
+                         DeadLetterReason why) {
+  if (envelope->type != ACTORD_EVENT_MESSAGE) [[unlikely]] {
+    DropOther(envelope, to, why);
+  } else {
+    parts_.dead_letters.Add(envelope, to, why, lane_);
   }
 }
 

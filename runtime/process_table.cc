@@ -30,9 +30,18 @@ absl::Status ProcessTable::WhyNotFound(const Pid& pid) const {
 
 Process* ProcessTable::Reserve(Cache& cache, const ProcessType* type,
                                uint16_t method, uint8_t priority,
-                               const Pid& parent, uint64_t now_unix_ns) {
+                               const Pid& parent, uint64_t now_unix_ns,
+                               NoRoom& why) {
+  if (!type_limits_.Take(type)) {
+    why = NoRoom::kForType;
+    return nullptr;
+  }
   const uint32_t slot = cache.Allocate(slots_);
-  if (slot == SlotTable<Process>::kNoSlot) return nullptr;
+  if (slot == SlotTable<Process>::kNoSlot) {
+    type_limits_.Give(type);
+    why = NoRoom::kInTable;
+    return nullptr;
+  }
   Process& process = slots_.At(slot);
   process.slot.store(slot, std::memory_order_relaxed);
   WillWrite(&process.next_tag);
@@ -57,6 +66,7 @@ Process* ProcessTable::Reserve(Cache& cache, const ProcessType* type,
 }
 
 void ProcessTable::Release(Cache& cache, Process& process) {
+  type_limits_.Give(process.type.load(std::memory_order_relaxed));
   // A slot whose generations are used up is given up, so that no PID ever
   // comes again.
   if (process.generation.load(std::memory_order_relaxed) >= UINT32_MAX - 1) {

@@ -12,6 +12,7 @@
 #include "runtime/pid.h"
 #include "runtime/process.h"
 #include "runtime/slot_table.h"
+#include "runtime/type_limits.h"
 
 namespace actord::runtime {
 
@@ -20,10 +21,12 @@ class ProcessTable {
   using Cache = SlotTable<Process>::Cache;
 
   // At most `limit` processes; see SetLimit. `caches`: of all threads.
-  ProcessTable(uint32_t node, uint32_t incarnation, size_t limit, size_t caches)
+  ProcessTable(uint32_t node, uint32_t incarnation, size_t limit, size_t caches,
+               const std::vector<TypeLimit>& type_limits = {})
       : node_(node),
         incarnation_(incarnation),
-        slots_(limit, caches, SlotTable<Process>::kMaxSlots) {}
+        slots_(limit, caches, SlotTable<Process>::kMaxSlots),
+        type_limits_(type_limits) {}
 
   // For processes to come: those that live stay, also above the limit.
   void SetLimit(size_t limit) { slots_.SetLimit(limit); }
@@ -47,10 +50,14 @@ class ProcessTable {
   absl::Status WhyNotFound(const Pid& pid) const;
   [[nodiscard]] bool HasEnded(const Pid& pid) const;
 
-  // A slot in the state "reserved", fields reset, generation odd; null when the
-  // table is full. Takes messages from now on.
+  // Why there is no place for one more.
+  enum class NoRoom { kInTable, kForType };
+  // A slot in the state "reserved", fields reset, generation odd. Takes
+  // messages from now on. Null: there is no place, and `why` says what there
+  // are too many of.
   Process* Reserve(Cache& cache, const ProcessType* type, uint16_t method,
-                   uint8_t priority, const Pid& parent, uint64_t now_unix_ns);
+                   uint8_t priority, const Pid& parent, uint64_t now_unix_ns,
+                   NoRoom& why);
   // The next Reserve with this cache will come soon, and another processor may
   // have had that slot last.
   void PrefetchNext(const Cache& cache) const {
@@ -73,11 +80,13 @@ class ProcessTable {
 
   [[nodiscard]] Process& At(uint32_t slot) const { return slots_.At(slot); }
   [[nodiscard]] uint32_t SlotsInUse() const { return slots_.SlotsInUse(); }
+  [[nodiscard]] const TypeLimits& type_limits() const { return type_limits_; }
 
  private:
   const uint32_t node_;
   const uint32_t incarnation_;
   SlotTable<Process> slots_;
+  TypeLimits type_limits_;
 };
 
 }  // namespace actord::runtime

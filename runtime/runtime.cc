@@ -207,6 +207,8 @@ YieldPage Runtime::ListYields(const YieldFilter& filter,
   return core_->external.List(filter, first_sequence, page_size, page_bytes);
 }
 
+DeadLetters& Runtime::dead_letters() { return core_->dead_letters; }
+
 bool Runtime::IsExternal(std::string_view command) const {
   return core_->external.IsExternal(command);
 }

@@ -28,6 +28,8 @@
 
 namespace actord::runtime {
 
+class DeadLetters;
+
 struct SubmitRequest {
   std::string process_type;
   std::string method;  // "": the type's first
@@ -45,6 +47,7 @@ enum class EndKind : uint8_t {
   kInitRefused,  // its Init said no (seen only of spawned processes)
   kCancelled,    // a cancel ended it
   kTerminated,   // it was forced
+  kLimit,        // it reached max_steps or max_lifetime
 };
 
 struct Outcome {
@@ -130,9 +133,15 @@ struct RuntimeStats {
   uint64_t messages_sent = 0;  // accepted into a mailbox
   uint64_t dead_letters =
       0;  // could not be delivered, or were left when their process ended
-  uint64_t yields = 0;        // dispatched
-  uint64_t completions = 0;   // delivered
-  uint64_t late_replies = 0;  // to calls that had ended before
+  // Each of them is kept, or was forgotten, resent or dropped.
+  uint64_t dead_letters_kept = 0;
+  uint64_t dead_letters_bytes = 0;      // of those kept
+  uint64_t dead_letters_forgotten = 0;  // for want of room
+  uint64_t dead_letters_resent = 0;
+  uint64_t dead_letters_dropped = 0;  // on request
+  uint64_t yields = 0;                // dispatched
+  uint64_t completions = 0;           // delivered
+  uint64_t late_replies = 0;          // to calls that had ended before
   uint64_t external_yields_waiting = 0;
   uint64_t remote_workers = 0;  // open
   uint64_t tasks_leased = 0;    // of the yields that wait, in their hands
@@ -140,6 +149,13 @@ struct RuntimeStats {
       0;  // commands waiting for a thread of the blocking pool
   uint64_t results_kept = 0;
   uint64_t results_bytes = 0;
+  // How often a limit was reached: who came was refused, or the process ended.
+  uint64_t refused_mailbox = 0;  // messages and completions
+  uint64_t refused_processes = 0;
+  uint64_t refused_processes_of_type = 0;
+  uint64_t refused_yields = 0;
+  uint64_t ended_by_steps = 0;
+  uint64_t ended_by_lifetime = 0;
 };
 
 enum class ShutdownMode { kDrain, kNow };
@@ -237,6 +253,8 @@ class Runtime {
   [[nodiscard]] NamePage ListNames(std::string_view prefix,
                                    uint64_t first_sequence,
                                    size_t page_size) const;
+  // Messages that reached nobody. For the runtime's lifetime.
+  [[nodiscard]] DeadLetters& dead_letters();
   // Whether a command of this name is an external one.
   [[nodiscard]] bool IsExternal(std::string_view command) const;
 

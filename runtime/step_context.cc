@@ -202,11 +202,17 @@ actord_pid StepContext::Spawn(actord_step* step, const actord_spawn* spawn) {
     method = type->FindMethod(View(spawn->method));
     if (!method) refusal = "the process type has no such method";
   }
+  auto no_room = ProcessTable::NoRoom::kInTable;
   Process* child = context.processes_.Reserve(
       context.lane_.processes(), type,
       static_cast<uint16_t>(method.value_or(0)), static_cast<uint8_t>(priority),
-      context.self_, UnixTimeNs(step));
-  if (child == nullptr) return {};
+      context.self_, UnixTimeNs(step), no_room);
+  if (child == nullptr) {
+    context.lane_.Count(no_room == ProcessTable::NoRoom::kForType
+                            ? &Counters::refused_processes_of_type
+                            : &Counters::refused_processes);
+    return {};
+  }
   Effect& effect = context.effects_.emplace_back();
   effect.kind = Effect::Kind::kSpawn;
   effect.child = child;

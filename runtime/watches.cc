@@ -24,6 +24,7 @@ uint32_t ExitReasonOf(EndKind kind) {
     case EndKind::kResult:
       return ACTORD_EXIT_DONE;
     case EndKind::kFailed:
+    case EndKind::kLimit:
       return ACTORD_EXIT_FAILED;
     case EndKind::kThrew:
       return ACTORD_EXIT_THREW;

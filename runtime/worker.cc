@@ -8,8 +8,12 @@
 namespace actord::runtime {
 
 Worker::Worker(Scheduler& scheduler, WorkerQueue& queue, YieldBroker& broker,
-               uint64_t seed)
-    : scheduler_(scheduler), queue_(queue), broker_(broker), random_(seed) {
+               Lifetimes& lifetimes, uint64_t seed)
+    : scheduler_(scheduler),
+      queue_(queue),
+      broker_(broker),
+      lifetimes_(lifetimes),
+      random_(seed) {
   due_.reserve(kTimersAtOnce);
   PlanSpecialTurn();
 }
@@ -232,8 +236,16 @@ bool Worker::FireTimers(WorkerQueue& owner, Lane& lane) {
   due_.clear();
   owner.timers.Advance(now, kTimersAtOnce, due_);
   scheduler_.CountFired(due_.size());
-  for (const uint64_t handle : due_) broker_.PrefetchForTimer(handle);
-  for (const uint64_t handle : due_) broker_.TimerFired(handle, lane);
+  for (const uint64_t value : due_) {
+    if (!Lifetimes::IsOne(value)) broker_.PrefetchForTimer(value);
+  }
+  for (const uint64_t value : due_) {
+    if (Lifetimes::IsOne(value)) [[unlikely]] {
+      lifetimes_.Fired(value, lane);
+    } else {
+      broker_.TimerFired(value, lane);
+    }
+  }
   return !due_.empty();
 }
 

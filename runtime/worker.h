@@ -10,6 +10,7 @@
 #include <functional>
 #include <vector>
 
+#include "runtime/lifetimes.h"
 #include "runtime/process_runner.h"
 #include "runtime/random.h"
 #include "runtime/scheduler.h"
@@ -28,7 +29,7 @@ class Worker {
   };
 
   Worker(Scheduler& scheduler, WorkerQueue& queue, YieldBroker& broker,
-         uint64_t seed);
+         Lifetimes& lifetimes, uint64_t seed);
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
@@ -103,6 +104,7 @@ class Worker {
   Scheduler& scheduler_;
   WorkerQueue& queue_;
   YieldBroker& broker_;
+  Lifetimes& lifetimes_;
   Random random_;
   uint64_t turn_ = 0;
   // The next one that is not as all others; so they compare once.

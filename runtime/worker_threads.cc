@@ -36,8 +36,9 @@ WorkerThreads::WorkerThreads(const Parts& parts)
       const MutexLock lock(mutex_);
       seed = seeds_.Next();
     }
-    workers_.push_back(std::make_unique<Worker>(
-        parts.scheduler, parts.scheduler.queue(i), parts.broker, seed));
+    workers_.push_back(
+        std::make_unique<Worker>(parts.scheduler, parts.scheduler.queue(i),
+                                 parts.broker, parts.lifetimes, seed));
     thread->lane.hold().Give(parts.scheduler.queue(i));
   }
 }

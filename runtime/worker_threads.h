@@ -38,6 +38,7 @@ class WorkerThreads {
     BufferPool& buffers;
     Scheduler& scheduler;
     YieldBroker& broker;
+    Lifetimes& lifetimes;
     // Of each thread's runner. `threads` is filled in here.
     ProcessRunner::Parts runner;
   };

@@ -80,6 +80,7 @@ CompleteAnswer YieldBroker::Answer(actord_completion handle, int32_t status,
     return CompleteAnswer::kExpired;
   }
   if (!HasRoom(*record->process.load(std::memory_order_relaxed), payload)) {
+    lane.Count(&Counters::refused_mailbox);
     return CompleteAnswer::kMailboxFull;
   }
   return Deliver(*record, handle, status, payload, lane)

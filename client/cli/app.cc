@@ -74,8 +74,9 @@ void AddGlobalOptions(CLI::App& app, Typed& typed) {
 void AddCommands(CLI::App& app, Action& chosen) {
   for (const auto add :
        {AddSubmit, AddSend, AddCall, AddAwait, AddPs, AddTree, AddNames,
-        AddDescribe, AddCancel, AddTerminate, AddYields, AddComplete, AddWork,
-        AddStatus, AddShutdown, AddHealth, AddCompletion, AddVersion}) {
+        AddDescribe, AddCancel, AddTerminate, AddDeadLetters, AddYields,
+        AddComplete, AddWork, AddStatus, AddShutdown, AddHealth, AddCompletion,
+        AddVersion}) {
     add(app, chosen);
   }
 }

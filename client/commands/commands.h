@@ -24,6 +24,7 @@ void AddDescribe(CLI::App& app, Action& chosen);
 void AddCancel(CLI::App& app, Action& chosen);
 void AddTerminate(CLI::App& app, Action& chosen);
 void AddYields(CLI::App& app, Action& chosen);
+void AddDeadLetters(CLI::App& app, Action& chosen);
 void AddComplete(CLI::App& app, Action& chosen);
 void AddWork(CLI::App& app, Action& chosen);
 void AddStatus(CLI::App& app, Action& chosen);

@@ -42,6 +42,19 @@ void AppendChoices(const CLI::App& app, std::ostream& out) {
   }
 }
 
+// What the script offers for one command.
+void AppendCommand(const CLI::App& command, std::ostream& out) {
+  std::string options = OptionWords(command);
+  std::string nested;
+  for (const CLI::App* one : command.get_subcommands(nullptr)) {
+    options += OptionWords(*one);
+    nested += one->get_name() + " ";
+  }
+  out << "    " << command.get_name() << ") words+=\" " << options << "\"";
+  if (!nested.empty()) out << " nested=\"" << nested << "\"";
+  out << " ;;\n";
+}
+
 std::string BashScript(const CLI::App& app) {
   std::string names;
   std::ostringstream choices;
@@ -50,14 +63,16 @@ std::string BashScript(const CLI::App& app) {
   for (const CLI::App* command : app.get_subcommands(nullptr)) {
     names += command->get_name() + " ";
     AppendChoices(*command, choices);
-    options << "    " << command->get_name() << ") words+=\" "
-            << OptionWords(*command) << "\" ;;\n";
+    for (const CLI::App* one : command->get_subcommands(nullptr)) {
+      AppendChoices(*one, choices);
+    }
+    AppendCommand(*command, options);
   }
   return R"(# bash completion for actorctl; load it with: source <(actorctl completion bash)
 _actorctl() {
   local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]}
   local commands=")" +
-         names + R"(" words=")" + OptionWords(app) + R"(" command= i
+         names + R"(" words=")" + OptionWords(app) + R"(" command= nested= i
   COMPREPLY=()
   case $before in
 )" + choices.str() +
@@ -74,6 +89,8 @@ _actorctl() {
          R"(  esac
   if [[ $word == @* ]]; then
     COMPREPLY=($(compgen -P @ -f -- "${word#@}"))
+  elif [[ -n $nested && $word != -* && $before == "$command" ]]; then
+    COMPREPLY=($(compgen -W "$nested" -- "$word"))
   elif [[ $word == -* || -z $command ]]; then
     COMPREPLY=($(compgen -W "$words" -- "$word"))
   fi

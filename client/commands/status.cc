@@ -38,7 +38,8 @@ Fields Overview(const v1::GetStatusResponse& status) {
       {"Steps", WithThousands(counters.steps_total())},
       {"Messages",
        WithThousands(counters.messages_total()) + ", " +
-           WithThousands(counters.dead_letters_total()) + " dead letters, " +
+           WithThousands(counters.dead_letters_total()) + " dead letters (" +
+           WithThousands(counters.dead_letters_kept()) + " kept), " +
            WithThousands(counters.late_replies_total()) + " late replies"},
       {"Yields",
        WithThousands(counters.yields_total()) + ", " +
@@ -48,6 +49,14 @@ Fields Overview(const v1::GetStatusResponse& status) {
            WithThousands(counters.commands_pooled_waiting()) + " pooled"},
       {"Results", WithThousands(counters.results_kept()) + " kept, " +
                       ShortBytes(counters.results_kept_bytes())},
+      {"Limits reached",
+       WithThousands(counters.mailbox_limit_total()) + " mailbox, " +
+           WithThousands(counters.process_limit_total() +
+                         counters.process_type_limit_total()) +
+           " processes, " + WithThousands(counters.yield_limit_total()) +
+           " yields, " + WithThousands(counters.step_limit_total()) +
+           " steps, " + WithThousands(counters.lifetime_limit_total()) +
+           " lifetime"},
   };
 }
 
@@ -64,6 +73,15 @@ Fields LimitFields(const v1::Limits& limits) {
                 ? "time out after " +
                       ShortDuration(ToDuration(limits.default_yield_timeout()))
                 : "no timeout of their own")},
+      {"Process life",
+       (limits.max_steps_per_process() == 0
+            ? std::string("any number of steps, ")
+            : WithThousands(limits.max_steps_per_process()) + " steps, ") +
+           (limits.has_max_lifetime()
+                ? ShortDuration(ToDuration(limits.max_lifetime()))
+                : "any time")},
+      {"Dead letters", WithThousands(limits.max_dead_letters()) + ", " +
+                           ShortBytes(limits.max_dead_letters_bytes())},
       {"Results", ShortBytes(limits.max_results_bytes()) + ", for " +
                       ShortDuration(ToDuration(limits.result_retention()))},
       {"Request ids",

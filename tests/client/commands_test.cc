@@ -297,8 +297,8 @@ TEST_F(Commands, HelpGoesToStandardOutput) {
   EXPECT_EQ(help.err, "");
   for (const char* command :
        {"submit", "send", "await", "ps", "describe", "cancel", "terminate",
-        "yields", "complete", "status", "shutdown", "health", "completion",
-        "version"}) {
+        "dead-letters", "yields", "complete", "status", "shutdown", "health",
+        "completion", "version"}) {
     EXPECT_THAT(help.out, HasSubstr(command));
     const CliResult of_command = Run({command, "--help"});
     EXPECT_EQ(of_command.status, ExitStatus::kDone);

@@ -53,6 +53,11 @@ grpc::Status NoProcess(const std::string& pid) {
                    "no process " + pid);
 }
 
+grpc::Status NoDeadLetter(const std::string& id) {
+  return MakeError(grpc::StatusCode::NOT_FOUND, "DEAD_LETTER_NOT_FOUND",
+                   "no dead letter " + id);
+}
+
 // Elements of `all` from the one that `token` names, as one page.
 template <typename Element, typename Add>
 std::string Page(const std::vector<Element>& all, int page_size,
@@ -233,6 +238,56 @@ class FakeDaemon::Service final : public v1::ActorService::CallbackService {
     return Answer(context, grpc::Status::OK);
   }
 
+  ServerUnaryReactor* ListDeadLetters(
+      CallbackServerContext* context, const v1::ListDeadLettersRequest* request,
+      v1::ListDeadLettersResponse* response) override {
+    const std::lock_guard lock(mutex_);
+    log_.dead_letter_lists.push_back(*request);
+    response->set_next_page_token(
+        Page(daemon_.dead_letters, request->page_size(), request->page_token(),
+             [&](const v1::DeadLetter& letter) {
+               *response->add_dead_letters() = letter;
+             }));
+    return Answer(context, grpc::Status::OK);
+  }
+
+  ServerUnaryReactor* GetDeadLetter(
+      CallbackServerContext* context, const v1::GetDeadLetterRequest* request,
+      v1::GetDeadLetterResponse* response) override {
+    const std::lock_guard lock(mutex_);
+    for (const v1::DeadLetter& letter : daemon_.dead_letters) {
+      if (letter.id() != request->id()) continue;
+      *response->mutable_dead_letter() = letter;
+      return Answer(context, grpc::Status::OK);
+    }
+    return Answer(context, NoDeadLetter(request->id()));
+  }
+
+  // Accepts those that it has.
+  ServerUnaryReactor* ResendDeadLetter(
+      CallbackServerContext* context,
+      const v1::ResendDeadLetterRequest* request,
+      v1::ResendDeadLetterResponse* response) override {
+    const std::lock_guard lock(mutex_);
+    log_.resends.push_back(*request);
+    if (!Erase(request->id())) {
+      return Answer(context, NoDeadLetter(request->id()));
+    }
+    response->set_pid("p-heir");
+    return Answer(context, grpc::Status::OK);
+  }
+
+  ServerUnaryReactor* DropDeadLetters(
+      CallbackServerContext* context, const v1::DropDeadLettersRequest* request,
+      v1::DropDeadLettersResponse* response) override {
+    const std::lock_guard lock(mutex_);
+    log_.drops.push_back(*request);
+    for (const std::string& id : request->ids()) {
+      if (Erase(id)) response->set_dropped_count(response->dropped_count() + 1);
+    }
+    return Answer(context, grpc::Status::OK);
+  }
+
   ServerUnaryReactor* GetProcess(CallbackServerContext* context,
                                  const v1::GetProcessRequest* request,
                                  v1::GetProcessResponse* response) override {
@@ -329,6 +384,13 @@ class FakeDaemon::Service final : public v1::ActorService::CallbackService {
     auto* reactor = context->DefaultReactor();
     reactor->Finish(status);
     return reactor;
+  }
+
+  // False: there is no such dead letter.
+  bool Erase(const std::string& id) {
+    return std::erase_if(daemon_.dead_letters, [&](const auto& letter) {
+             return letter.id() == id;
+           }) != 0;
   }
 
   grpc::Status Known(const std::string& pid) const {

@@ -23,6 +23,7 @@
 #include <utility>
 #include <vector>
 
+#include "actord/v1/dead_letter.pb.h"
 #include "actord/v1/name.pb.h"
 #include "actord/v1/outcome.pb.h"
 #include "actord/v1/process.pb.h"
@@ -52,6 +53,7 @@ class FakeDaemon {
   // What is answered to calls, by PID and topic; others are NOT_FOUND. Of
   // several answers one each, the last for ever.
   std::map<std::pair<std::string, std::string>, std::vector<std::string>> calls;
+  std::vector<v1::DeadLetter> dead_letters;
   v1::CompleteYieldResponse::Answer answer =
       v1::CompleteYieldResponse::ANSWER_ACCEPTED;
   v1::GetStatusResponse status;
@@ -72,6 +74,9 @@ class FakeDaemon {
     std::vector<v1::ListProcessesRequest> process_lists;
     std::vector<v1::ListYieldsRequest> yield_lists;
     std::vector<v1::CallRequest> calls;
+    std::vector<v1::ListDeadLettersRequest> dead_letter_lists;
+    std::vector<v1::ResendDeadLetterRequest> resends;
+    std::vector<v1::DropDeadLettersRequest> drops;
     size_t awaits_open = 0;  // of processes that do not end
     size_t awaits_cancelled = 0;
     size_t most_sends_to_one = 0;  // under way at a time for one PID

@@ -49,6 +49,7 @@ TEST(WriteOutcome, WritesEachKindOfFailure) {
       {runtime::EndKind::kCancelled, v1::FAILURE_REASON_CANCELLED},
       {runtime::EndKind::kTerminated, v1::FAILURE_REASON_TERMINATED},
       {runtime::EndKind::kInitRefused, v1::FAILURE_REASON_INIT_REFUSED},
+      {runtime::EndKind::kLimit, v1::FAILURE_REASON_LIMIT_REACHED},
   };
   for (const auto& row : rows) {
     runtime::Outcome outcome;
@@ -194,6 +195,17 @@ TEST(WriteCounters, WritesEach) {
   stats.results_bytes = 13;
   stats.remote_workers = 14;
   stats.tasks_leased = 15;
+  stats.dead_letters_kept = 16;
+  stats.dead_letters_bytes = 17;
+  stats.dead_letters_forgotten = 18;
+  stats.dead_letters_resent = 19;
+  stats.dead_letters_dropped = 20;
+  stats.refused_mailbox = 21;
+  stats.refused_processes = 22;
+  stats.refused_processes_of_type = 23;
+  stats.refused_yields = 24;
+  stats.ended_by_steps = 25;
+  stats.ended_by_lifetime = 26;
   v1::Counters proto;
   WriteCounters(stats, &proto);
   EXPECT_EQ(proto.processes_live(), 1u);
@@ -211,6 +223,17 @@ TEST(WriteCounters, WritesEach) {
   EXPECT_EQ(proto.results_kept_bytes(), 13u);
   EXPECT_EQ(proto.remote_workers(), 14u);
   EXPECT_EQ(proto.tasks_leased(), 15u);
+  EXPECT_EQ(proto.dead_letters_kept(), 16u);
+  EXPECT_EQ(proto.dead_letters_kept_bytes(), 17u);
+  EXPECT_EQ(proto.dead_letters_forgotten_total(), 18u);
+  EXPECT_EQ(proto.dead_letters_resent_total(), 19u);
+  EXPECT_EQ(proto.dead_letters_dropped_total(), 20u);
+  EXPECT_EQ(proto.mailbox_limit_total(), 21u);
+  EXPECT_EQ(proto.process_limit_total(), 22u);
+  EXPECT_EQ(proto.process_type_limit_total(), 23u);
+  EXPECT_EQ(proto.yield_limit_total(), 24u);
+  EXPECT_EQ(proto.step_limit_total(), 25u);
+  EXPECT_EQ(proto.lifetime_limit_total(), 26u);
 }
 
 TEST(ProtoTime, DurationsReadBack) {

@@ -109,7 +109,8 @@ class Usage(CliCase):
 
     def test_wrong_command_lines(self):
         for words in ([], ["fly"], ["submit", "echo", "--nonsense"], ["await"],
-                      ["complete"], ["ps", "--state", "asleep"],
+                      ["complete"], ["dead-letters"], ["dead-letters", "drop"],
+                      ["dead-letters", "list", "--reason", "bad"], ["ps", "--state", "asleep"],
                       ["status", "--timeout", "soon"],
                       ["shutdown", "--mode", "later"],
                       ["submit", "echo", "-", "--from-file", "-"]):
@@ -119,7 +120,7 @@ class Usage(CliCase):
     def test_help(self):
         text = self.output("--help")
         for command in ("submit", "send", "await", "ps", "describe", "cancel",
-                        "terminate", "yields", "complete", "status", "shutdown",
+                        "terminate", "dead-letters", "yields", "complete", "status", "shutdown",
                         "health", "completion", "version"):
             self.assertIn(command, text)
             self.assertIn("Usage:", self.output(command, "--help"))
@@ -169,6 +170,12 @@ class Usage(CliCase):
                                         "n"), ["now"])
         self.assertEqual(self.completed(script, "actorctl", "-o", "ya"),
                          ["yaml"])
+        self.assertEqual(self.completed(script, "actorctl", "dead-letters", ""),
+                         ["list", "show", "resend", "drop"])
+        self.assertIn("--newest", self.completed(
+            script, "actorctl", "dead-letters", "list", "--n"))
+        self.assertEqual(self.completed(script, "actorctl", "dead-letters", "list",
+                                        "--reason", "mail"), ["mailbox-full"])
 
     def completed(self, script, *words):
         """What bash offers for the last of the words."""

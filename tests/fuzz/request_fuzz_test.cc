@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "daemon/proto_dead_letters.h"
 #include "daemon/proto_requests.h"
 #include "daemon/proto_work.h"
 #include "daemon/rpc_message.h"
@@ -183,6 +184,43 @@ TEST(RequestFuzz, CompleteYield) {
       ExpectWithinLimits(completion->result.payload);
     }
     return absl::OkStatus();
+  });
+}
+
+TEST(RequestFuzz, DeadLetters) {
+  v1::ListDeadLettersRequest list;
+  list.set_page_size(10);
+  list.set_to_pid(kPid);
+  list.set_reason(v1::DEAD_LETTER_REASON_ENDED);
+  list.set_newest_first(true);
+  FuzzRequest(list, [](v1::ListDeadLettersRequest* request) {
+    runtime::DeadLetterQuery query;
+    uint64_t scope = 0;
+    absl::Status status = ReadListDeadLetters(*request, 5, query, scope);
+    if (!status.ok()) return status;
+    EXPECT_GE(query.page_size, 1u);
+    EXPECT_LE(query.page_size, 1000u);
+    return status;
+  });
+  v1::DropDeadLettersRequest drop;
+  drop.add_ids("5.17");
+  drop.add_ids("6.1");
+  FuzzRequest(drop, [](v1::DropDeadLettersRequest* request) {
+    const auto numbers = ReadDropDeadLetters(*request, 5);
+    if (!numbers.ok()) return numbers.status();
+    EXPECT_LE(numbers->size(), 1000u);
+    return absl::OkStatus();
+  });
+  v1::ResendDeadLetterRequest resend;
+  resend.set_id("5.17");
+  resend.set_to("@heir");
+  FuzzRequest(resend, [](v1::ResendDeadLetterRequest* request) {
+    const auto number = ReadDeadLetterId("id", request->id(), 5);
+    if (absl::IsNotFound(number.status())) return absl::OkStatus();
+    if (!number.ok()) return number.status();
+    EXPECT_EQ(FormatDeadLetterId(5, *number), request->id())
+        << "one text an id";
+    return ReadAddress("to", request->to()).status();
   });
 }
 

@@ -24,7 +24,11 @@ TEST(LiveLimits, GiveBackWhatTheyWereGiven) {
                .answered_yield_ttl = absl::Seconds(7),
                .answered_yield_max = 8,
                .result_ttl = absl::Seconds(9),
-               .result_max_bytes = 10};
+               .result_max_bytes = 10,
+               .dead_letter_max_count = 12,
+               .dead_letter_max_bytes = 13,
+               .max_steps = 14,
+               .max_lifetime = absl::Seconds(15)};
   LiveLimits limits{Limits{}};
   const auto expect_given = [&] {
     const Limits got = limits.Get();
@@ -39,13 +43,19 @@ TEST(LiveLimits, GiveBackWhatTheyWereGiven) {
     EXPECT_EQ(got.answered_yield_max, given.answered_yield_max);
     EXPECT_EQ(got.result_ttl, given.result_ttl);
     EXPECT_EQ(got.result_max_bytes, given.result_max_bytes);
+    EXPECT_EQ(got.dead_letter_max_count, given.dead_letter_max_count);
+    EXPECT_EQ(got.dead_letter_max_bytes, given.dead_letter_max_bytes);
+    EXPECT_EQ(got.max_steps, given.max_steps);
+    EXPECT_EQ(got.max_lifetime, given.max_lifetime);
   };
   limits.Set(given);
   expect_given();
   given.default_yield_timeout = given.answered_yield_ttl = given.result_ttl =
-      absl::InfiniteDuration();
+      given.max_lifetime = absl::InfiniteDuration();
+  given.max_steps = 0;
   limits.Set(given);
   expect_given();
+  EXPECT_GT(limits.max_steps(), uint64_t{1} << 60) << "none";
 }
 
 TEST_F(LiveLimitsTest, ALimitOutOfItsRangeChangesNothing) {

@@ -13,8 +13,9 @@ class ProcessTableTest : public ::testing::Test {
   static constexpr uint32_t kIncarnation = 77;
 
   Pid Reserve() {
+    ProcessTable::NoRoom why;
     Process* process =
-        processes_.Reserve(cache_, nullptr, 0, kDefaultPriority, Pid{}, 0);
+        processes_.Reserve(cache_, nullptr, 0, kDefaultPriority, Pid{}, 0, why);
     return processes_.PidOf(*process, process->generation);
   }
   // As the runner does at a process's end.

@@ -59,9 +59,9 @@ MUTANTS = {
         "a timer fires a tick early"),
     "TIMER_TWICE": (
         "runtime/worker.cc",
-        "  for (const uint64_t handle : due_) broker_.TimerFired(handle, lane);\n",
-        "  for (const uint64_t handle : due_) broker_.TimerFired(handle, lane);\n"
-        "  for (const uint64_t handle : due_) broker_.TimerFired(handle, lane);\n",
+        "      broker_.TimerFired(value, lane);\n",
+        "      broker_.TimerFired(value, lane);\n"
+        "      broker_.TimerFired(value, lane);\n",
         "each timer fires twice"),
     "NO_NEWEST_CAP": (
         "runtime/worker.h", "    if (in_a_row == kNewestInARow) {", "    if (false) {",
@@ -197,9 +197,7 @@ MUTANTS = {
         "an ended process keeps its yields"),
     "LOST_DEAD_LETTERS": (
         "runtime/process_runner_end.cc",
-        "  while (Envelope* envelope = PopMessage(process, turn)) Drop(envelope);\n",
-        "  while (Envelope* envelope = PopMessage(process, turn)) "
-        "lane_.Free(envelope);\n",
+        "      DropLate(process, envelope);\n", "      lane_.Free(envelope);\n",
         "what an ended process has not seen is not counted"),
     "LEAKED_MESSAGE": (
         "runtime/process_runner_end.cc", "  FreeBatch(turn);\n", "  turn.count = 0;\n",

@@ -89,6 +89,8 @@ class OneRun {
         options_(DrawOptions(random_, style_, limits_)),
         world_(schedule, limits_, random_.Next()) {
     options_.clock = &schedule_;
+    // Few enough that some are forgotten; in one of eight runs none is kept.
+    options_.dead_letter_max_count = seed % 8;
     options_.log = [this](runtime::LogLevel, std::string_view text) {
       if (!schedule_.traces()) return;
       schedule_.Trace("log: %.*s", static_cast<int>(text.size()), text.data());
@@ -242,6 +244,7 @@ void OneRun::Main() {
   runtime_->Start();
   LiveAndShutDown();
   world_.CheckEnd(runtime_->Stats());
+  world_.CheckDeadLetters(runtime_->Stats());
   runtime_ = nullptr;
   world_.core = nullptr;
   world_.Check(runtime::buffers_in_use == buffers, nullptr,

@@ -216,6 +216,8 @@ class World {
   void CheckOrder(Actor& runs);
   // The runtime has shut down and nobody calls it any more: (9), (10).
   void CheckEnd(const runtime::RuntimeStats& stats);
+  // Each dead letter is kept, within the limits, or was forgotten.
+  void CheckDeadLetters(const runtime::RuntimeStats& stats);
 
   Schedule& schedule;
   const Limits limits;

@@ -98,4 +98,29 @@ void World::CheckTiesAtRest() {
   }
 }
 
+void World::CheckDeadLetters(const runtime::RuntimeStats& stats) {
+  Check(stats.dead_letters ==
+            stats.dead_letters_kept + stats.dead_letters_forgotten,
+        nullptr, "a dead letter is counted and neither kept nor forgotten");
+  Check(stats.dead_letters_kept <= core->limits.dead_letter_max_count() &&
+            stats.dead_letters_bytes <= core->limits.dead_letter_max_bytes(),
+        nullptr, "there are more dead letters than there may be");
+  uint64_t bytes = 0;
+  uint64_t count = 0;
+  runtime::DeadLetterQuery query{.page_size = 10};
+  uint64_t last = 0;
+  do {
+    const runtime::DeadLetterPage page = core->dead_letters.List(query);
+    for (const runtime::DeadLetter& letter : page.letters) {
+      Check(letter.id > last, nullptr, "dead letters are out of order");
+      last = letter.id;
+      bytes += letter.payload_bytes;
+      ++count;
+    }
+    query.first = page.next;
+  } while (query.first != 0);
+  Check(count == stats.dead_letters_kept && bytes <= stats.dead_letters_bytes,
+        nullptr, "the list of dead letters is another one than is kept");
+}
+
 }  // namespace actord::sim

@@ -3,8 +3,8 @@
 import dataclasses
 
 import grpc
-from actord.v1 import (actor_service_pb2_grpc, name_pb2, outcome_pb2, payload_pb2,
-                       process_pb2, status_pb2, yield_pb2)
+from actord.v1 import (actor_service_pb2_grpc, dead_letter_pb2, name_pb2, outcome_pb2,
+                       payload_pb2, process_pb2, status_pb2, yield_pb2)
 from rpc import error_details_pb2, status_pb2 as rpc_status_pb2
 
 CALL_SECONDS = 20  # long enough for any call that is not about waiting
@@ -120,6 +120,26 @@ class Connection:
         response = self.stub.CompleteYield(request, timeout=CALL_SECONDS)
         name = yield_pb2.CompleteYieldResponse.Answer.Name(response.answer)
         return name.removeprefix("ANSWER_")
+
+    def dead_letters(self, **fields):
+        request = dead_letter_pb2.ListDeadLettersRequest(**fields)
+        return self.stub.ListDeadLetters(request, timeout=CALL_SECONDS)
+
+    def dead_letter(self, letter_id):
+        """One, with its whole payload."""
+        request = dead_letter_pb2.GetDeadLetterRequest(id=letter_id)
+        return self.stub.GetDeadLetter(request, timeout=CALL_SECONDS).dead_letter
+
+    def resend(self, letter_id, to=""):
+        """Sends a dead letter again and returns the PID that has it."""
+        request = dead_letter_pb2.ResendDeadLetterRequest(id=letter_id, to=to)
+        return self.stub.ResendDeadLetter(request, timeout=CALL_SECONDS).pid
+
+    def drop_dead_letters(self, *letter_ids):
+        """Returns how many were dropped."""
+        request = dead_letter_pb2.DropDeadLettersRequest(ids=letter_ids)
+        return self.stub.DropDeadLetters(
+            request, timeout=CALL_SECONDS).dropped_count
 
     def status(self):
         return self.stub.GetStatus(status_pb2.GetStatusRequest(),

@@ -1,0 +1,132 @@
+// How the values of the configuration are read and printed: a codec reads one
+// text into a value, or says what is wrong with it, and prints the value as
+// TOML.
+//
+// Thread-safety: plain values and pure functions.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/time/time.h"
+#include "daemon/config_text.h"
+#include "daemon/type_limit_text.h"
+#include "daemon/work_policy_text.h"
+
+namespace actord::daemon {
+
+template <typename T>
+struct NumberCodec {
+  uint64_t min = 0;
+  uint64_t max = std::numeric_limits<T>::max();
+
+  absl::Status Parse(const std::string& text, T& value) const {
+    const absl::StatusOr<uint64_t> number = ParseCountText(text);
+    if (!number.ok()) return number.status();
+    if (*number < min || *number > max) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(text, " is not between ", min, " and ", max));
+    }
+    value = static_cast<T>(*number);
+    return absl::OkStatus();
+  }
+  std::string Print(T value) const { return absl::StrCat(value); }
+};
+
+struct SizeCodec {
+  absl::Status Parse(const std::string& text, size_t& value) const {
+    const absl::StatusOr<uint64_t> size = ParseSizeText(text);
+    if (!size.ok()) return size.status();
+    value = *size;
+    return absl::OkStatus();
+  }
+  std::string Print(size_t value) const {
+    return QuoteToml(FormatSizeText(value));
+  }
+};
+
+struct DurationCodec {
+  absl::Status Parse(const std::string& text, absl::Duration& value) const {
+    const absl::StatusOr<absl::Duration> duration = ParseDurationText(text);
+    if (!duration.ok()) return duration.status();
+    value = *duration;
+    return absl::OkStatus();
+  }
+  std::string Print(absl::Duration value) const {
+    return QuoteToml(FormatDurationText(value));
+  }
+};
+
+struct TextCodec {
+  absl::Status Parse(const std::string& text, std::string& value) const {
+    value = text;
+    return absl::OkStatus();
+  }
+  std::string Print(const std::string& value) const { return QuoteToml(value); }
+};
+
+struct NonEmptyTextCodec : TextCodec {
+  absl::Status Parse(const std::string& text, std::string& value) const {
+    if (text.empty()) return absl::InvalidArgumentError("must not be empty");
+    value = text;
+    return absl::OkStatus();
+  }
+};
+
+// What has a text form of its own.
+template <typename T, auto Read, auto Write>
+struct FormCodec {
+  absl::Status Parse(const std::string& text, T& value) const {
+    auto read = Read(text);
+    if (!read.ok()) return read.status();
+    value = *std::move(read);
+    return absl::OkStatus();
+  }
+  std::string Print(const T& value) const { return QuoteToml(Write(value)); }
+};
+using PolicyCodec =
+    FormCodec<runtime::WorkPolicy, ParseWorkPolicyText, FormatWorkPolicyText>;
+using TypeLimitCodec =
+    FormCodec<runtime::TypeLimit, ParseTypeLimitText, FormatTypeLimitText>;
+
+struct ListenCodec : TextCodec {
+  absl::Status Parse(const std::string& text, std::string& value) const {
+    const absl::StatusOr<ListenAddress> address = ParseListenAddress(text);
+    if (!address.ok()) return address.status();
+    value = text;
+    return absl::OkStatus();
+  }
+};
+
+template <typename E>
+struct ChoiceCodec {
+  std::vector<std::pair<std::string_view, E>> choices;
+
+  absl::Status Parse(const std::string& text, E& value) const {
+    std::vector<std::string> names;
+    for (const auto& [name, choice] : choices) {
+      if (name == text) {
+        value = choice;
+        return absl::OkStatus();
+      }
+      names.emplace_back(name);
+    }
+    return absl::InvalidArgumentError(
+        absl::StrCat("\"", text, "\" is none of ", absl::StrJoin(names, ", ")));
+  }
+  std::string Print(E value) const {
+    for (const auto& [name, choice] : choices) {
+      if (choice == value) return QuoteToml(name);
+    }
+    return QuoteToml("");
+  }
+};
+
+}  // namespace actord::daemon

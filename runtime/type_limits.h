@@ -1,0 +1,82 @@
+// How many processes of a type may live at a time, for the types that have such
+// a limit. A runtime without one pays a test for that at each begin and end of
+// a process, no more.
+//
+// Thread-safety: any thread.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "runtime/catalog.h"
+#include "runtime/fail_point.h"
+
+namespace actord::runtime {
+
+struct TypeLimit {
+  std::string process_type;
+  size_t max_processes = 1;  // 1 to 2^28
+};
+
+class TypeLimits {
+ public:
+  // Of two limits for a type the last one counts.
+  explicit TypeLimits(const std::vector<TypeLimit>& limits) {
+    for (const TypeLimit& limit : limits) {
+      counts_[limit.process_type] = std::make_unique<Count>(limit);
+    }
+  }
+  TypeLimits(const TypeLimits&) = delete;
+  TypeLimits& operator=(const TypeLimits&) = delete;
+
+  // Counts one more. False: there are as many as there may be. Null, an unknown
+  // type, has no limit.
+  bool Take(const ProcessType* type) {
+    Count* const count = Find(type);
+    if (count == nullptr) [[likely]] {
+      return true;
+    }
+    WillChange(&count->live);
+    // Relaxed: nothing else is read by this.
+    if (count->live.fetch_add(1, std::memory_order_relaxed) < count->max) {
+      return true;
+    }
+    Give(type);
+    return false;
+  }
+  // Counts one less.
+  void Give(const ProcessType* type) {
+    if (Count* const count = Find(type)) {
+      WillChange(&count->live);
+      count->live.fetch_sub(1, std::memory_order_relaxed);
+    }
+  }
+
+  // Precondition: it has one.
+  [[nodiscard]] size_t MaxOf(const ProcessType& type) const {
+    return counts_.at(type.name)->max;
+  }
+
+ private:
+  struct Count {
+    explicit Count(const TypeLimit& limit) : max(limit.max_processes) {}
+    const size_t max;
+    // For a moment above the number of those that live: by those that are being
+    // refused, who might so refuse one that there is room for.
+    std::atomic<size_t> live{0};
+  };
+
+  [[nodiscard]] Count* Find(const ProcessType* type) const {
+    if (counts_.empty() || type == nullptr) return nullptr;
+    const auto it = counts_.find(type->name);
+    return it == counts_.end() ? nullptr : it->second.get();
+  }
+
+  absl::flat_hash_map<std::string, std::unique_ptr<Count>> counts_;
+};
+
+}  // namespace actord::runtime
