@@ -209,7 +209,7 @@ ExitStatus Drop(Invocation& invocation, const DropOptions& options) {
   return ExitStatus::kDone;
 }
 
-constexpr char kFooter[] = R"(
+constexpr char kDeadLettersFooter[] = R"(
 A message that a process sent and that could not be delivered is a dead letter, and so is
 one that was in a mailbox when its process ended. The daemon keeps some of them.
 
@@ -342,7 +342,7 @@ void AddDropLetters(CLI::App& parent, Action& chosen) {
 void AddDeadLetters(CLI::App& app, Action& chosen) {
   CLI::App* command = app.add_subcommand(
       "dead-letters", "Look at messages that reached nobody, send them again");
-  command->footer(kFooter);
+  command->footer(kDeadLettersFooter);
   command->require_subcommand(1);
   command->fallthrough();
   AddListLetters(*command, chosen);

@@ -26,7 +26,7 @@ constexpr size_t kMostDrawn = 40;
 // Of a supervisor, which has no more.
 constexpr size_t kMostChildren = 1000;
 
-struct Options {
+struct TreeOptions {
   std::string pid;
   uint64_t limit = 0;
   bool plain = false;
@@ -139,7 +139,7 @@ std::vector<Supervised> AskSupervisor(Invocation& invocation,
 
 // What is below `row`: those that its supervisor knows, as that says, and then
 // whatever else it has spawned.
-std::vector<Row> Below(Invocation& invocation, const Options& options,
+std::vector<Row> Below(Invocation& invocation, const TreeOptions& options,
                        const Processes& processes, const Row& row) {
   std::vector<Row> rows;
   std::set<std::string> seen;
@@ -252,7 +252,7 @@ Item RowItem(const Row& row, const v1::Process* process,
 }
 
 absl::StatusOr<std::vector<Row>> Roots(Invocation& invocation,
-                                       const Options& options,
+                                       const TreeOptions& options,
                                        const Processes& processes) {
   std::vector<Row> rows;
   if (options.pid.empty()) {
@@ -269,7 +269,7 @@ absl::StatusOr<std::vector<Row>> Roots(Invocation& invocation,
   return rows;
 }
 
-ExitStatus Run(Invocation& invocation, const Options& options) {
+ExitStatus RunTree(Invocation& invocation, const TreeOptions& options) {
   const auto processes = Load(invocation);
   if (!processes.ok()) return invocation.Fail(processes.status());
   auto roots = Roots(invocation, options, *processes);
@@ -304,7 +304,7 @@ ExitStatus Run(Invocation& invocation, const Options& options) {
   return ExitStatus::kDone;
 }
 
-constexpr char kFooter[] = R"(
+constexpr char kTreeFooter[] = R"(
 Each process stands below the one that spawned it, with its type and its names. Children
 of a supervisor stand in the order of their starts, with their ids, how often they were
 restarted, and, with -o wide, how they ended last; those that are down have no PID but a
@@ -320,10 +320,10 @@ Examples:
 }  // namespace
 
 void AddTree(CLI::App& app, Action& chosen) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<TreeOptions>();
   CLI::App* command = app.add_subcommand(
       "tree", "Draw processes below those that spawned them");
-  command->footer(kFooter);
+  command->footer(kTreeFooter);
   command
       ->add_option("PID", options->pid,
                    "Only this process, or @NAME, and what is below it [all]")
@@ -334,7 +334,7 @@ void AddTree(CLI::App& app, Action& chosen) {
                     "Ask no supervisor about its children");
   command->callback([&chosen, options] {
     chosen = [options](Invocation& invocation) {
-      return Run(invocation, *options);
+      return RunTree(invocation, *options);
     };
   });
 }
