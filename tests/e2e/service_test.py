@@ -86,7 +86,8 @@ class Reflection(DaemonCase):
             {"Submit", "Send", "SendStream", "SubmitStream", "Call",
              "CompleteYield", "Work", "Shutdown",
              "Await", "Cancel", "Terminate", "GetProcess", "ListProcesses",
-             "ListNames", "ListYields", "GetStatus"})
+             "ListNames", "ListYields", "ListDeadLetters", "GetDeadLetter",
+             "ResendDeadLetter", "DropDeadLetters", "GetStatus"})
 
 
 class Strangers(DaemonCase):
