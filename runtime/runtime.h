@@ -263,8 +263,9 @@ class Runtime {
   // Those in force.
   [[nodiscard]] const LiveLimits& limits() const;
   // In force from now on. What is there stays, also above a limit, but the
-  // oldest results and answers go when the next comes. INVALID_ARGUMENT: one is
-  // out of its range, and nothing has changed. From one thread at a time.
+  // oldest dead letters go at once, results and answers when the next comes.
+  // INVALID_ARGUMENT: one is out of its range, and nothing has changed. From
+  // one thread at a time.
   absl::Status SetLimits(const Limits& limits);
   [[nodiscard]] RuntimeStats Stats() const;
 
