@@ -139,8 +139,6 @@ void SupervisorPlan::Exited(const Pid& pid, ExitReason reason,
   Child& child = *found;
   child.state = State::kDown;
   child.pid = {};
-  child.until.reset();
-  child.terminated = false;
   child.last_end =
       EndText(NameOf(reason), reason == ExitReason::kDone ? "" : text);
   if (child.stop) return HasStopped(child);
@@ -266,6 +264,7 @@ bool SupervisorPlan::StopNext(Duration now) {
     case State::kUp:
       child.state = State::kStopping;
       child.terminated = child.spec.stop_timeout == Duration(0);
+      child.until.reset();
       if (child.spec.stop_timeout) child.until = now + *child.spec.stop_timeout;
       action.kind =
           child.terminated ? Action::Kind::kTerminate : Action::Kind::kCancel;
@@ -283,10 +282,7 @@ bool SupervisorPlan::StopNext(Duration now) {
 
 bool SupervisorPlan::StartNext(Duration now) {
   for (Child& child : children_) {
-    if (child.stop || child.state == State::kStarting ||
-        child.state == State::kStopping) {
-      return false;
-    }
+    if (child.stop || child.state == State::kStarting) return false;
   }
   for (Child& child : children_) {
     if (child.state != State::kDown || !child.wanted) continue;

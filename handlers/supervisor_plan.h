@@ -79,7 +79,7 @@ class SupervisorPlan {
     bool held = false;    // stop_child has stopped it
     bool is_new = false;  // start_child waits for its first Init
     bool was_up = false;
-    bool terminated = false;        // of kStopping
+    bool terminated = false;        // of kStopping; of kStarting: given up
     std::optional<Duration> until;  // of kStopping: when it is terminated
     Duration not_before{0};         // of kDown
     Duration up_since{0};           // of kUp

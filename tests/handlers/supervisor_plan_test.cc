@@ -91,13 +91,14 @@ TEST_F(PlanTest, WhoFailsBeforeItIsStoppedCountsNoRestart) {
   EXPECT_EQ(plan_->verdict(), nullptr);
 }
 
-struct Kind {
+struct KindCase {
   Restart restart;
   ExitReason reason;
   bool again;
 };
 
-class EachKind : public PlanTest, public ::testing::WithParamInterface<Kind> {};
+class EachKind : public PlanTest,
+                 public ::testing::WithParamInterface<KindCase> {};
 
 TEST_P(EachKind, IsRestartedOrNot) {
   BeginAndStartAll(Strategy::kOneForOne, {ChildOf("a", GetParam().restart)});
@@ -111,17 +112,18 @@ TEST_P(EachKind, IsRestartedOrNot) {
 
 INSTANTIATE_TEST_SUITE_P(
     Kinds, EachKind,
-    ::testing::Values(Kind{Restart::kPermanent, ExitReason::kDone, true},
-                      Kind{Restart::kPermanent, ExitReason::kFailed, true},
-                      Kind{Restart::kPermanent, ExitReason::kCancelled, true},
-                      Kind{Restart::kPermanent, ExitReason::kTerminated, true},
-                      Kind{Restart::kTransient, ExitReason::kDone, false},
-                      Kind{Restart::kTransient, ExitReason::kCancelled, false},
-                      Kind{Restart::kTransient, ExitReason::kFailed, true},
-                      Kind{Restart::kTransient, ExitReason::kThrew, true},
-                      Kind{Restart::kTransient, ExitReason::kTerminated, true},
-                      Kind{Restart::kTemporary, ExitReason::kDone, false},
-                      Kind{Restart::kTemporary, ExitReason::kFailed, false}));
+    ::testing::Values(
+        KindCase{Restart::kPermanent, ExitReason::kDone, true},
+        KindCase{Restart::kPermanent, ExitReason::kFailed, true},
+        KindCase{Restart::kPermanent, ExitReason::kCancelled, true},
+        KindCase{Restart::kPermanent, ExitReason::kTerminated, true},
+        KindCase{Restart::kTransient, ExitReason::kDone, false},
+        KindCase{Restart::kTransient, ExitReason::kCancelled, false},
+        KindCase{Restart::kTransient, ExitReason::kFailed, true},
+        KindCase{Restart::kTransient, ExitReason::kThrew, true},
+        KindCase{Restart::kTransient, ExitReason::kTerminated, true},
+        KindCase{Restart::kTemporary, ExitReason::kDone, false},
+        KindCase{Restart::kTemporary, ExitReason::kFailed, false}));
 
 TEST_F(PlanTest, AGroupBringsBackWhatWasDoneButNothingTemporary) {
   BeginAndStartAll(Strategy::kOneForAll,
