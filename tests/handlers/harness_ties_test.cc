@@ -156,5 +156,76 @@ TEST_F(HarnessTest, NamesAndGroupsEndWithTheirProcess) {
   EXPECT_TRUE(harness.IsLive(second));
 }
 
+TEST_F(HarnessTest, ASpawnByCommandTiesItsChild) {
+  Harness harness(kPlugin);
+  Tag unused = 0;
+  std::vector<std::string> exits;
+  script = [&](Events events, StepOutput& out) {
+    if (out.parent().empty()) {
+      for (const Event event : events) {
+        if (!event.is_exit()) continue;
+        exits.push_back(std::to_string(event.tag()) + " " +
+                        std::string(event.payload().bytes));
+      }
+      if (!events.empty()) return;
+      out.Yield(commands::Spawn("scripted", "", "", {.monitor = &unused}));
+      out.Yield(
+          commands::Spawn("scripted", "refuse", "once", {.monitor = &unused}));
+    } else {
+      for (const Event event : events) {
+        if (event.topic() == "fail") out.Fail(Code::kDataLoss, "broken");
+      }
+    }
+  };
+  const Pid parent = harness.Submit("scripted");
+  harness.Run();
+  EXPECT_THAT(seen, Contains(HasSubstr("#2 INVALID_ARGUMENT refuses once")));
+  const std::vector<Pid> live = harness.Live();
+  ASSERT_EQ(live.size(), 2u);
+  harness.Deliver(live[live[0] == parent ? 1 : 0], "fail");
+  harness.Run();
+  EXPECT_THAT(exits, ElementsAre("1 broken"))
+      << "with the tag of the yield, and not of the one that was refused";
+}
+
+TEST_F(HarnessTest, AChildThatComesTooLateForItsParentIsTerminated) {
+  for (const bool linked : {true, false}) {
+    Harness harness(kPlugin);
+    script = [&](Events events, StepOutput& out) {
+      if (!out.parent().empty() || !events.empty()) return;
+      const Tag spawn =
+          out.Yield(commands::Spawn("scripted", "", "", {.link = linked}));
+      out.CancelYield(spawn);
+    };
+    harness.Submit("scripted");
+    harness.Run();
+    EXPECT_EQ(harness.Live().size(), linked ? 1u : 2u);
+  }
+}
+
+TEST_F(HarnessTest, CancelsAndTerminatesByCommand) {
+  Harness harness(kPlugin);
+  Pid other;
+  script = [&](Events events, StepOutput& out) {
+    for (const Event event : events) {
+      const std::string pid = out.FormatPid(other);
+      if (event.topic() == "cancel") out.Yield(commands::Cancel(pid, "please"));
+      if (event.topic() == "end") out.Yield(commands::Terminate(pid, "now"));
+    }
+  };
+  other = harness.Submit("scripted");
+  const Pid one = harness.Submit("scripted");
+  harness.Deliver(one, "cancel");
+  harness.Run();
+  EXPECT_THAT(seen, Contains("cancel please"));
+  EXPECT_TRUE(harness.IsLive(other));
+  harness.Deliver(one, "end");
+  EXPECT_EQ(harness.ExpectFailed(other, Code::kAborted), "now");
+  EXPECT_EQ(harness.OutcomeOf(other)->kind, EndKind::kTerminated);
+  harness.Deliver(one, "end");
+  harness.Run();
+  EXPECT_THAT(seen, Contains(HasSubstr("FAILED_PRECONDITION")));
+}
+
 }  // namespace
 }  // namespace actord::harness_test
