@@ -12,12 +12,12 @@ namespace {
 
 // Each attempt after the first means that a holder has ended, or a new one has
 // begun, between two looks.
-constexpr int kMaxAttempts = 16;
+constexpr int kMaxRaces = 16;
 
 struct Attempt {
   SubmitRequest request;
   Runtime::SubmitOrDeliverCallback done;
-  int left = kMaxAttempts;
+  int left = kMaxRaces;
 };
 
 absl::Status Check(const SubmitRequest& request, size_t max_payload_bytes) {

@@ -13,40 +13,13 @@
 
 #include "actord/v1/actor_service.grpc.pb.h"
 #include "tests/client/fake_errors.h"
+#include "tests/client/fake_lists.h"
 #include "tests/client/fake_stream.h"
 
 namespace actord::client {
-namespace {
-
-using grpc::CallbackServerContext;
-using grpc::ServerUnaryReactor;
-
-grpc::Status NoProcess(const std::string& pid) {
-  return MakeError(grpc::StatusCode::NOT_FOUND, "PROCESS_NOT_FOUND",
-                   "no process " + pid);
-}
-
-grpc::Status NoDeadLetter(const std::string& id) {
-  return MakeError(grpc::StatusCode::NOT_FOUND, "DEAD_LETTER_NOT_FOUND",
-                   "no dead letter " + id);
-}
-
-// Elements of `all` from the one that `token` names, as one page.
-template <typename Element, typename Add>
-std::string Page(const std::vector<Element>& all, int page_size,
-                 const std::string& token, const Add& add) {
-  const size_t begin = token.empty() ? 0 : std::stoul(token);
-  const size_t end =
-      std::min(all.size(), begin + static_cast<size_t>(page_size));
-  for (size_t i = begin; i < end; ++i) add(all[i]);
-  return end < all.size() ? std::to_string(end) : "";
-}
-
-}  // namespace
-
-class FakeDaemon::Service final : public v1::ActorService::CallbackService {
+class FakeDaemon::Service final : public FakeLists {
  public:
-  explicit Service(FakeDaemon& daemon) : daemon_(daemon) {}
+  explicit Service(FakeDaemon& daemon) : FakeLists(daemon) {}
 
   ServerUnaryReactor* Submit(CallbackServerContext* context,
                              const v1::SubmitRequest* request,
@@ -200,102 +173,6 @@ class FakeDaemon::Service final : public v1::ActorService::CallbackService {
     return Answer(context, grpc::Status::OK);
   }
 
-  ServerUnaryReactor* ListYields(CallbackServerContext* context,
-                                 const v1::ListYieldsRequest* request,
-                                 v1::ListYieldsResponse* response) override {
-    const std::lock_guard lock(mutex_);
-    log_.yield_lists.push_back(*request);
-    response->set_next_page_token(
-        Page(daemon_.yields, request->page_size(), request->page_token(),
-             [&](const v1::Yield& yield) { *response->add_yields() = yield; }));
-    return Answer(context, grpc::Status::OK);
-  }
-
-  ServerUnaryReactor* ListDeadLetters(
-      CallbackServerContext* context, const v1::ListDeadLettersRequest* request,
-      v1::ListDeadLettersResponse* response) override {
-    const std::lock_guard lock(mutex_);
-    log_.dead_letter_lists.push_back(*request);
-    response->set_next_page_token(
-        Page(daemon_.dead_letters, request->page_size(), request->page_token(),
-             [&](const v1::DeadLetter& letter) {
-               *response->add_dead_letters() = letter;
-             }));
-    return Answer(context, grpc::Status::OK);
-  }
-
-  ServerUnaryReactor* GetDeadLetter(
-      CallbackServerContext* context, const v1::GetDeadLetterRequest* request,
-      v1::GetDeadLetterResponse* response) override {
-    const std::lock_guard lock(mutex_);
-    for (const v1::DeadLetter& letter : daemon_.dead_letters) {
-      if (letter.id() != request->id()) continue;
-      *response->mutable_dead_letter() = letter;
-      return Answer(context, grpc::Status::OK);
-    }
-    return Answer(context, NoDeadLetter(request->id()));
-  }
-
-  // Accepts those that it has.
-  ServerUnaryReactor* ResendDeadLetter(
-      CallbackServerContext* context,
-      const v1::ResendDeadLetterRequest* request,
-      v1::ResendDeadLetterResponse* response) override {
-    const std::lock_guard lock(mutex_);
-    log_.resends.push_back(*request);
-    if (!Erase(request->id())) {
-      return Answer(context, NoDeadLetter(request->id()));
-    }
-    response->set_pid("p-heir");
-    return Answer(context, grpc::Status::OK);
-  }
-
-  ServerUnaryReactor* DropDeadLetters(
-      CallbackServerContext* context, const v1::DropDeadLettersRequest* request,
-      v1::DropDeadLettersResponse* response) override {
-    const std::lock_guard lock(mutex_);
-    log_.drops.push_back(*request);
-    for (const std::string& id : request->ids()) {
-      if (Erase(id)) response->set_dropped_count(response->dropped_count() + 1);
-    }
-    return Answer(context, grpc::Status::OK);
-  }
-
-  ServerUnaryReactor* GetProcess(CallbackServerContext* context,
-                                 const v1::GetProcessRequest* request,
-                                 v1::GetProcessResponse* response) override {
-    const std::lock_guard lock(mutex_);
-    for (const v1::Process& process : daemon_.processes) {
-      if (process.pid() != request->pid()) continue;
-      *response->mutable_process() = process;
-      return Answer(context, grpc::Status::OK);
-    }
-    return Answer(context, NoProcess(request->pid()));
-  }
-
-  ServerUnaryReactor* ListProcesses(
-      CallbackServerContext* context, const v1::ListProcessesRequest* request,
-      v1::ListProcessesResponse* response) override {
-    const std::lock_guard lock(mutex_);
-    log_.process_lists.push_back(*request);
-    response->set_next_page_token(Page(daemon_.processes, request->page_size(),
-                                       request->page_token(),
-                                       [&](const v1::Process& process) {
-                                         *response->add_processes() = process;
-                                       }));
-    return Answer(context, grpc::Status::OK);
-  }
-
-  ServerUnaryReactor* ListNames(CallbackServerContext* context,
-                                const v1::ListNamesRequest* request,
-                                v1::ListNamesResponse* response) override {
-    const std::lock_guard lock(mutex_);
-    response->set_next_page_token(
-        Page(daemon_.names, request->page_size(), request->page_token(),
-             [&](const v1::Name& name) { *response->add_names() = name; }));
-    return Answer(context, grpc::Status::OK);
-  }
-
   ServerUnaryReactor* Call(CallbackServerContext* context,
                            const v1::CallRequest* request,
                            v1::CallResponse* response) override {
@@ -309,14 +186,6 @@ class FakeDaemon::Service final : public v1::ActorService::CallbackService {
     response->mutable_result()->set_data(answers.front());
     response->set_pid(request->pid());
     if (answers.size() > 1) answers.erase(answers.begin());
-    return Answer(context, grpc::Status::OK);
-  }
-
-  ServerUnaryReactor* GetStatus(CallbackServerContext* context,
-                                const v1::GetStatusRequest* /*request*/,
-                                v1::GetStatusResponse* response) override {
-    const std::lock_guard lock(mutex_);
-    *response = daemon_.status;
     return Answer(context, grpc::Status::OK);
   }
 
@@ -350,20 +219,6 @@ class FakeDaemon::Service final : public v1::ActorService::CallbackService {
                                              "DRAINING", "draining", "", 2000);
     return new FakeStream<Request, Response>(std::move(handle),
                                              daemon_.stream_batches, end);
-  }
-
-  static ServerUnaryReactor* Answer(CallbackServerContext* context,
-                                    const grpc::Status& status) {
-    auto* reactor = context->DefaultReactor();
-    reactor->Finish(status);
-    return reactor;
-  }
-
-  // False: there is no such dead letter.
-  bool Erase(const std::string& id) {
-    return std::erase_if(daemon_.dead_letters, [&](const auto& letter) {
-             return letter.id() == id;
-           }) != 0;
   }
 
   grpc::Status Known(const std::string& pid) const {
@@ -408,10 +263,8 @@ class FakeDaemon::Service final : public v1::ActorService::CallbackService {
     return grpc::Status::OK;
   }
 
-  FakeDaemon& daemon_;
-  mutable std::mutex mutex_;  // guards what follows
   mutable std::condition_variable changed_;
-  Log log_;
+  // With mutex_.
   std::map<std::string, v1::Outcome> outcomes_;
   std::map<std::string, size_t> sends_under_way_;
 };

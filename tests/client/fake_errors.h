@@ -37,4 +37,9 @@ inline grpc::Status MakeError(grpc::StatusCode code, const std::string& reason,
   return {code, message, status.SerializeAsString()};
 }
 
+inline grpc::Status NoProcess(const std::string& pid) {
+  return MakeError(grpc::StatusCode::NOT_FOUND, "PROCESS_NOT_FOUND",
+                   "no process " + pid);
+}
+
 }  // namespace actord::client
