@@ -253,7 +253,7 @@ Item RowItem(const Row& row, const v1::Process* process,
 
 absl::StatusOr<std::vector<Row>> Roots(Invocation& invocation,
                                        const TreeOptions& options,
-                                       const Processes& processes) {
+                                       Processes& processes) {
   std::vector<Row> rows;
   if (options.pid.empty()) {
     for (const std::string& pid : processes.roots) rows.push_back({.pid = pid});
@@ -264,13 +264,15 @@ absl::StatusOr<std::vector<Row>> Roots(Invocation& invocation,
   const auto response =
       invocation.client().GetProcess(request, invocation.Quick());
   if (!response.ok()) return response.status();
-  rows.push_back({.pid = response->process().pid(),
-                  .parent = response->process().parent_pid()});
+  // It may have begun after the list was made.
+  const v1::Process& process = response->process();
+  processes.by_pid.emplace(process.pid(), process);
+  rows.push_back({.pid = process.pid(), .parent = process.parent_pid()});
   return rows;
 }
 
 ExitStatus RunTree(Invocation& invocation, const TreeOptions& options) {
-  const auto processes = Load(invocation);
+  auto processes = Load(invocation);
   if (!processes.ok()) return invocation.Fail(processes.status());
   auto roots = Roots(invocation, options, *processes);
   if (!roots.ok()) return invocation.Fail(roots.status(), options.pid);
