@@ -46,7 +46,7 @@ class Demo(EmptyCase):
                      "└─ C-5: order",
                      "the supervisor has stopped its order, and ended",
                      "each of the 5000 ended with its own input as its result",
-                     "State:        SERVING",
+                     "State:           SERVING",
                      "actord ended with exit status 0",
                      "Every answer was checked and right."):
             self.assertIn(part, output)

@@ -198,6 +198,9 @@ TEST_P(Listing, AwaitsThatRaceWithTheEndAreAnsweredOnceEach) {
   awaiting.join();
   EXPECT_TRUE(Eventually([&] { return answered == asked; }))
       << answered << " of " << asked;
+  // The last child looks at what this test holds.
+  EXPECT_TRUE(
+      Eventually([&] { return runtime_->Stats().processes_live == 0; }));
 }
 
 TEST_P(Listing, AnAwaitCanBeGivenUp) {
