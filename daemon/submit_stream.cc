@@ -122,7 +122,7 @@ void SubmitStream::Answered(size_t slot,
     submission.state = Submission::State::kAwaited;
     submission.await_id = id;
     if (submission.end != nullptr) {
-      AddEnd(NewsOf(submission), *std::move(submission.end));
+      AddEnd(NewsOf(submission), std::move(*submission.end));
       Release(slot);
     } else if (ended() && runtime_.CancelAwait(*pid, id)) {
       Release(slot);
@@ -171,7 +171,10 @@ void SubmitStream::AddEnd(News& news, End end) {
 }
 
 void SubmitStream::Release(size_t slot) {
-  submissions_[slot].state = Submission::State::kTold;
+  Submission& submission = submissions_[slot];
+  submission.state = Submission::State::kTold;
+  // The slot may stay free for long.
+  submission.end.reset();
   free_slots_.push_back(slot);
   if (--live_ == 0) self_.reset();
 }

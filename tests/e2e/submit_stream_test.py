@@ -256,6 +256,26 @@ class Bounds(SubmitCase):
         for outcome in stream.outcomes.values():
             self.assertEqual(len(outcome.result.data), size)
 
+    def test_outcomes_of_duplicates_take_bounded_memory(self):
+        size, count = 512 << 10, 1000
+        item = submit_item("probe", b"%d" % size, method="big", request_id="a")
+        self.actor.wait(self.actor.stub.Submit(item).pid)
+        # All of them together would be 500 MiB.
+        bound = self.daemon.resident_bytes() + (100 << 20)
+        stream = self.stream(reads=False)
+        stream.submit(*(item for _ in range(count)), await_outcomes=True)
+        stream.submit(submit_item("echo"))
+        eventually(lambda: self.counters().processes_started_total == 2,
+                   "the batch behind them")
+        self.assertLess(self.daemon.resident_bytes(), bound)
+        stream.read_on()
+        stream.wait_for(lambda: len(stream.outcomes) == count, "the outcomes")
+        # The stream is open, and has places for all of them.
+        self.assertLess(self.daemon.resident_bytes(), bound)
+        self.assertIsNone(stream.finish())
+        for outcome in stream.outcomes.values():
+            self.assertEqual(len(outcome.result.data), size)
+
 
 class SmallStore(SubmitCase):
 
