@@ -11,6 +11,8 @@
 namespace actord::client {
 
 struct SendStream::Core {
+  using Call = StreamCall<v1::SendStreamRequest, v1::SendStreamResponse>;
+
   Core(const Client& client, SendStreamOptions with)
       : connection(client.connection_),
         options(std::move(with)),
@@ -18,22 +20,20 @@ struct SendStream::Core {
           return Take(response);
         }) {}
 
-  size_t Take(const v1::SendStreamResponse& response) {
+  Call::Progress Take(const v1::SendStreamResponse& response) {
     for (const v1::SendRefusal& refusal : response.refusals()) {
       refused.fetch_add(1, std::memory_order_relaxed);
       if (!options.on_refused) continue;
       options.on_refused(refusal.index(), FromRefusal(refusal.refusal()));
     }
-    return static_cast<size_t>(response.acked_count() -
-                               std::exchange(acked, response.acked_count()));
+    return {response.acked_count(), response.acked_count()};
   }
 
   const std::shared_ptr<Client::Connection> connection;
   const SendStreamOptions options;
-  uint64_t acked = 0;  // of Take alone
   std::atomic<uint64_t> refused{0};
   // Ends before the rest does.
-  StreamCall<v1::SendStreamRequest, v1::SendStreamResponse> call;
+  Call call;
 };
 
 SendStream::SendStream(const Client& client, SendStreamOptions options)

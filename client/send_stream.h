@@ -21,7 +21,8 @@
 namespace actord::client {
 
 struct SendStreamOptions {
-  // Messages that are not through, at least 1; Send waits when there are more.
+  // Messages that are not through; Send waits while there are as many. 0 is
+  // taken as 1.
   size_t window = 10'000;
   // Message `index` was refused; error.h decodes why. RESOURCE_EXHAUSTED:
   // MAILBOX_FULL, worth another Send after the retry delay. Called on gRPC's
@@ -42,8 +43,8 @@ class SendStream {
   // the window is full. An error if the stream has ended; the message was not
   // sent then.
   absl::StatusOr<uint64_t> Send(v1::SendRequest request);
-  // Waits until everything that was sent is through. The error of the stream if
-  // it ended before.
+  // Waits until everything that was sent before is through, whatever other
+  // threads send meanwhile. The error of the stream if it ended before that.
   absl::Status Flush();
   // Says that this was all, and waits for the end. OK: everything is through.
   absl::Status Finish();

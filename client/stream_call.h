@@ -12,6 +12,7 @@
 #include <grpcpp/client_context.h>
 #include <grpcpp/support/client_callback.h>
 
+#include <algorithm>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
@@ -28,13 +29,18 @@ namespace actord::client {
 template <typename Request, typename Response>
 class StreamCall final : private grpc::ClientBidiReactor<Request, Response> {
  public:
-  // Returns how many more items are through. Called on gRPC's threads, once at
-  // a time.
-  using OnResponse = std::function<size_t(const Response&)>;
+  // What the responses up to now say.
+  struct Progress {
+    uint64_t through = 0;        // so many items are
+    uint64_t first_waiting = 0;  // index of the first that is not
+  };
+  // Called on gRPC's threads, once at a time.
+  using OnResponse = std::function<Progress(const Response&)>;
 
-  // At most `window` items, at least 1, are not through.
+  // At most `window` items are not through; 0 is taken as 1.
   StreamCall(size_t window, OnResponse on_response)
-      : window_(window), on_response_(std::move(on_response)) {}
+      : window_(std::max<size_t>(window, 1)),
+        on_response_(std::move(on_response)) {}
   // Cancels the call if it has not ended, and waits for that.
   ~StreamCall() {
     context_.TryCancel();
@@ -61,7 +67,8 @@ class StreamCall final : private grpc::ClientBidiReactor<Request, Response> {
   absl::StatusOr<uint64_t> Add(size_t bytes, Fill fill) {
     const MutexLock lock(mutex_);
     while (!IsOver() &&
-           (added_ - through_ >= window_ || batch_items_ >= kMaxBatchItems ||
+           (added_ - progress_.through >= window_ ||
+            batch_items_ >= kMaxBatchItems ||
             (batch_items_ != 0 && batch_bytes_ + bytes > kMaxBatchBytes))) {
       changed_.wait(mutex_);
     }
@@ -76,12 +83,13 @@ class StreamCall final : private grpc::ClientBidiReactor<Request, Response> {
     return index;
   }
 
-  // Waits until everything that was added is through; the error with which the
-  // call has ended before.
+  // Waits until everything that was added before is through; the error with
+  // which the call has ended before that.
   absl::Status Flush() {
     const MutexLock lock(mutex_);
-    while (!ended_ && through_ != added_) changed_.wait(mutex_);
-    if (through_ == added_) return absl::OkStatus();
+    const uint64_t end = added_;
+    while (!ended_ && progress_.first_waiting < end) changed_.wait(mutex_);
+    if (progress_.first_waiting >= end) return absl::OkStatus();
     return WhyOver();
   }
 
@@ -96,7 +104,7 @@ class StreamCall final : private grpc::ClientBidiReactor<Request, Response> {
     }
     WaitForEnd();
     const MutexLock lock(mutex_);
-    if (status_.ok() && through_ != added_) return WhyOver();
+    if (status_.ok() && progress_.through != added_) return WhyOver();
     return status_;
   }
 
@@ -104,7 +112,7 @@ class StreamCall final : private grpc::ClientBidiReactor<Request, Response> {
 
   [[nodiscard]] uint64_t through() const {
     const MutexLock lock(mutex_);
-    return through_;
+    return progress_.through;
   }
 
  private:
@@ -119,10 +127,10 @@ class StreamCall final : private grpc::ClientBidiReactor<Request, Response> {
   [[nodiscard]] absl::Status WhyOver() const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     if (!status_.ok()) return status_;
-    if (ended_ && (!finishing_ || through_ != added_)) {
+    if (ended_ && (!finishing_ || progress_.through != added_)) {
       return absl::UnavailableError(
           absl::StrCat("the daemon has ended the stream, and ",
-                       added_ - through_, " items were not answered"));
+                       added_ - progress_.through, " items were not answered"));
     }
     return absl::FailedPreconditionError("the stream has been finished");
   }
@@ -161,10 +169,10 @@ class StreamCall final : private grpc::ClientBidiReactor<Request, Response> {
       changed_.notify_all();
       return;
     }
-    const size_t through = on_response_(response_);
+    const Progress progress = on_response_(response_);
     {
       const MutexLock lock(mutex_);
-      through_ += through;
+      progress_ = progress;
       changed_.notify_all();
     }
     this->StartRead(&response_);
@@ -197,7 +205,7 @@ class StreamCall final : private grpc::ClientBidiReactor<Request, Response> {
   bool writes_done_ ABSL_GUARDED_BY(mutex_) = false;
   bool let_go_ ABSL_GUARDED_BY(mutex_) = false;
   uint64_t added_ ABSL_GUARDED_BY(mutex_) = 0;
-  uint64_t through_ ABSL_GUARDED_BY(mutex_) = 0;
+  Progress progress_ ABSL_GUARDED_BY(mutex_);
   bool finishing_ ABSL_GUARDED_BY(mutex_) = false;
   bool broken_ ABSL_GUARDED_BY(mutex_) = false;  // nothing more comes
   bool ended_ ABSL_GUARDED_BY(mutex_) = false;

@@ -1,5 +1,6 @@
 #include "client/submit_stream.h"
 
+#include <unordered_set>
 #include <utility>
 
 #include "client/connection.h"
@@ -8,6 +9,8 @@
 namespace actord::client {
 
 struct SubmitStream::Core {
+  using Call = StreamCall<v1::SubmitStreamRequest, v1::SubmitStreamResponse>;
+
   Core(const Client& client, SubmitStreamOptions with)
       : connection(client.connection_),
         options(std::move(with)),
@@ -15,22 +18,36 @@ struct SubmitStream::Core {
           return Take(response);
         }) {}
 
-  size_t Take(const v1::SubmitStreamResponse& response) const {
-    size_t through = 0;
+  Call::Progress Take(const v1::SubmitStreamResponse& response) {
     for (const v1::SubmissionNews& news : response.news()) {
       if (options.on_news) options.on_news(news);
       const bool is_last = news.has_refusal() || news.has_outcome() ||
                            news.has_outcome_refusal() ||
                            !options.await_outcomes;
-      through += is_last ? 1 : 0;
+      if (is_last) AddThrough(news.index());
     }
-    return through;
+    return progress;
+  }
+
+  void AddThrough(uint64_t index) {
+    ++progress.through;
+    if (index != progress.first_waiting) {
+      through_early.insert(index);
+      return;
+    }
+    do {
+      ++progress.first_waiting;
+    } while (through_early.erase(progress.first_waiting) != 0);
   }
 
   const std::shared_ptr<Client::Connection> connection;
   const SubmitStreamOptions options;
+  // Of Take alone, and those behind the first that waits, as many as the
+  // window at most.
+  Call::Progress progress;
+  std::unordered_set<uint64_t> through_early;
   // Ends before the rest does.
-  StreamCall<v1::SubmitStreamRequest, v1::SubmitStreamResponse> call;
+  Call call;
 };
 
 SubmitStream::SubmitStream(const Client& client, SubmitStreamOptions options)

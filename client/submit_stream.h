@@ -21,8 +21,8 @@
 namespace actord::client {
 
 struct SubmitStreamOptions {
-  // Submissions that are not through, at least 1; Submit waits when there are
-  // more. The daemon reads no further than 10,000.
+  // Submissions that are not through; Submit waits while there are as many. 0
+  // is taken as 1. The daemon reads no further than 10,000.
   size_t window = 10'000;
   bool await_outcomes = true;
   // What has become of a submission, as `SubmissionNews` tells; FromRefusal of
@@ -43,8 +43,8 @@ class SubmitStream {
   // while the window is full. An error if the stream has ended; nothing was
   // submitted then.
   absl::StatusOr<uint64_t> Submit(v1::SubmitRequest request);
-  // Waits until everything that was submitted is through. The error of the
-  // stream if it ended before.
+  // Waits until everything that was submitted before is through, whatever other
+  // threads submit meanwhile. The error of the stream if it ended before that.
   absl::Status Flush();
   // Says that this was all, and waits for the end. OK: everything is through.
   absl::Status Finish();

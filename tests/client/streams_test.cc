@@ -3,11 +3,14 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <map>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "client/error.h"
 #include "client/send_stream.h"
 #include "client/submit_stream.h"
@@ -199,6 +202,54 @@ TEST_F(ClientStreams, WaitWhileTheWindowIsFull) {
   EXPECT_FALSE(fourth.ok()) << "it should have waited for the window";
   EXPECT_EQ(flushed.code(), absl::StatusCode::kCancelled) << flushed;
   EXPECT_EQ(daemon_.log().submits.size(), 3u);
+}
+
+TEST_F(ClientStreams, AWindowOfNothingIsOneOfOne) {
+  const std::string pid = Process();
+  SendStream stream(client_, {.window = 0});
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(stream.Send(ItemTo(pid, "")).ok());
+  const absl::Status finished = stream.Finish();
+  EXPECT_TRUE(finished.ok()) << finished;
+  EXPECT_THAT(daemon_.log().batch_items, Each(1));
+}
+
+TEST_F(ClientStreams, FlushDoesNotWaitForWhatComesAfterIt) {
+  // There is always one more that is not through: each is followed by another
+  // before it counts.
+  std::atomic<bool> flushed{false};
+  SubmitStream* later = nullptr;
+  const absl::Time limit = absl::Now() + absl::Seconds(20);
+  SubmitStream stream(client_, {.on_news = [&](const v1::SubmissionNews&) {
+                        if (flushed || absl::Now() > limit) return;
+                        EXPECT_TRUE(later->Submit(ItemOf("echo", "")).ok());
+                      }});
+  later = &stream;
+  ASSERT_TRUE(stream.Submit(ItemOf("echo", "")).ok());
+  const absl::Status status = stream.Flush();
+  EXPECT_TRUE(status.ok()) << status;
+  EXPECT_LT(absl::Now(), limit) << "it waited until there was nothing more";
+  flushed = true;
+  const absl::Status all = stream.Flush();
+  EXPECT_TRUE(all.ok()) << all;
+}
+
+TEST_F(ClientStreams, FlushIsNotTakenInByOthersThatEndFirst) {
+  SubmitStream stream(client_);
+  ASSERT_TRUE(stream.Submit(ItemOf("never", "")).ok());
+  std::atomic<bool> flushes{false};
+  absl::Status flushed;
+  std::thread flushing([&] {
+    flushes = true;
+    flushed = stream.Flush();
+  });
+  while (!flushes) std::this_thread::yield();
+  for (int i = 0; i < 5; ++i) {
+    ASSERT_TRUE(stream.Submit(ItemOf("echo", "")).ok());
+  }
+  while (stream.through() < 5) std::this_thread::yield();
+  stream.Cancel();
+  flushing.join();
+  EXPECT_EQ(flushed.code(), absl::StatusCode::kCancelled) << flushed;
 }
 
 TEST_F(ClientStreams, MayBeLeftInTheMiddle) {
