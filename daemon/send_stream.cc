@@ -70,22 +70,22 @@ bool SendStream::WantsMessage() { return !has_ack_; }
 bool SendStream::TakeOutput() {
   if (!has_ack_) return false;
   has_ack_ = false;
-  writing_.refused.clear();
-  writing_.duplicates.clear();
-  std::swap(writing_, ack_);
+  outgoing_.refused.clear();
+  outgoing_.duplicates.clear();
+  std::swap(outgoing_, ack_);
   return true;
 }
 
 absl::Status SendStream::WriteOutput(grpc::ByteBuffer* bytes) {
   response_.Clear();
-  response_.set_acked_count(writing_.count);
-  for (const Ack::Refused& refused : writing_.refused) {
+  response_.set_acked_count(outgoing_.count);
+  for (const Ack::Refused& refused : outgoing_.refused) {
     v1::SendRefusal& proto = *response_.add_refusals();
     proto.set_index(refused.index);
     WriteRefusal(refused.status, proto.mutable_refusal());
   }
-  response_.mutable_duplicates()->Add(writing_.duplicates.begin(),
-                                      writing_.duplicates.end());
+  response_.mutable_duplicates()->Add(outgoing_.duplicates.begin(),
+                                      outgoing_.duplicates.end());
   return WriteMessage(response_, bytes);
 }
 

@@ -72,7 +72,7 @@ class SendStream final : public Stream {
   Ack ack_ ABSL_GUARDED_BY(mutex_);
   bool has_ack_ ABSL_GUARDED_BY(mutex_) = false;
   // Of whoever writes.
-  Ack writing_;
+  Ack outgoing_;
   v1::SendStreamResponse response_;
 };
 

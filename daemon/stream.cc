@@ -65,7 +65,12 @@ void Stream::EndLocked(const absl::Status& status) {
   end_ = status;
   OnEnded();
   // Otherwise when the write is done.
-  if (!writing_) Finish(ToGrpcStatus(*end_));
+  if (!writing_) FinishLocked();
+}
+
+void Stream::FinishLocked() {
+  OnOutputOver();
+  Finish(ToGrpcStatus(*end_));
 }
 
 void Stream::Close(const absl::Status& status) {
@@ -115,7 +120,7 @@ void Stream::Continue() {
   const absl::MutexLock lock(&mutex_);
   writing_ = false;
   if (end_.has_value()) {
-    Finish(ToGrpcStatus(*end_));
+    FinishLocked();
   } else {
     EndLocked(status);
   }
@@ -156,7 +161,7 @@ void Stream::OnWriteDone(bool ok) {
     writing_ = false;
     out_bytes_.Clear();
     if (end_.has_value()) {
-      Finish(ToGrpcStatus(*end_));
+      FinishLocked();
       return;
     }
     if (!ok) {

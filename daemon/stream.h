@@ -17,7 +17,6 @@
 // running or will be.
 #pragma once
 
-#include <google/protobuf/message.h>
 #include <grpcpp/support/byte_buffer.h>
 #include <grpcpp/support/server_callback.h>
 
@@ -97,8 +96,10 @@ class Stream
   // It is closing from now on. May end it at once.
   virtual void OnClosing(const absl::Status& /*status*/)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {}
-  // It has ended. Gives back what it holds.
+  // It has ended. Gives back what it holds, but for what was set aside.
   virtual void OnEnded() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {}
+  // Likewise, and nothing is being written. Gives back what was set aside.
+  virtual void OnOutputOver() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {}
 
   void EndLocked(const absl::Status& status)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -118,6 +119,7 @@ class Stream
 
   void CloseLocked(const absl::Status& status)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void FinishLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   OpenStreams& streams_;
   Read read_ ABSL_GUARDED_BY(mutex_) = Read::kNone;

@@ -96,7 +96,11 @@ void SubmitStream::Answered(size_t slot,
   {
     const absl::MutexLock lock(&mutex_);
     Submission& submission = submissions_[slot];
-    asks = pid.ok() && submission.awaits && !ended();
+    if (ended()) {
+      Release(slot);
+      return;
+    }
+    asks = pid.ok() && submission.awaits;
     News& news = NewsOf(submission);
     news.answered = true;
     news.duplicate = duplicate;
@@ -122,8 +126,7 @@ void SubmitStream::Answered(size_t slot,
     submission.state = Submission::State::kAwaited;
     submission.await_id = id;
     if (submission.end != nullptr) {
-      AddEnd(NewsOf(submission), std::move(*submission.end));
-      Release(slot);
+      TellEnd(slot, std::move(*submission.end));
     } else if (ended() && runtime_.CancelAwait(*pid, id)) {
       Release(slot);
     }
@@ -140,15 +143,13 @@ void SubmitStream::Ended(size_t slot, End end) {
       submission.end = std::make_unique<End>(std::move(end));
       return;
     }
-    AddEnd(NewsOf(submission), std::move(end));
-    Release(slot);
+    TellEnd(slot, std::move(end));
   }
   Continue();
 }
 
 SubmitStream::News& SubmitStream::NewsOf(Submission& submission) {
-  if (ended()) news_.clear();
-  if (ended() || submission.news_epoch != news_epoch_) {
+  if (submission.news_epoch != news_epoch_) {
     submission.news_epoch = news_epoch_;
     submission.news_position = news_.size();
     news_.emplace_back().index = submission.index;
@@ -157,7 +158,12 @@ SubmitStream::News& SubmitStream::NewsOf(Submission& submission) {
   return news_[submission.news_position];
 }
 
-void SubmitStream::AddEnd(News& news, End end) {
+void SubmitStream::TellEnd(size_t slot, End end) {
+  if (ended()) {
+    Release(slot);
+    return;
+  }
+  News& news = NewsOf(submissions_[slot]);
   const size_t bytes = BytesOf(end);
   news.last = true;
   if (bytes != 0 && waiting_bytes_ + bytes > kMaxWaitingBytes &&
@@ -168,6 +174,7 @@ void SubmitStream::AddEnd(News& news, End end) {
     news.end = std::move(end);
   }
   news.end_bytes = bytes;
+  Release(slot);
 }
 
 void SubmitStream::Release(size_t slot) {
@@ -180,6 +187,7 @@ void SubmitStream::Release(size_t slot) {
 }
 
 void SubmitStream::OnEnded() {
+  std::vector<News>().swap(news_);
   for (size_t slot = 0; slot < submissions_.size(); ++slot) {
     Submission& submission = submissions_[slot];
     // Who is asking sees for himself that the stream has ended.
@@ -189,6 +197,11 @@ void SubmitStream::OnEnded() {
       Release(slot);
     }
   }
+}
+
+void SubmitStream::OnOutputOver() {
+  std::vector<News>().swap(outgoing_);
+  written_ = taken_ = 0;
 }
 
 // --- writing
@@ -201,17 +214,17 @@ bool SubmitStream::TakeOutput() {
     greeted_ = greets_ = true;
     return true;
   }
-  if (taken_ == writing_.size()) {
+  if (taken_ == outgoing_.size()) {
     if (news_.empty()) return false;
-    writing_.clear();
-    writing_.swap(news_);
+    outgoing_.clear();
+    outgoing_.swap(news_);
     ++news_epoch_;
     taken_ = 0;
   }
   written_ = taken_;
   size_t bytes = 0;
-  while (taken_ < writing_.size() && taken_ - written_ < kMaxResponseNews) {
-    const News& news = writing_[taken_];
+  while (taken_ < outgoing_.size() && taken_ - written_ < kMaxResponseNews) {
+    const News& news = outgoing_[taken_];
     bytes += kNewsBytes + news.end_bytes;
     if (taken_ != written_ && bytes > kMaxResponseBytes) break;
     if (news.last) --outstanding_;
@@ -234,7 +247,7 @@ absl::Status SubmitStream::WriteOutput(grpc::ByteBuffer* bytes) {
   response.mutable_news()->Reserve(static_cast<int>(taken_ - written_));
   for (; written_ != taken_; ++written_) {
     // Moved out, so that outcomes are not held while nothing comes.
-    WriteNews(std::move(writing_[written_]), response.add_news());
+    WriteNews(std::move(outgoing_[written_]), response.add_news());
   }
   return WriteMessage(response, bytes);
 }

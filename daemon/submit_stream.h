@@ -88,6 +88,7 @@ class SubmitStream final : public Stream {
   absl::Status WriteOutput(grpc::ByteBuffer* bytes) override;
   bool ExpectsOutput() override ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void OnEnded() override ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void OnOutputOver() override ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   // Submission `slot` was answered; its process has ended.
   void Answered(size_t slot, const absl::StatusOr<runtime::Pid>& pid,
@@ -95,10 +96,11 @@ class SubmitStream final : public Stream {
   void Ended(size_t slot, End end);
 
   size_t NewSubmission(bool awaits) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Its news: those that are not set aside yet, or new ones. If the stream has
-  // ended they are for nobody, and there is one of them at a time.
+  // Its news: those that are not set aside yet, or new ones. Not once the
+  // stream has ended, when they would be for nobody.
   News& NewsOf(Submission& submission) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void AddEnd(News& news, End end) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Its last news, which release it.
+  void TellEnd(size_t slot, End end) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Nothing more is to be told of it, or nobody listens.
   void Release(size_t slot) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void WriteNews(News news, v1::SubmissionNews* proto);
@@ -127,7 +129,7 @@ class SubmitStream final : public Stream {
 
   // Set aside. Of whoever writes, but for the moment of TakeOutput: what is
   // between `written_` and `taken_` goes into the next response.
-  std::vector<News> writing_;
+  std::vector<News> outgoing_;
   size_t written_ = 0;
   size_t taken_ = 0;
   bool greets_ = false;

@@ -120,24 +120,24 @@ void WorkStream::Answer(v1::TaskAnswer::Kind kind, const std::string& token,
 
 bool WorkStream::TakeOutput() {
   if (worker_ == 0) return false;
-  writing_.Clear();
-  writing_.Swap(&out_);
+  outgoing_.Clear();
+  outgoing_.Swap(&out_);
   const bool busy = !std::exchange(out_empty_, true);
   runtime::WorkBatch batch = runtime_.work().Take(worker_, busy, {});
   if (!busy && batch.empty()) return false;
   for (runtime::WorkTask& task : batch.tasks) {
-    WriteTask(std::move(task), writing_.add_tasks());
+    WriteTask(std::move(task), outgoing_.add_tasks());
   }
   for (const runtime::TaskCancel& cancel : batch.cancels) {
-    WriteTaskCancel(cancel, writing_.add_cancels());
+    WriteTaskCancel(cancel, outgoing_.add_cancels());
   }
   return true;
 }
 
 absl::Status WorkStream::WriteOutput(grpc::ByteBuffer* bytes) {
-  absl::Status status = WriteMessage(writing_, bytes);
+  absl::Status status = WriteMessage(outgoing_, bytes);
   // Payloads need not be held while nothing comes.
-  writing_ = {};
+  outgoing_ = {};
   return status;
 }
 

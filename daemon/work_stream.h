@@ -65,7 +65,7 @@ class WorkStream final : public Stream, public runtime::WorkListener {
   v1::WorkResponse out_ ABSL_GUARDED_BY(mutex_);
   bool out_empty_ ABSL_GUARDED_BY(mutex_) = true;
   // Set aside to be written.
-  v1::WorkResponse writing_;
+  v1::WorkResponse outgoing_;
 };
 
 }  // namespace actord::daemon

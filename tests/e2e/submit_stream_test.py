@@ -298,6 +298,48 @@ class SmallStore(SubmitCase):
             self.assertEqual(refusal.reason, "RESULT_NOT_KEPT")
 
 
+class BusyWorker(SubmitCase):
+
+    OPTIONS = ("--workers", "1", "--max-blocked-threads", "1")
+
+    def busy(self):
+        file = self.directory / "go"
+        self.addCleanup(file.touch)
+        # One on the thread for those that block, one on the worker.
+        for _ in range(2):
+            pid = self.actor.submit("probe.blocking", str(file).encode(),
+                                    "until")
+            eventually(lambda: self.actor.process(pid).state
+                       == process_pb2.PROCESS_STATE_RUNNING, "its step")
+        return file
+
+    def test_streams_that_ended_keep_no_outcomes_while_it_starts_nothing(self):
+        size, rounds = 512 << 10, 30
+        item = submit_item("probe", b"%d" % size, method="big", request_id="a")
+        self.actor.wait(self.actor.stub.Submit(item).pid)
+        file = self.busy()
+        before = self.daemon.resident_bytes()
+        for i in range(rounds):
+            stream = self.stream(reads=False)
+            stream.submit(*(item for _ in range(20)), await_outcomes=True)
+            stream.submit(submit_item("echo", name=f"n{i}"))
+            eventually(lambda: self.is_named(f"n{i}"), "its start")
+            stream.cancel()
+            self.assert_no_stream_left()
+        # Of each stream 8 MiB were waiting.
+        self.assertLess(self.daemon.resident_bytes() - before, 100 << 20)
+        file.touch()
+        eventually(lambda: self.counters().processes_live == 0, "all to end")
+
+    def is_named(self, name):
+        try:
+            self.actor.process("@" + name)
+        except grpc.RpcError as error:
+            self.assertEqual(refusal_of(error).reason, "NAME_NOT_FOUND")
+            return False
+        return True
+
+
 class Ends(SubmitCase):
 
     def test_of_clients_leave_the_processes_alone(self):
