@@ -4,10 +4,31 @@
 
 namespace actord::runtime {
 
-BulkSender::~BulkSender() { core_.scheduler.EnqueueAll(ready_); }
+namespace {
+
+constexpr size_t kMaxHiddenSends = 64;
+constexpr size_t kMaxHiddenBytes = 64 << 10;
+
+}  // namespace
+
+BulkSender::~BulkSender() { Show(); }
 
 absl::Status BulkSender::Send(const Pid& to, const Message& message) {
-  return core_.SendFromOutside(to, message, &ready_);
+  absl::Status status = core_.SendFromOutside(to, message, &ready_);
+  ++sends_;
+  bytes_ += message.payload.bytes.size();
+  // Resources are exhausted only in a mailbox.
+  if (sends_ == kMaxHiddenSends || bytes_ >= kMaxHiddenBytes ||
+      absl::IsResourceExhausted(status)) {
+    Show();
+  }
+  return status;
+}
+
+void BulkSender::Show() {
+  core_.scheduler.EnqueueAll(ready_);
+  sends_ = 0;
+  bytes_ = 0;
 }
 
 }  // namespace actord::runtime

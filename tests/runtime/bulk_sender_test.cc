@@ -1,5 +1,5 @@
 // Sends that are shown to the workers together: everything is as with sends one
-// by one, and nothing waits for longer than the sender lives.
+// by one, and nothing waits for longer than some sends take.
 #include "runtime/bulk_sender.h"
 
 #include <memory>
@@ -69,6 +69,25 @@ TEST_P(BulkSenderTest, AllThatItMadeReadyRuns) {
   }
 }
 
+// One receiver never fills the list of those that are to be shown.
+TEST_F(BulkSenderTest, WorkersSeeOneReceiverBeforeTheSenderGoes) {
+  Start({});
+  const Pid pid = Receivers(1).front();
+  const auto sleeps = [&] {
+    const auto found = runtime_->Describe(pid);
+    return found->mailbox_messages == 0 && found->state == ProcessState::kIdle;
+  };
+  ASSERT_TRUE(Eventually(sleeps));
+  BulkSender sender(*runtime_);
+  for (int i = 0; i < 64; ++i) ASSERT_TRUE(sender.Send(pid, {"n", {}}).ok());
+  ASSERT_TRUE(Eventually(sleeps)) << "of many sends";
+  ASSERT_TRUE(sender.Send(pid, {"n", {std::string(64 << 10, 'x'), ""}}).ok());
+  ASSERT_TRUE(Eventually(sleeps)) << "of many bytes";
+  ASSERT_TRUE(sender.Send(pid, {"n", {}}).ok());
+  EXPECT_EQ(runtime_->Describe(pid)->mailbox_messages, 1u)
+      << "a single one is not shown";
+}
+
 TEST_F(BulkSenderTest, RefusesAsSendDoes) {
   RuntimeOptions options;
   options.max_payload_bytes = 10;
@@ -86,7 +105,7 @@ TEST_F(BulkSenderTest, RefusesAsSendDoes) {
               Refused(kNotFound, reason::kProcessNotFound));
   EXPECT_THAT(sender.Send(ended, {"", {std::string(11, 'x'), ""}}),
               Refused(kInvalidArgument, reason::kPayloadTooLarge));
-  // Made ready by the first, and not shown before the sender goes.
+  // Made ready by the first, and not shown before the mailbox is full.
   const Pid full = Receivers(1).front();
   ASSERT_TRUE(Eventually(
       [&] { return runtime_->Describe(full)->state == ProcessState::kIdle; }));
@@ -94,6 +113,7 @@ TEST_F(BulkSenderTest, RefusesAsSendDoes) {
   EXPECT_TRUE(sender.Send(full, {}).ok());
   EXPECT_THAT(sender.Send(full, {}),
               Refused(kResourceExhausted, reason::kMailboxFull));
+  EXPECT_TRUE(Eventually([&] { return sender.Send(full, {}).ok(); }));
 }
 
 }  // namespace
