@@ -1,9 +1,12 @@
 #include "daemon/rpc_message.h"
 
 #include <google/protobuf/descriptor.h>
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/wire_format_lite.h>
 #include <grpcpp/impl/codegen/proto_utils.h>
 #include <grpcpp/support/proto_buffer_reader.h>
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -17,6 +20,7 @@ namespace {
 using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 using google::protobuf::Reflection;
+using google::protobuf::internal::WireFormatLite;
 
 // The path of the first text in `message` that is no UTF-8; "" if there is
 // none. Messages of the contract are nested three deep at most.
@@ -69,6 +73,18 @@ absl::Status ReadMessage(const grpc::ByteBuffer& buffer, Message* message) {
     return absl::OkStatus();
   }
   return Unreadable(*message);
+}
+
+int CountField(const grpc::ByteBuffer& buffer, int number) {
+  grpc::ProtoBufferReader reader(const_cast<grpc::ByteBuffer*>(&buffer));
+  if (!reader.status().ok()) return 0;
+  google::protobuf::io::CodedInputStream input(&reader);
+  int count = 0;
+  while (const uint32_t tag = input.ReadTag()) {
+    if (!WireFormatLite::SkipField(&input, tag)) break;
+    if (WireFormatLite::GetTagFieldNumber(tag) == number) ++count;
+  }
+  return count;
 }
 
 absl::Status WriteMessage(const Message& message, grpc::ByteBuffer* buffer) {

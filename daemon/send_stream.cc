@@ -12,9 +12,12 @@ namespace actord::daemon {
 
 void SendStream::OnMessage(const grpc::ByteBuffer& bytes) {
   v1::SendStreamRequest& request = request_.get();
-  absl::Status status = ReadMessage(bytes, &request);
-  if (status.ok()) status = CheckBatch("sends", request.sends_size());
+  absl::Status status = CheckBatch(
+      "sends", CountField(bytes, v1::SendStreamRequest::kSendsFieldNumber));
+  if (status.ok()) status = ReadMessage(bytes, &request);
   if (!status.ok()) {
+    // The stream may stay for what is still to be told.
+    request_.Drop();
     Handled(status);
     return;
   }

@@ -134,24 +134,28 @@ class Stream
 };
 
 // A message that is filled again and again, so that its parts are not allocated
-// each time. What it holds on to is in proportion to the bytes that it was used
-// for since it was last thrown away, and so bounded.
+// each time. What it holds on to is looked at from time to time, for that
+// costs, and is bounded: kMaxHeldBytes, and what kLookBytes on the wire can
+// become.
 //
 // Thread-safety: none.
 template <typename Message>
 class ReusedMessage {
  public:
   [[nodiscard]] Message& get() { return message_; }
-  // It has held so many bytes, and nobody needs them any more.
-  void Used(size_t bytes) {
-    used_bytes_ += bytes;
-    if (used_bytes_ <= kMaxUsedBytes) return;
-    message_ = Message();
+  // It was read from so many bytes, and nobody needs it any more.
+  void Used(size_t wire_bytes) {
+    used_bytes_ += wire_bytes;
+    if (used_bytes_ <= kLookBytes) return;
     used_bytes_ = 0;
+    if (message_.SpaceUsedLong() > kMaxHeldBytes) Drop();
   }
+  // Likewise, and it was not what it should be.
+  void Drop() { message_ = Message(); }
 
  private:
-  static constexpr size_t kMaxUsedBytes = 1 << 20;
+  static constexpr size_t kLookBytes = 128 << 10;
+  static constexpr size_t kMaxHeldBytes = 1 << 20;
 
   Message message_;
   size_t used_bytes_ = 0;

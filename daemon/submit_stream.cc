@@ -37,11 +37,13 @@ bool SubmitStream::WantsMessage() { return outstanding_ < kMaxOutstanding; }
 
 void SubmitStream::OnMessage(const grpc::ByteBuffer& bytes) {
   v1::SubmitStreamRequest& request = request_.get();
-  absl::Status status = ReadMessage(bytes, &request);
-  if (status.ok()) {
-    status = CheckBatch("submissions", request.submissions_size());
-  }
+  absl::Status status = CheckBatch(
+      "submissions",
+      CountField(bytes, v1::SubmitStreamRequest::kSubmissionsFieldNumber));
+  if (status.ok()) status = ReadMessage(bytes, &request);
   if (!status.ok()) {
+    // The stream stays for what is still to be told.
+    request_.Drop();
     Handled(status);
     return;
   }

@@ -143,28 +143,32 @@ class Refusals(SendCase):
             self.assertEqual(delay if refusal.HasField("retry_delay") else None,
                              unary.retry_seconds)
 
-    def test_of_a_full_mailbox_do_not_stop_later_items(self):
-        pid = self.actor.submit("counter")
+
+class FullMailbox(SendCase):
+
+    OPTIONS = ("--max-mailbox-messages", "3")
+
+    def test_does_not_stop_later_items_for_others(self):
+        full, idle = self.busy(), self.collector()
         stream = self.stream()
-        for _ in range(200):
-            stream.send(*(send_item(pid, "add") for _ in range(20)))
+        stream.send(*(send_item(full) for _ in range(3)))
+        batches, pairs = 20, 3
+        for batch in range(batches):
+            stream.send(*(
+                item for i in range(pairs) for item in (
+                    send_item(full),
+                    send_item(idle, payload=b"%d" % (batch * pairs + i)))))
+            stream.wait_for_acks(3 + (batch + 1) * pairs * 2)
+            eventually(lambda: self.actor.process(idle).mailbox_messages == 0,
+                       "room for the next batch")
         self.assertIsNone(stream.finish())
-        self.assertEqual(stream.acked, 4000)
+        self.assertEqual(sorted(stream.refused),
+                         list(range(3, 3 + batches * pairs * 2, 2)))
         for refusal in stream.refused.values():
             self.assertEqual(refusal.reason, "MAILBOX_FULL")
             self.assertTrue(refusal.HasField("retry_delay"))
-
-        def stop():
-            try:
-                self.actor.send(pid, "stop")
-            except grpc.RpcError as error:
-                self.assertEqual(refusal_of(error).reason, "MAILBOX_FULL")
-                return False
-            return True
-
-        eventually(stop, "room in the mailbox")
-        self.assertEqual(int(self.actor.wait(pid).result.data),
-                         4000 - len(stream.refused))
+        self.assertEqual(self.collected(idle),
+                         [str(i) for i in range(batches * pairs)])
 
 
 class Rules(SendCase):
@@ -201,6 +205,23 @@ class Rules(SendCase):
                                  grpc.StatusCode.INVALID_ARGUMENT)
                 self.assertEqual(list(refusal.fields), [field])
         self.assert_no_stream_left()
+
+    def test_items_without_number_are_not_even_read(self):
+        before = self.daemon.peak_bytes()
+        for name, field in (("SendStream", "sends"),
+                            ("SubmitStream", "submissions")):
+            with self.subTest(stream=name):
+                method = self.actor.channel.stream_stream(
+                    "/actord.v1.ActorService/" + name,
+                    request_serializer=lambda raw: raw,
+                    response_deserializer=lambda raw: raw)
+                # Each of these bytes would become fifty.
+                with self.assertRaises(grpc.RpcError) as caught:
+                    list(method(iter([b"\x0a\x00" * (5 << 19)])))
+                refusal = refusal_of(caught.exception)
+                self.assertEqual((refusal.reason, list(refusal.fields)),
+                                 ("INVALID_FIELD", [field]))
+        self.assertLess(self.daemon.peak_bytes() - before, 64 << 20)
 
     def test_a_request_above_every_limit_breaks_the_stream(self):
         pid = self.collector()

@@ -64,8 +64,15 @@ class Daemon:
 
     def resident_bytes(self):
         """Memory that it has now."""
+        return self._memory("VmRSS")
+
+    def peak_bytes(self):
+        """The most memory that it had at a time."""
+        return self._memory("VmHWM")
+
+    def _memory(self, field):
         status = pathlib.Path(f"/proc/{self.process.pid}/status").read_text()
-        return int(re.search(r"VmRSS:\s+(\d+) kB", status)[1]) << 10
+        return int(re.search(field + r":\s+(\d+) kB", status)[1]) << 10
 
     def wait(self, seconds=STOP_SECONDS):
         """Waits for the end and returns the exit status."""
