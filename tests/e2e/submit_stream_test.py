@@ -1,33 +1,17 @@
 """SubmitStream: answers and outcomes of many submissions, refusals of items,
-limits, clients that vanish or do not read, and the daemon's end."""
+clients that vanish, and the daemon's end."""
 
-import json
 import threading
 import unittest
 
 import grpc
-from actord.v1 import process_pb2, status_pb2
-from harness.bulk import SubmitStream, submit_item
-from harness.case import DaemonCase
+from actord.v1 import process_pb2
+from harness.bulk import submit_item
 from harness.connection import failure_name, refusal_of
+from harness.submit_case import SubmitCase
 from harness.waiting import eventually
 
 DELIVER = process_pb2.SubmitRequest.NAME_CONFLICT_DELIVER
-
-
-class SubmitCase(DaemonCase):
-
-    def stream(self, **more):
-        stream = SubmitStream(self.actor.stub, **more)
-        self.addCleanup(stream.cancel)
-        return stream
-
-    def counters(self):
-        return self.actor.status().counters
-
-    def assert_no_stream_left(self):
-        eventually(lambda: self.counters().streams_open == 0,
-                   "the end of all streams")
 
 
 class Submissions(SubmitCase):
@@ -197,149 +181,6 @@ class Rules(SubmitCase):
         self.assert_no_stream_left()
 
 
-class Bounds(SubmitCase):
-
-    def test_the_outstanding_are_limited(self):
-        stream = self.stream()
-        for _ in range(25):
-            stream.submit(*(submit_item("counter") for _ in range(500)),
-                          await_outcomes=True)
-        stream.wait_for(lambda: len(stream.submitted) >= 10000,
-                        "those that may be outstanding")
-        # No more are begun while none has ended.
-        with stream.changed:
-            stream.changed.wait_for(lambda: len(stream.submitted) > 10000, 0.3)
-        self.assertEqual(len(stream.submitted), 10000)
-        self.actor.send(stream.submitted[7].pid, "stop")
-        stream.wait_for(lambda: len(stream.submitted) == 10500, "one batch more")
-        stream.half_close()
-        self.actor.shutdown(status_pb2.ShutdownRequest.MODE_NOW)
-        # Processes end, and so the rest is read, and refused.
-        self.assertIsNone(stream.wait())
-        self.assertEqual((len(stream.outcomes), len(stream.submitted)),
-                         (10500, 10500))
-        self.assertEqual(sorted(stream.refused), list(range(10500, 12500)))
-        self.assertEqual({one.reason for one in stream.refused.values()},
-                         {"DRAINING"})
-
-    def test_refusals_that_nobody_reads_take_bounded_memory(self):
-        # The text of each refusal repeats the input.
-        size, count = 512 << 10, 400
-        before = self.daemon.resident_bytes()
-        stream = self.stream(reads=False)
-        for _ in range(count // 8):
-            stream.submit(*(submit_item("counter", b"x" * size)
-                            for _ in range(8)))
-        eventually(lambda: self.counters().processes_ended_total == count,
-                   "all to be refused", 60)
-        self.assertLess(self.daemon.resident_bytes() - before, count * size >> 1)
-        stream.read_on()
-        self.assertIsNone(stream.finish())
-        self.assertEqual({len(one.message) for one in stream.refused.values()},
-                         {1024})
-        self.assertEqual(len(stream.refused), count)
-
-    def test_outcomes_that_nobody_reads_take_bounded_memory(self):
-        size, count = 512 << 10, 400
-        # With what is kept for others: 256 MiB.
-        before = self.daemon.resident_bytes()
-        stream = self.stream(reads=False)
-        stream.submit(*(submit_item("probe", b"%d" % size, method="big")
-                        for _ in range(count)), await_outcomes=True)
-        eventually(lambda: self.counters().processes_ended_total == count,
-                   "all to end")
-        self.assertLess(self.daemon.resident_bytes() - before,
-                        count * size + (100 << 20))
-        stream.read_on()
-        self.assertIsNone(stream.finish())
-        self.assertEqual(len(stream.outcomes), count)
-        for outcome in stream.outcomes.values():
-            self.assertEqual(len(outcome.result.data), size)
-
-    def test_outcomes_of_duplicates_take_bounded_memory(self):
-        size, count = 512 << 10, 1000
-        item = submit_item("probe", b"%d" % size, method="big", request_id="a")
-        self.actor.wait(self.actor.stub.Submit(item).pid)
-        # All of them together would be 500 MiB.
-        bound = self.daemon.resident_bytes() + (100 << 20)
-        stream = self.stream(reads=False)
-        stream.submit(*(item for _ in range(count)), await_outcomes=True)
-        stream.submit(submit_item("echo"))
-        eventually(lambda: self.counters().processes_started_total == 2,
-                   "the batch behind them")
-        self.assertLess(self.daemon.resident_bytes(), bound)
-        stream.read_on()
-        stream.wait_for(lambda: len(stream.outcomes) == count, "the outcomes")
-        # The stream is open, and has places for all of them.
-        self.assertLess(self.daemon.resident_bytes(), bound)
-        self.assertIsNone(stream.finish())
-        for outcome in stream.outcomes.values():
-            self.assertEqual(len(outcome.result.data), size)
-
-
-class SmallStore(SubmitCase):
-
-    OPTIONS = ("--result-max-bytes", "4MiB")
-
-    def test_outcomes_that_nobody_reads_may_be_forgotten(self):
-        size, count = 512 << 10, 200
-        stream = self.stream(reads=False)
-        stream.submit(*(submit_item("probe", b"%d" % size, method="big")
-                        for _ in range(count)), await_outcomes=True)
-        eventually(lambda: self.counters().processes_ended_total == count,
-                   "all to end")
-        stream.read_on()
-        self.assertIsNone(stream.finish())
-        self.assertEqual(len(stream.outcomes) + len(stream.outcome_refused),
-                         count)
-        self.assertGreaterEqual(len(stream.outcomes), 16)
-        self.assertGreater(len(stream.outcome_refused), 0)
-        for refusal in stream.outcome_refused.values():
-            self.assertEqual(refusal.reason, "RESULT_NOT_KEPT")
-
-
-class BusyWorker(SubmitCase):
-
-    OPTIONS = ("--workers", "1", "--max-blocked-threads", "1")
-
-    def busy(self):
-        file = self.directory / "go"
-        self.addCleanup(file.touch)
-        # One on the thread for those that block, one on the worker.
-        for _ in range(2):
-            pid = self.actor.submit("probe.blocking", str(file).encode(),
-                                    "until")
-            eventually(lambda: self.actor.process(pid).state
-                       == process_pb2.PROCESS_STATE_RUNNING, "its step")
-        return file
-
-    def test_streams_that_ended_keep_no_outcomes_while_it_starts_nothing(self):
-        size, rounds = 512 << 10, 30
-        item = submit_item("probe", b"%d" % size, method="big", request_id="a")
-        self.actor.wait(self.actor.stub.Submit(item).pid)
-        file = self.busy()
-        before = self.daemon.resident_bytes()
-        for i in range(rounds):
-            stream = self.stream(reads=False)
-            stream.submit(*(item for _ in range(20)), await_outcomes=True)
-            stream.submit(submit_item("echo", name=f"n{i}"))
-            eventually(lambda: self.is_named(f"n{i}"), "its start")
-            stream.cancel()
-            self.assert_no_stream_left()
-        # Of each stream 8 MiB were waiting.
-        self.assertLess(self.daemon.resident_bytes() - before, 100 << 20)
-        file.touch()
-        eventually(lambda: self.counters().processes_live == 0, "all to end")
-
-    def is_named(self, name):
-        try:
-            self.actor.process("@" + name)
-        except grpc.RpcError as error:
-            self.assertEqual(refusal_of(error).reason, "NAME_NOT_FOUND")
-            return False
-        return True
-
-
 class Ends(SubmitCase):
 
     def test_of_clients_leave_the_processes_alone(self):
@@ -355,18 +196,6 @@ class Ends(SubmitCase):
         eventually(lambda: self.counters().processes_live == 0, "their ends")
         self.assertEqual(
             self.actor.wait(stream.submitted[0].pid).result.data, b"0")
-        self.assert_serves()
-
-    def test_of_clients_while_all_is_under_way_leak_nothing(self):
-        for _ in range(20):
-            stream = self.stream()
-            for _ in range(10):
-                stream.submit(*(submit_item("echo", b"x" * 100)
-                                for _ in range(300)), await_outcomes=True)
-            stream.wait_for(lambda: len(stream.outcomes) > 100, "some of them")
-            stream.cancel()
-        self.assert_no_stream_left()
-        eventually(lambda: self.counters().processes_live == 0, "their ends")
         self.assert_serves()
 
     def test_of_the_daemon_tell_all_outcomes_first(self):
