@@ -7,8 +7,9 @@
 // the next call with that id is a first one again.
 //
 // Bounds: ids remembered are forgotten after `ttl`, and the oldest when there
-// would be more than `max_ids`. Ids in flight are as many as there are open
-// calls, which the server limits.
+// would be more than `max_ids`. Ids in flight are as many as there are unary
+// calls under way, which the server limits, and for each stream as many
+// submissions as may be outstanding.
 //
 // Thread-safety: every function may be called from any thread. Callbacks run
 // without the lock, on the thread that calls Begin or End.
