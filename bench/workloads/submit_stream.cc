@@ -20,7 +20,7 @@ namespace actord::bench {
 namespace {
 
 constexpr uint64_t kSubmissionsAWrite = 100;
-constexpr uint64_t kSubmissions = 600'000;
+constexpr uint64_t kStreamedSubmissions = 600'000;
 constexpr int kSubmitRounds = 3;
 
 // Returns how long it took.
@@ -31,12 +31,12 @@ double SubmitAll(v1::ActorService::Stub& stub) {
     request.add_submissions()->set_process_type(Once::kName);
   }
   uint64_t written = 0, submitted = 0, ended = 0, others = 0;
-  std::vector<bool> known(kSubmissions);
+  std::vector<bool> known(kStreamedSubmissions);
   const Stopwatch stopwatch;
   // What is outstanding is limited by the daemon, which does not read beyond.
   BulkLoad<v1::SubmitStreamRequest, v1::SubmitStreamResponse> stream(
       [&]() -> const v1::SubmitStreamRequest* {
-        if (written == kSubmissions) return nullptr;
+        if (written == kStreamedSubmissions) return nullptr;
         written += kSubmissionsAWrite;
         return &request;
       },
@@ -56,11 +56,11 @@ double SubmitAll(v1::ActorService::Stub& stub) {
   stream.Begin([&stub](auto* context, auto* reactor) {
     stub.async()->SubmitStream(context, reactor);
   });
-  stream.WaitUntil([&] { return ended + others >= kSubmissions; });
+  stream.WaitUntil([&] { return ended + others >= kStreamedSubmissions; });
   const double seconds = stopwatch.Seconds();
   stream.Finish();
-  Expect("the count of submissions answered", kSubmissions, submitted);
-  Expect("the count of results", kSubmissions, ended);
+  Expect("the count of submissions answered", kStreamedSubmissions, submitted);
+  Expect("the count of results", kStreamedSubmissions, ended);
   Expect("the count of anything else", 0, others);
   return seconds;
 }
@@ -79,11 +79,11 @@ Json RunSubmitStream(const WorkloadOptions& options) {
   for (int i = 0; i < kSubmitRounds; ++i) seconds.push_back(SubmitAll(*stub));
   const double cpu = server.CpuSeconds() - cpu_before;
   const double median = Median(seconds);
-  Json figures = Figures(kSubmissions, median);
+  Json figures = Figures(kStreamedSubmissions, median);
   figures["submissions_per_second"] =
-      static_cast<double>(kSubmissions) / median;
+      static_cast<double>(kStreamedSubmissions) / median;
   figures["daemon_cpu_ns_per_op"] =
-      cpu * 1e9 / static_cast<double>(kSubmissions * kSubmitRounds);
+      cpu * 1e9 / static_cast<double>(kStreamedSubmissions * kSubmitRounds);
   return figures;
 }
 
