@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "daemon/proto_requests.h"
+#include "daemon/stream.h"
 #include "tests/daemon/requests.h"
 
 namespace actord::daemon {
@@ -32,6 +33,32 @@ TEST(CheckBatch, KnowsItsLimit) {
   EXPECT_TRUE(CheckBatch("sends", 0).ok());
   EXPECT_TRUE(CheckBatch("sends", 1000).ok());
   ExpectWrong(CheckBatch("sends", 1001), "sends");
+}
+
+// Empty messages, which take two bytes each on the wire.
+void AddEmpty(v1::SubmitStreamRequest& request, int count) {
+  v1::SubmitRequest& item = *request.add_submissions();
+  for (int i = 0; i < count; ++i) item.add_messages();
+}
+
+TEST(ReusedMessage, HoldsOnToWhatIsSmallAndToNothingLarge) {
+  ReusedMessage<v1::SubmitStreamRequest> reused;
+  AddEmpty(reused.get(), 1000);
+  const size_t small = reused.get().SpaceUsedLong();
+  for (int i = 0; i < 10; ++i) {
+    reused.get().Clear();
+    AddEmpty(reused.get(), 1000);
+    reused.Used(100 << 10);
+    EXPECT_GE(reused.get().SpaceUsedLong(), small);
+  }
+  // Far less than a megabyte on the wire, and far more in memory.
+  AddEmpty(reused.get(), 100'000);
+  ASSERT_GT(reused.get().SpaceUsedLong(), size_t{4} << 20);
+  reused.Used(200'000);
+  EXPECT_LT(reused.get().SpaceUsedLong(), small);
+  AddEmpty(reused.get(), 1000);
+  reused.Drop();
+  EXPECT_LT(reused.get().SpaceUsedLong(), small);
 }
 
 }  // namespace

@@ -71,6 +71,19 @@ TEST(RpcMessage, NamesTheTextThatIsNoUtf8) {
   }
 }
 
+TEST(CountField, CountsItemsOfEveryWireTypeWithoutReadingThem) {
+  const std::string items = Field(1, "") + Field(1, "\xff") +
+                            std::string("\x10\x01", 2) +  // field 2, a varint
+                            Field(2, Field(1, "")) +
+                            std::string("\x0b\x08\x01\x0c", 4);  // a group
+  EXPECT_EQ(CountField(BufferOf(items), 1), 3);
+  EXPECT_EQ(CountField(BufferOf(items), 2), 2);
+  EXPECT_EQ(CountField(BufferOf(items), 3), 0);
+  EXPECT_EQ(CountField(BufferOf(""), 1), 0);
+  EXPECT_EQ(CountField(BufferOf(items + "\x0a\x7fshort"), 1), 3);
+  EXPECT_EQ(CountField(BufferOf(items + std::string(1, '\0') + items), 1), 3);
+}
+
 TEST(RpcMessage, BytesNeedNotBeUtf8) {
   v1::SubmitRequest request;
   EXPECT_TRUE(
