@@ -6,11 +6,18 @@
 // is told of each end, and when it is terminated itself its children end, too.
 //
 // Calls that it answers, in JSON (docs/actor-model.md says more of each):
+//
 //   children       {"after": id}: itself and its children, a page of them
+//
 //   started        {}, when all children have been up
-//   start_child    a child as in the input: {"id", "pid"}, when Init has
-//   returned stop_child     {"id"}: {"id"}, when it has ended restart_child
-//   {"id"}: {"id", "pid"} delete_child   {"id"}: {"id"}
+//
+//   start_child    a child as in the input: {"id", "pid"}, when Init returned
+//
+//   stop_child     {"id"}: {"id"}, when it has ended
+//
+//   restart_child  {"id"}: {"id", "pid"}
+//
+//   delete_child   {"id"}: {"id"}
 //
 // Thread-safety: as process.h says.
 #pragma once

@@ -5,12 +5,14 @@
 // A child is in one of these states:
 //
 //   down ──Start──► starting ──Started──► up ──Cancel──► stopping
-//    ▲                 │ StartFailed       │ Exited         │ timeout:
-//    Terminate └─────────────────┴───────────────────┴────────────────┘ Exited
+//    ▲                 │                   │                │
+//    │                 │ StartFailed       │ Exited         │ Exited
+//    └─────────────────┴───────────────────┴────────────────┘
 //
-// and is marked with what is to become of it: `wanted`, it shall be up; `stop`,
-// it goes down first. What happens to the supervisor only changes the marks;
-// Next() finds the one thing that comes next:
+// One that is stopping is terminated when its time is over. It is marked with
+// what is to become of it: `wanted`, it shall be up; `stop`, it goes down
+// first. What happens to the supervisor only changes the marks; Next() finds
+// the one thing that comes next:
 //
 //   (1) Of those that are to stop the last one is stopped, and no other before
 //       it has ended.
