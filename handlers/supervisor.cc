@@ -14,6 +14,11 @@ namespace {
 using Json = nlohmann::json;
 using Plan = SupervisorPlan;
 
+// Of what takes as long as it does, whatever `yields.default_timeout` is: a
+// pause may be a day, and an Init that is late is waited for. To try it again
+// would leave one more thread in it.
+constexpr YieldOptions kNoTimeout = {.timeout = Duration::max()};
+
 // What plugins say may be no UTF-8.
 std::string Dump(const Json& value) {
   return value.dump(-1, ' ', false, Json::error_handler_t::replace);
@@ -80,7 +85,6 @@ Status Supervisor::Init(std::string_view /*method*/, const Payload& input) {
 }
 
 void Supervisor::Step(Events events, StepOutput& out) {
-  if (broken_) return out.Fail(*broken_);
   const Duration now = out.monotonic_now();
   for (const Event event : events) {
     Take(event, {.now = now, .random = out.random()}, out);
@@ -92,7 +96,6 @@ void Supervisor::Step(Events events, StepOutput& out) {
       out.Reply(call, "{}");
     }
   }
-  if (broken_) return out.Continue();
   if (const Status* verdict = plan_->verdict()) {
     // A step that fails does nothing else: what has been said comes first.
     if (events.empty() && actions.empty()) return out.Fail(*verdict);
@@ -137,8 +140,8 @@ void Supervisor::TakeCompletion(const Event& event, const Plan::Moment& moment,
     }
   } else if (tag == sleep_) {
     sleep_ = 0;
+    // Over or failed: the plan says whether there is more to wait for.
     sleeps_until_.reset();
-    if (!is_ok) broken_ = Status(event.error());
   } else if (const auto found = terminates_.find(tag);
              found != terminates_.end()) {
     if (event.error().code == Code::kResourceExhausted) {
@@ -201,7 +204,7 @@ void Supervisor::Carry(const Plan::Action& action, StepOutput& out) {
   switch (action.kind) {
     case Kind::kStart:
       starting_ = action.child;
-      start_ = out.Yield("process.spawn", action.text);
+      start_ = out.Yield("process.spawn", action.text, kNoTimeout);
       return;
     case Kind::kGiveUp:
       return out.CancelYield(start_);
@@ -237,7 +240,7 @@ void Supervisor::SetTimer(Duration now, StepOutput& out) {
   if (next == sleeps_until_) return;
   if (sleep_ != 0) out.CancelYield(std::exchange(sleep_, 0));
   sleeps_until_ = next;
-  if (next) sleep_ = out.Yield(commands::Sleep(*next - now));
+  if (next) sleep_ = out.Yield(commands::Sleep(*next - now), kNoTimeout);
 }
 
 Result<std::string> Supervisor::List(std::string_view after,

@@ -73,7 +73,6 @@ class Supervisor : public Process {
   std::optional<Duration> sleeps_until_;
   std::map<Tag, Pid> terminates_;
   std::vector<CallId> wait_for_start_;
-  std::optional<Status> broken_;  // the daemon does not carry out what it needs
 };
 
 }  // namespace actord::handlers

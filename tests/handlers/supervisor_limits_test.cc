@@ -1,0 +1,35 @@
+// Supervisors under floods, timeouts and small limits.
+#include "tests/handlers/supervisor_fixture.h"
+
+namespace actord::supervisor_test {
+namespace {
+
+TEST_F(SupervisorTest, PausesAreLongerThanOtherYieldsMayTake) {
+  Harness harness = MakeHarness({.yield_timeout = 1s});
+  json tree = TreeOf("one_for_one", {ChildOf("a")});
+  tree["backoff"] = {{"initial_ms", 60'000}, {"max_ms", 60'000}, {"jitter", 0}};
+  const Pid supervisor = Begin(harness, tree);
+  harness.Deliver(PidIn(harness, supervisor, "a"), "fail");
+  harness.Advance(59s);
+  EXPECT_THAT(TakeTold(), ElementsAre("+a", "-a"));
+  harness.Advance(1s);
+  EXPECT_THAT(TakeTold(), ElementsAre("+a"));
+}
+
+TEST_F(SupervisorTest, ASleepThatFailsIsLookedAtAgain) {
+  Harness harness = MakeHarness();
+  const Pid supervisor = Begin(harness, TreeOf("one_for_one", {ChildOf("a")}));
+  harness.Hold("timer.sleep");
+  harness.Deliver(PidIn(harness, supervisor, "a"), "fail");
+  harness.Run();
+  harness.FailNext("timer.sleep", Code::kUnavailable, "no timers today");
+  harness.Run();
+  EXPECT_TRUE(harness.IsLive(supervisor));
+  harness.Advance(1s);
+  harness.CompleteNext("timer.sleep");
+  harness.Run();
+  EXPECT_THAT(TakeTold(), ElementsAre("+a", "-a", "+a"));
+}
+
+}  // namespace
+}  // namespace actord::supervisor_test
