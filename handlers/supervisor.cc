@@ -85,6 +85,8 @@ Status Supervisor::Init(std::string_view /*method*/, const Payload& input) {
 }
 
 void Supervisor::Step(Events events, StepOutput& out) {
+  // Whatever has come since: what asks a process that has ended is answered.
+  if (has_said_all_) return out.Fail(*plan_->verdict());
   const Duration now = out.monotonic_now();
   for (const Event event : events) {
     Take(event, {.now = now, .random = out.random()}, out);
@@ -99,6 +101,7 @@ void Supervisor::Step(Events events, StepOutput& out) {
   if (const Status* verdict = plan_->verdict()) {
     // A step that fails does nothing else: what has been said comes first.
     if (events.empty() && actions.empty()) return out.Fail(*verdict);
+    has_said_all_ = true;
     return out.Continue();
   }
   SetTimer(now, out);

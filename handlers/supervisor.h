@@ -73,6 +73,7 @@ class Supervisor : public Process {
   std::optional<Duration> sleeps_until_;
   std::map<Tag, Pid> terminates_;
   std::vector<CallId> wait_for_start_;
+  bool has_said_all_ = false;  // the next step ends it
 };
 
 }  // namespace actord::handlers

@@ -31,5 +31,17 @@ TEST_F(SupervisorTest, ASleepThatFailsIsLookedAtAgain) {
   EXPECT_THAT(TakeTold(), ElementsAre("+a", "-a", "+a"));
 }
 
+// Each step finds another message, and it ends all the same.
+TEST_F(SupervisorTest, AFloodOfMessagesDoesNotHoldUpTheEnd) {
+  Harness harness = MakeHarness();
+  const Pid supervisor = Begin(harness, TreeOf("one_for_one", {ChildOf("a")}));
+  harness.Cancel(supervisor);
+  for (int i = 0; i < 100 && harness.IsLive(supervisor); ++i) {
+    harness.Deliver(supervisor, "noise");
+    harness.RunOne();
+  }
+  EXPECT_FALSE(harness.IsLive(supervisor));
+}
+
 }  // namespace
 }  // namespace actord::supervisor_test
