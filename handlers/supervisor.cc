@@ -168,11 +168,13 @@ void Supervisor::TakeCall(const Event& event, StepOutput& out) {
       return list.status();
     });
   } else if (topic == "started") {
-    if (wait_for_start_.size() < kMaxWaiting) {
-      wait_for_start_.push_back(call);
-    } else {
-      status = Status(Code::kResourceExhausted, "too many wait for that");
+    // Nobody says when a caller has given up; the oldest is the likeliest.
+    if (wait_for_start_.size() == kMaxWaiting) {
+      out.ReplyError(wait_for_start_.front(), Code::kResourceExhausted,
+                     "too many have asked since, and wait for that");
+      wait_for_start_.erase(wait_for_start_.begin());
     }
+    wait_for_start_.push_back(call);
   } else if (topic == "start_child") {
     Result<ChildSpec> child = ParseChildSpec(payload.bytes);
     status = child.ok() ? plan_->StartChild(*std::move(child), call)

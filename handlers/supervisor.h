@@ -47,7 +47,7 @@ class Supervisor : public Process {
 
   // What "children" answers at once, without the last child of a page.
   static constexpr size_t kPageBytes = 60 * 1024;
-  // Calls of "started" that wait.
+  // Calls of "started" that wait; one more takes the place of the oldest.
   static constexpr size_t kMaxWaiting = 1000;
 
   Status Init(std::string_view method, const Payload& input);

@@ -74,16 +74,19 @@ class Asker : public Process {
   void Step(Events events, StepOutput& out) {
     for (const Event event : events) {
       told.emplace_back(CodeName(event.error().code));
+      if (event.tag() == first_) told.back() += " is what the first hears";
     }
     if (std::exchange(asked_, true)) return;
     for (int i = 0; i < 1001; ++i) {
-      out.Call(*out.ParsePid(supervisor_), "started", {});
+      const Tag tag = out.Call(*out.ParsePid(supervisor_), "started", {});
+      if (i == 0) first_ = tag;
     }
   }
 
  private:
   std::string supervisor_;
   bool asked_ = false;
+  Tag first_ = 0;
 };
 
 class SupervisorTest : public ::testing::Test {

@@ -43,5 +43,23 @@ TEST_F(SupervisorTest, AFloodOfMessagesDoesNotHoldUpTheEnd) {
   EXPECT_FALSE(harness.IsLive(supervisor));
 }
 
+TEST_F(SupervisorTest, OfTooManyThatWaitForTheStartTheOldestIsRefused) {
+  Harness harness = MakeHarness();
+  refuses = true;
+  json tree = TreeOf("one_for_one", {ChildOf("a")});
+  tree["intensity"] = 1000;
+  tree["backoff"] = {{"initial_ms", 1000}, {"jitter", 0}};
+  const Pid supervisor = Begin(harness, tree);
+  harness.Submit("asker", "", Text(supervisor));
+  harness.Run();
+  EXPECT_EQ(TakeTold(), std::vector<std::string>{
+                             "RESOURCE_EXHAUSTED is what the first hears"});
+  refuses = false;
+  harness.Advance(10s);
+  std::vector<std::string> expected(1001, "OK");
+  expected.front() = "+a";
+  EXPECT_EQ(TakeTold(), expected);
+}
+
 }  // namespace
 }  // namespace actord::supervisor_test
