@@ -198,7 +198,9 @@ void Supervisor::TakeCall(const Event& event, StepOutput& out) {
                     "stop_child, restart_child and delete_child");
   }
   if (!status.ok()) {
-    out.ReplyError(call, status.code(), status.message());
+    // It may say what was asked for, which may be as long as a payload.
+    out.ReplyError(call, status.code(),
+                   std::string_view(status.message()).substr(0, kMaxTextBytes));
   } else if (!answer.empty()) {
     out.Reply(call, answer);
   }
@@ -225,8 +227,9 @@ void Supervisor::Carry(const Plan::Action& action, StepOutput& out) {
       return;
     case Kind::kAnswer: {
       if (!action.status.ok()) {
-        return out.ReplyError(action.call, action.status.code(),
-                              action.status.message());
+        return out.ReplyError(
+            action.call, action.status.code(),
+            std::string_view(action.status.message()).substr(0, kMaxTextBytes));
       }
       Json answer = {{"id", action.text}};
       if (!action.pid.empty()) answer["pid"] = out.FormatPid(action.pid);
@@ -264,7 +267,7 @@ Result<std::string> Supervisor::List(std::string_view after,
   }
   Json children = Json::array();
   size_t bytes = 0;
-  for (; at != all.end() && bytes < kPageBytes; ++at) {
+  for (; at != all.end(); ++at) {
     Json child = {{"id", at->spec.id},
                   {"type", at->spec.type},
                   {"restart", NameOfRestart(at->spec.restart)},
@@ -272,7 +275,8 @@ Result<std::string> Supervisor::List(std::string_view after,
                   {"restarts", at->restarts}};
     if (!at->pid.empty()) child["pid"] = out.FormatPid(at->pid);
     if (!at->last_end.empty()) child["last_end"] = at->last_end;
-    bytes += Dump(child).size();
+    bytes += Dump(child).size() + 1;
+    if (bytes > kPageBytes && !children.empty()) break;
     children.push_back(std::move(child));
   }
   Json list = {{"strategy", NameOfStrategy(plan_->spec().strategy)},

@@ -45,8 +45,11 @@ class Supervisor : public Process {
   static constexpr bool kTrapsExits = true;
   static constexpr bool kStopsChildren = true;
 
-  // What "children" answers at once, without the last child of a page.
-  static constexpr size_t kPageBytes = 60 * 1024;
+  // Of the children in a page, unless one alone has more. So that a page fits
+  // wherever `limits.max_payload_bytes` is 4 KiB or more.
+  static constexpr size_t kPageBytes = 3 * 1024;
+  // Of the text of an error.
+  static constexpr size_t kMaxTextBytes = 2 * 1024;
   // Calls of "started" that wait; one more takes the place of the oldest.
   static constexpr size_t kMaxWaiting = 1000;
 

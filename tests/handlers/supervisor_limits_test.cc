@@ -61,5 +61,29 @@ TEST_F(SupervisorTest, OfTooManyThatWaitForTheStartTheOldestIsRefused) {
   EXPECT_EQ(TakeTold(), expected);
 }
 
+// Whatever is said in an answer, it fits.
+TEST_F(SupervisorTest, AnswersFitIntoSmallPayloads) {
+  Harness harness = MakeHarness({.max_payload_bytes = 4096});
+  const Pid supervisor = Begin(harness, TreeOf("one_for_one", {}));
+  for (int i = 0; i < 60; ++i) {
+    const std::string id = std::string(100, 'x') + std::to_string(i);
+    Ask(harness, supervisor, "start_child", ChildOf(id));
+  }
+  size_t count = 0;
+  json asked;
+  do {
+    const json list = Ask(harness, supervisor, "children", asked);
+    ASSERT_TRUE(list.is_object()) << list;
+    count += list["children"].size();
+    asked = list.contains("next") ? json({{"after", list["next"]}}) : json();
+  } while (!asked.is_null());
+  EXPECT_EQ(count, 60u);
+  const std::string huge(4080, 'x');
+  EXPECT_THAT(Ask(harness, supervisor, "stop_child", {{"id", huge}})
+                  .get<std::string>(),
+              HasSubstr("NOT_FOUND"));
+  EXPECT_TRUE(harness.IsLive(supervisor));
+}
+
 }  // namespace
 }  // namespace actord::supervisor_test
