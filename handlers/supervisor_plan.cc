@@ -108,7 +108,8 @@ void SupervisorPlan::Started(Key key, const Pid& pid, Duration now) {
   child->state = State::kUp;
   child->pid = pid;
   child->up_since = now;
-  child->was_up = true;
+  // One that goes down at once has not been there for anybody.
+  child->was_up = child->was_up || !child->stop;
   child->is_new = false;
   // Whoever has it stopped is answered when it is down.
   if (!child->stop) Answer(*child, {});
@@ -205,12 +206,11 @@ void SupervisorPlan::TakeAlong(const Child& child) {
   for (size_t i = first; i < children_.size(); ++i) {
     Child& other = children_[i];
     if (&other == &child || other.held) continue;
-    const bool is_down = other.state == State::kDown;
     // A temporary one does not come back, unless it has not been there yet.
     other.wanted =
-        other.spec.restart != Restart::kTemporary || (is_down && !other.was_up);
+        other.spec.restart != Restart::kTemporary || !other.was_up;
     other.not_before = std::max(other.not_before, not_before);
-    other.stop = !is_down;
+    other.stop = other.state != State::kDown;
   }
 }
 

@@ -144,6 +144,35 @@ TEST_F(PlanTest, AGroupBringsBackWhatWasDoneButNothingTemporary) {
   EXPECT_THAT(Ids(), ElementsAre("done", "a"));
 }
 
+// A temporary one that has not been there yet is not lost with its group.
+TEST_F(PlanTest, AGroupStartsATemporaryOneAgainWhoseFirstInitIsUnderWay) {
+  for (const bool well : {true, false}) {
+    Begin(Strategy::kRestForOne,
+          {ChildOf("a"), ChildOf("temporary", Restart::kTemporary)});
+    Next();
+    Started("a");
+    EXPECT_THAT(Next(), ElementsAre("start temporary"));
+    Exits("a");
+    EXPECT_THAT(Next(), IsEmpty());
+    if (well) {
+      Started("temporary");
+      EXPECT_THAT(Next(), ElementsAre("cancel temporary"));
+      Exits("temporary", ExitReason::kCancelled);
+    } else {
+      StartFailed("temporary");
+    }
+    Next();
+    EXPECT_FALSE(plan_->is_started());
+    PassToNextLook();
+    EXPECT_THAT(Next(), ElementsAre("start a"));
+    Started("a");
+    EXPECT_THAT(Next(), ElementsAre("start temporary"));
+    Started("temporary");
+    Next();
+    EXPECT_TRUE(plan_->is_started());
+  }
+}
+
 TEST_F(PlanTest, AsManyRestartsAsTheIntensityAreAllowed) {
   BeginAndStartAll(Strategy::kOneForOne, {ChildOf("a"), ChildOf("b")}, 2);
   for (int i = 0; i < 2; ++i) {
