@@ -127,6 +127,15 @@ void SupervisorPlan::StartFailed(Key key, const Status& why,
   }
   if (child->stop) return HasStopped(*child);
   Answer(*child, why);
+  // Nothing would try it again, and the others cannot do without it.
+  if (!is_started_ && !child->was_up &&
+      child->spec.restart == Restart::kTemporary) {
+    const std::string text = "child " + child->spec.id + " (" +
+                             child->spec.type + ") " + child->last_end;
+    child->wanted = false;
+    Report(*child, child->last_end + "; it is not tried again", true);
+    return End(Status(Code::kAborted, text));
+  }
   EndedBySelf(*child, /*is_failure=*/true, moment);
 }
 

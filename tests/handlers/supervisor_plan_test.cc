@@ -173,6 +173,24 @@ TEST_F(PlanTest, AGroupStartsATemporaryOneAgainWhoseFirstInitIsUnderWay) {
   }
 }
 
+// Nothing would try it again, so a tree without it would be said to be up.
+TEST_F(PlanTest, ATemporaryOneThatCannotStartFailsTheStart) {
+  Begin(Strategy::kOneForOne,
+        {ChildOf("a"), ChildOf("temporary", Restart::kTemporary)});
+  Next();
+  Started("a");
+  Next();
+  StartFailed("temporary");
+  EXPECT_THAT(Next(), ElementsAre("cancel a"));
+  Exits("a", ExitReason::kCancelled);
+  Next();
+  EXPECT_FALSE(plan_->is_started());
+  ASSERT_NE(plan_->verdict(), nullptr);
+  EXPECT_EQ(plan_->verdict()->code(), Code::kAborted);
+  EXPECT_THAT(plan_->verdict()->message(),
+              HasSubstr("child temporary (type) did not start: no luck"));
+}
+
 TEST_F(PlanTest, AsManyRestartsAsTheIntensityAreAllowed) {
   BeginAndStartAll(Strategy::kOneForOne, {ChildOf("a"), ChildOf("b")}, 2);
   for (int i = 0; i < 2; ++i) {
