@@ -10,13 +10,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
+#include "daemon/config_text.h"
 #include "handlers/supervisor_spec.h"
 #include "runtime/clock.h"
 
 namespace actord::daemon {
 namespace {
-
-constexpr std::streamsize kMaxFileBytes = 64 << 20;
 
 // What a callback will bring, shared with it: it may come after nobody waits
 // any more.
@@ -78,7 +77,8 @@ void LogEnd(const runtime::Outcome& outcome, Logger& logger) {
 
 }  // namespace
 
-absl::StatusOr<std::string> ReadBootTree(const std::string& path) {
+absl::StatusOr<std::string> ReadBootTree(const std::string& path,
+                                         size_t max_payload_bytes) {
   const auto refuse = [&path](std::string_view why) {
     return absl::InvalidArgumentError(
         absl::StrCat("boot.tree: ", path, ": ", std::string(why)));
@@ -89,13 +89,16 @@ absl::StatusOr<std::string> ReadBootTree(const std::string& path) {
   char piece[4096];
   while (file.read(piece, sizeof(piece)) || file.gcount() > 0) {
     text.append(piece, static_cast<size_t>(file.gcount()));
-    if (text.size() > static_cast<size_t>(kMaxFileBytes)) {
-      return refuse("has more than 64 MiB");
+    if (text.size() > max_payload_bytes) {
+      return refuse(absl::StrCat("has more than ",
+                                 FormatSizeText(max_payload_bytes),
+                                 ", which is limits.max_payload_bytes"));
     }
   }
   if (file.bad()) {
     return refuse(absl::StrCat("cannot be read: ", std::strerror(errno)));
   }
+  if (text.empty()) return refuse("is empty; without children it is {}");
   const Status status = handlers::ParseSupervisorSpec(text).status();
   if (!status.ok()) return refuse(status.message());
   return text;

@@ -18,9 +18,10 @@ namespace actord::daemon {
 inline constexpr std::string_view kBootName = "boot";
 
 // The file's text, which describes a supervisor. INVALID_ARGUMENT: the file
-// cannot be read, has more than 64 MiB, or a field is wrong; the text names
-// file and field.
-absl::StatusOr<std::string> ReadBootTree(const std::string& path);
+// cannot be read, is empty, has more than `max_payload_bytes`, or a field is
+// wrong; the text names file and field.
+absl::StatusOr<std::string> ReadBootTree(const std::string& path,
+                                         size_t max_payload_bytes);
 
 // Starts it and returns when all of its children have been up.
 // FAILED_PRECONDITION: it gave up, with its reason; DEADLINE_EXCEEDED:

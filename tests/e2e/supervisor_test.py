@@ -225,6 +225,10 @@ class Boot(EmptyCase):
                  r'boot.tree: .*tree.json: field "children\[0\].restart" is '
                  '"always"'),
                 (self.text_file("{", "broken.json"), "is not JSON"),
+                (self.text_file("", "empty.json"), "is empty"),
+                (self.text_file(tree(child("a", input="x" * (1 << 20))),
+                                "long.json"),
+                 "has more than 1MiB, which is limits.max_payload_bytes"),
                 (self.directory / "none.json", "No such file"),
                 (self.directory, "directory")):
             for options in ((), ("--check-config",)):
