@@ -38,29 +38,37 @@ Daemon::Daemon(const Config& config, Logger& logger)
 absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Start(const Config& config,
                                                       Logger& logger) {
   std::unique_ptr<Daemon> daemon(new Daemon(config, logger));
-  const bool has_port_file = !config.port_file.empty();
+  const absl::Status status = daemon->Open();
+  if (status.ok()) return daemon;
+  daemon->EndFailedStart(status);
+  return status;
+}
+
+absl::Status Daemon::Open() {
+  const bool has_port_file = !config_.port_file.empty();
   // If another daemon has the address, the file may be that one's.
-  absl::Status status = RpcServer::CanStart(config);
-  if (status.ok() && has_port_file) status = RemovePortFile(config.port_file);
-  if (status.ok()) status = daemon->StartRuntime();
-  if (status.ok()) status = daemon->StartServer();
+  absl::Status status = RpcServer::CanStart(config_);
+  if (status.ok() && has_port_file) status = RemovePortFile(config_.port_file);
+  if (status.ok()) status = StartRuntime();
+  if (status.ok()) status = StartServer();
   if (!status.ok()) return status;
   if (has_port_file) {
-    auto file = PortFile::Write(config.port_file, daemon->ports());
+    auto file = PortFile::Write(config_.port_file, ports());
     if (!file.ok()) return file.status();
-    daemon->port_file_ = *std::move(file);
+    port_file_ = *std::move(file);
   }
-  logger.Info(absl::StrCat("actord ", kActordVersion, " serves on ",
-                           absl::StrJoin(daemon->addresses(), ", "), " with ",
-                           daemon->runtime_->options().workers, " workers"));
-  for (const std::string& text : daemon->addresses()) {
+  logger_.Info(absl::StrCat("actord ", kActordVersion, " serves on ",
+                            absl::StrJoin(addresses(), ", "), " with ",
+                            runtime_->options().workers, " workers"));
+  for (const std::string& text : addresses()) {
     const auto address = ParseListenAddress(text);
     if (address.ok() && address->IsLocal()) continue;
-    logger.Warning(absl::StrCat("whoever reaches ", text,
-                                " can do everything: there is no TLS and there "
-                                "are no tokens"));
+    logger_.Warning(
+        absl::StrCat("whoever reaches ", text,
+                     " can do everything: there is no TLS and there "
+                     "are no tokens"));
   }
-  return daemon;
+  return absl::OkStatus();
 }
 
 absl::Status Daemon::StartRuntime() {
@@ -109,7 +117,7 @@ absl::Status Daemon::StartServer() {
 }
 
 Daemon::~Daemon() {
-  // A start that failed, or a daemon that did not Run, is ended here.
+  // A daemon that did not Run is ended here.
   if (runtime_ != nullptr && !ended_) {
     shutdown_.Request(runtime::ShutdownMode::kNow, absl::ZeroDuration());
     EndProcesses();
@@ -187,6 +195,23 @@ ShutdownControl::Result Daemon::EndProcesses() {
       });
 }
 
+void Daemon::LogStuck(uint64_t count) {
+  logger_.Error(absl::StrCat(
+      "exiting without ", count,
+      " steps or commands that do not return although they were told to"));
+}
+
+void Daemon::EndFailedStart(const absl::Status& why) {
+  if (runtime_ == nullptr) return;
+  shutdown_.Request(runtime::ShutdownMode::kNow, absl::ZeroDuration());
+  const ShutdownControl::Result result = EndProcesses();
+  if (!result.stuck && result.report.stuck == 0) return;
+  // An Init of the boot tree, say. As at the end of Run.
+  logger_.Error(std::string(why.message()));
+  LogStuck(result.report.stuck);
+  std::_Exit(ExitStatusOf(why));
+}
+
 ExitStatus Daemon::Run() {
   shutdown_.WaitForRequest();
   logger_.Info("ending: new processes are refused");
@@ -201,9 +226,7 @@ ExitStatus Daemon::Run() {
   std::this_thread::sleep_for(kLastAnswers);
   if (result.stuck || result.report.stuck > 0) {
     // Their threads run plugin code, so nothing can be taken down under them.
-    logger_.Error(absl::StrCat(
-        "exiting without ", result.report.stuck,
-        " steps or commands that do not return although they were told to"));
+    LogStuck(result.report.stuck);
     std::_Exit(kExitDrainTimeout);
   }
   server_->Stop(kServerGrace);

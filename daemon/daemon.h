@@ -26,7 +26,8 @@ namespace actord::daemon {
 
 class Daemon {
  public:
-  // Serves when it returns. For errors see ExitStatusOf.
+  // Serves when it returns. For errors see ExitStatusOf; with one whose
+  // processes do not return this ends the program, with that status.
   static absl::StatusOr<std::unique_ptr<Daemon>> Start(const Config& config,
                                                        Logger& logger);
   ~Daemon();
@@ -60,11 +61,16 @@ class Daemon {
 
  private:
   Daemon(const Config& config, Logger& logger);
+  absl::Status Open();
   absl::Status StartRuntime();
   absl::Status StartServer();
   // With what Reload has changed since the start.
   [[nodiscard]] Config InForce() const;
   ShutdownControl::Result EndProcesses();
+  // Ends what a start that failed has begun; the program too, if some of it
+  // does not return.
+  void EndFailedStart(const absl::Status& why);
+  void LogStuck(uint64_t count);
 
   const Config config_;  // of the start
   Logger& logger_;

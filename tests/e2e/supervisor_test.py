@@ -219,6 +219,15 @@ class Boot(EmptyCase):
         self.assertEqual(done.returncode, 70, done.stderr)
         self.assertIn("the tree has not started within 200ms", done.stderr)
 
+    def test_an_init_that_does_not_return_does_not_keep_the_daemon(self):
+        done = self.run_with(self.write(child("a"), child("bad", "probe",
+                                                          method="hang")),
+                             "--boot-timeout", "200ms",
+                             "--force-timeout", "300ms")
+        self.assertEqual(done.returncode, 70, done.stderr)
+        self.assertIn("the tree has not started within 200ms", done.stderr)
+        self.assertIn("exiting without 1 steps", done.stderr)
+
     def test_a_file_that_is_wrong_is_refused_with_its_field(self):
         for path, message in (
                 (self.write(child("a", restart="always")),

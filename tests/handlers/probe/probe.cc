@@ -52,6 +52,7 @@ class Probe : public actord::Process {
       {"block", "Blocks without a yield, which is a mistake."},
       {"fail", "Fails with its input."},
       {"refuse", "Refuses to start, with its input."},
+      {"hang", "Does not return from its Init."},
       {"throw", "Throws its input."},
       {"throw_after_effects", "Spawns 'idle', yields, and throws its input."},
   };
@@ -60,6 +61,7 @@ class Probe : public actord::Process {
     method_ = method;
     input_ = input.bytes;
     if (method == "refuse") return {actord::Code::kInvalidArgument, input_};
+    while (method == "hang") std::this_thread::sleep_for(std::chrono::hours(1));
     return actord::Status::Ok();
   }
 
