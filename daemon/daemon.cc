@@ -99,8 +99,8 @@ absl::Status Daemon::StartRuntime() {
     runtime_->Start();
     return absl::OkStatus();
   }
-  const auto tree = ReadBootTree(config_.boot_tree,
-                                 config_.runtime.max_payload_bytes);
+  const auto tree =
+      ReadBootTree(config_.boot_tree, config_.runtime.max_payload_bytes);
   if (!tree.ok()) return tree.status();
   runtime_->Start();
   return StartBootTree(*tree, config_.boot_timeout, *runtime_, logger_);

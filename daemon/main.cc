@@ -84,8 +84,8 @@ ExitStatus Main(const std::vector<std::string>& arguments) {
   if (!config.ok()) return Complain(kExitBadConfiguration, config.status());
   if (command_line->action == Action::kCheckConfig) {
     if (!config->boot_tree.empty()) {
-      const auto tree = ReadBootTree(config->boot_tree,
-                                     config->runtime.max_payload_bytes);
+      const auto tree =
+          ReadBootTree(config->boot_tree, config->runtime.max_payload_bytes);
       if (!tree.ok()) return Complain(kExitBadConfiguration, tree.status());
     }
     std::printf("The configuration is good.\n");

@@ -216,8 +216,7 @@ void SupervisorPlan::TakeAlong(const Child& child) {
     Child& other = children_[i];
     if (&other == &child || other.held) continue;
     // A temporary one does not come back, unless it has not been there yet.
-    other.wanted =
-        other.spec.restart != Restart::kTemporary || !other.was_up;
+    other.wanted = other.spec.restart != Restart::kTemporary || !other.was_up;
     other.not_before = std::max(other.not_before, not_before);
     other.stop = other.state != State::kDown;
   }

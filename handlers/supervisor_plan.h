@@ -9,7 +9,7 @@
 //    │                 │ StartFailed       │ Exited         │ Exited
 //    └─────────────────┴───────────────────┴────────────────┘
 //
-// One that is stopping is terminated when its time is over. It is marked with
+// One that is stopping is terminated when its time is over. Each is marked with
 // what is to become of it: `wanted`, it shall be up; `stop`, it goes down
 // first. What happens to the supervisor only changes the marks; Next() finds
 // the one thing that comes next:

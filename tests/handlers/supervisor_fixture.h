@@ -4,8 +4,6 @@
 // Thread-safety: none.
 #pragma once
 
-#include "handlers/supervisor.h"
-
 #include <actord/plugin.h>
 #include <actord/testing.h>
 #include <gmock/gmock.h>
@@ -13,7 +11,10 @@
 
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 #include <vector>
+
+#include "handlers/supervisor.h"
 
 namespace actord::supervisor_test {
 

@@ -53,7 +53,7 @@ TEST_F(SupervisorTest, OfTooManyThatWaitForTheStartTheOldestIsRefused) {
   harness.Submit("asker", "", Text(supervisor));
   harness.Run();
   EXPECT_EQ(TakeTold(), std::vector<std::string>{
-                             "RESOURCE_EXHAUSTED is what the first hears"});
+                            "RESOURCE_EXHAUSTED is what the first hears"});
   refuses = false;
   harness.Advance(10s);
   std::vector<std::string> expected(1001, "OK");
@@ -79,9 +79,9 @@ TEST_F(SupervisorTest, AnswersFitIntoSmallPayloads) {
   } while (!asked.is_null());
   EXPECT_EQ(count, 60u);
   const std::string huge(4080, 'x');
-  EXPECT_THAT(Ask(harness, supervisor, "stop_child", {{"id", huge}})
-                  .get<std::string>(),
-              HasSubstr("NOT_FOUND"));
+  EXPECT_THAT(
+      Ask(harness, supervisor, "stop_child", {{"id", huge}}).get<std::string>(),
+      HasSubstr("NOT_FOUND"));
   EXPECT_TRUE(harness.IsLive(supervisor));
 }
 
