@@ -32,13 +32,13 @@ bool IsTooDeep(std::string_view json) {
 
 JsonReader::JsonReader(const Payload& payload, std::string_view wanted,
                        std::initializer_list<std::string_view> fields)
-    : wanted_(wanted) {
+    : wanted_(wanted), object_(&parsed_) {
   if (IsTooDeep(payload.bytes)) {
     Refuse("the payload is nested deeper than " + std::to_string(kMaxDepth));
     return;
   }
   try {
-    object_ = nlohmann::json::parse(payload.bytes);
+    parsed_ = nlohmann::json::parse(payload.bytes);
   } catch (const nlohmann::json::exception& error) {
     // The library's texts begin with its own name in brackets.
     const std::string_view what = error.what();
@@ -53,17 +53,17 @@ JsonReader::JsonReader(const Payload& payload, std::string_view wanted,
 JsonReader::JsonReader(const nlohmann::json& value, std::string path,
                        std::string_view wanted,
                        std::initializer_list<std::string_view> fields)
-    : path_(std::move(path)), wanted_(wanted), object_(value) {
+    : path_(std::move(path)), wanted_(wanted), object_(&value) {
   CheckFields(fields);
 }
 
 void JsonReader::CheckFields(std::initializer_list<std::string_view> fields) {
-  if (!object_.is_object()) {
+  if (!object_->is_object()) {
     Refuse((path_.empty() ? "the payload" : "field \"" + path_ + "\"") +
-           " is a JSON " + object_.type_name());
+           " is a JSON " + object_->type_name());
     return;
   }
-  for (const auto& [name, value] : object_.items()) {
+  for (const auto& [name, value] : object_->items()) {
     if (std::find(fields.begin(), fields.end(), name) == fields.end()) {
       Refuse(Quoted(name) + " is not known");
       return;
@@ -172,8 +172,8 @@ std::string JsonReader::Quoted(std::string_view field) const {
 
 const nlohmann::json* JsonReader::Find(const char* field) const {
   if (!status_.ok()) return nullptr;
-  const auto found = object_.find(field);
-  return found == object_.end() ? nullptr : &*found;
+  const auto found = object_->find(field);
+  return found == object_->end() ? nullptr : &*found;
 }
 
 const nlohmann::json* JsonReader::Require(const char* field) {

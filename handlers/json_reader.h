@@ -4,7 +4,8 @@
 // Read all fields, then look at status() once: the first thing that was wrong
 // is kept, and everything read after it is empty.
 //
-// Thread-safety: none; for one call. Ownership: copies what it reads.
+// Thread-safety: none; for one call. Ownership: copies what it reads of a
+// payload; borrows an object.
 #pragma once
 
 #include <actord/values.h>
@@ -22,11 +23,13 @@ class JsonReader {
   // `fields` is an error: it is a typing error more often than a wish.
   JsonReader(const Payload& payload, std::string_view wanted,
              std::initializer_list<std::string_view> fields);
-  // An object at `path` ("children[2]") of a larger one; errors name its fields
-  // behind it.
+  // An object at `path` ("children[2]") of a larger one, which outlives the
+  // reader; errors name its fields behind it.
   JsonReader(const nlohmann::json& value, std::string path,
              std::string_view wanted,
              std::initializer_list<std::string_view> fields);
+  JsonReader(const JsonReader&) = delete;
+  JsonReader& operator=(const JsonReader&) = delete;
 
   // A field that must be there.
   std::string Text(const char* field);
@@ -64,7 +67,8 @@ class JsonReader {
 
   const std::string path_;  // empty: the payload itself
   const std::string_view wanted_;
-  nlohmann::json object_;
+  nlohmann::json parsed_;               // of a payload
+  const nlohmann::json* const object_;  // that, or borrowed
   Status status_;
 };
 

@@ -30,8 +30,9 @@ constexpr std::string_view kWantedBackoff =
     R"({"initial_ms": 1 to 86400000, "max_ms": likewise, not below it, )"
     R"("jitter": 0 to 1})";
 constexpr std::string_view kWantedChild =
-    R"({"id": 1 to 128 of a-z A-Z 0-9 _ . - / :, "type": text, )"
-    R"("method": text, "input": any, "priority": 0 to 31, "name": text, )"
+    R"({"id": 1 to 128 of a-z A-Z 0-9 _ . - / :, "type": 1 to 128 of )"
+    R"(a-z A-Z 0-9 _ . -, "method": likewise, "input": any, )"
+    R"("priority": 0 to 31, "name": as "id", )"
     R"("restart": "permanent", "transient" or "temporary", )"
     R"("stop_timeout_ms": 0 to 86400000 or "infinity"})";
 
@@ -46,18 +47,33 @@ bool IsId(std::string text) {
   return detail::IsValidName(text);
 }
 
-SupervisorSpec ReadSpec(JsonReader& reader);
+// `level`: 1 of the supervisor that the input is for, 2 of those that are its
+// children, and so on.
+SupervisorSpec ReadSpec(JsonReader& reader, int level);
+
+Result<SupervisorSpec> ParseAt(std::string_view text, int level) {
+  // No input is a supervisor whose children come by start_child.
+  JsonReader reader(text.empty() ? "{}" : text, kWantedSpec, kSpecFields);
+  SupervisorSpec spec = ReadSpec(reader, level);
+  if (!reader.status().ok()) return reader.status();
+  return spec;
+}
 
 // Its errors stand behind `path`.
-Status CheckNested(const Json& input, const std::string& path) {
+Status CheckNested(const Json& input, const std::string& path, int level) {
+  if (level > SupervisorSpec::kMaxLevels) {
+    return {Code::kInvalidArgument,
+            "field \"" + path + "\" is the input of a supervisor below " +
+                std::to_string(SupervisorSpec::kMaxLevels) +
+                " others, which is the limit"};
+  }
   if (input.is_string()) {
-    const Status status =
-        ParseSupervisorSpec(input.get<std::string>()).status();
+    const Status status = ParseAt(input.get<std::string>(), level).status();
     if (status.ok()) return {};
     return {status.code(), "field \"" + path + "\": " + status.message()};
   }
   JsonReader reader(input, path, kWantedSpec, kSpecFields);
-  ReadSpec(reader);
+  ReadSpec(reader, level);
   return reader.status();
 }
 
@@ -75,14 +91,22 @@ std::optional<Duration> ReadStopTimeout(JsonReader& reader, bool nested) {
   return milliseconds(reader.IntegerOr(kField, kDefaultStopMs, 0, kMaxSpecMs));
 }
 
-ChildSpec ReadChild(JsonReader& reader) {
+void RefuseValue(JsonReader& reader, const char* field,
+                 const std::string& value) {
+  reader.Refuse("field \"" + reader.PathOf(field) + "\" is \"" + value + "\"");
+}
+
+// Of a child that is checked only, `spawn` is left empty.
+ChildSpec ReadChild(JsonReader& reader, int level) {
   ChildSpec child;
   child.id = reader.Text("id");
   if (reader.status().ok() && !IsId(child.id)) {
-    reader.Refuse("field \"" + reader.PathOf("id") + "\" is \"" + child.id +
-                  "\"");
+    RefuseValue(reader, "id", child.id);
   }
   child.type = reader.Text("type");
+  if (reader.status().ok() && !detail::IsValidName(child.type)) {
+    RefuseValue(reader, "type", child.type);
+  }
   const bool nested = child.type == kSupervisorType;
   child.restart = static_cast<Restart>(
       reader.ChoiceOr("restart", static_cast<size_t>(Restart::kPermanent),
@@ -91,19 +115,23 @@ ChildSpec ReadChild(JsonReader& reader) {
 
   Json spawn = {{"type", child.type}, {"link", true}, {"monitor", true}};
   if (const std::string method = reader.TextOr("method", ""); !method.empty()) {
+    if (!detail::IsValidName(method)) RefuseValue(reader, "method", method);
     spawn["method"] = method;
   }
   if (const std::string name = reader.TextOr("name", ""); !name.empty()) {
+    if (!IsId(name)) RefuseValue(reader, "name", name);
     spawn["name"] = name;
   }
   spawn["priority"] =
       reader.IntegerOr("priority", ACTORD_PRIORITY_DEFAULT,
                        ACTORD_PRIORITY_LOWEST, ACTORD_PRIORITY_HIGHEST);
   if (const Json* input = reader.Find("input")) {
-    if (nested) reader.RefuseWith(CheckNested(*input, reader.PathOf("input")));
-    spawn["input"] = *input;
+    if (nested) {
+      reader.RefuseWith(CheckNested(*input, reader.PathOf("input"), level + 1));
+    }
+    if (level == 1) spawn["input"] = *input;
   }
-  if (reader.status().ok()) child.spawn = spawn.dump();
+  if (level == 1 && reader.status().ok()) child.spawn = spawn.dump();
   return child;
 }
 
@@ -126,7 +154,7 @@ Backoff ReadBackoff(JsonReader& reader) {
   return backoff;
 }
 
-SupervisorSpec ReadSpec(JsonReader& reader) {
+SupervisorSpec ReadSpec(JsonReader& reader, int level) {
   SupervisorSpec spec;
   spec.strategy = static_cast<Strategy>(
       reader.ChoiceOr("strategy", static_cast<size_t>(Strategy::kOneForOne),
@@ -152,7 +180,7 @@ SupervisorSpec ReadSpec(JsonReader& reader) {
   for (size_t i = 0; i < children->size() && reader.status().ok(); ++i) {
     const std::string at = path + "[" + std::to_string(i) + "]";
     JsonReader own((*children)[i], at, kWantedChild, kChildFields);
-    spec.children.push_back(ReadChild(own));
+    spec.children.push_back(ReadChild(own, level));
     if (own.status().ok() && !ids.insert(spec.children.back().id).second) {
       own.Refuse("field \"" + at + ".id\" is \"" + spec.children.back().id +
                  "\", as that of another child");
@@ -165,16 +193,12 @@ SupervisorSpec ReadSpec(JsonReader& reader) {
 }  // namespace
 
 Result<SupervisorSpec> ParseSupervisorSpec(std::string_view text) {
-  // No input is a supervisor whose children come by start_child.
-  JsonReader reader(text.empty() ? "{}" : text, kWantedSpec, kSpecFields);
-  SupervisorSpec spec = ReadSpec(reader);
-  if (!reader.status().ok()) return reader.status();
-  return spec;
+  return ParseAt(text, 1);
 }
 
 Result<ChildSpec> ParseChildSpec(std::string_view text) {
   JsonReader reader(Payload(text), kWantedChild, kChildFields);
-  ChildSpec child = ReadChild(reader);
+  ChildSpec child = ReadChild(reader, 1);
   if (!reader.status().ok()) return reader.status();
   return child;
 }

@@ -45,6 +45,8 @@ struct Backoff {
 
 struct SupervisorSpec {
   static constexpr size_t kMaxChildren = 1000;
+  // Supervisors one within another that an input describes, with its own.
+  static constexpr int kMaxLevels = 16;
 
   Strategy strategy = Strategy::kOneForOne;
   // More restarts than this within `period` are too many. At most 1,000.
@@ -55,7 +57,7 @@ struct SupervisorSpec {
 };
 
 // INVALID_ARGUMENT names the field that is wrong, and says what would be right.
-// A nested supervisor's input is checked likewise.
+// A nested supervisor's input is checked likewise; at most kMaxLevels.
 //
 //   {"strategy": "one_for_one", "intensity": 3, "period_ms": 5000,
 //    "backoff": {"initial_ms": 100, "max_ms": 30000, "jitter": 0.2},

@@ -111,6 +111,13 @@ TEST(SupervisorSpec, EachErrorNamesItsField) {
       {child(R"("id": "a b", "type": "t")"), "\"children[1].id\" is \"a b\""},
       {child(R"("id": "ok", "type": "t")"),
        "\"children[1].id\" is \"ok\", as that of another child"},
+      {child(R"("id": "a", "type": "")"), "\"children[1].type\" is \"\""},
+      {child(R"("id": "a", "type": ")" + std::string(129, 't') + "\""),
+       "\"children[1].type\" is \"ttt"},
+      {child(R"("id": "a", "type": "t", "method": "a b")"),
+       "\"children[1].method\" is \"a b\""},
+      {child(R"("id": "a", "type": "t", "name": "a b")"),
+       "\"children[1].name\" is \"a b\""},
       {child(R"("id": "a", "type": "t", "kind": 1)"),
        "field \"children[1].kind\" is not known"},
       {child(R"("id": "a", "type": "t", "restart": "never")"),
@@ -151,7 +158,7 @@ TEST(SupervisorSpec, AThousandChildrenAreTheMost) {
               HasSubstr("\"children\" has 1001 children"));
 }
 
-// As deep as JSON may be, and no deeper, whichever way it nests.
+// Whichever way they nest.
 TEST(SupervisorSpec, DepthIsLimited) {
   const auto nest = [](int levels) {
     std::string spec = "{}";
@@ -161,7 +168,14 @@ TEST(SupervisorSpec, DepthIsLimited) {
     }
     return spec;
   };
-  EXPECT_TRUE(ParseSupervisorSpec(nest(21)).ok());
+  EXPECT_TRUE(ParseSupervisorSpec(nest(15)).ok());
+  EXPECT_THAT(ParseSupervisorSpec(nest(16)).status().message(),
+              HasSubstr("below 16 others, which is the limit"));
+  const nlohmann::json in_text = {
+      {"children",
+       {{{"id", "a"}, {"type", "supervisor"}, {"input", nest(15)}}}}};
+  EXPECT_THAT(ParseSupervisorSpec(in_text.dump()).status().message(),
+              HasSubstr("below 16 others, which is the limit"));
   EXPECT_THAT(ParseSupervisorSpec(nest(22)).status().message(),
               HasSubstr("nested deeper than 64"));
 }
