@@ -22,9 +22,10 @@ namespace {
 template <typename T>
 class Coming {
  public:
+  // Of several the first counts.
   void Set(T value) {
     const absl::MutexLock lock(&mutex_);
-    value_ = std::move(value);
+    if (!value_) value_ = std::move(value);
   }
   // nullopt: it has not come within that time.
   std::optional<T> WaitFor(absl::Duration patience) {
@@ -105,7 +106,8 @@ absl::StatusOr<std::string> ReadBootTree(const std::string& path,
 }
 
 absl::Status StartBootTree(const std::string& spec, absl::Duration timeout,
-                           runtime::Runtime& runtime, Logger& logger) {
+                           runtime::Runtime& runtime, ShutdownControl& shutdown,
+                           Logger& logger) {
   const runtime::Clock& clock = runtime::Clock::System();
   const uint64_t began_ns = clock.MonotonicNs();
   const auto left = [&] {
@@ -117,19 +119,27 @@ absl::Status StartBootTree(const std::string& spec, absl::Duration timeout,
   request.input = {spec, "application/json"};
   request.name = std::string(kBootName);
   auto submitted = std::make_shared<Coming<absl::StatusOr<runtime::Pid>>>();
+  auto started = std::make_shared<Coming<absl::Status>>();
+  const absl::Status told =
+      absl::CancelledError("told to end while the boot tree was starting");
+  shutdown.OnRequest([submitted, started, told] {
+    submitted->Set(told);
+    started->Set(told);
+  });
   runtime.Submit(request, [submitted](absl::StatusOr<runtime::Pid> pid) {
     submitted->Set(std::move(pid));
   });
   const auto pid = submitted->WaitFor(left());
+  if (shutdown.requested()) return told;
   if (!pid) return Late(timeout);
   if (!pid->ok()) return CannotStart(pid->status().message());
 
-  auto started = std::make_shared<Coming<absl::Status>>();
   runtime.Call(**pid, {"started", {}},
                [started](absl::StatusOr<runtime::Payload> answer) {
                  started->Set(answer.status());
                });
   const auto status = started->WaitFor(left());
+  if (shutdown.requested()) return told;
   if (!status) return Late(timeout);
   if (!status->ok()) return WhyEnded(runtime, **pid, left());
   logger.Info(absl::StrCat("the boot tree has started: @",

@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "daemon/logging.h"
+#include "daemon/shutdown_control.h"
 #include "runtime/runtime.h"
 
 namespace actord::daemon {
@@ -25,9 +26,11 @@ absl::StatusOr<std::string> ReadBootTree(const std::string& path,
 
 // Starts it and returns when all of its children have been up.
 // FAILED_PRECONDITION: it gave up, with its reason; DEADLINE_EXCEEDED:
-// `timeout` has passed. Then what it has started goes with the runtime. From
-// then on `logger`, which must outlive the runtime, is told if it fails.
+// `timeout` has passed; CANCELLED: somebody wants the daemon to end. Then what
+// it has started goes with the runtime. From then on `logger`, which must
+// outlive the runtime, is told if it fails.
 absl::Status StartBootTree(const std::string& spec, absl::Duration timeout,
-                           runtime::Runtime& runtime, Logger& logger);
+                           runtime::Runtime& runtime, ShutdownControl& shutdown,
+                           Logger& logger);
 
 }  // namespace actord::daemon

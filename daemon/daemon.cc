@@ -37,14 +37,28 @@ Daemon::Daemon(const Config& config, Logger& logger)
 
 absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Start(const Config& config,
                                                       Logger& logger) {
-  std::unique_ptr<Daemon> daemon(new Daemon(config, logger));
+  std::unique_ptr<Daemon> daemon = Create(config, logger);
   const absl::Status status = daemon->Open();
-  if (status.ok()) return daemon;
-  daemon->EndFailedStart(status);
-  return status;
+  if (!status.ok()) return status;
+  return daemon;
+}
+
+std::unique_ptr<Daemon> Daemon::Create(const Config& config, Logger& logger) {
+  return std::unique_ptr<Daemon>(new Daemon(config, logger));
 }
 
 absl::Status Daemon::Open() {
+  const absl::Status status = OpenAll();
+  if (status.ok()) return status;
+  if (absl::IsCancelled(status) && shutdown_.requested()) {
+    logger_.Info(std::string(status.message()));
+    return absl::OkStatus();
+  }
+  EndFailedStart(status);
+  return status;
+}
+
+absl::Status Daemon::OpenAll() {
   const bool has_port_file = !config_.port_file.empty();
   // If another daemon has the address, the file may be that one's.
   absl::Status status = RpcServer::CanStart(config_);
@@ -103,7 +117,8 @@ absl::Status Daemon::StartRuntime() {
       ReadBootTree(config_.boot_tree, config_.runtime.max_payload_bytes);
   if (!tree.ok()) return tree.status();
   runtime_->Start();
-  return StartBootTree(*tree, config_.boot_timeout, *runtime_, logger_);
+  return StartBootTree(*tree, config_.boot_timeout, *runtime_, shutdown_,
+                       logger_);
 }
 
 absl::Status Daemon::StartServer() {
@@ -215,21 +230,23 @@ void Daemon::EndFailedStart(const absl::Status& why) {
 ExitStatus Daemon::Run() {
   shutdown_.WaitForRequest();
   logger_.Info("ending: new processes are refused");
-  server_->SetNotServing();
+  if (serves()) server_->SetNotServing();
   const ShutdownControl::Result result = EndProcesses();
   // While the port is held: no other daemon has put its file there for it.
   if (port_file_ != nullptr) {
     const absl::Status status = port_file_->Remove();
     if (!status.ok()) logger_.Warning(std::string(status.message()));
   }
-  service_->CloseStreams();
-  std::this_thread::sleep_for(kLastAnswers);
+  if (serves()) {
+    service_->CloseStreams();
+    std::this_thread::sleep_for(kLastAnswers);
+  }
   if (result.stuck || result.report.stuck > 0) {
     // Their threads run plugin code, so nothing can be taken down under them.
     LogStuck(result.report.stuck);
     std::_Exit(kExitDrainTimeout);
   }
-  server_->Stop(kServerGrace);
+  if (serves()) server_->Stop(kServerGrace);
   const bool ran_out_of_time = result.report.forced > 0 && !result.now;
   logger_.Log(
       ran_out_of_time ? runtime::LogLevel::kWarning : runtime::LogLevel::kInfo,

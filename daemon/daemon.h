@@ -1,8 +1,8 @@
 // The composition root: builds everything in order, and ends it in order.
 //
 // Thread-safety: RequestShutdown may be called from any thread, Reload from one
-// at a time; Start, Run and the destructor are for one thread. Ownership: owns
-// all there is, borrows the logger.
+// at a time while it serves; Open, Run and the destructor are for one thread.
+// Ownership: owns all there is, borrows the logger.
 #pragma once
 
 #include <memory>
@@ -26,8 +26,15 @@ namespace actord::daemon {
 
 class Daemon {
  public:
-  // Serves when it returns. For errors see ExitStatusOf; with one whose
-  // processes do not return this ends the program, with that status.
+  // Nothing has begun yet, but RequestShutdown may be called.
+  static std::unique_ptr<Daemon> Create(const Config& config, Logger& logger);
+  // Serves when it returns, unless a shutdown was requested while the boot tree
+  // was starting: then Run ends what has begun. For errors see ExitStatusOf;
+  // with one whose processes do not return this ends the program, with that
+  // status.
+  absl::Status Open();
+  [[nodiscard]] bool serves() const { return server_ != nullptr; }
+  // Both.
   static absl::StatusOr<std::unique_ptr<Daemon>> Start(const Config& config,
                                                        Logger& logger);
   ~Daemon();
@@ -61,7 +68,7 @@ class Daemon {
 
  private:
   Daemon(const Config& config, Logger& logger);
-  absl::Status Open();
+  absl::Status OpenAll();
   absl::Status StartRuntime();
   absl::Status StartServer();
   // With what Reload has changed since the start.

@@ -1,7 +1,11 @@
 // actord: parses, checks, and hands over to Daemon.
+#include <unistd.h>
+
+#include <atomic>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -38,29 +42,39 @@ void Reload(const CommandLine& command_line, Daemon& daemon, Logger& logger) {
 ExitStatus Serve(const CommandLine& command_line, const Config& config) {
   Logger logger(config.log_format, config.log_level);
   const LibraryLogCapture capture(logger);
-  const auto daemon = Daemon::Start(config, logger);
-  if (!daemon.ok()) {
-    logger.Error(std::string(daemon.status().message()));
-    return ExitStatusOf(daemon.status());
-  }
+  const std::unique_ptr<Daemon> daemon = Daemon::Create(config, logger);
+  // A SIGHUP that comes while the daemon starts waits until it serves. Written
+  // and read by both threads, in one order of all: whoever sees both set
+  // reloads, on the thread of the signals.
+  std::atomic<bool> serves{false};
+  std::atomic<bool> reload_wanted{false};
   int requests = 0;
   const SignalThread signals([&](int signal) {
     if (signal == SIGHUP) {
-      Reload(command_line, **daemon, logger);
+      reload_wanted = true;
+      if (!serves || !reload_wanted.exchange(false)) return;
+      Reload(command_line, *daemon, logger);
       return;
     }
     switch (++requests) {
       case 1:
-        (*daemon)->RequestShutdown(runtime::ShutdownMode::kDrain);
+        daemon->RequestShutdown(runtime::ShutdownMode::kDrain);
         break;
       case 2:
-        (*daemon)->RequestShutdown(runtime::ShutdownMode::kNow);
+        daemon->RequestShutdown(runtime::ShutdownMode::kNow);
         break;
       default:
         std::_Exit(kExitDrainTimeout);
     }
   });
-  return (*daemon)->Run();
+  const absl::Status status = daemon->Open();
+  if (!status.ok()) {
+    logger.Error(std::string(status.message()));
+    return ExitStatusOf(status);
+  }
+  serves = daemon->serves();
+  if (serves && reload_wanted.exchange(false)) kill(getpid(), SIGHUP);
+  return daemon->Run();
 }
 
 ExitStatus Main(const std::vector<std::string>& arguments) {

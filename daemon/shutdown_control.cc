@@ -19,13 +19,37 @@ void ShutdownControl::Request(ShutdownMode mode, absl::Duration timeout,
     if (!requested_) timeout_ = timeout;
     requested_ = true;
     if (mode == ShutdownMode::kNow) now_ = true;
-    if (!report_.has_value()) {
-      if (done) waiting_.push_back(std::move(done));
-      return;
+    if (report_.has_value()) {
+      report = *report_;
+    } else if (done) {
+      waiting_.push_back(std::exchange(done, nullptr));
     }
-    report = *report_;
   }
+  TellOfRequest();
   if (done) std::move(done)(report);
+}
+
+void ShutdownControl::OnRequest(std::function<void()> callback) {
+  {
+    absl::MutexLock lock(&mutex_);
+    on_request_ = std::move(callback);
+    if (!requested_) return;
+  }
+  TellOfRequest();
+}
+
+void ShutdownControl::TellOfRequest() {
+  std::function<void()> callback;
+  {
+    absl::MutexLock lock(&mutex_);
+    callback = std::exchange(on_request_, nullptr);
+  }
+  if (callback) callback();
+}
+
+bool ShutdownControl::requested() const {
+  absl::MutexLock lock(&mutex_);
+  return requested_;
 }
 
 void ShutdownControl::WaitForRequest() {

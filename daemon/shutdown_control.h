@@ -4,9 +4,9 @@
 // States: serving -> requested (first Request) -> ended (Carry returned). A
 // later Request joins; one with kNow hurries a drain.
 //
-// Thread-safety: Request may be called from any thread. WaitForRequest and
-// Carry are for one thread, in this order. Callbacks run on that thread, or on
-// the caller's if the end has been reached.
+// Thread-safety: Request and requested may be called from any thread.
+// WaitForRequest and Carry are for one thread, in this order. Callbacks run on
+// that thread, or on the caller's if the end has been reached.
 #pragma once
 
 #include <functional>
@@ -40,6 +40,11 @@ class ShutdownControl {
 
   void WaitForRequest();
 
+  // Calls `callback` with the first Request, on its thread; at once if there
+  // has been one. For one caller.
+  void OnRequest(std::function<void()> callback);
+  [[nodiscard]] bool requested() const;
+
   struct Result {
     runtime::ShutdownReport report;
     // `shutdown` did not return in time; its threads are still running.
@@ -55,13 +60,15 @@ class ShutdownControl {
                const std::function<runtime::ShutdownReport()>& so_far);
 
  private:
+  void TellOfRequest();
   void Start(const ShutdownFunction& shutdown, runtime::ShutdownMode mode,
              absl::Duration timeout);
   // Waits until there is a report or the patience is over. False: somebody asks
   // to hurry instead.
   bool WaitForEnd(absl::Duration patience, bool may_be_hurried);
 
-  absl::Mutex mutex_;
+  mutable absl::Mutex mutex_;
+  std::function<void()> on_request_ ABSL_GUARDED_BY(mutex_);
   bool requested_ ABSL_GUARDED_BY(mutex_) = false;
   bool now_ ABSL_GUARDED_BY(mutex_) = false;
   absl::Duration timeout_ ABSL_GUARDED_BY(mutex_);

@@ -3,6 +3,8 @@ that the daemon starts with, and the order of its end."""
 
 import json
 import re
+import signal
+import subprocess
 import unittest
 
 import grpc
@@ -227,6 +229,50 @@ class Boot(EmptyCase):
         self.assertEqual(done.returncode, 70, done.stderr)
         self.assertIn("the tree has not started within 200ms", done.stderr)
         self.assertIn("exiting without 1 steps", done.stderr)
+
+    def begin(self, path, *options):
+        """A daemon whose tree is not going to be up."""
+        process = subprocess.Popen(
+            [places.ACTORD, "--listen", "127.0.0.1:0",
+             "--plugin", places.PROBE, "--boot-tree", path, *options],
+            stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+            env=places.clean_environment())
+        self.addCleanup(process.stderr.close)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        return process
+
+    def wait_for(self, process, text):
+        for line in process.stderr:
+            if text in line:
+                return
+        self.fail(f"the daemon has not said {text}")
+
+    def test_a_signal_ends_a_start_in_order(self):
+        mourner = child("a", "mourner", input={"name": "a", "ms": 0})
+        path = self.write(mourner, child("bad", "probe", method="refuse"),
+                          backoff={"initial_ms": 3_600_000,
+                                   "max_ms": 3_600_000})
+        for number in (signal.SIGTERM, signal.SIGINT):
+            process = self.begin(path, "--boot-timeout", "1h")
+            self.wait_for(process, "restart in")
+            process.send_signal(signal.SIGHUP)
+            process.send_signal(number)
+            self.wait_for(process, "told to end while the boot tree was starting")
+            self.wait_for(process, "mourner a ends")
+            self.assertEqual(process.wait(20), 0)
+
+    def test_a_signal_ends_a_start_whose_init_does_not_return(self):
+        process = self.begin(
+            self.write(child("once", "probe", method="fail",
+                             restart="transient"),
+                       child("bad", "probe", method="hang")),
+            "--boot-timeout", "1h", "--force-timeout", "300ms",
+            "--drain-timeout", "300ms")
+        self.wait_for(process, "child once")
+        process.send_signal(signal.SIGTERM)
+        self.wait_for(process, "exiting without 1 steps")
+        self.assertEqual(process.wait(20), 75)
 
     def test_a_file_that_is_wrong_is_refused_with_its_field(self):
         for path, message in (
