@@ -113,7 +113,9 @@ TEST_F(BulkSenderTest, RefusesAsSendDoes) {
   EXPECT_TRUE(sender.Send(full, {}).ok());
   EXPECT_THAT(sender.Send(full, {}),
               Refused(kResourceExhausted, reason::kMailboxFull));
-  EXPECT_TRUE(Eventually([&] { return sender.Send(full, {}).ok(); }));
+  EXPECT_TRUE(Eventually(
+      [&] { return runtime_->Describe(full)->mailbox_messages == 0; }));
+  EXPECT_TRUE(sender.Send(full, {}).ok());
 }
 
 }  // namespace
