@@ -164,8 +164,9 @@ void Supervisor::TakeCall(const Event& event, StepOutput& out) {
   if (topic == "children") {
     status = WithId(payload, "after", false, [&](const std::string& after) {
       Result<std::string> list = List(after, out);
-      if (list.ok()) answer = *std::move(list);
-      return list.status();
+      if (!list.ok()) return list.status();
+      answer = *std::move(list);
+      return Status();
     });
   } else if (topic == "started") {
     // Nobody says when a caller has given up; the oldest is the likeliest.
