@@ -100,7 +100,8 @@ absl::StatusOr<std::string> ReadBootTree(const std::string& path,
     return refuse(absl::StrCat("cannot be read: ", std::strerror(errno)));
   }
   if (text.empty()) return refuse("is empty; without children it is {}");
-  const Status status = handlers::ParseSupervisorSpec(text).status();
+  const Status status =
+      handlers::ParseSupervisorSpec(text, max_payload_bytes).status();
   if (!status.ok()) return refuse(status.message());
   return text;
 }

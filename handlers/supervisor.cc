@@ -77,8 +77,10 @@ Status WithId(const Payload& payload, const char* field, bool is_needed,
 
 }  // namespace
 
-Status Supervisor::Init(std::string_view /*method*/, const Payload& input) {
-  Result<SupervisorSpec> spec = ParseSupervisorSpec(input.bytes);
+Status Supervisor::Init(std::string_view /*method*/, const Payload& input,
+                        const StepContext& context) {
+  Result<SupervisorSpec> spec =
+      ParseSupervisorSpec(input.bytes, context.max_payload_bytes());
   if (!spec.ok()) return spec.status();
   plan_.emplace(*std::move(spec));
   return {};
@@ -91,8 +93,7 @@ void Supervisor::Step(Events events, StepOutput& out) {
   for (const Event event : events) {
     Take(event, {.now = now, .random = out.random()}, out);
   }
-  const std::vector<Plan::Action> actions = plan_->Next(now);
-  for (const Plan::Action& action : actions) Carry(action, out);
+  const bool has_acted = CarryAll({.now = now, .random = out.random()}, out);
   if (plan_->is_started()) {
     for (const CallId call : std::exchange(wait_for_start_, {})) {
       out.Reply(call, "{}");
@@ -100,11 +101,23 @@ void Supervisor::Step(Events events, StepOutput& out) {
   }
   if (const Status* verdict = plan_->verdict()) {
     // A step that fails does nothing else: what has been said comes first.
-    if (events.empty() && actions.empty()) return out.Fail(*verdict);
+    if (events.empty() && !has_acted) return out.Fail(*verdict);
     has_said_all_ = true;
     return out.Continue();
   }
   SetTimer(now, out);
+}
+
+bool Supervisor::CarryAll(const Plan::Moment& moment, StepOutput& out) {
+  bool has_acted = false;
+  // A start that fails at once is one more thing for the plan to look at; then
+  // there is a pause, or another child, or an end.
+  for (;;) {
+    const std::vector<Plan::Action> actions = plan_->Next(moment.now);
+    if (actions.empty()) return has_acted;
+    has_acted = true;
+    for (const Plan::Action& action : actions) Carry(action, moment, out);
+  }
 }
 
 void Supervisor::Take(const Event& event, const Plan::Moment& moment,
@@ -177,7 +190,8 @@ void Supervisor::TakeCall(const Event& event, StepOutput& out) {
     }
     wait_for_start_.push_back(call);
   } else if (topic == "start_child") {
-    Result<ChildSpec> child = ParseChildSpec(payload.bytes);
+    Result<ChildSpec> child =
+        ParseChildSpec(payload.bytes, out.max_payload_bytes());
     status = child.ok() ? plan_->StartChild(*std::move(child), call)
                         : child.status();
   } else if (topic == "stop_child") {
@@ -207,13 +221,29 @@ void Supervisor::TakeCall(const Event& event, StepOutput& out) {
   }
 }
 
-void Supervisor::Carry(const Plan::Action& action, StepOutput& out) {
+void Supervisor::Start(const Plan::Action& action, const Plan::Moment& moment,
+                       StepOutput& out) {
+  // The limit may have been lowered since the spec was read.
+  const size_t limit = out.max_payload_bytes();
+  if (action.text.size() > limit) {
+    return plan_->StartFailed(
+        action.child,
+        Status(Code::kInvalidArgument,
+               "what starts it has " + std::to_string(action.text.size()) +
+                   " bytes; limits.max_payload_bytes is " +
+                   std::to_string(limit)),
+        moment);
+  }
+  starting_ = action.child;
+  start_ = out.Yield("process.spawn", action.text, kNoTimeout);
+}
+
+void Supervisor::Carry(const Plan::Action& action, const Plan::Moment& moment,
+                       StepOutput& out) {
   using Kind = Plan::Action::Kind;
   switch (action.kind) {
     case Kind::kStart:
-      starting_ = action.child;
-      start_ = out.Yield("process.spawn", action.text, kNoTimeout);
-      return;
+      return Start(action, moment, out);
     case Kind::kGiveUp:
       return out.CancelYield(start_);
     case Kind::kCancel:

@@ -53,7 +53,8 @@ class Supervisor : public Process {
   // Calls of "started" that wait; one more takes the place of the oldest.
   static constexpr size_t kMaxWaiting = 1000;
 
-  Status Init(std::string_view method, const Payload& input);
+  Status Init(std::string_view method, const Payload& input,
+              const StepContext& context);
   void Step(Events events, StepOutput& out);
 
  private:
@@ -63,7 +64,12 @@ class Supervisor : public Process {
   void TakeCompletion(const Event& event, const Plan::Moment& moment,
                       StepOutput& out);
   void TakeCall(const Event& event, StepOutput& out);
-  void Carry(const Plan::Action& action, StepOutput& out);
+  // Does what the plan asks for now; false: nothing.
+  bool CarryAll(const Plan::Moment& moment, StepOutput& out);
+  void Carry(const Plan::Action& action, const Plan::Moment& moment,
+             StepOutput& out);
+  void Start(const Plan::Action& action, const Plan::Moment& moment,
+             StepOutput& out);
   void SetTimer(Duration now, StepOutput& out);
   // A page of the children behind the one with this id; empty: from the first.
   Result<std::string> List(std::string_view after, const StepOutput& out) const;

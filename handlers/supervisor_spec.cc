@@ -47,33 +47,39 @@ bool IsId(std::string text) {
   return detail::IsValidName(text);
 }
 
-// `level`: 1 of the supervisor that the input is for, 2 of those that are its
-// children, and so on.
-SupervisorSpec ReadSpec(JsonReader& reader, int level);
+// Where a spec stands. `level`: 1 of the supervisor that the input is for, 2 of
+// those that are its children, and so on.
+struct Place {
+  size_t max_spawn_bytes;
+  int level = 1;
+};
 
-Result<SupervisorSpec> ParseAt(std::string_view text, int level) {
+SupervisorSpec ReadSpec(JsonReader& reader, const Place& place);
+
+Result<SupervisorSpec> ParseAt(std::string_view text, const Place& place) {
   // No input is a supervisor whose children come by start_child.
   JsonReader reader(text.empty() ? "{}" : text, kWantedSpec, kSpecFields);
-  SupervisorSpec spec = ReadSpec(reader, level);
+  SupervisorSpec spec = ReadSpec(reader, place);
   if (!reader.status().ok()) return reader.status();
   return spec;
 }
 
 // Its errors stand behind `path`.
-Status CheckNested(const Json& input, const std::string& path, int level) {
-  if (level > SupervisorSpec::kMaxLevels) {
+Status CheckNested(const Json& input, const std::string& path,
+                   const Place& place) {
+  if (place.level > SupervisorSpec::kMaxLevels) {
     return {Code::kInvalidArgument,
             "field \"" + path + "\" is the input of a supervisor below " +
                 std::to_string(SupervisorSpec::kMaxLevels) +
                 " others, which is the limit"};
   }
   if (input.is_string()) {
-    const Status status = ParseAt(input.get<std::string>(), level).status();
+    const Status status = ParseAt(input.get<std::string>(), place).status();
     if (status.ok()) return {};
     return {status.code(), "field \"" + path + "\": " + status.message()};
   }
   JsonReader reader(input, path, kWantedSpec, kSpecFields);
-  ReadSpec(reader, level);
+  ReadSpec(reader, place);
   return reader.status();
 }
 
@@ -97,7 +103,7 @@ void RefuseValue(JsonReader& reader, const char* field,
 }
 
 // Of a child that is checked only, `spawn` is left empty.
-ChildSpec ReadChild(JsonReader& reader, int level) {
+ChildSpec ReadChild(JsonReader& reader, const Place& place) {
   ChildSpec child;
   child.id = reader.Text("id");
   if (reader.status().ok() && !IsId(child.id)) {
@@ -127,11 +133,20 @@ ChildSpec ReadChild(JsonReader& reader, int level) {
                        ACTORD_PRIORITY_LOWEST, ACTORD_PRIORITY_HIGHEST);
   if (const Json* input = reader.Find("input")) {
     if (nested) {
-      reader.RefuseWith(CheckNested(*input, reader.PathOf("input"), level + 1));
+      reader.RefuseWith(CheckNested(*input, reader.PathOf("input"),
+                                    {place.max_spawn_bytes, place.level + 1}));
     }
-    if (level == 1) spawn["input"] = *input;
+    if (place.level == 1) spawn["input"] = *input;
   }
-  if (level == 1 && reader.status().ok()) child.spawn = spawn.dump();
+  if (place.level != 1 || !reader.status().ok()) return child;
+  child.spawn = spawn.dump();
+  if (child.spawn.size() > place.max_spawn_bytes) {
+    reader.Refuse("field \"" + reader.PathOf("input") +
+                  "\" is too long: what starts the child has " +
+                  std::to_string(child.spawn.size()) +
+                  " bytes, and limits.max_payload_bytes is " +
+                  std::to_string(place.max_spawn_bytes));
+  }
   return child;
 }
 
@@ -154,7 +169,7 @@ Backoff ReadBackoff(JsonReader& reader) {
   return backoff;
 }
 
-SupervisorSpec ReadSpec(JsonReader& reader, int level) {
+SupervisorSpec ReadSpec(JsonReader& reader, const Place& place) {
   SupervisorSpec spec;
   spec.strategy = static_cast<Strategy>(
       reader.ChoiceOr("strategy", static_cast<size_t>(Strategy::kOneForOne),
@@ -180,7 +195,7 @@ SupervisorSpec ReadSpec(JsonReader& reader, int level) {
   for (size_t i = 0; i < children->size() && reader.status().ok(); ++i) {
     const std::string at = path + "[" + std::to_string(i) + "]";
     JsonReader own((*children)[i], at, kWantedChild, kChildFields);
-    spec.children.push_back(ReadChild(own, level));
+    spec.children.push_back(ReadChild(own, place));
     if (own.status().ok() && !ids.insert(spec.children.back().id).second) {
       own.Refuse("field \"" + at + ".id\" is \"" + spec.children.back().id +
                  "\", as that of another child");
@@ -192,13 +207,15 @@ SupervisorSpec ReadSpec(JsonReader& reader, int level) {
 
 }  // namespace
 
-Result<SupervisorSpec> ParseSupervisorSpec(std::string_view text) {
-  return ParseAt(text, 1);
+Result<SupervisorSpec> ParseSupervisorSpec(std::string_view text,
+                                           size_t max_spawn_bytes) {
+  return ParseAt(text, {max_spawn_bytes});
 }
 
-Result<ChildSpec> ParseChildSpec(std::string_view text) {
+Result<ChildSpec> ParseChildSpec(std::string_view text,
+                                 size_t max_spawn_bytes) {
   JsonReader reader(Payload(text), kWantedChild, kChildFields);
-  ChildSpec child = ReadChild(reader, 1);
+  ChildSpec child = ReadChild(reader, {max_spawn_bytes});
   if (!reader.status().ok()) return reader.status();
   return child;
 }

@@ -7,6 +7,8 @@
 #include <actord/result.h>
 #include <actord/values.h>
 
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -57,7 +59,8 @@ struct SupervisorSpec {
 };
 
 // INVALID_ARGUMENT names the field that is wrong, and says what would be right.
-// A nested supervisor's input is checked likewise; at most kMaxLevels.
+// A nested supervisor's input is checked likewise; at most kMaxLevels. A child
+// whose `spawn` would have more than `max_spawn_bytes` is refused.
 //
 //   {"strategy": "one_for_one", "intensity": 3, "period_ms": 5000,
 //    "backoff": {"initial_ms": 100, "max_ms": 30000, "jitter": 0.2},
@@ -68,7 +71,9 @@ struct SupervisorSpec {
 //
 // Of a child "id" and "type" are required; shown is what holds for what is left
 // out, but for a nested supervisor's "stop_timeout_ms", which is "infinity".
-Result<SupervisorSpec> ParseSupervisorSpec(std::string_view json);
-Result<ChildSpec> ParseChildSpec(std::string_view json);
+Result<SupervisorSpec> ParseSupervisorSpec(std::string_view json,
+                                           size_t max_spawn_bytes = SIZE_MAX);
+Result<ChildSpec> ParseChildSpec(std::string_view json,
+                                 size_t max_spawn_bytes = SIZE_MAX);
 
 }  // namespace actord::handlers

@@ -35,6 +35,9 @@ const actord_step_api StepContext::kApi = {
     .unlink = Unlink,
     .cancel_yield = CancelYield,
     .monotonic_ns = MonotonicNs,
+    .max_payload_bytes = [](const actord_step* step) -> size_t {
+      return Of(step).limits_.max_payload_bytes();
+    },
 };
 
 StepContext::StepContext(const Catalog& catalog, ProcessTable& processes,

@@ -197,6 +197,9 @@ const actord_step_api kApi = {
     .cancel_yield = CancelYield,
     .monotonic_ns =
         [](actord_step* step) { return StepCall::Of(step).world.now_ns; },
+    .max_payload_bytes = [](const actord_step* step) -> size_t {
+      return StepCall::Of(step).world.options.max_payload_bytes;
+    },
 };
 
 }  // namespace

@@ -183,6 +183,33 @@ class Tree(SupervisorCase):
         self.assertNotIn("BACKOFF", self.output("tree", pid, "--plain"))
 
 
+class Limits(EmptyCase):
+
+    def test_a_child_that_no_longer_fits_has_not_started(self):
+        def config(size):
+            return self.text_file(
+                f'[limits]\nmax_payload_bytes = "{size}"\n')
+        daemon = self.start_daemon("--config", config("1MiB"))
+        actor = self.connect(daemon)
+        pid = actor.submit("supervisor", tree(
+            child("a", "probe", method="idle", input="x" * 8000),
+            child("b")).encode())
+        actor.call(pid, "started")
+
+        def children():
+            answer = actor.call(pid, "children")
+            return {each["id"]: each
+                    for each in json.loads(answer.result.data)["children"]}
+        config("4KiB")
+        daemon.signal(signal.SIGHUP)
+        eventually(lambda: "configuration reloaded" in daemon.log(),
+                   "the reload")
+        actor.terminate(children()["a"]["pid"])
+        eventually(lambda: "limits.max_payload_bytes is 4096"
+                   in children()["a"].get("last_end", ""), "the attempt")
+        self.assertEqual(children()["b"]["state"], "running")
+
+
 class Boot(EmptyCase):
 
     def write(self, *children, **more):

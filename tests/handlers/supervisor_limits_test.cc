@@ -85,5 +85,23 @@ TEST_F(SupervisorTest, AnswersFitIntoSmallPayloads) {
   EXPECT_TRUE(harness.IsLive(supervisor));
 }
 
+// As JSON it is written, 1e9 is longer than it was.
+TEST_F(SupervisorTest, AChildWhoseStartWouldNotFitIsRefusedWithItsField) {
+  Harness harness = MakeHarness({.max_payload_bytes = 4096});
+  std::string numbers = "1e9";
+  for (int i = 0; i < 500; ++i) numbers += ",1e9";
+  const std::string child =
+      R"({"id": "a", "type": "child", "input": [)" + numbers + "]}";
+  EXPECT_THAT(harness.ExpectRefused(Code::kInvalidArgument, "supervisor", "",
+                                    R"({"children": [)" + child + "]}"),
+              HasSubstr("field \"children[0].input\" is too long"));
+  const Pid supervisor = Begin(harness, TreeOf("one_for_one", {}));
+  const Result<> answer = harness.Call(supervisor, "start_child", child);
+  ASSERT_FALSE(answer.ok());
+  EXPECT_THAT(answer.status().message(),
+              HasSubstr("field \"input\" is too long"));
+  EXPECT_TRUE(harness.IsLive(supervisor));
+}
+
 }  // namespace
 }  // namespace actord::supervisor_test

@@ -268,7 +268,8 @@ class FakeProcess {
         [](actord_step* step, uint64_t tag) {
           Of(step)->process->given_up.push_back(tag);
         },
-        [](actord_step* step) { return Of(step)->process->monotonic_ns; }};
+        [](actord_step* step) { return Of(step)->process->monotonic_ns; },
+        [](const actord_step*) -> size_t { return 1 << 20; }};
     return &kApi;
   }
 

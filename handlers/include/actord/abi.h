@@ -227,6 +227,10 @@ typedef struct actord_step_api {
   /* Nanoseconds of the daemon's monotonic clock, which is not set: for
    * durations. Its origin is arbitrary. Stands still during one call. */
   uint64_t (*monotonic_ns)(actord_step* step);
+  /* The daemon's `limits.max_payload_bytes`, which may change between calls: a
+   * longer payload of a yield, a send, a call, a reply or a spawn fails the
+   * step. */
+  size_t (*max_payload_bytes)(const actord_step* step);
 } actord_step_api;
 
 struct actord_step {

@@ -52,6 +52,12 @@ class StepContext {
     return Duration(
         static_cast<Duration::rep>(step_->api->monotonic_ns(step_)));
   }
+  // The daemon's `limits.max_payload_bytes`, which may change between steps: a
+  // longer payload of an effect fails the step.
+  [[nodiscard]] size_t max_payload_bytes() const {
+    Require(offsetof(actord_step_api, max_payload_bytes));
+    return step_->api->max_payload_bytes(step_);
+  }
 
  protected:
   friend class Context;  // context.h
