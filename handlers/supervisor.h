@@ -47,9 +47,9 @@ class Supervisor : public Process {
 
   // Of the children in a page, unless one alone has more. So that a page fits
   // wherever `limits.max_payload_bytes` is 4 KiB or more.
-  static constexpr size_t kPageBytes = 3 * 1024;
+  static constexpr size_t kPageBytes = 3072;
   // Of the text of an error.
-  static constexpr size_t kMaxTextBytes = 2 * 1024;
+  static constexpr size_t kMaxTextBytes = 2048;
   // Calls of "started" that wait; one more takes the place of the oldest.
   static constexpr size_t kMaxWaiting = 1000;
 

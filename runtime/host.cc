@@ -154,13 +154,14 @@ void Host::Spawn(const actord_host* host, const actord_pid* parent,
                   .monitor = (spawn->flags & ACTORD_SPAWN_MONITOR) != 0};
   const bool keep_result = (spawn->flags & ACTORD_SPAWN_KEEP_RESULT) != 0;
   if (ties.link || ties.monitor) {
-    self.admission_.Submit(request, ties.parent, keep_result,
-                           [&self, completion, ties](absl::StatusOr<Pid> pid) {
-                             self.AnswerTied(completion, ties, pid);
-                           });
+    self.admission_.Submit(
+        request, ties.parent, keep_result,
+        [&self, completion, ties](const absl::StatusOr<Pid>& pid) {
+          self.AnswerTied(completion, ties, pid);
+        });
   } else {
     self.admission_.Submit(request, ties.parent, keep_result,
-                           [&self, completion](absl::StatusOr<Pid> pid) {
+                           [&self, completion](const absl::StatusOr<Pid>& pid) {
                              self.AnswerSpawn(completion, pid);
                            });
   }
