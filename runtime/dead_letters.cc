@@ -172,16 +172,20 @@ DeadLetterPage DeadLetters::List(const DeadLetterQuery& query) const {
 absl::StatusOr<DeadLetter> DeadLetters::Get(uint64_t id) const {
   absl::StatusOr<DeadLetter> letter = NoSuchLetter(id);
   do {
-    const MutexLock lock(mutex_);
-    const auto it = letters_.find(id);
-    if (it == letters_.end()) return NoSuchLetter(id);
-    if (!letter.ok()) {
-      letter = Read(*it, kCopiedAtOnce);
-    } else {
-      std::string& bytes = letter->message.payload.bytes;
-      bytes.append(View(it->second.envelope->payload().bytes)
-                       .substr(bytes.size(), kCopiedAtOnce));
+    {
+      const MutexLock lock(mutex_);
+      const auto it = letters_.find(id);
+      if (it == letters_.end()) return NoSuchLetter(id);
+      if (!letter.ok()) {
+        letter = Read(*it, kCopiedAtOnce);
+      } else {
+        std::string& bytes = letter->message.payload.bytes;
+        bytes.append(View(it->second.envelope->payload().bytes)
+                         .substr(bytes.size(), kCopiedAtOnce));
+      }
     }
+    // Without the lock, so that nothing is moved with it.
+    letter->message.payload.bytes.reserve(letter->payload_bytes);
   } while (letter->message.payload.bytes.size() < letter->payload_bytes);
   return letter;
 }

@@ -94,6 +94,7 @@ void ProcessRunner::End(Process& process, Turn& turn, EndKind kind,
   }
   if (kind != EndKind::kResult) lane_.Count(&Counters::processes_failed);
   lane_.Count(&Counters::processes_ended);
+  parts_.processes.LeaveType(process);
   // Whoever is told of the refusal may use the name again at once.
   Admitted admitted = TakeAdmitted(process);
   absl::Status refusal = admitted ? RefusalOf(outcome) : absl::OkStatus();

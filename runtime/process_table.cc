@@ -66,7 +66,6 @@ Process* ProcessTable::Reserve(Cache& cache, const ProcessType* type,
 }
 
 void ProcessTable::Release(Cache& cache, Process& process) {
-  type_limits_.Give(process.type.load(std::memory_order_relaxed));
   // A slot whose generations are used up is given up, so that no PID ever
   // comes again.
   if (process.generation.load(std::memory_order_relaxed) >= UINT32_MAX - 1) {

@@ -67,7 +67,13 @@ class ProcessTable {
   // Gives a slot back that was reserved and never begun; its PID is used up.
   void Unreserve(Cache& cache, Process& process) {
     process.generation.fetch_add(1, std::memory_order_release);
+    LeaveType(process);
     Release(cache, process);
+  }
+  // Makes room for another of its type. Once, before anybody is told of its
+  // end: whoever hears of that may start one.
+  void LeaveType(const Process& process) {
+    type_limits_.Give(process.type.load(std::memory_order_relaxed));
   }
   // Gives the slot back. Precondition: generation is even, the word has
   // `ended`.

@@ -36,7 +36,7 @@ const actord_step_api StepContext::kApi = {
     .cancel_yield = CancelYield,
     .monotonic_ns = MonotonicNs,
     .max_payload_bytes = [](const actord_step* step) -> size_t {
-      return Of(step).limits_.max_payload_bytes();
+      return Of(step).max_payload_bytes_;
     },
 };
 
@@ -58,6 +58,7 @@ void StepContext::Begin(Process& process, uint32_t generation, bool may_act) {
   process_ = &process;
   self_ = processes_.PidOf(process, generation);
   may_act_ = may_act;
+  max_payload_bytes_ = limits_.max_payload_bytes();
   unix_time_ns_ = 0;
   monotonic_ns_ = 0;
   yields_ = 0;
@@ -120,13 +121,13 @@ bool StepContext::TakesItsReplies() {
 
 bool StepContext::Accepts(const actord_payload& payload, actord_bytes name,
                           const char* what) {
-  if (Fits(payload, limits_.max_payload_bytes()) &&
+  if (Fits(payload, max_payload_bytes_) &&
       name.size <= kMaxNameBytes) {
     return true;
   }
   Misuse(absl::InvalidArgumentError(
       absl::StrCat("the payload of a ", what, " has ", payload.bytes.size,
-                   " bytes; the limit is ", limits_.max_payload_bytes(),
+                   " bytes; the limit is ", max_payload_bytes_,
                    ", and 1024 for a topic, a command or a content type")));
   return false;
 }

@@ -137,6 +137,7 @@ class StepContext : private actord_step {
   Process* process_ = nullptr;
   Pid self_;
   bool may_act_ = false;
+  size_t max_payload_bytes_ = 0;  // of the whole call
   // 0: not asked yet in this call.
   uint64_t unix_time_ns_ = 0;
   uint64_t monotonic_ns_ = 0;

@@ -99,7 +99,7 @@ class Supervisors(SupervisorCase):
         attempts(200)
         before = self.daemon.resident_bytes()
         attempts(1200)
-        self.assertLess(self.daemon.resident_bytes() - before, 4 << 20)
+        self.assertLess(self.daemon.grown_bytes(before), 4 << 20)
         self.assert_serves()
         self.actor.cancel(pid, "enough")
         outcome = self.actor.wait(pid)

@@ -192,6 +192,27 @@ TEST_F(LifeLimitsTest, ProcessesOfATypeAreLimited) {
   EXPECT_EQ(Stats().refused_processes, 0u);
 }
 
+TEST_F(LifeLimitsTest, WhoHearsOfAnEndMayStartAnotherOfItsType) {
+  RuntimeOptions options;
+  options.type_limits = {{.process_type = "script", .max_processes = 1}};
+  Start(options);
+  const actord::testing::Script idle{.step = [](Events, StepOutput&) {}};
+  const Pid first = core_->Submit(idle);
+  absl::Status next = absl::UnknownError("not told yet");
+  core_->core->results.Await(
+      first,
+      [&](const absl::StatusOr<Outcome>&) {
+        core_->core->admission.Submit(
+            SubmitRequest{
+                "script", "", {actord::testing::InputOf(idle), ""}, {}},
+            Pid{}, /*keep_result=*/true,
+            [&](const absl::StatusOr<Pid>& pid) { next = pid.status(); });
+      },
+      [] { return true; }, [] { return absl::NotFoundError(""); });
+  Terminate(first);
+  EXPECT_TRUE(next.ok()) << next;
+}
+
 TEST_F(LifeLimitsTest, ASpawnBeyondTheLimitOfItsTypeHasNoPid) {
   RuntimeOptions options;
   options.type_limits = {{.process_type = "script", .max_processes = 2}};
