@@ -121,8 +121,7 @@ bool StepContext::TakesItsReplies() {
 
 bool StepContext::Accepts(const actord_payload& payload, actord_bytes name,
                           const char* what) {
-  if (Fits(payload, max_payload_bytes_) &&
-      name.size <= kMaxNameBytes) {
+  if (Fits(payload, max_payload_bytes_) && name.size <= kMaxNameBytes) {
     return true;
   }
   Misuse(absl::InvalidArgumentError(
