@@ -1,22 +1,16 @@
 // SendStream of a daemon of its own: 100 messages of 64 bytes a write, to 1000
 // processes, from the first write until each of them has taken all.
-#include <grpcpp/create_channel.h>
-
 #include <cstdlib>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/synchronization/mutex.h"
 #include "actord/v1/actor_service.grpc.pb.h"
 #include "bench/bench_runtime.h"
-#include "bench/median.h"
 #include "bench/processes/drain.h"
-#include "bench/program_files.h"
 #include "bench/rpc/bulk_load.h"
-#include "bench/rpc/daemon_arguments.h"
-#include "bench/rpc/server_process.h"
 #include "bench/workload.h"
+#include "bench/workloads/bulk_stream.h"
 
 namespace actord::bench {
 namespace {
@@ -26,7 +20,6 @@ constexpr int kItemsAWrite = 100;
 constexpr size_t kItemBytes = 64;
 constexpr uint64_t kItems = 3'000'000;
 constexpr uint64_t kMaxUnacked = 20'000;
-constexpr int kSendRounds = 3;
 
 using Sends = BulkLoad<v1::SendStreamRequest, v1::SendStreamResponse>;
 using Submits = BulkLoad<v1::SubmitStreamRequest, v1::SubmitStreamResponse>;
@@ -135,22 +128,7 @@ double SendAll(v1::ActorService::Stub& stub) {
 }  // namespace
 
 Json RunSendStream(const WorkloadOptions& options) {
-  absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
-  // Before the client's threads.
-  const ServerProcess server(ProgramPath("actord"),
-                             DaemonArguments(options.workers));
-  const auto stub = v1::ActorService::NewStub(grpc::CreateChannel(
-      server.address(), grpc::InsecureChannelCredentials()));
-  std::vector<double> seconds;
-  const double cpu_before = server.CpuSeconds();
-  for (int i = 0; i < kSendRounds; ++i) seconds.push_back(SendAll(*stub));
-  const double cpu = server.CpuSeconds() - cpu_before;
-  const double median = Median(seconds);
-  Json figures = Figures(kItems, median);
-  figures["messages_per_second"] = static_cast<double>(kItems) / median;
-  figures["daemon_cpu_ns_per_op"] =
-      cpu * 1e9 / static_cast<double>(kItems * kSendRounds);
-  return figures;
+  return RunBulkRounds(options, kItems, "messages_per_second", SendAll);
 }
 
 }  // namespace actord::bench

@@ -1,27 +1,20 @@
 // SubmitStream of a daemon of its own: 100 submissions a write of a process of
 // one step, from the first write until every outcome has come.
-#include <grpcpp/create_channel.h>
-
 #include <string>
 #include <vector>
 
-#include "absl/synchronization/mutex.h"
 #include "actord/v1/actor_service.grpc.pb.h"
 #include "bench/bench_runtime.h"
-#include "bench/median.h"
 #include "bench/processes/once.h"
-#include "bench/program_files.h"
 #include "bench/rpc/bulk_load.h"
-#include "bench/rpc/daemon_arguments.h"
-#include "bench/rpc/server_process.h"
 #include "bench/workload.h"
+#include "bench/workloads/bulk_stream.h"
 
 namespace actord::bench {
 namespace {
 
 constexpr uint64_t kSubmissionsAWrite = 100;
 constexpr uint64_t kStreamedSubmissions = 600'000;
-constexpr int kSubmitRounds = 3;
 
 // Returns how long it took.
 double SubmitAll(v1::ActorService::Stub& stub) {
@@ -68,23 +61,8 @@ double SubmitAll(v1::ActorService::Stub& stub) {
 }  // namespace
 
 Json RunSubmitStream(const WorkloadOptions& options) {
-  absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
-  // Before the client's threads.
-  const ServerProcess server(ProgramPath("actord"),
-                             DaemonArguments(options.workers));
-  const auto stub = v1::ActorService::NewStub(grpc::CreateChannel(
-      server.address(), grpc::InsecureChannelCredentials()));
-  std::vector<double> seconds;
-  const double cpu_before = server.CpuSeconds();
-  for (int i = 0; i < kSubmitRounds; ++i) seconds.push_back(SubmitAll(*stub));
-  const double cpu = server.CpuSeconds() - cpu_before;
-  const double median = Median(seconds);
-  Json figures = Figures(kStreamedSubmissions, median);
-  figures["submissions_per_second"] =
-      static_cast<double>(kStreamedSubmissions) / median;
-  figures["daemon_cpu_ns_per_op"] =
-      cpu * 1e9 / static_cast<double>(kStreamedSubmissions * kSubmitRounds);
-  return figures;
+  return RunBulkRounds(options, kStreamedSubmissions, "submissions_per_second",
+                       SubmitAll);
 }
 
 }  // namespace actord::bench

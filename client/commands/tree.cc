@@ -286,9 +286,8 @@ ExitStatus RunTree(Invocation& invocation, const TreeOptions& options) {
                      {.heading = "LAST END", .wide_only = true}});
   // Processes may be as deep as there are processes: no recursion.
   std::vector<Row> stack(roots->rbegin(), roots->rend());
-  for (uint64_t shown = 0;
-       !stack.empty() && (options.limit == 0 || shown < options.limit);
-       ++shown) {
+  uint64_t shown = 0;
+  while (!stack.empty()) {
     const Row row = std::move(stack.back());
     stack.pop_back();
     const auto process = processes->by_pid.find(row.pid);
@@ -297,6 +296,8 @@ ExitStatus RunTree(Invocation& invocation, const TreeOptions& options) {
     const bool has_name = lives || invocation.style().format != Format::kName;
     if (has_name && (lives || !row.supervised.id.empty())) {
       writer.Add(RowItem(row, lives ? &process->second : nullptr, *processes));
+      // Supervisors of rows that are not shown are not asked.
+      if (++shown == options.limit) break;
     }
     std::vector<Row> below = Below(invocation, options, *processes, row);
     stack.insert(stack.end(), std::make_move_iterator(below.rbegin()),

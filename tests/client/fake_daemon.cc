@@ -17,6 +17,7 @@
 #include "tests/client/fake_stream.h"
 
 namespace actord::client {
+
 class FakeDaemon::Service final : public FakeLists {
  public:
   explicit Service(FakeDaemon& daemon) : FakeLists(daemon) {}

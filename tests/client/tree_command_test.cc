@@ -89,6 +89,18 @@ TEST_F(TreeCommand, ShowsWhatASupervisorSaysOfItsChildren) {
   EXPECT_EQ(log.calls[1].payload().data(), R"({"after":"db"})");
 }
 
+TEST_F(TreeCommand, TheLimitIsOfWhatIsWritten) {
+  AddSupervisor();
+  // "web" is down, and so has no name.
+  EXPECT_EQ(Run({"tree", "--limit", "3", "-o", "name"}).out, "p-1\np-2\np-3\n");
+}
+
+TEST_F(TreeCommand, SupervisorsOfRowsThatAreNotWrittenAreNotAsked) {
+  AddSupervisor();
+  EXPECT_THAT(Drawn({"tree", "--limit", "1"}), ElementsAre("supervisor"));
+  EXPECT_THAT(daemon_.log().calls, SizeIs(0));
+}
+
 TEST_F(TreeCommand, RowsAreTheSameInJson) {
   AddSupervisor();
   const json rows = json::parse(Run({"tree", "-o", "json"}).out);

@@ -7,11 +7,17 @@ import grpc
 from actord.v1 import process_pb2, status_pb2
 from harness.bulk import submit_item
 from harness.connection import refusal_of
+from harness.daemon import MEASURED
 from harness.submit_case import SubmitCase
 from harness.waiting import eventually
 
 
-class Bounds(SubmitCase):
+class MeasuredCase(SubmitCase):
+
+    ENVIRONMENT = MEASURED
+
+
+class Bounds(MeasuredCase):
 
     def test_the_outstanding_are_limited(self):
         stream = self.stream()
@@ -91,7 +97,7 @@ class Bounds(SubmitCase):
             self.assertEqual(len(outcome.result.data), size)
 
 
-class SmallStore(SubmitCase):
+class SmallStore(MeasuredCase):
 
     OPTIONS = ("--result-max-bytes", "4MiB")
 
@@ -112,7 +118,7 @@ class SmallStore(SubmitCase):
             self.assertEqual(refusal.reason, "RESULT_NOT_KEPT")
 
 
-class BusyWorker(SubmitCase):
+class BusyWorker(MeasuredCase):
 
     OPTIONS = ("--workers", "1", "--max-blocked-threads", "1")
 
@@ -154,7 +160,7 @@ class BusyWorker(SubmitCase):
         return True
 
 
-class Clients(SubmitCase):
+class Clients(MeasuredCase):
 
     # What is kept for others does not hide what is kept by mistake.
     OPTIONS = ("--result-max-bytes", "1MiB")

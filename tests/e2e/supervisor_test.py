@@ -12,6 +12,7 @@ from harness import places
 from harness.case import EmptyCase
 from harness.cli import CliCase, FAILED, NOT_FOUND
 from harness.connection import failure_name
+from harness.daemon import MEASURED
 from harness.daemon import run_actord
 from harness.waiting import eventually
 
@@ -53,6 +54,8 @@ class SupervisorCase(CliCase):
 
 
 class Supervisors(SupervisorCase):
+
+    ENVIRONMENT = MEASURED
 
     def test_a_child_that_is_killed_is_started_again(self):
         pid = self.submit(tree(child("a"), child("b", name="store"),
@@ -361,11 +364,12 @@ class Shutdown(SupervisorCase):
         self.assertEqual(self.daemon.stop(), 0)
         self.assertEqual(self.ends(self.daemon), ["d", "c", "b", "a"])
 
-    def test_a_drain_reaches_the_children_of_a_supervisor_that_dies(self):
-        """The inner supervisor traps exits, so it has to be told to end."""
-        pid = self.start_nested()
-        self.actor.terminate(pid)
-        self.assertEqual(self.daemon.stop(), 0)
+    def test_a_supervisor_whose_parent_is_terminated_stops_its_own(self):
+        # Its link to the parent tells it; those that trap no exits just end.
+        self.actor.terminate(self.start_nested())
+        eventually(lambda: self.actor.status().counters.processes_live == 0,
+                   "the whole tree's end")
+        self.assertEqual(self.ends(self.daemon), ["c", "b"])
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ import unittest
 
 from actord.v1 import payload_pb2, work_pb2, yield_pb2
 from harness.case import DaemonCase
+from harness.daemon import MEASURED
 from harness.waiting import eventually
 from harness.scripted_worker import ScriptedWorker
 from harness.work import RemoteWorker
@@ -149,6 +150,8 @@ class StoppedWorkers(FaultCase):
 
 
 class ManyWorkers(FaultCase):
+
+    ENVIRONMENT = MEASURED
 
     def test_of_the_same_completion_sent_at_once_one_is_accepted(self):
         senders = [self.worker(credits=0) for _ in range(3)]

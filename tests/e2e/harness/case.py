@@ -89,10 +89,12 @@ class DaemonCase(EmptyCase):
     """A test with one daemon, and a connection to it."""
 
     OPTIONS = ()
+    ENVIRONMENT = None  # or harness.daemon.MEASURED
 
     def setUp(self):
         super().setUp()
-        self.daemon = self.start_daemon(*self.OPTIONS)
+        self.daemon = self.start_daemon(*self.OPTIONS,
+                                        environment=self.ENVIRONMENT)
         self.actor = self.connect(self.daemon)
 
     def actorctl(self, *words, stdin="", status=0, environment=None,

@@ -1,0 +1,46 @@
+// What the workloads over a bulk stream have in common.
+#pragma once
+
+#include <grpcpp/create_channel.h>
+
+#include <string>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "absl/synchronization/mutex.h"
+#include "actord/v1/actor_service.grpc.pb.h"
+#include "bench/median.h"
+#include "bench/program_files.h"
+#include "bench/rpc/daemon_arguments.h"
+#include "bench/rpc/server_process.h"
+#include "bench/workload.h"
+
+namespace actord::bench {
+
+inline constexpr int kBulkRounds = 3;
+
+// The figures of `round`, which does `ops` operations over the daemon's stub
+// and returns how many seconds they took. `rate` is the name of operations a
+// second.
+inline Json RunBulkRounds(
+    const WorkloadOptions& options, uint64_t ops, const std::string& rate,
+    absl::FunctionRef<double(v1::ActorService::Stub&)> round) {
+  absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
+  // Before the client's threads.
+  const ServerProcess server(ProgramPath("actord"),
+                             DaemonArguments(options.workers));
+  const auto stub = v1::ActorService::NewStub(grpc::CreateChannel(
+      server.address(), grpc::InsecureChannelCredentials()));
+  std::vector<double> seconds;
+  const double cpu_before = server.CpuSeconds();
+  for (int i = 0; i < kBulkRounds; ++i) seconds.push_back(round(*stub));
+  const double cpu = server.CpuSeconds() - cpu_before;
+  const double median = Median(seconds);
+  Json figures = Figures(static_cast<int64_t>(ops), median);
+  figures[rate] = static_cast<double>(ops) / median;
+  figures["daemon_cpu_ns_per_op"] =
+      cpu * 1e9 / static_cast<double>(ops * kBulkRounds);
+  return figures;
+}
+
+}  // namespace actord::bench
