@@ -86,8 +86,10 @@ struct Activity {
   static bool Add(std::atomic<uint64_t>& word, uint64_t delta) {
     FailPoint();
     WillChange(&word);
-    // Release: (3). Acquire: whoever enqueues hands over what it saw.
-    const uint64_t before = word.fetch_add(delta, std::memory_order_acq_rel);
+    // Release: (3). Acquire: whoever enqueues hands over what it saw. seq_cst,
+    // which costs an RMW nothing: what takes `ended` away (lifecycle_log.h,
+    // (2)).
+    const uint64_t before = word.fetch_add(delta, std::memory_order_seq_cst);
     return !Runnable(before) && Runnable(before + delta);
   }
 };

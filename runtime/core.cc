@@ -42,6 +42,7 @@ Runtime::Core::Core(const RuntimeOptions& resolved, const Catalog& known)
              ThreadsOf(options)),
       delivery(processes, scheduler, limits),
       dead_letters(limits, clock, delivery, lane),
+      lifecycle_log(limits, clock),
       names(processes),
       groups(processes),
       watches(processes, scheduler, limits),
@@ -75,6 +76,7 @@ Runtime::Core::Core(const RuntimeOptions& resolved, const Catalog& known)
                           .calls = calls,
                           .watches = watches,
                           .dead_letters = dead_letters,
+                          .lifecycle_log = lifecycle_log,
                           .lifetimes = lifetimes,
                           .limits = limits,
                           .names = names,
@@ -118,6 +120,7 @@ absl::Status Runtime::Core::SetLimits(const Limits& given) {
   if (!status.ok()) return status;
   limits.Set(given);
   dead_letters.Trim();
+  lifecycle_log.Trim();
   processes.SetLimit(given.max_processes);
   return absl::OkStatus();
 }
@@ -163,6 +166,7 @@ RuntimeStats Runtime::Core::Stats() const {
   stats.messages_sent = Sum(&Counters::messages_sent);
   stats.dead_letters = Sum(&Counters::dead_letters);
   dead_letters.AddTo(stats);
+  lifecycle_log.AddTo(stats);
   stats.dead_letters_forgotten = Sum(&Counters::dead_letters_forgotten);
   stats.dead_letters_resent = Sum(&Counters::dead_letters_resent);
   stats.dead_letters_dropped = Sum(&Counters::dead_letters_dropped);

@@ -13,6 +13,7 @@
 #include "runtime/external_yields.h"
 #include "runtime/groups.h"
 #include "runtime/host.h"
+#include "runtime/lifecycle_log.h"
 #include "runtime/lifetimes.h"
 #include "runtime/mutex.h"
 #include "runtime/names.h"
@@ -59,6 +60,7 @@ class Runtime::Core {
   YieldBroker broker;
   Delivery delivery;
   DeadLetters dead_letters;
+  LifecycleLog lifecycle_log;
   Names names;
   Groups groups;
   Watches watches;

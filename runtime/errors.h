@@ -19,6 +19,7 @@ namespace reason {
 inline constexpr std::string_view kInvalidPid = "INVALID_PID";
 inline constexpr std::string_view kInvalidYieldToken = "INVALID_YIELD_TOKEN";
 inline constexpr std::string_view kInvalidPageToken = "INVALID_PAGE_TOKEN";
+inline constexpr std::string_view kInvalidResumeToken = "INVALID_RESUME_TOKEN";
 inline constexpr std::string_view kInvalidField = "INVALID_FIELD";
 inline constexpr std::string_view kInitRefused = "INIT_REFUSED";
 inline constexpr std::string_view kPayloadTooLarge = "PAYLOAD_TOO_LARGE";

@@ -31,6 +31,9 @@ void LiveLimits::Set(const Limits& limits) {
   result_max_bytes_.Store(limits.result_max_bytes);
   dead_letter_max_count_.Store(limits.dead_letter_max_count);
   dead_letter_max_bytes_.Store(limits.dead_letter_max_bytes);
+  watch_max_events_.Store(limits.watch_max_events);
+  watch_max_bytes_.Store(limits.watch_max_bytes);
+  watch_retention_ns_.Store(NsOf(limits.watch_retention));
   max_steps_.Store(limits.max_steps == 0 ? kNoMaxSteps : limits.max_steps);
   max_lifetime_ns_.Store(NsOf(limits.max_lifetime));
 }
@@ -49,6 +52,9 @@ Limits LiveLimits::Get() const {
           .result_max_bytes = result_max_bytes(),
           .dead_letter_max_count = dead_letter_max_count(),
           .dead_letter_max_bytes = dead_letter_max_bytes(),
+          .watch_max_events = watch_max_events(),
+          .watch_max_bytes = watch_max_bytes(),
+          .watch_retention = DurationOf(watch_retention_ns()),
           .max_steps = max_steps() == kNoMaxSteps ? 0 : max_steps(),
           .max_lifetime = DurationOf(max_lifetime_ns())};
 }

@@ -44,6 +44,13 @@ struct Limits {
   size_t dead_letter_max_count = 10'000;    // 0 to 10,000,000
   size_t dead_letter_max_bytes = 16 << 20;  // 0 to 1 TiB
 
+  // Starts and ends for those who watch: how many are kept, and their memory
+  // (oldest forgotten first; who has not read them is told), and for how long
+  // after the last watch recording goes on.
+  size_t watch_max_events = 100'000;                  // 1 to 10,000,000
+  size_t watch_max_bytes = 32 << 20;                  // 4 KiB to 1 TiB
+  absl::Duration watch_retention = absl::Minutes(5);  // 0: it does not
+
   // Of one process. One that has not ended with its last step, or in time,
   // fails: EndKind::kLimit.
   uint64_t max_steps = 0;  // 0: as many as it likes
@@ -102,6 +109,15 @@ class LiveLimits {
   [[nodiscard]] size_t dead_letter_max_bytes() const {
     return dead_letter_max_bytes_.Load();
   }
+  [[nodiscard]] size_t watch_max_events() const {
+    return watch_max_events_.Load();
+  }
+  [[nodiscard]] size_t watch_max_bytes() const {
+    return watch_max_bytes_.Load();
+  }
+  [[nodiscard]] uint64_t watch_retention_ns() const {
+    return watch_retention_ns_.Load();
+  }
   // UINT64_MAX: there is none.
   [[nodiscard]] uint64_t max_steps() const { return max_steps_.Load(); }
   [[nodiscard]] uint64_t max_lifetime_ns() const {
@@ -134,6 +150,9 @@ class LiveLimits {
   Value<size_t> result_max_bytes_;
   Value<size_t> dead_letter_max_count_;
   Value<size_t> dead_letter_max_bytes_;
+  Value<size_t> watch_max_events_;
+  Value<size_t> watch_max_bytes_;
+  Value<uint64_t> watch_retention_ns_;
   Value<uint64_t> max_steps_;
   Value<uint64_t> max_lifetime_ns_;
 };

@@ -69,6 +69,8 @@ absl::Status ValidateLimits(const Limits& limits) {
       {"dead_letter_max_count", limits.dead_letter_max_count, 0, 10'000'000},
       {"dead_letter_max_bytes", limits.dead_letter_max_bytes, 0,
        uint64_t{1} << 40},
+      {"watch_max_events", limits.watch_max_events, 1, 10'000'000},
+      {"watch_max_bytes", limits.watch_max_bytes, 4096, uint64_t{1} << 40},
   });
   // Room for the largest message or command and its name, or it could never
   // be sent.
@@ -81,6 +83,13 @@ absl::Status ValidateLimits(const Limits& limits) {
       CheckPositive("default_yield_timeout", limits.default_yield_timeout));
   status.Update(CheckPositive("answered_yield_ttl", limits.answered_yield_ttl));
   status.Update(CheckPositive("result_ttl", limits.result_ttl));
+  if (limits.watch_retention < absl::ZeroDuration()) {
+    status.Update(
+        InvalidField("watch_retention", reason::kInvalidField,
+                     absl::StrCat("watch_retention is ",
+                                  absl::FormatDuration(limits.watch_retention),
+                                  "; it must not be negative")));
+  }
   if (limits.max_lifetime < absl::Milliseconds(1)) {
     status.Update(
         InvalidField("max_lifetime", reason::kInvalidField,

@@ -90,9 +90,9 @@ bool ProcessRunner::Admit(Process& process, Turn& turn) {
     if (lifetime_ns != LiveLimits::kForeverNs) [[unlikely]] {
       parts_.lifetimes.Begin(process, turn.generation, lifetime_ns, lane_);
     }
-    if (Admitted admitted = TakeAdmitted(process)) {
-      std::move(admitted)(parts_.processes.PidOf(process, turn.generation));
-    }
+    const Pid pid = parts_.processes.PidOf(process, turn.generation);
+    parts_.lifecycle_log.Started(process, pid);
+    if (Admitted admitted = TakeAdmitted(process)) std::move(admitted)(pid);
     if (parts_.orders.cancel.load(std::memory_order_relaxed)) {
       Envelope* cancel = lane_.NewEnvelope(
           ACTORD_EVENT_CANCEL, {},

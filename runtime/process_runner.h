@@ -17,6 +17,7 @@
 #include "runtime/dead_letters.h"
 #include "runtime/delivery.h"
 #include "runtime/dispatcher.h"
+#include "runtime/lifecycle_log.h"
 #include "runtime/lifetimes.h"
 #include "runtime/results.h"
 #include "runtime/step_context.h"
@@ -47,6 +48,7 @@ class ProcessRunner {
     Calls& calls;
     Watches& watches;
     DeadLetters& dead_letters;
+    LifecycleLog& lifecycle_log;
     Lifetimes& lifetimes;
     const LiveLimits& limits;
     Names& names;

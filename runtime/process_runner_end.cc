@@ -161,6 +161,7 @@ void ProcessRunner::Publish(Process& process, uint32_t generation,
         pid, std::move(outcome), /*keep=*/true, [&](const Outcome& ended) {
           process.generation.exchange(generation + 1,
                                       std::memory_order_seq_cst);
+          parts_.lifecycle_log.Ended(process, pid, ended);
           wanted = process.wanted.load(std::memory_order_seq_cst);
           if ((wanted & Wanted::kWatched) != 0) {
             told = std::make_unique<Outcome>(ended);
@@ -172,6 +173,7 @@ void ProcessRunner::Publish(Process& process, uint32_t generation,
     return;
   }
   process.generation.exchange(generation + 1, std::memory_order_seq_cst);
+  parts_.lifecycle_log.Ended(process, pid, outcome);
   FailPoint();
   const uint8_t wanted = process.wanted.load(std::memory_order_seq_cst);
   if (wanted == 0 && process.owed_calls == nullptr) [[likely]] {

@@ -6,6 +6,7 @@
 #include "runtime/core.h"
 #include "runtime/cpu_count.h"
 #include "runtime/errors.h"
+#include "runtime/fail_point.h"
 #include "runtime/random.h"
 
 namespace actord::runtime {
@@ -37,8 +38,14 @@ ProcessState StateOf(const Process& process, uint64_t word) {
 // while it was looked at.
 std::optional<ProcessInfo> Look(const ProcessTable& processes, uint32_t slot) {
   const Process& process = processes.At(slot);
+  // Both seq_cst, in this order: lifecycle_log.h, (2). What the word says
+  // counts when it has been read behind the generation, so it is read once
+  // more.
+  static_cast<void>(process.activity.load(std::memory_order_seq_cst));
+  FailPoint();
   const uint32_t generation =
-      process.generation.load(std::memory_order_acquire);
+      process.generation.load(std::memory_order_seq_cst);
+  FailPoint();
   const uint64_t word = process.activity.load(std::memory_order_acquire);
   // A reserved process is none yet: the step that spawns it may fail.
   if ((generation & 1) == 0 || (word & Activity::kEnded) != 0) {
@@ -208,6 +215,8 @@ YieldPage Runtime::ListYields(const YieldFilter& filter,
 }
 
 DeadLetters& Runtime::dead_letters() { return core_->dead_letters; }
+
+LifecycleLog& Runtime::lifecycle_log() { return core_->lifecycle_log; }
 
 bool Runtime::IsExternal(std::string_view command) const {
   return core_->external.IsExternal(command);

@@ -29,6 +29,7 @@
 namespace actord::runtime {
 
 class DeadLetters;
+class LifecycleLog;
 
 struct SubmitRequest {
   std::string process_type;
@@ -156,6 +157,11 @@ struct RuntimeStats {
   uint64_t refused_yields = 0;
   uint64_t ended_by_steps = 0;
   uint64_t ended_by_lifetime = 0;
+  uint64_t watches_open = 0;
+  uint64_t watch_events = 0;         // starts and ends recorded for them
+  uint64_t watch_events_missed = 0;  // that watches did not read in time
+  uint64_t watch_events_kept = 0;
+  uint64_t watch_events_bytes = 0;  // of those kept
 };
 
 enum class ShutdownMode { kDrain, kNow };
@@ -255,6 +261,9 @@ class Runtime {
                                    size_t page_size) const;
   // Messages that reached nobody. For the runtime's lifetime.
   [[nodiscard]] DeadLetters& dead_letters();
+  // Starts and ends of processes, for those who watch. For the runtime's
+  // lifetime.
+  [[nodiscard]] LifecycleLog& lifecycle_log();
   // Whether a command of this name is an external one.
   [[nodiscard]] bool IsExternal(std::string_view command) const;
 

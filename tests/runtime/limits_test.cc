@@ -27,6 +27,9 @@ TEST(LiveLimits, GiveBackWhatTheyWereGiven) {
                .result_max_bytes = 10,
                .dead_letter_max_count = 12,
                .dead_letter_max_bytes = 13,
+               .watch_max_events = 16,
+               .watch_max_bytes = 17,
+               .watch_retention = absl::Seconds(18),
                .max_steps = 14,
                .max_lifetime = absl::Seconds(15)};
   LiveLimits limits{Limits{}};
@@ -45,13 +48,16 @@ TEST(LiveLimits, GiveBackWhatTheyWereGiven) {
     EXPECT_EQ(got.result_max_bytes, given.result_max_bytes);
     EXPECT_EQ(got.dead_letter_max_count, given.dead_letter_max_count);
     EXPECT_EQ(got.dead_letter_max_bytes, given.dead_letter_max_bytes);
+    EXPECT_EQ(got.watch_max_events, given.watch_max_events);
+    EXPECT_EQ(got.watch_max_bytes, given.watch_max_bytes);
+    EXPECT_EQ(got.watch_retention, given.watch_retention);
     EXPECT_EQ(got.max_steps, given.max_steps);
     EXPECT_EQ(got.max_lifetime, given.max_lifetime);
   };
   limits.Set(given);
   expect_given();
   given.default_yield_timeout = given.answered_yield_ttl = given.result_ttl =
-      given.max_lifetime = absl::InfiniteDuration();
+      given.max_lifetime = given.watch_retention = absl::InfiniteDuration();
   given.max_steps = 0;
   limits.Set(given);
   expect_given();

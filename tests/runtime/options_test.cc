@@ -88,6 +88,18 @@ TEST(Options, AreCheckedAtTheirLimits) {
       {"answered_yield_ttl",
        [](O& o) { o.answered_yield_ttl = absl::InfiniteDuration(); }, true},
       {"result_ttl", [](O& o) { o.result_ttl = absl::ZeroDuration(); }, false},
+      {"watch_max_events", [](O& o) { o.watch_max_events = 0; }, false},
+      {"watch_max_events", [](O& o) { o.watch_max_events = 10'000'001; },
+       false},
+      {"watch_max_bytes", [](O& o) { o.watch_max_bytes = 4095; }, false},
+      {"watch_max_bytes",
+       [](O& o) { o.watch_max_bytes = (size_t{1} << 40) + 1; }, false},
+      {"watch_retention",
+       [](O& o) { o.watch_retention = -absl::Nanoseconds(1); }, false},
+      {"watch_retention",
+       [](O& o) { o.watch_retention = absl::ZeroDuration(); }, true},
+      {"watch_retention",
+       [](O& o) { o.watch_retention = absl::InfiniteDuration(); }, true},
       {"external_commands",
        [](O& o) {
          o.external_commands = {"a.*", "b"};

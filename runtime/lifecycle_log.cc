@@ -1,0 +1,278 @@
+#include "runtime/lifecycle_log.h"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <chrono>
+#include <string_view>
+#include <utility>
+
+namespace actord::runtime {
+namespace {
+
+// The beginning of `text`, without a part of a character at its end.
+std::string BeginningOf(std::string_view text, size_t max_bytes) {
+  if (text.size() <= max_bytes) return std::string(text);
+  const auto continues = [&text](size_t at) {
+    return (static_cast<unsigned char>(text[at]) & 0xC0) == 0x80;
+  };
+  // A character has at most 4 bytes; what is longer is no UTF-8.
+  constexpr size_t kMaxContinuation = 3;
+  size_t end = max_bytes;
+  while (continues(end) && max_bytes - end < kMaxContinuation) --end;
+  return std::string(text.substr(0, continues(end) ? max_bytes : end));
+}
+
+bool IsFor(const ProcessFilter& filter, const LifecycleEvent& event) {
+  return (filter.process_type.empty() ||
+          filter.process_type == event.process_type) &&
+         (filter.parent.empty() || filter.parent == event.parent);
+}
+
+}  // namespace
+
+LifecycleLog::LifecycleLog(const LiveLimits& limits, const Clock& clock)
+    : limits_(limits), clock_(clock) {}
+
+LifecycleLog::~LifecycleLog() {
+  SystemThread thread;
+  {
+    const MutexLock lock(mutex_);
+    stopping_ = true;
+    thread = std::move(thread_);
+    changed_.notify_all();
+  }
+  if (thread.joinable()) thread.join();
+}
+
+// --- recording
+// ----------------------------------------------------------------
+
+void LifecycleLog::RecordStart(const Process& process, const Pid& pid) {
+  const ProcessType& type = *process.type.load(std::memory_order_relaxed);
+  const uint16_t method = process.method.load(std::memory_order_relaxed);
+  LifecycleEvent event;
+  event.kind = LifecycleEvent::Kind::kStarted;
+  event.pid = pid;
+  event.parent = process.parent();
+  event.process_type = type.name;
+  event.started_unix_ns =
+      process.started_unix_ns.load(std::memory_order_relaxed);
+  event.method = type.descriptor->methods[method].name;
+  event.priority = process.Priority();
+  Append(std::move(event));
+}
+
+void LifecycleLog::RecordEnd(const Process& process, const Pid& pid,
+                             const Outcome& outcome) {
+  LifecycleEvent event;
+  event.kind = LifecycleEvent::Kind::kEnded;
+  event.pid = pid;
+  event.parent = process.parent();
+  // Null: it was spawned, of a type that there is not.
+  if (const ProcessType* type = process.type.load(std::memory_order_relaxed)) {
+    event.process_type = type->name;
+  }
+  event.started_unix_ns = outcome.started_unix_ns;
+  event.end = outcome.kind;
+  event.code = outcome.code;
+  event.message = BeginningOf(outcome.message, kMaxMessageBytes);
+  event.steps = outcome.steps;
+  event.ended_unix_ns =
+      outcome.ended_unix_ns != 0 ? outcome.ended_unix_ns : clock_.UnixNs();
+  Append(std::move(event));
+}
+
+size_t LifecycleLog::ChargeOf(const LifecycleEvent& event) {
+  return sizeof(LifecycleEvent) + event.process_type.size() +
+         event.method.size() + event.message.size();
+}
+
+void LifecycleLog::Append(LifecycleEvent event) {
+  const MutexLock lock(mutex_);
+  // It was switched off meanwhile, or is to be.
+  if (!recording_.load(std::memory_order_relaxed)) return;
+  if (readers_.empty() && IsStale()) {
+    StopRecording();
+    return;
+  }
+  bytes_ += ChargeOf(event);
+  events_.push_back(std::move(event));
+  ++recorded_;
+  Forget();
+  if (some_wait_ && !wakes_) {
+    wakes_ = true;
+    changed_.notify_one();
+  }
+}
+
+void LifecycleLog::Forget() {
+  const size_t max_events = limits_.watch_max_events();
+  const size_t max_bytes = limits_.watch_max_bytes();
+  while (!events_.empty() &&
+         (events_.size() > max_events || bytes_ > max_bytes)) {
+    bytes_ -= ChargeOf(events_.front());
+    events_.pop_front();
+    ++first_;
+  }
+}
+
+void LifecycleLog::Trim() {
+  const MutexLock lock(mutex_);
+  Forget();
+}
+
+bool LifecycleLog::IsStale() const {
+  const uint64_t kept_ns = limits_.watch_retention_ns();
+  return kept_ns != LiveLimits::kForeverNs &&
+         clock_.MonotonicNs() - left_ns_ >= kept_ns;
+}
+
+void LifecycleLog::StopRecording() {
+  recording_.store(false, std::memory_order_seq_cst);
+  // What was the end until now is no cursor of what is recorded next.
+  first_ = End() + 1;
+  std::deque<LifecycleEvent>().swap(events_);
+  bytes_ = 0;
+}
+
+// --- reading
+// ------------------------------------------------------------------
+
+LifecycleLog::ReaderId LifecycleLog::Open(
+    std::shared_ptr<LifecycleListener> listener) {
+  const MutexLock lock(mutex_);
+  readers_[++last_reader_] = {.listener = std::move(listener)};
+  if (!recording_.load(std::memory_order_relaxed)) {
+    recorded_since_ = first_;
+    recording_.store(true, std::memory_order_seq_cst);
+  }
+  if (!thread_.joinable()) thread_ = SystemThread([this] { RunThread(); });
+  return last_reader_;
+}
+
+void LifecycleLog::Close(ReaderId reader) {
+  // Destroyed behind the lock.
+  Reader closed;
+  const MutexLock lock(mutex_);
+  const auto it = readers_.find(reader);
+  if (it == readers_.end()) return;
+  closed = std::move(it->second);
+  readers_.erase(it);
+  if (!readers_.empty()) return;
+  left_ns_ = clock_.MonotonicNs();
+  if (IsStale()) StopRecording();
+  // Its thread looks again when that time is over.
+  changed_.notify_one();
+}
+
+uint64_t LifecycleLog::end() const {
+  const MutexLock lock(mutex_);
+  return End();
+}
+
+bool LifecycleLog::Holds(uint64_t cursor) const {
+  const MutexLock lock(mutex_);
+  return HoldsLocked(cursor);
+}
+
+LifecycleLog::Reading LifecycleLog::Read(ReaderId reader, uint64_t cursor,
+                                         const ProcessFilter& filter,
+                                         const ReadLimits& limits) {
+  Reading reading;
+  reading.next = cursor;
+  size_t bytes = 0;
+  while (ReadSome(reader, filter, limits, bytes, reading)) {
+  }
+  return reading;
+}
+
+bool LifecycleLog::ReadSome(ReaderId reader, const ProcessFilter& filter,
+                            const ReadLimits& limits, size_t& bytes,
+                            Reading& reading) {
+  const MutexLock lock(mutex_);
+  if (!HoldsLocked(reading.next)) {
+    // What was read before is handed out first; the next Read says it.
+    if (!reading.events.empty()) return false;
+    reading.lost = true;
+    reading.known = reading.next >= recorded_since_ && reading.next < first_;
+    reading.oldest = first_;
+    reading.end = End();
+    return false;
+  }
+  for (size_t looked = 0; looked < kLookedAtOnce; ++looked) {
+    if (reading.next == End()) {
+      if (const auto it = readers_.find(reader);
+          reading.events.empty() && it != readers_.end()) {
+        it->second.waits = some_wait_ = true;
+      }
+      return false;
+    }
+    const LifecycleEvent& event = events_[reading.next - first_];
+    if (IsFor(filter, event)) {
+      const size_t charge = ChargeOf(event);
+      if (!reading.events.empty() && (reading.events.size() >= limits.events ||
+                                      bytes + charge > limits.bytes)) {
+        return false;
+      }
+      bytes += charge;
+      reading.events.push_back(event);
+    }
+    ++reading.next;
+  }
+  return true;
+}
+
+void LifecycleLog::CountMissed(uint64_t count) {
+  const MutexLock lock(mutex_);
+  missed_ += count;
+}
+
+void LifecycleLog::AddTo(RuntimeStats& stats) const {
+  const MutexLock lock(mutex_);
+  stats.watches_open = readers_.size();
+  stats.watch_events = recorded_;
+  stats.watch_events_missed = missed_;
+  stats.watch_events_kept = events_.size();
+  stats.watch_events_bytes = bytes_;
+}
+
+// --- waking
+// -------------------------------------------------------------------
+
+std::vector<std::shared_ptr<LifecycleListener>>
+LifecycleLog::AwaitSomeToWake() {
+  // A clock of a test's does not move while this waits.
+  constexpr uint64_t kLookAgainNs = 1'000'000'000;
+  const MutexLock lock(mutex_);
+  while (!stopping_ && !wakes_) {
+    const bool ends = readers_.empty() &&
+                      recording_.load(std::memory_order_relaxed) &&
+                      limits_.watch_retention_ns() != LiveLimits::kForeverNs;
+    if (!ends) {
+      changed_.wait(mutex_);
+    } else if (IsStale()) {
+      StopRecording();
+    } else {
+      changed_.wait_for(mutex_, std::chrono::nanoseconds(kLookAgainNs));
+    }
+  }
+  std::vector<std::shared_ptr<LifecycleListener>> woken;
+  for (auto& [id, reader] : readers_) {
+    if (!std::exchange(reader.waits, false)) continue;
+    woken.push_back(reader.listener);
+  }
+  some_wait_ = wakes_ = false;
+  return woken;
+}
+
+void LifecycleLog::RunThread() {
+  pthread_setname_np(pthread_self(), "watch");
+  while (true) {
+    for (const auto& listener : AwaitSomeToWake()) listener->Wake();
+    const MutexLock lock(mutex_);
+    if (stopping_) return;
+  }
+}
+
+}  // namespace actord::runtime
