@@ -63,15 +63,18 @@ using DropDeadLetters =
 using Work = Service::WithRawCallbackMethod_Work<DropDeadLetters>;
 using SendStream = Service::WithRawCallbackMethod_SendStream<Work>;
 using SubmitStream = Service::WithRawCallbackMethod_SubmitStream<SendStream>;
+using WatchProcesses =
+    Service::WithRawCallbackMethod_WatchProcesses<SubmitStream>;
 }  // namespace raw
 
-class ActorService final : public raw::SubmitStream {
+class ActorService final : public raw::WatchProcesses {
  public:
   explicit ActorService(const ServiceContext& context);
 
   using Reactor = grpc::ServerUnaryReactor;
   using StreamReactor =
       grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>;
+  using WriteReactor = grpc::ServerWriteReactor<grpc::ByteBuffer>;
   using Context = grpc::CallbackServerContext;
   using Bytes = grpc::ByteBuffer;
 
@@ -96,6 +99,7 @@ class ActorService final : public raw::SubmitStream {
   StreamReactor* Work(Context* call) override;
   StreamReactor* SendStream(Context* call) override;
   StreamReactor* SubmitStream(Context* call) override;
+  WriteReactor* WatchProcesses(Context* call, const Bytes* in) override;
 
   // Closes all streams, and those that come: every process has ended.
   void CloseStreams();

@@ -1,9 +1,12 @@
 // The calls that are streams, and their end.
 #include <memory>
+#include <utility>
 
 #include "daemon/actor_service.h"
+#include "daemon/rpc_message.h"
 #include "daemon/send_stream.h"
 #include "daemon/submit_stream.h"
+#include "daemon/watch_stream.h"
 #include "daemon/work_stream.h"
 #include "runtime/errors.h"
 
@@ -21,6 +24,21 @@ ActorService::StreamReactor* ActorService::SendStream(Context* /*call*/) {
 ActorService::StreamReactor* ActorService::SubmitStream(Context* /*call*/) {
   return Stream::Begin(std::make_shared<daemon::SubmitStream>(
       runtime_, context_.request_ids, streams_));
+}
+
+ActorService::WriteReactor* ActorService::WatchProcesses(Context* /*call*/,
+                                                         const Bytes* in) {
+  v1::WatchProcessesRequest request;
+  const absl::Status status = ReadMessage(*in, &request);
+  absl::StatusOr<WatchOrder> order =
+      status.ok() ? ReadWatch(request, runtime_.options().incarnation) : status;
+  auto stream = std::make_shared<WatchStream>(runtime_, streams_);
+  if (order.ok()) {
+    stream->Open(*std::move(order));
+  } else {
+    stream->End(order.status());
+  }
+  return Stream::Begin(std::move(stream));
 }
 
 void ActorService::CloseStreams() {

@@ -253,6 +253,24 @@ void AddRetentionKeys(std::vector<ConfigKey>& keys) {
              kCount, ACTORD_MEMBER(request_id_max)));
 }
 
+void AddWatchKeys(std::vector<ConfigKey>& keys) {
+  keys.push_back(Reloads(
+      Single({"watch.max_events", "watch-max-events", "N",
+              "Starts and ends of processes kept for watches, at most "
+              "10000000; the oldest go first, and who has not read them is "
+              "told."},
+             kCount, ACTORD_MEMBER(runtime.watch_max_events))));
+  keys.push_back(
+      Reloads(Single({"watch.max_bytes", "watch-max-bytes", "SIZE",
+                      "Memory that they may take; likewise."},
+                     kSize, ACTORD_MEMBER(runtime.watch_max_bytes))));
+  keys.push_back(Reloads(
+      Single({"watch.retention", "watch-retention", "DURATION",
+              "How long they are recorded after the last watch, so that it can "
+              "be resumed; 0s means not at all, none for ever."},
+             kDuration, ACTORD_MEMBER(runtime.watch_retention))));
+}
+
 void AddShutdownKeys(std::vector<ConfigKey>& keys) {
   keys.push_back(
       Single({"shutdown.drain_timeout", "drain-timeout", "DURATION",
@@ -280,6 +298,7 @@ const std::vector<ConfigKey>& ConfigKeys() {
     AddLimitKeys(*all);
     AddDeadLetterKeys(*all);
     AddRetentionKeys(*all);
+    AddWatchKeys(*all);
     AddShutdownKeys(*all);
     return all;
   }();

@@ -49,16 +49,21 @@ void WritePayload(runtime::Payload payload, v1::Payload* proto) {
   proto->set_content_type(ToUtf8(payload.content_type));
 }
 
+void WriteFailure(runtime::EndKind kind, absl::StatusCode code,
+                  std::string_view message, v1::Failure* proto) {
+  proto->set_reason(ToFailureReason(kind));
+  proto->set_code(static_cast<int>(code));
+  proto->set_message(ToUtf8(message));
+}
+
 void WriteOutcome(const runtime::Pid& pid, runtime::Outcome outcome,
                   v1::Outcome* proto) {
   proto->set_pid(runtime::FormatPid(pid));
   if (outcome.kind == runtime::EndKind::kResult) {
     WritePayload(std::move(outcome.result), proto->mutable_result());
   } else {
-    v1::Failure* const failure = proto->mutable_failure();
-    failure->set_reason(ToFailureReason(outcome.kind));
-    failure->set_code(static_cast<int>(outcome.code));
-    failure->set_message(ToUtf8(outcome.message));
+    WriteFailure(outcome.kind, outcome.code, outcome.message,
+                 proto->mutable_failure());
   }
   *proto->mutable_create_time() = ToProtoTimestamp(outcome.started_unix_ns);
   *proto->mutable_end_time() = ToProtoTimestamp(outcome.ended_unix_ns);

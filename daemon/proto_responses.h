@@ -5,12 +5,17 @@
 // Thread-safety: pure functions.
 #pragma once
 
+#include <string_view>
+
 #include "actord/v1/actor_service.pb.h"
 #include "runtime/runtime.h"
 
 namespace actord::daemon {
 
 void WritePayload(runtime::Payload payload, v1::Payload* proto);
+// Of an end that is not kResult.
+void WriteFailure(runtime::EndKind kind, absl::StatusCode code,
+                  std::string_view message, v1::Failure* proto);
 void WriteOutcome(const runtime::Pid& pid, runtime::Outcome outcome,
                   v1::Outcome* proto);
 void WriteProcess(const runtime::ProcessInfo& info, v1::Process* proto);

@@ -39,6 +39,11 @@ void WriteCounters(const runtime::RuntimeStats& stats, v1::Counters* proto) {
   proto->set_dead_letters_forgotten_total(stats.dead_letters_forgotten);
   proto->set_dead_letters_resent_total(stats.dead_letters_resent);
   proto->set_dead_letters_dropped_total(stats.dead_letters_dropped);
+  proto->set_watches_open(stats.watches_open);
+  proto->set_watch_events_total(stats.watch_events);
+  proto->set_watch_events_kept(stats.watch_events_kept);
+  proto->set_watch_events_kept_bytes(stats.watch_events_bytes);
+  proto->set_watch_events_missed_total(stats.watch_events_missed);
   proto->set_mailbox_limit_total(stats.refused_mailbox);
   proto->set_process_limit_total(stats.refused_processes);
   proto->set_process_type_limit_total(stats.refused_processes_of_type);
@@ -69,6 +74,11 @@ void WriteLimits(const runtime::Limits& limits, const Config& config,
   }
   proto->set_max_dead_letters(limits.dead_letter_max_count);
   proto->set_max_dead_letters_bytes(limits.dead_letter_max_bytes);
+  proto->set_max_watch_events(limits.watch_max_events);
+  proto->set_max_watch_bytes(limits.watch_max_bytes);
+  if (limits.watch_retention != absl::InfiniteDuration()) {
+    *proto->mutable_watch_retention() = ToProtoDuration(limits.watch_retention);
+  }
   proto->set_max_steps_per_process(limits.max_steps);
   if (limits.max_lifetime != absl::InfiniteDuration()) {
     *proto->mutable_max_lifetime() = ToProtoDuration(limits.max_lifetime);

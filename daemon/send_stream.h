@@ -24,12 +24,12 @@
 
 namespace actord::daemon {
 
-class SendStream final : public Stream {
+class SendStream final : public BidiStream {
  public:
   // All are borrowed and must outlive the server.
   SendStream(runtime::Runtime& runtime, RequestIds& message_ids,
              OpenStreams& streams)
-      : Stream(streams), runtime_(runtime), message_ids_(message_ids) {}
+      : BidiStream(streams), runtime_(runtime), message_ids_(message_ids) {}
 
  private:
   // What there is to tell of a batch, beside that it has been dealt with.

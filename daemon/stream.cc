@@ -47,12 +47,9 @@ size_t OpenStreams::size() const {
 // --- beginning and ending
 // -----------------------------------------------------
 
-Stream* Stream::Begin(std::shared_ptr<Stream> stream) {
-  stream->Continue();
-  stream->streams_.Add(stream);
-  // Kept by `streams_` until OnDone, which gRPC does not call before it has
-  // been given the reactor.
-  return stream.get();
+void Stream::BeginCall() {
+  Continue();
+  streams_.Add(shared_from_this());
 }
 
 void Stream::End(const absl::Status& status) {
@@ -70,7 +67,7 @@ void Stream::EndLocked(const absl::Status& status) {
 
 void Stream::FinishLocked() {
   OnOutputOver();
-  Finish(ToGrpcStatus(*end_));
+  FinishCall(ToGrpcStatus(*end_));
 }
 
 void Stream::Close(const absl::Status& status) {
@@ -87,9 +84,9 @@ void Stream::CloseLocked(const absl::Status& status) {
   OnClosing(status);
 }
 
-void Stream::OnCancel() { End(absl::CancelledError("the client has gone")); }
+void Stream::Cancelled() { End(absl::CancelledError("the client has gone")); }
 
-void Stream::OnDone() { streams_.Remove(this); }
+void Stream::Done() { streams_.Remove(this); }
 
 // --- reading and writing
 // ------------------------------------------------------
@@ -106,7 +103,7 @@ void Stream::Continue() {
       }
     } else if (read_ == Read::kNone && WantsMessage()) {
       read_ = Read::kUnderWay;
-      StartRead(&in_bytes_);
+      StartReadInto(&in_bytes_);
     }
   }
   // Nobody finishes the call, and so nobody destroys it, before the write is
@@ -114,7 +111,7 @@ void Stream::Continue() {
   if (!writes) return;
   const absl::Status status = WriteOutput(&out_bytes_);
   if (status.ok()) {
-    StartWrite(&out_bytes_);
+    StartWriteOf(&out_bytes_);
     return;
   }
   const absl::MutexLock lock(&mutex_);
@@ -126,7 +123,7 @@ void Stream::Continue() {
   }
 }
 
-void Stream::OnReadDone(bool ok) {
+void Stream::ReadDone(bool ok) {
   {
     const absl::MutexLock lock(&mutex_);
     read_ = Read::kNone;
@@ -155,7 +152,7 @@ void Stream::Handled(const absl::Status& status) {
   Continue();
 }
 
-void Stream::OnWriteDone(bool ok) {
+void Stream::WriteDone(bool ok) {
   {
     const absl::MutexLock lock(&mutex_);
     writing_ = false;

@@ -1,5 +1,6 @@
-// What the bidirectional calls have in common: reading one message at a time,
-// writing one at a time, and ending exactly once, whatever the client does.
+// What the calls that are streams have in common: reading one message at a
+// time, writing one at a time, and ending exactly once, whatever the client
+// does.
 //
 // A stream is
 //   open     it reads and writes
@@ -53,12 +54,21 @@ class OpenStreams {
   absl::Status closed_ ABSL_GUARDED_BY(mutex_);  // OK: not yet
 };
 
-class Stream
-    : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>,
-      public std::enable_shared_from_this<Stream> {
+// All of it but gRPC's reactor: BidiStream and WriteStream add that.
+class Stream : public std::enable_shared_from_this<Stream> {
  public:
-  // For gRPC: lets `stream` begin. It must not have been used before.
-  static Stream* Begin(std::shared_ptr<Stream> stream);
+  virtual ~Stream() = default;
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
+
+  // For gRPC: lets `stream` begin. Nothing has been read or written before.
+  template <typename Call>
+  static Call* Begin(std::shared_ptr<Call> stream) {
+    stream->BeginCall();
+    // Kept by `streams_` until OnDone, which gRPC does not call before it has
+    // been given the reactor.
+    return stream.get();
+  }
 
   // Finishes the call at once. Only the first counts.
   void End(const absl::Status& status);
@@ -101,6 +111,16 @@ class Stream
   // Likewise, and nothing is being written. Gives back what was set aside.
   virtual void OnOutputOver() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {}
 
+  // What the reactor is asked for.
+  virtual void StartReadInto(grpc::ByteBuffer* bytes) = 0;
+  virtual void StartWriteOf(const grpc::ByteBuffer* bytes) = 0;
+  virtual void FinishCall(const grpc::Status& status) = 0;
+  // What it says.
+  void ReadDone(bool ok);
+  void WriteDone(bool ok);
+  void Cancelled();
+  void Done();
+
   void EndLocked(const absl::Status& status)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   [[nodiscard]] bool ended() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
@@ -112,11 +132,7 @@ class Stream
  private:
   enum class Read { kNone, kUnderWay, kHandled };
 
-  void OnReadDone(bool ok) final;
-  void OnWriteDone(bool ok) final;
-  void OnCancel() final;
-  void OnDone() final;
-
+  void BeginCall();
   void CloseLocked(const absl::Status& status)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void FinishLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -131,6 +147,44 @@ class Stream
   // makes the message otherwise.
   grpc::ByteBuffer in_bytes_;
   grpc::ByteBuffer out_bytes_;
+};
+
+// A call in which both sides send messages.
+class BidiStream
+    : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>,
+      public Stream {
+ protected:
+  using Stream::Stream;
+
+ private:
+  void StartReadInto(grpc::ByteBuffer* bytes) final { StartRead(bytes); }
+  void StartWriteOf(const grpc::ByteBuffer* bytes) final { StartWrite(bytes); }
+  void FinishCall(const grpc::Status& status) final { Finish(status); }
+  void OnReadDone(bool ok) final { ReadDone(ok); }
+  void OnWriteDone(bool ok) final { WriteDone(ok); }
+  void OnCancel() final { Cancelled(); }
+  void OnDone() final { Done(); }
+};
+
+// A call in which the client sends one request, and then only the daemon sends.
+class WriteStream : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
+                    public Stream {
+ protected:
+  using Stream::Stream;
+
+ private:
+  // Nothing is read, for the request is there when the call begins.
+  bool WantsMessage() final ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return false;
+  }
+  void OnMessage(const grpc::ByteBuffer& /*bytes*/) final {}
+  void StartReadInto(grpc::ByteBuffer* /*bytes*/) final {}
+
+  void StartWriteOf(const grpc::ByteBuffer* bytes) final { StartWrite(bytes); }
+  void FinishCall(const grpc::Status& status) final { Finish(status); }
+  void OnWriteDone(bool ok) final { WriteDone(ok); }
+  void OnCancel() final { Cancelled(); }
+  void OnDone() final { Done(); }
 };
 
 // A message that is filled again and again, so that its parts are not allocated

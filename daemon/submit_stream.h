@@ -39,7 +39,7 @@
 
 namespace actord::daemon {
 
-class SubmitStream final : public Stream {
+class SubmitStream final : public BidiStream {
  public:
   static constexpr size_t kMaxOutstanding = 10'000;
   static constexpr size_t kMaxWaitingBytes = 8 << 20;
@@ -47,7 +47,7 @@ class SubmitStream final : public Stream {
   // All are borrowed and must outlive the server.
   SubmitStream(runtime::Runtime& runtime, RequestIds& request_ids,
                OpenStreams& streams)
-      : Stream(streams), runtime_(runtime), request_ids_(request_ids) {}
+      : BidiStream(streams), runtime_(runtime), request_ids_(request_ids) {}
 
  private:
   using End = absl::StatusOr<runtime::Outcome>;

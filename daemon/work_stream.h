@@ -31,11 +31,11 @@ absl::StatusOr<runtime::CompleteAnswer> CompleteTask(
 //
 // Order of locks: the stream's before the runtime's. The runtime calls Wake
 // without its own.
-class WorkStream final : public Stream, public runtime::WorkListener {
+class WorkStream final : public BidiStream, public runtime::WorkListener {
  public:
   // Both are borrowed and must outlive the server.
   WorkStream(runtime::Runtime& runtime, OpenStreams& streams)
-      : Stream(streams), runtime_(runtime) {}
+      : BidiStream(streams), runtime_(runtime) {}
 
   // WorkListener.
   void Wake() override;

@@ -206,6 +206,11 @@ TEST(WriteCounters, WritesEach) {
   stats.refused_yields = 24;
   stats.ended_by_steps = 25;
   stats.ended_by_lifetime = 26;
+  stats.watches_open = 27;
+  stats.watch_events = 28;
+  stats.watch_events_kept = 29;
+  stats.watch_events_bytes = 30;
+  stats.watch_events_missed = 31;
   v1::Counters proto;
   WriteCounters(stats, &proto);
   EXPECT_EQ(proto.processes_live(), 1u);
@@ -234,6 +239,11 @@ TEST(WriteCounters, WritesEach) {
   EXPECT_EQ(proto.yield_limit_total(), 24u);
   EXPECT_EQ(proto.step_limit_total(), 25u);
   EXPECT_EQ(proto.lifetime_limit_total(), 26u);
+  EXPECT_EQ(proto.watches_open(), 27u);
+  EXPECT_EQ(proto.watch_events_total(), 28u);
+  EXPECT_EQ(proto.watch_events_kept(), 29u);
+  EXPECT_EQ(proto.watch_events_kept_bytes(), 30u);
+  EXPECT_EQ(proto.watch_events_missed_total(), 31u);
 }
 
 TEST(ProtoTime, DurationsReadBack) {

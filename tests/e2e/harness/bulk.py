@@ -1,11 +1,9 @@
 """Streams of sends and submissions made of the generated stubs."""
 
 import queue
-import threading
 
 from actord.v1 import payload_pb2, process_pb2, stream_pb2
-
-WAIT_SECONDS = 20
+from harness.responses import Responses
 
 
 def send_item(pid, topic="", payload=b"", **fields):
@@ -20,16 +18,14 @@ def submit_item(process_type, payload=b"", **fields):
         **fields)
 
 
-class _Stream:
-    """A call whose responses are read by a thread until it ends with `error`;
-    with reads=False they are not read before `read_on`."""
+class _Stream(Responses):
+    """A call whose responses are read until it ends with `error`; with
+    reads=False they are not read before `read_on`."""
 
     def __init__(self, method, reads=True):
+        super().__init__()
         self._requests = queue.Queue()
         self.taken = 0  # requests that gRPC has taken
-        self.responses = []
-        self.changed = threading.Condition()
-        self.error, self.over = None, False
         self.call = method(self._take())
         if reads:
             self.read_on()
@@ -39,41 +35,11 @@ class _Stream:
             self.taken += 1
             yield request
 
-    def read_on(self):
-        threading.Thread(target=self._read, daemon=True).start()
-
-    def _read(self):
-        error = None
-        try:
-            for response in self.call:
-                with self.changed:
-                    self.responses.append(response)
-                    self._add(response)
-                    self.changed.notify_all()
-        except Exception as caught:  # as the call ended
-            error = caught
-        with self.changed:
-            self.error, self.over = error, True
-            self.changed.notify_all()
-
-    def wait_for(self, condition, what):
-        with self.changed:
-            if not self.changed.wait_for(lambda: condition() or self.over,
-                                         WAIT_SECONDS) or not condition():
-                raise TimeoutError(f"waited for {what}: {self.error}")
-
     def write(self, request):
         self._requests.put(request)
 
     def half_close(self):
         self._requests.put(None)
-
-    def wait(self):
-        """Waits for the end; returns the error, or None."""
-        with self.changed:
-            if not self.changed.wait_for(lambda: self.over, WAIT_SECONDS):
-                raise TimeoutError("the stream did not end")
-        return self.error
 
     def finish(self):
         """Says that it was all, and waits for the end."""
@@ -81,7 +47,7 @@ class _Stream:
         return self.wait()
 
     def cancel(self):
-        self.call.cancel()
+        super().cancel()
         self._requests.put(None)
 
 

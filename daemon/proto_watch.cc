@@ -1,0 +1,154 @@
+#include "daemon/proto_watch.h"
+
+#include <charconv>
+#include <string_view>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "daemon/proto_check.h"
+#include "daemon/proto_requests.h"
+#include "daemon/proto_responses.h"
+#include "daemon/proto_time.h"
+#include "daemon/utf8.h"
+#include "runtime/errors.h"
+
+namespace actord::daemon {
+namespace {
+
+// Incarnation, cursor, slot and checksum in hexadecimal.
+constexpr size_t kIncarnationDigits = 8;
+constexpr size_t kCursorDigits = 16;
+constexpr size_t kSlotDigits = 8;
+constexpr size_t kCheckDigits = 8;
+constexpr size_t kCheckedDigits =
+    kIncarnationDigits + kCursorDigits + kSlotDigits;
+constexpr uint32_t kNoSlot = UINT32_MAX;
+
+// FNV-1a: another run of the daemon has to get the same from the same text,
+// which absl::Hash does not promise.
+uint32_t HashOn(uint32_t hash, std::string_view text) {
+  constexpr uint32_t kPrime = 16777619;
+  for (const char c : text) {
+    hash = (hash ^ static_cast<unsigned char>(c)) * kPrime;
+  }
+  return hash;
+}
+
+uint32_t ScopeOf(const runtime::ProcessFilter& filter) {
+  constexpr uint32_t kBasis = 2166136261;
+  // No name has a space.
+  return HashOn(kBasis, absl::StrCat(filter.process_type, " ",
+                                     filter.parent.empty()
+                                         ? ""
+                                         : runtime::FormatPid(filter.parent)));
+}
+
+// Takes `digits` of `text` off. False: they are no lower-case number.
+template <typename Number>
+bool TakeHex(std::string_view& text, size_t digits, Number& number) {
+  const std::string_view part = text.substr(0, digits);
+  text.remove_prefix(digits);
+  if (part.find_first_not_of("0123456789abcdef") != std::string_view::npos) {
+    return false;
+  }
+  const auto [rest, error] =
+      std::from_chars(part.data(), part.data() + part.size(), number, 16);
+  return error == std::errc() && rest == part.data() + part.size();
+}
+
+absl::Status ReadResumeToken(std::string_view token, uint32_t incarnation,
+                             WatchOrder& order) {
+  uint32_t run = 0;
+  uint32_t slot = 0;
+  uint32_t check = 0;
+  WatchPlace place;
+  std::string_view rest = token;
+  if (token.size() != kCheckedDigits + kCheckDigits ||
+      !TakeHex(rest, kIncarnationDigits, run) ||
+      !TakeHex(rest, kCursorDigits, place.cursor) ||
+      !TakeHex(rest, kSlotDigits, slot) ||
+      !TakeHex(rest, kCheckDigits, check) ||
+      check != HashOn(order.scope, token.substr(0, kCheckedDigits))) {
+    return runtime::InvalidField(
+        "resume_token", runtime::reason::kInvalidResumeToken,
+        "resume_token is not one of a watch with these filters");
+  }
+  if (slot != kNoSlot) place.slot = slot;
+  if (run == incarnation) {
+    order.resumes = place;
+  } else {
+    order.resumes_other_run = true;
+  }
+  return absl::OkStatus();
+}
+
+void WriteStarted(const runtime::LifecycleEvent& event,
+                  v1::ProcessStarted* proto) {
+  proto->set_pid(runtime::FormatPid(event.pid));
+  proto->set_process_type(event.process_type);
+  proto->set_method(ToUtf8(event.method));
+  if (!event.parent.empty()) {
+    proto->set_parent_pid(runtime::FormatPid(event.parent));
+  }
+  proto->set_priority(event.priority);
+  *proto->mutable_create_time() = ToProtoTimestamp(event.started_unix_ns);
+}
+
+void WriteEnded(const runtime::LifecycleEvent& event, v1::ProcessEnded* proto) {
+  proto->set_pid(runtime::FormatPid(event.pid));
+  proto->set_process_type(event.process_type);
+  if (!event.parent.empty()) {
+    proto->set_parent_pid(runtime::FormatPid(event.parent));
+  }
+  *proto->mutable_create_time() = ToProtoTimestamp(event.started_unix_ns);
+  *proto->mutable_end_time() = ToProtoTimestamp(event.ended_unix_ns);
+  proto->set_steps(event.steps);
+  if (event.end != runtime::EndKind::kResult) {
+    WriteFailure(event.end, event.code, event.message,
+                 proto->mutable_failure());
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<WatchOrder> ReadWatch(const v1::WatchProcessesRequest& request,
+                                     uint32_t incarnation) {
+  WatchOrder order;
+  absl::Status status =
+      CheckLength("process_type", request.process_type(), kMaxNameBytes);
+  if (!status.ok()) return status;
+  order.filter.process_type = request.process_type();
+  if (!request.parent_pid().empty()) {
+    const auto parent = ReadPid("parent_pid", request.parent_pid());
+    if (!parent.ok()) return parent.status();
+    order.filter.parent = *parent;
+  }
+  order.skip_snapshot = request.skip_snapshot();
+  order.scope = ScopeOf(order.filter);
+  if (!request.resume_token().empty()) {
+    status = ReadResumeToken(request.resume_token(), incarnation, order);
+    if (!status.ok()) return status;
+  }
+  return order;
+}
+
+std::string MakeResumeToken(uint32_t incarnation, uint32_t scope,
+                            const WatchPlace& place) {
+  std::string token = absl::StrFormat(
+      "%08x%016x%08x", incarnation, place.cursor, place.slot.value_or(kNoSlot));
+  absl::StrAppend(&token, absl::StrFormat("%08x", HashOn(scope, token)));
+  return token;
+}
+
+void WriteEvent(const runtime::LifecycleEvent& event, v1::ProcessEvent* proto) {
+  switch (event.kind) {
+    case runtime::LifecycleEvent::Kind::kStarted:
+      WriteStarted(event, proto->mutable_started());
+      return;
+    case runtime::LifecycleEvent::Kind::kEnded:
+      WriteEnded(event, proto->mutable_ended());
+      return;
+  }
+}
+
+}  // namespace actord::daemon

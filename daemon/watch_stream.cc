@@ -1,0 +1,109 @@
+#include "daemon/watch_stream.h"
+
+#include <utility>
+
+#include "daemon/proto_responses.h"
+#include "daemon/rpc_message.h"
+
+namespace actord::daemon {
+
+using runtime::LifecycleLog;
+
+void WatchStream::Open(WatchOrder order) {
+  const absl::MutexLock lock(&mutex_);
+  order_ = std::move(order);
+  // From now on everything is recorded; the walk comes behind that.
+  reader_ =
+      log_.Open(std::static_pointer_cast<WatchStream>(shared_from_this()));
+  place_.cursor = log_.end();
+  if (order_.resumes) {
+    place_ = *order_.resumes;
+    // The pages that were told are worth nothing without the events since then.
+    if (!log_.Holds(place_.cursor)) place_.slot.reset();
+  } else if (!order_.resumes_other_run) {
+    place_.slot = 0;
+  }
+  if (order_.skip_snapshot) place_.slot.reset();
+  missed_other_run_ = order_.resumes_other_run;
+  greets_ = !place_.slot.has_value() && !missed_other_run_;
+}
+
+void WatchStream::Wake() { Continue(); }
+
+void WatchStream::OnEnded() {
+  if (reader_ != 0) log_.Close(reader_);
+}
+
+bool WatchStream::TakeOutput() {
+  outgoing_.Clear();
+  if (!TakeUpdate()) return false;
+  told_cursor_ = place_.cursor;
+  outgoing_.set_resume_token(
+      MakeResumeToken(runtime_.options().incarnation, order_.scope, place_));
+  return true;
+}
+
+bool WatchStream::TakeUpdate() {
+  if (std::exchange(greets_, false)) return true;
+  if (std::exchange(missed_other_run_, false)) {
+    TakeMissed(0, place_.cursor);
+    return true;
+  }
+  if (place_.slot) {
+    TakePage();
+    return true;
+  }
+  return TakeEvents();
+}
+
+void WatchStream::TakeMissed(uint64_t count, uint64_t cursor) {
+  outgoing_.mutable_missed()->set_count(count);
+  log_.CountMissed(count);
+  place_.cursor = cursor;
+  if (!order_.skip_snapshot) place_.slot = 0;
+}
+
+void WatchStream::TakePage() {
+  const runtime::ProcessPage page =
+      runtime_.ListProcesses(order_.filter, *place_.slot, kPageProcesses);
+  v1::ProcessSnapshot& snapshot = *outgoing_.mutable_snapshot();
+  snapshot.set_first(*place_.slot == 0);
+  for (const runtime::ProcessInfo& info : page.processes) {
+    WriteProcess(info, snapshot.add_processes());
+  }
+  if (page.next_slot != 0) {
+    place_.slot = page.next_slot;
+  } else {
+    place_.slot.reset();
+    snapshot.set_last(true);
+  }
+}
+
+bool WatchStream::TakeEvents() {
+  const LifecycleLog::Reading reading =
+      log_.Read(reader_, place_.cursor, order_.filter, {});
+  if (reading.lost) {
+    // A snapshot shows what the events that are still there would.
+    const uint64_t cursor = order_.skip_snapshot ? reading.oldest : reading.end;
+    TakeMissed(reading.known ? cursor - place_.cursor : 0, cursor);
+    return true;
+  }
+  place_.cursor = reading.next;
+  for (const runtime::LifecycleEvent& event : reading.events) {
+    WriteEvent(event, outgoing_.mutable_events()->add_events());
+  }
+  if (!reading.events.empty()) return true;
+  // Of events that are not for this client a token alone is told now and then,
+  // or one that is old would have been lost when it is needed.
+  const uint64_t told_again = runtime_.limits().watch_max_events() / 8 + 1;
+  return place_.cursor - told_cursor_ >= told_again;
+}
+
+absl::Status WatchStream::WriteOutput(grpc::ByteBuffer* bytes) {
+  absl::Status status = WriteMessage(outgoing_, bytes);
+  // A page need not be held while nothing comes.
+  outgoing_ = {};
+  return status;
+}
+
+}  // namespace actord::daemon

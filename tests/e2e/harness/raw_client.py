@@ -1,0 +1,80 @@
+"""A client that speaks HTTP/2 by hand, so that a test decides about each byte,
+and about how the connection ends."""
+
+import socket
+import struct
+
+_PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+_DATA, _HEADERS, _SETTINGS, _PING = 0, 1, 4, 6
+_END_STREAM, _ACK, _END_HEADERS = 1, 1, 4
+_SERVICE = "/actord.v1.ActorService/"
+
+
+def _frame(kind, flags, stream, payload):
+    return (struct.pack(">I", len(payload))[1:] +
+            struct.pack(">BBI", kind, flags, stream) + payload)
+
+
+def _header(name, value):
+    """Not compressed, and not to be remembered."""
+    return b"\x00" + b"".join(bytes([len(text)]) + text
+                              for text in (name.encode(), value.encode()))
+
+
+def _message(request):
+    data = request.SerializeToString()
+    return b"\x00" + struct.pack(">I", len(data)) + data
+
+
+class RawClient:
+    """One connection, whose calls are never answered to anybody."""
+
+    def __init__(self, address):
+        host, port = address.rsplit(":", 1)
+        self.socket = socket.create_connection((host, int(port)), timeout=20)
+        self.socket.sendall(_PREFACE + _frame(_SETTINGS, 0, 0, b""))
+        self._streams = 1
+
+    def open(self, method, *requests, part=0):
+        """A call that sends these, and says nothing about its end. With `part`
+        the last of them breaks off so many bytes before its end."""
+        headers = b"".join(_header(name, value) for name, value in (
+            (":method", "POST"), (":scheme", "http"),
+            (":path", _SERVICE + method), (":authority", "actord"),
+            ("te", "trailers"), ("content-type", "application/grpc")))
+        stream, self._streams = self._streams, self._streams + 2
+        data = b"".join(_message(request) for request in requests)
+        frames = _frame(_HEADERS, _END_HEADERS, stream, headers)
+        for begin in range(0, len(data), 16384):
+            frames += _frame(_DATA, 0, stream, data[begin:begin + 16384])
+        self.socket.sendall(frames[:len(frames) - part])
+
+    def ask(self, method, request):
+        """A unary call, whole."""
+        self.open(method, request)
+        self.socket.sendall(_frame(_DATA, _END_STREAM, self._streams - 2, b""))
+
+    def send(self, raw):
+        self.socket.sendall(raw)
+
+    def wait_until_read(self):
+        """The daemon has read all that was sent."""
+        mark = b"are you "
+        self.socket.sendall(_frame(_PING, 0, 0, mark))
+        answer = _frame(_PING, _ACK, 0, mark)
+        seen = b""
+        while answer not in seen:
+            got = self.socket.recv(65536)
+            if not got:
+                raise ConnectionError(f"closed after {seen!r}")
+            seen = seen[-len(answer):] + got
+
+    def reset(self):
+        """Ends it with a RST: no word, and what was under way is lost."""
+        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER,
+                               struct.pack("ii", 1, 0))
+        self.socket.close()
+
+    def close(self):
+        """Ends it without a word of HTTP/2 or gRPC."""
+        self.socket.close()

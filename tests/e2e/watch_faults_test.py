@@ -1,0 +1,104 @@
+"""Watches that do not read: nobody else pays for them, and they are told what
+they have missed."""
+
+import time
+import unittest
+
+from actord.v1 import status_pb2
+from harness.daemon import MEASURED
+from harness.waiting import eventually
+from harness.watch import Watch
+from harness.watch_case import WatchCase
+
+LOG_BYTES = 4 << 20
+
+
+class SlowReaders(WatchCase):
+
+    OPTIONS = ("--watch-max-bytes", str(LOG_BYTES))
+    ENVIRONMENT = MEASURED
+    PARENTS, CHILDREN = 25, 8000
+
+    def churn(self):
+        """Starts and ends 200,000 processes, and asks meanwhile how the daemon
+        is; returns the longest that an answer took."""
+        parents = [self.actor.submit("probe", b"%d" % self.CHILDREN,
+                                     method="children")
+                   for _ in range(self.PARENTS)]
+        longest = 0
+
+        def all_have_ended():
+            nonlocal longest
+            began = time.monotonic()
+            counters = self.counters()
+            longest = max(longest, time.monotonic() - began)
+            self.assertLessEqual(counters.watch_events_kept_bytes, LOG_BYTES)
+            return counters.processes_live == self.live
+
+        eventually(all_have_ended, "200,000 ends", 100)
+        for parent in parents:
+            self.actor.wait(parent)
+        return longest
+
+    def test_who_does_not_read_is_told_and_right_again(self):
+        stay = set(self.idle(20))
+        self.live = len(stay)
+        # Of a first round the daemon keeps places for processes.
+        self.churn()
+        slow = self.watch(reads=False)
+        attentive = self.watch(process_type="counter").wait_until_begun()
+        other = self.watch().wait_until_begun()
+        eventually(lambda: self.counters().watches_open == 3, "all three")
+        before = self.daemon.resident_bytes()
+        counter = self.actor.submit("counter")
+        self.live += 1
+        self.assertLess(self.churn(), 5)
+        # The events of that are 80 MiB.
+        counters = self.counters()
+        self.assertGreater(counters.watch_events_total, 400_000)
+        self.assertLess(self.daemon.grown_bytes(before),
+                        LOG_BYTES + (24 << 20))
+        attentive.wait_until_live([counter])
+        self.end(counter)
+        attentive.wait_for_end_of(counter)
+        self.assertEqual((attentive.missed, attentive.snapshots), ([], 1))
+        # Whether it could follow or not, it sees what there is.
+        other.wait_until_live(stay, 60)
+        self.assertEqual(slow.responses, [])
+        slow.read_on()
+        slow.wait_until_live(stay, 60)
+        self.assertGreater(sum(slow.missed), 200_000)
+        self.assertGreaterEqual(slow.snapshots, 2)
+        # From now on it misses nothing.
+        told = len(slow.missed)
+        new = self.idle(5)
+        slow.wait_until_live([*stay, *new])
+        self.assertEqual(len(slow.missed), told)
+        self.assertGreaterEqual(self.counters().watch_events_missed_total,
+                                sum(slow.missed))
+        self.assert_serves()
+
+    def test_many_who_do_not_read_take_bounded_memory(self):
+        self.live = 2000
+        self.idle(self.live)
+        self.churn()
+        before = self.daemon.resident_bytes()
+        connections = [self.connect(self.daemon) for _ in range(20)]
+        watches = [Watch(connection.stub, reads=False)
+                   for connection in connections for _ in range(10)]
+        for watch in watches:
+            self.addCleanup(watch.cancel)
+        eventually(lambda: self.counters().watches_open == 200, "all of them")
+        self.assertLess(self.churn(), 10)
+        # One response each, here and in the system's buffers, of 150 KiB.
+        self.assertLess(self.daemon.grown_bytes(before), 200 * (600 << 10))
+        for connection in connections:
+            connection.close()
+        eventually(lambda: self.counters().watches_open == 0, "their ends")
+        self.assertEqual(self.counters().streams_open, 0)
+        self.assert_serves()
+        self.actor.shutdown(status_pb2.ShutdownRequest.MODE_NOW)
+
+
+if __name__ == "__main__":
+    unittest.main()
