@@ -11,9 +11,9 @@
 #include "client/connection.h"
 #include "client/error.h"
 #include "client/held_tasks.h"
+#include "client/lasting_channel.h"
 #include "client/mutex.h"
 #include "client/utf8.h"
-#include "client/worker_channel.h"
 
 namespace actord::client {
 namespace {
@@ -31,20 +31,6 @@ TaskOutcome Failed(absl::StatusCode code, const std::string& message) {
       static_cast<int>(is_error ? code : absl::StatusCode::kUnknown));
   outcome.error.set_message(ToUtf8(message, kMaxErrorTextBytes));
   return outcome;
-}
-
-// Whether the next attempt to connect may come to something else.
-bool IsWorthAnotherTry(const grpc::Status& status) {
-  switch (status.error_code()) {
-    case grpc::StatusCode::INVALID_ARGUMENT:
-    case grpc::StatusCode::NOT_FOUND:
-    case grpc::StatusCode::UNAUTHENTICATED:
-    case grpc::StatusCode::PERMISSION_DENIED:
-    case grpc::StatusCode::UNIMPLEMENTED:
-      return false;
-    default:
-      return true;
-  }
 }
 
 }  // namespace
@@ -78,7 +64,7 @@ class Worker::Work {
   Work(const std::string& address, WorkerOptions options, Handler handler)
       : options_(std::move(options)),
         handler_(std::move(handler)),
-        stub_(v1::ActorService::NewStub(OpenWorkerChannel(
+        stub_(v1::ActorService::NewStub(OpenLastingChannel(
             address, options_.reconnect_delay, options_.max_reconnect_delay))),
         // Under mutex_, and handed out without it.
         tasks_([this](const TaskReport& report)

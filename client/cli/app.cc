@@ -32,6 +32,7 @@ Examples:
   actorctl yields --command 'payment.*'
   actorctl complete "$token" '{"charged": true}'
   actorctl work payment.charge --exec ./charge.sh
+  actorctl watch --type order
   actorctl submit echo --from-file items.jsonl --wait -o jsonl > results.jsonl
   source <(actorctl completion bash)
 
@@ -73,10 +74,10 @@ void AddGlobalOptions(CLI::App& app, Typed& typed) {
 
 void AddCommands(CLI::App& app, Action& chosen) {
   for (const auto add :
-       {AddSubmit, AddSend, AddCall, AddAwait, AddPs, AddTree, AddNames,
-        AddDescribe, AddCancel, AddTerminate, AddDeadLetters, AddYields,
-        AddComplete, AddWork, AddStatus, AddShutdown, AddHealth, AddCompletion,
-        AddVersion}) {
+       {AddSubmit,      AddSend,     AddCall,     AddAwait,      AddPs,
+        AddTree,        AddNames,    AddDescribe, AddCancel,     AddTerminate,
+        AddDeadLetters, AddYields,   AddComplete, AddWork,       AddWatch,
+        AddStatus,      AddShutdown, AddHealth,   AddCompletion, AddVersion}) {
     add(app, chosen);
   }
 }

@@ -26,6 +26,7 @@ void AddTerminate(CLI::App& app, Action& chosen);
 void AddYields(CLI::App& app, Action& chosen);
 void AddDeadLetters(CLI::App& app, Action& chosen);
 void AddComplete(CLI::App& app, Action& chosen);
+void AddWatch(CLI::App& app, Action& chosen);
 void AddWork(CLI::App& app, Action& chosen);
 void AddStatus(CLI::App& app, Action& chosen);
 void AddShutdown(CLI::App& app, Action& chosen);

@@ -49,6 +49,11 @@ Fields Overview(const v1::GetStatusResponse& status) {
            WithThousands(counters.commands_pooled_waiting()) + " pooled"},
       {"Results", WithThousands(counters.results_kept()) + " kept, " +
                       ShortBytes(counters.results_kept_bytes())},
+      {"Watches",
+       WithThousands(counters.watches_open()) + " open, " +
+           WithThousands(counters.watch_events_total()) + " events (" +
+           WithThousands(counters.watch_events_kept()) + " kept), " +
+           WithThousands(counters.watch_events_missed_total()) + " missed"},
       {"Limits reached",
        WithThousands(counters.mailbox_limit_total()) + " mailbox, " +
            WithThousands(counters.process_limit_total() +
@@ -82,6 +87,12 @@ Fields LimitFields(const v1::Limits& limits) {
                 : "any time")},
       {"Dead letters", WithThousands(limits.max_dead_letters()) + ", " +
                            ShortBytes(limits.max_dead_letters_bytes())},
+      {"Watches", WithThousands(limits.max_watch_events()) + " events, " +
+                      ShortBytes(limits.max_watch_bytes()) + ", for " +
+                      (limits.has_watch_retention()
+                           ? ShortDuration(ToDuration(limits.watch_retention()))
+                           : "ever") +
+                      " after the last"},
       {"Results", ShortBytes(limits.max_results_bytes()) + ", for " +
                       ShortDuration(ToDuration(limits.result_retention()))},
       {"Request ids",

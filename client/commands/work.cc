@@ -1,19 +1,17 @@
 // actorctl work
 
-#include <condition_variable>
 #include <memory>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
+#include "client/cli/alarm.h"
 #include "client/cli/child.h"
 #include "client/cli/input.h"
 #include "client/cli/message_json.h"
 #include "client/cli/output.h"
 #include "client/cli/text.h"
 #include "client/commands/commands.h"
-#include "client/mutex.h"
 #include "client/worker.h"
 #include "nlohmann/json.hpp"
 
@@ -135,48 +133,6 @@ Item ReportItem(const TaskReport& report) {
               }};
 }
 
-// Cancels `stop` when the command is interrupted or its time is over.
-class Alarm {
- public:
-  Alarm(Invocation& invocation, Cancellation& stop)
-      : registration_(&invocation.environment().cancellation,
-                      [&stop] { stop.Cancel(); }),
-        deadline_(invocation.deadline()) {
-    if (deadline_ == absl::InfiniteFuture()) return;
-    thread_ = std::thread([this, &stop] {
-      const MutexLock lock(mutex_);
-      while (!over_ && absl::Now() < deadline_) {
-        changed_.wait_for(mutex_,
-                          absl::ToChronoNanoseconds(deadline_ - absl::Now()));
-      }
-      if (over_) return;
-      rang_ = true;
-      stop.Cancel();
-    });
-  }
-  ~Alarm() {
-    {
-      const MutexLock lock(mutex_);
-      over_ = true;
-      changed_.notify_all();
-    }
-    if (thread_.joinable()) thread_.join();
-  }
-  [[nodiscard]] bool rang() {
-    const MutexLock lock(mutex_);
-    return rang_;
-  }
-
- private:
-  const Cancellation::Registration registration_;
-  const absl::Time deadline_;
-  Mutex mutex_;
-  std::condition_variable_any changed_;
-  bool over_ ABSL_GUARDED_BY(mutex_) = false;
-  bool rang_ ABSL_GUARDED_BY(mutex_) = false;
-  std::thread thread_;
-};
-
 ExitStatus RunWork(Invocation& invocation, const WorkOptions& options) {
   ListWriter writer(invocation.out(), invocation.style(),
                     {{.heading = "END"},
@@ -205,7 +161,8 @@ ExitStatus RunWork(Invocation& invocation, const WorkOptions& options) {
       invocation.options().address, std::move(worker_options),
       [&options](RunningTask& running) { return Execute(options, running); });
   Cancellation stop;
-  Alarm alarm(invocation, stop);
+  Alarm alarm(invocation.environment().cancellation, invocation.deadline(),
+              stop);
   const absl::Status status = worker.Run(stop);
   writer.Finish();
   if (!status.ok()) return invocation.Fail(status);

@@ -1,4 +1,4 @@
-#include "client/worker_channel.h"
+#include "client/lasting_channel.h"
 
 #include <grpcpp/support/channel_arguments.h>
 
@@ -9,9 +9,9 @@
 
 namespace actord::client {
 
-std::shared_ptr<grpc::Channel> OpenWorkerChannel(const std::string& address,
-                                                 absl::Duration first,
-                                                 absl::Duration longest) {
+std::shared_ptr<grpc::Channel> OpenLastingChannel(const std::string& address,
+                                                  absl::Duration first,
+                                                  absl::Duration longest) {
   // So that it is noticed when the daemon's machine is gone without a word. The
   // daemon allows a ping every 10 s.
   constexpr int kKeepaliveMs = 30'000;
@@ -28,6 +28,19 @@ std::shared_ptr<grpc::Channel> OpenWorkerChannel(const std::string& address,
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, ms(first));
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, ms(longest));
   return OpenChannel(address, arguments);
+}
+
+bool IsWorthAnotherTry(const grpc::Status& status) {
+  switch (status.error_code()) {
+    case grpc::StatusCode::INVALID_ARGUMENT:
+    case grpc::StatusCode::NOT_FOUND:
+    case grpc::StatusCode::UNAUTHENTICATED:
+    case grpc::StatusCode::PERMISSION_DENIED:
+    case grpc::StatusCode::UNIMPLEMENTED:
+      return false;
+    default:
+      return true;
+  }
 }
 
 }  // namespace actord::client

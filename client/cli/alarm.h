@@ -1,0 +1,37 @@
+// Ends what lasts: at a time, or when somebody else is cancelled.
+//
+// Thread-safety: every function may be called from any thread. Ownership:
+// borrows both cancellations, which must outlive it.
+#pragma once
+
+#include <condition_variable>
+#include <thread>
+
+#include "absl/time/time.h"
+#include "client/cancellation.h"
+#include "client/mutex.h"
+
+namespace actord::client {
+
+class Alarm {
+ public:
+  // Cancels `stop` when `interrupt` is cancelled, or at `deadline`.
+  Alarm(Cancellation& interrupt, absl::Time deadline, Cancellation& stop);
+  ~Alarm();
+  Alarm(const Alarm&) = delete;
+  Alarm& operator=(const Alarm&) = delete;
+
+  // The deadline was first.
+  [[nodiscard]] bool rang();
+
+ private:
+  const Cancellation::Registration registration_;
+  const absl::Time deadline_;
+  Mutex mutex_;
+  std::condition_variable_any changed_;
+  bool over_ ABSL_GUARDED_BY(mutex_) = false;
+  bool rang_ ABSL_GUARDED_BY(mutex_) = false;
+  std::thread thread_;
+};
+
+}  // namespace actord::client

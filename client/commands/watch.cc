@@ -1,0 +1,285 @@
+// actorctl watch
+
+#include "client/watch.h"
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/time/clock.h"
+#include "client/cli/alarm.h"
+#include "client/cli/message_json.h"
+#include "client/cli/text.h"
+#include "client/commands/commands.h"
+#include "nlohmann/json.hpp"
+
+namespace actord::client {
+namespace {
+
+struct WatchCommandOptions {
+  std::string process_type;
+  std::string parent;
+  std::string resume;
+  std::string duration;
+  uint64_t count = 0;
+  bool no_snapshot = false;
+};
+
+// One line. `json` gets what is in `message` beside the event's name.
+struct WatchLine {
+  const char* event;
+  const google::protobuf::Message* message = nullptr;
+  std::string time = {};
+  std::string pid = {};
+  std::string type = {};
+  std::string how = {};
+  std::string steps = {};
+  std::string method = {};
+  std::string priority = {};
+  std::string parent = {};
+};
+
+Item LineItem(const WatchLine& line) {
+  return {.json =
+              [&line] {
+                Json json = {{"event", line.event}};
+                if (line.message != nullptr) json.update(ToJson(*line.message));
+                return json;
+              },
+          .name = [&line] { return line.pid; },
+          .cells =
+              [&line] {
+                return std::vector<std::string>{
+                    line.event,  line.time,     line.pid,
+                    line.type,   line.how,      line.steps,
+                    line.method, line.priority, line.parent};
+              }};
+}
+
+// DONE, or why it failed.
+std::string HowItEnded(const v1::ProcessEnded& ended) {
+  if (!ended.has_failure()) return "DONE";
+  const v1::Failure& failure = ended.failure();
+  const std::string reason = EnumName(failure.reason());
+  return failure.message().empty() ? reason : reason + ": " + failure.message();
+}
+
+// Writes what a watch tells, and counts it.
+class WatchPrinter {
+ public:
+  WatchPrinter(Invocation& invocation, const WatchCommandOptions& options,
+               Cancellation& stop)
+      : invocation_(invocation),
+        options_(options),
+        stop_(stop),
+        writer_(invocation.out(), invocation.style(),
+                {{.heading = "EVENT"},
+                 {.heading = "TIME"},
+                 {.heading = "PID"},
+                 {.heading = "TYPE"},
+                 {.heading = "HOW"},
+                 {.heading = "STEPS", .number = true},
+                 {.heading = "METHOD", .wide_only = true},
+                 {.heading = "PRIORITY", .wide_only = true, .number = true},
+                 {.heading = "PARENT", .wide_only = true}}) {}
+
+  // Has what the watch calls.
+  ProcessWatchOptions Options();
+  void Finish() { writer_.Finish(); }
+  // So many events as were wanted.
+  [[nodiscard]] bool complete() const { return complete_; }
+
+ private:
+  void Print(const WatchLine& line) { writer_.Add(LineItem(line)); }
+  // What only programs are told: people see it, or hear it on standard error.
+  void Mark(const char* event,
+            const google::protobuf::Message* message = nullptr) {
+    if (invocation_.ForPeople() ||
+        invocation_.style().format == Format::kName) {
+      return;
+    }
+    Print({.event = event, .message = message});
+  }
+  void Show(const v1::Process& process);
+  void Show(const v1::ProcessStarted& started);
+  void Show(const v1::ProcessEnded& ended);
+  void Missed(uint64_t count);
+  void CountOne() {
+    if (++events_ != options_.count) return;
+    complete_ = true;
+    stop_.Cancel();
+  }
+  void Flush() {
+    writer_.EndPage();
+    invocation_.out().flush();
+  }
+
+  Invocation& invocation_;
+  const WatchCommandOptions& options_;
+  Cancellation& stop_;
+  ListWriter writer_;
+  uint64_t events_ = 0;
+  bool complete_ = false;
+  bool broken_ = false;
+};
+
+void WatchPrinter::Show(const v1::Process& process) {
+  Print({.event = "LIVE",
+         .message = &process,
+         .time = Rfc3339(ToTime(process.create_time())),
+         .pid = process.pid(),
+         .type = process.process_type(),
+         .how = EnumName(process.state()),
+         .steps = std::to_string(process.steps()),
+         .method = process.method(),
+         .priority = std::to_string(process.priority()),
+         .parent = process.parent_pid()});
+}
+
+void WatchPrinter::Show(const v1::ProcessStarted& started) {
+  Print({.event = "STARTED",
+         .message = &started,
+         .time = Rfc3339(ToTime(started.create_time())),
+         .pid = started.pid(),
+         .type = started.process_type(),
+         .method = started.method(),
+         .priority = std::to_string(started.priority()),
+         .parent = started.parent_pid()});
+  CountOne();
+}
+
+void WatchPrinter::Show(const v1::ProcessEnded& ended) {
+  Print({.event = "ENDED",
+         .message = &ended,
+         .time = Rfc3339(ToTime(ended.end_time())),
+         .pid = ended.pid(),
+         .type = ended.process_type(),
+         .how = HowItEnded(ended),
+         .steps = std::to_string(ended.steps()),
+         .parent = ended.parent_pid()});
+  CountOne();
+}
+
+void WatchPrinter::Missed(uint64_t count) {
+  v1::MissedProcessEvents missed;
+  missed.set_count(count);
+  Mark("MISSED", &missed);
+  const std::string what =
+      count == 0 ? "an unknown number of" : WithThousands(count);
+  invocation_.Complain(
+      what + " events were missed" +
+      (options_.no_snapshot ? "" : "; what lives now follows"));
+}
+
+ProcessWatchOptions WatchPrinter::Options() {
+  ProcessWatchOptions watch;
+  watch.process_type = options_.process_type;
+  watch.parent_pid = options_.parent;
+  watch.resume_token = options_.resume;
+  watch.skip_snapshot = options_.no_snapshot;
+  watch.on_snapshot = [this] { Mark("SNAPSHOT"); };
+  watch.on_process = [this](const v1::Process& process) { Show(process); };
+  watch.on_snapshot_end = [this] { Mark("SNAPSHOT_END"); };
+  watch.on_started = [this](const v1::ProcessStarted& one) { Show(one); };
+  watch.on_ended = [this](const v1::ProcessEnded& one) { Show(one); };
+  watch.on_missed = [this](uint64_t count) { Missed(count); };
+  watch.on_told = [this] { Flush(); };
+  watch.on_connected = [this] {
+    if (std::exchange(broken_, false)) invocation_.Complain("connected again");
+  };
+  watch.on_broken = [this](const absl::Status& why, absl::Duration delay) {
+    broken_ = true;
+    invocation_.Complain("no connection to the daemon at " +
+                         invocation_.options().address + ": " +
+                         OneLine(std::string(why.message())) +
+                         "; trying again in " + ShortDuration(delay));
+  };
+  return watch;
+}
+
+ExitStatus RunWatch(Invocation& invocation,
+                    const WatchCommandOptions& options) {
+  absl::Time end = absl::InfiniteFuture();
+  if (!options.duration.empty()) {
+    const auto duration = ParseDuration(options.duration);
+    if (!duration.ok()) {
+      return invocation.Fail(
+          UsageError("--for: " + std::string(duration.status().message())));
+    }
+    end = absl::Now() + *duration;
+  }
+  Cancellation stop;
+  WatchPrinter printer(invocation, options, stop);
+  ProcessWatch watch(invocation.options().address, printer.Options());
+  // That of --timeout is an error, the other is not.
+  Alarm timeout(invocation.environment().cancellation, invocation.deadline(),
+                stop);
+  Alarm enough(invocation.environment().cancellation, end, stop);
+  const absl::Status status = watch.Run(stop);
+  printer.Finish();
+  if (!status.ok()) return invocation.Fail(status);
+  if (!watch.resume_token().empty()) {
+    invocation.Complain("to go on here: --resume " + watch.resume_token());
+  }
+  if (printer.complete()) return ExitStatus::kDone;
+  if (invocation.environment().cancellation.cancelled()) {
+    return ExitStatus::kInterrupted;
+  }
+  return timeout.rang() && !enough.rang() ? ExitStatus::kDeadline
+                                          : ExitStatus::kDone;
+}
+
+constexpr char kWatchFooter[] = R"(
+Prints a line for each process that lives (LIVE), and from then on one for each that
+starts (STARTED, when its Init has returned) or ends (ENDED; HOW is DONE, or why it
+failed). Of one process STARTED comes before ENDED, each of them once.
+
+A daemon that cannot be reached is tried again, and the watch goes on where it was.
+What was missed, because the daemon began anew or does not keep what happened that long,
+is said on standard error; what lives now is printed then, unless --no-snapshot is given.
+JSON and YAML have lines for that: MISSED, SNAPSHOT, SNAPSHOT_END.
+
+Runs until it is interrupted (130), or for the time, or the number of events, that is
+given. Says at the end how to go on; with --count the last few may be told again then.
+
+Examples:
+  actorctl watch --type order
+  actorctl watch --no-snapshot -o jsonl | jq -r 'select(.failure) | .pid'
+  actorctl watch --parent "$pid" --for 1m
+  actorctl watch --count 1 --no-snapshot --type order -o name
+)";
+
+}  // namespace
+
+void AddWatch(CLI::App& app, Action& chosen) {
+  auto options = std::make_shared<WatchCommandOptions>();
+  CLI::App* command = app.add_subcommand(
+      "watch", "Show what lives, and what starts and ends from now on");
+  command->footer(kWatchFooter);
+  command->add_option("--type", options->process_type, "Only of this type")
+      ->type_name("NAME");
+  command
+      ->add_option("--parent", options->parent,
+                   "Only what this process spawned")
+      ->type_name("PID");
+  command->add_flag("--no-snapshot", options->no_snapshot,
+                    "Do not print what lives already");
+  command
+      ->add_option("--resume", options->resume,
+                   "Go on where an earlier watch with the same filters ended")
+      ->type_name("TOKEN");
+  command->add_option("--for", options->duration, "End after this long")
+      ->type_name("DURATION");
+  command
+      ->add_option("--count", options->count,
+                   "End after N starts and ends [go on]")
+      ->type_name("N");
+  command->callback([&chosen, options] {
+    chosen = [options](Invocation& invocation) {
+      return RunWatch(invocation, *options);
+    };
+  });
+}
+
+}  // namespace actord::client
