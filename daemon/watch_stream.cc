@@ -94,9 +94,10 @@ bool WatchStream::TakeEvents() {
   }
   if (!reading.events.empty()) return true;
   // Of events that are not for this client a token alone is told now and then,
-  // or one that is old would have been lost when it is needed.
+  // or one that is old would have been lost when it is needed; and when there
+  // are so many that they are looked at in parts.
   const uint64_t told_again = runtime_.limits().watch_max_events() / 8 + 1;
-  return place_.cursor - told_cursor_ >= told_again;
+  return !reading.waits || place_.cursor - told_cursor_ >= told_again;
 }
 
 absl::Status WatchStream::WriteOutput(grpc::ByteBuffer* bytes) {

@@ -182,7 +182,8 @@ LifecycleLog::Reading LifecycleLog::Read(ReaderId reader, uint64_t cursor,
   Reading reading;
   reading.next = cursor;
   size_t bytes = 0;
-  while (ReadSome(reader, filter, limits, bytes, reading)) {
+  for (size_t looked = 0; looked < kMaxLookedAt; looked += kLookedAtOnce) {
+    if (!ReadSome(reader, filter, limits, bytes, reading)) break;
   }
   return reading;
 }
@@ -204,7 +205,7 @@ bool LifecycleLog::ReadSome(ReaderId reader, const ProcessFilter& filter,
     if (reading.next == End()) {
       if (const auto it = readers_.find(reader);
           reading.events.empty() && it != readers_.end()) {
-        it->second.waits = some_wait_ = true;
+        it->second.waits = some_wait_ = reading.waits = true;
       }
       return false;
     }

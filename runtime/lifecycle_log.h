@@ -83,6 +83,7 @@ class LifecycleLog {
  public:
   using ReaderId = uint64_t;
 
+  static constexpr size_t kMaxLookedAt = 1 << 16;
   // Of a failure's text that is kept; cut at a character of UTF-8.
   static constexpr size_t kMaxMessageBytes = 256;
 
@@ -96,6 +97,8 @@ class LifecycleLog {
     std::vector<LifecycleEvent> events;
     // Where to read on.
     uint64_t next = 0;
+    // There is nothing from there on now, and the listener will be woken.
+    bool waits = false;
     // There are no events from the cursor on any more: nothing was read, and
     // `next` is the cursor.
     bool lost = false;
@@ -133,8 +136,9 @@ class LifecycleLog {
   // Whether all events from `cursor` on are there.
   [[nodiscard]] bool Holds(uint64_t cursor) const;
   // The next events from `cursor` on of processes that match `filter` (but for
-  // its state). If there are none, and the cursor is not lost, the listener is
-  // woken once when there is an event of any process.
+  // its state). If nothing is left, and nothing was read, the listener is woken
+  // once when there is an event of any process. One call looks at kMaxLookedAt
+  // events, so there may be none though some are left.
   Reading Read(ReaderId reader, uint64_t cursor, const ProcessFilter& filter,
                const ReadLimits& limits);
   // A reader has told somebody that so many events are missing.

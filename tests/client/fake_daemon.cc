@@ -200,6 +200,27 @@ class FakeDaemon::Service final : public FakeLists {
     return Answer(context, grpc::Status::OK);
   }
 
+  grpc::ServerWriteReactor<v1::WatchProcessesResponse>* WatchProcesses(
+      CallbackServerContext* /*context*/,
+      const v1::WatchProcessesRequest* request) override {
+    using Writer = FakeWriter<v1::WatchProcessesResponse>;
+    const std::lock_guard lock(mutex_);
+    const size_t count = daemon_.watches.size();
+    const size_t call = log_.watches.size();
+    log_.watches.push_back(*request);
+    if (count == 0) {
+      return new Writer(
+          {}, MakeError(grpc::StatusCode::INVALID_ARGUMENT,
+                        "INVALID_RESUME_TOKEN", "no token", "resume_token"));
+    }
+    std::optional<grpc::Status> end;
+    if (call % count + 1 != count) {
+      end = MakeError(grpc::StatusCode::UNAVAILABLE, "DRAINING", "draining", "",
+                      daemon_.watch_retry_ms);
+    }
+    return new Writer(daemon_.watches[call % count], end);
+  }
+
   Log log() const {
     const std::lock_guard lock(mutex_);
     return log_;

@@ -28,6 +28,7 @@
 #include "actord/v1/outcome.pb.h"
 #include "actord/v1/process.pb.h"
 #include "actord/v1/status.pb.h"
+#include "actord/v1/watch.pb.h"
 #include "actord/v1/yield.pb.h"
 
 namespace grpc {
@@ -58,6 +59,12 @@ class FakeDaemon {
       v1::CompleteYieldResponse::ANSWER_ACCEPTED;
   v1::GetStatusResponse status;
   int busy_answers = 0;
+  // What each call of WatchProcesses is told, before it ends with UNAVAILABLE,
+  // DRAINING; the last stays open. If there are none: INVALID_ARGUMENT,
+  // INVALID_RESUME_TOKEN. A client's calls begin with the first again when it
+  // has seen the last.
+  std::vector<std::vector<v1::WatchProcessesResponse>> watches;
+  int watch_retry_ms = 1;  // that it asks for
   // Streams end after so many batches, with UNAVAILABLE, DRAINING or with OK;
   // negative: when the client has said all.
   int stream_batches = -1;
@@ -77,6 +84,7 @@ class FakeDaemon {
     std::vector<v1::ListDeadLettersRequest> dead_letter_lists;
     std::vector<v1::ResendDeadLetterRequest> resends;
     std::vector<v1::DropDeadLettersRequest> drops;
+    std::vector<v1::WatchProcessesRequest> watches;
     size_t awaits_open = 0;  // of processes that do not end
     size_t awaits_cancelled = 0;
     size_t most_sends_to_one = 0;  // under way at a time for one PID

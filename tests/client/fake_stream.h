@@ -6,7 +6,9 @@
 #include <grpcpp/support/server_callback.h>
 
 #include <functional>
+#include <optional>
 #include <utility>
+#include <vector>
 
 #include "actord/v1/stream.pb.h"
 #include "google/rpc/error_details.pb.h"
@@ -66,6 +68,38 @@ class FakeStream final : public grpc::ServerBidiReactor<Request, Response> {
   const grpc::Status end_;
   Request request_;
   Response response_;
+};
+
+// A stream of responses, to one request.
+template <typename Response>
+class FakeWriter final : public grpc::ServerWriteReactor<Response> {
+ public:
+  // Ends with `end` behind the last; nullopt: not before the client.
+  FakeWriter(std::vector<Response> responses, std::optional<grpc::Status> end)
+      : responses_(std::move(responses)), end_(std::move(end)) {
+    WriteOn();
+  }
+
+ private:
+  void WriteOn() {
+    if (next_ < responses_.size()) {
+      this->StartWrite(&responses_[next_++]);
+    } else if (end_) {
+      this->Finish(*end_);
+    }
+  }
+  void OnWriteDone(bool ok) override {
+    if (ok) WriteOn();
+  }
+  void OnCancel() override {
+    // With an end it finishes by itself.
+    if (!end_) this->Finish(grpc::Status::CANCELLED);
+  }
+  void OnDone() override { delete this; }
+
+  const std::vector<Response> responses_;
+  const std::optional<grpc::Status> end_;
+  size_t next_ = 0;
 };
 
 }  // namespace actord::client

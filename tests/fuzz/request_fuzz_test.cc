@@ -8,6 +8,7 @@
 
 #include "daemon/proto_dead_letters.h"
 #include "daemon/proto_requests.h"
+#include "daemon/proto_watch.h"
 #include "daemon/proto_work.h"
 #include "daemon/rpc_message.h"
 #include "daemon/status_mapping.h"
@@ -287,6 +288,31 @@ TEST(RequestFuzz, Work) {
     }
     return absl::OkStatus();
   });
+}
+
+TEST(RequestFuzz, Watch) {
+  v1::WatchProcessesRequest seed;
+  seed.set_process_type("order");
+  seed.set_parent_pid(kPid);
+  const auto order = ReadWatch(seed, 5);
+  ASSERT_TRUE(order.ok());
+  seed.set_resume_token(
+      MakeResumeToken(5, order->scope, {.cursor = 17, .slot = 3}));
+  seed.set_skip_snapshot(true);
+  int resumed = 0;
+  FuzzRequest(seed, [&resumed](v1::WatchProcessesRequest* request) {
+    const auto read = ReadWatch(*request, 5);
+    if (!read.ok()) return read.status();
+    EXPECT_LE(read->filter.process_type.size(), 128u);
+    if (read->resumes) {
+      ++resumed;
+      EXPECT_EQ(MakeResumeToken(5, read->scope, *read->resumes),
+                request->resume_token())
+          << "one text a place";
+    }
+    return absl::OkStatus();
+  });
+  EXPECT_GT(resumed, 0);
 }
 
 TEST(RequestFuzz, Shutdown) {

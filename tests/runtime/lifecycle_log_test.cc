@@ -216,6 +216,20 @@ TEST_F(LifecycleLogTest, ShowsAReaderWhatItWants) {
   EXPECT_THAT(pids_of(reader.Read({}, children)), ElementsAre(child));
 }
 
+TEST_F(LifecycleLogTest, LooksAtSoManyEventsAtATime) {
+  Start();
+  LogReader reader(log());
+  Run(LifecycleLog::kMaxLookedAt / 2 + 1);
+  ProcessFilter nobody;
+  nobody.process_type = "nobody";
+  const LifecycleLog::Reading part = reader.Read({}, nobody);
+  EXPECT_EQ(part.next, 1 + LifecycleLog::kMaxLookedAt);
+  EXPECT_FALSE(part.waits);
+  const LifecycleLog::Reading rest = reader.Read({}, nobody);
+  EXPECT_EQ(rest.next, log().end());
+  EXPECT_TRUE(rest.waits);
+}
+
 TEST_F(LifecycleLogTest, ForgetsTheOldestAndSaysSo) {
   RuntimeOptions options;
   options.watch_max_events = 10;
