@@ -1,6 +1,4 @@
 // The log of starts and ends: what it says, what it keeps, whom it wakes.
-#include "runtime/lifecycle_log.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -11,8 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "tests/runtime/stepped_core.h"
-#include "tests/runtime/watch_fixture.h"
+#include "tests/runtime/lifecycle_fixture.h"
 
 namespace actord::runtime {
 namespace {
@@ -21,37 +18,6 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using Kind = LifecycleEvent::Kind;
 namespace t = actord::testing;
-
-class LifecycleLogTest : public ::testing::Test {
- protected:
-  void Start(const RuntimeOptions& options = {}) {
-    core_ = std::make_unique<SteppedCore>(1, options);
-    core_->Settle();
-  }
-  LifecycleLog& log() { return core_->core->lifecycle_log; }
-  RuntimeStats Stats() { return core_->core->Stats(); }
-  // Starts and ends `count` processes: two events each.
-  void Run(int count) {
-    for (int i = 0; i < count; ++i) {
-      core_->Submit(
-          [](actord::Events, actord::StepOutput& out) { out.Done(); });
-    }
-  }
-  void Terminate(const Pid& pid) {
-    ASSERT_TRUE(core_->core->delivery
-                    .Control(pid, kEventTerminate, "enough", core_->core->lane)
-                    .ok());
-    core_->Settle();
-  }
-  absl::Status SetLimits(size_t max_events, size_t max_bytes) {
-    Limits limits = core_->core->limits.Get();
-    limits.watch_max_events = max_events;
-    limits.watch_max_bytes = max_bytes;
-    return core_->core->SetLimits(limits);
-  }
-
-  std::unique_ptr<SteppedCore> core_;
-};
 
 std::vector<Kind> KindsOf(const std::vector<LifecycleEvent>& events) {
   std::vector<Kind> kinds;
@@ -286,74 +252,6 @@ TEST_F(LifecycleLogTest, ALowerLimitForgetsAtOnce) {
   EXPECT_THAT(KindsOf(reader.Read().events), ElementsAre(Kind::kEnded));
   EXPECT_FALSE(SetLimits(0, 4096).ok());
   EXPECT_FALSE(SetLimits(1, 4095).ok());
-}
-
-TEST_F(LifecycleLogTest, GoesOnForAWhileWhenTheLastReaderHasLeft) {
-  RuntimeOptions options;
-  options.watch_retention = absl::Seconds(60);
-  Start(options);
-  auto reader = std::make_unique<LogReader>(log());
-  Run(1);
-  EXPECT_EQ(reader->Read().events.size(), 2u);
-  const uint64_t cursor = reader->cursor;
-  reader.reset();
-  core_->clock.manual.AdvanceNs(59 * kSecond);
-  Run(1);
-  {
-    LogReader again(log());
-    again.cursor = cursor;
-    EXPECT_EQ(again.Read().events.size(), 2u);
-  }
-  // Since that one has left, too.
-  core_->clock.manual.AdvanceNs(59 * kSecond);
-  Run(1);
-  EXPECT_EQ(Stats().watch_events_kept, 6u);
-  core_->clock.manual.AdvanceNs(kSecond);
-  Run(2);
-  EXPECT_EQ(Stats().watch_events_kept, 0u);
-  EXPECT_EQ(Stats().watch_events, 6u);
-  LogReader late(log());
-  Run(1);
-  // Nobody knows what there was meanwhile, also not of a cursor at the end.
-  for (const uint64_t stale : {cursor, uint64_t{7}}) {
-    late.cursor = stale;
-    const LifecycleLog::Reading reading = late.Read();
-    EXPECT_TRUE(reading.lost);
-    EXPECT_FALSE(reading.known);
-  }
-  late.cursor = late.Read().oldest;
-  EXPECT_EQ(late.Read().events.size(), 2u);
-}
-
-TEST_F(LifecycleLogTest, WithoutARetentionEndsWithTheLastReader) {
-  RuntimeOptions options;
-  options.watch_retention = absl::ZeroDuration();
-  Start(options);
-  {
-    LogReader reader(log());
-    Run(1);
-  }
-  EXPECT_EQ(Stats().watch_events_kept, 0u);
-  Run(1);
-  EXPECT_EQ(Stats().watch_events, 2u);
-}
-
-TEST_F(LifecycleLogTest, ItsMemoryGoesAlsoIfNothingHappensAnyMore) {
-  RuntimeOptions options;
-  options.watch_retention = absl::Seconds(60);
-  Start(options);
-  {
-    LogReader reader(log());
-    Run(1);
-  }
-  EXPECT_EQ(Stats().watch_events_kept, 2u);
-  core_->clock.manual.AdvanceNs(60 * kSecond);
-  const auto deadline =
-      std::chrono::steady_clock::now() + std::chrono::seconds(20);
-  while (Stats().watch_events_kept != 0) {
-    ASSERT_LT(std::chrono::steady_clock::now(), deadline);
-    std::this_thread::yield();
-  }
 }
 
 TEST_F(LifecycleLogTest, ACursorThatItNeverGaveIsLost) {
