@@ -191,8 +191,12 @@ void World::CheckTimekeeper() {
   const uint64_t earliest = core->scheduler.EarliestTimerNs();
   if (earliest == runtime::TimerWheel::kNever) return;
   // Whoever is kept in a step has the watchdog to see to its timers.
-  Check(schedule.MonotonicNs() <= earliest + kLatenessNs, nullptr,
-        "a timer is overdue, and workers sleep");
+  const uint64_t now = schedule.MonotonicNs();
+  if (now > earliest + kLatenessNs) {
+    Broken(nullptr, "a timer is overdue for " +
+                        std::to_string((now - earliest) / 1000) +
+                        " us, and workers sleep");
+  }
   if (!core->scheduler.idle().AllSleep()) return;
   for (size_t i = 0; i < core->scheduler.size(); ++i) {
     uint64_t deadline = 0;

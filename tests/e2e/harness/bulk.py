@@ -4,8 +4,7 @@ import queue
 import threading
 
 from actord.v1 import payload_pb2, process_pb2, stream_pb2
-
-WAIT_SECONDS = 20
+from harness.waiting import WAIT_SECONDS
 
 
 def send_item(pid, topic="", payload=b"", **fields):
