@@ -13,7 +13,7 @@ namespace {
 
 // Timers are rounded to ticks, and a thread may be kept from going on just
 // before it sleeps.
-constexpr uint64_t kLatenessNs = 200'000'000;
+constexpr uint64_t kLatenessNs = 50'000'000;
 
 // With more processes than a local queue holds, no bound is stated.
 constexpr uint64_t kMostForBound = 250;
@@ -191,12 +191,8 @@ void World::CheckTimekeeper() {
   const uint64_t earliest = core->scheduler.EarliestTimerNs();
   if (earliest == runtime::TimerWheel::kNever) return;
   // Whoever is kept in a step has the watchdog to see to its timers.
-  const uint64_t now = schedule.MonotonicNs();
-  if (now > earliest + kLatenessNs) {
-    Broken(nullptr, "a timer is overdue for " +
-                        std::to_string((now - earliest) / 1000) +
-                        " us, and workers sleep");
-  }
+  Check(schedule.MonotonicNs() <= earliest + kLatenessNs, nullptr,
+        "a timer is overdue, and workers sleep");
   if (!core->scheduler.idle().AllSleep()) return;
   for (size_t i = 0; i < core->scheduler.size(); ++i) {
     uint64_t deadline = 0;
