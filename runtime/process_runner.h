@@ -121,12 +121,22 @@ class ProcessRunner {
     std::string message;
   };
   std::optional<Failure> FailureOf(const Process& process, int32_t verdict,
-                                   std::optional<std::string> thrown);
+                                   const std::string* thrown);
+  // Of a step that did not simply end well: nothing of it happens, and the
+  // process ends, if it failed. `thrown`: null, or what it threw.
+  [[gnu::noinline]] bool EndIfFailed(Process& process, Turn& turn,
+                                     int32_t verdict,
+                                     const std::string* thrown);
   void Commit(Process& process, uint32_t generation);
-  // Carries out the sends from effect `begin` on that go to the same process,
-  // and returns how many. They are published as one chain, so that a burst
-  // costs two RMWs in all.
-  size_t CommitSends(size_t begin);
+  // Carries out the sends from `first` on that go to the same process, and
+  // returns what comes behind them. They are published as one chain, so that a
+  // burst costs two RMWs in all.
+  const Effect* CommitSends(const Effect* first, const Effect* end);
+  // Those of a chain that was refused: as many as there is room for.
+  [[gnu::noinline]] void CommitOneByOne(const Effect* first, const Effect* end);
+  // Whatever is no send.
+  [[gnu::noinline]] void CommitOne(Process& process, uint32_t generation,
+                                   const Effect& effect);
 
   // In process_runner_effects.cc.
   DeadLetterReason WhyUndelivered(const Pid& to, Delivery::Result result);
@@ -144,7 +154,7 @@ class ProcessRunner {
 
   void Finish(Process& process, Turn& turn, int32_t verdict);
 
-  // In process_runner_end.cc, with FailureOf.
+  // In process_runner_end.cc, with FailureOf and EndIfFailed.
   void End(Process& process, Turn& turn, EndKind kind, absl::StatusCode code,
            std::string message);
   // It has taken all the steps that it may, and is not done.

@@ -26,10 +26,18 @@ absl::Status RefusalOf(const Outcome& outcome) {
 
 }  // namespace
 
+bool ProcessRunner::EndIfFailed(Process& process, Turn& turn, int32_t verdict,
+                                const std::string* thrown) {
+  auto failure = FailureOf(process, verdict, thrown);
+  if (!failure) return false;
+  context_.Rollback();
+  End(process, turn, failure->kind, failure->code, std::move(failure->message));
+  return true;
+}
+
 std::optional<ProcessRunner::Failure> ProcessRunner::FailureOf(
-    const Process& process, int32_t verdict,
-    std::optional<std::string> thrown) {
-  if (thrown) {
+    const Process& process, int32_t verdict, const std::string* thrown) {
+  if (thrown != nullptr) {
     return Failure{EndKind::kThrew, absl::StatusCode::kInternal,
                    absl::StrCat("Step ", *thrown)};
   }
@@ -126,7 +134,7 @@ void ProcessRunner::CloseState(Process& process) {
   if (process.state == nullptr) return;
   const ProcessType* type = process.type.load(std::memory_order_relaxed);
   GiveWorkerAwayIfBlocking(*type->descriptor);
-  const auto thrown = CallForeign(lane_.hold(), process, "Close", [&] {
+  const Thrown thrown = CallForeign(lane_.hold(), process, "Close", [&] {
     type->descriptor->close(process.state);
   });
   if (thrown) {

@@ -81,6 +81,10 @@ Process* Worker::TakeReady(First first) {
     }
     levels |= LevelBit(level);
   }
+  return TakeBest(levels, first);
+}
+
+Process* Worker::TakeBest(uint32_t levels, First first) {
   Process* const process = TakeHighest(levels, first);
   // Nobody would run it while this turn lasts, and perhaps the next ones.
   if (queue_.next != nullptr && queue_.next->Priority() < process->Priority())

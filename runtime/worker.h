@@ -71,6 +71,8 @@ class Worker {
   void PlanSpecialTurn();
   // The best of what is ready here and in the global queue; null: nothing is.
   Process* TakeReady(First first);
+  // Likewise, if it is not simply `next`. `levels`: of what is ready here.
+  [[gnu::noinline]] Process* TakeBest(uint32_t levels, First first);
   // Likewise; `levels` are those that may have something here.
   Process* TakeHighest(uint32_t levels, First first);
   // From this level here, `next` included; null: it is empty.
