@@ -229,9 +229,33 @@ void ProcessRunner::GiveWorkerAwayIfBlocking(
 }
 
 int32_t ProcessRunner::RunStep(Process& process, Turn& turn) {
+  const int32_t verdict = CallStep(process, turn);
+  const uint64_t steps = process.steps.load(std::memory_order_relaxed) + 1;
+  process.steps.store(steps, std::memory_order_relaxed);
+  lane_.Count(&Counters::steps);
+  FreeBatch(turn);
+  const bool is_plain =
+      context_.misuse().ok() &&
+      (verdict == ACTORD_STEP_IDLE || verdict == ACTORD_STEP_CONTINUE ||
+       verdict == ACTORD_STEP_DONE ||
+       (verdict == ACTORD_STEP_BLOCK && context_.yields() != 0));
+  if (!is_plain && EndIfFailed(process, turn, verdict)) [[unlikely]] {
+    return kHasEnded;
+  }
+  Commit(process, turn.generation);
+  if (verdict != ACTORD_STEP_DONE && steps < parts_.limits.max_steps())
+      [[likely]] {
+    return verdict;
+  }
+  EndAfterStep(process, turn, verdict, steps);
+  return kHasEnded;
+}
+
+int32_t ProcessRunner::CallStep(Process& process, Turn& turn) {
   const actord_process_type& descriptor =
       *process.type.load(std::memory_order_relaxed)->descriptor;
-  for (size_t i = 0; i < turn.count; ++i) {
+  const size_t count = turn.count;
+  for (size_t i = 0; i < count; ++i) {
     if (batch_[i]->type == ACTORD_EVENT_MESSAGE) {
       batch_[i]->WriteMessage(events_[i]);
     } else {
@@ -240,36 +264,18 @@ int32_t ProcessRunner::RunStep(Process& process, Turn& turn) {
   }
   WillWrite(process.state);
   context_.Begin(process, turn.generation, /*may_act=*/true);
-  int32_t verdict = ACTORD_STEP_IDLE;
+  int32_t verdict = kHasThrown;
   GiveWorkerAwayIfBlocking(descriptor);
-  const Thrown thrown = CallForeign(lane_.hold(), process, "Step", [&] {
-    verdict = descriptor.step(process.state, event_pointers_.data(), turn.count,
+  Thrown thrown = CallForeign(lane_.hold(), process, "Step", [&] {
+    verdict = descriptor.step(process.state, event_pointers_.data(), count,
                               context_.abi());
   });
+  if (thrown) [[unlikely]] {
+    thrown_ = std::move(thrown);
+    verdict = kHasThrown;
+  }
   process.step_due = verdict == ACTORD_STEP_CONTINUE;
-  const uint64_t steps = process.steps.load(std::memory_order_relaxed) + 1;
-  process.steps.store(steps, std::memory_order_relaxed);
-  lane_.Count(&Counters::steps);
-  FreeBatch(turn);
-  const bool is_plain =
-      !thrown && context_.misuse().ok() &&
-      (verdict == ACTORD_STEP_IDLE || verdict == ACTORD_STEP_CONTINUE ||
-       verdict == ACTORD_STEP_DONE ||
-       (verdict == ACTORD_STEP_BLOCK && context_.yields() != 0));
-  if (!is_plain && EndIfFailed(process, turn, verdict, thrown.get()))
-      [[unlikely]] {
-    return kHasEnded;
-  }
-  Commit(process, turn.generation);
-  if (verdict != ACTORD_STEP_DONE) {
-    if (steps < parts_.limits.max_steps()) [[likely]] {
-      return verdict;
-    }
-    EndAtLastStep(process, turn, steps);
-  } else {
-    End(process, turn, EndKind::kResult, absl::StatusCode::kOk, {});
-  }
-  return kHasEnded;
+  return verdict;
 }
 
 void ProcessRunner::Commit(Process& process, uint32_t generation) {
