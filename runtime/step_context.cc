@@ -56,8 +56,9 @@ StepContext::StepContext(const Catalog& catalog, ProcessTable& processes,
 
 void StepContext::ForgetSaid() {
   has_said_ = false;
-  misuse_ = absl::OkStatus();
-  result_ = {};
+  if (!misuse_.ok()) misuse_ = absl::OkStatus();
+  // Not cleared, which would keep its memory.
+  if (result_ != Payload()) result_ = {};
   failure_code_ = absl::StatusCode::kUnknown;
   failure_.clear();
 }
@@ -98,8 +99,7 @@ bool StepContext::RefuseToAct() {
   return false;
 }
 
-bool StepContext::TakesItsReplies() {
-  if (process_->replies < kMaxEffects) return true;
+bool StepContext::RefuseToYield() {
   Misuse(absl::ResourceExhaustedError(absl::StrCat(
       "the process yields faster than its steps take what was answered at "
       "once: ",
@@ -147,8 +147,9 @@ uint64_t StepContext::Yield(actord_step* step, const actord_yield* yield) {
   Effect& effect = context.effects_.emplace_back();
   effect.kind = Effect::Kind::kYield;
   effect.timeout_ns = yield->timeout_ns;
-  effect.envelope = context.lane_.NewEnvelope(
-      ACTORD_EVENT_COMPLETION, View(yield->command), yield->payload);
+  effect.envelope =
+      Envelope::Create(context.lane_.buffers(), ACTORD_EVENT_COMPLETION,
+                       View(yield->command), yield->payload);
   effect.envelope->completion.tag = tag;
   ++context.yields_;
   return tag;
@@ -222,7 +223,8 @@ void StepContext::SetResult(actord_step* step, const actord_payload* result) {
   StepContext& context = Of(step);
   if (context.Accepts(*result, {}, "result")) {
     context.has_said_ = true;
-    context.result_ = FromAbi(*result);
+    context.result_.bytes = View(result->bytes);
+    context.result_.content_type = View(result->content_type);
   }
 }
 

@@ -143,11 +143,14 @@ class StepContext : private actord_step {
   }
   // Misuses; false. Apart, so that the ways that are taken stay short.
   [[gnu::noinline]] bool RefuseToAct();
+  [[gnu::noinline]] bool RefuseToYield();
   [[gnu::noinline]] bool RefuseContent(const actord_payload& payload,
                                        const char* what);
   // False: of the replies that came at once, which no limit of yields bounds,
   // its steps have left too many.
-  bool TakesItsReplies();
+  bool TakesItsReplies() {
+    return process_->replies < kMaxEffects ? true : RefuseToYield();
+  }
   void Misuse(absl::Status status);
   // Of has_said_.
   [[gnu::noinline]] void ForgetSaid();
