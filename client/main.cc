@@ -14,6 +14,7 @@
 #include "absl/synchronization/mutex.h"
 #include "client/cancellation.h"
 #include "client/cli/app.h"
+#include "client/top/terminal.h"
 
 namespace {
 
@@ -35,6 +36,7 @@ void WatchSignals(sigset_t signals,
   sigwait(&signals, &signal);
   cancellation.Cancel();
   sigwait(&signals, &signal);
+  actord::client::top::RestoreTerminal();
   _exit(static_cast<int>(ExitStatus::kInterrupted));
 }
 

@@ -66,11 +66,6 @@ absl::Status Daemon::OpenAll() {
   if (status.ok()) status = StartRuntime();
   if (status.ok()) status = StartServer();
   if (!status.ok()) return status;
-  if (has_port_file) {
-    auto file = PortFile::Write(config_.port_file, ports());
-    if (!file.ok()) return file.status();
-    port_file_ = *std::move(file);
-  }
   logger_.Info(absl::StrCat("actord ", kActordVersion, " serves on ",
                             absl::StrJoin(addresses(), ", "), " with ",
                             runtime_->options().workers, " workers"));
@@ -81,6 +76,12 @@ absl::Status Daemon::OpenAll() {
         absl::StrCat("whoever reaches ", text,
                      " can do everything: there is no TLS and there "
                      "are no tokens"));
+  }
+  // Last: whoever sees it finds all of the above in the log.
+  if (has_port_file) {
+    auto file = PortFile::Write(config_.port_file, ports());
+    if (!file.ok()) return file.status();
+    port_file_ = *std::move(file);
   }
   return absl::OkStatus();
 }

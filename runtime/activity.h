@@ -77,9 +77,11 @@ struct Activity {
   }
 
   static constexpr bool Runnable(uint64_t word) {
-    if ((word & kEnded) != 0) return false;
-    if ((word & kReady) != 0 || Urgent(word) != 0) return true;
-    return (word & kBlocked) == 0 && Messages(word) != 0;
+    constexpr uint64_t kAlways = kReady | (kUrgentMask << kUrgentShift);
+    constexpr uint64_t kUnlessBlocked = kMessagesMask << kMessagesShift;
+    const uint64_t wakes =
+        (word & kBlocked) != 0 ? kAlways : kAlways | kUnlessBlocked;
+    return (word & kEnded) == 0 && (word & wakes) != 0;
   }
 
   // Adds `delta` and says whether the caller has to enqueue the process.

@@ -59,18 +59,16 @@ void BufferCache::DeallocateLarge(void* memory) {
 }
 
 void BufferCache::Refill(size_t size_class) {
-  Magazine& magazine = magazines_[size_class];
-  pool_.TakeBatch(size_class, magazine.buffers.data());
-  magazine.count = BufferPool::kBatch;
+  pool_.TakeBatch(size_class, magazines_[size_class].data());
+  counts_[size_class] = BufferPool::kBatch;
 }
 
 void BufferCache::Spill(size_t size_class) {
   // The older half goes, the hot one stays.
-  Magazine& magazine = magazines_[size_class];
-  void** const buffers = magazine.buffers.data();
+  void** const buffers = magazines_[size_class].data();
   pool_.GiveBatch(size_class, buffers);
   std::copy_n(buffers + BufferPool::kBatch, BufferPool::kBatch, buffers);
-  magazine.count = BufferPool::kBatch;
+  counts_[size_class] = BufferPool::kBatch;
 }
 
 }  // namespace actord::runtime

@@ -86,14 +86,13 @@ class BufferCache {
     if (size_class >= BufferPool::kClasses) [[unlikely]] {
       return AllocateLarge(bytes);
     }
-    Magazine& magazine = magazines_[size_class];
-    if (magazine.count == 0) [[unlikely]]
+    if (counts_[size_class] == 0) [[unlikely]]
       Refill(size_class);
-    void* buffer = magazine.buffers[--magazine.count];
+    const uint32_t left = --counts_[size_class];
+    const Magazine& magazine = magazines_[size_class];
+    void* buffer = magazine[left];
     // The next one will be written to soon, and may be in another cache.
-    if (magazine.count != 0) {
-      PrefetchForWrite(magazine.buffers[magazine.count - 1]);
-    }
+    if (left != 0) PrefetchForWrite(magazine[left - 1]);
     ASAN_UNPOISON_MEMORY_REGION(buffer, (size_class + 1) * kBufferUnitBytes);
     return buffer;
   }
@@ -108,19 +107,16 @@ class BufferCache {
       DeallocateLarge(memory);
       return;
     }
-    Magazine& magazine = magazines_[size_class];
-    if (magazine.count == magazine.buffers.size()) [[unlikely]]
+    if (counts_[size_class] == kMagazine) [[unlikely]]
       Spill(size_class);
-    magazine.buffers[magazine.count++] = memory;
+    magazines_[size_class][counts_[size_class]++] = memory;
     ASAN_POISON_MEMORY_REGION(memory, (size_class + 1) * kBufferUnitBytes);
   }
 
  private:
+  static constexpr size_t kMagazine = size_t{2} * BufferPool::kBatch;
   // The newest last.
-  struct Magazine {
-    uint32_t count = 0;
-    std::array<void*, size_t{2} * BufferPool::kBatch> buffers;
-  };
+  using Magazine = std::array<void*, kMagazine>;
 
   static constexpr size_t ClassOf(size_t bytes) {
     return (bytes - 1) / kBufferUnitBytes;
@@ -131,6 +127,8 @@ class BufferCache {
   void Spill(size_t size_class);
 
   BufferPool& pool_;
+  // Of each class: how many there are, and which.
+  std::array<uint32_t, BufferPool::kClasses> counts_{};
   std::array<Magazine, BufferPool::kClasses> magazines_;
 };
 

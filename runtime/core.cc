@@ -67,6 +67,7 @@ Runtime::Core::Core(const RuntimeOptions& resolved, const Catalog& known)
                .scheduler = scheduler,
                .broker = broker,
                .lifetimes = lifetimes,
+               .shared_lane = lane,
                .runner = {.processes = processes,
                           .scheduler = scheduler,
                           .delivery = delivery,

@@ -155,7 +155,7 @@ void Dispatcher::Answer(Process& process, uint32_t generation, uint64_t tag,
 
 void Dispatcher::Handle(const CommandHandler& handler, Call& call) {
   int32_t answer = ACTORD_HANDLED;
-  const auto thrown = CallForeign(
+  const Thrown thrown = CallForeign(
       [&] { answer = handler.descriptor->handle(handler.self, &call); });
   std::string error;
   if (thrown) {

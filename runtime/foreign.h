@@ -4,7 +4,7 @@
 #include <cxxabi.h>
 
 #include <exception>
-#include <optional>
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -12,28 +12,33 @@
 
 namespace actord::runtime {
 
-// Calls `function`. nullopt: it returned. Otherwise: what it threw.
+// What a call threw, in words; null: it returned. (A pointer is a register; an
+// optional text would be three words of every step's stack.)
+using Thrown = std::unique_ptr<const std::string>;
+
 template <typename Function>
-std::optional<std::string> CallForeign(Function&& function) {
+Thrown CallForeign(Function&& function) {
   try {
     std::forward<Function>(function)();
-    return std::nullopt;
+    return nullptr;
   } catch (const abi::__forced_unwind&) {
     throw;  // the thread is being cancelled; not ours to stop
   } catch (const std::exception& exception) {
-    return std::string("threw: ") + exception.what();
+    return std::make_unique<const std::string>(std::string("threw: ") +
+                                               exception.what());
   } catch (...) {
-    return "threw something that is no std::exception";
+    return std::make_unique<const std::string>(
+        "threw something that is no std::exception");
   }
 }
 
 // The same from a thread that runs workers, which may lose its worker
 // meanwhile. `name`: a literal.
 template <typename Function>
-std::optional<std::string> CallForeign(Hold& hold, const Process& process,
-                                       const char* name, Function&& function) {
+Thrown CallForeign(Hold& hold, const Process& process, const char* name,
+                   Function&& function) {
   hold.Enter(process, name);
-  auto thrown = CallForeign(std::forward<Function>(function));
+  Thrown thrown = CallForeign(std::forward<Function>(function));
   hold.Leave();
   return thrown;
 }

@@ -50,8 +50,9 @@ class Lane {
     }
   }
 
-  void Count(Counter Counters::*counter, uint64_t count = 1) {
-    if (!is_shared_) {
+  [[gnu::always_inline]] void Count(Counter Counters::*counter,
+                                    uint64_t count = 1) {
+    if (!is_shared_) [[likely]] {
       (counters_.*counter).Add(count);
     } else {
       (counters_.*counter).AddShared(count);

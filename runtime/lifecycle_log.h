@@ -163,9 +163,10 @@ class LifecycleLog {
     WillRead(&recording_);
     return recording_.load(std::memory_order_seq_cst);
   }
-  void RecordStart(const Process& process, const Pid& pid);
-  void RecordEnd(const Process& process, const Pid& pid,
-                 const Outcome& outcome);
+  // Apart, so that the ends that nobody watches stay short.
+  [[gnu::noinline]] void RecordStart(const Process& process, const Pid& pid);
+  [[gnu::noinline]] void RecordEnd(const Process& process, const Pid& pid,
+                                   const Outcome& outcome);
   static size_t ChargeOf(const LifecycleEvent& event);
   void Append(LifecycleEvent event);
 

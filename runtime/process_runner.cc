@@ -79,7 +79,7 @@ bool ProcessRunner::Admit(Process& process, Turn& turn) {
   context_.Begin(process, turn.generation, /*may_act=*/false);
   int32_t status = ACTORD_OK;
   GiveWorkerAwayIfBlocking(descriptor);
-  auto thrown = CallForeign(lane_.hold(), process, "Init", [&] {
+  const Thrown thrown = CallForeign(lane_.hold(), process, "Init", [&] {
     status = descriptor.init(process.state, &init, context_.abi());
   });
   lane_.Free(std::exchange(process.input, nullptr));
@@ -229,9 +229,33 @@ void ProcessRunner::GiveWorkerAwayIfBlocking(
 }
 
 int32_t ProcessRunner::RunStep(Process& process, Turn& turn) {
+  const int32_t verdict = CallStep(process, turn);
+  const uint64_t steps = process.steps.load(std::memory_order_relaxed) + 1;
+  process.steps.store(steps, std::memory_order_relaxed);
+  lane_.Count(&Counters::steps);
+  FreeBatch(turn);
+  const bool is_plain =
+      context_.misuse().ok() &&
+      (verdict == ACTORD_STEP_IDLE || verdict == ACTORD_STEP_CONTINUE ||
+       verdict == ACTORD_STEP_DONE ||
+       (verdict == ACTORD_STEP_BLOCK && context_.yields() != 0));
+  if (!is_plain && EndIfFailed(process, turn, verdict)) [[unlikely]] {
+    return kHasEnded;
+  }
+  Commit(process, turn.generation);
+  if (verdict != ACTORD_STEP_DONE && steps < parts_.limits.max_steps())
+      [[likely]] {
+    return verdict;
+  }
+  EndAfterStep(process, turn, verdict, steps);
+  return kHasEnded;
+}
+
+int32_t ProcessRunner::CallStep(Process& process, Turn& turn) {
   const actord_process_type& descriptor =
       *process.type.load(std::memory_order_relaxed)->descriptor;
-  for (size_t i = 0; i < turn.count; ++i) {
+  const size_t count = turn.count;
+  for (size_t i = 0; i < count; ++i) {
     if (batch_[i]->type == ACTORD_EVENT_MESSAGE) {
       batch_[i]->WriteMessage(events_[i]);
     } else {
@@ -240,96 +264,78 @@ int32_t ProcessRunner::RunStep(Process& process, Turn& turn) {
   }
   WillWrite(process.state);
   context_.Begin(process, turn.generation, /*may_act=*/true);
-  int32_t verdict = ACTORD_STEP_IDLE;
+  int32_t verdict = kHasThrown;
   GiveWorkerAwayIfBlocking(descriptor);
-  auto thrown = CallForeign(lane_.hold(), process, "Step", [&] {
-    verdict = descriptor.step(process.state, event_pointers_.data(), turn.count,
+  Thrown thrown = CallForeign(lane_.hold(), process, "Step", [&] {
+    verdict = descriptor.step(process.state, event_pointers_.data(), count,
                               context_.abi());
   });
+  if (thrown) [[unlikely]] {
+    thrown_ = std::move(thrown);
+    verdict = kHasThrown;
+  }
   process.step_due = verdict == ACTORD_STEP_CONTINUE;
-  const uint64_t steps = process.steps.load(std::memory_order_relaxed) + 1;
-  process.steps.store(steps, std::memory_order_relaxed);
-  lane_.Count(&Counters::steps);
-  FreeBatch(turn);
-  const bool is_plain =
-      !thrown && context_.misuse().ok() &&
-      (verdict == ACTORD_STEP_IDLE || verdict == ACTORD_STEP_CONTINUE ||
-       verdict == ACTORD_STEP_DONE ||
-       (verdict == ACTORD_STEP_BLOCK && context_.yields() != 0));
-  if (!is_plain) [[unlikely]] {
-    if (auto failure = FailureOf(process, verdict, std::move(thrown))) {
-      context_.Rollback();
-      End(process, turn, failure->kind, failure->code,
-          std::move(failure->message));
-      return kHasEnded;
-    }
-  }
-  Commit(process, turn.generation);
-  if (verdict != ACTORD_STEP_DONE) {
-    if (steps < parts_.limits.max_steps()) [[likely]] {
-      return verdict;
-    }
-    EndAtLastStep(process, turn, steps);
-  } else {
-    End(process, turn, EndKind::kResult, absl::StatusCode::kOk, {});
-  }
-  return kHasEnded;
+  return verdict;
 }
 
 void ProcessRunner::Commit(Process& process, uint32_t generation) {
-  const std::vector<Effect>& effects = context_.effects();
-  for (size_t i = 0; i < effects.size();) {
-    const Effect& effect = effects[i];
-    switch (effect.kind) {
-      case Effect::Kind::kSend:
-        i += CommitSends(i);
-        continue;
-      case Effect::Kind::kYield:
-        parts_.dispatcher.Dispatch(process, generation, effect, lane_);
-        break;
-      case Effect::Kind::kSpawn:
-        // Before it can end.
-        if (effect.link || effect.number != 0) [[unlikely]] {
-          WatchChild(process, generation, effect);
-        }
-        StartChild(effect);
-        break;
-      default:
-        CommitOther(process, generation, effect);
-        break;
+  std::vector<Effect>& effects = context_.effects();
+  const Effect* const end = effects.data() + effects.size();
+  for (const Effect* effect = effects.data(); effect != end;) {
+    if (effect->kind == Effect::Kind::kSend) [[likely]] {
+      effect = CommitSends(effect, end);
+    } else {
+      CommitOne(process, generation, *effect++);
     }
-    ++i;
   }
-  context_.effects().clear();
+  effects.clear();
 }
 
-size_t ProcessRunner::CommitSends(size_t begin) {
-  const std::vector<Effect>& effects = context_.effects();
-  const Pid& to = effects[begin].to;
-  Envelope* const first = effects[begin].envelope;
-  Envelope* last = first;
-  uint64_t units = first->units();
-  size_t end = begin + 1;
-  while (end < effects.size() && end - begin < Activity::kMaxChain &&
-         effects[end].kind == Effect::Kind::kSend && effects[end].to == to) {
-    last->SetNext(effects[end].envelope);
-    last = effects[end].envelope;
+void ProcessRunner::CommitOne(Process& process, uint32_t generation,
+                              const Effect& effect) {
+  if (effect.kind == Effect::Kind::kYield) {
+    parts_.dispatcher.Dispatch(process, generation, effect, lane_);
+  } else if (effect.kind == Effect::Kind::kSpawn) {
+    // Before it can end.
+    if (effect.link || effect.number != 0) [[unlikely]] {
+      WatchChild(process, generation, effect);
+    }
+    StartChild(effect);
+  } else {
+    CommitOther(process, generation, effect);
+  }
+}
+
+const Effect* ProcessRunner::CommitSends(const Effect* first,
+                                         const Effect* end) {
+  const Pid& to = first->to;
+  Envelope* last = first->envelope;
+  uint64_t units = last->units();
+  uint64_t count = 1;
+  const Effect* next = first + 1;
+  for (; next != end && count < Activity::kMaxChain &&
+         next->kind == Effect::Kind::kSend && next->to == to;
+       ++next, ++count) {
+    last->SetNext(next->envelope);
+    last = next->envelope;
     units += last->units();
-    ++end;
   }
-  if (parts_.delivery.SendChain(to, first, last, end - begin, units, lane_) ==
-      Delivery::Result::kDelivered) {
-    return end - begin;
+  if (parts_.delivery.SendChain(to, first->envelope, last, count, units,
+                                lane_) != Delivery::Result::kDelivered)
+      [[unlikely]] {
+    CommitOneByOne(first, next);
   }
-  // Not all of them: as many as there is room for.
-  for (size_t i = begin; i < end; ++i) {
+  return next;
+}
+
+void ProcessRunner::CommitOneByOne(const Effect* first, const Effect* end) {
+  for (const Effect* send = first; send != end; ++send) {
     const Delivery::Result result =
-        parts_.delivery.Send(to, effects[i].envelope, lane_);
+        parts_.delivery.Send(send->to, send->envelope, lane_);
     if (result != Delivery::Result::kDelivered) {
-      Drop(effects[i].envelope, to, WhyUndelivered(to, result));
+      Drop(send->envelope, send->to, WhyUndelivered(send->to, result));
     }
   }
-  return end - begin;
 }
 
 void ProcessRunner::Finish(Process& process, Turn& turn, int32_t verdict) {
@@ -358,7 +364,10 @@ void ProcessRunner::Finish(Process& process, Turn& turn, int32_t verdict) {
 }
 
 void ProcessRunner::FreeBatch(Turn& turn) {
-  for (size_t i = 0; i < turn.count; ++i) lane_.Free(batch_[i]);
+  BufferCache& buffers = lane_.buffers();
+  for (size_t i = 0; i < turn.count; ++i) {
+    Envelope::Destroy(buffers, batch_[i]);
+  }
   turn.count = 0;
 }
 

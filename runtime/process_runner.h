@@ -17,6 +17,7 @@
 #include "runtime/dead_letters.h"
 #include "runtime/delivery.h"
 #include "runtime/dispatcher.h"
+#include "runtime/foreign.h"
 #include "runtime/lifecycle_log.h"
 #include "runtime/lifetimes.h"
 #include "runtime/results.h"
@@ -113,22 +114,38 @@ class ProcessRunner {
   void GiveWorkerAwayIfBlocking(const actord_process_type& descriptor);
   // What RunStep returns when the process has ended.
   static constexpr int32_t kHasEnded = -1;
+  // What CallStep returns when the step has thrown.
+  static constexpr int32_t kHasThrown = -2;
   // Returns ACTORD_STEP_IDLE, _BLOCK or _CONTINUE, or kHasEnded. (No optional:
   // its two parts, written apart and read as one, stall the processor.)
   int32_t RunStep(Process& process, Turn& turn);
+  // The call itself, with the events of the batch. Returns what it returned, or
+  // kHasThrown. Apart: what an exception needs keeps the rest out of registers.
+  int32_t CallStep(Process& process, Turn& turn);
   // Why the step failed; nullopt: it did not.
   struct Failure {
     EndKind kind;
     absl::StatusCode code;
     std::string message;
   };
-  std::optional<Failure> FailureOf(const Process& process, int32_t verdict,
-                                   std::optional<std::string> thrown);
+  std::optional<Failure> FailureOf(const Process& process, int32_t verdict);
+  // Of a step that did not simply end well: nothing of it happens, and the
+  // process ends, if it failed.
+  [[gnu::noinline]] bool EndIfFailed(Process& process, Turn& turn,
+                                     int32_t verdict);
+  // It is done, or has taken all the steps that it may.
+  [[gnu::noinline]] void EndAfterStep(Process& process, Turn& turn,
+                                      int32_t verdict, uint64_t steps);
   void Commit(Process& process, uint32_t generation);
-  // Carries out the sends from effect `begin` on that go to the same process,
-  // and returns how many. They are published as one chain, so that a burst
-  // costs two RMWs in all.
-  size_t CommitSends(size_t begin);
+  // Carries out the sends from `first` on that go to the same process, and
+  // returns what comes behind them. They are published as one chain, so that a
+  // burst costs two RMWs in all.
+  const Effect* CommitSends(const Effect* first, const Effect* end);
+  // Those of a chain that was refused: as many as there is room for.
+  [[gnu::noinline]] void CommitOneByOne(const Effect* first, const Effect* end);
+  // Whatever is no send.
+  [[gnu::noinline]] void CommitOne(Process& process, uint32_t generation,
+                                   const Effect& effect);
 
   // In process_runner_effects.cc.
   DeadLetterReason WhyUndelivered(const Pid& to, Delivery::Result result);
@@ -146,11 +163,9 @@ class ProcessRunner {
 
   void Finish(Process& process, Turn& turn, int32_t verdict);
 
-  // In process_runner_end.cc, with FailureOf.
+  // In process_runner_end.cc, with FailureOf, EndIfFailed and EndAfterStep.
   void End(Process& process, Turn& turn, EndKind kind, absl::StatusCode code,
            std::string message);
-  // It has taken all the steps that it may, and is not done.
-  void EndAtLastStep(Process& process, Turn& turn, uint64_t steps);
   void CloseState(Process& process);
   // Who wants to know that Init has returned, or null; frees the input.
   Admitted TakeAdmitted(Process& process);
@@ -169,6 +184,8 @@ class ProcessRunner {
   // What a step is given: event_pointers_[i] is always &events_[i].
   std::array<actord_event, kBatch> events_;
   std::array<const actord_event*, kBatch> event_pointers_;
+  // Of kHasThrown, until FailureOf has seen it.
+  Thrown thrown_;
 };
 
 }  // namespace actord::runtime

@@ -26,10 +26,17 @@ absl::Status RefusalOf(const Outcome& outcome) {
 
 }  // namespace
 
+bool ProcessRunner::EndIfFailed(Process& process, Turn& turn, int32_t verdict) {
+  auto failure = FailureOf(process, verdict);
+  if (!failure) return false;
+  context_.Rollback();
+  End(process, turn, failure->kind, failure->code, std::move(failure->message));
+  return true;
+}
+
 std::optional<ProcessRunner::Failure> ProcessRunner::FailureOf(
-    const Process& process, int32_t verdict,
-    std::optional<std::string> thrown) {
-  if (thrown) {
+    const Process& process, int32_t verdict) {
+  if (const Thrown thrown = std::move(thrown_)) {
     return Failure{EndKind::kThrew, absl::StatusCode::kInternal,
                    absl::StrCat("Step ", *thrown)};
   }
@@ -113,8 +120,12 @@ void ProcessRunner::End(Process& process, Turn& turn, EndKind kind,
   if (shutdown) parts_.on_end();
 }
 
-void ProcessRunner::EndAtLastStep(Process& process, Turn& turn,
-                                  uint64_t steps) {
+void ProcessRunner::EndAfterStep(Process& process, Turn& turn, int32_t verdict,
+                                 uint64_t steps) {
+  if (verdict == ACTORD_STEP_DONE) {
+    End(process, turn, EndKind::kResult, absl::StatusCode::kOk, {});
+    return;
+  }
   lane_.Count(&Counters::ended_by_steps);
   End(process, turn, EndKind::kLimit, absl::StatusCode::kResourceExhausted,
       absl::StrCat("the process has taken ", steps,
@@ -126,7 +137,7 @@ void ProcessRunner::CloseState(Process& process) {
   if (process.state == nullptr) return;
   const ProcessType* type = process.type.load(std::memory_order_relaxed);
   GiveWorkerAwayIfBlocking(*type->descriptor);
-  const auto thrown = CallForeign(lane_.hold(), process, "Close", [&] {
+  const Thrown thrown = CallForeign(lane_.hold(), process, "Close", [&] {
     type->descriptor->close(process.state);
   });
   if (thrown) {

@@ -54,20 +54,11 @@ StepContext::StepContext(const Catalog& catalog, ProcessTable& processes,
       lane_(lane),
       random_(seed) {}
 
-void StepContext::Begin(Process& process, uint32_t generation, bool may_act) {
-  process_ = &process;
-  self_ = processes_.PidOf(process, generation);
-  may_act_ = may_act;
-  max_payload_bytes_ = limits_.max_payload_bytes();
-  unix_time_ns_ = 0;
-  monotonic_ns_ = 0;
-  yields_ = 0;
-  new_watches_ = 0;
-  first_tag_ = process.next_tag;
+void StepContext::ForgetSaid() {
+  has_said_ = false;
   if (!misuse_.ok()) misuse_ = absl::OkStatus();
-  // An earlier call, perhaps of another process, may have said something and
-  // then returned a verdict that did not need it.
-  if (!result_.bytes.empty() || !result_.content_type.empty()) result_ = {};
+  // Not cleared, which would keep its memory.
+  if (result_ != Payload()) result_ = {};
   failure_code_ = absl::StatusCode::kUnknown;
   failure_.clear();
 }
@@ -92,26 +83,23 @@ void StepContext::Rollback() {
 }
 
 void StepContext::Misuse(absl::Status status) {
+  has_said_ = true;
   if (misuse_.ok()) misuse_ = std::move(status);
 }
 
-bool StepContext::MayAct() {
+bool StepContext::RefuseToAct() {
   if (!may_act_) {
     Misuse(absl::FailedPreconditionError(
         "init yielded, sent or spawned; only step may"));
-    return false;
-  }
-  if (effects_.size() >= kMaxEffects) {
+  } else {
     Misuse(absl::ResourceExhaustedError(
         absl::StrCat("a step asked for more than ", kMaxEffects,
                      " sends, spawns and yields; continue in pieces")));
-    return false;
   }
-  return true;
+  return false;
 }
 
-bool StepContext::TakesItsReplies() {
-  if (process_->replies < kMaxEffects) return true;
+bool StepContext::RefuseToYield() {
   Misuse(absl::ResourceExhaustedError(absl::StrCat(
       "the process yields faster than its steps take what was answered at "
       "once: ",
@@ -119,11 +107,8 @@ bool StepContext::TakesItsReplies() {
   return false;
 }
 
-bool StepContext::Accepts(const actord_payload& payload, actord_bytes name,
-                          const char* what) {
-  if (Fits(payload, max_payload_bytes_) && name.size <= kMaxNameBytes) {
-    return true;
-  }
+bool StepContext::RefuseContent(const actord_payload& payload,
+                                const char* what) {
   Misuse(absl::InvalidArgumentError(
       absl::StrCat("the payload of a ", what, " has ", payload.bytes.size,
                    " bytes; the limit is ", max_payload_bytes_,
@@ -162,8 +147,9 @@ uint64_t StepContext::Yield(actord_step* step, const actord_yield* yield) {
   Effect& effect = context.effects_.emplace_back();
   effect.kind = Effect::Kind::kYield;
   effect.timeout_ns = yield->timeout_ns;
-  effect.envelope = context.lane_.NewEnvelope(
-      ACTORD_EVENT_COMPLETION, View(yield->command), yield->payload);
+  effect.envelope =
+      Envelope::Create(context.lane_.buffers(), ACTORD_EVENT_COMPLETION,
+                       View(yield->command), yield->payload);
   effect.envelope->completion.tag = tag;
   ++context.yields_;
   return tag;
@@ -179,8 +165,9 @@ void StepContext::Send(actord_step* step, const actord_pid* to,
   Effect& effect = context.effects_.emplace_back();
   effect.kind = Effect::Kind::kSend;
   effect.to = FromAbi(*to);
-  effect.envelope = context.lane_.NewEnvelope(
-      ACTORD_EVENT_MESSAGE, View(message->topic), message->payload);
+  effect.envelope =
+      Envelope::Create(context.lane_.buffers(), ACTORD_EVENT_MESSAGE,
+                       View(message->topic), message->payload);
   effect.envelope->from = ToAbi(context.self_);
 }
 
@@ -235,13 +222,16 @@ actord_pid StepContext::Spawn(actord_step* step, const actord_spawn* spawn) {
 void StepContext::SetResult(actord_step* step, const actord_payload* result) {
   StepContext& context = Of(step);
   if (context.Accepts(*result, {}, "result")) {
-    context.result_ = FromAbi(*result);
+    context.has_said_ = true;
+    context.result_.bytes = View(result->bytes);
+    context.result_.content_type = View(result->content_type);
   }
 }
 
 void StepContext::SetFailure(actord_step* step, int32_t status,
                              actord_bytes message) {
   StepContext& context = Of(step);
+  context.has_said_ = true;
   context.failure_code_ = ErrorCodeFromAbi(status);
   // A failure's text is for people; a page of it is enough.
   constexpr size_t kMaxTextBytes = 4096;

@@ -62,7 +62,22 @@ class StepContext : private actord_step {
   StepContext& operator=(const StepContext&) = delete;
 
   // Begins a call for `process`. Precondition: no effects are left.
-  void Begin(Process& process, uint32_t generation, bool may_act);
+  void Begin(Process& process, uint32_t generation, bool may_act) {
+    process_ = &process;
+    self_ = processes_.PidOf(process, generation);
+    may_act_ = may_act;
+    max_payload_bytes_ = limits_.max_payload_bytes();
+    unix_time_ns_ = 0;
+    monotonic_ns_ = 0;
+    yields_ = 0;
+    new_watches_ = 0;
+    first_tag_ = process.next_tag;
+    // An earlier call, perhaps of another process, may have said something and
+    // then returned a verdict that did not need it.
+    if (has_said_) [[unlikely]] {
+      ForgetSaid();
+    }
+  }
   actord_step* abi() { return this; }
 
   // What the call recorded.
@@ -111,7 +126,9 @@ class StepContext : private actord_step {
 
   // A process mostly spawns processes of one type: remembers the last.
   const ProcessType* FindProcessType(std::string_view name);
-  bool MayAct();
+  bool MayAct() {
+    return may_act_ && effects_.size() < kMaxEffects ? true : RefuseToAct();
+  }
   // Likewise, and there is room for one more watch, which is counted.
   bool MayWatch();
   Effect& AddEffect(Effect::Kind kind);
@@ -119,11 +136,24 @@ class StepContext : private actord_step {
   bool WatchChild(const actord_spawn& spawn, Effect& effect);
   // `name`: a topic, a command or nothing.
   bool Accepts(const actord_payload& payload, actord_bytes name,
-               const char* what);
+               const char* what) {
+    return Fits(payload, max_payload_bytes_) && name.size <= kMaxNameBytes
+               ? true
+               : RefuseContent(payload, what);
+  }
+  // Misuses; false. Apart, so that the ways that are taken stay short.
+  [[gnu::noinline]] bool RefuseToAct();
+  [[gnu::noinline]] bool RefuseToYield();
+  [[gnu::noinline]] bool RefuseContent(const actord_payload& payload,
+                                       const char* what);
   // False: of the replies that came at once, which no limit of yields bounds,
   // its steps have left too many.
-  bool TakesItsReplies();
+  bool TakesItsReplies() {
+    return process_->replies < kMaxEffects ? true : RefuseToYield();
+  }
   void Misuse(absl::Status status);
+  // Of has_said_.
+  [[gnu::noinline]] void ForgetSaid();
 
   const Catalog& catalog_;
   ProcessTable& processes_;
@@ -146,6 +176,8 @@ class StepContext : private actord_step {
   size_t yields_ = 0;  // and calls
   size_t new_watches_ = 0;
   uint64_t first_tag_ = 0;
+  // Whether anything of what follows may be other than at first.
+  bool has_said_ = false;
   absl::Status misuse_;
   Payload result_;
   absl::StatusCode failure_code_ = absl::StatusCode::kUnknown;

@@ -12,9 +12,12 @@
 
 namespace actord::runtime {
 
-Watchdog::Watchdog(Scheduler& scheduler, WorkerThreads& threads, const Log& log)
+Watchdog::Watchdog(Scheduler& scheduler, WorkerThreads& threads,
+                   const DueTimers& due_timers, Lane& lane, const Log& log)
     : scheduler_(scheduler),
       threads_(threads),
+      due_timers_(due_timers),
+      lane_(lane),
       log_(log),
       seen_(scheduler.size()) {}
 
@@ -57,6 +60,8 @@ uint64_t Watchdog::LookAtTimers(uint64_t now_ns) {
   // Whoever is woken looks at all timers first; a searcher does when it finds
   // nothing else.
   if (earliest + kTimerPatienceNs <= now_ns) scheduler_.WakeForWork();
+  // Some at a time, so that calls that last are not overlooked meanwhile.
+  if (earliest + kTimerDespairNs <= now_ns) due_timers_.FireAny(lane_);
   // Another one may be added meanwhile.
   return kTimerPatienceNs;
 }

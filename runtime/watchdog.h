@@ -2,9 +2,9 @@
 // 10 ms loses its worker to another thread, and the process type is named in
 // the log.
 //
-// It is also the timekeeper of last resort: a worker that has timers may be
-// kept in a step while the others sleep, and then a due timer wakes one of
-// them.
+// It is also the timekeeper of last resort. While the workers that are awake
+// are kept in steps, a timer that is 1 ms late wakes one that sleeps; and if
+// none sleeps, one that is 2 ms late is fired here.
 //
 // It looks more often after something happened (20 µs) and less often while
 // nothing does (up to 10 ms, 1 ms if there are timers), as Go's sysmon does;
@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "runtime/catalog.h"
+#include "runtime/due_timers.h"
 #include "runtime/fail_point.h"
 #include "runtime/hold.h"
 #include "runtime/options.h"
@@ -40,10 +41,14 @@ class Watchdog {
   static constexpr uint64_t kLongestNs = 10'000'000;
   // How late a timer may be before it is taken to be nobody's.
   static constexpr uint64_t kTimerPatienceNs = 1'000'000;
+  // How late it may be before nobody is expected to come.
+  static constexpr uint64_t kTimerDespairNs = 2 * kTimerPatienceNs;
 
   using Log = std::function<void(LogLevel, std::string_view)>;
 
-  Watchdog(Scheduler& scheduler, WorkerThreads& threads, const Log& log);
+  // `lane`: of the threads that run no workers.
+  Watchdog(Scheduler& scheduler, WorkerThreads& threads,
+           const DueTimers& due_timers, Lane& lane, const Log& log);
   ~Watchdog() { Stop(); }
   Watchdog(const Watchdog&) = delete;
   Watchdog& operator=(const Watchdog&) = delete;
@@ -90,6 +95,8 @@ class Watchdog {
 
   Scheduler& scheduler_;
   WorkerThreads& threads_;
+  DueTimers due_timers_;
+  Lane& lane_;
   const Log& log_;
   std::vector<Seen> seen_;
   uint64_t interval_ns_ = kShortestNs;

@@ -11,10 +11,8 @@ Worker::Worker(Scheduler& scheduler, WorkerQueue& queue, YieldBroker& broker,
                Lifetimes& lifetimes, uint64_t seed)
     : scheduler_(scheduler),
       queue_(queue),
-      broker_(broker),
-      lifetimes_(lifetimes),
+      due_(scheduler, broker, lifetimes),
       random_(seed) {
-  due_.reserve(kTimersAtOnce);
   PlanSpecialTurn();
 }
 
@@ -46,16 +44,16 @@ Process* Worker::FindWork(Lane& lane) {
     const uint64_t in_round = turn_ % kRound;
     if (turn_ % kFourRounds == kBackFirst) first = First::kBack;
     if (in_round == kGlobalFirst) first = First::kGlobal;
-    FireTimers(queue_, lane);
+    due_.Fire(queue_, lane);
     if (first == First::kGlobal) {
-      FireTimers(scheduler_.queue(random_.Next() % scheduler_.size()), lane);
+      due_.Fire(scheduler_.queue(random_.Next() % scheduler_.size()), lane);
     }
     if (in_round == kAgeing) {
       if (Process* process = TakeLow()) return process;
     }
   }
   if (Process* process = TakeReady(first)) return process;
-  if (FireTimers(queue_, lane)) {
+  if (due_.Fire(queue_, lane)) {
     if (Process* process = TakeReady(First::kOwn)) return process;
   }
   return Search(lane);
@@ -83,6 +81,10 @@ Process* Worker::TakeReady(First first) {
     }
     levels |= LevelBit(level);
   }
+  return TakeBest(levels, first);
+}
+
+Process* Worker::TakeBest(uint32_t levels, First first) {
   Process* const process = TakeHighest(levels, first);
   // Nobody would run it while this turn lasts, and perhaps the next ones.
   if (queue_.next != nullptr && queue_.next->Priority() < process->Priority())
@@ -170,16 +172,9 @@ Process* Worker::Search(Lane& lane) {
     if (!searching_) return nullptr;
   }
   // Perhaps it was woken for a timer that is late (watchdog.h).
-  if (woken_ && FireAllTimers(lane)) return TakeReady(First::kOwn);
+  if (woken_ && due_.FireAny(lane)) return TakeReady(First::kOwn);
   if (Process* process = scheduler_.Steal(queue_, random_)) return process;
-  return FireAllTimers(lane) ? TakeReady(First::kOwn) : nullptr;
-}
-
-bool Worker::FireAllTimers(Lane& lane) {
-  for (size_t i = 0; i < scheduler_.size(); ++i) {
-    if (FireTimers(scheduler_.queue(i), lane)) return true;
-  }
-  return false;
+  return due_.FireAny(lane) ? TakeReady(First::kOwn) : nullptr;
 }
 
 Worker::Did Worker::NothingFound() {
@@ -226,27 +221,6 @@ bool Worker::Wake(bool notified) {
   searching_ = notified;
   woken_ = notified;
   return true;
-}
-
-bool Worker::FireTimers(WorkerQueue& owner, Lane& lane) {
-  const uint64_t earliest = owner.timers.EarliestNs();
-  if (earliest == TimerWheel::kNever) return false;
-  const uint64_t now = scheduler_.clock().MonotonicNs();
-  if (earliest > now) return false;
-  due_.clear();
-  owner.timers.Advance(now, kTimersAtOnce, due_);
-  scheduler_.CountFired(due_.size());
-  for (const uint64_t value : due_) {
-    if (!Lifetimes::IsOne(value)) broker_.PrefetchForTimer(value);
-  }
-  for (const uint64_t value : due_) {
-    if (Lifetimes::IsOne(value)) [[unlikely]] {
-      lifetimes_.Fired(value, lane);
-    } else {
-      broker_.TimerFired(value, lane);
-    }
-  }
-  return !due_.empty();
 }
 
 }  // namespace actord::runtime

@@ -8,13 +8,11 @@
 #include <array>
 #include <cstdint>
 #include <functional>
-#include <vector>
 
-#include "runtime/lifetimes.h"
+#include "runtime/due_timers.h"
 #include "runtime/process_runner.h"
 #include "runtime/random.h"
 #include "runtime/scheduler.h"
-#include "runtime/yield_broker.h"
 
 namespace actord::runtime {
 
@@ -67,13 +65,14 @@ class Worker {
   static constexpr uint8_t kNewestInARow = 3;
   static constexpr int kTightSearches = 4;
   static constexpr int kSearches = 16;
-  static constexpr size_t kTimersAtOnce = 64;
 
   Process* FindWork(Lane& lane);
   // Sets special_turn_ to the first after this turn.
   void PlanSpecialTurn();
   // The best of what is ready here and in the global queue; null: nothing is.
   Process* TakeReady(First first);
+  // Likewise, if it is not simply `next`. `levels`: of what is ready here.
+  [[gnu::noinline]] Process* TakeBest(uint32_t levels, First first);
   // Likewise; `levels` are those that may have something here.
   Process* TakeHighest(uint32_t levels, First first);
   // From this level here, `next` included; null: it is empty.
@@ -96,15 +95,10 @@ class Worker {
   Process* Search(Lane& lane);
   Did NothingFound();
   Did TrySleep();
-  // Fires what is due in the wheel. True: something was.
-  bool FireTimers(WorkerQueue& owner, Lane& lane);
-  // Of the first worker that has any due.
-  bool FireAllTimers(Lane& lane);
 
   Scheduler& scheduler_;
   WorkerQueue& queue_;
-  YieldBroker& broker_;
-  Lifetimes& lifetimes_;
+  DueTimers due_;
   Random random_;
   uint64_t turn_ = 0;
   // The next one that is not as all others; so they compare once.
@@ -120,7 +114,6 @@ class Worker {
   int fruitless_ = 0;
   bool is_timekeeper_ = false;
   uint64_t sleep_ns_ = 0;
-  std::vector<uint64_t> due_;
 };
 
 }  // namespace actord::runtime

@@ -23,7 +23,9 @@ WorkerThreads::Thread::Thread(const Parts& parts,
 WorkerThreads::WorkerThreads(const Parts& parts)
     : parts_(parts),
       runner_parts_(parts.runner),
-      watchdog_(parts.scheduler, *this, parts.options.log),
+      watchdog_(parts.scheduler, *this,
+                DueTimers(parts.scheduler, parts.broker, parts.lifetimes),
+                parts.shared_lane, parts.options.log),
       seeds_(parts.options.seed) {
   runner_parts_.threads = this;
   const size_t workers = parts.scheduler.size();

@@ -39,6 +39,7 @@ class WorkerThreads {
     Scheduler& scheduler;
     YieldBroker& broker;
     Lifetimes& lifetimes;
+    Lane& shared_lane;  // of threads that run no workers
     // Of each thread's runner. `threads` is filled in here.
     ProcessRunner::Parts runner;
   };

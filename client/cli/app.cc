@@ -30,6 +30,7 @@ Examples:
   actorctl send "$pid" 5 --topic add
   actorctl call @orders/17 --topic state
   actorctl yields --command 'payment.*'
+  actorctl top --sort mailbox
   actorctl complete "$token" '{"charged": true}'
   actorctl work payment.charge --exec ./charge.sh
   actorctl watch --type order
@@ -74,10 +75,11 @@ void AddGlobalOptions(CLI::App& app, Typed& typed) {
 
 void AddCommands(CLI::App& app, Action& chosen) {
   for (const auto add :
-       {AddSubmit,      AddSend,     AddCall,     AddAwait,      AddPs,
-        AddTree,        AddNames,    AddDescribe, AddCancel,     AddTerminate,
-        AddDeadLetters, AddYields,   AddComplete, AddWork,       AddWatch,
-        AddStatus,      AddShutdown, AddHealth,   AddCompletion, AddVersion}) {
+       {AddSubmit,      AddSend,   AddCall,     AddAwait,  AddPs,
+        AddTree,        AddNames,  AddDescribe, AddCancel, AddTerminate,
+        AddDeadLetters, AddYields, AddComplete, AddWork,   AddWatch,
+        AddStatus,      AddTop,    AddShutdown, AddHealth, AddCompletion,
+        AddVersion}) {
     add(app, chosen);
   }
 }

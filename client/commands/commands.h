@@ -29,6 +29,7 @@ void AddComplete(CLI::App& app, Action& chosen);
 void AddWatch(CLI::App& app, Action& chosen);
 void AddWork(CLI::App& app, Action& chosen);
 void AddStatus(CLI::App& app, Action& chosen);
+void AddTop(CLI::App& app, Action& chosen);
 void AddShutdown(CLI::App& app, Action& chosen);
 void AddHealth(CLI::App& app, Action& chosen);
 void AddCompletion(CLI::App& app, Action& chosen);

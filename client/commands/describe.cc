@@ -4,31 +4,12 @@
 #include <string>
 
 #include "client/cli/message_json.h"
-#include "client/cli/text.h"
+#include "client/cli/process_fields.h"
 #include "client/commands/commands.h"
 #include "nlohmann/json.hpp"
 
 namespace actord::client {
 namespace {
-
-void WriteTable(std::ostream& out, const v1::Process& process) {
-  const absl::Time created = ToTime(process.create_time());
-  WriteFields(
-      out,
-      {{"PID", process.pid()},
-       {"Type", process.process_type()},
-       {"Method", process.method()},
-       {"State", EnumName(process.state())},
-       {"Priority", std::to_string(process.priority())},
-       {"Parent", process.parent_pid().empty() ? "-" : process.parent_pid()},
-       {"Created", Rfc3339(created) + " (" +
-                       ShortDuration(absl::Now() - created) + " ago)"},
-       {"Steps", WithThousands(process.steps())},
-       {"Mailbox", WithThousands(process.mailbox_messages()) + " events, " +
-                       ShortBytes(process.mailbox_bytes())},
-       {"Yields", WithThousands(process.yields_outstanding()) + " outstanding"},
-       {"Cancel requested", process.cancel_requested() ? "yes" : "no"}});
-}
 
 ExitStatus RunDescribe(Invocation& invocation, const std::string& pid) {
   v1::GetProcessRequest request;
@@ -38,7 +19,9 @@ ExitStatus RunDescribe(Invocation& invocation, const std::string& pid) {
   if (!response.ok()) return invocation.Fail(response.status());
   const v1::Process& process = response->process();
   WriteOne(invocation.out(), invocation.style(), ToJson(process), process.pid(),
-           [&] { WriteTable(invocation.out(), process); });
+           [&] {
+             WriteFields(invocation.out(), ProcessFields(process, absl::Now()));
+           });
   return ExitStatus::kDone;
 }
 

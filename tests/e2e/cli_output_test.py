@@ -6,7 +6,8 @@ import subprocess
 import unittest
 
 from harness import places
-from harness.cli import CliCase, FAILED, INTERRUPTED, UNAVAILABLE, USAGE
+from harness.cli import (CliCase, FAILED, INTERRUPTED, UNAVAILABLE, USAGE,
+                         awaits_signals)
 from harness.waiting import eventually
 
 NOBODY = "127.0.0.1:1"  # nothing listens there
@@ -141,6 +142,7 @@ class Usage(CliCase):
                 [places.ACTORCTL, "await", pid], stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE, text=True, env=places.clean_environment(
                     ACTORD_ADDRESS=self.daemon.address))
+            eventually(lambda: awaits_signals(client, number), "its start")
             with self.assertRaises(subprocess.TimeoutExpired):
                 client.wait(0.5)
             client.send_signal(number)

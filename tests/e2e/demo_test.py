@@ -38,18 +38,23 @@ class Demo(EmptyCase):
                    f"processes to end: {group_members(demo.pid)}", 5)
 
     def test_whole_of_it(self):
-        demo = self.start("5000")
+        demo = self.start("5000", "17")
         output, complaints = demo.communicate(timeout=SECONDS)
         self.assertEqual(demo.returncode, 0, output + complaints)
         for part in ("SERVING", "have the same counts in the same order",
                      '"status":"charged"', '"status":"compensated"',
                      "└─ C-5: order",
                      "the supervisor has stopped its order, and ended",
+                     "workers are killed by the seed 17",
+                     "300 orders, 300 results, and in the ledger 300 charges: "
+                     "each order once",
+                     "SUPERSEDED, and dropped",
                      "each of the 5000 ended with its own input as its result",
                      "State:           SERVING",
                      "actord ended with exit status 0",
                      "Every answer was checked and right."):
             self.assertIn(part, output)
+        self.assertEqual(output.count("kill -KILL worker"), 6)
         self.assertIn("succeeded 5,000, failed 0", complaints)
 
     def test_failure_is_told(self):
@@ -68,13 +73,24 @@ class Demo(EmptyCase):
         self.assertIn("demo: actord does not start", complaints)
         self.assertIn("error ", complaints)  # the daemon's own words
 
-    def test_interruption_leaves_nothing_behind(self):
-        demo = self.start("2000000")  # takes longer than anybody waits
+    def read_until(self, demo, words):
         line = ""
-        while "in bulk" not in line:
+        while words not in line:
             line = demo.stdout.readline()
             if not line:
                 self.fail(f"the demo ended early: {demo.communicate()}")
+
+    def test_end_among_killed_workers_leaves_nothing_behind(self):
+        demo = self.start("10")
+        self.read_until(demo, "kill -KILL worker")
+        demo.send_signal(signal.SIGTERM)  # not to its children
+        _, complaints = demo.communicate(timeout=SECONDS)
+        self.assertEqual(demo.returncode, 143, complaints)
+        self.assertIn("demo: terminated", complaints)
+
+    def test_interruption_leaves_nothing_behind(self):
+        demo = self.start("2000000")  # takes longer than anybody waits
+        self.read_until(demo, "in bulk")
         os.killpg(demo.pid, signal.SIGINT)
         _, complaints = demo.communicate(timeout=SECONDS)
         self.assertEqual(demo.returncode, 130, complaints)

@@ -9,6 +9,7 @@ import unittest
 import grpc
 from harness.case import DaemonCase
 from harness.connection import failure_name, refusal_of
+from harness.daemon import MEASURED
 from harness.waiting import eventually
 
 EXHAUSTED = grpc.StatusCode.RESOURCE_EXHAUSTED
@@ -86,6 +87,7 @@ class Flood(DaemonCase):
 
     MESSAGES = 500  # that the mailbox holds
     OPTIONS = ("--max-mailbox-messages", str(MESSAGES))
+    ENVIRONMENT = MEASURED
 
     def flood(self, pid, each, size):
         """Every sender sends its messages in order. Returns the accepted ones
@@ -117,14 +119,9 @@ class Flood(DaemonCase):
         return ([one for accepted, _ in done for one in accepted],
                 sum(refused for _, refused in done))
 
-    def memory_bytes(self):
-        with open(f"/proc/{self.daemon.process.pid}/statm",
-                  encoding="ascii") as file:
-            return int(file.read().split()[1]) * 4096
-
     def test_of_a_mailbox_that_nobody_empties(self):
         pid = self.actor.submit("order", DEAF)
-        before = self.memory_bytes()
+        before = self.daemon.resident_bytes()
         accepted, refused = self.flood(pid, 30, 4000)
         self.assertEqual(len(accepted) + refused, SENDERS * 30)
         # The limit, which those that look at the same moment may pass.
@@ -135,7 +132,7 @@ class Flood(DaemonCase):
         self.assertEqual(counters.mailbox_limit_total, refused)
         self.assertEqual(counters.dead_letters_total, 0)
         # 2 MB are in the mailbox; the rest is what gRPC needs to talk to 64.
-        self.assertLess(self.memory_bytes() - before, 100 << 20)
+        self.assertLess(self.daemon.grown_bytes(before), 100 << 20)
 
         self.actor.terminate(pid)
         eventually(lambda: self.actor.status().counters.dead_letters_total

@@ -100,12 +100,12 @@ class Vanishing(DaemonCase):
                 subscribe=work_pb2.Subscribe(commands=["manual.*"]),
                 add_credits=1))
         eventually(lambda: self.counters().remote_workers == EACH + GRPC,
-                   "the workers", 60)
+                   "the workers")
         order = json.dumps({"command": "manual.do"}).encode()
         pids = [self.actor.submit("probe", order, method="yield")
                 for _ in range(EACH + GRPC)]
         eventually(lambda: self.counters().tasks_leased == EACH + GRPC,
-                   "their tasks", 60)
+                   "their tasks")
         return pids
 
     def submissions(self, number):
@@ -182,7 +182,7 @@ class Vanishing(DaemonCase):
         """Another worker has them at once, and each is completed once."""
         worker = RemoteWorker(self.actor.stub, "manual.*", credits=len(pids))
         self.addCleanup(worker.close)
-        tasks = [worker.task(10) for _ in pids]  # leases are 30 s
+        tasks = [worker.task(20) for _ in pids]  # leases are 30 s
         self.assertEqual({task.pid for task in tasks}, set(pids))
         for task in tasks:
             self.assertEqual(worker.complete(task, b"done"), "ACCEPTED")
@@ -192,13 +192,12 @@ class Vanishing(DaemonCase):
         worker.leave()
 
     def check_nothing_is_left(self, descriptors):
-        eventually(lambda: self.counters().streams_open == 0, "their streams",
-                   60)
+        eventually(lambda: self.counters().streams_open == 0, "their streams")
         counters = self.counters()
         self.assertEqual((counters.remote_workers, counters.watches_open,
                           counters.tasks_leased), (0, 0, 0))
         eventually(lambda: self.descriptors() <= descriptors + 5,
-                   f"{descriptors} descriptors", 60)
+                   f"{descriptors} descriptors")
 
     def come_and_go(self):
         self.round += 1
@@ -216,12 +215,12 @@ class Vanishing(DaemonCase):
         # These are accepted; the process that is asked has been asked by all.
         eventually(lambda: self.counters().processes_started_total
                    - before.processes_started_total
-                   == 5 * EACH + len(tasks) + 9, "all submissions", 60)
+                   == 5 * EACH + len(tasks) + 9, "all submissions")
         eventually(lambda: self.counters().messages_total
                    - before.messages_total >= 5 * EACH + EACH + GRPC,
-                   "all messages", 60)
+                   "all messages")
         eventually(lambda: self.counters().watches_open == EACH + GRPC,
-                   "all watches", 60)
+                   "all watches")
         self.assertGreater(self.descriptors(), TOTAL)
         self.vanish()
         self.check_tasks(tasks)
@@ -249,7 +248,7 @@ class Vanishing(DaemonCase):
         self.kill_programs(asked)
         self.break_off()
         eventually(lambda: self.counters().watches_open == EACH + GRPC,
-                   "all watches", 60)
+                   "all watches")
         self.daemon.signal(signal.SIGTERM)
         self.vanish()
         self.assertEqual(self.daemon.wait(), 0)

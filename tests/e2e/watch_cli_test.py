@@ -9,8 +9,7 @@ import unittest
 
 from harness import places
 from harness.cli import DEADLINE, FAILED, INTERRUPTED, USAGE, CliCase
-
-WAIT_SECONDS = 20
+from harness.waiting import WAIT_SECONDS
 
 
 class Background:

@@ -15,6 +15,22 @@ from harness.case import DaemonCase
 from harness.waiting import eventually
 
 EXAMPLES = places.SOURCE / "client" / "examples"
+PAYMENT_WORKER = EXAMPLES / "python" / "payment_worker.py"
+
+
+CHARGE_ALL = """
+import sys
+from ledger import Ledger
+ledger = Ledger(sys.argv[1])
+for number in range(int(sys.argv[2])):
+    ledger.charge(f"key-{number}", f"order-{number}", 100)
+"""
+CHARGE_A_AND_B = """
+import json, sys
+from ledger import Ledger
+ledger = Ledger(sys.argv[1])
+print(json.dumps([ledger.charge("a", "A", 1), ledger.charge("b", "B", 2)]))
+"""
 
 
 class ExampleCase(DaemonCase):
@@ -46,8 +62,9 @@ class Python(ExampleCase):
     OPTIONS = ("--command-policy", "payment.charge lease=1s")
 
     def test_worker_takes_payments(self):
-        worker = self.started(sys.executable, EXAMPLES / "python" / "worker.py",
-                              self.daemon.address, 10_000)
+        worker = self.started(sys.executable, PAYMENT_WORKER,
+                              self.daemon.address, 10_000,
+                              self.directory / "ledger")
 
         def order(name, cents):
             return self.actor.submit("order", json.dumps({
@@ -69,6 +86,68 @@ class Python(ExampleCase):
         status, out = self.ended(worker)
         self.assertEqual(status, 0, out)
         self.assertEqual(out.count("ANSWER_ACCEPTED"), 103)
+        self.assertEqual(out.count(" charged order"), 102)
+
+    def test_killed_between_charge_and_answer_charges_once(self):
+        def started():
+            return self.started(
+                sys.executable, PAYMENT_WORKER, self.daemon.address, 10_000,
+                self.directory / "ledger", "--bank-ms", bank_ms)
+
+        def charges():
+            return (self.directory / "ledger").read_text().splitlines()
+
+        bank_ms = 4000  # two seconds from the charge to the answer
+        worker = started()
+        pid = self.actor.submit("order", json.dumps({
+            "order": "A", "amount_cents": 4200, "hold_ms": 1}).encode())
+        eventually(charges, "the charge")
+        worker.kill()
+        bank_ms = 0
+        eventually(lambda: self.actor.status().counters.remote_workers == 0,
+                   "the worker to be gone")
+        again = started()
+        self.assertEqual(self.answer(self.actor.wait(pid))["payment"],
+                         '"receipt-A"')
+        self.assertEqual(len(charges()), 1, charges())
+        self.assertIn("had charged order A", self.ended(again)[1])
+
+    def test_ledger_of_several_programs_charges_once(self):
+        """Each of them charges the same, and some are killed meanwhile."""
+        path, count = self.directory / "ledger", 300
+
+        def charging():
+            # Order by order, so that all of them are at the same one.
+            process = subprocess.Popen(
+                [sys.executable, "-c", CHARGE_ALL, str(path), str(count)],
+                cwd=EXAMPLES / "python", stdout=subprocess.DEVNULL,
+                env=places.clean_environment())
+            self.addCleanup(process.wait)
+            self.addCleanup(process.kill)
+            return process
+
+        programs = [charging() for _ in range(4)]
+        for number, program in enumerate(programs[:2]):
+            eventually(lambda: path.exists() and len(
+                path.read_text().splitlines()) > 60 * (number + 1), "charges")
+            program.kill()
+        self.assertEqual([program.wait(60) for program in programs[2:]], [0, 0])
+        entries = [json.loads(line) for line in path.read_text().splitlines()]
+        self.assertEqual(sorted(entry["key"] for entry in entries),
+                         sorted(f"key-{number}" for number in range(count)))
+
+    def test_half_a_line_of_the_ledger_is_no_charge(self):
+        path = self.text_file(
+            '{"key": "a", "order": "A", "amount_cents": 1, "receipt": "r"}\n'
+            '{"key": "b", "order": "B", "amo', name="ledger")
+        done = subprocess.run(
+            [sys.executable, "-c", CHARGE_A_AND_B, str(path)],
+            cwd=EXAMPLES / "python", capture_output=True, text=True, timeout=30,
+            env=places.clean_environment(), check=True)
+        self.assertEqual(json.loads(done.stdout),
+                         [["r", False], ["receipt-B", True]])
+        self.assertEqual([json.loads(line)["key"]
+                          for line in path.read_text().splitlines()], ["a", "b"])
 
     def test_service_sends_to_pids(self):
         done = subprocess.run(

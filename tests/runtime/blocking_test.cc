@@ -82,7 +82,7 @@ TEST_F(Blocking, OthersGoOnBesideStepsThatBlockUnannounced) {
   RuntimeOptions options;
   options.log = [&](LogLevel level, std::string_view message) {
     if (level == LogLevel::kWarning &&
-        message.find("process type script: its Step") != message.npos) {
+        message.find("process type script: its ") != message.npos) {
       ++warnings;
     }
   };

@@ -203,6 +203,36 @@ TEST_F(TimersTest, TheWatchdogSeesATimerThatNobodyFires) {
   EXPECT_TRUE(second);
 }
 
+// Nobody sleeps who could be woken for it.
+TEST_F(TimersTest, TheWatchdogFiresATimerThatNobodyWillComeTo) {
+  Start(1);
+  Watchdog& watchdog = core_->core->threads.watchdog();
+  const auto is_ready = [this] {
+    return core_->core->scheduler.GlobalLevels() != 0;
+  };
+  bool early = false;
+  bool late = false;
+  bool second = false;
+  Sleeper(10 * kMs, [&] {
+    core_->clock.manual.AdvanceNs(10 * kMs + Watchdog::kTimerPatienceNs);
+    watchdog.Look();
+    early = is_ready();
+    core_->clock.manual.AdvanceNs(Watchdog::kTimerPatienceNs + kTickNs);
+    watchdog.Look();
+    late = is_ready();
+  });
+  Sleeper(20 * kMs, [&] { second = true; });
+  core_->Settle();
+  core_->clock.manual.AdvanceNs(10 * kMs + kTickNs);
+  core_->Wake(0);
+  EXPECT_EQ(core_->RunOne(0), Did::kRan);
+  EXPECT_FALSE(early);
+  EXPECT_TRUE(late);
+  EXPECT_FALSE(second);
+  core_->RunOne(0);
+  EXPECT_TRUE(second);
+}
+
 // 200 sleeps of a tick each, again and again: to wake for every tick would cost
 // more than the timers.
 TEST_F(TimersTest, TheMoreTimersFireTheLongerTheTimekeeperSleeps) {

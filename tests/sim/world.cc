@@ -13,7 +13,7 @@ namespace {
 
 // Timers are rounded to ticks, and a thread may be kept from going on just
 // before it sleeps.
-constexpr uint64_t kLatenessNs = 200'000'000;
+constexpr uint64_t kLatenessNs = 100'000'000;
 
 // With more processes than a local queue holds, no bound is stated.
 constexpr uint64_t kMostForBound = 250;

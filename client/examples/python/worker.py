@@ -1,23 +1,14 @@
-#!/usr/bin/python3
-"""A remote worker: takes payments for processes that yield payment.charge.
-
-Usage: worker.py ADDRESS LIMIT_CENTS
+"""A remote worker as a class: it holds a Work stream to actord, calls a function
+for each task, and sends what came of it. payment_worker.py is a program on it.
 
 Needs python3-grpcio and the stubs of proto/actord/v1 on the PYTHONPATH:
   protoc -I proto --python_out=stubs --grpc_python_out=stubs \\
     --plugin=protoc-gen-grpc_python=$(which grpc_python_plugin) \\
     proto/actord/v1/*.proto
-
-Four payments at a time; each runs on a thread of its own while this program
-keeps its lease with heartbeats. SIGTERM ends it when it has finished what it
-holds.
 """
 
 import concurrent.futures
-import json
 import queue
-import signal
-import sys
 import threading
 import time
 
@@ -25,56 +16,58 @@ import grpc
 from actord.v1 import (actor_service_pb2_grpc, payload_pb2, work_pb2,
                        yield_pb2)
 
-AT_A_TIME = 4
 RECONNECT_SECONDS = 1
 BEATS_PER_LEASE = 3
 MAX_BEAT_SECONDS = 1
 FAILED_PRECONDITION = grpc.StatusCode.FAILED_PRECONDITION.value[0]
 
 
-def charge(task, limit_cents):
-    """Takes one payment. Returns what the process gets; raises Refused for what
-    no further attempt would change, anything else for what might go better."""
-    order = json.loads(task.payload.data)
-    if order["amount_cents"] > limit_cents:
-        raise Refused(f"{order['amount_cents']} cents are above the limit of "
-                      f"{limit_cents}")
-    # A real one would hand task.idempotency_key to its bank: this command may
-    # come here twice, and the money must not.
-    return json.dumps(f"receipt-{order['order']}").encode()
-
-
 class Refused(Exception):
-    pass
+    """What no further attempt would change: the process gets this error."""
 
 
 class Worker:
-    """One stream after the other until it is told to stop."""
+    """One stream after the other until it is told to stop.
 
-    def __init__(self, address, limit_cents):
-        self._channel = grpc.insecure_channel(address)
-        self._stub = actor_service_pb2_grpc.ActorServiceStub(self._channel)
-        self._limit_cents = limit_cents
-        self._pool = concurrent.futures.ThreadPoolExecutor(AT_A_TIME)
+    `carry_out(task)` runs on threads of its own, `at_a_time` of them, while this
+    class keeps the leases with heartbeats. It returns the bytes of the result;
+    it raises Refused for an error that is final, anything else for one that
+    might go better the next time. It may be called more than once for the same
+    command: task.idempotency_key is the same then. `say` is called with a line
+    for people, from any thread.
+    """
+
+    def __init__(self, address, command, carry_out, name, at_a_time=4,
+                 say=print):
+        self._stub = actor_service_pb2_grpc.ActorServiceStub(
+            grpc.insecure_channel(address))
+        self._subscription = work_pb2.WorkRequest(
+            subscribe=work_pb2.Subscribe(commands=[command], worker=name),
+            add_credits=at_a_time)
+        self._function = carry_out
+        self._say = say
+        self._pool = concurrent.futures.ThreadPoolExecutor(at_a_time)
         # stop() is a signal handler: it comes in while this thread holds it.
         self._lock = threading.RLock()
         self._requests = queue.SimpleQueue()  # of the stream that is open
-        self._held = set()  # tokens
+        self._held = {}  # what came of each task, by its token; None before
         self._lease_seconds = 30  # the shortest of those held
         self._stopping = threading.Event()
 
     def stop(self, *_):
+        """Takes no more tasks; run() returns when those that it holds are done.
+        May be a signal handler."""
         self._stopping.set()
         self._requests.put(work_pb2.WorkRequest(stop=True))
         self._leave_if_done()
 
     def run(self):
+        """Returns 0 after stop(), and 1 if the daemon does not take it."""
         while not self._stopping.is_set():
             try:
                 self._converse()
             except grpc.RpcError as error:
-                print(f"payment worker: {error.code().name}: "
-                      f"{error.details()}", flush=True)
+                self._say(f"{error.code().name}: {error.details()}")
                 if error.code() == grpc.StatusCode.INVALID_ARGUMENT:
                     return 1
                 self._stopping.wait(RECONNECT_SECONDS)
@@ -84,36 +77,32 @@ class Worker:
     def _converse(self):
         requests = queue.SimpleQueue()
         with self._lock:
-            self._requests, self._held = requests, set()
+            self._requests, self._held = requests, {}
             if self._stopping.is_set():
                 return
-        requests.put(work_pb2.WorkRequest(
-            subscribe=work_pb2.Subscribe(commands=["payment.charge"],
-                                         worker="payment worker"),
-            add_credits=AT_A_TIME))
+        requests.put(self._subscription)
         threading.Thread(target=self._beat, args=(requests,),
                          daemon=True).start()
         try:
             for response in self._stub.Work(iter(requests.get, None)):
                 for task in response.tasks:
                     with self._lock:
-                        self._held.add(task.token)
+                        self._held[task.token] = None
                         self._lease_seconds = min(
                             self._lease_seconds,
                             task.lease.ToNanoseconds() / 1e9)
                     self._pool.submit(self._carry_out, requests, task)
                 for cancel in response.cancels:
-                    print(f"payment worker: {cancel.token} was taken back",
-                          flush=True)
+                    self._say(f"{cancel.token} was taken back")
                 for answer in response.answers:
-                    self._note(answer)
+                    self._note(requests, answer)
         finally:
             requests.put(None)
 
     def _carry_out(self, requests, task):
         request = work_pb2.WorkRequest()
         try:
-            result = charge(task, self._limit_cents)
+            result = self._function(task)
             request.completions.add(
                 token=task.token, result=payload_pb2.Payload(data=result))
         except Refused as why:
@@ -123,22 +112,42 @@ class Worker:
         except Exception as why:
             request.failures.add(
                 token=task.token, error=yield_pb2.YieldError(message=str(why)))
+        self._tell(requests, task.token, request)
+
+    def _tell(self, requests, token, request):
+        with self._lock:
+            if requests is self._requests:
+                self._held[token] = request
         requests.put(request)
 
-    def _note(self, answer):
+    def _note(self, requests, answer):
         if answer.kind == work_pb2.TaskAnswer.KIND_HEARTBEAT:
             return
-        if answer.HasField("refusal"):
-            # A complete worker would wait for refusal.retry_delay and send it
-            # again. Without an answer the lease ends, and it comes again.
-            outcome = answer.refusal.reason
-        else:
+        if not answer.HasField("refusal"):
             outcome = yield_pb2.CompleteYieldResponse.Answer.Name(answer.answer)
-        print(f"payment worker: {answer.token} {outcome}", flush=True)
+        elif answer.refusal.HasField("retry_delay"):
+            # Its process does not keep up. Heartbeats go on meanwhile.
+            again = threading.Timer(
+                answer.refusal.retry_delay.ToNanoseconds() / 1e9, requests.put,
+                [self._held[answer.token]])
+            again.daemon = True
+            again.start()
+            return
+        elif not self._held[answer.token].failures:
+            # A result that is too long, say: the process is told instead.
+            self._tell(requests, answer.token, work_pb2.WorkRequest(failures=[
+                work_pb2.TaskFailure(
+                    token=answer.token, error=yield_pb2.YieldError(
+                        code=answer.refusal.code,
+                        message=answer.refusal.message))]))
+            return
+        else:
+            outcome = answer.refusal.reason
+        self._say(f"{answer.token} {outcome}")
         with self._lock:
-            self._held.discard(answer.token)
+            del self._held[answer.token]
         if not self._stopping.is_set():
-            self._requests.put(work_pb2.WorkRequest(add_credits=1))
+            requests.put(work_pb2.WorkRequest(add_credits=1))
         self._leave_if_done()
 
     def _leave_if_done(self):
@@ -158,14 +167,3 @@ class Worker:
             if held:
                 requests.put(work_pb2.WorkRequest(heartbeats=[
                     work_pb2.TaskHeartbeat(token=token) for token in held]))
-
-
-def main():
-    address, limit_cents = sys.argv[1], int(sys.argv[2])
-    worker = Worker(address, limit_cents)
-    signal.signal(signal.SIGTERM, worker.stop)
-    return worker.run()
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -8,6 +8,16 @@ DONE, FAILED, USAGE, NOT_FOUND, UNAVAILABLE, DEADLINE = 0, 1, 2, 3, 5, 6
 INTERRUPTED = 130
 
 
+def awaits_signals(process, number):
+    """Whether actorctl, just started, is ready to be interrupted: it blocks the
+    signal in all threads but the one that waits for it."""
+    with open(f"/proc/{process.pid}/status", encoding="ascii") as file:
+        for line in file:
+            if line.startswith("SigBlk:"):
+                return int(line.split()[1], 16) >> (number - 1) & 1 == 1
+    return False
+
+
 class CliCase(DaemonCase):
 
     def output(self, *words, **more):

@@ -8,7 +8,7 @@ import subprocess
 import time
 
 from harness import places
-from harness.waiting import eventually
+from harness.waiting import SANITIZED, eventually
 
 START_SECONDS = 20  # a sanitized daemon on a busy machine, and then some
 STOP_SECONDS = 20
@@ -17,7 +17,7 @@ STOP_SECONDS = 20
 MEASURED = {"ASAN_OPTIONS": ":".join(filter(None, [
     os.environ.get("ASAN_OPTIONS"), "quarantine_size_mb=1"]))}
 # What it takes for its books all the same: 30 MiB were seen.
-SANITIZER_BYTES = 64 << 20 if "ASAN_OPTIONS" in os.environ else 0
+SANITIZER_BYTES = 64 << 20 if SANITIZED else 0
 
 
 class Daemon:

@@ -2,7 +2,7 @@
 
 import threading
 
-WAIT_SECONDS = 20
+from harness.waiting import WAIT_SECONDS
 
 
 class Responses:

@@ -4,6 +4,7 @@ import contextlib
 
 from actord.v1 import watch_pb2
 from harness.responses import Responses
+from harness.waiting import WAIT_SECONDS
 
 
 class Known:
@@ -92,7 +93,7 @@ class Watch(Known, Responses):
                       (self.responses and not self.snapshots), "its beginning")
         return self
 
-    def wait_until_live(self, pids, seconds=20):
+    def wait_until_live(self, pids, seconds=WAIT_SECONDS):
         pids = set(pids)
         self.wait_for(lambda: self.complete and self.live == pids,
                       f"{len(pids)} that live", seconds)

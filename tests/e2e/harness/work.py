@@ -4,8 +4,7 @@ import queue
 import threading
 
 from actord.v1 import payload_pb2, work_pb2, yield_pb2
-
-WAIT_SECONDS = 20
+from harness.waiting import WAIT_SECONDS
 
 
 def answer_name(answer):

@@ -1,0 +1,27 @@
+#include "client/cli/process_fields.h"
+
+#include "client/cli/message_json.h"
+#include "client/cli/text.h"
+
+namespace actord::client {
+
+std::vector<std::pair<std::string, std::string>> ProcessFields(
+    const v1::Process& process, absl::Time now) {
+  const absl::Time created = ToTime(process.create_time());
+  return {
+      {"PID", process.pid()},
+      {"Type", process.process_type()},
+      {"Method", process.method()},
+      {"State", EnumName(process.state())},
+      {"Priority", std::to_string(process.priority())},
+      {"Parent", process.parent_pid().empty() ? "-" : process.parent_pid()},
+      {"Created",
+       Rfc3339(created) + " (" + ShortDuration(now - created) + " ago)"},
+      {"Steps", WithThousands(process.steps())},
+      {"Mailbox", WithThousands(process.mailbox_messages()) + " events, " +
+                      ShortBytes(process.mailbox_bytes())},
+      {"Yields", WithThousands(process.yields_outstanding()) + " outstanding"},
+      {"Cancel requested", process.cancel_requested() ? "yes" : "no"}};
+}
+
+}  // namespace actord::client

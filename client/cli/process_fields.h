@@ -1,0 +1,19 @@
+// One process, field by field, for people.
+//
+// Thread-safety: pure function.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "actord/v1/process.pb.h"
+
+namespace actord::client {
+
+// Names and values for WriteFields. `now`: what the age is counted to.
+std::vector<std::pair<std::string, std::string>> ProcessFields(
+    const v1::Process& process, absl::Time now);
+
+}  // namespace actord::client

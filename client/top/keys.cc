@@ -1,0 +1,110 @@
+#include "client/top/keys.h"
+
+#include <map>
+#include <optional>
+
+#include "client/utf8.h"
+
+namespace actord::client::top {
+namespace {
+
+// No terminal sends longer ones; what is, is dropped in pieces.
+constexpr size_t kMaxSequence = 16;
+
+// After the ESC.
+const std::map<std::string, KeyKind, std::less<>>& Sequences() {
+  static const auto& sequences =
+      *new std::map<std::string, KeyKind, std::less<>>{
+          {"[A", KeyKind::kUp},      {"OA", KeyKind::kUp},
+          {"[B", KeyKind::kDown},    {"OB", KeyKind::kDown},
+          {"[5~", KeyKind::kPageUp}, {"[6~", KeyKind::kPageDown},
+          {"[H", KeyKind::kHome},    {"OH", KeyKind::kHome},
+          {"[1~", KeyKind::kHome},   {"[7~", KeyKind::kHome},
+          {"[F", KeyKind::kEnd},     {"OF", KeyKind::kEnd},
+          {"[4~", KeyKind::kEnd},    {"[8~", KeyKind::kEnd}};
+  return sequences;
+}
+
+std::optional<KeyKind> OfControl(char c) {
+  switch (c) {
+    case '\r':
+    case '\n':
+      return KeyKind::kEnter;
+    case '\b':
+    case '\x7f':
+      return KeyKind::kBackspace;
+    case '\x03':
+      return KeyKind::kInterrupt;
+    case '\x1a':
+      return KeyKind::kSuspend;
+    case '\x0c':
+      return KeyKind::kRedraw;
+    default:
+      return std::nullopt;
+  }
+}
+
+bool MayBecomeUtf8(std::string_view bytes) {
+  const auto first = static_cast<unsigned char>(bytes.front());
+  const size_t wanted = first >= 0xF0U ? 4 : first >= 0xE0U ? 3 : 2;
+  return first >= 0xC2U && first <= 0xF4U && bytes.size() < wanted;
+}
+
+}  // namespace
+
+std::vector<Key> KeyReader::Feed(std::string_view bytes) {
+  std::vector<Key> keys;
+  pending_ += bytes;
+  while (!pending_.empty() && TakeOne(keys)) {
+  }
+  return keys;
+}
+
+std::vector<Key> KeyReader::Flush() {
+  std::vector<Key> keys;
+  if (pending_ == "\x1b") keys.push_back({.kind = KeyKind::kEscape});
+  pending_.clear();
+  return keys;
+}
+
+bool KeyReader::TakeOne(std::vector<Key>& keys) {
+  const char first = pending_.front();
+  if (first == '\x1b') return TakeSequence(keys);
+  if (static_cast<unsigned char>(first) < 0x20U || first == '\x7f') {
+    if (const auto kind = OfControl(first)) keys.push_back({.kind = *kind});
+    pending_.erase(0, 1);
+    return true;
+  }
+  const size_t length = Utf8CharacterLength(pending_);
+  if (length == 0 && MayBecomeUtf8(pending_)) return false;
+  if (length > 0) {
+    keys.push_back(
+        {.kind = KeyKind::kText, .text = pending_.substr(0, length)});
+  }
+  pending_.erase(0, length == 0 ? 1 : length);
+  return true;
+}
+
+// ESC [ parameters final, or ESC O final; a second ESC means that the first one
+// was a key.
+bool KeyReader::TakeSequence(std::vector<Key>& keys) {
+  if (pending_.size() < 2) return false;
+  if (pending_[1] != '[' && pending_[1] != 'O') {
+    keys.push_back({.kind = KeyKind::kEscape});
+    pending_.erase(0, 1);
+    return true;
+  }
+  size_t end = 2;
+  while (end < pending_.size() &&
+         (pending_[end] < '@' || pending_[end] > '~')) {
+    ++end;
+  }
+  if (end == pending_.size() && end < kMaxSequence) return false;
+  const auto known = Sequences().find(
+      std::string_view(pending_).substr(1, end < pending_.size() ? end : 0));
+  if (known != Sequences().end()) keys.push_back({.kind = known->second});
+  pending_.erase(0, end + 1);
+  return true;
+}
+
+}  // namespace actord::client::top

@@ -1,0 +1,229 @@
+// "actorctl top" on a terminal.
+
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/time/clock.h"
+#include "client/top/keys.h"
+#include "client/top/layout.h"
+#include "client/top/sampler.h"
+#include "client/top/terminal.h"
+#include "client/top/top.h"
+
+namespace actord::client::top {
+namespace {
+
+// How long the rest of an escape sequence may take.
+constexpr absl::Duration kSequenceTime = absl::Milliseconds(50);
+// How often the time to the next try is counted down.
+constexpr absl::Duration kTick = absl::Seconds(1);
+
+class Live {
+ public:
+  Live(Invocation& invocation, const TopOptions& options, Terminal& terminal)
+      : invocation_(invocation),
+        options_(options),
+        terminal_(terminal),
+        cells_(IsUtf8Terminal(invocation.environment())),
+        view_(options.view),
+        link_({.address = invocation.options().address}),
+        sampler_(invocation.options().address, Wanted()) {}
+
+  // What to exit with, or what is wrong with the terminal.
+  absl::StatusOr<ExitStatus> Run();
+
+ private:
+  enum Source { kKeys, kCancelled, kChanged, kNews, kSources };
+
+  // Which of them is readable.
+  std::array<bool, kSources> Wait();
+  [[nodiscard]] absl::Duration Patience() const;
+  absl::Status Redraw();
+  absl::Status ReadKeys();
+  void Press(const std::vector<Key>& keys);
+  void Grant(const Wish& wish);
+  void ReadNews();
+  [[nodiscard]] Sampler::Wanted Wanted() const;
+
+  Invocation& invocation_;
+  const TopOptions& options_;
+  Terminal& terminal_;
+  const Cells cells_;
+  Model model_;
+  View view_;
+  Link link_;
+  absl::Time next_try_ = absl::InfinitePast();
+  KeyReader keys_;
+  Frame shown_;  // empty: nothing is known of the terminal
+  std::optional<ExitStatus> end_;
+  Sampler sampler_;  // last: it is to end first
+};
+
+Sampler::Wanted Live::Wanted() const {
+  return {
+      .request = {.max_processes = options_.max_processes,
+                  .process_type = view_.WantedType(model_.status())},
+      .interval = view_.interval(),
+      .paused = view_.paused(),
+      .details_pid = view_.page() == View::Page::kDetails ? view_.pid() : ""};
+}
+
+absl::StatusOr<ExitStatus> Live::Run() {
+  while (!end_) {
+    absl::Status status = Redraw();
+    if (!status.ok()) return status;
+    const std::array<bool, kSources> ready = Wait();
+    if (ready[kCancelled]) return ExitStatus::kInterrupted;
+    if (absl::Now() >= invocation_.deadline()) return ExitStatus::kDeadline;
+    if (ready[kChanged]) {
+      status = terminal_.Resume();
+      shown_.clear();
+    }
+    if (status.ok() && ready[kKeys]) status = ReadKeys();
+    if (!status.ok()) return status;
+    if (!ready[kKeys] && keys_.pending()) Press(keys_.Flush());
+    if (ready[kNews]) ReadNews();
+  }
+  return *end_;
+}
+
+absl::Duration Live::Patience() const {
+  absl::Duration patience = invocation_.deadline() - absl::Now();
+  if (keys_.pending()) patience = std::min(patience, kSequenceTime);
+  if (!link_.state.ok()) patience = std::min(patience, kTick);
+  return std::max(patience, absl::ZeroDuration());
+}
+
+std::array<bool, Live::kSources> Live::Wait() {
+  std::array<pollfd, kSources> sources{};
+  sources[kKeys].fd = invocation_.environment().stdin_fd;
+  sources[kCancelled].fd = invocation_.environment().cancellation.fd();
+  sources[kChanged].fd = terminal_.changed_fd();
+  sources[kNews].fd = sampler_.fd();
+  for (pollfd& source : sources) source.events = POLLIN;
+  constexpr absl::Duration kLongest = absl::Hours(1);
+  // Rounded up, so that a time that is waited for is over then.
+  const int64_t ms =
+      absl::ToInt64Milliseconds(std::min(Patience(), kLongest)) + 1;
+  std::array<bool, kSources> ready{};
+  if (poll(sources.data(), sources.size(), static_cast<int>(ms)) < 0) {
+    return ready;  // a signal
+  }
+  for (size_t i = 0; i < sources.size(); ++i) {
+    ready[i] = sources[i].revents != 0;
+  }
+  return ready;
+}
+
+absl::Status Live::Redraw() {
+  link_.retry_in = std::max(next_try_ - absl::Now(), absl::ZeroDuration());
+  const Size size = terminal_.size();
+  Frame frame = Draw(model_, view_, link_, cells_, size);
+  if (frame.size() != shown_.size()) shown_.clear();
+  const std::string bytes = Encode(frame, shown_, invocation_.style().colour);
+  shown_ = std::move(frame);
+  return bytes.empty() ? absl::OkStatus() : terminal_.Write(bytes);
+}
+
+absl::Status Live::ReadKeys() {
+  std::array<char, 4096> bytes;
+  const ssize_t count =
+      read(invocation_.environment().stdin_fd, bytes.data(), bytes.size());
+  if (count < 0) {
+    return errno == EINTR || errno == EAGAIN
+               ? absl::OkStatus()
+               : absl::ErrnoToStatus(errno, "cannot read from the terminal");
+  }
+  if (count == 0) return absl::UnavailableError("the terminal has gone");
+  Press(keys_.Feed({bytes.data(), static_cast<size_t>(count)}));
+  return absl::OkStatus();
+}
+
+void Live::Press(const std::vector<Key>& keys) {
+  for (const Key& key : keys) {
+    Grant(view_.Press(key, model_));
+    if (end_) return;
+  }
+}
+
+void Live::Grant(const Wish& wish) {
+  switch (wish.kind) {
+    case Wish::Kind::kQuit:
+      end_ = ExitStatus::kDone;
+      return;
+    case Wish::Kind::kInterrupt:
+      end_ = ExitStatus::kInterrupted;
+      return;
+    case Wish::Kind::kSuspend:
+      terminal_.Suspend();
+      return;
+    case Wish::Kind::kRedraw:
+      shown_.clear();
+      return;
+    case Wish::Kind::kCancel:
+    case Wish::Kind::kTerminate:
+      sampler_.Do(wish);
+      return;
+    case Wish::Kind::kNone:
+      sampler_.Want(Wanted(), /*now=*/false);
+      return;
+    case Wish::Kind::kSample:
+    case Wish::Kind::kLook:
+      sampler_.Want(Wanted(), /*now=*/true);
+      return;
+  }
+}
+
+void Live::ReadNews() {
+  for (News& news : sampler_.Take()) {
+    if (!news.done.empty()) view_.Say(news.done);
+    if (news.details && news.pid == view_.pid()) {
+      view_.ShowDetails(*std::move(news.details));
+    }
+    if (!news.sample) continue;
+    link_.state = news.sample->status();
+    next_try_ = news.next_try;
+    if (!news.sample->ok()) continue;
+    // Sampling goes on for what was wanted before; what it brings is dropped.
+    if (view_.paused() && model_.known()) continue;
+    model_.Add(**std::move(news.sample));
+    view_.Refresh(model_);
+    // Of a first sample the types are known now.
+    const Sampler::Wanted wanted = Wanted();
+    sampler_.Want(wanted, /*now=*/wanted.request.process_type !=
+                              model_.request().process_type);
+  }
+}
+
+}  // namespace
+
+ExitStatus RunLive(Invocation& invocation, const TopOptions& options) {
+  const Environment& environment = invocation.environment();
+  const std::string term = environment.variable("TERM");
+  absl::StatusOr<std::unique_ptr<Terminal>> terminal =
+      absl::FailedPreconditionError("there is no terminal");
+  if (environment.out_is_terminal && !term.empty() && term != "dumb") {
+    terminal = Terminal::Open(environment.stdin_fd, STDOUT_FILENO);
+  }
+  if (absl::IsFailedPrecondition(terminal.status())) {
+    return invocation.Fail(UsageError(
+        "top needs a terminal for its input and output, and TERM to name it; "
+        "with --once it writes one frame to wherever you like"));
+  }
+  if (!terminal.ok()) return invocation.Fail(terminal.status());
+  absl::StatusOr<ExitStatus> end = [&] {
+    return Live(invocation, options, **terminal).Run();
+  }();
+  terminal->reset();  // what is said now is to stay
+  return end.ok() ? *end : invocation.Fail(end.status());
+}
+
+}  // namespace actord::client::top

@@ -1,0 +1,119 @@
+#include "client/top/model.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "client/cli/message_json.h"
+
+namespace actord::client::top {
+namespace {
+
+// Counters do not go back while a daemon runs; if one seems to, there was no
+// progress.
+Rate RateOf(uint64_t before, uint64_t now, absl::Duration interval) {
+  if (interval <= absl::ZeroDuration()) return std::nullopt;
+  const uint64_t more = now > before ? now - before : 0;
+  return static_cast<double>(more) / absl::ToDoubleSeconds(interval);
+}
+
+DaemonRates RatesOf(const v1::Counters& before, const v1::Counters& now,
+                    absl::Duration interval) {
+  const auto rate = [&](uint64_t (v1::Counters::*counter)() const) {
+    return RateOf((before.*counter)(), (now.*counter)(), interval);
+  };
+  return {.started = rate(&v1::Counters::processes_started_total),
+          .ended = rate(&v1::Counters::processes_ended_total),
+          .failed = rate(&v1::Counters::processes_failed_total),
+          .steps = rate(&v1::Counters::steps_total),
+          .messages = rate(&v1::Counters::messages_total),
+          .completions = rate(&v1::Counters::completions_total),
+          .refusals = RateOf(RefusalsOf(before), RefusalsOf(now), interval),
+          .dead_letters = rate(&v1::Counters::dead_letters_total)};
+}
+
+// When a sample was taken, by the clock of the daemon's machine.
+absl::Time TakenAt(const v1::GetStatusResponse& status) {
+  return ToTime(status.start_time()) + ToDuration(status.uptime());
+}
+
+}  // namespace
+
+uint64_t RefusalsOf(const v1::Counters& counters) {
+  return counters.mailbox_limit_total() + counters.process_limit_total() +
+         counters.process_type_limit_total() + counters.yield_limit_total() +
+         counters.step_limit_total() + counters.lifetime_limit_total();
+}
+
+void Model::Add(Sample sample) {
+  const absl::Duration uptime = ToDuration(sample.status.uptime());
+  const bool same_run = known_ &&
+                        sample.status.incarnation() == status_.incarnation() &&
+                        uptime >= ToDuration(status_.uptime());
+  if (known_ && !same_run) ++restarts_;
+  steps_before_.clear();
+  interval_ = absl::ZeroDuration();
+  rates_ = {};
+  if (same_run) {
+    interval_ = uptime - ToDuration(status_.uptime());
+    rates_ = RatesOf(status_.counters(), sample.status.counters(), interval_);
+    taken_before_ = TakenAt(status_);
+    for (const ProcessRow& row : rows_) {
+      steps_before_.emplace(row.process.pid(), row.process.steps());
+    }
+  }
+  status_ = std::move(sample.status);
+  complete_ = sample.complete;
+  request_ = std::move(sample.request);
+  known_ = true;
+  const absl::Time now = TakenAt(status_);
+  rows_.clear();
+  rows_.reserve(sample.processes.size());
+  for (v1::Process& process : sample.processes) {
+    const Rate rate = StepsRate(process);
+    // It may have begun after the status was taken.
+    const absl::Duration age =
+        std::max(now - ToTime(process.create_time()), absl::ZeroDuration());
+    rows_.push_back(
+        {.process = std::move(process), .steps_rate = rate, .age = age});
+  }
+}
+
+absl::Time Model::now() const { return TakenAt(status_); }
+
+Rate Model::StepsRate(const v1::Process& process) const {
+  if (interval_ <= absl::ZeroDuration()) return std::nullopt;
+  const auto before = steps_before_.find(process.pid());
+  if (before != steps_before_.end()) {
+    return RateOf(before->second, process.steps(), interval_);
+  }
+  if (ToTime(process.create_time()) < taken_before_) return std::nullopt;
+  return RateOf(0, process.steps(), interval_);
+}
+
+std::vector<TypeRow> TypesOf(const std::vector<ProcessRow>& rows) {
+  std::vector<TypeRow> types;
+  std::unordered_map<std::string, size_t> index;
+  for (const ProcessRow& row : rows) {
+    const v1::Process& process = row.process;
+    const auto [place, fresh] =
+        index.emplace(process.process_type(), types.size());
+    if (fresh) types.push_back({.type = process.process_type()});
+    TypeRow& type = types[place->second];
+    ++type.processes;
+    type.ready += process.state() == v1::PROCESS_STATE_READY ? 1U : 0U;
+    type.running += process.state() == v1::PROCESS_STATE_RUNNING ? 1U : 0U;
+    type.blocked += process.state() == v1::PROCESS_STATE_BLOCKED ? 1U : 0U;
+    type.idle += process.state() == v1::PROCESS_STATE_IDLE ? 1U : 0U;
+    type.steps += process.steps();
+    if (row.steps_rate) {
+      type.steps_rate = type.steps_rate.value_or(0) + *row.steps_rate;
+    }
+    type.mailbox_messages += process.mailbox_messages();
+    type.mailbox_bytes += process.mailbox_bytes();
+    type.yields += process.yields_outstanding();
+    type.oldest = std::max(type.oldest, row.age);
+  }
+  return types;
+}
+
+}  // namespace actord::client::top

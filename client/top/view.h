@@ -1,0 +1,140 @@
+// What somebody who looks at "actorctl top" has chosen, and what the keys do.
+//
+// Thread-safety: not thread-safe. Pure: what a key asks of the daemon or of the
+// terminal is returned as a wish. Ownership: borrows the model's rows from one
+// Refresh to the next.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "client/top/keys.h"
+#include "client/top/model.h"
+#include "client/top/table.h"
+
+namespace actord::client::top {
+
+struct ViewOptions {
+  bool types = false;         // else processes
+  size_t process_column = 5;  // to sort by; steps/s
+  size_t type_column = 1;     // processes
+  bool reversed = false;
+  std::string filter = {};
+  absl::Duration interval = absl::Seconds(2);
+};
+
+// What is to be done by others.
+struct Wish {
+  enum class Kind {
+    kNone,
+    kQuit,
+    kInterrupt,
+    kSuspend,
+    kRedraw,
+    kSample,     // now: what is wanted has changed
+    kLook,       // at `pid`
+    kCancel,     // `pid`
+    kTerminate,  // `pid`
+  };
+  Kind kind = Kind::kNone;
+  std::string pid = {};
+};
+
+class View {
+ public:
+  enum class Page { kTable, kHelp, kDetails };
+  enum class Prompt { kNone, kFilter, kCancel, kTerminate };
+
+  explicit View(ViewOptions options) : options_(std::move(options)) {}
+
+  // To be called whenever the model has changed. The selected row stays
+  // selected wherever it moves; if it is gone, the one in its place is.
+  void Refresh(const Model& model);
+  Wish Press(const Key& key, const Model& model);
+
+  // How many rows are seen at a time; at least 1.
+  void SetVisibleRows(size_t rows);
+
+  // What came of a wish.
+  void ShowDetails(absl::StatusOr<v1::Process> process);
+  void Say(std::string what);
+
+  [[nodiscard]] Page page() const { return page_; }
+  [[nodiscard]] Prompt prompt() const { return prompt_; }
+  [[nodiscard]] bool types() const { return options_.types; }
+  [[nodiscard]] bool paused() const { return paused_; }
+  [[nodiscard]] absl::Duration interval() const { return options_.interval; }
+  [[nodiscard]] bool reversed() const { return options_.reversed; }
+  // The index of the column, of the table that is shown.
+  [[nodiscard]] size_t sorted_by() const {
+    return options_.types ? options_.type_column : options_.process_column;
+  }
+  // Which types are shown: the one with this name, or, if there is none, those
+  // that contain it.
+  [[nodiscard]] const std::string& filter() const { return options_.filter; }
+  // What is being typed, in the prompt for it.
+  [[nodiscard]] const std::string& typed() const { return typed_; }
+  [[nodiscard]] const std::string& message() const { return message_; }
+  // Of the prompt or of the details.
+  [[nodiscard]] const std::string& pid() const { return pid_; }
+  [[nodiscard]] const std::optional<absl::StatusOr<v1::Process>>& details()
+      const {
+    return details_;
+  }
+
+  // What is shown, filtered and sorted; the one that is not empty is the one
+  // that types() says.
+  [[nodiscard]] const std::vector<const ProcessRow*>& processes() const {
+    return processes_;
+  }
+  [[nodiscard]] const std::vector<const TypeRow*>& type_rows() const {
+    return sorted_types_;
+  }
+  [[nodiscard]] size_t rows() const {
+    return options_.types ? sorted_types_.size() : processes_.size();
+  }
+  [[nodiscard]] size_t selected() const { return selected_; }
+  [[nodiscard]] size_t first_visible() const { return first_visible_; }
+
+  // The type to ask the daemon for: the filter, if it is the whole name of one;
+  // else "", all of them.
+  [[nodiscard]] std::string WantedType(
+      const v1::GetStatusResponse& status) const;
+
+ private:
+  Wish PressInTable(const Key& key, const Model& model);
+  Wish PressText(char c, const Model& model);
+  Wish PressInFilter(const Key& key, const Model& model);
+  Wish PressInQuestion(const Key& key);
+  Wish PressInDetails(const Key& key);
+  Wish OpenSelected(const Model& model);
+  void AskAboutSelected(Prompt question);
+  Wish SetFilter(std::string filter, const Model& model);
+  void MoveTo(size_t row);
+  void ChangeInterval(int steps);
+  void KeepInSight();
+  // The name of the selected row, or "".
+  [[nodiscard]] std::string SelectedName() const;
+
+  ViewOptions options_;
+  Page page_ = Page::kTable;
+  Prompt prompt_ = Prompt::kNone;
+  bool paused_ = false;
+  std::string typed_;
+  std::string message_;
+  std::string pid_;
+  std::optional<absl::StatusOr<v1::Process>> details_;  // unset: not yet known
+  std::vector<const ProcessRow*> processes_;
+  std::vector<TypeRow> types_;
+  std::vector<const TypeRow*> sorted_types_;
+  std::string selected_name_;
+  size_t selected_ = 0;
+  size_t first_visible_ = 0;
+  size_t visible_ = 1;
+};
+
+}  // namespace actord::client::top

@@ -1,0 +1,39 @@
+#include "runtime/due_timers.h"
+
+namespace actord::runtime {
+
+DueTimers::DueTimers(Scheduler& scheduler, YieldBroker& broker,
+                     Lifetimes& lifetimes)
+    : scheduler_(scheduler), broker_(broker), lifetimes_(lifetimes) {
+  due_.reserve(kAtOnce);
+}
+
+bool DueTimers::Fire(WorkerQueue& owner, Lane& lane) {
+  const uint64_t earliest = owner.timers.EarliestNs();
+  if (earliest == TimerWheel::kNever) return false;
+  const uint64_t now = scheduler_.clock().MonotonicNs();
+  if (earliest > now) return false;
+  due_.clear();
+  owner.timers.Advance(now, kAtOnce, due_);
+  scheduler_.CountFired(due_.size());
+  for (const uint64_t value : due_) {
+    if (!Lifetimes::IsOne(value)) broker_.PrefetchForTimer(value);
+  }
+  for (const uint64_t value : due_) {
+    if (Lifetimes::IsOne(value)) [[unlikely]] {
+      lifetimes_.Fired(value, lane);
+    } else {
+      broker_.TimerFired(value, lane);
+    }
+  }
+  return !due_.empty();
+}
+
+bool DueTimers::FireAny(Lane& lane) {
+  for (size_t i = 0; i < scheduler_.size(); ++i) {
+    if (Fire(scheduler_.queue(i), lane)) return true;
+  }
+  return false;
+}
+
+}  // namespace actord::runtime

@@ -1,0 +1,37 @@
+// Fires the timers of the wheels that are due: what they are for becomes ready.
+//
+// Thread-safety: one thread at a time; others may fire timers of the same
+// wheels at the same moment, each timer is fired once.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "runtime/lane.h"
+#include "runtime/lifetimes.h"
+#include "runtime/scheduler.h"
+#include "runtime/yield_broker.h"
+
+namespace actord::runtime {
+
+class DueTimers {
+ public:
+  DueTimers(Scheduler& scheduler, YieldBroker& broker, Lifetimes& lifetimes);
+
+  // Fires what is due in the wheel, some at a time. True: something was.
+  bool Fire(WorkerQueue& owner, Lane& lane);
+  // Of the first worker that has any due.
+  bool FireAny(Lane& lane);
+
+ private:
+  // One Advance of a wheel: many due timers are spread over the workers.
+  static constexpr size_t kAtOnce = 64;
+
+  Scheduler& scheduler_;
+  YieldBroker& broker_;
+  Lifetimes& lifetimes_;
+  std::vector<uint64_t> due_;
+};
+
+}  // namespace actord::runtime

@@ -1,0 +1,208 @@
+// What "actorctl top" computes from samples, and the order of its rows.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "client/top/model.h"
+#include "client/top/table.h"
+#include "tests/client/top_fixture.h"
+
+namespace actord::client::top {
+namespace {
+
+using ::testing::DoubleEq;
+using ::testing::ElementsAre;
+using ::testing::Optional;
+
+std::vector<std::string> Pids(const std::vector<const ProcessRow*>& rows) {
+  std::vector<std::string> pids;
+  for (const ProcessRow* row : rows) pids.push_back(row->process.pid());
+  return pids;
+}
+
+// As they stand in a table that is sorted by that column.
+std::vector<std::string> Ordered(const Model& model, const char* column,
+                                 bool reversed = false) {
+  std::vector<const ProcessRow*> rows;
+  for (const ProcessRow& row : model.processes()) rows.push_back(&row);
+  const auto& columns = ProcessColumns();
+  SortRows(rows, columns[ColumnNamed(columns, column).value()], reversed);
+  return Pids(rows);
+}
+
+TEST(TopModel, OneSampleHasNoRates) {
+  Model model;
+  EXPECT_FALSE(model.known());
+  model.Add(MakeSample(absl::Seconds(60), {MakeProcess("p1", "order", 100)}));
+  EXPECT_TRUE(model.known());
+  EXPECT_EQ(model.rates().steps, std::nullopt);
+  EXPECT_EQ(model.processes().front().steps_rate, std::nullopt);
+  EXPECT_EQ(model.processes().front().age, absl::Seconds(60));
+}
+
+TEST(TopModel, RatesAreOverTheDaemonsUptime) {
+  Model model;
+  Sample sample = MakeSample(absl::Seconds(60));
+  sample.status.mutable_counters()->set_steps_total(1000);
+  sample.status.mutable_counters()->set_step_limit_total(1);
+  sample.status.mutable_counters()->set_mailbox_limit_total(10);
+  model.Add(sample);
+  *sample.status.mutable_uptime() = FromDuration(absl::Milliseconds(60'500));
+  sample.status.mutable_counters()->set_steps_total(1600);
+  sample.status.mutable_counters()->set_step_limit_total(2);
+  sample.status.mutable_counters()->set_mailbox_limit_total(14);
+  model.Add(sample);
+  EXPECT_EQ(model.interval(), absl::Milliseconds(500));
+  EXPECT_THAT(model.rates().steps, Optional(DoubleEq(1200)));
+  EXPECT_THAT(model.rates().refusals, Optional(DoubleEq(10)));
+  EXPECT_THAT(model.rates().messages, Optional(DoubleEq(0)));
+}
+
+TEST(TopModel, TheSameMomentTwiceHasNoRates) {
+  Model model;
+  model.Add(MakeSample(absl::Seconds(60), {MakeProcess("p1", "order", 1)}));
+  model.Add(MakeSample(absl::Seconds(60), {MakeProcess("p1", "order", 2)}));
+  EXPECT_EQ(model.rates().steps, std::nullopt);
+  EXPECT_EQ(model.processes().front().steps_rate, std::nullopt);
+  EXPECT_EQ(model.restarts(), 0u);
+}
+
+TEST(TopModel, ProcessesHaveRatesOfTheirOwn) {
+  Model model;
+  model.Add(MakeSample(absl::Seconds(60), {MakeProcess("p1", "order", 100),
+                                           MakeProcess("p2", "order", 7)}));
+  model.Add(MakeSample(
+      absl::Seconds(62),
+      {MakeProcess("p2", "order", 7), MakeProcess("p1", "order", 150),
+       MakeProcess("new", "order", 10, absl::Seconds(61)),
+       // It is old, and was not among those that were looked at.
+       MakeProcess("unseen", "order", 1000)}));
+  const auto& rows = model.processes();
+  EXPECT_THAT(rows[0].steps_rate, Optional(DoubleEq(0)));
+  EXPECT_THAT(rows[1].steps_rate, Optional(DoubleEq(25)));
+  EXPECT_THAT(rows[2].steps_rate, Optional(DoubleEq(5)));
+  EXPECT_EQ(rows[2].age, absl::Seconds(1));
+  EXPECT_EQ(rows[3].steps_rate, std::nullopt);
+}
+
+TEST(TopModel, ARestartBeginsAnew) {
+  for (const bool told_by_incarnation : {true, false}) {
+    Model model;
+    Sample sample =
+        MakeSample(absl::Seconds(60), {MakeProcess("p1", "order", 100)});
+    sample.status.mutable_counters()->set_steps_total(1000);
+    model.Add(sample);
+    if (told_by_incarnation) {
+      sample.status.set_incarnation("run2");
+    } else {
+      *sample.status.mutable_uptime() = FromDuration(absl::Seconds(1));
+    }
+    sample.processes = {MakeProcess("p1", "order", 3)};
+    sample.status.mutable_counters()->set_steps_total(5000);
+    model.Add(sample);
+    EXPECT_EQ(model.restarts(), 1u);
+    EXPECT_EQ(model.rates().steps, std::nullopt);
+    EXPECT_EQ(model.processes().front().steps_rate, std::nullopt);
+    *sample.status.mutable_uptime() = FromDuration(absl::Seconds(61));
+    sample.status.mutable_counters()->set_steps_total(5060);
+    model.Add(sample);
+    EXPECT_EQ(model.restarts(), 1u);
+    EXPECT_THAT(model.rates().steps,
+                Optional(DoubleEq(told_by_incarnation ? 60 : 1)));
+  }
+}
+
+// A process that is younger than the status which came before the list.
+TEST(TopModel, AgesAreNotNegative) {
+  Model model;
+  model.Add(MakeSample(absl::Seconds(1),
+                       {MakeProcess("p1", "order", 1, absl::Seconds(2))}));
+  EXPECT_EQ(model.processes().front().age, absl::ZeroDuration());
+}
+
+TEST(TopModel, TypesAreTheSumOfTheirProcesses) {
+  v1::Process busy = MakeProcess("p2", "order", 30, absl::Seconds(10));
+  busy.set_state(v1::PROCESS_STATE_RUNNING);
+  busy.set_mailbox_messages(5);
+  busy.set_mailbox_bytes(640);
+  busy.set_yields_outstanding(2);
+  Model model;
+  model.Add(
+      MakeSample(absl::Seconds(60), {MakeProcess("p1", "order", 10), busy}));
+  busy.set_steps(40);
+  model.Add(MakeSample(absl::Seconds(62), {MakeProcess("p1", "order", 12), busy,
+                                           MakeProcess("p3", "counter", 1)}));
+  const std::vector<TypeRow> types = TypesOf(model.processes());
+  ASSERT_EQ(types.size(), 2u);
+  EXPECT_EQ(types[0].type, "order");
+  EXPECT_EQ(types[0].processes, 2u);
+  EXPECT_EQ(types[0].running, 1u);
+  EXPECT_EQ(types[0].idle, 1u);
+  EXPECT_EQ(types[0].steps, 52u);
+  EXPECT_THAT(types[0].steps_rate, Optional(DoubleEq(6)));
+  EXPECT_EQ(types[0].mailbox_messages, 5u);
+  EXPECT_EQ(types[0].mailbox_bytes, 640u);
+  EXPECT_EQ(types[0].yields, 2u);
+  EXPECT_EQ(types[0].oldest, absl::Seconds(62));
+  EXPECT_EQ(types[1].steps_rate, std::nullopt);
+}
+
+TEST(TopTable, RowsThatAreAlikeKeepTheirOrder) {
+  Model model;
+  model.Add(MakeSample(
+      absl::Seconds(60),
+      {MakeProcess("c", "order", 5), MakeProcess("a", "order", 9),
+       MakeProcess("b", "counter", 5), MakeProcess("d", "order", 5)}));
+  EXPECT_THAT(Ordered(model, "steps"), ElementsAre("a", "c", "b", "d"));
+  EXPECT_THAT(Ordered(model, "steps", true), ElementsAre("c", "b", "d", "a"));
+  EXPECT_THAT(Ordered(model, "type"), ElementsAre("b", "c", "a", "d"));
+  EXPECT_THAT(Ordered(model, "pid"), ElementsAre("a", "b", "c", "d"));
+}
+
+TEST(TopTable, WhatHasNoRateStandsBelow) {
+  Model model;
+  model.Add(MakeSample(absl::Seconds(60), {MakeProcess("slow", "order", 5),
+                                           MakeProcess("fast", "order", 5)}));
+  model.Add(MakeSample(absl::Seconds(61), {MakeProcess("unseen", "order", 99),
+                                           MakeProcess("slow", "order", 5),
+                                           MakeProcess("fast", "order", 8)}));
+  EXPECT_THAT(Ordered(model, "rate"), ElementsAre("fast", "slow", "unseen"));
+}
+
+TEST(TopTable, EveryColumnCanBeSortedBy) {
+  Model model;
+  model.Add(MakeSample(absl::Seconds(60), {MakeProcess("a", "order", 5),
+                                           MakeProcess("a", "order", 5)}));
+  for (const auto& column : ProcessColumns()) {
+    // An order that puts equal ones above each other would be none.
+    EXPECT_FALSE(column.above(model.processes()[0], model.processes()[1]))
+        << column.name;
+    EXPECT_FALSE(column.text(model.processes()[0]).empty()) << column.name;
+  }
+  const std::vector<TypeRow> types = TypesOf(model.processes());
+  for (const auto& column : TypeColumns()) {
+    EXPECT_FALSE(column.above(types[0], types[0])) << column.name;
+    EXPECT_FALSE(column.text(types[0]).empty()) << column.name;
+  }
+  EXPECT_EQ(ColumnNamed(ProcessColumns(), "nonsense"), std::nullopt);
+}
+
+TEST(TopTable, NumbersFitTheirColumns) {
+  EXPECT_EQ(ShortCount(0, 7), "0");
+  EXPECT_EQ(ShortCount(999'999, 7), "999,999");
+  EXPECT_EQ(ShortCount(1'000'000, 7), "1.00M");
+  EXPECT_EQ(ShortCount(999'999'999, 9), "1.00G");
+  for (uint64_t number = 1; number < uint64_t{1} << 63U; number *= 3) {
+    EXPECT_LE(ShortCount(number, 6).size(), 6u) << number;
+  }
+  EXPECT_EQ(ShortRate(std::nullopt), "-");
+  EXPECT_EQ(ShortRate(0), "0");
+  EXPECT_EQ(ShortRate(0.04), "0.0");
+  EXPECT_EQ(ShortRate(9.94), "9.9");
+  EXPECT_EQ(ShortRate(9.96), "10");
+  EXPECT_EQ(ShortRate(1234.4), "1,234");
+  EXPECT_EQ(ShortRate(12'345), "12.3k");
+  EXPECT_EQ(ShortRate(4'600'000), "4.60M");
+}
+
+}  // namespace
+}  // namespace actord::client::top
