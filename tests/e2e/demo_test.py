@@ -66,6 +66,12 @@ class Demo(EmptyCase):
         self.assertIn('no plugin has the process type "wordcount"', complaints)
         self.assertIn("demo: wordcount failed", complaints)
 
+    def test_seed_is_a_number(self):
+        demo = self.start("10", "lucky")
+        _, complaints = demo.communicate(timeout=SECONDS)
+        self.assertEqual(demo.returncode, 1)
+        self.assertIn("PROCESSES and SEED are numbers: 10 lucky", complaints)
+
     def test_daemon_that_does_not_start_is_told(self):
         demo = self.start("10", plugins=places.TEST_PLUGINS)
         _, complaints = demo.communicate(timeout=SECONDS)

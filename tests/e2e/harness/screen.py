@@ -4,6 +4,7 @@ import fcntl
 import os
 import pty
 import re
+import resource
 import select
 import signal
 import struct
@@ -108,18 +109,22 @@ class OnTerminal:
         self._master, slave = pty.openpty()
         self.screen = Screen(width, height)
         self._set_size(width, height)
-        # That of Debian's Python leaves the terminal as it is.
         self.modes = termios.tcgetattr(slave)
         self._slave = slave
         self.process = subprocess.Popen(
             command, stdin=slave, stdout=slave, stderr=slave, env=environment,
-            start_new_session=True,
-            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0))
+            start_new_session=True, preexec_fn=self._before_it_runs)
         self.error = None
         self._stopping = False
         self._lock = threading.Lock()
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
+
+    @staticmethod
+    def _before_it_runs():
+        fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+        # Tests let it crash.
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
     def _set_size(self, width, height):
         fcntl.ioctl(self._master, termios.TIOCSWINSZ,
