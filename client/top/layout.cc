@@ -138,13 +138,20 @@ constexpr HelpLine kHelp[] = {
     {"STATE!", "it was asked to end"},
 };
 
+// What it is in `first_width` cells, and something about it.
+Line PairLine(const std::string& first, size_t first_width,
+              std::string_view second, const Cells& cells, size_t width) {
+  std::string line = cells.Fit(first, first_width);
+  line += second;
+  return {{.text = cells.Clip(line, width)}};
+}
+
 Frame DrawHelp(const Cells& cells, size_t width) {
   constexpr size_t kKeysWidth = 20;
   Frame frame;
   for (const HelpLine& line : kHelp) {
-    frame.push_back({{.text = cells.Clip(cells.Fit(line.keys, kKeysWidth) +
-                                             std::string(line.what),
-                                         width)}});
+    frame.push_back(
+        PairLine(std::string(line.keys), kKeysWidth, line.what, cells, width));
   }
   return frame;
 }
@@ -161,8 +168,7 @@ Frame DrawDetails(const Model& model, const View& view, const Cells& cells,
   Frame frame;
   for (const auto& [name, value] :
        ProcessFields(**view.details(), model.now())) {
-    frame.push_back({{.text = cells.Clip(
-                          cells.Fit(name + ":", kNameWidth) + value, width)}});
+    frame.push_back(PairLine(name + ":", kNameWidth, value, cells, width));
   }
   return frame;
 }

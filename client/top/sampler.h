@@ -18,7 +18,7 @@
 #include "client/client.h"
 #include "client/mutex.h"
 #include "client/top/sample.h"
-#include "client/top/view.h"
+#include "client/top/wish.h"
 
 namespace actord::client::top {
 

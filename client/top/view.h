@@ -15,6 +15,7 @@
 #include "client/top/keys.h"
 #include "client/top/model.h"
 #include "client/top/table.h"
+#include "client/top/wish.h"
 
 namespace actord::client::top {
 
@@ -25,23 +26,6 @@ struct ViewOptions {
   bool reversed = false;
   std::string filter = {};
   absl::Duration interval = absl::Seconds(2);
-};
-
-// What is to be done by others.
-struct Wish {
-  enum class Kind {
-    kNone,
-    kQuit,
-    kInterrupt,
-    kSuspend,
-    kRedraw,
-    kSample,     // now: what is wanted has changed
-    kLook,       // at `pid`
-    kCancel,     // `pid`
-    kTerminate,  // `pid`
-  };
-  Kind kind = Kind::kNone;
-  std::string pid = {};
 };
 
 class View {
