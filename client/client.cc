@@ -152,6 +152,18 @@ absl::StatusOr<v1::GetStatusResponse> Client::GetStatus(
                request, options);
 }
 
+absl::StatusOr<v1::LoadPluginResponse> Client::LoadPlugin(
+    const v1::LoadPluginRequest& request, const CallOptions& options) {
+  return Unary(*connection_->actors, &v1::ActorService::Stub::LoadPlugin,
+               request, options);
+}
+
+absl::StatusOr<v1::ListPluginsResponse> Client::ListPlugins(
+    const v1::ListPluginsRequest& request, const CallOptions& options) {
+  return Unary(*connection_->actors, &v1::ActorService::Stub::ListPlugins,
+               request, options);
+}
+
 absl::StatusOr<v1::ShutdownResponse> Client::Shutdown(
     const v1::ShutdownRequest& request, const CallOptions& options) {
   return Unary(*connection_->actors, &v1::ActorService::Stub::Shutdown, request,

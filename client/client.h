@@ -16,6 +16,7 @@
 #include "actord/v1/dead_letter.pb.h"
 #include "actord/v1/name.pb.h"
 #include "actord/v1/outcome.pb.h"
+#include "actord/v1/plugin.pb.h"
 #include "actord/v1/process.pb.h"
 #include "actord/v1/status.pb.h"
 #include "actord/v1/yield.pb.h"
@@ -77,6 +78,10 @@ class Client {
       const v1::ListProcessesRequest& request, const CallOptions& options = {});
   absl::StatusOr<v1::GetStatusResponse> GetStatus(
       const v1::GetStatusRequest& request, const CallOptions& options = {});
+  absl::StatusOr<v1::LoadPluginResponse> LoadPlugin(
+      const v1::LoadPluginRequest& request, const CallOptions& options = {});
+  absl::StatusOr<v1::ListPluginsResponse> ListPlugins(
+      const v1::ListPluginsRequest& request, const CallOptions& options = {});
   absl::StatusOr<v1::ShutdownResponse> Shutdown(
       const v1::ShutdownRequest& request, const CallOptions& options = {});
 

@@ -18,6 +18,7 @@
 #include "daemon/config.h"
 #include "daemon/idempotency.h"
 #include "daemon/loaded_plugins.h"
+#include "daemon/plugin_loading.h"
 #include "daemon/shutdown_control.h"
 #include "daemon/stream.h"
 #include "runtime/catalog.h"
@@ -29,7 +30,8 @@ struct ServiceContext {
   const Config& config;
   const runtime::Clock& clock;
   const runtime::Catalog& catalog;
-  const std::vector<PluginInfo>& plugins;
+  const LoadedPlugins& plugins;
+  PluginLoading& plugin_loading;
   runtime::Runtime& runtime;
   RequestIds& request_ids;  // of Submit
   RequestIds& message_ids;  // of Send
@@ -65,9 +67,11 @@ using SendStream = Service::WithRawCallbackMethod_SendStream<Work>;
 using SubmitStream = Service::WithRawCallbackMethod_SubmitStream<SendStream>;
 using WatchProcesses =
     Service::WithRawCallbackMethod_WatchProcesses<SubmitStream>;
+using LoadPlugin = Service::WithRawCallbackMethod_LoadPlugin<WatchProcesses>;
+using ListPlugins = Service::WithRawCallbackMethod_ListPlugins<LoadPlugin>;
 }  // namespace raw
 
-class ActorService final : public raw::WatchProcesses {
+class ActorService final : public raw::ListPlugins {
  public:
   explicit ActorService(const ServiceContext& context);
 
@@ -90,6 +94,8 @@ class ActorService final : public raw::WatchProcesses {
   Reactor* GetProcess(Context* call, const Bytes* in, Bytes* out) override;
   Reactor* ListProcesses(Context* call, const Bytes* in, Bytes* out) override;
   Reactor* GetStatus(Context* call, const Bytes* in, Bytes* out) override;
+  Reactor* LoadPlugin(Context* call, const Bytes* in, Bytes* out) override;
+  Reactor* ListPlugins(Context* call, const Bytes* in, Bytes* out) override;
   Reactor* Shutdown(Context* call, const Bytes* in, Bytes* out) override;
   Reactor* ListDeadLetters(Context* call, const Bytes* in, Bytes* out) override;
   Reactor* GetDeadLetter(Context* call, const Bytes* in, Bytes* out) override;

@@ -23,7 +23,7 @@ ActorService::Reactor* ActorService::GetStatus(Context* call, const Bytes* in,
         *response.mutable_uptime() = ToProtoDuration(
             absl::Nanoseconds(context_.clock.MonotonicNs() - started_ns_));
         response.set_workers(static_cast<uint32_t>(stats.workers));
-        WriteCatalog(context_.plugins, context_.catalog,
+        WriteCatalog(context_.plugins.InForce(), context_.catalog,
                      options.external_commands, &response);
         WriteCounters(stats, response.mutable_counters());
         response.mutable_counters()->set_streams_open(streams_.size());

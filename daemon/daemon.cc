@@ -97,7 +97,7 @@ absl::Status Daemon::StartRuntime() {
   runtime_ = *std::move(runtime);
   absl::Status status = plugins_.Load(config_, runtime_->host(), catalog_);
   if (!status.ok()) return status;
-  for (const PluginInfo& plugin : plugins_.infos()) {
+  for (const PluginInfo& plugin : plugins_.InForce()) {
     logger_.Debug(absl::StrCat("plugin ", plugin.name, " ", plugin.version,
                                plugin.path.empty() ? "" : " from ",
                                plugin.path));
@@ -123,9 +123,11 @@ absl::Status Daemon::StartRuntime() {
 }
 
 absl::Status Daemon::StartServer() {
+  plugin_loading_ =
+      std::make_unique<PluginLoading>(plugins_, *runtime_, logger_);
   service_ = std::make_unique<ActorService>(ServiceContext{
-      config_, runtime::Clock::System(), catalog_, plugins_.infos(), *runtime_,
-      request_ids_, message_ids_, shutdown_});
+      config_, runtime::Clock::System(), catalog_, plugins_, *plugin_loading_,
+      *runtime_, request_ids_, message_ids_, shutdown_});
   auto server = RpcServer::Start(config_, *service_);
   if (!server.ok()) return server.status();
   server_ = *std::move(server);
@@ -138,8 +140,12 @@ Daemon::~Daemon() {
     shutdown_.Request(runtime::ShutdownMode::kNow, absl::ZeroDuration());
     EndProcesses();
   }
+  // It answers the calls that wait for it.
+  if (plugin_loading_ != nullptr)
+    plugin_loading_->Stop(absl::InfiniteDuration());
   server_.reset();
   service_.reset();
+  plugin_loading_.reset();
   plugins_.DestroyHandlers();
   runtime_.reset();
 }
@@ -241,6 +247,11 @@ ExitStatus Daemon::Run() {
   if (serves()) {
     service_->CloseStreams();
     std::this_thread::sleep_for(kLastAnswers);
+  }
+  const bool loads = serves() && !plugin_loading_->Stop(config_.force_timeout);
+  if (loads) {
+    logger_.Error("exiting while a plugin is being loaded, which does not end");
+    std::_Exit(kExitDrainTimeout);
   }
   if (result.stuck || result.report.stuck > 0) {
     // Their threads run plugin code, so nothing can be taken down under them.

@@ -16,6 +16,7 @@
 #include "daemon/idempotency.h"
 #include "daemon/loaded_plugins.h"
 #include "daemon/logging.h"
+#include "daemon/plugin_loading.h"
 #include "daemon/port_file.h"
 #include "daemon/rpc_server.h"
 #include "daemon/shutdown_control.h"
@@ -47,7 +48,8 @@ class Daemon {
   //     end, which answers every open Submit and Await;
   //  3. the Shutdown calls are answered;
   //  4. the port file goes, and streams end when they have told everything;
-  //  5. the service refuses whatever comes for a moment longer;
+  //  5. the service refuses whatever comes for a moment longer, and a plugin
+  //     that is being loaded has time to return;
   //  6. the server stops, and breaks off after a second what is still open
   //     (a watched health status, say).
   // If steps do not return, this ends the program with kExitDrainTimeout.
@@ -90,6 +92,7 @@ class Daemon {
   RequestIds request_ids_;
   RequestIds message_ids_;
   ShutdownControl shutdown_;
+  std::unique_ptr<PluginLoading> plugin_loading_;  // null: there is no service
   std::unique_ptr<ActorService> service_;
   std::unique_ptr<RpcServer> server_;
   std::unique_ptr<PortFile> port_file_;  // null: none is wanted

@@ -38,21 +38,13 @@ absl::StatusOr<std::vector<std::string>> ListPlugins(
   return paths;
 }
 
-absl::Status AddHandlers(const handlers::HandlerSet& set,
-                         std::string_view plugin, runtime::Catalog& catalog) {
-  for (const handlers::HandlerInstance& handler : set.instances()) {
-    absl::Status status =
-        catalog.AddCommand(handler.descriptor, handler.self, plugin);
-    if (!status.ok()) return status;
-  }
-  return absl::OkStatus();
-}
-
 }  // namespace
 
 absl::Status LoadedPlugins::Load(const Config& config, const actord_host* host,
                                  runtime::Catalog& catalog) {
-  absl::Status status = LoadBuiltin(config, host, catalog);
+  host_ = host;
+  catalog_ = &catalog;
+  absl::Status status = LoadBuiltin(config);
   std::vector<std::string> paths = config.plugins;
   for (const std::string& directory : config.plugin_dirs) {
     if (!status.ok()) return status;
@@ -62,59 +54,117 @@ absl::Status LoadedPlugins::Load(const Config& config, const actord_host* host,
   }
   for (const std::string& path : paths) {
     if (!status.ok()) return status;
-    status = LoadFile(path, host, catalog);
+    status = LoadAtStart(path);
   }
-  std::sort(
-      infos_.begin(), infos_.end(),
-      [](const PluginInfo& a, const PluginInfo& b) { return a.name < b.name; });
+  if (status.ok()) status = AllowDirectories(config.plugin_dirs);
   return status;
 }
 
-absl::Status LoadedPlugins::LoadBuiltin(const Config& config,
-                                        const actord_host* host,
-                                        runtime::Catalog& catalog) {
+absl::Status LoadedPlugins::AllowDirectories(
+    const std::vector<std::string>& paths) {
+  for (const std::string& path : paths) {
+    std::error_code error;
+    directories_.push_back(std::filesystem::absolute(path, error).string());
+    if (error) return absl::InvalidArgumentError(error.message());
+  }
+  auto allowed = handlers::AllowedDirectories::Open(directories_);
+  if (!allowed.ok()) return allowed.status();
+  allowed_ = *std::move(allowed);
+  return absl::OkStatus();
+}
+
+absl::Status LoadedPlugins::LoadBuiltin(const Config& config) {
   const handlers::BuiltinOptions options{
       .file_read_directories = config.file_read_dirs,
       .file_read_max_bytes = config.runtime.max_payload_bytes};
-  auto set = handlers::CreateBuiltinHandlers(options, host);
+  auto set = handlers::CreateBuiltinHandlers(options, host_);
   if (!set.ok()) return set.status();
-  infos_.push_back({std::string(handlers::kBuiltinPlugin), kActordVersion, ""});
-  for (const actord_process_type* type : handlers::BuiltinProcessTypes()) {
-    const absl::Status status =
-        catalog.AddProcessType(type, handlers::kBuiltinPlugin);
-    if (!status.ok()) return status;
-  }
-  // Kept whatever comes next, so that the catalog never points at what is gone.
-  handlers_.push_back(*std::move(set));
-  return AddHandlers(handlers_.back(), handlers::kBuiltinPlugin, catalog);
+  const PluginInfo info{std::string(handlers::kBuiltinPlugin), kActordVersion,
+                        ""};
+  return Put(info,
+             {.plugin = info.name,
+              .version = info.version,
+              .process_types = handlers::BuiltinProcessTypes()},
+             *std::move(set))
+      .status();
 }
 
-absl::Status LoadedPlugins::LoadFile(const std::string& path,
-                                     const actord_host* host,
-                                     runtime::Catalog& catalog) {
+absl::Status LoadedPlugins::LoadAtStart(const std::string& path) {
   auto loaded = handlers::Plugin::Load(path);
   if (!loaded.ok()) return loaded.status();
   plugins_.push_back(*std::move(loaded));
   const handlers::Plugin& plugin = *plugins_.back();
-  const std::string name = plugin.info().name;
-  for (const PluginInfo& other : infos_) {
-    if (other.name != name) continue;
+  for (const PluginInfo& other : InForce()) {
+    if (other.name != plugin.info().name) continue;
     return InFile(path, absl::AlreadyExistsError(absl::StrCat(
-                            "its name '", name, "' is taken by ",
+                            "its name '", other.name, "' is taken by ",
                             other.path.empty() ? "the daemon" : other.path)));
   }
-  const char* const version = plugin.info().version;
-  infos_.push_back({name, version == nullptr ? "" : version, path});
-  for (const actord_process_type* type : plugin.process_types()) {
-    const absl::Status status = catalog.AddProcessType(type, name);
-    if (!status.ok()) return InFile(path, status);
-  }
-  auto set = plugin.CreateHandlers(host);
+  auto set = plugin.CreateHandlers(host_);
   if (!set.ok()) return InFile(path, set.status());
-  handlers_.push_back(*std::move(set));
-  const absl::Status status = AddHandlers(handlers_.back(), name, catalog);
-  if (!status.ok()) return InFile(path, status);
-  return absl::OkStatus();
+  const auto put =
+      Put(InfoOf(plugin, path), EntriesOf(plugin), *std::move(set)).status();
+  return put.ok() ? put : InFile(path, put);
+}
+
+PluginInfo LoadedPlugins::InfoOf(const handlers::Plugin& plugin,
+                                 const std::string& path) {
+  return {plugin.info().name, plugin.info().version, path};
+}
+
+runtime::CatalogEntries LoadedPlugins::EntriesOf(
+    const handlers::Plugin& plugin) {
+  return {.plugin = plugin.info().name,
+          .version = plugin.info().version,
+          .process_types = {plugin.process_types().begin(),
+                            plugin.process_types().end()}};
+}
+
+absl::StatusOr<LoadedPlugins::Loaded> LoadedPlugins::Put(
+    const PluginInfo& info, runtime::CatalogEntries entries,
+    handlers::HandlerSet set) {
+  Loaded loaded;
+  loaded.plugin = info;
+  for (const handlers::HandlerInstance& handler : set.instances()) {
+    entries.commands.push_back({handler.descriptor, handler.self});
+  }
+  auto types = catalog_->Add(entries);
+  if (!types.ok()) return types.status();
+  // The catalog points at them from now on.
+  handlers_.push_back(std::move(set));
+  for (const auto& command : entries.commands) {
+    loaded.commands.emplace_back(command.descriptor->command);
+  }
+  loaded.process_types = *std::move(types);
+  const absl::MutexLock lock(&mutex_);
+  for (Version& version : versions_) {
+    if (version.plugin.name != info.name || !version.in_force) continue;
+    version.in_force = false;
+    loaded.replaced_version = version.plugin.version;
+  }
+  versions_.push_back({info, true, loaded.process_types});
+  return loaded;
+}
+
+std::vector<PluginInfo> LoadedPlugins::InForce() const {
+  std::vector<PluginInfo> infos;
+  for (Version& version : Versions()) {
+    if (version.in_force) infos.push_back(std::move(version.plugin));
+  }
+  return infos;
+}
+
+std::vector<LoadedPlugins::Version> LoadedPlugins::Versions() const {
+  std::vector<Version> versions;
+  {
+    const absl::MutexLock lock(&mutex_);
+    versions = versions_;
+  }
+  std::stable_sort(versions.begin(), versions.end(),
+                   [](const Version& a, const Version& b) {
+                     return a.plugin.name < b.plugin.name;
+                   });
+  return versions;
 }
 
 }  // namespace actord::daemon

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "daemon/proto_plugins.h"
 #include "daemon/proto_time.h"
 #include "daemon/utf8.h"
 #include "handlers/builtin_handlers.h"
@@ -50,6 +51,8 @@ void WriteCounters(const runtime::RuntimeStats& stats, v1::Counters* proto) {
   proto->set_yield_limit_total(stats.refused_yields);
   proto->set_step_limit_total(stats.ended_by_steps);
   proto->set_lifetime_limit_total(stats.ended_by_lifetime);
+  proto->set_upgrades_total(stats.upgrades);
+  proto->set_upgrades_declined_total(stats.upgrades_declined);
 }
 
 void WriteLimits(const runtime::Limits& limits, const Config& config,
@@ -95,10 +98,7 @@ void WriteCatalog(const std::vector<PluginInfo>& plugins,
                   const std::vector<std::string>& external_commands,
                   v1::GetStatusResponse* proto) {
   for (const PluginInfo& info : plugins) {
-    v1::Plugin* const plugin = proto->add_plugins();
-    plugin->set_name(info.name);
-    plugin->set_version(ToUtf8(info.version));
-    plugin->set_path(ToUtf8(info.path));
+    WritePlugin(info, proto->add_plugins());
   }
   for (const auto& type : catalog.process_types()) {
     v1::ProcessType* const process_type = proto->add_process_types();

@@ -30,6 +30,8 @@ class UniqueFd {
   ~UniqueFd();
 
   [[nodiscard]] int get() const { return fd_; }
+  // It is not closed any more.
+  int Release() { return std::exchange(fd_, -1); }
 
  private:
   int fd_ = -1;

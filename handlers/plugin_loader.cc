@@ -3,8 +3,8 @@
 #include <actord/values.h>
 #include <dlfcn.h>
 #include <elf.h>
+#include <fcntl.h>
 #include <link.h>
-#include <sys/stat.h>
 
 #include <cerrno>
 #include <cstddef>
@@ -29,40 +29,37 @@ absl::Status InFile(const std::string& path, const absl::Status& status) {
       status.code(), "plugin '" + path + "': " + std::string(status.message()));
 }
 
-absl::Status CheckIsFile(const std::string& path) {
-  struct stat info = {};
-  if (stat(path.c_str(), &info) != 0) {
-    const std::string why =
-        std::error_code(errno, std::generic_category()).message();
-    return errno == ENOENT || errno == ENOTDIR
-               ? absl::NotFoundError("there is no such file")
-               : absl::InvalidArgumentError("cannot be read: " + why);
-  }
-  if (!S_ISREG(info.st_mode)) {
-    return absl::InvalidArgumentError("not a file");
-  }
-  return absl::OkStatus();
+// For a look at it; the linker opens it again.
+absl::StatusOr<UniqueFd> OpenFile(const std::string& path) {
+  UniqueFd file(
+      open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  if (file.get() >= 0) return file;
+  const std::string why =
+      std::error_code(errno, std::generic_category()).message();
+  return errno == ENOENT || errno == ENOTDIR
+             ? absl::NotFoundError("there is no such file")
+             : absl::InvalidArgumentError("cannot be read: " + why);
 }
 
-struct LibraryCloser {
-  void operator()(void* library) const { dlclose(library); }
-};
-using Library = std::unique_ptr<void, LibraryCloser>;
-
-absl::StatusOr<Library> OpenLibrary(const std::string& path) {
-  // Without a slash dlopen would search the system's library directories.
+// Without a slash dlopen would search the system's library directories.
+absl::StatusOr<std::string> Absolute(const std::string& path) {
   std::error_code error;
-  const std::filesystem::path absolute = std::filesystem::absolute(path, error);
+  std::filesystem::path absolute = std::filesystem::absolute(path, error);
   if (error) return absl::InvalidArgumentError(error.message());
+  return absolute.string();
+}
 
-  Library library(dlopen(absolute.c_str(), RTLD_NOW | RTLD_LOCAL));
-  if (library == nullptr) {
-    const char* why = dlerror();
-    return absl::InvalidArgumentError(
-        std::string("not a shared object that can be loaded here: ") +
-        (why == nullptr ? "unknown error" : why));
-  }
-  return library;
+std::string LinkerPath(const UniqueFd& file) {
+  return "/proc/self/fd/" + std::to_string(file.get());
+}
+
+// The linker keeps some objects whatever it is asked, and then knows them by
+// this number.
+void CloseUnlessLoaded(UniqueFd file) {
+  void* const kept = dlopen(LinkerPath(file).c_str(), RTLD_NOW | RTLD_NOLOAD);
+  if (kept == nullptr) return;
+  dlclose(kept);
+  file.Release();
 }
 
 // Finds the table and how many bytes the object says it has.
@@ -88,9 +85,10 @@ absl::StatusOr<std::pair<const actord_plugin_info*, size_t>> FindInfo(
                    static_cast<size_t>(entry->st_size));
 }
 
-// One of the two lists of a plugin.
+// One of the two lists of a plugin. `min_bytes`: of an entry of the first
+// version of the ABI.
 template <typename Entry>
-absl::Status CheckList(const Entry* const* list, size_t count,
+absl::Status CheckList(const Entry* const* list, size_t count, size_t min_bytes,
                        const std::string& what) {
   if (count > kMaxPluginEntries) {
     return absl::InvalidArgumentError("it lists " + std::to_string(count) +
@@ -107,11 +105,11 @@ absl::Status CheckList(const Entry* const* list, size_t count,
     if (list[i] == nullptr) {
       return absl::InvalidArgumentError(which + " is NULL");
     }
-    if (list[i]->struct_size < sizeof(Entry)) {
+    if (list[i]->struct_size < min_bytes) {
       return absl::InvalidArgumentError(
           which + " has a struct_size of " +
           std::to_string(list[i]->struct_size) + " bytes, at least " +
-          std::to_string(sizeof(Entry)) + " are needed");
+          std::to_string(min_bytes) + " are needed");
     }
   }
   return absl::OkStatus();
@@ -151,13 +149,15 @@ absl::Status CheckPluginInfo(const actord_plugin_info* info, size_t size) {
         "its name '" + std::string(info->name, strnlen(info->name, 129)) +
         "' is not 1 to 128 of [a-zA-Z0-9_.-]");
   }
-  if (absl::Status status = CheckList(info->process_types,
-                                      info->process_type_count, "process type");
+  if (absl::Status status =
+          CheckList(info->process_types, info->process_type_count,
+                    offsetof(actord_process_type, snapshot), "process type");
       !status.ok()) {
     return status;
   }
   if (absl::Status status =
-          CheckList(info->commands, info->command_count, "command");
+          CheckList(info->commands, info->command_count,
+                    sizeof(actord_command_handler), "command");
       !status.ok()) {
     return status;
   }
@@ -169,24 +169,77 @@ absl::Status CheckPluginInfo(const actord_plugin_info* info, size_t size) {
 }
 
 absl::StatusOr<std::unique_ptr<Plugin>> Plugin::Load(const std::string& path) {
-  if (absl::Status status = CheckIsFile(path); !status.ok()) {
+  const absl::StatusOr<UniqueFd> file = OpenFile(path);
+  if (!file.ok()) return InFile(path, file.status());
+  const absl::StatusOr<FileIdentity> identity = IdentityOf(file->get());
+  if (!identity.ok()) return InFile(path, identity.status());
+  if (absl::Status status = CheckWholeElf(file->get()); !status.ok()) {
     return InFile(path, status);
   }
-  absl::StatusOr<Library> library = OpenLibrary(path);
+  const absl::StatusOr<std::string> absolute = Absolute(path);
+  if (!absolute.ok()) return InFile(path, absolute.status());
+  absl::StatusOr<Library> library = Open(*absolute);
   if (!library.ok()) return InFile(path, library.status());
-  const auto found = FindInfo(library->get());
+  return Check(path, *identity, *std::move(library));
+}
+
+absl::StatusOr<std::unique_ptr<Plugin>> Plugin::Load(UniqueFd file,
+                                                     const std::string& path) {
+  const absl::StatusOr<FileIdentity> identity = IdentityOf(file.get());
+  if (!identity.ok()) return InFile(path, identity.status());
+  if (absl::Status status = CheckWholeElf(file.get()); !status.ok()) {
+    return InFile(path, status);
+  }
+  const std::string linker_path = LinkerPath(file);
+  absl::StatusOr<Library> library = Open(linker_path);
+  if (!library.ok()) return InFile(path, library.status());
+  auto plugin = Check(path, *identity, *std::move(library));
+  if (plugin.ok()) {
+    (*plugin)->file_ = std::move(file);
+    return plugin;
+  }
+  CloseUnlessLoaded(std::move(file));
+  return plugin;
+}
+
+Plugin::~Plugin() {
+  library_.reset();
+  if (file_.get() >= 0) CloseUnlessLoaded(std::move(file_));
+}
+
+void Plugin::LibraryCloser::operator()(void* library) const {
+  dlclose(library);
+}
+
+absl::StatusOr<Plugin::Library> Plugin::Open(const std::string& linker_path) {
+  Library library(dlopen(linker_path.c_str(), RTLD_NOW | RTLD_LOCAL));
+  if (library == nullptr) {
+    const char* why = dlerror();
+    return absl::InvalidArgumentError(
+        std::string("not a shared object that can be loaded here: ") +
+        (why == nullptr ? "unknown error" : why));
+  }
+  return library;
+}
+
+absl::StatusOr<std::unique_ptr<Plugin>> Plugin::Check(
+    const std::string& path, const FileIdentity& identity, Library library) {
+  const auto found = FindInfo(library.get());
   if (!found.ok()) return InFile(path, found.status());
   const auto [info, size] = *found;
   if (absl::Status status = CheckPluginInfo(info, size); !status.ok()) {
     return InFile(path, status);
   }
-  return std::unique_ptr<Plugin>(new Plugin(path, library->release(), info));
+  return std::unique_ptr<Plugin>(
+      new Plugin(path, identity, std::move(library), info));
 }
 
-Plugin::Plugin(std::string path, void* library, const actord_plugin_info* info)
-    : path_(std::move(path)), library_(library), info_(info) {}
-
-Plugin::~Plugin() { dlclose(library_); }
+Plugin::Plugin(std::string path, const FileIdentity& identity, Library library,
+               const actord_plugin_info* info)
+    : path_(std::move(path)),
+      identity_(identity),
+      library_(std::move(library)),
+      info_(info) {}
 
 absl::StatusOr<HandlerSet> Plugin::CreateHandlers(
     const actord_host* host) const {

@@ -6,10 +6,10 @@
 // plugin's name, and that arrays and their entries are there. What the entries
 // say is checked by whoever adds them to a catalog.
 //
-// Thread-safety: none; plugins are loaded by the thread that composes the
-// daemon. Afterwards a Plugin is constant. Ownership: a Plugin owns the shared
-// object; everything that points into it (descriptors, handlers, processes)
-// must be gone before it is destroyed.
+// Thread-safety: none; one plugin is loaded at a time. Afterwards a Plugin is
+// constant. Ownership: a Plugin owns the shared object; everything that points
+// into it (descriptors, handlers, processes) must be gone before it is
+// destroyed.
 #pragma once
 
 #include <actord/abi.h>
@@ -20,7 +20,9 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "handlers/allowed_directories.h"
 #include "handlers/handler_set.h"
+#include "handlers/plugin_file.h"
 
 namespace actord::handlers {
 
@@ -34,12 +36,20 @@ class Plugin {
   // is no shared object, or no plugin. FAILED_PRECONDITION: it is a plugin, but
   // of another ABI version.
   static absl::StatusOr<std::unique_ptr<Plugin>> Load(const std::string& path);
+  // Likewise what is open as `file`, whatever has become of its path, which is
+  // for people. (The dynamic linker looks a path up among those that it has
+  // seen and never at the file again, so a new file under an old name is
+  // loaded in this way. $ORIGIN in the object leads nowhere.) The file must not
+  // be that of a Plugin that there is.
+  static absl::StatusOr<std::unique_ptr<Plugin>> Load(UniqueFd file,
+                                                      const std::string& path);
 
   ~Plugin();
   Plugin(const Plugin&) = delete;
   Plugin& operator=(const Plugin&) = delete;
 
   [[nodiscard]] const std::string& path() const { return path_; }
+  [[nodiscard]] const FileIdentity& file() const { return identity_; }
   [[nodiscard]] const actord_plugin_info& info() const { return *info_; }
   [[nodiscard]] std::span<const actord_process_type* const> process_types()
       const {
@@ -56,10 +66,23 @@ class Plugin {
       const actord_host* host) const;
 
  private:
-  Plugin(std::string path, void* library, const actord_plugin_info* info);
+  struct LibraryCloser {
+    void operator()(void* library) const;
+  };
+  using Library = std::unique_ptr<void, LibraryCloser>;
+
+  Plugin(std::string path, const FileIdentity& identity, Library library,
+         const actord_plugin_info* info);
+  static absl::StatusOr<Library> Open(const std::string& linker_path);
+  static absl::StatusOr<std::unique_ptr<Plugin>> Check(
+      const std::string& path, const FileIdentity& identity, Library library);
 
   const std::string path_;
-  void* const library_;
+  const FileIdentity identity_;
+  // Holds the number by which the dynamic linker knows the object, which must
+  // not become another file's while it is loaded.
+  UniqueFd file_;
+  Library library_;
   const actord_plugin_info* const info_;
 };
 

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstddef>
+#include <utility>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "runtime/absl_text.h"
 
@@ -13,6 +16,8 @@ constexpr size_t kNameMaxBytes = 128;
 constexpr size_t kStateMaxBytes = 1 << 20;
 constexpr size_t kStateMaxAlign = 64;
 constexpr size_t kMethodsMax = 1024;
+// Of a process type of the first version of the ABI.
+constexpr size_t kTypeMinBytes = offsetof(actord_process_type, snapshot);
 
 bool IsNameChar(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
@@ -63,10 +68,10 @@ absl::Status CheckProcessType(const actord_process_type* type) {
   if (type == nullptr) {
     return absl::InvalidArgumentError("a process type is null");
   }
-  if (type->struct_size < sizeof(actord_process_type)) {
+  if (type->struct_size < kTypeMinBytes) {
     return absl::InvalidArgumentError(absl::StrCat(
         "a process type has struct_size ", type->struct_size, "; ABI version ",
-        ACTORD_ABI_VERSION, " needs at least ", sizeof(actord_process_type)));
+        ACTORD_ABI_VERSION, " needs at least ", kTypeMinBytes));
   }
   absl::Status status = CheckName(type->name, "a process type");
   if (!status.ok()) return status;
@@ -115,6 +120,12 @@ absl::Status CheckCommand(const actord_command_handler* command) {
   return absl::OkStatus();
 }
 
+absl::Status Taken(absl::string_view what, absl::string_view name,
+                   absl::string_view plugin) {
+  return absl::AlreadyExistsError(
+      absl::StrCat(what, name, " is taken by plugin ", plugin));
+}
+
 }  // namespace
 
 std::optional<uint32_t> ProcessType::FindMethod(std::string_view method) const {
@@ -125,52 +136,138 @@ std::optional<uint32_t> ProcessType::FindMethod(std::string_view method) const {
   return std::nullopt;
 }
 
+Catalog::Catalog() {
+  const MutexLock lock(mutex_);
+  tables_.push_back(std::make_unique<const Table>());
+  table_.store(tables_.back().get(), std::memory_order_release);
+}
+
+absl::StatusOr<std::vector<const ProcessType*>> Catalog::Add(
+    const CatalogEntries& entries) {
+  const MutexLock lock(mutex_);
+  const Table& old = *tables_.back();
+  absl::flat_hash_set<absl::string_view> types;
+  for (const actord_process_type* descriptor : entries.process_types) {
+    absl::Status status = CheckProcessType(descriptor);
+    if (!status.ok()) return status;
+    const auto it = old.type_by_name.find(descriptor->name);
+    const bool taken =
+        it != old.type_by_name.end() &&
+        !(entries.replace && it->second->plugin == entries.plugin);
+    if (taken || !types.insert(descriptor->name).second) {
+      return Taken("process type ", descriptor->name,
+                   taken ? it->second->plugin : entries.plugin);
+    }
+  }
+  absl::flat_hash_set<absl::string_view> commands;
+  for (const CatalogEntries::Command& command : entries.commands) {
+    absl::Status status = CheckCommand(command.descriptor);
+    if (!status.ok()) return status;
+    const char* const name = command.descriptor->command;
+    const auto it = old.command_by_name.find(name);
+    const bool taken =
+        it != old.command_by_name.end() &&
+        !(entries.replace && it->second->plugin == entries.plugin);
+    if (taken || !commands.insert(name).second) {
+      return Taken("command ", name,
+                   taken ? it->second->plugin : entries.plugin);
+    }
+  }
+  auto table = std::make_unique<Table>(old);
+  std::vector<const ProcessType*> added;
+  Put(entries, *table, added);
+  tables_.push_back(std::move(table));
+  // Release: see table().
+  table_.store(tables_.back().get(), std::memory_order_release);
+  return added;
+}
+
+void Catalog::Put(const CatalogEntries& entries, Table& table,
+                  std::vector<const ProcessType*>& added) {
+  for (const actord_process_type* descriptor : entries.process_types) {
+    auto type = std::make_unique<ProcessType>();
+    type->descriptor = descriptor;
+    type->name = descriptor->name;
+    type->plugin = entries.plugin;
+    type->version = entries.version;
+    constexpr size_t kCovered =
+        offsetof(actord_process_type, restore) + sizeof(descriptor->restore);
+    if (descriptor->struct_size >= kCovered) {
+      type->snapshot = descriptor->snapshot;
+      type->restore = descriptor->restore;
+    }
+    const ProcessType* const now = type.get();
+    const auto it = table.type_by_name.find(now->name);
+    if (it == table.type_by_name.end()) {
+      table.process_types.push_back(now);
+    } else {
+      const ProcessType* const before = it->second;
+      std::replace(table.process_types.begin(), table.process_types.end(),
+                   before, now);
+      // The key is the text of the one that goes.
+      table.type_by_name.erase(it);
+      before->in_force.store(false, std::memory_order_release);
+      if (entries.upgrade_processes) UpgradeTo(*now);
+    }
+    table.type_by_name.emplace(now->name, now);
+    process_types_.push_back(std::move(type));
+    added.push_back(now);
+  }
+  for (const CatalogEntries::Command& entry : entries.commands) {
+    auto command = std::make_unique<CommandHandler>();
+    command->descriptor = entry.descriptor;
+    command->self = entry.self;
+    command->name = entry.descriptor->command;
+    command->plugin = entries.plugin;
+    const CommandHandler* const now = command.get();
+    const auto it = table.command_by_name.find(now->name);
+    if (it == table.command_by_name.end()) {
+      table.commands.push_back(now);
+    } else {
+      it->second->in_force.store(false, std::memory_order_release);
+      std::replace(table.commands.begin(), table.commands.end(), it->second,
+                   now);
+      table.command_by_name.erase(it);
+    }
+    table.command_by_name.emplace(now->name, now);
+    commands_.push_back(std::move(command));
+  }
+}
+
+void Catalog::UpgradeTo(const ProcessType& type) {
+  for (const auto& former : process_types_) {
+    if (former->name != type.name) continue;
+    const bool is_same_code = former->descriptor == type.descriptor;
+    if (is_same_code ||
+        (former->snapshot != nullptr && type.restore != nullptr)) {
+      // Release: pairs with the turn that finds it, for all of the type.
+      former->upgrade_to.store(&type, std::memory_order_release);
+    }
+  }
+}
+
 absl::Status Catalog::AddProcessType(const actord_process_type* descriptor,
                                      std::string_view plugin) {
-  absl::Status status = CheckProcessType(descriptor);
-  if (!status.ok()) return status;
-  if (const ProcessType* taken = FindProcessType(descriptor->name)) {
-    return absl::AlreadyExistsError(
-        absl::StrCat("process type ", descriptor->name, " is taken by plugin ",
-                     taken->plugin));
-  }
-  auto type = std::make_unique<ProcessType>();
-  type->descriptor = descriptor;
-  type->name = descriptor->name;
-  type->plugin = std::string(plugin);
-  type->index = static_cast<uint32_t>(process_types_.size());
-  process_type_by_name_.emplace(type->name, type.get());
-  process_types_.push_back(std::move(type));
-  return absl::OkStatus();
+  return Add({.plugin = std::string(plugin), .process_types = {descriptor}})
+      .status();
 }
 
 absl::Status Catalog::AddCommand(const actord_command_handler* descriptor,
                                  void* self, std::string_view plugin) {
-  absl::Status status = CheckCommand(descriptor);
-  if (!status.ok()) return status;
-  if (const CommandHandler* taken = FindCommand(descriptor->command)) {
-    return absl::AlreadyExistsError(
-        absl::StrCat("command ", descriptor->command, " is taken by plugin ",
-                     taken->plugin));
-  }
-  auto command = std::make_unique<CommandHandler>();
-  command->descriptor = descriptor;
-  command->self = self;
-  command->name = descriptor->command;
-  command->plugin = std::string(plugin);
-  command_by_name_.emplace(command->name, command.get());
-  commands_.push_back(std::move(command));
-  return absl::OkStatus();
+  return Add({.plugin = std::string(plugin), .commands = {{descriptor, self}}})
+      .status();
 }
 
 const ProcessType* Catalog::FindProcessType(std::string_view name) const {
-  const auto it = process_type_by_name_.find(ToAbsl(name));
-  return it == process_type_by_name_.end() ? nullptr : it->second;
+  const Table& now = table();
+  const auto it = now.type_by_name.find(ToAbsl(name));
+  return it == now.type_by_name.end() ? nullptr : it->second;
 }
 
 const CommandHandler* Catalog::FindCommand(std::string_view name) const {
-  const auto it = command_by_name_.find(ToAbsl(name));
-  return it == command_by_name_.end() ? nullptr : it->second;
+  const Table& now = table();
+  const auto it = now.command_by_name.find(ToAbsl(name));
+  return it == now.command_by_name.end() ? nullptr : it->second;
 }
 
 }  // namespace actord::runtime

@@ -1,13 +1,20 @@
 // What a daemon can run: process types and command handlers, each with the
-// plugin it came from.
+// plugin it came from. Plugins may be added, and newer versions of them, while
+// processes run.
 //
-// Thread-safety: built by one thread before Runtime::Create, constant
-// afterwards. Ownership: borrows the descriptors and handler objects; the
-// plugins that own them must outlive the runtime.
+// What is in force is a table that never changes: adding makes a new one and
+// then replaces the one pointer to it. Old tables, types and handlers stay
+// until the catalog is destroyed, so whoever has found one may keep it;
+// `in_force` says whether a look-up would find it again.
+//
+// Thread-safety: any thread; those that add take turns. Ownership: borrows the
+// descriptors and handler objects; the plugins that own them must outlive the
+// runtime.
 #pragma once
 
 #include <actord/abi.h>
 
+#include <atomic>
 #include <memory>
 #include <optional>
 #include <string>
@@ -16,14 +23,37 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "runtime/mutex.h"
 
 namespace actord::runtime {
 
+// One version of a process type.
 struct ProcessType {
   const actord_process_type* descriptor = nullptr;
+  // What the processes that live with this version are to become; null: they
+  // stay as they are. Written by whoever adds a version, with release; acquire
+  // by each turn. It only ever becomes newer.
+  mutable std::atomic<const ProcessType*> upgrade_to{nullptr};
+  // Release by whoever adds; relaxed is enough for a look into a memory of
+  // what was found last.
+  mutable std::atomic<bool> in_force{true};
   std::string name;
-  std::string plugin;  // name of the plugin that brought it
-  uint32_t index = 0;  // position in Catalog::process_types()
+  std::string plugin;   // name of the plugin that brought it
+  std::string version;  // of that plugin; "": not known
+  // Of the descriptor; null: it has none.
+  decltype(actord_process_type::snapshot) snapshot = nullptr;
+  decltype(actord_process_type::restore) restore = nullptr;
+
+  // Processes of former versions that went on in this one, or refused to.
+  // Relaxed.
+  mutable std::atomic<uint64_t> upgraded{0};
+  mutable std::atomic<uint64_t> declined{0};
+  // Those of the latter that live and would not be asked again. Relaxed.
+  mutable std::atomic<uint64_t> declined_live{0};
+  // The log says why the first one has. Relaxed.
+  mutable std::atomic<bool> warned{false};
 
   // Index of the method; the first for "". nullopt if there is none of that
   // name.
@@ -36,34 +66,86 @@ struct CommandHandler {
   void* self = nullptr;  // what `create` made
   std::string name;
   std::string plugin;
+  // As ProcessType's.
+  mutable std::atomic<bool> in_force{true};
+};
+
+// What one plugin brings, all at once.
+struct CatalogEntries {
+  struct Command {
+    const actord_command_handler* descriptor = nullptr;
+    void* self = nullptr;
+  };
+  std::string plugin = {};
+  std::string version = {};
+  std::vector<const actord_process_type*> process_types = {};
+  std::vector<Command> commands = {};
+  // Entries of this plugin that are in force give way to those of the same
+  // name; otherwise they are taken.
+  bool replace = false;
+  // With `replace`: whether processes that live become of the new version,
+  // where the old type can snapshot and the new one restore.
+  bool upgrade_processes = false;
 };
 
 class Catalog {
  public:
-  // Check the descriptor (sizes, names, pointers, limits of abi.h) and add it.
+  Catalog();
+  Catalog(const Catalog&) = delete;
+  Catalog& operator=(const Catalog&) = delete;
+
+  // Checks the descriptors (sizes, names, pointers, limits of abi.h) and adds
+  // all of them or none. Returns the types, in the order of the entries.
   // INVALID_ARGUMENT says what is wrong with a descriptor, ALREADY_EXISTS which
   // plugin has the name already.
+  absl::StatusOr<std::vector<const ProcessType*>> Add(
+      const CatalogEntries& entries);
+  // One of them.
   absl::Status AddProcessType(const actord_process_type* descriptor,
                               std::string_view plugin);
   absl::Status AddCommand(const actord_command_handler* descriptor, void* self,
                           std::string_view plugin);
 
+  // What is in force now. The results stay valid.
   [[nodiscard]] const ProcessType* FindProcessType(std::string_view name) const;
   [[nodiscard]] const CommandHandler* FindCommand(std::string_view name) const;
-  [[nodiscard]] const std::vector<std::unique_ptr<ProcessType>>& process_types()
-      const {
-    return process_types_;
+  [[nodiscard]] const std::vector<const ProcessType*>& process_types() const {
+    return table().process_types;
   }
-  [[nodiscard]] const std::vector<std::unique_ptr<CommandHandler>>& commands()
-      const {
-    return commands_;
+  [[nodiscard]] const std::vector<const CommandHandler*>& commands() const {
+    return table().commands;
   }
 
  private:
-  std::vector<std::unique_ptr<ProcessType>> process_types_;
-  std::vector<std::unique_ptr<CommandHandler>> commands_;
-  absl::flat_hash_map<std::string, const ProcessType*> process_type_by_name_;
-  absl::flat_hash_map<std::string, const CommandHandler*> command_by_name_;
+  struct Table {
+    std::vector<const ProcessType*> process_types;
+    std::vector<const CommandHandler*> commands;
+    // Keys: the names in what they lead to.
+    absl::flat_hash_map<absl::string_view, const ProcessType*> type_by_name;
+    absl::flat_hash_map<absl::string_view, const CommandHandler*>
+        command_by_name;
+  };
+
+  // Acquire: pairs with Add, for the table and all that it points to.
+  [[nodiscard]] const Table& table() const {
+    return *table_.load(std::memory_order_acquire);
+  }
+  // Into `table`, which nobody else has.
+  void Put(const CatalogEntries& entries, Table& table,
+           std::vector<const ProcessType*>& added)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // All former versions, as far as they can.
+  void UpgradeTo(const ProcessType& type) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  Mutex mutex_;
+  // All that there ever were; the last table is the one in force.
+  std::vector<std::unique_ptr<const ProcessType>> process_types_
+      ABSL_GUARDED_BY(mutex_);
+  std::vector<std::unique_ptr<const CommandHandler>> commands_
+      ABSL_GUARDED_BY(mutex_);
+  std::vector<std::unique_ptr<const Table>> tables_ ABSL_GUARDED_BY(mutex_);
+  // Written under mutex_, with release.
+  std::atomic<const Table*> table_;
 };
 
 }  // namespace actord::runtime

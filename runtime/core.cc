@@ -187,13 +187,15 @@ RuntimeStats Runtime::Core::Stats() const {
   stats.refused_yields = Sum(&Counters::refused_yields);
   stats.ended_by_steps = Sum(&Counters::ended_by_steps);
   stats.ended_by_lifetime = Sum(&Counters::ended_by_lifetime);
+  stats.upgrades = Sum(&Counters::upgrades);
+  stats.upgrades_declined = Sum(&Counters::upgrades_declined);
   return stats;
 }
 
 bool Runtime::Core::IsStoppedByParent(const Process& process) const {
   const Process* parent = processes.Find(process.parent());
   if (parent == nullptr) return false;
-  const ProcessType* type = parent->type.load(std::memory_order_relaxed);
+  const ProcessType* type = parent->type.load(std::memory_order_acquire);
   return type != nullptr &&
          (type->descriptor->flags & ACTORD_TYPE_STOPS_CHILDREN) != 0;
 }
@@ -263,7 +265,7 @@ void Runtime::Core::LogStuck() const {
     const Process& process = processes.At(slot);
     const uint32_t generation =
         process.generation.load(std::memory_order_acquire);
-    const ProcessType* type = process.type.load(std::memory_order_relaxed);
+    const ProcessType* type = process.type.load(std::memory_order_acquire);
     if ((generation & 1) == 0 || type == nullptr) continue;
     options.log(LogLevel::kError,
                 absl::StrCat("process ",

@@ -39,6 +39,9 @@ class Runtime::Core {
   // From a thread that runs no workers. `ready`: see Delivery.
   absl::Status SendFromOutside(const Pid& to, const Message& message,
                                ReadyList* ready);
+  UpgradePiece TellOfUpgrade(
+      const absl::flat_hash_set<const ProcessType*>& versions,
+      uint32_t first_slot);
   ShutdownReport Shutdown(ShutdownMode mode, absl::Duration timeout);
   RuntimeStats Stats() const;
   [[nodiscard]] uint64_t LiveProcesses() const;

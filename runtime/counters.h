@@ -51,6 +51,9 @@ struct alignas(64) Counters {
   Counter refused_yields;
   Counter ended_by_steps;
   Counter ended_by_lifetime;
+  // Processes that went on in another version of their type, or refused to.
+  Counter upgrades;
+  Counter upgrades_declined;
 };
 
 }  // namespace actord::runtime

@@ -95,7 +95,9 @@ void Dispatcher::Dispatch(Process& process, uint32_t generation,
   }
   const std::string_view command = yield.envelope->topic();
   const CommandHandler* handler = lane.last_command;
-  if (handler == nullptr || handler->name != command) {
+  if (handler == nullptr ||
+      !handler->in_force.load(std::memory_order_relaxed) ||
+      handler->name != command) {
     handler = catalog_.FindCommand(command);
     lane.last_command = handler;
   }

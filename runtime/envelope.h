@@ -33,6 +33,8 @@ inline constexpr uint16_t kEventCall = UINT16_MAX - 1;
 inline constexpr uint16_t kEventLinkedEnd = UINT16_MAX - 2;
 // It has lived as long as it may: the payload says so.
 inline constexpr uint16_t kEventLifetimeEnd = UINT16_MAX - 3;
+// There is a newer version of its type: it takes a turn, and looks.
+inline constexpr uint16_t kEventUpgrade = UINT16_MAX - 4;
 
 // What the rarer events have beside their text stands before their topic and
 // counts as part of it; the process does not see it.

@@ -34,6 +34,7 @@
 namespace actord::runtime {
 
 struct OwedCalls;  // calls.h
+struct Upgrading;  // upgrading.h
 struct YieldRecord;
 
 // Called once, when Init has returned, or with the reason why it never will.
@@ -74,7 +75,8 @@ struct alignas(64) Process {
   uint32_t messages_owed = 0;
   bool keep_result = false;
   bool cancel_seen = false;
-  // The next turn calls Step even without events: after Init and CONTINUE.
+  // The next turn calls Step even without events: after Init, Restore and
+  // CONTINUE.
   bool step_due = false;
   // Next tag; tags begin at 1.
   uint64_t next_tag = 1;
@@ -90,9 +92,12 @@ struct alignas(64) Process {
   const char* refusal = nullptr;
   // The calls that it has been given and not answered; null: none. Owned.
   OwedCalls* owed_calls = nullptr;
+  // What is left of an upgrade; null for nearly all. Owned.
+  Upgrading* upgrading = nullptr;
 
   // ---- Turn, and relaxed readers.
 
+  // An upgrade replaces it, with release; acquire by whoever is not in a turn.
   std::atomic<const ProcessType*> type{nullptr};
   std::atomic<uint64_t> steps{0};
   std::atomic<uint64_t> started_unix_ns{0};
@@ -101,6 +106,11 @@ struct alignas(64) Process {
   std::atomic<uint32_t> parent_slot{0};
   std::atomic<uint32_t> parent_generation{0};
   std::atomic<uint32_t> yields_count{0};
+  // Index into the methods of `type`. An upgrade that changes either stores
+  // kNoMethod, the type, and the method, in this order, with release: whoever
+  // reads the same method before and after the type, and not kNoMethod, has a
+  // pair that belongs together.
+  static constexpr uint16_t kNoMethod = UINT16_MAX;
   std::atomic<uint16_t> method{0};
   std::atomic<bool> running{false};
   std::atomic<bool> cancel_requested{false};

@@ -37,16 +37,27 @@ void ProcessRunner::RunTurn(Process& process) {
   if (process.input != nullptr && !Admit(process, turn)) return;
 
   TakeUrgent(process, turn);
+  // Acquire: pairs with the catalog's store.
+  if (const ProcessType* const newer =
+          process.type.load(std::memory_order_relaxed)
+              ->upgrade_to.load(std::memory_order_acquire)) [[unlikely]] {
+    MayUpgrade(process, turn, *newer);
+  }
   if (!process.urgent_taken.empty() && !FillFromUrgent(process, turn)) return;
   const bool blocked = (word & Activity::kBlocked) != 0;
   if (!blocked) FillFromMessages(process, turn);
   int32_t verdict = blocked ? ACTORD_STEP_BLOCK : ACTORD_STEP_IDLE;
-  if (turn.count != 0 || process.step_due) verdict = RunStep(process, turn);
+  const bool steps_now = turn.count != 0 || process.step_due;
+  if (steps_now) verdict = RunStep(process, turn);
   for (int steps = 1; GoesOn(process, verdict, steps); ++steps) {
     if (!FillFromUrgent(process, turn)) return;
     if (turn.count != 0) verdict = RunStep(process, turn);
   }
-  if (verdict != kHasEnded) Finish(process, turn, verdict);
+  if (verdict == kHasEnded) return;
+  if (process.upgrading != nullptr && steps_now) [[unlikely]] {
+    AskAgain(process, turn);
+  }
+  Finish(process, turn, verdict);
 }
 
 bool ProcessRunner::GoesOn(const Process& process, int32_t verdict,
@@ -76,7 +87,7 @@ bool ProcessRunner::Admit(Process& process, Turn& turn) {
       .struct_size = sizeof(actord_init),
       .method = process.method.load(std::memory_order_relaxed),
       .input = process.input->payload()};
-  context_.Begin(process, turn.generation, /*may_act=*/false);
+  context_.Begin(process, turn.generation, StepContext::Call::kInit);
   int32_t status = ACTORD_OK;
   GiveWorkerAwayIfBlocking(descriptor);
   const Thrown thrown = CallForeign(lane_.hold(), process, "Init", [&] {
@@ -121,17 +132,23 @@ bool ProcessRunner::Admit(Process& process, Turn& turn) {
 void ProcessRunner::TakeUrgent(Process& process, Turn& turn) {
   if (Activity::Urgent(turn.word) != 0) {
     process.urgent.TakeAll(process.urgent_taken);
+    if (process.upgrading != nullptr) [[unlikely]] {
+      DropFenced(process);
+    }
+  }
+}
+
+void ProcessRunner::Uncharge(Process& process, const Envelope& completion) {
+  if (completion.completion.yield_slot == kNoYieldSlot) --process.replies;
+  if (const uint32_t charge = YieldBroker::ChargeOf(completion)) {
+    process.completion_units.fetch_sub(charge, std::memory_order_relaxed);
   }
 }
 
 Envelope* ProcessRunner::PopUrgent(Process& process) {
   Envelope* envelope = process.urgent_taken.PopFront();
-  if (envelope == nullptr || envelope->type != ACTORD_EVENT_COMPLETION) {
-    return envelope;
-  }
-  if (envelope->completion.yield_slot == kNoYieldSlot) --process.replies;
-  if (const uint32_t charge = YieldBroker::ChargeOf(*envelope)) {
-    process.completion_units.fetch_sub(charge, std::memory_order_relaxed);
+  if (envelope != nullptr && envelope->type == ACTORD_EVENT_COMPLETION) {
+    Uncharge(process, *envelope);
   }
   return envelope;
 }
@@ -150,6 +167,10 @@ bool ProcessRunner::FillFromUrgent(Process& process, Turn& turn) {
         parts_.broker.Close(process, envelope->completion.yield_slot, lane_);
       }
       batch_[turn.count++] = envelope;
+      continue;
+    }
+    if (type == kEventUpgrade) {
+      lane_.Free(envelope);  // this turn has looked
       continue;
     }
     // A cancel or a terminate; asking again changes nothing.
@@ -263,7 +284,7 @@ int32_t ProcessRunner::CallStep(Process& process, Turn& turn) {
     }
   }
   WillWrite(process.state);
-  context_.Begin(process, turn.generation, /*may_act=*/true);
+  context_.Begin(process, turn.generation, StepContext::Call::kStep);
   int32_t verdict = kHasThrown;
   GiveWorkerAwayIfBlocking(descriptor);
   Thrown thrown = CallForeign(lane_.hold(), process, "Step", [&] {
@@ -343,7 +364,9 @@ void ProcessRunner::Finish(Process& process, Turn& turn, int32_t verdict) {
   const bool blocked = verdict == ACTORD_STEP_BLOCK;
   const bool again = verdict == ACTORD_STEP_CONTINUE;
   // What was owed while it was blocked may be there by now.
-  const bool ready = again || !process.urgent_taken.empty() || turn.left_over ||
+  // A step is due after CONTINUE, and in a new version.
+  const bool ready = process.step_due || !process.urgent_taken.empty() ||
+                     turn.left_over ||
                      (was_blocked && !blocked && process.messages_owed != 0);
   uint64_t delta = 0;
   delta -= Activity::Urgent(turn.word) * Activity::kUrgentOne;

@@ -14,6 +14,7 @@
 #include <optional>
 #include <string>
 
+#include "absl/functional/function_ref.h"
 #include "runtime/dead_letters.h"
 #include "runtime/delivery.h"
 #include "runtime/dispatcher.h"
@@ -27,6 +28,7 @@ namespace actord::runtime {
 
 class Calls;
 class Groups;
+struct YieldAdoption;  // upgrading.h
 
 // What a shutdown wants of the turns. Written by the shutdown, read at the
 // begin of each turn; relaxed: whoever reads it late is sent an event as well.
@@ -101,6 +103,8 @@ class ProcessRunner {
   // After `steps` in this turn: whether there is one more.
   [[nodiscard]] bool GoesOn(const Process& process, int32_t verdict,
                             int steps) const;
+  // It is not among those that wait any more.
+  static void Uncharge(Process& process, const Envelope& completion);
   // The next of those taken, no longer charged; null: none.
   static Envelope* PopUrgent(Process& process);
   void TakeUrgent(Process& process, Turn& turn);
@@ -166,7 +170,7 @@ class ProcessRunner {
   // In process_runner_end.cc, with FailureOf, EndIfFailed and EndAfterStep.
   void End(Process& process, Turn& turn, EndKind kind, absl::StatusCode code,
            std::string message);
-  void CloseState(Process& process);
+  void CloseState(Process& process, const ProcessType& type, void* state);
   // Who wants to know that Init has returned, or null; frees the input.
   Admitted TakeAdmitted(Process& process);
   // Tells the results, and makes the process unfindable.
@@ -176,6 +180,39 @@ class ProcessRunner {
   // What lay in the mailbox of a process that ended, whose generation it has.
   void DropLate(const Process& process, Envelope* envelope);
   void Drop(Envelope* envelope, const Pid& to, DeadLetterReason why);
+
+  // In process_runner_upgrade.cc.
+  // The turn begins: goes on in `target`, unless it was asked before.
+  void MayUpgrade(Process& process, const Turn& turn,
+                  const ProcessType& target);
+  // After steps: likewise, if it had put it off. Precondition: `upgrading`.
+  void AskAgain(Process& process, const Turn& turn);
+  void Upgrade(Process& process, const Turn& turn, const ProcessType& target);
+  // False: there is none, and the process remembers that it was asked.
+  bool TakeSnapshot(Process& process, const Turn& turn, const ProcessType& from,
+                    const ProcessType& target, Payload& snapshot);
+  // The new state; null: as TakeSnapshot.
+  void* Restore(Process& process, const Turn& turn, const ProcessType& target,
+                const actord_restore& restore, YieldAdoption& adoption);
+  // What the call that has just ended says of itself.
+  std::string WhyRefused(const std::string* thrown, int32_t status);
+  // `why`: for the log; nullopt: not worth a line.
+  void Decline(Process& process, const ProcessType& target,
+               const std::optional<std::string>& why);
+  static void ForgetAttempts(Process& process);
+  static void ForgetUpgrading(Process& process);
+  static void SetType(Process& process, const ProcessType& type,
+                      uint16_t method);
+  static YieldAdoption AdoptableYields(const Process& process);
+  static size_t FencedYields(const Process& process);
+  // Closes what was not adopted.
+  void Fence(Process& process, uint32_t generation,
+             const YieldAdoption& adoption);
+  // Of those taken. Precondition: `upgrading`.
+  void DropFenced(Process& process);
+  // Of those taken.
+  void DropCompletions(Process& process,
+                       absl::FunctionRef<bool(uint64_t tag)> is_dropped);
 
   const Parts parts_;
   Lane& lane_;

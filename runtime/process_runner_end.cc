@@ -50,7 +50,8 @@ std::optional<ProcessRunner::Failure> ProcessRunner::FailureOf(
     case ACTORD_STEP_DONE:
       return std::nullopt;
     case ACTORD_STEP_BLOCK:
-      if (process.yields_count.load(std::memory_order_relaxed) != 0 ||
+      if (process.yields_count.load(std::memory_order_relaxed) >
+              FencedYields(process) ||
           context_.yields() != 0 || !process.urgent_taken.empty()) {
         return std::nullopt;
       }
@@ -78,8 +79,13 @@ std::optional<ProcessRunner::Failure> ProcessRunner::FailureOf(
 void ProcessRunner::End(Process& process, Turn& turn, EndKind kind,
                         absl::StatusCode code, std::string message) {
   FreeBatch(turn);
-  CloseState(process);
+  if (void* const state = std::exchange(process.state, nullptr)) {
+    CloseState(process, *process.type.load(std::memory_order_relaxed), state);
+  }
   parts_.broker.CloseAll(process, turn.generation, lane_);
+  if (process.upgrading != nullptr) [[unlikely]] {
+    ForgetUpgrading(process);
+  }
   parts_.lifetimes.End(process);
   Outcome outcome{
       .kind = kind,
@@ -133,20 +139,17 @@ void ProcessRunner::EndAfterStep(Process& process, Turn& turn, int32_t verdict,
                    parts_.limits.max_steps(), " steps"));
 }
 
-void ProcessRunner::CloseState(Process& process) {
-  if (process.state == nullptr) return;
-  const ProcessType* type = process.type.load(std::memory_order_relaxed);
-  GiveWorkerAwayIfBlocking(*type->descriptor);
-  const Thrown thrown = CallForeign(lane_.hold(), process, "Close", [&] {
-    type->descriptor->close(process.state);
-  });
+void ProcessRunner::CloseState(Process& process, const ProcessType& type,
+                               void* state) {
+  GiveWorkerAwayIfBlocking(*type.descriptor);
+  const Thrown thrown = CallForeign(lane_.hold(), process, "Close",
+                                    [&] { type.descriptor->close(state); });
   if (thrown) {
-    // The process has ended as it has; its result stands.
+    // The process has ended, or goes on, as it has; its result stands.
     parts_.log(LogLevel::kError,
-               absl::StrCat("process type ", type->name, ": Close ", *thrown));
+               absl::StrCat("process type ", type.name, ": Close ", *thrown));
   }
-  lane_.buffers().Deallocate(std::exchange(process.state, nullptr),
-                             StateBytes(*type->descriptor));
+  lane_.buffers().Deallocate(state, StateBytes(*type.descriptor));
 }
 
 Admitted ProcessRunner::TakeAdmitted(Process& process) {

@@ -8,6 +8,7 @@
 #include "runtime/errors.h"
 #include "runtime/fail_point.h"
 #include "runtime/random.h"
+#include "runtime/thread.h"
 
 namespace actord::runtime {
 namespace {
@@ -34,6 +35,19 @@ ProcessState StateOf(const Process& process, uint64_t word) {
                                           : ProcessState::kIdle;
 }
 
+// A type, and a method of it: see Process::method.
+std::pair<const ProcessType*, uint16_t> TypeOf(const Process& process) {
+  while (true) {
+    const uint16_t method = process.method.load(std::memory_order_acquire);
+    const ProcessType* type = process.type.load(std::memory_order_acquire);
+    if (method != Process::kNoMethod &&
+        method == process.method.load(std::memory_order_acquire)) {
+      return {type, method};
+    }
+    YieldThread();
+  }
+}
+
 // What is known of the process in this slot now; nullopt: none, or it changed
 // while it was looked at.
 std::optional<ProcessInfo> Look(const ProcessTable& processes, uint32_t slot) {
@@ -54,8 +68,7 @@ std::optional<ProcessInfo> Look(const ProcessTable& processes, uint32_t slot) {
   ProcessInfo info;
   info.pid = processes.PidOf(process, generation);
   info.parent = process.parent();
-  const ProcessType* type = process.type.load(std::memory_order_acquire);
-  const uint16_t method = process.method.load(std::memory_order_acquire);
+  const auto [type, method] = TypeOf(process);
   info.state = StateOf(process, word);
   // Acquire, as the rest, for the check below.
   info.priority = process.priority.load(std::memory_order_acquire);

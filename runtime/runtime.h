@@ -16,6 +16,8 @@
 #include <string>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/functional/any_invocable.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
@@ -162,6 +164,9 @@ struct RuntimeStats {
   uint64_t watch_events_missed = 0;  // that watches did not read in time
   uint64_t watch_events_kept = 0;
   uint64_t watch_events_bytes = 0;  // of those kept
+  // Processes that went on in another version of their type, or refused to.
+  uint64_t upgrades = 0;
+  uint64_t upgrades_declined = 0;
 };
 
 enum class ShutdownMode { kDrain, kNow };
@@ -247,8 +252,26 @@ class Runtime {
   // last.
   ProcessPage ListProcesses(const ProcessFilter& filter, uint32_t first_slot,
                             size_t page_size) const;
-  // Likewise. A page also ends before its payloads exceed `page_bytes`, but has
-  // one yield at least if there is one among those looked at.
+  // Has processes take a turn whose types are to become one of `versions`, so
+  // that those that wait for nothing do so without an event. Looks at slots
+  // from `first_slot` on, at kMaxLookedAt at most, and tells kMaxTold processes
+  // at most. Over all pieces, none that lived before is left out.
+  struct UpgradePiece {
+    uint64_t told = 0;
+    uint32_t next_slot =
+        0;  // where the next piece begins; 0: this was the last
+  };
+  static constexpr uint64_t kMaxTold = 1024;
+  UpgradePiece TellOfUpgrade(
+      const absl::flat_hash_set<const ProcessType*>& versions,
+      uint32_t first_slot);
+  // Adds the live processes of each version of a type, of kMaxLookedAt slots
+  // from `first_slot` on. Returns where to go on; 0: this was the last.
+  uint32_t CountVersions(
+      uint32_t first_slot,
+      absl::flat_hash_map<const ProcessType*, uint64_t>& live) const;
+  // As ListProcesses. A page also ends before its payloads exceed `page_bytes`,
+  // but has one yield at least if there is one among those looked at.
   YieldPage ListYields(const YieldFilter& filter, uint64_t first_sequence,
                        size_t page_size, size_t page_bytes = SIZE_MAX) const;
   static constexpr size_t kMaxLookedAt = 1 << 16;

@@ -27,7 +27,7 @@ const actord_step_api StepContext::kApi = {
                      char* text) { return CopyPidText(*pid, text); },
     .parse_pid = [](const actord_step*, actord_bytes text, actord_pid* pid)
         -> int32_t { return ReadPidText(text, pid); },
-    .call = Call,
+    .call = CallProcess,
     .reply = Reply,
     .monitor = Monitor,
     .demonitor = Demonitor,
@@ -38,6 +38,7 @@ const actord_step_api StepContext::kApi = {
     .max_payload_bytes = [](const actord_step* step) -> size_t {
       return Of(step).max_payload_bytes_;
     },
+    .adopt_yield = AdoptYield,
 };
 
 StepContext::StepContext(const Catalog& catalog, ProcessTable& processes,
@@ -64,7 +65,10 @@ void StepContext::ForgetSaid() {
 }
 
 const ProcessType* StepContext::FindProcessType(std::string_view name) {
-  if (last_type_ == nullptr || last_type_->name != name) {
+  // Relaxed: whoever was told of a newer version comes after its store.
+  if (last_type_ == nullptr ||
+      !last_type_->in_force.load(std::memory_order_relaxed) ||
+      last_type_->name != name) {
     last_type_ = catalog_.FindProcessType(name);
   }
   return last_type_;
@@ -88,9 +92,12 @@ void StepContext::Misuse(absl::Status status) {
 }
 
 bool StepContext::RefuseToAct() {
-  if (!may_act_) {
+  if (call_ != Call::kStep) {
+    const char* const name = call_ == Call::kInit       ? "init"
+                             : call_ == Call::kSnapshot ? "snapshot"
+                                                        : "restore";
     Misuse(absl::FailedPreconditionError(
-        "init yielded, sent or spawned; only step may"));
+        absl::StrCat(name, " yielded, sent or spawned; only step may")));
   } else {
     Misuse(absl::ResourceExhaustedError(
         absl::StrCat("a step asked for more than ", kMaxEffects,

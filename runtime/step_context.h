@@ -21,6 +21,8 @@
 
 namespace actord::runtime {
 
+struct YieldAdoption;  // upgrading.h
+
 // One thing to do. `envelope` is owned by the record.
 struct Effect {
   enum class Kind : uint8_t {
@@ -61,11 +63,15 @@ class StepContext : private actord_step {
   StepContext(const StepContext&) = delete;
   StepContext& operator=(const StepContext&) = delete;
 
-  // Begins a call for `process`. Precondition: no effects are left.
-  void Begin(Process& process, uint32_t generation, bool may_act) {
+  enum class Call : uint8_t { kInit, kStep, kSnapshot, kRestore };
+  // Begins a call for `process`. Precondition: no effects are left. `adoption`:
+  // of kRestore; borrowed until the next Begin.
+  void Begin(Process& process, uint32_t generation, Call call,
+             YieldAdoption* adoption = nullptr) {
     process_ = &process;
     self_ = processes_.PidOf(process, generation);
-    may_act_ = may_act;
+    call_ = call;
+    adoption_ = adoption;
     max_payload_bytes_ = limits_.max_payload_bytes();
     unix_time_ns_ = 0;
     monotonic_ns_ = 0;
@@ -111,7 +117,7 @@ class StepContext : private actord_step {
   static void Send(actord_step* step, const actord_pid* to,
                    const actord_message* message);
   static actord_pid Spawn(actord_step* step, const actord_spawn* spawn);
-  static uint64_t Call(actord_step* step, const actord_request* request);
+  static uint64_t CallProcess(actord_step* step, const actord_request* request);
   static void Reply(actord_step* step, uint64_t call, int32_t status,
                     const actord_payload* payload);
   static uint64_t Monitor(actord_step* step, const actord_pid* pid);
@@ -119,6 +125,7 @@ class StepContext : private actord_step {
   static void Link(actord_step* step, const actord_pid* pid);
   static void Unlink(actord_step* step, const actord_pid* pid);
   static void CancelYield(actord_step* step, uint64_t tag);
+  static int32_t AdoptYield(actord_step* step, uint64_t tag);
   static uint64_t MonotonicNs(actord_step* step);
   static void SetResult(actord_step* step, const actord_payload* result);
   static void SetFailure(actord_step* step, int32_t status,
@@ -127,7 +134,9 @@ class StepContext : private actord_step {
   // A process mostly spawns processes of one type: remembers the last.
   const ProcessType* FindProcessType(std::string_view name);
   bool MayAct() {
-    return may_act_ && effects_.size() < kMaxEffects ? true : RefuseToAct();
+    return call_ == Call::kStep && effects_.size() < kMaxEffects
+               ? true
+               : RefuseToAct();
   }
   // Likewise, and there is room for one more watch, which is counted.
   bool MayWatch();
@@ -166,7 +175,8 @@ class StepContext : private actord_step {
 
   Process* process_ = nullptr;
   Pid self_;
-  bool may_act_ = false;
+  Call call_ = Call::kInit;
+  YieldAdoption* adoption_ = nullptr;
   size_t max_payload_bytes_ = 0;  // of the whole call
   // 0: not asked yet in this call.
   uint64_t unix_time_ns_ = 0;

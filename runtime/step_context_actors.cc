@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "runtime/calls.h"
 #include "runtime/step_context.h"
+#include "runtime/upgrading.h"
 
 namespace actord::runtime {
 
@@ -15,7 +16,8 @@ Effect& StepContext::AddEffect(Effect::Kind kind) {
   return effect;
 }
 
-uint64_t StepContext::Call(actord_step* step, const actord_request* request) {
+uint64_t StepContext::CallProcess(actord_step* step,
+                                  const actord_request* request) {
   StepContext& context = Of(step);
   const uint64_t tag = context.process_->next_tag++;
   if (!context.MayAct() ||
@@ -107,6 +109,18 @@ void StepContext::CancelYield(actord_step* step, uint64_t tag) {
   StepContext& context = Of(step);
   if (!context.MayAct()) return;
   context.AddEffect(Effect::Kind::kCancelYield).number = tag;
+}
+
+int32_t StepContext::AdoptYield(actord_step* step, uint64_t tag) {
+  StepContext& context = Of(step);
+  if (context.adoption_ == nullptr) {
+    context.Misuse(absl::FailedPreconditionError(
+        "adopt_yield was called; only restore may"));
+    return ACTORD_FAILED_PRECONDITION;
+  }
+  if (!context.adoption_->outstanding.contains(tag)) return ACTORD_NOT_FOUND;
+  context.adoption_->adopted.insert(tag);
+  return ACTORD_OK;
 }
 
 uint64_t StepContext::MonotonicNs(actord_step* step) {

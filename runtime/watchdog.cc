@@ -82,7 +82,7 @@ uint64_t Watchdog::LookAt(WorkerQueue& queue, Seen& seen, uint64_t now_ns) {
   const uint64_t age_ns = now_ns - seen.since_ns;
   if (age_ns < kPatienceNs) return kPatienceNs - age_ns;
   // Read before the worker is taken: then it is of this call.
-  const ProcessType* type = call->process->type.load(std::memory_order_relaxed);
+  const ProcessType* type = call->process->type.load(std::memory_order_acquire);
   const bool handed_over = threads_.HandOver(queue, *holder, call->number);
   acted_ = acted_ || handed_over;
   const auto after = holder->Look();

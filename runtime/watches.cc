@@ -277,7 +277,7 @@ void Watches::End(const Pid& pid, const Outcome& outcome, Lane& lane) {
 void Watches::Tell(const Watcher& watcher, const Ended& ended, Lane& lane) {
   Process* process = processes_.Find(watcher.pid);
   if (process == nullptr) return;
-  const ProcessType* type = process->type.load(std::memory_order_relaxed);
+  const ProcessType* type = process->type.load(std::memory_order_acquire);
   const bool traps = type != nullptr &&
                      (type->descriptor->flags & ACTORD_TYPE_TRAPS_EXITS) != 0;
   if (watcher.tag != 0 || traps) {

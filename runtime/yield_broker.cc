@@ -276,17 +276,42 @@ void YieldBroker::Close(Process& process, uint32_t slot, Lane& lane) {
   Free(process, records_.At(slot), lane);
 }
 
+bool YieldBroker::Expire(const Process& process, uint32_t generation,
+                         YieldRecord& record) {
+  const uint64_t word = record.word.load(std::memory_order_acquire);
+  uint64_t pending = (word & ~uint64_t{UINT32_MAX}) | YieldRecord::kPending;
+  const uint64_t ended = (word & ~uint64_t{UINT32_MAX}) | YieldRecord::kEnded;
+  if (!record.word.compare_exchange_strong(pending, ended,
+                                           std::memory_order_seq_cst)) {
+    return false;
+  }
+  if (record.external.load(std::memory_order_relaxed)) {
+    external_.Expire({processes_.PidOf(process, generation),
+                      record.tag.load(std::memory_order_relaxed)});
+  }
+  return true;
+}
+
+void YieldBroker::CloseOthers(
+    Process& process, uint32_t generation,
+    const absl::flat_hash_set<uint64_t>& kept, Lane& lane,
+    absl::FunctionRef<void(uint64_t tag)> on_its_way) {
+  YieldRecord* next = process.yields;
+  while (YieldRecord* const record = next) {
+    next = record->next;
+    const uint64_t tag = record->tag.load(std::memory_order_relaxed);
+    if (kept.contains(tag)) continue;
+    if (Expire(process, generation, *record)) {
+      Free(process, *record, lane);
+    } else {
+      on_its_way(tag);
+    }
+  }
+}
+
 void YieldBroker::CloseAll(Process& process, uint32_t generation, Lane& lane) {
   while (YieldRecord* record = process.yields) {
-    const uint64_t word = record->word.load(std::memory_order_acquire);
-    uint64_t pending = (word & ~uint64_t{UINT32_MAX}) | YieldRecord::kPending;
-    const uint64_t ended = (word & ~uint64_t{UINT32_MAX}) | YieldRecord::kEnded;
-    const bool expired = record->word.compare_exchange_strong(
-        pending, ended, std::memory_order_seq_cst);
-    if (expired && record->external.load(std::memory_order_relaxed)) {
-      external_.Expire({processes_.PidOf(process, generation),
-                        record->tag.load(std::memory_order_relaxed)});
-    }
+    Expire(process, generation, *record);
     Free(process, *record, lane);
   }
 }

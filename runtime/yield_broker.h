@@ -2,7 +2,7 @@
 // result, an error, a timeout or a cancel, whichever is first.
 //
 // Thread-safety: Answer, Complete, CompleteAfter and TimerFired from any
-// thread; Open, Close and CloseAll only from the turn of the process.
+// thread; Open and what closes only from the turn of the process.
 #pragma once
 
 #include <algorithm>
@@ -11,6 +11,8 @@
 #include <string>
 #include <string_view>
 
+#include "absl/container/flat_hash_set.h"
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "runtime/external_yields.h"
 #include "runtime/lane.h"
@@ -74,6 +76,12 @@ class YieldBroker {
   // The completion `envelope` has reached its process: its record is free
   // again.
   void Close(Process& process, uint32_t slot, Lane& lane);
+  // None of its yields but those of `kept` will be completed any more. Those
+  // whose completions are on their way to the process it leaves, and tells
+  // `on_its_way`.
+  void CloseOthers(Process& process, uint32_t generation,
+                   const absl::flat_hash_set<uint64_t>& kept, Lane& lane,
+                   absl::FunctionRef<void(uint64_t tag)> on_its_way);
   // The process has ended: none of its yields will be completed any more.
   void CloseAll(Process& process, uint32_t generation, Lane& lane);
 
@@ -101,6 +109,8 @@ class YieldBroker {
                const actord_payload& payload, Lane& lane);
   void Arm(YieldRecord& record, uint64_t word, uint64_t deadline_ns,
            bool is_result);
+  // False: something else has completed it.
+  bool Expire(const Process& process, uint32_t generation, YieldRecord& record);
   void Free(Process& process, YieldRecord& record, Lane& lane);
 
   Scheduler& scheduler_;

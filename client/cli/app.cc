@@ -35,6 +35,7 @@ Examples:
   actorctl work payment.charge --exec ./charge.sh
   actorctl watch --type order
   actorctl submit echo --from-file items.jsonl --wait -o jsonl > results.jsonl
+  actorctl plugin load orders-2.so --wait
   source <(actorctl completion bash)
 
 "actorctl COMMAND --help" says more about each command.
@@ -75,11 +76,11 @@ void AddGlobalOptions(CLI::App& app, Typed& typed) {
 
 void AddCommands(CLI::App& app, Action& chosen) {
   for (const auto add :
-       {AddSubmit,      AddSend,   AddCall,     AddAwait,  AddPs,
-        AddTree,        AddNames,  AddDescribe, AddCancel, AddTerminate,
-        AddDeadLetters, AddYields, AddComplete, AddWork,   AddWatch,
-        AddStatus,      AddTop,    AddShutdown, AddHealth, AddCompletion,
-        AddVersion}) {
+       {AddSubmit,      AddSend,   AddCall,     AddAwait,    AddPs,
+        AddTree,        AddNames,  AddDescribe, AddCancel,   AddTerminate,
+        AddDeadLetters, AddYields, AddComplete, AddWork,     AddWatch,
+        AddPlugin,      AddStatus, AddTop,      AddShutdown, AddHealth,
+        AddCompletion,  AddVersion}) {
     add(app, chosen);
   }
 }

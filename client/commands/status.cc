@@ -62,6 +62,9 @@ Fields Overview(const v1::GetStatusResponse& status) {
            " yields, " + WithThousands(counters.step_limit_total()) +
            " steps, " + WithThousands(counters.lifetime_limit_total()) +
            " lifetime"},
+      {"Upgrades", WithThousands(counters.upgrades_total()) + ", " +
+                       WithThousands(counters.upgrades_declined_total()) +
+                       " declined"},
   };
 }
 

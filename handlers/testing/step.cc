@@ -200,6 +200,12 @@ const actord_step_api kApi = {
     .max_payload_bytes = [](const actord_step* step) -> size_t {
       return StepCall::Of(step).world.options.max_payload_bytes;
     },
+    .adopt_yield = [](actord_step* step, uint64_t) -> int32_t {
+      // Nothing is restored here.
+      StepCall::Of(step).Misuse(Code::kFailedPrecondition,
+                                "adopt_yield was called; only restore may");
+      return ACTORD_FAILED_PRECONDITION;
+    },
 };
 
 }  // namespace

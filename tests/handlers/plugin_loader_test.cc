@@ -1,11 +1,16 @@
 #include "handlers/plugin_loader.h"
 
+#include <elf.h>
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <link.h>
 #include <unistd.h>
 
 #include <cstring>
 #include <filesystem>
+#include <fstream>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -186,6 +191,81 @@ TEST(HandlerSet, DestroysTheLastMadeFirst) {
     const HandlerSet moved = std::move(handlers);
   }
   EXPECT_THAT(destroyed, ElementsAre(2, 1));
+}
+
+// A file of the test's own, open.
+class PluginFile : public ::testing::Test {
+ protected:
+  PluginFile() {
+    std::string path = ::testing::TempDir() + "/plugin-XXXXXX";
+    file_ = UniqueFd(mkstemp(path.data()));
+    path_ = path;
+  }
+  ~PluginFile() override { unlink(path_.c_str()); }
+  void Write(const std::string& bytes) {
+    ASSERT_EQ(ftruncate(file_.get(), 0), 0);
+    ASSERT_EQ(pwrite(file_.get(), bytes.data(), bytes.size(), 0),
+              static_cast<ssize_t>(bytes.size()));
+  }
+  static std::string BytesOf(const std::string& name) {
+    std::ifstream in(TestPlugin(name), std::ios::binary);
+    std::ostringstream bytes;
+    bytes << in.rdbuf();
+    return bytes.str();
+  }
+
+  std::string path_;
+  UniqueFd file_;
+};
+
+TEST_F(PluginFile, IsWholeOrCutShortWhereverItIsCut) {
+  const std::string whole = BytesOf("versions_1");
+  Write(whole);
+  EXPECT_TRUE(CheckWholeElf(file_.get()).ok());
+  for (size_t size = 0; size < whole.size(); size += 97) {
+    Write(whole.substr(0, size));
+    EXPECT_TRUE(absl::IsInvalidArgument(CheckWholeElf(file_.get()))) << size;
+  }
+  Write(whole.substr(0, whole.size() - 1));
+  EXPECT_TRUE(absl::IsInvalidArgument(CheckWholeElf(file_.get())));
+}
+
+TEST_F(PluginFile, HeadersThatLieAreNoReasonToReadElsewhere) {
+  const std::string whole = BytesOf("versions_1");
+  // Offset and size of the segments' and sections' tables, one after the other.
+  for (size_t at = 16; at < sizeof(ElfW(Ehdr)); ++at) {
+    std::string bytes = whole;
+    bytes[at] = static_cast<char>(0xff);
+    Write(bytes);
+    CheckWholeElf(file_.get()).IgnoreError();
+  }
+  std::string bytes = whole;
+  std::memset(bytes.data() + offsetof(ElfW(Ehdr), e_phoff), 0xff, 8);
+  Write(bytes);
+  EXPECT_TRUE(absl::IsInvalidArgument(CheckWholeElf(file_.get())));
+}
+
+TEST_F(PluginFile, ANewFileUnderAnOldNameIsLoaded) {
+  const auto load = [this](const char* name) {
+    const std::string fresh = path_ + ".fresh";
+    std::filesystem::copy_file(TestPlugin(name), fresh);
+    std::filesystem::rename(fresh, path_);
+    return Plugin::Load(UniqueFd(open(path_.c_str(), O_RDONLY | O_CLOEXEC)),
+                        path_);
+  };
+  const auto first = load("versions_1");
+  const auto second = load("versions_2");
+  ASSERT_TRUE(first.ok() && second.ok());
+  EXPECT_STREQ((*first)->info().version, "1");
+  EXPECT_STREQ((*second)->info().version, "2");
+  EXPECT_EQ((*first)->path(), (*second)->path());
+  EXPECT_FALSE((*first)->file() == (*second)->file());
+  // A number that was free again does not lead to what it was before.
+  EXPECT_TRUE(absl::IsInvalidArgument(load("no_symbol").status()));
+  EXPECT_TRUE(absl::IsFailedPrecondition(load("other_abi").status()));
+  const auto third = load("versions_3");
+  ASSERT_TRUE(third.ok()) << third.status();
+  EXPECT_STREQ((*third)->info().version, "3");
 }
 
 }  // namespace

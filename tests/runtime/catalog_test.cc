@@ -92,7 +92,7 @@ TEST(Catalog, RefusesBrokenProcessTypes) {
     std::function<void(T&)> spoil;
   };
   const Case cases[] = {
-      {"struct_size", [](T& t) { t.struct_size = sizeof(T) - 1; }},
+      {"struct_size", [](T& t) { t.struct_size = offsetof(T, snapshot) - 1; }},
       {"no name", [](T& t) { t.name = nullptr; }},
       {"a name is", [](T& t) { t.name = ""; }},
       {"a name is", [](T& t) { t.name = "a/b"; }},
@@ -170,6 +170,112 @@ TEST(Catalog, RefusesBrokenCommands) {
   Catalog catalog;
   EXPECT_EQ(catalog.AddCommand(nullptr, nullptr, "p").code(),
             absl::StatusCode::kInvalidArgument);
+}
+
+TEST(Catalog, TakesATypeOfTheFirstVersionOfTheAbi) {
+  Catalog catalog;
+  actord_process_type old = ValidType();
+  old.struct_size = offsetof(actord_process_type, snapshot);
+  // Whatever lies behind it is not looked at.
+  old.snapshot = [](const void*, actord_step*) -> int32_t { return 0; };
+  old.restore = [](void*, const actord_restore*, actord_step*) -> int32_t {
+    return 0;
+  };
+  ASSERT_TRUE(catalog.AddProcessType(&old, "p").ok());
+  EXPECT_EQ(catalog.FindProcessType("type")->snapshot, nullptr);
+  EXPECT_EQ(catalog.FindProcessType("type")->restore, nullptr);
+}
+
+class CatalogVersions : public ::testing::Test {
+ protected:
+  CatalogVersions() {
+    for (actord_process_type* type : {&a1_, &a2_, &a3_}) {
+      type->snapshot = [](const void*, actord_step*) -> int32_t { return 0; };
+      type->restore = [](void*, const actord_restore*,
+                         actord_step*) -> int32_t { return 0; };
+    }
+  }
+  absl::Status Add(const char* version,
+                   std::vector<const actord_process_type*> types,
+                   std::vector<CatalogEntries::Command> commands,
+                   const char* plugin = "p", bool upgrade = true) {
+    return catalog_
+        .Add({.plugin = plugin,
+              .version = version,
+              .process_types = std::move(types),
+              .commands = std::move(commands),
+              .replace = true,
+              .upgrade_processes = upgrade})
+        .status();
+  }
+
+  actord_process_type a1_ = ValidType("a"), a2_ = a1_, a3_ = a1_;
+  actord_process_type b_ = ValidType("b");
+  actord_command_handler x1_ = ValidCommand("x"), x2_ = x1_;
+  actord_command_handler y_ = ValidCommand("y");
+  Catalog catalog_;
+};
+
+TEST_F(CatalogVersions, ReplaceWhatTheyHaveAndLeaveTheRest) {
+  ASSERT_TRUE(Add("1", {&a1_, &b_}, {{&x1_, nullptr}, {&y_, nullptr}}).ok());
+  const ProcessType* const first = catalog_.FindProcessType("a");
+  const ProcessType* const b = catalog_.FindProcessType("b");
+  const CommandHandler* const x = catalog_.FindCommand("x");
+  ASSERT_TRUE(Add("2", {&a2_}, {{&x2_, nullptr}}).ok());
+  const ProcessType* const second = catalog_.FindProcessType("a");
+  EXPECT_EQ(second->descriptor, &a2_);
+  EXPECT_EQ(second->version, "2");
+  EXPECT_EQ(catalog_.FindProcessType("b"), b);
+  EXPECT_EQ(catalog_.FindCommand("x")->descriptor, &x2_);
+  EXPECT_EQ(catalog_.process_types().size(), 2u);
+  EXPECT_EQ(catalog_.commands().size(), 2u);
+  // Who has them keeps them.
+  EXPECT_EQ(first->descriptor, &a1_);
+  EXPECT_FALSE(first->in_force);
+  EXPECT_FALSE(x->in_force);
+  EXPECT_TRUE(b->in_force);
+  EXPECT_EQ(first->upgrade_to, second);
+  EXPECT_EQ(second->upgrade_to, nullptr);
+  // All of the former versions go to the newest.
+  ASSERT_TRUE(Add("3", {&a3_}, {}).ok());
+  EXPECT_EQ(first->upgrade_to, catalog_.FindProcessType("a"));
+  EXPECT_EQ(second->upgrade_to, catalog_.FindProcessType("a"));
+}
+
+TEST_F(CatalogVersions, AreTakenWholeOrNotAtAll) {
+  ASSERT_TRUE(Add("1", {&a1_}, {{&x1_, nullptr}}).ok());
+  ASSERT_TRUE(Add("1", {&b_}, {{&y_, nullptr}}, "q").ok());
+  const ProcessType* const first = catalog_.FindProcessType("a");
+  actord_process_type broken = ValidType("c");
+  broken.step = nullptr;
+  actord_command_handler bad = ValidCommand("z");
+  bad.handle = nullptr;
+  EXPECT_TRUE(absl::IsAlreadyExists(Add("2", {&a2_, &b_}, {})));
+  EXPECT_TRUE(absl::IsAlreadyExists(Add("2", {&a2_}, {{&y_, nullptr}})));
+  EXPECT_TRUE(absl::IsAlreadyExists(Add("2", {&a2_, &a3_}, {})));
+  EXPECT_TRUE(absl::IsAlreadyExists(
+      Add("2", {&a2_}, {{&x2_, nullptr}, {&x2_, nullptr}})));
+  EXPECT_TRUE(absl::IsInvalidArgument(Add("2", {&a2_, &broken}, {})));
+  EXPECT_TRUE(absl::IsInvalidArgument(Add("2", {&a2_}, {{&bad, nullptr}})));
+  EXPECT_EQ(catalog_.FindProcessType("a"), first);
+  EXPECT_TRUE(first->in_force);
+  EXPECT_EQ(first->upgrade_to, nullptr);
+  EXPECT_TRUE(catalog_.FindCommand("x")->in_force);
+  EXPECT_EQ(catalog_.process_types().size(), 2u);
+}
+
+TEST_F(CatalogVersions, UpgradeOnlyWhatCan) {
+  ASSERT_TRUE(Add("1", {&a1_}, {}).ok());
+  const ProcessType* const first = catalog_.FindProcessType("a");
+  ASSERT_TRUE(Add("2", {&a2_}, {}, "p", /*upgrade=*/false).ok());
+  EXPECT_EQ(first->upgrade_to, nullptr);
+  a3_.restore = nullptr;
+  ASSERT_TRUE(Add("3", {&a3_}, {}).ok());
+  EXPECT_EQ(first->upgrade_to, nullptr);
+  a1_.snapshot = nullptr;
+  // The same code needs neither.
+  ASSERT_TRUE(Add("1", {&a1_}, {}).ok());
+  EXPECT_EQ(first->upgrade_to, catalog_.FindProcessType("a"));
 }
 
 }  // namespace

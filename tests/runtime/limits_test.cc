@@ -96,7 +96,8 @@ TEST_F(LiveLimitsTest, Processes) {
 
 TEST_F(LiveLimitsTest, ProcessesBeyondTheLimitOfTheStart) {
   runtime_.reset();
-  catalog_ = Catalog();
+  std::destroy_at(&catalog_);
+  std::construct_at(&catalog_);
   handlers_.clear();
   RuntimeOptions options = Two();
   options.max_processes = 2;

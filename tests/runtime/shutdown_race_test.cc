@@ -2,6 +2,7 @@
 // submits, other shutdowns.
 #include <algorithm>
 #include <atomic>
+#include <memory>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -248,7 +249,8 @@ TEST_P(ShutdownRace, EveryAwaitIsAnswered) {
 TEST_P(ShutdownRace, SubmitsThatRaceAreAnsweredOnceEach) {
   for (const ShutdownMode mode : {ShutdownMode::kDrain, ShutdownMode::kNow}) {
     for (int round = 0; round < 5; ++round) {
-      catalog_ = Catalog();
+      std::destroy_at(&catalog_);
+      std::construct_at(&catalog_);
       StartWith(GetParam());
       std::atomic<int> submitted{0};
       std::atomic<int> answered{0};

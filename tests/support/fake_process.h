@@ -70,6 +70,21 @@ class FakeProcess {
     return status;
   }
 
+  // Instead of Init: likewise.
+  int32_t Restore(std::string_view method, Payload snapshot,
+                  std::string_view from_version) {
+    uint32_t index = 0;
+    while (type_.methods[index].name != method) ++index;
+    const actord_restore restore = {sizeof(actord_restore), index,
+                                    snapshot.ToAbi(),
+                                    actord::detail::ToAbi(from_version)};
+    const int32_t status = type_.restore(state_.get(), &restore, &step_);
+    started_ = status == ACTORD_OK;
+    return status;
+  }
+  // What it says is in `result`.
+  int32_t Snapshot() { return type_.snapshot(state_.get(), &step_); }
+
   // Queues an event for the next step.
   void Message(std::string_view topic, Payload payload = {}, Pid from = {},
                CallId call = 0) {
@@ -140,7 +155,8 @@ class FakeProcess {
   std::vector<Tag> demonitored;
   std::vector<Pid> linked;
   std::vector<Pid> unlinked;
-  std::vector<Tag> given_up;  // by cancel_yield
+  std::vector<Tag> given_up;     // by cancel_yield
+  std::vector<Tag> outstanding;  // what Restore can adopt
   OwnedPayload result;
   Code failure = Code::kOk;
   std::string failure_text;
@@ -269,7 +285,12 @@ class FakeProcess {
           Of(step)->process->given_up.push_back(tag);
         },
         [](actord_step* step) { return Of(step)->process->monotonic_ns; },
-        [](const actord_step*) -> size_t { return 1 << 20; }};
+        [](const actord_step*) -> size_t { return 1 << 20; },
+        [](actord_step* step, uint64_t tag) -> int32_t {
+          return std::erase(Of(step)->process->outstanding, tag) != 0
+                     ? ACTORD_OK
+                     : ACTORD_NOT_FOUND;
+        }};
     return &kApi;
   }
 

@@ -137,10 +137,10 @@ typedef struct actord_step actord_step;
 
 /* What a process can do during a call. A step is a transaction: sends, spawns,
  * yields, and all other effects, take effect together and in order after `step`
- * has returned IDLE, BLOCK, CONTINUE or DONE; if it fails, none does. `init`
- * may call the reading functions and `set_failure`; an effect during `init`
- * makes it fail. The functions behind `parse_pid` came later: whoever calls one
- * looks first whether `struct_size` covers it. */
+ * has returned IDLE, BLOCK, CONTINUE or DONE; if it fails, none does. `init`,
+ * `snapshot` and `restore` may call the reading functions and `set_failure`; an
+ * effect during one of them makes it fail. The functions behind `parse_pid`
+ * came later: whoever calls one looks first whether `struct_size` covers it. */
 typedef struct actord_step_api {
   uint32_t struct_size;
   uint32_t reserved;
@@ -173,10 +173,11 @@ typedef struct actord_step_api {
    * processes is reached. A priority above 31 fails the step. */
   actord_pid (*spawn)(actord_step* step, const actord_spawn* spawn);
 
-  /* The result for ACTORD_STEP_DONE. Copied. The last call counts. */
+  /* The result for ACTORD_STEP_DONE, and what `snapshot` hands over. Copied.
+   * The last call counts. */
   void (*set_result)(actord_step* step, const actord_payload* result);
   /* The reason for ACTORD_STEP_FAIL or _THREW, or for a non-zero return of
-   * `init`. Copied. The last call counts. */
+   * `init`, `snapshot` or `restore`. Copied. The last call counts. */
   void (*set_failure)(actord_step* step, int32_t status, actord_bytes message);
 
   /* Text of a PID, for payloads: writes at most 64 bytes without NUL and
@@ -231,6 +232,13 @@ typedef struct actord_step_api {
    * longer payload of a yield, a send, a call, a reply or a spawn fails the
    * step. */
   size_t (*max_payload_bytes)(const actord_step* step);
+
+  /* Within `restore` only: takes over a yield or a call that the former version
+   * of the process has made and whose completion no step has seen. ACTORD_OK:
+   * that completion will reach this version. ACTORD_NOT_FOUND: no such one is
+   * outstanding. ACTORD_FAILED_PRECONDITION: this is no `restore`, and the call
+   * fails. Taking one over twice changes nothing. */
+  int32_t (*adopt_yield)(actord_step* step, uint64_t tag);
 } actord_step_api;
 
 struct actord_step {
@@ -244,6 +252,16 @@ typedef struct actord_init {
   uint32_t method; /* index into the methods of the process type */
   actord_payload input;
 } actord_init;
+
+/* What a process goes on with in a new version of its type. Valid during
+ * `restore` only. */
+typedef struct actord_restore {
+  uint32_t struct_size;
+  uint32_t method; /* that it was started with: index into the methods of the
+                      new version, found by its name */
+  actord_payload snapshot;   /* what the former version's `snapshot` has said */
+  actord_bytes from_version; /* version of the plugin that it comes from */
+} actord_restore;
 
 /* A method: one way to start a process type. Frozen. */
 typedef struct actord_method {
@@ -294,6 +312,29 @@ typedef struct actord_process_type {
    * returned ACTORD_OK, also when the process failed, threw or was terminated.
    */
   void (*close)(void* state);
+
+  /* What follows is there if `struct_size` covers it. Both serve the upgrade of
+   * a process that lives, between two of its steps, when a plugin with a new
+   * version of the type has been loaded. Each may be NULL: then such a process
+   * ends with the version that it has. */
+
+  /* Says, by `set_result`, what the new version goes on with; at most
+   * `max_payload_bytes`. Changes nothing: the process may go on in this version
+   * afterwards. ACTORD_OK; ACTORD_UNAVAILABLE: not now, to be asked again after
+   * the next step; every other status: the process stays with this version (see
+   * `set_failure`). */
+  int32_t (*snapshot)(const void* state, actord_step* step);
+  /* Begins a process in `state`, as `init` does, from what a former version has
+   * said. ACTORD_OK: the former version's `close` follows, and `step` is called
+   * at once, with the events that are there, often none; with no messages, if
+   * the former version had blocked. Every other status: the process stays with
+   * the former version (see `set_failure`), and no other function is called for
+   * `state`. Yields and calls of the former version are cancelled, and none of
+   * their completions comes here, unless `adopt_yield` takes them over.
+   * Monitors, links, names, groups, calls that wait for a reply, and what is in
+   * the mailbox, are the process's, and stay. */
+  int32_t (*restore)(void* state, const actord_restore* restore,
+                     actord_step* step);
 } actord_process_type;
 
 /* ---------------------------------------------------------------------------------------------------------

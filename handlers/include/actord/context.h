@@ -297,6 +297,8 @@ class Context {
   static void Resume(detail::Waiter& waiter) { waiter.handle.resume(); }
 
   inline void Enqueue(const Event& event);
+  // Whether there are messages or exits that nobody has asked for.
+  [[nodiscard]] bool HasQueued() const { return queued_messages_ != 0; }
   // Whether there is a message in the queue for it, and the oldest of them.
   [[nodiscard]] bool HasQueued(const detail::Receiver& receiver) const {
     return last_queued_ != nullptr && BeforeQueued(receiver) != nullptr;

@@ -26,6 +26,12 @@
 //    the daemon) destroys the coroutine where it stands: destructors run, catch
 //    blocks do not.
 //
+// A type may have Snapshot and Restore (process.h). Then Main begins anew in
+// the new version, after Restore and without an input: members that Restore has
+// set are what is left, locals are not, and neither is what SendAfter and Every
+// have not sent. Snapshot says NotNow() while Main is in the middle of
+// something; while messages or exits wait in the process, that is said for it.
+//
 // When the process is asked to end, what it waits for throws Cancelled, once.
 // It may go on as long as it needs to clean up, and wait while it does so; a
 // drain of the daemon waits for it until its deadline.
@@ -113,6 +119,9 @@ class CoroutineBody {
   void Destroy() {
     if (main_) std::exchange(main_, nullptr).destroy();
   }
+
+  // Nothing that was given to it would be lost with it.
+  [[nodiscard]] bool CanEndHere() const { return !context_.HasQueued(); }
 
   void Step(Events events, StepOutput& out) {
     EventCursor cursor = Context::CursorOf(events);

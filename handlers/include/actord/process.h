@@ -28,6 +28,7 @@
 
 #include <actord/abi.h>
 #include <actord/step.h>
+#include <actord/upgrade.h>
 #include <actord/values.h>
 
 #include <cstddef>
@@ -163,11 +164,23 @@ class Events {
 //   void Close();
 //       Optional. Called once and last, also after a failure, before the
 //       destructor. Must not throw.
+//   SnapshotResult Snapshot() const;
+//       Optional: what a new version of the type, loaded while this process
+//       lives, goes on with (upgrade.h). Called between two steps; this object
+//       may go on afterwards. NotNow() puts it off until after the next step.
+//   Status Restore(std::string_view method, const RestoreFrom& from,
+//                  RestoreContext& context);
+//       Optional, may return void. Called instead of Init on a new object, with
+//       what the former version's Snapshot has said. An error leaves the
+//       process with the former version; then neither Step nor Close of this
+//       object is called. Otherwise Close of the former object follows, and
+//       then Step of this one, as after Init.
 //
 // An exception out of Init refuses the start, one out of Step fails the
 // process, with what() as the text; the daemon goes on. One out of Close is
-// reported by the daemon. The object is at most 1 MiB and lives in memory of
-// the daemon. No function is virtual: nothing is called through this base.
+// reported by the daemon; one out of Snapshot or Restore leaves the process
+// with the version that it has. The object is at most 1 MiB and lives in memory
+// of the daemon. No function is virtual: nothing is called through this base.
 class Process {
  public:
   static constexpr const char* kDoc = nullptr;

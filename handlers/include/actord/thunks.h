@@ -51,9 +51,7 @@ class ProcessThunks {
     }
     if (status.ok()) return ACTORD_OK;
     if (process != nullptr) process->~T();
-    const auto code = static_cast<int32_t>(status.code());
-    step->api->set_failure(step, code, detail::ToAbi(status.message()));
-    return code;
+    return Refuse(status, step);
   }
 
   static int32_t Step(void* state, const actord_event* const* events,
@@ -66,6 +64,53 @@ class ProcessThunks {
       return ACTORD_STEP_THREW;
     }
     return out.verdict_;
+  }
+
+  static int32_t Snapshot(const void* state,
+                          actord_step* step) requires HasSnapshot<T> {
+    const T& process = *static_cast<const T*>(state);
+    if constexpr (HasCoroutine<T>) {
+      // Messages that wait in the process would be lost with the coroutine.
+      if (!process.T::CoroutineProcess::body_.CanEndHere()) {
+        return ACTORD_UNAVAILABLE;
+      }
+    }
+    try {
+      const SnapshotResult result = process.Snapshot();
+      if (!result.status().ok()) return Refuse(result.status(), step);
+      const actord_payload payload = result.payload().ToAbi();
+      step->api->set_result(step, &payload);
+      return ACTORD_OK;
+    } catch (...) {
+      return Refuse(
+          Status(Code::kInternal, detail::DescribeException("Snapshot")), step);
+    }
+  }
+
+  static int32_t Restore(void* state, const actord_restore* restore,
+                         actord_step* step) requires HasRestore<T> {
+    T* process = nullptr;
+    Status status;
+    try {
+      process = ::new (state) T();
+      const char* const method = T::kMethods[restore->method].name;
+      const RestoreFrom from = {Payload(restore->snapshot),
+                                detail::View(restore->from_version)};
+      RestoreContext context(step);
+      status =
+          ReturnStatus([&] { return process->Restore(method, from, context); });
+      if constexpr (HasCoroutine<T>) {
+        if (status.ok()) {
+          process->T::CoroutineProcess::body_.Create(*process, method,
+                                                     Payload());
+        }
+      }
+    } catch (...) {
+      status = Status(Code::kInternal, detail::DescribeException("Restore"));
+    }
+    if (status.ok()) return ACTORD_OK;
+    if (process != nullptr) process->~T();
+    return Refuse(status, step);
   }
 
   // There is nobody here to tell about an exception out of Close; it goes on to
@@ -84,6 +129,12 @@ class ProcessThunks {
  private:
   // The daemon owns the bytes; Init put the object there.
   static T* Self(void* state) { return static_cast<T*>(state); }
+
+  static int32_t Refuse(const Status& why, actord_step* step) {
+    const auto code = static_cast<int32_t>(why.code());
+    step->api->set_failure(step, code, detail::ToAbi(why.message()));
+    return code;
+  }
 
   static Status CallInit(T& process, std::string_view method,
                          const Payload& input, const StepContext& context) {
@@ -122,6 +173,24 @@ constexpr bool HasValidMethods() {
 
 }  // namespace detail
 
+// NULL: it has none.
+template <typename T>
+constexpr auto SnapshotThunk() -> decltype(actord_process_type::snapshot) {
+  if constexpr (HasSnapshot<T>) {
+    return &ProcessThunks<T>::Snapshot;
+  } else {
+    return nullptr;
+  }
+}
+template <typename T>
+constexpr auto RestoreThunk() -> decltype(actord_process_type::restore) {
+  if constexpr (HasRestore<T>) {
+    return &ProcessThunks<T>::Restore;
+  } else {
+    return nullptr;
+  }
+}
+
 // The table of process type `T` in the form of the ABI.
 template <typename T>
 constexpr actord_process_type MakeProcessType() {
@@ -136,6 +205,12 @@ constexpr actord_process_type MakeProcessType() {
                 "each once");
   static_assert(sizeof(T) <= size_t{1} << 20, "a process is at most 1 MiB");
   static_assert(alignof(T) <= 64, "a process is aligned to at most 64 bytes");
+  static_assert(
+      HasSnapshot<T> || !requires { &T::Snapshot; },
+      "Snapshot is const and returns a SnapshotResult");
+  static_assert(
+      HasRestore<T> || !requires { &T::Restore; },
+      "Restore takes a method, a RestoreFrom and a RestoreContext");
   uint32_t flags = 0;
   if (T::kHandlesCancel) flags |= ACTORD_TYPE_HANDLES_CANCEL;
   if (T::kBlocksThread) flags |= ACTORD_TYPE_BLOCKS_THREAD;
@@ -151,7 +226,9 @@ constexpr actord_process_type MakeProcessType() {
           std::size(T::kMethods),
           &ProcessThunks<T>::Init,
           &ProcessThunks<T>::Step,
-          &ProcessThunks<T>::Close};
+          &ProcessThunks<T>::Close,
+          SnapshotThunk<T>(),
+          RestoreThunk<T>()};
 }
 
 // The C functions of handler `T`. Make is for programs that host handlers

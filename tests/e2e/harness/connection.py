@@ -4,7 +4,7 @@ import dataclasses
 
 import grpc
 from actord.v1 import (actor_service_pb2_grpc, dead_letter_pb2, name_pb2, outcome_pb2,
-                       payload_pb2, process_pb2, status_pb2, yield_pb2)
+                       payload_pb2, plugin_pb2, process_pb2, status_pb2, yield_pb2)
 from rpc import error_details_pb2, status_pb2 as rpc_status_pb2
 
 CALL_SECONDS = 20  # long enough for any call that is not about waiting
@@ -144,6 +144,15 @@ class Connection:
     def status(self):
         return self.stub.GetStatus(status_pb2.GetStatusRequest(),
                                    timeout=CALL_SECONDS)
+
+    def load_plugin(self, path, **fields):
+        request = plugin_pb2.LoadPluginRequest(path=str(path), **fields)
+        return self.stub.LoadPlugin(request, timeout=CALL_SECONDS)
+
+    def plugins(self, name=""):
+        """All versions of a plugin, or of all."""
+        request = plugin_pb2.ListPluginsRequest(name=name)
+        return list(self.stub.ListPlugins(request, timeout=CALL_SECONDS).plugins)
 
     def shutdown(self, mode=status_pb2.ShutdownRequest.MODE_DRAIN,
                  deadline_seconds=None):

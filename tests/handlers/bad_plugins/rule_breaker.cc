@@ -68,7 +68,9 @@ constexpr actord_process_type kType = {sizeof(actord_process_type),
                                        std::size(kMethods),
                                        &Init,
                                        &Step,
-                                       &Close};
+                                       &Close,
+                                       nullptr,
+                                       nullptr};
 constexpr const actord_process_type* kTypes[] = {&kType};
 
 constexpr actord_command_handler kThrow = {sizeof(actord_command_handler),

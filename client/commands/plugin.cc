@@ -1,0 +1,272 @@
+// actorctl plugin
+
+#include <poll.h>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/time/clock.h"
+#include "client/cli/message_json.h"
+#include "client/cli/text.h"
+#include "client/commands/commands.h"
+#include "nlohmann/json.hpp"
+
+namespace actord::client {
+namespace {
+
+struct LoadOptions {
+  std::string path;
+  bool new_processes_only = false;
+  bool wait = false;
+};
+
+// Between two looks at how far the processes are: a look walks over all of
+// them.
+constexpr absl::Duration kFirstPause = absl::Milliseconds(20);
+constexpr absl::Duration kLongestPause = absl::Seconds(1);
+
+// What has become of the processes of former versions.
+struct UpgradeCounts {
+  uint64_t to_come = 0;
+  uint64_t upgraded = 0;
+  uint64_t declined = 0;
+};
+
+absl::StatusOr<UpgradeCounts> Look(Invocation& invocation,
+                                   const v1::Plugin& plugin) {
+  v1::ListPluginsRequest request;
+  request.set_name(plugin.name());
+  CallOptions options = invocation.Waiting();
+  options.deadline =
+      std::min(options.deadline, absl::Now() + kDefaultCallTimeout);
+  const auto response = invocation.client().ListPlugins(request, options);
+  if (!response.ok()) return response.status();
+  for (auto version = response->plugins().rbegin();
+       version != response->plugins().rend(); ++version) {
+    if (version->plugin().version() != plugin.version()) continue;
+    UpgradeCounts counts;
+    for (const v1::ProcessTypeVersion& type : version->process_types()) {
+      counts.to_come += type.processes_to_come();
+      counts.upgraded += type.upgrades_total();
+      counts.declined += type.upgrades_declined_total();
+    }
+    return counts;
+  }
+  return absl::InternalError("the daemon does not list what it has loaded");
+}
+
+// False: the time has passed.
+bool Interrupted(const Cancellation& cancellation, absl::Duration pause) {
+  pollfd wait = {.fd = cancellation.fd(), .events = POLLIN, .revents = 0};
+  poll(&wait, 1, static_cast<int>(absl::ToInt64Milliseconds(pause)));
+  return cancellation.cancelled();
+}
+
+absl::StatusOr<UpgradeCounts> WaitForProcesses(Invocation& invocation,
+                                               const v1::Plugin& plugin) {
+  for (absl::Duration pause = kFirstPause;;
+       pause = std::min(2 * pause, kLongestPause)) {
+    const absl::StatusOr<UpgradeCounts> counts = Look(invocation, plugin);
+    if (!counts.ok() || counts->to_come == 0) return counts;
+    if (absl::Now() + pause >= invocation.deadline()) {
+      return absl::DeadlineExceededError("the plugin is in force, and " +
+                                         WithThousands(counts->to_come) +
+                                         " processes are still to go on in it");
+    }
+    if (Interrupted(invocation.environment().cancellation, pause)) {
+      return absl::CancelledError("interrupted");
+    }
+  }
+}
+
+std::string NamesOf(
+    const google::protobuf::RepeatedPtrField<std::string>& all) {
+  std::string text;
+  for (const std::string& one : all) text += (text.empty() ? "" : ", ") + one;
+  return text.empty() ? "-" : text;
+}
+
+void WriteLoad(Invocation& invocation, const v1::LoadPluginResponse& loaded,
+               const UpgradeCounts* counts) {
+  Json json = ToJson(loaded);
+  if (counts != nullptr) {
+    json["upgraded"] = counts->upgraded;
+    json["declined"] = counts->declined;
+  }
+  WriteOne(
+      invocation.out(), invocation.style(), json, loaded.plugin().name(), [&] {
+        std::vector<std::pair<std::string, std::string>> fields = {
+            {"Plugin",
+             OneLine(loaded.plugin().name() + " " + loaded.plugin().version())},
+            {"Replaces", loaded.replaced_version().empty()
+                             ? "-"
+                             : OneLine(loaded.replaced_version())},
+            {"Process types", NamesOf(loaded.process_types())},
+            {"Commands", NamesOf(loaded.commands())},
+            {"Processes told", WithThousands(loaded.processes_told())}};
+        if (counts != nullptr) {
+          fields.emplace_back("Upgraded", WithThousands(counts->upgraded));
+          fields.emplace_back("Declined", WithThousands(counts->declined));
+        }
+        WriteFields(invocation.out(), fields);
+      });
+}
+
+ExitStatus RunLoad(Invocation& invocation, const LoadOptions& options) {
+  v1::LoadPluginRequest request;
+  request.set_path(options.path);
+  request.set_new_processes_only(options.new_processes_only);
+  const auto loaded =
+      invocation.client().LoadPlugin(request, invocation.Quick());
+  if (!loaded.ok()) return invocation.Fail(loaded.status());
+  if (!options.wait) {
+    WriteLoad(invocation, *loaded, nullptr);
+    return ExitStatus::kDone;
+  }
+  const auto counts = WaitForProcesses(invocation, loaded->plugin());
+  if (!counts.ok()) return invocation.Fail(counts.status());
+  WriteLoad(invocation, *loaded, &*counts);
+  return ExitStatus::kDone;
+}
+
+// A row for each process type of the version, or one.
+void AddRows(const v1::PluginVersion& version, ListWriter& writer) {
+  const auto add = [&](const v1::ProcessTypeVersion* type) {
+    const auto count = [type](uint64_t number) {
+      return type == nullptr ? std::string("-") : WithThousands(number);
+    };
+    const v1::ProcessTypeVersion none;
+    const v1::ProcessTypeVersion& of = type == nullptr ? none : *type;
+    writer.Add({.json = nullptr, .name = nullptr, .cells = [&] {
+                  return std::vector<std::string>{
+                      version.plugin().name(),
+                      OneLine(version.plugin().version()),
+                      type == nullptr ? "-" : of.name(),
+                      (type == nullptr ? version.in_force() : of.in_force())
+                          ? "yes"
+                          : "no",
+                      count(of.processes_live()),
+                      count(of.processes_to_come()),
+                      count(of.upgrades_total()),
+                      count(of.upgrades_declined_total()),
+                      version.plugin().path().empty()
+                          ? "-"
+                          : OneLine(version.plugin().path())};
+                }});
+  };
+  for (const v1::ProcessTypeVersion& type : version.process_types()) {
+    add(&type);
+  }
+  if (version.process_types().empty()) add(nullptr);
+}
+
+ExitStatus RunList(Invocation& invocation, const std::string& name) {
+  v1::ListPluginsRequest request;
+  request.set_name(name);
+  const auto response =
+      invocation.client().ListPlugins(request, invocation.Quick());
+  if (!response.ok()) return invocation.Fail(response.status());
+  ListWriter writer(invocation.out(), invocation.style(),
+                    {{.heading = "PLUGIN"},
+                     {.heading = "VERSION"},
+                     {.heading = "TYPE"},
+                     {.heading = "IN FORCE"},
+                     {.heading = "LIVE", .number = true},
+                     {.heading = "TO COME", .number = true},
+                     {.heading = "UPGRADED", .number = true},
+                     {.heading = "DECLINED", .number = true},
+                     {.heading = "PATH", .wide_only = true}});
+  for (const v1::PluginVersion& version : response->plugins()) {
+    if (invocation.ForPeople()) {
+      AddRows(version, writer);
+    } else {
+      writer.Add({.json = [&] { return ToJson(version); },
+                  .name = [&] { return version.plugin().name(); },
+                  .cells = nullptr});
+    }
+  }
+  writer.Finish();
+  return ExitStatus::kDone;
+}
+
+constexpr char kPluginFooter[] = R"(
+A plugin, or a new version of one, takes effect while the daemon runs; what cannot be
+loaded changes nothing. Loaded plugins stay loaded until the daemon ends.
+
+Examples:
+  actorctl plugin load orders-2.so --wait
+  actorctl plugin list -o wide
+)";
+
+constexpr char kLoadFooter[] = R"(
+PATH is the daemon's, below one of its plugin directories (--plugin-dir of actord), absolute
+or relative to them. New processes are of the new version; those that live go on in it if
+their type can hand over its state. Never write over a file that is loaded: install the new
+one under another name, and rename it if you like.
+
+--wait waits until no process is still to go on in it: each has, or has declined. Without
+--timeout it waits for ever.
+
+Examples:
+  actorctl plugin load orders-2.so
+  actorctl --timeout 1m plugin load orders-2.so --wait -o json | jq .declined
+)";
+
+constexpr char kListFooter[] = R"(
+Every version that was loaded. TO COME: processes of former versions that are to go on in
+this one; UPGRADED: those that have; DECLINED: those that refused to. -o name prints the
+names of the plugins.
+
+Examples:
+  actorctl plugin list
+  actorctl plugin list orders -o json | jq .process_types
+)";
+
+void AddLoad(CLI::App& parent, Action& chosen) {
+  auto options = std::make_shared<LoadOptions>();
+  CLI::App* command =
+      parent.add_subcommand("load", "Load a plugin or a new version of one");
+  command->footer(kLoadFooter);
+  command->add_option("PATH", options->path, "The shared object")
+      ->required()
+      ->type_name("");
+  command->add_flag("--new-processes-only", options->new_processes_only,
+                    "Leave the processes that live with their version");
+  command->add_flag("--wait", options->wait,
+                    "Wait until the processes that live have gone on in it");
+  command->callback([&chosen, options] {
+    chosen = [options](Invocation& invocation) {
+      return RunLoad(invocation, *options);
+    };
+  });
+}
+
+void AddList(CLI::App& parent, Action& chosen) {
+  auto name = std::make_shared<std::string>();
+  CLI::App* command = parent.add_subcommand(
+      "list", "List the versions of plugins, and their processes");
+  command->footer(kListFooter);
+  command->add_option("NAME", *name, "Only this plugin [all]")->type_name("");
+  command->callback([&chosen, name] {
+    chosen = [name](Invocation& invocation) {
+      return RunList(invocation, *name);
+    };
+  });
+}
+
+}  // namespace
+
+void AddPlugin(CLI::App& app, Action& chosen) {
+  CLI::App* command =
+      app.add_subcommand("plugin", "Load plugins, and list their versions");
+  command->footer(kPluginFooter);
+  command->require_subcommand(1);
+  command->fallthrough();
+  AddLoad(*command, chosen);
+  AddList(*command, chosen);
+}
+
+}  // namespace actord::client

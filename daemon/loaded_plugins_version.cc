@@ -1,0 +1,172 @@
+// Loading a plugin, or a new version of one, while the daemon runs.
+#include <memory>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "daemon/loaded_plugins.h"
+#include "handlers/builtin_handlers.h"
+#include "runtime/errors.h"
+
+namespace actord::daemon {
+namespace {
+
+namespace reason = runtime::reason;
+using runtime::Error;
+using runtime::InvalidField;
+
+constexpr size_t kMaxPathBytes = 4096;
+
+std::string_view TextOf(const absl::Status& status) {
+  return {status.message().data(), status.message().size()};
+}
+
+absl::Status Invalid(std::string_view reason, std::string_view text) {
+  return InvalidField("path", reason, text);
+}
+
+// What AllowedDirectories says of a file.
+absl::Status OpenError(const Status& status) {
+  switch (status.code()) {
+    case Code::kNotFound:
+      return Error(absl::StatusCode::kNotFound, reason::kPluginNotFound,
+                   status.message());
+    case Code::kPermissionDenied:
+      return Error(absl::StatusCode::kPermissionDenied,
+                   reason::kPluginNotAllowed, status.message());
+    case Code::kInvalidArgument:
+      return Invalid(reason::kInvalidField, status.message());
+    default:
+      return Error(absl::StatusCode::kFailedPrecondition,
+                   reason::kPluginNotReadable, status.message());
+  }
+}
+
+// What the loader says of it.
+absl::Status LoadError(const absl::Status& status) {
+  if (absl::IsFailedPrecondition(status)) {
+    return Error(absl::StatusCode::kFailedPrecondition,
+                 reason::kPluginAbiVersion, TextOf(status));
+  }
+  return Invalid(reason::kInvalidPlugin, TextOf(status));
+}
+
+// What the catalog says of its entries.
+absl::Status PutError(const std::string& path, const absl::Status& status) {
+  const std::string text =
+      absl::StrCat("plugin '", path, "': ", status.message());
+  if (absl::IsAlreadyExists(status)) {
+    return Error(absl::StatusCode::kAlreadyExists, reason::kPluginConflict,
+                 text);
+  }
+  return Invalid(reason::kInvalidPlugin, text);
+}
+
+}  // namespace
+
+absl::StatusOr<handlers::UniqueFd> LoadedPlugins::OpenAllowed(
+    const std::string& path, std::string& found) const {
+  if (directories_.empty()) {
+    return Error(absl::StatusCode::kFailedPrecondition,
+                 reason::kPluginLoadingOff,
+                 "plugins are loaded at run time from the directories of "
+                 "plugins.directories (--plugin-dir), and there are none");
+  }
+  if (path.empty() || path.size() > kMaxPathBytes) {
+    return Invalid(reason::kInvalidField,
+                   absl::StrCat("a path of ", path.size(),
+                                " bytes; it must have 1 to ", kMaxPathBytes));
+  }
+  handlers::UniqueFd file;
+  if (path.starts_with('/')) {
+    found = path;
+    const Status status = allowed_->OpenFile(found, file);
+    if (!status.ok()) return OpenError(status);
+    return file;
+  }
+  Status status;
+  for (const std::string& directory : directories_) {
+    found = absl::StrCat(directory, "/", path);
+    status = allowed_->OpenFile(found, file);
+    if (status.ok()) return file;
+    if (status.code() != Code::kNotFound) break;
+  }
+  return OpenError(status);
+}
+
+absl::StatusOr<const handlers::Plugin*> LoadedPlugins::OpenVersion(
+    const std::string& path, std::string& found,
+    std::unique_ptr<handlers::Plugin>& fresh) const {
+  absl::StatusOr<handlers::UniqueFd> file = OpenAllowed(path, found);
+  if (!file.ok()) return file.status();
+  const auto identity = handlers::IdentityOf(file->get());
+  if (!identity.ok()) {
+    return Invalid(
+        reason::kInvalidPlugin,
+        absl::StrCat("plugin '", found, "': ", identity.status().message()));
+  }
+  for (const auto& plugin : plugins_) {
+    if (plugin->file() == *identity) return plugin.get();
+  }
+  auto loaded = handlers::Plugin::Load(*std::move(file), found);
+  if (!loaded.ok()) return LoadError(loaded.status());
+  fresh = *std::move(loaded);
+  return fresh.get();
+}
+
+absl::Status LoadedPlugins::CheckName(const PluginInfo& plugin) const {
+  for (const PluginInfo& other : InForce()) {
+    if (other.name != plugin.name) continue;
+    if (other.path.empty()) {
+      return Error(absl::StatusCode::kAlreadyExists, reason::kPluginConflict,
+                   absl::StrCat("plugin '", plugin.path, "': its name '",
+                                plugin.name, "' is taken by the daemon"));
+    }
+    if (other.version == plugin.version) {
+      return Error(
+          absl::StatusCode::kAlreadyExists, reason::kPluginInForce,
+          absl::StrCat("version ", other.version, " of plugin ", other.name,
+                       " is in force, loaded from ", other.path,
+                       "; a new version is a new file with a version of its "
+                       "own (a file that was written over in place is not "
+                       "looked at again)"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<LoadedPlugins::Loaded> LoadedPlugins::LoadVersion(
+    const std::string& path, bool new_processes_only) {
+  if (loads_ == kMaxLoads) {
+    return Error(absl::StatusCode::kResourceExhausted, reason::kPluginLimit,
+                 absl::StrCat("plugins were loaded ", kMaxLoads,
+                              " times since the daemon's start, which is the "
+                              "limit; restart it"));
+  }
+  std::string found;
+  std::unique_ptr<handlers::Plugin> fresh;
+  const absl::StatusOr<const handlers::Plugin*> opened =
+      OpenVersion(path, found, fresh);
+  if (!opened.ok()) return opened.status();
+  const handlers::Plugin& plugin = **opened;
+  const PluginInfo info = InfoOf(plugin, found);
+  absl::Status status = CheckName(info);
+  if (!status.ok()) return status;
+  // From here on code of it may have begun something that needs it, so it is
+  // never closed.
+  ++loads_;
+  if (fresh != nullptr) plugins_.push_back(std::move(fresh));
+  auto set = plugin.CreateHandlers(host_);
+  if (!set.ok()) {
+    return Error(
+        absl::StatusCode::kFailedPrecondition, reason::kPluginRefused,
+        absl::StrCat("plugin '", found, "': ", set.status().message()));
+  }
+  runtime::CatalogEntries entries = EntriesOf(plugin);
+  entries.replace = true;
+  entries.upgrade_processes = !new_processes_only;
+  auto loaded = Put(info, std::move(entries), *std::move(set));
+  if (!loaded.ok()) return PutError(found, loaded.status());
+  return loaded;
+}
+
+}  // namespace actord::daemon

@@ -1,0 +1,148 @@
+#include "daemon/plugin_loading.h"
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/errors.h"
+
+namespace actord::daemon {
+namespace {
+
+// Between two pieces of a walk that makes processes ready, so that those that
+// have work already are not held up for long.
+constexpr auto kBetweenPieces = std::chrono::milliseconds(1);
+
+// Calls back once: with what it is given, or, dropped, with an error.
+template <typename Done>
+class Answer {
+ public:
+  explicit Answer(Done done) : done_(std::move(done)) {}
+  Answer(Answer&& other) noexcept : done_(std::exchange(other.done_, {})) {}
+  Answer& operator=(Answer&&) = delete;
+  ~Answer() {
+    if (!done_) return;
+    std::move(done_)(runtime::Retryable(
+        absl::StatusCode::kUnavailable, runtime::reason::kPluginLoaderBusy,
+        absl::StrCat("the daemon is ending, or ", PluginLoading::kMaxWaiting,
+                     " such calls wait already"),
+        absl::Seconds(1)));
+  }
+
+  template <typename Result>
+  void Give(Result result) {
+    std::exchange(done_, {})(std::move(result));
+  }
+
+ private:
+  Done done_;
+};
+
+}  // namespace
+
+void PluginLoading::Load(std::string path, bool new_processes_only,
+                         LoadDone done) {
+  // If it is not taken, it is dropped, which answers.
+  loads_.Post([this, path = std::move(path), new_processes_only,
+               answer = Answer(std::move(done))]() mutable {
+    answer.Give(LoadNow(path, new_processes_only));
+  });
+}
+
+absl::StatusOr<PluginLoading::Loaded> PluginLoading::LoadNow(
+    const std::string& path, bool new_processes_only) {
+  if (runtime_.Stats().state != runtime::RunState::kServing) {
+    return runtime::Retryable(
+        absl::StatusCode::kUnavailable, runtime::reason::kDraining,
+        "the daemon is shutting down and loads no plugins", absl::Seconds(1));
+  }
+  auto loaded = plugins_.LoadVersion(path, new_processes_only);
+  if (!loaded.ok()) {
+    logger_.Warning(
+        absl::StrCat("plugin not loaded: ", loaded.status().message()));
+    return loaded.status();
+  }
+  const PluginInfo& plugin = loaded->plugin;
+  logger_.Info(absl::StrCat(
+      "plugin ", plugin.name, " ", plugin.version, " loaded from ", plugin.path,
+      loaded->replaced_version.empty()
+          ? std::string()
+          : absl::StrCat(", in place of ", loaded->replaced_version)));
+  Loaded result;
+  result.plugin = *std::move(loaded);
+  if (!new_processes_only) result.told = TellProcesses(result.plugin);
+  return result;
+}
+
+uint64_t PluginLoading::TellProcesses(const LoadedPlugins::Loaded& loaded) {
+  const absl::flat_hash_set<const runtime::ProcessType*> versions(
+      loaded.process_types.begin(), loaded.process_types.end());
+  uint64_t told = 0;
+  uint32_t next = 0;
+  do {
+    const auto piece = runtime_.TellOfUpgrade(versions, next);
+    told += piece.told;
+    next = piece.next_slot;
+    if (piece.told != 0) std::this_thread::sleep_for(kBetweenPieces);
+  } while (next != 0 && !stopping_.load(std::memory_order_relaxed));
+  return told;
+}
+
+void PluginLoading::List(std::string name, ListDone done) {
+  lists_.Post([this, name = std::move(name),
+               answer = Answer(std::move(done))]() mutable {
+    answer.Give(ListNow(name));
+  });
+}
+
+std::vector<PluginLoading::Version> PluginLoading::ListNow(
+    const std::string& name) const {
+  absl::flat_hash_map<const runtime::ProcessType*, uint64_t> live;
+  uint32_t next = 0;
+  do {
+    next = runtime_.CountVersions(next, live);
+  } while (next != 0);
+  absl::flat_hash_map<const runtime::ProcessType*, uint64_t> to_come;
+  for (const auto& [type, count] : live) {
+    if (const runtime::ProcessType* const newer =
+            type->upgrade_to.load(std::memory_order_acquire)) {
+      to_come[newer] += count;
+    }
+  }
+  std::vector<Version> versions;
+  for (LoadedPlugins::Version& version : plugins_.Versions()) {
+    if (!name.empty() && version.plugin.name != name) continue;
+    Version& listed = versions.emplace_back();
+    listed.plugin = std::move(version.plugin);
+    listed.in_force = version.in_force;
+    for (const runtime::ProcessType* type : version.process_types) {
+      // Read after the walk, so a moment older than what it has counted: such a
+      // process may have declined, or ended, meanwhile.
+      const uint64_t declined =
+          type->declined_live.load(std::memory_order_relaxed);
+      const uint64_t coming = to_come[type];
+      listed.process_types.push_back(
+          {type, live[type], coming - std::min(coming, declined)});
+    }
+    std::sort(listed.process_types.begin(), listed.process_types.end(),
+              [](const TypeVersion& a, const TypeVersion& b) {
+                return a.type->name < b.type->name;
+              });
+  }
+  return versions;
+}
+
+bool PluginLoading::Stop(absl::Duration timeout) {
+  stopping_.store(true, std::memory_order_relaxed);
+  const auto timeout_ns = timeout == absl::InfiniteDuration()
+                              ? UINT64_MAX
+                              : static_cast<uint64_t>(std::max<int64_t>(
+                                    0, absl::ToInt64Nanoseconds(timeout)));
+  // Lists take as long as a walk does.
+  lists_.Stop(UINT64_MAX);
+  return loads_.Stop(timeout_ns) == 0;
+}
+
+}  // namespace actord::daemon

@@ -1,0 +1,20 @@
+// What LoadPlugin and ListPlugins answer.
+//
+// Thread-safety: pure functions.
+#pragma once
+
+#include <vector>
+
+#include "actord/v1/plugin.pb.h"
+#include "actord/v1/status.pb.h"
+#include "daemon/plugin_loading.h"
+
+namespace actord::daemon {
+
+void WritePlugin(const PluginInfo& info, v1::Plugin* proto);
+void WriteLoaded(const PluginLoading::Loaded& loaded,
+                 v1::LoadPluginResponse* proto);
+void WriteVersions(const std::vector<PluginLoading::Version>& versions,
+                   v1::ListPluginsResponse* proto);
+
+}  // namespace actord::daemon

@@ -1,0 +1,259 @@
+// How a process goes on in a newer version of its type, between two steps:
+// Snapshot of the old one, Restore of the new one, and then the old one is
+// closed. Until Restore has returned well nothing has changed, so whatever goes
+// wrong leaves the process as it was.
+//
+// What is the old version's own affair does not reach the new one: its yields
+// are closed. Those of them whose completions have left the broker, but have
+// not come to the mailbox, are fenced: Upgrading keeps their tags until they
+// come. Everything else is the process's and stays.
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/foreign.h"
+#include "runtime/process_runner.h"
+#include "runtime/upgrading.h"
+
+namespace actord::runtime {
+namespace {
+
+Upgrading& UpgradingOf(Process& process) {
+  if (process.upgrading == nullptr) process.upgrading = new Upgrading;
+  return *process.upgrading;
+}
+
+bool IsFenced(const Process& process, uint64_t tag) {
+  return process.upgrading != nullptr &&
+         process.upgrading->fenced.contains(tag);
+}
+
+void Tidy(Process& process) {
+  if (process.upgrading == nullptr || !process.upgrading->empty()) return;
+  delete std::exchange(process.upgrading, nullptr);
+}
+
+}  // namespace
+
+size_t ProcessRunner::FencedYields(const Process& process) {
+  return process.upgrading == nullptr ? 0 : process.upgrading->fenced.size();
+}
+
+void ProcessRunner::MayUpgrade(Process& process, const Turn& turn,
+                               const ProcessType& target) {
+  const Upgrading* const upgrading = process.upgrading;
+  // One that put it off is asked after its steps.
+  if (upgrading != nullptr &&
+      (upgrading->declined == &target || upgrading->put_off == &target)) {
+    return;
+  }
+  Upgrade(process, turn, target);
+}
+
+void ProcessRunner::AskAgain(Process& process, const Turn& turn) {
+  const ProcessType* const target =
+      process.type.load(std::memory_order_relaxed)
+          ->upgrade_to.load(std::memory_order_acquire);
+  if (target != nullptr && process.upgrading->put_off != nullptr) {
+    Upgrade(process, turn, *target);
+  }
+}
+
+void ProcessRunner::Upgrade(Process& process, const Turn& turn,
+                            const ProcessType& target) {
+  const ProcessType& from = *process.type.load(std::memory_order_relaxed);
+  const uint16_t old_method = process.method.load(std::memory_order_relaxed);
+  const char* const name = from.descriptor->methods[old_method].name;
+  const auto method = target.FindMethod(name);
+  if (from.descriptor == target.descriptor) {
+    SetType(process, target, old_method);
+    ForgetAttempts(process);
+    return;
+  }
+  if (process.cancel_requested.load(std::memory_order_relaxed)) {
+    // It was asked to end, and is about to.
+    Decline(process, target, std::nullopt);
+    return;
+  }
+  if (!method) {
+    Decline(process, target, absl::StrCat("it has no method ", name));
+    return;
+  }
+  Payload snapshot;
+  if (!TakeSnapshot(process, turn, from, target, snapshot)) return;
+  YieldAdoption adoption = AdoptableYields(process);
+  void* const state =
+      Restore(process, turn, target,
+              {.struct_size = sizeof(actord_restore),
+               .method = *method,
+               .snapshot = ToAbi(snapshot),
+               .from_version = ToAbi(std::string_view(from.version))},
+              adoption);
+  if (state == nullptr) return;
+  CloseState(process, from, std::exchange(process.state, state));
+  process.step_due = true;
+  SetType(process, target, static_cast<uint16_t>(*method));
+  ForgetAttempts(process);
+  Fence(process, turn.generation, adoption);
+  target.upgraded.fetch_add(1, std::memory_order_relaxed);
+  lane_.Count(&Counters::upgrades);
+}
+
+bool ProcessRunner::TakeSnapshot(Process& process, const Turn& turn,
+                                 const ProcessType& from,
+                                 const ProcessType& target, Payload& snapshot) {
+  context_.Begin(process, turn.generation, StepContext::Call::kSnapshot);
+  int32_t status = ACTORD_OK;
+  GiveWorkerAwayIfBlocking(*from.descriptor);
+  const Thrown thrown = CallForeign(lane_.hold(), process, "Snapshot", [&] {
+    status = from.snapshot(process.state, context_.abi());
+  });
+  snapshot = context_.TakeResult();
+  if (!thrown && context_.misuse().ok()) {
+    if (status == ACTORD_OK) return true;
+    if (status == ACTORD_UNAVAILABLE) {
+      UpgradingOf(process).put_off = &target;
+      return false;
+    }
+  }
+  Decline(process, target,
+          absl::StrCat("Snapshot of version ", from.version, " ",
+                       WhyRefused(thrown.get(), status)));
+  return false;
+}
+
+void* ProcessRunner::Restore(Process& process, const Turn& turn,
+                             const ProcessType& target,
+                             const actord_restore& restore,
+                             YieldAdoption& adoption) {
+  const actord_process_type& descriptor = *target.descriptor;
+  void* const state = lane_.buffers().Allocate(StateBytes(descriptor));
+  std::memset(state, 0, descriptor.state_size);
+  context_.Begin(process, turn.generation, StepContext::Call::kRestore,
+                 &adoption);
+  int32_t status = ACTORD_OK;
+  GiveWorkerAwayIfBlocking(descriptor);
+  const Thrown thrown = CallForeign(lane_.hold(), process, "Restore", [&] {
+    status = target.restore(state, &restore, context_.abi());
+  });
+  const bool has_begun = !thrown && status == ACTORD_OK;
+  if (has_begun && context_.misuse().ok()) return state;
+  Decline(process, target,
+          absl::StrCat("Restore ", WhyRefused(thrown.get(), status)));
+  if (has_begun) {
+    CloseState(process, target, state);
+  } else {
+    lane_.buffers().Deallocate(state, StateBytes(descriptor));
+  }
+  return nullptr;
+}
+
+std::string ProcessRunner::WhyRefused(const std::string* thrown,
+                                      int32_t status) {
+  if (thrown != nullptr) return *thrown;
+  if (!context_.misuse().ok()) {
+    return absl::StrCat("broke a rule: ", context_.misuse().message());
+  }
+  return absl::StrCat("refused with ",
+                      absl::StatusCodeToString(ErrorCodeFromAbi(status)), ": ",
+                      context_.TakeFailure());
+}
+
+void ProcessRunner::Decline(Process& process, const ProcessType& target,
+                            const std::optional<std::string>& why) {
+  const ProcessType& from = *process.type.load(std::memory_order_relaxed);
+  ForgetAttempts(process);
+  UpgradingOf(process).declined = &target;
+  target.declined_live.fetch_add(1, std::memory_order_relaxed);
+  target.declined.fetch_add(1, std::memory_order_relaxed);
+  lane_.Count(&Counters::upgrades_declined);
+  if (!why || target.warned.exchange(true, std::memory_order_relaxed)) return;
+  parts_.log(
+      LogLevel::kWarning,
+      absl::StrCat("process type ", target.name, ": a process of version ",
+                   from.version, " does not go on in version ", target.version,
+                   ": ", *why, ". More of them are counted, not logged"));
+}
+
+void ProcessRunner::ForgetAttempts(Process& process) {
+  if (process.upgrading == nullptr) return;
+  if (const ProcessType* declined =
+          std::exchange(process.upgrading->declined, nullptr)) {
+    declined->declined_live.fetch_sub(1, std::memory_order_relaxed);
+  }
+  process.upgrading->put_off = nullptr;
+  Tidy(process);
+}
+
+void ProcessRunner::ForgetUpgrading(Process& process) {
+  ForgetAttempts(process);
+  delete std::exchange(process.upgrading, nullptr);
+}
+
+void ProcessRunner::SetType(Process& process, const ProcessType& type,
+                            uint16_t method) {
+  // Orders: Process::method.
+  process.method.store(Process::kNoMethod, std::memory_order_release);
+  process.type.store(&type, std::memory_order_release);
+  process.method.store(method, std::memory_order_release);
+}
+
+YieldAdoption ProcessRunner::AdoptableYields(const Process& process) {
+  YieldAdoption adoption;
+  for (const YieldRecord* record = process.yields; record != nullptr;
+       record = record->next) {
+    const uint64_t tag = record->tag.load(std::memory_order_relaxed);
+    if (!IsFenced(process, tag)) adoption.outstanding.insert(tag);
+  }
+  // Those that were answered at once have no record.
+  const uint32_t generation =
+      process.generation.load(std::memory_order_relaxed);
+  for (const Envelope* envelope = process.urgent_taken.head();
+       envelope != nullptr; envelope = envelope->Next()) {
+    if (envelope->type == ACTORD_EVENT_COMPLETION &&
+        envelope->generation == generation) {
+      adoption.outstanding.insert(envelope->completion.tag);
+    }
+  }
+  return adoption;
+}
+
+void ProcessRunner::Fence(Process& process, uint32_t generation,
+                          const YieldAdoption& adoption) {
+  DropCompletions(process, [&adoption](uint64_t tag) {
+    return !adoption.adopted.contains(tag);
+  });
+  parts_.broker.CloseOthers(
+      process, generation, adoption.adopted, lane_,
+      [&process](uint64_t tag) { UpgradingOf(process).fenced.insert(tag); });
+}
+
+void ProcessRunner::DropFenced(Process& process) {
+  DropCompletions(process, [&process](uint64_t tag) {
+    return process.upgrading->fenced.erase(tag) != 0;
+  });
+  Tidy(process);
+}
+
+void ProcessRunner::DropCompletions(
+    Process& process, absl::FunctionRef<bool(uint64_t tag)> is_dropped) {
+  const uint32_t generation =
+      process.generation.load(std::memory_order_relaxed);
+  EnvelopeList taken = std::exchange(process.urgent_taken, {});
+  while (Envelope* const envelope = taken.PopFront()) {
+    if (envelope->type != ACTORD_EVENT_COMPLETION ||
+        envelope->generation != generation ||
+        !is_dropped(envelope->completion.tag)) {
+      process.urgent_taken.PushBack(envelope);
+      continue;
+    }
+    Uncharge(process, *envelope);
+    if (envelope->completion.yield_slot != kNoYieldSlot) {
+      parts_.broker.Close(process, envelope->completion.yield_slot, lane_);
+    }
+    lane_.Free(envelope);
+  }
+}
+
+}  // namespace actord::runtime

@@ -1,0 +1,67 @@
+// Walks over the table for upgrades: tell processes of newer versions, and
+// count who has which. In pieces, so that whoever walks can stop in between,
+// and what becomes ready at a time is bounded.
+#include "runtime/core.h"
+
+namespace actord::runtime {
+namespace {
+
+// Calls `visit(pid, type)` for the processes that live in the slots from
+// `first_slot` on, until it says false or there were kMaxLookedAt slots.
+// Returns where to go on; 0: there are no more.
+template <typename Visit>
+uint32_t Walk(const ProcessTable& processes, uint32_t first_slot, Visit visit) {
+  const uint32_t slots = processes.SlotsInUse();
+  for (uint32_t slot = first_slot; slot < slots; ++slot) {
+    if (slot - first_slot == Runtime::kMaxLookedAt) return slot;
+    const Process& process = processes.At(slot);
+    const uint32_t generation =
+        process.generation.load(std::memory_order_acquire);
+    if ((generation & 1) == 0) continue;
+    const ProcessType* const type =
+        process.type.load(std::memory_order_acquire);
+    if (type == nullptr) continue;
+    if (!visit(processes.PidOf(process, generation), *type)) {
+      return slot + 1 < slots ? slot + 1 : 0;
+    }
+  }
+  return 0;
+}
+
+}  // namespace
+
+Runtime::UpgradePiece Runtime::Core::TellOfUpgrade(
+    const absl::flat_hash_set<const ProcessType*>& versions,
+    uint32_t first_slot) {
+  UpgradePiece piece;
+  piece.next_slot =
+      Walk(processes, first_slot, [&](const Pid& pid, const ProcessType& type) {
+        if (!versions.contains(
+                type.upgrade_to.load(std::memory_order_acquire))) {
+          return true;
+        }
+        // An error: it has ended, or has so many events waiting that it comes
+        // to a turn anyway.
+        if (delivery.Control(pid, kEventUpgrade, {}, lane).ok()) ++piece.told;
+        return piece.told < kMaxTold;
+      });
+  return piece;
+}
+
+Runtime::UpgradePiece Runtime::TellOfUpgrade(
+    const absl::flat_hash_set<const ProcessType*>& versions,
+    uint32_t first_slot) {
+  return core_->TellOfUpgrade(versions, first_slot);
+}
+
+uint32_t Runtime::CountVersions(
+    uint32_t first_slot,
+    absl::flat_hash_map<const ProcessType*, uint64_t>& live) const {
+  return Walk(core_->processes, first_slot,
+              [&](const Pid&, const ProcessType& type) {
+                ++live[&type];
+                return true;
+              });
+}
+
+}  // namespace actord::runtime

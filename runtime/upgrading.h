@@ -1,0 +1,37 @@
+// What a process keeps of upgrades to newer versions of its type, tried or
+// done. Most processes have none of it.
+//
+// Thread-safety: the turn of the process.
+#pragma once
+
+#include <cstdint>
+
+#include "absl/container/flat_hash_set.h"
+#include "runtime/catalog.h"
+
+namespace actord::runtime {
+
+struct Upgrading {
+  // Yields of former versions whose completions are on their way to the
+  // mailbox and must not reach a step. (The others were closed when the process
+  // was upgraded.) Each counts as an outstanding yield until it has come.
+  absl::flat_hash_set<uint64_t> fenced;
+  // The version that it will not become, which counts it in `declined_live`;
+  // null: none.
+  const ProcessType* declined = nullptr;
+  // The version for which its Snapshot said "not now"; null: none. It is asked
+  // again after each step.
+  const ProcessType* put_off = nullptr;
+
+  [[nodiscard]] bool empty() const {
+    return fenced.empty() && declined == nullptr && put_off == nullptr;
+  }
+};
+
+// The yields that a Restore may take over, and those that it has.
+struct YieldAdoption {
+  absl::flat_hash_set<uint64_t> outstanding;
+  absl::flat_hash_set<uint64_t> adopted;
+};
+
+}  // namespace actord::runtime

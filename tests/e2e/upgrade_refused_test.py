@@ -1,0 +1,101 @@
+"""Plugins that cannot be loaded into a daemon that runs: it says why, and nothing
+has changed."""
+
+import grpc
+from harness import places
+from harness.case import EmptyCase
+from harness.cli import CliCase
+from harness.upgrade_case import UpgradeCase
+
+
+class Refusals(UpgradeCase):
+    """What cannot be loaded changes nothing."""
+
+    def setUp(self):
+        super().setUp()
+        self.pid = self.actor.submit("ledger")
+
+    def tearDown(self):
+        self.assertEqual(self.state(self.pid)["version"], "1")
+        self.assertEqual(self.state(self.actor.submit("ledger"))["version"], "1")
+        self.assertEqual(
+            [each.plugin.version for each in self.actor.plugins("versions")],
+            ["1"] * len(self.actor.plugins("versions")))
+        self.assertEqual(self.actor.run("echo", b"1").result.data, b"1")
+
+    def refused(self, path, code, reason, message, field=None):
+        with self.subTest(path=str(path)):
+            self.assert_refused(lambda: self.actor.load_plugin(path), code=code,
+                                reason=reason, message=message, field=field)
+
+    def test_files_that_are_no_plugins(self):
+        invalid = grpc.StatusCode.INVALID_ARGUMENT
+        for name, message in (("not_elf", "does not begin as an ELF file"),
+                              ("no_symbol", "it has no symbol"),
+                              ("unresolved", "undefined symbol"),
+                              ("bad_magic", "ACTORD_ABI_MAGIC"),
+                              ("null_step", "lacks init, step or close")):
+            self.refused(self.install(name), invalid, "INVALID_PLUGIN", message,
+                         "path")
+        whole = (places.TEST_PLUGINS / "versions_2.so").read_bytes()
+        for size in (1, 63, 64, 1000, len(whole) // 2, len(whole) - 1):
+            path = self.plugins / "short.so"
+            path.write_bytes(whole[:size])
+            self.refused(path, invalid, "INVALID_PLUGIN",
+                         "cut short|as an ELF file", "path")
+        (self.plugins / "directory.so").mkdir()
+        self.refused("directory.so", invalid, "INVALID_PLUGIN", "not a file",
+                     "path")
+
+    def test_another_version_of_the_abi(self):
+        self.refused(self.install("other_abi"),
+                     grpc.StatusCode.FAILED_PRECONDITION, "PLUGIN_ABI_VERSION",
+                     "built for version 2 of the plugin ABI")
+
+    def test_a_handler_that_does_not_begin(self):
+        self.refused(self.install("create_throws"),
+                     grpc.StatusCode.FAILED_PRECONDITION, "PLUGIN_REFUSED",
+                     "create_throws")
+
+    def test_names_that_others_have(self):
+        taken = grpc.StatusCode.ALREADY_EXISTS
+        self.refused(self.install("type_taken"), taken, "PLUGIN_CONFLICT",
+                     "process type echo is taken by plugin echo")
+        self.refused(self.install("command_taken"), taken, "PLUGIN_CONFLICT",
+                     "is taken by plugin")
+
+    def test_the_version_that_is_in_force(self):
+        self.refused("versions_1.so", grpc.StatusCode.ALREADY_EXISTS,
+                     "PLUGIN_IN_FORCE", "version 1 of plugin versions")
+        self.refused(self.install("versions_1", "copy"),
+                     grpc.StatusCode.ALREADY_EXISTS, "PLUGIN_IN_FORCE",
+                     "version 1 of plugin versions")
+
+    def test_paths_that_lead_elsewhere(self):
+        denied = grpc.StatusCode.PERMISSION_DENIED
+        outside = places.TEST_PLUGINS / "versions_2.so"
+        link = self.plugins / "link.so"
+        link.symlink_to(outside)
+        for path in (outside, link, "link.so", "/etc/passwd",
+                     self.plugins / ".." / "x.so", "../x.so"):
+            self.refused(path, denied, "PLUGIN_NOT_ALLOWED", "directories|directory")
+        self.refused("none.so", grpc.StatusCode.NOT_FOUND, "PLUGIN_NOT_FOUND",
+                     "there is no file")
+        invalid = grpc.StatusCode.INVALID_ARGUMENT
+        self.refused("", invalid, "INVALID_FIELD", "0 bytes", "path")
+        self.refused("x" * 5000, invalid, "INVALID_FIELD", "5000 bytes", "path")
+        self.refused("a\0b", invalid, "INVALID_FIELD", "path", "path")
+
+
+class Off(CliCase):
+
+    def setUp(self):
+        EmptyCase.setUp(self)
+        self.daemon = self.start_daemon(plugins=False)
+        self.actor = self.connect(self.daemon)
+
+    def test_without_a_directory_nothing_is_loaded(self):
+        self.assert_refused(
+            lambda: self.actor.load_plugin("echo.so"),
+            code=grpc.StatusCode.FAILED_PRECONDITION,
+            reason="PLUGIN_LOADING_OFF", message="--plugin-dir")
