@@ -116,7 +116,8 @@ void AddPluginKeys(std::vector<ConfigKey>& keys) {
   keys.push_back(List({"plugins.files", "plugin", "PATH", "Plugin to load."},
                       NonEmptyTextCodec{}, ACTORD_MEMBER(plugins)));
   keys.push_back(List({"plugins.directories", "plugin-dir", "DIR",
-                       "Directory whose *.so are loaded, sorted by name."},
+                       "Directory whose *.so are loaded, sorted by name; "
+                       "LoadPlugin loads from it, too."},
                       NonEmptyTextCodec{}, ACTORD_MEMBER(plugin_dirs)));
   keys.push_back(List(
       {"commands.external", "external", "PATTERN",

@@ -6,6 +6,7 @@
 
 #include <actord/testing.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <deque>
 #include <map>
@@ -115,6 +116,15 @@ struct Record {
     if (phase == Phase::kStarting) return true;
     if (phase != Phase::kLive) return false;
     return step_due || !urgent.empty() || (!blocked && !messages.empty());
+  }
+  // A yield whose completion no step has seen.
+  [[nodiscard]] bool HasOutstanding(Tag tag) const {
+    return yields.contains(tag) ||
+           std::any_of(urgent.begin(), urgent.end(),
+                       [tag](const OwnedEvent& event) {
+                         return event.type == ACTORD_EVENT_COMPLETION &&
+                                event.tag == tag;
+                       });
   }
   [[nodiscard]] std::string_view type_name() const {
     return type == nullptr ? std::string_view("?") : type->name;

@@ -167,6 +167,18 @@ int32_t ReadPid(const actord_step* /*step*/, actord_bytes text,
   return ACTORD_OK;
 }
 
+int32_t AdoptYield(actord_step* step, uint64_t tag) {
+  StepCall& call = StepCall::Of(step);
+  if (call.adopted == nullptr) {
+    call.Misuse(Code::kFailedPrecondition,
+                "adopt_yield was called; only restore may");
+    return ACTORD_FAILED_PRECONDITION;
+  }
+  if (!call.record.HasOutstanding(tag)) return ACTORD_NOT_FOUND;
+  call.adopted->insert(tag);
+  return ACTORD_OK;
+}
+
 const actord_step_api kApi = {
     .struct_size = sizeof(actord_step_api),
     .reserved = 0,
@@ -200,21 +212,17 @@ const actord_step_api kApi = {
     .max_payload_bytes = [](const actord_step* step) -> size_t {
       return StepCall::Of(step).world.options.max_payload_bytes;
     },
-    .adopt_yield = [](actord_step* step, uint64_t) -> int32_t {
-      // Nothing is restored here.
-      StepCall::Of(step).Misuse(Code::kFailedPrecondition,
-                                "adopt_yield was called; only restore may");
-      return ACTORD_FAILED_PRECONDITION;
-    },
+    .adopt_yield = AdoptYield,
 };
 
 }  // namespace
 
-StepCall::StepCall(Harness::World& called_in, Record& called, bool may_act_here)
+StepCall::StepCall(Harness::World& called_in, Record& called,
+                   std::string_view name)
     : actord_step{&kApi},
       world(called_in),
       record(called),
-      may_act(may_act_here),
+      call_name(name),
       first_tag(called.next_tag) {}
 
 void StepCall::Rollback() {
@@ -233,9 +241,9 @@ void StepCall::Misuse(Code code, std::string what) {
 }
 
 bool StepCall::MayAct() {
-  if (!may_act) {
+  if (call_name != "step") {
     Misuse(Code::kFailedPrecondition,
-           "init yielded, sent or spawned; only step may");
+           std::string(call_name) + " yielded, sent or spawned; only step may");
     return false;
   }
   if (effects.size() >= Harness::World::kMaxEffects) {

@@ -6,7 +6,9 @@
 #include <actord/abi.h>
 
 #include <optional>
+#include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "handlers/testing/world.h"
@@ -14,7 +16,8 @@
 namespace actord::testing {
 
 struct StepCall : actord_step {
-  StepCall(Harness::World& called_in, Record& called, bool may_act_here);
+  // `name`: "step", which may act, or "init", "snapshot" or "restore".
+  StepCall(Harness::World& called_in, Record& called, std::string_view name);
 
   // Takes back the children that were reserved, and the tags.
   void Rollback();
@@ -28,13 +31,15 @@ struct StepCall : actord_step {
 
   Harness::World& world;
   Record& record;
-  const bool may_act;
+  const std::string_view call_name;
   const Tag first_tag;
   std::vector<Effect> effects;
   OwnedPayload result;
   Code failure_code = Code::kUnknown;
   std::string failure;
   Status misuse;  // the first rule that was broken
+  // Of "restore": what it has taken over; null otherwise.
+  std::set<Tag>* adopted = nullptr;
 
   void Misuse(Code code, std::string what);
   bool MayAct();

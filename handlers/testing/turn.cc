@@ -160,7 +160,7 @@ void Harness::World::Step(Record& record,
     events[i].reason = event.reason;
     pointers.push_back(&events[i]);
   }
-  StepCall call(*this, record, /*may_act_here=*/true);
+  StepCall call(*this, record, "step");
   int32_t verdict = ACTORD_STEP_THREW;
   try {
     verdict = record.type->step(record.state.get(), pointers.data(),

@@ -118,6 +118,18 @@ std::string Harness::World::WaitOf(const Pid& pid) {
   return waits;
 }
 
+std::unique_ptr<std::byte, Freed> Harness::World::NewState(
+    const actord_process_type& type) {
+  const auto alignment = std::align_val_t{
+      std::max<size_t>(type.state_align, alignof(std::max_align_t))};
+  const size_t bytes = std::max<size_t>(type.state_size, 1);
+  std::unique_ptr<std::byte, Freed> state = {
+      static_cast<std::byte*>(::operator new(bytes, alignment)),
+      Freed{alignment}};
+  std::memset(state.get(), 0, bytes);
+  return state;
+}
+
 bool Harness::World::Admit(Record& record) {
   record.phase = Record::Phase::kLive;
   if (record.type == nullptr || record.method == UINT32_MAX) {
@@ -129,15 +141,10 @@ bool Harness::World::Admit(Record& record) {
     return false;
   }
   const actord_process_type& type = *record.type;
-  const auto alignment = std::align_val_t{
-      std::max<size_t>(type.state_align, alignof(std::max_align_t))};
-  const size_t bytes = std::max<size_t>(type.state_size, 1);
-  record.state = {static_cast<std::byte*>(::operator new(bytes, alignment)),
-                  Freed{alignment}};
-  std::memset(record.state.get(), 0, bytes);
+  record.state = NewState(type);
   const actord_init init = {sizeof(actord_init), record.method,
                             record.input.view().ToAbi()};
-  StepCall call(*this, record, /*may_act_here=*/false);
+  StepCall call(*this, record, "init");
   std::string thrown;
   int32_t status = ACTORD_INTERNAL;
   try {
@@ -172,18 +179,21 @@ bool Harness::World::DeliverMessage(const Pid& to, OwnedEvent message) {
   return true;
 }
 
+void Harness::World::CloseState(Record& record) {
+  if (record.state == nullptr) return;
+  try {
+    record.type->close(record.state.get());
+  } catch (...) {
+    log.push_back({LogLevel::kError, std::string("process type ") +
+                                         record.type->name + ": " +
+                                         detail::DescribeException("Close")});
+  }
+  record.state.reset();
+}
+
 void Harness::World::End(Record& record, EndKind kind, Status status,
                          OwnedPayload result) {
-  if (record.state != nullptr) {
-    try {
-      record.type->close(record.state.get());
-    } catch (...) {
-      log.push_back({LogLevel::kError, std::string("process type ") +
-                                           record.type->name + ": " +
-                                           detail::DescribeException("Close")});
-    }
-    record.state.reset();
-  }
+  CloseState(record);
   DropYields(record);
   if (const actord_completion admitted = std::exchange(record.admitted, 0)) {
     Complete(admitted, status.code(), OwnedPayload::Text(status.message()));

@@ -54,6 +54,9 @@ class Harness::World {
   std::string WaitOf(const Pid& pid);
   // Runs Init. False: it was refused, and the process has ended.
   bool Admit(Record& record);
+  // As Harness::Upgrade (upgrade.cc).
+  Status Upgrade(Record& record, const actord_process_type& to,
+                 std::string_view from_version);
   // Into the mailbox, or to the dead letters. False: the latter.
   bool DeliverMessage(const Pid& to, OwnedEvent message);
   void End(Record& record, EndKind kind, Status status, OwnedPayload result);
@@ -146,6 +149,9 @@ class Harness::World {
   void Carry(const Handler& handler, actord_completion completion);
   static const actord_call_api& CallApi();
 
+  static std::unique_ptr<std::byte, Freed> NewState(
+      const actord_process_type& type);
+  void CloseState(Record& record);
   void Turn(Record& record);
   // False: a cancel has ended the process.
   bool TakeUrgent(Record& record, size_t most, std::vector<OwnedEvent>& batch);

@@ -297,8 +297,8 @@ TEST_F(Commands, HelpGoesToStandardOutput) {
   EXPECT_EQ(help.err, "");
   for (const char* command :
        {"submit", "send", "await", "ps", "describe", "cancel", "terminate",
-        "dead-letters", "yields", "complete", "status", "shutdown", "health",
-        "completion", "version"}) {
+        "dead-letters", "yields", "complete", "plugin", "status", "shutdown",
+        "health", "completion", "version"}) {
     EXPECT_THAT(help.out, HasSubstr(command));
     const CliResult of_command = Run({command, "--help"});
     EXPECT_EQ(of_command.status, ExitStatus::kDone);
@@ -329,6 +329,8 @@ TEST_F(Commands, CompletionKnowsCommandsOptionsAndChoices) {
   const std::string script = Run({"completion", "bash"}).out;
   EXPECT_THAT(script, HasSubstr("submit send call await"));
   EXPECT_THAT(script, HasSubstr("--from-file"));
+  EXPECT_THAT(script, HasSubstr("nested=\"load list \""));
+  EXPECT_THAT(script, HasSubstr("--new-processes-only"));
   EXPECT_THAT(script, HasSubstr("ready running blocked idle"));
   EXPECT_THAT(script, HasSubstr("complete -o default -F _actorctl actorctl"));
 }

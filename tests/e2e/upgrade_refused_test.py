@@ -1,10 +1,14 @@
 """Plugins that cannot be loaded into a daemon that runs: it says why, and nothing
 has changed."""
 
+import collections
+
 import grpc
+from actord.v1 import plugin_pb2
 from harness import places
 from harness.case import EmptyCase
 from harness.cli import CliCase
+from harness.connection import refusal_of
 from harness.upgrade_case import UpgradeCase
 
 
@@ -99,3 +103,32 @@ class Off(CliCase):
             lambda: self.actor.load_plugin("echo.so"),
             code=grpc.StatusCode.FAILED_PRECONDITION,
             reason="PLUGIN_LOADING_OFF", message="--plugin-dir")
+
+
+class Bounds(UpgradeCase):
+
+    def test_a_thousand_loads_and_no_more(self):
+        pid = self.actor.submit("ledger")
+        self.install("versions_2")
+        for i in range(1000):
+            self.actor.load_plugin(f"versions_{2 - i % 2}.so")
+        self.assert_refused(
+            lambda: self.actor.load_plugin("versions_2.so"),
+            code=grpc.StatusCode.RESOURCE_EXHAUSTED, reason="PLUGIN_LIMIT",
+            message="1000 times")
+        self.assertEqual(self.goes_on_in(pid, "1")["errors"], 0)
+        self.assertEqual(len(self.actor.plugins("versions")), 1001)
+
+    def test_more_loads_at_once_than_may_wait(self):
+        self.install("versions_slow")
+        request = plugin_pb2.LoadPluginRequest(path="versions_slow.so")
+        loads = [self.actor.stub.LoadPlugin.future(request) for _ in range(100)]
+        codes = collections.Counter(load.code().name for load in loads)
+        # One is under way, and 64 wait.
+        self.assertEqual(codes["OK"], 1, codes)
+        self.assertIn(codes["ALREADY_EXISTS"], (63, 64), codes)
+        self.assertEqual(codes["UNAVAILABLE"], 99 - codes["ALREADY_EXISTS"])
+        busy = next(load for load in loads
+                    if load.code() == grpc.StatusCode.UNAVAILABLE)
+        self.assertEqual(refusal_of(busy.exception()).reason,
+                         "PLUGIN_LOADER_BUSY")

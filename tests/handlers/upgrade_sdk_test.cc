@@ -57,15 +57,16 @@ class Movable : public Process {
   std::string state_;
 };
 
+class Unmoved : public Process {
+ public:
+  static constexpr const char* kName = "unmoved";
+  static constexpr Method kMethods[] = {{"run", nullptr}};
+  void Step(Events, StepOutput&) {}
+};
+
 TEST(SdkUpgrade, TypesWithoutTheFunctionsHaveNone) {
-  class Plain : public Process {
-   public:
-    static constexpr const char* kName = "plain";
-    static constexpr Method kMethods[] = {{"run", nullptr}};
-    void Step(Events, StepOutput&) {}
-  };
-  EXPECT_EQ(kProcessType<Plain>.snapshot, nullptr);
-  EXPECT_EQ(kProcessType<Plain>.restore, nullptr);
+  EXPECT_EQ(kProcessType<Unmoved>.snapshot, nullptr);
+  EXPECT_EQ(kProcessType<Unmoved>.restore, nullptr);
   EXPECT_NE(kProcessType<Movable>.snapshot, nullptr);
   EXPECT_NE(kProcessType<Movable>.restore, nullptr);
   EXPECT_EQ(kProcessType<Movable>.struct_size, sizeof(actord_process_type));

@@ -224,7 +224,7 @@ MUTANTS = {
         "an end looks for awaits before it is visible"),
     "REPLY_KEPT": (
         "runtime/process_runner.cc",
-        "  if (envelope->completion.yield_slot == kNoYieldSlot) "
+        "  if (completion.completion.yield_slot == kNoYieldSlot) "
         "--process.replies;\n", "",
         "a reply counts as unseen for ever"),
     "ANSWER_FORGOTTEN": (

@@ -30,6 +30,7 @@
 #include <actord/abi.h>
 #include <actord/handler.h>
 #include <actord/owned.h>
+#include <actord/plugin.h>
 #include <actord/result.h>
 #include <actord/values.h>
 
@@ -147,6 +148,20 @@ class Harness {
   // answered ABORTED.
   Result<> Call(const Pid& to, std::string_view topic,
                 const OwnedPayload& payload = {});
+
+  // Has the process go on in `NewType`, as a daemon does that has loaded a
+  // plugin with it: Snapshot, Restore, Close of the old object, and a step of
+  // the new one with the next Run. kOk; or why not, and the process goes on as
+  // it was: kUnavailable of Snapshot is "not now", which a daemon asks again.
+  // `from_version` is what Restore is told. Throws if it does not live, or one
+  // of the types lacks its part.
+  template <typename NewType>
+  Status Upgrade(const Pid& pid, std::string_view from_version = "1") {
+    return Upgrade(pid, kProcessType<NewType>, from_version);
+  }
+  // The same. `type` must outlive the harness.
+  Status Upgrade(const Pid& pid, const actord_process_type& type,
+                 std::string_view from_version);
 
   // A PID of the test's own: what is sent there can be looked at.
   Pid Probe();

@@ -1,0 +1,111 @@
+// Processes of a harness that go on in another version of their type.
+#include "tests/handlers/harness_fixture.h"
+
+namespace actord::harness_test {
+namespace {
+
+using namespace std::chrono_literals;
+
+class Old : public actord::Process {
+ public:
+  static constexpr const char* kName = "timer";
+  static constexpr actord::Method kMethods[] = {{"run", nullptr}};
+
+  SnapshotResult Snapshot() const {
+    if (busy_) return SnapshotResult::NotNow();
+    return std::to_string(tag_);
+  }
+  void Step(Events events, StepOutput& out) {
+    if (events.empty()) tag_ = out.Yield(commands::Sleep(5s));
+    for (const Event event : events) {
+      if (event.is_completion()) out.Done("old");
+      busy_ = event.topic() == "busy";
+    }
+  }
+
+ private:
+  Tag tag_ = 0;
+  bool busy_ = false;
+};
+
+template <bool kAdopts>
+class New : public actord::Process {
+ public:
+  static constexpr const char* kName = "timer";
+  static constexpr actord::Method kMethods[] = {{"other", nullptr},
+                                                {"run", nullptr}};
+
+  Status Restore(std::string_view method, const RestoreFrom& from,
+                 RestoreContext& context) {
+    EXPECT_EQ(method, "run");
+    if (from.version == "bad") return {Code::kInvalidArgument, "is bad"};
+    if (kAdopts) {
+      EXPECT_TRUE(
+          context.AdoptYield(std::stoull(std::string(from.snapshot.bytes))));
+    }
+    return {};
+  }
+  void Step(Events events, StepOutput& out) {
+    if (events.empty()) ++begun_;
+    for (const Event event : events) {
+      if (event.is_completion() || event.topic() == "end") {
+        out.Done("new " + std::to_string(begun_) +
+                 (event.is_completion() ? " woken" : ""));
+      }
+    }
+  }
+
+ private:
+  int begun_ = 0;
+};
+
+constexpr actord_plugin_info kTimers =
+    MakePlugin<ProcessTypes<Old>>("timers", "1");
+
+TEST(HarnessUpgrade, TheNewVersionGetsWhatItTakesOver) {
+  ForEachSeed(20, [](uint64_t seed) {
+    Harness harness(kTimers, {.seed = seed});
+    const Pid pid = harness.Submit("timer");
+    harness.Run();
+    ASSERT_TRUE(harness.Upgrade<New<true>>(pid).ok());
+    harness.Advance(10s);
+    EXPECT_EQ(harness.ExpectResult(pid).bytes, "new 1 woken");
+  });
+}
+
+TEST(HarnessUpgrade, AndNothingElse) {
+  Harness harness(kTimers);
+  const Pid pid = harness.Submit("timer");
+  harness.Run();
+  ASSERT_TRUE(harness.Upgrade<New<false>>(pid).ok());
+  harness.Advance(10s);
+  EXPECT_TRUE(harness.IsLive(pid));
+  harness.Deliver(pid, "end");
+  EXPECT_EQ(harness.ExpectResult(pid).bytes, "new 1");
+}
+
+TEST(HarnessUpgrade, ARefusalLeavesTheProcessAsItWas) {
+  Harness harness(kTimers);
+  const Pid pid = harness.Submit("timer");
+  harness.Deliver(pid, "busy");
+  harness.Run();
+  EXPECT_EQ(harness.Upgrade<New<true>>(pid).code(), Code::kUnavailable);
+  harness.Deliver(pid, "idle");
+  harness.Run();
+  const Status bad = harness.Upgrade<New<true>>(pid, "bad");
+  EXPECT_EQ(bad.code(), Code::kInvalidArgument);
+  EXPECT_EQ(bad.message(), "is bad");
+  harness.Advance(10s);
+  EXPECT_EQ(harness.ExpectResult(pid).bytes, "old");
+  EXPECT_THROW(static_cast<void>(harness.Upgrade<New<true>>(pid)),
+               ExpectationFailed);
+}
+
+TEST(HarnessUpgrade, WithoutTheFunctionsItIsAMistakeOfTheTest) {
+  Harness harness(kTimers);
+  const Pid pid = harness.Submit("timer");
+  EXPECT_THROW(static_cast<void>(harness.Upgrade<Old>(pid)), ExpectationFailed);
+}
+
+}  // namespace
+}  // namespace actord::harness_test
