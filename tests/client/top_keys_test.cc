@@ -199,14 +199,15 @@ TEST_F(TopView, AsksBeforeAProcessEnds) {
   Type("\x1b[B");
   EXPECT_EQ(Type("k").kind, Wish::Kind::kNone);
   EXPECT_EQ(view_.prompt(), View::Prompt::kCancel);
-  // Another row may stand there by now.
+  // It may have ended by now, and another be selected in its place.
   Sample sample = Numbered(50);
-  sample.processes[48].set_steps(0);
+  sample.processes.erase(sample.processes.begin() + 48);
   model_.Add(sample);
   view_.Refresh(model_);
   const Wish wish = Type("y");
   EXPECT_EQ(wish.kind, Wish::Kind::kCancel);
   EXPECT_EQ(wish.pid, "p48");
+  EXPECT_EQ(Selected(), "p47");
   Type("K");
   EXPECT_EQ(view_.prompt(), View::Prompt::kTerminate);
   EXPECT_EQ(Type("y").kind, Wish::Kind::kTerminate);

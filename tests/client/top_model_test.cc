@@ -158,6 +158,20 @@ TEST(TopTable, RowsThatAreAlikeKeepTheirOrder) {
   EXPECT_THAT(Ordered(model, "pid"), ElementsAre("a", "b", "c", "d"));
 }
 
+// A few rows may keep it by chance.
+TEST(TopTable, ManyRowsThatAreAlikeKeepTheirOrder) {
+  Model model;
+  std::vector<v1::Process> processes;
+  std::vector<std::string> pids;
+  for (int i = 0; i < 200; ++i) {
+    pids.push_back(std::to_string(i));
+    processes.push_back(MakeProcess(pids.back(), "order", 5));
+  }
+  model.Add(MakeSample(absl::Seconds(60), processes));
+  EXPECT_EQ(Ordered(model, "steps"), pids);
+  EXPECT_EQ(Ordered(model, "steps", true), pids);
+}
+
 TEST(TopTable, WhatHasNoRateStandsBelow) {
   Model model;
   model.Add(MakeSample(absl::Seconds(60), {MakeProcess("slow", "order", 5),
