@@ -30,8 +30,12 @@ bool DueTimers::Fire(WorkerQueue& owner, Lane& lane) {
 }
 
 bool DueTimers::FireAny(Lane& lane) {
-  for (size_t i = 0; i < scheduler_.size(); ++i) {
-    if (Fire(scheduler_.queue(i), lane)) return true;
+  const size_t workers = scheduler_.size();
+  for (size_t i = 0; i < workers; ++i) {
+    const size_t index = (first_ + i) % workers;
+    if (!Fire(scheduler_.queue(index), lane)) continue;
+    first_ = index + 1;
+    return true;
   }
   return false;
 }

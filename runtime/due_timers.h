@@ -21,7 +21,7 @@ class DueTimers {
 
   // Fires what is due in the wheel, some at a time. True: something was.
   bool Fire(WorkerQueue& owner, Lane& lane);
-  // Of the first worker that has any due.
+  // Of the next worker that has any due: each has its turn.
   bool FireAny(Lane& lane);
 
  private:
@@ -32,6 +32,7 @@ class DueTimers {
   YieldBroker& broker_;
   Lifetimes& lifetimes_;
   std::vector<uint64_t> due_;
+  size_t first_ = 0;  // where FireAny looks first
 };
 
 }  // namespace actord::runtime

@@ -108,8 +108,8 @@ struct alignas(64) Process {
   std::atomic<uint32_t> yields_count{0};
   // Index into the methods of `type`. An upgrade that changes either stores
   // kNoMethod, the type, and the method, in this order, with release: whoever
-  // reads the same method before and after the type, and not kNoMethod, has a
-  // pair that belongs together.
+  // reads the same type before and after the method, and not kNoMethod, has a
+  // pair that belongs together, since no type of a process ever comes back.
   static constexpr uint16_t kNoMethod = UINT16_MAX;
   std::atomic<uint16_t> method{0};
   std::atomic<bool> running{false};
@@ -153,10 +153,11 @@ struct alignas(64) Process {
             parent_generation.load(std::memory_order_acquire)};
   }
   void set_parent(const Pid& pid) {
-    parent_node.store(pid.node, std::memory_order_relaxed);
-    parent_incarnation.store(pid.incarnation, std::memory_order_relaxed);
-    parent_slot.store(pid.slot, std::memory_order_relaxed);
-    parent_generation.store(pid.generation, std::memory_order_relaxed);
+    // Release, as all that Reserve writes.
+    parent_node.store(pid.node, std::memory_order_release);
+    parent_incarnation.store(pid.incarnation, std::memory_order_release);
+    parent_slot.store(pid.slot, std::memory_order_release);
+    parent_generation.store(pid.generation, std::memory_order_release);
   }
 };
 

@@ -300,6 +300,7 @@ int32_t ProcessRunner::CallStep(Process& process, Turn& turn) {
 }
 
 void ProcessRunner::Commit(Process& process, uint32_t generation) {
+  context_.End();
   std::vector<Effect>& effects = context_.effects();
   const Effect* const end = effects.data() + effects.size();
   for (const Effect* effect = effects.data(); effect != end;) {

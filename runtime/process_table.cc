@@ -48,14 +48,16 @@ Process* ProcessTable::Reserve(Cache& cache, const ProcessType* type,
   process.next_tag = 1;
   process.keep_result = false;
   process.cancel_seen = false;
-  process.type.store(type, std::memory_order_relaxed);
-  process.steps.store(0, std::memory_order_relaxed);
-  process.started_unix_ns.store(now_unix_ns, std::memory_order_relaxed);
+  // Release: whoever has read any of it with acquire, while it still looked at
+  // the slot's former process, then sees that the generation has changed.
+  process.type.store(type, std::memory_order_release);
+  process.steps.store(0, std::memory_order_release);
+  process.started_unix_ns.store(now_unix_ns, std::memory_order_release);
   process.set_parent(parent);
-  process.yields_count.store(0, std::memory_order_relaxed);
-  process.method.store(method, std::memory_order_relaxed);
-  process.priority.store(priority, std::memory_order_relaxed);
-  process.cancel_requested.store(false, std::memory_order_relaxed);
+  process.yields_count.store(0, std::memory_order_release);
+  process.method.store(method, std::memory_order_release);
+  process.priority.store(priority, std::memory_order_release);
+  process.cancel_requested.store(false, std::memory_order_release);
   process.wanted.store(0, std::memory_order_relaxed);
   WillWrite(&process.generation);
   // Release: pairs with Find. Odd: lives.

@@ -38,10 +38,10 @@ ProcessState StateOf(const Process& process, uint64_t word) {
 // A type, and a method of it: see Process::method.
 std::pair<const ProcessType*, uint16_t> TypeOf(const Process& process) {
   while (true) {
-    const uint16_t method = process.method.load(std::memory_order_acquire);
     const ProcessType* type = process.type.load(std::memory_order_acquire);
+    const uint16_t method = process.method.load(std::memory_order_acquire);
     if (method != Process::kNoMethod &&
-        method == process.method.load(std::memory_order_acquire)) {
+        type == process.type.load(std::memory_order_acquire)) {
       return {type, method};
     }
     YieldThread();

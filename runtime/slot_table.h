@@ -104,10 +104,11 @@ class SlotTable {
     return (*chunk)[slot % kChunkSlots];
   }
 
-  // Slots that have ever been handed out are below this. Grows only.
+  // Slots that have ever been handed out are below this. Grows only. seq_cst,
+  // as the store: a walk over all slots begins with it (lifecycle_log.h).
   uint32_t SlotsInUse() const {
     WillRead(&next_);
-    return static_cast<uint32_t>(next_.load(std::memory_order_acquire));
+    return static_cast<uint32_t>(next_.load(std::memory_order_seq_cst));
   }
 
  private:
@@ -172,7 +173,7 @@ class SlotTable {
     // Every look-up of a PID reads its line.
     if (end != begin) {
       WillWrite(&next_);
-      next_.store(end, std::memory_order_release);
+      next_.store(end, std::memory_order_seq_cst);
     }
   }
 

@@ -58,8 +58,7 @@ StepContext::StepContext(const Catalog& catalog, ProcessTable& processes,
 void StepContext::ForgetSaid() {
   has_said_ = false;
   if (!misuse_.ok()) misuse_ = absl::OkStatus();
-  // Not cleared, which would keep its memory.
-  if (result_ != Payload()) result_ = {};
+  DropResult();
   failure_code_ = absl::StatusCode::kUnknown;
   failure_.clear();
 }
@@ -83,7 +82,7 @@ void StepContext::Rollback() {
   }
   effects_.clear();
   process_->next_tag = first_tag_;
-  result_ = {};
+  DropResult();
 }
 
 void StepContext::Misuse(absl::Status status) {
@@ -94,6 +93,7 @@ void StepContext::Misuse(absl::Status status) {
 bool StepContext::RefuseToAct() {
   if (call_ != Call::kStep) {
     const char* const name = call_ == Call::kInit       ? "init"
+                             : call_ == Call::kNone     ? "a call that was over"
                              : call_ == Call::kSnapshot ? "snapshot"
                                                         : "restore";
     Misuse(absl::FailedPreconditionError(
@@ -230,6 +230,8 @@ void StepContext::SetResult(actord_step* step, const actord_payload* result) {
   StepContext& context = Of(step);
   if (context.Accepts(*result, {}, "result")) {
     context.has_said_ = true;
+    // A result is charged by its size, so it keeps no memory of a longer one.
+    context.DropResult();
     context.result_.bytes = View(result->bytes);
     context.result_.content_type = View(result->content_type);
   }

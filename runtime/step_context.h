@@ -63,7 +63,7 @@ class StepContext : private actord_step {
   StepContext(const StepContext&) = delete;
   StepContext& operator=(const StepContext&) = delete;
 
-  enum class Call : uint8_t { kInit, kStep, kSnapshot, kRestore };
+  enum class Call : uint8_t { kNone, kInit, kStep, kSnapshot, kRestore };
   // Begins a call for `process`. Precondition: no effects are left. `adoption`:
   // of kRestore; borrowed until the next Begin.
   void Begin(Process& process, uint32_t generation, Call call,
@@ -85,6 +85,9 @@ class StepContext : private actord_step {
     }
   }
   actord_step* abi() { return this; }
+  // What it recorded is being carried out: nothing is added any more, whatever
+  // a handler does that kept the pointer.
+  void End() { call_ = Call::kNone; }
 
   // What the call recorded.
   std::vector<Effect>& effects() { return effects_; }
@@ -161,6 +164,11 @@ class StepContext : private actord_step {
     return process_->replies < kMaxEffects ? true : RefuseToYield();
   }
   void Misuse(absl::Status status);
+  // With its memory, which clearing or assigning would keep.
+  void DropResult() {
+    if (result_.bytes.empty() && result_.content_type.empty()) return;
+    static_cast<void>(TakeResult());
+  }
   // Of has_said_.
   [[gnu::noinline]] void ForgetSaid();
 

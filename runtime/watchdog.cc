@@ -61,7 +61,9 @@ uint64_t Watchdog::LookAtTimers(uint64_t now_ns) {
   // nothing else.
   if (earliest + kTimerPatienceNs <= now_ns) scheduler_.WakeForWork();
   // Some at a time, so that calls that last are not overlooked meanwhile.
-  if (earliest + kTimerDespairNs <= now_ns) due_timers_.FireAny(lane_);
+  if (earliest + kTimerDespairNs <= now_ns && due_timers_.FireAny(lane_)) {
+    acted_ = true;
+  }
   // Another one may be added meanwhile.
   return kTimerPatienceNs;
 }
