@@ -134,7 +134,7 @@ TEST_P(LifecyclesOfThreads, AViewIsRightWhateverTheMomentOfItsBeginning) {
   options.workers = GetParam();
   // Recording stops with the last watch, and begins anew with the next.
   options.watch_retention = absl::ZeroDuration();
-  ChurnAndWatch(options, 300);
+  ChurnAndWatch(options, 100);
   EXPECT_EQ(lost_, 0u);
 }
 
@@ -142,7 +142,7 @@ TEST_P(LifecyclesOfThreads, AViewIsRightAgainAfterALoss) {
   RuntimeOptions options;
   options.workers = GetParam();
   options.watch_max_events = 40;
-  ChurnAndWatch(options, 100);
+  ChurnAndWatch(options, 40);
   EXPECT_GT(lost_, 0u);
 }
 
