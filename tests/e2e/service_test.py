@@ -87,7 +87,8 @@ class Reflection(DaemonCase):
              "CompleteYield", "Work", "Shutdown",
              "Await", "Cancel", "Terminate", "GetProcess", "ListProcesses",
              "ListNames", "ListYields", "ListDeadLetters", "GetDeadLetter",
-             "ResendDeadLetter", "DropDeadLetters", "GetStatus"})
+             "ResendDeadLetter", "DropDeadLetters", "WatchProcesses",
+             "GetStatus"})
 
 
 class Strangers(DaemonCase):
