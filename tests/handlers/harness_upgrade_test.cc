@@ -87,6 +87,7 @@ TEST(HarnessUpgrade, AndNothingElse) {
 TEST(HarnessUpgrade, ARefusalLeavesTheProcessAsItWas) {
   Harness harness(kTimers);
   const Pid pid = harness.Submit("timer");
+  harness.Run();
   harness.Deliver(pid, "busy");
   harness.Run();
   EXPECT_EQ(harness.Upgrade<New<true>>(pid).code(), Code::kUnavailable);
