@@ -88,7 +88,7 @@ class Reflection(DaemonCase):
              "Await", "Cancel", "Terminate", "GetProcess", "ListProcesses",
              "ListNames", "ListYields", "ListDeadLetters", "GetDeadLetter",
              "ResendDeadLetter", "DropDeadLetters", "WatchProcesses",
-             "GetStatus"})
+             "LoadPlugin", "ListPlugins", "GetStatus"})
 
 
 class Strangers(DaemonCase):
