@@ -1,8 +1,10 @@
 // Processes that are upgraded back and forth while they are flooded: each
 // message is taken once and in order, each yield that was taken over completes
 // once, and none that was not.
+#include <actord/plugin.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <future>
@@ -10,6 +12,7 @@
 #include <memory>
 #include <set>
 #include <sstream>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
