@@ -48,7 +48,9 @@ template <int V>
 class Hopper : public actord::Process {
  public:
   static constexpr const char* kName = "hopper";
-  static constexpr actord::Method kMethods[] = {{"run", nullptr}};
+  // In another order in each version.
+  static constexpr actord::Method kMethods[] = {
+      {V == 1 ? "run" : "other", nullptr}, {V == 1 ? "other" : "run", nullptr}};
 
   actord::SnapshotResult Snapshot() const {
     if (OneIn(4)) return actord::SnapshotResult::NotNow();
@@ -177,7 +179,7 @@ class UpgradeStress : public ::testing::TestWithParam<int> {
   Pid Begin(const std::string& name) {
     std::promise<Pid> begun;
     runtime_->Submit(
-        SubmitRequest{"hopper", "", {}, {}, kDefaultPriority, name},
+        SubmitRequest{"hopper", "run", {}, {}, kDefaultPriority, name},
         [&](const absl::StatusOr<Pid>& pid) { begun.set_value(pid.value()); });
     return begun.get_future().get();
   }
@@ -211,11 +213,21 @@ class UpgradeStress : public ::testing::TestWithParam<int> {
       std::this_thread::sleep_for(std::chrono::milliseconds(2));
     }
   }
-  void CompleteExternal() {
+  void CompleteAndLook() {
     while (!done_) {
       for (const ExternalYield& yield :
            runtime_->ListYields({}, 0, 1000).yields) {
         runtime_->CompleteYield(yield.token, {{}, {"done", ""}});
+      }
+      // A type and a method that belong together, and nobody left out.
+      size_t listed = 0;
+      for (const ProcessInfo& info :
+           runtime_->ListProcesses({}, 0, 1000).processes) {
+        EXPECT_EQ(info.method, "run");
+        ++listed;
+      }
+      if (!over_) {
+        EXPECT_EQ(listed, kProcesses + 1u);
       }
       std::this_thread::yield();
     }
@@ -235,7 +247,7 @@ TEST_P(UpgradeStress, LosesNothingAndTakesNothingTwice) {
   std::vector<Pid> pids;
   const Pid helper = Begin("helper");
   for (int i = 0; i < kProcesses; ++i) pids.push_back(Begin(""));
-  std::thread completer([this] { CompleteExternal(); });
+  std::thread completer([this] { CompleteAndLook(); });
   std::vector<std::thread> threads;
   for (int i = 0; i < kSenders; ++i) {
     threads.emplace_back([this, i, &pids] { Flood(i, pids); });
