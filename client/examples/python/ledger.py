@@ -14,6 +14,9 @@ import os
 import threading
 
 
+READ_BYTES = 1 << 20
+
+
 class Ledger:
 
     def __init__(self, path):
@@ -58,14 +61,17 @@ class Ledger:
 
     def _catch_up(self):
         """Reads what was written since the last time, by whomever."""
-        size = os.fstat(self._file).st_size
-        new = os.pread(self._file, size - self._seen_bytes, self._seen_bytes)
-        whole, end, _ = new.rpartition(b"\n")
+        new = b""
+        # One read may bring less than there is; the end is where there is none.
+        while more := os.pread(self._file, READ_BYTES,
+                               self._seen_bytes + len(new)):
+            new += more
+        whole, end, rest = new.rpartition(b"\n")
         for line in whole.splitlines():
             entry = json.loads(line)
             self._receipts[entry["key"]] = entry["receipt"]
         self._seen_bytes += len(whole) + len(end)
-        if self._seen_bytes != size:
+        if rest:
             # Half a line: nobody has a receipt for it, so it was no charge.
             os.ftruncate(self._file, self._seen_bytes)
 
