@@ -19,11 +19,16 @@ from actord.v1 import (actor_service_pb2_grpc, payload_pb2, work_pb2,
 RECONNECT_SECONDS = 1
 BEATS_PER_LEASE = 3
 MAX_BEAT_SECONDS = 1
+ERROR_CHARACTERS = 1000  # of at most 4 bytes; the daemon takes 4096 bytes
 FAILED_PRECONDITION = grpc.StatusCode.FAILED_PRECONDITION.value[0]
 
 
 class Refused(Exception):
     """What no further attempt would change: the process gets this error."""
+
+
+def text_of(error):
+    return str(error)[:ERROR_CHARACTERS]
 
 
 class Worker:
@@ -76,11 +81,12 @@ class Worker:
 
     def _converse(self):
         requests = queue.SimpleQueue()
+        # First of all: stop() puts something there as soon as it can be seen.
+        requests.put(self._subscription)
         with self._lock:
             self._requests, self._held = requests, {}
             if self._stopping.is_set():
                 return
-        requests.put(self._subscription)
         threading.Thread(target=self._beat, args=(requests,),
                          daemon=True).start()
         try:
@@ -108,10 +114,11 @@ class Worker:
         except Refused as why:
             request.completions.add(
                 token=task.token, error=yield_pb2.YieldError(
-                    code=FAILED_PRECONDITION, message=str(why)))
+                    code=FAILED_PRECONDITION, message=text_of(why)))
         except Exception as why:
             request.failures.add(
-                token=task.token, error=yield_pb2.YieldError(message=str(why)))
+                token=task.token,
+                error=yield_pb2.YieldError(message=text_of(why)))
         self._tell(requests, task.token, request)
 
     def _tell(self, requests, token, request):
@@ -133,10 +140,11 @@ class Worker:
             again.daemon = True
             again.start()
             return
-        elif not self._held[answer.token].failures:
-            # A result that is too long, say: the process is told instead.
-            self._tell(requests, answer.token, work_pb2.WorkRequest(failures=[
-                work_pb2.TaskFailure(
+        elif self._is_result(answer.token):
+            # A result that is too long, say, and would be the next time: the
+            # process is told so, for good.
+            self._tell(requests, answer.token, work_pb2.WorkRequest(completions=[
+                yield_pb2.CompleteYieldRequest(
                     token=answer.token, error=yield_pb2.YieldError(
                         code=answer.refusal.code,
                         message=answer.refusal.message))]))
@@ -149,6 +157,11 @@ class Worker:
         if not self._stopping.is_set():
             requests.put(work_pb2.WorkRequest(add_credits=1))
         self._leave_if_done()
+
+    def _is_result(self, token):
+        """Of what was said of a task that is held: that it went well."""
+        return any(completion.HasField("result")
+                   for completion in self._held[token].completions)
 
     def _leave_if_done(self):
         with self._lock:
