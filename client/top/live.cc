@@ -39,6 +39,10 @@ class Live {
 
   // What to exit with, or what is wrong with the terminal.
   absl::StatusOr<ExitStatus> Run();
+  // To be called when the terminal is given back: says what became of wishes
+  // whose answers were not shown. With `wait` those that are open are waited
+  // for. False: one has failed, or was not sent, or has no answer.
+  bool Finish(bool wait);
 
  private:
   enum Source { kKeys, kCancelled, kChanged, kNews, kSources };
@@ -51,6 +55,7 @@ class Live {
   void Press(const std::vector<Key>& keys);
   void Grant(const Wish& wish);
   void ReadNews();
+  void ReadSample(absl::StatusOr<Sample> sample);
   [[nodiscard]] Sampler::Wanted Wanted() const;
 
   Invocation& invocation_;
@@ -60,7 +65,7 @@ class Live {
   Model model_;
   View view_;
   Link link_;
-  absl::Time next_try_ = absl::InfinitePast();
+  Sampler::Clock::time_point next_try_ = {};
   KeyReader keys_;
   Frame shown_;  // empty: nothing is known of the terminal
   std::optional<ExitStatus> end_;
@@ -90,9 +95,23 @@ absl::StatusOr<ExitStatus> Live::Run() {
     if (status.ok() && ready[kKeys]) status = ReadKeys();
     if (!status.ok()) return status;
     if (!ready[kKeys] && keys_.pending()) Press(keys_.Flush());
-    if (ready[kNews]) ReadNews();
+    // What is not shown any more is said by Finish.
+    if (ready[kNews] && !end_) ReadNews();
   }
   return *end_;
+}
+
+bool Live::Finish(bool wait) {
+  if (wait && sampler_.HasOpenWishes()) {
+    invocation_.Complain("waiting for the daemon's answer; Ctrl-C gives up");
+  }
+  bool ok = true;
+  for (const Done& done :
+       sampler_.Finish(wait, invocation_.environment().cancellation)) {
+    invocation_.Complain(done.text);
+    ok = ok && done.ok;
+  }
+  return ok;
 }
 
 absl::Duration Live::Patience() const {
@@ -124,7 +143,8 @@ std::array<bool, Live::kSources> Live::Wait() {
 }
 
 absl::Status Live::Redraw() {
-  link_.retry_in = std::max(next_try_ - absl::Now(), absl::ZeroDuration());
+  link_.retry_in = std::max(absl::FromChrono(next_try_ - Sampler::Clock::now()),
+                            absl::ZeroDuration());
   const Size size = terminal_.size();
   Frame frame = Draw(model_, view_, link_, cells_, size);
   if (frame.size() != shown_.size()) shown_.clear();
@@ -170,7 +190,14 @@ void Live::Grant(const Wish& wish) {
       return;
     case Wish::Kind::kCancel:
     case Wish::Kind::kTerminate:
-      sampler_.Do(wish);
+      if (!sampler_.Do(wish)) {
+        view_.Say(wish.pid +
+                  ": nothing was sent, too many others wait for an answer");
+      } else if (wish.kind == Wish::Kind::kCancel) {
+        view_.Say("asking " + wish.pid + " to end ...");
+      } else {
+        view_.Say("terminating " + wish.pid + " ...");
+      }
       return;
     case Wish::Kind::kNone:
       sampler_.Want(Wanted(), /*now=*/false);
@@ -183,24 +210,31 @@ void Live::Grant(const Wish& wish) {
 }
 
 void Live::ReadNews() {
-  for (News& news : sampler_.Take()) {
-    if (!news.done.empty()) view_.Say(news.done);
-    if (news.details && news.pid == view_.pid()) {
-      view_.ShowDetails(*std::move(news.details));
-    }
-    if (!news.sample) continue;
-    link_.state = news.sample->status();
-    next_try_ = news.next_try;
-    if (!news.sample->ok()) continue;
-    // Sampling goes on for what was wanted before; what it brings is dropped.
-    if (view_.paused() && model_.known()) continue;
-    model_.Add(**std::move(news.sample));
-    view_.Refresh(model_);
-    // Of a first sample the types are known now.
-    const Sampler::Wanted wanted = Wanted();
-    sampler_.Want(wanted, /*now=*/wanted.request.process_type !=
-                              model_.request().process_type);
+  News news = sampler_.Take();
+  std::string said;
+  for (const Done& done : news.done) {
+    said += (said.empty() ? "" : "; ") + done.text;
   }
+  if (!said.empty()) view_.Say(said);
+  if (news.details && news.pid == view_.pid()) {
+    view_.ShowDetails(*std::move(news.details));
+  }
+  if (!news.sample) return;
+  next_try_ = news.next_try;
+  ReadSample(*std::move(news.sample));
+}
+
+void Live::ReadSample(absl::StatusOr<Sample> sample) {
+  link_.state = sample.status();
+  if (!sample.ok()) return;
+  // Sampling goes on for what was wanted before; what it brings is dropped.
+  if (view_.paused() && model_.known()) return;
+  model_.Add(*std::move(sample));
+  view_.Refresh(model_);
+  // Of a first sample the types are known now.
+  const Sampler::Wanted wanted = Wanted();
+  sampler_.Want(wanted, /*now=*/wanted.request.process_type !=
+                            model_.request().process_type);
 }
 
 }  // namespace
@@ -219,11 +253,12 @@ ExitStatus RunLive(Invocation& invocation, const TopOptions& options) {
         "with --once it writes one frame to wherever you like"));
   }
   if (!terminal.ok()) return invocation.Fail(terminal.status());
-  absl::StatusOr<ExitStatus> end = [&] {
-    return Live(invocation, options, **terminal).Run();
-  }();
+  Live live(invocation, options, **terminal);
+  absl::StatusOr<ExitStatus> end = live.Run();
   terminal->reset();  // what is said now is to stay
-  return end.ok() ? *end : invocation.Fail(end.status());
+  const bool ok = live.Finish(/*wait=*/!end.ok() || *end == ExitStatus::kDone);
+  if (!end.ok()) return invocation.Fail(end.status());
+  return ok || *end != ExitStatus::kDone ? *end : ExitStatus::kFailed;
 }
 
 }  // namespace actord::client::top

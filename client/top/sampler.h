@@ -5,7 +5,9 @@
 // owns its connection; a new one is made after each failure.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
@@ -22,27 +24,41 @@
 
 namespace actord::client::top {
 
-// What there is to be told. What is unset did not happen.
+// What came of a wish, in words.
+struct Done {
+  std::string text;
+  bool ok = false;
+};
+
+// What there is to be told since the last time: the last of each. What is unset
+// did not happen.
 struct News {
   std::optional<absl::StatusOr<Sample>> sample = {};
-  absl::Time next_try = absl::InfinitePast();  // when the sample has failed
+  // When the sample has failed.
+  std::chrono::steady_clock::time_point next_try = {};
   std::optional<absl::StatusOr<v1::Process>> details = {};
-  std::string pid = {};   // whose details
-  std::string done = {};  // what came of a wish, in words
+  std::string pid = {};         // whose details
+  std::vector<Done> done = {};  // the last kMostDone, in their order
 };
 
 class Sampler {
  public:
+  using Clock = std::chrono::steady_clock;
+
   // What it is to do until told otherwise.
   struct Wanted {
-    SampleRequest request;
+    SampleRequest request = {};
     absl::Duration interval = absl::Seconds(2);
     bool paused = false;
     std::string details_pid = {};  // "": nobody's
   };
 
-  // Each call ends after this long.
+  // Each call ends after this long, and all those of one sample after that.
   static constexpr absl::Duration kCallTimeout = absl::Seconds(5);
+  static constexpr absl::Duration kLookTimeout = absl::Seconds(30);
+  // Wishes that wait for their turn, and answers that wait to be taken.
+  static constexpr size_t kMostWishes = 16;
+  static constexpr size_t kMostDone = 16;
   // Before it tries again: the first time, doubled with each failure.
   static constexpr absl::Duration kFirstRetry = absl::Milliseconds(500);
   static constexpr absl::Duration kLongestRetry = absl::Seconds(10);
@@ -55,21 +71,33 @@ class Sampler {
 
   // `now`: not only when the interval is over.
   void Want(Wanted wanted, bool now);
-  // A kCancel or kTerminate. Followed by a sample.
-  void Do(Wish wish);
+  // A kCancel or kTerminate. Does not wait for a sample that is being taken:
+  // that is broken off, and taken anew after it. False: kMostWishes wait
+  // already, and nothing is done.
+  [[nodiscard]] bool Do(Wish wish);
 
   // Readable while there are news.
   [[nodiscard]] int fd() const { return event_fd_; }
-  std::vector<News> Take();
+  News Take();
+
+  // A wish has no answer yet.
+  [[nodiscard]] bool HasOpenWishes();
+  // For the end: takes no more samples, and with `wait` waits for the answers
+  // to wishes, for kCallTimeout or until `interrupt`. Returns what nobody has
+  // taken yet, and with !ok what was not sent or has no answer.
+  std::vector<Done> Finish(bool wait, Cancellation& interrupt);
 
  private:
   void Run();
   // Waits for the next thing to do. False: stop.
   bool WaitForWork();
   void Look();
-  void Carry(const Wish& wish);
-  void Tell(News news);
-  [[nodiscard]] CallOptions Options();
+  void CarryAll();
+  Done Carry(const Wish& wish);
+  void Wake();
+  // When to look again if nobody asks for it.
+  [[nodiscard]] Clock::time_point Due() const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const std::string address_;
   const int event_fd_;
@@ -78,11 +106,15 @@ class Sampler {
   std::condition_variable_any changed_;
   Wanted wanted_ ABSL_GUARDED_BY(mutex_);
   bool now_ ABSL_GUARDED_BY(mutex_) = true;
-  std::vector<Wish> wishes_ ABSL_GUARDED_BY(mutex_);
-  std::vector<News> news_ ABSL_GUARDED_BY(mutex_);
+  bool finishing_ ABSL_GUARDED_BY(mutex_) = false;
+  std::deque<Wish> wishes_ ABSL_GUARDED_BY(mutex_);
+  std::optional<Wish> carried_ ABSL_GUARDED_BY(mutex_);   // is under way
+  Cancellation* look_ ABSL_GUARDED_BY(mutex_) = nullptr;  // if one is under way
+  News news_ ABSL_GUARDED_BY(mutex_);
   // Of the thread alone.
   std::unique_ptr<Client> client_;
-  absl::Time due_ = absl::InfinitePast();
+  Clock::time_point begin_ = Clock::now();  // of the last look
+  Clock::time_point end_ = begin_;
   absl::Duration retry_ = kFirstRetry;
   std::thread thread_;
 };
