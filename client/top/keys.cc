@@ -11,6 +11,9 @@ namespace {
 // No terminal sends longer ones; what is, is dropped in pieces.
 constexpr size_t kMaxSequence = 16;
 
+constexpr std::string_view kPasteBegin = "[200~";
+constexpr std::string_view kPasteEnd = "[201~";
+
 // After the ESC.
 const std::map<std::string, KeyKind, std::less<>>& Sequences() {
   static const auto& sequences =
@@ -62,7 +65,8 @@ std::vector<Key> KeyReader::Feed(std::string_view bytes) {
 
 std::vector<Key> KeyReader::Flush() {
   std::vector<Key> keys;
-  if (pending_ == "\x1b") keys.push_back({.kind = KeyKind::kEscape});
+  if (pending_ == "\x1b" && !pasting_)
+    keys.push_back({.kind = KeyKind::kEscape});
   pending_.clear();
   return keys;
 }
@@ -71,15 +75,19 @@ bool KeyReader::TakeOne(std::vector<Key>& keys) {
   const char first = pending_.front();
   if (first == '\x1b') return TakeSequence(keys);
   if (static_cast<unsigned char>(first) < 0x20U || first == '\x7f') {
-    if (const auto kind = OfControl(first)) keys.push_back({.kind = *kind});
+    const auto kind = OfControl(first);
+    if (kind && (!pasting_ || *kind == KeyKind::kInterrupt)) {
+      keys.push_back({.kind = *kind});
+    }
     pending_.erase(0, 1);
     return true;
   }
   const size_t length = Utf8CharacterLength(pending_);
   if (length == 0 && MayBecomeUtf8(pending_)) return false;
   if (length > 0) {
-    keys.push_back(
-        {.kind = KeyKind::kText, .text = pending_.substr(0, length)});
+    keys.push_back({.kind = KeyKind::kText,
+                    .text = pending_.substr(0, length),
+                    .pasted = pasting_});
   }
   pending_.erase(0, length == 0 ? 1 : length);
   return true;
@@ -90,7 +98,7 @@ bool KeyReader::TakeOne(std::vector<Key>& keys) {
 bool KeyReader::TakeSequence(std::vector<Key>& keys) {
   if (pending_.size() < 2) return false;
   if (pending_[1] != '[' && pending_[1] != 'O') {
-    keys.push_back({.kind = KeyKind::kEscape});
+    if (!pasting_) keys.push_back({.kind = KeyKind::kEscape});
     pending_.erase(0, 1);
     return true;
   }
@@ -100,9 +108,14 @@ bool KeyReader::TakeSequence(std::vector<Key>& keys) {
     ++end;
   }
   if (end == pending_.size() && end < kMaxSequence) return false;
-  const auto known = Sequences().find(
-      std::string_view(pending_).substr(1, end < pending_.size() ? end : 0));
-  if (known != Sequences().end()) keys.push_back({.kind = known->second});
+  const std::string_view sequence =
+      std::string_view(pending_).substr(1, end < pending_.size() ? end : 0);
+  const auto known = Sequences().find(sequence);
+  if (sequence == kPasteBegin || sequence == kPasteEnd) {
+    pasting_ = sequence == kPasteBegin;
+  } else if (known != Sequences().end() && !pasting_) {
+    keys.push_back({.kind = known->second});
+  }
   pending_.erase(0, end + 1);
   return true;
 }

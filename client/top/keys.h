@@ -28,11 +28,14 @@ enum class KeyKind {
 struct Key {
   KeyKind kind;
   std::string text = {};  // of kText: one character of UTF-8
+  bool pasted = false;    // it came with others, from a clipboard
 
   friend bool operator==(const Key&, const Key&) = default;
 };
 
-// Takes the bytes as they come, in whatever pieces.
+// Takes the bytes as they come, in whatever pieces. Between the marks of a
+// bracketed paste (xterm) there are only characters, but for Ctrl-C, so that a
+// paste without an end locks nobody out.
 class KeyReader {
  public:
   // The keys that `bytes` complete. What is no key (other control characters,
@@ -51,6 +54,7 @@ class KeyReader {
   bool TakeSequence(std::vector<Key>& keys);
 
   std::string pending_;
+  bool pasting_ = false;
 };
 
 }  // namespace actord::client::top

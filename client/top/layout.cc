@@ -183,9 +183,11 @@ Line DrawFooter(const Model& model, const View& view, const Cells& cells,
       return line("type: " + view.typed() + "_   Enter, or Escape",
                   Style::kBold);
     case View::Prompt::kCancel:
-      return line("cancel " + view.pid() + "? y/n", Style::kWarning);
+      return line("cancel " + view.pid() + " (" + view.pid_type() + ")? y/n",
+                  Style::kWarning);
     case View::Prompt::kTerminate:
-      return line("terminate " + view.pid() + " by force? y/n",
+      return line("terminate " + view.pid() + " (" + view.pid_type() +
+                      ") by force? y/n",
                   Style::kWarning);
     case View::Prompt::kNone:
       break;

@@ -23,6 +23,8 @@ namespace {
 
 // How long the rest of an escape sequence may take.
 constexpr absl::Duration kSequenceTime = absl::Milliseconds(50);
+// How soon after a key nobody presses the next one for what it brings.
+constexpr std::chrono::milliseconds kBlindTime{100};
 // How often the time to the next try is counted down.
 constexpr absl::Duration kTick = absl::Seconds(1);
 
@@ -50,7 +52,9 @@ class Live {
   // Which of them is readable.
   std::array<bool, kSources> Wait();
   [[nodiscard]] absl::Duration Patience() const;
+  absl::Status Resume();
   absl::Status Redraw();
+  absl::Status DrawQuestion();
   absl::Status ReadKeys();
   void Press(const std::vector<Key>& keys);
   void Grant(const Wish& wish);
@@ -67,7 +71,9 @@ class Live {
   Link link_;
   Sampler::Clock::time_point next_try_ = {};
   KeyReader keys_;
-  Frame shown_;  // empty: nothing is known of the terminal
+  bool unseen_question_ = false;
+  bool changed_ = false;  // the terminal, or its size
+  Frame shown_;           // empty: nothing is known of the terminal
   std::optional<ExitStatus> end_;
   Sampler sampler_;  // last: it is to end first
 };
@@ -83,16 +89,15 @@ Sampler::Wanted Live::Wanted() const {
 
 absl::StatusOr<ExitStatus> Live::Run() {
   while (!end_) {
-    absl::Status status = Redraw();
+    absl::Status status = Resume();
+    if (!status.ok()) return status;
+    status = std::exchange(unseen_question_, false) ? DrawQuestion() : Redraw();
     if (!status.ok()) return status;
     const std::array<bool, kSources> ready = Wait();
     if (ready[kCancelled]) return ExitStatus::kInterrupted;
     if (absl::Now() >= invocation_.deadline()) return ExitStatus::kDeadline;
-    if (ready[kChanged]) {
-      status = terminal_.Resume();
-      shown_.clear();
-    }
-    if (status.ok() && ready[kKeys]) status = ReadKeys();
+    if (ready[kChanged]) changed_ = true;
+    if (ready[kKeys]) status = ReadKeys();
     if (!status.ok()) return status;
     if (!ready[kKeys] && keys_.pending()) Press(keys_.Flush());
     // What is not shown any more is said by Finish.
@@ -112,6 +117,15 @@ bool Live::Finish(bool wait) {
     ok = ok && done.ok;
   }
   return ok;
+}
+
+// Before anything is drawn: after a stop the screen is still the shell's.
+absl::Status Live::Resume() {
+  if (!std::exchange(changed_, false) && !terminal_.lost()) {
+    return absl::OkStatus();
+  }
+  shown_.clear();
+  return terminal_.Resume();
 }
 
 absl::Duration Live::Patience() const {
@@ -153,6 +167,16 @@ absl::Status Live::Redraw() {
   return bytes.empty() ? absl::OkStatus() : terminal_.Write(bytes);
 }
 
+// What was typed before it was to be seen is no answer.
+absl::Status Live::DrawQuestion() {
+  const Sampler::Clock::time_point begin = Sampler::Clock::now();
+  terminal_.DropInput();
+  absl::Status status = Redraw();
+  // The terminal has taken nothing for a while.
+  if (Sampler::Clock::now() - begin > kBlindTime) terminal_.DropInput();
+  return status;
+}
+
 absl::Status Live::ReadKeys() {
   std::array<char, 4096> bytes;
   const ssize_t count =
@@ -169,8 +193,14 @@ absl::Status Live::ReadKeys() {
 
 void Live::Press(const std::vector<Key>& keys) {
   for (const Key& key : keys) {
+    const bool asked = view_.asks();
     Grant(view_.Press(key, model_));
     if (end_) return;
+    if (view_.asks() && !asked) {
+      // What was typed behind it is no answer to what nobody has seen.
+      unseen_question_ = true;
+      return;
+    }
   }
 }
 

@@ -16,13 +16,22 @@
 namespace actord::client::top {
 namespace {
 
-// The alternate screen, no cursor, no line that goes on in the next one.
-constexpr std::string_view kEnter = "\x1b[?1049h\x1b[?25l\x1b[?7l";
-constexpr std::string_view kLeave = "\x1b[0m\x1b[?7h\x1b[?25h\x1b[?1049l";
+// The alternate screen, no cursor, no line that goes on in the next one, marks
+// around what is pasted.
+constexpr std::string_view kEnter = "\x1b[?1049h\x1b[?25l\x1b[?7l\x1b[?2004h";
+constexpr std::string_view kLeave =
+    "\x1b[0m\x1b[?2004l\x1b[?7h\x1b[?25h\x1b[?1049l";
 
-constexpr std::array kFatal = {SIGHUP, SIGQUIT, SIGABRT, SIGSEGV,
-                               SIGBUS, SIGFPE,  SIGILL};
+// All that end a program which says nothing of them, but for SIGINT and
+// SIGTERM, which end the command in order, and SIGPIPE, which an output may
+// mean.
+constexpr std::array kFatal = {SIGHUP,  SIGQUIT,   SIGILL,  SIGTRAP,   SIGABRT,
+                               SIGBUS,  SIGFPE,    SIGUSR1, SIGSEGV,   SIGUSR2,
+                               SIGALRM, SIGXCPU,   SIGXFSZ, SIGVTALRM, SIGPROF,
+                               SIGPOLL, SIGSTKFLT, SIGPWR,  SIGSYS};
 constexpr std::array kWaking = {SIGWINCH, SIGCONT};
+// A terminal that takes nothing for so long is left as it is.
+constexpr int kLeaveMs = 100;
 
 // A process has one terminal, and signal handlers have no arguments. Written
 // before `taken` is set and while no handler is there; `taken` is exchanged, so
@@ -33,11 +42,20 @@ struct Taken {
   int wake_fd = -1;
   termios before{};
   std::atomic<bool> taken{false};
+  // There was a stop: others may have changed the terminal meanwhile.
+  std::atomic<bool> continued{false};
+  // What was done before about the signals that are caught now.
+  std::array<struct sigaction, NSIG> actions{};
+  std::array<bool, NSIG> caught{};
+  // For the handlers of a program whose own stack is used up.
+  std::array<char, 64 * 1024> stack{};
+  bool has_stack = false;
 };
 Taken the_terminal;
 static_assert(std::atomic<bool>::is_always_lock_free);
 
-extern "C" void OnWake(int /*signal*/) {
+extern "C" void OnWake(int signal) {
+  if (signal != SIGWINCH) the_terminal.continued.store(true);
   const int error = errno;
   const char byte = 0;
   // A full pipe says the same already.
@@ -52,12 +70,42 @@ extern "C" void OnFatal(int signal) {
   raise(signal);
 }
 
-void Catch(int signal, void (*handler)(int)) {
+void Set(int signal, void (*handler)(int)) {
   struct sigaction action {};
   action.sa_handler = handler;
   sigemptyset(&action.sa_mask);
-  action.sa_flags = SA_RESTART;
+  action.sa_flags = SA_RESTART | (handler == OnFatal ? SA_ONSTACK : 0);
   sigaction(signal, &action, nullptr);
+}
+
+void Catch(int signal, void (*handler)(int)) {
+  struct sigaction& before = the_terminal.actions.at(signal);
+  sigaction(signal, nullptr, &before);
+  // What is ignored, after nohup say, stays so.
+  if (handler == OnFatal && before.sa_handler == SIG_IGN) return;
+  the_terminal.caught.at(signal) = true;
+  Set(signal, handler);
+}
+
+void UseOwnStack() {
+  stack_t before{};
+  if (sigaltstack(nullptr, &before) != 0 || before.ss_flags != SS_DISABLE) {
+    return;  // there is one
+  }
+  stack_t stack{};
+  stack.ss_sp = the_terminal.stack.data();
+  stack.ss_size = the_terminal.stack.size();
+  the_terminal.has_stack = sigaltstack(&stack, nullptr) == 0;
+}
+
+void GiveBackSignals() {
+  for (int signal = 1; signal < NSIG; ++signal) {
+    if (!std::exchange(the_terminal.caught.at(signal), false)) continue;
+    sigaction(signal, &the_terminal.actions.at(signal), nullptr);
+  }
+  stack_t none{};
+  none.ss_flags = SS_DISABLE;
+  if (std::exchange(the_terminal.has_stack, false)) sigaltstack(&none, nullptr);
 }
 
 // As if it were not caught, but for the terminal. The system stops nobody whom
@@ -65,7 +113,7 @@ void Catch(int signal, void (*handler)(int)) {
 extern "C" void OnStop(int /*signal*/) {
   const int error = errno;
   RestoreTerminal();
-  Catch(SIGTSTP, SIG_DFL);
+  Set(SIGTSTP, SIG_DFL);
   sigset_t stop;
   sigset_t before;
   sigemptyset(&stop);
@@ -73,7 +121,7 @@ extern "C" void OnStop(int /*signal*/) {
   pthread_sigmask(SIG_UNBLOCK, &stop, &before);
   raise(SIGTSTP);
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  Catch(SIGTSTP, OnStop);
+  Set(SIGTSTP, OnStop);
   OnWake(0);
   errno = error;
 }
@@ -90,9 +138,12 @@ void RestoreTerminal() {
   // In the background it belongs to somebody else.
   const pid_t foreground = tcgetpgrp(the_terminal.in_fd);
   if (foreground != -1 && foreground != getpgrp()) return;
+  // First what nothing can hold up.
+  tcsetattr(the_terminal.in_fd, TCSANOW, &the_terminal.before);
+  pollfd ready = {.fd = the_terminal.out_fd, .events = POLLOUT, .revents = 0};
+  if (poll(&ready, 1, kLeaveMs) <= 0) return;
   [[maybe_unused]] const ssize_t written =
       write(the_terminal.out_fd, kLeave.data(), kLeave.size());
-  tcsetattr(the_terminal.in_fd, TCSANOW, &the_terminal.before);
 }
 
 absl::StatusOr<std::unique_ptr<Terminal>> Terminal::Open(int in_fd,
@@ -124,14 +175,13 @@ Terminal::Terminal(int out_fd, int wake_read_fd, int wake_write_fd)
 
 Terminal::~Terminal() {
   RestoreTerminal();
-  CatchAll(kFatal, SIG_DFL);
-  CatchAll(kWaking, SIG_DFL);
-  Catch(SIGTSTP, SIG_DFL);
+  GiveBackSignals();
   close(wake_read_fd_);
   close(wake_write_fd_);
 }
 
 void Terminal::CatchSignals() {
+  UseOwnStack();
   CatchAll(kFatal, OnFatal);
   CatchAll(kWaking, OnWake);
   Catch(SIGTSTP, OnStop);
@@ -152,13 +202,21 @@ absl::Status Terminal::Resume() {
   std::array<char, 64> bytes{};
   while (read(wake_read_fd_, bytes.data(), bytes.size()) > 0) {
   }
-  return the_terminal.taken.load() ? absl::OkStatus() : Enter();
+  if (!lost()) return absl::OkStatus();
+  the_terminal.continued.store(false);
+  return Enter();
+}
+
+bool Terminal::lost() const {
+  return !the_terminal.taken.load() || the_terminal.continued.load();
 }
 
 void Terminal::Suspend() {
   // All of the job, as the terminal's own driver would.
   kill(0, SIGTSTP);
 }
+
+void Terminal::DropInput() { tcflush(the_terminal.in_fd, TCIFLUSH); }
 
 Size Terminal::size() const {
   winsize size{};

@@ -33,10 +33,14 @@ class Terminal {
   [[nodiscard]] Size size() const;
   // All of it. Waits while the terminal takes nothing.
   absl::Status Write(const std::string& bytes);
+  // Drops what was typed and is not read yet.
+  void DropInput();
 
   // Readable when the size has changed, or the program goes on after a stop:
   // then Resume is to be called, and everything to be drawn anew.
   [[nodiscard]] int changed_fd() const { return wake_read_fd_; }
+  // The program has been stopped: nothing is to be drawn before Resume.
+  [[nodiscard]] bool lost() const;
   absl::Status Resume();
   // As Ctrl-Z does to other programs: returns when it goes on.
   void Suspend();

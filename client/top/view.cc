@@ -96,6 +96,8 @@ void View::ShowDetails(absl::StatusOr<v1::Process> process) {
 void View::Say(std::string what) { message_ = std::move(what); }
 
 Wish View::Press(const Key& key, const Model& model) {
+  // Text for a filter; elsewhere it was not meant for this program.
+  if (key.pasted && prompt_ != Prompt::kFilter) return {};
   message_.clear();
   switch (key.kind) {
     case KeyKind::kInterrupt:
@@ -219,9 +221,14 @@ Wish View::OpenSelected(const Model& model) {
     return SetFilter(name, model);
   }
   page_ = Page::kDetails;
-  pid_ = name;
+  ChooseSelected();
   details_.reset();
   return {.kind = Wish::Kind::kLook, .pid = pid_};
+}
+
+void View::ChooseSelected() {
+  pid_ = SelectedName();
+  pid_type_ = pid_.empty() ? "" : processes_[selected_]->process.process_type();
 }
 
 void View::AskAboutSelected(Prompt question) {
@@ -230,7 +237,7 @@ void View::AskAboutSelected(Prompt question) {
       Say("choose a process: Enter shows those of this type");
       return;
     }
-    pid_ = SelectedName();
+    ChooseSelected();
   }
   if (!pid_.empty()) prompt_ = question;
 }

@@ -49,6 +49,11 @@ class View {
 
   [[nodiscard]] Page page() const { return page_; }
   [[nodiscard]] Prompt prompt() const { return prompt_; }
+  // The prompt is a question whose answer may end a process: only a key that
+  // was pressed in sight of it may be one.
+  [[nodiscard]] bool asks() const {
+    return prompt_ == Prompt::kCancel || prompt_ == Prompt::kTerminate;
+  }
   [[nodiscard]] bool types() const { return options_.types; }
   [[nodiscard]] bool paused() const { return paused_; }
   [[nodiscard]] absl::Duration interval() const { return options_.interval; }
@@ -65,6 +70,7 @@ class View {
   [[nodiscard]] const std::string& message() const { return message_; }
   // Of the prompt or of the details.
   [[nodiscard]] const std::string& pid() const { return pid_; }
+  [[nodiscard]] const std::string& pid_type() const { return pid_type_; }
   [[nodiscard]] const std::optional<absl::StatusOr<v1::Process>>& details()
       const {
     return details_;
@@ -96,6 +102,7 @@ class View {
   Wish PressInQuestion(const Key& key);
   Wish PressInDetails(const Key& key);
   Wish OpenSelected(const Model& model);
+  void ChooseSelected();
   void AskAboutSelected(Prompt question);
   Wish SetFilter(std::string filter, const Model& model);
   void MoveTo(size_t row);
@@ -111,6 +118,7 @@ class View {
   std::string typed_;
   std::string message_;
   std::string pid_;
+  std::string pid_type_;
   std::optional<absl::StatusOr<v1::Process>> details_;  // unset: not yet known
   std::vector<const ProcessRow*> processes_;
   std::vector<TypeRow> types_;

@@ -58,6 +58,17 @@ TEST(TopKeys, WhatIsNoneIsDropped) {
   EXPECT_FALSE(reader.pending());
 }
 
+TEST(TopKeys, WhatIsPastedIsTextAlone) {
+  KeyReader reader;
+  EXPECT_THAT(reader.Feed("a\x1b[200~k\r\x1b[A\x1a"),
+              ElementsAre(Text("a"), Key{KeyKind::kText, "k", true}));
+  EXPECT_THAT(reader.Feed("y\x1b"),
+              ElementsAre(Key{KeyKind::kText, "y", true}));
+  EXPECT_THAT(reader.Flush(), IsEmpty());
+  EXPECT_THAT(reader.Feed("\x03"), ElementsAre(Key{KeyKind::kInterrupt}));
+  EXPECT_THAT(reader.Feed("\x1b[201~y"), ElementsAre(Text("y")));
+}
+
 class TopView : public testing::Test {
  protected:
   TopView() { model_.Add(Numbered(50)); }
@@ -216,6 +227,24 @@ TEST_F(TopView, AsksBeforeAProcessEnds) {
     EXPECT_EQ(Type(other).kind, Wish::Kind::kNone) << other;
     EXPECT_EQ(view_.message(), "nothing was done");
   }
+}
+
+TEST_F(TopView, WhatIsPastedIsForAFilterAlone) {
+  Start();
+  const auto paste = [&](const std::string& text) {
+    return Type("\x1b[200~" + text + "\x1b[201~");
+  };
+  paste("kq");
+  EXPECT_EQ(view_.prompt(), View::Prompt::kNone);
+  Type("K");
+  EXPECT_TRUE(view_.asks());
+  EXPECT_EQ(paste("y").kind, Wish::Kind::kNone);
+  EXPECT_TRUE(view_.asks());
+  Type("n/");
+  EXPECT_FALSE(view_.asks());
+  paste("ord\r");
+  EXPECT_EQ(view_.typed(), "ord");
+  EXPECT_EQ(view_.prompt(), View::Prompt::kFilter);
 }
 
 TEST_F(TopView, TypesLeadToTheirProcesses) {

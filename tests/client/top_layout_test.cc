@@ -311,10 +311,12 @@ TEST_F(TopLayout, PromptsStandInTheLastLine) {
   Start();
   const Size size = {.width = 80, .height = 10};
   Type("k");
-  EXPECT_THAT(Drawn(size), HasSubstr("\ncancel 1.f7dcb807.0.1? y/n\n"));
-  Type("nK");
   EXPECT_THAT(Drawn(size),
-              HasSubstr("\nterminate 1.f7dcb807.0.1 by force? y/n\n"));
+              HasSubstr("\ncancel 1.f7dcb807.0.1 (counter)? y/n\n"));
+  Type("nK");
+  EXPECT_THAT(
+      Drawn(size),
+      HasSubstr("\nterminate 1.f7dcb807.0.1 (counter) by force? y/n\n"));
   Type("n");
   EXPECT_THAT(Drawn(size), HasSubstr("\nnothing was done\n"));
   Type("/or");

@@ -27,6 +27,7 @@ class Screen:
         self.alternate = False
         self.cursor = True
         self.wraps = True
+        self.marks_pastes = False
         self.colours = set()  # every one that there was
         self.resize(width, height)
 
@@ -82,7 +83,8 @@ class Screen:
     def _obey(self, private, parameters, final):
         numbers = [int(number or 0) for number in parameters.split(";")]
         if private:
-            attribute = {1049: "alternate", 25: "cursor", 7: "wraps"}[numbers[0]]
+            attribute = {1049: "alternate", 25: "cursor", 7: "wraps",
+                         2004: "marks_pastes"}[numbers[0]]
             if attribute == "alternate" and (final == "h") != self.alternate:
                 self._change_screen()
             setattr(self, attribute, final == "h")
@@ -187,7 +189,7 @@ class OnTerminal:
     def is_restored(self):
         return (termios.tcgetattr(self._slave) == self.modes
                 and not self.screen.alternate and self.screen.cursor
-                and self.screen.wraps)
+                and self.screen.wraps and not self.screen.marks_pastes)
 
     def wait(self, seconds=WAIT_SECONDS):
         return self.process.wait(seconds)
