@@ -33,6 +33,8 @@ class Screen:
 
     def resize(self, width, height):
         self.width, self.height = width, height
+        # What is under way yet was laid out for another size.
+        self._stale = hasattr(self, "_cells")
         self._cells = [[" "] * width for _ in range(height)]
         self._row = self._column = 0
         self._other = ([[" "] * width for _ in range(height)], 0, 0)
@@ -76,6 +78,8 @@ class Screen:
             wide = unicodedata.east_asian_width(character) in "WF"
             for cell in (character, "")[:1 + wide]:
                 if self._column >= self.width:
+                    if self._stale:
+                        return
                     raise AssertionError(f"beyond the edge: {self.lines()}")
                 self._cells[self._row][self._column] = cell
                 self._column += 1
@@ -94,6 +98,7 @@ class Screen:
             self._column = min(max(column, 1), self.width) - 1
         elif final == "J":
             begin = 0 if numbers[0] == 2 else self._row
+            self._stale = self._stale and numbers[0] != 2
             for row in range(begin, self.height):
                 self._cells[row] = [" "] * self.width
         elif final == "K" and numbers[0] == 2:
