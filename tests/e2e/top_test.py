@@ -196,6 +196,22 @@ class Top(DaemonCase):
         program.type("q")
         self.assert_ends(program, DONE)
 
+    def test_end_before_an_answer_is_told(self):
+        pid = self.order("A")
+        program = self.top()
+        program.until("^" + pid)
+        program.type("K")
+        program.until(f"^terminate {pid} .* y/n")
+        self.daemon.signal(signal.SIGSTOP)
+        self.addCleanup(self.daemon.signal, signal.SIGCONT)
+        program.type("y")
+        program.until(f"^terminating {pid} ")
+        program.type("q")
+        program.until("waiting for the daemon's answer")
+        self.assertFalse(program.screen.alternate)
+        program.until(f"actorctl: {pid}: ")
+        self.assert_ends(program, 1)
+
     def test_gives_the_terminal_back_however_it_ends(self):
         for number, status in ((signal.SIGTERM, INTERRUPTED),
                                (signal.SIGINT, INTERRUPTED),
