@@ -25,6 +25,8 @@ namespace {
 constexpr absl::Duration kSequenceTime = absl::Milliseconds(50);
 // How soon after a key nobody presses the next one for what it brings.
 constexpr std::chrono::milliseconds kBlindTime{100};
+// Rates over less, because somebody presses a key, would only flicker.
+constexpr absl::Duration kLeastInterval = absl::Milliseconds(500);
 // How often the time to the next try is counted down.
 constexpr absl::Duration kTick = absl::Seconds(1);
 
@@ -259,7 +261,7 @@ void Live::ReadSample(absl::StatusOr<Sample> sample) {
   if (!sample.ok()) return;
   // Sampling goes on for what was wanted before; what it brings is dropped.
   if (view_.paused() && model_.known()) return;
-  model_.Add(*std::move(sample));
+  model_.Add(*std::move(sample), std::min(view_.interval(), kLeastInterval));
   view_.Refresh(model_);
   // Of a first sample the types are known now.
   const Sampler::Wanted wanted = Wanted();

@@ -44,23 +44,8 @@ uint64_t RefusalsOf(const v1::Counters& counters) {
          counters.step_limit_total() + counters.lifetime_limit_total();
 }
 
-void Model::Add(Sample sample) {
-  const absl::Duration uptime = ToDuration(sample.status.uptime());
-  const bool same_run = known_ &&
-                        sample.status.incarnation() == status_.incarnation() &&
-                        uptime >= ToDuration(status_.uptime());
-  if (known_ && !same_run) ++restarts_;
-  steps_before_.clear();
-  interval_ = absl::ZeroDuration();
-  rates_ = {};
-  if (same_run) {
-    interval_ = uptime - ToDuration(status_.uptime());
-    rates_ = RatesOf(status_.counters(), sample.status.counters(), interval_);
-    taken_before_ = TakenAt(status_);
-    for (const ProcessRow& row : rows_) {
-      steps_before_.emplace(row.process.pid(), row.process.steps());
-    }
-  }
+void Model::Add(Sample sample, absl::Duration least) {
+  Compare(sample, least);
   status_ = std::move(sample.status);
   complete_ = sample.complete;
   request_ = std::move(sample.request);
@@ -80,13 +65,48 @@ void Model::Add(Sample sample) {
 
 absl::Time Model::now() const { return TakenAt(status_); }
 
+void Model::Compare(const Sample& sample, absl::Duration least) {
+  const absl::Duration uptime = ToDuration(sample.status.uptime());
+  const bool same_run = known_ &&
+                        sample.status.incarnation() == status_.incarnation() &&
+                        uptime >= ToDuration(status_.uptime());
+  if (known_ && !same_run) ++restarts_;
+  if (!same_run) {
+    before_.reset();
+    next_before_.reset();
+  }
+  const bool moves =
+      !next_before_ ||
+      uptime - ToDuration(next_before_->status.uptime()) >= least;
+  if (moves) {
+    if (next_before_) before_ = std::move(next_before_);
+    next_before_.emplace();
+    next_before_->status = sample.status;
+    for (const v1::Process& process : sample.processes) {
+      next_before_->steps.emplace(process.pid(), process.steps());
+    }
+    next_before_->complete = sample.complete;
+    next_before_->process_type = sample.request.process_type;
+  }
+  interval_ = absl::ZeroDuration();
+  rates_ = {};
+  if (!before_) return;
+  interval_ = uptime - ToDuration(before_->status.uptime());
+  rates_ =
+      RatesOf(before_->status.counters(), sample.status.counters(), interval_);
+}
+
 Rate Model::StepsRate(const v1::Process& process) const {
   if (interval_ <= absl::ZeroDuration()) return std::nullopt;
-  const auto before = steps_before_.find(process.pid());
-  if (before != steps_before_.end()) {
+  const auto before = before_->steps.find(process.pid());
+  if (before != before_->steps.end()) {
     return RateOf(before->second, process.steps(), interval_);
   }
-  if (ToTime(process.create_time()) < taken_before_) return std::nullopt;
+  // By two clocks: of what was asked for then, it would have been there.
+  if (!before_->complete || before_->process_type != request_.process_type ||
+      ToTime(process.create_time()) < TakenAt(before_->status)) {
+    return std::nullopt;
+  }
   return RateOf(0, process.steps(), interval_);
 }
 

@@ -1,9 +1,10 @@
 // What "actorctl top" shows, computed from samples: rates, rows, totals.
 //
 // Rates are differences between two samples over the time between them by the
-// daemon's own steady clock, its uptime. A sample of another run of the daemon
-// (another incarnation, or an uptime that has gone back) begins anew: it has no
-// rates.
+// daemon's own steady clock, its uptime; not the last two if those are too
+// close together for rates to mean anything. A sample of another run of the
+// daemon (another incarnation, or an uptime that has gone back) begins anew: it
+// has no rates.
 //
 // Thread-safety: not thread-safe. Pure: no clock, no connection.
 #pragma once
@@ -22,7 +23,7 @@ namespace actord::client::top {
 // Unit: per second. Unset: there is nothing to compare with.
 using Rate = std::optional<double>;
 
-// The daemon between the last two samples.
+// The daemon between the samples that are compared.
 struct DaemonRates {
   Rate started, ended, failed;
   Rate steps, messages, completions;
@@ -32,8 +33,8 @@ struct DaemonRates {
 
 struct ProcessRow {
   v1::Process process;
-  // Of a process that the sample before did not have: unset, unless it was
-  // started after that.
+  // Of a process that the sample before did not have: unset, unless that had
+  // all of the same type, and the process was started after it.
   Rate steps_rate = {};
   absl::Duration age;  // by the daemon's clock
 };
@@ -53,7 +54,9 @@ struct TypeRow {
 
 class Model {
  public:
-  void Add(Sample sample);
+  // Rates are over `least` at least; until there is a sample of so long ago
+  // there are none.
+  void Add(Sample sample, absl::Duration least = absl::ZeroDuration());
 
   // There has been a sample.
   [[nodiscard]] bool known() const { return known_; }
@@ -74,6 +77,14 @@ class Model {
   [[nodiscard]] const SampleRequest& request() const { return request_; }
 
  private:
+  // What later samples are compared with.
+  struct Baseline {
+    v1::GetStatusResponse status;
+    std::unordered_map<std::string, uint64_t> steps;  // by PID
+    bool complete = false;
+    std::string process_type;
+  };
+  void Compare(const Sample& sample, absl::Duration least);
   Rate StepsRate(const v1::Process& process) const;
 
   bool known_ = false;
@@ -82,8 +93,8 @@ class Model {
   uint64_t restarts_ = 0;
   absl::Duration interval_ = absl::ZeroDuration();
   std::vector<ProcessRow> rows_;
-  std::unordered_map<std::string, uint64_t> steps_before_;  // by PID
-  absl::Time taken_before_ = absl::InfiniteFuture();  // by the daemon's clock
+  std::optional<Baseline> before_;
+  std::optional<Baseline> next_before_;  // when `least` has passed since it
   bool complete_ = false;
   SampleRequest request_;
 };

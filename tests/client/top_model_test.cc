@@ -66,6 +66,48 @@ TEST(TopModel, TheSameMomentTwiceHasNoRates) {
   EXPECT_EQ(model.restarts(), 0u);
 }
 
+// Somebody has pressed a key, say.
+TEST(TopModel, RatesAreNotOverMomentsThatAreTooClose) {
+  constexpr absl::Duration kLeast = absl::Milliseconds(500);
+  Model model;
+  const auto add = [&](int64_t ms, uint64_t steps) {
+    Sample sample = MakeSample(absl::Seconds(60) + absl::Milliseconds(ms),
+                               {MakeProcess("p1", "order", steps)});
+    sample.status.mutable_counters()->set_steps_total(steps);
+    model.Add(sample, kLeast);
+  };
+  add(0, 0);
+  add(5, 100);
+  EXPECT_EQ(model.rates().steps, std::nullopt);
+  EXPECT_EQ(model.processes().front().steps_rate, std::nullopt);
+  add(2000, 200);
+  EXPECT_THAT(model.rates().steps, Optional(DoubleEq(100)));
+  add(2010, 201);
+  EXPECT_EQ(model.interval(), absl::Milliseconds(2010));
+  EXPECT_THAT(model.processes().front().steps_rate, Optional(DoubleEq(100)));
+  // Keys without end do not keep what is compared with for ever.
+  for (int64_t ms = 2020; ms <= 4000; ms += 10) add(ms, 201);
+  EXPECT_LE(model.interval(), 3 * kLeast);
+  EXPECT_THAT(model.rates().steps, Optional(DoubleEq(0)));
+}
+
+// It may have been there before, and not been looked at.
+TEST(TopModel, NewIsWhatACompleteSampleOfTheSameTypeDidNotHave) {
+  const Sample whole = MakeSample(absl::Seconds(60));
+  Sample part = whole;
+  part.complete = false;
+  Sample other = whole;
+  other.request.process_type = "counter";
+  for (const Sample& before : {whole, part, other}) {
+    Model model;
+    model.Add(before);
+    model.Add(MakeSample(absl::Seconds(62),
+                         {MakeProcess("new", "order", 10, absl::Seconds(61))}));
+    EXPECT_EQ(model.processes().front().steps_rate.has_value(),
+              before.complete && before.request.process_type.empty());
+  }
+}
+
 TEST(TopModel, ProcessesHaveRatesOfTheirOwn) {
   Model model;
   model.Add(MakeSample(absl::Seconds(60), {MakeProcess("p1", "order", 100),
