@@ -49,17 +49,30 @@ bool WatchStream::TakeUpdate() {
     TakeMissed(0, place_.cursor);
     return true;
   }
-  if (place_.slot) {
-    TakePage();
-    return true;
+  if (!place_.slot) return TakeEvents();
+  if (IsBehind()) {
+    if (TakeEvents()) return true;
+    // None of them was for this client.
+    caught_up_to_.reset();
   }
-  return TakeEvents();
+  TakePage();
+  return true;
+}
+
+bool WatchStream::IsBehind() {
+  // Nothing was told that could be lost.
+  if (*place_.slot == 0) return false;
+  if (!caught_up_to_) caught_up_to_ = log_.end();
+  if (place_.cursor < *caught_up_to_ || !log_.Holds(place_.cursor)) return true;
+  caught_up_to_.reset();
+  return false;
 }
 
 void WatchStream::TakeMissed(uint64_t count, uint64_t cursor) {
   outgoing_.mutable_missed()->set_count(count);
   log_.CountMissed(count);
   place_.cursor = cursor;
+  caught_up_to_.reset();
   if (!order_.skip_snapshot) place_.slot = 0;
 }
 
@@ -68,11 +81,21 @@ void WatchStream::TakePage() {
       runtime_.ListProcesses(order_.filter, *place_.slot, kPageProcesses);
   v1::ProcessSnapshot& snapshot = *outgoing_.mutable_snapshot();
   snapshot.set_first(*place_.slot == 0);
+  uint32_t next_slot = page.next_slot;
+  size_t bytes = 0;
   for (const runtime::ProcessInfo& info : page.processes) {
-    WriteProcess(info, snapshot.add_processes());
+    v1::Process* process = snapshot.add_processes();
+    WriteProcess(info, process);
+    bytes += process->ByteSizeLong();
+    if (bytes > kPageBytes && snapshot.processes_size() > 1) {
+      // The next page begins with it.
+      snapshot.mutable_processes()->RemoveLast();
+      next_slot = info.pid.slot;
+      break;
+    }
   }
-  if (page.next_slot != 0) {
-    place_.slot = page.next_slot;
+  if (next_slot != 0) {
+    place_.slot = next_slot;
   } else {
     place_.slot.reset();
     snapshot.set_last(true);

@@ -3,8 +3,14 @@
 //   begins   the token, if no snapshot begins
 //   missed   that there is a gap; then the snapshot, or, if that is not wanted,
 //            events
-//   walks    the next page; behind the last one
-//   reads    events. When they are lost: missed
+//   walks    the next page. Before each but the first it reads the events up to
+//            now, so that the log need not hold all of a walk; behind the last
+//   reads    events. When they are lost, also in a walk: missed
+//
+// Events between pages change nothing about the proof in lifecycle_log.h: each
+// page is a look behind the place in the log up to which was told. An end that
+// was told before a page is of a process that was invisible before it, so the
+// page does not show it; and the end of one that it shows is still to come.
 //
 // Bounds: a page or a batch is made when the one before has been written. So a
 // client that does not read holds back one response, and what it has not read
@@ -19,6 +25,7 @@
 #include <grpcpp/support/byte_buffer.h>
 
 #include <cstdint>
+#include <optional>
 
 #include "absl/base/thread_annotations.h"
 #include "actord/v1/watch.pb.h"
@@ -47,6 +54,8 @@ class WatchStream final : public WriteStream,
 
  private:
   static constexpr size_t kPageProcesses = 1000;
+  // On the wire; one process at least.
+  static constexpr size_t kPageBytes = size_t{256} << 10;
 
   bool TakeOutput() override ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status WriteOutput(grpc::ByteBuffer* bytes) override;
@@ -54,6 +63,10 @@ class WatchStream final : public WriteStream,
 
   // Each sets aside what the next response says; false: nothing.
   bool TakeUpdate() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // In a walk: whether there are events to be told before the next page. Those
+  // up to the end that the log had when that was first asked, for a walk has to
+  // go on whatever happens meanwhile.
+  bool IsBehind() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void TakePage() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool TakeEvents() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // So many events, 0 if it is not known, are not told. It goes on at `cursor`.
@@ -66,6 +79,8 @@ class WatchStream final : public WriteStream,
   runtime::LifecycleLog::ReaderId reader_ ABSL_GUARDED_BY(mutex_) = 0;
   WatchOrder order_ ABSL_GUARDED_BY(mutex_);
   WatchPlace place_ ABSL_GUARDED_BY(mutex_);
+  // See IsBehind; nullopt: it has not been asked for this page.
+  std::optional<uint64_t> caught_up_to_ ABSL_GUARDED_BY(mutex_);
   uint64_t told_cursor_ ABSL_GUARDED_BY(mutex_) = 0;  // by the last token
   bool greets_ ABSL_GUARDED_BY(mutex_) = false;
   bool missed_other_run_ ABSL_GUARDED_BY(mutex_) = false;

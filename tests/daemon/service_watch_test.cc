@@ -1,0 +1,104 @@
+// WatchProcesses over a connection, read slowly on purpose.
+#include <grpcpp/create_channel.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "tests/daemon/served_daemon.h"
+
+namespace actord::daemon {
+namespace {
+
+// What the rules of watch.proto make of responses.
+struct Seen {
+  void Add(const v1::WatchProcessesResponse& response) {
+    missed += response.has_missed();
+    if (response.snapshot().first()) {
+      ++snapshots;
+      live.clear();
+    }
+    complete = complete || response.snapshot().last();
+    for (const v1::Process& process : response.snapshot().processes()) {
+      EXPECT_EQ(ended.count(process.pid()), 0u) << "ended before this page";
+      live.insert(process.pid());
+    }
+    for (const v1::ProcessEvent& event : response.events().events()) {
+      between_pages += !complete;
+      live.insert(event.started().pid());
+      if (!event.has_ended()) continue;
+      ended.insert(event.ended().pid());
+      live.erase(event.ended().pid());
+    }
+    live.erase("");
+  }
+
+  std::set<std::string> live;
+  std::set<std::string> ended;
+  int missed = 0;
+  int snapshots = 0;
+  int between_pages = 0;  // events
+  bool complete = false;
+};
+
+// A connection that holds as little as it can of what is not read.
+std::unique_ptr<v1::ActorService::Stub> ConnectNarrowly(
+    const std::string& address) {
+  grpc::ChannelArguments arguments;
+  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  arguments.SetInt(GRPC_ARG_HTTP2_BDP_PROBE, 0);
+  return v1::ActorService::NewStub(grpc::CreateCustomChannel(
+      address, grpc::InsecureChannelCredentials(), arguments));
+}
+
+// A walk over more processes than the log could be kept for: it need not hold
+// what happens in all of that time, but in that of one page.
+TEST(ServiceWatch, ASnapshotIsToldThoughTheLogForgetsWhatWasAtItsBeginning) {
+  constexpr int kProcesses = 10'000;
+  constexpr int kEndsAtATime = 40;
+  Config config = ServedDaemon::Defaults();
+  config.runtime.watch_max_events = 200;
+  ServedDaemon daemon(config);
+  std::vector<std::string> pids;
+  for (int i = 0; i < kProcesses; ++i) pids.push_back(daemon.Submit("counter"));
+  const auto stub = ConnectNarrowly(daemon.daemon().addresses()[0]);
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + 4 * kPatience);
+  const auto stream = stub->WatchProcesses(&context, {});
+  Seen seen;
+  v1::WatchProcessesResponse response;
+  while (!seen.complete && stream->Read(&response)) {
+    seen.Add(response);
+    ASSERT_EQ(seen.missed, 0) << "behind " << seen.live.size() << " processes";
+    // From both ends of the table: what was told, and what is not yet.
+    for (int i = 0; i < kEndsAtATime; ++i) {
+      const size_t at = i % 2 == 0 ? 0 : pids.size() - 1;
+      grpc::ClientContext terminating;
+      v1::TerminateRequest request;
+      request.set_pid(pids[at]);
+      v1::TerminateResponse terminated;
+      ASSERT_TRUE(
+          daemon.stub().Terminate(&terminating, request, &terminated).ok());
+      daemon.Await(pids[at]);
+      pids.erase(pids.begin() + static_cast<ptrdiff_t>(at));
+    }
+  }
+  ASSERT_TRUE(seen.complete);
+  EXPECT_GT(seen.between_pages, 200) << "it has read too fast";
+  const std::set<std::string> live(pids.begin(), pids.end());
+  while (seen.live != live && stream->Read(&response)) seen.Add(response);
+  EXPECT_EQ(seen.live, live);
+  EXPECT_EQ(seen.snapshots, 1);
+  EXPECT_EQ(seen.missed, 0);
+  context.TryCancel();
+  while (stream->Read(&response)) {
+  }
+  stream->Finish();
+}
+
+}  // namespace
+}  // namespace actord::daemon
