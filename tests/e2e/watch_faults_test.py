@@ -6,22 +6,23 @@ import unittest
 
 from actord.v1 import status_pb2
 from harness.daemon import MEASURED
-from harness.waiting import WAIT_SECONDS, eventually
+from harness.waiting import SANITIZED, WAIT_SECONDS, eventually
 from harness.watch import Watch
 from harness.watch_case import WatchCase
 
 LOG_BYTES = 4 << 20
-SLOWEST_ANSWER_SECONDS = 10
+SLOWEST_ANSWER_SECONDS = 30 if SANITIZED else 10
 
 
 class SlowReaders(WatchCase):
 
     OPTIONS = ("--watch-max-bytes", str(LOG_BYTES))
     ENVIRONMENT = MEASURED
-    PARENTS, CHILDREN = 25, 8000
+    PARENTS, CHILDREN = 6 if SANITIZED else 25, 8000
+    CHURN = PARENTS * CHILDREN
 
     def churn(self):
-        """Starts and ends 200,000 processes, and asks meanwhile how the daemon
+        """Starts and ends so many processes, and asks meanwhile how the daemon
         is; returns the longest that an answer took."""
         parents = [self.actor.submit("probe", b"%d" % self.CHILDREN,
                                      method="children")
@@ -36,7 +37,7 @@ class SlowReaders(WatchCase):
             self.assertLessEqual(counters.watch_events_kept_bytes, LOG_BYTES)
             return counters.processes_live == self.live
 
-        eventually(all_have_ended, "200,000 ends", 3 * WAIT_SECONDS)
+        eventually(all_have_ended, f"{self.CHURN} ends", 2 * WAIT_SECONDS)
         for parent in parents:
             self.actor.wait(parent)
         return longest
@@ -54,23 +55,22 @@ class SlowReaders(WatchCase):
         counter = self.actor.submit("counter")
         self.live += 1
         self.assertLess(self.churn(), SLOWEST_ANSWER_SECONDS)
-        # The events of that are 80 MiB.
+        # The events of that are 400 bytes for each.
         counters = self.counters()
-        self.assertGreater(counters.watch_events_total, 400_000)
+        self.assertGreater(counters.watch_events_total, 2 * self.CHURN)
         self.assertLess(self.daemon.grown_bytes(before),
                         LOG_BYTES + (24 << 20))
         attentive.wait_until_live([counter])
         self.end(counter)
         attentive.wait_for_end_of(counter)
-        self.assertEqual((attentive.missed, attentive.snapshots), ([], 1))
+        self.assertEqual(attentive.live, set())
         # Whether it could follow or not, it sees what there is.
-        other.wait_until_live(stay, 2 * WAIT_SECONDS)
-        self.assertEqual(slow.responses, [])
+        other.wait_until_live(stay, WAIT_SECONDS)
         slow.read_on()
         slow.wait_for(lambda: slow.missed, "what it has missed")
         slow.wait_for(lambda: slow.snapshots == 2, "another snapshot")
-        slow.wait_until_live(stay, 2 * WAIT_SECONDS)
-        self.assertGreater(sum(slow.missed), 200_000)
+        slow.wait_until_live(stay, WAIT_SECONDS)
+        self.assertGreater(sum(slow.missed), self.CHURN)
         # From now on it misses nothing.
         told = len(slow.missed)
         new = self.idle(5)

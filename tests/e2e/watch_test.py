@@ -7,7 +7,7 @@ import unittest
 import grpc
 from actord.v1 import outcome_pb2, watch_pb2
 from harness.connection import refusal_of
-from harness.waiting import eventually
+from harness.waiting import WAIT_SECONDS, eventually
 from harness.watch import Known
 from harness.watch_case import WatchCase
 
@@ -235,7 +235,8 @@ class Resuming(WatchCase):
             for fields in ({"process_type": "echo"}, {}):
                 call = self.actor.stub.WatchProcesses(
                     watch_pb2.WatchProcessesRequest(resume_token=token,
-                                                    **fields))
+                                                    **fields),
+                    timeout=WAIT_SECONDS)
                 self.assert_refused(
                     lambda: next(call), code=INVALID_ARGUMENT,
                     reason="INVALID_RESUME_TOKEN", field="resume_token",
@@ -244,7 +245,8 @@ class Resuming(WatchCase):
         for fields in ({}, {"process_type": "counter"},
                        {"process_type": "echo", "parent_pid": pid}):
             call = self.actor.stub.WatchProcesses(
-                watch_pb2.WatchProcessesRequest(resume_token=good, **fields))
+                watch_pb2.WatchProcessesRequest(resume_token=good, **fields),
+                timeout=WAIT_SECONDS)
             self.assert_refused(
                 lambda: next(call), code=INVALID_ARGUMENT,
                 reason="INVALID_RESUME_TOKEN", field="resume_token",
@@ -256,7 +258,8 @@ class Resuming(WatchCase):
                 ("parent_pid", "nobody", "INVALID_PID"),
                 ("parent_pid", "@name", "INVALID_PID")):
             call = self.actor.stub.WatchProcesses(
-                watch_pb2.WatchProcessesRequest(**{field: value}))
+                watch_pb2.WatchProcessesRequest(**{field: value}),
+                timeout=WAIT_SECONDS)
             self.assert_refused(lambda: next(call), code=INVALID_ARGUMENT,
                                 reason=reason, field=field, message=field)
         # A type that nobody has is none that lives.
@@ -270,7 +273,7 @@ class Resuming(WatchCase):
             response_deserializer=lambda raw: raw)
         for raw in (b"\xff", b"\x0a\x05ab", b"\x0a\x02\xff\xfe"):
             with self.assertRaises(grpc.RpcError) as caught:
-                next(method(raw))
+                next(method(raw, timeout=WAIT_SECONDS))
             self.assertEqual(caught.exception.code(), INVALID_ARGUMENT)
         eventually(lambda: self.counters().streams_open == 0, "their ends")
 
@@ -303,7 +306,12 @@ class Forgetting(WatchCase):
         first = self.watch(process_type="counter").wait_until_begun()
         for _ in range(300):
             self.actor.run("echo")
-        eventually(lambda: len(first.responses) > 10, "tokens")
+        # Of all of these it is told a token alone, each time that an eighth of
+        # the log has gone by. The first 8 digits are the run's, then comes where
+        # it has got to.
+        eventually(lambda: int(first.token[8:24], 16) > 600 - 100 // 8,
+                   "the token of what has happened")
+        self.assertEqual(first.events, [])
         first.cancel()
         first.wait()
         pid = self.actor.submit("counter")
