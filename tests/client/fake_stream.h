@@ -6,6 +6,7 @@
 #include <grpcpp/support/server_callback.h>
 
 #include <functional>
+#include <mutex>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -77,29 +78,42 @@ class FakeWriter final : public grpc::ServerWriteReactor<Response> {
   // Ends with `end` behind the last; nullopt: not before the client.
   FakeWriter(std::vector<Response> responses, std::optional<grpc::Status> end)
       : responses_(std::move(responses)), end_(std::move(end)) {
-    WriteOn();
+    const std::lock_guard lock(mutex_);
+    Continue();
   }
 
  private:
-  void WriteOn() {
-    if (next_ < responses_.size()) {
+  // With the lock. Finishes once, and not while a write is under way.
+  void Continue() {
+    if (writing_ || finished_) return;
+    if (!cancelled_ && next_ < responses_.size()) {
+      writing_ = true;
       this->StartWrite(&responses_[next_++]);
-    } else if (end_) {
-      this->Finish(*end_);
+    } else if (cancelled_ || end_) {
+      finished_ = true;
+      this->Finish(cancelled_ ? grpc::Status::CANCELLED : *end_);
     }
   }
   void OnWriteDone(bool ok) override {
-    if (ok) WriteOn();
+    const std::lock_guard lock(mutex_);
+    writing_ = false;
+    if (!ok) cancelled_ = true;
+    Continue();
   }
   void OnCancel() override {
-    // With an end it finishes by itself.
-    if (!end_) this->Finish(grpc::Status::CANCELLED);
+    const std::lock_guard lock(mutex_);
+    cancelled_ = true;
+    Continue();
   }
   void OnDone() override { delete this; }
 
   const std::vector<Response> responses_;
   const std::optional<grpc::Status> end_;
+  std::mutex mutex_;
   size_t next_ = 0;
+  bool writing_ = false;
+  bool cancelled_ = false;
+  bool finished_ = false;
 };
 
 }  // namespace actord::client
