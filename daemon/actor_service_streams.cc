@@ -29,15 +29,12 @@ ActorService::StreamReactor* ActorService::SubmitStream(Context* /*call*/) {
 ActorService::WriteReactor* ActorService::WatchProcesses(Context* /*call*/,
                                                          const Bytes* in) {
   v1::WatchProcessesRequest request;
-  const absl::Status status = ReadMessage(*in, &request);
+  absl::Status status = ReadMessage(*in, &request);
   absl::StatusOr<WatchOrder> order =
       status.ok() ? ReadWatch(request, runtime_.options().incarnation) : status;
   auto stream = std::make_shared<WatchStream>(runtime_, streams_);
-  if (order.ok()) {
-    stream->Open(*std::move(order));
-  } else {
-    stream->End(order.status());
-  }
+  status = order.ok() ? stream->Open(*std::move(order)) : order.status();
+  if (!status.ok()) stream->End(status);
   return Stream::Begin(std::move(stream));
 }
 

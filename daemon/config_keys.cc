@@ -255,6 +255,10 @@ void AddRetentionKeys(std::vector<ConfigKey>& keys) {
 }
 
 void AddWatchKeys(std::vector<ConfigKey>& keys) {
+  keys.push_back(
+      Reloads(Single({"watch.max_watches", "watch-max-watches", "N",
+                      "Watches that may be open at a time, at most 1000000."},
+                     kCount, ACTORD_MEMBER(runtime.max_watches))));
   keys.push_back(Reloads(
       Single({"watch.max_events", "watch-max-events", "N",
               "Starts and ends of processes kept for watches, at most "

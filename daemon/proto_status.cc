@@ -45,6 +45,7 @@ void WriteCounters(const runtime::RuntimeStats& stats, v1::Counters* proto) {
   proto->set_watch_events_kept(stats.watch_events_kept);
   proto->set_watch_events_kept_bytes(stats.watch_events_bytes);
   proto->set_watch_events_missed_total(stats.watch_events_missed);
+  proto->set_watch_limit_total(stats.refused_watches);
   proto->set_mailbox_limit_total(stats.refused_mailbox);
   proto->set_process_limit_total(stats.refused_processes);
   proto->set_process_type_limit_total(stats.refused_processes_of_type);
@@ -77,6 +78,7 @@ void WriteLimits(const runtime::Limits& limits, const Config& config,
   }
   proto->set_max_dead_letters(limits.dead_letter_max_count);
   proto->set_max_dead_letters_bytes(limits.dead_letter_max_bytes);
+  proto->set_max_watches(limits.max_watches);
   proto->set_max_watch_events(limits.watch_max_events);
   proto->set_max_watch_bytes(limits.watch_max_bytes);
   if (limits.watch_retention != absl::InfiniteDuration()) {

@@ -9,12 +9,14 @@ namespace actord::daemon {
 
 using runtime::LifecycleLog;
 
-void WatchStream::Open(WatchOrder order) {
+absl::Status WatchStream::Open(WatchOrder order) {
   const absl::MutexLock lock(&mutex_);
   order_ = std::move(order);
   // From now on everything is recorded; the walk comes behind that.
-  reader_ =
+  const absl::StatusOr<LifecycleLog::ReaderId> reader =
       log_.Open(std::static_pointer_cast<WatchStream>(shared_from_this()));
+  if (!reader.ok()) return reader.status();
+  reader_ = *reader;
   place_.cursor = log_.end();
   if (order_.resumes) {
     place_ = *order_.resumes;
@@ -26,6 +28,7 @@ void WatchStream::Open(WatchOrder order) {
   if (order_.skip_snapshot) place_.slot.reset();
   missed_other_run_ = order_.resumes_other_run;
   greets_ = !place_.slot.has_value() && !missed_other_run_;
+  return absl::OkStatus();
 }
 
 void WatchStream::Wake() { Continue(); }

@@ -46,8 +46,9 @@ class WatchStream final : public WriteStream,
         runtime_(runtime),
         log_(runtime.lifecycle_log()) {}
 
-  // Before it begins, once. Not of one that has been ended.
-  void Open(WatchOrder order);
+  // Before it begins, once. Not of one that has been ended. An error: it is not
+  // open, and is to be ended.
+  absl::Status Open(WatchOrder order);
 
   // LifecycleListener.
   void Wake() override;

@@ -5,7 +5,12 @@
 #include <algorithm>
 #include <chrono>
 #include <string_view>
+#include <system_error>
 #include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "runtime/errors.h"
 
 namespace actord::runtime {
 namespace {
@@ -21,6 +26,11 @@ std::string BeginningOf(std::string_view text, size_t max_bytes) {
   size_t end = max_bytes;
   while (continues(end) && max_bytes - end < kMaxContinuation) --end;
   return std::string(text.substr(0, continues(end) ? max_bytes : end));
+}
+
+absl::Status TooMany(std::string_view message) {
+  return Retryable(absl::StatusCode::kResourceExhausted, reason::kWatchLimit,
+                   message, absl::Seconds(1));
 }
 
 bool IsFor(const ProcessFilter& filter, const LifecycleEvent& event) {
@@ -99,27 +109,33 @@ void LifecycleLog::Append(LifecycleEvent event) {
   bytes_ += ChargeOf(event);
   events_.push_back(std::move(event));
   ++recorded_;
-  Forget();
+  Forget(kForgottenAtOnce);
   if (some_wait_ && !wakes_) {
     wakes_ = true;
     changed_.notify_one();
   }
 }
 
-void LifecycleLog::Forget() {
+bool LifecycleLog::Forget(size_t max_forgotten) {
   const size_t max_events = limits_.watch_max_events();
   const size_t max_bytes = limits_.watch_max_bytes();
   while (!events_.empty() &&
          (events_.size() > max_events || bytes_ > max_bytes)) {
+    if (max_forgotten-- == 0) return false;
     bytes_ -= ChargeOf(events_.front());
     events_.pop_front();
     ++first_;
   }
+  return true;
 }
 
 void LifecycleLog::Trim() {
-  const MutexLock lock(mutex_);
-  Forget();
+  for (bool trimmed = false; !trimmed;) {
+    const MutexLock lock(mutex_);
+    trimmed = Forget(kForgottenAtOnce);
+    // It may be time to stop, which the thread looks at if there is a time.
+    if (trimmed) changed_.notify_one();
+  }
 }
 
 bool LifecycleLog::IsStale() const {
@@ -132,23 +148,44 @@ void LifecycleLog::StopRecording() {
   recording_.store(false, std::memory_order_seq_cst);
   // What was the end until now is no cursor of what is recorded next.
   first_ = End() + 1;
-  std::deque<LifecycleEvent>().swap(events_);
   bytes_ = 0;
+  if (events_.empty()) return;
+  discarded_.push_back(std::exchange(events_, {}));
+  changed_.notify_one();
 }
 
 // --- reading
 // ------------------------------------------------------------------
 
-LifecycleLog::ReaderId LifecycleLog::Open(
+absl::StatusOr<LifecycleLog::ReaderId> LifecycleLog::Open(
     std::shared_ptr<LifecycleListener> listener) {
   const MutexLock lock(mutex_);
+  if (const size_t max = limits_.max_watches(); readers_.size() >= max) {
+    ++refused_;
+    return TooMany(absl::StrCat("there are ", readers_.size(),
+                                " watches; the limit (watch.max_watches) is ",
+                                max));
+  }
+  if (!thread_.joinable()) {
+    absl::Status status = StartThread();
+    if (!status.ok()) return status;
+  }
   readers_[++last_reader_] = {.listener = std::move(listener)};
   if (!recording_.load(std::memory_order_relaxed)) {
     recorded_since_ = first_;
     recording_.store(true, std::memory_order_seq_cst);
   }
-  if (!thread_.joinable()) thread_ = SystemThread([this] { RunThread(); });
   return last_reader_;
+}
+
+absl::Status LifecycleLog::StartThread() {
+  try {
+    thread_ = SystemThread([this] { RunThread(); });
+    return absl::OkStatus();
+  } catch (const std::system_error& error) {
+    return TooMany(
+        absl::StrCat("there is no thread for watches: ", error.what()));
+  }
 }
 
 void LifecycleLog::Close(ReaderId reader) {
@@ -232,6 +269,7 @@ void LifecycleLog::CountMissed(uint64_t count) {
 void LifecycleLog::AddTo(RuntimeStats& stats) const {
   const MutexLock lock(mutex_);
   stats.watches_open = readers_.size();
+  stats.refused_watches = refused_;
   stats.watch_events = recorded_;
   stats.watch_events_missed = missed_;
   stats.watch_events_kept = events_.size();
@@ -241,12 +279,11 @@ void LifecycleLog::AddTo(RuntimeStats& stats) const {
 // --- waking
 // -------------------------------------------------------------------
 
-std::vector<std::shared_ptr<LifecycleListener>>
-LifecycleLog::AwaitSomeToWake() {
+LifecycleLog::Duty LifecycleLog::AwaitDuty() {
   // A clock of a test's does not move while this waits.
   constexpr uint64_t kLookAgainNs = 1'000'000'000;
   const MutexLock lock(mutex_);
-  while (!stopping_ && !wakes_) {
+  while (!stopping_ && !wakes_ && discarded_.empty()) {
     const bool ends = readers_.empty() &&
                       recording_.load(std::memory_order_relaxed) &&
                       limits_.watch_retention_ns() != LiveLimits::kForeverNs;
@@ -258,21 +295,24 @@ LifecycleLog::AwaitSomeToWake() {
       changed_.wait_for(mutex_, std::chrono::nanoseconds(kLookAgainNs));
     }
   }
-  std::vector<std::shared_ptr<LifecycleListener>> woken;
+  Duty duty;
+  duty.discarded = std::exchange(discarded_, {});
+  duty.stops = stopping_;
+  if (!std::exchange(wakes_, false)) return duty;
   for (auto& [id, reader] : readers_) {
     if (!std::exchange(reader.waits, false)) continue;
-    woken.push_back(reader.listener);
+    duty.woken.push_back(reader.listener);
   }
-  some_wait_ = wakes_ = false;
-  return woken;
+  some_wait_ = false;
+  return duty;
 }
 
 void LifecycleLog::RunThread() {
   pthread_setname_np(pthread_self(), "watch");
-  while (true) {
-    for (const auto& listener : AwaitSomeToWake()) listener->Wake();
-    const MutexLock lock(mutex_);
-    if (stopping_) return;
+  for (bool stops = false; !stops;) {
+    const Duty duty = AwaitDuty();
+    for (const auto& listener : duty.woken) listener->Wake();
+    stops = duty.stops;
   }
 }
 

@@ -41,6 +41,8 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "runtime/clock.h"
 #include "runtime/limits.h"
 #include "runtime/mutex.h"
@@ -128,7 +130,10 @@ class LifecycleLog {
   }
 
   // Everything from now on is recorded, while this reader is open.
-  ReaderId Open(std::shared_ptr<LifecycleListener> listener);
+  // RESOURCE_EXHAUSTED: WATCH_LIMIT, and of this reader nothing is left; as
+  // many are open as may be (which is counted), or the system has no more
+  // threads.
+  absl::StatusOr<ReaderId> Open(std::shared_ptr<LifecycleListener> listener);
   // The listener may be called once more.
   void Close(ReaderId reader);
   // The sequence of the next event. For a reader who is open.
@@ -144,7 +149,8 @@ class LifecycleLog {
   // A reader has told somebody that so many events are missing.
   void CountMissed(uint64_t count);
 
-  // The limits have changed: what is above them is forgotten.
+  // The limits have changed: what is above them is forgotten, in pieces, so
+  // that nobody who records waits for all of it.
   void Trim();
   // Writes how many read, and what was and is recorded.
   void AddTo(RuntimeStats& stats) const;
@@ -152,6 +158,7 @@ class LifecycleLog {
  private:
   // Under one lock.
   static constexpr size_t kLookedAtOnce = 64;
+  static constexpr size_t kForgottenAtOnce = 256;
 
   struct Reader {
     std::shared_ptr<LifecycleListener> listener;
@@ -180,15 +187,24 @@ class LifecycleLog {
   // Reads on; false: the batch is complete, or there is nothing left.
   bool ReadSome(ReaderId reader, const ProcessFilter& filter,
                 const ReadLimits& limits, size_t& bytes, Reading& reading);
-  void Forget() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // So many at most, for they are freed under the lock; false: there are more.
+  bool Forget(size_t max_forgotten) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Nobody reads, and nobody has for as long as it is recorded for those who
   // come back.
   [[nodiscard]] bool IsStale() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // What is kept is for the thread to free: whoever calls this may be a worker.
   void StopRecording() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
+  absl::Status StartThread() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void RunThread();
-  // Waits until there are some.
-  std::vector<std::shared_ptr<LifecycleListener>> AwaitSomeToWake();
+  // What the thread does without the lock.
+  struct Duty {
+    std::vector<std::shared_ptr<LifecycleListener>> woken;
+    std::vector<std::deque<LifecycleEvent>> discarded;
+    bool stops = false;
+  };
+  // Waits until there is something.
+  Duty AwaitDuty();
 
   const LiveLimits& limits_;
   const Clock& clock_;
@@ -207,6 +223,8 @@ class LifecycleLog {
   uint64_t left_ns_ ABSL_GUARDED_BY(mutex_) = 0;  // when the last reader did
   uint64_t recorded_ ABSL_GUARDED_BY(mutex_) = 0;
   uint64_t missed_ ABSL_GUARDED_BY(mutex_) = 0;
+  uint64_t refused_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::vector<std::deque<LifecycleEvent>> discarded_ ABSL_GUARDED_BY(mutex_);
   bool some_wait_ ABSL_GUARDED_BY(mutex_) = false;  // a reader does
   bool wakes_ ABSL_GUARDED_BY(mutex_) = false;      // and there is something
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;

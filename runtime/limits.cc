@@ -31,6 +31,7 @@ void LiveLimits::Set(const Limits& limits) {
   result_max_bytes_.Store(limits.result_max_bytes);
   dead_letter_max_count_.Store(limits.dead_letter_max_count);
   dead_letter_max_bytes_.Store(limits.dead_letter_max_bytes);
+  max_watches_.Store(limits.max_watches);
   watch_max_events_.Store(limits.watch_max_events);
   watch_max_bytes_.Store(limits.watch_max_bytes);
   watch_retention_ns_.Store(NsOf(limits.watch_retention));
@@ -52,6 +53,7 @@ Limits LiveLimits::Get() const {
           .result_max_bytes = result_max_bytes(),
           .dead_letter_max_count = dead_letter_max_count(),
           .dead_letter_max_bytes = dead_letter_max_bytes(),
+          .max_watches = max_watches(),
           .watch_max_events = watch_max_events(),
           .watch_max_bytes = watch_max_bytes(),
           .watch_retention = DurationOf(watch_retention_ns()),

@@ -44,6 +44,10 @@ struct Limits {
   size_t dead_letter_max_count = 10'000;    // 0 to 10,000,000
   size_t dead_letter_max_bytes = 16 << 20;  // 0 to 1 TiB
 
+  // Watches that may be open at a time. Each holds, beside its connection, one
+  // response that its client has not read, of about 256 KiB at most.
+  size_t max_watches = 1000;  // 1 to 1,000,000
+
   // Starts and ends for those who watch: how many are kept, and their memory
   // (oldest forgotten first; who has not read them is told), and for how long
   // after the last watch recording goes on.
@@ -109,6 +113,7 @@ class LiveLimits {
   [[nodiscard]] size_t dead_letter_max_bytes() const {
     return dead_letter_max_bytes_.Load();
   }
+  [[nodiscard]] size_t max_watches() const { return max_watches_.Load(); }
   [[nodiscard]] size_t watch_max_events() const {
     return watch_max_events_.Load();
   }
@@ -150,6 +155,7 @@ class LiveLimits {
   Value<size_t> result_max_bytes_;
   Value<size_t> dead_letter_max_count_;
   Value<size_t> dead_letter_max_bytes_;
+  Value<size_t> max_watches_;
   Value<size_t> watch_max_events_;
   Value<size_t> watch_max_bytes_;
   Value<uint64_t> watch_retention_ns_;

@@ -69,6 +69,7 @@ absl::Status ValidateLimits(const Limits& limits) {
       {"dead_letter_max_count", limits.dead_letter_max_count, 0, 10'000'000},
       {"dead_letter_max_bytes", limits.dead_letter_max_bytes, 0,
        uint64_t{1} << 40},
+      {"max_watches", limits.max_watches, 1, 1'000'000},
       {"watch_max_events", limits.watch_max_events, 1, 10'000'000},
       {"watch_max_bytes", limits.watch_max_bytes, 4096, uint64_t{1} << 40},
   });

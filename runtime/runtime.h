@@ -157,6 +157,7 @@ struct RuntimeStats {
   uint64_t refused_processes = 0;
   uint64_t refused_processes_of_type = 0;
   uint64_t refused_yields = 0;
+  uint64_t refused_watches = 0;
   uint64_t ended_by_steps = 0;
   uint64_t ended_by_lifetime = 0;
   uint64_t watches_open = 0;

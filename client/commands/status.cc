@@ -61,7 +61,8 @@ Fields Overview(const v1::GetStatusResponse& status) {
            " processes, " + WithThousands(counters.yield_limit_total()) +
            " yields, " + WithThousands(counters.step_limit_total()) +
            " steps, " + WithThousands(counters.lifetime_limit_total()) +
-           " lifetime"},
+           " lifetime, " + WithThousands(counters.watch_limit_total()) +
+           " watches"},
       {"Upgrades", WithThousands(counters.upgrades_total()) + ", " +
                        WithThousands(counters.upgrades_declined_total()) +
                        " declined"},
@@ -90,7 +91,8 @@ Fields LimitFields(const v1::Limits& limits) {
                 : "any time")},
       {"Dead letters", WithThousands(limits.max_dead_letters()) + ", " +
                            ShortBytes(limits.max_dead_letters_bytes())},
-      {"Watches", WithThousands(limits.max_watch_events()) + " events, " +
+      {"Watches", WithThousands(limits.max_watches()) + " open; " +
+                      WithThousands(limits.max_watch_events()) + " events, " +
                       ShortBytes(limits.max_watch_bytes()) + ", for " +
                       (limits.has_watch_retention()
                            ? ShortDuration(ToDuration(limits.watch_retention()))

@@ -74,6 +74,7 @@ const std::map<std::string, Sample>& Samples() {
       {"results.max_bytes", {{"32MiB"}, "\"32MiB\""}},
       {"requests.id_ttl", {{"2h"}, "\"2h\""}},
       {"requests.id_max", {{"10"}, "10"}},
+      {"watch.max_watches", {{"20"}, "20"}},
       {"watch.max_events", {{"1000"}, "1000"}},
       {"watch.max_bytes", {{"1MiB"}, "\"1MiB\""}},
       {"watch.retention", {{"30s"}, "\"30s\""}},

@@ -211,6 +211,7 @@ TEST(WriteCounters, WritesEach) {
   stats.watch_events_kept = 29;
   stats.watch_events_bytes = 30;
   stats.watch_events_missed = 31;
+  stats.refused_watches = 32;
   v1::Counters proto;
   WriteCounters(stats, &proto);
   EXPECT_EQ(proto.processes_live(), 1u);
@@ -244,6 +245,7 @@ TEST(WriteCounters, WritesEach) {
   EXPECT_EQ(proto.watch_events_kept(), 29u);
   EXPECT_EQ(proto.watch_events_kept_bytes(), 30u);
   EXPECT_EQ(proto.watch_events_missed_total(), 31u);
+  EXPECT_EQ(proto.watch_limit_total(), 32u);
 }
 
 TEST(ProtoTime, DurationsReadBack) {

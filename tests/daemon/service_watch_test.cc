@@ -100,5 +100,52 @@ TEST(ServiceWatch, ASnapshotIsToldThoughTheLogForgetsWhatWasAtItsBeginning) {
   stream->Finish();
 }
 
+TEST(ServiceWatch, OneTooManyIsRefusedUntilAnotherHasGone) {
+  Config config = ServedDaemon::Defaults();
+  config.runtime.max_watches = 2;
+  ServedDaemon daemon(config);
+  struct Watch {
+    explicit Watch(ServedDaemon& daemon)
+        : stream(daemon.stub().WatchProcesses(&context, {})),
+          begins(stream->Read(&response)) {}
+    grpc::Status End() {
+      context.TryCancel();
+      while (stream->Read(&response)) {
+      }
+      return stream->Finish();
+    }
+    grpc::ClientContext context;
+    v1::WatchProcessesResponse response;
+    std::unique_ptr<grpc::ClientReader<v1::WatchProcessesResponse>> stream;
+    bool begins;
+  };
+  Watch first(daemon);
+  Watch second(daemon);
+  EXPECT_TRUE(first.begins && second.begins);
+  Watch third(daemon);
+  EXPECT_FALSE(third.begins);
+  const grpc::Status refusal = third.stream->Finish();
+  EXPECT_EQ(refusal.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_EQ(ReasonIn(refusal), "WATCH_LIMIT");
+  const auto counters = [&daemon] {
+    grpc::ClientContext context;
+    v1::GetStatusResponse response;
+    EXPECT_TRUE(daemon.stub().GetStatus(&context, {}, &response).ok());
+    EXPECT_EQ(response.limits().max_watches(), 2u);
+    return response.counters();
+  };
+  EXPECT_EQ(counters().watches_open(), 2u);
+  EXPECT_EQ(counters().watch_limit_total(), 1u);
+  first.End();
+  const auto deadline = std::chrono::steady_clock::now() + kPatience;
+  while (counters().watches_open() != 1) {
+    ASSERT_LT(std::chrono::steady_clock::now(), deadline);
+  }
+  Watch fourth(daemon);
+  EXPECT_TRUE(fourth.begins);
+  fourth.End();
+  second.End();
+}
+
 }  // namespace
 }  // namespace actord::daemon

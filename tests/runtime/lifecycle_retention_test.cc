@@ -81,5 +81,27 @@ TEST_F(LifecycleRetention, ItsMemoryGoesAlsoIfNothingHappensAnyMore) {
   }
 }
 
+TEST_F(LifecycleRetention, AShorterOneHoldsAtOnce) {
+  RuntimeOptions options;
+  options.watch_retention = absl::InfiniteDuration();
+  Start(options);
+  {
+    LogReader reader(log());
+    Run(1);
+  }
+  // Its thread waits for nothing now.
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  EXPECT_EQ(Stats().watch_events_kept, 2u);
+  Limits limits = core_->core->limits.Get();
+  limits.watch_retention = absl::ZeroDuration();
+  ASSERT_TRUE(core_->core->SetLimits(limits).ok());
+  const auto deadline =
+      std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (Stats().watch_events_kept != 0) {
+    ASSERT_LT(std::chrono::steady_clock::now(), deadline);
+    std::this_thread::yield();
+  }
+}
+
 }  // namespace
 }  // namespace actord::runtime

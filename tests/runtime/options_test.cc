@@ -88,6 +88,8 @@ TEST(Options, AreCheckedAtTheirLimits) {
       {"answered_yield_ttl",
        [](O& o) { o.answered_yield_ttl = absl::InfiniteDuration(); }, true},
       {"result_ttl", [](O& o) { o.result_ttl = absl::ZeroDuration(); }, false},
+      {"max_watches", [](O& o) { o.max_watches = 0; }, false},
+      {"max_watches", [](O& o) { o.max_watches = 1'000'001; }, false},
       {"watch_max_events", [](O& o) { o.watch_max_events = 0; }, false},
       {"watch_max_events", [](O& o) { o.watch_max_events = 10'000'001; },
        false},

@@ -25,7 +25,7 @@ class LogReader {
   explicit LogReader(LifecycleLog& log)
       : log_(log),
         listener_(std::make_shared<CountingListener>()),
-        id_(log.Open(listener_)),
+        id_(log.Open(listener_).value()),
         cursor(log.end()) {}
   ~LogReader() { log_.Close(id_); }
   LogReader(const LogReader&) = delete;
