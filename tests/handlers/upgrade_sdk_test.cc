@@ -150,10 +150,23 @@ TEST(SdkUpgrade, MainBeginsAnewWithTheMembers) {
   EXPECT_EQ(process.result.bytes, "members/");
 }
 
+TEST(SdkUpgrade, ACoroutineThatHasNotSeenItsInputSaysNotNow) {
+  FakeProcess process(kProcessType<Waiting>);
+  ASSERT_EQ(process.Init({}, "input"), ACTORD_OK);
+  EXPECT_EQ(process.Snapshot(), ACTORD_UNAVAILABLE);
+  EXPECT_EQ(process.Step(), ACTORD_STEP_IDLE);
+  EXPECT_EQ(process.Snapshot(), ACTORD_OK);
+}
+
+TEST(SdkUpgrade, ACoroutineOfARestoreCanGoOnBeforeItsFirstStep) {
+  FakeProcess process(kProcessType<Waiting>);
+  ASSERT_EQ(process.Restore("run", "members", "1"), ACTORD_OK);
+  EXPECT_EQ(process.Snapshot(), ACTORD_OK);
+}
+
 TEST(SdkUpgrade, ACoroutineWithMessagesInItsHandsSaysNotNow) {
   FakeProcess process(kProcessType<Waiting>);
   ASSERT_EQ(process.Init(), ACTORD_OK);
-  EXPECT_EQ(process.Snapshot(), ACTORD_OK);
   EXPECT_EQ(process.Step(), ACTORD_STEP_IDLE);
   EXPECT_EQ(process.Snapshot(), ACTORD_OK);
   EXPECT_EQ(process.result.bytes, "state");

@@ -30,7 +30,8 @@
 // the new version, after Restore and without an input: members that Restore has
 // set are what is left, locals are not, and neither is what SendAfter and Every
 // have not sent. Snapshot says NotNow() while Main is in the middle of
-// something; while messages or exits wait in the process, that is said for it.
+// something; before Main's first step, and while messages or exits wait in the
+// process, that is said for it.
 //
 // When the process is asked to end, what it waits for throws Cancelled, once.
 // It may go on as long as it needs to clean up, and wait while it does so; a
@@ -115,13 +116,22 @@ class CoroutineBody {
   template <typename T>
   void Create(T& process, std::string_view method, const Payload& input) {
     main_ = Call(process, &T::Main, method, input);
+    holds_input_ = true;
+  }
+  // After Restore: there is no input.
+  template <typename T>
+  void CreateAnew(T& process, std::string_view method) {
+    main_ = Call(process, &T::Main, method, Payload());
   }
   void Destroy() {
     if (main_) std::exchange(main_, nullptr).destroy();
   }
 
-  // Nothing that was given to it would be lost with it.
-  [[nodiscard]] bool CanEndHere() const { return !context_.HasQueued(); }
+  // Nothing that was given to it would be lost with it: messages that wait in
+  // it, and the input, of which Main knows nothing before the first step.
+  [[nodiscard]] bool CanEndHere() const {
+    return !holds_input_ && !context_.HasQueued();
+  }
 
   void Step(Events events, StepOutput& out) {
     EventCursor cursor = Context::CursorOf(events);
@@ -135,6 +145,7 @@ class CoroutineBody {
       context_.ResumeContinuing();
     } else {
       started_ = true;
+      holds_input_ = false;
       main_.resume();
     }
     const bool has_room = context_.HandleEvents(type_->queue);
@@ -181,6 +192,8 @@ class CoroutineBody {
   std::coroutine_handle<> main_ = nullptr;
   const BodyType* type_ = nullptr;
   bool started_ = false;
+  // Only the frame of a Main that has not begun has it.
+  bool holds_input_ = false;
 };
 
 }  // namespace detail

@@ -70,7 +70,8 @@ class ProcessThunks {
                           actord_step* step) requires HasSnapshot<T> {
     const T& process = *static_cast<const T*>(state);
     if constexpr (HasCoroutine<T>) {
-      // Messages that wait in the process would be lost with the coroutine.
+      // Its input, and messages that wait in the process, would be lost with
+      // the coroutine.
       if (!process.T::CoroutineProcess::body_.CanEndHere()) {
         return ACTORD_UNAVAILABLE;
       }
@@ -101,8 +102,7 @@ class ProcessThunks {
           ReturnStatus([&] { return process->Restore(method, from, context); });
       if constexpr (HasCoroutine<T>) {
         if (status.ok()) {
-          process->T::CoroutineProcess::body_.Create(*process, method,
-                                                     Payload());
+          process->T::CoroutineProcess::body_.CreateAnew(*process, method);
         }
       }
     } catch (...) {
