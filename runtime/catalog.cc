@@ -174,16 +174,25 @@ absl::StatusOr<std::vector<const ProcessType*>> Catalog::Add(
     }
   }
   auto table = std::make_unique<Table>(old);
-  std::vector<const ProcessType*> added;
-  Put(entries, *table, added);
+  Change change;
+  Put(entries, *table, change);
   tables_.push_back(std::move(table));
   // Release: see table().
   table_.store(tables_.back().get(), std::memory_order_release);
-  return added;
+  // Only now: a process that meets a newer version finds all that came with it.
+  for (const ProcessType* type : change.replaced_types) {
+    type->in_force.store(false, std::memory_order_release);
+  }
+  for (const CommandHandler* command : change.replaced_commands) {
+    command->in_force.store(false, std::memory_order_release);
+  }
+  for (const ProcessType* type : change.added) {
+    UpgradeTo(*type, entries.upgrade_processes);
+  }
+  return std::move(change.added);
 }
 
-void Catalog::Put(const CatalogEntries& entries, Table& table,
-                  std::vector<const ProcessType*>& added) {
+void Catalog::Put(const CatalogEntries& entries, Table& table, Change& change) {
   for (const actord_process_type* descriptor : entries.process_types) {
     auto type = std::make_unique<ProcessType>();
     type->descriptor = descriptor;
@@ -206,12 +215,11 @@ void Catalog::Put(const CatalogEntries& entries, Table& table,
                    before, now);
       // The key is the text of the one that goes.
       table.type_by_name.erase(it);
-      before->in_force.store(false, std::memory_order_release);
-      if (entries.upgrade_processes) UpgradeTo(*now);
+      change.replaced_types.push_back(before);
     }
     table.type_by_name.emplace(now->name, now);
-    process_types_.push_back(std::move(type));
-    added.push_back(now);
+    process_types_[now->name].push_back(std::move(type));
+    change.added.push_back(now);
   }
   for (const CatalogEntries::Command& entry : entries.commands) {
     auto command = std::make_unique<CommandHandler>();
@@ -224,25 +232,25 @@ void Catalog::Put(const CatalogEntries& entries, Table& table,
     if (it == table.command_by_name.end()) {
       table.commands.push_back(now);
     } else {
-      it->second->in_force.store(false, std::memory_order_release);
-      std::replace(table.commands.begin(), table.commands.end(), it->second,
-                   now);
+      const CommandHandler* const before = it->second;
+      std::replace(table.commands.begin(), table.commands.end(), before, now);
       table.command_by_name.erase(it);
+      change.replaced_commands.push_back(before);
     }
     table.command_by_name.emplace(now->name, now);
     commands_.push_back(std::move(command));
   }
 }
 
-void Catalog::UpgradeTo(const ProcessType& type) {
-  for (const auto& former : process_types_) {
-    if (former->name != type.name) continue;
+void Catalog::UpgradeTo(const ProcessType& type, bool wanted) {
+  for (const auto& former : process_types_[type.name]) {
+    if (former.get() == &type) continue;
     const bool is_same_code = former->descriptor == type.descriptor;
-    if (is_same_code ||
-        (former->snapshot != nullptr && type.restore != nullptr)) {
-      // Release: pairs with the turn that finds it, for all of the type.
-      former->upgrade_to.store(&type, std::memory_order_release);
-    }
+    const bool can = is_same_code ||
+                     (former->snapshot != nullptr && type.restore != nullptr);
+    // Release: pairs with the turn that finds it, for all of the type.
+    former->upgrade_to.store(wanted && can ? &type : nullptr,
+                             std::memory_order_release);
   }
 }
 

@@ -32,9 +32,9 @@ namespace actord::runtime {
 // One version of a process type.
 struct ProcessType {
   const actord_process_type* descriptor = nullptr;
-  // What the processes that live with this version are to become; null: they
-  // stay as they are. Written by whoever adds a version, with release; acquire
-  // by each turn. It only ever becomes newer.
+  // What the processes that live with this version are to become: the version
+  // in force, or null: they stay as they are. Written by whoever adds a
+  // version, with release, when all of it is in force; acquire by each turn.
   mutable std::atomic<const ProcessType*> upgrade_to{nullptr};
   // Release by whoever adds; relaxed is enough for a look into a memory of
   // what was found last.
@@ -47,10 +47,11 @@ struct ProcessType {
   decltype(actord_process_type::restore) restore = nullptr;
 
   // Processes of former versions that went on in this one, or refused to.
-  // Relaxed.
+  // Relaxed: counted before Process::type, or declined_live, says so.
   mutable std::atomic<uint64_t> upgraded{0};
   mutable std::atomic<uint64_t> declined{0};
-  // Those of the latter that live and would not be asked again. Relaxed.
+  // Those of the latter that live and would not be asked again. Release, after
+  // the counters of them; acquire.
   mutable std::atomic<uint64_t> declined_live{0};
   // The log says why the first one has. Relaxed.
   mutable std::atomic<bool> warned{false};
@@ -130,17 +131,24 @@ class Catalog {
   [[nodiscard]] const Table& table() const {
     return *table_.load(std::memory_order_acquire);
   }
+  struct Change {
+    std::vector<const ProcessType*> added;
+    std::vector<const ProcessType*> replaced_types;
+    std::vector<const CommandHandler*> replaced_commands;
+  };
   // Into `table`, which nobody else has.
-  void Put(const CatalogEntries& entries, Table& table,
-           std::vector<const ProcessType*>& added)
+  void Put(const CatalogEntries& entries, Table& table, Change& change)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // All former versions, as far as they can.
-  void UpgradeTo(const ProcessType& type) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // All former versions lead to `type`, as far as they can, or, not `wanted`,
+  // nowhere.
+  void UpgradeTo(const ProcessType& type, bool wanted)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   Mutex mutex_;
-  // All that there ever were; the last table is the one in force.
-  std::vector<std::unique_ptr<const ProcessType>> process_types_
-      ABSL_GUARDED_BY(mutex_);
+  // All that there ever were, by name; the last table is the one in force.
+  absl::flat_hash_map<std::string,
+                      std::vector<std::unique_ptr<const ProcessType>>>
+      process_types_ ABSL_GUARDED_BY(mutex_);
   std::vector<std::unique_ptr<const CommandHandler>> commands_
       ABSL_GUARDED_BY(mutex_);
   std::vector<std::unique_ptr<const Table>> tables_ ABSL_GUARDED_BY(mutex_);

@@ -3,8 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <functional>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace actord::runtime {
@@ -276,6 +278,59 @@ TEST_F(CatalogVersions, UpgradeOnlyWhatCan) {
   // The same code needs neither.
   ASSERT_TRUE(Add("1", {&a1_}, {}).ok());
   EXPECT_EQ(first->upgrade_to, catalog_.FindProcessType("a"));
+}
+
+TEST_F(CatalogVersions, ForNewProcessesOnlyCallFormerUpgradesOff) {
+  ASSERT_TRUE(Add("1", {&a1_, &b_}, {}).ok());
+  const ProcessType* const first = catalog_.FindProcessType("a");
+  ASSERT_TRUE(Add("2", {&a2_}, {}).ok());
+  const ProcessType* const second = catalog_.FindProcessType("a");
+  ASSERT_EQ(first->upgrade_to, second);
+  ASSERT_TRUE(Add("3", {&a3_}, {}, "p", /*upgrade=*/false).ok());
+  EXPECT_EQ(first->upgrade_to, nullptr);
+  EXPECT_EQ(second->upgrade_to, nullptr);
+}
+
+TEST_F(CatalogVersions, ThatCannotRestoreCallFormerUpgradesOff) {
+  ASSERT_TRUE(Add("1", {&a1_}, {}).ok());
+  const ProcessType* const first = catalog_.FindProcessType("a");
+  ASSERT_TRUE(Add("2", {&a2_}, {}).ok());
+  ASSERT_NE(first->upgrade_to, nullptr);
+  a3_.restore = nullptr;
+  ASSERT_TRUE(Add("3", {&a3_}, {}).ok());
+  EXPECT_EQ(first->upgrade_to, nullptr);
+  // One that can takes them up again.
+  ASSERT_TRUE(Add("2", {&a2_}, {}).ok());
+  EXPECT_EQ(first->upgrade_to, catalog_.FindProcessType("a"));
+}
+
+// Whoever finds a newer version finds the commands that came with it.
+TEST_F(CatalogVersions, AreInForceBeforeAProcessMeetsThem) {
+  ASSERT_TRUE(Add("1", {&a1_}, {{&x1_, nullptr}}).ok());
+  const ProcessType* const first = catalog_.FindProcessType("a");
+  const CommandHandler* const x = catalog_.FindCommand("x");
+  std::atomic<bool> begun{false};
+  std::thread turn([&] {
+    begun = true;
+    const ProcessType* newer = nullptr;
+    while (newer == nullptr) {
+      newer = first->upgrade_to.load(std::memory_order_acquire);
+    }
+    EXPECT_NE(catalog_.FindCommand("y"), nullptr);
+    EXPECT_EQ(catalog_.FindProcessType("a"), newer);
+    EXPECT_FALSE(x->in_force);
+  });
+  while (!begun) std::this_thread::yield();
+  // Many, so that there is a while between the first of them and the last.
+  std::vector<std::string> names;
+  for (int i = 0; i < 500; ++i) names.push_back("t" + std::to_string(i));
+  std::vector<actord_process_type> types;
+  for (const std::string& name : names)
+    types.push_back(ValidType(name.c_str()));
+  std::vector<const actord_process_type*> list = {&a2_};
+  for (const actord_process_type& type : types) list.push_back(&type);
+  EXPECT_TRUE(Add("2", list, {{&x2_, nullptr}, {&y_, nullptr}}).ok());
+  turn.join();
 }
 
 }  // namespace
