@@ -119,9 +119,10 @@ std::vector<PluginLoading::Version> PluginLoading::ListNow(
     listed.in_force = version.in_force;
     for (const runtime::ProcessType* type : version.process_types) {
       // Read after the walk, so a moment older than what it has counted: such a
-      // process may have declined, or ended, meanwhile.
+      // process may have declined, or ended, meanwhile. Acquire: pairs with
+      // the turn that declined, for what it counted before.
       const uint64_t declined =
-          type->declined_live.load(std::memory_order_relaxed);
+          type->declined_live.load(std::memory_order_acquire);
       const uint64_t coming = to_come[type];
       listed.process_types.push_back(
           {type, live[type], coming - std::min(coming, declined)});

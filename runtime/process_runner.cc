@@ -29,11 +29,7 @@ void ProcessRunner::RunTurn(Process& process) {
   WillWrite(&process.running);
   process.running.store(true, std::memory_order_relaxed);
   PrefetchForWrite(process.state);
-  if (parts_.orders.terminate.load(std::memory_order_relaxed)) [[unlikely]] {
-    End(process, turn, EndKind::kTerminated, absl::StatusCode::kAborted,
-        "the daemon is shutting down");
-    return;
-  }
+  if (EndIfOrdered(process, turn)) return;
   if (process.input != nullptr && !Admit(process, turn)) return;
 
   TakeUrgent(process, turn);
@@ -42,6 +38,10 @@ void ProcessRunner::RunTurn(Process& process) {
           process.type.load(std::memory_order_relaxed)
               ->upgrade_to.load(std::memory_order_acquire)) [[unlikely]] {
     MayUpgrade(process, turn, *newer);
+    if (EndIfOrdered(process, turn)) return;
+  }
+  if (turn.dropped > kBatch) [[unlikely]] {
+    return FinishWithoutStep(process, turn);
   }
   if (!process.urgent_taken.empty() && !FillFromUrgent(process, turn)) return;
   const bool blocked = (word & Activity::kBlocked) != 0;
@@ -133,7 +133,7 @@ void ProcessRunner::TakeUrgent(Process& process, Turn& turn) {
   if (Activity::Urgent(turn.word) != 0) {
     process.urgent.TakeAll(process.urgent_taken);
     if (process.upgrading != nullptr) [[unlikely]] {
-      DropFenced(process);
+      DropFenced(process, turn);
     }
   }
 }

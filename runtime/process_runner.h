@@ -91,6 +91,7 @@ class ProcessRunner {
     uint64_t messages_seen = 0;  // of those that `word` counts
     uint64_t units = 0;          // of the envelopes that were taken
     size_t count = 0;            // envelopes in batch_
+    size_t dropped = 0;          // completions that no step is given
     bool left_over = false;      // there are messages, but the batch was full
   };
 
@@ -99,6 +100,15 @@ class ProcessRunner {
     return type.state_size == 0 ? 1 : type.state_size;
   }
 
+  // Whether it has ended as the shutdown wants it.
+  bool EndIfOrdered(Process& process, Turn& turn) {
+    if (!parts_.orders.terminate.load(std::memory_order_relaxed)) [[likely]] {
+      return false;
+    }
+    End(process, turn, EndKind::kTerminated, absl::StatusCode::kAborted,
+        "the daemon is shutting down");
+    return true;
+  }
   bool Admit(Process& process, Turn& turn);
   // After `steps` in this turn: whether there is one more.
   [[nodiscard]] bool GoesOn(const Process& process, int32_t verdict,
@@ -166,6 +176,9 @@ class ProcessRunner {
                 const Outcome* outcome);
 
   void Finish(Process& process, Turn& turn, int32_t verdict);
+  // No step in this turn: its yields would have room that the word has not,
+  // which counts to the end of the turn what has been dropped.
+  [[gnu::noinline]] void FinishWithoutStep(Process& process, Turn& turn);
 
   // In process_runner_end.cc, with FailureOf, EndIfFailed and EndAfterStep.
   void End(Process& process, Turn& turn, EndKind kind, absl::StatusCode code,
@@ -183,11 +196,10 @@ class ProcessRunner {
 
   // In process_runner_upgrade.cc.
   // The turn begins: goes on in `target`, unless it was asked before.
-  void MayUpgrade(Process& process, const Turn& turn,
-                  const ProcessType& target);
+  void MayUpgrade(Process& process, Turn& turn, const ProcessType& target);
   // After steps: likewise, if it had put it off. Precondition: `upgrading`.
-  void AskAgain(Process& process, const Turn& turn);
-  void Upgrade(Process& process, const Turn& turn, const ProcessType& target);
+  void AskAgain(Process& process, Turn& turn);
+  void Upgrade(Process& process, Turn& turn, const ProcessType& target);
   // False: there is none, and the process remembers that it was asked.
   bool TakeSnapshot(Process& process, const Turn& turn, const ProcessType& from,
                     const ProcessType& target, Payload& snapshot);
@@ -199,6 +211,8 @@ class ProcessRunner {
   // `why`: for the log; nullopt: not worth a line.
   void Decline(Process& process, const ProcessType& target,
                const std::optional<std::string>& why);
+  // It is asked again after its next step.
+  static void PutOff(Process& process, const ProcessType& target);
   static void ForgetAttempts(Process& process);
   static void ForgetUpgrading(Process& process);
   static void SetType(Process& process, const ProcessType& type,
@@ -206,12 +220,11 @@ class ProcessRunner {
   static YieldAdoption AdoptableYields(const Process& process);
   static size_t FencedYields(const Process& process);
   // Closes what was not adopted.
-  void Fence(Process& process, uint32_t generation,
-             const YieldAdoption& adoption);
+  void Fence(Process& process, Turn& turn, const YieldAdoption& adoption);
   // Of those taken. Precondition: `upgrading`.
-  void DropFenced(Process& process);
+  void DropFenced(Process& process, Turn& turn);
   // Of those taken.
-  void DropCompletions(Process& process,
+  void DropCompletions(Process& process, Turn& turn,
                        absl::FunctionRef<bool(uint64_t tag)> is_dropped);
 
   const Parts parts_;

@@ -24,6 +24,21 @@ Upgrading& UpgradingOf(Process& process) {
   return *process.upgrading;
 }
 
+// Whether what was taken has an order to end, which comes before any upgrade.
+bool IsAskedToEnd(const Process& process) {
+  const uint32_t generation =
+      process.generation.load(std::memory_order_relaxed);
+  for (const Envelope* envelope = process.urgent_taken.head();
+       envelope != nullptr; envelope = envelope->Next()) {
+    if (envelope->generation == generation &&
+        envelope->type != ACTORD_EVENT_COMPLETION &&
+        envelope->type != kEventUpgrade) {
+      return true;
+    }
+  }
+  return false;
+}
+
 bool IsFenced(const Process& process, uint64_t tag) {
   return process.upgrading != nullptr &&
          process.upgrading->fenced.contains(tag);
@@ -40,7 +55,7 @@ size_t ProcessRunner::FencedYields(const Process& process) {
   return process.upgrading == nullptr ? 0 : process.upgrading->fenced.size();
 }
 
-void ProcessRunner::MayUpgrade(Process& process, const Turn& turn,
+void ProcessRunner::MayUpgrade(Process& process, Turn& turn,
                                const ProcessType& target) {
   const Upgrading* const upgrading = process.upgrading;
   // One that put it off is asked after its steps.
@@ -51,16 +66,19 @@ void ProcessRunner::MayUpgrade(Process& process, const Turn& turn,
   Upgrade(process, turn, target);
 }
 
-void ProcessRunner::AskAgain(Process& process, const Turn& turn) {
+void ProcessRunner::AskAgain(Process& process, Turn& turn) {
   const ProcessType* const target =
       process.type.load(std::memory_order_relaxed)
           ->upgrade_to.load(std::memory_order_acquire);
-  if (target != nullptr && process.upgrading->put_off != nullptr) {
+  if (target == nullptr) {
+    // Called off.
+    ForgetAttempts(process);
+  } else if (process.upgrading->put_off != nullptr) {
     Upgrade(process, turn, *target);
   }
 }
 
-void ProcessRunner::Upgrade(Process& process, const Turn& turn,
+void ProcessRunner::Upgrade(Process& process, Turn& turn,
                             const ProcessType& target) {
   const ProcessType& from = *process.type.load(std::memory_order_relaxed);
   const uint16_t old_method = process.method.load(std::memory_order_relaxed);
@@ -74,6 +92,11 @@ void ProcessRunner::Upgrade(Process& process, const Turn& turn,
   if (process.cancel_requested.load(std::memory_order_relaxed)) {
     // It was asked to end, and is about to.
     Decline(process, target, std::nullopt);
+    return;
+  }
+  if (IsAskedToEnd(process)) {
+    // The version that was asked to ends; if it does not, it is the case above.
+    PutOff(process, target);
     return;
   }
   if (!method) {
@@ -93,11 +116,12 @@ void ProcessRunner::Upgrade(Process& process, const Turn& turn,
   if (state == nullptr) return;
   CloseState(process, from, std::exchange(process.state, state));
   process.step_due = true;
-  SetType(process, target, static_cast<uint16_t>(*method));
   ForgetAttempts(process);
-  Fence(process, turn.generation, adoption);
+  Fence(process, turn, adoption);
   target.upgraded.fetch_add(1, std::memory_order_relaxed);
   lane_.Count(&Counters::upgrades);
+  // Last: whoever sees that it is of the new version has seen all of this.
+  SetType(process, target, static_cast<uint16_t>(*method));
 }
 
 bool ProcessRunner::TakeSnapshot(Process& process, const Turn& turn,
@@ -113,7 +137,7 @@ bool ProcessRunner::TakeSnapshot(Process& process, const Turn& turn,
   if (!thrown && context_.misuse().ok()) {
     if (status == ACTORD_OK) return true;
     if (status == ACTORD_UNAVAILABLE) {
-      UpgradingOf(process).put_off = &target;
+      PutOff(process, target);
       return false;
     }
   }
@@ -160,14 +184,20 @@ std::string ProcessRunner::WhyRefused(const std::string* thrown,
                       context_.TakeFailure());
 }
 
+void ProcessRunner::PutOff(Process& process, const ProcessType& target) {
+  ForgetAttempts(process);
+  UpgradingOf(process).put_off = &target;
+}
+
 void ProcessRunner::Decline(Process& process, const ProcessType& target,
                             const std::optional<std::string>& why) {
   const ProcessType& from = *process.type.load(std::memory_order_relaxed);
   ForgetAttempts(process);
   UpgradingOf(process).declined = &target;
-  target.declined_live.fetch_add(1, std::memory_order_relaxed);
   target.declined.fetch_add(1, std::memory_order_relaxed);
   lane_.Count(&Counters::upgrades_declined);
+  // Release: whoever sees that nobody is to come any more sees the counts.
+  target.declined_live.fetch_add(1, std::memory_order_release);
   if (!why || target.warned.exchange(true, std::memory_order_relaxed)) return;
   parts_.log(
       LogLevel::kWarning,
@@ -219,35 +249,42 @@ YieldAdoption ProcessRunner::AdoptableYields(const Process& process) {
   return adoption;
 }
 
-void ProcessRunner::Fence(Process& process, uint32_t generation,
+void ProcessRunner::Fence(Process& process, Turn& turn,
                           const YieldAdoption& adoption) {
-  DropCompletions(process, [&adoption](uint64_t tag) {
+  DropCompletions(process, turn, [&adoption](uint64_t tag) {
     return !adoption.adopted.contains(tag);
   });
   parts_.broker.CloseOthers(
-      process, generation, adoption.adopted, lane_,
+      process, turn.generation, adoption.adopted, lane_,
       [&process](uint64_t tag) { UpgradingOf(process).fenced.insert(tag); });
 }
 
-void ProcessRunner::DropFenced(Process& process) {
-  DropCompletions(process, [&process](uint64_t tag) {
+void ProcessRunner::DropFenced(Process& process, Turn& turn) {
+  DropCompletions(process, turn, [&process](uint64_t tag) {
     return process.upgrading->fenced.erase(tag) != 0;
   });
   Tidy(process);
 }
 
+void ProcessRunner::FinishWithoutStep(Process& process, Turn& turn) {
+  const bool blocked = (turn.word & Activity::kBlocked) != 0;
+  // Those that are owed are not in the word.
+  turn.left_over = !blocked && process.messages_owed != 0;
+  Finish(process, turn, blocked ? ACTORD_STEP_BLOCK : ACTORD_STEP_IDLE);
+}
+
 void ProcessRunner::DropCompletions(
-    Process& process, absl::FunctionRef<bool(uint64_t tag)> is_dropped) {
-  const uint32_t generation =
-      process.generation.load(std::memory_order_relaxed);
+    Process& process, Turn& turn,
+    absl::FunctionRef<bool(uint64_t tag)> is_dropped) {
   EnvelopeList taken = std::exchange(process.urgent_taken, {});
   while (Envelope* const envelope = taken.PopFront()) {
     if (envelope->type != ACTORD_EVENT_COMPLETION ||
-        envelope->generation != generation ||
+        envelope->generation != turn.generation ||
         !is_dropped(envelope->completion.tag)) {
       process.urgent_taken.PushBack(envelope);
       continue;
     }
+    ++turn.dropped;
     Uncharge(process, *envelope);
     if (envelope->completion.yield_slot != kNoYieldSlot) {
       parts_.broker.Close(process, envelope->completion.yield_slot, lane_);
