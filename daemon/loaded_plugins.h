@@ -58,7 +58,10 @@ class LoadedPlugins {
 
   // Destroys the handlers; no command may be running. The code stays loaded
   // until this object is destroyed. Call before the host is gone.
-  void DestroyHandlers() { handlers_.clear(); }
+  // The last made go first.
+  void DestroyHandlers() {
+    while (!handlers_.empty()) handlers_.pop_back();
+  }
 
   // One version of each, sorted by name.
   [[nodiscard]] std::vector<PluginInfo> InForce() const;
@@ -80,11 +83,11 @@ class LoadedPlugins {
   // `found`: its absolute path.
   absl::StatusOr<handlers::UniqueFd> OpenAllowed(const std::string& path,
                                                  std::string& found) const;
-  // The plugin in that file: one of plugins_, or it is now in `fresh`. `found`:
-  // as above.
-  absl::StatusOr<const handlers::Plugin*> OpenVersion(
-      const std::string& path, std::string& found,
-      std::unique_ptr<handlers::Plugin>& fresh) const;
+  // The plugin in that file, one of plugins_; `is_new`: from now on. Counts
+  // what it opens. `found`: as above.
+  absl::StatusOr<const handlers::Plugin*> OpenVersion(const std::string& path,
+                                                      std::string& found,
+                                                      bool& is_new);
   // Whether it may replace what is in force under its name.
   [[nodiscard]] absl::Status CheckName(const PluginInfo& plugin) const;
   // Into the catalog, with the commands of `set`: all or nothing.
@@ -99,7 +102,14 @@ class LoadedPlugins {
   std::optional<handlers::AllowedDirectories> allowed_;
   size_t loads_ = 0;
 
-  // All that were opened and may have run.
+  // What was opened while the daemon ran and is no plugin. Its static
+  // initialisers may have begun something that needs it, so it stays open, too.
+  struct Refused {
+    std::unique_ptr<handlers::OpenObject> object;
+    absl::Status why;
+  };
+  // All that were opened.
+  std::vector<Refused> refused_;
   std::vector<std::unique_ptr<handlers::Plugin>> plugins_;
   std::vector<handlers::HandlerSet> handlers_;
 

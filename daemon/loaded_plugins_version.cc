@@ -94,8 +94,7 @@ absl::StatusOr<handlers::UniqueFd> LoadedPlugins::OpenAllowed(
 }
 
 absl::StatusOr<const handlers::Plugin*> LoadedPlugins::OpenVersion(
-    const std::string& path, std::string& found,
-    std::unique_ptr<handlers::Plugin>& fresh) const {
+    const std::string& path, std::string& found, bool& is_new) {
   absl::StatusOr<handlers::UniqueFd> file = OpenAllowed(path, found);
   if (!file.ok()) return file.status();
   const auto identity = handlers::IdentityOf(file->get());
@@ -107,10 +106,21 @@ absl::StatusOr<const handlers::Plugin*> LoadedPlugins::OpenVersion(
   for (const auto& plugin : plugins_) {
     if (plugin->file() == *identity) return plugin.get();
   }
-  auto loaded = handlers::Plugin::Load(*std::move(file), found);
-  if (!loaded.ok()) return LoadError(loaded.status());
-  fresh = *std::move(loaded);
-  return fresh.get();
+  for (const Refused& refused : refused_) {
+    if (refused.object->file() == *identity) return refused.why;
+  }
+  std::unique_ptr<handlers::OpenObject> refused;
+  auto loaded = handlers::Plugin::Load(*std::move(file), found, &refused);
+  // What the linker refused has run nothing, and is gone.
+  if (loaded.ok() || refused != nullptr) ++loads_;
+  if (!loaded.ok()) {
+    const absl::Status why = LoadError(loaded.status());
+    if (refused != nullptr) refused_.push_back({std::move(refused), why});
+    return why;
+  }
+  is_new = true;
+  plugins_.push_back(*std::move(loaded));
+  return plugins_.back().get();
 }
 
 absl::Status LoadedPlugins::CheckName(const PluginInfo& plugin) const {
@@ -143,18 +153,16 @@ absl::StatusOr<LoadedPlugins::Loaded> LoadedPlugins::LoadVersion(
                               "limit; restart it"));
   }
   std::string found;
-  std::unique_ptr<handlers::Plugin> fresh;
+  bool is_new = false;
   const absl::StatusOr<const handlers::Plugin*> opened =
-      OpenVersion(path, found, fresh);
+      OpenVersion(path, found, is_new);
   if (!opened.ok()) return opened.status();
   const handlers::Plugin& plugin = **opened;
   const PluginInfo info = InfoOf(plugin, found);
   absl::Status status = CheckName(info);
   if (!status.ok()) return status;
-  // From here on code of it may have begun something that needs it, so it is
-  // never closed.
-  ++loads_;
-  if (fresh != nullptr) plugins_.push_back(std::move(fresh));
+  // Its handlers are made once more.
+  if (!is_new) ++loads_;
   auto set = plugin.CreateHandlers(host_);
   if (!set.ok()) {
     return Error(

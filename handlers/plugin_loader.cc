@@ -178,41 +178,35 @@ absl::StatusOr<std::unique_ptr<Plugin>> Plugin::Load(const std::string& path) {
   }
   const absl::StatusOr<std::string> absolute = Absolute(path);
   if (!absolute.ok()) return InFile(path, absolute.status());
-  absl::StatusOr<Library> library = Open(*absolute);
+  const absl::StatusOr<void*> library = Open(*absolute);
   if (!library.ok()) return InFile(path, library.status());
-  return Check(path, *identity, *std::move(library));
+  return Check(path,
+               std::make_unique<OpenObject>(*library, *identity, UniqueFd()),
+               nullptr);
 }
 
-absl::StatusOr<std::unique_ptr<Plugin>> Plugin::Load(UniqueFd file,
-                                                     const std::string& path) {
+absl::StatusOr<std::unique_ptr<Plugin>> Plugin::Load(
+    UniqueFd file, const std::string& path,
+    std::unique_ptr<OpenObject>* refused) {
   const absl::StatusOr<FileIdentity> identity = IdentityOf(file.get());
   if (!identity.ok()) return InFile(path, identity.status());
   if (absl::Status status = CheckWholeElf(file.get()); !status.ok()) {
     return InFile(path, status);
   }
-  const std::string linker_path = LinkerPath(file);
-  absl::StatusOr<Library> library = Open(linker_path);
+  const absl::StatusOr<void*> library = Open(LinkerPath(file));
   if (!library.ok()) return InFile(path, library.status());
-  auto plugin = Check(path, *identity, *std::move(library));
-  if (plugin.ok()) {
-    (*plugin)->file_ = std::move(file);
-    return plugin;
-  }
-  CloseUnlessLoaded(std::move(file));
-  return plugin;
+  return Check(
+      path, std::make_unique<OpenObject>(*library, *identity, std::move(file)),
+      refused);
 }
 
-Plugin::~Plugin() {
-  library_.reset();
+OpenObject::~OpenObject() {
+  dlclose(library_);
   if (file_.get() >= 0) CloseUnlessLoaded(std::move(file_));
 }
 
-void Plugin::LibraryCloser::operator()(void* library) const {
-  dlclose(library);
-}
-
-absl::StatusOr<Plugin::Library> Plugin::Open(const std::string& linker_path) {
-  Library library(dlopen(linker_path.c_str(), RTLD_NOW | RTLD_LOCAL));
+absl::StatusOr<void*> Plugin::Open(const std::string& linker_path) {
+  void* const library = dlopen(linker_path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
     const char* why = dlerror();
     return absl::InvalidArgumentError(
@@ -223,23 +217,22 @@ absl::StatusOr<Plugin::Library> Plugin::Open(const std::string& linker_path) {
 }
 
 absl::StatusOr<std::unique_ptr<Plugin>> Plugin::Check(
-    const std::string& path, const FileIdentity& identity, Library library) {
-  const auto found = FindInfo(library.get());
-  if (!found.ok()) return InFile(path, found.status());
-  const auto [info, size] = *found;
-  if (absl::Status status = CheckPluginInfo(info, size); !status.ok()) {
+    const std::string& path, std::unique_ptr<OpenObject> object,
+    std::unique_ptr<OpenObject>* refused) {
+  const auto found = FindInfo(object->library());
+  absl::Status status = found.status();
+  if (status.ok()) status = CheckPluginInfo(found->first, found->second);
+  if (!status.ok()) {
+    if (refused != nullptr) *refused = std::move(object);
     return InFile(path, status);
   }
   return std::unique_ptr<Plugin>(
-      new Plugin(path, identity, std::move(library), info));
+      new Plugin(path, std::move(object), found->first));
 }
 
-Plugin::Plugin(std::string path, const FileIdentity& identity, Library library,
+Plugin::Plugin(std::string path, std::unique_ptr<OpenObject> object,
                const actord_plugin_info* info)
-    : path_(std::move(path)),
-      identity_(identity),
-      library_(std::move(library)),
-      info_(info) {}
+    : path_(std::move(path)), object_(std::move(object)), info_(info) {}
 
 absl::StatusOr<HandlerSet> Plugin::CreateHandlers(
     const actord_host* host) const {

@@ -17,6 +17,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -30,6 +31,27 @@ namespace actord::handlers {
 // bound on garbage, not on plugins.
 inline constexpr size_t kMaxPluginEntries = 4096;
 
+// A shared object that the dynamic linker has opened, so that its static
+// initialisers have run. Destroying it closes it.
+class OpenObject {
+ public:
+  // `file`: by whose number the linker knows the object, which must not become
+  // another file's while it is loaded; or none.
+  OpenObject(void* library, const FileIdentity& identity, UniqueFd file)
+      : library_(library), identity_(identity), file_(std::move(file)) {}
+  OpenObject(const OpenObject&) = delete;
+  OpenObject& operator=(const OpenObject&) = delete;
+  ~OpenObject();
+
+  [[nodiscard]] void* library() const { return library_; }
+  [[nodiscard]] const FileIdentity& file() const { return identity_; }
+
+ private:
+  void* const library_;
+  const FileIdentity identity_;
+  UniqueFd file_;
+};
+
 class Plugin {
  public:
   // Every error names the file. NOT_FOUND: there is none. INVALID_ARGUMENT: it
@@ -40,16 +62,17 @@ class Plugin {
   // for people. (The dynamic linker looks a path up among those that it has
   // seen and never at the file again, so a new file under an old name is
   // loaded in this way. $ORIGIN in the object leads nowhere.) The file must not
-  // be that of a Plugin that there is.
-  static absl::StatusOr<std::unique_ptr<Plugin>> Load(UniqueFd file,
-                                                      const std::string& path);
+  // be that of an OpenObject that there is. What was opened, and is no plugin,
+  // is then in `refused`; nullptr: it is closed, whatever it has begun.
+  static absl::StatusOr<std::unique_ptr<Plugin>> Load(
+      UniqueFd file, const std::string& path,
+      std::unique_ptr<OpenObject>* refused = nullptr);
 
-  ~Plugin();
   Plugin(const Plugin&) = delete;
   Plugin& operator=(const Plugin&) = delete;
 
   [[nodiscard]] const std::string& path() const { return path_; }
-  [[nodiscard]] const FileIdentity& file() const { return identity_; }
+  [[nodiscard]] const FileIdentity& file() const { return object_->file(); }
   [[nodiscard]] const actord_plugin_info& info() const { return *info_; }
   [[nodiscard]] std::span<const actord_process_type* const> process_types()
       const {
@@ -66,23 +89,15 @@ class Plugin {
       const actord_host* host) const;
 
  private:
-  struct LibraryCloser {
-    void operator()(void* library) const;
-  };
-  using Library = std::unique_ptr<void, LibraryCloser>;
-
-  Plugin(std::string path, const FileIdentity& identity, Library library,
+  Plugin(std::string path, std::unique_ptr<OpenObject> object,
          const actord_plugin_info* info);
-  static absl::StatusOr<Library> Open(const std::string& linker_path);
+  static absl::StatusOr<void*> Open(const std::string& linker_path);
   static absl::StatusOr<std::unique_ptr<Plugin>> Check(
-      const std::string& path, const FileIdentity& identity, Library library);
+      const std::string& path, std::unique_ptr<OpenObject> object,
+      std::unique_ptr<OpenObject>* refused);
 
   const std::string path_;
-  const FileIdentity identity_;
-  // Holds the number by which the dynamic linker knows the object, which must
-  // not become another file's while it is loaded.
-  UniqueFd file_;
-  Library library_;
+  const std::unique_ptr<OpenObject> object_;
   const actord_plugin_info* const info_;
 };
 

@@ -1,0 +1,98 @@
+// What becomes of files that were opened and are no plugins.
+#include "daemon/loaded_plugins.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "tests/support/fake_host.h"
+
+namespace actord::daemon {
+namespace {
+
+namespace fs = std::filesystem;
+
+size_t OpenFiles() {
+  const fs::directory_iterator files("/proc/self/fd");
+  return static_cast<size_t>(std::distance(begin(files), end(files)));
+}
+
+bool IsMapped(const std::string& name) {
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);) {
+    if (line.ends_with("/" + name)) return true;
+  }
+  return false;
+}
+
+class RefusedPlugins : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    directory_ = fs::path(::testing::TempDir()) / "refused_plugins";
+    fs::remove_all(directory_);
+    fs::create_directories(directory_);
+    Config config;
+    config.plugin_dirs = {directory_.string()};
+    ASSERT_TRUE(plugins_.Load(config, &host_, catalog_).ok());
+  }
+  void TearDown() override {
+    plugins_.DestroyHandlers();
+    fs::remove_all(directory_);
+  }
+  void Install(const std::string& name, const std::string& as) {
+    fs::copy_file(fs::path(ACTORD_TEST_PLUGINS_DIRECTORY) / (name + ".so"),
+                  directory_ / as, fs::copy_options::overwrite_existing);
+  }
+
+  fs::path directory_;
+  actord::testing::FakeHost host_;
+  runtime::Catalog catalog_;
+  LoadedPlugins plugins_;
+};
+
+TEST_F(RefusedPlugins, StayOpenAndAreOpenedOnce) {
+  Install("bad_magic", "first.so");
+  const auto first = plugins_.LoadVersion("first.so", false);
+  ASSERT_FALSE(first.ok());
+  // Static initialisers may have begun something that needs the code.
+  EXPECT_TRUE(IsMapped("first.so"));
+  const size_t open = OpenFiles();
+  for (int i = 0; i < 300; ++i) {
+    const auto again = plugins_.LoadVersion("first.so", false);
+    ASSERT_EQ(again.status(), first.status());
+  }
+  EXPECT_EQ(OpenFiles(), open);
+}
+
+TEST_F(RefusedPlugins, AreCountedAsLoaded) {
+  for (size_t i = 0; i < LoadedPlugins::kMaxLoads; ++i) {
+    const std::string name = "copy_" + std::to_string(i) + ".so";
+    Install("bad_magic", name);
+    ASSERT_TRUE(
+        absl::IsInvalidArgument(plugins_.LoadVersion(name, false).status()))
+        << name;
+    // The identity of a file that is mapped is its own.
+    fs::remove(directory_ / name);
+  }
+  Install("bad_magic", "last.so");
+  EXPECT_TRUE(absl::IsResourceExhausted(
+      plugins_.LoadVersion("last.so", false).status()));
+}
+
+TEST_F(RefusedPlugins, OfATakenNameStayOpenToo) {
+  Install("versions_1", "one.so");
+  ASSERT_TRUE(plugins_.LoadVersion("one.so", false).ok());
+  Install("versions_1", "same.so");
+  const auto same = plugins_.LoadVersion("same.so", false);
+  EXPECT_TRUE(absl::IsAlreadyExists(same.status())) << same.status();
+  EXPECT_TRUE(IsMapped("same.so"));
+  const size_t open = OpenFiles();
+  EXPECT_EQ(plugins_.LoadVersion("same.so", false).status(), same.status());
+  EXPECT_EQ(OpenFiles(), open);
+}
+
+}  // namespace
+}  // namespace actord::daemon
