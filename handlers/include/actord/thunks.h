@@ -171,6 +171,33 @@ constexpr bool HasValidMethods() {
   return true;
 }
 
+// Whether `T` has a member of that name, whatever it is: then the name is
+// ambiguous in a class that has another one beside it.
+struct SnapshotName {
+  int Snapshot;
+};
+struct RestoreName {
+  int Restore;
+};
+template <typename T, typename Name>
+struct Beside : T, Name {};
+template <typename T>
+constexpr bool NamesSnapshot() {
+  if constexpr (std::is_final_v<T>) {
+    return requires { &T::Snapshot; };
+  } else {
+    return !requires { &Beside<T, SnapshotName>::Snapshot; };
+  }
+}
+template <typename T>
+constexpr bool NamesRestore() {
+  if constexpr (std::is_final_v<T>) {
+    return requires { &T::Restore; };
+  } else {
+    return !requires { &Beside<T, RestoreName>::Restore; };
+  }
+}
+
 }  // namespace detail
 
 // NULL: it has none.
@@ -205,12 +232,11 @@ constexpr actord_process_type MakeProcessType() {
                 "each once");
   static_assert(sizeof(T) <= size_t{1} << 20, "a process is at most 1 MiB");
   static_assert(alignof(T) <= 64, "a process is aligned to at most 64 bytes");
-  static_assert(
-      HasSnapshot<T> || !requires { &T::Snapshot; },
-      "Snapshot is const and returns a SnapshotResult");
-  static_assert(
-      HasRestore<T> || !requires { &T::Restore; },
-      "Restore takes a method, a RestoreFrom and a RestoreContext");
+  static_assert(HasSnapshot<T> || !detail::NamesSnapshot<T>(),
+                "Snapshot is public and const, and returns a SnapshotResult");
+  static_assert(HasRestore<T> || !detail::NamesRestore<T>(),
+                "Restore is public and takes a method, a RestoreFrom and a "
+                "RestoreContext");
   uint32_t flags = 0;
   if (T::kHandlesCancel) flags |= ACTORD_TYPE_HANDLES_CANCEL;
   if (T::kBlocksThread) flags |= ACTORD_TYPE_BLOCKS_THREAD;
