@@ -72,8 +72,11 @@ Status Harness::World::Upgrade(Record& record, const actord_process_type& to,
   });
   if (!status.ok()) {
     // It has begun, and broken a rule.
-    if (returned == ACTORD_OK) to.close(state.get());
-    return status;
+    if (returned == ACTORD_OK) CloseObject(to, state.get());
+    if (status.code() != Code::kUnavailable) return status;
+    // For good: only a Snapshot puts it off.
+    return {Code::kFailedPrecondition, "Restore refused with UNAVAILABLE: " +
+                                           std::string(status.message())};
   }
   CloseState(record);
   record.state = std::move(state);

@@ -181,14 +181,18 @@ bool Harness::World::DeliverMessage(const Pid& to, OwnedEvent message) {
 
 void Harness::World::CloseState(Record& record) {
   if (record.state == nullptr) return;
+  CloseObject(*record.type, record.state.get());
+  record.state.reset();
+}
+
+void Harness::World::CloseObject(const actord_process_type& type, void* state) {
   try {
-    record.type->close(record.state.get());
+    type.close(state);
   } catch (...) {
-    log.push_back({LogLevel::kError, std::string("process type ") +
-                                         record.type->name + ": " +
+    log.push_back({LogLevel::kError, std::string("process type ") + type.name +
+                                         ": " +
                                          detail::DescribeException("Close")});
   }
-  record.state.reset();
 }
 
 void Harness::World::End(Record& record, EndKind kind, Status status,

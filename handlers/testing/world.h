@@ -152,6 +152,8 @@ class Harness::World {
   static std::unique_ptr<std::byte, Freed> NewState(
       const actord_process_type& type);
   void CloseState(Record& record);
+  // What it throws goes to the log.
+  void CloseObject(const actord_process_type& type, void* state);
   void Turn(Record& record);
   // False: a cancel has ended the process.
   bool TakeUrgent(Record& record, size_t most, std::vector<OwnedEvent>& batch);

@@ -1,4 +1,6 @@
 // Processes of a harness that go on in another version of their type.
+#include <stdexcept>
+
 #include "tests/handlers/harness_fixture.h"
 
 namespace actord::harness_test {
@@ -39,11 +41,21 @@ class New : public actord::Process {
                  RestoreContext& context) {
     EXPECT_EQ(method, "run");
     if (from.version == "bad") return {Code::kInvalidArgument, "is bad"};
+    if (from.version == "early") return {Code::kUnavailable, "not now"};
+    close_throws_ = from.version == "yielding";
+    if (close_throws_) {
+      // Against the rules.
+      StepOutput(context.*(&Forced::step_)).Yield("ext");
+      return {};
+    }
     if (kAdopts) {
       EXPECT_TRUE(
           context.AdoptYield(std::stoull(std::string(from.snapshot.bytes))));
     }
     return {};
+  }
+  void Close() {
+    if (close_throws_) throw std::runtime_error("cannot close");
   }
   void Step(Events events, StepOutput& out) {
     if (events.empty()) ++begun_;
@@ -56,7 +68,12 @@ class New : public actord::Process {
   }
 
  private:
+  // What Restore cannot do but by force.
+  struct Forced : actord::StepContext {
+    using actord::StepContext::step_;
+  };
   int begun_ = 0;
+  bool close_throws_ = false;
 };
 
 constexpr actord_plugin_info kTimers =
@@ -100,6 +117,25 @@ TEST(HarnessUpgrade, ARefusalLeavesTheProcessAsItWas) {
   EXPECT_EQ(harness.ExpectResult(pid).bytes, "old");
   EXPECT_THROW(static_cast<void>(harness.Upgrade<New<true>>(pid)),
                ExpectationFailed);
+}
+
+// As in a daemon: only a Snapshot puts it off.
+TEST(HarnessUpgrade, ARestoreThatIsNotReadyHasDeclined) {
+  Harness harness(kTimers);
+  const Pid pid = harness.Submit("timer");
+  harness.Run();
+  const Status early = harness.Upgrade<New<true>>(pid, "early");
+  EXPECT_EQ(early.code(), Code::kFailedPrecondition);
+  EXPECT_EQ(early.message(), "Restore refused with UNAVAILABLE: not now");
+}
+
+TEST(HarnessUpgrade, ACloseThatThrowsAfterABrokenRuleIsLogged) {
+  Harness harness(kTimers);
+  const Pid pid = harness.Submit("timer");
+  harness.Run();
+  EXPECT_FALSE(harness.Upgrade<New<true>>(pid, "yielding").ok());
+  ASSERT_EQ(harness.log().size(), 1u);
+  EXPECT_NE(harness.log()[0].text.find("cannot close"), std::string::npos);
 }
 
 TEST(HarnessUpgrade, WithoutTheFunctionsItIsAMistakeOfTheTest) {

@@ -152,7 +152,8 @@ class Harness {
   // Has the process go on in `NewType`, as a daemon does that has loaded a
   // plugin with it: Snapshot, Restore, Close of the old object, and a step of
   // the new one with the next Run. kOk; or why not, and the process goes on as
-  // it was: kUnavailable of Snapshot is "not now", which a daemon asks again.
+  // it was: kUnavailable of Snapshot is "not now", which a daemon asks again;
+  // that of Restore is for good, and comes as kFailedPrecondition.
   // `from_version` is what Restore is told. Throws if it does not live, or one
   // of the types lacks its part.
   template <typename NewType>
