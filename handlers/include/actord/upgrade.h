@@ -27,9 +27,8 @@ class SnapshotResult {
  public:
   // Anything that converts to std::string_view. The next version gets the
   // content type as it is; an empty one means application/json.
-  template <typename Text>
-  requires std::convertible_to<const Text&, std::string_view> SnapshotResult(
-      const Text& bytes)  // NOLINT: implicit by intent
+  template <std::convertible_to<std::string_view> Text>
+  SnapshotResult(const Text& bytes)  // NOLINT: implicit by intent
       : bytes_(std::string_view(bytes)) {}
   SnapshotResult(std::string bytes, std::string content_type)
       : bytes_(std::move(bytes)), content_type_(std::move(content_type)) {}
