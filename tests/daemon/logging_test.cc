@@ -110,7 +110,7 @@ TEST(Utf8, AcceptsExactlyRfc3629) {
 }
 
 TEST(Logger, WritesFromItsLevelOn) {
-  testing::internal::CaptureStderr();
+  ::testing::internal::CaptureStderr();
   {
     Logger logger(LogFormat::kJson, runtime::LogLevel::kWarning);
     logger.Info("hidden");
@@ -119,7 +119,7 @@ TEST(Logger, WritesFromItsLevelOn) {
     EXPECT_EQ(logger.level(), runtime::LogLevel::kDebug);
     logger.Debug("shown since the reload");
   }
-  const std::string output = testing::internal::GetCapturedStderr();
+  const std::string output = ::testing::internal::GetCapturedStderr();
   EXPECT_THAT(output, Not(HasSubstr("hidden")));
   EXPECT_THAT(output, HasSubstr("\"shown\""));
   EXPECT_THAT(output, HasSubstr("\"shown since the reload\""));
