@@ -2,6 +2,8 @@
 #include "daemon/loaded_plugins.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -31,9 +33,15 @@ bool IsMapped(const std::string& name) {
 class RefusedPlugins : public ::testing::Test {
  protected:
   void SetUp() override {
-    directory_ = fs::path(::testing::TempDir()) / "refused_plugins";
-    fs::remove_all(directory_);
+    // Each test is a program of its own, and others run beside it.
+    directory_ = fs::path(::testing::TempDir()) /
+                 ("refused_plugins." + std::to_string(getpid()));
     fs::create_directories(directory_);
+    // The files stay open.
+    rlimit files{};
+    ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &files), 0);
+    files.rlim_cur = std::min<rlim_t>(files.rlim_max, 4096);
+    ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &files), 0);
     Config config;
     config.plugin_dirs = {directory_.string()};
     ASSERT_TRUE(plugins_.Load(config, &host_, catalog_).ok());
