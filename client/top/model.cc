@@ -80,13 +80,14 @@ void Model::Compare(const Sample& sample, absl::Duration least) {
       uptime - ToDuration(next_before_->status.uptime()) >= least;
   if (moves) {
     if (next_before_) before_ = std::move(next_before_);
-    next_before_.emplace();
-    next_before_->status = sample.status;
+    Baseline next;
+    next.status = sample.status;
     for (const v1::Process& process : sample.processes) {
-      next_before_->steps.emplace(process.pid(), process.steps());
+      next.steps.emplace(process.pid(), process.steps());
     }
-    next_before_->complete = sample.complete;
-    next_before_->process_type = sample.request.process_type;
+    next.complete = sample.complete;
+    next.process_type = sample.request.process_type;
+    next_before_ = std::move(next);
   }
   interval_ = absl::ZeroDuration();
   rates_ = {};
