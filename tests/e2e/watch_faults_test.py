@@ -70,7 +70,9 @@ class SlowReaders(WatchCase):
         slow.wait_for(lambda: slow.missed, "what it has missed")
         slow.wait_for(lambda: slow.snapshots == 2, "another snapshot")
         slow.wait_until_live(stay, WAIT_SECONDS)
-        self.assertGreater(sum(slow.missed), self.CHURN)
+        # Of two events for each: but for what the log holds, and what was on
+        # its way to the client.
+        self.assertGreater(sum(slow.missed), self.CHURN // 4)
         # From now on it misses nothing.
         told = len(slow.missed)
         new = self.idle(5)
