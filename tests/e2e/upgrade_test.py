@@ -207,18 +207,20 @@ class Declined(UpgradeCase):
 
 class Loading(UpgradeCase):
 
-    def load(self, path):
-        """Three calls at once."""
+    def load(self, path, calls=3):
+        """So many calls at once."""
         request = plugin_pb2.LoadPluginRequest(path=path)
-        return [self.actor.stub.LoadPlugin.future(request) for _ in range(3)]
+        return [self.actor.stub.LoadPlugin.future(request)
+                for _ in range(calls)]
 
     def test_other_calls_are_answered_while_a_plugin_is_opened(self):
         self.install("versions_slow")
         loads = self.load("versions_slow.so")
-        started = time.monotonic()
+        self.await_opening()
         self.actor.run("echo", b"1")
         self.actor.plugins()
-        self.assertLess(time.monotonic() - started, 0.9)
+        self.assertFalse(any(load.done() for load in loads))
+        self.go_on()
         # One of them was first, and the others find it in force.
         self.assertEqual(
             self.codes(loads), [grpc.StatusCode.ALREADY_EXISTS] * 2
@@ -226,9 +228,11 @@ class Loading(UpgradeCase):
 
     def test_a_daemon_that_ends_answers_what_waits(self):
         self.install("versions_slow")
-        loads = self.load("versions_slow.so")
-        time.sleep(0.2)
+        first = self.load("versions_slow.so", 1)
+        self.await_opening()
+        loads = first + self.load("versions_slow.so", 2)
         self.actor.shutdown()
+        self.go_on()
         self.assertEqual(self.daemon.wait(), 0)
         # One was under way.
         self.assertEqual(self.codes(loads), [grpc.StatusCode.OK]

@@ -30,6 +30,13 @@ class UpgradeCase(CliCase):
         fresh.rename(path)
         return path
 
+    def await_opening(self):
+        """Until versions_slow is being opened, which lasts until `go_on`."""
+        eventually((self.daemon.directory / "opening").exists, "the opening")
+
+    def go_on(self):
+        (self.daemon.directory / "go_on").touch()
+
     def state(self, pid):
         return json.loads(self.actor.call(pid, "state").result.data)
 

@@ -4,6 +4,8 @@
 
 #include <charconv>
 #include <chrono>
+#include <filesystem>
+#include <fstream>
 #include <map>
 #include <sstream>
 #include <string>
@@ -17,8 +19,15 @@ struct __attribute__((visibility("default"))) Shared {
 namespace {
 
 #ifdef SLOW
-const bool kHasSlept = [] {
-  std::this_thread::sleep_for(std::chrono::seconds(1));
+// Says by a file that it is being opened, and waits for another one.
+const bool kMayGoOn = [] {
+  std::ofstream("opening").close();
+  const auto deadline =
+      std::chrono::steady_clock::now() + std::chrono::minutes(1);
+  while (!std::filesystem::exists("go_on")) {
+    if (std::chrono::steady_clock::now() > deadline) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
   return true;
 }();
 #endif
