@@ -35,7 +35,7 @@ MUTANTS = {
         "  WakeForWork();\n  global_.Push(process);\n",
         "a producer wakes before it pushes"),
     "NO_CHAIN": (
-        "runtime/worker.cc", "        scheduler_.WakeForWork();\n", "",
+        "runtime/worker.cc", "      scheduler_.WakeForWork();\n", "",
         "the last searcher that finds work wakes nobody"),
     "PHANTOM_SEARCHER": (
         "runtime/worker.cc", "  searching_ = notified;\n",
@@ -58,7 +58,7 @@ MUTANTS = {
         "runtime/timer_wheel.cc", "next.tick <= until)", "next.tick <= until + 1)",
         "a timer fires a tick early"),
     "TIMER_TWICE": (
-        "runtime/worker.cc",
+        "runtime/due_timers.cc",
         "      broker_.TimerFired(value, lane);\n",
         "      broker_.TimerFired(value, lane);\n"
         "      broker_.TimerFired(value, lane);\n",
@@ -127,7 +127,8 @@ MUTANTS = {
         "return Runnable(before + delta);", "every sender enqueues"),
     "SKIP_READY": (
         "runtime/activity.h",
-        "    // Release: (3). Acquire: whoever enqueues hands over what it saw.\n",
+        "    // Release: (3). Acquire: whoever enqueues hands over what it saw. "
+        "seq_cst,\n",
         "    if (Runnable(word.load())) { FailPoint(); word.fetch_add(delta); "
         "return false; }\n",
         "a sender that sees the process ready leaves it to that"),
@@ -153,9 +154,8 @@ MUTANTS = {
         "what lay behind a gap of a blocked process is forgotten"),
     "LOST_LAST_OF_CHAIN": (
         "runtime/process_runner.cc",
-        "SendChain(to, first, last, end - begin, units, lane_)",
-        "SendChain(to, first, last, end - begin > 1 ? end - begin - 1 : 1, "
-        "units, lane_)",
+        "SendChain(to, first->envelope, last, count, units,",
+        "SendChain(to, first->envelope, last, count > 1 ? count - 1 : 1, units,",
         "the last message of a chain is not counted"),
     "NO_STEP_DUE": (
         "runtime/process_runner.cc", "    process.step_due = true;\n", "",
@@ -172,8 +172,8 @@ MUTANTS = {
         "runtime/process_runner.cc", "  if (!blocked) FillFromMessages",
         "  FillFromMessages", "a blocked process is given messages"),
     "NO_ROLLBACK": (
-        "runtime/process_runner.cc", "      context_.Rollback();\n",
-        "      Commit(process, turn.generation);\n",
+        "runtime/process_runner_end.cc", "  context_.Rollback();\n",
+        "  Commit(process, turn.generation);\n",
         "a step that failed is carried out"),
     "SECOND_CANCEL": (
         "runtime/process_runner.cc",
@@ -214,12 +214,14 @@ MUTANTS = {
         "  if (false) {\n", "an await of a result that is not kept is forgotten"),
     "END_AFTER_LOOK": (
         "runtime/process_runner_end.cc",
-        "  process.generation.store(generation + 1, "
-        "std::memory_order_seq_cst);\n  FailPoint();\n"
+        "  process.generation.exchange(generation + 1, "
+        "std::memory_order_seq_cst);\n"
+        "  parts_.lifecycle_log.Ended(process, pid, outcome);\n"
+        "  FailPoint();\n"
         "  const uint8_t wanted = "
         "process.wanted.load(std::memory_order_seq_cst);\n",
         "  const uint8_t wanted = process.wanted;\n  FailPoint();\n"
-        "  process.generation.store(generation + 1, "
+        "  process.generation.exchange(generation + 1, "
         "std::memory_order_seq_cst);\n",
         "an end looks for awaits before it is visible"),
     "REPLY_KEPT": (
@@ -229,7 +231,7 @@ MUTANTS = {
         "a reply counts as unseen for ever"),
     "ANSWER_FORGOTTEN": (
         "runtime/external_yields.cc",
-        "    Remember(token, {true, Fingerprint(result)});\n", "",
+        "  Remember(token, ended);\n", "",
         "an answer to an external yield is not remembered"),
     "TAKEN_ANYWAY": (
         "runtime/hold.cc",
