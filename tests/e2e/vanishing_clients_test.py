@@ -227,7 +227,7 @@ class Vanishing(DaemonCase):
                    "all messages")
         eventually(lambda: self.counters().watches_open == EACH + GRPC,
                    "all watches")
-        self.assertGreater(self.descriptors(), TOTAL)
+        eventually(lambda: self.descriptors() > TOTAL, "all connections")
         self.vanish()
         self.check_tasks(tasks)
         self.check_submissions()
