@@ -58,7 +58,7 @@ LifecycleLog::~LifecycleLog() {
 // --- recording
 // ----------------------------------------------------------------
 
-void LifecycleLog::RecordStart(const Process& process, const Pid& pid) {
+void LifecycleLog::Started(const Process& process, const Pid& pid) {
   const ProcessType& type = *process.type.load(std::memory_order_relaxed);
   const uint16_t method = process.method.load(std::memory_order_relaxed);
   LifecycleEvent event;
@@ -73,8 +73,8 @@ void LifecycleLog::RecordStart(const Process& process, const Pid& pid) {
   Append(std::move(event));
 }
 
-void LifecycleLog::RecordEnd(const Process& process, const Pid& pid,
-                             const Outcome& outcome) {
+void LifecycleLog::Ended(const Process& process, const Pid& pid,
+                         const Outcome& outcome) {
   LifecycleEvent event;
   event.kind = LifecycleEvent::Kind::kEnded;
   event.pid = pid;
@@ -88,8 +88,7 @@ void LifecycleLog::RecordEnd(const Process& process, const Pid& pid,
   event.code = outcome.code;
   event.message = BeginningOf(outcome.message, kMaxMessageBytes);
   event.steps = outcome.steps;
-  event.ended_unix_ns =
-      outcome.ended_unix_ns != 0 ? outcome.ended_unix_ns : clock_.UnixNs();
+  event.ended_unix_ns = outcome.ended_unix_ns;
   Append(std::move(event));
 }
 

@@ -118,16 +118,16 @@ class LifecycleLog {
   LifecycleLog& operator=(const LifecycleLog&) = delete;
 
   // For the turn of the process, see (1). `outcome` is only read.
-  void Started(const Process& process, const Pid& pid) {
-    if (IsRecording()) [[unlikely]] {
-      RecordStart(process, pid);
-    }
+  // Precondition of both: IsRecording, asked behind the change. Apart from that
+  // question, and from what it is about, so that who is not watched stays
+  // short.
+  [[nodiscard]] bool IsRecording() const {
+    FailPoint();
+    WillRead(&recording_);
+    return recording_.load(std::memory_order_seq_cst);
   }
-  void Ended(const Process& process, const Pid& pid, const Outcome& outcome) {
-    if (IsRecording()) [[unlikely]] {
-      RecordEnd(process, pid, outcome);
-    }
-  }
+  void Started(const Process& process, const Pid& pid);
+  void Ended(const Process& process, const Pid& pid, const Outcome& outcome);
 
   // Everything from now on is recorded, while this reader is open.
   // RESOURCE_EXHAUSTED: WATCH_LIMIT, and of this reader nothing is left; as
@@ -165,15 +165,6 @@ class LifecycleLog {
     bool waits = false;  // to be woken
   };
 
-  [[nodiscard]] bool IsRecording() const {
-    FailPoint();
-    WillRead(&recording_);
-    return recording_.load(std::memory_order_seq_cst);
-  }
-  // Apart, so that the ends that nobody watches stay short.
-  [[gnu::noinline]] void RecordStart(const Process& process, const Pid& pid);
-  [[gnu::noinline]] void RecordEnd(const Process& process, const Pid& pid,
-                                   const Outcome& outcome);
   static size_t ChargeOf(const LifecycleEvent& event);
   void Append(LifecycleEvent event);
 

@@ -94,7 +94,6 @@ bool ProcessRunner::Admit(Process& process, Turn& turn) {
     status = descriptor.init(process.state, &init, context_.abi());
   });
   lane_.Free(std::exchange(process.input, nullptr));
-  std::string failure = context_.TakeFailure();
   if (!thrown && status == ACTORD_OK && context_.misuse().ok()) {
     process.step_due = true;
     const uint64_t lifetime_ns = parts_.limits.max_lifetime_ns();
@@ -102,8 +101,10 @@ bool ProcessRunner::Admit(Process& process, Turn& turn) {
       parts_.lifetimes.Begin(process, turn.generation, lifetime_ns, lane_);
     }
     const Pid pid = parts_.processes.PidOf(process, turn.generation);
-    parts_.lifecycle_log.Started(process, pid);
-    if (Admitted admitted = TakeAdmitted(process)) std::move(admitted)(pid);
+    if (parts_.lifecycle_log.IsRecording()) [[unlikely]] {
+      parts_.lifecycle_log.Started(process, pid);
+    }
+    if (process.admitted != nullptr) TakeAdmitted(process)(pid);
     if (parts_.orders.cancel.load(std::memory_order_relaxed)) {
       Envelope* cancel = lane_.NewEnvelope(
           ACTORD_EVENT_CANCEL, {},
@@ -118,6 +119,7 @@ bool ProcessRunner::Admit(Process& process, Turn& turn) {
   lane_.buffers().Deallocate(std::exchange(process.state, nullptr),
                              StateBytes(descriptor));
   absl::StatusCode code = absl::StatusCode::kInternal;
+  std::string failure = context_.TakeFailure();
   if (thrown) {
     failure = absl::StrCat("Init ", *thrown);
   } else if (!context_.misuse().ok()) {

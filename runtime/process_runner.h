@@ -184,10 +184,18 @@ class ProcessRunner {
   void End(Process& process, Turn& turn, EndKind kind, absl::StatusCode code,
            std::string message);
   void CloseState(Process& process, const ProcessType& type, void* state);
-  // Who wants to know that Init has returned, or null; frees the input.
+  // Who wants to know that Init has returned. Precondition: somebody does.
   Admitted TakeAdmitted(Process& process);
-  // Tells the results, and makes the process unfindable.
-  void Publish(Process& process, uint32_t generation, Outcome& outcome);
+  // Makes the process unfindable, and tells whoever wants to know.
+  void Publish(Process& process, uint32_t generation, EndKind kind,
+               absl::StatusCode code, std::string message);
+  // Takes the result of the step.
+  Outcome OutcomeOf(const Process& process, EndKind kind, absl::StatusCode code,
+                    std::string message);
+  void PublishKept(Process& process, const Pid& pid, Outcome outcome);
+  [[gnu::noinline]] void PublishUnkept(Process& process, const Pid& pid,
+                                       bool recorded, uint8_t wanted,
+                                       Outcome outcome);
   void DropMailbox(Process& process, Turn& turn);
   void FreeBatch(Turn& turn);
   // What lay in the mailbox of a process that ended, whose generation it has.

@@ -13,15 +13,15 @@ namespace actord::runtime {
 namespace {
 
 // What a Submit is told whose process has ended before Init returned well.
-absl::Status RefusalOf(const Outcome& outcome) {
-  if (outcome.kind == EndKind::kTerminated) {
-    return Error(absl::StatusCode::kUnavailable, reason::kDraining,
-                 outcome.message);
+absl::Status RefusalOf(EndKind kind, absl::StatusCode code,
+                       std::string_view message) {
+  if (kind == EndKind::kTerminated) {
+    return Error(absl::StatusCode::kUnavailable, reason::kDraining, message);
   }
-  if (outcome.code == absl::StatusCode::kInvalidArgument) {
-    return InvalidField("input", reason::kInitRefused, outcome.message);
+  if (code == absl::StatusCode::kInvalidArgument) {
+    return InvalidField("input", reason::kInitRefused, message);
   }
-  return Error(outcome.code, reason::kInitRefused, outcome.message);
+  return Error(code, reason::kInitRefused, message);
 }
 
 }  // namespace
@@ -87,17 +87,6 @@ void ProcessRunner::End(Process& process, Turn& turn, EndKind kind,
     ForgetUpgrading(process);
   }
   parts_.lifetimes.End(process);
-  Outcome outcome{
-      .kind = kind,
-      .result = kind == EndKind::kResult ? context_.TakeResult() : Payload{},
-      .code = code,
-      .message = std::move(message),
-      .steps = process.steps.load(std::memory_order_relaxed),
-      .started_unix_ns =
-          process.started_unix_ns.load(std::memory_order_relaxed),
-      .ended_unix_ns = 0};
-  // The clock costs a tenth of a short life; who ended unseen needs no time.
-  if (process.keep_result) outcome.ended_unix_ns = parts_.clock.UnixNs();
   const bool forcing = parts_.orders.terminate.load(std::memory_order_relaxed);
   const bool shutdown =
       forcing || parts_.orders.cancel.load(std::memory_order_relaxed);
@@ -108,11 +97,18 @@ void ProcessRunner::End(Process& process, Turn& turn, EndKind kind,
   if (kind != EndKind::kResult) lane_.Count(&Counters::processes_failed);
   lane_.Count(&Counters::processes_ended);
   parts_.processes.LeaveType(process);
-  // Whoever is told of the refusal may use the name again at once.
-  Admitted admitted = TakeAdmitted(process);
-  absl::Status refusal = admitted ? RefusalOf(outcome) : absl::OkStatus();
-  Publish(process, turn.generation, outcome);
-  if (admitted) std::move(admitted)(std::move(refusal));
+  if (process.input != nullptr) [[unlikely]] {
+    lane_.Free(std::exchange(process.input, nullptr));
+  }
+  if (process.admitted == nullptr) [[likely]] {
+    Publish(process, turn.generation, kind, code, std::move(message));
+  } else {
+    // Whoever is told of the refusal may use the name again at once.
+    Admitted admitted = TakeAdmitted(process);
+    absl::Status refusal = RefusalOf(kind, code, message);
+    Publish(process, turn.generation, kind, code, std::move(message));
+    std::move(admitted)(std::move(refusal));
+  }
   DropMailbox(process, turn);
 
   uint64_t delta = Activity::kEnded;
@@ -153,10 +149,6 @@ void ProcessRunner::CloseState(Process& process, const ProcessType& type,
 }
 
 Admitted ProcessRunner::TakeAdmitted(Process& process) {
-  if (process.input != nullptr) {
-    lane_.Free(std::exchange(process.input, nullptr));
-  }
-  if (process.admitted == nullptr) return {};
   Admitted* const memory = std::exchange(process.admitted, nullptr);
   Admitted admitted = std::move(*memory);
   memory->~Admitted();
@@ -164,38 +156,69 @@ Admitted ProcessRunner::TakeAdmitted(Process& process) {
   return admitted;
 }
 
-void ProcessRunner::Publish(Process& process, uint32_t generation,
-                            Outcome& outcome) {
+Outcome ProcessRunner::OutcomeOf(const Process& process, EndKind kind,
+                                 absl::StatusCode code, std::string message) {
+  return {
+      .kind = kind,
+      .result = kind == EndKind::kResult ? context_.TakeResult() : Payload{},
+      .code = code,
+      .message = std::move(message),
+      .steps = process.steps.load(std::memory_order_relaxed),
+      .started_unix_ns =
+          process.started_unix_ns.load(std::memory_order_relaxed),
+      .ended_unix_ns = parts_.clock.UnixNs()};
+}
+
+void ProcessRunner::Publish(Process& process, uint32_t generation, EndKind kind,
+                            absl::StatusCode code, std::string message) {
   const Pid pid = parts_.processes.PidOf(process, generation);
   if (process.keep_result) {
-    uint8_t wanted = 0;
-    std::unique_ptr<Outcome> told;
-    // seq_cst, both: see Process::wanted. An exchange: see Calls::Deliver.
-    parts_.results.Put(
-        pid, std::move(outcome), /*keep=*/true, [&](const Outcome& ended) {
-          process.generation.exchange(generation + 1,
-                                      std::memory_order_seq_cst);
-          parts_.lifecycle_log.Ended(process, pid, ended);
-          wanted = process.wanted.load(std::memory_order_seq_cst);
-          if ((wanted & Wanted::kWatched) != 0) {
-            told = std::make_unique<Outcome>(ended);
-          }
-        });
-    if (wanted != 0 || process.owed_calls != nullptr) [[unlikely]] {
-      TellTied(process, pid, wanted, told.get());
-    }
+    PublishKept(process, pid,
+                OutcomeOf(process, kind, code, std::move(message)));
     return;
   }
+  // seq_cst, all three: see Process::wanted. An exchange: see Calls::Deliver.
   process.generation.exchange(generation + 1, std::memory_order_seq_cst);
-  parts_.lifecycle_log.Ended(process, pid, outcome);
+  const bool recorded = parts_.lifecycle_log.IsRecording();
   FailPoint();
   const uint8_t wanted = process.wanted.load(std::memory_order_seq_cst);
-  if (wanted == 0 && process.owed_calls == nullptr) [[likely]] {
-    return;
+  if (!recorded && wanted == 0 && process.owed_calls == nullptr) [[likely]] {
+    context_.DropResult();
+    return;  // nobody wants to know: most that are spawned end like this
   }
+  PublishUnkept(process, pid, recorded, wanted,
+                OutcomeOf(process, kind, code, std::move(message)));
+}
+
+void ProcessRunner::PublishKept(Process& process, const Pid& pid,
+                                Outcome outcome) {
+  uint8_t wanted = 0;
+  std::unique_ptr<Outcome> told;
+  // seq_cst, as in Publish.
+  parts_.results.Put(pid, std::move(outcome), /*keep=*/true,
+                     [&](const Outcome& ended) {
+                       process.generation.exchange(pid.generation + 1,
+                                                   std::memory_order_seq_cst);
+                       if (parts_.lifecycle_log.IsRecording()) [[unlikely]] {
+                         parts_.lifecycle_log.Ended(process, pid, ended);
+                       }
+                       wanted = process.wanted.load(std::memory_order_seq_cst);
+                       if ((wanted & Wanted::kWatched) != 0) {
+                         told = std::make_unique<Outcome>(ended);
+                       }
+                     });
+  if (wanted != 0 || process.owed_calls != nullptr) [[unlikely]] {
+    TellTied(process, pid, wanted, told.get());
+  }
+}
+
+void ProcessRunner::PublishUnkept(Process& process, const Pid& pid,
+                                  bool recorded, uint8_t wanted,
+                                  Outcome outcome) {
+  if (recorded) parts_.lifecycle_log.Ended(process, pid, outcome);
   if ((wanted & Wanted::kAwaited) != 0) {
-    outcome.ended_unix_ns = parts_.clock.UnixNs();
-    parts_.results.Put(pid, outcome, /*keep=*/false, [](const Outcome&) {});
+    parts_.results.Put(pid, Outcome(outcome), /*keep=*/false,
+                       [](const Outcome&) {});
   }
   TellTied(process, pid, wanted, &outcome);
 }

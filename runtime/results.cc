@@ -52,7 +52,7 @@ size_t Results::ChargeOf(const Payload& result, std::string_view message) {
          message.size();
 }
 
-void Results::Put(const Pid& pid, Outcome outcome, bool keep,
+void Results::Put(const Pid& pid, Outcome&& outcome, bool keep,
                   absl::FunctionRef<void(const Outcome&)> end) {
   const size_t charge = ChargeOf(outcome.result, outcome.message);
   // A result larger than all the room there is, is not kept, and displaces no

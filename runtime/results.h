@@ -38,7 +38,7 @@ class Results {
   // awaits it. `end` is called once, with the outcome, in the same critical
   // section, and makes the process unfindable: so nobody finds neither the
   // process nor its result.
-  void Put(const Pid& pid, Outcome outcome, bool keep,
+  void Put(const Pid& pid, Outcome&& outcome, bool keep,
            absl::FunctionRef<void(const Outcome&)> end);
 
   // Calls back when `pid` has ended: at once, with the result or, if none is

@@ -229,11 +229,16 @@ actord_pid StepContext::Spawn(actord_step* step, const actord_spawn* spawn) {
 void StepContext::SetResult(actord_step* step, const actord_payload* result) {
   StepContext& context = Of(step);
   if (context.Accepts(*result, {}, "result")) {
-    context.has_said_ = true;
     // A result is charged by its size, so it keeps no memory of a longer one.
     context.DropResult();
-    context.result_.bytes = View(result->bytes);
-    context.result_.content_type = View(result->content_type);
+    if (result->bytes.size != 0) {
+      context.has_said_ = true;
+      context.result_.bytes = View(result->bytes);
+    }
+    if (result->content_type.size != 0) {
+      context.has_said_ = true;
+      context.result_.content_type = View(result->content_type);
+    }
   }
 }
 

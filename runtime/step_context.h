@@ -94,7 +94,18 @@ class StepContext : private actord_step {
   [[nodiscard]] size_t yields() const { return yields_; }
   // A misuse that makes the call fail, whatever it returned.
   [[nodiscard]] const absl::Status& misuse() const { return misuse_; }
-  Payload TakeResult() { return std::exchange(result_, {}); }
+  Payload TakeResult() {
+    Payload taken = std::move(result_);
+    // Moved from, they need not be empty.
+    result_.bytes.clear();
+    result_.content_type.clear();
+    return taken;
+  }
+  // With its memory, which clearing or assigning would keep.
+  void DropResult() {
+    if (result_.bytes.empty() && result_.content_type.empty()) return;
+    static_cast<void>(TakeResult());
+  }
   absl::StatusCode failure_code() const { return failure_code_; }
   std::string TakeFailure() { return std::exchange(failure_, {}); }
 
@@ -164,11 +175,6 @@ class StepContext : private actord_step {
     return process_->replies < kMaxEffects ? true : RefuseToYield();
   }
   void Misuse(absl::Status status);
-  // With its memory, which clearing or assigning would keep.
-  void DropResult() {
-    if (result_.bytes.empty() && result_.content_type.empty()) return;
-    static_cast<void>(TakeResult());
-  }
   // Of has_said_.
   [[gnu::noinline]] void ForgetSaid();
 
