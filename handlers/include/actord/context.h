@@ -254,12 +254,9 @@ class Context {
 
   // Only in a step.
   [[nodiscard]] StepOutput out() const { return StepOutput(step_); }
-  static detail::EventCursor CursorOf(const Events& events) {
-    return {events.events_, events.events_ + events.count_};
-  }
-  void Enter(const StepOutput& out, detail::EventCursor& events) {
+  void Enter(const StepOutput& out, const Events& events) {
     step_ = out.step_;
-    events_ = &events;
+    events_ = {events.events_, events.events_ + events.count_};
   }
   void Leave() { step_ = nullptr; }
 
@@ -283,20 +280,20 @@ class Context {
 
   inline void OnMessage(const actord_event* event);
   inline void OnCompletion(const actord_event* event);
-  inline void OnExit(const actord_event* event);
+  [[gnu::noinline]] inline void OnExit(const actord_event* event);
   // Nobody waits for the command or call any more.
   void GiveUp(Tag tag) {
     if (step_ == nullptr || tag == 0) return;
     StepOutput now = out();
     if (now.Has(offsetof(actord_step_api, cancel_yield))) now.CancelYield(tag);
   }
-  inline void OnCancel(const Event& event);
+  [[gnu::noinline]] inline void OnCancel(const Event& event);
   inline void CancelAll();
   // Resumes whatever is ready by now.
-  inline void ResumeReady();
+  [[gnu::noinline]] inline void ResumeReady();
   static void Resume(detail::Waiter& waiter) { waiter.handle.resume(); }
 
-  inline void Enqueue(const Event& event);
+  [[gnu::noinline]] inline void Enqueue(const Event& event);
   // Whether there are messages or exits that nobody has asked for.
   [[nodiscard]] bool HasQueued() const { return queued_messages_ != 0; }
   // Whether there is a message in the queue for it, and the oldest of them.
@@ -321,16 +318,16 @@ class Context {
   inline Tag AddDueSend(Duration delay, Duration period, const Pid& to,
                         std::string topic, OwnedPayload payload);
   // False: that was not the timer of one.
-  inline bool OnDueSend(const actord_event* event);
+  [[gnu::noinline]] inline bool OnDueSend(const actord_event* event);
 
   inline void AddSleeper(detail::Sleeper& sleeper);
   inline void Arm(Time deadline, Duration duration);
-  inline void OnTimer(const actord_event* event);
+  [[gnu::noinline]] inline void OnTimer(const actord_event* event);
 
   // Null between steps.
   actord_step* step_ = nullptr;
   // In a step.
-  detail::EventCursor* events_ = nullptr;
+  detail::EventCursor events_ = {};
 
   detail::WaiterList receivers_;
   detail::WaiterList callers_;

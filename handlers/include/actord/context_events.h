@@ -34,7 +34,7 @@ inline Context::~Context() {
 }
 
 inline bool Context::HandleEvents(const detail::QueueLimits& limits) {
-  detail::EventCursor& events = *events_;
+  detail::EventCursor& events = events_;
   while (events.next != events.end) {
     const actord_event* const event = *events.next++;
     switch (Event(event).type()) {
@@ -102,7 +102,7 @@ inline void Context::OnCompletion(const actord_event* event) {
   OnTimer(event);
 }
 
-inline void Context::OnExit(const actord_event* event) {
+void Context::OnExit(const actord_event* event) {
   for (detail::Waiter* waiter = exit_receivers_.front(); waiter != nullptr;
        waiter = exit_receivers_.After(*waiter)) {
     if (static_cast<detail::ExitReceiver*>(waiter)->Wants(event->tag)) {
@@ -145,7 +145,7 @@ inline void Context::Demonitor(Tag monitor) {
   if (*FindExit(receiver) != nullptr) DequeueExit(receiver);
 }
 
-inline void Context::OnCancel(const Event& event) {
+void Context::OnCancel(const Event& event) {
   if (cancelled()) return;
   cancel_reason_ = std::make_unique<std::string>(event.payload().bytes);
   cancel_due_ = true;
@@ -167,7 +167,7 @@ inline void Context::CancelAll() {
   }
 }
 
-inline void Context::ResumeReady() {
+void Context::ResumeReady() {
   while (true) {
     if (cancel_due_ && shields_ == 0) CancelAll();
     detail::Waiter* const waiter = ready_.PopFront();
@@ -176,7 +176,7 @@ inline void Context::ResumeReady() {
   }
 }
 
-inline void Context::Enqueue(const Event& event) {
+void Context::Enqueue(const Event& event) {
   auto* const queued = new detail::QueuedMessage{Message(event)};
   if (last_queued_ == nullptr) {
     queued->next = queued;
@@ -211,7 +211,7 @@ inline Message Context::Dequeue(const detail::Receiver& receiver) {
 }
 
 inline const actord_event* Context::TakeNext(const detail::Receiver& receiver) {
-  detail::EventCursor& events = *events_;
+  detail::EventCursor& events = events_;
   if (events.next == events.end || !receivers_.empty()) return nullptr;
   const Event event(*events.next);
   if (!event.is_message() || !receiver.Wants(event.topic())) return nullptr;
@@ -241,7 +241,7 @@ inline void Context::Arm(Time deadline, Duration duration) {
   timers_ = new detail::Timer{tag, deadline, timers_};
 }
 
-inline void Context::OnTimer(const actord_event* event) {
+void Context::OnTimer(const actord_event* event) {
   detail::Timer** link = &timers_;
   while (*link != nullptr && (*link)->tag != event->tag) {
     link = &(*link)->next;

@@ -71,7 +71,7 @@ inline void Context::CancelSend(Tag id) {
   GiveUp(send->tag);
 }
 
-inline bool Context::OnDueSend(const actord_event* event) {
+bool Context::OnDueSend(const actord_event* event) {
   detail::DueSend** link = &due_sends_;
   while (*link != nullptr && (*link)->tag != event->tag) link = &(*link)->next;
   if (*link == nullptr) return false;

@@ -20,11 +20,15 @@ class [[nodiscard]] ReceiveAwaiter : protected detail::Receiver {
 
   bool await_ready() {
     if (context_.MustCancel()) return cancelled = true;
-    event = nullptr;  // the message is in the queue
-    if (context_.HasQueued(*this)) return true;
+    if (context_.HasQueued(*this)) {
+      event = nullptr;
+      return true;
+    }
     // The next event of this step, without going to sleep in between.
-    event = context_.TakeNext(*this);
-    return event != nullptr;
+    const actord_event* const next = context_.TakeNext(*this);
+    if (next == nullptr) return false;
+    event = next;
+    return true;
   }
   bool await_suspend(std::coroutine_handle<> caller) {
     handle = caller;

@@ -134,8 +134,7 @@ class CoroutineBody {
   }
 
   void Step(Events events, StepOutput& out) {
-    EventCursor cursor = Context::CursorOf(events);
-    context_.Enter(out, cursor);
+    context_.Enter(out, events);
     // Also when finish throws.
     struct Leaver {
       Context& context;

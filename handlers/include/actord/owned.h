@@ -56,18 +56,7 @@ struct OwnedPayload {
 class Message {
  public:
   explicit Message(const Event& event)
-      : from_(event.from()),
-        call_(event.call()),
-        topic_bytes_(event.topic().size()),
-        type_bytes_(event.payload().content_type.size()),
-        payload_bytes_(event.payload().bytes.size()) {
-    const size_t bytes = this->bytes();
-    data_ = bytes <= sizeof(inline_) ? inline_ : new char[bytes];
-    const Payload payload = event.payload();
-    Copy(0, event.topic());
-    Copy(topic_bytes_, payload.content_type);
-    Copy(topic_bytes_ + type_bytes_, payload.bytes);
-  }
+      : Message(event, event.topic(), event.payload()) {}
   Message(Message&& other) noexcept { Steal(other); }
   Message& operator=(Message&& other) noexcept {
     if (this != &other) {
@@ -94,8 +83,26 @@ class Message {
   }
 
  private:
-  void Copy(size_t at, std::string_view text) {
-    if (!text.empty()) std::memcpy(data_ + at, text.data(), text.size());
+  // Of values, which what is copied cannot change in between.
+  Message(const Event& event, std::string_view topic, Payload payload)
+      : from_(event.from()),
+        call_(event.call()),
+        topic_bytes_(topic.size()),
+        type_bytes_(payload.content_type.size()),
+        payload_bytes_(payload.bytes.size()) {
+    const size_t bytes =
+        topic.size() + payload.content_type.size() + payload.bytes.size();
+    char* to = inline_;
+    if (bytes > sizeof(inline_)) [[unlikely]] {
+      to = new char[bytes];
+    }
+    data_ = to;
+    for (const std::string_view part :
+         {topic, payload.content_type, payload.bytes}) {
+      if (part.empty()) continue;
+      detail::CopyBytes(to, part.data(), part.size());
+      to += part.size();
+    }
   }
   // `other` is empty afterwards.
   void Steal(Message& other) {
