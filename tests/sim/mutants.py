@@ -216,10 +216,11 @@ MUTANTS = {
         "runtime/process_runner_end.cc",
         "  process.generation.exchange(generation + 1, "
         "std::memory_order_seq_cst);\n"
-        "  parts_.lifecycle_log.Ended(process, pid, outcome);\n"
+        "  const bool recorded = parts_.lifecycle_log.IsRecording();\n"
         "  FailPoint();\n"
         "  const uint8_t wanted = "
         "process.wanted.load(std::memory_order_seq_cst);\n",
+        "  const bool recorded = false;\n"
         "  const uint8_t wanted = process.wanted;\n  FailPoint();\n"
         "  process.generation.exchange(generation + 1, "
         "std::memory_order_seq_cst);\n",
