@@ -1,5 +1,6 @@
 #include "runtime/dispatcher.h"
 
+#include <memory>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -236,6 +237,17 @@ void Dispatcher::RunPooled(const CommandHandler& handler, Process& process,
 void Dispatcher::HandOut(Process& process, uint32_t generation,
                          const Effect& yield, Lane& lane) {
   Envelope& envelope = *yield.envelope;
+  std::unique_ptr<const WorkPolicy> policy;
+  if (yield.policy != nullptr) {
+    auto own = PolicyOfYield(external_.PolicyOf(envelope.topic()),
+                             *yield.policy, envelope.topic());
+    if (!own.ok()) {
+      Refuse(process, yield, ACTORD_INVALID_ARGUMENT,
+             std::string(own.status().message()), lane);
+      return;
+    }
+    policy = std::make_unique<const WorkPolicy>(*std::move(own));
+  }
   const actord_completion handle = broker_.Open(
       process, generation, envelope.completion.tag, /*external=*/true, lane);
   if (handle == 0) {
@@ -253,7 +265,7 @@ void Dispatcher::HandOut(Process& process, uint32_t generation,
   waiting.deadline_unix_ns =
       timeout_ns == 0 ? 0 : waiting.created_unix_ns + timeout_ns;
   // First known, then timed: a timeout finds what it has to expire.
-  if (!external_.Add(std::move(waiting), handle)) {
+  if (!external_.Add(std::move(waiting), handle, std::move(policy))) {
     broker_.Complete(handle, ACTORD_RESOURCE_EXHAUSTED,
                      TextPayload("the external yields that wait take all the "
                                  "bytes that they may"),

@@ -45,13 +45,20 @@ bool ExternalYields::IsExternal(std::string_view command) const {
                      });
 }
 
-bool ExternalYields::Add(ExternalYield yield, actord_completion completion) {
+WorkPolicy ExternalYields::PolicyOf(std::string_view command) const {
+  const MutexLock lock(mutex_);
+  return work_.PolicyOf(command);
+}
+
+bool ExternalYields::Add(ExternalYield yield, actord_completion completion,
+                         std::unique_ptr<const WorkPolicy> policy) {
   const size_t bytes = ChargeOf(yield);
   const MutexLock lock(mutex_);
   if (waiting_bytes_ + bytes > limits_.max_external_yield_bytes()) return false;
   waiting_bytes_ += bytes;
   sequence_by_token_.emplace(yield.token, next_sequence_);
-  work_.Add(yield.token, yield.command, clock_.MonotonicNs());
+  work_.Add(yield.token, yield.command, clock_.MonotonicNs(),
+            std::move(policy));
   waiting_.emplace(next_sequence_++,
                    Waiting{std::move(yield), completion, bytes, std::nullopt});
   Settle();

@@ -42,9 +42,13 @@ class ExternalYields final : public RemoteWork {
 
   [[nodiscard]] bool IsExternal(std::string_view command) const;
 
-  // `completion` is the yield's handle at the broker. False: those that wait
-  // take all the bytes that they may; nothing has happened.
-  [[nodiscard]] bool Add(ExternalYield yield, actord_completion completion);
+  // What the configuration says of a command.
+  [[nodiscard]] WorkPolicy PolicyOf(std::string_view command) const;
+  // `completion` is the yield's handle at the broker; `policy` its own, or
+  // null. False: those that wait take all the bytes that they may; nothing has
+  // happened.
+  [[nodiscard]] bool Add(ExternalYield yield, actord_completion completion,
+                         std::unique_ptr<const WorkPolicy> policy = nullptr);
   // The yield was completed by something other than an answer.
   void Expire(const YieldToken& token);
 

@@ -1,5 +1,7 @@
 #include "runtime/step_context.h"
 
+#include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -61,6 +63,7 @@ void StepContext::ForgetSaid() {
   DropResult();
   failure_code_ = absl::StatusCode::kUnknown;
   failure_.clear();
+  policies_.clear();
 }
 
 const ProcessType* StepContext::FindProcessType(std::string_view name) {
@@ -143,6 +146,15 @@ uint64_t StepContext::RandomBits(actord_step* step) {
   return Of(step).random_.Next();
 }
 
+const actord_work_policy* StepContext::KeepPolicy(
+    const actord_work_policy& policy) {
+  has_said_ = true;
+  actord_work_policy& kept = policies_.emplace_back();
+  std::memcpy(&kept, &policy,
+              std::min<size_t>(policy.struct_size, sizeof(kept)));
+  return &kept;
+}
+
 uint64_t StepContext::Yield(actord_step* step, const actord_yield* yield) {
   StepContext& context = Of(step);
   const uint64_t tag = context.process_->next_tag++;
@@ -154,6 +166,7 @@ uint64_t StepContext::Yield(actord_step* step, const actord_yield* yield) {
   Effect& effect = context.effects_.emplace_back();
   effect.kind = Effect::Kind::kYield;
   effect.timeout_ns = yield->timeout_ns;
+  effect.policy = context.PolicyOf(*yield);
   effect.envelope =
       Envelope::Create(context.lane_.buffers(), ACTORD_EVENT_COMPLETION,
                        View(yield->command), yield->payload);

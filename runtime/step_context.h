@@ -7,6 +7,8 @@
 
 #include <actord/abi.h>
 
+#include <cstddef>
+#include <deque>
 #include <string>
 #include <vector>
 
@@ -50,9 +52,14 @@ struct Effect {
   Process* child = nullptr;  // kSpawn: reserved
   bool keep_result = false;  // kSpawn
   bool link = false;         // kSpawn
-  // kSpawn of an unknown type or method: what ends the child at once. kCall:
-  // why there is nobody to call.
-  const char* refusal = nullptr;
+  union {
+    // kSpawn of an unknown type or method: what ends the child at once. kCall:
+    // why there is nobody to call.
+    const char* refusal = nullptr;
+    // kYield: null: as the configuration says. Owned by the StepContext until
+    // its next call.
+    const actord_work_policy* policy;
+  };
 };
 
 class StepContext : private actord_step {
@@ -169,6 +176,16 @@ class StepContext : private actord_step {
   [[gnu::noinline]] bool RefuseToYield();
   [[gnu::noinline]] bool RefuseContent(const actord_payload& payload,
                                        const char* what);
+  // Null: the yield has none. Apart, as few have one.
+  const actord_work_policy* PolicyOf(const actord_yield& yield) {
+    constexpr size_t kCovered =
+        offsetof(actord_yield, policy) + sizeof(yield.policy);
+    return yield.struct_size < kCovered || yield.policy == nullptr
+               ? nullptr
+               : KeepPolicy(*yield.policy);
+  }
+  [[gnu::noinline]] const actord_work_policy* KeepPolicy(
+      const actord_work_policy& policy);
   // False: of the replies that came at once, which no limit of yields bounds,
   // its steps have left too many.
   bool TakesItsReplies() {
@@ -202,6 +219,8 @@ class StepContext : private actord_step {
   uint64_t first_tag_ = 0;
   // Whether anything of what follows may be other than at first.
   bool has_said_ = false;
+  // Of the yields of the call.
+  std::deque<actord_work_policy> policies_;
   absl::Status misuse_;
   Payload result_;
   absl::StatusCode failure_code_ = absl::StatusCode::kUnknown;

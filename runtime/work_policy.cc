@@ -31,13 +31,7 @@ absl::Status CheckDuration(const WorkPolicy& policy, std::string_view name,
                    absl::FormatDuration(max)));
 }
 
-}  // namespace
-
-absl::Status ValidateWorkPolicy(const WorkPolicy& policy) {
-  if (!IsPattern(policy.pattern)) {
-    return OutOfRange(policy, "its pattern",
-                      "must be a command's name, or a prefix that ends in '*'");
-  }
+absl::Status CheckValues(const WorkPolicy& policy) {
   if (policy.max_attempts < 1 || policy.max_attempts > kMaxAttempts) {
     return OutOfRange(policy, "max_attempts",
                       absl::StrCat("is ", policy.max_attempts,
@@ -54,6 +48,44 @@ absl::Status ValidateWorkPolicy(const WorkPolicy& policy) {
   status.Update(CheckDuration(policy, "max_backoff", policy.max_backoff,
                               absl::ZeroDuration(), kLongest));
   return status;
+}
+
+void Override(absl::Duration& value, uint64_t own_ns) {
+  if (own_ns == 0) return;
+  value = own_ns <= static_cast<uint64_t>(INT64_MAX)
+              ? absl::Nanoseconds(static_cast<int64_t>(own_ns))
+              : absl::InfiniteDuration();
+}
+
+}  // namespace
+
+absl::Status ValidateWorkPolicy(const WorkPolicy& policy) {
+  if (!IsPattern(policy.pattern)) {
+    return OutOfRange(policy, "its pattern",
+                      "must be a command's name, or a prefix that ends in '*'");
+  }
+  return CheckValues(policy);
+}
+
+absl::StatusOr<WorkPolicy> PolicyOfYield(const WorkPolicy& base,
+                                         const actord_work_policy& own,
+                                         std::string_view command) {
+  WorkPolicy policy = base;
+  policy.pattern = std::string(command);
+  if (own.max_attempts != 0) policy.max_attempts = own.max_attempts;
+  Override(policy.lease, own.lease_ns);
+  Override(policy.attempt_timeout, own.attempt_timeout_ns);
+  Override(policy.start_timeout, own.start_timeout_ns);
+  Override(policy.backoff, own.backoff_ns);
+  Override(policy.max_backoff, own.max_backoff_ns);
+  // A yield's pause is not cut by what the configuration says of others.
+  if (own.backoff_ns != 0 && own.max_backoff_ns == 0) {
+    policy.max_backoff = std::max(policy.max_backoff, policy.backoff);
+  }
+  absl::Status status = CheckValues(policy);
+  if (!status.ok()) return status;
+  policy.pattern.clear();  // it stood for the yield in the error
+  return policy;
 }
 
 const WorkPolicy& PolicyFor(const std::vector<WorkPolicy>& policies,

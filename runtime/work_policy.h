@@ -4,12 +4,15 @@
 // Thread-safety: plain values and pure functions.
 #pragma once
 
+#include <actord/abi.h>
+
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/time/time.h"
 
 namespace actord::runtime {
@@ -39,6 +42,12 @@ struct WorkPolicy {
 
 // INVALID_ARGUMENT that names what is out of its limits.
 absl::Status ValidateWorkPolicy(const WorkPolicy& policy);
+
+// `base`, but for what `own`, of one yield of `command`, says. INVALID_ARGUMENT
+// as above.
+absl::StatusOr<WorkPolicy> PolicyOfYield(const WorkPolicy& base,
+                                         const actord_work_policy& own,
+                                         std::string_view command);
 
 // The first whose pattern matches, or else the default one, which lives for
 // ever.

@@ -36,6 +36,10 @@ WorkQueue::WorkQueue(std::vector<WorkPolicy> policies)
 
 WorkQueue::~WorkQueue() = default;
 
+const WorkPolicy& WorkQueue::Task::policy() const {
+  return own_policy != nullptr ? *own_policy : *command->policy;
+}
+
 WorkQueue::Task* WorkQueue::FindTask(const YieldToken& token) const {
   const auto it = tasks_.find(token);
   return it == tasks_.end() ? nullptr : it->second.get();
@@ -51,9 +55,10 @@ WorkQueue::Command& WorkQueue::CommandOf(std::string_view name) {
 }
 
 void WorkQueue::Add(const YieldToken& token, std::string_view command,
-                    uint64_t now_ns) {
+                    uint64_t now_ns, std::unique_ptr<const WorkPolicy> own) {
   auto task = std::make_unique<Task>();
   task->token = token;
+  task->own_policy = std::move(own);
   task->command = &CommandOf(command);
   ++task->command->tasks;
   Task& added = *task;
@@ -103,7 +108,7 @@ void WorkQueue::SetTimer(Task& task, uint64_t at_ns) {
 void WorkQueue::Queue(Task& task, End end, uint64_t now_ns) {
   Command& command = *task.command;
   task.phase = Phase::kQueued;
-  SetTimer(task, After(now_ns, command.policy->start_timeout));
+  SetTimer(task, After(now_ns, task.policy().start_timeout));
   const auto [it, is_new] = command.processes.try_emplace(task.token.pid);
   ProcessQueue& process = it->second;
   if (is_new) {
@@ -162,7 +167,7 @@ void WorkQueue::EndAttempt(Task& task, absl::StatusCode code,
                            uint64_t now_ns) {
   Release(task);
   task.last_error = Cut(text, RemoteWork::kMaxErrorBytes);
-  const WorkPolicy& policy = *task.command->policy;
+  const WorkPolicy& policy = task.policy();
   if (task.attempts >= policy.max_attempts) {
     EndYield(task, code,
              absl::StrCat(Cut(task.command->name, kMaxTextBytes),
@@ -183,7 +188,7 @@ bool WorkQueue::Fail(const YieldToken& token, const TaskFailure& failure,
   Task* const task = FindTask(token);
   if (task == nullptr || task->phase != Phase::kLeased) return false;
   const absl::Duration pause = failure.retry_delay.value_or(
-      BackoffAfter(*task->command->policy, task->attempts));
+      BackoffAfter(task->policy(), task->attempts));
   EndAttempt(*task, failure.code, failure.text, pause, now_ns);
   return true;
 }
@@ -191,7 +196,7 @@ bool WorkQueue::Fail(const YieldToken& token, const TaskFailure& failure,
 bool WorkQueue::Heartbeat(const YieldToken& token, uint64_t now_ns) {
   Task* const task = FindTask(token);
   if (task == nullptr || task->phase != Phase::kLeased) return false;
-  task->lease_until_ns = After(now_ns, task->command->policy->lease);
+  task->lease_until_ns = After(now_ns, task->policy().lease);
   SetTimer(*task, std::min(task->lease_until_ns, task->attempt_until_ns));
   return true;
 }
@@ -210,7 +215,7 @@ void WorkQueue::Tick(uint64_t now_ns) {
 }
 
 void WorkQueue::Expire(Task& task, uint64_t now_ns) {
-  const WorkPolicy& policy = *task.command->policy;
+  const WorkPolicy& policy = task.policy();
   switch (task.phase) {
     case Phase::kQueued:
       EndYield(task, absl::StatusCode::kDeadlineExceeded,
@@ -269,10 +274,10 @@ std::optional<WorkQueue::Lease> WorkQueue::Take(RemoteWorkerId id,
     task.holder = worker;
     worker->held.insert(task.token);
     ++leased_;
-    task.lease_until_ns = After(now_ns, command.policy->lease);
-    task.attempt_until_ns = After(now_ns, command.policy->attempt_timeout);
+    task.lease_until_ns = After(now_ns, task.policy().lease);
+    task.attempt_until_ns = After(now_ns, task.policy().attempt_timeout);
     SetTimer(task, std::min(task.lease_until_ns, task.attempt_until_ns));
-    return Lease{task.token, task.attempts, command.policy,
+    return Lease{task.token, task.attempts, &task.policy(),
                  task.attempt_until_ns};
   }
   return std::nullopt;

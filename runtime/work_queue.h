@@ -48,8 +48,13 @@ class WorkQueue {
   WorkQueue(const WorkQueue&) = delete;
   WorkQueue& operator=(const WorkQueue&) = delete;
 
-  // A yield waits from now on.
-  void Add(const YieldToken& token, std::string_view command, uint64_t now_ns);
+  // What holds for a command of which a yield says nothing.
+  [[nodiscard]] const WorkPolicy& PolicyOf(std::string_view command) const {
+    return PolicyFor(policies_, command);
+  }
+  // A yield waits from now on. `own`: its policy; null: that of its command.
+  void Add(const YieldToken& token, std::string_view command, uint64_t now_ns,
+           std::unique_ptr<const WorkPolicy> own = nullptr);
   // It does no longer. Its holder is told, unless the answer was that of its
   // own attempt. Nothing happens if it is not known.
   void Remove(const YieldToken& token, uint32_t answered_by);
@@ -75,6 +80,7 @@ class WorkQueue {
   struct Lease {
     YieldToken token;
     uint32_t attempt = 0;
+    // Lives until the task is removed.
     const WorkPolicy* policy = nullptr;
     uint64_t attempt_until_ns = kNever;
   };
@@ -129,6 +135,9 @@ class WorkQueue {
     Worker* holder = nullptr;          // kLeased
     std::list<Task*>::iterator place;  // kQueued
     std::string last_error;
+    std::unique_ptr<const WorkPolicy> own_policy;  // null: the command's
+
+    [[nodiscard]] const WorkPolicy& policy() const;
   };
   // The tasks of one process that wait for one command. Never empty.
   struct ProcessQueue {

@@ -120,8 +120,8 @@ actord_completion Harness::World::Open(Record& record, Effect& yield) {
   const actord_completion completion = next_completion_++;
   const auto given = static_cast<uint64_t>(options.yield_timeout.count());
   const uint64_t timeout = yield.timeout_ns != 0 ? yield.timeout_ns : given;
-  HeldYield what{record.pid, yield.tag, yield.name, yield.payload,
-                 std::nullopt};
+  HeldYield what{record.pid,    yield.tag,    yield.name,
+                 yield.payload, std::nullopt, yield.policy};
   if (timeout != 0 && timeout <= INT64_MAX - now_ns) {
     what.deadline = Time(Duration(static_cast<int64_t>(now_ns + timeout)));
     AddTimer(completion, now_ns + timeout, /*is_result=*/false);

@@ -62,6 +62,7 @@ struct Effect {
   std::string holder;       // of a call without `to`: the name
   OwnedPayload payload;
   uint64_t timeout_ns = 0;  // of a yield; 0: none given
+  WorkPolicy policy;        // of a yield
 };
 
 struct Freed {

@@ -48,6 +48,22 @@ actord_pid Spawn(actord_step* step, const actord_spawn* spawn) {
   return child.pid;
 }
 
+WorkPolicy PolicyOf(const actord_yield& yield) {
+  constexpr size_t kCovered =
+      offsetof(actord_yield, policy) + sizeof(yield.policy);
+  if (yield.struct_size < kCovered || yield.policy == nullptr) return {};
+  const actord_work_policy& own = *yield.policy;
+  const auto duration = [](uint64_t ns) {
+    return Duration(static_cast<int64_t>(std::min<uint64_t>(ns, INT64_MAX)));
+  };
+  return {.max_attempts = own.max_attempts,
+          .lease = duration(own.lease_ns),
+          .attempt_timeout = duration(own.attempt_timeout_ns),
+          .start_timeout = duration(own.start_timeout_ns),
+          .backoff = duration(own.backoff_ns),
+          .max_backoff = duration(own.max_backoff_ns)};
+}
+
 uint64_t Yield(actord_step* step, const actord_yield* yield) {
   StepCall& call = StepCall::Of(step);
   const Tag tag = call.record.next_tag++;
@@ -59,6 +75,7 @@ uint64_t Yield(actord_step* step, const actord_yield* yield) {
   effect.name = detail::View(yield->command);
   effect.payload = OwnedPayload(Payload(yield->payload));
   effect.timeout_ns = yield->timeout_ns;
+  effect.policy = PolicyOf(*yield);
   return tag;
 }
 

@@ -111,6 +111,42 @@ class Tasks(WorkCase):
             "message": "manual.do failed after 3 attempts: no paper"})
         self.assertEqual(worker.complete(task), "EXPIRED")
 
+    def test_a_yield_may_have_a_policy_of_its_own(self):
+        pid = self.yielding(policy={"max_attempts": 2, "lease_ms": 7000,
+                                    "attempt_timeout_ms": 60000,
+                                    "backoff_ms": -1})
+        other = self.yielding()
+        worker = self.worker()
+        task, usual = worker.task(), worker.task()
+        self.assertEqual((task.pid, usual.pid), (pid, other))
+        self.assertEqual((task.max_attempts, task.lease.ToMilliseconds()),
+                         (2, 7000))
+        self.assertTrue(task.HasField("attempt_deadline"))
+        self.assertEqual((usual.max_attempts, usual.lease.ToMilliseconds()),
+                         (3, 30000))
+        self.assertFalse(usual.HasField("attempt_deadline"))
+        self.assertEqual(worker.fail(task, "no paper"), "ACCEPTED")
+        second = worker.task()
+        self.assertEqual((second.pid, second.attempt), (pid, 2))
+        self.assertEqual(worker.fail(second, "no paper"), "ACCEPTED")
+        self.assertEqual(self.answer(self.actor.wait(pid)), {
+            "code": "ABORTED",
+            "message": "manual.do failed after 2 attempts: no paper"})
+        worker.close()
+        self.assertEqual(
+            self.answer(self.actor.wait(
+                self.yielding(policy={"start_timeout_ms": 150}))),
+            {"code": "DEADLINE_EXCEEDED",
+             "message": "no worker took manual.do within 150ms"})
+
+    def test_a_policy_that_is_wrong_is_said_to_the_process(self):
+        pid = self.yielding(policy={"lease_ms": 9})
+        self.assertEqual(self.answer(self.actor.wait(pid)), {
+            "code": "INVALID_ARGUMENT",
+            "message": "the policy of \"manual.do\": lease is 9ms; it must be "
+                       "from 10ms to 720h"})
+        self.assertEqual(self.actor.yields(pid=pid), [])
+
     def test_a_task_that_nobody_takes_in_time_fails(self):
         pid = self.yielding("manual.soon")
         self.assertEqual(self.answer(self.actor.wait(pid)), {

@@ -74,7 +74,8 @@ TEST_F(HarnessTest, TimePassesOnlyWithAdvance) {
     if (events.empty()) {
       out.Yield(actord::commands::Sleep(2h));
       out.Yield(actord::commands::Sleep(1ms));
-      out.Yield("payment.charge", {}, {.timeout = 1h});
+      out.Yield("payment.charge", {},
+                {.timeout = 1h, .policy = {.max_attempts = 2, .lease = 5s}});
       return;
     }
     at.push_back(std::chrono::duration_cast<std::chrono::milliseconds>(
@@ -83,6 +84,8 @@ TEST_F(HarnessTest, TimePassesOnlyWithAdvance) {
   harness.Submit("scripted");
   harness.Run();
   EXPECT_EQ(harness.ExpectHeld("payment.charge").deadline, start + 1h);
+  EXPECT_EQ(harness.ExpectHeld("payment.charge").policy,
+            (actord::WorkPolicy{.max_attempts = 2, .lease = 5s}));
   EXPECT_TRUE(at.empty());
   harness.Advance(59min);
   EXPECT_THAT(at, ElementsAre(1ms));

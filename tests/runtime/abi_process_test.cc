@@ -346,6 +346,36 @@ TEST_F(AbiProcess, AFloodOfUrgentEventsDoesNotSpillIntoTheMessages) {
   EXPECT_EQ(word, Activity::kEnded);
 }
 
+// It has other bytes where a policy would be.
+TEST_F(AbiProcess, AYieldOfAnOlderPluginHasNoPolicy) {
+  Start();
+  a_.step = [](const std::vector<const actord_event*>&, actord_step* step) {
+    actord_yield yield{};
+    yield.struct_size = offsetof(actord_yield, policy);
+    yield.command = ToAbi(std::string_view("ext"));
+    std::memset(&yield.policy, 0xff, sizeof(yield.policy));
+    step->api->yield(step, &yield);
+    actord_work_policy policy{};
+    policy.struct_size = offsetof(actord_work_policy, lease_ns);
+    policy.max_attempts = 7;
+    policy.lease_ns = 1;
+    yield.struct_size = sizeof(yield);
+    yield.policy = &policy;
+    step->api->yield(step, &yield);
+    return ACTORD_STEP_BLOCK;
+  };
+  ASSERT_TRUE(Submit("a").ok());
+  ExternalYields& external = core_->core->external;
+  const auto worker = external.Open({"ext"}, "", nullptr);
+  ASSERT_TRUE(external.AddCredits(worker, 10));
+  const WorkBatch batch = external.Take(worker, /*busy=*/true, {});
+  ASSERT_EQ(batch.tasks.size(), 2u);
+  EXPECT_EQ(batch.tasks[0].max_attempts, WorkPolicy().max_attempts);
+  EXPECT_EQ(batch.tasks[1].max_attempts, 7u);
+  EXPECT_EQ(batch.tasks[1].lease, WorkPolicy().lease) << "not in its bytes";
+  external.Close(worker);
+}
+
 TEST_F(AbiProcess, InitialMessagesKeepToTheLimitsOfTheMailbox) {
   RuntimeOptions options;
   options.max_mailbox_messages = 10;

@@ -144,6 +144,32 @@ TEST_F(WorkAttempts, AttemptsThatRunOutEndTheYieldWithTheLastError) {
   }
 }
 
+TEST_F(WorkAttempts, ATaskMayHaveAPolicyOfItsOwn) {
+  WorkPolicy own{.pattern = "", .max_attempts = 2};
+  own.lease = absl::Seconds(3);
+  own.start_timeout = absl::Seconds(500);
+  own.backoff = absl::Seconds(7);
+  queue_.Add(TokenOf(1), "quick.a", now_, std::make_unique<WorkPolicy>(own));
+  Add(2, "quick.a");
+  AdvanceTo(101);  // too long for the other one
+  ASSERT_EQ(queue_.TakeEndings().size(), 1u);
+  const auto worker = Open({"quick.*"}, 10);
+  EXPECT_EQ(Take(worker, 1), 1u);
+  AdvanceTo(103);
+  EXPECT_TRUE(queue_.Heartbeat(TokenOf(1), now_));
+  AdvanceTo(105);
+  EXPECT_TRUE(Fail(1));
+  queue_.Tick((112 * kSecond) - 1);
+  EXPECT_EQ(Take(worker), 0u);
+  AdvanceTo(112);
+  EXPECT_EQ(Take(worker, 2), 1u);
+  AdvanceTo(115);
+  const auto endings = queue_.TakeEndings();
+  ASSERT_EQ(endings.size(), 1u);
+  EXPECT_THAT(endings[0].text, HasSubstr("after 2 attempts"));
+  EXPECT_THAT(endings[0].text, HasSubstr("no sign of life for 3s"));
+}
+
 TEST_F(WorkAttempts, ATaskThatNobodyTakesEndsTheYield) {
   Add(1, "quick.a");
   AdvanceTo(100);

@@ -61,5 +61,57 @@ TEST(WorkPolicy, WhatIsOutOfItsLimitsIsNamed) {
   }
 }
 
+TEST(WorkPolicy, AYieldSaysWhatIsToBeOtherwise) {
+  WorkPolicy base{.pattern = "pay.*", .max_attempts = 5};
+  base.attempt_timeout = absl::Minutes(2);
+  base.max_backoff = absl::Seconds(30);
+  actord_work_policy own{};
+  own.struct_size = sizeof(own);
+  WorkPolicy same = base;
+  same.pattern = "";
+  EXPECT_EQ(*PolicyOfYield(base, own, "pay.charge"), same);
+
+  own.max_attempts = 1;
+  own.lease_ns = 20'000'000;
+  own.start_timeout_ns = UINT64_MAX;
+  own.backoff_ns = 60'000'000'000;
+  WorkPolicy expected = same;
+  expected.max_attempts = 1;
+  expected.lease = absl::Milliseconds(20);
+  expected.start_timeout = absl::InfiniteDuration();
+  expected.backoff = absl::Minutes(1);
+  // The pause that it asks for is not cut by a maximum that it has not named.
+  expected.max_backoff = absl::Minutes(1);
+  EXPECT_EQ(*PolicyOfYield(base, own, "pay.charge"), expected);
+  own.max_backoff_ns = 1;
+  expected.max_backoff = absl::Nanoseconds(1);
+  EXPECT_EQ(*PolicyOfYield(base, own, "pay.charge"), expected);
+}
+
+TEST(WorkPolicy, WhatAYieldSaysHasTheSameLimits) {
+  struct Case {
+    const char* name;
+    std::function<void(actord_work_policy&)> change;
+  };
+  const Case cases[] = {
+      {"max_attempts", [](auto& own) { own.max_attempts = 1'000'001; }},
+      {"lease", [](auto& own) { own.lease_ns = 9'999'999; }},
+      {"lease", [](auto& own) { own.lease_ns = UINT64_MAX; }},
+      {"attempt_timeout", [](auto& own) { own.attempt_timeout_ns = 1; }},
+      {"start_timeout", [](auto& own) { own.start_timeout_ns = 1; }},
+      {"backoff", [](auto& own) { own.backoff_ns = uint64_t{1} << 63; }},
+      {"max_backoff", [](auto& own) { own.max_backoff_ns = UINT64_MAX; }}};
+  for (const Case& c : cases) {
+    actord_work_policy own{};
+    c.change(own);
+    const absl::Status status =
+        PolicyOfYield(WorkPolicy(), own, "pay.charge").status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << c.name;
+    EXPECT_NE(status.message().find(c.name), absl::string_view::npos) << status;
+    EXPECT_NE(status.message().find("\"pay.charge\""), absl::string_view::npos)
+        << status;
+  }
+}
+
 }  // namespace
 }  // namespace actord::runtime

@@ -93,6 +93,25 @@ typedef struct actord_event {
  * Process types
  */
 
+/* How one external command is handed to remote workers, where that is to be
+ * otherwise than the daemon's `commands.policies` say. A field that is 0 is as
+ * they say. Times are nanoseconds; one that is out of its range completes the
+ * yield with INVALID_ARGUMENT. Handlers in the daemon take no notice of it. */
+typedef struct actord_work_policy {
+  uint32_t struct_size;
+  uint32_t max_attempts;       /* handed out so often at most: 1 to 1,000,000 */
+  uint64_t lease_ns;           /* how long a worker has it without a sign of
+                                  life: 10 ms to 30 days */
+  uint64_t attempt_timeout_ns; /* how long an attempt may last: 10 ms or more */
+  uint64_t start_timeout_ns;   /* how long it may wait for a worker each time,
+                                  or it completes with DEADLINE_EXCEEDED: 10 ms
+                                  or more */
+  uint64_t backoff_ns;         /* the pause after the first attempt that failed,
+                                  which doubles each time: up to 30 days; 1 is
+                                  as good as none */
+  uint64_t max_backoff_ns;     /* up to this: up to 30 days */
+} actord_work_policy;
+
 /* A command to hand out. */
 typedef struct actord_yield {
   uint32_t struct_size;
@@ -101,6 +120,9 @@ typedef struct actord_yield {
                           0: the daemon's default */
   actord_bytes command;
   actord_payload payload;
+  /* Came later. NULL: as the daemon's configuration says. A daemon that does
+   * not know it takes no notice. */
+  const actord_work_policy* policy;
 } actord_yield;
 
 /* A message that wants an answer. */

@@ -79,6 +79,8 @@ struct YieldOptions {
   // Until the yield completes with DEADLINE_EXCEEDED. 0: the daemon's default.
   // A negative one has passed already.
   Duration timeout{0};
+  // Of Yield, for external commands: attempts, pauses and times of its own.
+  WorkPolicy policy{};
 };
 
 // Something that names a command and has its payload, as commands.h builds
@@ -108,8 +110,15 @@ class StepOutput : public StepContext {
   // step, as with Send and Spawn.
   Tag Yield(std::string_view command, const Payload& payload = {},
             const YieldOptions& options = {}) {
-    const actord_yield yield = {sizeof(actord_yield), 0, ToNs(options.timeout),
-                                detail::ToAbi(command), payload.ToAbi()};
+    actord_yield yield = {sizeof(actord_yield),
+                          0,
+                          detail::ToNs(options.timeout),
+                          detail::ToAbi(command),
+                          payload.ToAbi(),
+                          nullptr};
+    if (options.policy == WorkPolicy()) return step_->api->yield(step_, &yield);
+    const actord_work_policy policy = detail::ToAbi(options.policy);
+    yield.policy = &policy;
     return step_->api->yield(step_, &yield);
   }
   // The same for a command of commands.h: out.Yield(commands::Sleep(5ms)).
@@ -226,18 +235,16 @@ class StepOutput : public StepContext {
   friend class ProcessThunks;  // thunks.h
   friend class Context;        // context.h
 
-  static uint64_t ToNs(Duration timeout) {
-    return timeout.count() >= 0 ? static_cast<uint64_t>(timeout.count())
-                                : uint64_t{1};
-  }
   Tag CallEither(const Pid& to, std::string_view name, std::string_view topic,
                  const Payload& payload, const YieldOptions& options) {
     Require(offsetof(actord_step_api, call));
-    const actord_request request = {
-        sizeof(actord_request), 0,
-        ToNs(options.timeout),  to,
-        detail::ToAbi(name),    detail::ToAbi(topic),
-        payload.ToAbi()};
+    const actord_request request = {sizeof(actord_request),
+                                    0,
+                                    detail::ToNs(options.timeout),
+                                    to,
+                                    detail::ToAbi(name),
+                                    detail::ToAbi(topic),
+                                    payload.ToAbi()};
     return step_->api->call(step_, &request);
   }
   void AnswerCall(CallId call, int32_t status, const Payload& payload) {

@@ -93,6 +93,8 @@ struct HeldYield {
   std::string command;
   OwnedPayload payload;
   std::optional<Time> deadline;  // nullopt: it has no timeout
+  // Its own. The harness tries nothing again: it is for the test to look at.
+  WorkPolicy policy{};
 };
 
 // A message to a probe.

@@ -223,6 +223,29 @@ enum class ExitReason : uint32_t {
   kNoRoom = ACTORD_EXIT_NO_ROOM,        // no link: the other has too many
 };
 
+// How one external command is handed to remote workers, where that is to be
+// otherwise than the daemon's `commands.policies` say. What is 0 is as they
+// say; what is out of its range completes the yield with kInvalidArgument.
+// Handlers in the daemon, and daemons older than this, take no notice of it.
+struct WorkPolicy {
+  // Handed out so often at most; then the yield completes with the last error.
+  // 1 to 1,000,000.
+  uint32_t max_attempts = 0;
+  // How long a worker has the task without a sign of life. 10 ms to 30 days.
+  Duration lease{0};
+  // How long one attempt may last. 10 ms or more.
+  Duration attempt_timeout{0};
+  // How long it may wait for a worker, each time that it waits; then the yield
+  // completes with kDeadlineExceeded. 10 ms or more.
+  Duration start_timeout{0};
+  // The pause after the first attempt that failed, which doubles each time, up
+  // to max_backoff. At most 30 days; negative: none.
+  Duration backoff{0};
+  Duration max_backoff{0};
+
+  friend bool operator==(const WorkPolicy&, const WorkPolicy&) = default;
+};
+
 struct SpawnOptions {
   // Keep the child's result for Await, as for processes that were submitted
   // from outside.
@@ -255,6 +278,19 @@ inline std::string DescribeException(const char* where) noexcept {
   } catch (...) {
     return {};  // no memory for the text
   }
+}
+
+// One that is negative has passed already; 0 is whatever the daemon says.
+constexpr uint64_t ToNs(Duration duration) {
+  return duration.count() >= 0 ? static_cast<uint64_t>(duration.count())
+                               : uint64_t{1};
+}
+
+constexpr actord_work_policy ToAbi(const WorkPolicy& policy) {
+  return {sizeof(actord_work_policy), policy.max_attempts,
+          ToNs(policy.lease),         ToNs(policy.attempt_timeout),
+          ToNs(policy.start_timeout), ToNs(policy.backoff),
+          ToNs(policy.max_backoff)};
 }
 
 inline actord_message MakeMessage(std::string_view topic,

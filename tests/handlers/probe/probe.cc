@@ -39,7 +39,8 @@ class Probe : public actord::Process {
       {"idle", "Waits for ever."},
       {"collect", "Collects messages; 'stop' ends it with a JSON array."},
       {"answer", "Answers calls: 'echo', 'error', 'never', 'end', 'call'."},
-      {"yield", "{command, payload, timeout_ms, count}: yields, count times."},
+      {"yield",
+       "{command, payload, timeout_ms, policy, count}: yields, count times."},
       {"yield_and_end", "Yields like 'yield' and ends in the same step."},
       {"sleep", "Sleeps for its input in milliseconds."},
       {"send", "{to, topic, payload}: by process.send."},
@@ -133,8 +134,21 @@ class Probe : public actord::Process {
     waiting_ = order.value("count", uint64_t{1});
     for (uint64_t i = 0; i < waiting_; ++i) {
       out.Yield(order.at("command").get<std::string>(), text,
-                {.timeout = timeout});
+                {.timeout = timeout, .policy = PolicyOf(order)});
     }
+  }
+
+  static actord::WorkPolicy PolicyOf(const json& order) {
+    const json told = order.value("policy", json::object());
+    const auto time = [&told](const char* field) {
+      return std::chrono::milliseconds(told.value(field, int64_t{0}));
+    };
+    return {.max_attempts = told.value("max_attempts", uint32_t{0}),
+            .lease = time("lease_ms"),
+            .attempt_timeout = time("attempt_timeout_ms"),
+            .start_timeout = time("start_timeout_ms"),
+            .backoff = time("backoff_ms"),
+            .max_backoff = time("max_backoff_ms")};
   }
 
   void OnMessage(const actord::Event& event, actord::StepOutput& out) {
