@@ -111,8 +111,8 @@ class ActorService final : public raw::ListPlugins {
   void CloseStreams();
 
  private:
-  [[nodiscard]] size_t max_payload_bytes() const {
-    return runtime_.limits().max_payload_bytes();
+  [[nodiscard]] runtime::PayloadLimit payload_limit() const {
+    return runtime::PayloadLimit(runtime_.limits());
   }
 
   const ServiceContext context_;

@@ -59,7 +59,7 @@ ActorService::Reactor* ActorService::Call(Context* call, const Bytes* in,
   runtime::Message message;
   absl::Status status = ReadMessage(*in, &request);
   if (status.ok()) {
-    status = ReadCall(&request, max_payload_bytes(), to, message);
+    status = ReadCall(&request, payload_limit(), to, message);
   }
   const absl::StatusOr<runtime::Pid> pid =
       status.ok() ? Resolve(runtime_, to) : status;

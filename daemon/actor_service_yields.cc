@@ -26,7 +26,7 @@ ActorService::Reactor* ActorService::CompleteYield(Context* call,
       [this](v1::CompleteYieldRequest& request,
              v1::CompleteYieldResponse& response) {
         absl::StatusOr<Completion> completion =
-            ReadCompleteYield(&request, max_payload_bytes());
+            ReadCompleteYield(&request, payload_limit());
         if (!completion.ok()) return completion.status();
         const absl::StatusOr<runtime::CompleteAnswer> answer =
             CompleteTask(runtime_, *completion);

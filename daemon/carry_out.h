@@ -26,7 +26,7 @@ template <typename Done>
 void CarryOutSubmit(runtime::Runtime& runtime, RequestIds& ids,
                     v1::SubmitRequest* request, Done done) {
   absl::StatusOr<runtime::SubmitRequest> submit =
-      ReadSubmit(request, runtime.limits().max_payload_bytes());
+      ReadSubmit(request, runtime::PayloadLimit(runtime.limits()));
   const absl::StatusOr<bool> delivers =
       submit.ok() ? ReadNameConflict(*request) : submit.status();
   if (!delivers.ok()) {
@@ -84,7 +84,7 @@ void CarryOutSend(const runtime::Runtime& runtime, Sender& sender,
                   runtime::Message& message, Done done) {
   Address to;
   const absl::Status status =
-      ReadSend(request, runtime.limits().max_payload_bytes(), to, message);
+      ReadSend(request, runtime::PayloadLimit(runtime.limits()), to, message);
   if (!status.ok()) {
     done(status, false);
     return;

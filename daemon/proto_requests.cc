@@ -33,13 +33,14 @@ absl::Status CheckRequired(std::string_view field, const std::string& text,
 }
 
 absl::Status TakePayload(std::string_view field, v1::Payload* proto,
-                         size_t max_payload_bytes, runtime::Payload& payload) {
-  if (proto->data().size() > max_payload_bytes) {
+                         const runtime::PayloadLimit& payload_limit,
+                         runtime::Payload& payload) {
+  if (payload_limit.Refuses(proto->data().size())) {
     const std::string data = absl::StrCat(std::string(field), ".data");
     return runtime::InvalidField(
         data, reason::kPayloadTooLarge,
         absl::StrCat(data, " has ", proto->data().size(),
-                     " bytes; the limit is ", max_payload_bytes));
+                     " bytes; the limit is ", payload_limit.max_bytes()));
   }
   if (proto->content_type().size() > kMaxContentTypeBytes) {
     return CheckLength(absl::StrCat(std::string(field), ".content_type"),
@@ -50,7 +51,8 @@ absl::Status TakePayload(std::string_view field, v1::Payload* proto,
   return absl::OkStatus();
 }
 
-absl::Status TakeMessages(v1::SubmitRequest* request, size_t max_payload_bytes,
+absl::Status TakeMessages(v1::SubmitRequest* request,
+                          const runtime::PayloadLimit& payload_limit,
                           std::vector<runtime::Message>& messages) {
   if (request->messages_size() > kMaxInitialMessages) {
     return Wrong("messages",
@@ -67,7 +69,7 @@ absl::Status TakeMessages(v1::SubmitRequest* request, size_t max_payload_bytes,
     if (status.ok() && proto->has_payload()) {
       status =
           TakePayload(absl::StrCat(field, ".payload"), proto->mutable_payload(),
-                      max_payload_bytes, message.payload);
+                      payload_limit, message.payload);
     }
     if (!status.ok()) return status;
     message.topic = std::move(*proto->mutable_topic());
@@ -102,8 +104,8 @@ absl::StatusOr<std::optional<runtime::ProcessState>> ReadState(
 
 }  // namespace
 
-absl::StatusOr<runtime::SubmitRequest> ReadSubmit(v1::SubmitRequest* request,
-                                                  size_t max_payload_bytes) {
+absl::StatusOr<runtime::SubmitRequest> ReadSubmit(
+    v1::SubmitRequest* request, const runtime::PayloadLimit& payload_limit) {
   absl::Status status =
       CheckRequired("process_type", request->process_type(), kMaxNameBytes);
   if (status.ok()) {
@@ -115,11 +117,11 @@ absl::StatusOr<runtime::SubmitRequest> ReadSubmit(v1::SubmitRequest* request,
   }
   runtime::SubmitRequest submit;
   if (status.ok() && request->has_input()) {
-    status = TakePayload("input", request->mutable_input(), max_payload_bytes,
+    status = TakePayload("input", request->mutable_input(), payload_limit,
                          submit.input);
   }
   if (status.ok()) {
-    status = TakeMessages(request, max_payload_bytes, submit.messages);
+    status = TakeMessages(request, payload_limit, submit.messages);
   }
   if (!status.ok()) return status;
   submit.process_type = std::move(*request->mutable_process_type());
@@ -154,15 +156,16 @@ uint64_t Fingerprint(const runtime::SubmitRequest& request) {
 
 // What SendRequest and CallRequest have in common.
 template <typename Request>
-absl::Status ReadMessageTo(Request* request, size_t max_payload_bytes,
+absl::Status ReadMessageTo(Request* request,
+                           const runtime::PayloadLimit& payload_limit,
                            Address& to, runtime::Message& message) {
   absl::StatusOr<Address> address = ReadAddress("pid", request->pid());
   if (!address.ok()) return std::move(address).status();
   to = *std::move(address);
   absl::Status status = CheckLength("topic", request->topic(), kMaxTopicBytes);
   if (status.ok() && request->has_payload()) {
-    status = TakePayload("payload", request->mutable_payload(),
-                         max_payload_bytes, message.payload);
+    status = TakePayload("payload", request->mutable_payload(), payload_limit,
+                         message.payload);
   } else {
     // Not assigned, so that the memory stays.
     message.payload.bytes.clear();
@@ -172,16 +175,18 @@ absl::Status ReadMessageTo(Request* request, size_t max_payload_bytes,
   return status;
 }
 
-absl::Status ReadSend(v1::SendRequest* request, size_t max_payload_bytes,
-                      Address& to, runtime::Message& message) {
-  absl::Status status = ReadMessageTo(request, max_payload_bytes, to, message);
+absl::Status ReadSend(v1::SendRequest* request,
+                      const runtime::PayloadLimit& payload_limit, Address& to,
+                      runtime::Message& message) {
+  absl::Status status = ReadMessageTo(request, payload_limit, to, message);
   if (!status.ok()) return status;
   return CheckLength("message_id", request->message_id(), kMaxRequestIdBytes);
 }
 
-absl::Status ReadCall(v1::CallRequest* request, size_t max_payload_bytes,
-                      Address& to, runtime::Message& message) {
-  return ReadMessageTo(request, max_payload_bytes, to, message);
+absl::Status ReadCall(v1::CallRequest* request,
+                      const runtime::PayloadLimit& payload_limit, Address& to,
+                      runtime::Message& message) {
+  return ReadMessageTo(request, payload_limit, to, message);
 }
 
 absl::Status CheckBatch(std::string_view field, int items) {
@@ -245,8 +250,9 @@ absl::Status CheckReason(const std::string& reason) {
   return CheckLength("reason", reason, kMaxReasonBytes);
 }
 
-absl::StatusOr<Completion> ReadCompleteYield(v1::CompleteYieldRequest* request,
-                                             size_t max_payload_bytes) {
+absl::StatusOr<Completion> ReadCompleteYield(
+    v1::CompleteYieldRequest* request,
+    const runtime::PayloadLimit& payload_limit) {
   Completion completion;
   const absl::StatusOr<runtime::TaskToken> token =
       runtime::ParseTaskToken(request->token());
@@ -255,7 +261,7 @@ absl::StatusOr<Completion> ReadCompleteYield(v1::CompleteYieldRequest* request,
   switch (request->outcome_case()) {
     case v1::CompleteYieldRequest::kResult: {
       absl::Status status =
-          TakePayload("result", request->mutable_result(), max_payload_bytes,
+          TakePayload("result", request->mutable_result(), payload_limit,
                       completion.result.payload);
       if (!status.ok()) return status;
       return completion;

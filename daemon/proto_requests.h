@@ -20,8 +20,8 @@ namespace actord::daemon {
 
 // Functions that take a request by pointer move the payloads out of it.
 
-absl::StatusOr<runtime::SubmitRequest> ReadSubmit(v1::SubmitRequest* request,
-                                                  size_t max_payload_bytes);
+absl::StatusOr<runtime::SubmitRequest> ReadSubmit(
+    v1::SubmitRequest* request, const runtime::PayloadLimit& payload_limit);
 // Two requests with the same fingerprint would start the same process.
 uint64_t Fingerprint(const runtime::SubmitRequest& request);
 
@@ -45,10 +45,12 @@ absl::StatusOr<runtime::Pid> FindProcess(const runtime::Runtime& runtime,
 // Fills `to` and `message`, whatever is in them. What was in `message` goes
 // into the request where something is moved out of that, so memory is used
 // again.
-absl::Status ReadSend(v1::SendRequest* request, size_t max_payload_bytes,
-                      Address& to, runtime::Message& message);
-absl::Status ReadCall(v1::CallRequest* request, size_t max_payload_bytes,
-                      Address& to, runtime::Message& message);
+absl::Status ReadSend(v1::SendRequest* request,
+                      const runtime::PayloadLimit& payload_limit, Address& to,
+                      runtime::Message& message);
+absl::Status ReadCall(v1::CallRequest* request,
+                      const runtime::PayloadLimit& payload_limit, Address& to,
+                      runtime::Message& message);
 // Whether a request of a stream has no more items in `field` than it may.
 absl::Status CheckBatch(std::string_view field, int items);
 // Whether a conflict of names is to be answered by delivering.
@@ -64,8 +66,9 @@ struct Completion {
   runtime::TaskToken token;
   runtime::YieldResult result;
 };
-absl::StatusOr<Completion> ReadCompleteYield(v1::CompleteYieldRequest* request,
-                                             size_t max_payload_bytes);
+absl::StatusOr<Completion> ReadCompleteYield(
+    v1::CompleteYieldRequest* request,
+    const runtime::PayloadLimit& payload_limit);
 
 // Where a list begins and how long a page is. `scope` makes the next page's
 // token (page_token.h).

@@ -50,6 +50,8 @@ void WriteCounters(const runtime::RuntimeStats& stats, v1::Counters* proto) {
   proto->set_process_limit_total(stats.refused_processes);
   proto->set_process_type_limit_total(stats.refused_processes_of_type);
   proto->set_yield_limit_total(stats.refused_yields);
+  proto->set_external_yield_limit_total(stats.refused_external);
+  proto->set_payload_limit_total(stats.refused_payloads);
   proto->set_step_limit_total(stats.ended_by_steps);
   proto->set_lifetime_limit_total(stats.ended_by_lifetime);
   proto->set_upgrades_total(stats.upgrades);

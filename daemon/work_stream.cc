@@ -79,8 +79,8 @@ absl::Status WorkStream::Handle(v1::WorkRequest& request) {
   }
   for (v1::CompleteYieldRequest& completion : *request.mutable_completions()) {
     const std::string token = completion.token();
-    const auto read =
-        ReadCompleteYield(&completion, runtime_.limits().max_payload_bytes());
+    const auto read = ReadCompleteYield(
+        &completion, runtime::PayloadLimit(runtime_.limits()));
     Answer(v1::TaskAnswer::KIND_COMPLETION, token,
            read.ok() ? CompleteTask(runtime_, *read) : read.status());
   }

@@ -22,12 +22,13 @@ absl::Status CheckName(std::string_view field, std::string_view what,
 }  // namespace
 
 absl::Status CheckPayloadSize(std::string_view field, const Payload& payload,
-                              size_t max_bytes) {
+                              PayloadLimit limit) {
   const size_t size = payload.bytes.size();
-  if (size > max_bytes) {
-    return InvalidField(field, reason::kPayloadTooLarge,
-                        absl::StrCat(ToAbsl(field), " has ", size,
-                                     " bytes; the limit is ", max_bytes));
+  if (limit.Refuses(size)) {
+    return InvalidField(
+        field, reason::kPayloadTooLarge,
+        absl::StrCat(ToAbsl(field), " has ", size, " bytes; the limit is ",
+                     limit.max_bytes()));
   }
   return CheckName(field, "content type", payload.content_type);
 }
@@ -57,7 +58,7 @@ absl::Status Admission::CheckState() const {
 
 absl::Status Admission::CheckSizes(const SubmitRequest& request) const {
   absl::Status status =
-      CheckPayloadSize("input", request.input, limits_.max_payload_bytes());
+      CheckPayloadSize("input", request.input, PayloadLimit(limits_));
   if (request.messages.size() > limits_.max_mailbox_messages()) {
     status.Update(
         InvalidField("messages", reason::kInvalidField,
@@ -67,8 +68,8 @@ absl::Status Admission::CheckSizes(const SubmitRequest& request) const {
   }
   size_t held_bytes = 0;
   for (const Message& message : request.messages) {
-    status.Update(CheckPayloadSize("messages", message.payload,
-                                   limits_.max_payload_bytes()));
+    status.Update(
+        CheckPayloadSize("messages", message.payload, PayloadLimit(limits_)));
     status.Update(CheckTopic(message.topic));
     held_bytes += Envelope::BytesFor(message.topic, ToAbi(message.payload));
   }

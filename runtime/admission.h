@@ -69,7 +69,7 @@ class Admission {
 // if its content type is longer than a name may be; `field` is the request's.
 // The same rule holds wherever a payload comes in.
 absl::Status CheckPayloadSize(std::string_view field, const Payload& payload,
-                              size_t max_bytes);
+                              PayloadLimit limit);
 // INVALID_FIELD if it is longer than a name may be.
 absl::Status CheckTopic(std::string_view topic);
 

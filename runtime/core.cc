@@ -130,7 +130,7 @@ absl::Status Runtime::Core::SendFromOutside(const Pid& to,
                                             const Message& message,
                                             ReadyList* ready) {
   absl::Status status =
-      CheckPayloadSize("payload", message.payload, limits.max_payload_bytes());
+      CheckPayloadSize("payload", message.payload, PayloadLimit(limits));
   status.Update(CheckTopic(message.topic));
   if (!status.ok()) return status;
   Envelope* const envelope = lane.NewEnvelope(
@@ -185,6 +185,8 @@ RuntimeStats Runtime::Core::Stats() const {
   stats.refused_processes = Sum(&Counters::refused_processes);
   stats.refused_processes_of_type = Sum(&Counters::refused_processes_of_type);
   stats.refused_yields = Sum(&Counters::refused_yields);
+  stats.refused_external = Sum(&Counters::refused_external);
+  stats.refused_payloads = limits.refused_payloads();
   stats.ended_by_steps = Sum(&Counters::ended_by_steps);
   stats.ended_by_lifetime = Sum(&Counters::ended_by_lifetime);
   stats.upgrades = Sum(&Counters::upgrades);

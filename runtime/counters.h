@@ -49,6 +49,7 @@ struct alignas(64) Counters {
   Counter refused_processes;
   Counter refused_processes_of_type;
   Counter refused_yields;
+  Counter refused_external;  // yields, for the bytes of all that wait
   Counter ended_by_steps;
   Counter ended_by_lifetime;
   // Processes that went on in another version of their type, or refused to.

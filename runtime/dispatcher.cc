@@ -266,6 +266,7 @@ void Dispatcher::HandOut(Process& process, uint32_t generation,
       timeout_ns == 0 ? 0 : waiting.created_unix_ns + timeout_ns;
   // First known, then timed: a timeout finds what it has to expire.
   if (!external_.Add(std::move(waiting), handle, std::move(policy))) {
+    lane.Count(&Counters::refused_external);
     broker_.Complete(handle, ACTORD_RESOURCE_EXHAUSTED,
                      TextPayload("the external yields that wait take all the "
                                  "bytes that they may"),

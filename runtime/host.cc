@@ -97,7 +97,9 @@ Host::Host(const RuntimeOptions& options, const LiveLimits& limits,
 int32_t Host::Send(const actord_host* host, const actord_pid* from,
                    const actord_pid* to, const actord_message* message) {
   const Host& self = Of(host);
-  if (!Fits(message->payload, self.limits_.max_payload_bytes()) ||
+  const bool too_long =
+      PayloadLimit(self.limits_).Refuses(message->payload.bytes.size);
+  if (too_long || message->payload.content_type.size > kMaxNameBytes ||
       message->topic.size > kMaxNameBytes) {
     return ACTORD_INVALID_ARGUMENT;
   }

@@ -17,6 +17,13 @@ absl::Duration DurationOf(uint64_t ns) {
 
 }  // namespace
 
+PayloadLimit::PayloadLimit(const LiveLimits& limits)
+    : max_bytes_(limits.max_payload_bytes()), limits_(&limits) {}
+
+void PayloadLimit::Count() const {
+  if (limits_ != nullptr) limits_->CountRefusedPayload();
+}
+
 void LiveLimits::Set(const Limits& limits) {
   max_processes_.Store(limits.max_processes);
   max_payload_bytes_.Store(limits.max_payload_bytes);

@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "absl/time/time.h"
+#include "runtime/counters.h"
 
 namespace actord::runtime {
 
@@ -62,6 +63,35 @@ struct Limits {
   absl::Duration max_lifetime = absl::InfiniteDuration();
 };
 
+class LiveLimits;
+
+// How long a payload may be. Whoever is refused for it is counted.
+//
+// Thread-safety: a plain value. Ownership: borrows the limits.
+class PayloadLimit {
+ public:
+  // Counts nobody.
+  PayloadLimit(size_t max_bytes)  // NOLINT(google-explicit-constructor)
+      : max_bytes_(max_bytes) {}
+  // As it is now.
+  explicit PayloadLimit(const LiveLimits& limits);
+
+  [[nodiscard]] size_t max_bytes() const { return max_bytes_; }
+  // Ask once for each payload.
+  [[nodiscard]] bool Refuses(size_t bytes) const {
+    if (bytes <= max_bytes_) [[likely]]
+      return false;
+    Count();
+    return true;
+  }
+
+ private:
+  void Count() const;
+
+  size_t max_bytes_;
+  const LiveLimits* limits_ = nullptr;
+};
+
 // The limits in force.
 //
 // Thread-safety: any thread. Every value is an atomic of its own, written by
@@ -82,6 +112,11 @@ class LiveLimits {
   [[nodiscard]] size_t max_processes() const { return max_processes_.Load(); }
   [[nodiscard]] size_t max_payload_bytes() const {
     return max_payload_bytes_.Load();
+  }
+  // Somebody was refused a payload for its length.
+  void CountRefusedPayload() const { refused_payloads_.AddShared(); }
+  [[nodiscard]] uint64_t refused_payloads() const {
+    return refused_payloads_.Get();
   }
   [[nodiscard]] size_t max_mailbox_messages() const {
     return max_mailbox_messages_.Load();
@@ -161,6 +196,9 @@ class LiveLimits {
   Value<uint64_t> watch_retention_ns_;
   Value<uint64_t> max_steps_;
   Value<uint64_t> max_lifetime_ns_;
+  // Beside the limit, because whoever checks a payload has nothing else in
+  // common. Away from what everybody reads.
+  alignas(64) mutable Counter refused_payloads_;
 };
 
 }  // namespace actord::runtime

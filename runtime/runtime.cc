@@ -139,8 +139,8 @@ NamePage Runtime::ListNames(std::string_view prefix, uint64_t first_sequence,
 
 Runtime::CallId Runtime::Call(const Pid& to, const Message& message,
                               CallCallback done) {
-  absl::Status status = CheckPayloadSize("payload", message.payload,
-                                         core_->limits.max_payload_bytes());
+  absl::Status status =
+      CheckPayloadSize("payload", message.payload, PayloadLimit(core_->limits));
   status.Update(CheckTopic(message.topic));
   if (!status.ok()) {
     std::move(done)(status);

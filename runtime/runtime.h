@@ -157,6 +157,8 @@ struct RuntimeStats {
   uint64_t refused_processes = 0;
   uint64_t refused_processes_of_type = 0;
   uint64_t refused_yields = 0;
+  uint64_t refused_external = 0;  // yields, for the bytes of all that wait
+  uint64_t refused_payloads = 0;  // for their length
   uint64_t refused_watches = 0;
   uint64_t ended_by_steps = 0;
   uint64_t ended_by_lifetime = 0;

@@ -119,6 +119,7 @@ bool StepContext::RefuseToYield() {
 
 bool StepContext::RefuseContent(const actord_payload& payload,
                                 const char* what) {
+  if (payload.bytes.size > max_payload_bytes_) limits_.CountRefusedPayload();
   Misuse(absl::InvalidArgumentError(
       absl::StrCat("the payload of a ", what, " has ", payload.bytes.size,
                    " bytes; the limit is ", max_payload_bytes_,

@@ -20,7 +20,7 @@ struct Attempt {
   int left = kMaxRaces;
 };
 
-absl::Status Check(const SubmitRequest& request, size_t max_payload_bytes) {
+absl::Status Check(const SubmitRequest& request, PayloadLimit payload_limit) {
   absl::Status status = CheckName("name", request.name);
   if (request.messages.size() > Activity::kMaxChain) {
     status.Update(InvalidField(
@@ -30,8 +30,7 @@ absl::Status Check(const SubmitRequest& request, size_t max_payload_bytes) {
                      " where they may be for the holder of the name")));
   }
   for (const Message& message : request.messages) {
-    status.Update(
-        CheckPayloadSize("messages", message.payload, max_payload_bytes));
+    status.Update(CheckPayloadSize("messages", message.payload, payload_limit));
     status.Update(CheckTopic(message.topic));
   }
   return status;

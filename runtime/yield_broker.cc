@@ -119,6 +119,7 @@ std::string YieldBroker::WhyItDoesNotFit(const char* what,
                         payload.content_type.size, " bytes; the limit is ",
                         kMaxNameBytes);
   }
+  limits_.CountRefusedPayload();
   return absl::StrCat("the ", what, " has ", payload.bytes.size,
                       " bytes; the limit is ", MaxBytes(status));
 }

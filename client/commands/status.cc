@@ -59,10 +59,12 @@ Fields Overview(const v1::GetStatusResponse& status) {
            WithThousands(counters.process_limit_total() +
                          counters.process_type_limit_total()) +
            " processes, " + WithThousands(counters.yield_limit_total()) +
-           " yields, " + WithThousands(counters.step_limit_total()) +
-           " steps, " + WithThousands(counters.lifetime_limit_total()) +
-           " lifetime, " + WithThousands(counters.watch_limit_total()) +
-           " watches"},
+           " yields, " + WithThousands(counters.external_yield_limit_total()) +
+           " external yields, " +
+           WithThousands(counters.payload_limit_total()) + " payloads, " +
+           WithThousands(counters.step_limit_total()) + " steps, " +
+           WithThousands(counters.lifetime_limit_total()) + " lifetime, " +
+           WithThousands(counters.watch_limit_total()) + " watches"},
       {"Upgrades", WithThousands(counters.upgrades_total()) + ", " +
                        WithThousands(counters.upgrades_declined_total()) +
                        " declined"},

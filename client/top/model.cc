@@ -41,7 +41,9 @@ absl::Time TakenAt(const v1::GetStatusResponse& status) {
 uint64_t RefusalsOf(const v1::Counters& counters) {
   return counters.mailbox_limit_total() + counters.process_limit_total() +
          counters.process_type_limit_total() + counters.yield_limit_total() +
-         counters.step_limit_total() + counters.lifetime_limit_total();
+         counters.external_yield_limit_total() +
+         counters.payload_limit_total() + counters.step_limit_total() +
+         counters.lifetime_limit_total() + counters.watch_limit_total();
 }
 
 void Model::Add(Sample sample, absl::Duration least) {

@@ -57,6 +57,21 @@ TEST(TopModel, RatesAreOverTheDaemonsUptime) {
   EXPECT_THAT(model.rates().messages, Optional(DoubleEq(0)));
 }
 
+TEST(TopModel, EveryLimitCounts) {
+  v1::Counters counters;
+  uint64_t expected = 0;
+  const auto* const type = v1::Counters::descriptor();
+  for (int i = 0; i < type->field_count(); ++i) {
+    const auto* const field = type->field(i);
+    // Others count something else.
+    const uint64_t value = uint64_t{1} << (i % 60);
+    counters.GetReflection()->SetUInt64(&counters, field, value);
+    if (field->name().ends_with("_limit_total")) expected += value;
+  }
+  EXPECT_GT(expected, 0u);
+  EXPECT_EQ(RefusalsOf(counters), expected);
+}
+
 TEST(TopModel, TheSameMomentTwiceHasNoRates) {
   Model model;
   model.Add(MakeSample(absl::Seconds(60), {MakeProcess("p1", "order", 1)}));

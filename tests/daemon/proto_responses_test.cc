@@ -212,6 +212,8 @@ TEST(WriteCounters, WritesEach) {
   stats.watch_events_bytes = 30;
   stats.watch_events_missed = 31;
   stats.refused_watches = 32;
+  stats.refused_external = 33;
+  stats.refused_payloads = 34;
   v1::Counters proto;
   WriteCounters(stats, &proto);
   EXPECT_EQ(proto.processes_live(), 1u);
@@ -246,6 +248,8 @@ TEST(WriteCounters, WritesEach) {
   EXPECT_EQ(proto.watch_events_kept_bytes(), 30u);
   EXPECT_EQ(proto.watch_events_missed_total(), 31u);
   EXPECT_EQ(proto.watch_limit_total(), 32u);
+  EXPECT_EQ(proto.external_yield_limit_total(), 33u);
+  EXPECT_EQ(proto.payload_limit_total(), 34u);
 }
 
 TEST(ProtoTime, DurationsReadBack) {

@@ -171,6 +171,7 @@ class TooLarge(DaemonCase):
         large = payload_pb2.Payload(data=b"x" * (self.LIMIT + 1))
         pid = self.actor.submit("probe", b'{"command": "manual.do"}', "yield")
         token = eventually(lambda: self.actor.yields(pid=pid), "a yield")[0].token
+        before = self.actor.status().counters.payload_limit_total
         for method, request, field in (
                 ("Submit", submit_request(input=large), "input.data"),
                 ("Submit", submit_request(
@@ -186,6 +187,8 @@ class TooLarge(DaemonCase):
                     lambda call=call, request=request: call(request),
                     code=INVALID, reason="PAYLOAD_TOO_LARGE", field=field,
                     message="has 4097 bytes; the limit is 4096")
+        self.assertEqual(self.actor.status().counters.payload_limit_total,
+                         before + 4)
         self.assertEqual(self.actor.complete(token, b"small"), "ACCEPTED")
 
     def test_payload_at_the_limit(self):

@@ -127,6 +127,10 @@ TEST_F(LiveLimitsTest, ProcessesThatEndedLeaveRoomUnderALoweredLimit) {
 
 TEST_F(LiveLimitsTest, PayloadBytes) {
   const std::string large(2000, 'x');
+  Add("large", ACTORD_HANDLER_INLINE, [&](actord::testing::Call& call) {
+    call.Reply(ACTORD_OK, large);
+    return ACTORD_HANDLED;
+  });
   const Pid pid = MustSubmit(idle_);
   EXPECT_TRUE(Send(pid, "x", large).ok());
   EXPECT_EQ(YieldOnce("echo", large), "OK:" + large);
@@ -137,7 +141,14 @@ TEST_F(LiveLimitsTest, PayloadBytes) {
               Refused(kInvalidArgument, reason::kPayloadTooLarge));
   const Script speaks{
       .step = [&](Events, StepOutput& out) { out.Done(large); }};
+  EXPECT_EQ(runtime_->Stats().refused_payloads, 2u);
   EXPECT_EQ(MustAwait(MustSubmit(speaks)).kind, EndKind::kThrew);
+  EXPECT_EQ(runtime_->Stats().refused_payloads, 3u);
+  EXPECT_THAT(YieldOnce("large"), HasSubstr("the reply has 2000 bytes"));
+  EXPECT_EQ(runtime_->Stats().refused_payloads, 4u);
+  // Not for its length.
+  EXPECT_FALSE(Send(pid, std::string(5000, 't')).ok());
+  EXPECT_EQ(runtime_->Stats().refused_payloads, 4u);
   Set([](Limits& limits) { limits.max_payload_bytes = 2 << 20; });
   EXPECT_TRUE(Send(pid, "x", std::string(2 << 20, 'x')).ok());
   EXPECT_EQ(MustAwait(MustSubmit(speaks)).result.bytes, large);
@@ -237,6 +248,7 @@ TEST_F(LiveLimitsTest, ExternalYieldBytes) {
       [&] { return runtime_->Stats().external_yields_waiting == 1; }));
   EXPECT_THAT(MustAwait(MustSubmit(asks)).result.bytes,
               HasSubstr("8:the external yields that wait"));
+  EXPECT_EQ(runtime_->Stats().refused_external, 1u);
   Set([](Limits& limits) { limits.max_external_yield_bytes = 30'000; });
   MustSubmit(asks);
   ASSERT_TRUE(Eventually(
