@@ -43,6 +43,25 @@ class Lines {
   bool fresh_ = false;
 };
 
+// What is wrong, before it is said at length.
+std::string TroubleOf(const absl::Status& state) {
+  switch (state.code()) {
+    case absl::StatusCode::kUnavailable:
+      return "NO CONNECTION";
+    // Also of what was broken off when the daemon ended.
+    case absl::StatusCode::kDeadlineExceeded:
+    case absl::StatusCode::kCancelled:
+      return "NO ANSWER";
+    case absl::StatusCode::kUnauthenticated:
+    case absl::StatusCode::kPermissionDenied:
+      return "NOT ALLOWED";
+    case absl::StatusCode::kUnimplemented:
+      return "NOT THIS ACTORD";
+    default:  // it has answered
+      return "REFUSED";
+  }
+}
+
 void AddDaemon(Lines& lines, const Model& model, const View& view,
                const Link& link) {
   const v1::GetStatusResponse& status = model.status();
@@ -50,10 +69,10 @@ void AddDaemon(Lines& lines, const Model& model, const View& view,
                 link.address,
             Style::kBold);
   if (!link.state.ok()) {
-    lines.Add(link.state.code() == absl::StatusCode::kUnavailable
-                  ? "NO CONNECTION"
-                  : "NO ANSWER",
-              Style::kBad);
+    lines.Add(TroubleOf(link.state), Style::kBad);
+    if (model.known()) {
+      lines.Add("seen " + ShortDuration(link.seen) + " ago", Style::kWarning);
+    }
     lines.Add("next try in " + ShortDuration(link.retry_in));
   }
   if (!model.known()) return;

@@ -1,6 +1,7 @@
 #include "client/top/layout.h"
 
 #include <algorithm>
+#include <span>
 #include <string_view>
 
 #include "client/cli/process_fields.h"
@@ -17,9 +18,14 @@ constexpr int kHighestImportance = 100;
 // Below it the header gives way.
 constexpr size_t kMinTableLines = 4;
 
+// The rows that are seen: nothing is done for the others, of which there may be
+// a million.
 template <typename Row>
-size_t Wanted(const Column<Row>& column, const std::vector<const Row*>& rows,
-              bool sorted, const Cells& cells) {
+using Seen = std::span<const Row* const>;
+
+template <typename Row>
+size_t Wanted(const Column<Row>& column, Seen<Row> rows, bool sorted,
+              const Cells& cells) {
   size_t width = cells.Width(column.heading) + (sorted ? 1 : 0);
   width = std::max(width, column.width);
   if (column.width > 0) return width;
@@ -37,8 +43,8 @@ struct Place {
 // Which columns there is room for, and how wide they are. Always one.
 template <typename Row>
 std::vector<Place> Arrange(const std::vector<Column<Row>>& columns,
-                           const std::vector<const Row*>& rows, size_t sorted,
-                           size_t width, const Cells& cells) {
+                           Seen<Row> rows, size_t sorted, size_t width,
+                           const Cells& cells) {
   std::vector<size_t> wanted(columns.size());
   std::vector<Place> places;
   size_t total = 0;
@@ -79,8 +85,11 @@ Frame DrawRows(const std::vector<Column<Row>>& columns,
                const std::vector<const Row*>& rows, const View& view,
                const Cells& cells, size_t width, size_t first, size_t count,
                bool marked) {
+  Seen<Row> seen(rows);
+  seen = seen.subspan(std::min(first, seen.size()));
+  seen = seen.first(std::min(count, seen.size()));
   const std::vector<Place> places =
-      Arrange(columns, rows, view.sorted_by(), width, cells);
+      Arrange(columns, seen, view.sorted_by(), width, cells);
   Frame frame;
   // The text of a column goes into its place.
   const auto joined = [&](const auto& text_of) {
@@ -102,10 +111,10 @@ Frame DrawRows(const std::vector<Column<Row>>& columns,
                              (down ? cells.descending() : cells.ascending());
                     }),
                     .style = Style::kBold}});
-  for (size_t i = first; i < rows.size() && i - first < count; ++i) {
+  for (size_t i = 0; i < seen.size(); ++i) {
     std::string text =
-        joined([&](size_t column) { return columns[column].text(*rows[i]); });
-    const bool selected = marked && i == view.selected();
+        joined([&](size_t column) { return columns[column].text(*seen[i]); });
+    const bool selected = marked && first + i == view.selected();
     if (selected) text = cells.Fit(text, width);
     frame.push_back({{.text = std::move(text),
                       .style = selected ? Style::kReverse : Style::kPlain}});

@@ -21,6 +21,7 @@ struct Link {
   std::string address;
   absl::Status state = absl::OkStatus();  // else what the last sample failed of
   absl::Duration retry_in = absl::ZeroDuration();  // if it did
+  absl::Duration seen = absl::ZeroDuration();      // how old the figures are
 };
 
 // At most `size.height` lines of at most `size.width` cells. Tells `view` how

@@ -22,7 +22,7 @@ namespace actord::client::top {
 namespace {
 
 // How long the rest of an escape sequence may take.
-constexpr absl::Duration kSequenceTime = absl::Milliseconds(50);
+constexpr std::chrono::milliseconds kSequenceTime{50};
 // How soon after a key nobody presses the next one for what it brings.
 constexpr std::chrono::milliseconds kBlindTime{100};
 // Rates over less, because somebody presses a key, would only flicker.
@@ -72,7 +72,9 @@ class Live {
   View view_;
   Link link_;
   Sampler::Clock::time_point next_try_ = {};
+  Sampler::Clock::time_point seen_ = {};  // when the model's sample came
   KeyReader keys_;
+  Sampler::Clock::time_point flush_at_ = {};  // if it has something pending
   bool unseen_question_ = false;
   bool changed_ = false;  // the terminal, or its size
   Frame shown_;           // empty: nothing is known of the terminal
@@ -101,7 +103,10 @@ absl::StatusOr<ExitStatus> Live::Run() {
     if (ready[kChanged]) changed_ = true;
     if (ready[kKeys]) status = ReadKeys();
     if (!status.ok()) return status;
-    if (!ready[kKeys] && keys_.pending()) Press(keys_.Flush());
+    if (keys_.pending() && !ready[kKeys] &&
+        Sampler::Clock::now() >= flush_at_) {
+      Press(keys_.Flush());
+    }
     // What is not shown any more is said by Finish.
     if (ready[kNews] && !end_) ReadNews();
   }
@@ -132,7 +137,10 @@ absl::Status Live::Resume() {
 
 absl::Duration Live::Patience() const {
   absl::Duration patience = invocation_.deadline() - absl::Now();
-  if (keys_.pending()) patience = std::min(patience, kSequenceTime);
+  if (keys_.pending()) {
+    patience =
+        std::min(patience, absl::FromChrono(flush_at_ - Sampler::Clock::now()));
+  }
   if (!link_.state.ok()) patience = std::min(patience, kTick);
   return std::max(patience, absl::ZeroDuration());
 }
@@ -161,6 +169,7 @@ std::array<bool, Live::kSources> Live::Wait() {
 absl::Status Live::Redraw() {
   link_.retry_in = std::max(absl::FromChrono(next_try_ - Sampler::Clock::now()),
                             absl::ZeroDuration());
+  link_.seen = absl::FromChrono(Sampler::Clock::now() - seen_);
   const Size size = terminal_.size();
   Frame frame = Draw(model_, view_, link_, cells_, size);
   if (frame.size() != shown_.size()) shown_.clear();
@@ -189,7 +198,10 @@ absl::Status Live::ReadKeys() {
                : absl::ErrnoToStatus(errno, "cannot read from the terminal");
   }
   if (count == 0) return absl::UnavailableError("the terminal has gone");
-  Press(keys_.Feed({bytes.data(), static_cast<size_t>(count)}));
+  const std::vector<Key> keys =
+      keys_.Feed({bytes.data(), static_cast<size_t>(count)});
+  flush_at_ = Sampler::Clock::now() + kSequenceTime;
+  Press(keys);
   return absl::OkStatus();
 }
 
@@ -243,11 +255,7 @@ void Live::Grant(const Wish& wish) {
 
 void Live::ReadNews() {
   News news = sampler_.Take();
-  std::string said;
-  for (const Done& done : news.done) {
-    said += (said.empty() ? "" : "; ") + done.text;
-  }
-  if (!said.empty()) view_.Say(said);
+  for (Done& done : news.done) view_.Tell(std::move(done.text));
   if (news.details && news.pid == view_.pid()) {
     view_.ShowDetails(*std::move(news.details));
   }
@@ -261,6 +269,7 @@ void Live::ReadSample(absl::StatusOr<Sample> sample) {
   if (!sample.ok()) return;
   // Sampling goes on for what was wanted before; what it brings is dropped.
   if (view_.paused() && model_.known()) return;
+  seen_ = Sampler::Clock::now();
   model_.Add(*std::move(sample), std::min(view_.interval(), kLeastInterval));
   view_.Refresh(model_);
   // Of a first sample the types are known now.

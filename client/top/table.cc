@@ -11,6 +11,7 @@ namespace actord::client::top {
 namespace {
 
 constexpr size_t kCountWidth = 9;
+constexpr size_t kBytesWidth = 10;  // "1023.9 KiB"
 
 std::string Scaled(double value) {
   static constexpr std::array kUnits = {"", "k", "M", "G", "T", "P", "E"};
@@ -79,7 +80,7 @@ const std::vector<Column<ProcessRow>>& ProcessColumns() {
        [](Row a, Row b) {
          return a.process.mailbox_messages() > b.process.mailbox_messages();
        }},
-      {"bytes", "BYTES", kCountWidth, true, 40,
+      {"bytes", "BYTES", kBytesWidth, true, 40,
        [](Row row) { return ShortBytes(row.process.mailbox_bytes()); },
        [](Row a, Row b) {
          return a.process.mailbox_bytes() > b.process.mailbox_bytes();
@@ -125,7 +126,7 @@ const std::vector<Column<TypeRow>>& TypeColumns() {
       {"mailbox", "MAILBOX", 7, true, 70,
        [](Row row) { return ShortCount(row.mailbox_messages, 7); },
        [](Row a, Row b) { return a.mailbox_messages > b.mailbox_messages; }},
-      {"bytes", "BYTES", kCountWidth, true, 35,
+      {"bytes", "BYTES", kBytesWidth, true, 35,
        [](Row row) { return ShortBytes(row.mailbox_bytes); },
        [](Row a, Row b) { return a.mailbox_bytes > b.mailbox_bytes; }},
       {"yields", "YIELDS", 7, true, 60,

@@ -9,6 +9,7 @@
 namespace actord::client::top {
 namespace {
 
+constexpr std::string_view kBetweenTold = "; ";
 constexpr size_t kMaxFilterBytes = 128;  // as long as the name of a type
 
 // What + and - choose among.
@@ -93,12 +94,25 @@ void View::ShowDetails(absl::StatusOr<v1::Process> process) {
   if (page_ == Page::kDetails) details_ = std::move(process);
 }
 
-void View::Say(std::string what) { message_ = std::move(what); }
+void View::Say(std::string what) {
+  message_ = std::move(what);
+  told_ = 0;
+}
+
+void View::Tell(std::string what) {
+  if (told_ == kMostTold) {
+    message_.resize(message_.rfind(kBetweenTold));
+    --told_;
+  }
+  if (told_ > 0) what.append(kBetweenTold).append(message_);
+  message_ = std::move(what);
+  ++told_;
+}
 
 Wish View::Press(const Key& key, const Model& model) {
   // Text for a filter; elsewhere it was not meant for this program.
   if (key.pasted && prompt_ != Prompt::kFilter) return {};
-  message_.clear();
+  Say("");
   switch (key.kind) {
     case KeyKind::kInterrupt:
       return {.kind = Wish::Kind::kInterrupt};

@@ -46,6 +46,10 @@ class View {
   // What came of a wish.
   void ShowDetails(absl::StatusOr<v1::Process> process);
   void Say(std::string what);
+  // The same, but what was told before stays beside it, the newest first, until
+  // a key is pressed. At most kMostTold of them.
+  void Tell(std::string what);
+  static constexpr size_t kMostTold = 16;
 
   [[nodiscard]] Page page() const { return page_; }
   [[nodiscard]] Prompt prompt() const { return prompt_; }
@@ -117,6 +121,7 @@ class View {
   bool paused_ = false;
   std::string typed_;
   std::string message_;
+  size_t told_ = 0;  // in message_
   std::string pid_;
   std::string pid_type_;
   std::optional<absl::StatusOr<v1::Process>> details_;  // unset: not yet known

@@ -261,6 +261,20 @@ TEST_F(TopView, TypesLeadToTheirProcesses) {
   EXPECT_EQ(view_.rows(), 25u);
 }
 
+TEST_F(TopView, WhatCameOfSeveralWishesStandsSideBySide) {
+  view_.Say("asking p2 to end ...");
+  view_.Tell("p1 was asked to end");
+  view_.Tell("p2 was asked to end");
+  EXPECT_EQ(view_.message(), "p2 was asked to end; p1 was asked to end");
+  for (int i = 0; i < 100; ++i) view_.Tell("n");
+  EXPECT_EQ(view_.message().size(),
+            View::kMostTold + (View::kMostTold - 1) * 2);
+  view_.Press(Key{KeyKind::kDown}, model_);
+  EXPECT_EQ(view_.message(), "");
+  view_.Tell("p3 was asked to end");
+  EXPECT_EQ(view_.message(), "p3 was asked to end");
+}
+
 TEST_F(TopView, DetailsAreOfOneProcess) {
   Start();
   const Wish look = Type("\r");

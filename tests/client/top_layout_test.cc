@@ -161,10 +161,10 @@ Steps 12.3k/s   messages 1.5/s   completions 0/s
 Waiting 12 external   4 of them held by 1 remote worker   0 pooled
 Refused by limits 8 (4.0/s)   dead letters 5 (0/s)
 
-PID             TYPE        STATE     PRI      STEPS  STEPS/S▼  MAILBOX      BYTES  YIELDS      AGE
-1.f7dcb807.0.1  counter     IDLE       16      12.4M     12.2k        0        0 B       0     1d3h
-1.f7dcb807.1.1  order       BLOCKED    31         40         0    1,500    3.0 MiB       2       1h
-1.f7dcb807.2.1  order.line  IDLE!      16          7         0        0        0 B       0       2h
+PID             TYPE        STATE     PRI      STEPS  STEPS/S▼  MAILBOX       BYTES  YIELDS      AGE
+1.f7dcb807.0.1  counter     IDLE       16      12.4M     12.2k        0         0 B       0     1d3h
+1.f7dcb807.1.1  order       BLOCKED    31         40         0    1,500     3.0 MiB       2       1h
+1.f7dcb807.2.1  order.line  IDLE!      16          7         0        0         0 B       0       2h
 
 all 3 processes   ?: help   q: quit
 )");
@@ -273,10 +273,60 @@ TEST_F(TopLayout, ADaemonThatIsGoneIsShown) {
       StartsWith("\nactord at 127.0.0.1:7600   NO CONNECTION   next try "
                  "in 4s\nConnection refused\n"));
   Start();  // what was known last stays
+  link_.seen = absl::Milliseconds(12'700);
   const std::string drawn = Drawn({.width = 80, .height = 14});
-  EXPECT_THAT(drawn, HasSubstr("NO CONNECTION"));
+  EXPECT_THAT(drawn,
+              HasSubstr("NO CONNECTION   seen 12s ago   next try in 4s"));
   EXPECT_THAT(drawn, Not(HasSubstr("SERVING")));
   EXPECT_THAT(drawn, HasSubstr("1.f7dcb807.1.1"));
+}
+
+TEST_F(TopLayout, AnErrorThatIsAnAnswerIsNoLostConnection) {
+  struct Case {
+    absl::Status state;
+    const char* text;
+  };
+  for (const Case& c : {Case{absl::DeadlineExceededError("x"), "NO ANSWER"},
+                        Case{absl::PermissionDeniedError("x"), "NOT ALLOWED"},
+                        Case{absl::UnauthenticatedError("x"), "NOT ALLOWED"},
+                        Case{absl::UnimplementedError("x"), "NOT THIS ACTORD"},
+                        Case{absl::ResourceExhaustedError("x"), "REFUSED"},
+                        Case{absl::InternalError("x"), "REFUSED"}}) {
+    link_.state = c.state;
+    const std::string drawn = Drawn({.width = 80, .height = 10});
+    EXPECT_THAT(drawn, HasSubstr(c.text)) << c.state;
+    EXPECT_THAT(drawn, Not(HasSubstr("NO CONNECTION")));
+  }
+}
+
+TEST_F(TopLayout, OnlyRowsThatAreSeenAreMeasured) {
+  Sample sample = MakeSample(absl::Seconds(9));
+  for (int i = 0; i < 100; ++i) {
+    sample.processes.push_back(
+        MakeProcess("1.1." + std::to_string(1000 + i), "t", 0));
+  }
+  sample.processes.back().set_process_type("a.type.with.a.long.name");
+  sample.processes.back().set_pid("1.1.9999");
+  model_.Add(sample);
+  view_ = View({.process_column = 0});
+  view_.Refresh(model_);
+  EXPECT_THAT(Drawn({.width = 120, .height = 12}),
+              HasSubstr("\n1.1.1000  t     IDLE "));
+  Type("\x1b[F");  // to the end
+  EXPECT_THAT(Drawn({.width = 120, .height = 12}),
+              HasSubstr("\n1.1.9999  a.type.with.a.long.name  IDLE "));
+}
+
+TEST_F(TopLayout, BytesHaveRoomUpToTheNextUnit) {
+  Sample sample = MakeSample(absl::Seconds(9), {MakeProcess("p", "t", 1)});
+  sample.processes[0].set_mailbox_bytes((uint64_t{1} << 30) - 200'000);
+  model_.Add(sample);
+  for (const bool types : {false, true}) {
+    view_ = View({.types = types});
+    view_.Refresh(model_);
+    EXPECT_THAT(Drawn({.width = 140, .height = 12}),
+                HasSubstr("  1023.8 MiB  "));
+  }
 }
 
 TEST_F(TopLayout, ARestartIsShown) {

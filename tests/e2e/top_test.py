@@ -158,7 +158,9 @@ class Top(DaemonCase):
         program.until("^all 1 processes ")
         port = self.daemon.port
         self.daemon.process.kill()
-        program.until("NO CONNECTION +next try in ")
+        program.until("NO CONNECTION +seen [0-9]+m?s ago +next try in ")
+        # By seconds, and with nobody pressing anything.
+        program.until("seen [2-9]s ago")
         program.until("^all 1 processes ")  # what was seen last
         self.assertNotIn("SERVING", program.text())
         directory = self.directory / "again"
