@@ -52,6 +52,9 @@ ExitStatus Invocation::Fail(const absl::Status& status,
       details.reason.empty()) {
     Complain(subject + "cannot reach the daemon at " + options_.address + ": " +
              Describe(status));
+  } else if (status.code() == absl::StatusCode::kDeadlineExceeded &&
+             status.message() == "Deadline Exceeded") {  // gRPC's own words
+    Complain(subject + "no answer in time; --timeout says how long to wait");
   } else {
     Complain(subject + Describe(status));
   }

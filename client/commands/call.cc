@@ -48,7 +48,7 @@ that comes later is dropped. If the process answers with an error, or ends witho
 answer, that goes to standard error.
 
 Examples:
-  actorctl call "$pid" --topic total
+  pid=$(actorctl submit counter 40) && actorctl call "$pid" 2 --topic add
   actorctl call @orders/17 '{"article": "book"}' --topic add --timeout 2s
 )";
 

@@ -96,6 +96,20 @@ TEST(CounterTest, AnswersWhatItCannotDo) {
   EXPECT_TRUE(harness.IsLive(counter));
 }
 
+TEST(CounterTest, AnswersCalls) {
+  Plugged harness("counter");
+  const Pid counter = harness.Submit("counter", "run", "40");
+  EXPECT_EQ(harness.Call(counter, "add", "2").value().bytes, "42");
+  EXPECT_EQ(harness.Call(counter, "get").value().bytes, "42");
+  EXPECT_EQ(harness.Call(counter, "add", "two").error().code,
+            Code::kInvalidArgument);
+  EXPECT_THAT(harness.Call(counter, "what").error().message,
+              HasSubstr("known are add, get, stop"));
+  EXPECT_TRUE(harness.log().empty());
+  EXPECT_EQ(harness.Call(counter, "stop").value().bytes, "42");
+  EXPECT_EQ(harness.ExpectResult(counter).bytes, "42");
+}
+
 TEST(CounterTest, RefusesAnInputThatIsNoInteger) {
   Plugged harness("counter");
   EXPECT_THAT(

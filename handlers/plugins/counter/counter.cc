@@ -6,7 +6,9 @@
 //                                 asked from outside, it writes to the log
 //   stop                          ends with the value as the result
 //
-// What it cannot do, it answers with the message "error" (or logs).
+// A call is answered with the value, whichever of them it is. What it cannot
+// do, it answers with an error: of the call, or else as the message "error" (or
+// it logs).
 #include <actord/commands.h>
 #include <actord/plugin.h>
 
@@ -65,6 +67,8 @@ class Counter : public actord::Process {
       Answer(event, "value", std::to_string(value_), out);
     } else if (event.topic() == "stop") {
       done_ = true;
+      if (event.call() != 0)
+        Answer(event, "value", std::to_string(value_), out);
     } else {
       Answer(event, "error",
              "unknown topic '" + std::string(event.topic()) +
@@ -82,11 +86,18 @@ class Counter : public actord::Process {
       return;
     }
     value_ = sum;
+    if (event.call() != 0) Answer(event, "value", std::to_string(value_), out);
   }
 
   static void Answer(const actord::Event& event, std::string_view topic,
                      const std::string& text, actord::StepOutput& out) {
-    if (event.from().empty()) {
+    if (event.call() != 0) {
+      if (topic == "error") {
+        out.ReplyError(event.call(), actord::Code::kInvalidArgument, text);
+      } else {
+        out.Reply(event.call(), text);
+      }
+    } else if (event.from().empty()) {
       // The completion comes back as an event, which this process ignores.
       out.Yield(actord::commands::Log(topic == "error" ? "warning" : "info",
                                       "counter: " + text));
