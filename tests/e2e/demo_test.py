@@ -86,6 +86,15 @@ class Demo(EmptyCase):
             if not line:
                 self.fail(f"the demo ended early: {demo.communicate()}")
 
+    def test_payments_without_a_daemon_say_who_did_not_answer(self):
+        done = subprocess.run(
+            ["/usr/bin/python3", str(DEMO.with_name("demo_payments")),
+             "127.0.0.1:1", "1.1.1.1", "10", "17", str(self.directory)],
+            capture_output=True, text=True, timeout=SECONDS, check=False)
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertRegex(done.stderr, "^demo: the daemon at 127.0.0.1:1: "
+                                      "UNAVAILABLE: [^\n]*\n$")
+
     def test_end_among_killed_workers_leaves_nothing_behind(self):
         demo = self.start("10")
         self.read_until(demo, "kill -KILL worker")
