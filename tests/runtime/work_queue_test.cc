@@ -2,6 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <chrono>
+#include <optional>
 #include <vector>
 
 #include "tests/runtime/work_queue_fixture.h"
@@ -149,6 +152,61 @@ TEST_F(WorkQueueTest, WhatAWokenWorkerLeavesWhenItEndsWakesAnother) {
     queue_.Close(woken, now_);
     queue_.Remove(TokenOf(1), 0);
     EXPECT_THAT(queue_.TakeWoken(), IsEmpty());
+  }
+}
+
+// --- many
+// ---------------------------------------------------------------------
+
+// Nanoseconds for one task that comes, fails once, is handed out again and
+// completes, while so many others wait; the best of several rounds, so that
+// what else the machine does is left out.
+double CostBeside(size_t waiting, uint32_t processes) {
+  WorkPolicy policy{.pattern = "*", .max_attempts = 1'000'000};
+  policy.backoff = absl::ZeroDuration();
+  policy.start_timeout = absl::Hours(1);
+  WorkQueue queue({policy});
+  const RemoteWorkerId worker = queue.Open({"a", "b*"}, "");
+  uint64_t next = 1;
+  const auto add = [&] {
+    const auto process = static_cast<uint32_t>(next % processes);
+    queue.Add({{1, 1, process, 1}, next++}, "a", 0);
+  };
+  while (next <= waiting) add();
+  constexpr int kRounds = 15;
+  constexpr int kTasks = 200;
+  double best = 1e9;
+  for (int round = 0; round < kRounds; ++round) {
+    const auto begin = std::chrono::steady_clock::now();
+    for (int i = 0; i < kTasks; ++i) {
+      add();
+      EXPECT_TRUE(queue.AddCredits(worker, 2));
+      const auto first = queue.Take(worker, 0);
+      EXPECT_TRUE(queue.Heartbeat(first->token, 0));
+      EXPECT_TRUE(queue.Fail(
+          first->token, {absl::StatusCode::kAborted, "x", std::nullopt}, 0));
+      queue.Tick(0);
+      const auto again = queue.Take(worker, 0);
+      queue.Remove(again->token, again->attempt);
+      queue.Served(worker, /*rests=*/false);
+    }
+    const std::chrono::duration<double, std::nano> took =
+        std::chrono::steady_clock::now() - begin;
+    best = std::min(best, took.count() / kTasks);
+  }
+  return best;
+}
+
+// A search among those that wait would cost hundreds of times as much; what
+// more there is comes from tables that no longer fit into the caches.
+TEST(WorkQueueCost, TenThousandWaitingTasksAreNoDearerThanTen) {
+  for (const uint32_t processes : {1U, 100'000U}) {
+    double ratio = 1e9;
+    for (int attempt = 0; attempt < 5 && ratio > 4; ++attempt) {
+      ratio = std::min(
+          ratio, CostBeside(10'000, processes) / CostBeside(10, processes));
+    }
+    EXPECT_LT(ratio, 4) << processes;
   }
 }
 
