@@ -100,6 +100,37 @@ TEST(ServiceWatch, ASnapshotIsToldThoughTheLogForgetsWhatWasAtItsBeginning) {
   stream->Finish();
 }
 
+// What one response of a watch holds is bounded in bytes too: names may be
+// long.
+TEST(ServiceWatch, APageOfASnapshotEndsBeforeItHasTooManyBytes) {
+  constexpr size_t kProcesses = 990;  // as many as fit on one page by number
+  constexpr size_t kPageBytes = size_t{256} << 10;
+  Config config = ServedDaemon::Defaults();
+  config.plugins.push_back(ACTORD_TEST_PROBE);
+  ServedDaemon daemon(config);
+  const std::string type(128, 'v');
+  std::set<std::string> pids;
+  while (pids.size() < kProcesses) pids.insert(daemon.Submit(type));
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + kPatience);
+  const auto stream = daemon.stub().WatchProcesses(&context, {});
+  Seen seen;
+  size_t told = 0;
+  v1::WatchProcessesResponse response;
+  while (!seen.complete && stream->Read(&response)) {
+    // Beside its processes a page has what marks them.
+    EXPECT_LE(response.snapshot().ByteSizeLong(), kPageBytes + 4096);
+    told += static_cast<size_t>(response.snapshot().processes_size());
+    seen.Add(response);
+  }
+  EXPECT_EQ(seen.live, pids);
+  EXPECT_EQ(told, kProcesses) << "each once";
+  context.TryCancel();
+  while (stream->Read(&response)) {
+  }
+  stream->Finish();
+}
+
 TEST(ServiceWatch, OneTooManyIsRefusedUntilAnotherHasGone) {
   Config config = ServedDaemon::Defaults();
   config.runtime.max_watches = 2;

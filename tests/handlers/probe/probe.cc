@@ -4,6 +4,8 @@
 #include <actord/commands.h>
 #include <actord/plugin.h>
 
+#include <algorithm>
+#include <array>
 #include <chrono>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -292,6 +294,19 @@ class Mourner : public actord::Process {
   actord::Tag sleep_ = 0;
 };
 
+// Has names as long as they may be.
+class Verbose : public actord::Process {
+ public:
+  static constexpr auto kLongest = [] {
+    std::array<char, 129> name{};
+    std::fill_n(name.begin(), 128, 'v');
+    return name;
+  }();
+  static constexpr const char* kName = kLongest.data();
+  static constexpr actord::Method kMethods[] = {{kLongest.data(), nullptr}};
+  void Step(actord::Events /*events*/, actord::StepOutput& /*out*/) {}
+};
+
 class EchoHandler : public actord::Handler {
  public:
   static constexpr const char* kCommand = "probe.echo";
@@ -324,5 +339,5 @@ class SlowHandler : public actord::Handler {
 
 ACTORD_EXPORT_PLUGIN(
     "probe", "1.0.0",
-    actord::ProcessTypes<Probe, ProbeCancel, ProbeBlocking, Mourner>,
+    actord::ProcessTypes<Probe, ProbeCancel, ProbeBlocking, Mourner, Verbose>,
     actord::Handlers<EchoHandler, DropHandler, SlowHandler>);
