@@ -11,7 +11,7 @@ import unittest
 from harness import places
 from harness.case import DaemonCase
 from harness.cli import DEADLINE, FAILED, INTERRUPTED, UNAVAILABLE, USAGE
-from harness.waiting import SANITIZED, eventually
+from harness.waiting import SANITIZED, WAIT_SECONDS, eventually
 
 
 class BulkCase(DaemonCase):
@@ -134,7 +134,7 @@ class Submit(BulkCase):
         with self.assertRaises(subprocess.TimeoutExpired):
             client.wait(0.3)
         client.send_signal(signal.SIGINT)
-        stdout, stderr = client.communicate(timeout=10)
+        stdout, stderr = client.communicate(timeout=WAIT_SECONDS)
         self.assertEqual((client.returncode, stdout), (INTERRUPTED, ""), stderr)
         self.assertIn("succeeded 1, failed 1", stderr)
 
@@ -153,7 +153,7 @@ class Submit(BulkCase):
             eventually(lambda: self.counters().processes_ended_total > 500,
                        "the first of them")
             self.daemon.signal(signal.SIGTERM)
-            _, complaints = client.communicate(timeout=30)
+            _, complaints = client.communicate(timeout=WAIT_SECONDS)
             output.seek(0)
             lines = [json.loads(line) for line in output]
         self.assertEqual(client.returncode, UNAVAILABLE, complaints)

@@ -8,7 +8,7 @@ import unittest
 from harness import places
 from harness.cli import (CliCase, FAILED, INTERRUPTED, UNAVAILABLE, USAGE,
                          awaits_signals)
-from harness.waiting import eventually
+from harness.waiting import WAIT_SECONDS, eventually
 
 NOBODY = "127.0.0.1:1"  # nothing listens there
 
@@ -146,7 +146,7 @@ class Usage(CliCase):
             with self.assertRaises(subprocess.TimeoutExpired):
                 client.wait(0.5)
             client.send_signal(number)
-            stdout, stderr = client.communicate(timeout=10)
+            stdout, stderr = client.communicate(timeout=WAIT_SECONDS)
             self.assertEqual((client.returncode, stdout, stderr),
                              (INTERRUPTED, "", "actorctl: interrupted\n"))
         self.assertEqual(self.actor.process(pid).pid, pid)

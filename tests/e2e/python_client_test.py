@@ -8,7 +8,7 @@ import grpc
 from actord.v1 import (actor_service_pb2_grpc, outcome_pb2, payload_pb2,
                        process_pb2, status_pb2, yield_pb2)
 from harness.case import EmptyCase
-from harness.waiting import eventually
+from harness.waiting import WAIT_SECONDS, eventually
 
 
 class MainJob(EmptyCase):
@@ -28,7 +28,7 @@ class MainJob(EmptyCase):
                     payload=payload_pb2.Payload(data=number)))
             actord.Send(process_pb2.SendRequest(pid=counter, topic="stop"))
             outcome = actord.Await(
-                outcome_pb2.AwaitRequest(pid=counter), timeout=10).outcome
+                outcome_pb2.AwaitRequest(pid=counter), timeout=WAIT_SECONDS).outcome
             self.assertEqual(outcome.result.data, b"42")
 
             # An order waits until this program has taken its payment.
@@ -52,14 +52,14 @@ class MainJob(EmptyCase):
             self.assertEqual(
                 answer, yield_pb2.CompleteYieldResponse.ANSWER_ACCEPTED)
             outcome = actord.Await(
-                outcome_pb2.AwaitRequest(pid=order), timeout=10).outcome
+                outcome_pb2.AwaitRequest(pid=order), timeout=WAIT_SECONDS).outcome
             self.assertEqual(json.loads(outcome.result.data), {
                 "order": "A-17", "status": "charged",
                 "payment": "receipt 4711"})
 
             # A waiting process ends with the daemon, and is accounted for.
             actord.Submit(process_pb2.SubmitRequest(process_type="counter"))
-            ended = actord.Shutdown(status_pb2.ShutdownRequest(), timeout=10)
+            ended = actord.Shutdown(status_pb2.ShutdownRequest(), timeout=WAIT_SECONDS)
             self.assertEqual((ended.ended_count, ended.forced_count), (1, 0))
         self.assertEqual(daemon.wait(), 0)
 

@@ -14,7 +14,7 @@ from harness.cli import CliCase, FAILED, NOT_FOUND
 from harness.connection import failure_name
 from harness.daemon import MEASURED
 from harness.daemon import run_actord
-from harness.waiting import eventually
+from harness.waiting import WAIT_SECONDS, eventually
 
 BAD_CONFIGURATION = 78
 
@@ -290,7 +290,7 @@ class Boot(EmptyCase):
             process.send_signal(number)
             self.wait_for(process, "told to end while the boot tree was starting")
             self.wait_for(process, "mourner a ends")
-            self.assertEqual(process.wait(20), 0)
+            self.assertEqual(process.wait(WAIT_SECONDS), 0)
 
     def test_a_signal_ends_a_start_whose_init_does_not_return(self):
         process = self.begin(
@@ -300,7 +300,7 @@ class Boot(EmptyCase):
         self.wait_for(process, "probe: its Init has kept a worker")
         process.send_signal(signal.SIGTERM)
         self.wait_for(process, "exiting without 1 steps")
-        self.assertEqual(process.wait(20), 75)
+        self.assertEqual(process.wait(WAIT_SECONDS), 75)
 
     def test_a_file_that_is_wrong_is_refused_with_its_field(self):
         for path, message in (

@@ -10,7 +10,7 @@ from harness import places
 from harness.case import DaemonCase
 from harness.cli import DEADLINE, DONE, INTERRUPTED
 from harness.screen import OnTerminal
-from harness.waiting import eventually
+from harness.waiting import WAIT_SECONDS, eventually
 
 DOWN, PAGE_DOWN, ESCAPE = "\x1b[B", "\x1b[6~", "\x1b"
 
@@ -53,7 +53,7 @@ class Top(DaemonCase):
         program.until("^Processes 1 live")
         program.until_gone(pid)
         # Rates move when something does.
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + WAIT_SECONDS
         while "Steps 0/s" in program.text() or "Steps -/s" in program.text():
             self.assertLess(time.monotonic(), deadline, program.text())
             self.actor.send(counter, "add", b"1")
@@ -177,7 +177,7 @@ class Top(DaemonCase):
         program.type("q")
         self.assert_ends(program, DONE)
         again.terminate()
-        self.assertEqual(again.wait(20), 0)
+        self.assertEqual(again.wait(WAIT_SECONDS), 0)
 
     def _end(self, daemon, exit_status):
         """Some tests kill theirs."""

@@ -8,7 +8,7 @@ import unittest
 
 from harness import places
 from harness.cli import DEADLINE, FAILED, INTERRUPTED, USAGE, CliCase
-from harness.waiting import eventually
+from harness.waiting import WAIT_SECONDS, eventually
 
 
 class WorkCommand(CliCase):
@@ -135,7 +135,7 @@ class WorkCommand(CliCase):
             number = int(path.read_text())
             eventually(lambda: not running(number), f"the end of {path.name}")
         process.send_signal(signal.SIGTERM)
-        self.assertEqual(process.wait(20), INTERRUPTED)
+        self.assertEqual(process.wait(WAIT_SECONDS), INTERRUPTED)
 
     def test_tasks_run_side_by_side(self):
         pid = self.yielding(count=4)
@@ -156,7 +156,7 @@ class WorkCommand(CliCase):
         eventually(lambda: self.actor.status().counters.tasks_leased == 1,
                    "the task")
         (self.directory / "end").touch()
-        out, err = process.communicate(timeout=20)
+        out, err = process.communicate(timeout=WAIT_SECONDS)
         self.assertEqual((process.returncode, err), (INTERRUPTED, ""))
         self.assertEqual([json.loads(line)["end"] for line in out.splitlines()],
                          ["ACCEPTED"])
@@ -180,7 +180,7 @@ class WorkCommand(CliCase):
             {"command": "manual.do", "payload": "again"}).encode(), "yield")
         self.assertEqual(self.answer(actor.wait(pid))["payload"], "again")
         process.send_signal(signal.SIGTERM)
-        process.communicate(timeout=20)
+        process.communicate(timeout=WAIT_SECONDS)
         self.assertEqual(process.returncode, INTERRUPTED)
 
     def test_complaints_and_exit_status(self):

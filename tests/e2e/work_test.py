@@ -10,7 +10,7 @@ from actord.v1 import (outcome_pb2, payload_pb2, status_pb2, work_pb2,
                        yield_pb2)
 from harness.case import DaemonCase
 from harness.connection import refusal_of
-from harness.waiting import eventually
+from harness.waiting import WAIT_SECONDS, eventually
 from harness.work import RemoteWorker
 
 POLICY = ("manual.* max_attempts=3 backoff=10ms max_backoff=20ms")
@@ -290,7 +290,7 @@ class Leases(WorkCase):
 class Refusals(WorkCase):
 
     def assert_ended(self, worker, code, reason, message):
-        self.assertTrue(worker.ended.wait(20))
+        self.assertTrue(worker.ended.wait(WAIT_SECONDS))
         refusal = refusal_of(worker.error)
         self.assertEqual((refusal.code, refusal.reason), (code, reason))
         self.assertRegex(refusal.message, message)
@@ -362,7 +362,7 @@ class Refusals(WorkCase):
             "order": "A-1", "amount_cents": 1, "hold_ms": 0}).encode())
         eventually(self.actor.yields, "the payment")
         outcome = self.actor.stub.Await.future(
-            outcome_pb2.AwaitRequest(pid=order), timeout=20)
+            outcome_pb2.AwaitRequest(pid=order), timeout=WAIT_SECONDS)
         ending = self.actor.stub.Shutdown.future(status_pb2.ShutdownRequest())
         eventually(lambda: self.actor.status().state
                    == status_pb2.DAEMON_STATE_DRAINING, "the drain")

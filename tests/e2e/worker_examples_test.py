@@ -12,7 +12,7 @@ import unittest
 
 from harness import places
 from harness.case import DaemonCase
-from harness.waiting import eventually
+from harness.waiting import WAIT_SECONDS, eventually
 
 EXAMPLES = places.SOURCE / "client" / "examples"
 PAYMENT_WORKER = EXAMPLES / "python" / "payment_worker.py"
@@ -53,7 +53,7 @@ class ExampleCase(DaemonCase):
     def ended(self, process):
         """Its status after SIGTERM, and what it has printed."""
         process.send_signal(signal.SIGTERM)
-        out, _ = process.communicate(timeout=20)
+        out, _ = process.communicate(timeout=WAIT_SECONDS)
         return process.returncode, out
 
 
@@ -131,7 +131,7 @@ class Python(ExampleCase):
             eventually(lambda: path.exists() and len(
                 path.read_text().splitlines()) > 60 * (number + 1), "charges")
             program.kill()
-        self.assertEqual([program.wait(60) for program in programs[2:]], [0, 0])
+        self.assertEqual([program.wait(2 * WAIT_SECONDS) for program in programs[2:]], [0, 0])
         entries = [json.loads(line) for line in path.read_text().splitlines()]
         self.assertEqual(sorted(entry["key"] for entry in entries),
                          sorted(f"key-{number}" for number in range(count)))
@@ -142,7 +142,7 @@ class Python(ExampleCase):
             '{"key": "b", "order": "B", "amo', name="ledger")
         done = subprocess.run(
             [sys.executable, "-c", CHARGE_A_AND_B, str(path)],
-            cwd=EXAMPLES / "python", capture_output=True, text=True, timeout=30,
+            cwd=EXAMPLES / "python", capture_output=True, text=True, timeout=WAIT_SECONDS,
             env=places.clean_environment(), check=True)
         self.assertEqual(json.loads(done.stdout),
                          [["r", False], ["receipt-B", True]])
@@ -154,7 +154,7 @@ class Python(ExampleCase):
             [sys.executable, EXAMPLES / "python" / "service.py",
              self.daemon.address],
             input="ann 40\nbob 1\nann 2\nann\nbob\nann 7\nann\n", text=True,
-            capture_output=True, timeout=30, check=True)
+            capture_output=True, timeout=WAIT_SECONDS, check=True)
         self.assertEqual(done.stdout, "ann 42\nbob 1\nann 7\n")
 
 

@@ -12,10 +12,11 @@ import grpc
 from harness import places
 from harness.connection import Connection, refusal_of
 from harness.daemon import Daemon
+from harness.waiting import WAIT_SECONDS
 
 # Commands that tests complete themselves.
 EXTERNAL = ("--external", "payment.*", "--external", "manual.*")
-CLI_SECONDS = 60
+CLI_SECONDS = 2 * WAIT_SECONDS
 
 
 class EmptyCase(unittest.TestCase):

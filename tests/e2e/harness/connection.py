@@ -5,9 +5,10 @@ import dataclasses
 import grpc
 from actord.v1 import (actor_service_pb2_grpc, dead_letter_pb2, name_pb2, outcome_pb2,
                        payload_pb2, plugin_pb2, process_pb2, status_pb2, yield_pb2)
+from harness.waiting import WAIT_SECONDS
 from rpc import error_details_pb2, status_pb2 as rpc_status_pb2
 
-CALL_SECONDS = 20  # long enough for any call that is not about waiting
+CALL_SECONDS = WAIT_SECONDS  # long enough for any call that is not about waiting
 JSON = "application/json"
 
 

@@ -8,10 +8,10 @@ import subprocess
 import time
 
 from harness import places
-from harness.waiting import SANITIZED, eventually
+from harness.waiting import SANITIZED, WAIT_SECONDS, eventually
 
-START_SECONDS = 20  # a sanitized daemon on a busy machine, and then some
-STOP_SECONDS = 20
+START_SECONDS = WAIT_SECONDS
+STOP_SECONDS = WAIT_SECONDS
 # For a daemon whose memory is measured: AddressSanitizer is not to hold on to what
 # the daemon has freed.
 MEASURED = {"ASAN_OPTIONS": ":".join(filter(None, [

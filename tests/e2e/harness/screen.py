@@ -13,10 +13,9 @@ import termios
 import threading
 import unicodedata
 
-from harness.waiting import eventually
+from harness.waiting import WAIT_SECONDS, eventually
 
 SEQUENCE = re.compile(r"\x1b\[(\??)([0-9;]*)([@-~])")
-WAIT_SECONDS = 20
 
 
 class Screen:
