@@ -19,7 +19,8 @@ DEAF = json.dumps({"order": "17", "amount_cents": 1, "hold_ms": 600_000}).encode
 
 class LifeLimits(DaemonCase):
 
-    OPTIONS = ("--max-steps", "20", "--max-lifetime", "1s",
+    # Longer than any test but that of it takes.
+    OPTIONS = ("--max-steps", "20", "--max-lifetime", "1h",
                "--max-processes-per-type", "counter 2")
 
     def test_steps(self):
@@ -32,15 +33,16 @@ class LifeLimits(DaemonCase):
         self.assertEqual(self.actor.status().counters.step_limit_total, 1)
 
     def test_lifetime(self):
-        pid = self.actor.submit("probe", method="idle")
-        outcome = self.actor.wait(pid)
+        actor = self.connect(self.start_daemon("--max-lifetime", "1s"))
+        pid = actor.submit("probe", method="idle")
+        outcome = actor.wait(pid)
         self.assertEqual(failure_name(outcome), "LIMIT_REACHED")
         self.assertEqual(outcome.failure.code, EXHAUSTED.value[0])
         self.assertRegex(outcome.failure.message, "lived for 1")
         lived_ms = (outcome.end_time.ToNanoseconds()
                     - outcome.create_time.ToNanoseconds()) / 1e6
         self.assertGreaterEqual(lived_ms, 1000)
-        self.assertEqual(self.actor.status().counters.lifetime_limit_total, 1)
+        self.assertEqual(actor.status().counters.lifetime_limit_total, 1)
 
     def test_processes_of_a_type(self):
         pids = [self.actor.submit("counter") for _ in range(2)]
@@ -61,7 +63,7 @@ class LifeLimits(DaemonCase):
     def test_the_status_tells_them(self):
         limits = self.actor.status().limits
         self.assertEqual(limits.max_steps_per_process, 20)
-        self.assertEqual(limits.max_lifetime.ToNanoseconds(), 1e9)
+        self.assertEqual(limits.max_lifetime.ToSeconds(), 3600)
         self.assertEqual([(one.process_type, one.max_processes)
                           for one in limits.process_type_limits],
                          [("counter", 2)])
