@@ -6,9 +6,10 @@ import signal
 import unittest
 
 import grpc
-from actord.v1 import dead_letter_pb2
+from actord.v1 import dead_letter_pb2, process_pb2
 from harness.case import DaemonCase
 from harness.cli import DONE, FAILED, NOT_FOUND, USAGE, CliCase
+from harness.connection import CALL_SECONDS
 from harness.waiting import eventually
 
 INVALID = grpc.StatusCode.INVALID_ARGUMENT
@@ -86,13 +87,17 @@ class Letters(DeadLetterCase):
                          (3, 0, 0, 2, 1, 0))
 
     def test_a_child_that_outlives_its_parent(self):
-        outcome = self.actor.run("probe", b"child", "spawn_step")
+        outcome = self.actor.run("probe", b"late_child", "spawn_step")
+        [child] = eventually(lambda: self.actor.stub.ListProcesses(
+            process_pb2.ListProcessesRequest(parent_pid=outcome.pid),
+            timeout=CALL_SECONDS).processes, "the child")
+        self.actor.send(child.pid)
         eventually(lambda: self.actor.status().counters.dead_letters_total == 1,
                    "the dead letter")
         [letter] = self.kept()
         self.assertEqual((letter.topic, letter.to_pid, reason_of(letter)),
                          ("hello", outcome.pid, "ENDED"))
-        self.assertNotIn(letter.from_pid, ("", outcome.pid))
+        self.assertEqual(letter.from_pid, child.pid)
         self.assertEqual(self.kept(reason=letter.reason), [letter])
         self.assertEqual(self.kept(
             reason=dead_letter_pb2.DEAD_LETTER_REASON_MAILBOX_FULL), [])

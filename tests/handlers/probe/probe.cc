@@ -50,6 +50,7 @@ class Probe : public actord::Process {
       {"spawn_step", "Spawns itself with its input as method, by a step."},
       {"children", "Starts as many children as its input, and waits."},
       {"child", "Sends 'hello' to its parent and ends."},
+      {"late_child", "Likewise, when it has got a message."},
       {"big", "Ends with a result of as many bytes as its input says."},
       {"continue", "Continues as often as its input says, then ends."},
       {"block", "Blocks without a yield, which is a mistake."},
@@ -105,13 +106,17 @@ class Probe : public actord::Process {
       }
       if (waiting_ == 0) out.Done("0");
     } else if (method_ == "child") {
-      out.Send(out.parent(), "hello", input_);
-      out.Done();
+      GreetParent(out);
     } else if (method_ == "big") {
       out.Done(actord::Payload::Text(std::string(ToNumber(input_), 'x')));
     } else {
       BeginToEnd(out);
     }
+  }
+
+  void GreetParent(actord::StepOutput& out) {
+    out.Send(out.parent(), "hello", input_);
+    out.Done();
   }
 
   void BeginToEnd(actord::StepOutput& out) {
@@ -155,6 +160,7 @@ class Probe : public actord::Process {
 
   void OnMessage(const actord::Event& event, actord::StepOutput& out) {
     if (method_ == "answer") return Answer(event, out);
+    if (method_ == "late_child") return GreetParent(out);
     if (method_ == "children" && --waiting_ == 0) out.Done(input_);
     if (method_ != "collect") return;
     if (event.topic() == "stop") return out.Done(Dump(collected_));
