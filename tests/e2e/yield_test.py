@@ -136,7 +136,8 @@ class Waiting(YieldCase):
             "--max-payload-bytes", "10000", "--max-mailbox-bytes", "15000"))
         pid = actor.submit("probe", b'{"command": "manual.do", "count": 2}',
                            "yield")
-        first, second = eventually(lambda: actor.yields(pid=pid), "the yields")
+        eventually(lambda: len(actor.yields(pid=pid)) == 2, "the yields")
+        first, second = actor.yields(pid=pid)
         # The process cannot take them: its only worker is in another step.
         end = self.directory / "end"
         self.addCleanup(end.touch)
@@ -248,8 +249,10 @@ class Processes(DaemonCase):
                                                    timeout=CALL_SECONDS)
             return {process.pid for process in answer.processes}
 
+        # A child tells its parent, who ends then, a moment before its own end.
+        eventually(lambda: listed(process_type="probe") == idle,
+                   "the ends of the children")
         self.assertEqual(listed(), counters | idle)
-        self.assertEqual(listed(process_type="probe"), idle)
         self.assertEqual(listed(process_type="ghost"), set())
         self.assertEqual(listed(state=process_pb2.PROCESS_STATE_BLOCKED), set())
         eventually(lambda: listed(state=process_pb2.PROCESS_STATE_IDLE)
