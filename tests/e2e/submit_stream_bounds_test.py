@@ -9,7 +9,7 @@ from harness.bulk import submit_item
 from harness.connection import refusal_of
 from harness.daemon import MEASURED
 from harness.submit_case import SubmitCase
-from harness.waiting import eventually
+from harness.waiting import WAIT_SECONDS, eventually
 
 
 class MeasuredCase(SubmitCase):
@@ -20,6 +20,10 @@ class MeasuredCase(SubmitCase):
 class Bounds(MeasuredCase):
 
     def test_the_outstanding_are_limited(self):
+        # It keeps the daemon draining until its payment is taken.
+        order = self.actor.submit(
+            "order", b'{"order": "o", "amount_cents": 1, "hold_ms": 0}')
+        [payment] = eventually(lambda: self.actor.yields(pid=order), "a payment")
         stream = self.stream()
         for _ in range(25):
             stream.submit(*(submit_item("counter") for _ in range(500)),
@@ -33,7 +37,7 @@ class Bounds(MeasuredCase):
         self.actor.send(stream.submitted[7].pid, "stop")
         stream.wait_for(lambda: len(stream.submitted) == 10500, "one batch more")
         stream.half_close()
-        self.actor.shutdown(status_pb2.ShutdownRequest.MODE_NOW)
+        drain = self.actor.stub.Shutdown.future(status_pb2.ShutdownRequest())
         # Processes end, and so the rest is read, and refused.
         self.assertIsNone(stream.wait())
         self.assertEqual((len(stream.outcomes), len(stream.submitted)),
@@ -41,6 +45,8 @@ class Bounds(MeasuredCase):
         self.assertEqual(sorted(stream.refused), list(range(10500, 12500)))
         self.assertEqual({one.reason for one in stream.refused.values()},
                          {"DRAINING"})
+        self.actor.complete(payment.token, b"paid")
+        self.assertEqual(drain.result().forced_count, 0)
 
     def test_refusals_that_nobody_reads_take_bounded_memory(self):
         # The text of each refusal repeats the input.
@@ -89,7 +95,9 @@ class Bounds(MeasuredCase):
                    "the batch behind them")
         self.assertLess(self.daemon.grown_bytes(before), 100 << 20)
         stream.read_on()
-        stream.wait_for(lambda: len(stream.outcomes) == count, "the outcomes")
+        # 500 MB have to come.
+        stream.wait_for(lambda: len(stream.outcomes) == count, "the outcomes",
+                        2 * WAIT_SECONDS)
         # The stream is open, and has places for all of them.
         self.assertLess(self.daemon.grown_bytes(before), 100 << 20)
         self.assertIsNone(stream.finish())

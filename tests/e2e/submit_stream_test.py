@@ -1,11 +1,10 @@
 """SubmitStream: answers and outcomes of many submissions, refusals of items,
 clients that vanish, and the daemon's end."""
 
-import threading
 import unittest
 
 import grpc
-from actord.v1 import process_pb2
+from actord.v1 import process_pb2, status_pb2
 from harness.bulk import submit_item
 from harness.connection import failure_name, refusal_of
 from harness.submit_case import SubmitCase
@@ -51,7 +50,9 @@ class Submissions(SubmitCase):
         stream = self.stream()
         stream.submit(submit_item("counter"), submit_item("echo", b"1"),
                       await_outcomes=True)
-        stream.wait_for(lambda: 1 in stream.outcomes, "the echo")
+        # One may have ended before the Init of the other is through.
+        stream.wait_for(lambda: 1 in stream.outcomes
+                        and 0 in stream.submitted, "the echo")
         self.assertEqual(sorted(stream.submitted), [0, 1])
         self.assertNotIn(0, stream.outcomes)
         # All was said, and the stream waits for what is outstanding.
@@ -199,24 +200,21 @@ class Ends(SubmitCase):
         self.assert_serves()
 
     def test_of_the_daemon_tell_all_outcomes_first(self):
-        # Which has to force some of the processes.
-        self.daemon = self.start_daemon(exit_status=75)
-        self.actor = self.connect(self.daemon)
         stream = self.stream()
         stream.submit(*(submit_item("counter", b"5") for _ in range(100)),
                       *(submit_item("probe.cancel", method="stubborn")
                         for _ in range(100)), await_outcomes=True)
         stream.wait_for(lambda: len(stream.submitted) == 200, "the answers")
-        shutdown = threading.Thread(target=lambda: self.actor.shutdown(
-            deadline_seconds=0.5))
-        shutdown.start()
-        self.addCleanup(shutdown.join)
+        drain = self.actor.stub.Shutdown.future(status_pb2.ShutdownRequest())
         stream.wait_for(lambda: len(stream.outcomes) >= 100, "the counters")
         stream.submit(submit_item("echo"), submit_item("echo"))
         stream.wait_for(lambda: len(stream.refused) == 2, "the refusals")
         self.assertEqual([(one.reason, one.HasField("retry_delay"))
                           for one in stream.refused.values()],
                          [("DRAINING", True)] * 2)
+        # Some of the processes have to be forced.
+        self.actor.shutdown(status_pb2.ShutdownRequest.MODE_NOW)
+        self.assertEqual(drain.result().forced_count, 100)
         refusal = refusal_of(stream.wait())
         self.assertEqual((refusal.code, refusal.reason),
                          (grpc.StatusCode.UNAVAILABLE, "STOPPED"))

@@ -38,10 +38,10 @@ class Responses:
                                          seconds) or not condition():
                 raise TimeoutError(f"waited for {what}: {self.error}")
 
-    def wait(self):
+    def wait(self, seconds=2 * WAIT_SECONDS):
         """Waits for the end; returns the error, or None."""
         with self.changed:
-            if not self.changed.wait_for(lambda: self.over, WAIT_SECONDS):
+            if not self.changed.wait_for(lambda: self.over, seconds):
                 raise TimeoutError("the stream did not end")
         return self.error
 
