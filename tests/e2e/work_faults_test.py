@@ -47,7 +47,7 @@ class KilledWorkers(FaultCase):
     def finish(self, pid, *attempts):
         """Another worker does it, and nobody before has."""
         other = self.worker()
-        task = other.task(10)  # the lease is 30 s
+        task = other.task(20)  # the lease is 30 s
         self.assertIn(task.attempt, attempts)
         self.assertEqual(other.complete(task, b"second"), "ACCEPTED")
         self.assertEqual(self.result(pid), "second")
@@ -134,10 +134,10 @@ class StoppedWorkers(FaultCase):
         # What comes while it sleeps is not for it, although it has credits.
         more = [self.yielding() for _ in range(4)]
         for _ in more:
-            again = other.task(10)
+            again = other.task(20)  # the lease of these is 30 s
             self.assertEqual(again.attempt, 1)
             self.assertEqual(other.complete(again, b"other"), "ACCEPTED")
-        self.assertEqual(other.beat(task), "ACCEPTED")
+            self.assertEqual(other.beat(task), "ACCEPTED")
         sleeper.tell("complete", token, "late")
         sleeper.signal(signal.SIGCONT)
         self.assertEqual(sleeper.expect("answer"), [token, "SUPERSEDED"])
@@ -145,6 +145,8 @@ class StoppedWorkers(FaultCase):
         self.assertEqual(self.result(pid), "in time")
         # And it is back at work.
         other.close()
+        eventually(lambda: self.actor.status().counters.remote_workers == 1,
+                   "the end of the other")
         self.yielding()
         self.assertEqual(sleeper.expect("task")[1], "1")
 
@@ -220,7 +222,7 @@ class ManyWorkers(FaultCase):
 
         def say():
             yield next(requests)
-            done.wait(60)
+            done.wait()
 
         deaf = self.actor.stub.Work(say())
         self.addCleanup(done.set)

@@ -238,7 +238,7 @@ class Leases(WorkCase):
         other = self.worker()
         lost.close()
         for _ in range(3):
-            task = other.task(5)  # the lease is 30 s
+            task = other.task(20)  # the lease is 30 s
             self.assertEqual(task.attempt, 2)
             self.assertEqual(other.complete(task), "ACCEPTED")
         self.actor.wait(pid)
@@ -268,7 +268,7 @@ class Leases(WorkCase):
                                                       b"by hand"),
                 timeout):
             pid = self.yielding(
-                **({"timeout_ms": 300} if end is timeout else {}))
+                **({"timeout_ms": 1000} if end is timeout else {}))
             task = worker.task()
             end(pid, task)
             cancel = worker.cancelled()
@@ -280,7 +280,9 @@ class Leases(WorkCase):
 
     def test_a_process_that_ends_takes_waiting_tasks_back(self):
         pid = self.yielding(count=5)
+        eventually(lambda: len(self.actor.yields(pid=pid)) == 5, "the yields")
         self.actor.terminate(pid)
+        self.actor.wait(pid)  # it has been told to end, and now it has
         other = self.yielding()
         worker = self.worker()
         self.assertEqual(worker.task().pid, other)
@@ -310,6 +312,8 @@ class Refusals(WorkCase):
             self.assertEqual(other.task().attempt, 2)
             self.actor.terminate(pid)
             other.close()
+            # Or the next task goes to it, too.
+            eventually(lambda: self.counters().remote_workers == 0, "its end")
 
     def test_only_external_commands_can_be_subscribed_to(self):
         invalid = grpc.StatusCode.INVALID_ARGUMENT

@@ -59,7 +59,8 @@ class ExampleCase(DaemonCase):
 
 class Python(ExampleCase):
 
-    OPTIONS = ("--command-policy", "payment.charge lease=1s")
+    # A machine may keep a worker for longer than a second from its heartbeats.
+    OPTIONS = ("--command-policy", "payment.charge lease=3s")
 
     def test_worker_takes_payments(self):
         worker = self.started(sys.executable, PAYMENT_WORKER,
@@ -185,7 +186,7 @@ def npm_packages(directory):
 class Node(ExampleCase):
 
     OPTIONS = ("--external", "text.*",
-               "--command-policy", "text.* lease=1s max_attempts=2")
+               "--command-policy", "text.* lease=10s max_attempts=2")
 
     def setUp(self):
         directory = pathlib.Path(os.environ["ACTORD_E2E_NODE_DIR"])
