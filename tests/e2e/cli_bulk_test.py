@@ -4,6 +4,7 @@ import json
 import os
 import pty
 import re
+import select
 import signal
 import subprocess
 import unittest
@@ -35,6 +36,15 @@ def read_to_the_end(screen):
         pass
     os.close(screen)
     return shown.decode()
+
+
+def read_until(screen, words):
+    """What was written to a pseudo-terminal, up to these words."""
+    shown = b""
+    while words not in shown:
+        if not select.select([screen], [], [], WAIT_SECONDS)[0]:
+            raise TimeoutError(f"waited for {words} behind {shown}")
+        shown += os.read(screen, 4096)
 
 
 class Submit(BulkCase):
@@ -125,16 +135,20 @@ class Submit(BulkCase):
 
     def test_interruption_tells_how_far_it_came(self):
         path = self.file('{"input": 1}', '{"type": "probe", "method": "idle"}')
+        screen, terminal = pty.openpty()
         client = subprocess.Popen(
             [places.ACTORCTL, "submit", "echo", "--from-file", path, "--wait"],
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-            env=places.clean_environment(ACTORD_ADDRESS=self.daemon.address))
-        eventually(lambda: self.actor.status().counters.processes_ended_total,
-                   "the first process's end")
+            stdout=subprocess.PIPE, stderr=terminal, text=True,
+            env=places.clean_environment(ACTORD_ADDRESS=self.daemon.address,
+                                         TERM="xterm"))
+        os.close(terminal)
+        # It knows of the first process's end, and that is all that there is.
+        read_until(screen, b"1 of 2 begun")
         with self.assertRaises(subprocess.TimeoutExpired):
             client.wait(0.3)
         client.send_signal(signal.SIGINT)
-        stdout, stderr = client.communicate(timeout=WAIT_SECONDS)
+        stdout, _ = client.communicate(timeout=WAIT_SECONDS)
+        stderr = read_to_the_end(screen)
         self.assertEqual((client.returncode, stdout), (INTERRUPTED, ""), stderr)
         self.assertIn("succeeded 1, failed 1", stderr)
 
@@ -171,7 +185,7 @@ class Submit(BulkCase):
         self.assertEqual(self.daemon.wait(), 0)
 
     def test_progress_is_shown_on_a_terminal_only(self):
-        path = self.file(*(['{"input": 700}'] * 3))
+        path = self.file(*(['{"input": 1500}'] * 3))
         screen, terminal = pty.openpty()
         done = subprocess.run(
             [places.ACTORCTL, "submit", "probe", "--method", "sleep",

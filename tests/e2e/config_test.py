@@ -12,6 +12,7 @@ from harness import places
 from harness.case import EmptyCase
 from harness.connection import Connection
 from harness.daemon import Daemon, run_actord
+from harness.waiting import SANITIZED
 
 USAGE, CANNOT_LISTEN, BAD_CONFIGURATION = 64, 69, 78
 
@@ -257,7 +258,8 @@ class Start(ConfigCase):
 
     def test_serves_soon(self):
         """From exec to serving, the median of several starts. The goal is 100 ms
-        on a machine at rest; this bound leaves room for a busy one."""
+        on a machine at rest; these bounds leave room for a busy one, and for what
+        a sanitizer does first."""
         seconds = []
         for number in range(5):
             daemon = self.start_daemon()
@@ -266,7 +268,7 @@ class Start(ConfigCase):
         median_ms = sorted(seconds)[2] * 1000
         print(f"start to serving: median {median_ms:.0f} ms of "
               f"{[round(one * 1000) for one in seconds]}")
-        self.assertLess(median_ms, 1000)
+        self.assertLess(median_ms, 10_000 if SANITIZED else 1000)
 
 
 if __name__ == "__main__":

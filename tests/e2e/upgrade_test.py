@@ -275,8 +275,9 @@ class Cli(UpgradeCase):
         self.actor.send(pid, "busy")
         self.state(pid)
         self.install("versions_2")
+        # Time enough for the load itself.
         self.assert_complains(DEADLINE, "1 processes are still", "--timeout",
-                              "1s", "plugin", "load", "versions_2.so", "--wait")
+                              "4s", "plugin", "load", "versions_2.so", "--wait")
         self.actor.send(pid, "idle")
         self.goes_on_in(pid, "2")
 
