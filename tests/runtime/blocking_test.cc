@@ -59,16 +59,22 @@ class Blocking : public RuntimeTest {
   // 8 processes block 2 workers for 2 s each: held to them, the others would
   // need 8 s.
   void OthersGoOnBeside(const std::string& type) {
-    const milliseconds alone = TimeManyShortOnes();
-    const Script sleeper = Sleeper(milliseconds(2000));
-    Flood(sleeper, 8, type);
-    const milliseconds beside = TimeManyShortOnes();
-    // The machine may be busy; the order of magnitude is what counts here.
-    EXPECT_LT(beside, 5 * alone + milliseconds(1000))
-        << "alone " << alone.count() << " ms";
-    // The sleepers live in `sleeper`.
-    EXPECT_TRUE(
-        Eventually([&] { return runtime_->Stats().processes_live == 0; }));
+    // The machine may be busy, now and then for as long as all of this takes.
+    // What holds the others up does so each time.
+    constexpr int kTries = 3;
+    for (int tries = 1; tries <= kTries; ++tries) {
+      const milliseconds alone = TimeManyShortOnes();
+      const Script sleeper = Sleeper(milliseconds(2000));
+      Flood(sleeper, 8, type);
+      const milliseconds beside = TimeManyShortOnes();
+      // The sleepers live in `sleeper`.
+      EXPECT_TRUE(
+          Eventually([&] { return runtime_->Stats().processes_live == 0; }));
+      // The order of magnitude is what counts here.
+      if (beside < 5 * alone + milliseconds(1000)) return;
+      EXPECT_LT(tries, kTries)
+          << beside.count() << " ms, alone " << alone.count() << " ms";
+    }
   }
 };
 

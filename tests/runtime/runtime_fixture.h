@@ -20,7 +20,8 @@ namespace actord::runtime {
 using actord::testing::InputOf;
 using actord::testing::Script;
 
-inline constexpr std::chrono::seconds kPatience{20};
+// How long a test waits; only reached when something is wrong.
+inline constexpr std::chrono::seconds kPatience{60};
 
 // The value of a future that a test waits for; fails the test after kPatience.
 template <typename T>
