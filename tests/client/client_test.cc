@@ -7,12 +7,16 @@
 #include <thread>
 #include <vector>
 
+#include "absl/time/clock.h"
 #include "client/bulk.h"
 #include "client/error.h"
 #include "tests/client/fake_daemon.h"
 
 namespace actord::client {
 namespace {
+
+// Nothing listens there. A port that was free a moment ago may be another's.
+constexpr char kNobody[] = "127.0.0.1:1";
 
 v1::SubmitRequest SubmitOf(const std::string& type,
                            const std::string& input = "") {
@@ -57,12 +61,7 @@ TEST(Client, DecodesErrorDetails) {
 }
 
 TEST(Client, ReportsADaemonThatIsNotThere) {
-  std::string address;
-  {
-    const FakeDaemon daemon;
-    address = daemon.address();
-  }
-  Client client(address);
+  Client client(kNobody);
   const auto status = client.GetStatus({});
   EXPECT_EQ(status.status().code(), absl::StatusCode::kUnavailable);
   EXPECT_EQ(DetailsOf(status.status()).reason, "");
@@ -176,9 +175,13 @@ TEST(Bulk, LongAwaitsHoldUpNoSubmission) {
         });
       });
     }
-    EXPECT_FALSE(bulk.WaitUntilIdle(absl::Milliseconds(200)));
+    const absl::Time end = absl::Now() + absl::Seconds(60);
+    while (submitted != kProcesses && absl::Now() < end) {
+      absl::SleepFor(absl::Milliseconds(1));
+    }
     EXPECT_EQ(submitted, kProcesses);
     EXPECT_TRUE(daemon.WaitForOpenAwaits(8));
+    EXPECT_FALSE(bulk.WaitUntilIdle(absl::Milliseconds(200)));
     EXPECT_EQ(daemon.log().awaits_open, 8U);
   }
   // The end of a Bulk leaves no call and no callback behind.

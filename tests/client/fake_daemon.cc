@@ -228,7 +228,7 @@ class FakeDaemon::Service final : public FakeLists {
 
   bool WaitForOpenAwaits(size_t count) const {
     std::unique_lock lock(mutex_);
-    return changed_.wait_for(lock, std::chrono::seconds(10),
+    return changed_.wait_for(lock, std::chrono::seconds(60),
                              [&] { return log_.awaits_open >= count; });
   }
 

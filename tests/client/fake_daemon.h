@@ -91,7 +91,7 @@ class FakeDaemon {
     std::vector<int> batch_items;  // of streams
   };
   [[nodiscard]] Log log() const;
-  // Waits until so many awaits are open. False: not within ten seconds.
+  // Waits until so many awaits are open. False: not within a minute.
   [[nodiscard]] bool WaitForOpenAwaits(size_t count) const;
 
  private:

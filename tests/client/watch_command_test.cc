@@ -100,7 +100,8 @@ TEST_F(WatchCommand, PassesItsOptionsOn) {
 
 TEST_F(WatchCommand, EndsAfterAWhile) {
   daemon_.watches = {{Page("1", true, true, {"p-1"})}};
-  const CliResult enough = Run({"watch", "--for", "50ms"});
+  // Long enough to be told of what lives.
+  const CliResult enough = Run({"watch", "--for", "2s"});
   EXPECT_EQ(enough.status, ExitStatus::kDone);
   EXPECT_THAT(enough.out, HasSubstr("p-1"));
   const CliResult late = Run({"watch", "--timeout", "50ms"});
