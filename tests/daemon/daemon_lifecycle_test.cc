@@ -89,8 +89,7 @@ TEST(DaemonLifecycle, EndsCleanlyAndSaysHowManyEnded) {
 TEST(DaemonLifecycle, DrainGoesOnServingWhatIsThere) {
   ServedDaemon daemon;
   const std::string pid = daemon.SubmitStubbornOrder();
-  auto outcome =
-      std::async(std::launch::async, [&] { return daemon.Await(pid); });
+  auto outcome = daemon.BeginAwait(pid);
   auto response =
       Shutdown(daemon, v1::ShutdownRequest::MODE_DRAIN, absl::Seconds(30));
   WaitUntilDraining(daemon);
@@ -118,8 +117,7 @@ TEST(DaemonLifecycle, DrainGoesOnServingWhatIsThere) {
 TEST(DaemonLifecycle, DrainThatRunsOutOfTimeForcesAndSaysSo) {
   ServedDaemon daemon;
   const std::string pid = daemon.SubmitStubbornOrder();
-  auto outcome =
-      std::async(std::launch::async, [&] { return daemon.Await(pid); });
+  auto outcome = daemon.BeginAwait(pid);
   const v1::ShutdownResponse response =
       Shutdown(daemon, v1::ShutdownRequest::MODE_DRAIN, absl::Milliseconds(20))
           .get();

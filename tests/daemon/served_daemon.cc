@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <optional>
+#include <utility>
 
 #include "google/rpc/error_details.pb.h"
 #include "google/rpc/status.pb.h"
@@ -78,14 +80,29 @@ std::string ServedDaemon::Submit(const std::string& type,
 }
 
 v1::Outcome ServedDaemon::Await(const std::string& pid) {
-  grpc::ClientContext context;
-  context.set_deadline(std::chrono::system_clock::now() + kPatience);
-  v1::AwaitRequest request;
-  request.set_pid(pid);
-  v1::AwaitResponse response;
-  const grpc::Status status = stub_->Await(&context, request, &response);
-  EXPECT_TRUE(status.ok()) << status.error_message();
-  return response.outcome();
+  return BeginAwait(pid).get();
+}
+
+std::future<v1::Outcome> ServedDaemon::BeginAwait(const std::string& pid) {
+  struct Call {
+    std::optional<grpc::ClientContext> context{std::in_place};
+    v1::AwaitRequest request;
+    v1::AwaitResponse response;
+    std::promise<v1::Outcome> outcome;
+  };
+  auto call = std::make_shared<Call>();
+  call->context->set_deadline(std::chrono::system_clock::now() + kPatience);
+  call->request.set_pid(pid);
+  auto outcome = call->outcome.get_future();
+  stub_->async()->Await(&*call->context, &call->request, &call->response,
+                        [call](const grpc::Status& status) {
+                          EXPECT_TRUE(status.ok()) << status.error_message();
+                          // Its share of the channel must not be the last one:
+                          // that is not to be given back on gRPC's own thread.
+                          call->context.reset();
+                          call->outcome.set_value(call->response.outcome());
+                        });
+  return outcome;
 }
 
 std::string ServedDaemon::SubmitStubbornOrder() {

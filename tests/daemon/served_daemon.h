@@ -40,6 +40,9 @@ class ServedDaemon {
                      const std::string& method = "");
   // How it ended; fails the test if that does not come.
   v1::Outcome Await(const std::string& pid);
+  // Likewise, for later. The call is on its way when this returns, before any
+  // that is made then.
+  std::future<v1::Outcome> BeginAwait(const std::string& pid);
   // An order that waits for its payment, which a cancel does not end.
   std::string SubmitStubbornOrder();
 
