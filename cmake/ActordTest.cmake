@@ -5,7 +5,7 @@ find_package(GTest CONFIG REQUIRED)
 include(GoogleTest)
 
 # Seconds after which a single test is taken to hang.
-set(ACTORD_TEST_TIMEOUT_SECONDS 120)
+set(ACTORD_TEST_TIMEOUT_SECONDS 300)
 
 # actord_add_test(<name> SOURCES <file>... [LIBS <target>...] [LABELS <label>...]
 #                 [DEPENDS <target>...] [USES_BINARIES])
