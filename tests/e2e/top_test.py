@@ -34,6 +34,24 @@ class Top(DaemonCase):
         self.assertEqual(program.wait(), status, program.text())
         eventually(program.is_restored, "the terminal to be restored")
 
+    def answer(self, program, question, key):
+        """Types the key when the question is to be seen, and once more if it stays:
+        what is typed while the terminal takes nothing is no answer."""
+        program.until(question)
+        program.type(key)
+        typed = time.monotonic()
+
+        def is_taken():
+            nonlocal typed
+            if not program.shows(question):
+                return True
+            if time.monotonic() > typed + 3:
+                program.type(key)
+                typed = time.monotonic()
+            return False
+
+        eventually(is_taken, f"{key} to be taken")
+
     def first_row(self, program):
         return program.until(r"^(?:PID|TYPE).*\n(\S.*)")[1].split()
 
@@ -99,17 +117,15 @@ class Top(DaemonCase):
         program = self.top("--sort", "pid")
         program.until("^all 2 processes ")
         program.type("k")
-        program.until(f"^cancel {first} \\(order\\)\\? y/n")
-        program.type("n")
+        self.answer(program, f"^cancel {first} \\(order\\)\\? y/n", "n")
         program.until("^nothing was done")
         program.type(DOWN + "K")
         program.until(f"^terminate {second} \\(order\\) by force\\? y/n")
         program.type("\x1b[200~y\x1b[201~")  # pasted: no answer
-        program.type("?")
+        self.answer(program, f"^terminate {second} .* y/n", "?")
         program.until("^nothing was done")
         program.type("K")
-        program.until(f"^terminate {second} .* y/n")
-        program.type("y")
+        self.answer(program, f"^terminate {second} .* y/n", "y")
         program.until(f"^{second} was terminated")
         program.until("^Processes 1 live")
         program.type("\r")
@@ -117,12 +133,10 @@ class Top(DaemonCase):
         program.until("^State: +BLOCKED")
         # What is typed ahead of a question is no answer to it.
         program.type("ky")
-        program.until(f"^cancel {first} .* y/n")
-        program.type("n")
+        self.answer(program, f"^cancel {first} .* y/n", "n")
         program.until("^nothing was done")
         program.type("k")
-        program.until(f"^cancel {first} .* y/n")
-        program.type("y")
+        self.answer(program, f"^cancel {first} .* y/n", "y")
         program.until(f"^{first} was asked to end")
         program.until("PROCESS_ENDED|has ended")
         program.type("q")
@@ -206,7 +220,7 @@ class Top(DaemonCase):
         program.until(f"^terminate {pid} .* y/n")
         self.daemon.freeze()
         self.addCleanup(self.daemon.signal, signal.SIGCONT)
-        program.type("y")
+        self.answer(program, f"^terminate {pid} .* y/n", "y")
         program.until(f"^terminating {pid} ")
         program.type("q")
         program.until("waiting for the daemon's answer")

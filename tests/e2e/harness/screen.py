@@ -168,18 +168,20 @@ class OnTerminal:
     def text(self):
         return "\n".join(self.lines())
 
+    def shows(self, pattern):
+        """The match in a line that the pattern is found in now."""
+        return re.search(pattern, self.text(), re.MULTILINE)
+
     def until(self, pattern, seconds=WAIT_SECONDS):
         """Waits for a line that the pattern is found in, and returns the match."""
-        def found():
-            return re.search(pattern, self.text(), re.MULTILINE)
         try:
-            return eventually(found, pattern, seconds)
+            return eventually(lambda: self.shows(pattern), pattern, seconds)
         except TimeoutError as error:
             raise AssertionError(f"{error} in\n{self.text()}") from None
 
     def until_gone(self, pattern, seconds=WAIT_SECONDS):
-        eventually(lambda: not re.search(pattern, self.text(), re.MULTILINE),
-                   f"{pattern} to be gone", seconds)
+        eventually(lambda: not self.shows(pattern), f"{pattern} to be gone",
+                   seconds)
 
     def type(self, text):
         os.write(self._master, text.encode())
