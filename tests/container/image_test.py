@@ -25,7 +25,7 @@ OUTSIDE_PROGRAM = """
 import grpc
 with grpc.insecure_channel("127.0.0.1:7600") as channel:
     check = channel.unary_unary("/grpc.health.v1.Health/Check")
-    print(check(b"", timeout=5, wait_for_ready=True).hex())
+    print(check(b"", timeout=20, wait_for_ready=True).hex())
 """
 
 
@@ -87,7 +87,7 @@ class ContainerTest(unittest.TestCase):
             ROOT, CONFIG["User"],
             CONFIG["Entrypoint"] + CONFIG["Cmd"] + self.options)
         self.addCleanup(self.container.close)
-        wait_until(self.healthy, 30, "the health check to pass")
+        wait_until(self.healthy, 60, "the health check to pass")
 
     def health_check(self):
         return self.container.run(*CONFIG["Healthcheck"]["Test"][1:])
