@@ -10,7 +10,7 @@ from harness import places
 from harness.case import DaemonCase
 from harness.cli import DEADLINE, DONE, INTERRUPTED
 from harness.screen import OnTerminal
-from harness.waiting import WAIT_SECONDS, eventually
+from harness.waiting import WAIT_SECONDS, eventually, pause
 
 DOWN, PAGE_DOWN, ESCAPE = "\x1b[B", "\x1b[6~", "\x1b"
 
@@ -201,14 +201,14 @@ class Top(DaemonCase):
     def test_daemon_that_hangs_holds_up_nobody(self):
         program = self.top()
         program.until("SERVING")
-        self.daemon.freeze()
+        pause(self.daemon.process)
         self.addCleanup(self.daemon.signal, signal.SIGCONT)
         program.type("?")
         program.until("^any key: back")
         program.until("NO ANSWER")
         self.daemon.signal(signal.SIGCONT)
         program.until("SERVING")
-        self.daemon.freeze()
+        pause(self.daemon.process)
         program.type("q")
         self.assert_ends(program, DONE)
 
@@ -218,7 +218,7 @@ class Top(DaemonCase):
         program.until("^" + pid)
         program.type("K")
         program.until(f"^terminate {pid} .* y/n")
-        self.daemon.freeze()
+        pause(self.daemon.process)
         self.addCleanup(self.daemon.signal, signal.SIGCONT)
         self.answer(program, f"^terminate {pid} .* y/n", "y")
         program.until(f"^terminating {pid} ")

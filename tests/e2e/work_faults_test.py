@@ -11,7 +11,7 @@ import unittest
 from actord.v1 import payload_pb2, work_pb2, yield_pb2
 from harness.case import DaemonCase
 from harness.daemon import MEASURED
-from harness.waiting import eventually
+from harness.waiting import eventually, pause
 from harness.scripted_worker import ScriptedWorker
 from harness.work import RemoteWorker
 
@@ -127,7 +127,7 @@ class StoppedWorkers(FaultCase):
         pid = self.yielding("manual.short")
         sleeper = self.scripted("manual.*", credits=5)
         token, _ = sleeper.expect("task")
-        sleeper.signal(signal.SIGSTOP)
+        pause(sleeper.process)
         other = self.worker(credits=5)
         task = other.task()
         self.assertEqual(task.attempt, 2)

@@ -60,19 +60,6 @@ class Daemon:
     def signal(self, number):
         self.process.send_signal(number)
 
-    def freeze(self):
-        """SIGSTOP; returns when every thread has stopped. On a busy machine one
-        may answer for a while yet. SIGCONT lets it go on."""
-        self.signal(signal.SIGSTOP)
-        threads = pathlib.Path(f"/proc/{self.process.pid}/task")
-
-        def stopped():
-            return all(
-                (thread / "stat").read_text().rpartition(")")[2].split()[0] == "T"
-                for thread in threads.iterdir())
-
-        eventually(stopped, "the daemon to stop")
-
     def running(self):
         return self.process.poll() is None
 

@@ -1,6 +1,7 @@
 """Waiting for a condition with a deadline."""
 
 import os
+import signal
 import time
 
 # Whether the build under test has AddressSanitizer, and is not optimised.
@@ -19,3 +20,10 @@ def eventually(condition, what, seconds=WAIT_SECONDS):
         if time.monotonic() > deadline:
             raise TimeoutError(f"waited {seconds} s for {what}")
         time.sleep(0.01)
+
+
+def pause(process):
+    """SIGSTOP. Returns when all of this child has stopped: until one of its threads
+    comes to look at the signal, the others go on."""
+    process.send_signal(signal.SIGSTOP)
+    os.waitid(os.P_PID, process.pid, os.WSTOPPED)
