@@ -112,6 +112,18 @@ void TimerWheel::PublishEarliest() {
   earliest_ns_.store(earliest, std::memory_order_seq_cst);
 }
 
+uint64_t TimerWheel::FirstDueNs() {
+  const MutexLock lock(mutex_);
+  Next next{};
+  if (!FindNext(next)) return kNever;
+  const Level& level = levels_[static_cast<size_t>(next.level)];
+  const Slot& entries = level.slots[static_cast<size_t>(next.slot)];
+  const auto first = std::min_element(
+      entries.begin(), entries.end(),
+      [](const Entry& a, const Entry& b) { return a.tick < b.tick; });
+  return first->tick << kTickShift;
+}
+
 void TimerWheel::Advance(uint64_t now_ns, size_t max,
                          std::vector<uint64_t>& due) {
   const uint64_t until = now_ns >> kTickShift;

@@ -69,8 +69,14 @@ class TimerWheel {
   // Appends the values of all timers that are due to `due`, at most `max`.
   void Advance(uint64_t now_ns, size_t max, std::vector<uint64_t>& due);
 
+  // When the first timer is due, to the tick; kNever: there is none. It walks a
+  // whole slot, and is for tests.
+  uint64_t FirstDueNs();
+
   // No timer is due before this time; kNever: there is none. A lower bound,
-  // readable without a lock. seq_cst: a sleeper reads it after it has
+  // readable without a lock; it may be past though nothing is due, because a
+  // slot begins before its timers are due, and because one was cancelled.
+  // Advance then finds a later one. seq_cst: a sleeper reads it after it has
   // published itself (idle_workers.h).
   uint64_t EarliestNs() const {
     WillRead(&earliest_ns_);

@@ -94,6 +94,23 @@ TEST(TimerWheel, OneJumpOverEverythingFiresEverything) {
   for (size_t i = 0; i < due.size(); ++i) EXPECT_EQ(due[i], i);
 }
 
+TEST(TimerWheel, KnowsTheFirstOfASlotToTheTick) {
+  TimerWheel wheel(0);
+  EXPECT_EQ(wheel.FirstDueNs(), TimerWheel::kNever);
+  // All of one slot of the second level, whose start is what the wheel says.
+  TimerWheel::Timer late, first, last;
+  ASSERT_TRUE(wheel.Add(late, 110 * kTickNs, kAlways));
+  ASSERT_TRUE(wheel.Add(first, 100 * kTickNs - 1, kAlways));
+  ASSERT_TRUE(wheel.Add(last, 120 * kTickNs, kAlways));
+  EXPECT_EQ(wheel.EarliestNs(), 64 * kTickNs);
+  EXPECT_EQ(wheel.FirstDueNs(), 100 * kTickNs);
+  wheel.Cancel(first);
+  EXPECT_EQ(wheel.FirstDueNs(), 110 * kTickNs);
+  wheel.Cancel(late);
+  wheel.Cancel(last);
+  EXPECT_EQ(wheel.FirstDueNs(), TimerWheel::kNever);
+}
+
 TEST(TimerWheel, ACancelledTimerDoesNotFire) {
   TimerWheel wheel(0);
   TimerWheel::Timer a, b, c;

@@ -63,6 +63,23 @@ MUTANTS = {
         "      broker_.TimerFired(value, lane);\n"
         "      broker_.TimerFired(value, lane);\n",
         "each timer fires twice"),
+    "LOST_TIMER": (
+        "runtime/due_timers.cc",
+        "      broker_.TimerFired(value, lane);\n",
+        "      if (due_.size() == 1) broker_.TimerFired(value, lane);\n",
+        "timers that are due at once are forgotten"),
+    "BLIND_WATCHDOG": (
+        "runtime/watchdog.cc",
+        "  patience = std::min(patience, LookAtTimers(now));\n", "",
+        "the watchdog does not look at timers"),
+    "WAKE_IS_ENOUGH": (
+        "runtime/watchdog.cc",
+        "due_timers_.FireAny(lane_)) {", "false) {",
+        "the watchdog fires none itself, though nobody sleeps whom it could wake"),
+    "WATCHDOG_TARRIES": (
+        "runtime/watchdog.cc",
+        "  return kTimerPatienceNs;\n", "  return kLongestNs;\n",
+        "the watchdog looks no more often if there are timers"),
     "NO_NEWEST_CAP": (
         "runtime/worker.h", "    if (in_a_row == kNewestInARow) {", "    if (false) {",
         "the newest always runs first"),

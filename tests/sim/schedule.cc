@@ -86,11 +86,14 @@ void Schedule::WakeWhoseTimeHasCome() {
 }
 
 void Schedule::MoveTimeOn() {
-  when_quiet();
   uint64_t next = kForever;
   for (const auto& thread : threads_) {
     if (!thread->fiber->ended()) next = std::min(next, thread->deadline_ns);
   }
+  // On no fiber: nobody can take a turn meanwhile.
+  runtime::interleaver = nullptr;
+  when_quiet(next);
+  runtime::interleaver = this;
   if (next == kForever) when_broken("all threads wait for each other");
   now_ns_ = std::max(now_ns_, next);
   // Whoever sleeps is seldom woken on the dot.
@@ -119,6 +122,9 @@ bool Schedule::Wait(const void* what, uint64_t timeout_ns) {
   self.timed_out = false;
   self.deadline_ns =
       timeout_ns >= kForever - now_ns_ ? kForever : now_ns_ + timeout_ns;
+  self.meant_ns = self.deadline_ns == kForever
+                      ? kForever
+                      : self.deadline_ns - (now_ns_ - self.looked_ns);
   next_deadline_ns_ = std::min(next_deadline_ns_, self.deadline_ns);
   EndRoundIfAllMovedOn();
   SwitchAway();
@@ -192,7 +198,7 @@ void Schedule::EndRoundIfAllMovedOn() {
 bool Schedule::IsWaitedFor(const void* what, uint64_t* deadline_ns) const {
   for (const auto& thread : threads_) {
     if (thread->waits && thread->waits_for == what) {
-      *deadline_ns = thread->deadline_ns;
+      *deadline_ns = thread->meant_ns;
       return true;
     }
   }

@@ -47,7 +47,10 @@ class Schedule final : public runtime::Interleaver, public runtime::Clock {
   void AwaitMutex(const void* mutex) override;
 
   // ---- Clock.
-  [[nodiscard]] uint64_t MonotonicNs() const override { return now_ns_; }
+  [[nodiscard]] uint64_t MonotonicNs() const override {
+    threads_[current_]->looked_ns = now_ns_;
+    return now_ns_;
+  }
   [[nodiscard]] uint64_t UnixNs() const override {
     return kUnixOrigin + now_ns_;
   }
@@ -61,15 +64,18 @@ class Schedule final : public runtime::Interleaver, public runtime::Clock {
   // Rounds so far. In a round every thread that does not wait comes to a
   // boundary; those that wait need not.
   [[nodiscard]] uint64_t rounds() const { return rounds_; }
-  // Whether some thread waits for `what`, and until when.
+  [[nodiscard]] uint64_t now_ns() const { return now_ns_; }
+  // Whether some thread waits for `what`, and until when, had it not been kept
+  // from going on between its last look at the clock and its wait.
   [[nodiscard]] bool IsWaitedFor(const void* what, uint64_t* deadline_ns) const;
   [[nodiscard]] size_t current() const { return current_; }
   [[nodiscard]] uint64_t choices() const { return choices_; }
   // Depends on every choice: the same for the same seed.
   [[nodiscard]] uint64_t fingerprint() const { return fingerprint_; }
 
-  // Called when all wait, before the time moves on.
-  std::function<void()> when_quiet;
+  // Called when all wait, before the time moves on to the next deadline, which
+  // it gets; kForever: there is none. Locks are free then.
+  std::function<void(uint64_t next_ns)> when_quiet;
   // Called with what is wrong; does not return.
   std::function<void(const std::string&)> when_broken;
 
@@ -89,7 +95,9 @@ class Schedule final : public runtime::Interleaver, public runtime::Clock {
     bool timed_out = false;
     bool moved_on = false;  // came to a boundary in this round
     uint64_t deadline_ns = kForever;
-    uint64_t stalled_until = 0;  // choice
+    uint64_t meant_ns = kForever;  // the deadline, from the look at the clock
+    uint64_t looked_ns = 0;        // at the clock
+    uint64_t stalled_until = 0;    // choice
   };
 
   bool OneIn(uint32_t n) { return n != 0 && random_.Next() % n == 0; }

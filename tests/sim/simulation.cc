@@ -98,7 +98,9 @@ class OneRun {
   }
 
   Summary Run(uint64_t seed) {
-    schedule_.when_quiet = [this] { world_.CheckQuiet(); };
+    schedule_.when_quiet = [this](uint64_t next_ns) {
+      world_.CheckQuiet(next_ns);
+    };
     schedule_.Run(seed, style_, [this] { Main(); });
     return {schedule_.fingerprint(), world_.steps, schedule_.choices(),
             world_.longest_wait, world_.longest_bound};

@@ -11,10 +11,6 @@ using runtime::Process;
 
 namespace {
 
-// Timers are rounded to ticks, and a thread may be kept from going on just
-// before it sleeps.
-constexpr uint64_t kLatenessNs = 100'000'000;
-
 // With more processes than a local queue holds, no bound is stated.
 constexpr uint64_t kMostForBound = 250;
 
@@ -156,8 +152,10 @@ bool World::IsAnyAsleep() const {
   return false;
 }
 
-void World::CheckQuiet() {
-  if (core == nullptr || shut_down || !IsAnyAsleep()) return;
+void World::CheckQuiet(uint64_t next_ns) {
+  if (core == nullptr || shut_down) return;
+  CheckTimers(next_ns);
+  if (!IsAnyAsleep()) return;
   // Counted here: what the workers' own last look misses is seen, too.
   bool has_work = core->scheduler.GlobalLevels() != 0;
   std::string where;
@@ -174,8 +172,8 @@ void World::CheckQuiet() {
   }
   Check(core->scheduler.idle().searchers() == 0, nullptr,
         "a searcher is counted, and nobody searches");
-  CheckTimekeeper();
   if (!core->scheduler.idle().AllSleep()) return;
+  CheckTimekeeper();
   CheckNobodyIsReady();
   Check(submits == submit_answers, nullptr, "a submit has no answer");
   CheckTiesAtRest();
@@ -185,23 +183,6 @@ void World::CheckQuiet() {
     Check(core->processes.Find(actor->pid) != nullptr, actor.get(),
           "it has ended, and an await of it has no answer");
   }
-}
-
-void World::CheckTimekeeper() {
-  const uint64_t earliest = core->scheduler.EarliestTimerNs();
-  if (earliest == runtime::TimerWheel::kNever) return;
-  // Whoever is kept in a step has the watchdog to see to its timers.
-  Check(schedule.MonotonicNs() <= earliest + kLatenessNs, nullptr,
-        "a timer is overdue, and workers sleep");
-  if (!core->scheduler.idle().AllSleep()) return;
-  for (size_t i = 0; i < core->scheduler.size(); ++i) {
-    uint64_t deadline = 0;
-    if (schedule.IsWaitedFor(&core->scheduler.queue(i).parker, &deadline) &&
-        deadline <= earliest + kLatenessNs) {
-      return;
-    }
-  }
-  Broken(nullptr, "there is a timer, and nobody keeps the time");
 }
 
 void World::CheckNobodyIsReady() {
@@ -233,26 +214,6 @@ void World::CheckAtRest(Actor& actor) {
         "it is blocked, and its word says otherwise, or the other way round");
   for (auto& [tag, yield] : actor.outstanding) CheckOverdue(actor, yield);
   CheckTies(actor);
-}
-
-void World::CheckOverdue(const Actor& actor, Outstanding& yield) {
-  const std::string_view command = yield.command;
-  bool overdue = command == "inline" || command == "fails" ||
-                 command == "throws" || command == "unknown" ||
-                 command == "pooled" ||
-                 (command == "call" && !Lives(*yield.callee));
-  const uint64_t now = schedule.MonotonicNs();
-  if (yield.rested_ns == 0) yield.rested_ns = now;
-  uint64_t lasts_ns = yield.timeout_ns == 0 ? UINT64_MAX : yield.timeout_ns;
-  if (command == "sleep") {
-    lasts_ns = std::min(lasts_ns, yield.earliest_ns - yield.yielded_ns);
-  }
-  if (lasts_ns != UINT64_MAX) {
-    overdue = overdue || now > yield.rested_ns + lasts_ns + kLatenessNs;
-  }
-  if (!overdue) return;
-  Broken(&actor, "yield " + std::to_string(yield.number) + " of " +
-                     std::string(command) + " is not completed");
 }
 
 void World::CheckWaiting() {

@@ -208,8 +208,8 @@ class World {
   Actor* ActorOfPid(const runtime::Pid& pid);
   // (14): those whom nobody may find from now on.
   absl::flat_hash_set<const Actor*> Gone() const;
-  // All threads wait: (6).
-  void CheckQuiet();
+  // All threads wait, until `next_ns`: (6).
+  void CheckQuiet(uint64_t next_ns);
   // Now and then: (7).
   void CheckWaiting();
   // A step of it begins: (8).
@@ -260,6 +260,9 @@ class World {
   Habit DrawHabit(uint64_t id, runtime::Random& random) const;
   // Some worker sleeps.
   bool IsAnyAsleep() const;
+  // When the first timer of all wheels is due; kNever: there is none.
+  uint64_t FirstTimerNs() const;
+  void CheckTimers(uint64_t next_ns);
   void CheckTimekeeper();
   void CheckNobodyIsReady();
   void CheckAtRest(Actor& actor);
@@ -277,6 +280,8 @@ class World {
   uint64_t spins_ = 0;              // rounds in which it ran
   uint64_t turns_ = 0;              // that made a step
   uint64_t last_spin_round_ = 0;
+  uint64_t first_timer_ns_ = runtime::TimerWheel::kNever;
+  uint64_t late_ns_ = 0;  // of that one, while all threads waited
   std::vector<std::unique_ptr<Actor>> actors_;
   std::vector<Actor*> known_;
 };

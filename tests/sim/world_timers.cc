@@ -1,0 +1,79 @@
+// What the world knows of timers: a part of (6) of world.h.
+#include <algorithm>
+#include <utility>
+
+#include "runtime/watchdog.h"
+#include "tests/sim/world.h"
+
+namespace actord::sim {
+
+using runtime::TimerWheel;
+using runtime::Watchdog;
+
+namespace {
+
+// Of the timekeeper: where timers are dense, it sleeps so much longer than to
+// the next (Scheduler::BeginSleepUntilTimer).
+constexpr uint64_t kLongestRestNs = 500'000;
+
+}  // namespace
+
+uint64_t World::FirstTimerNs() const {
+  // EarliestTimerNs may be long past: it is no later than the first.
+  uint64_t first = TimerWheel::kNever;
+  for (size_t i = 0; i < core->scheduler.size(); ++i) {
+    first = std::min(first, core->scheduler.queue(i).timers.FirstDueNs());
+  }
+  return first;
+}
+
+void World::CheckTimers(uint64_t next_ns) {
+  const uint64_t due = FirstTimerNs();
+  if (std::exchange(first_timer_ns_, due) != due) late_ns_ = 0;
+  if (due == TimerWheel::kNever || next_ns <= due) return;
+  // Only the time in which nobody could do anything counts: whoever is kept
+  // from going on is late himself.
+  late_ns_ += next_ns - std::max(schedule.now_ns(), due);
+  // The watchdog may have seen no timer when it looked last. When it comes, it
+  // fires those of one worker, and looks again soon.
+  const uint64_t most_ns =
+      Watchdog::kLongestNs + core->scheduler.size() * Watchdog::kShortestNs;
+  Check(late_ns_ <= most_ns, nullptr, "a timer is overdue, and nobody looks");
+}
+
+void World::CheckTimekeeper() {
+  if (first_timer_ns_ == TimerWheel::kNever) return;
+  for (size_t i = 0; i < core->scheduler.size(); ++i) {
+    uint64_t until_ns = 0;
+    if (schedule.IsWaitedFor(&core->scheduler.queue(i).parker, &until_ns) &&
+        until_ns <= first_timer_ns_ + kLongestRestNs) {
+      return;
+    }
+  }
+  Broken(nullptr, "there is a timer, and nobody keeps the time");
+}
+
+void World::CheckOverdue(const Actor& actor, Outstanding& yield) {
+  const std::string_view command = yield.command;
+  bool overdue = command == "inline" || command == "fails" ||
+                 command == "throws" || command == "unknown" ||
+                 command == "pooled" ||
+                 (command == "call" && !Lives(*yield.callee));
+  const uint64_t now = schedule.now_ns();
+  if (yield.rested_ns == 0) yield.rested_ns = now;
+  uint64_t lasts_ns = yield.timeout_ns == 0 ? UINT64_MAX : yield.timeout_ns;
+  if (command == "sleep") {
+    lasts_ns = std::min(lasts_ns, yield.earliest_ns - yield.yielded_ns);
+  }
+  if (lasts_ns != UINT64_MAX) {
+    // Its time has come, and it is not that its timer waits to be fired.
+    constexpr uint64_t kTickNs = uint64_t{1} << TimerWheel::kTickShift;
+    overdue = overdue || std::min(now, first_timer_ns_) >=
+                             yield.rested_ns + lasts_ns + kTickNs;
+  }
+  if (!overdue) return;
+  Broken(&actor, "yield " + std::to_string(yield.number) + " of " +
+                     std::string(command) + " is not completed");
+}
+
+}  // namespace actord::sim
