@@ -54,6 +54,11 @@ MUTANTS = {
         "runtime/scheduler.cc", "  is_timekeeper = true;\n",
         "  return Parker::kForever;\n",
         "a worker goes to sleep and does not keep the time"),
+    "TIMEKEEPER_OVERSLEEPS": (
+        "runtime/scheduler.cc",
+        "  return std::clamp(earliest - now, rest_ns, kLongestSleepNs);\n",
+        "  return std::clamp(earliest - now + 1'000'000, rest_ns, kLongestSleepNs);\n",
+        "the timekeeper sleeps 1 ms longer than to the next timer"),
     "EARLY_TIMER": (
         "runtime/timer_wheel.cc", "next.tick <= until)", "next.tick <= until + 1)",
         "a timer fires a tick early"),
