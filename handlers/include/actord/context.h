@@ -278,8 +278,11 @@ class Context {
   // The verdict of the step, unless Main has ended.
   inline void SayWhatIsAwaited(StepOutput& out) const;
 
+  // What most messages and events do not need is a function of its own, so that
+  // the way of the others stays short.
   inline void OnMessage(const actord_event* event);
-  inline void OnCompletion(const actord_event* event);
+  [[gnu::noinline]] inline void OfferByTopic(const actord_event* event);
+  [[gnu::noinline]] inline void OnCompletion(const actord_event* event);
   [[gnu::noinline]] inline void OnExit(const actord_event* event);
   // Nobody waits for the command or call any more.
   void GiveUp(Tag tag) {

@@ -76,6 +76,16 @@ inline void Context::SayWhatIsAwaited(StepOutput& out) const {
 }
 
 inline void Context::OnMessage(const actord_event* event) {
+  detail::Waiter* const first = receivers_.front();
+  if (first == nullptr || !static_cast<detail::Receiver*>(first)->WantsAny()) {
+    return OfferByTopic(event);
+  }
+  receivers_.Remove(*first);
+  first->event = event;
+  Resume(*first);
+}
+
+void Context::OfferByTopic(const actord_event* event) {
   const std::string_view topic = Event(event).topic();
   for (detail::Waiter* waiter = receivers_.front(); waiter != nullptr;
        waiter = receivers_.After(*waiter)) {
@@ -88,7 +98,7 @@ inline void Context::OnMessage(const actord_event* event) {
   Enqueue(Event(event));
 }
 
-inline void Context::OnCompletion(const actord_event* event) {
+void Context::OnCompletion(const actord_event* event) {
   const Tag tag = event->tag;
   for (detail::Waiter* waiter = callers_.front(); waiter != nullptr;
        waiter = callers_.After(*waiter)) {

@@ -104,8 +104,9 @@ class Receiver : public Waiter {
   // Null: any.
   const std::string* topic = nullptr;
 
+  [[nodiscard]] bool WantsAny() const { return topic == nullptr; }
   [[nodiscard]] bool Wants(std::string_view of_message) const {
-    return topic == nullptr || *topic == of_message;
+    return WantsAny() || *topic == of_message;
   }
 };
 
