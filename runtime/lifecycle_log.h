@@ -117,15 +117,14 @@ class LifecycleLog {
   LifecycleLog(const LifecycleLog&) = delete;
   LifecycleLog& operator=(const LifecycleLog&) = delete;
 
-  // For the turn of the process, see (1). `outcome` is only read.
-  // Precondition of both: IsRecording, asked behind the change. Apart from that
-  // question, and from what it is about, so that who is not watched stays
-  // short.
+  // Asked behind a change, see (1) and (2).
   [[nodiscard]] bool IsRecording() const {
     FailPoint();
     WillRead(&recording_);
     return recording_.load(std::memory_order_seq_cst);
   }
+  // For the turn of the process. Precondition: IsRecording said so behind the
+  // change. Apart from that question, so that who is not watched stays short.
   void Started(const Process& process, const Pid& pid);
   void Ended(const Process& process, const Pid& pid, const Outcome& outcome);
 

@@ -195,7 +195,7 @@ class ProcessRunner {
   void PublishKept(Process& process, const Pid& pid, Outcome outcome);
   [[gnu::noinline]] void PublishUnkept(Process& process, const Pid& pid,
                                        bool recorded, uint8_t wanted,
-                                       Outcome outcome);
+                                       const Outcome& outcome);
   void DropMailbox(Process& process, Turn& turn);
   void FreeBatch(Turn& turn);
   // What lay in the mailbox of a process that ended, whose generation it has.

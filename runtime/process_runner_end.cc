@@ -214,7 +214,7 @@ void ProcessRunner::PublishKept(Process& process, const Pid& pid,
 
 void ProcessRunner::PublishUnkept(Process& process, const Pid& pid,
                                   bool recorded, uint8_t wanted,
-                                  Outcome outcome) {
+                                  const Outcome& outcome) {
   if (recorded) parts_.lifecycle_log.Ended(process, pid, outcome);
   if ((wanted & Wanted::kAwaited) != 0) {
     parts_.results.Put(pid, Outcome(outcome), /*keep=*/false,

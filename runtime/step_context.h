@@ -179,7 +179,7 @@ class StepContext : private actord_step {
   // Null: the yield has none. Apart, as few have one.
   const actord_work_policy* PolicyOf(const actord_yield& yield) {
     constexpr size_t kCovered =
-        offsetof(actord_yield, policy) + sizeof(yield.policy);
+        offsetof(actord_yield, policy) + sizeof(const void*);
     return yield.struct_size < kCovered || yield.policy == nullptr
                ? nullptr
                : KeepPolicy(*yield.policy);

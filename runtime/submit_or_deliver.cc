@@ -69,7 +69,7 @@ void TryOnce(Runtime::Core& core, const std::shared_ptr<Attempt>& attempt) {
 
 void Runtime::SubmitOrDeliver(SubmitRequest request,
                               SubmitOrDeliverCallback done) {
-  absl::Status status = Check(request, core_->limits.max_payload_bytes());
+  absl::Status status = Check(request, PayloadLimit(core_->limits));
   if (!status.ok()) {
     std::move(done)(status);
     return;

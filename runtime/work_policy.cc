@@ -77,6 +77,8 @@ absl::StatusOr<WorkPolicy> PolicyOfYield(const WorkPolicy& base,
   Override(policy.attempt_timeout, own.attempt_timeout_ns);
   Override(policy.start_timeout, own.start_timeout_ns);
   Override(policy.backoff, own.backoff_ns);
+  // No pause at all, which does not double.
+  if (own.backoff_ns == 1) policy.backoff = absl::ZeroDuration();
   Override(policy.max_backoff, own.max_backoff_ns);
   // A yield's pause is not cut by what the configuration says of others.
   if (own.backoff_ns != 0 && own.max_backoff_ns == 0) {
@@ -84,7 +86,7 @@ absl::StatusOr<WorkPolicy> PolicyOfYield(const WorkPolicy& base,
   }
   absl::Status status = CheckValues(policy);
   if (!status.ok()) return status;
-  policy.pattern.clear();  // it stood for the yield in the error
+  policy.pattern = {};  // it stood for the yield in the error
   return policy;
 }
 

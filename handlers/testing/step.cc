@@ -50,9 +50,12 @@ actord_pid Spawn(actord_step* step, const actord_spawn* spawn) {
 
 WorkPolicy PolicyOf(const actord_yield& yield) {
   constexpr size_t kCovered =
-      offsetof(actord_yield, policy) + sizeof(yield.policy);
+      offsetof(actord_yield, policy) + sizeof(const void*);
   if (yield.struct_size < kCovered || yield.policy == nullptr) return {};
-  const actord_work_policy& own = *yield.policy;
+  // An older plugin's is shorter.
+  actord_work_policy own{};
+  std::memcpy(&own, yield.policy,
+              std::min<size_t>(yield.policy->struct_size, sizeof(own)));
   const auto duration = [](uint64_t ns) {
     return Duration(static_cast<int64_t>(std::min<uint64_t>(ns, INT64_MAX)));
   };

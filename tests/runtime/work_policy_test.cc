@@ -86,6 +86,12 @@ TEST(WorkPolicy, AYieldSaysWhatIsToBeOtherwise) {
   own.max_backoff_ns = 1;
   expected.max_backoff = absl::Nanoseconds(1);
   EXPECT_EQ(*PolicyOfYield(base, own, "pay.charge"), expected);
+
+  // No pause stays none, however many attempts have failed.
+  own.backoff_ns = 1;
+  own.max_backoff_ns = 0;
+  const WorkPolicy at_once = *PolicyOfYield(base, own, "pay.charge");
+  EXPECT_EQ(BackoffAfter(at_once, 1000), absl::ZeroDuration());
 }
 
 TEST(WorkPolicy, WhatAYieldSaysHasTheSameLimits) {

@@ -107,8 +107,8 @@ typedef struct actord_work_policy {
                                   or it completes with DEADLINE_EXCEEDED: 10 ms
                                   or more */
   uint64_t backoff_ns;         /* the pause after the first attempt that failed,
-                                  which doubles each time: up to 30 days; 1 is
-                                  as good as none */
+                                  which doubles each time: up to 30 days; 1:
+                                  none */
   uint64_t max_backoff_ns;     /* up to this: up to 30 days */
 } actord_work_policy;
 

@@ -1,0 +1,65 @@
+#include <actord/owned.h>
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+namespace actord {
+namespace {
+
+// Each way to copy, its borders, and those of what a message holds in itself.
+const std::vector<size_t> kSizes = {0,  1,  2,  3,  4,  5,  7,  8,  9,
+                                    15, 16, 17, 31, 47, 48, 49, 200};
+
+std::string Text(char first, size_t size) {
+  std::string text;
+  for (size_t i = 0; i < size; ++i) text += static_cast<char>(first + i % 23);
+  return text;
+}
+
+TEST(CopyBytes, CopiesAllAndNothingElse) {
+  for (const size_t size : kSizes) {
+    const std::string from = Text('A', size);
+    std::string to(size + 2, '-');
+    detail::CopyBytes(to.data() + 1, from.data(), size);
+    EXPECT_EQ(to, "-" + from + "-");
+  }
+  detail::CopyBytes(nullptr, nullptr, 0);
+}
+
+TEST(Message, ShowsWhatTheEventShowed) {
+  for (const size_t topic_size : kSizes) {
+    for (const size_t type_size : kSizes) {
+      for (const size_t payload_size : kSizes) {
+        std::string topic = Text('a', topic_size);
+        std::string type = Text('E', type_size);
+        std::string payload = Text('0', payload_size);
+        actord_event event{};
+        event.type = ACTORD_EVENT_MESSAGE;
+        event.from = {1, 2, 3, 5};
+        event.call = 7;
+        event.topic = detail::ToAbi(topic);
+        event.payload = {detail::ToAbi(payload), detail::ToAbi(type)};
+        Message first((Event(&event)));
+        const Message message = std::move(first);
+        const auto expected = std::tuple(topic, type, payload);
+        for (std::string* gone : {&topic, &type, &payload})
+          gone->assign(9, '?');
+
+        EXPECT_EQ(message.from(), Pid(event.from));
+        EXPECT_EQ(message.call(), 7U);
+        EXPECT_EQ(std::tuple(std::string(message.topic()),
+                             std::string(message.payload().content_type),
+                             std::string(message.payload().bytes)),
+                  expected);
+        EXPECT_EQ(first.bytes(), 0U);  // NOLINT(bugprone-use-after-move)
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace actord
