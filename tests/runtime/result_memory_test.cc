@@ -3,12 +3,15 @@
 #include <gtest/gtest.h>
 #include <malloc.h>
 
+#include <cstddef>
 #include <string>
+#include <string_view>
 
 #include "tests/runtime/stepped_core.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#include <sanitizer/allocator_interface.h>
+// GCC has the function and not its header.
+extern "C" size_t __sanitizer_get_current_allocated_bytes();
 #endif
 
 namespace actord::runtime {
