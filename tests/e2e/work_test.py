@@ -117,8 +117,8 @@ class Tasks(WorkCase):
                                     "backoff_ms": -1})
         other = self.yielding()
         worker = self.worker()
-        task, usual = worker.task(), worker.task()
-        self.assertEqual((task.pid, usual.pid), (pid, other))
+        tasks = {task.pid: task for task in (worker.task(), worker.task())}
+        task, usual = tasks[pid], tasks[other]
         self.assertEqual((task.max_attempts, task.lease.ToMilliseconds()),
                          (2, 7000))
         self.assertTrue(task.HasField("attempt_deadline"))
@@ -132,7 +132,7 @@ class Tasks(WorkCase):
         self.assertEqual(self.answer(self.actor.wait(pid)), {
             "code": "ABORTED",
             "message": "manual.do failed after 2 attempts: no paper"})
-        worker.close()
+        worker.leave()
         self.assertEqual(
             self.answer(self.actor.wait(
                 self.yielding(policy={"start_timeout_ms": 150}))),
