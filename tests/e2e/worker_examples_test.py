@@ -132,7 +132,8 @@ class Python(ExampleCase):
             eventually(lambda: path.exists() and len(
                 path.read_text().splitlines()) > 60 * (number + 1), "charges")
             program.kill()
-        self.assertEqual([program.wait(2 * WAIT_SECONDS) for program in programs[2:]], [0, 0])
+        self.assertEqual([program.wait(2 * WAIT_SECONDS)
+                          for program in programs[2:]], [0, 0])
         entries = [json.loads(line) for line in path.read_text().splitlines()]
         self.assertEqual(sorted(entry["key"] for entry in entries),
                          sorted(f"key-{number}" for number in range(count)))
@@ -143,8 +144,8 @@ class Python(ExampleCase):
             '{"key": "b", "order": "B", "amo', name="ledger")
         done = subprocess.run(
             [sys.executable, "-c", CHARGE_A_AND_B, str(path)],
-            cwd=EXAMPLES / "python", capture_output=True, text=True, timeout=WAIT_SECONDS,
-            env=places.clean_environment(), check=True)
+            cwd=EXAMPLES / "python", capture_output=True, text=True,
+            timeout=WAIT_SECONDS, env=places.clean_environment(), check=True)
         self.assertEqual(json.loads(done.stdout),
                          [["r", False], ["receipt-B", True]])
         self.assertEqual([json.loads(line)["key"]
