@@ -29,6 +29,10 @@
 //  (4) Only the running turn changes `ready` and `blocked`, and `ended` when
 //      the process ends; only its spawner takes `ended` away again. So all of
 //      them can be changed by addition.
+//  (5) From the RMW of (1) to its enqueuing nobody else runs the process: the
+//      turn's fields are the caller's. So who finds nothing to do there takes
+//      the word to runnable first, by a compare-and-swap, and then hands over
+//      what it brings in those fields, without a queue (process.h, Post).
 #pragma once
 
 #include <atomic>
@@ -76,12 +80,32 @@ struct Activity {
     return (count << kMessagesShift) + (units << kUnitsShift);
   }
 
+  // Not runnable, and a message would make it so.
+  static constexpr bool AwaitsMessage(uint64_t word) {
+    return (word & ((uint64_t{1} << kUnitsShift) - 1)) == 0;
+  }
+  // Not runnable, and an urgent event would make it so.
+  static constexpr bool AwaitsUrgent(uint64_t word) {
+    return (word & kEnded) == 0 && !Runnable(word);
+  }
   static constexpr bool Runnable(uint64_t word) {
     constexpr uint64_t kAlways = kReady | (kUrgentMask << kUrgentShift);
     constexpr uint64_t kUnlessBlocked = kMessagesMask << kMessagesShift;
     const uint64_t wakes =
         (word & kBlocked) != 0 ? kAlways : kAlways | kUnlessBlocked;
     return (word & kEnded) == 0 && (word & wakes) != 0;
+  }
+
+  // Adds `delta`, which makes it runnable, to a word that is still `word`,
+  // which is not. True: (5) holds, and the caller has to enqueue the process.
+  static bool Claim(std::atomic<uint64_t>& activity, uint64_t word,
+                    uint64_t delta) {
+    FailPoint();
+    WillChange(&activity);
+    // Acquire: the turn's fields as the last turn left them. Release: as Add.
+    return activity.compare_exchange_strong(word, word + delta,
+                                            std::memory_order_acq_rel,
+                                            std::memory_order_relaxed);
   }
 
   // Adds `delta` and says whether the caller has to enqueue the process.

@@ -193,14 +193,12 @@ void Admission::SubmitNow(const SubmitRequest& request, const Pid& parent,
     }
   }
   process.keep_result = keep_result;
-  for (const Message& message : request.messages) {
-    Delivery::Preload(process,
-                      lane_.NewEnvelope(ACTORD_EVENT_MESSAGE, message.topic,
-                                        ToAbi(message.payload)),
-                      lane_);
+  uint64_t delta = Activity::kReady - Activity::kEnded;
+  if (!request.messages.empty()) {
+    delta += Delivery::Preload(process, request.messages, lane_);
   }
   lane_.Count(&Counters::processes_started);
-  if (Activity::Add(process.activity, Activity::kReady - Activity::kEnded)) {
+  if (Activity::Add(process.activity, delta)) {
     scheduler_.Enqueue(&process, nullptr);
   }
 }

@@ -15,6 +15,7 @@
 #include <actord/abi.h>
 
 #include <atomic>
+#include <cstring>
 #include <memory>
 #include <optional>
 #include <string>
@@ -28,6 +29,13 @@
 #include "runtime/mutex.h"
 
 namespace actord::runtime {
+
+// Whether two names are the same. (The standard's comparison orders them, by a
+// call.)
+inline bool IsSameName(std::string_view a, std::string_view b) {
+  return a.size() == b.size() &&
+         (a.empty() || std::memcmp(a.data(), b.data(), a.size()) == 0);
+}
 
 // One version of a process type.
 struct ProcessType {

@@ -103,6 +103,10 @@ void Runtime::Core::FreeMailboxes() {
     EnvelopeList urgent;
     process.urgent.TakeAll(urgent);
     while (Envelope* envelope = urgent.PopFront()) lane.Free(envelope);
+    while (Envelope* const envelope = process.in_hand) {
+      process.in_hand = envelope->Next();
+      lane.Free(envelope);
+    }
     while (Envelope* envelope = process.messages.Pop()) lane.Free(envelope);
   }
 }

@@ -21,10 +21,7 @@ Delivery::Result Delivery::SendChain(const Pid& to, Envelope* first,
   Process* process = processes_.Find(to);
   if (process == nullptr) return Result::kNoProcess;
   const uint64_t word = process->activity.load(std::memory_order_relaxed);
-  if (Activity::Messages(word) + count > limits_.max_mailbox_messages() ||
-      Activity::Units(word) + static_cast<int64_t>(units) >
-          static_cast<int64_t>(limits_.max_mailbox_bytes() / kBufferUnitBytes))
-      [[unlikely]] {
+  if (!HasRoom(word, count, units)) [[unlikely]] {
     return Result::kMailboxFull;
   }
   for (Envelope* envelope = first; envelope != last;
@@ -32,9 +29,8 @@ Delivery::Result Delivery::SendChain(const Pid& to, Envelope* first,
     envelope->generation = to.generation;
   }
   last->generation = to.generation;
-  process->messages.PushChain(first, last);
   lane.Count(&Counters::messages_sent, count);
-  if (Activity::Add(process->activity, Activity::ForMessages(count, units))) {
+  if (process->Post(first, last, word, Activity::ForMessages(count, units))) {
     process->Prefetch();
     if (ready == nullptr) {
       scheduler_.Enqueue(process, lane.here());
@@ -103,19 +99,28 @@ absl::Status Delivery::Control(const Pid& to, uint16_t type,
   Envelope* envelope = lane.NewEnvelope(
       type, {}, {ToAbi(reason), ToAbi(std::string_view("text/plain"))});
   envelope->generation = to.generation;
-  process->urgent.Push(envelope);
-  if (Activity::Add(process->activity, Activity::kUrgentOne)) {
+  if (process->PostUrgent(envelope)) {
     scheduler_.Enqueue(process, lane.here());
   }
   return absl::OkStatus();
 }
 
-void Delivery::Preload(Process& process, Envelope* envelope, Lane& lane) {
-  envelope->generation = process.generation.load(std::memory_order_relaxed);
-  process.messages.Push(envelope);
-  lane.Count(&Counters::messages_sent);
-  // The process is reserved, so this makes nothing runnable.
-  Activity::Add(process.activity, Activity::ForMessages(1, envelope->units()));
+uint64_t Delivery::Preload(Process& process,
+                           const std::vector<Message>& messages, Lane& lane) {
+  const uint32_t generation =
+      process.generation.load(std::memory_order_relaxed);
+  uint64_t units = 0;
+  for (auto message = messages.rbegin(); message != messages.rend();
+       ++message) {
+    Envelope* const envelope = lane.NewEnvelope(
+        ACTORD_EVENT_MESSAGE, message->topic, ToAbi(message->payload));
+    envelope->generation = generation;
+    envelope->SetNext(process.in_hand);
+    process.in_hand = envelope;
+    units += envelope->units();
+  }
+  lane.Count(&Counters::messages_sent, messages.size());
+  return Activity::ForMessages(messages.size(), units);
 }
 
 }  // namespace actord::runtime

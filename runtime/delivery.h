@@ -47,8 +47,19 @@ class Delivery {
   absl::Status Control(const Pid& to, uint16_t type, std::string_view reason,
                        Lane& lane);
 
-  // Puts a message into the mailbox of a process that does not run yet.
-  static void Preload(Process& process, Envelope* envelope, Lane& lane);
+  // Hands messages to a process that is reserved and has none in hand. Returns
+  // what is to be added to its word with its start.
+  static uint64_t Preload(Process& process,
+                          const std::vector<Message>& messages, Lane& lane);
+
+  // Whether so much more fits into a mailbox with this word.
+  [[nodiscard]] bool HasRoom(uint64_t word, uint64_t count,
+                             uint64_t units) const {
+    return Activity::Messages(word) + count <= limits_.max_mailbox_messages() &&
+           Activity::Units(word) + static_cast<int64_t>(units) <=
+               static_cast<int64_t>(limits_.max_mailbox_bytes() /
+                                    kBufferUnitBytes);
+  }
 
  private:
   const ProcessTable& processes_;

@@ -98,7 +98,7 @@ void Dispatcher::Dispatch(Process& process, uint32_t generation,
   const CommandHandler* handler = lane.last_command;
   if (handler == nullptr ||
       !handler->in_force.load(std::memory_order_relaxed) ||
-      handler->name != command) {
+      !IsSameName(handler->name, command)) {
     handler = catalog_.FindCommand(command);
     lane.last_command = handler;
   }

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <actord/abi.h>
+#include <actord/copy_bytes.h>
 
 #include <atomic>
 #include <cassert>
@@ -212,38 +213,49 @@ struct Envelope {
     return reinterpret_cast<const char*>(this + 1);
   }
   static void Copy(std::string_view from, char*& to) {
-    if (from.empty()) return;
-    std::memcpy(to, from.data(), from.size());
+    detail::CopyBytes(to, from.data(), from.size());
     to += from.size();
   }
 };
 static_assert(sizeof(Envelope) == 40);
 
-// A private list, first in first out.
+// A private list, first in first out. It is a ring: the last one's link leads
+// to the first.
 class EnvelopeList {
  public:
-  [[nodiscard]] bool empty() const { return head_ == nullptr; }
-  [[nodiscard]] Envelope* head() const { return head_; }
+  [[nodiscard]] bool empty() const { return last_ == nullptr; }
+  // Null: it is empty.
+  [[nodiscard]] Envelope* head() const {
+    return last_ == nullptr ? nullptr : last_->Next();
+  }
+  // The one behind `envelope`, which is in the list; null: it is the last.
+  Envelope* After(const Envelope* envelope) const {
+    return envelope == last_ ? nullptr : envelope->Next();
+  }
 
   void PushBack(Envelope* envelope) {
-    envelope->SetNext(nullptr);
-    if (head_ == nullptr) {
-      head_ = envelope;
+    if (last_ == nullptr) {
+      envelope->SetNext(envelope);
     } else {
-      tail_->SetNext(envelope);
+      envelope->SetNext(last_->Next());
+      last_->SetNext(envelope);
     }
-    tail_ = envelope;
+    last_ = envelope;
   }
 
   Envelope* PopFront() {
-    Envelope* envelope = head_;
-    if (envelope != nullptr) head_ = envelope->Next();
-    return envelope;
+    if (last_ == nullptr) return nullptr;
+    Envelope* const first = last_->Next();
+    if (first == last_) {
+      last_ = nullptr;
+    } else {
+      last_->SetNext(first->Next());
+    }
+    return first;
   }
 
  private:
-  Envelope* head_ = nullptr;
-  Envelope* tail_ = nullptr;  // valid while head_ is set
+  Envelope* last_ = nullptr;
 };
 
 }  // namespace actord::runtime

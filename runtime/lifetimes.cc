@@ -63,9 +63,8 @@ void Lifetimes::Fired(uint64_t value, Lane& lane) {
   Envelope* const envelope =
       lane.NewEnvelope(kEventLifetimeEnd, {}, TextPayload(text));
   envelope->generation = generation;
-  process.urgent.Push(envelope);
   // At most one for each process, so Activity::kUrgentMax leaves room for it.
-  if (Activity::Add(process.activity, Activity::kUrgentOne)) {
+  if (process.PostUrgent(envelope)) {
     scheduler_.Enqueue(&process, lane.here());
   }
 }

@@ -69,8 +69,9 @@ class MessageQueue {
     return nullptr;
   }
 
-  // Consumer only. Nothing is there, and no gap. seq_cst: whoever pushes after
-  // this said yes is behind it in the order of all seq_cst operations.
+  // Nothing is there, and no gap. For the consumer, or for a producer that asks
+  // after its own. seq_cst: whoever pushes after this said yes is behind it in
+  // the order of all seq_cst operations.
   [[nodiscard]] bool IsEmpty() const {
     WillRead(&tail_);
     return tail_.load(std::memory_order_seq_cst) == nullptr;
@@ -100,6 +101,8 @@ class UrgentQueue {
 
   // Consumer only. Appends what is there to `out`, oldest first.
   void TakeAll(EnvelopeList& out) {
+    WillRead(&head_);
+    if (head_.load(std::memory_order_relaxed) == nullptr) return;
     WillChange(&head_);
     Envelope* newest = head_.exchange(nullptr, std::memory_order_acquire);
     Envelope* oldest = nullptr;

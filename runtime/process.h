@@ -49,6 +49,8 @@ struct Wanted {
   static constexpr uint8_t kGrouped = 8;  // it is in groups (groups.h)
 };
 
+// In three cache lines: what others need of it, and a turn first; what a turn
+// needs; what is needed at its begin and end, or seldom.
 struct alignas(64) Process {
   // ---- Any thread.
 
@@ -61,37 +63,52 @@ struct alignas(64) Process {
   std::atomic<uint32_t> slot{0};
   MessageQueue messages;
   UrgentQueue urgent;
+
+  // ---- Turn, and whoever made it runnable and has not enqueued it yet.
+
+  // Messages that the word counts, handed over without a queue, linked by
+  // `next`, the first first. Older than what their senders have in `messages`.
+  Envelope* in_hand = nullptr;
+  // Completions and cancels that were handed over, taken or made here and not
+  // yet seen by a step.
+  EnvelopeList urgent_taken;
+
+  // ---- Any thread.
+
   // 0 to 31. Written at its reservation, relaxed: whoever enqueues the process
   // has found it live, so it sees this.
   std::atomic<uint8_t> priority{kDefaultPriority};
+  // Wanted::*. Any thread adds bits, first, and then looks whether the process
+  // still has its `generation`; the end is the other way round: so one of the
+  // two sees the other. seq_cst. A bit may come too late and hit the slot's
+  // next process, which then looks for nothing.
+  std::atomic<uint8_t> wanted{0};
+
+  // ---- Turn, and relaxed readers.
+
+  std::atomic<bool> running{false};
+  std::atomic<bool> cancel_requested{false};
 
   // ---- Turn.
 
-  // Completions and cancels that were taken or made here and not yet seen by a
-  // step.
-  EnvelopeList urgent_taken;
-  // Messages that the word no longer counts and that have not been taken yet:
-  // they lay behind a gap. Outlives the process, as late envelopes do.
-  uint32_t messages_owed = 0;
   bool keep_result = false;
   bool cancel_seen = false;
   // The next turn calls Step even without events: after Init, Restore and
   // CONTINUE.
   bool step_due = false;
+  // Messages that the word no longer counts and that have not been taken yet:
+  // they lay behind a gap. Outlives the process, as late envelopes do.
+  uint32_t messages_owed = 0;
+  // Completions that came within a turn, so without a record, and that no step
+  // has seen yet.
+  uint32_t replies = 0;
+  void* state = nullptr;
+  // What Init is given; null when Init has returned. Owned.
+  Envelope* input = nullptr;
   // Next tag; tags begin at 1.
   uint64_t next_tag = 1;
   // Outstanding yields that have a record.
   YieldRecord* yields = nullptr;
-  void* state = nullptr;
-  // What Init is given; null when Init has returned. Owned.
-  Envelope* input = nullptr;
-  // Who wants to know that Init has returned; may be null. Owned, and in a
-  // buffer.
-  Admitted* admitted = nullptr;
-  // Why there is nothing to call Init on; null if there is.
-  const char* refusal = nullptr;
-  // The calls that it has been given and not answered; null: none. Owned.
-  OwedCalls* owed_calls = nullptr;
   // What is left of an upgrade; null for nearly all. Owned.
   Upgrading* upgrading = nullptr;
 
@@ -106,34 +123,65 @@ struct alignas(64) Process {
   std::atomic<uint32_t> parent_slot{0};
   std::atomic<uint32_t> parent_generation{0};
   std::atomic<uint32_t> yields_count{0};
+  // Memory of the large completions that no step has seen yet, in units
+  // (YieldBroker::ChargeOf). Added by whoever completes, before the push;
+  // subtracted by the turn that pops. Relaxed: only compared with a limit. It
+  // outlives the process, as late envelopes do.
+  std::atomic<uint32_t> completion_units{0};
   // Index into the methods of `type`. An upgrade that changes either stores
   // kNoMethod, the type, and the method, in this order, with release: whoever
   // reads the same type before and after the method, and not kNoMethod, has a
   // pair that belongs together, since no type of a process ever comes back.
   static constexpr uint16_t kNoMethod = UINT16_MAX;
   std::atomic<uint16_t> method{0};
-  std::atomic<bool> running{false};
-  std::atomic<bool> cancel_requested{false};
-  // Wanted::*. Any thread adds bits, first, and then looks whether the process
-  // still has its `generation`; the end is the other way round: so one of the
-  // two sees the other. seq_cst. A bit may come too late and hit the slot's
-  // next process, which then looks for nothing.
-  std::atomic<uint8_t> wanted{0};
 
-  // Memory of the large completions that no step has seen yet, in units
-  // (YieldBroker::ChargeOf). Added by whoever completes, before the push;
-  // subtracted by the turn that pops. Relaxed: only compared with a limit. It
-  // outlives the process, as late envelopes do.
-  std::atomic<uint32_t> completion_units{0};
-  // Turn. Completions that came within a turn, so without a record, and that no
-  // step has seen yet.
-  uint32_t replies = 0;
+  // ---- Turn.
+
+  // Who wants to know that Init has returned; may be null. Owned, and in a
+  // buffer.
+  Admitted* admitted = nullptr;
+  // The calls that it has been given and not answered; null: none. Owned.
+  OwedCalls* owed_calls = nullptr;
+  // Why there is nothing to call Init on; null if there is.
+  const char* refusal = nullptr;
+
+  // Puts the messages from `first` to `last`, linked by `next`, into the
+  // mailbox, for which `delta` is to be added to the word. `word`: as the
+  // caller has just read it. True: the caller has to enqueue the process. Any
+  // thread.
+  bool Post(Envelope* first, Envelope* last, uint64_t word, uint64_t delta) {
+    last->SetNext(nullptr);
+    // What lies in the queue may be of the same sender, and is older, though
+    // the word counts nothing: another's message that is not counted yet may
+    // have been taken in its place, or it lies behind a gap.
+    if (Activity::AwaitsMessage(word) && messages.IsEmpty() &&
+        Activity::Claim(activity, word, delta)) {
+      WillWrite(&in_hand);
+      in_hand = first;
+      return true;
+    }
+    messages.PushChain(first, last);
+    return Activity::Add(activity, delta);
+  }
+  // Likewise a completion, cancel or termination.
+  bool PostUrgent(Envelope* event) {
+    WillRead(&activity);
+    const uint64_t word = activity.load(std::memory_order_relaxed);
+    if (Activity::AwaitsUrgent(word) &&
+        Activity::Claim(activity, word, Activity::kUrgentOne)) {
+      WillWrite(&urgent_taken);
+      urgent_taken.PushBack(event);
+      return true;
+    }
+    urgent.Push(event);
+    return Activity::Add(activity, Activity::kUrgentOne);
+  }
 
   // It will begin or run here soon: what that needs may be far away, or cold.
   void Prefetch() const {
     PrefetchForWrite(this);
-    PrefetchForWrite(&next_tag);
-    PrefetchForWrite(&type);
+    PrefetchForWrite(&state);
+    PrefetchForWrite(&parent_slot);
   }
 
   // Precondition of use: the caller then looks at `generation`, seq_cst.
@@ -160,5 +208,6 @@ struct alignas(64) Process {
     parent_generation.store(pid.generation, std::memory_order_release);
   }
 };
+static_assert(sizeof(Process) == 192);
 
 }  // namespace actord::runtime

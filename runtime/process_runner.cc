@@ -212,7 +212,14 @@ bool ProcessRunner::FillFromUrgent(Process& process, Turn& turn) {
 
 Envelope* ProcessRunner::PopMessage(Process& process, Turn& turn) {
   if (process.messages_owed + turn.messages_left == 0) return nullptr;
-  Envelope* envelope = process.messages.Pop();
+  if (Envelope* const envelope = process.in_hand) [[likely]] {
+    process.in_hand = envelope->Next();
+    turn.units += envelope->units();
+    --turn.messages_left;
+    ++turn.messages_seen;
+    return envelope;
+  }
+  Envelope* const envelope = process.messages.Pop();
   if (envelope == nullptr) {
     // Behind a gap, whose producer's own add will make the process run.
     process.messages_owed += static_cast<uint32_t>(turn.messages_left);
@@ -309,25 +316,28 @@ void ProcessRunner::Commit(Process& process, uint32_t generation) {
     if (effect->kind == Effect::Kind::kSend) [[likely]] {
       effect = CommitSends(effect, end);
     } else {
-      CommitOne(process, generation, *effect++);
+      effect = CommitOne(process, generation, effect, end);
     }
   }
   effects.clear();
 }
 
-void ProcessRunner::CommitOne(Process& process, uint32_t generation,
-                              const Effect& effect) {
-  if (effect.kind == Effect::Kind::kYield) {
-    parts_.dispatcher.Dispatch(process, generation, effect, lane_);
-  } else if (effect.kind == Effect::Kind::kSpawn) {
+const Effect* ProcessRunner::CommitOne(Process& process, uint32_t generation,
+                                       const Effect* effect,
+                                       const Effect* end) {
+  if (effect->kind == Effect::Kind::kSpawn) {
     // Before it can end.
-    if (effect.link || effect.number != 0) [[unlikely]] {
-      WatchChild(process, generation, effect);
+    if (effect->link || effect->number != 0) [[unlikely]] {
+      WatchChild(process, generation, *effect);
     }
-    StartChild(effect);
-  } else {
-    CommitOther(process, generation, effect);
+    return StartChild(effect, end);
   }
+  if (effect->kind == Effect::Kind::kYield) {
+    parts_.dispatcher.Dispatch(process, generation, *effect, lane_);
+  } else {
+    CommitOther(process, generation, *effect);
+  }
+  return effect + 1;
 }
 
 const Effect* ProcessRunner::CommitSends(const Effect* first,
@@ -350,16 +360,6 @@ const Effect* ProcessRunner::CommitSends(const Effect* first,
     CommitOneByOne(first, next);
   }
   return next;
-}
-
-void ProcessRunner::CommitOneByOne(const Effect* first, const Effect* end) {
-  for (const Effect* send = first; send != end; ++send) {
-    const Delivery::Result result =
-        parts_.delivery.Send(send->to, send->envelope, lane_);
-    if (result != Delivery::Result::kDelivered) {
-      Drop(send->envelope, send->to, WhyUndelivered(send->to, result));
-    }
-  }
 }
 
 void ProcessRunner::Finish(Process& process, Turn& turn, int32_t verdict) {

@@ -155,15 +155,19 @@ class ProcessRunner {
   // returns what comes behind them. They are published as one chain, so that a
   // burst costs two RMWs in all.
   const Effect* CommitSends(const Effect* first, const Effect* end);
-  // Those of a chain that was refused: as many as there is room for.
-  [[gnu::noinline]] void CommitOneByOne(const Effect* first, const Effect* end);
-  // Whatever is no send.
-  [[gnu::noinline]] void CommitOne(Process& process, uint32_t generation,
-                                   const Effect& effect);
+  // Whatever is no send. Returns what comes behind it.
+  [[gnu::noinline]] const Effect* CommitOne(Process& process,
+                                            uint32_t generation,
+                                            const Effect* effect,
+                                            const Effect* end);
 
   // In process_runner_effects.cc.
+  // Those of a chain that was refused: as many as there is room for.
+  [[gnu::noinline]] void CommitOneByOne(const Effect* first, const Effect* end);
   DeadLetterReason WhyUndelivered(const Pid& to, Delivery::Result result);
-  void StartChild(const Effect& spawn);
+  // Together with the sends behind it that go to the child, which finds them in
+  // hand. Returns what comes behind them.
+  const Effect* StartChild(const Effect* spawn, const Effect* end);
   void CommitOther(Process& process, uint32_t generation, const Effect& effect);
   void WatchChild(const Process& parent, uint32_t generation,
                   const Effect& spawn);

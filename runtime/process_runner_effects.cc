@@ -57,15 +57,42 @@ void ProcessRunner::WatchChild(const Process& parent, uint32_t generation,
   }
 }
 
-void ProcessRunner::StartChild(const Effect& spawn) {
-  Process& child = *spawn.child;
-  child.input = spawn.envelope;
-  child.refusal = spawn.refusal;
-  child.keep_result = spawn.keep_result;
+const Effect* ProcessRunner::StartChild(const Effect* spawn,
+                                        const Effect* end) {
+  Process& child = *spawn->child;
+  child.input = spawn->envelope;
+  child.refusal = spawn->refusal;
+  child.keep_result = spawn->keep_result;
+  const uint32_t generation = child.generation.load(std::memory_order_relaxed);
+  const Pid pid = parts_.processes.PidOf(child, generation);
+  const Effect* next = spawn + 1;
+  Envelope* last = nullptr;
+  uint64_t count = 0;
+  uint64_t units = 0;
+  for (; next != end && next->kind == Effect::Kind::kSend && next->to == pid;
+       ++next, ++count) {
+    Envelope* const envelope = next->envelope;
+    units += envelope->units();
+    if (!parts_.delivery.HasRoom(0, count + 1, units)) [[unlikely]] {
+      units -= envelope->units();
+      break;
+    }
+    envelope->generation = generation;
+    envelope->SetNext(nullptr);
+    if (last == nullptr) {
+      child.in_hand = envelope;
+    } else {
+      last->SetNext(envelope);
+    }
+    last = envelope;
+  }
+  lane_.Count(&Counters::messages_sent, count);
   lane_.Count(&Counters::processes_started);
-  if (Activity::Add(child.activity, Activity::kReady - Activity::kEnded)) {
+  if (Activity::Add(child.activity, Activity::kReady - Activity::kEnded +
+                                        Activity::ForMessages(count, units))) {
     parts_.scheduler.Enqueue(&child, lane_.here());
   }
+  return next;
 }
 
 void ProcessRunner::WriteOtherEvent(Process& process, const Turn& turn,
@@ -76,6 +103,16 @@ void ProcessRunner::WriteOtherEvent(Process& process, const Turn& turn,
     parts_.calls.Owe(process, event.call);
   } else if (envelope.type == ACTORD_EVENT_EXIT) {
     parts_.watches.Seen(parts_.processes.PidOf(process, turn.generation));
+  }
+}
+
+void ProcessRunner::CommitOneByOne(const Effect* first, const Effect* end) {
+  for (const Effect* send = first; send != end; ++send) {
+    const Delivery::Result result =
+        parts_.delivery.Send(send->to, send->envelope, lane_);
+    if (result != Delivery::Result::kDelivered) {
+      Drop(send->envelope, send->to, WhyUndelivered(send->to, result));
+    }
   }
 }
 

@@ -29,7 +29,7 @@ bool IsAskedToEnd(const Process& process) {
   const uint32_t generation =
       process.generation.load(std::memory_order_relaxed);
   for (const Envelope* envelope = process.urgent_taken.head();
-       envelope != nullptr; envelope = envelope->Next()) {
+       envelope != nullptr; envelope = process.urgent_taken.After(envelope)) {
     if (envelope->generation == generation &&
         envelope->type != ACTORD_EVENT_COMPLETION &&
         envelope->type != kEventUpgrade) {
@@ -240,7 +240,7 @@ YieldAdoption ProcessRunner::AdoptableYields(const Process& process) {
   const uint32_t generation =
       process.generation.load(std::memory_order_relaxed);
   for (const Envelope* envelope = process.urgent_taken.head();
-       envelope != nullptr; envelope = envelope->Next()) {
+       envelope != nullptr; envelope = process.urgent_taken.After(envelope)) {
     if (envelope->type == ACTORD_EVENT_COMPLETION &&
         envelope->generation == generation) {
       adoption.outstanding.insert(envelope->completion.tag);

@@ -17,17 +17,12 @@ Scheduler::Scheduler(int workers, const Clock& clock)
   }
 }
 
-void Scheduler::Enqueue(Process* process, WorkerQueue* here) {
+void Scheduler::EnqueueBeside(Process* process, WorkerQueue* here) {
   if (here == nullptr) {
     EnqueueBack(process);
     return;
   }
-  WillWrite(&here->next);
   // The newest of the highest runs next; the other one becomes visible.
-  if (here->next == nullptr) {
-    here->next = process;
-    return;
-  }
   if (process->Priority() >= here->next->Priority()) {
     std::swap(process, here->next);
   }

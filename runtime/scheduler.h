@@ -56,7 +56,14 @@ class Scheduler {
 
   // Makes a process run, whose word the caller has just made runnable. `here`:
   // the queue of the worker that calls, or null from any other thread.
-  void Enqueue(Process* process, WorkerQueue* here);
+  void Enqueue(Process* process, WorkerQueue* here) {
+    if (here == nullptr || here->next != nullptr) {
+      EnqueueBeside(process, here);
+      return;
+    }
+    WillWrite(&here->next);
+    here->next = process;
+  }
   // Likewise, at the end of the global queue.
   void EnqueueBack(Process* process);
   // Likewise, but not before EnqueueAll, or before the list is full: one
@@ -133,6 +140,8 @@ class Scheduler {
   static constexpr uint64_t kRestForEachTimerNs = 4'000;
   static constexpr uint64_t kLongestRestNs = 500'000;
 
+  // Enqueue, if `here` has a `next` already or there is no `here`.
+  [[gnu::noinline]] void EnqueueBeside(Process* process, WorkerQueue* here);
   void PushLocal(Process* process, WorkerQueue& here);
   void ShowBehind(WorkerQueue& here);
   // Make room in a full level, or its back. Thieves only remove, so there is

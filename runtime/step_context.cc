@@ -70,7 +70,7 @@ const ProcessType* StepContext::FindProcessType(std::string_view name) {
   // Relaxed: whoever was told of a newer version comes after its store.
   if (last_type_ == nullptr ||
       !last_type_->in_force.load(std::memory_order_relaxed) ||
-      last_type_->name != name) {
+      !IsSameName(last_type_->name, name)) {
     last_type_ = catalog_.FindProcessType(name);
   }
   return last_type_;

@@ -323,9 +323,7 @@ void Watches::SendExit(Process& process, const Watcher& watcher,
   exit->completion.tag = watcher.tag;
   exit->completion.status = status;
   exit->generation = watcher.pid.generation;
-  const uint64_t units = exit->units();
-  process.messages.Push(exit);
-  if (Activity::Add(process.activity, Activity::ForMessages(1, units))) {
+  if (process.Post(exit, exit, word, Activity::ForMessages(1, exit->units()))) {
     scheduler_.Enqueue(&process, lane.here());
   }
 }

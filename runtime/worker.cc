@@ -68,22 +68,6 @@ void Worker::PlanSpecialTurn() {
                 after(kRound, kAgeing), after(kFourRounds, kBackFirst)});
 }
 
-Process* Worker::TakeReady(First first) {
-  WillRead(&queue_.next);
-  Process* const next = queue_.next;
-  uint32_t levels = queue_.ready.levels();
-  if (next != nullptr) {
-    const int level = next->Priority();
-    const uint32_t all = levels | scheduler_.GlobalLevels();
-    if (all >> level <= 1 && first == First::kOwn) [[likely]] {
-      queue_.next = nullptr;
-      return NextOrOldest(next, level);
-    }
-    levels |= LevelBit(level);
-  }
-  return TakeBest(levels, first);
-}
-
 Process* Worker::TakeBest(uint32_t levels, First first) {
   Process* const process = TakeHighest(levels, first);
   // Nobody would run it while this turn lasts, and perhaps the next ones.
@@ -125,8 +109,7 @@ Process* Worker::TakeLocal(int level) {
                              : queue_.ready.PopOldest(level);
 }
 
-Process* Worker::NextOrOldest(Process* next, int level) {
-  if (TurnOfNewest(level)) return next;
+Process* Worker::OldestBefore(Process* next, int level) {
   Process* oldest = queue_.ready.PopOldest(level);
   if (oldest == nullptr) return next;
   queue_.next = next;

@@ -70,7 +70,21 @@ class Worker {
   // Sets special_turn_ to the first after this turn.
   void PlanSpecialTurn();
   // The best of what is ready here and in the global queue; null: nothing is.
-  Process* TakeReady(First first);
+  [[gnu::always_inline]] Process* TakeReady(First first) {
+    WillRead(&queue_.next);
+    Process* const next = queue_.next;
+    uint32_t levels = queue_.ready.levels();
+    if (next != nullptr) {
+      const int level = next->Priority();
+      const uint32_t all = levels | scheduler_.GlobalLevels();
+      if (all >> level <= 1 && first == First::kOwn) [[likely]] {
+        queue_.next = nullptr;
+        return NextOrOldest(next, level);
+      }
+      levels |= LevelBit(level);
+    }
+    return TakeBest(levels, first);
+  }
   // Likewise, if it is not simply `next`. `levels`: of what is ready here.
   [[gnu::noinline]] Process* TakeBest(uint32_t levels, First first);
   // Likewise; `levels` are those that may have something here.
@@ -78,7 +92,11 @@ class Worker {
   // From this level here, `next` included; null: it is empty.
   Process* TakeLocal(int level);
   // `next`, which is of this level, or the oldest of the level before it.
-  Process* NextOrOldest(Process* next, int level);
+  Process* NextOrOldest(Process* next, int level) {
+    return TurnOfNewest(level) ? next : OldestBefore(next, level);
+  }
+  // Likewise, if it is the turn of the oldest.
+  [[gnu::noinline]] Process* OldestBefore(Process* next, int level);
   bool TurnOfNewest(int level) {
     uint8_t& in_a_row = newest_in_a_row_[static_cast<size_t>(level)];
     if (in_a_row == kNewestInARow) {

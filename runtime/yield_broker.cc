@@ -158,9 +158,8 @@ bool YieldBroker::Deliver(YieldRecord& record, actord_completion handle,
   if (const uint32_t charge = ChargeOf(*envelope)) {
     process->completion_units.fetch_add(charge, std::memory_order_relaxed);
   }
-  process->urgent.Push(envelope);
   lane.Count(&Counters::completions);
-  if (Activity::Add(process->activity, Activity::kUrgentOne)) {
+  if (process->PostUrgent(envelope)) {
     scheduler_.Enqueue(process, lane.here());
   }
   return true;

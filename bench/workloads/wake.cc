@@ -1,27 +1,78 @@
+#include <atomic>
 #include <chrono>
 #include <cstring>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "bench/bench_runtime.h"
 #include "bench/median.h"
 #include "bench/processes/latency.h"
 #include "bench/workload.h"
+#include "runtime/parker.h"
 
 namespace actord::bench {
+namespace {
 
-// From a send by an outside thread to the step, with every worker asleep.
+// A thread that does nothing but sleep on a futex and note how long it took to
+// be woken: what the kernel alone costs.
+class BareThread {
+ public:
+  BareThread() : thread_([this] { Run(); }) {}
+  // Wakes it; it must be asleep by then.
+  void Wake() {
+    sent_ns_.store(SteadyNowNs(), std::memory_order_relaxed);
+    parker_.Notify();
+  }
+  std::vector<double> End() && {
+    sent_ns_.store(kEnd, std::memory_order_relaxed);
+    parker_.Notify();
+    thread_.join();
+    return std::move(us_);
+  }
+
+ private:
+  static constexpr int64_t kEnd = -1;
+
+  void Run() {
+    for (;;) {
+      while (!parker_.Wait(runtime::Parker::kForever)) {
+      }
+      const int64_t now = SteadyNowNs();
+      const int64_t sent = sent_ns_.load(std::memory_order_relaxed);
+      if (sent == kEnd) return;
+      us_.push_back(static_cast<double>(now - sent) / 1e3);
+    }
+  }
+
+  runtime::Parker parker_;
+  std::atomic<int64_t> sent_ns_{0};
+  std::vector<double> us_;
+  std::thread thread_;
+};
+
+}  // namespace
+
+// From a send by an outside thread to the step, with every worker asleep; and
+// in turn with it, from the wake-up of a bare thread to its first instruction.
 Json RunWake(const WorkloadOptions& options) {
   constexpr size_t kMessages = 2000;
   BenchRuntime runtime(options.Runtime());
   const auto pid = runtime.Submit(Latency::kName, {});
+  BareThread bare;
+  // Whoever is to be woken falls asleep meanwhile.
+  constexpr auto kPause = std::chrono::milliseconds(1);
   for (size_t i = 0; i < kMessages; ++i) {
-    // The workers fall asleep meanwhile.
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    std::this_thread::sleep_for(kPause);
     const int64_t now = SteadyNowNs();
     runtime.Send(pid, {}, BytesOf(now));
+    std::this_thread::sleep_for(kPause);
+    bare.Wake();
   }
+  std::this_thread::sleep_for(kPause);
+  const std::vector<double> bare_us = std::move(bare).End();
+  Expect("the count of bare wake-ups", kMessages, bare_us.size());
   runtime.Send(pid, "end", {});
   const std::string bytes = runtime.Await(pid);
   Expect("the count of samples", kMessages, bytes.size() / sizeof(int64_t));
@@ -34,7 +85,9 @@ Json RunWake(const WorkloadOptions& options) {
   return {{"ops", kMessages},
           {"p50_us", Median(us)},
           {"p99_us", Quantile(us, 0.99)},
-          {"max_us", Quantile(us, 1)}};
+          {"max_us", Quantile(us, 1)},
+          {"bare_p50_us", Median(bare_us)},
+          {"bare_p99_us", Quantile(bare_us, 0.99)}};
 }
 
 }  // namespace actord::bench

@@ -1,14 +1,31 @@
-/* The activity word and the mailbox (runtime/activity.h, mailbox.h,
- * process_runner.cc): two senders, one process that may also block on a
- * completion, two workers that run it.
+/* The activity word, the mailbox and the turn fields (runtime/activity.h,
+ * mailbox.h, process_runner.cc): two senders, a completer, one process that may
+ * block on its completion or end, another that then lives in its slot, and two
+ * workers that run them.
  *
- * The mailbox is modelled in full, with its gap: a sender exchanges the tail and
- * links in a second step. The word is its counts: messages, urgent, and the
- * flags blocked and ended.
+ * The mailbox is modelled in full, with its gap: a sender exchanges the tail
+ * and links in a second step. It sends its messages one by one or as a chain.
+ * The word is its counts, messages and urgent, and the flags ready, blocked and
+ * ended. Its units are left out: what they do is that a CAS fails.
+ *
+ * Whoever makes the process runnable owns its turn fields until it has enqueued
+ * it. So a sender that finds the process idle with nothing waiting tries one
+ * CAS of the whole word, and if it succeeds, puts its messages into `in_hand`;
+ * a completer that finds it not runnable likewise uses `urgent_taken`. All else
+ * goes through the two queues and an add.
+ *
+ * Nothing goes in hand while the mailbox holds something, which may be an
+ * earlier message of the same sender. That none is owed does not say that it is
+ * empty: a turn takes as many messages as the word counts, but those that are
+ * first, so one that was pushed and not yet counted makes a counted one stay.
+ * A sender looks before its CAS; that others push behind its look is no harm,
+ * as its own messages do not come into the mailbox behind its back.
  *
  * Checked: the process is never in two queues, and never run by two workers;
- * each message is taken once, in its sender's order; when all is quiet, nothing
- * is left that should have run; after the end nothing of it is run.
+ * nobody touches the turn fields beside another, and who may put something in
+ * hand finds nothing there; each message is taken once, in its sender's order,
+ * and each completion at most once; when all is quiet, nothing is left that
+ * should have run; after the end nothing of it is run, and nothing is in hand.
  *
  * Mutants, which must fail:
  *   ADD_FIRST       a sender adds to the word before it pushes
@@ -16,8 +33,30 @@
  *   SUBTRACT_EARLY  a turn gives the counts back when it begins
  *   LOAD_LATE       a turn subtracts what the word says at its end
  *   SKIP_READY      a sender does not add when it sees messages counted already
+ *   NO_CAS          who sees the process idle adds, and thinks that it owns it
+ *   CLAIM_BLOCKED   a sender takes a blocked process for an idle one
+ *   CLAIM_ENDED     a sender takes a free slot for an idle process
+ *   HAND_LATE       the owner enqueues, and then puts its messages in hand
+ *   HAND_ALWAYS     a sender whose CAS fails puts them in hand as well
+ *   HAND_OWED       a sender does not look at the mailbox
+ *   OWED_ONLY       it looks whether messages are owed instead
+ *   HEAD_ONLY       it looks at the mailbox's head, not at its tail
+ *   MAILBOX_FIRST   a turn takes the mailbox before what is in hand
+ *   END_IN_HAND     the end drops the mailbox, but not what is in hand
+ *   URGENT_LATE     as HAND_LATE, with a completion
+ *   URGENT_ALWAYS   as HAND_ALWAYS, with a completion
  */
+#ifndef MESSAGES
 #define MESSAGES 2 /* of sender 0; sender 1 has one */
+#endif
+#ifndef COMPLETERS
+#define COMPLETERS 1
+#endif
+/* One does for any number, at half the states: a worker keeps nothing from turn
+   to turn, and enqueue() asserts that none runs the process. */
+#ifndef WORKERS
+#define WORKERS 2
+#endif
 #define SENDERS 2
 #define OF(sender) (sender == 0 -> MESSAGES : 1)
 #define NONE 0
@@ -27,82 +66,230 @@
 byte next[NODES + 1];
 byte head;
 byte tail;
+byte urgent_stack;    /* how many are on it */
 
 /* The word. */
 byte messages;
 byte urgent;
+bool ready;
 bool blocked;
 bool ended;
 
+/* Turn fields. */
+byte in_hand;         /* the first of a chain */
+byte urgent_taken;    /* how many */
+byte owed;
+
+bool held;            /* somebody is at the turn fields */
+bool reused;          /* the slot's second process */
 byte queued;          /* how often the process is in the run queue */
 byte running;         /* how many workers run it */
-byte owed;
 byte expected[SENDERS];
-byte finished;        /* senders and the completer */
-bool got_completion;
+byte completed;
+byte finished;        /* senders and completers */
 
-#define RUNNABLE (!ended && (urgent > 0 || (!blocked && messages > 0)))
+#define RUNNABLE \
+  (!ended && (ready || urgent > 0 || (!blocked && messages > 0)))
+#define NOTHING_WAITS (!ready && urgent == 0 && messages == 0)
+#ifdef CLAIM_BLOCKED
+#define IDLE (NOTHING_WAITS && !ended)
+#else
+#ifdef CLAIM_ENDED
+#define IDLE (NOTHING_WAITS && !blocked)
+#else
+#define IDLE (NOTHING_WAITS && !blocked && !ended)
+#endif
+#endif
 
-inline enqueue() {
-  assert(queued == 0);
-  queued++
+/* Whether the CAS succeeds. */
+#ifdef NO_CAS
+#define STILL_IDLE true
+#else
+#define STILL_IDLE IDLE
+#endif
+
+/* Whether a sender does not add. */
+#ifdef SKIP_READY
+#define COUNTED (messages > 0)
+#else
+#define COUNTED false
+#endif
+
+#ifdef HAND_OWED
+#define MAILBOX_IS_EMPTY true
+#else
+#ifdef OWED_ONLY
+#define MAILBOX_IS_EMPTY (owed == 0)
+#else
+#ifdef HEAD_ONLY
+#define MAILBOX_IS_EMPTY (head == NONE)
+#else
+#define MAILBOX_IS_EMPTY (tail == NONE)
+#endif
+#endif
+#endif
+
+inline hold() {
+  assert(!held);
+  held = true
 }
 
-/* fetch_add of one message; the one that makes it runnable enqueues. */
-inline add_message() {
+inline enqueue() {
+  d_step { assert(queued == 0 && running == 0); queued++ }
+}
+
+/* fetch_add; the one that makes it runnable enqueues. */
+inline add(counter, amount) {
   atomic {
     was = RUNNABLE;
-    messages++;
+    counter = counter + amount;
     if
     :: !was && RUNNABLE -> enqueue()
     :: else -> skip
-    fi
+    fi;
+    was = false
+  }
+}
+
+inline push() {
+  atomic { previous = tail; tail = last };
+  if
+  :: previous == NONE -> head = first
+  :: else -> next[previous] = first
+  fi;
+  previous = NONE
+}
+
+inline put_in_hand() {
+  atomic {
+    hold();
+    assert(in_hand == NONE);
+    in_hand = first
   }
 }
 
 proctype Sender(byte me) {
-  byte m, node, previous;
-  bool was;
+  byte m, first, last, previous;
+  bool was, owns;
   do
   :: m < OF(me) ->
-     node = me * MESSAGES + m + 1;
-     next[node] = NONE;
-#ifdef ADD_FIRST
-     add_message();
-#endif
-     atomic { previous = tail; tail = node };
+     atomic {
+       first = me * MESSAGES + m + 1;
+       last = first;
+       next[last] = NONE;
+       if /* It sends a chain of all that is left, or one message. */
+       :: m + 1 < OF(me) -> next[last] = last + 1; last++; next[last] = NONE
+       :: skip
+       fi;
+       /* Some never claim, and a CAS may fail whatever the counts are. */
+       if
+       :: skip
+       :: goto other_way
+       fi
+     };
+     owns = IDLE;
      if
-     :: previous == NONE -> head = node
-     :: else -> next[previous] = node
+     :: owns -> owns = MAILBOX_IS_EMPTY
+     :: else -> skip
      fi;
-#ifndef ADD_FIRST
-#ifdef SKIP_READY
      if
-     :: messages > 0 -> skip
-     :: else -> add_message()
+     :: owns ->
+        atomic {
+          if
+          :: STILL_IDLE -> messages = messages + last + 1 - first
+          :: else -> owns = false
+          fi
+        }
+     :: else -> skip
      fi;
+     if
+     :: owns ->
+#ifdef HAND_LATE
+        enqueue();
+        put_in_hand();
+        held = false
 #else
-     add_message();
+        put_in_hand();
+        atomic { held = false; enqueue() }
 #endif
+     :: else ->
+other_way:
+#ifdef ADD_FIRST
+        add(messages, last + 1 - first);
 #endif
-     m++
+#ifdef HAND_ALWAYS
+        put_in_hand();
+        held = false;
+#else
+        push();
+#endif
+#ifndef ADD_FIRST
+        if
+        :: COUNTED -> skip
+        :: else -> add(messages, last + 1 - first)
+        fi
+#endif
+     fi;
+     d_step {
+       owns = false;
+       m = m + last + 1 - first;
+       first = NONE;
+       last = NONE
+     }
   :: else -> break
   od;
   finished++
 }
 
-/* Completes the yield on which the process may block. */
-active proctype Completer() {
-  bool was;
-  atomic {
-    was = RUNNABLE;
-    urgent++;
-    if
-    :: !was && RUNNABLE -> enqueue()
-    :: else -> skip
-    fi;
-    finished++
-  }
+inline put_urgent() {
+  atomic { hold(); assert(urgent_taken == 0); urgent_taken++ }
+}
+
+/* Completes a yield on which the process may block. The CAS compares what the
+   word may still hold when the process is not runnable. */
+proctype Completer() {
+  byte messages_then;
+  bool blocked_then, was, owns;
+  if
+  :: atomic {
+       owns = !ended && !RUNNABLE;
+       messages_then = messages;
+       blocked_then = blocked
+     }
+  :: skip
+  fi;
+  if
+  :: owns ->
+     atomic {
+       if
+       :: !ended && !ready && urgent == 0 && messages == messages_then &&
+            blocked == blocked_then -> urgent++
+       :: else -> owns = false
+       fi
+     }
+  :: else -> skip
+  fi;
+  d_step { messages_then = 0; blocked_then = false };
+  if
+  :: owns ->
+#ifdef URGENT_LATE
+     enqueue();
+     put_urgent();
+     held = false
+#else
+     put_urgent();
+     atomic { held = false; enqueue() }
+#endif
+  :: else ->
+#ifdef URGENT_ALWAYS
+     put_urgent();
+     held = false;
+#else
+     urgent_stack++;
+#endif
+     add(urgent, 1)
+  fi;
+  d_step { owns = false; finished++ }
 }
 
 /* MessageQueue::Pop. node == NONE: empty, or a gap. */
@@ -126,26 +313,77 @@ inline pop() {
         :: following == NONE -> head = node; node = NONE
         :: else -> skip
         fi
-     fi
+     fi;
+     following = NONE
   fi
 }
 
+/* To the step, or to nobody if the process ends. */
 inline deliver() {
   d_step {
     assert(!ended);
     assert(expected[(node - 1) / MESSAGES] == (node - 1) % MESSAGES);
     expected[(node - 1) / MESSAGES]++;
+    next[node] = NONE;
     node = NONE
   }
 }
 
-active [2] proctype Worker() {
+inline take_in_hand() {
+  d_step {
+    assert(left > 0);
+    node = in_hand;
+    in_hand = next[node];
+    left--;
+    seen++
+  };
+  deliver()
+}
+
+inline give_back() {
+#ifndef SUBTRACT_EARLY
+#ifdef LOAD_LATE
+  messages = 0;
+  urgent = 0;
+#else
+  assert(messages >= seen && urgent >= seen_urgent);
+  messages = messages - seen;
+  urgent = urgent - seen_urgent;
+#endif
+#endif
+  skip
+}
+
+inline forget_turn() {
+  left = 0;
+  seen = 0;
+  seen_urgent = 0;
+  was_blocked = false;
+  blocks = false;
+  left_over = false;
+  ends = false
+}
+
+#ifdef MAILBOX_FIRST
+#define HAND_IS_NEXT (in_hand != NONE && tail == NONE)
+#else
+#ifdef END_IN_HAND
+#define HAND_IS_NEXT (in_hand != NONE && !ends)
+#else
+#define HAND_IS_NEXT (in_hand != NONE)
+#endif
+#endif
+
+proctype Worker() {
   byte node, following, left, seen, seen_urgent;
-  bool was, was_blocked, blocks;
+  bool was_blocked, blocks, left_over, ends;
 idle:
 end_idle:
-  atomic { queued > 0 -> queued--; running++; assert(running == 1) };
   atomic {
+    queued > 0 -> queued--;
+    running++;
+    assert(running == 1 && !ended);
+    hold();
     left = messages;
     seen_urgent = urgent;
     was_blocked = blocked;
@@ -154,77 +392,118 @@ end_idle:
     urgent = 0;
 #endif
   };
-  seen = 0;
   if
-  :: seen_urgent > 0 -> got_completion = true
+  :: seen_urgent > 0 ->
+     d_step { urgent_taken = urgent_taken + urgent_stack; urgent_stack = 0 }
   :: else -> skip
   fi;
   if
-  :: !was_blocked ->
-     do
-     :: owed + left > 0 ->
-        pop();
-        if
-        :: node == NONE ->
+  :: d_step {
+       completed = completed + urgent_taken;
+       urgent_taken = 0;
+       assert(completed <= COMPLETERS)
+     }
+  :: urgent_taken > 0 -> skip /* the batch is full */
+  fi;
+  if
+  :: was_blocked -> goto step
+  :: else -> skip
+  fi;
+take:
+  do
+  :: HAND_IS_NEXT -> take_in_hand()
+  :: !HAND_IS_NEXT && owed + left > 0 ->
+     pop();
+     if
+     :: node == NONE ->
+        d_step {
 #ifndef NO_OWED
-           owed = owed + left;
+          owed = owed + left;
 #endif
-           seen = seen + left;
-           left = 0;
-           break
-        :: else ->
-           if
-           :: owed > 0 -> owed--
-           :: else -> left--; seen++
-           fi;
-           deliver()
-        fi
-     :: else -> break
-     od
-  :: else -> skip
-  fi;
-  /* The step: it may block while the completion is outstanding. */
-  if
-  :: !got_completion -> blocks = true
-  :: blocks = false
-  fi;
+          seen = seen + left;
+          left = 0
+        };
+        break
+     :: else ->
+        d_step {
+          if
+          :: owed > 0 -> owed--
+          :: else -> left--; seen++
+          fi
+        };
+        deliver()
+     fi
+  :: !HAND_IS_NEXT && owed + left == 0 -> break
+  :: !ends && owed + left > 0 -> left_over = true; break /* it is full */
+  od;
+step:
   atomic {
-    running--;
-#ifndef SUBTRACT_EARLY
-#ifdef LOAD_LATE
-    messages = 0;
-    urgent = 0;
-#else
-    messages = messages - seen;
-    urgent = urgent - seen_urgent;
-#endif
-#endif
-    blocked = blocks;
-    /* What was owed while it was blocked may be there by now: `ready`, here as
-       an urgent one without an envelope. */
     if
-    :: was_blocked && !blocks && owed > 0 -> urgent++
-    :: else -> skip
+    /* DropMailbox: until the mailbox is empty, with what is counted by then. */
+    :: ends && tail == NONE -> goto end
+    :: ends && tail != NONE -> left = messages - seen; goto take
+    :: !ends -> ends = true; left = messages - seen; goto take
+    /* It may block while completions are outstanding. */
+    :: !ends && !reused && completed < COMPLETERS -> blocks = true
+    :: !ends
     fi;
+    running--;
+    held = false;
+    /* What was owed while it was blocked may be there by now. */
+    ready = urgent_taken > 0 || left_over ||
+            (was_blocked && !blocks && owed > 0);
+    blocked = blocks;
+    give_back();
     if
     :: RUNNABLE -> enqueue()
     :: else -> skip
-    fi
+    fi;
+    forget_turn()
   };
+  goto idle;
+end:
+  atomic {
+    running--;
+    held = false;
+    urgent_taken = 0;
+    ready = false;
+    blocked = false;
+    ended = true;
+    give_back();
+    forget_turn()
+  };
+  /* A spawner takes the slot, once, and admits another process. */
+  if
+  :: !reused ->
+     atomic { hold(); reused = true; assert(in_hand == NONE) };
+     atomic { held = false; ended = false; ready = true; enqueue() }
+  :: else -> skip
+  fi;
   goto idle
 }
 
 init {
-  atomic { run Sender(0); run Sender(1) }
+  atomic {
+    byte i;
+    run Sender(0);
+    run Sender(1);
+    for (i : 1 .. COMPLETERS) { run Completer() };
+    for (i : 1 .. WORKERS) { run Worker() }
+  }
 }
 
-/* Quiet: all have sent, nobody runs, nothing is queued. Then every message and
- * the completion have been delivered. Reaching the end is the error. */
-#define QUIET (finished == SENDERS + 1 && queued == 0 && running == 0)
-#define ALL (expected[0] == OF(0) && expected[1] == OF(1) && got_completion)
+/* Quiet: all have sent, nobody runs, nothing is queued. Then nothing is in
+ * hand, and unless the slot is free every message and the completions have been
+ * taken. Reaching the end is the error. */
+#define QUIET \
+  (finished == SENDERS + COMPLETERS && queued == 0 && running == 0)
+#define ALL_TAKEN \
+  (expected[0] == OF(0) && expected[1] == OF(1) && urgent_stack == 0 && \
+   (reused || completed == COMPLETERS))
+#define FINE (in_hand == NONE && urgent_taken == 0 && (ended || ALL_TAKEN))
 never {
   do
-  :: QUIET && !ALL -> break
+  :: QUIET && !FINE -> break
   :: else -> skip
   od
 }

@@ -95,6 +95,131 @@ TEST_F(Interleaving, WhatLiesBehindAGapComesWhenTheGapIsClosed) {
   }
 }
 
+// "a1" is pushed and not counted, "b1" is both: the turn takes as many as are
+// counted, so "a1" in the place of "b1". Then nothing is counted or owed, and
+// yet what the second sender sends next must not overtake "b1".
+TEST_F(Interleaving, NothingIsHandedOverPastWhatLiesInTheQueue) {
+  Start();
+  const Pid pid = Recorder();
+  Process& process = core_->process(pid);
+  core_->Settle();
+  seen_.clear();
+  Envelope* a1 = NewMessage(pid, "a1");
+  Envelope* b1 = NewMessage(pid, "b1");
+  process.messages.Push(a1);
+  process.messages.Push(b1);
+  // Its size is what "a1" has.
+  CountAndWake(process, *b1);
+  const uint32_t units = a1->units();
+  core_->Settle();
+  EXPECT_THAT(seen_, ElementsAre("a1"));
+  EXPECT_EQ(Activity::Messages(process.activity), 0u);
+  EXPECT_EQ(process.messages_owed, 0u);
+  Runtime::Core& core = *core_->core;
+  EXPECT_EQ(core.delivery.Send(pid, NewMessage(pid, "b2"), core.lane),
+            Delivery::Result::kDelivered);
+  EXPECT_EQ(process.in_hand, nullptr);
+  core_->Settle();
+  if (Activity::Add(process.activity, Activity::ForMessages(1, units))) {
+    core.scheduler.Enqueue(&process, nullptr);
+  }
+  core_->Settle();
+  EXPECT_THAT(seen_, ElementsAre("a1", "b1", "b2"));
+  EXPECT_EQ(process.activity, 0u) << "all counts are back to nothing";
+}
+
+// The sender that finds a process idle hands its message over, and what comes
+// before the process runs lies behind it in the queue.
+TEST_F(Interleaving, WhatIsInHandGoesBeforeTheQueue) {
+  for (const bool ends : {false, true}) {
+    SCOPED_TRACE(ends);
+    Start();
+    const Pid pid = Recorder();
+    Process& process = core_->process(pid);
+    core_->Settle();
+    seen_.clear();
+    Runtime::Core& core = *core_->core;
+    for (const char* topic : {"1", "2", "3"}) {
+      EXPECT_EQ(core.delivery.Send(pid, NewMessage(pid, topic), core.lane),
+                Delivery::Result::kDelivered);
+    }
+    ASSERT_NE(process.in_hand, nullptr);
+    EXPECT_EQ(process.in_hand->topic(), "1");
+    EXPECT_EQ(Activity::Messages(process.activity), 3u);
+    if (ends) {
+      // What nobody will see any more is told of, all of it.
+      EXPECT_TRUE(
+          core.delivery.Control(pid, kEventTerminate, "", core.lane).ok());
+      core_->Settle();
+      EXPECT_THAT(seen_, IsEmpty());
+      EXPECT_EQ(process.in_hand, nullptr);
+      EXPECT_EQ(core.Stats().dead_letters, 3u);
+    } else {
+      core_->Settle();
+      EXPECT_THAT(seen_, ElementsAre("1", "2", "3"));
+      EXPECT_EQ(process.activity, 0u);
+    }
+    core_.reset();
+  }
+}
+
+// What a step sends to a child that it has just spawned starts with it: in
+// order, with what it is sent later behind it, and within the mailbox's limit.
+TEST_F(Interleaving, AChildFindsInHandWhatItsParentSendsItAtOnce) {
+  RuntimeOptions options;
+  options.max_mailbox_messages = 3;
+  Start(options);
+  std::vector<std::string> seen;
+  const actord::testing::Script child{
+      .step = [&seen](Events events, StepOutput&) {
+        for (const Event event : events) seen.emplace_back(event.topic());
+      }};
+  core_->Submit([&](Events, StepOutput& out) {
+    const auto first = out.Spawn("script", "", actord::testing::InputOf(child));
+    const auto other = out.Spawn("script", "", actord::testing::InputOf(child));
+    out.Send(other, "o1");
+    for (const char* topic : {"f1", "f2"}) out.Send(first, topic);
+    for (const char* topic : {"o2", "o3", "too many"}) out.Send(other, topic);
+    out.Done();
+  });
+  core_->Settle();
+  std::erase_if(seen, [](const std::string& topic) { return topic[0] == 'f'; });
+  EXPECT_THAT(seen, ElementsAre("o1", "o2", "o3"));
+
+  seen.clear();
+  core_->Submit([&](Events, StepOutput& out) {
+    const auto first = out.Spawn("script", "", actord::testing::InputOf(child));
+    for (const char* topic : {"1", "2", "3", "too many"})
+      out.Send(first, topic);
+    out.Done();
+  });
+  core_->Settle();
+  EXPECT_THAT(seen, ElementsAre("1", "2", "3"));
+  EXPECT_EQ(core_->core->Stats().dead_letters, 2u);
+  EXPECT_EQ(core_->core->Stats().refused_mailbox, 2u);
+}
+
+// A completion for a process that waits is handed over; one for a process that
+// is ready goes through its queue. Both come, and messages after them.
+TEST_F(Interleaving, CompletionsAreHandedToWhoeverWaits) {
+  Start();
+  const Pid pid = Recorder(/*blocks=*/true);
+  Process& process = core_->process(pid);
+  core_->Settle();
+  seen_.clear();
+  Runtime::Core& core = *core_->core;
+  EXPECT_EQ(core.delivery.Send(pid, NewMessage(pid, "1"), core.lane),
+            Delivery::Result::kDelivered);
+  EXPECT_EQ(process.in_hand, nullptr) << "it is blocked";
+  EXPECT_EQ(core.external.Complete({{pid, 1}, 0}, {}),
+            CompleteAnswer::kAccepted);
+  EXPECT_FALSE(process.urgent_taken.empty());
+  EXPECT_TRUE(
+      core.delivery.Control(pid, ACTORD_EVENT_CANCEL, "", core.lane).ok());
+  core_->Settle();
+  EXPECT_EQ(core.processes.Find(pid), nullptr) << "the cancel has ended it";
+}
+
 // A sender found the process, which then ended; its slot has a new owner when
 // the message arrives. Likewise a completion and a cancel.
 TEST_F(Interleaving, WhatComesForAnEarlierProcessOfTheSlotIsDropped) {

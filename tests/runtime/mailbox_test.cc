@@ -112,7 +112,7 @@ TEST(MessageQueue, KeepsTheOrderOfEachProducerAndLosesNothing) {
 
 std::vector<uint64_t> Tags(const EnvelopeList& list) {
   std::vector<uint64_t> tags;
-  for (Envelope* at = list.head(); at != nullptr; at = at->Next()) {
+  for (Envelope* at = list.head(); at != nullptr; at = list.After(at)) {
     tags.push_back(at->completion.tag);
   }
   return tags;

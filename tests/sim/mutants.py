@@ -108,7 +108,7 @@ MUTANTS = {
         "scheduler_.TakeGlobal(queue_, LevelsFrom(from))) {\n",
         "a higher level of the global queue waits"),
     "NEXT_WHATEVER_ITS_LEVEL": (
-        "runtime/worker.cc", "all >> level <= 1 && first == First::kOwn",
+        "runtime/worker.h", "all >> level <= 1 && first == First::kOwn",
         "first == First::kOwn", "what a step made ready runs before higher ones"),
     "NO_GLOBAL_FIRST": (
         "runtime/worker.cc",
@@ -135,15 +135,29 @@ MUTANTS = {
         "      return count;\n",
         "a thief takes without asking"),
     "ADD_FIRST": (
-        "runtime/delivery.cc",
-        "  process->messages.PushChain(first, last);\n",
-        "  const bool mine = Activity::Add(process->activity, "
-        "Activity::ForMessages(count, units));\n"
-        "  process->messages.PushChain(first, last);\n"
-        "  if (mine) scheduler_.Enqueue(process, lane.here());\n"
-        "  lane.Count(&Counters::messages_sent, count);\n"
-        "  return Result::kDelivered;\n",
+        "runtime/process.h",
+        "    messages.PushChain(first, last);\n"
+        "    return Activity::Add(activity, delta);\n",
+        "    const bool mine = Activity::Add(activity, delta);\n"
+        "    messages.PushChain(first, last);\n"
+        "    return mine;\n",
         "a sender counts before it pushes"),
+    "CLAIM_BY_ADD": (
+        "runtime/activity.h",
+        "    return activity.compare_exchange_strong(word, word + delta,\n"
+        "                                            std::memory_order_acq_rel,\n"
+        "                                            std::memory_order_relaxed);\n",
+        "    activity.fetch_add(delta);\n    return word == word;\n",
+        "who has seen a process idle takes it for its own"),
+    "HAND_PAST_QUEUE": (
+        "runtime/process.h", "messages.IsEmpty() &&\n        ", "",
+        "a message is handed over though there are some in the queue"),
+    "HAND_FORGOTTEN": (
+        "runtime/process_runner.cc",
+        "  if (Envelope* const envelope = process.in_hand) [[likely]] {\n",
+        "  if (Envelope* const envelope = process.in_hand;\n"
+        "      envelope != nullptr && process.state != nullptr) {\n",
+        "a process that ends leaves what it has in hand"),
     "ALWAYS_ENQUEUE": (
         "runtime/activity.h", "return !Runnable(before) && Runnable(before + delta);",
         "return Runnable(before + delta);", "every sender enqueues"),

@@ -5,6 +5,7 @@
 // (Payload, std::string_view) ends when it is changed, moved or destroyed.
 #pragma once
 
+#include <actord/copy_bytes.h>
 #include <actord/process.h>
 #include <actord/values.h>
 
