@@ -147,7 +147,7 @@ MUTANTS = {
         "    return activity.compare_exchange_strong(word, word + delta,\n"
         "                                            std::memory_order_acq_rel,\n"
         "                                            std::memory_order_relaxed);\n",
-        "    activity.fetch_add(delta);\n    return word == word;\n",
+        "    activity.fetch_add(delta);\n    return word != UINT64_MAX;\n",
         "who has seen a process idle takes it for its own"),
     "HAND_PAST_QUEUE": (
         "runtime/process.h", "messages.IsEmpty() &&\n        ", "",
