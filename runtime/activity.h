@@ -1,13 +1,15 @@
 // The one atomic word that says whether a process has to run, and how full its
 // mailbox is. It replaces a state, a wake flag and two counters, so that a send
-// costs one RMW beside its push, and a step one.
+// costs one RMW beside its push, or one in all (5), and a step one.
 //
 //   bit  0       ended     no process is in this slot: nothing here has to run
 //   bit  1       ready     it runs whatever its mailbox says: it has just been
-//                          spawned, continues, or was left with events in hand
+//                          spawned, continues, or was left with events that no
+//                          step has seen
 //   bit  2       blocked   messages alone do not make it run
-//   bits 3..17   urgent    pushes into the urgent queue that no turn has seen
-//   bits 18..37  messages  pushes into the message queue that no turn has seen
+//   bits 3..17   urgent    urgent events that were pushed or handed over, and
+//                          that no turn has seen
+//   bits 18..37  messages  messages likewise
 //   bits 38..63  units     buffers held by the mailbox, in 64 bytes, signed: a
 //                          consumer may subtract an envelope's before its
 //                          producer has added them
@@ -56,7 +58,8 @@ struct Activity {
   // A limit of messages may be passed by what others send at the same moment,
   // each of them a chain of up to kMaxChain: the field has room for 700 of them
   // above the highest limit, and for as many exits as there may be, which no
-  // limit refuses.
+  // limit refuses. (A submission's messages and those with which a child starts
+  // are more, but nobody sends beside them that has not seen them counted.)
   static constexpr uint64_t kMaxChain = 64;
   static constexpr uint64_t kMessagesLimitMax = 900'000;
   static constexpr uint64_t kExitsMax = 100'000;
@@ -109,13 +112,14 @@ struct Activity {
   }
 
   // Adds `delta` and says whether the caller has to enqueue the process.
-  static bool Add(std::atomic<uint64_t>& word, uint64_t delta) {
+  static bool Add(std::atomic<uint64_t>& activity, uint64_t delta) {
     FailPoint();
-    WillChange(&word);
+    WillChange(&activity);
     // Release: (3). Acquire: whoever enqueues hands over what it saw. seq_cst,
     // which costs an RMW nothing: what takes `ended` away (lifecycle_log.h,
     // (2)).
-    const uint64_t before = word.fetch_add(delta, std::memory_order_seq_cst);
+    const uint64_t before =
+        activity.fetch_add(delta, std::memory_order_seq_cst);
     return !Runnable(before) && Runnable(before + delta);
   }
 };

@@ -19,6 +19,16 @@ absl::Status CheckName(std::string_view field, std::string_view what,
                                    " bytes; the limit is ", kMaxNameBytes));
 }
 
+// What they add to the word of the process that is submitted with them.
+uint64_t ActivityOf(const std::vector<Message>& messages) {
+  uint64_t units = 0;
+  for (const Message& message : messages) {
+    units += Envelope::BytesFor(message.topic, ToAbi(message.payload)) /
+             kBufferUnitBytes;
+  }
+  return Activity::ForMessages(messages.size(), units);
+}
+
 }  // namespace
 
 absl::Status CheckPayloadSize(std::string_view field, const Payload& payload,
@@ -145,7 +155,7 @@ absl::Status Admission::Refused(const ProcessType& type,
 }
 
 absl::Status Admission::Name(const std::string& name, Process& process,
-                             Admitted& done) {
+                             uint64_t held, Admitted& done) {
   Pid holder;
   absl::Status status = names_.Register(
       name,
@@ -153,6 +163,8 @@ absl::Status Admission::Name(const std::string& name, Process& process,
                        process.generation.load(std::memory_order_relaxed)),
       holder);
   if (status.ok()) return status;
+  // Nobody has found it.
+  process.activity.fetch_sub(held, std::memory_order_relaxed);
   done = std::move(*process.admitted);
   lane_.WithMemory([&](BufferCache& buffers, ProcessTable::Cache& processes) {
     process.admitted->~Admitted();
@@ -185,20 +197,20 @@ void Admission::SubmitNow(const SubmitRequest& request, const Pid& parent,
     return;
   }
   Process& process = **reserved;
+  // Counted before others can find it by its name, and send it more.
+  const uint64_t held = ActivityOf(request.messages);
+  if (held != 0) Activity::Add(process.activity, held);
   if (!request.name.empty()) [[unlikely]] {
-    absl::Status named = Name(request.name, process, done);
+    absl::Status named = Name(request.name, process, held, done);
     if (!named.ok()) {
       std::move(done)(named);
       return;
     }
   }
   process.keep_result = keep_result;
-  uint64_t delta = Activity::kReady - Activity::kEnded;
-  if (!request.messages.empty()) {
-    delta += Delivery::Preload(process, request.messages, lane_);
-  }
+  Delivery::Preload(process, request.messages, lane_);
   lane_.Count(&Counters::processes_started);
-  if (Activity::Add(process.activity, delta)) {
+  if (Activity::Add(process.activity, Activity::kReady - Activity::kEnded)) {
     scheduler_.Enqueue(&process, nullptr);
   }
 }

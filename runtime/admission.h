@@ -45,7 +45,8 @@ class Admission {
   absl::Status CheckState() const;
   absl::Status CheckSizes(const SubmitRequest& request) const;
   // Gives it its name, or its place back and `done` to the caller.
-  absl::Status Name(const std::string& name, Process& process, Admitted& done);
+  absl::Status Name(const std::string& name, Process& process, uint64_t held,
+                    Admitted& done);
   // Counts the refusal and says it in words.
   absl::Status Refused(const ProcessType& type, ProcessTable::NoRoom why);
   // A process with its input and `done`; an error leaves `done` to the caller.

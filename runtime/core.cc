@@ -97,12 +97,14 @@ Runtime::Core::~Core() {
 }
 
 void Runtime::Core::FreeMailboxes() {
-  // What was put into mailboxes at the moment when their processes ended.
+  // What was put into mailboxes at the moment when their processes ended, and
+  // what was handed to processes that never came to their turn.
   for (uint32_t slot = 0; slot < processes.SlotsInUse(); ++slot) {
     Process& process = processes.At(slot);
-    EnvelopeList urgent;
-    process.urgent.TakeAll(urgent);
-    while (Envelope* envelope = urgent.PopFront()) lane.Free(envelope);
+    process.urgent.TakeAll(process.urgent_taken);
+    while (Envelope* envelope = process.urgent_taken.PopFront()) {
+      lane.Free(envelope);
+    }
     while (Envelope* const envelope = process.in_hand) {
       process.in_hand = envelope->Next();
       lane.Free(envelope);

@@ -105,11 +105,10 @@ absl::Status Delivery::Control(const Pid& to, uint16_t type,
   return absl::OkStatus();
 }
 
-uint64_t Delivery::Preload(Process& process,
-                           const std::vector<Message>& messages, Lane& lane) {
+void Delivery::Preload(Process& process, const std::vector<Message>& messages,
+                       Lane& lane) {
   const uint32_t generation =
       process.generation.load(std::memory_order_relaxed);
-  uint64_t units = 0;
   for (auto message = messages.rbegin(); message != messages.rend();
        ++message) {
     Envelope* const envelope = lane.NewEnvelope(
@@ -117,10 +116,8 @@ uint64_t Delivery::Preload(Process& process,
     envelope->generation = generation;
     envelope->SetNext(process.in_hand);
     process.in_hand = envelope;
-    units += envelope->units();
   }
   lane.Count(&Counters::messages_sent, messages.size());
-  return Activity::ForMessages(messages.size(), units);
 }
 
 }  // namespace actord::runtime

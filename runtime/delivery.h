@@ -47,10 +47,10 @@ class Delivery {
   absl::Status Control(const Pid& to, uint16_t type, std::string_view reason,
                        Lane& lane);
 
-  // Hands messages to a process that is reserved and has none in hand. Returns
-  // what is to be added to its word with its start.
-  static uint64_t Preload(Process& process,
-                          const std::vector<Message>& messages, Lane& lane);
+  // Hands messages to a process that is reserved and has none in hand. Its word
+  // counts them already.
+  static void Preload(Process& process, const std::vector<Message>& messages,
+                      Lane& lane);
 
   // Whether so much more fits into a mailbox with this word.
   [[nodiscard]] bool HasRoom(uint64_t word, uint64_t count,

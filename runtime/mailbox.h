@@ -102,6 +102,9 @@ class UrgentQueue {
   // Consumer only. Appends what is there to `out`, oldest first.
   void TakeAll(EnvelopeList& out) {
     WillRead(&head_);
+    // Relaxed: whoever was counted has pushed before, and the turn has read the
+    // count with acquire (activity.h, (3)). What is not counted brings its own
+    // turn, or lies on top of what does (watches.cc, EndLinked).
     if (head_.load(std::memory_order_relaxed) == nullptr) return;
     WillChange(&head_);
     Envelope* newest = head_.exchange(nullptr, std::memory_order_acquire);

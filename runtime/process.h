@@ -12,7 +12,9 @@
 //   free
 //
 // "Turn" fields belong to the thread that runs the process; between turns they
-// travel with it through the run queues, and through the word when it sleeps.
+// travel with it through the run queues, and through the word when it sleeps:
+// to whoever makes it runnable, until that one has enqueued it (activity.h,
+// (5)).
 // Those that others read for ListProcesses are atomics with relaxed order: one
 // writer, and a stale view is fine.
 #pragma once
@@ -25,6 +27,7 @@
 #include "runtime/activity.h"
 #include "runtime/catalog.h"
 #include "runtime/envelope.h"
+#include "runtime/fail_point.h"
 #include "runtime/mailbox.h"
 #include "runtime/pid.h"
 #include "runtime/priority.h"
@@ -50,7 +53,8 @@ struct Wanted {
 };
 
 // In three cache lines: what others need of it, and a turn first; what a turn
-// needs; what is needed at its begin and end, or seldom.
+// needs; what is needed at its begin and end, for yields with a record, or
+// seldom.
 struct alignas(64) Process {
   // ---- Any thread.
 
@@ -150,12 +154,13 @@ struct alignas(64) Process {
   // caller has just read it. True: the caller has to enqueue the process. Any
   // thread.
   bool Post(Envelope* first, Envelope* last, uint64_t word, uint64_t delta) {
-    last->SetNext(nullptr);
     // What lies in the queue may be of the same sender, and is older, though
     // the word counts nothing: another's message that is not counted yet may
     // have been taken in its place, or it lies behind a gap.
     if (Activity::AwaitsMessage(word) && messages.IsEmpty() &&
         Activity::Claim(activity, word, delta)) {
+      FailPoint();
+      last->SetNext(nullptr);
       WillWrite(&in_hand);
       in_hand = first;
       return true;
@@ -169,6 +174,7 @@ struct alignas(64) Process {
     const uint64_t word = activity.load(std::memory_order_relaxed);
     if (Activity::AwaitsUrgent(word) &&
         Activity::Claim(activity, word, Activity::kUrgentOne)) {
+      FailPoint();
       WillWrite(&urgent_taken);
       urgent_taken.PushBack(event);
       return true;

@@ -153,7 +153,7 @@ class ProcessRunner {
   void Commit(Process& process, uint32_t generation);
   // Carries out the sends from `first` on that go to the same process, and
   // returns what comes behind them. They are published as one chain, so that a
-  // burst costs two RMWs in all.
+  // burst costs two RMWs at most.
   const Effect* CommitSends(const Effect* first, const Effect* end);
   // Whatever is no send. Returns what comes behind it.
   [[gnu::noinline]] const Effect* CommitOne(Process& process,

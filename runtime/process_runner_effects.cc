@@ -69,11 +69,12 @@ const Effect* ProcessRunner::StartChild(const Effect* spawn,
   Envelope* last = nullptr;
   uint64_t count = 0;
   uint64_t units = 0;
+  const uint64_t word = child.activity.load(std::memory_order_relaxed);
   for (; next != end && next->kind == Effect::Kind::kSend && next->to == pid;
        ++next, ++count) {
     Envelope* const envelope = next->envelope;
     units += envelope->units();
-    if (!parts_.delivery.HasRoom(0, count + 1, units)) [[unlikely]] {
+    if (!parts_.delivery.HasRoom(word, count + 1, units)) [[unlikely]] {
       units -= envelope->units();
       break;
     }

@@ -22,6 +22,7 @@ void Scheduler::EnqueueBeside(Process* process, WorkerQueue* here) {
     EnqueueBack(process);
     return;
   }
+  WillWrite(&here->next);
   // The newest of the highest runs next; the other one becomes visible.
   if (process->Priority() >= here->next->Priority()) {
     std::swap(process, here->next);

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "runtime/clock.h"
+#include "runtime/fail_point.h"
 #include "runtime/global_queue.h"
 #include "runtime/idle_workers.h"
 #include "runtime/parker.h"

@@ -10,6 +10,8 @@
 #include <functional>
 
 #include "runtime/due_timers.h"
+#include "runtime/fail_point.h"
+#include "runtime/priority.h"
 #include "runtime/process_runner.h"
 #include "runtime/random.h"
 #include "runtime/scheduler.h"

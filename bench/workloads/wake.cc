@@ -1,9 +1,9 @@
 #include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <cstring>
 #include <string>
 #include <thread>
-#include <utility>
 #include <vector>
 
 #include "bench/bench_runtime.h"
@@ -20,16 +20,29 @@ namespace {
 class BareThread {
  public:
   BareThread() : thread_([this] { Run(); }) {}
-  // Wakes it; it must be asleep by then.
+  ~BareThread() { End(); }
+  BareThread(const BareThread&) = delete;
+  BareThread& operator=(const BareThread&) = delete;
+
+  // Wakes it, if it has noted the last time; it should sleep again by then.
   void Wake() {
+    while (noted_.load(std::memory_order_acquire) != woken_) {
+      std::this_thread::yield();
+    }
+    ++woken_;
     sent_ns_.store(SteadyNowNs(), std::memory_order_relaxed);
     parker_.Notify();
   }
-  std::vector<double> End() && {
+  // How long each took, in microseconds.
+  const std::vector<double>& End() {
+    if (!thread_.joinable()) return us_;
+    while (noted_.load(std::memory_order_acquire) != woken_) {
+      std::this_thread::yield();
+    }
     sent_ns_.store(kEnd, std::memory_order_relaxed);
     parker_.Notify();
     thread_.join();
-    return std::move(us_);
+    return us_;
   }
 
  private:
@@ -43,12 +56,15 @@ class BareThread {
       const int64_t sent = sent_ns_.load(std::memory_order_relaxed);
       if (sent == kEnd) return;
       us_.push_back(static_cast<double>(now - sent) / 1e3);
+      noted_.fetch_add(1, std::memory_order_release);
     }
   }
 
   runtime::Parker parker_;
   std::atomic<int64_t> sent_ns_{0};
-  std::vector<double> us_;
+  std::atomic<uint64_t> noted_{0};
+  uint64_t woken_ = 0;
+  std::vector<double> us_;  // the thread's while it runs
   std::thread thread_;
 };
 
@@ -70,8 +86,7 @@ Json RunWake(const WorkloadOptions& options) {
     std::this_thread::sleep_for(kPause);
     bare.Wake();
   }
-  std::this_thread::sleep_for(kPause);
-  const std::vector<double> bare_us = std::move(bare).End();
+  const std::vector<double>& bare_us = bare.End();
   Expect("the count of bare wake-ups", kMessages, bare_us.size());
   runtime.Send(pid, "end", {});
   const std::string bytes = runtime.Await(pid);

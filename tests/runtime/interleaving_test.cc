@@ -163,9 +163,9 @@ TEST_F(Interleaving, WhatIsInHandGoesBeforeTheQueue) {
   }
 }
 
-// What a step sends to a child that it has just spawned starts with it: in
-// order, with what it is sent later behind it, and within the mailbox's limit.
-TEST_F(Interleaving, AChildFindsInHandWhatItsParentSendsItAtOnce) {
+// What a step sends to a child that it has just spawned: in order, with what it
+// is sent later behind it, and within the mailbox's limit.
+TEST_F(Interleaving, AChildGetsInOrderWhatItsParentSendsItAtOnce) {
   RuntimeOptions options;
   options.max_mailbox_messages = 3;
   Start(options);
@@ -199,25 +199,85 @@ TEST_F(Interleaving, AChildFindsInHandWhatItsParentSendsItAtOnce) {
   EXPECT_EQ(core_->core->Stats().refused_mailbox, 2u);
 }
 
-// A completion for a process that waits is handed over; one for a process that
-// is ready goes through its queue. Both come, and messages after them.
+// A completion for a process that waits is handed over; a cancel that comes
+// before its turn goes through the queue, and ends it, though it has not seen
+// the completion.
 TEST_F(Interleaving, CompletionsAreHandedToWhoeverWaits) {
-  Start();
-  const Pid pid = Recorder(/*blocks=*/true);
-  Process& process = core_->process(pid);
-  core_->Settle();
-  seen_.clear();
+  for (const bool cancel : {false, true}) {
+    SCOPED_TRACE(cancel);
+    Start();
+    const Pid pid = Recorder(/*blocks=*/true);
+    Process& process = core_->process(pid);
+    core_->Settle();
+    seen_.clear();
+    Runtime::Core& core = *core_->core;
+    EXPECT_EQ(core.delivery.Send(pid, NewMessage(pid, "1"), core.lane),
+              Delivery::Result::kDelivered);
+    EXPECT_EQ(process.in_hand, nullptr) << "it is blocked";
+    EXPECT_EQ(core.external.Complete({{pid, 1}, 0}, {}),
+              CompleteAnswer::kAccepted);
+    EXPECT_FALSE(process.urgent_taken.empty());
+    if (cancel) {
+      EXPECT_TRUE(
+          core.delivery.Control(pid, ACTORD_EVENT_CANCEL, "", core.lane).ok());
+      core_->Settle();
+      EXPECT_THAT(seen_, IsEmpty());
+      EXPECT_EQ(core.processes.Find(pid), nullptr);
+      EXPECT_EQ(core.Stats().dead_letters, 1u);
+      EXPECT_TRUE(process.urgent_taken.empty());
+    } else {
+      core_->Settle();
+      EXPECT_THAT(seen_, ElementsAre("c", "1"));
+      EXPECT_EQ(process.activity, 0u) << "all counts are back to nothing";
+    }
+    core_.reset();
+  }
+}
+
+// The mailbox of a process that is submitted with messages and a name is as
+// full for those who find it by the name as it will be, before it starts.
+TEST_F(Interleaving, WhatIsSubmittedWithAProcessCountsBeforeItsName) {
+  RuntimeOptions options;
+  options.max_mailbox_messages = 2;
+  Start(options);
   Runtime::Core& core = *core_->core;
-  EXPECT_EQ(core.delivery.Send(pid, NewMessage(pid, "1"), core.lane),
-            Delivery::Result::kDelivered);
-  EXPECT_EQ(process.in_hand, nullptr) << "it is blocked";
-  EXPECT_EQ(core.external.Complete({{pid, 1}, 0}, {}),
-            CompleteAnswer::kAccepted);
-  EXPECT_FALSE(process.urgent_taken.empty());
-  EXPECT_TRUE(
-      core.delivery.Control(pid, ACTORD_EVENT_CANCEL, "", core.lane).ok());
+  const actord::testing::Script script{
+      .step = [this](Events events, StepOutput&) {
+        for (const Event event : events) seen_.emplace_back(event.topic());
+      }};
+  SubmitRequest request;
+  request.process_type = "script";
+  request.input = {actord::testing::InputOf(script), ""};
+  request.name = "x";
+  request.messages = {{"1", {}}, {"2", {}}};
+  core.admission.Submit(
+      request, Pid{}, /*keep_result=*/false,
+      [](absl::StatusOr<Pid> pid) { EXPECT_TRUE(pid.ok()) << pid.status(); });
+  const absl::StatusOr<Pid> pid = core.names.Find("x");
+  ASSERT_TRUE(pid.ok());
+  Process& process = core_->process(*pid);
+  ASSERT_NE(process.in_hand, nullptr);
+  EXPECT_EQ(process.in_hand->topic(), "1");
+  Envelope* more = NewMessage(*pid, "more");
+  EXPECT_EQ(core.delivery.Send(*pid, more, core.lane),
+            Delivery::Result::kMailboxFull);
+  core.lane.Free(more);
+  // The name is taken: what it would have held is not counted in its slot.
+  const uint64_t messages = core.Stats().messages_sent;
+  core.admission.Submit(
+      request, Pid{}, /*keep_result=*/false, [](absl::StatusOr<Pid> second) {
+        EXPECT_EQ(second.status().code(), absl::StatusCode::kAlreadyExists);
+      });
+  EXPECT_EQ(core.Stats().messages_sent, messages);
+  for (uint32_t slot = 0; slot < core.processes.SlotsInUse(); ++slot) {
+    Process& other = core.processes.At(slot);
+    if (&other != &process) {
+      EXPECT_EQ(other.activity, Activity::kEnded);
+    }
+  }
   core_->Settle();
-  EXPECT_EQ(core.processes.Find(pid), nullptr) << "the cancel has ended it";
+  EXPECT_THAT(seen_, ElementsAre("1", "2"));
+  EXPECT_EQ(process.activity, 0u) << "all counts are back to nothing";
 }
 
 // A sender found the process, which then ended; its slot has a new owner when

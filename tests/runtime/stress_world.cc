@@ -1,5 +1,7 @@
 #include "tests/runtime/stress_world.h"
 
+#include <cstring>
+
 namespace actord::runtime::stress {
 
 // The time between entry and exit of one call: promise (1).

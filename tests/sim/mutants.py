@@ -165,7 +165,7 @@ MUTANTS = {
         "runtime/activity.h",
         "    // Release: (3). Acquire: whoever enqueues hands over what it saw. "
         "seq_cst,\n",
-        "    if (Runnable(word.load())) { FailPoint(); word.fetch_add(delta); "
+        "    if (Runnable(activity.load())) { FailPoint(); activity.fetch_add(delta); "
         "return false; }\n",
         "a sender that sees the process ready leaves it to that"),
     "SUBTRACT_LATE": (
