@@ -2,6 +2,7 @@
 // plugin it goes on in.
 #include <actord/plugin.h>
 
+#include <atomic>
 #include <charconv>
 #include <chrono>
 #include <filesystem>
@@ -13,7 +14,7 @@
 
 // Would be one for all versions, if they were not built as plugins have to be.
 struct __attribute__((visibility("default"))) Shared {
-  static inline int begun = 0;
+  static inline std::atomic<int> begun = 0;  // by all workers
 };
 
 namespace {
@@ -118,7 +119,7 @@ class Ledger : public actord::Process {
     return R"({"version": ")" VERSION R"(", "count": )" +
            std::to_string(count_) + R"(, "errors": )" +
            std::to_string(errors_) + R"(, "begun": )" +
-           std::to_string(Shared::begun) + R"(, "paid": ")" + paid_ +
+           std::to_string(Shared::begun.load()) + R"(, "paid": ")" + paid_ +
            R"(", "which": ")" + answer_ + R"("})";
   }
 
