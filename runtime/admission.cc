@@ -128,14 +128,16 @@ absl::StatusOr<Process*> Admission::Reserve(const SubmitRequest& request,
         static_cast<uint8_t>(request.priority), parent, now, no_room);
     if (process == nullptr) return nullptr;
     processes_.PrefetchNext(processes);
-    process->input = Envelope::Create(buffers, ACTORD_EVENT_MESSAGE, {},
-                                      ToAbi(request.input));
-    process->admitted =
-        new (buffers.Allocate(sizeof(Admitted))) Admitted(std::move(done));
+    if (!request.input.bytes.empty() || !request.input.content_type.empty()) {
+      process->input = Envelope::Create(buffers, ACTORD_EVENT_MESSAGE, {},
+                                        ToAbi(request.input));
+    }
     return process;
   };
   Process* process = lane_.WithMemory(reserve);
   if (process == nullptr) return Refused(*type, no_room);
+  process->init_due = true;
+  process->KeepAdmitted(std::move(done));
   return process;
 }
 
@@ -165,12 +167,12 @@ absl::Status Admission::Name(const std::string& name, Process& process,
   if (status.ok()) return status;
   // Nobody has found it.
   process.activity.fetch_sub(held, std::memory_order_relaxed);
-  done = std::move(*process.admitted);
+  done = process.TakeAdmitted();
+  process.init_due = false;
   lane_.WithMemory([&](BufferCache& buffers, ProcessTable::Cache& processes) {
-    process.admitted->~Admitted();
-    buffers.Deallocate(std::exchange(process.admitted, nullptr),
-                       sizeof(Admitted));
-    Envelope::Destroy(buffers, std::exchange(process.input, nullptr));
+    if (process.input != nullptr) {
+      Envelope::Destroy(buffers, std::exchange(process.input, nullptr));
+    }
     processes_.Unreserve(processes, process);
   });
   return status;

@@ -50,17 +50,21 @@ void BufferPool::TakeBatch(size_t size_class, void** batch) {
   }
 }
 
-void* BufferCache::AllocateLarge(size_t bytes) {
-  return ::operator new(RoundUp(bytes), kAlign);
+void* BufferCache::AllocateSlowly(size_t bytes) {
+  const size_t size_class = ClassOf(bytes);
+  if (size_class >= BufferPool::kClasses) {
+#ifdef ACTORD_FAIL_POINTS
+    ++buffers_in_use;
+#endif
+    return ::operator new(RoundUp(bytes), kAlign);
+  }
+  pool_.TakeBatch(size_class, magazines_[size_class].data());
+  counts_[size_class] = BufferPool::kBatch;
+  return AllocateAtHand(bytes);
 }
 
 void BufferCache::DeallocateLarge(void* memory) {
   ::operator delete(memory, kAlign);
-}
-
-void BufferCache::Refill(size_t size_class) {
-  pool_.TakeBatch(size_class, magazines_[size_class].data());
-  counts_[size_class] = BufferPool::kBatch;
 }
 
 void BufferCache::Spill(size_t size_class) {

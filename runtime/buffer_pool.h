@@ -1,5 +1,6 @@
-// Memory for envelopes and process state: buffers in multiples of 64 bytes,
-// cached per worker, so that a message costs no lock and reuses hot memory.
+// Memory for envelopes and states that do not fit into their process: buffers
+// in multiples of 64 bytes, cached per worker, so that a message costs no lock
+// and reuses hot memory.
 //
 // A BufferCache belongs to one thread at a time. Buffers wander: a producer's
 // allocation is freed by its consumer. Caches exchange surplus in batches
@@ -79,15 +80,22 @@ class BufferCache {
   // At least 1 byte; aligned to 64 bytes, not initialised. Never null: out of
   // memory aborts, as everywhere in this program.
   void* Allocate(size_t bytes) {
+    if (!IsAtHand(bytes)) [[unlikely]] {
+      return AllocateSlowly(bytes);
+    }
+    return AllocateAtHand(bytes);
+  }
+  // Whether Allocate would find one without asking the pool.
+  [[nodiscard]] bool IsAtHand(size_t bytes) const {
+    const size_t size_class = ClassOf(bytes);
+    return size_class < BufferPool::kClasses && counts_[size_class] != 0;
+  }
+  // Allocate, without any call. Precondition: IsAtHand(bytes).
+  void* AllocateAtHand(size_t bytes) {
 #ifdef ACTORD_FAIL_POINTS
     ++buffers_in_use;
 #endif
     const size_t size_class = ClassOf(bytes);
-    if (size_class >= BufferPool::kClasses) [[unlikely]] {
-      return AllocateLarge(bytes);
-    }
-    if (counts_[size_class] == 0) [[unlikely]]
-      Refill(size_class);
     const uint32_t left = --counts_[size_class];
     const Magazine& magazine = magazines_[size_class];
     void* buffer = magazine[left];
@@ -121,9 +129,9 @@ class BufferCache {
   static constexpr size_t ClassOf(size_t bytes) {
     return (bytes - 1) / kBufferUnitBytes;
   }
-  static void* AllocateLarge(size_t bytes);
+  // What is not at hand.
+  void* AllocateSlowly(size_t bytes);
   static void DeallocateLarge(void* memory);
-  void Refill(size_t size_class);
   void Spill(size_t size_class);
 
   BufferPool& pool_;

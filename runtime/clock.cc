@@ -1,5 +1,7 @@
 #include "runtime/clock.h"
 
+#include <time.h>
+
 #include <chrono>
 
 namespace actord::runtime {
@@ -9,6 +11,12 @@ class SystemClock final : public Clock {
  public:
   uint64_t MonotonicNs() const override {
     return Since(std::chrono::steady_clock::now());
+  }
+  uint64_t CoarseMonotonicNs() const override {
+    timespec now{};
+    clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+    return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 +
+           static_cast<uint64_t>(now.tv_nsec);
   }
   uint64_t UnixNs() const override {
     return Since(std::chrono::system_clock::now());

@@ -11,6 +11,11 @@ class Clock {
   virtual ~Clock() = default;
   // Monotonic, from an arbitrary origin, in nanoseconds.
   [[nodiscard]] virtual uint64_t MonotonicNs() const = 0;
+  // The same, as of a moment that may be some milliseconds ago: a seventh of
+  // the cost.
+  [[nodiscard]] virtual uint64_t CoarseMonotonicNs() const {
+    return MonotonicNs();
+  }
   // Since the Unix epoch, in nanoseconds; may jump.
   [[nodiscard]] virtual uint64_t UnixNs() const = 0;
 

@@ -31,7 +31,6 @@ Delivery::Result Delivery::SendChain(const Pid& to, Envelope* first,
   last->generation = to.generation;
   lane.Count(&Counters::messages_sent, count);
   if (process->Post(first, last, word, Activity::ForMessages(count, units))) {
-    process->Prefetch();
     if (ready == nullptr) {
       scheduler_.Enqueue(process, lane.here());
     } else {

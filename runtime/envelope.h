@@ -36,6 +36,8 @@ inline constexpr uint16_t kEventLinkedEnd = UINT16_MAX - 2;
 inline constexpr uint16_t kEventLifetimeEnd = UINT16_MAX - 3;
 // There is a newer version of its type: it takes a turn, and looks.
 inline constexpr uint16_t kEventUpgrade = UINT16_MAX - 4;
+// No event: says where the messages are that come behind it (chain.h).
+inline constexpr uint16_t kEventChain = UINT16_MAX - 5;
 
 // What the rarer events have beside their text stands before their topic and
 // counts as part of it; the process does not see it.
@@ -74,35 +76,42 @@ struct Envelope {
     Completion completion;  // all others
   };
 
-  explicit Envelope(uint16_t event_type) : type(event_type) {
-    if (event_type == ACTORD_EVENT_MESSAGE || event_type == kEventCall) {
-      from = {};
-    } else {
-      new (&completion) Completion;
-    }
-  }
+  // Without text.
+  explicit Envelope(uint16_t event_type) : Envelope(event_type, 0, 0, 0) {}
 
   // An event with copies of `topic` and `payload` in one buffer. Precondition:
   // Fits(payload) with the largest limit there is, and a topic of up to
   // kMaxNameBytes behind its header.
-  static Envelope* Create(BufferCache& cache, uint16_t type,
-                          std::string_view topic,
-                          const actord_payload& payload) {
+  [[gnu::always_inline]] static Envelope* Create(
+      BufferCache& cache, uint16_t type, std::string_view topic,
+      const actord_payload& payload) {
     assert(topic.size() <= kMaxNameBytes + kMaxHeaderBytes &&
            Fits(payload, kPayloadLimitMaxBytes));
     const size_t bytes = sizeof(Envelope) + topic.size() + payload.bytes.size +
                          payload.content_type.size;
-    auto* envelope = new (cache.Allocate(bytes)) Envelope(type);
-    WillWrite(envelope);
-    envelope->payload_bytes = static_cast<uint32_t>(payload.bytes.size);
-    envelope->topic_bytes = static_cast<uint16_t>(topic.size());
-    envelope->content_type_bytes =
-        static_cast<uint16_t>(payload.content_type.size);
+    // This way stays free of calls, so that it saves no registers.
+    const bool is_short = payload.bytes.size <= detail::kShortBytes &&
+                          topic.size() <= detail::kShortBytes &&
+                          payload.content_type.size == 0;
+    if (!is_short || !cache.IsAtHand(bytes)) {
+      return CreateSlowly(cache, type, topic, payload);
+    }
+    auto* envelope = new (cache.AllocateAtHand(bytes))
+        Envelope(type, topic.size(), payload.bytes.size, 0);
     char* free = envelope->content();
     Copy(View(payload.bytes), free);
     Copy(topic, free);
-    Copy(View(payload.content_type), free);
     return envelope;
+  }
+
+  // One for so many bytes that the caller writes.
+  static Envelope* CreateFor(BufferCache& cache, uint16_t type, size_t bytes) {
+    return new (cache.Allocate(sizeof(Envelope) + bytes))
+        Envelope(type, 0, bytes, 0);
+  }
+  char* content() { return reinterpret_cast<char*>(this + 1); }
+  [[nodiscard]] const char* content() const {
+    return reinterpret_cast<const char*>(this + 1);
   }
 
   static void Destroy(BufferCache& cache, Envelope* envelope) {
@@ -172,6 +181,33 @@ struct Envelope {
   }
 
  private:
+  Envelope(uint16_t event_type, size_t topic, size_t payload,
+           size_t content_type)
+      : payload_bytes(static_cast<uint32_t>(payload)),
+        topic_bytes(static_cast<uint16_t>(topic)),
+        content_type_bytes(static_cast<uint16_t>(content_type)),
+        type(event_type) {
+    WillWrite(this);
+    if (event_type == ACTORD_EVENT_MESSAGE || event_type == kEventCall) {
+      from = {};
+    } else {
+      new (&completion) Completion;
+    }
+  }
+  // Of anything.
+  [[gnu::noinline]] static Envelope* CreateSlowly(
+      BufferCache& cache, uint16_t type, std::string_view topic,
+      const actord_payload& payload) {
+    const size_t bytes = sizeof(Envelope) + topic.size() + payload.bytes.size +
+                         payload.content_type.size;
+    auto* envelope = new (cache.Allocate(bytes)) Envelope(
+        type, topic.size(), payload.bytes.size, payload.content_type.size);
+    char* free = envelope->content();
+    Copy(View(payload.bytes), free);
+    Copy(topic, free);
+    Copy(View(payload.content_type), free);
+    return envelope;
+  }
   [[nodiscard]] size_t bytes_used() const {
     return sizeof(Envelope) + payload_bytes + topic_bytes + content_type_bytes;
   }
@@ -208,11 +244,7 @@ struct Envelope {
         static_cast<const char*>(event.topic.data) + header_bytes;
     event.topic.size -= header_bytes;
   }
-  char* content() { return reinterpret_cast<char*>(this + 1); }
-  [[nodiscard]] const char* content() const {
-    return reinterpret_cast<const char*>(this + 1);
-  }
-  static void Copy(std::string_view from, char*& to) {
+  [[gnu::always_inline]] static void Copy(std::string_view from, char*& to) {
     detail::CopyBytes(to, from.data(), from.size());
     to += from.size();
   }

@@ -19,8 +19,16 @@
 // writer, and a stale view is fine.
 #pragma once
 
+#include <sanitizer/asan_interface.h>
+
+#include <algorithm>
+#include <array>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <new>
+#include <utility>
 
 #include "absl/functional/any_invocable.h"
 #include "absl/status/statusor.h"
@@ -52,9 +60,9 @@ struct Wanted {
   static constexpr uint8_t kGrouped = 8;  // it is in groups (groups.h)
 };
 
-// In three cache lines: what others need of it, and a turn first; what a turn
+// In four cache lines: what others need of it, and a turn first; what a turn
 // needs; what is needed at its begin and end, for yields with a record, or
-// seldom.
+// seldom; its state, if that is small.
 struct alignas(64) Process {
   // ---- Any thread.
 
@@ -100,6 +108,8 @@ struct alignas(64) Process {
   // The next turn calls Step even without events: after Init, Restore and
   // CONTINUE.
   bool step_due = false;
+  // The next turn calls Init, with `input`.
+  bool init_due = false;
   // Messages that the word no longer counts and that have not been taken yet:
   // they lay behind a gap. Outlives the process, as late envelopes do.
   uint32_t messages_owed = 0;
@@ -107,7 +117,7 @@ struct alignas(64) Process {
   // has seen yet.
   uint32_t replies = 0;
   void* state = nullptr;
-  // What Init is given; null when Init has returned. Owned.
+  // What Init is given; null: nothing. Owned.
   Envelope* input = nullptr;
   // Next tag; tags begin at 1.
   uint64_t next_tag = 1;
@@ -141,13 +151,19 @@ struct alignas(64) Process {
 
   // ---- Turn.
 
-  // Who wants to know that Init has returned; may be null. Owned, and in a
-  // buffer.
+  // Who wants to know that Init has returned; may be null. In `inline_state`,
+  // so it is taken before Init is called (TakeAdmitted).
   Admitted* admitted = nullptr;
   // The calls that it has been given and not answered; null: none. Owned.
   OwedCalls* owed_calls = nullptr;
   // Why there is nothing to call Init on; null if there is.
   const char* refusal = nullptr;
+
+  // What `state` points to, if that is enough for the type; so a step finds its
+  // state without waiting for the pointer first. Before there is a state,
+  // `admitted`.
+  static constexpr size_t kInlineStateBytes = 64;
+  alignas(64) std::array<std::byte, kInlineStateBytes> inline_state;
 
   // Puts the messages from `first` to `last`, linked by `next`, into the
   // mailbox, for which `delta` is to be added to the word. `word`: as the
@@ -157,13 +173,17 @@ struct alignas(64) Process {
     // What lies in the queue may be of the same sender, and is older, though
     // the word counts nothing: another's message that is not counted yet may
     // have been taken in its place, or it lies behind a gap.
-    if (Activity::AwaitsMessage(word) && messages.IsEmpty() &&
-        Activity::Claim(activity, word, delta)) {
-      FailPoint();
-      last->SetNext(nullptr);
-      WillWrite(&in_hand);
-      in_hand = first;
-      return true;
+    if (Activity::AwaitsMessage(word) && messages.IsEmpty()) {
+      // Before the claim, behind which a processor fetches nothing until it has
+      // that line.
+      PrefetchTurn();
+      if (Activity::Claim(activity, word, delta)) {
+        FailPoint();
+        last->SetNext(nullptr);
+        WillWrite(&in_hand);
+        in_hand = first;
+        return true;
+      }
     }
     messages.PushChain(first, last);
     return Activity::Add(activity, delta);
@@ -183,11 +203,53 @@ struct alignas(64) Process {
     return Activity::Add(activity, Activity::kUrgentOne);
   }
 
+  // Spawner, or turn. Precondition: there is no state, and nobody is there yet.
+  void KeepAdmitted(Admitted&& done) {
+    static_assert(sizeof(Admitted) <= kInlineStateBytes);
+    ASAN_UNPOISON_MEMORY_REGION(&inline_state, kInlineStateBytes);
+    admitted = new (&inline_state) Admitted(std::move(done));
+  }
+  // Precondition: somebody is there.
+  Admitted TakeAdmitted() {
+    Admitted* const kept = std::exchange(admitted, nullptr);
+    Admitted taken = std::move(*kept);
+    kept->~Admitted();
+    ASAN_POISON_MEMORY_REGION(&inline_state, kInlineStateBytes);
+    return taken;
+  }
+
+  // Memory for a state of so many bytes, all of them 0, and its end. While an
+  // upgrade lasts there are two states. Turn.
+  void* NewState(BufferCache& buffers, size_t bytes) {
+    if (bytes <= kInlineStateBytes && state != &inline_state) [[likely]] {
+      ASAN_UNPOISON_MEMORY_REGION(&inline_state, kInlineStateBytes);
+      inline_state.fill(std::byte{0});
+      // Only what was asked for is the plugin's.
+      ASAN_POISON_MEMORY_REGION(&inline_state, kInlineStateBytes);
+      ASAN_UNPOISON_MEMORY_REGION(&inline_state, bytes);
+      return &inline_state;
+    }
+    return std::memset(buffers.Allocate(std::max<size_t>(bytes, 1)), 0, bytes);
+  }
+  void FreeState(BufferCache& buffers, void* memory, size_t bytes) {
+    if (memory != &inline_state) [[unlikely]] {
+      buffers.Deallocate(memory, std::max<size_t>(bytes, 1));
+    } else {
+      ASAN_POISON_MEMORY_REGION(&inline_state, kInlineStateBytes);
+    }
+  }
+
   // It will begin or run here soon: what that needs may be far away, or cold.
   void Prefetch() const {
     PrefetchForWrite(this);
-    PrefetchForWrite(&state);
+    PrefetchTurn();
     PrefetchForWrite(&parent_slot);
+  }
+  // Likewise, for a turn that is neither the first nor the last, beside the
+  // line of the word.
+  void PrefetchTurn() const {
+    PrefetchForWrite(&state);
+    PrefetchForWrite(&inline_state);
   }
 
   // Precondition of use: the caller then looks at `generation`, seq_cst.
@@ -214,6 +276,6 @@ struct alignas(64) Process {
     parent_generation.store(pid.generation, std::memory_order_release);
   }
 };
-static_assert(sizeof(Process) == 192);
+static_assert(sizeof(Process) == 256);
 
 }  // namespace actord::runtime

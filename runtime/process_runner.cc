@@ -1,9 +1,9 @@
 #include "runtime/process_runner.h"
 
-#include <cstring>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/chain.h"
 #include "runtime/errors.h"
 #include "runtime/fail_point.h"
 #include "runtime/foreign.h"
@@ -28,9 +28,9 @@ void ProcessRunner::RunTurn(Process& process) {
   WillWrite(&process.urgent_taken);
   WillWrite(&process.running);
   process.running.store(true, std::memory_order_relaxed);
-  PrefetchForWrite(process.state);
+  if (process.state != &process.inline_state) PrefetchForWrite(process.state);
   if (EndIfOrdered(process, turn)) return;
-  if (process.input != nullptr && !Admit(process, turn)) return;
+  if (process.init_due && !Admit(process, turn)) return;
 
   TakeUrgent(process, turn);
   // Acquire: pairs with the catalog's store.
@@ -74,26 +74,34 @@ bool ProcessRunner::GoesOn(const Process& process, int32_t verdict,
 }
 
 bool ProcessRunner::Admit(Process& process, Turn& turn) {
-  const ProcessType* type = process.type.load(std::memory_order_relaxed);
+  process.init_due = false;
   if (process.refusal != nullptr) {
     End(process, turn, EndKind::kInitRefused, absl::StatusCode::kNotFound,
         std::exchange(process.refusal, nullptr));
     return false;
   }
+  if (process.admitted == nullptr) return CallInit(process, turn, nullptr);
+  // Its memory may become the state.
+  Admitted admitted = process.TakeAdmitted();
+  return CallInit(process, turn, &admitted);
+}
+
+bool ProcessRunner::CallInit(Process& process, Turn& turn, Admitted* admitted) {
+  const ProcessType* type = process.type.load(std::memory_order_relaxed);
   const actord_process_type& descriptor = *type->descriptor;
-  process.state = lane_.buffers().Allocate(StateBytes(descriptor));
-  std::memset(process.state, 0, descriptor.state_size);
+  process.state = process.NewState(lane_.buffers(), descriptor.state_size);
   const actord_init init{
       .struct_size = sizeof(actord_init),
       .method = process.method.load(std::memory_order_relaxed),
-      .input = process.input->payload()};
+      .input = process.input == nullptr ? actord_payload{}
+                                        : process.input->payload()};
   context_.Begin(process, turn.generation, StepContext::Call::kInit);
   int32_t status = ACTORD_OK;
   GiveWorkerAwayIfBlocking(descriptor);
   const Thrown thrown = CallForeign(lane_.hold(), process, "Init", [&] {
     status = descriptor.init(process.state, &init, context_.abi());
   });
-  lane_.Free(std::exchange(process.input, nullptr));
+  FreeInput(process);
   if (!thrown && status == ACTORD_OK && context_.misuse().ok()) {
     process.step_due = true;
     const uint64_t lifetime_ns = parts_.limits.max_lifetime_ns();
@@ -104,7 +112,7 @@ bool ProcessRunner::Admit(Process& process, Turn& turn) {
     if (parts_.lifecycle_log.IsRecording()) [[unlikely]] {
       parts_.lifecycle_log.Started(process, pid);
     }
-    if (process.admitted != nullptr) TakeAdmitted(process)(pid);
+    if (admitted != nullptr) std::move (*admitted)(pid);
     if (parts_.orders.cancel.load(std::memory_order_relaxed)) {
       Envelope* cancel = lane_.NewEnvelope(
           ACTORD_EVENT_CANCEL, {},
@@ -116,8 +124,9 @@ bool ProcessRunner::Admit(Process& process, Turn& turn) {
     return true;
   }
   // There is nothing to close.
-  lane_.buffers().Deallocate(std::exchange(process.state, nullptr),
-                             StateBytes(descriptor));
+  process.FreeState(lane_.buffers(), std::exchange(process.state, nullptr),
+                    descriptor.state_size);
+  if (admitted != nullptr) process.KeepAdmitted(std::move(*admitted));
   absl::StatusCode code = absl::StatusCode::kInternal;
   std::string failure = context_.TakeFailure();
   if (thrown) {
@@ -129,124 +138,6 @@ bool ProcessRunner::Admit(Process& process, Turn& turn) {
   }
   End(process, turn, EndKind::kInitRefused, code, std::move(failure));
   return false;
-}
-
-void ProcessRunner::TakeUrgent(Process& process, Turn& turn) {
-  if (Activity::Urgent(turn.word) != 0) {
-    process.urgent.TakeAll(process.urgent_taken);
-    if (process.upgrading != nullptr) [[unlikely]] {
-      DropFenced(process, turn);
-    }
-  }
-}
-
-void ProcessRunner::Uncharge(Process& process, const Envelope& completion) {
-  if (completion.completion.yield_slot == kNoYieldSlot) --process.replies;
-  if (const uint32_t charge = YieldBroker::ChargeOf(completion)) {
-    process.completion_units.fetch_sub(charge, std::memory_order_relaxed);
-  }
-}
-
-Envelope* ProcessRunner::PopUrgent(Process& process) {
-  Envelope* envelope = process.urgent_taken.PopFront();
-  if (envelope != nullptr && envelope->type == ACTORD_EVENT_COMPLETION) {
-    Uncharge(process, *envelope);
-  }
-  return envelope;
-}
-
-bool ProcessRunner::FillFromUrgent(Process& process, Turn& turn) {
-  while (turn.count < kBatch) {
-    Envelope* envelope = PopUrgent(process);
-    if (envelope == nullptr) break;
-    if (envelope->generation != turn.generation) {
-      lane_.Free(envelope);  // for a process that was here before
-      continue;
-    }
-    const uint16_t type = envelope->type;
-    if (type == ACTORD_EVENT_COMPLETION) {
-      if (envelope->completion.yield_slot != kNoYieldSlot) {
-        parts_.broker.Close(process, envelope->completion.yield_slot, lane_);
-      }
-      batch_[turn.count++] = envelope;
-      continue;
-    }
-    if (type == kEventUpgrade) {
-      lane_.Free(envelope);  // this turn has looked
-      continue;
-    }
-    // A cancel or a terminate; asking again changes nothing.
-    const bool again =
-        type == ACTORD_EVENT_CANCEL && std::exchange(process.cancel_seen, true);
-    const bool handles =
-        (process.type.load(std::memory_order_relaxed)->descriptor->flags &
-         ACTORD_TYPE_HANDLES_CANCEL) != 0;
-    if (again) {
-      lane_.Free(envelope);
-    } else if (type == ACTORD_EVENT_CANCEL && handles) {
-      process.cancel_requested.store(true, std::memory_order_relaxed);
-      batch_[turn.count++] = envelope;
-    } else {
-      std::string reason(View(envelope->payload().bytes));
-      lane_.Free(envelope);
-      if (type == kEventLinkedEnd) {
-        End(process, turn, EndKind::kFailed, absl::StatusCode::kAborted,
-            std::move(reason));
-        return false;
-      }
-      if (type == kEventLifetimeEnd) {
-        lane_.Count(&Counters::ended_by_lifetime);
-        End(process, turn, EndKind::kLimit,
-            absl::StatusCode::kResourceExhausted, std::move(reason));
-        return false;
-      }
-      const bool forced = type == kEventTerminate;
-      End(process, turn, forced ? EndKind::kTerminated : EndKind::kCancelled,
-          forced ? absl::StatusCode::kAborted : absl::StatusCode::kCancelled,
-          std::move(reason));
-      return false;
-    }
-  }
-  return true;
-}
-
-Envelope* ProcessRunner::PopMessage(Process& process, Turn& turn) {
-  if (process.messages_owed + turn.messages_left == 0) return nullptr;
-  if (Envelope* const envelope = process.in_hand) [[likely]] {
-    process.in_hand = envelope->Next();
-    turn.units += envelope->units();
-    --turn.messages_left;
-    ++turn.messages_seen;
-    return envelope;
-  }
-  Envelope* const envelope = process.messages.Pop();
-  if (envelope == nullptr) {
-    // Behind a gap, whose producer's own add will make the process run.
-    process.messages_owed += static_cast<uint32_t>(turn.messages_left);
-    turn.messages_seen += std::exchange(turn.messages_left, 0);
-    return nullptr;
-  }
-  turn.units += envelope->units();
-  if (process.messages_owed != 0) {
-    --process.messages_owed;
-  } else {
-    --turn.messages_left;
-    ++turn.messages_seen;
-  }
-  return envelope;
-}
-
-void ProcessRunner::FillFromMessages(Process& process, Turn& turn) {
-  while (turn.count < kBatch) {
-    Envelope* envelope = PopMessage(process, turn);
-    if (envelope == nullptr) return;
-    if (envelope->generation == turn.generation) [[likely]] {
-      batch_[turn.count++] = envelope;
-    } else {
-      DropLate(process, envelope);
-    }
-  }
-  turn.left_over = process.messages_owed + turn.messages_left != 0;
 }
 
 void ProcessRunner::GiveWorkerAwayIfBlocking(
@@ -354,9 +245,13 @@ const Effect* ProcessRunner::CommitSends(const Effect* first,
     last = next->envelope;
     units += last->units();
   }
-  if (parts_.delivery.SendChain(to, first->envelope, last, count, units,
-                                lane_) != Delivery::Result::kDelivered)
-      [[unlikely]] {
+  Envelope* head = first->envelope;
+  if (count >= kShortestToFetch) {
+    head = NewChainHead(lane_.buffers(), head, count);
+  }
+  if (parts_.delivery.SendChain(to, head, last, count, units, lane_) !=
+      Delivery::Result::kDelivered) [[unlikely]] {
+    if (head != first->envelope) lane_.Free(head);
     CommitOneByOne(first, next);
   }
   return next;

@@ -95,11 +95,6 @@ class ProcessRunner {
     bool left_over = false;      // there are messages, but the batch was full
   };
 
-  // What the lane provides for the state of a process.
-  static size_t StateBytes(const actord_process_type& type) {
-    return type.state_size == 0 ? 1 : type.state_size;
-  }
-
   // Whether it has ended as the shutdown wants it.
   bool EndIfOrdered(Process& process, Turn& turn) {
     if (!parts_.orders.terminate.load(std::memory_order_relaxed)) [[likely]] {
@@ -109,10 +104,19 @@ class ProcessRunner {
         "the daemon is shutting down");
     return true;
   }
+  // Calls Init. False: the process has ended.
   bool Admit(Process& process, Turn& turn);
+  // `admitted`: who wants to know; may be null.
+  bool CallInit(Process& process, Turn& turn, Admitted* admitted);
+  void FreeInput(Process& process) {
+    if (process.input == nullptr) return;
+    lane_.Free(std::exchange(process.input, nullptr));
+  }
   // After `steps` in this turn: whether there is one more.
   [[nodiscard]] bool GoesOn(const Process& process, int32_t verdict,
                             int steps) const;
+
+  // In process_runner_mailbox.cc.
   // It is not among those that wait any more.
   static void Uncharge(Process& process, const Envelope& completion);
   // The next of those taken, no longer charged; null: none.
@@ -122,7 +126,10 @@ class ProcessRunner {
   bool FillFromUrgent(Process& process, Turn& turn);
   void FillFromMessages(Process& process, Turn& turn);
   // The next counted message; null: none, or a gap.
-  static Envelope* PopMessage(Process& process, Turn& turn);
+  Envelope* PopMessage(Process& process, Turn& turn);
+  // Frees the head of a chain; its first message.
+  [[gnu::noinline]] Envelope* OpenChain(Envelope* head);
+
   // Lets another thread have the worker while a call of a type that says of
   // itself that it blocks lasts.
   void GiveWorkerAwayIfBlocking(const actord_process_type& descriptor);
@@ -188,8 +195,6 @@ class ProcessRunner {
   void End(Process& process, Turn& turn, EndKind kind, absl::StatusCode code,
            std::string message);
   void CloseState(Process& process, const ProcessType& type, void* state);
-  // Who wants to know that Init has returned. Precondition: somebody does.
-  Admitted TakeAdmitted(Process& process);
   // Makes the process unfindable, and tells whoever wants to know.
   void Publish(Process& process, uint32_t generation, EndKind kind,
                absl::StatusCode code, std::string message);

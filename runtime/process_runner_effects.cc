@@ -60,6 +60,7 @@ void ProcessRunner::WatchChild(const Process& parent, uint32_t generation,
 const Effect* ProcessRunner::StartChild(const Effect* spawn,
                                         const Effect* end) {
   Process& child = *spawn->child;
+  child.init_due = true;
   child.input = spawn->envelope;
   child.refusal = spawn->refusal;
   child.keep_result = spawn->keep_result;

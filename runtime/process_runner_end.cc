@@ -97,14 +97,13 @@ void ProcessRunner::End(Process& process, Turn& turn, EndKind kind,
   if (kind != EndKind::kResult) lane_.Count(&Counters::processes_failed);
   lane_.Count(&Counters::processes_ended);
   parts_.processes.LeaveType(process);
-  if (process.input != nullptr) [[unlikely]] {
-    lane_.Free(std::exchange(process.input, nullptr));
-  }
+  process.init_due = false;
+  FreeInput(process);
   if (process.admitted == nullptr) [[likely]] {
     Publish(process, turn.generation, kind, code, std::move(message));
   } else {
     // Whoever is told of the refusal may use the name again at once.
-    Admitted admitted = TakeAdmitted(process);
+    Admitted admitted = process.TakeAdmitted();
     absl::Status refusal = RefusalOf(kind, code, message);
     Publish(process, turn.generation, kind, code, std::move(message));
     std::move(admitted)(std::move(refusal));
@@ -145,15 +144,7 @@ void ProcessRunner::CloseState(Process& process, const ProcessType& type,
     parts_.log(LogLevel::kError,
                absl::StrCat("process type ", type.name, ": Close ", *thrown));
   }
-  lane_.buffers().Deallocate(state, StateBytes(*type.descriptor));
-}
-
-Admitted ProcessRunner::TakeAdmitted(Process& process) {
-  Admitted* const memory = std::exchange(process.admitted, nullptr);
-  Admitted admitted = std::move(*memory);
-  memory->~Admitted();
-  lane_.buffers().Deallocate(memory, sizeof(Admitted));
-  return admitted;
+  process.FreeState(lane_.buffers(), state, type.descriptor->state_size);
 }
 
 Outcome ProcessRunner::OutcomeOf(const Process& process, EndKind kind,

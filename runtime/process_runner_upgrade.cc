@@ -7,7 +7,6 @@
 // are closed. Those of them whose completions have left the broker, but have
 // not come to the mailbox, are fenced: Upgrading keeps their tags until they
 // come. Everything else is the process's and stays.
-#include <cstring>
 #include <string>
 #include <utility>
 
@@ -152,8 +151,7 @@ void* ProcessRunner::Restore(Process& process, const Turn& turn,
                              const actord_restore& restore,
                              YieldAdoption& adoption) {
   const actord_process_type& descriptor = *target.descriptor;
-  void* const state = lane_.buffers().Allocate(StateBytes(descriptor));
-  std::memset(state, 0, descriptor.state_size);
+  void* const state = process.NewState(lane_.buffers(), descriptor.state_size);
   context_.Begin(process, turn.generation, StepContext::Call::kRestore,
                  &adoption);
   int32_t status = ACTORD_OK;
@@ -168,7 +166,7 @@ void* ProcessRunner::Restore(Process& process, const Turn& turn,
   if (has_begun) {
     CloseState(process, target, state);
   } else {
-    lane_.buffers().Deallocate(state, StateBytes(descriptor));
+    process.FreeState(lane_.buffers(), state, descriptor.state_size);
   }
   return nullptr;
 }

@@ -18,8 +18,14 @@ inline void RelaxCpu() {
 #endif
 }
 
+// The cache line at `address` will be read soon. The address need not be a
+// valid one.
+inline void PrefetchForRead(const void* address) {
+  __builtin_prefetch(address);
+}
+
 // The cache line at `address` will be written to soon. The address need not be
-// a valid one.
+// a valid one, either.
 inline void PrefetchForWrite(const void* address) {
 #if defined(__x86_64__)
   // Not __builtin_prefetch: for the oldest x86-64 it fetches the line for

@@ -73,26 +73,38 @@ class ReadyQueues {
     levels_.store(levels() & ~LevelBit(level), std::memory_order_relaxed);
   }
 
-  // Owner only: moves the oldest half of the victim's highest level here, or of
-  // its back if there is nothing else of the level, and returns the oldest of
-  // all. Null: nothing was there. Precondition: all is empty here.
+  // Owner only: moves the oldest half of the back of the victim's highest level
+  // here, or of the level itself if nobody continues there, and returns the
+  // oldest of all. Null: nothing was there. Precondition: all is empty here.
+  //
+  // The back is what the victim would run last. And who makes work and
+  // continues to make more brings it along: a thief that took what was made
+  // would fetch each of it out of the victim's cache.
   Process* StealFrom(ReadyQueues& victim) {
     uint32_t levels = victim.levels();
     while (levels != 0) {
       const int level = HighestLevel(levels);
-      if (victim.At(level).Size() != 0) {
-        Mark(level);
-        Process* first = victim.At(level).StealInto(At(level));
-        if (first != nullptr) return first;
-      }
       if (victim.BackAt(level).Size() != 0) {
         Mark(level);
         Process* first = victim.BackAt(level).StealInto(BackAt(level));
         if (first != nullptr) return first;
       }
+      if (victim.At(level).Size() != 0) {
+        Mark(level);
+        Process* first = victim.At(level).StealInto(At(level));
+        if (first != nullptr) return first;
+      }
       levels &= ~LevelBit(level);
     }
     return nullptr;
+  }
+
+  // Owner only: likewise, but only of this level, without its back.
+  // Precondition: the level is empty here, but perhaps for its back.
+  Process* StealReady(ReadyQueues& victim, int level) {
+    if (victim.At(level).Size() == 0) return nullptr;
+    Mark(level);
+    return victim.At(level).StealInto(At(level));
   }
 
   // Any thread. The levels that may not be empty; seq_cst: (3).

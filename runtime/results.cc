@@ -58,7 +58,7 @@ void Results::Put(const Pid& pid, Outcome&& outcome, bool keep,
   // A result larger than all the room there is, is not kept, and displaces no
   // other.
   keep = keep && charge <= limits_.result_max_bytes();
-  const uint64_t now = keep ? clock_.MonotonicNs() : 0;
+  const uint64_t now = keep ? clock_.CoarseMonotonicNs() : 0;
   std::vector<Waiter> waiters;
   {
     const MutexLock lock(mutex_);
@@ -142,7 +142,7 @@ Results::Id Results::Await(const Pid& pid, Callback done,
   std::optional<Outcome> kept;
   {
     const MutexLock lock(mutex_);
-    Forget(clock_.MonotonicNs(), 0);
+    Forget(clock_.CoarseMonotonicNs(), 0);
     // One that lives has no result yet. Its end comes through Put, and so after
     // this section, also when it is not kept: it sees that somebody asked (see
     // is_live's caller).

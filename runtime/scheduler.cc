@@ -153,6 +153,17 @@ Process* Scheduler::Steal(WorkerQueue& here, Random& random) {
   return nullptr;
 }
 
+Process* Scheduler::StealReady(WorkerQueue& here, int level, Random& random) {
+  const size_t workers = queues_.size();
+  if (workers == 1) return nullptr;
+  const size_t away = 1 + random.Next() % (workers - 1);
+  const size_t victim = (static_cast<size_t>(here.index) + away) % workers;
+  Process* const process = here.ready.StealReady(queues_[victim]->ready, level);
+  // As in TakeGlobalNow.
+  if (process != nullptr) WakeForWork();
+  return process;
+}
+
 void Scheduler::TimerAdded(uint64_t deadline_ns) {
   // The timer was added before, and a worker first becomes a sleeper and then
   // looks at the timers: one of the two sees the other (idle_workers.h (3)).

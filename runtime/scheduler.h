@@ -106,6 +106,10 @@ class Scheduler {
   // victim has. Null: nothing found. Precondition: nothing is ready in `here`.
   Process* Steal(WorkerQueue& here, Random& random);
 
+  // Likewise from one of the others, but only what is of this level and does
+  // not continue. Precondition: nothing else of the level is ready in `here`.
+  Process* StealReady(WorkerQueue& here, int level, Random& random);
+
   // A timer has been added to some wheel. A worker that is awake will look at
   // it before it sleeps, and keep the time then; if it does not come to that,
   // the watchdog sees it. So one is woken only if all sleep.

@@ -234,8 +234,10 @@ actord_pid StepContext::Spawn(actord_step* step, const actord_spawn* spawn) {
   if ((spawn->flags & kRare) != 0 && !context.WatchChild(*spawn, effect)) {
     return {};  // the step fails, and gives the child's place back
   }
-  effect.envelope =
-      context.lane_.NewEnvelope(ACTORD_EVENT_MESSAGE, {}, spawn->input);
+  if (spawn->input.bytes.size != 0 || spawn->input.content_type.size != 0) {
+    effect.envelope = Envelope::Create(context.lane_.buffers(),
+                                       ACTORD_EVENT_MESSAGE, {}, spawn->input);
+  }
   return ToAbi(context.processes_.PidOf(
       *child, child->generation.load(std::memory_order_relaxed)));
 }

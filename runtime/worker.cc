@@ -92,11 +92,22 @@ Process* Worker::TakeHighest(uint32_t levels, First first) {
     if (Process* process = scheduler_.TakeGlobal(queue_, LevelBit(level))) {
       return process;
     }
-    if (Process* process = queue_.ready.PopBack(level)) return process;
+    if (Process* process = TakeBack(level)) return process;
     queue_.ready.FoundEmpty(level);
     levels &= ~LevelBit(level);
   }
   return scheduler_.TakeGlobal(queue_);
+}
+
+Process* Worker::TakeBack(int level) {
+  if (backs_ == kBacksPerLook) {
+    backs_ = 0;
+    Process* const stolen = scheduler_.StealReady(queue_, level, random_);
+    if (stolen != nullptr) return stolen;
+  }
+  Process* const process = queue_.ready.PopBack(level);
+  if (process != nullptr) ++backs_;
+  return process;
 }
 
 Process* Worker::TakeLocal(int level) {

@@ -65,6 +65,9 @@ class Worker {
   static constexpr uint64_t kTimersEvery = 16;
   // So many of the newest of a level in a row; then its oldest.
   static constexpr uint8_t kNewestInARow = 3;
+  // A worker with one that always continues never searches. So after so many
+  // turns of those it looks whether another worker has more to do than that.
+  static constexpr uint32_t kBacksPerLook = 16;
   static constexpr int kTightSearches = 4;
   static constexpr int kSearches = 16;
 
@@ -93,6 +96,9 @@ class Worker {
   Process* TakeHighest(uint32_t levels, First first);
   // From this level here, `next` included; null: it is empty.
   Process* TakeLocal(int level);
+  // Of those that continue in this level; now and then what is ready on another
+  // worker instead. Null: there is neither.
+  Process* TakeBack(int level);
   // `next`, which is of this level, or the oldest of the level before it.
   Process* NextOrOldest(Process* next, int level) {
     return TurnOfNewest(level) ? next : OldestBefore(next, level);
@@ -129,6 +135,8 @@ class Worker {
   int aged_level_ = kPriorities - 1;
   // Of each level: from where TakeLow takes next.
   std::array<uint8_t, kPriorities> aged_source_{};
+  // Turns of those that continue since it last looked.
+  uint32_t backs_ = 0;
   bool searching_ = false;
   bool woken_ = false;  // has not found anything since it was woken
   int fruitless_ = 0;

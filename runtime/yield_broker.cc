@@ -252,6 +252,8 @@ void YieldBroker::Cancel(Process& process, uint32_t generation, uint64_t tag,
 void YieldBroker::PrefetchForTimer(actord_completion handle) const {
   const YieldRecord* record = Find(handle);
   if (record == nullptr) return;
+  // What the turn needs of it to close it.
+  PrefetchForWrite(&record->next);
   record->process.load(std::memory_order_relaxed)->Prefetch();
 }
 

@@ -18,6 +18,7 @@ using Counter = uint64_t runtime::RuntimeStats::*;
 
 // Seldom enough to cost nothing beside what is measured.
 constexpr auto kLookEvery = std::chrono::milliseconds(2);
+constexpr auto kLookEveryWhileFiring = std::chrono::milliseconds(20);
 
 void WaitFor(const runtime::Runtime& runtime, Counter counter, uint64_t count) {
   while (runtime.Stats().*counter < count) {
@@ -32,7 +33,7 @@ void WaitForSteps(const runtime::Runtime& runtime, const runtime::Pid& root,
     const auto info = runtime.Describe(root);
     if (!info.ok()) Fail(std::string(info.status().message()));
     if (runtime.Stats().steps - info->steps >= count) return;
-    std::this_thread::sleep_for(kLookEvery);
+    std::this_thread::sleep_for(kLookEveryWhileFiring);
   }
 }
 

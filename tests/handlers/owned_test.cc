@@ -11,8 +11,8 @@ namespace actord {
 namespace {
 
 // Each way to copy, its borders, and those of what a message holds in itself.
-const std::vector<size_t> kSizes = {0,  1,  2,  3,  4,  5,  7,  8,  9,
-                                    15, 16, 17, 31, 47, 48, 49, 200};
+const std::vector<size_t> kSizes = {0,  1,  2,  3,  4,  5,  7,  8,  9,  15,
+                                    16, 17, 31, 32, 33, 47, 48, 49, 200};
 
 std::string Text(char first, size_t size) {
   std::string text;

@@ -1,5 +1,5 @@
 /* The activity word, the mailbox and the turn fields (runtime/activity.h,
- * mailbox.h, process_runner.cc): two senders, a completer, one process that may
+ * mailbox.h, process_runner*.cc): two senders, a completer, one process that may
  * block on its completion or end, another that then lives in its slot, and two
  * workers that run them.
  *

@@ -189,6 +189,38 @@ TEST(Envelope, HoldsCopiesInItsOwnBuffer) {
   Envelope::Destroy(cache, envelope);
 }
 
+TEST(Envelope, IsTheSameFromWhateverMemoryAndOfWhateverSize) {
+  for (const bool at_hand : {false, true}) {
+    for (const size_t payload : {0, 24, 32, 33, 1000}) {
+      for (const size_t topic : {0, 24, 32, 33}) {
+        for (const size_t type : {0, 1}) {
+          SCOPED_TRACE(::testing::Message() << at_hand << " " << payload << " "
+                                            << topic << " " << type);
+          BufferPool pool;
+          BufferCache cache(pool);
+          const std::string bytes(payload, 'b');
+          const std::string topic_text(topic, 't');
+          const std::string type_text(type, 'c');
+          const actord_payload content{ToAbi(bytes), ToAbi(type_text)};
+          const size_t used = sizeof(Envelope) + payload + topic + type;
+          if (at_hand) cache.Deallocate(cache.Allocate(used), used);
+          Envelope* const envelope = Envelope::Create(
+              cache, ACTORD_EVENT_MESSAGE, topic_text, content);
+          EXPECT_EQ(envelope->type, ACTORD_EVENT_MESSAGE);
+          EXPECT_EQ(envelope->topic(), topic_text);
+          EXPECT_EQ(View(envelope->payload().bytes), bytes);
+          EXPECT_EQ(View(envelope->payload().content_type), type_text);
+          EXPECT_EQ(envelope->bytes(), BufferCache::RoundUp(used));
+          EXPECT_EQ(envelope->Next(), nullptr);
+          EXPECT_EQ(envelope->generation, 0u);
+          EXPECT_EQ(envelope->from.generation, 0u);
+          Envelope::Destroy(cache, envelope);
+        }
+      }
+    }
+  }
+}
+
 TEST(Envelope, OfNothingIsEmptyEverywhere) {
   BufferPool pool;
   BufferCache cache(pool);

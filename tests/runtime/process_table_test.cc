@@ -2,6 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <utility>
+
 #include "runtime/errors.h"
 
 namespace actord::runtime {
@@ -69,6 +75,45 @@ TEST_F(ProcessTableTest, WhatHasNeverLivedHereHasNotEnded) {
     EXPECT_EQ(processes_.Find(stranger), nullptr);
     EXPECT_EQ(ReasonOf(processes_.WhyNotFound(stranger)),
               reason::kProcessNotFound);
+  }
+}
+
+TEST_F(ProcessTableTest, ASmallStateIsInTheProcessALargeOneIsNot) {
+  BufferPool pool;
+  BufferCache buffers(pool);
+  Process& process = processes_.At(Reserve().slot);
+  for (const size_t bytes : {size_t{0}, size_t{1}, size_t{64}}) {
+    process.state = process.NewState(buffers, bytes);
+    EXPECT_EQ(process.state, &process.inline_state) << bytes;
+    process.FreeState(buffers, std::exchange(process.state, nullptr), bytes);
+  }
+  for (const size_t bytes : {size_t{65}, size_t{100'000}}) {
+    process.state = process.NewState(buffers, bytes);
+    EXPECT_NE(process.state, &process.inline_state) << bytes;
+    process.FreeState(buffers, std::exchange(process.state, nullptr), bytes);
+  }
+}
+
+TEST_F(ProcessTableTest, AStateIsZeroAndTwoOfThemLieApart) {
+  BufferPool pool;
+  BufferCache buffers(pool);
+  Process& process = processes_.At(Reserve().slot);
+  constexpr std::array<std::byte, 64> kZero{};
+  for (int round = 0; round < 2; ++round) {
+    void* const old_state = process.NewState(buffers, kZero.size());
+    EXPECT_EQ(std::memcmp(old_state, kZero.data(), kZero.size()), 0);
+    std::memset(old_state, 1, kZero.size());
+    process.state = old_state;
+    // The new version's, while that of the old one is there.
+    void* const new_state = process.NewState(buffers, kZero.size());
+    ASSERT_NE(new_state, old_state);
+    EXPECT_EQ(std::memcmp(new_state, kZero.data(), kZero.size()), 0);
+    std::memset(new_state, 2, kZero.size());
+    EXPECT_EQ(*static_cast<std::byte*>(old_state), std::byte{1});
+    process.state = new_state;
+    process.FreeState(buffers, old_state, kZero.size());
+    process.FreeState(buffers, std::exchange(process.state, nullptr),
+                      kZero.size());
   }
 }
 

@@ -101,18 +101,18 @@ TEST_F(ReadyQueuesTest, WhatWasPushedBackIsAQueueBehindTheLevel) {
   EXPECT_EQ(queues_->NonEmptyFromTop(), 0u);
 }
 
-TEST_F(ReadyQueuesTest, AThiefTakesWhatWasPushedBackLastOfALevel) {
+TEST_F(ReadyQueuesTest, AThiefTakesWhatWasPushedBackFirstOfALevel) {
   ReadyQueues thief;
   for (size_t i = 0; i < 4; ++i) queues_->PushBack((*this)[i], 9);
   queues_->Push((*this)[10], 9);
-  queues_->Push((*this)[11], 3);
-  EXPECT_EQ(thief.StealFrom(*queues_), (*this)[10]);
+  queues_->PushBack((*this)[11], 3);
   // Half of it, which stays behind the thief's others.
   EXPECT_EQ(thief.StealFrom(*queues_), (*this)[0]);
   EXPECT_EQ(thief.Size(9), 0u);
   EXPECT_EQ(thief.PopBack(9), (*this)[1]);
   EXPECT_EQ(thief.StealFrom(*queues_), (*this)[2]);
   EXPECT_EQ(thief.StealFrom(*queues_), (*this)[3]);
+  EXPECT_EQ(thief.StealFrom(*queues_), (*this)[10]);
   EXPECT_EQ(thief.StealFrom(*queues_), (*this)[11]);
 }
 

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <memory>
 #include <set>
 #include <string>
@@ -189,6 +190,34 @@ TEST_F(WorkerTest, AProcessThatContinuesBehindAnotherWakesSomebody) {
   core_->Send(going_on, 0);
   ASSERT_EQ(core_->RunOne(0), Did::kRan);
   EXPECT_TRUE(core_->WakeIfNotified(1));
+}
+
+// A worker with one that always continues has work for ever, and never
+// searches. What is ready elsewhere is not left to the others for that.
+TEST_F(WorkerTest, WhoHasOnlyWhatContinuesTakesWhatIsReadyElsewhere) {
+  Start(2);
+  bool stops = false;
+  bool begun = false;
+  const Pid endless = core_->Submit([&](Events events, StepOutput& out) {
+    if (stops || (events.empty() && !begun)) return;
+    begun = true;
+    trace_.emplace_back("continues");
+    out.Continue();
+  });
+  std::vector<Pid> ready;
+  for (int i = 0; i < 8; ++i) ready.push_back(Named("ready"));
+  core_->WakeAll();
+  core_->Send(endless, 1);
+  ASSERT_EQ(core_->RunOne(1), Did::kRan);
+  for (const Pid& pid : ready) core_->Send(pid, 0);
+  // Worker 0 is in a long step: it takes nothing more. One of them is its
+  // `next`, which nobody else sees.
+  for (int turn = 0; turn < 200; ++turn) {
+    ASSERT_EQ(core_->RunOne(1), Did::kRan);
+  }
+  EXPECT_EQ(std::count(trace_.begin(), trace_.end(), "ready"), 7);
+  EXPECT_EQ(trace_.back(), "continues");
+  stops = true;
 }
 
 TEST_F(WorkerTest, WhoHasNothingTakesAProcessThatContinuesElsewhere) {

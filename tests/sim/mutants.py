@@ -109,7 +109,8 @@ MUTANTS = {
         "a higher level of the global queue waits"),
     "NEXT_WHATEVER_ITS_LEVEL": (
         "runtime/worker.h", "all >> level <= 1 && first == First::kOwn",
-        "first == First::kOwn", "what a step made ready runs before higher ones"),
+        "all != 0 && first == First::kOwn",
+        "what a step made ready runs before higher ones"),
     "NO_GLOBAL_FIRST": (
         "runtime/worker.cc",
         "    if (in_round == kGlobalFirst) first = First::kGlobal;\n", "",
@@ -150,14 +151,18 @@ MUTANTS = {
         "    activity.fetch_add(delta);\n    return word != UINT64_MAX;\n",
         "who has seen a process idle takes it for its own"),
     "HAND_PAST_QUEUE": (
-        "runtime/process.h", "messages.IsEmpty() &&\n        ", "",
+        "runtime/process.h", " && messages.IsEmpty()", "",
         "a message is handed over though there are some in the queue"),
     "HAND_FORGOTTEN": (
-        "runtime/process_runner.cc",
-        "  if (Envelope* const envelope = process.in_hand) [[likely]] {\n",
-        "  if (Envelope* const envelope = process.in_hand;\n"
+        "runtime/process_runner_mailbox.cc",
+        "  if (Envelope* envelope = process.in_hand) [[likely]] {\n",
+        "  if (Envelope* envelope = process.in_hand;\n"
         "      envelope != nullptr && process.state != nullptr) {\n",
         "a process that ends leaves what it has in hand"),
+    "CHAIN_HEAD_KEPT": (
+        "runtime/process_runner_mailbox.cc",
+        "  Envelope::Destroy(lane_.buffers(), head);\n", "",
+        "the head of a chain is not freed"),
     "ALWAYS_ENQUEUE": (
         "runtime/activity.h", "return !Runnable(before) && Runnable(before + delta);",
         "return Runnable(before + delta);", "every sender enqueues"),
@@ -180,7 +185,7 @@ MUTANTS = {
         "  delta += (ready",
         "a turn gives back what came while it lasted"),
     "NO_OWED": (
-        "runtime/process_runner.cc",
+        "runtime/process_runner_mailbox.cc",
         "    process.messages_owed += static_cast<uint32_t>(turn.messages_left);\n",
         "",
         "what lay behind a gap is forgotten"),
@@ -190,18 +195,18 @@ MUTANTS = {
         "what lay behind a gap of a blocked process is forgotten"),
     "LOST_LAST_OF_CHAIN": (
         "runtime/process_runner.cc",
-        "SendChain(to, first->envelope, last, count, units,",
-        "SendChain(to, first->envelope, last, count > 1 ? count - 1 : 1, units,",
+        "SendChain(to, head, last, count, units,",
+        "SendChain(to, head, last, count > 1 ? count - 1 : 1, units,",
         "the last message of a chain is not counted"),
     "NO_STEP_DUE": (
         "runtime/process_runner.cc", "    process.step_due = true;\n", "",
         "there is no first step after Init"),
     "NO_GENERATION_URGENT": (
-        "runtime/process_runner.cc",
+        "runtime/process_runner_mailbox.cc",
         "    if (envelope->generation != turn.generation) {\n",
         "    if (false) {\n", "an earlier process's completions are taken"),
     "NO_GENERATION_MESSAGES": (
-        "runtime/process_runner.cc",
+        "runtime/process_runner_mailbox.cc",
         "    if (envelope->generation == turn.generation) [[likely]] {\n",
         "    if (true) {\n", "an earlier process's messages are taken"),
     "MESSAGES_WHILE_BLOCKED": (
@@ -212,7 +217,7 @@ MUTANTS = {
         "  Commit(process, turn.generation);\n",
         "a step that failed is carried out"),
     "SECOND_CANCEL": (
-        "runtime/process_runner.cc",
+        "runtime/process_runner_mailbox.cc",
         "type == ACTORD_EVENT_CANCEL && std::exchange(process.cancel_seen, true)",
         "false", "a second cancel reaches the process"),
     "COMPLETE_TWICE": (
@@ -240,10 +245,10 @@ MUTANTS = {
         "the events of a cancelled process are not freed"),
     "CLOSE_AFTER_FAILED_INIT": (
         "runtime/process_runner.cc",
-        "  lane_.buffers().Deallocate(std::exchange(process.state, nullptr),\n"
-        "                             StateBytes(descriptor));\n"
-        "  absl::StatusCode code",
-        "  absl::StatusCode code", "Close is called after an Init that failed"),
+        "  process.FreeState(lane_.buffers(), "
+        "std::exchange(process.state, nullptr),\n"
+        "                    descriptor.state_size);\n",
+        "", "Close is called after an Init that failed"),
     "AWAIT_NOT_TOLD": (
         "runtime/process_runner_end.cc",
         "  if ((wanted & Wanted::kAwaited) != 0) {\n",
@@ -262,7 +267,7 @@ MUTANTS = {
         "std::memory_order_seq_cst);\n",
         "an end looks for awaits before it is visible"),
     "REPLY_KEPT": (
-        "runtime/process_runner.cc",
+        "runtime/process_runner_mailbox.cc",
         "  if (completion.completion.yield_slot == kNoYieldSlot) "
         "--process.replies;\n", "",
         "a reply counts as unseen for ever"),

@@ -346,9 +346,9 @@ void World::CheckNothingIsLeft() {
           "a free slot has not ended");
     Check(process.yields == nullptr && process.yields_count == 0, nullptr,
           "a yield is left");
-    Check(process.state == nullptr && process.input == nullptr &&
-              process.admitted == nullptr && process.urgent_taken.empty() &&
-              process.in_hand == nullptr,
+    Check(process.state == nullptr && !process.init_due &&
+              process.input == nullptr && process.admitted == nullptr &&
+              process.urgent_taken.empty() && process.in_hand == nullptr,
           nullptr, "something of a process is left");
     Check(process.replies == 0, nullptr, "a reply is still counted");
     Check(process.owed_calls == nullptr, nullptr, "a call is still owed");

@@ -1,0 +1,141 @@
+// What a turn takes out of the mailbox: completions and orders to end first,
+// then messages, until the batch of a step is full.
+#include <string>
+#include <utility>
+
+#include "runtime/chain.h"
+#include "runtime/process_runner.h"
+
+namespace actord::runtime {
+
+void ProcessRunner::TakeUrgent(Process& process, Turn& turn) {
+  if (Activity::Urgent(turn.word) != 0) {
+    process.urgent.TakeAll(process.urgent_taken);
+    if (process.upgrading != nullptr) [[unlikely]] {
+      DropFenced(process, turn);
+    }
+  }
+}
+
+void ProcessRunner::Uncharge(Process& process, const Envelope& completion) {
+  if (completion.completion.yield_slot == kNoYieldSlot) --process.replies;
+  if (const uint32_t charge = YieldBroker::ChargeOf(completion)) {
+    process.completion_units.fetch_sub(charge, std::memory_order_relaxed);
+  }
+}
+
+Envelope* ProcessRunner::PopUrgent(Process& process) {
+  Envelope* envelope = process.urgent_taken.PopFront();
+  if (envelope != nullptr && envelope->type == ACTORD_EVENT_COMPLETION) {
+    Uncharge(process, *envelope);
+  }
+  return envelope;
+}
+
+bool ProcessRunner::FillFromUrgent(Process& process, Turn& turn) {
+  while (turn.count < kBatch) {
+    Envelope* envelope = PopUrgent(process);
+    if (envelope == nullptr) break;
+    if (envelope->generation != turn.generation) {
+      lane_.Free(envelope);  // for a process that was here before
+      continue;
+    }
+    const uint16_t type = envelope->type;
+    if (type == ACTORD_EVENT_COMPLETION) {
+      if (envelope->completion.yield_slot != kNoYieldSlot) {
+        parts_.broker.Close(process, envelope->completion.yield_slot, lane_);
+      }
+      batch_[turn.count++] = envelope;
+      continue;
+    }
+    if (type == kEventUpgrade) {
+      lane_.Free(envelope);  // this turn has looked
+      continue;
+    }
+    // A cancel or a terminate; asking again changes nothing.
+    const bool again =
+        type == ACTORD_EVENT_CANCEL && std::exchange(process.cancel_seen, true);
+    const bool handles =
+        (process.type.load(std::memory_order_relaxed)->descriptor->flags &
+         ACTORD_TYPE_HANDLES_CANCEL) != 0;
+    if (again) {
+      lane_.Free(envelope);
+    } else if (type == ACTORD_EVENT_CANCEL && handles) {
+      process.cancel_requested.store(true, std::memory_order_relaxed);
+      batch_[turn.count++] = envelope;
+    } else {
+      std::string reason(View(envelope->payload().bytes));
+      lane_.Free(envelope);
+      if (type == kEventLinkedEnd) {
+        End(process, turn, EndKind::kFailed, absl::StatusCode::kAborted,
+            std::move(reason));
+        return false;
+      }
+      if (type == kEventLifetimeEnd) {
+        lane_.Count(&Counters::ended_by_lifetime);
+        End(process, turn, EndKind::kLimit,
+            absl::StatusCode::kResourceExhausted, std::move(reason));
+        return false;
+      }
+      const bool forced = type == kEventTerminate;
+      End(process, turn, forced ? EndKind::kTerminated : EndKind::kCancelled,
+          forced ? absl::StatusCode::kAborted : absl::StatusCode::kCancelled,
+          std::move(reason));
+      return false;
+    }
+  }
+  return true;
+}
+
+Envelope* ProcessRunner::PopMessage(Process& process, Turn& turn) {
+  if (process.messages_owed + turn.messages_left == 0) return nullptr;
+  if (Envelope* envelope = process.in_hand) [[likely]] {
+    if (envelope->type == kEventChain) envelope = OpenChain(envelope);
+    process.in_hand = envelope->Next();
+    turn.units += envelope->units();
+    --turn.messages_left;
+    ++turn.messages_seen;
+    return envelope;
+  }
+  Envelope* envelope = process.messages.Pop();
+  if (envelope != nullptr && envelope->type == kEventChain) {
+    OpenChain(envelope);
+    envelope = process.messages.Pop();
+  }
+  if (envelope == nullptr) {
+    // Behind a gap, whose producer's own add will make the process run.
+    process.messages_owed += static_cast<uint32_t>(turn.messages_left);
+    turn.messages_seen += std::exchange(turn.messages_left, 0);
+    return nullptr;
+  }
+  turn.units += envelope->units();
+  if (process.messages_owed != 0) {
+    --process.messages_owed;
+  } else {
+    --turn.messages_left;
+    ++turn.messages_seen;
+  }
+  return envelope;
+}
+
+Envelope* ProcessRunner::OpenChain(Envelope* head) {
+  FetchChain(*head);
+  Envelope* const first = head->Next();
+  Envelope::Destroy(lane_.buffers(), head);
+  return first;
+}
+
+void ProcessRunner::FillFromMessages(Process& process, Turn& turn) {
+  while (turn.count < kBatch) {
+    Envelope* envelope = PopMessage(process, turn);
+    if (envelope == nullptr) return;
+    if (envelope->generation == turn.generation) [[likely]] {
+      batch_[turn.count++] = envelope;
+    } else {
+      DropLate(process, envelope);
+    }
+  }
+  turn.left_over = process.messages_owed + turn.messages_left != 0;
+}
+
+}  // namespace actord::runtime
