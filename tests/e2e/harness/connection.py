@@ -52,13 +52,18 @@ def refusal_of(error):
 
 
 class Connection:
-    """`stub` is the generated one; the methods shorten what tests do often."""
+    """`stub` is the generated one; the methods shorten what tests do often.
+    The daemon has to be there: this waits until it is connected, for gRPC 1.51
+    may give up a connection that is being made. It looks at connect's errno after
+    calls that may change it, as when glibc, whenever a program's ninth thread or
+    so takes memory, looks for processors under a /sys that is not there."""
 
     def __init__(self, address):
         # Answers of 100,000 bytes and more are fine; the default would be too.
         self.channel = grpc.insecure_channel(
             address, options=[("grpc.use_local_subchannel_pool", 1)])
         self.stub = actor_service_pb2_grpc.ActorServiceStub(self.channel)
+        grpc.channel_ready_future(self.channel).result(CALL_SECONDS)
 
     def close(self):
         self.channel.close()
