@@ -104,8 +104,8 @@ absl::StatusOr<Process*> Admission::Reserve(const SubmitRequest& request,
         absl::StrCat("no plugin has the process type \"", request.process_type,
                      "\"; GetStatus lists those that there are"));
   }
-  const auto method = type->FindMethod(request.method);
-  if (!method) {
+  const uint32_t method = type->FindMethod(request.method);
+  if (method == ProcessType::kNoSuchMethod) {
     return Error(
         absl::StatusCode::kNotFound, reason::kUnknownMethod,
         absl::StrCat("process type ", type->name, " has no method \"",
@@ -124,7 +124,7 @@ absl::StatusOr<Process*> Admission::Reserve(const SubmitRequest& request,
   const auto reserve = [&](BufferCache& buffers,
                            ProcessTable::Cache& processes) -> Process* {
     Process* process = processes_.Reserve(
-        processes, type, static_cast<uint16_t>(*method),
+        processes, type, static_cast<uint16_t>(method),
         static_cast<uint8_t>(request.priority), parent, now, no_room);
     if (process == nullptr) return nullptr;
     processes_.PrefetchNext(processes);

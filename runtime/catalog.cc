@@ -128,12 +128,12 @@ absl::Status Taken(absl::string_view what, absl::string_view name,
 
 }  // namespace
 
-std::optional<uint32_t> ProcessType::FindMethod(std::string_view method) const {
+uint32_t ProcessType::FindMethod(std::string_view method) const {
   if (method.empty()) return 0;
   for (size_t i = 0; i < descriptor->method_count; ++i) {
     if (method == descriptor->methods[i].name) return static_cast<uint32_t>(i);
   }
-  return std::nullopt;
+  return kNoSuchMethod;
 }
 
 Catalog::Catalog() {

@@ -1,5 +1,6 @@
 #include "runtime/dispatcher.h"
 
+#include <array>
 #include <memory>
 #include <utility>
 
@@ -17,9 +18,7 @@ struct Dispatcher::Call : actord_call {
                     ToAbi(yield.topic()), yield.payload()},
         broker(yield_broker),
         lane(own_lane) {}
-  ~Call() {
-    if (reply != nullptr) lane.Free(reply);
-  }
+  ~Call() { DropReply(); }
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;
 
@@ -27,15 +26,29 @@ struct Dispatcher::Call : actord_call {
 
   // The last reply counts.
   void SetReply(int32_t status, const actord_payload& answer) {
-    if (reply != nullptr) lane.Free(reply);
+    DropReply();
+    has_reply = true;
     if (!Fits(answer, broker.MaxBytes(status))) {
       const std::string text = broker.WhyItDoesNotFit("reply", answer, status);
-      reply = lane.NewEnvelope(ACTORD_EVENT_COMPLETION, {}, TextPayload(text));
-      reply->completion.status = ACTORD_INVALID_ARGUMENT;
+      reply_status = ACTORD_INVALID_ARGUMENT;
+      KeepReply(TextPayload(text));
       return;
     }
-    reply = lane.NewEnvelope(ACTORD_EVENT_COMPLETION, {}, answer);
-    reply->completion.status = status;
+    reply_status = status;
+    KeepReply(answer);
+  }
+  // Precondition: has_reply. As a completion: in the envelope of the yield,
+  // which the handler no longer reads, if both are short.
+  Envelope* TakeReply(Envelope& yield) {
+    Envelope* completion = std::exchange(long_reply, nullptr);
+    if (completion == nullptr && yield.IsOfOneLine()) {
+      completion = &yield;
+      completion->ReplaceText(View(reply.bytes));
+    } else if (completion == nullptr) {
+      completion = lane.NewEnvelope(ACTORD_EVENT_COMPLETION, {}, reply);
+    }
+    completion->completion.status = reply_status;
+    return completion;
   }
 
   YieldBroker& broker;
@@ -44,8 +57,28 @@ struct Dispatcher::Call : actord_call {
   Process* process = nullptr;
   uint32_t generation = 0;
   actord_completion handle = 0;
-  Envelope* reply = nullptr;
   bool deferred = false;
+  bool has_reply = false;
+  int32_t reply_status = ACTORD_OK;
+  actord_payload reply{};  // in `short_reply` or `long_reply`
+
+ private:
+  void DropReply() {
+    if (long_reply != nullptr) lane.Free(std::exchange(long_reply, nullptr));
+  }
+  void KeepReply(const actord_payload& answer) {
+    const std::string_view bytes = View(answer.bytes);
+    if (bytes.size() > short_reply.size() || answer.content_type.size != 0) {
+      long_reply = lane.NewEnvelope(ACTORD_EVENT_COMPLETION, {}, answer);
+      reply = long_reply->payload();
+      return;
+    }
+    detail::CopyBytes(short_reply.data(), bytes.data(), bytes.size());
+    reply = {{short_reply.data(), bytes.size()}, {}};
+  }
+
+  Envelope* long_reply = nullptr;
+  std::array<char, kOneLineTextBytes> short_reply;
 };
 
 const actord_call_api Dispatcher::kApi = {
@@ -53,8 +86,11 @@ const actord_call_api Dispatcher::kApi = {
     .reserved = 0,
     .reply =
         [](actord_call* call, int32_t status, const actord_payload* payload) {
-          Call::Of(call).SetReply(
-              status, payload == nullptr ? actord_payload{} : *payload);
+          // By reference: the copy of what was written a moment ago, in parts,
+          // stalls the processor.
+          static constexpr actord_payload kNothing{};
+          Call::Of(call).SetReply(status,
+                                  payload == nullptr ? kNothing : *payload);
         },
     .defer = [](actord_call* abi_call) -> actord_completion {
       Call& call = Call::Of(abi_call);
@@ -164,7 +200,7 @@ void Dispatcher::Handle(const CommandHandler& handler, Call& call) {
   if (thrown) {
     error = absl::StrCat("the handler of ", handler.name, " ", *thrown);
   } else if (answer == ACTORD_HANDLED) {
-    if (call.reply == nullptr) call.SetReply(ACTORD_OK, {});
+    if (!call.has_reply) call.SetReply(ACTORD_OK, {});
     return;
   } else if (answer == ACTORD_DEFERRED && call.deferred) {
     if (call.handle != 0) return;
@@ -187,16 +223,16 @@ void Dispatcher::RunInline(const CommandHandler& handler, Process& process,
     lane.hold().Enter(process, "inline command handler");
     Handle(handler, call);
     lane.hold().Leave();
-    if (call.reply == nullptr) {
+    if (!call.has_reply) {
       const uint64_t timeout_ns = TimeoutOf(yield);
       if (timeout_ns != 0) broker_.SetTimeout(call.handle, timeout_ns);
     } else if (call.handle != 0) {
       // It deferred and then thought better of it, or threw.
-      broker_.Complete(call.handle, call.reply->completion.status,
-                       call.reply->payload(), lane);
+      broker_.Complete(call.handle, call.reply_status, call.reply, lane);
     } else {
-      Answer(process, generation, call.tag, std::exchange(call.reply, nullptr),
-             lane);
+      Envelope* const completion = call.TakeReply(*yield.envelope);
+      Answer(process, generation, call.tag, completion, lane);
+      if (completion == yield.envelope) return;
     }
   }
   lane.Free(yield.envelope);
@@ -223,9 +259,8 @@ void Dispatcher::RunPooled(const CommandHandler& handler, Process& process,
         Call call(broker_, shared_lane_, pid, *envelope);
         call.handle = handle;
         Handle(handler, call);
-        if (call.reply == nullptr) return;  // deferred
-        broker_.Complete(handle, call.reply->completion.status,
-                         call.reply->payload(), shared_lane_);
+        if (!call.has_reply) return;  // deferred
+        broker_.Complete(handle, call.reply_status, call.reply, shared_lane_);
       });
   if (!posted) {
     broker_.Complete(

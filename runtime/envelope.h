@@ -52,6 +52,9 @@ inline constexpr size_t kMaxHeaderBytes = sizeof(ExitHeader);
 
 inline constexpr uint32_t kNoYieldSlot = UINT32_MAX;
 
+// So much text lies in the line of its envelope.
+inline constexpr size_t kOneLineTextBytes = 24;
+
 struct Envelope {
   // Of a yield: what it completes, and how.
   struct Completion {
@@ -123,6 +126,20 @@ struct Envelope {
                          const actord_payload& payload) {
     return BufferCache::RoundUp(sizeof(Envelope) + topic.size() +
                                 payload.bytes.size + payload.content_type.size);
+  }
+
+  // All of it is in one line.
+  [[nodiscard]] bool IsOfOneLine() const {
+    return bytes_used() <= kBufferUnitBytes;
+  }
+  // Makes it one with just these bytes, of no content type. Precondition: it is
+  // of one line, and they are at most kOneLineTextBytes.
+  void ReplaceText(std::string_view bytes) {
+    payload_bytes = static_cast<uint32_t>(bytes.size());
+    topic_bytes = 0;
+    content_type_bytes = 0;
+    char* free = content();
+    Copy(bytes, free);
   }
 
   // Of the whole buffer; what a mailbox is charged.
@@ -249,7 +266,7 @@ struct Envelope {
     to += from.size();
   }
 };
-static_assert(sizeof(Envelope) == 40);
+static_assert(sizeof(Envelope) + kOneLineTextBytes == kBufferUnitBytes);
 
 // A private list, first in first out. It is a ring: the last one's link leads
 // to the first.

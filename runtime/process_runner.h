@@ -80,7 +80,7 @@ class ProcessRunner {
   // A step whose yields were answered at once is followed by the next within
   // the turn, as the process would be the worker's newest anyway; so many in a
   // row.
-  static constexpr int kStepsInARow = 4;
+  static constexpr int kStepsInARow = 8;
 
   // What one turn has taken from the process, to be given back to the word at
   // its end (activity.h, (2)).

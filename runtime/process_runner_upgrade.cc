@@ -82,7 +82,7 @@ void ProcessRunner::Upgrade(Process& process, Turn& turn,
   const ProcessType& from = *process.type.load(std::memory_order_relaxed);
   const uint16_t old_method = process.method.load(std::memory_order_relaxed);
   const char* const name = from.descriptor->methods[old_method].name;
-  const auto method = target.FindMethod(name);
+  const uint32_t method = target.FindMethod(name);
   if (from.descriptor == target.descriptor) {
     SetType(process, target, old_method);
     ForgetAttempts(process);
@@ -98,7 +98,7 @@ void ProcessRunner::Upgrade(Process& process, Turn& turn,
     PutOff(process, target);
     return;
   }
-  if (!method) {
+  if (method == ProcessType::kNoSuchMethod) {
     Decline(process, target, absl::StrCat("it has no method ", name));
     return;
   }
@@ -108,7 +108,7 @@ void ProcessRunner::Upgrade(Process& process, Turn& turn,
   void* const state =
       Restore(process, turn, target,
               {.struct_size = sizeof(actord_restore),
-               .method = *method,
+               .method = method,
                .snapshot = ToAbi(snapshot),
                .from_version = ToAbi(std::string_view(from.version))},
               adoption);
@@ -120,7 +120,7 @@ void ProcessRunner::Upgrade(Process& process, Turn& turn,
   target.upgraded.fetch_add(1, std::memory_order_relaxed);
   lane_.Count(&Counters::upgrades);
   // Last: whoever sees that it is of the new version has seen all of this.
-  SetType(process, target, static_cast<uint16_t>(*method));
+  SetType(process, target, static_cast<uint16_t>(method));
 }
 
 bool ProcessRunner::TakeSnapshot(Process& process, const Turn& turn,

@@ -9,24 +9,6 @@ namespace actord::runtime {
 Results::Results(const LiveLimits& limits, const Clock& clock)
     : limits_(limits), clock_(clock), chains_(kFirstChains) {}
 
-Results::Kept Results::Pack(const Pid& pid, uint64_t now_ns,
-                            Outcome&& outcome) {
-  Kept kept{.pid = pid,
-            .since_ns = now_ns,
-            .started_unix_ns = outcome.started_unix_ns,
-            .ended_unix_ns = outcome.ended_unix_ns,
-            .steps = outcome.steps,
-            .text = nullptr,
-            .kind = outcome.kind,
-            .code = static_cast<uint8_t>(outcome.code)};
-  if (!outcome.result.bytes.empty() || !outcome.result.content_type.empty() ||
-      !outcome.message.empty()) {
-    kept.text = std::make_unique<Text>(
-        Text{std::move(outcome.result), std::move(outcome.message)});
-  }
-  return kept;
-}
-
 Outcome Results::Unpack(const Kept& kept) {
   Outcome outcome{.kind = kept.kind,
                   .result = {},
@@ -68,17 +50,31 @@ void Results::Put(const Pid& pid, Outcome&& outcome, bool keep,
       Forget(now, charge);
       bytes_ += charge;
       if (waiters.empty()) {
-        Keep(Pack(pid, now, std::move(outcome)));
+        Keep(pid, now, std::move(outcome));
         return;
       }
-      Keep(Pack(pid, now, Outcome(outcome)));
+      Keep(pid, now, Outcome(outcome));
     }
   }
   for (Waiter& waiter : waiters) std::move(waiter.done)(outcome);
 }
 
-void Results::Keep(Kept kept) {
-  kept_.push_back(std::move(kept));
+void Results::Keep(const Pid& pid, uint64_t now_ns, Outcome&& outcome) {
+  // In its place: a copy of what was put together elsewhere, in parts, stalls
+  // the processor.
+  Kept& kept = kept_.emplace_back();
+  kept.pid = pid;
+  kept.since_ns = now_ns;
+  kept.started_unix_ns = outcome.started_unix_ns;
+  kept.ended_unix_ns = outcome.ended_unix_ns;
+  kept.steps = outcome.steps;
+  kept.kind = outcome.kind;
+  kept.code = static_cast<uint8_t>(outcome.code);
+  if (!outcome.result.bytes.empty() || !outcome.result.content_type.empty() ||
+      !outcome.message.empty()) {
+    kept.text = std::make_unique<Text>(
+        Text{std::move(outcome.result), std::move(outcome.message)});
+  }
   if (kept_.size() <= chains_.size()) {
     Chain(kept_.size() - 1);
   } else {

@@ -83,7 +83,6 @@ class Results {
   };
   static_assert(sizeof(Kept) == 64);
 
-  static Kept Pack(const Pid& pid, uint64_t now_ns, Outcome&& outcome);
   static Outcome Unpack(const Kept& kept);
   // What it is charged: its bytes, and what the tables need for it.
   static size_t ChargeOf(const Payload& result, std::string_view message);
@@ -92,7 +91,8 @@ class Results {
   // Whoever awaits the process; they wait no more.
   std::vector<Waiter> TakeWaiters(const Pid& pid)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void Keep(Kept kept) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Keep(const Pid& pid, uint64_t now_ns, Outcome&& outcome)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Puts kept_[index] before the others of its chain.
   void Chain(size_t index) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Null: it is not kept.

@@ -206,18 +206,20 @@ actord_pid StepContext::Spawn(actord_step* step, const actord_spawn* spawn) {
   }
   const char* refusal = nullptr;
   const ProcessType* type = context.FindProcessType(View(spawn->process_type));
-  std::optional<uint32_t> method;
+  uint32_t method = 0;
   if (type == nullptr) {
     refusal = "the process type is unknown";
   } else {
     method = type->FindMethod(View(spawn->method));
-    if (!method) refusal = "the process type has no such method";
+    if (method == ProcessType::kNoSuchMethod) {
+      method = 0;
+      refusal = "the process type has no such method";
+    }
   }
   auto no_room = ProcessTable::NoRoom::kInTable;
   Process* child = context.processes_.Reserve(
-      context.lane_.processes(), type,
-      static_cast<uint16_t>(method.value_or(0)), static_cast<uint8_t>(priority),
-      context.self_, UnixTimeNs(step), no_room);
+      context.lane_.processes(), type, static_cast<uint16_t>(method),
+      static_cast<uint8_t>(priority), context.self_, UnixTimeNs(step), no_room);
   if (child == nullptr) {
     context.lane_.Count(no_room == ProcessTable::NoRoom::kForType
                             ? &Counters::refused_processes_of_type

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -56,7 +57,7 @@ TEST(Catalog, FindsWhatWasAdded) {
   EXPECT_EQ(found->FindMethod(""), 0u);
   EXPECT_EQ(found->FindMethod("run"), 0u);
   EXPECT_EQ(found->FindMethod("other"), 1u);
-  EXPECT_EQ(found->FindMethod("Run"), std::nullopt);
+  EXPECT_EQ(found->FindMethod("Run"), ProcessType::kNoSuchMethod);
   EXPECT_EQ(catalog.FindProcessType("command"), nullptr);
   EXPECT_EQ(catalog.FindProcessType(""), nullptr);
   const CommandHandler* handler = catalog.FindCommand("command");
@@ -64,6 +65,22 @@ TEST(Catalog, FindsWhatWasAdded) {
   EXPECT_EQ(handler->descriptor, &command);
   EXPECT_EQ(handler->self, &self);
   EXPECT_EQ(catalog.FindCommand("type"), nullptr);
+}
+
+TEST(Catalog, NamesAreTheSameOnlyInAllTheirBytes) {
+  for (size_t size = 0; size <= 40; ++size) {
+    const std::string name(size, 'n');
+    // Where its bytes would be read as words, these are not aligned.
+    const std::string same = "x" + name;
+    const std::string_view copy = std::string_view(same).substr(1);
+    EXPECT_TRUE(IsSameName(name, copy)) << size;
+    EXPECT_FALSE(IsSameName(name, name + "n")) << size;
+    for (size_t at = 0; at < size; ++at) {
+      std::string other(copy);
+      other[at] = 'm';
+      EXPECT_FALSE(IsSameName(name, other)) << size << " at " << at;
+    }
+  }
 }
 
 TEST(Catalog, SaysWhoHasATakenName) {

@@ -53,7 +53,7 @@ class SeveralSteps : public ::testing::Test {
 TEST_F(SeveralSteps, AStepWhoseYieldsWereAnsweredIsFollowedWithinTheTurn) {
   core_->Send(yielder_, 0);
   EXPECT_EQ(core_->RunOne(0), Did::kRan);
-  EXPECT_THAT(trace_, ElementsAre("yielder", "yielder", "yielder", "yielder"));
+  EXPECT_EQ(trace_, std::vector<std::string>(8, "yielder"));
   // Then the others have their turns, as ever.
   core_->Send(other_, -1);
   for (int i = 0; i < 64; ++i) core_->RunOne(0);

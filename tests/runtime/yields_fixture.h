@@ -45,11 +45,17 @@ class YieldsTest : public RuntimeTest {
                     .ok());
   }
 
-  // How one yield ended: "OK:payload", or the code's number and the text.
+  // How one yield ended: "OK:payload", with the content type if there is one,
+  // or the code's number and the text.
   static std::string TextOf(const Event& event) {
-    const std::string text(event.payload().bytes);
-    if (!event.error()) return "OK:" + text;
-    return std::to_string(static_cast<int>(event.error().code)) + ":" + text;
+    std::string text(event.payload().bytes);
+    if (event.error()) {
+      return std::to_string(static_cast<int>(event.error().code)) + ":" + text;
+    }
+    if (!event.payload().content_type.empty()) {
+      text.append(" (").append(event.payload().content_type).append(")");
+    }
+    return "OK:" + text;
   }
 
   // Runs a process that yields once and returns how that ended.

@@ -88,6 +88,37 @@ TEST_P(Yields, EndAsTheirHandlersSay) {
   EXPECT_EQ(stats.yields, stats.completions);
 }
 
+// Replies and commands that fit into a line of their envelope, and those that
+// do not.
+TEST_P(Yields, RepliesOfAnySizeAnswerCommandsOfAnySize) {
+  const std::string text(80, 'r');
+  Add("size", ACTORD_HANDLER_INLINE, [&](Call& call) {
+    const size_t size = std::stoull(std::string(call.bytes()));
+    call.Reply(ACTORD_OK, text);
+    call.Reply(ACTORD_OK, text.substr(0, size));
+    return ACTORD_HANDLED;
+  });
+  Add("longer", ACTORD_HANDLER_INLINE, [&](Call& call) {
+    call.Reply(ACTORD_OK, "");
+    call.Reply(ACTORD_OUT_OF_RANGE, std::string(call.bytes()) + text);
+    return ACTORD_HANDLED;
+  });
+  Add("typed", ACTORD_HANDLER_INLINE, [&](Call& call) {
+    call.Reply(ACTORD_OK, call.bytes(), "text/plain");
+    return ACTORD_HANDLED;
+  });
+  StartWith();
+  for (size_t size = 0; size <= text.size(); ++size) {
+    std::string bytes(size, '.');
+    for (size_t i = 0; i < size; ++i) bytes[i] = static_cast<char>('!' + i);
+    EXPECT_EQ(YieldOnce("echo", bytes), "OK:" + bytes);
+    EXPECT_EQ(YieldOnce("size", std::to_string(size)),
+              "OK:" + text.substr(0, size));
+    EXPECT_EQ(YieldOnce("longer", bytes), "11:" + bytes + text);
+    EXPECT_EQ(YieldOnce("typed", bytes), "OK:" + bytes + " (text/plain)");
+  }
+}
+
 TEST_P(Yields, ASleepIsAResultAndATimeoutAnError) {
   StartWith();
   EXPECT_EQ(YieldOnce("sleep", "1"), "OK:");

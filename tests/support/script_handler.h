@@ -24,8 +24,10 @@ class Call {
   }
   [[nodiscard]] uint64_t tag() const { return call_->tag; }
   [[nodiscard]] actord_pid from() const { return call_->from; }
-  void Reply(int32_t status, std::string_view text) {
-    const actord_payload payload{{text.data(), text.size()}, {}};
+  void Reply(int32_t status, std::string_view text,
+             std::string_view content_type = {}) {
+    const actord_payload payload{{text.data(), text.size()},
+                                 {content_type.data(), content_type.size()}};
     call_->api->reply(call_, status, &payload);
   }
   actord_completion Defer() { return call_->api->defer(call_); }

@@ -110,7 +110,11 @@ class StepOutput : public StepContext {
   // step, as with Send and Spawn.
   Tag Yield(std::string_view command, const Payload& payload = {},
             const YieldOptions& options = {}) {
-    actord_yield yield = {sizeof(actord_yield),
+    // Without a policy it ends before that: what a compiler writes in two parts
+    // and the daemon reads as one is what the processor would wait for.
+    constexpr auto kPlain =
+        static_cast<uint32_t>(offsetof(actord_yield, policy));
+    actord_yield yield = {kPlain,
                           0,
                           detail::ToNs(options.timeout),
                           detail::ToAbi(command),
@@ -118,6 +122,7 @@ class StepOutput : public StepContext {
                           nullptr};
     if (options.policy == WorkPolicy()) return step_->api->yield(step_, &yield);
     const actord_work_policy policy = detail::ToAbi(options.policy);
+    yield.struct_size = sizeof(yield);
     yield.policy = &policy;
     return step_->api->yield(step_, &yield);
   }
@@ -147,7 +152,7 @@ class StepOutput : public StepContext {
                           const SpawnOptions& options = {}) {
     const actord_spawn spawn =
         detail::MakeSpawn(process_type, method, input, options);
-    return step_->api->spawn(step_, &spawn);
+    return detail::InOnePiece(step_->api->spawn(step_, &spawn));
   }
 
   // Sends a message that wants an answer. Exactly one completion event with the

@@ -7,6 +7,8 @@
 
 #include <actord/abi.h>
 
+#include <array>
+#include <bit>
 #include <chrono>
 #include <compare>
 #include <concepts>
@@ -45,6 +47,12 @@ constexpr actord_bytes ToAbi(std::string_view text) {
 
 inline std::string_view View(const actord_bytes& bytes) {
   return {static_cast<const char*>(bytes.data), bytes.size};
+}
+
+// A PID that a call has returned, in two registers. Stored as two and then
+// copied as one, it would keep the processor waiting; so it is joined before.
+inline actord_pid InOnePiece(const actord_pid& pid) {
+  return std::bit_cast<actord_pid>(std::bit_cast<std::array<uint64_t, 2>>(pid));
 }
 
 }  // namespace detail
