@@ -217,11 +217,7 @@ const Effect* ProcessRunner::CommitOne(Process& process, uint32_t generation,
                                        const Effect* effect,
                                        const Effect* end) {
   if (effect->kind == Effect::Kind::kSpawn) {
-    // Before it can end.
-    if (effect->link || effect->number != 0) [[unlikely]] {
-      WatchChild(process, generation, *effect);
-    }
-    return StartChild(effect, end);
+    return StartChildren(process, generation, effect, end);
   }
   if (effect->kind == Effect::Kind::kYield) {
     parts_.dispatcher.Dispatch(process, generation, *effect, lane_);

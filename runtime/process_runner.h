@@ -172,8 +172,11 @@ class ProcessRunner {
   // Those of a chain that was refused: as many as there is room for.
   [[gnu::noinline]] void CommitOneByOne(const Effect* first, const Effect* end);
   DeadLetterReason WhyUndelivered(const Pid& to, Delivery::Result result);
+  // All that are spawned one after the other. Returns what comes behind them.
+  const Effect* StartChildren(const Process& parent, uint32_t generation,
+                              const Effect* first, const Effect* end);
   // Together with the sends behind it that go to the child, which finds them in
-  // hand. Returns what comes behind them.
+  // hand; into children_. Returns what comes behind them.
   const Effect* StartChild(const Effect* spawn, const Effect* end);
   void CommitOther(Process& process, uint32_t generation, const Effect& effect);
   void WatchChild(const Process& parent, uint32_t generation,
@@ -251,6 +254,8 @@ class ProcessRunner {
   // What a step is given: event_pointers_[i] is always &events_[i].
   std::array<actord_event, kBatch> events_;
   std::array<const actord_event*, kBatch> event_pointers_;
+  // Of a step: started, not enqueued yet.
+  ReadyList children_;
   // Of kHasThrown, until FailureOf has seen it.
   Thrown thrown_;
 };

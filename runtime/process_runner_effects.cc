@@ -57,6 +57,25 @@ void ProcessRunner::WatchChild(const Process& parent, uint32_t generation,
   }
 }
 
+const Effect* ProcessRunner::StartChildren(const Process& parent,
+                                           uint32_t generation,
+                                           const Effect* first,
+                                           const Effect* end) {
+  const Effect* next = first;
+  while (next != end && next->kind == Effect::Kind::kSpawn) {
+    // Before it can end.
+    if (next->link || next->number != 0) [[unlikely]] {
+      WatchChild(parent, generation, *next);
+    }
+    next = StartChild(next, end);
+    if (children_.count == children_.processes.size()) {
+      parts_.scheduler.EnqueueChildren(children_, lane_.here());
+    }
+  }
+  parts_.scheduler.EnqueueChildren(children_, lane_.here());
+  return next;
+}
+
 const Effect* ProcessRunner::StartChild(const Effect* spawn,
                                         const Effect* end) {
   Process& child = *spawn->child;
@@ -92,7 +111,7 @@ const Effect* ProcessRunner::StartChild(const Effect* spawn,
   lane_.Count(&Counters::processes_started);
   if (Activity::Add(child.activity, Activity::kReady - Activity::kEnded +
                                         Activity::ForMessages(count, units))) {
-    parts_.scheduler.Enqueue(&child, lane_.here());
+    children_.processes[children_.count++] = &child;
   }
   return next;
 }

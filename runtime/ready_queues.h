@@ -28,6 +28,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "runtime/fail_point.h"
 #include "runtime/priority.h"
@@ -45,6 +46,12 @@ class ReadyQueues {
   bool Push(Process* process, int level) {
     Mark(level);
     return At(level).Push(process);
+  }
+
+  // Owner only: all of them, the newest last, or none. False: there is no room.
+  bool PushAll(std::span<Process* const> processes, int level) {
+    Mark(level);
+    return At(level).PushAll(processes);
   }
 
   // Owner only. Behind all others of the level. False: there is no room.

@@ -22,6 +22,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "runtime/fail_point.h"
 
@@ -36,17 +37,24 @@ class RunQueue {
   using Batch = std::array<T*, kSlots / 2>;
 
   // Owner only. False: full.
-  bool Push(T* item) {
+  bool Push(T* item) { return PushAll(std::span<T* const, 1>(&item, 1)); }
+  // Owner only: all of them, the newest last, with one add. False: there is no
+  // room for all, and none is pushed.
+  template <size_t kExtent>
+  [[gnu::always_inline]] bool PushAll(std::span<T* const, kExtent> items) {
     WillRead(&word_);
     const uint64_t word = word_.load(std::memory_order_relaxed);
-    if (Size(word) == kSlots) return false;
-    WillWrite(&Slot(Bottom(word)));
-    Slot(Bottom(word)).store(item, std::memory_order_relaxed);
-    FailPoint();
+    // Thieves may have made more room meanwhile, never less.
+    if (Size(word) + items.size() > kSlots) return false;
+    for (uint32_t i = 0; i < items.size(); ++i) {
+      WillWrite(&Slot(Bottom(word) + i));
+      Slot(Bottom(word) + i).store(items[i], std::memory_order_relaxed);
+      FailPoint();
+    }
     WillChange(&word_);
-    // Release publishes the slot. seq_cst: the caller then asks whether
+    // Release publishes the slots. seq_cst: the caller then asks whether
     // somebody sleeps; pairs with the sleeper's last look (idle_workers.h).
-    word_.fetch_add(kBottomOne, std::memory_order_seq_cst);
+    word_.fetch_add(items.size() * kBottomOne, std::memory_order_seq_cst);
     return true;
   }
 

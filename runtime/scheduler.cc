@@ -49,6 +49,31 @@ void Scheduler::EnqueueAll(ReadyList& list) {
   list.count = 0;
 }
 
+void Scheduler::EnqueueChildren(ReadyList& list, WorkerQueue* here) {
+  const std::span<Process*> all(list.processes.data(), list.count);
+  list.count = 0;
+  if (all.empty()) return;
+  const int level = all.front()->Priority();
+  const auto is_of_level = [level](const Process* process) {
+    return process == nullptr || process->Priority() == level;
+  };
+  if (here == nullptr || !is_of_level(here->next) ||
+      !std::all_of(all.begin(), all.end(), is_of_level)) {
+    for (Process* process : all) Enqueue(process, here);
+    return;
+  }
+  // The newest runs next; what was to run next, and the others, become visible.
+  WillWrite(&here->next);
+  for (Process*& process : all) std::swap(process, here->next);
+  const std::span<Process* const> shown =
+      all.front() == nullptr ? all.subspan(1) : all;
+  if (here->ready.PushAll(shown, level)) [[likely]] {
+    if (!shown.empty()) WakeForWork();
+    return;
+  }
+  for (Process* process : shown) PushLocal(process, *here);
+}
+
 void Scheduler::EnqueueBehind(Process* process, WorkerQueue* here) {
   if (here == nullptr) {
     EnqueueBack(process);

@@ -45,7 +45,7 @@ struct alignas(64) WorkerQueue {
   std::atomic<Hold*> holder{nullptr};
 };
 
-// Processes that a thread outside has made runnable and not enqueued yet.
+// Processes that somebody has made runnable and not enqueued yet.
 struct ReadyList {
   std::array<Process*, 64> processes;
   size_t count = 0;
@@ -74,6 +74,9 @@ class Scheduler {
     if (list.count == list.processes.size()) EnqueueAll(list);
   }
   void EnqueueAll(ReadyList& list);
+  // Enqueue for each of the list, by a step that has spawned them: others see
+  // them together.
+  void EnqueueChildren(ReadyList& list, WorkerQueue* here);
   // Like Enqueue, for a process that continues: behind all that is ready here
   // and in the global queue.
   void EnqueueBehind(Process* process, WorkerQueue* here);

@@ -12,6 +12,8 @@
  *   PLAIN_STEAL   the owner pops without an RMW while two or more are left, as
  *                 Chase-Lev does, and thieves take several at once
  *   PUBLISH_FIRST a thief publishes the copies in its own queue before its CAS
+ *   SHOW_EARLY    of two that are pushed together, the add comes before the
+ *                 second is written
  */
 #define SLOTS 4
 #define WRAP 8 /* indices count modulo twice the slots */
@@ -55,6 +57,18 @@ inline take(item) {
 inline push(q, item) {
   queue[q].slot[queue[q].bottom % SLOTS] = item;
   queue[q].bottom = (queue[q].bottom + 1) % WRAP
+}
+
+/* Owner of q: two with one add. */
+inline push_two(q, first, second) {
+  queue[q].slot[queue[q].bottom % SLOTS] = first;
+#ifdef SHOW_EARLY
+  queue[q].bottom = (queue[q].bottom + 2) % WRAP;
+  queue[q].slot[(queue[q].bottom + WRAP - 1) % SLOTS] = second
+#else
+  queue[q].slot[(queue[q].bottom + 1) % SLOTS] = second;
+  queue[q].bottom = (queue[q].bottom + 2) % WRAP
+#endif
 }
 
 #define SAME(q) \
@@ -195,6 +209,9 @@ active proctype Owner() {
   :: pushed < ITEMS && SIZE(queue[0].bottom, queue[0].top) < SLOTS ->
      pushed++;
      push(0, pushed)
+  :: pushed + 1 < ITEMS && SIZE(queue[0].bottom, queue[0].top) + 1 < SLOTS ->
+     pushed = pushed + 2;
+     push_two(0, pushed - 1, pushed)
   :: SIZE(queue[0].bottom, queue[0].top) == SLOTS -> overflow(0)
   :: pop_newest(0)
   :: pop_oldest(0)

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <deque>
 #include <memory>
+#include <span>
 #include <thread>
 #include <vector>
 
@@ -54,6 +55,24 @@ TEST(RunQueue, RefusesWhatDoesNotFitAndKeepsTheRest) {
   EXPECT_EQ(queue.Size(), 256u);
   for (int i = 0; i < 256; ++i) EXPECT_EQ(*queue.PopOldest(), i);
   EXPECT_TRUE(queue.Push(n[256]));
+}
+
+TEST(RunQueue, PushesAllOrNone) {
+  RunQueue<int, 8> queue;
+  Numbers<8> n(9);
+  const std::array<int*, 5> five = {n[0], n[1], n[2], n[3], n[4]};
+  ASSERT_TRUE(queue.PushAll(std::span<int* const>(five)));
+  EXPECT_EQ(queue.Size(), 5u);
+  EXPECT_FALSE(queue.PushAll(std::span<int* const>(five).first(4)));
+  EXPECT_EQ(queue.Size(), 5u);
+  EXPECT_EQ(*queue.PopNewest(), 4);
+  EXPECT_EQ(*queue.PopOldest(), 0);
+  // Across the end of the slots.
+  ASSERT_TRUE(queue.PushAll(std::span<int* const>(five)));
+  EXPECT_FALSE(queue.Push(n[8]));
+  for (const int expected : {1, 2, 3, 0, 1, 2, 3, 4}) {
+    EXPECT_EQ(*queue.PopOldest(), expected);
+  }
 }
 
 TEST(RunQueue, StealTakesTheOldestHalfRoundedUp) {
@@ -175,6 +194,15 @@ int64_t NotTakenOnce(int thieves, size_t items) {
   typename Queue::Batch batch;
   for (size_t next = 0; next < items;) {
     const uint64_t r = random.Next();
+    if constexpr (requires(std::span<int* const> some) { own.PushAll(some); }) {
+      const std::array<int*, 2> two = {n[next],
+                                       n[std::min(next + 1, items - 1)]};
+      if (r % 8 == 0 && next + 1 < items &&
+          own.PushAll(std::span<int* const>(two))) {
+        next += 2;
+        continue;
+      }
+    }
     if (r % 4 < 2) {
       if (own.Push(n[next])) {
         ++next;

@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-#include "tests/runtime/manual_clock.h"
+#include "tests/runtime/queue_fixture.h"
 
 namespace actord::runtime {
 namespace {
@@ -20,29 +20,6 @@ namespace {
 using ::testing::ElementsAre;
 
 constexpr int kNobody = IdleWorkers::kNobody;
-
-// Processes as the queues see them: something with an address.
-class QueueTest : public ::testing::Test {
- protected:
-  Process* operator[](size_t i) {
-    while (processes_.size() <= i) {
-      processes_.push_back(std::make_unique<Process>());
-    }
-    return processes_[i].get();
-  }
-  size_t IndexOf(const Process* process) {
-    for (size_t i = 0; i < processes_.size(); ++i) {
-      if (processes_[i].get() == process) return i;
-    }
-    ADD_FAILURE() << "not one of these";
-    return SIZE_MAX;
-  }
-
-  ManualClock clock_;
-
- private:
-  std::vector<std::unique_ptr<Process>> processes_;
-};
 
 using GlobalQueueTest = QueueTest;
 
