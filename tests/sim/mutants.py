@@ -44,6 +44,9 @@ MUTANTS = {
     "UNSEEN_BATCH": (
         "runtime/scheduler.cc", "  if (count > 1) WakeForWork();\n", "",
         "nobody is woken for a batch from the global queue"),
+    "UNSEEN_CHILDREN": (
+        "runtime/scheduler.cc", "    if (!shown.empty()) WakeForWork();\n", "",
+        "nobody is woken for what a step has spawned"),
     "NO_WAKE_FOR_TIMER": (
         "runtime/scheduler.cc",
         "      deadline_ns < timekeeper_ns_.load(std::memory_order_seq_cst)) {\n"
