@@ -80,8 +80,8 @@ struct ProcessType {
   mutable std::atomic<bool> warned{false};
 
   // Index of the method; the first for "". kNoSuchMethod: there is none of that
-  // name. (An optional would be returned through memory, in two parts that are
-  // read as one, for which the processor waits.)
+  // name. (An optional would be put together in memory, of two parts that are
+  // then read as one, for which the processor waits.)
   static constexpr uint32_t kNoSuchMethod = UINT32_MAX;
   [[nodiscard]] uint32_t FindMethod(std::string_view method) const;
 };

@@ -231,8 +231,9 @@ void Dispatcher::RunInline(const CommandHandler& handler, Process& process,
       broker_.Complete(call.handle, call.reply_status, call.reply, lane);
     } else {
       Envelope* const completion = call.TakeReply(*yield.envelope);
+      const bool is_in_its_place = completion == yield.envelope;
       Answer(process, generation, call.tag, completion, lane);
-      if (completion == yield.envelope) return;
+      if (is_in_its_place) return;
     }
   }
   lane.Free(yield.envelope);

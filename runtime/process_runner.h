@@ -196,14 +196,14 @@ class ProcessRunner {
 
   // In process_runner_end.cc, with FailureOf, EndIfFailed and EndAfterStep.
   void End(Process& process, Turn& turn, EndKind kind, absl::StatusCode code,
-           std::string message);
+           std::string&& message);
   void CloseState(Process& process, const ProcessType& type, void* state);
   // Makes the process unfindable, and tells whoever wants to know.
   void Publish(Process& process, uint32_t generation, EndKind kind,
-               absl::StatusCode code, std::string message);
+               absl::StatusCode code, std::string&& message);
   // Takes the result of the step.
   Outcome OutcomeOf(const Process& process, EndKind kind, absl::StatusCode code,
-                    std::string message);
+                    std::string&& message);
   void PublishKept(Process& process, const Pid& pid, Outcome outcome);
   [[gnu::noinline]] void PublishUnkept(Process& process, const Pid& pid,
                                        bool recorded, uint8_t wanted,

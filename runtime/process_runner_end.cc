@@ -77,7 +77,7 @@ std::optional<ProcessRunner::Failure> ProcessRunner::FailureOf(
 }
 
 void ProcessRunner::End(Process& process, Turn& turn, EndKind kind,
-                        absl::StatusCode code, std::string message) {
+                        absl::StatusCode code, std::string&& message) {
   FreeBatch(turn);
   if (void* const state = std::exchange(process.state, nullptr)) {
     CloseState(process, *process.type.load(std::memory_order_relaxed), state);
@@ -148,7 +148,7 @@ void ProcessRunner::CloseState(Process& process, const ProcessType& type,
 }
 
 Outcome ProcessRunner::OutcomeOf(const Process& process, EndKind kind,
-                                 absl::StatusCode code, std::string message) {
+                                 absl::StatusCode code, std::string&& message) {
   return {
       .kind = kind,
       .result = kind == EndKind::kResult ? context_.TakeResult() : Payload{},
@@ -161,7 +161,7 @@ Outcome ProcessRunner::OutcomeOf(const Process& process, EndKind kind,
 }
 
 void ProcessRunner::Publish(Process& process, uint32_t generation, EndKind kind,
-                            absl::StatusCode code, std::string message) {
+                            absl::StatusCode code, std::string&& message) {
   const Pid pid = parts_.processes.PidOf(process, generation);
   if (process.keep_result) {
     PublishKept(process, pid,

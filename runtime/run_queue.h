@@ -38,8 +38,10 @@ class RunQueue {
 
   // Owner only. False: full.
   bool Push(T* item) { return PushAll(std::span<T* const, 1>(&item, 1)); }
+
   // Owner only: all of them, the newest last, with one add. False: there is no
-  // room for all, and none is pushed.
+  // room for all, and none is pushed. Inlined, so that Push, which knows that
+  // it is one, has no loop.
   template <size_t kExtent>
   [[gnu::always_inline]] bool PushAll(std::span<T* const, kExtent> items) {
     WillRead(&word_);

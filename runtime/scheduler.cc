@@ -50,28 +50,34 @@ void Scheduler::EnqueueAll(ReadyList& list) {
 }
 
 void Scheduler::EnqueueChildren(ReadyList& list, WorkerQueue* here) {
-  const std::span<Process*> all(list.processes.data(), list.count);
-  list.count = 0;
+  if (here == nullptr) {
+    EnqueueAll(list);
+    return;
+  }
+  const std::span<Process*> all(list.processes.data(),
+                                std::exchange(list.count, 0));
   if (all.empty()) return;
   const int level = all.front()->Priority();
   const auto is_of_level = [level](const Process* process) {
     return process == nullptr || process->Priority() == level;
   };
-  if (here == nullptr || !is_of_level(here->next) ||
+  if (!is_of_level(here->next) ||
       !std::all_of(all.begin(), all.end(), is_of_level)) {
     for (Process* process : all) Enqueue(process, here);
     return;
   }
-  // The newest runs next; what was to run next, and the others, become visible.
+  // The newest runs next, and what was to run next comes before the others:
+  // each goes one place up.
   WillWrite(&here->next);
   for (Process*& process : all) std::swap(process, here->next);
   const std::span<Process* const> shown =
       all.front() == nullptr ? all.subspan(1) : all;
+  if (shown.empty()) return;
   if (here->ready.PushAll(shown, level)) [[likely]] {
-    if (!shown.empty()) WakeForWork();
-    return;
+    WakeForWork();
+  } else {
+    for (Process* process : shown) PushLocal(process, *here);
   }
-  for (Process* process : shown) PushLocal(process, *here);
 }
 
 void Scheduler::EnqueueBehind(Process* process, WorkerQueue* here) {

@@ -74,8 +74,9 @@ class Scheduler {
     if (list.count == list.processes.size()) EnqueueAll(list);
   }
   void EnqueueAll(ReadyList& list);
-  // Enqueue for each of the list, by a step that has spawned them: others see
-  // them together.
+  // Enqueue for each of the list, which it empties, by a step that has spawned
+  // them. Others see them together, with one read-modify-write and one wake-up,
+  // if there is room and they are of the level of what is to run next.
   void EnqueueChildren(ReadyList& list, WorkerQueue* here);
   // Like Enqueue, for a process that continues: behind all that is ready here
   // and in the global queue.

@@ -35,6 +35,10 @@ TEST_P(Yields, EndAsTheirHandlersSay) {
     call.Reply(ACTORD_OK, "not this");
     throw 7;
   });
+  Add("reply.then.throw", ACTORD_HANDLER_INLINE, [](Call& call) -> int32_t {
+    call.Reply(ACTORD_OK, "not this");
+    throw std::runtime_error("oops");
+  });
   Add("nonsense", ACTORD_HANDLER_INLINE, [](Call&) { return 42; });
   Add("never.deferred", ACTORD_HANDLER_INLINE,
       [](Call&) { return ACTORD_DEFERRED; });
@@ -74,6 +78,8 @@ TEST_P(Yields, EndAsTheirHandlersSay) {
   EXPECT_EQ(YieldOnce("empty"), "OK:");
   EXPECT_EQ(YieldOnce("fail"), "11:too far");
   EXPECT_EQ(YieldOnce("throw"), "13:the handler of throw threw: oops");
+  EXPECT_EQ(YieldOnce("reply.then.throw"),
+            "13:the handler of reply.then.throw threw: oops");
   EXPECT_THAT(YieldOnce("pooled.throw"), HasSubstr("13:"));
   EXPECT_THAT(YieldOnce("nonsense"), HasSubstr("13:"));
   EXPECT_THAT(YieldOnce("nonsense"), HasSubstr("42"));
@@ -103,6 +109,10 @@ TEST_P(Yields, RepliesOfAnySizeAnswerCommandsOfAnySize) {
     call.Reply(ACTORD_OUT_OF_RANGE, std::string(call.bytes()) + text);
     return ACTORD_HANDLED;
   });
+  Add("count", ACTORD_HANDLER_INLINE, [&](Call& call) {
+    call.Reply(ACTORD_OK, std::to_string(call.bytes().size()));
+    return ACTORD_HANDLED;
+  });
   Add("typed", ACTORD_HANDLER_INLINE, [&](Call& call) {
     call.Reply(ACTORD_OK, call.bytes(), "text/plain");
     return ACTORD_HANDLED;
@@ -117,6 +127,8 @@ TEST_P(Yields, RepliesOfAnySizeAnswerCommandsOfAnySize) {
     EXPECT_EQ(YieldOnce("longer", bytes), "11:" + bytes + text);
     EXPECT_EQ(YieldOnce("typed", bytes), "OK:" + bytes + " (text/plain)");
   }
+  // The buffer of such a command is not of the pool.
+  EXPECT_EQ(YieldOnce("count", std::string(2000, 'c')), "OK:2000");
 }
 
 TEST_P(Yields, ASleepIsAResultAndATimeoutAnError) {

@@ -45,7 +45,9 @@ MUTANTS = {
         "runtime/scheduler.cc", "  if (count > 1) WakeForWork();\n", "",
         "nobody is woken for a batch from the global queue"),
     "UNSEEN_CHILDREN": (
-        "runtime/scheduler.cc", "    if (!shown.empty()) WakeForWork();\n", "",
+        "runtime/scheduler.cc",
+        "[[likely]] {\n    WakeForWork();\n  } else {\n",
+        "[[likely]] {\n  } else {\n",
         "nobody is woken for what a step has spawned"),
     "NO_WAKE_FOR_TIMER": (
         "runtime/scheduler.cc",

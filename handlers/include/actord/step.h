@@ -110,8 +110,9 @@ class StepOutput : public StepContext {
   // step, as with Send and Spawn.
   Tag Yield(std::string_view command, const Payload& payload = {},
             const YieldOptions& options = {}) {
-    // Without a policy it ends before that: what a compiler writes in two parts
-    // and the daemon reads as one is what the processor would wait for.
+    // Without a policy `struct_size` ends before it, so that the daemon does
+    // not read the field: GCC 12 writes it in two parts, and the processor
+    // would wait to read them as one.
     constexpr auto kPlain =
         static_cast<uint32_t>(offsetof(actord_yield, policy));
     actord_yield yield = {kPlain,

@@ -53,16 +53,16 @@ def refusal_of(error):
 
 class Connection:
     """`stub` is the generated one; the methods shorten what tests do often.
-    The daemon has to be there: this waits until it is connected, for gRPC 1.51
-    may give up a connection that is being made. It looks at connect's errno after
-    other calls, which may have changed it: one of 8 connections, made while 64
-    threads started, ended with "No such file or directory"."""
+    The daemon has to be there: this waits until it is connected."""
 
     def __init__(self, address):
         # Answers of 100,000 bytes and more are fine; the default would be too.
         self.channel = grpc.insecure_channel(
             address, options=[("grpc.use_local_subchannel_pool", 1)])
         self.stub = actor_service_pb2_grpc.ActorServiceStub(self.channel)
+        # gRPC 1.51 looks at connect's errno after other calls, which may have
+        # changed it, and then gives a connection up that is being made. If the
+        # first call waited for that one, it would fail.
         grpc.channel_ready_future(self.channel).result(CALL_SECONDS)
 
     def close(self):

@@ -39,8 +39,9 @@ def print_answers(worker):
 def main():
     address, pattern, credits = sys.argv[1], sys.argv[2], int(sys.argv[3])
     streams = int(sys.argv[4]) if len(sys.argv) > 4 else 1
-    stub = actor_service_pb2_grpc.ActorServiceStub(
-        grpc.insecure_channel(address))
+    channel = grpc.insecure_channel(address)
+    grpc.channel_ready_future(channel).result(60)  # as harness.connection
+    stub = actor_service_pb2_grpc.ActorServiceStub(channel)
     workers = [RemoteWorker(stub, pattern, credits=credits)
                for _ in range(streams)]
     say("ready")
