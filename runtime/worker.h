@@ -18,7 +18,8 @@
 
 namespace actord::runtime {
 
-class Worker {
+// In lines of its own: it writes to itself every turn.
+class alignas(64) Worker {
  public:
   // What RunOne did, and so what the caller does before the next call.
   enum class Did {
