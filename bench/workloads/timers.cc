@@ -58,9 +58,10 @@ double LateUs(const std::vector<uint32_t>& counts, uint64_t all,
 // for the clock shows how long they sleep. `ns_per_op` is the larger.
 Json RunTimers(const WorkloadOptions& options) {
   constexpr int64_t kSleepers = 1'000'000;
-  const SleepersInput input = {.count = kSleepers,
-                               .shortest_ns = 5'000'000'000,
-                               .spread_ns = 5'000'000'000};
+  const SleepersInput input = {
+      .count = kSleepers,
+      .shortest_ns = 5'000'000'000,
+      .spread_ns = options.sleeps_end_within_ms * 1'000'000};
   const auto all = static_cast<uint64_t>(kSleepers);
   BenchRuntime bench(options.Runtime());
   runtime::Runtime& runtime = bench.runtime();
