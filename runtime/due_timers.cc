@@ -19,14 +19,15 @@ bool DueTimers::Fire(WorkerQueue& owner, Lane& lane) {
   for (const uint64_t value : due_) {
     if (!Lifetimes::IsOne(value)) broker_.PrefetchForTimer(value);
   }
+  ReadyList ready;
   for (const uint64_t value : due_) {
-    if (Lifetimes::IsOne(value)) [[unlikely]] {
-      lifetimes_.Fired(value, lane);
-    } else {
-      broker_.TimerFired(value, lane);
-    }
+    Process* const process = Lifetimes::IsOne(value)
+                                 ? lifetimes_.Fired(value, lane)
+                                 : broker_.TimerFired(value, lane);
+    if (process != nullptr) ready.processes[ready.count++] = process;
   }
-  return !due_.empty();
+  scheduler_.EnqueueDue(ready, lane.here(), now);
+  return !due_.empty() || owner.timers.EarliestNs() <= now;
 }
 
 bool DueTimers::FireAny(Lane& lane) {

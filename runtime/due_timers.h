@@ -19,13 +19,14 @@ class DueTimers {
  public:
   DueTimers(Scheduler& scheduler, YieldBroker& broker, Lifetimes& lifetimes);
 
-  // Fires what is due in the wheel, some at a time. True: something was.
+  // Fires what is due in the wheel, some at a time. True: something was, or may
+  // be still.
   bool Fire(WorkerQueue& owner, Lane& lane);
   // Of the next worker that has any due: each has its turn.
   bool FireAny(Lane& lane);
 
  private:
-  // One Advance of a wheel: many due timers are spread over the workers.
+  // One Advance of a wheel: what is ready runs before more is.
   static constexpr size_t kAtOnce = 64;
 
   Scheduler& scheduler_;

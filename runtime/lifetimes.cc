@@ -47,12 +47,14 @@ void Lifetimes::Cancel(uint32_t slot) {
   entry.wheel = nullptr;
 }
 
-void Lifetimes::Fired(uint64_t value, Lane& lane) {
+Process* Lifetimes::Fired(uint64_t value, Lane& lane) {
   Process& process =
       processes_.At(static_cast<uint32_t>(value & (kLifetime - 1)));
   const auto generation = static_cast<uint32_t>(value >> 32);
   // Relaxed: whoever drops it looks at the generation again.
-  if (process.generation.load(std::memory_order_relaxed) != generation) return;
+  if (process.generation.load(std::memory_order_relaxed) != generation) {
+    return nullptr;
+  }
   const int64_t lived = static_cast<int64_t>(clock_.UnixNs()) -
                         static_cast<int64_t>(process.started_unix_ns.load(
                             std::memory_order_relaxed));
@@ -64,9 +66,7 @@ void Lifetimes::Fired(uint64_t value, Lane& lane) {
       lane.NewEnvelope(kEventLifetimeEnd, {}, TextPayload(text));
   envelope->generation = generation;
   // At most one for each process, so Activity::kUrgentMax leaves room for it.
-  if (process.PostUrgent(envelope)) {
-    scheduler_.Enqueue(&process, lane.here());
-  }
+  return process.PostUrgent(envelope) ? &process : nullptr;
 }
 
 }  // namespace actord::runtime

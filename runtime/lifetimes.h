@@ -44,7 +44,8 @@ class Lifetimes {
   // Whether what a wheel has handed out is for Fired. The broker's timers carry
   // handles, whose slots lie below this bit.
   static bool IsOne(uint64_t value) { return (value & kLifetime) != 0; }
-  void Fired(uint64_t value, Lane& lane);
+  // Returns the process that the caller has to enqueue, or null.
+  [[nodiscard]] Process* Fired(uint64_t value, Lane& lane);
 
  private:
   static constexpr uint64_t kLifetime = uint64_t{1} << 31;

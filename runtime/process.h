@@ -46,7 +46,6 @@ namespace actord::runtime {
 
 struct OwedCalls;  // calls.h
 struct Upgrading;  // upgrading.h
-struct YieldRecord;
 
 // Called once, when Init has returned, or with the reason why it never will.
 using Admitted = absl::AnyInvocable<void(absl::StatusOr<Pid>) &&>;
@@ -121,8 +120,8 @@ struct alignas(64) Process {
   Envelope* input = nullptr;
   // Next tag; tags begin at 1.
   uint64_t next_tag = 1;
-  // Outstanding yields that have a record.
-  YieldRecord* yields = nullptr;
+  // The first record of an outstanding yield (yield_record.h), or kNoYieldSlot.
+  uint32_t yields = kNoYieldSlot;
   // What is left of an upgrade; null for nearly all. Owned.
   Upgrading* upgrading = nullptr;
 

@@ -65,8 +65,9 @@ bool ProcessRunner::GoesOn(const Process& process, int32_t verdict,
   if (verdict != ACTORD_STEP_BLOCK && verdict != ACTORD_STEP_IDLE) return false;
   if (process.urgent_taken.empty() || steps == kStepsInARow) return false;
   const WorkerQueue* here = lane_.here();
-  // Not if the thread has lost its worker, or something became ready.
-  if (here == nullptr || here->next != nullptr) return false;
+  // Not if the thread has lost its worker, something became ready, or something
+  // is for which nobody was woken: that waits for the begin of a turn.
+  if (here == nullptr || here->next != nullptr || here->is_quiet) return false;
   // As Worker::TakeReady compares: nothing higher is ready.
   const uint32_t levels =
       here->ready.levels() | parts_.scheduler.GlobalLevels();

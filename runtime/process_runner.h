@@ -237,7 +237,7 @@ class ProcessRunner {
   static void ForgetUpgrading(Process& process);
   static void SetType(Process& process, const ProcessType& type,
                       uint16_t method);
-  static YieldAdoption AdoptableYields(const Process& process);
+  [[nodiscard]] YieldAdoption AdoptableYields(const Process& process) const;
   static size_t FencedYields(const Process& process);
   // Closes what was not adopted.
   void Fence(Process& process, Turn& turn, const YieldAdoption& adoption);

@@ -69,10 +69,10 @@ const Effect* ProcessRunner::StartChildren(const Process& parent,
     }
     next = StartChild(next, end);
     if (children_.count == children_.processes.size()) {
-      parts_.scheduler.EnqueueChildren(children_, lane_.here());
+      parts_.scheduler.EnqueueTogether(children_, lane_.here());
     }
   }
-  parts_.scheduler.EnqueueChildren(children_, lane_.here());
+  parts_.scheduler.EnqueueTogether(children_, lane_.here());
   return next;
 }
 

@@ -227,13 +227,11 @@ void ProcessRunner::SetType(Process& process, const ProcessType& type,
   process.method.store(method, std::memory_order_release);
 }
 
-YieldAdoption ProcessRunner::AdoptableYields(const Process& process) {
+YieldAdoption ProcessRunner::AdoptableYields(const Process& process) const {
   YieldAdoption adoption;
-  for (const YieldRecord* record = process.yields; record != nullptr;
-       record = record->next) {
-    const uint64_t tag = record->tag.load(std::memory_order_relaxed);
+  parts_.broker.ForEachTag(process, [&](uint64_t tag) {
     if (!IsFenced(process, tag)) adoption.outstanding.insert(tag);
-  }
+  });
   // Those that were answered at once have no record.
   const uint32_t generation =
       process.generation.load(std::memory_order_relaxed);

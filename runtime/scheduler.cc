@@ -49,35 +49,55 @@ void Scheduler::EnqueueAll(ReadyList& list) {
   list.count = 0;
 }
 
-void Scheduler::EnqueueChildren(ReadyList& list, WorkerQueue* here) {
+void Scheduler::EnqueueTogether(ReadyList& list, WorkerQueue* here) {
+  if (here == nullptr) {
+    EnqueueAll(list);
+  } else if (ShowTogether(list, *here)) {
+    WakeForAll(*here);
+  }
+}
+
+void Scheduler::EnqueueDue(ReadyList& list, WorkerQueue* here,
+                           uint64_t now_ns) {
   if (here == nullptr) {
     EnqueueAll(list);
     return;
   }
+  if (here->firing_since_ns == 0) here->firing_since_ns = now_ns;
+  if (!ShowTogether(list, *here)) return;
+  if (now_ns - here->firing_since_ns >= kAloneNs) {
+    WakeForAll(*here);
+  } else {
+    here->is_quiet = true;
+    here->turns_since_due = 1;
+  }
+}
+
+bool Scheduler::ShowTogether(ReadyList& list, WorkerQueue& here) {
   const std::span<Process*> all(list.processes.data(),
                                 std::exchange(list.count, 0));
-  if (all.empty()) return;
+  if (all.empty()) return false;
   const int level = all.front()->Priority();
   const auto is_of_level = [level](const Process* process) {
     return process == nullptr || process->Priority() == level;
   };
-  if (!is_of_level(here->next) ||
+  if (!is_of_level(here.next) ||
       !std::all_of(all.begin(), all.end(), is_of_level)) {
-    for (Process* process : all) Enqueue(process, here);
-    return;
+    for (Process* process : all) Enqueue(process, &here);
+    return false;
   }
   // The newest runs next, and what was to run next comes before the others:
   // each goes one place up.
-  WillWrite(&here->next);
-  for (Process*& process : all) std::swap(process, here->next);
+  WillWrite(&here.next);
+  for (Process*& process : all) std::swap(process, here.next);
   const std::span<Process* const> shown =
       all.front() == nullptr ? all.subspan(1) : all;
-  if (shown.empty()) return;
-  if (here->ready.PushAll(shown, level)) [[likely]] {
-    WakeForWork();
-  } else {
-    for (Process* process : shown) PushLocal(process, *here);
+  if (shown.empty()) return false;
+  if (here.ready.PushAll(shown, level)) [[likely]] {
+    return true;
   }
+  for (Process* process : shown) PushLocal(process, here);
+  return false;
 }
 
 void Scheduler::EnqueueBehind(Process* process, WorkerQueue* here) {
@@ -93,15 +113,26 @@ void Scheduler::EnqueueBehind(Process* process, WorkerQueue* here) {
     here->ready.PushBack(process, level);
   }
   if (alone) {
-    here->continues_alone = true;
+    EndQuiet(*here);
+    here->is_quiet = true;
   } else {
-    WakeForWork();
+    WakeForAll(*here);
   }
 }
 
-void Scheduler::ShowBehind(WorkerQueue& here) {
-  here.continues_alone = false;
-  if (here.ready.NonEmptyFromTop() != 0) WakeForWork();
+void Scheduler::MayWake(WorkerQueue& here) {
+  const bool any = here.ready.NonEmptyFromTop() != 0;
+  if (any && here.turns_since_due != 0) {
+    // After the first step, and then every fourth: the clock costs as much as a
+    // short one.
+    const uint32_t turns = here.turns_since_due++;
+    if (turns % kTurnsPerLook != 2 ||
+        clock_.MonotonicNs() - here.firing_since_ns < kAloneNs) {
+      return;
+    }
+  }
+  EndQuiet(here);
+  if (any) WakeForWork();
 }
 
 void Scheduler::EnqueueAgain(Process* process, WorkerQueue* here) {
@@ -123,7 +154,7 @@ void Scheduler::PushLocal(Process* process, WorkerQueue& here) {
     Overflow(here, level);
     here.ready.Push(process, level);
   }
-  WakeForWork();
+  WakeForAll(here);
 }
 
 void Scheduler::Overflow(WorkerQueue& here, int level) {
@@ -161,7 +192,7 @@ Process* Scheduler::TakeGlobalNow(WorkerQueue& here, uint32_t among,
     }
     // On the way from one queue to the other nobody saw them, and whoever
     // looked then may sleep now.
-    if (count > 1) WakeForWork();
+    if (count > 1) WakeForAll(here);
     return taken[0];
   }
   return nullptr;
@@ -191,7 +222,7 @@ Process* Scheduler::StealReady(WorkerQueue& here, int level, Random& random) {
   const size_t victim = (static_cast<size_t>(here.index) + away) % workers;
   Process* const process = here.ready.StealReady(queues_[victim]->ready, level);
   // As in TakeGlobalNow.
-  if (process != nullptr) WakeForWork();
+  if (process != nullptr) WakeForAll(here);
   return process;
 }
 
@@ -224,6 +255,14 @@ bool Scheduler::HasWork() const {
   return global_.levels() != 0 ||
          std::any_of(queues_.begin(), queues_.end(), [](const auto& queue) {
            return queue->ready.NonEmptyFromTop() != 0;
+         });
+}
+
+bool Scheduler::HasWorkToTell(const WorkerQueue& here) const {
+  return global_.levels() != 0 ||
+         std::any_of(queues_.begin(), queues_.end(), [&](const auto& queue) {
+           return queue->ready.NonEmptyFromTop() != 0 &&
+                  !(queue.get() == &here && here.is_quiet);
          });
 }
 

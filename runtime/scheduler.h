@@ -33,16 +33,24 @@ struct alignas(64) WorkerQueue {
   ReadyQueues ready;
   TimerWheel timers;
   Parker parker;
-  // Owner only: runs next, before others of its priority; no thief sees it,
-  // because its owner takes it, or makes it visible, as soon as its turn ends.
-  // So a lone successor costs no RMW and wakes nobody.
-  Process* next = nullptr;
-  // Owner only: a process continued while nothing else was ready, and nobody
-  // was woken for it. Its owner takes it as soon as its turn ends, or wakes
-  // somebody then.
-  bool continues_alone = false;
   // The thread's hold of this worker; never null once threads are there.
   std::atomic<Hold*> holder{nullptr};
+
+  // ---- Owner only, and written every turn: in a line that no other reads.
+
+  // Runs next, before others of its priority; no thief sees it, because its
+  // owner takes it, or makes it visible, as soon as its turn ends. So a lone
+  // successor costs no RMW and wakes nobody.
+  alignas(64) Process* next = nullptr;
+  // Something may be ready here for which nobody was woken. Its owner takes it
+  // as soon as its turn ends, or wakes somebody then; for what timers made
+  // ready it may do so some turns later (Scheduler::EnqueueDue).
+  bool is_quiet = false;
+  // Turns begun since timers made something ready for which nobody was woken,
+  // from 1; 0: there is no such thing.
+  uint32_t turns_since_due = 0;
+  // Since when it has fired timers without running dry; 0: it has not.
+  uint64_t firing_since_ns = 0;
 };
 
 // Processes that somebody has made runnable and not enqueued yet.
@@ -74,10 +82,15 @@ class Scheduler {
     if (list.count == list.processes.size()) EnqueueAll(list);
   }
   void EnqueueAll(ReadyList& list);
-  // Enqueue for each of the list, which it empties, by a step that has spawned
-  // them. Others see them together, with one read-modify-write and one wake-up,
-  // if there is room and they are of the level of what is to run next.
-  void EnqueueChildren(ReadyList& list, WorkerQueue* here);
+  // Enqueue for each of the list, which it empties. Others see them together,
+  // with one read-modify-write and one wake-up, if there is room and they are
+  // of the level of what is to run next.
+  void EnqueueTogether(ReadyList& list, WorkerQueue* here);
+  // Likewise, for those that due timers made ready. To wake a worker costs more
+  // than to run some short steps, so `here` begins alone: somebody is woken
+  // once it has fired timers and run what they made ready for kAloneNs, as soon
+  // as a turn begins that looks at the clock: the second, and every fourth.
+  void EnqueueDue(ReadyList& list, WorkerQueue* here, uint64_t now_ns);
   // Like Enqueue, for a process that continues: behind all that is ready here
   // and in the global queue.
   void EnqueueBehind(Process* process, WorkerQueue* here);
@@ -86,9 +99,16 @@ class Scheduler {
   void EnqueueAgain(Process* process, WorkerQueue* here);
 
   // A turn begins, of a process that is in no queue of `here` any more: wakes
-  // somebody for one that continued alone, if it was not that one.
+  // somebody for what is ready there still, if nobody was (is_quiet).
   void BeginTurn(WorkerQueue& here) {
-    if (here.continues_alone) ShowBehind(here);
+    if (here.is_quiet) [[unlikely]] {
+      MayWake(here);
+    }
+  }
+  // Nothing is ready in `here` for which nobody was woken.
+  static void EndQuiet(WorkerQueue& here) {
+    here.is_quiet = false;
+    here.turns_since_due = 0;
   }
   // `here.next` will not run next: lets others see it.
   void ShowNext(WorkerQueue& here) {
@@ -129,6 +149,8 @@ class Scheduler {
   void WakeForWork();
   // A look at every source of work but timers.
   [[nodiscard]] bool HasWork() const;
+  // Likewise, but what is ready in `here` counts only if it is not quiet.
+  [[nodiscard]] bool HasWorkToTell(const WorkerQueue& here) const;
 
   // Becomes the worker that sleeps only until the earliest timer, unless
   // another one does that already. Returns how long the caller may sleep, or
@@ -144,6 +166,9 @@ class Scheduler {
 
  private:
   static constexpr size_t kBatch = 16;
+  static constexpr uint32_t kTurnsPerLook = 4;
+  // A tick of the wheel, so much as timers may be late anyway.
+  static constexpr uint64_t kAloneNs = uint64_t{1} << TimerWheel::kTickShift;
   // For a timer that is fired, the timekeeper's next sleep lasts at least so
   // long; its wake-up costs some 10 µs and is shared by those due then.
   static constexpr uint64_t kRestForEachTimerNs = 4'000;
@@ -152,7 +177,15 @@ class Scheduler {
   // Enqueue, if `here` has a `next` already or there is no `here`.
   [[gnu::noinline]] void EnqueueBeside(Process* process, WorkerQueue* here);
   void PushLocal(Process* process, WorkerQueue& here);
-  void ShowBehind(WorkerQueue& here);
+  // What EnqueueTogether does, but for the wake-up. True: that is due.
+  bool ShowTogether(ReadyList& list, WorkerQueue& here);
+  void MayWake(WorkerQueue& here);
+  // Something was added to what is ready in `here`: one sleeper is woken for it
+  // and for all that is.
+  void WakeForAll(WorkerQueue& here) {
+    EndQuiet(here);
+    WakeForWork();
+  }
   // Make room in a full level, or its back. Thieves only remove, so there is
   // room then.
   void Overflow(WorkerQueue& here, int level);

@@ -31,8 +31,8 @@ void TimerWheel::Link(Timer& timer, uint64_t tick) {
   const auto slot =
       static_cast<size_t>((tick >> (level * kLevelBits)) & (kSlots - 1));
   Slot& entries = levels_[level].slots[slot];
-  timer.level = static_cast<uint16_t>(level);
-  timer.slot = static_cast<uint16_t>(slot);
+  timer.level = static_cast<uint8_t>(level);
+  timer.slot = static_cast<uint8_t>(slot);
   timer.index = static_cast<uint32_t>(entries.size());
   entries.push_back({&timer, tick});
   levels_[level].occupied |= uint64_t{1} << slot;
@@ -40,37 +40,44 @@ void TimerWheel::Link(Timer& timer, uint64_t tick) {
 
 void TimerWheel::Unlink(Timer& timer) {
   if (timer.index == Timer::kNone) return;
-  Level& level = levels_[timer.level];
-  Slot& entries = level.slots[timer.slot];
+  Slot& entries = SlotAt(timer.level, timer.slot);
   // The last one takes its place.
   entries[timer.index] = entries.back();
   entries[timer.index].timer->index = timer.index;
   entries.pop_back();
   timer.index = Timer::kNone;
-  Removed(level, timer.slot);
+  Removed(timer.level, timer.slot);
 }
 
-void TimerWheel::Removed(Level& level, int slot) {
+void TimerWheel::Removed(int level, int slot) {
   constexpr size_t kKeptEntries = 1024;
-  Slot& entries = level.slots[static_cast<size_t>(slot)];
+  Slot& entries = SlotAt(level, slot);
   if (!entries.empty()) return;
-  level.occupied &= ~(uint64_t{1} << slot);
+  levels_[static_cast<size_t>(level)].occupied &= ~(uint64_t{1} << slot);
+  if (moving_.level == level && moving_.slot == slot) moving_ = {};
   // What a burst has needed once is not kept in every slot for ever.
   if (entries.capacity() > kKeptEntries) Slot().swap(entries);
 }
 
-void TimerWheel::MoveDown(Level& level, int slot) {
-  Slot moving;
-  moving.swap(level.slots[static_cast<size_t>(slot)]);
-  level.occupied &= ~(uint64_t{1} << slot);
-  for (size_t i = 0; i < moving.size(); ++i) {
-    if (i + kAhead < moving.size()) PrefetchForWrite(moving[i + kAhead].timer);
-    Link(*moving[i].timer, moving[i].tick);
+size_t TimerWheel::MoveDown(const Next& next, size_t max) {
+  moving_ = next;
+  Slot& entries = SlotAt(next.level, next.slot);
+  const size_t count = std::min(max, entries.size());
+  for (size_t i = 0; i < count; ++i) {
+    if (entries.size() > kAhead) {
+      PrefetchForWrite(entries[entries.size() - 1 - kAhead].timer);
+    }
+    const Entry entry = entries.back();
+    entries.pop_back();
+    // Below, since its time differs from now in no digit from here up.
+    Link(*entry.timer, entry.tick);
   }
+  Removed(next.level, next.slot);
+  return count;
 }
 
 size_t TimerWheel::Fire(int slot, size_t max, std::vector<uint64_t>& due) {
-  Slot& entries = levels_[0].slots[static_cast<size_t>(slot)];
+  Slot& entries = SlotAt(0, slot);
   const size_t count = std::min(max, entries.size());
   for (size_t i = 0; i < count; ++i) {
     if (entries.size() > kAhead) {
@@ -78,14 +85,21 @@ size_t TimerWheel::Fire(int slot, size_t max, std::vector<uint64_t>& due) {
     }
     Timer& timer = *entries.back().timer;
     entries.pop_back();
-    timer.index = Timer::kNone;
     due.push_back(timer.value);
+    timer.index = Timer::kNone;
+    timer.may_be_in.store(false, std::memory_order_release);
   }
-  Removed(levels_[0], slot);
+  Removed(0, slot);
   return count;
 }
 
 bool TimerWheel::FindNext(Next& next) const {
+  if (moving_.level == 0) return FindFirst(next);
+  next = moving_;
+  return true;
+}
+
+bool TimerWheel::FindFirst(Next& next) const {
   // A timer on a lower level is always due before all of a higher one: it
   // shares the higher digits with now.
   for (int index = 0; index < kLevels; ++index) {
@@ -106,7 +120,7 @@ bool TimerWheel::FindNext(Next& next) const {
 }
 
 void TimerWheel::PublishEarliest() {
-  Next next{};
+  Next next;
   const uint64_t earliest = FindNext(next) ? next.tick << kTickShift : kNever;
   // seq_cst: see EarliestNs.
   earliest_ns_.store(earliest, std::memory_order_seq_cst);
@@ -114,31 +128,35 @@ void TimerWheel::PublishEarliest() {
 
 uint64_t TimerWheel::FirstDueNs() {
   const MutexLock lock(mutex_);
-  Next next{};
-  if (!FindNext(next)) return kNever;
-  const Level& level = levels_[static_cast<size_t>(next.level)];
-  const Slot& entries = level.slots[static_cast<size_t>(next.slot)];
-  const auto first = std::min_element(
-      entries.begin(), entries.end(),
-      [](const Entry& a, const Entry& b) { return a.tick < b.tick; });
-  return first->tick << kTickShift;
+  Next next;
+  if (!FindFirst(next)) return kNever;
+  uint64_t first = kNever;
+  for (const Entry& entry : SlotAt(next.level, next.slot)) {
+    first = std::min(first, entry.tick);
+  }
+  // Of a slot that is moved down, the rest may be due before what was moved.
+  for (const Entry& entry : SlotAt(moving_.level, moving_.slot)) {
+    if (moving_.level != 0) first = std::min(first, entry.tick);
+  }
+  return first << kTickShift;
 }
 
 void TimerWheel::Advance(uint64_t now_ns, size_t max,
                          std::vector<uint64_t>& due) {
   const uint64_t until = now_ns >> kTickShift;
   const MutexLock lock(mutex_);
-  Next next{};
-  while (max > 0 && FindNext(next) && next.tick <= until) {
+  size_t moves = kMovesAtOnce;
+  Next next;
+  while (max > 0 && moves > 0 && FindNext(next) && next.tick <= until) {
     now_tick_ = std::max(now_tick_, next.tick);
     if (next.level > 0) {
-      MoveDown(levels_[static_cast<size_t>(next.level)], next.slot);
+      moves -= MoveDown(next, moves);
     } else {
       max -= Fire(next.slot, max, due);
     }
   }
-  // Nothing is left before `until`, unless `max` cut the walk short.
-  if (max > 0) now_tick_ = std::max(now_tick_, until);
+  // Nothing is left before `until`, unless the walk was cut short.
+  if (max > 0 && moves > 0) now_tick_ = std::max(now_tick_, until);
   PublishEarliest();
 }
 

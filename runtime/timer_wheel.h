@@ -6,7 +6,8 @@
 // timer is never early and by the wheel at most a tick late. Level L has 64
 // slots of 64^L ticks; 8 levels reach 585 years. A timer lies in the slot of
 // the highest 6-bit digit in which its deadline differs from now, and moves
-// down a level when that slot's time comes.
+// down a level when that slot's time comes: some at a time, so that whoever
+// adds a timer never waits for a whole slot of them.
 //
 // Thread-safety: any thread. Timers run no code here: Advance hands out the
 // values that they carry.
@@ -34,13 +35,23 @@ class TimerWheel {
    public:
     uint64_t value = 0;  // handed out by Advance
 
+    // False: it is in no wheel, and Cancel has nothing to do. Any thread. It
+    // may be true for nothing. seq_cst: whoever first changes what
+    // `still_wanted` of an Add looks at, and then looks here, finds true, or
+    // that Add will be told so.
+    [[nodiscard]] bool MayBeInWheel() const {
+      return may_be_in.load(std::memory_order_seq_cst);
+    }
+
    private:
     friend class TimerWheel;
     static constexpr uint32_t kNone = UINT32_MAX;
     // Guarded by the wheel's mutex. Where in its slot; kNone: not in a wheel.
     uint32_t index = kNone;
-    uint16_t level = 0;
-    uint16_t slot = 0;
+    uint8_t level = 0;
+    uint8_t slot = 0;
+    // Made false under the wheel's mutex, when it leaves the wheel.
+    std::atomic<bool> may_be_in{false};
   };
 
   explicit TimerWheel(uint64_t now_ns) : now_tick_(now_ns >> kTickShift) {}
@@ -52,6 +63,9 @@ class TimerWheel {
   template <typename Predicate>
   bool Add(Timer& timer, uint64_t deadline_ns, Predicate still_wanted) {
     const MutexLock lock(mutex_);
+    // Here, since Advance makes it false, and before the question.
+    timer.may_be_in.store(true, std::memory_order_seq_cst);
+    FailPoint();
     if (!still_wanted()) return false;
     Unlink(timer);
     Link(timer, std::max(TickOf(deadline_ns), now_tick_));
@@ -63,21 +77,23 @@ class TimerWheel {
   void Cancel(Timer& timer) {
     const MutexLock lock(mutex_);
     Unlink(timer);
+    timer.may_be_in.store(false, std::memory_order_release);
     // The earliest time stays as it is: too early costs one fruitless look.
   }
 
-  // Appends the values of all timers that are due to `due`, at most `max`.
+  // Appends the values of timers that are due to `due`, at most `max`. If
+  // EarliestNs is past afterwards, more may be due, though `due` be empty.
   void Advance(uint64_t now_ns, size_t max, std::vector<uint64_t>& due);
 
-  // When the first timer is due, to the tick; kNever: there is none. It walks a
-  // whole slot, and is for tests.
+  // When the first timer is due, to the tick; kNever: there is none. It walks
+  // whole slots, and is for tests.
   uint64_t FirstDueNs();
 
   // No timer is due before this time; kNever: there is none. A lower bound,
   // readable without a lock; it may be past though nothing is due, because a
   // slot begins before its timers are due, and because one was cancelled.
-  // Advance then finds a later one. seq_cst: a sleeper reads it after it has
-  // published itself (idle_workers.h).
+  // Advance, once or again, then finds a later one. seq_cst: a sleeper reads it
+  // after it has published itself (idle_workers.h).
   uint64_t EarliestNs() const {
     WillRead(&earliest_ns_);
     return earliest_ns_.load(std::memory_order_seq_cst);
@@ -87,6 +103,8 @@ class TimerWheel {
   static constexpr int kLevelBits = 6;
   static constexpr int kSlots = 1 << kLevelBits;
   static constexpr int kLevels = 8;
+  // Timers that one Advance moves down: some 20 to 50 µs.
+  static constexpr size_t kMovesAtOnce = 1024;
 
   struct Entry {
     Timer* timer;
@@ -99,27 +117,37 @@ class TimerWheel {
   };
   // A slot whose time comes next.
   struct Next {
-    int level;
-    int slot;
-    uint64_t tick;
+    int level = 0;
+    int slot = 0;
+    uint64_t tick = 0;
   };
 
   static uint64_t TickOf(uint64_t deadline_ns);
   void Link(Timer& timer, uint64_t tick) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Unlink(Timer& timer) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // All of a slot above level 0, whose time has come.
-  void MoveDown(Level& level, int slot) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Up to `max` of the slot above level 0 whose time has come. Returns how
+  // many.
+  size_t MoveDown(const Next& next, size_t max)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Up to `max` of a slot of level 0. Returns how many.
   size_t Fire(int slot, size_t max, std::vector<uint64_t>& due)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // After the removal of entries.
-  static void Removed(Level& level, int slot);
+  void Removed(int level, int slot) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // False: there is none. FindNext: the one that is being moved down, if any.
+  bool FindFirst(Next& next) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool FindNext(Next& next) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  Slot& SlotAt(int level, int slot) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return levels_[static_cast<size_t>(level)].slots[static_cast<size_t>(slot)];
+  }
   void PublishEarliest() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   Mutex mutex_;
   uint64_t now_tick_ ABSL_GUARDED_BY(mutex_);
   std::array<Level, kLevels> levels_ ABSL_GUARDED_BY(mutex_);
+  // The slot that is being moved down, since its time has come, and not empty
+  // yet; level 0: none.
+  Next moving_ ABSL_GUARDED_BY(mutex_){};
   std::atomic<uint64_t> earliest_ns_{kNever};  // written under mutex_
 };
 

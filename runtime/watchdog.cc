@@ -48,7 +48,7 @@ uint64_t Watchdog::Look() {
   } else if (interval_ns_ < kLongestNs) {
     interval_ns_ = std::min(2 * interval_ns_, kLongestNs);
   } else if (Rest()) {
-    interval_ns_ = kShortestNs;
+    interval_ns_ = kAfterRestNs;
     return Parker::kForever;
   }
   return std::min(interval_ns_, patience);
@@ -64,8 +64,11 @@ uint64_t Watchdog::LookAtTimers(uint64_t now_ns) {
   if (earliest + kTimerDespairNs <= now_ns && due_timers_.FireAny(lane_)) {
     acted_ = true;
   }
-  // Another one may be added meanwhile.
-  return kTimerPatienceNs;
+  // While no worker is in a call, none is kept from its timers.
+  const bool in_call =
+      std::any_of(seen_.begin(), seen_.end(),
+                  [](const Seen& seen) { return seen.holder != nullptr; });
+  return in_call ? kTimerPatienceNs : kLongestNs;
 }
 
 uint64_t Watchdog::LookAt(WorkerQueue& queue, Seen& seen, uint64_t now_ns) {
@@ -91,6 +94,8 @@ uint64_t Watchdog::LookAt(WorkerQueue& queue, Seen& seen, uint64_t now_ns) {
   if (handed_over || (after && after->number == call->number)) {
     Warn(type, call->name, handed_over, now_ns);
   }
+  // Nobody may have been woken for what is ready behind it.
+  if (!handed_over && scheduler_.HasWork()) scheduler_.WakeForWork();
   // If it could not be taken, it gets as long again.
   seen.since_ns = now_ns;
   return kPatienceNs;

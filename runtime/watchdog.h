@@ -6,9 +6,10 @@
 // are kept in steps, a timer that is 1 ms late wakes one that sleeps; and if
 // none sleeps, one that is 2 ms late is fired here.
 //
-// It looks more often after something happened (20 µs) and less often while
-// nothing does (up to 10 ms, 1 ms if there are timers), as Go's sysmon does;
-// when every worker sleeps, it sleeps too, until one wakes.
+// It looks more often after something happened (20 µs; after a rest 2 ms) and
+// less often while nothing does (up to 10 ms, 1 ms if there are timers and a
+// worker is in a call), as Go's sysmon does; when every worker sleeps, it
+// rests, until one wakes.
 //
 // Thread-safety: Look from one thread at a time; WorkerWoke from any.
 #pragma once
@@ -38,6 +39,9 @@ class Watchdog {
   // How long a call may keep a worker.
   static constexpr uint64_t kPatienceNs = 10'000'000;
   static constexpr uint64_t kShortestNs = 20'000;
+  // Workers that wake often and for a moment let it rest as often. The look
+  // that ends the rest doubles it.
+  static constexpr uint64_t kAfterRestNs = 1'000'000;
   static constexpr uint64_t kLongestNs = 10'000'000;
   // How late a timer may be before it is taken to be nobody's.
   static constexpr uint64_t kTimerPatienceNs = 1'000'000;

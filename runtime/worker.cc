@@ -27,7 +27,7 @@ Worker::Did Worker::RunOne(ProcessRunner& runner) {
     // The last searcher hands its place on, if there is more where this came
     // from. Whoever added work and woke nobody, because this worker searched,
     // did so before EndSearch, so this look finds it (idle_workers.h (3)).
-    if (scheduler_.idle().EndSearch() && scheduler_.HasWork()) {
+    if (scheduler_.idle().EndSearch() && scheduler_.HasWorkToTell(queue_)) {
       scheduler_.WakeForWork();
     }
   }
@@ -53,7 +53,8 @@ Process* Worker::FindWork(Lane& lane) {
     }
   }
   if (Process* process = TakeReady(first)) return process;
-  if (due_.Fire(queue_, lane)) {
+  Scheduler::EndQuiet(queue_);
+  while (due_.Fire(queue_, lane)) {
     if (Process* process = TakeReady(First::kOwn)) return process;
   }
   return Search(lane);
@@ -172,6 +173,7 @@ Process* Worker::Search(Lane& lane) {
 }
 
 Worker::Did Worker::NothingFound() {
+  queue_.firing_since_ns = 0;
   ++fruitless_;
   // No hope, no spinning: whoever was woken and found nothing, and whoever has
   // nobody to steal from.

@@ -1,6 +1,7 @@
 #include "runtime/yield_broker.h"
 
 #include <limits>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "runtime/fail_point.h"
@@ -36,20 +37,18 @@ actord_completion YieldBroker::Open(Process& process, uint32_t generation,
   const uint32_t slot = lane.yields().Allocate(records_);
   if (slot == SlotTable<YieldRecord>::kNoSlot) return 0;
   YieldRecord& record = records_.At(slot);
-  record.slot = slot;
   record.process.store(&process, std::memory_order_relaxed);
   record.process_generation.store(generation, std::memory_order_relaxed);
   record.tag.store(tag, std::memory_order_relaxed);
-  record.wheel.store(&lane.hold().last_queue().timers,
-                     std::memory_order_relaxed);
+  record.worker.store(static_cast<uint16_t>(lane.hold().last_queue().index),
+                      std::memory_order_release);
   record.external.store(external, std::memory_order_relaxed);
-  record.armed.store(false, std::memory_order_relaxed);
   record.deadline_ns = UINT64_MAX;
   record.deadline_is_result.store(false, std::memory_order_relaxed);
-  record.previous = nullptr;
+  record.previous = kNoYieldSlot;
   record.next = process.yields;
-  if (record.next != nullptr) record.next->previous = &record;
-  process.yields = &record;
+  if (record.next != kNoYieldSlot) records_.At(record.next).previous = slot;
+  process.yields = slot;
   process.yields_count.store(
       process.yields_count.load(std::memory_order_relaxed) + 1,
       std::memory_order_relaxed);
@@ -83,7 +82,7 @@ CompleteAnswer YieldBroker::Answer(actord_completion handle, int32_t status,
     lane.Count(&Counters::refused_mailbox);
     return CompleteAnswer::kMailboxFull;
   }
-  return Deliver(*record, handle, status, payload, lane)
+  return DeliverAndEnqueue(*record, handle, status, payload, lane)
              ? CompleteAnswer::kAccepted
              : CompleteAnswer::kExpired;
 }
@@ -93,7 +92,7 @@ int32_t YieldBroker::Complete(actord_completion handle, int32_t status,
   YieldRecord* record = Find(handle);
   if (record == nullptr) return ACTORD_FAILED_PRECONDITION;
   const auto fail = [&](int32_t why, std::string_view text) -> int32_t {
-    return Deliver(*record, handle, why, TextPayload(text), lane)
+    return DeliverAndEnqueue(*record, handle, why, TextPayload(text), lane)
                ? why
                : ACTORD_FAILED_PRECONDITION;
   };
@@ -132,13 +131,15 @@ bool YieldBroker::HasRoom(const Process& process,
          limits_.max_mailbox_bytes() / kBufferUnitBytes;
 }
 
-bool YieldBroker::Deliver(YieldRecord& record, actord_completion handle,
-                          int32_t status, const actord_payload& payload,
-                          Lane& lane) {
+YieldBroker::Delivery YieldBroker::Deliver(YieldRecord& record,
+                                           actord_completion handle,
+                                           int32_t status,
+                                           const actord_payload& payload,
+                                           Lane& lane) {
   uint64_t pending =
       YieldRecord::Word(GenerationOf(handle), YieldRecord::kPending);
   // Acquire: pairs with Open, for the fields.
-  if (record.word.load(std::memory_order_acquire) != pending) return false;
+  if (record.word.load(std::memory_order_acquire) != pending) return {};
   Process* process = record.process.load(std::memory_order_relaxed);
   const uint32_t generation =
       record.process_generation.load(std::memory_order_relaxed);
@@ -146,7 +147,7 @@ bool YieldBroker::Deliver(YieldRecord& record, actord_completion handle,
   if (!record.word.compare_exchange_strong(
           pending, YieldRecord::Word(GenerationOf(handle), YieldRecord::kEnded),
           std::memory_order_seq_cst)) {
-    return false;
+    return {};
   }
   // From here on the record may be closed and used again at any moment.
   FailPoint();
@@ -159,31 +160,34 @@ bool YieldBroker::Deliver(YieldRecord& record, actord_completion handle,
     process->completion_units.fetch_add(charge, std::memory_order_relaxed);
   }
   lane.Count(&Counters::completions);
-  if (process->PostUrgent(envelope)) {
-    scheduler_.Enqueue(process, lane.here());
+  return {true, process->PostUrgent(envelope) ? process : nullptr};
+}
+
+bool YieldBroker::DeliverAndEnqueue(YieldRecord& record,
+                                    actord_completion handle, int32_t status,
+                                    const actord_payload& payload, Lane& lane) {
+  const Delivery delivery = Deliver(record, handle, status, payload, lane);
+  if (delivery.to_enqueue != nullptr) {
+    scheduler_.Enqueue(delivery.to_enqueue, lane.here());
   }
-  return true;
+  return delivery.completed;
 }
 
 void YieldBroker::Arm(YieldRecord& record, uint64_t word, uint64_t deadline_ns,
                       bool is_result) {
-  // Close changes the word first and then looks at `armed`; here it is the
-  // other way round, so one of the two sees the other. If both do, the wheel's
+  // A yield first ends, by a seq_cst CAS of the word, and then Free looks
+  // whether the timer may be in the wheel; Add says first that it may be and
+  // then asks here, so one of the two sees the other. If both do, the wheel's
   // lock puts them in order.
-  record.armed.store(true, std::memory_order_seq_cst);
-  FailPoint();
-  const bool added =
-      record.wheel.load(std::memory_order_relaxed)
-          ->Add(record.timer, deadline_ns, [&] {
-            if (record.word.load(std::memory_order_seq_cst) != word ||
-                record.deadline_ns <= deadline_ns) {
-              return false;
-            }
-            record.deadline_ns = deadline_ns;
-            record.deadline_is_result.store(is_result,
-                                            std::memory_order_relaxed);
-            return true;
-          });
+  const bool added = WheelOf(record).Add(record.timer, deadline_ns, [&] {
+    if (record.word.load(std::memory_order_seq_cst) != word ||
+        record.deadline_ns <= deadline_ns) {
+      return false;
+    }
+    record.deadline_ns = deadline_ns;
+    record.deadline_is_result.store(is_result, std::memory_order_relaxed);
+    return true;
+  });
   if (added) scheduler_.TimerAdded(deadline_ns);
 }
 
@@ -232,18 +236,14 @@ std::optional<YieldToken> YieldBroker::OwnerOf(actord_completion handle) const {
 
 void YieldBroker::Cancel(Process& process, uint32_t generation, uint64_t tag,
                          Lane& lane) {
-  YieldRecord* record = process.yields;
-  while (record != nullptr &&
-         record->tag.load(std::memory_order_relaxed) != tag) {
-    record = record->next;
-  }
-  if (record == nullptr) return;  // it has ended
-  const uint64_t word = record->word.load(std::memory_order_relaxed);
-  const actord_completion handle =
-      (word & ~uint64_t{UINT32_MAX}) | record->slot;
-  const bool external = record->external.load(std::memory_order_relaxed);
-  if (Deliver(*record, handle, ACTORD_CANCELLED,
-              TextPayload("the process gave the yield up"), lane) &&
+  uint32_t slot = process.yields;
+  while (slot != kNoYieldSlot && TagOf(slot) != tag) slot = NextOf(slot);
+  if (slot == kNoYieldSlot) return;  // it has ended
+  YieldRecord& record = records_.At(slot);
+  const actord_completion handle = record.timer.value;
+  const bool external = record.external.load(std::memory_order_relaxed);
+  if (DeliverAndEnqueue(record, handle, ACTORD_CANCELLED,
+                        TextPayload("the process gave the yield up"), lane) &&
       external) {
     external_.Expire({processes_.PidOf(process, generation), tag});
   }
@@ -252,30 +252,29 @@ void YieldBroker::Cancel(Process& process, uint32_t generation, uint64_t tag,
 void YieldBroker::PrefetchForTimer(actord_completion handle) const {
   const YieldRecord* record = Find(handle);
   if (record == nullptr) return;
-  // What the turn needs of it to close it.
-  PrefetchForWrite(&record->next);
   record->process.load(std::memory_order_relaxed)->Prefetch();
 }
 
-void YieldBroker::TimerFired(actord_completion handle, Lane& lane) {
+Process* YieldBroker::TimerFired(actord_completion handle, Lane& lane) {
   YieldRecord* record = Find(handle);
-  if (record == nullptr) return;
+  if (record == nullptr) return nullptr;
   const bool external = record->external.load(std::memory_order_relaxed);
   const YieldToken token{
       processes_.PidOf(
           *record->process.load(std::memory_order_relaxed),
           record->process_generation.load(std::memory_order_relaxed)),
       record->tag.load(std::memory_order_relaxed)};
-  const bool delivered =
+  const Delivery delivery =
       record->deadline_is_result.load(std::memory_order_relaxed)
           ? Deliver(*record, handle, ACTORD_OK, {}, lane)
           : Deliver(*record, handle, ACTORD_DEADLINE_EXCEEDED,
                     TextPayload("the yield's timeout has passed"), lane);
-  if (delivered && external) external_.Expire(token);
+  if (delivery.completed && external) external_.Expire(token);
+  return delivery.to_enqueue;
 }
 
 void YieldBroker::Close(Process& process, uint32_t slot, Lane& lane) {
-  Free(process, records_.At(slot), lane);
+  Free(process, slot, lane);
 }
 
 bool YieldBroker::Expire(const Process& process, uint32_t generation,
@@ -298,13 +297,13 @@ void YieldBroker::CloseOthers(
     Process& process, uint32_t generation,
     const absl::flat_hash_set<uint64_t>& kept, Lane& lane,
     absl::FunctionRef<void(uint64_t tag)> on_its_way) {
-  YieldRecord* next = process.yields;
-  while (YieldRecord* const record = next) {
-    next = record->next;
-    const uint64_t tag = record->tag.load(std::memory_order_relaxed);
+  uint32_t next = process.yields;
+  while (next != kNoYieldSlot) {
+    const uint32_t slot = std::exchange(next, NextOf(next));
+    const uint64_t tag = TagOf(slot);
     if (kept.contains(tag)) continue;
-    if (Expire(process, generation, *record)) {
-      Free(process, *record, lane);
+    if (Expire(process, generation, records_.At(slot))) {
+      Free(process, slot, lane);
     } else {
       on_its_way(tag);
     }
@@ -312,35 +311,40 @@ void YieldBroker::CloseOthers(
 }
 
 void YieldBroker::CloseAll(Process& process, uint32_t generation, Lane& lane) {
-  while (YieldRecord* record = process.yields) {
-    Expire(process, generation, *record);
-    Free(process, *record, lane);
+  while (process.yields != kNoYieldSlot) {
+    Expire(process, generation, records_.At(process.yields));
+    Free(process, process.yields, lane);
   }
 }
 
-void YieldBroker::Free(Process& process, YieldRecord& record, Lane& lane) {
-  if (record.previous != nullptr) {
-    record.previous->next = record.next;
+void YieldBroker::ForEachTag(const Process& process,
+                             absl::FunctionRef<void(uint64_t tag)> use) const {
+  for (uint32_t slot = process.yields; slot != kNoYieldSlot;
+       slot = NextOf(slot)) {
+    use(TagOf(slot));
+  }
+}
+
+void YieldBroker::Free(Process& process, uint32_t slot, Lane& lane) {
+  YieldRecord& record = records_.At(slot);
+  if (record.previous != kNoYieldSlot) {
+    records_.At(record.previous).next = record.next;
   } else {
     process.yields = record.next;
   }
-  if (record.next != nullptr) record.next->previous = record.previous;
+  if (record.next != kNoYieldSlot) {
+    records_.At(record.next).previous = record.previous;
+  }
   process.yields_count.store(
       process.yields_count.load(std::memory_order_relaxed) - 1,
       std::memory_order_relaxed);
 
-  const uint32_t generation =
-      static_cast<uint32_t>(record.word.load(std::memory_order_relaxed) >> 32);
-  record.word.store(YieldRecord::Word(generation, YieldRecord::kFree),
-                    std::memory_order_seq_cst);
   FailPoint();
   // See Arm.
-  if (record.armed.load(std::memory_order_seq_cst)) {
-    record.wheel.load(std::memory_order_relaxed)->Cancel(record.timer);
-  }
+  if (record.timer.MayBeInWheel()) WheelOf(record).Cancel(record.timer);
   // A record whose generations are used up is given up.
-  if (generation == UINT32_MAX) return;
-  lane.yields().Free(records_, record.slot);
+  if (GenerationOf(record.timer.value) == UINT32_MAX) return;
+  lane.yields().Free(records_, slot);
 }
 
 }  // namespace actord::runtime

@@ -70,8 +70,9 @@ class YieldBroker {
   void Cancel(Process& process, uint32_t generation, uint64_t tag, Lane& lane);
   // TimerFired will be called for it soon.
   void PrefetchForTimer(actord_completion handle) const;
-  // A timer that carries `handle` is due.
-  void TimerFired(actord_completion handle, Lane& lane);
+  // A timer that carries `handle` is due. Returns the process that the caller
+  // has to enqueue, or null.
+  [[nodiscard]] Process* TimerFired(actord_completion handle, Lane& lane);
 
   // The completion `envelope` has reached its process: its record is free
   // again.
@@ -84,6 +85,10 @@ class YieldBroker {
                    absl::FunctionRef<void(uint64_t tag)> on_its_way);
   // The process has ended: none of its yields will be completed any more.
   void CloseAll(Process& process, uint32_t generation, Lane& lane);
+  // Calls `use` with the tag of each yield of `process` that has a record. From
+  // its turn.
+  void ForEachTag(const Process& process,
+                  absl::FunctionRef<void(uint64_t tag)> use) const;
 
   // What a completion takes of the room for those that wait, in units.
   static uint32_t ChargeOf(const Envelope& completion) {
@@ -105,13 +110,35 @@ class YieldBroker {
  private:
   // The record of a handle, null if the handle was never given out.
   YieldRecord* Find(actord_completion handle) const;
-  bool Deliver(YieldRecord& record, actord_completion handle, int32_t status,
-               const actord_payload& payload, Lane& lane);
+  // Completes it, unless it has ended.
+  struct Delivery {
+    bool completed = false;
+    Process* to_enqueue = nullptr;
+  };
+  Delivery Deliver(YieldRecord& record, actord_completion handle,
+                   int32_t status, const actord_payload& payload, Lane& lane);
+  // Likewise, and enqueues the process. Whether it has completed it.
+  bool DeliverAndEnqueue(YieldRecord& record, actord_completion handle,
+                         int32_t status, const actord_payload& payload,
+                         Lane& lane);
   void Arm(YieldRecord& record, uint64_t word, uint64_t deadline_ns,
            bool is_result);
   // False: something else has completed it.
   bool Expire(const Process& process, uint32_t generation, YieldRecord& record);
-  void Free(Process& process, YieldRecord& record, Lane& lane);
+  // Precondition: it has ended.
+  void Free(Process& process, uint32_t slot, Lane& lane);
+  TimerWheel& WheelOf(const YieldRecord& record) {
+    // Acquire: whoever finds a later opening's finds that its own has ended.
+    return scheduler_.queue(record.worker.load(std::memory_order_acquire))
+        .timers;
+  }
+  // Of the records of a process, in its turn.
+  [[nodiscard]] uint64_t TagOf(uint32_t slot) const {
+    return records_.At(slot).tag.load(std::memory_order_relaxed);
+  }
+  [[nodiscard]] uint32_t NextOf(uint32_t slot) const {
+    return records_.At(slot).next;
+  }
 
   Scheduler& scheduler_;
   const ProcessTable& processes_;

@@ -1,27 +1,30 @@
 // An outstanding yield that is not completed within the turn that made it.
 //
 // Life of a record, in one word (generation:32 | phase:32):
-//   free ── Open (turn) ──► pending ── Complete, by whoever comes first ──►
-//   ended
-//     ▲                        │ end of the process (turn)                  │
-//     └──── Close (turn) ──────┴────────────────────────────────────────────┘
+//
+//   ended ── Open (turn) ──► pending ── whoever completes it first, or the end
+//     ▲                                of its process ──┐
+//     └─────────────────────────────────────────────────┘
+//
 // The CAS that leaves "pending" decides, alone, how the yield ended. Only the
-// turn of its process opens and closes a record; each opening has a new
-// generation, so whoever holds an old handle finds that it is too late.
+// turn of its process opens a record, and gives it back once it has ended; each
+// opening has a new generation, so whoever holds an old handle finds that it is
+// too late.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 
+#include "runtime/envelope.h"
 #include "runtime/timer_wheel.h"
 
 namespace actord::runtime {
 
 struct Process;
 
-// The first line is all that firing needs.
+// One line: what a yield that waits costs beside its process.
 struct alignas(64) YieldRecord {
-  enum Phase : uint32_t { kFree = 0, kPending = 1, kEnded = 2 };
+  enum Phase : uint32_t { kEnded = 0, kPending = 1 };
 
   static uint64_t Word(uint32_t generation, Phase phase) {
     return (uint64_t{generation} << 32) | phase;
@@ -29,32 +32,31 @@ struct alignas(64) YieldRecord {
 
   // Orders: release by whoever changes it, acquire by whoever relies on the
   // fields below.
-  std::atomic<uint64_t> word{Word(0, kFree)};
+  std::atomic<uint64_t> word{Word(0, kEnded)};
 
-  // Written by Open while the record is free. Relaxed: a reader relies on them
+  // Written by Open, before it is pending. Relaxed: a reader relies on them
   // only if its CAS on `word` succeeds afterwards.
   std::atomic<Process*> process{nullptr};
-  std::atomic<uint32_t> process_generation{0};
   std::atomic<uint64_t> tag{0};
-  std::atomic<TimerWheel*> wheel{nullptr};
+  std::atomic<uint32_t> process_generation{0};
+  // The worker in whose wheel the timer is. Release and acquire.
+  std::atomic<uint16_t> worker{0};
   std::atomic<bool> external{false};
 
-  // `timer` has been in the wheel. seq_cst; with `word`, decides whether Close
-  // has to look (yield_broker.cc).
-  std::atomic<bool> armed{false};
-  TimerWheel::Timer timer;
+  // Whether its deadline is the result (a sleep) or a timeout. Relaxed, as
+  // above.
+  std::atomic<bool> deadline_is_result{false};
   // When the timer fires; written by Open, then under the wheel's lock. It only
   // becomes earlier.
   uint64_t deadline_ns = UINT64_MAX;
-  // Whether that is the result (a sleep) or a timeout. Relaxed, as above.
-  std::atomic<bool> deadline_is_result{false};
+  // Carries the handle.
+  TimerWheel::Timer timer;
 
-  // Turn: the list of the process's records, and the own index.
-  YieldRecord* next = nullptr;
-  YieldRecord* previous = nullptr;
-  uint32_t slot = 0;
+  // Turn: the slots of the process's records before and behind this one.
+  uint32_t next = kNoYieldSlot;
+  uint32_t previous = kNoYieldSlot;
 };
 
-static_assert(sizeof(YieldRecord) == 128);
+static_assert(sizeof(YieldRecord) == 64);
 
 }  // namespace actord::runtime

@@ -11,16 +11,18 @@
  *   NO_GENERATION  handles are slots alone
  *   NO_CAS         whoever completes looks first and writes afterwards
  *   NO_LAST_LOOK   closing does not look for a timer that is being armed
+ *   ASK_FIRST      whoever arms asks whether it is wanted, and then says that
+ *                  it may be in the wheel
+ *   LATE_UNMARK    firing says that it is out when it holds no lock any more
  */
 #define OPENINGS 2
-#define FREE 0
+#define ENDED 0
 #define PENDING 1
-#define ENDED 2
 
 byte generation;
-byte phase = FREE;
+byte phase = ENDED;
 byte tag;             /* of the yield that the record was opened for */
-bool armed;
+bool may_be_in;
 bool in_wheel;
 byte wheel_generation;
 bool lock_wheel;
@@ -83,12 +85,17 @@ proctype Completer(byte h) {
   deliver(h)
 }
 
-/* YieldBroker::Arm, on a thread of its own (complete_after). */
+/* TimerWheel::Add for YieldBroker::Arm, on a thread of its own. */
 proctype Armer(byte h) {
-  armed = true;
   atomic { !lock_wheel -> lock_wheel = true };
+#ifndef ASK_FIRST
+  may_be_in = true;
+#endif
   if
   :: phase == PENDING && generation == h ->
+#ifdef ASK_FIRST
+     may_be_in = true;
+#endif
      in_wheel = true;
      wheel_generation = h
   :: else -> skip
@@ -105,10 +112,21 @@ end_timer:
   :: in_wheel ->
      atomic { !lock_wheel -> lock_wheel = true };
      if
-     :: in_wheel -> in_wheel = false; h = wheel_generation
+     :: in_wheel ->
+        in_wheel = false;
+        h = wheel_generation;
+#ifndef LATE_UNMARK
+        may_be_in = false
+#endif
      :: else -> h = 0
      fi;
      lock_wheel = false;
+#ifdef LATE_UNMARK
+     if
+     :: h > 0 -> may_be_in = false
+     :: else -> skip
+     fi;
+#endif
      if
      :: h > 0 -> deliver(h)
      :: else -> skip
@@ -118,12 +136,13 @@ end_timer:
 
 /* YieldBroker::Free. */
 inline close() {
-  phase = FREE;
+  assert(phase == ENDED);
 #ifndef NO_LAST_LOOK
   if
-  :: armed ->
+  :: may_be_in ->
      atomic { !lock_wheel -> lock_wheel = true };
      in_wheel = false;
+     may_be_in = false;
      lock_wheel = false
   :: else -> skip
   fi;
@@ -141,9 +160,16 @@ active proctype Turns() {
      /* Open: the record is free, and so is the timer in it. */
      assert(!in_wheel);
      tag = opening;
-     armed = false;
      atomic { generation = opening; phase = PENDING };
-     atomic { run Completer(opening); run Armer(opening) };
+     atomic {
+       run Completer(opening);
+       run Armer(opening);
+       /* One that has a timeout and a result after a time. */
+       if
+       :: opening == 1 -> run Armer(opening)
+       :: else -> skip
+       fi
+     };
      if
      :: /* The process ends: CloseAll. What is in the mailbox, or comes later, is
            dropped by its generation. */

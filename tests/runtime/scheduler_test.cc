@@ -86,6 +86,37 @@ TEST_F(SchedulerTest, TheNewestIsNextAndTheDisplacedOneVisible) {
   EXPECT_TRUE(scheduler.HasWork());
 }
 
+// A searcher that fired timers leaves its place to nobody for what they made
+// ready, but for all else.
+TEST_F(SchedulerTest, WhatTimersMadeReadyIsToldToNobodyAtFirst) {
+  Scheduler scheduler(2, clock_);
+  WorkerQueue& here = scheduler.queue(0);
+  const auto fire = [&] {
+    ReadyList due;
+    for (size_t i = 0; i < 3; ++i) due.processes[due.count++] = (*this)[i];
+    scheduler.EnqueueDue(due, &here, clock_.MonotonicNs());
+  };
+  const auto empty = [&] {
+    here.next = nullptr;
+    while (here.ready.PopOldest(kDefaultPriority) != nullptr) {
+    }
+  };
+  fire();
+  EXPECT_TRUE(scheduler.HasWork());
+  EXPECT_FALSE(scheduler.HasWorkToTell(here));
+  EXPECT_TRUE(scheduler.HasWorkToTell(scheduler.queue(1)));
+  scheduler.Enqueue((*this)[3], nullptr);
+  EXPECT_TRUE(scheduler.HasWorkToTell(here));
+  EXPECT_EQ(scheduler.TakeGlobal(here), (*this)[3]);
+  EXPECT_FALSE(scheduler.HasWorkToTell(here));
+  // A tick later it has been alone for long enough.
+  empty();
+  scheduler.BeginTurn(here);
+  clock_.AdvanceNs(uint64_t{1} << TimerWheel::kTickShift);
+  fire();
+  EXPECT_TRUE(scheduler.HasWorkToTell(here));
+}
+
 TEST_F(SchedulerTest, FromOutsideItGoesToTheGlobalQueue) {
   Scheduler scheduler(2, clock_);
   scheduler.Enqueue((*this)[0], nullptr);

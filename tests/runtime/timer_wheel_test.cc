@@ -26,7 +26,9 @@ constexpr auto kAlways = [] { return true; };
 std::vector<uint64_t> Due(TimerWheel& wheel, uint64_t now_ns,
                           size_t max = kAll) {
   std::vector<uint64_t> due;
-  wheel.Advance(now_ns, max, due);
+  do {
+    wheel.Advance(now_ns, max, due);
+  } while (max == kAll && wheel.EarliestNs() <= now_ns);
   return due;
 }
 
@@ -128,6 +130,31 @@ TEST(TimerWheel, ACancelledTimerDoesNotFire) {
   EXPECT_THAT(Due(wheel, 20 * kTickNs), IsEmpty());
 }
 
+// So whoever gives its memory back need not ask the wheel.
+TEST(TimerWheel, ATimerSaysWhetherItMayBeInAWheel) {
+  TimerWheel wheel(0);
+  TimerWheel::Timer timer;
+  EXPECT_FALSE(timer.MayBeInWheel());
+  bool while_asked = false;
+  const auto asked = [&] {
+    while_asked = timer.MayBeInWheel();
+    return true;
+  };
+  ASSERT_TRUE(wheel.Add(timer, 10 * kTickNs, asked));
+  EXPECT_TRUE(while_asked);
+  EXPECT_TRUE(timer.MayBeInWheel());
+  EXPECT_EQ(Due(wheel, 10 * kTickNs).size(), 1u);
+  EXPECT_FALSE(timer.MayBeInWheel());
+  // Moved down a level, and moved to another time, it is in.
+  ASSERT_TRUE(wheel.Add(timer, 5000 * kTickNs, kAlways));
+  EXPECT_THAT(Due(wheel, 4999 * kTickNs), IsEmpty());
+  EXPECT_TRUE(timer.MayBeInWheel());
+  ASSERT_TRUE(wheel.Add(timer, 6000 * kTickNs, kAlways));
+  EXPECT_TRUE(timer.MayBeInWheel());
+  wheel.Cancel(timer);
+  EXPECT_FALSE(timer.MayBeInWheel());
+}
+
 TEST(TimerWheel, CancellingTheOnlyOneOnALevelLeavesTheOthers) {
   TimerWheel wheel(0);
   TimerWheel::Timer near, far;
@@ -185,6 +212,67 @@ TEST(TimerWheel, HandsOutNoMoreThanAskedForAndForgetsNone) {
     }
   }
   EXPECT_EQ(wheel.EarliestNs(), TimerWheel::kNever);
+}
+
+// Some at a time. Between, timers come, go, and are due as ever.
+TEST(TimerWheel, ASlotThatIsMovedDownIsMovedInPieces) {
+  constexpr size_t kTimers = 10'000;
+  // One slot of the third level.
+  constexpr uint64_t kFirstTick = 2 * 4096;
+  TimerWheel wheel(0);
+  std::vector<TimerWheel::Timer> timers(kTimers);
+  for (size_t i = 0; i < kTimers; ++i) {
+    timers[i].value = i;
+    ASSERT_TRUE(
+        wheel.Add(timers[i], (kFirstTick + i % 4096) * kTickNs, kAlways));
+  }
+  const uint64_t now = kFirstTick * kTickNs;
+  const auto advance = [&] {
+    std::vector<uint64_t> due;
+    wheel.Advance(now, kAll, due);
+    return due;
+  };
+  EXPECT_THAT(advance(), IsEmpty());
+  EXPECT_EQ(wheel.EarliestNs(), now) << "more of it is left to move";
+  EXPECT_EQ(wheel.FirstDueNs(), now);
+  // One that is due before them all, one of those that wait, and one of those
+  // that were moved.
+  TimerWheel::Timer before;
+  before.value = kTimers;
+  ASSERT_TRUE(wheel.Add(before, 0, kAlways));
+  wheel.Cancel(timers[4096]);
+  wheel.Cancel(timers[8192]);
+  int calls = 1;
+  std::vector<uint64_t> due;
+  for (; wheel.EarliestNs() <= now; ++calls) {
+    ASSERT_LT(calls, 20);
+    for (const uint64_t value : advance()) due.push_back(value);
+  }
+  EXPECT_GE(calls, static_cast<int>(kTimers / 1024));
+  std::sort(due.begin(), due.end());
+  EXPECT_THAT(due, ElementsAre(0, kTimers));
+  EXPECT_EQ(wheel.FirstDueNs(), now + kTickNs);
+}
+
+// What was moved in pieces and is empty now is a slot like any other.
+TEST(TimerWheel, ASlotWhoseRestIsCancelledIsMovedNoMore) {
+  constexpr size_t kTimers = 2'000;
+  TimerWheel wheel(0);
+  std::vector<TimerWheel::Timer> timers(kTimers);
+  for (TimerWheel::Timer& timer : timers) {
+    ASSERT_TRUE(wheel.Add(timer, 100 * kTickNs, kAlways));
+  }
+  std::vector<uint64_t> due;
+  wheel.Advance(64 * kTickNs, kAll, due);
+  for (TimerWheel::Timer& timer : timers) wheel.Cancel(timer);
+  // In the same slot, the next time round.
+  timers[0].value = 7;
+  const uint64_t later = 100 * kTickNs + (kTickNs << 12);
+  ASSERT_TRUE(wheel.Add(timers[0], later, kAlways));
+  EXPECT_GT(wheel.EarliestNs(), 64 * kTickNs)
+      << "nothing of it is left to move";
+  EXPECT_THAT(Due(wheel, later - 1), IsEmpty());
+  EXPECT_THAT(Due(wheel, later), ElementsAre(7));
 }
 
 TEST(TimerWheel, TheEndOfTheClockIsNeverReached) {

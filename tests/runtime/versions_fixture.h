@@ -173,7 +173,7 @@ class VersionsTest : public ToldTest {
   // Nothing of a process's yields is left anywhere.
   void ExpectNoYields(const Pid& pid) {
     const Process& process = core_->process(pid);
-    EXPECT_EQ(process.yields, nullptr);
+    EXPECT_EQ(process.yields, kNoYieldSlot);
     EXPECT_EQ(process.yields_count, 0u);
     EXPECT_EQ(process.replies, 0u);
     EXPECT_EQ(process.completion_units, 0u);

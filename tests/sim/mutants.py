@@ -42,13 +42,18 @@ MUTANTS = {
         "  searching_ = false;\n",
         "a woken worker is counted as a searcher and is none"),
     "UNSEEN_BATCH": (
-        "runtime/scheduler.cc", "  if (count > 1) WakeForWork();\n", "",
+        "runtime/scheduler.cc", "  if (count > 1) WakeForAll(here);\n", "",
         "nobody is woken for a batch from the global queue"),
     "UNSEEN_CHILDREN": (
         "runtime/scheduler.cc",
-        "[[likely]] {\n    WakeForWork();\n  } else {\n",
-        "[[likely]] {\n  } else {\n",
+        "  } else if (ShowTogether(list, *here)) {\n    WakeForAll(*here);\n",
+        "  } else if (ShowTogether(list, *here)) {\n",
         "nobody is woken for what a step has spawned"),
+    "DUE_TO_OTHERS": (
+        "runtime/scheduler.cc",
+        "        clock_.MonotonicNs() - here.firing_since_ns < kAloneNs) {\n",
+        "        true) {\n",
+        "nobody is woken for what timers made ready, however long it waits"),
     "NO_WAKE_FOR_TIMER": (
         "runtime/scheduler.cc",
         "      deadline_ns < timekeeper_ns_.load(std::memory_order_seq_cst)) {\n"
@@ -69,14 +74,14 @@ MUTANTS = {
         "a timer fires a tick early"),
     "TIMER_TWICE": (
         "runtime/due_timers.cc",
-        "      broker_.TimerFired(value, lane);\n",
-        "      broker_.TimerFired(value, lane);\n"
-        "      broker_.TimerFired(value, lane);\n",
+        "    if (process != nullptr) ready.",
+        "    if (!Lifetimes::IsOne(value)) (void)broker_.TimerFired(value, lane);\n"
+        "    if (process != nullptr) ready.",
         "each timer fires twice"),
     "LOST_TIMER": (
         "runtime/due_timers.cc",
-        "      broker_.TimerFired(value, lane);\n",
-        "      if (due_.size() == 1) broker_.TimerFired(value, lane);\n",
+        ": broker_.TimerFired(value, lane);",
+        ": due_.size() == 1 ? broker_.TimerFired(value, lane) : nullptr;",
         "timers that are due at once are forgotten"),
     "BLIND_WATCHDOG": (
         "runtime/watchdog.cc",
@@ -88,7 +93,7 @@ MUTANTS = {
         "the watchdog fires none itself, though nobody sleeps whom it could wake"),
     "WATCHDOG_TARRIES": (
         "runtime/watchdog.cc",
-        "  return kTimerPatienceNs;\n", "  return kLongestNs;\n",
+        "in_call ? kTimerPatienceNs : kLongestNs;", "kLongestNs;",
         "the watchdog looks no more often if there are timers"),
     "NO_NEWEST_CAP": (
         "runtime/worker.h", "    if (in_a_row == kNewestInARow) {", "    if (false) {",
@@ -99,7 +104,8 @@ MUTANTS = {
         "those that continue wait for all others"),
     "ALONE_TO_OTHERS": (
         "runtime/scheduler.cc",
-        "  if (here.ready.NonEmptyFromTop() != 0) WakeForWork();\n", "",
+        "  EndQuiet(here);\n  if (any) WakeForWork();\n",
+        "  EndQuiet(here);\n",
         "nobody is woken for one that continued alone and then has to wait"),
     "BACK_UNSEEN": (
         "runtime/ready_queues.h",
@@ -227,15 +233,15 @@ MUTANTS = {
         "false", "a second cancel reaches the process"),
     "COMPLETE_TWICE": (
         "runtime/yield_broker.cc",
-        "  if (record.word.load(std::memory_order_acquire) != pending) return false;\n",
-        "  if (record.word.load() >> 32 != pending >> 32) return false;\n"
+        "  if (record.word.load(std::memory_order_acquire) != pending) return {};\n",
+        "  if (record.word.load() >> 32 != pending >> 32) return {};\n"
         "  pending = record.word.load();\n",
         "a yield is completed by everybody who tries"),
     "NO_YIELD_GENERATION": (
         "runtime/yield_broker.cc",
-        "  if (record.word.load(std::memory_order_acquire) != pending) return false;\n",
+        "  if (record.word.load(std::memory_order_acquire) != pending) return {};\n",
         "  pending = record.word.load();\n"
-        "  if ((pending & 3) != YieldRecord::kPending) return false;\n",
+        "  if ((pending & 3) != YieldRecord::kPending) return {};\n",
         "an old handle completes another's yield"),
     "YIELDS_LEFT_AT_END": (
         "runtime/process_runner_end.cc",
@@ -301,7 +307,8 @@ MUTANTS = {
 # These change nothing that can be seen; why stands in README.md.
 EQUIVALENT = {"TIMER_TWICE", "NO_OWED_AFTER_BLOCK"}
 # These are noticed elsewhere; where stands there, too.
-TOO_SELDOM = {"UNSEEN_BATCH", "ALONE_TO_OTHERS", "END_AFTER_LOOK", "NO_TAG"}
+TOO_SELDOM = {"UNSEEN_BATCH", "ALONE_TO_OTHERS", "DUE_TO_OTHERS", "END_AFTER_LOOK",
+              "NO_TAG"}
 
 
 def run(command, **options):

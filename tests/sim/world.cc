@@ -162,10 +162,11 @@ void World::CheckQuiet(uint64_t next_ns) {
   for (size_t i = 0; i < core->scheduler.size(); ++i) {
     runtime::WorkerQueue& queue = core->scheduler.queue(i);
     const size_t ready = queue.ready.SizeOf();
-    has_work = has_work || ready != 0;
     uint64_t deadline = 0;
-    where += " " + std::to_string(ready) +
-             (schedule.IsWaitedFor(&queue.parker, &deadline) ? "s" : "");
+    const bool asleep = schedule.IsWaitedFor(&queue.parker, &deadline);
+    const bool held_back = IsHeldBack(i, next_ns) && !asleep;
+    has_work = has_work || (ready != 0 && !held_back);
+    where += " " + std::to_string(ready) + (asleep ? "s" : "");
   }
   if (has_work) {
     Broken(nullptr, "there is work, and workers sleep; ready:" + where);
@@ -344,8 +345,8 @@ void World::CheckNothingIsLeft() {
     Check(process.generation % 2 == 0, nullptr, "a process is left");
     Check((process.activity & Activity::kEnded) != 0, nullptr,
           "a free slot has not ended");
-    Check(process.yields == nullptr && process.yields_count == 0, nullptr,
-          "a yield is left");
+    Check(process.yields == runtime::kNoYieldSlot && process.yields_count == 0,
+          nullptr, "a yield is left");
     Check(process.state == nullptr && !process.init_due &&
               process.input == nullptr && process.admitted == nullptr &&
               process.urgent_taken.empty() && process.in_hand == nullptr,

@@ -263,6 +263,9 @@ class World {
   // When the first timer of all wheels is due; kNever: there is none.
   uint64_t FirstTimerNs() const;
   void CheckTimers(uint64_t next_ns);
+  // What is ready there, behind a step that lasts, was made so by timers, and
+  // nobody need have been woken for it yet.
+  bool IsHeldBack(size_t worker, uint64_t next_ns);
   void CheckTimekeeper();
   void CheckNobodyIsReady();
   void CheckAtRest(Actor& actor);
@@ -282,6 +285,9 @@ class World {
   uint64_t last_spin_round_ = 0;
   uint64_t first_timer_ns_ = runtime::TimerWheel::kNever;
   uint64_t late_ns_ = 0;  // of that one, while all threads waited
+  // Of each worker: its turns_since_due when it had been alone with what timers
+  // made ready for as long as it may be; 0: it has not.
+  std::map<size_t, uint32_t> alone_too_long_since_;
   std::vector<std::unique_ptr<Actor>> actors_;
   std::vector<Actor*> known_;
 };

@@ -41,6 +41,23 @@ void World::CheckTimers(uint64_t next_ns) {
   Check(late_ns_ <= most_ns, nullptr, "a timer is overdue, and nobody looks");
 }
 
+bool World::IsHeldBack(size_t worker, uint64_t next_ns) {
+  // As Scheduler::MayWake.
+  constexpr uint64_t kAloneNs = uint64_t{1} << TimerWheel::kTickShift;
+  constexpr uint32_t kTurnsPerLook = 4;
+  const runtime::WorkerQueue& queue = core->scheduler.queue(worker);
+  uint32_t& since = alone_too_long_since_[worker];
+  const uint32_t turns = queue.turns_since_due;
+  if (!queue.is_quiet || turns == 0 ||
+      next_ns - queue.firing_since_ns < kAloneNs) {
+    since = 0;
+  } else if (since == 0 || turns < since) {
+    since = turns;
+  }
+  return queue.is_quiet && turns != 0 &&
+         (since == 0 || turns <= since + kTurnsPerLook);
+}
+
 void World::CheckTimekeeper() {
   if (first_timer_ns_ == TimerWheel::kNever) return;
   for (size_t i = 0; i < core->scheduler.size(); ++i) {

@@ -11,9 +11,9 @@
 namespace actord::runtime {
 namespace {
 
-using EnqueueChildren = QueueTest;
+using EnqueueTogether = QueueTest;
 
-TEST_F(EnqueueChildren, AreReadyAsIfOneByOne) {
+TEST_F(EnqueueTogether, AreReadyAsIfOneByOne) {
   constexpr int kNone = -1;
   struct Case {
     std::vector<int> before;    // ready already; the last is next
@@ -54,7 +54,7 @@ TEST_F(EnqueueChildren, AreReadyAsIfOneByOne) {
           scheduler.Enqueue(child, &here);
         }
       }
-      scheduler.EnqueueChildren(list, &here);
+      scheduler.EnqueueTogether(list, &here);
       EXPECT_EQ(list.count, 0u);
       std::vector<int>& order = orders.emplace_back();
       order.push_back(
@@ -77,11 +77,11 @@ TEST_F(EnqueueChildren, AreReadyAsIfOneByOne) {
   }
 }
 
-TEST_F(EnqueueChildren, OfAThreadWithoutAWorkerGoToTheGlobalQueue) {
+TEST_F(EnqueueTogether, OfAThreadWithoutAWorkerGoToTheGlobalQueue) {
   Scheduler scheduler(1, clock_);
   ReadyList list;
   for (size_t i = 0; i < 3; ++i) list.processes[list.count++] = (*this)[i];
-  scheduler.EnqueueChildren(list, nullptr);
+  scheduler.EnqueueTogether(list, nullptr);
   WorkerQueue& here = scheduler.queue(0);
   EXPECT_EQ(scheduler.TakeGlobal(here), (*this)[0]);
   EXPECT_EQ(here.ready.PopOldest(kDefaultPriority), (*this)[1]);

@@ -1,0 +1,179 @@
+// Timers that are due together: how many workers they wake. Workers run by
+// hand.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "tests/runtime/stepped_core.h"
+
+namespace actord::runtime {
+namespace {
+
+constexpr uint64_t kTickNs = uint64_t{1} << TimerWheel::kTickShift;
+constexpr uint64_t kUs = 1'000;
+constexpr uint64_t kSleepNs = 10'000 * kUs;
+
+// Two workers that sleep, and processes that sleep for 10 ms in the wheel of
+// the first.
+class DueTimers : public ::testing::Test {
+ protected:
+  // So many, whose next step calls `then`; they are due, and the first worker
+  // is awake.
+  void Sleepers(int count, const std::function<void()>& then) {
+    core_->Settle();
+    for (int i = 0; i < count; ++i) {
+      const Pid pid =
+          core_->Submit([this, then](Events events, StepOutput& out) {
+            for (const Event event : events) {
+              if (event.is_message()) {
+                out.Yield("sleep", std::to_string(kSleepNs));
+              } else {
+                ++woke_;
+                then();
+              }
+            }
+          });
+      core_->Wake(0);
+      core_->Send(pid, 0);
+      core_->RunUntilSleep(0);
+    }
+    core_->clock.manual.AdvanceNs(kSleepNs + kTickNs);
+    core_->Wake(0);
+  }
+  // Likewise, whose steps take so long.
+  void Sleepers(int count, uint64_t step_ns) {
+    Sleepers(count, [=, this] { core_->clock.manual.AdvanceNs(step_ns); });
+  }
+  // Runs the first worker until the second one is told; the processes that it
+  // has run by then, the last of them when it had told.
+  int RunUntilOtherIsTold() {
+    while (!core_->IsAsleep(0)) {
+      core_->RunOne(0);
+      if (core_->WakeIfNotified(1)) return woke_;
+    }
+    ADD_FAILURE() << "it was told nothing";
+    return woke_;
+  }
+
+  std::unique_ptr<SteppedCore> core_ = std::make_unique<SteppedCore>(2);
+  int woke_ = 0;
+};
+
+// Before another worker is awake, they are done.
+TEST_F(DueTimers, ShortStepsWakeNoOtherWorker) {
+  Sleepers(100, 600);
+  core_->RunUntilSleep(0);
+  EXPECT_EQ(woke_, 100);
+  EXPECT_FALSE(core_->WakeIfNotified(1));
+}
+
+TEST_F(DueTimers, AnotherWorkerIsWokenBehindALongStep) {
+  Sleepers(3, kTickNs);
+  EXPECT_EQ(RunUntilOtherIsTold(), 2);
+}
+
+// After 14 of these steps the tick is over; the clock is looked at before the
+// 18th.
+TEST_F(DueTimers, AnotherWorkerIsWokenWhenSeveralStepsTakeLong) {
+  Sleepers(20, 5 * kUs);
+  EXPECT_EQ(RunUntilOtherIsTold(), 18);
+}
+
+TEST_F(DueTimers, AnotherWorkerIsWokenForManyShortSteps) {
+  constexpr uint64_t kStepNs = 400;
+  constexpr int kSteps = kTickNs / kStepNs;
+  Sleepers(kSteps + 80, kStepNs);
+  const int alone = RunUntilOtherIsTold();
+  EXPECT_GE(alone, kSteps);
+  EXPECT_LE(alone, kSteps + 6);
+}
+
+TEST_F(DueTimers, AnotherWorkerIsWokenForWhatALevelHasNoRoomFor) {
+  Sleepers(400, 0);
+  EXPECT_LT(RunUntilOtherIsTold(), 64);
+}
+
+// It runs dry in between, so that each begins alone.
+TEST_F(DueTimers, FewNowAndThenWakeNoOtherWorker) {
+  for (int i = 0; i < 10; ++i) {
+    Sleepers(2, kTickNs / 4);
+    core_->RunUntilSleep(0);
+    EXPECT_FALSE(core_->WakeIfNotified(1));
+  }
+  EXPECT_EQ(woke_, 20);
+}
+
+// The chain of wake-ups is as ever for what comes later.
+TEST_F(DueTimers, WhatAThiefTookLeavesNothingBehind) {
+  int told = 0;
+  std::array<Pid, 2> others;
+  for (Pid& other : others) {
+    other = core_->Submit([&told](Events events, StepOutput&) {
+      told += static_cast<int>(events.size());
+    });
+  }
+  Sleepers(4, 0);
+  core_->Wake(1);
+  while (woke_ < 2) core_->RunOne(0);
+  while (woke_ < 4) core_->RunOne(1);
+  core_->RunUntilSleep(1);
+  core_->RunUntilSleep(0);
+  // The first of two messages wakes a worker, which takes both.
+  for (const Pid& other : others) core_->Send(other, -1);
+  const int first = core_->WakeIfNotified(0) ? 0 : 1;
+  core_->Wake(first);
+  while (told == 0) core_->RunOne(first);
+  EXPECT_EQ(told, 1);
+  EXPECT_TRUE(core_->WakeIfNotified(1 - first));
+}
+
+TEST_F(DueTimers, WithoutASpareThreadTheWatchdogWakesAnotherWorker) {
+  RuntimeOptions options;
+  options.max_blocked_threads = 0;
+  core_ = std::make_unique<SteppedCore>(2, options);
+  Watchdog& watchdog = core_->core->threads.watchdog();
+  int told_after_ms = 0;
+  Sleepers(3, [&] {
+    for (int ms = 1; woke_ == 1 && told_after_ms == 0 && ms < 1000; ++ms) {
+      core_->clock.manual.AdvanceNs(1'000 * kUs);
+      watchdog.Look();
+      if (core_->WakeIfNotified(1)) told_after_ms = ms;
+    }
+  });
+  core_->RunOne(0);
+  EXPECT_GE(told_after_ms, 10);
+  EXPECT_LE(told_after_ms, 20);
+}
+
+// Nobody is kept from a timer by a call that nobody is in.
+TEST_F(DueTimers, TheWatchdogMindsTimersWhileAWorkerIsInACall) {
+  Watchdog& watchdog = core_->core->threads.watchdog();
+  const auto settled = [&watchdog] {
+    uint64_t pause = 0;
+    for (int i = 0; i < 20; ++i) pause = watchdog.Look();
+    return pause;
+  };
+  uint64_t in_call = 0;
+  const Pid sleeps_again = core_->Submit([&](Events events, StepOutput& out) {
+    if (events.empty()) return;
+    out.Yield("sleep", std::to_string(kSleepNs));
+    in_call = settled();
+  });
+  core_->Settle();
+  core_->Wake(0);
+  EXPECT_EQ(settled(), Watchdog::kLongestNs) << "there is no timer";
+  core_->Send(sleeps_again, 0);
+  core_->RunOne(0);
+  EXPECT_EQ(in_call, Watchdog::kLongestNs) << "the step has not ended";
+  EXPECT_EQ(settled(), Watchdog::kLongestNs) << "nobody is in a call";
+  core_->Send(sleeps_again, 0);
+  core_->RunOne(0);
+  EXPECT_EQ(in_call, Watchdog::kTimerPatienceNs);
+}
+
+}  // namespace
+}  // namespace actord::runtime
