@@ -179,7 +179,7 @@ class Scheduler {
   void PushLocal(Process* process, WorkerQueue& here);
   // What EnqueueTogether does, but for the wake-up. True: that is due.
   bool ShowTogether(ReadyList& list, WorkerQueue& here);
-  void MayWake(WorkerQueue& here);
+  [[gnu::noinline]] void MayWake(WorkerQueue& here);
   // Something was added to what is ready in `here`: one sleeper is woken for it
   // and for all that is.
   void WakeForAll(WorkerQueue& here) {
