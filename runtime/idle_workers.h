@@ -15,9 +15,9 @@
 //      that the chain (2) does not break; and nobody is counted as a searcher
 //      who is not one, because others leave work to it. (tests/model/park.pml
 //      shows what happens otherwise.)
-//  (5) A worker may add work to its own queues and wake nobody, if it looks at
-//      it again at the begin of each of its turns, and wakes somebody for it
-//      unless it has taken it (WorkerQueue::is_quiet).
+//  (5) A worker may add work to its own queues and wake nobody, if at the begin
+//      of one of its next turns it wakes somebody for what it has not taken by
+//      then (WorkerQueue::is_quiet).
 //  (6) A sleeper is taken off the list exactly once: by whoever wakes it, who
 //      then owes it a notification, or by itself.
 //
