@@ -104,9 +104,6 @@ int main(int argc, char** argv) {
   app.add_option("--processes", options.idle_processes,
                  "How many idle processes memory and idle have")
       ->check(CLI::Range(int64_t{1}, int64_t{100'000'000}));
-  app.add_option("--within", options.sleeps_end_within_ms,
-                 "In how many milliseconds all sleeps of timers end")
-      ->check(CLI::Range(int64_t{1}, int64_t{60'000}));
   app.add_flag("--json", json, "Print one JSON object a workload");
   try {
     app.parse(argc, argv);

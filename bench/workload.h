@@ -19,7 +19,6 @@ using Json = nlohmann::ordered_json;
 struct WorkloadOptions {
   int workers = 0;                     // 0: the CPUs that this process may use
   int64_t idle_processes = 1'000'000;  // of `memory` and `idle`
-  int64_t sleeps_end_within_ms = 5'000;  // of `timers`
 
   // The daemon's defaults but for the workers, and for more processes if that
   // many are asked for.
@@ -82,6 +81,7 @@ Json RunStart(const WorkloadOptions& options);
 Json RunSubmit(const WorkloadOptions& options);
 Json RunSubmitStream(const WorkloadOptions& options);
 Json RunTimers(const WorkloadOptions& options);
+Json RunTimersDense(const WorkloadOptions& options);
 Json RunWake(const WorkloadOptions& options);
 Json RunYield(const WorkloadOptions& options);
 

@@ -8,13 +8,13 @@ DueTimers::DueTimers(Scheduler& scheduler, YieldBroker& broker,
   due_.reserve(kAtOnce);
 }
 
-bool DueTimers::Fire(WorkerQueue& owner, Lane& lane) {
+bool DueTimers::Fire(WorkerQueue& owner, Lane& lane, size_t max) {
   const uint64_t earliest = owner.timers.EarliestNs();
   if (earliest == TimerWheel::kNever) return false;
   const uint64_t now = scheduler_.clock().MonotonicNs();
   if (earliest > now) return false;
   due_.clear();
-  owner.timers.Advance(now, kAtOnce, due_);
+  owner.timers.Advance(now, max, due_);
   scheduler_.CountFired(due_.size());
   for (const uint64_t value : due_) {
     if (!Lifetimes::IsOne(value)) broker_.PrefetchForTimer(value);

@@ -19,16 +19,16 @@ class DueTimers {
  public:
   DueTimers(Scheduler& scheduler, YieldBroker& broker, Lifetimes& lifetimes);
 
-  // Fires what is due in the wheel, some at a time. True: something was, or may
-  // be still.
-  bool Fire(WorkerQueue& owner, Lane& lane);
+  // One Advance of a wheel: what is ready runs before more is.
+  static constexpr size_t kAtOnce = 64;
+
+  // Fires what is due in the wheel, at most `max` of it, which is at most
+  // kAtOnce. True: something was, or may be still.
+  bool Fire(WorkerQueue& owner, Lane& lane, size_t max = kAtOnce);
   // Of the next worker that has any due: each has its turn.
   bool FireAny(Lane& lane);
 
  private:
-  // One Advance of a wheel: what is ready runs before more is.
-  static constexpr size_t kAtOnce = 64;
-
   Scheduler& scheduler_;
   YieldBroker& broker_;
   Lifetimes& lifetimes_;

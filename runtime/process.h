@@ -60,8 +60,8 @@ struct Wanted {
 };
 
 // In four cache lines: what others need of it, and a turn first; what a turn
-// needs; what is needed at its begin and end, for yields with a record, or
-// seldom; its state, if that is small.
+// needs; what is needed at its begin and end, or seldom; its state, if that is
+// small.
 struct alignas(64) Process {
   // ---- Any thread.
 
@@ -122,6 +122,8 @@ struct alignas(64) Process {
   uint64_t next_tag = 1;
   // The first record of an outstanding yield (yield_record.h), or kNoYieldSlot.
   uint32_t yields = kNoYieldSlot;
+  // How many there are. Relaxed readers, too.
+  std::atomic<uint32_t> yields_count{0};
   // What is left of an upgrade; null for nearly all. Owned.
   Upgrading* upgrading = nullptr;
 
@@ -135,7 +137,6 @@ struct alignas(64) Process {
   std::atomic<uint32_t> parent_incarnation{0};
   std::atomic<uint32_t> parent_slot{0};
   std::atomic<uint32_t> parent_generation{0};
-  std::atomic<uint32_t> yields_count{0};
   // Memory of the large completions that no step has seen yet, in units
   // (YieldBroker::ChargeOf). Added by whoever completes, before the push;
   // subtracted by the turn that pops. Relaxed: only compared with a limit. It
@@ -240,9 +241,13 @@ struct alignas(64) Process {
 
   // It will begin or run here soon: what that needs may be far away, or cold.
   void Prefetch() const {
+    PrefetchForEvent();
+    PrefetchForWrite(&parent_slot);
+  }
+  // Likewise, for an event and a turn that is neither the first nor the last.
+  void PrefetchForEvent() const {
     PrefetchForWrite(this);
     PrefetchTurn();
-    PrefetchForWrite(&parent_slot);
   }
   // Likewise, for a turn that is neither the first nor the last, beside the
   // line of the word.

@@ -8,8 +8,10 @@
 namespace actord::runtime {
 namespace {
 
-// So many timers before it is its turn, a timer's memory is fetched.
-constexpr size_t kAhead = 8;
+// So many timers before it is its turn, a timer's memory is fetched, and what
+// the slot says of it.
+constexpr size_t kTimerAhead = 8;
+constexpr size_t kEntryAhead = 32;
 
 }  // namespace
 
@@ -34,7 +36,7 @@ void TimerWheel::Link(Timer& timer, uint64_t tick) {
   timer.level = static_cast<uint8_t>(level);
   timer.slot = static_cast<uint8_t>(slot);
   timer.index = static_cast<uint32_t>(entries.size());
-  entries.push_back({&timer, tick});
+  entries.push_back({&timer, tick}, blocks_);
   levels_[level].occupied |= uint64_t{1} << slot;
 }
 
@@ -44,19 +46,24 @@ void TimerWheel::Unlink(Timer& timer) {
   // The last one takes its place.
   entries[timer.index] = entries.back();
   entries[timer.index].timer->index = timer.index;
-  entries.pop_back();
+  entries.pop_back(blocks_);
   timer.index = Timer::kNone;
   Removed(timer.level, timer.slot);
 }
 
 void TimerWheel::Removed(int level, int slot) {
-  constexpr size_t kKeptEntries = 1024;
-  Slot& entries = SlotAt(level, slot);
-  if (!entries.empty()) return;
+  if (!SlotAt(level, slot).empty()) return;
   levels_[static_cast<size_t>(level)].occupied &= ~(uint64_t{1} << slot);
   if (moving_.level == level && moving_.slot == slot) moving_ = {};
-  // What a burst has needed once is not kept in every slot for ever.
-  if (entries.capacity() > kKeptEntries) Slot().swap(entries);
+}
+
+TimerWheel::Entry TimerWheel::TakeLast(Slot& entries) {
+  const size_t last = entries.size() - 1;
+  if (last >= kTimerAhead) PrefetchForWrite(entries[last - kTimerAhead].timer);
+  if (last >= kEntryAhead) PrefetchForRead(&entries[last - kEntryAhead]);
+  const Entry entry = entries[last];
+  entries.pop_back(blocks_);
+  return entry;
 }
 
 size_t TimerWheel::MoveDown(const Next& next, size_t max) {
@@ -64,11 +71,7 @@ size_t TimerWheel::MoveDown(const Next& next, size_t max) {
   Slot& entries = SlotAt(next.level, next.slot);
   const size_t count = std::min(max, entries.size());
   for (size_t i = 0; i < count; ++i) {
-    if (entries.size() > kAhead) {
-      PrefetchForWrite(entries[entries.size() - 1 - kAhead].timer);
-    }
-    const Entry entry = entries.back();
-    entries.pop_back();
+    const Entry entry = TakeLast(entries);
     // Below, since its time differs from now in no digit from here up.
     Link(*entry.timer, entry.tick);
   }
@@ -80,11 +83,7 @@ size_t TimerWheel::Fire(int slot, size_t max, std::vector<uint64_t>& due) {
   Slot& entries = SlotAt(0, slot);
   const size_t count = std::min(max, entries.size());
   for (size_t i = 0; i < count; ++i) {
-    if (entries.size() > kAhead) {
-      PrefetchForWrite(entries[entries.size() - 1 - kAhead].timer);
-    }
-    Timer& timer = *entries.back().timer;
-    entries.pop_back();
+    Timer& timer = *TakeLast(entries).timer;
     due.push_back(timer.value);
     timer.index = Timer::kNone;
     timer.may_be_in.store(false, std::memory_order_release);
@@ -130,15 +129,21 @@ uint64_t TimerWheel::FirstDueNs() {
   const MutexLock lock(mutex_);
   Next next;
   if (!FindFirst(next)) return kNever;
-  uint64_t first = kNever;
-  for (const Entry& entry : SlotAt(next.level, next.slot)) {
-    first = std::min(first, entry.tick);
-  }
+  uint64_t first = FirstTick(next.level, next.slot);
   // Of a slot that is moved down, the rest may be due before what was moved.
-  for (const Entry& entry : SlotAt(moving_.level, moving_.slot)) {
-    if (moving_.level != 0) first = std::min(first, entry.tick);
+  if (moving_.level != 0) {
+    first = std::min(first, FirstTick(moving_.level, moving_.slot));
   }
   return first << kTickShift;
+}
+
+uint64_t TimerWheel::FirstTick(int level, int slot) {
+  Slot& entries = SlotAt(level, slot);
+  uint64_t first = kNever;
+  for (size_t i = 0; i < entries.size(); ++i) {
+    first = std::min(first, entries[i].tick);
+  }
+  return first;
 }
 
 void TimerWheel::Advance(uint64_t now_ns, size_t max,

@@ -19,6 +19,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "runtime/block_stack.h"
 #include "runtime/fail_point.h"
 #include "runtime/mutex.h"
 
@@ -103,14 +104,15 @@ class TimerWheel {
   static constexpr int kLevelBits = 6;
   static constexpr int kSlots = 1 << kLevelBits;
   static constexpr int kLevels = 8;
-  // Timers that one Advance moves down: some 20 to 50 µs.
+  // Timers that one Advance moves down: some 10 to 50 µs.
   static constexpr size_t kMovesAtOnce = 1024;
 
   struct Entry {
     Timer* timer;
     uint64_t tick;
   };
-  using Slot = std::vector<Entry>;
+  // Some 100,000 timers may come and go in one of them.
+  using Slot = BlockStack<Entry>;
   struct Level {
     uint64_t occupied = 0;  // bit s: slots[s] is not empty
     std::array<Slot, kSlots> slots;
@@ -132,11 +134,15 @@ class TimerWheel {
   // Up to `max` of a slot of level 0. Returns how many.
   size_t Fire(int slot, size_t max, std::vector<uint64_t>& due)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Of many that are taken in a row.
+  Entry TakeLast(Slot& entries) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // After the removal of entries.
   void Removed(int level, int slot) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // False: there is none. FindNext: the one that is being moved down, if any.
   bool FindFirst(Next& next) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool FindNext(Next& next) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // The first tick of its timers; kNever: it has none.
+  uint64_t FirstTick(int level, int slot) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   Slot& SlotAt(int level, int slot) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     return levels_[static_cast<size_t>(level)].slots[static_cast<size_t>(slot)];
   }
@@ -145,6 +151,7 @@ class TimerWheel {
   Mutex mutex_;
   uint64_t now_tick_ ABSL_GUARDED_BY(mutex_);
   std::array<Level, kLevels> levels_ ABSL_GUARDED_BY(mutex_);
+  Slot::Pool blocks_ ABSL_GUARDED_BY(mutex_);
   // The slot that is being moved down, since its time has come, and not empty
   // yet; level 0: none.
   Next moving_ ABSL_GUARDED_BY(mutex_){};

@@ -44,9 +44,10 @@ Process* Worker::FindWork(Lane& lane) {
     const uint64_t in_round = turn_ % kRound;
     if (turn_ % kFourRounds == kBackFirst) first = First::kBack;
     if (in_round == kGlobalFirst) first = First::kGlobal;
-    due_.Fire(queue_, lane);
+    if (turn_ % kTimersEvery == 0) due_.Fire(queue_, lane, kTimersAtOnce);
     if (first == First::kGlobal) {
-      due_.Fire(scheduler_.queue(random_.Next() % scheduler_.size()), lane);
+      due_.Fire(scheduler_.queue(random_.Next() % scheduler_.size()), lane,
+                kTimersAtOnce);
     }
     if (in_round == kAgeing) {
       if (Process* process = TakeLow()) return process;
@@ -173,11 +174,13 @@ Process* Worker::Search(Lane& lane) {
 }
 
 Worker::Did Worker::NothingFound() {
-  queue_.firing_since_ns = 0;
+  const bool did_timers = std::exchange(queue_.firing_since_ns, 0) != 0;
   ++fruitless_;
-  // No hope, no spinning: whoever was woken and found nothing, and whoever has
-  // nobody to steal from.
-  const bool hope = searching_ && !woken_ && scheduler_.size() > 1;
+  // No hope, no spinning: whoever was woken and found nothing, whoever has
+  // nobody to steal from, and whose work was timers, which will wake it when
+  // there is more.
+  const bool hope =
+      searching_ && !woken_ && !did_timers && scheduler_.size() > 1;
   if (hope && fruitless_ < kSearches) {
     return fruitless_ < kTightSearches ? Did::kSearch : Did::kYield;
   }

@@ -64,6 +64,12 @@ class alignas(64) Worker {
   enum class First { kOwn, kGlobal, kBack };
   // The clock costs as much as a turn: every 16th looks at it.
   static constexpr uint64_t kTimersEvery = 16;
+  // So many then, since others are ready: with as many of another worker's in a
+  // round, no more than have turns meanwhile, or they would pile up, get cold
+  // and overflow.
+  static constexpr size_t kTimersAtOnce = 12;
+  static_assert(kTimersAtOnce * (kRound + kTimersEvery) <=
+                kRound * kTimersEvery);
   // So many of the newest of a level in a row; then its oldest.
   static constexpr uint8_t kNewestInARow = 3;
   // A worker with one that always continues never searches. So after so many

@@ -252,7 +252,7 @@ void YieldBroker::Cancel(Process& process, uint32_t generation, uint64_t tag,
 void YieldBroker::PrefetchForTimer(actord_completion handle) const {
   const YieldRecord* record = Find(handle);
   if (record == nullptr) return;
-  record->process.load(std::memory_order_relaxed)->Prefetch();
+  record->process.load(std::memory_order_relaxed)->PrefetchForEvent();
 }
 
 Process* YieldBroker::TimerFired(actord_completion handle, Lane& lane) {

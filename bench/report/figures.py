@@ -69,11 +69,14 @@ FIGURES = [
     Figure("timers add", "timers", ("add_ns",), "ns", 200),
     Figure("timers fire", "timers", ("fire_cpu_ns",), "ns", 200),
     Figure("timers late p99", "timers", ("late_p99_us",), "us", 1000, BAR),
+    Figure("dense timers fire", "timers_dense", ("fire_cpu_ns",), "ns", 200),
+    Figure("dense timers late p99", "timers_dense", ("late_p99_us",), "us",
+           1000, BAR),
 ]
 
 # Those that take seconds and hardly differ between rounds run in fewer.
 MOST_ROUNDS = {"idle": 1, "memory": 1, "send_stream": 3, "submit_stream": 3,
-               "timers": 3, "wake": 3}
+               "timers": 3, "timers_dense": 3, "wake": 3}
 
 
 def workloads_of(figures):

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <functional>
 #include <memory>
@@ -92,9 +93,35 @@ TEST_F(DueTimers, AnotherWorkerIsWokenForManyShortSteps) {
   EXPECT_LE(alone, kSteps + 6);
 }
 
-TEST_F(DueTimers, AnotherWorkerIsWokenForWhatALevelHasNoRoomFor) {
-  Sleepers(400, 0);
-  EXPECT_LT(RunUntilOtherIsTold(), 64);
+// No more are fired than run until the worker looks again.
+TEST_F(DueTimers, ThoseThatAreDueDoNotPileUp) {
+  constexpr int kCount = 1000;
+  Sleepers(kCount, 0);
+  size_t most = 0;
+  while (!core_->IsAsleep(0)) {
+    core_->RunOne(0);
+    most = std::max(most, core_->queue(0).ready.SizeOf());
+  }
+  EXPECT_EQ(woke_, kCount);
+  EXPECT_GE(most, 63u);
+  EXPECT_LT(most, 100u);
+  EXPECT_FALSE(core_->WakeIfNotified(1));
+}
+
+// The next of them wakes it.
+TEST_F(DueTimers, WhoseWorkWasTimersSleepsAtOnce) {
+  Sleepers(3, 0);
+  while (woke_ < 3) core_->RunOne(0);
+  EXPECT_EQ(core_->RunOne(0), Worker::Did::kSleep);
+  // But not after other work.
+  Sleepers(1, 0);
+  core_->RunUntilSleep(0);
+  const Pid other = core_->Submit([](Events, StepOutput&) {});
+  core_->Settle();
+  core_->Wake(0);
+  core_->Send(other, 0);
+  EXPECT_EQ(core_->RunOne(0), Worker::Did::kRan);
+  EXPECT_EQ(core_->RunOne(0), Worker::Did::kSearch);
 }
 
 // It runs dry in between, so that each begins alone.

@@ -88,5 +88,24 @@ TEST_F(EnqueueTogether, OfAThreadWithoutAWorkerGoToTheGlobalQueue) {
   EXPECT_EQ(here.ready.PopOldest(kDefaultPriority), (*this)[2]);
 }
 
+TEST_F(EnqueueTogether, WhatTimersMadeReadyAndHasNoRoomIsTold) {
+  Scheduler scheduler(1, clock_);
+  WorkerQueue& here = scheduler.queue(0);
+  const auto fire = [&](size_t first, size_t count) {
+    ReadyList due;
+    for (size_t i = 0; i < count; ++i) {
+      due.processes[due.count++] = (*this)[first + i];
+    }
+    scheduler.EnqueueDue(due, &here, clock_.MonotonicNs());
+  };
+  constexpr size_t kRoom = ReadyQueues::Level::kCapacity;
+  for (size_t i = 0; i < kRoom; i += 16) fire(i, 16);
+  EXPECT_TRUE(here.is_quiet);
+  EXPECT_EQ(scheduler.GlobalLevels(), 0u);
+  fire(kRoom, 16);
+  EXPECT_FALSE(here.is_quiet);
+  EXPECT_EQ(scheduler.GlobalLevels(), LevelBit(kDefaultPriority));
+}
+
 }  // namespace
 }  // namespace actord::runtime
