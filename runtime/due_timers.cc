@@ -13,9 +13,11 @@ bool DueTimers::Fire(WorkerQueue& owner, Lane& lane, size_t max) {
   if (earliest == TimerWheel::kNever) return false;
   const uint64_t now = scheduler_.clock().MonotonicNs();
   if (earliest > now) return false;
+  if (now - earliest >= kLateNs) max = kAtOnce;
   due_.clear();
   owner.timers.Advance(now, max, due_);
   scheduler_.CountFired(due_.size());
+  fired_ += due_.size();
   for (const uint64_t value : due_) {
     if (!Lifetimes::IsOne(value)) broker_.PrefetchForTimer(value);
   }

@@ -22,17 +22,23 @@ class DueTimers {
   // One Advance of a wheel: what is ready runs before more is.
   static constexpr size_t kAtOnce = 64;
 
-  // Fires what is due in the wheel, at most `max` of it, which is at most
-  // kAtOnce. True: something was, or may be still.
+  // Fires what is due in the wheel, at most kAtOnce, or, while that is not
+  // late, at most `max`. True: something was, or may be still.
   bool Fire(WorkerQueue& owner, Lane& lane, size_t max = kAtOnce);
   // Of the next worker that has any due: each has its turn.
   bool FireAny(Lane& lane);
+  // How many this has fired.
+  [[nodiscard]] uint64_t fired() const { return fired_; }
 
  private:
+  // The watchdog is patient for twice as long: then it would fire them.
+  static constexpr uint64_t kLateNs = 1'000'000;
+
   Scheduler& scheduler_;
   YieldBroker& broker_;
   Lifetimes& lifetimes_;
   std::vector<uint64_t> due_;
+  uint64_t fired_ = 0;
   size_t first_ = 0;  // where FireAny looks first
 };
 

@@ -63,6 +63,7 @@ void Scheduler::EnqueueDue(ReadyList& list, WorkerQueue* here,
     EnqueueAll(list);
     return;
   }
+  if (list.count == 0) return;
   if (here->firing_since_ns == 0) here->firing_since_ns = now_ns;
   if (!ShowTogether(list, *here)) return;
   if (now_ns - here->firing_since_ns >= kAloneNs) {

@@ -33,10 +33,10 @@ void TimerWheel::Link(Timer& timer, uint64_t tick) {
   const auto slot =
       static_cast<size_t>((tick >> (level * kLevelBits)) & (kSlots - 1));
   Slot& entries = levels_[level].slots[slot];
+  entries.push_back({&timer, tick}, blocks_);
   timer.level = static_cast<uint8_t>(level);
   timer.slot = static_cast<uint8_t>(slot);
-  timer.index = static_cast<uint32_t>(entries.size());
-  entries.push_back({&timer, tick}, blocks_);
+  timer.index = static_cast<uint32_t>(entries.size() - 1);
   levels_[level].occupied |= uint64_t{1} << slot;
 }
 

@@ -174,11 +174,15 @@ Process* Worker::Search(Lane& lane) {
 }
 
 Worker::Did Worker::NothingFound() {
-  const bool did_timers = std::exchange(queue_.firing_since_ns, 0) != 0;
+  queue_.firing_since_ns = 0;
   ++fruitless_;
+  // Since it last found nothing, at least half of its turns were for timers.
+  // The next of them will wake somebody.
+  const uint64_t turns = turn_ - std::exchange(dry_turn_, turn_) - 1;
+  const uint64_t fired = due_.fired() - std::exchange(dry_fired_, due_.fired());
+  const bool did_timers = fired != 0 && 2 * fired >= turns;
   // No hope, no spinning: whoever was woken and found nothing, whoever has
-  // nobody to steal from, and whose work was timers, which will wake it when
-  // there is more.
+  // nobody to steal from, and whose work was timers.
   const bool hope =
       searching_ && !woken_ && !did_timers && scheduler_.size() > 1;
   if (hope && fruitless_ < kSearches) {

@@ -64,9 +64,9 @@ class alignas(64) Worker {
   enum class First { kOwn, kGlobal, kBack };
   // The clock costs as much as a turn: every 16th looks at it.
   static constexpr uint64_t kTimersEvery = 16;
-  // So many then, since others are ready: with as many of another worker's in a
-  // round, no more than have turns meanwhile, or they would pile up, get cold
-  // and overflow.
+  // So many then, since others are ready, unless they are late: with as many of
+  // another worker's in a round, no more than have turns meanwhile. More would
+  // pile up, get cold and overflow.
   static constexpr size_t kTimersAtOnce = 12;
   static_assert(kTimersAtOnce * (kRound + kTimersEvery) <=
                 kRound * kTimersEvery);
@@ -146,6 +146,9 @@ class alignas(64) Worker {
   uint32_t backs_ = 0;
   bool searching_ = false;
   bool woken_ = false;  // has not found anything since it was woken
+  // When it last found nothing, and how many timers it had fired by then.
+  uint64_t dry_turn_ = 0;
+  uint64_t dry_fired_ = 0;
   int fruitless_ = 0;
   bool is_timekeeper_ = false;
   uint64_t sleep_ns_ = 0;

@@ -44,7 +44,7 @@ inline Lateness lateness;
 // What a sleeper is told.
 struct SleepersTask {
   int64_t ns;
-  bool noted;  // it notes how late its sleep ended
+  int64_t noted;  // 1: it notes how late its sleep ended
 };
 
 // Sleeps when it gets a message.
@@ -57,7 +57,7 @@ class Sleeper : public Process {
     for (const Event event : events) {
       if (event.is_message()) {
         const auto task = ReadAs<SleepersTask>(event.payload().bytes);
-        if (task.noted) due_ns_ = SteadyNowNs() + task.ns;
+        if (task.noted != 0) due_ns_ = SteadyNowNs() + task.ns;
         out.Yield(commands::Sleep(Duration(task.ns)));
       } else if (event.error()) {
         throw std::runtime_error("a sleep failed");

@@ -70,8 +70,6 @@ FIGURES = [
     Figure("timers fire", "timers", ("fire_cpu_ns",), "ns", 200),
     Figure("timers late p99", "timers", ("late_p99_us",), "us", 1000, BAR),
     Figure("dense timers fire", "timers_dense", ("fire_cpu_ns",), "ns", 200),
-    Figure("dense timers late p99", "timers_dense", ("late_p99_us",), "us",
-           1000, BAR),
 ]
 
 # Those that take seconds and hardly differ between rounds run in fewer.

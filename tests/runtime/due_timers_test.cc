@@ -22,9 +22,8 @@ constexpr uint64_t kSleepNs = 10'000 * kUs;
 // the first.
 class DueTimers : public ::testing::Test {
  protected:
-  // So many, whose next step calls `then`; they are due, and the first worker
-  // is awake.
-  void Sleepers(int count, const std::function<void()>& then) {
+  // So many, whose next step calls `then`.
+  void FallAsleep(int count, const std::function<void()>& then) {
     core_->Settle();
     for (int i = 0; i < count; ++i) {
       const Pid pid =
@@ -42,6 +41,10 @@ class DueTimers : public ::testing::Test {
       core_->Send(pid, 0);
       core_->RunUntilSleep(0);
     }
+  }
+  // Likewise; they are due, and the first worker is awake.
+  void Sleepers(int count, const std::function<void()>& then) {
+    FallAsleep(count, then);
     core_->clock.manual.AdvanceNs(kSleepNs + kTickNs);
     core_->Wake(0);
   }
@@ -113,15 +116,45 @@ TEST_F(DueTimers, WhoseWorkWasTimersSleepsAtOnce) {
   Sleepers(3, 0);
   while (woke_ < 3) core_->RunOne(0);
   EXPECT_EQ(core_->RunOne(0), Worker::Did::kSleep);
-  // But not after other work.
-  Sleepers(1, 0);
-  core_->RunUntilSleep(0);
+}
+
+TEST_F(DueTimers, WhoHasHadOtherWorkSinceSearchesOn) {
   const Pid other = core_->Submit([](Events, StepOutput&) {});
-  core_->Settle();
-  core_->Wake(0);
-  core_->Send(other, 0);
-  EXPECT_EQ(core_->RunOne(0), Worker::Did::kRan);
+  Sleepers(1, 0);
+  for (int turn = 0; turn < 4; ++turn) {
+    EXPECT_EQ(core_->RunOne(0), Worker::Did::kRan);
+    if (turn < 3) core_->Send(other, 0);
+  }
+  EXPECT_EQ(woke_, 1);
   EXPECT_EQ(core_->RunOne(0), Worker::Did::kSearch);
+}
+
+// That would be more than have turns until the next look.
+TEST_F(DueTimers, BesideOthersNotAllAreFiredUnlessTheyAreLate) {
+  for (const bool late : {false, true}) {
+    core_ = std::make_unique<SteppedCore>(2);
+    const Pid continues = core_->Submit([](Events events, StepOutput& out) {
+      if (!events.empty()) out.Continue();
+    });
+    FallAsleep(100, [] {});
+    core_->clock.manual.AdvanceNs(kSleepNs - kTickNs);
+    core_->Wake(0);
+    core_->RunUntilSleep(0);  // it has looked
+    core_->clock.manual.AdvanceNs(2 * kTickNs + (late ? 2'000 * kUs : 0));
+    core_->Wake(0);
+    size_t most = 0;
+    for (int turn = 0; turn < 32; ++turn) {
+      core_->Send(continues, 0);
+      core_->RunOne(0);
+      most = std::max(most, core_->queue(0).ready.SizeOf());
+    }
+    if (late) {
+      EXPECT_GE(most, 60u);
+    } else {
+      EXPECT_GE(most, 11u);
+      EXPECT_LE(most, 13u);
+    }
+  }
 }
 
 // It runs dry in between, so that each begins alone.

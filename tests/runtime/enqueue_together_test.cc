@@ -89,7 +89,8 @@ TEST_F(EnqueueTogether, OfAThreadWithoutAWorkerGoToTheGlobalQueue) {
 }
 
 TEST_F(EnqueueTogether, WhatTimersMadeReadyAndHasNoRoomIsTold) {
-  Scheduler scheduler(1, clock_);
+  Scheduler scheduler(2, clock_);
+  scheduler.idle().BeginSleep(1);
   WorkerQueue& here = scheduler.queue(0);
   const auto fire = [&](size_t first, size_t count) {
     ReadyList due;
@@ -102,7 +103,9 @@ TEST_F(EnqueueTogether, WhatTimersMadeReadyAndHasNoRoomIsTold) {
   for (size_t i = 0; i < kRoom; i += 16) fire(i, 16);
   EXPECT_TRUE(here.is_quiet);
   EXPECT_EQ(scheduler.GlobalLevels(), 0u);
+  EXPECT_FALSE(scheduler.queue(1).parker.Wait(0));
   fire(kRoom, 16);
+  EXPECT_TRUE(scheduler.queue(1).parker.Wait(0));
   EXPECT_FALSE(here.is_quiet);
   EXPECT_EQ(scheduler.GlobalLevels(), LevelBit(kDefaultPriority));
 }
