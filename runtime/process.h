@@ -122,7 +122,7 @@ struct alignas(64) Process {
   uint64_t next_tag = 1;
   // The first record of an outstanding yield (yield_record.h), or kNoYieldSlot.
   uint32_t yields = kNoYieldSlot;
-  // How many there are. Relaxed readers, too.
+  // How many there are. Whoever describes the process reads it, too.
   std::atomic<uint32_t> yields_count{0};
   // What is left of an upgrade; null for nearly all. Owned.
   Upgrading* upgrading = nullptr;
