@@ -61,6 +61,16 @@ struct ReadyList {
 
 class Scheduler {
  public:
+  // A worker whose timers are due begins alone (EnqueueDue) for so long, and
+  // then looks at the clock once in so many turns. With the longest rest it
+  // leaves a third of the millisecond by which a timer may be late.
+  static constexpr uint64_t kAloneNs = 200'000;
+  static constexpr uint32_t kTurnsPerLook = 4;
+  // For a timer that is fired, the timekeeper's next sleep lasts at least so
+  // long; its wake-up costs some 10 µs and is shared by those due then.
+  static constexpr uint64_t kRestForEachTimerNs = 4'000;
+  static constexpr uint64_t kLongestRestNs = 500'000;
+
   Scheduler(int workers, const Clock& clock);
 
   // Makes a process run, whose word the caller has just made runnable. `here`:
@@ -166,13 +176,6 @@ class Scheduler {
 
  private:
   static constexpr size_t kBatch = 16;
-  static constexpr uint32_t kTurnsPerLook = 4;
-  // A tick of the wheel, so much as timers may be late anyway.
-  static constexpr uint64_t kAloneNs = uint64_t{1} << TimerWheel::kTickShift;
-  // For a timer that is fired, the timekeeper's next sleep lasts at least so
-  // long; its wake-up costs some 10 µs and is shared by those due then.
-  static constexpr uint64_t kRestForEachTimerNs = 4'000;
-  static constexpr uint64_t kLongestRestNs = 500'000;
 
   // Enqueue, if `here` has a `next` already or there is no `here`.
   [[gnu::noinline]] void EnqueueBeside(Process* process, WorkerQueue* here);

@@ -29,15 +29,15 @@ void TimerWheel::Link(Timer& timer, uint64_t tick) {
   // digit count as that level.
   const uint64_t differing = (tick ^ now_tick_) | (kSlots - 1);
   const int highest = 63 - std::countl_zero(differing);
-  const auto level = static_cast<size_t>(highest / kLevelBits);
+  const int level = highest / kLevelBits;
   const auto slot =
-      static_cast<size_t>((tick >> (level * kLevelBits)) & (kSlots - 1));
-  Slot& entries = levels_[level].slots[slot];
+      static_cast<int>((tick >> (level * kLevelBits)) & (kSlots - 1));
+  Slot& entries = SlotAt(level, slot);
   entries.push_back({&timer, tick}, blocks_);
   timer.level = static_cast<uint8_t>(level);
   timer.slot = static_cast<uint8_t>(slot);
   timer.index = static_cast<uint32_t>(entries.size() - 1);
-  levels_[level].occupied |= uint64_t{1} << slot;
+  levels_[static_cast<size_t>(level)].SetOccupied(slot);
 }
 
 void TimerWheel::Unlink(Timer& timer) {
@@ -53,7 +53,7 @@ void TimerWheel::Unlink(Timer& timer) {
 
 void TimerWheel::Removed(int level, int slot) {
   if (!SlotAt(level, slot).empty()) return;
-  levels_[static_cast<size_t>(level)].occupied &= ~(uint64_t{1} << slot);
+  levels_[static_cast<size_t>(level)].SetEmpty(slot);
   if (moving_.level == level && moving_.slot == slot) moving_ = {};
 }
 
@@ -101,18 +101,14 @@ bool TimerWheel::FindNext(Next& next) const {
 bool TimerWheel::FindFirst(Next& next) const {
   // A timer on a lower level is always due before all of a higher one: it
   // shares the higher digits with now.
-  for (int index = 0; index < kLevels; ++index) {
-    const Level& level = levels_[static_cast<size_t>(index)];
-    if (level.occupied == 0) continue;
-    const int shift = index * kLevelBits;
-    const auto now_digit =
-        static_cast<int>((now_tick_ >> shift) & (kSlots - 1));
-    const int ahead = std::countr_zero(std::rotr(level.occupied, now_digit));
-    next.level = index;
-    next.slot = (now_digit + ahead) & (kSlots - 1);
+  for (int level = 0; level < kLevels; ++level) {
+    // Before now's digit there is none.
+    const int slot = levels_[static_cast<size_t>(level)].FirstOccupied();
+    if (slot == kSlots) continue;
+    const int shift = level * kLevelBits;
     const uint64_t level_start = (now_tick_ >> shift >> kLevelBits)
                                  << kLevelBits << shift;
-    next.tick = level_start + (static_cast<uint64_t>(next.slot) << shift);
+    next = {level, slot, level_start + (static_cast<uint64_t>(slot) << shift)};
     return true;
   }
   return false;

@@ -3,11 +3,13 @@
 // with one.
 //
 // A tick is 2^16 ns (65.5 µs); deadlines are rounded up to a tick, so that a
-// timer is never early and by the wheel at most a tick late. Level L has 64
-// slots of 64^L ticks; 8 levels reach 585 years. A timer lies in the slot of
-// the highest 6-bit digit in which its deadline differs from now, and moves
-// down a level when that slot's time comes: some at a time, so that whoever
-// adds a timer never waits for a whole slot of them.
+// timer is never early and by the wheel at most a tick late. Level L has 256
+// slots of 256^L ticks (level 0 spans 16.8 ms, level 1 4.3 s); 6 levels reach
+// 585 years. A timer lies in the slot of the highest 8-bit digit in which its
+// deadline differs from now, and moves down when that slot's time comes: some
+// at a time, so that whoever adds a timer never waits for a whole slot of them.
+// To move is most of what a timer costs, as its memory is cold by then; so
+// levels are wide and few.
 //
 // Thread-safety: any thread. Timers run no code here: Advance hands out the
 // values that they carry.
@@ -16,6 +18,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <bit>
 #include <cstdint>
 #include <vector>
 
@@ -29,6 +32,9 @@ class TimerWheel {
  public:
   static constexpr uint64_t kNever = UINT64_MAX;
   static constexpr int kTickShift = 16;
+  static constexpr int kLevelBits = 8;
+  static constexpr int kSlots = 1 << kLevelBits;
+  static constexpr int kLevels = 6;
 
   // Part of what it belongs to; must be cancelled or have fired before its
   // memory becomes something else.
@@ -50,7 +56,7 @@ class TimerWheel {
     // Guarded by the wheel's mutex. Where in its slot; kNone: not in a wheel.
     uint32_t index = kNone;
     uint8_t level = 0;
-    uint8_t slot = 0;
+    uint8_t slot = 0;  // of kSlots
     // Made false under the wheel's mutex, when it leaves the wheel.
     std::atomic<bool> may_be_in{false};
   };
@@ -101,9 +107,6 @@ class TimerWheel {
   }
 
  private:
-  static constexpr int kLevelBits = 6;
-  static constexpr int kSlots = 1 << kLevelBits;
-  static constexpr int kLevels = 8;
   // Timers that one Advance moves down: some 10 to 50 µs.
   static constexpr size_t kMovesAtOnce = 1024;
 
@@ -114,8 +117,29 @@ class TimerWheel {
   // Some 100,000 timers may come and go in one of them.
   using Slot = BlockStack<Entry>;
   struct Level {
-    uint64_t occupied = 0;  // bit s: slots[s] is not empty
+    static constexpr int kWordBits = 64;
+
+    // Bit s: slots[s] is not empty.
+    std::array<uint64_t, kSlots / kWordBits> occupied{};
     std::array<Slot, kSlots> slots;
+
+    void SetOccupied(int slot) { WordOf(slot) |= BitOf(slot); }
+    void SetEmpty(int slot) { WordOf(slot) &= ~BitOf(slot); }
+    // kSlots: all are empty.
+    [[nodiscard]] int FirstOccupied() const {
+      int first = 0;
+      for (const uint64_t word : occupied) {
+        if (word != 0) return first + std::countr_zero(word);
+        first += kWordBits;
+      }
+      return first;
+    }
+
+   private:
+    uint64_t& WordOf(int slot) {
+      return occupied[static_cast<size_t>(slot / kWordBits)];
+    }
+    static uint64_t BitOf(int slot) { return uint64_t{1} << slot % kWordBits; }
   };
   // A slot whose time comes next.
   struct Next {

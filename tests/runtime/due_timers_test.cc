@@ -15,6 +15,7 @@ namespace actord::runtime {
 namespace {
 
 constexpr uint64_t kTickNs = uint64_t{1} << TimerWheel::kTickShift;
+constexpr uint64_t kAloneNs = Scheduler::kAloneNs;
 constexpr uint64_t kUs = 1'000;
 constexpr uint64_t kSleepNs = 10'000 * kUs;
 
@@ -76,20 +77,20 @@ TEST_F(DueTimers, ShortStepsWakeNoOtherWorker) {
 }
 
 TEST_F(DueTimers, AnotherWorkerIsWokenBehindALongStep) {
-  Sleepers(3, kTickNs);
+  Sleepers(3, kAloneNs);
   EXPECT_EQ(RunUntilOtherIsTold(), 2);
 }
 
-// After 14 of these steps the tick is over; the clock is looked at before the
-// 18th.
+// After 14 of these steps it has been alone for long enough; it looks at the
+// clock before the 18th.
 TEST_F(DueTimers, AnotherWorkerIsWokenWhenSeveralStepsTakeLong) {
-  Sleepers(20, 5 * kUs);
+  Sleepers(20, kAloneNs / 13 - 10);
   EXPECT_EQ(RunUntilOtherIsTold(), 18);
 }
 
 TEST_F(DueTimers, AnotherWorkerIsWokenForManyShortSteps) {
   constexpr uint64_t kStepNs = 400;
-  constexpr int kSteps = kTickNs / kStepNs;
+  constexpr int kSteps = kAloneNs / kStepNs;
   Sleepers(kSteps + 80, kStepNs);
   const int alone = RunUntilOtherIsTold();
   EXPECT_GE(alone, kSteps);
@@ -160,7 +161,7 @@ TEST_F(DueTimers, BesideOthersNotAllAreFiredUnlessTheyAreLate) {
 // It runs dry in between, so that each begins alone.
 TEST_F(DueTimers, FewNowAndThenWakeNoOtherWorker) {
   for (int i = 0; i < 10; ++i) {
-    Sleepers(2, kTickNs / 4);
+    Sleepers(2, kAloneNs / 4);
     core_->RunUntilSleep(0);
     EXPECT_FALSE(core_->WakeIfNotified(1));
   }

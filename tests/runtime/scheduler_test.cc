@@ -109,10 +109,10 @@ TEST_F(SchedulerTest, WhatTimersMadeReadyIsToldToNobodyAtFirst) {
   EXPECT_TRUE(scheduler.HasWorkToTell(here));
   EXPECT_EQ(scheduler.TakeGlobal(here), (*this)[3]);
   EXPECT_FALSE(scheduler.HasWorkToTell(here));
-  // A tick later it has been alone for long enough.
+  // By then it has been alone for long enough.
   empty();
   scheduler.BeginTurn(here);
-  clock_.AdvanceNs(uint64_t{1} << TimerWheel::kTickShift);
+  clock_.AdvanceNs(Scheduler::kAloneNs);
   fire();
   EXPECT_TRUE(scheduler.HasWorkToTell(here));
 }

@@ -20,6 +20,8 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
 constexpr uint64_t kTickNs = uint64_t{1} << TimerWheel::kTickShift;
+// What a slot of the second level spans.
+constexpr uint64_t kSlotNs = kTickNs * TimerWheel::kSlots;
 constexpr size_t kAll = SIZE_MAX;
 constexpr auto kAlways = [] { return true; };
 
@@ -41,8 +43,8 @@ TEST(TimerWheel, AnEmptyWheelHasNoEarliestTime) {
 // One timer for each level of the wheel, just below, at and above its borders.
 TEST(TimerWheel, NeverEarlyAndAtMostOneTickLateOnEveryLevel) {
   std::vector<uint64_t> delays = {0, 1, kTickNs - 1, kTickNs, kTickNs + 1};
-  for (int level = 1; level < 8; ++level) {
-    const uint64_t border = kTickNs << (6 * level);
+  for (int level = 1; level < TimerWheel::kLevels; ++level) {
+    const uint64_t border = kTickNs << (TimerWheel::kLevelBits * level);
     for (const uint64_t delay :
          {border - kTickNs, border - 1, border, border + 1, border * 3 / 2}) {
       delays.push_back(delay);
@@ -101,13 +103,13 @@ TEST(TimerWheel, KnowsTheFirstOfASlotToTheTick) {
   EXPECT_EQ(wheel.FirstDueNs(), TimerWheel::kNever);
   // All of one slot of the second level, whose start is what the wheel says.
   TimerWheel::Timer late, first, last;
-  ASSERT_TRUE(wheel.Add(late, 110 * kTickNs, kAlways));
-  ASSERT_TRUE(wheel.Add(first, 100 * kTickNs - 1, kAlways));
-  ASSERT_TRUE(wheel.Add(last, 120 * kTickNs, kAlways));
-  EXPECT_EQ(wheel.EarliestNs(), 64 * kTickNs);
-  EXPECT_EQ(wheel.FirstDueNs(), 100 * kTickNs);
+  ASSERT_TRUE(wheel.Add(late, kSlotNs + 50 * kTickNs, kAlways));
+  ASSERT_TRUE(wheel.Add(first, kSlotNs + 40 * kTickNs - 1, kAlways));
+  ASSERT_TRUE(wheel.Add(last, kSlotNs + 60 * kTickNs, kAlways));
+  EXPECT_EQ(wheel.EarliestNs(), kSlotNs);
+  EXPECT_EQ(wheel.FirstDueNs(), kSlotNs + 40 * kTickNs);
   wheel.Cancel(first);
-  EXPECT_EQ(wheel.FirstDueNs(), 110 * kTickNs);
+  EXPECT_EQ(wheel.FirstDueNs(), kSlotNs + 50 * kTickNs);
   wheel.Cancel(late);
   wheel.Cancel(last);
   EXPECT_EQ(wheel.FirstDueNs(), TimerWheel::kNever);
@@ -218,7 +220,7 @@ TEST(TimerWheel, HandsOutNoMoreThanAskedForAndForgetsNone) {
 TEST(TimerWheel, ASlotThatIsMovedDownIsMovedInPieces) {
   constexpr size_t kTimers = 10'000;
   // One slot of the third level.
-  constexpr uint64_t kFirstTick = 2 * 4096;
+  constexpr uint64_t kFirstTick = 2 * TimerWheel::kSlots * TimerWheel::kSlots;
   TimerWheel wheel(0);
   std::vector<TimerWheel::Timer> timers(kTimers);
   for (size_t i = 0; i < kTimers; ++i) {
@@ -260,17 +262,16 @@ TEST(TimerWheel, ASlotWhoseRestIsCancelledIsMovedNoMore) {
   TimerWheel wheel(0);
   std::vector<TimerWheel::Timer> timers(kTimers);
   for (TimerWheel::Timer& timer : timers) {
-    ASSERT_TRUE(wheel.Add(timer, 100 * kTickNs, kAlways));
+    ASSERT_TRUE(wheel.Add(timer, kSlotNs + 36 * kTickNs, kAlways));
   }
   std::vector<uint64_t> due;
-  wheel.Advance(64 * kTickNs, kAll, due);
+  wheel.Advance(kSlotNs, kAll, due);
   for (TimerWheel::Timer& timer : timers) wheel.Cancel(timer);
   // In the same slot, the next time round.
   timers[0].value = 7;
-  const uint64_t later = 100 * kTickNs + (kTickNs << 12);
+  const uint64_t later = kSlotNs + 36 * kTickNs + kSlotNs * TimerWheel::kSlots;
   ASSERT_TRUE(wheel.Add(timers[0], later, kAlways));
-  EXPECT_GT(wheel.EarliestNs(), 64 * kTickNs)
-      << "nothing of it is left to move";
+  EXPECT_GT(wheel.EarliestNs(), kSlotNs) << "nothing of it is left to move";
   EXPECT_THAT(Due(wheel, later - 1), IsEmpty());
   EXPECT_THAT(Due(wheel, later), ElementsAre(7));
 }

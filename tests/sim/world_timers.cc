@@ -10,14 +10,6 @@ namespace actord::sim {
 using runtime::TimerWheel;
 using runtime::Watchdog;
 
-namespace {
-
-// Of the timekeeper: where timers are dense, it sleeps so much longer than to
-// the next (Scheduler::BeginSleepUntilTimer).
-constexpr uint64_t kLongestRestNs = 500'000;
-
-}  // namespace
-
 uint64_t World::FirstTimerNs() const {
   // EarliestTimerNs may be long past: it is no later than the first.
   uint64_t first = TimerWheel::kNever;
@@ -43,27 +35,26 @@ void World::CheckTimers(uint64_t next_ns) {
 
 bool World::IsHeldBack(size_t worker, uint64_t next_ns) {
   // As Scheduler::MayWake.
-  constexpr uint64_t kAloneNs = uint64_t{1} << TimerWheel::kTickShift;
-  constexpr uint32_t kTurnsPerLook = 4;
   const runtime::WorkerQueue& queue = core->scheduler.queue(worker);
   uint32_t& since = alone_too_long_since_[worker];
   const uint32_t turns = queue.turns_since_due;
   if (!queue.is_quiet || turns == 0 ||
-      next_ns - queue.firing_since_ns < kAloneNs) {
+      next_ns - queue.firing_since_ns < runtime::Scheduler::kAloneNs) {
     since = 0;
   } else if (since == 0 || turns < since) {
     since = turns;
   }
   return queue.is_quiet && turns != 0 &&
-         (since == 0 || turns <= since + kTurnsPerLook);
+         (since == 0 || turns <= since + runtime::Scheduler::kTurnsPerLook);
 }
 
 void World::CheckTimekeeper() {
   if (first_timer_ns_ == TimerWheel::kNever) return;
+  // Where timers are dense it sleeps longer than to the next.
   for (size_t i = 0; i < core->scheduler.size(); ++i) {
     uint64_t until_ns = 0;
     if (schedule.IsWaitedFor(&core->scheduler.queue(i).parker, &until_ns) &&
-        until_ns <= first_timer_ns_ + kLongestRestNs) {
+        until_ns <= first_timer_ns_ + runtime::Scheduler::kLongestRestNs) {
       return;
     }
   }
