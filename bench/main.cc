@@ -104,6 +104,10 @@ int main(int argc, char** argv) {
   app.add_option("--processes", options.idle_processes,
                  "How many idle processes memory and idle have")
       ->check(CLI::Range(int64_t{1}, int64_t{100'000'000}));
+  app.add_option("--cpu-latency-us", options.cpu_latency_us,
+                 "How long an idle processor may take to go on; 0: they poll "
+                 "(needs the right to write to /dev/cpu_dma_latency)")
+      ->check(CLI::Range(int64_t{0}, int64_t{1'000'000}));
   app.add_flag("--json", json, "Print one JSON object a workload");
   try {
     app.parse(argc, argv);

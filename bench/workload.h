@@ -6,9 +6,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <span>
 #include <string_view>
 
+#include "absl/time/time.h"
 #include "runtime/options.h"
 
 namespace actord::bench {
@@ -19,12 +21,17 @@ using Json = nlohmann::ordered_json;
 struct WorkloadOptions {
   int workers = 0;                     // 0: the CPUs that this process may use
   int64_t idle_processes = 1'000'000;  // of `memory` and `idle`
+  // Of idle processors, in microseconds; nothing: the machine's own affair.
+  std::optional<int64_t> cpu_latency_us;
 
   // The daemon's defaults but for the workers, and for more processes if that
   // many are asked for.
   [[nodiscard]] runtime::RuntimeOptions Runtime() const {
     runtime::RuntimeOptions options;
     options.workers = workers;
+    if (cpu_latency_us) {
+      options.cpu_latency = absl::Microseconds(*cpu_latency_us);
+    }
     // And the one that spawns them; the threads hold up to 1/32 back
     // (runtime/slot_table.h).
     const auto processes = static_cast<size_t>(idle_processes);
@@ -83,6 +90,7 @@ Json RunSubmitStream(const WorkloadOptions& options);
 Json RunTimers(const WorkloadOptions& options);
 Json RunTimersDense(const WorkloadOptions& options);
 Json RunWake(const WorkloadOptions& options);
+Json RunWakePolling(const WorkloadOptions& options);
 Json RunYield(const WorkloadOptions& options);
 
 }  // namespace actord::bench

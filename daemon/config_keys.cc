@@ -164,6 +164,12 @@ void AddSchedulerKeys(std::vector<ConfigKey>& keys) {
   keys.push_back(Single({"scheduler.blocking_queue", "blocking-queue", "N",
                          "Commands that may wait for such a thread."},
                         kCount, ACTORD_MEMBER(runtime.blocking_queue)));
+  keys.push_back(Single(
+      {"scheduler.cpu_latency", "cpu-latency", "DURATION",
+       "How long an idle processor may take to go on when there is work, at "
+       "most 1s; with 0s they poll instead of sleeping. none leaves it to the "
+       "machine."},
+      kDuration, ACTORD_MEMBER(runtime.cpu_latency)));
 }
 
 void AddLimitKeys(std::vector<ConfigKey>& keys) {

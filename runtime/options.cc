@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "runtime/activity.h"
 #include "runtime/command_pattern.h"
+#include "runtime/cpu_latency.h"
 #include "runtime/errors.h"
 #include "runtime/payload.h"
 #include "runtime/process.h"
@@ -135,6 +136,15 @@ absl::Status ValidateOptions(const RuntimeOptions& options) {
     status.Update(ValidateWorkPolicy(policy));
   }
   status.Update(CheckPositive("stuck_after", options.stuck_after));
+  if (options.cpu_latency != absl::InfiniteDuration() &&
+      (options.cpu_latency < absl::ZeroDuration() ||
+       options.cpu_latency > CpuLatency::kMost)) {
+    status.Update(
+        InvalidField("cpu_latency", reason::kInvalidField,
+                     absl::StrCat("cpu_latency is ",
+                                  absl::FormatDuration(options.cpu_latency),
+                                  "; it must be from 0s to 1s, or none")));
+  }
   return status;
 }
 

@@ -108,8 +108,16 @@ absl::StatusOr<std::unique_ptr<Runtime>> Runtime::Create(
     const RuntimeOptions& options, const Catalog& catalog) {
   absl::Status status = ValidateOptions(options);
   if (!status.ok()) return status;
-  return std::unique_ptr<Runtime>(
+  std::unique_ptr<CpuLatency> cpu_latency;
+  if (options.cpu_latency != absl::InfiniteDuration()) {
+    auto request = CpuLatency::Request(options.cpu_latency);
+    if (!request.ok()) return request.status();
+    cpu_latency = *std::move(request);
+  }
+  std::unique_ptr<Runtime> runtime(
       new Runtime(std::make_unique<Core>(Resolve(options), catalog)));
+  runtime->cpu_latency_ = std::move(cpu_latency);
+  return runtime;
 }
 
 Runtime::Runtime(std::unique_ptr<Core> core) : core_(std::move(core)) {}

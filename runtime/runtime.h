@@ -22,6 +22,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "runtime/catalog.h"
+#include "runtime/cpu_latency.h"
 #include "runtime/options.h"
 #include "runtime/payload.h"
 #include "runtime/pid.h"
@@ -319,6 +320,7 @@ class Runtime {
 
  private:
   friend class BulkSender;
+  std::unique_ptr<CpuLatency> cpu_latency_;  // null: there is no wish
   const std::unique_ptr<Core> core_;
 };
 

@@ -4,6 +4,7 @@ Every figure is a cost: less is better, and worse means more.
 """
 
 import dataclasses
+import os
 
 # By how much a figure may exceed its baseline before it counts as worse.
 TOLERANCE = 0.15
@@ -30,6 +31,8 @@ class Figure:
     share_of_go: float | None = None
     # Made by several threads: how far apart their cores are decides much of it.
     shared: bool = False
+    # What must be writable to measure it; without it, it is left out.
+    device: str | None = None
 
     def value_in(self, output):
         for key in self.path:
@@ -65,6 +68,10 @@ FIGURES = [
     Figure("idle", "idle", ("cpu_ms",), "ms", 10, BAR),
     Figure("wake p50", "wake", ("p50_us",), "us", 8, BAR),
     Figure("wake p99", "wake", ("p99_us",), "us", 100, BAR),
+    Figure("wake polling p50", "wake_polling", ("p50_us",), "us", 8, BAR,
+           device="/dev/cpu_dma_latency"),
+    Figure("wake polling p99", "wake_polling", ("p99_us",), "us", 100, BAR,
+           device="/dev/cpu_dma_latency"),
     Figure("scale", "scale", ("ratio",), "x", 2, PLAIN, shared=True),
     Figure("timers add", "timers", ("add_ns",), "ns", 200),
     Figure("timers fire", "timers", ("fire_cpu_ns",), "ns", 200),
@@ -74,7 +81,12 @@ FIGURES = [
 
 # Those that take seconds and hardly differ between rounds run in fewer.
 MOST_ROUNDS = {"idle": 1, "memory": 1, "send_stream": 3, "submit_stream": 3,
-               "timers": 3, "timers_dense": 3, "wake": 3}
+               "timers": 3, "timers_dense": 3, "wake": 3, "wake_polling": 3}
+
+
+def can_be_measured(figure):
+    """Whether this machine, and the right to it, suffice."""
+    return figure.device is None or os.access(figure.device, os.W_OK)
 
 
 def workloads_of(figures):

@@ -105,4 +105,11 @@ Json RunWake(const WorkloadOptions& options) {
           {"bare_p99_us", Quantile(bare_us, 0.99)}};
 }
 
+// What is left of it when the machine adds as little as it can.
+Json RunWakePolling(const WorkloadOptions& options) {
+  WorkloadOptions polling = options;
+  polling.cpu_latency_us = 0;
+  return RunWake(polling);
+}
+
 }  // namespace actord::bench

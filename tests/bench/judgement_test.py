@@ -3,7 +3,8 @@
 
 import unittest
 
-from report.figures import BAR, FIGURES, PLAIN, Figure, workloads_of
+from report.figures import (BAR, FIGURES, PLAIN, Figure, can_be_measured,
+                            workloads_of)
 from report.judgement import (Run, bar_of, baseline_from, judge,
                               on_the_same_machine, spread_of, table)
 
@@ -202,6 +203,17 @@ class FiguresTest(unittest.TestCase):
 
     def test_a_workload_with_several_figures_runs_once(self):
         self.assertEqual(workloads_of(FIGURES).count("send"), 1)
+
+
+class DeviceTest(unittest.TestCase):
+
+    def test_a_figure_needs_its_device(self):
+        def figure(device):
+            return Figure("a", "a", ("p50_us",), "us", 1, BAR, device=device)
+
+        self.assertTrue(can_be_measured(figure(None)))
+        self.assertTrue(can_be_measured(figure("/dev/null")))
+        self.assertFalse(can_be_measured(figure("/nowhere/device")))
 
 
 if __name__ == "__main__":

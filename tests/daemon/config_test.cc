@@ -55,6 +55,7 @@ const std::map<std::string, Sample>& Samples() {
       {"scheduler.max_blocked_threads", {{"0"}, "0"}},
       {"scheduler.blocking_threads", {{"5"}, "5"}},
       {"scheduler.blocking_queue", {{"99"}, "99"}},
+      {"scheduler.cpu_latency", {{"10us"}, "\"10us\""}},
       {"limits.max_processes", {{"1000"}, "1000"}},
       {"limits.max_payload_bytes", {{"2MiB"}, "\"2MiB\""}},
       {"limits.max_mailbox_messages", {{"12"}, "12"}},
