@@ -10,9 +10,7 @@
 //   bits 3..17   urgent    urgent events that were pushed or handed over, and
 //                          that no turn has seen
 //   bits 18..37  messages  messages likewise
-//   bits 38..63  units     buffers held by the mailbox, in 64 bytes, signed: a
-//                          consumer may subtract an envelope's before its
-//                          producer has added them
+//   bits 38..63  units     buffers held by the mailbox, in 64 bytes
 //
 // The states of a process are readings of it:
 //   Ready or Running = Runnable(word); Idle = not runnable, not blocked;
@@ -25,9 +23,13 @@
 //  (2) A turn subtracts only what its first load saw, in one RMW at its end. So
 //      the word stays runnable during the turn, and whatever came later makes
 //      the result of that RMW runnable: then the turn itself enqueues.
-//  (3) A producer pushes first and adds to the word afterwards (release). So
-//      whoever saw the count (acquire) finds the push, or a gap before it that
-//      belongs to a producer whose own add follows.
+//  (3) A producer adds its messages to the word and then pushes them (release).
+//      So all that a turn finds in the queue is counted. What is counted and
+//      not found is on its way, or behind a gap: the word goes on counting it,
+//      so the process stays runnable, and the next turn looks again. And a
+//      sender that finds nothing counted has nothing of its own in the queue.
+//      Urgent events are pushed first and counted then (release): whoever saw
+//      the count (acquire) finds them.
 //  (4) Only the running turn changes `ready` and `blocked`, and `ended` when
 //      the process ends; only its spawner takes `ended` away again. So all of
 //      them can be changed by addition.

@@ -17,8 +17,8 @@ namespace actord::runtime {
 //  (1) A producer owns the link behind the tail that its exchange returned:
 //      the `next` of that envelope, or `head_` if it was null.
 //  (2) The chain from `head_` may have a gap where a producer is between its
-//      two writes. The consumer takes a gap for the end: that producer's own
-//      wake follows (see activity.h), so nothing is lost and nobody spins.
+//      two writes. The consumer takes a gap for the end, and looks again
+//      (activity.h, (3)).
 class MessageQueue {
  public:
   void Push(Envelope* envelope) { PushChain(envelope, envelope); }
@@ -29,8 +29,8 @@ class MessageQueue {
     last->next.store(nullptr, std::memory_order_relaxed);
     WillChange(&tail_);
     // Release: the envelopes' content; acquire: that `previous` is linked only
-    // after its own initialisation.
-    Envelope* previous = tail_.exchange(last, std::memory_order_acq_rel);
+    // after its own initialisation. seq_cst: see IsEmpty.
+    Envelope* previous = tail_.exchange(last, std::memory_order_seq_cst);
     FailPoint();
     if (previous == nullptr) {
       WillWrite(&head_);

@@ -109,9 +109,6 @@ struct alignas(64) Process {
   bool step_due = false;
   // The next turn calls Init, with `input`.
   bool init_due = false;
-  // Messages that the word no longer counts and that have not been taken yet:
-  // they lay behind a gap. Outlives the process, as late envelopes do.
-  uint32_t messages_owed = 0;
   // Completions that came within a turn, so without a record, and that no step
   // has seen yet.
   uint32_t replies = 0;
@@ -170,10 +167,9 @@ struct alignas(64) Process {
   // caller has just read it. True: the caller has to enqueue the process. Any
   // thread.
   bool Post(Envelope* first, Envelope* last, uint64_t word, uint64_t delta) {
-    // What lies in the queue may be of the same sender, and is older, though
-    // the word counts nothing: another's message that is not counted yet may
-    // have been taken in its place, or it lies behind a gap.
-    if (Activity::AwaitsMessage(word) && messages.IsEmpty()) {
+    // Nothing older of the same sender is left in the queue: it is counted
+    // until a turn has taken it.
+    if (Activity::AwaitsMessage(word)) {
       // Before the claim, behind which a processor fetches nothing until it has
       // that line.
       PrefetchTurn();
@@ -185,8 +181,12 @@ struct alignas(64) Process {
         return true;
       }
     }
+    // Counted first (activity.h, (3)): the last write of a push is mostly to a
+    // line that another processor had last, and a read-modify-write behind it
+    // would wait for that.
+    const bool has_to_enqueue = Activity::Add(activity, delta);
     messages.PushChain(first, last);
-    return Activity::Add(activity, delta);
+    return has_to_enqueue;
   }
   // Likewise a completion, cancel or termination.
   bool PostUrgent(Envelope* event) {

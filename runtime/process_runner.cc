@@ -48,7 +48,12 @@ void ProcessRunner::RunTurn(Process& process) {
   if (!blocked) FillFromMessages(process, turn);
   int32_t verdict = blocked ? ACTORD_STEP_BLOCK : ACTORD_STEP_IDLE;
   const bool steps_now = turn.count != 0 || process.step_due;
-  if (steps_now) verdict = RunStep(process, turn);
+  if (steps_now) {
+    verdict = RunStep(process, turn);
+  } else if (!blocked && turn.messages_left != 0) [[unlikely]] {
+    // All are behind a gap: its producer has to go on before this does.
+    YieldThread();
+  }
   for (int steps = 1; GoesOn(process, verdict, steps); ++steps) {
     if (!FillFromUrgent(process, turn)) return;
     if (turn.count != 0) verdict = RunStep(process, turn);
@@ -255,17 +260,13 @@ const Effect* ProcessRunner::CommitSends(const Effect* first,
 }
 
 void ProcessRunner::Finish(Process& process, Turn& turn, int32_t verdict) {
-  const bool was_blocked = (turn.word & Activity::kBlocked) != 0;
   const bool blocked = verdict == ACTORD_STEP_BLOCK;
   const bool again = verdict == ACTORD_STEP_CONTINUE;
-  // What was owed while it was blocked may be there by now.
   // A step is due after CONTINUE, and in a new version.
-  const bool ready = process.step_due || !process.urgent_taken.empty() ||
-                     turn.left_over ||
-                     (was_blocked && !blocked && process.messages_owed != 0);
+  const bool ready = process.step_due || !process.urgent_taken.empty();
   uint64_t delta = 0;
   delta -= Activity::Urgent(turn.word) * Activity::kUrgentOne;
-  delta -= Activity::ForMessages(turn.messages_seen, turn.units);
+  delta -= Activity::ForMessages(turn.messages_taken, turn.units);
   delta -= turn.word & (Activity::kReady | Activity::kBlocked);
   delta += (ready ? Activity::kReady : 0) + (blocked ? Activity::kBlocked : 0);
   process.running.store(false, std::memory_order_relaxed);

@@ -87,12 +87,17 @@ class ProcessRunner {
   struct Turn {
     uint64_t word;  // as the turn found it
     uint32_t generation;
-    uint64_t messages_left;      // of those that `word` counts
-    uint64_t messages_seen = 0;  // of those that `word` counts
-    uint64_t units = 0;          // of the envelopes that were taken
-    size_t count = 0;            // envelopes in batch_
-    size_t dropped = 0;          // completions that no step is given
-    bool left_over = false;      // there are messages, but the batch was full
+    uint64_t messages_left;       // of those that `word` counts
+    uint64_t messages_taken = 0;  // of those that `word` counts
+    uint64_t units = 0;           // of the envelopes that were taken
+    size_t count = 0;             // envelopes in batch_
+    size_t dropped = 0;           // completions that no step is given
+
+    void Took(const Envelope& message) {
+      units += message.units();
+      --messages_left;
+      ++messages_taken;
+    }
   };
 
   // Whether it has ended as the shutdown wants it.

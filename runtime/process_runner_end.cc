@@ -112,7 +112,7 @@ void ProcessRunner::End(Process& process, Turn& turn, EndKind kind,
 
   uint64_t delta = Activity::kEnded;
   delta -= Activity::Urgent(turn.word) * Activity::kUrgentOne;
-  delta -= Activity::ForMessages(turn.messages_seen, turn.units);
+  delta -= Activity::ForMessages(turn.messages_taken, turn.units);
   delta -= turn.word & (Activity::kReady | Activity::kBlocked);
   process.running.store(false, std::memory_order_relaxed);
   WillChange(&process.activity);
@@ -227,14 +227,14 @@ void ProcessRunner::DropMailbox(Process& process, Turn& turn) {
     lane_.Free(envelope);
   }
   while (true) {
-    turn.messages_left = Activity::Messages(turn.word) - turn.messages_seen;
+    turn.messages_left = Activity::Messages(turn.word) - turn.messages_taken;
     while (Envelope* envelope = PopMessage(process, turn)) {
       DropLate(process, envelope);
     }
     // Whoever delivers a call looks for the end afterwards (calls.cc), so what
     // is behind this look answers for itself; what is before it must not stay
-    // behind one that its sender has pushed and is about to count, a few
-    // instructions further on.
+    // behind a gap, which its producer is about to close, a few instructions
+    // further on.
     if (process.messages.IsEmpty()) return;
     YieldThread();
     const uint64_t urgent = Activity::Urgent(turn.word);

@@ -88,13 +88,11 @@ bool ProcessRunner::FillFromUrgent(Process& process, Turn& turn) {
 }
 
 Envelope* ProcessRunner::PopMessage(Process& process, Turn& turn) {
-  if (process.messages_owed + turn.messages_left == 0) return nullptr;
+  if (turn.messages_left == 0) return nullptr;
   if (Envelope* envelope = process.in_hand) [[likely]] {
     if (envelope->type == kEventChain) envelope = OpenChain(envelope);
     process.in_hand = envelope->Next();
-    turn.units += envelope->units();
-    --turn.messages_left;
-    ++turn.messages_seen;
+    turn.Took(*envelope);
     return envelope;
   }
   Envelope* envelope = process.messages.Pop();
@@ -102,19 +100,8 @@ Envelope* ProcessRunner::PopMessage(Process& process, Turn& turn) {
     OpenChain(envelope);
     envelope = process.messages.Pop();
   }
-  if (envelope == nullptr) {
-    // Behind a gap, whose producer's own add will make the process run.
-    process.messages_owed += static_cast<uint32_t>(turn.messages_left);
-    turn.messages_seen += std::exchange(turn.messages_left, 0);
-    return nullptr;
-  }
-  turn.units += envelope->units();
-  if (process.messages_owed != 0) {
-    --process.messages_owed;
-  } else {
-    --turn.messages_left;
-    ++turn.messages_seen;
-  }
+  // Null: behind a gap. The word goes on counting it.
+  if (envelope != nullptr) turn.Took(*envelope);
   return envelope;
 }
 
@@ -135,7 +122,6 @@ void ProcessRunner::FillFromMessages(Process& process, Turn& turn) {
       DropLate(process, envelope);
     }
   }
-  turn.left_over = process.messages_owed + turn.messages_left != 0;
 }
 
 }  // namespace actord::runtime

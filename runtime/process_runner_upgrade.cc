@@ -264,8 +264,6 @@ void ProcessRunner::DropFenced(Process& process, Turn& turn) {
 
 void ProcessRunner::FinishWithoutStep(Process& process, Turn& turn) {
   const bool blocked = (turn.word & Activity::kBlocked) != 0;
-  // Those that are owed are not in the word.
-  turn.left_over = !blocked && process.messages_owed != 0;
   Finish(process, turn, blocked ? ACTORD_STEP_BLOCK : ACTORD_STEP_IDLE);
 }
 

@@ -45,6 +45,8 @@ class alignas(64) Worker {
   bool Wake(bool notified);
 
   WorkerQueue& queue() { return queue_; }
+  // That it has begun, with those that found nothing. For whoever runs it.
+  [[nodiscard]] uint64_t turns() const { return turn_; }
 
  private:
   // Of each round of 61 turns (Go's number), in one the global queue goes

@@ -3,8 +3,9 @@
  * block on its completion or end, another that then lives in its slot, and two
  * workers that run them.
  *
- * The mailbox is modelled in full, with its gap: a sender exchanges the tail
- * and links in a second step. It sends its messages one by one or as a chain.
+ * The mailbox is modelled in full, with its gap: a sender adds to the word,
+ * exchanges the tail, and links in a third step. It sends its messages one by
+ * one or as a chain.
  * The word is its counts, messages and urgent, and the flags ready, blocked and
  * ended. Its units are left out: what they do is that a CAS fails.
  *
@@ -14,12 +15,10 @@
  * a completer that finds it not runnable likewise uses `urgent_taken`. All else
  * goes through the two queues and an add.
  *
- * Nothing goes in hand while the mailbox holds something, which may be an
- * earlier message of the same sender. That none is owed does not say that it is
- * empty: a turn takes as many messages as the word counts, but those that are
- * first, so one that was pushed and not yet counted makes a counted one stay.
- * A sender looks before its CAS; that others push behind its look is no harm,
- * as its own messages do not come into the mailbox behind its back.
+ * So all that a turn finds is counted, and the word goes on counting what it
+ * does not: the process stays runnable, and looks again. And a sender that finds
+ * nothing counted has nothing older of its own in the mailbox, whatever others
+ * have there.
  *
  * Checked: the process is never in two queues, and never run by two workers;
  * nobody touches the turn fields beside another, and who may put something in
@@ -28,8 +27,8 @@
  * should have run; after the end nothing of it is run, and nothing is in hand.
  *
  * Mutants, which must fail:
- *   ADD_FIRST       a sender adds to the word before it pushes
- *   NO_OWED         what lies behind a gap is forgotten instead of owed
+ *   PUSH_FIRST      a sender pushes before it adds to the word
+ *   GAP_TAKEN       a turn gives back the counts of what lies behind a gap
  *   SUBTRACT_EARLY  a turn gives the counts back when it begins
  *   LOAD_LATE       a turn subtracts what the word says at its end
  *   SKIP_READY      a sender does not add when it sees messages counted already
@@ -38,9 +37,6 @@
  *   CLAIM_ENDED     a sender takes a free slot for an idle process
  *   HAND_LATE       the owner enqueues, and then puts its messages in hand
  *   HAND_ALWAYS     a sender whose CAS fails puts them in hand as well
- *   HAND_OWED       a sender does not look at the mailbox
- *   OWED_ONLY       it looks whether messages are owed instead
- *   HEAD_ONLY       it looks at the mailbox's head, not at its tail
  *   MAILBOX_FIRST   a turn takes the mailbox before what is in hand
  *   END_IN_HAND     the end drops the mailbox, but not what is in hand
  *   URGENT_LATE     as HAND_LATE, with a completion
@@ -78,7 +74,6 @@ bool ended;
 /* Turn fields. */
 byte in_hand;         /* the first of a chain */
 byte urgent_taken;    /* how many */
-byte owed;
 
 bool held;            /* somebody is at the turn fields */
 bool reused;          /* the slot's second process */
@@ -113,20 +108,6 @@ byte finished;        /* senders and completers */
 #define COUNTED (messages > 0)
 #else
 #define COUNTED false
-#endif
-
-#ifdef HAND_OWED
-#define MAILBOX_IS_EMPTY true
-#else
-#ifdef OWED_ONLY
-#define MAILBOX_IS_EMPTY (owed == 0)
-#else
-#ifdef HEAD_ONLY
-#define MAILBOX_IS_EMPTY (head == NONE)
-#else
-#define MAILBOX_IS_EMPTY (tail == NONE)
-#endif
-#endif
 #endif
 
 inline hold() {
@@ -189,10 +170,6 @@ proctype Sender(byte me) {
      };
      owns = IDLE;
      if
-     :: owns -> owns = MAILBOX_IS_EMPTY
-     :: else -> skip
-     fi;
-     if
      :: owns ->
         atomic {
           if
@@ -214,20 +191,21 @@ proctype Sender(byte me) {
 #endif
      :: else ->
 other_way:
-#ifdef ADD_FIRST
-        add(messages, last + 1 - first);
-#endif
 #ifdef HAND_ALWAYS
         put_in_hand();
         held = false;
-#else
+#endif
+#ifdef PUSH_FIRST
         push();
 #endif
-#ifndef ADD_FIRST
         if
         :: COUNTED -> skip
         :: else -> add(messages, last + 1 - first)
-        fi
+        fi;
+#if !defined(HAND_ALWAYS) && !defined(PUSH_FIRST)
+        push()
+#else
+        skip
 #endif
      fi;
      d_step {
@@ -360,7 +338,6 @@ inline forget_turn() {
   seen_urgent = 0;
   was_blocked = false;
   blocks = false;
-  left_over = false;
   ends = false
 }
 
@@ -376,7 +353,7 @@ inline forget_turn() {
 
 proctype Worker() {
   byte node, following, left, seen, seen_urgent;
-  bool was_blocked, blocks, left_over, ends;
+  bool was_blocked, blocks, ends;
 idle:
 end_idle:
   atomic {
@@ -412,29 +389,20 @@ end_idle:
 take:
   do
   :: HAND_IS_NEXT -> take_in_hand()
-  :: !HAND_IS_NEXT && owed + left > 0 ->
+  :: !HAND_IS_NEXT && left > 0 ->
      pop();
      if
      :: node == NONE ->
-        d_step {
-#ifndef NO_OWED
-          owed = owed + left;
+#ifdef GAP_TAKEN
+        d_step { seen = seen + left; left = 0 };
 #endif
-          seen = seen + left;
-          left = 0
-        };
         break
      :: else ->
-        d_step {
-          if
-          :: owed > 0 -> owed--
-          :: else -> left--; seen++
-          fi
-        };
+        d_step { left--; seen++ };
         deliver()
      fi
-  :: !HAND_IS_NEXT && owed + left == 0 -> break
-  :: !ends && owed + left > 0 -> left_over = true; break /* it is full */
+  :: !HAND_IS_NEXT && left == 0 -> break
+  :: !ends && left > 0 -> break /* it is full */
   od;
 step:
   atomic {
@@ -449,9 +417,7 @@ step:
     fi;
     running--;
     held = false;
-    /* What was owed while it was blocked may be there by now. */
-    ready = urgent_taken > 0 || left_over ||
-            (was_blocked && !blocks && owed > 0);
+    ready = urgent_taken > 0;
     blocked = blocks;
     give_back();
     if

@@ -44,21 +44,31 @@ class Interleaving : public ::testing::Test {
     envelope->generation = to.generation;
     return envelope;
   }
-  // The last thing that a producer does.
+  // The first thing that a producer does, and wakes then.
   void CountAndWake(Process& process, const Envelope& envelope) {
     if (Activity::Add(process.activity,
                       Activity::ForMessages(1, envelope.units()))) {
       core_->core->scheduler.Enqueue(&process, nullptr);
     }
   }
+  // The process has turns, and sees nothing in them.
+  void ExpectToBeStuck(const Process& process) {
+    const std::vector<std::string> before = seen_;
+    core_->Wake(0);
+    for (int turn = 0; turn < 5; ++turn) {
+      EXPECT_EQ(core_->RunOne(0), Worker::Did::kRan);
+    }
+    EXPECT_EQ(seen_, before);
+    EXPECT_TRUE(Activity::Runnable(process.activity));
+  }
 
   std::vector<std::string> seen_;
   std::unique_ptr<SteppedCore> core_;
 };
 
-// The producer of "2" is between its exchange and its link, while "3" is there
-// and counted: a gap. The process sees nothing of what lies behind it, sleeps,
-// and gets everything in order when that producer goes on.
+// The producer of "2" is between its exchange and its link, while "3" is there:
+// a gap. The process looks again and again, sees nothing of what lies behind
+// it, and gets everything in order when that producer goes on.
 TEST_F(Interleaving, WhatLiesBehindAGapComesWhenTheGapIsClosed) {
   for (const bool blocks : {false, true}) {
     SCOPED_TRACE(blocks);
@@ -66,66 +76,56 @@ TEST_F(Interleaving, WhatLiesBehindAGapComesWhenTheGapIsClosed) {
     seen_.clear();
     const Pid pid = Recorder(blocks);
     Process& process = core_->process(pid);
+    core_->Settle();
     Envelope* one = NewMessage(pid, "1");
     Envelope* two = NewMessage(pid, "2");
     Envelope* three = NewMessage(pid, "3");
-    process.messages.Push(one);
-    process.messages.Push(two);
-    process.messages.Push(three);
+    for (Envelope* envelope : {one, two, three}) {
+      CountAndWake(process, *envelope);
+      process.messages.Push(envelope);
+    }
     one->SetNext(nullptr);
-    CountAndWake(process, *one);
-    CountAndWake(process, *three);
-    core_->Settle();
-    EXPECT_THAT(seen_, IsEmpty());
-    one->SetNext(two);
-    CountAndWake(process, *two);
-    core_->Settle();
     if (blocks) {
-      EXPECT_THAT(seen_, IsEmpty());
+      core_->Settle();
       Runtime::Core& core = *core_->core;
       EXPECT_EQ(core.external.Complete({{pid, 1}, 0}, {}),
                 CompleteAnswer::kAccepted);
-      core_->Settle();
-      EXPECT_THAT(seen_, ElementsAre("c", "1", "2", "3"));
-    } else {
-      EXPECT_THAT(seen_, ElementsAre("1", "2", "3"));
+      core_->Wake(0);
+      core_->RunOne(0);
+      EXPECT_THAT(seen_, ElementsAre("c"));
+      seen_.clear();
     }
-    EXPECT_EQ(Activity::Messages(process.activity), 0u);
-    EXPECT_EQ(Activity::Units(process.activity), 0);
+    ExpectToBeStuck(process);
+    EXPECT_THAT(seen_, IsEmpty());
+    one->SetNext(two);
+    core_->Settle();
+    EXPECT_THAT(seen_, ElementsAre("1", "2", "3"));
+    EXPECT_EQ(process.activity, 0u) << "all counts are back to nothing";
     core_.reset();
   }
 }
 
-// "a1" is pushed and not counted, "b1" is both: the turn takes as many as are
-// counted, so "a1" in the place of "b1". Then nothing is counted or owed, and
-// yet what the second sender sends next must not overtake "b1".
-TEST_F(Interleaving, NothingIsHandedOverPastWhatLiesInTheQueue) {
+// "a" is counted and not pushed yet; what others send goes before it.
+TEST_F(Interleaving, WhatIsCountedAndNotThereYetIsWaitedFor) {
   Start();
   const Pid pid = Recorder();
   Process& process = core_->process(pid);
   core_->Settle();
-  seen_.clear();
-  Envelope* a1 = NewMessage(pid, "a1");
-  Envelope* b1 = NewMessage(pid, "b1");
-  process.messages.Push(a1);
-  process.messages.Push(b1);
-  // Its size is what "a1" has.
-  CountAndWake(process, *b1);
-  const uint32_t units = a1->units();
-  core_->Settle();
-  EXPECT_THAT(seen_, ElementsAre("a1"));
-  EXPECT_EQ(Activity::Messages(process.activity), 0u);
-  EXPECT_EQ(process.messages_owed, 0u);
+  Envelope* a = NewMessage(pid, "a");
+  CountAndWake(process, *a);
+  ExpectToBeStuck(process);
   Runtime::Core& core = *core_->core;
-  EXPECT_EQ(core.delivery.Send(pid, NewMessage(pid, "b2"), core.lane),
-            Delivery::Result::kDelivered);
-  EXPECT_EQ(process.in_hand, nullptr);
-  core_->Settle();
-  if (Activity::Add(process.activity, Activity::ForMessages(1, units))) {
-    core.scheduler.Enqueue(&process, nullptr);
+  for (const char* topic : {"b1", "b2"}) {
+    EXPECT_EQ(core.delivery.Send(pid, NewMessage(pid, topic), core.lane),
+              Delivery::Result::kDelivered);
+    EXPECT_EQ(process.in_hand, nullptr);
   }
+  core_->RunOne(0);
+  EXPECT_THAT(seen_, ElementsAre("b1", "b2"));
+  ExpectToBeStuck(process);
+  process.messages.Push(a);
   core_->Settle();
-  EXPECT_THAT(seen_, ElementsAre("a1", "b1", "b2"));
+  EXPECT_THAT(seen_, ElementsAre("b1", "b2", "a"));
   EXPECT_EQ(process.activity, 0u) << "all counts are back to nothing";
 }
 

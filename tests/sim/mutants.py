@@ -146,14 +146,14 @@ MUTANTS = {
         "      FailPoint();\n      word_.fetch_add(uint64_t{count} << 32);\n"
         "      return count;\n",
         "a thief takes without asking"),
-    "ADD_FIRST": (
+    "PUSH_FIRST": (
         "runtime/process.h",
+        "    const bool has_to_enqueue = Activity::Add(activity, delta);\n"
+        "    messages.PushChain(first, last);\n"
+        "    return has_to_enqueue;\n",
         "    messages.PushChain(first, last);\n"
         "    return Activity::Add(activity, delta);\n",
-        "    const bool mine = Activity::Add(activity, delta);\n"
-        "    messages.PushChain(first, last);\n"
-        "    return mine;\n",
-        "a sender counts before it pushes"),
+        "a sender pushes before it counts"),
     "CLAIM_BY_ADD": (
         "runtime/activity.h",
         "    return activity.compare_exchange_strong(word, word + delta,\n"
@@ -161,9 +161,6 @@ MUTANTS = {
         "                                            std::memory_order_relaxed);\n",
         "    activity.fetch_add(delta);\n    return word != UINT64_MAX;\n",
         "who has seen a process idle takes it for its own"),
-    "HAND_PAST_QUEUE": (
-        "runtime/process.h", " && messages.IsEmpty()", "",
-        "a message is handed over though there are some in the queue"),
     "HAND_FORGOTTEN": (
         "runtime/process_runner_mailbox.cc",
         "  if (Envelope* envelope = process.in_hand) [[likely]] {\n",
@@ -187,23 +184,21 @@ MUTANTS = {
     "SUBTRACT_LATE": (
         "runtime/process_runner.cc",
         "  delta -= Activity::Urgent(turn.word) * Activity::kUrgentOne;\n"
-        "  delta -= Activity::ForMessages(turn.messages_seen, turn.units);\n"
+        "  delta -= Activity::ForMessages(turn.messages_taken, turn.units);\n"
         "  delta -= turn.word & (Activity::kReady | Activity::kBlocked);\n"
         "  delta += (ready",
         "  delta -= Activity::Urgent(process.activity) * Activity::kUrgentOne;\n"
-        "  delta -= Activity::ForMessages(turn.messages_seen, turn.units);\n"
+        "  delta -= Activity::ForMessages(turn.messages_taken, turn.units);\n"
         "  delta -= turn.word & (Activity::kReady | Activity::kBlocked);\n"
         "  delta += (ready",
         "a turn gives back what came while it lasted"),
-    "NO_OWED": (
+    "GAP_TAKEN": (
         "runtime/process_runner_mailbox.cc",
-        "    process.messages_owed += static_cast<uint32_t>(turn.messages_left);\n",
-        "",
+        "  if (envelope != nullptr) turn.Took(*envelope);\n",
+        "  if (envelope != nullptr) {\n    turn.Took(*envelope);\n"
+        "  } else {\n    turn.messages_taken += turn.messages_left;\n"
+        "    turn.messages_left = 0;\n  }\n",
         "what lay behind a gap is forgotten"),
-    "NO_OWED_AFTER_BLOCK": (
-        "runtime/process_runner.cc",
-        "(was_blocked && !blocked && process.messages_owed != 0)", "false",
-        "what lay behind a gap of a blocked process is forgotten"),
     "LOST_LAST_OF_CHAIN": (
         "runtime/process_runner.cc",
         "SendChain(to, head, last, count, units,",

@@ -281,7 +281,6 @@ class World {
   uint64_t most_ready_ = 0;
   const Actor* spinner_ = nullptr;  // the one that is counted
   uint64_t spins_ = 0;              // rounds in which it ran
-  uint64_t turns_ = 0;              // that made a step
   uint64_t last_spin_round_ = 0;
   uint64_t first_timer_ns_ = runtime::TimerWheel::kNever;
   uint64_t late_ns_ = 0;  // of that one, while all threads waited
