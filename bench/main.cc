@@ -5,7 +5,9 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <exception>
 #include <string>
 #include <vector>
@@ -117,6 +119,12 @@ int main(int argc, char** argv) {
   if (name.empty()) {
     bool all_ok = true;
     for (const Workload& workload : actord::bench::Workloads()) {
+      if (workload.device != nullptr && access(workload.device, W_OK) != 0) {
+        std::fprintf(stderr, "actord_bench: %s left out: %s: %s\n",
+                     workload.name.data(), workload.device,
+                     std::strerror(errno));
+        continue;
+      }
       all_ok = RunApart(workload, argv, json) && all_ok;
     }
     return all_ok ? 0 : 1;

@@ -46,6 +46,8 @@ struct Workload {
   std::string_view doc;
   // Runs it and returns its figures. Ends the program if a result is wrong.
   Json (*run)(const WorkloadOptions& options);
+  // What it has to be allowed to write to; null: nothing.
+  const char* device = nullptr;
 };
 
 std::span<const Workload> Workloads();

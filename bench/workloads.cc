@@ -1,6 +1,7 @@
 #include <array>
 
 #include "bench/workload.h"
+#include "runtime/cpu_latency.h"
 
 namespace actord::bench {
 
@@ -33,7 +34,7 @@ std::span<const Workload> Workloads() {
                RunWake},
       Workload{"wake_polling",
                "the same, with processors that poll instead of sleeping",
-               RunWakePolling},
+               RunWakePolling, runtime::CpuLatency::kDevice},
       Workload{"scale", "a message's cost with 1000 to 1,000,000 processes",
                RunScale},
       Workload{"timers",

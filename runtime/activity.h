@@ -9,7 +9,8 @@
 //   bit  2       blocked   messages alone do not make it run
 //   bits 3..17   urgent    urgent events that were pushed or handed over, and
 //                          that no turn has seen
-//   bits 18..37  messages  messages likewise
+//   bits 18..37  messages  messages that were sent, if not pushed yet, and that
+//                          no turn has taken
 //   bits 38..63  units     buffers held by the mailbox, in 64 bytes
 //
 // The states of a process are readings of it:
@@ -77,9 +78,7 @@ struct Activity {
   static constexpr uint64_t Messages(uint64_t word) {
     return (word >> kMessagesShift) & kMessagesMask;
   }
-  static constexpr int64_t Units(uint64_t word) {
-    return static_cast<int64_t>(word) >> kUnitsShift;
-  }
+  static constexpr uint64_t Units(uint64_t word) { return word >> kUnitsShift; }
   // What to add for `count` envelopes of `units` in all.
   static constexpr uint64_t ForMessages(uint64_t count, uint64_t units) {
     return (count << kMessagesShift) + (units << kUnitsShift);
@@ -117,9 +116,9 @@ struct Activity {
   static bool Add(std::atomic<uint64_t>& activity, uint64_t delta) {
     FailPoint();
     WillChange(&activity);
-    // Release: (3). Acquire: whoever enqueues hands over what it saw. seq_cst,
-    // which costs an RMW nothing: what takes `ended` away (lifecycle_log.h,
-    // (2)).
+    // Release: (3), of urgent events. Acquire: whoever enqueues hands over what
+    // it saw. seq_cst, which costs an RMW nothing: what takes `ended` away
+    // (lifecycle_log.h, (2)).
     const uint64_t before =
         activity.fetch_add(delta, std::memory_order_seq_cst);
     return !Runnable(before) && Runnable(before + delta);

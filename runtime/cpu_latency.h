@@ -18,10 +18,12 @@ namespace actord::runtime {
 class CpuLatency {
  public:
   static constexpr const char* kDevice = "/dev/cpu_dma_latency";
+  static constexpr absl::Duration kLeast = absl::Microseconds(1);
   static constexpr absl::Duration kMost = absl::Seconds(1);
 
-  // The wish is in force while the object lives. `most`: from 0 to kMost, down
-  // to the microsecond. FAILED_PRECONDITION: the device cannot be written.
+  // The wish is in force while the object lives. `most`: 0, or from kLeast to
+  // kMost; parts of a microsecond are dropped. FAILED_PRECONDITION: the device
+  // cannot be written.
   static absl::StatusOr<std::unique_ptr<CpuLatency>> Request(
       absl::Duration most, const char* device = kDevice);
   ~CpuLatency();

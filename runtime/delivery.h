@@ -56,9 +56,8 @@ class Delivery {
   [[nodiscard]] bool HasRoom(uint64_t word, uint64_t count,
                              uint64_t units) const {
     return Activity::Messages(word) + count <= limits_.max_mailbox_messages() &&
-           Activity::Units(word) + static_cast<int64_t>(units) <=
-               static_cast<int64_t>(limits_.max_mailbox_bytes() /
-                                    kBufferUnitBytes);
+           Activity::Units(word) + units <=
+               limits_.max_mailbox_bytes() / kBufferUnitBytes;
   }
 
  private:

@@ -29,8 +29,8 @@ class MessageQueue {
     last->next.store(nullptr, std::memory_order_relaxed);
     WillChange(&tail_);
     // Release: the envelopes' content; acquire: that `previous` is linked only
-    // after its own initialisation. seq_cst: see IsEmpty.
-    Envelope* previous = tail_.exchange(last, std::memory_order_seq_cst);
+    // after its own initialisation.
+    Envelope* previous = tail_.exchange(last, std::memory_order_acq_rel);
     FailPoint();
     if (previous == nullptr) {
       WillWrite(&head_);
@@ -69,12 +69,11 @@ class MessageQueue {
     return nullptr;
   }
 
-  // Nothing is there, and no gap. For the consumer, or for a producer that asks
-  // after its own. seq_cst: whoever pushes after this said yes is behind it in
-  // the order of all seq_cst operations.
+  // Nothing is there, and no gap. Consumer only. Acquire: so the word, read
+  // afterwards, counts what was pushed.
   [[nodiscard]] bool IsEmpty() const {
     WillRead(&tail_);
-    return tail_.load(std::memory_order_seq_cst) == nullptr;
+    return tail_.load(std::memory_order_acquire) == nullptr;
   }
 
  private:

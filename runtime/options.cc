@@ -137,13 +137,14 @@ absl::Status ValidateOptions(const RuntimeOptions& options) {
   }
   status.Update(CheckPositive("stuck_after", options.stuck_after));
   if (options.cpu_latency != absl::InfiniteDuration() &&
-      (options.cpu_latency < absl::ZeroDuration() ||
+      options.cpu_latency != absl::ZeroDuration() &&
+      (options.cpu_latency < CpuLatency::kLeast ||
        options.cpu_latency > CpuLatency::kMost)) {
-    status.Update(
-        InvalidField("cpu_latency", reason::kInvalidField,
-                     absl::StrCat("cpu_latency is ",
-                                  absl::FormatDuration(options.cpu_latency),
-                                  "; it must be from 0s to 1s, or none")));
+    status.Update(InvalidField(
+        "cpu_latency", reason::kInvalidField,
+        absl::StrCat("cpu_latency is ",
+                     absl::FormatDuration(options.cpu_latency),
+                     "; it must be 0s, or from 1us to 1s, or none")));
   }
   return status;
 }

@@ -32,8 +32,8 @@ struct RuntimeOptions : Limits {
       16;  // threads of the blocking pool, 1 to 1024; started when first needed
   size_t blocking_queue =
       65536;  // commands waiting for the blocking pool, at most
-  // How long an idle processor may take to go on, 0 to 1s: a wish to the kernel
-  // (cpu_latency.h). Infinite: none. Create fails if it cannot be had.
+  // How long an idle processor may take to go on, 0 or 1us to 1s: a wish to the
+  // kernel (cpu_latency.h). Infinite: none. Create fails if it cannot be had.
   absl::Duration cpu_latency = absl::InfiniteDuration();
 
   std::vector<std::string>

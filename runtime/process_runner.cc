@@ -20,7 +20,7 @@ ProcessRunner::ProcessRunner(const Parts& parts, Lane& lane,
 
 void ProcessRunner::RunTurn(Process& process) {
   WillRead(&process.activity);
-  // Acquire: activity.h (3).
+  // Acquire: activity.h, (3) for urgent events, and (5).
   const uint64_t word = process.activity.load(std::memory_order_acquire);
   Turn turn{.word = word,
             .generation = process.generation.load(std::memory_order_relaxed),
@@ -51,8 +51,7 @@ void ProcessRunner::RunTurn(Process& process) {
   if (steps_now) {
     verdict = RunStep(process, turn);
   } else if (!blocked && turn.messages_left != 0) [[unlikely]] {
-    // All are behind a gap: its producer has to go on before this does.
-    YieldThread();
+    LetSenderGoOn(process);
   }
   for (int steps = 1; GoesOn(process, verdict, steps); ++steps) {
     if (!FillFromUrgent(process, turn)) return;
@@ -63,6 +62,16 @@ void ProcessRunner::RunTurn(Process& process) {
     AskAgain(process, turn);
   }
   Finish(process, turn, verdict);
+}
+
+void ProcessRunner::LetSenderGoOn(const Process& process) const {
+  const WorkerQueue* here = lane_.here();
+  if (here != nullptr) {
+    const uint32_t others =
+        here->ready.NonEmptyFromTop() | parts_.scheduler.GlobalLevels();
+    if (here->next != nullptr || others >> process.Priority() != 0) return;
+  }
+  YieldThread();
 }
 
 bool ProcessRunner::GoesOn(const Process& process, int32_t verdict,

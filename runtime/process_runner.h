@@ -130,7 +130,11 @@ class ProcessRunner {
   // False: a cancel or terminate ended the process.
   bool FillFromUrgent(Process& process, Turn& turn);
   void FillFromMessages(Process& process, Turn& turn);
-  // The next counted message; null: none, or a gap.
+  // The turn has found none of those that are counted: their sender is just
+  // about to push them, and if the machine keeps it from that, this thread does
+  // not stand in its way while it has nothing else to do.
+  [[gnu::noinline]] void LetSenderGoOn(const Process& process) const;
+  // The next counted message; null: none, or none that can be reached yet.
   Envelope* PopMessage(Process& process, Turn& turn);
   // Frees the head of a chain; its first message.
   [[gnu::noinline]] Envelope* OpenChain(Envelope* head);

@@ -100,7 +100,7 @@ Envelope* ProcessRunner::PopMessage(Process& process, Turn& turn) {
     OpenChain(envelope);
     envelope = process.messages.Pop();
   }
-  // Null: behind a gap. The word goes on counting it.
+  // Null: on its way, or behind one that is. The word goes on counting it.
   if (envelope != nullptr) turn.Took(*envelope);
   return envelope;
 }

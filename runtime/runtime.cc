@@ -76,9 +76,7 @@ std::optional<ProcessInfo> Look(const ProcessTable& processes, uint32_t slot) {
       process.started_unix_ns.load(std::memory_order_acquire);
   info.steps = process.steps.load(std::memory_order_acquire);
   info.mailbox_messages = Activity::Messages(word);
-  info.mailbox_bytes =
-      static_cast<uint64_t>(std::max<int64_t>(0, Activity::Units(word))) *
-      kBufferUnitBytes;
+  info.mailbox_bytes = Activity::Units(word) * kBufferUnitBytes;
   info.yields = process.yields_count.load(std::memory_order_acquire);
   info.cancel_requested =
       process.cancel_requested.load(std::memory_order_acquire);

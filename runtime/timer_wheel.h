@@ -56,7 +56,8 @@ class TimerWheel {
     // Guarded by the wheel's mutex. Where in its slot; kNone: not in a wheel.
     uint32_t index = kNone;
     uint8_t level = 0;
-    uint8_t slot = 0;  // of kSlots
+    uint8_t slot = 0;
+    static_assert(kSlots - 1 <= UINT8_MAX);
     // Made false under the wheel's mutex, when it leaves the wheel.
     std::atomic<bool> may_be_in{false};
   };

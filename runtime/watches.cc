@@ -304,13 +304,10 @@ void Watches::SendExit(Process& process, const Watcher& watcher,
   actord_payload payload = is_result ? ToAbi(*ended.result) : TextPayload(text);
   auto status = static_cast<int32_t>(ended.code);
   const uint64_t word = process.activity.load(std::memory_order_relaxed);
-  const auto room =
-      static_cast<int64_t>(limits_.max_mailbox_bytes() / kBufferUnitBytes);
+  const uint64_t room = limits_.max_mailbox_bytes() / kBufferUnitBytes;
   std::string why;
   if (payload.bytes.size > kAlwaysToldBytes &&
-      Activity::Units(word) +
-              static_cast<int64_t>(payload.bytes.size / kBufferUnitBytes) >
-          room) {
+      Activity::Units(word) + payload.bytes.size / kBufferUnitBytes > room) {
     why = absl::StrCat("its result of ", payload.bytes.size,
                        " bytes finds no room in the mailbox");
     payload = TextPayload(why);

@@ -208,7 +208,7 @@ TEST_F(AbiProcess, AStepGetsAFewHundredEventsAtMostAndAllInOrder) {
   EXPECT_EQ(counts, (std::vector<size_t>{256, 256, 256, 232}));
   const uint64_t word = core_->process(pid).activity;
   EXPECT_EQ(Activity::Messages(word), 0u);
-  EXPECT_EQ(Activity::Units(word), 0) << "every buffer was given back";
+  EXPECT_EQ(Activity::Units(word), 0u) << "every buffer was given back";
   EXPECT_EQ(word & (Activity::kReady | Activity::kBlocked), 0u);
 }
 

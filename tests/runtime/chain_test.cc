@@ -61,8 +61,7 @@ TEST_F(Chain, HasAHeadIfItIsNotShort) {
     EXPECT_EQ(has_head, count >= kShortestToFetch);
     // The head is no message and takes none of the mailbox's room.
     EXPECT_EQ(Activity::Messages(receiver().activity), count);
-    EXPECT_EQ(Activity::Units(receiver().activity),
-              static_cast<int64_t>(count));
+    EXPECT_EQ(Activity::Units(receiver().activity), count);
   }
 }
 
@@ -85,9 +84,9 @@ TEST_F(Chain, ComesInOrderAndLeavesNothingCounted) {
   }
 }
 
-// "one" is pushed behind a chain that its sender has not counted yet: the turn
-// takes the chain's first message in its place.
-TEST_F(Chain, MayBeOpenedBeforeItIsCounted) {
+// "one" was counted before the chain and is pushed behind it, and the turn saw
+// no more than that count: it takes the chain's first message in its place.
+TEST_F(Chain, MayBeOpenedForOneOfItsMessages) {
   Start();
   Runtime::Core& core = *core_->core;
   const auto new_message = [&](const std::string& topic) {

@@ -129,6 +129,47 @@ TEST_F(Interleaving, WhatIsCountedAndNotThereYetIsWaitedFor) {
   EXPECT_EQ(process.activity, 0u) << "all counts are back to nothing";
 }
 
+// Its sender counted it while the process lived, and pushes it when the slot
+// has its next one.
+TEST_F(Interleaving, WhatIsPushedBehindTheEndIsDropped) {
+  RuntimeOptions options;
+  options.max_processes = 1;
+  Start(options);
+  const Pid old_pid = core_->Submit([](Events events, StepOutput& out) {
+    if (!events.empty()) out.Done();
+  });
+  Process& process = core_->process(old_pid);
+  core_->Settle();
+  Envelope* late = NewMessage(old_pid, "late");
+  CountAndWake(process, *late);
+  ExpectToBeStuck(process);
+  Runtime::Core& core = *core_->core;
+  EXPECT_EQ(core.delivery.Send(old_pid, NewMessage(old_pid, "end"), core.lane),
+            Delivery::Result::kDelivered);
+  core_->Settle();
+  EXPECT_EQ(core.processes.Find(old_pid), nullptr);
+  const uint64_t dead = core.Stats().dead_letters;
+  const actord::testing::Script next{
+      .step = [this](Events events, StepOutput&) {
+        for (const Event event : events) seen_.emplace_back(event.topic());
+      }};
+  Pid pid;
+  core.admission.Submit(
+      SubmitRequest{"script", "", {actord::testing::InputOf(next), ""}, {}},
+      Pid{}, /*keep_result=*/true, [&pid](const absl::StatusOr<Pid>& got) {
+        ASSERT_TRUE(got.ok()) << got.status();
+        pid = *got;
+      });
+  ExpectToBeStuck(process);
+  ASSERT_EQ(pid.slot, old_pid.slot);
+  process.messages.Push(late);
+  core_->Settle();
+  EXPECT_THAT(seen_, IsEmpty());
+  EXPECT_NE(core.processes.Find(pid), nullptr);
+  EXPECT_EQ(core.Stats().dead_letters, dead + 1);
+  EXPECT_EQ(process.activity, 0u) << "all counts are back to nothing";
+}
+
 // The sender that finds a process idle hands its message over, and what comes
 // before the process runs lies behind it in the queue.
 TEST_F(Interleaving, WhatIsInHandGoesBeforeTheQueue) {
@@ -299,8 +340,8 @@ TEST_F(Interleaving, WhatComesForAnEarlierProcessOfTheSlotIsDropped) {
     if (!before_the_next) pid = Recorder();
     const uint64_t dead = core_->core->Stats().dead_letters;
     Envelope* late = NewMessage(old_pid, "late");
-    process.messages.Push(late);
     CountAndWake(process, *late);
+    process.messages.Push(late);
     for (const uint16_t type :
          {uint16_t{ACTORD_EVENT_COMPLETION}, uint16_t{ACTORD_EVENT_CANCEL},
           kEventTerminate}) {

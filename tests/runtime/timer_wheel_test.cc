@@ -51,7 +51,8 @@ TEST(TimerWheel, NeverEarlyAndAtMostOneTickLateOnEveryLevel) {
     }
   }
   for (const uint64_t start : {uint64_t{0}, uint64_t{1'000'000'007},
-                               (kTickNs << 12) - 1, (kTickNs << 18) + 17}) {
+                               (kTickNs << 2 * TimerWheel::kLevelBits) - 1,
+                               (kTickNs << 3 * TimerWheel::kLevelBits) + 17}) {
     for (const uint64_t delay : delays) {
       SCOPED_TRACE(::testing::Message() << start << " + " << delay);
       TimerWheel wheel(start);

@@ -300,7 +300,7 @@ MUTANTS = {
         "a slot's next process takes a cancel for its second"),
 }
 # These change nothing that can be seen; why stands in README.md.
-EQUIVALENT = {"TIMER_TWICE", "NO_OWED_AFTER_BLOCK"}
+EQUIVALENT = {"TIMER_TWICE"}
 # These are noticed elsewhere; where stands there, too.
 TOO_SELDOM = {"UNSEEN_BATCH", "ALONE_TO_OTHERS", "DUE_TO_OTHERS", "END_AFTER_LOOK",
               "NO_TAG"}
