@@ -284,8 +284,7 @@ void World::CheckOrderOf(Actor& actor, const Actor& runs) {
   actor.lower_steps += runs.priority < actor.priority ? 1 : 0;
   // One turn of 61 ages; a turn may have more than one step.
   Check(actor.lower_steps <= 1 + (turns - actor.in_order_since_turn) / 40,
-        &actor,
-        "lower priorities run before it");
+        &actor, "lower priorities run before it");
 }
 
 void World::CountSpin(const Actor& actor) {
