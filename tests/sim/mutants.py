@@ -176,10 +176,9 @@ MUTANTS = {
         "return Runnable(before + delta);", "every sender enqueues"),
     "SKIP_READY": (
         "runtime/activity.h",
-        "    // Release: (3). Acquire: whoever enqueues hands over what it saw. "
-        "seq_cst,\n",
+        "    // Release: (3), of urgent events.",
         "    if (Runnable(activity.load())) { FailPoint(); activity.fetch_add(delta); "
-        "return false; }\n",
+        "return false; }\n    // Release: (3), of urgent events.",
         "a sender that sees the process ready leaves it to that"),
     "SUBTRACT_LATE": (
         "runtime/process_runner.cc",
