@@ -64,9 +64,9 @@ void ProcessRunner::RunTurn(Process& process) {
   Finish(process, turn, verdict);
 }
 
-void ProcessRunner::LetSenderGoOn(const Process& process) const {
+void ProcessRunner::LetSenderGoOn(const Process& process) {
   const WorkerQueue* here = lane_.here();
-  if (here != nullptr) {
+  if (++turns_in_vain_ % kInVainUntilYield != 0 && here != nullptr) {
     const uint32_t others =
         here->ready.NonEmptyFromTop() | parts_.scheduler.GlobalLevels();
     if (here->next != nullptr || others >> process.Priority() != 0) return;

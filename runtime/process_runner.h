@@ -81,6 +81,9 @@ class ProcessRunner {
   // the turn, as the process would be the worker's newest anyway; so many in a
   // row.
   static constexpr int kStepsInARow = 8;
+  // Of a worker's turns that found nothing (LetSenderGoOn), every so many gives
+  // the processor away whatever else is ready: 16 are a few microseconds.
+  static constexpr uint32_t kInVainUntilYield = 16;
 
   // What one turn has taken from the process, to be given back to the word at
   // its end (activity.h, (2)).
@@ -132,8 +135,9 @@ class ProcessRunner {
   void FillFromMessages(Process& process, Turn& turn);
   // The turn has found none of those that are counted: their sender is just
   // about to push them, and if the machine keeps it from that, this thread does
-  // not stand in its way while it has nothing else to do.
-  [[gnu::noinline]] void LetSenderGoOn(const Process& process) const;
+  // not stand in its way: at once if it has nothing else to do that goes
+  // before, otherwise every so many times.
+  [[gnu::noinline]] void LetSenderGoOn(const Process& process);
   // The next counted message; null: none, or none that can be reached yet.
   Envelope* PopMessage(Process& process, Turn& turn);
   // Frees the head of a chain; its first message.
@@ -267,6 +271,7 @@ class ProcessRunner {
   ReadyList children_;
   // Of kHasThrown, until FailureOf has seen it.
   Thrown thrown_;
+  uint32_t turns_in_vain_ = 0;  // those that found nothing they were for
 };
 
 }  // namespace actord::runtime

@@ -36,10 +36,14 @@ class AtFailPoints final : public Interleaver {
     return true;
   }
   void Wake(const void* /*what*/) override {}
+  void Yield() override { ++yields_; }
   uint64_t Start(std::function<void()> /*run*/) override { return 0; }
   void Join(uint64_t /*thread*/) override {}
+  // How often the thread let others run because it had nothing to do.
+  [[nodiscard]] int yields() const { return yields_; }
 
  private:
+  int yields_ = 0;
   const std::function<void()> at_;
 };
 
@@ -106,6 +110,50 @@ TEST(Moments, AnAwaitAtAnyMomentOfAProcesssEndHasAnAnswer) {
     EXPECT_EQ(answers, at < moments ? 1 : 0) << "at fail point " << at;
   }
   EXPECT_GT(moments, 1);
+}
+
+// Its sender is between counting a message and pushing it, and may need the
+// processor for that.
+TEST(Moments, AThreadGivesItsProcessorToASenderThatItWaitsFor) {
+  constexpr int kTurns = 300;
+  for (const bool alone : {true, false}) {
+    SCOPED_TRACE(alone);
+    SteppedCore core(1);
+    int seen = 0;
+    const Pid pid = core.Submit([&seen](Events events, StepOutput&) {
+      seen += static_cast<int>(events.size());
+    });
+    bool goes_on = false;
+    const Pid other = core.Submit([&goes_on](Events, StepOutput& out) {
+      if (goes_on) out.Continue();
+    });
+    if (!alone) {
+      goes_on = true;
+      core.Send(other, -1);
+    }
+    Process& process = core.process(pid);
+    Envelope* late = core.core->lane.NewEnvelope(ACTORD_EVENT_MESSAGE, "m", {});
+    late->generation = pid.generation;
+    ASSERT_TRUE(Activity::Add(process.activity,
+                              Activity::ForMessages(1, late->units())));
+    core.core->scheduler.Enqueue(&process, nullptr);
+    core.Wake(0);
+    {
+      const AtFailPoints counts([] {});
+      for (int i = 0; i < kTurns; ++i) EXPECT_EQ(core.RunOne(0), Did::kRan);
+      if (alone) {
+        EXPECT_EQ(counts.yields(), kTurns);
+      } else {
+        EXPECT_GE(counts.yields(), 1);
+        EXPECT_LT(counts.yields(), kTurns / 10);
+      }
+    }
+    EXPECT_EQ(seen, 0);
+    goes_on = false;
+    process.messages.Push(late);
+    core.Settle();
+    EXPECT_EQ(seen, 1);
+  }
 }
 
 }  // namespace
