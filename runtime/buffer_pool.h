@@ -45,7 +45,7 @@ class BufferPool {
   friend class BufferCache;
   static constexpr size_t kClasses = 16;  // 64, 128 … 1024 bytes
   static constexpr size_t kMaxPooledBytes = kClasses * kBufferUnitBytes;
-  static constexpr uint32_t kBatch = 32;
+  static constexpr uint32_t kBatch = 64;
   static constexpr size_t kSlabBytes = 256 << 10;
 
   using Batch = std::array<void*, kBatch>;

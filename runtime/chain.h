@@ -1,52 +1,40 @@
-// What goes before a chain of messages that are published as one.
+// A chain: messages that one step sends to one process, in one envelope that
+// says where they are.
 //
-// The messages of a chain lie anywhere, each linked to the next. Whoever takes
-// them on another processor would wait for each line before it knew where the
-// next one is. So what a step sends to one process, if it is not short, begins
-// with one more envelope that says where they are, and they are fetched at the
-// same time.
+// The messages lie anywhere. Linked to each other, whoever takes them on
+// another processor would wait for each line before it knew where the next one
+// is. So the mailbox holds, in their place, one more envelope with their
+// addresses: whoever takes it has them fetched all at once, and needs none of
+// them to find what comes behind.
 //
-// The head counts as no message and is charged to no limit: it is two lines of
-// memory for 5 to 12 messages, of a line each at least.
+// The chain counts as no message and is charged to no limit: it is two lines of
+// memory for 4 to 11 messages, of a line each at least.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "runtime/envelope.h"
 #include "runtime/processor.h"
 
 namespace actord::runtime {
 
-// Shorter chains go without.
-inline constexpr size_t kShortestToFetch = 4;
-// Of one in a head.
-inline constexpr size_t kAddressBytes = sizeof(uintptr_t);
+// Fewer messages are linked.
+inline constexpr size_t kShortestChain = 4;
 
-// The envelope to go before the `count` messages from `first` on, which are
-// linked, and to which it is linked. The caller's.
-inline Envelope* NewChainHead(BufferCache& buffers, Envelope* first,
-                              size_t count) {
-  // The link leads to the first.
-  const size_t others = count - 1;
-  Envelope* const head =
-      Envelope::CreateFor(buffers, kEventChain, others * kAddressBytes);
-  head->SetNext(first);
-  auto* const addresses = reinterpret_cast<Envelope**>(head->content());
-  const Envelope* message = first;
-  for (size_t i = 0; i < others; ++i) {
-    addresses[i] = message->Next();
-    message = addresses[i];
-  }
-  return head;
+// A chain of `count` messages, which hold so many units; the caller writes
+// their addresses into MessagesOf. The caller's.
+inline Envelope* NewChain(BufferCache& buffers, size_t count, uint64_t units) {
+  Envelope* const chain =
+      Envelope::CreateFor(buffers, kEventChain, count * sizeof(Envelope*));
+  chain->completion.tag = units;
+  return chain;
 }
-
-// Fetches the messages behind it.
-inline void FetchChain(const Envelope& head) {
-  const auto* const addresses =
-      reinterpret_cast<Envelope* const*>(head.content());
-  const size_t others = head.payload_bytes / kAddressBytes;
-  for (size_t i = 0; i < others; ++i) PrefetchForRead(addresses[i]);
+inline std::span<Envelope*> MessagesOf(Envelope& chain) {
+  return {reinterpret_cast<Envelope**>(chain.content()),
+          chain.payload_bytes / sizeof(Envelope*)};
 }
+inline uint64_t UnitsOf(const Envelope& chain) { return chain.completion.tag; }
 
 }  // namespace actord::runtime

@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/chain.h"
 #include "runtime/errors.h"
 
 namespace actord::runtime {
@@ -105,11 +106,13 @@ void Runtime::Core::FreeMailboxes() {
     while (Envelope* envelope = process.urgent_taken.PopFront()) {
       lane.Free(envelope);
     }
-    while (Envelope* const envelope = process.in_hand) {
-      process.in_hand = envelope->Next();
+    process.TakeMessages([this](Envelope* envelope) {
+      if (envelope->type == kEventChain) {
+        for (Envelope* message : MessagesOf(*envelope)) lane.Free(message);
+      }
       lane.Free(envelope);
-    }
-    while (Envelope* envelope = process.messages.Pop()) lane.Free(envelope);
+      return true;
+    });
   }
 }
 

@@ -41,42 +41,63 @@ class MessageQueue {
     }
   }
 
-  // Consumer only. Null: empty, or a gap is first.
-  Envelope* Pop() {
+  // Consumer only. Takes one after the other, in order, until it is empty, a
+  // gap is first, or `take`, which is called with each, returns false.
+  template <typename Take>
+  void PopWhile(Take take) {
     WillRead(&head_);
     Envelope* envelope = head_.load(std::memory_order_acquire);
-    if (envelope == nullptr) return nullptr;
-    WillRead(&envelope->next);
-    Envelope* next = envelope->next.load(std::memory_order_acquire);
-    if (next != nullptr) {
-      WillWrite(&head_);
-      // By (1) no producer writes head_ while the queue is not empty.
-      head_.store(next, std::memory_order_relaxed);
-      return envelope;
+    if (envelope == nullptr) return;
+    for (bool more = true; more;) {
+      WillRead(&envelope->next);
+      Envelope* next = envelope->next.load(std::memory_order_acquire);
+      if (next == nullptr) {
+        if (PopLast(envelope)) take(envelope);
+        return;
+      }
+      more = take(envelope);
+      envelope = next;
     }
-    // The last one, or a gap behind it. head_ must be null before the tail is,
-    // because the producer that finds a null tail writes head_.
-    head_.store(nullptr, std::memory_order_relaxed);
-    FailPoint();
-    WillChange(&tail_);
-    Envelope* expected = envelope;
-    if (tail_.compare_exchange_strong(expected, nullptr,
-                                      std::memory_order_acq_rel,
-                                      std::memory_order_relaxed)) {
-      return envelope;
-    }
+    // Once for all of them: producers change the line with each push. By (1)
+    // none of them writes head_ while the queue is not empty.
+    WillWrite(&head_);
     head_.store(envelope, std::memory_order_relaxed);
-    return nullptr;
+  }
+  // Consumer only. Null: empty, or a gap is first.
+  Envelope* Pop() {
+    Envelope* popped = nullptr;
+    PopWhile([&popped](Envelope* envelope) {
+      popped = envelope;
+      return false;
+    });
+    return popped;
   }
 
-  // Nothing is there, and no gap. Consumer only. Acquire: so the word, read
-  // afterwards, counts what was pushed.
+  // Nothing is there, and no gap. Consumer only. Acquire, as a pop.
   [[nodiscard]] bool IsEmpty() const {
     WillRead(&tail_);
     return tail_.load(std::memory_order_acquire) == nullptr;
   }
 
  private:
+  // `first` has no link: it is the last one, or a gap is behind it. False: a
+  // gap, and it stays.
+  bool PopLast(Envelope* first) {
+    // head_ must be null before the tail is, because the producer that finds a
+    // null tail writes head_.
+    head_.store(nullptr, std::memory_order_relaxed);
+    FailPoint();
+    WillChange(&tail_);
+    Envelope* expected = first;
+    if (tail_.compare_exchange_strong(expected, nullptr,
+                                      std::memory_order_acq_rel,
+                                      std::memory_order_relaxed)) {
+      return true;
+    }
+    head_.store(first, std::memory_order_relaxed);
+    return false;
+  }
+
   // Written by producers when the queue was empty, by the consumer otherwise.
   std::atomic<Envelope*> head_{nullptr};
   std::atomic<Envelope*> tail_{nullptr};

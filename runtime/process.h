@@ -203,6 +203,22 @@ struct alignas(64) Process {
     return Activity::Add(activity, Activity::kUrgentOne);
   }
 
+  // Turn. Calls `take` with each envelope in hand and in the mailbox, in order,
+  // until it returns false or nothing more can be reached.
+  template <typename Take>
+  void TakeMessages(Take take) {
+    while (Envelope* envelope = in_hand) {
+      in_hand = envelope->Next();
+      if (!take(envelope)) return;
+    }
+    messages.PopWhile(take);
+  }
+  // Within TakeMessages: what it has just taken, which comes first again.
+  void PutBack(Envelope* envelope) {
+    envelope->SetNext(in_hand);
+    in_hand = envelope;
+  }
+
   // Spawner, or turn. Precondition: there is no state, and nobody is there yet.
   void KeepAdmitted(Admitted&& done) {
     static_assert(sizeof(Admitted) <= kInlineStateBytes);

@@ -1,5 +1,7 @@
 #include "runtime/process_runner.h"
 
+#include <algorithm>
+#include <span>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -23,8 +25,7 @@ void ProcessRunner::RunTurn(Process& process) {
   // Acquire: activity.h, (3) for urgent events, and (5).
   const uint64_t word = process.activity.load(std::memory_order_acquire);
   Turn turn{.word = word,
-            .generation = process.generation.load(std::memory_order_relaxed),
-            .messages_left = Activity::Messages(word)};
+            .generation = process.generation.load(std::memory_order_relaxed)};
   WillWrite(&process.urgent_taken);
   WillWrite(&process.running);
   process.running.store(true, std::memory_order_relaxed);
@@ -50,7 +51,8 @@ void ProcessRunner::RunTurn(Process& process) {
   const bool steps_now = turn.count != 0 || process.step_due;
   if (steps_now) {
     verdict = RunStep(process, turn);
-  } else if (!blocked && turn.messages_left != 0) [[unlikely]] {
+  } else if (!blocked && turn.messages_taken < Activity::Messages(word))
+      [[unlikely]] {
     LetSenderGoOn(process);
   }
   for (int steps = 1; GoesOn(process, verdict, steps); ++steps) {
@@ -245,24 +247,29 @@ const Effect* ProcessRunner::CommitOne(Process& process, uint32_t generation,
 const Effect* ProcessRunner::CommitSends(const Effect* first,
                                          const Effect* end) {
   const Pid& to = first->to;
-  Envelope* last = first->envelope;
-  uint64_t units = last->units();
-  uint64_t count = 1;
+  constexpr auto kLongestChain = static_cast<ptrdiff_t>(Activity::kMaxChain);
+  const Effect* const limit = first + std::min(end - first, kLongestChain);
+  uint64_t units = first->envelope->units();
   const Effect* next = first + 1;
-  for (; next != end && count < Activity::kMaxChain &&
-         next->kind == Effect::Kind::kSend && next->to == to;
-       ++next, ++count) {
-    last->SetNext(next->envelope);
-    last = next->envelope;
-    units += last->units();
+  while (next != limit && next->kind == Effect::Kind::kSend && next->to == to) {
+    units += next++->envelope->units();
   }
+  const std::span<const Effect> sends(first, next);
   Envelope* head = first->envelope;
-  if (count >= kShortestToFetch) {
-    head = NewChainHead(lane_.buffers(), head, count);
+  Envelope* last = head;
+  if (sends.size() < kShortestChain) {
+    for (const Effect& send : sends.subspan(1)) {
+      last->SetNext(send.envelope);
+      last = send.envelope;
+    }
+  } else {
+    head = last = NewChain(lane_.buffers(), sends.size(), units);
+    std::transform(sends.begin(), sends.end(), MessagesOf(*head).begin(),
+                   [](const Effect& send) { return send.envelope; });
   }
-  if (parts_.delivery.SendChain(to, head, last, count, units, lane_) !=
+  if (parts_.delivery.SendChain(to, head, last, sends.size(), units, lane_) !=
       Delivery::Result::kDelivered) [[unlikely]] {
-    if (head != first->envelope) lane_.Free(head);
+    if (head->type == kEventChain) lane_.Free(head);
     CommitOneByOne(first, next);
   }
   return next;

@@ -90,16 +90,14 @@ class ProcessRunner {
   struct Turn {
     uint64_t word;  // as the turn found it
     uint32_t generation;
-    uint64_t messages_left;       // of those that `word` counts
-    uint64_t messages_taken = 0;  // of those that `word` counts
-    uint64_t units = 0;           // of the envelopes that were taken
-    size_t count = 0;             // envelopes in batch_
-    size_t dropped = 0;           // completions that no step is given
+    uint64_t messages_taken = 0;
+    uint64_t units = 0;  // of the messages that were taken
+    size_t count = 0;    // envelopes in batch_
+    size_t dropped = 0;  // completions that no step is given
 
-    void Took(const Envelope& message) {
-      units += message.units();
-      --messages_left;
-      ++messages_taken;
+    void Took(uint64_t messages, uint64_t of_units) {
+      messages_taken += messages;
+      units += of_units;
     }
   };
 
@@ -138,10 +136,11 @@ class ProcessRunner {
   // not stand in its way: at once if it has nothing else to do that goes
   // before, otherwise every so many times.
   [[gnu::noinline]] void LetSenderGoOn(const Process& process);
-  // The next counted message; null: none, or none that can be reached yet.
-  Envelope* PopMessage(Process& process, Turn& turn);
-  // Frees the head of a chain; its first message.
-  [[gnu::noinline]] Envelope* OpenChain(Envelope* head);
+  // A message, or a chain of them, to the batch. False: it is full.
+  bool TakeMessage(Process& process, Turn& turn, Envelope* envelope);
+  // Likewise, or it did not fit and is in hand.
+  [[gnu::noinline]] bool TakeChain(Process& process, Turn& turn,
+                                   Envelope* chain);
 
   // Lets another thread have the worker while a call of a type that says of
   // itself that it blocks lasts.
@@ -223,8 +222,9 @@ class ProcessRunner {
                                        const Outcome& outcome);
   void DropMailbox(Process& process, Turn& turn);
   void FreeBatch(Turn& turn);
-  // What lay in the mailbox of a process that ended, whose generation it has.
-  void DropLate(const Process& process, Envelope* envelope);
+  // A message, or a chain of them, that a turn took and that is of a process
+  // which ended, whose generation it has.
+  void DropMessages(const Process& process, Turn& turn, Envelope* envelope);
   void Drop(Envelope* envelope, const Pid& to, DeadLetterReason why);
 
   // In process_runner_upgrade.cc.

@@ -1,8 +1,10 @@
 // How a process ends: why, close its state, release what it holds, tell whoever
 // wants to know.
+#include <span>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/chain.h"
 #include "runtime/errors.h"
 #include "runtime/fail_point.h"
 #include "runtime/foreign.h"
@@ -227,26 +229,33 @@ void ProcessRunner::DropMailbox(Process& process, Turn& turn) {
     lane_.Free(envelope);
   }
   while (true) {
-    turn.messages_left = Activity::Messages(turn.word) - turn.messages_taken;
-    while (Envelope* envelope = PopMessage(process, turn)) {
-      DropLate(process, envelope);
-    }
+    process.TakeMessages([&](Envelope* envelope) {
+      DropMessages(process, turn, envelope);
+      return true;
+    });
     // Whoever delivers a call looks for the end afterwards (calls.cc), so what
     // is behind this look answers for itself; what is before it must not stay
     // behind a gap, which its producer is about to close, a few instructions
     // further on.
     if (process.messages.IsEmpty()) return;
     YieldThread();
-    const uint64_t urgent = Activity::Urgent(turn.word);
-    turn.word = process.activity.load(std::memory_order_acquire);
-    // The rest of the word stays as it was taken above.
-    turn.word -= (Activity::Urgent(turn.word) - urgent) * Activity::kUrgentOne;
   }
 }
 
-void ProcessRunner::DropLate(const Process& process, Envelope* envelope) {
-  Drop(envelope, parts_.processes.PidOf(process, envelope->generation),
-       DeadLetterReason::kDroppedAtEnd);
+void ProcessRunner::DropMessages(const Process& process, Turn& turn,
+                                 Envelope* envelope) {
+  const Pid to = parts_.processes.PidOf(process, envelope->generation);
+  if (envelope->type != kEventChain) {
+    turn.Took(1, envelope->units());
+    Drop(envelope, to, DeadLetterReason::kDroppedAtEnd);
+    return;
+  }
+  const std::span<Envelope*> messages = MessagesOf(*envelope);
+  turn.Took(messages.size(), UnitsOf(*envelope));
+  for (Envelope* message : messages) {
+    Drop(message, to, DeadLetterReason::kDroppedAtEnd);
+  }
+  lane_.Free(envelope);
 }
 
 void ProcessRunner::Drop(Envelope* envelope, const Pid& to,

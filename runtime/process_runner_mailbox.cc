@@ -1,5 +1,6 @@
 // What a turn takes out of the mailbox: completions and orders to end first,
 // then messages, until the batch of a step is full.
+#include <span>
 #include <string>
 #include <utility>
 
@@ -87,41 +88,41 @@ bool ProcessRunner::FillFromUrgent(Process& process, Turn& turn) {
   return true;
 }
 
-Envelope* ProcessRunner::PopMessage(Process& process, Turn& turn) {
-  if (turn.messages_left == 0) return nullptr;
-  if (Envelope* envelope = process.in_hand) [[likely]] {
-    if (envelope->type == kEventChain) envelope = OpenChain(envelope);
-    process.in_hand = envelope->Next();
-    turn.Took(*envelope);
-    return envelope;
-  }
-  Envelope* envelope = process.messages.Pop();
-  if (envelope != nullptr && envelope->type == kEventChain) {
-    OpenChain(envelope);
-    envelope = process.messages.Pop();
-  }
-  // Null: on its way, or behind one that is. The word goes on counting it.
-  if (envelope != nullptr) turn.Took(*envelope);
-  return envelope;
-}
-
-Envelope* ProcessRunner::OpenChain(Envelope* head) {
-  FetchChain(*head);
-  Envelope* const first = head->Next();
-  Envelope::Destroy(lane_.buffers(), head);
-  return first;
-}
-
 void ProcessRunner::FillFromMessages(Process& process, Turn& turn) {
-  while (turn.count < kBatch) {
-    Envelope* envelope = PopMessage(process, turn);
-    if (envelope == nullptr) return;
-    if (envelope->generation == turn.generation) [[likely]] {
-      batch_[turn.count++] = envelope;
-    } else {
-      DropLate(process, envelope);
-    }
+  if (turn.count == kBatch || Activity::Messages(turn.word) == 0) return;
+  process.TakeMessages(
+      [&](Envelope* envelope) { return TakeMessage(process, turn, envelope); });
+}
+
+bool ProcessRunner::TakeMessage(Process& process, Turn& turn,
+                                Envelope* envelope) {
+  if (envelope->type == kEventChain) return TakeChain(process, turn, envelope);
+  if (envelope->generation == turn.generation) [[likely]] {
+    turn.Took(1, envelope->units());
+    batch_[turn.count++] = envelope;
+  } else {
+    DropMessages(process, turn, envelope);
   }
+  return turn.count < kBatch;
+}
+
+bool ProcessRunner::TakeChain(Process& process, Turn& turn, Envelope* chain) {
+  const std::span<Envelope*> messages = MessagesOf(*chain);
+  if (chain->generation != turn.generation) [[unlikely]] {
+    DropMessages(process, turn, chain);
+    return true;
+  }
+  if (messages.size() > kBatch - turn.count) [[unlikely]] {
+    process.PutBack(chain);
+    return false;
+  }
+  turn.Took(messages.size(), UnitsOf(*chain));
+  for (Envelope* message : messages) {
+    PrefetchForRead(message);
+    batch_[turn.count++] = message;
+  }
+  Envelope::Destroy(lane_.buffers(), chain);
+  return turn.count < kBatch;
 }
 
 }  // namespace actord::runtime

@@ -5,7 +5,8 @@
  *
  * The mailbox is modelled in full, with its gap: a sender adds to the word,
  * exchanges the tail, and links in a third step. It sends its messages one by
- * one or as a chain.
+ * one, as several that are linked, or as a chain: one node that stands for all of
+ * them, which a turn takes whole or, if it is full, puts in hand again.
  * The word is its counts, messages and urgent, and the flags ready, blocked and
  * ended. Its units are left out: what they do is that a CAS fails.
  *
@@ -29,6 +30,7 @@
  * Mutants, which must fail:
  *   PUSH_FIRST      a sender pushes before it adds to the word
  *   GAP_TAKEN       a turn gives back the counts of what lies behind a gap
+ *   CHAIN_TAKEN     a turn gives back the counts of a chain that did not fit
  *   SUBTRACT_EARLY  a turn gives the counts back when it begins
  *   LOAD_LATE       a turn subtracts what the word says at its end
  *   SKIP_READY      a sender does not add when it sees messages counted already
@@ -60,6 +62,7 @@
 /* Message m of sender s is node s * MESSAGES + m + 1. */
 #define NODES (SENDERS * MESSAGES)
 byte next[NODES + 1];
+bool is_chain[NODES + 1]; /* it stands for the next message, too */
 byte head;
 byte tail;
 byte urgent_stack;    /* how many are on it */
@@ -72,7 +75,7 @@ bool blocked;
 bool ended;
 
 /* Turn fields. */
-byte in_hand;         /* the first of a chain */
+byte in_hand;         /* the first of those that are linked */
 byte urgent_taken;    /* how many */
 
 bool held;            /* somebody is at the turn fields */
@@ -150,16 +153,22 @@ inline put_in_hand() {
 }
 
 proctype Sender(byte me) {
-  byte m, first, last, previous;
+  byte m, first, last, amount, previous;
   bool was, owns;
   do
   :: m < OF(me) ->
      atomic {
        first = me * MESSAGES + m + 1;
        last = first;
+       amount = 1;
        next[last] = NONE;
-       if /* It sends a chain of all that is left, or one message. */
-       :: m + 1 < OF(me) -> next[last] = last + 1; last++; next[last] = NONE
+       if /* It sends all that is left, or one message. */
+       :: m + 1 < OF(me) ->
+          amount++;
+          if
+          :: next[last] = last + 1; last++; next[last] = NONE
+          :: is_chain[first] = true
+          fi
        :: skip
        fi;
        /* Some never claim, and a CAS may fail whatever the counts are. */
@@ -173,7 +182,7 @@ proctype Sender(byte me) {
      :: owns ->
         atomic {
           if
-          :: STILL_IDLE -> messages = messages + last + 1 - first
+          :: STILL_IDLE -> messages = messages + amount
           :: else -> owns = false
           fi
         }
@@ -200,7 +209,7 @@ other_way:
 #endif
         if
         :: COUNTED -> skip
-        :: else -> add(messages, last + 1 - first)
+        :: else -> add(messages, amount)
         fi;
 #if !defined(HAND_ALWAYS) && !defined(PUSH_FIRST)
         push()
@@ -210,7 +219,8 @@ other_way:
      fi;
      d_step {
        owns = false;
-       m = m + last + 1 - first;
+       m = m + amount;
+       amount = 0;
        first = NONE;
        last = NONE
      }
@@ -300,22 +310,30 @@ inline pop() {
 inline deliver() {
   d_step {
     assert(!ended);
-    assert(expected[(node - 1) / MESSAGES] == (node - 1) % MESSAGES);
-    expected[(node - 1) / MESSAGES]++;
-    next[node] = NONE;
+    do
+    :: assert(expected[(node - 1) / MESSAGES] == (node - 1) % MESSAGES);
+       expected[(node - 1) / MESSAGES]++;
+       seen++;
+       next[node] = NONE;
+       if
+       :: is_chain[node] -> is_chain[node] = false; node++
+       :: else -> break
+       fi
+    od;
     node = NONE
   }
 }
 
-inline take_in_hand() {
+/* Process::PutBack. */
+inline put_back() {
   d_step {
-    assert(left > 0);
-    node = in_hand;
-    in_hand = next[node];
-    left--;
-    seen++
-  };
-  deliver()
+#ifdef CHAIN_TAKEN
+    seen = seen + 2;
+#endif
+    next[node] = in_hand;
+    in_hand = node;
+    node = NONE
+  }
 }
 
 inline give_back() {
@@ -333,7 +351,7 @@ inline give_back() {
 }
 
 inline forget_turn() {
-  left = 0;
+  any = false;
   seen = 0;
   seen_urgent = 0;
   was_blocked = false;
@@ -352,8 +370,8 @@ inline forget_turn() {
 #endif
 
 proctype Worker() {
-  byte node, following, left, seen, seen_urgent;
-  bool was_blocked, blocks, ends;
+  byte node, following, seen, seen_urgent;
+  bool any, was_blocked, blocks, ends;
 idle:
 end_idle:
   atomic {
@@ -361,7 +379,7 @@ end_idle:
     running++;
     assert(running == 1 && !ended);
     hold();
-    left = messages;
+    any = messages > 0;
     seen_urgent = urgent;
     was_blocked = blocked;
 #ifdef SUBTRACT_EARLY
@@ -383,34 +401,38 @@ end_idle:
   :: urgent_taken > 0 -> skip /* the batch is full */
   fi;
   if
-  :: was_blocked -> goto step
+  :: was_blocked || !any -> goto step
   :: else -> skip
   fi;
 take:
   do
-  :: HAND_IS_NEXT -> take_in_hand()
-  :: !HAND_IS_NEXT && left > 0 ->
-     pop();
+  :: !ends -> break /* it is full */
+  :: true ->
+     if
+     :: HAND_IS_NEXT ->
+        d_step { node = in_hand; in_hand = next[node] }
+     :: else -> pop()
+     fi;
      if
      :: node == NONE ->
 #ifdef GAP_TAKEN
-        d_step { seen = seen + left; left = 0 };
+        if
+        :: !ends -> seen = messages
+        :: else -> skip
+        fi;
 #endif
         break
-     :: else ->
-        d_step { left--; seen++ };
-        deliver()
+     :: node != NONE && is_chain[node] && !ends -> put_back(); break
+     :: node != NONE -> deliver()
      fi
-  :: !HAND_IS_NEXT && left == 0 -> break
-  :: !ends && left > 0 -> break /* it is full */
   od;
 step:
   atomic {
     if
-    /* DropMailbox: until the mailbox is empty, with what is counted by then. */
+    /* DropMailbox: until the mailbox is empty. */
     :: ends && tail == NONE -> goto end
-    :: ends && tail != NONE -> left = messages - seen; goto take
-    :: !ends -> ends = true; left = messages - seen; goto take
+    :: ends && tail != NONE -> goto take
+    :: !ends -> ends = true; goto take
     /* It may block while completions are outstanding. */
     :: !ends && !reused && completed < COMPLETERS -> blocks = true
     :: !ends

@@ -1,10 +1,11 @@
-// What one step sends to one process goes there as a chain; a chain that is not
-// short has a head, which says where its messages are.
+// What one step sends to one process goes there together; if it is not little,
+// as a chain, which says where its messages are.
 #include "runtime/chain.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
@@ -22,6 +23,7 @@ class Chain : public ::testing::Test {
   void Start(const RuntimeOptions& options = {}) {
     core_ = std::make_unique<SteppedCore>(1, options);
     receiver_ = core_->Submit([this](Events events, StepOutput&) {
+      steps_.push_back(events.size());
       for (const Event event : events) seen_.emplace_back(event.topic());
     });
     sender_ = core_->Submit([this](Events events, StepOutput& out) {
@@ -29,6 +31,13 @@ class Chain : public ::testing::Test {
       for (const std::string& topic : topics_)
         out.Send(actord::Pid(ToAbi(receiver_)), topic);
     });
+  }
+  // A message to the receiver that is not sent yet.
+  Envelope* NewMessage(const std::string& topic) {
+    Envelope* envelope =
+        core_->core->lane.NewEnvelope(ACTORD_EVENT_MESSAGE, topic, {});
+    envelope->generation = receiver_.generation;
+    return envelope;
   }
   // The sender's step; the receiver has not run yet. Behind another message the
   // chain goes into the queue, and else it is handed over.
@@ -45,21 +54,22 @@ class Chain : public ::testing::Test {
 
   std::vector<std::string> topics_;
   std::vector<std::string> seen_;
+  std::vector<size_t> steps_;  // how many events each has seen
   std::unique_ptr<SteppedCore> core_;
   Pid receiver_;
   Pid sender_;
 };
 
-TEST_F(Chain, HasAHeadIfItIsNotShort) {
-  for (size_t count = 1; count <= 2 * kShortestToFetch; ++count) {
+TEST_F(Chain, IsForWhatIsNotLittle) {
+  for (size_t count = 1; count <= 2 * kShortestChain; ++count) {
     SCOPED_TRACE(count);
     topics_.clear();
     Start();
     SendFromAStep(count);
     ASSERT_NE(receiver().in_hand, nullptr);
-    const bool has_head = receiver().in_hand->type == kEventChain;
-    EXPECT_EQ(has_head, count >= kShortestToFetch);
-    // The head is no message and takes none of the mailbox's room.
+    const bool is_chain = receiver().in_hand->type == kEventChain;
+    EXPECT_EQ(is_chain, count >= kShortestChain);
+    // It is no message itself and takes none of the mailbox's room.
     EXPECT_EQ(Activity::Messages(receiver().activity), count);
     EXPECT_EQ(Activity::Units(receiver().activity), count);
   }
@@ -84,43 +94,85 @@ TEST_F(Chain, ComesInOrderAndLeavesNothingCounted) {
   }
 }
 
-// "one" was counted before the chain and is pushed behind it, and the turn saw
-// no more than that count: it takes the chain's first message in its place.
-TEST_F(Chain, MayBeOpenedForOneOfItsMessages) {
-  Start();
-  Runtime::Core& core = *core_->core;
-  const auto new_message = [&](const std::string& topic) {
-    Envelope* envelope = core.lane.NewEnvelope(ACTORD_EVENT_MESSAGE, topic, {});
-    envelope->generation = receiver_.generation;
-    return envelope;
-  };
-  const auto count_and_wake = [&](uint64_t count, uint64_t units) {
-    if (Activity::Add(receiver().activity,
-                      Activity::ForMessages(count, units))) {
-      core.scheduler.Enqueue(&receiver(), nullptr);
+// A step is given at most 256 events, and a chain is not taken apart.
+TEST_F(Chain, ThatDoesNotFitIntoAStepWaitsForTheNext) {
+  for (const bool behind_another : {false, true}) {
+    SCOPED_TRACE(behind_another);
+    topics_.clear();
+    Start();
+    steps_.clear();
+    SendFromAStep(300, behind_another);
+    core_->Settle();
+    if (behind_another) {
+      EXPECT_THAT(steps_, ElementsAre(1 + 3 * 64, 64 + 44));
+    } else {
+      EXPECT_THAT(steps_, ElementsAre(4 * 64, 44));
     }
-  };
-  std::vector<Envelope*> chain;
-  uint64_t units = 0;
-  for (const char* topic : {"1", "2", "3", "4", "5"}) {
-    chain.push_back(new_message(topic));
-    units += chain.back()->units();
-    if (chain.size() > 1) chain[chain.size() - 2]->SetNext(chain.back());
   }
-  Envelope* const head =
-      core.lane.WithMemory([&](BufferCache& buffers, ProcessTable::Cache&) {
-        return NewChainHead(buffers, chain[0], chain.size());
-      });
-  receiver().messages.PushChain(head, chain.back());
-  Envelope* const one = new_message("one");
-  receiver().messages.Push(one);
-  count_and_wake(1, one->units());
+}
+
+// What was counted before it may be pushed behind it.
+TEST_F(Chain, IsTakenThoughWhatWasCountedBeforeItIsNotThereYet) {
+  Start();
+  Envelope* const late = NewMessage("late");
+  ASSERT_TRUE(Activity::Add(receiver().activity,
+                            Activity::ForMessages(1, late->units())));
+  core_->core->scheduler.Enqueue(&receiver(), nullptr);
+  topics_ = {"1", "2", "3", "4", "5"};
+  core_->Send(sender_, -1, "go");
+  core_->Wake(0);
+  for (int turn = 0; turn < 10; ++turn) core_->RunOne(0);
+  EXPECT_THAT(seen_, ElementsAreArray(topics_));
+  receiver().messages.Push(late);
   core_->Settle();
-  EXPECT_THAT(seen_, ElementsAre("1"));
-  count_and_wake(chain.size(), units);
-  core_->Settle();
-  EXPECT_THAT(seen_, ElementsAre("1", "2", "3", "4", "5", "one"));
+  topics_.emplace_back("late");
+  EXPECT_THAT(seen_, ElementsAreArray(topics_));
   EXPECT_EQ(receiver().activity, 0u);
+}
+
+// Its sender counted it while the process lived, and pushes it when the slot
+// has its next one.
+TEST_F(Chain, OfAProcessThatEndedIsNotSeenByTheNext) {
+  RuntimeOptions options;
+  options.max_processes = 2;
+  Start(options);
+  const Pid old_pid = receiver_;
+  Process& process = receiver();
+  Runtime::Core& core = *core_->core;
+  std::vector<Envelope*> messages;
+  for (const char* topic : {"1", "2", "3", "4"}) {
+    messages.push_back(NewMessage(topic));
+    messages.back()->generation = 0;
+  }
+  Envelope* const chain =
+      core.lane.WithMemory([&](BufferCache& buffers, ProcessTable::Cache&) {
+        return NewChain(buffers, messages.size(), messages.size());
+      });
+  std::copy(messages.begin(), messages.end(), MessagesOf(*chain).begin());
+  chain->generation = old_pid.generation;
+  EXPECT_TRUE(
+      core.delivery.Control(old_pid, kEventTerminate, "", core.lane).ok());
+  core_->Settle();
+  receiver_ = core_->Submit([this](Events events, StepOutput&) {
+    for (const Event event : events) seen_.emplace_back(event.topic());
+  });
+  ASSERT_EQ(receiver_.slot, old_pid.slot);
+  seen_.clear();
+  if (Activity::Add(process.activity,
+                    Activity::ForMessages(messages.size(), messages.size()))) {
+    core.scheduler.Enqueue(&process, nullptr);
+  }
+  process.messages.Push(chain);
+  core_->WakeAll();
+  core_->Settle();
+  EXPECT_TRUE(seen_.empty());
+  EXPECT_EQ(process.activity, 0u);
+  const DeadLetterPage page = core.dead_letters.List({.page_size = 100});
+  ASSERT_EQ(page.letters.size(), messages.size());
+  for (const DeadLetter& letter : page.letters) {
+    EXPECT_EQ(letter.to, old_pid);
+    EXPECT_EQ(letter.reason, DeadLetterReason::kDroppedAtEnd);
+  }
 }
 
 TEST_F(Chain, OfWhichThereIsRoomForAPartIsDeliveredInPart) {

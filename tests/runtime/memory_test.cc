@@ -79,7 +79,7 @@ TEST(BufferCache, SurplusOfOneThreadFeedsAnother) {
     ever.insert(batch.begin(), batch.end());
     for (void* buffer : batch) consumer.Deallocate(buffer, 64);
   }
-  EXPECT_LE(ever.size(), 500u + 4 * 32);
+  EXPECT_LE(ever.size(), 500u + 4 * 64);
 }
 
 TEST(BufferCache, ManyThreadsShareAPool) {

@@ -162,15 +162,18 @@ MUTANTS = {
         "    activity.fetch_add(delta);\n    return word != UINT64_MAX;\n",
         "who has seen a process idle takes it for its own"),
     "HAND_FORGOTTEN": (
-        "runtime/process_runner_mailbox.cc",
-        "  if (Envelope* envelope = process.in_hand) [[likely]] {\n",
-        "  if (Envelope* envelope = process.in_hand;\n"
-        "      envelope != nullptr && process.state != nullptr) {\n",
+        "runtime/process.h",
+        "    while (Envelope* envelope = in_hand) {\n",
+        "    while (Envelope* envelope = state != nullptr ? in_hand : nullptr) {\n",
         "a process that ends leaves what it has in hand"),
-    "CHAIN_HEAD_KEPT": (
+    "CHAIN_KEPT": (
         "runtime/process_runner_mailbox.cc",
-        "  Envelope::Destroy(lane_.buffers(), head);\n", "",
-        "the head of a chain is not freed"),
+        "  Envelope::Destroy(lane_.buffers(), chain);\n", "",
+        "what held the messages of a chain is not freed"),
+    "CHAIN_LOST": (
+        "runtime/process_runner_mailbox.cc",
+        "    process.PutBack(chain);\n", "",
+        "a chain that does not fit into a step is lost"),
     "ALWAYS_ENQUEUE": (
         "runtime/activity.h", "return !Runnable(before) && Runnable(before + delta);",
         "return Runnable(before + delta);", "every sender enqueues"),
@@ -193,15 +196,16 @@ MUTANTS = {
         "a turn gives back what came while it lasted"),
     "GAP_TAKEN": (
         "runtime/process_runner_mailbox.cc",
-        "  if (envelope != nullptr) turn.Took(*envelope);\n",
-        "  if (envelope != nullptr) {\n    turn.Took(*envelope);\n"
-        "  } else {\n    turn.messages_taken += turn.messages_left;\n"
-        "    turn.messages_left = 0;\n  }\n",
+        "    return TakeMessage(process, turn, envelope);\n  });\n",
+        "    return TakeMessage(process, turn, envelope);\n  });\n"
+        "  if (turn.count < kBatch && process.in_hand == nullptr) {\n"
+        "    turn.messages_taken = std::max(turn.messages_taken,\n"
+        "                                   Activity::Messages(turn.word));\n  }\n",
         "what lay behind a gap is forgotten"),
     "LOST_LAST_OF_CHAIN": (
         "runtime/process_runner.cc",
-        "SendChain(to, head, last, count, units,",
-        "SendChain(to, head, last, count > 1 ? count - 1 : 1, units,",
+        "SendChain(to, head, last, sends.size(), units,",
+        "SendChain(to, head, last, (sends.size() + 1) / 2, units,",
         "the last message of a chain is not counted"),
     "NO_STEP_DUE": (
         "runtime/process_runner.cc", "    process.step_due = true;\n", "",
@@ -243,7 +247,8 @@ MUTANTS = {
         "an ended process keeps its yields"),
     "LOST_DEAD_LETTERS": (
         "runtime/process_runner_end.cc",
-        "      DropLate(process, envelope);\n", "      lane_.Free(envelope);\n",
+        "    Drop(envelope, to, DeadLetterReason::kDroppedAtEnd);\n",
+        "    lane_.Free(envelope);\n",
         "what an ended process has not seen is not counted"),
     "LEAKED_MESSAGE": (
         "runtime/process_runner_end.cc", "  FreeBatch(turn);\n", "  turn.count = 0;\n",
