@@ -21,9 +21,11 @@
 //  (1) Exactly the RMW that takes the word from not runnable to runnable
 //      enqueues the process. So it is in at most one queue, or running, and
 //      never in both.
-//  (2) A turn subtracts only what its first load saw, in one RMW at its end. So
-//      the word stays runnable during the turn, and whatever came later makes
-//      the result of that RMW runnable: then the turn itself enqueues.
+//  (2) A turn subtracts what it took, in one RMW at its end: urgent events that
+//      its first load counted, and messages, which all are counted before they
+//      can be found (3). So the word stays runnable during the turn, and what
+//      it did not take makes the result of that RMW runnable: then the turn
+//      itself enqueues.
 //  (3) A producer adds its messages to the word and then pushes them (release).
 //      So all that a turn finds in the queue is counted. What is counted and
 //      not found is on its way, or behind a gap: the word goes on counting it,

@@ -16,7 +16,6 @@
 #include <span>
 
 #include "runtime/envelope.h"
-#include "runtime/processor.h"
 
 namespace actord::runtime {
 

@@ -27,8 +27,9 @@ class Delivery {
   // What becomes ready goes into `ready` instead of a queue, if there is one.
   Result Send(const Pid& to, Envelope* envelope, Lane& lane,
               ReadyList* ready = nullptr);
-  // Send for the envelopes from `first` to `last`, which are linked: one push
-  // for all. `count` and `units` are their sums. All are taken over, or none.
+  // Send for the envelopes from `first` to `last`, which are linked, or for one
+  // chain (chain.h): one push for all. `count` and `units` are the messages'
+  // sums. All are taken over, or none.
   Result SendChain(const Pid& to, Envelope* first, Envelope* last,
                    uint64_t count, uint64_t units, Lane& lane,
                    ReadyList* ready = nullptr);

@@ -36,7 +36,7 @@ inline constexpr uint16_t kEventLinkedEnd = UINT16_MAX - 2;
 inline constexpr uint16_t kEventLifetimeEnd = UINT16_MAX - 3;
 // There is a newer version of its type: it takes a turn, and looks.
 inline constexpr uint16_t kEventUpgrade = UINT16_MAX - 4;
-// No event: says where the messages are that come behind it (chain.h).
+// No event: holds the addresses of messages (chain.h).
 inline constexpr uint16_t kEventChain = UINT16_MAX - 5;
 
 // What the rarer events have beside their text stands before their topic and
@@ -67,7 +67,8 @@ struct Envelope {
   // In a mailbox: written by the producer that follows, read by the consumer.
   // Elsewhere: the link of whichever list holds the envelope.
   std::atomic<Envelope*> next{nullptr};
-  // Of the process that the sender looked up: another one drops it.
+  // Of the process that the sender looked up: another one drops it. What is in
+  // a chain has none; the chain has it.
   uint32_t generation = 0;
   // Behind the envelope lie payload, topic and content type, in this order.
   uint32_t payload_bytes = 0;

@@ -16,7 +16,7 @@ namespace actord::runtime {
 // has a null tail.
 //  (1) A producer owns the link behind the tail that its exchange returned:
 //      the `next` of that envelope, or `head_` if it was null.
-//  (2) The chain from `head_` may have a gap where a producer is between its
+//  (2) The list from `head_` may have a gap where a producer is between its
 //      two writes. The consumer takes a gap for the end, and looks again
 //      (activity.h, (3)).
 class MessageQueue {
@@ -42,7 +42,8 @@ class MessageQueue {
   }
 
   // Consumer only. Takes one after the other, in order, until it is empty, a
-  // gap is first, or `take`, which is called with each, returns false.
+  // gap is first, or `take`, which is called with each, returns false. It may
+  // free the envelope, and push, but not pop.
   template <typename Take>
   void PopWhile(Take take) {
     WillRead(&head_);

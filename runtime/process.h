@@ -77,8 +77,9 @@ struct alignas(64) Process {
 
   // ---- Turn, and whoever made it runnable and has not enqueued it yet.
 
-  // Messages that the word counts, handed over without a queue, linked by
-  // `next`, the first first. Older than what their senders have in `messages`.
+  // Messages, or a chain of them, that the word counts, handed over without a
+  // queue, linked by `next`, the first first. Older than what their senders
+  // have in `messages`.
   Envelope* in_hand = nullptr;
   // Completions and cancels that were handed over, taken or made here and not
   // yet seen by a step.
@@ -162,10 +163,10 @@ struct alignas(64) Process {
   static constexpr size_t kInlineStateBytes = 64;
   alignas(64) std::array<std::byte, kInlineStateBytes> inline_state;
 
-  // Puts the messages from `first` to `last`, linked by `next`, into the
-  // mailbox, for which `delta` is to be added to the word. `word`: as the
-  // caller has just read it. True: the caller has to enqueue the process. Any
-  // thread.
+  // Puts the messages from `first` to `last`, linked by `next`, or one chain of
+  // them, into the mailbox, for which `delta` is to be added to the word.
+  // `word`: as the caller has just read it. True: the caller has to enqueue the
+  // process. Any thread.
   bool Post(Envelope* first, Envelope* last, uint64_t word, uint64_t delta) {
     // Nothing older of the same sender is left in the queue: it is counted
     // until a turn has taken it.
@@ -212,11 +213,6 @@ struct alignas(64) Process {
       if (!take(envelope)) return;
     }
     messages.PopWhile(take);
-  }
-  // Within TakeMessages: what it has just taken, which comes first again.
-  void PutBack(Envelope* envelope) {
-    envelope->SetNext(in_hand);
-    in_hand = envelope;
   }
 
   // Spawner, or turn. Precondition: there is no state, and nobody is there yet.

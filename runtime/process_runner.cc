@@ -17,7 +17,7 @@ namespace actord::runtime {
 ProcessRunner::ProcessRunner(const Parts& parts, Lane& lane,
                              StepContext& context)
     : parts_(parts), lane_(lane), context_(context) {
-  for (size_t i = 0; i < kBatch; ++i) event_pointers_[i] = &events_[i];
+  for (size_t i = 0; i < kMaxEvents; ++i) event_pointers_[i] = &events_[i];
 }
 
 void ProcessRunner::RunTurn(Process& process) {

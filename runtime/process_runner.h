@@ -75,8 +75,10 @@ class ProcessRunner {
   Lane& lane() { return lane_; }
 
  private:
-  // Events for one step, at most.
+  // Who has so many events for a step takes no more; the last that it took may
+  // be a chain.
   static constexpr size_t kBatch = 256;
+  static constexpr size_t kMaxEvents = kBatch + Activity::kMaxChain - 1;
   // A step whose yields were answered at once is followed by the next within
   // the turn, as the process would be the worker's newest anyway; so many in a
   // row.
@@ -136,10 +138,9 @@ class ProcessRunner {
   // not stand in its way: at once if it has nothing else to do that goes
   // before, otherwise every so many times.
   [[gnu::noinline]] void LetSenderGoOn(const Process& process);
-  // A message, or a chain of them, to the batch. False: it is full.
-  bool TakeMessage(Process& process, Turn& turn, Envelope* envelope);
-  // Likewise, or it did not fit and is in hand.
-  [[gnu::noinline]] bool TakeChain(Process& process, Turn& turn,
+  // A message, or a chain of them, to the batch.
+  void TakeMessage(const Process& process, Turn& turn, Envelope* envelope);
+  [[gnu::noinline]] void TakeChain(const Process& process, Turn& turn,
                                    Envelope* chain);
 
   // Lets another thread have the worker while a call of a type that says of
@@ -171,8 +172,8 @@ class ProcessRunner {
                                       int32_t verdict, uint64_t steps);
   void Commit(Process& process, uint32_t generation);
   // Carries out the sends from `first` on that go to the same process, and
-  // returns what comes behind them. They are published as one chain, so that a
-  // burst costs two RMWs at most.
+  // returns what comes behind them. They are published at once, so that a burst
+  // costs two RMWs at most.
   const Effect* CommitSends(const Effect* first, const Effect* end);
   // Whatever is no send. Returns what comes behind it.
   [[gnu::noinline]] const Effect* CommitOne(Process& process,
@@ -263,10 +264,10 @@ class ProcessRunner {
   const Parts parts_;
   Lane& lane_;
   StepContext& context_;
-  std::array<Envelope*, kBatch> batch_;
+  std::array<Envelope*, kMaxEvents> batch_;
   // What a step is given: event_pointers_[i] is always &events_[i].
-  std::array<actord_event, kBatch> events_;
-  std::array<const actord_event*, kBatch> event_pointers_;
+  std::array<actord_event, kMaxEvents> events_;
+  std::array<const actord_event*, kMaxEvents> event_pointers_;
   // Of a step: started, not enqueued yet.
   ReadyList children_;
   // Of kHasThrown, until FailureOf has seen it.

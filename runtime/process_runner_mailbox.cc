@@ -6,6 +6,7 @@
 
 #include "runtime/chain.h"
 #include "runtime/process_runner.h"
+#include "runtime/processor.h"
 
 namespace actord::runtime {
 
@@ -89,40 +90,38 @@ bool ProcessRunner::FillFromUrgent(Process& process, Turn& turn) {
 }
 
 void ProcessRunner::FillFromMessages(Process& process, Turn& turn) {
-  if (turn.count == kBatch || Activity::Messages(turn.word) == 0) return;
-  process.TakeMessages(
-      [&](Envelope* envelope) { return TakeMessage(process, turn, envelope); });
+  if (turn.count >= kBatch || Activity::Messages(turn.word) == 0) return;
+  process.TakeMessages([&](Envelope* envelope) {
+    TakeMessage(process, turn, envelope);
+    return turn.count < kBatch;
+  });
 }
 
-bool ProcessRunner::TakeMessage(Process& process, Turn& turn,
+void ProcessRunner::TakeMessage(const Process& process, Turn& turn,
                                 Envelope* envelope) {
-  if (envelope->type == kEventChain) return TakeChain(process, turn, envelope);
-  if (envelope->generation == turn.generation) [[likely]] {
+  if (envelope->type == kEventChain) {
+    TakeChain(process, turn, envelope);
+  } else if (envelope->generation == turn.generation) [[likely]] {
     turn.Took(1, envelope->units());
     batch_[turn.count++] = envelope;
   } else {
     DropMessages(process, turn, envelope);
   }
-  return turn.count < kBatch;
 }
 
-bool ProcessRunner::TakeChain(Process& process, Turn& turn, Envelope* chain) {
-  const std::span<Envelope*> messages = MessagesOf(*chain);
+void ProcessRunner::TakeChain(const Process& process, Turn& turn,
+                              Envelope* chain) {
   if (chain->generation != turn.generation) [[unlikely]] {
     DropMessages(process, turn, chain);
-    return true;
+    return;
   }
-  if (messages.size() > kBatch - turn.count) [[unlikely]] {
-    process.PutBack(chain);
-    return false;
-  }
+  const std::span<Envelope*> messages = MessagesOf(*chain);
   turn.Took(messages.size(), UnitsOf(*chain));
   for (Envelope* message : messages) {
     PrefetchForRead(message);
     batch_[turn.count++] = message;
   }
   Envelope::Destroy(lane_.buffers(), chain);
-  return turn.count < kBatch;
 }
 
 }  // namespace actord::runtime

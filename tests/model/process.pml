@@ -6,7 +6,7 @@
  * The mailbox is modelled in full, with its gap: a sender adds to the word,
  * exchanges the tail, and links in a third step. It sends its messages one by
  * one, as several that are linked, or as a chain: one node that stands for all of
- * them, which a turn takes whole or, if it is full, puts in hand again.
+ * them.
  * The word is its counts, messages and urgent, and the flags ready, blocked and
  * ended. Its units are left out: what they do is that a CAS fails.
  *
@@ -30,7 +30,6 @@
  * Mutants, which must fail:
  *   PUSH_FIRST      a sender pushes before it adds to the word
  *   GAP_TAKEN       a turn gives back the counts of what lies behind a gap
- *   CHAIN_TAKEN     a turn gives back the counts of a chain that did not fit
  *   SUBTRACT_EARLY  a turn gives the counts back when it begins
  *   LOAD_LATE       a turn subtracts what the word says at its end
  *   SKIP_READY      a sender does not add when it sees messages counted already
@@ -324,18 +323,6 @@ inline deliver() {
   }
 }
 
-/* Process::PutBack. */
-inline put_back() {
-  d_step {
-#ifdef CHAIN_TAKEN
-    seen = seen + 2;
-#endif
-    next[node] = in_hand;
-    in_hand = node;
-    node = NONE
-  }
-}
-
 inline give_back() {
 #ifndef SUBTRACT_EARLY
 #ifdef LOAD_LATE
@@ -422,7 +409,6 @@ take:
         fi;
 #endif
         break
-     :: node != NONE && is_chain[node] && !ends -> put_back(); break
      :: node != NONE -> deliver()
      fi
   od;

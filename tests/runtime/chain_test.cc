@@ -94,8 +94,8 @@ TEST_F(Chain, ComesInOrderAndLeavesNothingCounted) {
   }
 }
 
-// A step is given at most 256 events, and a chain is not taken apart.
-TEST_F(Chain, ThatDoesNotFitIntoAStepWaitsForTheNext) {
+// Who has 256 events for a step takes no more.
+TEST_F(Chain, IsTakenWholeUnlessTheStepHasEnough) {
   for (const bool behind_another : {false, true}) {
     SCOPED_TRACE(behind_another);
     topics_.clear();
@@ -104,11 +104,42 @@ TEST_F(Chain, ThatDoesNotFitIntoAStepWaitsForTheNext) {
     SendFromAStep(300, behind_another);
     core_->Settle();
     if (behind_another) {
-      EXPECT_THAT(steps_, ElementsAre(1 + 3 * 64, 64 + 44));
+      EXPECT_THAT(steps_, ElementsAre(1 + 4 * 64, 44));
     } else {
       EXPECT_THAT(steps_, ElementsAre(4 * 64, 44));
     }
   }
+}
+
+TEST_F(Chain, ComesBesideManyCompletions) {
+  Start();
+  core_->AddCommand("now", ACTORD_HANDLER_INLINE,
+                    [](actord::testing::Call& call) {
+                      call.Reply(ACTORD_OK, "");
+                      return ACTORD_HANDLED;
+                    });
+  const auto yield_often = [](StepOutput& out) {
+    for (int i = 0; i < 200; ++i) out.Yield("now");
+  };
+  bool goes_on = true;
+  receiver_ = core_->Submit([&](Events events, StepOutput& out) {
+    if (events.empty()) return;
+    for (const Event event : events) {
+      if (!event.is_completion()) seen_.emplace_back(event.topic());
+    }
+    if (goes_on) yield_often(out);
+  });
+  core_->Send(receiver_, -1, "begin");
+  for (int i = 0; i < 64; ++i) topics_.push_back(std::to_string(i));
+  core_->Send(sender_, -1, "go");
+  core_->Wake(0);
+  // In one of 61 the global queue goes first.
+  for (int turn = 0; turn < 100; ++turn) core_->RunOne(0);
+  std::vector<std::string> expected = {"begin"};
+  expected.insert(expected.end(), topics_.begin(), topics_.end());
+  EXPECT_THAT(seen_, ElementsAreArray(expected));
+  goes_on = false;
+  core_->Settle();
 }
 
 // What was counted before it may be pushed behind it.
@@ -130,8 +161,8 @@ TEST_F(Chain, IsTakenThoughWhatWasCountedBeforeItIsNotThereYet) {
   EXPECT_EQ(receiver().activity, 0u);
 }
 
-// Its sender counted it while the process lived, and pushes it when the slot
-// has its next one.
+// Its sender found the process while it lived, and counts and pushes it when
+// the slot has its next one.
 TEST_F(Chain, OfAProcessThatEndedIsNotSeenByTheNext) {
   RuntimeOptions options;
   options.max_processes = 2;

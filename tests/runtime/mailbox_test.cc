@@ -63,6 +63,42 @@ TEST(MessageQueue, TakesAChainAsItsParts) {
   }
 }
 
+// Takes so many at most, and says which.
+std::vector<const Envelope*> PopUpTo(MessageQueue& queue, size_t most) {
+  std::vector<const Envelope*> popped;
+  queue.PopWhile([&](const Envelope* envelope) {
+    popped.push_back(envelope);
+    return popped.size() < most;
+  });
+  return popped;
+}
+
+TEST(MessageQueue, GoesOnWhereAWalkHasStopped) {
+  for (size_t first = 1; first <= 4; ++first) {
+    SCOPED_TRACE(first);
+    auto envelopes = Numbered(4);
+    MessageQueue queue;
+    for (Envelope& envelope : envelopes) queue.Push(&envelope);
+    EXPECT_EQ(PopUpTo(queue, first).size(), first);
+    const auto others = PopUpTo(queue, 10);
+    ASSERT_EQ(others.size(), 4 - first);
+    if (first < 4) EXPECT_EQ(others[0], &envelopes[first]);
+    EXPECT_TRUE(queue.IsEmpty());
+  }
+}
+
+TEST(MessageQueue, AWalkEndsBeforeAGap) {
+  auto envelopes = Numbered(4);
+  MessageQueue queue;
+  for (Envelope& envelope : envelopes) queue.Push(&envelope);
+  // As if the producer of 3 had not linked it yet.
+  envelopes[2].SetNext(nullptr);
+  EXPECT_THAT(PopUpTo(queue, 10), ElementsAre(&envelopes[0], &envelopes[1]));
+  EXPECT_THAT(PopUpTo(queue, 10), ::testing::IsEmpty());
+  envelopes[2].SetNext(&envelopes[3]);
+  EXPECT_THAT(PopUpTo(queue, 10), ElementsAre(&envelopes[2], &envelopes[3]));
+}
+
 // A producer between its two writes leaves a gap. Here its first write is
 // undone and done by hand: what a push would have linked is unlinked again.
 TEST(MessageQueue, TakesAGapForTheEndAndGoesOnWhenItIsClosed) {
@@ -101,10 +137,10 @@ TEST(MessageQueue, KeepsTheOrderOfEachProducerAndLosesNothing) {
   }
   std::vector<uint64_t> next(kProducers, 0);
   for (size_t got = 0; got < kProducers * kEach;) {
-    const Envelope* envelope = queue.Pop();
-    if (envelope == nullptr) continue;
-    ASSERT_EQ(envelope->completion.tag, next[envelope->generation]++);
-    ++got;
+    for (const Envelope* envelope : PopUpTo(queue, 1 + got % 100)) {
+      ASSERT_EQ(envelope->completion.tag, next[envelope->generation]++);
+      ++got;
+    }
   }
   for (std::thread& producer : producers) producer.join();
   EXPECT_EQ(queue.Pop(), nullptr);

@@ -170,10 +170,6 @@ MUTANTS = {
         "runtime/process_runner_mailbox.cc",
         "  Envelope::Destroy(lane_.buffers(), chain);\n", "",
         "what held the messages of a chain is not freed"),
-    "CHAIN_LOST": (
-        "runtime/process_runner_mailbox.cc",
-        "    process.PutBack(chain);\n", "",
-        "a chain that does not fit into a step is lost"),
     "ALWAYS_ENQUEUE": (
         "runtime/activity.h", "return !Runnable(before) && Runnable(before + delta);",
         "return Runnable(before + delta);", "every sender enqueues"),
@@ -196,16 +192,16 @@ MUTANTS = {
         "a turn gives back what came while it lasted"),
     "GAP_TAKEN": (
         "runtime/process_runner_mailbox.cc",
-        "    return TakeMessage(process, turn, envelope);\n  });\n",
-        "    return TakeMessage(process, turn, envelope);\n  });\n"
-        "  if (turn.count < kBatch && process.in_hand == nullptr) {\n"
-        "    turn.messages_taken = std::max(turn.messages_taken,\n"
+        "    return turn.count < kBatch;\n  });\n",
+        "    return turn.count < kBatch;\n  });\n"
+        "  if (turn.count < kBatch) {\n"
+        "    turn.messages_taken = std::max<uint64_t>(turn.messages_taken,\n"
         "                                   Activity::Messages(turn.word));\n  }\n",
         "what lay behind a gap is forgotten"),
     "LOST_LAST_OF_CHAIN": (
         "runtime/process_runner.cc",
         "SendChain(to, head, last, sends.size(), units,",
-        "SendChain(to, head, last, (sends.size() + 1) / 2, units,",
+        "SendChain(to, head, last, sends.size() > 1 ? sends.size() - 1 : 1, units,",
         "the last message of a chain is not counted"),
     "NO_STEP_DUE": (
         "runtime/process_runner.cc", "    process.step_due = true;\n", "",
@@ -216,8 +212,12 @@ MUTANTS = {
         "    if (false) {\n", "an earlier process's completions are taken"),
     "NO_GENERATION_MESSAGES": (
         "runtime/process_runner_mailbox.cc",
-        "    if (envelope->generation == turn.generation) [[likely]] {\n",
-        "    if (true) {\n", "an earlier process's messages are taken"),
+        "  } else if (envelope->generation == turn.generation) [[likely]] {\n",
+        "  } else if (true) {\n", "an earlier process's messages are taken"),
+    "NO_GENERATION_CHAIN": (
+        "runtime/process_runner_mailbox.cc",
+        "  if (chain->generation != turn.generation) [[unlikely]] {\n",
+        "  if (false) {\n", "an earlier process's chains are taken"),
     "MESSAGES_WHILE_BLOCKED": (
         "runtime/process_runner.cc", "  if (!blocked) FillFromMessages",
         "  FillFromMessages", "a blocked process is given messages"),
@@ -307,7 +307,7 @@ MUTANTS = {
 EQUIVALENT = {"TIMER_TWICE"}
 # These are noticed elsewhere; where stands there, too.
 TOO_SELDOM = {"UNSEEN_BATCH", "ALONE_TO_OTHERS", "DUE_TO_OTHERS", "END_AFTER_LOOK",
-              "NO_TAG"}
+              "NO_TAG", "NO_GENERATION_CHAIN"}
 
 
 def run(command, **options):

@@ -192,7 +192,7 @@ class Context {
   // order, for a later Receive; when more are queued than the type's
   // kMaxQueuedMessages or kMaxQueuedBytes, the process fails with
   // RESOURCE_EXHAUSTED. What a step was given beyond what was asked for (up to
-  // 256 messages) is queued likewise.
+  // 319 messages) is queued likewise.
   inline ReceiveTopicAwaiter Receive(std::string topic);
 
   // Hands out a command and waits for its completion: a Result<OwnedPayload>.

@@ -18,7 +18,7 @@
 //    as in process.h.
 // 2. Main starts in the first step and runs until it waits (co_await); what its
 //    waits are for goes on with it in later steps. While it waits for no
-//    message, messages stay in the mailbox, but for the rest of a step's 256.
+//    message, messages stay in the mailbox, but for the rest of a step's 319.
 // 3. Main's end is the process's: a value is its result, an error its failure.
 //    Cancelled, uncaught, fails it with CANCELLED and the reason; a Failure
 //    with its code and text; any other exception as if Step had thrown it.
