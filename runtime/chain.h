@@ -21,18 +21,20 @@ namespace actord::runtime {
 
 // Fewer messages are linked.
 inline constexpr size_t kShortestChain = 4;
+// Of one in a chain.
+inline constexpr size_t kAddressBytes = sizeof(uintptr_t);
 
 // A chain of `count` messages, which hold so many units; the caller writes
 // their addresses into MessagesOf. The caller's.
 inline Envelope* NewChain(BufferCache& buffers, size_t count, uint64_t units) {
   Envelope* const chain =
-      Envelope::CreateFor(buffers, kEventChain, count * sizeof(Envelope*));
+      Envelope::CreateFor(buffers, kEventChain, count * kAddressBytes);
   chain->completion.tag = units;
   return chain;
 }
 inline std::span<Envelope*> MessagesOf(Envelope& chain) {
   return {reinterpret_cast<Envelope**>(chain.content()),
-          chain.payload_bytes / sizeof(Envelope*)};
+          chain.payload_bytes / kAddressBytes};
 }
 inline uint64_t UnitsOf(const Envelope& chain) { return chain.completion.tag; }
 
