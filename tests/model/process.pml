@@ -279,7 +279,8 @@ proctype Completer() {
   d_step { owns = false; finished++ }
 }
 
-/* MessageQueue::Pop. node == NONE: empty, or a gap. */
+/* One of MessageQueue::PopWhile, which writes the head once for all of them:
+ * nobody else looks at it meanwhile. node == NONE: empty, or a gap. */
 inline pop() {
   node = head;
   if
