@@ -11,13 +11,14 @@ Delivery::Delivery(const ProcessTable& processes, Scheduler& scheduler,
 
 Delivery::Result Delivery::Send(const Pid& to, Envelope* envelope, Lane& lane,
                                 ReadyList* ready) {
-  return SendChain(to, envelope, envelope, 1, envelope->units(), lane, ready);
+  return SendTogether(to, envelope, envelope, 1, envelope->units(), lane,
+                      ready);
 }
 
-Delivery::Result Delivery::SendChain(const Pid& to, Envelope* first,
-                                     Envelope* last, uint64_t count,
-                                     uint64_t units, Lane& lane,
-                                     ReadyList* ready) {
+Delivery::Result Delivery::SendTogether(const Pid& to, Envelope* first,
+                                        Envelope* last, uint64_t count,
+                                        uint64_t units, Lane& lane,
+                                        ReadyList* ready) {
   Process* process = processes_.Find(to);
   if (process == nullptr) return Result::kNoProcess;
   const uint64_t word = process->activity.load(std::memory_order_relaxed);
@@ -55,19 +56,19 @@ absl::Status Delivery::SendAll(const Pid& to,
     return processes_.Find(to) != nullptr ? absl::OkStatus()
                                           : processes_.WhyNotFound(to);
   }
-  EnvelopeList chain;
+  EnvelopeList linked;
   Envelope* last = nullptr;
   uint64_t units = 0;
   for (const Message& message : messages) {
     last = lane.NewEnvelope(ACTORD_EVENT_MESSAGE, message.topic,
                             ToAbi(message.payload));
     units += last->units();
-    chain.PushBack(last);
+    linked.PushBack(last);
   }
   const Result result =
-      SendChain(to, chain.head(), last, messages.size(), units, lane);
+      SendTogether(to, linked.head(), last, messages.size(), units, lane);
   if (result == Result::kDelivered) return absl::OkStatus();
-  while (Envelope* envelope = chain.PopFront()) lane.Free(envelope);
+  while (Envelope* envelope = linked.PopFront()) lane.Free(envelope);
   return Explain(to, result, lane);
 }
 

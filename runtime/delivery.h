@@ -30,9 +30,9 @@ class Delivery {
   // Send for the envelopes from `first` to `last`, which are linked, or for one
   // chain (chain.h): one push for all. `count` and `units` are the messages'
   // sums. All are taken over, or none.
-  Result SendChain(const Pid& to, Envelope* first, Envelope* last,
-                   uint64_t count, uint64_t units, Lane& lane,
-                   ReadyList* ready = nullptr);
+  Result SendTogether(const Pid& to, Envelope* first, Envelope* last,
+                      uint64_t count, uint64_t units, Lane& lane,
+                      ReadyList* ready = nullptr);
   // Send, with the reason in words (and the envelope freed) if it fails.
   absl::Status SendOrExplain(const Pid& to, Envelope* envelope, Lane& lane,
                              ReadyList* ready = nullptr);

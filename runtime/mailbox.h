@@ -21,11 +21,11 @@ namespace actord::runtime {
 //      (activity.h, (3)).
 class MessageQueue {
  public:
-  void Push(Envelope* envelope) { PushChain(envelope, envelope); }
+  void Push(Envelope* envelope) { PushLinked(envelope, envelope); }
 
   // Pushes the envelopes from `first` to `last`, which are linked by `next`, as
   // one: for the consumer as if they had been pushed one after the other.
-  void PushChain(Envelope* first, Envelope* last) {
+  void PushLinked(Envelope* first, Envelope* last) {
     last->next.store(nullptr, std::memory_order_relaxed);
     WillChange(&tail_);
     // Release: the envelopes' content; acquire: that `previous` is linked only

@@ -186,7 +186,7 @@ struct alignas(64) Process {
     // line that another processor had last, and a read-modify-write behind it
     // would wait for that.
     const bool has_to_enqueue = Activity::Add(activity, delta);
-    messages.PushChain(first, last);
+    messages.PushLinked(first, last);
     return has_to_enqueue;
   }
   // Likewise a completion, cancel or termination.

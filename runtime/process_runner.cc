@@ -267,8 +267,9 @@ const Effect* ProcessRunner::CommitSends(const Effect* first,
     std::transform(sends.begin(), sends.end(), MessagesOf(*head).begin(),
                    [](const Effect& send) { return send.envelope; });
   }
-  if (parts_.delivery.SendChain(to, head, last, sends.size(), units, lane_) !=
-      Delivery::Result::kDelivered) [[unlikely]] {
+  if (parts_.delivery.SendTogether(to, head, last, sends.size(), units,
+                                   lane_) != Delivery::Result::kDelivered)
+      [[unlikely]] {
     if (head->type == kEventChain) lane_.Free(head);
     CommitOneByOne(first, next);
   }

@@ -78,6 +78,7 @@ class ProcessRunner {
   // Who has so many events for a step takes no more; the last that it took may
   // be a chain.
   static constexpr size_t kBatch = 256;
+  // As actord/abi.h says.
   static constexpr size_t kMaxEvents = kBatch + Activity::kMaxChain - 1;
   // A step whose yields were answered at once is followed by the next within
   // the turn, as the process would be the worker's newest anyway; so many in a

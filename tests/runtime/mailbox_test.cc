@@ -45,16 +45,16 @@ TEST(MessageQueue, CanBeEmptiedAndFilledAgain) {
   }
 }
 
-TEST(MessageQueue, TakesAChainAsItsParts) {
+TEST(MessageQueue, TakesWhatIsLinkedOneByOne) {
   auto envelopes = Numbered(5);
   MessageQueue queue;
   for (size_t round = 0; round < 2; ++round) {
     if (round == 1) queue.Push(&envelopes[0]);
     envelopes[1].SetNext(&envelopes[2]);
     envelopes[2].SetNext(&envelopes[3]);
-    // Left over from an earlier list; the push has to end the chain.
+    // Left over from an earlier list; the push has to end it.
     envelopes[3].SetNext(&envelopes[0]);
-    queue.PushChain(&envelopes[1], &envelopes[3]);
+    queue.PushLinked(&envelopes[1], &envelopes[3]);
     queue.Push(&envelopes[4]);
     for (size_t i = 1 - round; i < 5; ++i) {
       EXPECT_EQ(queue.Pop(), &envelopes[i]);

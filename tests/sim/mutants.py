@@ -149,9 +149,9 @@ MUTANTS = {
     "PUSH_FIRST": (
         "runtime/process.h",
         "    const bool has_to_enqueue = Activity::Add(activity, delta);\n"
-        "    messages.PushChain(first, last);\n"
+        "    messages.PushLinked(first, last);\n"
         "    return has_to_enqueue;\n",
-        "    messages.PushChain(first, last);\n"
+        "    messages.PushLinked(first, last);\n"
         "    return Activity::Add(activity, delta);\n",
         "a sender pushes before it counts"),
     "CLAIM_BY_ADD": (
@@ -200,8 +200,8 @@ MUTANTS = {
         "what lay behind a gap is forgotten"),
     "LOST_LAST_OF_CHAIN": (
         "runtime/process_runner.cc",
-        "SendChain(to, head, last, sends.size(), units,",
-        "SendChain(to, head, last, sends.size() > 1 ? sends.size() - 1 : 1, units,",
+        "SendTogether(to, head, last, sends.size(), units,",
+        "SendTogether(to, head, last, sends.size() > 1 ? sends.size() - 1 : 1, units,",
         "the last message of a chain is not counted"),
     "NO_STEP_DUE": (
         "runtime/process_runner.cc", "    process.step_due = true;\n", "",

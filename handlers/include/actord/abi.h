@@ -324,10 +324,11 @@ typedef struct actord_process_type {
    * that refuses to start (see `set_failure`); after a refusal no other
    * function is called for that state. Called once, on a worker. */
   int32_t (*init)(void* state, const actord_init* init, actord_step* step);
-  /* Takes `count` events, oldest first, and returns ACTORD_STEP_*. Called first
-   * right after `init`, with the events that are there by then, often none;
-   * afterwards only with at least one event or after CONTINUE. If it needs more
-   * than a millisecond, say ACTORD_TYPE_BLOCKS_THREAD or continue in pieces. */
+  /* Takes `count` events, at most 319, oldest first, and returns ACTORD_STEP_*.
+   * Called first right after `init`, with the events that are there by then,
+   * often none; afterwards only with at least one event or after CONTINUE. If
+   * it needs more than a millisecond, say ACTORD_TYPE_BLOCKS_THREAD or continue
+   * in pieces. */
   int32_t (*step)(void* state, const actord_event* const* events, size_t count,
                   actord_step* step);
   /* Ends the process: releases what `state` owns. Called exactly once if `init`

@@ -101,7 +101,8 @@ class Event {
   const actord_event* event_;
 };
 
-// The events of one step, oldest first. A view; valid until Step returns.
+// The events of one step, at most 319, oldest first. A view; valid until Step
+// returns.
 class Events {
  public:
   class Iterator {
