@@ -4,6 +4,8 @@
 #include <optional>
 #include <utility>
 
+#include "runtime/processor.h"
+
 namespace actord::runtime {
 
 Results::Results(const LiveLimits& limits, const Clock& clock)
@@ -75,12 +77,19 @@ void Results::Keep(const Pid& pid, uint64_t now_ns, Outcome&& outcome) {
     kept.text = std::make_unique<Text>(
         Text{std::move(outcome.result), std::move(outcome.message)});
   }
-  if (kept_.size() <= chains_.size()) {
-    Chain(kept_.size() - 1);
-  } else {
+  if (++unchained_ >= kChainAtOnce) ChainNewest();
+}
+
+void Results::ChainNewest() {
+  if (kept_.size() > chains_.size()) {
     chains_.assign(chains_.size() * 2, first_ - 1);
-    for (size_t i = 0; i < kept_.size(); ++i) Chain(i);
+    unchained_ = kept_.size();
   }
+  const size_t first = kept_.size() - std::exchange(unchained_, 0);
+  for (size_t i = first; i < kept_.size(); ++i) {
+    PrefetchForWrite(&chains_[ChainOf(kept_[i].pid)]);
+  }
+  for (size_t i = first; i < kept_.size(); ++i) Chain(i);
 }
 
 void Results::Chain(size_t index) {
@@ -130,6 +139,7 @@ void Results::Forget(uint64_t now_ns, size_t room_bytes) {
     kept_.pop_front();
     ++first_;
   }
+  unchained_ = std::min(unchained_, kept_.size());
 }
 
 Results::Id Results::Await(const Pid& pid, Callback done,
@@ -147,6 +157,7 @@ Results::Id Results::Await(const Pid& pid, Callback done,
       waiters_[pid].push_back({id, std::move(done)});
       return id;
     }
+    ChainNewest();
     if (const Kept* found = Find(pid)) kept = Unpack(*found);
   }
   if (kept) {

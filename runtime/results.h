@@ -5,7 +5,9 @@
 // is cold memory, so a result without text is one cache line, in the order of
 // the ends, and to forget it touches no other. What finds it by its PID is a
 // table of chains that lead from the newest to the oldest; a chain ends where
-// it leads to what is forgotten, so nothing has to be taken out of it.
+// it leads to what is forgotten, so nothing has to be taken out of it. The
+// table is cold, too: so the newest results come into their chains a few at a
+// time, whose lines are fetched together, or when somebody asks for one.
 //
 // Thread-safety: any thread. Callbacks run on the thread that calls Put, or on
 // the one that calls Await, never under a lock.
@@ -56,6 +58,8 @@ class Results {
 
  private:
   static constexpr size_t kFirstChains = 1024;
+  // The lines that a processor has on their way at the same time, and some.
+  static constexpr size_t kChainAtOnce = 16;
   static constexpr size_t kOverheadBytes = 256;
   // So that a number says which of them it is.
   static constexpr size_t kMaxKept = UINT32_MAX;
@@ -93,9 +97,11 @@ class Results {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Keep(const Pid& pid, uint64_t now_ns, Outcome&& outcome)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Puts those that are not in their chains yet into them.
+  void ChainNewest() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Puts kept_[index] before the others of its chain.
   void Chain(size_t index) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Null: it is not kept.
+  // Null: it is not kept. Precondition: all are in their chains.
   const Kept* Find(const Pid& pid) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   [[nodiscard]] size_t ChainOf(const Pid& pid) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -112,10 +118,13 @@ class Results {
   std::deque<Kept> kept_ ABSL_GUARDED_BY(mutex_);
   uint32_t first_ ABSL_GUARDED_BY(mutex_) = 1;
   // By ChainOf the PID: the number of the newest, modulo 2^32. Its size is a
-  // power of two, and at least that of kept_. What is so old that it is not in
-  // kept_: none. (So old that it seems new again: the chain leads through
-  // others, which are not the PID's, and still to ever older ones.)
+  // power of two, and at least the count of those that are in chains. What is
+  // so old that it is not in kept_: none. (So old that it seems new again: the
+  // chain leads through others, which are not the PID's, and still to ever
+  // older ones.)
   std::vector<uint32_t> chains_ ABSL_GUARDED_BY(mutex_);
+  // How many, the newest, are in no chain yet.
+  size_t unchained_ ABSL_GUARDED_BY(mutex_) = 0;
   size_t bytes_ ABSL_GUARDED_BY(mutex_) = 0;
   absl::flat_hash_map<Pid, std::vector<Waiter>> waiters_
       ABSL_GUARDED_BY(mutex_);

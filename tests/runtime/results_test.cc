@@ -148,6 +148,48 @@ TEST_F(ResultsTest, OfManyAllThatAreKeptAreFoundAndNoOthers) {
   }
 }
 
+// Whoever asks finds the newest, however many have come since the last asked.
+TEST_F(ResultsTest, TheNewestIsFoundAtOnce) {
+  given_.result_max_bytes = 256 * 100'000;
+  limits_.Set(given_);
+  Results results(limits_, clock_);
+  uint32_t end = 0;
+  for (uint32_t since = 1; since <= 100; ++since) {
+    for (uint32_t i = 0; i < since; ++i) {
+      Outcome outcome;
+      outcome.steps = ++end;
+      results.Put(PidOf(end), std::move(outcome), true, kNothing);
+    }
+    for (const uint32_t asked : {end, end - since + 1, uint32_t{1}}) {
+      const absl::StatusOr<Outcome> outcome = Ask(results, PidOf(asked));
+      ASSERT_TRUE(outcome.ok()) << asked << " of " << end;
+      ASSERT_EQ(outcome->steps, asked);
+    }
+    ASSERT_FALSE(Ask(results, PidOf(end + 1)).ok());
+  }
+}
+
+// A few that nobody has asked for are forgotten, and others come.
+TEST_F(ResultsTest, AfterAllWereForgottenOthersAreKept) {
+  Results results(limits_, clock_);
+  for (uint32_t round = 0; round < 100; ++round) {
+    const uint32_t ends = round % 7 + 1;
+    for (uint32_t i = 0; i < ends; ++i) {
+      Outcome outcome;
+      outcome.steps = round;
+      results.Put({1, 1, i, 2 * round + 1}, std::move(outcome), true, kNothing);
+    }
+    ASSERT_EQ(results.kept(), ends);
+    if (round % 3 == 0) {
+      ASSERT_EQ(Ask(results, {1, 1, 0, 2 * round + 1})->steps, round);
+    }
+    clock_.AdvanceNs(10 * kSecond);
+    if (round % 2 == 0) {
+      ASSERT_FALSE(Ask(results, {1, 1, 0, 2 * round + 1}).ok());
+    }
+  }
+}
+
 TEST_F(ResultsTest, AllOfAnOutcomeIsKept) {
   Results results(limits_, clock_);
   const Outcome given{.kind = EndKind::kFailed,
