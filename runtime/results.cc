@@ -43,6 +43,9 @@ void Results::Put(const Pid& pid, Outcome&& outcome, bool keep,
   // other.
   keep = keep && charge <= limits_.result_max_bytes();
   const uint64_t now = keep ? clock_.CoarseMonotonicNs() : 0;
+  std::unique_ptr<BlockQueue<Kept>::Block> block;
+  // Its page faults come here, where nobody waits for them.
+  if (keep && WantsBlock()) block = BlockQueue<Kept>::NewBlock();
   std::vector<Waiter> waiters;
   {
     const MutexLock lock(mutex_);
@@ -50,6 +53,7 @@ void Results::Put(const Pid& pid, Outcome&& outcome, bool keep,
     if (!waiters_.empty()) waiters = TakeWaiters(pid);
     if (keep) {
       Forget(now, charge);
+      kept_.Give(block);
       bytes_ += charge;
       if (waiters.empty()) {
         Keep(pid, now, std::move(outcome));
@@ -64,7 +68,7 @@ void Results::Put(const Pid& pid, Outcome&& outcome, bool keep,
 void Results::Keep(const Pid& pid, uint64_t now_ns, Outcome&& outcome) {
   // In its place: a copy of what was put together elsewhere, in parts, stalls
   // the processor.
-  Kept& kept = kept_.emplace_back();
+  Kept& kept = kept_.push_back();
   kept.pid = pid;
   kept.since_ns = now_ns;
   kept.started_unix_ns = outcome.started_unix_ns;
@@ -136,6 +140,7 @@ void Results::Forget(uint64_t now_ns, size_t room_bytes) {
          (kept_.front().since_ns + ttl_ns <= now_ns ||
           bytes_ + room_bytes > max_bytes || kept_.size() == kMaxKept)) {
     bytes_ -= ChargeOf(kept_.front());
+    kept_.front().text.reset();
     kept_.pop_front();
     ++first_;
   }

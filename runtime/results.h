@@ -14,7 +14,6 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -22,6 +21,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/functional/function_ref.h"
+#include "runtime/block_queue.h"
 #include "runtime/clock.h"
 #include "runtime/limits.h"
 #include "runtime/mutex.h"
@@ -92,6 +92,10 @@ class Results {
   static size_t ChargeOf(const Payload& result, std::string_view message);
   static size_t ChargeOf(const Kept& kept);
 
+  // Without the lock: a hint.
+  [[nodiscard]] bool WantsBlock() const ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    return kept_.WantsBlock();
+  }
   // Whoever awaits the process; they wait no more.
   std::vector<Waiter> TakeWaiters(const Pid& pid)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -114,8 +118,9 @@ class Results {
 
   mutable Mutex mutex_;
   Id next_id_ ABSL_GUARDED_BY(mutex_) = 1;
-  // Oldest first. The first is number `first_`, modulo 2^32.
-  std::deque<Kept> kept_ ABSL_GUARDED_BY(mutex_);
+  // Oldest first; a place that is used again holds an older one's fields, but
+  // no text. The first is number `first_`, modulo 2^32.
+  BlockQueue<Kept> kept_ ABSL_GUARDED_BY(mutex_);
   uint32_t first_ ABSL_GUARDED_BY(mutex_) = 1;
   // By ChainOf the PID: the number of the newest, modulo 2^32. Its size is a
   // power of two, and at least the count of those that are in chains. What is
