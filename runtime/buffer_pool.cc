@@ -4,6 +4,8 @@
 #include <new>
 #include <utility>
 
+#include "runtime/fresh_memory.h"
+
 namespace actord::runtime {
 namespace {
 
@@ -39,6 +41,7 @@ void BufferPool::TakeBatch(size_t size_class, void** batch) {
   if (fresh_bytes_ < kBatch * bytes) {
     // What is left of the old slab (less than one batch) is given up.
     fresh_ = static_cast<std::byte*>(::operator new(kSlabBytes, kAlign));
+    BringPages(fresh_, kSlabBytes);
     fresh_bytes_ = kSlabBytes;
     slabs_.push_back(fresh_);
     ASAN_POISON_MEMORY_REGION(fresh_, kSlabBytes);

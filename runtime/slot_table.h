@@ -12,9 +12,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <new>
 #include <vector>
 
 #include "runtime/fail_point.h"
+#include "runtime/fresh_memory.h"
 #include "runtime/mutex.h"
 
 namespace actord::runtime {
@@ -112,7 +114,14 @@ class SlotTable {
   }
 
  private:
-  using Chunk = std::array<T, kChunkSlots>;
+  struct alignas(64) Chunk : std::array<T, kChunkSlots> {};
+
+  static Chunk* NewChunk() {
+    void* const memory =
+        ::operator new(sizeof(Chunk), std::align_val_t(alignof(Chunk)));
+    BringPages(memory, sizeof(Chunk));
+    return new (memory) Chunk();
+  }
 
   // A cache holds at most twice as many.
   [[nodiscard]] size_t cache_slots() const {
@@ -162,7 +171,7 @@ class SlotTable {
     const size_t end = std::min(begin + count, chunks_.size() * kChunkSlots);
     for (size_t slot = begin; slot < end; ++slot) {
       if (slot % kChunkSlots == 0) {
-        chunks_[slot / kChunkSlots].store(new Chunk(),
+        chunks_[slot / kChunkSlots].store(NewChunk(),
                                           std::memory_order_release);
       }
     }
