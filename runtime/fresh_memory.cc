@@ -8,7 +8,6 @@
 namespace actord::runtime {
 
 void BringPages(void* memory, size_t bytes) {
-#ifdef MADV_POPULATE_WRITE
   static const auto page_bytes = static_cast<size_t>(sysconf(_SC_PAGESIZE));
   // Whole pages only: those at its ends are its neighbours' too.
   const size_t past = reinterpret_cast<uintptr_t>(memory) % page_bytes;
@@ -18,10 +17,6 @@ void BringPages(void* memory, size_t bytes) {
   // Whether it did so shows in nothing but time.
   (void)madvise(static_cast<std::byte*>(memory) + skipped, whole,
                 MADV_POPULATE_WRITE);
-#else
-  (void)memory;
-  (void)bytes;
-#endif
 }
 
 }  // namespace actord::runtime

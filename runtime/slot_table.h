@@ -114,6 +114,7 @@ class SlotTable {
   }
 
  private:
+  // Aligned, so that `delete` of one takes its alignment along, as NewChunk.
   struct alignas(64) Chunk : std::array<T, kChunkSlots> {};
 
   static Chunk* NewChunk() {
