@@ -124,6 +124,14 @@ class SlotTable {
     return new (memory) Chunk();
   }
 
+  void AddChunk(size_t index) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    // Room for all slots, so that Give copies nothing; nor does this, as there
+    // is a chunk more only when no slot is free.
+    const size_t slots = (index + 1) * kChunkSlots;
+    if (free_.capacity() < slots) free_.reserve(2 * slots);
+    chunks_[index].store(NewChunk(), std::memory_order_release);
+  }
+
   // A cache holds at most twice as many.
   [[nodiscard]] size_t cache_slots() const {
     return cache_slots_.load(std::memory_order_relaxed);
@@ -171,10 +179,7 @@ class SlotTable {
     const size_t begin = next_.load(std::memory_order_relaxed);
     const size_t end = std::min(begin + count, chunks_.size() * kChunkSlots);
     for (size_t slot = begin; slot < end; ++slot) {
-      if (slot % kChunkSlots == 0) {
-        chunks_[slot / kChunkSlots].store(NewChunk(),
-                                          std::memory_order_release);
-      }
+      if (slot % kChunkSlots == 0) AddChunk(slot / kChunkSlots);
     }
     // The lowest ends on top.
     for (size_t slot = end; slot > begin; --slot) {

@@ -11,6 +11,7 @@
 #include "runtime/buffer_pool.h"
 #include "runtime/random.h"
 #include "runtime/slot_table.h"
+#include "tests/support/heap_bytes.h"
 
 namespace actord::runtime {
 namespace {
@@ -144,6 +145,20 @@ TEST(SlotTable, KeepsAddressesAcrossChunks) {
   }
   for (const uint32_t slot : slots) things.erase(&table.At(slot));
   EXPECT_TRUE(things.empty());
+}
+
+// It happens in a turn, and under the lock that all turns take.
+TEST(SlotTable, GivingSlotsBackTakesNoMemory) {
+  constexpr size_t kSlots = 20 * SlotTable<Thing>::kChunkSlots;
+  SlotTable<Thing> table(kSlots, 1, kSlots);
+  SlotTable<Thing>::Cache cache;
+  std::vector<uint32_t> slots(kSlots);
+  for (uint32_t& slot : slots) slot = cache.Allocate(table);
+  // The cache has its room from here on.
+  for (size_t i = 0; i < 1000; ++i) cache.Free(table, slots[i]);
+  const size_t before = actord::testing::HeapBytes();
+  for (size_t i = 1000; i < kSlots; ++i) cache.Free(table, slots[i]);
+  EXPECT_EQ(actord::testing::HeapBytes(), before);
 }
 
 TEST(SlotTable, ALargeTableIsUsedUpButForWhatOtherCachesHold) {

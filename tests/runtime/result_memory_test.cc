@@ -1,33 +1,19 @@
 // What a process has said and taken back holds no memory. Keeping a result
 // moves it, so the heap tells.
 #include <gtest/gtest.h>
-#include <malloc.h>
 
 #include <cstddef>
 #include <string>
 #include <string_view>
 
 #include "tests/runtime/stepped_core.h"
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-// GCC has the function and not its header.
-extern "C" size_t __sanitizer_get_current_allocated_bytes();
-#endif
+#include "tests/support/heap_bytes.h"
 
 namespace actord::runtime {
 namespace {
 
+using actord::testing::HeapBytes;
 using actord::testing::Script;
-
-// In use now, by all of this program. A sanitizer counts for itself.
-size_t HeapBytes() {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  return __sanitizer_get_current_allocated_bytes();
-#else
-  const struct mallinfo2 heap = mallinfo2();
-  return heap.uordblks + heap.hblkhd;
-#endif
-}
 
 constexpr size_t kLargeBytes = 1 << 20;
 constexpr std::string_view kResult = "more than a string keeps in place";
