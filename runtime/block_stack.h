@@ -1,7 +1,7 @@
 // A stack whose elements stay where they are while it grows and shrinks: blocks
 // of them, which many stacks take from one pool. So a push or a pop copies
-// nothing of what lies below, but 8 bytes for each block now and then, and
-// takes memory for one block from the system, or gives back two.
+// nothing of what lies below, but 8 bytes for each block now and then, and only
+// one push in 4,096 may have to take memory from the system.
 //
 // Thread-safety: none; stacks with a common pool count as one.
 #pragma once
@@ -9,8 +9,9 @@
 #include <array>
 #include <cstddef>
 #include <memory>
-#include <utility>
 #include <vector>
+
+#include "runtime/fresh_memory.h"
 
 namespace actord::runtime {
 
@@ -20,39 +21,38 @@ class BlockStack {
   static constexpr size_t kBlockSize = 64;
   using Block = std::array<T, kBlockSize>;
 
-  // Blocks for several stacks. It keeps as many at hand as are in use, and
-  // kKept.
+  // Blocks for several stacks, which may not outlive it. It keeps what they
+  // have needed at the same time.
   class Pool {
    public:
-    static constexpr size_t kKept = 16;
+    static constexpr size_t kSlabBlocks = 64;
 
-    std::unique_ptr<Block> Take() {
-      std::unique_ptr<Block> block;
-      if (free_.empty()) {
-        // So that Give finds room for all.
-        if (free_.capacity() <= in_use_) free_.reserve(2 * (in_use_ + 1));
-        block = std::make_unique_for_overwrite<Block>();
-      } else {
-        block = std::move(free_.back());
-        free_.pop_back();
-      }
-      ++in_use_;
+    Block* Take() {
+      if (free_.empty()) AddSlab();
+      Block* const block = free_.back();
+      free_.pop_back();
       return block;
     }
-    void Give(std::unique_ptr<Block> block) noexcept {
-      --in_use_;
-      free_.push_back(std::move(block));
-      // Two at a time, so that they become fewer as those in use do.
-      for (int i = 0; i < 2 && free_.size() > in_use_ + kKept; ++i) {
-        free_.pop_back();
-      }
-    }
+    void Give(Block* block) noexcept { free_.push_back(block); }
     // At hand.
     [[nodiscard]] size_t size() const { return free_.size(); }
 
    private:
-    std::vector<std::unique_ptr<Block>> free_;
-    size_t in_use_ = 0;
+    using Slab = std::array<Block, kSlabBlocks>;
+
+    void AddSlab() {
+      // First room for all blocks, so that Give finds it.
+      const size_t all = (slabs_.size() + 1) * kSlabBlocks;
+      if (free_.capacity() < all) free_.reserve(2 * all);
+      slabs_.push_back(std::make_unique_for_overwrite<Slab>());
+      Slab& slab = *slabs_.back();
+      BringPages(&slab, sizeof(slab));
+      // The first of them is taken first.
+      for (size_t i = kSlabBlocks; i > 0; --i) free_.push_back(&slab[i - 1]);
+    }
+
+    std::vector<std::unique_ptr<Slab>> slabs_;
+    std::vector<Block*> free_;
   };
 
   BlockStack() = default;
@@ -71,14 +71,13 @@ class BlockStack {
   void pop_back(Pool& pool) noexcept {
     --size_;
     if (size_ % kBlockSize != 0) return;
-    pool.Give(std::move(blocks_.back()));
+    pool.Give(blocks_.back());
     blocks_.pop_back();
   }
 
   void push_back(const T& value, Pool& pool) {
     if (size_ % kBlockSize == 0) {
-      // Room first: a block that is taken and not kept would be lost to the
-      // pool's count.
+      // Room first: a block that is taken and not kept would be lost.
       if (blocks_.size() == blocks_.capacity()) {
         blocks_.reserve(2 * blocks_.size() + 1);
       }
@@ -89,7 +88,7 @@ class BlockStack {
   }
 
  private:
-  std::vector<std::unique_ptr<Block>> blocks_;
+  std::vector<Block*> blocks_;
   size_t size_ = 0;
 };
 

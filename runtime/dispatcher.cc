@@ -117,9 +117,10 @@ Dispatcher::Dispatcher(const Catalog& catalog, const LiveLimits& limits,
       shared_lane_(shared_lane) {}
 
 uint64_t Dispatcher::TimeoutOf(const Effect& yield) const {
-  if (yield.timeout_ns != 0) return yield.timeout_ns;
-  const uint64_t by_default = limits_.default_yield_timeout_ns();
-  return by_default == LiveLimits::kForeverNs ? 0 : by_default;
+  const uint64_t timeout_ns = yield.timeout_ns != 0
+                                  ? yield.timeout_ns
+                                  : limits_.default_yield_timeout_ns();
+  return timeout_ns >= LiveLimits::kForeverNs ? 0 : timeout_ns;
 }
 
 void Dispatcher::Dispatch(Process& process, uint32_t generation,

@@ -11,6 +11,11 @@ DueTimers::DueTimers(Scheduler& scheduler, YieldBroker& broker,
 bool DueTimers::Fire(WorkerQueue& owner, Lane& lane, size_t max) {
   const uint64_t earliest = owner.timers.EarliestNs();
   if (earliest == TimerWheel::kNever) return false;
+  if (owner.timers.IsCrowded()) [[unlikely]] {
+    while (owner.timers.Forget(
+        [this](uint64_t timer) { return IsWanted(timer); })) {
+    }
+  }
   const uint64_t now = scheduler_.clock().MonotonicNs();
   if (earliest > now) return false;
   if (now - earliest >= kLateNs) max = kAtOnce;
@@ -18,14 +23,17 @@ bool DueTimers::Fire(WorkerQueue& owner, Lane& lane, size_t max) {
   owner.timers.Advance(now, max, due_);
   scheduler_.CountFired(due_.size());
   fired_ += due_.size();
-  for (const uint64_t value : due_) {
-    if (!Lifetimes::IsOne(value)) broker_.PrefetchForTimer(value);
+  for (const uint64_t timer : due_) {
+    if (!Lifetimes::IsOne(timer)) broker_.PrefetchRecord(timer);
+  }
+  for (const uint64_t timer : due_) {
+    if (!Lifetimes::IsOne(timer)) broker_.PrefetchProcess(timer);
   }
   ReadyList ready;
-  for (const uint64_t value : due_) {
-    Process* const process = Lifetimes::IsOne(value)
-                                 ? lifetimes_.Fired(value, lane)
-                                 : broker_.TimerFired(value, lane);
+  for (const uint64_t timer : due_) {
+    Process* const process = Lifetimes::IsOne(timer)
+                                 ? lifetimes_.Fired(timer, lane)
+                                 : broker_.TimerFired(timer, lane);
     if (process != nullptr) ready.processes[ready.count++] = process;
   }
   scheduler_.EnqueueDue(ready, lane.here(), now);

@@ -88,7 +88,6 @@ void ProcessRunner::End(Process& process, Turn& turn, EndKind kind,
   if (process.upgrading != nullptr) [[unlikely]] {
     ForgetUpgrading(process);
   }
-  parts_.lifetimes.End(process);
   const bool forcing = parts_.orders.terminate.load(std::memory_order_relaxed);
   const bool shutdown =
       forcing || parts_.orders.cancel.load(std::memory_order_relaxed);

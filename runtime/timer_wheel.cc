@@ -6,15 +6,6 @@
 #include "runtime/processor.h"
 
 namespace actord::runtime {
-namespace {
-
-// So many timers before it is its turn, a timer's memory is fetched, and what
-// the slot says of it.
-constexpr size_t kTimerAhead = 8;
-constexpr size_t kEntryAhead = 32;
-
-}  // namespace
-
 uint64_t TimerWheel::TickOf(uint64_t deadline_ns) {
   // The last tick that kLevels digits can say: all but the end of the clock.
   constexpr uint64_t kLastTick = (uint64_t{1} << (kLevels * kLevelBits)) - 1;
@@ -24,31 +15,33 @@ uint64_t TimerWheel::TickOf(uint64_t deadline_ns) {
   return std::min(whole ? tick : tick + 1, kLastTick);
 }
 
-void TimerWheel::Link(Timer& timer, uint64_t tick) {
-  // The highest bit that differs decides the level; bits below one level's
-  // digit count as that level.
-  const uint64_t differing = (tick ^ now_tick_) | (kSlots - 1);
-  const int highest = 63 - std::countl_zero(differing);
-  const int level = highest / kLevelBits;
-  const auto slot =
-      static_cast<int>((tick >> (level * kLevelBits)) & (kSlots - 1));
-  Slot& entries = SlotAt(level, slot);
-  entries.push_back({&timer, tick}, blocks_);
-  timer.level = static_cast<uint8_t>(level);
-  timer.slot = static_cast<uint8_t>(slot);
-  timer.index = static_cast<uint32_t>(entries.size() - 1);
-  levels_[static_cast<size_t>(level)].SetOccupied(slot);
+void TimerWheel::Add(uint64_t value, uint64_t deadline_ns) {
+  const MutexLock lock(mutex_);
+  const uint64_t tick = std::max(TickOf(deadline_ns), now_tick_);
+  const uint64_t begin_ns = Link({value, tick}) << kTickShift;
+  if (begin_ns < earliest_ns_.load(std::memory_order_relaxed)) {
+    // seq_cst: see EarliestNs. Otherwise whoever sleeps will look before this
+    // one is due.
+    earliest_ns_.store(begin_ns, std::memory_order_seq_cst);
+  }
+  looks_owed_ += kLooksForEachAdded;
+  if (++size_ > room_ && !IsCrowded()) [[unlikely]] {
+    crowded_.store(true, std::memory_order_relaxed);
+    looks_owed_ = 0;
+  }
 }
 
-void TimerWheel::Unlink(Timer& timer) {
-  if (timer.index == Timer::kNone) return;
-  Slot& entries = SlotAt(timer.level, timer.slot);
-  // The last one takes its place.
-  entries[timer.index] = entries.back();
-  entries[timer.index].timer->index = timer.index;
-  entries.pop_back(blocks_);
-  timer.index = Timer::kNone;
-  Removed(timer.level, timer.slot);
+uint64_t TimerWheel::Link(const Timer& timer) {
+  // The highest bit that differs decides the level; bits below one level's
+  // digit count as that level.
+  const uint64_t differing = (timer.tick ^ now_tick_) | (kSlots - 1);
+  const int highest = 63 - std::countl_zero(differing);
+  const int level = highest / kLevelBits;
+  const uint64_t place = timer.tick >> (level * kLevelBits);
+  const auto slot = static_cast<int>(place & (kSlots - 1));
+  SlotAt(level, slot).push_back(timer, blocks_);
+  levels_[static_cast<size_t>(level)].SetOccupied(slot);
+  return place << (level * kLevelBits);
 }
 
 void TimerWheel::Removed(int level, int slot) {
@@ -57,37 +50,31 @@ void TimerWheel::Removed(int level, int slot) {
   if (moving_.level == level && moving_.slot == slot) moving_ = {};
 }
 
-TimerWheel::Entry TimerWheel::TakeLast(Slot& entries) {
-  const size_t last = entries.size() - 1;
-  if (last >= kTimerAhead) PrefetchForWrite(entries[last - kTimerAhead].timer);
-  if (last >= kEntryAhead) PrefetchForRead(&entries[last - kEntryAhead]);
-  const Entry entry = entries[last];
-  entries.pop_back(blocks_);
-  return entry;
+TimerWheel::Timer TimerWheel::TakeLast(Slot& timers) {
+  // So many timers ahead, what the slot says of one is fetched.
+  constexpr size_t kAhead = 32;
+  const size_t last = timers.size() - 1;
+  if (last >= kAhead) PrefetchForRead(&timers[last - kAhead]);
+  const Timer timer = timers[last];
+  timers.pop_back(blocks_);
+  return timer;
 }
 
 size_t TimerWheel::MoveDown(const Next& next, size_t max) {
   moving_ = next;
-  Slot& entries = SlotAt(next.level, next.slot);
-  const size_t count = std::min(max, entries.size());
-  for (size_t i = 0; i < count; ++i) {
-    const Entry entry = TakeLast(entries);
-    // Below, since its time differs from now in no digit from here up.
-    Link(*entry.timer, entry.tick);
-  }
+  Slot& timers = SlotAt(next.level, next.slot);
+  const size_t count = std::min(max, timers.size());
+  // Below, since their time differs from now in no digit from here up.
+  for (size_t i = 0; i < count; ++i) Link(TakeLast(timers));
   Removed(next.level, next.slot);
   return count;
 }
 
 size_t TimerWheel::Fire(int slot, size_t max, std::vector<uint64_t>& due) {
-  Slot& entries = SlotAt(0, slot);
-  const size_t count = std::min(max, entries.size());
-  for (size_t i = 0; i < count; ++i) {
-    Timer& timer = *TakeLast(entries).timer;
-    due.push_back(timer.value);
-    timer.index = Timer::kNone;
-    timer.may_be_in.store(false, std::memory_order_release);
-  }
+  Slot& timers = SlotAt(0, slot);
+  const size_t count = std::min(max, timers.size());
+  for (size_t i = 0; i < count; ++i) due.push_back(TakeLast(timers).value);
+  size_ -= count;
   Removed(0, slot);
   return count;
 }
@@ -134,10 +121,10 @@ uint64_t TimerWheel::FirstDueNs() {
 }
 
 uint64_t TimerWheel::FirstTick(int level, int slot) {
-  Slot& entries = SlotAt(level, slot);
+  Slot& timers = SlotAt(level, slot);
   uint64_t first = kNever;
-  for (size_t i = 0; i < entries.size(); ++i) {
-    first = std::min(first, entries[i].tick);
+  for (size_t i = 0; i < timers.size(); ++i) {
+    first = std::min(first, timers[i].tick);
   }
   return first;
 }
@@ -159,6 +146,22 @@ void TimerWheel::Advance(uint64_t now_ns, size_t max,
   // Nothing is left before `until`, unless the walk was cut short.
   if (max > 0 && moves > 0) now_tick_ = std::max(now_tick_, until);
   PublishEarliest();
+  // What has become few must not become many again unseen.
+  SetRoom(std::clamp(4 * size_, kFew, std::max(kFew, room_)));
+}
+
+void TimerWheel::SetRoom(size_t room) {
+  room_ = room;
+  if (size_ > room_) return;
+  crowded_.store(false, std::memory_order_relaxed);
+  forgetting_ = {};
+}
+
+bool TimerWheel::NextToForget() {
+  forgetting_.left = SIZE_MAX;
+  if (++forgetting_.slot < kSlots) return true;
+  forgetting_.slot = 0;
+  return --forgetting_.level >= 0;
 }
 
 }  // namespace actord::runtime

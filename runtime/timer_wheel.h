@@ -8,8 +8,13 @@
 // 585 years. A timer lies in the slot of the highest 8-bit digit in which its
 // deadline differs from now, and moves down when that slot's time comes: some
 // at a time, so that whoever adds a timer never waits for a whole slot of them.
-// To move is most of what a timer costs, as its memory is cold by then; so
-// levels are wide and few.
+// Levels are wide and few, so that most timers move once.
+//
+// Nothing is cancelled: whoever does not want a timer any more lets it be, and
+// finds out when it fires. So the wheel touches nothing but its own arrays; the
+// memory of what a timer is for is cold when it moves. Those that nobody wants
+// are forgotten when the wheel has become crowded (Forget), as a collector of
+// garbage does it, so they never outnumber the others by much.
 //
 // Thread-safety: any thread. Timers run no code here: Advance hands out the
 // values that they carry.
@@ -19,6 +24,7 @@
 #include <array>
 #include <atomic>
 #include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -36,62 +42,37 @@ class TimerWheel {
   static constexpr int kSlots = 1 << kLevelBits;
   static constexpr int kLevels = 6;
 
-  // Part of what it belongs to; must be cancelled or have fired before its
-  // memory becomes something else.
-  class Timer {
-   public:
-    uint64_t value = 0;  // handed out by Advance
-
-    // False: it is in no wheel, and Cancel has nothing to do. Any thread. It
-    // may be true for nothing. seq_cst: whoever first changes what
-    // `still_wanted` of an Add looks at, and then looks here, finds true, or
-    // that Add will be told so.
-    [[nodiscard]] bool MayBeInWheel() const {
-      return may_be_in.load(std::memory_order_seq_cst);
-    }
-
-   private:
-    friend class TimerWheel;
-    static constexpr uint32_t kNone = UINT32_MAX;
-    // Guarded by the wheel's mutex. Where in its slot; kNone: not in a wheel.
-    uint32_t index = kNone;
-    uint8_t level = 0;
-    uint8_t slot = 0;
-    static_assert(kSlots - 1 <= UINT8_MAX);
-    // Made false under the wheel's mutex, when it leaves the wheel.
-    std::atomic<bool> may_be_in{false};
-  };
+  // With so many timers it is not crowded.
+#ifdef ACTORD_FAIL_POINTS
+  static constexpr size_t kFew = 8;
+#else
+  static constexpr size_t kFew = 4096;
+#endif
 
   explicit TimerWheel(uint64_t now_ns) : now_tick_(now_ns >> kTickShift) {}
   TimerWheel(const TimerWheel&) = delete;
   TimerWheel& operator=(const TimerWheel&) = delete;
 
-  // Arms the timer if `still_wanted()` says so under the wheel's lock; moves it
-  // if it is armed. Returns whether it is armed now.
-  template <typename Predicate>
-  bool Add(Timer& timer, uint64_t deadline_ns, Predicate still_wanted) {
-    const MutexLock lock(mutex_);
-    // Here, since Advance makes it false, and before the question.
-    timer.may_be_in.store(true, std::memory_order_seq_cst);
-    FailPoint();
-    if (!still_wanted()) return false;
-    Unlink(timer);
-    Link(timer, std::max(TickOf(deadline_ns), now_tick_));
-    PublishEarliest();
-    return true;
-  }
-
-  // Takes it out if it is in. Afterwards Advance will not hand it out.
-  void Cancel(Timer& timer) {
-    const MutexLock lock(mutex_);
-    Unlink(timer);
-    timer.may_be_in.store(false, std::memory_order_release);
-    // The earliest time stays as it is: too early costs one fruitless look.
-  }
+  // `value` is handed out once, when `deadline_ns` is past.
+  void Add(uint64_t value, uint64_t deadline_ns);
 
   // Appends the values of timers that are due to `due`, at most `max`. If
   // EarliestNs is past afterwards, more may be due, though `due` be empty.
   void Advance(uint64_t now_ns, size_t max, std::vector<uint64_t>& due);
+
+  // Whether somebody should call Forget: since it last went through all of
+  // them, the timers have doubled, and there are more than kFew. Relaxed: it
+  // may be seen a moment late.
+  [[nodiscard]] bool IsCrowded() const {
+    return crowded_.load(std::memory_order_relaxed);
+  }
+  // Goes on with a walk through all timers, after which it is crowded no more:
+  // looks at some, and takes out those of which `is_wanted(value)` is false.
+  // What is false once must stay so; it is asked under the wheel's lock.
+  // Returns whether the caller should call again now, since so many were added
+  // that the walk would else not come to its end before they are many more.
+  template <typename Predicate>
+  bool Forget(Predicate is_wanted);
 
   // When the first timer is due, to the tick; kNever: there is none. It walks
   // whole slots, and is for tests.
@@ -99,7 +80,7 @@ class TimerWheel {
 
   // No timer is due before this time; kNever: there is none. A lower bound,
   // readable without a lock; it may be past though nothing is due, because a
-  // slot begins before its timers are due, and because one was cancelled.
+  // slot begins before its timers are due, and because some were forgotten.
   // Advance, once or again, then finds a later one. seq_cst: a sleeper reads it
   // after it has published itself (idle_workers.h).
   uint64_t EarliestNs() const {
@@ -110,13 +91,16 @@ class TimerWheel {
  private:
   // Timers that one Advance moves down: some 10 to 50 µs.
   static constexpr size_t kMovesAtOnce = 1024;
+  // Places that one Forget looks at: 1 to 30 µs, as cold as the records are.
+  static constexpr size_t kLooksAtOnce = 128;
+  static constexpr size_t kLooksForEachAdded = 4;
 
-  struct Entry {
-    Timer* timer;
+  struct Timer {
+    uint64_t value;
     uint64_t tick;
   };
   // Some 100,000 timers may come and go in one of them.
-  using Slot = BlockStack<Entry>;
+  using Slot = BlockStack<Timer>;
   struct Level {
     static constexpr int kWordBits = 64;
 
@@ -142,6 +126,11 @@ class TimerWheel {
     }
     static uint64_t BitOf(int slot) { return uint64_t{1} << slot % kWordBits; }
   };
+  struct Place {
+    int level = kLevels - 1;
+    int slot = 0;
+    size_t left = SIZE_MAX;
+  };
   // A slot whose time comes next.
   struct Next {
     int level = 0;
@@ -150,8 +139,8 @@ class TimerWheel {
   };
 
   static uint64_t TickOf(uint64_t deadline_ns);
-  void Link(Timer& timer, uint64_t tick) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void Unlink(Timer& timer) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Returns the tick at which its slot begins.
+  uint64_t Link(const Timer& timer) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Up to `max` of the slot above level 0 whose time has come. Returns how
   // many.
   size_t MoveDown(const Next& next, size_t max)
@@ -160,8 +149,8 @@ class TimerWheel {
   size_t Fire(int slot, size_t max, std::vector<uint64_t>& due)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Of many that are taken in a row.
-  Entry TakeLast(Slot& entries) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // After the removal of entries.
+  Timer TakeLast(Slot& timers) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // After the removal of timers.
   void Removed(int level, int slot) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // False: there is none. FindNext: the one that is being moved down, if any.
   bool FindFirst(Next& next) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -172,6 +161,10 @@ class TimerWheel {
     return levels_[static_cast<size_t>(level)].slots[static_cast<size_t>(slot)];
   }
   void PublishEarliest() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // So many there may be without it being crowded; Forget begins anew.
+  void SetRoom(size_t room) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Forget goes on with the next slot. False: there is none.
+  bool NextToForget() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   Mutex mutex_;
   uint64_t now_tick_ ABSL_GUARDED_BY(mutex_);
@@ -180,7 +173,41 @@ class TimerWheel {
   // The slot that is being moved down, since its time has come, and not empty
   // yet; level 0: none.
   Next moving_ ABSL_GUARDED_BY(mutex_){};
+  size_t size_ ABSL_GUARDED_BY(mutex_) = 0;
+  size_t room_ ABSL_GUARDED_BY(mutex_) = kFew;
+  size_t looks_owed_ ABSL_GUARDED_BY(mutex_) = 0;  // for those that were added
+  // Where Forget is: it goes from the highest level to the lowest, as timers
+  // move, and in a slot from the newest to the oldest, of which at most so many
+  // are left.
+  Place forgetting_ ABSL_GUARDED_BY(mutex_){};
+  std::atomic<bool> crowded_{false};           // written under mutex_
   std::atomic<uint64_t> earliest_ns_{kNever};  // written under mutex_
 };
+
+template <typename Predicate>
+bool TimerWheel::Forget(Predicate is_wanted) {
+  const MutexLock lock(mutex_);
+  if (!crowded_.load(std::memory_order_relaxed)) return false;
+  looks_owed_ -= std::min(looks_owed_, kLooksAtOnce);
+  for (size_t looks = 0; looks < kLooksAtOnce; ++looks) {
+    Slot& timers = SlotAt(forgetting_.level, forgetting_.slot);
+    // Others may have taken some; those that they take are the newest.
+    size_t& left = forgetting_.left;
+    left = std::min(left, timers.size());
+    if (left == 0) {
+      if (NextToForget()) continue;
+      SetRoom(std::max(kFew, 2 * size_));
+      return false;
+    }
+    --left;
+    if (is_wanted(timers[left].value)) continue;
+    // The newest takes its place: it has been looked at, or is new.
+    timers[left] = timers.back();
+    timers.pop_back(blocks_);
+    --size_;
+    Removed(forgetting_.level, forgetting_.slot);
+  }
+  return looks_owed_ > 0;
+}
 
 }  // namespace actord::runtime

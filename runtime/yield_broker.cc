@@ -9,13 +9,6 @@
 namespace actord::runtime {
 namespace {
 
-uint32_t SlotOf(actord_completion handle) {
-  return static_cast<uint32_t>(handle);
-}
-uint32_t GenerationOf(actord_completion handle) {
-  return static_cast<uint32_t>(handle >> 32);
-}
-
 uint64_t AddSaturated(uint64_t a, uint64_t b) {
   const uint64_t sum = a + b;
   return sum < a ? std::numeric_limits<uint64_t>::max() : sum;
@@ -41,10 +34,8 @@ actord_completion YieldBroker::Open(Process& process, uint32_t generation,
   record.process_generation.store(generation, std::memory_order_relaxed);
   record.tag.store(tag, std::memory_order_relaxed);
   record.worker.store(static_cast<uint16_t>(lane.hold().last_queue().index),
-                      std::memory_order_release);
+                      std::memory_order_relaxed);
   record.external.store(external, std::memory_order_relaxed);
-  record.deadline_ns = UINT64_MAX;
-  record.deadline_is_result.store(false, std::memory_order_relaxed);
   record.previous = kNoYieldSlot;
   record.next = process.yields;
   if (record.next != kNoYieldSlot) records_.At(record.next).previous = slot;
@@ -57,9 +48,7 @@ actord_completion YieldBroker::Open(Process& process, uint32_t generation,
   const uint32_t next_generation = static_cast<uint32_t>(old >> 32) + 1;
   record.word.store(YieldRecord::Word(next_generation, YieldRecord::kPending),
                     std::memory_order_release);
-  const actord_completion handle = (uint64_t{next_generation} << 32) | slot;
-  record.timer.value = handle;
-  return handle;
+  return (uint64_t{next_generation} << 32) | slot;
 }
 
 YieldRecord* YieldBroker::Find(actord_completion handle) const {
@@ -173,43 +162,29 @@ bool YieldBroker::DeliverAndEnqueue(YieldRecord& record,
   return delivery.completed;
 }
 
-void YieldBroker::Arm(YieldRecord& record, uint64_t word, uint64_t deadline_ns,
-                      bool is_result) {
-  // A yield first ends, by a seq_cst CAS of the word, and then Free looks
-  // whether the timer may be in the wheel; Add says first that it may be and
-  // then asks here, so one of the two sees the other. If both do, the wheel's
-  // lock puts them in order.
-  const bool added = WheelOf(record).Add(record.timer, deadline_ns, [&] {
-    if (record.word.load(std::memory_order_seq_cst) != word ||
-        record.deadline_ns <= deadline_ns) {
-      return false;
-    }
-    record.deadline_ns = deadline_ns;
-    record.deadline_is_result.store(is_result, std::memory_order_relaxed);
-    return true;
-  });
-  if (added) scheduler_.TimerAdded(deadline_ns);
+void YieldBroker::AddTimer(const YieldRecord& record, uint64_t timer,
+                           uint64_t deadline_ns) {
+  // Should the yield have ended meanwhile, the timer may lie in the wheel of
+  // another worker, and is for nothing there.
+  scheduler_.queue(record.worker.load(std::memory_order_relaxed))
+      .timers.Add(timer, deadline_ns);
+  scheduler_.TimerAdded(deadline_ns);
 }
 
 void YieldBroker::SetTimeout(actord_completion handle, uint64_t timeout_ns) {
-  YieldRecord* record = Find(handle);
-  if (record == nullptr) return;
-  Arm(*record, YieldRecord::Word(GenerationOf(handle), YieldRecord::kPending),
-      AddSaturated(scheduler_.clock().MonotonicNs(), timeout_ns),
-      /*is_result=*/false);
+  if (!IsPending(handle)) return;
+  // A tick later than a result of the same time, which so comes first.
+  constexpr uint64_t kTickNs = uint64_t{1} << TimerWheel::kTickShift;
+  const uint64_t deadline_ns =
+      AddSaturated(scheduler_.clock().MonotonicNs(), timeout_ns);
+  AddTimer(*Find(handle), handle | kTimeout,
+           AddSaturated(deadline_ns, kTickNs));
 }
 
 bool YieldBroker::CompleteAfter(actord_completion handle, uint64_t delay_ns) {
-  YieldRecord* record = Find(handle);
-  const uint64_t pending =
-      YieldRecord::Word(GenerationOf(handle), YieldRecord::kPending);
-  if (record == nullptr ||
-      record->word.load(std::memory_order_acquire) != pending) {
-    return false;
-  }
-  Arm(*record, pending,
-      AddSaturated(scheduler_.clock().MonotonicNs(), delay_ns),
-      /*is_result=*/true);
+  if (!IsPending(handle)) return false;
+  AddTimer(*Find(handle), handle,
+           AddSaturated(scheduler_.clock().MonotonicNs(), delay_ns));
   return true;
 }
 
@@ -240,7 +215,9 @@ void YieldBroker::Cancel(Process& process, uint32_t generation, uint64_t tag,
   while (slot != kNoYieldSlot && TagOf(slot) != tag) slot = NextOf(slot);
   if (slot == kNoYieldSlot) return;  // it has ended
   YieldRecord& record = records_.At(slot);
-  const actord_completion handle = record.timer.value;
+  const actord_completion handle =
+      (record.word.load(std::memory_order_relaxed) & ~uint64_t{UINT32_MAX}) |
+      slot;
   const bool external = record.external.load(std::memory_order_relaxed);
   if (DeliverAndEnqueue(record, handle, ACTORD_CANCELLED,
                         TextPayload("the process gave the yield up"), lane) &&
@@ -249,25 +226,24 @@ void YieldBroker::Cancel(Process& process, uint32_t generation, uint64_t tag,
   }
 }
 
-void YieldBroker::PrefetchForTimer(actord_completion handle) const {
-  const YieldRecord* record = Find(handle);
-  if (record == nullptr) return;
-  record->process.load(std::memory_order_relaxed)->PrefetchForEvent();
+void YieldBroker::PrefetchProcess(uint64_t timer) const {
+  const YieldRecord& record = records_.At(SlotOf(HandleOf(timer)));
+  record.process.load(std::memory_order_relaxed)->PrefetchForEvent();
 }
 
-Process* YieldBroker::TimerFired(actord_completion handle, Lane& lane) {
-  YieldRecord* record = Find(handle);
-  if (record == nullptr) return nullptr;
-  const bool external = record->external.load(std::memory_order_relaxed);
+Process* YieldBroker::TimerFired(uint64_t timer, Lane& lane) {
+  const actord_completion handle = HandleOf(timer);
+  YieldRecord& record = records_.At(SlotOf(handle));
+  const bool external = record.external.load(std::memory_order_relaxed);
   const YieldToken token{
       processes_.PidOf(
-          *record->process.load(std::memory_order_relaxed),
-          record->process_generation.load(std::memory_order_relaxed)),
-      record->tag.load(std::memory_order_relaxed)};
+          *record.process.load(std::memory_order_relaxed),
+          record.process_generation.load(std::memory_order_relaxed)),
+      record.tag.load(std::memory_order_relaxed)};
   const Delivery delivery =
-      record->deadline_is_result.load(std::memory_order_relaxed)
-          ? Deliver(*record, handle, ACTORD_OK, {}, lane)
-          : Deliver(*record, handle, ACTORD_DEADLINE_EXCEEDED,
+      timer == handle
+          ? Deliver(record, handle, ACTORD_OK, {}, lane)
+          : Deliver(record, handle, ACTORD_DEADLINE_EXCEEDED,
                     TextPayload("the yield's timeout has passed"), lane);
   if (delivery.completed && external) external_.Expire(token);
   return delivery.to_enqueue;
@@ -339,11 +315,10 @@ void YieldBroker::Free(Process& process, uint32_t slot, Lane& lane) {
       process.yields_count.load(std::memory_order_relaxed) - 1,
       std::memory_order_relaxed);
 
-  FailPoint();
-  // See Arm.
-  if (record.timer.MayBeInWheel()) WheelOf(record).Cancel(record.timer);
   // A record whose generations are used up is given up.
-  if (GenerationOf(record.timer.value) == UINT32_MAX) return;
+  if (GenerationOf(record.word.load(std::memory_order_relaxed)) == UINT32_MAX) {
+    return;
+  }
   lane.yields().Free(records_, slot);
 }
 

@@ -1,7 +1,7 @@
 // Sees to it that each outstanding yield ends in exactly one completion: a
 // result, an error, a timeout or a cancel, whichever is first.
 //
-// Thread-safety: Answer, Complete, CompleteAfter and TimerFired from any
+// Thread-safety: Answer, Complete, CompleteAfter and what timers need from any
 // thread; Open and what closes only from the turn of the process.
 #pragma once
 
@@ -18,6 +18,7 @@
 #include "runtime/lane.h"
 #include "runtime/limits.h"
 #include "runtime/process_table.h"
+#include "runtime/processor.h"
 #include "runtime/scheduler.h"
 
 namespace actord::runtime {
@@ -68,11 +69,21 @@ class YieldBroker {
   // Completes the yield of `process` with this tag as CANCELLED, unless it has
   // ended. From the turn of the process.
   void Cancel(Process& process, uint32_t generation, uint64_t tag, Lane& lane);
-  // TimerFired will be called for it soon.
-  void PrefetchForTimer(actord_completion handle) const;
-  // A timer that carries `handle` is due. Returns the process that the caller
-  // has to enqueue, or null.
-  [[nodiscard]] Process* TimerFired(actord_completion handle, Lane& lane);
+
+  // What the timers of yields carry: `timer` is a value that a wheel hands out.
+
+  // TimerFired will be called for it soon: first the one, and then, when its
+  // memory may have come, the other.
+  void PrefetchRecord(uint64_t timer) const {
+    PrefetchForWrite(&records_.At(SlotOf(HandleOf(timer))));
+  }
+  void PrefetchProcess(uint64_t timer) const;
+  // Its yield has not ended. What is false once stays so.
+  [[nodiscard]] bool IsWanted(uint64_t timer) const {
+    return IsPending(HandleOf(timer));
+  }
+  // It is due. Returns the process that the caller has to enqueue, or null.
+  [[nodiscard]] Process* TimerFired(uint64_t timer, Lane& lane);
 
   // The completion `envelope` has reached its process: its record is free
   // again.
@@ -108,6 +119,19 @@ class YieldBroker {
                                             int32_t status) const;
 
  private:
+  // A timer's value is the handle of its yield and, if its end is a timeout and
+  // no result, this bit, below which slots lie.
+  static constexpr uint64_t kTimeout = uint64_t{1} << 30;
+  static_assert(SlotTable<YieldRecord>::kMaxSlots <= kTimeout);
+  static uint32_t SlotOf(actord_completion handle) {
+    return static_cast<uint32_t>(handle);
+  }
+  static uint32_t GenerationOf(actord_completion handle) {
+    return static_cast<uint32_t>(handle >> 32);
+  }
+  static actord_completion HandleOf(uint64_t timer) {
+    return timer & ~kTimeout;
+  }
   // The record of a handle, null if the handle was never given out.
   YieldRecord* Find(actord_completion handle) const;
   // Completes it, unless it has ended.
@@ -121,17 +145,13 @@ class YieldBroker {
   bool DeliverAndEnqueue(YieldRecord& record, actord_completion handle,
                          int32_t status, const actord_payload& payload,
                          Lane& lane);
-  void Arm(YieldRecord& record, uint64_t word, uint64_t deadline_ns,
-           bool is_result);
+  // Nothing is cancelled: the timer of a yield that has ended finds that out.
+  void AddTimer(const YieldRecord& record, uint64_t timer,
+                uint64_t deadline_ns);
   // False: something else has completed it.
   bool Expire(const Process& process, uint32_t generation, YieldRecord& record);
   // Precondition: it has ended.
   void Free(Process& process, uint32_t slot, Lane& lane);
-  TimerWheel& WheelOf(const YieldRecord& record) {
-    // Acquire: whoever finds a later opening's finds that its own has ended.
-    return scheduler_.queue(record.worker.load(std::memory_order_acquire))
-        .timers;
-  }
   // Of the records of a process, in its turn.
   [[nodiscard]] uint64_t TagOf(uint32_t slot) const {
     return records_.At(slot).tag.load(std::memory_order_relaxed);

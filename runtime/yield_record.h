@@ -16,7 +16,6 @@
 #include <cstdint>
 
 #include "runtime/envelope.h"
-#include "runtime/timer_wheel.h"
 
 namespace actord::runtime {
 
@@ -39,18 +38,9 @@ struct alignas(64) YieldRecord {
   std::atomic<Process*> process{nullptr};
   std::atomic<uint64_t> tag{0};
   std::atomic<uint32_t> process_generation{0};
-  // The worker in whose wheel the timer is. Release and acquire.
+  // The worker in whose wheel its timers are.
   std::atomic<uint16_t> worker{0};
   std::atomic<bool> external{false};
-
-  // Whether its deadline is the result (a sleep) or a timeout. Relaxed, as
-  // above.
-  std::atomic<bool> deadline_is_result{false};
-  // When the timer fires; written by Open, then under the wheel's lock. It only
-  // becomes earlier.
-  uint64_t deadline_ns = UINT64_MAX;
-  // Carries the handle.
-  TimerWheel::Timer timer;
 
   // Turn: the slots of the process's records before and behind this one.
   uint32_t next = kNoYieldSlot;

@@ -1,31 +1,28 @@
-/* The record of an outstanding yield (runtime/yield_broker.cc): a completer, a
- * timer, and the turns of the process, which close the record when a completion
- * arrives or when the process ends, and open it again for another yield.
+/* The record of an outstanding yield (runtime/yield_broker.cc): a completer,
+ * timers, whoever has the wheel forget those that nobody wants, and the turns of
+ * the process, which close the record when a completion arrives or when the
+ * process ends, and open it again for another yield.
  *
  * Checked: each opening ends in at most one completion, for the yield that it
- * was opened for; exactly one if the process lives on; a completion that
- * reaches the process closes the record that it belongs to; the timer is in the
- * wheel only while the record is open.
+ * was opened for; exactly one if the process lives on, also if a timer is all
+ * that completes it; a completion that reaches the process closes the record
+ * that it belongs to.
  *
  * Mutants, which must fail:
  *   NO_GENERATION  handles are slots alone
  *   NO_CAS         whoever completes looks first and writes afterwards
- *   NO_LAST_LOOK   closing does not look for a timer that is being armed
- *   ASK_FIRST      whoever arms asks whether it is wanted, and then says that
- *                  it may be in the wheel
- *   LATE_UNMARK    firing says that it is out when it holds no lock any more
+ *   LOOK_UNLOCKED  whether a timer is wanted is asked without the wheel's lock
+ *   ARM_FIRST      the timer is added before the record says that it is open
  */
 #define OPENINGS 2
+#define TIMERS 2 /* one for each opening */
 #define ENDED 0
 #define PENDING 1
 
 byte generation;
 byte phase = ENDED;
 byte tag;             /* of the yield that the record was opened for */
-bool may_be_in;
-bool in_wheel;
-byte wheel_generation;
-bool lock_wheel;
+byte wheel[TIMERS];   /* the handles that timers carry; 0: no timer */
 
 byte completions[OPENINGS + 1]; /* that were put into the mailbox, by tag */
 byte mailbox;                   /* how many wait there */
@@ -85,68 +82,77 @@ proctype Completer(byte h) {
   deliver(h)
 }
 
-/* TimerWheel::Add for YieldBroker::Arm, on a thread of its own. */
+/* TimerWheel::Add; what the wheel's lock guards is one step here. */
+inline add(h) {
+  atomic {
+    if
+    :: wheel[0] == 0 -> wheel[0] = h
+    :: else -> assert(wheel[1] == 0); wheel[1] = h
+    fi
+  }
+}
+
+/* YieldBroker::SetTimeout or CompleteAfter, on a thread of its own. */
 proctype Armer(byte h) {
-  atomic { !lock_wheel -> lock_wheel = true };
-#ifndef ASK_FIRST
-  may_be_in = true;
-#endif
+#ifdef ARM_FIRST
+  add(h)
+#else
   if
-  :: phase == PENDING && generation == h ->
-#ifdef ASK_FIRST
-     may_be_in = true;
-#endif
-     in_wheel = true;
-     wheel_generation = h
+  :: phase == PENDING && generation == h -> add(h)
   :: else -> skip
-  fi;
-  lock_wheel = false
+  fi
+#endif
 }
 
 /* A worker that fires the wheel. */
 active proctype Timer() {
-  byte seen_tag, h;
+  byte seen_tag, h, place;
   bool won;
 end_timer:
   do
-  :: in_wheel ->
-     atomic { !lock_wheel -> lock_wheel = true };
-     if
-     :: in_wheel ->
-        in_wheel = false;
-        h = wheel_generation;
-#ifndef LATE_UNMARK
-        may_be_in = false
+  :: atomic {
+       if
+       :: wheel[0] != 0 -> place = 0
+       :: wheel[1] != 0 -> place = 1
+       fi;
+       h = wheel[place];
+       wheel[place] = 0;
+       place = 0
+     };
+     deliver(h);
+     atomic { h = 0; seen_tag = 0; won = false }
+  od
+}
+
+/* TimerWheel::Forget, with YieldBroker::IsWanted. */
+active proctype Forgetter() {
+  byte place;
+  bool wanted;
+end_forgetter:
+  do
+  :: atomic {
+       if
+       :: wheel[0] != 0 -> place = 0
+       :: wheel[1] != 0 -> place = 1
+       fi;
+       wanted = (phase == PENDING && generation == wheel[place]);
+#ifdef LOOK_UNLOCKED
+     };
+     atomic {
 #endif
-     :: else -> h = 0
-     fi;
-     lock_wheel = false;
-#ifdef LATE_UNMARK
-     if
-     :: h > 0 -> may_be_in = false
-     :: else -> skip
-     fi;
-#endif
-     if
-     :: h > 0 -> deliver(h)
-     :: else -> skip
-     fi
+       if
+       :: !wanted -> wheel[place] = 0
+       :: else -> skip
+       fi;
+       place = 0;
+       wanted = false
+     }
   od
 }
 
 /* YieldBroker::Free. */
 inline close() {
   assert(phase == ENDED);
-#ifndef NO_LAST_LOOK
-  if
-  :: may_be_in ->
-     atomic { !lock_wheel -> lock_wheel = true };
-     in_wheel = false;
-     may_be_in = false;
-     lock_wheel = false
-  :: else -> skip
-  fi;
-#endif
   closed++
 }
 
@@ -157,17 +163,19 @@ active proctype Turns() {
   do
   :: opening < OPENINGS ->
      opening++;
-     /* Open: the record is free, and so is the timer in it. */
-     assert(!in_wheel);
      tag = opening;
+#ifdef ARM_FIRST
+     run Armer(opening);
+#endif
      atomic { generation = opening; phase = PENDING };
      atomic {
-       run Completer(opening);
+#ifndef ARM_FIRST
        run Armer(opening);
-       /* One that has a timeout and a result after a time. */
+#endif
+       /* Perhaps a handler completes it, too. */
        if
-       :: opening == 1 -> run Armer(opening)
-       :: else -> skip
+       :: run Completer(opening)
+       :: skip
        fi
      };
      if

@@ -142,7 +142,7 @@ TEST_F(LifeLimitsTest, WhoLivesTooLongEndsEvenIfItWaits) {
   EXPECT_EQ(Stats().dead_letters, 1u);
 }
 
-TEST_F(LifeLimitsTest, WhoEndsInTimeLeavesNoTimerBehind) {
+TEST_F(LifeLimitsTest, TheTimerOfWhoEndsInTimeIsForNobodyElse) {
   RuntimeOptions options;
   options.max_lifetime = absl::Seconds(5);
   options.max_processes = 1;

@@ -255,10 +255,9 @@ TEST_F(SchedulerTest, StealingBeginsAnywhere) {
 TEST_F(SchedulerTest, TheEarliestTimerIsThatOfAllWheels) {
   Scheduler scheduler(3, clock_);
   EXPECT_EQ(scheduler.EarliestTimerNs(), TimerWheel::kNever);
-  TimerWheel::Timer late, early;
   const uint64_t now = clock_.MonotonicNs();
-  scheduler.queue(0).timers.Add(late, now + 2'000'000, [] { return true; });
-  scheduler.queue(2).timers.Add(early, now + 1'000'000, [] { return true; });
+  scheduler.queue(0).timers.Add(1, now + 2'000'000);
+  scheduler.queue(2).timers.Add(2, now + 1'000'000);
   EXPECT_EQ(scheduler.EarliestTimerNs(),
             scheduler.queue(2).timers.EarliestNs());
 }

@@ -75,14 +75,18 @@ MUTANTS = {
     "TIMER_TWICE": (
         "runtime/due_timers.cc",
         "    if (process != nullptr) ready.",
-        "    if (!Lifetimes::IsOne(value)) (void)broker_.TimerFired(value, lane);\n"
+        "    if (!Lifetimes::IsOne(timer)) (void)broker_.TimerFired(timer, lane);\n"
         "    if (process != nullptr) ready.",
         "each timer fires twice"),
     "LOST_TIMER": (
         "runtime/due_timers.cc",
-        ": broker_.TimerFired(value, lane);",
-        ": due_.size() == 1 ? broker_.TimerFired(value, lane) : nullptr;",
+        ": broker_.TimerFired(timer, lane);",
+        ": due_.size() == 1 ? broker_.TimerFired(timer, lane) : nullptr;",
         "timers that are due at once are forgotten"),
+    "FORGETS_WANTED": (
+        "runtime/due_timers.cc", "return IsWanted(timer); })) {",
+        "return IsWanted(timer) && timer % 2 == 0; })) {",
+        "a crowded wheel forgets timers that somebody waits for"),
     "BLIND_WATCHDOG": (
         "runtime/watchdog.cc",
         "  patience = std::min(patience, LookAtTimers(now));\n", "",

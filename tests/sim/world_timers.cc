@@ -69,13 +69,15 @@ void World::CheckOverdue(const Actor& actor, Outstanding& yield) {
                  (command == "call" && !Lives(*yield.callee));
   const uint64_t now = schedule.now_ns();
   if (yield.rested_ns == 0) yield.rested_ns = now;
-  uint64_t lasts_ns = yield.timeout_ns == 0 ? UINT64_MAX : yield.timeout_ns;
+  constexpr uint64_t kTickNs = uint64_t{1} << TimerWheel::kTickShift;
+  // A timeout is a tick later than it says.
+  uint64_t lasts_ns =
+      yield.timeout_ns == 0 ? UINT64_MAX : yield.timeout_ns + kTickNs;
   if (command == "sleep") {
     lasts_ns = std::min(lasts_ns, yield.earliest_ns - yield.yielded_ns);
   }
   if (lasts_ns != UINT64_MAX) {
     // Its time has come, and it is not that its timer waits to be fired.
-    constexpr uint64_t kTickNs = uint64_t{1} << TimerWheel::kTickShift;
     overdue = overdue || std::min(now, first_timer_ns_) >=
                              yield.rested_ns + lasts_ns + kTickNs;
   }

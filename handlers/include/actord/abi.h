@@ -117,7 +117,7 @@ typedef struct actord_yield {
   uint32_t struct_size;
   uint32_t reserved;   /* 0 */
   uint64_t timeout_ns; /* nanoseconds until it completes with DEADLINE_EXCEEDED;
-                          0: the daemon's default */
+                          0: the daemon's default; 2^63 - 1 or more: none */
   actord_bytes command;
   actord_payload payload;
   /* Came later. NULL: as the daemon's configuration says. A daemon that does

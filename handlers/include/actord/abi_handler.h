@@ -45,7 +45,8 @@ struct actord_host {
   int32_t (*complete)(const actord_host* host, actord_completion completion,
                       int32_t status, const actord_payload* payload);
   /* Completes it with ACTORD_OK and an empty payload after `delay_ns`
-   * nanoseconds. A shorter timeout of the yield wins. Returns as `complete`. */
+   * nanoseconds. A timeout of the yield that is shorter by more than 131 us
+   * wins. Returns as `complete`. */
   int32_t (*complete_after)(const actord_host* host,
                             actord_completion completion, uint64_t delay_ns);
 

@@ -212,7 +212,7 @@ class Completion {
     return Fail(status.code(), status.message());
   }
   // Completes with an empty result after `delay` (negative: at once). The
-  // yield's own timeout wins when it is shorter.
+  // yield's own timeout wins when it is shorter by more than 131 us.
   Code CompleteAfter(Duration delay) {
     if (empty()) return Code::kFailedPrecondition;
     const auto ns =

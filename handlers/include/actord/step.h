@@ -77,7 +77,7 @@ class StepContext {
 
 struct YieldOptions {
   // Until the yield completes with DEADLINE_EXCEEDED. 0: the daemon's default.
-  // A negative one has passed already.
+  // A negative one has passed already; Duration::max() never does.
   Duration timeout{0};
   // Of Yield, for external commands: attempts, pauses and times of its own.
   WorkPolicy policy{};

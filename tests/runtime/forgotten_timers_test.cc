@@ -1,0 +1,147 @@
+// Timers whose yields or processes end before they are due. A worker runs by
+// hand.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tests/runtime/stepped_core.h"
+
+namespace actord::runtime {
+namespace {
+
+using ::testing::Lt;
+
+constexpr uint64_t kHourNs = 3600 * kSecond;
+
+class ForgottenTimers : public ::testing::Test {
+ protected:
+  void Start(RuntimeOptions options = {}) {
+    core_ = std::make_unique<SteppedCore>(1, std::move(options));
+    core_->AddCommand("held", ACTORD_HANDLER_INLINE,
+                      [&](actord::testing::Call& call) {
+                        held_ = call.Defer();
+                        return ACTORD_DEFERRED;
+                      });
+    core_->Settle();
+  }
+  void CompleteHeld() {
+    const actord_host* host = core_->core->host.abi();
+    ASSERT_EQ(host->complete(host, std::exchange(held_, 0), ACTORD_OK, nullptr),
+              ACTORD_OK);
+  }
+  // Empties the wheel; how many there were.
+  size_t CountTimers() {
+    TimerWheel& wheel = core_->queue(0).timers;
+    std::vector<uint64_t> due;
+    while (wheel.EarliestNs() != TimerWheel::kNever) {
+      wheel.Advance(UINT64_MAX / 2, SIZE_MAX, due);
+    }
+    return due.size();
+  }
+
+  std::unique_ptr<SteppedCore> core_;
+  actord_completion held_ = 0;
+};
+
+constexpr int kMany = 15'000;
+
+TEST_F(ForgottenTimers, TimeoutsOfYieldsThatHaveEndedDoNotPileUp) {
+  Start();
+  int ended = 0;
+  core_->Submit([&](Events events, StepOutput& out) {
+    ended += static_cast<int>(events.size());
+    out.Yield("held", {}, {.timeout = std::chrono::hours(1)});
+  });
+  while (ended < kMany) {
+    CompleteHeld();
+    core_->WakeIfNotified(0);
+    core_->RunUntilSleep(0);
+  }
+  EXPECT_THAT(CountTimers(), Lt(3 * TimerWheel::kFew));
+}
+
+TEST_F(ForgottenTimers, LifetimesOfProcessesThatHaveEndedDoNotPileUp) {
+  RuntimeOptions options;
+  options.max_lifetime = absl::Hours(1);
+  Start(options);
+  for (int i = 0; i < kMany; ++i) {
+    core_->Submit([](Events, StepOutput& out) { out.Done(); });
+  }
+  EXPECT_THAT(CountTimers(), Lt(3 * TimerWheel::kFew));
+}
+
+// All of them, whatever was forgotten beside them.
+TEST_F(ForgottenTimers, ThoseThatWaitAreCompletedAndEndedInTime) {
+  RuntimeOptions options;
+  options.max_lifetime = absl::Hours(2);
+  Start(options);
+  constexpr int kSleepers = 1'000;
+  int woke = 0;
+  for (int i = 0; i < kSleepers; ++i) {
+    core_->Submit([&](Events events, StepOutput& out) {
+      woke += static_cast<int>(events.size());
+      if (events.empty()) out.Yield("sleep", std::to_string(kHourNs));
+    });
+  }
+  for (int i = 0; i < 6'000; ++i) {
+    core_->Submit([](Events, StepOutput& out) { out.Done(); });
+  }
+  const auto pass = [&](uint64_t ns) {
+    core_->clock.manual.AdvanceNs(ns);
+    core_->WakeAll();
+    core_->Settle();
+  };
+  pass(kHourNs - kMs);
+  EXPECT_EQ(woke, 0);
+  pass(2 * kMs);
+  EXPECT_EQ(woke, kSleepers);
+  EXPECT_EQ(core_->core->LiveProcesses(), uint64_t{kSleepers});
+  pass(kHourNs);
+  EXPECT_EQ(core_->core->LiveProcesses(), 0u);
+}
+
+TEST_F(ForgottenTimers, ATimeoutThatNeverComesTakesNoTimer) {
+  Start();
+  core_->Submit([&](Events events, StepOutput& out) {
+    if (!events.empty()) return;
+    out.Yield("held", {}, {.timeout = Duration::max()});
+  });
+  EXPECT_EQ(core_->queue(0).timers.EarliestNs(), TimerWheel::kNever);
+  CompleteHeld();
+}
+
+// The yield waits longer than its timeout by less than the wheel can tell.
+TEST_F(ForgottenTimers, AResultOfTheSameTimeComesBeforeTheTimeout) {
+  Start();
+  int results = 0;
+  for (const bool timeout_first : {false, true}) {
+    core_->Submit([&](Events events, StepOutput& out) {
+      for (const Event event : events) {
+        EXPECT_FALSE(event.error());
+        ++results;
+      }
+      if (!events.empty()) return;
+      if (timeout_first) {
+        out.Yield("held", {}, {.timeout = std::chrono::milliseconds(5)});
+      } else {
+        out.Yield("sleep", std::to_string(5 * kMs),
+                  {.timeout = std::chrono::milliseconds(5)});
+      }
+    });
+    const actord_host* host = core_->core->host.abi();
+    if (timeout_first) {
+      ASSERT_EQ(host->complete_after(host, held_, 5 * kMs), ACTORD_OK);
+    }
+    core_->clock.manual.AdvanceNs(6 * kMs);
+    core_->WakeAll();
+    core_->Settle();
+  }
+  EXPECT_EQ(results, 2);
+}
+
+}  // namespace
+}  // namespace actord::runtime
