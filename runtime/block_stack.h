@@ -1,7 +1,7 @@
 // A stack whose elements stay where they are while it grows and shrinks: blocks
 // of them, which many stacks take from one pool. So a push or a pop copies
-// nothing of what lies below, but 8 bytes for each block now and then, and only
-// one push in 4,096 may have to take memory from the system.
+// nothing of what lies below, but 8 bytes for each block now and then, and
+// blocks come from the system 64 at a time.
 //
 // Thread-safety: none; stacks with a common pool count as one.
 #pragma once
@@ -73,6 +73,10 @@ class BlockStack {
     if (size_ % kBlockSize != 0) return;
     pool.Give(blocks_.back());
     blocks_.pop_back();
+    // The pool keeps the blocks for all; a long list of them is no one else's.
+    if (blocks_.empty() && blocks_.capacity() > kKeptList) {
+      std::vector<Block*>().swap(blocks_);
+    }
   }
 
   void push_back(const T& value, Pool& pool) {
@@ -88,6 +92,8 @@ class BlockStack {
   }
 
  private:
+  static constexpr size_t kKeptList = 64;
+
   std::vector<Block*> blocks_;
   size_t size_ = 0;
 };

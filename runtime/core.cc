@@ -87,7 +87,14 @@ Runtime::Core::Core(const RuntimeOptions& resolved, const Catalog& known)
                           .orders = orders,
                           .log = options.log,
                           .on_end = on_end}}),
-      work_thread(external) {}
+      work_thread(external) {
+  for (size_t i = 0; i < scheduler.size(); ++i) {
+    scheduler.queue(i).timers.SetIsWanted([this](uint64_t timer) {
+      return Lifetimes::IsOne(timer) ? lifetimes.IsWanted(timer)
+                                     : broker.IsWanted(timer);
+    });
+  }
+}
 
 Runtime::Core::~Core() {
   Shutdown(ShutdownMode::kNow, absl::ZeroDuration());

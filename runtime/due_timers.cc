@@ -11,11 +11,6 @@ DueTimers::DueTimers(Scheduler& scheduler, YieldBroker& broker,
 bool DueTimers::Fire(WorkerQueue& owner, Lane& lane, size_t max) {
   const uint64_t earliest = owner.timers.EarliestNs();
   if (earliest == TimerWheel::kNever) return false;
-  if (owner.timers.IsCrowded()) [[unlikely]] {
-    while (owner.timers.Forget(
-        [this](uint64_t timer) { return IsWanted(timer); })) {
-    }
-  }
   const uint64_t now = scheduler_.clock().MonotonicNs();
   if (earliest > now) return false;
   if (now - earliest >= kLateNs) max = kAtOnce;

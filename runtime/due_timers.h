@@ -31,11 +31,6 @@ class DueTimers {
   [[nodiscard]] uint64_t fired() const { return fired_; }
 
  private:
-  [[nodiscard]] bool IsWanted(uint64_t timer) const {
-    return Lifetimes::IsOne(timer) ? lifetimes_.IsWanted(timer)
-                                   : broker_.IsWanted(timer);
-  }
-
   // The watchdog is patient for twice as long: then it would fire them.
   static constexpr uint64_t kLateNs = 1'000'000;
 

@@ -29,9 +29,10 @@ class Lifetimes {
   // Whether a timer, as a wheel hands it out, is one of these. Those of yields
   // do not have this bit.
   static bool IsOne(uint64_t timer) { return (timer & kLifetime) != 0; }
-  // Its process has not ended. What is false once stays so.
+  // Its process has not ended (TimerWheel::IsWanted).
   [[nodiscard]] bool IsWanted(uint64_t timer) const {
-    // Relaxed: whoever goes by it, later or not at all, does no harm.
+    // Relaxed: the wheel's lock orders it behind Begin; an end may be seen
+    // late, and whoever then sends it an event hits nobody else's generation.
     return ProcessOf(timer).generation.load(std::memory_order_relaxed) ==
            static_cast<uint32_t>(timer >> 32);
   }

@@ -24,10 +24,9 @@ void TimerWheel::Add(uint64_t value, uint64_t deadline_ns) {
     // one is due.
     earliest_ns_.store(begin_ns, std::memory_order_seq_cst);
   }
-  looks_owed_ += kLooksForEachAdded;
-  if (++size_ > room_ && !IsCrowded()) [[unlikely]] {
-    crowded_.store(true, std::memory_order_relaxed);
-    looks_owed_ = 0;
+  if (++size_ > room_ && is_wanted_) is_crowded_ = true;
+  if (is_crowded_) [[unlikely]] {
+    Forget();
   }
 }
 
@@ -90,7 +89,7 @@ bool TimerWheel::FindFirst(Next& next) const {
   // shares the higher digits with now.
   for (int level = 0; level < kLevels; ++level) {
     // Before now's digit there is none.
-    const int slot = levels_[static_cast<size_t>(level)].FirstOccupied();
+    const int slot = levels_[static_cast<size_t>(level)].NextOccupied(0);
     if (slot == kSlots) continue;
     const int shift = level * kLevelBits;
     const uint64_t level_start = (now_tick_ >> shift >> kLevelBits)
@@ -146,22 +145,50 @@ void TimerWheel::Advance(uint64_t now_ns, size_t max,
   // Nothing is left before `until`, unless the walk was cut short.
   if (max > 0 && moves > 0) now_tick_ = std::max(now_tick_, until);
   PublishEarliest();
-  // What has become few must not become many again unseen.
-  SetRoom(std::clamp(4 * size_, kFew, std::max(kFew, room_)));
+  // What has become few must not become many again unseen. A walk that has
+  // begun goes on, or it would never end.
+  if (!is_crowded_) SetRoom(std::clamp(4 * size_, kFew, room_));
 }
 
 void TimerWheel::SetRoom(size_t room) {
   room_ = room;
-  if (size_ > room_) return;
-  crowded_.store(false, std::memory_order_relaxed);
+  is_crowded_ = false;
   forgetting_ = {};
 }
 
-bool TimerWheel::NextToForget() {
-  forgetting_.left = SIZE_MAX;
-  if (++forgetting_.slot < kSlots) return true;
-  forgetting_.slot = 0;
-  return --forgetting_.level >= 0;
+void TimerWheel::Forget() {
+  for (int looks = 0; looks < kLooksForEachAdded; ++looks) {
+    if (!FindToForget()) {
+      SetRoom(std::max(kFew, 2 * size_));
+      return;
+    }
+    const size_t index = --forgetting_.left;
+    Slot& timers = SlotAt(forgetting_.level, forgetting_.slot);
+    if (is_wanted_(timers[index].value)) continue;
+    // The newest takes its place: it has been looked at, or is new.
+    timers[index] = timers.back();
+    timers.pop_back(blocks_);
+    --size_;
+    Removed(forgetting_.level, forgetting_.slot);
+  }
+}
+
+bool TimerWheel::FindToForget() {
+  auto& [level, slot, left] = forgetting_;
+  // Some may have gone; those that others take are the newest.
+  if (left > 0) left = std::min(left, SlotAt(level, slot).size());
+  while (left == 0) {
+    slot = levels_[static_cast<size_t>(level)].NextOccupied(slot + 1);
+    if (slot < kSlots) {
+      left = SlotAt(level, slot).size();
+    } else if (level == 0) {
+      return false;
+    } else {
+      --level;
+      slot = -1;
+    }
+  }
+  return true;
 }
 
 }  // namespace actord::runtime

@@ -1,6 +1,5 @@
 // Timers of one worker: a hierarchical timing wheel (Varghese and Lauck, 1987),
-// so that adding, cancelling and firing cost the same with a million timers as
-// with one.
+// so that adding and firing cost the same with a million timers as with one.
 //
 // A tick is 2^16 ns (65.5 µs); deadlines are rounded up to a tick, so that a
 // timer is never early and by the wheel at most a tick late. Level L has 256
@@ -12,9 +11,11 @@
 //
 // Nothing is cancelled: whoever does not want a timer any more lets it be, and
 // finds out when it fires. So the wheel touches nothing but its own arrays; the
-// memory of what a timer is for is cold when it moves. Those that nobody wants
-// are forgotten when the wheel has become crowded (Forget), as a collector of
-// garbage does it, so they never outnumber the others by much.
+// memory of what a timer is for is cold when it moves. A wheel that is crowded
+// (it has twice as many timers as the last walk through all of them has left,
+// and more than kFew) is walked through again, and those that nobody wants are
+// forgotten: whoever adds one looks at eight, as an incremental collector of
+// garbage does its work when memory is taken.
 //
 // Thread-safety: any thread. Timers run no code here: Advance hands out the
 // values that they carry.
@@ -26,8 +27,10 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
+#include "absl/functional/any_invocable.h"
 #include "runtime/block_stack.h"
 #include "runtime/fail_point.h"
 #include "runtime/mutex.h"
@@ -42,16 +45,28 @@ class TimerWheel {
   static constexpr int kSlots = 1 << kLevelBits;
   static constexpr int kLevels = 6;
 
-  // With so many timers it is not crowded.
+  // With so many timers it is not crowded. (In the simulator with fewer, so
+  // that its seeds come to it.)
 #ifdef ACTORD_FAIL_POINTS
   static constexpr size_t kFew = 8;
 #else
   static constexpr size_t kFew = 4096;
 #endif
 
+  // Whether somebody still waits for the timer that carries `value`. What is
+  // false once must stay so. Called under the wheel's lock, of a value that was
+  // added before: so it sees what its adder saw.
+  using IsWanted = absl::AnyInvocable<bool(uint64_t value) const>;
+
   explicit TimerWheel(uint64_t now_ns) : now_tick_(now_ns >> kTickShift) {}
   TimerWheel(const TimerWheel&) = delete;
   TimerWheel& operator=(const TimerWheel&) = delete;
+
+  // Once, before the first Add. Without it none are forgotten.
+  void SetIsWanted(IsWanted is_wanted) {
+    const MutexLock lock(mutex_);
+    is_wanted_ = std::move(is_wanted);
+  }
 
   // `value` is handed out once, when `deadline_ns` is past.
   void Add(uint64_t value, uint64_t deadline_ns);
@@ -60,23 +75,14 @@ class TimerWheel {
   // EarliestNs is past afterwards, more may be due, though `due` be empty.
   void Advance(uint64_t now_ns, size_t max, std::vector<uint64_t>& due);
 
-  // Whether somebody should call Forget: since it last went through all of
-  // them, the timers have doubled, and there are more than kFew. Relaxed: it
-  // may be seen a moment late.
-  [[nodiscard]] bool IsCrowded() const {
-    return crowded_.load(std::memory_order_relaxed);
-  }
-  // Goes on with a walk through all timers, after which it is crowded no more:
-  // looks at some, and takes out those of which `is_wanted(value)` is false.
-  // What is false once must stay so; it is asked under the wheel's lock.
-  // Returns whether the caller should call again now, since so many were added
-  // that the walk would else not come to its end before they are many more.
-  template <typename Predicate>
-  bool Forget(Predicate is_wanted);
-
   // When the first timer is due, to the tick; kNever: there is none. It walks
   // whole slots, and is for tests.
   uint64_t FirstDueNs();
+  // Timers in it, wanted or not; for tests.
+  size_t Size() {
+    const MutexLock lock(mutex_);
+    return size_;
+  }
 
   // No timer is due before this time; kNever: there is none. A lower bound,
   // readable without a lock; it may be past though nothing is due, because a
@@ -91,9 +97,8 @@ class TimerWheel {
  private:
   // Timers that one Advance moves down: some 10 to 50 µs.
   static constexpr size_t kMovesAtOnce = 1024;
-  // Places that one Forget looks at: 1 to 30 µs, as cold as the records are.
-  static constexpr size_t kLooksAtOnce = 128;
-  static constexpr size_t kLooksForEachAdded = 4;
+  // That one Add looks at in a crowded wheel.
+  static constexpr int kLooksForEachAdded = 8;
 
   struct Timer {
     uint64_t value;
@@ -110,14 +115,14 @@ class TimerWheel {
 
     void SetOccupied(int slot) { WordOf(slot) |= BitOf(slot); }
     void SetEmpty(int slot) { WordOf(slot) &= ~BitOf(slot); }
-    // kSlots: all are empty.
-    [[nodiscard]] int FirstOccupied() const {
-      int first = 0;
-      for (const uint64_t word : occupied) {
-        if (word != 0) return first + std::countr_zero(word);
-        first += kWordBits;
+    // From `slot` on; kSlots: all are empty.
+    [[nodiscard]] int NextOccupied(int slot) const {
+      for (; slot < kSlots; slot = (slot / kWordBits + 1) * kWordBits) {
+        const uint64_t word = occupied[static_cast<size_t>(slot / kWordBits)];
+        const uint64_t rest = word >> slot % kWordBits;
+        if (rest != 0) return slot + std::countr_zero(rest);
       }
-      return first;
+      return kSlots;
     }
 
    private:
@@ -126,10 +131,13 @@ class TimerWheel {
     }
     static uint64_t BitOf(int slot) { return uint64_t{1} << slot % kWordBits; }
   };
+  // Where a walk is: it goes from the highest level to the lowest, as timers
+  // move, and in a slot from the newest to the oldest, of which so many are
+  // left. What it misses, since it moves or comes meanwhile, is for the next.
   struct Place {
     int level = kLevels - 1;
-    int slot = 0;
-    size_t left = SIZE_MAX;
+    int slot = -1;
+    size_t left = 0;
   };
   // A slot whose time comes next.
   struct Next {
@@ -161,53 +169,26 @@ class TimerWheel {
     return levels_[static_cast<size_t>(level)].slots[static_cast<size_t>(slot)];
   }
   void PublishEarliest() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // So many there may be without it being crowded; Forget begins anew.
+  // Goes on with the walk through a crowded wheel.
+  void Forget() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Whether forgetting_ is, or could be moved, where there is a timer.
+  bool FindToForget() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // It is crowded only with more than that.
   void SetRoom(size_t room) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Forget goes on with the next slot. False: there is none.
-  bool NextToForget() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   Mutex mutex_;
   uint64_t now_tick_ ABSL_GUARDED_BY(mutex_);
-  std::array<Level, kLevels> levels_ ABSL_GUARDED_BY(mutex_);
   Slot::Pool blocks_ ABSL_GUARDED_BY(mutex_);
+  std::array<Level, kLevels> levels_ ABSL_GUARDED_BY(mutex_);
   // The slot that is being moved down, since its time has come, and not empty
   // yet; level 0: none.
   Next moving_ ABSL_GUARDED_BY(mutex_){};
   size_t size_ ABSL_GUARDED_BY(mutex_) = 0;
   size_t room_ ABSL_GUARDED_BY(mutex_) = kFew;
-  size_t looks_owed_ ABSL_GUARDED_BY(mutex_) = 0;  // for those that were added
-  // Where Forget is: it goes from the highest level to the lowest, as timers
-  // move, and in a slot from the newest to the oldest, of which at most so many
-  // are left.
+  bool is_crowded_ ABSL_GUARDED_BY(mutex_) = false;
   Place forgetting_ ABSL_GUARDED_BY(mutex_){};
-  std::atomic<bool> crowded_{false};           // written under mutex_
+  IsWanted is_wanted_ ABSL_GUARDED_BY(mutex_);
   std::atomic<uint64_t> earliest_ns_{kNever};  // written under mutex_
 };
-
-template <typename Predicate>
-bool TimerWheel::Forget(Predicate is_wanted) {
-  const MutexLock lock(mutex_);
-  if (!crowded_.load(std::memory_order_relaxed)) return false;
-  looks_owed_ -= std::min(looks_owed_, kLooksAtOnce);
-  for (size_t looks = 0; looks < kLooksAtOnce; ++looks) {
-    Slot& timers = SlotAt(forgetting_.level, forgetting_.slot);
-    // Others may have taken some; those that they take are the newest.
-    size_t& left = forgetting_.left;
-    left = std::min(left, timers.size());
-    if (left == 0) {
-      if (NextToForget()) continue;
-      SetRoom(std::max(kFew, 2 * size_));
-      return false;
-    }
-    --left;
-    if (is_wanted(timers[left].value)) continue;
-    // The newest takes its place: it has been looked at, or is new.
-    timers[left] = timers.back();
-    timers.pop_back(blocks_);
-    --size_;
-    Removed(forgetting_.level, forgetting_.slot);
-  }
-  return looks_owed_ > 0;
-}
 
 }  // namespace actord::runtime

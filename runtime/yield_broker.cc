@@ -135,7 +135,7 @@ YieldBroker::Delivery YieldBroker::Deliver(YieldRecord& record,
   const uint64_t tag = record.tag.load(std::memory_order_relaxed);
   if (!record.word.compare_exchange_strong(
           pending, YieldRecord::Word(GenerationOf(handle), YieldRecord::kEnded),
-          std::memory_order_seq_cst)) {
+          std::memory_order_acq_rel)) {
     return {};
   }
   // From here on the record may be closed and used again at any moment.
@@ -172,27 +172,31 @@ void YieldBroker::AddTimer(const YieldRecord& record, uint64_t timer,
 }
 
 void YieldBroker::SetTimeout(actord_completion handle, uint64_t timeout_ns) {
-  if (!IsPending(handle)) return;
+  const YieldRecord* const record = FindPending(handle);
+  if (record == nullptr) return;
   // A tick later than a result of the same time, which so comes first.
   constexpr uint64_t kTickNs = uint64_t{1} << TimerWheel::kTickShift;
   const uint64_t deadline_ns =
       AddSaturated(scheduler_.clock().MonotonicNs(), timeout_ns);
-  AddTimer(*Find(handle), handle | kTimeout,
-           AddSaturated(deadline_ns, kTickNs));
+  AddTimer(*record, handle | kTimeout, AddSaturated(deadline_ns, kTickNs));
 }
 
 bool YieldBroker::CompleteAfter(actord_completion handle, uint64_t delay_ns) {
-  if (!IsPending(handle)) return false;
-  AddTimer(*Find(handle), handle,
+  const YieldRecord* const record = FindPending(handle);
+  if (record == nullptr) return false;
+  AddTimer(*record, handle,
            AddSaturated(scheduler_.clock().MonotonicNs(), delay_ns));
   return true;
 }
 
-bool YieldBroker::IsPending(actord_completion handle) const {
-  const YieldRecord* record = Find(handle);
-  return record != nullptr &&
-         record->word.load(std::memory_order_acquire) ==
-             YieldRecord::Word(GenerationOf(handle), YieldRecord::kPending);
+const YieldRecord* YieldBroker::FindPending(actord_completion handle) const {
+  const YieldRecord* const record = Find(handle);
+  if (record == nullptr) return nullptr;
+  // Acquire: see YieldRecord::word.
+  const uint64_t pending =
+      YieldRecord::Word(GenerationOf(handle), YieldRecord::kPending);
+  return record->word.load(std::memory_order_acquire) == pending ? record
+                                                                 : nullptr;
 }
 
 std::optional<YieldToken> YieldBroker::OwnerOf(actord_completion handle) const {
@@ -259,7 +263,7 @@ bool YieldBroker::Expire(const Process& process, uint32_t generation,
   uint64_t pending = (word & ~uint64_t{UINT32_MAX}) | YieldRecord::kPending;
   const uint64_t ended = (word & ~uint64_t{UINT32_MAX}) | YieldRecord::kEnded;
   if (!record.word.compare_exchange_strong(pending, ended,
-                                           std::memory_order_seq_cst)) {
+                                           std::memory_order_acq_rel)) {
     return false;
   }
   if (record.external.load(std::memory_order_relaxed)) {

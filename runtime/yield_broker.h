@@ -62,7 +62,9 @@ class YieldBroker {
   // stays. False: it had ended before.
   bool CompleteAfter(actord_completion handle, uint64_t delay_ns);
   // Nothing has completed it so far.
-  [[nodiscard]] bool IsPending(actord_completion handle) const;
+  [[nodiscard]] bool IsPending(actord_completion handle) const {
+    return FindPending(handle) != nullptr;
+  }
   // Whose it is, if nothing has completed it so far.
   [[nodiscard]] std::optional<YieldToken> OwnerOf(
       actord_completion handle) const;
@@ -70,7 +72,8 @@ class YieldBroker {
   // ended. From the turn of the process.
   void Cancel(Process& process, uint32_t generation, uint64_t tag, Lane& lane);
 
-  // What the timers of yields carry: `timer` is a value that a wheel hands out.
+  // Of the next four, `timer` is a value that a wheel of timers hands out, or
+  // asks about, and not of Lifetimes.
 
   // TimerFired will be called for it soon: first the one, and then, when its
   // memory may have come, the other.
@@ -78,7 +81,7 @@ class YieldBroker {
     PrefetchForWrite(&records_.At(SlotOf(HandleOf(timer))));
   }
   void PrefetchProcess(uint64_t timer) const;
-  // Its yield has not ended. What is false once stays so.
+  // Its yield has not ended (TimerWheel::IsWanted).
   [[nodiscard]] bool IsWanted(uint64_t timer) const {
     return IsPending(HandleOf(timer));
   }
@@ -134,6 +137,8 @@ class YieldBroker {
   }
   // The record of a handle, null if the handle was never given out.
   YieldRecord* Find(actord_completion handle) const;
+  // Null also if its yield has ended.
+  const YieldRecord* FindPending(actord_completion handle) const;
   // Completes it, unless it has ended.
   struct Delivery {
     bool completed = false;
@@ -145,7 +150,6 @@ class YieldBroker {
   bool DeliverAndEnqueue(YieldRecord& record, actord_completion handle,
                          int32_t status, const actord_payload& payload,
                          Lane& lane);
-  // Nothing is cancelled: the timer of a yield that has ended finds that out.
   void AddTimer(const YieldRecord& record, uint64_t timer,
                 uint64_t deadline_ns);
   // False: something else has completed it.

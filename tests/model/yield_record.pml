@@ -15,7 +15,7 @@
  *   ARM_FIRST      the timer is added before the record says that it is open
  */
 #define OPENINGS 2
-#define TIMERS 2 /* one for each opening */
+#define TIMERS 3 /* two for the first opening, one for the second */
 #define ENDED 0
 #define PENDING 1
 
@@ -87,7 +87,8 @@ inline add(h) {
   atomic {
     if
     :: wheel[0] == 0 -> wheel[0] = h
-    :: else -> assert(wheel[1] == 0); wheel[1] = h
+    :: wheel[0] != 0 && wheel[1] == 0 -> wheel[1] = h
+    :: else -> assert(wheel[2] == 0); wheel[2] = h
     fi
   }
 }
@@ -114,6 +115,7 @@ end_timer:
        if
        :: wheel[0] != 0 -> place = 0
        :: wheel[1] != 0 -> place = 1
+       :: wheel[2] != 0 -> place = 2
        fi;
        h = wheel[place];
        wheel[place] = 0;
@@ -134,6 +136,7 @@ end_forgetter:
        if
        :: wheel[0] != 0 -> place = 0
        :: wheel[1] != 0 -> place = 1
+       :: wheel[2] != 0 -> place = 2
        fi;
        wanted = (phase == PENDING && generation == wheel[place]);
 #ifdef LOOK_UNLOCKED
@@ -172,6 +175,11 @@ active proctype Turns() {
 #ifndef ARM_FIRST
        run Armer(opening);
 #endif
+       /* One that has a timeout and a result after a time. */
+       if
+       :: opening == 1 -> run Armer(opening)
+       :: else -> skip
+       fi;
        /* Perhaps a handler completes it, too. */
        if
        :: run Completer(opening)

@@ -4,7 +4,8 @@
 
 #include <array>
 #include <cstddef>
-#include <vector>
+
+#include "tests/support/heap_bytes.h"
 
 namespace actord::runtime {
 namespace {
@@ -74,6 +75,21 @@ TEST(BlockStack, BlocksThatAreGivenBackAreUsedAgain) {
     EXPECT_GE(pool.size(), kBlocks);
     EXPECT_LE(pool.size(), kBlocks + Stack::Pool::kSlabBlocks);
   }
+}
+
+// There are many stacks, and not all of them are large at the same time.
+TEST(BlockStack, AnEmptyStackKeepsNoLongList) {
+  constexpr size_t kCount = 1000 * Stack::kBlockSize;
+  Stack::Pool pool;
+  std::array<Stack, 2> stacks;
+  const auto fill_and_empty = [&pool](Stack& stack) {
+    for (size_t i = 0; i < kCount; ++i) stack.push_back(i, pool);
+    while (!stack.empty()) stack.pop_back(pool);
+  };
+  fill_and_empty(stacks[0]);  // the blocks are in the pool from here on
+  const size_t before = actord::testing::HeapBytes();
+  fill_and_empty(stacks[1]);
+  EXPECT_EQ(actord::testing::HeapBytes(), before);
 }
 
 }  // namespace

@@ -84,8 +84,8 @@ MUTANTS = {
         ": due_.size() == 1 ? broker_.TimerFired(timer, lane) : nullptr;",
         "timers that are due at once are forgotten"),
     "FORGETS_WANTED": (
-        "runtime/due_timers.cc", "return IsWanted(timer); })) {",
-        "return IsWanted(timer) && timer % 2 == 0; })) {",
+        "runtime/core.cc", ": broker.IsWanted(timer);",
+        ": broker.IsWanted(timer) && timer % 2 == 0;",
         "a crowded wheel forgets timers that somebody waits for"),
     "BLIND_WATCHDOG": (
         "runtime/watchdog.cc",

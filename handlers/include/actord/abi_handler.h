@@ -45,8 +45,10 @@ struct actord_host {
   int32_t (*complete)(const actord_host* host, actord_completion completion,
                       int32_t status, const actord_payload* payload);
   /* Completes it with ACTORD_OK and an empty payload after `delay_ns`
-   * nanoseconds. A timeout of the yield that is shorter by more than 131 us
-   * wins. Returns as `complete`. */
+   * nanoseconds. A timeout of the yield that ends more than 0.2 ms before that
+   * comes first; it counts from when the handler has returned. Each call takes
+   * a timer until the yield has ended; of several, the first that is due
+   * counts. Returns as `complete`. */
   int32_t (*complete_after)(const actord_host* host,
                             actord_completion completion, uint64_t delay_ns);
 

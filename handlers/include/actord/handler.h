@@ -211,8 +211,9 @@ class Completion {
   Code Fail(const Status& status) {
     return Fail(status.code(), status.message());
   }
-  // Completes with an empty result after `delay` (negative: at once). The
-  // yield's own timeout wins when it is shorter by more than 131 us.
+  // Completes with an empty result after `delay` (negative: at once). A timeout
+  // of the yield that ends more than 0.2 ms before that comes first; it counts
+  // from when the handler has returned.
   Code CompleteAfter(Duration delay) {
     if (empty()) return Code::kFailedPrecondition;
     const auto ns =
