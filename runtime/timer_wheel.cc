@@ -157,19 +157,30 @@ void TimerWheel::SetRoom(size_t room) {
 }
 
 void TimerWheel::Forget() {
-  for (int looks = 0; looks < kLooksForEachAdded; ++looks) {
+  size_t looks = kLooksForEachAdded;
+  while (looks > 0) {
     if (!FindToForget()) {
       SetRoom(std::max(kFew, 2 * size_));
       return;
     }
-    const size_t index = --forgetting_.left;
     Slot& timers = SlotAt(forgetting_.level, forgetting_.slot);
-    if (is_wanted_(timers[index].value)) continue;
-    // The newest takes its place: it has been looked at, or is new.
-    timers[index] = timers.back();
-    timers.pop_back(blocks_);
-    --size_;
+    const size_t end = forgetting_.left;
+    const size_t begin = end - std::min(end, looks);
+    // First all are asked, so that what tells comes at the same time.
+    std::array<bool, kLooksForEachAdded> wanted;
+    for (size_t i = begin; i < end; ++i) {
+      wanted[i - begin] = is_wanted_(timers[i].value);
+    }
+    for (size_t i = end; i > begin; --i) {
+      if (wanted[i - 1 - begin]) continue;
+      // The newest takes its place: it has been looked at, or is new.
+      timers[i - 1] = timers.back();
+      timers.pop_back(blocks_);
+      --size_;
+    }
+    forgetting_.left = begin;
     Removed(forgetting_.level, forgetting_.slot);
+    looks -= end - begin;
   }
 }
 

@@ -98,7 +98,7 @@ class TimerWheel {
   // Timers that one Advance moves down: some 10 to 50 µs.
   static constexpr size_t kMovesAtOnce = 1024;
   // That one Add looks at in a crowded wheel.
-  static constexpr int kLooksForEachAdded = 8;
+  static constexpr size_t kLooksForEachAdded = 8;
 
   struct Timer {
     uint64_t value;
