@@ -16,8 +16,6 @@ bool DueTimers::Fire(WorkerQueue& owner, Lane& lane, size_t max) {
   if (now - earliest >= kLateNs) max = kAtOnce;
   due_.clear();
   owner.timers.Advance(now, max, due_);
-  scheduler_.CountFired(due_.size());
-  fired_ += due_.size();
   for (const uint64_t timer : due_) {
     if (!Lifetimes::IsOne(timer)) broker_.PrefetchRecord(timer);
   }
@@ -31,6 +29,8 @@ bool DueTimers::Fire(WorkerQueue& owner, Lane& lane, size_t max) {
                                  : broker_.TimerFired(timer, lane);
     if (process != nullptr) ready.processes[ready.count++] = process;
   }
+  scheduler_.CountFired(ready.count);
+  fired_ += ready.count;
   scheduler_.EnqueueDue(ready, lane.here(), now);
   return !due_.empty() || owner.timers.EarliestNs() <= now;
 }

@@ -1,6 +1,6 @@
 // Ends processes that have lived as long as they may (Limits::max_lifetime), by
 // a timer in the wheel of the worker on which they began. The timer of one that
-// ends before is forgotten.
+// ends before is forgotten, or refused when it fires.
 //
 // Thread-safety: Begin belongs to the turn of the process; all else: any
 // thread.

@@ -13,15 +13,15 @@
 // finds out when it fires. So the wheel touches nothing but its own arrays; the
 // memory of what a timer is for is cold when it moves. A wheel that is crowded
 // (it has twice as many timers as the last walk through all of them has left,
-// and more than kFew) is walked through again, and those that nobody wants are
-// forgotten: whoever adds one looks at eight, as an incremental collector of
-// garbage does its work when memory is taken.
+// or four times as many as firing has left since, and more than kFew) is walked
+// through again, and those that nobody wants are forgotten: whoever adds one
+// looks at eight, as an incremental collector of garbage does its work when
+// memory is taken.
 //
 // Thread-safety: any thread. Timers run no code here: Advance hands out the
 // values that they carry.
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <atomic>
 #include <bit>
@@ -133,7 +133,8 @@ class TimerWheel {
   };
   // Where a walk is: it goes from the highest level to the lowest, as timers
   // move, and in a slot from the newest to the oldest, of which so many are
-  // left. What it misses, since it moves or comes meanwhile, is for the next.
+  // left. So it comes to all that were there when it began, unless they fire
+  // before.
   struct Place {
     int level = kLevels - 1;
     int slot = -1;

@@ -28,8 +28,6 @@ byte completions[OPENINGS + 1]; /* that were put into the mailbox, by tag */
 byte mailbox;                   /* how many wait there */
 byte mail_tag;
 byte mail2_tag;
-byte handle;                    /* of the latest opening; 0: none */
-byte closed;                    /* openings that are over */
 
 #ifdef NO_GENERATION
 #define MATCHES(h) (phase == PENDING)
@@ -155,8 +153,7 @@ end_forgetter:
 
 /* YieldBroker::Free. */
 inline close() {
-  assert(phase == ENDED);
-  closed++
+  assert(phase == ENDED)
 }
 
 /* The turns of the processes that have this record one after the other. */

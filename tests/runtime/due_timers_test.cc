@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "tests/runtime/stepped_core.h"
 
@@ -127,6 +128,36 @@ TEST_F(DueTimers, WhoHasHadOtherWorkSinceSearchesOn) {
     if (turn < 3) core_->Send(other, 0);
   }
   EXPECT_EQ(woke_, 1);
+  EXPECT_EQ(core_->RunOne(0), Worker::Did::kSearch);
+}
+
+// Their yields were completed before.
+TEST_F(DueTimers, TimersThatNobodyWaitsForAreNoWork) {
+  std::vector<actord_completion> held;
+  core_->AddCommand("held", ACTORD_HANDLER_INLINE,
+                    [&held](actord::testing::Call& call) {
+                      held.push_back(call.Defer());
+                      return ACTORD_DEFERRED;
+                    });
+  const Pid other = core_->Submit([](Events, StepOutput&) {});
+  core_->Settle();
+  core_->Wake(0);
+  core_->Submit([](Events events, StepOutput& out) {
+    for (int i = 0; events.empty() && i < 8; ++i) {
+      out.Yield("held", {}, {.timeout = Duration(kSleepNs)});
+    }
+  });
+  const actord_host* const host = core_->core->host.abi();
+  for (const actord_completion completion : held) {
+    ASSERT_EQ(host->complete(host, completion, ACTORD_OK, nullptr), ACTORD_OK);
+  }
+  core_->Settle();
+  core_->WakeAll();
+  core_->Settle();
+  core_->clock.manual.AdvanceNs(kSleepNs + 2 * kTickNs);
+  core_->Wake(0);
+  core_->Send(other, 0);
+  EXPECT_EQ(core_->RunOne(0), Worker::Did::kRan);
   EXPECT_EQ(core_->RunOne(0), Worker::Did::kSearch);
 }
 

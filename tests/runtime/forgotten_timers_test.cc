@@ -72,16 +72,19 @@ TEST_F(ForgottenTimers, ThoseThatWaitAreCompletedAndEndedInTime) {
   Start(options);
   constexpr int kSleepers = 1'000;
   int woke = 0;
+  int timed_out = 0;
   for (int i = 0; i < kSleepers; ++i) {
     core_->Submit([&](Events events, StepOutput& out) {
-      woke += static_cast<int>(events.size());
-      if (events.empty()) out.Yield("sleep", std::to_string(kHourNs));
+      for (const Event event : events) ++(event.error() ? timed_out : woke);
+      if (!events.empty()) return;
+      out.Yield("sleep", std::to_string(kHourNs));
+      out.Yield("held", {}, {.timeout = std::chrono::hours(1)});
     });
   }
   for (int i = 0; i < 6'000; ++i) {
     core_->Submit([](Events, StepOutput& out) { out.Done(); });
   }
-  EXPECT_THAT(Timers(), Lt(2 * kSleepers + 5'000)) << "some were forgotten";
+  EXPECT_THAT(Timers(), Lt(3 * kSleepers + 5'000)) << "some were forgotten";
   const auto pass = [&](uint64_t ns) {
     core_->clock.manual.AdvanceNs(ns);
     core_->WakeAll();
@@ -89,8 +92,10 @@ TEST_F(ForgottenTimers, ThoseThatWaitAreCompletedAndEndedInTime) {
   };
   pass(kHourNs - kMs);
   EXPECT_EQ(woke, 0);
+  EXPECT_EQ(timed_out, 0);
   pass(2 * kMs);
   EXPECT_EQ(woke, kSleepers);
+  EXPECT_EQ(timed_out, kSleepers);
   EXPECT_EQ(core_->core->LiveProcesses(), uint64_t{kSleepers});
   pass(kHourNs);
   EXPECT_EQ(core_->core->LiveProcesses(), 0u);

@@ -46,9 +46,10 @@ struct actord_host {
                       int32_t status, const actord_payload* payload);
   /* Completes it with ACTORD_OK and an empty payload after `delay_ns`
    * nanoseconds. A timeout of the yield that ends more than 0.2 ms before that
-   * comes first; it counts from when the handler has returned. Each call takes
-   * a timer until the yield has ended; of several, the first that is due
-   * counts. Returns as `complete`. */
+   * comes first; it counts from when an inline handler has returned, or from
+   * when the command was handed to the pool. Each call takes a timer at least
+   * until the yield has ended; of several, the first that is due counts.
+   * Returns as `complete`. */
   int32_t (*complete_after)(const actord_host* host,
                             actord_completion completion, uint64_t delay_ns);
 

@@ -213,7 +213,8 @@ class Completion {
   }
   // Completes with an empty result after `delay` (negative: at once). A timeout
   // of the yield that ends more than 0.2 ms before that comes first; it counts
-  // from when the handler has returned.
+  // from when an inline handler has returned, or from when the command was
+  // handed to the pool.
   Code CompleteAfter(Duration delay) {
     if (empty()) return Code::kFailedPrecondition;
     const auto ns =
