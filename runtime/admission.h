@@ -12,8 +12,9 @@
 #include "runtime/limits.h"
 #include "runtime/names.h"
 #include "runtime/process_table.h"
-#include "runtime/runtime.h"
 #include "runtime/scheduler.h"
+#include "runtime/stats.h"
+#include "runtime/submission.h"
 
 namespace actord::runtime {
 

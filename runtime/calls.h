@@ -23,12 +23,12 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/functional/any_invocable.h"
 #include "absl/status/statusor.h"
+#include "runtime/callbacks.h"
 #include "runtime/delivery.h"
 #include "runtime/dispatcher.h"
 #include "runtime/lane.h"
 #include "runtime/mutex.h"
 #include "runtime/process_table.h"
-#include "runtime/runtime.h"
 #include "runtime/yield_broker.h"
 
 namespace actord::runtime {
@@ -43,8 +43,8 @@ struct OwedCalls {
 
 class Calls {
  public:
-  using Answered = Runtime::CallCallback;
-  using Id = Runtime::CallId;
+  using Answered = CallCallback;
+  using Id = CallId;
 
   Calls(const ProcessTable& processes, Dispatcher& dispatcher,
         YieldBroker& broker, Delivery& delivery, Lane& shared_lane)

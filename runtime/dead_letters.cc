@@ -7,7 +7,7 @@
 #include "runtime/delivery.h"
 #include "runtime/errors.h"
 #include "runtime/lane.h"
-#include "runtime/runtime.h"
+#include "runtime/stats.h"
 
 namespace actord::runtime {
 namespace {

@@ -161,7 +161,7 @@ YieldPage ExternalYields::List(const YieldFilter& filter,
     if (matches) bytes += it->second.yield.payload.bytes.size();
     const bool full = matches && !page.yields.empty() &&
                       (page.yields.size() == page_size || bytes > page_bytes);
-    if (full || looked_at++ == Runtime::kMaxLookedAt) {
+    if (full || looked_at++ == kMaxLookedAt) {
       page.next_sequence = it->first;
       break;
     }

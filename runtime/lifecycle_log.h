@@ -46,9 +46,11 @@
 #include "runtime/clock.h"
 #include "runtime/limits.h"
 #include "runtime/mutex.h"
+#include "runtime/outcome.h"
 #include "runtime/pid.h"
 #include "runtime/process.h"
-#include "runtime/runtime.h"
+#include "runtime/process_info.h"
+#include "runtime/stats.h"
 #include "runtime/thread.h"
 
 namespace actord::runtime {

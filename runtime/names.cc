@@ -104,8 +104,7 @@ NamePage Names::List(std::string_view prefix, uint64_t first_sequence,
   const MutexLock lock(mutex_);
   for (auto it = by_age_.lower_bound(first_sequence); it != by_age_.end();
        ++it) {
-    if (page.names.size() == page_size ||
-        looked_at++ == Runtime::kMaxLookedAt) {
+    if (page.names.size() == page_size || looked_at++ == kMaxLookedAt) {
       page.next_sequence = it->first;
       break;
     }

@@ -17,8 +17,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "runtime/mutex.h"
+#include "runtime/process_info.h"
 #include "runtime/process_table.h"
-#include "runtime/runtime.h"
 
 namespace actord::runtime {
 

@@ -10,7 +10,6 @@
 #include "runtime/fail_point.h"
 #include "runtime/foreign.h"
 #include "runtime/processor.h"
-#include "runtime/worker_threads.h"
 
 namespace actord::runtime {
 
@@ -162,7 +161,7 @@ void ProcessRunner::GiveWorkerAwayIfBlocking(
   if ((descriptor.flags & ACTORD_TYPE_BLOCKS_THREAD) != 0 &&
       lane_.here() != nullptr) [[unlikely]] {
     // If nobody can take it, the watchdog will say so.
-    parts_.threads->GiveAway(lane_.hold());
+    parts_.blocking_calls->GiveAway(lane_.hold());
   }
 }
 

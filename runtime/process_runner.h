@@ -15,6 +15,7 @@
 #include <string>
 
 #include "absl/functional/function_ref.h"
+#include "runtime/blocking_calls.h"
 #include "runtime/dead_letters.h"
 #include "runtime/delivery.h"
 #include "runtime/dispatcher.h"
@@ -36,8 +37,6 @@ struct ShutdownOrders {
   std::atomic<bool> cancel{false};     // processes that begin are cancelled
   std::atomic<bool> terminate{false};  // processes end, wherever they are
 };
-
-class WorkerThreads;
 
 class ProcessRunner {
  public:
@@ -62,7 +61,7 @@ class ProcessRunner {
     // Called after each end while a shutdown is on.
     const std::function<void()>& on_end;
     // For steps that are known to block.
-    WorkerThreads* threads = nullptr;
+    BlockingCalls* blocking_calls = nullptr;
   };
 
   ProcessRunner(const Parts& parts, Lane& lane, StepContext& context);

@@ -27,26 +27,11 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
+#include "runtime/external_yield.h"
 #include "runtime/payload.h"
 #include "runtime/pid.h"
 
 namespace actord::runtime {
-
-// A yield that waits for its completion.
-struct ExternalYield {
-  YieldToken token;
-  std::string process_type;
-  std::string command;
-  Payload payload;
-  uint64_t created_unix_ns = 0;
-  uint64_t deadline_unix_ns = 0;  // 0: none
-
-  // As a task; filled in by lists.
-  uint32_t attempts = 0;       // handed out so far
-  uint64_t lease_unix_ns = 0;  // until when it is held; 0: it is not
-  std::string worker;          // who holds it
-  std::string last_error;      // of the last attempt that failed
-};
 
 // An answer to a yield.
 struct YieldResult {

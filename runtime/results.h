@@ -22,17 +22,18 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/functional/function_ref.h"
 #include "runtime/block_queue.h"
+#include "runtime/callbacks.h"
 #include "runtime/clock.h"
 #include "runtime/limits.h"
 #include "runtime/mutex.h"
-#include "runtime/runtime.h"
+#include "runtime/outcome.h"
 
 namespace actord::runtime {
 
 class Results {
  public:
-  using Callback = Runtime::AwaitCallback;
-  using Id = Runtime::AwaitId;
+  using Callback = AwaitCallback;
+  using Id = AwaitId;
 
   Results(const LiveLimits& limits, const Clock& clock);
 

@@ -21,157 +21,22 @@
 #include "absl/functional/any_invocable.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "runtime/callbacks.h"
 #include "runtime/catalog.h"
 #include "runtime/cpu_latency.h"
 #include "runtime/options.h"
+#include "runtime/outcome.h"
 #include "runtime/payload.h"
 #include "runtime/pid.h"
-#include "runtime/priority.h"
+#include "runtime/process_info.h"
 #include "runtime/remote_work.h"
+#include "runtime/stats.h"
+#include "runtime/submission.h"
 
 namespace actord::runtime {
 
 class DeadLetters;
 class LifecycleLog;
-
-struct SubmitRequest {
-  std::string process_type;
-  std::string method;  // "": the type's first
-  Payload input;
-  std::vector<Message> messages;  // put into the mailbox before the first step
-  int priority = kDefaultPriority;  // 0 (lowest) to 31 (highest)
-  std::string name = {};  // that it holds from the beginning; "": none
-};
-
-// How a process ended.
-enum class EndKind : uint8_t {
-  kResult,       // it said Done
-  kFailed,       // it said Fail
-  kThrew,        // an exception or an invalid return came out of its code
-  kInitRefused,  // its Init said no (seen only of spawned processes)
-  kCancelled,    // a cancel ended it
-  kTerminated,   // it was forced
-  kLimit,        // it reached max_steps or max_lifetime
-};
-
-struct Outcome {
-  EndKind kind = EndKind::kResult;
-  Payload result;                                 // of kResult
-  absl::StatusCode code = absl::StatusCode::kOk;  // of all the others
-  std::string message;                            // of all the others
-  uint64_t steps = 0;
-  uint64_t started_unix_ns = 0;
-  uint64_t ended_unix_ns = 0;
-};
-
-enum class ProcessState { kReady, kRunning, kBlocked, kIdle };
-
-struct ProcessInfo {
-  Pid pid;
-  Pid parent;  // empty: submitted from outside
-  std::string process_type;
-  std::string method;
-  ProcessState state = ProcessState::kReady;
-  int priority = kDefaultPriority;
-  uint64_t started_unix_ns = 0;
-  uint64_t steps = 0;
-  uint64_t mailbox_messages = 0;
-  uint64_t mailbox_bytes = 0;  // memory held, in buffers of 64 bytes
-  uint64_t yields = 0;         // outstanding
-  bool cancel_requested = false;
-};
-
-struct ProcessFilter {
-  std::string process_type;  // "": any
-  std::optional<ProcessState> state;
-  Pid parent;  // empty: any
-};
-
-struct ProcessPage {
-  std::vector<ProcessInfo> processes;  // in the order of their slots
-  uint32_t next_slot = 0;  // where the next page begins; 0: this was the last
-};
-
-struct YieldFilter {
-  std::string command;  // "": any; a name, or a prefix that ends in '*'
-  Pid pid;              // empty: any
-};
-
-struct YieldPage {
-  std::vector<ExternalYield> yields;  // oldest first
-  uint64_t next_sequence =
-      0;  // where the next page begins; 0: this was the last
-};
-
-struct NamePage {
-  struct Entry {
-    std::string name;
-    Pid pid;
-  };
-  std::vector<Entry> names;  // the longest held first
-  uint64_t next_sequence =
-      0;  // where the next page begins; 0: this was the last
-};
-
-// What a Submit has come to.
-struct Submitted {
-  Pid pid;
-  // Nothing was started: that process holds the name, and has the messages.
-  bool delivered = false;
-};
-
-enum class RunState { kStarting, kServing, kDraining, kStopped };
-
-// Counters since the start, and sizes now. Each is exact; together they are not
-// one instant's.
-struct RuntimeStats {
-  RunState state = RunState::kStarting;
-  uint32_t node = 0;
-  uint32_t incarnation = 0;
-  int workers = 0;
-  uint64_t processes_live = 0;
-  uint64_t processes_started = 0;
-  uint64_t processes_ended = 0;
-  uint64_t processes_failed = 0;  // of those ended, all but kResult
-  uint64_t steps = 0;
-  uint64_t messages_sent = 0;  // accepted into a mailbox
-  uint64_t dead_letters =
-      0;  // could not be delivered, or were left when their process ended
-  // Each of them is kept, or was forgotten, resent or dropped.
-  uint64_t dead_letters_kept = 0;
-  uint64_t dead_letters_bytes = 0;      // of those kept
-  uint64_t dead_letters_forgotten = 0;  // for want of room
-  uint64_t dead_letters_resent = 0;
-  uint64_t dead_letters_dropped = 0;  // on request
-  uint64_t yields = 0;                // dispatched
-  uint64_t completions = 0;           // delivered
-  uint64_t late_replies = 0;          // to calls that had ended before
-  uint64_t external_yields_waiting = 0;
-  uint64_t remote_workers = 0;  // open
-  uint64_t tasks_leased = 0;    // of the yields that wait, in their hands
-  uint64_t blocking_queue =
-      0;  // commands waiting for a thread of the blocking pool
-  uint64_t results_kept = 0;
-  uint64_t results_bytes = 0;
-  // How often a limit was reached: who came was refused, or the process ended.
-  uint64_t refused_mailbox = 0;  // messages and completions
-  uint64_t refused_processes = 0;
-  uint64_t refused_processes_of_type = 0;
-  uint64_t refused_yields = 0;
-  uint64_t refused_external = 0;  // yields, for the bytes of all that wait
-  uint64_t refused_payloads = 0;  // for their length
-  uint64_t refused_watches = 0;
-  uint64_t ended_by_steps = 0;
-  uint64_t ended_by_lifetime = 0;
-  uint64_t watches_open = 0;
-  uint64_t watch_events = 0;         // starts and ends recorded for them
-  uint64_t watch_events_missed = 0;  // that watches did not read in time
-  uint64_t watch_events_kept = 0;
-  uint64_t watch_events_bytes = 0;  // of those kept
-  // Processes that went on in another version of their type, or refused to.
-  uint64_t upgrades = 0;
-  uint64_t upgrades_declined = 0;
-};
 
 enum class ShutdownMode { kDrain, kNow };
 
@@ -186,13 +51,12 @@ struct ShutdownReport {
 
 class Runtime {
  public:
-  using SubmitCallback = absl::AnyInvocable<void(absl::StatusOr<Pid>) &&>;
-  using AwaitCallback = absl::AnyInvocable<void(absl::StatusOr<Outcome>) &&>;
-  using AwaitId = uint64_t;  // 0: the callback has run, or is about to
-  using SubmitOrDeliverCallback =
-      absl::AnyInvocable<void(absl::StatusOr<Submitted>) &&>;
-  using CallCallback = absl::AnyInvocable<void(absl::StatusOr<Payload>) &&>;
-  using CallId = uint64_t;  // 0: the callback has run, or is about to
+  using SubmitCallback = runtime::SubmitCallback;
+  using AwaitCallback = runtime::AwaitCallback;
+  using AwaitId = runtime::AwaitId;
+  using SubmitOrDeliverCallback = runtime::SubmitOrDeliverCallback;
+  using CallCallback = runtime::CallCallback;
+  using CallId = runtime::CallId;
 
   // Starts the workers' threads. `catalog` is borrowed and must outlive the
   // runtime; it may be filled after Create and before Start, so that handlers
@@ -278,7 +142,7 @@ class Runtime {
   // but has one yield at least if there is one among those looked at.
   YieldPage ListYields(const YieldFilter& filter, uint64_t first_sequence,
                        size_t page_size, size_t page_bytes = SIZE_MAX) const;
-  static constexpr size_t kMaxLookedAt = 1 << 16;
+  static constexpr size_t kMaxLookedAt = runtime::kMaxLookedAt;
   // Who holds the name: a process that lives. NAME_NOT_FOUND.
   [[nodiscard]] absl::StatusOr<Pid> FindName(std::string_view name) const;
   // Likewise a page of the names that begin with `prefix`. A name that is held

@@ -35,8 +35,8 @@
 #include "runtime/lane.h"
 #include "runtime/limits.h"
 #include "runtime/mutex.h"
+#include "runtime/outcome.h"
 #include "runtime/process_table.h"
-#include "runtime/runtime.h"
 #include "runtime/scheduler.h"
 
 namespace actord::runtime {

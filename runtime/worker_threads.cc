@@ -27,7 +27,7 @@ WorkerThreads::WorkerThreads(const Parts& parts)
                 DueTimers(parts.scheduler, parts.broker, parts.lifetimes),
                 parts.shared_lane, parts.options.log),
       seeds_(parts.options.seed) {
-  runner_parts_.threads = this;
+  runner_parts_.blocking_calls = this;
   const size_t workers = parts.scheduler.size();
   threads_.resize(workers +
                   static_cast<size_t>(parts.options.max_blocked_threads));

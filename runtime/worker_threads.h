@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "runtime/blocking_calls.h"
 #include "runtime/lane.h"
 #include "runtime/mutex.h"
 #include "runtime/options.h"
@@ -27,7 +28,7 @@
 
 namespace actord::runtime {
 
-class WorkerThreads {
+class WorkerThreads final : public BlockingCalls {
  public:
   struct Parts {
     const Catalog& catalog;
@@ -40,7 +41,7 @@ class WorkerThreads {
     YieldBroker& broker;
     Lifetimes& lifetimes;
     Lane& shared_lane;  // of threads that run no workers
-    // Of each thread's runner. `threads` is filled in here.
+    // Of each thread's runner. `blocking_calls` is filled in here.
     ProcessRunner::Parts runner;
   };
 
@@ -66,9 +67,7 @@ class WorkerThreads {
   // Joins all; a thread that does not come back from a plugin is waited for.
   void Stop();
 
-  // Gives the worker that `hold` is about to block to a spare thread. False:
-  // there is no thread to take it, and the hold stays. From the hold's thread.
-  bool GiveAway(Hold& hold);
+  bool GiveAway(Hold& hold) override;
   // Takes the worker from whoever holds it in call `number`, and gives it to a
   // spare thread. False: that call is over, or there is no thread. Any thread.
   bool HandOver(WorkerQueue& queue, Hold& holder, uint64_t number);

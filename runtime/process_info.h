@@ -1,0 +1,60 @@
+// Descriptions of live processes and of held names, and the pages that lists
+// return.
+//
+// Thread-safety: plain values. Ownership: they own their contents.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/pid.h"
+#include "runtime/priority.h"
+
+namespace actord::runtime {
+
+// One call of a list function looks at this many entries at most, so that no
+// lock is held for long.
+inline constexpr size_t kMaxLookedAt = 1 << 16;
+
+enum class ProcessState { kReady, kRunning, kBlocked, kIdle };
+
+struct ProcessInfo {
+  Pid pid;
+  Pid parent;  // empty: submitted from outside
+  std::string process_type;
+  std::string method;
+  ProcessState state = ProcessState::kReady;
+  int priority = kDefaultPriority;
+  uint64_t started_unix_ns = 0;
+  uint64_t steps = 0;
+  uint64_t mailbox_messages = 0;
+  uint64_t mailbox_bytes = 0;  // memory held, in buffers of 64 bytes
+  uint64_t yields = 0;         // outstanding
+  bool cancel_requested = false;
+};
+
+struct ProcessFilter {
+  std::string process_type;  // "": any
+  std::optional<ProcessState> state;
+  Pid parent;  // empty: any
+};
+
+struct ProcessPage {
+  std::vector<ProcessInfo> processes;  // in the order of their slots
+  uint32_t next_slot = 0;  // where the next page begins; 0: this was the last
+};
+
+struct NamePage {
+  struct Entry {
+    std::string name;
+    Pid pid;
+  };
+  std::vector<Entry> names;  // the longest held first
+  uint64_t next_sequence =
+      0;  // where the next page begins; 0: this was the last
+};
+
+}  // namespace actord::runtime

@@ -1,0 +1,63 @@
+// The state of the runtime in numbers.
+//
+// Thread-safety: plain values.
+#pragma once
+
+#include <cstdint>
+
+namespace actord::runtime {
+
+enum class RunState { kStarting, kServing, kDraining, kStopped };
+
+// Counters since the start, and sizes now. Each is exact; together they are not
+// one instant's.
+struct RuntimeStats {
+  RunState state = RunState::kStarting;
+  uint32_t node = 0;
+  uint32_t incarnation = 0;
+  int workers = 0;
+  uint64_t processes_live = 0;
+  uint64_t processes_started = 0;
+  uint64_t processes_ended = 0;
+  uint64_t processes_failed = 0;  // of those ended, all but kResult
+  uint64_t steps = 0;
+  uint64_t messages_sent = 0;  // accepted into a mailbox
+  uint64_t dead_letters =
+      0;  // could not be delivered, or were left when their process ended
+  // Each of them is kept, or was forgotten, resent or dropped.
+  uint64_t dead_letters_kept = 0;
+  uint64_t dead_letters_bytes = 0;      // of those kept
+  uint64_t dead_letters_forgotten = 0;  // for want of room
+  uint64_t dead_letters_resent = 0;
+  uint64_t dead_letters_dropped = 0;  // on request
+  uint64_t yields = 0;                // dispatched
+  uint64_t completions = 0;           // delivered
+  uint64_t late_replies = 0;          // to calls that had ended before
+  uint64_t external_yields_waiting = 0;
+  uint64_t remote_workers = 0;  // open
+  uint64_t tasks_leased = 0;    // of the yields that wait, in their hands
+  uint64_t blocking_queue =
+      0;  // commands waiting for a thread of the blocking pool
+  uint64_t results_kept = 0;
+  uint64_t results_bytes = 0;
+  // How often a limit was reached: who came was refused, or the process ended.
+  uint64_t refused_mailbox = 0;  // messages and completions
+  uint64_t refused_processes = 0;
+  uint64_t refused_processes_of_type = 0;
+  uint64_t refused_yields = 0;
+  uint64_t refused_external = 0;  // yields, for the bytes of all that wait
+  uint64_t refused_payloads = 0;  // for their length
+  uint64_t refused_watches = 0;
+  uint64_t ended_by_steps = 0;
+  uint64_t ended_by_lifetime = 0;
+  uint64_t watches_open = 0;
+  uint64_t watch_events = 0;         // starts and ends recorded for them
+  uint64_t watch_events_missed = 0;  // that watches did not read in time
+  uint64_t watch_events_kept = 0;
+  uint64_t watch_events_bytes = 0;  // of those kept
+  // Processes that went on in another version of their type, or refused to.
+  uint64_t upgrades = 0;
+  uint64_t upgrades_declined = 0;
+};
+
+}  // namespace actord::runtime
