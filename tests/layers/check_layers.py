@@ -91,6 +91,9 @@ MAY_INCLUDE = [
     ("tests/sdk_consumer/c/", {"c", "abi"}),
     ("tests/sdk_consumer/cpp/", STANDARD | {"abi", "sdk"}),
 ]
+# The folders of a top-level folder, bottom up. A file may include its own folder
+# and those before it in the list; a file above them all may include any.
+LAYERS = {}
 PROTO_IMPORTS = re.compile(r"(actord/v1|google/rpc|google/protobuf)/\w+\.proto$")
 
 # Time and randomness are passed in; these places alone ask the system.
@@ -134,6 +137,16 @@ def allowed_for(path):
     return None
 
 
+def height_of(path):
+    """The place of a file's folder in LAYERS; -1 if it is in none of them."""
+    top, _, rest = path.partition("/")
+    if top not in LAYERS:
+        return -1
+    folder = rest.split("/")[0] if "/" in rest else None
+    layers = LAYERS[top]
+    return layers.index(folder) if folder in layers else len(layers)
+
+
 def check_include(path, include):
     origin = origin_of(include)
     if origin is None:
@@ -143,6 +156,10 @@ def check_include(path, include):
     if allowed is not None and origin not in allowed:
         layer = path.rsplit("/", 1)[0]
         return f"{layer} may not include {origin} ({include})"
+    if (include.split("/")[0] == path.split("/")[0]
+            and height_of(include) > height_of(path)):
+        layer = path.rsplit("/", 1)[0]
+        return f"{layer} may not include a layer above it ({include})"
     return None
 
 
@@ -211,6 +228,11 @@ def check_tree(root):
     for entry in sorted(root.iterdir()):
         if entry.name not in TOP_LEVEL_NAMES | NOT_OURS:
             found.append(f"{entry.name}:1: not one of the top-level names")
+    for top, layers in LAYERS.items():
+        for folder in sorted((root / top).glob("*/")):
+            if folder.name not in layers:
+                found.append(f"{top}/{folder.name}:1: not in the table of "
+                             f"layers of {top}")
     for file in walk(root):
         path = file.relative_to(root).as_posix()
         try:

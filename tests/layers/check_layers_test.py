@@ -6,6 +6,7 @@ import io
 import pathlib
 import tempfile
 import unittest
+import unittest.mock
 
 import check_layers
 
@@ -95,6 +96,36 @@ class CheckTreeTest(unittest.TestCase):
                 self.assert_violation(
                     path, GUARD + f"#include {include}\n", 3,
                     f"may not include {origin} (")
+
+    def test_layers_within_a_folder(self):
+        layers = {"runtime": ["system", "process", "turn"]}
+        with unittest.mock.patch.object(check_layers, "LAYERS", layers):
+            for path, include in [
+                    ("runtime/system/a.h", "runtime/system/b.h"),
+                    ("runtime/turn/a.h", "runtime/system/b.h"),
+                    ("runtime/turn/a.h", "runtime/process/b.h"),
+                    ("runtime/a.h", "runtime/turn/b.h"),
+                    ("runtime/a.h", "runtime/b.h"),
+                    ("daemon/a.h", "runtime/b.h"),
+            ]:
+                with self.subTest(path=path, include=include):
+                    self.assert_fine(path, GUARD + f'#include "{include}"\n')
+            for path, include in [
+                    ("runtime/system/a.h", "runtime/process/b.h"),
+                    ("runtime/process/a.cc", "runtime/turn/b.h"),
+                    ("runtime/turn/a.h", "runtime/b.h"),
+            ]:
+                with self.subTest(path=path, include=include):
+                    self.assert_violation(
+                        path, GUARD + f'#include "{include}"\n', 3,
+                        "may not include a layer above it")
+
+    def test_folder_that_is_no_layer(self):
+        with unittest.mock.patch.object(check_layers, "LAYERS",
+                                        {"runtime": ["system"]}):
+            self.assertEqual(
+                self.violations({"runtime/turn/a.cc": ""}),
+                ["runtime/turn:1: not in the table of layers of runtime"])
 
     def test_include_that_does_not_start_at_the_top(self):
         self.assert_violation("runtime/worker.cc", '#include "worker.h"\n', 1,
