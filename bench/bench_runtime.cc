@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "bench/program_files.h"
 #include "handlers/builtin_handlers.h"
-#include "runtime/absl_text.h"
+#include "runtime/system/absl_text.h"
 
 namespace actord::bench {
 namespace {

@@ -1,7 +1,7 @@
 #include <array>
 
 #include "bench/workload.h"
-#include "runtime/cpu_latency.h"
+#include "runtime/system/cpu_latency.h"
 
 namespace actord::bench {
 

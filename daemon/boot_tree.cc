@@ -12,7 +12,7 @@
 #include "absl/synchronization/mutex.h"
 #include "daemon/config_text.h"
 #include "handlers/supervisor_spec.h"
-#include "runtime/clock.h"
+#include "runtime/system/clock.h"
 
 namespace actord::daemon {
 namespace {

@@ -12,7 +12,7 @@
 #include "daemon/config_keys.h"
 #include "daemon/config_text.h"
 #include "daemon/version.h"
-#include "runtime/clock.h"
+#include "runtime/system/clock.h"
 
 namespace actord::daemon {
 namespace {

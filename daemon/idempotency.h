@@ -26,8 +26,8 @@
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
-#include "runtime/clock.h"
 #include "runtime/pid.h"
+#include "runtime/system/clock.h"
 
 namespace actord::daemon {
 

@@ -1,8 +1,8 @@
 #include "daemon/proto_check.h"
 
 #include "absl/strings/str_cat.h"
-#include "runtime/absl_text.h"
 #include "runtime/errors.h"
+#include "runtime/system/absl_text.h"
 
 namespace actord::daemon {
 

@@ -12,7 +12,7 @@
 #include "actord/v1/actor_service.grpc.pb.h"
 #include "daemon/config_text.h"
 #include "daemon/listen_check.h"
-#include "runtime/clock.h"
+#include "runtime/system/clock.h"
 
 namespace actord::daemon {
 namespace {

@@ -5,7 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "daemon/config_text.h"
-#include "runtime/absl_text.h"
+#include "runtime/system/absl_text.h"
 
 namespace actord::daemon {
 

@@ -3,10 +3,10 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "runtime/absl_text.h"
 #include "runtime/errors.h"
-#include "runtime/fail_point.h"
-#include "runtime/thread.h"
+#include "runtime/system/absl_text.h"
+#include "runtime/system/fail_point.h"
+#include "runtime/system/thread.h"
 
 namespace actord::runtime {
 namespace {

@@ -11,7 +11,7 @@
 #include <memory>
 #include <vector>
 
-#include "runtime/fresh_memory.h"
+#include "runtime/system/fresh_memory.h"
 
 namespace actord::runtime {
 

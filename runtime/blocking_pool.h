@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "absl/functional/any_invocable.h"
-#include "runtime/mutex.h"
-#include "runtime/thread.h"
+#include "runtime/system/mutex.h"
+#include "runtime/system/thread.h"
 
 namespace actord::runtime {
 

@@ -4,7 +4,7 @@
 #include <new>
 #include <utility>
 
-#include "runtime/fresh_memory.h"
+#include "runtime/system/fresh_memory.h"
 
 namespace actord::runtime {
 namespace {

@@ -20,8 +20,8 @@
 #include <memory>
 #include <vector>
 
-#include "runtime/mutex.h"
-#include "runtime/processor.h"
+#include "runtime/system/mutex.h"
+#include "runtime/system/processor.h"
 
 namespace actord::runtime {
 

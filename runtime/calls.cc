@@ -7,7 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/errors.h"
-#include "runtime/fail_point.h"
+#include "runtime/system/fail_point.h"
 
 namespace actord::runtime {
 namespace {

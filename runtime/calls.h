@@ -27,8 +27,8 @@
 #include "runtime/delivery.h"
 #include "runtime/dispatcher.h"
 #include "runtime/lane.h"
-#include "runtime/mutex.h"
 #include "runtime/process_table.h"
+#include "runtime/system/mutex.h"
 #include "runtime/yield_broker.h"
 
 namespace actord::runtime {

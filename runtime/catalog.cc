@@ -7,7 +7,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
-#include "runtime/absl_text.h"
+#include "runtime/system/absl_text.h"
 
 namespace actord::runtime {
 namespace {

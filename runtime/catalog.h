@@ -25,7 +25,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "runtime/mutex.h"
+#include "runtime/system/mutex.h"
 
 namespace actord::runtime {
 

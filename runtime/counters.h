@@ -5,7 +5,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "runtime/fail_point.h"
+#include "runtime/system/fail_point.h"
 
 namespace actord::runtime {
 

@@ -18,12 +18,12 @@
 
 #include "absl/container/btree_map.h"
 #include "absl/status/statusor.h"
-#include "runtime/clock.h"
 #include "runtime/envelope.h"
 #include "runtime/limits.h"
-#include "runtime/mutex.h"
 #include "runtime/payload.h"
 #include "runtime/pid.h"
+#include "runtime/system/clock.h"
+#include "runtime/system/mutex.h"
 
 namespace actord::runtime {
 

@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "runtime/absl_text.h"
 #include "runtime/foreign.h"
+#include "runtime/system/absl_text.h"
 
 namespace actord::runtime {
 

@@ -21,8 +21,8 @@
 #include <string_view>
 
 #include "runtime/buffer_pool.h"
-#include "runtime/fail_point.h"
 #include "runtime/payload.h"
+#include "runtime/system/fail_point.h"
 
 namespace actord::runtime {
 

@@ -3,7 +3,7 @@
 #include "absl/strings/cord.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "runtime/absl_text.h"
+#include "runtime/system/absl_text.h"
 
 namespace actord::runtime {
 namespace {

@@ -16,13 +16,13 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "runtime/clock.h"
 #include "runtime/command_pattern.h"
 #include "runtime/external_yield.h"
 #include "runtime/limits.h"
-#include "runtime/mutex.h"
-#include "runtime/parker.h"
 #include "runtime/remote_work.h"
+#include "runtime/system/clock.h"
+#include "runtime/system/mutex.h"
+#include "runtime/system/parker.h"
 #include "runtime/work_queue.h"
 
 namespace actord::runtime {

@@ -16,10 +16,10 @@
 #include <deque>
 #include <span>
 
-#include "runtime/fail_point.h"
-#include "runtime/mutex.h"
 #include "runtime/priority.h"
 #include "runtime/process.h"
+#include "runtime/system/fail_point.h"
+#include "runtime/system/mutex.h"
 
 namespace actord::runtime {
 

@@ -12,8 +12,8 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
-#include "runtime/mutex.h"
 #include "runtime/process_table.h"
+#include "runtime/system/mutex.h"
 
 namespace actord::runtime {
 

@@ -6,8 +6,8 @@
 
 #include <utility>
 
-#include "runtime/fail_point.h"
 #include "runtime/scheduler.h"
+#include "runtime/system/fail_point.h"
 
 namespace actord::runtime {
 

@@ -26,8 +26,8 @@
 #include <cstdint>
 #include <optional>
 
-#include "runtime/fail_point.h"
-#include "runtime/mutex.h"
+#include "runtime/system/fail_point.h"
+#include "runtime/system/mutex.h"
 
 namespace actord::runtime {
 

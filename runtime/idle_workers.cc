@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "runtime/fail_point.h"
+#include "runtime/system/fail_point.h"
 
 namespace actord::runtime {
 

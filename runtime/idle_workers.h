@@ -28,8 +28,8 @@
 #include <atomic>
 #include <vector>
 
-#include "runtime/fail_point.h"
-#include "runtime/mutex.h"
+#include "runtime/system/fail_point.h"
+#include "runtime/system/mutex.h"
 
 namespace actord::runtime {
 

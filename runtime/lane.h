@@ -12,9 +12,9 @@
 #include "runtime/counters.h"
 #include "runtime/envelope.h"
 #include "runtime/hold.h"
-#include "runtime/mutex.h"
 #include "runtime/process_table.h"
 #include "runtime/scheduler.h"
+#include "runtime/system/mutex.h"
 #include "runtime/yield_record.h"
 
 namespace actord::runtime {

@@ -43,15 +43,15 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "runtime/clock.h"
 #include "runtime/limits.h"
-#include "runtime/mutex.h"
 #include "runtime/outcome.h"
 #include "runtime/pid.h"
 #include "runtime/process.h"
 #include "runtime/process_info.h"
 #include "runtime/stats.h"
-#include "runtime/thread.h"
+#include "runtime/system/clock.h"
+#include "runtime/system/mutex.h"
+#include "runtime/system/thread.h"
 
 namespace actord::runtime {
 

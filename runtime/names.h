@@ -16,9 +16,9 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "runtime/mutex.h"
 #include "runtime/process_info.h"
 #include "runtime/process_table.h"
+#include "runtime/system/mutex.h"
 
 namespace actord::runtime {
 

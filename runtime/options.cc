@@ -5,11 +5,11 @@
 #include "absl/strings/str_cat.h"
 #include "runtime/activity.h"
 #include "runtime/command_pattern.h"
-#include "runtime/cpu_latency.h"
 #include "runtime/errors.h"
 #include "runtime/payload.h"
 #include "runtime/process.h"
 #include "runtime/slot_table.h"
+#include "runtime/system/cpu_latency.h"
 
 namespace actord::runtime {
 namespace {

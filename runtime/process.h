@@ -35,12 +35,12 @@
 #include "runtime/activity.h"
 #include "runtime/catalog.h"
 #include "runtime/envelope.h"
-#include "runtime/fail_point.h"
 #include "runtime/mailbox.h"
 #include "runtime/pid.h"
 #include "runtime/priority.h"
-#include "runtime/processor.h"
 #include "runtime/slot_table.h"
+#include "runtime/system/fail_point.h"
+#include "runtime/system/processor.h"
 
 namespace actord::runtime {
 

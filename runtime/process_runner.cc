@@ -7,9 +7,9 @@
 #include "absl/strings/str_cat.h"
 #include "runtime/chain.h"
 #include "runtime/errors.h"
-#include "runtime/fail_point.h"
 #include "runtime/foreign.h"
-#include "runtime/processor.h"
+#include "runtime/system/fail_point.h"
+#include "runtime/system/processor.h"
 
 namespace actord::runtime {
 

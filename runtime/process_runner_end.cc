@@ -6,10 +6,10 @@
 #include "absl/strings/str_cat.h"
 #include "runtime/chain.h"
 #include "runtime/errors.h"
-#include "runtime/fail_point.h"
 #include "runtime/foreign.h"
 #include "runtime/process_runner.h"
-#include "runtime/thread.h"
+#include "runtime/system/fail_point.h"
+#include "runtime/system/thread.h"
 
 namespace actord::runtime {
 namespace {

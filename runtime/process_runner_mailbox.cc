@@ -6,7 +6,7 @@
 
 #include "runtime/chain.h"
 #include "runtime/process_runner.h"
-#include "runtime/processor.h"
+#include "runtime/system/processor.h"
 
 namespace actord::runtime {
 

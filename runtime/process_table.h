@@ -8,10 +8,10 @@
 #include <cstdint>
 
 #include "absl/status/status.h"
-#include "runtime/fail_point.h"
 #include "runtime/pid.h"
 #include "runtime/process.h"
 #include "runtime/slot_table.h"
+#include "runtime/system/fail_point.h"
 #include "runtime/type_limits.h"
 
 namespace actord::runtime {

@@ -30,10 +30,10 @@
 #include <cstdint>
 #include <span>
 
-#include "runtime/fail_point.h"
 #include "runtime/priority.h"
 #include "runtime/process.h"
 #include "runtime/run_queue.h"
+#include "runtime/system/fail_point.h"
 
 namespace actord::runtime {
 

@@ -4,7 +4,7 @@
 #include <optional>
 #include <utility>
 
-#include "runtime/processor.h"
+#include "runtime/system/processor.h"
 
 namespace actord::runtime {
 

@@ -23,10 +23,10 @@
 #include "absl/functional/function_ref.h"
 #include "runtime/block_queue.h"
 #include "runtime/callbacks.h"
-#include "runtime/clock.h"
 #include "runtime/limits.h"
-#include "runtime/mutex.h"
 #include "runtime/outcome.h"
+#include "runtime/system/clock.h"
+#include "runtime/system/mutex.h"
 
 namespace actord::runtime {
 

@@ -24,7 +24,7 @@
 #include <cstdint>
 #include <span>
 
-#include "runtime/fail_point.h"
+#include "runtime/system/fail_point.h"
 
 namespace actord::runtime {
 

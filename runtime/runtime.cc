@@ -4,11 +4,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/core.h"
-#include "runtime/cpu_count.h"
 #include "runtime/errors.h"
-#include "runtime/fail_point.h"
-#include "runtime/random.h"
-#include "runtime/thread.h"
+#include "runtime/system/cpu_count.h"
+#include "runtime/system/fail_point.h"
+#include "runtime/system/random.h"
+#include "runtime/system/thread.h"
 
 namespace actord::runtime {
 namespace {

@@ -23,7 +23,6 @@
 #include "absl/time/time.h"
 #include "runtime/callbacks.h"
 #include "runtime/catalog.h"
-#include "runtime/cpu_latency.h"
 #include "runtime/options.h"
 #include "runtime/outcome.h"
 #include "runtime/payload.h"
@@ -32,6 +31,7 @@
 #include "runtime/remote_work.h"
 #include "runtime/stats.h"
 #include "runtime/submission.h"
+#include "runtime/system/cpu_latency.h"
 
 namespace actord::runtime {
 

@@ -6,7 +6,7 @@
 #include <span>
 #include <utility>
 
-#include "runtime/fail_point.h"
+#include "runtime/system/fail_point.h"
 
 namespace actord::runtime {
 

@@ -11,14 +11,14 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/clock.h"
-#include "runtime/fail_point.h"
 #include "runtime/global_queue.h"
 #include "runtime/idle_workers.h"
-#include "runtime/parker.h"
 #include "runtime/process.h"
-#include "runtime/random.h"
 #include "runtime/ready_queues.h"
+#include "runtime/system/clock.h"
+#include "runtime/system/fail_point.h"
+#include "runtime/system/parker.h"
+#include "runtime/system/random.h"
 #include "runtime/timer_wheel.h"
 
 namespace actord::runtime {

@@ -15,9 +15,9 @@
 #include <new>
 #include <vector>
 
-#include "runtime/fail_point.h"
-#include "runtime/fresh_memory.h"
-#include "runtime/mutex.h"
+#include "runtime/system/fail_point.h"
+#include "runtime/system/fresh_memory.h"
+#include "runtime/system/mutex.h"
 
 namespace actord::runtime {
 

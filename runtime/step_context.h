@@ -14,11 +14,11 @@
 
 #include "absl/status/status.h"
 #include "runtime/catalog.h"
-#include "runtime/clock.h"
 #include "runtime/lane.h"
 #include "runtime/limits.h"
 #include "runtime/names.h"
-#include "runtime/random.h"
+#include "runtime/system/clock.h"
+#include "runtime/system/random.h"
 #include "runtime/watches.h"
 
 namespace actord::runtime {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "runtime/processor.h"
+#include "runtime/system/processor.h"
 
 namespace actord::runtime {
 uint64_t TimerWheel::TickOf(uint64_t deadline_ns) {

@@ -32,8 +32,8 @@
 
 #include "absl/functional/any_invocable.h"
 #include "runtime/block_stack.h"
-#include "runtime/fail_point.h"
-#include "runtime/mutex.h"
+#include "runtime/system/fail_point.h"
+#include "runtime/system/mutex.h"
 
 namespace actord::runtime {
 

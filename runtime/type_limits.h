@@ -13,7 +13,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "runtime/catalog.h"
-#include "runtime/fail_point.h"
+#include "runtime/system/fail_point.h"
 
 namespace actord::runtime {
 

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "runtime/fail_point.h"
 #include "runtime/process.h"
+#include "runtime/system/fail_point.h"
 #include "runtime/worker_threads.h"
 
 namespace actord::runtime {

@@ -23,12 +23,12 @@
 
 #include "runtime/catalog.h"
 #include "runtime/due_timers.h"
-#include "runtime/fail_point.h"
 #include "runtime/hold.h"
 #include "runtime/options.h"
-#include "runtime/parker.h"
 #include "runtime/scheduler.h"
-#include "runtime/thread.h"
+#include "runtime/system/fail_point.h"
+#include "runtime/system/parker.h"
+#include "runtime/system/thread.h"
 
 namespace actord::runtime {
 

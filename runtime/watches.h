@@ -34,10 +34,10 @@
 #include "runtime/activity.h"
 #include "runtime/lane.h"
 #include "runtime/limits.h"
-#include "runtime/mutex.h"
 #include "runtime/outcome.h"
 #include "runtime/process_table.h"
 #include "runtime/scheduler.h"
+#include "runtime/system/mutex.h"
 
 namespace actord::runtime {
 

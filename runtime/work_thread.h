@@ -7,7 +7,7 @@
 #include <atomic>
 
 #include "runtime/external_yields.h"
-#include "runtime/thread.h"
+#include "runtime/system/thread.h"
 
 namespace actord::runtime {
 

@@ -10,11 +10,11 @@
 #include <functional>
 
 #include "runtime/due_timers.h"
-#include "runtime/fail_point.h"
 #include "runtime/priority.h"
 #include "runtime/process_runner.h"
-#include "runtime/random.h"
 #include "runtime/scheduler.h"
+#include "runtime/system/fail_point.h"
+#include "runtime/system/random.h"
 
 namespace actord::runtime {
 

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "runtime/processor.h"
+#include "runtime/system/processor.h"
 
 namespace actord::runtime {
 

@@ -16,13 +16,13 @@
 
 #include "runtime/blocking_calls.h"
 #include "runtime/lane.h"
-#include "runtime/mutex.h"
 #include "runtime/options.h"
-#include "runtime/parker.h"
 #include "runtime/process_runner.h"
-#include "runtime/random.h"
 #include "runtime/step_context.h"
-#include "runtime/thread.h"
+#include "runtime/system/mutex.h"
+#include "runtime/system/parker.h"
+#include "runtime/system/random.h"
+#include "runtime/system/thread.h"
 #include "runtime/watchdog.h"
 #include "runtime/worker.h"
 

@@ -18,8 +18,8 @@
 #include "runtime/lane.h"
 #include "runtime/limits.h"
 #include "runtime/process_table.h"
-#include "runtime/processor.h"
 #include "runtime/scheduler.h"
+#include "runtime/system/processor.h"
 
 namespace actord::runtime {
 

@@ -21,7 +21,7 @@
 
 #include "bench/median.h"
 #include "bench/workload.h"
-#include "runtime/cpu_count.h"
+#include "runtime/system/cpu_count.h"
 
 namespace actord::bench {
 namespace {

@@ -10,7 +10,7 @@
 #include "bench/median.h"
 #include "bench/processes/latency.h"
 #include "bench/workload.h"
-#include "runtime/parker.h"
+#include "runtime/system/parker.h"
 
 namespace actord::bench {
 namespace {

@@ -6,7 +6,7 @@
 #include <atomic>
 
 #include "absl/time/time.h"
-#include "runtime/clock.h"
+#include "runtime/system/clock.h"
 
 namespace actord::daemon {
 

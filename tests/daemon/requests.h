@@ -6,9 +6,9 @@
 #include <string_view>
 
 #include "absl/status/status.h"
-#include "runtime/absl_text.h"
 #include "runtime/errors.h"
 #include "runtime/pid.h"
+#include "runtime/system/absl_text.h"
 
 namespace actord::daemon {
 

@@ -93,7 +93,11 @@ MAY_INCLUDE = [
 ]
 # The folders of a top-level folder, bottom up. A file may include its own folder
 # and those before it in the list; a file above them all may include any.
-LAYERS = {}
+LAYERS = {
+    "runtime": [
+        "system",
+    ],
+}
 PROTO_IMPORTS = re.compile(r"(actord/v1|google/rpc|google/protobuf)/\w+\.proto$")
 
 # Time and randomness are passed in; these places alone ask the system.
@@ -102,7 +106,7 @@ ASKS_SYSTEM = re.compile(
     r"|\babsl::Now\b|\bgpr_now\b|\b(clock_)?gettime(ofday)?\s*\("
     r"|\brandom_device\b|\bs?rand\s*\(|\bgetrandom\s*\(|\babsl::BitGen\b")
 ASKED_ONLY_BELOW = ("runtime/", "handlers/", "daemon/")
-MAY_ASK_SYSTEM = re.compile(r"runtime/(clock|random)\.(h|cc)$")
+MAY_ASK_SYSTEM = re.compile(r"runtime/system/(clock|random)\.(h|cc)$")
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]')
 IMPORT = re.compile(r'^\s*import\s+(?:public\s+|weak\s+)?"([^"]+)"')

@@ -13,7 +13,7 @@
 #include "runtime/delivery.h"
 #include "runtime/lane.h"
 #include "runtime/runtime.h"
-#include "tests/runtime/manual_clock.h"
+#include "tests/runtime/system/manual_clock.h"
 
 namespace actord::runtime {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "runtime/external_yields.h"
-#include "tests/runtime/manual_clock.h"
+#include "tests/runtime/system/manual_clock.h"
 
 namespace actord::runtime {
 namespace {

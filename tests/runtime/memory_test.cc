@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "runtime/buffer_pool.h"
-#include "runtime/random.h"
 #include "runtime/slot_table.h"
+#include "runtime/system/random.h"
 #include "tests/support/heap_bytes.h"
 
 namespace actord::runtime {

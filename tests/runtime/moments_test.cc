@@ -8,8 +8,8 @@
 #include <new>
 #include <utility>
 
-#include "runtime/fail_point.h"
 #include "runtime/runtime.h"
+#include "runtime/system/fail_point.h"
 #include "tests/runtime/stepped_core.h"
 
 namespace actord::runtime {

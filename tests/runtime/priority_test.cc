@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/random.h"
+#include "runtime/system/random.h"
 #include "tests/runtime/stepped_core.h"
 
 namespace actord::runtime {

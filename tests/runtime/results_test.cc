@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "runtime/errors.h"
-#include "tests/runtime/manual_clock.h"
+#include "tests/runtime/system/manual_clock.h"
 
 namespace actord::runtime {
 namespace {

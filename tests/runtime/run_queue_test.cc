@@ -13,7 +13,7 @@
 #include <thread>
 #include <vector>
 
-#include "runtime/random.h"
+#include "runtime/system/random.h"
 
 namespace actord::runtime {
 namespace {

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "runtime/core.h"
-#include "tests/runtime/manual_clock.h"
+#include "tests/runtime/system/manual_clock.h"
 #include "tests/support/script_handler.h"
 #include "tests/support/script_process.h"
 

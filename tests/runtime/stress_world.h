@@ -25,7 +25,7 @@
 #include <vector>
 
 #include "runtime/pid.h"
-#include "runtime/random.h"
+#include "runtime/system/random.h"
 
 namespace actord::runtime::stress {
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "runtime/random.h"
+#include "runtime/system/random.h"
 #include "runtime/timer_wheel.h"
 
 namespace actord::runtime {

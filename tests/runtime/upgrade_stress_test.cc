@@ -17,8 +17,8 @@
 #include <thread>
 #include <vector>
 
-#include "runtime/random.h"
 #include "runtime/runtime.h"
+#include "runtime/system/random.h"
 #include "tests/support/script_handler.h"
 
 namespace actord::runtime::upgrade_stress {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "runtime/work_queue.h"
-#include "tests/runtime/manual_clock.h"
+#include "tests/runtime/system/manual_clock.h"
 
 namespace actord::runtime {
 

@@ -22,8 +22,8 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "runtime/clock.h"
-#include "runtime/fail_point.h"
+#include "runtime/system/clock.h"
+#include "runtime/system/fail_point.h"
 #include "tests/sim/fiber.h"
 
 namespace actord::sim {

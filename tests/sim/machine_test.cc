@@ -6,7 +6,7 @@
 #include <functional>
 #include <vector>
 
-#include "runtime/mutex.h"
+#include "runtime/system/mutex.h"
 
 namespace actord::sim {
 namespace {

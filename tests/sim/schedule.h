@@ -14,9 +14,9 @@
 #include <string>
 #include <vector>
 
-#include "runtime/clock.h"
-#include "runtime/fail_point.h"
-#include "runtime/random.h"
+#include "runtime/system/clock.h"
+#include "runtime/system/fail_point.h"
+#include "runtime/system/random.h"
 #include "tests/sim/fiber.h"
 
 namespace actord::sim {

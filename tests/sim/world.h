@@ -48,7 +48,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "runtime/core.h"
 #include "runtime/pid.h"
-#include "runtime/random.h"
+#include "runtime/system/random.h"
 #include "tests/sim/schedule.h"
 
 namespace actord::sim {

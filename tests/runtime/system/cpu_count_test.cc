@@ -1,4 +1,4 @@
-#include "runtime/cpu_count.h"
+#include "runtime/system/cpu_count.h"
 
 #include <gtest/gtest.h>
 #include <sched.h>

@@ -1,4 +1,4 @@
-#include "runtime/random.h"
+#include "runtime/system/random.h"
 
 #include <random>
 

@@ -6,7 +6,7 @@
 #include <pthread.h>
 
 #include "absl/base/thread_annotations.h"
-#include "runtime/fail_point.h"
+#include "runtime/system/fail_point.h"
 
 namespace actord::runtime {
 

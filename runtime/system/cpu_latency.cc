@@ -1,4 +1,4 @@
-#include "runtime/cpu_latency.h"
+#include "runtime/system/cpu_latency.h"
 
 #include <fcntl.h>
 #include <unistd.h>

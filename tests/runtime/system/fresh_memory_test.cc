@@ -1,4 +1,4 @@
-#include "runtime/fresh_memory.h"
+#include "runtime/system/fresh_memory.h"
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>

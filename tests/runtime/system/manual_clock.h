@@ -6,7 +6,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "runtime/clock.h"
+#include "runtime/system/clock.h"
 
 namespace actord::runtime {
 

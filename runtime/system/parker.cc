@@ -1,11 +1,11 @@
-#include "runtime/parker.h"
+#include "runtime/system/parker.h"
 
 #include <linux/futex.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "runtime/fail_point.h"
+#include "runtime/system/fail_point.h"
 
 namespace actord::runtime {
 

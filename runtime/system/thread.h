@@ -9,8 +9,8 @@
 #include <condition_variable>
 #include <thread>
 
-#include "runtime/fail_point.h"
-#include "runtime/mutex.h"
+#include "runtime/system/fail_point.h"
+#include "runtime/system/mutex.h"
 
 #ifdef ACTORD_FAIL_POINTS
 #include <chrono>

@@ -2,7 +2,7 @@
 // long something takes, and nothing else.
 #pragma once
 
-#include "runtime/fail_point.h"
+#include "runtime/system/fail_point.h"
 
 namespace actord::runtime {
 
