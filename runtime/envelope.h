@@ -20,7 +20,7 @@
 #include <new>
 #include <string_view>
 
-#include "runtime/buffer_pool.h"
+#include "runtime/memory/buffer_pool.h"
 #include "runtime/payload.h"
 #include "runtime/system/fail_point.h"
 

@@ -6,9 +6,9 @@
 #include "runtime/activity.h"
 #include "runtime/command_pattern.h"
 #include "runtime/errors.h"
+#include "runtime/memory/slot_table.h"
 #include "runtime/payload.h"
 #include "runtime/process.h"
-#include "runtime/slot_table.h"
 #include "runtime/system/cpu_latency.h"
 
 namespace actord::runtime {

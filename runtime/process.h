@@ -36,9 +36,9 @@
 #include "runtime/catalog.h"
 #include "runtime/envelope.h"
 #include "runtime/mailbox.h"
+#include "runtime/memory/slot_table.h"
 #include "runtime/pid.h"
 #include "runtime/priority.h"
-#include "runtime/slot_table.h"
 #include "runtime/system/fail_point.h"
 #include "runtime/system/processor.h"
 

@@ -8,9 +8,9 @@
 #include <cstdint>
 
 #include "absl/status/status.h"
+#include "runtime/memory/slot_table.h"
 #include "runtime/pid.h"
 #include "runtime/process.h"
-#include "runtime/slot_table.h"
 #include "runtime/system/fail_point.h"
 #include "runtime/type_limits.h"
 

@@ -21,9 +21,9 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/functional/function_ref.h"
-#include "runtime/block_queue.h"
 #include "runtime/callbacks.h"
 #include "runtime/limits.h"
+#include "runtime/memory/block_queue.h"
 #include "runtime/outcome.h"
 #include "runtime/system/clock.h"
 #include "runtime/system/mutex.h"

@@ -31,7 +31,7 @@
 #include <vector>
 
 #include "absl/functional/any_invocable.h"
-#include "runtime/block_stack.h"
+#include "runtime/memory/block_stack.h"
 #include "runtime/system/fail_point.h"
 #include "runtime/system/mutex.h"
 

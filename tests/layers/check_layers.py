@@ -96,6 +96,7 @@ MAY_INCLUDE = [
 LAYERS = {
     "runtime": [
         "system",
+        "memory",
     ],
 }
 PROTO_IMPORTS = re.compile(r"(actord/v1|google/rpc|google/protobuf)/\w+\.proto$")

@@ -4,8 +4,8 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/buffer_pool.h"
 #include "runtime/core.h"
+#include "runtime/memory/buffer_pool.h"
 #include "tests/sim/client.h"
 #include "tests/sim/process.h"
 #include "tests/support/script_handler.h"

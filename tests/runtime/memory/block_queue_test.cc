@@ -1,4 +1,4 @@
-#include "runtime/block_queue.h"
+#include "runtime/memory/block_queue.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "runtime/block_stack.h"
+#include "runtime/memory/block_stack.h"
 
 #include <gtest/gtest.h>
 

@@ -8,8 +8,8 @@
 #include <thread>
 #include <vector>
 
-#include "runtime/buffer_pool.h"
-#include "runtime/slot_table.h"
+#include "runtime/memory/buffer_pool.h"
+#include "runtime/memory/slot_table.h"
 #include "runtime/system/random.h"
 #include "tests/support/heap_bytes.h"
 
