@@ -15,7 +15,7 @@
 
 #include "handlers/handler_set.h"
 #include "handlers/plugin_loader.h"
-#include "runtime/catalog.h"
+#include "runtime/process/catalog.h"
 #include "runtime/runtime.h"
 
 namespace actord::bench {

@@ -21,7 +21,7 @@
 #include "daemon/plugin_loading.h"
 #include "daemon/shutdown_control.h"
 #include "daemon/stream.h"
-#include "runtime/catalog.h"
+#include "runtime/process/catalog.h"
 #include "runtime/runtime.h"
 
 namespace actord::daemon {

@@ -8,7 +8,7 @@
 #include "daemon/submit_stream.h"
 #include "daemon/watch_stream.h"
 #include "daemon/work_stream.h"
-#include "runtime/errors.h"
+#include "runtime/process/errors.h"
 
 namespace actord::daemon {
 

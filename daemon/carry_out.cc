@@ -1,7 +1,7 @@
 #include "daemon/carry_out.h"
 
 #include "absl/strings/str_cat.h"
-#include "runtime/errors.h"
+#include "runtime/process/errors.h"
 
 namespace actord::daemon {
 

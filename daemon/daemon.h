@@ -20,7 +20,7 @@
 #include "daemon/port_file.h"
 #include "daemon/rpc_server.h"
 #include "daemon/shutdown_control.h"
-#include "runtime/catalog.h"
+#include "runtime/process/catalog.h"
 #include "runtime/runtime.h"
 
 namespace actord::daemon {

@@ -26,7 +26,7 @@
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
-#include "runtime/pid.h"
+#include "runtime/process/pid.h"
 #include "runtime/system/clock.h"
 
 namespace actord::daemon {

@@ -20,7 +20,7 @@
 #include "handlers/allowed_directories.h"
 #include "handlers/handler_set.h"
 #include "handlers/plugin_loader.h"
-#include "runtime/catalog.h"
+#include "runtime/process/catalog.h"
 
 namespace actord::daemon {
 

@@ -5,7 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "daemon/loaded_plugins.h"
 #include "handlers/builtin_handlers.h"
-#include "runtime/errors.h"
+#include "runtime/process/errors.h"
 
 namespace actord::daemon {
 namespace {

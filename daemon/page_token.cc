@@ -4,7 +4,7 @@
 
 #include "absl/hash/hash.h"
 #include "absl/strings/str_format.h"
-#include "runtime/errors.h"
+#include "runtime/process/errors.h"
 
 namespace actord::daemon {
 namespace {

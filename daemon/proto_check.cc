@@ -1,7 +1,7 @@
 #include "daemon/proto_check.h"
 
 #include "absl/strings/str_cat.h"
-#include "runtime/errors.h"
+#include "runtime/process/errors.h"
 #include "runtime/system/absl_text.h"
 
 namespace actord::daemon {

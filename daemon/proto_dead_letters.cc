@@ -11,7 +11,7 @@
 #include "daemon/proto_responses.h"
 #include "daemon/proto_time.h"
 #include "daemon/utf8.h"
-#include "runtime/errors.h"
+#include "runtime/process/errors.h"
 
 namespace actord::daemon {
 namespace {

@@ -9,8 +9,8 @@
 #include "daemon/page_token.h"
 #include "daemon/proto_check.h"
 #include "daemon/proto_time.h"
-#include "runtime/errors.h"
 #include "runtime/names.h"
+#include "runtime/process/errors.h"
 
 namespace actord::daemon {
 namespace {

@@ -9,7 +9,7 @@
 #include "actord/v1/actor_service.pb.h"
 #include "daemon/config.h"
 #include "daemon/loaded_plugins.h"
-#include "runtime/catalog.h"
+#include "runtime/process/catalog.h"
 #include "runtime/runtime.h"
 
 namespace actord::daemon {

@@ -8,7 +8,7 @@
 #include "daemon/proto_time.h"
 #include "daemon/utf8.h"
 #include "runtime/command_pattern.h"
-#include "runtime/errors.h"
+#include "runtime/process/errors.h"
 
 namespace actord::daemon {
 namespace {

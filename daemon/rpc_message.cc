@@ -12,7 +12,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "daemon/utf8.h"
-#include "runtime/errors.h"
+#include "runtime/process/errors.h"
 
 namespace actord::daemon {
 namespace {

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "absl/status/statusor.h"
-#include "runtime/type_limits.h"
+#include "runtime/process/type_limits.h"
 
 namespace actord::daemon {
 

@@ -7,7 +7,7 @@
 #include "daemon/proto_work.h"
 #include "daemon/rpc_message.h"
 #include "daemon/status_mapping.h"
-#include "runtime/errors.h"
+#include "runtime/process/errors.h"
 
 namespace actord::daemon {
 

@@ -6,15 +6,15 @@
 #include <atomic>
 
 #include "absl/status/statusor.h"
-#include "runtime/catalog.h"
 #include "runtime/delivery.h"
 #include "runtime/lane.h"
 #include "runtime/limits.h"
 #include "runtime/names.h"
-#include "runtime/process_table.h"
+#include "runtime/process/catalog.h"
+#include "runtime/process/process_table.h"
+#include "runtime/process/stats.h"
+#include "runtime/process/submission.h"
 #include "runtime/scheduler.h"
-#include "runtime/stats.h"
-#include "runtime/submission.h"
 
 namespace actord::runtime {
 

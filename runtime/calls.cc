@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "runtime/errors.h"
+#include "runtime/process/errors.h"
 #include "runtime/system/fail_point.h"
 
 namespace actord::runtime {

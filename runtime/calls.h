@@ -23,11 +23,11 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/functional/any_invocable.h"
 #include "absl/status/statusor.h"
-#include "runtime/callbacks.h"
 #include "runtime/delivery.h"
 #include "runtime/dispatcher.h"
 #include "runtime/lane.h"
-#include "runtime/process_table.h"
+#include "runtime/process/callbacks.h"
+#include "runtime/process/process_table.h"
 #include "runtime/system/mutex.h"
 #include "runtime/yield_broker.h"
 

@@ -4,8 +4,8 @@
 #include <chrono>
 
 #include "absl/strings/str_cat.h"
-#include "runtime/chain.h"
-#include "runtime/errors.h"
+#include "runtime/process/chain.h"
+#include "runtime/process/errors.h"
 
 namespace actord::runtime {
 namespace {

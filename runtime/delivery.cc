@@ -1,7 +1,7 @@
 #include "runtime/delivery.h"
 
 #include "absl/strings/str_cat.h"
-#include "runtime/errors.h"
+#include "runtime/process/errors.h"
 
 namespace actord::runtime {
 

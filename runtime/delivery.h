@@ -9,7 +9,7 @@
 #include "absl/status/status.h"
 #include "runtime/lane.h"
 #include "runtime/limits.h"
-#include "runtime/process_table.h"
+#include "runtime/process/process_table.h"
 #include "runtime/scheduler.h"
 
 namespace actord::runtime {

@@ -5,10 +5,10 @@
 #pragma once
 
 #include "runtime/blocking_pool.h"
-#include "runtime/catalog.h"
 #include "runtime/external_yields.h"
 #include "runtime/lane.h"
 #include "runtime/limits.h"
+#include "runtime/process/catalog.h"
 #include "runtime/step_context.h"
 #include "runtime/yield_broker.h"
 

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "runtime/payload.h"
-#include "runtime/pid.h"
+#include "runtime/process/payload.h"
+#include "runtime/process/pid.h"
 
 namespace actord::runtime {
 

@@ -16,8 +16,8 @@
 #include <deque>
 #include <span>
 
-#include "runtime/priority.h"
-#include "runtime/process.h"
+#include "runtime/process/priority.h"
+#include "runtime/process/process.h"
 #include "runtime/system/fail_point.h"
 #include "runtime/system/mutex.h"
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "runtime/errors.h"
 #include "runtime/names.h"
+#include "runtime/process/errors.h"
 #include "runtime/system/absl_text.h"
 #include "runtime/system/fail_point.h"
 

@@ -12,7 +12,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
-#include "runtime/process_table.h"
+#include "runtime/process/process_table.h"
 #include "runtime/system/mutex.h"
 
 namespace actord::runtime {

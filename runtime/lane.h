@@ -9,13 +9,13 @@
 
 #include <string_view>
 
-#include "runtime/counters.h"
-#include "runtime/envelope.h"
 #include "runtime/hold.h"
-#include "runtime/process_table.h"
+#include "runtime/process/counters.h"
+#include "runtime/process/envelope.h"
+#include "runtime/process/process_table.h"
+#include "runtime/process/yield_record.h"
 #include "runtime/scheduler.h"
 #include "runtime/system/mutex.h"
-#include "runtime/yield_record.h"
 
 namespace actord::runtime {
 

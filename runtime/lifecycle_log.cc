@@ -10,7 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
-#include "runtime/errors.h"
+#include "runtime/process/errors.h"
 
 namespace actord::runtime {
 namespace {

@@ -10,7 +10,7 @@
 #include <cstdint>
 
 #include "runtime/lane.h"
-#include "runtime/process_table.h"
+#include "runtime/process/process_table.h"
 #include "runtime/scheduler.h"
 
 namespace actord::runtime {

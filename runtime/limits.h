@@ -8,7 +8,7 @@
 #include <limits>
 
 #include "absl/time/time.h"
-#include "runtime/counters.h"
+#include "runtime/process/counters.h"
 
 namespace actord::runtime {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "runtime/errors.h"
+#include "runtime/process/errors.h"
 #include "runtime/system/absl_text.h"
 #include "runtime/system/fail_point.h"
 

@@ -16,8 +16,8 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "runtime/process_info.h"
-#include "runtime/process_table.h"
+#include "runtime/process/process_info.h"
+#include "runtime/process/process_table.h"
 #include "runtime/system/mutex.h"
 
 namespace actord::runtime {

@@ -3,12 +3,12 @@
 #include <initializer_list>
 
 #include "absl/strings/str_cat.h"
-#include "runtime/activity.h"
 #include "runtime/command_pattern.h"
-#include "runtime/errors.h"
 #include "runtime/memory/slot_table.h"
-#include "runtime/payload.h"
-#include "runtime/process.h"
+#include "runtime/process/activity.h"
+#include "runtime/process/errors.h"
+#include "runtime/process/payload.h"
+#include "runtime/process/process.h"
 #include "runtime/system/cpu_latency.h"
 
 namespace actord::runtime {

@@ -11,7 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "runtime/limits.h"
-#include "runtime/type_limits.h"
+#include "runtime/process/type_limits.h"
 #include "runtime/work_policy.h"
 
 namespace actord::runtime {

@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "runtime/chain.h"
-#include "runtime/errors.h"
 #include "runtime/foreign.h"
+#include "runtime/process/chain.h"
+#include "runtime/process/errors.h"
 #include "runtime/process_runner.h"
 #include "runtime/system/fail_point.h"
 #include "runtime/system/thread.h"

@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "runtime/chain.h"
+#include "runtime/process/chain.h"
 #include "runtime/process_runner.h"
 #include "runtime/system/processor.h"
 

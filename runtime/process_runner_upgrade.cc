@@ -12,8 +12,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/foreign.h"
+#include "runtime/process/upgrading.h"
 #include "runtime/process_runner.h"
-#include "runtime/upgrading.h"
 
 namespace actord::runtime {
 namespace {

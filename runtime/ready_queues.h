@@ -30,8 +30,8 @@
 #include <cstdint>
 #include <span>
 
-#include "runtime/priority.h"
-#include "runtime/process.h"
+#include "runtime/process/priority.h"
+#include "runtime/process/process.h"
 #include "runtime/run_queue.h"
 #include "runtime/system/fail_point.h"
 

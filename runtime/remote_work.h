@@ -28,8 +28,8 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "runtime/external_yield.h"
-#include "runtime/payload.h"
-#include "runtime/pid.h"
+#include "runtime/process/payload.h"
+#include "runtime/process/pid.h"
 
 namespace actord::runtime {
 

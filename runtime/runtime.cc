@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/core.h"
-#include "runtime/errors.h"
+#include "runtime/process/errors.h"
 #include "runtime/system/cpu_count.h"
 #include "runtime/system/fail_point.h"
 #include "runtime/system/random.h"

@@ -13,7 +13,7 @@
 
 #include "runtime/global_queue.h"
 #include "runtime/idle_workers.h"
-#include "runtime/process.h"
+#include "runtime/process/process.h"
 #include "runtime/ready_queues.h"
 #include "runtime/system/clock.h"
 #include "runtime/system/fail_point.h"

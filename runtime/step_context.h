@@ -13,10 +13,10 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "runtime/catalog.h"
 #include "runtime/lane.h"
 #include "runtime/limits.h"
 #include "runtime/names.h"
+#include "runtime/process/catalog.h"
 #include "runtime/system/clock.h"
 #include "runtime/system/random.h"
 #include "runtime/watches.h"

@@ -5,8 +5,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/calls.h"
+#include "runtime/process/upgrading.h"
 #include "runtime/step_context.h"
-#include "runtime/upgrading.h"
 
 namespace actord::runtime {
 

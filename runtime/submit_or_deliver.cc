@@ -4,8 +4,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/core.h"
-#include "runtime/errors.h"
 #include "runtime/names.h"
+#include "runtime/process/errors.h"
 
 namespace actord::runtime {
 namespace {

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "runtime/process.h"
+#include "runtime/process/process.h"
 #include "runtime/system/fail_point.h"
 #include "runtime/worker_threads.h"
 

@@ -21,10 +21,10 @@
 #include <string_view>
 #include <vector>
 
-#include "runtime/catalog.h"
 #include "runtime/due_timers.h"
 #include "runtime/hold.h"
 #include "runtime/options.h"
+#include "runtime/process/catalog.h"
 #include "runtime/scheduler.h"
 #include "runtime/system/fail_point.h"
 #include "runtime/system/parker.h"

@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/command_pattern.h"
-#include "runtime/errors.h"
+#include "runtime/process/errors.h"
 
 namespace actord::runtime {
 namespace {

@@ -32,7 +32,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
-#include "runtime/pid.h"
+#include "runtime/process/pid.h"
 #include "runtime/remote_work.h"
 #include "runtime/work_policy.h"
 

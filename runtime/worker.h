@@ -10,7 +10,7 @@
 #include <functional>
 
 #include "runtime/due_timers.h"
-#include "runtime/priority.h"
+#include "runtime/process/priority.h"
 #include "runtime/process_runner.h"
 #include "runtime/scheduler.h"
 #include "runtime/system/fail_point.h"

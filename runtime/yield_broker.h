@@ -17,7 +17,7 @@
 #include "runtime/external_yields.h"
 #include "runtime/lane.h"
 #include "runtime/limits.h"
-#include "runtime/process_table.h"
+#include "runtime/process/process_table.h"
 #include "runtime/scheduler.h"
 #include "runtime/system/processor.h"
 

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "daemon/proto_requests.h"
-#include "runtime/errors.h"
+#include "runtime/process/errors.h"
 #include "tests/daemon/requests.h"
 
 namespace actord::daemon {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "daemon/page_token.h"
-#include "runtime/errors.h"
+#include "runtime/process/errors.h"
 
 namespace actord::daemon {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "daemon/page_token.h"
-#include "runtime/errors.h"
+#include "runtime/process/errors.h"
 #include "tests/daemon/requests.h"
 
 namespace actord::daemon {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/errors.h"
+#include "runtime/process/errors.h"
 
 namespace actord::daemon {
 namespace {

@@ -6,8 +6,8 @@
 #include <string_view>
 
 #include "absl/status/status.h"
-#include "runtime/errors.h"
-#include "runtime/pid.h"
+#include "runtime/process/errors.h"
+#include "runtime/process/pid.h"
 #include "runtime/system/absl_text.h"
 
 namespace actord::daemon {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "actord/v1/actor_service.pb.h"
-#include "runtime/errors.h"
+#include "runtime/process/errors.h"
 
 namespace actord::daemon {
 namespace {

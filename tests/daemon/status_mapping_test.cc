@@ -7,7 +7,7 @@
 #include "daemon/utf8.h"
 #include "google/rpc/error_details.pb.h"
 #include "google/rpc/status.pb.h"
-#include "runtime/errors.h"
+#include "runtime/process/errors.h"
 
 namespace actord::daemon {
 namespace {

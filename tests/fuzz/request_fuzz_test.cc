@@ -14,7 +14,7 @@
 #include "daemon/status_mapping.h"
 #include "daemon/utf8.h"
 #include "google/rpc/status.pb.h"
-#include "runtime/errors.h"
+#include "runtime/process/errors.h"
 #include "tests/fuzz/mutator.h"
 
 namespace actord::daemon {

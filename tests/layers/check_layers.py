@@ -97,6 +97,7 @@ LAYERS = {
     "runtime": [
         "system",
         "memory",
+        "process",
     ],
 }
 PROTO_IMPORTS = re.compile(r"(actord/v1|google/rpc|google/protobuf)/\w+\.proto$")

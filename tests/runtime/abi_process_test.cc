@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/errors.h"
+#include "runtime/process/errors.h"
 #include "tests/runtime/abi_process_fixture.h"
 
 namespace actord::runtime {

@@ -5,7 +5,7 @@
 #include <thread>
 #include <vector>
 
-#include "runtime/errors.h"
+#include "runtime/process/errors.h"
 #include "tests/runtime/dead_letters_fixture.h"
 
 namespace actord::runtime {

@@ -6,7 +6,7 @@
 #include <memory>
 #include <thread>
 
-#include "runtime/process.h"
+#include "runtime/process/process.h"
 #include "runtime/scheduler.h"
 
 namespace actord::runtime {

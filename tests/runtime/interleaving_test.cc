@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/errors.h"
+#include "runtime/process/errors.h"
 
 namespace actord::runtime {
 namespace {

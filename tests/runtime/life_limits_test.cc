@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "runtime/errors.h"
+#include "runtime/process/errors.h"
 #include "tests/runtime/stepped_core.h"
 
 namespace actord::runtime {

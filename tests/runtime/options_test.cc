@@ -4,7 +4,7 @@
 
 #include <functional>
 
-#include "runtime/errors.h"
+#include "runtime/process/errors.h"
 
 namespace actord::runtime {
 namespace {

@@ -7,7 +7,7 @@
 #include <memory>
 #include <vector>
 
-#include "runtime/process.h"
+#include "runtime/process/process.h"
 #include "tests/runtime/system/manual_clock.h"
 
 namespace actord::runtime {

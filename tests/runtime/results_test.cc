@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "runtime/errors.h"
+#include "runtime/process/errors.h"
 #include "tests/runtime/system/manual_clock.h"
 
 namespace actord::runtime {

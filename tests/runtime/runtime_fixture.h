@@ -11,7 +11,7 @@
 #include <string>
 #include <utility>
 
-#include "runtime/errors.h"
+#include "runtime/process/errors.h"
 #include "runtime/runtime.h"
 #include "tests/support/script_process.h"
 

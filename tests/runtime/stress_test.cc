@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/errors.h"
+#include "runtime/process/errors.h"
 #include "runtime/runtime.h"
 #include "tests/runtime/stress_world.h"
 #include "tests/support/script_handler.h"

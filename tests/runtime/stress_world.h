@@ -24,7 +24,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/pid.h"
+#include "runtime/process/pid.h"
 #include "runtime/system/random.h"
 
 namespace actord::runtime::stress {

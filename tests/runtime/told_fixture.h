@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/errors.h"
+#include "runtime/process/errors.h"
 #include "tests/runtime/stepped_core.h"
 
 namespace actord::runtime {

@@ -2,7 +2,7 @@
 // what they were. Workers run by hand.
 #include <stdexcept>
 
-#include "runtime/upgrading.h"
+#include "runtime/process/upgrading.h"
 #include "tests/runtime/versions_fixture.h"
 
 namespace actord::runtime {

@@ -2,7 +2,7 @@
 // turns of upgrades that leave no room for a step. Workers run by hand.
 #include <string>
 
-#include "runtime/activity.h"
+#include "runtime/process/activity.h"
 #include "tests/runtime/versions_fixture.h"
 
 namespace actord::runtime {

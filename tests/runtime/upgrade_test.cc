@@ -1,6 +1,6 @@
 // Processes that go on in a new version of their type: what stays, and what it
 // takes. Workers run by hand.
-#include "runtime/upgrading.h"
+#include "runtime/process/upgrading.h"
 #include "tests/runtime/versions_fixture.h"
 
 namespace actord::runtime {

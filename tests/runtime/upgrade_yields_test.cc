@@ -1,7 +1,7 @@
 // What becomes of the yields and calls of a process that goes on in a new
 // version: cancelled, and none of their completions comes; or taken over, and
 // each comes once. Workers run by hand.
-#include "runtime/upgrading.h"
+#include "runtime/process/upgrading.h"
 #include "tests/runtime/versions_fixture.h"
 
 namespace actord::runtime {

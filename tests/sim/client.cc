@@ -2,7 +2,7 @@
 
 #include <set>
 
-#include "runtime/errors.h"
+#include "runtime/process/errors.h"
 #include "tests/sim/process.h"
 
 namespace actord::sim {

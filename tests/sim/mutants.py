@@ -151,7 +151,7 @@ MUTANTS = {
         "      return count;\n",
         "a thief takes without asking"),
     "PUSH_FIRST": (
-        "runtime/process.h",
+        "runtime/process/process.h",
         "    const bool has_to_enqueue = Activity::Add(activity, delta);\n"
         "    messages.PushLinked(first, last);\n"
         "    return has_to_enqueue;\n",
@@ -159,14 +159,14 @@ MUTANTS = {
         "    return Activity::Add(activity, delta);\n",
         "a sender pushes before it counts"),
     "CLAIM_BY_ADD": (
-        "runtime/activity.h",
+        "runtime/process/activity.h",
         "    return activity.compare_exchange_strong(word, word + delta,\n"
         "                                            std::memory_order_acq_rel,\n"
         "                                            std::memory_order_relaxed);\n",
         "    activity.fetch_add(delta);\n    return word != UINT64_MAX;\n",
         "who has seen a process idle takes it for its own"),
     "HAND_FORGOTTEN": (
-        "runtime/process.h",
+        "runtime/process/process.h",
         "    while (Envelope* envelope = in_hand) {\n",
         "    while (Envelope* envelope = state != nullptr ? in_hand : nullptr) {\n",
         "a process that ends leaves what it has in hand"),
@@ -175,10 +175,10 @@ MUTANTS = {
         "  Envelope::Destroy(lane_.buffers(), chain);\n", "",
         "what held the messages of a chain is not freed"),
     "ALWAYS_ENQUEUE": (
-        "runtime/activity.h", "return !Runnable(before) && Runnable(before + delta);",
+        "runtime/process/activity.h", "return !Runnable(before) && Runnable(before + delta);",
         "return Runnable(before + delta);", "every sender enqueues"),
     "SKIP_READY": (
-        "runtime/activity.h",
+        "runtime/process/activity.h",
         "    // Release: (3), of urgent events.",
         "    if (Runnable(activity.load())) { FailPoint(); activity.fetch_add(delta); "
         "return false; }\n    // Release: (3), of urgent events.",
@@ -304,7 +304,7 @@ MUTANTS = {
         "    if (parts_.orders.cancel.load(std::memory_order_relaxed)) {\n",
         "    if (false) {\n", "a shutdown does not cancel those that begin"),
     "STALE_CANCEL_SEEN": (
-        "runtime/process_table.cc", "  process.cancel_seen = false;\n", "",
+        "runtime/process/process_table.cc", "  process.cancel_seen = false;\n", "",
         "a slot's next process takes a cancel for its second"),
 }
 # These change nothing that can be seen; why stands in README.md.

@@ -47,7 +47,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "runtime/core.h"
-#include "runtime/pid.h"
+#include "runtime/process/pid.h"
 #include "runtime/system/random.h"
 #include "tests/sim/schedule.h"
 

@@ -1,5 +1,5 @@
 // What the world knows of calls, watches and names: (11) to (14) of world.h.
-#include "runtime/errors.h"
+#include "runtime/process/errors.h"
 #include "tests/sim/process.h"
 #include "tests/sim/world.h"
 

@@ -12,7 +12,7 @@
 #include <sstream>
 #include <string>
 
-#include "runtime/catalog.h"
+#include "runtime/process/catalog.h"
 #include "runtime/runtime.h"
 
 namespace actord::runtime {

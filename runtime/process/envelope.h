@@ -21,7 +21,7 @@
 #include <string_view>
 
 #include "runtime/memory/buffer_pool.h"
-#include "runtime/payload.h"
+#include "runtime/process/payload.h"
 #include "runtime/system/fail_point.h"
 
 namespace actord::runtime {

@@ -1,4 +1,4 @@
-#include "runtime/errors.h"
+#include "runtime/process/errors.h"
 
 #include "absl/strings/cord.h"
 #include "absl/strings/numbers.h"

@@ -5,7 +5,7 @@
 
 #include <atomic>
 
-#include "runtime/envelope.h"
+#include "runtime/process/envelope.h"
 #include "runtime/system/fail_point.h"
 
 namespace actord::runtime {

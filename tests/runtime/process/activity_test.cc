@@ -1,4 +1,4 @@
-#include "runtime/activity.h"
+#include "runtime/process/activity.h"
 
 #include <gtest/gtest.h>
 

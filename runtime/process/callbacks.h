@@ -7,10 +7,10 @@
 
 #include "absl/functional/any_invocable.h"
 #include "absl/status/statusor.h"
-#include "runtime/outcome.h"
-#include "runtime/payload.h"
-#include "runtime/pid.h"
-#include "runtime/submission.h"
+#include "runtime/process/outcome.h"
+#include "runtime/process/payload.h"
+#include "runtime/process/pid.h"
+#include "runtime/process/submission.h"
 
 namespace actord::runtime {
 

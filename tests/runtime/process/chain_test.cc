@@ -1,6 +1,6 @@
 // What one step sends to one process goes there together; if it is not little,
 // as a chain, which says where its messages are.
-#include "runtime/chain.h"
+#include "runtime/process/chain.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -15,7 +15,7 @@
 #include <cstdint>
 #include <span>
 
-#include "runtime/envelope.h"
+#include "runtime/process/envelope.h"
 
 namespace actord::runtime {
 

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "runtime/catalog.h"
+#include "runtime/process/catalog.h"
 #include "runtime/system/fail_point.h"
 
 namespace actord::runtime {

@@ -1,4 +1,4 @@
-#include "runtime/mailbox.h"
+#include "runtime/process/mailbox.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-#include "runtime/envelope.h"
+#include "runtime/process/envelope.h"
 
 namespace actord::runtime {
 namespace {

@@ -1,7 +1,7 @@
-#include "runtime/process_table.h"
+#include "runtime/process/process_table.h"
 
 #include "absl/strings/str_cat.h"
-#include "runtime/errors.h"
+#include "runtime/process/errors.h"
 #include "runtime/system/fail_point.h"
 
 namespace actord::runtime {

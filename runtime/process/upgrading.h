@@ -7,7 +7,7 @@
 #include <cstdint>
 
 #include "absl/container/flat_hash_set.h"
-#include "runtime/catalog.h"
+#include "runtime/process/catalog.h"
 
 namespace actord::runtime {
 

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "runtime/pid.h"
-#include "runtime/priority.h"
+#include "runtime/process/pid.h"
+#include "runtime/process/priority.h"
 
 namespace actord::runtime {
 

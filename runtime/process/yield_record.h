@@ -15,7 +15,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "runtime/envelope.h"
+#include "runtime/process/envelope.h"
 
 namespace actord::runtime {
 

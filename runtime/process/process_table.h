@@ -9,10 +9,10 @@
 
 #include "absl/status/status.h"
 #include "runtime/memory/slot_table.h"
-#include "runtime/pid.h"
-#include "runtime/process.h"
+#include "runtime/process/pid.h"
+#include "runtime/process/process.h"
+#include "runtime/process/type_limits.h"
 #include "runtime/system/fail_point.h"
-#include "runtime/type_limits.h"
 
 namespace actord::runtime {
 

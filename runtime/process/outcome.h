@@ -7,7 +7,7 @@
 #include <string>
 
 #include "absl/status/status.h"
-#include "runtime/payload.h"
+#include "runtime/process/payload.h"
 
 namespace actord::runtime {
 

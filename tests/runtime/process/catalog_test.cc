@@ -1,4 +1,4 @@
-#include "runtime/catalog.h"
+#include "runtime/process/catalog.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "runtime/errors.h"
+#include "runtime/process/errors.h"
 
 #include <gtest/gtest.h>
 

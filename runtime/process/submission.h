@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "runtime/payload.h"
-#include "runtime/pid.h"
-#include "runtime/priority.h"
+#include "runtime/process/payload.h"
+#include "runtime/process/pid.h"
+#include "runtime/process/priority.h"
 
 namespace actord::runtime {
 

@@ -1,4 +1,4 @@
-#include "runtime/pid.h"
+#include "runtime/process/pid.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/errors.h"
+#include "runtime/process/errors.h"
 
 namespace actord::runtime {
 namespace {

@@ -1,4 +1,4 @@
-#include "runtime/catalog.h"
+#include "runtime/process/catalog.h"
 
 #include <algorithm>
 #include <bit>
