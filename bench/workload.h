@@ -11,7 +11,7 @@
 #include <string_view>
 
 #include "absl/time/time.h"
-#include "runtime/options.h"
+#include "runtime/settings/options.h"
 
 namespace actord::bench {
 

@@ -16,7 +16,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "runtime/options.h"
+#include "runtime/settings/options.h"
 
 namespace actord::daemon {
 

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "daemon/config.h"
-#include "runtime/options.h"
+#include "runtime/settings/options.h"
 
 namespace spdlog {
 class logger;

@@ -7,8 +7,8 @@
 #include "daemon/proto_check.h"
 #include "daemon/proto_time.h"
 #include "daemon/utf8.h"
-#include "runtime/command_pattern.h"
 #include "runtime/process/errors.h"
+#include "runtime/settings/command_pattern.h"
 
 namespace actord::daemon {
 namespace {

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "absl/status/statusor.h"
-#include "runtime/work_policy.h"
+#include "runtime/settings/work_policy.h"
 
 namespace actord::daemon {
 

@@ -18,10 +18,10 @@
 
 #include "absl/container/btree_map.h"
 #include "absl/status/statusor.h"
-#include "runtime/limits.h"
 #include "runtime/process/envelope.h"
 #include "runtime/process/payload.h"
 #include "runtime/process/pid.h"
+#include "runtime/settings/limits.h"
 #include "runtime/system/clock.h"
 #include "runtime/system/mutex.h"
 

@@ -8,9 +8,9 @@
 
 #include "absl/status/status.h"
 #include "runtime/lane.h"
-#include "runtime/limits.h"
 #include "runtime/process/process_table.h"
 #include "runtime/scheduler.h"
+#include "runtime/settings/limits.h"
 
 namespace actord::runtime {
 

@@ -16,10 +16,10 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "runtime/command_pattern.h"
 #include "runtime/external_yield.h"
-#include "runtime/limits.h"
 #include "runtime/remote_work.h"
+#include "runtime/settings/command_pattern.h"
+#include "runtime/settings/limits.h"
 #include "runtime/system/clock.h"
 #include "runtime/system/mutex.h"
 #include "runtime/system/parker.h"

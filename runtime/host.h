@@ -9,7 +9,7 @@
 #include "runtime/delivery.h"
 #include "runtime/groups.h"
 #include "runtime/names.h"
-#include "runtime/options.h"
+#include "runtime/settings/options.h"
 #include "runtime/watches.h"
 #include "runtime/yield_broker.h"
 

@@ -21,10 +21,10 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/functional/function_ref.h"
-#include "runtime/limits.h"
 #include "runtime/memory/block_queue.h"
 #include "runtime/process/callbacks.h"
 #include "runtime/process/outcome.h"
+#include "runtime/settings/limits.h"
 #include "runtime/system/clock.h"
 #include "runtime/system/mutex.h"
 

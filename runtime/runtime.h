@@ -21,7 +21,6 @@
 #include "absl/functional/any_invocable.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "runtime/options.h"
 #include "runtime/process/callbacks.h"
 #include "runtime/process/catalog.h"
 #include "runtime/process/outcome.h"
@@ -31,6 +30,7 @@
 #include "runtime/process/stats.h"
 #include "runtime/process/submission.h"
 #include "runtime/remote_work.h"
+#include "runtime/settings/options.h"
 #include "runtime/system/cpu_latency.h"
 
 namespace actord::runtime {

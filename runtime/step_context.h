@@ -14,9 +14,9 @@
 
 #include "absl/status/status.h"
 #include "runtime/lane.h"
-#include "runtime/limits.h"
 #include "runtime/names.h"
 #include "runtime/process/catalog.h"
+#include "runtime/settings/limits.h"
 #include "runtime/system/clock.h"
 #include "runtime/system/random.h"
 #include "runtime/watches.h"

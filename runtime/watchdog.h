@@ -23,9 +23,9 @@
 
 #include "runtime/due_timers.h"
 #include "runtime/hold.h"
-#include "runtime/options.h"
 #include "runtime/process/catalog.h"
 #include "runtime/scheduler.h"
+#include "runtime/settings/options.h"
 #include "runtime/system/fail_point.h"
 #include "runtime/system/parker.h"
 #include "runtime/system/thread.h"

@@ -34,7 +34,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "runtime/process/pid.h"
 #include "runtime/remote_work.h"
-#include "runtime/work_policy.h"
+#include "runtime/settings/work_policy.h"
 
 namespace actord::runtime {
 

@@ -16,8 +16,8 @@
 
 #include "runtime/blocking_calls.h"
 #include "runtime/lane.h"
-#include "runtime/options.h"
 #include "runtime/process_runner.h"
+#include "runtime/settings/options.h"
 #include "runtime/step_context.h"
 #include "runtime/system/mutex.h"
 #include "runtime/system/parker.h"

@@ -16,9 +16,9 @@
 #include "absl/status/status.h"
 #include "runtime/external_yields.h"
 #include "runtime/lane.h"
-#include "runtime/limits.h"
 #include "runtime/process/process_table.h"
 #include "runtime/scheduler.h"
+#include "runtime/settings/limits.h"
 #include "runtime/system/processor.h"
 
 namespace actord::runtime {

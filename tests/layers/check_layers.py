@@ -98,6 +98,7 @@ LAYERS = {
         "system",
         "memory",
         "process",
+        "settings",
     ],
 }
 PROTO_IMPORTS = re.compile(r"(actord/v1|google/rpc|google/protobuf)/\w+\.proto$")

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/runtime/limits_fixture.h"
+#include "tests/runtime/settings/limits_fixture.h"
 
 namespace actord::runtime {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <atomic>
 
-#include "runtime/options.h"
+#include "runtime/settings/options.h"
 
 namespace actord::runtime {
 namespace {

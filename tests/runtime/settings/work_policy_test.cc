@@ -1,4 +1,4 @@
-#include "runtime/work_policy.h"
+#include "runtime/settings/work_policy.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "runtime/command_pattern.h"
+#include "runtime/settings/command_pattern.h"
 
 namespace actord::runtime {
 namespace {

@@ -1,10 +1,10 @@
-#include "runtime/work_policy.h"
+#include "runtime/settings/work_policy.h"
 
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "runtime/command_pattern.h"
 #include "runtime/process/errors.h"
+#include "runtime/settings/command_pattern.h"
 
 namespace actord::runtime {
 namespace {

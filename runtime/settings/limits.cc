@@ -1,4 +1,4 @@
-#include "runtime/limits.h"
+#include "runtime/settings/limits.h"
 
 namespace actord::runtime {
 namespace {

@@ -1,11 +1,11 @@
 // Limits that change while a runtime runs.
-#include "runtime/limits.h"
+#include "runtime/settings/limits.h"
 
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "tests/runtime/limits_fixture.h"
+#include "tests/runtime/settings/limits_fixture.h"
 
 namespace actord::runtime {
 namespace {

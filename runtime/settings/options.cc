@@ -1,14 +1,14 @@
-#include "runtime/options.h"
+#include "runtime/settings/options.h"
 
 #include <initializer_list>
 
 #include "absl/strings/str_cat.h"
-#include "runtime/command_pattern.h"
 #include "runtime/memory/slot_table.h"
 #include "runtime/process/activity.h"
 #include "runtime/process/errors.h"
 #include "runtime/process/payload.h"
 #include "runtime/process/process.h"
+#include "runtime/settings/command_pattern.h"
 #include "runtime/system/cpu_latency.h"
 
 namespace actord::runtime {

@@ -1,4 +1,4 @@
-#include "runtime/options.h"
+#include "runtime/settings/options.h"
 
 #include <gtest/gtest.h>
 

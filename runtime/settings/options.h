@@ -10,9 +10,9 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
-#include "runtime/limits.h"
 #include "runtime/process/type_limits.h"
-#include "runtime/work_policy.h"
+#include "runtime/settings/limits.h"
+#include "runtime/settings/work_policy.h"
 
 namespace actord::runtime {
 
