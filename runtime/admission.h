@@ -7,13 +7,13 @@
 
 #include "absl/status/statusor.h"
 #include "runtime/delivery.h"
-#include "runtime/lane.h"
 #include "runtime/names.h"
 #include "runtime/process/catalog.h"
 #include "runtime/process/process_table.h"
 #include "runtime/process/stats.h"
 #include "runtime/process/submission.h"
-#include "runtime/scheduler.h"
+#include "runtime/scheduler/lane.h"
+#include "runtime/scheduler/scheduler.h"
 #include "runtime/settings/limits.h"
 
 namespace actord::runtime {

@@ -25,9 +25,9 @@
 #include "absl/status/statusor.h"
 #include "runtime/delivery.h"
 #include "runtime/dispatcher.h"
-#include "runtime/lane.h"
 #include "runtime/process/callbacks.h"
 #include "runtime/process/process_table.h"
+#include "runtime/scheduler/lane.h"
 #include "runtime/system/mutex.h"
 #include "runtime/yield_broker.h"
 

@@ -18,7 +18,7 @@
 #include "runtime/names.h"
 #include "runtime/results.h"
 #include "runtime/runtime.h"
-#include "runtime/scheduler.h"
+#include "runtime/scheduler/scheduler.h"
 #include "runtime/system/mutex.h"
 #include "runtime/system/thread.h"
 #include "runtime/watches.h"

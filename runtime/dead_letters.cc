@@ -5,9 +5,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/delivery.h"
-#include "runtime/lane.h"
 #include "runtime/process/errors.h"
 #include "runtime/process/stats.h"
+#include "runtime/scheduler/lane.h"
 
 namespace actord::runtime {
 namespace {

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "runtime/lane.h"
 #include "runtime/process/process_table.h"
-#include "runtime/scheduler.h"
+#include "runtime/scheduler/lane.h"
+#include "runtime/scheduler/scheduler.h"
 #include "runtime/settings/limits.h"
 
 namespace actord::runtime {

@@ -6,8 +6,8 @@
 
 #include "runtime/blocking_pool.h"
 #include "runtime/external_yields.h"
-#include "runtime/lane.h"
 #include "runtime/process/catalog.h"
+#include "runtime/scheduler/lane.h"
 #include "runtime/settings/limits.h"
 #include "runtime/step_context.h"
 #include "runtime/yield_broker.h"

@@ -8,9 +8,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "runtime/lane.h"
 #include "runtime/lifetimes.h"
-#include "runtime/scheduler.h"
+#include "runtime/scheduler/lane.h"
+#include "runtime/scheduler/scheduler.h"
 #include "runtime/yield_broker.h"
 
 namespace actord::runtime {

@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-#include "runtime/hold.h"
+#include "runtime/scheduler/hold.h"
 
 namespace actord::runtime {
 

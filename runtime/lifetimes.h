@@ -9,9 +9,9 @@
 #include <atomic>
 #include <cstdint>
 
-#include "runtime/lane.h"
 #include "runtime/process/process_table.h"
-#include "runtime/scheduler.h"
+#include "runtime/scheduler/lane.h"
+#include "runtime/scheduler/scheduler.h"
 
 namespace actord::runtime {
 

@@ -15,7 +15,6 @@
 #include <string>
 
 #include "absl/functional/function_ref.h"
-#include "runtime/blocking_calls.h"
 #include "runtime/dead_letters.h"
 #include "runtime/delivery.h"
 #include "runtime/dispatcher.h"
@@ -23,6 +22,7 @@
 #include "runtime/lifecycle_log.h"
 #include "runtime/lifetimes.h"
 #include "runtime/results.h"
+#include "runtime/scheduler/blocking_calls.h"
 #include "runtime/step_context.h"
 
 namespace actord::runtime {

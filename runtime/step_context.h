@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "runtime/lane.h"
 #include "runtime/names.h"
 #include "runtime/process/catalog.h"
+#include "runtime/scheduler/lane.h"
 #include "runtime/settings/limits.h"
 #include "runtime/system/clock.h"
 #include "runtime/system/random.h"

@@ -22,9 +22,9 @@
 #include <vector>
 
 #include "runtime/due_timers.h"
-#include "runtime/hold.h"
 #include "runtime/process/catalog.h"
-#include "runtime/scheduler.h"
+#include "runtime/scheduler/hold.h"
+#include "runtime/scheduler/scheduler.h"
 #include "runtime/settings/options.h"
 #include "runtime/system/fail_point.h"
 #include "runtime/system/parker.h"

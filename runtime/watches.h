@@ -31,11 +31,11 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
-#include "runtime/lane.h"
 #include "runtime/process/activity.h"
 #include "runtime/process/outcome.h"
 #include "runtime/process/process_table.h"
-#include "runtime/scheduler.h"
+#include "runtime/scheduler/lane.h"
+#include "runtime/scheduler/scheduler.h"
 #include "runtime/settings/limits.h"
 #include "runtime/system/mutex.h"
 

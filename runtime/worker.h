@@ -12,7 +12,7 @@
 #include "runtime/due_timers.h"
 #include "runtime/process/priority.h"
 #include "runtime/process_runner.h"
-#include "runtime/scheduler.h"
+#include "runtime/scheduler/scheduler.h"
 #include "runtime/system/fail_point.h"
 #include "runtime/system/random.h"
 

@@ -14,9 +14,9 @@
 #include <string_view>
 #include <vector>
 
-#include "runtime/blocking_calls.h"
-#include "runtime/lane.h"
 #include "runtime/process_runner.h"
+#include "runtime/scheduler/blocking_calls.h"
+#include "runtime/scheduler/lane.h"
 #include "runtime/settings/options.h"
 #include "runtime/step_context.h"
 #include "runtime/system/mutex.h"

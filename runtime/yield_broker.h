@@ -15,9 +15,9 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "runtime/external_yields.h"
-#include "runtime/lane.h"
 #include "runtime/process/process_table.h"
-#include "runtime/scheduler.h"
+#include "runtime/scheduler/lane.h"
+#include "runtime/scheduler/scheduler.h"
 #include "runtime/settings/limits.h"
 #include "runtime/system/processor.h"
 

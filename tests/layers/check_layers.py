@@ -99,6 +99,7 @@ LAYERS = {
         "memory",
         "process",
         "settings",
+        "scheduler",
     ],
 }
 PROTO_IMPORTS = re.compile(r"(actord/v1|google/rpc|google/protobuf)/\w+\.proto$")

@@ -11,8 +11,8 @@
 
 #include "runtime/dead_letters.h"
 #include "runtime/delivery.h"
-#include "runtime/lane.h"
 #include "runtime/runtime.h"
+#include "runtime/scheduler/lane.h"
 #include "tests/runtime/system/manual_clock.h"
 
 namespace actord::runtime {

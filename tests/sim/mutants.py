@@ -31,7 +31,7 @@ MUTANTS = {
         "  idle.BeginSleep(queue_.index);\n",
         "it looks before it is a sleeper"),
     "WAKE_FIRST": (
-        "runtime/scheduler.cc", "  global_.Push(process);\n  WakeForWork();\n",
+        "runtime/scheduler/scheduler.cc", "  global_.Push(process);\n  WakeForWork();\n",
         "  WakeForWork();\n  global_.Push(process);\n",
         "a producer wakes before it pushes"),
     "NO_CHAIN": (
@@ -42,35 +42,35 @@ MUTANTS = {
         "  searching_ = false;\n",
         "a woken worker is counted as a searcher and is none"),
     "UNSEEN_BATCH": (
-        "runtime/scheduler.cc", "  if (count > 1) WakeForAll(here);\n", "",
+        "runtime/scheduler/scheduler.cc", "  if (count > 1) WakeForAll(here);\n", "",
         "nobody is woken for a batch from the global queue"),
     "UNSEEN_CHILDREN": (
-        "runtime/scheduler.cc",
+        "runtime/scheduler/scheduler.cc",
         "  } else if (ShowTogether(list, *here)) {\n    WakeForAll(*here);\n",
         "  } else if (ShowTogether(list, *here)) {\n",
         "nobody is woken for what a step has spawned"),
     "DUE_TO_OTHERS": (
-        "runtime/scheduler.cc",
+        "runtime/scheduler/scheduler.cc",
         "        clock_.MonotonicNs() - here.firing_since_ns < kAloneNs) {\n",
         "        true) {\n",
         "nobody is woken for what timers made ready, however long it waits"),
     "NO_WAKE_FOR_TIMER": (
-        "runtime/scheduler.cc",
+        "runtime/scheduler/scheduler.cc",
         "      deadline_ns < timekeeper_ns_.load(std::memory_order_seq_cst)) {\n"
         "    WakeForWork();\n  }\n",
         "      deadline_ns < timekeeper_ns_.load(std::memory_order_seq_cst)) {\n  }\n",
         "a timer from outside wakes nobody, though all sleep"),
     "NO_TIMEKEEPER": (
-        "runtime/scheduler.cc", "  is_timekeeper = true;\n",
+        "runtime/scheduler/scheduler.cc", "  is_timekeeper = true;\n",
         "  return Parker::kForever;\n",
         "a worker goes to sleep and does not keep the time"),
     "TIMEKEEPER_OVERSLEEPS": (
-        "runtime/scheduler.cc",
+        "runtime/scheduler/scheduler.cc",
         "  return std::clamp(earliest - now, rest_ns, kLongestSleepNs);\n",
         "  return std::clamp(earliest - now + 1'000'000, rest_ns, kLongestSleepNs);\n",
         "the timekeeper sleeps 1 ms longer than to the next timer"),
     "EARLY_TIMER": (
-        "runtime/timer_wheel.cc", "next.tick <= until)", "next.tick <= until + 1)",
+        "runtime/scheduler/timer_wheel.cc", "next.tick <= until)", "next.tick <= until + 1)",
         "a timer fires a tick early"),
     "TIMER_TWICE": (
         "runtime/due_timers.cc",
@@ -107,12 +107,12 @@ MUTANTS = {
         "    if (turn_ % kFourRounds == kBackFirst) first = First::kBack;\n", "",
         "those that continue wait for all others"),
     "ALONE_TO_OTHERS": (
-        "runtime/scheduler.cc",
+        "runtime/scheduler/scheduler.cc",
         "  EndQuiet(here);\n  if (any) WakeForWork();\n",
         "  EndQuiet(here);\n",
         "nobody is woken for one that continued alone and then has to wait"),
     "BACK_UNSEEN": (
-        "runtime/ready_queues.h",
+        "runtime/scheduler/ready_queues.h",
         "return Size(level) == 0 && backs_[static_cast<size_t>(level)].Size() == 0;",
         "return Size(level) == 0;",
         "a sleeper's last look misses those that continue"),
@@ -136,16 +136,16 @@ MUTANTS = {
         "    parts_.scheduler.Enqueue(&process, lane_.here());\n",
         "a process that continues runs next"),
     "LOST_OVERFLOW": (
-        "runtime/scheduler.cc",
+        "runtime/scheduler/scheduler.cc",
         "  // Thieves may have made room meanwhile.\n"
         "  if (count != 0) global_.PushAll(level, {oldest.data(), count});\n",
         "  if (count != 0) global_.PushAll(level, {oldest.data(), count - 1});\n",
         "overflow of a local queue loses one"),
     "NO_TAG": (
-        "runtime/run_queue.h", "static_cast<uint32_t>(word) + 1", "static_cast<uint32_t>(word)",
+        "runtime/scheduler/run_queue.h", "static_cast<uint32_t>(word) + 1", "static_cast<uint32_t>(word)",
         "the run queue's word has no tag"),
     "PLAIN_STEAL": (
-        "runtime/run_queue.h",
+        "runtime/scheduler/run_queue.h",
         "      if (Replace(word, AddTop(word, count))) return count;\n",
         "      FailPoint();\n      word_.fetch_add(uint64_t{count} << 32);\n"
         "      return count;\n",
@@ -290,11 +290,11 @@ MUTANTS = {
         "  Remember(token, ended);\n", "",
         "an answer to an external yield is not remembered"),
     "TAKEN_ANYWAY": (
-        "runtime/hold.cc",
+        "runtime/scheduler/hold.cc",
         "  taken_ = calls_.load(std::memory_order_acquire) == number;\n",
         "  taken_ = true;\n", "a worker is taken from a thread that came back"),
     "NOT_NOTICED": (
-        "runtime/hold.cc", "  queue_ = nullptr;\n  wanted_", "  wanted_",
+        "runtime/scheduler/hold.cc", "  queue_ = nullptr;\n  wanted_", "  wanted_",
         "a thread goes on with a worker that it has lost"),
     "NO_QUIET": (
         "runtime/core.cc", "  admission.AwaitQuiet();\n", "",

@@ -32,7 +32,7 @@
 
 #include "runtime/process/priority.h"
 #include "runtime/process/process.h"
-#include "runtime/run_queue.h"
+#include "runtime/scheduler/run_queue.h"
 #include "runtime/system/fail_point.h"
 
 namespace actord::runtime {

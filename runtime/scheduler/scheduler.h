@@ -11,15 +11,15 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/global_queue.h"
-#include "runtime/idle_workers.h"
 #include "runtime/process/process.h"
-#include "runtime/ready_queues.h"
+#include "runtime/scheduler/global_queue.h"
+#include "runtime/scheduler/idle_workers.h"
+#include "runtime/scheduler/ready_queues.h"
+#include "runtime/scheduler/timer_wheel.h"
 #include "runtime/system/clock.h"
 #include "runtime/system/fail_point.h"
 #include "runtime/system/parker.h"
 #include "runtime/system/random.h"
-#include "runtime/timer_wheel.h"
 
 namespace actord::runtime {
 

@@ -1,4 +1,4 @@
-#include "runtime/scheduler.h"
+#include "runtime/scheduler/scheduler.h"
 
 #include <algorithm>
 #include <array>

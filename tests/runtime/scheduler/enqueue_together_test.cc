@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "runtime/scheduler.h"
-#include "tests/runtime/queue_fixture.h"
+#include "runtime/scheduler/scheduler.h"
+#include "tests/runtime/scheduler/queue_fixture.h"
 
 namespace actord::runtime {
 namespace {

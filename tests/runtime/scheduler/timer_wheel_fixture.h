@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "runtime/scheduler/timer_wheel.h"
 #include "runtime/system/random.h"
-#include "runtime/timer_wheel.h"
 
 namespace actord::runtime {
 

@@ -1,4 +1,4 @@
-#include "runtime/run_queue.h"
+#include "runtime/scheduler/run_queue.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

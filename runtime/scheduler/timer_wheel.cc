@@ -1,4 +1,4 @@
-#include "runtime/timer_wheel.h"
+#include "runtime/scheduler/timer_wheel.h"
 
 #include <algorithm>
 #include <bit>

@@ -6,7 +6,7 @@
 #include <set>
 #include <vector>
 
-#include "tests/runtime/timer_wheel_fixture.h"
+#include "tests/runtime/scheduler/timer_wheel_fixture.h"
 
 namespace actord::runtime {
 namespace {

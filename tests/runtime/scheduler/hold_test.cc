@@ -1,4 +1,4 @@
-#include "runtime/hold.h"
+#include "runtime/scheduler/hold.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "runtime/process/process.h"
-#include "runtime/scheduler.h"
+#include "runtime/scheduler/scheduler.h"
 
 namespace actord::runtime {
 namespace {

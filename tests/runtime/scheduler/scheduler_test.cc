@@ -1,5 +1,5 @@
 // The queues and who sleeps: GlobalQueue, Scheduler, IdleWorkers, Parker.
-#include "runtime/scheduler.h"
+#include "runtime/scheduler/scheduler.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-#include "tests/runtime/queue_fixture.h"
+#include "tests/runtime/scheduler/queue_fixture.h"
 
 namespace actord::runtime {
 namespace {

@@ -1,4 +1,4 @@
-#include "runtime/hold.h"
+#include "runtime/scheduler/hold.h"
 
 #include <linux/membarrier.h>
 #include <sys/syscall.h>
@@ -6,7 +6,7 @@
 
 #include <utility>
 
-#include "runtime/scheduler.h"
+#include "runtime/scheduler/scheduler.h"
 #include "runtime/system/fail_point.h"
 
 namespace actord::runtime {

@@ -4,7 +4,7 @@
 // Thread-safety: GiveAway is called on the thread of the hold.
 #pragma once
 
-#include "runtime/hold.h"
+#include "runtime/scheduler/hold.h"
 
 namespace actord::runtime {
 

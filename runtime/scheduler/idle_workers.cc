@@ -1,4 +1,4 @@
-#include "runtime/idle_workers.h"
+#include "runtime/scheduler/idle_workers.h"
 
 #include <algorithm>
 

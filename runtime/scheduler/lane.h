@@ -9,12 +9,12 @@
 
 #include <string_view>
 
-#include "runtime/hold.h"
 #include "runtime/process/counters.h"
 #include "runtime/process/envelope.h"
 #include "runtime/process/process_table.h"
 #include "runtime/process/yield_record.h"
-#include "runtime/scheduler.h"
+#include "runtime/scheduler/hold.h"
+#include "runtime/scheduler/scheduler.h"
 #include "runtime/system/mutex.h"
 
 namespace actord::runtime {

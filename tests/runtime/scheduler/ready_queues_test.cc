@@ -1,5 +1,5 @@
 // The queues of one worker for all priorities.
-#include "runtime/ready_queues.h"
+#include "runtime/scheduler/ready_queues.h"
 
 #include <gtest/gtest.h>
 

@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "tests/runtime/timer_wheel_fixture.h"
+#include "tests/runtime/scheduler/timer_wheel_fixture.h"
 
 namespace actord::runtime {
 namespace {
