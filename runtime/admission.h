@@ -6,7 +6,7 @@
 #include <atomic>
 
 #include "absl/status/statusor.h"
-#include "runtime/delivery.h"
+#include "runtime/inbox/delivery.h"
 #include "runtime/names.h"
 #include "runtime/process/catalog.h"
 #include "runtime/process/process_table.h"

@@ -6,8 +6,8 @@
 #include <actord/abi.h>
 
 #include "runtime/admission.h"
-#include "runtime/delivery.h"
 #include "runtime/groups.h"
+#include "runtime/inbox/delivery.h"
 #include "runtime/names.h"
 #include "runtime/settings/options.h"
 #include "runtime/watches.h"

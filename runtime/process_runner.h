@@ -16,9 +16,9 @@
 
 #include "absl/functional/function_ref.h"
 #include "runtime/dead_letters.h"
-#include "runtime/delivery.h"
 #include "runtime/dispatcher.h"
 #include "runtime/foreign.h"
+#include "runtime/inbox/delivery.h"
 #include "runtime/lifecycle_log.h"
 #include "runtime/lifetimes.h"
 #include "runtime/results.h"

@@ -100,6 +100,7 @@ LAYERS = {
         "process",
         "settings",
         "scheduler",
+        "inbox",
     ],
 }
 PROTO_IMPORTS = re.compile(r"(actord/v1|google/rpc|google/protobuf)/\w+\.proto$")

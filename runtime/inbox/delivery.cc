@@ -1,4 +1,4 @@
-#include "runtime/delivery.h"
+#include "runtime/inbox/delivery.h"
 
 #include "absl/strings/str_cat.h"
 #include "runtime/process/errors.h"
