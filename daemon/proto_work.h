@@ -12,7 +12,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "actord/v1/work.pb.h"
-#include "runtime/remote_work.h"
+#include "runtime/tasks/remote_work.h"
 
 namespace actord::daemon {
 

@@ -9,7 +9,6 @@
 #include "runtime/calls.h"
 #include "runtime/dead_letters.h"
 #include "runtime/dispatcher.h"
-#include "runtime/external_yields.h"
 #include "runtime/groups.h"
 #include "runtime/host.h"
 #include "runtime/inbox/delivery.h"
@@ -21,8 +20,9 @@
 #include "runtime/scheduler/scheduler.h"
 #include "runtime/system/mutex.h"
 #include "runtime/system/thread.h"
+#include "runtime/tasks/lease_thread.h"
+#include "runtime/tasks/task_table.h"
 #include "runtime/watches.h"
-#include "runtime/work_thread.h"
 #include "runtime/worker_threads.h"
 #include "runtime/yield_broker.h"
 

@@ -5,11 +5,11 @@
 #pragma once
 
 #include "runtime/blocking_pool.h"
-#include "runtime/external_yields.h"
 #include "runtime/process/catalog.h"
 #include "runtime/scheduler/lane.h"
 #include "runtime/settings/limits.h"
 #include "runtime/step_context.h"
+#include "runtime/tasks/task_table.h"
 #include "runtime/yield_broker.h"
 
 namespace actord::runtime {

@@ -29,9 +29,9 @@
 #include "runtime/process/process_info.h"
 #include "runtime/process/stats.h"
 #include "runtime/process/submission.h"
-#include "runtime/remote_work.h"
 #include "runtime/settings/options.h"
 #include "runtime/system/cpu_latency.h"
+#include "runtime/tasks/remote_work.h"
 
 namespace actord::runtime {
 

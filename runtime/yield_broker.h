@@ -14,12 +14,12 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
-#include "runtime/external_yields.h"
 #include "runtime/process/process_table.h"
 #include "runtime/scheduler/lane.h"
 #include "runtime/scheduler/scheduler.h"
 #include "runtime/settings/limits.h"
 #include "runtime/system/processor.h"
+#include "runtime/tasks/task_table.h"
 
 namespace actord::runtime {
 

@@ -4,8 +4,8 @@
 
 #include <string>
 
-#include "runtime/external_yields.h"
 #include "runtime/process/errors.h"
+#include "runtime/tasks/task_table.h"
 #include "tests/daemon/requests.h"
 
 namespace actord::daemon {

@@ -101,6 +101,7 @@ LAYERS = {
         "settings",
         "scheduler",
         "inbox",
+        "tasks",
     ],
 }
 PROTO_IMPORTS = re.compile(r"(actord/v1|google/rpc|google/protobuf)/\w+\.proto$")

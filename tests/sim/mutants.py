@@ -286,7 +286,7 @@ MUTANTS = {
         "--process.replies;\n", "",
         "a reply counts as unseen for ever"),
     "ANSWER_FORGOTTEN": (
-        "runtime/external_yields.cc",
+        "runtime/tasks/task_table.cc",
         "  Remember(token, ended);\n", "",
         "an answer to an external yield is not remembered"),
     "TAKEN_ANYWAY": (

@@ -1,5 +1,5 @@
 // The tasks: waiting, handed out, tried again.
-#include "runtime/work_queue.h"
+#include "runtime/tasks/task_queue.h"
 
 #include <algorithm>
 

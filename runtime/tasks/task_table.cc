@@ -1,4 +1,4 @@
-#include "runtime/external_yields.h"
+#include "runtime/tasks/task_table.h"
 
 #include <algorithm>
 #include <utility>

@@ -6,8 +6,8 @@
 
 #include <atomic>
 
-#include "runtime/external_yields.h"
 #include "runtime/system/thread.h"
+#include "runtime/tasks/task_table.h"
 
 namespace actord::runtime {
 

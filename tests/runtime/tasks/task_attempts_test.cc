@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "tests/runtime/work_queue_fixture.h"
+#include "tests/runtime/tasks/task_queue_fixture.h"
 
 namespace actord::runtime {
 namespace {

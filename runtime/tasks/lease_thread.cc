@@ -1,4 +1,4 @@
-#include "runtime/work_thread.h"
+#include "runtime/tasks/lease_thread.h"
 
 #include <pthread.h>
 

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/external_yields.h"
+#include "runtime/tasks/task_table.h"
 #include "tests/runtime/system/manual_clock.h"
 
 namespace actord::runtime {

@@ -16,14 +16,14 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "runtime/external_yield.h"
-#include "runtime/remote_work.h"
 #include "runtime/settings/command_pattern.h"
 #include "runtime/settings/limits.h"
 #include "runtime/system/clock.h"
 #include "runtime/system/mutex.h"
 #include "runtime/system/parker.h"
-#include "runtime/work_queue.h"
+#include "runtime/tasks/external_yield.h"
+#include "runtime/tasks/remote_work.h"
+#include "runtime/tasks/task_queue.h"
 
 namespace actord::runtime {
 

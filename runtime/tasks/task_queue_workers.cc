@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "runtime/work_queue.h"
+#include "runtime/tasks/task_queue.h"
 
 namespace actord::runtime {
 

@@ -33,8 +33,8 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "runtime/process/pid.h"
-#include "runtime/remote_work.h"
 #include "runtime/settings/work_policy.h"
+#include "runtime/tasks/remote_work.h"
 
 namespace actord::runtime {
 

@@ -27,9 +27,9 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
-#include "runtime/external_yield.h"
 #include "runtime/process/payload.h"
 #include "runtime/process/pid.h"
+#include "runtime/tasks/external_yield.h"
 
 namespace actord::runtime {
 

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "runtime/external_yields.h"
+#include "runtime/tasks/task_table.h"
 
 namespace actord::runtime {
 

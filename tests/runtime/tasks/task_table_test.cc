@@ -1,4 +1,4 @@
-#include "runtime/external_yields.h"
+#include "runtime/tasks/task_table.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/work_queue.h"
+#include "runtime/tasks/task_queue.h"
 #include "tests/runtime/system/manual_clock.h"
 
 namespace actord::runtime {
