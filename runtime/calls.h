@@ -29,7 +29,7 @@
 #include "runtime/process/process_table.h"
 #include "runtime/scheduler/lane.h"
 #include "runtime/system/mutex.h"
-#include "runtime/yield_broker.h"
+#include "runtime/yields/yield_broker.h"
 
 namespace actord::runtime {
 

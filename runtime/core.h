@@ -13,7 +13,6 @@
 #include "runtime/host.h"
 #include "runtime/inbox/delivery.h"
 #include "runtime/lifecycle_log.h"
-#include "runtime/lifetimes.h"
 #include "runtime/names.h"
 #include "runtime/results.h"
 #include "runtime/runtime.h"
@@ -24,7 +23,8 @@
 #include "runtime/tasks/task_table.h"
 #include "runtime/watches.h"
 #include "runtime/worker_threads.h"
-#include "runtime/yield_broker.h"
+#include "runtime/yields/lifetimes.h"
+#include "runtime/yields/yield_broker.h"
 
 namespace actord::runtime {
 

@@ -10,7 +10,7 @@
 #include "runtime/settings/limits.h"
 #include "runtime/step_context.h"
 #include "runtime/tasks/task_table.h"
-#include "runtime/yield_broker.h"
+#include "runtime/yields/yield_broker.h"
 
 namespace actord::runtime {
 

@@ -11,7 +11,7 @@
 #include "runtime/names.h"
 #include "runtime/settings/options.h"
 #include "runtime/watches.h"
-#include "runtime/yield_broker.h"
+#include "runtime/yields/yield_broker.h"
 
 namespace actord::runtime {
 

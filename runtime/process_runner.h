@@ -20,10 +20,10 @@
 #include "runtime/foreign.h"
 #include "runtime/inbox/delivery.h"
 #include "runtime/lifecycle_log.h"
-#include "runtime/lifetimes.h"
 #include "runtime/results.h"
 #include "runtime/scheduler/blocking_calls.h"
 #include "runtime/step_context.h"
+#include "runtime/yields/lifetimes.h"
 
 namespace actord::runtime {
 

@@ -21,7 +21,6 @@
 #include <string_view>
 #include <vector>
 
-#include "runtime/due_timers.h"
 #include "runtime/process/catalog.h"
 #include "runtime/scheduler/hold.h"
 #include "runtime/scheduler/scheduler.h"
@@ -29,6 +28,7 @@
 #include "runtime/system/fail_point.h"
 #include "runtime/system/parker.h"
 #include "runtime/system/thread.h"
+#include "runtime/yields/due_timers.h"
 
 namespace actord::runtime {
 

@@ -9,12 +9,12 @@
 #include <cstdint>
 #include <functional>
 
-#include "runtime/due_timers.h"
 #include "runtime/process/priority.h"
 #include "runtime/process_runner.h"
 #include "runtime/scheduler/scheduler.h"
 #include "runtime/system/fail_point.h"
 #include "runtime/system/random.h"
+#include "runtime/yields/due_timers.h"
 
 namespace actord::runtime {
 

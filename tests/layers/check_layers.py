@@ -102,6 +102,7 @@ LAYERS = {
         "scheduler",
         "inbox",
         "tasks",
+        "yields",
     ],
 }
 PROTO_IMPORTS = re.compile(r"(actord/v1|google/rpc|google/protobuf)/\w+\.proto$")

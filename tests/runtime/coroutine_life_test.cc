@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "tests/runtime/yields_fixture.h"
+#include "tests/runtime/yields/yields_fixture.h"
 #include "tests/support/script_coroutine.h"
 
 namespace actord::runtime {

@@ -73,13 +73,13 @@ MUTANTS = {
         "runtime/scheduler/timer_wheel.cc", "next.tick <= until)", "next.tick <= until + 1)",
         "a timer fires a tick early"),
     "TIMER_TWICE": (
-        "runtime/due_timers.cc",
+        "runtime/yields/due_timers.cc",
         "    if (process != nullptr) ready.",
         "    if (!Lifetimes::IsOne(timer)) (void)broker_.TimerFired(timer, lane);\n"
         "    if (process != nullptr) ready.",
         "each timer fires twice"),
     "LOST_TIMER": (
-        "runtime/due_timers.cc",
+        "runtime/yields/due_timers.cc",
         ": broker_.TimerFired(timer, lane);",
         ": due_.size() == 1 ? broker_.TimerFired(timer, lane) : nullptr;",
         "timers that are due at once are forgotten"),
@@ -234,13 +234,13 @@ MUTANTS = {
         "type == ACTORD_EVENT_CANCEL && std::exchange(process.cancel_seen, true)",
         "false", "a second cancel reaches the process"),
     "COMPLETE_TWICE": (
-        "runtime/yield_broker.cc",
+        "runtime/yields/yield_broker.cc",
         "  if (record.word.load(std::memory_order_acquire) != pending) return {};\n",
         "  if (record.word.load() >> 32 != pending >> 32) return {};\n"
         "  pending = record.word.load();\n",
         "a yield is completed by everybody who tries"),
     "NO_YIELD_GENERATION": (
-        "runtime/yield_broker.cc",
+        "runtime/yields/yield_broker.cc",
         "  if (record.word.load(std::memory_order_acquire) != pending) return {};\n",
         "  pending = record.word.load();\n"
         "  if ((pending & 3) != YieldRecord::kPending) return {};\n",

@@ -1,7 +1,7 @@
 // A runtime whose limits a test changes.
 #pragma once
 
-#include "tests/runtime/yields_fixture.h"
+#include "tests/runtime/yields/yields_fixture.h"
 
 namespace actord::runtime {
 

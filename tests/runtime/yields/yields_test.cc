@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "tests/runtime/yields_fixture.h"
+#include "tests/runtime/yields/yields_fixture.h"
 
 namespace actord::runtime {
 namespace {

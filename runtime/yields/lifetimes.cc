@@ -1,4 +1,4 @@
-#include "runtime/lifetimes.h"
+#include "runtime/yields/lifetimes.h"
 
 #include <algorithm>
 #include <string>

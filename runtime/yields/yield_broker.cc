@@ -1,4 +1,4 @@
-#include "runtime/yield_broker.h"
+#include "runtime/yields/yield_broker.h"
 
 #include <limits>
 #include <utility>

@@ -1,4 +1,4 @@
-#include "runtime/due_timers.h"
+#include "runtime/yields/due_timers.h"
 
 namespace actord::runtime {
 

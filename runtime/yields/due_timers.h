@@ -8,10 +8,10 @@
 #include <cstdint>
 #include <vector>
 
-#include "runtime/lifetimes.h"
 #include "runtime/scheduler/lane.h"
 #include "runtime/scheduler/scheduler.h"
-#include "runtime/yield_broker.h"
+#include "runtime/yields/lifetimes.h"
+#include "runtime/yields/yield_broker.h"
 
 namespace actord::runtime {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/runtime/yields_fixture.h"
+#include "tests/runtime/yields/yields_fixture.h"
 
 namespace actord::runtime {
 namespace {
