@@ -9,7 +9,7 @@
 #include "daemon/page_token.h"
 #include "daemon/proto_check.h"
 #include "daemon/proto_time.h"
-#include "runtime/names.h"
+#include "runtime/actors/names.h"
 #include "runtime/process/errors.h"
 
 namespace actord::daemon {

@@ -16,7 +16,7 @@
 
 #include "absl/status/statusor.h"
 #include "actord/v1/watch.pb.h"
-#include "runtime/lifecycle_log.h"
+#include "runtime/actors/lifecycle_log.h"
 #include "runtime/runtime.h"
 
 namespace actord::daemon {

@@ -31,7 +31,7 @@
 #include "actord/v1/watch.pb.h"
 #include "daemon/proto_watch.h"
 #include "daemon/stream.h"
-#include "runtime/lifecycle_log.h"
+#include "runtime/actors/lifecycle_log.h"
 #include "runtime/runtime.h"
 
 namespace actord::daemon {

@@ -6,8 +6,8 @@
 #include <atomic>
 
 #include "absl/status/statusor.h"
+#include "runtime/actors/names.h"
 #include "runtime/inbox/delivery.h"
-#include "runtime/names.h"
 #include "runtime/process/catalog.h"
 #include "runtime/process/process_table.h"
 #include "runtime/process/stats.h"

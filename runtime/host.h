@@ -5,12 +5,12 @@
 
 #include <actord/abi.h>
 
+#include "runtime/actors/groups.h"
+#include "runtime/actors/names.h"
+#include "runtime/actors/ties.h"
 #include "runtime/admission.h"
-#include "runtime/groups.h"
 #include "runtime/inbox/delivery.h"
-#include "runtime/names.h"
 #include "runtime/settings/options.h"
-#include "runtime/watches.h"
 #include "runtime/yields/yield_broker.h"
 
 namespace actord::runtime {

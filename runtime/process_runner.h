@@ -15,12 +15,12 @@
 #include <string>
 
 #include "absl/functional/function_ref.h"
-#include "runtime/dead_letters.h"
+#include "runtime/actors/dead_letters.h"
+#include "runtime/actors/lifecycle_log.h"
+#include "runtime/actors/results.h"
 #include "runtime/dispatcher.h"
 #include "runtime/foreign.h"
 #include "runtime/inbox/delivery.h"
-#include "runtime/lifecycle_log.h"
-#include "runtime/results.h"
 #include "runtime/scheduler/blocking_calls.h"
 #include "runtime/step_context.h"
 #include "runtime/yields/lifetimes.h"

@@ -3,11 +3,11 @@
 #include <memory>
 #include <utility>
 
+#include "runtime/actors/groups.h"
+#include "runtime/actors/names.h"
+#include "runtime/actors/ties.h"
 #include "runtime/calls.h"
-#include "runtime/groups.h"
-#include "runtime/names.h"
 #include "runtime/process_runner.h"
-#include "runtime/watches.h"
 
 namespace actord::runtime {
 

@@ -13,13 +13,13 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "runtime/names.h"
+#include "runtime/actors/names.h"
+#include "runtime/actors/ties.h"
 #include "runtime/process/catalog.h"
 #include "runtime/scheduler/lane.h"
 #include "runtime/settings/limits.h"
 #include "runtime/system/clock.h"
 #include "runtime/system/random.h"
-#include "runtime/watches.h"
 
 namespace actord::runtime {
 

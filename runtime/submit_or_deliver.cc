@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/actors/names.h"
 #include "runtime/core.h"
-#include "runtime/names.h"
 #include "runtime/process/errors.h"
 
 namespace actord::runtime {

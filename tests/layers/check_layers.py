@@ -103,6 +103,7 @@ LAYERS = {
         "inbox",
         "tasks",
         "yields",
+        "actors",
     ],
 }
 PROTO_IMPORTS = re.compile(r"(actord/v1|google/rpc|google/protobuf)/\w+\.proto$")

@@ -4,7 +4,7 @@
 
 #include <chrono>
 
-#include "tests/runtime/told_fixture.h"
+#include "tests/runtime/actors/told_fixture.h"
 
 namespace actord::runtime {
 namespace {

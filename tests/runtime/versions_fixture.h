@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "tests/runtime/told_fixture.h"
+#include "tests/runtime/actors/told_fixture.h"
 
 namespace actord::runtime {
 

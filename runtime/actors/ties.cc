@@ -1,4 +1,4 @@
-#include "runtime/watches.h"
+#include "runtime/actors/ties.h"
 
 #include <cstring>
 #include <functional>

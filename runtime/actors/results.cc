@@ -1,4 +1,4 @@
-#include "runtime/results.h"
+#include "runtime/actors/results.h"
 
 #include <algorithm>
 #include <optional>

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "runtime/process/errors.h"
-#include "tests/runtime/dead_letters_fixture.h"
+#include "tests/runtime/actors/dead_letters_fixture.h"
 
 namespace actord::runtime {
 namespace {

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "runtime/dead_letters.h"
+#include "runtime/actors/dead_letters.h"
 #include "runtime/inbox/delivery.h"
 #include "runtime/runtime.h"
 #include "runtime/scheduler/lane.h"

@@ -1,7 +1,7 @@
 // Who hears of whose end: each watch exactly once, behind the last messages.
-#include "runtime/watches.h"
+#include "runtime/actors/ties.h"
 
-#include "tests/runtime/told_fixture.h"
+#include "tests/runtime/actors/told_fixture.h"
 
 namespace actord::runtime {
 namespace {

@@ -1,8 +1,8 @@
 // Names and groups: who holds what, and until when.
-#include "runtime/names.h"
+#include "runtime/actors/names.h"
 
-#include "runtime/groups.h"
-#include "tests/runtime/told_fixture.h"
+#include "runtime/actors/groups.h"
+#include "tests/runtime/actors/told_fixture.h"
 
 namespace actord::runtime {
 namespace {

@@ -1,4 +1,4 @@
-#include "runtime/lifecycle_log.h"
+#include "runtime/actors/lifecycle_log.h"
 
 #include <pthread.h>
 

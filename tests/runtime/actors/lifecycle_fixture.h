@@ -5,8 +5,8 @@
 
 #include <memory>
 
+#include "tests/runtime/actors/ties_fixture.h"
 #include "tests/runtime/stepped_core.h"
-#include "tests/runtime/watch_fixture.h"
 
 namespace actord::runtime {
 

@@ -10,7 +10,7 @@
 #include <set>
 #include <string>
 
-#include "runtime/lifecycle_log.h"
+#include "runtime/actors/lifecycle_log.h"
 
 namespace actord::runtime {
 

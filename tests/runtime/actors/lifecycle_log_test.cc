@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "tests/runtime/lifecycle_fixture.h"
+#include "tests/runtime/actors/lifecycle_fixture.h"
 
 namespace actord::runtime {
 namespace {

@@ -1,9 +1,9 @@
-#include "runtime/groups.h"
+#include "runtime/actors/groups.h"
 
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "runtime/names.h"
+#include "runtime/actors/names.h"
 #include "runtime/process/errors.h"
 #include "runtime/system/absl_text.h"
 #include "runtime/system/fail_point.h"

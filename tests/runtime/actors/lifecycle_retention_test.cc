@@ -6,7 +6,7 @@
 #include <memory>
 #include <thread>
 
-#include "tests/runtime/lifecycle_fixture.h"
+#include "tests/runtime/actors/lifecycle_fixture.h"
 
 namespace actord::runtime {
 namespace {

@@ -7,9 +7,9 @@
 #include <thread>
 #include <vector>
 
-#include "runtime/lifecycle_log.h"
+#include "runtime/actors/lifecycle_log.h"
+#include "tests/runtime/actors/ties_fixture.h"
 #include "tests/runtime/runtime_fixture.h"
-#include "tests/runtime/watch_fixture.h"
 
 namespace actord::runtime {
 namespace {

@@ -1,6 +1,6 @@
 // Children that a handler starts for a process and ties to it, and processes
 // that a handler ends.
-#include "tests/runtime/told_fixture.h"
+#include "tests/runtime/actors/told_fixture.h"
 
 namespace actord::runtime {
 namespace {

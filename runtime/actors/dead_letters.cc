@@ -1,4 +1,4 @@
-#include "runtime/dead_letters.h"
+#include "runtime/actors/dead_letters.h"
 
 #include <algorithm>
 #include <utility>

@@ -1,4 +1,4 @@
-#include "runtime/names.h"
+#include "runtime/actors/names.h"
 
 #include <algorithm>
 

@@ -1,12 +1,12 @@
 // The store of dead letters, alone.
-#include "runtime/dead_letters.h"
+#include "runtime/actors/dead_letters.h"
 
 #include <algorithm>
 #include <string>
 #include <vector>
 
 #include "runtime/process/errors.h"
-#include "tests/runtime/dead_letters_fixture.h"
+#include "tests/runtime/actors/dead_letters_fixture.h"
 
 namespace actord::runtime {
 namespace {
