@@ -15,8 +15,8 @@
 #include "absl/time/time.h"
 #include "daemon/loaded_plugins.h"
 #include "daemon/logging.h"
-#include "runtime/blocking_pool.h"
 #include "runtime/runtime.h"
+#include "runtime/turn/blocking_pool.h"
 
 namespace actord::daemon {
 

@@ -10,10 +10,10 @@
 #include <functional>
 
 #include "runtime/process/priority.h"
-#include "runtime/process_runner.h"
 #include "runtime/scheduler/scheduler.h"
 #include "runtime/system/fail_point.h"
 #include "runtime/system/random.h"
+#include "runtime/turn/process_runner.h"
 #include "runtime/yields/due_timers.h"
 
 namespace actord::runtime {

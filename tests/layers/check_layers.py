@@ -104,6 +104,7 @@ LAYERS = {
         "tasks",
         "yields",
         "actors",
+        "turn",
     ],
 }
 PROTO_IMPORTS = re.compile(r"(actord/v1|google/rpc|google/protobuf)/\w+\.proto$")

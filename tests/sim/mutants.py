@@ -131,7 +131,7 @@ MUTANTS = {
         "    if (in_round == kGlobalFirst) first = First::kGlobal;\n", "",
         "the global queue waits for the local one"),
     "CONTINUE_IN_FRONT": (
-        "runtime/process_runner.cc",
+        "runtime/turn/process_runner.cc",
         "    parts_.scheduler.EnqueueBehind(&process, lane_.here());\n",
         "    parts_.scheduler.Enqueue(&process, lane_.here());\n",
         "a process that continues runs next"),
@@ -171,7 +171,7 @@ MUTANTS = {
         "    while (Envelope* envelope = state != nullptr ? in_hand : nullptr) {\n",
         "a process that ends leaves what it has in hand"),
     "CHAIN_KEPT": (
-        "runtime/process_runner_mailbox.cc",
+        "runtime/turn/process_runner_mailbox.cc",
         "  Envelope::Destroy(lane_.buffers(), chain);\n", "",
         "what held the messages of a chain is not freed"),
     "ALWAYS_ENQUEUE": (
@@ -184,7 +184,7 @@ MUTANTS = {
         "return false; }\n    // Release: (3), of urgent events.",
         "a sender that sees the process ready leaves it to that"),
     "SUBTRACT_LATE": (
-        "runtime/process_runner.cc",
+        "runtime/turn/process_runner.cc",
         "  delta -= Activity::Urgent(turn.word) * Activity::kUrgentOne;\n"
         "  delta -= Activity::ForMessages(turn.messages_taken, turn.units);\n"
         "  delta -= turn.word & (Activity::kReady | Activity::kBlocked);\n"
@@ -195,7 +195,7 @@ MUTANTS = {
         "  delta += (ready",
         "a turn gives back what came while it lasted"),
     "GAP_TAKEN": (
-        "runtime/process_runner_mailbox.cc",
+        "runtime/turn/process_runner_mailbox.cc",
         "    return turn.count < kBatch;\n  });\n",
         "    return turn.count < kBatch;\n  });\n"
         "  if (turn.count < kBatch) {\n"
@@ -203,34 +203,34 @@ MUTANTS = {
         "                                   Activity::Messages(turn.word));\n  }\n",
         "what lay behind a gap is forgotten"),
     "LOST_LAST_OF_CHAIN": (
-        "runtime/process_runner.cc",
+        "runtime/turn/process_runner.cc",
         "SendTogether(to, head, last, sends.size(), units,",
         "SendTogether(to, head, last, sends.size() > 1 ? sends.size() - 1 : 1, units,",
         "the last message of a chain is not counted"),
     "NO_STEP_DUE": (
-        "runtime/process_runner.cc", "    process.step_due = true;\n", "",
+        "runtime/turn/process_runner.cc", "    process.step_due = true;\n", "",
         "there is no first step after Init"),
     "NO_GENERATION_URGENT": (
-        "runtime/process_runner_mailbox.cc",
+        "runtime/turn/process_runner_mailbox.cc",
         "    if (envelope->generation != turn.generation) {\n",
         "    if (false) {\n", "an earlier process's completions are taken"),
     "NO_GENERATION_MESSAGES": (
-        "runtime/process_runner_mailbox.cc",
+        "runtime/turn/process_runner_mailbox.cc",
         "  } else if (envelope->generation == turn.generation) [[likely]] {\n",
         "  } else if (true) {\n", "an earlier process's messages are taken"),
     "NO_GENERATION_CHAIN": (
-        "runtime/process_runner_mailbox.cc",
+        "runtime/turn/process_runner_mailbox.cc",
         "  if (chain->generation != turn.generation) [[unlikely]] {\n",
         "  if (false) {\n", "an earlier process's chains are taken"),
     "MESSAGES_WHILE_BLOCKED": (
-        "runtime/process_runner.cc", "  if (!blocked) FillFromMessages",
+        "runtime/turn/process_runner.cc", "  if (!blocked) FillFromMessages",
         "  FillFromMessages", "a blocked process is given messages"),
     "NO_ROLLBACK": (
-        "runtime/process_runner_end.cc", "  context_.Rollback();\n",
+        "runtime/turn/process_runner_end.cc", "  context_.Rollback();\n",
         "  Commit(process, turn.generation);\n",
         "a step that failed is carried out"),
     "SECOND_CANCEL": (
-        "runtime/process_runner_mailbox.cc",
+        "runtime/turn/process_runner_mailbox.cc",
         "type == ACTORD_EVENT_CANCEL && std::exchange(process.cancel_seen, true)",
         "false", "a second cancel reaches the process"),
     "COMPLETE_TWICE": (
@@ -246,29 +246,29 @@ MUTANTS = {
         "  if ((pending & 3) != YieldRecord::kPending) return {};\n",
         "an old handle completes another's yield"),
     "YIELDS_LEFT_AT_END": (
-        "runtime/process_runner_end.cc",
+        "runtime/turn/process_runner_end.cc",
         "  parts_.broker.CloseAll(process, turn.generation, lane_);\n", "",
         "an ended process keeps its yields"),
     "LOST_DEAD_LETTERS": (
-        "runtime/process_runner_end.cc",
+        "runtime/turn/process_runner_end.cc",
         "    Drop(envelope, to, DeadLetterReason::kDroppedAtEnd);\n",
         "    lane_.Free(envelope);\n",
         "what an ended process has not seen is not counted"),
     "LEAKED_MESSAGE": (
-        "runtime/process_runner_end.cc", "  FreeBatch(turn);\n", "  turn.count = 0;\n",
+        "runtime/turn/process_runner_end.cc", "  FreeBatch(turn);\n", "  turn.count = 0;\n",
         "the events of a cancelled process are not freed"),
     "CLOSE_AFTER_FAILED_INIT": (
-        "runtime/process_runner.cc",
+        "runtime/turn/process_runner.cc",
         "  process.FreeState(lane_.buffers(), "
         "std::exchange(process.state, nullptr),\n"
         "                    descriptor.state_size);\n",
         "", "Close is called after an Init that failed"),
     "AWAIT_NOT_TOLD": (
-        "runtime/process_runner_end.cc",
+        "runtime/turn/process_runner_end.cc",
         "  if ((wanted & Wanted::kAwaited) != 0) {\n",
         "  if (false) {\n", "an await of a result that is not kept is forgotten"),
     "END_AFTER_LOOK": (
-        "runtime/process_runner_end.cc",
+        "runtime/turn/process_runner_end.cc",
         "  process.generation.exchange(generation + 1, "
         "std::memory_order_seq_cst);\n"
         "  const bool recorded = parts_.lifecycle_log.IsRecording();\n"
@@ -281,7 +281,7 @@ MUTANTS = {
         "std::memory_order_seq_cst);\n",
         "an end looks for awaits before it is visible"),
     "REPLY_KEPT": (
-        "runtime/process_runner_mailbox.cc",
+        "runtime/turn/process_runner_mailbox.cc",
         "  if (completion.completion.yield_slot == kNoYieldSlot) "
         "--process.replies;\n", "",
         "a reply counts as unseen for ever"),
@@ -300,7 +300,7 @@ MUTANTS = {
         "runtime/core.cc", "  admission.AwaitQuiet();\n", "",
         "a shutdown does not wait for submits under way"),
     "CANCEL_MISSES_NEW": (
-        "runtime/process_runner.cc",
+        "runtime/turn/process_runner.cc",
         "    if (parts_.orders.cancel.load(std::memory_order_relaxed)) {\n",
         "    if (false) {\n", "a shutdown does not cancel those that begin"),
     "STALE_CANCEL_SEEN": (

@@ -1,7 +1,7 @@
 // Processes that go on in a new version of their type: what stays, and what it
 // takes. Workers run by hand.
 #include "runtime/process/upgrading.h"
-#include "tests/runtime/versions_fixture.h"
+#include "tests/runtime/turn/versions_fixture.h"
 
 namespace actord::runtime {
 namespace {

@@ -1,4 +1,4 @@
-#include "runtime/calls.h"
+#include "runtime/turn/calls.h"
 
 #include <algorithm>
 #include <memory>

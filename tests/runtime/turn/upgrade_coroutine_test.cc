@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "tests/runtime/versions_fixture.h"
+#include "tests/runtime/turn/versions_fixture.h"
 
 namespace actord::runtime {
 namespace {

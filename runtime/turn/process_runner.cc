@@ -1,15 +1,15 @@
-#include "runtime/process_runner.h"
+#include "runtime/turn/process_runner.h"
 
 #include <algorithm>
 #include <span>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "runtime/foreign.h"
 #include "runtime/process/chain.h"
 #include "runtime/process/errors.h"
 #include "runtime/system/fail_point.h"
 #include "runtime/system/processor.h"
+#include "runtime/turn/foreign.h"
 
 namespace actord::runtime {
 

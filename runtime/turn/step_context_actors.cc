@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "runtime/calls.h"
 #include "runtime/process/upgrading.h"
-#include "runtime/step_context.h"
+#include "runtime/turn/calls.h"
+#include "runtime/turn/step_context.h"
 
 namespace actord::runtime {
 

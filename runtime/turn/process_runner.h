@@ -18,11 +18,11 @@
 #include "runtime/actors/dead_letters.h"
 #include "runtime/actors/lifecycle_log.h"
 #include "runtime/actors/results.h"
-#include "runtime/dispatcher.h"
-#include "runtime/foreign.h"
 #include "runtime/inbox/delivery.h"
 #include "runtime/scheduler/blocking_calls.h"
-#include "runtime/step_context.h"
+#include "runtime/turn/dispatcher.h"
+#include "runtime/turn/foreign.h"
+#include "runtime/turn/step_context.h"
 #include "runtime/yields/lifetimes.h"
 
 namespace actord::runtime {

@@ -1,4 +1,4 @@
-#include "runtime/host.h"
+#include "runtime/turn/host.h"
 
 #include <algorithm>
 #include <string>

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "runtime/process/errors.h"
-#include "tests/runtime/abi_process_fixture.h"
+#include "tests/runtime/turn/abi_process_fixture.h"
 
 namespace actord::runtime {
 namespace {

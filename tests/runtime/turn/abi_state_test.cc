@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "tests/runtime/abi_process_fixture.h"
+#include "tests/runtime/turn/abi_process_fixture.h"
 
 namespace actord::runtime {
 namespace {

@@ -23,12 +23,12 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/functional/any_invocable.h"
 #include "absl/status/statusor.h"
-#include "runtime/dispatcher.h"
 #include "runtime/inbox/delivery.h"
 #include "runtime/process/callbacks.h"
 #include "runtime/process/process_table.h"
 #include "runtime/scheduler/lane.h"
 #include "runtime/system/mutex.h"
+#include "runtime/turn/dispatcher.h"
 #include "runtime/yields/yield_broker.h"
 
 namespace actord::runtime {

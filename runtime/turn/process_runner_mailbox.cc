@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "runtime/process/chain.h"
-#include "runtime/process_runner.h"
 #include "runtime/system/processor.h"
+#include "runtime/turn/process_runner.h"
 
 namespace actord::runtime {
 

@@ -6,8 +6,8 @@
 #include "runtime/actors/groups.h"
 #include "runtime/actors/names.h"
 #include "runtime/actors/ties.h"
-#include "runtime/calls.h"
-#include "runtime/process_runner.h"
+#include "runtime/turn/calls.h"
+#include "runtime/turn/process_runner.h"
 
 namespace actord::runtime {
 

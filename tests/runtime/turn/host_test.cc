@@ -1,5 +1,5 @@
 // What handlers see of the daemon. Workers run by hand.
-#include "runtime/host.h"
+#include "runtime/turn/host.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "runtime/process/activity.h"
-#include "tests/runtime/versions_fixture.h"
+#include "tests/runtime/turn/versions_fixture.h"
 
 namespace actord::runtime {
 namespace {

@@ -4,12 +4,12 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "runtime/foreign.h"
 #include "runtime/process/chain.h"
 #include "runtime/process/errors.h"
-#include "runtime/process_runner.h"
 #include "runtime/system/fail_point.h"
 #include "runtime/system/thread.h"
+#include "runtime/turn/foreign.h"
+#include "runtime/turn/process_runner.h"
 
 namespace actord::runtime {
 namespace {

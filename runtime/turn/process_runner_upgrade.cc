@@ -11,9 +11,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "runtime/foreign.h"
 #include "runtime/process/upgrading.h"
-#include "runtime/process_runner.h"
+#include "runtime/turn/foreign.h"
+#include "runtime/turn/process_runner.h"
 
 namespace actord::runtime {
 namespace {

@@ -1,6 +1,6 @@
 // Messages that want an answer: exactly one for each, whatever becomes of the
 // two.
-#include "runtime/calls.h"
+#include "runtime/turn/calls.h"
 
 #include <chrono>
 

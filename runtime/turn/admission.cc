@@ -1,4 +1,4 @@
-#include "runtime/admission.h"
+#include "runtime/turn/admission.h"
 
 #include <utility>
 

@@ -1,12 +1,12 @@
-#include "runtime/dispatcher.h"
+#include "runtime/turn/dispatcher.h"
 
 #include <array>
 #include <memory>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "runtime/foreign.h"
 #include "runtime/system/absl_text.h"
+#include "runtime/turn/foreign.h"
 
 namespace actord::runtime {
 

@@ -2,7 +2,7 @@
 // version: cancelled, and none of their completions comes; or taken over, and
 // each comes once. Workers run by hand.
 #include "runtime/process/upgrading.h"
-#include "tests/runtime/versions_fixture.h"
+#include "tests/runtime/turn/versions_fixture.h"
 
 namespace actord::runtime {
 namespace {

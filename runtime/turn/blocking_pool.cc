@@ -1,4 +1,4 @@
-#include "runtime/blocking_pool.h"
+#include "runtime/turn/blocking_pool.h"
 
 #include <algorithm>
 #include <chrono>

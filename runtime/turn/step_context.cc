@@ -1,4 +1,4 @@
-#include "runtime/step_context.h"
+#include "runtime/turn/step_context.h"
 
 #include <algorithm>
 #include <cstring>

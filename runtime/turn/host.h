@@ -8,9 +8,9 @@
 #include "runtime/actors/groups.h"
 #include "runtime/actors/names.h"
 #include "runtime/actors/ties.h"
-#include "runtime/admission.h"
 #include "runtime/inbox/delivery.h"
 #include "runtime/settings/options.h"
+#include "runtime/turn/admission.h"
 #include "runtime/yields/yield_broker.h"
 
 namespace actord::runtime {

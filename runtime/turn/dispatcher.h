@@ -4,12 +4,12 @@
 // Thread-safety: Dispatch from the turn of the process.
 #pragma once
 
-#include "runtime/blocking_pool.h"
 #include "runtime/process/catalog.h"
 #include "runtime/scheduler/lane.h"
 #include "runtime/settings/limits.h"
-#include "runtime/step_context.h"
 #include "runtime/tasks/task_table.h"
+#include "runtime/turn/blocking_pool.h"
+#include "runtime/turn/step_context.h"
 #include "runtime/yields/yield_broker.h"
 
 namespace actord::runtime {
