@@ -22,7 +22,7 @@
 #include "runtime/turn/calls.h"
 #include "runtime/turn/dispatcher.h"
 #include "runtime/turn/host.h"
-#include "runtime/worker_threads.h"
+#include "runtime/workers/worker_threads.h"
 #include "runtime/yields/lifetimes.h"
 #include "runtime/yields/yield_broker.h"
 

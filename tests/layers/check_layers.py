@@ -105,6 +105,7 @@ LAYERS = {
         "yields",
         "actors",
         "turn",
+        "workers",
     ],
 }
 PROTO_IMPORTS = re.compile(r"(actord/v1|google/rpc|google/protobuf)/\w+\.proto$")

@@ -22,10 +22,10 @@ import time
 # name: (file, text, its replacement, what is taken out).
 MUTANTS = {
     "NO_LAST_LOOK": (
-        "runtime/worker.cc", "!(look && scheduler_.HasWork())", "true",
+        "runtime/workers/worker.cc", "!(look && scheduler_.HasWork())", "true",
         "a worker sleeps without a last look for work"),
     "LOOK_FIRST": (
-        "runtime/worker.cc",
+        "runtime/workers/worker.cc",
         "  idle.BeginSleep(queue_.index);\n",
         "  const bool has_work = scheduler_.HasWork();\n  FailPoint();\n"
         "  idle.BeginSleep(queue_.index);\n",
@@ -35,10 +35,10 @@ MUTANTS = {
         "  WakeForWork();\n  global_.Push(process);\n",
         "a producer wakes before it pushes"),
     "NO_CHAIN": (
-        "runtime/worker.cc", "      scheduler_.WakeForWork();\n", "",
+        "runtime/workers/worker.cc", "      scheduler_.WakeForWork();\n", "",
         "the last searcher that finds work wakes nobody"),
     "PHANTOM_SEARCHER": (
-        "runtime/worker.cc", "  searching_ = notified;\n",
+        "runtime/workers/worker.cc", "  searching_ = notified;\n",
         "  searching_ = false;\n",
         "a woken worker is counted as a searcher and is none"),
     "UNSEEN_BATCH": (
@@ -88,22 +88,22 @@ MUTANTS = {
         ": broker.IsWanted(timer) && timer % 2 == 0;",
         "a crowded wheel forgets timers that somebody waits for"),
     "BLIND_WATCHDOG": (
-        "runtime/watchdog.cc",
+        "runtime/workers/watchdog.cc",
         "  patience = std::min(patience, LookAtTimers(now));\n", "",
         "the watchdog does not look at timers"),
     "WAKE_IS_ENOUGH": (
-        "runtime/watchdog.cc",
+        "runtime/workers/watchdog.cc",
         "due_timers_.FireAny(lane_)) {", "false) {",
         "the watchdog fires none itself, though nobody sleeps whom it could wake"),
     "WATCHDOG_TARRIES": (
-        "runtime/watchdog.cc",
+        "runtime/workers/watchdog.cc",
         "in_call ? kTimerPatienceNs : kLongestNs;", "kLongestNs;",
         "the watchdog looks no more often if there are timers"),
     "NO_NEWEST_CAP": (
-        "runtime/worker.h", "    if (in_a_row == kNewestInARow) {", "    if (false) {",
+        "runtime/workers/worker.h", "    if (in_a_row == kNewestInARow) {", "    if (false) {",
         "the newest always runs first"),
     "NO_BACK_FIRST": (
-        "runtime/worker.cc",
+        "runtime/workers/worker.cc",
         "    if (turn_ % kFourRounds == kBackFirst) first = First::kBack;\n", "",
         "those that continue wait for all others"),
     "ALONE_TO_OTHERS": (
@@ -117,17 +117,17 @@ MUTANTS = {
         "return Size(level) == 0;",
         "a sleeper's last look misses those that continue"),
     "GLOBAL_LEVEL_UNSEEN": (
-        "runtime/worker.cc",
+        "runtime/workers/worker.cc",
         "    if (Process* process = scheduler_.TakeGlobal(queue_, LevelsFrom(from))) {\n",
         "    if (Process* process = from > level ? nullptr : "
         "scheduler_.TakeGlobal(queue_, LevelsFrom(from))) {\n",
         "a higher level of the global queue waits"),
     "NEXT_WHATEVER_ITS_LEVEL": (
-        "runtime/worker.h", "all >> level <= 1 && first == First::kOwn",
+        "runtime/workers/worker.h", "all >> level <= 1 && first == First::kOwn",
         "all != 0 && first == First::kOwn",
         "what a step made ready runs before higher ones"),
     "NO_GLOBAL_FIRST": (
-        "runtime/worker.cc",
+        "runtime/workers/worker.cc",
         "    if (in_round == kGlobalFirst) first = First::kGlobal;\n", "",
         "the global queue waits for the local one"),
     "CONTINUE_IN_FRONT": (

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "runtime/watchdog.h"
+#include "runtime/workers/watchdog.h"
 #include "tests/sim/world.h"
 
 namespace actord::sim {

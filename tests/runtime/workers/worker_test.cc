@@ -1,5 +1,5 @@
 // How a worker finds its work, idles and sleeps: workers run by hand.
-#include "runtime/worker.h"
+#include "runtime/workers/worker.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

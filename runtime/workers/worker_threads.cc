@@ -1,4 +1,4 @@
-#include "runtime/worker_threads.h"
+#include "runtime/workers/worker_threads.h"
 
 #include <pthread.h>
 #include <sys/prctl.h>

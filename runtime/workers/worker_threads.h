@@ -23,8 +23,8 @@
 #include "runtime/system/thread.h"
 #include "runtime/turn/process_runner.h"
 #include "runtime/turn/step_context.h"
-#include "runtime/watchdog.h"
-#include "runtime/worker.h"
+#include "runtime/workers/watchdog.h"
+#include "runtime/workers/worker.h"
 
 namespace actord::runtime {
 

@@ -1,4 +1,4 @@
-#include "runtime/worker.h"
+#include "runtime/workers/worker.h"
 
 #include <algorithm>
 #include <utility>

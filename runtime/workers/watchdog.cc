@@ -1,4 +1,4 @@
-#include "runtime/watchdog.h"
+#include "runtime/workers/watchdog.h"
 
 #include <pthread.h>
 
@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "runtime/process/process.h"
 #include "runtime/system/fail_point.h"
-#include "runtime/worker_threads.h"
+#include "runtime/workers/worker_threads.h"
 
 namespace actord::runtime {
 
