@@ -3,7 +3,7 @@
 #include <chrono>
 #include <ctime>
 
-#include "daemon/utf8.h"
+#include "daemon/text/utf8.h"
 
 namespace actord::daemon {
 namespace {

@@ -10,7 +10,7 @@
 #include "daemon/proto_check.h"
 #include "daemon/proto_responses.h"
 #include "daemon/proto_time.h"
-#include "daemon/utf8.h"
+#include "daemon/text/utf8.h"
 #include "runtime/process/errors.h"
 
 namespace actord::daemon {

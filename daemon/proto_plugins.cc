@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "daemon/utf8.h"
+#include "daemon/text/utf8.h"
 
 namespace actord::daemon {
 

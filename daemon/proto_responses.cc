@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "daemon/proto_time.h"
-#include "daemon/utf8.h"
+#include "daemon/text/utf8.h"
 
 namespace actord::daemon {
 namespace {

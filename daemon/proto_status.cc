@@ -5,7 +5,7 @@
 
 #include "daemon/proto_plugins.h"
 #include "daemon/proto_time.h"
-#include "daemon/utf8.h"
+#include "daemon/text/utf8.h"
 #include "handlers/builtin_handlers.h"
 
 namespace actord::daemon {

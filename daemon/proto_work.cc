@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "daemon/proto_check.h"
 #include "daemon/proto_time.h"
-#include "daemon/utf8.h"
+#include "daemon/text/utf8.h"
 #include "runtime/process/errors.h"
 #include "runtime/settings/command_pattern.h"
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "daemon/utf8.h"
+#include "daemon/text/utf8.h"
 #include "runtime/process/errors.h"
 
 namespace actord::daemon {

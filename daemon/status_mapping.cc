@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "daemon/proto_time.h"
-#include "daemon/utf8.h"
+#include "daemon/text/utf8.h"
 #include "google/rpc/error_details.pb.h"
 #include "google/rpc/status.pb.h"
 #include "runtime/process/errors.h"

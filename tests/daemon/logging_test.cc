@@ -8,7 +8,7 @@
 #include <string>
 
 #include "daemon/log_format.h"
-#include "daemon/utf8.h"
+#include "daemon/text/utf8.h"
 
 namespace actord::daemon {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "daemon/proto_status.h"
 #include "daemon/proto_time.h"
-#include "daemon/utf8.h"
+#include "daemon/text/utf8.h"
 
 namespace actord::daemon {
 namespace {

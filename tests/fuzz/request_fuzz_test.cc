@@ -12,7 +12,7 @@
 #include "daemon/proto_work.h"
 #include "daemon/rpc_message.h"
 #include "daemon/status_mapping.h"
-#include "daemon/utf8.h"
+#include "daemon/text/utf8.h"
 #include "google/rpc/status.pb.h"
 #include "runtime/process/errors.h"
 #include "tests/fuzz/mutator.h"

@@ -107,6 +107,9 @@ LAYERS = {
         "turn",
         "workers",
     ],
+    "daemon": [
+        "text",
+    ],
 }
 PROTO_IMPORTS = re.compile(r"(actord/v1|google/rpc|google/protobuf)/\w+\.proto$")
 

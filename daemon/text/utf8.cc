@@ -1,4 +1,4 @@
-#include "daemon/utf8.h"
+#include "daemon/text/utf8.h"
 
 #include <cstdint>
 
