@@ -15,10 +15,10 @@
 #include <vector>
 
 #include "actord/v1/actor_service.grpc.pb.h"
-#include "daemon/config.h"
 #include "daemon/idempotency.h"
 #include "daemon/loaded_plugins.h"
 #include "daemon/plugin_loading.h"
+#include "daemon/settings/config.h"
 #include "daemon/shutdown_control.h"
 #include "daemon/stream.h"
 #include "runtime/process/catalog.h"

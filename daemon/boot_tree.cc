@@ -10,7 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
-#include "daemon/config_text.h"
+#include "daemon/settings/config_text.h"
 #include "handlers/supervisor_spec.h"
 #include "runtime/system/clock.h"
 

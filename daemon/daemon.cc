@@ -9,8 +9,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "daemon/boot_tree.h"
-#include "daemon/config_keys.h"
-#include "daemon/config_text.h"
+#include "daemon/settings/config_keys.h"
+#include "daemon/settings/config_text.h"
 #include "daemon/version.h"
 #include "runtime/system/clock.h"
 

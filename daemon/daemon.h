@@ -11,7 +11,6 @@
 
 #include "absl/status/statusor.h"
 #include "daemon/actor_service.h"
-#include "daemon/config.h"
 #include "daemon/exit_status.h"
 #include "daemon/idempotency.h"
 #include "daemon/loaded_plugins.h"
@@ -19,6 +18,7 @@
 #include "daemon/plugin_loading.h"
 #include "daemon/port_file.h"
 #include "daemon/rpc_server.h"
+#include "daemon/settings/config.h"
 #include "daemon/shutdown_control.h"
 #include "runtime/process/catalog.h"
 #include "runtime/runtime.h"

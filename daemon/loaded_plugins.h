@@ -16,7 +16,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
-#include "daemon/config.h"
+#include "daemon/settings/config.h"
 #include "handlers/allowed_directories.h"
 #include "handlers/handler_set.h"
 #include "handlers/plugin_loader.h"

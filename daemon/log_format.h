@@ -8,7 +8,7 @@
 #include <memory>
 #include <string_view>
 
-#include "daemon/config.h"
+#include "daemon/settings/config.h"
 
 namespace actord::daemon {
 

@@ -7,7 +7,7 @@
 #include <memory>
 #include <string_view>
 
-#include "daemon/config.h"
+#include "daemon/settings/config.h"
 #include "runtime/settings/options.h"
 
 namespace spdlog {

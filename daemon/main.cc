@@ -12,11 +12,11 @@
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "daemon/boot_tree.h"
-#include "daemon/command_line.h"
-#include "daemon/config.h"
 #include "daemon/daemon.h"
 #include "daemon/exit_status.h"
 #include "daemon/logging.h"
+#include "daemon/settings/command_line.h"
+#include "daemon/settings/config.h"
 #include "daemon/signals.h"
 #include "daemon/version.h"
 

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "actord/v1/actor_service.pb.h"
-#include "daemon/config.h"
 #include "daemon/loaded_plugins.h"
+#include "daemon/settings/config.h"
 #include "runtime/process/catalog.h"
 #include "runtime/runtime.h"
 

@@ -10,8 +10,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "actord/v1/actor_service.grpc.pb.h"
-#include "daemon/config_text.h"
-#include "daemon/listen_check.h"
+#include "daemon/settings/config_text.h"
+#include "daemon/settings/listen_check.h"
 #include "runtime/system/clock.h"
 
 namespace actord::daemon {

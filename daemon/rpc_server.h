@@ -12,7 +12,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "daemon/config.h"
+#include "daemon/settings/config.h"
 
 namespace actord::daemon {
 

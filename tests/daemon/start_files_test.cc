@@ -13,8 +13,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "daemon/exit_status.h"
-#include "daemon/listen_check.h"
 #include "daemon/port_file.h"
+#include "daemon/settings/listen_check.h"
 
 namespace actord::daemon {
 namespace {

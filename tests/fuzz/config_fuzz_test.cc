@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "daemon/config.h"
-#include "daemon/config_file.h"
-#include "daemon/config_keys.h"
-#include "daemon/config_text.h"
+#include "daemon/settings/config.h"
+#include "daemon/settings/config_file.h"
+#include "daemon/settings/config_keys.h"
+#include "daemon/settings/config_text.h"
 #include "tests/fuzz/mutator.h"
 
 namespace actord::daemon {

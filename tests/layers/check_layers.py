@@ -109,6 +109,7 @@ LAYERS = {
     ],
     "daemon": [
         "text",
+        "settings",
     ],
 }
 PROTO_IMPORTS = re.compile(r"(actord/v1|google/rpc|google/protobuf)/\w+\.proto$")

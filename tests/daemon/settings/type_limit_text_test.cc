@@ -1,4 +1,4 @@
-#include "daemon/type_limit_text.h"
+#include "daemon/settings/type_limit_text.h"
 
 #include <gtest/gtest.h>
 

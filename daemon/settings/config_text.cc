@@ -1,4 +1,4 @@
-#include "daemon/config_text.h"
+#include "daemon/settings/config_text.h"
 
 #include <array>
 #include <charconv>

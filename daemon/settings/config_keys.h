@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "daemon/config.h"
+#include "daemon/settings/config.h"
 
 namespace actord::daemon {
 

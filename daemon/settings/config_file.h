@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "daemon/config.h"
+#include "daemon/settings/config.h"
 
 namespace actord::daemon {
 

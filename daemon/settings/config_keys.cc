@@ -1,4 +1,4 @@
-#include "daemon/config_keys.h"
+#include "daemon/settings/config_keys.h"
 
 #include <type_traits>
 #include <utility>
@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
-#include "daemon/config_codecs.h"
+#include "daemon/settings/config_codecs.h"
 
 namespace actord::daemon {
 namespace {

@@ -1,4 +1,4 @@
-#include "daemon/command_line.h"
+#include "daemon/settings/command_line.h"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -7,7 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "daemon/config_keys.h"
+#include "daemon/settings/config_keys.h"
 
 namespace actord::daemon {
 namespace {

@@ -1,10 +1,10 @@
-#include "daemon/type_limit_text.h"
+#include "daemon/settings/type_limit_text.h"
 
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "daemon/config_text.h"
+#include "daemon/settings/config_text.h"
 #include "runtime/system/absl_text.h"
 
 namespace actord::daemon {

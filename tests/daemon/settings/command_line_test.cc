@@ -1,4 +1,4 @@
-#include "daemon/command_line.h"
+#include "daemon/settings/command_line.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

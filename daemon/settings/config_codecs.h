@@ -16,9 +16,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/time/time.h"
-#include "daemon/config_text.h"
-#include "daemon/type_limit_text.h"
-#include "daemon/work_policy_text.h"
+#include "daemon/settings/config_text.h"
+#include "daemon/settings/type_limit_text.h"
+#include "daemon/settings/work_policy_text.h"
 
 namespace actord::daemon {
 

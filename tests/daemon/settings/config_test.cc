@@ -1,4 +1,4 @@
-#include "daemon/config.h"
+#include "daemon/settings/config.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "daemon/command_line.h"
-#include "daemon/config_file.h"
-#include "daemon/config_keys.h"
+#include "daemon/settings/command_line.h"
+#include "daemon/settings/config_file.h"
+#include "daemon/settings/config_keys.h"
 
 namespace actord::daemon {
 namespace {

@@ -1,12 +1,12 @@
-#include "daemon/config.h"
+#include "daemon/settings/config.h"
 
 #include <cstdlib>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "daemon/config_file.h"
-#include "daemon/config_keys.h"
+#include "daemon/settings/config_file.h"
+#include "daemon/settings/config_keys.h"
 
 namespace actord::daemon {
 

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "daemon/config_keys.h"
+#include "daemon/settings/config_keys.h"
 
 namespace actord::daemon {
 namespace {

@@ -1,4 +1,4 @@
-#include "daemon/work_policy_text.h"
+#include "daemon/settings/work_policy_text.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "daemon/config_file.h"
+#include "daemon/settings/config_file.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -14,7 +14,7 @@
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
-#include "daemon/config_keys.h"
+#include "daemon/settings/config_keys.h"
 
 namespace actord::daemon {
 namespace {

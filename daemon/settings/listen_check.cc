@@ -1,4 +1,4 @@
-#include "daemon/listen_check.h"
+#include "daemon/settings/listen_check.h"
 
 #include <netdb.h>
 #include <sys/socket.h>
@@ -11,7 +11,7 @@
 #include <cstring>
 #include <memory>
 
-#include "daemon/config_text.h"
+#include "daemon/settings/config_text.h"
 
 namespace actord::daemon {
 namespace {

@@ -1,4 +1,4 @@
-#include "daemon/work_policy_text.h"
+#include "daemon/settings/work_policy_text.h"
 
 #include <array>
 #include <limits>
@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "daemon/config_text.h"
+#include "daemon/settings/config_text.h"
 
 namespace actord::daemon {
 namespace {
