@@ -10,7 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "daemon/logging.h"
+#include "daemon/log/logging.h"
 #include "daemon/shutdown_control.h"
 #include "runtime/runtime.h"
 

@@ -14,7 +14,7 @@
 #include "daemon/exit_status.h"
 #include "daemon/idempotency.h"
 #include "daemon/loaded_plugins.h"
-#include "daemon/logging.h"
+#include "daemon/log/logging.h"
 #include "daemon/plugin_loading.h"
 #include "daemon/port_file.h"
 #include "daemon/rpc_server.h"

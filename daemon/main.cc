@@ -14,7 +14,7 @@
 #include "daemon/boot_tree.h"
 #include "daemon/daemon.h"
 #include "daemon/exit_status.h"
-#include "daemon/logging.h"
+#include "daemon/log/logging.h"
 #include "daemon/settings/command_line.h"
 #include "daemon/settings/config.h"
 #include "daemon/signals.h"

@@ -14,7 +14,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "daemon/loaded_plugins.h"
-#include "daemon/logging.h"
+#include "daemon/log/logging.h"
 #include "runtime/runtime.h"
 #include "runtime/turn/blocking_pool.h"
 

@@ -110,6 +110,7 @@ LAYERS = {
     "daemon": [
         "text",
         "settings",
+        "log",
     ],
 }
 PROTO_IMPORTS = re.compile(r"(actord/v1|google/rpc|google/protobuf)/\w+\.proto$")

@@ -1,4 +1,4 @@
-#include "daemon/logging.h"
+#include "daemon/log/logging.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "daemon/log_format.h"
+#include "daemon/log/log_format.h"
 #include "daemon/text/utf8.h"
 
 namespace actord::daemon {

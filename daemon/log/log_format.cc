@@ -1,4 +1,4 @@
-#include "daemon/log_format.h"
+#include "daemon/log/log_format.h"
 
 #include <chrono>
 #include <ctime>

@@ -1,4 +1,4 @@
-#include "daemon/logging.h"
+#include "daemon/log/logging.h"
 
 #include <google/protobuf/stubs/logging.h>
 #include <grpc/support/log.h>
@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "daemon/log_format.h"
+#include "daemon/log/log_format.h"
 
 namespace actord::daemon {
 namespace {
