@@ -4,8 +4,8 @@
 #include "daemon/proto_requests.h"
 #include "daemon/proto_status.h"
 #include "daemon/proto_time.h"
+#include "daemon/settings/version.h"
 #include "daemon/unary_call.h"
-#include "daemon/version.h"
 
 namespace actord::daemon {
 

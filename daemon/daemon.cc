@@ -11,7 +11,7 @@
 #include "daemon/boot_tree.h"
 #include "daemon/settings/config_keys.h"
 #include "daemon/settings/config_text.h"
-#include "daemon/version.h"
+#include "daemon/settings/version.h"
 #include "runtime/system/clock.h"
 
 namespace actord::daemon {

@@ -7,7 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "daemon/version.h"
+#include "daemon/settings/version.h"
 #include "handlers/builtin_handlers.h"
 
 namespace actord::daemon {

@@ -17,8 +17,8 @@
 #include "daemon/log/logging.h"
 #include "daemon/settings/command_line.h"
 #include "daemon/settings/config.h"
+#include "daemon/settings/version.h"
 #include "daemon/signals.h"
-#include "daemon/version.h"
 
 namespace actord::daemon {
 namespace {

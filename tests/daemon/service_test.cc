@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "daemon/version.h"
+#include "daemon/settings/version.h"
 #include "tests/daemon/served_daemon.h"
 
 namespace actord::daemon {
