@@ -16,8 +16,8 @@
 
 #include "actord/v1/actor_service.grpc.pb.h"
 #include "daemon/idempotency.h"
-#include "daemon/loaded_plugins.h"
-#include "daemon/plugin_loading.h"
+#include "daemon/plugins/loaded_plugins.h"
+#include "daemon/plugins/plugin_loading.h"
 #include "daemon/settings/config.h"
 #include "daemon/shutdown_control.h"
 #include "daemon/stream.h"

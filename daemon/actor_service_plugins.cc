@@ -1,6 +1,6 @@
 // Plugins that are loaded while the daemon runs.
 #include "daemon/actor_service.h"
-#include "daemon/plugin_loading.h"
+#include "daemon/plugins/plugin_loading.h"
 #include "daemon/proto_plugins.h"
 #include "daemon/unary_call.h"
 

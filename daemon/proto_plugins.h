@@ -7,7 +7,7 @@
 
 #include "actord/v1/plugin.pb.h"
 #include "actord/v1/status.pb.h"
-#include "daemon/plugin_loading.h"
+#include "daemon/plugins/plugin_loading.h"
 
 namespace actord::daemon {
 

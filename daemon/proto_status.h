@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "actord/v1/actor_service.pb.h"
-#include "daemon/loaded_plugins.h"
+#include "daemon/plugins/loaded_plugins.h"
 #include "daemon/settings/config.h"
 #include "runtime/process/catalog.h"
 #include "runtime/runtime.h"

@@ -111,6 +111,7 @@ LAYERS = {
         "text",
         "settings",
         "log",
+        "plugins",
     ],
 }
 PROTO_IMPORTS = re.compile(r"(actord/v1|google/rpc|google/protobuf)/\w+\.proto$")

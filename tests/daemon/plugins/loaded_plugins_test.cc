@@ -1,5 +1,5 @@
 // What becomes of files that were opened and are no plugins.
-#include "daemon/loaded_plugins.h"
+#include "daemon/plugins/loaded_plugins.h"
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>

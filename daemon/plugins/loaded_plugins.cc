@@ -1,4 +1,4 @@
-#include "daemon/loaded_plugins.h"
+#include "daemon/plugins/loaded_plugins.h"
 
 #include <algorithm>
 #include <filesystem>

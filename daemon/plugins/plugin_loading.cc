@@ -1,4 +1,4 @@
-#include "daemon/plugin_loading.h"
+#include "daemon/plugins/plugin_loading.h"
 
 #include <algorithm>
 #include <chrono>

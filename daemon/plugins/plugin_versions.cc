@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "daemon/loaded_plugins.h"
+#include "daemon/plugins/loaded_plugins.h"
 #include "handlers/builtin_handlers.h"
 #include "runtime/process/errors.h"
 

@@ -13,8 +13,8 @@
 #include "absl/functional/any_invocable.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "daemon/loaded_plugins.h"
 #include "daemon/log/logging.h"
+#include "daemon/plugins/loaded_plugins.h"
 #include "runtime/runtime.h"
 #include "runtime/turn/blocking_pool.h"
 
