@@ -2,10 +2,10 @@
 #include <utility>
 
 #include "daemon/actor_service.h"
-#include "daemon/page_token.h"
-#include "daemon/proto_requests.h"
-#include "daemon/proto_responses.h"
 #include "daemon/unary_call.h"
+#include "daemon/wire/page_token.h"
+#include "daemon/wire/proto_requests.h"
+#include "daemon/wire/proto_responses.h"
 
 namespace actord::daemon {
 namespace {

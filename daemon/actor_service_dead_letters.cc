@@ -3,9 +3,9 @@
 #include <utility>
 
 #include "daemon/actor_service.h"
-#include "daemon/page_token.h"
-#include "daemon/proto_dead_letters.h"
 #include "daemon/unary_call.h"
+#include "daemon/wire/page_token.h"
+#include "daemon/wire/proto_dead_letters.h"
 
 namespace actord::daemon {
 

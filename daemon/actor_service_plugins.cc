@@ -1,8 +1,8 @@
 // Plugins that are loaded while the daemon runs.
 #include "daemon/actor_service.h"
 #include "daemon/plugins/plugin_loading.h"
-#include "daemon/proto_plugins.h"
 #include "daemon/unary_call.h"
+#include "daemon/wire/proto_plugins.h"
 
 namespace actord::daemon {
 

@@ -3,10 +3,10 @@
 
 #include "daemon/actor_service.h"
 #include "daemon/carry_out.h"
-#include "daemon/page_token.h"
-#include "daemon/proto_requests.h"
-#include "daemon/proto_responses.h"
 #include "daemon/unary_call.h"
+#include "daemon/wire/page_token.h"
+#include "daemon/wire/proto_requests.h"
+#include "daemon/wire/proto_responses.h"
 
 namespace actord::daemon {
 namespace {

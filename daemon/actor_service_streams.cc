@@ -3,10 +3,10 @@
 #include <utility>
 
 #include "daemon/actor_service.h"
-#include "daemon/rpc_message.h"
 #include "daemon/send_stream.h"
 #include "daemon/submit_stream.h"
 #include "daemon/watch_stream.h"
+#include "daemon/wire/rpc_message.h"
 #include "daemon/work_stream.h"
 #include "runtime/process/errors.h"
 

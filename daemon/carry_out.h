@@ -10,7 +10,7 @@
 #include "absl/status/statusor.h"
 #include "actord/v1/process.pb.h"
 #include "daemon/idempotency.h"
-#include "daemon/proto_requests.h"
+#include "daemon/wire/proto_requests.h"
 #include "runtime/runtime.h"
 
 namespace actord::daemon {

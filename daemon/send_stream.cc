@@ -3,9 +3,9 @@
 #include <utility>
 
 #include "daemon/carry_out.h"
-#include "daemon/proto_requests.h"
-#include "daemon/rpc_message.h"
-#include "daemon/status_mapping.h"
+#include "daemon/wire/proto_requests.h"
+#include "daemon/wire/rpc_message.h"
+#include "daemon/wire/status_mapping.h"
 #include "runtime/bulk_sender.h"
 
 namespace actord::daemon {

@@ -3,7 +3,7 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/status_mapping.h"
+#include "daemon/wire/status_mapping.h"
 
 namespace actord::daemon {
 

@@ -7,10 +7,10 @@
 #include <utility>
 
 #include "daemon/carry_out.h"
-#include "daemon/proto_requests.h"
-#include "daemon/proto_responses.h"
-#include "daemon/rpc_message.h"
-#include "daemon/status_mapping.h"
+#include "daemon/wire/proto_requests.h"
+#include "daemon/wire/proto_responses.h"
+#include "daemon/wire/rpc_message.h"
+#include "daemon/wire/status_mapping.h"
 
 namespace actord::daemon {
 namespace {

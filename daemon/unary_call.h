@@ -7,8 +7,8 @@
 #include <grpcpp/support/server_callback.h>
 
 #include "absl/status/status.h"
-#include "daemon/rpc_message.h"
-#include "daemon/status_mapping.h"
+#include "daemon/wire/rpc_message.h"
+#include "daemon/wire/status_mapping.h"
 
 namespace actord::daemon {
 

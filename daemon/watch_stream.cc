@@ -2,8 +2,8 @@
 
 #include <utility>
 
-#include "daemon/proto_responses.h"
-#include "daemon/rpc_message.h"
+#include "daemon/wire/proto_responses.h"
+#include "daemon/wire/rpc_message.h"
 
 namespace actord::daemon {
 

@@ -29,8 +29,8 @@
 
 #include "absl/base/thread_annotations.h"
 #include "actord/v1/watch.pb.h"
-#include "daemon/proto_watch.h"
 #include "daemon/stream.h"
+#include "daemon/wire/proto_watch.h"
 #include "runtime/actors/lifecycle_log.h"
 #include "runtime/runtime.h"
 

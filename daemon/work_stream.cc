@@ -3,10 +3,10 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "daemon/proto_responses.h"
-#include "daemon/proto_work.h"
-#include "daemon/rpc_message.h"
-#include "daemon/status_mapping.h"
+#include "daemon/wire/proto_responses.h"
+#include "daemon/wire/proto_work.h"
+#include "daemon/wire/rpc_message.h"
+#include "daemon/wire/status_mapping.h"
 #include "runtime/process/errors.h"
 
 namespace actord::daemon {

@@ -6,13 +6,13 @@
 #include <string>
 #include <vector>
 
-#include "daemon/proto_dead_letters.h"
-#include "daemon/proto_requests.h"
-#include "daemon/proto_watch.h"
-#include "daemon/proto_work.h"
-#include "daemon/rpc_message.h"
-#include "daemon/status_mapping.h"
 #include "daemon/text/utf8.h"
+#include "daemon/wire/proto_dead_letters.h"
+#include "daemon/wire/proto_requests.h"
+#include "daemon/wire/proto_watch.h"
+#include "daemon/wire/proto_work.h"
+#include "daemon/wire/rpc_message.h"
+#include "daemon/wire/status_mapping.h"
 #include "google/rpc/status.pb.h"
 #include "runtime/process/errors.h"
 #include "tests/fuzz/mutator.h"

@@ -112,6 +112,7 @@ LAYERS = {
         "settings",
         "log",
         "plugins",
+        "wire",
     ],
 }
 PROTO_IMPORTS = re.compile(r"(actord/v1|google/rpc|google/protobuf)/\w+\.proto$")

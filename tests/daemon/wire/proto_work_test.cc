@@ -1,4 +1,4 @@
-#include "daemon/proto_work.h"
+#include "daemon/wire/proto_work.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 
 #include "runtime/process/errors.h"
 #include "runtime/tasks/task_table.h"
-#include "tests/daemon/requests.h"
+#include "tests/daemon/wire/requests.h"
 
 namespace actord::daemon {
 namespace {

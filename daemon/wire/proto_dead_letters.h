@@ -13,7 +13,7 @@
 
 #include "absl/status/statusor.h"
 #include "actord/v1/dead_letter.pb.h"
-#include "daemon/proto_requests.h"
+#include "daemon/wire/proto_requests.h"
 #include "runtime/actors/dead_letters.h"
 
 namespace actord::daemon {

@@ -3,9 +3,9 @@
 
 #include <string>
 
-#include "daemon/proto_requests.h"
+#include "daemon/wire/proto_requests.h"
 #include "runtime/process/errors.h"
-#include "tests/daemon/requests.h"
+#include "tests/daemon/wire/requests.h"
 
 namespace actord::daemon {
 namespace {

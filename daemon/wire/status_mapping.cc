@@ -1,10 +1,10 @@
-#include "daemon/status_mapping.h"
+#include "daemon/wire/status_mapping.h"
 
 #include <string>
 #include <utility>
 
-#include "daemon/proto_time.h"
 #include "daemon/text/utf8.h"
+#include "daemon/wire/proto_time.h"
 #include "google/rpc/error_details.pb.h"
 #include "google/rpc/status.pb.h"
 #include "runtime/process/errors.h"

@@ -1,9 +1,9 @@
 // What only streams ask of the readers of requests.
 #include <gtest/gtest.h>
 
-#include "daemon/proto_requests.h"
 #include "daemon/stream.h"
-#include "tests/daemon/requests.h"
+#include "daemon/wire/proto_requests.h"
+#include "tests/daemon/wire/requests.h"
 
 namespace actord::daemon {
 namespace {

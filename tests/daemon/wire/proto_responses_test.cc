@@ -1,12 +1,12 @@
-#include "daemon/proto_responses.h"
+#include "daemon/wire/proto_responses.h"
 
 #include <gtest/gtest.h>
 
 #include <string>
 
-#include "daemon/proto_status.h"
-#include "daemon/proto_time.h"
 #include "daemon/text/utf8.h"
+#include "daemon/wire/proto_status.h"
+#include "daemon/wire/proto_time.h"
 
 namespace actord::daemon {
 namespace {

@@ -1,12 +1,12 @@
-#include "daemon/proto_work.h"
+#include "daemon/wire/proto_work.h"
 
 #include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "daemon/proto_check.h"
-#include "daemon/proto_time.h"
 #include "daemon/text/utf8.h"
+#include "daemon/wire/proto_check.h"
+#include "daemon/wire/proto_time.h"
 #include "runtime/process/errors.h"
 #include "runtime/settings/command_pattern.h"
 

@@ -1,4 +1,4 @@
-#include "daemon/rpc_message.h"
+#include "daemon/wire/rpc_message.h"
 
 #include <google/protobuf/descriptor.h>
 #include <google/protobuf/io/coded_stream.h>

@@ -1,11 +1,11 @@
-#include "daemon/proto_status.h"
+#include "daemon/wire/proto_status.h"
 
 #include <algorithm>
 #include <string_view>
 
-#include "daemon/proto_plugins.h"
-#include "daemon/proto_time.h"
 #include "daemon/text/utf8.h"
+#include "daemon/wire/proto_plugins.h"
+#include "daemon/wire/proto_time.h"
 #include "handlers/builtin_handlers.h"
 
 namespace actord::daemon {

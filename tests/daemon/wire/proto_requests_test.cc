@@ -1,13 +1,13 @@
-#include "daemon/proto_requests.h"
+#include "daemon/wire/proto_requests.h"
 
 #include <gtest/gtest.h>
 
 #include <functional>
 #include <string>
 
-#include "daemon/page_token.h"
+#include "daemon/wire/page_token.h"
 #include "runtime/process/errors.h"
-#include "tests/daemon/requests.h"
+#include "tests/daemon/wire/requests.h"
 
 namespace actord::daemon {
 namespace {

@@ -1,4 +1,4 @@
-#include "daemon/page_token.h"
+#include "daemon/wire/page_token.h"
 
 #include <charconv>
 

@@ -1,4 +1,4 @@
-#include "daemon/proto_watch.h"
+#include "daemon/wire/proto_watch.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

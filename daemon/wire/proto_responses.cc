@@ -1,9 +1,9 @@
-#include "daemon/proto_responses.h"
+#include "daemon/wire/proto_responses.h"
 
 #include <utility>
 
-#include "daemon/proto_time.h"
 #include "daemon/text/utf8.h"
+#include "daemon/wire/proto_time.h"
 
 namespace actord::daemon {
 namespace {

@@ -1,4 +1,4 @@
-#include "daemon/proto_plugins.h"
+#include "daemon/wire/proto_plugins.h"
 
 #include <algorithm>
 

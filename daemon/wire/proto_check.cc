@@ -1,4 +1,4 @@
-#include "daemon/proto_check.h"
+#include "daemon/wire/proto_check.h"
 
 #include "absl/strings/str_cat.h"
 #include "runtime/process/errors.h"

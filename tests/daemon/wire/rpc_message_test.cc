@@ -1,4 +1,4 @@
-#include "daemon/rpc_message.h"
+#include "daemon/wire/rpc_message.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "daemon/proto_time.h"
+#include "daemon/wire/proto_time.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "daemon/proto_requests.h"
+#include "daemon/wire/proto_requests.h"
 
 #include <algorithm>
 #include <optional>
@@ -6,9 +6,9 @@
 
 #include "absl/hash/hash.h"
 #include "absl/strings/str_cat.h"
-#include "daemon/page_token.h"
-#include "daemon/proto_check.h"
-#include "daemon/proto_time.h"
+#include "daemon/wire/page_token.h"
+#include "daemon/wire/proto_check.h"
+#include "daemon/wire/proto_time.h"
 #include "runtime/actors/names.h"
 #include "runtime/process/errors.h"
 

@@ -1,15 +1,15 @@
-#include "daemon/proto_watch.h"
+#include "daemon/wire/proto_watch.h"
 
 #include <charconv>
 #include <string_view>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "daemon/proto_check.h"
-#include "daemon/proto_requests.h"
-#include "daemon/proto_responses.h"
-#include "daemon/proto_time.h"
 #include "daemon/text/utf8.h"
+#include "daemon/wire/proto_check.h"
+#include "daemon/wire/proto_requests.h"
+#include "daemon/wire/proto_responses.h"
+#include "daemon/wire/proto_time.h"
 #include "runtime/process/errors.h"
 
 namespace actord::daemon {

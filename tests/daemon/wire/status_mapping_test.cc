@@ -1,4 +1,4 @@
-#include "daemon/status_mapping.h"
+#include "daemon/wire/status_mapping.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "daemon/proto_dead_letters.h"
+#include "daemon/wire/proto_dead_letters.h"
 
 #include <charconv>
 #include <optional>
@@ -7,10 +7,10 @@
 #include "absl/hash/hash.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "daemon/proto_check.h"
-#include "daemon/proto_responses.h"
-#include "daemon/proto_time.h"
 #include "daemon/text/utf8.h"
+#include "daemon/wire/proto_check.h"
+#include "daemon/wire/proto_responses.h"
+#include "daemon/wire/proto_time.h"
 #include "runtime/process/errors.h"
 
 namespace actord::daemon {

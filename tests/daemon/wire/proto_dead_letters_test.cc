@@ -1,4 +1,4 @@
-#include "daemon/proto_dead_letters.h"
+#include "daemon/wire/proto_dead_letters.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "daemon/page_token.h"
+#include "daemon/wire/page_token.h"
 #include "runtime/process/errors.h"
 
 namespace actord::daemon {
