@@ -15,11 +15,11 @@
 #include <vector>
 
 #include "actord/v1/actor_service.grpc.pb.h"
-#include "daemon/idempotency.h"
+#include "daemon/operations/idempotency.h"
+#include "daemon/operations/shutdown_control.h"
 #include "daemon/plugins/loaded_plugins.h"
 #include "daemon/plugins/plugin_loading.h"
 #include "daemon/settings/config.h"
-#include "daemon/shutdown_control.h"
 #include "daemon/stream.h"
 #include "runtime/process/catalog.h"
 #include "runtime/runtime.h"

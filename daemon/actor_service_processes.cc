@@ -2,7 +2,7 @@
 #include <string>
 
 #include "daemon/actor_service.h"
-#include "daemon/carry_out.h"
+#include "daemon/operations/carry_out.h"
 #include "daemon/unary_call.h"
 #include "daemon/wire/page_token.h"
 #include "daemon/wire/proto_requests.h"

@@ -11,7 +11,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "daemon/log/logging.h"
-#include "daemon/shutdown_control.h"
+#include "daemon/operations/shutdown_control.h"
 #include "runtime/runtime.h"
 
 namespace actord::daemon {

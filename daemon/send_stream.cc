@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "daemon/carry_out.h"
+#include "daemon/operations/carry_out.h"
 #include "daemon/wire/proto_requests.h"
 #include "daemon/wire/rpc_message.h"
 #include "daemon/wire/status_mapping.h"

@@ -18,7 +18,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "actord/v1/stream.pb.h"
-#include "daemon/idempotency.h"
+#include "daemon/operations/idempotency.h"
 #include "daemon/stream.h"
 #include "runtime/runtime.h"
 

@@ -6,7 +6,7 @@
 #include <cassert>
 #include <utility>
 
-#include "daemon/carry_out.h"
+#include "daemon/operations/carry_out.h"
 #include "daemon/wire/proto_requests.h"
 #include "daemon/wire/proto_responses.h"
 #include "daemon/wire/rpc_message.h"

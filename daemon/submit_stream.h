@@ -33,7 +33,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "actord/v1/stream.pb.h"
-#include "daemon/idempotency.h"
+#include "daemon/operations/idempotency.h"
 #include "daemon/stream.h"
 #include "runtime/runtime.h"
 

@@ -113,6 +113,7 @@ LAYERS = {
         "log",
         "plugins",
         "wire",
+        "operations",
     ],
 }
 PROTO_IMPORTS = re.compile(r"(actord/v1|google/rpc|google/protobuf)/\w+\.proto$")

@@ -1,4 +1,4 @@
-#include "daemon/idempotency.h"
+#include "daemon/operations/idempotency.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "tests/daemon/fake_clock.h"
+#include "tests/daemon/operations/fake_clock.h"
 
 namespace actord::daemon {
 namespace {

@@ -1,4 +1,4 @@
-#include "daemon/carry_out.h"
+#include "daemon/operations/carry_out.h"
 
 #include "absl/strings/str_cat.h"
 #include "runtime/process/errors.h"

@@ -1,4 +1,4 @@
-#include "daemon/shutdown_control.h"
+#include "daemon/operations/shutdown_control.h"
 
 #include <utility>
 

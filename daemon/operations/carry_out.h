@@ -9,7 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "actord/v1/process.pb.h"
-#include "daemon/idempotency.h"
+#include "daemon/operations/idempotency.h"
 #include "daemon/wire/proto_requests.h"
 #include "runtime/runtime.h"
 

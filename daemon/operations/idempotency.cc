@@ -1,4 +1,4 @@
-#include "daemon/idempotency.h"
+#include "daemon/operations/idempotency.h"
 
 #include <limits>
 #include <utility>
