@@ -20,7 +20,7 @@
 #include "daemon/plugins/loaded_plugins.h"
 #include "daemon/plugins/plugin_loading.h"
 #include "daemon/settings/config.h"
-#include "daemon/stream.h"
+#include "daemon/streams/stream.h"
 #include "runtime/process/catalog.h"
 #include "runtime/runtime.h"
 

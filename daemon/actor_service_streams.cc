@@ -3,11 +3,11 @@
 #include <utility>
 
 #include "daemon/actor_service.h"
-#include "daemon/send_stream.h"
-#include "daemon/submit_stream.h"
-#include "daemon/watch_stream.h"
+#include "daemon/streams/send_stream.h"
+#include "daemon/streams/submit_stream.h"
+#include "daemon/streams/watch_stream.h"
+#include "daemon/streams/work_stream.h"
 #include "daemon/wire/rpc_message.h"
-#include "daemon/work_stream.h"
 #include "runtime/process/errors.h"
 
 namespace actord::daemon {

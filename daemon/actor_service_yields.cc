@@ -2,11 +2,11 @@
 #include <utility>
 
 #include "daemon/actor_service.h"
+#include "daemon/streams/work_stream.h"
 #include "daemon/unary_call.h"
 #include "daemon/wire/page_token.h"
 #include "daemon/wire/proto_requests.h"
 #include "daemon/wire/proto_responses.h"
-#include "daemon/work_stream.h"
 
 namespace actord::daemon {
 namespace {

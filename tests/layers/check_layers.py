@@ -114,6 +114,7 @@ LAYERS = {
         "plugins",
         "wire",
         "operations",
+        "streams",
     ],
 }
 PROTO_IMPORTS = re.compile(r"(actord/v1|google/rpc|google/protobuf)/\w+\.proto$")

@@ -1,7 +1,7 @@
 // What only streams ask of the readers of requests.
 #include <gtest/gtest.h>
 
-#include "daemon/stream.h"
+#include "daemon/streams/stream.h"
 #include "daemon/wire/proto_requests.h"
 #include "tests/daemon/wire/requests.h"
 

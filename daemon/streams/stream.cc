@@ -1,4 +1,4 @@
-#include "daemon/stream.h"
+#include "daemon/streams/stream.h"
 
 #include <utility>
 #include <vector>

@@ -19,7 +19,7 @@
 #include "absl/status/status.h"
 #include "actord/v1/stream.pb.h"
 #include "daemon/operations/idempotency.h"
-#include "daemon/stream.h"
+#include "daemon/streams/stream.h"
 #include "runtime/runtime.h"
 
 namespace actord::daemon {

@@ -17,7 +17,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
 #include "actord/v1/work.pb.h"
-#include "daemon/stream.h"
+#include "daemon/streams/stream.h"
 #include "daemon/wire/proto_requests.h"
 #include "runtime/runtime.h"
 

@@ -1,4 +1,4 @@
-#include "daemon/submit_stream.h"
+#include "daemon/streams/submit_stream.h"
 
 #include <google/protobuf/arena.h>
 

@@ -1,4 +1,4 @@
-#include "daemon/send_stream.h"
+#include "daemon/streams/send_stream.h"
 
 #include <utility>
 

@@ -1,4 +1,4 @@
-#include "daemon/watch_stream.h"
+#include "daemon/streams/watch_stream.h"
 
 #include <utility>
 

@@ -29,7 +29,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "actord/v1/watch.pb.h"
-#include "daemon/stream.h"
+#include "daemon/streams/stream.h"
 #include "daemon/wire/proto_watch.h"
 #include "runtime/actors/lifecycle_log.h"
 #include "runtime/runtime.h"

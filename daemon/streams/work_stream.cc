@@ -1,4 +1,4 @@
-#include "daemon/work_stream.h"
+#include "daemon/streams/work_stream.h"
 
 #include <utility>
 
