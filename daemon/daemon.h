@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "daemon/actor_service.h"
+#include "daemon/calls/actor_service.h"
 #include "daemon/exit_status.h"
 #include "daemon/log/logging.h"
 #include "daemon/operations/idempotency.h"

@@ -115,6 +115,7 @@ LAYERS = {
         "wire",
         "operations",
         "streams",
+        "calls",
     ],
 }
 PROTO_IMPORTS = re.compile(r"(actord/v1|google/rpc|google/protobuf)/\w+\.proto$")

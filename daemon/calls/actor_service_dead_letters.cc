@@ -2,8 +2,8 @@
 // them.
 #include <utility>
 
-#include "daemon/actor_service.h"
-#include "daemon/unary_call.h"
+#include "daemon/calls/actor_service.h"
+#include "daemon/calls/unary_call.h"
 #include "daemon/wire/page_token.h"
 #include "daemon/wire/proto_dead_letters.h"
 

@@ -1,8 +1,8 @@
 // The daemon itself: looking at it and ending it.
 #include "absl/strings/str_format.h"
-#include "daemon/actor_service.h"
+#include "daemon/calls/actor_service.h"
+#include "daemon/calls/unary_call.h"
 #include "daemon/settings/version.h"
-#include "daemon/unary_call.h"
 #include "daemon/wire/proto_requests.h"
 #include "daemon/wire/proto_status.h"
 #include "daemon/wire/proto_time.h"

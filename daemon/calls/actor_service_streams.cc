@@ -2,7 +2,7 @@
 #include <memory>
 #include <utility>
 
-#include "daemon/actor_service.h"
+#include "daemon/calls/actor_service.h"
 #include "daemon/streams/send_stream.h"
 #include "daemon/streams/submit_stream.h"
 #include "daemon/streams/watch_stream.h"

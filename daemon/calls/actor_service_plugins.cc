@@ -1,7 +1,7 @@
 // Plugins that are loaded while the daemon runs.
-#include "daemon/actor_service.h"
+#include "daemon/calls/actor_service.h"
+#include "daemon/calls/unary_call.h"
 #include "daemon/plugins/plugin_loading.h"
-#include "daemon/unary_call.h"
 #include "daemon/wire/proto_plugins.h"
 
 namespace actord::daemon {

@@ -1,9 +1,9 @@
 // Starting, addressing and looking at processes.
 #include <string>
 
-#include "daemon/actor_service.h"
+#include "daemon/calls/actor_service.h"
+#include "daemon/calls/unary_call.h"
 #include "daemon/operations/carry_out.h"
-#include "daemon/unary_call.h"
 #include "daemon/wire/page_token.h"
 #include "daemon/wire/proto_requests.h"
 #include "daemon/wire/proto_responses.h"

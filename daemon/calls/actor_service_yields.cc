@@ -1,9 +1,9 @@
 // External commands: completing, listing and handing them out.
 #include <utility>
 
-#include "daemon/actor_service.h"
+#include "daemon/calls/actor_service.h"
+#include "daemon/calls/unary_call.h"
 #include "daemon/streams/work_stream.h"
-#include "daemon/unary_call.h"
 #include "daemon/wire/page_token.h"
 #include "daemon/wire/proto_requests.h"
 #include "daemon/wire/proto_responses.h"

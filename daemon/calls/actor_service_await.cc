@@ -1,8 +1,8 @@
 // Waiting for a process's end.
 #include <utility>
 
-#include "daemon/actor_service.h"
-#include "daemon/unary_call.h"
+#include "daemon/calls/actor_service.h"
+#include "daemon/calls/unary_call.h"
 #include "daemon/wire/proto_requests.h"
 #include "daemon/wire/proto_responses.h"
 
