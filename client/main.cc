@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "absl/synchronization/mutex.h"
+#include "client/app.h"
 #include "client/cancellation.h"
-#include "client/cli/app.h"
 #include "client/top/terminal.h"
 
 namespace {

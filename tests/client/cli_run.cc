@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <sstream>
 
-#include "client/cli/app.h"
+#include "client/app.h"
 
 namespace actord::client {
 

@@ -1,4 +1,4 @@
-#include "client/cli/app.h"
+#include "client/app.h"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
