@@ -13,7 +13,7 @@
 
 #include "absl/synchronization/mutex.h"
 #include "client/app.h"
-#include "client/cancellation.h"
+#include "client/calls/cancellation.h"
 #include "client/top/terminal.h"
 
 namespace {

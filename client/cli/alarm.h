@@ -8,8 +8,8 @@
 #include <thread>
 
 #include "absl/time/time.h"
-#include "client/cancellation.h"
-#include "client/mutex.h"
+#include "client/calls/cancellation.h"
+#include "client/calls/mutex.h"
 
 namespace actord::client {
 

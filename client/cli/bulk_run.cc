@@ -4,8 +4,8 @@
 #include <cstdio>
 #include <utility>
 
+#include "client/calls/error.h"
 #include "client/cli/text.h"
-#include "client/error.h"
 #include "nlohmann/json.hpp"
 
 namespace actord::client {

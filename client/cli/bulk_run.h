@@ -11,14 +11,14 @@
 #include <string_view>
 
 #include "absl/status/status.h"
-#include "client/bulk.h"
+#include "client/calls/bulk.h"
+#include "client/calls/mutex.h"
 #include "client/cli/exit_status.h"
 #include "client/cli/input.h"
 #include "client/cli/invocation.h"
 #include "client/cli/json.h"
 #include "client/cli/output.h"
 #include "client/cli/progress.h"
-#include "client/mutex.h"
 
 namespace actord::client {
 

@@ -8,7 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "client/cancellation.h"
+#include "client/calls/cancellation.h"
 
 namespace actord::client {
 

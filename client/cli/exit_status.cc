@@ -1,7 +1,7 @@
 #include "client/cli/exit_status.h"
 
 #include "absl/strings/cord.h"
-#include "client/error.h"
+#include "client/calls/error.h"
 
 namespace actord::client {
 namespace {

@@ -11,10 +11,10 @@
 #include <system_error>
 #include <utility>
 
+#include "client/calls/utf8.h"
 #include "client/cli/exit_status.h"
 #include "client/cli/json.h"
 #include "client/cli/text.h"
-#include "client/utf8.h"
 
 namespace actord::client {
 namespace {

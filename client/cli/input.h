@@ -10,7 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "actord/v1/payload.pb.h"
-#include "client/cancellation.h"
+#include "client/calls/cancellation.h"
 
 namespace actord::client {
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "client/calls/error.h"
 #include "client/cli/text.h"
-#include "client/error.h"
 
 namespace actord::client {
 

@@ -13,10 +13,10 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
-#include "client/cancellation.h"
+#include "client/calls/cancellation.h"
+#include "client/calls/client.h"
 #include "client/cli/exit_status.h"
 #include "client/cli/output.h"
-#include "client/client.h"
 
 namespace actord::client {
 

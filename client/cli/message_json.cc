@@ -5,8 +5,8 @@
 #include <cstdlib>
 
 #include "absl/strings/escaping.h"
+#include "client/calls/utf8.h"
 #include "client/cli/text.h"
-#include "client/utf8.h"
 #include "google/protobuf/descriptor.h"
 #include "nlohmann/json.hpp"
 

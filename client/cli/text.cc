@@ -4,8 +4,8 @@
 #include <cstdio>
 #include <iterator>
 
+#include "client/calls/utf8.h"
 #include "client/cli/exit_status.h"
-#include "client/utf8.h"
 
 namespace actord::client {
 absl::StatusOr<absl::Duration> ParseDuration(const std::string& text) {

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "client/bulk.h"
+#include "client/calls/bulk.h"
 #include "client/cli/message_json.h"
 #include "client/cli/outcome.h"
 #include "client/commands/commands.h"

@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "client/bulk.h"
+#include "client/calls/bulk.h"
 #include "client/cli/bulk_items.h"
 #include "client/cli/bulk_run.h"
 #include "client/cli/input.h"

@@ -1,6 +1,6 @@
 // actorctl watch
 
-#include "client/watch.h"
+#include "client/streams/watch.h"
 
 #include <memory>
 #include <string>

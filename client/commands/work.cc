@@ -12,7 +12,7 @@
 #include "client/cli/output.h"
 #include "client/cli/text.h"
 #include "client/commands/commands.h"
-#include "client/worker.h"
+#include "client/work/worker.h"
 #include "nlohmann/json.hpp"
 
 namespace actord::client {

@@ -6,7 +6,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
-#include "client/utf8.h"
+#include "client/calls/utf8.h"
 
 namespace actord::client::top {
 namespace {

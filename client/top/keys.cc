@@ -3,7 +3,7 @@
 #include <map>
 #include <optional>
 
-#include "client/utf8.h"
+#include "client/calls/utf8.h"
 
 namespace actord::client::top {
 namespace {

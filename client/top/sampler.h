@@ -16,9 +16,9 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "client/cancellation.h"
-#include "client/client.h"
-#include "client/mutex.h"
+#include "client/calls/cancellation.h"
+#include "client/calls/client.h"
+#include "client/calls/mutex.h"
 #include "client/top/sample.h"
 #include "client/top/wish.h"
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "client/cancellation.h"
+#include "client/calls/cancellation.h"
 #include "client/cli/exit_status.h"
 
 namespace actord::client {

@@ -3,8 +3,8 @@
 #include <grpcpp/support/status.h>
 #include <gtest/gtest.h>
 
+#include "client/calls/error.h"
 #include "client/cli/status_codes.h"
-#include "client/error.h"
 #include "google/rpc/error_details.pb.h"
 #include "google/rpc/status.pb.h"
 

@@ -14,7 +14,7 @@
 #include "actord/v1/actor_service.grpc.pb.h"
 #include "tests/client/fake_errors.h"
 #include "tests/client/fake_lists.h"
-#include "tests/client/fake_stream.h"
+#include "tests/client/streams/fake_stream.h"
 
 namespace actord::client {
 

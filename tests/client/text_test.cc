@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "client/calls/utf8.h"
 #include "client/cli/exit_status.h"
-#include "client/utf8.h"
 
 namespace actord::client {
 namespace {

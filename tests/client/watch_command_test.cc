@@ -7,7 +7,7 @@
 
 #include "nlohmann/json.hpp"
 #include "tests/client/commands_fixture.h"
-#include "tests/client/watch_fixture.h"
+#include "tests/client/streams/watch_fixture.h"
 
 namespace actord::client {
 namespace {

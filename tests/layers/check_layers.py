@@ -117,6 +117,14 @@ LAYERS = {
         "streams",
         "calls",
     ],
+    "client": [
+        "calls",
+        "streams",
+        "work",
+        "cli",
+        "top",
+        "commands",
+    ],
 }
 PROTO_IMPORTS = re.compile(r"(actord/v1|google/rpc|google/protobuf)/\w+\.proto$")
 

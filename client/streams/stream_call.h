@@ -21,8 +21,8 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "client/error.h"
-#include "client/mutex.h"
+#include "client/calls/error.h"
+#include "client/calls/mutex.h"
 
 namespace actord::client {
 

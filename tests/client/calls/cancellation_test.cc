@@ -1,4 +1,4 @@
-#include "client/cancellation.h"
+#include "client/calls/cancellation.h"
 
 #include <gtest/gtest.h>
 #include <poll.h>

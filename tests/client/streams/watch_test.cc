@@ -1,5 +1,5 @@
 // Watching processes with the client library.
-#include "client/watch.h"
+#include "client/streams/watch.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,9 +11,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
-#include "client/error.h"
+#include "client/calls/error.h"
 #include "tests/client/fake_daemon.h"
-#include "tests/client/watch_fixture.h"
+#include "tests/client/streams/watch_fixture.h"
 
 namespace actord::client {
 namespace {

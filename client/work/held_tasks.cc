@@ -1,4 +1,4 @@
-#include "client/held_tasks.h"
+#include "client/work/held_tasks.h"
 
 #include <algorithm>
 #include <utility>

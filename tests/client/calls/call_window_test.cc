@@ -1,4 +1,4 @@
-#include "client/call_window.h"
+#include "client/calls/call_window.h"
 
 #include <gmock/gmock.h>
 #include <grpcpp/support/status.h>
@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "client/error.h"
+#include "client/calls/error.h"
 #include "google/rpc/error_details.pb.h"
 #include "google/rpc/status.pb.h"
 

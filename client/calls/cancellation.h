@@ -9,7 +9,7 @@
 #include <functional>
 #include <map>
 
-#include "client/mutex.h"
+#include "client/calls/mutex.h"
 
 namespace actord::client {
 

@@ -1,4 +1,4 @@
-#include "client/watch.h"
+#include "client/streams/watch.h"
 
 #include <grpcpp/client_context.h>
 #include <poll.h>
@@ -8,9 +8,9 @@
 #include <utility>
 
 #include "absl/time/clock.h"
-#include "client/connection.h"
-#include "client/error.h"
-#include "client/lasting_channel.h"
+#include "client/calls/connection.h"
+#include "client/calls/error.h"
+#include "client/streams/lasting_channel.h"
 
 namespace actord::client {
 namespace {

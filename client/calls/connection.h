@@ -9,7 +9,7 @@
 
 #include "absl/time/time.h"
 #include "actord/v1/actor_service.grpc.pb.h"
-#include "client/client.h"
+#include "client/calls/client.h"
 #include "grpc/health/v1/health.grpc.pb.h"
 
 namespace grpc {

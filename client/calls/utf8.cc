@@ -1,4 +1,4 @@
-#include "client/utf8.h"
+#include "client/calls/utf8.h"
 
 #include <algorithm>
 

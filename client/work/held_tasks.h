@@ -17,8 +17,8 @@
 
 #include "absl/time/time.h"
 #include "actord/v1/work.pb.h"
-#include "client/cancellation.h"
-#include "client/worker.h"
+#include "client/calls/cancellation.h"
+#include "client/work/worker.h"
 
 namespace actord::client {
 

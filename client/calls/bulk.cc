@@ -1,4 +1,4 @@
-#include "client/bulk.h"
+#include "client/calls/bulk.h"
 
 #include <grpcpp/client_context.h>
 
@@ -7,10 +7,10 @@
 #include <string>
 #include <utility>
 
-#include "client/call_window.h"
-#include "client/connection.h"
-#include "client/error.h"
-#include "client/mutex.h"
+#include "client/calls/call_window.h"
+#include "client/calls/connection.h"
+#include "client/calls/error.h"
+#include "client/calls/mutex.h"
 
 namespace actord::client {
 namespace {

@@ -16,7 +16,7 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "actord/v1/work.pb.h"
-#include "client/cancellation.h"
+#include "client/calls/cancellation.h"
 
 namespace actord::client {
 

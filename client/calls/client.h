@@ -20,7 +20,7 @@
 #include "actord/v1/process.pb.h"
 #include "actord/v1/status.pb.h"
 #include "actord/v1/yield.pb.h"
-#include "client/cancellation.h"
+#include "client/calls/cancellation.h"
 #include "grpc/health/v1/health.pb.h"
 
 namespace actord::client {

@@ -1,4 +1,4 @@
-#include "client/cancellation.h"
+#include "client/calls/cancellation.h"
 
 #include <sys/eventfd.h>
 #include <unistd.h>

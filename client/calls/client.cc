@@ -1,12 +1,12 @@
-#include "client/client.h"
+#include "client/calls/client.h"
 
 #include <grpcpp/client_context.h>
 #include <grpcpp/create_channel.h>
 #include <grpcpp/security/credentials.h>
 #include <grpcpp/support/channel_arguments.h>
 
-#include "client/connection.h"
-#include "client/error.h"
+#include "client/calls/connection.h"
+#include "client/calls/error.h"
 
 namespace actord::client {
 namespace {

@@ -11,9 +11,9 @@
 
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
-#include "client/error.h"
-#include "client/send_stream.h"
-#include "client/submit_stream.h"
+#include "client/calls/error.h"
+#include "client/streams/send_stream.h"
+#include "client/streams/submit_stream.h"
 #include "tests/client/fake_daemon.h"
 
 namespace actord::client {

@@ -16,7 +16,7 @@
 #include "absl/status/statusor.h"
 #include "actord/v1/process.pb.h"
 #include "actord/v1/stream.pb.h"
-#include "client/client.h"
+#include "client/calls/client.h"
 
 namespace actord::client {
 

@@ -1,12 +1,12 @@
-#include "client/send_stream.h"
+#include "client/streams/send_stream.h"
 
 #include <atomic>
 #include <utility>
 
 #include "actord/v1/stream.pb.h"
-#include "client/connection.h"
-#include "client/error.h"
-#include "client/stream_call.h"
+#include "client/calls/connection.h"
+#include "client/calls/error.h"
+#include "client/streams/stream_call.h"
 
 namespace actord::client {
 

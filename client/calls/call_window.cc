@@ -1,4 +1,4 @@
-#include "client/call_window.h"
+#include "client/calls/call_window.h"
 
 #include <grpcpp/alarm.h>
 
@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "client/error.h"
-#include "client/mutex.h"
+#include "client/calls/error.h"
+#include "client/calls/mutex.h"
 
 namespace actord::client {
 class CallWindow::Core : public std::enable_shared_from_this<Core> {

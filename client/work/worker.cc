@@ -1,4 +1,4 @@
-#include "client/worker.h"
+#include "client/work/worker.h"
 
 #include <grpcpp/client_context.h>
 
@@ -8,12 +8,12 @@
 #include <thread>
 #include <utility>
 
-#include "client/connection.h"
-#include "client/error.h"
-#include "client/held_tasks.h"
-#include "client/lasting_channel.h"
-#include "client/mutex.h"
-#include "client/utf8.h"
+#include "client/calls/connection.h"
+#include "client/calls/error.h"
+#include "client/calls/mutex.h"
+#include "client/calls/utf8.h"
+#include "client/streams/lasting_channel.h"
+#include "client/work/held_tasks.h"
 
 namespace actord::client {
 namespace {

@@ -1,4 +1,4 @@
-#include "client/client.h"
+#include "client/calls/client.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "absl/time/clock.h"
-#include "client/bulk.h"
-#include "client/error.h"
+#include "client/calls/bulk.h"
+#include "client/calls/error.h"
 #include "tests/client/fake_daemon.h"
 
 namespace actord::client {

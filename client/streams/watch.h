@@ -23,7 +23,7 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "actord/v1/watch.pb.h"
-#include "client/cancellation.h"
+#include "client/calls/cancellation.h"
 
 namespace actord::client {
 

@@ -1,10 +1,10 @@
-#include "client/submit_stream.h"
+#include "client/streams/submit_stream.h"
 
 #include <unordered_set>
 #include <utility>
 
-#include "client/connection.h"
-#include "client/stream_call.h"
+#include "client/calls/connection.h"
+#include "client/streams/stream_call.h"
 
 namespace actord::client {
 

@@ -17,7 +17,7 @@
 #include "absl/time/time.h"
 #include "actord/v1/outcome.pb.h"
 #include "actord/v1/process.pb.h"
-#include "client/client.h"
+#include "client/calls/client.h"
 
 namespace actord::client {
 

@@ -1,11 +1,11 @@
-#include "client/lasting_channel.h"
+#include "client/streams/lasting_channel.h"
 
 #include <grpcpp/support/channel_arguments.h>
 
 #include <algorithm>
 #include <cstdint>
 
-#include "client/connection.h"
+#include "client/calls/connection.h"
 
 namespace actord::client {
 
