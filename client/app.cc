@@ -6,8 +6,8 @@
 #include <optional>
 #include <utility>
 
-#include "client/cli/text.h"
 #include "client/commands/commands.h"
+#include "client/output/text.h"
 
 namespace actord::client {
 namespace {

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "client/cli/exit_status.h"
 #include "client/cli/invocation.h"
+#include "client/output/exit_status.h"
 
 namespace actord::client {
 

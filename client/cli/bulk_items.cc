@@ -5,8 +5,8 @@
 #include <string_view>
 #include <utility>
 
-#include "client/cli/exit_status.h"
-#include "client/cli/json.h"
+#include "client/output/exit_status.h"
+#include "client/output/json.h"
 #include "nlohmann/json.hpp"
 
 namespace actord::client {

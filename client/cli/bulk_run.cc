@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "client/calls/error.h"
-#include "client/cli/text.h"
+#include "client/output/text.h"
 #include "nlohmann/json.hpp"
 
 namespace actord::client {

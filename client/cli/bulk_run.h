@@ -13,12 +13,12 @@
 #include "absl/status/status.h"
 #include "client/calls/bulk.h"
 #include "client/calls/mutex.h"
-#include "client/cli/exit_status.h"
 #include "client/cli/input.h"
 #include "client/cli/invocation.h"
-#include "client/cli/json.h"
-#include "client/cli/output.h"
-#include "client/cli/progress.h"
+#include "client/output/exit_status.h"
+#include "client/output/json.h"
+#include "client/output/output.h"
+#include "client/output/progress.h"
 
 namespace actord::client {
 

@@ -12,9 +12,9 @@
 #include <utility>
 
 #include "client/calls/utf8.h"
-#include "client/cli/exit_status.h"
-#include "client/cli/json.h"
-#include "client/cli/text.h"
+#include "client/output/exit_status.h"
+#include "client/output/json.h"
+#include "client/output/text.h"
 
 namespace actord::client {
 namespace {

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "client/calls/error.h"
-#include "client/cli/text.h"
+#include "client/output/text.h"
 
 namespace actord::client {
 

@@ -15,8 +15,8 @@
 #include "absl/time/time.h"
 #include "client/calls/cancellation.h"
 #include "client/calls/client.h"
-#include "client/cli/exit_status.h"
-#include "client/cli/output.h"
+#include "client/output/exit_status.h"
+#include "client/output/output.h"
 
 namespace actord::client {
 

@@ -1,8 +1,8 @@
 #include "client/cli/outcome.h"
 
 #include "absl/status/status.h"
-#include "client/cli/message_json.h"
-#include "client/cli/text.h"
+#include "client/output/message_json.h"
+#include "client/output/text.h"
 #include "nlohmann/json.hpp"
 
 namespace actord::client {

@@ -6,8 +6,8 @@
 #include <string>
 
 #include "actord/v1/outcome.pb.h"
-#include "client/cli/exit_status.h"
 #include "client/cli/invocation.h"
+#include "client/output/exit_status.h"
 
 namespace actord::client {
 

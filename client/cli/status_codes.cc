@@ -3,7 +3,7 @@
 #include <strings.h>
 
 #include "absl/status/status.h"
-#include "client/cli/exit_status.h"
+#include "client/output/exit_status.h"
 
 namespace actord::client {
 

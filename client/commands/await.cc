@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "client/calls/bulk.h"
-#include "client/cli/message_json.h"
 #include "client/cli/outcome.h"
 #include "client/commands/commands.h"
+#include "client/output/message_json.h"
 #include "nlohmann/json.hpp"
 
 namespace actord::client {

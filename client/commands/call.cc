@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "client/cli/input.h"
-#include "client/cli/message_json.h"
-#include "client/cli/output.h"
 #include "client/commands/commands.h"
+#include "client/output/message_json.h"
+#include "client/output/output.h"
 #include "nlohmann/json.hpp"
 
 namespace actord::client {

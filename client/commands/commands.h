@@ -6,8 +6,8 @@
 #include <CLI/CLI.hpp>
 #include <functional>
 
-#include "client/cli/exit_status.h"
 #include "client/cli/invocation.h"
+#include "client/output/exit_status.h"
 
 namespace actord::client {
 

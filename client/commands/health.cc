@@ -4,8 +4,8 @@
 #include <memory>
 #include <string>
 
-#include "client/cli/message_json.h"
 #include "client/commands/commands.h"
+#include "client/output/message_json.h"
 #include "nlohmann/json.hpp"
 
 namespace actord::client {

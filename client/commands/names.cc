@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "client/cli/message_json.h"
 #include "client/cli/paging.h"
 #include "client/commands/commands.h"
+#include "client/output/message_json.h"
 #include "nlohmann/json.hpp"
 
 namespace actord::client {

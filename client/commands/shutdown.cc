@@ -3,9 +3,9 @@
 #include <memory>
 #include <string>
 
-#include "client/cli/message_json.h"
-#include "client/cli/text.h"
 #include "client/commands/commands.h"
+#include "client/output/message_json.h"
+#include "client/output/text.h"
 #include "nlohmann/json.hpp"
 
 namespace actord::client {

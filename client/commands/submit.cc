@@ -9,9 +9,9 @@
 #include "client/cli/bulk_items.h"
 #include "client/cli/bulk_run.h"
 #include "client/cli/input.h"
-#include "client/cli/message_json.h"
 #include "client/cli/outcome.h"
 #include "client/commands/commands.h"
+#include "client/output/message_json.h"
 #include "nlohmann/json.hpp"
 
 namespace actord::client {

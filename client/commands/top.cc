@@ -6,8 +6,8 @@
 #include <optional>
 #include <string>
 
-#include "client/cli/text.h"
 #include "client/commands/commands.h"
+#include "client/output/text.h"
 #include "client/top/table.h"
 
 namespace actord::client {

@@ -9,9 +9,9 @@
 
 #include "absl/time/clock.h"
 #include "client/cli/alarm.h"
-#include "client/cli/message_json.h"
-#include "client/cli/text.h"
 #include "client/commands/commands.h"
+#include "client/output/message_json.h"
+#include "client/output/text.h"
 #include "nlohmann/json.hpp"
 
 namespace actord::client {

@@ -8,10 +8,10 @@
 #include "client/cli/alarm.h"
 #include "client/cli/child.h"
 #include "client/cli/input.h"
-#include "client/cli/message_json.h"
-#include "client/cli/output.h"
-#include "client/cli/text.h"
 #include "client/commands/commands.h"
+#include "client/output/message_json.h"
+#include "client/output/output.h"
+#include "client/output/text.h"
 #include "client/work/worker.h"
 #include "nlohmann/json.hpp"
 

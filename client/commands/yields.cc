@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "client/cli/message_json.h"
 #include "client/cli/paging.h"
-#include "client/cli/text.h"
 #include "client/commands/commands.h"
+#include "client/output/message_json.h"
+#include "client/output/text.h"
 #include "nlohmann/json.hpp"
 
 namespace actord::client {

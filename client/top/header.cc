@@ -2,8 +2,8 @@
 
 #include <utility>
 
-#include "client/cli/message_json.h"
-#include "client/cli/text.h"
+#include "client/output/message_json.h"
+#include "client/output/text.h"
 #include "client/top/layout.h"
 #include "client/top/table.h"
 

@@ -4,8 +4,8 @@
 #include <span>
 #include <string_view>
 
-#include "client/cli/process_fields.h"
-#include "client/cli/text.h"
+#include "client/output/process_fields.h"
+#include "client/output/text.h"
 
 namespace actord::client::top {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "client/cli/message_json.h"
+#include "client/output/message_json.h"
 
 namespace actord::client::top {
 namespace {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "absl/time/clock.h"
-#include "client/cli/message_json.h"
+#include "client/output/message_json.h"
 #include "client/top/layout.h"
 #include "client/top/top.h"
 #include "nlohmann/json.hpp"

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <cstdio>
 
-#include "client/cli/message_json.h"
-#include "client/cli/text.h"
+#include "client/output/message_json.h"
+#include "client/output/text.h"
 
 namespace actord::client::top {
 namespace {

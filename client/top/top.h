@@ -6,8 +6,8 @@
 
 #include <cstdint>
 
-#include "client/cli/exit_status.h"
 #include "client/cli/invocation.h"
+#include "client/output/exit_status.h"
 #include "client/top/sample.h"
 #include "client/top/view.h"
 

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "client/cli/exit_status.h"
+#include "client/output/exit_status.h"
 
 namespace actord::client {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "client/calls/cancellation.h"
-#include "client/cli/exit_status.h"
+#include "client/output/exit_status.h"
 
 namespace actord::client {
 

@@ -8,7 +8,7 @@
 #include <array>
 #include <thread>
 
-#include "client/cli/exit_status.h"
+#include "client/output/exit_status.h"
 #include "tests/client/cli_run.h"
 
 namespace actord::client {

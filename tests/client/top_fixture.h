@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "client/cli/message_json.h"
+#include "client/output/message_json.h"
 #include "client/top/model.h"
 
 namespace actord::client::top {

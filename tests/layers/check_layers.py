@@ -121,6 +121,7 @@ LAYERS = {
         "calls",
         "streams",
         "work",
+        "output",
         "cli",
         "top",
         "commands",

@@ -1,9 +1,9 @@
-#include "client/cli/output.h"
+#include "client/output/output.h"
 
 #include <algorithm>
 #include <utility>
 
-#include "client/cli/text.h"
+#include "client/output/text.h"
 #include "nlohmann/json.hpp"
 
 namespace actord::client {

@@ -1,4 +1,4 @@
-#include "client/cli/message_json.h"
+#include "client/output/message_json.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "client/cli/message_json.h"
+#include "client/output/message_json.h"
 
 #include <cctype>
 #include <cstdio>
@@ -6,7 +6,7 @@
 
 #include "absl/strings/escaping.h"
 #include "client/calls/utf8.h"
-#include "client/cli/text.h"
+#include "client/output/text.h"
 #include "google/protobuf/descriptor.h"
 #include "nlohmann/json.hpp"
 

@@ -1,4 +1,4 @@
-#include "client/cli/exit_status.h"
+#include "client/output/exit_status.h"
 
 #include "absl/strings/cord.h"
 #include "client/calls/error.h"

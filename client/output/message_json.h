@@ -13,7 +13,7 @@
 
 #include "absl/time/time.h"
 #include "actord/v1/payload.pb.h"
-#include "client/cli/json.h"
+#include "client/output/json.h"
 #include "google/protobuf/duration.pb.h"
 #include "google/protobuf/message.h"
 #include "google/protobuf/timestamp.pb.h"

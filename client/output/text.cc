@@ -1,11 +1,11 @@
-#include "client/cli/text.h"
+#include "client/output/text.h"
 
 #include <array>
 #include <cstdio>
 #include <iterator>
 
 #include "client/calls/utf8.h"
-#include "client/cli/exit_status.h"
+#include "client/output/exit_status.h"
 
 namespace actord::client {
 absl::StatusOr<absl::Duration> ParseDuration(const std::string& text) {

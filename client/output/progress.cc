@@ -1,8 +1,8 @@
-#include "client/cli/progress.h"
+#include "client/output/progress.h"
 
 #include <algorithm>
 
-#include "client/cli/text.h"
+#include "client/output/text.h"
 
 namespace actord::client {
 namespace {

@@ -1,4 +1,4 @@
-#include "client/cli/progress.h"
+#include "client/output/progress.h"
 
 #include <gtest/gtest.h>
 

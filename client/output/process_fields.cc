@@ -1,7 +1,7 @@
-#include "client/cli/process_fields.h"
+#include "client/output/process_fields.h"
 
-#include "client/cli/message_json.h"
-#include "client/cli/text.h"
+#include "client/output/message_json.h"
+#include "client/output/text.h"
 
 namespace actord::client {
 

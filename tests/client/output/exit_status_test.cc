@@ -1,4 +1,4 @@
-#include "client/cli/exit_status.h"
+#include "client/output/exit_status.h"
 
 #include <grpcpp/support/status.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "client/cli/json.h"
+#include "client/output/json.h"
 
 #include <algorithm>
 #include <cctype>
@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "client/cli/exit_status.h"
+#include "client/output/exit_status.h"
 #include "nlohmann/json.hpp"
 
 namespace actord::client {

@@ -1,9 +1,9 @@
-#include "client/cli/json.h"
+#include "client/output/json.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "client/cli/exit_status.h"
+#include "client/output/exit_status.h"
 #include "nlohmann/json.hpp"
 
 namespace actord::client {

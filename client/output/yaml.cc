@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "client/cli/json.h"
+#include "client/output/json.h"
 #include "nlohmann/json.hpp"
 
 namespace actord::client {

@@ -1,4 +1,4 @@
-#include "client/cli/output.h"
+#include "client/output/output.h"
 
 #include <gtest/gtest.h>
 

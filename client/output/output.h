@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "actord/v1/payload.pb.h"
-#include "client/cli/json.h"
+#include "client/output/json.h"
 #include "google/protobuf/message.h"
 
 namespace actord::client {

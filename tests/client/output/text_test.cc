@@ -1,9 +1,9 @@
-#include "client/cli/text.h"
+#include "client/output/text.h"
 
 #include <gtest/gtest.h>
 
 #include "client/calls/utf8.h"
-#include "client/cli/exit_status.h"
+#include "client/output/exit_status.h"
 
 namespace actord::client {
 namespace {
