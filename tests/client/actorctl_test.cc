@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/client/cli_run.h"
+#include "tests/client/cli/cli_run.h"
 #include "tests/client/fake_daemon.h"
 
 namespace actord::client {

@@ -12,8 +12,8 @@
 #include <utility>
 
 #include "actord/v1/actor_service.grpc.pb.h"
+#include "tests/client/commands/fake_lists.h"
 #include "tests/client/fake_errors.h"
-#include "tests/client/fake_lists.h"
 #include "tests/client/streams/fake_stream.h"
 
 namespace actord::client {

@@ -1,4 +1,4 @@
-#include "tests/client/cli_run.h"
+#include "tests/client/cli/cli_run.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -4,7 +4,7 @@
 
 #include "client/top/keys.h"
 #include "client/top/view.h"
-#include "tests/client/top_fixture.h"
+#include "tests/client/top/top_fixture.h"
 
 namespace actord::client::top {
 namespace {

@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "client/output/exit_status.h"
-#include "tests/client/cli_run.h"
+#include "tests/client/cli/cli_run.h"
 
 namespace actord::client {
 namespace {

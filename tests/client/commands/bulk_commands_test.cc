@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "nlohmann/json.hpp"
-#include "tests/client/cli_run.h"
+#include "tests/client/cli/cli_run.h"
 #include "tests/client/fake_daemon.h"
 
 namespace actord::client {

@@ -4,7 +4,7 @@
 
 #include "client/top/model.h"
 #include "client/top/table.h"
-#include "tests/client/top_fixture.h"
+#include "tests/client/top/top_fixture.h"
 
 namespace actord::client::top {
 namespace {

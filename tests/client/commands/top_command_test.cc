@@ -3,8 +3,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "tests/client/commands_fixture.h"
-#include "tests/client/top_fixture.h"
+#include "tests/client/commands/commands_fixture.h"
+#include "tests/client/top/top_fixture.h"
 
 namespace actord::client {
 namespace {

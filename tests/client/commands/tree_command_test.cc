@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "tests/client/commands_fixture.h"
+#include "tests/client/commands/commands_fixture.h"
 
 namespace actord::client {
 namespace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "nlohmann/json.hpp"
-#include "tests/client/commands_fixture.h"
+#include "tests/client/commands/commands_fixture.h"
 
 namespace actord::client {
 namespace {

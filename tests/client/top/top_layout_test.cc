@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "client/top/layout.h"
-#include "tests/client/top_fixture.h"
+#include "tests/client/top/top_fixture.h"
 
 namespace actord::client::top {
 namespace {
