@@ -13,8 +13,8 @@
 #include <string_view>
 #include <vector>
 
-#include "handlers/handler_set.h"
-#include "handlers/plugin_loader.h"
+#include "handlers/loader/handler_set.h"
+#include "handlers/loader/plugin_loader.h"
 #include "runtime/process/catalog.h"
 #include "runtime/runtime.h"
 

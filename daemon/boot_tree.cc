@@ -11,7 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "daemon/settings/config_text.h"
-#include "handlers/supervisor_spec.h"
+#include "handlers/supervisor/supervisor_spec.h"
 #include "runtime/system/clock.h"
 
 namespace actord::daemon {

@@ -4,16 +4,16 @@
 
 #include <utility>
 
-#include "handlers/allowed_directories.h"
-#include "handlers/file_read.h"
-#include "handlers/groups.h"
-#include "handlers/log_write.h"
-#include "handlers/names.h"
-#include "handlers/process_end.h"
-#include "handlers/process_send.h"
-#include "handlers/process_spawn.h"
-#include "handlers/supervisor.h"
-#include "handlers/timer_sleep.h"
+#include "handlers/commands/allowed_directories.h"
+#include "handlers/commands/file_read.h"
+#include "handlers/commands/groups.h"
+#include "handlers/commands/log_write.h"
+#include "handlers/commands/names.h"
+#include "handlers/commands/process_end.h"
+#include "handlers/commands/process_send.h"
+#include "handlers/commands/process_spawn.h"
+#include "handlers/commands/timer_sleep.h"
+#include "handlers/supervisor/supervisor.h"
 
 namespace actord::handlers {
 namespace {

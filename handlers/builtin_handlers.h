@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "handlers/handler_set.h"
+#include "handlers/loader/handler_set.h"
 
 namespace actord::handlers {
 

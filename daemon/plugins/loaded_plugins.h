@@ -17,9 +17,9 @@
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "daemon/settings/config.h"
-#include "handlers/allowed_directories.h"
-#include "handlers/handler_set.h"
-#include "handlers/plugin_loader.h"
+#include "handlers/commands/allowed_directories.h"
+#include "handlers/loader/handler_set.h"
+#include "handlers/loader/plugin_loader.h"
 #include "runtime/process/catalog.h"
 
 namespace actord::daemon {

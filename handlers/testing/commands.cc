@@ -5,15 +5,15 @@
 #include <cstdio>
 #include <utility>
 
-#include "handlers/groups.h"
-#include "handlers/log_write.h"
-#include "handlers/names.h"
-#include "handlers/process_end.h"
-#include "handlers/process_send.h"
-#include "handlers/process_spawn.h"
+#include "handlers/commands/groups.h"
+#include "handlers/commands/log_write.h"
+#include "handlers/commands/names.h"
+#include "handlers/commands/process_end.h"
+#include "handlers/commands/process_send.h"
+#include "handlers/commands/process_spawn.h"
+#include "handlers/commands/timer_sleep.h"
 #include "handlers/testing/host.h"
 #include "handlers/testing/world.h"
-#include "handlers/timer_sleep.h"
 
 namespace actord::testing {
 namespace {

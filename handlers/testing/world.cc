@@ -8,7 +8,7 @@
 #include <limits>
 #include <utility>
 
-#include "handlers/supervisor.h"
+#include "handlers/supervisor/supervisor.h"
 #include "handlers/testing/step.h"
 
 namespace actord::testing {

@@ -94,6 +94,14 @@ MAY_INCLUDE = [
 # The folders of a top-level folder, bottom up. A file may include its own folder
 # and those before it in the list; a file above them all may include any.
 LAYERS = {
+    "handlers": [
+        "include",
+        "commands",
+        "supervisor",
+        "loader",
+        "testing",
+        "plugins",
+    ],
     "runtime": [
         "system",
         "memory",

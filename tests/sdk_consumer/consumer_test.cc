@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "handlers/plugin_loader.h"
+#include "handlers/loader/plugin_loader.h"
 #include "tests/support/fake_host.h"
 #include "tests/support/fake_process.h"
 

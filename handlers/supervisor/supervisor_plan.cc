@@ -1,0 +1,346 @@
+#include "handlers/supervisor/supervisor_plan.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <utility>
+
+namespace actord::handlers {
+namespace {
+
+// Of the text of an end: for people, and for a list of a thousand of them.
+constexpr size_t kMaxEndBytes = 200;
+
+std::string_view NameOf(ExitReason reason) {
+  switch (reason) {
+    case ExitReason::kDone:
+      return "done";
+    case ExitReason::kFailed:
+      return "failed";
+    case ExitReason::kThrew:
+      return "threw";
+    case ExitReason::kInitRefused:
+      return "did not start";
+    case ExitReason::kCancelled:
+      return "cancelled";
+    case ExitReason::kTerminated:
+      return "terminated";
+    default:
+      return "ended";
+  }
+}
+
+std::string EndText(std::string_view how, std::string_view text) {
+  std::string end(how);
+  if (!text.empty()) end += ": " + std::string(text.substr(0, kMaxEndBytes));
+  return end;
+}
+
+std::string Seconds(Duration duration) {
+  char text[32];
+  std::snprintf(text, sizeof(text), "%.3g s",
+                std::chrono::duration<double>(duration).count());
+  return text;
+}
+
+}  // namespace
+
+SupervisorPlan::SupervisorPlan(SupervisorSpec spec) : spec_(std::move(spec)) {
+  for (ChildSpec& child : std::exchange(spec_.children, {})) {
+    Add(std::move(child));
+  }
+}
+
+SupervisorPlan::Child& SupervisorPlan::Add(ChildSpec spec) {
+  Child& child = children_.emplace_back();
+  child.key = next_key_++;
+  child.spec = std::move(spec);
+  return child;
+}
+
+const SupervisorPlan::Child* SupervisorPlan::Find(Key key) const {
+  const auto found =
+      std::find_if(children_.begin(), children_.end(),
+                   [key](const Child& child) { return child.key == key; });
+  return found == children_.end() ? nullptr : &*found;
+}
+
+SupervisorPlan::Child* SupervisorPlan::Find(Key key) {
+  return const_cast<Child*>(std::as_const(*this).Find(key));
+}
+
+SupervisorPlan::Child* SupervisorPlan::FindById(std::string_view id) {
+  for (Child& child : children_) {
+    if (child.spec.id == id) return &child;
+  }
+  return nullptr;
+}
+
+void SupervisorPlan::Forget(const Child& child) {
+  children_.erase(children_.begin() + (&child - children_.data()));
+}
+
+void SupervisorPlan::Answer(Child& child, const Status& status) {
+  const CallId call = std::exchange(child.call, 0);
+  if (call == 0) return;
+  Action action;
+  action.kind = Action::Kind::kAnswer;
+  action.child = child.key;
+  action.pid = child.pid;
+  action.call = call;
+  action.status = status;
+  action.text = child.spec.id;
+  actions_.push_back(std::move(action));
+}
+
+void SupervisorPlan::Report(const Child& child, std::string text,
+                            bool is_warning) {
+  Action action;
+  action.status = is_warning ? Status(Code::kAborted, "") : Status();
+  action.text = "child " + child.spec.id + " (" + child.spec.type + ") " +
+                std::move(text);
+  actions_.push_back(std::move(action));
+}
+
+void SupervisorPlan::Started(Key key, const Pid& pid, Duration now) {
+  Child* const child = Find(key);
+  if (child == nullptr || child->state != State::kStarting) return;
+  child->state = State::kUp;
+  child->pid = pid;
+  child->up_since = now;
+  // One that goes down at once has not been there for anybody.
+  child->was_up = child->was_up || !child->stop;
+  child->is_new = false;
+  // Whoever has it stopped is answered when it is down.
+  if (!child->stop) Answer(*child, {});
+}
+
+void SupervisorPlan::StartFailed(Key key, const Status& why,
+                                 const Moment& moment) {
+  Child* const child = Find(key);
+  if (child == nullptr || child->state != State::kStarting) return;
+  child->state = State::kDown;
+  child->last_end = EndText(NameOf(ExitReason::kInitRefused), why.message());
+  if (child->is_new) {
+    Answer(*child, why);
+    return Forget(*child);
+  }
+  if (child->stop) return HasStopped(*child);
+  Answer(*child, why);
+  // Nothing would try it again, and the others cannot do without it.
+  if (!is_started_ && !child->was_up &&
+      child->spec.restart == Restart::kTemporary) {
+    const std::string text = "child " + child->spec.id + " (" +
+                             child->spec.type + ") " + child->last_end;
+    child->wanted = false;
+    Report(*child, child->last_end + "; it is not tried again", true);
+    return End(Status(Code::kAborted, text));
+  }
+  EndedBySelf(*child, /*is_failure=*/true, moment);
+}
+
+void SupervisorPlan::Exited(const Pid& pid, ExitReason reason,
+                            std::string_view text, const Moment& moment) {
+  const auto found = std::find_if(
+      children_.begin(), children_.end(), [&pid](const Child& child) {
+        return child.pid == pid && !child.pid.empty();
+      });
+  if (found == children_.end()) return;
+  Child& child = *found;
+  child.state = State::kDown;
+  child.pid = {};
+  child.last_end =
+      EndText(NameOf(reason), reason == ExitReason::kDone ? "" : text);
+  if (child.stop) return HasStopped(child);
+  if (moment.now - child.up_since >= spec_.period) child.failures = 0;
+  EndedBySelf(child,
+              reason != ExitReason::kDone && reason != ExitReason::kCancelled,
+              moment);
+}
+
+void SupervisorPlan::HasStopped(Child& child) {
+  child.stop = false;
+  if (child.wanted) return;  // whoever waits waits for its start
+  Answer(child, child.held ? Status()
+                           : Status(Code::kAborted, "the child was stopped"));
+  if (child.spec.restart == Restart::kTemporary) Forget(child);
+}
+
+void SupervisorPlan::EndedBySelf(Child& child, bool is_failure,
+                                 const Moment& moment) {
+  const bool again =
+      !end_ && (child.spec.restart == Restart::kPermanent ||
+                (child.spec.restart == Restart::kTransient && is_failure));
+  if (!again) {
+    child.wanted = false;
+    Report(child, child.last_end, is_failure);
+    if (child.spec.restart == Restart::kTemporary) Forget(child);
+    return;
+  }
+  if (!CountRestart(moment.now)) return GiveUp(child);
+  ++child.failures;
+  ++child.restarts;
+  const Duration pause = PauseOf(child, moment.random);
+  child.not_before = moment.now + pause;
+  Report(child, child.last_end + "; restart in " + Seconds(pause), true);
+  TakeAlong(child);
+}
+
+bool SupervisorPlan::CountRestart(Duration now) {
+  window_.push_back(now);
+  while (now - window_.front() > spec_.period) window_.pop_front();
+  if (window_.size() > static_cast<size_t>(spec_.intensity)) return false;
+  ++restarts_;
+  return true;
+}
+
+Duration SupervisorPlan::PauseOf(const Child& child, uint64_t random) const {
+  const Backoff& backoff = spec_.backoff;
+  // In floating point nothing overflows; the day that is the most is exact.
+  const double full =
+      std::min(static_cast<double>(backoff.max.count()),
+               std::ldexp(static_cast<double>(backoff.initial.count()),
+                          std::min(child.failures - 1, 64)));
+  const double part = static_cast<double>(random >> 11) * 0x1.0p-53;
+  return Duration(
+      static_cast<Duration::rep>(full * (1 - backoff.jitter * part)));
+}
+
+void SupervisorPlan::TakeAlong(const Child& child) {
+  if (spec_.strategy == Strategy::kOneForOne) return;
+  const Duration not_before = child.not_before;
+  const size_t first = spec_.strategy == Strategy::kRestForOne
+                           ? static_cast<size_t>(&child - children_.data()) + 1
+                           : 0;
+  for (size_t i = first; i < children_.size(); ++i) {
+    Child& other = children_[i];
+    if (&other == &child || other.held) continue;
+    // A temporary one does not come back, unless it has not been there yet.
+    other.wanted = other.spec.restart != Restart::kTemporary || !other.was_up;
+    other.not_before = std::max(other.not_before, not_before);
+    other.stop = other.state != State::kDown;
+  }
+}
+
+void SupervisorPlan::GiveUp(const Child& child) {
+  const std::string text =
+      "child " + child.spec.id + " (" + child.spec.type +
+      ") would have to be restarted, and of " + Seconds(spec_.period) +
+      " only " + std::to_string(spec_.intensity) +
+      " restarts are allowed; how it ended: " + child.last_end;
+  Action report;
+  report.status = Status(Code::kAborted, "");
+  report.text = "gives up: " + text;
+  actions_.push_back(std::move(report));
+  End(Status(Code::kAborted, text));
+}
+
+void SupervisorPlan::TerminateFailed(const Pid& pid, Duration now) {
+  for (Child& child : children_) {
+    if (child.pid != pid || child.state != State::kStopping) continue;
+    child.terminated = false;
+    child.until = now + kTerminateAgain;
+  }
+}
+
+void SupervisorPlan::End(const Status& why) {
+  if (end_) return;
+  end_ = why;
+  for (Child& child : children_) {
+    child.wanted = false;
+    child.stop = child.state != State::kDown;
+  }
+}
+
+bool SupervisorPlan::StopNext(Duration now) {
+  const auto last = std::find_if(children_.rbegin(), children_.rend(),
+                                 [](const Child& child) { return child.stop; });
+  if (last == children_.rend()) return false;
+  Child& child = *last;
+  Action action;
+  action.child = child.key;
+  action.pid = child.pid;
+  switch (child.state) {
+    case State::kDown:
+      return false;  // not reached: HasStopped has taken the mark
+    case State::kStarting:
+      // An Init that does not return must not hold up the end.
+      if (!end_ || child.terminated) return false;
+      child.terminated = true;
+      action.kind = Action::Kind::kGiveUp;
+      break;
+    case State::kUp:
+      child.state = State::kStopping;
+      child.terminated = child.spec.stop_timeout == Duration(0);
+      child.until.reset();
+      if (child.spec.stop_timeout) child.until = now + *child.spec.stop_timeout;
+      action.kind =
+          child.terminated ? Action::Kind::kTerminate : Action::Kind::kCancel;
+      break;
+    case State::kStopping:
+      if (child.terminated || !child.until || now < *child.until) return false;
+      child.terminated = true;
+      Report(child, "has not ended in time, and is terminated", true);
+      action.kind = Action::Kind::kTerminate;
+      break;
+  }
+  actions_.push_back(std::move(action));
+  return true;
+}
+
+bool SupervisorPlan::StartNext(Duration now) {
+  for (Child& child : children_) {
+    if (child.stop || child.state == State::kStarting) return false;
+  }
+  for (Child& child : children_) {
+    if (child.state != State::kDown || !child.wanted) continue;
+    if (now >= child.not_before) {
+      child.state = State::kStarting;
+      child.terminated = false;
+      Action action;
+      action.kind = Action::Kind::kStart;
+      action.child = child.key;
+      action.text = child.spec.spawn;
+      actions_.push_back(std::move(action));
+      return true;
+    }
+    if (spec_.strategy != Strategy::kOneForOne || !child.was_up) return false;
+  }
+  return false;
+}
+
+std::vector<SupervisorPlan::Action> SupervisorPlan::Next(Duration now) {
+  while (StopNext(now) || StartNext(now)) {
+  }
+  const auto is_settled = [](const Child& child) {
+    return child.was_up || !child.wanted || child.is_new;
+  };
+  is_started_ =
+      is_started_ ||
+      (!end_ && std::all_of(children_.begin(), children_.end(), is_settled));
+  return std::exchange(actions_, {});
+}
+
+std::optional<Duration> SupervisorPlan::NextLook(Duration now) const {
+  std::optional<Duration> next;
+  const auto consider = [&](Duration at) {
+    if (at > now && (!next || at < *next)) next = at;
+  };
+  for (const Child& child : children_) {
+    if (child.state == State::kDown && child.wanted) consider(child.not_before);
+    if (child.state == State::kStopping && !child.terminated && child.until) {
+      consider(*child.until);
+    }
+  }
+  return next;
+}
+
+const Status* SupervisorPlan::verdict() const {
+  if (!end_ || !actions_.empty()) return nullptr;
+  const bool all_down = std::all_of(
+      children_.begin(), children_.end(),
+      [](const Child& child) { return child.state == State::kDown; });
+  return all_down ? &*end_ : nullptr;
+}
+
+}  // namespace actord::handlers

@@ -1,0 +1,107 @@
+// Supervisors under floods, timeouts and small limits.
+#include "tests/handlers/supervisor/supervisor_fixture.h"
+
+namespace actord::supervisor_test {
+namespace {
+
+TEST_F(SupervisorTest, PausesAreLongerThanOtherYieldsMayTake) {
+  Harness harness = MakeHarness({.yield_timeout = 1s});
+  json tree = TreeOf("one_for_one", {ChildOf("a")});
+  tree["backoff"] = {{"initial_ms", 60'000}, {"max_ms", 60'000}, {"jitter", 0}};
+  const Pid supervisor = Begin(harness, tree);
+  harness.Deliver(PidIn(harness, supervisor, "a"), "fail");
+  harness.Advance(59s);
+  EXPECT_THAT(TakeTold(), ElementsAre("+a", "-a"));
+  harness.Advance(1s);
+  EXPECT_THAT(TakeTold(), ElementsAre("+a"));
+}
+
+TEST_F(SupervisorTest, ASleepThatFailsIsLookedAtAgain) {
+  Harness harness = MakeHarness();
+  const Pid supervisor = Begin(harness, TreeOf("one_for_one", {ChildOf("a")}));
+  harness.Hold("timer.sleep");
+  harness.Deliver(PidIn(harness, supervisor, "a"), "fail");
+  harness.Run();
+  harness.FailNext("timer.sleep", Code::kUnavailable, "no timers today");
+  harness.Run();
+  EXPECT_TRUE(harness.IsLive(supervisor));
+  harness.Advance(1s);
+  harness.CompleteNext("timer.sleep");
+  harness.Run();
+  EXPECT_THAT(TakeTold(), ElementsAre("+a", "-a", "+a"));
+}
+
+// Each step finds another message, and it ends all the same.
+TEST_F(SupervisorTest, AFloodOfMessagesDoesNotHoldUpTheEnd) {
+  Harness harness = MakeHarness();
+  const Pid supervisor = Begin(harness, TreeOf("one_for_one", {ChildOf("a")}));
+  harness.Cancel(supervisor);
+  for (int i = 0; i < 100 && harness.IsLive(supervisor); ++i) {
+    harness.Deliver(supervisor, "noise");
+    harness.RunOne();
+  }
+  EXPECT_FALSE(harness.IsLive(supervisor));
+}
+
+TEST_F(SupervisorTest, OfTooManyThatWaitForTheStartTheOldestIsRefused) {
+  Harness harness = MakeHarness();
+  refuses = true;
+  json tree = TreeOf("one_for_one", {ChildOf("a")});
+  tree["intensity"] = 1000;
+  tree["backoff"] = {{"initial_ms", 1000}, {"jitter", 0}};
+  const Pid supervisor = Begin(harness, tree);
+  harness.Submit("asker", "", Text(supervisor));
+  harness.Run();
+  EXPECT_EQ(TakeTold(), std::vector<std::string>{
+                            "RESOURCE_EXHAUSTED is what the first hears"});
+  refuses = false;
+  harness.Advance(10s);
+  std::vector<std::string> expected(1001, "OK");
+  expected.front() = "+a";
+  EXPECT_EQ(TakeTold(), expected);
+}
+
+// Whatever is said in an answer, it fits.
+TEST_F(SupervisorTest, AnswersFitIntoSmallPayloads) {
+  Harness harness = MakeHarness({.max_payload_bytes = 4096});
+  const Pid supervisor = Begin(harness, TreeOf("one_for_one", {}));
+  for (int i = 0; i < 60; ++i) {
+    const std::string id = std::string(100, 'x') + std::to_string(i);
+    Ask(harness, supervisor, "start_child", ChildOf(id));
+  }
+  size_t count = 0;
+  json asked;
+  do {
+    const json list = Ask(harness, supervisor, "children", asked);
+    ASSERT_TRUE(list.is_object()) << list;
+    count += list["children"].size();
+    asked = list.contains("next") ? json({{"after", list["next"]}}) : json();
+  } while (!asked.is_null());
+  EXPECT_EQ(count, 60u);
+  const std::string huge(4080, 'x');
+  EXPECT_THAT(
+      Ask(harness, supervisor, "stop_child", {{"id", huge}}).get<std::string>(),
+      HasSubstr("NOT_FOUND"));
+  EXPECT_TRUE(harness.IsLive(supervisor));
+}
+
+// As JSON it is written, 1e9 is longer than it was.
+TEST_F(SupervisorTest, AChildWhoseStartWouldNotFitIsRefusedWithItsField) {
+  Harness harness = MakeHarness({.max_payload_bytes = 4096});
+  std::string numbers = "1e9";
+  for (int i = 0; i < 500; ++i) numbers += ",1e9";
+  const std::string child =
+      R"({"id": "a", "type": "child", "input": [)" + numbers + "]}";
+  EXPECT_THAT(harness.ExpectRefused(Code::kInvalidArgument, "supervisor", "",
+                                    R"({"children": [)" + child + "]}"),
+              HasSubstr("field \"children[0].input\" is too long"));
+  const Pid supervisor = Begin(harness, TreeOf("one_for_one", {}));
+  const Result<> answer = harness.Call(supervisor, "start_child", child);
+  ASSERT_FALSE(answer.ok());
+  EXPECT_THAT(answer.status().message(),
+              HasSubstr("field \"input\" is too long"));
+  EXPECT_TRUE(harness.IsLive(supervisor));
+}
+
+}  // namespace
+}  // namespace actord::supervisor_test
