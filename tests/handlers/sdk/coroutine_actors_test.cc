@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "tests/handlers/coroutine_fixture.h"
+#include "tests/handlers/sdk/coroutine_fixture.h"
 
 namespace actord {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/handlers/harness_fixture.h"
+#include "tests/handlers/testing/harness_fixture.h"
 
 namespace actord::harness_test {
 namespace {

@@ -1,7 +1,7 @@
 // Processes of a harness that go on in another version of their type.
 #include <stdexcept>
 
-#include "tests/handlers/harness_fixture.h"
+#include "tests/handlers/testing/harness_fixture.h"
 
 namespace actord::harness_test {
 namespace {

@@ -5,7 +5,7 @@
 #include <variant>
 #include <vector>
 
-#include "tests/handlers/coroutine_fixture.h"
+#include "tests/handlers/sdk/coroutine_fixture.h"
 
 namespace actord {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "tests/handlers/coroutine_fixture.h"
+#include "tests/handlers/sdk/coroutine_fixture.h"
 
 namespace actord {
 namespace {

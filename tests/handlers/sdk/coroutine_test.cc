@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/handlers/coroutine_fixture.h"
+#include "tests/handlers/sdk/coroutine_fixture.h"
 
 namespace actord {
 namespace {
