@@ -10,7 +10,7 @@
 #include <cstring>
 #include <string>
 
-#include "tests/sim/machine.h"
+#include "tests/sim/scaling/machine.h"
 
 namespace actord::sim {
 

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "tests/sim/machine.h"
+#include "tests/sim/scaling/machine.h"
 
 namespace actord::sim {
 

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "tests/sim/scaling.h"
+#include "tests/sim/scaling/scaling.h"
 
 namespace {
 

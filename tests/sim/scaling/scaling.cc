@@ -1,4 +1,4 @@
-#include "tests/sim/scaling.h"
+#include "tests/sim/scaling/scaling.h"
 
 #include <cstddef>
 #include <functional>
@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "runtime/core.h"
-#include "tests/sim/scaling_processes.h"
+#include "tests/sim/scaling/scaling_processes.h"
 
 namespace actord::sim {
 

@@ -1,5 +1,5 @@
 // What things cost on the simulated machine.
-#include "tests/sim/machine.h"
+#include "tests/sim/scaling/machine.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "tests/sim/machine.h"
+#include "tests/sim/scaling/machine.h"
 
 #include <algorithm>
 #include <cstdlib>

@@ -1,5 +1,5 @@
 // What the runtime's scaling must not fall below on the simulated machine.
-#include "tests/sim/scaling.h"
+#include "tests/sim/scaling/scaling.h"
 
 #include <gtest/gtest.h>
 
