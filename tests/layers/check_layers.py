@@ -7,6 +7,7 @@ Prints one line per violation, `path:line: what is wrong`, and exits with 1 if
 there is any. What the rules are stands in the tables below.
 """
 
+import collections
 import pathlib
 import re
 import sys
@@ -20,6 +21,9 @@ TOP_LEVEL_NAMES = {
 NOT_OURS = {".git", "build", ".cache", "__pycache__"}
 
 MAX_LINES = 400
+MAX_FILES = 25  # in one folder
+# Numbered records, which are read one at a time.
+MAY_HOLD_MORE = {"docs/decisions"}
 BANNED_NAME_PARTS = {
     "util", "utils", "common", "helper", "helpers", "misc", "manager", "base",
 }
@@ -269,6 +273,12 @@ def check_tree(root):
     for entry in sorted(root.iterdir()):
         if entry.name not in TOP_LEVEL_NAMES | NOT_OURS:
             found.append(f"{entry.name}:1: not one of the top-level names")
+    files_in = collections.Counter(
+        file.parent.relative_to(root).as_posix() for file in walk(root))
+    for folder, count in sorted(files_in.items()):
+        if count > MAX_FILES and folder not in MAY_HOLD_MORE:
+            found.append(f"{folder}:1: {count} files; a folder holds at most "
+                         f"{MAX_FILES}")
     for top, layers in LAYERS.items():
         for folder in sorted((root / top).glob("*/")):
             has_sources = any(folder.rglob("*.h")) or any(folder.rglob("*.cc"))

@@ -157,6 +157,16 @@ class CheckTreeTest(unittest.TestCase):
         found = self.violations({"src/main.c": ""})
         self.assertEqual(found, ["src:1: not one of the top-level names"])
 
+    def test_files_in_a_folder(self):
+        files = {f"runtime/turn/a{i}.md": "" for i in range(25)}
+        self.assertEqual(self.violations(files), [])
+        files["runtime/turn/b.md"] = ""
+        found = self.violations(files)
+        self.assertEqual(len(found), 1, found)
+        self.assertIn("runtime/turn:1: 26 files", found[0])
+        records = {f"docs/decisions/{i:04}-a.md": "" for i in range(30)}
+        self.assertEqual(self.violations(records), [])
+
     def test_file_length(self):
         self.assert_fine("runtime/a.cc", "\n" * 400)
         self.assert_fine("docs/a.md", "\n" * 401)
