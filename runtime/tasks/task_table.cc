@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/hash/hash.h"
+#include "runtime/process/process_info.h"
 
 namespace actord::runtime {
 namespace {
