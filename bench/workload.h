@@ -33,7 +33,7 @@ struct WorkloadOptions {
       options.cpu_latency = absl::Microseconds(*cpu_latency_us);
     }
     // And the one that spawns them; the threads hold up to 1/32 back
-    // (runtime/slot_table.h).
+    // (runtime/memory/slot_table.h).
     const auto processes = static_cast<size_t>(idle_processes);
     options.max_processes =
         std::max(options.max_processes, processes + processes / 16 + 1);

@@ -62,7 +62,7 @@ inline void FailPoint() {
 }
 
 // Stand before the accesses to memory that several processors use, where that
-// is what may cost (tests/sim/machine.h).
+// is what may cost (tests/sim/scaling/machine.h).
 inline void WillRead(const void* address) {
   if (interleaver != nullptr) interleaver->Touch(address, Access::kRead);
 }
