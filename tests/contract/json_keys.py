@@ -1,0 +1,256 @@
+"""Keys of what `actorctl -o json` and `-o jsonl` write, and of a line of the log.
+
+Drives a daemon, so it needs the built programs and the modules of tests/e2e. An
+object that is a message of the API is written as its name: its keys are the fields
+of the wire contract. Every other key stands here with its path.
+"""
+
+import importlib
+import json
+import re
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+from google.protobuf import descriptor_pool
+from harness import places
+from harness.daemon import Daemon
+from harness.waiting import WAIT_SECONDS, eventually
+
+MESSAGES = ("actor_service", "dead_letter", "name", "outcome", "payload", "plugin",
+            "process", "status", "stream", "watch", "work", "yield")
+for module in MESSAGES:
+    importlib.import_module(f"actord.v1.{module}_pb2")
+importlib.import_module("health.v1.health_pb2")
+HEALTH = "grpc.health.v1.HealthCheckResponse"
+
+# What is written otherwise than field by field.
+SCALARS = {"google.protobuf.Timestamp", "google.protobuf.Duration"}
+PAYLOAD = {"content_type", "json", "text", "base64"}
+# One child that lives, and one that has ended and is no process.
+TREE = {"children": [{"id": "lives", "type": "counter"},
+                     {"id": "ended", "type": "echo", "restart": "transient"}]}
+
+# A process that takes no messages for a minute.
+DEAF = json.dumps({"order": "17", "amount_cents": 1, "hold_ms": 60_000})
+
+
+def message(name):
+    """Of the API, or of another package if its whole name is given."""
+    return descriptor_pool.Default().FindMessageTypeByName(
+        name if "." in name else f"actord.v1.{name}")
+
+
+def differences(value, descriptor, path):
+    """Yields `+ key` for what is no field of the message, and `- field` for a field
+    that has to be there and is not."""
+    if descriptor.full_name in SCALARS:
+        return
+    if descriptor.full_name == "actord.v1.Payload":
+        yield from (f"+ {path}{key}" for key in value.keys() - PAYLOAD)
+        return
+    for key, part in value.items():
+        field = descriptor.fields_by_name.get(key)
+        if field is None:
+            yield from keys(part, f"{path}{key}", {})
+        elif field.message_type is not None:
+            for each in part if isinstance(part, list) else [part]:
+                yield from differences(each, field.message_type, f"{path}{key}.")
+    for field in descriptor.fields:
+        optional = field.containing_oneof is not None or (
+            field.message_type is not None and field.label != field.LABEL_REPEATED)
+        if not optional and field.name not in value:
+            yield f"- {path}{field.name}"
+
+
+def keys(value, path, shapes):
+    """Yields a line for each key below `value`. `shapes` maps the paths at which
+    messages of the API stand to their names."""
+    if isinstance(value, list):
+        yield f"+ {path}[]"
+        for part in value:
+            yield from keys(part, f"{path}[]", shapes)
+        return
+    if path:
+        yield f"+ {path}" + (f": {shapes[path]}" if path in shapes else "")
+    if not isinstance(value, dict):
+        return
+    if path in shapes:
+        inner = f"{path}." if path else ""
+        yield from differences(value, message(shapes[path]), inner)
+        return
+    for key, part in value.items():
+        yield from keys(part, f"{path}.{key}" if path else key, shapes)
+
+
+class Scenario:
+    """Runs actorctl and notes the keys of what it writes."""
+
+    def __init__(self, daemon):
+        self.daemon = daemon
+        self.entries = []
+
+    def run(self, *words, stdin="", statuses=(0,)):
+        done = subprocess.run(
+            [str(places.ACTORCTL), *(str(word) for word in words)], input=stdin,
+            capture_output=True, text=True, check=False, timeout=2 * WAIT_SECONDS,
+            env=places.clean_environment(ACTORD_ADDRESS=self.daemon.address))
+        if done.returncode not in statuses:
+            raise RuntimeError(f"json: actorctl {words} ended with "
+                               f"{done.returncode}: {done.stderr}")
+        return done.stdout
+
+    def note(self, title, values, shapes):
+        """One entry for all `values`: their common shape and their other keys."""
+        if isinstance(shapes, str):
+            shapes = {"": shapes}
+        root = shapes.get("")
+        found = {line for value in values for line in keys(value, "", shapes)}
+        if not values or not found and root is None:
+            raise RuntimeError(f"json: {title} has written nothing")
+        self.entries.append((title, root, found))
+
+    def one(self, title, shapes, *words, **more):
+        value = json.loads(self.run(*words, "-o", "json", **more))
+        self.note(title, [value], shapes)
+        return value
+
+    def each(self, title, shapes, *words, **more):
+        """A list, of which every item is noted."""
+        values = json.loads(self.run(*words, "-o", "json", **more))
+        self.note(title, values, shapes)
+        return values
+
+    def stream(self, title, shapes, *words, **more):
+        text = self.run(*words, "-o", "jsonl", **more)
+        self.note(title, [json.loads(line) for line in text.splitlines()], shapes)
+
+    def lines(self):
+        for title, root, found in self.entries:
+            yield title + (f": {root}" if root else "")
+            yield from (f"  {line}" for line in sorted(found))
+
+
+def tree_rows(scenario):
+    """Rows of processes, and rows of children that are down; None until there are
+    both."""
+    rows = json.loads(scenario.run("tree", "-o", "json"))
+    down = [row for row in rows if "pid" not in row]
+    return ([row for row in rows if "pid" in row], down) if down else None
+
+
+def processes(scenario):
+    one, each = scenario.one, scenario.each
+    one("submit", "SubmitResponse", "submit", "echo", "{}")
+    one("submit --wait", "Outcome", "submit", "echo", "{}", "--wait")
+    scenario.stream("submit --from-file", {"outcome": "Outcome"}, "submit",
+                    "--from-file", "-", "--wait", statuses=(1,),
+                    stdin='{"type": "echo"}\n{"type": "none"}\n')
+    one("health", HEALTH, "health")
+    one("version", {}, "version")
+    pid = one("submit --name", "SubmitResponse", "submit", "counter", "--name",
+              "contract")["pid"]
+    one("send", {}, "send", pid, "1", "--topic", "add")
+    scenario.stream("send --from-file", {}, "send", "--from-file", "-",
+                    statuses=(1,), stdin=f'{{"pid": "{pid}"}}\n{{"pid": "no"}}\n')
+    one("call", "CallResponse", "call", pid, "--topic", "get")
+    one("describe", "Process", "describe", pid)
+    each("ps []", "Process", "ps")
+    each("names []", "Name", "names")
+    rows, down = eventually(lambda: tree_rows(scenario), "the boot tree")
+    scenario.note("tree []", rows, "Process")
+    scenario.note("tree [] of a child that is no process", down, {})
+    each("cancel []", {}, "cancel", pid)
+    other = scenario.run("submit", "probe", "--method", "idle").strip()
+    each("terminate []", {}, "terminate", other)
+    one("await", "Outcome", "await", pid)
+    each("await []", "Outcome", "await", pid, other, statuses=(1,))
+
+
+def letters_and_yields(scenario):
+    one, each, run = scenario.one, scenario.each, scenario.run
+    to = run("submit", "order", DEAF).strip()
+    run("send", to, "1", "--topic", "late")
+    run("terminate", to)
+    letter = eventually(
+        lambda: json.loads(run("dead-letters", "list", "-o", "json")),
+        "a dead letter")[0]["id"]
+    each("dead-letters list []", "DeadLetter", "dead-letters", "list")
+    one("dead-letters show", "DeadLetter", "dead-letters", "show", letter)
+    to = run("submit", "probe", "--method", "idle").strip()
+    each("dead-letters resend []", {}, "dead-letters", "resend", letter, "--to", to)
+    one("dead-letters drop", {}, "dead-letters", "drop", "--all")
+    pay = '{"command": "payment.charge", "payload": "1"}'
+    for _ in range(3):
+        run("submit", "probe", pay, "--method", "yield")
+    yields = each("yields []", "Yield", "yields")
+    one("complete", "CompleteYieldResponse", "complete", yields[0]["token"], "1")
+    scenario.stream("work", {}, "work", "payment.*", "--count", "1", "--exec", "cat")
+    # A result that the daemon refuses.
+    scenario.stream("work of a refused task", {}, "work", "payment.*", "--count",
+                    "1", "--exec", "head -c 3000000 /dev/zero")
+
+
+def watches(scenario):
+    """Snapshot, starts, ends, and, on a log of few events, what was missed."""
+    command = [str(places.ACTORCTL), "watch", "-o", "jsonl", "--count"]
+    environment = places.clean_environment(ACTORD_ADDRESS=scenario.daemon.address)
+    watch = subprocess.Popen([*command, "4"], stdout=subprocess.PIPE,
+                             stderr=subprocess.PIPE, text=True, env=environment)
+    with watch:
+        while watch.poll() is None:
+            scenario.run("submit", "echo", "{}", "--wait")
+        text, complaint = watch.stdout.read(), watch.stderr.read()
+    scenario.run("submit", "--from-file", "-", stdin='{"type": "echo"}\n' * 20)
+    token = re.search(r"--resume (\S+)", complaint)[1].strip("'\"")
+    text += scenario.run("watch", "-o", "jsonl", "--count", "1", "--resume", token,
+                         "--for", "100ms")
+    values = [json.loads(line) for line in text.splitlines()]
+    for event, shape in (("LIVE", "Process"), ("STARTED", "ProcessStarted"),
+                         ("ENDED", "ProcessEnded"),
+                         ("MISSED", "MissedProcessEvents"), ("SNAPSHOT", {}),
+                         ("SNAPSHOT_END", {})):
+        scenario.note(f"watch {event}",
+                      [value for value in values if value["event"] == event], shape)
+
+
+def daemon_commands(scenario, plugins):
+    one = scenario.one
+    one("status", "GetStatusResponse", "status")
+    counters = {"counters": "Counters"}
+    top = ("top", "--once", "--interval", "100ms")
+    one("top --once", {**counters, "processes[]": "Process"}, *top)
+    one("top --once --types", counters, *top, "--types")
+    scenario.each("plugin list []", "PluginVersion", "plugin", "list")
+    shutil.copyfile(places.TEST_PLUGINS / "versions_2.so", plugins / "versions_2.so")
+    one("plugin load", "LoadPluginResponse", "plugin", "load", "versions_2.so",
+        "--wait")
+    one("shutdown", "ShutdownResponse", "shutdown", "--mode", "now")
+
+
+def lines():
+    with tempfile.TemporaryDirectory(prefix="actord-contract-") as folder:
+        plugins = Path(folder, "plugins")
+        plugins.mkdir()
+        for source in ("versions_1.so", "probe.so"):
+            shutil.copyfile(places.TEST_PLUGINS / source, plugins / source)
+        tree = Path(folder, "tree.json")
+        tree.write_text(json.dumps(TREE), encoding="utf-8")
+        daemon = Daemon(folder, (
+            "--plugin-dir", places.PLUGINS, "--plugin-dir", plugins, "--boot-tree",
+            tree, "--external", "payment.*", "--watch-max-events", "8",
+            "--log-format", "json", "--log-level", "debug"))
+        try:
+            scenario = Scenario(daemon)
+            processes(scenario)
+            letters_and_yields(scenario)
+            watches(scenario)
+            daemon_commands(scenario, plugins)
+        finally:
+            daemon.stop()
+        scenario.note("a line of the log", [
+            json.loads(line) for line in daemon.log().splitlines()], {})
+    for line in scenario.lines():
+        yield line if line.startswith(" ") or line.startswith("a ") \
+            else f"actorctl {line}"
