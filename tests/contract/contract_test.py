@@ -2,6 +2,7 @@
 """Tests that a change of what others build on turns the check of the contract red,
 and that a change of nothing but words does not."""
 
+import hashlib
 import pathlib
 import shutil
 import tempfile
@@ -154,6 +155,18 @@ class NamesTest(unittest.TestCase):
         for path in ("runtime/why.h", "daemon/exit_status.h", "client/b.cc"):
             with self.assertRaises(RuntimeError, msg=path):
                 self.lines({**self.SOURCES, path: ""})
+
+
+class OldAbiTest(unittest.TestCase):
+
+    def test_the_headers_are_those_of_their_commit(self):
+        folder = contract.FOLDER / "abi_0684afd"
+        sums = (folder / "SHA256SUMS").read_text(encoding="utf-8").split()
+        headers = sorted((folder / "actord").iterdir())
+        self.assertEqual(
+            dict(zip(sums[1::2], sums[::2])),
+            {f"actord/{header.name}": hashlib.sha256(header.read_bytes()).hexdigest()
+             for header in headers})
 
 
 class ContractTest(unittest.TestCase):

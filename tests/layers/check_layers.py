@@ -36,6 +36,7 @@ BANNED_TEXT = [
 ORIGINS = [
     ("proto", r"(actord/v1|google/rpc|grpc/health/v1)/\w+(\.grpc)?\.pb\.h$"),
     ("abi", r"actord/abi(_\w+)?\.h$"),
+    ("old abi", r"old\.h$"),
     # Needs nlohmann-json, so no other header of the SDK includes it.
     ("sdk's json", r"actord/json\.h$"),
     ("sdk", r"actord/\w+\.h$"),
@@ -93,6 +94,8 @@ MAY_INCLUDE = [
         "abi", "sdk", "sdk's json", "absl", "handlers", "runtime", "tests", "json",
         "gtest"}),
     ("tests/sdk_consumer/c/", {"c", "abi"}),
+    # A plugin and the old headers that it knows alone.
+    ("tests/contract/", {"c", "abi", "old abi"}),
     ("tests/sdk_consumer/cpp/", STANDARD | {"abi", "sdk"}),
 ]
 # The folders of a top-level folder, bottom up. A file may include its own folder
@@ -156,7 +159,9 @@ TYPE_NAME = re.compile(
     r"|namespace)\s+(\w+)\b(?!\s*::)")
 COMMENT = re.compile(r"//.*$")
 # Standard C, in which the ABI is written, knows no #pragma once.
-C_HEADER = re.compile(r"handlers/include/actord/abi(_\w+)?\.h$")
+C_HEADER = re.compile(
+    r"(handlers/include/actord|tests/contract/abi_\w+/actord)/abi(_\w+)?\.h$"
+    r"|tests/contract/abi_\w+/old\.h$")
 CXX_SUFFIXES = {".h", ".cc", ".c"}
 CODE_SUFFIXES = CXX_SUFFIXES | {".proto", ".py", ".cmake", ".sh"}
 

@@ -1,0 +1,129 @@
+/* actord/abi_values.h: the part of the plugin ABI that processes and handlers
+ * share: bytes, PIDs, payloads, status codes, messages. Included by abi.h,
+ * whose rules hold here.
+ */
+#ifndef ACTORD_ABI_VALUES_H_
+#define ACTORD_ABI_VALUES_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Bytes that somebody else owns. `data` may be NULL if and only if `size` is 0.
+ * Frozen. */
+typedef struct actord_bytes {
+  const void* data;
+  size_t size; /* bytes */
+} actord_bytes;
+
+/* The identity of a process, never reused. All zero means "none". Frozen. */
+typedef struct actord_pid {
+  uint32_t node;
+  uint32_t incarnation;
+  uint32_t slot;
+  uint32_t generation;
+} actord_pid;
+
+/* Bytes with their content type. An empty content type means
+ * "application/json". The daemon never parses a payload. Frozen. */
+typedef struct actord_payload {
+  actord_bytes bytes;
+  actord_bytes content_type;
+} actord_payload;
+
+/* Status codes: the numbers of google.rpc.Code. Frozen in number; any other
+ * value is read as UNKNOWN. */
+enum {
+  ACTORD_OK = 0,
+  ACTORD_CANCELLED = 1,
+  ACTORD_UNKNOWN = 2,
+  ACTORD_INVALID_ARGUMENT = 3,
+  ACTORD_DEADLINE_EXCEEDED = 4,
+  ACTORD_NOT_FOUND = 5,
+  ACTORD_ALREADY_EXISTS = 6,
+  ACTORD_PERMISSION_DENIED = 7,
+  ACTORD_RESOURCE_EXHAUSTED = 8,
+  ACTORD_FAILED_PRECONDITION = 9,
+  ACTORD_ABORTED = 10,
+  ACTORD_OUT_OF_RANGE = 11,
+  ACTORD_UNIMPLEMENTED = 12,
+  ACTORD_INTERNAL = 13,
+  ACTORD_UNAVAILABLE = 14,
+  ACTORD_DATA_LOSS = 15,
+  ACTORD_UNAUTHENTICATED = 16
+};
+
+/* A message to a process. */
+typedef struct actord_message {
+  uint32_t struct_size;
+  uint32_t reserved; /* 0 */
+  actord_bytes topic;
+  actord_payload payload;
+} actord_message;
+
+/* A process to start. */
+typedef struct actord_spawn {
+  uint32_t struct_size;
+  uint32_t flags; /* ACTORD_SPAWN_* */
+  actord_bytes process_type;
+  actord_bytes method;
+  actord_payload input;
+  /* ACTORD_PRIORITY_*: of several processes that are ready, which one runs
+   * first. Read only with ACTORD_SPAWN_PRIORITY; without it the priority is
+   * ACTORD_PRIORITY_DEFAULT, whatever that of the parent. */
+  uint32_t priority;
+  uint32_t reserved; /* 0 */
+  /* Read only with ACTORD_SPAWN_MONITOR: where the tag of the child's EXIT
+   * event is written before the call returns. May be NULL. */
+  uint64_t* monitor_tag;
+  /* Read only with ACTORD_SPAWN_NAME: the child's name, held before its `init`
+   * begins (see abi_handler.h for what a name is). */
+  actord_bytes name;
+} actord_spawn;
+
+enum {
+  /* Keep the result for Await, as for processes that were submitted from
+     outside. */
+  ACTORD_SPAWN_KEEP_RESULT = 1u << 0,
+  /* `priority` is set. */
+  ACTORD_SPAWN_PRIORITY = 1u << 1,
+  /* The child is linked to its parent from the beginning. */
+  ACTORD_SPAWN_LINK = 1u << 2,
+  /* The parent monitors the child from the beginning. In a step `monitor_tag`
+     is set; of the host's `spawn` it is not, and the tag is that of the yield
+     that is completed. */
+  ACTORD_SPAWN_MONITOR = 1u << 3,
+  /* For the host's `spawn` only, which can refuse: `name` is set. A step's
+     spawn with a name fails the step. */
+  ACTORD_SPAWN_NAME = 1u << 4
+};
+
+/* How a process ended: `reason` of ACTORD_EVENT_EXIT. A later version may know
+ * more. */
+enum {
+  ACTORD_EXIT_DONE = 1,   /* it said DONE: `payload` is its result */
+  ACTORD_EXIT_FAILED = 2, /* it said FAIL, or a linked process has failed */
+  ACTORD_EXIT_THREW = 3,  /* an exception or a broken rule ended it */
+  ACTORD_EXIT_INIT_REFUSED = 4, /* its `init` said no */
+  ACTORD_EXIT_CANCELLED = 5,    /* a cancel ended it */
+  ACTORD_EXIT_TERMINATED = 6,   /* it was forced */
+  ACTORD_EXIT_NO_PROCESS = 7,   /* there was none when the watch began: it had
+                                   ended before, or never lived */
+  ACTORD_EXIT_NO_ROOM = 8 /* the other process has as many links as it may:
+                             there is no link, and nothing has ended */
+};
+
+enum {
+  ACTORD_PRIORITY_LOWEST = 0,
+  ACTORD_PRIORITY_DEFAULT = 16,
+  ACTORD_PRIORITY_HIGHEST = 31
+};
+
+#ifdef __cplusplus
+} /* extern "C" */
+#endif
+
+#endif /* ACTORD_ABI_VALUES_H_ */
