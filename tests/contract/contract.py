@@ -78,8 +78,12 @@ def check(parts, changelog):
         path = FOLDER / f"{part}.txt"
         name = path.relative_to(ROOT).as_posix()
         contract = path.read_text(encoding="utf-8") if path.exists() else ""
-        problems.append(difference(name, contract, actual(part))
-                        or unnamed(part, name, contract, changelog))
+        try:
+            problems.append(difference(name, contract, actual(part))
+                            or unnamed(part, name, contract, changelog))
+        except RuntimeError as error:
+            # The other parts may say why.
+            problems.append(f"{name}: cannot be compared: {error}")
     return list(filter(None, problems))
 
 
