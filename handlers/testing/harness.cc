@@ -241,7 +241,6 @@ Received Harness::ExpectMessage(const Pid& probe, std::string_view topic) {
 
 Result<> Harness::Call(const Pid& to, std::string_view topic,
                        const OwnedPayload& payload) {
-  world_->LiveOrBreak(to);
   // A probe asks: what completes its yield is the answer.
   Record& asks = *world_->Find(Probe());
   Effect call;

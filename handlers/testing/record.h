@@ -118,6 +118,13 @@ struct Record {
     if (phase != Phase::kLive) return false;
     return step_due || !urgent.empty() || (!blocked && !messages.empty());
   }
+  // By something that its next turn will see.
+  [[nodiscard]] bool IsAskedToEnd() const {
+    return std::any_of(urgent.begin(), urgent.end(),
+                       [](const OwnedEvent& event) {
+                         return event.type != ACTORD_EVENT_COMPLETION;
+                       });
+  }
   // A yield whose completion no step has seen.
   [[nodiscard]] bool HasOutstanding(Tag tag) const {
     return yields.contains(tag) ||

@@ -146,6 +146,14 @@ void Harness::World::TellTied(const Record& record) {
   const Outcome& outcome = *record.outcome;
   const uint32_t reason = ReasonOf(outcome.kind);
   for (const auto& [slot, other] : living) {
+    if (other->links.erase(record.pid) != 0) {
+      if (TrapsExits(*other)) {
+        Tell(*other, 0, record.pid, reason, outcome.status, outcome.result);
+      } else if (reason != ACTORD_EXIT_DONE) {
+        EndLinked(*other, record.pid,
+                  "has failed: " + outcome.status.message());
+      }
+    }
     for (auto it = other->monitors.begin(); it != other->monitors.end();) {
       if (it->second == record.pid) {
         Tell(*other, it->first, record.pid, reason, outcome.status,
@@ -154,12 +162,6 @@ void Harness::World::TellTied(const Record& record) {
       } else {
         ++it;
       }
-    }
-    if (other->links.erase(record.pid) == 0) continue;
-    if (TrapsExits(*other)) {
-      Tell(*other, 0, record.pid, reason, outcome.status, outcome.result);
-    } else if (reason != ACTORD_EXIT_DONE) {
-      EndLinked(*other, record.pid, "has failed: " + outcome.status.message());
     }
   }
 }

@@ -100,33 +100,39 @@ size_t Harness::World::DrawBatch() {
   return (bits & 1) != 0 ? kMaxBatch : 1 + (bits >> 1) % kMaxBatch;
 }
 
-bool Harness::World::TakeUrgent(Record& record, size_t most,
+bool Harness::World::EndBy(Record& record) {
+  const bool handles = (record.type->flags & ACTORD_TYPE_HANDLES_CANCEL) != 0;
+  const auto found = std::find_if(
+      record.urgent.begin(), record.urgent.end(), [&](const OwnedEvent& event) {
+        return event.type == kLinkedEnd || event.type == kTerminate ||
+               (event.type == ACTORD_EVENT_CANCEL && !handles);
+      });
+  if (found == record.urgent.end()) return false;
+  const uint32_t type = found->type;
+  std::string why = std::move(found->payload.bytes);
+  if (type == kLinkedEnd) {
+    End(record, EndKind::kFailed, Status(Code::kAborted, std::move(why)), {});
+  } else if (type == kTerminate) {
+    End(record, EndKind::kTerminated, Status(Code::kAborted, std::move(why)),
+        {});
+  } else {
+    End(record, EndKind::kCancelled, Status(Code::kCancelled, std::move(why)),
+        {});
+  }
+  return true;
+}
+
+void Harness::World::TakeUrgent(Record& record, size_t most,
                                 std::vector<OwnedEvent>& batch) {
   while (batch.size() < most && !record.urgent.empty()) {
     OwnedEvent event = std::move(record.urgent.front());
     record.urgent.pop_front();
-    if (event.type == kLinkedEnd) {
-      End(record, EndKind::kFailed,
-          Status(Code::kAborted, std::move(event.payload.bytes)), {});
-      return false;
-    }
-    if (event.type == kTerminate) {
-      End(record, EndKind::kTerminated,
-          Status(Code::kAborted, std::move(event.payload.bytes)), {});
-      return false;
-    }
     if (event.type == ACTORD_EVENT_CANCEL) {
       if (std::exchange(record.cancel_seen, true)) continue;
-      if ((record.type->flags & ACTORD_TYPE_HANDLES_CANCEL) == 0) {
-        End(record, EndKind::kCancelled,
-            Status(Code::kCancelled, std::move(event.payload.bytes)), {});
-        return false;
-      }
       record.cancel_requested = true;
     }
     batch.push_back(std::move(event));
   }
-  return true;
 }
 
 void Harness::World::Turn(Record& record) {
@@ -134,9 +140,10 @@ void Harness::World::Turn(Record& record) {
     if (!Admit(record)) return;
     if (record.admitted != 0) AnswerSpawn(record);
   }
+  if (EndBy(record)) return;
   const size_t most = DrawBatch();
   std::vector<OwnedEvent> batch;
-  if (!TakeUrgent(record, most, batch)) return;
+  TakeUrgent(record, most, batch);
   while (!record.blocked && batch.size() < most && !record.messages.empty()) {
     batch.push_back(std::move(record.messages.front()));
     record.messages.pop_front();

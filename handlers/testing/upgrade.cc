@@ -53,6 +53,9 @@ Status Harness::World::Upgrade(Record& record, const actord_process_type& to,
   if (record.cancel_requested) {
     return {Code::kCancelled, "the process was asked to end"};
   }
+  if (record.IsAskedToEnd()) {
+    return {Code::kUnavailable, "the process was asked to end just now"};
+  }
   StepCall asked(*this, record, "snapshot");
   Status status = StatusOf(asked, "Snapshot", [&] {
     return from.snapshot(record.state.get(), &asked);

@@ -155,8 +155,10 @@ class Harness::World {
   // What it throws goes to the log.
   void CloseObject(const actord_process_type& type, void* state);
   void Turn(Record& record);
-  // False: a cancel has ended the process.
-  bool TakeUrgent(Record& record, size_t most, std::vector<OwnedEvent>& batch);
+  // What waits to end the process ends it before another step, whatever else
+  // waits. False: nothing does.
+  bool EndBy(Record& record);
+  void TakeUrgent(Record& record, size_t most, std::vector<OwnedEvent>& batch);
   void Step(Record& record, const std::vector<OwnedEvent>& batch);
   void Commit(Record& record, Effect effect);
   void Tell(Record& record, Tag tag, const Pid& ended, uint32_t reason,

@@ -147,15 +147,16 @@ class Harness {
 
   // Sends a message that wants an answer, runs, and gives the answer back.
   // Throws if there is none by then; a process that ends without one has
-  // answered ABORTED.
+  // answered ABORTED, and one that had ended before, FAILED_PRECONDITION.
   Result<> Call(const Pid& to, std::string_view topic,
                 const OwnedPayload& payload = {});
 
   // Has the process go on in `NewType`, as a daemon does that has loaded a
   // plugin with it: Snapshot, Restore, Close of the old object, and a step of
   // the new one with the next Run. kOk; or why not, and the process goes on as
-  // it was: kUnavailable of Snapshot is "not now", which a daemon asks again;
-  // that of Restore is for good, and comes as kFailedPrecondition.
+  // it was: kUnavailable is "not now", of Snapshot or because the process was
+  // asked to end and has not seen that; a daemon asks again. kUnavailable of
+  // Restore is for good, and comes as kFailedPrecondition.
   // `from_version` is what Restore is told. Throws if it does not live, or one
   // of the types lacks its part.
   template <typename NewType>

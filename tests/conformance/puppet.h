@@ -1,0 +1,105 @@
+// Processes that do what a script says, and note what they are given.
+//
+// A puppet gets its name as its input, and may get more: `NAME refuse TEXT` and
+// `NAME throw TEXT` are for its Init, `NAME do ACTIONS` for its first step. A
+// message of the topic "do" has actions as its payload, of one step, separated
+// by
+// ";". Perform in puppet.cc lists them.
+//
+// Thread-safety: as Stage.
+#pragma once
+
+#include <actord/plugin.h>
+
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+
+namespace actord::conformance {
+
+// The state of a puppet and what it does, whatever its type.
+class Puppet : public Process {
+ public:
+  static constexpr Method kMethods[] = {{"run", nullptr}, {"other", nullptr}};
+
+  Status Init(std::string_view method, const Payload& input);
+  void Step(Events events, StepOutput& out);
+  void Close();
+
+  // Of those that can be upgraded.
+  [[nodiscard]] SnapshotResult Write() const;
+  Status Read(std::string_view method, const RestoreFrom& from,
+              RestoreContext& context);
+
+ private:
+  void Note(std::string_view what) const;
+  void See(const Event& event);
+  void Perform(std::string_view actions, StepOutput& out);
+  void Act(std::string_view action, StepOutput& out);
+  void Reply(std::string_view rest, StepOutput& out);
+  void Spawn(std::string_view rest, StepOutput& out);
+  void Tie(std::string_view verb, std::string_view rest, StepOutput& out);
+  bool End(std::string_view verb, std::string_view rest, StepOutput& out);
+  // The label of a tag; a tag that has none is "?".
+  [[nodiscard]] std::string LabelOf(Tag tag) const;
+
+  std::string name_;
+  std::string then_;                 // what comes after a `continue`
+  std::map<std::string, Tag> tags_;  // of yields, calls and monitors
+  std::set<std::string> adopted_;    // labels that the next version takes over
+  std::string refuses_upgrade_;      // why Snapshot says no
+};
+
+template <int V>
+class Version : public Puppet {
+ public:
+  static constexpr const char* kName = "puppet";
+
+  [[nodiscard]] SnapshotResult Snapshot() const { return Write(); }
+  Status Restore(std::string_view method, const RestoreFrom& from,
+                 RestoreContext& context) {
+    if (V == 3) return {Code::kDataLoss, "version 3 reads nothing"};
+    return Read(method, from, context);
+  }
+};
+
+class CancelledPuppet : public Puppet {
+ public:
+  static constexpr const char* kName = "asked";
+  static constexpr bool kHandlesCancel = true;
+};
+
+class TrappingPuppet : public Puppet {
+ public:
+  static constexpr const char* kName = "watcher";
+  static constexpr bool kTrapsExits = true;
+};
+
+// Answers calls in the step that gets them.
+class AnsweringPuppet : public Process {
+ public:
+  static constexpr const char* kName = "answering";
+  static constexpr Method kMethods[] = {{"run", nullptr}};
+
+  void Step(Events events, StepOutput& out) {
+    for (const Event event : events) {
+      if (event.topic() == "ask") {
+        out.Reply(event.call(), event.payload());
+      } else if (event.topic() == "refuse") {
+        out.ReplyError(event.call(), Code::kOutOfRange, event.payload().bytes);
+      } else {
+        out.Done();
+      }
+    }
+  }
+};
+
+inline constexpr actord_plugin_info kPuppets = MakePlugin<
+    ProcessTypes<Version<1>, CancelledPuppet, TrappingPuppet, AnsweringPuppet>>(
+    "puppets", "1");
+
+// The limit of a payload in scripts.
+inline constexpr size_t kMaxPayloadBytes = 4096;
+
+}  // namespace actord::conformance
