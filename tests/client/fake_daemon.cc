@@ -101,9 +101,9 @@ class FakeDaemon::Service final : public FakeLists {
             v1::SubmissionNews& news = *response.add_news();
             news.set_index(count++);
             v1::SubmitResponse submitted;
-            const grpc::Status status = Start(item, &submitted);
-            if (!status.ok()) {
-              *news.mutable_refusal() = RefusalOf(status);
+            const grpc::Status started = Start(item, &submitted);
+            if (!started.ok()) {
+              *news.mutable_refusal() = RefusalOf(started);
               continue;
             }
             *news.mutable_submitted() = submitted;

@@ -8,14 +8,12 @@
 #include <cstdlib>
 #include <utility>
 
+#include "tests/support/sanitizers.h"
+
 namespace actord::sim {
 namespace {
 
-#ifdef __SANITIZE_ADDRESS__
-constexpr bool kHasAsan = true;
-#else
-constexpr bool kHasAsan = false;
-#endif
+constexpr bool kHasAsan = ACTORD_ADDRESS_SANITIZER != 0;
 
 // Its frames are larger.
 constexpr size_t kStackBytes = kHasAsan ? 1 << 20 : 256 << 10;

@@ -14,6 +14,7 @@
 #include <string_view>
 
 #include "tests/sim/simulation.h"
+#include "tests/support/sanitizers.h"
 
 namespace {
 
@@ -72,7 +73,7 @@ Options Parse(int argc, char** argv) {
   _exit(1);
 }
 
-#ifdef __SANITIZE_ADDRESS__
+#if ACTORD_ADDRESS_SANITIZER
 void OnSanitizerDeath() {
   std::printf("seed %llu: the sanitizer has a report\n",
               static_cast<unsigned long long>(current_seed));
@@ -111,7 +112,7 @@ void CatchSignals() {
 int main(int argc, char** argv) {
   const Options options = Parse(argc, argv);
   CatchSignals();
-#ifdef __SANITIZE_ADDRESS__
+#if ACTORD_ADDRESS_SANITIZER
   __sanitizer_set_death_callback(OnSanitizerDeath);
 #endif
   // Each seed allocates the same large tables: keep the memory.

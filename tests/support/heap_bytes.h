@@ -5,7 +5,9 @@
 
 #include <cstddef>
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#include "tests/support/sanitizers.h"
+
+#if ACTORD_ADDRESS_SANITIZER || ACTORD_THREAD_SANITIZER
 // GCC has the function and not its header.
 extern "C" size_t __sanitizer_get_current_allocated_bytes();
 #endif
@@ -14,7 +16,7 @@ namespace actord::testing {
 
 // By all of this program. A sanitizer counts for itself.
 inline size_t HeapBytes() {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if ACTORD_ADDRESS_SANITIZER || ACTORD_THREAD_SANITIZER
   return __sanitizer_get_current_allocated_bytes();
 #else
   const struct mallinfo2 heap = mallinfo2();

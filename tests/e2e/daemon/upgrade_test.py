@@ -41,6 +41,10 @@ class Upgrades(UpgradeCase):
         pids = [self.actor.submit("ledger") for _ in range(100)]
         for pid in pids:
             self.actor.send(pid, "add", b"a 1")
+        # A process with a message left would upgrade in its turn, without being
+        # told.
+        for pid in pids:
+            self.state(pid)
         busy = pids[0]
         self.actor.send(busy, "busy")
         self.state(busy)

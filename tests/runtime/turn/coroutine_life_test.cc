@@ -168,7 +168,7 @@ TEST_P(CoroutineLife, StepThatFailsEndsItWhereItStandsWithoutItsEffects) {
     const Alive here;
     ctx.Send(ctx.self(), "never");
     try {
-      co_await ctx.Run("echo", std::string(size_t{2} << 20, 'x'));
+      (void)co_await ctx.Run("echo", std::string(size_t{2} << 20, 'x'));
     } catch (...) {
       caught = true;
     }

@@ -188,7 +188,6 @@ TEST_P(Transaction, ATreeOfProcessesGathersItsLeaves) {
   // the root.
   constexpr int kDepth = 8;
   std::atomic<int> nodes{0};
-  std::atomic<bool> root_known{false};
   actord::Pid root;
   std::vector<Script> levels(kDepth + 1);
   for (int depth = 0; depth <= kDepth; ++depth) {
