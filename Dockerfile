@@ -8,6 +8,8 @@ WORKDIR /src
 COPY dev ./
 RUN ./dev setup build
 COPY . .
+# Objects in the compiler's cache do not depend on the folder of the sources.
+ENV CCACHE_BASEDIR=/src
 RUN cmake --preset release -DACTORD_BUILD_BENCH=OFF \
     && cmake --build --preset release \
     && install -D --strip --target-directory /image/usr/bin \

@@ -1,11 +1,12 @@
-# Installs component sdk of BUILD_DIR below WORK_DIR, checks what was installed,
-# builds the plugins of SOURCE_DIR and those in the text of GUIDE from there
-# alone, and runs TEST_PROGRAM and their own tests on the plugins. With ACTORD, ACTORCTL and PYTHON it
-# also runs them in a daemon.
+# Installs component sdk of BUILD_DIR below WORK_DIR and checks the installed files.
+# Builds the plugins of SOURCE_DIR and of the text of GUIDE from there alone, once
+# with the compilers and flags of BUILD_DIR and once with plain g++ and gcc, as most
+# authors do. Runs TEST_PROGRAM and the plugins' own tests on them. With ACTORD,
+# ACTORCTL and PYTHON it also runs the plugins in a daemon.
 cmake_minimum_required(VERSION 3.25)
 
 foreach(variable IN ITEMS BUILD_DIR SOURCE_DIR GUIDE WORK_DIR TEST_PROGRAM
-                          CXX_FLAGS C_FLAGS)
+                          CXX_COMPILER C_COMPILER CXX_FLAGS C_FLAGS)
   if(NOT DEFINED ${variable})
     message(FATAL_ERROR "${variable} is not set")
   endif()
@@ -61,9 +62,17 @@ function(build source build)
       -S "${source}"
       -B "${build}"
       "-DCMAKE_PREFIX_PATH=${prefix}"
+      "-DCMAKE_CXX_COMPILER=${CXX_COMPILER}"
+      "-DCMAKE_C_COMPILER=${C_COMPILER}"
       "-DCMAKE_CXX_FLAGS=${CXX_FLAGS}"
       "-DCMAKE_C_FLAGS=${C_FLAGS}")
   run("${CMAKE_COMMAND}" --build "${build}")
+endfunction()
+
+# A plugin from one source, in the way of the README.
+function(build_plainly source plugin)
+  run(${ARGN} -O2 -shared -fPIC -fvisibility=hidden "-I${prefix}/include"
+      "${source}" -o "${plugin}")
 endfunction()
 
 set(guide "${WORK_DIR}/guide")
@@ -87,12 +96,29 @@ build("${guide}/cpp" "${guide}/cpp/build")
 build("${guide}/coroutine" "${guide}/coroutine/build")
 build("${guide}/c" "${guide}/c/build")
 
-run("${CMAKE_COMMAND}" -E env
-    "ACTORD_TEST_CPP_PLUGIN=${WORK_DIR}/cpp/greeter.so"
-    "ACTORD_TEST_C_PLUGIN=${WORK_DIR}/c/tally.so"
-    "ACTORD_TEST_GUIDE_CPP_PLUGIN=${guide}/cpp/build/door.so"
-    "ACTORD_TEST_GUIDE_COROUTINE_PLUGIN=${guide}/coroutine/build/parcel.so"
-    "ACTORD_TEST_GUIDE_C_PLUGIN=${guide}/c/build/hello.so" "${TEST_PROGRAM}")
+set(plain "${WORK_DIR}/plain")
+file(MAKE_DIRECTORY "${plain}")
+set(gxx g++ -std=c++20 -fno-gnu-unique)
+build_plainly("${SOURCE_DIR}/cpp/greeter.cc" "${plain}/greeter.so" ${gxx})
+build_plainly("${guide}/cpp/door.cc" "${plain}/door.so" ${gxx})
+build_plainly("${guide}/coroutine/parcel.cc" "${plain}/parcel.so" ${gxx})
+build_plainly("${SOURCE_DIR}/c/tally.c" "${plain}/tally.so" gcc)
+build_plainly("${guide}/c/hello.c" "${plain}/hello.so" gcc)
+
+# Runs TEST_PROGRAM on the plugins at these paths.
+function(test_plugins greeter tally door parcel hello)
+  run("${CMAKE_COMMAND}" -E env
+      "ACTORD_TEST_CPP_PLUGIN=${greeter}"
+      "ACTORD_TEST_C_PLUGIN=${tally}"
+      "ACTORD_TEST_GUIDE_CPP_PLUGIN=${door}"
+      "ACTORD_TEST_GUIDE_COROUTINE_PLUGIN=${parcel}"
+      "ACTORD_TEST_GUIDE_C_PLUGIN=${hello}" "${TEST_PROGRAM}")
+endfunction()
+test_plugins("${WORK_DIR}/cpp/greeter.so" "${WORK_DIR}/c/tally.so"
+             "${guide}/cpp/build/door.so" "${guide}/coroutine/build/parcel.so"
+             "${guide}/c/build/hello.so")
+test_plugins("${plain}/greeter.so" "${plain}/tally.so" "${plain}/door.so"
+             "${plain}/parcel.so" "${plain}/hello.so")
 
 # The tests of plugins, in the harness.
 run("${WORK_DIR}/cpp/greeter_test" "${WORK_DIR}/cpp/greeter.so")
@@ -101,4 +127,6 @@ run("${guide}/cpp/build/door_test")
 if(ACTORD)
   run("${PYTHON}" "${SOURCE_DIR}/run_in_daemon.py" "${ACTORD}" "${ACTORCTL}"
       "${WORK_DIR}/cpp/greeter.so" "${WORK_DIR}/c/tally.so")
+  run("${PYTHON}" "${SOURCE_DIR}/run_in_daemon.py" "${ACTORD}" "${ACTORCTL}"
+      "${plain}/greeter.so" "${plain}/tally.so")
 endif()

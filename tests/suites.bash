@@ -1,0 +1,164 @@
+#!/usr/bin/env bash
+# The suites of `./dev test`: the build that runs each test, and the cost of both.
+# ./dev reads this file, which uses setup, build_preset, say, usage and as_root of
+# ./dev. A test runs in the one build that checks most:
+#
+#   suite   build   tests
+#   asan    Clang   all but models and stress, with AddressSanitizer, UBSan, leak
+#                   check and thread-safety analysis; 500 seeds of the simulator
+#   tsan    Clang   those of threads, and stress, with ThreadSanitizer; no gRPC
+#   sim     GCC     10,000 seeds of the simulator, and its scaling machine
+#   model   none    Spin models and their mutants
+#
+# The suites unit, e2e, sdk and stress run the tests of that label in the GCC build.
+
+total_passed=0
+total_failed=0
+# Descriptions of the failed tests, for the end of the output.
+failures=
+# One line for each build and each suite: wall seconds, processor seconds, name.
+costs=
+
+count() {
+  total_passed=$((total_passed + $1))
+  total_failed=$((total_failed + $2))
+}
+
+# Sets processor_seconds to the processor time of all children that have ended.
+# (A subshell has children of its own, so this cannot be a substitution.)
+read_processor_seconds() {
+  mkdir -p build
+  times >build/times
+  processor_seconds=$(awk 'NR == 2 {
+    gsub(/s/, ""); gsub(/m/, " "); printf "%d", $1 * 60 + $2 + $3 * 60 + $4
+  }' build/times)
+}
+
+# measure NAME COMMAND...: runs the command and adds a line to `costs`.
+measure() {
+  local name=$1 status=0 wall=$SECONDS before
+  shift
+  read_processor_seconds
+  before=$processor_seconds
+  "$@" || status=$?
+  read_processor_seconds
+  printf -v costs '%s%6d %9d  %s\n' "$costs" $((SECONDS - wall)) \
+    $((processor_seconds - before)) "$name"
+  return "$status"
+}
+
+# Prints failures, costs and, as the last line of standard output, the counts.
+# Fails if a test failed.
+conclude() {
+  if [[ -n $failures ]]; then printf '\n%s\n\n' "$failures"; fi
+  if [[ -n $costs ]]; then
+    printf '\n%6s %9s\n%s' wall processor "$costs"
+    awk '{ wall += $1; processor += $2 }
+      END { printf "%6d %9d  seconds in all\n\n", wall, processor }' \
+      <<<"${costs%$'\n'}"
+  fi
+  printf '%d passed, %d failed\n' "$total_passed" "$total_failed"
+  ((total_failed == 0))
+}
+
+# Reads one attribute of the <testsuite> element of CTest's JUnit report.
+junit_attribute() {
+  sed -n "s/^[[:space:]]*$2=\"\([0-9]*\)\".*/\1/p" "$1" | head -n 1
+}
+
+# run_ctest SUITE PRESET TARGETS [CTEST OPTION...]: builds the targets (a list of
+# words; "all"; "none": configures only), runs the tests, counts. A suite that does
+# not build, or in which no test ran, is a failure; a skipped test is not passed.
+run_ctest() {
+  local suite=$1 preset=$2 targets=$3 report status=0 tests failed skipped
+  local ctest=(ctest)
+  shift 3
+  report=$PWD/build/$preset/$suite.xml
+  say "suite $suite: building $preset"
+  # shellcheck disable=SC2086 # The targets are words.
+  if ! measure "build $preset" build_preset "$preset" $targets; then
+    printf 'suite %s: does not build\n' "$suite"
+    count 0 1
+    return
+  fi
+  say "suite $suite"
+  rm -f "$report"
+  # ThreadSanitizer cannot map its memory when addresses are too random.
+  if [[ $preset == tsan ]] && setarch --addr-no-randomize true 2>/dev/null; then
+    ctest=(setarch --addr-no-randomize ctest)
+  fi
+  measure "suite $suite" "${ctest[@]}" --preset "$preset" --parallel "$(nproc)" \
+    --output-junit "$report" "$@" >&2 || status=$?
+  if [[ ! -s $report ]]; then
+    printf 'suite %s: no test was executed\n' "$suite"
+    count 0 1
+    return
+  fi
+  tests=$(junit_attribute "$report" tests)
+  failed=$(junit_attribute "$report" failures)
+  skipped=$(($(junit_attribute "$report" skipped) + $(junit_attribute "$report" disabled)))
+  if ((tests == skipped)); then
+    printf 'suite %s: no test was executed\n' "$suite"
+    count 0 1
+    return
+  fi
+  if ((status != 0 && failed == 0)); then
+    printf 'suite %s: ctest failed with status %d\n' "$suite" "$status"
+    failed=1
+    tests=$((tests + 1))
+  fi
+  if ((failed != 0)); then
+    failures+=$(/usr/bin/python3 -B tests/failed_tests.py "$suite" "$report")$'\n'
+  fi
+  count $((tests - failed - skipped)) "$failed"
+  printf 'suite %s: %d passed, %d failed, %d skipped\n' "$suite" \
+    $((tests - failed - skipped)) "$failed" "$skipped"
+}
+
+# run_counting NAME COMMAND...: runs a command whose last line of standard output
+# is `N passed, N failed`, and adds its counts. Without such a line, or with a
+# status that contradicts it, it counts as one more failure.
+run_counting() {
+  local name=$1 output status=0 line
+  shift
+  say "$name"
+  output=$(mktemp)
+  measure "suite $name" "$@" > >(tee "$output" >&2) || status=$?
+  wait $!
+  line=$(tail -n 1 "$output")
+  rm -f "$output"
+  if [[ $line =~ ^([0-9]+)\ passed,\ ([0-9]+)\ failed$ ]]; then
+    count "${BASH_REMATCH[1]}" "${BASH_REMATCH[2]}"
+    if ((status != 0 && BASH_REMATCH[2] == 0)); then count 0 1; fi
+  else
+    count 0 1
+  fi
+  printf 'suite %s: %s\n' "$name" "$line"
+}
+
+run_suite() {
+  case $1 in
+    asan) run_ctest asan asan all --label-exclude '^(model|stress)$' ;;
+    tsan) run_ctest tsan tsan tests_of_threads --label-regex '^tsan$' ;;
+    sim) run_ctest sim dev tests_of_simulator --label-regex '^sim$' ;;
+    model) run_ctest model dev none --label-regex '^model$' ;;
+    unit | e2e | sdk) run_ctest "$1" dev all --label-regex "^$1\$" ;;
+    stress) run_ctest stress dev tests_of_threads --label-regex '^stress$' ;;
+    container)
+      setup container
+      run_counting container as_root tests/container/run
+      ;;
+    *) usage "no suite $1" ;;
+  esac
+}
+
+run_tests() {
+  local suite
+  case ${1-} in
+    '') set -- asan tsan sim model ;;
+    --quick) set -- unit e2e ;;
+  esac
+  setup build test
+  for suite in "$@"; do run_suite "$suite"; done
+  conclude
+}
