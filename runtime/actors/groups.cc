@@ -81,7 +81,8 @@ std::vector<Pid> Groups::Members(std::string_view group) const {
   return members;
 }
 
-void Groups::End(const Pid& pid) {
+void Groups::OnEnd(const EndRecord& end, Lane& /*lane*/) {
+  const Pid& pid = end.pid;
   const MutexLock lock(mutex_);
   const auto it = groups_.find(pid);
   if (it == groups_.end()) return;

@@ -12,6 +12,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
+#include "runtime/process/end_record.h"
 #include "runtime/process/process_table.h"
 #include "runtime/system/mutex.h"
 
@@ -35,8 +36,10 @@ class Groups {
   // Those that live, in the order of their PIDs.
   [[nodiscard]] std::vector<Pid> Members(std::string_view group) const;
 
-  // The end of `pid`, which nobody finds any more.
-  void End(const Pid& pid);
+  // Observes ends (end_record.h).
+  static constexpr uint8_t kEndWanted = Wanted::kGrouped;
+  static constexpr bool kEndNeedsOutcome = false;
+  void OnEnd(const EndRecord& end, Lane& lane);
 
   [[nodiscard]] size_t size() const;
 

@@ -117,9 +117,9 @@ NamePage Names::List(std::string_view prefix, uint64_t first_sequence,
   return page;
 }
 
-void Names::End(const Pid& pid) {
+void Names::OnEnd(const EndRecord& end, Lane& /*lane*/) {
   const MutexLock lock(mutex_);
-  const auto it = names_.find(pid);
+  const auto it = names_.find(end.pid);
   if (it == names_.end()) return;
   for (const Holders::iterator name : it->second) {
     by_age_.erase(name->second.sequence);

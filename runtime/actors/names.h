@@ -16,6 +16,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "runtime/process/end_record.h"
 #include "runtime/process/process_info.h"
 #include "runtime/process/process_table.h"
 #include "runtime/system/mutex.h"
@@ -48,8 +49,10 @@ class Names {
   [[nodiscard]] NamePage List(std::string_view prefix, uint64_t first_sequence,
                               size_t page_size) const;
 
-  // The end of `pid`, which nobody finds any more.
-  void End(const Pid& pid);
+  // Observes ends (end_record.h).
+  static constexpr uint8_t kEndWanted = Wanted::kNamed;
+  static constexpr bool kEndNeedsOutcome = false;
+  void OnEnd(const EndRecord& end, Lane& lane);
 
   [[nodiscard]] size_t size() const;
 

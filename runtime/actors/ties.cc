@@ -247,7 +247,9 @@ bool Watches::Take(const Watcher& watcher, const Pid& ended) {
                           : it->second.monitors.erase(watcher.tag) != 0;
 }
 
-void Watches::End(const Pid& pid, const Outcome& outcome, Lane& lane) {
+void Watches::OnEnd(const EndRecord& end, Lane& lane) {
+  const Pid& pid = end.pid;
+  const Outcome& outcome = *end.outcome;
   Sides sides;
   {
     Shard& shard = ShardOf(pid);

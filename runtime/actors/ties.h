@@ -32,6 +32,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "runtime/process/activity.h"
+#include "runtime/process/end_record.h"
 #include "runtime/process/outcome.h"
 #include "runtime/process/process_table.h"
 #include "runtime/scheduler/lane.h"
@@ -73,8 +74,10 @@ class Watches {
   void EndForParent(const Pid& self, const Pid& parent, bool link,
                     uint64_t monitor);
 
-  // ---- The end of `pid`, which nobody finds any more.
-  void End(const Pid& pid, const Outcome& outcome, Lane& lane);
+  // ---- Observes ends (end_record.h).
+  static constexpr uint8_t kEndWanted = Wanted::kWatched;
+  static constexpr bool kEndNeedsOutcome = true;
+  void OnEnd(const EndRecord& end, Lane& lane);
 
   // Processes that have watches.
   [[nodiscard]] size_t size() const;

@@ -57,6 +57,7 @@ struct Wanted {
   static constexpr uint8_t kWatched = 2;  // it watches, or is (watches.h)
   static constexpr uint8_t kNamed = 4;    // it has names (names.h)
   static constexpr uint8_t kGrouped = 8;  // it is in groups (groups.h)
+  static constexpr uint8_t kCalled = 16;  // it owes answers (calls.h)
 };
 
 // In four cache lines: what others need of it, and a turn first; what a turn

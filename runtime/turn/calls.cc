@@ -143,7 +143,10 @@ void Calls::Fail(uint64_t call, const absl::Status& why, Lane& lane) {
 }
 
 void Calls::Owe(Process& callee, uint64_t call) {
-  if (callee.owed_calls == nullptr) callee.owed_calls = new OwedCalls;
+  if (callee.owed_calls == nullptr) {
+    callee.owed_calls = new OwedCalls;
+    callee.Want(Wanted::kCalled);
+  }
   OwedCalls& owed = *callee.owed_calls;
   if (owed.calls.size() >= owed.tidy_at) {
     absl::erase_if(owed.calls, [this](uint64_t old) { return !IsOpen(old); });
@@ -160,16 +163,16 @@ void Calls::Reply(Process& from, uint64_t call, int32_t status,
   }
 }
 
-void Calls::End(Process& callee, const Pid& pid, Lane& lane) {
+void Calls::OnEnd(const EndRecord& end, Lane& lane) {
   const std::unique_ptr<OwedCalls> owed(
-      std::exchange(callee.owed_calls, nullptr));
+      std::exchange(end.process.owed_calls, nullptr));
   if (owed == nullptr) return;
   // In an order that does not depend on a hash.
   std::vector<uint64_t> calls(owed->calls.begin(), owed->calls.end());
   std::sort(calls.begin(), calls.end());
   const absl::Status why =
       Error(absl::StatusCode::kAborted, reason::kCalleeEnded,
-            absl::StrCat("process ", FormatPid(pid),
+            absl::StrCat("process ", FormatPid(end.pid),
                          ", which was called, has ended without a reply"));
   for (const uint64_t call : calls) Fail(call, why, lane);
 }

@@ -25,6 +25,7 @@
 #include "absl/status/statusor.h"
 #include "runtime/inbox/delivery.h"
 #include "runtime/process/callbacks.h"
+#include "runtime/process/end_record.h"
 #include "runtime/process/process_table.h"
 #include "runtime/scheduler/lane.h"
 #include "runtime/system/mutex.h"
@@ -74,8 +75,10 @@ class Calls {
   // The turn of whoever answers. A late answer is counted, nothing else.
   void Reply(Process& from, uint64_t call, int32_t status,
              const actord_payload& payload, Lane& lane);
-  // The end of `callee`, which nobody finds any more.
-  void End(Process& callee, const Pid& pid, Lane& lane);
+  // Observes ends (end_record.h): what the process owes fails.
+  static constexpr uint8_t kEndWanted = Wanted::kCalled;
+  static constexpr bool kEndNeedsOutcome = false;
+  void OnEnd(const EndRecord& end, Lane& lane);
   // A call's envelope is dropped, because its receiver has ended.
   void Dropped(const Envelope& envelope, Lane& lane);
 

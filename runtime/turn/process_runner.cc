@@ -15,7 +15,13 @@ namespace actord::runtime {
 
 ProcessRunner::ProcessRunner(const Parts& parts, Lane& lane,
                              StepContext& context)
-    : parts_(parts), lane_(lane), context_(context) {
+    : parts_(parts),
+      lane_(lane),
+      context_(context),
+      ending_(parts.results, parts.lifecycle_log,
+              Ending::Observers(parts.names, parts.groups, parts.calls,
+                                parts.watches),
+              parts.clock) {
   for (size_t i = 0; i < kMaxEvents; ++i) event_pointers_[i] = &events_[i];
 }
 

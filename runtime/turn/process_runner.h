@@ -16,19 +16,17 @@
 
 #include "absl/functional/function_ref.h"
 #include "runtime/actors/dead_letters.h"
-#include "runtime/actors/lifecycle_log.h"
-#include "runtime/actors/results.h"
 #include "runtime/inbox/delivery.h"
 #include "runtime/scheduler/blocking_calls.h"
+#include "runtime/settings/options.h"
 #include "runtime/turn/dispatcher.h"
+#include "runtime/turn/ending.h"
 #include "runtime/turn/foreign.h"
 #include "runtime/turn/step_context.h"
 #include "runtime/yields/lifetimes.h"
 
 namespace actord::runtime {
 
-class Calls;
-class Groups;
 struct YieldAdoption;  // upgrading.h
 
 // What a shutdown wants of the turns. Written by the shutdown, read at the
@@ -197,10 +195,6 @@ class ProcessRunner {
   void WriteOtherEvent(Process& process, const Turn& turn,
                        const Envelope& envelope, actord_event& event);
   void DropOther(Envelope* envelope, const Pid& to, DeadLetterReason why);
-  // Precondition: nobody finds it any more. `outcome` is there if it is
-  // watched.
-  void TellTied(Process& process, const Pid& pid, uint8_t wanted,
-                const Outcome* outcome);
 
   void Finish(Process& process, Turn& turn, int32_t verdict);
   // No step in this turn: its yields would have room that the word has not,
@@ -211,16 +205,6 @@ class ProcessRunner {
   void End(Process& process, Turn& turn, EndKind kind, absl::StatusCode code,
            std::string&& message);
   void CloseState(Process& process, const ProcessType& type, void* state);
-  // Makes the process unfindable, and tells whoever wants to know.
-  void Publish(Process& process, uint32_t generation, EndKind kind,
-               absl::StatusCode code, std::string&& message);
-  // Takes the result of the step.
-  Outcome OutcomeOf(const Process& process, EndKind kind, absl::StatusCode code,
-                    std::string&& message);
-  void PublishKept(Process& process, const Pid& pid, Outcome outcome);
-  [[gnu::noinline]] void PublishUnkept(Process& process, const Pid& pid,
-                                       bool recorded, uint8_t wanted,
-                                       const Outcome& outcome);
   void DropMailbox(Process& process, Turn& turn);
   void FreeBatch(Turn& turn);
   // A message, or a chain of them, that a turn took and that is of a process
@@ -264,6 +248,7 @@ class ProcessRunner {
   const Parts parts_;
   Lane& lane_;
   StepContext& context_;
+  Ending ending_;
   std::array<Envelope*, kMaxEvents> batch_;
   // What a step is given: event_pointers_[i] is always &events_[i].
   std::array<actord_event, kMaxEvents> events_;

@@ -1,10 +1,7 @@
-// The rarer effects of a step, the rarer events, and what the end of a process
-// means for those who are tied to it.
+// The rarer effects of a step, and the rarer events.
 #include <memory>
 #include <utility>
 
-#include "runtime/actors/groups.h"
-#include "runtime/actors/names.h"
 #include "runtime/actors/ties.h"
 #include "runtime/turn/calls.h"
 #include "runtime/turn/process_runner.h"
@@ -154,17 +151,6 @@ void ProcessRunner::DropOther(Envelope* envelope, const Pid& to,
     parts_.dead_letters.Add(envelope, to, why, lane_);
   } else {
     lane_.Free(envelope);
-  }
-}
-
-void ProcessRunner::TellTied(Process& process, const Pid& pid, uint8_t wanted,
-                             const Outcome* outcome) {
-  // Whoever hears of the end finds the names free.
-  if ((wanted & Wanted::kNamed) != 0) parts_.names.End(pid);
-  if ((wanted & Wanted::kGrouped) != 0) parts_.groups.End(pid);
-  parts_.calls.End(process, pid, lane_);
-  if ((wanted & Wanted::kWatched) != 0) {
-    parts_.watches.End(pid, *outcome, lane_);
   }
 }
 

@@ -1,5 +1,5 @@
-// How a process ends: why, close its state, release what it holds, tell whoever
-// wants to know.
+// How a process ends: why, close its state, release what it holds. The order of
+// all of it stands in ending.h.
 #include <span>
 #include <utility>
 
@@ -100,13 +100,15 @@ void ProcessRunner::End(Process& process, Turn& turn, EndKind kind,
   parts_.processes.LeaveType(process);
   process.init_due = false;
   FreeInput(process);
+  const Pid pid = parts_.processes.PidOf(process, turn.generation);
   if (process.admitted == nullptr) [[likely]] {
-    Publish(process, turn.generation, kind, code, std::move(message));
+    ending_.Publish(process, pid, {kind, code, std::move(message)}, context_,
+                    lane_);
   } else {
-    // Whoever is told of the refusal may use the name again at once.
     Admitted admitted = process.TakeAdmitted();
     absl::Status refusal = RefusalOf(kind, code, message);
-    Publish(process, turn.generation, kind, code, std::move(message));
+    ending_.Publish(process, pid, {kind, code, std::move(message)}, context_,
+                    lane_);
     std::move(admitted)(std::move(refusal));
   }
   DropMailbox(process, turn);
@@ -146,73 +148,6 @@ void ProcessRunner::CloseState(Process& process, const ProcessType& type,
                absl::StrCat("process type ", type.name, ": Close ", *thrown));
   }
   process.FreeState(lane_.buffers(), state, type.descriptor->state_size);
-}
-
-Outcome ProcessRunner::OutcomeOf(const Process& process, EndKind kind,
-                                 absl::StatusCode code, std::string&& message) {
-  return {
-      .kind = kind,
-      .result = kind == EndKind::kResult ? context_.TakeResult() : Payload{},
-      .code = code,
-      .message = std::move(message),
-      .steps = process.steps.load(std::memory_order_relaxed),
-      .started_unix_ns =
-          process.started_unix_ns.load(std::memory_order_relaxed),
-      .ended_unix_ns = parts_.clock.UnixNs()};
-}
-
-void ProcessRunner::Publish(Process& process, uint32_t generation, EndKind kind,
-                            absl::StatusCode code, std::string&& message) {
-  const Pid pid = parts_.processes.PidOf(process, generation);
-  if (process.keep_result) {
-    PublishKept(process, pid,
-                OutcomeOf(process, kind, code, std::move(message)));
-    return;
-  }
-  // seq_cst, all three: see Process::wanted. An exchange: see Calls::Deliver.
-  process.generation.exchange(generation + 1, std::memory_order_seq_cst);
-  const bool recorded = parts_.lifecycle_log.IsRecording();
-  FailPoint();
-  const uint8_t wanted = process.wanted.load(std::memory_order_seq_cst);
-  if (!recorded && wanted == 0 && process.owed_calls == nullptr) [[likely]] {
-    context_.DropResult();
-    return;  // nobody wants to know: most that are spawned end like this
-  }
-  PublishUnkept(process, pid, recorded, wanted,
-                OutcomeOf(process, kind, code, std::move(message)));
-}
-
-void ProcessRunner::PublishKept(Process& process, const Pid& pid,
-                                Outcome outcome) {
-  uint8_t wanted = 0;
-  std::unique_ptr<Outcome> told;
-  // seq_cst, as in Publish.
-  parts_.results.Put(pid, std::move(outcome), /*keep=*/true,
-                     [&](const Outcome& ended) {
-                       process.generation.exchange(pid.generation + 1,
-                                                   std::memory_order_seq_cst);
-                       if (parts_.lifecycle_log.IsRecording()) [[unlikely]] {
-                         parts_.lifecycle_log.Ended(process, pid, ended);
-                       }
-                       wanted = process.wanted.load(std::memory_order_seq_cst);
-                       if ((wanted & Wanted::kWatched) != 0) {
-                         told = std::make_unique<Outcome>(ended);
-                       }
-                     });
-  if (wanted != 0 || process.owed_calls != nullptr) [[unlikely]] {
-    TellTied(process, pid, wanted, told.get());
-  }
-}
-
-void ProcessRunner::PublishUnkept(Process& process, const Pid& pid,
-                                  bool recorded, uint8_t wanted,
-                                  const Outcome& outcome) {
-  if (recorded) parts_.lifecycle_log.Ended(process, pid, outcome);
-  if ((wanted & Wanted::kAwaited) != 0) {
-    parts_.results.Put(pid, Outcome(outcome), /*keep=*/false,
-                       [](const Outcome&) {});
-  }
-  TellTied(process, pid, wanted, &outcome);
 }
 
 void ProcessRunner::DropMailbox(Process& process, Turn& turn) {

@@ -28,10 +28,15 @@ class HookClock final : public Clock {
     if (hook) hook();
     return manual.MonotonicNs();
   }
-  [[nodiscard]] uint64_t UnixNs() const override { return manual.UnixNs(); }
+  [[nodiscard]] uint64_t UnixNs() const override {
+    ++unix_looks;
+    return manual.UnixNs();
+  }
 
   ManualClock manual;
   std::function<void()> hook;
+  // How often somebody has asked for the time of day.
+  mutable uint64_t unix_looks = 0;
 };
 
 class SteppedCore {

@@ -264,20 +264,20 @@ MUTANTS = {
         "                    descriptor.state_size);\n",
         "", "Close is called after an Init that failed"),
     "AWAIT_NOT_TOLD": (
-        "runtime/turn/process_runner_end.cc",
-        "  if ((wanted & Wanted::kAwaited) != 0) {\n",
+        "runtime/turn/ending.cc",
+        "  if ((seen.wanted & Wanted::kAwaited) != 0) {\n",
         "  if (false) {\n", "an await of a result that is not kept is forgotten"),
     "END_AFTER_LOOK": (
-        "runtime/turn/process_runner_end.cc",
-        "  process.generation.exchange(generation + 1, "
+        "runtime/turn/ending.cc",
+        "  process.generation.exchange(pid.generation + 1, "
         "std::memory_order_seq_cst);\n"
-        "  const bool recorded = parts_.lifecycle_log.IsRecording();\n"
+        "  const bool recorded = lifecycle_log.IsRecording();\n"
         "  FailPoint();\n"
         "  const uint8_t wanted = "
         "process.wanted.load(std::memory_order_seq_cst);\n",
-        "  const bool recorded = false;\n"
+        "  const bool recorded = lifecycle_log.IsRecording();\n"
         "  const uint8_t wanted = process.wanted;\n  FailPoint();\n"
-        "  process.generation.exchange(generation + 1, "
+        "  process.generation.exchange(pid.generation + 1, "
         "std::memory_order_seq_cst);\n",
         "an end looks for awaits before it is visible"),
     "REPLY_KEPT": (

@@ -1,0 +1,77 @@
+#include "runtime/turn/ending.h"
+
+#include <memory>
+#include <utility>
+
+#include "runtime/system/fail_point.h"
+
+namespace actord::runtime {
+
+Ending::Seen Ending::MakeUnfindable(Process& process, const Pid& pid,
+                                    const LifecycleLog& lifecycle_log) {
+  // seq_cst, all three: see Process::wanted and lifecycle_log.h, (2). An
+  // exchange: see Calls::Deliver.
+  process.generation.exchange(pid.generation + 1, std::memory_order_seq_cst);
+  const bool recorded = lifecycle_log.IsRecording();
+  FailPoint();
+  const uint8_t wanted = process.wanted.load(std::memory_order_seq_cst);
+  return {recorded, wanted};
+}
+
+void Ending::Publish(Process& process, const Pid& pid, EndCause&& cause,
+                     StepContext& step, Lane& lane) {
+  if (process.keep_result) {
+    PublishKept(process, pid, OutcomeOf(process, std::move(cause), step), lane);
+    return;
+  }
+  const Seen seen = MakeUnfindable(process, pid, lifecycle_log_);
+  if (!seen.recorded && seen.wanted == 0) [[likely]] {
+    step.DropResult();
+    return;
+  }
+  PublishUnkept(process, pid, seen, OutcomeOf(process, std::move(cause), step),
+                lane);
+}
+
+Outcome Ending::OutcomeOf(const Process& process, EndCause&& cause,
+                          StepContext& step) const {
+  return {
+      .kind = cause.kind,
+      .result = cause.kind == EndKind::kResult ? step.TakeResult() : Payload{},
+      .code = cause.code,
+      .message = std::move(cause.message),
+      .steps = process.steps.load(std::memory_order_relaxed),
+      .started_unix_ns =
+          process.started_unix_ns.load(std::memory_order_relaxed),
+      .ended_unix_ns = clock_.UnixNs()};
+}
+
+void Ending::PublishKept(Process& process, const Pid& pid, Outcome outcome,
+                         Lane& lane) {
+  Seen seen{};
+  std::unique_ptr<Outcome> told;
+  results_.Put(pid, std::move(outcome), /*keep=*/true,
+               [&](const Outcome& ended) {
+                 seen = MakeUnfindable(process, pid, lifecycle_log_);
+                 if (seen.recorded) [[unlikely]] {
+                   lifecycle_log_.Ended(process, pid, ended);
+                 }
+                 if ((seen.wanted & Observers::kNeedOutcome) != 0) {
+                   told = std::make_unique<Outcome>(ended);
+                 }
+               });
+  if (seen.wanted != 0) [[unlikely]] {
+    observers_.Tell({process, pid, told.get()}, seen.wanted, lane);
+  }
+}
+
+void Ending::PublishUnkept(Process& process, const Pid& pid, const Seen& seen,
+                           const Outcome& outcome, Lane& lane) {
+  if (seen.recorded) lifecycle_log_.Ended(process, pid, outcome);
+  if ((seen.wanted & Wanted::kAwaited) != 0) {
+    results_.Put(pid, Outcome(outcome), /*keep=*/false, [](const Outcome&) {});
+  }
+  observers_.Tell({process, pid, &outcome}, seen.wanted, lane);
+}
+
+}  // namespace actord::runtime
