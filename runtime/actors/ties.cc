@@ -90,6 +90,20 @@ size_t Watches::CountOf(const Pid& self) const {
   return it == shard.sides.end() ? 0 : it->second.places;
 }
 
+void Watches::Apply(TieEffect&& tie, Process& /*process*/, const Pid& self,
+                    Lane& lane) {
+  switch (tie.kind) {
+    case TieEffect::Kind::kMonitor:
+      return Monitor(self, tie.tag, tie.other, lane);
+    case TieEffect::Kind::kDemonitor:
+      return Demonitor(self, tie.tag);
+    case TieEffect::Kind::kLink:
+      return Link(self, tie.other, lane);
+    case TieEffect::Kind::kUnlink:
+      return Unlink(self, tie.other);
+  }
+}
+
 void Watches::Monitor(const Pid& self, uint64_t tag, const Pid& watched,
                       Lane& lane) {
   // Its own end has to look here; it lives, as this is its turn.

@@ -31,6 +31,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
+#include "runtime/actors/tie_effect.h"
 #include "runtime/process/activity.h"
 #include "runtime/process/end_record.h"
 #include "runtime/process/outcome.h"
@@ -57,6 +58,8 @@ class Watches {
 
   // How many it has. Others may link to it meanwhile.
   [[nodiscard]] size_t CountOf(const Pid& self) const;
+  // The tag of a new monitor is new.
+  void Apply(TieEffect&& tie, Process& process, const Pid& self, Lane& lane);
   // Precondition: `tag` is new.
   void Monitor(const Pid& self, uint64_t tag, const Pid& watched, Lane& lane);
   void Demonitor(const Pid& self, uint64_t tag);

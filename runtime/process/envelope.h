@@ -19,6 +19,7 @@
 #include <cstring>
 #include <new>
 #include <string_view>
+#include <utility>
 
 #include "runtime/memory/buffer_pool.h"
 #include "runtime/process/payload.h"
@@ -306,6 +307,35 @@ class EnvelopeList {
 
  private:
   Envelope* last_ = nullptr;
+};
+
+// An envelope with one owner: the content of an effect. Freeing an envelope
+// needs the memory of a lane, so the destructor frees nothing: whoever holds a
+// Content passes it on, or frees what Take returns.
+class Content {
+ public:
+  Content() = default;
+  explicit Content(Envelope* envelope) : envelope_(envelope) {}
+  Content(Content&& other) noexcept : envelope_(other.Take()) {}
+  Content& operator=(Content&& other) noexcept {
+    envelope_ = other.Take();
+    return *this;
+  }
+  Content(const Content&) = delete;
+  Content& operator=(const Content&) = delete;
+  ~Content() = default;
+
+  // Null: there is none.
+  [[nodiscard]] Envelope* get() const { return envelope_; }
+  Envelope* operator->() const { return envelope_; }
+  Envelope& operator*() const { return *envelope_; }
+  explicit operator bool() const { return envelope_ != nullptr; }
+
+  // The envelope is the caller's from now on.
+  Envelope* Take() { return std::exchange(envelope_, nullptr); }
+
+ private:
+  Envelope* envelope_ = nullptr;
 };
 
 }  // namespace actord::runtime

@@ -1,5 +1,7 @@
 #include "runtime/process/errors.h"
 
+#include <actord/abi.h>
+
 #include "absl/strings/cord.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -72,6 +74,12 @@ std::optional<absl::Duration> RetryDelayOf(const absl::Status& status) {
     return std::nullopt;
   }
   return absl::Nanoseconds(nanoseconds);
+}
+
+absl::StatusCode ErrorCodeFromAbi(int32_t status) {
+  return status >= ACTORD_CANCELLED && status <= ACTORD_UNAUTHENTICATED
+             ? static_cast<absl::StatusCode>(status)
+             : absl::StatusCode::kUnknown;
 }
 
 }  // namespace actord::runtime

@@ -72,4 +72,8 @@ std::string FieldOf(const absl::Status& status);
 std::string HolderOf(const absl::Status& status);
 std::optional<absl::Duration> RetryDelayOf(const absl::Status& status);
 
+// A status code of the ABI as absl's; anything unknown, and OK where an error
+// is meant, is kUnknown.
+absl::StatusCode ErrorCodeFromAbi(int32_t status);
+
 }  // namespace actord::runtime

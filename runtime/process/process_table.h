@@ -65,6 +65,10 @@ class ProcessTable {
     const uint32_t slot = cache.Next();
     if (slot != SlotTable<Process>::kNoSlot) slots_.At(slot).Prefetch();
   }
+  // Of a PID that Reserve has given out, and that has not begun.
+  [[nodiscard]] Process& Reserved(const Pid& pid) const {
+    return slots_.At(pid.slot);
+  }
   // Gives a slot back that was reserved and never begun; its PID is used up.
   void Unreserve(Cache& cache, Process& process) {
     process.generation.fetch_add(1, std::memory_order_release);

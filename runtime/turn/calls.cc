@@ -23,31 +23,31 @@ absl::Status CallFailed(int32_t status, std::string_view text) {
   return Error(ErrorCodeFromAbi(status), reason::kCallFailed, text);
 }
 
-void Calls::Begin(Process& caller, uint32_t generation, const Effect& call,
+void Calls::Apply(CallEffect&& call, Process& caller, const Pid& self,
                   Lane& lane) {
   lane.Count(&Counters::yields);
-  const uint64_t tag = call.envelope->ReadHeader<CallHeader>().call;
+  const uint64_t tag = call.content->ReadHeader<CallHeader>().call;
   const auto refuse = [&](int32_t status, std::string_view why) {
     dispatcher_.Refuse(caller, tag, status, why, lane);
-    lane.Free(call.envelope);
+    lane.Free(call.content.Take());
   };
   if (!dispatcher_.MayYield(caller)) {
     refuse(ACTORD_RESOURCE_EXHAUSTED, dispatcher_.TooManyYields(lane));
     return;
   }
-  if (call.refusal != nullptr) {
-    refuse(ACTORD_NOT_FOUND, call.refusal);
+  if (call.to == Pid{}) {
+    refuse(ACTORD_NOT_FOUND, "no process holds the name that was called");
     return;
   }
   const actord_completion handle =
-      broker_.Open(caller, generation, tag, /*external=*/false, lane);
+      broker_.Open(caller, self.generation, tag, /*external=*/false, lane);
   if (handle == 0) {
     refuse(ACTORD_RESOURCE_EXHAUSTED, Dispatcher::kTooManyInDaemon);
     return;
   }
-  const uint64_t timeout_ns = dispatcher_.TimeoutOf(call);
+  const uint64_t timeout_ns = dispatcher_.TimeoutOf(call.timeout_ns);
   if (timeout_ns != 0) broker_.SetTimeout(handle, timeout_ns);
-  Deliver(call.to, handle, call.envelope, lane);
+  Deliver(call.to, handle, call.content.Take(), lane);
 }
 
 void Calls::Deliver(const Pid& to, uint64_t call, Envelope* message,
@@ -155,12 +155,14 @@ void Calls::Owe(Process& callee, uint64_t call) {
   owed.calls.insert(call);
 }
 
-void Calls::Reply(Process& from, uint64_t call, int32_t status,
-                  const actord_payload& payload, Lane& lane) {
-  if (from.owed_calls != nullptr) from.owed_calls->calls.erase(call);
-  if (!Answer(call, status, payload, lane)) {
+void Calls::Apply(ReplyEffect&& reply, Process& from, const Pid& /*self*/,
+                  Lane& lane) {
+  if (from.owed_calls != nullptr) from.owed_calls->calls.erase(reply.call);
+  if (!Answer(reply.call, reply.content->completion.status,
+              reply.content->payload(), lane)) {
     lane.Count(&Counters::late_replies);
   }
+  lane.Free(reply.content.Take());
 }
 
 void Calls::OnEnd(const EndRecord& end, Lane& lane) {

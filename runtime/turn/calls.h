@@ -28,6 +28,7 @@
 #include "runtime/process/end_record.h"
 #include "runtime/process/process_table.h"
 #include "runtime/scheduler/lane.h"
+#include "runtime/step/call_effect.h"
 #include "runtime/system/mutex.h"
 #include "runtime/turn/dispatcher.h"
 #include "runtime/yields/yield_broker.h"
@@ -57,10 +58,10 @@ class Calls {
   Calls(const Calls&) = delete;
   Calls& operator=(const Calls&) = delete;
 
-  // The turn of the caller: carries the call out; takes its envelope, whose
-  // header holds the tag.
-  void Begin(Process& caller, uint32_t generation, const Effect& call,
-             Lane& lane);
+  // The turn of the caller.
+  void Apply(CallEffect&& call, Process& caller, const Pid& self, Lane& lane);
+  // The turn of whoever answers. A late answer is counted, nothing else.
+  void Apply(ReplyEffect&& reply, Process& from, const Pid& self, Lane& lane);
 
   // From outside. Calls back once: with the answer, or why there is none.
   // Returns 0 if it has called back. The message fits.
@@ -72,9 +73,6 @@ class Calls {
 
   // The turn of the callee: its step is about to be given the call.
   void Owe(Process& callee, uint64_t call);
-  // The turn of whoever answers. A late answer is counted, nothing else.
-  void Reply(Process& from, uint64_t call, int32_t status,
-             const actord_payload& payload, Lane& lane);
   // Observes ends (end_record.h): what the process owes fails.
   static constexpr uint8_t kEndWanted = Wanted::kCalled;
   static constexpr bool kEndNeedsOutcome = false;

@@ -1,6 +1,7 @@
 #include "runtime/turn/dispatcher.h"
 
 #include <array>
+#include <cstring>
 #include <memory>
 #include <utility>
 
@@ -116,22 +117,20 @@ Dispatcher::Dispatcher(const Catalog& catalog, const LiveLimits& limits,
       pool_(pool),
       shared_lane_(shared_lane) {}
 
-uint64_t Dispatcher::TimeoutOf(const Effect& yield) const {
-  const uint64_t timeout_ns = yield.timeout_ns != 0
-                                  ? yield.timeout_ns
-                                  : limits_.default_yield_timeout_ns();
+uint64_t Dispatcher::TimeoutOf(uint64_t timeout_ns) const {
+  if (timeout_ns == 0) timeout_ns = limits_.default_yield_timeout_ns();
   return timeout_ns >= LiveLimits::kForeverNs ? 0 : timeout_ns;
 }
 
-void Dispatcher::Dispatch(Process& process, uint32_t generation,
-                          const Effect& yield, Lane& lane) {
+void Dispatcher::Apply(YieldEffect&& yield, Process& process, const Pid& self,
+                       Lane& lane) {
   lane.Count(&Counters::yields);
   if (!MayYield(process)) {
     Refuse(process, yield, ACTORD_RESOURCE_EXHAUSTED, TooManyYields(lane),
            lane);
     return;
   }
-  const std::string_view command = yield.envelope->topic();
+  const std::string_view command = yield.content->topic();
   const CommandHandler* handler = lane.last_command;
   if (handler == nullptr ||
       !handler->in_force.load(std::memory_order_relaxed) ||
@@ -140,16 +139,16 @@ void Dispatcher::Dispatch(Process& process, uint32_t generation,
     lane.last_command = handler;
   }
   if (external_.IsExternal(command)) {
-    HandOut(process, generation, yield, lane);
+    HandOut(process, self, yield, lane);
   } else if (handler == nullptr) {
     Refuse(process, yield, ACTORD_NOT_FOUND,
            absl::StrCat("no handler for the command \"", ToAbsl(command),
                         "\", and no external pattern matches it"),
            lane);
   } else if (handler->descriptor->mode == ACTORD_HANDLER_POOLED) {
-    RunPooled(*handler, process, generation, yield, lane);
+    RunPooled(*handler, process, self, yield, lane);
   } else {
-    RunInline(*handler, process, generation, yield, lane);
+    RunInline(*handler, process, self, yield, lane);
   }
 }
 
@@ -168,10 +167,10 @@ void Dispatcher::Refuse(Process& process, uint64_t tag, int32_t status,
          completion, lane);
 }
 
-void Dispatcher::Refuse(Process& process, const Effect& yield, int32_t status,
+void Dispatcher::Refuse(Process& process, YieldEffect& yield, int32_t status,
                         std::string_view text, Lane& lane) {
-  Refuse(process, yield.envelope->completion.tag, status, text, lane);
-  lane.Free(yield.envelope);
+  Refuse(process, yield.content->completion.tag, status, text, lane);
+  lane.Free(yield.content.Take());
 }
 
 void Dispatcher::Answer(Process& process, uint32_t generation, uint64_t tag,
@@ -214,48 +213,49 @@ void Dispatcher::Handle(const CommandHandler& handler, Call& call) {
 }
 
 void Dispatcher::RunInline(const CommandHandler& handler, Process& process,
-                           uint32_t generation, const Effect& yield,
-                           Lane& lane) {
+                           const Pid& self, YieldEffect& yield, Lane& lane) {
   {
-    Call call(broker_, lane, processes_.PidOf(process, generation),
-              *yield.envelope);
+    Call call(broker_, lane, self, *yield.content);
     call.process = &process;
-    call.generation = generation;
+    call.generation = self.generation;
     lane.hold().Enter(process, "inline command handler");
     Handle(handler, call);
     lane.hold().Leave();
     if (!call.has_reply) {
-      const uint64_t timeout_ns = TimeoutOf(yield);
+      const uint64_t timeout_ns = TimeoutOf(yield.timeout_ns);
       if (timeout_ns != 0) broker_.SetTimeout(call.handle, timeout_ns);
     } else if (call.handle != 0) {
       // It deferred and then thought better of it, or threw.
       broker_.Complete(call.handle, call.reply_status, call.reply, lane);
     } else {
-      Envelope* const completion = call.TakeReply(*yield.envelope);
-      const bool is_in_its_place = completion == yield.envelope;
-      Answer(process, generation, call.tag, completion, lane);
-      if (is_in_its_place) return;
+      Envelope* const completion = call.TakeReply(*yield.content);
+      const bool is_in_its_place = completion == yield.content.get();
+      Answer(process, self.generation, call.tag, completion, lane);
+      if (is_in_its_place) {
+        static_cast<void>(yield.content.Take());
+        return;
+      }
     }
   }
-  lane.Free(yield.envelope);
+  lane.Free(yield.content.Take());
 }
 
 void Dispatcher::RunPooled(const CommandHandler& handler, Process& process,
-                           uint32_t generation, const Effect& yield,
-                           Lane& lane) {
+                           const Pid& self, YieldEffect& yield, Lane& lane) {
   const actord_completion handle =
-      broker_.Open(process, generation, yield.envelope->completion.tag,
+      broker_.Open(process, self.generation, yield.content->completion.tag,
                    /*external=*/false, lane);
   if (handle == 0) {
     Refuse(process, yield, ACTORD_RESOURCE_EXHAUSTED, kTooManyInDaemon, lane);
     return;
   }
-  const uint64_t timeout_ns = TimeoutOf(yield);
+  const uint64_t timeout_ns = TimeoutOf(yield.timeout_ns);
   if (timeout_ns != 0) broker_.SetTimeout(handle, timeout_ns);
-  const Pid pid = processes_.PidOf(process, generation);
+  const Pid pid = self;  // the effect's is gone by then
   // Owned by the job, also if the pool drops it.
   const auto free = [this](Envelope* owned) { shared_lane_.Free(owned); };
-  std::unique_ptr<Envelope, decltype(free)> envelope(yield.envelope, free);
+  std::unique_ptr<Envelope, decltype(free)> envelope(yield.content.Take(),
+                                                     free);
   const bool posted =
       pool_.Post([this, &handler, pid, handle, envelope = std::move(envelope)] {
         Call call(broker_, shared_lane_, pid, *envelope);
@@ -271,13 +271,16 @@ void Dispatcher::RunPooled(const CommandHandler& handler, Process& process,
   }
 }
 
-void Dispatcher::HandOut(Process& process, uint32_t generation,
-                         const Effect& yield, Lane& lane) {
-  Envelope& envelope = *yield.envelope;
+void Dispatcher::HandOut(Process& process, const Pid& self, YieldEffect& yield,
+                         Lane& lane) {
+  Envelope& envelope = *yield.content;
   std::unique_ptr<const WorkPolicy> policy;
-  if (yield.policy != nullptr) {
-    auto own = PolicyOfYield(external_.PolicyOf(envelope.topic()),
-                             *yield.policy, envelope.topic());
+  if (yield.policy) {
+    actord_work_policy given;
+    std::memcpy(&given, yield.policy->content(), sizeof(given));
+    lane.Free(yield.policy.Take());
+    auto own = PolicyOfYield(external_.PolicyOf(envelope.topic()), given,
+                             envelope.topic());
     if (!own.ok()) {
       Refuse(process, yield, ACTORD_INVALID_ARGUMENT,
              std::string(own.status().message()), lane);
@@ -285,16 +288,16 @@ void Dispatcher::HandOut(Process& process, uint32_t generation,
     }
     policy = std::make_unique<const WorkPolicy>(*std::move(own));
   }
-  const actord_completion handle = broker_.Open(
-      process, generation, envelope.completion.tag, /*external=*/true, lane);
+  const actord_completion handle =
+      broker_.Open(process, self.generation, envelope.completion.tag,
+                   /*external=*/true, lane);
   if (handle == 0) {
     Refuse(process, yield, ACTORD_RESOURCE_EXHAUSTED, kTooManyInDaemon, lane);
     return;
   }
-  const uint64_t timeout_ns = TimeoutOf(yield);
+  const uint64_t timeout_ns = TimeoutOf(yield.timeout_ns);
   ExternalYield waiting;
-  waiting.token = {processes_.PidOf(process, generation),
-                   envelope.completion.tag};
+  waiting.token = {self, envelope.completion.tag};
   waiting.process_type = process.type.load(std::memory_order_relaxed)->name;
   waiting.command = std::string(envelope.topic());
   waiting.payload = FromAbi(envelope.payload());
@@ -311,7 +314,7 @@ void Dispatcher::HandOut(Process& process, uint32_t generation,
   } else if (timeout_ns != 0) {
     broker_.SetTimeout(handle, timeout_ns);
   }
-  lane.Free(yield.envelope);
+  lane.Free(yield.content.Take());
 }
 
 }  // namespace actord::runtime

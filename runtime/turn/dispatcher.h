@@ -1,15 +1,15 @@
 // Hands each yielded command to its handler: inline on the worker, on the
 // blocking pool, or to the remote workers.
 //
-// Thread-safety: Dispatch from the turn of the process.
+// Thread-safety: Apply from the turn of the process.
 #pragma once
 
 #include "runtime/process/catalog.h"
 #include "runtime/scheduler/lane.h"
 #include "runtime/settings/limits.h"
+#include "runtime/step/yield_effect.h"
 #include "runtime/tasks/task_table.h"
 #include "runtime/turn/blocking_pool.h"
-#include "runtime/turn/step_context.h"
 #include "runtime/yields/yield_broker.h"
 
 namespace actord::runtime {
@@ -22,10 +22,10 @@ class Dispatcher {
              YieldBroker& broker, ExternalYields& external, BlockingPool& pool,
              Lane& shared_lane);
 
-  // Carries out the yield; takes its envelope. What completes at once is put
-  // into process.urgent_taken, everything else has a record at the broker.
-  void Dispatch(Process& process, uint32_t generation, const Effect& yield,
-                Lane& lane);
+  // What completes at once is put into process.urgent_taken, everything else
+  // has a record at the broker.
+  void Apply(YieldEffect&& yield, Process& process, const Pid& self,
+             Lane& lane);
 
   // For what is a yield without a command (calls.h).
   static constexpr std::string_view kTooManyInDaemon =
@@ -39,21 +39,21 @@ class Dispatcher {
   // Completes the yield within this turn.
   void Refuse(Process& process, uint64_t tag, int32_t status,
               std::string_view text, Lane& lane);
-  // 0: none.
-  [[nodiscard]] uint64_t TimeoutOf(const Effect& yield) const;
+  // Of an effect that says `timeout_ns`, whose 0 is the default. 0: none.
+  [[nodiscard]] uint64_t TimeoutOf(uint64_t timeout_ns) const;
 
  private:
   struct Call;
   static const actord_call_api kApi;
 
   void RunInline(const CommandHandler& handler, Process& process,
-                 uint32_t generation, const Effect& yield, Lane& lane);
+                 const Pid& self, YieldEffect& yield, Lane& lane);
   void RunPooled(const CommandHandler& handler, Process& process,
-                 uint32_t generation, const Effect& yield, Lane& lane);
-  void HandOut(Process& process, uint32_t generation, const Effect& yield,
+                 const Pid& self, YieldEffect& yield, Lane& lane);
+  void HandOut(Process& process, const Pid& self, YieldEffect& yield,
                Lane& lane);
   // Completes the yield within this turn; takes its envelope.
-  void Refuse(Process& process, const Effect& yield, int32_t status,
+  void Refuse(Process& process, YieldEffect& yield, int32_t status,
               std::string_view text, Lane& lane);
   // Gives the process what one of its yields has come to within this turn;
   // takes the completion.

@@ -42,9 +42,9 @@
 #include "runtime/actors/ties.h"
 #include "runtime/process/end_record.h"
 #include "runtime/scheduler/lane.h"
+#include "runtime/step/step_context.h"
 #include "runtime/system/clock.h"
 #include "runtime/turn/calls.h"
-#include "runtime/turn/step_context.h"
 
 namespace actord::runtime {
 

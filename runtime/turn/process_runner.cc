@@ -1,14 +1,15 @@
 #include "runtime/turn/process_runner.h"
 
 #include <algorithm>
-#include <span>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/actors/ties.h"
 #include "runtime/process/chain.h"
 #include "runtime/process/errors.h"
 #include "runtime/system/fail_point.h"
 #include "runtime/system/processor.h"
+#include "runtime/turn/calls.h"
 #include "runtime/turn/foreign.h"
 
 namespace actord::runtime {
@@ -98,8 +99,9 @@ bool ProcessRunner::GoesOn(const Process& process, int32_t verdict,
 bool ProcessRunner::Admit(Process& process, Turn& turn) {
   process.init_due = false;
   if (process.refusal != nullptr) {
-    End(process, turn, EndKind::kInitRefused, absl::StatusCode::kNotFound,
-        std::exchange(process.refusal, nullptr));
+    End(process, turn,
+        {EndKind::kInitRefused, absl::StatusCode::kNotFound,
+         std::exchange(process.refusal, nullptr)});
     return false;
   }
   if (process.admitted == nullptr) return CallInit(process, turn, nullptr);
@@ -158,7 +160,7 @@ bool ProcessRunner::CallInit(Process& process, Turn& turn, Admitted* admitted) {
   } else {
     code = ErrorCodeFromAbi(status);
   }
-  End(process, turn, EndKind::kInitRefused, code, std::move(failure));
+  End(process, turn, {EndKind::kInitRefused, code, std::move(failure)});
   return false;
 }
 
@@ -185,7 +187,7 @@ int32_t ProcessRunner::RunStep(Process& process, Turn& turn) {
   if (!is_plain && EndIfFailed(process, turn, verdict)) [[unlikely]] {
     return kHasEnded;
   }
-  Commit(process, turn.generation);
+  Commit(process);
   if (verdict != ACTORD_STEP_DONE && steps < parts_.limits.max_steps())
       [[likely]] {
     return verdict;
@@ -221,62 +223,72 @@ int32_t ProcessRunner::CallStep(Process& process, Turn& turn) {
   return verdict;
 }
 
-void ProcessRunner::Commit(Process& process, uint32_t generation) {
+void ProcessRunner::Commit(Process& process) {
   context_.End();
   std::vector<Effect>& effects = context_.effects();
-  const Effect* const end = effects.data() + effects.size();
-  for (const Effect* effect = effects.data(); effect != end;) {
-    if (effect->kind == Effect::Kind::kSend) [[likely]] {
+  Effect* const end = effects.data() + effects.size();
+  for (Effect* effect = effects.data(); effect != end;) {
+    if (std::holds_alternative<SendEffect>(*effect)) [[likely]] {
       effect = CommitSends(effect, end);
     } else {
-      effect = CommitOne(process, generation, effect, end);
+      effect = CommitOne(process, effect, end);
     }
   }
   effects.clear();
 }
 
-const Effect* ProcessRunner::CommitOne(Process& process, uint32_t generation,
-                                       const Effect* effect,
-                                       const Effect* end) {
-  if (effect->kind == Effect::Kind::kSpawn) {
-    return StartChildren(process, generation, effect, end);
+Effect* ProcessRunner::CommitOne(Process& process, Effect* effect,
+                                 Effect* end) {
+  if (std::holds_alternative<SpawnEffect>(*effect)) {
+    return StartChildren(effect, end);
   }
-  if (effect->kind == Effect::Kind::kYield) {
-    parts_.dispatcher.Dispatch(process, generation, *effect, lane_);
-  } else {
-    CommitOther(process, generation, *effect);
+  const Pid& self = context_.self();
+  if (auto* const yield = std::get_if<YieldEffect>(effect)) [[likely]] {
+    parts_.dispatcher.Apply(std::move(*yield), process, self, lane_);
+  } else if (auto* const call = std::get_if<CallEffect>(effect)) {
+    parts_.calls.Apply(std::move(*call), process, self, lane_);
+  } else if (auto* const reply = std::get_if<ReplyEffect>(effect)) {
+    parts_.calls.Apply(std::move(*reply), process, self, lane_);
+  } else if (auto* const tie = std::get_if<TieEffect>(effect)) {
+    parts_.watches.Apply(std::move(*tie), process, self, lane_);
+  } else if (auto* const cancel = std::get_if<CancelEffect>(effect)) {
+    parts_.broker.Apply(std::move(*cancel), process, self, lane_);
   }
   return effect + 1;
 }
 
-const Effect* ProcessRunner::CommitSends(const Effect* first,
-                                         const Effect* end) {
-  const Pid& to = first->to;
+Effect* ProcessRunner::CommitSends(Effect* first, Effect* end) {
   constexpr auto kLongestChain = static_cast<ptrdiff_t>(Activity::kMaxChain);
-  const Effect* const limit = first + std::min(end - first, kLongestChain);
-  uint64_t units = first->envelope->units();
-  const Effect* next = first + 1;
-  while (next != limit && next->kind == Effect::Kind::kSend && next->to == to) {
-    units += next++->envelope->units();
+  Effect* const limit = first + std::min(end - first, kLongestChain);
+  auto& send = *std::get_if<SendEffect>(first);
+  const Pid& to = send.to;
+  uint64_t units = send.content->units();
+  Effect* next = first + 1;
+  for (; next != limit; ++next) {
+    const auto* const same = std::get_if<SendEffect>(next);
+    if (same == nullptr || same->to != to) break;
+    units += same->content->units();
   }
-  const std::span<const Effect> sends(first, next);
-  Envelope* head = first->envelope;
-  Envelope* last = head;
-  if (sends.size() < kShortestChain) {
-    for (const Effect& send : sends.subspan(1)) {
-      last->SetNext(send.envelope);
-      last = send.envelope;
+  const auto count = static_cast<size_t>(next - first);
+  const auto take = [](Effect& effect) {
+    return std::get_if<SendEffect>(&effect)->content.Take();
+  };
+  Envelope* head = nullptr;
+  Envelope* last = nullptr;
+  if (count < kShortestChain) {
+    head = last = send.content.Take();
+    for (Effect* effect = first + 1; effect != next; ++effect) {
+      Envelope* const envelope = take(*effect);
+      last->SetNext(envelope);
+      last = envelope;
     }
   } else {
-    head = last = NewChain(lane_.buffers(), sends.size(), units);
-    std::transform(sends.begin(), sends.end(), MessagesOf(*head).begin(),
-                   [](const Effect& send) { return send.envelope; });
+    head = last = NewChain(lane_.buffers(), count, units);
+    std::transform(first, next, MessagesOf(*head).begin(), take);
   }
-  if (parts_.delivery.SendTogether(to, head, last, sends.size(), units,
-                                   lane_) != Delivery::Result::kDelivered)
-      [[unlikely]] {
-    if (head->type == kEventChain) lane_.Free(head);
-    CommitOneByOne(first, next);
+  if (parts_.delivery.SendTogether(to, head, last, count, units, lane_) !=
+      Delivery::Result::kDelivered) [[unlikely]] {
+    CommitOneByOne(to, head, last);
   }
   return next;
 }

@@ -19,10 +19,10 @@
 #include "runtime/inbox/delivery.h"
 #include "runtime/scheduler/blocking_calls.h"
 #include "runtime/settings/options.h"
+#include "runtime/step/step_context.h"
 #include "runtime/turn/dispatcher.h"
 #include "runtime/turn/ending.h"
 #include "runtime/turn/foreign.h"
-#include "runtime/turn/step_context.h"
 #include "runtime/yields/lifetimes.h"
 
 namespace actord::runtime {
@@ -106,8 +106,9 @@ class ProcessRunner {
     if (!parts_.orders.terminate.load(std::memory_order_relaxed)) [[likely]] {
       return false;
     }
-    End(process, turn, EndKind::kTerminated, absl::StatusCode::kAborted,
-        "the daemon is shutting down");
+    End(process, turn,
+        {EndKind::kTerminated, absl::StatusCode::kAborted,
+         "the daemon is shutting down"});
     return true;
   }
   // Calls Init. False: the process has ended.
@@ -155,12 +156,7 @@ class ProcessRunner {
   // kHasThrown. Apart: what an exception needs keeps the rest out of registers.
   int32_t CallStep(Process& process, Turn& turn);
   // Why the step failed; nullopt: it did not.
-  struct Failure {
-    EndKind kind;
-    absl::StatusCode code;
-    std::string message;
-  };
-  std::optional<Failure> FailureOf(const Process& process, int32_t verdict);
+  std::optional<EndCause> FailureOf(const Process& process, int32_t verdict);
   // Of a step that did not simply end well: nothing of it happens, and the
   // process ends, if it failed.
   [[gnu::noinline]] bool EndIfFailed(Process& process, Turn& turn,
@@ -168,30 +164,27 @@ class ProcessRunner {
   // It is done, or has taken all the steps that it may.
   [[gnu::noinline]] void EndAfterStep(Process& process, Turn& turn,
                                       int32_t verdict, uint64_t steps);
-  void Commit(Process& process, uint32_t generation);
+  void Commit(Process& process);
   // Carries out the sends from `first` on that go to the same process, and
   // returns what comes behind them. They are published at once, so that a burst
   // costs two RMWs at most.
-  const Effect* CommitSends(const Effect* first, const Effect* end);
+  Effect* CommitSends(Effect* first, Effect* end);
   // Whatever is no send. Returns what comes behind it.
-  [[gnu::noinline]] const Effect* CommitOne(Process& process,
-                                            uint32_t generation,
-                                            const Effect* effect,
-                                            const Effect* end);
+  [[gnu::noinline]] Effect* CommitOne(Process& process, Effect* effect,
+                                      Effect* end);
 
   // In process_runner_effects.cc.
-  // Those of a chain that was refused: as many as there is room for.
-  [[gnu::noinline]] void CommitOneByOne(const Effect* first, const Effect* end);
+  // Messages to `to`, linked from `head` to `last`, or in a chain, that were
+  // refused together: as many as there is room for.
+  [[gnu::noinline]] void CommitOneByOne(const Pid& to, Envelope* head,
+                                        Envelope* last);
   DeadLetterReason WhyUndelivered(const Pid& to, Delivery::Result result);
   // All that are spawned one after the other. Returns what comes behind them.
-  const Effect* StartChildren(const Process& parent, uint32_t generation,
-                              const Effect* first, const Effect* end);
+  Effect* StartChildren(Effect* first, Effect* end);
   // Together with the sends behind it that go to the child, which finds them in
   // hand; into children_. Returns what comes behind them.
-  const Effect* StartChild(const Effect* spawn, const Effect* end);
-  void CommitOther(Process& process, uint32_t generation, const Effect& effect);
-  void WatchChild(const Process& parent, uint32_t generation,
-                  const Effect& spawn);
+  Effect* StartChild(SpawnEffect& spawn, Effect* next, Effect* end);
+  void WatchChild(const SpawnEffect& spawn);
   void WriteOtherEvent(Process& process, const Turn& turn,
                        const Envelope& envelope, actord_event& event);
   void DropOther(Envelope* envelope, const Pid& to, DeadLetterReason why);
@@ -202,8 +195,7 @@ class ProcessRunner {
   [[gnu::noinline]] void FinishWithoutStep(Process& process, Turn& turn);
 
   // In process_runner_end.cc, with FailureOf, EndIfFailed and EndAfterStep.
-  void End(Process& process, Turn& turn, EndKind kind, absl::StatusCode code,
-           std::string&& message);
+  void End(Process& process, Turn& turn, EndCause&& cause);
   void CloseState(Process& process, const ProcessType& type, void* state);
   void DropMailbox(Process& process, Turn& turn);
   void FreeBatch(Turn& turn);

@@ -3,68 +3,46 @@
 #include <utility>
 
 #include "runtime/actors/ties.h"
+#include "runtime/process/chain.h"
 #include "runtime/turn/calls.h"
 #include "runtime/turn/process_runner.h"
 
 namespace actord::runtime {
+namespace {
 
-void ProcessRunner::CommitOther(Process& process, uint32_t generation,
-                                const Effect& effect) {
-  const Pid self = parts_.processes.PidOf(process, generation);
-  switch (effect.kind) {
-    case Effect::Kind::kCall:
-      parts_.calls.Begin(process, generation, effect, lane_);
-      return;
-    case Effect::Kind::kReply:
-      parts_.calls.Reply(process, effect.number,
-                         effect.envelope->completion.status,
-                         effect.envelope->payload(), lane_);
-      lane_.Free(effect.envelope);
-      return;
-    case Effect::Kind::kMonitor:
-      parts_.watches.Monitor(self, effect.number, effect.to, lane_);
-      return;
-    case Effect::Kind::kDemonitor:
-      parts_.watches.Demonitor(self, effect.number);
-      return;
-    case Effect::Kind::kLink:
-      parts_.watches.Link(self, effect.to, lane_);
-      return;
-    case Effect::Kind::kUnlink:
-      parts_.watches.Unlink(self, effect.to);
-      return;
-    case Effect::Kind::kCancelYield:
-      parts_.broker.Cancel(process, generation, effect.number, lane_);
-      return;
-    case Effect::Kind::kSend:
-    case Effect::Kind::kYield:
-    case Effect::Kind::kSpawn:
-      return;  // Commit does these
+// What a child that was not to be is told; null: it begins.
+const char* TextOf(SpawnRefusal refusal) {
+  switch (refusal) {
+    case SpawnRefusal::kNone:
+      return nullptr;
+    case SpawnRefusal::kUnknownType:
+      return "the process type is unknown";
+    case SpawnRefusal::kUnknownMethod:
+      return "the process type has no such method";
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+void ProcessRunner::WatchChild(const SpawnEffect& spawn) {
+  const Pid& self = context_.self();
+  if (spawn.link) parts_.watches.Link(self, spawn.child, lane_);
+  if (spawn.monitor != 0) {
+    parts_.watches.Monitor(self, spawn.monitor, spawn.child, lane_);
   }
 }
 
-void ProcessRunner::WatchChild(const Process& parent, uint32_t generation,
-                               const Effect& spawn) {
-  const Pid self = parts_.processes.PidOf(parent, generation);
-  const Pid child = parts_.processes.PidOf(
-      *spawn.child, spawn.child->generation.load(std::memory_order_relaxed));
-  if (spawn.link) parts_.watches.Link(self, child, lane_);
-  if (spawn.number != 0) {
-    parts_.watches.Monitor(self, spawn.number, child, lane_);
-  }
-}
-
-const Effect* ProcessRunner::StartChildren(const Process& parent,
-                                           uint32_t generation,
-                                           const Effect* first,
-                                           const Effect* end) {
-  const Effect* next = first;
-  while (next != end && next->kind == Effect::Kind::kSpawn) {
+Effect* ProcessRunner::StartChildren(Effect* first, Effect* end) {
+  Effect* next = first;
+  while (next != end) {
+    auto* const spawn = std::get_if<SpawnEffect>(next);
+    if (spawn == nullptr) break;
     // Before it can end.
-    if (next->link || next->number != 0) [[unlikely]] {
-      WatchChild(parent, generation, *next);
+    if (spawn->link || spawn->monitor != 0) [[unlikely]] {
+      WatchChild(*spawn);
     }
-    next = StartChild(next, end);
+    next = StartChild(*spawn, next + 1, end);
     if (children_.count == children_.processes.size()) {
       parts_.scheduler.EnqueueTogether(children_, lane_.here());
     }
@@ -73,29 +51,29 @@ const Effect* ProcessRunner::StartChildren(const Process& parent,
   return next;
 }
 
-const Effect* ProcessRunner::StartChild(const Effect* spawn,
-                                        const Effect* end) {
-  Process& child = *spawn->child;
+Effect* ProcessRunner::StartChild(SpawnEffect& spawn, Effect* next,
+                                  Effect* end) {
+  const Pid& pid = spawn.child;
+  Process& child = parts_.processes.Reserved(pid);
   child.init_due = true;
-  child.input = spawn->envelope;
-  child.refusal = spawn->refusal;
-  child.keep_result = spawn->keep_result;
-  const uint32_t generation = child.generation.load(std::memory_order_relaxed);
-  const Pid pid = parts_.processes.PidOf(child, generation);
-  const Effect* next = spawn + 1;
+  child.input = spawn.content.Take();
+  child.refusal = TextOf(spawn.refusal);
+  child.keep_result = spawn.keep_result;
   Envelope* last = nullptr;
   uint64_t count = 0;
   uint64_t units = 0;
   const uint64_t word = child.activity.load(std::memory_order_relaxed);
-  for (; next != end && next->kind == Effect::Kind::kSend && next->to == pid;
-       ++next, ++count) {
-    Envelope* const envelope = next->envelope;
+  for (; next != end; ++next, ++count) {
+    auto* const send = std::get_if<SendEffect>(next);
+    if (send == nullptr || send->to != pid) break;
+    Envelope* const envelope = send->content.get();
     units += envelope->units();
     if (!parts_.delivery.HasRoom(word, count + 1, units)) [[unlikely]] {
       units -= envelope->units();
       break;
     }
-    envelope->generation = generation;
+    static_cast<void>(send->content.Take());
+    envelope->generation = pid.generation;
     envelope->SetNext(nullptr);
     if (last == nullptr) {
       child.in_hand = envelope;
@@ -124,13 +102,24 @@ void ProcessRunner::WriteOtherEvent(Process& process, const Turn& turn,
   }
 }
 
-void ProcessRunner::CommitOneByOne(const Effect* first, const Effect* end) {
-  for (const Effect* send = first; send != end; ++send) {
-    const Delivery::Result result =
-        parts_.delivery.Send(send->to, send->envelope, lane_);
+void ProcessRunner::CommitOneByOne(const Pid& to, Envelope* head,
+                                   Envelope* last) {
+  const auto send = [&](Envelope* envelope) {
+    const Delivery::Result result = parts_.delivery.Send(to, envelope, lane_);
     if (result != Delivery::Result::kDelivered) {
-      Drop(send->envelope, send->to, WhyUndelivered(send->to, result));
+      Drop(envelope, to, WhyUndelivered(to, result));
     }
+  };
+  if (head->type == kEventChain) {
+    for (Envelope* const envelope : MessagesOf(*head)) send(envelope);
+    lane_.Free(head);
+    return;
+  }
+  for (bool is_last = false; !is_last;) {
+    Envelope* const envelope = head;
+    is_last = envelope == last;
+    if (!is_last) head = envelope->Next();
+    send(envelope);
   }
 }
 

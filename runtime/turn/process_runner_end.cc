@@ -15,15 +15,15 @@ namespace actord::runtime {
 namespace {
 
 // What a Submit is told whose process has ended before Init returned well.
-absl::Status RefusalOf(EndKind kind, absl::StatusCode code,
-                       std::string_view message) {
-  if (kind == EndKind::kTerminated) {
-    return Error(absl::StatusCode::kUnavailable, reason::kDraining, message);
+absl::Status RefusalOf(const EndCause& cause) {
+  if (cause.kind == EndKind::kTerminated) {
+    return Error(absl::StatusCode::kUnavailable, reason::kDraining,
+                 cause.message);
   }
-  if (code == absl::StatusCode::kInvalidArgument) {
-    return InvalidField("input", reason::kInitRefused, message);
+  if (cause.code == absl::StatusCode::kInvalidArgument) {
+    return InvalidField("input", reason::kInitRefused, cause.message);
   }
-  return Error(code, reason::kInitRefused, message);
+  return Error(cause.code, reason::kInitRefused, cause.message);
 }
 
 }  // namespace
@@ -32,19 +32,19 @@ bool ProcessRunner::EndIfFailed(Process& process, Turn& turn, int32_t verdict) {
   auto failure = FailureOf(process, verdict);
   if (!failure) return false;
   context_.Rollback();
-  End(process, turn, failure->kind, failure->code, std::move(failure->message));
+  End(process, turn, *std::move(failure));
   return true;
 }
 
-std::optional<ProcessRunner::Failure> ProcessRunner::FailureOf(
-    const Process& process, int32_t verdict) {
+std::optional<EndCause> ProcessRunner::FailureOf(const Process& process,
+                                                 int32_t verdict) {
   if (const Thrown thrown = std::move(thrown_)) {
-    return Failure{EndKind::kThrew, absl::StatusCode::kInternal,
-                   absl::StrCat("Step ", *thrown)};
+    return EndCause{EndKind::kThrew, absl::StatusCode::kInternal,
+                    absl::StrCat("Step ", *thrown)};
   }
   if (!context_.misuse().ok()) {
-    return Failure{EndKind::kThrew, context_.misuse().code(),
-                   std::string(context_.misuse().message())};
+    return EndCause{EndKind::kThrew, context_.misuse().code(),
+                    std::string(context_.misuse().message())};
   }
   switch (verdict) {
     case ACTORD_STEP_IDLE:
@@ -57,29 +57,28 @@ std::optional<ProcessRunner::Failure> ProcessRunner::FailureOf(
           context_.yields() != 0 || !process.urgent_taken.empty()) {
         return std::nullopt;
       }
-      return Failure{EndKind::kThrew, absl::StatusCode::kFailedPrecondition,
-                     "Step blocked without an outstanding yield: nothing "
-                     "could ever wake it"};
+      return EndCause{EndKind::kThrew, absl::StatusCode::kFailedPrecondition,
+                      "Step blocked without an outstanding yield: nothing "
+                      "could ever wake it"};
     case ACTORD_STEP_FAIL: {
       // Asked to end, it says that this is why it did.
       const bool obeyed =
           process.cancel_requested.load(std::memory_order_relaxed) &&
           context_.failure_code() == absl::StatusCode::kCancelled;
-      return Failure{obeyed ? EndKind::kCancelled : EndKind::kFailed,
-                     context_.failure_code(), context_.TakeFailure()};
+      return EndCause{obeyed ? EndKind::kCancelled : EndKind::kFailed,
+                      context_.failure_code(), context_.TakeFailure()};
     }
     case ACTORD_STEP_THREW:
-      return Failure{EndKind::kThrew, context_.failure_code(),
-                     context_.TakeFailure()};
+      return EndCause{EndKind::kThrew, context_.failure_code(),
+                      context_.TakeFailure()};
     default:
-      return Failure{EndKind::kThrew, absl::StatusCode::kInternal,
-                     absl::StrCat("Step returned ", verdict,
-                                  ", which is none of ACTORD_STEP_*")};
+      return EndCause{EndKind::kThrew, absl::StatusCode::kInternal,
+                      absl::StrCat("Step returned ", verdict,
+                                   ", which is none of ACTORD_STEP_*")};
   }
 }
 
-void ProcessRunner::End(Process& process, Turn& turn, EndKind kind,
-                        absl::StatusCode code, std::string&& message) {
+void ProcessRunner::End(Process& process, Turn& turn, EndCause&& cause) {
   FreeBatch(turn);
   if (void* const state = std::exchange(process.state, nullptr)) {
     CloseState(process, *process.type.load(std::memory_order_relaxed), state);
@@ -92,23 +91,21 @@ void ProcessRunner::End(Process& process, Turn& turn, EndKind kind,
   const bool shutdown =
       forcing || parts_.orders.cancel.load(std::memory_order_relaxed);
   // The end is counted last: whoever has seen it has seen what kind it was.
-  if (forcing && kind == EndKind::kTerminated) {
+  if (forcing && cause.kind == EndKind::kTerminated) {
     lane_.Count(&Counters::processes_forced);
   }
-  if (kind != EndKind::kResult) lane_.Count(&Counters::processes_failed);
+  if (cause.kind != EndKind::kResult) lane_.Count(&Counters::processes_failed);
   lane_.Count(&Counters::processes_ended);
   parts_.processes.LeaveType(process);
   process.init_due = false;
   FreeInput(process);
   const Pid pid = parts_.processes.PidOf(process, turn.generation);
   if (process.admitted == nullptr) [[likely]] {
-    ending_.Publish(process, pid, {kind, code, std::move(message)}, context_,
-                    lane_);
+    ending_.Publish(process, pid, std::move(cause), context_, lane_);
   } else {
     Admitted admitted = process.TakeAdmitted();
-    absl::Status refusal = RefusalOf(kind, code, message);
-    ending_.Publish(process, pid, {kind, code, std::move(message)}, context_,
-                    lane_);
+    absl::Status refusal = RefusalOf(cause);
+    ending_.Publish(process, pid, std::move(cause), context_, lane_);
     std::move(admitted)(std::move(refusal));
   }
   DropMailbox(process, turn);
@@ -127,14 +124,15 @@ void ProcessRunner::End(Process& process, Turn& turn, EndKind kind,
 void ProcessRunner::EndAfterStep(Process& process, Turn& turn, int32_t verdict,
                                  uint64_t steps) {
   if (verdict == ACTORD_STEP_DONE) {
-    End(process, turn, EndKind::kResult, absl::StatusCode::kOk, {});
+    End(process, turn, {});
     return;
   }
   lane_.Count(&Counters::ended_by_steps);
-  End(process, turn, EndKind::kLimit, absl::StatusCode::kResourceExhausted,
-      absl::StrCat("the process has taken ", steps,
-                   " steps and is not done; the limit is ",
-                   parts_.limits.max_steps(), " steps"));
+  End(process, turn,
+      {EndKind::kLimit, absl::StatusCode::kResourceExhausted,
+       absl::StrCat("the process has taken ", steps,
+                    " steps and is not done; the limit is ",
+                    parts_.limits.max_steps(), " steps")});
 }
 
 void ProcessRunner::CloseState(Process& process, const ProcessType& type,

@@ -69,20 +69,22 @@ bool ProcessRunner::FillFromUrgent(Process& process, Turn& turn) {
       std::string reason(View(envelope->payload().bytes));
       lane_.Free(envelope);
       if (type == kEventLinkedEnd) {
-        End(process, turn, EndKind::kFailed, absl::StatusCode::kAborted,
-            std::move(reason));
+        End(process, turn,
+            {EndKind::kFailed, absl::StatusCode::kAborted, std::move(reason)});
         return false;
       }
       if (type == kEventLifetimeEnd) {
         lane_.Count(&Counters::ended_by_lifetime);
-        End(process, turn, EndKind::kLimit,
-            absl::StatusCode::kResourceExhausted, std::move(reason));
+        End(process, turn,
+            {EndKind::kLimit, absl::StatusCode::kResourceExhausted,
+             std::move(reason)});
         return false;
       }
       const bool forced = type == kEventTerminate;
-      End(process, turn, forced ? EndKind::kTerminated : EndKind::kCancelled,
-          forced ? absl::StatusCode::kAborted : absl::StatusCode::kCancelled,
-          std::move(reason));
+      End(process, turn,
+          {forced ? EndKind::kTerminated : EndKind::kCancelled,
+           forced ? absl::StatusCode::kAborted : absl::StatusCode::kCancelled,
+           std::move(reason)});
       return false;
     }
   }

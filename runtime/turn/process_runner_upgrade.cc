@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/process/errors.h"
 #include "runtime/process/upgrading.h"
 #include "runtime/turn/foreign.h"
 #include "runtime/turn/process_runner.h"

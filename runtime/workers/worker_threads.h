@@ -17,12 +17,12 @@
 #include "runtime/scheduler/blocking_calls.h"
 #include "runtime/scheduler/lane.h"
 #include "runtime/settings/options.h"
+#include "runtime/step/step_context.h"
 #include "runtime/system/mutex.h"
 #include "runtime/system/parker.h"
 #include "runtime/system/random.h"
 #include "runtime/system/thread.h"
 #include "runtime/turn/process_runner.h"
-#include "runtime/turn/step_context.h"
 #include "runtime/workers/watchdog.h"
 #include "runtime/workers/worker.h"
 

@@ -213,8 +213,9 @@ std::optional<YieldToken> YieldBroker::OwnerOf(actord_completion handle) const {
   return IsPending(handle) ? std::optional(owner) : std::nullopt;
 }
 
-void YieldBroker::Cancel(Process& process, uint32_t generation, uint64_t tag,
-                         Lane& lane) {
+void YieldBroker::Apply(CancelEffect&& cancel, Process& process,
+                        const Pid& self, Lane& lane) {
+  const uint64_t tag = cancel.tag;
   uint32_t slot = process.yields;
   while (slot != kNoYieldSlot && TagOf(slot) != tag) slot = NextOf(slot);
   if (slot == kNoYieldSlot) return;  // it has ended
@@ -226,7 +227,7 @@ void YieldBroker::Cancel(Process& process, uint32_t generation, uint64_t tag,
   if (DeliverAndEnqueue(record, handle, ACTORD_CANCELLED,
                         TextPayload("the process gave the yield up"), lane) &&
       external) {
-    external_.Expire({processes_.PidOf(process, generation), tag});
+    external_.Expire({self, tag});
   }
 }
 

@@ -20,6 +20,7 @@
 #include "runtime/settings/limits.h"
 #include "runtime/system/processor.h"
 #include "runtime/tasks/task_table.h"
+#include "runtime/yields/cancel_effect.h"
 
 namespace actord::runtime {
 
@@ -68,9 +69,10 @@ class YieldBroker {
   // Whose it is, if nothing has completed it so far.
   [[nodiscard]] std::optional<YieldToken> OwnerOf(
       actord_completion handle) const;
-  // Completes the yield of `process` with this tag as CANCELLED, unless it has
-  // ended. From the turn of the process.
-  void Cancel(Process& process, uint32_t generation, uint64_t tag, Lane& lane);
+  // Completes the yield of `process` as CANCELLED, unless it has ended. From
+  // the turn of the process.
+  void Apply(CancelEffect&& cancel, Process& process, const Pid& self,
+             Lane& lane);
 
   // Of the next four, `timer` is a value that a wheel of timers hands out, or
   // asks about, and not of Lifetimes.

@@ -119,6 +119,7 @@ LAYERS = {
         "tasks",
         "yields",
         "actors",
+        "step",
         "turn",
         "workers",
     ],

@@ -204,8 +204,8 @@ MUTANTS = {
         "what lay behind a gap is forgotten"),
     "LOST_LAST_OF_CHAIN": (
         "runtime/turn/process_runner.cc",
-        "SendTogether(to, head, last, sends.size(), units,",
-        "SendTogether(to, head, last, sends.size() > 1 ? sends.size() - 1 : 1, units,",
+        "SendTogether(to, head, last, count, units,",
+        "SendTogether(to, head, last, count > 1 ? count - 1 : 1, units,",
         "the last message of a chain is not counted"),
     "NO_STEP_DUE": (
         "runtime/turn/process_runner.cc", "    process.step_due = true;\n", "",
@@ -227,7 +227,7 @@ MUTANTS = {
         "  FillFromMessages", "a blocked process is given messages"),
     "NO_ROLLBACK": (
         "runtime/turn/process_runner_end.cc", "  context_.Rollback();\n",
-        "  Commit(process, turn.generation);\n",
+        "  Commit(process);\n",
         "a step that failed is carried out"),
     "SECOND_CANCEL": (
         "runtime/turn/process_runner_mailbox.cc",

@@ -1,18 +1,13 @@
-#include "runtime/turn/step_context.h"
+#include "runtime/step/step_context.h"
 
 #include <algorithm>
 #include <cstring>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/process/errors.h"
 
 namespace actord::runtime {
-absl::StatusCode ErrorCodeFromAbi(int32_t status) {
-  return status >= ACTORD_CANCELLED && status <= ACTORD_UNAUTHENTICATED
-             ? static_cast<absl::StatusCode>(status)
-             : absl::StatusCode::kUnknown;
-}
-
 const actord_step_api StepContext::kApi = {
     .struct_size = sizeof(actord_step_api),
     .reserved = 0,
@@ -63,7 +58,6 @@ void StepContext::ForgetSaid() {
   DropResult();
   failure_code_ = absl::StatusCode::kUnknown;
   failure_.clear();
-  policies_.clear();
 }
 
 const ProcessType* StepContext::FindProcessType(std::string_view name) {
@@ -78,10 +72,12 @@ const ProcessType* StepContext::FindProcessType(std::string_view name) {
 
 void StepContext::Rollback() {
   for (Effect& effect : effects_) {
-    if (effect.envelope != nullptr) lane_.Free(effect.envelope);
-    if (effect.child == nullptr) continue;
-    // Nobody else has its PID.
-    processes_.Unreserve(lane_.processes(), *effect.child);
+    FreeContent(effect, lane_);
+    if (const auto* spawn = std::get_if<SpawnEffect>(&effect)) {
+      // Nobody else has its PID.
+      processes_.Unreserve(lane_.processes(),
+                           processes_.Reserved(spawn->child));
+    }
   }
   effects_.clear();
   process_->next_tag = first_tag_;
@@ -147,13 +143,14 @@ uint64_t StepContext::RandomBits(actord_step* step) {
   return Of(step).random_.Next();
 }
 
-const actord_work_policy* StepContext::KeepPolicy(
-    const actord_work_policy& policy) {
-  has_said_ = true;
-  actord_work_policy& kept = policies_.emplace_back();
-  std::memcpy(&kept, &policy,
-              std::min<size_t>(policy.struct_size, sizeof(kept)));
-  return &kept;
+Envelope* StepContext::CopyPolicy(const actord_work_policy& policy) {
+  actord_work_policy copy{};
+  std::memcpy(&copy, &policy,
+              std::min<size_t>(policy.struct_size, sizeof(copy)));
+  Envelope* const kept = Envelope::CreateFor(
+      lane_.buffers(), ACTORD_EVENT_COMPLETION, sizeof(copy));
+  std::memcpy(kept->content(), &copy, sizeof(copy));
+  return kept;
 }
 
 uint64_t StepContext::Yield(actord_step* step, const actord_yield* yield) {
@@ -164,14 +161,12 @@ uint64_t StepContext::Yield(actord_step* step, const actord_yield* yield) {
       !context.TakesItsReplies()) {
     return tag;
   }
-  Effect& effect = context.effects_.emplace_back();
-  effect.kind = Effect::Kind::kYield;
-  effect.timeout_ns = yield->timeout_ns;
-  effect.policy = context.PolicyOf(*yield);
-  effect.envelope =
+  Envelope* const envelope =
       Envelope::Create(context.lane_.buffers(), ACTORD_EVENT_COMPLETION,
                        View(yield->command), yield->payload);
-  effect.envelope->completion.tag = tag;
+  envelope->completion.tag = tag;
+  context.Add<YieldEffect>(Content(envelope), yield->timeout_ns,
+                           Content(context.PolicyOf(*yield)));
   ++context.yields_;
   return tag;
 }
@@ -183,13 +178,11 @@ void StepContext::Send(actord_step* step, const actord_pid* to,
       !context.Accepts(message->payload, message->topic, "send")) {
     return;
   }
-  Effect& effect = context.effects_.emplace_back();
-  effect.kind = Effect::Kind::kSend;
-  effect.to = FromAbi(*to);
-  effect.envelope =
+  Envelope* const envelope =
       Envelope::Create(context.lane_.buffers(), ACTORD_EVENT_MESSAGE,
                        View(message->topic), message->payload);
-  effect.envelope->from = ToAbi(context.self_);
+  envelope->from = ToAbi(context.self_);
+  context.Add<SendEffect>(Content(envelope), FromAbi(*to));
 }
 
 actord_pid StepContext::Spawn(actord_step* step, const actord_spawn* spawn) {
@@ -204,16 +197,16 @@ actord_pid StepContext::Spawn(actord_step* step, const actord_spawn* spawn) {
                      "; it must be from 0 to ", kPriorities - 1)));
     return {};
   }
-  const char* refusal = nullptr;
+  SpawnRefusal refusal = SpawnRefusal::kNone;
   const ProcessType* type = context.FindProcessType(View(spawn->process_type));
   uint32_t method = 0;
   if (type == nullptr) {
-    refusal = "the process type is unknown";
+    refusal = SpawnRefusal::kUnknownType;
   } else {
     method = type->FindMethod(View(spawn->method));
     if (method == ProcessType::kNoSuchMethod) {
       method = 0;
-      refusal = "the process type has no such method";
+      refusal = SpawnRefusal::kUnknownMethod;
     }
   }
   auto no_room = ProcessTable::NoRoom::kInTable;
@@ -226,9 +219,9 @@ actord_pid StepContext::Spawn(actord_step* step, const actord_spawn* spawn) {
                             : &Counters::refused_processes);
     return {};
   }
-  Effect& effect = context.effects_.emplace_back();
-  effect.kind = Effect::Kind::kSpawn;
-  effect.child = child;
+  auto& effect = context.Add<SpawnEffect>();
+  effect.child = context.processes_.PidOf(
+      *child, child->generation.load(std::memory_order_relaxed));
   effect.refusal = refusal;
   effect.keep_result = (spawn->flags & ACTORD_SPAWN_KEEP_RESULT) != 0;
   constexpr uint32_t kRare =
@@ -237,11 +230,10 @@ actord_pid StepContext::Spawn(actord_step* step, const actord_spawn* spawn) {
     return {};  // the step fails, and gives the child's place back
   }
   if (spawn->input.bytes.size != 0 || spawn->input.content_type.size != 0) {
-    effect.envelope = Envelope::Create(context.lane_.buffers(),
-                                       ACTORD_EVENT_MESSAGE, {}, spawn->input);
+    effect.content = Content(Envelope::Create(
+        context.lane_.buffers(), ACTORD_EVENT_MESSAGE, {}, spawn->input));
   }
-  return ToAbi(context.processes_.PidOf(
-      *child, child->generation.load(std::memory_order_relaxed)));
+  return ToAbi(effect.child);
 }
 
 void StepContext::SetResult(actord_step* step, const actord_payload* result) {

@@ -8,7 +8,6 @@
 #include <actord/abi.h>
 
 #include <cstddef>
-#include <deque>
 #include <string>
 #include <vector>
 
@@ -18,49 +17,13 @@
 #include "runtime/process/catalog.h"
 #include "runtime/scheduler/lane.h"
 #include "runtime/settings/limits.h"
+#include "runtime/step/effect.h"
 #include "runtime/system/clock.h"
 #include "runtime/system/random.h"
 
 namespace actord::runtime {
 
 struct YieldAdoption;  // upgrading.h
-
-// One thing to do. `envelope` is owned by the record.
-struct Effect {
-  enum class Kind : uint8_t {
-    kSend,
-    kYield,
-    kSpawn,
-    kCall,
-    kReply,
-    kMonitor,
-    kDemonitor,
-    kLink,
-    kUnlink,
-    kCancelYield
-  };
-  Kind kind = Kind::kSend;
-  Envelope* envelope = nullptr;  // message; yield: topic is the command
-  Pid to;                        // kSend, kCall, kMonitor, kLink, kUnlink
-  union {
-    // kYield, kCall: 0 is the default.
-    uint64_t timeout_ns = 0;
-    // kReply: the call. kMonitor, kDemonitor, kCancelYield: the tag. kSpawn:
-    // that of its monitor, or 0.
-    uint64_t number;
-  };
-  Process* child = nullptr;  // kSpawn: reserved
-  bool keep_result = false;  // kSpawn
-  bool link = false;         // kSpawn
-  union {
-    // kSpawn of an unknown type or method: what ends the child at once. kCall:
-    // why there is nobody to call.
-    const char* refusal = nullptr;
-    // kYield: null: as the configuration says. Owned by the StepContext until
-    // its next call.
-    const actord_work_policy* policy;
-  };
-};
 
 class StepContext : private actord_step {
  public:
@@ -96,6 +59,8 @@ class StepContext : private actord_step {
   // a handler does that kept the pointer.
   void End() { call_ = Call::kNone; }
 
+  // Whose call it is.
+  [[nodiscard]] const Pid& self() const { return self_; }
   // What the call recorded.
   std::vector<Effect>& effects() { return effects_; }
   [[nodiscard]] size_t yields() const { return yields_; }
@@ -116,7 +81,7 @@ class StepContext : private actord_step {
   absl::StatusCode failure_code() const { return failure_code_; }
   std::string TakeFailure() { return std::exchange(failure_, {}); }
 
-  // The step failed: nothing of it has happened.
+  // The step failed: nothing of it happens. What its effects own goes back.
   void Rollback();
 
  private:
@@ -161,9 +126,17 @@ class StepContext : private actord_step {
   }
   // Likewise, and there is room for one more watch, which is counted.
   bool MayWatch();
-  Effect& AddEffect(Effect::Kind kind);
+  template <typename Kind, typename... Fields>
+  Kind& Add(Fields&&... fields) {
+    Effect& added = effects_.emplace_back(std::in_place_type<Kind>);
+    auto& effect = *std::get_if<Kind>(&added);
+    if constexpr (sizeof...(Fields) != 0) {
+      effect = Kind{std::forward<Fields>(fields)...};
+    }
+    return effect;
+  }
   // What the flags of a spawn say of watches. False: misuse.
-  bool WatchChild(const actord_spawn& spawn, Effect& effect);
+  bool WatchChild(const actord_spawn& spawn, SpawnEffect& effect);
   // `name`: a topic, a command or nothing.
   bool Accepts(const actord_payload& payload, actord_bytes name,
                const char* what) {
@@ -177,15 +150,14 @@ class StepContext : private actord_step {
   [[gnu::noinline]] bool RefuseContent(const actord_payload& payload,
                                        const char* what);
   // Null: the yield has none. Apart, as few have one.
-  const actord_work_policy* PolicyOf(const actord_yield& yield) {
+  Envelope* PolicyOf(const actord_yield& yield) {
     constexpr size_t kCovered =
         offsetof(actord_yield, policy) + sizeof(const void*);
     return yield.struct_size < kCovered || yield.policy == nullptr
                ? nullptr
-               : KeepPolicy(*yield.policy);
+               : CopyPolicy(*yield.policy);
   }
-  [[gnu::noinline]] const actord_work_policy* KeepPolicy(
-      const actord_work_policy& policy);
+  [[gnu::noinline]] Envelope* CopyPolicy(const actord_work_policy& policy);
   // False: of the replies that came at once, which no limit of yields bounds,
   // its steps have left too many.
   bool TakesItsReplies() {
@@ -219,16 +191,10 @@ class StepContext : private actord_step {
   uint64_t first_tag_ = 0;
   // Whether anything of what follows may be other than at first.
   bool has_said_ = false;
-  // Of the yields of the call.
-  std::deque<actord_work_policy> policies_;
   absl::Status misuse_;
   Payload result_;
   absl::StatusCode failure_code_ = absl::StatusCode::kUnknown;
   std::string failure_;
 };
-
-// A status code of the ABI as absl's; anything unknown, and OK where an error
-// is meant, is kUnknown.
-absl::StatusCode ErrorCodeFromAbi(int32_t status);
 
 }  // namespace actord::runtime

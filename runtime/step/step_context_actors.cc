@@ -4,17 +4,11 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/process/errors.h"
 #include "runtime/process/upgrading.h"
-#include "runtime/turn/calls.h"
-#include "runtime/turn/step_context.h"
+#include "runtime/step/step_context.h"
 
 namespace actord::runtime {
-
-Effect& StepContext::AddEffect(Effect::Kind kind) {
-  Effect& effect = effects_.emplace_back();
-  effect.kind = kind;
-  return effect;
-}
 
 uint64_t StepContext::CallProcess(actord_step* step,
                                   const actord_request* request) {
@@ -30,21 +24,13 @@ uint64_t StepContext::CallProcess(actord_step* step,
   char text[sizeof(header) + kMaxNameBytes];
   std::memcpy(text, &header, sizeof(header));
   View(request->topic).copy(text + sizeof(header), kMaxNameBytes);
-  Effect& effect = context.AddEffect(Effect::Kind::kCall);
-  effect.timeout_ns = request->timeout_ns;
-  effect.to = FromAbi(request->to);
-  if (effect.to == Pid{}) {
-    const absl::StatusOr<Pid> holder = context.names_.Find(View(request->name));
-    if (holder.ok()) {
-      effect.to = *holder;
-    } else {
-      effect.refusal = "no process holds the name that was called";
-    }
-  }
-  effect.envelope = context.lane_.NewEnvelope(
+  Pid to = FromAbi(request->to);
+  if (to == Pid{}) to = context.names_.Find(View(request->name)).value_or(to);
+  Envelope* const envelope = context.lane_.NewEnvelope(
       kEventCall, {text, sizeof(header) + request->topic.size},
       request->payload);
-  effect.envelope->from = ToAbi(context.self_);
+  envelope->from = ToAbi(context.self_);
+  context.Add<CallEffect>(Content(envelope), to, request->timeout_ns);
   ++context.yields_;
   return tag;
 }
@@ -55,13 +41,12 @@ void StepContext::Reply(actord_step* step, uint64_t call, int32_t status,
   const actord_payload answer =
       payload == nullptr ? actord_payload{} : *payload;
   if (!context.MayAct() || !context.Accepts(answer, {}, "reply")) return;
-  Effect& effect = context.AddEffect(Effect::Kind::kReply);
-  effect.number = call;
-  effect.envelope =
+  Envelope* const envelope =
       context.lane_.NewEnvelope(ACTORD_EVENT_COMPLETION, {}, answer);
-  effect.envelope->completion.status =
+  envelope->completion.status =
       status == ACTORD_OK ? ACTORD_OK
                           : static_cast<int32_t>(ErrorCodeFromAbi(status));
+  context.Add<ReplyEffect>(Content(envelope), call);
 }
 
 bool StepContext::MayWatch() {
@@ -81,34 +66,32 @@ uint64_t StepContext::Monitor(actord_step* step, const actord_pid* pid) {
   StepContext& context = Of(step);
   const uint64_t tag = context.process_->next_tag++;
   if (!context.MayWatch()) return tag;
-  Effect& effect = context.AddEffect(Effect::Kind::kMonitor);
-  effect.to = FromAbi(*pid);
-  effect.number = tag;
+  context.Add<TieEffect>(TieEffect::Kind::kMonitor, FromAbi(*pid), tag);
   return tag;
 }
 
 void StepContext::Demonitor(actord_step* step, uint64_t tag) {
   StepContext& context = Of(step);
   if (!context.MayAct()) return;
-  context.AddEffect(Effect::Kind::kDemonitor).number = tag;
+  context.Add<TieEffect>(TieEffect::Kind::kDemonitor, Pid{}, tag);
 }
 
 void StepContext::Link(actord_step* step, const actord_pid* pid) {
   StepContext& context = Of(step);
   if (!context.MayWatch()) return;
-  context.AddEffect(Effect::Kind::kLink).to = FromAbi(*pid);
+  context.Add<TieEffect>(TieEffect::Kind::kLink, FromAbi(*pid));
 }
 
 void StepContext::Unlink(actord_step* step, const actord_pid* pid) {
   StepContext& context = Of(step);
   if (!context.MayAct()) return;
-  context.AddEffect(Effect::Kind::kUnlink).to = FromAbi(*pid);
+  context.Add<TieEffect>(TieEffect::Kind::kUnlink, FromAbi(*pid));
 }
 
 void StepContext::CancelYield(actord_step* step, uint64_t tag) {
   StepContext& context = Of(step);
   if (!context.MayAct()) return;
-  context.AddEffect(Effect::Kind::kCancelYield).number = tag;
+  context.Add<CancelEffect>(tag);
 }
 
 int32_t StepContext::AdoptYield(actord_step* step, uint64_t tag) {
@@ -131,7 +114,7 @@ uint64_t StepContext::MonotonicNs(actord_step* step) {
   return context.monotonic_ns_;
 }
 
-bool StepContext::WatchChild(const actord_spawn& spawn, Effect& effect) {
+bool StepContext::WatchChild(const actord_spawn& spawn, SpawnEffect& effect) {
   if ((spawn.flags & ACTORD_SPAWN_NAME) != 0) {
     Misuse(absl::InvalidArgumentError(
         "a step's spawn has a name, which may be taken; the command "
@@ -144,11 +127,11 @@ bool StepContext::WatchChild(const actord_spawn& spawn, Effect& effect) {
   }
   if ((spawn.flags & ACTORD_SPAWN_MONITOR) != 0) {
     if (!MayWatch()) return false;
-    effect.number = process_->next_tag++;
+    effect.monitor = process_->next_tag++;
     constexpr size_t kCovered =
         offsetof(actord_spawn, monitor_tag) + sizeof(spawn.monitor_tag);
     if (spawn.struct_size >= kCovered && spawn.monitor_tag != nullptr) {
-      *spawn.monitor_tag = effect.number;
+      *spawn.monitor_tag = effect.monitor;
     }
   }
   return true;

@@ -1,0 +1,17 @@
+// The effects that begin and end monitors and links. Watches carries them out.
+#pragma once
+
+#include <cstdint>
+
+#include "runtime/process/pid.h"
+
+namespace actord::runtime {
+
+struct TieEffect {
+  enum class Kind : uint8_t { kMonitor, kDemonitor, kLink, kUnlink };
+  Kind kind = Kind::kMonitor;
+  Pid other;         // not of kDemonitor
+  uint64_t tag = 0;  // of kMonitor and kDemonitor
+};
+
+}  // namespace actord::runtime

@@ -1,0 +1,23 @@
+// The effect "start the child that the step has reserved".
+#pragma once
+
+#include <cstdint>
+
+#include "runtime/process/envelope.h"
+#include "runtime/process/pid.h"
+
+namespace actord::runtime {
+
+// Why a reserved child ends instead of beginning.
+enum class SpawnRefusal : uint8_t { kNone, kUnknownType, kUnknownMethod };
+
+struct SpawnEffect {
+  Content content;  // the input; may be empty
+  Pid child;
+  uint64_t monitor = 0;  // tag of the parent's monitor; 0: none
+  SpawnRefusal refusal = SpawnRefusal::kNone;
+  bool keep_result = false;
+  bool link = false;
+};
+
+}  // namespace actord::runtime
