@@ -6,6 +6,8 @@
 #include "absl/strings/str_cat.h"
 #include "runtime/process/chain.h"
 #include "runtime/process/errors.h"
+#include "runtime/system/random.h"
+#include "runtime/system/sip_hash.h"
 
 namespace actord::runtime {
 namespace {
@@ -19,6 +21,14 @@ constexpr std::string_view kShuttingDown = "the daemon is shutting down";
 size_t ThreadsOf(const RuntimeOptions& options) {
   return static_cast<size_t>(options.workers) +
          static_cast<size_t>(options.max_blocked_threads);
+}
+
+// Of what steps draw at random.
+SipKey SecretOf(uint64_t seed) {
+  // Another stream than that of the workers' choices.
+  Random random(~seed);
+  const uint64_t k0 = random.Next();
+  return {k0, random.Next()};
 }
 
 }  // namespace
@@ -69,6 +79,7 @@ Runtime::Core::Core(const RuntimeOptions& resolved, const Catalog& known)
                .broker = broker,
                .lifetimes = lifetimes,
                .shared_lane = lane,
+               .step_secret = SecretOf(options.seed),
                .runner = {.processes = processes,
                           .scheduler = scheduler,
                           .delivery = delivery,
@@ -85,6 +96,7 @@ Runtime::Core::Core(const RuntimeOptions& resolved, const Catalog& known)
                           .groups = groups,
                           .clock = clock,
                           .orders = orders,
+                          .step_sink = options.step_sink,
                           .log = options.log,
                           .on_end = on_end}}),
       work_thread(external) {

@@ -32,4 +32,11 @@ struct Outcome {
   uint64_t ended_unix_ns = 0;
 };
 
+// Why a process ends. The result, if it has one, is in the record of its step.
+struct EndCause {
+  EndKind kind = EndKind::kResult;
+  absl::StatusCode code = absl::StatusCode::kOk;
+  std::string message;
+};
+
 }  // namespace actord::runtime

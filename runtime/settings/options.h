@@ -21,6 +21,8 @@ class Clock;
 enum class LogLevel { kDebug = 1, kInfo = 2, kWarning = 3, kError = 4 };
 
 // The limits are those of the start; Runtime::SetLimits changes them.
+class StepSink;  // step_record.h
+
 struct RuntimeOptions : Limits {
   // Scheduler.
   int workers = 0;  // 0: the CPUs that this process may use; at most 256
@@ -55,6 +57,9 @@ struct RuntimeOptions : Limits {
 
   // Nullptr: Clock::System(). Borrowed; must outlive the runtime.
   const Clock* clock = nullptr;
+  // Is given the record of each Init and step before it is applied; null: no
+  // record is kept. Borrowed; must outlive the runtime.
+  StepSink* step_sink = nullptr;
   // Receives what the runtime and the handlers have to say. Called on any
   // thread; must not block for long.
   std::function<void(LogLevel, std::string_view message)> log;

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/process/errors.h"
+#include "runtime/process/priority.h"
 
 namespace actord::runtime {
 const actord_step_api StepContext::kApi = {
@@ -33,60 +34,28 @@ const actord_step_api StepContext::kApi = {
     .cancel_yield = CancelYield,
     .monotonic_ns = MonotonicNs,
     .max_payload_bytes = [](const actord_step* step) -> size_t {
-      return Of(step).max_payload_bytes_;
+      // The question is asked, and kept, within the call of the step.
+      return const_cast<StepContext&>(Of(step)).MaxPayloadBytes();
     },
     .adopt_yield = AdoptYield,
 };
 
-StepContext::StepContext(const Catalog& catalog, ProcessTable& processes,
-                         const LiveLimits& limits, const Clock& clock,
-                         const Names& names, const Watches& watches, Lane& lane,
-                         uint64_t seed)
-    : actord_step{&kApi},
-      catalog_(catalog),
-      processes_(processes),
-      limits_(limits),
-      clock_(clock),
-      names_(names),
-      watches_(watches),
-      lane_(lane),
-      random_(seed) {}
+StepContext::StepContext(World& world, BufferCache& buffers)
+    : actord_step{&kApi}, world_(world), buffers_(buffers) {}
 
 void StepContext::ForgetSaid() {
-  has_said_ = false;
-  if (!misuse_.ok()) misuse_ = absl::OkStatus();
-  DropResult();
-  failure_code_ = absl::StatusCode::kUnknown;
-  failure_.clear();
-}
-
-const ProcessType* StepContext::FindProcessType(std::string_view name) {
-  // Relaxed: whoever was told of a newer version comes after its store.
-  if (last_type_ == nullptr ||
-      !last_type_->in_force.load(std::memory_order_relaxed) ||
-      !IsSameName(last_type_->name, name)) {
-    last_type_ = catalog_.FindProcessType(name);
-  }
-  return last_type_;
-}
-
-void StepContext::Rollback() {
-  for (Effect& effect : effects_) {
-    FreeContent(effect, lane_);
-    if (const auto* spawn = std::get_if<SpawnEffect>(&effect)) {
-      // Nobody else has its PID.
-      processes_.Unreserve(lane_.processes(),
-                           processes_.Reserved(spawn->child));
-    }
-  }
-  effects_.clear();
-  process_->next_tag = first_tag_;
-  DropResult();
+  record_.has_said = false;
+  record_.refused_payloads = 0;
+  if (!record_.misuse.ok()) record_.misuse = absl::OkStatus();
+  record_.DropResult();
+  record_.failure_code = absl::StatusCode::kUnknown;
+  record_.failure.clear();
+  record_.thrown.clear();
 }
 
 void StepContext::Misuse(absl::Status status) {
-  has_said_ = true;
-  if (misuse_.ok()) misuse_ = std::move(status);
+  record_.has_said = true;
+  if (record_.misuse.ok()) record_.misuse = std::move(status);
 }
 
 bool StepContext::RefuseToAct() {
@@ -109,13 +78,13 @@ bool StepContext::RefuseToYield() {
   Misuse(absl::ResourceExhaustedError(absl::StrCat(
       "the process yields faster than its steps take what was answered at "
       "once: ",
-      process_->replies, " completions wait")));
+      input_->replies, " completions wait")));
   return false;
 }
 
 bool StepContext::RefuseContent(const actord_payload& payload,
                                 const char* what) {
-  if (payload.bytes.size > max_payload_bytes_) limits_.CountRefusedPayload();
+  if (payload.bytes.size > max_payload_bytes_) ++record_.refused_payloads;
   Misuse(absl::InvalidArgumentError(
       absl::StrCat("the payload of a ", what, " has ", payload.bytes.size,
                    " bytes; the limit is ", max_payload_bytes_,
@@ -123,51 +92,93 @@ bool StepContext::RefuseContent(const actord_payload& payload,
   return false;
 }
 
+bool StepContext::AskAndCheck(const actord_payload& payload, actord_bytes name,
+                              const char* what) {
+  return Fits(payload, MaxPayloadBytes()) && name.size <= kMaxNameBytes
+             ? true
+             : RefuseContent(payload, what);
+}
+
+uint64_t StepContext::MaxPayloadBytes() {
+  if (max_payload_bytes_ == 0) {
+    max_payload_bytes_ = world_.MaxPayloadBytes();
+    if (record_.keeps_answers) {
+      record_.answers.emplace_back(PayloadLimitAnswer{max_payload_bytes_});
+    }
+  }
+  return max_payload_bytes_;
+}
+
 actord_pid StepContext::Self(const actord_step* step) {
-  return ToAbi(Of(step).self_);
+  return ToAbi(Of(step).input_->self);
 }
 
 actord_pid StepContext::Parent(const actord_step* step) {
-  return ToAbi(Of(step).process_->parent());
+  return ToAbi(Of(step).input_->parent);
 }
 
 uint64_t StepContext::UnixTimeNs(actord_step* step) {
   StepContext& context = Of(step);
   if (context.unix_time_ns_ == 0) {
-    context.unix_time_ns_ = context.clock_.UnixNs();
+    context.unix_time_ns_ = context.world_.UnixNs();
+    if (context.record_.keeps_answers) {
+      context.record_.answers.emplace_back(
+          UnixTimeAnswer{context.unix_time_ns_});
+    }
   }
   return context.unix_time_ns_;
 }
 
+uint64_t StepContext::MonotonicNs(actord_step* step) {
+  StepContext& context = Of(step);
+  if (context.monotonic_ns_ == 0) {
+    context.monotonic_ns_ = context.world_.MonotonicNs();
+    if (context.record_.keeps_answers) {
+      context.record_.answers.emplace_back(
+          MonotonicTimeAnswer{context.monotonic_ns_});
+    }
+  }
+  return context.monotonic_ns_;
+}
+
 uint64_t StepContext::RandomBits(actord_step* step) {
-  return Of(step).random_.Next();
+  StepContext& context = Of(step);
+  if (!context.is_seeded_) {
+    const TurnInput& input = *context.input_;
+    const uint64_t seed = context.world_.RandomSeed(input.self, input.step);
+    context.random_ = Random(seed);
+    context.is_seeded_ = true;
+    if (context.record_.keeps_answers) {
+      context.record_.answers.emplace_back(RandomAnswer{seed});
+    }
+  }
+  return context.random_.Next();
 }
 
 Envelope* StepContext::CopyPolicy(const actord_work_policy& policy) {
   actord_work_policy copy{};
   std::memcpy(&copy, &policy,
               std::min<size_t>(policy.struct_size, sizeof(copy)));
-  Envelope* const kept = Envelope::CreateFor(
-      lane_.buffers(), ACTORD_EVENT_COMPLETION, sizeof(copy));
+  Envelope* const kept =
+      Envelope::CreateFor(buffers_, ACTORD_EVENT_COMPLETION, sizeof(copy));
   std::memcpy(kept->content(), &copy, sizeof(copy));
   return kept;
 }
 
 uint64_t StepContext::Yield(actord_step* step, const actord_yield* yield) {
   StepContext& context = Of(step);
-  const uint64_t tag = context.process_->next_tag++;
+  const uint64_t tag = context.NextTag();
   if (!context.MayAct() ||
       !context.Accepts(yield->payload, yield->command, "yield") ||
       !context.TakesItsReplies()) {
     return tag;
   }
-  Envelope* const envelope =
-      Envelope::Create(context.lane_.buffers(), ACTORD_EVENT_COMPLETION,
-                       View(yield->command), yield->payload);
+  Envelope* const envelope = context.NewEnvelope(
+      ACTORD_EVENT_COMPLETION, View(yield->command), yield->payload);
   envelope->completion.tag = tag;
   context.Add<YieldEffect>(Content(envelope), yield->timeout_ns,
                            Content(context.PolicyOf(*yield)));
-  ++context.yields_;
+  ++context.record_.yields;
   return tag;
 }
 
@@ -178,10 +189,9 @@ void StepContext::Send(actord_step* step, const actord_pid* to,
       !context.Accepts(message->payload, message->topic, "send")) {
     return;
   }
-  Envelope* const envelope =
-      Envelope::Create(context.lane_.buffers(), ACTORD_EVENT_MESSAGE,
-                       View(message->topic), message->payload);
-  envelope->from = ToAbi(context.self_);
+  Envelope* const envelope = context.NewEnvelope(
+      ACTORD_EVENT_MESSAGE, View(message->topic), message->payload);
+  envelope->from = ToAbi(context.input_->self);
   context.Add<SendEffect>(Content(envelope), FromAbi(*to));
 }
 
@@ -197,69 +207,63 @@ actord_pid StepContext::Spawn(actord_step* step, const actord_spawn* spawn) {
                      "; it must be from 0 to ", kPriorities - 1)));
     return {};
   }
-  SpawnRefusal refusal = SpawnRefusal::kNone;
-  const ProcessType* type = context.FindProcessType(View(spawn->process_type));
-  uint32_t method = 0;
-  if (type == nullptr) {
-    refusal = SpawnRefusal::kUnknownType;
-  } else {
-    method = type->FindMethod(View(spawn->method));
-    if (method == ProcessType::kNoSuchMethod) {
-      method = 0;
-      refusal = SpawnRefusal::kUnknownMethod;
-    }
-  }
-  auto no_room = ProcessTable::NoRoom::kInTable;
-  Process* child = context.processes_.Reserve(
-      context.lane_.processes(), type, static_cast<uint16_t>(method),
-      static_cast<uint8_t>(priority), context.self_, UnixTimeNs(step), no_room);
-  if (child == nullptr) {
-    context.lane_.Count(no_room == ProcessTable::NoRoom::kForType
-                            ? &Counters::refused_processes_of_type
-                            : &Counters::refused_processes);
-    return {};
-  }
+  const World::ChildAnswer child =
+      context.ReserveChild({.process_type = View(spawn->process_type),
+                            .method = View(spawn->method),
+                            .priority = priority});
+  if (child.pid == Pid{}) return {};
   auto& effect = context.Add<SpawnEffect>();
-  effect.child = context.processes_.PidOf(
-      *child, child->generation.load(std::memory_order_relaxed));
-  effect.refusal = refusal;
+  effect.child = child.pid;
+  effect.refusal = child.refusal;
   effect.keep_result = (spawn->flags & ACTORD_SPAWN_KEEP_RESULT) != 0;
   constexpr uint32_t kRare =
       ACTORD_SPAWN_LINK | ACTORD_SPAWN_MONITOR | ACTORD_SPAWN_NAME;
-  if ((spawn->flags & kRare) != 0 && !context.WatchChild(*spawn, effect)) {
+  if ((spawn->flags & kRare) != 0 && !context.TieChild(*spawn, effect)) {
     return {};  // the step fails, and gives the child's place back
   }
   if (spawn->input.bytes.size != 0 || spawn->input.content_type.size != 0) {
-    effect.content = Content(Envelope::Create(
-        context.lane_.buffers(), ACTORD_EVENT_MESSAGE, {}, spawn->input));
+    effect.content =
+        Content(context.NewEnvelope(ACTORD_EVENT_MESSAGE, {}, spawn->input));
   }
   return ToAbi(effect.child);
 }
 
+World::ChildAnswer StepContext::ReserveChild(
+    const World::ChildQuestion& child) {
+  const World::ChildAnswer answer =
+      world_.ReserveChild(input_->self, UnixTimeNs(this), child);
+  if (record_.keeps_answers) {
+    record_.answers.emplace_back(ReserveChildAnswer{
+        std::string(child.process_type), std::string(child.method),
+        static_cast<uint8_t>(child.priority), answer.pid, answer.refusal});
+  }
+  return answer;
+}
+
 void StepContext::SetResult(actord_step* step, const actord_payload* result) {
   StepContext& context = Of(step);
-  if (context.Accepts(*result, {}, "result")) {
-    // A result is charged by its size, so it keeps no memory of a longer one.
-    context.DropResult();
-    if (result->bytes.size != 0) {
-      context.has_said_ = true;
-      context.result_.bytes = View(result->bytes);
-    }
-    if (result->content_type.size != 0) {
-      context.has_said_ = true;
-      context.result_.content_type = View(result->content_type);
-    }
+  if (!context.Accepts(*result, {}, "result")) return;
+  StepRecord& record = context.record_;
+  // A result is charged by its size, so it keeps no memory of a longer one.
+  record.DropResult();
+  if (result->bytes.size != 0) {
+    record.has_said = true;
+    record.result.bytes = View(result->bytes);
+  }
+  if (result->content_type.size != 0) {
+    record.has_said = true;
+    record.result.content_type = View(result->content_type);
   }
 }
 
 void StepContext::SetFailure(actord_step* step, int32_t status,
                              actord_bytes message) {
-  StepContext& context = Of(step);
-  context.has_said_ = true;
-  context.failure_code_ = ErrorCodeFromAbi(status);
+  StepRecord& record = Of(step).record_;
+  record.has_said = true;
+  record.failure_code = ErrorCodeFromAbi(status);
   // A failure's text is for people; a page of it is enough.
   constexpr size_t kMaxTextBytes = 4096;
-  context.failure_ = std::string(View(message).substr(0, kMaxTextBytes));
+  record.failure = std::string(View(message).substr(0, kMaxTextBytes));
 }
 
 }  // namespace actord::runtime

@@ -2,6 +2,9 @@
 // done. A step is a transaction: its effects are recorded here and carried out
 // by the runner after the step returned well.
 //
+// It reaches the runtime through World alone; what else decides is in the
+// TurnInput.
+//
 // Thread-safety: belongs to one worker; reused from turn to turn.
 #pragma once
 
@@ -9,16 +12,13 @@
 
 #include <cstddef>
 #include <string>
-#include <vector>
+#include <utility>
 
 #include "absl/status/status.h"
-#include "runtime/actors/names.h"
-#include "runtime/actors/ties.h"
-#include "runtime/process/catalog.h"
-#include "runtime/scheduler/lane.h"
-#include "runtime/settings/limits.h"
-#include "runtime/step/effect.h"
-#include "runtime/system/clock.h"
+#include "runtime/memory/buffer_pool.h"
+#include "runtime/step/step_record.h"
+#include "runtime/step/turn_input.h"
+#include "runtime/step/world.h"
 #include "runtime/system/random.h"
 
 namespace actord::runtime {
@@ -27,30 +27,32 @@ struct YieldAdoption;  // upgrading.h
 
 class StepContext : private actord_step {
  public:
-  StepContext(const Catalog& catalog, ProcessTable& processes,
-              const LiveLimits& limits, const Clock& clock, const Names& names,
-              const Watches& watches, Lane& lane, uint64_t seed);
+  // More effects than this in one step are a runaway loop.
+  static constexpr size_t kMaxEffects = 65536;
+
+  // `buffers`: of the thread, for the contents of effects.
+  StepContext(World& world, BufferCache& buffers);
   StepContext(const StepContext&) = delete;
   StepContext& operator=(const StepContext&) = delete;
 
   enum class Call : uint8_t { kNone, kInit, kStep, kSnapshot, kRestore };
-  // Begins a call for `process`. Precondition: no effects are left. `adoption`:
-  // of kRestore; borrowed until the next Begin.
-  void Begin(Process& process, uint32_t generation, Call call,
+  // Begins a call. Precondition: no effects are left. `input`, and `adoption`,
+  // of kRestore, are borrowed until the next Begin.
+  void Begin(const TurnInput& input, Call call,
              YieldAdoption* adoption = nullptr) {
-    process_ = &process;
-    self_ = processes_.PidOf(process, generation);
+    input_ = &input;
     call_ = call;
     adoption_ = adoption;
-    max_payload_bytes_ = limits_.max_payload_bytes();
+    max_payload_bytes_ = 0;
     unix_time_ns_ = 0;
     monotonic_ns_ = 0;
-    yields_ = 0;
-    new_watches_ = 0;
-    first_tag_ = process.next_tag;
+    is_seeded_ = false;
+    new_ties_ = 0;
+    record_.yields = 0;
+    record_.next_tag = input.next_tag;
     // An earlier call, perhaps of another process, may have said something and
     // then returned a verdict that did not need it.
-    if (has_said_) [[unlikely]] {
+    if (record_.has_said) [[unlikely]] {
       ForgetSaid();
     }
   }
@@ -59,34 +61,10 @@ class StepContext : private actord_step {
   // a handler does that kept the pointer.
   void End() { call_ = Call::kNone; }
 
-  // Whose call it is.
-  [[nodiscard]] const Pid& self() const { return self_; }
-  // What the call recorded.
-  std::vector<Effect>& effects() { return effects_; }
-  [[nodiscard]] size_t yields() const { return yields_; }
-  // A misuse that makes the call fail, whatever it returned.
-  [[nodiscard]] const absl::Status& misuse() const { return misuse_; }
-  Payload TakeResult() {
-    Payload taken = std::move(result_);
-    // Moved from, they need not be empty.
-    result_.bytes.clear();
-    result_.content_type.clear();
-    return taken;
-  }
-  // With its memory, which clearing or assigning would keep.
-  void DropResult() {
-    if (result_.bytes.empty() && result_.content_type.empty()) return;
-    static_cast<void>(TakeResult());
-  }
-  absl::StatusCode failure_code() const { return failure_code_; }
-  std::string TakeFailure() { return std::exchange(failure_, {}); }
-
-  // The step failed: nothing of it happens. What its effects own goes back.
-  void Rollback();
+  // What the call has come to. What it returned is the caller's to write.
+  StepRecord& record() { return record_; }
 
  private:
-  // More than this in one step is a runaway loop.
-  static constexpr size_t kMaxEffects = 65536;
   static const actord_step_api kApi;
 
   static StepContext& Of(actord_step* step) {
@@ -117,32 +95,42 @@ class StepContext : private actord_step {
   static void SetFailure(actord_step* step, int32_t status,
                          actord_bytes message);
 
-  // A process mostly spawns processes of one type: remembers the last.
-  const ProcessType* FindProcessType(std::string_view name);
   bool MayAct() {
-    return call_ == Call::kStep && effects_.size() < kMaxEffects
+    return call_ == Call::kStep && record_.effects.size() < kMaxEffects
                ? true
                : RefuseToAct();
   }
-  // Likewise, and there is room for one more watch, which is counted.
-  bool MayWatch();
+  // Likewise, and there is room for one more tie, which is counted.
+  bool MayTie();
   template <typename Kind, typename... Fields>
   Kind& Add(Fields&&... fields) {
-    Effect& added = effects_.emplace_back(std::in_place_type<Kind>);
+    Effect& added = record_.effects.emplace_back(std::in_place_type<Kind>);
     auto& effect = *std::get_if<Kind>(&added);
     if constexpr (sizeof...(Fields) != 0) {
       effect = Kind{std::forward<Fields>(fields)...};
     }
     return effect;
   }
-  // What the flags of a spawn say of watches. False: misuse.
-  bool WatchChild(const actord_spawn& spawn, SpawnEffect& effect);
+  // What the flags of a spawn say of ties. False: misuse.
+  bool TieChild(const actord_spawn& spawn, SpawnEffect& effect);
+  // Tags of yields, calls and monitors.
+  uint64_t NextTag() { return record_.next_tag++; }
   // `name`: a topic, a command or nothing.
   bool Accepts(const actord_payload& payload, actord_bytes name,
                const char* what) {
+    // Until the limit is asked for, nothing but an empty payload fits.
     return Fits(payload, max_payload_bytes_) && name.size <= kMaxNameBytes
                ? true
-               : RefuseContent(payload, what);
+               : AskAndCheck(payload, name, what);
+  }
+  [[gnu::noinline]] bool AskAndCheck(const actord_payload& payload,
+                                     actord_bytes name, const char* what);
+  uint64_t MaxPayloadBytes();
+  Pid HolderOf(std::string_view name);
+  World::ChildAnswer ReserveChild(const World::ChildQuestion& child);
+  Envelope* NewEnvelope(uint16_t type, std::string_view topic,
+                        const actord_payload& payload) {
+    return Envelope::Create(buffers_, type, topic, payload);
   }
   // Misuses; false. Apart, so that the ways that are taken stay short.
   [[gnu::noinline]] bool RefuseToAct();
@@ -161,40 +149,26 @@ class StepContext : private actord_step {
   // False: of the replies that came at once, which no limit of yields bounds,
   // its steps have left too many.
   bool TakesItsReplies() {
-    return process_->replies < kMaxEffects ? true : RefuseToYield();
+    return input_->replies < kMaxEffects ? true : RefuseToYield();
   }
   void Misuse(absl::Status status);
-  // Of has_said_.
+  // Of StepRecord::has_said.
   [[gnu::noinline]] void ForgetSaid();
 
-  const Catalog& catalog_;
-  ProcessTable& processes_;
-  const LiveLimits& limits_;
-  const Clock& clock_;
-  const Names& names_;
-  const Watches& watches_;
-  Lane& lane_;
-  Random random_;
+  World& world_;
+  BufferCache& buffers_;
 
-  Process* process_ = nullptr;
-  Pid self_;
+  const TurnInput* input_ = nullptr;
   Call call_ = Call::kInit;
   YieldAdoption* adoption_ = nullptr;
-  size_t max_payload_bytes_ = 0;  // of the whole call
   // 0: not asked yet in this call.
+  size_t max_payload_bytes_ = 0;
   uint64_t unix_time_ns_ = 0;
   uint64_t monotonic_ns_ = 0;
-  const ProcessType* last_type_ = nullptr;
-  std::vector<Effect> effects_;
-  size_t yields_ = 0;  // and calls
-  size_t new_watches_ = 0;
-  uint64_t first_tag_ = 0;
-  // Whether anything of what follows may be other than at first.
-  bool has_said_ = false;
-  absl::Status misuse_;
-  Payload result_;
-  absl::StatusCode failure_code_ = absl::StatusCode::kUnknown;
-  std::string failure_;
+  bool is_seeded_ = false;  // random_, in this call
+  Random random_{0};
+  uint64_t new_ties_ = 0;
+  StepRecord record_;
 };
 
 }  // namespace actord::runtime

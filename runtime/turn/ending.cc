@@ -19,31 +19,32 @@ Ending::Seen Ending::MakeUnfindable(Process& process, const Pid& pid,
 }
 
 void Ending::Publish(Process& process, const Pid& pid, EndCause&& cause,
-                     StepContext& step, Lane& lane) {
+                     StepRecord& record, Lane& lane) {
   if (process.keep_result) {
-    PublishKept(process, pid, OutcomeOf(process, std::move(cause), step), lane);
+    PublishKept(process, pid, OutcomeOf(process, std::move(cause), record),
+                lane);
     return;
   }
   const Seen seen = MakeUnfindable(process, pid, lifecycle_log_);
   if (!seen.recorded && seen.wanted == 0) [[likely]] {
-    step.DropResult();
+    record.DropResult();
     return;
   }
-  PublishUnkept(process, pid, seen, OutcomeOf(process, std::move(cause), step),
-                lane);
+  PublishUnkept(process, pid, seen,
+                OutcomeOf(process, std::move(cause), record), lane);
 }
 
 Outcome Ending::OutcomeOf(const Process& process, EndCause&& cause,
-                          StepContext& step) const {
-  return {
-      .kind = cause.kind,
-      .result = cause.kind == EndKind::kResult ? step.TakeResult() : Payload{},
-      .code = cause.code,
-      .message = std::move(cause.message),
-      .steps = process.steps.load(std::memory_order_relaxed),
-      .started_unix_ns =
-          process.started_unix_ns.load(std::memory_order_relaxed),
-      .ended_unix_ns = clock_.UnixNs()};
+                          StepRecord& record) const {
+  return {.kind = cause.kind,
+          .result =
+              cause.kind == EndKind::kResult ? record.TakeResult() : Payload{},
+          .code = cause.code,
+          .message = std::move(cause.message),
+          .steps = process.steps.load(std::memory_order_relaxed),
+          .started_unix_ns =
+              process.started_unix_ns.load(std::memory_order_relaxed),
+          .ended_unix_ns = clock_.UnixNs()};
 }
 
 void Ending::PublishKept(Process& process, const Pid& pid, Outcome outcome,

@@ -42,18 +42,11 @@
 #include "runtime/actors/ties.h"
 #include "runtime/process/end_record.h"
 #include "runtime/scheduler/lane.h"
-#include "runtime/step/step_context.h"
+#include "runtime/step/step_record.h"
 #include "runtime/system/clock.h"
 #include "runtime/turn/calls.h"
 
 namespace actord::runtime {
-
-// Why a process ends. The result, if it has one, is in the step's context.
-struct EndCause {
-  EndKind kind = EndKind::kResult;
-  absl::StatusCode code = absl::StatusCode::kOk;
-  std::string message;
-};
 
 class Ending {
  public:
@@ -67,9 +60,9 @@ class Ending {
         observers_(observers),
         clock_(clock) {}
 
-  // `step`: of the process; its result is taken, or dropped.
+  // `record`: of its last call; its result is taken, or dropped.
   void Publish(Process& process, const Pid& pid, EndCause&& cause,
-               StepContext& step, Lane& lane);
+               StepRecord& record, Lane& lane);
 
  private:
   struct Seen {
@@ -81,7 +74,7 @@ class Ending {
                              const LifecycleLog& lifecycle_log);
   // Takes the result of the step.
   Outcome OutcomeOf(const Process& process, EndCause&& cause,
-                    StepContext& step) const;
+                    StepRecord& record) const;
   void PublishKept(Process& process, const Pid& pid, Outcome outcome,
                    Lane& lane);
   [[gnu::noinline]] void PublishUnkept(Process& process, const Pid& pid,

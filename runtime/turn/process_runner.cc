@@ -7,6 +7,7 @@
 #include "runtime/actors/ties.h"
 #include "runtime/process/chain.h"
 #include "runtime/process/errors.h"
+#include "runtime/step/verdict.h"
 #include "runtime/system/fail_point.h"
 #include "runtime/system/processor.h"
 #include "runtime/turn/calls.h"
@@ -19,11 +20,13 @@ ProcessRunner::ProcessRunner(const Parts& parts, Lane& lane,
     : parts_(parts),
       lane_(lane),
       context_(context),
+      record_(context.record()),
       ending_(parts.results, parts.lifecycle_log,
               Ending::Observers(parts.names, parts.groups, parts.calls,
                                 parts.watches),
               parts.clock) {
   for (size_t i = 0; i < kMaxEvents; ++i) event_pointers_[i] = &events_[i];
+  record_.keeps_answers = parts.step_sink != nullptr;
 }
 
 void ProcessRunner::RunTurn(Process& process) {
@@ -114,19 +117,19 @@ bool ProcessRunner::CallInit(Process& process, Turn& turn, Admitted* admitted) {
   const ProcessType* type = process.type.load(std::memory_order_relaxed);
   const actord_process_type& descriptor = *type->descriptor;
   process.state = process.NewState(lane_.buffers(), descriptor.state_size);
-  const actord_init init{
-      .struct_size = sizeof(actord_init),
-      .method = process.method.load(std::memory_order_relaxed),
-      .input = process.input == nullptr ? actord_payload{}
-                                        : process.input->payload()};
-  context_.Begin(process, turn.generation, StepContext::Call::kInit);
-  int32_t status = ACTORD_OK;
+  FillInput(process, turn, 0);
+  input_.init = {.struct_size = sizeof(actord_init),
+                 .method = process.method.load(std::memory_order_relaxed),
+                 .input = process.input == nullptr ? actord_payload{}
+                                                   : process.input->payload()};
+  context_.Begin(input_, StepContext::Call::kInit);
   GiveWorkerAwayIfBlocking(descriptor);
-  const Thrown thrown = CallForeign(lane_.hold(), process, "Init", [&] {
-    status = descriptor.init(process.state, &init, context_.abi());
-  });
+  EndCall(*type, CallForeign(lane_.hold(), process, "Init", [&] {
+    record_.verdict =
+        descriptor.init(process.state, &input_.init, context_.abi());
+  }));
   FreeInput(process);
-  if (!thrown && status == ACTORD_OK && context_.misuse().ok()) {
+  if (record_.verdict == ACTORD_OK && record_.misuse.ok()) {
     process.step_due = true;
     const uint64_t lifetime_ns = parts_.limits.max_lifetime_ns();
     if (lifetime_ns != LiveLimits::kForeverNs) [[unlikely]] {
@@ -152,13 +155,13 @@ bool ProcessRunner::CallInit(Process& process, Turn& turn, Admitted* admitted) {
                     descriptor.state_size);
   if (admitted != nullptr) process.KeepAdmitted(std::move(*admitted));
   absl::StatusCode code = absl::StatusCode::kInternal;
-  std::string failure = context_.TakeFailure();
-  if (thrown) {
-    failure = absl::StrCat("Init ", *thrown);
-  } else if (!context_.misuse().ok()) {
-    failure = std::string(context_.misuse().message());
+  std::string failure = record_.TakeFailure();
+  if (!record_.thrown.empty()) {
+    failure = absl::StrCat("Init ", record_.thrown);
+  } else if (!record_.misuse.ok()) {
+    failure = std::string(record_.misuse.message());
   } else {
-    code = ErrorCodeFromAbi(status);
+    code = ErrorCodeFromAbi(record_.verdict);
   }
   End(process, turn, {EndKind::kInitRefused, code, std::move(failure)});
   return false;
@@ -174,31 +177,42 @@ void ProcessRunner::GiveWorkerAwayIfBlocking(
 }
 
 int32_t ProcessRunner::RunStep(Process& process, Turn& turn) {
-  const int32_t verdict = CallStep(process, turn);
-  const uint64_t steps = process.steps.load(std::memory_order_relaxed) + 1;
-  process.steps.store(steps, std::memory_order_relaxed);
+  CallStep(process, turn);
+  process.steps.store(input_.step, std::memory_order_relaxed);
   lane_.Count(&Counters::steps);
   FreeBatch(turn);
-  const bool is_plain =
-      context_.misuse().ok() &&
-      (verdict == ACTORD_STEP_IDLE || verdict == ACTORD_STEP_CONTINUE ||
-       verdict == ACTORD_STEP_DONE ||
-       (verdict == ACTORD_STEP_BLOCK && context_.yields() != 0));
-  if (!is_plain && EndIfFailed(process, turn, verdict)) [[unlikely]] {
+  if (!IsPlain(record_) && EndIfFailed(process, turn)) [[unlikely]] {
     return kHasEnded;
   }
+  process.next_tag = record_.next_tag;
   Commit(process);
-  if (verdict != ACTORD_STEP_DONE && steps < parts_.limits.max_steps())
-      [[likely]] {
-    return verdict;
+  if (!EndsLife(input_, record_)) [[likely]] {
+    return record_.verdict;
   }
-  EndAfterStep(process, turn, verdict, steps);
+  EndAfterStep(process, turn);
   return kHasEnded;
 }
 
-int32_t ProcessRunner::CallStep(Process& process, Turn& turn) {
-  const actord_process_type& descriptor =
-      *process.type.load(std::memory_order_relaxed)->descriptor;
+void ProcessRunner::FillInput(const Process& process, const Turn& turn,
+                              uint64_t step) {
+  input_.self = parts_.processes.PidOf(process, turn.generation);
+  input_.parent = process.parent();
+  input_.step = step;
+  input_.next_tag = process.next_tag;
+  input_.max_steps = parts_.limits.max_steps();
+  input_.yields = process.yields_count.load(std::memory_order_relaxed);
+  if (process.upgrading != nullptr) [[unlikely]] {
+    input_.yields -= static_cast<uint32_t>(FencedYields(process));
+  }
+  input_.replies = process.replies;
+  input_.cancel_requested =
+      process.cancel_requested.load(std::memory_order_relaxed);
+  input_.more_events = !process.urgent_taken.empty();
+}
+
+void ProcessRunner::CallStep(Process& process, Turn& turn) {
+  const ProcessType& type = *process.type.load(std::memory_order_relaxed);
+  const actord_process_type& descriptor = *type.descriptor;
   const size_t count = turn.count;
   for (size_t i = 0; i < count; ++i) {
     if (batch_[i]->type == ACTORD_EVENT_MESSAGE) {
@@ -208,24 +222,41 @@ int32_t ProcessRunner::CallStep(Process& process, Turn& turn) {
     }
   }
   WillWrite(process.state);
-  context_.Begin(process, turn.generation, StepContext::Call::kStep);
-  int32_t verdict = kHasThrown;
+  FillInput(process, turn, process.steps.load(std::memory_order_relaxed) + 1);
+  input_.events = {event_pointers_.data(), count};
+  context_.Begin(input_, StepContext::Call::kStep);
   GiveWorkerAwayIfBlocking(descriptor);
-  Thrown thrown = CallForeign(lane_.hold(), process, "Step", [&] {
-    verdict = descriptor.step(process.state, event_pointers_.data(), count,
-                              context_.abi());
-  });
-  if (thrown) [[unlikely]] {
-    thrown_ = std::move(thrown);
-    verdict = kHasThrown;
+  EndCall(type, CallForeign(lane_.hold(), process, "Step", [&] {
+            record_.verdict = descriptor.step(
+                process.state, event_pointers_.data(), count, context_.abi());
+          }));
+  process.step_due = record_.verdict == ACTORD_STEP_CONTINUE;
+}
+
+void ProcessRunner::CountRefusedPayloads() {
+  for (; record_.refused_payloads != 0; --record_.refused_payloads) {
+    parts_.limits.CountRefusedPayload();
   }
-  process.step_due = verdict == ACTORD_STEP_CONTINUE;
-  return verdict;
+}
+
+void ProcessRunner::EndCall(const ProcessType& type, Thrown thrown) {
+  if (thrown) [[unlikely]] {
+    record_.verdict = StepRecord::kThrown;
+    record_.has_said = true;
+    record_.thrown = *thrown;
+  }
+  if (record_.has_said) [[unlikely]] {
+    CountRefusedPayloads();
+  }
+  if (parts_.step_sink != nullptr) [[unlikely]] {
+    parts_.step_sink->Keep(type.name.c_str(), input_, record_);
+    record_.answers.clear();
+  }
 }
 
 void ProcessRunner::Commit(Process& process) {
   context_.End();
-  std::vector<Effect>& effects = context_.effects();
+  std::vector<Effect>& effects = record_.effects;
   Effect* const end = effects.data() + effects.size();
   for (Effect* effect = effects.data(); effect != end;) {
     if (std::holds_alternative<SendEffect>(*effect)) [[likely]] {
@@ -242,7 +273,7 @@ Effect* ProcessRunner::CommitOne(Process& process, Effect* effect,
   if (std::holds_alternative<SpawnEffect>(*effect)) {
     return StartChildren(effect, end);
   }
-  const Pid& self = context_.self();
+  const Pid& self = input_.self;
   if (auto* const yield = std::get_if<YieldEffect>(effect)) [[likely]] {
     parts_.dispatcher.Apply(std::move(*yield), process, self, lane_);
   } else if (auto* const call = std::get_if<CallEffect>(effect)) {

@@ -20,6 +20,7 @@
 #include "runtime/scheduler/blocking_calls.h"
 #include "runtime/settings/options.h"
 #include "runtime/step/step_context.h"
+#include "runtime/step/turn_input.h"
 #include "runtime/turn/dispatcher.h"
 #include "runtime/turn/ending.h"
 #include "runtime/turn/foreign.h"
@@ -55,6 +56,8 @@ class ProcessRunner {
     Groups& groups;
     const Clock& clock;
     const ShutdownOrders& orders;
+    // Null: no record is kept.
+    StepSink* step_sink;
     const std::function<void(LogLevel, std::string_view)>& log;
     // Called after each end while a shutdown is on.
     const std::function<void()>& on_end;
@@ -147,23 +150,25 @@ class ProcessRunner {
   void GiveWorkerAwayIfBlocking(const actord_process_type& descriptor);
   // What RunStep returns when the process has ended.
   static constexpr int32_t kHasEnded = -1;
-  // What CallStep returns when the step has thrown.
-  static constexpr int32_t kHasThrown = -2;
   // Returns ACTORD_STEP_IDLE, _BLOCK or _CONTINUE, or kHasEnded. (No optional:
   // its two parts, written apart and read as one, stall the processor.)
   int32_t RunStep(Process& process, Turn& turn);
-  // The call itself, with the events of the batch. Returns what it returned, or
-  // kHasThrown. Apart: what an exception needs keeps the rest out of registers.
-  int32_t CallStep(Process& process, Turn& turn);
-  // Why the step failed; nullopt: it did not.
-  std::optional<EndCause> FailureOf(const Process& process, int32_t verdict);
+  // What all calls are given, for that of number `step`.
+  void FillInput(const Process& process, const Turn& turn, uint64_t step);
+  // The call itself, with the events of the batch. Apart: what an exception
+  // needs keeps the rest out of registers.
+  void CallStep(Process& process, Turn& turn);
+  // `thrown`: by the call that has returned; counts what it did wrong, and
+  // keeps its record.
+  void EndCall(const ProcessType& type, Thrown thrown);
+  void CountRefusedPayloads();
   // Of a step that did not simply end well: nothing of it happens, and the
   // process ends, if it failed.
-  [[gnu::noinline]] bool EndIfFailed(Process& process, Turn& turn,
-                                     int32_t verdict);
+  [[gnu::noinline]] bool EndIfFailed(Process& process, Turn& turn);
   // It is done, or has taken all the steps that it may.
-  [[gnu::noinline]] void EndAfterStep(Process& process, Turn& turn,
-                                      int32_t verdict, uint64_t steps);
+  [[gnu::noinline]] void EndAfterStep(Process& process, Turn& turn);
+  // The step failed: nothing of it happens. What its effects own goes back.
+  void Rollback();
   void Commit(Process& process);
   // Carries out the sends from `first` on that go to the same process, and
   // returns what comes behind them. They are published at once, so that a burst
@@ -194,7 +199,7 @@ class ProcessRunner {
   // which counts to the end of the turn what has been dropped.
   [[gnu::noinline]] void FinishWithoutStep(Process& process, Turn& turn);
 
-  // In process_runner_end.cc, with FailureOf, EndIfFailed and EndAfterStep.
+  // In process_runner_end.cc, with EndIfFailed, EndAfterStep and Rollback.
   void End(Process& process, Turn& turn, EndCause&& cause);
   void CloseState(Process& process, const ProcessType& type, void* state);
   void DropMailbox(Process& process, Turn& turn);
@@ -240,6 +245,7 @@ class ProcessRunner {
   const Parts parts_;
   Lane& lane_;
   StepContext& context_;
+  StepRecord& record_;  // of context_
   Ending ending_;
   std::array<Envelope*, kMaxEvents> batch_;
   // What a step is given: event_pointers_[i] is always &events_[i].
@@ -247,8 +253,7 @@ class ProcessRunner {
   std::array<const actord_event*, kMaxEvents> event_pointers_;
   // Of a step: started, not enqueued yet.
   ReadyList children_;
-  // Of kHasThrown, until FailureOf has seen it.
-  Thrown thrown_;
+  TurnInput input_;
   uint32_t turns_in_vain_ = 0;  // those that found nothing they were for
 };
 

@@ -26,7 +26,7 @@ const char* TextOf(SpawnRefusal refusal) {
 }  // namespace
 
 void ProcessRunner::WatchChild(const SpawnEffect& spawn) {
-  const Pid& self = context_.self();
+  const Pid& self = input_.self;
   if (spawn.link) parts_.watches.Link(self, spawn.child, lane_);
   if (spawn.monitor != 0) {
     parts_.watches.Monitor(self, spawn.monitor, spawn.child, lane_);

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "runtime/process/chain.h"
 #include "runtime/process/errors.h"
+#include "runtime/step/verdict.h"
 #include "runtime/system/fail_point.h"
 #include "runtime/system/thread.h"
 #include "runtime/turn/foreign.h"
@@ -28,54 +29,25 @@ absl::Status RefusalOf(const EndCause& cause) {
 
 }  // namespace
 
-bool ProcessRunner::EndIfFailed(Process& process, Turn& turn, int32_t verdict) {
-  auto failure = FailureOf(process, verdict);
+bool ProcessRunner::EndIfFailed(Process& process, Turn& turn) {
+  auto failure = FailureOf(input_, record_);
   if (!failure) return false;
-  context_.Rollback();
+  Rollback();
   End(process, turn, *std::move(failure));
   return true;
 }
 
-std::optional<EndCause> ProcessRunner::FailureOf(const Process& process,
-                                                 int32_t verdict) {
-  if (const Thrown thrown = std::move(thrown_)) {
-    return EndCause{EndKind::kThrew, absl::StatusCode::kInternal,
-                    absl::StrCat("Step ", *thrown)};
-  }
-  if (!context_.misuse().ok()) {
-    return EndCause{EndKind::kThrew, context_.misuse().code(),
-                    std::string(context_.misuse().message())};
-  }
-  switch (verdict) {
-    case ACTORD_STEP_IDLE:
-    case ACTORD_STEP_CONTINUE:
-    case ACTORD_STEP_DONE:
-      return std::nullopt;
-    case ACTORD_STEP_BLOCK:
-      if (process.yields_count.load(std::memory_order_relaxed) >
-              FencedYields(process) ||
-          context_.yields() != 0 || !process.urgent_taken.empty()) {
-        return std::nullopt;
-      }
-      return EndCause{EndKind::kThrew, absl::StatusCode::kFailedPrecondition,
-                      "Step blocked without an outstanding yield: nothing "
-                      "could ever wake it"};
-    case ACTORD_STEP_FAIL: {
-      // Asked to end, it says that this is why it did.
-      const bool obeyed =
-          process.cancel_requested.load(std::memory_order_relaxed) &&
-          context_.failure_code() == absl::StatusCode::kCancelled;
-      return EndCause{obeyed ? EndKind::kCancelled : EndKind::kFailed,
-                      context_.failure_code(), context_.TakeFailure()};
+void ProcessRunner::Rollback() {
+  for (Effect& effect : record_.effects) {
+    FreeContent(effect, lane_);
+    if (const auto* spawn = std::get_if<SpawnEffect>(&effect)) {
+      // Nobody else has its PID.
+      parts_.processes.Unreserve(lane_.processes(),
+                                 parts_.processes.Reserved(spawn->child));
     }
-    case ACTORD_STEP_THREW:
-      return EndCause{EndKind::kThrew, context_.failure_code(),
-                      context_.TakeFailure()};
-    default:
-      return EndCause{EndKind::kThrew, absl::StatusCode::kInternal,
-                      absl::StrCat("Step returned ", verdict,
-                                   ", which is none of ACTORD_STEP_*")};
   }
+  record_.effects.clear();
+  record_.DropResult();
 }
 
 void ProcessRunner::End(Process& process, Turn& turn, EndCause&& cause) {
@@ -101,11 +73,11 @@ void ProcessRunner::End(Process& process, Turn& turn, EndCause&& cause) {
   FreeInput(process);
   const Pid pid = parts_.processes.PidOf(process, turn.generation);
   if (process.admitted == nullptr) [[likely]] {
-    ending_.Publish(process, pid, std::move(cause), context_, lane_);
+    ending_.Publish(process, pid, std::move(cause), record_, lane_);
   } else {
     Admitted admitted = process.TakeAdmitted();
     absl::Status refusal = RefusalOf(cause);
-    ending_.Publish(process, pid, std::move(cause), context_, lane_);
+    ending_.Publish(process, pid, std::move(cause), record_, lane_);
     std::move(admitted)(std::move(refusal));
   }
   DropMailbox(process, turn);
@@ -121,18 +93,11 @@ void ProcessRunner::End(Process& process, Turn& turn, EndCause&& cause) {
   if (shutdown) parts_.on_end();
 }
 
-void ProcessRunner::EndAfterStep(Process& process, Turn& turn, int32_t verdict,
-                                 uint64_t steps) {
-  if (verdict == ACTORD_STEP_DONE) {
-    End(process, turn, {});
-    return;
+void ProcessRunner::EndAfterStep(Process& process, Turn& turn) {
+  if (record_.verdict != ACTORD_STEP_DONE) {
+    lane_.Count(&Counters::ended_by_steps);
   }
-  lane_.Count(&Counters::ended_by_steps);
-  End(process, turn,
-      {EndKind::kLimit, absl::StatusCode::kResourceExhausted,
-       absl::StrCat("the process has taken ", steps,
-                    " steps and is not done; the limit is ",
-                    parts_.limits.max_steps(), " steps")});
+  End(process, turn, EndOfLife(input_, record_));
 }
 
 void ProcessRunner::CloseState(Process& process, const ProcessType& type,

@@ -127,14 +127,16 @@ void ProcessRunner::Upgrade(Process& process, Turn& turn,
 bool ProcessRunner::TakeSnapshot(Process& process, const Turn& turn,
                                  const ProcessType& from,
                                  const ProcessType& target, Payload& snapshot) {
-  context_.Begin(process, turn.generation, StepContext::Call::kSnapshot);
+  FillInput(process, turn, process.steps.load(std::memory_order_relaxed));
+  context_.Begin(input_, StepContext::Call::kSnapshot);
   int32_t status = ACTORD_OK;
   GiveWorkerAwayIfBlocking(*from.descriptor);
   const Thrown thrown = CallForeign(lane_.hold(), process, "Snapshot", [&] {
     status = from.snapshot(process.state, context_.abi());
   });
-  snapshot = context_.TakeResult();
-  if (!thrown && context_.misuse().ok()) {
+  CountRefusedPayloads();
+  snapshot = record_.TakeResult();
+  if (!thrown && record_.misuse.ok()) {
     if (status == ACTORD_OK) return true;
     if (status == ACTORD_UNAVAILABLE) {
       PutOff(process, target);
@@ -153,15 +155,16 @@ void* ProcessRunner::Restore(Process& process, const Turn& turn,
                              YieldAdoption& adoption) {
   const actord_process_type& descriptor = *target.descriptor;
   void* const state = process.NewState(lane_.buffers(), descriptor.state_size);
-  context_.Begin(process, turn.generation, StepContext::Call::kRestore,
-                 &adoption);
+  FillInput(process, turn, process.steps.load(std::memory_order_relaxed));
+  context_.Begin(input_, StepContext::Call::kRestore, &adoption);
   int32_t status = ACTORD_OK;
   GiveWorkerAwayIfBlocking(descriptor);
   const Thrown thrown = CallForeign(lane_.hold(), process, "Restore", [&] {
     status = target.restore(state, &restore, context_.abi());
   });
+  CountRefusedPayloads();
   const bool has_begun = !thrown && status == ACTORD_OK;
-  if (has_begun && context_.misuse().ok()) return state;
+  if (has_begun && record_.misuse.ok()) return state;
   Decline(process, target,
           absl::StrCat("Restore ", WhyRefused(thrown.get(), status)));
   if (has_begun) {
@@ -175,12 +178,12 @@ void* ProcessRunner::Restore(Process& process, const Turn& turn,
 std::string ProcessRunner::WhyRefused(const std::string* thrown,
                                       int32_t status) {
   if (thrown != nullptr) return *thrown;
-  if (!context_.misuse().ok()) {
-    return absl::StrCat("broke a rule: ", context_.misuse().message());
+  if (!record_.misuse.ok()) {
+    return absl::StrCat("broke a rule: ", record_.misuse.message());
   }
   return absl::StrCat("refused with ",
                       absl::StatusCodeToString(ErrorCodeFromAbi(status)), ": ",
-                      context_.TakeFailure());
+                      record_.TakeFailure());
 }
 
 void ProcessRunner::PutOff(Process& process, const ProcessType& target) {

@@ -13,11 +13,12 @@
 namespace actord::runtime {
 
 WorkerThreads::Thread::Thread(const Parts& parts,
-                              const ProcessRunner::Parts& runner_parts,
-                              uint64_t seed)
+                              const ProcessRunner::Parts& runner_parts)
     : lane(parts.buffers, Lane::Use::kOneThread),
-      context(parts.catalog, parts.processes, parts.limits, parts.clock,
-              runner_parts.names, runner_parts.watches, lane, seed),
+      world(parts.catalog, parts.processes, runner_parts.names,
+            runner_parts.watches, parts.step_secret, parts.limits, parts.clock,
+            lane),
+      context(world, lane.buffers()),
       runner(runner_parts, lane, context) {}
 
 WorkerThreads::WorkerThreads(const Parts& parts)
@@ -58,7 +59,7 @@ WorkerThreads::Thread* WorkerThreads::TakeSpare() {
   if (number == threads_.size() || stop_.load(std::memory_order_relaxed)) {
     return nullptr;
   }
-  auto thread = std::make_unique<Thread>(parts_, runner_parts_, seeds_.Next());
+  auto thread = std::make_unique<Thread>(parts_, runner_parts_);
   if (runs_ && !Launch(*thread, number)) return nullptr;
   threads_[number] = std::move(thread);
   count_.store(number + 1, std::memory_order_release);

@@ -22,6 +22,7 @@
 #include "runtime/system/parker.h"
 #include "runtime/system/random.h"
 #include "runtime/system/thread.h"
+#include "runtime/turn/live_world.h"
 #include "runtime/turn/process_runner.h"
 #include "runtime/workers/watchdog.h"
 #include "runtime/workers/worker.h"
@@ -40,17 +41,18 @@ class WorkerThreads final : public BlockingCalls {
     Scheduler& scheduler;
     YieldBroker& broker;
     Lifetimes& lifetimes;
-    Lane& shared_lane;  // of threads that run no workers
+    Lane& shared_lane;   // of threads that run no workers
+    SipKey step_secret;  // of what steps draw at random
     // Of each thread's runner. `blocking_calls` is filled in here.
     ProcessRunner::Parts runner;
   };
 
   // What a thread owns. Belongs to that thread, unless a member says otherwise.
   struct Thread {
-    Thread(const Parts& parts, const ProcessRunner::Parts& runner_parts,
-           uint64_t seed);
+    Thread(const Parts& parts, const ProcessRunner::Parts& runner_parts);
 
     Lane lane;  // its counters and its hold: any thread
+    LiveWorld world;
     StepContext context;
     ProcessRunner runner;
     Parker parker;  // where it sleeps without a worker; any thread may notify

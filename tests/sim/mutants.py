@@ -226,7 +226,7 @@ MUTANTS = {
         "runtime/turn/process_runner.cc", "  if (!blocked) FillFromMessages",
         "  FillFromMessages", "a blocked process is given messages"),
     "NO_ROLLBACK": (
-        "runtime/turn/process_runner_end.cc", "  context_.Rollback();\n",
+        "runtime/turn/process_runner_end.cc", "  Rollback();\n",
         "  Commit(process);\n",
         "a step that failed is carried out"),
     "SECOND_CANCEL": (

@@ -1,9 +1,10 @@
-// The effects of a step that came to the ABI after its first ones: calls and
-// their answers, watches, cancelled yields.
+// The effects of a step on other processes beside sends and spawns: calls and
+// answers, monitors and links; and which yields it gives up or adopts.
 #include <cstring>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/process/activity.h"
 #include "runtime/process/errors.h"
 #include "runtime/process/upgrading.h"
 #include "runtime/step/step_context.h"
@@ -13,7 +14,7 @@ namespace actord::runtime {
 uint64_t StepContext::CallProcess(actord_step* step,
                                   const actord_request* request) {
   StepContext& context = Of(step);
-  const uint64_t tag = context.process_->next_tag++;
+  const uint64_t tag = context.NextTag();
   if (!context.MayAct() ||
       !context.Accepts(request->payload, request->topic, "call") ||
       !context.TakesItsReplies()) {
@@ -25,13 +26,13 @@ uint64_t StepContext::CallProcess(actord_step* step,
   std::memcpy(text, &header, sizeof(header));
   View(request->topic).copy(text + sizeof(header), kMaxNameBytes);
   Pid to = FromAbi(request->to);
-  if (to == Pid{}) to = context.names_.Find(View(request->name)).value_or(to);
-  Envelope* const envelope = context.lane_.NewEnvelope(
+  if (to == Pid{}) to = context.HolderOf(View(request->name));
+  Envelope* const envelope = context.NewEnvelope(
       kEventCall, {text, sizeof(header) + request->topic.size},
       request->payload);
-  envelope->from = ToAbi(context.self_);
+  envelope->from = ToAbi(context.input_->self);
   context.Add<CallEffect>(Content(envelope), to, request->timeout_ns);
-  ++context.yields_;
+  ++context.record_.yields;
   return tag;
 }
 
@@ -42,21 +43,31 @@ void StepContext::Reply(actord_step* step, uint64_t call, int32_t status,
       payload == nullptr ? actord_payload{} : *payload;
   if (!context.MayAct() || !context.Accepts(answer, {}, "reply")) return;
   Envelope* const envelope =
-      context.lane_.NewEnvelope(ACTORD_EVENT_COMPLETION, {}, answer);
+      context.NewEnvelope(ACTORD_EVENT_COMPLETION, {}, answer);
   envelope->completion.status =
       status == ACTORD_OK ? ACTORD_OK
                           : static_cast<int32_t>(ErrorCodeFromAbi(status));
   context.Add<ReplyEffect>(Content(envelope), call);
 }
 
-bool StepContext::MayWatch() {
-  if (!MayAct()) return false;
-  if (watches_.CountOf(self_) + new_watches_ < Watches::kMaxOfProcess) {
-    ++new_watches_;
-    return true;
+Pid StepContext::HolderOf(std::string_view name) {
+  const Pid holder = world_.HolderOf(name);
+  if (record_.keeps_answers) {
+    record_.answers.emplace_back(HolderAnswer{std::string(name), holder});
   }
+  return holder;
+}
+
+bool StepContext::MayTie() {
+  if (!MayAct()) return false;
+  const uint64_t begun = new_ties_++;
+  const bool has_room = world_.HasRoomForTie(input_->self, begun);
+  if (record_.keeps_answers) {
+    record_.answers.emplace_back(RoomForTieAnswer{begun, has_room});
+  }
+  if (has_room) return true;
   Misuse(absl::ResourceExhaustedError(
-      absl::StrCat("the process has ", Watches::kMaxOfProcess,
+      absl::StrCat("the process has ", Activity::kExitsMax,
                    " monitors, links and exits that it has not seen, which is "
                    "the limit")));
   return false;
@@ -64,8 +75,8 @@ bool StepContext::MayWatch() {
 
 uint64_t StepContext::Monitor(actord_step* step, const actord_pid* pid) {
   StepContext& context = Of(step);
-  const uint64_t tag = context.process_->next_tag++;
-  if (!context.MayWatch()) return tag;
+  const uint64_t tag = context.NextTag();
+  if (!context.MayTie()) return tag;
   context.Add<TieEffect>(TieEffect::Kind::kMonitor, FromAbi(*pid), tag);
   return tag;
 }
@@ -78,7 +89,7 @@ void StepContext::Demonitor(actord_step* step, uint64_t tag) {
 
 void StepContext::Link(actord_step* step, const actord_pid* pid) {
   StepContext& context = Of(step);
-  if (!context.MayWatch()) return;
+  if (!context.MayTie()) return;
   context.Add<TieEffect>(TieEffect::Kind::kLink, FromAbi(*pid));
 }
 
@@ -106,15 +117,7 @@ int32_t StepContext::AdoptYield(actord_step* step, uint64_t tag) {
   return ACTORD_OK;
 }
 
-uint64_t StepContext::MonotonicNs(actord_step* step) {
-  StepContext& context = Of(step);
-  if (context.monotonic_ns_ == 0) {
-    context.monotonic_ns_ = context.clock_.MonotonicNs();
-  }
-  return context.monotonic_ns_;
-}
-
-bool StepContext::WatchChild(const actord_spawn& spawn, SpawnEffect& effect) {
+bool StepContext::TieChild(const actord_spawn& spawn, SpawnEffect& effect) {
   if ((spawn.flags & ACTORD_SPAWN_NAME) != 0) {
     Misuse(absl::InvalidArgumentError(
         "a step's spawn has a name, which may be taken; the command "
@@ -122,12 +125,12 @@ bool StepContext::WatchChild(const actord_spawn& spawn, SpawnEffect& effect) {
     return false;
   }
   if ((spawn.flags & ACTORD_SPAWN_LINK) != 0) {
-    if (!MayWatch()) return false;
+    if (!MayTie()) return false;
     effect.link = true;
   }
   if ((spawn.flags & ACTORD_SPAWN_MONITOR) != 0) {
-    if (!MayWatch()) return false;
-    effect.monitor = process_->next_tag++;
+    if (!MayTie()) return false;
+    effect.monitor = NextTag();
     constexpr size_t kCovered =
         offsetof(actord_spawn, monitor_tag) + sizeof(spawn.monitor_tag);
     if (spawn.struct_size >= kCovered && spawn.monitor_tag != nullptr) {

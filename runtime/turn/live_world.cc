@@ -1,0 +1,61 @@
+#include "runtime/turn/live_world.h"
+
+namespace actord::runtime {
+
+uint64_t LiveWorld::RandomSeed(const Pid& self, uint64_t step) {
+  const uint64_t words[] = {
+      (uint64_t{self.node} << 32) | self.incarnation,
+      (uint64_t{self.slot} << 32) | self.generation,
+      step,
+  };
+  return SipHash(secret_, words);
+}
+
+const ProcessType* LiveWorld::FindProcessType(std::string_view name) {
+  // Relaxed: whoever was told of a newer version comes after its store.
+  if (last_type_ == nullptr ||
+      !last_type_->in_force.load(std::memory_order_relaxed) ||
+      !IsSameName(last_type_->name, name)) {
+    last_type_ = catalog_.FindProcessType(name);
+  }
+  return last_type_;
+}
+
+World::ChildAnswer LiveWorld::ReserveChild(const Pid& parent, uint64_t unix_ns,
+                                           const ChildQuestion& child) {
+  SpawnRefusal refusal = SpawnRefusal::kNone;
+  const ProcessType* const type = FindProcessType(child.process_type);
+  uint32_t method = 0;
+  if (type == nullptr) {
+    refusal = SpawnRefusal::kUnknownType;
+  } else {
+    method = type->FindMethod(child.method);
+    if (method == ProcessType::kNoSuchMethod) {
+      method = 0;
+      refusal = SpawnRefusal::kUnknownMethod;
+    }
+  }
+  auto no_room = ProcessTable::NoRoom::kInTable;
+  const Process* const process = processes_.Reserve(
+      lane_.processes(), type, static_cast<uint16_t>(method),
+      static_cast<uint8_t>(child.priority), parent, unix_ns, no_room);
+  if (process == nullptr) {
+    lane_.Count(no_room == ProcessTable::NoRoom::kForType
+                    ? &Counters::refused_processes_of_type
+                    : &Counters::refused_processes);
+    return {};
+  }
+  return {processes_.PidOf(*process,
+                           process->generation.load(std::memory_order_relaxed)),
+          refusal};
+}
+
+Pid LiveWorld::HolderOf(std::string_view name) {
+  return names_.Find(name).value_or(Pid{});
+}
+
+bool LiveWorld::HasRoomForTie(const Pid& self, uint64_t begun) {
+  return ties_.CountOf(self) + begun < Watches::kMaxOfProcess;
+}
+
+}  // namespace actord::runtime

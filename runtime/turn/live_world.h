@@ -1,0 +1,60 @@
+// The World of a running daemon: asks the lane and the tables.
+//
+// Thread-safety: belongs to one thread that runs workers.
+#pragma once
+
+#include "runtime/actors/names.h"
+#include "runtime/actors/ties.h"
+#include "runtime/process/catalog.h"
+#include "runtime/process/process_table.h"
+#include "runtime/scheduler/lane.h"
+#include "runtime/settings/limits.h"
+#include "runtime/step/world.h"
+#include "runtime/system/clock.h"
+#include "runtime/system/sip_hash.h"
+
+namespace actord::runtime {
+
+class LiveWorld final : public World {
+ public:
+  // `secret`: of this start of the daemon.
+  LiveWorld(const Catalog& catalog, ProcessTable& processes, const Names& names,
+            const Watches& ties, const SipKey& secret, const LiveLimits& limits,
+            const Clock& clock, Lane& lane)
+      : catalog_(catalog),
+        processes_(processes),
+        names_(names),
+        ties_(ties),
+        secret_(secret),
+        limits_(limits),
+        clock_(clock),
+        lane_(lane) {}
+  LiveWorld(const LiveWorld&) = delete;
+  LiveWorld& operator=(const LiveWorld&) = delete;
+
+  uint64_t UnixNs() override { return clock_.UnixNs(); }
+  uint64_t MonotonicNs() override { return clock_.MonotonicNs(); }
+  uint64_t RandomSeed(const Pid& self, uint64_t step) override;
+  // From the lane's cache of free slots.
+  ChildAnswer ReserveChild(const Pid& parent, uint64_t unix_ns,
+                           const ChildQuestion& child) override;
+  Pid HolderOf(std::string_view name) override;
+  bool HasRoomForTie(const Pid& self, uint64_t begun) override;
+  uint64_t MaxPayloadBytes() override { return limits_.max_payload_bytes(); }
+
+ private:
+  // A process mostly spawns processes of one type: remembers the last.
+  const ProcessType* FindProcessType(std::string_view name);
+
+  const Catalog& catalog_;
+  ProcessTable& processes_;
+  const Names& names_;
+  const Watches& ties_;
+  const SipKey secret_;
+  const LiveLimits& limits_;
+  const Clock& clock_;
+  Lane& lane_;
+  const ProcessType* last_type_ = nullptr;
+};
+
+}  // namespace actord::runtime
