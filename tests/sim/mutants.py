@@ -3,21 +3,26 @@
 seeds the simulator notices.
 
 Usage: mutants.py ROOT SCRATCH [--seeds N] [NAME...]
+       mutants.py --check [ROOT]
 
 Copies ROOT to SCRATCH (kept and reused, so that only what changed is built),
 and prints a table row a mutant. Exits with 1 if one was not caught, unless the
 list below says that it cannot be.
+
+With --check it builds nothing. It prints each mutant whose text does not occur
+exactly once in its file, and exits with 1 if there is one. ROOT is this checkout
+if it is not given.
 """
 
 import argparse
-import filecmp
-import os
 import pathlib
 import re
-import shutil
 import subprocess
 import sys
 import time
+
+import mutant_copy
+from mutant_copy import build, copy, run
 
 # name: (file, text, its replacement, what is taken out).
 MUTANTS = {
@@ -314,40 +319,35 @@ TOO_SELDOM = {"UNSEEN_BATCH", "ALONE_TO_OTHERS", "DUE_TO_OTHERS", "END_AFTER_LOO
               "NO_TAG", "NO_GENERATION_CHAIN"}
 
 
-def run(command, **options):
-    return subprocess.run(command, capture_output=True, text=True, **options)
+# Where a mutant changes a second text of its file: the text, its replacement.
+ALSO = {
+    "LOOK_FIRST": ("look && scheduler_.HasWork()", "look && has_work"),
+}
 
 
-def copy_if_other(source, target):
-    """What is the same keeps its time, and is not built again."""
-    if not os.path.exists(target) or not filecmp.cmp(source, target, False):
-        shutil.copyfile(source, target)
-        shutil.copymode(source, target)
+def misplaced(root, name):
+    file, text = MUTANTS[name][:2]
+    texts = [text, *ALSO.get(name, [])[:1]]
+    return [f"{name}: {problem}" for problem in mutant_copy.misplaced(root, file, texts)]
 
 
-def copy(root, scratch):
-    shutil.copytree(root, scratch, dirs_exist_ok=True,
-                    ignore=shutil.ignore_patterns("build", ".git"),
-                    copy_function=copy_if_other)
-
-
-def build(scratch):
-    result = run(["cmake", "--build", "--preset", "dev", "--target", "actord_sim"],
-                 cwd=scratch)
-    return None if result.returncode == 0 else result.stdout[-2000:]
+def check(root):
+    problems = [line for name in MUTANTS for line in misplaced(root, name)]
+    for line in problems:
+        print(line)
+    return 1 if problems else 0
 
 
 def try_mutant(scratch, name, seeds):
     file, text, replacement, what = MUTANTS[name]
+    for problem in misplaced(scratch, name):
+        return f"| `{name}` | {what} | {problem} |", False
     path = scratch / file
     original = path.read_text()
-    if original.count(text) != 1:
-        return f"| `{name}` | {what} | the text is not there once |", False
-    path.write_text(original.replace(text, replacement))
-    if name == "LOOK_FIRST":
-        mutated = path.read_text()
-        path.write_text(mutated.replace("look && scheduler_.HasWork()",
-                                        "look && has_work"))
+    mutated = original.replace(text, replacement)
+    if name in ALSO:
+        mutated = mutated.replace(*ALSO[name])
+    path.write_text(mutated)
     try:
         problem = build(scratch)
         if problem:
@@ -368,11 +368,17 @@ def try_mutant(scratch, name, seeds):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("root", type=pathlib.Path)
-    parser.add_argument("scratch", type=pathlib.Path)
+    parser.add_argument("root", type=pathlib.Path, nargs="?",
+                        default=pathlib.Path(__file__).resolve().parents[2])
+    parser.add_argument("scratch", type=pathlib.Path, nargs="?")
+    parser.add_argument("--check", action="store_true")
     parser.add_argument("--seeds", type=int, default=10000)
     parser.add_argument("names", nargs="*")
     arguments = parser.parse_args()
+    if arguments.check:
+        return check(arguments.root)
+    if arguments.scratch is None:
+        parser.error("needs ROOT and SCRATCH, or --check")
     copy(arguments.root.resolve(), arguments.scratch)
     run(["cmake", "--preset", "dev"], cwd=arguments.scratch, check=True)
     missed = 0
