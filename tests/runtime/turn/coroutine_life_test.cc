@@ -28,6 +28,13 @@ struct Alive {
   ~Alive() { --alive; }
 };
 
+// Not inlined: std::stoi uses errno, and a compiler may keep the address of a
+// thread's errno over a co_await, after which the coroutine runs on another
+// thread.
+[[gnu::noinline]] int Number(std::string_view text) {
+  return std::stoi(std::string(text));
+}
+
 // Answers as many commands as its input says, each in a frame of its own that
 // begins on one thread and often ends on another, and sums what they said.
 class Summing : public actord::CoroutineProcess {
@@ -38,10 +45,10 @@ class Summing : public actord::CoroutineProcess {
   Task<std::string> Main(Context& ctx, OwnedPayload input) {
     const Alive here;
     int sum = 0;
-    for (int i = std::stoi(input.bytes); i > 0; --i) {
+    for (int i = Number(input.bytes); i > 0; --i) {
       auto [a, b, message] = co_await WhenAll(
           Ask(ctx, "pooled", i), Ask(ctx, "echo", i), ctx.Receive("n"));
-      sum += a + b + std::stoi(std::string(message.payload().bytes));
+      sum += a + b + Number(message.payload().bytes);
     }
     co_return std::to_string(sum);
   }
@@ -57,7 +64,7 @@ class Summing : public actord::CoroutineProcess {
     EXPECT_EQ(answer.bytes, text);
     if (command == "echo") co_await ctx.Receive("other");
     if (command == "pooled") co_await ctx.Receive("n");
-    co_return std::stoi(answer.bytes);
+    co_return Number(answer.bytes);
   }
 };
 
