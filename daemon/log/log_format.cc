@@ -22,6 +22,33 @@ void AppendEscape(std::string_view prefix, unsigned char byte,
   out.push_back(kHex[byte & 0xf]);
 }
 
+// The character that `sequence`, which is one well-formed sequence, encodes.
+uint32_t CodePointOf(std::string_view sequence) {
+  const auto first = static_cast<unsigned char>(sequence.front());
+  if (sequence.size() == 1) return first;
+  uint32_t point = first & (0x7fu >> sequence.size());
+  for (const char next : sequence.substr(1)) {
+    point = point << 6 | (static_cast<unsigned char>(next) & 0x3fu);
+  }
+  return point;
+}
+
+// Characters that command a terminal or change how the text around them reads:
+// controls (some terminals obey U+0080 to U+009F too), line and paragraph
+// separators, and what sets the direction of text.
+bool IsCommand(uint32_t point) {
+  return point < 0x20 || (point >= 0x7f && point < 0xa0) || point == 0x61c ||
+         point == 0x200e || point == 0x200f ||
+         (point >= 0x2028 && point <= 0x202e) ||
+         (point >= 0x2066 && point <= 0x206f);
+}
+
+// As JSON writes it: \u202e.
+void AppendCodePoint(uint32_t point, spdlog::memory_buf_t& out) {
+  AppendEscape("\\u", static_cast<unsigned char>(point >> 8), out);
+  AppendEscape("", static_cast<unsigned char>(point & 0xff), out);
+}
+
 void AppendTime(spdlog::log_clock::time_point time, spdlog::memory_buf_t& out) {
   const std::time_t seconds = spdlog::log_clock::to_time_t(time);
   const auto milliseconds =
@@ -102,18 +129,18 @@ void AppendJsonString(std::string_view text, spdlog::memory_buf_t& out) {
       text.remove_prefix(1);
       continue;
     }
-    const auto first = static_cast<unsigned char>(text.front());
-    if (first == '"' || first == '\\') {
+    const uint32_t point = CodePointOf(text.substr(0, length));
+    if (point == '"' || point == '\\') {
       out.push_back('\\');
       out.push_back(text.front());
-    } else if (first == '\n') {
+    } else if (point == '\n') {
       Append("\\n", out);
-    } else if (first == '\t') {
+    } else if (point == '\t') {
       Append("\\t", out);
-    } else if (first == '\r') {
+    } else if (point == '\r') {
       Append("\\r", out);
-    } else if (first < 0x20 || first == 0x7f) {
-      AppendEscape("\\u00", first, out);
+    } else if (IsCommand(point)) {
+      AppendCodePoint(point, out);
     } else {
       Append(text.substr(0, length), out);
     }
@@ -125,20 +152,22 @@ void AppendJsonString(std::string_view text, spdlog::memory_buf_t& out) {
 void AppendVisible(std::string_view text, spdlog::memory_buf_t& out) {
   while (!text.empty()) {
     const size_t length = Utf8SequenceLength(text);
-    const auto first = static_cast<unsigned char>(text.front());
-    // U+0080 to U+009F are control characters too; some terminals obey them.
-    const bool is_c1 = length == 2 && first == 0xc2 &&
-                       static_cast<unsigned char>(text[1]) < 0xa0;
-    if (first == '\n') {
+    if (length == 0) {
+      AppendEscape("\\x", static_cast<unsigned char>(text.front()), out);
+      text.remove_prefix(1);
+      continue;
+    }
+    const uint32_t point = CodePointOf(text.substr(0, length));
+    if (point == '\n') {
       Append("\\n", out);
-    } else if (length == 0 || first < 0x20 || first == 0x7f) {
-      AppendEscape("\\x", first, out);
-    } else if (is_c1) {
-      AppendEscape("\\x", static_cast<unsigned char>(text[1]), out);
+    } else if (IsCommand(point) && point < 0x100) {
+      AppendEscape("\\x", static_cast<unsigned char>(point), out);
+    } else if (IsCommand(point)) {
+      AppendCodePoint(point, out);
     } else {
       Append(text.substr(0, length), out);
     }
-    text.remove_prefix(length == 0 ? 1 : length);
+    text.remove_prefix(length);
   }
 }
 

@@ -6,6 +6,8 @@
 
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "daemon/log/log_format.h"
 #include "daemon/text/utf8.h"
@@ -91,6 +93,40 @@ TEST(LogFormat, ConsoleSendsNoCommandsToTheTerminal) {
             "\\x9b2J");
   EXPECT_EQ(Visible("\xff"), "\\xff");
   EXPECT_EQ(Visible("é"), "é");
+}
+
+// Marks of direction, separators and controls beyond ASCII.
+const std::vector<std::pair<std::string, std::string>>& Commands() {
+  static const std::vector<std::pair<std::string, std::string>> commands{
+      {"\u061c", "\\u061c"}, {"\u200e", "\\u200e"}, {"\u200f", "\\u200f"},
+      {"\u2028", "\\u2028"}, {"\u2029", "\\u2029"}, {"\u202a", "\\u202a"},
+      {"\u202e", "\\u202e"}, {"\u2066", "\\u2066"}, {"\u2069", "\\u2069"},
+      {"\u206f", "\\u206f"}};
+  return commands;
+}
+
+TEST(LogFormat, ConsoleTextReadsInTheOrderOfItsCharacters) {
+  for (const auto& [character, escape] : Commands()) {
+    EXPECT_EQ(Visible("a" + character + "b"), "a" + escape + "b");
+  }
+  EXPECT_EQ(Visible("\xc2\x80\xc2\x85\xc2\x9f"), "\\x80\\x85\\x9f");
+  // Their neighbours are text.
+  for (const char* text : {"\u00a0", "\u061b", "\u200d", "\u2010", "\u2027",
+                           "\u202f", "\u2065", "\u2070", "\U0001f600"}) {
+    EXPECT_EQ(Visible(text), text);
+  }
+}
+
+TEST(LogFormat, JsonEscapesWhatCommandsATerminal) {
+  for (const auto& [character, escape] : Commands()) {
+    EXPECT_EQ(Json(character), "\"" + escape + "\"");
+    EXPECT_EQ(nlohmann::json::parse(Json(character)).get<std::string>(),
+              character);
+  }
+  for (const std::string text : {"\xc2\x80", "\xc2\x85", "\xc2\x9f"}) {
+    EXPECT_EQ(Json(text).find(text), std::string::npos);
+    EXPECT_EQ(nlohmann::json::parse(Json(text)).get<std::string>(), text);
+  }
 }
 
 TEST(Utf8, AcceptsExactlyRfc3629) {
