@@ -25,6 +25,9 @@ constexpr auto kLastAnswers = std::chrono::milliseconds(50);
 // How long calls that are open after all processes ended may take to end.
 constexpr absl::Duration kServerGrace = absl::Seconds(1);
 
+// How long an end, or a start, is held up by a standard error that is full.
+constexpr absl::Duration kLogPatience = absl::Milliseconds(200);
+
 }  // namespace
 
 Daemon::Daemon(const Config& config, Logger& logger)
@@ -79,6 +82,7 @@ absl::Status Daemon::OpenAll() {
   }
   // Last: whoever sees it finds all of the above in the log.
   if (has_port_file) {
+    logger_.Flush(kLogPatience);
     auto file = PortFile::Write(config_.port_file, ports());
     if (!file.ok()) return file.status();
     port_file_ = *std::move(file);
@@ -127,7 +131,7 @@ absl::Status Daemon::StartServer() {
       std::make_unique<PluginLoading>(plugins_, *runtime_, logger_);
   service_ = std::make_unique<ActorService>(ServiceContext{
       config_, runtime::Clock::System(), catalog_, plugins_, *plugin_loading_,
-      *runtime_, request_ids_, message_ids_, shutdown_});
+      *runtime_, request_ids_, message_ids_, shutdown_, logger_});
   auto server = RpcServer::Start(config_, *service_);
   if (!server.ok()) return server.status();
   server_ = *std::move(server);
@@ -231,6 +235,7 @@ void Daemon::EndFailedStart(const absl::Status& why) {
   // An Init of the boot tree, say. As at the end of Run.
   logger_.Error(std::string(why.message()));
   LogStuck(result.report.stuck);
+  logger_.Flush(kLogPatience);
   std::_Exit(ExitStatusOf(why));
 }
 
@@ -251,11 +256,13 @@ ExitStatus Daemon::Run() {
   const bool loads = serves() && !plugin_loading_->Stop(config_.force_timeout);
   if (loads) {
     logger_.Error("exiting while a plugin is being loaded, which does not end");
+    logger_.Flush(kLogPatience);
     std::_Exit(kExitDrainTimeout);
   }
   if (result.stuck || result.report.stuck > 0) {
     // Their threads run plugin code, so nothing can be taken down under them.
     LogStuck(result.report.stuck);
+    logger_.Flush(kLogPatience);
     std::_Exit(kExitDrainTimeout);
   }
   if (serves()) server_->Stop(kServerGrace);

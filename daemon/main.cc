@@ -41,6 +41,7 @@ void Reload(const CommandLine& command_line, Daemon& daemon, Logger& logger) {
 
 ExitStatus Serve(const CommandLine& command_line, const Config& config) {
   Logger logger(config.log_format, config.log_level);
+  const CrashFlush crash_flush(logger);
   const LibraryLogCapture capture(logger);
   const std::unique_ptr<Daemon> daemon = Daemon::Create(config, logger);
   // A SIGHUP that comes while the daemon starts waits until it serves. Written

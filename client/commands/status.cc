@@ -68,6 +68,8 @@ Fields Overview(const v1::GetStatusResponse& status) {
       {"Upgrades", WithThousands(counters.upgrades_total()) + ", " +
                        WithThousands(counters.upgrades_declined_total()) +
                        " declined"},
+      {"Log",
+       WithThousands(counters.log_lines_dropped_total()) + " lines dropped"},
   };
 }
 

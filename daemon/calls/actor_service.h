@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "actord/v1/actor_service.grpc.pb.h"
+#include "daemon/log/logging.h"
 #include "daemon/operations/idempotency.h"
 #include "daemon/operations/shutdown_control.h"
 #include "daemon/plugins/loaded_plugins.h"
@@ -36,6 +37,7 @@ struct ServiceContext {
   RequestIds& request_ids;  // of Submit
   RequestIds& message_ids;  // of Send
   ShutdownControl& shutdown;
+  const Logger& logger;
 };
 
 // The generated service with every method in raw form (see rpc_message.h).

@@ -27,6 +27,8 @@ ActorService::Reactor* ActorService::GetStatus(Context* call, const Bytes* in,
                      options.external_commands, &response);
         WriteCounters(stats, response.mutable_counters());
         response.mutable_counters()->set_streams_open(streams_.size());
+        response.mutable_counters()->set_log_lines_dropped_total(
+            context_.logger.dropped_lines());
         WriteLimits(runtime_.limits().Get(), context_.config,
                     response.mutable_limits());
         return absl::OkStatus();

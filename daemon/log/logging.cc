@@ -2,10 +2,14 @@
 
 #include <google/protobuf/stubs/logging.h>
 #include <grpc/support/log.h>
+#include <spdlog/details/os.h>
 #include <spdlog/logger.h>
-#include <spdlog/sinks/ansicolor_sink.h>
+#include <spdlog/sinks/sink.h>
+#include <unistd.h>
 
 #include <atomic>
+#include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <string>
 #include <utility>
@@ -46,13 +50,74 @@ LogLevel FromSpdlog(spdlog::level::level_enum level) {
   }
 }
 
-std::unique_ptr<spdlog::logger> MakeLogger(LogFormat format, LogLevel level) {
-  const bool colour =
-      format == LogFormat::kConsole && std::getenv("NO_COLOR") == nullptr;
-  auto sink = std::make_shared<spdlog::sinks::ansicolor_stderr_sink_mt>(
-      colour ? spdlog::color_mode::automatic : spdlog::color_mode::never);
+// What makes the level stand out on a terminal.
+std::string_view ColourOf(spdlog::level::level_enum level) {
+  switch (level) {
+    case spdlog::level::debug:
+      return "\033[36m";  // cyan
+    case spdlog::level::info:
+      return "\033[32m";  // green
+    case spdlog::level::warn:
+      return "\033[33m\033[1m";  // yellow, bold
+    default:
+      return "\033[31m\033[1m";  // red, bold
+  }
+}
+constexpr std::string_view kNoColour = "\033[m";
+
+bool WantsColour(LogFormat format) {
+  return format == LogFormat::kConsole && std::getenv("NO_COLOR") == nullptr &&
+         spdlog::details::os::in_terminal(stderr) &&
+         spdlog::details::os::is_color_terminal();
+}
+
+std::string Line(const spdlog::details::log_msg& message,
+                 spdlog::formatter& formatter, bool in_colour) {
+  spdlog::memory_buf_t text;
+  formatter.format(message, text);
+  std::string line(text.data(), text.size());
+  if (in_colour && message.color_range_end > message.color_range_start) {
+    line.insert(message.color_range_end, kNoColour);
+    line.insert(message.color_range_start, ColourOf(message.level));
+  }
+  return line;
+}
+
+// Formatters have no state, so that threads need not wait for each other here.
+class WriterSink final : public spdlog::sinks::sink {
+ public:
+  WriterSink(LogWriter& writer, LogFormat format, bool in_colour)
+      : writer_(writer),
+        formatter_(MakeFormatter(format)),
+        in_colour_(in_colour) {}
+  void log(const spdlog::details::log_msg& message) override {
+    writer_.Write(Line(message, *formatter_, in_colour_));
+  }
+  void flush() override {}
+  void set_pattern(const std::string& /*pattern*/) override {}
+  void set_formatter(std::unique_ptr<spdlog::formatter> /*other*/) override {}
+
+ private:
+  LogWriter& writer_;
+  const std::unique_ptr<spdlog::formatter> formatter_;
+  const bool in_colour_;
+};
+
+LogWriter::Notice DropNotice(LogFormat format, bool in_colour) {
+  return [format, in_colour](uint64_t dropped) {
+    const std::string text =
+        absl::StrCat(dropped, dropped == 1 ? " line" : " lines",
+                     " of the log dropped: standard error did not take ",
+                     dropped == 1 ? "it" : "them");
+    return Line({"actord", spdlog::level::warn, text}, *MakeFormatter(format),
+                in_colour);
+  };
+}
+
+std::unique_ptr<spdlog::logger> MakeLogger(LogFormat format, LogLevel level,
+                                           LogWriter& writer) {
+  auto sink = std::make_shared<WriterSink>(writer, format, WantsColour(format));
   auto logger = std::make_unique<spdlog::logger>("actord", std::move(sink));
-  logger->set_formatter(MakeFormatter(format));
   logger->set_level(ToSpdlog(level));
   return logger;
 }
@@ -83,10 +148,28 @@ void LogProtobuf(google::protobuf::LogLevel level, const char* /*file*/,
               absl::StrCat("protobuf: ", message));
 }
 
+constexpr int kCrashSignals[] = {SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV};
+constexpr absl::Duration kCrashPatience = absl::Seconds(1);
+
+// A handler has no argument of ours, so its receiver must be a global. Null
+// while there is no CrashFlush. Written by its constructor (release) and
+// destructor, read by the handler (acquire).
+std::atomic<const LogWriter*> crash_log{nullptr};
+
+// The handler is gone when this is called (SA_RESETHAND), so the fault, upon
+// its return, ends the program where it happened.
+void OnCrash(int signal, siginfo_t* info, void* /*context*/) {
+  const LogWriter* const writer = crash_log.load(std::memory_order_acquire);
+  if (writer != nullptr) writer->AwaitWritten(kCrashPatience);
+  // A signal that was sent does not come again by itself.
+  if (info->si_code <= 0) raise(signal);
+}
+
 }  // namespace
 
 Logger::Logger(LogFormat format, LogLevel level)
-    : logger_(MakeLogger(format, level)) {}
+    : writer_(STDERR_FILENO, DropNotice(format, WantsColour(format))),
+      logger_(MakeLogger(format, level, writer_)) {}
 
 Logger::~Logger() = default;
 
@@ -98,6 +181,24 @@ void Logger::Log(LogLevel level, std::string_view message) {
 void Logger::SetLevel(LogLevel level) { logger_->set_level(ToSpdlog(level)); }
 
 LogLevel Logger::level() const { return FromSpdlog(logger_->level()); }
+
+CrashFlush::CrashFlush(const Logger& logger) {
+  crash_log.store(&logger.writer_, std::memory_order_release);
+  for (const int signal : kCrashSignals) {
+    struct sigaction action {};
+    if (sigaction(signal, nullptr, &action) != 0) continue;
+    const bool is_taken =
+        (action.sa_flags & SA_SIGINFO) != 0 || action.sa_handler != SIG_DFL;
+    if (is_taken) continue;
+    action.sa_sigaction = OnCrash;
+    action.sa_flags = SA_SIGINFO | SA_RESETHAND;
+    sigaction(signal, &action, nullptr);
+  }
+}
+
+CrashFlush::~CrashFlush() {
+  crash_log.store(nullptr, std::memory_order_release);
+}
 
 LibraryLogCapture::LibraryLogCapture(Logger& logger) {
   library_log.store(&logger, std::memory_order_release);

@@ -30,9 +30,12 @@ grpc::Status SubmitEcho(ServedDaemon& daemon, size_t bytes) {
 
 // What the daemon logs while `act` runs.
 template <typename Act>
-std::string Logged(Act act) {
+std::string Logged(ServedDaemon& daemon, Act act) {
+  const absl::Duration patience = absl::FromChrono(kPatience);
+  daemon.logger().Flush(patience);
   testing::internal::CaptureStderr();
   act();
+  daemon.logger().Flush(patience);
   return testing::internal::GetCapturedStderr();
 }
 
@@ -49,7 +52,8 @@ TEST(Reload, PutsLimitsInForceAndSaysWhich) {
   config.runtime.max_payload_bytes = 1000;
   config.runtime.max_processes = 77;
   config.runtime.result_ttl = absl::Seconds(3);
-  const std::string log = Logged([&] { daemon.daemon().Reload(config); });
+  const std::string log =
+      Logged(daemon, [&] { daemon.daemon().Reload(config); });
   EXPECT_THAT(log, HasSubstr("configuration reloaded: limits.max_processes = "
                              "77, limits.max_payload_bytes = \"1000\", "
                              "results.ttl = \"3s\""));
@@ -62,7 +66,7 @@ TEST(Reload, PutsLimitsInForceAndSaysWhich) {
   EXPECT_EQ(limits.max_processes(), 77u);
   EXPECT_EQ(limits.result_retention().seconds(), 3);
 
-  EXPECT_THAT(Logged([&] { daemon.daemon().Reload(config); }),
+  EXPECT_THAT(Logged(daemon, [&] { daemon.daemon().Reload(config); }),
               HasSubstr("configuration reloaded: nothing has changed"));
   config.runtime.max_payload_bytes = 3 << 20;
   daemon.daemon().Reload(config);
@@ -76,7 +80,8 @@ TEST(Reload, NamesWhatNeedsARestart) {
   config.runtime.blocking_queue = 3;
   config.listen = {"127.0.0.1:1"};
   for (int i = 0; i < 2; ++i) {
-    const std::string log = Logged([&] { daemon.daemon().Reload(config); });
+    const std::string log =
+        Logged(daemon, [&] { daemon.daemon().Reload(config); });
     EXPECT_THAT(log, HasSubstr("not in force until a restart: server.listen = "
                                "[\"127.0.0.1:1\"], "
                                "scheduler.blocking_queue = 3"));
@@ -90,7 +95,8 @@ TEST(Reload, APayloadThatNoRequestHasRoomForIsCut) {
   config.runtime.max_payload_bytes = 1 << 20;
   ServedDaemon daemon(config);
   config.runtime.max_payload_bytes = 8 << 20;
-  const std::string log = Logged([&] { daemon.daemon().Reload(config); });
+  const std::string log =
+      Logged(daemon, [&] { daemon.daemon().Reload(config); });
   EXPECT_THAT(log, HasSubstr("limits.max_payload_bytes is 5MiB until a "
                              "restart: a request has no room for 8MiB"));
   EXPECT_EQ(LimitsOf(daemon).max_payload_bytes(), 5u << 20);
@@ -104,10 +110,10 @@ TEST(Reload, LimitsOutOfRangeChangeNothing) {
   config.runtime.max_yields = 5;
   config.runtime.max_processes = 0;
   config.log_level = runtime::LogLevel::kError;
-  EXPECT_THAT(Logged([&] { daemon.daemon().Reload(config); }),
+  EXPECT_THAT(Logged(daemon, [&] { daemon.daemon().Reload(config); }),
               HasSubstr("configuration not reloaded: max_processes is 0"));
   EXPECT_EQ(LimitsOf(daemon).max_yields_per_process(), 1024u);
-  EXPECT_THAT(Logged([&] { daemon.daemon().Reload(WithInfo()); }),
+  EXPECT_THAT(Logged(daemon, [&] { daemon.daemon().Reload(WithInfo()); }),
               HasSubstr("configuration reloaded: nothing has changed"));
 }
 
@@ -116,10 +122,10 @@ TEST(Reload, ALevelIsConfirmedWhetherItIsRaisedOrLowered) {
   Config quiet = config;
   quiet.log_level = runtime::LogLevel::kError;
   ServedDaemon daemon(config);
-  EXPECT_THAT(Logged([&] { daemon.daemon().Reload(quiet); }),
+  EXPECT_THAT(Logged(daemon, [&] { daemon.daemon().Reload(quiet); }),
               HasSubstr("configuration reloaded: log.level = \"error\""));
-  EXPECT_EQ(Logged([&] { daemon.daemon().Reload(quiet); }), "");
-  EXPECT_THAT(Logged([&] { daemon.daemon().Reload(config); }),
+  EXPECT_EQ(Logged(daemon, [&] { daemon.daemon().Reload(quiet); }), "");
+  EXPECT_THAT(Logged(daemon, [&] { daemon.daemon().Reload(config); }),
               HasSubstr("configuration reloaded: log.level = \"info\""));
 }
 

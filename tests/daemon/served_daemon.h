@@ -31,6 +31,7 @@ class ServedDaemon {
     return channel_;
   }
   [[nodiscard]] Daemon& daemon() { return *daemon_; }
+  [[nodiscard]] Logger& logger() { return logger_; }
 
   // What Run returned; waits for it.
   ExitStatus WaitForExit();

@@ -23,18 +23,23 @@ SANITIZER_BYTES = 64 << 20 if SANITIZED else 0
 class Daemon:
     """Runs from the constructor on. The owner has to call `stop` or `wait`."""
 
-    def __init__(self, directory, options=(), environment=None):
+    def __init__(self, directory, options=(), environment=None,
+                 actord=places.ACTORD, popen=None):
+        """`popen`: what the process gets besides, or instead of what it has by
+        default."""
         self.directory = pathlib.Path(directory)
         self.log_path = self.directory / "daemon.log"
         self._port_file = self.directory / "port"
-        command = [places.ACTORD, "--listen", "127.0.0.1:0",
+        command = [actord, "--listen", "127.0.0.1:0",
                    "--port-file", self._port_file, *options]
         started = time.monotonic()
         with open(self.log_path, "wb") as log:
             self.process = subprocess.Popen(
-                [str(word) for word in command], stdin=subprocess.DEVNULL,
-                stdout=log, stderr=log, cwd=self.directory,
-                env=places.clean_environment(**(environment or {})))
+                [str(word) for word in command],
+                **({"stdin": subprocess.DEVNULL, "stdout": log, "stderr": log,
+                    "cwd": self.directory,
+                    "env": places.clean_environment(**(environment or {}))}
+                   | (popen or {})))
         try:
             self.port = eventually(self._read_port, "the daemon's port",
                                    START_SECONDS)

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cstdlib>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
@@ -55,6 +56,7 @@ class Probe : public actord::Process {
       {"continue", "Continues as often as its input says, then ends."},
       {"block", "Blocks without a yield, which is a mistake."},
       {"fail", "Fails with its input."},
+      {"abort", "Logs as many lines as its input says, and aborts."},
       {"refuse", "Refuses to start, with its input."},
       {"hang", "Does not return from its Init."},
       {"throw", "Throws its input."},
@@ -122,12 +124,21 @@ class Probe : public actord::Process {
   void BeginToEnd(actord::StepOutput& out) {
     if (method_ == "block") out.Block();
     if (method_ == "fail") out.Fail(actord::Code::kFailedPrecondition, input_);
+    if (method_ == "abort") LogAndAbort(out);
     if (method_ == "throw") throw std::runtime_error(input_);
     if (method_ == "throw_after_effects") {
       if (out.Spawn(kName, "idle").empty()) throw std::runtime_error("no PID");
       out.Yield("probe.echo", input_);
       out.Done("never seen");
       throw std::runtime_error(input_);
+    }
+  }
+
+  // The lines of one step are written when it has returned.
+  void LogAndAbort(actord::StepOutput& out) {
+    waiting_ = ToNumber(input_);
+    for (uint64_t i = 0; i < waiting_; ++i) {
+      out.Yield(actord::commands::Log("info", "line " + std::to_string(i)));
     }
   }
 
@@ -190,6 +201,8 @@ class Probe : public actord::Process {
     if (method_ == "answer") {
       return out.Reply(kept_, actord::Payload(Describe(event)));
     }
+    if (method_ == "abort" && --waiting_ == 0) std::abort();
+    if (method_ == "abort") return;
     if (method_ != "yield") return out.Done(Describe(event));
     collected_.push_back(json::parse(Describe(event)));
     if (--waiting_ != 0) return;
