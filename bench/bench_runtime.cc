@@ -41,7 +41,7 @@ BenchRuntime::BenchRuntime(const runtime::RuntimeOptions& options) {
   runtime_ = *std::move(created);
   LoadHandlers();
   LoadPlugin();
-  runtime_->Start();
+  MustBeOk("cannot start the runtime", runtime_->Start());
 }
 
 BenchRuntime::~BenchRuntime() {

@@ -25,6 +25,9 @@ constexpr auto kLastAnswers = std::chrono::milliseconds(50);
 // How long calls that are open after all processes ended may take to end.
 constexpr absl::Duration kServerGrace = absl::Seconds(1);
 
+// Of the time until the deadline, what is left to whatever comes after a wait.
+constexpr absl::Duration kExitReserve = absl::Milliseconds(300);
+
 // How long an end, or a start, is held up by a standard error that is full.
 constexpr absl::Duration kLogPatience = absl::Milliseconds(200);
 
@@ -36,7 +39,8 @@ Daemon::Daemon(const Config& config, Logger& logger)
       request_ids_(config.request_id_ttl, config.request_id_max,
                    runtime::Clock::System()),
       message_ids_(config.request_id_ttl, config.request_id_max,
-                   runtime::Clock::System()) {}
+                   runtime::Clock::System()),
+      shutdown_(config.force_timeout, deadline_) {}
 
 absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Start(const Config& config,
                                                       Logger& logger) {
@@ -63,8 +67,10 @@ absl::Status Daemon::Open() {
 
 absl::Status Daemon::OpenAll() {
   const bool has_port_file = !config_.port_file.empty();
+  absl::Status status = deadline_.Start([this] { Expire(); });
+  if (status.ok()) status = shutdown_.Start();
   // If another daemon has the address, the file may be that one's.
-  absl::Status status = RpcServer::CanStart(config_);
+  if (status.ok()) status = RpcServer::CanStart(config_);
   if (status.ok() && has_port_file) status = RemovePortFile(config_.port_file);
   if (status.ok()) status = StartRuntime();
   if (status.ok()) status = StartServer();
@@ -114,14 +120,12 @@ absl::Status Daemon::StartRuntime() {
                        limit.process_type, "\""));
     }
   }
-  if (config_.boot_tree.empty()) {
-    runtime_->Start();
-    return absl::OkStatus();
-  }
+  if (config_.boot_tree.empty()) return runtime_->Start();
   const auto tree =
       ReadBootTree(config_.boot_tree, config_.runtime.max_payload_bytes);
   if (!tree.ok()) return tree.status();
-  runtime_->Start();
+  status = runtime_->Start();
+  if (!status.ok()) return status;
   return StartBootTree(*tree, config_.boot_timeout, *runtime_, shutdown_,
                        logger_);
 }
@@ -206,19 +210,47 @@ ShutdownControl::Result Daemon::EndProcesses() {
   ended_ = true;
   const uint64_t ended_before = runtime_->Stats().processes_ended;
   return shutdown_.Carry(
-      [this](runtime::ShutdownMode mode, absl::Duration timeout) {
-        return runtime_->Shutdown(mode, timeout);
-      },
-      // The runtime says within this time what is stuck: it gives steps and
-      // pooled handlers `force_timeout` each.
-      2 * config_.force_timeout + absl::Seconds(1),
-      [this, ended_before] {
-        const runtime::RuntimeStats stats = runtime_->Stats();
-        return runtime::ShutdownReport{
-            .ended = stats.processes_ended - ended_before,
-            .forced = stats.processes_live,
-            .stuck = stats.processes_live};
-      });
+      {.shutdown =
+           [this](runtime::ShutdownMode mode, absl::Duration timeout) {
+             return runtime_->Shutdown(mode, timeout);
+           },
+       .hurry = [this] { runtime_->HurryShutdown(); },
+       .so_far =
+           [this, ended_before] {
+             const runtime::RuntimeStats stats = runtime_->Stats();
+             return runtime::ShutdownReport{
+                 .ended = stats.processes_ended - ended_before,
+                 .forced = stats.processes_live,
+                 .stuck = stats.processes_live};
+           }});
+}
+
+void Daemon::Enter(Phase phase, ExitStatus status) {
+  const absl::MutexLock lock(&phase_mutex_);
+  phase_ = phase;
+  expired_status_ = status;
+}
+
+void Daemon::Expire() {
+  const absl::MutexLock lock(&phase_mutex_);
+  switch (phase_) {
+    case Phase::kStart:
+      logger_.Error("exiting although the start has not ended");
+      break;
+    case Phase::kProcesses:
+      LogStuck(runtime_->Stats().processes_live);
+      break;
+    case Phase::kCalls:
+      logger_.Error(
+          "exiting although gRPC, or a plugin, does not come to its end");
+      break;
+  }
+  Exit(expired_status_);
+}
+
+void Daemon::Exit(ExitStatus status) {
+  logger_.Flush(kLogPatience);
+  std::_Exit(status);
 }
 
 void Daemon::LogStuck(uint64_t count) {
@@ -228,51 +260,60 @@ void Daemon::LogStuck(uint64_t count) {
 }
 
 void Daemon::EndFailedStart(const absl::Status& why) {
+  const ExitStatus status = ExitStatusOf(why);
+  Enter(Phase::kCalls, status);
   if (runtime_ == nullptr) return;
+  Enter(Phase::kProcesses, status);
   shutdown_.Request(runtime::ShutdownMode::kNow, absl::ZeroDuration());
   const ShutdownControl::Result result = EndProcesses();
+  Enter(Phase::kCalls, status);
   if (!result.stuck && result.report.stuck == 0) return;
   // An Init of the boot tree, say. As at the end of Run.
   logger_.Error(std::string(why.message()));
   LogStuck(result.report.stuck);
-  logger_.Flush(kLogPatience);
-  std::_Exit(ExitStatusOf(why));
+  Exit(status);
 }
 
 ExitStatus Daemon::Run() {
   shutdown_.WaitForRequest();
+  Enter(Phase::kProcesses, kExitDrainTimeout);
   logger_.Info("ending: new processes are refused");
   if (serves()) server_->SetNotServing();
   const ShutdownControl::Result result = EndProcesses();
+  const bool is_stuck = result.stuck || result.report.stuck > 0;
+  const bool ran_out_of_time =
+      is_stuck || (result.report.forced > 0 && !result.now);
+  const ExitStatus status = ran_out_of_time ? kExitDrainTimeout : kExitClean;
+  if (!is_stuck) Enter(Phase::kCalls, status);
   // While the port is held: no other daemon has put its file there for it.
   if (port_file_ != nullptr) {
-    const absl::Status status = port_file_->Remove();
-    if (!status.ok()) logger_.Warning(std::string(status.message()));
+    const absl::Status removed = port_file_->Remove();
+    if (!removed.ok()) logger_.Warning(std::string(removed.message()));
   }
   if (serves()) {
     service_->CloseStreams();
     std::this_thread::sleep_for(kLastAnswers);
   }
-  const bool loads = serves() && !plugin_loading_->Stop(config_.force_timeout);
-  if (loads) {
-    logger_.Error("exiting while a plugin is being loaded, which does not end");
-    logger_.Flush(kLogPatience);
-    std::_Exit(kExitDrainTimeout);
-  }
-  if (result.stuck || result.report.stuck > 0) {
+  if (is_stuck) {
     // Their threads run plugin code, so nothing can be taken down under them.
     LogStuck(result.report.stuck);
-    logger_.Flush(kLogPatience);
-    std::_Exit(kExitDrainTimeout);
+    Exit(kExitDrainTimeout);
   }
-  if (serves()) server_->Stop(kServerGrace);
-  const bool ran_out_of_time = result.report.forced > 0 && !result.now;
+  const absl::Duration for_loads =
+      std::min(config_.force_timeout, deadline_.left() - kExitReserve);
+  if (serves() && !plugin_loading_->Stop(for_loads)) {
+    logger_.Error("exiting while a plugin is being loaded, which does not end");
+    Exit(kExitDrainTimeout);
+  }
+  if (serves()) {
+    server_->Stop(std::min(kServerGrace, deadline_.left() - kExitReserve));
+  }
   logger_.Log(
       ran_out_of_time ? runtime::LogLevel::kWarning : runtime::LogLevel::kInfo,
       absl::StrCat("ended: ", result.report.ended,
                    " processes ended by themselves, ", result.report.forced,
                    " were forced"));
-  return ran_out_of_time ? kExitDrainTimeout : kExitClean;
+  return status;
 }
 
 }  // namespace actord::daemon

@@ -9,10 +9,13 @@
 #include <string>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
 #include "daemon/calls/actor_service.h"
 #include "daemon/exit_status.h"
 #include "daemon/log/logging.h"
+#include "daemon/operations/exit_deadline.h"
 #include "daemon/operations/idempotency.h"
 #include "daemon/operations/shutdown_control.h"
 #include "daemon/plugins/loaded_plugins.h"
@@ -52,7 +55,10 @@ class Daemon {
   //     that is being loaded has time to return;
   //  6. the server stops, and breaks off after a second what is still open
   //     (a watched health status, say).
-  // If steps do not return, this ends the program with kExitDrainTimeout.
+  // If steps do not return, this ends the program with kExitDrainTimeout. If
+  // any of that takes longer than the timeouts allow (shutdown_control.h), the
+  // deadline ends the program, with the status that Run would have returned as
+  // far as that is known.
   ExitStatus Run();
 
   // Puts in force what of `fresh` can be changed in a daemon that runs, and
@@ -80,9 +86,22 @@ class Daemon {
   // does not return.
   void EndFailedStart(const absl::Status& why);
   void LogStuck(uint64_t count);
+  // Ends the program when what was logged is written.
+  [[noreturn]] void Exit(ExitStatus status);
+  // How far the daemon is. Of use when the deadline has passed.
+  enum class Phase { kStart, kProcesses, kCalls };
+  void Enter(Phase phase, ExitStatus status);
+  // The deadline has passed.
+  [[noreturn]] void Expire();
 
   const Config config_;  // of the start
   Logger& logger_;
+
+  // While it is held, the runtime stays in kProcesses.
+  absl::Mutex phase_mutex_;
+  Phase phase_ ABSL_GUARDED_BY(phase_mutex_) = Phase::kStart;
+  ExitStatus expired_status_ ABSL_GUARDED_BY(phase_mutex_) = kExitDrainTimeout;
+  ExitDeadline deadline_;  // goes last: ends what does not
 
   // In the order in which they are built. What is below refers to what is
   // above, so the code of the plugins goes last.

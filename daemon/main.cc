@@ -50,7 +50,7 @@ ExitStatus Serve(const CommandLine& command_line, const Config& config) {
   std::atomic<bool> serves{false};
   std::atomic<bool> reload_wanted{false};
   int requests = 0;
-  const SignalThread signals([&](int signal) {
+  const auto signals = SignalThread::Start([&](int signal) {
     if (signal == SIGHUP) {
       reload_wanted = true;
       if (!serves || !reload_wanted.exchange(false)) return;
@@ -68,7 +68,7 @@ ExitStatus Serve(const CommandLine& command_line, const Config& config) {
         std::_Exit(kExitDrainTimeout);
     }
   });
-  const absl::Status status = daemon->Open();
+  const absl::Status status = signals.ok() ? daemon->Open() : signals.status();
   if (!status.ok()) {
     logger.Error(std::string(status.message()));
     return ExitStatusOf(status);

@@ -3,7 +3,9 @@
 #include <pthread.h>
 
 #include <csignal>
-#include <utility>
+#include <system_error>
+
+#include "absl/strings/str_cat.h"
 
 namespace actord::daemon {
 namespace {
@@ -25,10 +27,20 @@ void BlockSignals() {
   std::signal(SIGPIPE, SIG_IGN);
 }
 
-SignalThread::SignalThread(std::function<void(int signal)> handler)
-    : handler_(std::move(handler)), thread_([this] { Run(); }) {}
+absl::StatusOr<std::unique_ptr<SignalThread>> SignalThread::Start(
+    std::function<void(int signal)> handler) {
+  std::unique_ptr<SignalThread> signals(new SignalThread(std::move(handler)));
+  try {
+    signals->thread_ = std::thread([raw = signals.get()] { raw->Run(); });
+    return signals;
+  } catch (const std::system_error& error) {
+    return absl::InternalError(
+        absl::StrCat("cannot start the thread for signals: ", error.what()));
+  }
+}
 
 SignalThread::~SignalThread() {
+  if (!thread_.joinable()) return;
   stopping_.store(true);
   pthread_kill(thread_.native_handle(), SIGHUP);
   thread_.join();

@@ -5,7 +5,11 @@
 
 #include <atomic>
 #include <functional>
+#include <memory>
 #include <thread>
+#include <utility>
+
+#include "absl/status/statusor.h"
 
 namespace actord::daemon {
 
@@ -15,13 +19,17 @@ void BlockSignals();
 
 class SignalThread {
  public:
-  // Calls `handler` with each signal, one at a time, until destroyed.
-  explicit SignalThread(std::function<void(int signal)> handler);
+  // Calls `handler` with each signal, one at a time, until destroyed. INTERNAL:
+  // the system has no thread.
+  static absl::StatusOr<std::unique_ptr<SignalThread>> Start(
+      std::function<void(int signal)> handler);
   ~SignalThread();
   SignalThread(const SignalThread&) = delete;
   SignalThread& operator=(const SignalThread&) = delete;
 
  private:
+  explicit SignalThread(std::function<void(int signal)> handler)
+      : handler_(std::move(handler)) {}
   void Run();
 
   const std::function<void(int signal)> handler_;

@@ -135,13 +135,17 @@ void Runtime::Core::FreeMailboxes() {
   }
 }
 
-void Runtime::Core::StartThreads() {
+absl::Status Runtime::Core::StartThreads() {
   // Under the lock: a Shutdown comes before or after all of this.
   const MutexLock lock(shutdown_mutex_);
-  if (shutting_down_) return;
-  threads.Start();
-  if (!options.external_commands.empty()) work_thread.Start();
+  if (shutting_down_) return absl::OkStatus();
+  absl::Status status = threads.Start();
+  if (status.ok() && !options.external_commands.empty()) {
+    status = work_thread.Start();
+  }
+  if (!status.ok()) return status;
   state.store(RunState::kServing, std::memory_order_seq_cst);
+  return status;
 }
 
 absl::Status Runtime::Core::SetLimits(const Limits& given) {
@@ -306,7 +310,8 @@ void Runtime::Core::LogStuck() const {
   }
 }
 
-void Runtime::Core::EndAllProcesses(ShutdownMode mode, absl::Duration timeout) {
+uint64_t Runtime::Core::EndAllProcesses(ShutdownMode mode,
+                                        absl::Duration timeout) {
   state.store(RunState::kDraining, std::memory_order_seq_cst);
   // Who is to be terminated at once is not asked before.
   (mode == ShutdownMode::kDrain ? orders.cancel : orders.terminate)
@@ -320,14 +325,21 @@ void Runtime::Core::EndAllProcesses(ShutdownMode mode, absl::Duration timeout) {
                       std::max<int64_t>(0, absl::ToInt64Nanoseconds(timeout)));
   if (mode == ShutdownMode::kDrain) {
     std::vector<Pid> left = TellAll(ACTORD_EVENT_CANCEL, kShuttingDown);
-    if (WaitForEmpty(deadline, /*may_be_cut=*/true, std::move(left))) return;
+    if (WaitForEmpty(deadline, /*may_be_cut=*/true, std::move(left))) {
+      return clock.MonotonicNs() + stuck_after_ns_;
+    }
   }
   orders.terminate.store(true, std::memory_order_seq_cst);
   TellAll(kEventTerminate, kShuttingDown);
-  if (!WaitForEmpty(clock.MonotonicNs() + stuck_after_ns_,
-                    /*may_be_cut=*/false, {})) {
-    LogStuck();
-  }
+  const uint64_t given_up_ns = clock.MonotonicNs() + stuck_after_ns_;
+  if (!WaitForEmpty(given_up_ns, /*may_be_cut=*/false, {})) LogStuck();
+  return given_up_ns;
+}
+
+void Runtime::Core::HurryShutdown() {
+  const MutexLock lock(shutdown_mutex_);
+  cut_short_ = true;
+  shutdown_wake_.notify_all();
 }
 
 ShutdownReport Runtime::Core::Shutdown(ShutdownMode mode,
@@ -344,13 +356,15 @@ ShutdownReport Runtime::Core::Shutdown(ShutdownMode mode,
     shutting_down_ = true;
     ended_before = Stats().processes_ended;
   }
-  EndAllProcesses(mode, timeout);
+  const uint64_t given_up_ns = EndAllProcesses(mode, timeout);
   ShutdownReport report;
   report.forced = Sum(&Counters::processes_forced);
   report.ended = Stats().processes_ended - ended_before - report.forced;
   const uint64_t left = LiveProcesses();
   report.forced += left;
-  report.stuck = left + pool.Stop(stuck_after_ns_);
+  // Steps and pooled handlers have the same time to return.
+  const uint64_t now_ns = clock.MonotonicNs();
+  report.stuck = left + pool.Stop(given_up_ns - std::min(given_up_ns, now_ns));
   if (LiveProcesses() == 0) threads.Stop();
   const absl::Status stopped =
       Error(absl::StatusCode::kUnavailable, reason::kStopped,

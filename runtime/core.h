@@ -34,7 +34,7 @@ class Runtime::Core {
   Core(const RuntimeOptions& options, const Catalog& catalog);
   ~Core();
 
-  void StartThreads();
+  absl::Status StartThreads();
   absl::Status SetLimits(const Limits& given);
   // From a thread that runs no workers. `ready`: see Delivery.
   absl::Status SendFromOutside(const Pid& to, const Message& message,
@@ -43,6 +43,7 @@ class Runtime::Core {
       const absl::flat_hash_set<const ProcessType*>& versions,
       uint32_t first_slot);
   ShutdownReport Shutdown(ShutdownMode mode, absl::Duration timeout);
+  void HurryShutdown();
   RuntimeStats Stats() const;
   [[nodiscard]] uint64_t LiveProcesses() const;
   // Over all threads.
@@ -90,7 +91,8 @@ class Runtime::Core {
   // Asks those of `left` whose parents have ended meanwhile, and leaves the
   // others that live in it.
   void AskOrphans(std::vector<Pid>& left);
-  void EndAllProcesses(ShutdownMode mode, absl::Duration timeout);
+  // Returns when what does not return is to be given up.
+  uint64_t EndAllProcesses(ShutdownMode mode, absl::Duration timeout);
   // True: no process lives. False: the time has passed, or a second caller cut
   // it short. `left`: as TellAll has returned it.
   bool WaitForEmpty(uint64_t deadline_ns, bool may_be_cut,

@@ -123,7 +123,7 @@ Runtime::~Runtime() = default;
 
 const actord_host* Runtime::host() const { return core_->host.abi(); }
 
-void Runtime::Start() { core_->StartThreads(); }
+absl::Status Runtime::Start() { return core_->StartThreads(); }
 
 void Runtime::Submit(const SubmitRequest& request, SubmitCallback done) {
   core_->admission.Submit(request, Pid{}, /*keep_result=*/true,
@@ -254,5 +254,7 @@ RuntimeStats Runtime::Stats() const { return core_->Stats(); }
 ShutdownReport Runtime::Shutdown(ShutdownMode mode, absl::Duration timeout) {
   return core_->Shutdown(mode, timeout);
 }
+
+void Runtime::HurryShutdown() { core_->HurryShutdown(); }
 
 }  // namespace actord::runtime

@@ -70,8 +70,9 @@ class Runtime {
 
   // What handlers see of the daemon. Valid for the runtime's lifetime.
   [[nodiscard]] const actord_host* host() const;
-  // Begins to serve. Once; after a Shutdown it does nothing.
-  void Start();
+  // Begins to serve. Once; after a Shutdown it does nothing. INTERNAL: the
+  // system has not as many threads; then nothing is served.
+  absl::Status Start();
 
   // Calls back when Init has returned on a worker, or with the refusal:
   // UNKNOWN_PROCESS_TYPE, UNKNOWN_METHOD, INVALID_FIELD, PAYLOAD_TOO_LARGE,
@@ -172,10 +173,14 @@ class Runtime {
   // Refuses new submissions from now on, asks every process to end (kDrain) and
   // waits until all have, or until `timeout` (infinite: for ever); then
   // terminates the rest (kNow: at once). Goes on delivering messages and
-  // completions meanwhile. Blocks; not to be called on a worker. A second call
-  // with kNow cuts a drain short; every caller gets the whole report.
+  // completions meanwhile. What does not return is given up after
+  // RuntimeOptions::stuck_after. Blocks; not to be called on a worker. A second
+  // call with kNow cuts a drain short; every caller gets the whole report.
   // Afterwards no process is left and no callback is outstanding.
   ShutdownReport Shutdown(ShutdownMode mode, absl::Duration timeout);
+  // Cuts the drain of a Shutdown short that is under way, or about to be. Does
+  // not wait for its end.
+  void HurryShutdown();
 
   // The parts and how they are put together (core.h). Public so that tests can
   // run the workers by hand; of no use to the daemon.

@@ -1,24 +1,73 @@
 #include "daemon/operations/shutdown_control.h"
 
+#include <pthread.h>
+
+#include <system_error>
 #include <utility>
+
+#include "absl/strings/str_cat.h"
 
 namespace actord::daemon {
 
 using runtime::ShutdownMode;
 using runtime::ShutdownReport;
 
+namespace {
+
+// How long `shutdown` may take to come back when it has given up what is stuck.
+constexpr absl::Duration kReturnPatience = absl::Milliseconds(500);
+
+}  // namespace
+
 ShutdownControl::~ShutdownControl() {
-  for (std::thread& thread : threads_) thread.join();
+  if (!thread_.joinable()) return;
+  {
+    const absl::MutexLock lock(&mutex_);
+    closing_ = true;
+  }
+  thread_.join();
+}
+
+absl::Status ShutdownControl::Start() {
+  try {
+    thread_ = std::thread([this] { AwaitAndRunOrder(); });
+    return absl::OkStatus();
+  } catch (const std::system_error& error) {
+    return absl::InternalError(absl::StrCat(
+        "cannot start the thread that ends the processes: ", error.what()));
+  }
+}
+
+void ShutdownControl::AwaitAndRunOrder() {
+  pthread_setname_np(pthread_self(), "shutdown");
+  Order order;
+  {
+    const auto called = [this]() ABSL_SHARED_LOCKS_REQUIRED(mutex_) {
+      return order_.has_value() || closing_;
+    };
+    const absl::MutexLock lock(&mutex_);
+    mutex_.Await(absl::Condition(&called));
+    if (!order_.has_value()) return;
+    order = *std::move(order_);
+  }
+  const ShutdownReport report = order.shutdown(order.mode, order.timeout);
+  const absl::MutexLock lock(&mutex_);
+  report_ = report;
 }
 
 void ShutdownControl::Request(ShutdownMode mode, absl::Duration timeout,
                               Callback done) {
+  const bool now = mode == ShutdownMode::kNow;
   ShutdownReport report;
   {
     absl::MutexLock lock(&mutex_);
-    if (!requested_) timeout_ = timeout;
-    requested_ = true;
-    if (mode == ShutdownMode::kNow) now_ = true;
+    const bool is_first = !std::exchange(requested_, true);
+    if (is_first) timeout_ = timeout;
+    if (now) now_ = true;
+    if (is_first || now) {
+      deadline_.Limit((now ? absl::ZeroDuration() : timeout) + force_timeout_ +
+                      kExitSpare);
+    }
     if (report_.has_value()) {
       report = *report_;
     } else if (done) {
@@ -57,32 +106,23 @@ void ShutdownControl::WaitForRequest() {
   mutex_.Await(absl::Condition(&requested_));
 }
 
-void ShutdownControl::Start(const ShutdownFunction& shutdown, ShutdownMode mode,
-                            absl::Duration timeout) {
-  threads_.emplace_back([this, shutdown, mode, timeout] {
-    const ShutdownReport report = shutdown(mode, timeout);
-    absl::MutexLock lock(&mutex_);
-    report_ = report;
-  });
-}
-
-ShutdownControl::Result ShutdownControl::Carry(
-    const ShutdownFunction& shutdown, absl::Duration force_timeout,
-    const std::function<ShutdownReport()>& so_far) {
-  ShutdownMode mode = ShutdownMode::kDrain;
+ShutdownControl::Result ShutdownControl::Carry(const Steps& steps) {
+  const absl::Duration patience = force_timeout_ + kReturnPatience;
+  bool drains = true;
   absl::Duration timeout;
   {
     absl::MutexLock lock(&mutex_);
-    if (now_) mode = ShutdownMode::kNow;
-    timeout = now_ ? absl::ZeroDuration() : timeout_;
+    drains = !now_;
+    timeout = drains ? timeout_ : absl::ZeroDuration();
+    order_ = Order{steps.shutdown,
+                   drains ? ShutdownMode::kDrain : ShutdownMode::kNow, timeout};
   }
-  Start(shutdown, mode, timeout);
-  if (!WaitForEnd(timeout + force_timeout, mode == ShutdownMode::kDrain)) {
-    Start(shutdown, ShutdownMode::kNow, absl::ZeroDuration());
-    WaitForEnd(force_timeout, false);
+  if (!WaitForEnd(timeout + patience, drains)) {
+    steps.hurry();
+    WaitForEnd(patience, false);
   }
 
-  const ShutdownReport unfinished = so_far();
+  const ShutdownReport unfinished = steps.so_far();
   Result result;
   std::vector<Callback> waiting;
   {
@@ -93,6 +133,7 @@ ShutdownControl::Result ShutdownControl::Carry(
     result.now = now_;
     waiting = std::move(waiting_);
   }
+  deadline_.Limit(force_timeout_ + kExitSpare);
   for (Callback& callback : waiting) std::move(callback)(result.report);
   return result;
 }

@@ -4,9 +4,14 @@
 // States: serving -> requested (first Request) -> ended (Carry returned). A
 // later Request joins; one with kNow hurries a drain.
 //
-// Thread-safety: Request and requested may be called from any thread.
+// From the first Request on there is a deadline for the program: the drain's
+// timeout, `force_timeout` and kExitSpare after it, or the last two after a
+// kNow and after Carry has returned, whatever comes first.
+//
+// Thread-safety: Request and requested may be called from any thread. Start,
 // WaitForRequest and Carry are for one thread, in this order. Callbacks run on
-// that thread, or on the caller's if the end has been reached.
+// that thread, or on the caller's if the end has been reached. Ownership:
+// borrows the deadline.
 #pragma once
 
 #include <functional>
@@ -16,23 +21,31 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/functional/any_invocable.h"
+#include "absl/status/status.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "daemon/operations/exit_deadline.h"
 #include "runtime/runtime.h"
 
 namespace actord::daemon {
 
 class ShutdownControl {
  public:
-  using Callback = absl::AnyInvocable<void(const runtime::ShutdownReport&) &&>;
-  using ShutdownFunction = std::function<runtime::ShutdownReport(
-      runtime::ShutdownMode, absl::Duration)>;
+  // What the program has beyond its timeouts, to end in order.
+  static constexpr absl::Duration kExitSpare = absl::Seconds(1);
 
-  ShutdownControl() = default;
-  // Waits for the shutdown function to return.
+  using Callback = absl::AnyInvocable<void(const runtime::ShutdownReport&) &&>;
+
+  ShutdownControl(absl::Duration force_timeout, ExitDeadline& deadline)
+      : force_timeout_(force_timeout), deadline_(deadline) {}
+  // Waits for `shutdown` of Carry to return.
   ~ShutdownControl();
   ShutdownControl(const ShutdownControl&) = delete;
   ShutdownControl& operator=(const ShutdownControl&) = delete;
+
+  // Starts the thread that Carry needs: when the daemon is to end, the system
+  // may have no thread left. INTERNAL: it has none now.
+  absl::Status Start();
 
   // Never blocks. The timeout of the first drain counts. `done` may be null.
   void Request(runtime::ShutdownMode mode, absl::Duration timeout,
@@ -45,38 +58,58 @@ class ShutdownControl {
   void OnRequest(std::function<void()> callback);
   [[nodiscard]] bool requested() const;
 
+  // How the processes are ended.
+  struct Steps {
+    // Blocks until all have ended, or are given up `force_timeout` after the
+    // timeout.
+    std::function<runtime::ShutdownReport(runtime::ShutdownMode,
+                                          absl::Duration timeout)>
+        shutdown;
+    // Makes a `shutdown` that drains go on as with kNow. Does not block.
+    std::function<void()> hurry;
+    // The report of a `shutdown` that has not returned.
+    std::function<runtime::ShutdownReport()> so_far;
+  };
   struct Result {
     runtime::ShutdownReport report;
-    // `shutdown` did not return in time; its threads are still running.
+    // `shutdown` did not return in time; its thread is still running.
     bool stuck = false;
     // Somebody asked for kNow, so whatever was forced was meant to be.
     bool now = false;
   };
-  // Runs `shutdown` on threads of its own, because it blocks: once as
-  // requested, and once more with kNow when hurried. Gives up `force_timeout`
-  // after it should have returned; the report is then what `so_far` says.
-  // Answers everybody who waits.
-  Result Carry(const ShutdownFunction& shutdown, absl::Duration force_timeout,
-               const std::function<runtime::ShutdownReport()>& so_far);
+  // Runs `shutdown` on the thread of Start, as requested, and gives it up when
+  // it should have returned. Answers everybody who waits. Once, after Start.
+  Result Carry(const Steps& steps);
 
  private:
+  struct Order {
+    std::function<runtime::ShutdownReport(runtime::ShutdownMode,
+                                          absl::Duration)>
+        shutdown;
+    runtime::ShutdownMode mode = runtime::ShutdownMode::kDrain;
+    absl::Duration timeout;
+  };
+
   void TellOfRequest();
-  void Start(const ShutdownFunction& shutdown, runtime::ShutdownMode mode,
-             absl::Duration timeout);
+  void AwaitAndRunOrder();
   // Waits until there is a report or the patience is over. False: somebody asks
   // to hurry instead.
   bool WaitForEnd(absl::Duration patience, bool may_be_hurried);
+
+  const absl::Duration force_timeout_;
+  ExitDeadline& deadline_;
 
   mutable absl::Mutex mutex_;
   std::function<void()> on_request_ ABSL_GUARDED_BY(mutex_);
   bool requested_ ABSL_GUARDED_BY(mutex_) = false;
   bool now_ ABSL_GUARDED_BY(mutex_) = false;
   absl::Duration timeout_ ABSL_GUARDED_BY(mutex_);
+  std::optional<Order> order_ ABSL_GUARDED_BY(mutex_);
+  bool closing_ ABSL_GUARDED_BY(mutex_) = false;
   std::optional<runtime::ShutdownReport> report_ ABSL_GUARDED_BY(mutex_);
   // As many as there are open Shutdown calls, at most.
   std::vector<Callback> waiting_ ABSL_GUARDED_BY(mutex_);
-  // Those of Carry; touched by its thread only.
-  std::vector<std::thread> threads_;
+  std::thread thread_;  // touched by the thread of Start only
 };
 
 }  // namespace actord::daemon

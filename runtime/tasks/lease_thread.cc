@@ -2,15 +2,25 @@
 
 #include <pthread.h>
 
+#include <system_error>
+
+#include "absl/strings/str_cat.h"
+
 namespace actord::runtime {
 
-void WorkThread::Start() {
-  thread_ = SystemThread([this] {
-    pthread_setname_np(pthread_self(), "work");
-    while (!stop_.load(std::memory_order_relaxed)) {
-      external_.AwaitWork(external_.Look());
-    }
-  });
+absl::Status WorkThread::Start() {
+  try {
+    thread_ = SystemThread([this] {
+      pthread_setname_np(pthread_self(), "work");
+      while (!stop_.load(std::memory_order_relaxed)) {
+        external_.AwaitWork(external_.Look());
+      }
+    });
+    return absl::OkStatus();
+  } catch (const std::system_error& error) {
+    return absl::InternalError(absl::StrCat(
+        "cannot start the thread that minds tasks: ", error.what()));
+  }
 }
 
 void WorkThread::Stop() {

@@ -6,6 +6,7 @@
 
 #include <atomic>
 
+#include "absl/status/status.h"
 #include "runtime/system/thread.h"
 #include "runtime/tasks/task_table.h"
 
@@ -18,7 +19,8 @@ class WorkThread {
   WorkThread(const WorkThread&) = delete;
   WorkThread& operator=(const WorkThread&) = delete;
 
-  void Start();
+  // INTERNAL: the system has no thread.
+  absl::Status Start();
   // Nothing becomes due, and nobody is woken, any more.
   void Stop();
 

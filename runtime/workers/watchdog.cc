@@ -3,6 +3,7 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <system_error>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -21,11 +22,17 @@ Watchdog::Watchdog(Scheduler& scheduler, WorkerThreads& threads,
       log_(log),
       seen_(scheduler.size()) {}
 
-void Watchdog::Start() {
-  thread_ = SystemThread([this] {
-    pthread_setname_np(pthread_self(), "watchdog");
-    while (!stop_.load(std::memory_order_relaxed)) parker_.Wait(Look());
-  });
+absl::Status Watchdog::Start() {
+  try {
+    thread_ = SystemThread([this] {
+      pthread_setname_np(pthread_self(), "watchdog");
+      while (!stop_.load(std::memory_order_relaxed)) parker_.Wait(Look());
+    });
+    return absl::OkStatus();
+  } catch (const std::system_error& error) {
+    return absl::InternalError(
+        absl::StrCat("cannot start the watchdog's thread: ", error.what()));
+  }
 }
 
 void Watchdog::Stop() {

@@ -21,6 +21,7 @@
 #include <string_view>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "runtime/process/catalog.h"
 #include "runtime/scheduler/hold.h"
 #include "runtime/scheduler/scheduler.h"
@@ -57,8 +58,9 @@ class Watchdog {
   Watchdog(const Watchdog&) = delete;
   Watchdog& operator=(const Watchdog&) = delete;
 
-  // Looks on a thread of its own from now on until Stop.
-  void Start();
+  // Looks on a thread of its own from now on until Stop. INTERNAL: the system
+  // has none.
+  absl::Status Start();
   void Stop();
 
   // One look at all workers. Returns in how many nanoseconds to look again;

@@ -60,39 +60,59 @@ WorkerThreads::Thread* WorkerThreads::TakeSpare() {
     return nullptr;
   }
   auto thread = std::make_unique<Thread>(parts_, runner_parts_);
-  if (runs_ && !Launch(*thread, number)) return nullptr;
+  if (runs_) {
+    const absl::Status status = Launch(*thread, number);
+    if (!status.ok()) {
+      TellOfRefusal(status);
+      return nullptr;
+    }
+  }
   threads_[number] = std::move(thread);
   count_.store(number + 1, std::memory_order_release);
   return threads_[number].get();
 }
 
-bool WorkerThreads::Launch(Thread& thread, size_t number) {
+absl::Status WorkerThreads::Launch(Thread& thread, size_t number) {
   try {
     thread.thread =
         SystemThread([this, &thread, number] { Run(thread, number); });
-    return true;
+    return absl::OkStatus();
   } catch (const std::system_error& error) {
-    parts_.options.log(
-        LogLevel::kError,
-        absl::StrCat("cannot start thread ", number,
-                     " for a worker whose thread is blocked: ", error.what()));
-    return false;
+    return absl::InternalError(absl::StrCat(
+        "cannot start thread ", number, " that runs workers: ", error.what()));
   }
 }
 
-void WorkerThreads::Start() {
+void WorkerThreads::TellOfRefusal(const absl::Status& refusal) {
+  constexpr uint64_t kPauseNs = 10'000'000'000;
+  ++refusals_;
+  const uint64_t now_ns = parts_.clock.MonotonicNs();
+  if (told_of_refusal_ns_ != 0 && now_ns - told_of_refusal_ns_ < kPauseNs) {
+    return;
+  }
+  told_of_refusal_ns_ = now_ns;
+  parts_.options.log(
+      LogLevel::kError,
+      absl::StrCat(std::string(refusal.message()),
+                   ", although the thread of a worker is blocked (refused ",
+                   refusals_,
+                   " times so far); raise the limit on threads, or "
+                   "lower scheduler.max_blocked_threads"));
+}
+
+absl::Status WorkerThreads::Start() {
   {
     const MutexLock lock(mutex_);
-    if (stop_.load(std::memory_order_relaxed)) return;
+    if (stop_.load(std::memory_order_relaxed)) return absl::OkStatus();
     runs_ = true;
     for (size_t i = 0; i < size(); ++i) {
-      // Without these there is no daemon.
-      if (!Launch(at(i), i)) std::terminate();
+      absl::Status status = Launch(at(i), i);
+      if (!status.ok()) return status;
       // They hold their workers already.
       at(i).parker.Notify();
     }
   }
-  watchdog_.Start();
+  return watchdog_.Start();
 }
 
 void WorkerThreads::Stop() {

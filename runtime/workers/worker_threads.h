@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "runtime/scheduler/blocking_calls.h"
 #include "runtime/scheduler/lane.h"
 #include "runtime/settings/options.h"
@@ -64,8 +65,9 @@ class WorkerThreads final : public BlockingCalls {
   ~WorkerThreads();
 
   // Threads run from now on until Stop. Without Start, a test runs them by
-  // hand. After Stop it does nothing. From one thread.
-  void Start();
+  // hand. After Stop it does nothing. INTERNAL: the system has not as many
+  // threads; those that there are wait for Stop. From one thread.
+  absl::Status Start();
   // Joins all; a thread that does not come back from a plugin is waited for.
   void Stop();
 
@@ -94,8 +96,11 @@ class WorkerThreads final : public BlockingCalls {
   Thread* TakeSpare();
   void Give(Thread& thread, WorkerQueue& queue);
   void Run(Thread& thread, size_t number);
-  // False: the system has no thread for us.
-  bool Launch(Thread& thread, size_t number);
+  // INTERNAL: the system has no thread for us.
+  absl::Status Launch(Thread& thread, size_t number);
+  // In the log, now and then: it may happen in every step.
+  void TellOfRefusal(const absl::Status& refusal)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const Parts parts_;
   ProcessRunner::Parts runner_parts_;
@@ -107,6 +112,9 @@ class WorkerThreads final : public BlockingCalls {
   Mutex mutex_;
   Random seeds_ ABSL_GUARDED_BY(mutex_);
   std::vector<Thread*> spares_ ABSL_GUARDED_BY(mutex_);
+  // Threads that the system refused, and when the log was told last.
+  uint64_t refusals_ ABSL_GUARDED_BY(mutex_) = 0;
+  uint64_t told_of_refusal_ns_ ABSL_GUARDED_BY(mutex_) = 0;
   // Of fixed size; those below count_ are set and stay. Written under mutex_.
   std::vector<std::unique_ptr<Thread>> threads_;
   std::atomic<size_t> count_{0};

@@ -242,7 +242,7 @@ TEST(ShutdownInterleaving, ASubmitThatWasUnderWayIsWaitedFor) {
   options.clock = &clock;
   auto runtime = Runtime::Create(options, catalog);
   ASSERT_TRUE(runtime.ok());
-  (*runtime)->Start();
+  ASSERT_TRUE((*runtime)->Start().ok());
   ShutdownReport report;
   std::thread shutting_down;
   clock.hook = [&] {

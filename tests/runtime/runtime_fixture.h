@@ -63,7 +63,7 @@ class RuntimeTest : public ::testing::TestWithParam<int> {
     auto runtime = Runtime::Create(options, catalog_);
     ASSERT_TRUE(runtime.ok()) << runtime.status();
     runtime_ = *std::move(runtime);
-    runtime_->Start();
+    ASSERT_TRUE(runtime_->Start().ok());
   }
 
   absl::StatusOr<Pid> Submit(SubmitRequest request) {

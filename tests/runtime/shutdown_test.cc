@@ -47,7 +47,7 @@ TEST_P(ShutdownTest, AStartAfterItStartsNothing) {
   };
   // One that was joined may still be listed for a moment.
   const std::set<std::string> before = threads();
-  runtime_->Start();
+  EXPECT_TRUE(runtime_->Start().ok());
   EXPECT_THAT(threads(), ::testing::IsSubsetOf(before));
   EXPECT_EQ(runtime_->Stats().state, RunState::kStopped);
   EXPECT_THAT(Submit(Script{}).status(),
@@ -134,6 +134,32 @@ TEST_P(ShutdownTest, NowTerminatesWhateverTheProcessDoes) {
       runtime_->Shutdown(ShutdownMode::kNow, absl::InfiniteDuration());
   EXPECT_EQ(report.forced, 3u);
   EXPECT_EQ(closed, 3);
+  ExpectNothingLeft();
+}
+
+TEST_P(ShutdownTest, AHurryCutsTheDrainShortThatIsUnderWay) {
+  StartWith(GetParam());
+  MustSubmit(Script{}, "cancellable");
+  std::thread impatient([this] {
+    while (runtime_->Stats().state != RunState::kDraining) {
+      std::this_thread::yield();
+    }
+    runtime_->HurryShutdown();
+  });
+  const ShutdownReport report =
+      runtime_->Shutdown(ShutdownMode::kDrain, absl::InfiniteDuration());
+  impatient.join();
+  EXPECT_EQ(report.forced, 1u);
+  ExpectNothingLeft();
+}
+
+TEST_P(ShutdownTest, AHurryCutsTheDrainShortThatIsAboutToBegin) {
+  StartWith(GetParam());
+  MustSubmit(Script{}, "cancellable");
+  runtime_->HurryShutdown();
+  const ShutdownReport report =
+      runtime_->Shutdown(ShutdownMode::kDrain, absl::InfiniteDuration());
+  EXPECT_EQ(report.forced, 1u);
   ExpectNothingLeft();
 }
 

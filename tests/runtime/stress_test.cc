@@ -66,7 +66,7 @@ class Stress : public ::testing::TestWithParam<int> {
     ASSERT_TRUE(runtime.ok()) << runtime.status();
     runtime_ = *std::move(runtime);
     host_ = runtime_->host();
-    runtime_->Start();
+    ASSERT_TRUE(runtime_->Start().ok());
   }
 
   void Add(std::string command, uint32_t mode, ScriptHandler::Function handle) {

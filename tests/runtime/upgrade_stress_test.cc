@@ -152,7 +152,7 @@ class UpgradeStress : public ::testing::TestWithParam<int> {
     auto runtime = Runtime::Create(options, catalog_);
     ASSERT_TRUE(runtime.ok()) << runtime.status();
     runtime_ = *std::move(runtime);
-    runtime_->Start();
+    ASSERT_TRUE(runtime_->Start().ok());
   }
   static int32_t Echo(Call& call) {
     call.Reply(ACTORD_OK, call.bytes());

@@ -243,7 +243,7 @@ void OneRun::Main() {
   auto core = std::make_unique<Runtime::Core>(options_, catalog_);
   world_.core = core.get();
   runtime_ = std::make_unique<Runtime>(std::move(core));
-  runtime_->Start();
+  world_.Check(runtime_->Start().ok(), nullptr, "the runtime does not start");
   LiveAndShutDown();
   world_.CheckEnd(runtime_->Stats());
   world_.CheckDeadLetters(runtime_->Stats());

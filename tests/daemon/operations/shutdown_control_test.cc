@@ -2,7 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <functional>
+#include <memory>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "absl/synchronization/notification.h"
@@ -15,25 +19,43 @@ using runtime::ShutdownReport;
 
 constexpr absl::Duration kLong = absl::Hours(1);
 
-ShutdownReport NothingSoFar() { return {}; }
+// Steps of which a test says what it is about.
+ShutdownControl::Steps StepsOf(
+    std::function<ShutdownReport(ShutdownMode, absl::Duration)> shutdown) {
+  return {.shutdown = std::move(shutdown),
+          .hurry = [] { ADD_FAILURE() << "nobody is in a hurry"; },
+          .so_far = [] { return ShutdownReport{}; }};
+}
 
-TEST(ShutdownControl, CarriesOutWhatWasRequested) {
+class ShutdownControlTest : public ::testing::Test {
+ protected:
+  // Time enough for a test that goes well.
+  ShutdownControl& StartWith(absl::Duration force_timeout = kLong) {
+    control_ = std::make_unique<ShutdownControl>(force_timeout, deadline_);
+    EXPECT_TRUE(control_->Start().ok());
+    return *control_;
+  }
+
+  ExitDeadline deadline_;
+  std::unique_ptr<ShutdownControl> control_;
+};
+
+TEST_F(ShutdownControlTest, CarriesOutWhatWasRequested) {
   for (const ShutdownMode mode : {ShutdownMode::kDrain, ShutdownMode::kNow}) {
-    ShutdownControl control;
+    ShutdownControl& control = StartWith();
     std::vector<uint64_t> answers;
     control.Request(mode, absl::Seconds(3), [&](const ShutdownReport& r) {
       answers.push_back(r.ended);
     });
     control.WaitForRequest();
-    const auto result = control.Carry(
-        [&](ShutdownMode asked, absl::Duration timeout) {
+    const auto result =
+        control.Carry(StepsOf([&](ShutdownMode asked, absl::Duration timeout) {
           EXPECT_EQ(asked, mode);
           if (mode == ShutdownMode::kDrain) {
             EXPECT_EQ(timeout, absl::Seconds(3));
           }
           return ShutdownReport{.ended = 7, .forced = 1};
-        },
-        kLong, NothingSoFar);
+        }));
     EXPECT_FALSE(result.stuck);
     EXPECT_EQ(result.report.forced, 1u);
     EXPECT_EQ(result.now, mode == ShutdownMode::kNow);
@@ -41,26 +63,25 @@ TEST(ShutdownControl, CarriesOutWhatWasRequested) {
   }
 }
 
-TEST(ShutdownControl, LaterRequestsJoinAndTheFirstTimeoutCounts) {
-  ShutdownControl control;
+TEST_F(ShutdownControlTest, LaterRequestsJoinAndTheFirstTimeoutCounts) {
+  ShutdownControl& control = StartWith();
   int answers = 0;
   const auto count = [&](const ShutdownReport&) { ++answers; };
   control.Request(ShutdownMode::kDrain, absl::Seconds(3), count);
   control.Request(ShutdownMode::kDrain, absl::Seconds(9), count);
-  const auto result = control.Carry(
-      [&](ShutdownMode, absl::Duration timeout) {
+  const auto result =
+      control.Carry(StepsOf([&](ShutdownMode, absl::Duration timeout) {
         EXPECT_EQ(timeout, absl::Seconds(3));
         return ShutdownReport{};
-      },
-      kLong, NothingSoFar);
+      }));
   EXPECT_FALSE(result.stuck);
   EXPECT_EQ(answers, 2);
   control.Request(ShutdownMode::kDrain, kLong, count);
   EXPECT_EQ(answers, 3) << "after the end the answer comes at once";
 }
 
-TEST(ShutdownControl, NowHurriesADrain) {
-  ShutdownControl control;
+TEST_F(ShutdownControlTest, NowHurriesADrain) {
+  ShutdownControl& control = StartWith();
   absl::Notification draining;
   absl::Notification hurried;
   control.Request(ShutdownMode::kDrain, absl::InfiniteDuration());
@@ -68,43 +89,104 @@ TEST(ShutdownControl, NowHurriesADrain) {
     draining.WaitForNotification();
     control.Request(ShutdownMode::kNow, absl::ZeroDuration());
   });
-  const auto result = control.Carry(
-      [&](ShutdownMode mode, absl::Duration) {
-        if (mode == ShutdownMode::kNow) {
-          hurried.Notify();
-        } else {
-          draining.Notify();
-          hurried.WaitForNotification();
-        }
-        return ShutdownReport{.ended = 0, .forced = 5};
-      },
-      kLong, NothingSoFar);
+  ShutdownControl::Steps steps = StepsOf([&](ShutdownMode, absl::Duration) {
+    draining.Notify();
+    hurried.WaitForNotification();
+    return ShutdownReport{.ended = 0, .forced = 5};
+  });
+  steps.hurry = [&] { hurried.Notify(); };
+  const auto result = control.Carry(steps);
   impatient.join();
   EXPECT_FALSE(result.stuck);
   EXPECT_TRUE(result.now);
   EXPECT_EQ(result.report.forced, 5u);
 }
 
-TEST(ShutdownControl, GivesUpOnWhatDoesNotReturn) {
+TEST_F(ShutdownControlTest, GivesUpOnWhatDoesNotReturn) {
   for (const ShutdownMode mode : {ShutdownMode::kDrain, ShutdownMode::kNow}) {
     absl::Notification release;
     std::vector<uint64_t> answers;
-    ShutdownControl control;
+    ShutdownControl& control = StartWith(absl::Milliseconds(1));
     control.Request(mode, absl::ZeroDuration(), [&](const ShutdownReport& r) {
       answers.push_back(r.forced);
     });
-    const auto result = control.Carry(
-        [&](ShutdownMode, absl::Duration) {
-          release.WaitForNotification();
-          return ShutdownReport{};
-        },
-        absl::Milliseconds(1),
-        [] { return ShutdownReport{.ended = 1, .forced = 2}; });
+    ShutdownControl::Steps steps = StepsOf([&](ShutdownMode, absl::Duration) {
+      release.WaitForNotification();
+      return ShutdownReport{};
+    });
+    steps.so_far = [] { return ShutdownReport{.ended = 1, .forced = 2}; };
+    const auto result = control.Carry(steps);
     EXPECT_TRUE(result.stuck);
     EXPECT_EQ(result.report.ended, 1u);
     EXPECT_EQ(answers, std::vector<uint64_t>{2}) << "who waits is told";
     release.Notify();  // the destructor waits for it
+    control_.reset();
   }
+}
+
+constexpr absl::Duration kForce = absl::Hours(10);
+constexpr absl::Duration kSpare = ShutdownControl::kExitSpare;
+
+// Whether the deadline is `expected` from now, which some time has passed of.
+void ExpectLeft(const ExitDeadline& deadline, absl::Duration expected) {
+  EXPECT_LE(deadline.left(), expected);
+  EXPECT_GT(deadline.left(), expected - absl::Hours(1));
+}
+
+TEST_F(ShutdownControlTest, SetsTheDeadlineOfTheProgram) {
+  ShutdownControl& control = StartWith(kForce);
+  EXPECT_EQ(deadline_.left(), absl::InfiniteDuration());
+  control.Request(ShutdownMode::kDrain, absl::Hours(100));
+  ExpectLeft(deadline_, absl::Hours(110) + kSpare);
+  control.Request(ShutdownMode::kDrain, absl::Hours(5));
+  ExpectLeft(deadline_, absl::Hours(110) + kSpare);
+  control.Request(ShutdownMode::kNow, absl::Hours(50));
+  ExpectLeft(deadline_, kForce + kSpare);
+}
+
+TEST_F(ShutdownControlTest, SetsTheDeadlineOfWhatComesAfterTheProcesses) {
+  ShutdownControl& control = StartWith(kForce);
+  control.Request(ShutdownMode::kDrain, absl::InfiniteDuration());
+  EXPECT_EQ(deadline_.left(), absl::InfiniteDuration());
+  control.Carry(StepsOf([&](ShutdownMode, absl::Duration) {
+    EXPECT_EQ(deadline_.left(), absl::InfiniteDuration());
+    return ShutdownReport{};
+  }));
+  ExpectLeft(deadline_, kForce + kSpare);
+}
+
+TEST(ExitDeadlineTest, OnlyComesEarlier) {
+  ExitDeadline deadline;
+  EXPECT_EQ(deadline.left(), absl::InfiniteDuration());
+  deadline.Limit(absl::InfiniteDuration());
+  EXPECT_EQ(deadline.left(), absl::InfiniteDuration());
+  deadline.Limit(absl::Hours(5));
+  ExpectLeft(deadline, absl::Hours(5));
+  deadline.Limit(absl::Hours(9));
+  ExpectLeft(deadline, absl::Hours(5));
+  deadline.Limit(absl::Hours(3));
+  ExpectLeft(deadline, absl::Hours(3));
+}
+
+TEST(ExitDeadlineTest, ExpiresOnceWhetherItWasSetBeforeOrAfterTheStart) {
+  for (const bool before : {true, false}) {
+    absl::Notification expired;  // a second Notify would abort
+    ExitDeadline deadline;
+    if (before) deadline.Limit(absl::ZeroDuration());
+    ASSERT_TRUE(deadline.Start([&] { expired.Notify(); }).ok());
+    deadline.Limit(absl::Milliseconds(1));
+    EXPECT_TRUE(expired.WaitForNotificationWithTimeout(absl::Seconds(30)));
+    deadline.Limit(absl::ZeroDuration());
+  }
+}
+
+TEST(ExitDeadlineTest, DoesNotExpireEarly) {
+  ExitDeadline deadline;
+  std::atomic<bool> expired{false};
+  ASSERT_TRUE(deadline.Start([&] { expired = true; }).ok());
+  deadline.Limit(absl::Hours(2));  // wakes its thread
+  deadline.Limit(absl::Hours(1));
+  EXPECT_FALSE(expired);
 }
 
 }  // namespace

@@ -292,11 +292,39 @@ class Hurry(ShutdownCase):
         self.assertIn("probe.blocking does not come back from its step",
                       daemon.log())
 
+    def test_steps_and_commands_have_the_same_time_to_return(self):
+        daemon = self.stuck_daemon("--force-timeout", "2s")
+        actor = self.connect(daemon)
+        actor.submit("probe", json.dumps(
+            {"command": "probe.slow", "payload": "3600000"}).encode(),
+            method="yield")
+        eventually(lambda: actor.status().counters.yields_total == 1
+                   and actor.status().counters.commands_pooled_waiting == 0,
+                   "the command to run")
+        daemon.signal(signal.SIGTERM)
+        self.assertEqual(daemon.wait(), DRAIN_RAN_OUT)
+        # Both were waited for to the end: the deadline of the program, a second
+        # later, did not have to come.
+        self.assertIn("exiting without 2 steps or commands", daemon.log())
+
     def test_step_that_does_not_return_holds_no_answer_up(self):
         daemon = self.stuck_daemon("--force-timeout", "300ms")
         response = self.connect(daemon).shutdown()
         self.assertEqual((response.ended_count, response.forced_count), (0, 1))
         self.assertEqual(daemon.wait(), DRAIN_RAN_OUT)
+
+    def test_plugin_that_does_not_go_is_left_behind(self):
+        for status, kind in ((0, "counter"), (DRAIN_RAN_OUT, "probe.cancel")):
+            with self.subTest(kind=kind):
+                daemon = self.start_daemon(
+                    "--force-timeout", "300ms", "--drain-timeout", "100ms",
+                    environment={"PROBE_STAYS": "1"}, exit_status=status)
+                self.connect(daemon).submit(
+                    kind, method="stubborn" if kind != "counter" else "")
+                daemon.signal(signal.SIGTERM)
+                self.assertEqual(daemon.wait(), status)
+                self.assertIn("exiting although gRPC, or a plugin, does not "
+                              "come to its end", daemon.log())
 
     def test_third_signal_exits_on_the_spot(self):
         daemon = self.stuck_daemon("--force-timeout", "1h")

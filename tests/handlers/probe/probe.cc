@@ -341,6 +341,18 @@ class DropHandler : public actord::Handler {
   }
 };
 
+// With PROBE_STAYS in the environment it does not go when the daemon does.
+class StayingHandler : public actord::Handler {
+ public:
+  static constexpr const char* kCommand = "probe.stay";
+  ~StayingHandler() {
+    while (std::getenv("PROBE_STAYS") != nullptr) {
+      std::this_thread::sleep_for(std::chrono::hours(1));
+    }
+  }
+  actord::Reply Handle(const actord::Command& /*command*/) { return {}; }
+};
+
 class SlowHandler : public actord::Handler {
  public:
   static constexpr const char* kCommand = "probe.slow";
@@ -359,4 +371,4 @@ class SlowHandler : public actord::Handler {
 ACTORD_EXPORT_PLUGIN(
     "probe", "1.0.0",
     actord::ProcessTypes<Probe, ProbeCancel, ProbeBlocking, Mourner, Verbose>,
-    actord::Handlers<EchoHandler, DropHandler, SlowHandler>);
+    actord::Handlers<EchoHandler, DropHandler, StayingHandler, SlowHandler>);

@@ -94,7 +94,7 @@ TEST_F(Handover, AStepThatLastsLosesItsWorkerAndEndsWithoutOne) {
 TEST_F(Handover, NoThreadIsStartedAfterTheEnd) {
   WorkerThreads& threads = core_->core->threads;
   threads.Stop();
-  threads.Start();
+  EXPECT_TRUE(threads.Start().ok());
   ASSERT_EQ(threads.size(), 1u);
   EXPECT_FALSE(threads.at(0).thread.joinable());
   LookUntilTaken();

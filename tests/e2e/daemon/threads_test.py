@@ -1,0 +1,103 @@
+"""What the daemon does when the system has no thread for it, at the start and later."""
+
+import os
+import shutil
+import signal
+import subprocess
+import unittest
+
+from actord.v1 import process_pb2, status_pb2
+from harness import places
+from harness.case import EmptyCase
+from harness.daemon import Daemon
+from harness.waiting import eventually
+
+CLEAN, DRAIN_RAN_OUT = 0, 75
+# A limit on threads does not bind root, and other users may have any number of
+# them already: a user of nobody else.
+OTHER_USER = 61_234
+
+
+class OtherUser:
+    """How to start a daemon on which a limit of threads works."""
+
+    def __init__(self, directory):
+        # The directory of the build may be closed to that user.
+        self.directory = directory / "other"
+        self.directory.mkdir()
+        self.is_root = os.geteuid() == 0
+        self.actord = shutil.copy(places.ACTORD, self.directory)
+        self.probe = shutil.copy(places.PROBE, self.directory)
+        if self.is_root:
+            directory.chmod(0o755)
+            shutil.chown(self.directory, OTHER_USER)
+
+    def options(self):
+        return {"user": OTHER_USER} if self.is_root else {}
+
+
+class ThreadsCase(EmptyCase):
+
+    def setUp(self):
+        super().setUp()
+        self.user = OtherUser(self.directory)
+
+    def start(self, *options, exit_status):
+        daemon = Daemon(self.user.directory,
+                        ("--plugin", self.user.probe, *options),
+                        actord=self.user.actord, popen=self.user.options())
+        self.addCleanup(self._end, daemon, exit_status)
+        return daemon
+
+    def no_more_threads(self, daemon):
+        # By that user, for whom this takes no privilege.
+        subprocess.run(["prlimit", "--pid", str(daemon.process.pid),
+                        "--nproc=1:1"], check=True, **self.user.options())
+
+
+class NoThreadLater(ThreadsCase):
+
+    def blocked(self, drain_timeout="500ms", exit_status=DRAIN_RAN_OUT):
+        """A daemon both of whose workers are kept in a step, without a thread for
+        anything else."""
+        daemon = self.start("--workers", "2", "--drain-timeout", drain_timeout,
+                            "--force-timeout", "1s", exit_status=exit_status)
+        actor = self.connect(daemon)
+        self.no_more_threads(daemon)
+        self.file = self.user.directory / "go on"
+        pids = [actor.submit("probe.blocking", str(self.file).encode(),
+                             method="until") for _ in range(2)]
+        for pid in pids:
+            eventually(lambda pid=pid: actor.process(pid).state
+                       == process_pb2.PROCESS_STATE_RUNNING, "the step to run")
+        return daemon, actor
+
+    def test_sigterm_ends_it_when_steps_do_not_return(self):
+        daemon, _ = self.blocked()
+        daemon.signal(signal.SIGTERM)
+        self.assertEqual(daemon.wait(), DRAIN_RAN_OUT)
+        self.assertIn("exiting without 2 steps", daemon.log())
+        self.assertIn("that runs workers: Resource temporarily unavailable",
+                      daemon.log())
+
+    def test_sigterm_drains_what_returns(self):
+        daemon, _ = self.blocked("1h", exit_status=CLEAN)
+        daemon.signal(signal.SIGTERM)
+        eventually(lambda: "ending: " in daemon.log(), "the drain")
+        self.file.touch()
+        self.assertEqual(daemon.wait(), CLEAN)
+        self.assertIn("ended: 2 processes ended by themselves", daemon.log())
+
+    def test_both_modes_of_shutdown_are_answered(self):
+        for mode in (status_pb2.ShutdownRequest.MODE_DRAIN,
+                     status_pb2.ShutdownRequest.MODE_NOW):
+            with self.subTest(mode=mode):
+                daemon, actor = self.blocked()
+                response = actor.shutdown(mode)
+                self.assertEqual(
+                    (response.ended_count, response.forced_count), (0, 2))
+                self.assertEqual(daemon.wait(), DRAIN_RAN_OUT)
+
+
+if __name__ == "__main__":
+    unittest.main()
