@@ -69,8 +69,11 @@ absl::Status Daemon::OpenAll() {
   const bool has_port_file = !config_.port_file.empty();
   absl::Status status = deadline_.Start([this] { Expire(); });
   if (status.ok()) status = shutdown_.Start();
+  if (!status.ok()) return status;
+  auto reservation = RpcServer::Reserve(config_);
+  if (!reservation.ok()) return reservation.status();
+  reservation_ = *std::move(reservation);
   // If another daemon has the address, the file may be that one's.
-  if (status.ok()) status = RpcServer::CanStart(config_);
   if (status.ok() && has_port_file) status = RemovePortFile(config_.port_file);
   if (status.ok()) status = StartRuntime();
   if (status.ok()) status = StartServer();
@@ -136,7 +139,7 @@ absl::Status Daemon::StartServer() {
   service_ = std::make_unique<ActorService>(ServiceContext{
       config_, runtime::Clock::System(), catalog_, plugins_, *plugin_loading_,
       *runtime_, request_ids_, message_ids_, shutdown_, logger_});
-  auto server = RpcServer::Start(config_, *service_);
+  auto server = RpcServer::Start(config_, *service_, std::move(reservation_));
   if (!server.ok()) return server.status();
   server_ = *std::move(server);
   return absl::OkStatus();

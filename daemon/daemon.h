@@ -113,6 +113,7 @@ class Daemon {
   ShutdownControl shutdown_;
   std::unique_ptr<PluginLoading> plugin_loading_;  // null: there is no service
   std::unique_ptr<ActorService> service_;
+  RpcServer::Reservation reservation_;  // until the server has it
   std::unique_ptr<RpcServer> server_;
   std::unique_ptr<PortFile> port_file_;  // null: none is wanted
   bool ended_ = false;                   // all processes have, or are given up

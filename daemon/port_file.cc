@@ -21,6 +21,10 @@ absl::Status Failed(const std::string& path, const char* what, int error) {
       "port file ", path, ": cannot ", what, ": ", std::strerror(error)));
 }
 
+std::string PathBeside(const std::string& path, std::string_view purpose) {
+  return absl::StrCat(path, ".", getpid(), ".", std::string(purpose));
+}
+
 // Whether all of it was written; errno says why not.
 bool WriteAll(int descriptor, std::string_view text) {
   while (!text.empty()) {
@@ -42,7 +46,7 @@ absl::StatusOr<std::unique_ptr<PortFile>> PortFile::Write(
     const std::string& path, const std::vector<int>& ports) {
   std::string text;
   for (const int port : ports) absl::StrAppend(&text, port, "\n");
-  const std::string temporary = absl::StrCat(path, ".", getpid(), ".tmp");
+  const std::string temporary = PathBeside(path, "tmp");
   const int descriptor =
       open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, kMode);
   if (descriptor < 0) return Failed(path, "write it", errno);
@@ -61,16 +65,29 @@ PortFile::PortFile(std::string path, int descriptor)
 
 PortFile::~PortFile() { close(descriptor_); }
 
-absl::Status PortFile::Remove() {
+bool PortFile::IsOthers(const std::string& path) const {
   struct stat own {};
   struct stat there {};
-  if (fstat(descriptor_, &own) != 0) return Failed(path_, "find it", errno);
-  // What cannot be looked at, RemovePortFile cannot remove either, and says so.
-  if (stat(path_.c_str(), &there) == 0 &&
-      (there.st_dev != own.st_dev || there.st_ino != own.st_ino)) {
-    return absl::OkStatus();
+  return fstat(descriptor_, &own) == 0 && stat(path.c_str(), &there) == 0 &&
+         (there.st_dev != own.st_dev || there.st_ino != own.st_ino);
+}
+
+absl::Status PortFile::Remove() {
+  if (IsOthers(path_)) return absl::OkStatus();
+  // Nothing removes a file on the condition that it is still the same. So it is
+  // taken aside first, where nobody replaces it.
+  const std::string aside = PathBeside(path_, "old");
+  if (std::rename(path_.c_str(), aside.c_str()) != 0) {
+    return errno == ENOENT ? absl::OkStatus()
+                           : Failed(path_, "remove it", errno);
   }
-  return RemovePortFile(path_);
+  // Another daemon's that was written meanwhile goes back, unless there is a
+  // newer one already.
+  if (IsOthers(aside) && link(aside.c_str(), path_.c_str()) != 0 &&
+      errno != EEXIST) {
+    return Failed(path_, "put back what another daemon wrote", errno);
+  }
+  return RemovePortFile(aside);
 }
 
 }  // namespace actord::daemon

@@ -32,6 +32,8 @@ class PortFile {
 
  private:
   PortFile(std::string path, int descriptor);
+  // Whether there is a file at `path` that is not the one that was written.
+  [[nodiscard]] bool IsOthers(const std::string& path) const;
 
   const std::string path_;
   // Open for as long as this lives, so that no other file gets its number.

@@ -74,9 +74,7 @@ absl::Status CannotListen(const std::string& address,
                    reason.empty() ? "see gRPC's warning" : reason));
 }
 
-}  // namespace
-
-absl::Status RpcServer::CanStart(const Config& config) {
+absl::Status CheckAddresses(const Config& config) {
   for (const std::string& address : config.listen) {
     const std::string reason = WhyNotListening(address);
     if (!reason.empty()) return CannotListen(address, reason);
@@ -84,9 +82,34 @@ absl::Status RpcServer::CanStart(const Config& config) {
   return absl::OkStatus();
 }
 
+}  // namespace
+
+absl::StatusOr<RpcServer::Reservation> RpcServer::Reserve(
+    const Config& config) {
+  Reservation reservation;
+  for (auto it = config.listen.begin(); it != config.listen.end(); ++it) {
+    const auto address = ParseListenAddress(*it);
+    if (!address.ok() || !address->is_unix) continue;
+    if (std::find(config.listen.begin(), it, *it) != it) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("server.listen: ", *it, " is listed twice"));
+    }
+    const std::string reason = WhyNoSocketPath(address->path);
+    if (!reason.empty()) return CannotListen(*it, reason);
+    auto lock = SocketLock::Take(address->path);
+    if (!lock.ok()) {
+      return CannotListen(*it, std::string(lock.status().message()));
+    }
+    reservation.push_back(*std::move(lock));
+  }
+  absl::Status status = CheckAddresses(config);
+  if (!status.ok()) return status;
+  return reservation;
+}
+
 absl::StatusOr<std::unique_ptr<RpcServer>> RpcServer::Start(
-    const Config& config, grpc::Service& service) {
-  absl::Status status = CanStart(config);
+    const Config& config, grpc::Service& service, Reservation reservation) {
+  absl::Status status = CheckAddresses(config);
   if (!status.ok()) return status;
   grpc::EnableDefaultHealthCheckService(true);
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
@@ -101,6 +124,8 @@ absl::StatusOr<std::unique_ptr<RpcServer>> RpcServer::Start(
   std::unique_ptr<RpcServer> server(new RpcServer);
   server->max_payload_bytes_ =
       MaxRequestBytes(config) - kMinRequestOverheadBytes;
+  for (const auto& lock : reservation) lock->SetBound();
+  server->reservation_ = std::move(reservation);
   server->server_ = builder.BuildAndStart();
   for (size_t i = 0; i < bound.size(); ++i) {
     if (bound[i] > 0) continue;

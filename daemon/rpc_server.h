@@ -13,17 +13,21 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "daemon/settings/config.h"
+#include "daemon/socket_lock.h"
 
 namespace actord::daemon {
 
 class RpcServer {
  public:
+  // The addresses of a configuration that no other daemon gets meanwhile.
+  using Reservation = std::vector<std::unique_ptr<SocketLock>>;
   // UNAVAILABLE if an address cannot be listened on; the message names it and
-  // says why. Blocks for the look-up of names.
-  static absl::Status CanStart(const Config& config);
+  // says why. INVALID_ARGUMENT: a Unix socket is listed twice. Blocks for the
+  // look-up of names.
+  static absl::StatusOr<Reservation> Reserve(const Config& config);
   // Serves when it returns. UNAVAILABLE as above.
   static absl::StatusOr<std::unique_ptr<RpcServer>> Start(
-      const Config& config, grpc::Service& service);
+      const Config& config, grpc::Service& service, Reservation reservation);
   // Stops if nobody did.
   ~RpcServer();
   RpcServer(const RpcServer&) = delete;
@@ -49,6 +53,7 @@ class RpcServer {
  private:
   RpcServer() = default;
 
+  Reservation reservation_;  // goes last
   std::unique_ptr<grpc::Server> server_;
   std::vector<std::string> addresses_;
   std::vector<int> ports_;

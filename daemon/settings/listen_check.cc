@@ -31,28 +31,31 @@ std::string TryToBind(int family, const sockaddr* address, socklen_t length) {
   return reason;
 }
 
-bool IsServed(const sockaddr_un& address) {
-  const int socket_fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  if (socket_fd < 0) return false;
+// Why a socket that is there may not be replaced; "" if nobody serves it.
+std::string WhyInUse(const sockaddr_un& address) {
+  const int socket_fd =
+      socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (socket_fd < 0) return std::strerror(errno);
   const bool connected =
       connect(socket_fd, reinterpret_cast<const sockaddr*>(&address),
               sizeof address) == 0;
+  const int error = connected ? 0 : errno;
   close(socket_fd);
-  return connected;
+  if (error == ECONNREFUSED) return "";
+  // EAGAIN: a server that does not accept at the moment.
+  return std::strerror(error == 0 || error == EAGAIN ? EADDRINUSE : error);
 }
 
 std::string TryUnix(const std::string& path) {
+  const std::string unfit = WhyNoSocketPath(path);
+  if (!unfit.empty()) return unfit;
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
-  if (path.size() >= sizeof address.sun_path) return "its path is too long";
   path.copy(address.sun_path, path.size());
+  struct stat status {};
   // gRPC replaces a socket that is there, which is right for one that was left
   // over, and would take it from a server that is alive.
-  if (IsServed(address)) return std::strerror(EADDRINUSE);
-  struct stat status {};
-  if (lstat(path.c_str(), &status) == 0) {
-    return S_ISSOCK(status.st_mode) ? "" : std::strerror(EADDRINUSE);
-  }
+  if (lstat(path.c_str(), &status) == 0) return WhyInUse(address);
   std::string reason = TryToBind(
       AF_UNIX, reinterpret_cast<const sockaddr*>(&address), sizeof address);
   if (reason.empty()) unlink(path.c_str());
@@ -80,6 +83,17 @@ std::string TryTcp(const ListenAddress& address) {
 }
 
 }  // namespace
+
+std::string WhyNoSocketPath(const std::string& path) {
+  if (path.size() >= sizeof(sockaddr_un::sun_path)) {
+    return "its path is too long";
+  }
+  struct stat status {};
+  if (lstat(path.c_str(), &status) == 0 && !S_ISSOCK(status.st_mode)) {
+    return std::strerror(EADDRINUSE);
+  }
+  return "";
+}
 
 std::string WhyNotListening(const std::string& address) {
   const auto parsed = ParseListenAddress(address);

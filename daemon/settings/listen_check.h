@@ -11,4 +11,7 @@ namespace actord::daemon {
 // "Address already in use"; "" if it can be listened on.
 std::string WhyNotListening(const std::string& address);
 
+// Why no socket can be at `path`, whoever is there now; "" if one can.
+std::string WhyNoSocketPath(const std::string& path);
+
 }  // namespace actord::daemon

@@ -6,15 +6,21 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <barrier>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <sstream>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "daemon/exit_status.h"
 #include "daemon/port_file.h"
 #include "daemon/settings/listen_check.h"
+#include "daemon/socket_lock.h"
 
 namespace actord::daemon {
 namespace {
@@ -81,6 +87,113 @@ TEST(PortFile, SaysWhatIsWrong) {
   EXPECT_EQ(std::string(status.message()),
             "port file /nowhere/port: cannot write it: No such file or "
             "directory");
+}
+
+TEST(PortFile, OfADaemonThatHasJustWrittenItStays) {
+  constexpr int kRounds = 500;
+  const TemporaryDirectory directory;
+  const std::string path = directory.File("port");
+  std::unique_ptr<PortFile> first;
+  std::barrier together(2);
+  std::thread ends([&] {
+    for (int i = 0; i < kRounds; ++i) {
+      together.arrive_and_wait();
+      EXPECT_TRUE(first->Remove().ok());
+      together.arrive_and_wait();
+    }
+  });
+  int lost = 0;
+  for (int i = 0; i < kRounds; ++i) {
+    first = *PortFile::Write(path, {1});
+    together.arrive_and_wait();
+    const auto second = PortFile::Write(path, {2});
+    together.arrive_and_wait();
+    EXPECT_TRUE(second.ok());
+    if (ReadAll(path) != "2\n") ++lost;
+  }
+  ends.join();
+  EXPECT_EQ(lost, 0);
+  EXPECT_EQ(
+      std::distance(std::filesystem::directory_iterator(directory.path()), {}),
+      1);
+}
+
+TEST(SocketLock, IsOneDaemons) {
+  const TemporaryDirectory directory;
+  const std::string path = directory.File("s");
+  auto lock = SocketLock::Take(path);
+  ASSERT_TRUE(lock.ok()) << lock.status();
+  const absl::Status second = SocketLock::Take(path).status();
+  EXPECT_EQ(ExitStatusOf(second), kExitCannotListen);
+  EXPECT_THAT(std::string(second.message()), HasSubstr(path + ".lock"));
+  EXPECT_FALSE(SocketLock::Take(path).ok()) << "a refusal leaves the file";
+  EXPECT_TRUE(SocketLock::Take(directory.File("other")).ok());
+  lock->reset();
+  EXPECT_FALSE(std::filesystem::exists(path + ".lock"));
+  EXPECT_TRUE(SocketLock::Take(path).ok());
+}
+
+TEST(SocketLock, StaysAsLongAsTheSocketMayBeRemoved) {
+  const TemporaryDirectory directory;
+  const std::string path = directory.File("s");
+  std::ofstream(path) << "as a socket";
+  auto lock = SocketLock::Take(path);
+  ASSERT_TRUE(lock.ok());
+  (*lock)->SetBound();
+  lock->reset();
+  EXPECT_TRUE(std::filesystem::exists(path + ".lock"));
+  std::filesystem::remove(path);
+  lock = SocketLock::Take(path);
+  ASSERT_TRUE(lock.ok()) << "a file that was left is no obstacle";
+  (*lock)->SetBound();
+  lock->reset();
+  EXPECT_FALSE(std::filesystem::exists(path + ".lock"));
+}
+
+TEST(SocketLock, RemovesNobodyElsesFile) {
+  const TemporaryDirectory directory;
+  const std::string path = directory.File("s");
+  auto lock = SocketLock::Take(path);
+  ASSERT_TRUE(lock.ok());
+  // Somebody cleans up by hand, and another daemon starts.
+  std::filesystem::remove(path + ".lock");
+  const auto other = SocketLock::Take(path);
+  ASSERT_TRUE(other.ok());
+  lock->reset();
+  EXPECT_TRUE(std::filesystem::exists(path + ".lock"));
+  EXPECT_FALSE(SocketLock::Take(path).ok());
+}
+
+TEST(SocketLock, OneOfManyThreadsHasItAtATime) {
+  const TemporaryDirectory directory;
+  const std::string path = directory.File("s");
+  std::atomic<int> holders{0};
+  std::atomic<int> taken{0};
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([&] {
+      while (taken < 2'000) {
+        const auto lock = SocketLock::Take(path);
+        if (!lock.ok()) continue;
+        EXPECT_EQ(++holders, 1);
+        ++taken;
+        --holders;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+TEST(SocketLock, SaysWhatIsWrong) {
+  const TemporaryDirectory directory;
+  std::filesystem::create_symlink(directory.File("precious"),
+                                  directory.File("s.lock"));
+  const absl::Status status = SocketLock::Take(directory.File("s")).status();
+  EXPECT_EQ(ExitStatusOf(status), kExitCannotListen);
+  EXPECT_EQ(std::string(status.message()),
+            absl::StrCat("cannot lock ", directory.File("s.lock"),
+                         ": Too many levels of symbolic links"));
+  EXPECT_FALSE(std::filesystem::exists(directory.File("precious")));
 }
 
 // A TCP socket that listens on a port of 127.0.0.1.

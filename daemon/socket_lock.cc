@@ -1,0 +1,79 @@
+#include "daemon/socket_lock.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace actord::daemon {
+namespace {
+
+// Nobody else is to hold up a start by taking the lock.
+constexpr mode_t kMode = 0600;
+// Files that may be removed between opening and locking them, one after the
+// other. Each was another daemon's that ended.
+constexpr int kMaxTries = 1000;
+
+std::string LockPath(const std::string& socket_path) {
+  return socket_path + ".lock";
+}
+
+absl::Status CannotLock(const std::string& path, int error) {
+  return absl::UnavailableError(
+      absl::StrCat("cannot lock ", path, ": ", std::strerror(error)));
+}
+
+// Whether the open file is the one at `path`.
+bool IsAt(const std::string& path, int descriptor) {
+  struct stat own {};
+  struct stat there {};
+  return fstat(descriptor, &own) == 0 && lstat(path.c_str(), &there) == 0 &&
+         own.st_dev == there.st_dev && own.st_ino == there.st_ino;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<SocketLock>> SocketLock::Take(
+    const std::string& socket_path) {
+  const std::string path = LockPath(socket_path);
+  for (int i = 0; i < kMaxTries; ++i) {
+    // Nonblocking: opening a pipe of that name does not wait for a writer.
+    const int descriptor =
+        open(path.c_str(),
+             O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, kMode);
+    if (descriptor < 0) return CannotLock(path, errno);
+    if (flock(descriptor, LOCK_EX | LOCK_NB) != 0) {
+      const int error = errno;
+      close(descriptor);
+      if (error != EWOULDBLOCK) return CannotLock(path, error);
+      return absl::UnavailableError(absl::StrCat(
+          "another daemon serves there, or is about to: it holds ", path));
+    }
+    if (IsAt(path, descriptor)) {
+      return std::unique_ptr<SocketLock>(
+          new SocketLock(socket_path, descriptor));
+    }
+    close(descriptor);
+  }
+  return CannotLock(path, EBUSY);
+}
+
+SocketLock::SocketLock(std::string socket_path, int descriptor)
+    : socket_path_(std::move(socket_path)), descriptor_(descriptor) {}
+
+SocketLock::~SocketLock() {
+  struct stat socket {};
+  const bool is_gone =
+      lstat(socket_path_.c_str(), &socket) != 0 && errno == ENOENT;
+  const std::string path = LockPath(socket_path_);
+  if ((!is_bound_ || is_gone) && IsAt(path, descriptor_)) unlink(path.c_str());
+  close(descriptor_);
+}
+
+}  // namespace actord::daemon
