@@ -1,16 +1,12 @@
 #include "daemon/boot_tree.h"
 
-#include <cerrno>
-#include <cstring>
-#include <fstream>
 #include <memory>
 #include <optional>
-#include <sstream>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
-#include "daemon/settings/config_text.h"
+#include "daemon/settings/bounded_file.h"
 #include "handlers/supervisor/supervisor_spec.h"
 #include "runtime/system/clock.h"
 
@@ -84,24 +80,12 @@ absl::StatusOr<std::string> ReadBootTree(const std::string& path,
     return absl::InvalidArgumentError(
         absl::StrCat("boot.tree: ", path, ": ", std::string(why)));
   };
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return refuse(std::strerror(errno));
-  std::string text;
-  char piece[4096];
-  while (file.read(piece, sizeof(piece)) || file.gcount() > 0) {
-    text.append(piece, static_cast<size_t>(file.gcount()));
-    if (text.size() > max_payload_bytes) {
-      return refuse(absl::StrCat("has more than ",
-                                 FormatSizeText(max_payload_bytes),
-                                 ", which is limits.max_payload_bytes"));
-    }
-  }
-  if (file.bad()) {
-    return refuse(absl::StrCat("cannot be read: ", std::strerror(errno)));
-  }
-  if (text.empty()) return refuse("is empty; without children it is {}");
+  auto text = ReadBoundedFile(path, FileReading::kOnce, max_payload_bytes,
+                              "is limits.max_payload_bytes");
+  if (!text.ok()) return refuse(std::string(text.status().message()));
+  if (text->empty()) return refuse("is empty; without children it is {}");
   const Status status =
-      handlers::ParseSupervisorSpec(text, max_payload_bytes).status();
+      handlers::ParseSupervisorSpec(*text, max_payload_bytes).status();
   if (!status.ok()) return refuse(status.message());
   return text;
 }

@@ -1,19 +1,13 @@
 #include "daemon/settings/config_file.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
 #include <toml++/toml.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <array>
-#include <cerrno>
-#include <cstring>
 #include <optional>
 #include <utility>
 
-#include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
+#include "daemon/settings/bounded_file.h"
 #include "daemon/settings/config_keys.h"
 
 namespace actord::daemon {
@@ -81,11 +75,6 @@ absl::Status ReadSection(std::string_view section, const toml::table& table,
   return absl::OkStatus();
 }
 
-absl::Status CannotRead(const std::string& path, int error) {
-  return absl::InvalidArgumentError(
-      absl::StrCat(path, ": cannot be read: ", std::strerror(error)));
-}
-
 bool IsSection(std::string_view name) {
   return std::any_of(ConfigKeys().begin(), ConfigKeys().end(),
                      [name](const ConfigKey& key) {
@@ -127,27 +116,16 @@ absl::StatusOr<std::vector<ConfigValue>> ParseConfigText(
 
 absl::StatusOr<std::vector<ConfigValue>> ReadConfigFile(const std::string& path,
                                                         ConfigReading reading) {
-  const bool again = reading == ConfigReading::kAgain;
-  // Opening a pipe that nobody writes to would block.
-  const int descriptor =
-      open(path.c_str(), O_RDONLY | O_CLOEXEC | (again ? O_NONBLOCK : 0));
-  if (descriptor < 0) return CannotRead(path, errno);
-  const absl::Cleanup close_it = [descriptor] { close(descriptor); };
-  struct stat status {};
-  if (fstat(descriptor, &status) != 0) return CannotRead(path, errno);
-  if (again && !S_ISREG(status.st_mode)) {
+  const auto text = ReadBoundedFile(
+      path,
+      reading == ConfigReading::kAgain ? FileReading::kAgain
+                                       : FileReading::kOnce,
+      kMaxConfigFileBytes, "is the most that a configuration may have");
+  if (!text.ok()) {
     return absl::InvalidArgumentError(
-        absl::StrCat(path, ": not a file that can be read again"));
+        absl::StrCat(path, ": ", text.status().message()));
   }
-  std::string text;
-  std::array<char, 4096> piece;
-  for (;;) {
-    const ssize_t count = read(descriptor, piece.data(), piece.size());
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return CannotRead(path, errno);
-    if (count == 0) return ParseConfigText(text, path);
-    text.append(piece.data(), static_cast<size_t>(count));
-  }
+  return ParseConfigText(*text, path);
 }
 
 }  // namespace actord::daemon

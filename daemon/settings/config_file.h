@@ -3,6 +3,7 @@
 // Thread-safety: pure functions, apart from reading the file.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,8 +18,10 @@ namespace actord::daemon {
 // "name:line: ...". Values are not interpreted yet (ApplyConfigValues).
 absl::StatusOr<std::vector<ConfigValue>> ParseConfigText(std::string_view text,
                                                          std::string_view name);
-// Reads again only what is the same the second time, a regular file: a pipe
-// would be empty by then, or block for ever.
+
+// A file that is longer is refused: it is something else than a configuration.
+inline constexpr size_t kMaxConfigFileBytes = size_t{1} << 20;
+// Reads again only a regular file, see FileReading.
 absl::StatusOr<std::vector<ConfigValue>> ReadConfigFile(const std::string& path,
                                                         ConfigReading reading);
 

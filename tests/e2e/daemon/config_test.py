@@ -12,7 +12,7 @@ from harness import places
 from harness.case import EmptyCase
 from harness.connection import Connection
 from harness.daemon import Daemon, run_actord
-from harness.waiting import SANITIZED
+from harness.waiting import SANITIZED, WAIT_SECONDS
 
 USAGE, CANNOT_LISTEN, BAD_CONFIGURATION = 64, 69, 78
 
@@ -66,6 +66,25 @@ class File(ConfigCase):
         done = run_actord("--config", self.directory / "none.toml")
         self.assert_fails(done, BAD_CONFIGURATION,
                           "none.toml: cannot be read: No such file")
+
+    def test_file_that_has_no_end(self):
+        # Enough to start, and far less than it would read in a second.
+        command = ["prlimit", f"--as={4 << 30}"] if not SANITIZED else []
+        for option in ("--config", "--boot-tree"):
+            done = subprocess.run(
+                [*command, places.ACTORD, option, "/dev/zero", "--listen",
+                 "127.0.0.1:0"], capture_output=True, text=True,
+                timeout=WAIT_SECONDS, env=places.clean_environment())
+            self.assert_fails(done, BAD_CONFIGURATION,
+                              "/dev/zero: has more than 1MiB, which is ")
+
+    def test_pipe_that_is_too_long(self):
+        for length, status in ((1 << 20, 0), ((1 << 20) + 1, BAD_CONFIGURATION)):
+            done = subprocess.run(
+                [places.ACTORD, "--config", "/dev/stdin", "--check-config"],
+                input="#" * length, capture_output=True, text=True,
+                timeout=WAIT_SECONDS, env=places.clean_environment())
+            self.assertEqual(done.returncode, status, done.stderr)
 
     def test_file_that_the_environment_names(self):
         path = self.text_file("[scheduler]\nworkers = 3\n")

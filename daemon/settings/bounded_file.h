@@ -1,0 +1,30 @@
+// Reads files that somebody names in the configuration, of whatever kind and
+// length they are.
+//
+// Thread-safety: pure functions, apart from reading the file.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "absl/status/statusor.h"
+
+namespace actord::daemon {
+
+enum class FileReading {
+  kOnce,  // blocks as long as a pipe has no writer
+  // Reads only what is the same the second time, a regular file: a pipe would
+  // be empty by then, or block for ever.
+  kAgain,
+};
+
+// All of a file of up to `max_bytes`. INVALID_ARGUMENT: what is wrong with it,
+// in words that go behind its name and a colon. `bound` says where the limit
+// comes from: "is the most that a configuration may have". No more than the
+// limit is ever read, so a device that has no end is too long, too.
+absl::StatusOr<std::string> ReadBoundedFile(const std::string& path,
+                                            FileReading reading,
+                                            size_t max_bytes,
+                                            const std::string& bound);
+
+}  // namespace actord::daemon
