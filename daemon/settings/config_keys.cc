@@ -181,10 +181,11 @@ void AddLimitKeys(std::vector<ConfigKey>& keys) {
       Reloads(Single({"limits.max_payload_bytes", "max-payload-bytes", "SIZE",
                       "Largest input, message or result, at most 64MiB."},
                      kSize, ACTORD_MEMBER(runtime.max_payload_bytes))));
-  keys.push_back(
-      Reloads(Single({"limits.max_mailbox_messages", "max-mailbox-messages",
-                      "N", "Messages that may wait in one mailbox."},
-                     kCount, ACTORD_MEMBER(runtime.max_mailbox_messages))));
+  keys.push_back(Reloads(
+      Single({"limits.max_mailbox_messages", "max-mailbox-messages", "N",
+              "Messages that may wait in one mailbox, at most "
+              "900000."},
+             kCount, ACTORD_MEMBER(runtime.max_mailbox_messages))));
   keys.push_back(
       Reloads(Single({"limits.max_mailbox_bytes", "max-mailbox-bytes", "SIZE",
                       "Memory that one mailbox may hold, at most 1GiB."},
@@ -290,8 +291,8 @@ void AddShutdownKeys(std::vector<ConfigKey>& keys) {
              kDuration, ACTORD_MEMBER(drain_timeout)));
   keys.push_back(
       Single({"shutdown.force_timeout", "force-timeout", "DURATION",
-              "How long the daemon waits after that for steps that do not "
-              "return, before it exits regardless."},
+              "How long the daemon waits after that for steps and commands "
+              "that do not return, before it exits regardless."},
              kDuration, ACTORD_MEMBER(force_timeout)));
 }
 

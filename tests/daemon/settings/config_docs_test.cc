@@ -7,6 +7,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "daemon/settings/config_keys.h"
+#include "runtime/process/activity.h"
+#include "runtime/settings/options.h"
 
 namespace actord::daemon {
 namespace {
@@ -29,6 +31,19 @@ TEST(ConfigDocs, HaveARowForEachKeyAndNoOther) {
             std::string::npos)
       << "the table should be:\n"
       << rows;
+}
+
+TEST(ConfigDocs, NameTheHighestMailboxLimit) {
+  const ConfigKey* const key = FindConfigKey("limits.max_mailbox_messages");
+  ASSERT_NE(key, nullptr);
+  const auto highest = runtime::Activity::kMessagesLimitMax;
+  EXPECT_NE(std::string(key->doc).find(absl::StrCat("at most ", highest, ".")),
+            std::string::npos);
+  for (const uint64_t limit : {highest, highest + 1}) {
+    runtime::RuntimeOptions options;
+    options.max_mailbox_messages = limit;
+    EXPECT_EQ(runtime::ValidateOptions(options).ok(), limit == highest);
+  }
 }
 
 }  // namespace

@@ -287,5 +287,31 @@ TEST_F(Transaction, AFullMailboxTurnsAStepsSendIntoADeadLetter) {
   EXPECT_EQ(runtime_->Stats().dead_letters, 2u);
 }
 
+// docs/plugins.md says so.
+TEST_P(Transaction, AStepHas65536EffectsAtMost) {
+  StartWith(GetParam());
+  for (const bool one_more : {false, true}) {
+    const uint64_t sent_before = runtime_->Stats().messages_sent;
+    const Pid pid =
+        MustSubmit(Script{.step = [one_more](Events, StepOutput& out) {
+          for (int i = 0; i < 65'536; ++i) out.Send(out.parent(), "");
+          if (one_more) out.Unlink(out.parent());
+          out.Done();
+        }});
+    const Outcome outcome = MustAwait(pid);
+    const RuntimeStats stats = runtime_->Stats();
+    if (one_more) {
+      EXPECT_EQ(outcome.kind, EndKind::kThrew);
+      EXPECT_EQ(outcome.code, kResourceExhausted);
+      EXPECT_THAT(outcome.message, HasSubstr("continue in pieces"));
+      EXPECT_EQ(stats.dead_letters, 65'536u) << "none of it has happened";
+    } else {
+      EXPECT_EQ(outcome.kind, EndKind::kResult) << outcome.message;
+      EXPECT_EQ(stats.dead_letters, 65'536u);
+    }
+    EXPECT_EQ(stats.messages_sent, sent_before);
+  }
+}
+
 }  // namespace
 }  // namespace actord::runtime
