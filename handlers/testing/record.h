@@ -4,6 +4,7 @@
 // descriptors, which the plugin owns.
 #pragma once
 
+#include <actord/linked_failure.h>
 #include <actord/testing.h>
 
 #include <algorithm>
@@ -32,6 +33,7 @@ struct OwnedEvent {
   OwnedPayload payload;
   actord_completion call = 0;  // of a message that wants an answer
   uint32_t reason = 0;         // of an exit
+  std::optional<detail::FirstFailure> cause = {};  // of kLinkedEnd
 };
 
 // The end of a linked process; the process that it ends never sees it.
@@ -109,6 +111,8 @@ struct Record {
   bool admitted_monitor = false;
   uint64_t steps = 0;
   std::optional<Outcome> outcome;
+  // What has ended it, if that came along a link.
+  std::optional<detail::FirstFailure> cause;
 
   [[nodiscard]] bool IsLive() const {
     return phase == Phase::kStarting || phase == Phase::kLive;
@@ -124,6 +128,13 @@ struct Record {
                        [](const OwnedEvent& event) {
                          return event.type != ACTORD_EVENT_COMPLETION;
                        });
+  }
+  // Events that a step will see, whatever else comes. The end of a linked
+  // process is none: the step may have unlinked that process.
+  [[nodiscard]] bool HasUrgentForStep() const {
+    return std::any_of(
+        urgent.begin(), urgent.end(),
+        [](const OwnedEvent& event) { return event.type != kLinkedEnd; });
   }
   // A yield whose completion no step has seen.
   [[nodiscard]] bool HasOutstanding(Tag tag) const {

@@ -78,17 +78,9 @@ void Harness::World::Tell(Record& record, Tag tag, const Pid& ended,
 }
 
 void Harness::World::EndLinked(Record& record, const Pid& ended,
-                               std::string_view why) {
+                               detail::FirstFailure cause) {
   record.urgent.push_back(
-      {kLinkedEnd,
-       Code::kAborted,
-       0,
-       ended,
-       {},
-       OwnedPayload::Text("process " + FormatPid(ended) +
-                          ", to which it is linked, " + std::string(why)),
-       0,
-       0});
+      {kLinkedEnd, Code::kAborted, 0, ended, {}, {}, 0, 0, std::move(cause)});
 }
 
 void Harness::World::Monitor(Record& record, Tag tag, const Pid& pid) {
@@ -117,13 +109,30 @@ void Harness::World::Link(Record& record, const Pid& pid) {
     Tell(record, 0, pid, ACTORD_EXIT_NO_PROCESS, Status(Code::kNotFound, why),
          {});
   } else {
-    EndLinked(record, pid, "could not be: " + why);
+    EndLinked(record, pid,
+              {FormatPid(pid), 1, detail::CutCause("could not be: " + why)});
   }
 }
 
 void Harness::World::Unlink(Record& record, const Pid& pid) {
   record.links.erase(pid);
   if (Record* const other = Find(pid)) other->links.erase(record.pid);
+  std::erase_if(record.urgent, [&](const OwnedEvent& event) {
+    return event.type == kLinkedEnd && event.from == pid;
+  });
+  std::erase_if(record.messages, [&](const OwnedEvent& event) {
+    return event.type == ACTORD_EVENT_EXIT && event.tag == 0 &&
+           event.from == pid;
+  });
+}
+
+void Harness::World::Demonitor(Record& record, Tag tag) {
+  record.monitors.erase(tag);
+  // 0 is a link's.
+  if (tag == 0) return;
+  std::erase_if(record.messages, [tag](const OwnedEvent& event) {
+    return event.type == ACTORD_EVENT_EXIT && event.tag == tag;
+  });
 }
 
 void Harness::World::TellTied(const Record& record) {
@@ -145,13 +154,20 @@ void Harness::World::TellTied(const Record& record) {
 
   const Outcome& outcome = *record.outcome;
   const uint32_t reason = ReasonOf(outcome.kind);
+  detail::FirstFailure cause;
+  if (record.cause) {
+    cause = *record.cause;
+    ++cause.links;
+  } else {
+    cause = {FormatPid(record.pid), 1,
+             detail::CutCause("has failed: " + outcome.status.message())};
+  }
   for (const auto& [slot, other] : living) {
     if (other->links.erase(record.pid) != 0) {
       if (TrapsExits(*other)) {
         Tell(*other, 0, record.pid, reason, outcome.status, outcome.result);
       } else if (reason != ACTORD_EXIT_DONE) {
-        EndLinked(*other, record.pid,
-                  "has failed: " + outcome.status.message());
+        EndLinked(*other, record.pid, cause);
       }
     }
     for (auto it = other->monitors.begin(); it != other->monitors.end();) {

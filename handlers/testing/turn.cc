@@ -28,7 +28,7 @@ std::optional<std::pair<EndKind, Status>> FailureOf(const StepCall& call,
             return effect.kind == Effect::Kind::kYield ||
                    effect.kind == Effect::Kind::kCall;
           });
-      if (yields || !record.yields.empty() || !record.urgent.empty()) {
+      if (yields || !record.yields.empty() || record.HasUrgentForStep()) {
         return std::nullopt;
       }
       return std::pair(EndKind::kThrew,
@@ -111,7 +111,10 @@ bool Harness::World::EndBy(Record& record) {
   const uint32_t type = found->type;
   std::string why = std::move(found->payload.bytes);
   if (type == kLinkedEnd) {
-    End(record, EndKind::kFailed, Status(Code::kAborted, std::move(why)), {});
+    Status status(Code::kAborted, detail::LinkedFailureText(
+                                      FormatPid(found->from), *found->cause));
+    record.cause = std::move(found->cause);
+    End(record, EndKind::kFailed, std::move(status), {});
   } else if (type == kTerminate) {
     End(record, EndKind::kTerminated, Status(Code::kAborted, std::move(why)),
         {});
@@ -215,7 +218,7 @@ void Harness::World::Commit(Record& record, Effect effect) {
       Monitor(record, effect.tag, effect.to);
       break;
     case Effect::Kind::kDemonitor:
-      record.monitors.erase(effect.tag);
+      Demonitor(record, effect.tag);
       break;
     case Effect::Kind::kLink:
       Link(record, effect.to);

@@ -95,7 +95,9 @@ class Harness::World {
   void Reply(actord_completion call, Code code, OwnedPayload payload);
   void Monitor(Record& record, Tag tag, const Pid& pid);
   void Link(Record& record, const Pid& pid);
+  // No event by what these two take away stays in the mailbox.
   void Unlink(Record& record, const Pid& pid);
+  static void Demonitor(Record& record, Tag tag);
   // Tells whoever is tied to a process that has ended.
   void TellTied(const Record& record);
   Pid HolderOf(std::string_view name) const;
@@ -163,7 +165,7 @@ class Harness::World {
   void Commit(Record& record, Effect effect);
   void Tell(Record& record, Tag tag, const Pid& ended, uint32_t reason,
             const Status& status, OwnedPayload result);
-  void EndLinked(Record& record, const Pid& ended, std::string_view why);
+  void EndLinked(Record& record, const Pid& ended, detail::FirstFailure cause);
   size_t DrawBatch();
 
   std::unique_ptr<Host> host_;

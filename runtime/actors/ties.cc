@@ -1,43 +1,12 @@
 #include "runtime/actors/ties.h"
 
-#include <cstring>
 #include <functional>
 #include <optional>
-#include <utility>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "runtime/system/fail_point.h"
 
 namespace actord::runtime {
-namespace {
-
-// An exit's text is for people; a page of it is enough, as of a failure.
-constexpr size_t kMaxFailureBytes = 4096;
-// A result of this many bytes is told whatever else waits for the watcher.
-constexpr size_t kAlwaysToldBytes = 4096;
-
-}  // namespace
-
-uint32_t ExitReasonOf(EndKind kind) {
-  switch (kind) {
-    case EndKind::kResult:
-      return ACTORD_EXIT_DONE;
-    case EndKind::kFailed:
-    case EndKind::kLimit:
-      return ACTORD_EXIT_FAILED;
-    case EndKind::kThrew:
-      return ACTORD_EXIT_THREW;
-    case EndKind::kInitRefused:
-      return ACTORD_EXIT_INIT_REFUSED;
-    case EndKind::kCancelled:
-      return ACTORD_EXIT_CANCELLED;
-    case EndKind::kTerminated:
-      return ACTORD_EXIT_TERMINATED;
-  }
-  return ACTORD_EXIT_FAILED;
-}
-
 class Watches::BothLocked {
  public:
   BothLocked(Shard& a, Shard& b) ABSL_NO_THREAD_SAFETY_ANALYSIS
@@ -60,12 +29,6 @@ class Watches::BothLocked {
   Shard* const second_;
 };
 
-Watches::Ended Watches::NoProcess(const Pid& pid) {
-  return {pid, ACTORD_EXIT_NO_PROCESS, absl::StatusCode::kNotFound, nullptr,
-          absl::StrCat("there is no process ", FormatPid(pid),
-                       ", or it had ended before")};
-}
-
 bool Watches::Mark(const Pid& pid) const {
   Process* process = processes_.Find(pid);
   if (process == nullptr) return false;
@@ -78,6 +41,7 @@ void Watches::Tidy(Shard& shard, const Pid& pid) {
   const auto it = shard.sides.find(pid);
   if (it == shard.sides.end()) return;
   const Sides& sides = it->second;
+  // What has fired holds a place.
   if (sides.monitors.empty() && sides.watchers.empty() && sides.places == 0) {
     shard.sides.erase(it);
   }
@@ -119,12 +83,13 @@ void Watches::Monitor(const Pid& self, uint64_t tag, const Pid& watched,
     if (lives) {
       own.sides[self].monitors.emplace(tag, watched);
     } else {
+      own.sides[self].fired_monitors.emplace(tag, watched);
       other.sides[watched].watchers.erase({self, tag});
       Tidy(other, watched);
     }
   };
   enter();
-  if (!lives) Tell({self, tag}, NoProcess(watched), lane);
+  if (!lives) Tell({self, tag}, 0, NoProcess(watched), lane);
 }
 
 void Watches::Demonitor(const Pid& self, uint64_t tag) {
@@ -134,6 +99,8 @@ void Watches::Demonitor(const Pid& self, uint64_t tag) {
     const MutexLock lock(shard.mutex);
     const auto it = shard.sides.find(self);
     if (it == shard.sides.end()) return;
+    // Its exit, which is on its way, gives the place back.
+    it->second.fired_monitors.erase(tag);
     const auto monitor = it->second.monitors.find(tag);
     if (monitor == it->second.monitors.end()) return;
     watched = monitor->second;
@@ -157,6 +124,7 @@ void Watches::Link(const Pid& self, const Pid& other, Lane& lane) {
   Shard& own = ShardOf(self);
   Shard& its = ShardOf(other);
   std::optional<Ended> refused;
+  uint32_t end = 0;
   const auto enter = [&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
     const BothLocked lock(own, its);
     if (!own.sides[self].watchers.insert({other, 0}).second) return;
@@ -165,22 +133,18 @@ void Watches::Link(const Pid& self, const Pid& other, Lane& lane) {
     if (!Mark(other)) {
       refused = NoProcess(other);
     } else if (its.sides[other].places >= kMaxOfProcess) {
-      refused =
-          Ended{other, ACTORD_EXIT_NO_ROOM,
-                absl::StatusCode::kResourceExhausted, nullptr,
-                absl::StrCat("process ", FormatPid(other), " has ",
-                             kMaxOfProcess, " watches, which is the limit")};
+      refused = NoRoom(other);
     } else {
       ++its.sides[other].places;
       return;
     }
-    // Its place is given up, or held by the exit, below.
-    own.sides[self].watchers.erase({other, 0});
+    // Its place is held by the event, below.
+    end = FireLink(own.sides[self], other);
     its.sides[other].watchers.erase({self, 0});
     Tidy(its, other);
   };
   enter();
-  if (refused) Tell({self, 0}, *refused, lane);
+  if (refused) Tell({self, 0}, end, *refused, lane);
 }
 
 void Watches::Unlink(const Pid& self, const Pid& other) {
@@ -197,6 +161,12 @@ void Watches::Unlink(const Pid& self, const Pid& other) {
     };
     drop(own, self, other);
     drop(its, other, self);
+    // Their events, which are on their way, give the places back.
+    const auto it = own.sides.find(self);
+    if (it == own.sides.end()) return;
+    std::set<Watcher>& fired = it->second.fired_links;
+    fired.erase(fired.lower_bound({other, 0}),
+                fired.upper_bound({other, UINT64_MAX}));
   };
   leave();
 }
@@ -239,128 +209,6 @@ void Watches::EndForParent(const Pid& self, const Pid& parent, bool link,
                            uint64_t monitor) {
   if (link) Unlink(self, parent);
   if (monitor != 0) Demonitor(parent, monitor);
-}
-
-void Watches::GiveUpPlace(const Pid& pid) {
-  Shard& shard = ShardOf(pid);
-  const MutexLock lock(shard.mutex);
-  const auto it = shard.sides.find(pid);
-  if (it == shard.sides.end()) return;  // it has ended
-  --it->second.places;
-  Tidy(shard, pid);
-}
-
-void Watches::Seen(const Pid& self) { GiveUpPlace(self); }
-
-bool Watches::Take(const Watcher& watcher, const Pid& ended) {
-  Shard& shard = ShardOf(watcher.pid);
-  const MutexLock lock(shard.mutex);
-  const auto it = shard.sides.find(watcher.pid);
-  if (it == shard.sides.end()) return false;
-  return watcher.tag == 0 ? it->second.watchers.erase({ended, 0}) != 0
-                          : it->second.monitors.erase(watcher.tag) != 0;
-}
-
-void Watches::OnEnd(const EndRecord& end, Lane& lane) {
-  const Pid& pid = end.pid;
-  const Outcome& outcome = *end.outcome;
-  Sides sides;
-  {
-    Shard& shard = ShardOf(pid);
-    const MutexLock lock(shard.mutex);
-    const auto it = shard.sides.find(pid);
-    if (it == shard.sides.end()) return;
-    sides = std::move(it->second);
-    shard.sides.erase(it);
-  }
-  FailPoint();
-  for (const auto& [tag, watched] : sides.monitors) {
-    Shard& shard = ShardOf(watched);
-    const MutexLock lock(shard.mutex);
-    const auto it = shard.sides.find(watched);
-    if (it == shard.sides.end()) continue;
-    it->second.watchers.erase({pid, tag});
-    Tidy(shard, watched);
-  }
-  if (sides.watchers.empty()) return;
-  const Ended ended{pid, ExitReasonOf(outcome.kind), outcome.code,
-                    &outcome.result, outcome.message};
-  for (const Watcher& watcher : sides.watchers) {
-    if (Take(watcher, pid)) Tell(watcher, ended, lane);
-  }
-}
-
-void Watches::Tell(const Watcher& watcher, const Ended& ended, Lane& lane) {
-  Process* process = processes_.Find(watcher.pid);
-  if (process == nullptr) return;
-  const ProcessType* type = process->type.load(std::memory_order_acquire);
-  const bool traps = type != nullptr &&
-                     (type->descriptor->flags & ACTORD_TYPE_TRAPS_EXITS) != 0;
-  if (watcher.tag != 0 || traps) {
-    SendExit(*process, watcher, ended, lane);
-    return;
-  }
-  if (ended.reason == ACTORD_EXIT_DONE) {
-    GiveUpPlace(watcher.pid);
-  } else {
-    // It keeps its place, so that no more of them wait than there may be
-    // watches: the process ends, and all its places with it.
-    EndLinked(*process, watcher.pid, ended, lane);
-  }
-}
-
-void Watches::SendExit(Process& process, const Watcher& watcher,
-                       const Ended& ended, Lane& lane) {
-  ExitHeader header;
-  header.from = ToAbi(ended.pid);
-  header.reason = ended.reason;
-  const std::string_view text =
-      std::string_view(ended.message).substr(0, kMaxFailureBytes);
-  const bool is_result = ended.reason == ACTORD_EXIT_DONE;
-  actord_payload payload = is_result ? ToAbi(*ended.result) : TextPayload(text);
-  auto status = static_cast<int32_t>(ended.code);
-  const uint64_t word = process.activity.load(std::memory_order_relaxed);
-  const uint64_t room = limits_.max_mailbox_bytes() / kBufferUnitBytes;
-  std::string why;
-  if (payload.bytes.size > kAlwaysToldBytes &&
-      Activity::Units(word) + payload.bytes.size / kBufferUnitBytes > room) {
-    why = absl::StrCat("its result of ", payload.bytes.size,
-                       " bytes finds no room in the mailbox");
-    payload = TextPayload(why);
-    status = ACTORD_RESOURCE_EXHAUSTED;
-  }
-  char bytes[sizeof(header)];
-  std::memcpy(bytes, &header, sizeof(header));
-  Envelope* exit =
-      lane.NewEnvelope(ACTORD_EVENT_EXIT, {bytes, sizeof(bytes)}, payload);
-  exit->completion.tag = watcher.tag;
-  exit->completion.status = status;
-  exit->generation = watcher.pid.generation;
-  if (process.Post(exit, exit, word, Activity::ForMessages(1, exit->units()))) {
-    scheduler_.Enqueue(&process, lane.here());
-  }
-}
-
-void Watches::EndLinked(Process& process, const Pid& pid, const Ended& ended,
-                        Lane& lane) {
-  const std::string text =
-      absl::StrCat("process ", FormatPid(ended.pid),
-                   ", to which it is linked, ",
-                   ended.reason == ACTORD_EXIT_NO_PROCESS ||
-                           ended.reason == ACTORD_EXIT_NO_ROOM
-                       ? "could not be: "
-                       : "has failed: ",
-                   ended.message)
-          .substr(0, kMaxFailureBytes);
-  Envelope* end = lane.NewEnvelope(kEventLinkedEnd, {}, TextPayload(text));
-  end->generation = pid.generation;
-  // As many as there are links may come at once, more than the word can count.
-  // So only who finds the queue empty counts: whoever is pushed on top of
-  // another is taken with it.
-  if (!process.urgent.Push(end)) return;
-  if (Activity::Add(process.activity, Activity::kUrgentOne)) {
-    scheduler_.Enqueue(&process, lane.here());
-  }
 }
 
 size_t Watches::size() const {

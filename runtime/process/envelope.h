@@ -48,8 +48,15 @@ struct CallHeader {
 struct ExitHeader {
   actord_pid from{};
   uint32_t reason = 0;
+  uint32_t end = 0;  // which of the watcher's linked ends (watches.h), or 0
 };
-inline constexpr size_t kMaxHeaderBytes = sizeof(ExitHeader);
+struct LinkedEndHeader {
+  actord_pid from{};   // the linked process
+  actord_pid first{};  // the process that failed first
+  uint32_t links = 0;  // between that one and the watcher
+  uint32_t end = 0;    // as ExitHeader::end
+};
+inline constexpr size_t kMaxHeaderBytes = sizeof(LinkedEndHeader);
 
 inline constexpr uint32_t kNoYieldSlot = UINT32_MAX;
 

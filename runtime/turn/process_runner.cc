@@ -14,6 +14,19 @@
 #include "runtime/turn/foreign.h"
 
 namespace actord::runtime {
+namespace {
+
+// Whether a step will see one of these events. The end of a linked process does
+// not count: the step that blocks may have unlinked that process.
+bool HasEventToCome(const EnvelopeList& taken) {
+  const Envelope* event = taken.head();
+  while (event != nullptr && event->type == kEventLinkedEnd) {
+    event = taken.After(event);
+  }
+  return event != nullptr;
+}
+
+}  // namespace
 
 ProcessRunner::ProcessRunner(const Parts& parts, Lane& lane,
                              StepContext& context)
@@ -207,7 +220,7 @@ void ProcessRunner::FillInput(const Process& process, const Turn& turn,
   input_.replies = process.replies;
   input_.cancel_requested =
       process.cancel_requested.load(std::memory_order_relaxed);
-  input_.more_events = !process.urgent_taken.empty();
+  input_.more_events = HasEventToCome(process.urgent_taken);
 }
 
 void ProcessRunner::CallStep(Process& process, Turn& turn) {
@@ -218,7 +231,7 @@ void ProcessRunner::CallStep(Process& process, Turn& turn) {
     if (batch_[i]->type == ACTORD_EVENT_MESSAGE) {
       batch_[i]->WriteMessage(events_[i]);
     } else {
-      WriteOtherEvent(process, turn, *batch_[i], events_[i]);
+      WriteOtherEvent(process, *batch_[i], events_[i]);
     }
   }
   WillWrite(process.state);

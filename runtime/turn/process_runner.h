@@ -142,6 +142,10 @@ class ProcessRunner {
   [[gnu::noinline]] void LetSenderGoOn(const Process& process);
   // A message, or a chain of them, to the batch.
   void TakeMessage(const Process& process, Turn& turn, Envelope* envelope);
+  // Of what is no plain message. False: nothing of it is left to be taken, as
+  // it was a chain, or an exit whose watch was given up.
+  [[gnu::noinline]] bool IsTaken(const Process& process, Turn& turn,
+                                 Envelope* envelope);
   [[gnu::noinline]] void TakeChain(const Process& process, Turn& turn,
                                    Envelope* chain);
 
@@ -190,8 +194,8 @@ class ProcessRunner {
   // hand; into children_. Returns what comes behind them.
   Effect* StartChild(SpawnEffect& spawn, Effect* next, Effect* end);
   void WatchChild(const SpawnEffect& spawn);
-  void WriteOtherEvent(Process& process, const Turn& turn,
-                       const Envelope& envelope, actord_event& event);
+  void WriteOtherEvent(Process& process, const Envelope& envelope,
+                       actord_event& event);
   void DropOther(Envelope* envelope, const Pid& to, DeadLetterReason why);
 
   void Finish(Process& process, Turn& turn, int32_t verdict);

@@ -91,15 +91,10 @@ Effect* ProcessRunner::StartChild(SpawnEffect& spawn, Effect* next,
   return next;
 }
 
-void ProcessRunner::WriteOtherEvent(Process& process, const Turn& turn,
-                                    const Envelope& envelope,
+void ProcessRunner::WriteOtherEvent(Process& process, const Envelope& envelope,
                                     actord_event& event) {
   envelope.WriteOther(event);
-  if (event.call != 0) {
-    parts_.calls.Owe(process, event.call);
-  } else if (envelope.type == ACTORD_EVENT_EXIT) {
-    parts_.watches.Seen(parts_.processes.PidOf(process, turn.generation));
-  }
+  if (event.call != 0) parts_.calls.Owe(process, event.call);
 }
 
 void ProcessRunner::CommitOneByOne(const Pid& to, Envelope* head,

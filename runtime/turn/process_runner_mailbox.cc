@@ -1,5 +1,6 @@
 // What a turn takes out of the mailbox: completions and orders to end first,
 // then messages, until the batch of a step is full.
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -54,6 +55,15 @@ bool ProcessRunner::FillFromUrgent(Process& process, Turn& turn) {
       lane_.Free(envelope);  // this turn has looked
       continue;
     }
+    if (type == kEventLinkedEnd) {
+      std::optional<std::string> why = parts_.watches.TakeLinkedEnd(
+          parts_.processes.PidOf(process, turn.generation), *envelope);
+      lane_.Free(envelope);
+      if (!why) continue;
+      End(process, turn,
+          {EndKind::kFailed, absl::StatusCode::kAborted, *std::move(why)});
+      return false;
+    }
     // A cancel or a terminate; asking again changes nothing.
     const bool again =
         type == ACTORD_EVENT_CANCEL && std::exchange(process.cancel_seen, true);
@@ -68,11 +78,6 @@ bool ProcessRunner::FillFromUrgent(Process& process, Turn& turn) {
     } else {
       std::string reason(View(envelope->payload().bytes));
       lane_.Free(envelope);
-      if (type == kEventLinkedEnd) {
-        End(process, turn,
-            {EndKind::kFailed, absl::StatusCode::kAborted, std::move(reason)});
-        return false;
-      }
       if (type == kEventLifetimeEnd) {
         lane_.Count(&Counters::ended_by_lifetime);
         End(process, turn,
@@ -101,14 +106,33 @@ void ProcessRunner::FillFromMessages(Process& process, Turn& turn) {
 
 void ProcessRunner::TakeMessage(const Process& process, Turn& turn,
                                 Envelope* envelope) {
-  if (envelope->type == kEventChain) {
-    TakeChain(process, turn, envelope);
-  } else if (envelope->generation == turn.generation) [[likely]] {
+  if (envelope->type != ACTORD_EVENT_MESSAGE &&
+      !IsTaken(process, turn, envelope)) {
+    return;
+  }
+  if (envelope->generation == turn.generation) [[likely]] {
     turn.Took(1, envelope->units());
     batch_[turn.count++] = envelope;
   } else {
     DropMessages(process, turn, envelope);
   }
+}
+
+bool ProcessRunner::IsTaken(const Process& process, Turn& turn,
+                            Envelope* envelope) {
+  if (envelope->type == kEventChain) {
+    TakeChain(process, turn, envelope);
+    return false;
+  }
+  if (envelope->type != ACTORD_EVENT_EXIT ||
+      envelope->generation != turn.generation ||
+      parts_.watches.TakeExit(parts_.processes.PidOf(process, turn.generation),
+                              *envelope)) {
+    return true;
+  }
+  turn.Took(1, envelope->units());
+  lane_.Free(envelope);
+  return false;
 }
 
 void ProcessRunner::TakeChain(const Process& process, Turn& turn,

@@ -231,17 +231,20 @@ typedef struct actord_step_api {
    * comes first. At most 100,000 watches (monitors, links, and EXIT events that
    * have not been seen) a process: one more fails the step. */
   uint64_t (*monitor)(actord_step* step, const actord_pid* pid);
-  /* Ends a monitor. An EXIT that is in the mailbox by then still comes. */
+  /* Ends a monitor. When the step has returned well, no EXIT of the monitor
+   * comes any more, also if the process has ended by then. */
   void (*demonitor)(actord_step* step, uint64_t tag);
   /* Ties two processes: when one of them ends other than by DONE, so does the
-   * other, as FAILED with a text that names the first one; but if its type says
+   * other, as FAILED with a text that names the linked process, and the process
+   * that failed first with up to 512 bytes of why; but if its type says
    * ACTORD_TYPE_TRAPS_EXITS it gets an EXIT event instead, also after DONE. To
    * link twice is to link once; a link to a process that has ended is one that
    * ends at once. Limits: as `monitor`; if the other process has reached them,
    * this one is told (ACTORD_EXIT_NO_ROOM), or fails. */
   void (*link)(actord_step* step, const actord_pid* pid);
-  /* Unties them, whoever has linked. An EXIT that is in the mailbox by then
-   * still comes. */
+  /* Unties them, whoever has linked. When the step has returned well, no end
+   * and no EXIT by that link follows any more, also if the other process has
+   * failed by then. A link that is made later is a new one. */
   void (*unlink)(actord_step* step, const actord_pid* pid);
 
   /* Gives a yield or a call of this process up: it completes as CANCELLED,

@@ -160,14 +160,12 @@ class Context {
 
   // As the functions of StepOutput; ReceiveExit waits for the exits.
   Tag Monitor(const Pid& pid) { return step_ ? out().Monitor(pid) : Tag{0}; }
-  // Also forgets an exit that is queued in the process.
+  // Also forgets an exit that is queued in the process, as Unlink does.
   inline void Demonitor(Tag monitor);
   void Link(const Pid& pid) {
     if (step_ != nullptr) out().Link(pid);
   }
-  void Unlink(const Pid& pid) {
-    if (step_ != nullptr) out().Unlink(pid);
-  }
+  inline void Unlink(const Pid& pid);
 
   // Sends a message after `duration`, as Send does; one to self() comes as any
   // other. Returns what CancelSend takes. What has not been sent goes with the
@@ -315,6 +313,7 @@ class Context {
   // none.
   inline detail::QueuedExit** FindExit(const detail::ExitReceiver& receiver);
   inline Exit DequeueExit(const detail::ExitReceiver& receiver);
+  inline Exit DequeueExit(detail::QueuedExit** link);
 
   // In a step: a clock that is not set, if the daemon has one.
   [[nodiscard]] inline Duration Clock() const;

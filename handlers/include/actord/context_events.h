@@ -138,7 +138,10 @@ inline detail::QueuedExit** Context::FindExit(
 }
 
 inline Exit Context::DequeueExit(const detail::ExitReceiver& receiver) {
-  detail::QueuedExit** const link = FindExit(receiver);
+  return DequeueExit(FindExit(receiver));
+}
+
+inline Exit Context::DequeueExit(detail::QueuedExit** link) {
   const std::unique_ptr<detail::QueuedExit> queued(*link);
   *link = queued->next;
   --queued_messages_;
@@ -153,6 +156,19 @@ inline void Context::Demonitor(Tag monitor) {
   receiver.any = false;
   receiver.monitor = monitor;
   if (*FindExit(receiver) != nullptr) DequeueExit(receiver);
+}
+
+inline void Context::Unlink(const Pid& pid) {
+  if (step_ == nullptr) return;
+  out().Unlink(pid);
+  for (detail::QueuedExit** link = &queued_exits_; *link != nullptr;) {
+    const Exit& exit = (*link)->exit;
+    if (exit.monitor == 0 && exit.pid == pid) {
+      DequeueExit(link);
+    } else {
+      link = &(*link)->next;
+    }
+  }
 }
 
 void Context::OnCancel(const Event& event) {

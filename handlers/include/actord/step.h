@@ -187,7 +187,8 @@ class StepOutput : public StepContext {
     Require(offsetof(actord_step_api, monitor));
     return step_->api->monitor(step_, &pid);
   }
-  // An exit that is in the mailbox by then still comes.
+  // No exit of the monitor comes in a later step, also if the process has ended
+  // by now.
   void Demonitor(Tag monitor) {
     Require(offsetof(actord_step_api, demonitor));
     step_->api->demonitor(step_, monitor);
@@ -199,6 +200,8 @@ class StepOutput : public StepContext {
     Require(offsetof(actord_step_api, link));
     step_->api->link(step_, &pid);
   }
+  // Whoever has linked them. No end and no exit follows by a link that was made
+  // before, also if the other process has failed by now.
   void Unlink(const Pid& pid) {
     Require(offsetof(actord_step_api, unlink));
     step_->api->unlink(step_, &pid);

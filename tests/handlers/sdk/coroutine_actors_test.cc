@@ -157,6 +157,26 @@ TEST_F(ActorsTest, ADemonitorForgetsAQueuedExit) {
   EXPECT_EQ(process().result.bytes, "seen");
 }
 
+TEST_F(ActorsTest, AnUnlinkForgetsTheQueuedExitsOfItsLink) {
+  Start([](Context& ctx) -> Task<Result<>> {
+    co_await ctx.Receive();
+    ctx.Unlink(MakePid(9));
+    std::string seen;
+    for (int i = 0; i < 3; ++i) {
+      seen += (co_await ctx.ReceiveExit()).payload.bytes + " ";
+    }
+    co_return seen;
+  });
+  Exit(0, ExitReason::kFailed, "forgotten");
+  Exit(1, ExitReason::kFailed, "monitor");
+  process().Exit(MakePid(8), 0, ExitReason::kFailed, "other", Code::kOk);
+  Step();
+  Exit(0, ExitReason::kNoProcess, "forgotten");
+  EXPECT_EQ(Message("now"), ACTORD_STEP_IDLE);
+  EXPECT_EQ(Exit(0, ExitReason::kDone, "later"), ACTORD_STEP_DONE);
+  EXPECT_EQ(process().result.bytes, "monitor other later ");
+}
+
 TEST_F(ActorsTest, ExitsThatNobodyAsksForCountAsMessages) {
   Start([](Context& ctx) -> Task<Result<>> {
     co_await ctx.Receive("never");

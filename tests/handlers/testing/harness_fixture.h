@@ -61,6 +61,12 @@ class Scripted : public actord::Process {
   }
 };
 
+class TrappingScripted : public Scripted<true> {
+ public:
+  static constexpr const char* kName = "scripted.trapping";
+  static constexpr bool kTrapsExits = true;
+};
+
 // Ends with its input, sent to its parent as well.
 class Child : public actord::Process {
  public:
@@ -92,9 +98,10 @@ class Upper : public actord::Handler {
   }
 };
 
-inline const actord_plugin_info kPlugin = actord::MakePlugin<
-    actord::ProcessTypes<Scripted<true>, Scripted<false>, Child>,
-    actord::Handlers<Upper>>("harnessed", "1");
+inline const actord_plugin_info kPlugin =
+    actord::MakePlugin<actord::ProcessTypes<Scripted<true>, Scripted<false>,
+                                            TrappingScripted, Child>,
+                       actord::Handlers<Upper>>("harnessed", "1");
 
 class HarnessTest : public ::testing::Test {
  protected:

@@ -29,10 +29,14 @@ TEST_P(OfOrder, IsCarriedOutByTheOldVersion) {
   const auto type = Load<Versioned<2>>("2");
   ASSERT_TRUE(type.ok());
   EXPECT_EQ(Tell(*type), 1u);
-  ASSERT_TRUE(
-      core()
-          .delivery.Control(pid, GetParam().event, "by the test", core().lane)
-          .ok());
+  if (GetParam().event == kEventLinkedEnd) {
+    core().watches.Link(pid, Pid{}, core().lane);
+  } else {
+    ASSERT_TRUE(
+        core()
+            .delivery.Control(pid, GetParam().event, "by the test", core().lane)
+            .ok());
+  }
   EXPECT_THAT(Steps(), IsEmpty());
   const auto outcome = OutcomeOf("a");
   ASSERT_TRUE(outcome);

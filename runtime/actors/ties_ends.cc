@@ -1,0 +1,254 @@
+// How an end is told to those who watch it, and how they find what they are
+// told.
+#include <actord/linked_failure.h>
+
+#include <cstring>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/actors/ties.h"
+#include "runtime/system/fail_point.h"
+
+namespace actord::runtime {
+namespace {
+
+// An exit's text is for people; a page of it is enough, as of a failure.
+constexpr size_t kMaxFailureBytes = 4096;
+// A result of this many bytes is told whatever else waits for the watcher.
+constexpr size_t kAlwaysToldBytes = 4096;
+
+template <typename Header>
+std::string_view BytesOf(const Header& header) {
+  return {reinterpret_cast<const char*>(&header), sizeof(header)};
+}
+
+}  // namespace
+
+uint32_t ExitReasonOf(EndKind kind) {
+  switch (kind) {
+    case EndKind::kResult:
+      return ACTORD_EXIT_DONE;
+    case EndKind::kFailed:
+    case EndKind::kLimit:
+      return ACTORD_EXIT_FAILED;
+    case EndKind::kThrew:
+      return ACTORD_EXIT_THREW;
+    case EndKind::kInitRefused:
+      return ACTORD_EXIT_INIT_REFUSED;
+    case EndKind::kCancelled:
+      return ACTORD_EXIT_CANCELLED;
+    case EndKind::kTerminated:
+      return ACTORD_EXIT_TERMINATED;
+  }
+  return ACTORD_EXIT_FAILED;
+}
+
+Watches::Ended Watches::Refused(const Pid& pid, uint32_t reason,
+                                absl::StatusCode code, std::string&& message) {
+  Cause cause{pid, 1,
+              detail::CutCause(absl::StrCat("could not be: ", message))};
+  return {pid, reason, code, nullptr, std::move(message), std::move(cause)};
+}
+
+Watches::Ended Watches::NoProcess(const Pid& pid) {
+  return Refused(pid, ACTORD_EXIT_NO_PROCESS, absl::StatusCode::kNotFound,
+                 absl::StrCat("there is no process ", FormatPid(pid),
+                              ", or it had ended before"));
+}
+
+Watches::Ended Watches::NoRoom(const Pid& pid) {
+  return Refused(pid, ACTORD_EXIT_NO_ROOM, absl::StatusCode::kResourceExhausted,
+                 absl::StrCat("process ", FormatPid(pid), " has ",
+                              kMaxOfProcess, " watches, which is the limit"));
+}
+
+uint32_t Watches::FireLink(Sides& sides, const Pid& ended) {
+  auto link = sides.watchers.extract({ended, 0});
+  if (link.empty()) return 0;
+  const uint32_t end = ++sides.ends;
+  link.value().tag = end;
+  sides.fired_links.insert(std::move(link));
+  return end;
+}
+
+std::optional<uint32_t> Watches::Fire(const Watcher& watcher,
+                                      const Pid& ended) {
+  Shard& shard = ShardOf(watcher.pid);
+  const MutexLock lock(shard.mutex);
+  const auto it = shard.sides.find(watcher.pid);
+  if (it == shard.sides.end()) return std::nullopt;
+  Sides& sides = it->second;
+  if (watcher.tag == 0) {
+    const uint32_t end = FireLink(sides, ended);
+    return end == 0 ? std::nullopt : std::optional(end);
+  }
+  auto monitor = sides.monitors.extract(watcher.tag);
+  if (monitor.empty()) return std::nullopt;
+  sides.fired_monitors.insert(std::move(monitor));
+  return 0;
+}
+
+bool Watches::TakeExit(const Pid& self, const Envelope& exit) {
+  const auto header = exit.ReadHeader<ExitHeader>();
+  Shard& shard = ShardOf(self);
+  const MutexLock lock(shard.mutex);
+  const auto it = shard.sides.find(self);
+  if (it == shard.sides.end()) return false;
+  Sides& sides = it->second;
+  --sides.places;
+  const uint64_t monitor = exit.completion.tag;
+  const size_t fired =
+      monitor != 0
+          ? sides.fired_monitors.erase(monitor)
+          : sides.fired_links.erase({FromAbi(header.from), header.end});
+  Tidy(shard, self);
+  return fired != 0;
+}
+
+std::optional<std::string> Watches::TakeLinkedEnd(const Pid& self,
+                                                  const Envelope& end) {
+  const auto header = end.ReadHeader<LinkedEndHeader>();
+  Shard& shard = ShardOf(self);
+  const MutexLock lock(shard.mutex);
+  const auto it = shard.sides.find(self);
+  if (it == shard.sides.end()) return std::nullopt;
+  Sides& sides = it->second;
+  const Pid linked = FromAbi(header.from);
+  if (sides.fired_links.erase({linked, header.end}) == 0) {
+    --sides.places;
+    Tidy(shard, self);
+    return std::nullopt;
+  }
+  // The place is kept: the process ends, and all its places with it.
+  const Pid first = FromAbi(header.first);
+  std::string what(View(end.payload().bytes));
+  std::string text = detail::LinkedFailureText(
+      FormatPid(linked), {FormatPid(first), header.links, what});
+  sides.cause = std::make_unique<const Cause>(
+      Cause{first, header.links, std::move(what)});
+  return text;
+}
+
+void Watches::Forget(const Pid& pid, const Watcher& fired_link) {
+  Shard& shard = ShardOf(pid);
+  const MutexLock lock(shard.mutex);
+  const auto it = shard.sides.find(pid);
+  if (it == shard.sides.end()) return;  // it has ended
+  it->second.fired_links.erase(fired_link);
+  --it->second.places;
+  Tidy(shard, pid);
+}
+
+void Watches::OnEnd(const EndRecord& end_record, Lane& lane) {
+  const Pid& pid = end_record.pid;
+  const Outcome& outcome = *end_record.outcome;
+  Sides sides;
+  {
+    Shard& shard = ShardOf(pid);
+    const MutexLock lock(shard.mutex);
+    const auto it = shard.sides.find(pid);
+    if (it == shard.sides.end()) return;
+    sides = std::move(it->second);
+    shard.sides.erase(it);
+  }
+  FailPoint();
+  for (const auto& [tag, watched] : sides.monitors) {
+    Shard& shard = ShardOf(watched);
+    const MutexLock lock(shard.mutex);
+    const auto it = shard.sides.find(watched);
+    if (it == shard.sides.end()) continue;
+    it->second.watchers.erase({pid, tag});
+    Tidy(shard, watched);
+  }
+  if (sides.watchers.empty()) return;
+  Ended ended{pid,
+              ExitReasonOf(outcome.kind),
+              outcome.code,
+              &outcome.result,
+              outcome.message,
+              {}};
+  if (sides.cause == nullptr) {
+    ended.cause = {
+        pid, 1,
+        detail::CutCause(absl::StrCat("has failed: ", outcome.message))};
+  } else {
+    ended.cause = *sides.cause;
+    ++ended.cause.links;
+  }
+  for (const Watcher& watcher : sides.watchers) {
+    if (const auto end = Fire(watcher, pid)) {
+      FailPoint();
+      Tell(watcher, *end, ended, lane);
+    }
+  }
+}
+
+void Watches::Tell(const Watcher& watcher, uint32_t end, const Ended& ended,
+                   Lane& lane) {
+  Process* process = processes_.Find(watcher.pid);
+  if (process == nullptr) return;
+  const ProcessType* type = process->type.load(std::memory_order_acquire);
+  const bool traps = type != nullptr &&
+                     (type->descriptor->flags & ACTORD_TYPE_TRAPS_EXITS) != 0;
+  if (watcher.tag != 0 || traps) {
+    SendExit(*process, watcher, end, ended, lane);
+  } else if (ended.reason == ACTORD_EXIT_DONE) {
+    Forget(watcher.pid, {ended.pid, end});
+  } else {
+    EndLinked(*process, watcher.pid, end, ended, lane);
+  }
+}
+
+void Watches::SendExit(Process& process, const Watcher& watcher, uint32_t end,
+                       const Ended& ended, Lane& lane) {
+  ExitHeader header;
+  header.from = ToAbi(ended.pid);
+  header.reason = ended.reason;
+  header.end = end;
+  const std::string_view text =
+      std::string_view(ended.message).substr(0, kMaxFailureBytes);
+  const bool is_result = ended.reason == ACTORD_EXIT_DONE;
+  actord_payload payload = is_result ? ToAbi(*ended.result) : TextPayload(text);
+  auto status = static_cast<int32_t>(ended.code);
+  const uint64_t word = process.activity.load(std::memory_order_relaxed);
+  const uint64_t room = limits_.max_mailbox_bytes() / kBufferUnitBytes;
+  std::string why;
+  if (payload.bytes.size > kAlwaysToldBytes &&
+      Activity::Units(word) + payload.bytes.size / kBufferUnitBytes > room) {
+    why = absl::StrCat("its result of ", payload.bytes.size,
+                       " bytes finds no room in the mailbox");
+    payload = TextPayload(why);
+    status = ACTORD_RESOURCE_EXHAUSTED;
+  }
+  Envelope* exit =
+      lane.NewEnvelope(ACTORD_EVENT_EXIT, BytesOf(header), payload);
+  exit->completion.tag = watcher.tag;
+  exit->completion.status = status;
+  exit->generation = watcher.pid.generation;
+  if (process.Post(exit, exit, word, Activity::ForMessages(1, exit->units()))) {
+    scheduler_.Enqueue(&process, lane.here());
+  }
+}
+
+void Watches::EndLinked(Process& process, const Pid& pid, uint32_t end,
+                        const Ended& ended, Lane& lane) {
+  LinkedEndHeader header;
+  header.from = ToAbi(ended.pid);
+  header.first = ToAbi(ended.cause.first);
+  header.links = ended.cause.links;
+  header.end = end;
+  Envelope* event = lane.NewEnvelope(kEventLinkedEnd, BytesOf(header),
+                                     TextPayload(ended.cause.what));
+  event->generation = pid.generation;
+  // As many as there are links may come at once, more than the word can count.
+  // So only who finds the queue empty counts: whoever is pushed on top of
+  // another is taken with it.
+  if (!process.urgent.Push(event)) return;
+  if (Activity::Add(process.activity, Activity::kUrgentOne)) {
+    scheduler_.Enqueue(&process, lane.here());
+  }
+}
+
+}  // namespace actord::runtime
