@@ -112,6 +112,75 @@ TEST(Moments, AnAwaitAtAnyMomentOfAProcesssEndHasAnAnswer) {
   EXPECT_GT(moments, 1);
 }
 
+TEST(Moments, AtAnyMomentOfAnEndAStepMayGiveUpItsWatchesAndIsShielded) {
+  struct Case {
+    const char* type;
+    bool links;  // or else it monitors
+  };
+  for (const Case& given :
+       {Case{"script", true}, Case{"trapping", true}, Case{"script", false}}) {
+    SCOPED_TRACE(::testing::Message() << given.type << " " << given.links);
+    int moments = 0;
+    int shielded = 0;  // from an end that had begun
+    for (int at = 0; at <= moments; ++at) {
+      SteppedCore core(2);
+      const Pid partner = core.Submit([](Events, StepOutput&) {});
+      const auto lives = [&core](const Pid& pid) {
+        return core.core->processes.Find(pid) != nullptr;
+      };
+      bool had_begun = false;
+      bool has_given_up = false;
+      int exits = 0;
+      Tag monitor = 0;
+      const Pid watcher =
+          core.Submit({.step =
+                           [&](Events events, StepOutput& out) {
+                             if (events.empty()) {
+                               if (given.links) return out.Link(ToAbi(partner));
+                               monitor = out.Monitor(ToAbi(partner));
+                               return;
+                             }
+                             const bool had_given_up = has_given_up;
+                             for (const Event event : events) {
+                               // What comes with the message was there before.
+                               exits += event.is_exit() && had_given_up ? 1 : 0;
+                               if (!event.is_message()) continue;
+                               had_begun = !lives(partner);
+                               has_given_up = true;
+                               out.Unlink(ToAbi(partner));
+                               out.Demonitor(monitor);
+                             }
+                           }},
+                      given.type);
+      ASSERT_TRUE(core.core->delivery
+                      .Control(partner, kEventTerminate, "now", core.core->lane)
+                      .ok());
+      core.Wake(0);
+      moments = 0;
+      {
+        const AtFailPoints gives_up([&] {
+          if (moments++ != at) return;
+          core.Send(watcher, -1);
+          core.Wake(1);
+          core.RunUntilSleep(1);
+        });
+        // At the first of them the other worker may take the turn.
+        core.RunOne(0);
+      }
+      core.Settle();
+      ASSERT_FALSE(lives(partner));
+      if (has_given_up) {
+        EXPECT_TRUE(lives(watcher)) << "at fail point " << at;
+        EXPECT_EQ(exits, 0) << "at fail point " << at;
+        EXPECT_EQ(core.core->watches.size(), 0u) << "at fail point " << at;
+        shielded += had_begun ? 1 : 0;
+      }
+    }
+    EXPECT_GT(moments, 5);
+    EXPECT_GT(shielded, 2);
+  }
+}
+
 // Its sender is between counting a message and pushing it, and may need the
 // processor for that.
 TEST(Moments, AThreadGivesItsProcessorToASenderThatItWaitsFor) {
