@@ -48,7 +48,7 @@ Runtime::Core::Core(const RuntimeOptions& resolved, const Catalog& known)
                                       static_cast<int32_t>(result.code),
                                       ToAbi(result.payload), lane);
                }),
-      results(limits, clock),
+      results(limits, clock, [this] { threads.watchdog().WorkerWoke(); }),
       broker(scheduler, processes, external, limits, kMaxYieldRecords,
              ThreadsOf(options)),
       delivery(processes, scheduler, limits),
@@ -155,6 +155,9 @@ absl::Status Runtime::Core::SetLimits(const Limits& given) {
   dead_letters.Trim();
   lifecycle_log.Trim();
   processes.SetLimit(given.max_processes);
+  results.Trim();
+  // They may become too old earlier now.
+  threads.watchdog().WorkerWoke();
   return absl::OkStatus();
 }
 

@@ -8,8 +8,12 @@
 
 namespace actord::runtime {
 
-Results::Results(const LiveLimits& limits, const Clock& clock)
-    : limits_(limits), clock_(clock), chains_(kFirstChains) {}
+Results::Results(const LiveLimits& limits, const Clock& clock,
+                 std::function<void()> first_is_kept)
+    : limits_(limits),
+      clock_(clock),
+      first_is_kept_(std::move(first_is_kept)),
+      chains_(kFirstChains) {}
 
 Outcome Results::Unpack(const Kept& kept) {
   Outcome outcome{.kind = kept.kind,
@@ -47,6 +51,7 @@ void Results::Put(const Pid& pid, Outcome&& outcome, bool keep,
   // Its page faults come here, where nobody waits for them.
   if (keep && WantsBlock()) block = BlockQueue<Kept>::NewBlock();
   std::vector<Waiter> waiters;
+  bool is_first = false;
   {
     const MutexLock lock(mutex_);
     end(outcome);
@@ -55,12 +60,19 @@ void Results::Put(const Pid& pid, Outcome&& outcome, bool keep,
       Forget(now, charge);
       kept_.Give(block);
       bytes_ += charge;
+      is_first = kept_.empty();
       if (waiters.empty()) {
         Keep(pid, now, std::move(outcome));
-        return;
+      } else {
+        Keep(pid, now, Outcome(outcome));
       }
-      Keep(pid, now, Outcome(outcome));
+      if (is_first) [[unlikely]] {
+        oldest_since_ns_.store(now, std::memory_order_seq_cst);
+      }
     }
+  }
+  if (is_first) [[unlikely]] {
+    first_is_kept_();
   }
   for (Waiter& waiter : waiters) std::move(waiter.done)(outcome);
 }
@@ -134,17 +146,48 @@ std::vector<Results::Waiter> Results::TakeWaiters(const Pid& pid) {
 }
 
 void Results::Forget(uint64_t now_ns, size_t room_bytes) {
-  const uint64_t ttl_ns = limits_.result_ttl_ns();
-  const size_t max_bytes = limits_.result_max_bytes();
   while (!kept_.empty() &&
-         (kept_.front().since_ns + ttl_ns <= now_ns ||
-          bytes_ + room_bytes > max_bytes || kept_.size() == kMaxKept)) {
-    bytes_ -= ChargeOf(kept_.front());
-    kept_.front().text.reset();
-    kept_.pop_front();
-    ++first_;
+         (IsOldestDue(now_ns, room_bytes) || kept_.size() == kMaxKept)) {
+    ForgetOldest();
   }
+}
+
+bool Results::IsOldestDue(uint64_t now_ns, size_t room_bytes) {
+  return kept_.front().since_ns + limits_.result_ttl_ns() <= now_ns ||
+         bytes_ + room_bytes > limits_.result_max_bytes();
+}
+
+void Results::ForgetOldest() {
+  bytes_ -= ChargeOf(kept_.front());
+  kept_.front().text.reset();
+  kept_.pop_front();
+  ++first_;
   unchained_ = std::min(unchained_, kept_.size());
+  oldest_since_ns_.store(kept_.empty() ? kNever : kept_.front().since_ns,
+                         std::memory_order_relaxed);
+}
+
+uint64_t Results::NextExpiryNs() const {
+  const uint64_t since = oldest_since_ns_.load(std::memory_order_seq_cst);
+  const uint64_t ttl_ns = limits_.result_ttl_ns();
+  return since == kNever || ttl_ns == LiveLimits::kForeverNs ? kNever
+                                                             : since + ttl_ns;
+}
+
+void Results::Trim() {
+  const uint64_t now_ns = clock_.CoarseMonotonicNs();
+  for (bool more = true; more;) {
+    const MutexLock lock(mutex_);
+    size_t left = kForgottenAtOnce;
+    while (left > 0 && !kept_.empty() && IsOldestDue(now_ns, 0)) {
+      ForgetOldest();
+      --left;
+    }
+    more = left == 0;
+    if (!kept_.empty() || chains_.size() == kFirstChains) continue;
+    // A table of another size: no number leads to a result that is kept.
+    std::vector<uint32_t>(kFirstChains, first_ - 1).swap(chains_);
+  }
 }
 
 Results::Id Results::Await(const Pid& pid, Callback done,

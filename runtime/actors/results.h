@@ -9,11 +9,17 @@
 // table is cold, too: so the newest results come into their chains a few at a
 // time, whose lines are fetched together, or when somebody asks for one.
 //
+// A result that has become too old is forgotten by the next Put or Await, and
+// by Trim, which the watchdog calls when NextExpiryNs has come: so an idle
+// daemon forgets its results, too.
+//
 // Thread-safety: any thread. Callbacks run on the thread that calls Put, or on
 // the one that calls Await, never under a lock.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -35,7 +41,13 @@ class Results {
   using Callback = AwaitCallback;
   using Id = AwaitId;
 
-  Results(const LiveLimits& limits, const Clock& clock);
+  static constexpr uint64_t kNever = UINT64_MAX;
+
+  // `first_is_kept` is called after a Put that has kept a result while none was
+  // kept.
+  Results(
+      const LiveLimits& limits, const Clock& clock,
+      std::function<void()> first_is_kept = [] {});
 
   // The process has ended. Stores the outcome if `keep`, and calls back whoever
   // awaits it. `end` is called once, with the outcome, in the same critical
@@ -54,6 +66,13 @@ class Results {
   // Calls back everybody who still waits, with `status`.
   void AbandonAll(const absl::Status& status);
 
+  // When the oldest result that is kept becomes too old, by the monotonic
+  // clock; kNever: there is none, or it never does. Takes no lock.
+  [[nodiscard]] uint64_t NextExpiryNs() const;
+  // Forgets all that are too old, and of the others the oldest that are too
+  // much for a limit that was lowered; some at a time.
+  void Trim();
+
   [[nodiscard]] size_t kept() const;
   [[nodiscard]] size_t bytes() const;
 
@@ -64,6 +83,8 @@ class Results {
   static constexpr size_t kOverheadBytes = 256;
   // So that a number says which of them it is.
   static constexpr size_t kMaxKept = UINT32_MAX;
+  // Trim lets others have the lock after as many.
+  static constexpr size_t kForgottenAtOnce = 1024;
 
   struct Waiter {
     Id id = 0;
@@ -113,9 +134,20 @@ class Results {
   // Forgets what is too old, and more of the oldest until there is room.
   void Forget(uint64_t now_ns, size_t room_bytes)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void ForgetOldest() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // The oldest has to go, so that there is room for as many bytes.
+  [[nodiscard]] bool IsOldestDue(uint64_t now_ns, size_t room_bytes)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const LiveLimits& limits_;
   const Clock& clock_;
+  const std::function<void()> first_is_kept_;
+
+  // since_ns of the oldest; kNever: there is none. Written under the lock, read
+  // by NextExpiryNs. seq_cst where it stops being kNever: first_is_kept_ comes
+  // after it, and then looks whether the reader rests, which has said so before
+  // it read (watchdog.h). Otherwise relaxed: a stale, earlier one costs a look.
+  std::atomic<uint64_t> oldest_since_ns_{kNever};
 
   mutable Mutex mutex_;
   Id next_id_ ABSL_GUARDED_BY(mutex_) = 1;

@@ -14,10 +14,12 @@
 namespace actord::runtime {
 
 Watchdog::Watchdog(Scheduler& scheduler, WorkerThreads& threads,
-                   const DueTimers& due_timers, Lane& lane, const Log& log)
+                   const DueTimers& due_timers, Results& results, Lane& lane,
+                   const Log& log)
     : scheduler_(scheduler),
       threads_(threads),
       due_timers_(due_timers),
+      results_(results),
       lane_(lane),
       log_(log),
       seen_(scheduler.size()) {}
@@ -26,7 +28,10 @@ absl::Status Watchdog::Start() {
   try {
     thread_ = SystemThread([this] {
       pthread_setname_np(pthread_self(), "watchdog");
-      while (!stop_.load(std::memory_order_relaxed)) parker_.Wait(Look());
+      uint64_t wait_ns = Look();
+      while (!stop_.load(std::memory_order_relaxed)) {
+        wait_ns = parker_.Wait(wait_ns) ? Look() : LookAgain();
+      }
     });
     return absl::OkStatus();
   } catch (const std::system_error& error) {
@@ -56,9 +61,26 @@ uint64_t Watchdog::Look() {
     interval_ns_ = std::min(2 * interval_ns_, kLongestNs);
   } else if (Rest()) {
     interval_ns_ = kAfterRestNs;
-    return Parker::kForever;
+    // Only now: a result that is the first to be kept from here on ends the
+    // rest.
+    return LookAtResults(now);
   }
-  return std::min(interval_ns_, patience);
+  return std::min({interval_ns_, patience, LookAtResults(now)});
+}
+
+uint64_t Watchdog::LookAgain() {
+  // Relaxed: who has ended the rest since has also notified.
+  if (!rests_.load(std::memory_order_relaxed)) return Look();
+  return LookAtResults(scheduler_.clock().MonotonicNs());
+}
+
+uint64_t Watchdog::LookAtResults(uint64_t now_ns) {
+  if (results_.NextExpiryNs() <= now_ns) results_.Trim();
+  const uint64_t next_ns = results_.NextExpiryNs();
+  if (next_ns == Results::kNever) return Parker::kForever;
+  // Not for each result by itself; and the clock by which they are forgotten
+  // may be a little behind.
+  return std::max(next_ns - std::min(next_ns, now_ns), kLongestNs);
 }
 
 uint64_t Watchdog::LookAtTimers(uint64_t now_ns) {

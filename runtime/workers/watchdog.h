@@ -11,6 +11,9 @@
 // worker is in a call), as Go's sysmon does; when every worker sleeps, it
 // rests, until one wakes.
 //
+// And it has results forgotten that have become too old. A rest ends for that,
+// too, and goes on afterwards.
+//
 // Thread-safety: Look from one thread at a time; WorkerWoke from any.
 #pragma once
 
@@ -22,6 +25,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "runtime/actors/results.h"
 #include "runtime/process/catalog.h"
 #include "runtime/scheduler/hold.h"
 #include "runtime/scheduler/scheduler.h"
@@ -53,7 +57,8 @@ class Watchdog {
 
   // `lane`: of the threads that run no workers.
   Watchdog(Scheduler& scheduler, WorkerThreads& threads,
-           const DueTimers& due_timers, Lane& lane, const Log& log);
+           const DueTimers& due_timers, Results& results, Lane& lane,
+           const Log& log);
   ~Watchdog() { Stop(); }
   Watchdog(const Watchdog&) = delete;
   Watchdog& operator=(const Watchdog&) = delete;
@@ -66,8 +71,11 @@ class Watchdog {
   // One look at all workers. Returns in how many nanoseconds to look again;
   // Parker::kForever: when WorkerWoke is called.
   uint64_t Look();
+  // The same when that time has passed. A rest goes on.
+  uint64_t LookAgain();
 
-  // A worker's sleep is over.
+  // A worker's sleep is over; or results become too old earlier than they would
+  // have.
   void WorkerWoke() {
     WillRead(&rests_);
     // seq_cst: pairs with Look, which first says that it rests and then looks
@@ -98,10 +106,14 @@ class Watchdog {
   void Warn(const ProcessType* type, const char* call, bool handed_over,
             uint64_t now_ns);
   bool Rest();
+  // Has those forgotten that are too old. Returns in how many nanoseconds
+  // others will be; Parker::kForever: there are none.
+  uint64_t LookAtResults(uint64_t now_ns);
 
   Scheduler& scheduler_;
   WorkerThreads& threads_;
   DueTimers due_timers_;
+  Results& results_;
   Lane& lane_;
   const Log& log_;
   std::vector<Seen> seen_;

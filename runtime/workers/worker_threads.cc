@@ -26,7 +26,7 @@ WorkerThreads::WorkerThreads(const Parts& parts)
       runner_parts_(parts.runner),
       watchdog_(parts.scheduler, *this,
                 DueTimers(parts.scheduler, parts.broker, parts.lifetimes),
-                parts.shared_lane, parts.options.log),
+                parts.runner.results, parts.shared_lane, parts.options.log),
       seeds_(parts.options.seed) {
   runner_parts_.blocking_calls = this;
   const size_t workers = parts.scheduler.size();

@@ -11,6 +11,7 @@
 
 #include "runtime/process/errors.h"
 #include "tests/runtime/system/manual_clock.h"
+#include "tests/support/heap_bytes.h"
 
 namespace actord::runtime {
 namespace {
@@ -74,6 +75,77 @@ TEST_F(ResultsTest, AreForgottenAfterTheirTime) {
   EXPECT_FALSE(Ask(results, PidOf(1)).ok());
   EXPECT_EQ(results.kept(), 0u);
   EXPECT_EQ(results.bytes(), 0u);
+}
+
+TEST_F(ResultsTest, AreForgottenAlsoIfNobodyComes) {
+  Results results(limits_, clock_);
+  EXPECT_EQ(results.NextExpiryNs(), Results::kNever);
+  results.Put(PidOf(1), OutcomeOf("x"), true, kNothing);
+  EXPECT_EQ(results.NextExpiryNs(), clock_.MonotonicNs() + 10 * kSecond);
+  clock_.AdvanceNs(4 * kSecond);
+  results.Put(PidOf(2), OutcomeOf("x"), true, kNothing);
+  clock_.AdvanceNs(6 * kSecond - 1);
+  results.Trim();
+  EXPECT_EQ(results.kept(), 2u);
+  EXPECT_EQ(results.NextExpiryNs(), clock_.MonotonicNs() + 1);
+  clock_.AdvanceNs(1);
+  results.Trim();
+  EXPECT_EQ(results.kept(), 1u);
+  EXPECT_EQ(results.NextExpiryNs(), clock_.MonotonicNs() + 4 * kSecond);
+  given_.result_ttl = absl::Seconds(7);
+  limits_.Set(given_);
+  EXPECT_EQ(results.NextExpiryNs(), clock_.MonotonicNs() + kSecond);
+  given_.result_ttl = absl::InfiniteDuration();
+  limits_.Set(given_);
+  EXPECT_EQ(results.NextExpiryNs(), Results::kNever);
+  given_.result_max_bytes = 10;
+  limits_.Set(given_);
+  results.Trim();
+  EXPECT_EQ(results.kept(), 0u);
+  EXPECT_EQ(results.bytes(), 0u);
+  EXPECT_EQ(results.NextExpiryNs(), Results::kNever);
+}
+
+TEST_F(ResultsTest, ManyThatAreForgottenLeaveNoMemory) {
+  given_.result_max_bytes = size_t{1} << 30;
+  limits_.Set(given_);
+  Results results(limits_, clock_);
+  const size_t before = actord::testing::HeapBytes();
+  for (uint32_t round = 0; round < 3; ++round) {
+    for (uint32_t i = 0; i < 50'000; ++i) {
+      results.Put(PidOf(i + round), OutcomeOf(std::string(100, 'x')), true,
+                  kNothing);
+    }
+    EXPECT_GT(actord::testing::HeapBytes(), before + (size_t{8} << 20));
+    clock_.AdvanceNs(10 * kSecond);
+    results.Trim();
+    EXPECT_LT(actord::testing::HeapBytes(), before + (size_t{64} << 10));
+    EXPECT_FALSE(Ask(results, PidOf(7 + round)).ok());
+  }
+  results.Put(PidOf(3), OutcomeOf("x"), true, kNothing);
+  EXPECT_TRUE(Ask(results, PidOf(3)).ok());
+}
+
+TEST_F(ResultsTest, TheFirstToBeKeptIsTold) {
+  int told = 0;
+  std::optional<uint64_t> expires;
+  Results* asked = nullptr;
+  Results results(limits_, clock_, [&] {
+    ++told;
+    expires = asked->NextExpiryNs();
+  });
+  asked = &results;
+  results.Put(PidOf(1), OutcomeOf("x"), false, kNothing);
+  EXPECT_EQ(told, 0) << "it is not kept";
+  results.Put(PidOf(2), OutcomeOf("x"), true, kNothing);
+  EXPECT_EQ(told, 1);
+  EXPECT_EQ(expires, clock_.MonotonicNs() + 10 * kSecond);
+  results.Put(PidOf(3), OutcomeOf("x"), true, kNothing);
+  EXPECT_EQ(told, 1);
+  // It displaces the two, which are too old.
+  clock_.AdvanceNs(10 * kSecond);
+  results.Put(PidOf(4), OutcomeOf("x"), true, kNothing);
+  EXPECT_EQ(told, 2);
 }
 
 TEST_F(ResultsTest, AChangedTimeIsForThoseThatAreKeptToo) {

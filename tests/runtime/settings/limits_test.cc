@@ -125,6 +125,27 @@ TEST_F(LiveLimitsTest, ProcessesThatEndedLeaveRoomUnderALoweredLimit) {
               Refused(kResourceExhausted, reason::kProcessLimit));
 }
 
+// Nobody asks for them, and no process begins or ends.
+TEST_F(LiveLimitsTest, AnIdleRuntimeForgetsItsResults) {
+  const Script done{
+      .step = [](Events, StepOutput& out) { out.Done("result"); }};
+  Set([](Limits& limits) { limits.result_ttl = absl::Milliseconds(20); });
+  MustSubmit(done);
+  EXPECT_TRUE(Eventually([this] {
+    const RuntimeStats stats = runtime_->Stats();
+    return stats.processes_ended == 1 && stats.results_kept == 0 &&
+           stats.results_bytes == 0;
+  }));
+  // Also those that were to be kept for longer.
+  Set([](Limits& limits) { limits.result_ttl = absl::Hours(1); });
+  MustSubmit(done);
+  EXPECT_TRUE(
+      Eventually([this] { return runtime_->Stats().results_kept == 1; }));
+  Set([](Limits& limits) { limits.result_ttl = absl::Milliseconds(20); });
+  EXPECT_TRUE(
+      Eventually([this] { return runtime_->Stats().results_kept == 0; }));
+}
+
 TEST_F(LiveLimitsTest, PayloadBytes) {
   const std::string large(2000, 'x');
   Add("large", ACTORD_HANDLER_INLINE, [&](actord::testing::Call& call) {

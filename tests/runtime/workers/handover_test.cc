@@ -38,6 +38,14 @@ class Handover : public ::testing::Test {
   }
 
   Watchdog& watchdog() { return core_->core->threads.watchdog(); }
+  // Looks until it rests; returns for how long.
+  uint64_t LetRest() {
+    uint64_t ns = 0;
+    for (int i = 0; i < 20 && ns <= Watchdog::kLongestNs; ++i) {
+      ns = watchdog().Look();
+    }
+    return ns;
+  }
   // The watchdog finds a call under way, and finds it again when its time is
   // over.
   void LookUntilTaken() {
@@ -242,6 +250,49 @@ TEST_F(Handover, TheWatchdogLooksLessAndLessAndRestsWhenAllSleep) {
   // Whoever wakes sets it going again.
   watchdog().WorkerWoke();
   EXPECT_EQ(look(), 2 * Watchdog::kAfterRestNs);
+}
+
+TEST_F(Handover, TheWatchdogsRestEndsWhenAResultIsTooOldAndThenGoesOn) {
+  constexpr uint64_t kTtlNs = 300'000'000'000;  // the default
+  core_->Submit([](Events, StepOutput& out) { out.Done("result"); });
+  core_->Settle();
+  EXPECT_EQ(LetRest(), kTtlNs);
+  const Results& results = core_->core->results;
+  core_->clock.manual.AdvanceNs(kTtlNs - 1);
+  EXPECT_EQ(watchdog().LookAgain(), Watchdog::kLongestNs)
+      << "the sleep may have ended too early";
+  EXPECT_EQ(results.kept(), 1u);
+  core_->clock.manual.AdvanceNs(1);
+  EXPECT_EQ(watchdog().LookAgain(), Parker::kForever) << "it goes on resting";
+  EXPECT_EQ(results.kept(), 0u);
+  // While it looks around anyway, it looks at results, too.
+  core_->Submit([](Events, StepOutput& out) { out.Done("result"); });
+  core_->Settle();
+  watchdog().WorkerWoke();
+  core_->clock.manual.AdvanceNs(kTtlNs);
+  watchdog().Look();
+  EXPECT_EQ(results.kept(), 0u);
+}
+
+TEST_F(Handover, AShorterTimeOfResultsEndsTheWatchdogsRest) {
+  core_->Submit([](Events, StepOutput& out) { out.Done("result"); });
+  core_->Settle();
+  LetRest();
+  Limits limits = core_->core->limits.Get();
+  limits.result_ttl = absl::Seconds(1);
+  ASSERT_TRUE(core_->core->SetLimits(limits).ok());
+  EXPECT_EQ(watchdog().LookAgain(), 2 * Watchdog::kAfterRestNs);
+  EXPECT_EQ(LetRest(), 1'000'000'000u);
+}
+
+// A thread without a worker wakes none.
+TEST_F(Handover, TheFirstResultThatIsKeptEndsTheWatchdogsRest) {
+  core_->Settle();
+  ASSERT_EQ(LetRest(), Parker::kForever);
+  Outcome outcome;
+  core_->core->results.Put({1, 7, 1000, 1}, std::move(outcome), /*keep=*/true,
+                           [](const Outcome&) {});
+  EXPECT_EQ(watchdog().LookAgain(), 2 * Watchdog::kAfterRestNs);
 }
 
 }  // namespace
