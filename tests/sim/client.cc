@@ -168,6 +168,7 @@ void Client::Control() {
   const bool cancel = Draw(2) == 0;
   world_.schedule.Trace("%s %s", cancel ? "cancel" : "terminate",
                         World::NameOf(*to).c_str());
+  to->may_be_told = true;
   const absl::Status status = cancel ? runtime_.Cancel(to->pid, "why not")
                                      : runtime_.Terminate(to->pid, "why not");
   if (status.ok()) to->told_to_end = true;

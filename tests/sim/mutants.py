@@ -221,8 +221,8 @@ MUTANTS = {
         "    if (false) {\n", "an earlier process's completions are taken"),
     "NO_GENERATION_MESSAGES": (
         "runtime/turn/process_runner_mailbox.cc",
-        "  } else if (envelope->generation == turn.generation) [[likely]] {\n",
-        "  } else if (true) {\n", "an earlier process's messages are taken"),
+        "  if (envelope->generation == turn.generation) [[likely]] {\n",
+        "  if (true) {\n", "an earlier process's messages are taken"),
     "NO_GENERATION_CHAIN": (
         "runtime/turn/process_runner_mailbox.cc",
         "  if (chain->generation != turn.generation) [[unlikely]] {\n",
@@ -311,12 +311,25 @@ MUTANTS = {
     "STALE_CANCEL_SEEN": (
         "runtime/process/process_table.cc", "  process.cancel_seen = false;\n", "",
         "a slot's next process takes a cancel for its second"),
+    "END_AFTER_UNLINK": (
+        "runtime/actors/ties.cc",
+        "    fired.erase(fired.lower_bound({other, 0}),\n"
+        "                fired.upper_bound({other, UINT64_MAX}));\n",
+        "    (void)fired;\n",
+        "an end that is on its way takes effect though its link was given up"),
+    "EXIT_AFTER_DEMONITOR": (
+        "runtime/actors/ties.cc", "    it->second.fired_monitors.erase(tag);\n", "",
+        "an exit that is on its way comes though its monitor was given up"),
+    "UNNUMBERED_ENDS": (
+        "runtime/actors/ties_ends.cc", "  const uint32_t end = ++sides.ends;\n",
+        "  const uint32_t end = 1;\n",
+        "the end of a link that was given up is taken for that of the next"),
 }
 # These change nothing that can be seen; why stands in README.md.
 EQUIVALENT = {"TIMER_TWICE"}
 # These are noticed elsewhere; where stands there, too.
 TOO_SELDOM = {"UNSEEN_BATCH", "ALONE_TO_OTHERS", "DUE_TO_OTHERS", "END_AFTER_LOOK",
-              "NO_TAG", "NO_GENERATION_CHAIN"}
+              "NO_TAG", "NO_GENERATION_CHAIN", "UNNUMBERED_ENDS"}
 
 
 # Where a mutant changes a second text of its file: the text, its replacement.

@@ -47,6 +47,7 @@ void SimProcess::Close() {
     const CallScope call(*actor_, "Close");
     world.Check(actor_->live, actor_, "Close without Init");
     runtime::FailPoint();
+    world.CheckWhyEnded(*actor_);
     ++actor_->closes;
     actor_->live = false;
     --world.live;
@@ -241,6 +242,7 @@ void SimProcess::Done(StepOutput& out) {
 }
 
 void SimProcess::ActAndFail(StepOutput& out) {
+  actor_->failed = true;
   SendTo(actor_->world->Pick(actor_->random.Next()), out, true);
   SpawnOne(out, true);
   YieldAny(out, true);
@@ -292,9 +294,7 @@ void SimProcess::SpawnOne(StepOutput& out, bool poison) {
   ++world.spawns;
   world.Enter(*child, FromAbi(pid));
   if (options.link) {
-    actor_->links.insert(child->id);
-    child->links.insert(actor_->id);
-    world.ties += 2;
+    NoteLink(*child);
   }
   if (monitor != 0) {
     actor_->monitors.emplace(monitor, child);

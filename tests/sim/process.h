@@ -29,7 +29,10 @@ class SimProcess : public Process {
   void CallOne(Actor* to, StepOutput& out, bool poison);
   void ReplyOne(StepOutput& out);
   void MonitorOne(Actor* other, StepOutput& out, bool poison);
+  void DemonitorOne(StepOutput& out);
   void LinkOne(Actor* other, StepOutput& out, bool poison);
+  void NoteLink(Actor& other);
+  void UnlinkOne(StepOutput& out);
   void GiveUpOne(StepOutput& out);
   void TieAndFail(StepOutput& out);
   void Act(StepOutput& out);

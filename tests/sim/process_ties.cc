@@ -1,5 +1,8 @@
 // What the processes of the simulator's worlds do to each other: they call,
 // answer, monitor and link, and give up what they wait for.
+#include <algorithm>
+#include <iterator>
+
 #include "tests/sim/process.h"
 
 namespace actord::sim {
@@ -8,7 +11,7 @@ using runtime::ToAbi;
 
 void SimProcess::Tie(StepOutput& out) {
   World& world = *actor_->world;
-  const uint64_t kind = Draw(16);
+  const uint64_t kind = Draw(20);
   if (kind < 5) {
     if (actor_->outstanding.size() < 8) {
       CallOne(world.Pick(actor_->random.Next()), out, false);
@@ -17,8 +20,12 @@ void SimProcess::Tie(StepOutput& out) {
     ReplyOne(out);
   } else if (kind < 13) {
     MonitorOne(world.Pick(actor_->random.Next()), out, false);
-  } else if (kind < 14) {
+  } else if (kind < 15) {
     LinkOne(world.Pick(actor_->random.Next()), out, false);
+  } else if (kind < 18) {
+    UnlinkOne(out);
+  } else if (kind < 19) {
+    DemonitorOne(out);
   } else {
     GiveUpOne(out);
   }
@@ -59,27 +66,60 @@ void SimProcess::MonitorOne(Actor* other, StepOutput& out, bool poison) {
   if (other == nullptr || other->pid.empty()) return;
   const Tag tag = out.Monitor(ToAbi(other->pid));
   if (poison) return;
+  ++actor_->world->ties;
   if (Draw(4) == 0) {
-    // It may have ended just before, and then it still fires.
+    // Also if it has ended: nothing comes of it.
     out.Demonitor(tag);
-    actor_->demonitored.emplace(tag, other);
-    ++actor_->world->ties;
     return;
   }
   actor_->monitors.emplace(tag, other);
-  ++actor_->world->ties;
+}
+
+void SimProcess::DemonitorOne(StepOutput& out) {
+  // The newest, so that the choice does not depend on a hash.
+  Tag newest = 0;
+  for (const auto& [tag, watched] : actor_->monitors) {
+    newest = std::max(newest, tag);
+  }
+  if (newest == 0) return;
+  out.Demonitor(newest);
+  actor_->monitors.erase(newest);
 }
 
 void SimProcess::LinkOne(Actor* other, StepOutput& out, bool poison) {
   if (other == nullptr || other->pid.empty() || other == actor_ ||
-      actor_->links.contains(other->id)) {
+      actor_->links.contains(other->id) ||
+      actor_->others_links.contains(other->id)) {
     return;
   }
   out.Link(ToAbi(other->pid));
   if (poison) return;
-  actor_->links.insert(other->id);
-  other->links.insert(actor_->id);
+  NoteLink(*other);
+  if (!actor_->world->Lives(*other)) actor_->late_links.insert(other->id);
+}
+
+void SimProcess::NoteLink(Actor& other) {
+  actor_->links.insert(other.id);
+  actor_->own_links.insert(other.id);
+  other.links.insert(actor_->id);
   actor_->world->ties += 2;
+}
+
+void SimProcess::UnlinkOne(StepOutput& out) {
+  if (actor_->own_links.empty()) return;
+  const auto at =
+      std::next(actor_->own_links.begin(),
+                static_cast<std::ptrdiff_t>(Draw(actor_->own_links.size())));
+  Actor& other = *actor_->world->ActorOf(*at);
+  actor_->own_links.erase(at);
+  out.Unlink(ToAbi(other.pid));
+  actor_->links.erase(other.id);
+  actor_->late_links.erase(other.id);
+  other.links.erase(actor_->id);
+  // Until this step has committed, a link that the other makes would be untied
+  // by it; and so afterwards this process alone links the two again.
+  other.others_links.insert(actor_->id);
+  if (Draw(2) == 0) LinkOne(&other, out, false);
 }
 
 void SimProcess::GiveUpOne(StepOutput& out) {

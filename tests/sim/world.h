@@ -20,10 +20,12 @@
 //  (9) the runtime's counters are those of the world;
 //  (10) each callback is called exactly once; at the end nothing is left;
 //  (11) each monitor has exactly one exit, behind all messages of the process
-//      that ended, and with its result; a step that fails watches nobody;
+//      that ended, and with its result, and none after the step that gave it
+//      up; a step that fails watches nobody;
 //  (12) a failure ends both sides of a link, or is told to who traps exits,
-//  once; (13) each call has exactly one answer: a reply to it, or an error,
-//  which says
+//      once; no end and no exit by a link follows the step that gave it up;
+//  (13) each call has exactly one answer: a reply to it, or an error, which
+//  says
 //      that the callee has ended only if it has; none waits for who has ended;
 //  (14) no two hold a name, and nobody finds by it who had ended before.
 //
@@ -99,20 +101,24 @@ struct Actor {
   int closes = 0;
   bool live = false;  // Init went well, Close has not been called
   uint64_t steps = 0;
-  bool done = false;  // said Done
+  bool done = false;    // said Done
+  bool failed = false;  // by a step of its own
   std::string result;
 
   runtime::Random random{0};
   absl::flat_hash_map<uint64_t, uint64_t> next_from;       // by sender
   absl::flat_hash_map<uint64_t, uint64_t> next_to;         // by receiver
   absl::flat_hash_map<uint64_t, Outstanding> outstanding;  // by tag
-  absl::flat_hash_map<uint64_t, Actor*> monitors;     // by tag, without an exit
-  absl::flat_hash_map<uint64_t, Actor*> demonitored;  // likewise
+  absl::flat_hash_map<uint64_t, Actor*> monitors;  // by tag, without an exit
   std::set<uint64_t> links;                        // of which it was not told
+  std::set<uint64_t> late_links;    // of these: made after the other's end
+  std::set<uint64_t> own_links;     // that it made, and has not given up
+  std::set<uint64_t> others_links;  // that the other may make again, not it
   std::vector<std::pair<CallId, uint64_t>> calls;  // to it, and their numbers
   bool blocked = false;
   bool cancelled = false;
   bool told_to_end = false;  // a cancel or terminate for it was accepted
+  bool may_be_told = false;  // somebody has called to have it accepted
   int64_t awaits = 0;        // of its end, without an answer so far
   uint64_t sent_to_it = 0;   // accepted, or said in a step that went well
   uint64_t received = 0;
@@ -201,6 +207,8 @@ class World {
                    const absl::StatusOr<runtime::Payload>& answer);
   // (11), (12)
   void CheckExit(Actor& watcher, const Event& event);
+  // (12): it is closed.
+  void CheckWhyEnded(const Actor& actor);
   // Its process can be found.
   bool Lives(const Actor& actor) const {
     return core->processes.Find(actor.pid) != nullptr;

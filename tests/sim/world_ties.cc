@@ -1,4 +1,6 @@
 // What the world knows of calls, watches and names: (11) to (14) of world.h.
+#include <algorithm>
+
 #include "runtime/process/errors.h"
 #include "tests/sim/process.h"
 #include "tests/sim/world.h"
@@ -44,17 +46,17 @@ void World::CheckExit(Actor& watcher, const Event& event) {
   Check(ended != nullptr, &watcher, "an exit of nobody");
   Check(!Lives(*ended), &watcher, "an exit of who lives");
   if (event.tag() != 0) {
-    auto& monitors = watcher.monitors.contains(event.tag())
-                         ? watcher.monitors
-                         : watcher.demonitored;
-    const auto it = monitors.find(event.tag());
-    Check(it != monitors.end() && it->second == ended, &watcher,
+    const auto it = watcher.monitors.find(event.tag());
+    Check(it != watcher.monitors.end() && it->second == ended, &watcher,
           "an exit without its monitor");
-    monitors.erase(it);
+    watcher.monitors.erase(it);
   } else {
     Check(TrapsExits(watcher), &watcher, "an exit that it does not trap");
     Check(watcher.links.erase(ended->id) == 1, &watcher,
           "an exit without its link");
+    Check(watcher.late_links.erase(ended->id) == 0 ||
+              event.exit_reason() == ExitReason::kNoProcess,
+          &watcher, "an exit of a link that was given up");
   }
   if (!limits.mailboxes_are_small) {
     Check(ended->next_to[watcher.id] == watcher.next_from[ended->id], &watcher,
@@ -67,6 +69,15 @@ void World::CheckExit(Actor& watcher, const Event& event) {
     Check(!ended->done || event.exit_reason() == ExitReason::kNoProcess,
           &watcher, "an exit of who was done is a failure");
   }
+}
+
+void World::CheckWhyEnded(const Actor& actor) {
+  if (actor.done || actor.failed || actor.may_be_told || shutdown_begun) return;
+  const bool has_ended_link =
+      std::any_of(actor.links.begin(), actor.links.end(),
+                  [this](uint64_t id) { return !Lives(*actors_[id - 1]); });
+  Check(has_ended_link && !TrapsExits(actor), &actor,
+        "it was ended, and by no link that it has");
 }
 
 void World::CheckTies(const Actor& actor) {
