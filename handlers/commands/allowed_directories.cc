@@ -1,5 +1,6 @@
 #include "handlers/commands/allowed_directories.h"
 
+#include <actord/excerpt.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <sys/syscall.h>
@@ -14,6 +15,9 @@ namespace {
 
 // openat2 gives up with EAGAIN when something is renamed meanwhile.
 constexpr int kMaxAttempts = 8;
+
+// Of a path, in an error. A payload may hold a longer one than there can be.
+constexpr size_t kMaxShownBytes = 256;
 
 std::string ErrorText(int error) {
   return std::error_code(error, std::generic_category()).message();
@@ -48,7 +52,7 @@ int OpenBeneath(int directory, const std::string& path) {
 }
 
 Status OpenError(int error, std::string_view path) {
-  const std::string quoted = "'" + std::string(path) + "'";
+  const std::string quoted = "'" + Excerpt(path, kMaxShownBytes) + "'";
   switch (error) {
     case ENOENT:
     case ENOTDIR:
@@ -101,11 +105,11 @@ Status AllowedDirectories::OpenFile(std::string_view path,
                                     UniqueFd& file) const {
   if (!path.starts_with('/') || path.find('\0') != path.npos) {
     return {Code::kInvalidArgument,
-            "'" + std::string(path) + "' is not an absolute path"};
+            "'" + Excerpt(path, kMaxShownBytes) + "' is not an absolute path"};
   }
   const std::vector<std::string> components = Split(path);
   Status error(Code::kPermissionDenied,
-               "'" + std::string(path) +
+               "'" + Excerpt(path, kMaxShownBytes) +
                    "' is not below a directory that the daemon allows");
   for (const Directory& directory : directories_) {
     const auto [rest, end] =

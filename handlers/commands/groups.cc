@@ -1,5 +1,7 @@
 #include "handlers/commands/groups.h"
 
+#include <actord/excerpt.h>
+
 #include <string>
 
 #include "handlers/commands/json_reader.h"
@@ -38,7 +40,7 @@ Reply GroupLeave::Handle(const Command& command) const {
   if (!json.status().ok()) return json.status();
   const Code code = host_.LeaveGroup(command.from(), group);
   if (code == Code::kOk) return {};
-  return Status(code, "the process is not in the group " + group);
+  return Status(code, "the process is not in the group " + Excerpt(group));
 }
 
 Reply GroupMembers::Handle(const Command& command) const {

@@ -1,5 +1,7 @@
 #include "handlers/commands/json_reader.h"
 
+#include <actord/excerpt.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -8,6 +10,9 @@ namespace {
 
 // Serialising recurses, so the depth of what strangers send is limited.
 constexpr int kMaxDepth = 64;
+
+// Of the library's texts, which repeat what they could not read.
+constexpr size_t kMaxParseErrorBytes = 256;
 
 bool IsTooDeep(std::string_view json) {
   int depth = 0;
@@ -44,7 +49,8 @@ JsonReader::JsonReader(const Payload& payload, std::string_view wanted,
     const std::string_view what = error.what();
     const size_t end = what.find("] ");
     Refuse("the payload is not JSON: " +
-           std::string(end == what.npos ? what : what.substr(end + 2)));
+           Excerpt(end == what.npos ? what : what.substr(end + 2),
+                   kMaxParseErrorBytes));
     return;
   }
   CheckFields(fields);
@@ -65,7 +71,7 @@ void JsonReader::CheckFields(std::initializer_list<std::string_view> fields) {
   }
   for (const auto& [name, value] : object_->items()) {
     if (std::find(fields.begin(), fields.end(), name) == fields.end()) {
-      Refuse(Quoted(name) + " is not known");
+      Refuse(Quoted(Excerpt(name)) + " is not known");
       return;
     }
   }
@@ -142,7 +148,7 @@ size_t JsonReader::ChoiceOr(const char* field, size_t otherwise,
   if (found != choices.end()) {
     return static_cast<size_t>(found - choices.begin());
   }
-  Refuse(Quoted(field) + " is \"" + text + "\"");
+  Refuse(Quoted(field) + " is \"" + Excerpt(text) + "\"");
   return otherwise;
 }
 

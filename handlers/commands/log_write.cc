@@ -1,5 +1,7 @@
 #include "handlers/commands/log_write.h"
 
+#include <actord/excerpt.h>
+
 #include <optional>
 #include <string>
 #include <string_view>
@@ -27,7 +29,7 @@ Reply LogWrite::Handle(const Command& command) const {
   const std::string level_text = json.TextOr("level", "info");
   const std::string message = json.Text("message");
   const std::optional<LogLevel> level = ParseLevel(level_text);
-  if (!level) json.Refuse("level \"" + level_text + "\" is not known");
+  if (!level) json.Refuse("level \"" + Excerpt(level_text) + "\" is not known");
   if (!json.status().ok()) return json.status();
 
   host_.Log(*level,

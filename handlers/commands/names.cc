@@ -1,5 +1,7 @@
 #include "handlers/commands/names.h"
 
+#include <actord/excerpt.h>
+
 #include <optional>
 #include <string>
 
@@ -39,7 +41,7 @@ Reply NameRelease::Handle(const Command& command) const {
   if (!json.status().ok()) return json.status();
   const Code code = host_.ReleaseName(command.from(), name);
   if (code == Code::kOk) return {};
-  return Status(code, "the process does not hold the name " + name);
+  return Status(code, "the process does not hold the name " + Excerpt(name));
 }
 
 Reply NameLookup::Handle(const Command& command) const {
@@ -48,7 +50,8 @@ Reply NameLookup::Handle(const Command& command) const {
   if (!json.status().ok()) return json.status();
   const std::optional<Pid> holder = host_.LookUpName(name);
   if (!holder) {
-    return Status(Code::kNotFound, "no process holds the name " + name);
+    return Status(Code::kNotFound,
+                  "no process holds the name " + Excerpt(name));
   }
   return Reply::Text(host_.FormatPid(*holder));
 }

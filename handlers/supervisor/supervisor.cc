@@ -1,6 +1,7 @@
 #include "handlers/supervisor/supervisor.h"
 
 #include <actord/commands.h>
+#include <actord/excerpt.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -292,7 +293,7 @@ Result<std::string> Supervisor::List(std::string_view after,
     });
     if (at == all.end()) {
       return Status(Code::kNotFound,
-                    "there is no child \"" + std::string(after) + "\"");
+                    "there is no child \"" + Excerpt(after) + "\"");
     }
     ++at;
   }

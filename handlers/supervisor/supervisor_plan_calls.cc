@@ -1,4 +1,6 @@
 // What is asked of a supervisor by calls.
+#include <actord/excerpt.h>
+
 #include <utility>
 
 #include "handlers/supervisor/supervisor_plan.h"
@@ -9,7 +11,7 @@ Status SupervisorPlan::CheckAsked(const Child* child,
                                   std::string_view id) const {
   if (end_) return {Code::kUnavailable, "the supervisor is ending"};
   if (child == nullptr) {
-    return {Code::kNotFound, "there is no child \"" + std::string(id) + "\""};
+    return {Code::kNotFound, "there is no child \"" + Excerpt(id) + "\""};
   }
   if (child->call == 0) return {};
   return {Code::kFailedPrecondition,

@@ -1,5 +1,7 @@
 #include "handlers/supervisor/supervisor_spec.h"
 
+#include <actord/excerpt.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
@@ -99,7 +101,8 @@ std::optional<Duration> ReadStopTimeout(JsonReader& reader, bool nested) {
 
 void RefuseValue(JsonReader& reader, const char* field,
                  const std::string& value) {
-  reader.Refuse("field \"" + reader.PathOf(field) + "\" is \"" + value + "\"");
+  reader.Refuse("field \"" + reader.PathOf(field) + "\" is \"" +
+                Excerpt(value) + "\"");
 }
 
 // Of a child that is checked only, `spawn` is left empty.

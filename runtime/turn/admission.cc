@@ -1,5 +1,7 @@
 #include "runtime/turn/admission.h"
 
+#include <actord/excerpt.h>
+
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -99,17 +101,17 @@ absl::StatusOr<Process*> Admission::Reserve(const SubmitRequest& request,
   if (!status.ok()) return status;
   const ProcessType* type = catalog_.FindProcessType(request.process_type);
   if (type == nullptr) {
-    return Error(
-        absl::StatusCode::kNotFound, reason::kUnknownProcessType,
-        absl::StrCat("no plugin has the process type \"", request.process_type,
-                     "\"; GetStatus lists those that there are"));
+    return Error(absl::StatusCode::kNotFound, reason::kUnknownProcessType,
+                 absl::StrCat("no plugin has the process type \"",
+                              Excerpt(request.process_type),
+                              "\"; GetStatus lists those that there are"));
   }
   const uint32_t method = type->FindMethod(request.method);
   if (method == ProcessType::kNoSuchMethod) {
-    return Error(
-        absl::StatusCode::kNotFound, reason::kUnknownMethod,
-        absl::StrCat("process type ", type->name, " has no method \"",
-                     request.method, "\"; GetStatus lists those that it has"));
+    return Error(absl::StatusCode::kNotFound, reason::kUnknownMethod,
+                 absl::StrCat("process type ", type->name, " has no method \"",
+                              Excerpt(request.method),
+                              "\"; GetStatus lists those that it has"));
   }
   status = CheckSizes(request);
   if (!status.ok()) return status;

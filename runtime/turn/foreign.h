@@ -1,6 +1,7 @@
 // The one place where code of plugins is called and where its exceptions end.
 #pragma once
 
+#include <actord/excerpt.h>
 #include <cxxabi.h>
 
 #include <exception>
@@ -24,8 +25,9 @@ Thrown CallForeign(Function&& function) {
   } catch (const abi::__forced_unwind&) {
     throw;  // the thread is being cancelled; not ours to stop
   } catch (const std::exception& exception) {
-    return std::make_unique<const std::string>(std::string("threw: ") +
-                                               exception.what());
+    // For people: a page of it is enough, as of a failure.
+    return std::make_unique<const std::string>("threw: " +
+                                               Excerpt(exception.what(), 4096));
   } catch (...) {
     return std::make_unique<const std::string>(
         "threw something that is no std::exception");

@@ -10,6 +10,7 @@
 // Thread-safety: pure functions. Ownership: results own what they hold.
 #pragma once
 
+#include <actord/excerpt.h>
 #include <actord/owned.h>
 #include <actord/result.h>
 #include <actord/values.h>
@@ -32,7 +33,7 @@ inline Result<nlohmann::json> ParseJson(const Payload& payload) {
     return nlohmann::json::parse(payload.bytes);
   } catch (const nlohmann::json::exception& error) {
     return Status(Code::kInvalidArgument,
-                  std::string("the payload is no JSON: ") + error.what());
+                  "the payload is no JSON: " + Excerpt(error.what(), 256));
   }
 }
 

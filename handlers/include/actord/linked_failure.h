@@ -5,6 +5,8 @@
 // Thread-safety: pure functions.
 #pragma once
 
+#include <actord/excerpt.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -23,19 +25,8 @@ struct FirstFailure {
   std::string what;    // "has failed: …", "could not be: …"
 };
 
-// `what`, cut behind a whole character of UTF-8 if it is longer than
-// kMaxCauseBytes.
-inline std::string CutCause(std::string what) {
-  constexpr std::string_view kCut = "...";
-  if (what.size() <= kMaxCauseBytes) return what;
-  std::size_t end = kMaxCauseBytes - kCut.size();
-  // Bytes from 0x80 to 0xbf continue a character.
-  while (end > 0 && (static_cast<unsigned char>(what[end]) & 0xc0u) == 0x80u) {
-    --end;
-  }
-  what.resize(end);
-  what += kCut;
-  return what;
+inline std::string CutCause(std::string_view what) {
+  return Excerpt(what, kMaxCauseBytes);
 }
 
 // Why a process ended whose link to the process `linked` has failed.

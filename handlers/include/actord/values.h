@@ -6,6 +6,7 @@
 #pragma once
 
 #include <actord/abi.h>
+#include <actord/excerpt.h>
 
 #include <array>
 #include <bit>
@@ -257,7 +258,7 @@ inline std::string DescribeException(const char* where) noexcept {
     try {
       throw;
     } catch (const std::exception& exception) {
-      return std::string(where) + " threw: " + exception.what();
+      return std::string(where) + " threw: " + Excerpt(exception.what(), 4096);
     } catch (...) {
       return std::string(where) + " threw something that is no std::exception";
     }

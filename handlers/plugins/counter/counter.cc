@@ -10,6 +10,7 @@
 // do, it answers with an error: of the call, or else as the message "error" (or
 // it logs).
 #include <actord/commands.h>
+#include <actord/excerpt.h>
 #include <actord/plugin.h>
 
 #include <charconv>
@@ -42,9 +43,9 @@ class Counter : public actord::Process {
   actord::Status Init(std::string_view /*method*/, actord::Payload input) {
     const std::optional<int64_t> start = ParseInteger(input.bytes, 0);
     if (!start) {
-      return {
-          actord::Code::kInvalidArgument,
-          "the input is not an integer: '" + std::string(input.bytes) + "'"};
+      return {actord::Code::kInvalidArgument,
+              "the input is not an integer of 64 bits: '" +
+                  actord::Excerpt(input.bytes) + "'"};
     }
     value_ = *start;
     return actord::Status::Ok();
@@ -71,7 +72,7 @@ class Counter : public actord::Process {
         Answer(event, "value", std::to_string(value_), out);
     } else {
       Answer(event, "error",
-             "unknown topic '" + std::string(event.topic()) +
+             "unknown topic '" + actord::Excerpt(event.topic()) +
                  "'; known are add, get, stop",
              out);
     }
@@ -81,8 +82,10 @@ class Counter : public actord::Process {
     const std::optional<int64_t> n = ParseInteger(event.payload().bytes, 1);
     int64_t sum = 0;
     if (!n || __builtin_add_overflow(value_, *n, &sum)) {
+      // No more than a part: the whole payload may be as long as any may be.
       Answer(event, "error",
-             "cannot add '" + std::string(event.payload().bytes) + "'", out);
+             "cannot add '" + actord::Excerpt(event.payload().bytes) + "'",
+             out);
       return;
     }
     value_ = sum;

@@ -8,6 +8,7 @@
 // completed with, or "why".
 #include <actord/commands.h>
 #include <actord/coroutine.h>
+#include <actord/excerpt.h>
 #include <actord/json.h>
 
 #include <chrono>
@@ -36,7 +37,9 @@ class Order : public actord::CoroutineProcess {
     } catch (const actord::Failure& failure) {
       return failure.status();
     } catch (const json::exception& error) {
-      return {actord::Code::kInvalidArgument, error.what()};
+      // The library repeats what it could not read.
+      return {actord::Code::kInvalidArgument,
+              actord::Excerpt(error.what(), 256)};
     }
     if (amount_cents_ <= 0 || hold_ms_ < 0 || hold_ms_ > kMaxMs ||
         payment_ms_ <= 0 || payment_ms_ > kMaxMs) {

@@ -7,6 +7,7 @@
 // "top": [{"word": w, "count": n}, …]}, the most frequent first, equals in the
 // order of the alphabet.
 #include <actord/commands.h>
+#include <actord/excerpt.h>
 #include <actord/plugin.h>
 
 #include <algorithm>
@@ -68,7 +69,9 @@ class WordCount : public actord::Process {
       top_ = json.value("top", top_);
       chunk_bytes_ = json.value("chunk_bytes", chunk_bytes_);
     } catch (const nlohmann::json::exception& error) {
-      return {actord::Code::kInvalidArgument, error.what()};
+      // The library repeats what it could not read.
+      return {actord::Code::kInvalidArgument,
+              actord::Excerpt(error.what(), 256)};
     }
     if (path_.empty() == text_.empty() || chunk_bytes_ < 1024) {
       return {actord::Code::kInvalidArgument,

@@ -154,6 +154,53 @@ TEST_F(BuiltinHandlersTest, BadPayloadsAreRefusedWithWhatWouldBeRight) {
   EXPECT_TRUE(host_.logs.empty());
 }
 
+// A command's payload may be as large as any; its error would be larger.
+TEST_F(BuiltinHandlersTest, NoErrorRepeatsAWholePayload) {
+  // As the daemon answers to a name that is none.
+  host_.register_name = [](const actord_host*, const actord_pid*, actord_bytes,
+                           actord_pid*) -> int32_t {
+    return ACTORD_INVALID_ARGUMENT;
+  };
+  host_.release_name = host_.leave_group =
+      [](const actord_host*, const actord_pid*, actord_bytes) -> int32_t {
+    return ACTORD_NOT_FOUND;
+  };
+  host_.look_up_name = [](const actord_host*, actord_bytes,
+                          actord_pid*) -> int32_t { return ACTORD_NOT_FOUND; };
+  host_.join_group = [](const actord_host*, const actord_pid*,
+                        actord_bytes) -> int32_t {
+    return ACTORD_INVALID_ARGUMENT;
+  };
+  host_.group_members = [](const actord_host*, actord_bytes, actord_pid*,
+                           size_t) -> size_t { return 0; };
+  const std::string large(size_t{1} << 16, 'x');
+  std::vector<std::string> payloads = {large, '"' + large,
+                                       R"({")" + large + R"(":1})"};
+  for (const char* field : {"name", "group", "to", "pid", "topic", "level",
+                            "path", "type", "method", "reason", "message"}) {
+    for (const char* begin : {"", "/"}) {
+      payloads.push_back(std::string("{\"") + field + "\":\"" + begin + large +
+                         "\"}");
+    }
+  }
+  payloads.push_back(R"({"level":")" + large + R"(","message":"m"})");
+  payloads.push_back(R"({"duration_ms":)" + std::string(1 << 16, '1') + '}');
+  payloads.push_back(R"({"type":"t","priority":)" + std::string(1 << 16, '1') +
+                     '}');
+  int refused = 0;
+  for (const HandlerInstance& handler : handlers_.instances()) {
+    for (const std::string& payload : payloads) {
+      const Answer& answer = Run(handler.descriptor->command, payload);
+      if (answer.code == Code::kOk) continue;
+      ++refused;
+      EXPECT_LT(answer.payload.bytes.size(), 600u)
+          << handler.descriptor->command << " of " << payload.substr(0, 20)
+          << " says " << answer.payload.bytes.substr(0, 100);
+    }
+  }
+  EXPECT_GT(refused, 200);
+}
+
 TEST_F(BuiltinHandlersTest, SpawnStartsForTheProcessThatYielded) {
   const Answer& answer = Run(
       "process.spawn",

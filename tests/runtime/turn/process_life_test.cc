@@ -115,6 +115,14 @@ TEST_F(ProcessLife, SubmitIsRefusedWithAReason) {
                  "script", "", {std::string((1 << 20) + 1, 'x'), ""}, {}})
           .status(),
       Refused(kInvalidArgument, reason::kPayloadTooLarge));
+  const std::string longest(size_t{1} << 20, 'x');
+  for (const auto& [type, method] :
+       {std::pair(longest, std::string()), {std::string("script"), longest}}) {
+    const absl::Status status =
+        Submit(SubmitRequest{type, method, {}, {}}).status();
+    EXPECT_EQ(status.code(), kNotFound);
+    EXPECT_LT(status.message().size(), 200u) << "it is not repeated";
+  }
   const std::string long_name(1025, 'x');
   EXPECT_THAT(Submit(SubmitRequest{"script", "", {"", long_name}, {}}).status(),
               Refused(kInvalidArgument, reason::kInvalidField));
@@ -147,6 +155,16 @@ TEST_F(ProcessLife, AnExceptionInStepFailsTheProcessAndClosesIt) {
   EXPECT_EQ(outcome.kind, EndKind::kThrew);
   EXPECT_THAT(outcome.message, HasSubstr("oops"));
   EXPECT_TRUE(closed);
+}
+
+TEST_F(ProcessLife, TheTextOfAnExceptionIsCut) {
+  Start();
+  const Outcome outcome =
+      MustAwait(MustSubmit({.step = [](Events, StepOutput&) {
+        throw std::runtime_error(std::string(size_t{1} << 20, 'x'));
+      }}));
+  EXPECT_EQ(outcome.kind, EndKind::kThrew);
+  EXPECT_LT(outcome.message.size(), 4200u);
 }
 
 TEST_F(ProcessLife, AnExceptionInCloseLeavesTheResult) {
