@@ -6,8 +6,7 @@ Usage: mutants.py ROOT SCRATCH [--seeds N] [NAME...]
        mutants.py --check [ROOT]
 
 Copies ROOT to SCRATCH (kept and reused, so that only what changed is built),
-and prints a table row a mutant. Exits with 1 if one was not caught, unless the
-list below says that it cannot be.
+and prints a table row a mutant. Exits with 1 if one was missed that can be caught.
 
 With --check it builds nothing. It prints each mutant whose text does not occur
 exactly once in its file, and exits with 1 if there is one. ROOT is this checkout

@@ -101,12 +101,11 @@ TEST(CounterTest, AnswersWhatItCannotDo) {
 TEST(CounterTest, NoErrorRepeatsAWholePayload) {
   Plugged harness("counter");
   const std::string longest(HarnessOptions().max_payload_bytes, 'x');
-  const std::string topic(1024, 't');
   const Pid probe = harness.Probe();
   const Pid counter = harness.Submit("counter");
   harness.Deliver(counter, "add", longest, probe);
   EXPECT_LT(harness.ExpectMessage(probe, "error").payload.bytes.size(), 100u);
-  harness.Deliver(counter, topic, longest, probe);
+  harness.Deliver(counter, std::string(1024, 't'), longest, probe);
   EXPECT_LT(harness.ExpectMessage(probe, "error").payload.bytes.size(), 200u);
   EXPECT_LT(harness.Call(counter, "add", longest).error().message.size(), 100u);
   harness.Deliver(counter, "add", longest);
