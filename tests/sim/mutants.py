@@ -8,9 +8,8 @@ Usage: mutants.py ROOT SCRATCH [--seeds N] [NAME...]
 Copies ROOT to SCRATCH (kept and reused, so that only what changed is built),
 and prints a table row a mutant. Exits with 1 if one was missed that can be caught.
 
-With --check it builds nothing. It prints each mutant whose text does not occur
-exactly once in its file, and exits with 1 if there is one. ROOT is this checkout
-if it is not given.
+--check builds nothing: it prints each mutant whose text does not occur exactly once
+in its file of ROOT (this checkout), and exits with 1 if there is one.
 """
 
 import argparse
@@ -329,12 +328,8 @@ EQUIVALENT = {"TIMER_TWICE"}
 # These are noticed elsewhere; where stands there, too.
 TOO_SELDOM = {"UNSEEN_BATCH", "ALONE_TO_OTHERS", "DUE_TO_OTHERS", "END_AFTER_LOOK",
               "NO_TAG", "NO_GENERATION_CHAIN", "UNNUMBERED_ENDS"}
-
-
 # Where a mutant changes a second text of its file: the text, its replacement.
-ALSO = {
-    "LOOK_FIRST": ("look && scheduler_.HasWork()", "look && has_work"),
-}
+ALSO = {"LOOK_FIRST": ("look && scheduler_.HasWork()", "look && has_work")}
 
 
 def misplaced(root, name):

@@ -16,6 +16,8 @@
 #include <string_view>
 #include <utility>
 
+#include "tests/handlers/plugins/plugged.h"
+
 namespace {
 
 using namespace std::chrono_literals;
@@ -27,21 +29,11 @@ using actord::testing::ForEachSeed;
 using actord::testing::Harness;
 using actord::testing::HarnessOptions;
 using actord::testing::HeldYield;
+using actord::testing::Plugged;
 using nlohmann::json;
 using ::testing::HasSubstr;
 
 constexpr uint64_t kSeeds = 50;
-
-std::string PathOf(const std::string& plugin) {
-  return std::string(ACTORD_TEST_PLUGIN_DIR) + "/" + plugin + ".so";
-}
-
-class Plugged : public Harness {
- public:
-  explicit Plugged(const std::string& plugin,
-                   const HarnessOptions& options = {})
-      : Harness(PathOf(plugin).c_str(), options) {}
-};
 
 TEST(EchoTest, GivesItsInputBack) {
   Plugged harness("echo");
@@ -94,43 +86,6 @@ TEST(CounterTest, AnswersWhatItCannotDo) {
   EXPECT_THAT(answer("add", "one"), HasSubstr("'one'"));
   EXPECT_THAT(answer("addd", "1"), HasSubstr("'addd'"));
   EXPECT_TRUE(harness.IsLive(counter));
-}
-
-// The longest there may be: an answer that repeated it would be too long, and
-// its step would fail.
-TEST(CounterTest, NoErrorRepeatsAWholePayload) {
-  Plugged harness("counter");
-  const std::string longest(HarnessOptions().max_payload_bytes, 'x');
-  const Pid probe = harness.Probe();
-  const Pid counter = harness.Submit("counter");
-  harness.Deliver(counter, "add", longest, probe);
-  EXPECT_LT(harness.ExpectMessage(probe, "error").payload.bytes.size(), 100u);
-  harness.Deliver(counter, std::string(1024, 't'), longest, probe);
-  EXPECT_LT(harness.ExpectMessage(probe, "error").payload.bytes.size(), 200u);
-  EXPECT_LT(harness.Call(counter, "add", longest).error().message.size(), 100u);
-  harness.Deliver(counter, "add", longest);
-  harness.Run();
-  ASSERT_EQ(harness.log().size(), 1u);
-  EXPECT_LT(harness.log()[0].text.size(), 200u);
-  EXPECT_TRUE(harness.IsLive(counter));
-  EXPECT_LT(
-      harness.ExpectRefused(Code::kInvalidArgument, "counter", "run", longest)
-          .size(),
-      150u);
-}
-
-TEST(ExamplePlugins, NoRefusalRepeatsAWholeInput) {
-  const std::string longest =
-      "\"" + std::string(HarnessOptions().max_payload_bytes - 1, 'x');
-  for (const char* type : {"wordcount", "order"}) {
-    Plugged harness(type);
-    EXPECT_LT(harness
-                  .ExpectRefused(Code::kInvalidArgument, type, "run",
-                                 OwnedPayload(longest, "application/json"))
-                  .size(),
-              400u)
-        << type;
-  }
 }
 
 TEST(CounterTest, AnswersCalls) {
