@@ -323,9 +323,8 @@ MUTANTS = {
         "  const uint32_t end = 1;\n",
         "the end of a link that was given up is taken for that of the next"),
 }
-# These change nothing that can be seen; why stands in README.md.
+# These change nothing that can be seen, and those are noticed elsewhere: README.md.
 EQUIVALENT = {"TIMER_TWICE"}
-# These are noticed elsewhere; where stands there, too.
 TOO_SELDOM = {"UNSEEN_BATCH", "ALONE_TO_OTHERS", "DUE_TO_OTHERS", "END_AFTER_LOOK",
               "NO_TAG", "NO_GENERATION_CHAIN", "UNNUMBERED_ENDS"}
 # Where a mutant changes a second text of its file: the text, its replacement.
