@@ -1,7 +1,7 @@
 """README.md keeps its word: what it shows is built and run as it stands there."""
 
+import json
 import re
-import shlex
 import subprocess
 import unittest
 
@@ -13,45 +13,80 @@ README = (places.SOURCE / "README.md").read_text(encoding="utf-8")
 SECONDS = 100
 
 
+def blocks(heading, language):
+    """The fenced blocks of `language` below the heading."""
+    section = README.split(f"\n## {heading}\n")[1].split("\n## ")[0]
+    return re.findall(rf"^```{language}\n(.*?)^```$", section,
+                      re.MULTILINE | re.DOTALL)
+
+
 def block(heading, language):
     """The one fenced block of `language` below the heading."""
-    section = README.split(f"\n## {heading}\n")[1].split("\n## ")[0]
-    [text] = re.findall(rf"^```{language}\n(.*?)^```$", section,
-                        re.MULTILINE | re.DOTALL)
+    [text] = blocks(heading, language)
     return text
 
 
 class Readme(EmptyCase):
 
     def setUp(self):
-        """A directory that looks like a checkout with a built release."""
+        """Installs the build under test, and goes where README goes: into an
+        empty directory outside of the checkout."""
         super().setUp()
-        for name in ("proto", "handlers"):
-            (self.directory / name).symlink_to(places.SOURCE / name)
-        (self.directory / "build" / "release").mkdir(parents=True)
-        (self.directory / "build" / "release" / "bin").symlink_to(
-            places.ACTORD.parent)
+        self.environment = places.clean_environment(HOME=str(self.directory))
+        self.working_directory = self.directory
+        install, *enter = block("Install", "sh").splitlines()
+        self.assertEqual(install, './dev install "$HOME/actord"')
+        # As ./dev does, which would build the release first.
+        self.run_shell(f"cmake --install '{places.ACTORD.parent.parent}' "
+                       '--prefix "$HOME/actord"')
+        output = self.run_shell("\n".join(
+            [*enter, "printf '%s\\n' \"$PWD\" \"$PREFIX\" \"$PATH\""]))
+        self.working_directory, prefix, path = output.splitlines()
+        self.environment.update(PREFIX=prefix, PATH=path)
 
     def run_shell(self, script, **environment):
         done = subprocess.run(
-            ["bash", "-c", script], cwd=self.directory, capture_output=True,
-            text=True, timeout=SECONDS, check=False,
-            env=places.clean_environment(**environment))
+            ["bash", "-c", script], cwd=self.working_directory,
+            capture_output=True, text=True, timeout=SECONDS, check=False,
+            env={**self.environment, **environment})
         self.assertEqual(done.returncode, 0, done.stderr)
         return done.stdout
+
+    def start_as_told(self, line):
+        """Starts a daemon with the options of the line, on a port of its own."""
+        output = self.run_shell(f"printf '%s\\n' {line}")
+        command, *options = output.splitlines()
+        self.assertEqual(command, "actord")
+        self.assertEqual(self.run_shell("command -v actord"),
+                         f"{self.directory}/actord/bin/actord\n")
+        self.run_shell("actord --version")
+        options = [option.replace("./", f"{self.working_directory}/")
+                   for option in options]
+        return self.start_daemon(*options, plugins=False)
 
     def start_greeter(self):
         """Builds the plugin and starts a daemon with it, both as told."""
         source = block("A first plugin", "cpp")
         self.assertLessEqual(len(source.splitlines()), 30)
-        (self.directory / "greeter.cc").write_text(source)
+        self.write("greeter.cc", source)
         build, start = block("A first plugin", "sh").splitlines()
         self.run_shell(build + " -Wall -Wextra -Werror")
-        command, *options = shlex.split(start)
-        self.assertEqual(command, "build/release/bin/actord")
-        options = [option.replace("./", f"{self.directory}/")
-                   for option in options]
-        return self.start_daemon(*options, plugins=False)
+        return self.start_as_told(start)
+
+    def write(self, name, text):
+        with open(f"{self.working_directory}/{name}", "w",
+                  encoding="utf-8") as file:
+            file.write(text)
+
+    def test_main_job_is_done(self):
+        start, script = blocks("The main job", "sh")
+        daemon = self.start_as_told(start.strip())
+        output = self.run_shell("set -euo pipefail\n" + script,
+                                ACTORD_ADDRESS=daemon.address)
+        result = json.loads(output.splitlines()[-1])
+        payment = result.pop("payment")
+        self.assertEqual(result, {"order": "A-17", "status": "charged"})
+        self.assertRegex(payment, r"^receipt \S+$")
 
     def test_plugin_is_driven_from_the_shell(self):
         daemon = self.start_greeter()
@@ -67,8 +102,8 @@ class Readme(EmptyCase):
         self.run_shell(block("From Python", "sh"))
         program = block("From Python", "python")
         self.assertIn('"127.0.0.1:7600"', program)
-        (self.directory / "greet.py").write_text(
-            program.replace("127.0.0.1:7600", daemon.address))
+        self.write("greet.py",
+                   program.replace("127.0.0.1:7600", daemon.address))
         self.assertEqual(
             self.run_shell("PYTHONPATH=stubs /usr/bin/python3 greet.py"),
             "Hello, World!\n")
@@ -82,7 +117,9 @@ class Readme(EmptyCase):
 
     def test_commands_of_dev_are_there(self):
         help_text = self.run_shell(f"{places.SOURCE}/dev help")
-        for line in block("Two commands", "sh").splitlines():
+        lines = [*block("Work on actord itself", "sh").splitlines(),
+                 block("Install", "sh").splitlines()[0]]
+        for line in lines:
             command = line.split()[1]
             self.assertRegex(help_text, rf"(?m)^  {command}\b")
 
