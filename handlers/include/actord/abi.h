@@ -1,27 +1,26 @@
 /* actord/abi.h: the binary interface between the actord daemon and its plugins.
  *
  * Plain C11, also valid C++. A plugin is a shared object that exports ONE data
- * symbol, `actord_plugin` (see ACTORD_PLUGIN_SYMBOL), which lists the process
- * types and the command handlers in it. The daemon checks its magic, ABI
+ * symbol, `actord_plugin` (see ACTORD_PLUGIN_SYMBOL). The symbol lists the
+ * plugin's process types and command handlers. The daemon checks its magic, ABI
  * version and sizes before it runs any function of the plugin.
  *
- * Rules that hold for the whole file:
- *  - No C++ type, exception or protobuf message crosses this interface. A
- * function of a plugin must not let an exception out; if one escapes all the
- * same, the daemon fails that process or command, not itself.
- *  - Growth: a struct that begins with `struct_size` may grow at its end in
- * later versions. Whoever fills it stores `sizeof` as it knew it; whoever reads
- * it reads only what that size covers. Arrays of such structs are arrays of
- * pointers. Structs marked "Frozen" never change.
- *  - Ownership: the side that allocates frees. Every pointer passed into a call
- * is borrowed for that call only, unless its comment says otherwise; what has
- * to live longer is copied.
- *  - Text is UTF-8. Text in descriptors is NUL-terminated; text and payloads at
- * run time are actord_bytes, which need no NUL.
- *  - Thread-safety: functions of one process never run at the same time as
- * others of that process, but may run on different threads one after the other
- * (with a happens-before between them).
- */
+ * Rules for the whole file:
+ * - No C++ type, exception or protobuf message crosses this interface. A plugin
+ *   function must not let an exception out. If one escapes anyway, the daemon
+ *   fails the process or command in question and keeps running.
+ * - Growth: a struct that begins with `struct_size` may grow at its end in
+ *   later versions. The writer stores the `sizeof` that it was compiled with.
+ *   The reader reads only fields that `struct_size` covers. Arrays of such
+ *   structs are arrays of pointers. Structs marked "Frozen" never change.
+ * - Ownership: the side that allocates frees. Every pointer passed into a call
+ *   is borrowed for that call only, unless its comment says otherwise. Copy
+ *   data that must live longer.
+ * - Text is UTF-8. Text in descriptors is NUL-terminated. Text and payloads at
+ *   run time are actord_bytes, which need no NUL.
+ * - Thread-safety: functions of one process never run at the same time as other
+ *   functions of that process. They may run on different threads one after the
+ *   other, with a happens-before between them. */
 #ifndef ACTORD_ABI_H_
 #define ACTORD_ABI_H_
 
@@ -42,194 +41,205 @@ extern "C" {
  * actord_plugin`. */
 #define ACTORD_PLUGIN_SYMBOL "actord_plugin"
 
-/* Put before the definition of the symbol; everything else in a plugin should
- * have hidden visibility. */
+/* Put this before the definition of the symbol. Everything else in a plugin
+ * should have hidden visibility. */
 #if defined(__GNUC__)
 #define ACTORD_EXPORT __attribute__((visibility("default")))
 #else
 #define ACTORD_EXPORT
 #endif
 
-/* ---------------------------------------------------------------------------------------------------------
- * Events
- */
+/* Events */
 
 enum {
-  ACTORD_EVENT_COMPLETION =
-      1, /* a yield of this process ended: `tag`, `status`, `payload` */
-  ACTORD_EVENT_MESSAGE = 2, /* somebody sent: `from`, `topic`, `payload`;
-                               `call` if an answer is expected */
-  ACTORD_EVENT_CANCEL =
-      3, /* the process is asked to end: `payload` is the reason as text */
-  ACTORD_EVENT_EXIT =
-      4 /* a watched process has ended: `from`, `tag`, `reason`, `status`,
-           `payload`. Comes after everything that `from` has sent to this
-           process; waits, as messages do, while the process blocks. */
+  /* A yield or call of this process ended: `tag`, `status`, `payload`. */
+  ACTORD_EVENT_COMPLETION = 1,
+  /* A message arrived: `from`, `topic`, `payload`. `call` is set if the sender
+   * expects an answer. */
+  ACTORD_EVENT_MESSAGE = 2,
+  /* A request to end the process: `payload` is the reason as text. */
+  ACTORD_EVENT_CANCEL = 3,
+  /* A monitored or linked process has ended: `from`, `tag`, `reason`, `status`,
+   * `payload`. Arrives after every message from that process to this one. Like
+   * a message, it stays in the mailbox while the process blocks. */
+  ACTORD_EVENT_EXIT = 4
 };
 
 /* One event. Owned by the daemon, constant, valid until the step that received
- * it returns. Later versions may append fields; events are always handed over
- * as pointers. A type that the plugin does not know is to be ignored. */
+ * it returns. Later versions may append fields, so events are always passed as
+ * pointers. Ignore unknown event types. */
 typedef struct actord_event {
-  uint32_t type;   /* ACTORD_EVENT_* */
-  int32_t status;  /* COMPLETION: ACTORD_OK, or why the command failed. EXIT:
-                      ACTORD_OK with ACTORD_EXIT_DONE, otherwise the failure's
-                      code. Otherwise ACTORD_OK */
-  uint64_t tag;    /* COMPLETION: the tag that `yield` or `call` returned. EXIT:
-                      the one of `monitor`, or 0 for a link. Otherwise 0 */
-  actord_pid from; /* MESSAGE: the sending process, or all zero when it came
-                      from outside. EXIT: who has ended */
-  actord_bytes topic; /* MESSAGE: what kind of message it is; may be empty */
-  actord_payload
-      payload; /* result or message; if `status` is not OK: the error's text */
-  /* MESSAGE: 0, or the sender waits for an answer: what to give to `reply`.
-   * EXIT and all others: 0. */
+  uint32_t type; /* ACTORD_EVENT_* */
+  /* COMPLETION: ACTORD_OK, or why the command failed. EXIT: ACTORD_OK with
+   * ACTORD_EXIT_DONE, otherwise the failure's code. All others: ACTORD_OK. */
+  int32_t status;
+  /* COMPLETION: the tag that `yield` or `call` returned. EXIT: the tag that
+   * `monitor` returned, or 0 for a link. All others: 0. */
+  uint64_t tag;
+  /* MESSAGE: the sending process, or all zero if sent from outside. EXIT: the
+   * process that has ended. */
+  actord_pid from;
+  /* MESSAGE: what kind of message it is; may be empty. */
+  actord_bytes topic;
+  /* The result or message. If `status` is not ACTORD_OK: the error's text. */
+  actord_payload payload;
+  /* MESSAGE: the value for `reply`; 0: no answer is expected. All others: 0. */
   uint64_t call;
   uint32_t reason;   /* EXIT: ACTORD_EXIT_*; otherwise 0 */
   uint32_t reserved; /* 0 */
 } actord_event;
 
-/* ---------------------------------------------------------------------------------------------------------
- * Process types
- */
+/* Process types */
 
-/* How one external command is handed to remote workers, where that is to be
- * otherwise than the daemon's `commands.policies` say. A field that is 0 is as
- * they say. Times are nanoseconds; one that is out of its range completes the
- * yield with INVALID_ARGUMENT. Handlers in the daemon take no notice of it. */
+/* Overrides the daemon's `commands.policies` for one external command. A field
+ * that is 0 keeps the daemon's value. Times are nanoseconds. A value out of
+ * range completes the yield with INVALID_ARGUMENT. Handlers in the daemon
+ * ignore the policy. */
 typedef struct actord_work_policy {
   uint32_t struct_size;
-  uint32_t max_attempts;       /* handed out so often at most: 1 to 1,000,000 */
-  uint64_t lease_ns;           /* how long a worker has it without a sign of
-                                  life: 10 ms to 30 days */
-  uint64_t attempt_timeout_ns; /* how long an attempt may last: 10 ms or more */
-  uint64_t start_timeout_ns;   /* how long it may wait for a worker each time,
-                                  or it completes with DEADLINE_EXCEEDED: 10 ms
-                                  or more */
-  uint64_t backoff_ns;         /* the pause after the first attempt that failed,
-                                  which doubles each time: up to 30 days; 1:
-                                  none */
-  uint64_t max_backoff_ns;     /* up to this: up to 30 days */
+  /* Maximum number of attempts: 1 to 1,000,000. */
+  uint32_t max_attempts;
+  /* Lease: how long a worker may hold the task without a heartbeat. 10 ms to 30
+   * days. */
+  uint64_t lease_ns;
+  /* Maximum duration of one attempt: 10 ms or more. */
+  uint64_t attempt_timeout_ns;
+  /* Maximum time in the queue before each attempt; the yield then completes
+   * with DEADLINE_EXCEEDED. 10 ms or more. */
+  uint64_t start_timeout_ns;
+  /* Back-off after the first failed attempt; doubles each time. At most 30
+   * days; 1: none. */
+  uint64_t backoff_ns;
+  /* Maximum back-off: at most 30 days. */
+  uint64_t max_backoff_ns;
 } actord_work_policy;
 
 /* A command to hand out. */
 typedef struct actord_yield {
   uint32_t struct_size;
-  uint32_t reserved;   /* 0 */
-  uint64_t timeout_ns; /* nanoseconds until it completes with DEADLINE_EXCEEDED;
-                          0: the daemon's default; 2^63 - 1 or more: none */
+  uint32_t reserved; /* 0 */
+  /* Nanoseconds until the yield completes with DEADLINE_EXCEEDED. 0: the
+   * daemon's default. 2^63 - 1 or more: no timeout. */
+  uint64_t timeout_ns;
   actord_bytes command;
   actord_payload payload;
-  /* Came later. NULL: as the daemon's configuration says. A daemon that does
-   * not know it takes no notice. */
+  /* NULL: the daemon's configuration applies. Read only if `struct_size` covers
+   * this field. Older daemons ignore it. */
   const actord_work_policy* policy;
 } actord_yield;
 
-/* A message that wants an answer. */
+/* A message that expects an answer. */
 typedef struct actord_request {
   uint32_t struct_size;
   uint32_t reserved;   /* 0 */
   uint64_t timeout_ns; /* as in actord_yield */
-  actord_pid to;       /* all zero: whoever holds `name` */
+  /* All zero: send to the holder of `name`. */
+  actord_pid to;
   actord_bytes name;
   actord_bytes topic;
   actord_payload payload;
 } actord_request;
 
-/* What `step` returns: what the process waits for. */
+/* The verdict that `step` returns: what the process does next. */
 enum {
-  ACTORD_STEP_IDLE = 0, /* wait for any event */
-  ACTORD_STEP_BLOCK =
-      1, /* wait for a completion (or a cancel); messages stay in the mailbox
-            meanwhile. Without an outstanding yield nothing could end the wait:
-            the process fails. */
-  ACTORD_STEP_CONTINUE = 2, /* run again after the others that are ready */
-  ACTORD_STEP_DONE =
-      3, /* ended well; the result is what `set_result` was given, or empty */
-  ACTORD_STEP_FAIL = 4, /* failed; `set_failure` said why. With CANCELLED after
-                           a cancel it counts as cancelled. */
-  ACTORD_STEP_THREW =
-      5 /* failed by an exception or the like, not by decision; `set_failure`
-           said what. Any other value is a broken rule and ends the same way. */
+  /* Wait for any event. */
+  ACTORD_STEP_IDLE = 0,
+  /* Wait for a completion or a cancel. Messages stay in the mailbox meanwhile.
+   * Without an outstanding yield nothing could end the wait, so the process
+   * fails. */
+  ACTORD_STEP_BLOCK = 1,
+  /* Run again after the other ready processes. */
+  ACTORD_STEP_CONTINUE = 2,
+  /* End successfully, with the result that `set_result` got, or an empty one.
+   */
+  ACTORD_STEP_DONE = 3,
+  /* End as failed; `set_failure` gave the reason. With CANCELLED after a
+   * cancel, the process counts as cancelled. */
+  ACTORD_STEP_FAIL = 4,
+  /* End as failed by an exception or the like, not by decision; `set_failure`
+   * gave the reason. Any other value breaks this rule and ends the process the
+   * same way. */
+  ACTORD_STEP_THREW = 5
 };
 
-/* The context of one call to `init` or `step`. Valid during that call and on
- * its thread only. */
+/* The context of one call to `init` or `step`. Valid only during that call and
+ * on its thread. */
 typedef struct actord_step actord_step;
 
-/* What a process can do during a call. A step is a transaction: sends, spawns,
- * yields, and all other effects, take effect together and in order after `step`
- * has returned IDLE, BLOCK, CONTINUE or DONE; if it fails, none does. `init`,
- * `snapshot` and `restore` may call the reading functions and `set_failure`; an
- * effect during one of them makes it fail. The functions behind `parse_pid`
- * came later: whoever calls one looks first whether `struct_size` covers it. */
+/* The functions that a process may call during a step. A step is a transaction:
+ * sends, spawns, yields, and all other effects, take effect together and in
+ * order after `step` has returned IDLE, BLOCK, CONTINUE or DONE. If the step
+ * fails, none takes effect. `init`, `snapshot` and `restore` may call only the
+ * reading functions and `set_failure`; an effect during one of them makes it
+ * fail. For the functions after `parse_pid`, check first that `struct_size`
+ * covers the function. */
 typedef struct actord_step_api {
   uint32_t struct_size;
   uint32_t reserved;
 
   actord_pid (*self)(const actord_step* step);
-  /* The process that spawned this one; all zero when it was submitted from
+  /* The process that spawned this one. All zero if it was submitted from
    * outside. */
   actord_pid (*parent)(const actord_step* step);
-  /* Nanoseconds since the Unix epoch. Stands still during one call. A process
-   * must not ask the system. */
+  /* Nanoseconds since the Unix epoch. Constant during one call. Processes must
+   * use this and not the system's clock. */
   uint64_t (*unix_time_ns)(actord_step* step);
-  /* 64 uniformly random bits. Not for secrets. A process must not ask the
-   * system. */
+  /* 64 uniformly random bits. Not for secrets. Processes must use this and not
+   * the system's random source. */
   uint64_t (*random)(actord_step* step);
 
   /* Hands out a command and returns its tag (never 0). Exactly one COMPLETION
-   * event with that tag follows, whatever becomes of the command: unknown
-   * commands, limits and timeouts complete it with an error. The one exception
-   * is a mistake of the process: as with `send` and `spawn`, a payload above
-   * the daemon's limit, or a topic, command or content type above 1,024 bytes,
-   * fails the step, and so the process. */
+   * event with that tag follows: unknown commands, limits and timeouts complete
+   * the command with an error. The exception is a mistake of the process: a
+   * payload above the daemon's limit, or a topic, command or content type above
+   * 1,024 bytes, fails the step and with it the process. `send` and `spawn`
+   * have the same rule. */
   uint64_t (*yield)(actord_step* step, const actord_yield* yield);
-  /* Sends a message. What cannot be delivered becomes a dead letter; the
-   * command `process.send` is the variant that answers. */
+  /* Sends a message. An undeliverable message becomes a dead letter. Use the
+   * command `process.send` to get an error. */
   void (*send)(actord_step* step, const actord_pid* to,
                const actord_message* message);
-  /* Starts a process and returns its PID, which can be sent to at once. An
-   * `init` that refuses is the child's end; the command `process.spawn` is the
-   * variant that answers. All zero is returned only when the daemon's limit of
-   * processes is reached. A priority above 31 fails the step. */
+  /* Starts a process and returns its PID; messages can be sent to it at once.
+   * If its `init` refuses, the child ends and the parent is not told. Use the
+   * command `process.spawn` to get an error. Returns all zero only at the
+   * daemon's limit of processes. A priority above 31 fails the step. */
   actord_pid (*spawn)(actord_step* step, const actord_spawn* spawn);
 
-  /* The result for ACTORD_STEP_DONE, and what `snapshot` hands over. Copied.
-   * The last call counts. */
+  /* Sets the result for ACTORD_STEP_DONE, or the snapshot for `snapshot`.
+   * Copied. The last call counts. */
   void (*set_result)(actord_step* step, const actord_payload* result);
-  /* The reason for ACTORD_STEP_FAIL or _THREW, or for a non-zero return of
+  /* Sets the reason for ACTORD_STEP_FAIL or _THREW, or for a non-zero return of
    * `init`, `snapshot` or `restore`. Copied. The last call counts. */
   void (*set_failure)(actord_step* step, int32_t status, actord_bytes message);
 
-  /* Text of a PID, for payloads: writes at most 64 bytes without NUL and
-   * returns their number. */
+  /* Writes the text of a PID, at most 64 bytes without NUL, and returns its
+   * length. */
   size_t (*format_pid)(const actord_step* step, const actord_pid* pid,
                        char* text);
-  /* Reads the text of a PID. ACTORD_OK or ACTORD_INVALID_ARGUMENT. */
+  /* Parses the text of a PID. Returns ACTORD_OK or ACTORD_INVALID_ARGUMENT. */
   int32_t (*parse_pid)(const actord_step* step, actord_bytes text,
                        actord_pid* pid);
 
-  /* Sends a message that wants an answer and returns its tag. A call is a
-   * yield: exactly one COMPLETION with that tag follows, with what the other
-   * process replied, or with an error: DEADLINE_EXCEEDED; NOT_FOUND or
-   * FAILED_PRECONDITION: there is no such process or name, or it had ended;
-   * RESOURCE_EXHAUSTED: its mailbox is full, or the limit of yields is reached;
-   * ABORTED: it ended without a reply. */
+  /* Sends a message that expects an answer and returns a tag. Exactly one
+   * COMPLETION with that tag follows: the reply, or an error.
+   * DEADLINE_EXCEEDED: the timeout passed. NOT_FOUND or FAILED_PRECONDITION:
+   * there is no such process or name, or the process had ended.
+   * RESOURCE_EXHAUSTED: the mailbox is full, or the limit of yields is reached.
+   * ABORTED: the process ended without a reply. */
   uint64_t (*call)(actord_step* step, const actord_request* request);
-  /* Answers a call: `call` of the event. A status other than ACTORD_OK is an
-   * error whose text is the payload. Of several answers the first one counts;
-   * what comes after it, or after the caller's timeout or end, is dropped and
-   * counted. A process may answer later than in the step that got the call, and
-   * another process may answer for it, as long as it lives. The payload may be
-   * NULL. */
+  /* Answers a call; `call` is the field of the event. With a status other than
+   * ACTORD_OK, the answer is an error and the payload its text. The first
+   * answer counts. Later answers, and answers after the caller's timeout or
+   * end, are dropped and counted. A process may answer in a later step. Another
+   * process may answer in its place, as long as the called process is alive.
+   * The payload may be NULL. */
   void (*reply)(actord_step* step, uint64_t call, int32_t status,
                 const actord_payload* payload);
 
-  /* Watches a process and returns a tag. Exactly one EXIT event with that tag
-   * follows when it ends, also when it has ended before, unless `demonitor`
-   * comes first. At most 100,000 watches (monitors, links, and EXIT events that
-   * have not been seen) a process: one more fails the step. */
+  /* Monitors a process and returns a tag. Exactly one EXIT event with that tag
+   * follows when the process ends, or at once if it has already ended, unless
+   * `demonitor` comes first. Limit: 100,000 watches (monitors, links, and EXIT
+   * events not yet seen) for each process; exceeding it fails the step. */
   uint64_t (*monitor)(actord_step* step, const actord_pid* pid);
   /* Ends a monitor. When the step has returned well, no EXIT of the monitor
    * comes any more, also if the process has ended by then. */
@@ -247,45 +257,47 @@ typedef struct actord_step_api {
    * failed by then. A link that is made later is a new one. */
   void (*unlink)(actord_step* step, const actord_pid* pid);
 
-  /* Gives a yield or a call of this process up: it completes as CANCELLED,
-   * unless it has completed. An external command is taken back. */
+  /* Cancels a yield or call of this process: it completes as CANCELLED unless
+   * it has already completed. An external command is withdrawn. */
   void (*cancel_yield)(actord_step* step, uint64_t tag);
-  /* Nanoseconds of the daemon's monotonic clock, which is not set: for
-   * durations. Its origin is arbitrary. Stands still during one call. */
+  /* Nanoseconds of the daemon's monotonic clock, for durations. The clock is
+   * never set; its origin is arbitrary. Constant during one call. */
   uint64_t (*monotonic_ns)(actord_step* step);
-  /* The daemon's `limits.max_payload_bytes`, which may change between calls: a
-   * longer payload of a yield, a send, a call, a reply or a spawn fails the
-   * step. */
+  /* The daemon's `limits.max_payload_bytes`; may change between calls. A longer
+   * payload of a yield, send, call, reply or spawn fails the step. */
   size_t (*max_payload_bytes)(const actord_step* step);
 
-  /* Within `restore` only: takes over a yield or a call that the former version
-   * of the process has made and whose completion no step has seen. ACTORD_OK:
-   * that completion will reach this version. ACTORD_NOT_FOUND: no such one is
-   * outstanding. ACTORD_FAILED_PRECONDITION: this is no `restore`, and the call
+  /* Only in `restore`: takes over a yield or call of the process's former
+   * version whose completion no step has seen. ACTORD_OK: that completion will
+   * reach this version. ACTORD_NOT_FOUND: none is outstanding with this tag.
+   * ACTORD_FAILED_PRECONDITION: not called from `restore`; the call in progress
    * fails. Taking one over twice changes nothing. */
   int32_t (*adopt_yield)(actord_step* step, uint64_t tag);
 } actord_step_api;
 
 struct actord_step {
   const actord_step_api* api;
-  /* What follows belongs to the daemon. */
+  /* The daemon's own fields follow. */
 };
 
-/* What a process is started with. Valid during `init` only. */
+/* The start of a process. Valid only during `init`. */
 typedef struct actord_init {
   uint32_t struct_size;
   uint32_t method; /* index into the methods of the process type */
   actord_payload input;
 } actord_init;
 
-/* What a process goes on with in a new version of its type. Valid during
- * `restore` only. */
+/* The start of a process in a new version of its type. Valid only during
+ * `restore`. */
 typedef struct actord_restore {
   uint32_t struct_size;
-  uint32_t method; /* that it was started with: index into the methods of the
-                      new version, found by its name */
-  actord_payload snapshot;   /* what the former version's `snapshot` has said */
-  actord_bytes from_version; /* version of the plugin that it comes from */
+  /* The method that the process was started with: index into the methods of the
+   * new version, found by name. */
+  uint32_t method;
+  /* The result of the former version's `snapshot`. */
+  actord_payload snapshot;
+  /* Version of the plugin that the snapshot comes from. */
+  actord_bytes from_version;
 } actord_restore;
 
 /* A method: one way to start a process type. Frozen. */
@@ -299,13 +311,14 @@ enum {
    * it ends. Without this flag a cancel ends the process as CANCELLED, without
    * another step. */
   ACTORD_TYPE_HANDLES_CANCEL = 1u << 0,
-  /* Its steps may block their thread (system calls, locks, long computations).
-   */
+  /* `step` may block its thread (system calls, locks, long computations). */
   ACTORD_TYPE_BLOCKS_THREAD = 1u << 1,
-  /* The end of a linked process is an EXIT event and does not end this one. */
+  /* The end of a linked process arrives as an EXIT event and does not end this
+   * process. */
   ACTORD_TYPE_TRAPS_EXITS = 1u << 2,
-  /* It ends the processes that it has spawned, in an order of its own: a drain
-   * of the daemon asks it, and not them, to end, as long as it lives. */
+  /* The process ends the processes it has spawned itself, in an order of its
+   * own. When the daemon drains, it asks only this process to end, not its
+   * children, for as long as this process is alive. */
   ACTORD_TYPE_STOPS_CHILDREN = 1u << 3
 };
 
@@ -313,59 +326,59 @@ enum {
  * is loaded. */
 typedef struct actord_process_type {
   uint32_t struct_size;
-  uint32_t flags;    /* ACTORD_TYPE_* */
-  const char* name;  /* 1 to 128 of [a-zA-Z0-9_.-], unique in a daemon */
-  const char* doc;   /* one line for people; may be NULL */
-  size_t state_size; /* bytes that the daemon provides for each process, at most
-                        1 MiB */
-  size_t state_align;           /* a power of two, at most 64; 0 means 16 */
-  const actord_method* methods; /* at least one; the first is the default */
+  uint32_t flags;   /* ACTORD_TYPE_* */
+  const char* name; /* 1 to 128 of [a-zA-Z0-9_.-], unique in a daemon */
+  const char* doc;  /* one line for people; may be NULL */
+  /* Bytes that the daemon provides for each process: at most 1 MiB. */
+  size_t state_size;
+  /* A power of two, at most 64; 0 means 16. */
+  size_t state_align;
+  /* At least one; the first is the default. */
+  const actord_method* methods;
   size_t method_count;
 
-  /* Begins a process in `state`: `state_size` bytes, zeroed, that belong to the
+  /* Starts a process in `state`: `state_size` zeroed bytes that belong to the
    * process until `close` has returned. Returns ACTORD_OK, or a status code
-   * that refuses to start (see `set_failure`); after a refusal no other
+   * that refuses to start (see `set_failure`). After a refusal, no other
    * function is called for that state. Called once, on a worker. */
   int32_t (*init)(void* state, const actord_init* init, actord_step* step);
-  /* Takes `count` events, at most 319, oldest first, and returns ACTORD_STEP_*.
-   * Called first right after `init`, with the events that are there by then,
-   * often none; afterwards only with at least one event or after CONTINUE. If
-   * it needs more than a millisecond, say ACTORD_TYPE_BLOCKS_THREAD or continue
-   * in pieces. */
+  /* Handles `count` events, at most 319, oldest first, and returns
+   * ACTORD_STEP_*. First called right after `init`, with the events that have
+   * arrived by then (often none). Later calls have at least one event, or
+   * follow a CONTINUE. A step that needs more than a millisecond should set
+   * ACTORD_TYPE_BLOCKS_THREAD or split its work with CONTINUE. */
   int32_t (*step)(void* state, const actord_event* const* events, size_t count,
                   actord_step* step);
-  /* Ends the process: releases what `state` owns. Called exactly once if `init`
-   * returned ACTORD_OK, also when the process failed, threw or was terminated.
-   */
+  /* Ends the process: releases everything `state` owns. Called exactly once if
+   * `init` returned ACTORD_OK, also when the process failed, threw or was
+   * terminated. */
   void (*close)(void* state);
 
-  /* What follows is there if `struct_size` covers it. Both serve the upgrade of
-   * a process that lives, between two of its steps, when a plugin with a new
-   * version of the type has been loaded. Each may be NULL: then such a process
-   * ends with the version that it has. */
+  /* The fields below exist only if `struct_size` covers them. They upgrade a
+   * live process, between two of its steps, after a plugin with a new version
+   * of its type was loaded. If either is NULL, processes keep their version
+   * until they end. */
 
-  /* Says, by `set_result`, what the new version goes on with; at most
-   * `max_payload_bytes`. Changes nothing: the process may go on in this version
-   * afterwards. ACTORD_OK; ACTORD_UNAVAILABLE: not now, to be asked again after
-   * the next step; every other status: the process stays with this version (see
-   * `set_failure`). */
+  /* Passes the state for the new version to `set_result`; at most
+   * `max_payload_bytes`. Must not change the process, which may continue in
+   * this version. Returns ACTORD_OK, or ACTORD_UNAVAILABLE to be asked again
+   * after the next step. With any other status the process keeps this version
+   * (see `set_failure`). */
   int32_t (*snapshot)(const void* state, actord_step* step);
-  /* Begins a process in `state`, as `init` does, from what a former version has
-   * said. ACTORD_OK: the former version's `close` follows, and `step` is called
-   * at once, with the events that are there, often none; with no messages, if
-   * the former version had blocked. Every other status: the process stays with
-   * the former version (see `set_failure`), and no other function is called for
-   * `state`. Yields and calls of the former version are cancelled, and none of
-   * their completions comes here, unless `adopt_yield` takes them over.
-   * Monitors, links, names, groups, calls that wait for a reply, and what is in
-   * the mailbox, are the process's, and stay. */
+  /* Starts a process in `state`, as `init` does, from the former version's
+   * snapshot. ACTORD_OK: the former version's `close` is called, then `step` at
+   * once with the events that have arrived (often none); if the former version
+   * had blocked, without messages. Any other status: the process keeps the
+   * former version (see `set_failure`), and no other function is called for
+   * `state`. Yields and calls of the former version are cancelled and their
+   * completions dropped, except those that `adopt_yield` takes over. Monitors,
+   * links, names, groups, calls to be answered and the mailbox belong to the
+   * process and are kept. */
   int32_t (*restore)(void* state, const actord_restore* restore,
                      actord_step* step);
 } actord_process_type;
 
-/* ---------------------------------------------------------------------------------------------------------
- * The plugin
- */
+/* The plugin */
 
 typedef struct actord_plugin_info {
   uint64_t magic;       /* ACTORD_ABI_MAGIC */
@@ -379,7 +392,7 @@ typedef struct actord_plugin_info {
   size_t command_count;
 } actord_plugin_info;
 
-/* Defined by the plugin. This declaration makes it visible. */
+/* Defined by the plugin. This declaration gives it default visibility. */
 extern ACTORD_EXPORT const actord_plugin_info actord_plugin;
 
 #ifdef __cplusplus

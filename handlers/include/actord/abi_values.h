@@ -1,7 +1,6 @@
 /* actord/abi_values.h: the part of the plugin ABI that processes and handlers
  * share: bytes, PIDs, payloads, status codes, messages. Included by abi.h,
- * whose rules hold here.
- */
+ * whose rules apply here. */
 #ifndef ACTORD_ABI_VALUES_H_
 #define ACTORD_ABI_VALUES_H_
 
@@ -12,8 +11,7 @@
 extern "C" {
 #endif
 
-/* Bytes that somebody else owns. `data` may be NULL if and only if `size` is 0.
- * Frozen. */
+/* Borrowed bytes. `data` may be NULL if and only if `size` is 0. Frozen. */
 typedef struct actord_bytes {
   const void* data;
   size_t size; /* bytes */
@@ -34,8 +32,8 @@ typedef struct actord_payload {
   actord_bytes content_type;
 } actord_payload;
 
-/* Status codes: the numbers of google.rpc.Code. Frozen in number; any other
- * value is read as UNKNOWN. */
+/* Status codes, with the numbers of google.rpc.Code. The numbers are frozen.
+ * Any other value is read as UNKNOWN. */
 enum {
   ACTORD_OK = 0,
   ACTORD_CANCELLED = 1,
@@ -71,49 +69,57 @@ typedef struct actord_spawn {
   actord_bytes process_type;
   actord_bytes method;
   actord_payload input;
-  /* ACTORD_PRIORITY_*: of several processes that are ready, which one runs
-   * first. Read only with ACTORD_SPAWN_PRIORITY; without it the priority is
-   * ACTORD_PRIORITY_DEFAULT, whatever that of the parent. */
+  /* ACTORD_PRIORITY_*: the ready process with the highest priority runs first.
+   * Read only with ACTORD_SPAWN_PRIORITY. Otherwise the priority is
+   * ACTORD_PRIORITY_DEFAULT, independent of the parent's. */
   uint32_t priority;
   uint32_t reserved; /* 0 */
-  /* Read only with ACTORD_SPAWN_MONITOR: where the tag of the child's EXIT
-   * event is written before the call returns. May be NULL. */
+  /* Read only with ACTORD_SPAWN_MONITOR: the call writes the tag of the child's
+   * EXIT event here before it returns. May be NULL. */
   uint64_t* monitor_tag;
-  /* Read only with ACTORD_SPAWN_NAME: the child's name, held before its `init`
-   * begins (see abi_handler.h for what a name is). */
+  /* Read only with ACTORD_SPAWN_NAME: the child's name, registered before its
+   * `init` begins (see abi_handler.h for the form of a name). */
   actord_bytes name;
 } actord_spawn;
 
 enum {
-  /* Keep the result for Await, as for processes that were submitted from
-     outside. */
+  /* Keep the child's result for Await, like the result of a process that was
+   * submitted from outside. */
   ACTORD_SPAWN_KEEP_RESULT = 1u << 0,
   /* `priority` is set. */
   ACTORD_SPAWN_PRIORITY = 1u << 1,
-  /* The child is linked to its parent from the beginning. */
+  /* The child is linked to its parent from the start. */
   ACTORD_SPAWN_LINK = 1u << 2,
-  /* The parent monitors the child from the beginning. In a step `monitor_tag`
-     is set; of the host's `spawn` it is not, and the tag is that of the yield
-     that is completed. */
+  /* The parent monitors the child from the start. A step's `spawn` writes the
+   * tag to `monitor_tag`. The host's `spawn` does not: the tag is that of the
+   * yield that it completes. */
   ACTORD_SPAWN_MONITOR = 1u << 3,
-  /* For the host's `spawn` only, which can refuse: `name` is set. A step's
-     spawn with a name fails the step. */
+  /* `name` is set. Only for the host's `spawn`, which can refuse it. A step's
+   * `spawn` with a name fails the step. */
   ACTORD_SPAWN_NAME = 1u << 4
 };
 
-/* How a process ended: `reason` of ACTORD_EVENT_EXIT. A later version may know
- * more. */
+/* How a process ended: `reason` of ACTORD_EVENT_EXIT. Later versions may add
+ * values. */
 enum {
-  ACTORD_EXIT_DONE = 1,   /* it said DONE: `payload` is its result */
-  ACTORD_EXIT_FAILED = 2, /* it said FAIL, or a linked process has failed */
-  ACTORD_EXIT_THREW = 3,  /* an exception or a broken rule ended it */
-  ACTORD_EXIT_INIT_REFUSED = 4, /* its `init` said no */
-  ACTORD_EXIT_CANCELLED = 5,    /* a cancel ended it */
-  ACTORD_EXIT_TERMINATED = 6,   /* it was forced */
-  ACTORD_EXIT_NO_PROCESS = 7,   /* there was none when the watch began: it had
-                                   ended before, or never lived */
-  ACTORD_EXIT_NO_ROOM = 8 /* the other process has as many links as it may:
-                             there is no link, and nothing has ended */
+  /* It returned DONE: `payload` is its result. */
+  ACTORD_EXIT_DONE = 1,
+  /* It returned FAIL, or a linked process has failed. */
+  ACTORD_EXIT_FAILED = 2,
+  /* An exception or a broken rule ended it. */
+  ACTORD_EXIT_THREW = 3,
+  /* Its `init` refused. */
+  ACTORD_EXIT_INIT_REFUSED = 4,
+  /* A cancel ended it. */
+  ACTORD_EXIT_CANCELLED = 5,
+  /* It was terminated. */
+  ACTORD_EXIT_TERMINATED = 6,
+  /* There was no process when the watch began: it had already ended, or never
+   * existed. */
+  ACTORD_EXIT_NO_PROCESS = 7,
+  /* The other process has reached its limit of links. There is no link, and
+   * nothing has ended. */
+  ACTORD_EXIT_NO_ROOM = 8
 };
 
 enum {

@@ -1,7 +1,9 @@
-// actord/commands.h: the built-in commands, with their payloads, for
+// actord/commands.h: the built-in commands with their payloads, for
 // StepOutput::Yield:
 //
 //   Tag tag = out.Yield(commands::Sleep(std::chrono::milliseconds(5)));
+//
+// Each class names the result and the errors that complete its yield.
 //
 // Thread-safety: plain values. Ownership: each owns its payload.
 #pragma once
@@ -18,7 +20,7 @@ namespace actord::commands {
 
 namespace detail {
 
-// Appends `text` as a JSON string. `text` is UTF-8.
+// Appends `text`, which must be UTF-8, as a JSON string.
 inline void AppendString(std::string& json, std::string_view text) {
   constexpr char kHex[] = "0123456789abcdef";
   json += '"';
@@ -47,8 +49,8 @@ inline void AppendField(std::string& json, std::string_view name,
 
 }  // namespace detail
 
-// Completes with an empty result after `duration` (negative: at once; at most
-// ten years). Does not allocate.
+// Completes with an empty result after `duration`: at once if it is negative,
+// at most ten years. Does not allocate.
 class Sleep {
  public:
   explicit Sleep(Duration duration) {
@@ -83,15 +85,17 @@ class Sleep {
   size_t size_;
 };
 
-// Starts a process; the result is the text of its PID (text/plain) when its
-// Init has returned, or the error why there is none: ALREADY_EXISTS if another
-// process holds options.name. An empty method is the type's first; `input` is
-// passed on as it is (text: UTF-8). options.link and .monitor tie the child
-// before its first step, so that no end is missed; the exit of the monitor has
-// the tag of this yield, and nothing is written to *options.monitor. With
-// either of them a child that begins after the yield has ended (its timeout,
-// say) is terminated. RESOURCE_EXHAUSTED: this process has as many watches as
-// it may.
+// Starts a process. When its Init has returned, the result is the text of its
+// PID (text/plain). Otherwise the error says why the process did not start:
+// ALREADY_EXISTS if another process holds options.name.
+//
+// An empty method means the type's first one. `input` (UTF-8 text) is passed on
+// unchanged. options.link and options.monitor take effect before the child's
+// first step, so that no exit is missed. The monitor's exit has the tag of this
+// yield; nothing is written to *options.monitor. With either option, a child
+// that starts after the yield has ended (by its timeout, for example) is
+// terminated. RESOURCE_EXHAUSTED: this process has reached its limit of
+// watches.
 class Spawn {
  public:
   Spawn(std::string_view type, std::string_view method, std::string_view input,
@@ -118,8 +122,9 @@ class Spawn {
   std::string json_;
 };
 
-// Sends a message to the PID with the text `to`; the result says that it is in
-// the mailbox, the error why it is not.
+// Sends a message to the process whose PID has the text `to`. The result,
+// {"delivered":true}, means that the message is in the mailbox; an error says
+// why it is not.
 class Send {
  public:
   Send(std::string_view to, std::string_view topic, std::string_view payload) {
@@ -136,12 +141,12 @@ class Send {
   std::string json_;
 };
 
-// Asks the process with the text `pid` to end (Cancel), or ends it at the end
-// of the step that it is in (Terminate). `reason` is for people; 1,024 bytes of
-// it are kept. Completes at once, with an empty result, or with NOT_FOUND:
-// there never was such a process; FAILED_PRECONDITION: it has ended;
-// RESOURCE_EXHAUSTED: 15,000 cancels wait for it. When it has ended is told by
-// a monitor or a link.
+// Cancel asks the process whose PID has the text `pid` to end. Terminate ends
+// it, after its current step if it is in one. `reason` is for people; at most
+// 1,024 bytes are kept. Completes at once, with an empty result or an error.
+// NOT_FOUND: there never was such a process. FAILED_PRECONDITION: it has ended.
+// RESOURCE_EXHAUSTED: 15,000 cancels are already queued for it. To learn when
+// the process has ended, use a monitor or a link.
 class EndProcess {
  public:
   [[nodiscard]] Payload payload() const { return json_; }
@@ -171,7 +176,7 @@ class Terminate : public EndProcess {
   [[nodiscard]] std::string_view command() const { return "process.terminate"; }
 };
 
-// A command with one text.
+// A command with a single text field.
 class OneText {
  public:
   [[nodiscard]] Payload payload() const { return json_; }
@@ -186,59 +191,60 @@ class OneText {
   std::string json_;
 };
 
-// Names: 1 to 128 of [a-zA-Z0-9_.-/:], held by one live process each; a process
-// holds at most 64.
+// Names: 1 to 128 of [a-zA-Z0-9_.-/:]. Only one live process at a time can hold
+// a name. A process holds at most 64 names.
 
 // Gives this process the name. ALREADY_EXISTS: another process holds it; the
-// text ends with its PID.
+// error's text ends with its PID.
 class RegisterName : public OneText {
  public:
   explicit RegisterName(std::string_view name) : OneText("name", name) {}
   [[nodiscard]] std::string_view command() const { return "name.register"; }
 };
 
-// Takes it away again. NOT_FOUND: this process does not hold it.
+// Releases the name. NOT_FOUND: this process does not hold it.
 class ReleaseName : public OneText {
  public:
   explicit ReleaseName(std::string_view name) : OneText("name", name) {}
   [[nodiscard]] std::string_view command() const { return "name.release"; }
 };
 
-// The result is the text of the PID that holds the name (text/plain): of a
-// process that lived then. NOT_FOUND: nobody.
+// The result is the PID, as text (text/plain), of the process that held the
+// name at that moment. NOT_FOUND: no process held it.
 class LookUpName : public OneText {
  public:
   explicit LookUpName(std::string_view name) : OneText("name", name) {}
   [[nodiscard]] std::string_view command() const { return "name.lookup"; }
 };
 
-// Groups: named like processes, in a space of their own; at most 4,096 members,
-// and 64 groups a process.
+// Groups: their names have the same form as process names, in a separate
+// namespace. A group has at most 4,096 members; a process is in at most 64
+// groups.
 
-// Makes this process a member.
+// Adds this process to the group.
 class JoinGroup : public OneText {
  public:
   explicit JoinGroup(std::string_view group) : OneText("group", group) {}
   [[nodiscard]] std::string_view command() const { return "group.join"; }
 };
 
-// NOT_FOUND: this process is no member.
+// Removes this process from the group. NOT_FOUND: it is not a member.
 class LeaveGroup : public OneText {
  public:
   explicit LeaveGroup(std::string_view group) : OneText("group", group) {}
   [[nodiscard]] std::string_view command() const { return "group.leave"; }
 };
 
-// The result is a JSON array of the members' PIDs, in their order.
+// The result is a JSON array of the members' PIDs, ordered by PID.
 class GroupMembers : public OneText {
  public:
   explicit GroupMembers(std::string_view group) : OneText("group", group) {}
   [[nodiscard]] std::string_view command() const { return "group.members"; }
 };
 
-// Sends a message to all members but this process. The result is
-// {"delivered":3,"refused":1}: those into whose mailbox it went, and those
-// whose mailbox was full.
+// Sends a message to every member except this process. The result is
+// {"delivered":3,"refused":1}: the number of members whose mailbox took the
+// message, and the number whose mailbox was full.
 class SendToGroup {
  public:
   SendToGroup(std::string_view group, std::string_view topic,
@@ -273,7 +279,7 @@ class Log {
 };
 
 // Reads a regular file below a directory that the daemon's configuration
-// allows; the result is its bytes (application/octet-stream).
+// allows. The result is the file's bytes (application/octet-stream).
 class ReadFile {
  public:
   explicit ReadFile(std::string_view path) {

@@ -1,8 +1,8 @@
-// actord/context.h: what a process written as a coroutine sees and does. See
-// coroutine.h for the whole.
+// actord/context.h: the interface of a coroutine process to its daemon. See
+// coroutine.h for an overview.
 //
-// Thread-safety: belongs to its process. Ownership: part of its process; what
-// it returns owns its bytes.
+// Thread-safety: a Context belongs to its process. Ownership: a Context is part
+// of its process. Its results own their bytes.
 #pragma once
 
 #include <actord/frame_pool.h>
@@ -28,7 +28,7 @@ namespace detail {
 
 class CoroutineBody;
 
-// A message that nobody has asked for yet.
+// A message that no Receive has asked for yet.
 struct QueuedMessage {
   Message message;
   QueuedMessage* next = nullptr;
@@ -39,25 +39,29 @@ struct QueuedMessage {
   }
 };
 
-// An exit that nobody has asked for yet.
+// An exit that no ReceiveExit has asked for yet.
 struct QueuedExit {
   Exit exit;
   QueuedExit* next = nullptr;
 };
 
-// A message to be sent later.
+// A message to be sent later, by SendAfter or Every.
 struct DueSend {
-  Tag id;           // what SendAfter or Every returned
-  Tag tag;          // of its timer
-  Duration due;     // by Context's clock
-  Duration period;  // 0: once
+  // Returned by SendAfter or Every.
+  Tag id;
+  // Tag of the current timer.
+  Tag tag;
+  // Due time on Context's clock.
+  Duration due;
+  // 0: sent once.
+  Duration period;
   Pid to;
   std::string topic;
   OwnedPayload payload;
   DueSend* next;
 };
 
-// A timer of the daemon.
+// A timer of the daemon (timer.sleep) for sleeping coroutines.
 struct Timer {
   Tag tag;
   Time deadline;
@@ -69,7 +73,7 @@ struct Timer {
   }
 };
 
-// The events of a step that have not been taken.
+// The events of the current step that are not yet handled.
 struct EventCursor {
   const actord_event* const* next;
   const actord_event* const* end;
@@ -94,24 +98,24 @@ class ShieldAwaiter;
 template <Awaitable A>
 class TimeoutAwaiter;
 
-// Effects (Send, Spawn, and the commands of Run) happen when the step has
-// ended, which is when every coroutine of the process waits; if the step fails,
-// none of them does. In destructors that run because the process has ended,
-// nothing can be done any more: effects are left out, and what is looked at is
-// empty.
+// Effects (Send, Spawn, and the commands of Run) take effect when the step has
+// ended, which is when every coroutine of the process waits. If the step fails,
+// none takes effect. Destructors that run because the process has ended can do
+// nothing: effects are ignored, and queries return empty values.
 class Context {
  public:
   Context(const Context&) = delete;
   Context& operator=(const Context&) = delete;
 
-  // Looking ------------------------------------------------------------------
+  // Queries.
 
   [[nodiscard]] Pid self() const { return step_ ? out().self() : Pid(); }
-  // Who spawned this process; empty() when it was submitted from outside.
+  // The process that spawned this one; empty() if it was submitted from
+  // outside.
   [[nodiscard]] Pid parent() const { return step_ ? out().parent() : Pid(); }
-  // Stands still until the coroutine waits.
+  // Wall-clock time. Constant until the coroutine waits.
   [[nodiscard]] Time now() const { return step_ ? out().now() : Time(); }
-  // 64 uniformly random bits; not for secrets.
+  // 64 uniformly random bits. Not for secrets.
   [[nodiscard]] uint64_t random() const { return step_ ? out().random() : 0; }
   [[nodiscard]] std::string FormatPid(const Pid& pid) const {
     return step_ ? out().FormatPid(pid) : std::string();
@@ -119,22 +123,22 @@ class Context {
   [[nodiscard]] std::optional<Pid> ParsePid(std::string_view text) const {
     return step_ ? out().ParsePid(text) : std::nullopt;
   }
-  // Whether the process has been asked to end, and why.
+  // True if the process has been asked to end; cancel_reason() says why.
   [[nodiscard]] bool cancelled() const { return cancel_reason_ != nullptr; }
   [[nodiscard]] std::string_view cancel_reason() const {
     return cancelled() ? std::string_view(*cancel_reason_) : "";
   }
 
-  // Doing without waiting ----------------------------------------------------
+  // Effects. None of them waits.
 
-  // As StepOutput::Send: what cannot be delivered becomes a dead letter.
+  // As StepOutput::Send: an undeliverable message becomes a dead letter.
   void Send(const Pid& to, std::string_view topic,
             const Payload& payload = {}) {
     if (step_ != nullptr) out().Send(to, topic, payload);
   }
-  // As StepOutput::Spawn: the PID can be sent to at once; empty() only when the
-  // daemon's limit of processes is reached. Running commands::Spawn answers
-  // when Init has.
+  // As StepOutput::Spawn: messages can be sent to the PID at once. empty() only
+  // at the daemon's limit of processes. To wait until the child's Init has
+  // returned, Run(commands::Spawn(...)).
   [[nodiscard]] Pid Spawn(std::string_view process_type,
                           std::string_view method = {},
                           const Payload& input = {},
@@ -143,14 +147,14 @@ class Context {
   }
 
   // Answers a message whose call() is not 0, now or later. The first answer
-  // counts; one that comes too late is dropped and counted.
+  // counts; a late answer is dropped and counted.
   void Reply(CallId call, const Payload& result = {}) {
     if (step_ != nullptr) out().Reply(call, result);
   }
   void Reply(const Message& message, const Payload& result = {}) {
     Reply(message.call(), result);
   }
-  // kOk is no error and is read as kUnknown.
+  // kOk is not an error; it is read as kUnknown.
   void ReplyError(CallId call, Code code, std::string_view text) {
     if (step_ != nullptr) out().ReplyError(call, code, text);
   }
@@ -158,7 +162,7 @@ class Context {
     ReplyError(message.call(), code, text);
   }
 
-  // As the functions of StepOutput; ReceiveExit waits for the exits.
+  // As the functions of StepOutput. ReceiveExit waits for exits.
   Tag Monitor(const Pid& pid) { return step_ ? out().Monitor(pid) : Tag{0}; }
   // Also forgets an exit that is queued in the process, as Unlink does.
   inline void Demonitor(Tag monitor);
@@ -167,72 +171,74 @@ class Context {
   }
   inline void Unlink(const Pid& pid);
 
-  // Sends a message after `duration`, as Send does; one to self() comes as any
-  // other. Returns what CancelSend takes. What has not been sent goes with the
-  // process. It is a timer of the daemon and counts as an outstanding yield; if
-  // the daemon grants none, the step in which it says so fails.
+  // Sends a message after `duration`, as Send does. A message to self() arrives
+  // like any other. Returns the ID for CancelSend. Messages not sent when the
+  // process ends are dropped. Each pending message uses a timer of the daemon
+  // and counts as an outstanding yield. If the daemon refuses the timer, the
+  // step that learns of it fails.
   inline Tag SendAfter(Duration duration, const Pid& to, std::string topic,
                        OwnedPayload payload = {});
-  // The same every `period` (1 ms at least), the first time after one; a beat
-  // that was missed is left out. Until CancelSend, or the process's end.
+  // Sends a message every `period` (at least 1 ms), first after one period,
+  // until CancelSend or the end of the process. Missed beats are skipped.
   inline Tag Every(Duration period, const Pid& to, std::string topic,
                    OwnedPayload payload = {});
-  // Nothing if it has been sent.
+  // Cancels a SendAfter or Every. Does nothing if the message has been sent.
   inline void CancelSend(Tag id);
 
-  // Waiting: to be co_awaited ------------------------------------------------
-  //
-  // Each of them throws Cancelled, once, when the process is asked to end.
+  // Waits, to be co_awaited. Each throws Cancelled, once, when the process is
+  // asked to end.
 
-  // The next message: a Message.
+  // Waits for the next message. Result: a Message.
   inline ReceiveAwaiter Receive();
-  // The next one with this topic. Others stay queued in the process, in their
-  // order, for a later Receive; when more are queued than the type's
-  // kMaxQueuedMessages or kMaxQueuedBytes, the process fails with
-  // RESOURCE_EXHAUSTED. What a step was given beyond what was asked for (up to
-  // 319 messages) is queued likewise.
+  // Waits for the next message with this topic. Other messages stay queued in
+  // the process, in order, for a later Receive. If more than the type's
+  // kMaxQueuedMessages or kMaxQueuedBytes are queued, the process fails with
+  // RESOURCE_EXHAUSTED. Other messages of the same step (up to 319 events) are
+  // queued in the same way, if no coroutine receives them within the step.
   inline ReceiveTopicAwaiter Receive(std::string topic);
 
-  // Hands out a command and waits for its completion: a Result<OwnedPayload>.
+  // Hands out a command and waits for its completion. Result: a
+  // Result<OwnedPayload>.
   inline RunAwaiter Run(std::string command, OwnedPayload payload = {},
                         const YieldOptions& options = {});
-  // The same for a command of commands.h: ctx.Run(commands::ReadFile("a")).
+  // For a command of commands.h: ctx.Run(commands::ReadFile("a")).
   template <CommandRequest Request>
   RunAwaiter Run(const Request& request, const YieldOptions& options = {});
 
-  // Sends a message that wants an answer and waits for that: a
-  // Result<OwnedPayload>. See StepOutput::Call.
+  // Sends a message that expects an answer and waits for the answer. Result: a
+  // Result<OwnedPayload>. See StepOutput::Call for the errors.
   inline CallAwaiter Call(const Pid& to, std::string topic,
                           OwnedPayload payload = {},
                           const YieldOptions& options = {});
-  // The same for whoever holds the name.
+  // Calls the process that holds the name.
   inline CallAwaiter Call(std::string name, std::string topic,
                           OwnedPayload payload = {},
                           const YieldOptions& options = {});
 
-  // The next end of a watched process: an Exit. It comes after all messages
-  // that the process has sent to this one. Exits that nobody has asked for are
-  // queued, and count, as messages.
+  // Waits for the next end of a monitored or linked process. Result: an Exit.
+  // It comes after every message from that process to this one. Exits that no
+  // coroutine has asked for are queued, and count as queued messages.
   inline ExitAwaiter ReceiveExit();
-  // That of one monitor.
+  // Waits for the exit of one monitor.
   inline ExitAwaiter ReceiveExit(Tag monitor);
 
-  // Nothing, after `duration`; one that is not above 0 does not wait. Throws a
-  // Failure when the daemon grants no timer (its limit of yields, or more than
-  // ten years).
+  // Waits for `duration`; returns at once if it is not above 0. Throws a
+  // Failure if the daemon refuses the timer: at its limit of yields, or for
+  // more than ten years.
   inline SleepAwaiter Sleep(Duration duration);
 
-  // Nothing, when the other processes that are ready have run.
+  // Waits until the other ready processes have run.
   inline ContinueAwaiter Continue();
 
-  // Like `awaitable`, but a cancel waits until no Shield is waited for any
-  // more; the next wait after it throws.
+  // Waits for `awaitable`. While any coroutine waits for a Shield, a cancel is
+  // held back; the next wait after it throws.
   template <Awaitable A>
   ShieldAwaiter<A> Shield(A awaitable);
 
-  // An optional of the result: empty when `duration` has passed before. Of an
-  // awaitable without a result: whether it ended in time. What is late is
-  // destroyed where it stands.
+  // Waits for `awaitable`, but at most `duration`. Result: an optional of its
+  // result, empty after a timeout. For an awaitable without a result: a bool,
+  // true if it ended in time. After a timeout the awaitable is destroyed where
+  // it stands.
   template <Awaitable A>
   TimeoutAwaiter<A> WithTimeout(A awaitable, Duration duration);
 
@@ -250,7 +256,7 @@ class Context {
   Context() = default;
   inline ~Context();
 
-  // Only in a step.
+  // Precondition: a step is running.
   [[nodiscard]] StepOutput out() const { return StepOutput(step_); }
   void Enter(const StepOutput& out, const Events& events) {
     step_ = out.step_;
@@ -258,7 +264,7 @@ class Context {
   }
   void Leave() { step_ = nullptr; }
 
-  // For a wait that is about to begin: true if it has to throw Cancelled.
+  // For a wait that is about to begin: true if it must throw Cancelled.
   bool MustCancel() {
     if (!cancel_due_ || shields_ != 0) [[likely]]
       return false;
@@ -269,20 +275,20 @@ class Context {
     throw Cancelled(std::string(cancel_reason()));
   }
 
-  // A step's parts, but for Main's start and end.
+  // The parts of a step, except Main's start and end.
   inline void ResumeContinuing();
   // False: too many messages are queued.
   [[nodiscard]] inline bool HandleEvents(const detail::QueueLimits& limits);
-  // The verdict of the step, unless Main has ended.
+  // Sets the verdict of the step, unless Main has ended.
   inline void SayWhatIsAwaited(StepOutput& out) const;
 
-  // What most messages and events do not need is a function of its own, so that
-  // the way of the others stays short.
+  // Code that most messages and events do not need is in functions of its own,
+  // to keep the common path short.
   inline void OnMessage(const actord_event* event);
   [[gnu::noinline]] inline void OfferByTopic(const actord_event* event);
   [[gnu::noinline]] inline void OnCompletion(const actord_event* event);
   [[gnu::noinline]] inline void OnExit(const actord_event* event);
-  // Nobody waits for the command or call any more.
+  // Cancels a command or call that no coroutine waits for any more.
   void GiveUp(Tag tag) {
     if (step_ == nullptr || tag == 0) return;
     StepOutput now = out();
@@ -290,36 +296,38 @@ class Context {
   }
   [[gnu::noinline]] inline void OnCancel(const Event& event);
   inline void CancelAll();
-  // Resumes whatever is ready by now.
+  // Resumes every coroutine that is ready.
   [[gnu::noinline]] inline void ResumeReady();
   static void Resume(detail::Waiter& waiter) { waiter.handle.resume(); }
 
   [[gnu::noinline]] inline void Enqueue(const Event& event);
-  // Whether there are messages or exits that nobody has asked for.
+  // True if messages or exits are queued that no coroutine has asked for.
   [[nodiscard]] bool HasQueued() const { return queued_messages_ != 0; }
-  // Whether there is a message in the queue for it, and the oldest of them.
+  // True if a queued message matches `receiver`. Dequeue takes the oldest one.
   [[nodiscard]] bool HasQueued(const detail::Receiver& receiver) const {
     return last_queued_ != nullptr && BeforeQueued(receiver) != nullptr;
   }
   inline Message Dequeue(const detail::Receiver& receiver);
-  // The one before the oldest; nullptr: there is none. The queue is not empty.
+  // The predecessor of the oldest match in the ring; nullptr: no match.
+  // Precondition: the queue is not empty.
   [[nodiscard]] inline detail::QueuedMessage* BeforeQueued(
       const detail::Receiver& receiver) const;
-  // The next event of this step, if it is a message that is wanted and that
-  // nobody else is waiting for; otherwise nullptr.
+  // Takes the next event of this step if it is a message that matches and no
+  // other coroutine waits for a message. Otherwise nullptr.
   inline const actord_event* TakeNext(const detail::Receiver& receiver);
 
-  // The link to the oldest queued exit for it; its target is null: there is
-  // none.
+  // The link to the oldest queued exit that matches. Its target is null if
+  // there is no match.
   inline detail::QueuedExit** FindExit(const detail::ExitReceiver& receiver);
   inline Exit DequeueExit(const detail::ExitReceiver& receiver);
   inline Exit DequeueExit(detail::QueuedExit** link);
 
-  // In a step: a clock that is not set, if the daemon has one.
+  // The daemon's monotonic clock, or its wall clock if it is too old to have
+  // one. Precondition: a step is running.
   [[nodiscard]] inline Duration Clock() const;
   inline Tag AddDueSend(Duration delay, Duration period, const Pid& to,
                         std::string topic, OwnedPayload payload);
-  // False: that was not the timer of one.
+  // False: the completion was not the timer of a due send.
   [[gnu::noinline]] inline bool OnDueSend(const actord_event* event);
 
   inline void AddSleeper(detail::Sleeper& sleeper);
@@ -328,27 +336,29 @@ class Context {
 
   // Null between steps.
   actord_step* step_ = nullptr;
-  // In a step.
+  // Set during a step.
   detail::EventCursor events_ = {};
 
   detail::WaiterList receivers_;
   detail::WaiterList callers_;
   detail::WaiterList exit_receivers_;
-  detail::WaiterList sleepers_;  // the earliest deadline first
+  // Earliest deadline first.
+  detail::WaiterList sleepers_;
   detail::WaiterList continuing_;
   detail::WaiterList ready_;
 
-  // Timers under way, the earliest first. A sleeper has one that is due when it
-  // is or before; so what no longer waits leaves at most a few behind.
+  // Outstanding timers, earliest first. For each sleeper there is a timer that
+  // is due at its deadline or before. So coroutines that no longer wait leave
+  // at most a few timers behind.
   detail::Timer* timers_ = nullptr;
 
   detail::DueSend* due_sends_ = nullptr;
 
-  // Messages in the order in which they came; the last one points to the first.
+  // Messages in order of arrival. A ring: the last one points to the first.
   detail::QueuedMessage* last_queued_ = nullptr;
-  // Exits, the oldest first.
+  // Exits, oldest first.
   detail::QueuedExit* queued_exits_ = nullptr;
-  // Of both.
+  // Totals of both queues.
   size_t queued_bytes_ = 0;
   uint32_t queued_messages_ = 0;
 

@@ -1,14 +1,14 @@
-// actord/context_events.h: how events reach the coroutines that wait for them.
-// Included by context.h; authors of plugins do not need it.
+// actord/context_events.h: delivers events to the coroutines that wait for
+// them. Included by context.h; authors of plugins do not need it.
 //
 // 1. An event is handed to at most one coroutine, which runs at once, until it
-//    waits again; only then the next event is looked at.
-// 2. A coroutine that runs may destroy any that waits, which then leaves its
-//    list. So after a coroutine ran, no list is where it was: loops begin again
-//    at the front.
-// 3. A message that nobody wants is queued; a completion that nobody waits for
-//    is of a wait that was given up, and is dropped; an event of a type that is
-//    not known here is ignored.
+//    waits again. Only then is the next event handled.
+// 2. A running coroutine may destroy any waiting coroutine, which then leaves
+//    its list. So after a coroutine has run, all positions in lists are
+//    invalid: loops start again at the front.
+// 3. A message that no coroutine waits for is queued. A completion that no
+//    coroutine waits for belongs to a cancelled wait and is dropped. An event
+//    of an unknown type is ignored.
 //
 // Thread-safety: belongs to its process. Ownership: as in context.h.
 #pragma once
@@ -179,7 +179,7 @@ void Context::OnCancel(const Event& event) {
 
 inline void Context::CancelAll() {
   cancel_due_ = false;
-  // Also those whose time has come, but that have not gone on yet.
+  // Includes waiters that are due but have not been resumed yet.
   for (detail::Waiter* waiter = ready_.front(); waiter != nullptr;
        waiter = ready_.After(*waiter)) {
     waiter->cancelled = true;
@@ -261,7 +261,8 @@ inline void Context::AddSleeper(detail::Sleeper& sleeper) {
 }
 
 inline void Context::Arm(Time deadline, Duration duration) {
-  // Whatever the daemon's default, only the sleep ends it.
+  // The timeout is infinite, whatever the daemon's default: only the sleep may
+  // end this yield.
   const Tag tag =
       out().Yield(commands::Sleep(duration), {.timeout = Duration::max()});
   timers_ = new detail::Timer{tag, deadline, timers_};
@@ -275,14 +276,15 @@ void Context::OnTimer(const actord_event* event) {
   if (*link == nullptr) return;
   const std::unique_ptr<detail::Timer> timer(*link);
   *link = timer->next;
-  // Its time has come, even if the clock was set back meanwhile; and nobody
-  // sleeps once more as long as it wanted to.
+  // The timer's deadline counts as reached even if the wall clock was set back
+  // meanwhile, so that its sleepers do not sleep for their whole duration
+  // again.
   const Time now = this->now();
   const Time reached = std::max(now, timer->deadline);
   while (detail::Waiter* const first = sleepers_.front()) {
     auto& sleeper = static_cast<detail::Sleeper&>(*first);
     if (sleeper.deadline > reached) {
-      // None of the timers that are left is for it.
+      // None of the remaining timers covers this sleeper.
       if (timers_ == nullptr || sleeper.deadline < timers_->deadline) {
         Arm(sleeper.deadline,
             std::min(sleeper.deadline - now, sleeper.duration));

@@ -1,8 +1,9 @@
 // actord/context_sends.h: messages that a coroutine process sends later.
 // Included by context.h; authors of plugins do not need it.
 //
-// Each is a timer of the daemon; when that completes, the message is sent, and
-// for Every the next timer is set, one period after the moment that was due.
+// Each message has a timer of the daemon. When the timer completes, the message
+// is sent. Every then sets the next timer, one period after the due time of the
+// last one.
 //
 // Thread-safety: belongs to its process. Ownership: as in context.h.
 #pragma once
@@ -18,7 +19,8 @@
 namespace actord {
 namespace detail {
 
-// Neither is negative. At most the longest there is.
+// The sum of `a`, which is not negative, and max(b, 0), saturated at the
+// longest Duration.
 inline Duration SumOf(Duration a, Duration b) {
   const Duration later = std::max(b, Duration::zero());
   return later < Duration::max() - a ? a + later : Duration::max();

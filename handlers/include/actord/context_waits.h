@@ -1,8 +1,8 @@
-// actord/context_waits.h: what Context's waits return. Included by context.h;
-// authors of plugins do not need it.
+// actord/context_waits.h: the awaitables that Context's waits return. Included
+// by context.h; authors of plugins do not need it.
 //
-// Each owns what it was given, so it may be kept and awaited later. Nothing
-// happens before it is awaited.
+// Each awaitable owns its arguments, so it may be kept and awaited later. It
+// does nothing before it is awaited.
 //
 // Thread-safety: belongs to its process. Ownership: a part of the coroutine
 // that awaits it.
@@ -24,7 +24,7 @@ class [[nodiscard]] ReceiveAwaiter : protected detail::Receiver {
       event = nullptr;
       return true;
     }
-    // The next event of this step, without going to sleep in between.
+    // The next event of this step, without suspending in between.
     const actord_event* const next = context_.TakeNext(*this);
     if (next == nullptr) return false;
     event = next;
@@ -58,7 +58,8 @@ class [[nodiscard]] ReceiveTopicAwaiter : private ReceiveAwaiter {
   ReceiveTopicAwaiter(ReceiveTopicAwaiter&&) = default;
 
   bool await_ready() {
-    topic = &topic_;  // here: it is not moved any more
+    // Set here, because the object is not moved any more.
+    topic = &topic_;
     return ReceiveAwaiter::await_ready();
   }
   using ReceiveAwaiter::await_resume;
@@ -78,7 +79,7 @@ class [[nodiscard]] RunAwaiter : private detail::Caller {
   using Value = Result<OwnedPayload>;
 
   RunAwaiter(RunAwaiter&&) = default;
-  // Left behind while it waits, as by WhenAny, it takes its command back.
+  // If it is destroyed while it waits, as by WhenAny, its command is cancelled.
   ~RunAwaiter() {
     if (waits()) context_.GiveUp(tag);
   }
@@ -121,7 +122,7 @@ class [[nodiscard]] CallAwaiter : private detail::Caller {
   using Value = Result<OwnedPayload>;
 
   CallAwaiter(CallAwaiter&&) = default;
-  // As RunAwaiter.
+  // As ~RunAwaiter.
   ~CallAwaiter() {
     if (waits()) context_.GiveUp(tag);
   }
@@ -159,7 +160,8 @@ class [[nodiscard]] CallAwaiter : private detail::Caller {
         options_(options) {}
 
   Context& context_;
-  Pid to_;  // empty: the holder of name_
+  // Empty: the holder of name_.
+  Pid to_;
   std::string name_;
   std::string topic_;
   OwnedPayload payload_;
@@ -174,7 +176,8 @@ class [[nodiscard]] ExitAwaiter : private detail::ExitReceiver {
 
   bool await_ready() {
     if (context_.MustCancel()) return cancelled = true;
-    event = nullptr;  // the exit is in the queue
+    // An exit in the queue.
+    event = nullptr;
     return *context_.FindExit(*this) != nullptr;
   }
   bool await_suspend(std::coroutine_handle<> caller) {
@@ -268,7 +271,7 @@ class [[nodiscard]] ShieldAwaiter {
 
   ShieldAwaiter(Context& context, A inner)
       : context_(context), inner_(std::move(inner)) {}
-  // Only before it waits.
+  // Precondition: it does not wait yet.
   ShieldAwaiter(ShieldAwaiter&& other) noexcept
       : context_(other.context_), inner_(std::move(other.inner_)) {}
   ~ShieldAwaiter() { Lower(); }

@@ -1,5 +1,7 @@
-// How short texts are copied, in plugins and in the runtime. Not meant to be
-// used by plugins themselves.
+// CopyBytes: an inlined memcpy for short texts, used in plugins and in the
+// runtime. Authors of plugins do not need it.
+//
+// Thread-safety: pure functions. Ownership: borrows its arguments for the call.
 #pragma once
 
 #include <array>
@@ -9,11 +11,11 @@
 
 namespace actord::detail {
 
-// What CopyBytes copies without a call.
+// Up to this size CopyBytes copies without a call to memcpy.
 inline constexpr size_t kShortBytes = 32;
 
-// memcpy, but what is short is copied without a call: as its first and its last
-// bytes, which overlap. Both may be nullptr if there is nothing to copy.
+// memcpy, but short sizes are copied inline, as the first and the last bytes,
+// which may overlap. Both pointers may be nullptr if `size` is 0.
 [[gnu::always_inline]] inline void CopyBytes(char* to, const char* from,
                                              size_t size) {
   const auto copy_ends = [&]<typename Word>(Word first, Word last) {
@@ -26,8 +28,9 @@ inline constexpr size_t kShortBytes = 32;
   if (size > kShortBytes) {
     std::memcpy(to, from, size);
   } else if (size > 2 * kWord) {
-    // Word by word, as it was written a moment ago, most likely: a processor
-    // waits when it reads as one what was written as two.
+    // Copies word by word, because the bytes were probably written word by word
+    // a moment ago: the processor stalls if it reads with one wide load what
+    // two narrower stores have just written.
     std::array<uint64_t, 4> words;
     std::memcpy(&words[0], from, kWord);
     std::memcpy(&words[1], from + kWord, kWord);

@@ -12,35 +12,38 @@
 //     }
 //   };
 //
-// List it in the plugin with plugin.h as any other process type. Its life:
+// List it in the plugin with plugin.h, like any other process type. Its life:
 //
-// 1. The constructor, then Init, if the type has one: it may refuse the input,
-//    as in process.h.
-// 2. Main starts in the first step and runs until it waits (co_await); what its
-//    waits are for goes on with it in later steps. While it waits for no
-//    message, messages stay in the mailbox, but for the rest of a step's 319.
-// 3. Main's end is the process's: a value is its result, an error its failure.
-//    Cancelled, uncaught, fails it with CANCELLED and the reason; a Failure
-//    with its code and text; any other exception as if Step had thrown it.
-// 4. Whatever else ends the process (a terminate, a step that broke a rule of
-//    the daemon) destroys the coroutine where it stands: destructors run, catch
-//    blocks do not.
+// 1. The constructor runs, then Init, if the type has one. Init may refuse the
+//    input, as in process.h.
+// 2. Main starts in the first step and runs until it waits (co_await). A later
+//    step resumes it when the awaited event arrives. While Main waits for no
+//    message, messages stay in the mailbox, except the rest of the up to 319
+//    events that the step has already taken.
+// 3. When Main returns, the process ends: a value is its result, an error its
+//    failure. An uncaught Cancelled fails the process with CANCELLED and the
+//    reason. An uncaught Failure fails it with its code and text. Any other
+//    exception counts as thrown by Step.
+// 4. If anything else ends the process (a terminate, or a step that broke a
+//    rule of the daemon), the coroutine is destroyed where it stands:
+//    destructors run, catch blocks do not.
 //
-// A type may have Snapshot and Restore (process.h). Then Main begins anew in
-// the new version, after Restore and without an input: members that Restore has
-// set are what is left, locals are not, and neither is what SendAfter and Every
-// have not sent. Snapshot says NotNow() while Main is in the middle of
-// something; before Main's first step, and while messages or exits wait in the
-// process, that is said for it.
+// A type may have Snapshot and Restore (process.h). After an upgrade Main
+// starts again in the new version, after Restore and without an input. Only
+// members that Restore has set are kept. Local variables, and messages of
+// SendAfter and Every that were not sent yet, are lost. So Snapshot should
+// return NotNow() while Main is in the middle of something. Before Main's first
+// step, and while messages or exits are queued in the process, NotNow() is
+// returned automatically.
 //
-// When the process is asked to end, what it waits for throws Cancelled, once.
-// It may go on as long as it needs to clean up, and wait while it does so; a
-// drain of the daemon waits for it until its deadline.
+// When the process is asked to end, each of its waits throws Cancelled, once.
+// The process may take as long as it needs to clean up, and may wait while it
+// does. A drain of the daemon waits for the process until the drain's deadline.
 //
-// Thread-safety: as in process.h. Between two waits it may change its thread:
-// no lock and no reference to something thread-local may be held across
-// co_await. Ownership: the process owns its coroutines; they die before it
-// does.
+// Thread-safety: as in process.h. A coroutine may change its thread at each
+// wait: hold no lock and no reference to thread-local data across co_await.
+// Ownership: the process owns its coroutines; they are destroyed before the
+// process.
 #pragma once
 
 #include <actord/context.h>
@@ -63,9 +66,9 @@ namespace actord {
 
 namespace detail {
 
-// What is fixed by a type.
+// The parts of CoroutineBody that depend on the type only.
 struct BodyType {
-  // Says what Main ended with; throws what it threw, unless it is a Failure.
+  // Reports Main's result. Rethrows Main's exception unless it is a Failure.
   void (*finish)(std::coroutine_handle<> main, StepOutput& out);
   QueueLimits queue;
 };
@@ -83,7 +86,7 @@ void EndWith(const Result<T>& result, StepOutput& out) {
   EndWith(*result, out);
 }
 
-// `R`: what Main's Task is of.
+// `R`: the result type of Main's Task.
 template <typename R>
 void FinishMain(std::coroutine_handle<> main, StepOutput& out) {
   using Promise = typename Task<R>::promise_type;
@@ -105,7 +108,7 @@ template <typename T, typename R>
 inline constexpr BodyType kBodyType = {
     &FinishMain<R>, {T::kMaxQueuedMessages, T::kMaxQueuedBytes}};
 
-// Runs Main.
+// Runs Main and hands it the events of each step.
 class CoroutineBody {
  public:
   CoroutineBody() = default;
@@ -118,7 +121,7 @@ class CoroutineBody {
     main_ = Call(process, &T::Main, method, input);
     holds_input_ = true;
   }
-  // After Restore: there is no input.
+  // For use after Restore: Main gets an empty input.
   template <typename T>
   void CreateAnew(T& process, std::string_view method) {
     main_ = Call(process, &T::Main, method, Payload());
@@ -127,15 +130,16 @@ class CoroutineBody {
     if (main_) std::exchange(main_, nullptr).destroy();
   }
 
-  // Nothing that was given to it would be lost with it: messages that wait in
-  // it, and the input, of which Main knows nothing before the first step.
+  // True if the coroutine can be destroyed without losing input: no messages or
+  // exits are queued in it, and Main, which knows its input only from its first
+  // step on, has started.
   [[nodiscard]] bool CanEndHere() const {
     return !holds_input_ && !context_.HasQueued();
   }
 
   void Step(Events events, StepOutput& out) {
     context_.Enter(out, events);
-    // Also when finish throws.
+    // Leaves also if finish throws.
     struct Leaver {
       Context& context;
       ~Leaver() { context.Leave(); }
@@ -157,8 +161,8 @@ class CoroutineBody {
   }
 
  private:
-  // The three forms of Main. They take no reference and no view of the input:
-  // it would not outlive the call.
+  // The three forms of Main. None takes the input by reference or as a view,
+  // which would dangle after the call.
   template <typename T, typename Owner, typename R>
   std::coroutine_handle<> Call(T& process, Task<R> (Owner::*main)(Context&),
                                std::string_view /*method*/,
@@ -191,14 +195,15 @@ class CoroutineBody {
   std::coroutine_handle<> main_ = nullptr;
   const BodyType* type_ = nullptr;
   bool started_ = false;
-  // Only the frame of a Main that has not begun has it.
+  // True until Main's first step: until then only the coroutine's frame holds
+  // the input.
   bool holds_input_ = false;
 };
 
 }  // namespace detail
 
-// The base of process types that are coroutines. Beside what Process asks for,
-// a type `T` has one of
+// The base of process types that are coroutines. In addition to the members
+// described at Process, a type `T` has one of
 //
 //   Task<R> Main(Context& ctx);
 //   Task<R> Main(Context& ctx, OwnedPayload input);
@@ -209,8 +214,8 @@ class CoroutineBody {
 class CoroutineProcess : public Process {
  public:
   static constexpr bool kHandlesCancel = true;
-  // What Receive(topic) may leave queued: messages, and bytes of topics,
-  // payloads and content types.
+  // Limits of the messages that Receive(topic) may leave queued: their number,
+  // and the total size of their topics, payloads and content types.
   static constexpr size_t kMaxQueuedMessages = 65'536;
   static constexpr size_t kMaxQueuedBytes = size_t{16} << 20;
 

@@ -1,15 +1,15 @@
 // actord/frame_pool.h: memory for coroutine frames. Used by coroutine.h;
 // authors of plugins do not need it.
 //
-// Every thread keeps the frames that were freed on it, by size, and hands them
-// out again; what it does not have, and what it has too much of, comes from and
-// goes to the global allocator. So a frame may be freed on another thread than
-// the one that allocated it, as happens when a process moves.
+// Every thread caches the frames that were freed on it, by size, and reuses
+// them. On a cache miss, or when a cache is full, the global allocator is used.
+// So a frame may be freed on another thread than the one that allocated it, as
+// happens when a process moves.
 //
-// A plugin has a pool of its own, apart from other plugins'.
+// Each plugin has a pool of its own.
 //
-// Thread-safety: any thread. Ownership: the caller owns what it was given until
-// it gives it back; a thread's cache is freed when the thread ends.
+// Thread-safety: any thread. Ownership: the caller owns the memory from
+// Allocate to Deallocate. A thread's cache is freed when the thread ends.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,8 @@ namespace actord::detail {
 
 class FramePool {
  public:
-  // AddressSanitizer finds the use of a freed frame only if it is really freed.
+  // Off under AddressSanitizer, which finds the use of a freed frame only if
+  // the frame is really freed.
 #if defined(__SANITIZE_ADDRESS__)
   static constexpr bool kEnabled = false;
 #elif defined(__has_feature)
@@ -33,11 +34,12 @@ class FramePool {
   static constexpr bool kEnabled = true;
 #endif
 
-  // Blocks are multiples of this, and aligned as ::operator new aligns.
+  // The size of a block is a multiple of this; the alignment is that of
+  // ::operator new.
   static constexpr size_t kUnitBytes = 64;
-  // Larger ones are not kept.
+  // Larger blocks are not cached.
   static constexpr size_t kMaxUnits = 32;
-  // A thread keeps at most this much of each size.
+  // A thread caches at most this much of each size.
   static constexpr size_t kMaxCachedUnits = 1024;
 
   static void* Allocate(size_t bytes) {
@@ -53,7 +55,7 @@ class FramePool {
     return ::operator new(units* kUnitBytes);
   }
 
-  // `bytes` as in the call of Allocate.
+  // `bytes` must be the same as in the call of Allocate.
   static void Deallocate(void* memory, size_t bytes) noexcept {
     const size_t units = (bytes + kUnitBytes - 1) / kUnitBytes;
     if (kEnabled && units <= kMaxUnits) [[likely]] {
@@ -78,9 +80,11 @@ class FramePool {
     Block* free;
     uint32_t units;
   };
-  // Nothing is kept before the thread's end is taken care of, and after it.
+  // kNew: the thread's Closer is not registered yet. kOpen: freed blocks are
+  // cached. kClosed: the Closer has run. In kNew and kClosed nothing is cached.
   enum class State : uint8_t { kNew, kOpen, kClosed };
-  // No constructor and no destructor, so that reaching it costs no check.
+  // Has no constructor and no destructor, so access needs no initialisation
+  // check.
   struct Cache {
     State state;
     Size sizes[kMaxUnits];

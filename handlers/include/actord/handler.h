@@ -13,9 +13,9 @@
 //     void Handle(const actord::Command& command, actord::Completion done);
 //   };
 //
-// Thread-safety: Handle runs on many threads at the same time and guards what
-// it shares. Host and Completion may be used on any thread. Ownership: a
-// Command is a view that ends with the call; copy what you need longer.
+// Thread-safety: Handle runs on many threads at the same time and must guard
+// shared members. Host and Completion may be used on any thread. Ownership: a
+// Command is a view that ends with the call; copy data that you need longer.
 #pragma once
 
 #include <actord/abi.h>
@@ -40,8 +40,8 @@ enum class LogLevel : int32_t {
   kError = ACTORD_LOG_ERROR,
 };
 
-// What a handler sees of the daemon. A cheap value; valid as long as the
-// handler object. Every function may be called on any thread.
+// The daemon as seen by a handler. A cheap value, valid as long as the handler
+// object. Every function may be called on any thread.
 class Host {
  public:
   explicit Host(const actord_host* host) : host_(host) {}
@@ -49,7 +49,7 @@ class Host {
   void Log(LogLevel level, std::string_view message) const {
     host_->log(host_, static_cast<int32_t>(level), detail::ToAbi(message));
   }
-  // From an arbitrary origin; never runs backwards.
+  // Monotonic time from an arbitrary origin. Never runs backwards.
   [[nodiscard]] Duration MonotonicNow() const {
     return Duration(static_cast<Duration::rep>(host_->monotonic_ns(host_)));
   }
@@ -58,9 +58,9 @@ class Host {
         Duration(static_cast<Duration::rep>(host_->unix_time_ns(host_))));
   }
 
-  // kOk: it is in the mailbox. kNotFound: no such process. kFailedPrecondition:
-  // it has ended. kResourceExhausted: its mailbox is full. kInvalidArgument:
-  // the payload is larger than the daemon's limit.
+  // Sends a message. kOk: it is in the mailbox. kNotFound: no such process.
+  // kFailedPrecondition: the process has ended. kResourceExhausted: its mailbox
+  // is full. kInvalidArgument: the payload is above the daemon's limit.
   [[nodiscard]] Code Send(const Pid& from, const Pid& to,
                           std::string_view topic,
                           const Payload& payload) const {
@@ -68,24 +68,26 @@ class Host {
     return ToCode(host_->send(host_, &from, &to, &message));
   }
 
-  // Names and groups (abi_handler.h says what they are, and each code). On a
-  // daemon that is too old for them: kUnimplemented, nobody, none.
+  // Names and groups (see abi_handler.h for their form, and for every code). On
+  // a daemon without these functions: kUnimplemented, nullopt, or an empty
+  // vector.
 
-  // kOk: `pid` holds the name now, or did so before. kAlreadyExists: *holder
-  // does. kInvalidArgument: that is no name. kFailedPrecondition: `pid` does
-  // not live. kResourceExhausted: it holds 64 names.
+  // Gives `pid` the name. kOk: `pid` now holds it, or held it before.
+  // kAlreadyExists: *holder holds it. kInvalidArgument: invalid name.
+  // kFailedPrecondition: `pid` is not alive. kResourceExhausted: `pid` holds 64
+  // names.
   [[nodiscard]] Code RegisterName(const Pid& pid, std::string_view name,
                                   Pid* holder = nullptr) const {
     if (!Has(offsetof(actord_host, register_name))) return Code::kUnimplemented;
     return ToCode(
         host_->register_name(host_, &pid, detail::ToAbi(name), holder));
   }
-  // kNotFound: it does not hold it.
+  // Takes the name from `pid`. kNotFound: `pid` does not hold it.
   [[nodiscard]] Code ReleaseName(const Pid& pid, std::string_view name) const {
     if (!Has(offsetof(actord_host, release_name))) return Code::kUnimplemented;
     return ToCode(host_->release_name(host_, &pid, detail::ToAbi(name)));
   }
-  // nullopt: nobody.
+  // The holder of the name. nullopt: no process holds it.
   [[nodiscard]] std::optional<Pid> LookUpName(std::string_view name) const {
     Pid pid;
     if (!Has(offsetof(actord_host, look_up_name)) ||
@@ -94,19 +96,19 @@ class Host {
     }
     return pid;
   }
-  // kOk: `pid` is a member now, or was one before. kInvalidArgument: that is no
-  // name. kFailedPrecondition: `pid` does not live. kResourceExhausted: the
-  // group has 4,096 members, or `pid` is in 64 groups.
+  // Adds `pid` to the group. kOk: `pid` is now a member, or was one before.
+  // kInvalidArgument: invalid name. kFailedPrecondition: `pid` is not alive.
+  // kResourceExhausted: the group has 4,096 members, or `pid` is in 64 groups.
   [[nodiscard]] Code JoinGroup(const Pid& pid, std::string_view group) const {
     if (!Has(offsetof(actord_host, join_group))) return Code::kUnimplemented;
     return ToCode(host_->join_group(host_, &pid, detail::ToAbi(group)));
   }
-  // kNotFound: it is no member.
+  // Removes `pid` from the group. kNotFound: `pid` is not a member.
   [[nodiscard]] Code LeaveGroup(const Pid& pid, std::string_view group) const {
     if (!Has(offsetof(actord_host, leave_group))) return Code::kUnimplemented;
     return ToCode(host_->leave_group(host_, &pid, detail::ToAbi(group)));
   }
-  // In the order of their PIDs.
+  // The members, ordered by PID.
   [[nodiscard]] std::vector<Pid> GroupMembers(std::string_view group) const {
     constexpr size_t kMost = 4096;
     std::vector<Pid> members;
@@ -119,10 +121,11 @@ class Host {
     return members;
   }
 
-  // Asks a process to end, or ends it at the end of the step that it is in. Of
-  // `reason` 1,024 bytes are kept. kNotFound: there never was such a process.
-  // kFailedPrecondition: it has ended. kResourceExhausted: 15,000 cancels wait
-  // for it. On a daemon that is too old: kUnimplemented.
+  // Cancel asks a process to end. Terminate ends it, after its current step if
+  // it is in one. At most 1,024 bytes of `reason` are kept. kNotFound: there
+  // never was such a process. kFailedPrecondition: it has ended.
+  // kResourceExhausted: 15,000 cancels are already queued for it.
+  // kUnimplemented: the daemon is too old.
   [[nodiscard]] Code Cancel(const Pid& pid, std::string_view reason) const {
     if (!Has(offsetof(actord_host, cancel))) return Code::kUnimplemented;
     return ToCode(host_->cancel(host_, &pid, detail::ToAbi(reason)));
@@ -132,7 +135,7 @@ class Host {
     return ToCode(host_->terminate(host_, &pid, detail::ToAbi(reason)));
   }
 
-  // The text of a PID, and back. nullopt: that is not the text of a PID.
+  // Convert a PID to text and back. nullopt: `text` is not a PID.
   [[nodiscard]] std::string FormatPid(const Pid& pid) const {
     char text[64];
     return {text, host_->format_pid(host_, &pid, text)};
@@ -148,7 +151,7 @@ class Host {
   [[nodiscard]] const actord_host* abi() const { return host_; }
 
  private:
-  // Whether this daemon has the function at this offset of its table.
+  // True if this daemon has the function at this offset of its table.
   [[nodiscard]] bool Has(size_t offset) const {
     return host_->struct_size >= offset + sizeof(void*);
   }
@@ -158,10 +161,10 @@ class Host {
 
 namespace detail {
 
-// The call of an asynchronous Handle that this thread is in. A completion that
-// is dropped because an exception leaves Handle must end with that exception's
-// text; a destructor cannot see the text, so it leaves the completion to the
-// thunk that catches.
+// The asynchronous Handle call that this thread is in. If an exception leaves
+// Handle and drops the completion, the completion must end with the exception's
+// text. A destructor cannot see that text, so it leaves the completion to the
+// thunk that catches the exception.
 struct HandleFrame {
   actord_completion completion;
   int uncaught_exceptions;
@@ -171,16 +174,17 @@ inline constinit thread_local HandleFrame* current_handle_frame = nullptr;
 
 }  // namespace detail
 
-// The duty to complete one command. Completes exactly once: by one of the
-// functions below, or, when it is dropped, as CANCELLED. Movable, not copyable;
-// a moved-from or completed one is empty, and using that does nothing. May
-// outlive the call of Handle, but not the handler object.
+// The obligation to complete one command. It completes exactly once: by one of
+// the functions below, or as CANCELLED when it is destroyed. Movable, not
+// copyable. A moved-from or completed object is empty; using it does nothing.
+// It may outlive the call of Handle, but not the handler object.
 //
-// The functions return kOk when they completed the command;
-// kFailedPrecondition when it had ended before (its timeout, a cancel, the end
-// of its process), which is no error of the handler; kInvalidArgument when the
-// payload is too large, kResourceExhausted when too much waits for the process;
-// the command ends with that error then.
+// The functions return kOk if this call completed the command.
+// kFailedPrecondition: the command had already ended, by its timeout, a cancel
+// or the end of its process; this is not an error of the handler.
+// kInvalidArgument: the payload is too large. kResourceExhausted: too many
+// completions are queued for the process. In the last two cases the command
+// ends with that error.
 class Completion {
  public:
   Completion() = default;
@@ -203,7 +207,7 @@ class Completion {
   Code Complete(const Payload& result = {}) {
     return Finish(ACTORD_OK, result);
   }
-  // kOk is no failure and is read as kUnknown.
+  // kOk is not a failure; it is read as kUnknown.
   Code Fail(Code code, std::string_view message) {
     const Code failure = code == Code::kOk ? Code::kUnknown : code;
     return Finish(static_cast<int32_t>(failure), Payload(message));
@@ -211,9 +215,9 @@ class Completion {
   Code Fail(const Status& status) {
     return Fail(status.code(), status.message());
   }
-  // Completes with an empty result after `delay` (negative: at once). A timeout
-  // of the yield that ends more than 0.2 ms before that comes first; it counts
-  // from when an inline handler has returned, or from when the command was
+  // Completes with an empty result after `delay`, or at once if it is negative.
+  // If the yield's timeout is more than 0.2 ms earlier, the timeout wins. The
+  // timeout starts when an inline handler returns, or when the command is
   // handed to the pool.
   Code CompleteAfter(Duration delay) {
     if (empty()) return Code::kFailedPrecondition;
@@ -222,12 +226,14 @@ class Completion {
     return ToCode(
         host_->complete_after(host_, std::exchange(completion_, 0), ns));
   }
-  // Starts a process for `parent`; the result is the text of its PID
-  // (text/plain) when its Init has returned, or the error why there is none.
-  // options.link and .monitor (any pointer; nothing is written to it, the exit
-  // has the command's tag) begin before the child's first step; then `parent`
-  // must be the process that yielded, and a child of which it will never hear
-  // is terminated.
+  // Starts a process for `parent`. When its Init has returned, the result is
+  // the text of its PID (text/plain). Otherwise the error says why the process
+  // did not start.
+  //
+  // options.link and options.monitor take effect before the child's first step.
+  // They require that `parent` is the process that yielded; a child that the
+  // parent can no longer learn of is terminated. options.monitor may be any
+  // pointer: nothing is written to it, and the exit has the command's tag.
   void CompleteWithSpawn(const Pid& parent, std::string_view process_type,
                          std::string_view method, const Payload& input,
                          const SpawnOptions& options = {}) {
@@ -261,7 +267,7 @@ class Completion {
   actord_completion completion_ = 0;
 };
 
-// A command to carry out: a view that ends with the call of Handle.
+// A command to handle: a view that ends with the call of Handle.
 class Command {
  public:
   explicit Command(const actord_call* call) : call_(call) {}
@@ -272,17 +278,18 @@ class Command {
   [[nodiscard]] Payload payload() const { return call_->payload; }
   // The process that yielded.
   [[nodiscard]] Pid from() const { return call_->from; }
-  // (from, tag) is unique for ever: a key for idempotent work.
+  // (from, tag) is never reused: a key for idempotent work.
   [[nodiscard]] Tag tag() const { return call_->tag; }
 
  private:
   const actord_call* call_;
 };
 
-// The answer of a synchronous handler: a result, or an error. Owns its bytes.
+// The answer of a synchronous handler: a result or an error. Owns its bytes.
 class [[nodiscard]] Reply {
  public:
-  Reply() = default;  // an empty result
+  // An empty result.
+  Reply() = default;
   explicit Reply(std::string bytes, std::string content_type = {})
       : bytes_(std::move(bytes)), content_type_(std::move(content_type)) {}
   Reply(Status error)  // NOLINT: implicit, so that a handler can return one
@@ -291,7 +298,7 @@ class [[nodiscard]] Reply {
     return Reply(std::move(text), "text/plain");
   }
 
-  // kOk: bytes() is the result. Otherwise it is the error's text.
+  // kOk: bytes() is the result. Otherwise bytes() is the error's text.
   [[nodiscard]] Code code() const { return code_; }
   [[nodiscard]] const std::string& bytes() const { return bytes_; }
   [[nodiscard]] const std::string& content_type() const {
@@ -305,8 +312,10 @@ class [[nodiscard]] Reply {
 };
 
 enum class HandlerMode : uint32_t {
-  kInline = ACTORD_HANDLER_INLINE,  // on the worker: microseconds, no blocking
-  kPooled = ACTORD_HANDLER_POOLED,  // on the blocking pool
+  // On the worker: microseconds, must not block.
+  kInline = ACTORD_HANDLER_INLINE,
+  // On the blocking pool.
+  kPooled = ACTORD_HANDLER_POOLED,
 };
 
 // The base of command handlers. A type `T` has
@@ -314,14 +323,14 @@ enum class HandlerMode : uint32_t {
 //   static constexpr const char* kCommand;  1 to 128 of [a-zA-Z0-9_.-]
 //   static constexpr const char* kDoc;      optional: one line for people
 //   static constexpr HandlerMode kMode;     optional; kInline
-//   T(Host) or T();          once, when the plugin is loaded; throwing refuses
-//                            the plugin
+//   T(Host) or T();          called once, when the plugin is loaded; an
+//                            exception refuses the plugin
 //   Reply Handle(const Command&);  or
 //   void Handle(const Command&, Completion);
 //
 // An exception out of Handle completes the command with INTERNAL and its
-// what(). The object is destroyed when no call is running or will be. No
-// function is virtual.
+// what(). The object is destroyed after the last call of Handle has returned.
+// No function is virtual.
 class Handler {
  public:
   static constexpr const char* kDoc = nullptr;

@@ -1,13 +1,12 @@
-// actord/json.h: JSON payloads through nlohmann-json, for plugins that want
-// them.
+// actord/json.h: JSON payloads through nlohmann-json.
 //
-//   const json order = ParseJson(input).value();   // a Failure, if it is none
+//   const json order = ParseJson(input).value();   // throws Failure if invalid
 //   co_return JsonPayload({{"order", order.at("id")}, {"status", "paid"}});
 //
-// The only header of the SDK that needs another library: a plugin that includes
-// it finds and links nlohmann_json::nlohmann_json (3.x) itself.
+// This is the only header of the SDK that needs another library. A plugin that
+// includes it must itself find and link nlohmann_json::nlohmann_json (3.x).
 //
-// Thread-safety: pure functions. Ownership: results own what they hold.
+// Thread-safety: pure functions. Ownership: results own their content.
 #pragma once
 
 #include <actord/excerpt.h>
@@ -21,8 +20,8 @@
 
 namespace actord {
 
-// INVALID_ARGUMENT when the payload says that it is something else, or is not
-// JSON; the text says where.
+// INVALID_ARGUMENT if the payload has another content type, or is not valid
+// JSON; the error's text names the position.
 inline Result<nlohmann::json> ParseJson(const Payload& payload) {
   if (!payload.is_json()) {
     return Status(Code::kInvalidArgument,
@@ -37,8 +36,8 @@ inline Result<nlohmann::json> ParseJson(const Payload& payload) {
   }
 }
 
-// Says that it is application/json. Bytes in strings that are no UTF-8 are
-// replaced.
+// A payload of type application/json. Bytes in strings that are not valid UTF-8
+// are replaced.
 inline OwnedPayload JsonPayload(const nlohmann::json& value) {
   return {value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace),
           "application/json"};

@@ -1,8 +1,9 @@
-// actord/owned.h: payloads and messages that own their bytes, for whatever has
-// to outlive the step that received it.
+// actord/owned.h: payloads, messages and exits that own their bytes, so they
+// can outlive the step that received them.
 //
-// Thread-safety: plain values. Ownership: each owns what it shows; a view of it
-// (Payload, std::string_view) ends when it is changed, moved or destroyed.
+// Thread-safety: plain values. Ownership: each value owns its bytes. A view of
+// it (Payload, std::string_view) ends when the value is changed, moved or
+// destroyed.
 #pragma once
 
 #include <actord/copy_bytes.h>
@@ -18,9 +19,9 @@
 
 namespace actord {
 
-// Bytes with their content type; an empty content type means
-// "application/json". Whatever converts to a string or to a Payload converts to
-// it and is copied; a std::string can be moved in.
+// Bytes with their content type. An empty content type means
+// "application/json". Converts from every type that converts to a string or a
+// Payload, by copying; a std::string can be moved in.
 struct OwnedPayload {
   std::string bytes;
   std::string content_type;
@@ -46,13 +47,13 @@ struct OwnedPayload {
   [[nodiscard]] Payload view() const { return {bytes, content_type}; }
   operator Payload() const { return view(); }  // NOLINT: implicit by intent
   [[nodiscard]] bool empty() const { return bytes.empty(); }
-  // By its content type; nobody has looked at the bytes.
+  // Judged by the content type. The bytes are not checked.
   [[nodiscard]] bool is_json() const { return view().is_json(); }
 
   friend bool operator==(const OwnedPayload&, const OwnedPayload&) = default;
 };
 
-// A message that was received. What it shows is its own, and ends when it is
+// A received message. Owns its bytes; views of them end when the message is
 // moved or destroyed.
 class Message {
  public:
@@ -68,9 +69,9 @@ class Message {
   }
   ~Message() { Free(); }
 
-  // The sender; empty() when it came from outside.
+  // The sender; empty() if it was sent from outside.
   [[nodiscard]] const Pid& from() const { return from_; }
-  // What to answer with Context::Reply; 0: no answer is expected.
+  // The value for Context::Reply; 0: no answer is expected.
   [[nodiscard]] CallId call() const { return call_; }
   // What kind of message it is; may be empty.
   [[nodiscard]] std::string_view topic() const { return {data_, topic_bytes_}; }
@@ -78,13 +79,14 @@ class Message {
     const char* const type = data_ + topic_bytes_;
     return {{type + type_bytes_, payload_bytes_}, {type, type_bytes_}};
   }
-  // Of all that it shows.
+  // Total size of topic, content type and payload.
   [[nodiscard]] size_t bytes() const {
     return topic_bytes_ + type_bytes_ + payload_bytes_;
   }
 
  private:
-  // Of values, which what is copied cannot change in between.
+  // Takes the views as values, so that the compiler knows that copying does not
+  // change them.
   Message(const Event& event, std::string_view topic, Payload payload)
       : from_(event.from()),
         call_(event.call()),
@@ -105,7 +107,7 @@ class Message {
       to += part.size();
     }
   }
-  // `other` is empty afterwards.
+  // Leaves `other` empty.
   void Steal(Message& other) {
     from_ = other.from_;
     call_ = other.call_;
@@ -132,13 +134,17 @@ class Message {
   char inline_[48];
 };
 
-// The end of a watched process.
+// The end of a monitored or linked process.
 struct Exit {
-  Pid pid;      // who has ended
-  Tag monitor;  // what Monitor returned; 0: a link
+  // The process that has ended.
+  Pid pid;
+  // The tag that Monitor returned; 0: a link.
+  Tag monitor;
   ExitReason reason;
-  Code code;             // kOk: it ended well
-  OwnedPayload payload;  // its result, or the text of its failure
+  // kOk: it ended successfully.
+  Code code;
+  // Its result, or the text of its failure.
+  OwnedPayload payload;
 
   explicit Exit(const Event& event)
       : pid(event.from()),

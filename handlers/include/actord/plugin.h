@@ -1,13 +1,13 @@
-// actord/plugin.h: list what a plugin has. Once in a plugin, at namespace
-// scope:
+// actord/plugin.h: export the process types and handlers of a plugin. Use the
+// macro once in a plugin, at namespace scope:
 //
 //   ACTORD_EXPORT_PLUGIN("shop", "1.0.0",
 //                        actord::ProcessTypes<Order, Basket>,
 //                        actord::Handlers<Quote>);
 //
-// The tables are constants: nothing of the plugin runs before the daemon has
+// The tables are constants: no code of the plugin runs before the daemon has
 // checked them. Either list may be left out. Put your classes into an anonymous
-// namespace, so that nothing of them is visible outside of the plugin.
+// namespace, so that their symbols are not visible outside the plugin.
 //
 // Thread-safety: constants.
 #pragma once
@@ -81,8 +81,8 @@ constexpr actord_plugin_info MakePlugin(const char* name, const char* version) {
 
 }  // namespace actord
 
-// name: 1 to 128 of [a-zA-Z0-9_.-], unique in a daemon; version: the plugin's
-// own, for people; then ProcessTypes<…> and/or Handlers<…>.
+// name: 1 to 128 of [a-zA-Z0-9_.-], unique in a daemon. version: the plugin's
+// own version, for people. Then ProcessTypes<…>, Handlers<…>, or both.
 #define ACTORD_EXPORT_PLUGIN(name, version, ...)                       \
   static_assert(::actord::detail::IsValidName(name),                   \
                 "a plugin's name must be 1 to 128 of [a-zA-Z0-9_.-]"); \

@@ -21,9 +21,9 @@
 // is compiled; nothing here allocates.
 //
 // Thread-safety: the functions of one process never run at the same time, so
-// its members need no locks; one after the other they may run on different
-// threads, so thread-local storage is no place for its state. Ownership: events
-// and payloads are views that end with the call that received them.
+// its members need no locks. They may run on different threads one after the
+// other, so do not keep state in thread-local storage. Ownership: events and
+// payloads are views that end with the call that received them.
 #pragma once
 
 #include <actord/abi.h>
@@ -39,16 +39,19 @@
 namespace actord {
 
 enum class EventType : uint32_t {
-  kCompletion = ACTORD_EVENT_COMPLETION,  // a yield ended: tag, payload or
-                                          // error
-  kMessage = ACTORD_EVENT_MESSAGE,        // from, topic, payload
-  kCancel = ACTORD_EVENT_CANCEL,          // please end: the payload says why
-  kExit = ACTORD_EVENT_EXIT,              // a watched process ended: from, tag,
-                                          // exit_reason, payload or error
+  // A yield or call ended: tag, payload or error.
+  kCompletion = ACTORD_EVENT_COMPLETION,
+  // from, topic, payload, call.
+  kMessage = ACTORD_EVENT_MESSAGE,
+  // A request to end: the payload is the reason.
+  kCancel = ACTORD_EVENT_CANCEL,
+  // A monitored or linked process ended: from, tag, exit_reason, payload or
+  // error.
+  kExit = ACTORD_EVENT_EXIT,
 };
 
-// One event: a view of something that the daemon owns, valid until Step
-// returns. A later daemon may know more types; ignore what you do not know.
+// One event. A view of the daemon's data, valid until Step returns. Later
+// daemons may send more types; ignore unknown types.
 class Event {
  public:
   explicit Event(const actord_event* event) : event_(event) {}
@@ -70,28 +73,27 @@ class Event {
     return event_->type == ACTORD_EVENT_EXIT;
   }
 
-  // Of a completion: what Yield or Call returned. Of an exit: what Monitor
-  // returned, or 0 if it comes of a link. Otherwise 0.
+  // Completion: the tag that Yield or Call returned. Exit: the tag that Monitor
+  // returned, or 0 for a link. Otherwise 0.
   [[nodiscard]] Tag tag() const { return event_->tag; }
-  // Of a message: what kind it is; may be empty.
+  // Message: what kind of message it is; may be empty.
   [[nodiscard]] std::string_view topic() const {
     return detail::View(event_->topic);
   }
-  // Of a message: the sender; empty() when it came from outside. Of an exit:
-  // who has ended.
+  // Message: the sender; empty() if it was sent from outside. Exit: the process
+  // that has ended.
   [[nodiscard]] Pid from() const { return event_->from; }
-  // Of a message: what to answer with StepOutput::Reply. 0: no answer is
-  // expected.
+  // Message: the value for StepOutput::Reply; 0: no answer is expected.
   [[nodiscard]] CallId call() const { return event_->call; }
-  // Of an exit.
+  // Exit: how the process ended.
   [[nodiscard]] ExitReason exit_reason() const {
     return static_cast<ExitReason>(event_->reason);
   }
-  // The command's result, the message, the reason of a cancel, or the result of
-  // the process that has ended. Of a failed completion or exit: the error's
-  // text.
+  // Completion: the command's result. Message: its payload. Cancel: the reason.
+  // Exit: the result of the process. For a failed completion or exit: the
+  // error's text.
   [[nodiscard]] Payload payload() const { return event_->payload; }
-  // Of a failed completion or exit: why. Otherwise false.
+  // Failed completion or exit: the reason. Otherwise false.
   [[nodiscard]] Error error() const {
     if (event_->status == ACTORD_OK) return {};
     return {ToCode(event_->status), detail::View(event_->payload.bytes)};
@@ -155,46 +157,49 @@ class Events {
 //   static constexpr bool kStopsChildren;     optional, see below
 //
 //   Status Init(std::string_view method, Payload input);
-//       or with a third parameter `const StepContext&`; may return void.
-//       Called once and first. An error refuses to start; then neither Step nor
-//       Close is called. `method` is one of kMethods.
+//       May have a third parameter `const StepContext&`, and may return void.
+//       Called once, before all other functions. An error refuses to start;
+//       neither Step nor Close is then called. `method` is one of kMethods.
 //   void Step(Events events, StepOutput& out);
-//       Called first right after Init, often without events; afterwards only
-//       with events or after Continue. More than a millisecond of work belongs
-//       into pieces (Continue) or behind kBlocksThread.
+//       First called right after Init, often without events. Later calls have
+//       events, or follow a Continue. If a step needs more than a millisecond,
+//       split its work with Continue or set kBlocksThread.
 //   void Close();
-//       Optional. Called once and last, also after a failure, before the
-//       destructor. Must not throw.
+//       Optional. Called once, after all other functions and before the
+//       destructor, also after a failure. Must not throw.
 //   SnapshotResult Snapshot() const;
-//       Optional: what a new version of the type, loaded while this process
-//       lives, goes on with (upgrade.h). Called between two steps; this object
-//       may go on afterwards. NotNow() puts it off until after the next step.
+//       Optional: returns the state for a new version of the type that was
+//       loaded while this process is alive (upgrade.h). Called between two
+//       steps. This object may continue afterwards. NotNow() postpones the
+//       upgrade until after the next step.
 //   Status Restore(std::string_view method, const RestoreFrom& from,
 //                  RestoreContext& context);
-//       Optional, may return void. Called instead of Init on a new object, with
-//       what the former version's Snapshot has said. An error leaves the
-//       process with the former version; then neither Step nor Close of this
-//       object is called. Otherwise Close of the former object follows, and
-//       then Step of this one, as after Init.
+//       Optional; may return void. Called instead of Init on a new object, with
+//       the result of the former version's Snapshot. On an error the process
+//       keeps the former version, and neither Step nor Close of this object is
+//       called. Otherwise Close of the former object is called, then Step of
+//       this one, as after Init.
 //
-// An exception out of Init refuses the start, one out of Step fails the
-// process, with what() as the text; the daemon goes on. One out of Close is
-// reported by the daemon; one out of Snapshot or Restore leaves the process
-// with the version that it has. The object is at most 1 MiB and lives in memory
-// of the daemon. No function is virtual: nothing is called through this base.
+// An exception out of Init refuses the start; one out of Step fails the
+// process. Both use what() as the text, and the daemon keeps running. The
+// daemon reports an exception out of Close. After an exception out of Snapshot
+// or Restore the process keeps its version. The object is at most 1 MiB and
+// lives in the daemon's memory. No function is virtual: nothing is called
+// through this base.
 class Process {
  public:
   static constexpr const char* kDoc = nullptr;
-  // A cancel arrives as an event and the process decides how it ends. Otherwise
-  // a cancel ends it without another step.
+  // A cancel arrives as an event, and the process decides how it ends. Without
+  // this flag a cancel ends the process without another step.
   static constexpr bool kHandlesCancel = false;
   // Steps may block their thread: system calls, locks, long computations.
   static constexpr bool kBlocksThread = false;
-  // The end of a linked process arrives as an event. Otherwise its failure ends
-  // this one, too.
+  // The end of a linked process arrives as an event. Without this flag the
+  // failure of a linked process ends this process, too.
   static constexpr bool kTrapsExits = false;
-  // It ends the processes that it has spawned itself: when the daemon drains,
-  // this one is asked to end, and they are not as long as it lives.
+  // The process ends the processes it has spawned itself. When the daemon
+  // drains, it asks only this process to end, not its children, for as long as
+  // this process is alive.
   static constexpr bool kStopsChildren = false;
 
   Status Init(std::string_view /*method*/, const Payload& /*input*/) {

@@ -1,7 +1,7 @@
-// actord/result.h: what can go wrong, as a value and as exceptions.
+// actord/result.h: errors as values (Result) and as exceptions (Failure).
 //
-// Thread-safety: plain values. Ownership: each owns what it holds; error() is a
-// view.
+// Thread-safety: plain values. Ownership: each owns its content; error()
+// returns a view.
 #pragma once
 
 #include <actord/owned.h>
@@ -16,8 +16,8 @@
 
 namespace actord {
 
-// An error as an exception. Out of a process's body it fails the process with
-// this code and text.
+// An error as an exception. Uncaught in Main, it fails the process with this
+// code and text.
 class Failure : public std::exception {
  public:
   explicit Failure(Status status) : status_(std::move(status)) {}
@@ -32,15 +32,15 @@ class Failure : public std::exception {
   Status status_;
 };
 
-// Thrown by whatever a process waits for when it is asked to end. What it says
-// is the reason. Out of a process's body it ends the process as cancelled.
+// Thrown by every wait of a process that is asked to end. The message is the
+// reason of the cancel. Uncaught in Main, it ends the process as cancelled.
 class Cancelled : public Failure {
  public:
   explicit Cancelled(std::string reason)
       : Failure(Code::kCancelled, std::move(reason)) {}
 };
 
-// A value, or why there is none.
+// A value, or an error.
 template <typename T = OwnedPayload>
 class [[nodiscard]] Result {
  public:
@@ -54,7 +54,7 @@ class [[nodiscard]] Result {
            !std::convertible_to<U, Status>)
       Result(U&& value)  // NOLINT: implicit by intent
       : state_(std::in_place_index<0>, std::forward<U>(value)) {}
-  // kOk is no error and is read as kUnknown.
+  // kOk is not an error; it is read as kUnknown.
   Result(Status status)  // NOLINT: implicit by intent
       : state_(std::in_place_index<1>,
                status.ok() ? Status(Code::kUnknown, status.message())
@@ -63,7 +63,7 @@ class [[nodiscard]] Result {
       : Result(Status(error)) {}
 
   [[nodiscard]] bool ok() const { return state_.index() == 0; }
-  // False when there is a value. A view of this Result.
+  // False if there is a value. Otherwise a view of this Result.
   [[nodiscard]] Error error() const {
     if (ok()) return {};
     const Status& status = std::get<1>(state_);
@@ -73,7 +73,7 @@ class [[nodiscard]] Result {
     return ok() ? Status() : std::get<1>(state_);
   }
 
-  // Throws the error as a Failure.
+  // The value. Throws the error as a Failure if there is none.
   T& value() & {
     Check();
     return std::get<0>(state_);

@@ -1,7 +1,7 @@
-// actord/step.h: what a step of a process looks at, does and says. Included by
-// process.h.
+// actord/step.h: the queries, effects and verdicts of a process's step.
+// Included by process.h.
 //
-// Thread-safety and ownership: as process.h says.
+// Thread-safety and ownership: as in process.h.
 #pragma once
 
 #include <actord/abi.h>
@@ -17,8 +17,9 @@
 
 namespace actord {
 
-// What a process may look at during Init and Step. A process asks no clock and
-// no random source but these, so that its steps can be repeated exactly.
+// The queries that a process may make during Init and Step. A process must use
+// no other clock and no other random source, so that its steps can be repeated
+// exactly.
 class StepContext {
  public:
   explicit StepContext(actord_step* step) : step_(step) {}
@@ -26,14 +27,16 @@ class StepContext {
   StepContext& operator=(const StepContext&) = delete;
 
   [[nodiscard]] Pid self() const { return step_->api->self(step_); }
-  // Who spawned this process; empty() when it was submitted from outside.
+  // The process that spawned this one; empty() if it was submitted from
+  // outside.
   [[nodiscard]] Pid parent() const { return step_->api->parent(step_); }
-  // Stands still during one call.
+  // Wall-clock time. Constant during one call.
   [[nodiscard]] Time now() const {
     return Time(
         Duration(static_cast<Duration::rep>(step_->api->unix_time_ns(step_))));
   }
-  // The text of a PID, for payloads, and back; nullopt: that is none.
+  // Convert a PID to text, for payloads, and back. nullopt: `text` is not a
+  // PID.
   [[nodiscard]] std::string FormatPid(const Pid& pid) const {
     char text[64];
     return {text, step_->api->format_pid(step_, &pid, text)};
@@ -44,16 +47,17 @@ class StepContext {
         step_->api->parse_pid(step_, detail::ToAbi(text), &pid);
     return status == ACTORD_OK ? std::optional<Pid>(pid) : std::nullopt;
   }
-  // 64 uniformly random bits; not for secrets.
+  // 64 uniformly random bits. Not for secrets.
   [[nodiscard]] uint64_t random() const { return step_->api->random(step_); }
-  // From an arbitrary origin; is never set. Stands still during one call.
+  // Monotonic time from an arbitrary origin; never set. Constant during one
+  // call. Throws if the daemon is too old.
   [[nodiscard]] Duration monotonic_now() const {
     Require(offsetof(actord_step_api, monotonic_ns));
     return Duration(
         static_cast<Duration::rep>(step_->api->monotonic_ns(step_)));
   }
-  // The daemon's `limits.max_payload_bytes`, which may change between steps: a
-  // longer payload of an effect fails the step.
+  // The daemon's `limits.max_payload_bytes`; may change between steps. A longer
+  // payload of an effect fails the step. Throws if the daemon is too old.
   [[nodiscard]] size_t max_payload_bytes() const {
     Require(offsetof(actord_step_api, max_payload_bytes));
     return step_->api->max_payload_bytes(step_);
@@ -62,7 +66,7 @@ class StepContext {
  protected:
   friend class Context;  // context.h
 
-  // Whether this daemon has the function at this offset of its table.
+  // True if this daemon has the function at this offset of its table.
   [[nodiscard]] bool Has(size_t offset) const {
     return step_->api->struct_size >= offset + sizeof(void*);
   }
@@ -76,43 +80,46 @@ class StepContext {
 };
 
 struct YieldOptions {
-  // Until the yield completes with DEADLINE_EXCEEDED. 0: the daemon's default.
-  // A negative one has passed already; Duration::max() never does.
+  // Time until the yield completes with DEADLINE_EXCEEDED. 0: the daemon's
+  // default. Negative: at once. Duration::max(): no timeout.
   Duration timeout{0};
-  // Of Yield, for external commands: attempts, pauses and times of its own.
+  // For Yield of an external command: overrides of the daemon's policy.
   WorkPolicy policy{};
 };
 
-// Something that names a command and has its payload, as commands.h builds
-// them.
+// A type that names a command and holds its payload, such as the classes of
+// commands.h.
 template <typename T>
 concept CommandRequest = requires(const T& request) {
   { request.command() } -> std::convertible_to<std::string_view>;
   { request.payload() } -> std::convertible_to<Payload>;
 };
 
-// What a step says and does. A step is a transaction: its effects (Yield, Send,
-// Spawn) happen together and in order after Step has returned; if it fails or
-// throws, none of them does. The daemon copies every argument before the call
-// returns.
+// The effects and the verdict of a step. A step is a transaction: its effects
+// (Yield, Send, Spawn and so on) take effect together and in order after Step
+// has returned. If Step fails or throws, none takes effect. The daemon copies
+// every argument before the call returns.
 //
-// The verdict (Done, Fail, Block, Idle, Continue) says how to go on. The last
-// one counts; a step that says nothing is idle.
+// The verdict (Done, Fail, Block, Idle, Continue) decides how the process goes
+// on. The last one counts. Without one the process is idle.
+//
+// Functions that an older daemon does not have throw std::runtime_error there,
+// which fails the step.
 class StepOutput : public StepContext {
  public:
   using StepContext::StepContext;
 
-  // Effects ------------------------------------------------------------------
+  // Effects.
 
-  // Hands out a command. Exactly one completion event with the returned tag
-  // follows, whatever becomes of it: unknown commands, limits and timeouts
-  // complete it with an error. A payload above the daemon's limit fails the
-  // step, as with Send and Spawn.
+  // Hands out a command and returns a tag. Exactly one completion event with
+  // that tag follows: unknown commands, limits and timeouts complete the
+  // command with an error. A payload above the daemon's limit fails the step,
+  // as for Send and Spawn.
   Tag Yield(std::string_view command, const Payload& payload = {},
             const YieldOptions& options = {}) {
-    // Without a policy `struct_size` ends before it, so that the daemon does
-    // not read the field: GCC 12 writes it in two parts, and the processor
-    // would wait to read them as one.
+    // Without a policy, `struct_size` excludes that field, so that the daemon
+    // does not read it. GCC 12 writes the field in two parts, and the processor
+    // would stall when it reads them as one.
     constexpr auto kPlain =
         static_cast<uint32_t>(offsetof(actord_yield, policy));
     actord_yield yield = {kPlain,
@@ -127,26 +134,25 @@ class StepOutput : public StepContext {
     yield.policy = &policy;
     return step_->api->yield(step_, &yield);
   }
-  // The same for a command of commands.h: out.Yield(commands::Sleep(5ms)).
+  // For a command of commands.h: out.Yield(commands::Sleep(5ms)).
   template <CommandRequest Request>
   Tag Yield(const Request& request, const YieldOptions& options = {}) {
     return Yield(std::string_view(request.command()),
                  Payload(request.payload()), options);
   }
 
-  // Sends a message. There is no answer: what cannot be delivered becomes a
-  // dead letter. The command process.send (commands::Send) answers.
+  // Sends a message without an answer. An undeliverable message becomes a dead
+  // letter. Use commands::Send to get an error.
   void Send(const Pid& to, std::string_view topic,
             const Payload& payload = {}) {
     const actord_message message = detail::MakeMessage(topic, payload);
     step_->api->send(step_, &to, &message);
   }
 
-  // Starts a process and returns its PID, to which can be sent at once. An Init
-  // that refuses is the child's own end; the command process.spawn
-  // (commands::Spawn) is the variant that answers. empty() only when the
-  // daemon's limit of processes is reached. An empty method is the type's
-  // first.
+  // Starts a process and returns its PID; messages can be sent to it at once.
+  // If its Init refuses, the child ends and this process is not told. Use
+  // commands::Spawn to get an error. empty() only at the daemon's limit of
+  // processes. An empty method means the type's first one.
   [[nodiscard]] Pid Spawn(std::string_view process_type,
                           std::string_view method = {},
                           const Payload& input = {},
@@ -156,33 +162,35 @@ class StepOutput : public StepContext {
     return detail::InOnePiece(step_->api->spawn(step_, &spawn));
   }
 
-  // Sends a message that wants an answer. Exactly one completion event with the
-  // returned tag follows: what was replied, or an error: kDeadlineExceeded;
-  // kNotFound, kFailedPrecondition: there is no such process, or it has ended;
-  // kResourceExhausted: its mailbox is full, or the limit of yields is reached;
-  // kAborted: it ended without a reply.
+  // Sends a message that expects an answer and returns a tag. Exactly one
+  // completion event with that tag follows: the reply, or an error.
+  // kDeadlineExceeded: the timeout passed. kNotFound, kFailedPrecondition:
+  // there is no such process, or it has ended. kResourceExhausted: its mailbox
+  // is full, or the limit of yields is reached. kAborted: it ended without a
+  // reply.
   Tag Call(const Pid& to, std::string_view topic, const Payload& payload = {},
            const YieldOptions& options = {}) {
     return CallEither(to, {}, topic, payload, options);
   }
-  // The same for whoever holds the name.
+  // Calls the process that holds the name.
   Tag Call(std::string_view name, std::string_view topic,
            const Payload& payload = {}, const YieldOptions& options = {}) {
     return CallEither(Pid(), name, topic, payload, options);
   }
-  // Answers a call: now, or in a later step. The first answer counts; one that
-  // comes too late is dropped and counted.
+  // Answers a call, now or in a later step. The first answer counts; a late
+  // answer is dropped and counted.
   void Reply(CallId call, const Payload& result = {}) {
     AnswerCall(call, ACTORD_OK, result);
   }
-  // kOk is no error and is read as kUnknown.
+  // kOk is not an error; it is read as kUnknown.
   void ReplyError(CallId call, Code code, std::string_view message) {
     const Code error = code == Code::kOk ? Code::kUnknown : code;
     AnswerCall(call, static_cast<int32_t>(error), Payload::Text(message));
   }
 
-  // Watches a process: exactly one exit event with the returned tag follows,
-  // also if it has ended before. Above 100,000 watches the step fails.
+  // Monitors a process and returns a tag. Exactly one exit event with that tag
+  // follows, also if the process has already ended. More than 100,000 watches
+  // (monitors, links, exits not yet seen) fail the step.
   Tag Monitor(const Pid& pid) {
     Require(offsetof(actord_step_api, monitor));
     return step_->api->monitor(step_, &pid);
@@ -193,9 +201,9 @@ class StepOutput : public StepContext {
     Require(offsetof(actord_step_api, demonitor));
     step_->api->demonitor(step_, monitor);
   }
-  // Ties this process to another one: when one of the two fails (ends otherwise
-  // than by Done), so does the other, unless its type has kTrapsExits: then it
-  // gets an exit event.
+  // Links this process to another one. If one of the two ends other than by
+  // Done, so does the other. A process whose type has kTrapsExits gets an exit
+  // event instead.
   void Link(const Pid& pid) {
     Require(offsetof(actord_step_api, link));
     step_->api->link(step_, &pid);
@@ -207,36 +215,36 @@ class StepOutput : public StepContext {
     step_->api->unlink(step_, &pid);
   }
 
-  // Gives a yield or a call up: it completes as kCancelled, unless it has
-  // completed. What remote workers have not answered is taken back.
+  // Cancels a yield or call: it completes as kCancelled unless it has already
+  // completed. An external command is withdrawn.
   void CancelYield(Tag tag) {
     Require(offsetof(actord_step_api, cancel_yield));
     step_->api->cancel_yield(step_, tag);
   }
 
-  // Verdicts -----------------------------------------------------------------
+  // Verdicts.
 
-  // Ended well, with a result.
+  // Ends the process successfully, with a result.
   void Done(const Payload& result = {}) {
     const actord_payload payload = result.ToAbi();
     step_->api->set_result(step_, &payload);
     verdict_ = ACTORD_STEP_DONE;
   }
-  // Failed. kOk is no failure and is read as kUnknown.
+  // Ends the process as failed. kOk is not a failure; it is read as kUnknown.
   void Fail(Code code, std::string_view message) {
     SetFailure(code, message);
     verdict_ = ACTORD_STEP_FAIL;
   }
   void Fail(const Status& status) { Fail(status.code(), status.message()); }
-  // Wait for a completion (or a cancel); messages stay in the mailbox
-  // meanwhile. Without an outstanding yield the process fails.
+  // Waits for a completion or a cancel. Messages stay in the mailbox meanwhile.
+  // Without an outstanding yield the process fails.
   void Block() { verdict_ = ACTORD_STEP_BLOCK; }
-  // Wait for any event.
+  // Waits for any event.
   void Idle() { verdict_ = ACTORD_STEP_IDLE; }
-  // Run again after the others that are ready, also without an event.
+  // Runs again after the other ready processes, also without an event.
   void Continue() { verdict_ = ACTORD_STEP_CONTINUE; }
 
-  // ACTORD_STEP_* as it stands.
+  // The current verdict, as ACTORD_STEP_*.
   [[nodiscard]] int32_t verdict() const { return verdict_; }
 
  private:

@@ -7,19 +7,21 @@
 //   ...
 //   const int cents = co_await Price(ctx, "book");
 //
-// A Task starts when it is awaited and is awaited once. It ends with its value,
-// or with an exception, which the co_await throws. Destroyed before it has
-// ended, it runs the destructors of what is alive in it, and nothing else.
+// A Task starts when it is awaited, and can be awaited once. It ends with its
+// value, or with an exception, which co_await throws. If it is destroyed before
+// it has ended, the destructors of its live local variables run, and no other
+// code of it.
 //
 // Parameters of a coroutine live in its frame: take them by value. A reference
-// or a view (std::string_view, Payload) must refer to something that outlives
-// the Task; a lambda that is a coroutine must outlive it with all its captures.
+// or a view (std::string_view, Payload) must refer to data that outlives the
+// Task. A lambda that is a coroutine must itself outlive the Task, because the
+// captures live in the lambda.
 //
-// A Task can wait only for what this SDK gives it: Tasks, and what Context,
-// WhenAll and so on return.
+// A Task can await only the types of this SDK: Tasks, and the results of
+// Context's waits, WhenAll and so on.
 //
-// Thread-safety: a Task belongs to its process. Ownership: owns its frame,
-// which comes from a pool of the thread.
+// Thread-safety: a Task belongs to its process. Ownership: a Task owns its
+// frame, which comes from a pool of the thread.
 #pragma once
 
 #include <actord/frame_pool.h>
@@ -34,8 +36,8 @@
 
 namespace actord {
 
-// Something that a Task can wait for: it has `Value`, the type of its result,
-// and the three functions of an awaiter, of which await_suspend returns a bool.
+// A type that a Task can wait for. It has `Value`, the type of its result, and
+// the three functions of an awaiter; await_suspend returns a bool.
 template <typename A>
 concept Awaitable = requires(A& awaitable, std::coroutine_handle<> handle) {
   typename A::Value;
@@ -46,8 +48,8 @@ concept Awaitable = requires(A& awaitable, std::coroutine_handle<> handle) {
 
 namespace detail {
 
-// Stands for an awaitable in the frame of its caller, where the awaitable
-// itself is as well. (Given a reference, GCC 12 would move the awaitable.)
+// A reference to an awaitable that lives in the same frame of the caller. (If
+// await_transform returned a reference, GCC 12 would move the awaitable.)
 template <typename A>
 struct AwaiterOf {
   A& awaitable;
@@ -59,7 +61,7 @@ struct AwaiterOf {
   typename A::Value await_resume() { return awaitable.await_resume(); }
 };
 
-// What the promises of all coroutines of a process have in common.
+// The common part of the promises of all coroutines of a process.
 class PooledPromise {
  public:
   static void* operator new(size_t bytes) { return FramePool::Allocate(bytes); }
@@ -70,7 +72,8 @@ class PooledPromise {
   std::suspend_always initial_suspend() noexcept { return {}; }
   void unhandled_exception() noexcept { exception_ = std::current_exception(); }
 
-  // Only what is awaited at once, or moved: nothing is awaited twice.
+  // Takes temporaries and moved values only: an awaitable cannot be awaited
+  // twice.
   template <Awaitable A>
   requires(!std::is_lvalue_reference_v<A>) AwaiterOf<A> await_transform(
       A&& awaitable)
@@ -85,7 +88,7 @@ class PooledPromise {
   std::exception_ptr exception_;
 };
 
-// Where a coroutine keeps what it ends with.
+// Keeps the value that a coroutine ends with.
 template <typename T>
 class ResultPromise : public PooledPromise {
  public:
@@ -93,7 +96,7 @@ class ResultPromise : public PooledPromise {
   void return_value(U&& value) {
     value_.emplace(std::forward<U>(value));
   }
-  // Once, at its end.
+  // Returns the value or throws the exception. Call it once, after the end.
   T Take() {
     Rethrow();
     return *std::move(value_);
@@ -169,14 +172,16 @@ class [[nodiscard]] Task {
 
    private:
     friend class Task;
-    // Who waits for the end; nobody while it runs its first stretch.
+    // The coroutine that waits for the end. During the Task's first stretch no
+    // coroutine waits.
     std::coroutine_handle<> continuation_ = std::noop_coroutine();
   };
 
   bool await_ready() noexcept { return false; }
-  // Runs it up to its first wait. One that ends by then has not transferred to
-  // its caller, which goes on: so a loop over such Tasks needs no stack, also
-  // where the compiler makes no tail calls.
+  // Runs the Task up to its first wait. If the Task ends by then, it has not
+  // transferred control to its caller, which simply continues. So a loop over
+  // such Tasks does not grow the stack, even if the compiler makes no tail
+  // calls.
   bool await_suspend(std::coroutine_handle<> caller) {
     const auto handle = frame_.handle();
     handle.resume();
@@ -186,7 +191,7 @@ class [[nodiscard]] Task {
   }
   T await_resume() { return frame_.handle().promise().Take(); }
 
-  // For whoever runs it otherwise than by co_await.
+  // For code that runs the Task without co_await.
   detail::Frame<promise_type> TakeFrame() && { return std::move(frame_); }
 
  private:

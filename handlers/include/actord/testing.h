@@ -1,5 +1,5 @@
 // actord/testing.h: run the processes of a plugin in a test, on one thread and
-// with a clock of the test's own.
+// with the test's own clock.
 //
 //   actord::testing::Harness harness(MY_PLUGIN_PATH);
 //   const actord::Pid order = harness.Submit("order", "run", input);
@@ -7,24 +7,24 @@
 //   harness.CompleteNext("payment.charge", R"({"receipt":"r1"})");
 //   EXPECT_EQ(harness.ExpectResult(order).bytes, "...");
 //
-// It is a daemon in small: the same ABI, life cycle, transactions, built-in
-// commands (but for file.read), calls, monitors, links, names and groups, and
-// the plugin's own handlers. What no handler carries out is held for the test,
-// as an external command is for remote workers.
+// The harness is a small daemon: it has the same ABI, life cycle, transactions,
+// built-in commands (except file.read), calls, monitors, links, names and
+// groups, and it runs the plugin's own handlers. A command without a handler is
+// held for the test, as an external command is held for remote workers.
 //
-// Nothing happens behind the test's back: processes run within Run and Advance,
-// time stands still but for Advance, and handlers, pooled ones too, run on the
-// test's thread. Which of the ready processes is next, how many of its events a
-// step gets, and random() come from the seed: the same seed gives the same run.
-// ForEachSeed tries a scenario under many.
+// Everything is under the test's control. Processes run only within Run,
+// Advance and the functions that run them. Time moves only in Advance.
+// Handlers, also pooled ones, run on the test's thread. The seed decides which
+// ready process is next, how many of its events a step gets, and random(): the
+// same seed gives the same run. ForEachSeed runs a scenario under many seeds.
 //
 // An expectation that is not met throws ExpectationFailed, which any test
-// framework reports; its text ends with what happened last.
+// framework reports. Its text ends with the last things that happened.
 //
-// Link actord::testing (find_package(actord)); no library but the standard one
-// comes with it. Thread-safety: none; a handler must not use its Host on other
+// Link actord::testing (find_package(actord)); it needs only the standard
+// library. Thread-safety: none. A handler must not use its Host on other
 // threads (Stub such a command). Ownership: a harness owns its processes and
-// closes those that live at its end.
+// closes the live ones in its destructor.
 #pragma once
 
 #include <actord/abi.h>
@@ -47,8 +47,8 @@
 
 namespace actord::testing {
 
-// What the test expected did not happen; also a mistake of the test, such as a
-// process type that the plugin has not.
+// An expectation of the test was not met, or the test made a mistake, such as a
+// process type that the plugin does not have.
 class ExpectationFailed : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -56,44 +56,54 @@ class ExpectationFailed : public std::runtime_error {
 
 struct HarnessOptions {
   uint64_t seed = 1;
-  // What the clock shows at first. Default: 2026-01-01, 00:00:00 UTC.
+  // The first time of the clock. Default: 2026-01-01, 00:00:00 UTC.
   Time start{std::chrono::seconds(1'767'225'600)};
-  // Of yields that name none, as the daemon's `yields.default_timeout`. 0:
-  // none.
+  // Timeout of yields that set none, as the daemon's `yields.default_timeout`.
+  // 0: no timeout.
   Duration yield_timeout{0};
   // As the daemon's `limits.max_payload_bytes`.
   size_t max_payload_bytes = 1 << 20;
-  // As the daemon's `limits.max_processes`. Reaching it with Submit throws.
+  // As the daemon's `limits.max_processes`. Submit throws at the limit.
   size_t max_processes = 1'000'000;
-  // After so many turns without a rest, Run and Advance give up: 1 or more.
+  // Run and Advance throw after this many turns without a pause. 1 or more.
   size_t max_turns = 1'000'000;
 };
 
 // How a process ended.
 enum class EndKind {
-  kResult,       // it said Done
-  kFailed,       // it said Fail
-  kThrew,        // an exception came out of its code, or it broke a rule
-  kInitRefused,  // its Init said no (of spawned processes)
-  kCancelled,    // a cancel ended it
-  kTerminated,   // it was forced
+  // It returned Done.
+  kResult,
+  // It returned Fail.
+  kFailed,
+  // Its code threw an exception, or it broke a rule.
+  kThrew,
+  // Its Init refused (spawned processes only).
+  kInitRefused,
+  // A cancel ended it.
+  kCancelled,
+  // It was terminated.
+  kTerminated,
 };
 
 struct Outcome {
   EndKind kind = EndKind::kResult;
-  OwnedPayload result;  // of kResult
-  Status status;        // of all others: why
+  // Of kResult.
+  OwnedPayload result;
+  // Of all others: the reason.
+  Status status;
   uint64_t steps = 0;
 };
 
-// A command that was yielded and waits for the test to complete it.
+// A yielded command that waits for the test to complete it.
 struct HeldYield {
   Pid pid;
   Tag tag = 0;
   std::string command;
   OwnedPayload payload;
-  std::optional<Time> deadline;  // nullopt: it has no timeout
-  // Its own. The harness tries nothing again: it is for the test to look at.
+  // nullopt: no timeout.
+  std::optional<Time> deadline;
+  // The policy of the yield. The harness never retries; tests can check this
+  // value.
   WorkPolicy policy{};
 };
 
@@ -102,7 +112,8 @@ struct Received {
   Pid from;
   std::string topic;
   OwnedPayload payload;
-  uint64_t call = 0;  // not 0: an answer is expected, see Reply
+  // Not 0: an answer is expected, see Reply.
+  uint64_t call = 0;
 };
 
 struct LogLine {
@@ -112,121 +123,128 @@ struct LogLine {
 
 class Harness {
  public:
-  // Carries out a command in place of its handler.
+  // Handles a command in place of its handler.
   using Stubbed = std::function<Result<>(const HeldYield&)>;
 
-  // Of a plugin that is linked into the test: Harness(actord_plugin). It must
-  // outlive the harness.
+  // Runs a plugin that is linked into the test: Harness(actord_plugin). The
+  // plugin must outlive the harness.
   explicit Harness(const actord_plugin_info& plugin,
                    const HarnessOptions& options = {});
-  // Of the shared object at `path`; it stays loaded until the harness ends.
+  // Runs the shared object at `path`, which stays loaded until the harness
+  // ends.
   explicit Harness(const char* path, const HarnessOptions& options = {});
   ~Harness();
   Harness(const Harness&) = delete;
   Harness& operator=(const Harness&) = delete;
 
-  // ---- What a client does.
+  // Actions of a client.
 
-  // Starts a process; its Init runs at once. An empty method is the type's
-  // first. Throws if the type or method is unknown or Init refuses.
+  // Starts a process; its Init runs at once. An empty method means the type's
+  // first one. Throws if the type or method is unknown, or if Init refuses.
   Pid Submit(std::string_view type, std::string_view method = {},
              const OwnedPayload& input = {});
-  // The same, for an Init that refuses with `code`: what it says. Throws if it
-  // does not.
+  // Expects that Init refuses with `code`; returns the error's text. Throws if
+  // Init does not refuse, or refuses with another code.
   std::string ExpectRefused(Code code, std::string_view type,
                             std::string_view method = {},
                             const OwnedPayload& input = {});
   // Puts a message into a mailbox. Throws if the process has ended or never
-  // was.
+  // existed.
   void Deliver(const Pid& to, std::string_view topic,
                const OwnedPayload& payload = {}, const Pid& from = {});
-  // Asks a process to end; the process sees it at its next step.
+  // Asks a process to end. The process sees the cancel at its next step. Throws
+  // if the process is not alive.
   void Cancel(const Pid& pid, std::string_view reason = "cancelled by a test");
-  // Ends it at once.
+  // Ends a process at once. Throws if the process is not alive.
   void Terminate(const Pid& pid, std::string_view reason = "ended by a test");
 
-  // Sends a message that wants an answer, runs, and gives the answer back.
-  // Throws if there is none by then; a process that ends without one has
-  // answered ABORTED, and one that had ended before, FAILED_PRECONDITION.
+  // Sends a message that expects an answer, runs, and returns the answer.
+  // Throws if there is no answer by then. The answer is ABORTED if the process
+  // ends without one, and FAILED_PRECONDITION if it had already ended.
   Result<> Call(const Pid& to, std::string_view topic,
                 const OwnedPayload& payload = {});
 
-  // Has the process go on in `NewType`, as a daemon does that has loaded a
-  // plugin with it: Snapshot, Restore, Close of the old object, and a step of
-  // the new one with the next Run. kOk; or why not, and the process goes on as
-  // it was: kUnavailable is "not now", of Snapshot or because the process was
-  // asked to end and has not seen that; a daemon asks again. kUnavailable of
-  // Restore is for good, and comes as kFailedPrecondition.
-  // `from_version` is what Restore is told. Throws if it does not live, or one
-  // of the types lacks its part.
+  // Upgrades a process to `NewType`, as a daemon does after loading a plugin
+  // with that type: Snapshot, Restore, Close of the old object, and a step of
+  // the new object with the next Run.
+  //
+  // Returns kOk, or the reason why the process keeps its version. kUnavailable
+  // means "not now": Snapshot returned it, or the process was asked to end and
+  // has not seen the cancel yet. A daemon would ask again. kUnavailable from
+  // Restore is final and is returned as kFailedPrecondition.
+  //
+  // `from_version` is passed to Restore. Throws if the process is not alive, or
+  // if the old type has no Snapshot or the new one no Restore.
   template <typename NewType>
   Status Upgrade(const Pid& pid, std::string_view from_version = "1") {
     return Upgrade(pid, kProcessType<NewType>, from_version);
   }
-  // The same. `type` must outlive the harness.
+  // The same for a type of the ABI. `type` must outlive the harness.
   Status Upgrade(const Pid& pid, const actord_process_type& type,
                  std::string_view from_version);
 
-  // A PID of the test's own: what is sent there can be looked at.
+  // Returns a PID of the test's own. The test can read the messages sent to it.
   Pid Probe();
-  // Answers a call to a probe. False: it has ended.
+  // Answers a call to a probe. False: the call has already ended.
   bool Reply(const Received& message, const OwnedPayload& answer = {});
-  // Who holds the name; empty(): nobody.
+  // The holder of the name; empty(): no process holds it.
   [[nodiscard]] Pid HolderOf(std::string_view name) const;
 
-  // ---- Running and time.
+  // Running and time.
 
-  // One turn of a process that is ready. False: none is.
+  // Runs one turn of a ready process. False: no process is ready.
   bool RunOne();
   // Runs until no process is ready; returns the number of turns.
   size_t Run();
-  // Runs, then moves the time on from one timer to the next, running after
-  // each, until `duration` has passed.
+  // Runs, then moves the time from one timer to the next and runs after each,
+  // until `duration` has passed.
   void Advance(Duration duration);
   [[nodiscard]] Time now() const;
 
-  // ---- Commands.
+  // Commands.
 
-  // From now on this command is held, also if there is a handler for it.
+  // From now on this command is held, even if it has a handler.
   void Hold(std::string_view command);
-  // From now on `answer` carries this command out, at once.
+  // From now on `answer` handles this command, at once.
   void Stub(std::string_view command, Stubbed answer);
-  // Those that are held, oldest first; of this command only, unless it is
+  // The held yields of this command, oldest first; of all commands if it is
   // empty.
   [[nodiscard]] std::vector<HeldYield> Held(
       std::string_view command = {}) const;
-  // The oldest of this command that is held, after a Run. Throws if there is
-  // none.
+  // Runs, then returns the oldest held yield of this command. Throws if there
+  // is none.
   HeldYield ExpectHeld(std::string_view command);
-  // Completes a held yield. False: it has ended, by its timeout, a cancel or
-  // its process's end, or it was completed before.
+  // Complete a held yield. False: the yield has already ended, by its timeout,
+  // a cancel, the end of its process, or an earlier completion.
   bool Complete(const HeldYield& yield, const OwnedPayload& result = {});
   bool Fail(const HeldYield& yield, Code code, std::string_view message);
-  // Completes the oldest of this command that is held, after a Run.
+  // Run, then complete the oldest held yield of this command.
   void CompleteNext(std::string_view command, const OwnedPayload& result = {});
   void FailNext(std::string_view command, Code code, std::string_view message);
 
-  // ---- Looking.
+  // Queries and expectations.
 
   [[nodiscard]] bool IsLive(const Pid& pid) const;
-  // Those that live, oldest first; of this type only, unless it is empty.
+  // The live processes of this type, oldest first; of all types if it is empty.
   [[nodiscard]] std::vector<Pid> Live(std::string_view type = {}) const;
-  // How it ended; nullopt: it lives.
+  // How the process ended; nullopt: it is alive.
   [[nodiscard]] std::optional<Outcome> OutcomeOf(const Pid& pid) const;
-  // After a Run: the process has ended; with a result; without one and with
-  // `code`, and what it said. Throws if it lives, or ended otherwise.
+  // Each of the three runs, then throws if the process is alive. ExpectEnded
+  // accepts any end. ExpectResult expects a result and returns it. ExpectFailed
+  // expects an end with `code` and returns the error's text.
   Outcome ExpectEnded(const Pid& pid);
   OwnedPayload ExpectResult(const Pid& pid);
   std::string ExpectFailed(const Pid& pid, Code code);
-  // After a Run: takes the oldest message to the probe, which has this topic.
+  // Runs, then takes the oldest message to the probe. Throws if there is none,
+  // or if it has another topic.
   Received ExpectMessage(const Pid& probe, std::string_view topic);
-  // What the probe was sent and nobody took.
+  // Number of messages to the probe that were not taken yet.
   [[nodiscard]] size_t MessagesAt(const Pid& probe) const;
-  // Messages that could not be delivered, or were left when their process
-  // ended.
+  // Number of messages that could not be delivered, or were still in a mailbox
+  // when their process ended.
   [[nodiscard]] size_t dead_letters() const;
   [[nodiscard]] const std::vector<LogLine>& log() const;
-  // The last things that happened, a line each.
+  // The last things that happened, one a line.
   [[nodiscard]] std::string Trace() const;
 
   class World;
@@ -235,8 +253,8 @@ class Harness {
   const std::unique_ptr<World> world_;
 };
 
-// Runs `scenario(seed)` under the seeds 1 to `count`. What it throws gets the
-// seed in front of it, as an ExpectationFailed.
+// Runs `scenario(seed)` for the seeds 1 to `count`. An exception from it is
+// rethrown as an ExpectationFailed that begins with the seed.
 template <typename Scenario>
 void ForEachSeed(uint64_t count, const Scenario& scenario) {
   for (uint64_t seed = 1; seed <= count; ++seed) {

@@ -1,10 +1,9 @@
-// actord/thunks.h: the C functions and tables behind classes of process.h and
-// handler.h. plugin.h uses it; authors of plugins do not.
+// actord/thunks.h: the C functions and tables behind the classes of process.h
+// and handler.h. Used by plugin.h; authors of plugins do not need it.
 //
-// No exception leaves a function of this file, except out of
-// ProcessThunks::Close.
+// No exception leaves a function of this file, except ProcessThunks::Close.
 //
-// Thread-safety: as abi.h says of each function.
+// Thread-safety: see the functions of abi.h.
 #pragma once
 
 #include <actord/abi.h>
@@ -24,7 +23,7 @@ namespace actord {
 
 class CoroutineProcess;
 
-// A process type whose work is a coroutine: coroutine.h.
+// A process type that is a coroutine (coroutine.h).
 template <typename T>
 concept HasCoroutine = std::derived_from<T, CoroutineProcess>;
 
@@ -70,8 +69,7 @@ class ProcessThunks {
                           actord_step* step) requires HasSnapshot<T> {
     const T& process = *static_cast<const T*>(state);
     if constexpr (HasCoroutine<T>) {
-      // Its input, and messages that wait in the process, would be lost with
-      // the coroutine.
+      // The coroutine's input, and the messages queued in it, would be lost.
       if (!process.T::CoroutineProcess::body_.CanEndHere()) {
         return ACTORD_UNAVAILABLE;
       }
@@ -113,8 +111,8 @@ class ProcessThunks {
     return Refuse(status, step);
   }
 
-  // There is nobody here to tell about an exception out of Close; it goes on to
-  // the daemon, which reports it.
+  // An exception out of T::Close passes through to the daemon, which reports
+  // it: this function has no other way to report it.
   static void Close(void* state) {
     struct Destroyer {
       T* process;
@@ -127,7 +125,7 @@ class ProcessThunks {
   }
 
  private:
-  // The daemon owns the bytes; Init put the object there.
+  // The daemon owns the memory. Init constructed the object in it.
   static T* Self(void* state) { return static_cast<T*>(state); }
 
   static int32_t Refuse(const Status& why, actord_step* step) {
@@ -171,8 +169,8 @@ constexpr bool HasValidMethods() {
   return true;
 }
 
-// Whether `T` has a member of that name, whatever it is: then the name is
-// ambiguous in a class that has another one beside it.
+// True if `T` has any member of that name. The name is then ambiguous in a
+// class that inherits a second member of that name.
 struct SnapshotName {
   int Snapshot;
 };
@@ -200,7 +198,7 @@ constexpr bool NamesRestore() {
 
 }  // namespace detail
 
-// NULL: it has none.
+// NULL: `T` has no Snapshot or Restore.
 template <typename T>
 constexpr auto SnapshotThunk() -> decltype(actord_process_type::snapshot) {
   if constexpr (HasSnapshot<T>) {
@@ -218,7 +216,7 @@ constexpr auto RestoreThunk() -> decltype(actord_process_type::restore) {
   }
 }
 
-// The table of process type `T` in the form of the ABI.
+// The ABI table of process type `T`.
 template <typename T>
 constexpr actord_process_type MakeProcessType() {
   static_assert(std::derived_from<T, Process>, "derive it from Process");
@@ -258,11 +256,12 @@ constexpr actord_process_type MakeProcessType() {
 }
 
 // The C functions of handler `T`. Make is for programs that host handlers
-// themselves and give them more than a Host.
+// themselves and pass them more than a Host.
 template <typename T>
 class HandlerThunks {
  public:
-  // Makes the `self` of the other functions; `arguments` go to T's constructor.
+  // Creates the `self` of the other functions. `arguments` go to T's
+  // constructor.
   template <typename... Arguments>
   static void* Make(const actord_host* host, Arguments&&... arguments) {
     return new Instance(Host(host), std::forward<Arguments>(arguments)...);
@@ -275,7 +274,8 @@ class HandlerThunks {
       } else if constexpr (std::default_initializable<T>) {
         *self = Make(host);
       } else {
-        return ACTORD_UNIMPLEMENTED;  // has to be made by Make
+        // Must be created by Make.
+        return ACTORD_UNIMPLEMENTED;
       }
       return ACTORD_OK;
     } catch (...) {
@@ -326,7 +326,8 @@ class HandlerThunks {
   static void HandleAsync(Instance& instance, const Command& command,
                           actord_call* call) {
     const actord_completion completion = call->api->defer(call);
-    if (completion == 0) return;  // no room: the daemon completes it so
+    // No room: the daemon completes the command with that error.
+    if (completion == 0) return;
     detail::HandleFrame frame = {completion, std::uncaught_exceptions(), false};
     // Handlers can nest on a thread when one of them drives another.
     detail::HandleFrame* const outer =
@@ -334,7 +335,7 @@ class HandlerThunks {
     try {
       instance.handler.Handle(command, Completion(instance.host, completion));
       detail::current_handle_frame = outer;
-      // Dropped by an exception that Handle caught itself.
+      // An exception that Handle caught itself has dropped the completion.
       if (frame.left_to_thunk) Completion(instance.host, completion);
     } catch (...) {
       detail::current_handle_frame = outer;
@@ -348,13 +349,13 @@ class HandlerThunks {
     if (frame.left_to_thunk) {
       Completion(host, frame.completion).Fail(Code::kInternal, text);
     } else {
-      // The handler had completed the command or keeps its completion.
+      // The handler had already completed the command, or keeps its completion.
       host.Log(LogLevel::kError, text);
     }
   }
 };
 
-// The table of handler `T` in the form of the ABI.
+// The ABI table of handler `T`.
 template <typename T>
 constexpr actord_command_handler MakeCommandHandler() {
   static_assert(std::derived_from<T, Handler>, "derive it from Handler");

@@ -1,12 +1,12 @@
-// actord/upgrade.h: what a process hands to the next version of its type, and
-// what that one begins with. Included by process.h.
+// actord/upgrade.h: how a process hands its state to the next version of its
+// type. Included by process.h.
 //
 //   actord::SnapshotResult Snapshot() const { return std::to_string(count_); }
 //   actord::Status Restore(std::string_view method,
 //                          const actord::RestoreFrom& from,
 //                          actord::RestoreContext& context);
 //
-// Thread-safety and ownership: as process.h says.
+// Thread-safety and ownership: as in process.h.
 #pragma once
 
 #include <actord/abi.h>
@@ -22,30 +22,30 @@
 
 namespace actord {
 
-// What Snapshot returns: bytes, or why there are none. Owns both.
+// The result of Snapshot: bytes, or a refusal. Owns both.
 class SnapshotResult {
  public:
-  // Anything that converts to std::string_view. The next version gets the
-  // content type as it is; an empty one means application/json.
+  // From any type that converts to std::string_view. The next version gets the
+  // content type unchanged. An empty one means application/json.
   template <std::convertible_to<std::string_view> Text>
   SnapshotResult(const Text& bytes)  // NOLINT: implicit by intent
       : bytes_(std::string_view(bytes)) {}
   SnapshotResult(std::string bytes, std::string content_type)
       : bytes_(std::move(bytes)), content_type_(std::move(content_type)) {}
-  // The process stays with its version. kOk is no refusal and is read as
-  // kUnknown; kUnavailable is NotNow.
+  // A refusal: the process keeps its version. kOk is not a refusal and is read
+  // as kUnknown. kUnavailable means NotNow().
   SnapshotResult(Status refusal)  // NOLINT: implicit by intent
       : refusal_(refusal.ok() ? Status(Code::kUnknown, "no reason was given")
                               : std::move(refusal)) {}
-  // The process is in the middle of something: to be asked again after its next
-  // step.
+  // The process is in the middle of something: the daemon asks again after the
+  // next step.
   static SnapshotResult NotNow() {
     return {Status(Code::kUnavailable, "not now")};
   }
 
   // kOk: there are bytes.
   [[nodiscard]] const Status& status() const { return refusal_; }
-  // A view.
+  // A view of this object.
   [[nodiscard]] Payload payload() const { return {bytes_, content_type_}; }
 
  private:
@@ -54,29 +54,30 @@ class SnapshotResult {
   std::string content_type_;
 };
 
-// What Restore is given. Views, valid until it returns.
+// The arguments of Restore. Views, valid until Restore returns.
 struct RestoreFrom {
   Payload snapshot;
-  std::string_view version;  // of the plugin that the snapshot comes from
+  // Version of the plugin that the snapshot comes from.
+  std::string_view version;
 };
 
-// What Restore looks at and does. Restore has no effects (Yield, Send and so
-// on): the step that follows it at once has.
+// The queries and actions of Restore. Restore has no effects (Yield, Send and
+// so on); the step that follows at once can have them.
 class RestoreContext : public StepContext {
  public:
   using StepContext::StepContext;
 
-  // Takes over a yield or a call of the former version, by the tag that it was
-  // given: its completion will come to this version. False: no such one is
-  // outstanding. What is not taken over is cancelled when Restore has returned
-  // kOk, and nobody hears of it.
+  // Takes over the yield or call of the former version that had this tag: its
+  // completion will reach this version. False: no such yield or call is
+  // outstanding. When Restore has returned kOk, those that were not taken over
+  // are cancelled, and their completions are dropped.
   bool AdoptYield(Tag tag) {
     Require(offsetof(actord_step_api, adopt_yield));
     return step_->api->adopt_yield(step_, tag) == ACTORD_OK;
   }
 };
 
-// A process type that can hand its state over, and one that can take it.
+// Process types with a Snapshot, and process types with a Restore.
 template <typename T>
 concept HasSnapshot = requires(const T& process) {
   { process.Snapshot() } -> std::convertible_to<SnapshotResult>;

@@ -1,8 +1,8 @@
 // actord/values.h: the plain values of the SDK: time, PIDs, payloads, status
-// codes. Everything here is a thin C++ face of a struct in abi.h.
+// codes. Most of them are thin C++ wrappers of structs in abi.h.
 //
 // Thread-safety: plain values. Ownership: Payload and Error are views and own
-// nothing; Status owns its text.
+// nothing. Status owns its text.
 #pragma once
 
 #include <actord/abi.h>
@@ -28,12 +28,12 @@ using Time = std::chrono::time_point<std::chrono::system_clock,
                                      std::chrono::nanoseconds>;
 using Duration = std::chrono::nanoseconds;
 
-// Names one yield of one process; never 0, never used twice by a process.
+// Identifies one yield of one process. Never 0, never reused within a process.
 using Tag = uint64_t;
 
-// Names a message that waits for an answer; 0 is none. A plain value: it may be
-// kept and given away, and answering too late or twice is counted, never
-// harmful.
+// Identifies a message that expects an answer; 0 means none. A plain value that
+// may be kept and passed on. Answering too late or twice is counted and does no
+// harm.
 using CallId = uint64_t;
 
 // One way to start a process type: {name, doc}. Both are NUL-terminated; doc
@@ -50,17 +50,17 @@ inline std::string_view View(const actord_bytes& bytes) {
   return {static_cast<const char*>(bytes.data), bytes.size};
 }
 
-// A PID that a call has returned, in two registers. GCC 12 stores them as two
-// and then copies them as one, for which the processor waits; with this it
-// joins them before. It changes nothing else.
+// Joins the two halves of a PID that a call has returned in two registers.
+// Without it, GCC 12 stores two halves and then copies them as one value, for
+// which the processor stalls. The value is unchanged.
 inline actord_pid InOnePiece(const actord_pid& pid) {
   return std::bit_cast<actord_pid>(std::bit_cast<std::array<uint64_t, 2>>(pid));
 }
 
 }  // namespace detail
 
-// The identity of a process. Never reused. Its text is made and read by
-// Host::FormatPid and Host::ParsePid.
+// The identity of a process. Never reused. FormatPid and ParsePid (of Host,
+// StepContext and Context) convert it to text and back.
 struct Pid : actord_pid {
   constexpr Pid() : actord_pid{} {}
   constexpr Pid(const actord_pid& pid) : actord_pid(pid) {}  // NOLINT: same
@@ -82,9 +82,9 @@ struct Pid : actord_pid {
   }
 };
 
-// Bytes with their content type; an empty content type means
-// "application/json". A view: whoever keeps it copies what it shows. Anything
-// that converts to std::string_view converts to a Payload.
+// Bytes with their content type. An empty content type means
+// "application/json". A view: copy the data to keep it. Anything that converts
+// to std::string_view converts to a Payload.
 struct Payload {
   std::string_view bytes;
   std::string_view content_type;
@@ -108,7 +108,7 @@ struct Payload {
   }
 
   [[nodiscard]] constexpr bool empty() const { return bytes.empty(); }
-  // By its content type; nobody has looked at the bytes.
+  // Judged by the content type. The bytes are not checked.
   [[nodiscard]] constexpr bool is_json() const {
     return content_type.empty() || content_type == "application/json";
   }
@@ -117,7 +117,7 @@ struct Payload {
   }
 };
 
-// Status codes; the numbers are google.rpc.Code's.
+// Status codes, with the numbers of google.rpc.Code.
 enum class Code : int32_t {
   kOk = ACTORD_OK,
   kCancelled = ACTORD_CANCELLED,
@@ -138,7 +138,7 @@ enum class Code : int32_t {
   kUnauthenticated = ACTORD_UNAUTHENTICATED,
 };
 
-// A number that is no code is read as kUnknown.
+// A number that is not a code is read as kUnknown.
 constexpr Code ToCode(int32_t number) {
   return number >= ACTORD_OK && number <= ACTORD_UNAUTHENTICATED
              ? static_cast<Code>(number)
@@ -167,17 +167,17 @@ constexpr std::string_view CodeName(Code code) {
   return kNames[static_cast<int32_t>(ToCode(static_cast<int32_t>(code)))];
 }
 
-// An error that came with an event. A view like Payload.
+// An error that came with an event. A view, like Payload.
 struct Error {
   Code code = Code::kOk;
   std::string_view message;
 
-  // True when it is an error.
+  // True for an error.
   explicit constexpr operator bool() const { return code != Code::kOk; }
 };
 
-// The outcome of something that can be refused. Converts from an Error, whose
-// text it copies.
+// The outcome of an operation that can fail. Converts from an Error and copies
+// its text.
 class [[nodiscard]] Status {
  public:
   Status() = default;
@@ -199,34 +199,39 @@ class [[nodiscard]] Status {
 
 // How a watched process ended.
 enum class ExitReason : uint32_t {
-  kDone = ACTORD_EXIT_DONE,                 // well: there is a result
-  kFailed = ACTORD_EXIT_FAILED,             // it said Fail, or a linked one has
-                                            // failed
-  kThrew = ACTORD_EXIT_THREW,               // by an exception, or a broken rule
-  kInitRefused = ACTORD_EXIT_INIT_REFUSED,  // its Init said no
+  // Successfully, with a result.
+  kDone = ACTORD_EXIT_DONE,
+  // It returned Fail, or a linked process has failed.
+  kFailed = ACTORD_EXIT_FAILED,
+  // By an exception, or because it broke a rule.
+  kThrew = ACTORD_EXIT_THREW,
+  // Its Init refused.
+  kInitRefused = ACTORD_EXIT_INIT_REFUSED,
   kCancelled = ACTORD_EXIT_CANCELLED,
   kTerminated = ACTORD_EXIT_TERMINATED,
-  kNoProcess = ACTORD_EXIT_NO_PROCESS,  // it had ended before, or never lived
-  kNoRoom = ACTORD_EXIT_NO_ROOM,        // no link: the other has too many
+  // It had already ended, or never existed.
+  kNoProcess = ACTORD_EXIT_NO_PROCESS,
+  // No link: the other process has reached its limit.
+  kNoRoom = ACTORD_EXIT_NO_ROOM,
 };
 
-// How one external command is handed to remote workers, where that is to be
-// otherwise than the daemon's `commands.policies` say. What is 0 is as they
-// say; what is out of its range completes the yield with kInvalidArgument.
-// Handlers in the daemon, and daemons older than this, take no notice of it.
+// Overrides the daemon's `commands.policies` for one external command. A field
+// that is 0 keeps the daemon's value. A value out of range completes the yield
+// with kInvalidArgument. Handlers in the daemon, and daemons older than this
+// struct, ignore it.
 struct WorkPolicy {
-  // Handed out so often at most; then the yield completes with the last error.
-  // 1 to 1,000,000.
+  // Maximum number of attempts; the yield then completes with the last error. 1
+  // to 1,000,000.
   uint32_t max_attempts = 0;
-  // How long a worker has the task without a sign of life. 10 ms to 30 days.
+  // How long a worker may hold the task without a heartbeat. 10 ms to 30 days.
   Duration lease{0};
-  // How long one attempt may last. 10 ms or more.
+  // Maximum duration of one attempt. 10 ms or more.
   Duration attempt_timeout{0};
-  // How long it may wait for a worker, each time that it waits; then the yield
-  // completes with kDeadlineExceeded. 10 ms or more.
+  // Maximum time in the queue before each attempt; the yield then completes
+  // with kDeadlineExceeded. 10 ms or more.
   Duration start_timeout{0};
-  // The pause after the first attempt that failed, which doubles each time, up
-  // to max_backoff. At most 30 days; negative: none.
+  // Back-off after the first failed attempt; doubles each time, up to
+  // max_backoff. At most 30 days; negative: none.
   Duration backoff{0};
   Duration max_backoff{0};
 
@@ -234,25 +239,27 @@ struct WorkPolicy {
 };
 
 struct SpawnOptions {
-  // Keep the child's result for Await, as for processes that were submitted
-  // from outside.
+  // Keep the child's result for Await, like the result of a process that was
+  // submitted from outside.
   bool keep_result = false;
-  // 0 (lowest) to 31 (highest): of several processes that are ready, which one
-  // runs first. The parent's does not count. Any other fails the step.
+  // 0 (lowest) to 31 (highest): the ready process with the highest priority
+  // runs first. Independent of the parent's priority. A value out of range
+  // fails the step.
   int priority = ACTORD_PRIORITY_DEFAULT;
-  // The child is linked to its parent, or monitored by it, from the beginning.
-  // A step's Spawn writes the tag of the monitor to *monitor; the command
-  // process.spawn does not, as it is the tag of that yield.
+  // The parent links or monitors the child from the start. A step's Spawn
+  // writes the monitor's tag to *monitor. The command process.spawn does not:
+  // the tag is that of its yield.
   bool link = false;
   Tag* monitor = nullptr;
-  // Of a handler's CompleteWithSpawn: the child's name; empty: none. The spawn
-  // is refused (kAlreadyExists) if another process holds it.
+  // Only for commands::Spawn and Completion::CompleteWithSpawn: the child's
+  // name; empty: none. The spawn is refused (kAlreadyExists) if another process
+  // holds the name. A step's Spawn with a name fails the step.
   std::string_view name = {};
 };
 
 namespace detail {
 
-// What the exception being handled says. Call it in a catch block only.
+// Describes the exception being handled. Call it only in a catch block.
 inline std::string DescribeException(const char* where) noexcept {
   try {
     try {
@@ -263,11 +270,13 @@ inline std::string DescribeException(const char* where) noexcept {
       return std::string(where) + " threw something that is no std::exception";
     }
   } catch (...) {
-    return {};  // no memory for the text
+    // No memory for the text.
+    return {};
   }
 }
 
-// One that is negative has passed already; 0 is whatever the daemon says.
+// Nanoseconds for the ABI. A negative duration becomes 1: it has already
+// passed. 0 means the daemon's default.
 constexpr uint64_t ToNs(Duration duration) {
   return duration.count() >= 0 ? static_cast<uint64_t>(duration.count())
                                : uint64_t{1};
@@ -304,7 +313,7 @@ inline actord_spawn MakeSpawn(std::string_view process_type,
           ToAbi(options.name)};
 }
 
-// 1 to 128 of [a-zA-Z0-9_.-], as abi.h wants names.
+// 1 to 128 of [a-zA-Z0-9_.-], as abi.h requires.
 constexpr bool IsValidName(std::string_view name) {
   if (name.empty() || name.size() > 128) return false;
   for (const char c : name) {

@@ -1,9 +1,9 @@
-// actord/waiting.h: the coroutines of a process that wait, in lists. Used by
+// actord/waiting.h: lists of the waiting coroutines of a process. Used by
 // coroutine.h; authors of plugins do not need it.
 //
-// Thread-safety: all of a list belongs to one process. Ownership: a list owns
-// nothing; a Waiter lives in the frame of its coroutine and leaves its list
-// when it is destroyed.
+// Thread-safety: all lists and waiters belong to one process. Ownership: a list
+// owns nothing. A Waiter lives in the frame of its coroutine and leaves its
+// list when it is destroyed.
 #pragma once
 
 #include <actord/process.h>
@@ -19,11 +19,11 @@ namespace actord::detail {
 class WaiterList;
 
 // A coroutine that waits for one thing. Members without an initialiser are set
-// when they are needed: a wait is often over before it has begun.
+// only when they are needed, because many waits end before they begin.
 class Waiter {
  public:
   Waiter() = default;
-  // Only before it waits.
+  // Precondition: it does not wait yet.
   Waiter(Waiter&&) noexcept {}
   Waiter& operator=(Waiter&&) = delete;
   inline ~Waiter();
@@ -31,9 +31,9 @@ class Waiter {
   std::coroutine_handle<> handle;
   [[nodiscard]] bool waits() const { return list_ != nullptr; }
 
-  // What woke it, while it is being resumed.
+  // The event that woke it. Valid while it is being resumed.
   const actord_event* event;
-  // The process was asked to end meanwhile.
+  // The process was asked to end while it waited.
   bool cancelled = false;
 
  private:
@@ -44,7 +44,7 @@ class Waiter {
   Waiter* previous_;
 };
 
-// A ring, so that both ends are at hand.
+// A circular list, so that both ends are reachable at once.
 class WaiterList {
  public:
   WaiterList() = default;
@@ -53,13 +53,13 @@ class WaiterList {
 
   [[nodiscard]] bool empty() const { return head_ == nullptr; }
   [[nodiscard]] Waiter* front() const { return head_; }
-  // nullptr: there is none.
+  // nullptr: `waiter` is the last one.
   [[nodiscard]] Waiter* After(const Waiter& waiter) const {
     return waiter.next_ == head_ ? nullptr : waiter.next_;
   }
 
   void PushBack(Waiter& waiter) { InsertBefore(nullptr, waiter); }
-  // nullptr: at the end.
+  // Inserts at the end if `place` is nullptr.
   void InsertBefore(Waiter* place, Waiter& waiter) {
     waiter.list_ = this;
     if (head_ == nullptr) {
@@ -72,7 +72,7 @@ class WaiterList {
     waiter.previous_->next_ = next->previous_ = &waiter;
     if (place == head_) head_ = &waiter;
   }
-  // Precondition: it is in this list.
+  // Precondition: `waiter` is in this list.
   void Remove(Waiter& waiter) {
     if (waiter.next_ == &waiter) {
       head_ = nullptr;
@@ -83,7 +83,7 @@ class WaiterList {
     }
     waiter.list_ = nullptr;
   }
-  // nullptr: it is empty.
+  // nullptr: the list is empty.
   Waiter* PopFront() {
     Waiter* const first = head_;
     if (first != nullptr) Remove(*first);
@@ -98,10 +98,10 @@ inline Waiter::~Waiter() {
   if (list_ != nullptr) list_->Remove(*this);
 }
 
-// For a message.
+// Waits for a message.
 class Receiver : public Waiter {
  public:
-  // Null: any.
+  // Null: any topic.
   const std::string* topic = nullptr;
 
   [[nodiscard]] bool WantsAny() const { return topic == nullptr; }
@@ -110,10 +110,10 @@ class Receiver : public Waiter {
   }
 };
 
-// For the end of a watched process.
+// Waits for the end of a monitored or linked process.
 class ExitReceiver : public Waiter {
  public:
-  // 0 with any: any.
+  // Ignored if `any` is set.
   Tag monitor = 0;
   bool any = true;
 
@@ -122,13 +122,13 @@ class ExitReceiver : public Waiter {
   }
 };
 
-// For the completion of a command or a call.
+// Waits for the completion of a command or call.
 class Caller : public Waiter {
  public:
   Tag tag = 0;
 };
 
-// For a moment.
+// Waits for a deadline.
 class Sleeper : public Waiter {
  public:
   Time deadline = {};

@@ -1,16 +1,16 @@
-// actord/when.h: waiting for several things at once.
+// actord/when.h: wait for several things at once.
 //
 //   auto [price, stock] = co_await WhenAll(ctx.Run("shop.price", article),
 //                                          ctx.Run("shop.stock", article));
 //   auto first = co_await WhenAny(ctx.Receive("paid"), ctx.Receive("refused"));
 //   if (first.index() == 0) Ship(std::get<0>(first));
 //
-// Each part runs as a coroutine of its own, in the order of the arguments, up
-// to its first wait; then they take turns as their events come. A part without
-// a result has a std::monostate.
+// Each part runs as a coroutine of its own. The parts start in the order of the
+// arguments, and each runs up to its first wait. Then each resumes when its
+// event arrives. A part without a result yields a std::monostate.
 //
 // Thread-safety: belongs to its process. Ownership: owns its parts and destroys
-// them before it hands out the result.
+// them before it returns the result.
 #pragma once
 
 #include <actord/context.h>
@@ -34,22 +34,24 @@ namespace detail {
 template <typename T>
 using NonVoid = std::conditional_t<std::is_void_v<T>, std::monostate, T>;
 
-// Decides when whoever waits for several branches goes on.
+// Decides when the coroutine that waits for several branches resumes.
 struct BranchGroup {
   static constexpr size_t kNone = static_cast<size_t>(-1);
 
-  size_t left;     // branches that have not ended
-  bool first_one;  // the first one is enough
+  // Branches that have not ended.
+  size_t left;
+  // True for WhenAny: the first branch to end is enough.
+  bool first_one;
   size_t winner = kNone;
-  // One was cancelled in its first stretch.
+  // A branch was cancelled in its first stretch.
   bool cancelled_early = false;
   // Null while the branches run their first stretch.
   std::coroutine_handle<> caller = nullptr;
 
   [[nodiscard]] bool decided() const { return left == 0 || winner != kNone; }
 
-  // A branch that was cancelled has not won: the others clean up as well. Who
-  // is to run next.
+  // Returns the coroutine to run next. A cancelled branch does not win, so that
+  // the other branches clean up as well.
   std::coroutine_handle<> Ended(size_t index, bool cancelled) {
     const bool was_decided = decided();
     --left;
@@ -60,7 +62,7 @@ struct BranchGroup {
   }
 };
 
-// One of several things that are waited for.
+// One part of a WhenAll or WhenAny.
 template <typename T>
 class Branch {
  public:
@@ -105,7 +107,7 @@ class Branch {
     promise.index_ = index;
     frame_.handle().resume();
   }
-  // Its result, or its exception. Once, when it has ended.
+  // Returns its result or throws its exception. Call it once, after its end.
   NonVoid<T> Take() {
     if constexpr (std::is_void_v<T>) {
       frame_.handle().promise().Take();
@@ -141,7 +143,8 @@ class BranchTuple {
     Visit(index, [&](auto& branch, auto) { branch.Start(group, index); });
   }
   All TakeAll() {
-    // Braces: the first exception in the order of the branches.
+    // Braces evaluate in order: the exception of the first branch is thrown
+    // first.
     return std::apply([](auto&... branch) { return All{branch.Take()...}; },
                       branches_);
   }
@@ -208,8 +211,9 @@ class GroupAwaiter {
       branches_.Start(i, group_);
       if (group_.winner != BranchGroup::kNone) break;
       if (group_.cancelled_early) {
-        // A cancel was held back until this wait. Those that have not begun
-        // never do: whoever takes the results comes to the cancelled one first.
+        // A cancel was held back until this wait. The remaining branches never
+        // start: the caller throws the exception of the cancelled branch before
+        // it reaches their results.
         group_.left -= branches_.size() - i - 1;
         break;
       }
@@ -221,8 +225,8 @@ class GroupAwaiter {
 
  protected:
   [[nodiscard]] size_t winner() const { return group_.winner; }
-  // They are destroyed when the caller is done with them, which must be before
-  // its own caller goes on.
+  // Moves the branches to the caller, which destroys them before its own caller
+  // resumes.
   Branches TakeBranches() { return std::move(branches_); }
 
  private:
@@ -248,7 +252,8 @@ class [[nodiscard]] AnyAwaiter : public GroupAwaiter<Branches> {
   explicit AnyAwaiter(Branches branches)
       : GroupAwaiter<Branches>(std::move(branches), /*first_one=*/true) {}
   Value await_resume() {
-    // Without a winner all were cancelled, and the first one says so.
+    // Without a winner all branches were cancelled, and the first one throws
+    // Cancelled.
     const bool won = this->winner() != BranchGroup::kNone;
     return this->TakeBranches().TakeOne(won ? this->winner() : 0);
   }
@@ -265,34 +270,36 @@ struct TriedValue<Result<T>> {
 
 }  // namespace detail
 
-// Waits for all: a tuple of their results. If some throw, it throws, when all
-// have ended, what the first of them in the order of the arguments threw.
+// Waits for all parts. Result: a tuple of their results. If parts throw,
+// WhenAll throws after all parts have ended; it throws the exception of the
+// first of them in the order of the arguments.
 template <Awaitable... A>
 detail::AllAwaiter<detail::BranchTuple<A...>> WhenAll(A... parts) {
   static_assert(sizeof...(A) > 0);
   return detail::AllAwaiter(detail::BranchTuple<A...>(std::move(parts)...));
 }
-// A vector of their results.
+// For a vector of parts. Result: a vector of their results.
 template <Awaitable A>
 detail::AllAwaiter<detail::BranchVector<A>> WhenAll(std::vector<A> parts) {
   return detail::AllAwaiter(detail::BranchVector<A>(std::move(parts)));
 }
 
-// Waits for the first one that ends: a variant of its result, or its exception.
-// The others are destroyed where they stand: their destructors run and nothing
-// else; commands that they have handed out go on, and nobody hears of how they
-// end. A message that one of them waited for stays for whoever asks next.
+// Waits for the first part to end. Result: a variant with that part's result,
+// or its exception. The other parts are destroyed where they stand: only their
+// destructors run. Commands and calls that they wait for are cancelled. A
+// message that a part waited for stays for the next Receive.
 //
-// When the process is asked to end, each of them is cancelled; it throws
-// Cancelled when the last one has cleaned up, unless one ends otherwise.
+// When the process is asked to end, every part is cancelled. WhenAny throws
+// Cancelled after the last part has cleaned up, unless one of them ends in
+// another way.
 template <Awaitable... A>
 detail::AnyAwaiter<detail::BranchTuple<A...>> WhenAny(A... parts) {
   static_assert(sizeof...(A) > 0);
   return detail::AnyAwaiter(detail::BranchTuple<A...>(std::move(parts)...));
 }
 
-// What it threw as an error of a Result: a Failure with its code and text,
-// Cancelled as CANCELLED. Whatever else it threw goes on.
+// Turns an exception into an error of a Result: a Failure into its code and
+// text, Cancelled into CANCELLED. Other exceptions pass through.
 template <Awaitable A>
 class [[nodiscard]] TryAwaiter {
  public:
@@ -321,8 +328,8 @@ class [[nodiscard]] TryAwaiter {
   A inner_;
 };
 
-// co_await cannot stand in a catch block, so what has to wait after an error
-// looks at a Result:
+// Waits for `awaitable` and returns its error as a Result. Use it to wait after
+// an error, because co_await cannot stand in a catch block:
 //
 //   const auto paid = co_await Try(Pay(ctx));
 //   if (!paid.ok()) co_await ctx.Shield(GiveBack(ctx));
