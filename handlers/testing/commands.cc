@@ -1,5 +1,4 @@
-// The commands of a harness: who carries them out, and what they are completed
-// with.
+// The commands of a harness: which code handles them, and how they complete.
 #include <actord/plugin.h>
 
 #include <cstdio>
@@ -18,7 +17,7 @@
 namespace actord::testing {
 namespace {
 
-// What a completion would carry if this were too large for it.
+// The error text if `payload` is above the limit.
 std::optional<std::string> TooLarge(const OwnedPayload& payload, size_t most) {
   if (payload.bytes.size() <= most) return std::nullopt;
   return "the payload of a completion has " +
@@ -28,7 +27,7 @@ std::optional<std::string> TooLarge(const OwnedPayload& payload, size_t most) {
 
 }  // namespace
 
-// One command that is carried out.
+// One command in a handler.
 struct Harness::World::Call : actord_call {
   static Call& Of(actord_call* call) { return *static_cast<Call*>(call); }
 
@@ -59,8 +58,8 @@ Harness::World::World(const actord_plugin_info& of, const HarnessOptions& with)
       random(with.seed),
       host_(std::make_unique<Host>(*this)) {
   if (options.max_turns == 0) Break("max_turns is 0; it must be 1 or more");
-  // What the daemon has of its own, but for file.read: a test has no directory
-  // that its configuration allows.
+  // The daemon's built-in commands, except file.read: a test has no configured
+  // directories.
   AddHandler(kCommandHandler<handlers::TimerSleep>);
   AddHandler(kCommandHandler<handlers::ProcessSpawn>);
   AddHandler(kCommandHandler<handlers::ProcessSend>);
@@ -139,7 +138,7 @@ void Harness::World::Dispatch(Record& record, Effect yield) {
   Outstanding& added = outstanding.at(completion);
   const auto stub = stubs.find(added.yield.command);
   if (stub != stubs.end()) {
-    // A copy: the stub may do anything, and so may end it.
+    // A copy, because the stub may do anything, including ending this yield.
     const HeldYield asked = added.yield;
     const Result<> answer = stub->second(asked);
     Complete(
@@ -228,7 +227,7 @@ void Harness::World::FireTimersAt(uint64_t now) {
   std::vector<Timer> due;
   for (auto it = timers_.begin(); it != end; ++it) due.push_back(it->second);
   timers_.erase(timers_.begin(), end);
-  // Those of one moment have no order.
+  // Timers that are due at the same time fire in random order.
   for (size_t i = due.size(); i > 1; --i) {
     std::swap(due[i - 1], due[random() % i]);
   }

@@ -9,8 +9,8 @@
 namespace actord::testing {
 namespace {
 
-// The shared object at `path`, opened for good: it is unloaded by nobody, so
-// that what a test still holds of it stays valid.
+// Opens the shared object at `path` and never closes it, so that pointers into
+// it that a test still holds stay valid.
 const actord_plugin_info& Open(const char* path) {
   void* const library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) throw ExpectationFailed(dlerror());
@@ -241,7 +241,7 @@ Received Harness::ExpectMessage(const Pid& probe, std::string_view topic) {
 
 Result<> Harness::Call(const Pid& to, std::string_view topic,
                        const OwnedPayload& payload) {
-  // A probe asks: what completes its yield is the answer.
+  // Calls from a probe. The completion of the probe's yield is the answer.
   Record& asks = *world_->Find(Probe());
   Effect call;
   call.kind = Effect::Kind::kCall;

@@ -113,7 +113,7 @@ int32_t TerminateProcess(const actord_host* host, const actord_pid* pid,
       Of(host).Control(*pid, kTerminate, detail::View(reason)));
 }
 
-// The names and groups of a daemon have limits; those of a test do not.
+// Unlike in a daemon, the number of names and groups is not limited here.
 int32_t RegisterName(const actord_host* host, const actord_pid* pid,
                      actord_bytes name, actord_pid* holder) {
   World& world = Of(host);

@@ -1,7 +1,7 @@
-// What the handlers in a harness see of the daemon.
+// The daemon as seen by the handlers in a harness.
 //
-// Thread-safety: of the test's thread only; another one aborts the test, with a
-// text that says what to do about it. Ownership: borrows the world.
+// Thread-safety: the test's thread only. A call on another thread aborts the
+// test with a text that says what to do. Ownership: borrows the world.
 #pragma once
 
 #include <actord/abi.h>

@@ -1,6 +1,6 @@
-// What a harness keeps of a process, of an event, and of an outstanding yield.
+// The data of a harness about a process, an event, and an outstanding yield.
 //
-// Thread-safety: none. Ownership: each owns what it holds, but for the
+// Thread-safety: none. Ownership: each owns its content, except the
 // descriptors, which the plugin owns.
 #pragma once
 
@@ -36,12 +36,14 @@ struct OwnedEvent {
   std::optional<detail::FirstFailure> cause = {};  // of kLinkedEnd
 };
 
-// The end of a linked process; the process that it ends never sees it.
+// Event type for the end of a linked process. It ends this process, which never
+// sees it.
 inline constexpr uint32_t kLinkedEnd = UINT32_MAX;
-// A terminate of another process, likewise.
+// Event type for a terminate by another process. It ends this process, which
+// never sees it.
 inline constexpr uint32_t kTerminate = UINT32_MAX - 1;
 
-// An effect of a step, until the step has returned.
+// An effect of a step; kept until the step has returned.
 struct Effect {
   enum class Kind {
     kYield,
@@ -57,14 +59,21 @@ struct Effect {
   };
 
   Kind kind = Kind::kSend;
-  Pid to;       // whom it is about: the receiver, the child, the watched one
-  Tag tag = 0;  // of a yield, call or monitor; of a reply: the call
-  Code status = Code::kOk;  // of a reply
-  std::string name;         // of a yield: the command; otherwise: the topic
-  std::string holder;       // of a call without `to`: the name
+  // The other process: the receiver, the child, or the watched process.
+  Pid to;
+  // Of a yield, call or monitor. Of a reply: the call.
+  Tag tag = 0;
+  // Of a reply.
+  Code status = Code::kOk;
+  // Of a yield: the command. Otherwise: the topic.
+  std::string name;
+  // Of a call without `to`: the name to call.
+  std::string holder;
   OwnedPayload payload;
-  uint64_t timeout_ns = 0;  // of a yield; 0: none given
-  WorkPolicy policy;        // of a yield
+  // Of a yield; 0: none given.
+  uint64_t timeout_ns = 0;
+  // Of a yield.
+  WorkPolicy policy;
 };
 
 struct Freed {
@@ -76,37 +85,41 @@ struct Freed {
 
 struct Record {
   enum class Phase {
-    kReserved,  // its parent's step has not ended
-    kStarting,  // its Init comes first
+    // The step of its parent has not ended.
+    kReserved,
+    // Its Init is next.
+    kStarting,
     kLive,
     kEnded,
-    kProbe  // of the test's own; keeps what it is sent
+    // The test's own PID; keeps its messages for the test.
+    kProbe
   };
 
   Pid pid;
   Pid parent;
   Phase phase = Phase::kReserved;
-  // Null: of a probe, or unknown (then `outcome.status` says so).
+  // Null for a probe, or for an unknown type (`outcome.status` then says so).
   const actord_process_type* type = nullptr;
   uint32_t method = 0;
   int priority = ACTORD_PRIORITY_DEFAULT;
   OwnedPayload input;
   std::unique_ptr<std::byte, Freed> state{nullptr, Freed{}};
-  // Completions and cancels come before messages.
+  // Completions and cancels are handled before messages.
   std::deque<OwnedEvent> urgent;
   std::deque<OwnedEvent> messages;
   Tag next_tag = 1;
-  std::map<Tag, Pid> monitors;  // what it watches
+  // The processes that it monitors.
+  std::map<Tag, Pid> monitors;
   std::set<Pid> links;
-  // Outstanding: by tag, what the completion is told by.
+  // Outstanding yields by tag, with the handle that completes each.
   std::map<Tag, actord_completion> yields;
   bool blocked = false;
   bool step_due = false;
   bool cancel_seen = false;
   bool cancel_requested = false;
-  // Whom to tell that Init has returned: a process.spawn; 0: nobody.
+  // The process.spawn to complete when Init has returned; 0: none.
   actord_completion admitted = 0;
-  // How that ties it to its parent, from then on.
+  // How that process.spawn ties the child to its parent.
   bool admitted_link = false;
   bool admitted_monitor = false;
   uint64_t steps = 0;
@@ -122,7 +135,7 @@ struct Record {
     if (phase != Phase::kLive) return false;
     return step_due || !urgent.empty() || (!blocked && !messages.empty());
   }
-  // By something that its next turn will see.
+  // True if an urgent event asks the process to end or ends it.
   [[nodiscard]] bool IsAskedToEnd() const {
     return std::any_of(urgent.begin(), urgent.end(),
                        [](const OwnedEvent& event) {
@@ -153,8 +166,10 @@ struct Record {
 // An outstanding yield.
 struct Outstanding {
   HeldYield yield;
-  bool held = false;  // for the test
-  Pid callee;         // of a call
+  // The test completes it.
+  bool held = false;
+  // Of a call.
+  Pid callee;
 };
 
 }  // namespace actord::testing

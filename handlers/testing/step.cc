@@ -52,7 +52,7 @@ WorkPolicy PolicyOf(const actord_yield& yield) {
   constexpr size_t kCovered =
       offsetof(actord_yield, policy) + sizeof(const void*);
   if (yield.struct_size < kCovered || yield.policy == nullptr) return {};
-  // An older plugin's is shorter.
+  // The struct of an older plugin is shorter.
   actord_work_policy own{};
   std::memcpy(&own, yield.policy,
               std::min<size_t>(yield.policy->struct_size, sizeof(own)));
@@ -96,7 +96,7 @@ void Send(actord_step* step, const actord_pid* to,
   effect.payload = OwnedPayload(Payload(message->payload));
 }
 
-// An effect about another process, without bytes.
+// An effect about another process, without a payload.
 Effect* Act(actord_step* step, Effect::Kind kind) {
   StepCall& call = StepCall::Of(step);
   if (!call.MayAct()) return nullptr;
@@ -248,7 +248,7 @@ StepCall::StepCall(Harness::World& called_in, Record& called,
 void StepCall::Rollback() {
   for (const Effect& effect : effects) {
     if (effect.kind != Effect::Kind::kSpawn) continue;
-    // Nobody else has its PID.
+    // No other process knows its PID.
     world.Find(effect.to)->phase = Record::Phase::kEnded;
     world.living.erase(effect.to.slot);
   }

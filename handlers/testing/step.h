@@ -1,6 +1,6 @@
-// One call of a process: what it may ask, and the effects that it asked for.
+// One call into a process: its queries, and the effects that it requests.
 //
-// Thread-safety: none. Ownership: of its effects, until they are taken.
+// Thread-safety: none. Ownership: owns its effects until they are taken.
 #pragma once
 
 #include <actord/abi.h>
@@ -16,10 +16,10 @@
 namespace actord::testing {
 
 struct StepCall : actord_step {
-  // `name`: "step", which may act, or "init", "snapshot" or "restore".
+  // `name`: "step", which may have effects, or "init", "snapshot" or "restore".
   StepCall(Harness::World& called_in, Record& called, std::string_view name);
 
-  // Takes back the children that were reserved, and the tags.
+  // Drops the reserved children and the tags.
   void Rollback();
 
   static StepCall& Of(actord_step* step) {
@@ -37,8 +37,9 @@ struct StepCall : actord_step {
   OwnedPayload result;
   Code failure_code = Code::kUnknown;
   std::string failure;
-  Status misuse;  // the first rule that was broken
-  // Of "restore": what it has taken over; null otherwise.
+  // The first broken rule.
+  Status misuse;
+  // Of "restore": the tags that it has taken over. Null otherwise.
   std::set<Tag>* adopted = nullptr;
 
   void Misuse(Code code, std::string what);

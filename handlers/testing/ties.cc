@@ -1,5 +1,5 @@
-// What the processes of a harness have to do with each other: calls, watches,
-// names and groups.
+// Relations between the processes of a harness: calls, watches, names and
+// groups.
 #include <utility>
 
 #include "handlers/testing/world.h"

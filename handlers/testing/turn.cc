@@ -1,5 +1,5 @@
-// How a harness runs: whose turn it is, what a step is given, and what becomes
-// of what it says; and how time passes.
+// How a harness runs: which process is next, which events its step gets, how
+// its effects and verdict are applied, and how time passes.
 #include <algorithm>
 #include <cstdint>
 #include <optional>
@@ -11,7 +11,7 @@
 namespace actord::testing {
 namespace {
 
-// Why the step fails; nullopt: its effects take place.
+// Why the step fails; nullopt: its effects take effect.
 std::optional<std::pair<EndKind, Status>> FailureOf(const StepCall& call,
                                                     int32_t verdict) {
   const Record& record = call.record;
@@ -37,7 +37,7 @@ std::optional<std::pair<EndKind, Status>> FailureOf(const StepCall& call,
                               "nothing could ever wake it"));
     }
     case ACTORD_STEP_FAIL:
-      // Asked to end, it may say that this is why it did.
+      // After a cancel, the process may end as cancelled.
       if (record.cancel_requested && failure.code() == Code::kCancelled) {
         return std::pair(EndKind::kCancelled, failure);
       }
@@ -95,7 +95,8 @@ void Harness::World::Advance(uint64_t duration_ns) {
 }
 
 size_t Harness::World::DrawBatch() {
-  // As much as there is, or, as often, only some of it: both may happen.
+  // Half of the time all available events, otherwise only some of them, because
+  // a daemon may do both.
   const uint64_t bits = random();
   return (bits & 1) != 0 ? kMaxBatch : 1 + (bits >> 1) % kMaxBatch;
 }

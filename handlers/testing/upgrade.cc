@@ -1,4 +1,4 @@
-// How a process of a harness goes on in another version of its type.
+// Upgrades a process of a harness to another version of its type.
 #include <cstddef>
 #include <set>
 #include <utility>
@@ -14,7 +14,7 @@ bool HasUpgrades(const actord_process_type& type) {
                                  sizeof(actord_process_type::restore);
 }
 
-// Calls into the plugin. kOk, or why it says no.
+// Calls into the plugin. Returns kOk, or why the plugin refuses.
 template <typename Function>
 Status StatusOf(StepCall& call, const char* name, Function function) {
   int32_t status = ACTORD_OK;
@@ -74,10 +74,10 @@ Status Harness::World::Upgrade(Record& record, const actord_process_type& to,
     return returned = to.restore(state.get(), &restore, &begun);
   });
   if (!status.ok()) {
-    // It has begun, and broken a rule.
+    // Restore has succeeded, but broke a rule.
     if (returned == ACTORD_OK) CloseObject(to, state.get());
     if (status.code() != Code::kUnavailable) return status;
-    // For good: only a Snapshot puts it off.
+    // Final: only a Snapshot can postpone an upgrade.
     return {Code::kFailedPrecondition, "Restore refused with UNAVAILABLE: " +
                                            std::string(status.message())};
   }

@@ -42,7 +42,7 @@ const char* NameOf(EndKind kind) {
 
 const actord_process_type* Harness::World::FindType(
     std::string_view name) const {
-  // What the daemon has of its own.
+  // The daemon's built-in type.
   constexpr const actord_process_type* kSupervisor =
       &kProcessType<handlers::Supervisor>;
   if (name == kSupervisor->name) return kSupervisor;
@@ -157,7 +157,8 @@ bool Harness::World::Admit(Record& record) {
     Note(std::string(type.name) + " " + FormatPid(record.pid) + " starts");
     return true;
   }
-  record.state.reset();  // there is nothing to close
+  // There is nothing to close.
+  record.state.reset();
   Status why(ToCode(status), std::move(call.failure));
   if (!thrown.empty()) why = Status(Code::kInternal, std::move(thrown));
   if (!call.misuse.ok()) {
@@ -260,7 +261,8 @@ std::optional<Pid> Harness::World::ParsePid(std::string_view text) {
     at = next;
   }
   const Pid pid = actord_pid{parts[0], parts[1], parts[2], parts[3]};
-  // One text a PID: no leading zeros, no capitals, nothing behind.
+  // Only the exact text that FormatPid returns is a PID: no leading zeros, no
+  // capitals, nothing after it.
   if (pid.empty() || FormatPid(pid) != text) return std::nullopt;
   return pid;
 }

@@ -1,9 +1,9 @@
-// The inside of a harness: its processes, its clock, its commands.
+// The implementation of a harness: its processes, its clock, its commands.
 //
-// What happens is what docs/plugins.md says of the daemon; where that leaves a
+// It behaves as docs/plugins.md describes the daemon. Where that leaves a
 // choice, the seed decides.
 //
-// Thread-safety: none. Ownership: owns everything but the plugin's tables.
+// Thread-safety: none. Ownership: owns everything except the plugin's tables.
 #pragma once
 
 #include <actord/abi.h>
@@ -31,9 +31,9 @@ class Harness::World {
   World(const World&) = delete;
   World& operator=(const World&) = delete;
 
-  // ---- Processes (world.cc, turn.cc).
+  // Processes (world.cc, turn.cc).
 
-  // Null: the plugin has none of this name.
+  // Null: the plugin has no type of this name.
   const actord_process_type* FindType(std::string_view name) const;
   static std::optional<uint32_t> FindMethod(const actord_process_type& type,
                                             std::string_view name);
@@ -42,55 +42,58 @@ class Harness::World {
   [[nodiscard]] bool IsRoom() const {
     return living.size() < options.max_processes;
   }
-  // Null: there never was one.
+  // Null: there never was such a process.
   Record* Find(const Pid& pid);
-  // A process from outside; its Init comes next. Breaks if the plugin has no
-  // such type or method.
+  // Creates a process submitted from outside; its Init is next. Breaks if the
+  // plugin has no such type or method.
   Record& Start(std::string_view type, std::string_view method,
                 const OwnedPayload& input);
   Record& LiveOrBreak(const Pid& pid);
   Record& ProbeOrBreak(const Pid& pid);
-  // What a process that lives waits for, in words.
+  // Describes what a live process waits for.
   std::string WaitOf(const Pid& pid);
-  // Runs Init. False: it was refused, and the process has ended.
+  // Runs Init. False: Init refused, and the process has ended.
   bool Admit(Record& record);
   // As Harness::Upgrade (upgrade.cc).
   Status Upgrade(Record& record, const actord_process_type& to,
                  std::string_view from_version);
-  // Into the mailbox, or to the dead letters. False: the latter.
+  // Puts the message into the mailbox, or counts it as a dead letter. False: a
+  // dead letter.
   bool DeliverMessage(const Pid& to, OwnedEvent message);
   void End(Record& record, EndKind kind, Status status, OwnedPayload result);
-  // One turn of a process that is ready, chosen by the seed. False: none is.
+  // Runs one turn of a ready process, chosen by the seed. False: no process is
+  // ready.
   bool RunOne();
   size_t Run();
   void Advance(uint64_t duration_ns);
 
-  // ---- Commands (commands.cc).
+  // Commands (commands.cc).
 
   void Dispatch(Record& record, Effect yield);
-  // An outstanding yield, with its timeout.
+  // Creates an outstanding yield with its timeout.
   actord_completion Open(Record& record, Effect& yield);
-  // False: it had ended before.
+  // False: the yield had already ended.
   bool Complete(actord_completion completion, Code code, OwnedPayload payload);
-  // The same for what a test holds.
+  // Completes a yield that is held for the test. False: it had already ended.
   bool CompleteHeld(const HeldYield& yield, Code code, OwnedPayload payload);
-  // At its time it completes the yield, unless that has ended: with an empty
-  // result, or with DEADLINE_EXCEEDED.
+  // Adds a timer that completes the yield, unless it has ended by then: with an
+  // empty result if `is_result`, otherwise with DEADLINE_EXCEEDED.
   void AddTimer(actord_completion completion, uint64_t deadline_ns,
                 bool is_result);
   void FireTimersAt(uint64_t now_ns);
-  // Those of a process that has ended.
+  // Drops the yields of a process that has ended.
   void DropYields(Record& record);
   void SpawnFor(const Pid& parent, const actord_spawn& spawn,
                 actord_completion completion);
-  // Init has returned: ties the child to its parent and completes the command.
+  // After Init has returned: ties the child to its parent and completes the
+  // command.
   void AnswerSpawn(Record& child);
-  // A cancel, or kTerminate.
+  // Sends an urgent event. `type`: a cancel, or kTerminate.
   Code Control(const Pid& to, uint32_t type, std::string_view reason);
 
-  // ---- Processes among themselves (ties.cc).
+  // Relations between processes (ties.cc).
 
-  // A call of a process, or of the test (then `from` is a probe).
+  // Starts a call from a process, or from the test (`from` is then a probe).
   void BeginCall(const Pid& from, actord_completion completion, Effect call);
   void Reply(actord_completion call, Code code, OwnedPayload payload);
   void Monitor(Record& record, Tag tag, const Pid& pid);
@@ -102,10 +105,10 @@ class Harness::World {
   void TellTied(const Record& record);
   Pid HolderOf(std::string_view name) const;
 
-  // ---- What both use.
+  // Shared by the parts above.
 
   [[noreturn]] void Break(const std::string& what) const;
-  // Into the trace.
+  // Adds a line to the trace.
   void Note(std::string line);
   [[nodiscard]] std::string Trace() const;
   static std::string FormatPid(const Pid& pid);
@@ -115,10 +118,13 @@ class Harness::World {
 
   const actord_plugin_info& plugin;
   const HarnessOptions options;
-  uint64_t now_ns;  // since the Unix epoch
+  // Since the Unix epoch.
+  uint64_t now_ns;
   std::mt19937_64 random;
-  std::vector<std::unique_ptr<Record>> records;  // slot n is the n-th, from 1
-  std::map<actord_completion, Outstanding> outstanding;  // oldest first
+  // Slot n is the n-th record, from 1.
+  std::vector<std::unique_ptr<Record>> records;
+  // Oldest first.
+  std::map<actord_completion, Outstanding> outstanding;
   std::map<std::string, Stubbed, std::less<>> stubs;
   std::set<std::string, std::less<>> held_commands;
   std::vector<LogLine> log;
@@ -126,8 +132,9 @@ class Harness::World {
   std::map<std::string, std::set<Pid>, std::less<>> groups;
   size_t late_replies = 0;
   size_t dead_letters = 0;
-  // Those that have not ended, the reserved ones too; oldest first.
-  std::map<uint32_t, Record*> living;  // by slot
+  // Processes that have not ended, including reserved ones, by slot; oldest
+  // first.
+  std::map<uint32_t, Record*> living;
 
   struct Host;
   static constexpr size_t kMaxNameBytes = 1024;
@@ -154,11 +161,11 @@ class Harness::World {
   static std::unique_ptr<std::byte, Freed> NewState(
       const actord_process_type& type);
   void CloseState(Record& record);
-  // What it throws goes to the log.
+  // Logs an exception from Close.
   void CloseObject(const actord_process_type& type, void* state);
   void Turn(Record& record);
-  // What waits to end the process ends it before another step, whatever else
-  // waits. False: nothing does.
+  // If an urgent event ends the process, ends it before another step,
+  // regardless of other events. False: there is no such event.
   bool EndBy(Record& record);
   void TakeUrgent(Record& record, size_t most, std::vector<OwnedEvent>& batch);
   void Step(Record& record, const std::vector<OwnedEvent>& batch);
