@@ -1,4 +1,4 @@
-// The commands and process types that every daemon has.
+// The commands and process types that are built into every daemon.
 //
 // Thread-safety and ownership: see HandlerSet.
 #pragma once
@@ -15,14 +15,14 @@
 
 namespace actord::handlers {
 
-// Stands where a plugin's name does.
+// The plugin name of built-in types and commands.
 inline constexpr std::string_view kBuiltinPlugin = "builtin";
 
 struct BuiltinOptions {
-  // Absolute paths of the directories below which file.read may read. None:
+  // Absolute paths of the directories below which file.read may read. If empty,
   // file.read refuses everything.
   std::vector<std::string> file_read_directories;
-  // Larger files are refused. Not above the daemon's limit on payloads.
+  // Larger files are refused. At most the daemon's payload limit.
   size_t file_read_max_bytes = 1 << 20;
 };
 
@@ -30,7 +30,7 @@ struct BuiltinOptions {
 absl::StatusOr<HandlerSet> CreateBuiltinHandlers(const BuiltinOptions& options,
                                                  const actord_host* host);
 
-// And its process types.
+// The built-in process types.
 std::vector<const actord_process_type*> BuiltinProcessTypes();
 
 }  // namespace actord::handlers

@@ -30,7 +30,7 @@ absl::Status HandlerSet::Create(const actord_command_handler* descriptor) {
     try {
       status = descriptor->create(host_, &self);
     } catch (...) {
-      // Foreign code: whatever comes out of it ends here.
+      // Foreign code: exceptions stop here.
       return absl::FailedPreconditionError(
           "command '" + command +
           "': " + actord::detail::DescribeException("create"));
@@ -56,7 +56,7 @@ void HandlerSet::DestroyAll() noexcept {
     try {
       instance.descriptor->destroy(instance.self);
     } catch (...) {
-      // Foreign code again; the other handlers still have to end.
+      // Foreign code again. The other handlers must still be destroyed.
       Host(host_).Log(LogLevel::kError,
                       actord::detail::DescribeException("destroy"));
     }

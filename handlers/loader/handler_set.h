@@ -1,9 +1,9 @@
-// Handler objects that were made for one host: who made them, and their end.
+// The handler objects created for one host, and their destruction.
 //
-// Thread-safety: none; built and destroyed by the thread that composes the
-// daemon. Ownership: owns the handler objects; borrows their descriptors (and
-// so the plugin's code) and the host, which must both outlive the set. No
-// command may be running or come when the set is destroyed.
+// Thread-safety: none; created and destroyed by the thread that composes the
+// daemon. Ownership: owns the handler objects. Borrows their descriptors (and
+// so the plugin's code) and the host; both must outlive the set. When the set
+// is destroyed, no command may be running or still arrive.
 #pragma once
 
 #include <actord/abi.h>
@@ -16,24 +16,25 @@ namespace actord::handlers {
 
 struct HandlerInstance {
   const actord_command_handler* descriptor = nullptr;
-  void* self = nullptr;  // what `create` made; may be nullptr
+  // The object that `create` made; may be nullptr.
+  void* self = nullptr;
 };
 
 class HandlerSet {
  public:
   explicit HandlerSet(const actord_host* host) : host_(host) {}
-  // Destroys the handlers, the last made first.
+  // Destroys the handlers in reverse order of creation.
   ~HandlerSet();
   HandlerSet(HandlerSet&& other) noexcept;
   HandlerSet& operator=(HandlerSet&& other) noexcept;
 
-  // Runs the descriptor's `create` and adds the handler. FAILED_PRECONDITION
-  // when it refuses or throws.
+  // Calls the descriptor's `create` and adds the handler. FAILED_PRECONDITION
+  // if `create` refuses or throws.
   absl::Status Create(const actord_command_handler* descriptor);
-  // Adds a handler that exists already, and takes it over.
+  // Adds an existing handler and takes ownership of it.
   void Add(const actord_command_handler* descriptor, void* self);
 
-  // In the order in which they were made.
+  // In order of creation.
   [[nodiscard]] const std::vector<HandlerInstance>& instances() const {
     return instances_;
   }

@@ -24,7 +24,7 @@ absl::Status NotLoadable(const std::string& why) {
       "not a shared object that can be loaded here: " + why);
 }
 
-// `size` bytes at `offset` of a file of `file_bytes`.
+// True if `size` bytes at `offset` are within a file of `file_bytes`.
 bool IsWithin(uint64_t offset, uint64_t size, uint64_t file_bytes) {
   return offset <= file_bytes && size <= file_bytes - offset;
 }
@@ -58,7 +58,7 @@ absl::Status CheckWholeElf(int file) {
       header.e_phentsize != sizeof(ElfW(Phdr))) {
     return NotLoadable("it is an ELF file of another kind");
   }
-  // Linkers put the sections last, so this finds what is missing at the end.
+  // Linkers put the section headers last, so this check finds a truncated file.
   if (!IsWithin(header.e_shoff, uint64_t{header.e_shnum} * header.e_shentsize,
                 file_bytes)) {
     return CutShort(file_bytes);

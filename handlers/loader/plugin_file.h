@@ -1,5 +1,5 @@
-// The file of a plugin, before it is loaded: which one it is, and whether all
-// of it is there.
+// Checks of a plugin's file before it is loaded: its identity, and that it is
+// complete.
 //
 // Thread-safety: pure functions.
 #pragma once
@@ -13,8 +13,8 @@
 
 namespace actord::handlers {
 
-// Two files with the same identity are one, whatever their names, as long as
-// one of them is open or mapped.
+// Two files with the same identity are the same file, whatever their names, as
+// long as one of them is open or mapped.
 struct FileIdentity {
   dev_t device = 0;
   ino_t inode = 0;
@@ -22,12 +22,13 @@ struct FileIdentity {
   friend bool operator==(const FileIdentity&, const FileIdentity&) = default;
 };
 
-// Of an open file. INVALID_ARGUMENT: it is a directory, a device or the like.
+// Identity of an open file. INVALID_ARGUMENT: not a regular file, but a
+// directory, a device or the like.
 absl::StatusOr<FileIdentity> IdentityOf(int file);
 
-// INVALID_ARGUMENT: it is no ELF file of this machine's kind, or one that ends
-// before its headers say. The dynamic linker does not look, and the bytes that
-// are missing would end the daemon.
+// INVALID_ARGUMENT: not an ELF file for this kind of machine, or a truncated
+// one. The dynamic linker does not check this: access to the missing bytes
+// would crash the daemon.
 absl::Status CheckWholeElf(int file);
 
 }  // namespace actord::handlers

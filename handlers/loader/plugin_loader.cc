@@ -17,7 +17,7 @@
 namespace actord::handlers {
 namespace {
 
-// What every version of the ABI has: magic, version and size.
+// Every version of the ABI begins with magic, version and size.
 constexpr size_t kHeaderBytes = offsetof(actord_plugin_info, name);
 
 absl::Status NotAPlugin(const std::string& what) {
@@ -29,7 +29,7 @@ absl::Status InFile(const std::string& path, const absl::Status& status) {
       status.code(), "plugin '" + path + "': " + std::string(status.message()));
 }
 
-// For a look at it; the linker opens it again.
+// Opens the file for checks. The linker opens it again.
 absl::StatusOr<UniqueFd> OpenFile(const std::string& path) {
   UniqueFd file(
       open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
@@ -41,7 +41,7 @@ absl::StatusOr<UniqueFd> OpenFile(const std::string& path) {
              : absl::InvalidArgumentError("cannot be read: " + why);
 }
 
-// Without a slash dlopen would search the system's library directories.
+// Without a slash, dlopen would search the system's library directories.
 absl::StatusOr<std::string> Absolute(const std::string& path) {
   std::error_code error;
   std::filesystem::path absolute = std::filesystem::absolute(path, error);
@@ -53,8 +53,9 @@ std::string LinkerPath(const UniqueFd& file) {
   return "/proc/self/fd/" + std::to_string(file.get());
 }
 
-// The linker keeps some objects whatever it is asked, and then knows them by
-// this number.
+// The linker never unloads some objects, and it identifies them by their path,
+// which contains this descriptor's number. The descriptor then stays open, so
+// that its number is not reused for another file.
 void CloseUnlessLoaded(UniqueFd file) {
   void* const kept = dlopen(LinkerPath(file).c_str(), RTLD_NOW | RTLD_NOLOAD);
   if (kept == nullptr) return;
@@ -62,7 +63,7 @@ void CloseUnlessLoaded(UniqueFd file) {
   file.Release();
 }
 
-// Finds the table and how many bytes the object says it has.
+// Finds the plugin's table and its size as the object states it.
 absl::StatusOr<std::pair<const actord_plugin_info*, size_t>> FindInfo(
     void* library) {
   void* symbol = dlsym(library, ACTORD_PLUGIN_SYMBOL);
@@ -77,7 +78,7 @@ absl::StatusOr<std::pair<const actord_plugin_info*, size_t>> FindInfo(
                       "' is not in its symbol table");
   }
   const auto* entry = static_cast<const ElfW(Sym)*>(extra);
-  // The same bits for both ELF classes.
+  // These bits are the same in both ELF classes.
   if (ELF64_ST_TYPE(entry->st_info) != STT_OBJECT) {
     return NotAPlugin("its symbol '" ACTORD_PLUGIN_SYMBOL "' is not data");
   }
@@ -85,8 +86,8 @@ absl::StatusOr<std::pair<const actord_plugin_info*, size_t>> FindInfo(
                    static_cast<size_t>(entry->st_size));
 }
 
-// One of the two lists of a plugin. `min_bytes`: of an entry of the first
-// version of the ABI.
+// Checks one of the two lists of a plugin. `min_bytes`: size of an entry in the
+// first version of the ABI.
 template <typename Entry>
 absl::Status CheckList(const Entry* const* list, size_t count, size_t min_bytes,
                        const std::string& what) {

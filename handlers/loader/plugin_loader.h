@@ -1,15 +1,13 @@
-// Loads plugins: opens the shared object and checks what it says about itself
-// before any function of it runs (but for its static initialisers, which
-// opening runs).
+// Loads plugins: opens the shared object and checks its table before any
+// function of it runs. (Its static initialisers run when it is opened.)
 //
-// What is checked here: the symbol, magic, ABI version, struct sizes, the
-// plugin's name, and that arrays and their entries are there. What the entries
-// say is checked by whoever adds them to a catalog.
+// These checks cover the symbol, magic, ABI version, struct sizes, the plugin's
+// name, and that arrays and their entries exist. The content of the entries is
+// checked when they are added to a catalog.
 //
-// Thread-safety: none; one plugin is loaded at a time. Afterwards a Plugin is
-// constant. Ownership: a Plugin owns the shared object; everything that points
-// into it (descriptors, handlers, processes) must be gone before it is
-// destroyed.
+// Thread-safety: none; one plugin is loaded at a time. A loaded Plugin is
+// constant. Ownership: a Plugin owns the shared object. All pointers into it
+// (descriptors, handlers, processes) must be gone before it is destroyed.
 #pragma once
 
 #include <actord/abi.h>
@@ -27,16 +25,17 @@
 
 namespace actord::handlers {
 
-// A plugin lists at most this many process types, and as many commands: a
-// bound on garbage, not on plugins.
+// Maximum number of process types in a plugin, and of commands. Protects
+// against corrupt tables; real plugins are far below.
 inline constexpr size_t kMaxPluginEntries = 4096;
 
-// A shared object that the dynamic linker has opened, so that its static
-// initialisers have run. Destroying it closes it.
+// A shared object that the dynamic linker has opened, so its static
+// initialisers have run. The destructor closes it.
 class OpenObject {
  public:
-  // `file`: by whose number the linker knows the object, which must not become
-  // another file's while it is loaded; or none.
+  // `file`: the descriptor whose number is part of the path by which the linker
+  // identifies the object. It is kept open while the object is loaded, so that
+  // the number is not reused for another file. May be empty.
   OpenObject(void* library, const FileIdentity& identity, UniqueFd file)
       : library_(library), identity_(identity), file_(std::move(file)) {}
   OpenObject(const OpenObject&) = delete;
@@ -54,16 +53,17 @@ class OpenObject {
 
 class Plugin {
  public:
-  // Every error names the file. NOT_FOUND: there is none. INVALID_ARGUMENT: it
-  // is no shared object, or no plugin. FAILED_PRECONDITION: it is a plugin, but
-  // of another ABI version.
+  // Every error contains the file's name. NOT_FOUND: no such file.
+  // INVALID_ARGUMENT: not a shared object, or not a plugin.
+  // FAILED_PRECONDITION: a plugin for another ABI version.
   static absl::StatusOr<std::unique_ptr<Plugin>> Load(const std::string& path);
-  // Likewise what is open as `file`, whatever has become of its path, which is
-  // for people. (The dynamic linker looks a path up among those that it has
-  // seen and never at the file again, so a new file under an old name is
-  // loaded in this way. $ORIGIN in the object leads nowhere.) The file must not
-  // be that of an OpenObject that there is. What was opened, and is no plugin,
-  // is then in `refused`; nullptr: it is closed, whatever it has begun.
+  // Loads the open `file`, regardless of what is now at `path`, which is only
+  // for messages. (The dynamic linker remembers the paths of loaded objects and
+  // does not look at the file again, so this is how a new file under an old
+  // name is loaded. $ORIGIN in the object does not work.) `file` must not be
+  // the file of an existing OpenObject. If the object was opened but is not a
+  // plugin, it is stored in `refused`. If `refused` is nullptr, the object is
+  // closed, even if its initialisers have started something.
   static absl::StatusOr<std::unique_ptr<Plugin>> Load(
       UniqueFd file, const std::string& path,
       std::unique_ptr<OpenObject>* refused = nullptr);
@@ -83,8 +83,8 @@ class Plugin {
     return {info_->commands, info_->command_count};
   }
 
-  // Makes this plugin's handlers, in the order in which it lists them. If one
-  // refuses, those before it are destroyed and the error names its command.
+  // Creates this plugin's handlers in the order of its table. If one refuses,
+  // the earlier ones are destroyed, and the error contains its command.
   [[nodiscard]] absl::StatusOr<HandlerSet> CreateHandlers(
       const actord_host* host) const;
 
@@ -101,8 +101,8 @@ class Plugin {
   const actord_plugin_info* const info_;
 };
 
-// The checks behind Load on a table that is in memory already. `size` is the
-// number of bytes at `info` that may be read.
+// The checks of Load for a table that is already in memory. `size`: the number
+// of readable bytes at `info`.
 absl::Status CheckPluginInfo(const actord_plugin_info* info, size_t size);
 
 }  // namespace actord::handlers
