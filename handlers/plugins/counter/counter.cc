@@ -1,14 +1,13 @@
-// counter: a process that lives on messages. It waits, adds, answers whoever
-// asks, and ends when it is told to.
+// counter: a process that is driven by messages. Its topics:
 //
-//   add   an integer (empty: 1)   adds it
-//   get                           answers the sender with the message "value";
-//                                 asked from outside, it writes to the log
-//   stop                          ends with the value as the result
+//   add   an integer (empty: 1)   adds it to the value
+//   get                           sends the value back as the message "value";
+//                                 if sent from outside, logs it instead
+//   stop                          ends the process with the value as the result
 //
-// A call is answered with the value, whichever of them it is. What it cannot
-// do, it answers with an error: of the call, or else as the message "error" (or
-// it logs).
+// A call of any topic is answered with the value. Errors are the answer of a
+// call; otherwise they are sent back as the message "error", or logged if the
+// message came from outside.
 #include <actord/commands.h>
 #include <actord/excerpt.h>
 #include <actord/plugin.h>
@@ -37,7 +36,7 @@ class Counter : public actord::Process {
   static constexpr actord::Method kMethods[] = {
       {"run", "Counts from its input on (an integer; empty: 0)."},
   };
-  // A cancelled counter still says how far it came.
+  // A cancelled counter still returns its value.
   static constexpr bool kHandlesCancel = true;
 
   actord::Status Init(std::string_view /*method*/, actord::Payload input) {
@@ -56,7 +55,7 @@ class Counter : public actord::Process {
       if (event.is_message()) OnMessage(event, out);
       if (event.is_cancel()) done_ = true;
     }
-    // Nothing said is idle: wait for the next event.
+    // Without a verdict the process is idle: it waits for the next event.
     if (done_) out.Done(std::to_string(value_));
   }
 
@@ -101,7 +100,7 @@ class Counter : public actord::Process {
         out.Reply(event.call(), text);
       }
     } else if (event.from().empty()) {
-      // The completion comes back as an event, which this process ignores.
+      // The completion arrives as an event, which this process ignores.
       out.Yield(actord::commands::Log(topic == "error" ? "warning" : "info",
                                       "counter: " + text));
     } else {

@@ -1,5 +1,5 @@
-// echo: the smallest process type. It ends in its first step, in one of the
-// three ways in which a process can answer.
+// echo: the smallest process type. It ends in one of three ways: with a result
+// or a failure in its first step, or by refusing to start.
 #include <actord/plugin.h>
 
 #include <string>
@@ -36,7 +36,7 @@ class Echo : public actord::Process {
 
  private:
   bool fail_ = false;
-  // Copies: the input is gone when Init returns.
+  // Copies, because the input is only valid during Init.
   std::string bytes_;
   std::string content_type_;
 };

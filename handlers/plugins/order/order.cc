@@ -1,11 +1,11 @@
-// order: a saga. It reserves, holds the reservation for a while, has somebody
-// outside take the payment, and gives the reservation back when the payment was
-// refused or did not come, or when it is cancelled before.
+// order: a saga. It reserves, holds the reservation for a while, and has an
+// external command charge the payment. It releases the reservation if the
+// payment is refused or times out, or if the order is cancelled first.
 //
 // Input: {"order": text, "amount_cents": integer, "hold_ms": integer (100),
 // "payment_timeout_ms": integer (30000)}. Result: {"order", "status"}, where
-// the status is "charged" or "compensated", and "payment", what the payment was
-// completed with, or "why".
+// the status is "charged" or "compensated". A charged order also has "payment",
+// the result of the payment command. A compensated order has "why".
 #include <actord/commands.h>
 #include <actord/coroutine.h>
 #include <actord/excerpt.h>
@@ -49,8 +49,8 @@ class Order : public actord::CoroutineProcess {
     return actord::Status::Ok();
   }
 
-  // A shield stands before what has to be known before it can be undone: there
-  // a cancel waits for the outcome.
+  // A Shield protects commands whose outcome must be known before they can be
+  // undone: a cancel waits for the outcome.
   actord::Task<actord::OwnedPayload> Main(actord::Context& ctx) {
     // A real shop would run a command of its warehouse here.
     (co_await ctx.Shield(ctx.Run(Log("info", "reserved")))).value();
@@ -75,7 +75,7 @@ class Order : public actord::CoroutineProcess {
  private:
   actord::Task<actord::OwnedPayload> Release(actord::Context& ctx,
                                              std::string why) {
-    // What could not be given back fails, and is for people to look at.
+    // If the release fails, the process fails, so that people can look into it.
     (co_await ctx.Shield(ctx.Run(Log("warning", "released, " + why)))).value();
     co_return Report("compensated", "why", why);
   }
@@ -83,7 +83,7 @@ class Order : public actord::CoroutineProcess {
   [[nodiscard]] actord::OwnedPayload Report(std::string_view status,
                                             std::string_view detail,
                                             std::string_view text) const {
-    // Whoever took the payment may have answered with what is no UTF-8.
+    // JsonPayload, because the payment's result may contain invalid UTF-8.
     return actord::JsonPayload(
         {{"order", id_}, {"status", status}, {detail, text}});
   }

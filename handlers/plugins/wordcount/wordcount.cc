@@ -1,11 +1,11 @@
-// wordcount: counts words with children that work side by side, and gathers
-// what they send. A word is a run of ASCII letters; case does not count, as in
+// wordcount: counts words with parallel children and merges their counts. A
+// word is a run of ASCII letters; case does not count, as in
 //   tr -cs 'A-Za-z' '\n' | tr A-Z a-z | sort | uniq -c | sort -k1,1nr -k2
 //
 // Input: the text itself, or as JSON {"path": text} or {"text": text}, with
 // "top" (10) and "chunk_bytes" (65536). Result: {"words": n, "distinct": n,
-// "top": [{"word": w, "count": n}, …]}, the most frequent first, equals in the
-// order of the alphabet.
+// "top": [{"word": w, "count": n}, …]}, most frequent first; words with the
+// same count are sorted alphabetically.
 #include <actord/commands.h>
 #include <actord/excerpt.h>
 #include <actord/plugin.h>
@@ -27,7 +27,7 @@ using Counts = std::map<std::string, uint64_t>;
 char Lower(char c) { return static_cast<char>(c | 0x20); }
 bool IsLetter(char c) { return Lower(c) >= 'a' && Lower(c) <= 'z'; }
 
-// A child: counts its input, sends that to its parent, and ends.
+// A child: counts its input, sends the counts to its parent, and ends.
 class Chunk : public actord::Process {
  public:
   static constexpr const char* kName = "wordcount.chunk";
@@ -81,14 +81,16 @@ class WordCount : public actord::Process {
   }
 
   void Step(actord::Events events, actord::StepOutput& out) {
-    if (children_.empty() && read_ == 0) {  // the first step
+    // The first step.
+    if (children_.empty() && read_ == 0) {
       if (path_.empty()) return Split(text_, out);
       read_ = out.Yield(actord::commands::ReadFile(path_));
-      return out.Block();  // nothing but the file is of interest now
+      // Only the file's completion matters now.
+      return out.Block();
     }
     for (const actord::Event event : events) {
       if (event.is_completion()) return OnCompletion(event, out);
-      // From a child, and from no child twice.
+      // Counts each child once, and ignores other senders.
       if (event.is_message() && children_.erase(event.from()) == 1) {
         const auto counts = nlohmann::json::parse(event.payload().bytes);
         for (const auto& [word, count] : counts.items()) {
@@ -109,7 +111,8 @@ class WordCount : public actord::Process {
   void Split(std::string_view text, actord::StepOutput& out) {
     do {
       size_t size = std::min(chunk_bytes_, text.size());
-      while (size < text.size() && IsLetter(text[size])) ++size;  // whole words
+      // Keeps words whole.
+      while (size < text.size() && IsLetter(text[size])) ++size;
       const auto piece = actord::Payload::Binary(text.substr(0, size));
       const actord::Pid child = out.Spawn(Chunk::kName, "run", piece);
       if (child.empty()) {
@@ -119,7 +122,8 @@ class WordCount : public actord::Process {
       children_.insert(child);
       text.remove_prefix(size);
     } while (!text.empty());
-    // A child that ends early says nothing: do not wait for ever.
+    // A child that fails sends nothing, so the wait for the children has a
+    // limit.
     out.Yield(actord::commands::Sleep(std::chrono::minutes(1)));
   }
 
