@@ -1,9 +1,9 @@
-// A remote worker on Node: carries out text.upper for processes, eight at a time.
+// A remote worker in Node: handles text.upper for processes, eight at a time.
 //
 // Usage: npm ci && node worker.js ADDRESS PROTO_DIRECTORY
 //
-// PROTO_DIRECTORY is this project's proto/; nothing has to be generated. SIGTERM
-// ends it when it has finished what it holds.
+// PROTO_DIRECTORY is this project's proto/; no code needs to be generated. On
+// SIGTERM the worker finishes the tasks that it holds and exits.
 'use strict';
 
 const grpc = require('@grpc/grpc-js');
@@ -12,8 +12,9 @@ const loader = require('@grpc/proto-loader');
 const AT_A_TIME = 8;
 const RECONNECT_MS = 1000;
 
-// What to do with one task. A promise: Node goes on meanwhile, and so do the
-// heartbeats. An error with `final` set is not tried again.
+// Handles one task. Returns a promise, so that Node sends heartbeats meanwhile.
+// If the promise is rejected with an error whose `final` is set, the task is
+// not retried.
 async function carryOut(task) {
   const text = task.payload.data.toString();
   if (text === '') {
@@ -90,7 +91,7 @@ class Worker {
     this.held.delete(token);
   }
 
-  // The daemon gives what was held to others.
+  // The daemon hands held tasks to other workers.
   broken(error) {
     if (this.stream === null) return;
     this.stream = null;

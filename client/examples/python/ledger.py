@@ -1,11 +1,12 @@
-"""What was charged: a file that is only appended to, an object of JSON a line.
+"""A ledger of payments: an append-only file with one JSON object a line.
 
-It stands for a bank that takes an idempotency key: whoever charges with a key
-that is in the ledger gets the receipt that was given then, and pays nothing.
+It stands for a bank that accepts idempotency keys: a charge with a key that
+is already in the ledger returns the receipt of the first charge and takes no
+money.
 
-Several programs may share one file, each with any number of threads. One that
-is killed, wherever it is, leaves the ledger whole, and others go on with it; one
-that is stopped (SIGSTOP) in the midst of a charge makes them wait.
+Several programs, each with any number of threads, may share one file. If one of
+them is killed at any point, the ledger stays intact and the others continue. If
+one of them is stopped (SIGSTOP) during a charge, the others wait for it.
 """
 
 import fcntl
@@ -20,28 +21,28 @@ READ_BYTES = 1 << 20
 class Ledger:
 
     def __init__(self, path):
-        """Opens it, or begins a new one. Raises OSError, or ValueError if the
-        file is none."""
+        """Opens the ledger, or creates it. Raises OSError, or ValueError if the
+        file is not a ledger."""
         self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
         self._keep_name(path)
         self._receipts = {}  # by key
-        self._seen_bytes = 0  # of the file are in _receipts
-        # The lock of the file is for programs: threads share it.
+        self._seen_bytes = 0  # bytes of the file that are in _receipts
+        # The file lock excludes other programs, but not threads of this one.
         self._lock = threading.Lock()
         with self._lock, _FileLock(self._file):
             self._catch_up()
 
     @staticmethod
     def _keep_name(path):
-        """A new file's name must survive a power cut, too."""
+        """Makes the name of a new file survive a power failure."""
         directory = os.open(os.path.dirname(os.path.abspath(path)), os.O_RDONLY)
         os.fsync(directory)
         os.close(directory)
 
     def charge(self, key, order, amount_cents):
-        """Takes the money unless that was done with this key before. Returns the
-        receipt, and whether the money was taken by this call. What it returns
-        is on the disk."""
+        """Takes the money unless this key was charged before. Returns the
+        receipt, and whether this call took the money. The receipt is then on
+        the disk."""
         with self._lock, _FileLock(self._file):
             self._catch_up()
             fresh = key not in self._receipts
@@ -50,7 +51,8 @@ class Ledger:
                               "amount_cents": amount_cents,
                               "receipt": f"receipt-{order}"})
                 self._catch_up()
-            # Also of what was there: its writer may have been killed before.
+            # Also for an earlier charge: its writer may have been killed
+            # before its fsync.
             os.fsync(self._file)
             return self._receipts[key], fresh
 
@@ -60,9 +62,9 @@ class Ledger:
             raise OSError("the ledger has no room")
 
     def _catch_up(self):
-        """Reads what was written since the last time, by whomever."""
+        """Reads the lines that any program has written since the last call."""
         new = b""
-        # One read may bring less than there is; the end is where there is none.
+        # A read may return less than there is. An empty read means the end.
         while more := os.pread(self._file, READ_BYTES,
                                self._seen_bytes + len(new)):
             new += more
@@ -72,12 +74,13 @@ class Ledger:
             self._receipts[entry["key"]] = entry["receipt"]
         self._seen_bytes += len(whole) + len(end)
         if rest:
-            # Half a line: nobody has a receipt for it, so it was no charge.
+            # An incomplete line: no receipt was returned for it, so it is not
+            # a charge.
             os.ftruncate(self._file, self._seen_bytes)
 
 
 class _FileLock:
-    """Holds the lock of an open file; the end of its holder frees it."""
+    """Holds the lock of an open file. The lock is freed if its holder dies."""
 
     def __init__(self, file):
         self._file = file

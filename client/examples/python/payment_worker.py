@@ -1,12 +1,13 @@
 #!/usr/bin/python3
 """Takes payments for processes that yield payment.charge, as orders do.
 
-Each payment is charged once, whatever happens to this program: the idempotency
-key of its task goes into a ledger before the process is told, and an attempt
-that finds its key there answers with the receipt of the first one. Any number
-of these programs may run at a time, on one ledger.
+Each payment is charged once, even if this program is killed: it writes the
+task's idempotency key to a ledger before it completes the task. A later
+attempt finds the key there and returns the receipt of the first one. Any
+number of these programs may share one ledger.
 
-SIGTERM ends it when it has finished what it holds. Needs what worker.py needs.
+On SIGTERM it finishes the tasks that it holds and exits. Needs the same
+packages as worker.py.
 """
 
 import argparse
@@ -41,7 +42,7 @@ class Payments:
 
 
 def say(line):
-    # The line and its end as one, because other threads write, too.
+    # Text and line end in one write, because other threads print, too.
     print(f"payment worker: {line}\n", end="", flush=True)
 
 

@@ -1,13 +1,14 @@
 #!/usr/bin/python3
-"""A service that keeps one counter for each of its customers: it submits a
-process a customer, sends to its PID, and awaits the sum.
+"""A service with one counter for each customer: it submits one process for each
+customer, sends to its PID, and awaits the sum.
 
 Usage: service.py ADDRESS, then lines on standard input:
   CUSTOMER NUMBER    adds the number to the customer's counter
   CUSTOMER           ends the customer's counter and prints the sum
 
-Needs what worker.py needs. Every call may be repeated: the request id starts at
-most one process for a customer, and the message id adds each number once.
+Needs the same packages as worker.py. Every call can be repeated: the request id
+starts at most one process for a customer, and the message id adds each number
+once.
 """
 
 import sys
@@ -22,7 +23,7 @@ RETRIABLE = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.RESOURCE_EXHAUSTED)
 
 
 def repeated(call, request, seconds=10):
-    """Calls until it gets through, a few times."""
+    """Repeats the call until it succeeds, at most TRIES times."""
     for attempt in range(TRIES):
         try:
             return call(request, timeout=seconds)
@@ -33,12 +34,13 @@ def repeated(call, request, seconds=10):
 
 
 class Counters:
-    """The PID of each customer's process. A real service would keep them beside
-    its customers."""
+    """The PID of each customer's process. A real service would store the PIDs
+    with its customers."""
 
     def __init__(self, stub, run):
         self._stub = stub
-        self._run = run  # of this service, so that ids of another do not match
+        # Part of every id, so that ids of other runs of this service differ.
+        self._run = run
         self._pids = {}
         self._numbers = 0
 

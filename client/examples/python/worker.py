@@ -1,5 +1,6 @@
-"""A remote worker as a class: it holds a Work stream to actord, calls a function
-for each task, and sends what came of it. payment_worker.py is a program on it.
+"""A remote worker as a class: it holds a Work stream to actord, calls a
+function for each task, and sends the results. payment_worker.py is a program
+that uses it.
 
 Needs python3-grpcio and the stubs of proto/actord/v1 on the PYTHONPATH:
   protoc -I proto --python_out=stubs --grpc_python_out=stubs \\
@@ -19,12 +20,13 @@ from actord.v1 import (actor_service_pb2_grpc, payload_pb2, work_pb2,
 RECONNECT_SECONDS = 1
 BEATS_PER_LEASE = 3
 MAX_BEAT_SECONDS = 1
-ERROR_CHARACTERS = 1000  # of at most 4 bytes; the daemon takes 4096 bytes
+# Each is at most 4 bytes of UTF-8, and the daemon accepts 4096 bytes.
+ERROR_CHARACTERS = 1000
 FAILED_PRECONDITION = grpc.StatusCode.FAILED_PRECONDITION.value[0]
 
 
 class Refused(Exception):
-    """What no further attempt would change: the process gets this error."""
+    """An error that another attempt would not change: the process gets it."""
 
 
 def text_of(error):
@@ -32,13 +34,13 @@ def text_of(error):
 
 
 class Worker:
-    """One stream after the other until it is told to stop.
+    """Keeps a stream open, and opens another if it breaks, until stop().
 
-    `carry_out(task)` runs on threads of its own, `at_a_time` of them, while this
-    class keeps the leases with heartbeats. It returns the bytes of the result;
-    it raises Refused for an error that is final, anything else for one that
-    might go better the next time. It may be called more than once for the same
-    command: task.idempotency_key is the same then. `say` is called with a line
+    `carry_out(task)` runs on `at_a_time` threads of the worker, while this
+    class renews the leases with heartbeats. It returns the bytes of the result.
+    It raises Refused for a final error, and any other exception for an error
+    that another attempt may not have. It may be called more than once for the same
+    command: task.idempotency_key is then the same. `say` is called with a line
     for people, from any thread.
     """
 
@@ -52,22 +54,23 @@ class Worker:
         self._function = carry_out
         self._say = say
         self._pool = concurrent.futures.ThreadPoolExecutor(at_a_time)
-        # stop() is a signal handler: it comes in while this thread holds it.
+        # Reentrant, because stop() may run as a signal handler in the thread
+        # that holds the lock.
         self._lock = threading.RLock()
-        self._requests = queue.SimpleQueue()  # of the stream that is open
-        self._held = {}  # what came of each task, by its token; None before
-        self._lease_seconds = 30  # the shortest of those held
+        self._requests = queue.SimpleQueue()  # of the open stream
+        self._held = {}  # by token: the request with the result, or None
+        self._lease_seconds = 30  # shortest lease of the held tasks
         self._stopping = threading.Event()
 
     def stop(self, *_):
-        """Takes no more tasks; run() returns when those that it holds are done.
-        May be a signal handler."""
+        """Accepts no more tasks; run() returns when the held tasks are done.
+        May be used as a signal handler."""
         self._stopping.set()
         self._requests.put(work_pb2.WorkRequest(stop=True))
         self._leave_if_done()
 
     def run(self):
-        """Returns 0 after stop(), and 1 if the daemon does not take it."""
+        """Returns 0 after stop(), and 1 if the daemon refuses the worker."""
         while not self._stopping.is_set():
             try:
                 self._converse()
@@ -81,7 +84,8 @@ class Worker:
 
     def _converse(self):
         requests = queue.SimpleQueue()
-        # First of all: stop() puts something there as soon as it can be seen.
+        # The subscription comes first: stop() adds a request as soon as it
+        # sees the queue.
         requests.put(self._subscription)
         with self._lock:
             self._requests, self._held = requests, {}
@@ -133,7 +137,8 @@ class Worker:
         if not answer.HasField("refusal"):
             outcome = yield_pb2.CompleteYieldResponse.Answer.Name(answer.answer)
         elif answer.refusal.HasField("retry_delay"):
-            # Its process does not keep up. Heartbeats go on meanwhile.
+            # The mailbox of its process is full. Heartbeats continue
+            # meanwhile.
             again = threading.Timer(
                 answer.refusal.retry_delay.ToNanoseconds() / 1e9, requests.put,
                 [self._held[answer.token]])
@@ -141,8 +146,8 @@ class Worker:
             again.start()
             return
         elif self._is_result(answer.token):
-            # A result that is too long, say, and would be the next time: the
-            # process is told so, for good.
+            # The result was refused, because it is too long, for example. It
+            # would be refused again, so the process gets this final error.
             self._tell(requests, answer.token, work_pb2.WorkRequest(completions=[
                 yield_pb2.CompleteYieldRequest(
                     token=answer.token, error=yield_pb2.YieldError(
@@ -159,7 +164,7 @@ class Worker:
         self._leave_if_done()
 
     def _is_result(self, token):
-        """Of what was said of a task that is held: that it went well."""
+        """Whether the request of a held task contains a result."""
         return any(completion.HasField("result")
                    for completion in self._held[token].completions)
 
@@ -170,9 +175,9 @@ class Worker:
             self._requests.put(None)  # ends the stream in order
 
     def _beat(self, requests):
-        """Until the stream is another."""
+        """Sends heartbeats until the stream is replaced."""
         while requests is self._requests:
-            # A shorter lease than those known may come meanwhile.
+            # A task with a shorter lease may arrive meanwhile.
             time.sleep(min(MAX_BEAT_SECONDS,
                            self._lease_seconds / BEATS_PER_LEASE))
             with self._lock:
