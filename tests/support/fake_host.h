@@ -1,7 +1,7 @@
-// A daemon for the tests of command handlers: it records what they do, and
-// answers as the test says. Time stands still.
+// A fake daemon for the tests of command handlers. It records their calls and
+// returns the answers that the test sets. Its clock stands still.
 //
-// Thread-safety: none. Ownership: owns what it records.
+// Thread-safety: none. Ownership: owns its records.
 #pragma once
 
 #include <actord/abi.h>
@@ -17,14 +17,18 @@
 
 namespace actord::testing {
 
-// What became of a command.
+// How a command was answered.
 struct Answer {
   Code code = Code::kUnknown;
   OwnedPayload payload;
-  uint64_t delay_ns = 0;  // of complete_after
-  bool deferred = false;  // handle returned ACTORD_DEFERRED
-  bool spawned = false;   // handed to host->spawn
-  int completions = 0;    // how often it was completed with success
+  // Set by complete_after.
+  uint64_t delay_ns = 0;
+  // `handle` returned ACTORD_DEFERRED.
+  bool deferred = false;
+  // Passed to host->spawn.
+  bool spawned = false;
+  // Number of successful completions.
+  int completions = 0;
 };
 
 class FakeHost : public actord_host {
@@ -34,7 +38,7 @@ class FakeHost : public actord_host {
     std::string message;
   };
 
-  // A cancel or a terminate.
+  // A recorded cancel or terminate.
   struct Ended {
     Pid pid;
     std::string reason;
@@ -104,8 +108,8 @@ class FakeHost : public actord_host {
   FakeHost(const FakeHost&) = delete;
   FakeHost& operator=(const FakeHost&) = delete;
 
-  // Runs one command through a handler. The answer stays where it is: it can
-  // still change when the completion comes later.
+  // Runs one command through a handler. The reference stays valid; a later
+  // completion changes the answer.
   Answer& Run(const actord_command_handler& handler, void* self,
               Payload payload, Pid from = MakePid(1)) {
     Call call;
@@ -146,7 +150,7 @@ class FakeHost : public actord_host {
     return const_cast<FakeHost*>(static_cast<const FakeHost*>(host));
   }
 
-  // nullptr: never begun, or completed already.
+  // nullptr: the completion does not exist, or has been completed.
   Answer* Outstanding(actord_completion id) {
     if (id == 0 || id > answers_.size()) return nullptr;
     Answer& answer = answers_[id - 1];
@@ -167,7 +171,8 @@ class FakeHost : public actord_host {
     return &kApi;
   }
 
-  std::deque<Answer> answers_;  // a deque: references stay valid
+  // A deque, so that references stay valid.
+  std::deque<Answer> answers_;
 };
 
 }  // namespace actord::testing

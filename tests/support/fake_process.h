@@ -1,7 +1,7 @@
-// One process without a daemon: a test hands it events step by step and looks
-// at what it did.
+// One process without a daemon: a test passes events to it step by step and
+// checks its effects.
 //
-// Thread-safety: none. Ownership: owns the process's state and what it records.
+// Thread-safety: none. Ownership: owns the process's state and its records.
 #pragma once
 
 #include <actord/abi.h>
@@ -60,7 +60,7 @@ class FakeProcess {
   FakeProcess(const FakeProcess&) = delete;
   FakeProcess& operator=(const FakeProcess&) = delete;
 
-  // ACTORD_OK, or the refusal.
+  // Returns ACTORD_OK, or the refusal.
   int32_t Init(std::string_view method = {}, Payload input = {}) {
     uint32_t index = 0;
     while (!method.empty() && type_.methods[index].name != method) ++index;
@@ -70,7 +70,7 @@ class FakeProcess {
     return status;
   }
 
-  // Instead of Init: likewise.
+  // Called instead of Init. Returns ACTORD_OK, or the refusal.
   int32_t Restore(std::string_view method, Payload snapshot,
                   std::string_view from_version) {
     uint32_t index = 0;
@@ -82,7 +82,7 @@ class FakeProcess {
     started_ = status == ACTORD_OK;
     return status;
   }
-  // What it says is in `result`.
+  // Stores the snapshot in `result`.
   int32_t Snapshot() { return type_.snapshot(state_.get(), &step_); }
 
   // Queues an event for the next step.
@@ -113,14 +113,15 @@ class FakeProcess {
     Queue(event);
   }
 
-  // Of a type that a later daemon may know.
+  // Queues an event of a type that only a later daemon knows.
   void UnknownEvent() {
     actord_event event = EventOf(99, {});
     event.tag = 1;
     Queue(event);
   }
 
-  // Runs one step with what was queued; forgets the effects of the one before.
+  // Runs one step with the queued events. Clears the effects of the previous
+  // step.
   int32_t Step() {
     yields.clear();
     sent.clear();
@@ -145,7 +146,7 @@ class FakeProcess {
     type_.close(state_.get());
   }
 
-  // Effects of the last step, and what was said about the end.
+  // Effects of the last step, and its result or failure.
   std::vector<Yielded> yields;
   std::vector<SentMessage> sent;
   std::vector<SpawnedProcess> spawned;
@@ -155,14 +156,17 @@ class FakeProcess {
   std::vector<Tag> demonitored;
   std::vector<Pid> linked;
   std::vector<Pid> unlinked;
-  std::vector<Tag> given_up;     // by cancel_yield
-  std::vector<Tag> outstanding;  // what Restore can adopt
+  // Tags passed to cancel_yield.
+  std::vector<Tag> given_up;
+  // Tags that Restore can adopt.
+  std::vector<Tag> outstanding;
   OwnedPayload result;
   Code failure = Code::kOk;
   std::string failure_text;
   uint64_t now_ns = 1'700'000'000'000'000'000;
   uint64_t random = 42;
-  uint32_t spawn_limit = 1'000'000;  // afterwards spawn returns no PID
+  // Beyond it, spawn returns no PID.
+  uint32_t spawn_limit = 1'000'000;
   uint64_t monotonic_ns = 5'000'000'000;
 
  private:
@@ -195,7 +199,7 @@ class FakeProcess {
     event.payload = payload.ToAbi();
     return event;
   }
-  // An event with bytes of its own.
+  // An event that owns its bytes.
   struct Queued {
     std::string topic;
     OwnedPayload payload;

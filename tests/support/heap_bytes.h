@@ -8,13 +8,14 @@
 #include "tests/support/sanitizers.h"
 
 #if ACTORD_ADDRESS_SANITIZER || ACTORD_THREAD_SANITIZER
-// GCC has the function and not its header.
+// GCC provides the function, but not its header.
 extern "C" size_t __sanitizer_get_current_allocated_bytes();
 #endif
 
 namespace actord::testing {
 
-// By all of this program. A sanitizer counts for itself.
+// Bytes allocated by the whole program. Under a sanitizer, its allocator counts
+// them.
 inline size_t HeapBytes() {
 #if ACTORD_ADDRESS_SANITIZER || ACTORD_THREAD_SANITIZER
   return __sanitizer_get_current_allocated_bytes();

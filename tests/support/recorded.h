@@ -1,4 +1,4 @@
-// What the fakes of the SDK's tests write down: owned copies of the ABI's
+// The records of the fakes in the SDK's tests: owned copies of the ABI's
 // borrowed data.
 //
 // Thread-safety: plain values.
@@ -20,7 +20,7 @@ inline std::string ToString(const actord_bytes& bytes) {
 
 inline Pid MakePid(uint32_t slot) { return actord_pid{1, 7, slot, 1}; }
 
-// The text of PIDs, as the fakes write and read it.
+// Formats a PID as the fakes write and read it.
 inline size_t FormatFakePid(const actord_pid& pid, char* text) {
   return ("pid-" + std::to_string(pid.slot)).copy(text, 64);
 }
@@ -41,13 +41,15 @@ struct SentMessage {
 };
 
 struct SpawnedProcess {
-  Pid pid;  // of step's spawn
+  // Set by the step's spawn.
+  Pid pid;
   Pid parent;
   std::string type, method;
   OwnedPayload input;
   bool keep_result = false;
   uint32_t priority = ACTORD_PRIORITY_DEFAULT;
-  uint32_t flags = 0;  // of a handler's spawn
+  // Set by the host's spawn.
+  uint32_t flags = 0;
 };
 
 }  // namespace actord::testing

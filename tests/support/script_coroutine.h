@@ -1,7 +1,7 @@
 // A coroutine process whose body a test writes as a lambda.
 //
 // Thread-safety: one process at a time. Ownership: the body is static, so that
-// what it captures outlives the coroutine; the test resets it.
+// its captures outlive the coroutine. The test resets it.
 #pragma once
 
 #include <actord/coroutine.h>
@@ -26,7 +26,7 @@ class ScriptCoroutine : public CoroutineProcess {
   Task<Result<>> Main(Context& ctx) { return body(ctx); }
 };
 
-// Writes down that it was destroyed.
+// Records its destruction.
 class Destroyed {
  public:
   Destroyed(std::vector<std::string>& trace, std::string name)

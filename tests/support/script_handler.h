@@ -1,7 +1,7 @@
 // A command handler whose behaviour a test writes as a lambda.
 //
-// Thread-safety: as its lambda's. Ownership: the test keeps it alive until the
-// runtime is gone.
+// Thread-safety: that of the lambda. Ownership: the test keeps it alive longer
+// than the runtime.
 #pragma once
 
 #include <actord/abi.h>
@@ -13,7 +13,7 @@
 
 namespace actord::testing {
 
-// One call of the handler, in C++ words.
+// A C++ view of one call of the handler.
 class Call {
  public:
   explicit Call(actord_call* call) : call_(call) {}

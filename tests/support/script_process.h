@@ -1,8 +1,8 @@
-// A process type whose behaviour a test writes as lambdas, and a daemon-less
-// runtime around it.
+// A process type whose behaviour a test writes as lambdas, and a runtime
+// without a daemon for it.
 //
-// Thread-safety: a Script is used by one process; the test waits before it
-// looks at what the script wrote.
+// Thread-safety: each Script is used by one process. The test waits before it
+// reads the data that the script wrote.
 #pragma once
 
 #include <actord/plugin.h>
@@ -20,8 +20,8 @@ struct Script {
   std::function<void()> close = {};
 };
 
-// The input of a scripted process: the address of its Script, which has to live
-// until Init has returned. (What its lambdas capture has to live longer.)
+// The input of a scripted process: the address of its Script. The Script must
+// live until Init has returned, and the captures of its lambdas longer.
 inline std::string InputOf(const Script& script) {
   const Script* address = &script;
   return {reinterpret_cast<const char*>(&address), sizeof(address)};
