@@ -1,5 +1,5 @@
-/* One wrong thing in the table of a plugin, chosen by the macros below. Some of
- * them leave parts unused. */
+/* A plugin with one error in its table, selected by the macros below. Some
+ * selections leave parts unused. */
 #include <actord/abi.h>
 
 #ifndef BAD_MAGIC

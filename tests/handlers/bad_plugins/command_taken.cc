@@ -1,4 +1,4 @@
-// Brings a command that is built in.
+// A plugin with a command that is built in.
 #include <actord/plugin.h>
 
 namespace {

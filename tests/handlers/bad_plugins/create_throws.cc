@@ -1,4 +1,5 @@
-// Its second handler cannot be made; the first one has to go again.
+// A plugin whose second handler cannot be created, so that the first one must
+// be destroyed.
 #include <actord/plugin.h>
 
 #include <stdexcept>

@@ -1,5 +1,5 @@
-// Written over the bare ABI, and breaks its rules: lets exceptions out and
-// returns what it must not.
+// A plugin that uses the bare ABI and breaks its rules: it lets exceptions out
+// and returns invalid values.
 #include <actord/abi.h>
 
 #include <stdexcept>

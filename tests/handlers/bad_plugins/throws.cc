@@ -1,4 +1,5 @@
-// Throws wherever the methods say; the SDK catches all but what Close throws.
+// Throws from the function that the method names. The SDK catches every
+// exception except one out of Close.
 #include <actord/plugin.h>
 
 #include <stdexcept>

@@ -1,4 +1,4 @@
-// Brings a process type that another plugin has.
+// A plugin with a process type that another plugin has.
 #include <actord/plugin.h>
 
 namespace {

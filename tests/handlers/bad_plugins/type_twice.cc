@@ -1,4 +1,4 @@
-// Brings the same process type twice.
+// A plugin with the same process type twice.
 #include <actord/plugin.h>
 
 namespace {

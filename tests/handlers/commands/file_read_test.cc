@@ -133,7 +133,7 @@ TEST_F(FileReadTest, ReadsAnEmptyFile) {
 TEST_F(FileReadTest, RefusesWhatItMayNotRead) {
   Write(allowed() / "locked", "text");
   fs::permissions(allowed() / "locked", fs::perms::none);
-  // Root may read everything, so be somebody else for a moment.
+  // Root may read every file, so the test runs as another user for a moment.
   const uid_t user = geteuid();
   constexpr uid_t kNobody = 65534;
   if (user == 0) {

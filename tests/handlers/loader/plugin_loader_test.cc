@@ -114,7 +114,7 @@ TEST(PluginLoader, TakesAPathWithoutASlashAsAFileHere) {
   EXPECT_TRUE(plugin.ok()) << plugin.status();
 }
 
-// What is wrong with the entries themselves is the catalog's to say.
+// The catalog checks the content of the entries.
 TEST(PluginLoader, LeavesTheEntriesToTheCatalog) {
   for (const char* name : {"null_step", "bad_type_name", "type_twice",
                            "type_taken", "command_taken"}) {
@@ -193,7 +193,7 @@ TEST(HandlerSet, DestroysTheLastMadeFirst) {
   EXPECT_THAT(destroyed, ElementsAre(2, 1));
 }
 
-// A file of the test's own, open.
+// An open file of the test's own.
 class PluginFile : public ::testing::Test {
  protected:
   PluginFile() {
@@ -232,7 +232,8 @@ TEST_F(PluginFile, IsWholeOrCutShortWhereverItIsCut) {
 
 TEST_F(PluginFile, HeadersThatLieAreNoReasonToReadElsewhere) {
   const std::string whole = BytesOf("versions_1");
-  // Offset and size of the segments' and sections' tables, one after the other.
+  // Overwrites the headers byte by byte, including the offsets and sizes of the
+  // tables of segments and sections.
   for (size_t at = 16; at < sizeof(ElfW(Ehdr)); ++at) {
     std::string bytes = whole;
     bytes[at] = static_cast<char>(0xff);
@@ -260,7 +261,7 @@ TEST_F(PluginFile, ANewFileUnderAnOldNameIsLoaded) {
   EXPECT_STREQ((*second)->info().version, "2");
   EXPECT_EQ((*first)->path(), (*second)->path());
   EXPECT_FALSE((*first)->file() == (*second)->file());
-  // A number that was free again does not lead to what it was before.
+  // A reused descriptor number does not lead to the former file.
   EXPECT_TRUE(absl::IsInvalidArgument(load("no_symbol").status()));
   EXPECT_TRUE(absl::IsFailedPrecondition(load("other_abi").status()));
   const auto third = load("versions_3");

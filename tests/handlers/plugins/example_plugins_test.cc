@@ -1,5 +1,5 @@
-// The example plugins as they are shipped, run in the harness for authors of
-// plugins.
+// Runs the example plugins, as they are shipped, in the harness for plugin
+// authors.
 #include <actord/testing.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -122,7 +122,7 @@ std::string ReadAll(const char* path) {
   return bytes.str();
 }
 
-// What coreutils count: word → count.
+// The counts of coreutils: word → count.
 std::map<std::string, uint64_t> CountWithCoreutils(const std::string& path) {
   const std::string command = "tr -cs 'A-Za-z' '\\n' <'" + path +
                               "' | tr A-Z a-z | LC_ALL=C sort | uniq -c";
@@ -134,7 +134,7 @@ std::map<std::string, uint64_t> CountWithCoreutils(const std::string& path) {
     std::istringstream fields(line);
     uint64_t count = 0;
     std::string word;
-    // A text that begins with no letter gives one empty line.
+    // A text that does not begin with a letter gives one empty line.
     if (fields >> count >> word) counts[word] = count;
   }
   return counts;
@@ -176,7 +176,7 @@ TEST(WordCountTest, AgreesWithCoreutilsOnARealText) {
 }
 
 TEST(WordCountTest, KeepsTheTopOfATextWhicheverChildIsFirst) {
-  // Pieces of 1,024 bytes, so that there are several children.
+  // Chunks of 1,024 bytes, so that there are several children.
   std::string text;
   for (int i = 0; i < 600; ++i) text += i % 3 == 0 ? "a " : "b B,c a-b é @[`{";
   std::string first;
@@ -228,7 +228,7 @@ TEST(WordCountTest, DoesNotWaitForEverForAChildThatSaysNothing) {
     Plugged harness("wordcount", {.seed = seed});
     const Pid parent = harness.Submit("wordcount", "run", R"({"path":"/x"})");
     harness.CompleteNext("file.read", std::string(100'000, 'a') + " b");
-    // The child is terminated before it has its turn.
+    // The child is terminated before its turn.
     while (harness.Live("wordcount.chunk").empty() && harness.RunOne()) {
     }
     for (const Pid& child : harness.Live("wordcount.chunk")) {
@@ -257,7 +257,7 @@ class OrderTest : public ::testing::Test {
                            R"({"order":"o-1","amount_cents":1999,)"
                            R"("hold_ms":50,"payment_timeout_ms":2000})");
   }
-  // An order that waits for its payment.
+  // Starts an order and runs it until it waits for its payment.
   Pid AtThePayment() {
     const Pid order = Submit();
     harness_.Advance(50ms);

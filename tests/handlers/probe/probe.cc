@@ -1,6 +1,6 @@
-// probe: a plugin for tests that does whatever its methods say. Every method
-// that yields ends with the JSON of what came back:
-//   {"code": "OK", "payload": text}, or {"code": …, "message": text}.
+// probe: a plugin for tests. Its methods decide what it does. Every method that
+// yields ends with the completion as JSON: {"code": "OK", "payload": text}, or
+// {"code": …, "message": text}.
 #include <actord/commands.h>
 #include <actord/plugin.h>
 
@@ -75,7 +75,7 @@ class Probe : public actord::Process {
     if (!begun_) {
       begun_ = true;
       Begin(out);
-      // What came before the first step is not lost.
+      // Messages that arrived before the first step are not lost.
     }
     for (const actord::Event event : events) {
       if (event.is_message()) OnMessage(event, out);
@@ -190,7 +190,7 @@ class Probe : public actord::Process {
     }
     if (topic == "end") out.Done();
     if (topic == "late") out.Reply(kept_);
-    // Asks whoever holds the name, and passes the answer on.
+    // Calls the holder of the name and passes the answer on.
     if (topic == "call") {
       out.Call(event.payload().bytes, "echo", "from a process");
     }
@@ -260,7 +260,7 @@ class ProbeBlocking : public actord::Process {
       {"run", "Blocks its thread for its input in milliseconds."},
       {"until", "Blocks its thread until the file is there that it names."}};
   static constexpr bool kBlocksThread = true;
-  // A cancel that comes before its step does not keep it from blocking.
+  // A cancel that arrives before its step does not keep it from blocking.
   static constexpr bool kHandlesCancel = true;
 
   void Init(std::string_view method, actord::Payload input) {
@@ -283,7 +283,7 @@ class ProbeBlocking : public actord::Process {
   std::string input_;
 };
 
-// Asked to end, it takes its time and says so in the log.
+// After a cancel, takes its time to end and logs that.
 class Mourner : public actord::Process {
  public:
   static constexpr const char* kName = "mourner";
@@ -313,7 +313,7 @@ class Mourner : public actord::Process {
   actord::Tag sleep_ = 0;
 };
 
-// Has names as long as they may be.
+// Has names of the maximum length.
 class Verbose : public actord::Process {
  public:
   static constexpr auto kLongest = [] {

@@ -1,4 +1,4 @@
-// What coroutines do with other processes: calls, exits, messages to come.
+// Coroutines and other processes: calls, exits, delayed messages.
 #include <actord/coroutine.h>
 
 #include <string>
@@ -71,7 +71,8 @@ TEST_F(ActorsTest, AMessageIsAnsweredNowOrLater) {
   EXPECT_EQ(process().replies[1].payload.bytes, "first");
 }
 
-// The loser of WhenAny takes its command back, and so does what a cancel ends.
+// The losing part of a WhenAny cancels its command, and so does a cancelled
+// wait.
 TEST_F(ActorsTest, WhatIsLeftBehindIsGivenUp) {
   Start([](Context& ctx) -> Task<Result<>> {
     co_await WhenAny(ctx.Run("slow"), ctx.Call(MakePid(9), "ask"),
@@ -84,7 +85,7 @@ TEST_F(ActorsTest, WhatIsLeftBehindIsGivenUp) {
   Message("go");
   EXPECT_THAT(process().given_up, ElementsAre(slow, call));
   const Tag next = TheTag();
-  // Both say so, and nobody listens.
+  // Both commands complete as cancelled, and no coroutine waits for them.
   Complete(slow, "", Code::kCancelled);
   Complete(call, "", Code::kCancelled);
   EXPECT_EQ(Cancel(), ACTORD_STEP_FAIL);
@@ -227,7 +228,7 @@ TEST_F(ActorsTest, EveryKeepsItsBeatAndLeavesOutWhatItMissed) {
   Complete(TheTag());
   EXPECT_EQ(process().sent.size(), 1u);
   EXPECT_EQ(process().yields.at(0).payload.bytes, R"({"duration_ms":9000})");
-  // The clock on the wall says nothing about it.
+  // The wall clock has no effect on it.
   Pass(-1h);
   PassAll(34s);
   Complete(TheTag());

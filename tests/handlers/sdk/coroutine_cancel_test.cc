@@ -12,8 +12,8 @@ namespace {
 
 class CoroutineCancelTest : public CoroutineTest {
  protected:
-  // Waits as `wait` says, cleans up with a command when it is cancelled,
-  // and ends with the reason.
+  // Starts a process that waits as `wait` says, cleans up with a command when
+  // it is cancelled, and ends with the reason.
   int32_t StartCleaningUp(std::function<Task<>(Context& ctx)> wait) {
     wait_ = std::move(wait);
     return Start([this](Context& ctx) -> Task<Result<>> {
@@ -35,7 +35,8 @@ class CoroutineCancelTest : public CoroutineTest {
     });
   }
 
-  // Precondition: cancelled, and handed out its first command to clean up with.
+  // Precondition: the process was cancelled and has yielded its first clean-up
+  // command.
   void ExpectCleanUpAndEnd() {
     ASSERT_EQ(process().yields.size(), 1u);
     EXPECT_EQ(process().yields[0].command, "clean.up");
@@ -50,7 +51,8 @@ class CoroutineCancelTest : public CoroutineTest {
   }
 
  private:
-  std::function<Task<>(Context& ctx)> wait_;  // outlives its coroutines
+  // Outlives its coroutines.
+  std::function<Task<>(Context& ctx)> wait_;
 };
 
 TEST_F(CoroutineCancelTest, DuringReceive) {
@@ -156,7 +158,7 @@ TEST_F(CoroutineCancelTest, OfWhenAnyLetsEveryPartCleanUp) {
     trace_.push_back(name + " cleaned up");
     throw Failure(received.status());
   };
-  // Throws Cancelled again, as one does that lets it pass.
+  // Rethrows Cancelled, like code that does not handle it.
   const auto passing = [&](Context& ctx, std::string name) -> Task<> {
     const auto done = co_await Try(part(ctx, std::move(name)));
     throw Cancelled(std::string(done.error().message));
@@ -226,8 +228,8 @@ TEST_F(CoroutineCancelTest, HeldBackItReachesAWaitWithATimeout) {
   EXPECT_EQ(process().failure, Code::kCancelled);
 }
 
-// One timer ends both sleeps; the first to go on lowers the shield that has
-// held the cancel back.
+// One timer ends both sleeps. The first sleeper to resume lowers the shield
+// that has held the cancel back.
 TEST_F(CoroutineCancelTest, HeldBackItReachesWhatIsDueAtTheSameMoment) {
   const auto shielded = [](Context& ctx) -> Task<> {
     co_await ctx.Shield(ctx.Sleep(1s));

@@ -30,7 +30,7 @@ class CoroutineTest : public ::testing::Test {
     ScriptCoroutine::body = nullptr;
   }
 
-  // Starts a process with this body, up to the end of its first step.
+  // Starts a process with this body and runs its first step.
   int32_t Start(ScriptCoroutine::Body body) {
     ScriptCoroutine::body = std::move(body);
     process_ = std::make_unique<FakeProcess>(kProcessType<ScriptCoroutine>);
@@ -52,7 +52,7 @@ class CoroutineTest : public ::testing::Test {
     process_->Cancel(reason);
     return Step();
   }
-  // The tag of the only command of the last step.
+  // The tag of the last step's only command.
   Tag TheTag() {
     EXPECT_EQ(process_->yields.size(), 1u);
     return process_->yields.at(0).tag;

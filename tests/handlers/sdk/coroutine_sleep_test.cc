@@ -9,7 +9,8 @@ namespace {
 
 class SleepTest : public CoroutineTest {
  protected:
-  // Sleeps side by side, each for its duration, and writes down who woke.
+  // Sleeps for `duration`, in parallel with others, and records its name when
+  // it wakes.
   Task<> SleepAndTell(Context& ctx, Duration duration, std::string name) {
     co_await ctx.Sleep(duration);
     trace_.push_back(name);
@@ -64,7 +65,7 @@ TEST_F(SleepTest, SeveralShareTheTimerOfTheEarliest) {
         SleepAndTell(ctx, 2s, "two again"), SleepAndTell(ctx, 1s, "one"));
     co_return "";
   });
-  // One for 2 s, and one more for what is earlier.
+  // One timer for 2 s, and one for the earlier deadlines.
   ASSERT_EQ(process().yields.size(), 2u);
   const Tag two = process().yields[0].tag;
   const Tag one = process().yields[1].tag;
@@ -82,8 +83,8 @@ TEST_F(SleepTest, SeveralShareTheTimerOfTheEarliest) {
   EXPECT_EQ(trace_.back(), "five");
 }
 
-// What waits with a timeout for each message must not leave a timer behind for
-// each: the daemon bounds them.
+// Waiting with a timeout for each message must not leave a timer for each
+// message, because the daemon limits timers.
 TEST_F(SleepTest, ManyTimeoutsThatDoNotHappenShareATimer) {
   Start([](Context& ctx) -> Task<Result<>> {
     while (co_await ctx.WithTimeout(ctx.Receive(), 60s)) {
@@ -96,7 +97,7 @@ TEST_F(SleepTest, ManyTimeoutsThatDoNotHappenShareATimer) {
     EXPECT_EQ(Message("tick"), ACTORD_STEP_IDLE);
     EXPECT_TRUE(process().yields.empty());
   }
-  // The last message came after 10 s.
+  // The last message arrived after 10 s.
   Pass(50s);
   EXPECT_EQ(Complete(timer), ACTORD_STEP_IDLE);
   EXPECT_EQ(process().yields.at(0).payload.bytes, R"({"duration_ms":10000})");

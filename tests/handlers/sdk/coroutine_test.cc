@@ -47,7 +47,7 @@ TEST_F(CoroutineTest, OtherExceptionIsToldFromFailure) {
   EXPECT_EQ(process().failure_text, "Step threw: boom");
 }
 
-// The forms that Main may have.
+// The supported forms of Main.
 class Bare : public CoroutineProcess {
  public:
   static constexpr const char* kName = "bare";
@@ -181,7 +181,7 @@ TEST_F(CoroutineTest, SelectiveReceiveTakesFromTheMiddleAndTheEndOfTheQueue) {
     for (const char* topic : {"b", "c", "a"}) {
       trace_.emplace_back((co_await ctx.Receive(topic)).topic());
     }
-    // The queue is whole: what comes now is found.
+    // The queue is intact: a later message is found.
     co_await ctx.Receive("go");
     trace_.emplace_back((co_await ctx.Receive()).topic());
     co_return "";
@@ -253,7 +253,8 @@ TEST_F(CoroutineTest, RunHandsOutACommandAndGetsItsResult) {
   Start([](Context& ctx) -> Task<Result<>> {
     std::string payload(100, 'p');
     auto run = ctx.Run("work", payload, {.timeout = 5s});
-    payload.assign(100, 'q');  // it has its own
+    // The command has its own copy.
+    payload.assign(100, 'q');
     co_return co_await std::move(run);
   });
   ASSERT_EQ(process().yields.size(), 1u);
@@ -353,7 +354,7 @@ TEST_F(CoroutineTest, TerminatedWhileItWaitsItRunsDestructorsAlone) {
   EXPECT_TRUE(process().sent.empty());
 }
 
-// Says in which order its parts go.
+// Records the order in which its parts run.
 class Parts : public CoroutineProcess {
  public:
   static constexpr const char* kName = "parts";

@@ -52,7 +52,7 @@ TEST(FramePool, BlocksMayBeFreedOnAnotherThread) {
     EXPECT_EQ(std::set<void*>(blocks.begin(), blocks.end()).size(),
               blocks.size());
     std::thread([&] {
-      // More than it keeps.
+      // More than it caches.
       for (void* block : blocks) FramePool::Deallocate(block, 256);
     }).join();
   }

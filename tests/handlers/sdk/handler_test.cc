@@ -172,7 +172,7 @@ TEST_F(HandlerTest, ExceptionCaughtInsideOfHandleStillCompletes) {
       const Completion inner = std::move(done);
       throw std::runtime_error("boom");
     } catch (const std::runtime_error&) {
-      // Whoever was to complete is gone.
+      // The owner of the completion is gone.
     }
   };
   const Answer& answer = RunAsync();

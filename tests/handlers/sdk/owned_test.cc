@@ -10,7 +10,8 @@
 namespace actord {
 namespace {
 
-// Each way to copy, its borders, and those of what a message holds in itself.
+// Sizes at the limits of each way to copy, and around the size of a message's
+// inline buffer.
 const std::vector<size_t> kSizes = {0,  1,  2,  3,  4,  5,  7,  8,  9,  15,
                                     16, 17, 31, 32, 33, 47, 48, 49, 200};
 

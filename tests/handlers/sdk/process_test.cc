@@ -18,7 +18,7 @@ using namespace std::chrono_literals;
 using testing::FakeProcess;
 using testing::MakePid;
 
-// Does in Init and Step what the test says, and counts its objects.
+// Runs the test's functions in Init and Step, and counts its objects.
 class Scripted : public Process {
  public:
   static constexpr const char* kName = "scripted";
@@ -247,7 +247,7 @@ TEST_F(ProcessTest, FailingWithOkIsAFailureAllTheSame) {
   EXPECT_EQ(process.failure, Code::kUnknown);
 }
 
-// The other shapes of Init, the flags, and no Close.
+// The other forms of Init, the flags, and a type without Close.
 class Plain : public Process {
  public:
   static constexpr const char* kName = "plain";

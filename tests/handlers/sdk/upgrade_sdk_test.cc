@@ -1,4 +1,4 @@
-// Snapshot and Restore of classes, as the daemon calls them.
+// Snapshot and Restore of C++ classes, called as the daemon calls them.
 #include <actord/coroutine.h>
 #include <actord/plugin.h>
 #include <gmock/gmock.h>

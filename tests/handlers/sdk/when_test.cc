@@ -137,7 +137,7 @@ TEST_F(WhenTest, LosersTakeNoMessages) {
   EXPECT_EQ(process().result.bytes, "1a");
 }
 
-// The losers are gone before the expression that waits goes on.
+// The losing parts are destroyed before the awaiting expression continues.
 TEST_F(WhenTest, LosersTakeNoMessagesLaterInTheSameExpression) {
   Start([](Context& ctx) -> Task<Result<>> {
     std::string topics;

@@ -1,5 +1,5 @@
-// Supervisors in a harness: real processes, commands, links and calls, and a
-// clock of the test's own.
+// Supervisors in a harness, with real processes, commands, links and calls, and
+// the test's own clock.
 //
 // Thread-safety: none.
 #pragma once
@@ -26,11 +26,11 @@ using nlohmann::json;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// What the children have said, in this order.
+// Start and end reports of the children, in order.
 inline std::vector<std::string> told;
 inline bool refuses = false;
 
-// Says when it begins and ends; "fail" and "done" end it.
+// Reports when it begins and ends. The messages "fail" and "done" end it.
 class Child : public Process {
  public:
   static constexpr const char* kName = "child";
@@ -55,15 +55,15 @@ class Child : public Process {
   std::string name_;
 };
 
-// Does not end when it is asked to.
+// Does not end after a cancel.
 class Stubborn : public Child {
  public:
   static constexpr const char* kName = "stubborn";
   static constexpr bool kHandlesCancel = true;
 };
 
-// Waits for the start of the supervisor that its input names, once more than
-// that lets wait, and says what came of it.
+// Calls "started" of the supervisor that its input names, once more than the
+// number of calls that may wait, and reports each answer.
 class Asker : public Process {
  public:
   static constexpr const char* kName = "asker";
@@ -124,7 +124,7 @@ class SupervisorTest : public ::testing::Test {
     }
     return json::parse(answer->bytes);
   }
-  // The child with this id, as "children" says.
+  // The child with this id in the answer to "children".
   static json ChildIn(Harness& harness, const Pid& supervisor,
                       const std::string& id) {
     const json list = Ask(harness, supervisor, "children");
@@ -144,7 +144,7 @@ class SupervisorTest : public ::testing::Test {
     EXPECT_FALSE(pid.empty()) << child;
     return pid;
   }
-  // As the harness writes PIDs.
+  // The text of a PID, in the harness's format.
   static std::string Text(const Pid& pid) {
     char text[64];
     std::snprintf(text, sizeof(text), "%x.%x.%x.%x", pid.node, pid.incarnation,

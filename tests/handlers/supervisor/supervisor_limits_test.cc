@@ -1,4 +1,4 @@
-// Supervisors under floods, timeouts and small limits.
+// Supervisors with floods of messages, timeouts and small limits.
 #include "tests/handlers/supervisor/supervisor_fixture.h"
 
 namespace actord::supervisor_test {
@@ -31,7 +31,7 @@ TEST_F(SupervisorTest, ASleepThatFailsIsLookedAtAgain) {
   EXPECT_THAT(TakeTold(), ElementsAre("+a", "-a", "+a"));
 }
 
-// Each step finds another message, and it ends all the same.
+// Each step finds another message, and the supervisor still ends.
 TEST_F(SupervisorTest, AFloodOfMessagesDoesNotHoldUpTheEnd) {
   Harness harness = MakeHarness();
   const Pid supervisor = Begin(harness, TreeOf("one_for_one", {ChildOf("a")}));
@@ -61,7 +61,7 @@ TEST_F(SupervisorTest, OfTooManyThatWaitForTheStartTheOldestIsRefused) {
   EXPECT_EQ(TakeTold(), expected);
 }
 
-// Whatever is said in an answer, it fits.
+// Every answer fits into the payload limit, whatever its content.
 TEST_F(SupervisorTest, AnswersFitIntoSmallPayloads) {
   Harness harness = MakeHarness({.max_payload_bytes = 4096});
   const Pid supervisor = Begin(harness, TreeOf("one_for_one", {}));
@@ -85,7 +85,7 @@ TEST_F(SupervisorTest, AnswersFitIntoSmallPayloads) {
   EXPECT_TRUE(harness.IsLive(supervisor));
 }
 
-// As JSON it is written, 1e9 is longer than it was.
+// The number 1e9 becomes longer when it is written as JSON again.
 TEST_F(SupervisorTest, AChildWhoseStartWouldNotFitIsRefusedWithItsField) {
   Harness harness = MakeHarness({.max_payload_bytes = 4096});
   std::string numbers = "1e9";

@@ -1,5 +1,5 @@
-// A supervisor's plan without processes: the test says what happens, and reads
-// what is asked for.
+// A supervisor's plan without processes: the test reports events and reads the
+// requested actions.
 //
 // Thread-safety: none.
 #pragma once
@@ -46,7 +46,7 @@ class PlanTest : public ::testing::Test {
     Begin(SpecOf(strategy, children, intensity));
   }
   void Begin(SupervisorSpec spec) { plan_.emplace(std::move(spec)); }
-  // All of them have begun; what that took is not looked at.
+  // All children have started; the actions until then are not checked.
   void BeginAndStartAll(Strategy strategy,
                         const std::vector<ChildSpec>& children,
                         int intensity = 3) {
@@ -58,7 +58,7 @@ class PlanTest : public ::testing::Test {
     Next();
   }
 
-  // What it asks for, a text each; reports go to reports_.
+  // The requested actions, one text each. Reports go to reports_.
   std::vector<std::string> Next() {
     std::vector<std::string> done;
     for (const Plan::Action& action : plan_->Next(now_)) {
@@ -123,7 +123,7 @@ class PlanTest : public ::testing::Test {
   }
   Plan::Moment Moment() const { return {.now = now_, .random = random_}; }
   void Pass(Duration duration) { now_ += duration; }
-  // To the next moment that the plan wants to see.
+  // Passes the time until the plan's next deadline.
   Duration PassToNextLook() {
     const auto next = plan_->NextLook(now_);
     if (!next) return Duration(-1);

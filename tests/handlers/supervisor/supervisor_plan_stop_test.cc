@@ -1,4 +1,4 @@
-// How a supervisor stops its children, and what calls ask of it.
+// How a supervisor stops its children, and how it answers calls.
 #include "tests/handlers/supervisor/supervisor_plan_fixture.h"
 
 namespace actord::handlers {
@@ -95,7 +95,7 @@ TEST_F(PlanTest, StopChildIsAnsweredWhenTheChildHasEnded) {
   EXPECT_EQ(plan_->RestartChild("a", 8).code(), Code::kFailedPrecondition);
   Exits("a", ExitReason::kCancelled);
   EXPECT_THAT(Next(), ElementsAre("answer 7 a"));
-  // Neither time nor another's failure brings it back.
+  // Neither time nor the failure of another child restarts it.
   Exits("b");
   Next();
   PassToNextLook();

@@ -1,4 +1,4 @@
-// What a supervisor starts and restarts, when, and when it gives up.
+// Which children a supervisor starts and restarts, when, and when it gives up.
 #include "tests/handlers/supervisor/supervisor_plan_fixture.h"
 
 namespace actord::handlers {
@@ -48,7 +48,8 @@ TEST_F(PlanTest, OneForAllStopsTheOthersBackwardsAndStartsAllForwards) {
   Exits("c", ExitReason::kCancelled);
   EXPECT_THAT(Next(), ElementsAre("cancel a"));
   Exits("a", ExitReason::kCancelled);
-  EXPECT_THAT(Next(), IsEmpty());  // a waits for the pause of b, too
+  // `a` waits for the pause of `b`, too.
+  EXPECT_THAT(Next(), IsEmpty());
   EXPECT_EQ(PassToNextLook(), milliseconds(100));
   EXPECT_THAT(Next(), ElementsAre("start a"));
   Started("a");
@@ -77,7 +78,7 @@ TEST_F(PlanTest, RestForOneConcernsThoseBehindIt) {
   EXPECT_THAT(Next(), ElementsAre("start d"));
 }
 
-// A failure while the group is being stopped is what was wanted anyway.
+// A failure during the stop of the group has the intended effect.
 TEST_F(PlanTest, WhoFailsBeforeItIsStoppedCountsNoRestart) {
   BeginAndStartAll(Strategy::kOneForAll,
                    {ChildOf("a"), ChildOf("b"), ChildOf("c")}, 1);
@@ -144,7 +145,7 @@ TEST_F(PlanTest, AGroupBringsBackWhatWasDoneButNothingTemporary) {
   EXPECT_THAT(Ids(), ElementsAre("done", "a"));
 }
 
-// A temporary one that has not been there yet is not lost with its group.
+// A temporary child that has not started yet is not lost with its group.
 TEST_F(PlanTest, AGroupStartsATemporaryOneAgainWhoseFirstInitIsUnderWay) {
   for (const bool well : {true, false}) {
     Begin(Strategy::kRestForOne,
@@ -173,7 +174,8 @@ TEST_F(PlanTest, AGroupStartsATemporaryOneAgainWhoseFirstInitIsUnderWay) {
   }
 }
 
-// Nothing would try it again, so a tree without it would be said to be up.
+// Nothing would retry the start, so a tree without this child would be reported
+// as started.
 TEST_F(PlanTest, ATemporaryOneThatCannotStartFailsTheStart) {
   Begin(Strategy::kOneForOne,
         {ChildOf("a"), ChildOf("temporary", Restart::kTemporary)});
@@ -308,8 +310,10 @@ TEST_F(PlanTest, OneForOneDoesNotWaitForAnothersPause) {
   Next();
   PassToNextLook();
   Next();
-  StartFailed("a");  // now 200 ms
-  Exits("b");        // and 100 ms
+  // The pause is now 200 ms.
+  StartFailed("a");
+  // The pause of `b` is 100 ms.
+  Exits("b");
   Next();
   EXPECT_EQ(PassToNextLook(), milliseconds(100));
   EXPECT_THAT(Next(), ElementsAre("start b"));

@@ -1,4 +1,4 @@
-// What a supervisor may be started with, and what it says about the rest.
+// The inputs that a supervisor accepts, and its errors for all others.
 #include "handlers/supervisor/supervisor_spec.h"
 
 #include <gmock/gmock.h>
@@ -158,7 +158,7 @@ TEST(SupervisorSpec, AThousandChildrenAreTheMost) {
               HasSubstr("\"children\" has 1001 children"));
 }
 
-// Whichever way they nest.
+// In each way of nesting.
 TEST(SupervisorSpec, DepthIsLimited) {
   const auto nest = [](int levels) {
     std::string spec = "{}";

@@ -1,4 +1,4 @@
-// What supervisors do: starts, stops, restarts, calls.
+// Supervisors: starts, stops, restarts, calls.
 #include "tests/handlers/supervisor/supervisor_fixture.h"
 
 namespace actord::supervisor_test {
@@ -88,7 +88,8 @@ TEST_F(SupervisorTest, TreesNest) {
         {"input", TreeOf("one_for_all", {ChildOf("b"), ChildOf("c")})}};
     const Pid supervisor = Begin(
         harness, TreeOf("rest_for_one", {ChildOf("a"), inner, ChildOf("d")}));
-    // Its own Init has returned; whose children it starts is its business.
+    // Started as soon as its own Init has returned; its children do not count
+    // here.
     EXPECT_EQ(Ask(harness, PidIn(harness, supervisor, "inner"), "started"),
               json::object());
     EXPECT_THAT(TakeTold(),

@@ -1,5 +1,5 @@
-// Random lives of supervisors: whatever happens in whatever order, what is
-// asked for makes sense, and nothing is left undone.
+// Random lives of supervisors: after any events in any order, the requested
+// actions make sense, and nothing is left undone.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -21,7 +21,7 @@ using State = SupervisorPlan::State;
 constexpr int kWalks = 3000;
 constexpr int kSteps = 120;
 
-// One supervisor with its children, as far as it knows them.
+// One supervisor with its children, as far as the supervisor knows them.
 class Walk {
  public:
   explicit Walk(uint64_t seed) : random_(seed), plan_(RandomSpec()) { Act(); }
@@ -33,7 +33,7 @@ class Walk {
     }
     plan_.End(Status(Code::kCancelled, "enough"));
     Act();
-    // Everything that is asked for happens; so it comes to its end.
+    // Every requested action is carried out, so the supervisor ends.
     for (int i = 0; i < 1000 && plan_.verdict() == nullptr; ++i) {
       if (!OneThatWasAsked()) PassToNextLook();
       Act();
@@ -64,7 +64,8 @@ class Walk {
     return spec;
   }
 
-  // Does what the plan asks for, as far as that is not for others to do.
+  // Carries out the plan's actions, except those that other processes carry
+  // out.
   void Act() {
     std::vector<SupervisorPlan::Action> actions = plan_.Next(now_);
     for (size_t i = 0; i < actions.size(); ++i) {
@@ -100,7 +101,8 @@ class Walk {
     CheckNothingIsForgotten();
   }
 
-  // If nothing is under way and no time is waited for, all is as it shall be.
+  // If nothing is in progress and no deadline is pending, every child is in its
+  // final state.
   void CheckNothingIsForgotten() {
     bool busy = starting_ != 0 || ended_;
     for (const SupervisorPlan::Child& child : plan_.children()) {
@@ -163,7 +165,8 @@ class Walk {
     living_.erase(pid);
     asked_.erase(pid);
     plan_.Exited(PidOf(pid), reason, "", Now());
-    plan_.Exited(PidOf(pid), reason, "", Now());  // the link tells it, too
+    // The link reports it, too.
+    plan_.Exited(PidOf(pid), reason, "", Now());
   }
   void PassToNextLook() {
     if (const auto next = plan_.NextLook(now_)) now_ = *next;
@@ -195,8 +198,10 @@ class Walk {
   Duration now_ = milliseconds(1);
   SupervisorPlan::Key starting_ = 0;
   std::set<uint32_t> living_;
-  std::set<uint32_t> asked_;  // of those, to end
-  std::set<CallId> calls_;    // that wait
+  // Live children that were asked to end.
+  std::set<uint32_t> asked_;
+  // Calls that wait for an answer.
+  std::set<CallId> calls_;
   uint32_t pids_ = 0;
   CallId last_call_ = 0;
   bool ended_ = false;

@@ -1,4 +1,4 @@
-// Process types for the tests of the harness: one that does what the test says.
+// Process types for the tests of the harness: a scripted one and its child.
 #pragma once
 
 #include <actord/commands.h>
@@ -25,10 +25,11 @@ using testing::HarnessOptions;
 using ::testing::HasSubstr;
 using testing::HeldYield;
 
-// What a scripted process does in each step, and how many live.
+// The steps of a scripted process.
 inline std::function<void(Events, StepOutput&)> script;
 inline int live_scripted = 0;
-inline std::vector<std::string> seen;  // by steps
+// Recorded by the steps.
+inline std::vector<std::string> seen;
 
 template <bool kCancels>
 class Scripted : public actord::Process {

@@ -1,4 +1,4 @@
-// What a harness chooses by its seed, and what it says when something fails.
+// The random choices of a harness, and its output when an expectation fails.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// The harness for authors of plugins, on process types of its own.
+// Tests of the harness for plugin authors, with process types of their own.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -217,7 +217,7 @@ TEST_F(HarnessTest, WhoBlocksSeesNoMessageBeforeItsCompletion) {
   const Pid pid = harness.Submit("scripted");
   harness.Deliver(pid, "early");
   harness.Run();
-  // The step that is called first may see what is there by then.
+  // The first step may already get the events that have arrived by then.
   if (seen.empty()) {
     harness.CompleteNext("payment.charge", "paid");
     harness.Run();
@@ -248,7 +248,8 @@ TEST_F(HarnessTest, WhoeverBreaksARuleFails) {
 
 TEST_F(HarnessTest, BeyondTheLimitOfProcessesASpawnGivesNone) {
   Harness harness(kPlugin, {.max_processes = 2});
-  harness.Probe();  // is no process
+  // Is not a process.
+  harness.Probe();
   std::vector<bool> spawned;
   script = [&](Events events, StepOutput& out) {
     if (!events.empty() && events[0].topic() == "child") return;

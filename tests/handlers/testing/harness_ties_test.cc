@@ -1,4 +1,4 @@
-// What processes in a harness have to do with each other.
+// Relations between processes in a harness.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@ namespace {
 
 using ::testing::Contains;
 
-// What an exit says.
+// Describes an exit event.
 std::string Describe(const Event& event) {
   return std::to_string(event.tag()) + " " +
          std::to_string(static_cast<int>(event.exit_reason())) + " " +

@@ -1,4 +1,4 @@
-// Processes of a harness that go on in another version of their type.
+// Upgrades of processes in a harness to another version of their type.
 #include <stdexcept>
 
 #include "tests/handlers/testing/harness_fixture.h"
@@ -44,7 +44,7 @@ class New : public actord::Process {
     if (from.version == "early") return {Code::kUnavailable, "not now"};
     close_throws_ = from.version == "yielding";
     if (close_throws_) {
-      // Against the rules.
+      // Breaks the rules.
       StepOutput(context.*(&Forced::step_)).Yield("ext");
       return {};
     }
@@ -68,7 +68,7 @@ class New : public actord::Process {
   }
 
  private:
-  // What Restore cannot do but by force.
+  // Gives Restore access to effects that RestoreContext does not have.
   struct Forced : actord::StepContext {
     using actord::StepContext::step_;
   };
@@ -119,7 +119,7 @@ TEST(HarnessUpgrade, ARefusalLeavesTheProcessAsItWas) {
                ExpectationFailed);
 }
 
-// As in a daemon: only a Snapshot puts it off.
+// As in a daemon, only a Snapshot can postpone an upgrade.
 TEST(HarnessUpgrade, ARestoreThatIsNotReadyHasDeclined) {
   Harness harness(kTimers);
   const Pid pid = harness.Submit("timer");

@@ -1,5 +1,5 @@
-// A ledger: counts what it is told, once and in order, whatever version of the
-// plugin it goes on in.
+// A ledger: records each number once and in order, whatever versions of the
+// plugin it runs in.
 #include <actord/plugin.h>
 
 #include <atomic>
@@ -12,15 +12,17 @@
 #include <string>
 #include <thread>
 
-// Would be one for all versions, if they were not built as plugins have to be.
+// Would be one object for all versions if the plugins were not built as they
+// should be.
 struct __attribute__((visibility("default"))) Shared {
-  static inline std::atomic<int> begun = 0;  // by all workers
+  // Written by all workers.
+  static inline std::atomic<int> begun = 0;
 };
 
 namespace {
 
 #ifdef SLOW
-// Says by a file that it is being opened, and waits for another one.
+// Reports through a file that it is being opened, and waits for another file.
 const bool kMayGoOn = [] {
   std::ofstream("opening").close();
   const auto deadline =
@@ -33,11 +35,10 @@ const bool kMayGoOn = [] {
 }();
 #endif
 
-// Messages: "add" with "SENDER NUMBER", where each sender counts from 1;
-// "pay" yields payment.charge; "adopt": the next version takes what is paid
-// over; "busy" and "idle": whether there is a bad moment for a snapshot;
-// "which" asks the handler of this plugin. A call "state" is answered with all
-// of it.
+// Messages: "add" with "SENDER NUMBER", where each sender counts from 1; "pay"
+// yields payment.charge; "adopt" makes the next version take that yield over;
+// "busy" and "idle" begin and end a bad moment for a snapshot; "which" asks the
+// handler of this plugin. A call "state" is answered with the whole state.
 class Ledger : public actord::Process {
  public:
   static constexpr const char* kName = "ledger";
