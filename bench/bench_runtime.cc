@@ -25,7 +25,7 @@ void MustBeOk(std::string_view what, const absl::Status& status) {
 void Fail(const std::string& message) {
   std::fflush(stdout);
   std::fprintf(stderr, "actord_bench: %s\n", message.c_str());
-  // Threads are running; nothing can be taken down in order.
+  // Threads are running, so an orderly shutdown is not possible.
   std::_Exit(1);
 }
 
@@ -101,8 +101,8 @@ std::string BenchRuntime::Await(const runtime::Pid& pid) {
   runtime_->Await(pid, [&promise](absl::StatusOr<runtime::Outcome> outcome) {
     promise.set_value(std::move(outcome));
   });
-  // Whoever waits for a message that was lost, or for a process that failed,
-  // waits for ever.
+  // If a message was lost or a process failed, a process that depends on it
+  // waits forever.
   while (future.wait_for(std::chrono::seconds(1)) ==
          std::future_status::timeout) {
     ExpectNothingLost();

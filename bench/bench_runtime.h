@@ -1,9 +1,9 @@
-// A runtime composed as the daemon composes it: the built-in handlers, the
-// benchmark's processes out of a plugin that the loader opened, and the
-// daemon's default limits.
+// A runtime composed like the daemon's: the built-in handlers, the benchmark's
+// processes from a plugin that the loader opened, and the daemon's default
+// limits.
 //
-// Whatever goes wrong ends the program with a message: a benchmark whose
-// result is not right has none.
+// Every error ends the program with a message: a benchmark with a wrong result
+// has no figures.
 //
 // Thread-safety: one thread.
 #pragma once
@@ -29,21 +29,21 @@ void Expect(std::string_view what, uint64_t expected, uint64_t actual);
 class BenchRuntime {
  public:
   explicit BenchRuntime(const runtime::RuntimeOptions& options);
-  // Ends all processes that are left.
+  // Ends all remaining processes.
   ~BenchRuntime();
   BenchRuntime(const BenchRuntime&) = delete;
   BenchRuntime& operator=(const BenchRuntime&) = delete;
 
-  // Returns when Init has.
+  // Returns when Init has returned.
   runtime::Pid Submit(std::string_view process_type, std::string_view input);
-  // The bytes of its result. Fails unless it ended well, or when meanwhile a
-  // message was lost or another process failed.
+  // Returns the bytes of the process's result. Fails if the process failed, or
+  // if meanwhile a message was lost or another process failed.
   std::string Await(const runtime::Pid& pid);
   void Send(const runtime::Pid& to, std::string_view topic,
             std::string_view payload);
 
-  // Fails unless every one of exactly so many messages was delivered and no
-  // process failed. To be called before anything is shut down.
+  // Fails unless exactly `count` messages were sent, all were delivered, and no
+  // process failed. Call it before any shutdown.
   void ExpectMessages(uint64_t count) const;
 
   runtime::Runtime& runtime() { return *runtime_; }
@@ -56,8 +56,8 @@ class BenchRuntime {
   runtime::Catalog catalog_;
   std::unique_ptr<handlers::Plugin> plugin_;
   std::unique_ptr<runtime::Runtime> runtime_;
-  // Destroyed before the host, which is the runtime's; by then no command is
-  // running.
+  // Destroyed before the host, which the runtime owns. No command is running by
+  // then.
   std::vector<handlers::HandlerSet> handlers_;
 };
 

@@ -1,5 +1,5 @@
-// actord_bench: runs one workload, or each in turn, checks its result and
-// prints its figures.
+// actord_bench: runs one workload, or all one after the other, checks the
+// results and prints the figures.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -65,8 +65,8 @@ void Run(const Workload& workload,
   }
 }
 
-// Runs `workload` in a process of its own, so that none finds the memory of the
-// one before. False: it failed, and said why.
+// Runs `workload` in a process of its own, so that it does not reuse the memory
+// of the previous one. False: it failed and printed why.
 bool RunApart(const Workload& workload, char** argv, bool json) {
   std::fflush(stdout);
   const pid_t child = fork();

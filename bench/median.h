@@ -10,8 +10,8 @@
 
 namespace actord::bench {
 
-// The value below which a share of `quantile` lies (0 to 1), by the nearest
-// rank. `values` is not empty.
+// The `quantile` (0 to 1) of `values` by the nearest rank. Precondition:
+// `values` is not empty.
 inline double Quantile(std::vector<double> values, double quantile) {
   const auto last = static_cast<double>(values.size() - 1);
   const auto rank = static_cast<std::ptrdiff_t>(last * quantile + 0.5);

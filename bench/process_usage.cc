@@ -19,7 +19,7 @@ double CpuSeconds() {
 }
 
 int64_t ResidentBytes() {
-  // In pages: the size of the address space, then what is resident of it.
+  // In pages: the size of the address space, then the resident part.
   int64_t size = 0;
   int64_t resident = 0;
   if (!(std::ifstream("/proc/self/statm") >> size >> resident)) {

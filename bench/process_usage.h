@@ -1,4 +1,4 @@
-// What this program uses of the machine.
+// Processor time and memory of this program.
 //
 // Thread-safety: any thread.
 #pragma once
@@ -7,9 +7,9 @@
 
 namespace actord::bench {
 
-// Processor time of all threads since the start.
+// Processor time of all threads since the start, in seconds.
 double CpuSeconds();
-// Memory that is resident now.
+// Memory that is resident now, in bytes.
 int64_t ResidentBytes();
 
 }  // namespace actord::bench

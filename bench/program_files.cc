@@ -16,7 +16,7 @@ std::string ProgramPath(std::string_view name) {
 }
 
 std::string BenchPluginPath() {
-  // Not among the daemon's plugins: nobody wants it in a daemon by accident.
+  // Not among the daemon's plugins, so that no daemon loads it by accident.
   return (Directory() / "../lib/actord/bench/bench.so").lexically_normal();
 }
 

@@ -1,5 +1,5 @@
-// Where the files are that belong to this program: beside it, as the build left
-// them.
+// Paths of the files that belong to this program, relative to it, as the build
+// leaves them.
 //
 // Thread-safety: any thread.
 #pragma once

@@ -1,4 +1,4 @@
-// The workloads by name. Each is one file in workloads/.
+// The workloads by name. Each has a file in workloads/.
 #pragma once
 
 #include <algorithm>
@@ -19,21 +19,24 @@ namespace actord::bench {
 using Json = nlohmann::ordered_json;
 
 struct WorkloadOptions {
-  int workers = 0;                     // 0: the CPUs that this process may use
-  int64_t idle_processes = 1'000'000;  // of `memory` and `idle`
-  // Of idle processors, in microseconds; nothing: the machine's own affair.
+  // 0: the number of CPUs that this process may use.
+  int workers = 0;
+  // For `memory` and `idle`.
+  int64_t idle_processes = 1'000'000;
+  // Maximum wake-up latency of idle CPUs, in microseconds. Unset: the machine's
+  // own setting.
   std::optional<int64_t> cpu_latency_us;
 
-  // The daemon's defaults but for the workers, and for more processes if that
-  // many are asked for.
+  // The daemon's defaults, except the number of workers, and more processes if
+  // that many are requested.
   [[nodiscard]] runtime::RuntimeOptions Runtime() const {
     runtime::RuntimeOptions options;
     options.workers = workers;
     if (cpu_latency_us) {
       options.cpu_latency = absl::Microseconds(*cpu_latency_us);
     }
-    // And the one that spawns them; the threads hold up to 1/32 back
-    // (runtime/memory/slot_table.h).
+    // One more for the process that spawns them. Threads may hold back up to
+    // 1/32 (runtime/memory/slot_table.h).
     const auto processes = static_cast<size_t>(idle_processes);
     options.max_processes =
         std::max(options.max_processes, processes + processes / 16 + 1);
@@ -46,7 +49,7 @@ struct Workload {
   std::string_view doc;
   // Runs it and returns its figures. Ends the program if a result is wrong.
   Json (*run)(const WorkloadOptions& options);
-  // What it has to be allowed to write to; null: nothing.
+  // The device that it needs write access to; null: none.
   const char* device = nullptr;
 };
 
@@ -70,7 +73,7 @@ inline Json Figures(int64_t ops, double seconds) {
           {"ns_per_op", seconds * 1e9 / static_cast<double>(ops)}};
 }
 
-// One function a file in workloads/.
+// One function for each file in workloads/.
 Json RunBlocked(const WorkloadOptions& options);
 Json RunCalibrate(const WorkloadOptions& options);
 Json RunCoroutine(const WorkloadOptions& options);

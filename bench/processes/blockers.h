@@ -1,4 +1,4 @@
-// Processes that keep their thread, with and without saying so.
+// Processes that block their thread, with and without kBlocksThread.
 #pragma once
 
 #include <actord/plugin.h>
@@ -11,7 +11,7 @@
 
 namespace actord::bench {
 
-// Input: for how many nanoseconds. Ends when it has slept.
+// Input: how many nanoseconds to sleep. Ends after the sleep.
 class UndeclaredBlocker : public Process {
  public:
   static constexpr const char* kName = "bench.undeclared_blocker";
@@ -36,8 +36,8 @@ class Blocker : public UndeclaredBlocker {
   static constexpr bool kBlocksThread = true;
 };
 
-// A step of a type that says that it blocks, and does not: continues as often
-// as its input says.
+// A process with kBlocksThread that does not block. Input: how often it
+// continues.
 class BlockerInName : public Process {
  public:
   static constexpr const char* kName = "bench.blocker_in_name";

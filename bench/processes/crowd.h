@@ -1,4 +1,4 @@
-// A process that spawns many that stay idle.
+// A process that spawns many idle processes.
 #pragma once
 
 #include <actord/plugin.h>
@@ -10,7 +10,7 @@
 
 namespace actord::bench {
 
-// Has a little state, as a process has, and waits for messages.
+// Has a little state, like a real process, and waits for messages.
 class Idler : public Process {
  public:
   static constexpr const char* kName = "bench.idler";
@@ -24,7 +24,7 @@ class Idler : public Process {
   int64_t received_ = 0;
 };
 
-// Input: how many. Stays idle itself.
+// Input: the number of processes. Stays idle itself.
 class Crowd : public Process {
  public:
   static constexpr const char* kName = "bench.crowd";
@@ -38,7 +38,7 @@ class Crowd : public Process {
     constexpr int64_t kAtOnce = 256;
     const int64_t count = std::min(left_, kAtOnce);
     for (int64_t i = 0; i < count; ++i) {
-      // Whether there was room shows in the count of live processes.
+      // If a spawn fails, the count of live processes shows it.
       static_cast<void>(out.Spawn(Idler::kName));
     }
     left_ -= count;

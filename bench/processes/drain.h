@@ -1,4 +1,4 @@
-// A process that takes messages and does nothing with them but count.
+// A process that counts its messages.
 #pragma once
 
 #include <actord/plugin.h>
@@ -8,7 +8,7 @@
 
 namespace actord::bench {
 
-// Ends at the topic "end" with the count of the others, as text.
+// Ends at the topic "end". Result: the count of the other messages, as text.
 class Drain : public Process {
  public:
   static constexpr const char* kName = "bench.drain";

@@ -1,8 +1,9 @@
 // Many producers that send to one sink, which counts.
 //
-// A mailbox is bounded, and whoever sends more than fits loses it; so the
-// producers ask for room as a sender over a network does. Each has at most two
-// batches under way and sends the next when the sink has seen the end of one.
+// Mailboxes are bounded, and messages to a full mailbox are lost. So the
+// producers use flow control, like a sender over a network. Each has at most
+// two batches in flight and sends the next one when the sink has received the
+// end of a batch.
 #pragma once
 
 #include <actord/plugin.h>
@@ -16,8 +17,11 @@ namespace actord::bench {
 
 struct FaninInput {
   int64_t producers;
-  int64_t each;   // messages a producer
-  int64_t batch;  // messages; the sink holds at most 2 * batch * producers
+  // Messages of one producer.
+  int64_t each;
+  // Messages of one batch. The sink's mailbox holds at most 2 * batch *
+  // producers.
+  int64_t batch;
 };
 
 struct FaninNumber {
@@ -25,7 +29,8 @@ struct FaninNumber {
   bool ends_batch;
 };
 
-// Input: how many messages in all. Sends their sum to its parent.
+// Input: the total number of messages. Sends the sum of their numbers to its
+// parent.
 class FaninSink : public Process {
  public:
   static constexpr const char* kName = "bench.fanin_sink";
@@ -58,7 +63,7 @@ struct FaninProducerInput {
   int64_t batch;
 };
 
-// Ends when the sink has seen all that it sent.
+// Ends when the sink has received all its messages.
 class FaninProducer : public Process {
  public:
   static constexpr const char* kName = "bench.fanin_producer";
@@ -93,7 +98,7 @@ class FaninProducer : public Process {
   int64_t batches_under_way_ = 0;
 };
 
-// Ends with what the sink sends.
+// Ends with the sum that the sink sends.
 class FaninRoot : public Process {
  public:
   static constexpr const char* kName = "bench.fanin";
@@ -109,7 +114,7 @@ class FaninRoot : public Process {
         out.Spawn(FaninSink::kName, {}, Binary(input_.producers * input_.each));
     const FaninProducerInput producer = {sink, input_.each, input_.batch};
     for (int64_t i = 0; i < input_.producers; ++i) {
-      // A producer that there was no room for is missed by the sink.
+      // If a spawn fails, the sink misses its messages.
       static_cast<void>(out.Spawn(FaninProducer::kName, {}, Binary(producer)));
     }
   }

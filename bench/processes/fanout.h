@@ -1,4 +1,4 @@
-// One sender and many receivers, with room asked for as in fanin.h.
+// One sender and many receivers, with flow control as in fanin.h.
 #pragma once
 
 #include <actord/plugin.h>
@@ -13,8 +13,10 @@ namespace actord::bench {
 
 struct FanoutInput {
   int64_t receivers;
-  int64_t each;   // messages a receiver
-  int64_t batch;  // messages; a receiver holds at most two batches
+  // Messages for one receiver.
+  int64_t each;
+  // Messages of one batch. A receiver's mailbox holds at most two batches.
+  int64_t batch;
 };
 
 struct FanoutNumber {
@@ -42,7 +44,7 @@ class FanoutReceiver : public Process {
   int64_t received_ = 0;
 };
 
-// Ends when the last batch has been answered, with the count of answers.
+// Ends when the last batch has been answered. Result: the count of answers.
 class FanoutSender : public Process {
  public:
   static constexpr const char* kName = "bench.fanout";

@@ -1,4 +1,4 @@
-// A process that notes how long messages took to come to its step.
+// A process that measures the time from send to step.
 #pragma once
 
 #include <actord/plugin.h>
@@ -11,16 +11,16 @@
 
 namespace actord::bench {
 
-// Of the clock that all threads of this program share. A process proper would
-// not ask it.
+// A clock that all threads of this program share. A real process must not use
+// it.
 inline int64_t SteadyNowNs() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(
              std::chrono::steady_clock::now().time_since_epoch())
       .count();
 }
 
-// A message holds the time at which it was sent. Ends at the topic "end" with
-// the times that they took: int64_t, in nanoseconds, one after the other.
+// Each message holds its send time. Ends at the topic "end". Result: the
+// latency of each message in nanoseconds, as consecutive int64_t.
 class Latency : public Process {
  public:
   static constexpr const char* kName = "bench.latency";

@@ -1,4 +1,5 @@
-// Pairs of processes that bounce a number, one less each time, until it is 0.
+// Pairs of processes that pass a number back and forth, decremented each time,
+// until it is 0.
 #pragma once
 
 #include <actord/coroutine.h>
@@ -16,8 +17,8 @@ struct PairsInput {
 };
 
 // One half of a pair. Input: empty, or the PID of the other half. Ends when it
-// gets 0 (and then stops the other half) or the topic "stop", and reports to
-// its parent how many numbers it got.
+// receives 0 (and then stops the other half) or the topic "stop". Reports to
+// its parent how many numbers it received.
 class Bouncer : public Process {
  public:
   static constexpr const char* kName = "bench.bouncer";
@@ -51,7 +52,7 @@ class Bouncer : public Process {
   int64_t received_ = 0;
 };
 
-// The same as a coroutine.
+// The same process as a coroutine.
 class CoroutineBouncer : public CoroutineProcess {
  public:
   static constexpr const char* kName = "bench.coroutine_bouncer";
@@ -76,8 +77,8 @@ class CoroutineBouncer : public CoroutineProcess {
   }
 };
 
-// Starts the pairs and ends, when both halves of all have, with the sum of
-// their reports.
+// Starts the pairs. Ends when both halves of all pairs have ended. Result: the
+// sum of their reports.
 class PairsRoot : public Process {
  public:
   static constexpr const char* kName = "bench.pairs";

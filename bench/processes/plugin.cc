@@ -1,5 +1,5 @@
-// The plugin with the benchmark's processes: loaded as any other plugin, so
-// that a workload goes the way that every process goes.
+// The plugin with the benchmark's processes. It is loaded like any other
+// plugin, so that workloads use the same code paths as real processes.
 #include <actord/plugin.h>
 
 #include "bench/processes/blockers.h"

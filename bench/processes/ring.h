@@ -1,5 +1,5 @@
-// Rings of processes through which numbers go, one less at each hop, until they
-// are 0.
+// Rings of processes that pass numbers around, decremented at each hop, until
+// they are 0.
 #pragma once
 
 #include <actord/plugin.h>
@@ -11,8 +11,8 @@
 
 namespace actord::bench {
 
-// `rings` rings of `nodes` processes; one number goes through each, `hops`
-// times. Held back: the root waits for a message before it lets the numbers go.
+// `rings` rings of `nodes` processes. One number makes `hops` hops in each
+// ring. Held back: the root waits for a message before it sends the numbers.
 struct RingInput {
   int64_t rings;
   int64_t nodes;
@@ -20,8 +20,8 @@ struct RingInput {
   bool held_back;
 };
 
-// Input: empty (its successor comes with the topic "next"), or the PID of its
-// successor. Tells its parent when the number is 0.
+// Input: the PID of its successor, or empty; the successor then comes with the
+// topic "next". Reports to its parent when the number is 0.
 class RingNode : public Process {
  public:
   static constexpr const char* kName = "bench.ring_node";
@@ -50,8 +50,8 @@ class RingNode : public Process {
   Pid next_;
 };
 
-// Builds the rings, one a step, and ends when all numbers have come to 0; with
-// how many did. The nodes stay idle.
+// Builds the rings, one in each step. Ends when all numbers have reached 0.
+// Result: the count of those numbers. The nodes stay idle.
 class RingRoot : public Process {
  public:
   static constexpr const char* kName = "bench.ring";

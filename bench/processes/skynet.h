@@ -1,4 +1,4 @@
-// A tree of processes: each leaf has a number, each inner process sends the sum
+// A tree of processes. Each leaf has a number. Each inner process sends the sum
 // of its ten children to its parent.
 #pragma once
 
@@ -10,8 +10,8 @@
 
 namespace actord::bench {
 
-// The leaves `first` to `first + leaves - 1`; `leaves` is a power of
-// `children`.
+// A subtree with the leaves `first` to `first + leaves - 1`. `leaves` is a
+// power of `children`.
 struct SkynetInput {
   int64_t first;
   int64_t leaves;
@@ -44,7 +44,7 @@ class Skynet : public Process {
     for (int64_t i = 0; i < input_.children; ++i) {
       const SkynetInput child = {input_.first + i * leaves, leaves,
                                  input_.children};
-      // Whether there was room for it shows in the sum.
+      // If a spawn fails, the sum shows it.
       static_cast<void>(out.Spawn(kName, {}, Binary(child)));
     }
   }

@@ -20,17 +20,20 @@ namespace actord::bench {
 struct SleepersInput {
   int64_t count;
   int64_t shortest_ns;
-  int64_t spread_ns;  // the sleeps end over so long a time
+  // Interval over which the ends of the sleeps are spread.
+  int64_t spread_ns;
 };
 
-// To look at the clock costs a tenth of what a timer does.
+// Only every 16th sleep is measured, because reading the clock costs a tenth of
+// a timer.
 constexpr size_t kSleepersForEachNoted = 16;
 
-// How late the sleeps ended that were noted. A process proper would not share
-// anything.
+// Histogram of how late the measured sleeps ended. A real process must not
+// share data.
 struct Lateness {
   static constexpr int64_t kBucketNs = 10'000;
-  static constexpr size_t kBuckets = 10'000;  // the last: that late, or later
+  // The last bucket also counts all later ends.
+  static constexpr size_t kBuckets = 10'000;
   std::array<std::atomic<uint32_t>, kBuckets> count{};
 
   void Add(int64_t late_ns) {
@@ -41,13 +44,14 @@ struct Lateness {
 };
 inline Lateness lateness;
 
-// What a sleeper is told.
+// Message to a sleeper.
 struct SleepersTask {
   int64_t ns;
-  int64_t noted;  // 1: it notes how late its sleep ended
+  // 1: the sleeper records how late its sleep ended.
+  int64_t noted;
 };
 
-// Sleeps when it gets a message.
+// Sleeps when it receives a message.
 class Sleeper : public Process {
  public:
   static constexpr const char* kName = "bench.sleeper";
@@ -71,8 +75,8 @@ class Sleeper : public Process {
   int64_t due_ns_ = 0;
 };
 
-// Spawns the sleepers; lets them sleep at the topic "go"; ends at "end" with
-// the counts in `lateness`: uint32_t, one after the other.
+// Spawns the sleepers. The topic "go" starts their sleeps. Ends at the topic
+// "end". Result: the counts in `lateness`, as consecutive uint32_t.
 class Sleepers : public Process {
  public:
   static constexpr const char* kName = "bench.sleepers";
@@ -108,7 +112,7 @@ class Sleepers : public Process {
  private:
   static constexpr size_t kAtOnce = 256;
 
-  // Spread evenly, in no order.
+  // Spread evenly, in scrambled order.
   [[nodiscard]] int64_t SleepOf(size_t index) const {
     constexpr size_t kPrime = 7'919;
     const auto all = static_cast<size_t>(input_.count);

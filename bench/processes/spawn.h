@@ -1,8 +1,8 @@
-// A process that spawns children and sends one message to each; the child tells
-// a sink and ends.
+// A process that spawns children and sends one message to each. The child sends
+// to a sink and ends.
 //
-// The sink's mailbox is bounded, so the spawner does not run ahead of it by
-// more than `at_a_time` children; the sink says now and then how far it is.
+// The sink's mailbox is bounded, so the spawner stays at most `at_a_time`
+// children ahead of it. The sink reports its progress from time to time.
 #pragma once
 
 #include <actord/plugin.h>
@@ -16,8 +16,10 @@ namespace actord::bench {
 
 struct SpawnInput {
   int64_t children;
-  int64_t each_step;  // so many are spawned before others get their turn
-  int64_t at_a_time;  // so many have not been counted yet, at most
+  // Children spawned in one step, before other processes run.
+  int64_t each_step;
+  // Maximum number of children that the sink has not counted yet.
+  int64_t at_a_time;
 };
 
 struct SpawnSinkInput {
@@ -25,11 +27,12 @@ struct SpawnSinkInput {
   int64_t report_every;
 };
 
-// What the sink tells its parent: after every `report_every` children, and
+// The sink's report to its parent: after every `report_every` children, and
 // after the last.
 struct SpawnReport {
   int64_t count;
-  int64_t sum;  // of the children's numbers
+  // Of the children's numbers.
+  int64_t sum;
 };
 
 class SpawnSink : public Process {

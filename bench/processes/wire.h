@@ -1,7 +1,8 @@
-// How the benchmark's processes and the benchmark itself write plain values
-// into payloads. Both are built together, so the bytes are those of memory.
+// How the benchmark and its processes write plain values into payloads. Both
+// are built together, so the values are copied as they are in memory.
 //
-// Thread-safety: pure functions. Ownership: BytesOf is a view of its argument.
+// Thread-safety: pure functions. Ownership: BytesOf returns a view of its
+// argument.
 #pragma once
 
 #include <actord/values.h>
@@ -19,8 +20,8 @@ requires std::is_trivially_copyable_v<T> std::string_view BytesOf(
   return {reinterpret_cast<const char*>(&value), sizeof(value)};
 }
 
-// Throws, and so fails the process and with it the benchmark, when `bytes` are
-// no T.
+// Throws if `bytes` is not a T, which fails the process and with it the
+// benchmark.
 template <typename T>
 requires std::is_trivially_copyable_v<T> T ReadAs(std::string_view bytes) {
   if (bytes.size() != sizeof(T)) {

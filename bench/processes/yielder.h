@@ -1,4 +1,5 @@
-// A process that yields an inline command again and again, and its handler.
+// A process that yields an inline command repeatedly, and the command's
+// handler.
 #pragma once
 
 #include <actord/plugin.h>
@@ -17,7 +18,7 @@ class Nothing : public Handler {
   Reply Handle(const Command& /*command*/) { return {}; }
 };
 
-// Input: how often. Ends with how many completions it has seen.
+// Input: the number of yields. Result: the number of completions.
 class Yielder : public Process {
  public:
   static constexpr const char* kName = "bench.yielder";

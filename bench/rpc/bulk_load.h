@@ -1,8 +1,8 @@
-// The load of the bulk workloads: one stream on which a request follows the
-// other as fast as gRPC takes them, and whatever comes back is looked at.
+// The load of the bulk workloads: one stream on which requests follow each
+// other as fast as gRPC accepts them, while all responses are read.
 //
-// Thread-safety: the functions that are given run under a lock, on gRPC's
-// threads and on those that call Begin and Nudge.
+// Thread-safety: the given functions run under a lock, on gRPC's threads and on
+// the threads that call Begin and Nudge.
 #pragma once
 
 #include <grpcpp/client_context.h>
@@ -21,8 +21,8 @@ namespace actord::bench {
 template <typename Request, typename Response>
 class BulkLoad final : public grpc::ClientBidiReactor<Request, Response> {
  public:
-  // What to write next; null: nothing for now. It is asked again when something
-  // has come back.
+  // Returns the next request to write; null: none for now. It is called again
+  // after a response.
   using Next = std::function<const Request*()>;
   using Take = std::function<void(const Response&)>;
 
@@ -33,19 +33,19 @@ class BulkLoad final : public grpc::ClientBidiReactor<Request, Response> {
   template <typename Open>
   void Begin(Open open) {
     open(&context_, this);
-    // So that the call does not end between two operations.
+    // Keeps the call from ending between two operations.
     this->AddHold();
     this->StartRead(&response_);
     this->StartCall();
     Nudge();
   }
-  // There may be something to write.
+  // Call it when there may be a request to write.
   void Nudge() {
     const absl::MutexLock lock(&mutex_);
     WriteOn();
   }
-  // Waits until `condition` holds, which is looked at when something has come.
-  // Fails if it does not within a minute.
+  // Waits until `condition` holds. Checks it after each response. Fails if it
+  // does not hold within a minute.
   void WaitUntil(const std::function<bool()>& condition) {
     const absl::MutexLock lock(&mutex_);
     const auto holds = [&] { return ended_ || condition(); };
@@ -54,7 +54,7 @@ class BulkLoad final : public grpc::ClientBidiReactor<Request, Response> {
       Fail("a stream brought not all: " + status_.error_message());
     }
   }
-  // Says that this was all. Fails if the stream does not end well.
+  // Ends the writes. Fails if the stream ends with an error.
   void Finish() {
     this->StartWritesDone();
     this->RemoveHold();

@@ -1,5 +1,6 @@
-// The load of rpc-unary: so many unary calls in flight on one connection, and a
-// new one for each that ends. The same code for every server.
+// The load of rpc-unary: a fixed number of unary calls in flight on one
+// connection. Each call that ends starts the next. The code is the same for
+// every server.
 //
 // Thread-safety: one thread.
 #pragma once
@@ -37,8 +38,8 @@ class ClosedLoop {
   ClosedLoop(const ClosedLoop&) = delete;
   ClosedLoop& operator=(const ClosedLoop&) = delete;
 
-  // Runs for `seconds` and returns how many calls ended in each of them. Fails
-  // if one of them failed.
+  // Runs for `seconds` and returns the number of calls that ended in each
+  // second. Fails if a call fails.
   double CallsPerSecond(int in_flight, double seconds) {
     const Stopwatch stopwatch;
     for (int i = 0; i < in_flight; ++i) StartCall();
@@ -56,7 +57,7 @@ class ClosedLoop {
     return static_cast<double>(ended) / stopwatch.Seconds();
   }
 
-  // So many have ended, all of them well.
+  // Number of calls that have ended, all of them successfully.
   [[nodiscard]] uint64_t calls() const { return calls_; }
 
  private:
@@ -70,7 +71,8 @@ class ClosedLoop {
   void StartCall() {
     auto call = std::make_unique<Call>();
     call->reader = start_(&call->context, &queue_);
-    Call* tag = call.release();  // back in EndCall
+    // Ownership returns in EndCall.
+    Call* tag = call.release();
     tag->reader->Finish(&tag->response, &tag->status, tag);
   }
 

@@ -1,5 +1,5 @@
-// How the benchmarks start the daemon: with its defaults, on a free port, and
-// with the benchmark's processes.
+// Arguments with which the benchmarks start the daemon: its defaults, a free
+// port, and the benchmark's processes.
 //
 // Thread-safety: pure function.
 #pragma once

@@ -1,9 +1,9 @@
-// The bare gRPC server that rpc-unary compares actord with: a callback service
+// The bare gRPC server that rpc-unary compares with actord: a callback service
 // that answers each call at once, with the library's defaults.
 //
 // usage: actord_bench_echo PORT_FILE
 //
-// Listens on a free port of the loopback interface, writes its number to
+// Listens on a free port of the loopback interface, writes the port number to
 // PORT_FILE, and serves until it is killed.
 #include <grpcpp/server_builder.h>
 #include <grpcpp/support/server_callback.h>
@@ -33,7 +33,8 @@ class EchoService final : public actord::bench::Echo::CallbackService {
   }
 };
 
-// In one go, so that a reader sees the number or no file.
+// Writes the file atomically, so that a reader sees the whole number or no
+// file.
 bool WritePort(const std::string& path, int port) {
   const std::string fresh = path + ".new";
   std::ofstream file(fresh);

@@ -47,7 +47,7 @@ void ServerProcess::Spawn(const std::string& program,
   pid_ = fork();
   if (pid_ < 0) Fail("cannot start a process");
   if (pid_ > 0) return;
-  // The child. It must not outlive a benchmark that fails.
+  // In the child, which must not outlive a failing benchmark.
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() == parent) execv(program.c_str(), argv.data());
   _exit(127);
@@ -86,7 +86,8 @@ ServerProcess::~ServerProcess() {
   kill(pid_, SIGTERM);
   int status = 0;
   waitpid(pid_, &status, 0);
-  std::error_code ignored;  // a file left in /tmp harms nobody
+  // A file that stays in /tmp does no harm.
+  std::error_code ignored;
   std::filesystem::remove_all(directory_, ignored);
   const bool by_signal = WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM;
   const bool clean = WIFEXITED(status) && WEXITSTATUS(status) == 0;

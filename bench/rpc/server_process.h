@@ -1,7 +1,7 @@
-// A server program that is started for a benchmark and ended after it.
+// A server program that runs for the duration of a benchmark.
 //
 // Thread-safety: one thread. Ownership: owns the child process and its
-// directory; the child is killed with its parent's thread, however that ends.
+// directory. The child is killed when its parent's thread ends in any way.
 #pragma once
 
 #include <sys/types.h>
@@ -13,21 +13,21 @@ namespace actord::bench {
 
 class ServerProcess {
  public:
-  // Starts `program` and waits until it has written its port; the arguments
-  // are `arguments` and then the path where it has to. Fails, and so ends the
-  // benchmark, if it does not within ten seconds. No other thread may be
-  // running yet: the child is made by fork.
+  // Starts `program` with `arguments` and the path of a port file, and waits
+  // until the program has written its port there. Fails, and so ends the
+  // benchmark, after ten seconds. No other thread may be running yet, because
+  // the child is created by fork.
   ServerProcess(const std::string& program, std::vector<std::string> arguments);
-  // Asks it to end by SIGTERM and waits until it has.
+  // Sends SIGTERM and waits for the end of the child.
   ~ServerProcess();
   ServerProcess(const ServerProcess&) = delete;
   ServerProcess& operator=(const ServerProcess&) = delete;
 
   // "127.0.0.1:port".
   [[nodiscard]] const std::string& address() const { return address_; }
-  // From its start until its port was there.
+  // Time from the start until the port was there.
   [[nodiscard]] double start_seconds() const { return start_seconds_; }
-  // Processor time that it has used up to now.
+  // Processor time of the child so far.
   [[nodiscard]] double CpuSeconds() const;
 
  private:

@@ -1,4 +1,4 @@
-// What processes that block their thread cost the others.
+// The effect of processes that block their thread on other processes.
 #include <sched.h>
 
 #include <atomic>
@@ -16,7 +16,8 @@ namespace {
 
 constexpr int64_t kShortOnes = 10'000;
 
-// Milliseconds until 10,000 processes of one step, submitted at once, ended.
+// Milliseconds from the submission of 10,000 processes with one step until all
+// have ended.
 double ShortOnesMs(BenchRuntime& bench) {
   std::atomic<int64_t> left{kShortOnes};
   const Stopwatch stopwatch;
@@ -39,7 +40,7 @@ double ShortOnesMs(BenchRuntime& bench) {
   return stopwatch.Seconds() * 1e3;
 }
 
-// The same beside 8 processes that block their thread for a second.
+// The same next to 8 processes that block their thread for a second.
 double BesideBlockersMs(BenchRuntime& bench, std::string_view type) {
   constexpr int kBlockers = 8;
   constexpr int64_t kSleepNs = 1'000'000'000;
@@ -52,7 +53,7 @@ double BesideBlockersMs(BenchRuntime& bench, std::string_view type) {
   return ms;
 }
 
-// Of one step of a type that says that it blocks.
+// Nanoseconds of one step of a type with kBlocksThread.
 double DeclaredStepNs(BenchRuntime& bench) {
   constexpr int64_t kSteps = 100'000;
   const Stopwatch stopwatch;

@@ -1,4 +1,4 @@
-// What pingpong and pairs have in common.
+// The common part of pingpong and pairs.
 #pragma once
 
 #include "bench/bench_runtime.h"
@@ -7,7 +7,7 @@
 
 namespace actord::bench {
 
-// An operation is a hop of the number.
+// An operation is one hop of the number.
 inline Json Bounce(const WorkloadOptions& options, const PairsInput& input) {
   BenchRuntime runtime(options.Runtime());
   const Stopwatch stopwatch;
@@ -18,7 +18,7 @@ inline Json Bounce(const WorkloadOptions& options, const PairsInput& input) {
   const int64_t numbers = input.pairs * (input.hops + 1);
   Expect("the count of numbers received", static_cast<uint64_t>(numbers),
          static_cast<uint64_t>(received));
-  // Besides, one "stop" and two reports a pair.
+  // In addition, one "stop" and two reports for each pair.
   runtime.ExpectMessages(static_cast<uint64_t>(numbers + 3 * input.pairs));
   return Figures(input.pairs * input.hops, seconds);
 }

@@ -1,4 +1,4 @@
-// What the workloads over a bulk stream have in common.
+// The common part of the workloads with a bulk stream.
 #pragma once
 
 #include <grpcpp/create_channel.h>
@@ -19,14 +19,14 @@ namespace actord::bench {
 
 inline constexpr int kBulkRounds = 3;
 
-// The figures of `round`, which does `ops` operations over the daemon's stub
-// and returns how many seconds they took. `rate` is the name of operations a
-// second.
+// Runs `round` several times and returns its figures. `round` performs `ops`
+// operations over the daemon's stub and returns the seconds that they took.
+// `rate` is the name of the figure for operations a second.
 inline Json RunBulkRounds(
     const WorkloadOptions& options, uint64_t ops, const std::string& rate,
     absl::FunctionRef<double(v1::ActorService::Stub&)> round) {
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
-  // Before the client's threads.
+  // Must start before the client's threads.
   const ServerProcess server(ProgramPath("actord"),
                              DaemonArguments(options.workers));
   const auto stub = v1::ActorService::NewStub(grpc::CreateChannel(

@@ -1,15 +1,15 @@
-// How fast this machine is now at what the runtime's time goes to. It runs none
-// of the runtime's code, so a figure's ratio to it changes with that code and
-// hardly with the machine: a slower clock, a neighbour that takes a share of a
-// core or of the caches, slow both alike. Its parts are those of a message in
-// docs/performance.md: atomic read-modify-writes on a line of one's own (the
-// mailbox and the activity word) and loads that wait for each other in the
-// second level of the cache (processes that ran a while ago).
+// How fast this machine currently is at the operations that dominate the
+// runtime. It runs no code of the runtime. So the ratio of a figure to it
+// changes with the runtime's code, but hardly with the machine: a slower clock,
+// or a neighbour that takes a share of a core or a cache, slows both in the
+// same way. Its parts are those of a message in docs/performance.md: atomic
+// read-modify-writes on a private line (the mailbox and the activity word), and
+// dependent loads in the second-level cache (processes that ran a while ago).
 //
-// What two cores share costs several times as much when a host puts them far
-// apart, and no ratio evens that out: how much it matters differs from figure
-// to figure. So the hand-over of a line between two threads stands apart, and
-// says whether two runs are of the same machine.
+// Sharing between two cores costs several times as much if a host places them
+// far apart. No ratio can compensate for that, because the effect differs from
+// figure to figure. So the transfer of a line between two threads is a figure
+// of its own, which shows whether two runs are comparable.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -26,12 +26,12 @@
 namespace actord::bench {
 namespace {
 
-// What is timed is short, so that the median leaves out those parts in which
-// the thread was not running.
+// Each slice is short, so that the median excludes the slices in which the
+// thread was interrupted.
 constexpr int kSlices = 41;
 
-// What an operation of the calibration is made of. About half of its time goes
-// to each.
+// The mix of one operation of the calibration. Each part takes about half of
+// the time.
 constexpr double kRmws = 8;
 constexpr double kLoads = 8;
 
@@ -46,8 +46,8 @@ double NsPerRmw(Line& line) {
   return stopwatch.Seconds() * 1e9 / kCount;
 }
 
-// A cycle through all lines of a buffer that fits the second level and not the
-// first, in an order that no prefetcher guesses.
+// A cycle through all lines of a buffer that fits the second-level cache but
+// not the first. The order defeats prefetchers.
 class Walk {
  public:
   Walk() : lines_(kLines) {
@@ -70,11 +70,13 @@ class Walk {
     return stopwatch.Seconds() * 1e9 / kCount;
   }
 
-  // Where it is; asked for, so that no compiler leaves the walk out.
+  // The current position. Used by the caller, so that the compiler cannot
+  // remove the walk.
   [[nodiscard]] uint32_t at() const { return at_; }
 
  private:
-  static constexpr uint32_t kLines = 4096;  // 256 KiB
+  // 256 KiB.
+  static constexpr uint32_t kLines = 4096;
   struct alignas(64) Step {
     uint32_t next = 0;
   };
@@ -98,7 +100,7 @@ void Measure(Samples& samples) {
   samples.walked_to = walk.at();
 }
 
-// On every worker's thread at once, as the runtime would.
+// Runs on every worker's thread at once, like the runtime.
 Samples MeasureOnThreads(int threads) {
   std::vector<Samples> each(static_cast<size_t>(threads));
   {
@@ -118,8 +120,9 @@ Samples MeasureOnThreads(int threads) {
   return all;
 }
 
-// Two threads hand one line to and fro: the even numbers are one's turn to
-// write, the odd ones the other's. Of one hand-over.
+// Nanoseconds of one transfer. Two threads pass one line back and forth: at
+// even numbers it is the first thread's turn to write, at odd numbers the
+// second's.
 double NsPerExchange() {
   constexpr uint64_t kHandOvers = 4'000;
   constexpr uint64_t kAll = kSlices * kHandOvers;

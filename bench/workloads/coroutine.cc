@@ -26,8 +26,9 @@ double BounceOnce(BenchRuntime& runtime, bool coroutines) {
 
 }  // namespace
 
-// An operation is a hop of the number. Both kinds in turn, so that a machine
-// that changes its speed changes both; which of them is first changes, too.
+// An operation is one hop of the number. Both kinds alternate, so that a change
+// of the machine's speed affects both. The kind that runs first alternates,
+// too.
 Json RunCoroutine(const WorkloadOptions& options) {
   BenchRuntime runtime(options.Runtime());
   BounceOnce(runtime, /*coroutines=*/false);

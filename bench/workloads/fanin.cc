@@ -5,9 +5,9 @@
 
 namespace actord::bench {
 
-// An operation is a message at the sink. At most 2 * 8 * 1000 messages wait
-// there: below the daemon's default limit, so that none can be lost, and little
-// enough to stay in a cache. (A Go channel in its place would hold 1024.)
+// An operation is one message at the sink. At most 2 * 8 * 1000 messages are in
+// its mailbox. That is below the daemon's default limit, so no message is lost,
+// and small enough for a cache. (A Go channel in its place would hold 1024.)
 Json RunFanin(const WorkloadOptions& options) {
   const FaninInput input = {.producers = 1000, .each = 5000, .batch = 8};
   BenchRuntime runtime(options.Runtime());
@@ -19,7 +19,7 @@ Json RunFanin(const WorkloadOptions& options) {
          static_cast<uint64_t>(input.producers * input.each * (input.each - 1) /
                                2),
          static_cast<uint64_t>(sum));
-  // Besides the numbers, the sink's answer to each batch and its report.
+  // In addition, the sink's answer to each batch and its report.
   const int64_t batches = (input.each + input.batch - 1) / input.batch;
   runtime.ExpectMessages(
       static_cast<uint64_t>(input.producers * (input.each + batches) + 1));

@@ -7,13 +7,13 @@
 
 namespace actord::bench {
 
-// Processor time that idle processes use in ten seconds.
+// Processor time of idle processes in ten seconds.
 Json RunIdle(const WorkloadOptions& options) {
   const int64_t processes = options.idle_processes;
   constexpr auto kDuration = std::chrono::seconds(10);
   BenchRuntime runtime(options.Runtime());
   FillWithIdleProcesses(runtime, processes);
-  // Until the workers sleep.
+  // Waits until the workers sleep.
   std::this_thread::sleep_for(std::chrono::milliseconds(100));
   const double before = CpuSeconds();
   std::this_thread::sleep_for(kDuration);

@@ -1,4 +1,4 @@
-// What memory and idle have in common: a runtime with many idle processes.
+// The common part of memory and idle: a runtime with many idle processes.
 #pragma once
 
 #include <chrono>
@@ -10,8 +10,8 @@
 
 namespace actord::bench {
 
-// Returns when `count` processes live that have had their first step, and the
-// one that spawned them.
+// Returns when `count` processes have run their first step, in addition to the
+// process that spawned them.
 inline void FillWithIdleProcesses(BenchRuntime& bench, int64_t count) {
   bench.Submit(Crowd::kName, BytesOf(count));
   const auto all = static_cast<uint64_t>(count) + 1;

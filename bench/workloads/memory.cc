@@ -4,7 +4,7 @@
 
 namespace actord::bench {
 
-// Resident memory of an idle process, all in.
+// Resident memory of an idle process, including all overhead.
 Json RunMemory(const WorkloadOptions& options) {
   const int64_t processes = options.idle_processes;
   BenchRuntime runtime(options.Runtime());

@@ -5,7 +5,7 @@
 
 namespace actord::bench {
 
-// An operation is a hop of the number.
+// An operation is one hop of the number.
 Json RunRing(const WorkloadOptions& options) {
   const RingInput input = {
       .rings = 1, .nodes = 1000, .hops = 2'000'000, .held_back = false};

@@ -1,5 +1,5 @@
-// actord's Send to an idle process beside a bare gRPC server, each a process of
-// its own, driven by the same client in turn.
+// actord's Send to an idle process compared with a bare gRPC server. Each
+// server is a process of its own, and the same client drives them alternately.
 #include <grpcpp/create_channel.h>
 
 #include <memory>
@@ -46,7 +46,7 @@ std::string SubmitDrain(v1::ActorService::Stub& stub) {
   return response.pid();
 }
 
-// The process got each message exactly once.
+// Checks that the process received each message exactly once.
 void ExpectDrained(v1::ActorService::Stub& stub, const std::string& pid,
                    uint64_t messages) {
   grpc::ClientContext send_context;
@@ -85,7 +85,7 @@ class Side {
     calls_per_second_.push_back(loop_.CallsPerSecond(in_flight, kRoundSeconds));
     return calls_per_second_.back();
   }
-  // Adds what was measured since the warming up.
+  // Adds the measurements after the warm-up.
   void Report(const std::string& name, int in_flight, Json& figures) const {
     const double cpu_us = (server_.CpuSeconds() - cpu_before_) * 1e6;
     figures[absl::StrCat(name, "_calls_per_second_", in_flight)] =
@@ -112,7 +112,7 @@ void Compare(int in_flight, Bare& bare, Actord& actord, Json& figures) {
   std::vector<double> ratios;
   for (int round = 0; round < kRounds; ++round) {
     const double bare_calls = bare.Round(in_flight);
-    // Both of a round have met the same noise.
+    // Both rates of a round had the same noise.
     ratios.push_back(actord.Round(in_flight) / bare_calls);
   }
   figures[absl::StrCat("ratio_", in_flight)] = Median(ratios);
@@ -124,7 +124,7 @@ void Compare(int in_flight, Bare& bare, Actord& actord, Json& figures) {
 
 Json RunRpcUnary(const WorkloadOptions& options) {
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
-  // Both before the client's threads.
+  // Both must start before the client's threads.
   const ServerProcess bare_server(ProgramPath("actord_bench_echo"), {});
   const ServerProcess actord_server(ProgramPath("actord"),
                                     DaemonArguments(options.workers));

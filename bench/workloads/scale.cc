@@ -1,5 +1,5 @@
-// What a message costs with ever more live processes. All of them take part:
-// 500 numbers go round in 500 rings, which grow.
+// The cost of a message with a growing number of live processes. All of them
+// take part: 500 numbers circulate in 500 rings, which grow.
 #include <chrono>
 #include <string>
 #include <thread>
@@ -19,9 +19,10 @@ double NsPerHop(const WorkloadOptions& options, int64_t processes) {
                            .held_back = true};
   BenchRuntime bench(options.Runtime());
   const auto root = bench.Submit(RingRoot::kName, BytesOf(input));
-  // Building them is no part of it.
+  // The construction of the rings is not measured.
   const auto all = static_cast<uint64_t>(processes) + 1;
-  const auto built = static_cast<uint64_t>(kRings);  // a "next" for each
+  // One "next" for each ring.
+  const auto built = static_cast<uint64_t>(kRings);
   while (bench.runtime().Stats().processes_live < all ||
          bench.runtime().Stats().messages_sent < built) {
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
@@ -33,7 +34,8 @@ double NsPerHop(const WorkloadOptions& options, int64_t processes) {
   const double seconds = stopwatch.Seconds();
   Expect("the count of rings", static_cast<uint64_t>(kRings),
          static_cast<uint64_t>(done));
-  // In each ring the numbers from `hops` to 0, a "next" and a "done"; and "go".
+  // In each ring the numbers from `hops` to 0, one "next" and one "done". In
+  // addition, one "go".
   bench.ExpectMessages(static_cast<uint64_t>(kRings * (input.hops + 3) + 1));
   return seconds * 1e9 / static_cast<double>(kRings * input.hops);
 }

@@ -1,5 +1,5 @@
-// What a message costs with 1, 10 and 1000 receivers: from a process, and from
-// a thread outside.
+// The cost of a message to 1, 10 and 1000 receivers: from a process, and from a
+// thread outside.
 #include <sched.h>
 
 #include <algorithm>

@@ -1,5 +1,6 @@
-// SendStream of a daemon of its own: 100 messages of 64 bytes a write, to 1000
-// processes, from the first write until each of them has taken all.
+// SendStream to a separate daemon: 100 messages of 64 bytes in each write, to
+// 1000 processes. Measured from the first write until every process has
+// received all its messages.
 #include <cstdlib>
 #include <string>
 #include <vector>
@@ -24,7 +25,7 @@ constexpr uint64_t kMaxUnacked = 20'000;
 using Sends = BulkLoad<v1::SendStreamRequest, v1::SendStreamResponse>;
 using Submits = BulkLoad<v1::SubmitStreamRequest, v1::SubmitStreamResponse>;
 
-// Processes that count what they get, and say how much that was when they end.
+// Processes that count their messages and return the count when they end.
 class Receivers {
  public:
   explicit Receivers(v1::ActorService::Stub& stub)
@@ -42,7 +43,7 @@ class Receivers {
   }
 
   [[nodiscard]] const std::vector<std::string>& pids() const { return pids_; }
-  // Waits until all have ended; returns how much they got together.
+  // Waits until all have ended; returns the sum of their counts.
   uint64_t WaitForAll() {
     stream_.WaitUntil([this] { return ended_ == kReceivers; });
     return received_;
@@ -75,7 +76,7 @@ class Receivers {
   Submits stream_;
 };
 
-// Batches for all receivers in turn; each has what `fill` puts into it.
+// Batches for all receivers in turn, filled by `fill`.
 template <typename Fill>
 std::vector<v1::SendStreamRequest> Batches(const std::vector<std::string>& pids,
                                            Fill fill) {
@@ -88,7 +89,7 @@ std::vector<v1::SendStreamRequest> Batches(const std::vector<std::string>& pids,
   return batches;
 }
 
-// Returns how long it took.
+// Returns the duration in seconds.
 double SendAll(v1::ActorService::Stub& stub) {
   Receivers receivers(stub);
   const auto data = Batches(receivers.pids(), [](v1::SendRequest& item) {

@@ -5,7 +5,7 @@
 
 namespace actord::bench {
 
-// An operation is a process: it is spawned, sends its sum, and ends.
+// An operation is one process: it is spawned, sends its sum, and ends.
 Json RunSkynet(const WorkloadOptions& options) {
   constexpr int64_t kProcesses = 1'111'111;
   const SkynetInput input = {.first = 0, .leaves = 1'000'000, .children = 10};
@@ -15,7 +15,7 @@ Json RunSkynet(const WorkloadOptions& options) {
   const auto sum = ReadAs<int64_t>(runtime.Await(root));
   const double seconds = stopwatch.Seconds();
   Expect("the sum of the leaves", 499'999'500'000, static_cast<uint64_t>(sum));
-  // All but the root send one.
+  // Every process except the root sends one.
   runtime.ExpectMessages(static_cast<uint64_t>(kProcesses - 1));
   return Figures(kProcesses, seconds);
 }

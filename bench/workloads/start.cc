@@ -1,4 +1,4 @@
-// How long the daemon takes from its start until it serves.
+// Time from the daemon's start until it serves.
 #include <vector>
 
 #include "bench/median.h"

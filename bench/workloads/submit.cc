@@ -1,4 +1,4 @@
-// From Submit inside the process to the completion of a process of one step.
+// Time from Submit inside the process to the end of a process with one step.
 #include <sched.h>
 
 #include <algorithm>
@@ -10,8 +10,8 @@
 
 namespace actord::bench {
 
-// One thread submits, as fast as 10,000 at a time allow; results are kept, as
-// those of every submitted process.
+// One thread submits as fast as possible, with at most 10,000 processes at a
+// time. Results are kept, as for every submitted process.
 Json RunSubmit(const WorkloadOptions& options) {
   constexpr int64_t kSubmissions = 1'000'000;
   constexpr int64_t kLookEvery = 256;

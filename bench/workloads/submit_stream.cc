@@ -1,5 +1,6 @@
-// SubmitStream of a daemon of its own: 100 submissions a write of a process of
-// one step, from the first write until every outcome has come.
+// SubmitStream to a separate daemon: 100 submissions in each write, of a
+// process with one step. Measured from the first write until every outcome has
+// arrived.
 #include <string>
 #include <vector>
 
@@ -16,7 +17,7 @@ namespace {
 constexpr uint64_t kSubmissionsAWrite = 100;
 constexpr uint64_t kStreamedSubmissions = 600'000;
 
-// Returns how long it took.
+// Returns the duration in seconds.
 double SubmitAll(v1::ActorService::Stub& stub) {
   v1::SubmitStreamRequest request;
   request.set_await_outcomes(true);
@@ -26,7 +27,7 @@ double SubmitAll(v1::ActorService::Stub& stub) {
   uint64_t written = 0, submitted = 0, ended = 0, others = 0;
   std::vector<bool> known(kStreamedSubmissions);
   const Stopwatch stopwatch;
-  // What is outstanding is limited by the daemon, which does not read beyond.
+  // The daemon limits the outstanding submissions by not reading further.
   BulkLoad<v1::SubmitStreamRequest, v1::SubmitStreamResponse> stream(
       [&]() -> const v1::SubmitStreamRequest* {
         if (written == kStreamedSubmissions) return nullptr;

@@ -16,7 +16,7 @@ namespace {
 
 using Counter = uint64_t runtime::RuntimeStats::*;
 
-// Seldom enough to cost nothing beside what is measured.
+// Rare enough to have no effect on the measurement.
 constexpr auto kLookEvery = std::chrono::milliseconds(2);
 constexpr auto kLookEveryWhileFiring = std::chrono::milliseconds(20);
 
@@ -26,7 +26,8 @@ void WaitFor(const runtime::Runtime& runtime, Counter counter, uint64_t count) {
   }
 }
 
-// Until all processes but `root` together have made so many steps.
+// Waits until all processes except `root` have executed this many steps in
+// total.
 void WaitForSteps(const runtime::Runtime& runtime, const runtime::Pid& root,
                   uint64_t count) {
   for (;;) {
@@ -37,7 +38,7 @@ void WaitForSteps(const runtime::Runtime& runtime, const runtime::Pid& root,
   }
 }
 
-// In microseconds, to the end of the bucket.
+// In microseconds, rounded up to the end of the bucket.
 double LateUs(const std::vector<uint32_t>& counts, uint64_t all,
               double quantile) {
   const auto wanted =
@@ -51,9 +52,10 @@ double LateUs(const std::vector<uint32_t>& counts, uint64_t all,
          static_cast<double>(Lateness::kBucketNs) / 1e3;
 }
 
-// Adding: a message to a process, whose step yields timer.sleep, by the clock.
-// Firing: a timer and the step that sees its completion, in processor time,
-// for the clock shows how long they sleep. `ns_per_op` is the larger.
+// Adding: a message to a process whose step yields timer.sleep, in elapsed
+// time. Firing: a timer and the step that receives its completion, in processor
+// time, because elapsed time would include the sleep. `ns_per_op` is the larger
+// of the two.
 Json RunSleeps(const WorkloadOptions& options, int64_t end_within_ns) {
   constexpr int64_t kSleepers = 1'000'000;
   const SleepersInput input = {.count = kSleepers,

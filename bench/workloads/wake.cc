@@ -15,8 +15,8 @@
 namespace actord::bench {
 namespace {
 
-// A thread that does nothing but sleep on a futex and note how long it took to
-// be woken: what the kernel alone costs.
+// A thread that only sleeps on a futex and records how long each wake-up took:
+// the cost of the kernel alone.
 class BareThread {
  public:
   BareThread() : thread_([this] { Run(); }) {}
@@ -24,7 +24,8 @@ class BareThread {
   BareThread(const BareThread&) = delete;
   BareThread& operator=(const BareThread&) = delete;
 
-  // Wakes it, if it has noted the last time; it should sleep again by then.
+  // Wakes the thread once it has recorded the last wake-up. It should be asleep
+  // again by then.
   void Wake() {
     while (noted_.load(std::memory_order_acquire) != woken_) {
       std::this_thread::yield();
@@ -33,7 +34,7 @@ class BareThread {
     sent_ns_.store(SteadyNowNs(), std::memory_order_relaxed);
     parker_.Notify();
   }
-  // How long each took, in microseconds.
+  // The duration of each wake-up, in microseconds.
   const std::vector<double>& End() {
     if (!thread_.joinable()) return us_;
     while (noted_.load(std::memory_order_acquire) != woken_) {
@@ -64,20 +65,22 @@ class BareThread {
   std::atomic<int64_t> sent_ns_{0};
   std::atomic<uint64_t> noted_{0};
   uint64_t woken_ = 0;
-  std::vector<double> us_;  // the thread's while it runs
+  // Used only by the thread while it runs.
+  std::vector<double> us_;
   std::thread thread_;
 };
 
 }  // namespace
 
-// From a send by an outside thread to the step, with every worker asleep; and
-// in turn with it, from the wake-up of a bare thread to its first instruction.
+// Time from a send by an outside thread to the step, while every worker sleeps.
+// Alternates with the time from the wake-up of a bare thread to its first
+// instruction.
 Json RunWake(const WorkloadOptions& options) {
   constexpr size_t kMessages = 2000;
   BenchRuntime runtime(options.Runtime());
   const auto pid = runtime.Submit(Latency::kName, {});
   BareThread bare;
-  // Whoever is to be woken falls asleep meanwhile.
+  // The worker or thread to wake falls asleep meanwhile.
   constexpr auto kPause = std::chrono::milliseconds(1);
   for (size_t i = 0; i < kMessages; ++i) {
     std::this_thread::sleep_for(kPause);
@@ -105,7 +108,7 @@ Json RunWake(const WorkloadOptions& options) {
           {"bare_p99_us", Quantile(bare_us, 0.99)}};
 }
 
-// What is left of it when the machine adds as little as it can.
+// The same on a machine that adds as little latency as it can.
 Json RunWakePolling(const WorkloadOptions& options) {
   WorkloadOptions polling = options;
   polling.cpu_latency_us = 0;

@@ -4,7 +4,7 @@
 
 namespace actord::bench {
 
-// An operation is a yield to an inline handler and its completion in the next
+// An operation is one yield to an inline handler and its completion in the next
 // step.
 Json RunYield(const WorkloadOptions& options) {
   const int64_t yields = 2'000'000;
