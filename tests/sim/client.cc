@@ -75,7 +75,7 @@ void Client::Submit() {
                    "two hold a name");
       holder = actor;
     }
-    // On a worker, and later perhaps: the process was started.
+    // If this runs on a worker, possibly later, the process was started.
     if (world_.schedule.current() != self) return;
     refused = true;
     ++world_.submits_refused;
@@ -131,7 +131,7 @@ void Client::Send() {
 void Client::Call() {
   if (!calls_.empty() && Draw(4) == 0) {
     if (runtime_.CancelCall(calls_.back())) {
-      // Nobody calls back, so this does.
+      // No callback follows, so the call is removed here.
       world_.open_calls.erase(numbers_[calls_.back()]);
     }
     calls_.pop_back();
@@ -275,7 +275,8 @@ void Client::AnswerAgain() {
   } else if (before.answer == CompleteAnswer::kDuplicate && !same) {
     expected = CompleteAnswer::kConflict;
   } else if (before.answer == CompleteAnswer::kConflict) {
-    return;  // the other's answer is not known here
+    // The other client's answer is not known here.
+    return;
   }
   world_.Check(answer == expected, nullptr,
                "a second answer was not told the truth");

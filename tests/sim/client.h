@@ -1,5 +1,5 @@
-// A client of the runtime: does what the outside can do, in an order drawn by
-// seed, on a thread of its own, and checks the answers.
+// A client of the runtime on a thread of its own. It makes calls from outside
+// in an order drawn from the seed, and checks the answers.
 //
 // Thread-safety: as World. Ownership: borrows everything.
 #pragma once
@@ -17,11 +17,11 @@ class Client {
   Client(World& world, runtime::Runtime& runtime, uint64_t number,
          uint64_t seed);
 
-  // Does `acts` things, with pauses.
+  // Performs `acts` actions, with pauses.
   void Run(uint64_t acts);
 
  private:
-  // An external yield that was answered by this client.
+  // An external yield that this client has answered.
   struct Answered {
     runtime::YieldToken token;
     runtime::CompleteAnswer answer;
@@ -49,8 +49,9 @@ class Client {
   runtime::Random random_;
   absl::flat_hash_map<uint64_t, uint64_t> next_to_;
   std::vector<Answered> answered_;
-  std::vector<runtime::Runtime::CallId> calls_;  // perhaps open
-  absl::flat_hash_map<runtime::Runtime::CallId, uint64_t> numbers_;  // of them
+  std::vector<runtime::Runtime::CallId> calls_;  // some may have ended
+  // Numbers of those calls.
+  absl::flat_hash_map<runtime::Runtime::CallId, uint64_t> numbers_;
 };
 
 }  // namespace actord::sim

@@ -15,7 +15,7 @@ namespace {
 
 constexpr bool kHasAsan = ACTORD_ADDRESS_SANITIZER != 0;
 
-// Its frames are larger.
+// AddressSanitizer makes stack frames larger.
 constexpr size_t kStackBytes = kHasAsan ? 1 << 20 : 256 << 10;
 
 }  // namespace
@@ -24,7 +24,7 @@ Fiber::Fiber() {
   void* memory = mmap(nullptr, kStackBytes, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) std::abort();
-  // What runs over the end is stopped there.
+  // A guard page that stops a stack overflow.
   mprotect(memory, 4096, PROT_NONE);
   stack_ = static_cast<std::byte*>(memory);
 }

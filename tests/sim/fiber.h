@@ -1,12 +1,12 @@
-// A stack of its own for code that may stop in the middle and go on later, on
-// the thread that runs it.
+// A stack for code that may pause in the middle and continue later, on the
+// thread that runs it.
 //
-// Entered by makecontext, afterwards switched by _setjmp and _longjmp, which
-// make no system call: as QEMU's coroutine-ucontext.c does it. AddressSanitizer
-// is told of each switch.
+// Entered by makecontext, then switched by _setjmp and _longjmp, which make no
+// system call, as in QEMU's coroutine-ucontext.c. AddressSanitizer is informed
+// of each switch.
 //
-// Thread-safety: one thread. Ownership: owns its stack; a fiber that has not
-// ended leaves what lies on it.
+// Thread-safety: one thread. Ownership: owns its stack. Objects on the stack of
+// a fiber that has not ended are not destroyed.
 #pragma once
 
 #include <setjmp.h>
@@ -24,16 +24,17 @@ class Fiber {
   Fiber(const Fiber&) = delete;
   Fiber& operator=(const Fiber&) = delete;
 
-  // Gives it something to run. Precondition: it is fresh or has ended.
+  // Sets the function to run. Precondition: the fiber is new or has ended.
   void Begin(std::function<void()> run);
-  // Runs it until it calls Leave or ends. From the thread's own stack.
+  // Runs the function until it calls Leave or ends. Call it from the thread's
+  // own stack.
   void Resume();
-  // Back to whoever called Resume. From within the fiber.
+  // Returns to the caller of Resume. Call it from within the fiber.
   void Leave();
   [[nodiscard]] bool ended() const { return ended_; }
 
  private:
-  // What the C++ library keeps for each thread about exceptions under way.
+  // The C++ library's per-thread state of exceptions in flight.
   struct ExceptionState {
     void* caught = nullptr;
     unsigned int uncaught = 0;
@@ -41,7 +42,7 @@ class Fiber {
   static void Enter(unsigned int high, unsigned int low);
   void Run();
   void SwapExceptionState();
-  // Each switch to and from the fiber lies between a Begin and an End.
+  // Each switch to or from the fiber is between a Begin and an End.
   void BeginSwitchInside();
   void EndSwitchInside();
   void BeginSwitchOutside(bool for_good);
@@ -56,8 +57,8 @@ class Fiber {
   bool started_ = false;
   bool ended_ = true;
   ExceptionState exceptions_;
-  // AddressSanitizer's: of either side while it does not run, and where the
-  // stack is from which the fiber was entered.
+  // AddressSanitizer's data of each side while it does not run, and the
+  // position of the stack from which the fiber was entered.
   void* fake_stack_inside_ = nullptr;
   void* fake_stack_outside_ = nullptr;
   const void* outside_bottom_ = nullptr;

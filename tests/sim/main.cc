@@ -81,7 +81,7 @@ void OnSanitizerDeath() {
 }
 #endif
 
-// The seed is wanted also when the runtime crashes or never comes back.
+// Prints the seed also if the runtime crashes or hangs.
 void OnSignal(int number) {
   char text[96];
   const int size =
@@ -95,7 +95,7 @@ void OnSignal(int number) {
 }
 
 void CatchSignals() {
-  // The stack may be what is broken.
+  // A stack of its own, because the current stack may be broken.
   static char stack[64 << 10];
   const stack_t alternate{stack, 0, sizeof(stack)};
   sigaltstack(&alternate, nullptr);
@@ -115,7 +115,7 @@ int main(int argc, char** argv) {
 #if ACTORD_ADDRESS_SANITIZER
   __sanitizer_set_death_callback(OnSanitizerDeath);
 #endif
-  // Each seed allocates the same large tables: keep the memory.
+  // Keep freed memory, because each seed allocates the same large tables.
   mallopt(M_MMAP_THRESHOLD, 256 << 20);
   mallopt(M_TRIM_THRESHOLD, 512 << 20);
   actord::sim::Simulation simulation(options.trace, Report);
@@ -126,7 +126,7 @@ int main(int argc, char** argv) {
     alarm(kMostSecondsASeed);
     const actord::sim::Summary summary = simulation.Run(current_seed);
     steps += summary.steps;
-    // The one that came closest to its bound.
+    // The seed whose longest wait came closest to its bound.
     if (summary.longest_wait * std::max<uint64_t>(1, slowest.bound) >
         slowest.longest_wait * summary.bound) {
       slowest = summary;

@@ -129,7 +129,7 @@ void SimProcess::SeeMessage(const Event& event, StepOutput& out) {
   }
   world.Check(event.call() == 0, actor_, "a message wants an answer");
   uint64_t& next = actor_->next_from[note.from];
-  // Where sends are refused, numbers are left out.
+  // Numbers may be missing where sends can be refused.
   const bool in_order = world.limits.mailboxes_are_small ? note.number >= next
                                                          : note.number == next;
   if (!in_order) {
@@ -167,7 +167,7 @@ void SimProcess::Act(StepOutput& out) {
     case Habit::kSleeper:
       return YieldOne("sleep", out, false);
     case Habit::kPlayer:
-      // Somebody has to begin.
+      // One of the players must begin.
       if (actor_->steps == 1) {
         return SendTo(world.PartnerOf(*actor_), out, false);
       }
@@ -200,7 +200,7 @@ void SimProcess::Act(StepOutput& out) {
 void SimProcess::Flood(StepOutput& out) {
   World& world = *actor_->world;
   if (Draw(4) == 0) {
-    // More than a queue holds, in the worlds that allow for so many.
+    // More than a queue holds, in worlds that allow that many processes.
     for (uint64_t left = Draw(300); left > 0 && world.MayGrow(); --left) {
       SpawnOne(out, false);
     }
@@ -221,7 +221,7 @@ void SimProcess::Decide(StepOutput& out) {
     return out.Block();
   }
   if (actor_->habit == Habit::kShort) return Done(out);
-  // In a crowd they live on, so that whoever is left out is seen.
+  // In a crowd they stay alive, so that a starved process is noticed.
   if (actor_->world->limits.is_crowded) return;
   const uint64_t r = Draw(100);
   if (r < 40 && can_block) {
@@ -255,7 +255,7 @@ void SimProcess::ActAndFail(StepOutput& out) {
     case 2:
       return out.Fail(Code::kAborted, "by intention");
     default:
-      // A step must not be larger than the limit allows.
+      // Larger than the limit: a step must not send it.
       out.Send(out.self(), "huge", std::string(kMostPayload + 1, 'x'));
   }
 }

@@ -1,7 +1,7 @@
-// The process types of the simulator's worlds: what they do is drawn by seed,
-// and what they see is checked (world.h).
+// The process types of the simulator's worlds. Their actions are drawn from the
+// seed, and their observations are checked (world.h).
 //
-// Thread-safety: as of every process. Ownership: borrows its Actor, whose
+// Thread-safety: as for every process. Ownership: borrows its Actor, whose
 // address is its input.
 #pragma once
 
@@ -47,7 +47,8 @@ class SimProcess : public Process {
   uint64_t Draw(uint64_t below) { return actor_->random.Next() % below; }
 
   Actor* actor_ = nullptr;
-  bool fails_ = false;  // this step will
+  // True: this step will fail.
+  bool fails_ = false;
 };
 
 class CancellableSimProcess : public SimProcess {
@@ -70,7 +71,7 @@ class TrappingSimProcess : public SimProcess {
   static constexpr bool kTrapsExits = true;
 };
 
-// The type that an actor is of.
+// The process type of an actor.
 const char* TypeOf(const Actor& actor);
 bool TrapsExits(const Actor& actor);
 

@@ -58,7 +58,7 @@ void SimProcess::ReplyOne(StepOutput& out) {
   const auto at = actor_->calls.begin() +
                   static_cast<std::ptrdiff_t>(Draw(actor_->calls.size()));
   out.Reply(at->first, std::to_string(at->second));
-  // At times it answers once more.
+  // Sometimes it replies a second time.
   if (Draw(8) != 0) actor_->calls.erase(at);
 }
 

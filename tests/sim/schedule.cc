@@ -90,13 +90,13 @@ void Schedule::MoveTimeOn() {
   for (const auto& thread : threads_) {
     if (!thread->fiber->ended()) next = std::min(next, thread->deadline_ns);
   }
-  // On no fiber: nobody can take a turn meanwhile.
+  // This runs on no fiber: no switch can happen meanwhile.
   runtime::interleaver = nullptr;
   when_quiet(next);
   runtime::interleaver = this;
   if (next == kForever) when_broken("all threads wait for each other");
   now_ns_ = std::max(now_ns_, next);
-  // Whoever sleeps is seldom woken on the dot.
+  // Sleepers seldom wake exactly on time.
   if (random_.Next() % 2 == 0) now_ns_ += random_.Next() % 200'000;
 }
 

@@ -1,8 +1,8 @@
-// Plays all threads of a runtime on one: each is a fiber, and a seed decides
-// who goes on at each place where threads could change.
+// Plays all threads of a runtime on one thread. Each is a fiber, and a seed
+// decides which one continues at each place where threads could switch.
 //
-// Time is counted here too. It creeps while somebody runs, jumps now and then,
-// and moves on to the next deadline when all wait.
+// It also keeps the time. The time creeps while a thread runs, sometimes jumps,
+// and moves to the next deadline when all threads wait.
 //
 // Thread-safety: one thread. Ownership: owns the fibers.
 #pragma once
@@ -23,14 +23,15 @@ namespace actord::sim {
 
 class Schedule final : public runtime::Interleaver, public runtime::Clock {
  public:
-  // How this seed's threads are mixed. One in so many: 0 is never.
+  // How this seed mixes its threads. The first, second, fourth and fifth field
+  // are odds of one in N; 0: never.
   struct Style {
-    uint32_t switches = 8;     // of the fail points changes the thread
-    uint32_t stalls = 64;      // of these keeps the thread from going on
-    uint32_t stall_most = 64;  // for so many choices at most
-    uint32_t spurious = 256;   // of the choices ends a sleep for no reason
-    uint32_t jumps = 4096;     // of the choices moves the time by much
-    uint64_t creep_ns = 2000;  // a choice lasts so long at most
+    uint32_t switches = 8;     // a fail point switches the thread
+    uint32_t stalls = 64;      // such a switch also stalls the thread
+    uint32_t stall_most = 64;  // maximum length of a stall, in choices
+    uint32_t spurious = 256;   // a choice ends a sleep spuriously
+    uint32_t jumps = 4096;     // a choice moves the time far ahead
+    uint64_t creep_ns = 2000;  // maximum duration of a choice
   };
   explicit Schedule(bool trace);
   ~Schedule() override;
@@ -38,7 +39,7 @@ class Schedule final : public runtime::Interleaver, public runtime::Clock {
   // Runs `main` as the first thread, until all threads have ended.
   void Run(uint64_t seed, const Style& style, std::function<void()> main);
 
-  // ---- Interleaver.
+  // Interleaver.
   void MaySwitch() override;
   bool Wait(const void* what, uint64_t timeout_ns) override;
   void Wake(const void* what) override;
@@ -46,7 +47,7 @@ class Schedule final : public runtime::Interleaver, public runtime::Clock {
   void Join(uint64_t thread) override;
   void AwaitMutex(const void* mutex) override;
 
-  // ---- Clock.
+  // Clock.
   [[nodiscard]] uint64_t MonotonicNs() const override {
     threads_[current_]->looked_ns = now_ns_;
     return now_ns_;
@@ -55,34 +56,36 @@ class Schedule final : public runtime::Interleaver, public runtime::Clock {
     return kUnixOrigin + now_ns_;
   }
 
-  // ---- For those who play.
-  // Waits for nothing but the time. `busy`: as seen by others the thread works,
-  // and no round ends meanwhile.
+  // For the played threads.
+  //
+  // Waits for the time only. `busy`: to others the thread appears to work, and
+  // no round ends meanwhile.
   void SleepFor(uint64_t ns, bool busy);
-  // The caller is between two things: a round may end without it.
+  // The caller is between two actions: a round may end without it.
   void Boundary();
-  // Rounds so far. In a round every thread that does not wait comes to a
-  // boundary; those that wait need not.
+  // Number of rounds so far. In a round every thread that does not wait reaches
+  // a boundary; waiting threads need not.
   [[nodiscard]] uint64_t rounds() const { return rounds_; }
   [[nodiscard]] uint64_t now_ns() const { return now_ns_; }
-  // Whether some thread waits for `what`, and until when, had it not been kept
-  // from going on between its last look at the clock and its wait.
+  // True if a thread waits for `what`. Sets `deadline_ns` to its deadline as it
+  // would be without a stall between the thread's last reading of the clock and
+  // its wait.
   [[nodiscard]] bool IsWaitedFor(const void* what, uint64_t* deadline_ns) const;
   [[nodiscard]] size_t current() const { return current_; }
   [[nodiscard]] uint64_t choices() const { return choices_; }
-  // Depends on every choice: the same for the same seed.
+  // A hash of every choice: the same for the same seed.
   [[nodiscard]] uint64_t fingerprint() const { return fingerprint_; }
 
-  // Called when all wait, before the time moves on to the next deadline, which
-  // it gets; kForever: there is none. Locks are free then.
+  // Called when all threads wait, before the time moves to the next deadline.
+  // `next_ns` is that deadline; kForever: there is none. No lock is held then.
   std::function<void(uint64_t next_ns)> when_quiet;
-  // Called with what is wrong; does not return.
+  // Called with a description of the error; must not return.
   std::function<void(const std::string&)> when_broken;
 
   [[nodiscard]] bool traces() const { return trace_; }
   void Trace(const char* format, ...) __attribute__((format(printf, 2, 3)));
 
-  // A seed that takes more choices than this does not end.
+  // A seed that takes more choices than this is considered endless.
   static constexpr uint64_t kMostChoices = 20'000'000;
   static constexpr uint64_t kUnixOrigin = 1'700'000'000'000'000'000;
 
@@ -91,17 +94,17 @@ class Schedule final : public runtime::Interleaver, public runtime::Clock {
     std::unique_ptr<Fiber> fiber;
     const void* waits_for = nullptr;
     bool waits = false;
-    bool busy = false;  // though it waits
+    bool busy = false;  // appears to work although it waits
     bool timed_out = false;
-    bool moved_on = false;  // came to a boundary in this round
+    bool moved_on = false;  // reached a boundary in this round
     uint64_t deadline_ns = kForever;
-    uint64_t meant_ns = kForever;  // the deadline, from the look at the clock
-    uint64_t looked_ns = 0;        // at the clock
-    uint64_t stalled_until = 0;    // choice
+    uint64_t meant_ns = kForever;  // deadline without a stall
+    uint64_t looked_ns = 0;        // last reading of the clock
+    uint64_t stalled_until = 0;    // number of a choice
   };
 
   bool OneIn(uint32_t n) { return n != 0 && random_.Next() % n == 0; }
-  // Who goes on; null: all have ended.
+  // The thread that continues; null: all have ended.
   Thread* Choose();
   void WakeWhoseTimeHasCome();
   void MoveTimeOn();
@@ -119,7 +122,8 @@ class Schedule final : public runtime::Interleaver, public runtime::Clock {
   uint64_t fingerprint_ = 0;
   uint64_t now_ns_ = 0;
   uint64_t rounds_ = 0;
-  uint64_t next_deadline_ns_ = kForever;  // none is earlier
+  // No deadline is earlier.
+  uint64_t next_deadline_ns_ = kForever;
 };
 
 }  // namespace actord::sim

@@ -89,7 +89,7 @@ class OneRun {
         options_(DrawOptions(random_, style_, limits_)),
         world_(schedule, limits_, random_.Next()) {
     options_.clock = &schedule_;
-    // Few enough that some are forgotten; in one of eight runs none is kept.
+    // Few enough that some are forgotten. In one of eight runs none is kept.
     options_.dead_letter_max_count = seed % 8;
     options_.log = [this](runtime::LogLevel, std::string_view text) {
       if (!schedule_.traces()) return;
@@ -111,7 +111,7 @@ class OneRun {
   void FillCatalog();
   void AddHandlers();
   void Add(std::string command, uint32_t mode, ScriptHandler::Function handle);
-  // Returns a number that a handler is to answer with.
+  // Adds a debt: a number that a handler has to answer with.
   void Owe(Call& call);
   void ShutDown(ShutdownMode mode, uint64_t timeout_ns);
   void LiveAndShutDown();
@@ -220,14 +220,14 @@ void OneRun::LiveAndShutDown() {
     schedule_.SleepFor(moment, /*busy=*/false);
   } else {
     for (const uint64_t thread : threads) schedule_.Join(thread);
-    // What a crowd does without more from outside shows who is left out.
+    // A crowd shows starved processes when it runs without further load.
     for (int i = 0; i < 50 && limits_.is_crowded && !world_.stopping; ++i) {
       schedule_.SleepFor(1'000'000, /*busy=*/false);
     }
     world_.stopping = random_.Next() % 2 == 0;
   }
   if (random_.Next() % 4 == 0) {
-    // Cut short by another, or the other way round.
+    // A second shutdown at the same time: either may cut the other one short.
     threads.push_back(schedule_.Start([this, moment] {
       schedule_.SleepFor(moment / 4, /*busy=*/false);
       ShutDown(ShutdownMode::kNow, 0);

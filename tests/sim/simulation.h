@@ -1,8 +1,8 @@
-// One seed: draws a world, lets it live under a schedule, shuts it down, and
-// checks what is left.
+// One seed: draws a world, runs it under a schedule, shuts it down, and checks
+// the remains.
 //
-// Thread-safety: one thread; one simulation a program, because a broken promise
-// ends it.
+// Thread-safety: one thread. Only one simulation in a program, because a broken
+// promise ends the program.
 #pragma once
 
 #include <cstdint>
@@ -14,18 +14,20 @@
 
 namespace actord::sim {
 
-// What a seed has shown, for people.
+// The results of a seed, for people.
 struct Summary {
   uint64_t fingerprint = 0;
   uint64_t steps = 0;
   uint64_t choices = 0;
-  uint64_t longest_wait = 0;  // rounds
-  uint64_t bound = 0;         // what it may be
+  // In rounds.
+  uint64_t longest_wait = 0;
+  // Maximum allowed for that wait.
+  uint64_t bound = 0;
 };
 
 class Simulation {
  public:
-  // `broken` gets what is wrong, and does not return.
+  // `broken` is called with a description of the error, and must not return.
   Simulation(bool trace, std::function<void(const std::string&)> broken);
   Summary Run(uint64_t seed);
 

@@ -11,7 +11,7 @@ using runtime::Process;
 
 namespace {
 
-// With more processes than a local queue holds, no bound is stated.
+// No bound is stated for more processes than a local queue holds.
 constexpr uint64_t kMostForBound = 250;
 
 }  // namespace
@@ -37,7 +37,7 @@ World::World(Schedule& its_schedule, const Limits& its_limits, uint64_t seed)
 
 Habit World::DrawHabit(uint64_t id, runtime::Random& random) const {
   if (!limits.is_crowded) return static_cast<Habit>(random.Next() % kHabits);
-  // A pair that plays, one that continues, and whoever comes then.
+  // A pair of players, a spinner, and then any others.
   if (id <= 3) return id < 3 ? Habit::kPlayer : Habit::kSpinner;
   constexpr Habit kCrowd[] = {
       Habit::kPlayer, Habit::kSpinner, Habit::kListener, Habit::kListener,
@@ -156,7 +156,7 @@ void World::CheckQuiet(uint64_t next_ns) {
   if (core == nullptr || shut_down) return;
   CheckTimers(next_ns);
   if (!IsAnyAsleep()) return;
-  // Counted here: what the workers' own last look misses is seen, too.
+  // Counted here, independently of the workers' own last check.
   bool has_work = core->scheduler.GlobalLevels() != 0;
   std::string where;
   for (size_t i = 0; i < core->scheduler.size(); ++i) {
@@ -251,7 +251,8 @@ void World::CheckWaitOf(Actor& actor) {
     longest_wait = waits;
     longest_bound = bound;
   }
-  // Every 61st turn the global queue, where it waits, is looked at first.
+  // Every 61st turn takes from the global queue first, where the ready process
+  // may be.
   const uint64_t spins = spins_ - actor.waits_since_spin;
   Check(spins <= 2 + waits / 4, &actor,
         "a process that continues runs before one that is ready");
@@ -271,18 +272,19 @@ void World::CheckOrder(Actor& runs) {
 void World::CheckOrderOf(Actor& actor, const Actor& runs) {
   const bool waited = std::exchange(actor.waits_in_order, IsReady(actor));
   if (!actor.waits_in_order) return;
-  const uint64_t turns = core->threads.worker(0).turns();  // there is no other
+  // There is only one worker.
+  const uint64_t turns = core->threads.worker(0).turns();
   if (!waited) {
     actor.in_order_since_round = schedule.rounds();
     actor.in_order_since_turn = turns;
     actor.lower_steps = 0;
     return;
   }
-  // Whoever has made it ready has enqueued it when two rounds have ended, and
-  // the worker may have chosen this one a round ago.
+  // The code that made it ready has enqueued it after two rounds, and the
+  // worker may have chosen this process a round ago.
   if (schedule.rounds() < actor.in_order_since_round + 3) return;
   actor.lower_steps += runs.priority < actor.priority ? 1 : 0;
-  // One turn of 61 ages; a turn may have more than one step.
+  // One turn of 61 takes an aged process; a turn may have more than one step.
   Check(actor.lower_steps <= 1 + (turns - actor.in_order_since_turn) / 40,
         &actor, "lower priorities run before it");
 }
@@ -328,7 +330,7 @@ void World::CheckEnd(const runtime::RuntimeStats& stats) {
   }
   const uint64_t messages = stats.dead_letters + received + late;
   if (!limits.are_tied) same(messages, sent, "messages");
-  // Calls are dead letters, too; and they, and exits, may be late.
+  // Calls are dead letters, too. Calls and exits may also be late.
   Check(messages >= sent && messages <= sent + calls + ties, nullptr,
         "messages do not fit");
   same(open_calls.size(), 0, "calls from outside without an answer");

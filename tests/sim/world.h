@@ -29,7 +29,7 @@
 //      that the callee has ended only if it has; none waits for who has ended;
 //  (14) no two hold a name, and nobody finds by it who had ended before.
 //
-// Thread-safety: one thread (schedule.h), whose fibers change only at fail
+// Thread-safety: one thread (schedule.h), whose fibers switch only at fail
 // points. Ownership: the world owns its actors, which outlive their processes.
 #pragma once
 
@@ -57,14 +57,14 @@ namespace actord::sim {
 
 class World;
 
-// How a process spends its life.
+// How a process behaves.
 enum class Habit {
-  kMixed,     // a bit of everything
+  kMixed,     // all actions
   kPlayer,    // sends each message back to its sender
   kSpinner,   // always continues
   kFlooder,   // sends and spawns in bursts
   kSleeper,   // blocks on timers
-  kBlocker,   // keeps its thread
+  kBlocker,   // blocks its thread
   kShort,     // ends at once
   kListener,  // waits for messages
 };
@@ -72,34 +72,34 @@ inline constexpr int kHabits = 8;
 
 struct Actor;
 
-// An outstanding yield, or call.
+// An outstanding yield or call.
 struct Outstanding {
   std::string_view command;  // a literal
-  uint64_t number = 0;       // of all yields; what a good answer repeats
-  uint64_t earliest_ns = 0;  // sleep: not before
-  uint64_t timeout_ns = 0;   // 0: none; how long
+  uint64_t number = 0;       // unique; the expected result repeats it
+  uint64_t earliest_ns = 0;  // of a sleep: the earliest completion
+  uint64_t timeout_ns = 0;   // 0: none
   uint64_t yielded_ns = 0;
-  uint64_t rested_ns = 0;         // when all waited for the first time since
+  uint64_t rested_ns = 0;         // first time that all threads waited
   const Actor* callee = nullptr;  // of a call
   bool given_up = false;
 };
 
-// What the simulator knows of one process.
+// The model of one process.
 struct Actor {
   World* world = nullptr;
   uint64_t id = 0;
   Habit habit = Habit::kMixed;
-  bool poisoned = false;    // of a step that failed: must never start
+  bool poisoned = false;    // spawned by a failed step: must never start
   bool init_fails = false;  // refuses or throws
   bool close_throws = false;
-  uint64_t steps_left = 0;  // then it ends; UINT64_MAX: it does not
+  uint64_t steps_left = 0;  // until it ends; UINT64_MAX: it does not
   int priority = runtime::kDefaultPriority;
   runtime::Pid pid;  // empty until known
 
-  bool busy = false;  // a call of it is under way
+  bool busy = false;  // a call into it is running
   int inits = 0;
   int closes = 0;
-  bool live = false;  // Init went well, Close has not been called
+  bool live = false;  // Init succeeded, Close has not been called
   uint64_t steps = 0;
   bool done = false;    // said Done
   bool failed = false;  // by a step of its own
@@ -124,7 +124,7 @@ struct Actor {
   uint64_t received = 0;
 
   // (7)
-  bool is_submitted = false;  // and accepted, and Init has not been called
+  bool is_submitted = false;  // accepted, and Init has not been called
   bool waits_to_run = false;
   uint64_t waits_since_round = 0;
   uint64_t waits_since_step = 0;
@@ -134,23 +134,24 @@ struct Actor {
   bool waits_in_order = false;
   uint64_t in_order_since_round = 0;
   uint64_t in_order_since_turn = 0;
-  uint64_t lower_steps = 0;  // meanwhile
+  uint64_t lower_steps = 0;  // meanwhile, of lower priorities
 };
 
-// What a message carries.
+// The content of a message.
 struct Note {
-  uint64_t from = 0;    // actor, or client
-  uint64_t number = 0;  // the how-manieth to this receiver
+  uint64_t from = 0;    // an actor, or a client
+  uint64_t number = 0;  // sequence number to this receiver
 };
 inline constexpr uint64_t kPoison = UINT64_MAX;
-// In place of the sender: it is a call, and the number is its yield's.
+// Instead of the sender: the message is a call, and the number is that of its
+// yield.
 inline constexpr uint64_t kCall = UINT64_MAX - 1;
-// Senders from here on are clients.
+// Senders from this number on are clients.
 inline constexpr uint64_t kFirstClient = uint64_t{1} << 32;
-// Bytes; the runtime's limit.
+// In bytes; the runtime's limit.
 inline constexpr size_t kMostPayload = 4096;
 
-// A deferred or spawning handler's debt.
+// An answer that a deferred or spawning handler owes.
 struct Debt {
   actord_completion handle = 0;
   uint64_t number = 0;  // of the yield
@@ -166,14 +167,15 @@ class World {
     bool processes_are_few = false;
     bool priorities_differ = false;
     bool order_is_strict = false;  // (8)
-    bool steps_last = false;       // many keep their thread
+    bool steps_last = false;       // many processes block their thread
     bool are_tied = false;         // they call, watch and name each other
-    bool is_crowded = false;  // players, spinners and a flood of short ones
-    // Only one worker, whose turns are not much more than the rounds: so a
-    // process that continues can be seen to go behind the others.
+    bool is_crowded = false;  // players, spinners, and a flood of short ones
+    // There is only one worker, and it has hardly more turns than there are
+    // rounds. So the world can check that a process that continues runs after
+    // the others.
     bool spins_are_counted = false;
     uint64_t most_actors = 64;
-    uint64_t most_steps = 1000;  // then everybody ends as it can
+    uint64_t most_steps = 1000;  // afterwards every process ends soon
   };
 
   World(Schedule& schedule, const Limits& limits, uint64_t seed);
@@ -183,16 +185,16 @@ class World {
   void Enter(Actor& actor, const runtime::Pid& pid);
   // Null: a client.
   Actor* ActorOf(uint64_t id);
-  // Of a player: with whom it plays when nobody else has sent it anything.
+  // The player that a player sends to if no other process has sent to it.
   Actor* PartnerOf(const Actor& player);
   static std::string NameOf(const Actor& actor);
-  // Somebody to send to, dead ones among them; null: nobody is known.
+  // A receiver, possibly one that has ended; null: none is known.
   Actor* Pick(uint64_t random);
   [[nodiscard]] bool MayGrow() const {
     return actors_.size() < limits.most_actors && !stopping;
   }
 
-  // What was promised is not kept. Does not return.
+  // A promise is broken. Does not return.
   [[noreturn]] void Broken(const Actor* actor, const std::string& what);
   void Check(bool holds, const Actor* actor, const char* what) {
     if (!holds) [[unlikely]]
@@ -202,7 +204,7 @@ class World {
   // (3)
   void CheckCompletion(const Actor& actor, const Outstanding& yield, Code code,
                        std::string_view bytes);
-  // A call from outside was answered.
+  // Checks the answer of a call from outside.
   void CheckAnswer(uint64_t number, const Actor& callee,
                    const absl::StatusOr<runtime::Payload>& answer);
   // (11), (12)
@@ -214,65 +216,65 @@ class World {
     return core->processes.Find(actor.pid) != nullptr;
   }
   Actor* ActorOfPid(const runtime::Pid& pid);
-  // (14): those whom nobody may find from now on.
+  // (14): the processes that no look-up may find from now on.
   absl::flat_hash_set<const Actor*> Gone() const;
-  // All threads wait, until `next_ns`: (6).
+  // (6): called when all threads wait, until `next_ns`.
   void CheckQuiet(uint64_t next_ns);
-  // Now and then: (7).
+  // (7): called from time to time.
   void CheckWaiting();
-  // A step of it begins: (8).
+  // (8): called when a step of `runs` begins.
   void CheckOrder(Actor& runs);
-  // The runtime has shut down and nobody calls it any more: (9), (10).
+  // (9), (10): called when the runtime has shut down and no call is running.
   void CheckEnd(const runtime::RuntimeStats& stats);
-  // Each dead letter is kept, within the limits, or was forgotten.
+  // Checks that each dead letter is kept, within the limits, or was forgotten.
   void CheckDeadLetters(const runtime::RuntimeStats& stats);
 
   Schedule& schedule;
   const Limits limits;
   runtime::Runtime::Core* core = nullptr;
-  bool stopping = false;  // processes end as they can
+  bool stopping = false;  // processes end as soon as they can
   bool shutdown_begun = false;
-  bool shut_down = false;  // it has returned
+  bool shut_down = false;  // the shutdown has returned
 
-  // Counted here.
+  // Counters of the model.
   uint64_t steps = 0;
   uint64_t inits = 0;  // called
   uint64_t live = 0;
   uint64_t most_live = 0;
   uint64_t dones = 0;
   uint64_t submits = 0, submit_answers = 0, submits_refused = 0;
-  uint64_t spawns = 0;  // in steps that went well
+  uint64_t spawns = 0;  // in successful steps
   uint64_t awaits = 0, await_answers = 0;
   uint64_t sent = 0;      // sum of sent_to_it
   uint64_t received = 0;  // sum
-  uint64_t yields = 0;    // in steps that went well
+  uint64_t yields = 0;    // in successful steps
   uint64_t completions = 0;
   uint64_t next_yield = 1;
-  uint64_t calls = 0;                           // also from outside
+  uint64_t calls = 0;                           // including those from outside
   uint64_t ties = 0;                            // sides of monitors and links
   std::map<uint64_t, const Actor*> open_calls;  // from outside
   std::map<std::string, Actor*> names;
   uint64_t longest_wait = 0;   // rounds
-  uint64_t longest_bound = 0;  // what that one might have been
+  uint64_t longest_bound = 0;  // the bound for that wait
   std::vector<Debt> debts;
   std::vector<std::unique_ptr<Actor>>& actors() { return actors_; }
 
   // (7): the bound for `ready` processes that are ready at once.
   static uint64_t BoundOf(uint64_t ready) { return 66 * ready + 3; }
-  // That of one that continues.
+  // The bound for a process that continues.
   static uint64_t BoundBehind(uint64_t ready) { return 244 * ready + 3; }
-  // A step of this actor is over.
+  // Counts a finished step of this actor.
   void CountSpin(const Actor& actor);
 
  private:
   Habit DrawHabit(uint64_t id, runtime::Random& random) const;
-  // Some worker sleeps.
+  // True if a worker sleeps.
   bool IsAnyAsleep() const;
-  // When the first timer of all wheels is due; kNever: there is none.
+  // Due time of the first timer of all wheels; kNever: there is none.
   uint64_t FirstTimerNs() const;
   void CheckTimers(uint64_t next_ns);
-  // What is ready there, behind a step that lasts, was made so by timers, and
-  // nobody need have been woken for it yet.
+  // True if the processes ready on this worker, behind a long step, were made
+  // ready by timers, and no worker needs to have been woken for them yet.
   bool IsHeldBack(size_t worker, uint64_t next_ns);
   void CheckTimekeeper();
   void CheckNobodyIsReady();
@@ -287,19 +289,19 @@ class World {
 
   const uint64_t seed_;
   uint64_t most_ready_ = 0;
-  const Actor* spinner_ = nullptr;  // the one that is counted
-  uint64_t spins_ = 0;              // rounds in which it ran
+  const Actor* spinner_ = nullptr;  // the spinner that is counted
+  uint64_t spins_ = 0;              // rounds in which that one ran
   uint64_t last_spin_round_ = 0;
   uint64_t first_timer_ns_ = runtime::TimerWheel::kNever;
-  uint64_t late_ns_ = 0;  // of that one, while all threads waited
-  // Of each worker: its turns_since_due when it had been alone with what timers
-  // made ready for as long as it may be; 0: it has not.
+  uint64_t late_ns_ = 0;  // of that timer, while all threads waited
+  // For each worker: its turns_since_due at the moment when it had been alone
+  // for the maximum time with the processes that timers made ready; 0: not yet.
   std::map<size_t, uint32_t> alone_too_long_since_;
   std::vector<std::unique_ptr<Actor>> actors_;
   std::vector<Actor*> known_;
 };
 
-// A call of the runtime into a process lasts as long as one of these: (1).
+// (1): lives as long as one call of the runtime into a process.
 class CallScope {
  public:
   CallScope(Actor& actor, const char* name);

@@ -33,7 +33,7 @@ void World::CheckAnswer(uint64_t number, const Actor& callee,
   const std::string reason = runtime::ReasonOf(answer.status());
   const bool has_ended = reason == runtime::reason::kCalleeEnded ||
                          reason == runtime::reason::kProcessEnded;
-  // It was abandoned before it was delivered.
+  // The call was abandoned before it was delivered.
   if (reason == runtime::reason::kStopped && shutdown_begun) return;
   Check(has_ended ? !Lives(callee)
                   : reason == runtime::reason::kMailboxFull &&
@@ -100,7 +100,7 @@ void World::CheckTiesAtRest() {
   }
   for (const auto& [name, holder] : names) {
     if (!holder->live) continue;
-    // Nobody holds a lock now, and this is none of the threads.
+    // No lock is held now, and this code is not on a played thread.
     runtime::Interleaver* const interleaver =
         std::exchange(runtime::interleaver, nullptr);
     const auto found = core->names.Find(name);

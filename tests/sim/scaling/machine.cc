@@ -11,7 +11,7 @@ using runtime::Access;
 namespace {
 
 constexpr int kLineShift = 6;
-// The clock of before the first thread.
+// The clock before the first thread starts.
 constexpr uint64_t kStartNs = 1'000'000'000;
 
 }  // namespace
@@ -26,7 +26,8 @@ void Machine::Run(std::function<void()> main) {
     const Turn turn = turns_.top();
     turns_.pop();
     Thread& thread = *threads_[turn.thread];
-    if (thread.wait != turn.wait) continue;  // woken before its time
+    // Woken before this time.
+    if (thread.wait != turn.wait) continue;
     if (thread.wait != 0) {
       std::erase(waiting_[thread.waits_for], turn.thread);
       thread.wait = 0;
@@ -137,7 +138,8 @@ void Machine::Wake(const void* what) {
 
 void Machine::AwaitMutex(const void* mutex) {
   const auto number = reinterpret_cast<uintptr_t>(mutex);
-  // Who spins reads the line, so it is gone from the one who will release it.
+  // The spinning thread reads the line, so the thread that will release the
+  // mutex loses it.
   Line& line = lines_[number >> kLineShift];
   line.writer = kNobody;
   line.readers.set(current_);
@@ -151,8 +153,8 @@ void Machine::AwaitMutex(const void* mutex) {
 void Machine::ReleasedMutex(const void* mutex) {
   const auto it = waiting_.find(mutex);
   if (it == waiting_.end() || it->second.empty()) return;
-  // Who has come first of those that spin has it at once; and of those that
-  // sleep one comes to try.
+  // The longest-spinning thread gets the mutex at once. One of the sleeping
+  // threads wakes up and tries to get it.
   const uint64_t now_ns = now().time_ns;
   const std::vector<size_t> waiting = it->second;
   const auto spins = [&](size_t thread) {

@@ -1,13 +1,15 @@
-// A machine of as many processors as there are threads, in virtual time: plays
-// the threads of a runtime, each on a processor of its own, always the one
-// whose time is the earliest, and adds what each thing costs to its time.
+// A machine with as many processors as threads, in virtual time. It plays the
+// threads of a runtime, each on a processor of its own. It always runs the
+// thread whose time is the earliest, and adds the cost of each operation to
+// that time.
 //
-// The costs are those of `Costs` and no others: what code computes between two
-// places that say so is free, so whoever runs a process says with Work what its
-// step costs. A cache line is with one processor that may write it, or with
-// some that read it. To write or change what another has had takes a transfer,
-// and a line makes one transfer after the other; to read what another has
-// written takes one, too, but several may read at the same time.
+// The costs are those of `Costs` only. Code between two hooks is free, so the
+// function that runs a process states the cost of its step with Work. A cache
+// line is either owned by one processor that may write it, or shared by several
+// that read it. A write to a line that another processor has needs a transfer,
+// and a line makes only one transfer at a time. A read of a line that another
+// processor has written needs a transfer too, but several processors may read
+// at the same time.
 //
 // Thread-safety: one thread. Ownership: owns the fibers.
 #pragma once
@@ -31,21 +33,21 @@ namespace actord::sim {
 class Machine final : public runtime::Interleaver, public runtime::Clock {
  public:
   struct Costs {
-    uint64_t access_ns = 1;      // of a line that the processor has
-    uint64_t change_ns = 5;      // likewise, of a read-modify-write
-    uint64_t transfer_ns = 60;   // of a line that another one had
-    uint64_t wake_ns = 2000;     // for who wakes a thread
-    uint64_t wake_up_ns = 4000;  // until the thread runs that was woken
-    uint64_t spin_ns = 2000;  // how long one waits for a mutex before it sleeps
-    uint64_t yield_ns = 600;  // of a call of sched_yield
+    uint64_t access_ns = 1;      // to a line that the processor has
+    uint64_t change_ns = 5;      // read-modify-write of such a line
+    uint64_t transfer_ns = 60;   // of a line from another processor
+    uint64_t wake_ns = 2000;     // for the thread that wakes another
+    uint64_t wake_up_ns = 4000;  // until the woken thread runs
+    uint64_t spin_ns = 2000;     // on a mutex, before the thread sleeps
+    uint64_t yield_ns = 600;     // of a call of sched_yield
     uint64_t pause_ns = 35;
-    uint64_t clock_ns = 30;  // of a look at the clock
+    uint64_t clock_ns = 30;  // of reading the clock
   };
-  // What has been waited for.
+  // The costs of one address.
   struct Use {
     uint64_t accesses = 0;
     uint64_t transfers = 0;
-    uint64_t wait_ns = 0;  // transfers, and for others to end theirs
+    uint64_t wait_ns = 0;  // for its transfers, and for earlier ones to end
     bool is_mutex = false;
   };
   static constexpr size_t kMostThreads = 192;
@@ -56,7 +58,7 @@ class Machine final : public runtime::Interleaver, public runtime::Clock {
   // Runs `main` as the first thread, until all threads have ended.
   void Run(std::function<void()> main);
 
-  // ---- Interleaver.
+  // Interleaver.
   void MaySwitch() override {}
   bool Wait(const void* what, uint64_t timeout_ns) override;
   void Wake(const void* what) override;
@@ -68,19 +70,20 @@ class Machine final : public runtime::Interleaver, public runtime::Clock {
   void Yield() override { Work(costs_.yield_ns); }
   void Pause() override { Work(costs_.pause_ns); }
 
-  // ---- Clock.
+  // Clock.
   [[nodiscard]] uint64_t MonotonicNs() const override;
   [[nodiscard]] uint64_t UnixNs() const override { return MonotonicNs(); }
 
-  // ---- For the threads.
-  // The caller's processor is busy for so long.
+  // For the threads.
+  //
+  // Keeps the caller's processor busy for `ns`.
   void Work(uint64_t ns) { now().time_ns += ns; }
-  // The caller does nothing for so long; that costs nothing.
+  // The caller sleeps for `ns`, at no cost.
   void Sleep(uint64_t ns);
-  // Of the caller; unlike MonotonicNs for free.
+  // The caller's time. Unlike MonotonicNs, it is free.
   [[nodiscard]] uint64_t time_ns() const { return threads_[current_]->time_ns; }
 
-  // ---- What it has cost since ForgetUses.
+  // Costs since ForgetUses.
   [[nodiscard]] const std::map<uintptr_t, Use>& uses() const { return uses_; }
   [[nodiscard]] uint64_t wakes() const { return wakes_; }
   void ForgetUses();
@@ -91,20 +94,21 @@ class Machine final : public runtime::Interleaver, public runtime::Clock {
   struct Thread {
     std::unique_ptr<Fiber> fiber;
     uint64_t time_ns = 0;
-    uint64_t wait = 0;  // number of its wait, if it waits; else 0
+    uint64_t wait = 0;  // number of its wait; 0: it does not wait
     const void* waits_for = nullptr;
     uint64_t waits_since_ns = 0;
     bool timed_out = false;
   };
   struct Line {
-    int writer = kNobody;  // who has it alone
-    uint64_t free_ns = 0;  // when the last transfer to a writer has ended
+    int writer = kNobody;  // processor that owns the line
+    uint64_t free_ns = 0;  // end of the last transfer to a writer
     std::bitset<kMostThreads> readers;
   };
-  // A thread goes on at this time, if it is not in another wait by then.
+  // A thread continues at this time, unless it is in another wait by then.
   struct Turn {
     uint64_t time_ns;
-    uint64_t order;  // of those at the same time
+    // Among turns at the same time.
+    uint64_t order;
     size_t thread;
     uint64_t wait;
     bool operator<(const Turn& other) const {
@@ -116,12 +120,12 @@ class Machine final : public runtime::Interleaver, public runtime::Clock {
   Thread& now() { return *threads_[current_]; }
   void Schedule(size_t thread, uint64_t time_ns);
   void SwitchAway();
-  // Until nobody is behind the caller in time.
+  // Returns when no thread is behind the caller in time.
   void AwaitTurn();
-  // Returns when somebody has ended the wait.
+  // Returns when another thread has ended the wait.
   void Block(const void* what);
   void Resume(size_t thread, uint64_t time_ns);
-  // True: the line is there for this access without a transfer.
+  // True: the processor can make this access without a transfer.
   bool Has(const Line& line, runtime::Access access) const;
 
   const Costs costs_;

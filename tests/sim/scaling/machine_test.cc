@@ -1,4 +1,4 @@
-// What things cost on the simulated machine.
+// The costs of operations on the simulated machine.
 #include "tests/sim/scaling/machine.h"
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ using runtime::WillWrite;
 
 class MachineTest : public ::testing::Test {
  protected:
-  // Runs these at once; returns how long each took.
+  // Runs the functions at the same time; returns how long each took.
   std::vector<uint64_t> TimesOf(
       const std::vector<std::function<void()>>& threads) {
     std::vector<uint64_t> times(threads.size());

@@ -18,18 +18,19 @@ namespace {
 constexpr uint64_t kWarmNs = 500'000;
 constexpr uint64_t kWindowNs = 1'000'000;
 constexpr uint64_t kLeaves = 100'000;
-// Of a client: what it does itself for a submission, how many it has under way.
+// The client's own cost of a submission, and its maximum number of submissions
+// in flight.
 constexpr uint64_t kClientNs = 500;
 constexpr uint64_t kUnderWay = 32;
 
-// What lies where in the runtime's memory.
+// Names the parts of the runtime's memory.
 class Names {
  public:
   explicit Names(Runtime::Core& core) {
     runtime::Scheduler& scheduler = core.scheduler;
     for (size_t i = 0; i < scheduler.size(); ++i) AddQueue(scheduler.queue(i));
     Add(scheduler.idle(), "idle workers");
-    // What else there is of it that is written.
+    // The other parts of it that are written.
     Add(scheduler, "global queue");
     constexpr uint32_t kChunk = 4096;
     for (uint32_t slot = 0; slot < core.processes.SlotsInUse();
@@ -62,7 +63,7 @@ class Names {
     const char* name;
   };
 
-  // What is added first goes before.
+  // Names that are added first take precedence.
   template <typename T>
   void Add(const T& object, const char* name, size_t size = sizeof(T)) {
     ranges_.push_back({reinterpret_cast<uintptr_t>(&object), size, name});
@@ -70,8 +71,8 @@ class Names {
   void AddQueue(runtime::WorkerQueue& queue) {
     using Level = runtime::ReadyQueues::Level;
     constexpr size_t kLine = 64;
-    // Behind the bitmap's line lie the queues of all levels, and then their
-    // backs: of each a line with its word, and its slots.
+    // After the line of the bitmap come the queues of all levels, and then
+    // their backs. Each has a line with its word, and its slots.
     Add(queue.ready, "a worker's levels", kLine);
     const auto* levels = reinterpret_cast<const std::byte*>(&queue.ready);
     for (int level = 0; level < 2 * runtime::kPriorities; ++level) {
@@ -112,7 +113,8 @@ class ScalingRun {
   const ScalingOptions options_;
   Machine machine_;
   Load load_;
-  uint64_t before_ = 0;  // operations that are not measured
+  // Operations before the measurement.
+  uint64_t before_ = 0;
   std::vector<uint64_t> clients_;
   std::unique_ptr<Runtime::Core> core_;
   ScalingResult result_;
@@ -128,7 +130,7 @@ void ScalingRun::Submit(const char* type, uint64_t number) {
 }
 
 void ScalingRun::RunClient() {
-  // Counted by its processes; their input has its address.
+  // The processes count their ends here; their input contains the address.
   uint64_t ended = 0;
   uint64_t submitted = 0;
   while (!load_.stopping) {
@@ -137,7 +139,7 @@ void ScalingRun::RunClient() {
     Submit(LoadOnce::kName, reinterpret_cast<uint64_t>(&ended));
     ++submitted;
   }
-  // Nobody may count when it is gone.
+  // `ended` must outlive the processes that count.
   while (ended != submitted) machine_.Sleep(kClientNs);
 }
 

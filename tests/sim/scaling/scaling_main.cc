@@ -1,5 +1,6 @@
-// actord_sim_scaling: how the runtime scales on a machine of many processors in
-// virtual time (README.md). Prints a line of JSON a run.
+// actord_sim_scaling: measures how the runtime scales on a machine with many
+// processors, in virtual time (README.md). Prints one line of JSON for each
+// run.
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>

@@ -1,6 +1,6 @@
 // The processes of the loads in scaling.h.
 //
-// Thread-safety: as of every process; all on one thread. Ownership: borrow
+// Thread-safety: as for every process; all run on one thread. Ownership: borrow
 // their Load, whose address is in their input.
 #pragma once
 
@@ -14,18 +14,21 @@
 
 namespace actord::sim {
 
-// What all processes and clients of a run share; free of cost.
+// State that all processes and clients of a run share. Access is free of cost.
 struct Load {
   Machine& machine;
   const uint64_t step_ns;
   uint64_t operations = 0;
-  bool stopping = false;  // the clients end
-  bool done = false;      // the tree is complete
+  // The clients end.
+  bool stopping = false;
+  // The tree is complete.
+  bool done = false;
 };
 
 struct LoadInput {
   Load* load;
-  uint64_t number;  // what it means is the process type's
+  // Its meaning depends on the process type.
+  uint64_t number;
   actord::Pid peer;
 };
 
@@ -50,7 +53,7 @@ class LoadProcess : public actord::Process {
  protected:
   [[nodiscard]] Load& load() const { return *input_.load; }
   [[nodiscard]] const LoadInput& input() const { return input_; }
-  // Null peer: none.
+  // A null peer means none.
   [[nodiscard]] actord::Pid SpawnPeer(actord::StepOutput& out, uint64_t number,
                                       const char* type = T::kName) const {
     return out.Spawn(type, {}, BytesOf(LoadInput{&load(), number, out.self()}));
@@ -73,7 +76,8 @@ class LoadPlayer : public LoadProcess<LoadPlayer> {
   }
 };
 
-// Of so many leaves as its number; tells its parent when all have ended.
+// A subtree with as many leaves as its number. Reports to its parent when all
+// have ended.
 class LoadNode : public LoadProcess<LoadNode> {
  public:
   static constexpr const char* kName = "load.node";
@@ -100,7 +104,7 @@ class LoadNode : public LoadProcess<LoadNode> {
   uint64_t left_ = 0;
 };
 
-// Has at most two batches under way to its peer, the sink.
+// Has at most two batches in flight to its peer, the sink.
 class LoadProducer : public LoadProcess<LoadProducer> {
  public:
   static constexpr const char* kName = "load.producer";
@@ -117,7 +121,7 @@ class LoadProducer : public LoadProcess<LoadProducer> {
   }
 };
 
-// Spawns so many producers as its number, and answers the end of each batch.
+// Spawns as many producers as its number, and answers the end of each batch.
 class LoadSink : public LoadProcess<LoadSink> {
  public:
   static constexpr const char* kName = "load.sink";
@@ -132,7 +136,7 @@ class LoadSink : public LoadProcess<LoadSink> {
   }
 };
 
-// Counts its end at the address that is its number.
+// Increments the counter whose address is its number when it ends.
 class LoadOnce : public LoadProcess<LoadOnce> {
  public:
   static constexpr const char* kName = "load.once";
@@ -152,8 +156,8 @@ class LoadSpinner : public LoadProcess<LoadSpinner> {
   }
 };
 
-// Number 0 spawns the next, which spawns the next …; the one whose number is
-// kMembers - 1 sends to the first, whose PID is handed through.
+// Number 0 spawns the next member, which spawns the next, and so on. The member
+// with number kMembers - 1 sends to the first one, whose PID is passed along.
 class LoadMember : public LoadProcess<LoadMember> {
  public:
   static constexpr const char* kName = "load.member";

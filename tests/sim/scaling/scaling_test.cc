@@ -1,4 +1,4 @@
-// What the runtime's scaling must not fall below on the simulated machine.
+// Lower bounds for the runtime's scaling on the simulated machine.
 #include "tests/sim/scaling/scaling.h"
 
 #include <gtest/gtest.h>
