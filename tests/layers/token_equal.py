@@ -5,8 +5,8 @@ Usage: token_equal.py [--ignore-strings] COMMIT PATH...
 
 Compares the files below each PATH with the same files at COMMIT, token for
 token and without comments and white space. The working tree may hold changes
-that are not committed. Reads C, C++ and Protobuf files (by lexing) and Python
-files (by their syntax tree without docstrings). Comments that tools obey
+that are not committed. Reads C, C++, Protobuf and Promela files (by lexing) and
+Python files (by their syntax tree without docstrings). Comments that tools obey
 (NOLINT, clang-format off, IWYU pragma) count as tokens. Other files are not
 compared.
 
@@ -22,7 +22,7 @@ import re
 import subprocess
 import sys
 
-LEXED = (".h", ".cc", ".c", ".proto")
+LEXED = (".h", ".cc", ".c", ".proto", ".pml")
 PARSED = (".py",)
 
 TOKEN = re.compile(
