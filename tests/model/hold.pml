@@ -1,21 +1,22 @@
-/* A worker and the threads that hold it (runtime/hold.h): two threads, one of
- * them spare at first, and a taker.
+/* A worker and the threads that hold it (runtime/scheduler/hold.h): two
+ * threads, one of them spare at first, and a taker.
  *
- * A thread uses the worker, calls a plugin, and uses the worker again, as long
- * as it has it. Its writes of `calls` go through a store buffer, as they do on a
- * processor: `real` is what it wrote, `calls` what others see of it.
+ * A thread uses the worker, calls a plugin, and uses the worker again, for as
+ * long as it holds it. Its writes of `calls` go through a store buffer, as on a
+ * processor: `real` is the value that it wrote, `calls` the value that others
+ * see.
  *
  * Checked: the worker is never used by two threads, and is never lost.
  *
  * Mutants, which must fail:
  *   NO_BARRIER     the taker does not make the threads' writes visible
- *   NO_SECOND_LOOK it does not look again after it said that it wants the worker
- *   ASK_LATE       it says so after the second look
- *   LOOK_FIRST     a thread that leaves a call looks whether it is wanted before
- *                  it says that it has left
- *   NO_WAIT        it does not wait for a taker that is deciding
- *   FORGET         a thread that comes back to find its worker taken goes on
- */
+ *   NO_SECOND_LOOK the taker does not look again after it has announced that it
+ *                  wants the worker
+ *   ASK_LATE       the taker announces itself only after the second look
+ *   LOOK_FIRST     a thread that leaves a call checks whether its worker is
+ *                  wanted before it announces that it has left
+ *   NO_WAIT        a thread does not wait for a taker that is deciding
+ *   FORGET         a thread that comes back to a taken worker continues */
 #ifndef CALLS
 #define CALLS 3
 #endif
@@ -143,6 +144,7 @@ active proctype Taker() {
      :: else -> skip
      fi
   od;
-  /* Somebody has it, or has not come back yet to see that it is another's. */
+  /* A thread holds the worker, or has not yet returned to see that the worker
+   * was taken. */
   assert((has[0] && !taken[0]) || (has[1] && !taken[1]))
 }

@@ -1,25 +1,27 @@
-/* Sleeping and waking (runtime/idle_workers.h, worker.cc): two workers and a
- * producer from outside.
+/* Sleeping and waking (runtime/scheduler/idle_workers.h,
+ * runtime/workers/worker.cc): two workers and a producer from outside.
  *
  * Work is a number of items in the global queue. A worker runs, searches or
- * sleeps; a producer adds an item and then wakes a sleeper if nobody searches.
+ * sleeps. A producer adds an item and then wakes a sleeper if no worker
+ * searches.
  *
- * Checked: it never comes to this that work is left, nobody adds any, one worker
- * is stuck in a turn or asleep, and the other sleeps. And no worker is notified
- * twice for one sleep.
+ * Checked: there is no state in which work is left, no producer adds any, one
+ * worker is stuck in a turn or asleep, and the other one sleeps. No worker is
+ * notified twice for one sleep.
  *
  * Mutants, which must fail:
- *   NO_RECHECK   a worker does not look again after it became a sleeper
- *   RECHECK_FIRST  it looks before it becomes a sleeper
- *   WAKE_FIRST   the producer looks for sleepers before it adds the item
- *   NO_CHAIN     a searcher that finds work does not wake the next when there is
- *                more
- *   LOOK_FIRST   it looks whether there is more before it stops being a searcher
- *   PHANTOM_SEARCHER  whoever wakes counts a searcher first and takes it back if
- *                nobody sleeps: meanwhile others rely on it
- *   NO_SECOND_SEARCH  a worker that finds work in its second look goes for it
- *                without being a searcher, and so breaks the chain
- */
+ *   NO_RECHECK        a worker does not check for work again after it became a
+ *                     sleeper
+ *   RECHECK_FIRST     a worker checks before it becomes a sleeper
+ *   WAKE_FIRST        the producer looks for sleepers before it adds the item
+ *   NO_CHAIN          a searcher that finds work does not wake the next one if
+ *                     there is more
+ *   LOOK_FIRST        a searcher checks whether there is more before it stops
+ *                     being a searcher
+ *   PHANTOM_SEARCHER  the waker counts a searcher first and takes it back if no
+ *                     worker sleeps; meanwhile others rely on it
+ *   NO_SECOND_SEARCH  a worker that finds work in its second check takes it
+ *                     without being a searcher, which breaks the chain */
 #define WORKERS 2
 #ifndef ITEMS
 #define ITEMS 3
@@ -30,19 +32,19 @@ byte searchers;
 byte sleepers;
 bool asleep[WORKERS];     /* is in the list of sleepers */
 bool notified[WORKERS];   /* the futex word */
-bool waiting[WORKERS];    /* waits for it */
+bool waiting[WORKERS];    /* waits for the futex word */
 bool stuck[WORKERS];      /* is in a turn that does not end */
 bool producing = true;
 
-/* IdleWorkers::ClaimForWork and the notification. Each line that touches shared
- * memory is one step, as it is one atomic operation there. */
+/* IdleWorkers::ClaimForWork and the notification. Each line that accesses
+ * shared memory is one step, because it is one atomic operation there. */
 inline wake_for_work() {
   if
   :: sleepers == 0 || searchers > 0 -> skip
   :: else ->
      target = WORKERS;
 #ifdef PHANTOM_SEARCHER
-     /* Counts the searcher before it knows whether somebody sleeps. */
+     /* Counts the searcher before it knows whether a worker sleeps. */
      atomic {
        if
        :: searchers == 0 -> searchers = 1; target = 0
@@ -115,7 +117,7 @@ active [WORKERS] proctype Worker() {
   bool searching, got, was_searching, last;
   me = _pid - 1; /* the producer is 0 */
 again:
-  /* FindWork: own queue and global queue first, ... */
+  /* FindWork: the own queue and the global queue first, ... */
   atomic {
     if
     :: work > 0 -> work--; got = true
@@ -124,7 +126,7 @@ again:
   }
   if
   :: !got && !searching ->
-     /* ... then search, unless half of the busy do. */
+     /* ... then a search, unless half of the busy workers search. */
      if
      :: 2 * searchers < WORKERS - sleepers -> searchers++; searching = true
      :: else -> skip
@@ -164,7 +166,7 @@ again:
 #endif
      :: else -> skip
      fi;
-     /* The turn. One of the workers may never come back from it. */
+     /* The turn. One of the workers may never return from it. */
      if
      :: !stuck[1 - me] -> stuck[me] = true; false
      :: goto again
@@ -226,8 +228,9 @@ again:
   goto again
 }
 
-/* The producer is done, work is left, and whoever is not stuck in a turn sleeps
- * without a notification: it was overlooked. Reaching the end is the error. */
+/* The producer is done, work is left, and every worker that is not stuck in a
+ * turn sleeps without a notification: the work was overlooked. Reaching the end
+ * is the error. */
 #define AWAY(w) (stuck[w] || (waiting[w] && !notified[w]))
 never {
   do

@@ -1,56 +1,60 @@
-/* The activity word, the mailbox and the turn fields (runtime/activity.h,
- * mailbox.h, process_runner*.cc): two senders, a completer, one process that may
- * block on its completion or end, another that then lives in its slot, and two
- * workers that run them.
+/* The activity word, the mailbox and the turn fields
+ * (runtime/process/activity.h, runtime/process/mailbox.h,
+ * runtime/turn/process_runner*.cc): two senders, a completer, one process that
+ * may block on its completion or end, another process that then uses its slot,
+ * and two workers that run them.
  *
  * The mailbox is modelled in full, with its gap: a sender adds to the word,
  * exchanges the tail, and links in a third step. It sends its messages one by
- * one, as several that are linked, or as a chain: one node that stands for all of
- * them.
- * The word is its counts, messages and urgent, and the flags ready, blocked and
- * ended. Its units are left out: what they do is that a CAS fails.
+ * one, as several linked messages, or as a chain: one node that stands for all
+ * of them. The word consists of its counts, messages and urgent, and the flags
+ * ready, blocked and ended. Its units are left out: their only effect is that a
+ * CAS fails.
  *
- * Whoever makes the process runnable owns its turn fields until it has enqueued
- * it. So a sender that finds the process idle with nothing waiting tries one
- * CAS of the whole word, and if it succeeds, puts its messages into `in_hand`;
- * a completer that finds it not runnable likewise uses `urgent_taken`. All else
- * goes through the two queues and an add.
+ * The thread that makes the process runnable owns its turn fields until it has
+ * enqueued the process. So a sender that finds the process idle, with nothing
+ * waiting, tries one CAS of the whole word. If the CAS succeeds, the sender
+ * puts its messages into `in_hand`. In the same way, a completer that finds the
+ * process not runnable uses `urgent_taken`. All other events go through the two
+ * queues and an add.
  *
- * So all that a turn finds is counted, and the word goes on counting what it
- * does not: the process stays runnable, and looks again. And a sender that finds
- * nothing counted has nothing older of its own in the mailbox, whatever others
- * have there.
+ * So every event that a turn finds is counted, and events that it does not find
+ * stay counted: the process stays runnable and looks again. A sender that finds
+ * nothing counted has no older message of its own in the mailbox, whatever
+ * other senders have there.
  *
- * Checked: the process is never in two queues, and never run by two workers;
- * nobody touches the turn fields beside another, and who may put something in
- * hand finds nothing there; each message is taken once, in its sender's order,
- * and each completion at most once; when all is quiet, nothing is left that
- * should have run; after the end nothing of it is run, and nothing is in hand.
+ * Checked: the process is never in two queues, and never run by two workers. No
+ * two threads access the turn fields at once, and a thread that may put
+ * something in hand finds nothing there. Each message is taken once, in its
+ * sender's order, and each completion at most once. When all threads are quiet,
+ * no event is left that should have been handled. After the end no event of the
+ * process is handled, and nothing is in hand.
  *
  * Mutants, which must fail:
  *   PUSH_FIRST      a sender pushes before it adds to the word
- *   GAP_TAKEN       a turn gives back the counts of what lies behind a gap
+ *   GAP_TAKEN       a turn gives back the counts of messages behind a gap
  *   SUBTRACT_EARLY  a turn gives the counts back when it begins
- *   LOAD_LATE       a turn subtracts what the word says at its end
+ *   LOAD_LATE       a turn subtracts the value of the word at its end
  *   SKIP_READY      a sender does not add when it sees messages counted already
- *   NO_CAS          who sees the process idle adds, and thinks that it owns it
+ *   NO_CAS          a sender or completer that sees the process idle adds, and
+ *                   assumes that it owns it
  *   CLAIM_BLOCKED   a sender takes a blocked process for an idle one
  *   CLAIM_ENDED     a sender takes a free slot for an idle process
  *   HAND_LATE       the owner enqueues, and then puts its messages in hand
  *   HAND_ALWAYS     a sender whose CAS fails puts them in hand as well
- *   MAILBOX_FIRST   a turn takes the mailbox before what is in hand
- *   END_IN_HAND     the end drops the mailbox, but not what is in hand
+ *   MAILBOX_FIRST   a turn takes the mailbox before the messages in hand
+ *   END_IN_HAND     the end drops the mailbox, but not the messages in hand
  *   URGENT_LATE     as HAND_LATE, with a completion
- *   URGENT_ALWAYS   as HAND_ALWAYS, with a completion
- */
+ *   URGENT_ALWAYS   as HAND_ALWAYS, with a completion */
 #ifndef MESSAGES
 #define MESSAGES 2 /* of sender 0; sender 1 has one */
 #endif
 #ifndef COMPLETERS
 #define COMPLETERS 1
 #endif
-/* One does for any number, at half the states: a worker keeps nothing from turn
-   to turn, and enqueue() asserts that none runs the process. */
+/* One process stands for any number, at half the states: a worker keeps no
+ * state between turns, and enqueue() asserts that no worker runs the process.
+ */
 #ifndef WORKERS
 #define WORKERS 2
 #endif
@@ -61,10 +65,10 @@
 /* Message m of sender s is node s * MESSAGES + m + 1. */
 #define NODES (SENDERS * MESSAGES)
 byte next[NODES + 1];
-bool is_chain[NODES + 1]; /* it stands for the next message, too */
+bool is_chain[NODES + 1]; /* the node stands for the next message, too */
 byte head;
 byte tail;
-byte urgent_stack;    /* how many are on it */
+byte urgent_stack;    /* number of completions on it */
 
 /* The word. */
 byte messages;
@@ -74,16 +78,16 @@ bool blocked;
 bool ended;
 
 /* Turn fields. */
-byte in_hand;         /* the first of those that are linked */
-byte urgent_taken;    /* how many */
+byte in_hand;         /* the first of the linked messages */
+byte urgent_taken;    /* number of completions */
 
-bool held;            /* somebody is at the turn fields */
+bool held;            /* a thread accesses the turn fields */
 bool reused;          /* the slot's second process */
 byte queued;          /* how often the process is in the run queue */
-byte running;         /* how many workers run it */
+byte running;         /* number of workers that run it */
 byte expected[SENDERS];
 byte completed;
-byte finished;        /* senders and completers */
+byte finished;        /* number of senders and completers */
 
 #define RUNNABLE \
   (!ended && (ready || urgent > 0 || (!blocked && messages > 0)))
@@ -98,14 +102,14 @@ byte finished;        /* senders and completers */
 #endif
 #endif
 
-/* Whether the CAS succeeds. */
+/* True if the CAS succeeds. */
 #ifdef NO_CAS
 #define STILL_IDLE true
 #else
 #define STILL_IDLE IDLE
 #endif
 
-/* Whether a sender does not add. */
+/* True if a sender does not add. */
 #ifdef SKIP_READY
 #define COUNTED (messages > 0)
 #else
@@ -121,7 +125,7 @@ inline enqueue() {
   d_step { assert(queued == 0 && running == 0); queued++ }
 }
 
-/* fetch_add; the one that makes it runnable enqueues. */
+/* fetch_add. The thread that makes the process runnable enqueues it. */
 inline add(counter, amount) {
   atomic {
     was = RUNNABLE;
@@ -170,7 +174,8 @@ proctype Sender(byte me) {
           fi
        :: skip
        fi;
-       /* Some never claim, and a CAS may fail whatever the counts are. */
+       /* Some senders never claim, and a CAS may fail whatever the counts are.
+        */
        if
        :: skip
        :: goto other_way
@@ -232,8 +237,8 @@ inline put_urgent() {
   atomic { hold(); assert(urgent_taken == 0); urgent_taken++ }
 }
 
-/* Completes a yield on which the process may block. The CAS compares what the
-   word may still hold when the process is not runnable. */
+/* Completes a yield on which the process may block. The CAS compares the bits
+ * that the word may still have when the process is not runnable. */
 proctype Completer() {
   byte messages_then;
   bool blocked_then, was, owns;
@@ -279,8 +284,8 @@ proctype Completer() {
   d_step { owns = false; finished++ }
 }
 
-/* One of MessageQueue::PopWhile, which writes the head once for all of them:
- * nobody else looks at it meanwhile. node == NONE: empty, or a gap. */
+/* One of MessageQueue::PopWhile, which writes the head once for all of them: no
+ * other thread reads it meanwhile. node == NONE: empty, or a gap. */
 inline pop() {
   node = head;
   if
@@ -306,7 +311,7 @@ inline pop() {
   fi
 }
 
-/* To the step, or to nobody if the process ends. */
+/* Passes messages to the step, or drops them if the process ends. */
 inline deliver() {
   d_step {
     assert(!ended);
@@ -467,9 +472,9 @@ init {
   }
 }
 
-/* Quiet: all have sent, nobody runs, nothing is queued. Then nothing is in
- * hand, and unless the slot is free every message and the completions have been
- * taken. Reaching the end is the error. */
+/* Quiet: every sender is done, no worker runs the process, and nothing is
+ * queued. Then nothing is in hand, and unless the slot is free, every message
+ * and completion has been taken. Reaching the end is the error. */
 #define QUIET \
   (finished == SENDERS + COMPLETERS && queued == 0 && running == 0)
 #define ALL_TAKEN \

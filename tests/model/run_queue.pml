@@ -1,20 +1,19 @@
-/* The run queue (runtime/run_queue.h): one owner, two thieves.
+/* The run queue (runtime/scheduler/run_queue.h): one owner, two thieves.
  *
- * The word bottom|top|tag changes only in atomic steps (each is one RMW);
- * slots are read and written in steps of their own, so that every interleaving
- * of a copy with a reuse of the slot occurs.
+ * The word bottom|top|tag changes only in atomic steps (each is one RMW). Slots
+ * are read and written in separate steps, so that every interleaving of a copy
+ * with a reuse of the slot occurs.
  *
- * Checked: no item is taken twice; in the end each item pushed was taken or is
+ * Checked: no item is taken twice. In the end each pushed item was taken or is
  * still in a queue.
  *
  * Mutants, which must fail:
  *   NO_TAG        removals do not change the tag (ABA)
- *   PLAIN_STEAL   the owner pops without an RMW while two or more are left, as
- *                 Chase-Lev does, and thieves take several at once
+ *   PLAIN_STEAL   the owner pops without an RMW while two or more items are
+ *                 left, as in Chase-Lev, and thieves take several at once
  *   PUBLISH_FIRST a thief publishes the copies in its own queue before its CAS
- *   SHOW_EARLY    of two that are pushed together, the add comes before the
- *                 second is written
- */
+ *   SHOW_EARLY    when two items are pushed together, the add comes before the
+ *                 second one is written */
 #define SLOTS 4
 #define WRAP 8 /* indices count modulo twice the slots */
 #ifndef ITEMS
@@ -53,13 +52,13 @@ inline take(item) {
   }
 }
 
-/* Owner of q. */
+/* By the owner of q. */
 inline push(q, item) {
   queue[q].slot[queue[q].bottom % SLOTS] = item;
   queue[q].bottom = (queue[q].bottom + 1) % WRAP
 }
 
-/* Owner of q: two with one add. */
+/* By the owner of q: two with one add. */
 inline push_two(q, first, second) {
   queue[q].slot[queue[q].bottom % SLOTS] = first;
 #ifdef SHOW_EARLY
@@ -82,14 +81,15 @@ inline load(q) {
   }
 }
 
-/* Owner of q: one pop of the newest; may fail and try again. */
+/* By the owner of q: one pop of the newest; may fail and try again. */
 inline pop_newest(q) {
   load(q);
   do
   :: SIZE(b, t) == 0 -> break
 #ifdef PLAIN_STEAL
   :: SIZE(b, t) >= 2 ->
-     /* A store, not an RMW: it does not notice what thieves did meanwhile. */
+     /* A store instead of an RMW does not notice concurrent changes by thieves.
+      */
      queue[q].bottom = (b + WRAP - 1) % WRAP;
      item = queue[q].slot[queue[q].bottom % SLOTS];
      take(item);
@@ -131,7 +131,7 @@ inline pop_oldest(q) {
   od
 }
 
-/* The oldest half of `from`, rounded up, out for the global queue. */
+/* Moves the oldest half of `from`, rounded up, to the global queue. */
 inline overflow(from) {
   load(from);
   do
@@ -160,8 +160,8 @@ inline overflow(from) {
   od
 }
 
-/* Moves the oldest half of `from` into the empty queue `own`, the oldest into
- * the thief's hand. */
+/* Moves the oldest half of `from` into the empty queue `own`, except the oldest
+ * item, which goes to the thief. */
 inline steal(from, own) {
   load(from);
   do

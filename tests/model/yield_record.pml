@@ -1,19 +1,19 @@
-/* The record of an outstanding yield (runtime/yield_broker.cc): a completer,
- * timers, whoever has the wheel forget those that nobody wants, and the turns of
- * the process, which close the record when a completion arrives or when the
- * process ends, and open it again for another yield.
+/* The record of an outstanding yield (runtime/yields/yield_broker.cc): a
+ * completer, timers, the thread that makes the wheel forget unwanted timers,
+ * and the turns of the process. The turns close the record when a completion
+ * arrives or when the process ends, and open it again for another yield.
  *
  * Checked: each opening ends in at most one completion, for the yield that it
- * was opened for; exactly one if the process lives on, also if a timer is all
- * that completes it; a completion that reaches the process closes the record
+ * was opened for. It ends in exactly one if the process lives on, even if only
+ * a timer completes it. A completion that reaches the process closes the record
  * that it belongs to.
  *
  * Mutants, which must fail:
- *   NO_GENERATION  handles are slots alone
- *   NO_CAS         whoever completes looks first and writes afterwards
- *   LOOK_UNLOCKED  whether a timer is wanted is asked without the wheel's lock
- *   ARM_FIRST      the timer is added before the record says that it is open
- */
+ *   NO_GENERATION  handles consist of slots only
+ *   NO_CAS         a completer checks first and writes afterwards
+ *   LOOK_UNLOCKED  the check whether a timer is wanted does not hold the
+ *                  wheel's lock
+ *   ARM_FIRST      the timer is added before the record says that it is open */
 #define OPENINGS 2
 #define TIMERS 3 /* two for the first opening, one for the second */
 #define ENDED 0
@@ -22,10 +22,10 @@
 byte generation;
 byte phase = ENDED;
 byte tag;             /* of the yield that the record was opened for */
-byte wheel[TIMERS];   /* the handles that timers carry; 0: no timer */
+byte wheel[TIMERS];   /* the timers' handles; 0: no timer */
 
-byte completions[OPENINGS + 1]; /* that were put into the mailbox, by tag */
-byte mailbox;                   /* how many wait there */
+byte completions[OPENINGS + 1]; /* put into the mailbox, by tag */
+byte mailbox;                   /* number of waiting completions */
 byte mail_tag;
 byte mail2_tag;
 
@@ -73,14 +73,14 @@ inline deliver(h) {
   fi
 }
 
-/* A handler that completes whatever was opened, perhaps late. */
+/* A handler that completes any opened yield, perhaps late. */
 proctype Completer(byte h) {
   byte seen_tag;
   bool won;
   deliver(h)
 }
 
-/* TimerWheel::Add; what the wheel's lock guards is one step here. */
+/* TimerWheel::Add. The section under the wheel's lock is one step here. */
 inline add(h) {
   atomic {
     if
@@ -156,7 +156,7 @@ inline close() {
   assert(phase == ENDED)
 }
 
-/* The turns of the processes that have this record one after the other. */
+/* The turns of the processes that use this record one after the other. */
 active proctype Turns() {
   byte opening;
   bool got;
@@ -172,12 +172,12 @@ active proctype Turns() {
 #ifndef ARM_FIRST
        run Armer(opening);
 #endif
-       /* One that has a timeout and a result after a time. */
+       /* A yield with a timeout and a delayed result. */
        if
        :: opening == 1 -> run Armer(opening)
        :: else -> skip
        fi;
-       /* Perhaps a handler completes it, too. */
+       /* A handler may complete it, too. */
        if
        :: run Completer(opening)
        :: skip
@@ -193,7 +193,7 @@ active proctype Turns() {
           fi
         };
         close()
-     :: /* It lives: the completion reaches it. */
+     :: /* The process lives: the completion reaches it. */
         got = false;
         do
         :: !got ->
