@@ -1,1 +1,1 @@
-"""What bench/table and bench/plot are made of."""
+"""The modules of bench/table and bench/plot."""

@@ -10,7 +10,8 @@ LEFT, RIGHT, TOP, BOTTOM = 70, 20, 92, 66
 PLOT_WIDTH = WIDTH - LEFT - RIGHT
 PLOT_HEIGHT = HEIGHT - TOP - BOTTOM
 
-# One a series; of a middle lightness, so that they show on white and on black.
+# One for each series. Of medium lightness, so that they are visible on white
+# and on black.
 COLOURS = ["#2f81f7", "#d9822b", "#b0529c", "#4d9e56", "#c9483f", "#7f8a96"]
 
 STYLE = """
@@ -32,16 +33,16 @@ line { stroke: #d0d7de }
 @dataclasses.dataclass(frozen=True)
 class Chart:
     title: str
-    unit: str  # of the values, by the axis
-    source: str  # date, machine and command, below the chart
+    unit: str  # of the values; shown at the axis
+    source: str  # date, machine and command; shown below the chart
     groups: list  # the names along the horizontal axis
-    series: dict  # name -> a value for each group, or None where there is none
+    series: dict  # name -> a value for each group, or None if there is none
     logarithmic: bool = False
-    limit: tuple | None = None  # (name, value) of a line across
+    limit: tuple | None = None  # (name, value) of a horizontal line
 
 
 def number(value):
-    """Short enough to stand above a narrow bar."""
+    """The value as text that is short enough to stand above a narrow bar."""
     if value >= 1000:
         return f"{value / 1000:.1f}k"
     return f"{value:.0f}" if value >= 10 else f"{value:.2g}"
@@ -74,7 +75,7 @@ def _line(y, kind=""):
 
 
 class _Scale:
-    """From values to heights."""
+    """Maps values to heights."""
 
     def __init__(self, chart):
         values = [value for series in chart.series.values() for value in series
@@ -113,7 +114,7 @@ def _legend(chart):
 
 def _bars(chart, scale):
     group_width = PLOT_WIDTH / len(chart.groups)
-    # A fifth of a group is room between it and the next.
+    # A fifth of each group is the gap to the next one.
     bar_width = min(0.8 * group_width / len(chart.series), 70)
     bottom = TOP + PLOT_HEIGHT
     for index, group in enumerate(chart.groups):

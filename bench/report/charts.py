@@ -19,7 +19,7 @@ def _source(result):
 
 
 def read_peers(text):
-    """One object of workload -> peer -> nanoseconds."""
+    """Reads one object of workload -> peer -> nanoseconds."""
     return {"ns_per_op": json.loads(text)}
 
 
@@ -36,7 +36,8 @@ def peers_chart(result):
 
 
 def read_scale(text):
-    """A line for each run of `actord_bench scale --json`; their medians."""
+    """Reads a line for each run of `actord_bench scale --json`, and returns the
+    medians."""
     runs = [json.loads(line)["ns_per_op"] for line in text.splitlines()
             if line.strip()]
     return {"rounds": len(runs),
@@ -56,7 +57,7 @@ def scale_chart(result):
 
 
 def read_scaling(text):
-    """A line for each run of `actord_sim_scaling`."""
+    """Reads a line for each run of `actord_sim_scaling`."""
     speed_ups = {}
     for line in text.splitlines():
         run = json.loads(line)
@@ -72,7 +73,7 @@ def read_scaling(text):
 
 
 def scaling_chart(result):
-    # The short steps, in which the runtime's own part is the largest.
+    # The shortest steps, in which the runtime's own share is the largest.
     step_ns, loads = min(result["speed_up"].items(), key=lambda at: int(at[0]))
     counts = list(next(iter(loads.values())))
     return Chart(
@@ -85,7 +86,7 @@ def scaling_chart(result):
         logarithmic=True)
 
 
-# name: (how its program's output is read, its chart, the command)
+# name: (the reader of its program's output, its chart, the command)
 CHARTS = {
     "peers": (read_peers, peers_chart, "compare --json"),
     "scale": (read_scale, scale_chart, "actord_bench scale --json"),

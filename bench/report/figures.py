@@ -6,15 +6,15 @@ Every figure is a cost: less is better, and worse means more.
 import dataclasses
 import os
 
-# By how much a figure may exceed its baseline before it counts as worse.
+# Fraction by which a figure may exceed its baseline before it counts as worse.
 TOLERANCE = 0.15
 
 # How --check compares a figure with its baseline.
-RATIO = "ratio"  # a time: by its ratio to the calibration beside it
-PLAIN = "plain"  # no time: as it is
-# Made of the kernel's timers and wake-ups, a difference, or next to nothing, so
-# that its ratio to anything is noise: it has to stay within its bar once it was
-# there.
+RATIO = "ratio"  # for times: the ratio to the calibration of the same run
+PLAIN = "plain"  # for other figures: the value itself
+# For figures that consist of the kernel's timers and wake-ups, are differences,
+# or are almost zero. Their ratios are noise. Once such a figure was within its
+# bar, it has to stay there.
 BAR = "bar"
 
 
@@ -22,16 +22,17 @@ BAR = "bar"
 class Figure:
     name: str
     workload: str
-    # Where it stands in the workload's JSON object.
+    # Path of the figure in the workload's JSON object.
     path: tuple
     unit: str
-    # The most that it may be; None: the share of the peer's figure below.
+    # The maximum; None: the share of the peer's figure below.
     bar: float | None
     compared: str = RATIO
     share_of_go: float | None = None
-    # Made by several threads: how far apart their cores are decides much of it.
+    # True if several threads produce it: the distance of their cores has a
+    # large effect.
     shared: bool = False
-    # What must be writable to measure it; without it, it is left out.
+    # Device that must be writable to measure it. Otherwise it is left out.
     device: str | None = None
 
     def value_in(self, output):
@@ -41,7 +42,7 @@ class Figure:
 
 
 def _beside_go(workload, shared):
-    """At least twice as fast as Go, which is the fastest of the peers."""
+    """A figure of at most half the time of Go, which is the fastest peer."""
     return Figure(workload, workload, ("ns_per_op",), "ns", bar=None,
                   share_of_go=0.5, shared=shared)
 
@@ -79,16 +80,17 @@ FIGURES = [
     Figure("dense timers fire", "timers_dense", ("fire_cpu_ns",), "ns", 200),
 ]
 
-# Those that take seconds and hardly differ between rounds run in fewer.
+# Workloads that take seconds and hardly vary between rounds run in fewer
+# rounds.
 MOST_ROUNDS = {"idle": 1, "memory": 1, "send_stream": 3, "submit_stream": 3,
                "timers": 3, "timers_dense": 3, "wake": 3, "wake_polling": 3}
 
 
 def can_be_measured(figure):
-    """Whether this machine, and the right to it, suffice."""
+    """Whether this machine can measure it, and this user may."""
     return figure.device is None or os.access(figure.device, os.W_OK)
 
 
 def workloads_of(figures):
-    """Their workloads, each once, in order."""
+    """The workloads of the figures, each once, in order."""
     return list(dict.fromkeys(figure.workload for figure in figures))

@@ -1,13 +1,13 @@
-"""Medians, and what they mean against bars and a baseline. Pure functions."""
+"""Medians, and their comparison with bars and a baseline. Pure functions."""
 
 import dataclasses
 import statistics
 
 from report.figures import BAR, FIGURES, RATIO, TOLERANCE, Figure
 
-# Hand-overs of a line differ by less than this factor on one machine.
+# On one machine, the times to transfer a line differ by less than this factor.
 SAME_MACHINE = 1.5
-# So many runs on the same machine are enough to go by.
+# This many runs on the same machine are enough for a comparison.
 ENOUGH = 3
 
 
@@ -16,24 +16,24 @@ class Run:
     """One run of one workload."""
     workload: str
     output: dict  # the workload's JSON object
-    # The means of the calibrations before and after.
+    # The mean of the calibrations before and after.
     calibration_ns: float
-    exchange_ns: float  # to hand a line to another core
+    exchange_ns: float  # to transfer a line to another core
     go_ns: float | None = None  # the peer's figure in the same round
 
 
 @dataclasses.dataclass(frozen=True)
 class Row:
-    """A figure's medians over the rounds, and what they are held against."""
+    """A figure's medians over the rounds, and the values to compare with."""
     figure: Figure
     rounds: int
-    used: int  # of them, those on the same machine, if they are enough
+    used: int  # rounds on the same machine, if they are enough; otherwise all
     comparable: bool  # with the baseline: the machine is the same
     measured: float
     ratio: float  # to the calibration
-    spread: float  # the middle half of what is compared, by its median
+    spread: float  # interquartile range of `compared`, relative to its median
     bar: float | None
-    baseline: float | None  # what `compared` is held against
+    baseline: float | None  # the baseline for `compared`
     worse_by: float | None  # 0.2: a fifth more than the baseline
     worse: bool
 
@@ -43,7 +43,7 @@ class Row:
 
 
 def spread_of(values):
-    """The distance of the quartiles in parts of the median."""
+    """The interquartile range relative to the median."""
     median = statistics.median(values)
     if len(values) < 2 or median == 0:
         return 0.0
@@ -52,16 +52,16 @@ def spread_of(values):
 
 
 def on_the_same_machine(runs, exchange_ns):
-    """Those in which a hand-over took about `exchange_ns`. A host may put the
-    cores far apart for a while."""
+    """The runs in which the transfer of a line took about `exchange_ns`. A host
+    may place the cores far apart for a while."""
     return [run for run in runs
             if run.exchange_ns <= exchange_ns * SAME_MACHINE
             and exchange_ns <= run.exchange_ns * SAME_MACHINE]
 
 
 def bar_of(figure, runs, recorded_go):
-    """The bar in the figure's unit. A peer's figure of the same rounds goes
-    before `recorded_go` (workload -> ns)."""
+    """The bar in the figure's unit. A peer's figure of the same rounds takes
+    precedence over `recorded_go` (workload -> ns)."""
     if figure.share_of_go is None:
         return figure.bar
     measured = [run.go_ns for run in runs if run.go_ns is not None]
@@ -71,7 +71,7 @@ def bar_of(figure, runs, recorded_go):
 
 
 def _against_baseline(figure, compared, bar, baseline):
-    """(worse by, whether that is too much)."""
+    """Returns (the fraction by which it is worse, whether that is too much)."""
     if baseline is None:
         return None, False
     if figure.compared == BAR:
@@ -82,7 +82,7 @@ def _against_baseline(figure, compared, bar, baseline):
 
 def judge(runs, baseline=None, recorded_go=None, figures=None):
     """The rows of the figures whose workloads ran, from all of their runs.
-    `baseline` is what baseline_from made."""
+    `baseline` is a result of baseline_from."""
     baseline = baseline or {}
     exchange_ns = baseline.get("exchange_ns", statistics.median(
         run.exchange_ns for run in runs))
@@ -113,7 +113,7 @@ def judge(runs, baseline=None, recorded_go=None, figures=None):
 
 
 def baseline_from(runs, rows):
-    """What a later run is compared with."""
+    """The values that a later run is compared with."""
     return {
         "calibration_ns": round(
             statistics.median(run.calibration_ns for run in runs), 2),

@@ -1,4 +1,4 @@
-"""Where and when something was measured."""
+"""The machine and the date of a measurement."""
 
 import datetime
 import os

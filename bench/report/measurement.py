@@ -7,7 +7,7 @@ import subprocess
 from report.figures import MOST_ROUNDS
 from report.judgement import Run
 
-# More than the slowest workload takes on a machine that is busy otherwise.
+# More than the slowest workload takes on a busy machine.
 TIMEOUT_SECONDS = 300
 
 
@@ -37,7 +37,7 @@ def run_workload(program, workload):
 
 
 def run_peer(program, workload):
-    """Nanoseconds an operation, of a program that prints ns/op=NUMBER."""
+    """Nanoseconds an operation, from a program that prints ns/op=NUMBER."""
     match = re.search(r"ns/op=([0-9.]+)", _output_of([program, workload]))
     if not match:
         raise RunFailed(f"{program} {workload} printed no ns/op=")
@@ -49,8 +49,9 @@ def _mean(before, after, name):
 
 
 def measure(workloads, rounds, run, peer=None, say=lambda text: None):
-    """The runs of `rounds` rounds. `run(workload)` gives an object of figures,
-    `peer(workload)` the peer's nanoseconds, or None if it has no such one."""
+    """The runs of `rounds` rounds. `run(workload)` returns an object of
+    figures. `peer(workload)` returns the peer's nanoseconds, or None if it has
+    none."""
     runs = []
     before = run("calibrate")
     for number in range(rounds):
@@ -63,6 +64,6 @@ def measure(workloads, rounds, run, peer=None, say=lambda text: None):
             go_ns = peer(workload) if peer else None
             runs.append(Run(workload, output, _mean(before, after, "ns_per_op"),
                             _mean(before, after, "exchange_ns"), go_ns))
-            # A peer's run lies between: what was measured before it is old.
+            # After a run of the peer, the previous calibration is too old.
             before = after if go_ns is None else run("calibrate")
     return runs

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Tests that charts are well-formed SVG and show what they are given."""
+"""Tests that charts are well-formed SVG and show their data."""
 
 import json
 import pathlib
@@ -34,7 +34,7 @@ def words(text):
 
 
 def heights(text, fill):
-    """Of the bars of a colour; the legend's square is the first of it."""
+    """Heights of the bars of a colour, without the square of the legend."""
     return [float(rect.get("height")) for rect in elements(text, "rect")
             if rect.get("fill") == fill][1:]
 

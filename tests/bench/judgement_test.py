@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Tests what is called met, missed and worse."""
+"""Tests which figures count as met, missed and worse."""
 
 import unittest
 

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Tests the order in which workloads run, and how programs are read."""
+"""Tests the order in which workloads run, and how their output is read."""
 
 import pathlib
 import tempfile

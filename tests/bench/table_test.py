@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Tests bench/table as it is run, on a program that prints what it is told."""
+"""Tests bench/table as a program, with a fake benchmark program."""
 
 import json
 import pathlib
@@ -9,8 +9,9 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
-# Prints 100 for every figure, or what WORKLOAD.values has for it: a line for
-# each run in turn, the last one ever after. In sh, which starts at once.
+# Prints 100 for every figure, or the values in WORKLOAD.values: one line for
+# each run, and the last line for all further runs. In sh, because it starts at
+# once.
 FAKE_BENCH = r"""#!/bin/sh
 folder=${0%/*}
 printf . >>"$folder/$1.calls"
@@ -47,7 +48,7 @@ class TableTest(unittest.TestCase):
         (self.folder / "exchange_ns").write_text(str(nanoseconds))
 
     def prints(self, figures):
-        """From now on, and from the beginning of its lists."""
+        """Sets the values from now on, from the beginning of each list."""
         for file in [*self.folder.glob("*.calls"),
                      *self.folder.glob("*.values")]:
             file.unlink()

@@ -3,8 +3,8 @@
 
 usage: check.py MODEL.pml [--define NAME[=VALUE] ...] [--mutant NAME]
 
-Without --mutant the model has to hold in every reachable state. With it, Spin has
-to find a violation. A search that did not reach its end counts as neither.
+Without --mutant the model must hold in every reachable state. With it, Spin
+must find a violation. An incomplete search is an error in both cases.
 """
 
 import argparse
@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 
-# More than the largest model needs; a search that would go deeper is an error.
+# More than the largest model needs. A search that would go deeper is an error.
 DEPTH = 1_000_000
 TIMEOUT_SECONDS = 600
 
@@ -29,7 +29,8 @@ def search(model, defines):
         subprocess.run(["gcc", *compile_flags, "-o", "pan", "pan.c"],
                        cwd=folder, check=True, capture_output=True, text=True)
         claim = "never {" in model.read_text()
-        # Where a claim says what a bad end is, resting for ever is no error.
+        # If a claim defines the bad ends, ending in any other state is not an
+        # error.
         options = ["-E"] if claim else []
         run = subprocess.run(["./pan", f"-m{DEPTH}", *options], cwd=folder,
                              check=True, capture_output=True, text=True,
