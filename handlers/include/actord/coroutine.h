@@ -154,8 +154,9 @@ class CoroutineBody {
     const bool has_room = context_.HandleEvents(type_->queue);
     if (main_.done()) return type_->finish(main_, out);
     if (!has_room) {
-      return out.Fail(Code::kResourceExhausted,
-                      "too many messages wait for a Receive of their topic");
+      return out.Fail(
+          Code::kResourceExhausted,
+          "too many messages are queued for a Receive of their topic");
     }
     context_.SayWhatIsAwaited(out);
   }

@@ -56,7 +56,7 @@ template <typename... T>
 constexpr void List(actord_plugin_info& info, Handlers<T...>) {
   static_assert(((std::constructible_from<T, Host> ||
                   std::default_initializable<T>)&&...),
-                "a handler is constructed from a Host or from nothing");
+                "a handler needs a constructor from a Host, or a default one");
   info.commands = kCommandTable<T...>.data();
   info.command_count = sizeof...(T);
 }
@@ -90,4 +90,4 @@ constexpr actord_plugin_info MakePlugin(const char* name, const char* version) {
   constinit const actord_plugin_info actord_plugin =                   \
       ::actord::MakePlugin<__VA_ARGS__>(name, version);                \
   }                                                                    \
-  static_assert(true, "wants a semicolon")
+  static_assert(true, "needs a semicolon")

@@ -72,7 +72,8 @@ class StepContext {
   }
   void Require(size_t offset) const {
     if (!Has(offset)) {
-      throw std::runtime_error("this daemon is too old for what the step does");
+      throw std::runtime_error(
+          "this daemon is too old for a function that the step calls");
     }
   }
 

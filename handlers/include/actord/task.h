@@ -147,7 +147,8 @@ class Frame {
 
 template <typename T = void>
 class [[nodiscard]] Task {
-  static_assert(!std::is_reference_v<T>, "a Task's value is no reference");
+  static_assert(!std::is_reference_v<T>,
+                "the value type of a Task must not be a reference");
 
  public:
   using Value = T;

@@ -219,22 +219,26 @@ constexpr auto RestoreThunk() -> decltype(actord_process_type::restore) {
 // The ABI table of process type `T`.
 template <typename T>
 constexpr actord_process_type MakeProcessType() {
-  static_assert(std::derived_from<T, Process>, "derive it from Process");
+  static_assert(std::derived_from<T, Process>,
+                "a process type must derive from actord::Process");
   static_assert(
       std::default_initializable<T>,
-      "a process type has a default constructor; Init gets the input");
+      "a process type needs a default constructor; its input goes to Init");
   static_assert(detail::IsValidName(T::kName),
                 "kName must be 1 to 128 of [a-zA-Z0-9_.-]");
   static_assert(detail::HasValidMethods<T>(),
-                "the names in kMethods must be 1 to 128 of [a-zA-Z0-9_.-], "
-                "each once");
-  static_assert(sizeof(T) <= size_t{1} << 20, "a process is at most 1 MiB");
-  static_assert(alignof(T) <= 64, "a process is aligned to at most 64 bytes");
-  static_assert(HasSnapshot<T> || !detail::NamesSnapshot<T>(),
-                "Snapshot is public and const, and returns a SnapshotResult");
+                "each name in kMethods must be unique and 1 to 128 of "
+                "[a-zA-Z0-9_.-]");
+  static_assert(sizeof(T) <= size_t{1} << 20,
+                "a process object must have at most 1 MiB");
+  static_assert(alignof(T) <= 64,
+                "a process object may be aligned to at most 64 bytes");
+  static_assert(
+      HasSnapshot<T> || !detail::NamesSnapshot<T>(),
+      "Snapshot must be public and const, and return a SnapshotResult");
   static_assert(HasRestore<T> || !detail::NamesRestore<T>(),
-                "Restore is public and takes a method, a RestoreFrom and a "
-                "RestoreContext");
+                "Restore must be public and take a std::string_view, a "
+                "const RestoreFrom& and a RestoreContext&");
   uint32_t flags = 0;
   if (T::kHandlesCancel) flags |= ACTORD_TYPE_HANDLES_CANCEL;
   if (T::kBlocksThread) flags |= ACTORD_TYPE_BLOCKS_THREAD;
@@ -358,7 +362,8 @@ class HandlerThunks {
 // The ABI table of handler `T`.
 template <typename T>
 constexpr actord_command_handler MakeCommandHandler() {
-  static_assert(std::derived_from<T, Handler>, "derive it from Handler");
+  static_assert(std::derived_from<T, Handler>,
+                "a command handler must derive from actord::Handler");
   static_assert(detail::IsValidName(T::kCommand),
                 "kCommand must be 1 to 128 of [a-zA-Z0-9_.-]");
   return {sizeof(actord_command_handler),
