@@ -17,7 +17,7 @@ const actord_plugin_info& Open(const char* path) {
   const void* const symbol = dlsym(library, ACTORD_PLUGIN_SYMBOL);
   const auto* const info = static_cast<const actord_plugin_info*>(symbol);
   if (info == nullptr || info->magic != ACTORD_ABI_MAGIC) {
-    throw ExpectationFailed(std::string(path) + " is no actord plugin");
+    throw ExpectationFailed(std::string(path) + " is not an actord plugin");
   }
   return *info;
 }
@@ -62,7 +62,8 @@ std::string Harness::ExpectRefused(Code code, std::string_view type,
                                    const OwnedPayload& input) {
   Record& record = world_->Start(type, method, input);
   if (world_->Admit(record)) {
-    world_->Break(std::string(type) + " started, though it was to refuse");
+    world_->Break(std::string(type) +
+                  " has started; expected that Init refuses");
   }
   const Status& why = record.outcome->status;
   if (why.code() != code) {
@@ -107,7 +108,9 @@ bool Harness::RunOne() { return world_->RunOne(); }
 size_t Harness::Run() { return world_->Run(); }
 
 void Harness::Advance(Duration duration) {
-  if (duration.count() < 0) world_->Break("time does not go back");
+  if (duration.count() < 0) {
+    world_->Break("the duration is negative; it must be 0 or more");
+  }
   world_->Advance(static_cast<uint64_t>(duration.count()));
 }
 
@@ -141,8 +144,8 @@ HeldYield Harness::ExpectHeld(std::string_view command) {
   if (!held.empty()) return std::move(held.front());
   std::string others;
   for (const HeldYield& yield : Held()) others += " " + yield.command;
-  world_->Break("nobody waits for " + std::string(command) +
-                (others.empty() ? "" : "; what is waited for:" + others));
+  world_->Break("no process waits for the command " + std::string(command) +
+                (others.empty() ? "" : "; processes wait for:" + others));
 }
 
 bool Harness::Complete(const HeldYield& yield, const OwnedPayload& result) {
@@ -151,7 +154,9 @@ bool Harness::Complete(const HeldYield& yield, const OwnedPayload& result) {
 
 bool Harness::Fail(const HeldYield& yield, Code code,
                    std::string_view message) {
-  if (code == Code::kOk) world_->Break("OK is no failure");
+  if (code == Code::kOk) {
+    world_->Break("OK is not a failure; give the code of an error");
+  }
   return world_->CompleteHeld(yield, code,
                               OwnedPayload::Text(std::string(message)));
 }

@@ -71,7 +71,7 @@ size_t Harness::World::Run() {
   size_t turns = 0;
   while (RunOne()) {
     if (++turns > options.max_turns) {
-      Break("the processes have not come to rest after " +
+      Break("processes are still ready after " +
             std::to_string(options.max_turns) + " turns");
     }
   }

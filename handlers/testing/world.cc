@@ -96,7 +96,7 @@ Record& Harness::World::LiveOrBreak(const Pid& pid) {
   Record* const record = Find(pid);
   if (record == nullptr) Break("there is no process " + FormatPid(pid));
   if (!record->IsLive()) {
-    Break("process " + FormatPid(pid) + " does not live");
+    Break("process " + FormatPid(pid) + " is not alive");
   }
   return *record;
 }

@@ -17,7 +17,7 @@ TEST_F(HarnessTest, AnEndlessProcessIsStopped) {
   script = [](Events, StepOutput& out) { out.Continue(); };
   harness.Submit("scripted");
   EXPECT_THAT(WhatFails([&] { harness.Run(); }),
-              HasSubstr("not come to rest after 100"));
+              HasSubstr("processes are still ready after 100"));
 }
 
 TEST_F(HarnessTest, TheHigherPriorityRunsFirst) {
@@ -92,7 +92,7 @@ TEST_F(HarnessTest, WhatFailsSaysWhatHappened) {
   EXPECT_THAT(WhatFails([&] { harness.ExpectFailed(pid, Code::kAborted); }),
               HasSubstr("with the result 'early'"));
   EXPECT_THAT(WhatFails([&] { harness.Deliver(pid, "late"); }),
-              HasSubstr("does not live"));
+              HasSubstr("is not alive"));
   const Pid probe = harness.Probe();
   EXPECT_THAT(WhatFails([&] { harness.ExpectMessage(probe, "x"); }),
               HasSubstr("no message 'x'"));

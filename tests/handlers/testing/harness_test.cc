@@ -116,7 +116,7 @@ TEST_F(HarnessTest, WhatIsHeldIsCompletedOnce) {
   EXPECT_FALSE(harness.Complete(first, "paid again"));
   harness.FailNext("payment.charge", Code::kAborted, "no money");
   EXPECT_THAT(WhatFails([&] { harness.CompleteNext("payment.charge"); }),
-              HasSubstr("what is waited for: payment.refund"));
+              HasSubstr("processes wait for: payment.refund"));
   const HeldYield refund = harness.ExpectHeld("payment.refund");
   harness.Advance(10s);
   EXPECT_FALSE(harness.Complete(refund));
@@ -204,7 +204,7 @@ TEST_F(HarnessTest, ACancelIsAnEventOrAnEnd) {
   EXPECT_EQ(harness.OutcomeOf(forced)->kind, EndKind::kTerminated);
   EXPECT_THAT(seen, ElementsAre("cancel why not"));
   EXPECT_THAT(WhatFails([&] { harness.Cancel(ended); }),
-              HasSubstr("does not live"));
+              HasSubstr("is not alive"));
 }
 
 TEST_F(HarnessTest, WhoBlocksSeesNoMessageBeforeItsCompletion) {
