@@ -110,6 +110,10 @@ class LiveLimits {
   [[nodiscard]] Limits Get() const;
 
   [[nodiscard]] size_t max_processes() const { return max_processes_.Load(); }
+  // Where max_payload_bytes stands, for whoever reads it at each step. Relaxed.
+  [[nodiscard]] const std::atomic<size_t>& max_payload_bytes_place() const {
+    return max_payload_bytes_.place();
+  }
   [[nodiscard]] size_t max_payload_bytes() const {
     return max_payload_bytes_.Load();
   }
@@ -172,6 +176,7 @@ class LiveLimits {
       return value_.load(std::memory_order_relaxed);
     }
     void Store(T value) { value_.store(value, std::memory_order_relaxed); }
+    [[nodiscard]] const std::atomic<T>& place() const { return value_; }
 
    private:
     std::atomic<T> value_{};

@@ -34,8 +34,7 @@ const actord_step_api StepContext::kApi = {
     .cancel_yield = CancelYield,
     .monotonic_ns = MonotonicNs,
     .max_payload_bytes = [](const actord_step* step) -> size_t {
-      // The question is asked, and kept, within the call of the step.
-      return const_cast<StepContext&>(Of(step)).MaxPayloadBytes();
+      return Of(step).max_payload_bytes_;
     },
     .adopt_yield = AdoptYield,
 };
@@ -92,21 +91,8 @@ bool StepContext::RefuseContent(const actord_payload& payload,
   return false;
 }
 
-bool StepContext::AskAndCheck(const actord_payload& payload, actord_bytes name,
-                              const char* what) {
-  return Fits(payload, MaxPayloadBytes()) && name.size <= kMaxNameBytes
-             ? true
-             : RefuseContent(payload, what);
-}
-
-uint64_t StepContext::MaxPayloadBytes() {
-  if (max_payload_bytes_ == 0) {
-    max_payload_bytes_ = world_.MaxPayloadBytes();
-    if (record_.keeps_answers) {
-      record_.answers.emplace_back(PayloadLimitAnswer{max_payload_bytes_});
-    }
-  }
-  return max_payload_bytes_;
+void StepContext::KeepLimit() {
+  record_.answers.emplace_back(PayloadLimitAnswer{max_payload_bytes_});
 }
 
 actord_pid StepContext::Self(const actord_step* step) {

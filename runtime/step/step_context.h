@@ -43,13 +43,16 @@ class StepContext : private actord_step {
     input_ = &input;
     call_ = call;
     adoption_ = adoption;
-    max_payload_bytes_ = 0;
+    max_payload_bytes_ = world_.MaxPayloadBytes();
     unix_time_ns_ = 0;
     monotonic_ns_ = 0;
     is_seeded_ = false;
     new_ties_ = 0;
     record_.yields = 0;
     record_.next_tag = input.next_tag;
+    if (record_.keeps_answers) [[unlikely]] {
+      KeepLimit();
+    }
     // An earlier call, perhaps of another process, may have said something and
     // then returned a verdict that did not need it.
     if (record_.has_said) [[unlikely]] {
@@ -118,18 +121,16 @@ class StepContext : private actord_step {
   // `name`: a topic, a command or nothing.
   bool Accepts(const actord_payload& payload, actord_bytes name,
                const char* what) {
-    // Until the limit is asked for, nothing but an empty payload fits.
     return Fits(payload, max_payload_bytes_) && name.size <= kMaxNameBytes
                ? true
-               : AskAndCheck(payload, name, what);
+               : RefuseContent(payload, what);
   }
-  [[gnu::noinline]] bool AskAndCheck(const actord_payload& payload,
-                                     actord_bytes name, const char* what);
-  uint64_t MaxPayloadBytes();
+  [[gnu::noinline]] void KeepLimit();
   Pid HolderOf(std::string_view name);
   World::ChildAnswer ReserveChild(const World::ChildQuestion& child);
-  Envelope* NewEnvelope(uint16_t type, std::string_view topic,
-                        const actord_payload& payload) {
+  [[gnu::always_inline]] Envelope* NewEnvelope(uint16_t type,
+                                               std::string_view topic,
+                                               const actord_payload& payload) {
     return Envelope::Create(buffers_, type, topic, payload);
   }
   // Misuses; false. Apart, so that the ways that are taken stay short.
@@ -161,8 +162,8 @@ class StepContext : private actord_step {
   const TurnInput* input_ = nullptr;
   Call call_ = Call::kInit;
   YieldAdoption* adoption_ = nullptr;
+  size_t max_payload_bytes_ = 0;  // of the whole call
   // 0: not asked yet in this call.
-  size_t max_payload_bytes_ = 0;
   uint64_t unix_time_ns_ = 0;
   uint64_t monotonic_ns_ = 0;
   bool is_seeded_ = false;  // random_, in this call

@@ -22,8 +22,8 @@ struct TurnInput;
 struct StepRecord {
   static constexpr int32_t kThrown = -2;
 
-  // What the call returned: ACTORD_STEP_* of a step, ACTORD_OK or an error of an
-  // Init. kThrown if it has thrown, and then `thrown` says what.
+  // What the call returned: ACTORD_STEP_* of a step, ACTORD_OK or an error of
+  // an Init. kThrown if it has thrown, and then `thrown` says what.
   int32_t verdict = 0;
   // In the order in which the step asked for them.
   std::vector<Effect> effects;

@@ -9,6 +9,7 @@
 // Thread-safety: belongs to one thread.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -47,11 +48,20 @@ class World {
   // 5. Whether `self` may begin one more monitor or link beside `begun`, which
   // this step has begun.
   virtual bool HasRoomForTie(const Pid& self, uint64_t begun) = 0;
-  // 6. How many bytes a payload may have.
-  virtual uint64_t MaxPayloadBytes() = 0;
+  // 6. How many bytes a payload may have. (Asked at the begin of each call, so
+  // that it costs no call itself.)
+  [[nodiscard]] size_t MaxPayloadBytes() const {
+    return max_payload_bytes_.load(std::memory_order_relaxed);
+  }
 
  protected:
+  // Where the limit stands; borrowed.
+  explicit World(const std::atomic<size_t>& max_payload_bytes)
+      : max_payload_bytes_(max_payload_bytes) {}
   ~World() = default;
+
+ private:
+  const std::atomic<size_t>& max_payload_bytes_;
 };
 
 // A question with its answer, one type for each.

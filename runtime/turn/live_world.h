@@ -21,12 +21,12 @@ class LiveWorld final : public World {
   LiveWorld(const Catalog& catalog, ProcessTable& processes, const Names& names,
             const Watches& ties, const SipKey& secret, const LiveLimits& limits,
             const Clock& clock, Lane& lane)
-      : catalog_(catalog),
+      : World(limits.max_payload_bytes_place()),
+        catalog_(catalog),
         processes_(processes),
         names_(names),
         ties_(ties),
         secret_(secret),
-        limits_(limits),
         clock_(clock),
         lane_(lane) {}
   LiveWorld(const LiveWorld&) = delete;
@@ -40,7 +40,6 @@ class LiveWorld final : public World {
                            const ChildQuestion& child) override;
   Pid HolderOf(std::string_view name) override;
   bool HasRoomForTie(const Pid& self, uint64_t begun) override;
-  uint64_t MaxPayloadBytes() override { return limits_.max_payload_bytes(); }
 
  private:
   // A process mostly spawns processes of one type: remembers the last.
@@ -51,7 +50,6 @@ class LiveWorld final : public World {
   const Names& names_;
   const Watches& ties_;
   const SipKey secret_;
-  const LiveLimits& limits_;
   const Clock& clock_;
   Lane& lane_;
   const ProcessType* last_type_ = nullptr;

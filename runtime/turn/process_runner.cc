@@ -137,10 +137,10 @@ bool ProcessRunner::CallInit(Process& process, Turn& turn, Admitted* admitted) {
                                                    : process.input->payload()};
   context_.Begin(input_, StepContext::Call::kInit);
   GiveWorkerAwayIfBlocking(descriptor);
-  EndCall(*type, CallForeign(lane_.hold(), process, "Init", [&] {
-    record_.verdict =
-        descriptor.init(process.state, &input_.init, context_.abi());
-  }));
+  EndCall(process, *type, CallForeign(lane_.hold(), process, "Init", [&] {
+            record_.verdict =
+                descriptor.init(process.state, &input_.init, context_.abi());
+          }));
   FreeInput(process);
   if (record_.verdict == ACTORD_OK && record_.misuse.ok()) {
     process.step_due = true;
@@ -206,18 +206,11 @@ int32_t ProcessRunner::RunStep(Process& process, Turn& turn) {
   return kHasEnded;
 }
 
-void ProcessRunner::FillInput(const Process& process, const Turn& turn,
-                              uint64_t step) {
-  input_.self = parts_.processes.PidOf(process, turn.generation);
-  input_.parent = process.parent();
-  input_.step = step;
-  input_.next_tag = process.next_tag;
-  input_.max_steps = parts_.limits.max_steps();
+void ProcessRunner::FillRest(const Process& process) {
   input_.yields = process.yields_count.load(std::memory_order_relaxed);
   if (process.upgrading != nullptr) [[unlikely]] {
     input_.yields -= static_cast<uint32_t>(FencedYields(process));
   }
-  input_.replies = process.replies;
   input_.cancel_requested =
       process.cancel_requested.load(std::memory_order_relaxed);
   input_.more_events = HasEventToCome(process.urgent_taken);
@@ -239,7 +232,7 @@ void ProcessRunner::CallStep(Process& process, Turn& turn) {
   input_.events = {event_pointers_.data(), count};
   context_.Begin(input_, StepContext::Call::kStep);
   GiveWorkerAwayIfBlocking(descriptor);
-  EndCall(type, CallForeign(lane_.hold(), process, "Step", [&] {
+  EndCall(process, type, CallForeign(lane_.hold(), process, "Step", [&] {
             record_.verdict = descriptor.step(
                 process.state, event_pointers_.data(), count, context_.abi());
           }));
@@ -252,16 +245,16 @@ void ProcessRunner::CountRefusedPayloads() {
   }
 }
 
-void ProcessRunner::EndCall(const ProcessType& type, Thrown thrown) {
-  if (thrown) [[unlikely]] {
+void ProcessRunner::KeepCall(const Process& process, const ProcessType& type,
+                             const Thrown& thrown) {
+  if (thrown) {
     record_.verdict = StepRecord::kThrown;
     record_.has_said = true;
     record_.thrown = *thrown;
   }
-  if (record_.has_said) [[unlikely]] {
-    CountRefusedPayloads();
-  }
-  if (parts_.step_sink != nullptr) [[unlikely]] {
+  CountRefusedPayloads();
+  if (parts_.step_sink != nullptr) {
+    FillRest(process);
     parts_.step_sink->Keep(type.name.c_str(), input_, record_);
     record_.answers.clear();
   }

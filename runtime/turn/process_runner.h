@@ -157,14 +157,32 @@ class ProcessRunner {
   // Returns ACTORD_STEP_IDLE, _BLOCK or _CONTINUE, or kHasEnded. (No optional:
   // its two parts, written apart and read as one, stall the processor.)
   int32_t RunStep(Process& process, Turn& turn);
-  // What all calls are given, for that of number `step`.
-  void FillInput(const Process& process, const Turn& turn, uint64_t step);
+  // What all calls are given, for that of number `step`. What only the verdict
+  // needs, which no call changes, is left to FillRest.
+  void FillInput(const Process& process, const Turn& turn, uint64_t step) {
+    input_.self = parts_.processes.PidOf(process, turn.generation);
+    input_.parent = process.parent();
+    input_.step = step;
+    input_.next_tag = process.next_tag;
+    input_.max_steps = parts_.limits.max_steps();
+    input_.replies = process.replies;
+  }
+  [[gnu::noinline]] void FillRest(const Process& process);
   // The call itself, with the events of the batch. Apart: what an exception
   // needs keeps the rest out of registers.
   void CallStep(Process& process, Turn& turn);
-  // `thrown`: by the call that has returned; counts what it did wrong, and
-  // keeps its record.
-  void EndCall(const ProcessType& type, Thrown thrown);
+  // `thrown`: by the call that has returned.
+  void EndCall(const Process& process, const ProcessType& type,
+               const Thrown& thrown) {
+    if (thrown || record_.has_said || parts_.step_sink != nullptr)
+        [[unlikely]] {
+      KeepCall(process, type, thrown);
+    }
+  }
+  // Counts what the call did wrong, and keeps its record.
+  [[gnu::noinline]] void KeepCall(const Process& process,
+                                  const ProcessType& type,
+                                  const Thrown& thrown);
   void CountRefusedPayloads();
   // Of a step that did not simply end well: nothing of it happens, and the
   // process ends, if it failed.

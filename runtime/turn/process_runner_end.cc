@@ -30,6 +30,7 @@ absl::Status RefusalOf(const EndCause& cause) {
 }  // namespace
 
 bool ProcessRunner::EndIfFailed(Process& process, Turn& turn) {
+  FillRest(process);
   auto failure = FailureOf(input_, record_);
   if (!failure) return false;
   Rollback();
