@@ -1,0 +1,324 @@
+#include "runtime/step/record_codec.h"
+
+#include <cstring>
+#include <type_traits>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/process/errors.h"
+#include "runtime/step/record_bytes.h"
+
+namespace actord::runtime {
+namespace {
+
+// Kinds of records, and of their items.
+constexpr uint16_t kInitRecord = 1;
+constexpr uint16_t kStepRecord = 2;
+
+constexpr uint16_t kInput = 1;
+constexpr uint16_t kInit = 2;
+constexpr uint16_t kEvent = 3;
+constexpr uint16_t kVerdict = 48;
+constexpr uint16_t kResult = 49;
+constexpr uint16_t kFailure = 50;
+constexpr uint16_t kMisuse = 51;
+constexpr uint16_t kThrown = 52;
+
+// Of answers and effects: type, kind.
+template <typename T>
+inline constexpr uint16_t kKindOf = 0;
+template <>
+inline constexpr uint16_t kKindOf<UnixTimeAnswer> = 16;
+template <>
+inline constexpr uint16_t kKindOf<MonotonicTimeAnswer> = 17;
+template <>
+inline constexpr uint16_t kKindOf<RandomAnswer> = 18;
+template <>
+inline constexpr uint16_t kKindOf<ReserveChildAnswer> = 19;
+template <>
+inline constexpr uint16_t kKindOf<HolderAnswer> = 20;
+template <>
+inline constexpr uint16_t kKindOf<RoomForTieAnswer> = 21;
+template <>
+inline constexpr uint16_t kKindOf<PayloadLimitAnswer> = 22;
+template <>
+inline constexpr uint16_t kKindOf<SendEffect> = 32;
+template <>
+inline constexpr uint16_t kKindOf<SpawnEffect> = 33;
+template <>
+inline constexpr uint16_t kKindOf<YieldEffect> = 34;
+template <>
+inline constexpr uint16_t kKindOf<CallEffect> = 35;
+template <>
+inline constexpr uint16_t kKindOf<ReplyEffect> = 36;
+template <>
+inline constexpr uint16_t kKindOf<TieEffect> = 37;
+template <>
+inline constexpr uint16_t kKindOf<CancelEffect> = 38;
+
+// What no field says by itself.
+bool IsWhole(const auto& /*item*/) { return true; }
+bool IsWhole(const SendEffect& send) {
+  return send.content && send.content->type == ACTORD_EVENT_MESSAGE;
+}
+bool IsWhole(const SpawnEffect& spawn) {
+  return !spawn.content || spawn.content->type == ACTORD_EVENT_MESSAGE;
+}
+bool IsWhole(const YieldEffect& yield) {
+  return yield.content && yield.content->type == ACTORD_EVENT_COMPLETION &&
+         (!yield.policy ||
+          (yield.policy->type == ACTORD_EVENT_COMPLETION &&
+           yield.policy->payload_bytes == sizeof(actord_work_policy)));
+}
+bool IsWhole(const CallEffect& call) {
+  return call.content && call.content->type == kEventCall &&
+         call.content->topic_bytes >= sizeof(CallHeader);
+}
+bool IsWhole(const ReplyEffect& reply) {
+  return reply.content && reply.content->type == ACTORD_EVENT_COMPLETION;
+}
+
+template <typename Item>
+void WriteItem(RecordWriter& out, const Item& item) {
+  const size_t begin = out.Begin(kKindOf<Item>);
+  detail::WithFields(item, [&](auto&... fields) { (out.Write(fields), ...); });
+  out.End(begin);
+}
+
+void WriteInput(RecordWriter& out, const TurnInput& input) {
+  size_t begin = out.Begin(kInput);
+  out.Write(input.self);
+  out.Write(input.parent);
+  out.Write(input.step);
+  out.Write(input.next_tag);
+  out.Write(input.max_steps);
+  out.Write(input.yields);
+  out.Write(input.replies);
+  out.Write(input.cancel_requested);
+  out.Write(input.more_events);
+  out.End(begin);
+  if (input.step == 0) {
+    begin = out.Begin(kInit);
+    out.Write(input.init.method);
+    out.Write(input.init.input);
+    out.End(begin);
+  }
+  for (const actord_event* const event : input.events) {
+    begin = out.Begin(kEvent);
+    out.Write(event->type);
+    out.Write(event->status);
+    out.Write(event->tag);
+    out.Write(FromAbi(event->from));
+    out.Write(event->call);
+    out.Write(event->reason);
+    out.Write(View(event->topic));
+    out.Write(event->payload);
+    out.End(begin);
+  }
+}
+
+void WriteTexts(RecordWriter& out, const StepRecord& record) {
+  const auto write = [&](uint16_t kind, const auto&... fields) {
+    const size_t begin = out.Begin(kind);
+    (out.Write(fields), ...);
+    out.End(begin);
+  };
+  write(kVerdict, record.verdict, record.next_tag);
+  if (!record.result.bytes.empty() || !record.result.content_type.empty()) {
+    write(kResult, ToAbi(record.result));
+  }
+  if (record.failure_code != absl::StatusCode::kUnknown ||
+      !record.failure.empty()) {
+    write(kFailure, static_cast<int32_t>(record.failure_code), record.failure);
+  }
+  if (!record.misuse.ok()) {
+    write(kMisuse, static_cast<int32_t>(record.misuse.code()),
+          std::string(record.misuse.message()));
+  }
+  if (!record.thrown.empty()) write(kThrown, record.thrown);
+}
+
+// Reads the item if its kind is one of the list's. False: it is not.
+template <typename Item>
+bool ReadIfKind(uint16_t kind, RecordReader& in, BufferCache& buffers,
+                std::vector<Item>& items) {
+  return [&]<typename... Kinds>(std::variant<Kinds...>*) {
+    const auto read = [&]<typename Kind>(Kind*) {
+      if (kind != kKindOf<Kind>) return false;
+      auto& item =
+          *std::get_if<Kind>(&items.emplace_back(std::in_place_type<Kind>));
+      detail::WithFields(
+          item, [&](auto&... fields) { (in.Read(fields, buffers), ...); });
+      if (in.ok() && !IsWhole(item))
+        in.Refuse("its content is of another kind");
+      return true;
+    };
+    return (read(static_cast<Kinds*>(nullptr)) || ...);
+  }(static_cast<Item*>(nullptr));
+}
+
+class Decoder {
+ public:
+  Decoder(BufferCache& buffers, DecodedRecord& decoded)
+      : buffers_(buffers), decoded_(decoded) {}
+
+  absl::Status Decode(std::string_view& bytes) {
+    RecordReader in(bytes);
+    const auto frame = in.TakeItem();
+    if (!in.ok()) return in.status();
+    if (frame.kind != kInitRecord && frame.kind != kStepRecord) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("a record of kind ", frame.kind,
+                       "; the kinds that this version "
+                       "knows are 1, of Init, and 2, of a step"));
+    }
+    RecordReader items(frame.body);
+    while (items.ok() && !items.empty()) {
+      const auto item = items.TakeItem();
+      if (!items.ok()) break;
+      RecordReader body(item.body);
+      ReadItem(item, body);
+      if (body.ok() && !body.empty()) body.Refuse("it is longer than its kind");
+      if (!body.ok()) {
+        return absl::InvalidArgumentError(absl::StrCat(
+            "the item of kind ", item.kind, ": ", body.status().message()));
+      }
+    }
+    if (!items.ok()) return items.status();
+    if (!Has(kInput) || !Has(kVerdict) ||
+        Has(kInit) != (frame.kind == kInitRecord) ||
+        (frame.kind == kInitRecord) != (decoded_.input.step == 0)) {
+      return absl::InvalidArgumentError(
+          "a record has one input and one verdict; that of Init has the step "
+          "0 and what Init was given, and that of a step has neither");
+    }
+    decoded_.input.events = decoded_.event_pointers;
+    bytes.remove_prefix(frame.whole.size());
+    return absl::OkStatus();
+  }
+
+ private:
+  [[nodiscard]] bool Has(uint16_t kind) const {
+    return (seen_ >> kind & 1) != 0;
+  }
+  void ReadItem(const RecordReader::Item& item, RecordReader& body) {
+    if (ReadSingle(item.kind, body)) {
+      if (Has(item.kind)) body.Refuse("it comes twice");
+      seen_ |= uint64_t{1} << item.kind;
+      return;
+    }
+    if (item.kind == kEvent) return ReadEvent(body);
+    if (ReadIfKind(item.kind, body, buffers_, decoded_.record.answers) ||
+        ReadIfKind(item.kind, body, buffers_, decoded_.record.effects)) {
+      return;
+    }
+    if ((item.flags & RecordReader::kSkippable) == 0) {
+      return body.Refuse("this version does not know it, and may not skip it");
+    }
+    decoded_.unknown.push_back(item.whole);
+    body.SkipAll();
+  }
+  // Of which there is one at most. False: it is another kind.
+  bool ReadSingle(uint16_t kind, RecordReader& in) {
+    TurnInput& input = decoded_.input;
+    StepRecord& record = decoded_.record;
+    const auto read = [&](auto&... fields) {
+      (in.Read(fields, buffers_), ...);
+    };
+    int32_t code = 0;
+    std::string text;
+    actord_payload payload{};
+    switch (kind) {
+      case kInput:
+        read(input.self, input.parent, input.step, input.next_tag,
+             input.max_steps, input.yields, input.replies,
+             input.cancel_requested, input.more_events);
+        return true;
+      case kInit:
+        input.init.struct_size = sizeof(actord_init);
+        read(input.init.method, input.init.input);
+        return true;
+      case kVerdict:
+        read(record.verdict, record.next_tag);
+        return true;
+      case kResult:
+        read(payload);
+        record.result = FromAbi(payload);
+        return true;
+      case kFailure:
+        read(code, record.failure);
+        record.failure_code = ErrorCodeFromAbi(code);
+        return true;
+      case kMisuse:
+        read(code, text);
+        record.misuse = absl::Status(ErrorCodeFromAbi(code), text);
+        return true;
+      case kThrown:
+        read(record.thrown);
+        return true;
+      default:
+        return false;
+    }
+  }
+  void ReadEvent(RecordReader& in) {
+    actord_event& event = decoded_.events.emplace_back();
+    decoded_.event_pointers.push_back(&event);
+    Pid from;
+    std::string_view topic;
+    const auto read = [&](auto&... fields) {
+      (in.Read(fields, buffers_), ...);
+    };
+    read(event.type, event.status, event.tag, from, event.call, event.reason,
+         topic, event.payload);
+    event.from = ToAbi(from);
+    event.topic = ToAbi(topic);
+  }
+
+  BufferCache& buffers_;
+  DecodedRecord& decoded_;
+  uint64_t seen_ = 0;  // kinds of which there is one at most
+};
+
+// FreeContent asks for something that frees.
+struct Freer {
+  void Free(Envelope* envelope) { Envelope::Destroy(buffers, envelope); }
+  BufferCache& buffers;
+};
+
+}  // namespace
+
+void EncodeRecord(const TurnInput& input, const StepRecord& record,
+                  std::string& out) {
+  RecordWriter writer(out);
+  const size_t begin =
+      writer.Begin(input.step == 0 ? kInitRecord : kStepRecord);
+  WriteInput(writer, input);
+  const auto write = [&](const auto& item) { WriteItem(writer, item); };
+  for (const Answer& answer : record.answers) std::visit(write, answer);
+  for (const Effect& effect : record.effects) std::visit(write, effect);
+  WriteTexts(writer, record);
+  writer.End(begin);
+}
+
+void EncodeRecord(const DecodedRecord& decoded, std::string& out) {
+  const size_t begin = out.size();
+  EncodeRecord(decoded.input, decoded.record, out);
+  for (const std::string_view item : decoded.unknown) out.append(item);
+  RecordWriter(out).End(begin);
+}
+
+absl::Status DecodeRecord(std::string_view& bytes, BufferCache& buffers,
+                          DecodedRecord& decoded) {
+  decoded = {};
+  absl::Status status = Decoder(buffers, decoded).Decode(bytes);
+  if (!status.ok()) FreeContents(decoded, buffers);
+  return status;
+}
+
+void FreeContents(DecodedRecord& decoded, BufferCache& buffers) {
+  Freer freer{buffers};
+  for (Effect& effect : decoded.record.effects) FreeContent(effect, freer);
+  decoded.record.effects.clear();
+}
+
+}  // namespace actord::runtime
