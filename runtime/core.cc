@@ -230,7 +230,7 @@ RuntimeStats Runtime::Core::Stats() const {
 }
 
 bool Runtime::Core::IsStoppedByParent(const Process& process) const {
-  const Process* parent = processes.Find(process.parent());
+  const Process* parent = processes.Find(process.parent.Load());
   if (parent == nullptr) return false;
   const ProcessType* type = parent->type.load(std::memory_order_acquire);
   return type != nullptr &&

@@ -67,7 +67,7 @@ std::optional<ProcessInfo> Look(const ProcessTable& processes, uint32_t slot) {
   }
   ProcessInfo info;
   info.pid = processes.PidOf(process, generation);
-  info.parent = process.parent();
+  info.parent = process.parent.Load();
   const auto [type, method] = TypeOf(process);
   info.state = StateOf(process, word);
   // Acquire, as the rest, for the check below.

@@ -64,7 +64,7 @@ void LifecycleLog::Started(const Process& process, const Pid& pid) {
   LifecycleEvent event;
   event.kind = LifecycleEvent::Kind::kStarted;
   event.pid = pid;
-  event.parent = process.parent();
+  event.parent = process.parent.Load();
   event.process_type = type.name;
   event.started_unix_ns =
       process.started_unix_ns.load(std::memory_order_relaxed);
@@ -78,7 +78,7 @@ void LifecycleLog::Ended(const Process& process, const Pid& pid,
   LifecycleEvent event;
   event.kind = LifecycleEvent::Kind::kEnded;
   event.pid = pid;
-  event.parent = process.parent();
+  event.parent = process.parent.Load();
   // Null: it was spawned, of a type that there is not.
   if (const ProcessType* type = process.type.load(std::memory_order_relaxed)) {
     event.process_type = type->name;

@@ -5,6 +5,7 @@
 
 #include <actord/abi.h>
 
+#include <atomic>
 #include <compare>
 #include <cstdint>
 #include <string>
@@ -83,5 +84,28 @@ struct TaskToken {
 std::string FormatTaskToken(const TaskToken& token);
 // Takes both. INVALID_ARGUMENT, reason INVALID_YIELD_TOKEN.
 absl::StatusOr<TaskToken> ParseTaskToken(std::string_view text);
+
+// A PID that one thread writes and any may read. Whoever has read it checks
+// afterwards that what it belongs to has not changed (process_table.cc).
+struct AtomicPid {
+  std::atomic<uint32_t> node{0};
+  std::atomic<uint32_t> incarnation{0};
+  std::atomic<uint32_t> slot{0};
+  std::atomic<uint32_t> generation{0};
+
+  [[nodiscard]] Pid Load() const {
+    return {node.load(std::memory_order_acquire),
+            incarnation.load(std::memory_order_acquire),
+            slot.load(std::memory_order_acquire),
+            generation.load(std::memory_order_acquire)};
+  }
+  void Store(const Pid& pid) {
+    // Release, as all that Reserve writes.
+    node.store(pid.node, std::memory_order_release);
+    incarnation.store(pid.incarnation, std::memory_order_release);
+    slot.store(pid.slot, std::memory_order_release);
+    generation.store(pid.generation, std::memory_order_release);
+  }
+};
 
 }  // namespace actord::runtime

@@ -132,10 +132,7 @@ struct alignas(64) Process {
   std::atomic<const ProcessType*> type{nullptr};
   std::atomic<uint64_t> steps{0};
   std::atomic<uint64_t> started_unix_ns{0};
-  std::atomic<uint32_t> parent_node{0};
-  std::atomic<uint32_t> parent_incarnation{0};
-  std::atomic<uint32_t> parent_slot{0};
-  std::atomic<uint32_t> parent_generation{0};
+  AtomicPid parent;
   // Memory of the large completions that no step has seen yet, in units
   // (YieldBroker::ChargeOf). Added by whoever completes, before the push;
   // subtracted by the turn that pops. Relaxed: only compared with a limit. It
@@ -255,7 +252,7 @@ struct alignas(64) Process {
   // It will begin or run here soon: what that needs may be far away, or cold.
   void Prefetch() const {
     PrefetchForEvent();
-    PrefetchForWrite(&parent_slot);
+    PrefetchForWrite(&parent);
   }
   // Likewise, for an event and a turn that is neither the first nor the last.
   void PrefetchForEvent() const {
@@ -277,20 +274,6 @@ struct alignas(64) Process {
 
   [[nodiscard]] int Priority() const {
     return priority.load(std::memory_order_relaxed);
-  }
-
-  [[nodiscard]] Pid parent() const {
-    return {parent_node.load(std::memory_order_acquire),
-            parent_incarnation.load(std::memory_order_acquire),
-            parent_slot.load(std::memory_order_acquire),
-            parent_generation.load(std::memory_order_acquire)};
-  }
-  void set_parent(const Pid& pid) {
-    // Release, as all that Reserve writes.
-    parent_node.store(pid.node, std::memory_order_release);
-    parent_incarnation.store(pid.incarnation, std::memory_order_release);
-    parent_slot.store(pid.slot, std::memory_order_release);
-    parent_generation.store(pid.generation, std::memory_order_release);
   }
 };
 static_assert(sizeof(Process) == 256);

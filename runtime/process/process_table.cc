@@ -53,7 +53,7 @@ Process* ProcessTable::Reserve(Cache& cache, const ProcessType* type,
   process.type.store(type, std::memory_order_release);
   process.steps.store(0, std::memory_order_release);
   process.started_unix_ns.store(now_unix_ns, std::memory_order_release);
-  process.set_parent(parent);
+  process.parent.Store(parent);
   process.yields_count.store(0, std::memory_order_release);
   process.method.store(method, std::memory_order_release);
   process.priority.store(priority, std::memory_order_release);

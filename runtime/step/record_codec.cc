@@ -88,7 +88,7 @@ void WriteItem(RecordWriter& out, const Item& item) {
 void WriteInput(RecordWriter& out, const TurnInput& input) {
   size_t begin = out.Begin(kInput);
   out.Write(input.self);
-  out.Write(input.parent);
+  out.Write(input.Parent());
   out.Write(input.step);
   out.Write(input.next_tag);
   out.Write(input.max_steps);
@@ -228,11 +228,14 @@ class Decoder {
     int32_t code = 0;
     std::string text;
     actord_payload payload{};
+    Pid parent;
     switch (kind) {
       case kInput:
-        read(input.self, input.parent, input.step, input.next_tag,
-             input.max_steps, input.yields, input.replies,
-             input.cancel_requested, input.more_events);
+        read(input.self, parent, input.step, input.next_tag, input.max_steps,
+             input.yields, input.replies, input.cancel_requested,
+             input.more_events);
+        decoded_.parent.Store(parent);
+        input.parent = &decoded_.parent;
         return true;
       case kInit:
         input.init.struct_size = sizeof(actord_init);
@@ -309,7 +312,11 @@ void EncodeRecord(const DecodedRecord& decoded, std::string& out) {
 
 absl::Status DecodeRecord(std::string_view& bytes, BufferCache& buffers,
                           DecodedRecord& decoded) {
-  decoded = {};
+  decoded.input = {};
+  decoded.record = {};
+  decoded.events.clear();
+  decoded.event_pointers.clear();
+  decoded.unknown.clear();
   absl::Status status = Decoder(buffers, decoded).Decode(bytes);
   if (!status.ok()) FreeContents(decoded, buffers);
   return status;

@@ -32,7 +32,8 @@ void EncodeRecord(const TurnInput& input, const StepRecord& record,
 // A record that was read. Borrows the bytes that it was read from. Its effects
 // own their contents, which whoever decoded it frees.
 struct DecodedRecord {
-  TurnInput input;  // its events point to `events`
+  TurnInput input;  // points to `parent` and `events`
+  AtomicPid parent;
   StepRecord record;
   std::deque<actord_event> events;
   std::vector<const actord_event*> event_pointers;

@@ -3,6 +3,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/process/payload.h"
+#include "runtime/process/priority.h"
 
 namespace actord::runtime {
 
@@ -60,11 +62,12 @@ uint64_t RecordedWorld::RandomSeed(const Pid& /*self*/, uint64_t /*step*/) {
 
 World::ChildAnswer RecordedWorld::ReserveChild(const Pid& /*parent*/,
                                                uint64_t /*unix_ns*/,
-                                               const ChildQuestion& child) {
+                                               const actord_spawn& child) {
   const auto* const answer = Next<ReserveChildAnswer>("a child");
   if (answer == nullptr) return {};
-  if (answer->process_type != child.process_type ||
-      answer->method != child.method || answer->priority != child.priority) {
+  if (answer->process_type != View(child.process_type) ||
+      answer->method != View(child.method) ||
+      answer->priority != PriorityOf(child)) {
     Diverge("it asks for a child of another type, method or priority");
   }
   return {answer->pid, answer->refusal};

@@ -100,7 +100,7 @@ actord_pid StepContext::Self(const actord_step* step) {
 }
 
 actord_pid StepContext::Parent(const actord_step* step) {
-  return ToAbi(Of(step).input_->parent);
+  return ToAbi(Of(step).input_->Parent());
 }
 
 uint64_t StepContext::UnixTimeNs(actord_step* step) {
@@ -193,10 +193,7 @@ actord_pid StepContext::Spawn(actord_step* step, const actord_spawn* spawn) {
                      "; it must be from 0 to ", kPriorities - 1)));
     return {};
   }
-  const World::ChildAnswer child =
-      context.ReserveChild({.process_type = View(spawn->process_type),
-                            .method = View(spawn->method),
-                            .priority = priority});
+  const World::ChildAnswer child = context.ReserveChild(*spawn);
   if (child.pid == Pid{}) return {};
   auto& effect = context.Add<SpawnEffect>();
   effect.child = child.pid;
@@ -214,14 +211,13 @@ actord_pid StepContext::Spawn(actord_step* step, const actord_spawn* spawn) {
   return ToAbi(effect.child);
 }
 
-World::ChildAnswer StepContext::ReserveChild(
-    const World::ChildQuestion& child) {
+World::ChildAnswer StepContext::ReserveChild(const actord_spawn& child) {
   const World::ChildAnswer answer =
       world_.ReserveChild(input_->self, UnixTimeNs(this), child);
-  if (record_.keeps_answers) {
+  if (record_.keeps_answers) [[unlikely]] {
     record_.answers.emplace_back(ReserveChildAnswer{
-        std::string(child.process_type), std::string(child.method),
-        static_cast<uint8_t>(child.priority), answer.pid, answer.refusal});
+        std::string(View(child.process_type)), std::string(View(child.method)),
+        static_cast<uint8_t>(PriorityOf(child)), answer.pid, answer.refusal});
   }
   return answer;
 }

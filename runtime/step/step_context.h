@@ -127,7 +127,7 @@ class StepContext : private actord_step {
   }
   [[gnu::noinline]] void KeepLimit();
   Pid HolderOf(std::string_view name);
-  World::ChildAnswer ReserveChild(const World::ChildQuestion& child);
+  World::ChildAnswer ReserveChild(const actord_spawn& child);
   [[gnu::always_inline]] Envelope* NewEnvelope(uint16_t type,
                                                std::string_view topic,
                                                const actord_payload& payload) {

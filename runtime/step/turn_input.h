@@ -2,8 +2,8 @@
 // answers of the World this decides all that the step does and what becomes of
 // the process.
 //
-// Thread-safety: a plain value. Ownership: borrows the events, whose bytes lie
-// in envelopes of the turn.
+// Thread-safety: a plain value. Ownership: borrows the parent's PID, and the
+// events, whose bytes lie in envelopes of the turn.
 #pragma once
 
 #include <actord/abi.h>
@@ -17,7 +17,11 @@ namespace actord::runtime {
 
 struct TurnInput {
   Pid self;
-  Pid parent;         // empty: submitted from outside
+  // Empty: submitted from outside. Borrowed; null is empty, too.
+  const AtomicPid* parent = nullptr;
+  [[nodiscard]] Pid Parent() const {
+    return parent == nullptr ? Pid{} : parent->Load();
+  }
   uint64_t step = 0;  // 1 is the first; 0: Init
   uint64_t next_tag = 1;
   uint64_t max_steps = UINT64_MAX;

@@ -9,6 +9,8 @@
 // Thread-safety: belongs to one thread.
 #pragma once
 
+#include <actord/abi.h>
+
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -24,11 +26,6 @@ namespace actord::runtime {
 
 class World {
  public:
-  struct ChildQuestion {
-    std::string_view process_type;
-    std::string_view method;
-    int priority = 0;
-  };
   struct ChildAnswer {
     Pid pid;  // empty: there is no room
     // Of a PID: why the child will end at once.
@@ -40,9 +37,10 @@ class World {
   virtual uint64_t MonotonicNs() = 0;
   // 2. Random bits: the seed of all that step number `step` of `self` draws.
   virtual uint64_t RandomSeed(const Pid& self, uint64_t step) = 0;
-  // 3. A place for a child of `parent`, which begins at `unix_ns`.
+  // 3. A place for a child of `parent`, which begins at `unix_ns`; of `child`
+  // its type, method and priority, which is one.
   virtual ChildAnswer ReserveChild(const Pid& parent, uint64_t unix_ns,
-                                   const ChildQuestion& child) = 0;
+                                   const actord_spawn& child) = 0;
   // 4. Who holds the name; empty: nobody.
   virtual Pid HolderOf(std::string_view name) = 0;
   // 5. Whether `self` may begin one more monitor or link beside `begun`, which

@@ -22,14 +22,14 @@ const ProcessType* LiveWorld::FindProcessType(std::string_view name) {
 }
 
 World::ChildAnswer LiveWorld::ReserveChild(const Pid& parent, uint64_t unix_ns,
-                                           const ChildQuestion& child) {
+                                           const actord_spawn& child) {
   SpawnRefusal refusal = SpawnRefusal::kNone;
-  const ProcessType* const type = FindProcessType(child.process_type);
+  const ProcessType* const type = FindProcessType(View(child.process_type));
   uint32_t method = 0;
   if (type == nullptr) {
     refusal = SpawnRefusal::kUnknownType;
   } else {
-    method = type->FindMethod(child.method);
+    method = type->FindMethod(View(child.method));
     if (method == ProcessType::kNoSuchMethod) {
       method = 0;
       refusal = SpawnRefusal::kUnknownMethod;
@@ -38,7 +38,7 @@ World::ChildAnswer LiveWorld::ReserveChild(const Pid& parent, uint64_t unix_ns,
   auto no_room = ProcessTable::NoRoom::kInTable;
   const Process* const process = processes_.Reserve(
       lane_.processes(), type, static_cast<uint16_t>(method),
-      static_cast<uint8_t>(child.priority), parent, unix_ns, no_room);
+      static_cast<uint8_t>(PriorityOf(child)), parent, unix_ns, no_room);
   if (process == nullptr) {
     lane_.Count(no_room == ProcessTable::NoRoom::kForType
                     ? &Counters::refused_processes_of_type

@@ -37,7 +37,7 @@ class LiveWorld final : public World {
   uint64_t RandomSeed(const Pid& self, uint64_t step) override;
   // From the lane's cache of free slots.
   ChildAnswer ReserveChild(const Pid& parent, uint64_t unix_ns,
-                           const ChildQuestion& child) override;
+                           const actord_spawn& child) override;
   Pid HolderOf(std::string_view name) override;
   bool HasRoomForTie(const Pid& self, uint64_t begun) override;
 

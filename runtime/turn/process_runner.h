@@ -161,7 +161,7 @@ class ProcessRunner {
   // needs, which no call changes, is left to FillRest.
   void FillInput(const Process& process, const Turn& turn, uint64_t step) {
     input_.self = parts_.processes.PidOf(process, turn.generation);
-    input_.parent = process.parent();
+    input_.parent = &process.parent;
     input_.step = step;
     input_.next_tag = process.next_tag;
     input_.max_steps = parts_.limits.max_steps();

@@ -37,8 +37,10 @@ class Records : public ::testing::Test {
     exit.from = ToAbi(other);
     exit.reason = ACTORD_EXIT_FAILED;
     const actord_event* const events[] = {&message, &exit};
+    AtomicPid parent;
+    parent.Store({1, 7, 1, 1});
     const TurnInput input{.self = {1, 7, 2, 5},
-                          .parent = {1, 7, 1, 1},
+                          .parent = &parent,
                           .step = 17,
                           .next_tag = 21,
                           .max_steps = 1000,
@@ -106,7 +108,7 @@ class Records : public ::testing::Test {
   }
   static std::string OfInit() {
     const std::string text = "input";
-    TurnInput input{.self = {1, 7, 2, 5}, .parent = {}, .events = {}};
+    TurnInput input{.self = {1, 7, 2, 5}, .events = {}};
     input.init = {.struct_size = sizeof(actord_init),
                   .method = 1,
                   .input = TextPayload(text)};

@@ -104,7 +104,7 @@ TEST_F(HostTest, SpawnCompletesWithThePidOrTheReason) {
   EXPECT_EQ(code, ACTORD_OK);
   const absl::StatusOr<Pid> spawned = ParsePid(text);
   ASSERT_TRUE(spawned.ok());
-  EXPECT_EQ(core_->process(*spawned).parent(), pid);
+  EXPECT_EQ(core_->process(*spawned).parent.Load(), pid);
   EXPECT_EQ(ask().first, ACTORD_RESOURCE_EXHAUSTED) << "the table is full";
   core_->core->delivery
       .Control(*spawned, kEventTerminate, "", core_->core->lane)
