@@ -16,8 +16,7 @@
  * - Ownership: the side that allocates frees. Every pointer passed into a call
  *   is borrowed for that call only, unless its comment says otherwise. Copy
  *   data that must live longer.
- * - Text is UTF-8. Text in descriptors is NUL-terminated. Text and payloads at
- *   run time are actord_bytes, which need no NUL.
+ * - Text is UTF-8: NUL-terminated in descriptors, actord_bytes at run time.
  * - Thread-safety: functions of one process never run at the same time as other
  *   functions of that process. They may run on different threads one after the
  *   other, with a happens-before between them. */
@@ -313,8 +312,7 @@ enum {
   ACTORD_TYPE_HANDLES_CANCEL = 1u << 0,
   /* `step` may block its thread (system calls, locks, long computations). */
   ACTORD_TYPE_BLOCKS_THREAD = 1u << 1,
-  /* The end of a linked process arrives as an EXIT event and does not end this
-   * process. */
+  /* A linked process's end comes as an EXIT event and does not end this one. */
   ACTORD_TYPE_TRAPS_EXITS = 1u << 2,
   /* The process ends the processes it has spawned itself, in an order of its
    * own. When the daemon drains, it asks only this process to end, not its
