@@ -30,7 +30,7 @@ namespace detail {
 // Initialises a field of any type; in unevaluated operands only.
 struct AnyField {
   template <typename Field>
-  operator Field() const;
+  operator Field() const;  // NOLINT(google-explicit-constructor)
 };
 template <typename T, typename... Fields>
 consteval size_t CountFields() {

@@ -287,9 +287,9 @@ Effect* ProcessRunner::CommitOne(Process& process, Effect* effect,
   } else if (auto* const reply = std::get_if<ReplyEffect>(effect)) {
     parts_.calls.Apply(std::move(*reply), process, self, lane_);
   } else if (auto* const tie = std::get_if<TieEffect>(effect)) {
-    parts_.watches.Apply(std::move(*tie), process, self, lane_);
+    parts_.watches.Apply(TieEffect(*tie), process, self, lane_);
   } else if (auto* const cancel = std::get_if<CancelEffect>(effect)) {
-    parts_.broker.Apply(std::move(*cancel), process, self, lane_);
+    parts_.broker.Apply(CancelEffect(*cancel), process, self, lane_);
   }
   return effect + 1;
 }
