@@ -122,7 +122,8 @@ ExitStatus RunActorctl(const std::vector<std::string>& arguments,
   app.set_version_flag("--version", ACTORD_VERSION,
                        "Print the version and exit");
   app.failure_message([](const CLI::App* /*app*/, const CLI::Error& error) {
-    return std::string("actorctl: ") + error.what() +
+    // It may repeat what was typed.
+    return "actorctl: " + OneLine(error.what()) +
            "\nRun \"actorctl --help\" or \"actorctl COMMAND --help\".\n";
   });
   AddGlobalOptions(app, typed);

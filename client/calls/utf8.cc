@@ -26,6 +26,24 @@ size_t Utf8CharacterLength(std::string_view text) {
   return 4;
 }
 
+char32_t Utf8CodePoint(std::string_view character) {
+  const auto bits = [&](size_t i, unsigned mask) {
+    return static_cast<char32_t>(static_cast<unsigned char>(character[i]) &
+                                 mask);
+  };
+  switch (character.size()) {
+    case 1:
+      return bits(0, 0x7FU);
+    case 2:
+      return bits(0, 0x1FU) << 6U | bits(1, 0x3FU);
+    case 3:
+      return bits(0, 0x0FU) << 12U | bits(1, 0x3FU) << 6U | bits(2, 0x3FU);
+    default:
+      return bits(0, 0x07U) << 18U | bits(1, 0x3FU) << 12U |
+             bits(2, 0x3FU) << 6U | bits(3, 0x3FU);
+  }
+}
+
 bool IsUtf8(std::string_view text) {
   while (!text.empty()) {
     const size_t length = Utf8CharacterLength(text);

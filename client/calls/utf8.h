@@ -13,6 +13,9 @@ namespace actord::client {
 // 0 if there is none.
 size_t Utf8CharacterLength(std::string_view text);
 
+// The number of the one well-formed UTF-8 character that `character` is.
+char32_t Utf8CodePoint(std::string_view character);
+
 // Well-formed UTF-8: no overlong forms, surrogates or numbers above U+10FFFF.
 bool IsUtf8(std::string_view text);
 

@@ -68,7 +68,7 @@ ExitStatus Invocation::Fail(const absl::Status& status,
 }
 
 void Invocation::Complain(const std::string& text) {
-  err() << Red("actorctl:", err_colour_) << ' ' << text << '\n';
+  err() << Red("actorctl:", err_colour_) << ' ' << OneLine(text) << '\n';
 }
 
 std::string Describe(const absl::Status& status) {

@@ -66,7 +66,7 @@ class Invocation {
   // Says on standard error what went wrong, `about` which thing ("" for none),
   // and returns what to exit with.
   ExitStatus Fail(const absl::Status& status, const std::string& about = "");
-  // Says it as `program: text`.
+  // Says it as `program: text`, on one line and fit for a terminal.
   void Complain(const std::string& text);
 
  private:

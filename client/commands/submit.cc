@@ -12,6 +12,7 @@
 #include "client/cli/outcome.h"
 #include "client/commands/commands.h"
 #include "client/output/message_json.h"
+#include "client/output/text.h"
 #include "nlohmann/json.hpp"
 
 namespace actord::client {
@@ -39,7 +40,7 @@ ExitStatus SubmitOne(Invocation& invocation, const v1::SubmitRequest& request,
   const std::string& pid = response->pid();
   if (!wait) {
     WriteOne(invocation.out(), invocation.style(), ToJson(*response), pid,
-             [&] { invocation.out() << pid << '\n'; });
+             [&] { invocation.out() << OneLine(pid) << '\n'; });
     return ExitStatus::kDone;
   }
   v1::AwaitRequest await;

@@ -6,7 +6,10 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_format.h"
+#include "client/calls/utf8.h"
 #include "client/output/exit_status.h"
+#include "client/output/text.h"
 #include "nlohmann/json.hpp"
 
 namespace actord::client {
@@ -157,8 +160,28 @@ absl::StatusOr<std::map<std::string, std::string_view>> SplitObject(
 }
 
 std::string Write(const Json& value, bool indented) {
-  return value.dump(indented ? 2 : -1, ' ', /*ensure_ascii=*/false,
-                    Json::error_handler_t::replace);
+  const std::string plain =
+      value.dump(indented ? 2 : -1, ' ', /*ensure_ascii=*/false,
+                 Json::error_handler_t::replace);
+  const auto is_plain = [](unsigned char c) { return c < 0x7FU; };
+  if (std::all_of(plain.begin(), plain.end(), is_plain)) return plain;
+  std::string text;
+  text.reserve(plain.size());
+  for (std::string_view left = plain; !left.empty();) {
+    const size_t length = std::max<size_t>(Utf8CharacterLength(left), 1);
+    const std::string_view character = left.substr(0, length);
+    left.remove_prefix(length);
+    const char32_t code_point = Utf8CodePoint(character);
+    // nlohmann has escaped the C0 controls in strings; the line ends between
+    // values stay. The others occur in strings only, and have at most four
+    // hexadecimal digits.
+    if (code_point < 0x7FU || !IsTerminalControl(code_point)) {
+      text += character;
+    } else {
+      text += absl::StrFormat("\\u%04x", static_cast<unsigned>(code_point));
+    }
+  }
+  return text;
 }
 
 }  // namespace actord::client

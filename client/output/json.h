@@ -29,7 +29,8 @@ bool IsFaithfulJson(std::string_view text);
 absl::StatusOr<std::map<std::string, std::string_view>> SplitObject(
     std::string_view object);
 
-// On one line, or (`indented`) over several. Broken UTF-8 becomes U+FFFD.
+// On one line, or (`indented`) over several. Broken UTF-8 becomes U+FFFD, and
+// what IsTerminalControl names is escaped, which changes no string's value.
 std::string Write(const Json& value, bool indented = false);
 
 // Block-style YAML that any YAML 1.1 or 1.2 reader takes for the same value.

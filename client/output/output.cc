@@ -15,6 +15,11 @@ std::string Emphasise(const char* code, const std::string& text, bool colour) {
   return colour ? std::string(code) + text + "\x1b[0m" : text;
 }
 
+// Names come from the daemon, or were typed and went to it.
+std::string NameFor(const OutputStyle& style, const std::string& name) {
+  return style.terminal ? SeveralLines(name) : name;
+}
+
 }  // namespace
 
 ListWriter::ListWriter(std::ostream& out, const OutputStyle& style,
@@ -41,7 +46,7 @@ void ListWriter::Add(const Item& item) {
       out_ << WriteYaml(Json::array({item.json()}));
       break;
     case Format::kName:
-      out_ << item.name() << '\n';
+      out_ << NameFor(style_, item.name()) << '\n';
       break;
   }
   first_ = false;
@@ -103,7 +108,7 @@ void WriteOne(std::ostream& out, const OutputStyle& style, const Json& json,
       out << WriteYaml(json);
       break;
     case Format::kName:
-      if (!name.empty()) out << name << '\n';
+      if (!name.empty()) out << NameFor(style, name) << '\n';
       break;
   }
 }
@@ -122,7 +127,11 @@ void WriteFields(
 void WriteRaw(std::ostream& out, const OutputStyle& style,
               const v1::Payload& payload, bool separate) {
   const std::string& data = payload.data();
-  out.write(data.data(), static_cast<std::streamsize>(data.size()));
+  if (style.terminal) {
+    out << SeveralLines(data);
+  } else {
+    out.write(data.data(), static_cast<std::streamsize>(data.size()));
+  }
   const bool open_line = data.empty() ? separate : data.back() != '\n';
   if (open_line && (style.terminal || separate)) out << '\n';
 }

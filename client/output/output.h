@@ -62,8 +62,8 @@ class ListWriter {
   std::vector<size_t> widths_;
 };
 
-// One thing with its name, which may be ""; `table` writes it in the formats
-// for people.
+// One thing with its name, which may be "" or several lines; `table` writes it
+// in the formats for people.
 void WriteOne(std::ostream& out, const OutputStyle& style, const Json& json,
               const std::string& name, const std::function<void()>& table);
 
@@ -72,8 +72,8 @@ void WriteFields(
     std::ostream& out,
     const std::vector<std::pair<std::string, std::string>>& fields);
 
-// The very bytes; on a terminal, or when `separate`, with a line end if they
-// have none.
+// The very bytes, but on a terminal what SeveralLines leaves of them. On a
+// terminal, or when `separate`, with a line end if they have none.
 void WriteRaw(std::ostream& out, const OutputStyle& style,
               const v1::Payload& payload, bool separate = false);
 

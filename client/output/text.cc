@@ -8,6 +8,22 @@
 #include "client/output/exit_status.h"
 
 namespace actord::client {
+namespace {
+
+// Moves the first character of `text`, or the byte that is none, to `shown`.
+void AppendShown(std::string_view& text, std::string& shown) {
+  const size_t length = Utf8CharacterLength(text);
+  const std::string_view character = text.substr(0, length);
+  if (length == 0 || IsTerminalControl(Utf8CodePoint(character))) {
+    shown += '?';
+  } else {
+    shown += character;
+  }
+  text.remove_prefix(length == 0 ? 1 : length);
+}
+
+}  // namespace
+
 absl::StatusOr<absl::Duration> ParseDuration(const std::string& text) {
   absl::Duration duration;
   if (!absl::ParseDuration(text, &duration) ||
@@ -67,6 +83,16 @@ std::string ShortBytes(uint64_t bytes) {
   return buffer.data();
 }
 
+bool IsTerminalControl(char32_t code_point) {
+  const auto within = [code_point](char32_t first, char32_t last) {
+    return first <= code_point && code_point <= last;
+  };
+  return code_point < 0x20U || within(0x7F, 0x9F) || code_point == 0x61C ||
+         within(0x200E, 0x200F) || within(0x2028, 0x202E) ||
+         within(0x2066, 0x2069) || code_point == 0xFEFF ||
+         within(0xFFFE, 0xFFFF);
+}
+
 std::string OneLine(std::string_view text, size_t max_width) {
   std::string line;
   size_t width = 0;
@@ -76,25 +102,32 @@ std::string OneLine(std::string_view text, size_t max_width) {
       line.resize(cut_at);
       return line + "...";
     }
-    const size_t length = Utf8CharacterLength(text);
     const char first = text.front();
-    // U+0080 to U+009F are control characters too, of two bytes.
-    const bool control =
-        length == 0 || first == 0x7F ||
-        (length == 1 && static_cast<unsigned char>(first) < 0x20U) ||
-        (length == 2 && first == '\xC2' && text[1] < '\xA0');
     if (first == '\n' || first == '\t' || first == '\r') {
       line += ' ';
-    } else if (control) {
-      line += '?';
+      text.remove_prefix(1);
     } else {
-      line += text.substr(0, length);
+      AppendShown(text, line);
     }
-    text.remove_prefix(length == 0 ? 1 : length);
     ++width;
     if (width + 3 == max_width) cut_at = line.size();
   }
   return line;
+}
+
+std::string SeveralLines(std::string_view text) {
+  std::string lines;
+  while (!text.empty()) {
+    if (text.substr(0, 2) == "\r\n") text.remove_prefix(1);
+    const char first = text.front();
+    if (first == '\n' || first == '\t') {
+      lines += first;
+      text.remove_prefix(1);
+    } else {
+      AppendShown(text, lines);
+    }
+  }
+  return lines;
 }
 
 size_t Width(std::string_view text) {

@@ -28,10 +28,22 @@ std::string WithThousands(uint64_t number);
 // 3145728 as "3.0 MiB".
 std::string ShortBytes(uint64_t bytes);
 
-// Fit for one line of a terminal: control characters and broken UTF-8 become
-// '?', line ends and tabs a space; cut with "..." beyond `max_width` characters
-// (0: not cut).
+// A character that acts on a terminal beyond its own cell, or hides there:
+// C0 and C1 controls and DEL, the marks that turn the direction of writing
+// (U+061C, U+200E, U+200F, U+202A to U+202E, U+2066 to U+2069), the line and
+// paragraph separators, the byte order mark, and U+FFFE and U+FFFF, which are
+// no characters.
+bool IsTerminalControl(char32_t code_point);
+
+// Text of strangers passes through one of these two before a terminal gets it.
+//
+// Fit for one line of a terminal: what IsTerminalControl names and broken UTF-8
+// become '?', line ends and tabs a space; cut with "..." beyond `max_width`
+// characters (0: not cut).
 std::string OneLine(std::string_view text, size_t max_width = 0);
+// Fit for several lines of a terminal: the same, but line ends (LF, or CR LF,
+// which becomes LF) and tabs stay.
+std::string SeveralLines(std::string_view text);
 
 // Unit: characters (code points) of valid UTF-8.
 size_t Width(std::string_view text);

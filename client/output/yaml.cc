@@ -32,9 +32,18 @@ std::string Text(const std::string& text) {
   return IsPlain(text) ? text : Write(Json(text));
 }
 
+// A key of more than 1,024 characters, quotes and all, is known as one only
+// behind a question mark.
+constexpr size_t kMaxPlainKeyBytes = 1000;
+
 std::string Scalar(const Json& value) {
   if (value.is_string()) return Text(value.get_ref<const std::string&>());
-  return Write(value);  // also {} and []
+  std::string text = Write(value);  // also {} and []
+  if (value.is_number_float() && text.find('.') == std::string::npos) {
+    // To YAML 1.1 a number without a point is none if it has an exponent.
+    text.insert(std::min(text.find('e'), text.size()), ".0");
+  }
+  return text;
 }
 
 // Appends `value` from the present column on, which is `indent` unless the
@@ -59,7 +68,12 @@ void Append(const Json& value, size_t indent, std::string& out) {
   }
   for (const auto& [key, member] : value.items()) {
     begin_line();
-    out += Text(key) + ":";
+    const std::string name = Text(key);
+    if (name.size() > kMaxPlainKeyBytes) {
+      out += "? " + name + "\n" + std::string(indent, ' ') + ":";
+    } else {
+      out += name + ":";
+    }
     if (member.is_structured() && !member.empty()) {
       out += "\n" + std::string(indent + 2, ' ');
       Append(member, indent + 2, out);

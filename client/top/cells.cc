@@ -7,32 +7,9 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "client/calls/utf8.h"
+#include "client/output/text.h"
 
 namespace actord::client::top {
-namespace {
-
-// Of well-formed UTF-8.
-wchar_t Decode(std::string_view character) {
-  const auto byte = [&](size_t i) {
-    return static_cast<unsigned>(static_cast<unsigned char>(character[i]));
-  };
-  switch (character.size()) {
-    case 1:
-      return static_cast<wchar_t>(byte(0));
-    case 2:
-      return static_cast<wchar_t>((byte(0) & 0x1FU) << 6U | (byte(1) & 0x3FU));
-    case 3:
-      return static_cast<wchar_t>((byte(0) & 0x0FU) << 12U |
-                                  (byte(1) & 0x3FU) << 6U | (byte(2) & 0x3FU));
-    default:
-      return static_cast<wchar_t>((byte(0) & 0x07U) << 18U |
-                                  (byte(1) & 0x3FU) << 12U |
-                                  (byte(2) & 0x3FU) << 6U | (byte(3) & 0x3FU));
-  }
-}
-
-}  // namespace
-
 Cells::Cells(bool utf8)
     : locale_(utf8 ? newlocale(LC_CTYPE_MASK, "C.UTF-8", nullptr) : nullptr),
       utf8_(locale_ != nullptr) {}
@@ -47,9 +24,11 @@ Cells::Character Cells::First(std::string_view text) const {
   if (first >= ' ' && first <= '~') return {text.substr(0, 1), 1, 1};
   const size_t length = Utf8CharacterLength(text);
   if (length < 2 || !utf8_) return {"?", length == 0 ? 1 : length, 1};
+  const char32_t code_point = Utf8CodePoint(text.substr(0, length));
+  if (IsTerminalControl(code_point)) return {"?", length, 1};
   // wcwidth has no argument for the locale that it goes by.
   const locale_t before = uselocale(static_cast<locale_t>(locale_));
-  const int cells = wcwidth(Decode(text.substr(0, length)));
+  const int cells = wcwidth(static_cast<wchar_t>(code_point));
   uselocale(before);
   if (cells <= 0) return {"?", length, 1};
   return {text.substr(0, length), length, static_cast<size_t>(cells)};

@@ -145,7 +145,8 @@ ExitStatus RunOnce(Invocation& invocation, const TopOptions& options) {
     Frame frame =
         DrawHeader(model, view, {.address = invocation.options().address},
                    cells, kHeaderWidth);
-    frame.push_back({{.text = "Looked at " + LookedAt(model)}});
+    frame.push_back(
+        {{.text = cells.Clip("Looked at " + LookedAt(model), kAnyWidth)}});
     frame.emplace_back();
     Frame rows = DrawTable(view, cells, kAnyWidth, 0, count, /*marked=*/false);
     std::move(rows.begin(), rows.end(), std::back_inserter(frame));

@@ -272,7 +272,7 @@ class FakeDaemon::Service final : public FakeLists {
     } else if (type == "fail") {
       outcome.mutable_failure()->set_reason(v1::FAILURE_REASON_FAILED);
       outcome.mutable_failure()->set_code(StatusCode::INVALID_ARGUMENT);
-      outcome.mutable_failure()->set_message("as told");
+      outcome.mutable_failure()->set_message(daemon_.failure_message);
     } else if (type != "never") {
       return MakeError(StatusCode::NOT_FOUND, "UNKNOWN_PROCESS_TYPE",
                        "no process type \"" + type + "\"");

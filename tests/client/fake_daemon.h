@@ -2,7 +2,8 @@
 //
 // What it does is told by the process type of a submission:
 //   echo      ends at once; its result is its input
-//   fail      ends at once; it failed with INVALID_ARGUMENT, "as told"
+//   fail      ends at once; it failed with INVALID_ARGUMENT and
+//             `failure_message`
 //   never     does not end
 //   refuse    INVALID_ARGUMENT, INIT_REFUSED, with a violation of "input.data"
 //   busy      RESOURCE_EXHAUSTED with a retry delay of 1 ms, the first
@@ -59,6 +60,7 @@ class FakeDaemon {
       v1::CompleteYieldResponse::ANSWER_ACCEPTED;
   v1::GetStatusResponse status;
   int busy_answers = 0;
+  std::string failure_message = "as told";
   // What each call of WatchProcesses is told, before it ends with UNAVAILABLE,
   // DRAINING; the last stays open. If there are none: INVALID_ARGUMENT,
   // INVALID_RESUME_TOKEN. A client's calls begin with the first again when it

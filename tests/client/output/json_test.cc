@@ -78,6 +78,47 @@ TEST(Write, ReplacesBrokenUtf8) {
   EXPECT_EQ(Write(Json("a\xff")), "\"a\xef\xbf\xbd\"");
 }
 
+TEST(Write, EscapesWhatActsOnATerminal) {
+  for (const auto& [text, written] :
+       {std::pair<const char*, const char*>{"a\x7f", "a\\u007f"},
+        {"\u0080", "\\u0080"},
+        {"\u0085", "\\u0085"},
+        {"\u009b2J", "\\u009b2J"},
+        {"\u061c", "\\u061c"},
+        {"\u2028\u2029", "\\u2028\\u2029"},
+        {"\u202egpj.exe", "\\u202egpj.exe"},
+        {"\u2066\u2069", "\\u2066\\u2069"},
+        {"\ufeff", "\\ufeff"},
+        {"\xef\xbf\xbe\xef\xbf\xbf", "\\ufffe\\uffff"},
+        {"gr\u00fc\u00df \U0001F600", "gr\u00fc\u00df \U0001F600"}}) {
+    const std::string quoted = std::string("\"") + written + "\"";
+    EXPECT_EQ(Write(Json(text)), quoted);
+    EXPECT_EQ(Json::parse(quoted), Json(text));
+    // A key is as foreign as a value.
+    EXPECT_EQ(Write(Json{{text, {{"k", text}}}}, true),
+              "{\n  " + quoted + ": {\n    \"k\": " + quoted + "\n  }\n}");
+    EXPECT_EQ(WriteYaml(Json{{text, text}}), quoted + ": " + quoted + "\n");
+  }
+}
+
+// A reader of YAML 1.1 takes 1e+300 for a string.
+TEST(WriteYaml, GivesANumberWithAnExponentItsPoint) {
+  EXPECT_EQ(WriteYaml(Json(1e300)), "1.0e+300\n");
+  EXPECT_EQ(WriteYaml(Json(-1e-300)), "-1.0e-300\n");
+  EXPECT_EQ(WriteYaml(Json(1.5e300)), "1.5e+300\n");
+  EXPECT_EQ(WriteYaml(Json(2.0)), "2.0\n");
+  EXPECT_EQ(WriteYaml(Json(12)), "12\n");
+}
+
+TEST(WriteYaml, PutsALongKeyBehindAQuestionMark) {
+  const std::string longest(1000, 'k');
+  const std::string too_long(1001, 'k');
+  EXPECT_EQ(WriteYaml(Json{{longest, 1}}), longest + ": 1\n");
+  EXPECT_EQ(WriteYaml(Json::array({{{too_long, 1}, {"b", {{too_long, {1}}}}}})),
+            "- ? " + too_long + "\n  : 1\n  b:\n    ? " + too_long +
+                "\n    :\n      - 1\n");
+}
+
 TEST(WriteYaml, NestsMapsAndLists) {
   const Json value = Json::parse(
       R"({"pid":"1-2","steps":3,"done":true,"none":null,

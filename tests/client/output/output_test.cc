@@ -113,8 +113,33 @@ TEST(WriteRaw, AddsALineEndOnlyForATerminalOrAmongOthers) {
   EXPECT_EQ(written("x", false, true), "x\n");
   EXPECT_EQ(written("", true, false), "");
   EXPECT_EQ(written("", false, true), "\n");
+  EXPECT_EQ(written("two\tof\nthem", true, false), "two\tof\nthem\n");
   EXPECT_EQ(written(std::string("\0\xff", 2), false, false),
             std::string("\0\xff", 2));
+}
+
+TEST(WriteRaw, LetsNothingActOnATerminal) {
+  v1::Payload payload;
+  payload.set_data("a\x1b[2J\u202eb\u009bc\xff\r\n");
+  std::ostringstream terminal;
+  WriteRaw(terminal, {.terminal = true}, payload);
+  EXPECT_EQ(terminal.str(), "a?[2J?b?c?\n");
+  std::ostringstream pipe;
+  WriteRaw(pipe, {.terminal = false}, payload);
+  EXPECT_EQ(pipe.str(), payload.data());
+}
+
+TEST(WriteOne, LetsNoNameActOnATerminal) {
+  const auto written = [](bool terminal) {
+    std::ostringstream out;
+    WriteOne(out, {.format = Format::kName, .terminal = terminal}, Json(),
+             "first\x1b[2J\nsecond", [] {});
+    ListWriter writer(out, {.format = Format::kName, .terminal = terminal}, {});
+    writer.Add(MakeItem("\u202ethird", "1"));
+    return out.str();
+  };
+  EXPECT_EQ(written(true), "first?[2J\nsecond\n?third\n");
+  EXPECT_EQ(written(false), "first\x1b[2J\nsecond\n\u202ethird\n");
 }
 
 TEST(WriteFields, PutsValuesInOneColumn) {

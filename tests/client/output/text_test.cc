@@ -75,6 +75,52 @@ TEST(OneLine, LeavesNothingThatMovesTheCursor) {
   EXPECT_EQ(OneLine("gr\u00fc\u00df"), "gr\u00fc\u00df");
 }
 
+// As UTF-8.
+std::string Encoded(char32_t code_point) {
+  const auto byte = [code_point](unsigned shift, unsigned mark) {
+    const unsigned mask = mark == 0x80U ? 0x3FU : 0xFFU;
+    return static_cast<char>(((code_point >> shift) & mask) | mark);
+  };
+  if (code_point < 0x80U) return {byte(0, 0)};
+  if (code_point < 0x800U) return {byte(6, 0xC0U), byte(0, 0x80U)};
+  return {byte(12, 0xE0U), byte(6, 0x80U), byte(0, 0x80U)};
+}
+
+constexpr char32_t kTerminalControls[] = {
+    0x00,   0x07,   0x1B,   0x1F,   0x7F,   0x80,   0x85,   0x9B,   0x9F,
+    0x61C,  0x200E, 0x200F, 0x2028, 0x2029, 0x202A, 0x202B, 0x202C, 0x202D,
+    0x202E, 0x2066, 0x2067, 0x2068, 0x2069, 0xFEFF, 0xFFFE, 0xFFFF};
+
+constexpr char32_t kPlainCharacters[] = {0x20,   0x7E,   0xA0,   0x61B,  0x61D,
+                                         0x200D, 0x2010, 0x2027, 0x202F, 0x2065,
+                                         0x206A, 0xFEFE, 0xFF00, 0xFFFD};
+
+TEST(OneLine, LetsNothingTurnTheDirectionOfWritingOrEndTheLine) {
+  for (const char32_t code_point : kTerminalControls) {
+    const std::string character = Encoded(code_point);
+    ASSERT_EQ(Utf8CodePoint(character), code_point);
+    EXPECT_TRUE(IsTerminalControl(code_point)) << std::hex << +code_point;
+    EXPECT_EQ(OneLine("a" + character + "b"), "a?b") << std::hex << +code_point;
+    EXPECT_EQ(SeveralLines("a" + character), "a?") << std::hex << +code_point;
+  }
+  for (const char32_t code_point : kPlainCharacters) {
+    const std::string character = Encoded(code_point);
+    ASSERT_EQ(Utf8CodePoint(character), code_point);
+    EXPECT_FALSE(IsTerminalControl(code_point)) << std::hex << +code_point;
+    EXPECT_EQ(OneLine(character), character) << std::hex << +code_point;
+    EXPECT_EQ(SeveralLines(character), character) << std::hex << +code_point;
+  }
+  EXPECT_EQ(Utf8CodePoint("\U0001F600"), U'\U0001F600');
+  EXPECT_EQ(OneLine("\U0001F600"), "\U0001F600");
+}
+
+TEST(SeveralLines, KeepsLineEndsAndTabs) {
+  EXPECT_EQ(SeveralLines("a\tb\nc\r\nd\n"), "a\tb\nc\nd\n");
+  EXPECT_EQ(SeveralLines("over\rwritten\r"), "over?written?");
+  EXPECT_EQ(SeveralLines("\x1b[2J\xff"), "?[2J?");
+  EXPECT_EQ(SeveralLines(""), "");
+}
+
 TEST(OneLine, CutsByCharactersNotBytes) {
   EXPECT_EQ(OneLine("abcdefgh", 8), "abcdefgh");
   EXPECT_EQ(OneLine("abcdefghi", 8), "abcde...");

@@ -5,6 +5,7 @@ import signal
 import subprocess
 import unittest
 
+import yaml
 from harness import places
 from harness.cli import (CliCase, FAILED, INTERRUPTED, UNAVAILABLE, USAGE,
                          awaits_signals)
@@ -45,7 +46,33 @@ class Formats(CliCase):
                 continue  # another PID, another time
             with self.subTest(words=words):
                 text = self.output(*words, "-o", "yaml")
-                self.assertEqual(read_yaml(text), self.json(*words), text)
+                self.assertEqual(yaml.safe_load(text), self.json(*words), text)
+
+    def test_yaml_and_json_keep_every_character_and_number(self):
+        characters = [chr(code) for code in range(0x10000)
+                      if not 0xd800 <= code < 0xe000] + ["\U0001f600", "\U0010ffff"]
+        value = {
+            "alone": characters,
+            "keys": {"".join(characters[at:at + 16]): at
+                     for at in range(0, len(characters), 16)},
+            "k" * 1030: {"\x85" * 1030: ["nested", {"k" * 2000: None}]},
+            "numbers": [0, -1, 2**64 - 1, 1.5, 1e300, -1e-300, 2.0],
+            "words": ["yes", "No", "~", "null", "1e3", "0x1", "1:30", "<<", "=",
+                      "2026-01-01", "- a", "a: b", "# a", "!a", "&a", "*a", "%a",
+                      "---", "...", " a", "a ", ""]}
+        pid = self.actor.submit(
+            "echo", json.dumps(value, ensure_ascii=False).encode())
+        self.actor.wait(pid)
+        # Bytes: Python's text files take CR for a line end.
+        for format_name, read in (("json", json.loads), ("jsonl", json.loads),
+                                  ("yaml", yaml.safe_load)):
+            with self.subTest(format=format_name):
+                written = self.output("await", pid, "-o", format_name, stdin=b"")
+                self.assertNotRegex(
+                    written.decode(), "[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e"
+                    "\u200f\u2028-\u202e\u2066-\u2069\ufeff\ufffe\uffff]")
+                self.assertEqual(
+                    read(written.decode())["result"]["json"], value)
 
     def test_name_and_table(self):
         for words in self.commands():
@@ -57,53 +84,6 @@ class Formats(CliCase):
 
     def test_unknown_format_is_usage(self):
         self.assert_complains(USAGE, "", "status", "-o", "xml")
-
-
-def read_yaml(text):
-    """Reads the subset of YAML that actorctl writes: blocks of mappings and
-    sequences whose scalars are JSON or plain words."""
-    lines = [(len(line) - len(line.lstrip(" ")), line.strip())
-             for line in text.splitlines() if line.strip() not in ("", "---")]
-
-    def scalar(word):
-        try:
-            return json.loads(word)
-        except json.JSONDecodeError:
-            return word
-
-    def block(at, indent):
-        if lines[at][1].startswith("- ") or lines[at][1] == "-":
-            items = []
-            while (at < len(lines) and lines[at][0] == indent
-                   and lines[at][1].startswith("-")):
-                rest = lines[at][1][1:].lstrip(" ")
-                inner = indent + len(lines[at][1]) - len(rest)
-                if is_entry(rest) or rest.startswith("- "):
-                    lines[at] = (inner, rest)
-                    item, at = block(at, inner)
-                else:
-                    item, at = scalar(rest), at + 1
-                items.append(item)
-            return items, at
-        if not is_entry(lines[at][1]):
-            return scalar(lines[at][1]), at + 1
-        mapping = {}
-        while (at < len(lines) and lines[at][0] == indent
-               and not lines[at][1].startswith("- ")):
-            key, _, rest = lines[at][1].partition(":")
-            if rest.strip():
-                mapping[scalar(key)], at = scalar(rest.strip()), at + 1
-            else:
-                mapping[scalar(key)], at = block(at + 1, lines[at + 1][0])
-        return mapping, at
-
-    def is_entry(word):
-        return not word.startswith('"') and (": " in word or word.endswith(":"))
-
-    value, end = block(0, lines[0][0])
-    if end != len(lines):
-        raise ValueError(f"line {end + 1} belongs nowhere: {lines[end]}")
-    return value
 
 
 class Usage(CliCase):
@@ -134,6 +114,10 @@ class Usage(CliCase):
                               "health", environment={"ACTORD_ADDRESS": NOBODY})
         self.assert_complains(UNAVAILABLE, "127.0.0.1:1", "submit", "echo",
                               "--address", NOBODY)
+
+    def test_text_of_strangers_does_not_act_on_a_terminal(self):
+        failed = self.actor.submit("probe", "a\x1b[2J\x85\u202e\u2028z".encode(), "fail")
+        self.assert_complains(FAILED, r"a\?\[2J\?\?\?z", "await", failed)
 
     def test_interruption(self):
         pid = self.actor.submit("counter")

@@ -227,6 +227,10 @@ class Bounds(DeadLetterCase):
 
 class CommandLine(DeadLetterCase, CliCase):
 
+    def test_a_topic_does_not_act_on_a_terminal(self):
+        self.leave(("a\x1b[2J\x85\u202e\u2028z", b"5"))
+        self.assertIn(" a?[2J???z ", self.output("dead-letters", "list"))
+
     def test_list_show_resend_drop(self):
         gone = self.leave(("add", b"5"), ("add", b"7"), ("say", b"\xff\xfe"))
         table = self.output("dead-letters", "list", "-o", "wide").splitlines()
