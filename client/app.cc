@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "client/cli/address.h"
 #include "client/commands/commands.h"
 #include "client/output/text.h"
 
@@ -59,8 +60,8 @@ struct Typed {
 
 void AddGlobalOptions(CLI::App& app, Typed& typed) {
   app.add_option("--address", typed.address,
-                 "Where the daemon listens: HOST:PORT or unix:PATH "
-                 "[$ACTORD_ADDRESS, 127.0.0.1:7600]")
+                 "Where the daemon listens: HOST:PORT, [IPV6]:PORT or "
+                 "unix:PATH [$ACTORD_ADDRESS, 127.0.0.1:7600]")
       ->type_name("ADDRESS");
   app.add_option("--timeout", typed.timeout,
                  "Give the command up after this long, such as 10s or 5m "
@@ -90,10 +91,14 @@ absl::StatusOr<GlobalOptions> Check(const Typed& typed,
   GlobalOptions options;
   options.format = Formats().at(typed.format);
   const std::string variable = environment.variable("ACTORD_ADDRESS");
-  if (!typed.address.empty()) {
-    options.address = typed.address;
-  } else if (!variable.empty()) {
-    options.address = variable;
+  const bool is_typed = !typed.address.empty();
+  if (is_typed || !variable.empty()) {
+    options.address = is_typed ? typed.address : variable;
+    const absl::Status status = CheckAddress(options.address);
+    if (!status.ok()) {
+      return UsageError((is_typed ? "--address: " : "$ACTORD_ADDRESS: ") +
+                        std::string(status.message()));
+    }
   }
   if (!typed.timeout.empty()) {
     const auto timeout = ParseDuration(typed.timeout);

@@ -115,6 +115,17 @@ class Usage(CliCase):
         self.assert_complains(UNAVAILABLE, "127.0.0.1:1", "submit", "echo",
                               "--address", NOBODY)
 
+    def test_address_that_is_none(self):
+        for address, why in ((self.daemon.address + "/x", "is no port"),
+                             (self.daemon.address + "\x1b[31m", r"\?\[31m\" is no port"),
+                             ("localhost", "port is missing, as in localhost:7600"),
+                             ("http://" + self.daemon.address, "is a URL"),
+                             ("::1", "needs brackets")):
+            with self.subTest(address=address):
+                self.assert_complains(USAGE, why, "status", "--address", address)
+                self.assert_complains(USAGE, why, "status",
+                                      environment={"ACTORD_ADDRESS": address})
+
     def test_text_of_strangers_does_not_act_on_a_terminal(self):
         failed = self.actor.submit("probe", "a\x1b[2J\x85\u202e\u2028z".encode(), "fail")
         self.assert_complains(FAILED, r"a\?\[2J\?\?\?z", "await", failed)
