@@ -2,6 +2,31 @@
 // table's life, so a stale index can be looked at without harm. Whoever
 // reuses slots puts a generation into T and checks it.
 //
+// The limit is on the slots that are in use, and is met exactly. A slot is in
+// use, or free in the table, or free in a cache, where no other thread reaches
+// it. So there are two ways to allocate:
+//
+//   shared   the caches and what is in use are at most `limit` together: a
+//   cache
+//            hands out what it holds without asking anybody
+//     │ all of that are out, and somebody wants one more
+//   exact    caches hold nothing more, and each slot is handed out under the
+//            lock, if what is in use is below the limit: what an idle cache
+//            still holds is not in use, and is made up for by slots beyond the
+//            limit
+//     │ enough have come back
+//   shared
+//
+// (1) A cache publishes how many it holds (`held_`) before it looks whether the
+//     table is shared (`cache_slots_`); who makes it exact stores that, fences
+//     all threads, and then counts. So a slot that a cache hands out without
+//     the lock is counted as in use, or the cache sees that it may not, and
+//     gives it back. tests/model/slot_table.pml
+// (2) The lock is taken by whoever allocates or frees while the table is exact.
+//
+// Where no thread can fence the others, and under a small limit, the table is
+// always exact.
+//
 // Thread-safety: At() from any thread, for slots below SlotsInUse(); SetLimit
 // from any thread; a Cache belongs to one thread at a time.
 #pragma once
@@ -15,6 +40,7 @@
 #include <new>
 #include <vector>
 
+#include "runtime/system/all_threads_fence.h"
 #include "runtime/system/fail_point.h"
 #include "runtime/system/fresh_memory.h"
 #include "runtime/system/mutex.h"
@@ -40,16 +66,16 @@ class SlotTable {
     }
 
     uint32_t Allocate(SlotTable& table) {
-      // More than it may hold: the limit was lowered.
-      if (free_.size() > 2 * table.cache_slots()) [[unlikely]] {
-        table.Give(*this);
+      uint32_t slot = kNoSlot;
+      if (!free_.empty()) [[likely]] {
+        slot = free_.back();
+        free_.pop_back();
+        Publish();
+        FencedByOthers();
+        if (free_.size() < 2 * table.cache_slots()) [[likely]]
+          return slot;
       }
-      if (free_.empty()) table.Take(*this);
-      if (free_.empty()) return kNoSlot;
-      const uint32_t slot = free_.back();
-      free_.pop_back();
-      Publish();
-      return slot;
+      return table.AllocateSlowly(*this, slot);
     }
     // What Allocate would return next; kNoSlot if that is not at hand.
     [[nodiscard]] uint32_t Next() const {
@@ -61,6 +87,8 @@ class SlotTable {
       if (free_.size() > 2 * table.cache_slots()) table.Give(*this);
       Publish();
     }
+    // The slot is not used any more, and not again.
+    void Retire(SlotTable& table) { table.Retire(); }
 
    private:
     friend class SlotTable;
@@ -68,18 +96,20 @@ class SlotTable {
     void Publish() { held_.store(free_.size(), std::memory_order_relaxed); }
 
     std::vector<uint32_t> free_;
-    // free_.size(), for other threads; relaxed: whoever counts with it may be a
-    // moment behind.
+    // free_.size(), for other threads. Relaxed: (1). A slot that is being freed
+    // may be counted as in use for a moment.
     std::atomic<size_t> held_{0};
     SlotTable* table_ = nullptr;  // that knows it
   };
 
-  // At most `limit` slots; see SetLimit. `caches` is how many caches will share
-  // them. Under a small limit they hold nothing back, so that it is met
-  // exactly; under a large one they may hold 1/32.
+  // At most `limit` slots, and never more than `max_slots`; see SetLimit.
+  // `caches` is how many caches will share them.
   SlotTable(size_t limit, size_t caches, size_t max_slots)
       : caches_count_(caches),
-        chunks_((std::min(max_slots, kMaxSlots) + kChunkSlots - 1) /
+        max_slots_(std::min(max_slots, kMaxSlots)),
+        chunks_((std::min(max_slots_ + caches * (2 * kMaxCacheSlots + 1),
+                          kMaxSlots) +
+                 kChunkSlots - 1) /
                 kChunkSlots) {
     SetLimit(limit);
   }
@@ -93,10 +123,17 @@ class SlotTable {
   // max_slots. Those that are out stay out, also above the limit.
   void SetLimit(size_t limit) {
     const MutexLock lock(mutex_);
-    limit_ = std::min(limit, chunks_.size() * kChunkSlots);
-    cache_slots_.store(
-        std::min<size_t>(limit_ / (64 * (caches_count_ + 1)), 64),
-        std::memory_order_relaxed);
+    limit_ = std::min(limit, max_slots_);
+    // All of them at most 1/32.
+    shared_cache_slots_ =
+        CanFenceAllThreads()
+            ? std::min(limit_ / (64 * (caches_count_ + 1)), kMaxCacheSlots)
+            : 0;
+    if (shared_cache_slots_ == 0 || Out() > limit_) {
+      MakeExact();
+    } else {
+      cache_slots_.store(shared_cache_slots_, std::memory_order_relaxed);
+    }
   }
 
   // Precondition: `slot` came from Allocate, or is below SlotsInUse().
@@ -132,7 +169,9 @@ class SlotTable {
     chunks_[index].store(NewChunk(), std::memory_order_release);
   }
 
-  // A cache holds at most twice as many.
+  static constexpr size_t kMaxCacheSlots = 64;
+
+  // A cache holds at most twice as many; 0: the table is exact.
   [[nodiscard]] size_t cache_slots() const {
     return cache_slots_.load(std::memory_order_relaxed);
   }
@@ -149,27 +188,52 @@ class SlotTable {
   void Deregister(Cache& cache) {
     const MutexLock lock(mutex_);
     std::erase(caches_, &cache);
+    free_.insert(free_.end(), cache.free_.begin(), cache.free_.end());
   }
 
-  // How many slots may be handed out now.
-  [[nodiscard]] size_t Room() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    const size_t out = next_.load(std::memory_order_relaxed) - free_.size();
-    if (out < limit_) return limit_ - out;
-    // What a cache holds in excess of its share, since a limit was lowered,
-    // comes back before it allocates again: as good as free.
-    size_t excess = 0;
+  [[nodiscard]] bool IsExact() const { return cache_slots() == 0; }
+  // In use, or in caches.
+  [[nodiscard]] size_t Out() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return next_.load(std::memory_order_relaxed) - free_.size() - retired_;
+  }
+  // In use. Precondition: IsExact().
+  [[nodiscard]] size_t InUse() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    size_t held = 0;
     for (const Cache* cache : caches_) {
-      const size_t held = cache->held_.load(std::memory_order_relaxed);
-      excess += held - std::min(held, 2 * cache_slots());
+      held += cache->held_.load(std::memory_order_relaxed);
     }
-    const size_t counted = out - std::min(out, excess);
-    return limit_ - std::min(limit_, counted);
+    return Out() - std::min(Out(), held);
+  }
+  void MakeExact() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    if (IsExact()) return;
+    cache_slots_.store(0, std::memory_order_relaxed);
+    FenceAllThreads();
   }
 
-  void Take(Cache& cache) {
+  // `slot`: what the cache has just taken out of what it holds, and is not
+  // handed out yet; or kNoSlot.
+  [[gnu::noinline]] uint32_t AllocateSlowly(Cache& cache, uint32_t slot) {
     const MutexLock lock(mutex_);
     RegisterLocked(cache);
-    size_t count = std::min(cache_slots() + 1, Room());
+    if (slot != kNoSlot) cache.free_.push_back(slot);
+    // More than it may hold: the limit was lowered, or the table is exact.
+    if (cache.free_.size() > 2 * cache_slots()) GiveLocked(cache);
+    if (!IsExact()) {
+      if (cache.free_.empty()) Fill(cache, cache_slots() + 1);
+      if (cache.free_.empty()) MakeExact();
+    }
+    if (IsExact() && InUse() < limit_) Fill(cache, 1);
+    if (cache.free_.empty()) return kNoSlot;
+    const uint32_t allocated = cache.free_.back();
+    cache.free_.pop_back();
+    cache.Publish();
+    return allocated;
+  }
+
+  // Up to `count` slots, into an empty cache; as long as the table is shared,
+  // no more than the limit leaves.
+  void Fill(Cache& cache, size_t count) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    if (!IsExact()) count = std::min(count, limit_ - std::min(limit_, Out()));
     std::vector<uint32_t>& out = cache.free_;
     while (count > 0 && !free_.empty()) {
       out.push_back(free_.back());
@@ -195,6 +259,14 @@ class SlotTable {
   // All but what the cache may keep at hand.
   void Give(Cache& cache) {
     const MutexLock lock(mutex_);
+    GiveLocked(cache);
+    // Not at once: the next fence of all threads is some way off then.
+    const size_t slack = 4 * caches_count_ * shared_cache_slots_;
+    if (IsExact() && Out() + slack <= limit_) {
+      cache_slots_.store(shared_cache_slots_, std::memory_order_relaxed);
+    }
+  }
+  void GiveLocked(Cache& cache) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     std::vector<uint32_t>& from = cache.free_;
     const auto kept =
         static_cast<std::ptrdiff_t>(std::min(from.size(), cache_slots()));
@@ -203,9 +275,15 @@ class SlotTable {
     cache.Publish();
   }
 
+  void Retire() {
+    const MutexLock lock(mutex_);
+    ++retired_;
+  }
+
   const size_t caches_count_;
-  // Written by SetLimit, read by caches; relaxed: a cache may go by the old
-  // value for a moment.
+  const size_t max_slots_;
+  // 0, or shared_cache_slots_. Written under the lock, read by caches. Relaxed:
+  // (1); that it is not 0 any more a cache may see late.
   std::atomic<size_t> cache_slots_{0};
   std::vector<std::atomic<Chunk*>> chunks_;
   // Written under mutex_.
@@ -213,6 +291,8 @@ class SlotTable {
 
   alignas(64) mutable Mutex mutex_;
   size_t limit_ ABSL_GUARDED_BY(mutex_) = 0;
+  size_t shared_cache_slots_ ABSL_GUARDED_BY(mutex_) = 0;
+  size_t retired_ ABSL_GUARDED_BY(mutex_) = 0;
   std::vector<uint32_t> free_ ABSL_GUARDED_BY(mutex_);
   std::vector<Cache*> caches_ ABSL_GUARDED_BY(mutex_);
 };

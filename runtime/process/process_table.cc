@@ -71,6 +71,7 @@ void ProcessTable::Release(Cache& cache, Process& process) {
   // A slot whose generations are used up is given up, so that no PID ever
   // comes again.
   if (process.generation.load(std::memory_order_relaxed) >= UINT32_MAX - 1) {
+    cache.Retire(slots_);
     return;
   }
   cache.Free(slots_, process.slot.load(std::memory_order_relaxed));

@@ -40,13 +40,14 @@ class TypeLimits {
     if (count == nullptr) [[likely]] {
       return true;
     }
-    WillChange(&count->live);
     // Relaxed: nothing else is read by this.
-    if (count->live.fetch_add(1, std::memory_order_relaxed) < count->max) {
-      return true;
-    }
-    Give(type);
-    return false;
+    size_t live = count->live.load(std::memory_order_relaxed);
+    do {
+      if (live >= count->max) return false;
+      WillChange(&count->live);
+    } while (!count->live.compare_exchange_weak(live, live + 1,
+                                                std::memory_order_relaxed));
+    return true;
   }
   // Counts one less.
   void Give(const ProcessType* type) {
@@ -65,8 +66,8 @@ class TypeLimits {
   struct Count {
     explicit Count(const TypeLimit& limit) : max(limit.max_processes) {}
     const size_t max;
-    // For a moment above the number of those that live: by those that are being
-    // refused, who might so refuse one that there is room for.
+    // Never above `max`, not even for a moment: one that is refused must not
+    // refuse another, for which there is room meanwhile.
     std::atomic<size_t> live{0};
   };
 

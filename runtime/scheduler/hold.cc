@@ -1,22 +1,14 @@
 #include "runtime/scheduler/hold.h"
 
-#include <linux/membarrier.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
 #include <utility>
 
 #include "runtime/scheduler/scheduler.h"
+#include "runtime/system/all_threads_fence.h"
 #include "runtime/system/fail_point.h"
 
 namespace actord::runtime {
 
-bool Hold::CanTake() {
-  static const bool is_registered =
-      syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0,
-              0) == 0;
-  return is_registered;
-}
+bool Hold::CanTake() { return CanFenceAllThreads(); }
 
 WorkerQueue* Hold::GiveUp() {
   const MutexLock lock(mutex_);
@@ -47,7 +39,7 @@ bool Hold::TryTake(const WorkerQueue& queue, uint64_t number) {
   if (queue_ != &queue || taken_) return false;
   wanted_.store(true, std::memory_order_relaxed);
   FailPoint();
-  syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
+  FenceAllThreads();
   // Acquire: what the thread did to the worker before the call is seen.
   taken_ = calls_.load(std::memory_order_acquire) == number;
   if (!taken_) wanted_.store(false, std::memory_order_relaxed);

@@ -322,6 +322,7 @@ void YieldBroker::Free(Process& process, uint32_t slot, Lane& lane) {
 
   // A record whose generations are used up is given up.
   if (GenerationOf(record.word.load(std::memory_order_relaxed)) == UINT32_MAX) {
+    lane.yields().Retire(records_);
     return;
   }
   lane.yields().Free(records_, slot);

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstring>
+#include <random>
 #include <set>
 #include <thread>
 #include <vector>
@@ -161,16 +162,146 @@ TEST(SlotTable, GivingSlotsBackTakesNoMemory) {
   EXPECT_EQ(actord::testing::HeapBytes(), before);
 }
 
-TEST(SlotTable, ALargeTableIsUsedUpButForWhatOtherCachesHold) {
+using Table = SlotTable<Thing>;
+
+// How many the cache can allocate now.
+size_t AllocateAll(Table& table, Table::Cache& cache,
+                   std::vector<uint32_t>* slots = nullptr) {
+  size_t got = 0;
+  for (uint32_t slot; (slot = cache.Allocate(table)) != Table::kNoSlot; ++got) {
+    if (slots != nullptr) slots->push_back(slot);
+  }
+  return got;
+}
+
+TEST(SlotTable, ALargeTableIsUsedUpWhateverOtherCachesHold) {
+  constexpr size_t kSlots = 64 * 1000;
+  Table table(kSlots, 4, kSlots);
+  Table::Cache idle[3], cache;
+  std::vector<uint32_t> slots;
+  for (int i = 0; i < 1000; ++i) slots.push_back(cache.Allocate(table));
+  for (size_t i = 0; i < slots.size(); ++i) {
+    idle[i % 3].Free(table, slots[i]);
+  }
+  std::set<uint32_t> in_use;
+  size_t held = 0;
+  for (Table::Cache& other : idle) held += other.Next() != Table::kNoSlot;
+  ASSERT_EQ(held, 3u) << "each of them holds some back";
+  slots.clear();
+  EXPECT_EQ(AllocateAll(table, cache, &slots), kSlots);
+  in_use.insert(slots.begin(), slots.end());
+  EXPECT_EQ(in_use.size(), kSlots);
+  // What they hold does not come in on top.
+  for (Table::Cache& other : idle) {
+    EXPECT_EQ(other.Allocate(table), Table::kNoSlot);
+  }
+  // One that comes back, to whomever, is free for whoever wants it.
+  for (Table::Cache& other : idle) {
+    other.Free(table, slots.back());
+    in_use.erase(slots.back());
+    slots.pop_back();
+    const uint32_t slot = cache.Allocate(table);
+    ASSERT_NE(slot, Table::kNoSlot);
+    EXPECT_TRUE(in_use.insert(slot).second);
+    slots.push_back(slot);
+    EXPECT_EQ(other.Allocate(table), Table::kNoSlot);
+    EXPECT_EQ(cache.Allocate(table), Table::kNoSlot);
+  }
+}
+
+TEST(SlotTable, WhenEnoughHaveComeBackCachesHoldSomeAgain) {
+  constexpr size_t kSlots = 64 * 1000;
+  Table table(kSlots, 2, kSlots);
+  Table::Cache idle, cache;
+  idle.Free(table, idle.Allocate(table));
+  for (int round = 0; round < 3; ++round) {
+    std::vector<uint32_t> slots;
+    ASSERT_EQ(AllocateAll(table, cache, &slots), kSlots);
+    cache.Free(table, slots.back());
+    EXPECT_EQ(cache.Next(), Table::kNoSlot) << "nothing is held back now";
+    slots.pop_back();
+    for (const uint32_t slot : slots) cache.Free(table, slot);
+    EXPECT_NE(cache.Next(), Table::kNoSlot);
+    idle.Free(table, idle.Allocate(table));
+    EXPECT_NE(idle.Next(), Table::kNoSlot);
+  }
+}
+
+TEST(SlotTable, ACacheThatGoesLeavesWhatItHeld) {
   constexpr size_t kSlots = 64 * 100;
-  SlotTable<Thing> table(kSlots, 1, kSlots);
-  SlotTable<Thing>::Cache a, b;
-  // b holds back a few, by design no more than 1/32 in all.
-  const uint32_t kept = b.Allocate(table);
-  size_t got = 1;
-  while (a.Allocate(table) != SlotTable<Thing>::kNoSlot) ++got;
-  EXPECT_GE(got, kSlots - kSlots / 32);
-  b.Free(table, kept);
+  Table table(kSlots, 1, kSlots);
+  Table::Cache cache;
+  {
+    Table::Cache gone;
+    gone.Free(table, gone.Allocate(table));
+    ASSERT_NE(gone.Next(), Table::kNoSlot);
+  }
+  EXPECT_EQ(AllocateAll(table, cache), kSlots);
+  EXPECT_LE(table.SlotsInUse(), kSlots) << "no slot is lost";
+}
+
+TEST(SlotTable, ARetiredSlotIsMadeUpFor) {
+  for (const size_t slots : {size_t{10}, size_t{64 * 100}}) {
+    Table table(slots, 1, size_t{1} << 20);
+    Table::Cache cache;
+    for (int i = 0; i < 5; ++i) {
+      ASSERT_NE(cache.Allocate(table), Table::kNoSlot);
+      cache.Retire(table);
+    }
+    EXPECT_EQ(AllocateAll(table, cache), slots);
+  }
+}
+
+// Caches hand out and take back while one thread after another finds the table
+// used up: never are more in use than the limit, and at rest all of it can be.
+TEST(SlotTable, NeverAreMoreInUseThanTheLimit) {
+  constexpr size_t kThreads = 4;
+  constexpr size_t kSlots = 64 * (kThreads + 1) * 2;
+  Table table(kSlots, kThreads, kSlots);
+  std::vector<Table::Cache> caches(kThreads);
+  std::atomic<size_t> in_use{0};
+  std::atomic<size_t> most{0};
+  std::atomic<size_t> refused{0};
+  std::vector<std::thread> threads;
+  for (size_t t = 0; t < kThreads; ++t) {
+    threads.emplace_back([&, t] {
+      std::mt19937 random(static_cast<uint32_t>(t));
+      std::vector<uint32_t> own;
+      for (int i = 0; i < 200'000; ++i) {
+        // Now it takes all that it can get, now it gives all back.
+        const bool takes = (i / 997 + static_cast<int>(t)) % 3 != 0;
+        if (takes ? random() % 8 != 0 : own.empty()) {
+          const uint32_t slot = caches[t].Allocate(table);
+          if (slot == Table::kNoSlot) {
+            ++refused;
+            continue;
+          }
+          const size_t now = ++in_use;
+          size_t before = most;
+          while (now > before && !most.compare_exchange_weak(before, now)) {
+          }
+          own.push_back(slot);
+        } else if (!own.empty()) {
+          --in_use;
+          caches[t].Free(table, own.back());
+          own.pop_back();
+        }
+      }
+      while (!own.empty()) {
+        --in_use;
+        caches[t].Free(table, own.back());
+        own.pop_back();
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(most, kSlots);
+  EXPECT_GT(refused, 0u);
+  for (Table::Cache& cache : caches) {
+    std::vector<uint32_t> slots;
+    EXPECT_EQ(AllocateAll(table, cache, &slots), kSlots);
+    for (const uint32_t slot : slots) cache.Free(table, slot);
+  }
 }
 
 TEST(SlotTable, ARaisedLimitGoesUpToTheMaximum) {

@@ -3,12 +3,17 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <thread>
 #include <utility>
+#include <vector>
 
 #include "runtime/process/errors.h"
+#include "runtime/process/type_limits.h"
+#include "runtime/system/processor.h"
 
 namespace actord::runtime {
 namespace {
@@ -52,6 +57,57 @@ TEST_F(ProcessTableTest, WhatHasEndedStaysSoWhenItsSlotIsUsedAgain) {
   ASSERT_EQ(new_pid.slot, old_pid.slot);
   EXPECT_TRUE(processes_.HasEnded(old_pid));
   EXPECT_FALSE(processes_.HasEnded(new_pid));
+}
+
+// A slot serves some two thousand million processes; then another one does.
+TEST_F(ProcessTableTest, ASlotWhoseGenerationsAreUsedUpTakesNoRoom) {
+  std::vector<Pid> pids;
+  for (int i = 0; i < 100; ++i) pids.push_back(Reserve());
+  ProcessTable::NoRoom why;
+  const auto reserve = [&] {
+    return processes_.Reserve(cache_, nullptr, 0, kDefaultPriority, Pid{}, 0,
+                              why);
+  };
+  ASSERT_EQ(reserve(), nullptr);
+  pids[7].generation = UINT32_MAX - 2;
+  End(pids[7]);
+  Process* const other = reserve();
+  ASSERT_NE(other, nullptr);
+  EXPECT_EQ(other->slot, 100u);
+  EXPECT_EQ(reserve(), nullptr);
+}
+
+TEST(TypeLimits, OneThatIsRefusedRefusesNoOther) {
+  ProcessType type;
+  type.name = "limited";
+  TypeLimits limits({{.process_type = "limited", .max_processes = 1}});
+  // One thread gives its place up and wants it back, while another one tries:
+  // one of the two has it then.
+  constexpr int kRounds = 150'000;
+  std::atomic<int> round{0};
+  std::atomic<int> tried{0};
+  std::atomic<bool> has_taken{false};
+  ASSERT_TRUE(limits.Take(&type));
+  std::thread other([&] {
+    for (int i = 1; i <= kRounds; ++i) {
+      while (round.load() != i) std::this_thread::yield();
+      has_taken = limits.Take(&type);
+      tried = i;
+    }
+  });
+  int nobody = 0;
+  for (int i = 1; i <= kRounds; ++i) {
+    round = i;
+    for (int wait = i % 64; wait > 0; --wait) RelaxCpu();
+    limits.Give(&type);
+    const bool mine = limits.Take(&type);
+    while (tried.load() != i) std::this_thread::yield();
+    if (mine || has_taken) continue;
+    ++nobody;
+    ASSERT_TRUE(limits.Take(&type));
+  }
+  other.join();
+  EXPECT_EQ(nobody, 0);
 }
 
 TEST_F(ProcessTableTest, WhatHasNeverLivedHereHasNotEnded) {

@@ -318,6 +318,38 @@ TEST_F(ProcessLife, TheLimitOfProcessesIsMetExactly) {
   EXPECT_TRUE(Eventually([&] { return Submit(waiting).ok(); }));
 }
 
+// Each thread holds back some of the places that it has given up last.
+TEST_P(ProcessLife, ALargeLimitOfProcessesIsMetExactly) {
+  constexpr size_t kLimit = 20'000;
+  RuntimeOptions options;
+  options.workers = GetParam();
+  options.max_processes = kLimit;
+  Start(options);
+  const Script ends{.step = [](Events, StepOutput& out) { out.Done(); }};
+  const Script spawns{.step = [&](Events, StepOutput& out) {
+    for (int i = 0; i < 1000; ++i) {
+      (void)out.Spawn("script", "run", InputOf(ends));
+    }
+    out.Done();
+  }};
+  for (int i = 0; i < 16; ++i) MustSubmit(spawns);
+  ASSERT_TRUE(Eventually([this] {
+    const RuntimeStats stats = runtime_->Stats();
+    return stats.processes_started == 16'016 && stats.processes_live == 0;
+  }));
+  const Script stays{.step = [](Events, StepOutput&) {}};
+  // The last of those that have ended may be about to give up its place.
+  size_t live = 0;
+  EXPECT_TRUE(Eventually([&] {
+    live += Submit(stays).ok() ? 1 : 0;
+    return live == kLimit;
+  })) << "after "
+      << live;
+  EXPECT_EQ(runtime_->Stats().processes_live, kLimit);
+  EXPECT_THAT(Submit(stays).status(),
+              Refused(kResourceExhausted, reason::kProcessLimit));
+}
+
 TEST_F(ProcessLife, AFullMailboxRefusesAndKeepsWhatItAccepted) {
   RuntimeOptions options;
   options.max_mailbox_messages = 10;

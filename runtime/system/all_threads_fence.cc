@@ -1,0 +1,29 @@
+#include "runtime/system/all_threads_fence.h"
+
+#include <linux/membarrier.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cstdlib>
+
+namespace actord::runtime {
+namespace {
+
+bool Membarrier(int command) {
+  return syscall(SYS_membarrier, command, 0, 0) == 0;
+}
+
+}  // namespace
+
+bool CanFenceAllThreads() {
+  static const bool registered =
+      Membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED);
+  return registered;
+}
+
+void FenceAllThreads() {
+  // It cannot fail once it is registered; if it did, nothing would be sure.
+  if (!Membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED)) std::abort();
+}
+
+}  // namespace actord::runtime
