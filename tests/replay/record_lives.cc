@@ -71,7 +71,7 @@ class LivingWorld {
     });
     runtime_ = std::make_unique<Runtime>(
         std::make_unique<Runtime::Core>(Options(), catalog_));
-    runtime_->Start();
+    if (!runtime_->Start().ok()) std::abort();
     Drive();
     runtime_->Shutdown(random_.Next() % 2 == 0 ? runtime::ShutdownMode::kDrain
                                                : runtime::ShutdownMode::kNow,

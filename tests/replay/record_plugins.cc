@@ -65,7 +65,9 @@ class Plugged {
       Check(catalog_.AddProcessType(type, plugins_.back()->info().name));
     }
   }
-  void Start() { runtime_->Start(); }
+  void Start() {
+    if (!runtime_->Start().ok()) std::abort();
+  }
   // Empty: Init has refused.
   Pid Submit(const std::string& type, const std::string& method,
              const std::string& input) {

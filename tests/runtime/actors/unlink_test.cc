@@ -108,7 +108,10 @@ TEST_F(GivenUp, AnUnlinkShieldsAlsoIfTheFailureWasTakenBeforeItsStep) {
     }
     Outcome failed;
     failed.kind = EndKind::kFailed;
-    core().watches.End(pids_["partner"], failed, core().lane);
+    const Pid partner = pids_["partner"];
+    Process* const process = core().processes.Find(partner);
+    ASSERT_NE(process, nullptr);
+    core().watches.OnEnd({*process, partner, &failed}, core().lane);
     core_->Settle();
     EXPECT_EQ(seen, kBatch);
     EXPECT_EQ(Lives("busy"), !blocks);

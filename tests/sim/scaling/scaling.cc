@@ -1,6 +1,7 @@
 #include "tests/sim/scaling/scaling.h"
 
 #include <cstddef>
+#include <cstdlib>
 #include <functional>
 #include <memory>
 #include <utility>
@@ -218,7 +219,7 @@ void ScalingRun::Main() {
   options.clock = &machine_;
   options.log = [](runtime::LogLevel, std::string_view) {};
   core_ = std::make_unique<Runtime::Core>(options, catalog);
-  core_->StartThreads();
+  if (!core_->StartThreads().ok()) std::abort();
   Report(Begin());
   load_.stopping = true;
   for (const uint64_t client : clients_) machine_.Join(client);
