@@ -86,8 +86,8 @@ class AbiTest(PartCase):
     FOLDER, PART = "handlers/include", abi
 
     def test_a_member_that_moves_changes_what_follows(self):
-        self.replace("actord/abi.h", "  uint64_t lease_ns; ",
-                     "  uint64_t more; uint64_t lease_ns; ")
+        self.replace("actord/abi.h", "  uint64_t lease_ns;\n",
+                     "  uint64_t more;\n  uint64_t lease_ns;\n")
         self.assert_changes(
             "struct actord_work_policy: 56 bytes, aligned to 8",
             "at 8, 8 bytes: uint64_t more", "at 16, 8 bytes: uint64_t lease_ns",
@@ -112,8 +112,9 @@ class AbiTest(PartCase):
                             "constant ACTORD_EXIT_THREW 30")
 
     def test_a_declaration_that_is_not_understood_is_an_error(self):
-        self.replace("actord/abi.h", "enum {\n  ACTORD_STEP_IDLE",
-                     "int actord_count(void);\nenum {\n  ACTORD_STEP_IDLE")
+        self.replace("actord/abi.h", "  ACTORD_STEP_IDLE = 0,",
+                     "  ACTORD_STEP_IDLE = 0 };\nint actord_count(void);\n"
+                     "enum {")
         with self.assertRaisesRegex(RuntimeError, r"int actord_count\(void\)"):
             list(abi.lines(self.root))
 

@@ -156,7 +156,7 @@ class Malformed(DaemonCase):
         self.refuse("Submit", submit_request(
             process_type="counter",
             input=payload_pb2.Payload(data=b"a dozen")), "input",
-                    "not an integer: 'a dozen'", "INIT_REFUSED")
+                    "not an integer of 64 bits: 'a dozen'", "INIT_REFUSED")
         status = self.actor.status().counters
         self.assertEqual(status.processes_live, 0)
 

@@ -54,7 +54,8 @@ class Bounds(MeasuredCase):
         before = self.daemon.resident_bytes()
         stream = self.stream(reads=False)
         for _ in range(count // 8):
-            stream.submit(*(submit_item("counter", b"x" * size)
+            stream.submit(*(submit_item("echo", b"x" * size,
+                                        method="refuse")
                             for _ in range(8)))
         eventually(lambda: self.counters().processes_ended_total == count,
                    "all to be refused", 60)
