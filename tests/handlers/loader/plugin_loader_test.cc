@@ -102,7 +102,7 @@ TEST(PluginLoader, LoadsAPluginWithItsTables) {
   EXPECT_STREQ((*plugin)->info().version, "1.0.0");
   ASSERT_EQ((*plugin)->process_types().size(), 5u);
   EXPECT_STREQ((*plugin)->process_types()[0]->name, "probe");
-  ASSERT_EQ((*plugin)->commands().size(), 3u);
+  ASSERT_EQ((*plugin)->commands().size(), 4u);
   EXPECT_STREQ((*plugin)->commands()[0]->command, "probe.echo");
 }
 
@@ -128,7 +128,7 @@ TEST(PluginLoader, CreatedHandlersWork) {
   ASSERT_TRUE(plugin.ok());
   const auto handlers = (*plugin)->CreateHandlers(&host);
   ASSERT_TRUE(handlers.ok()) << handlers.status();
-  ASSERT_EQ(handlers->instances().size(), 3u);
+  ASSERT_EQ(handlers->instances().size(), 4u);
   const HandlerInstance& echo = handlers->instances()[0];
   EXPECT_EQ(host.Run(*echo.descriptor, echo.self, "hello").payload.bytes,
             "hello");
