@@ -135,6 +135,7 @@ bool ProcessRunner::CallInit(Process& process, Turn& turn, Admitted* admitted) {
                  .method = process.method.load(std::memory_order_relaxed),
                  .input = process.input == nullptr ? actord_payload{}
                                                    : process.input->payload()};
+  input_.events = {};  // an earlier step's are gone
   context_.Begin(input_, StepContext::Call::kInit);
   GiveWorkerAwayIfBlocking(descriptor);
   EndCall(process, *type, CallForeign(lane_.hold(), process, "Init", [&] {
