@@ -240,20 +240,20 @@ typedef struct actord_step_api {
    * `demonitor` comes first. Limit: 100,000 watches (monitors, links, and EXIT
    * events not yet seen) for each process; exceeding it fails the step. */
   uint64_t (*monitor)(actord_step* step, const actord_pid* pid);
-  /* Ends a monitor. When the step has returned well, no EXIT of the monitor
-   * comes any more, also if the process has ended by then. */
+  /* Ends a monitor. After a successful step no EXIT of the monitor arrives,
+   * even if the process has already ended. */
   void (*demonitor)(actord_step* step, uint64_t tag);
-  /* Ties two processes: when one of them ends other than by DONE, so does the
-   * other, as FAILED with a text that names the linked process, and the process
-   * that failed first with up to 512 bytes of why; but if its type says
-   * ACTORD_TYPE_TRAPS_EXITS it gets an EXIT event instead, also after DONE. To
-   * link twice is to link once; a link to a process that has ended is one that
-   * ends at once. Limits: as `monitor`; if the other process has reached them,
-   * this one is told (ACTORD_EXIT_NO_ROOM), or fails. */
+  /* Links two processes. If one ends other than by DONE, the other ends as
+   * FAILED. Its text names the linked process, and the process that failed
+   * first with up to 512 bytes of its reason. A process of a type with
+   * ACTORD_TYPE_TRAPS_EXITS gets an EXIT event instead, also after DONE.
+   * Linking twice is the same as once. A link to an ended process takes effect
+   * at once. Limit: as `monitor`. If the other process has reached it, this one
+   * gets an EXIT (ACTORD_EXIT_NO_ROOM), or fails. */
   void (*link)(actord_step* step, const actord_pid* pid);
-  /* Unties them, whoever has linked. When the step has returned well, no end
-   * and no EXIT by that link follows any more, also if the other process has
-   * failed by then. A link that is made later is a new one. */
+  /* Removes a link; either process may do so. After a successful step the link
+   * has no effect and no EXIT of it arrives, even if the other process has
+   * already failed. A later link is a new one. */
   void (*unlink)(actord_step* step, const actord_pid* pid);
 
   /* Cancels a yield or call of this process: it completes as CANCELLED unless
@@ -312,7 +312,7 @@ enum {
   ACTORD_TYPE_HANDLES_CANCEL = 1u << 0,
   /* `step` may block its thread (system calls, locks, long computations). */
   ACTORD_TYPE_BLOCKS_THREAD = 1u << 1,
-  /* A linked process's end comes as an EXIT event and does not end this one. */
+  /* The end of a linked process is an EXIT event and does not end this one. */
   ACTORD_TYPE_TRAPS_EXITS = 1u << 2,
   /* The process ends the processes it has spawned itself, in an order of its
    * own. When the daemon drains, it asks only this process to end, not its

@@ -164,7 +164,7 @@ class Context {
 
   // As the functions of StepOutput. ReceiveExit waits for exits.
   Tag Monitor(const Pid& pid) { return step_ ? out().Monitor(pid) : Tag{0}; }
-  // Also forgets an exit that is queued in the process, as Unlink does.
+  // Also drops its exit if that is queued in the process. So does Unlink.
   inline void Demonitor(Tag monitor);
   void Link(const Pid& pid) {
     if (step_ != nullptr) out().Link(pid);

@@ -196,8 +196,8 @@ class StepOutput : public StepContext {
     Require(offsetof(actord_step_api, monitor));
     return step_->api->monitor(step_, &pid);
   }
-  // No exit of the monitor comes in a later step, also if the process has ended
-  // by now.
+  // Ends a monitor. No exit of it arrives in a later step, even if the process
+  // has already ended.
   void Demonitor(Tag monitor) {
     Require(offsetof(actord_step_api, demonitor));
     step_->api->demonitor(step_, monitor);
@@ -209,8 +209,9 @@ class StepOutput : public StepContext {
     Require(offsetof(actord_step_api, link));
     step_->api->link(step_, &pid);
   }
-  // Whoever has linked them. No end and no exit follows by a link that was made
-  // before, also if the other process has failed by now.
+  // Removes a link; either process may do so. After this step the link has no
+  // effect and no exit of it arrives, even if the other process has already
+  // failed.
   void Unlink(const Pid& pid) {
     Require(offsetof(actord_step_api, unlink));
     step_->api->unlink(step_, &pid);
