@@ -74,7 +74,10 @@ void Results::Put(const Pid& pid, Outcome&& outcome, bool keep,
   if (is_first) [[unlikely]] {
     first_is_kept_();
   }
-  for (Waiter& waiter : waiters) std::move(waiter.done)(outcome);
+  // The outcome was moved only if nobody waits.
+  for (Waiter& waiter : waiters) {
+    std::move(waiter.done)(outcome);  // NOLINT(bugprone-use-after-move)
+  }
 }
 
 void Results::Keep(const Pid& pid, uint64_t now_ns, Outcome&& outcome) {
