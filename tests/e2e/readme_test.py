@@ -123,12 +123,41 @@ class Readme(EmptyCase):
             command = line.split()[1]
             self.assertRegex(help_text, rf"(?m)^  {command}\b")
 
+    def test_install_brings_what_the_table_names(self):
+        rows = re.findall(r"^\| (`.*?) \|", README, re.MULTILINE)
+        table = rows[rows.index("`bin/`"):rows.index("`share/actord/proto/`") + 1]
+        named = re.findall(r"`(.*?)`", " ".join(table))
+        prefix = self.directory / "actord"
+        installed = [str(path.relative_to(prefix))
+                     for path in prefix.rglob("*") if path.is_file()]
+        for name in named:
+            with self.subTest(name=name):
+                self.assertTrue(any(path.startswith(name) for path in installed))
+        for path in installed:
+            with self.subTest(path=path):
+                self.assertTrue(path.startswith(tuple(named)))
+
     def test_links_lead_somewhere(self):
-        links = re.findall(r"\]\(([^)#]+)[^)]*\)", README)
-        self.assertGreater(len(links), 4)
-        for link in links:
-            with self.subTest(link=link):
-                self.assertTrue((places.SOURCE / link).exists())
+        pages = [places.SOURCE / "README.md",
+                 *(places.SOURCE / "docs").rglob("*.md")]
+        links = [(page, link) for page in pages
+                 for link in re.findall(r"\]\(([^)\s]+)\)", page.read_text("utf-8"))
+                 if not link.startswith("https://")]
+        self.assertGreater(len(links), 100)
+        for page, link in links:
+            with self.subTest(page=page, link=link):
+                path, _, anchor = link.partition("#")
+                target = page.parent / path if path else page
+                self.assertTrue(target.exists())
+                if anchor:
+                    self.assertIn(anchor, anchors(target))
+
+
+def anchors(page):
+    """The names that GitHub gives to the headings of a page."""
+    headings = re.findall(r"^#+ (.*)$", page.read_text("utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading).lower().replace(" ", "-")
+            for heading in headings}
 
 
 if __name__ == "__main__":
