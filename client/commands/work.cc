@@ -12,7 +12,7 @@
 #include "client/output/message_json.h"
 #include "client/output/output.h"
 #include "client/output/text.h"
-#include "client/work/worker.h"
+#include "client/tasks/worker.h"
 #include "nlohmann/json.hpp"
 
 namespace actord::client {

@@ -137,7 +137,7 @@ LAYERS = {
     "client": [
         "calls",
         "streams",
-        "work",
+        "tasks",
         "output",
         "cli",
         "top",

@@ -1,4 +1,4 @@
-#include "client/work/worker.h"
+#include "client/tasks/worker.h"
 
 #include <grpcpp/client_context.h>
 
@@ -13,7 +13,7 @@
 #include "client/calls/mutex.h"
 #include "client/calls/utf8.h"
 #include "client/streams/lasting_channel.h"
-#include "client/work/held_tasks.h"
+#include "client/tasks/held_tasks.h"
 
 namespace actord::client {
 namespace {

@@ -1,4 +1,4 @@
-#include "client/work/held_tasks.h"
+#include "client/tasks/held_tasks.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "client/work/held_tasks.h"
+#include "client/tasks/held_tasks.h"
 
 #include <algorithm>
 #include <utility>

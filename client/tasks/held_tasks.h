@@ -18,7 +18,7 @@
 #include "absl/time/time.h"
 #include "actord/v1/work.pb.h"
 #include "client/calls/cancellation.h"
-#include "client/work/worker.h"
+#include "client/tasks/worker.h"
 
 namespace actord::client {
 
