@@ -25,7 +25,8 @@ constexpr auto kLastAnswers = std::chrono::milliseconds(50);
 // How long calls that are open after all processes ended may take to end.
 constexpr absl::Duration kServerGrace = absl::Seconds(1);
 
-// Of the time until the deadline, what is left to whatever comes after a wait.
+// A wait ends this long before the deadline, so that the rest of the end has
+// time.
 constexpr absl::Duration kExitReserve = absl::Milliseconds(300);
 
 // How long an end, or a start, is held up by a standard error that is full.

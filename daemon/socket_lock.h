@@ -1,14 +1,14 @@
-// The lock of a Unix socket's path, a file beside it: PATH.lock. Whoever holds
-// it may remove a socket that is left over there, and serve.
+// The lock of a Unix socket's path: a file beside the socket, PATH.lock. The
+// daemon that holds the lock may remove a stale socket at the path, and serve.
 //
-// A socket alone does not do: that nobody answers there may mean that its
-// daemon is gone, or that it is about to serve, and both look the same to two
-// daemons that start at once.
+// A socket alone is not enough. If nothing answers at the socket, its daemon
+// may be gone or may be about to serve. Two daemons that start at once cannot
+// tell these cases apart.
 //
-// The lock is flock's, so the system gives it up with the program, however that
-// ends; the file then stays, which harms nobody. Its owner removes the file
-// while the lock is held, and whoever gets the lock of a file that was removed
-// tries again with the file that is there by then.
+// The lock is an flock, so the system releases it when the program ends in any
+// way. A lock file that stays behind is harmless. The owner removes the file
+// while it holds the lock. A daemon that gets the lock of a removed file opens
+// the path again and tries that file.
 //
 // Thread-safety: none. Ownership: owns the lock.
 #pragma once

@@ -21,8 +21,8 @@ namespace actord::bench {
 template <typename Request, typename Response>
 class BulkLoad final : public grpc::ClientBidiReactor<Request, Response> {
  public:
-  // Returns the next request to write; null: none for now. It is called again
-  // after a response.
+  // Returns the next request to write. Null means that the next response must
+  // arrive first; the function is called again after it.
   using Next = std::function<const Request*()>;
   using Take = std::function<void(const Response&)>;
 

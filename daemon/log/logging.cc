@@ -142,7 +142,8 @@ void LogProtobuf(google::protobuf::LogLevel level, const char* /*file*/,
                  int /*line*/, const std::string& message) {
   Logger* const logger = library_log.load(std::memory_order_acquire);
   if (logger == nullptr) return;
-  // A text that is no UTF-8 is an error to protobuf; whoever sent it is told.
+  // Protobuf logs an error for text that is not UTF-8. The call that sent the
+  // text is refused, so the daemon's log needs no more than a debug line.
   logger->Log(level == google::protobuf::LOGLEVEL_FATAL ? LogLevel::kError
                                                         : LogLevel::kDebug,
               absl::StrCat("protobuf: ", message));

@@ -11,7 +11,8 @@ namespace actord::daemon {
 // "Address already in use"; "" if it can be listened on.
 std::string WhyNotListening(const std::string& address);
 
-// Why no socket can be at `path`, whoever is there now; "" if one can.
+// Why `path` cannot be the path of a socket; "" if it can. It does not test
+// whether a server answers there.
 std::string WhyNoSocketPath(const std::string& path);
 
 }  // namespace actord::daemon

@@ -138,7 +138,7 @@ void Harness::World::Dispatch(Record& record, Effect yield) {
   Outstanding& added = outstanding.at(completion);
   const auto stub = stubs.find(added.yield.command);
   if (stub != stubs.end()) {
-    // A copy, because the stub may do anything, including ending this yield.
+    // A copy, because the test's function may end this yield.
     const HeldYield asked = added.yield;
     const Result<> answer = stub->second(asked);
     Complete(
