@@ -48,7 +48,9 @@ class BulkLoad final : public grpc::ClientBidiReactor<Request, Response> {
   // does not hold within a minute.
   void WaitUntil(const std::function<bool()>& condition) {
     const absl::MutexLock lock(&mutex_);
-    const auto holds = [&] { return ended_ || condition(); };
+    const auto holds = [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+      return ended_ || condition();
+    };
     if (!mutex_.AwaitWithTimeout(absl::Condition(&holds), absl::Minutes(1)) ||
         !condition()) {
       Fail("a stream brought not all: " + status_.error_message());

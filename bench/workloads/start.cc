@@ -10,14 +10,14 @@
 namespace actord::bench {
 
 Json RunStart(const WorkloadOptions& options) {
-  constexpr int kRounds = 11;
+  constexpr int kStarts = 11;
   std::vector<double> start_ms;
-  for (int round = 0; round < kRounds; ++round) {
+  for (int round = 0; round < kStarts; ++round) {
     const ServerProcess daemon(ProgramPath("actord"),
                                DaemonArguments(options.workers));
     start_ms.push_back(daemon.start_seconds() * 1e3);
   }
-  return {{"rounds", kRounds},
+  return {{"rounds", kStarts},
           {"median_ms", Median(start_ms)},
           {"max_ms", Quantile(start_ms, 1)}};
 }
