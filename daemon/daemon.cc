@@ -29,9 +29,6 @@ constexpr absl::Duration kServerGrace = absl::Seconds(1);
 // time.
 constexpr absl::Duration kExitReserve = absl::Milliseconds(300);
 
-// How long an end, or a start, is held up by a standard error that is full.
-constexpr absl::Duration kLogPatience = absl::Milliseconds(200);
-
 }  // namespace
 
 Daemon::Daemon(const Config& config, Logger& logger)
@@ -92,7 +89,7 @@ absl::Status Daemon::OpenAll() {
   }
   // Last: whoever sees it finds all of the above in the log.
   if (has_port_file) {
-    logger_.Flush(kLogPatience);
+    logger_.Flush(LogWriter::kLastPatience);
     auto file = PortFile::Write(config_.port_file, ports());
     if (!file.ok()) return file.status();
     port_file_ = *std::move(file);
@@ -253,7 +250,7 @@ void Daemon::Expire() {
 }
 
 void Daemon::Exit(ExitStatus status) {
-  logger_.Flush(kLogPatience);
+  logger_.Flush(LogWriter::kLastPatience);
   std::_Exit(status);
 }
 

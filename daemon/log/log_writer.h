@@ -28,8 +28,9 @@ namespace actord::daemon {
 class LogWriter {
  public:
   static constexpr size_t kMaxWaitingBytes = size_t{1} << 20;
-  // How long the destructor waits for lines to be written.
-  static constexpr absl::Duration kLastPatience = absl::Milliseconds(500);
+  // How long an end of the program waits for lines to be written. A disk that
+  // is busy may take some of it.
+  static constexpr absl::Duration kLastPatience = absl::Seconds(1);
 
   // Returns the line, with its end, that tells of `dropped` lines. Called on
   // the writer's thread.

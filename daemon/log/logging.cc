@@ -150,7 +150,6 @@ void LogProtobuf(google::protobuf::LogLevel level, const char* /*file*/,
 }
 
 constexpr int kCrashSignals[] = {SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV};
-constexpr absl::Duration kCrashPatience = absl::Seconds(1);
 
 // A handler has no argument of ours, so its receiver must be a global. Null
 // while there is no CrashFlush. Written by its constructor (release) and
@@ -161,7 +160,7 @@ std::atomic<const LogWriter*> crash_log{nullptr};
 // its return, ends the program where it happened.
 void OnCrash(int signal, siginfo_t* info, void* /*context*/) {
   const LogWriter* const writer = crash_log.load(std::memory_order_acquire);
-  if (writer != nullptr) writer->AwaitWritten(kCrashPatience);
+  if (writer != nullptr) writer->AwaitWritten(LogWriter::kLastPatience);
   // A signal that was sent does not come again by itself.
   if (info->si_code <= 0) raise(signal);
 }
