@@ -1,5 +1,6 @@
 #include "daemon/rpc_server.h"
 
+#include <grpc/support/cpu.h>
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/health_check_service_interface.h>
 #include <grpcpp/resource_quota.h>
@@ -12,6 +13,7 @@
 #include "actord/v1/actor_service.grpc.pb.h"
 #include "daemon/settings/config_text.h"
 #include "daemon/settings/listen_check.h"
+#include "daemon/thread_check.h"
 #include "runtime/system/clock.h"
 
 namespace actord::daemon {
@@ -30,6 +32,13 @@ constexpr int kKeepaliveTimeMs = 60'000;
 constexpr int kKeepaliveTimeoutMs = 20'000;
 // Clients that wait long may ask this often whether the daemon is there.
 constexpr int kMinClientPingIntervalMs = 10'000;
+
+// Threads of gRPC when its server has started: some of its own, and those that
+// wait for callbacks.
+size_t ThreadsOfServer() {
+  constexpr unsigned kOthers = 8;
+  return kOthers + std::clamp(gpr_cpu_num_cores() / 2, 2u, 16u);
+}
 
 size_t MaxRequestBytes(const Config& config) {
   return 2 * config.runtime.max_payload_bytes + kRequestOverheadBytes;
@@ -110,6 +119,7 @@ absl::StatusOr<RpcServer::Reservation> RpcServer::Reserve(
 absl::StatusOr<std::unique_ptr<RpcServer>> RpcServer::Start(
     const Config& config, grpc::Service& service, Reservation reservation) {
   absl::Status status = CheckAddresses(config);
+  if (status.ok()) status = CheckThreads(ThreadsOfServer(), "gRPC's server");
   if (!status.ok()) return status;
   grpc::EnableDefaultHealthCheckService(true);
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();

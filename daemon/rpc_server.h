@@ -25,7 +25,8 @@ class RpcServer {
   // says why. INVALID_ARGUMENT: a Unix socket is listed twice. Blocks for the
   // look-up of names.
   static absl::StatusOr<Reservation> Reserve(const Config& config);
-  // Serves when it returns. UNAVAILABLE as above.
+  // Serves when it returns. UNAVAILABLE as above. INTERNAL: the system has too
+  // few threads.
   static absl::StatusOr<std::unique_ptr<RpcServer>> Start(
       const Config& config, grpc::Service& service, Reservation reservation);
   // Stops if nobody did.
