@@ -59,10 +59,10 @@ class Runtime::Core {
   ProcessTable processes;
   Scheduler scheduler;
   Lane lane;  // of all threads that run no workers
+  Delivery delivery;
   ExternalYields external;
   Results results;
   YieldBroker broker;
-  Delivery delivery;
   DeadLetters dead_letters;
   LifecycleLog lifecycle_log;
   Names names;

@@ -50,14 +50,13 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "runtime/actors/tie_effect.h"
+#include "runtime/inbox/delivery.h"
 #include "runtime/process/activity.h"
 #include "runtime/process/end_record.h"
 #include "runtime/process/envelope.h"
 #include "runtime/process/outcome.h"
 #include "runtime/process/process_table.h"
 #include "runtime/scheduler/lane.h"
-#include "runtime/scheduler/scheduler.h"
-#include "runtime/settings/limits.h"
 #include "runtime/system/mutex.h"
 
 namespace actord::runtime {
@@ -67,9 +66,8 @@ class Watches {
   // Of one process, in all.
   static constexpr size_t kMaxOfProcess = Activity::kExitsMax;
 
-  Watches(const ProcessTable& processes, Scheduler& scheduler,
-          const LiveLimits& limits)
-      : processes_(processes), scheduler_(scheduler), limits_(limits) {}
+  Watches(const ProcessTable& processes, Delivery& delivery)
+      : processes_(processes), delivery_(delivery) {}
   Watches(const Watches&) = delete;
   Watches& operator=(const Watches&) = delete;
 
@@ -172,10 +170,9 @@ class Watches {
   // `end`: as Fire has returned it.
   void Tell(const Watcher& watcher, uint32_t end, const Ended& ended,
             Lane& lane);
-  void SendExit(Process& process, const Watcher& watcher, uint32_t end,
-                const Ended& ended, Lane& lane);
-  void EndLinked(Process& process, const Pid& pid, uint32_t end,
-                 const Ended& ended, Lane& lane);
+  void SendExit(const Watcher& watcher, uint32_t end, const Ended& ended,
+                Lane& lane);
+  void EndLinked(const Pid& pid, uint32_t end, const Ended& ended, Lane& lane);
   // A watch that cannot be.
   static Ended Refused(const Pid& pid, uint32_t reason, absl::StatusCode code,
                        std::string&& message);
@@ -183,8 +180,7 @@ class Watches {
   static Ended NoRoom(const Pid& pid);
 
   const ProcessTable& processes_;
-  Scheduler& scheduler_;
-  const LiveLimits& limits_;
+  Delivery& delivery_;
   mutable std::array<Shard, kShards> shards_;
 };
 

@@ -16,8 +16,6 @@ namespace {
 
 // An exit's text is for people; a page of it is enough, as of a failure.
 constexpr size_t kMaxFailureBytes = 4096;
-// A result of this many bytes is told whatever else waits for the watcher.
-constexpr size_t kAlwaysToldBytes = 4096;
 
 template <typename Header>
 std::string_view BytesOf(const Header& header) {
@@ -193,61 +191,55 @@ void Watches::Tell(const Watcher& watcher, uint32_t end, const Ended& ended,
   const bool traps = type != nullptr &&
                      (type->descriptor->flags & ACTORD_TYPE_TRAPS_EXITS) != 0;
   if (watcher.tag != 0 || traps) {
-    SendExit(*process, watcher, end, ended, lane);
+    SendExit(watcher, end, ended, lane);
   } else if (ended.reason == ACTORD_EXIT_DONE) {
     Forget(watcher.pid, {ended.pid, end});
   } else {
-    EndLinked(*process, watcher.pid, end, ended, lane);
+    EndLinked(watcher.pid, end, ended, lane);
   }
 }
 
-void Watches::SendExit(Process& process, const Watcher& watcher, uint32_t end,
-                       const Ended& ended, Lane& lane) {
+void Watches::SendExit(const Watcher& watcher, uint32_t end, const Ended& ended,
+                       Lane& lane) {
   ExitHeader header;
   header.from = ToAbi(ended.pid);
   header.reason = ended.reason;
   header.end = end;
+  const auto exit = [&](const actord_payload& payload, int32_t status) {
+    Envelope* const envelope =
+        lane.NewEnvelope(ACTORD_EVENT_EXIT, BytesOf(header), payload);
+    envelope->completion.tag = watcher.tag;
+    envelope->completion.status = status;
+    return Run(Run::Kind::kExit, envelope);
+  };
   const std::string_view text =
       std::string_view(ended.message).substr(0, kMaxFailureBytes);
-  const bool is_result = ended.reason == ACTORD_EXIT_DONE;
-  actord_payload payload = is_result ? ToAbi(*ended.result) : TextPayload(text);
-  auto status = static_cast<int32_t>(ended.code);
-  const uint64_t word = process.activity.load(std::memory_order_relaxed);
-  const uint64_t room = limits_.max_mailbox_bytes() / kBufferUnitBytes;
-  std::string why;
-  if (payload.bytes.size > kAlwaysToldBytes &&
-      Activity::Units(word) + payload.bytes.size / kBufferUnitBytes > room) {
-    why = absl::StrCat("its result of ", payload.bytes.size,
-                       " bytes finds no room in the mailbox");
-    payload = TextPayload(why);
-    status = ACTORD_RESOURCE_EXHAUSTED;
+  Run run = exit(ended.reason == ACTORD_EXIT_DONE ? ToAbi(*ended.result)
+                                                  : TextPayload(text),
+                 static_cast<int32_t>(ended.code));
+  if (delivery_.Post(watcher.pid, run, lane) == Posted::kMailboxFull) {
+    lane.Free(run.first);
+    const std::string why =
+        absl::StrCat("its result of ", ended.result->bytes.size(),
+                     " bytes finds no room in the mailbox");
+    run = exit(TextPayload(why), ACTORD_RESOURCE_EXHAUSTED);
+    delivery_.Post(watcher.pid, run, lane);
   }
-  Envelope* exit =
-      lane.NewEnvelope(ACTORD_EVENT_EXIT, BytesOf(header), payload);
-  exit->completion.tag = watcher.tag;
-  exit->completion.status = status;
-  exit->generation = watcher.pid.generation;
-  if (process.Post(exit, exit, word, Activity::ForMessages(1, exit->units()))) {
-    scheduler_.Enqueue(&process, lane.here());
-  }
+  if (run.first != nullptr) lane.Free(run.first);  // it has ended meanwhile
 }
 
-void Watches::EndLinked(Process& process, const Pid& pid, uint32_t end,
-                        const Ended& ended, Lane& lane) {
+void Watches::EndLinked(const Pid& pid, uint32_t end, const Ended& ended,
+                        Lane& lane) {
   LinkedEndHeader header;
   header.from = ToAbi(ended.pid);
   header.first = ToAbi(ended.cause.first);
   header.links = ended.cause.links;
   header.end = end;
-  Envelope* event = lane.NewEnvelope(kEventLinkedEnd, BytesOf(header),
-                                     TextPayload(ended.cause.what));
-  event->generation = pid.generation;
-  // As many as there are links may come at once, more than the word can count.
-  // So only who finds the queue empty counts: whoever is pushed on top of
-  // another is taken with it.
-  if (!process.urgent.Push(event)) return;
-  if (Activity::Add(process.activity, Activity::kUrgentOne)) {
-    scheduler_.Enqueue(&process, lane.here());
+  Run run(Run::Kind::kLinkedEnd,
+          lane.NewEnvelope(kEventLinkedEnd, BytesOf(header),
+                           TextPayload(ended.cause.what)));
+  if (delivery_.Post(pid, run, lane) != Posted::kDelivered) {
+    lane.Free(run.first);
   }
 }
 

@@ -1,5 +1,7 @@
 #include "runtime/inbox/delivery.h"
 
+#include <utility>
+
 #include "absl/strings/str_cat.h"
 #include "runtime/process/errors.h"
 
@@ -20,7 +22,9 @@ Delivery::Result Delivery::SendTogether(const Pid& to, Envelope* first,
                                         uint64_t units, Lane& lane,
                                         ReadyList* ready) {
   Process* process = processes_.Find(to);
-  if (process == nullptr) return Result::kNoProcess;
+  if (process == nullptr) [[unlikely]] {
+    return WhyNobody(to);
+  }
   const uint64_t word = process->activity.load(std::memory_order_relaxed);
   if (!HasRoom(word, count, units)) [[unlikely]] {
     return Result::kMailboxFull;
@@ -32,13 +36,72 @@ Delivery::Result Delivery::SendTogether(const Pid& to, Envelope* first,
   last->generation = to.generation;
   lane.Count(&Counters::messages_sent, count);
   if (process->Post(first, last, word, Activity::ForMessages(count, units))) {
-    if (ready == nullptr) {
-      scheduler_.Enqueue(process, lane.here());
-    } else {
-      scheduler_.EnqueueLater(process, *ready);
-    }
+    Enqueue(process, lane, ready);
   }
   return Result::kDelivered;
+}
+
+Posted Delivery::Post(const Pid& to, Run& run, Lane& lane, ReadyList* later) {
+  if (run.kind != Run::Kind::kMessages && run.kind != Run::Kind::kCall) {
+    return run.kind == Run::Kind::kExit ? PostExit(to, run, lane, later)
+                                        : PostUrgent(to, run, lane, later);
+  }
+  const Posted posted =
+      SendTogether(to, run.first, run.last, run.count, run.units, lane, later);
+  if (posted != Posted::kDelivered) return posted;
+  run.first = nullptr;
+  if (run.kind == Run::Kind::kMessages) return posted;
+  // The end first changes the generation and then empties the mailbox
+  // (ending.h, 3 and 12); here the mailbox comes first. Both change the
+  // generation by an RMW, this one to what it is: whichever is later sees all
+  // that the other did before. So either the end finds the message, or this
+  // finds the end.
+  FailPoint();
+  return processes_.IsStill(to) ? posted : Posted::kEnded;
+}
+
+Posted Delivery::PostUrgent(const Pid& to, Run& run, Lane& lane,
+                            ReadyList* later) {
+  Process* const process = processes_.Find(to);
+  if (process == nullptr) return WhyNobody(to);
+  // Only a flood of cancels at a process that does not come to its turn gets
+  // there; one of them is enough.
+  if (run.kind == Run::Kind::kControl &&
+      Activity::Urgent(process->activity.load(std::memory_order_relaxed)) >=
+          Activity::kUrgentMax) {
+    return Posted::kMailboxFull;
+  }
+  Envelope* const event = std::exchange(run.first, nullptr);
+  event->generation = to.generation;
+  bool has_to_enqueue = false;
+  if (run.kind != Run::Kind::kLinkedEnd) {
+    has_to_enqueue = process->PostUrgent(event);
+  } else if (process->urgent.Push(event)) {
+    // As many as there are links may come at once, more than the word can
+    // count. So only who finds the queue empty counts: whoever is pushed on top
+    // of another is taken with it.
+    has_to_enqueue = Activity::Add(process->activity, Activity::kUrgentOne);
+  }
+  if (has_to_enqueue) Enqueue(process, lane, later);
+  return Posted::kDelivered;
+}
+
+Posted Delivery::PostExit(const Pid& to, Run& run, Lane& lane,
+                          ReadyList* later) {
+  Process* const process = processes_.Find(to);
+  if (process == nullptr) return WhyNobody(to);
+  const uint64_t word = process->activity.load(std::memory_order_relaxed);
+  if (run.first->payload_bytes > Run::kAlwaysRoomBytes &&
+      Activity::Units(word) + run.first->payload_bytes / kBufferUnitBytes >
+          limits_.max_mailbox_bytes() / kBufferUnitBytes) {
+    return Posted::kMailboxFull;
+  }
+  Envelope* const exit = std::exchange(run.first, nullptr);
+  exit->generation = to.generation;
+  if (process->Post(exit, exit, word, Activity::ForMessages(1, run.units))) {
+    Enqueue(process, lane, later);
+  }
+  return Posted::kDelivered;
 }
 
 absl::Status Delivery::SendOrExplain(const Pid& to, Envelope* envelope,
@@ -73,7 +136,7 @@ absl::Status Delivery::SendAll(const Pid& to,
 }
 
 absl::Status Delivery::Explain(const Pid& to, Result why, Lane& lane) const {
-  if (why == Result::kNoProcess) return processes_.WhyNotFound(to);
+  if (why != Result::kMailboxFull) return processes_.WhyNotFound(to);
   lane.Count(&Counters::refused_mailbox);
   return Retryable(
       absl::StatusCode::kResourceExhausted, reason::kMailboxFull,
@@ -85,24 +148,18 @@ absl::Status Delivery::Explain(const Pid& to, Result why, Lane& lane) const {
 
 absl::Status Delivery::Control(const Pid& to, uint16_t type,
                                std::string_view reason, Lane& lane) {
-  Process* process = processes_.Find(to);
-  if (process == nullptr) return processes_.WhyNotFound(to);
-  // Only a flood of cancels at a process that does not come to its turn gets
-  // here; one of them is enough.
-  const uint64_t word = process->activity.load(std::memory_order_relaxed);
-  if (Activity::Urgent(word) >= Activity::kUrgentMax) {
-    return Retryable(absl::StatusCode::kResourceExhausted, reason::kMailboxFull,
-                     absl::StrCat("process ", FormatPid(to),
-                                  " has too many control events waiting"),
-                     absl::Milliseconds(100));
-  }
-  Envelope* envelope = lane.NewEnvelope(
-      type, {}, {ToAbi(reason), ToAbi(std::string_view("text/plain"))});
-  envelope->generation = to.generation;
-  if (process->PostUrgent(envelope)) {
-    scheduler_.Enqueue(process, lane.here());
-  }
-  return absl::OkStatus();
+  Run run(
+      Run::Kind::kControl,
+      lane.NewEnvelope(type, {},
+                       {ToAbi(reason), ToAbi(std::string_view("text/plain"))}));
+  const Posted posted = Post(to, run, lane);
+  if (posted == Posted::kDelivered) return absl::OkStatus();
+  lane.Free(run.first);
+  if (posted != Posted::kMailboxFull) return processes_.WhyNotFound(to);
+  return Retryable(absl::StatusCode::kResourceExhausted, reason::kMailboxFull,
+                   absl::StrCat("process ", FormatPid(to),
+                                " has too many control events waiting"),
+                   absl::Milliseconds(100));
 }
 
 void Delivery::Preload(Process& process, const std::vector<Message>& messages,

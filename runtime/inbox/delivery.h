@@ -1,5 +1,11 @@
-// Puts messages and control events into mailboxes. The one place that decides
-// whether a PID is local.
+// The one way into a process for whatever is not of its own turn's record, and
+// the one place that decides whether a PID is local: Post, and SendTogether,
+// which is Post for the messages of a step.
+//
+// Two things are no Post. What a turn answers to itself goes into urgent_taken
+// (Dispatcher::Answer, and the cancel that a process begins with). The first
+// messages of a child lie in its hand before anybody runs it (Preload, and
+// ProcessRunner::StartChild).
 //
 // Thread-safety: any thread.
 #pragma once
@@ -14,12 +20,61 @@
 
 namespace actord::runtime {
 
+// What becomes of a Run.
+enum class Posted : uint8_t {
+  kDelivered,
+  kMailboxFull,
+  kEnded,    // the process has lived here, and has ended
+  kUnknown,  // there never was such a process here
+};
+
+// What goes into a mailbox at once.
+struct Run {
+  enum class Kind : uint8_t {
+    // Messages, linked, or in one chain (chain.h). Refused if there is no room.
+    kMessages,
+    // One message whose sender waits for an answer. Refused likewise; and if
+    // the
+    // process ends at that moment the answer is exact: kDelivered, and the end
+    // finds the call, or kEnded.
+    kCall,
+    // An exit, which is counted as a message. Refused only if it is longer than
+    // kAlwaysRoomBytes and there is no room.
+    kExit,
+    // A completion, or the end of a lifetime: urgent, never refused.
+    kUrgent,
+    // A cancel, a termination or an upgrade: urgent, refused if too many wait.
+    kControl,
+    // The failure of a linked process: urgent, never refused, though more may
+    // come than the word counts.
+    kLinkedEnd,
+  };
+  static constexpr size_t kAlwaysRoomBytes = 4096;
+
+  Run(Kind of_kind, Envelope* envelope)
+      : kind(of_kind),
+        first(envelope),
+        last(envelope),
+        units(envelope->units()) {}
+
+  Kind kind;
+  // Null: it has been taken over; otherwise it is still the caller's.
+  Envelope* first;
+  Envelope* last;
+  uint64_t count = 1;
+  uint64_t units;
+};
+
 class Delivery {
  public:
-  enum class Result { kDelivered, kNoProcess, kMailboxFull };
+  using Result = Posted;
 
   Delivery(const ProcessTable& processes, Scheduler& scheduler,
            const LiveLimits& limits);
+
+  // Puts the run into the mailbox of `to`. A process that becomes runnable is
+  // enqueued, or put into `later`, which has room for it.
+  Posted Post(const Pid& to, Run& run, Lane& lane, ReadyList* later = nullptr);
 
   // Takes the envelope over if the result is kDelivered; otherwise it stays the
   // caller's. Limits may be exceeded by what other threads send at the same
@@ -62,6 +117,20 @@ class Delivery {
   }
 
  private:
+  // Why a run finds nobody.
+  [[gnu::noinline]] Posted WhyNobody(const Pid& to) const {
+    return processes_.HasEnded(to) ? Posted::kEnded : Posted::kUnknown;
+  }
+  Posted PostUrgent(const Pid& to, Run& run, Lane& lane, ReadyList* later);
+  Posted PostExit(const Pid& to, Run& run, Lane& lane, ReadyList* later);
+  void Enqueue(Process* process, Lane& lane, ReadyList* later) {
+    if (later == nullptr) {
+      scheduler_.Enqueue(process, lane.here());
+    } else {
+      later->processes[later->count++] = process;
+    }
+  }
+
   const ProcessTable& processes_;
   Scheduler& scheduler_;
   const LiveLimits& limits_;

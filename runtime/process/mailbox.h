@@ -125,7 +125,7 @@ class UrgentQueue {
     WillRead(&head_);
     // Relaxed: whoever was counted has pushed before, and the turn has read the
     // count with acquire (activity.h, (3)). What is not counted brings its own
-    // turn, or lies on top of what does (watches_ends.cc, EndLinked).
+    // turn, or lies on top of what does (Run::Kind::kLinkedEnd).
     if (head_.load(std::memory_order_relaxed) == nullptr) return;
     WillChange(&head_);
     Envelope* newest = head_.exchange(nullptr, std::memory_order_acquire);

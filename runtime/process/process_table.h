@@ -46,6 +46,16 @@ class ProcessTable {
     return live == pid.generation && (live & 1) != 0 ? &process : nullptr;
   }
 
+  // Whether a process that was found has not ended meanwhile, by an RMW: whoever
+  // ends it later sees what the caller did before. Precondition: Find has found
+  // it.
+  [[nodiscard]] bool IsStill(const Pid& pid) const {
+    Process& process = slots_.At(pid.slot);
+    WillChange(&process.generation);
+    return process.generation.fetch_add(0, std::memory_order_seq_cst) ==
+           pid.generation;
+  }
+
   // Why Find said no: PROCESS_ENDED if it has lived here, PROCESS_NOT_FOUND if
   // not.
   absl::Status WhyNotFound(const Pid& pid) const;

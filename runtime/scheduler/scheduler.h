@@ -85,12 +85,7 @@ class Scheduler {
   }
   // Likewise, at the end of the global queue.
   void EnqueueBack(Process* process);
-  // Likewise, but not before EnqueueAll, or before the list is full: one
-  // wake-up for all of them.
-  void EnqueueLater(Process* process, ReadyList& list) {
-    list.processes[list.count++] = process;
-    if (list.count == list.processes.size()) EnqueueAll(list);
-  }
+  // Likewise, for each of the list, which it empties: one wake-up for all.
   void EnqueueAll(ReadyList& list);
   // Enqueue for each of the list, which it empties. Others see them together,
   // with one read-modify-write and one wake-up, if there is room and they are

@@ -53,22 +53,15 @@ void Calls::Apply(CallEffect&& call, Process& caller, const Pid& self,
 void Calls::Deliver(const Pid& to, uint64_t call, Envelope* message,
                     Lane& lane) {
   message->WriteHeader(CallHeader{call});
-  const absl::Status status = delivery_.SendOrExplain(to, message, lane);
-  if (!status.ok()) {
-    Fail(call, status, lane);
+  Run run(Run::Kind::kCall, message);
+  const Posted posted = delivery_.Post(to, run, lane);
+  if (posted == Posted::kDelivered) return;
+  if (run.first == nullptr) {
+    Fail(call, CalleeEnded(), lane);
     return;
   }
-  // The end first changes the generation and then empties the mailbox
-  // (process_runner_end.cc); here the mailbox comes first. Both change the
-  // generation by an RMW, this one to what it is: whichever is later sees all
-  // that the other did before. So either the end finds the message, or this
-  // finds the end.
-  FailPoint();
-  Process& callee = processes_.At(to.slot);
-  WillChange(&callee.generation);
-  const uint32_t now =
-      callee.generation.fetch_add(0, std::memory_order_seq_cst);
-  if (now != to.generation) Fail(call, CalleeEnded(), lane);
+  lane.Free(run.first);
+  Fail(call, delivery_.Explain(to, posted, lane), lane);
 }
 
 Calls::Id Calls::Begin(const Pid& to, const Message& message, Answered done) {

@@ -48,10 +48,9 @@ class Calls {
   using Answered = CallCallback;
   using Id = CallId;
 
-  Calls(const ProcessTable& processes, Dispatcher& dispatcher,
-        YieldBroker& broker, Delivery& delivery, Lane& shared_lane)
-      : processes_(processes),
-        dispatcher_(dispatcher),
+  Calls(Dispatcher& dispatcher, YieldBroker& broker, Delivery& delivery,
+        Lane& shared_lane)
+      : dispatcher_(dispatcher),
         broker_(broker),
         delivery_(delivery),
         shared_lane_(shared_lane) {}
@@ -96,7 +95,6 @@ class Calls {
   // Nothing: there is no such call any more.
   Answered TakeOutside(uint64_t call);
 
-  const ProcessTable& processes_;
   Dispatcher& dispatcher_;
   YieldBroker& broker_;
   Delivery& delivery_;

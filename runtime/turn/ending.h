@@ -21,7 +21,8 @@
 //  11. Whoever submitted it and waits for Init hears of the refusal, and may
 //      use the name again at once.
 //  12. The mailbox is emptied into the dead letters. Whoever delivers a call
-//      looks for the end afterwards, and relies on 3 before 12 (calls.cc).
+//      looks for the end afterwards, and relies on 3 before 12
+//      (Run::Kind::kCall).
 //  13. The word gets `ended`, the slot is given back, and a shutdown is told.
 //
 // An end that nobody wants reads `wanted` and whether the log records, builds

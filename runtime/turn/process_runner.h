@@ -205,7 +205,7 @@ class ProcessRunner {
   // refused together: as many as there is room for.
   [[gnu::noinline]] void CommitOneByOne(const Pid& to, Envelope* head,
                                         Envelope* last);
-  DeadLetterReason WhyUndelivered(const Pid& to, Delivery::Result result);
+  DeadLetterReason WhyUndelivered(Posted posted);
   // All that are spawned one after the other. Returns what comes behind them.
   Effect* StartChildren(Effect* first, Effect* end);
   // Together with the sends behind it that go to the child, which finds them in

@@ -102,7 +102,7 @@ void ProcessRunner::CommitOneByOne(const Pid& to, Envelope* head,
   const auto send = [&](Envelope* envelope) {
     const Delivery::Result result = parts_.delivery.Send(to, envelope, lane_);
     if (result != Delivery::Result::kDelivered) {
-      Drop(envelope, to, WhyUndelivered(to, result));
+      Drop(envelope, to, WhyUndelivered(result));
     }
   };
   if (head->type == kEventChain) {
@@ -118,14 +118,13 @@ void ProcessRunner::CommitOneByOne(const Pid& to, Envelope* head,
   }
 }
 
-DeadLetterReason ProcessRunner::WhyUndelivered(const Pid& to,
-                                               Delivery::Result result) {
-  if (result == Delivery::Result::kMailboxFull) {
+DeadLetterReason ProcessRunner::WhyUndelivered(Posted posted) {
+  if (posted == Posted::kMailboxFull) {
     lane_.Count(&Counters::refused_mailbox);
     return DeadLetterReason::kMailboxFull;
   }
-  return parts_.processes.HasEnded(to) ? DeadLetterReason::kEnded
-                                       : DeadLetterReason::kUnknownProcess;
+  return posted == Posted::kEnded ? DeadLetterReason::kEnded
+                                  : DeadLetterReason::kUnknownProcess;
 }
 
 void ProcessRunner::DropOther(Envelope* envelope, const Pid& to,

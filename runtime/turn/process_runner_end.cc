@@ -131,7 +131,7 @@ void ProcessRunner::DropMailbox(Process& process, Turn& turn) {
       DropMessages(process, turn, envelope);
       return true;
     });
-    // Whoever delivers a call looks for the end afterwards (calls.cc), so what
+    // Whoever delivers a call looks for the end afterwards (Delivery::Post), so what
     // is behind this look answers for itself; what is before it must not stay
     // behind a gap, which its producer is about to close, a few instructions
     // further on.

@@ -2,6 +2,10 @@
 
 namespace actord::runtime {
 
+static_assert(DueTimers::kAtOnce <=
+                  std::tuple_size_v<decltype(ReadyList::processes)>,
+              "the list has room for all that one Advance hands out");
+
 DueTimers::DueTimers(Scheduler& scheduler, YieldBroker& broker,
                      Lifetimes& lifetimes)
     : scheduler_(scheduler), broker_(broker), lifetimes_(lifetimes) {
@@ -24,10 +28,11 @@ bool DueTimers::Fire(WorkerQueue& owner, Lane& lane, size_t max) {
   }
   ReadyList ready;
   for (const uint64_t timer : due_) {
-    Process* const process = Lifetimes::IsOne(timer)
-                                 ? lifetimes_.Fired(timer, lane)
-                                 : broker_.TimerFired(timer, lane);
-    if (process != nullptr) ready.processes[ready.count++] = process;
+    if (Lifetimes::IsOne(timer)) {
+      lifetimes_.Fired(timer, lane, ready);
+    } else {
+      broker_.TimerFired(timer, lane, ready);
+    }
   }
   scheduler_.CountFired(ready.count);
   fired_ += ready.count;

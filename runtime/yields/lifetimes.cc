@@ -18,9 +18,9 @@ void Lifetimes::Begin(const Process& process, uint32_t generation,
   scheduler_.TimerAdded(deadline);
 }
 
-Process* Lifetimes::Fired(uint64_t timer, Lane& lane) {
-  if (!IsWanted(timer)) return nullptr;
-  Process& process = ProcessOf(timer);
+void Lifetimes::Fired(uint64_t timer, Lane& lane, ReadyList& ready) {
+  if (!IsWanted(timer)) return;
+  const Process& process = ProcessOf(timer);
   const int64_t lived = static_cast<int64_t>(clock_.UnixNs()) -
                         static_cast<int64_t>(process.started_unix_ns.load(
                             std::memory_order_relaxed));
@@ -28,12 +28,13 @@ Process* Lifetimes::Fired(uint64_t timer, Lane& lane) {
       absl::StrCat("the process has lived for ",
                    absl::FormatDuration(absl::Milliseconds(lived / 1'000'000)),
                    ", which is as long as it may");
-  Envelope* const envelope =
-      lane.NewEnvelope(kEventLifetimeEnd, {}, TextPayload(text));
-  // Whoever drops it looks at the generation again.
-  envelope->generation = static_cast<uint32_t>(timer >> 32);
   // At most one for each process, so Activity::kUrgentMax leaves room for it.
-  return process.PostUrgent(envelope) ? &process : nullptr;
+  Run run(Run::Kind::kUrgent,
+          lane.NewEnvelope(kEventLifetimeEnd, {}, TextPayload(text)));
+  const Pid pid = processes_.PidOf(process, static_cast<uint32_t>(timer >> 32));
+  if (delivery_.Post(pid, run, lane, &ready) != Posted::kDelivered) {
+    lane.Free(run.first);
+  }
 }
 
 }  // namespace actord::runtime

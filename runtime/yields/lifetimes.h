@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "runtime/inbox/delivery.h"
 #include "runtime/process/process_table.h"
 #include "runtime/scheduler/lane.h"
 #include "runtime/scheduler/scheduler.h"
@@ -18,8 +19,11 @@ namespace actord::runtime {
 class Lifetimes {
  public:
   Lifetimes(const ProcessTable& processes, Scheduler& scheduler,
-            const Clock& clock)
-      : processes_(processes), scheduler_(scheduler), clock_(clock) {}
+            Delivery& delivery, const Clock& clock)
+      : processes_(processes),
+        scheduler_(scheduler),
+        delivery_(delivery),
+        clock_(clock) {}
   Lifetimes(const Lifetimes&) = delete;
   Lifetimes& operator=(const Lifetimes&) = delete;
 
@@ -36,8 +40,8 @@ class Lifetimes {
     return ProcessOf(timer).generation.load(std::memory_order_relaxed) ==
            static_cast<uint32_t>(timer >> 32);
   }
-  // It is due. Returns the process that the caller has to enqueue, or null.
-  [[nodiscard]] Process* Fired(uint64_t timer, Lane& lane);
+  // It is due. What becomes runnable goes into `ready`, which has room for it.
+  void Fired(uint64_t timer, Lane& lane, ReadyList& ready);
 
  private:
   static constexpr uint64_t kLifetime = uint64_t{1} << 31;
@@ -48,6 +52,7 @@ class Lifetimes {
 
   const ProcessTable& processes_;
   Scheduler& scheduler_;
+  Delivery& delivery_;
   const Clock& clock_;
 };
 

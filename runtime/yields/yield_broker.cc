@@ -17,10 +17,12 @@ uint64_t AddSaturated(uint64_t a, uint64_t b) {
 }  // namespace
 
 YieldBroker::YieldBroker(Scheduler& scheduler, const ProcessTable& processes,
-                         ExternalYields& external, const LiveLimits& limits,
-                         size_t capacity, size_t lanes)
+                         Delivery& delivery, ExternalYields& external,
+                         const LiveLimits& limits, size_t capacity,
+                         size_t lanes)
     : scheduler_(scheduler),
       processes_(processes),
+      delivery_(delivery),
       external_(external),
       limits_(limits),
       records_(capacity, lanes, capacity) {}
@@ -71,7 +73,7 @@ CompleteAnswer YieldBroker::Answer(actord_completion handle, int32_t status,
     lane.Count(&Counters::refused_mailbox);
     return CompleteAnswer::kMailboxFull;
   }
-  return DeliverAndEnqueue(*record, handle, status, payload, lane)
+  return Deliver(*record, handle, status, payload, lane)
              ? CompleteAnswer::kAccepted
              : CompleteAnswer::kExpired;
 }
@@ -81,7 +83,7 @@ int32_t YieldBroker::Complete(actord_completion handle, int32_t status,
   YieldRecord* record = Find(handle);
   if (record == nullptr) return ACTORD_FAILED_PRECONDITION;
   const auto fail = [&](int32_t why, std::string_view text) -> int32_t {
-    return DeliverAndEnqueue(*record, handle, why, TextPayload(text), lane)
+    return Deliver(*record, handle, why, TextPayload(text), lane)
                ? why
                : ACTORD_FAILED_PRECONDITION;
   };
@@ -120,15 +122,13 @@ bool YieldBroker::HasRoom(const Process& process,
          limits_.max_mailbox_bytes() / kBufferUnitBytes;
 }
 
-YieldBroker::Delivery YieldBroker::Deliver(YieldRecord& record,
-                                           actord_completion handle,
-                                           int32_t status,
-                                           const actord_payload& payload,
-                                           Lane& lane) {
+bool YieldBroker::Deliver(YieldRecord& record, actord_completion handle,
+                          int32_t status, const actord_payload& payload,
+                          Lane& lane, ReadyList* later) {
   uint64_t pending =
       YieldRecord::Word(GenerationOf(handle), YieldRecord::kPending);
   // Acquire: pairs with Open, for the fields.
-  if (record.word.load(std::memory_order_acquire) != pending) return {};
+  if (record.word.load(std::memory_order_acquire) != pending) return false;
   Process* process = record.process.load(std::memory_order_relaxed);
   const uint32_t generation =
       record.process_generation.load(std::memory_order_relaxed);
@@ -136,12 +136,11 @@ YieldBroker::Delivery YieldBroker::Deliver(YieldRecord& record,
   if (!record.word.compare_exchange_strong(
           pending, YieldRecord::Word(GenerationOf(handle), YieldRecord::kEnded),
           std::memory_order_acq_rel)) {
-    return {};
+    return false;
   }
   // From here on the record may be closed and used again at any moment.
   FailPoint();
   Envelope* envelope = lane.NewEnvelope(ACTORD_EVENT_COMPLETION, {}, payload);
-  envelope->generation = generation;
   envelope->completion.yield_slot = SlotOf(handle);
   envelope->completion.status = status;
   envelope->completion.tag = tag;
@@ -149,17 +148,15 @@ YieldBroker::Delivery YieldBroker::Deliver(YieldRecord& record,
     process->completion_units.fetch_add(charge, std::memory_order_relaxed);
   }
   lane.Count(&Counters::completions);
-  return {true, process->PostUrgent(envelope) ? process : nullptr};
-}
-
-bool YieldBroker::DeliverAndEnqueue(YieldRecord& record,
-                                    actord_completion handle, int32_t status,
-                                    const actord_payload& payload, Lane& lane) {
-  const Delivery delivery = Deliver(record, handle, status, payload, lane);
-  if (delivery.to_enqueue != nullptr) {
-    scheduler_.Enqueue(delivery.to_enqueue, lane.here());
+  Run run(Run::Kind::kUrgent, envelope);
+  if (delivery_.Post(processes_.PidOf(*process, generation), run, lane,
+                     later) != Posted::kDelivered) [[unlikely]] {
+    // It ended meanwhile, and nobody waits any more.
+    process->completion_units.fetch_sub(ChargeOf(*envelope),
+                                        std::memory_order_relaxed);
+    lane.Free(run.first);
   }
-  return delivery.completed;
+  return true;
 }
 
 void YieldBroker::AddTimer(const YieldRecord& record, uint64_t timer,
@@ -224,8 +221,8 @@ void YieldBroker::Apply(CancelEffect&& cancel, Process& process,
       (record.word.load(std::memory_order_relaxed) & ~uint64_t{UINT32_MAX}) |
       slot;
   const bool external = record.external.load(std::memory_order_relaxed);
-  if (DeliverAndEnqueue(record, handle, ACTORD_CANCELLED,
-                        TextPayload("the process gave the yield up"), lane) &&
+  if (Deliver(record, handle, ACTORD_CANCELLED,
+              TextPayload("the process gave the yield up"), lane) &&
       external) {
     external_.Expire({self, tag});
   }
@@ -236,7 +233,7 @@ void YieldBroker::PrefetchProcess(uint64_t timer) const {
   record.process.load(std::memory_order_relaxed)->PrefetchForEvent();
 }
 
-Process* YieldBroker::TimerFired(uint64_t timer, Lane& lane) {
+void YieldBroker::TimerFired(uint64_t timer, Lane& lane, ReadyList& ready) {
   const actord_completion handle = HandleOf(timer);
   YieldRecord& record = records_.At(SlotOf(handle));
   const bool external = record.external.load(std::memory_order_relaxed);
@@ -245,13 +242,12 @@ Process* YieldBroker::TimerFired(uint64_t timer, Lane& lane) {
           *record.process.load(std::memory_order_relaxed),
           record.process_generation.load(std::memory_order_relaxed)),
       record.tag.load(std::memory_order_relaxed)};
-  const Delivery delivery =
-      timer == handle
-          ? Deliver(record, handle, ACTORD_OK, {}, lane)
-          : Deliver(record, handle, ACTORD_DEADLINE_EXCEEDED,
-                    TextPayload("the yield's timeout has passed"), lane);
-  if (delivery.completed && external) external_.Expire(token);
-  return delivery.to_enqueue;
+  const bool completed =
+      timer == handle ? Deliver(record, handle, ACTORD_OK, {}, lane, &ready)
+                      : Deliver(record, handle, ACTORD_DEADLINE_EXCEEDED,
+                                TextPayload("the yield's timeout has passed"),
+                                lane, &ready);
+  if (completed && external) external_.Expire(token);
 }
 
 void YieldBroker::Close(Process& process, uint32_t slot, Lane& lane) {

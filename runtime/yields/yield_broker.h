@@ -14,6 +14,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
+#include "runtime/inbox/delivery.h"
 #include "runtime/process/process_table.h"
 #include "runtime/scheduler/lane.h"
 #include "runtime/scheduler/scheduler.h"
@@ -30,14 +31,14 @@ class YieldBroker {
   // its size: errors, timeouts and short results. How many of them wait is
   // bounded by the limit of yields, and of those that came within a turn by
   // StepContext::kMaxEffects.
-  static constexpr size_t kAlwaysRoomBytes = 4096;
+  static constexpr size_t kAlwaysRoomBytes = Run::kAlwaysRoomBytes;
   static constexpr std::string_view kNoRoomText =
       "the completions that wait for the process take all the bytes that they "
       "may";
 
   YieldBroker(Scheduler& scheduler, const ProcessTable& processes,
-              ExternalYields& external, const LiveLimits& limits,
-              size_t capacity, size_t lanes);
+              Delivery& delivery, ExternalYields& external,
+              const LiveLimits& limits, size_t capacity, size_t lanes);
 
   // A record for a yield of `process`; 0: there are too many in the daemon.
   actord_completion Open(Process& process, uint32_t generation, uint64_t tag,
@@ -87,8 +88,8 @@ class YieldBroker {
   [[nodiscard]] bool IsWanted(uint64_t timer) const {
     return IsPending(HandleOf(timer));
   }
-  // It is due. Returns the process that the caller has to enqueue, or null.
-  [[nodiscard]] Process* TimerFired(uint64_t timer, Lane& lane);
+  // It is due. What becomes runnable goes into `ready`, which has room for it.
+  void TimerFired(uint64_t timer, Lane& lane, ReadyList& ready);
 
   // The completion `envelope` has reached its process: its record is free
   // again.
@@ -141,17 +142,11 @@ class YieldBroker {
   YieldRecord* Find(actord_completion handle) const;
   // Null also if its yield has ended.
   const YieldRecord* FindPending(actord_completion handle) const;
-  // Completes it, unless it has ended.
-  struct Delivery {
-    bool completed = false;
-    Process* to_enqueue = nullptr;
-  };
-  Delivery Deliver(YieldRecord& record, actord_completion handle,
-                   int32_t status, const actord_payload& payload, Lane& lane);
-  // Likewise, and enqueues the process. Whether it has completed it.
-  bool DeliverAndEnqueue(YieldRecord& record, actord_completion handle,
-                         int32_t status, const actord_payload& payload,
-                         Lane& lane);
+  // Completes it, unless it has ended. Whether this call has completed it.
+  // `later`: see Delivery::Post.
+  bool Deliver(YieldRecord& record, actord_completion handle, int32_t status,
+               const actord_payload& payload, Lane& lane,
+               ReadyList* later = nullptr);
   void AddTimer(const YieldRecord& record, uint64_t timer,
                 uint64_t deadline_ns);
   // False: something else has completed it.
@@ -168,6 +163,7 @@ class YieldBroker {
 
   Scheduler& scheduler_;
   const ProcessTable& processes_;
+  Delivery& delivery_;
   ExternalYields& external_;
   const LiveLimits& limits_;
   SlotTable<YieldRecord> records_;

@@ -77,14 +77,14 @@ MUTANTS = {
         "a timer fires a tick early"),
     "TIMER_TWICE": (
         "runtime/yields/due_timers.cc",
-        "    if (process != nullptr) ready.",
-        "    if (!Lifetimes::IsOne(timer)) (void)broker_.TimerFired(timer, lane);\n"
-        "    if (process != nullptr) ready.",
+        "      broker_.TimerFired(timer, lane, ready);\n",
+        "      broker_.TimerFired(timer, lane, ready);\n" * 2,
         "each timer fires twice"),
     "LOST_TIMER": (
         "runtime/yields/due_timers.cc",
-        ": broker_.TimerFired(timer, lane);",
-        ": due_.size() == 1 ? broker_.TimerFired(timer, lane) : nullptr;",
+        "    } else {\n      broker_.TimerFired(timer, lane, ready);\n",
+        "    } else if (due_.size() == 1) {\n"
+        "      broker_.TimerFired(timer, lane, ready);\n",
         "timers that are due at once are forgotten"),
     "FORGETS_WANTED": (
         "runtime/core.cc", ": broker.IsWanted(timer);",
@@ -238,15 +238,15 @@ MUTANTS = {
         "false", "a second cancel reaches the process"),
     "COMPLETE_TWICE": (
         "runtime/yields/yield_broker.cc",
-        "  if (record.word.load(std::memory_order_acquire) != pending) return {};\n",
+        "  if (record.word.load(std::memory_order_acquire) != pending) return false;\n",
         "  if (record.word.load() >> 32 != pending >> 32) return {};\n"
         "  pending = record.word.load();\n",
         "a yield is completed by everybody who tries"),
     "NO_YIELD_GENERATION": (
         "runtime/yields/yield_broker.cc",
-        "  if (record.word.load(std::memory_order_acquire) != pending) return {};\n",
+        "  if (record.word.load(std::memory_order_acquire) != pending) return false;\n",
         "  pending = record.word.load();\n"
-        "  if ((pending & 3) != YieldRecord::kPending) return {};\n",
+        "  if ((pending & 3) != YieldRecord::kPending) return false;\n",
         "an old handle completes another's yield"),
     "YIELDS_LEFT_AT_END": (
         "runtime/turn/process_runner_end.cc",
