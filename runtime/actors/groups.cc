@@ -6,6 +6,7 @@
 #include "runtime/actors/names.h"
 #include "runtime/process/errors.h"
 #include "runtime/system/absl_text.h"
+#include "runtime/system/assert.h"
 #include "runtime/system/fail_point.h"
 
 namespace actord::runtime {
@@ -52,6 +53,7 @@ absl::Status Groups::Join(std::string_view group, const Pid& pid) {
 
 void Groups::Erase(MembersByGroup::iterator group, const Pid& pid) {
   const auto it = groups_.find(pid);
+  ACTORD_ASSERT(it != groups_.end(), "groups.h: the process is a member");
   std::erase(it->second, group);
   if (it->second.empty()) groups_.erase(it);
   group->second.erase(pid);

@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "runtime/process/errors.h"
+#include "runtime/system/assert.h"
 
 namespace actord::runtime {
 namespace {
@@ -48,6 +49,7 @@ LifecycleLog::~LifecycleLog() {
   SystemThread thread;
   {
     const MutexLock lock(mutex_);
+    ACTORD_ASSERT(readers_.empty(), "lifecycle_log.h: no reader is open");
     stopping_ = true;
     thread = std::move(thread_);
     changed_.notify_all();
@@ -59,6 +61,8 @@ LifecycleLog::~LifecycleLog() {
 // ----------------------------------------------------------------
 
 void LifecycleLog::Started(const Process& process, const Pid& pid) {
+  ACTORD_ASSERT(process.IsStill(pid.generation),
+                "lifecycle_log.h (1): a start is visible first");
   const ProcessType& type = *process.type.load(std::memory_order_relaxed);
   const uint16_t method = process.method.load(std::memory_order_relaxed);
   LifecycleEvent event;
@@ -75,6 +79,8 @@ void LifecycleLog::Started(const Process& process, const Pid& pid) {
 
 void LifecycleLog::Ended(const Process& process, const Pid& pid,
                          const Outcome& outcome) {
+  ACTORD_ASSERT(!process.IsStill(pid.generation),
+                "lifecycle_log.h (1): an end is visible first");
   LifecycleEvent event;
   event.kind = LifecycleEvent::Kind::kEnded;
   event.pid = pid;
@@ -144,6 +150,8 @@ bool LifecycleLog::IsStale() const {
 }
 
 void LifecycleLog::StopRecording() {
+  ACTORD_ASSERT(readers_.empty(),
+                "lifecycle_log.h (2): all is recorded while somebody reads");
   recording_.store(false, std::memory_order_seq_cst);
   // What was the end until now is no cursor of what is recorded next.
   first_ = End() + 1;
@@ -245,6 +253,8 @@ bool LifecycleLog::ReadSome(ReaderId reader, const ProcessFilter& filter,
       }
       return false;
     }
+    ACTORD_ASSERT(reading.next - first_ < events_.size(),
+                  "lifecycle_log.h (3)");
     const LifecycleEvent& event = events_[reading.next - first_];
     if (IsFor(filter, event)) {
       const size_t charge = ChargeOf(event);

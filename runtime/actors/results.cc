@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "runtime/system/assert.h"
 #include "runtime/system/processor.h"
 
 namespace actord::runtime {
@@ -128,6 +129,7 @@ size_t Results::ChainOf(const Pid& pid) const {
 }
 
 const Results::Kept* Results::Find(const Pid& pid) const {
+  ACTORD_ASSERT(unchained_ == 0, "results.h: all are in their chains");
   // How many results ago it came.
   size_t age =
       static_cast<uint32_t>(first_ + kept_.size()) - chains_[ChainOf(pid)];

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/system/assert.h"
 #include "runtime/system/fail_point.h"
 
 namespace actord::runtime {
@@ -81,7 +82,8 @@ void Watches::Monitor(const Pid& self, uint64_t tag, const Pid& watched,
     other.sides[watched].watchers.insert({self, tag});
     lives = Mark(watched);
     if (lives) {
-      own.sides[self].monitors.emplace(tag, watched);
+      const bool is_new = own.sides[self].monitors.emplace(tag, watched).second;
+      ACTORD_ASSERT(is_new, "ties.h: the tag is new");
     } else {
       own.sides[self].fired_monitors.emplace(tag, watched);
       other.sides[watched].watchers.erase({self, tag});

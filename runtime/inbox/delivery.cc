@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/process/errors.h"
+#include "runtime/system/assert.h"
 
 namespace actord::runtime {
 
@@ -136,6 +137,7 @@ absl::Status Delivery::SendAll(const Pid& to,
 }
 
 absl::Status Delivery::Explain(const Pid& to, Result why, Lane& lane) const {
+  ACTORD_ASSERT(why != Result::kDelivered, "delivery.h: it was not delivered");
   if (why != Result::kMailboxFull) return processes_.WhyNotFound(to);
   lane.Count(&Counters::refused_mailbox);
   return Retryable(

@@ -127,7 +127,7 @@ class Delivery {
     if (later == nullptr) {
       scheduler_.Enqueue(process, lane.here());
     } else {
-      later->processes[later->count++] = process;
+      later->Add(process);
     }
   }
 

@@ -13,6 +13,8 @@
 #include <memory>
 #include <utility>
 
+#include "runtime/system/assert.h"
+
 namespace actord::runtime {
 
 template <typename T>
@@ -40,12 +42,19 @@ class BlockQueue {
   [[nodiscard]] size_t size() const { return size_; }
 
   // Precondition: below size().
-  T& operator[](size_t index) { return At(begin_ + index); }
-  const T& operator[](size_t index) const { return At(begin_ + index); }
+  T& operator[](size_t index) {
+    ACTORD_ASSERT_HOT(index < size_, "block_queue.h: the element exists");
+    return At(begin_ + index);
+  }
+  const T& operator[](size_t index) const {
+    ACTORD_ASSERT_HOT(index < size_, "block_queue.h: the element exists");
+    return At(begin_ + index);
+  }
   // Precondition of both: it is not empty.
   T& front() { return (*this)[0]; }
   // What a reused place holds, is what was left there.
   void pop_front() {
+    ACTORD_ASSERT_HOT(size_ != 0, "block_queue.h: it is not empty");
     --size_;
     if (++begin_ != kBlockSize) return;
     begin_ = 0;
@@ -59,7 +68,7 @@ class BlockQueue {
     if (begin_ + size_ == blocks_.size() * kBlockSize) {
       blocks_.push_back(spare_ != nullptr ? SetSpare(nullptr) : NewBlock());
     }
-    return (*this)[size_++];
+    return At(begin_ + size_++);
   }
 
  private:

@@ -11,6 +11,7 @@
 #include <memory>
 #include <vector>
 
+#include "runtime/system/assert.h"
 #include "runtime/system/fresh_memory.h"
 
 namespace actord::runtime {
@@ -64,11 +65,13 @@ class BlockStack {
 
   // Precondition: below size().
   T& operator[](size_t index) {
+    ACTORD_ASSERT_HOT(index < size_, "block_stack.h: the element exists");
     return (*blocks_[index / kBlockSize])[index % kBlockSize];
   }
   // Precondition of both: it is not empty.
   T& back() { return (*this)[size_ - 1]; }
   void pop_back(Pool& pool) noexcept {
+    ACTORD_ASSERT_HOT(size_ != 0, "block_stack.h: it is not empty");
     --size_;
     if (size_ % kBlockSize != 0) return;
     pool.Give(blocks_.back());

@@ -20,6 +20,7 @@
 #include <memory>
 #include <vector>
 
+#include "runtime/system/assert.h"
 #include "runtime/system/mutex.h"
 #include "runtime/system/processor.h"
 
@@ -92,6 +93,7 @@ class BufferCache {
   }
   // Allocate, without any call. Precondition: IsAtHand(bytes).
   void* AllocateAtHand(size_t bytes) {
+    ACTORD_ASSERT_HOT(IsAtHand(bytes), "buffer_pool.h: a buffer is at hand");
 #ifdef ACTORD_FAIL_POINTS
     ++buffers_in_use;
 #endif
@@ -117,6 +119,8 @@ class BufferCache {
     }
     if (counts_[size_class] == kMagazine) [[unlikely]]
       Spill(size_class);
+    ACTORD_ASSERT_HOT(counts_[size_class] < kMagazine,
+                      "buffer_pool.h: Spill has made room");
     magazines_[size_class][counts_[size_class]++] = memory;
     ASAN_POISON_MEMORY_REGION(memory, (size_class + 1) * kBufferUnitBytes);
   }

@@ -41,6 +41,7 @@
 #include <vector>
 
 #include "runtime/system/all_threads_fence.h"
+#include "runtime/system/assert.h"
 #include "runtime/system/fail_point.h"
 #include "runtime/system/fresh_memory.h"
 #include "runtime/system/mutex.h"
@@ -138,6 +139,7 @@ class SlotTable {
 
   // Precondition: `slot` came from Allocate, or is below SlotsInUse().
   T& At(uint32_t slot) const {
+    ACTORD_ASSERT_HOT(slot < next_.load(), "slot_table.h: the slot is in use");
     // Acquire: pairs with the release that published the chunk.
     Chunk* chunk = chunks_[slot / kChunkSlots].load(std::memory_order_acquire);
     return (*chunk)[slot % kChunkSlots];

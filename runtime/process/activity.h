@@ -45,6 +45,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "runtime/system/assert.h"
 #include "runtime/system/fail_point.h"
 
 namespace actord::runtime {
@@ -102,10 +103,22 @@ struct Activity {
     return (word & kEnded) == 0 && (word & wakes) != 0;
   }
 
+  // The most that may be counted. A turn that subtracts more than was counted
+  // leaves a field above that: it wraps around.
+  static constexpr uint64_t kMessagesMax =
+      kMessagesLimitMax + kExitsMax + 700 * kMaxChain;
+  static constexpr uint64_t kUrgentCountMax = kUrgentMax + 16'500;
+  static_assert(kUrgentCountMax < kUrgentMask);
+  static constexpr bool IsPlausible(uint64_t word) {
+    return Messages(word) <= kMessagesMax && Urgent(word) <= kUrgentCountMax;
+  }
+
   // Adds `delta`, which makes it runnable, to a word that is still `word`,
   // which is not. True: (5) holds, and the caller has to enqueue the process.
   static bool Claim(std::atomic<uint64_t>& activity, uint64_t word,
                     uint64_t delta) {
+    ACTORD_ASSERT_HOT(!Runnable(word) && Runnable(word + delta),
+                      "activity.h (5)");
     FailPoint();
     WillChange(&activity);
     // Acquire: the turn's fields as the last turn left them. Release: as Add.
@@ -123,6 +136,11 @@ struct Activity {
     // (lifecycle_log.h, (2)).
     const uint64_t before =
         activity.fetch_add(delta, std::memory_order_seq_cst);
+    ACTORD_ASSERT_HOT(IsPlausible(before), "activity.h (2)");
+    // A spawner's word is ended; all others add counts alone.
+    ACTORD_ASSERT_HOT(
+        (before & kEnded) != 0 || (delta & (kEnded | kReady | kBlocked)) == 0,
+        "activity.h (4)");
     return !Runnable(before) && Runnable(before + delta);
   }
 };

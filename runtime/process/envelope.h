@@ -14,7 +14,6 @@
 #include <actord/copy_bytes.h>
 
 #include <atomic>
-#include <cassert>
 #include <cstdint>
 #include <cstring>
 #include <new>
@@ -23,6 +22,7 @@
 
 #include "runtime/memory/buffer_pool.h"
 #include "runtime/process/payload.h"
+#include "runtime/system/assert.h"
 #include "runtime/system/fail_point.h"
 
 namespace actord::runtime {
@@ -97,8 +97,9 @@ struct Envelope {
   [[gnu::always_inline]] static Envelope* Create(
       BufferCache& cache, uint16_t type, std::string_view topic,
       const actord_payload& payload) {
-    assert(topic.size() <= kMaxNameBytes + kMaxHeaderBytes &&
-           Fits(payload, kPayloadLimitMaxBytes));
+    ACTORD_ASSERT_HOT(topic.size() <= kMaxNameBytes + kMaxHeaderBytes &&
+                          Fits(payload, kPayloadLimitMaxBytes),
+                      "envelope.h: the sizes have been checked");
     const size_t bytes = sizeof(Envelope) + topic.size() + payload.bytes.size +
                          payload.content_type.size;
     // This way stays free of calls, so that it saves no registers.
@@ -144,6 +145,8 @@ struct Envelope {
   // Makes it one with just these bytes, of no content type. Precondition: it is
   // of one line, and they are at most kOneLineTextBytes.
   void ReplaceText(std::string_view bytes) {
+    ACTORD_ASSERT_HOT(IsOfOneLine() && bytes.size() <= kOneLineTextBytes,
+                      "envelope.h: it has room for the text");
     payload_bytes = static_cast<uint32_t>(bytes.size());
     topic_bytes = 0;
     content_type_bytes = 0;

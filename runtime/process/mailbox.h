@@ -6,6 +6,7 @@
 #include <atomic>
 
 #include "runtime/process/envelope.h"
+#include "runtime/system/assert.h"
 #include "runtime/system/fail_point.h"
 
 namespace actord::runtime {
@@ -33,9 +34,11 @@ class MessageQueue {
     Envelope* previous = tail_.exchange(last, std::memory_order_acq_rel);
     FailPoint();
     if (previous == nullptr) {
+      ACTORD_ASSERT_HOT(head_.load() == nullptr, "mailbox.h (1)");
       WillWrite(&head_);
       head_.store(first, std::memory_order_release);
     } else {
+      ACTORD_ASSERT_HOT(previous->Next() == nullptr, "mailbox.h (1)");
       WillWrite(&previous->next);
       previous->next.store(first, std::memory_order_release);
     }
@@ -49,6 +52,7 @@ class MessageQueue {
     WillRead(&head_);
     Envelope* envelope = head_.load(std::memory_order_acquire);
     if (envelope == nullptr) return;
+    ACTORD_ASSERT_HOT(tail_.load() != nullptr, "mailbox.h (2)");
     for (bool more = true; more;) {
       WillRead(&envelope->next);
       Envelope* next = envelope->next.load(std::memory_order_acquire);

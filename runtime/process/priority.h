@@ -8,6 +8,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "runtime/system/assert.h"
+
 namespace actord::runtime {
 
 inline constexpr int kPriorities = ACTORD_PRIORITY_HIGHEST + 1;
@@ -34,8 +36,12 @@ constexpr uint32_t LevelsFrom(int level) {
 }
 // Precondition of both: there is one.
 constexpr int HighestLevel(uint32_t levels) {
+  ACTORD_ASSERT_HOT(levels != 0, "priority.h: there is a level");
   return kPriorities - 1 - std::countl_zero(levels);
 }
-constexpr int LowestLevel(uint32_t levels) { return std::countr_zero(levels); }
+constexpr int LowestLevel(uint32_t levels) {
+  ACTORD_ASSERT_HOT(levels != 0, "priority.h: there is a level");
+  return std::countr_zero(levels);
+}
 
 }  // namespace actord::runtime

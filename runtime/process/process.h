@@ -39,6 +39,7 @@
 #include "runtime/process/mailbox.h"
 #include "runtime/process/pid.h"
 #include "runtime/process/priority.h"
+#include "runtime/system/assert.h"
 #include "runtime/system/fail_point.h"
 #include "runtime/system/processor.h"
 
@@ -173,6 +174,8 @@ struct alignas(64) Process {
       // that line.
       PrefetchTurn();
       if (Activity::Claim(activity, word, delta)) {
+        ACTORD_ASSERT_HOT(in_hand == nullptr && !running.load(),
+                          "activity.h (5)");
         FailPoint();
         last->SetNext(nullptr);
         WillWrite(&in_hand);
@@ -193,6 +196,7 @@ struct alignas(64) Process {
     const uint64_t word = activity.load(std::memory_order_relaxed);
     if (Activity::AwaitsUrgent(word) &&
         Activity::Claim(activity, word, Activity::kUrgentOne)) {
+      ACTORD_ASSERT_HOT(!running.load(), "activity.h (5)");
       FailPoint();
       WillWrite(&urgent_taken);
       urgent_taken.PushBack(event);
@@ -207,20 +211,29 @@ struct alignas(64) Process {
   template <typename Take>
   void TakeMessages(Take take) {
     while (Envelope* envelope = in_hand) {
+      ACTORD_ASSERT_HOT(Activity::Messages(activity.load()) != 0,
+                        "activity.h (3): what is found is counted");
       in_hand = envelope->Next();
       if (!take(envelope)) return;
     }
-    messages.PopWhile(take);
+    messages.PopWhile([&](Envelope* envelope) {
+      ACTORD_ASSERT_HOT(Activity::Messages(activity.load()) != 0,
+                        "activity.h (3): what is found is counted");
+      return take(envelope);
+    });
   }
 
   // Spawner, or turn. Precondition: there is no state, and nobody is there yet.
   void KeepAdmitted(Admitted&& done) {
     static_assert(sizeof(Admitted) <= kInlineStateBytes);
+    ACTORD_ASSERT(state == nullptr && admitted == nullptr,
+                  "process.h: its memory is not used");
     ASAN_UNPOISON_MEMORY_REGION(&inline_state, kInlineStateBytes);
     admitted = new (&inline_state) Admitted(std::move(done));
   }
   // Precondition: somebody is there.
   Admitted TakeAdmitted() {
+    ACTORD_ASSERT(admitted != nullptr, "process.h: somebody is there");
     Admitted* const kept = std::exchange(admitted, nullptr);
     Admitted taken = std::move(*kept);
     kept->~Admitted();

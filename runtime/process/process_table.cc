@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/process/errors.h"
+#include "runtime/system/assert.h"
 #include "runtime/system/fail_point.h"
 
 namespace actord::runtime {
@@ -43,6 +44,9 @@ Process* ProcessTable::Reserve(Cache& cache, const ProcessType* type,
     return nullptr;
   }
   Process& process = slots_.At(slot);
+  ACTORD_ASSERT_HOT((process.generation.load() & 1) == 0 &&
+                        (process.activity.load() & Activity::kEnded) != 0,
+                    "process_table.h: no process is in a free slot");
   process.slot.store(slot, std::memory_order_relaxed);
   WillWrite(&process.next_tag);
   process.next_tag = 1;
@@ -68,6 +72,9 @@ Process* ProcessTable::Reserve(Cache& cache, const ProcessType* type,
 }
 
 void ProcessTable::Release(Cache& cache, Process& process) {
+  ACTORD_ASSERT_HOT((process.generation.load() & 1) == 0 &&
+                        (process.activity.load() & Activity::kEnded) != 0,
+                    "process_table.h: the process has ended");
   // A slot whose generations are used up is given up, so that no PID ever
   // comes again.
   if (process.generation.load(std::memory_order_relaxed) >= UINT32_MAX - 1) {

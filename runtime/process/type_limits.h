@@ -13,6 +13,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "runtime/process/catalog.h"
+#include "runtime/system/assert.h"
 #include "runtime/system/fail_point.h"
 
 namespace actord::runtime {
@@ -53,13 +54,16 @@ class TypeLimits {
   void Give(const ProcessType* type) {
     if (Count* const count = Find(type)) {
       WillChange(&count->live);
-      count->live.fetch_sub(1, std::memory_order_relaxed);
+      const size_t before = count->live.fetch_sub(1, std::memory_order_relaxed);
+      ACTORD_ASSERT(before != 0, "type_limits.h: whoever leaves was counted");
     }
   }
 
   // Precondition: it has one.
   [[nodiscard]] size_t MaxOf(const ProcessType& type) const {
-    return counts_.at(type.name)->max;
+    const Count* const count = Find(&type);
+    ACTORD_ASSERT(count != nullptr, "type_limits.h: the type has a limit");
+    return count->max;
   }
 
  private:

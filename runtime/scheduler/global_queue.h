@@ -18,6 +18,7 @@
 
 #include "runtime/process/priority.h"
 #include "runtime/process/process.h"
+#include "runtime/system/assert.h"
 #include "runtime/system/fail_point.h"
 #include "runtime/system/mutex.h"
 
@@ -30,6 +31,7 @@ class alignas(64) GlobalQueue {
   // All of them are of this level; they may be cold memory.
   void PushAll(int level, std::span<Process* const> processes) {
     const MutexLock lock(mutex_);
+    ACTORD_ASSERT(IsPriority(level), "priority.h: the level exists");
     std::deque<Process*>& fifo = fifos_[static_cast<size_t>(level)];
     WillChange(&fifo);
     fifo.insert(fifo.end(), processes.begin(), processes.end());

@@ -4,6 +4,7 @@
 
 #include "runtime/scheduler/scheduler.h"
 #include "runtime/system/all_threads_fence.h"
+#include "runtime/system/assert.h"
 #include "runtime/system/fail_point.h"
 
 namespace actord::runtime {
@@ -17,6 +18,8 @@ WorkerQueue* Hold::GiveUp() {
 
 void Hold::Give(WorkerQueue& queue) {
   const MutexLock lock(mutex_);
+  ACTORD_ASSERT(queue_ == nullptr && !taken_,
+                "hold.h: the thread has no worker");
   queue_ = &queue;
   last_queue_ = &queue;
   // Release: who looks at the holder's calls finds it as it is.
@@ -34,6 +37,7 @@ std::optional<Hold::Call> Hold::Look() const {
 
 bool Hold::TryTake(const WorkerQueue& queue, uint64_t number) {
   if (!CanTake()) return false;
+  ACTORD_ASSERT((number & 1) == 1, "hold.h (2): it was seen in a call");
   const MutexLock lock(mutex_);
   // It may have another worker by now, or be a taken one's slow return.
   if (queue_ != &queue || taken_) return false;
@@ -50,6 +54,8 @@ void Hold::ComeBack() {
   // Waits for a taker that is deciding.
   const MutexLock lock(mutex_);
   if (!std::exchange(taken_, false)) return;
+  ACTORD_ASSERT(queue_ != nullptr, "hold.h (3)");
+  ACTORD_ASSERT(wanted_.load(), "hold.h (4)");
   queue_ = nullptr;
   wanted_.store(false, std::memory_order_relaxed);
 }

@@ -26,6 +26,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "runtime/system/assert.h"
 #include "runtime/system/fail_point.h"
 #include "runtime/system/mutex.h"
 
@@ -52,10 +53,14 @@ class Hold {
   // The worker that it holds, as far as it has noticed; null: none.
   [[nodiscard]] WorkerQueue* queue() const { return queue_; }
   // The worker that it held last.
-  [[nodiscard]] WorkerQueue& last_queue() const { return *last_queue_; }
+  [[nodiscard]] WorkerQueue& last_queue() const {
+    ACTORD_ASSERT_HOT(last_queue_ != nullptr, "hold.h: it has held a worker");
+    return *last_queue_;
+  }
 
   // Around a call. `name` is a literal. After Leave, queue() may be null.
   void Enter(const Process& process, const char* name) {
+    ACTORD_ASSERT_HOT((calls_.load() & 1) == 0, "hold.h (1)");
     WillWrite(&calls_);
     process_.store(&process, std::memory_order_relaxed);
     name_.store(name, std::memory_order_relaxed);
@@ -64,6 +69,7 @@ class Hold {
                  std::memory_order_release);
   }
   void Leave() {
+    ACTORD_ASSERT_HOT((calls_.load() & 1) == 1, "hold.h (1)");
     WillWrite(&calls_);
     calls_.store(calls_.load(std::memory_order_relaxed) + 1,
                  std::memory_order_release);

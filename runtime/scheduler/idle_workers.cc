@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "runtime/system/assert.h"
 #include "runtime/system/fail_point.h"
 
 namespace actord::runtime {
@@ -12,7 +13,8 @@ bool IdleWorkers::EndSleep(int worker) {
   if (it == stack_.end()) return false;
   stack_.erase(it);
   WillChange(&sleepers_);
-  sleepers_.fetch_sub(1, std::memory_order_seq_cst);
+  const int before = sleepers_.fetch_sub(1, std::memory_order_seq_cst);
+  ACTORD_ASSERT(stack_.size() + 1 == SizeFor(before), "idle_workers.h (6)");
   return true;
 }
 
@@ -30,10 +32,12 @@ int IdleWorkers::ClaimForWork() {
                                           std::memory_order_seq_cst)) {
     return kNobody;
   }
+  ACTORD_ASSERT(searchers_.load() > 0, "idle_workers.h (1)");
   const int worker = stack_.back();
   stack_.pop_back();
   WillChange(&sleepers_);
-  sleepers_.fetch_sub(1, std::memory_order_seq_cst);
+  const int before = sleepers_.fetch_sub(1, std::memory_order_seq_cst);
+  ACTORD_ASSERT(stack_.size() + 1 == SizeFor(before), "idle_workers.h (6)");
   return worker;
 }
 

@@ -28,6 +28,7 @@
 #include <atomic>
 #include <vector>
 
+#include "runtime/system/assert.h"
 #include "runtime/system/fail_point.h"
 #include "runtime/system/mutex.h"
 
@@ -60,14 +61,18 @@ class IdleWorkers {
   // True: the caller was the last searcher.
   bool EndSearch() {
     WillChange(&searchers_);
-    return searchers_.fetch_sub(1, std::memory_order_seq_cst) == 1;
+    const int before = searchers_.fetch_sub(1, std::memory_order_seq_cst);
+    ACTORD_ASSERT(before > 0, "idle_workers.h (2), (4)");
+    return before == 1;
   }
 
   void BeginSleep(int worker) {
     const MutexLock lock(mutex_);
     stack_.push_back(worker);
     WillChange(&sleepers_);
-    sleepers_.fetch_add(1, std::memory_order_seq_cst);
+    const int before = sleepers_.fetch_add(1, std::memory_order_seq_cst);
+    ACTORD_ASSERT(before < workers_ && stack_.size() == SizeFor(before) + 1,
+                  "idle_workers.h (3), (6)");
   }
 
   // For the sleeper itself. False: somebody has claimed it, and its
@@ -89,6 +94,8 @@ class IdleWorkers {
   }
 
  private:
+  static size_t SizeFor(int sleepers) { return static_cast<size_t>(sleepers); }
+
   const int workers_;
   std::atomic<int> searchers_{0};
   std::atomic<int> sleepers_{0};  // stack_.size(); written under mutex_

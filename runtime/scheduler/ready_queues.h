@@ -33,6 +33,7 @@
 #include "runtime/process/priority.h"
 #include "runtime/process/process.h"
 #include "runtime/scheduler/run_queue.h"
+#include "runtime/system/assert.h"
 #include "runtime/system/fail_point.h"
 
 namespace actord::runtime {
@@ -43,19 +44,19 @@ class ReadyQueues {
 
   // Owner only. False: the level is full. `level` is that of the process, which
   // may be cold memory.
-  bool Push(Process* process, int level) {
+  [[nodiscard]] bool Push(Process* process, int level) {
     Mark(level);
     return At(level).Push(process);
   }
 
   // Owner only: all of them, the newest last, or none. False: there is no room.
-  bool PushAll(std::span<Process* const> processes, int level) {
+  [[nodiscard]] bool PushAll(std::span<Process* const> processes, int level) {
     Mark(level);
     return At(level).PushAll(processes);
   }
 
   // Owner only. Behind all others of the level. False: there is no room.
-  bool PushBack(Process* process, int level) {
+  [[nodiscard]] bool PushBack(Process* process, int level) {
     Mark(level);
     return BackAt(level).Push(process);
   }
@@ -75,6 +76,7 @@ class ReadyQueues {
 
   // Owner only: pops have just found the level empty, and its back.
   void FoundEmpty(int level) {
+    ACTORD_ASSERT_HOT(IsEmpty(level), "ready_queues.h (2)");
     if (level == kDefaultPriority) return;  // (4)
     WillWrite(&levels_);
     levels_.store(levels() & ~LevelBit(level), std::memory_order_relaxed);
@@ -92,11 +94,15 @@ class ReadyQueues {
     while (levels != 0) {
       const int level = HighestLevel(levels);
       if (victim.BackAt(level).Size() != 0) {
+        ACTORD_ASSERT_HOT(SizeOf() == 0,
+                          "ready_queues.h: nothing is ready here");
         Mark(level);
         Process* first = victim.BackAt(level).StealInto(BackAt(level));
         if (first != nullptr) return first;
       }
       if (victim.At(level).Size() != 0) {
+        ACTORD_ASSERT_HOT(SizeOf() == 0,
+                          "ready_queues.h: nothing is ready here");
         Mark(level);
         Process* first = victim.At(level).StealInto(At(level));
         if (first != nullptr) return first;
@@ -109,6 +115,7 @@ class ReadyQueues {
   // Owner only: likewise, but only of this level, without its back.
   // Precondition: the level is empty here, but perhaps for its back.
   Process* StealReady(ReadyQueues& victim, int level) {
+    ACTORD_ASSERT_HOT(Size(level) == 0, "ready_queues.h: the level is empty");
     if (victim.At(level).Size() == 0) return nullptr;
     Mark(level);
     return victim.At(level).StealInto(At(level));
@@ -152,10 +159,16 @@ class ReadyQueues {
   Level& BackAt(int level) { return backs_[static_cast<size_t>(level)]; }
   void Mark(int level) {
     const uint32_t levels = levels_.load(std::memory_order_relaxed);
+    ACTORD_ASSERT_HOT((levels & LevelBit(kDefaultPriority)) != 0,
+                      "ready_queues.h (4)");
+    ACTORD_ASSERT_HOT((levels & LevelBit(level)) != 0 || IsEmpty(level),
+                      "ready_queues.h (2), (3)");
     if ((levels & LevelBit(level)) == 0) [[unlikely]] {
       FailPoint();
       WillChange(&levels_);
       levels_.store(levels | LevelBit(level), std::memory_order_seq_cst);
+      ACTORD_ASSERT_HOT(levels_.load() == (levels | LevelBit(level)),
+                        "ready_queues.h (1)");
     }
   }
 

@@ -24,6 +24,7 @@
 #include <cstdint>
 #include <span>
 
+#include "runtime/system/assert.h"
 #include "runtime/system/fail_point.h"
 
 namespace actord::runtime {
@@ -37,15 +38,19 @@ class RunQueue {
   using Batch = std::array<T*, kSlots / 2>;
 
   // Owner only. False: full.
-  bool Push(T* item) { return PushAll(std::span<T* const, 1>(&item, 1)); }
+  [[nodiscard]] bool Push(T* item) {
+    return PushAll(std::span<T* const, 1>(&item, 1));
+  }
 
   // Owner only: all of them, the newest last, with one add. False: there is no
   // room for all, and none is pushed. Inlined, so that Push, which knows that
   // it is one, has no loop.
   template <size_t kExtent>
-  [[gnu::always_inline]] bool PushAll(std::span<T* const, kExtent> items) {
+  [[nodiscard, gnu::always_inline]] bool PushAll(
+      std::span<T* const, kExtent> items) {
     WillRead(&word_);
     const uint64_t word = word_.load(std::memory_order_relaxed);
+    ACTORD_ASSERT_HOT(Size(word) <= kSlots, "run_queue.h (1)");
     // Thieves may have made more room meanwhile, never less.
     if (Size(word) + items.size() > kSlots) return false;
     for (uint32_t i = 0; i < items.size(); ++i) {
@@ -68,6 +73,7 @@ class RunQueue {
       // By (2) this slot is stable: only the owner removes at the bottom.
       WillRead(&Slot(Bottom(word) - 1));
       T* item = Slot(Bottom(word) - 1).load(std::memory_order_relaxed);
+      ACTORD_ASSERT_HOT(item != nullptr, "run_queue.h (2)");
       if (Replace(word, word - kBottomOne)) return item;
     }
     return nullptr;
@@ -96,6 +102,8 @@ class RunQueue {
   // there. Precondition: `into` is empty, so that its unpublished slots can
   // take the copies (2), and one add publishes them all.
   T* StealInto(RunQueue& into) {
+    ACTORD_ASSERT_HOT(into.Size() == 0,
+                      "run_queue.h (2): the thief's queue is empty");
     T* first = nullptr;
     const uint32_t begin =
         Bottom(into.word_.load(std::memory_order_relaxed)) - 1;
@@ -104,6 +112,7 @@ class RunQueue {
     });
     // A copy whose CAS failed has left something in the hand (4).
     if (count == 0) return nullptr;
+    ACTORD_ASSERT_HOT(first != nullptr, "run_queue.h (3), (4)");
     FailPoint();
     if (count > 1) {
       WillChange(&into.word_);

@@ -6,6 +6,7 @@
 #include <span>
 #include <utility>
 
+#include "runtime/system/assert.h"
 #include "runtime/system/fail_point.h"
 
 namespace actord::runtime {
@@ -109,10 +110,10 @@ void Scheduler::EnqueueBehind(Process* process, WorkerQueue* here) {
   const int level = process->Priority();
   const bool alone = here->next == nullptr && global_.levels() == 0 &&
                      here->ready.NonEmptyFromTop() == 0;
-  if (!here->ready.PushBack(process, level)) [[unlikely]] {
-    OverflowBack(*here, level);
-    here->ready.PushBack(process, level);
-  }
+  // Once is enough: nobody else adds to it, and thieves only make more room.
+  while (!here->ready.PushBack(process, level)) [[unlikely]] {
+      OverflowBack(*here, level);
+    }
   if (alone) {
     EndQuiet(*here);
     here->is_quiet = true;
@@ -150,12 +151,15 @@ void Scheduler::EnqueueAgain(Process* process, WorkerQueue* here) {
 }
 
 void Scheduler::PushLocal(Process* process, WorkerQueue& here) {
-  const int level = process->Priority();
-  if (!here.ready.Push(process, level)) [[unlikely]] {
-    Overflow(here, level);
-    here.ready.Push(process, level);
-  }
+  PushOrOverflow(process, here, process->Priority());
   WakeForAll(here);
+}
+
+void Scheduler::PushOrOverflow(Process* process, WorkerQueue& here, int level) {
+  // Once is enough: nobody else adds to it, and thieves only make more room.
+  while (!here.ready.Push(process, level)) [[unlikely]] {
+      Overflow(here, level);
+    }
 }
 
 void Scheduler::Overflow(WorkerQueue& here, int level) {
@@ -189,7 +193,7 @@ Process* Scheduler::TakeGlobalNow(WorkerQueue& here, uint32_t among,
     taken[0]->Prefetch();
     for (size_t i = 1; i < count; ++i) {
       taken[i]->Prefetch();
-      here.ready.Push(taken[i], level);
+      PushOrOverflow(taken[i], here, level);
     }
     // On the way from one queue to the other nobody saw them, and whoever
     // looked then may sleep now.

@@ -16,6 +16,7 @@
 #include "runtime/scheduler/idle_workers.h"
 #include "runtime/scheduler/ready_queues.h"
 #include "runtime/scheduler/timer_wheel.h"
+#include "runtime/system/assert.h"
 #include "runtime/system/clock.h"
 #include "runtime/system/fail_point.h"
 #include "runtime/system/parker.h"
@@ -55,8 +56,15 @@ struct alignas(64) WorkerQueue {
 
 // Processes that somebody has made runnable and not enqueued yet.
 struct ReadyList {
-  std::array<Process*, 64> processes;
+  static constexpr size_t kCapacity = 64;
+  std::array<Process*, kCapacity> processes;
   size_t count = 0;
+
+  // Precondition: it is not full.
+  void Add(Process* process) {
+    ACTORD_ASSERT_HOT(count < kCapacity, "scheduler.h: the list has room");
+    processes[count++] = process;
+  }
 };
 
 class Scheduler {
@@ -85,7 +93,7 @@ class Scheduler {
   }
   // Likewise, at the end of the global queue.
   void EnqueueBack(Process* process);
-  // Likewise, for each of the list, which it empties: one wake-up for all.
+  // Enqueues each process of the list and empties the list: one wake-up for all.
   void EnqueueAll(ReadyList& list);
   // Enqueue for each of the list, which it empties. Others see them together,
   // with one read-modify-write and one wake-up, if there is room and they are
@@ -175,6 +183,8 @@ class Scheduler {
   // Enqueue, if `here` has a `next` already or there is no `here`.
   [[gnu::noinline]] void EnqueueBeside(Process* process, WorkerQueue* here);
   void PushLocal(Process* process, WorkerQueue& here);
+  // PushLocal of a process of this level, without waking anybody.
+  void PushOrOverflow(Process* process, WorkerQueue& here, int level);
   // What EnqueueTogether does, but for the wake-up. True: that is due.
   bool ShowTogether(ReadyList& list, WorkerQueue& here);
   [[gnu::noinline]] void MayWake(WorkerQueue& here);
@@ -184,8 +194,7 @@ class Scheduler {
     EndQuiet(here);
     WakeForWork();
   }
-  // Make room in a full level, or its back. Thieves only remove, so there is
-  // room then.
+  // Make room in a full level, or its back.
   void Overflow(WorkerQueue& here, int level);
   void OverflowBack(WorkerQueue& here, int level);
   Process* TakeGlobalNow(WorkerQueue& here, uint32_t among, size_t most);

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/system/assert.h"
 
 namespace actord::runtime {
 namespace {
@@ -107,6 +108,8 @@ void WorkQueue::SetTimer(Task& task, uint64_t at_ns) {
 
 void WorkQueue::Queue(Task& task, End end, uint64_t now_ns) {
   Command& command = *task.command;
+  ACTORD_ASSERT(task.phase == Phase::kOver || task.phase == Phase::kDelayed,
+                "task_queue.h 1");
   task.phase = Phase::kQueued;
   SetTimer(task, After(now_ns, task.policy().start_timeout));
   const auto [it, is_new] = command.processes.try_emplace(task.token.pid);
@@ -117,6 +120,7 @@ void WorkQueue::Queue(Task& task, End end, uint64_t now_ns) {
   task.place = process.tasks.insert(
       end == End::kFront ? process.tasks.begin() : process.tasks.end(), &task);
   if (is_new && command.turns.size() == 1) MakeReady(command);
+  ACTORD_ASSERT(!command.turns.empty(), "task_queue.h 2");
   WakeOneFor(command);
 }
 
@@ -144,7 +148,8 @@ WorkQueue::Task* WorkQueue::PopTask(Command& command) {
 void WorkQueue::Release(Task& task) {
   if (task.phase == Phase::kQueued) Unqueue(task);
   if (task.phase == Phase::kLeased) {
-    task.holder->held.erase(task.token);
+    const size_t erased = task.holder->held.erase(task.token);
+    ACTORD_ASSERT(erased == 1 && leased_ > 0, "task_queue.h 1");
     task.holder = nullptr;
     --leased_;
   }
@@ -267,6 +272,7 @@ std::optional<WorkQueue::Lease> WorkQueue::Take(RemoteWorkerId id,
     // The next turn is another's.
     pattern.turns.splice(pattern.turns.end(), pattern.turns,
                          pattern.turns.begin());
+    ACTORD_ASSERT(!command.turns.empty(), "task_queue.h 2");
     Task& task = *PopTask(command);
     --worker->credits;
     ++task.attempts;

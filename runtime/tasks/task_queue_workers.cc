@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "runtime/system/assert.h"
 #include "runtime/tasks/task_queue.h"
 
 namespace actord::runtime {
@@ -75,6 +76,7 @@ void WorkQueue::MakeReady(Command& command) {
 }
 
 void WorkQueue::MakeUnready(Command& command) {
+  ACTORD_ASSERT(command.turns.empty(), "task_queue.h 2");
   for (const auto& [pattern, turn] : command.in_patterns) {
     pattern->turns.erase(turn);
   }
@@ -184,6 +186,7 @@ void WorkQueue::WakeOneFor(Command& command) {
   for (const auto& [pattern, turn] : command.in_patterns) {
     if (pattern->resting.empty()) continue;
     Worker& worker = *pattern->resting.front();
+    ACTORD_ASSERT(worker.credits > 0, "task_queue.h 3");
     Wake(worker);
     worker.woken_for = command.name;
     return;

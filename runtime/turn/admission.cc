@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "runtime/process/errors.h"
 #include "runtime/system/absl_text.h"
+#include "runtime/system/assert.h"
 #include "runtime/system/fail_point.h"
 #include "runtime/system/thread.h"
 
@@ -190,6 +191,8 @@ void Admission::Submit(const SubmitRequest& request, const Pid& parent,
 }
 
 void Admission::AwaitQuiet() const {
+  ACTORD_ASSERT(state_.load() != RunState::kServing,
+                "admission.h: it is not serving any more");
   while (submitting_.load(std::memory_order_seq_cst) != 0) YieldThread();
 }
 

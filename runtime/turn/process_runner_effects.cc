@@ -86,7 +86,7 @@ Effect* ProcessRunner::StartChild(SpawnEffect& spawn, Effect* next,
   lane_.Count(&Counters::processes_started);
   if (Activity::Add(child.activity, Activity::kReady - Activity::kEnded +
                                         Activity::ForMessages(count, units))) {
-    children_.processes[children_.count++] = &child;
+    children_.Add(&child);
   }
   return next;
 }

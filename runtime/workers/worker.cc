@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "runtime/system/assert.h"
 #include "runtime/system/fail_point.h"
 
 namespace actord::runtime {
@@ -32,6 +33,11 @@ Worker::Did Worker::RunOne(ProcessRunner& runner) {
     }
   }
   scheduler_.BeginTurn(queue_);
+  ACTORD_ASSERT_HOT(
+      Activity::Runnable(process->activity.load()) && !process->running.load(),
+      "activity.h (1)");
+  ACTORD_ASSERT_HOT(Activity::IsPlausible(process->activity.load()),
+                    "activity.h (2)");
   // The last thing of all: the worker may be another thread's afterwards.
   runner.RunTurn(*process);
   return Did::kRan;
@@ -72,6 +78,7 @@ void Worker::PlanSpecialTurn() {
 
 Process* Worker::TakeBest(uint32_t levels, First first) {
   Process* const process = TakeHighest(levels, first);
+  if (process == nullptr) return nullptr;
   // Nobody would run it while this turn lasts, and perhaps the next ones.
   if (queue_.next != nullptr && queue_.next->Priority() < process->Priority())
       [[unlikely]] {
@@ -196,6 +203,10 @@ Worker::Did Worker::TrySleep() {
   // The order is IdleWorkers (3): sleeper, no searcher, one more look. The look
   // is left to the others that search, if there are any.
   IdleWorkers& idle = scheduler_.idle();
+  ACTORD_ASSERT(queue_.next == nullptr,
+                "scheduler.h: a turn took what is next");
+  ACTORD_ASSERT(!queue_.is_quiet || queue_.ready.NonEmptyFromTop() == 0,
+                "idle_workers.h (5)");
   FailPoint();
   idle.BeginSleep(queue_.index);
   FailPoint();

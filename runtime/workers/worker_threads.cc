@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/system/assert.h"
 #include "runtime/system/processor.h"
 
 namespace actord::runtime {
@@ -34,6 +35,8 @@ WorkerThreads::WorkerThreads(const Parts& parts)
                   static_cast<size_t>(parts.options.max_blocked_threads));
   for (size_t i = 0; i < workers; ++i) {
     Thread* thread = TakeSpare();
+    ACTORD_ASSERT(thread != nullptr,
+                  "worker_threads.h: there is a thread for each worker");
     uint64_t seed = 0;
     {
       const MutexLock lock(mutex_);
@@ -139,7 +142,12 @@ void WorkerThreads::Give(Thread& thread, WorkerQueue& queue) {
 bool WorkerThreads::GiveAway(Hold& hold) {
   Thread* spare = TakeSpare();
   if (spare == nullptr) return false;
-  Give(*spare, *hold.GiveUp());
+  WorkerQueue* const queue = hold.GiveUp();
+  if (queue == nullptr) {
+    AddSpare(*spare);
+    return false;
+  }
+  Give(*spare, *queue);
   return true;
 }
 

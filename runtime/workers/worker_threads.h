@@ -19,6 +19,7 @@
 #include "runtime/scheduler/lane.h"
 #include "runtime/settings/options.h"
 #include "runtime/step/step_context.h"
+#include "runtime/system/assert.h"
 #include "runtime/system/mutex.h"
 #include "runtime/system/parker.h"
 #include "runtime/system/random.h"
@@ -78,6 +79,8 @@ class WorkerThreads final : public BlockingCalls {
 
   // One turn of the worker that `thread` holds. Precondition: it holds one.
   Worker::Did RunOne(Thread& thread) {
+    ACTORD_ASSERT(thread.lane.here() != nullptr,
+                  "worker_threads.h: the thread holds a worker");
     return worker(thread.lane.here()->index).RunOne(thread.runner);
   }
   // `thread` has come back from a turn without its worker: it is spare now.

@@ -1,5 +1,7 @@
 #include "runtime/yields/due_timers.h"
 
+#include <algorithm>
+
 namespace actord::runtime {
 
 static_assert(DueTimers::kAtOnce <=
@@ -19,7 +21,7 @@ bool DueTimers::Fire(WorkerQueue& owner, Lane& lane, size_t max) {
   if (earliest > now) return false;
   if (now - earliest >= kLateNs) max = kAtOnce;
   due_.clear();
-  owner.timers.Advance(now, max, due_);
+  owner.timers.Advance(now, std::min(max, kAtOnce), due_);
   for (const uint64_t timer : due_) {
     if (!Lifetimes::IsOne(timer)) broker_.PrefetchRecord(timer);
   }

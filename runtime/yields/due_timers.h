@@ -20,7 +20,7 @@ class DueTimers {
   DueTimers(Scheduler& scheduler, YieldBroker& broker, Lifetimes& lifetimes);
 
   // One Advance of a wheel: what is ready runs before more is.
-  static constexpr size_t kAtOnce = 64;
+  static constexpr size_t kAtOnce = ReadyList::kCapacity;
 
   // Fires what is due in the wheel, at most kAtOnce, or, while that is not
   // late, at most `max`. True: something was, or may be still.

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/system/assert.h"
 #include "runtime/system/fail_point.h"
 
 namespace actord::runtime {
@@ -104,6 +105,8 @@ int32_t YieldBroker::Complete(actord_completion handle, int32_t status,
 std::string YieldBroker::WhyItDoesNotFit(const char* what,
                                          const actord_payload& payload,
                                          int32_t status) const {
+  ACTORD_ASSERT(!Fits(payload, MaxBytes(status)),
+                "yield_broker.h: the payload does not fit");
   if (payload.bytes.size <= MaxBytes(status)) {
     return absl::StrCat("the content type of the ", what, " has ",
                         payload.content_type.size, " bytes; the limit is ",
@@ -304,6 +307,9 @@ void YieldBroker::ForEachTag(const Process& process,
 
 void YieldBroker::Free(Process& process, uint32_t slot, Lane& lane) {
   YieldRecord& record = records_.At(slot);
+  ACTORD_ASSERT_HOT(
+      static_cast<uint32_t>(record.word.load()) == YieldRecord::kEnded,
+      "yield_record.h: the yield has ended");
   if (record.previous != kNoYieldSlot) {
     records_.At(record.previous).next = record.next;
   } else {

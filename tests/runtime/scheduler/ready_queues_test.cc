@@ -38,8 +38,8 @@ TEST_F(ReadyQueuesTest, EachLevelIsAQueueOfItsOwn) {
 
 TEST_F(ReadyQueuesTest, ALevelWithSomethingHasItsBitAndOneFoundEmptyHasNot) {
   EXPECT_EQ(queues_->levels(), LevelBit(kDefaultPriority)) << "always set";
-  queues_->Push((*this)[0], 31);
-  queues_->Push((*this)[1], 0);
+  EXPECT_TRUE(queues_->Push((*this)[0], 31));
+  EXPECT_TRUE(queues_->Push((*this)[1], 0));
   EXPECT_EQ(queues_->levels(),
             LevelBit(31) | LevelBit(kDefaultPriority) | LevelBit(0));
   EXPECT_EQ(queues_->PopNewest(31), (*this)[0]);
@@ -47,7 +47,7 @@ TEST_F(ReadyQueuesTest, ALevelWithSomethingHasItsBitAndOneFoundEmptyHasNot) {
   queues_->FoundEmpty(31);
   queues_->FoundEmpty(kDefaultPriority);
   EXPECT_EQ(queues_->levels(), LevelBit(kDefaultPriority) | LevelBit(0));
-  queues_->Push((*this)[0], 31);
+  EXPECT_TRUE(queues_->Push((*this)[0], 31));
   EXPECT_EQ(queues_->Size(31), 1u);
   EXPECT_NE(queues_->levels() & LevelBit(31), 0u);
 }
@@ -66,10 +66,10 @@ TEST_F(ReadyQueuesTest, AFullLevelLeavesRoomInTheOthers) {
 
 TEST_F(ReadyQueuesTest, AThiefTakesTheOldestHalfOfTheHighestLevel) {
   ReadyQueues thief;
-  for (size_t i = 0; i < 8; ++i) queues_->Push((*this)[i], 3);
-  for (size_t i = 10; i < 15; ++i) queues_->Push((*this)[i], 20);
+  for (size_t i = 0; i < 8; ++i) EXPECT_TRUE(queues_->Push((*this)[i], 3));
+  for (size_t i = 10; i < 15; ++i) EXPECT_TRUE(queues_->Push((*this)[i], 20));
   // A bit of which nothing is left, above all.
-  queues_->Push((*this)[20], 30);
+  EXPECT_TRUE(queues_->Push((*this)[20], 30));
   EXPECT_EQ(queues_->PopOldest(30), (*this)[20]);
 
   EXPECT_EQ(thief.StealFrom(*queues_), (*this)[10]);
@@ -103,9 +103,9 @@ TEST_F(ReadyQueuesTest, WhatWasPushedBackIsAQueueBehindTheLevel) {
 
 TEST_F(ReadyQueuesTest, AThiefTakesWhatWasPushedBackFirstOfALevel) {
   ReadyQueues thief;
-  for (size_t i = 0; i < 4; ++i) queues_->PushBack((*this)[i], 9);
-  queues_->Push((*this)[10], 9);
-  queues_->PushBack((*this)[11], 3);
+  for (size_t i = 0; i < 4; ++i) EXPECT_TRUE(queues_->PushBack((*this)[i], 9));
+  EXPECT_TRUE(queues_->Push((*this)[10], 9));
+  EXPECT_TRUE(queues_->PushBack((*this)[11], 3));
   // Half of it, which stays behind the thief's others.
   EXPECT_EQ(thief.StealFrom(*queues_), (*this)[0]);
   EXPECT_EQ(thief.Size(9), 0u);
@@ -118,7 +118,7 @@ TEST_F(ReadyQueuesTest, AThiefTakesWhatWasPushedBackFirstOfALevel) {
 
 TEST_F(ReadyQueuesTest, NothingIsStolenFromEmptyQueues) {
   ReadyQueues thief;
-  queues_->Push((*this)[0], 7);
+  EXPECT_TRUE(queues_->Push((*this)[0], 7));
   queues_->PopOldest(7);
   EXPECT_EQ(thief.StealFrom(*queues_), nullptr);
   EXPECT_EQ(thief.levels(), LevelBit(kDefaultPriority));
@@ -147,7 +147,7 @@ TEST_F(ReadyQueuesTest, NobodySeesALevelWithSomethingButWithoutItsBit) {
   for (uint64_t round = 0; round < kRounds; ++round) {
     ++phase;
     const int level = level_of(phase);
-    queues_->Push((*this)[0], level);
+    EXPECT_TRUE(queues_->Push((*this)[0], level));
     if (round % 256 == 0) std::this_thread::yield();
     ++phase;
     EXPECT_EQ(queues_->PopNewest(level), (*this)[0]);

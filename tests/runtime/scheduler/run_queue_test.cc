@@ -279,7 +279,7 @@ class PlainStealQueue {
   int* StealInto(PlainStealQueue& into) {
     Batch batch;
     const uint32_t count = Take(Half(Size()), batch, /*stall=*/1000);
-    for (uint32_t i = 1; i < count; ++i) into.Push(batch[i]);
+    for (uint32_t i = 1; i < count; ++i) EXPECT_TRUE(into.Push(batch[i]));
     return count == 0 ? nullptr : batch[0];
   }
 

@@ -199,7 +199,7 @@ TEST_F(SchedulerTest, ABatchFromTheGlobalQueueIsBounded) {
     Scheduler scheduler(static_cast<int>(c.workers), clock_);
     WorkerQueue& here = scheduler.queue(0);
     for (size_t i = 0; i < c.filled; ++i)
-      here.ready.Push((*this)[1000 + i], kDefaultPriority);
+      EXPECT_TRUE(here.ready.Push((*this)[1000 + i], kDefaultPriority));
     for (size_t i = 0; i < c.waiting; ++i) scheduler.EnqueueBack((*this)[i]);
     EXPECT_EQ(scheduler.TakeGlobal(here), (*this)[0]);
     EXPECT_EQ(here.ready.SizeOf(), c.filled + c.moved);
@@ -221,8 +221,8 @@ TEST_F(SchedulerTest, StealingLooksAtEverybodyElse) {
       WorkerQueue& here = scheduler.queue(static_cast<size_t>(thief));
       for (int victim = 0; victim < workers; ++victim) {
         for (int round = 0; round < 20; ++round) {
-          scheduler.queue(static_cast<size_t>(victim))
-              .ready.Push((*this)[0], kDefaultPriority);
+          EXPECT_TRUE(scheduler.queue(static_cast<size_t>(victim))
+                          .ready.Push((*this)[0], kDefaultPriority));
           Process* stolen = scheduler.Steal(here, random);
           if (victim == thief) {
             ASSERT_EQ(stolen, nullptr) << "nobody steals from himself";
@@ -243,7 +243,7 @@ TEST_F(SchedulerTest, StealingBeginsAnywhere) {
   std::vector<int> first(kWorkers, 0);
   for (int round = 0; round < 600; ++round) {
     for (size_t i = 1; i < kWorkers; ++i) {
-      scheduler.queue(i).ready.Push((*this)[i], kDefaultPriority);
+      EXPECT_TRUE(scheduler.queue(i).ready.Push((*this)[i], kDefaultPriority));
     }
     ++first[IndexOf(scheduler.Steal(scheduler.queue(0), random))];
     for (size_t i = 1; i < kWorkers; ++i)

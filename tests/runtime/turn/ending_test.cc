@@ -54,11 +54,13 @@ TEST(EndObservers, ThoseThatAreWantedAreCalledInTheOrderOfTheList) {
 // With its result kept, and without.
 class EndOrder : public ToldTest, public ::testing::WithParamInterface<bool> {
  protected:
+  void TearDown() override { core().lifecycle_log.Close(reader_); }
+
   // A process that has everything that an end tells somebody of. It ends with
   // its first message but the call, which it owes.
   void BeginWithTies() {
     Start();
-    ASSERT_TRUE(core().lifecycle_log.Open(listener_).ok());
+    reader_ = core().lifecycle_log.Open(listener_).value();
     Begin("watcher", "trapping");
     core().admission.Submit(
         SubmitRequest{
@@ -103,6 +105,7 @@ class EndOrder : public ToldTest, public ::testing::WithParamInterface<bool> {
   };
   const std::shared_ptr<LifecycleListener> listener_ =
       std::make_shared<Listener>();
+  LifecycleLog::ReaderId reader_ = 0;
   actord::testing::Script script_{.step = [](Events events, StepOutput& out) {
     for (const Event event : events) {
       if (event.is_message() && event.topic() != "call") out.Done("result");

@@ -107,6 +107,9 @@ TEST_F(Handover, NoThreadIsStartedAfterTheEnd) {
   EXPECT_FALSE(threads.at(0).thread.joinable());
   LookUntilTaken();
   EXPECT_EQ(threads.size(), 1u);
+  // Stop notifies workers that nobody has claimed; here they go on.
+  while (core_->queue(0).parker.Wait(0)) {
+  }
 }
 
 TEST_F(Handover, TheThreadThatCameBackIsUsedAgain) {
@@ -154,7 +157,7 @@ TEST_F(Handover, ALoneSuccessorRunsWhenItsPredecessorLasts) {
   const Pid slow = core_->Submit([&](Events events, StepOutput&) {
     if (events.empty()) return;
     core_->queue(0).next = &core_->process(waiting);
-    Activity::Add(core_->process(waiting).activity, Activity::kReady);
+    core_->process(waiting).activity.fetch_add(Activity::kReady);
     core_->process(waiting).step_due = true;
     LookUntilTaken();
     core_->RunOne(0);

@@ -244,11 +244,13 @@ TEST_F(PriorityTest, AProcessWithMoreToDoGoesOnBeforeALowerOneThatItMadeReady) {
   const Pid high = Idle(25);
   WorkerQueue& here = core_->queue(0);
   Scheduler& scheduler = core_->core->scheduler;
+  // They have nothing to do, in truth.
+  core_->process(low).activity.fetch_add(Activity::kReady);
+  core_->process(high).activity.fetch_add(Activity::kReady);
   scheduler.Enqueue(&core_->process(low), &here);
   scheduler.EnqueueAgain(&core_->process(high), &here);
   EXPECT_EQ(here.next, &core_->process(high));
   EXPECT_EQ(here.ready.Size(5), 1u);
-  // They have nothing to do, in truth.
   core_->RunOne(0);
   core_->RunOne(0);
 }

@@ -1,0 +1,28 @@
+#include "runtime/system/assert.h"
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+namespace actord::runtime {
+
+void BrokenInvariant(const char* condition, const char* invariant,
+                     const char* file, int line) noexcept {
+  // One write, so that other threads' lines do not come between; no memory is
+  // taken, which may be what is broken.
+  char text[512];
+  const int length = std::snprintf(text, sizeof(text),
+                                   "actord: broken invariant: %s: %s (%s:%d)\n",
+                                   invariant, condition, file, line);
+  size_t bytes = length < 0 ? 0 : static_cast<size_t>(length);
+  if (bytes >= sizeof(text)) {
+    bytes = sizeof(text) - 1;
+    text[bytes - 1] = '\n';
+  }
+  // There is nothing to do about a line that could not be written.
+  static_cast<void>(!::write(STDERR_FILENO, text, bytes));
+  std::abort();
+}
+
+}  // namespace actord::runtime
