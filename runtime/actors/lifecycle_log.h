@@ -49,6 +49,7 @@
 #include "runtime/process/process_info.h"
 #include "runtime/process/stats.h"
 #include "runtime/settings/limits.h"
+#include "runtime/system/atomic.h"
 #include "runtime/system/clock.h"
 #include "runtime/system/mutex.h"
 #include "runtime/system/thread.h"
@@ -122,7 +123,6 @@ class LifecycleLog {
   // Asked behind a change, see (1) and (2).
   [[nodiscard]] bool IsRecording() const {
     FailPoint();
-    WillRead(&recording_);
     return recording_.load(std::memory_order_seq_cst);
   }
   // For the turn of the process. Precondition: IsRecording said so behind the
@@ -201,7 +201,7 @@ class LifecycleLog {
   const LiveLimits& limits_;
   const Clock& clock_;
   // Written under the lock. See (2).
-  std::atomic<bool> recording_{false};
+  Atomic<bool> recording_{false};
 
   mutable Mutex mutex_;
   ConditionVariable changed_;  // for the thread

@@ -42,6 +42,7 @@
 
 #include "runtime/system/all_threads_fence.h"
 #include "runtime/system/assert.h"
+#include "runtime/system/atomic.h"
 #include "runtime/system/fail_point.h"
 #include "runtime/system/fresh_memory.h"
 #include "runtime/system/mutex.h"
@@ -148,7 +149,6 @@ class SlotTable {
   // Slots that have ever been handed out are below this. Grows only. seq_cst,
   // as the store: a walk over all slots begins with it (lifecycle_log.h).
   uint32_t SlotsInUse() const {
-    WillRead(&next_);
     return static_cast<uint32_t>(next_.load(std::memory_order_seq_cst));
   }
 
@@ -253,7 +253,6 @@ class SlotTable {
     }
     // Every look-up of a PID reads its line.
     if (end != begin) {
-      WillWrite(&next_);
       next_.store(end, std::memory_order_seq_cst);
     }
   }
@@ -289,7 +288,7 @@ class SlotTable {
   std::atomic<size_t> cache_slots_{0};
   std::vector<std::atomic<Chunk*>> chunks_;
   // Written under mutex_.
-  std::atomic<size_t> next_{0};
+  Atomic<size_t> next_{0};
 
   alignas(64) mutable Mutex mutex_;
   size_t limit_ ABSL_GUARDED_BY(mutex_) = 0;

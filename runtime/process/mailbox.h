@@ -7,6 +7,7 @@
 
 #include "runtime/process/envelope.h"
 #include "runtime/system/assert.h"
+#include "runtime/system/atomic.h"
 #include "runtime/system/fail_point.h"
 
 namespace actord::runtime {
@@ -28,14 +29,12 @@ class MessageQueue {
   // one: for the consumer as if they had been pushed one after the other.
   void PushLinked(Envelope* first, Envelope* last) {
     last->next.store(nullptr, std::memory_order_relaxed);
-    WillChange(&tail_);
     // Release: the envelopes' content; acquire: that `previous` is linked only
     // after its own initialisation.
     Envelope* previous = tail_.exchange(last, std::memory_order_acq_rel);
     FailPoint();
     if (previous == nullptr) {
       ACTORD_ASSERT_HOT(head_.load() == nullptr, "mailbox.h (1)");
-      WillWrite(&head_);
       head_.store(first, std::memory_order_release);
     } else {
       ACTORD_ASSERT_HOT(previous->Next() == nullptr, "mailbox.h (1)");
@@ -49,7 +48,6 @@ class MessageQueue {
   // free the envelope, and push, but not pop.
   template <typename Take>
   void PopWhile(Take take) {
-    WillRead(&head_);
     Envelope* envelope = head_.load(std::memory_order_acquire);
     if (envelope == nullptr) return;
     ACTORD_ASSERT_HOT(tail_.load() != nullptr, "mailbox.h (2)");
@@ -65,7 +63,6 @@ class MessageQueue {
     }
     // Once for all of them: producers change the line with each push. By (1)
     // none of them writes head_ while the queue is not empty.
-    WillWrite(&head_);
     head_.store(envelope, std::memory_order_relaxed);
   }
   // Consumer only. Null: empty, or a gap is first.
@@ -80,7 +77,6 @@ class MessageQueue {
 
   // Nothing is there, and no gap. Consumer only. Acquire, as a pop.
   [[nodiscard]] bool IsEmpty() const {
-    WillRead(&tail_);
     return tail_.load(std::memory_order_acquire) == nullptr;
   }
 
@@ -90,22 +86,21 @@ class MessageQueue {
   bool PopLast(Envelope* first) {
     // head_ must be null before the tail is, because the producer that finds a
     // null tail writes head_.
-    head_.store(nullptr, std::memory_order_relaxed);
+    Unpriced(head_).store(nullptr, std::memory_order_relaxed);
     FailPoint();
-    WillChange(&tail_);
     Envelope* expected = first;
     if (tail_.compare_exchange_strong(expected, nullptr,
                                       std::memory_order_acq_rel,
                                       std::memory_order_relaxed)) {
       return true;
     }
-    head_.store(first, std::memory_order_relaxed);
+    Unpriced(head_).store(first, std::memory_order_relaxed);
     return false;
   }
 
   // Written by producers when the queue was empty, by the consumer otherwise.
-  std::atomic<Envelope*> head_{nullptr};
-  std::atomic<Envelope*> tail_{nullptr};
+  Atomic<Envelope*> head_{nullptr};
+  Atomic<Envelope*> tail_{nullptr};
 };
 
 // Completions, cancels and terminations: rare, and taken all at once.
@@ -114,10 +109,9 @@ class UrgentQueue {
  public:
   // True: the queue was empty.
   bool Push(Envelope* envelope) {
-    Envelope* head = head_.load(std::memory_order_relaxed);
+    Envelope* head = Unpriced(head_).load(std::memory_order_relaxed);
     do {
       envelope->SetNext(head);
-      WillChange(&head_);
       // Release: the envelope's content and link; pairs with TakeAll.
     } while (!head_.compare_exchange_weak(
         head, envelope, std::memory_order_release, std::memory_order_relaxed));
@@ -126,12 +120,10 @@ class UrgentQueue {
 
   // Consumer only. Appends what is there to `out`, oldest first.
   void TakeAll(EnvelopeList& out) {
-    WillRead(&head_);
     // Relaxed: whoever was counted has pushed before, and the turn has read the
     // count with acquire (activity.h, (3)). What is not counted brings its own
     // turn, or lies on top of what does (Run::Kind::kLinkedEnd).
     if (head_.load(std::memory_order_relaxed) == nullptr) return;
-    WillChange(&head_);
     Envelope* newest = head_.exchange(nullptr, std::memory_order_acquire);
     Envelope* oldest = nullptr;
     while (newest != nullptr) {
@@ -148,7 +140,7 @@ class UrgentQueue {
   }
 
  private:
-  std::atomic<Envelope*> head_{nullptr};
+  Atomic<Envelope*> head_{nullptr};
 };
 
 }  // namespace actord::runtime

@@ -14,6 +14,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "runtime/process/catalog.h"
 #include "runtime/system/assert.h"
+#include "runtime/system/atomic.h"
 #include "runtime/system/fail_point.h"
 
 namespace actord::runtime {
@@ -42,10 +43,9 @@ class TypeLimits {
       return true;
     }
     // Relaxed: nothing else is read by this.
-    size_t live = count->live.load(std::memory_order_relaxed);
+    size_t live = Unpriced(count->live).load(std::memory_order_relaxed);
     do {
       if (live >= count->max) return false;
-      WillChange(&count->live);
     } while (!count->live.compare_exchange_weak(live, live + 1,
                                                 std::memory_order_relaxed));
     return true;
@@ -53,7 +53,6 @@ class TypeLimits {
   // Counts one less.
   void Give(const ProcessType* type) {
     if (Count* const count = Find(type)) {
-      WillChange(&count->live);
       const size_t before = count->live.fetch_sub(1, std::memory_order_relaxed);
       ACTORD_ASSERT(before != 0, "type_limits.h: whoever leaves was counted");
     }
@@ -72,7 +71,7 @@ class TypeLimits {
     const size_t max;
     // Never above `max`, not even for a moment: one that is refused must not
     // refuse another, for which there is room meanwhile.
-    std::atomic<size_t> live{0};
+    Atomic<size_t> live{0};
   };
 
   [[nodiscard]] Count* Find(const ProcessType* type) const {

@@ -19,6 +19,7 @@
 #include "runtime/process/priority.h"
 #include "runtime/process/process.h"
 #include "runtime/system/assert.h"
+#include "runtime/system/atomic.h"
 #include "runtime/system/fail_point.h"
 #include "runtime/system/mutex.h"
 
@@ -35,7 +36,8 @@ class alignas(64) GlobalQueue {
     std::deque<Process*>& fifo = fifos_[static_cast<size_t>(level)];
     WillChange(&fifo);
     fifo.insert(fifo.end(), processes.begin(), processes.end());
-    SetLevels(levels_.load(std::memory_order_relaxed) | LevelBit(level));
+    SetLevels(Unpriced(levels_).load(std::memory_order_relaxed) |
+              LevelBit(level));
   }
 
   // Takes up to out.size() of the oldest of one level, and no more than a fair
@@ -50,31 +52,30 @@ class alignas(64) GlobalQueue {
     std::copy(fifo.begin(), end, out.begin());
     fifo.erase(fifo.begin(), end);
     if (fifo.empty()) {
-      SetLevels(levels_.load(std::memory_order_relaxed) & ~LevelBit(level));
+      SetLevels(Unpriced(levels_).load(std::memory_order_relaxed) &
+                ~LevelBit(level));
     }
     return count;
   }
 
   // The levels that are not empty. seq_cst: pairs with SetLevels.
   [[nodiscard]] uint32_t levels() const {
-    WillRead(&levels_);
     return levels_.load(std::memory_order_seq_cst);
   }
 
  private:
   void SetLevels(uint32_t levels) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    if (levels_.load(std::memory_order_relaxed) == levels) return;
+    if (Unpriced(levels_).load(std::memory_order_relaxed) == levels) return;
     // seq_cst: whoever adds work then asks whether somebody sleeps; pairs with
     // the sleeper's last look (idle_workers.h (3)). If the bit was there
     // already, the store that set it came before, in the mutex's order.
-    WillChange(&levels_);
     levels_.store(levels, std::memory_order_seq_cst);
   }
 
   Mutex mutex_;
   std::array<std::deque<Process*>, kPriorities> fifos_ ABSL_GUARDED_BY(mutex_);
   // Written under mutex_. A line of its own: it is read by all, every turn.
-  alignas(64) std::atomic<uint32_t> levels_{0};
+  alignas(64) Atomic<uint32_t> levels_{0};
 };
 
 }  // namespace actord::runtime

@@ -27,7 +27,6 @@ void Hold::Give(WorkerQueue& queue) {
 }
 
 std::optional<Hold::Call> Hold::Look() const {
-  WillRead(&calls_);
   // Acquire: (1), and the two below are of this call or a later one.
   const uint64_t number = calls_.load(std::memory_order_acquire);
   if ((number & 1) == 0) return std::nullopt;

@@ -27,6 +27,7 @@
 #include <optional>
 
 #include "runtime/system/assert.h"
+#include "runtime/system/atomic.h"
 #include "runtime/system/fail_point.h"
 #include "runtime/system/mutex.h"
 
@@ -61,17 +62,15 @@ class Hold {
   // Around a call. `name` is a literal. After Leave, queue() may be null.
   void Enter(const Process& process, const char* name) {
     ACTORD_ASSERT_HOT((calls_.load() & 1) == 0, "hold.h (1)");
-    WillWrite(&calls_);
     process_.store(&process, std::memory_order_relaxed);
     name_.store(name, std::memory_order_relaxed);
     // Release: whoever sees the odd number takes over what was done so far.
-    calls_.store(calls_.load(std::memory_order_relaxed) + 1,
+    calls_.store(Unpriced(calls_).load(std::memory_order_relaxed) + 1,
                  std::memory_order_release);
   }
   void Leave() {
     ACTORD_ASSERT_HOT((calls_.load() & 1) == 1, "hold.h (1)");
-    WillWrite(&calls_);
-    calls_.store(calls_.load(std::memory_order_relaxed) + 1,
+    calls_.store(Unpriced(calls_).load(std::memory_order_relaxed) + 1,
                  std::memory_order_release);
     // (4): no compiler may turn these two around; processors are stopped from
     // it by the taker's membarrier.
@@ -107,7 +106,7 @@ class Hold {
   // without.
   WorkerQueue* queue_ = nullptr;
   WorkerQueue* last_queue_ = nullptr;
-  std::atomic<uint64_t> calls_{0};
+  Atomic<uint64_t> calls_{0};
   std::atomic<bool> wanted_{false};
   // Relaxed: valid if calls_ did not change meanwhile.
   std::atomic<const Process*> process_{nullptr};

@@ -12,14 +12,12 @@ bool IdleWorkers::EndSleep(int worker) {
   const auto it = std::find(stack_.begin(), stack_.end(), worker);
   if (it == stack_.end()) return false;
   stack_.erase(it);
-  WillChange(&sleepers_);
   const int before = sleepers_.fetch_sub(1, std::memory_order_seq_cst);
   ACTORD_ASSERT(stack_.size() + 1 == SizeFor(before), "idle_workers.h (6)");
   return true;
 }
 
 int IdleWorkers::ClaimForWork() {
-  WillRead(&sleepers_);
   if (sleepers_.load(std::memory_order_seq_cst) == 0 || searchers() != 0) {
     return kNobody;
   }
@@ -27,7 +25,6 @@ int IdleWorkers::ClaimForWork() {
   const MutexLock lock(mutex_);
   if (stack_.empty()) return kNobody;
   int nobody = 0;
-  WillChange(&searchers_);
   if (!searchers_.compare_exchange_strong(nobody, 1,
                                           std::memory_order_seq_cst)) {
     return kNobody;
@@ -35,7 +32,6 @@ int IdleWorkers::ClaimForWork() {
   ACTORD_ASSERT(searchers_.load() > 0, "idle_workers.h (1)");
   const int worker = stack_.back();
   stack_.pop_back();
-  WillChange(&sleepers_);
   const int before = sleepers_.fetch_sub(1, std::memory_order_seq_cst);
   ACTORD_ASSERT(stack_.size() + 1 == SizeFor(before), "idle_workers.h (6)");
   return worker;

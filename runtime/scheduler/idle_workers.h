@@ -29,6 +29,7 @@
 #include <vector>
 
 #include "runtime/system/assert.h"
+#include "runtime/system/atomic.h"
 #include "runtime/system/fail_point.h"
 #include "runtime/system/mutex.h"
 
@@ -44,23 +45,17 @@ class IdleWorkers {
 
   // False: half of the busy workers search already.
   bool TryBeginSearch() {
-    WillRead(&sleepers_);
     const int busy = workers_ - sleepers_.load(std::memory_order_relaxed);
-    WillRead(&searchers_);
     if (2 * searchers_.load(std::memory_order_relaxed) >= busy) return false;
     BeginSearch();
     return true;
   }
 
   // For a worker that has seen work: it may search in any case.
-  void BeginSearch() {
-    WillChange(&searchers_);
-    searchers_.fetch_add(1, std::memory_order_seq_cst);
-  }
+  void BeginSearch() { searchers_.fetch_add(1, std::memory_order_seq_cst); }
 
   // True: the caller was the last searcher.
   bool EndSearch() {
-    WillChange(&searchers_);
     const int before = searchers_.fetch_sub(1, std::memory_order_seq_cst);
     ACTORD_ASSERT(before > 0, "idle_workers.h (2), (4)");
     return before == 1;
@@ -69,7 +64,6 @@ class IdleWorkers {
   void BeginSleep(int worker) {
     const MutexLock lock(mutex_);
     stack_.push_back(worker);
-    WillChange(&sleepers_);
     const int before = sleepers_.fetch_add(1, std::memory_order_seq_cst);
     ACTORD_ASSERT(before < workers_ && stack_.size() == SizeFor(before) + 1,
                   "idle_workers.h (3), (6)");
@@ -84,12 +78,10 @@ class IdleWorkers {
   int ClaimForWork();
 
   [[nodiscard]] bool AllSleep() const {
-    WillRead(&sleepers_);
     return sleepers_.load(std::memory_order_seq_cst) == workers_;
   }
 
   [[nodiscard]] int searchers() const {
-    WillRead(&searchers_);
     return searchers_.load(std::memory_order_seq_cst);
   }
 
@@ -97,8 +89,8 @@ class IdleWorkers {
   static size_t SizeFor(int sleepers) { return static_cast<size_t>(sleepers); }
 
   const int workers_;
-  std::atomic<int> searchers_{0};
-  std::atomic<int> sleepers_{0};  // stack_.size(); written under mutex_
+  Atomic<int> searchers_{0};
+  Atomic<int> sleepers_{0};  // stack_.size(); written under mutex_
   Mutex mutex_;
   // The last slept last: its caches are the warmest.
   std::vector<int> stack_ ABSL_GUARDED_BY(mutex_);

@@ -34,6 +34,7 @@
 #include "runtime/process/process.h"
 #include "runtime/scheduler/run_queue.h"
 #include "runtime/system/assert.h"
+#include "runtime/system/atomic.h"
 #include "runtime/system/fail_point.h"
 
 namespace actord::runtime {
@@ -78,7 +79,6 @@ class ReadyQueues {
   void FoundEmpty(int level) {
     ACTORD_ASSERT_HOT(IsEmpty(level), "ready_queues.h (2)");
     if (level == kDefaultPriority) return;  // (4)
-    WillWrite(&levels_);
     levels_.store(levels() & ~LevelBit(level), std::memory_order_relaxed);
   }
 
@@ -123,7 +123,6 @@ class ReadyQueues {
 
   // Any thread. The levels that may not be empty; seq_cst: (3).
   [[nodiscard]] uint32_t levels() const {
-    WillRead(&levels_);
     return levels_.load(std::memory_order_seq_cst);
   }
   // Any thread. The levels that may not be empty, but for those above the
@@ -158,14 +157,13 @@ class ReadyQueues {
   Level& At(int level) { return queues_[static_cast<size_t>(level)]; }
   Level& BackAt(int level) { return backs_[static_cast<size_t>(level)]; }
   void Mark(int level) {
-    const uint32_t levels = levels_.load(std::memory_order_relaxed);
+    const uint32_t levels = Unpriced(levels_).load(std::memory_order_relaxed);
     ACTORD_ASSERT_HOT((levels & LevelBit(kDefaultPriority)) != 0,
                       "ready_queues.h (4)");
     ACTORD_ASSERT_HOT((levels & LevelBit(level)) != 0 || IsEmpty(level),
                       "ready_queues.h (2), (3)");
     if ((levels & LevelBit(level)) == 0) [[unlikely]] {
       FailPoint();
-      WillChange(&levels_);
       levels_.store(levels | LevelBit(level), std::memory_order_seq_cst);
       ACTORD_ASSERT_HOT(levels_.load() == (levels | LevelBit(level)),
                         "ready_queues.h (1)");
@@ -173,7 +171,7 @@ class ReadyQueues {
   }
 
   // A line of its own: the owner reads it every turn.
-  alignas(64) std::atomic<uint32_t> levels_{LevelBit(kDefaultPriority)};
+  alignas(64) Atomic<uint32_t> levels_{LevelBit(kDefaultPriority)};
   // 66 KiB each. A level that is not used costs address space and cold memory.
   std::array<Level, kPriorities> queues_;
   std::array<Level, kPriorities> backs_;

@@ -25,6 +25,7 @@
 #include <span>
 
 #include "runtime/system/assert.h"
+#include "runtime/system/atomic.h"
 #include "runtime/system/fail_point.h"
 
 namespace actord::runtime {
@@ -48,17 +49,14 @@ class RunQueue {
   template <size_t kExtent>
   [[nodiscard, gnu::always_inline]] bool PushAll(
       std::span<T* const, kExtent> items) {
-    WillRead(&word_);
     const uint64_t word = word_.load(std::memory_order_relaxed);
     ACTORD_ASSERT_HOT(Size(word) <= kSlots, "run_queue.h (1)");
     // Thieves may have made more room meanwhile, never less.
     if (Size(word) + items.size() > kSlots) return false;
     for (uint32_t i = 0; i < items.size(); ++i) {
-      WillWrite(&Slot(Bottom(word) + i));
       Slot(Bottom(word) + i).store(items[i], std::memory_order_relaxed);
       FailPoint();
     }
-    WillChange(&word_);
     // Release publishes the slots. seq_cst: the caller then asks whether
     // somebody sleeps; pairs with the sleeper's last look (idle_workers.h).
     word_.fetch_add(items.size() * kBottomOne, std::memory_order_seq_cst);
@@ -67,11 +65,9 @@ class RunQueue {
 
   // Owner only. Null: empty.
   T* PopNewest() {
-    WillRead(&word_);
     uint64_t word = word_.load(std::memory_order_relaxed);
     while (Size(word) != 0) {
       // By (2) this slot is stable: only the owner removes at the bottom.
-      WillRead(&Slot(Bottom(word) - 1));
       T* item = Slot(Bottom(word) - 1).load(std::memory_order_relaxed);
       ACTORD_ASSERT_HOT(item != nullptr, "run_queue.h (2)");
       if (Replace(word, word - kBottomOne)) return item;
@@ -81,10 +77,8 @@ class RunQueue {
 
   // Owner only. Null: empty.
   T* PopOldest() {
-    WillRead(&word_);
     uint64_t word = word_.load(std::memory_order_relaxed);
     while (Size(word) != 0) {
-      WillRead(&Slot(Top(word)));
       T* item = Slot(Top(word)).load(std::memory_order_relaxed);
       if (Replace(word, AddTop(word, 1))) return item;
     }
@@ -106,7 +100,7 @@ class RunQueue {
                       "run_queue.h (2): the thief's queue is empty");
     T* first = nullptr;
     const uint32_t begin =
-        Bottom(into.word_.load(std::memory_order_relaxed)) - 1;
+        Bottom(Unpriced(into.word_).load(std::memory_order_relaxed)) - 1;
     const uint32_t count = TakeHalf([&](uint32_t i) {
       return Target{i == 0 ? nullptr : &into.Slot(begin + i), &first};
     });
@@ -115,17 +109,13 @@ class RunQueue {
     ACTORD_ASSERT_HOT(first != nullptr, "run_queue.h (3), (4)");
     FailPoint();
     if (count > 1) {
-      WillChange(&into.word_);
       into.word_.fetch_add((count - 1) * kBottomOne, std::memory_order_seq_cst);
     }
     return first;
   }
 
   // Any thread. A moment's view; seq_cst for the sleeper's last look.
-  uint32_t Size() const {
-    WillRead(&word_);
-    return Size(word_.load(std::memory_order_seq_cst));
-  }
+  uint32_t Size() const { return Size(word_.load(std::memory_order_seq_cst)); }
 
  private:
   static constexpr uint64_t kBottomOne = uint64_t{1} << 48;
@@ -148,11 +138,10 @@ class RunQueue {
 
   // Where a copy goes: a slot of the thief's queue, or its hand.
   struct Target {
-    std::atomic<T*>* slot;
+    Atomic<T*>* slot;
     T** hand;
     void operator=(T* item) const {
       if (slot != nullptr) {
-        WillWrite(slot);
         slot->store(item, std::memory_order_relaxed);
       } else {
         *hand = item;
@@ -160,14 +149,13 @@ class RunQueue {
     }
   };
 
-  std::atomic<T*>& Slot(uint32_t index) { return slots_[index & (kSlots - 1)]; }
+  Atomic<T*>& Slot(uint32_t index) { return slots_[index & (kSlots - 1)]; }
 
   // Puts `next` with a new tag in the place of `word`; else reloads `word`.
   bool Replace(uint64_t& word, uint64_t next) {
     FailPoint();
     const uint32_t tag = static_cast<uint32_t>(word) + 1;
     next = (next & ~uint64_t{UINT32_MAX}) | tag;
-    WillChange(&word_);
     return word_.compare_exchange_weak(word, next, std::memory_order_acq_rel,
                                        std::memory_order_acquire);
   }
@@ -175,7 +163,6 @@ class RunQueue {
   // Copies the oldest half to `target(0)`, `target(1)` …, then takes it.
   template <typename TargetOf>
   uint32_t TakeHalf(TargetOf target) {
-    WillRead(&word_);
     // Acquire: pairs with the push that published the slots.
     uint64_t word = word_.load(std::memory_order_acquire);
     for (;;) {
@@ -183,15 +170,14 @@ class RunQueue {
       const uint32_t count = size - size / 2;
       if (count == 0) return 0;
       for (uint32_t i = 0; i < count; ++i) {
-        WillRead(&Slot(Top(word) + i));
         target(i) = Slot(Top(word) + i).load(std::memory_order_relaxed);
       }
       if (Replace(word, AddTop(word, count))) return count;
     }
   }
 
-  alignas(64) std::atomic<uint64_t> word_{0};
-  alignas(64) std::array<std::atomic<T*>, kSlots> slots_{};
+  alignas(64) Atomic<uint64_t> word_{0};
+  alignas(64) std::array<Atomic<T*>, kSlots> slots_{};
 };
 
 }  // namespace actord::runtime

@@ -234,7 +234,6 @@ Process* Scheduler::StealReady(WorkerQueue& here, int level, Random& random) {
 void Scheduler::TimerAdded(uint64_t deadline_ns) {
   // The timer was added before, and a worker first becomes a sleeper and then
   // looks at the timers: one of the two sees the other (idle_workers.h (3)).
-  WillRead(&timekeeper_ns_);
   if (idle_.AllSleep() &&
       deadline_ns < timekeeper_ns_.load(std::memory_order_seq_cst)) {
     WakeForWork();

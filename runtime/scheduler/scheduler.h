@@ -17,6 +17,7 @@
 #include "runtime/scheduler/ready_queues.h"
 #include "runtime/scheduler/timer_wheel.h"
 #include "runtime/system/assert.h"
+#include "runtime/system/atomic.h"
 #include "runtime/system/clock.h"
 #include "runtime/system/fail_point.h"
 #include "runtime/system/parker.h"
@@ -35,7 +36,7 @@ struct alignas(64) WorkerQueue {
   TimerWheel timers;
   Parker parker;
   // The thread's hold of this worker; never null once threads are there.
-  std::atomic<Hold*> holder{nullptr};
+  Atomic<Hold*> holder{nullptr};
 
   // ---- Owner only, and written every turn: in a line that no other reads.
 
@@ -206,7 +207,7 @@ class Scheduler {
   // When the timekeeper will wake by itself; kNever: there is none. Written by
   // the sleeper that becomes or ceases to be it, read by whoever adds a timer;
   // seq_cst, the same dance as IdleWorkers (3).
-  std::atomic<uint64_t> timekeeper_ns_{TimerWheel::kNever};
+  Atomic<uint64_t> timekeeper_ns_{TimerWheel::kNever};
   // Timers of late: those since the timekeeper last went to sleep, half of
   // those before, and so on. Relaxed: a hint.
   std::atomic<uint64_t> fired_{0};

@@ -32,6 +32,7 @@
 
 #include "absl/functional/any_invocable.h"
 #include "runtime/memory/block_stack.h"
+#include "runtime/system/atomic.h"
 #include "runtime/system/fail_point.h"
 #include "runtime/system/mutex.h"
 
@@ -90,7 +91,6 @@ class TimerWheel {
   // Advance, once or again, then finds a later one. seq_cst: a sleeper reads it
   // after it has published itself (idle_workers.h).
   uint64_t EarliestNs() const {
-    WillRead(&earliest_ns_);
     return earliest_ns_.load(std::memory_order_seq_cst);
   }
 
@@ -189,7 +189,7 @@ class TimerWheel {
   bool is_crowded_ ABSL_GUARDED_BY(mutex_) = false;
   Place forgetting_ ABSL_GUARDED_BY(mutex_){};
   IsWanted is_wanted_ ABSL_GUARDED_BY(mutex_);
-  std::atomic<uint64_t> earliest_ns_{kNever};  // written under mutex_
+  Atomic<uint64_t> earliest_ns_{kNever};  // written under mutex_
 };
 
 }  // namespace actord::runtime

@@ -10,7 +10,6 @@
 namespace actord::runtime {
 
 bool Parker::TryTake() {
-  WillChange(&word_);
   return word_.exchange(0, std::memory_order_acq_rel) == 1;
 }
 
@@ -33,7 +32,6 @@ bool Parker::Wait(uint64_t timeout_ns) {
 }
 
 void Parker::Notify() {
-  WillChange(&word_);
   if (word_.exchange(1, std::memory_order_acq_rel) == 0) {
 #ifdef ACTORD_FAIL_POINTS
     if (interleaver != nullptr) return interleaver->Wake(this);

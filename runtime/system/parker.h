@@ -3,8 +3,9 @@
 // Thread-safety: Notify from any thread, Wait from the owner's.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
+
+#include "runtime/system/atomic.h"
 
 namespace actord::runtime {
 
@@ -22,7 +23,7 @@ class Parker {
 
   // 0: none, 1: notified. Written by both; acq_rel: whatever the notifier did
   // before is seen by the one who wakes.
-  std::atomic<uint32_t> word_{0};
+  Atomic<uint32_t> word_{0};
 };
 
 }  // namespace actord::runtime

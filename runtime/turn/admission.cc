@@ -183,10 +183,8 @@ absl::Status Admission::Name(const std::string& name, Process& process,
 
 void Admission::Submit(const SubmitRequest& request, const Pid& parent,
                        bool keep_result, Admitted done) {
-  WillChange(&submitting_);
   submitting_.fetch_add(1, std::memory_order_seq_cst);
   SubmitNow(request, parent, keep_result, std::move(done));
-  WillChange(&submitting_);
   submitting_.fetch_sub(1, std::memory_order_seq_cst);
 }
 

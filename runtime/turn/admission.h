@@ -15,6 +15,7 @@
 #include "runtime/scheduler/lane.h"
 #include "runtime/scheduler/scheduler.h"
 #include "runtime/settings/limits.h"
+#include "runtime/system/atomic.h"
 
 namespace actord::runtime {
 
@@ -64,7 +65,7 @@ class Admission {
   const std::atomic<RunState>& state_;
   // Submits under way. seq_cst; with `state_`: a Submit first counts itself and
   // then looks at the state, a shutdown the other way round.
-  std::atomic<int> submitting_{0};
+  Atomic<int> submitting_{0};
 };
 
 // PAYLOAD_TOO_LARGE if the payload's bytes are above the limit, INVALID_FIELD

@@ -101,7 +101,6 @@ uint64_t Watchdog::LookAtTimers(uint64_t now_ns) {
 }
 
 uint64_t Watchdog::LookAt(WorkerQueue& queue, Seen& seen, uint64_t now_ns) {
-  WillRead(&queue.holder);
   // Acquire: pairs with Hold::Give.
   Hold* holder = queue.holder.load(std::memory_order_acquire);
   const auto call = holder->Look();

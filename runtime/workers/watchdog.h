@@ -30,6 +30,7 @@
 #include "runtime/scheduler/hold.h"
 #include "runtime/scheduler/scheduler.h"
 #include "runtime/settings/options.h"
+#include "runtime/system/atomic.h"
 #include "runtime/system/fail_point.h"
 #include "runtime/system/parker.h"
 #include "runtime/system/thread.h"
@@ -77,7 +78,6 @@ class Watchdog {
   // A worker's sleep is over; or results become too old earlier than they would
   // have.
   void WorkerWoke() {
-    WillRead(&rests_);
     // seq_cst: pairs with Look, which first says that it rests and then looks
     // whether all sleep.
     if (rests_.load(std::memory_order_seq_cst)) [[unlikely]] {
@@ -121,7 +121,7 @@ class Watchdog {
   bool acted_ = false;  // in this look
   std::map<const ProcessType*, Report> reports_;
 
-  std::atomic<bool> rests_{false};
+  Atomic<bool> rests_{false};
   std::atomic<bool> stop_{false};
   Parker parker_;
   SystemThread thread_;
