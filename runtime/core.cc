@@ -63,8 +63,7 @@ Runtime::Core::Core(const RuntimeOptions& resolved, const Catalog& known)
       host(options, limits, clock, delivery, broker, admission, names, groups,
            watches, lane),
       pool(options.blocking_threads, options.blocking_queue),
-      dispatcher(catalog, limits, clock, processes, broker, external, pool,
-                 lane),
+      dispatcher(catalog, limits, clock, broker, external, pool, lane),
       calls(dispatcher, broker, delivery, lane),
       stuck_after_ns_(static_cast<uint64_t>(absl::ToInt64Nanoseconds(
           std::min(options.stuck_after, absl::Hours(24))))),

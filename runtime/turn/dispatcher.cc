@@ -105,13 +105,12 @@ const actord_call_api Dispatcher::kApi = {
 };
 
 Dispatcher::Dispatcher(const Catalog& catalog, const LiveLimits& limits,
-                       const Clock& clock, const ProcessTable& processes,
-                       YieldBroker& broker, ExternalYields& external,
-                       BlockingPool& pool, Lane& shared_lane)
+                       const Clock& clock, YieldBroker& broker,
+                       ExternalYields& external, BlockingPool& pool,
+                       Lane& shared_lane)
     : catalog_(catalog),
       limits_(limits),
       clock_(clock),
-      processes_(processes),
       broker_(broker),
       external_(external),
       pool_(pool),

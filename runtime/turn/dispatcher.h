@@ -18,9 +18,8 @@ class Dispatcher {
  public:
   // `shared_lane`: for the threads of the blocking pool.
   Dispatcher(const Catalog& catalog, const LiveLimits& limits,
-             const Clock& clock, const ProcessTable& processes,
-             YieldBroker& broker, ExternalYields& external, BlockingPool& pool,
-             Lane& shared_lane);
+             const Clock& clock, YieldBroker& broker, ExternalYields& external,
+             BlockingPool& pool, Lane& shared_lane);
 
   // What completes at once is put into process.urgent_taken, everything else
   // has a record at the broker.
@@ -66,7 +65,6 @@ class Dispatcher {
   const Catalog& catalog_;
   const LiveLimits& limits_;
   const Clock& clock_;
-  const ProcessTable& processes_;
   YieldBroker& broker_;
   ExternalYields& external_;
   BlockingPool& pool_;
