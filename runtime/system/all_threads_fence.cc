@@ -22,7 +22,8 @@ bool CanFenceAllThreads() {
 }
 
 void FenceAllThreads() {
-  // It cannot fail once it is registered; if it did, nothing would be sure.
+  // It cannot fail after the registration. Without the fence, no order of
+  // accesses would be certain.
   if (!Membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED)) std::abort();
 }
 

@@ -9,8 +9,8 @@ namespace actord::runtime {
 
 void BrokenInvariant(const char* condition, const char* invariant,
                      const char* file, int line) noexcept {
-  // One write, so that other threads' lines do not come between; no memory is
-  // taken, which may be what is broken.
+  // One write keeps the line whole among the lines of other threads. Nothing is
+  // allocated, because the heap may be what is broken.
   char text[512];
   const int length = std::snprintf(text, sizeof(text),
                                    "actord: broken invariant: %s: %s (%s:%d)\n",
@@ -20,7 +20,7 @@ void BrokenInvariant(const char* condition, const char* invariant,
     bytes = sizeof(text) - 1;
     text[bytes - 1] = '\n';
   }
-  // There is nothing to do about a line that could not be written.
+  // A failed write cannot be reported.
   static_cast<void>(!::write(STDERR_FILENO, text, bytes));
   std::abort();
 }

@@ -1,19 +1,19 @@
-// Invariants that are checked while the runtime runs. A broken one means that
-// the runtime itself is wrong: it prints one line to standard error and aborts,
-// before the damage spreads.
+// Invariants that are checked while the runtime runs. A broken invariant is a
+// defect of the runtime. The check prints one line to standard error and
+// aborts, before the damage spreads.
 //
 //   ACTORD_ASSERT(stack_.size() == sleepers, "idle_workers.h (6)");
 //
-// The second argument says which invariant it is: the header and the number
-// under which the invariant stands there, or its text.
+// The second argument names the invariant: the header with the invariant's
+// number, or the invariant's text.
 //
-//   ACTORD_ASSERT      in every build: off the hot path.
-//   ACTORD_ASSERT_HOT  in builds with the tests alone (CMake's option
-//                      ACTORD_ASSERT_HOT): on the way of a message or a turn.
-//                      Elsewhere the condition is compiled and not evaluated.
+//   ACTORD_ASSERT      in every build; for code off the hot path.
+//   ACTORD_ASSERT_HOT  in builds with tests (CMake option ACTORD_ASSERT_HOT);
+//                      for the path of a message or a turn. Other builds
+//                      compile the condition and do not evaluate it.
 //
-// A condition changes nothing, takes no lock and waits for nothing: the
-// program is the same without it.
+// A condition changes nothing, takes no lock and does not wait, so the program
+// behaves the same without it.
 //
 // Thread-safety: any thread.
 #pragma once
@@ -33,8 +33,8 @@ namespace actord::runtime {
                                              int line) noexcept;
 
 #ifdef ACTORD_FAIL_POINTS
-// While it lives, what the thread reads costs the simulated machine nothing,
-// and no other thread gets to run.
+// During its lifetime, the thread's accesses cost the simulated machine
+// nothing, and no other simulated thread runs.
 class Unplayed {
  public:
   constexpr Unplayed() {

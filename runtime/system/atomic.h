@@ -1,9 +1,9 @@
-// An atomic that prices its accesses: std::atomic, but in a test's build each
-// access first says to the interleaver what it does to which memory
-// (fail_point.h), so that the simulated machine adds its cost
-// (tests/sim/scaling/machine.h). Threads change at fail points alone, not here.
+// An atomic that prices its accesses. In a release build it is std::atomic. In
+// a test build each access first reports its address and kind to the
+// interleaver (fail_point.h), and the simulated machine adds the cost
+// (tests/sim/scaling/machine.h). Threads switch at fail points, not here.
 //
-// It is for words that several processors use, where that is what may cost.
+// For words that several processors use and whose sharing may be costly.
 //
 // Thread-safety: any thread, as std::atomic.
 #pragma once
@@ -21,8 +21,8 @@ namespace actord::runtime {
 template <typename T>
 using Atomic = std::atomic<T>;
 
-// The same word, whose accesses are free: those of a thread that has just had
-// its line, or is about to pay for it.
+// The same word with free accesses: for a thread that already has the cache
+// line, or pays for the line with its next access.
 template <typename T>
 [[gnu::always_inline]] inline std::atomic<T>& Unpriced(std::atomic<T>& atomic) {
   return atomic;
@@ -60,7 +60,7 @@ class Atomic {
     WillChange(this);
     return value_.fetch_sub(value, order);
   }
-  // One that fails costs the same: it has brought the line.
+  // A failed exchange costs the same, because it fetched the cache line.
   template <typename... Orders>
   bool compare_exchange_strong(T& expected, T value, Orders... orders) {
     WillChange(this);

@@ -11,15 +11,15 @@ class Clock {
   virtual ~Clock() = default;
   // Monotonic, from an arbitrary origin, in nanoseconds.
   [[nodiscard]] virtual uint64_t MonotonicNs() const = 0;
-  // The same, as of a moment that may be some milliseconds ago: a seventh of
-  // the cost.
+  // The same clock at a seventh of the cost. The value may be some milliseconds
+  // old.
   [[nodiscard]] virtual uint64_t CoarseMonotonicNs() const {
     return MonotonicNs();
   }
   // Since the Unix epoch, in nanoseconds; may jump.
   [[nodiscard]] virtual uint64_t UnixNs() const = 0;
 
-  // The system's clocks. Lives for ever.
+  // The system's clocks. The object lives until the program ends.
   static const Clock& System();
 };
 

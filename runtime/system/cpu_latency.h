@@ -1,9 +1,9 @@
-// How long a processor that has nothing to do may take to go on when there is
-// work for it, as a wish to the kernel: PM QoS, "CPU latency"
-// (Documentation/power/pm_qos_interface.rst of Linux). The kernel heeds the
-// shortest of all wishes, for every processor of the machine: with 0 they poll
-// instead of sleeping, which costs power and, on a virtual machine, the host's
-// time, but none of this program's.
+// A request to the kernel that limits the wake-up latency of idle processors:
+// PM QoS, "CPU latency" (Documentation/power/pm_qos_interface.rst of Linux).
+// The kernel applies the smallest of all requests to every processor of the
+// machine. With 0, idle processors poll instead of sleeping. Polling costs
+// power and, on a virtual machine, the host's processor time, but no processor
+// time of this program.
 //
 // Thread-safety: an object needs none. Ownership: owns a descriptor.
 #pragma once
@@ -21,9 +21,9 @@ class CpuLatency {
   static constexpr absl::Duration kLeast = absl::Microseconds(1);
   static constexpr absl::Duration kMost = absl::Seconds(1);
 
-  // The wish is in force while the object lives. `most`: 0, or from kLeast to
-  // kMost; parts of a microsecond are dropped. FAILED_PRECONDITION: the device
-  // cannot be written.
+  // The request is in force during the object's lifetime. `most`: 0, or from
+  // kLeast to kMost, rounded down to microseconds. FAILED_PRECONDITION: the
+  // device cannot be written.
   static absl::StatusOr<std::unique_ptr<CpuLatency>> Request(
       absl::Duration most, const char* device = kDevice);
   ~CpuLatency();

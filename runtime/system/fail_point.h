@@ -1,6 +1,6 @@
-// Places between two atomic operations where, in a test's build, other threads
-// get to run: what takes days to happen by itself then happens at once. In all
-// other builds there is nothing.
+// Places between two atomic operations where a test build lets other threads
+// run. An interleaving that takes days to occur by itself then occurs at once.
+// In all other builds these functions are empty.
 //
 // Thread-safety: any thread.
 #pragma once
@@ -16,33 +16,33 @@ namespace actord::runtime {
 
 #ifdef ACTORD_FAIL_POINTS
 
-// What a thread does to memory that others use, too.
-enum class Access { kRead, kWrite, kChange };  // a change reads and writes
+// How a thread accesses shared memory. A change reads and writes.
+enum class Access { kRead, kWrite, kChange };
 
-// Stands in for the system's scheduler and clock on a thread that plays all
-// threads of a runtime (tests/sim). Everything that starts a thread, waits or
-// wakes asks it, if there is one (thread.h, mutex.h, parker.cc).
+// Replaces the system's scheduler and clock on a thread that simulates all
+// threads of a runtime (tests/sim). Code that starts a thread, waits or wakes
+// calls the interleaver if there is one (thread.h, mutex.h, parker.cc).
 class Interleaver {
  public:
   virtual ~Interleaver() = default;
 
   // Another thread may run before this returns.
   virtual void MaySwitch() = 0;
-  // Others run until somebody calls Wake(what), or `timeout_ns` has passed, or
-  // for no reason. False: the time has passed.
+  // Other threads run until a thread calls Wake(what) or `timeout_ns` has
+  // passed. The wait may also end for no reason. False: the time has passed.
   virtual bool Wait(const void* what, uint64_t timeout_ns) = 0;
   virtual void Wake(const void* what) = 0;
-  // A thread; Join waits for its end.
+  // Starts a simulated thread and returns its number. Join waits for its end.
   virtual uint64_t Start(std::function<void()> run) = 0;
   virtual void Join(uint64_t thread) = 0;
 
-  // For those who count what things cost; otherwise there is nothing to them.
-  // Called just before the access.
+  // Called just before an access, for an interleaver that counts costs.
   virtual void Touch(const void* /*address*/, Access /*access*/) {}
-  // The caller, who did not get `mutex`, waits until somebody may have let go.
+  // The caller failed to lock `mutex` and waits until it may be unlocked.
   virtual void AwaitMutex(const void* mutex) { Wait(mutex, kForever); }
   virtual void ReleasedMutex(const void* mutex) { Wake(mutex); }
-  // The caller has nothing to do: lets others run, or waits for a moment.
+  // The caller has nothing to do. Yield lets other threads run, and Pause waits
+  // for a moment.
   virtual void Yield() { MaySwitch(); }
   virtual void Pause() {}
 
@@ -50,7 +50,8 @@ class Interleaver {
 };
 inline constinit thread_local Interleaver* interleaver = nullptr;
 
-// Every eighth time, in no regular order; or as the interleaver decides.
+// Lets other threads run in one of eight calls at random, or as the interleaver
+// decides.
 inline void FailPoint() {
   if (interleaver != nullptr) {
     interleaver->MaySwitch();
@@ -61,8 +62,8 @@ inline void FailPoint() {
   if (state >> 61 == 0) sched_yield();
 }
 
-// Stand before the accesses to memory that several processors use, where that
-// is what may cost (tests/sim/scaling/machine.h).
+// Called before an access to memory that several processors use, if the sharing
+// may be costly (tests/sim/scaling/machine.h).
 inline void WillRead(const void* address) {
   if (interleaver != nullptr) interleaver->Touch(address, Access::kRead);
 }

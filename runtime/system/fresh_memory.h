@@ -7,10 +7,10 @@
 
 namespace actord::runtime {
 
-// All of this memory will be written to soon: brings its pages together, which
-// costs less than a page fault for each; a fifth, where a hypervisor keeps the
-// page tables. A hint: without it, or where the kernel does not know it (before
-// Linux 5.14), each page comes when it is first written to.
+// Maps all pages of memory that will be written to soon. That costs less than a
+// page fault for each page: a fifth, if a hypervisor keeps the page tables.
+// A hint: without it, or on a kernel before Linux 5.14, each page is mapped by
+// its first write.
 void BringPages(void* memory, size_t bytes);
 
 }  // namespace actord::runtime

@@ -1,6 +1,7 @@
-// A mutex for short sections, with Clang's thread-safety annotations: whoever
-// finds it locked spins for a moment before it sleeps. Not absl::Mutex, nor
-// std::mutex: docs/decisions/0005-std-mutex.md.
+// A mutex for short sections, with Clang's thread-safety annotations. A thread
+// that finds it locked spins for a moment before it sleeps.
+// docs/decisions/0005-std-mutex.md says why it is neither absl::Mutex nor
+// std::mutex.
 #pragma once
 
 #include <pthread.h>
@@ -16,7 +17,8 @@ class ABSL_LOCKABLE Mutex {
   Mutex(const Mutex&) = delete;
   Mutex& operator=(const Mutex&) = delete;
 
-  // Neither can fail: the mutex is neither recursive nor robust.
+  // Locking and unlocking cannot fail: the mutex is neither recursive nor
+  // robust.
 #ifndef ACTORD_FAIL_POINTS
   void lock() ABSL_EXCLUSIVE_LOCK_FUNCTION() { pthread_mutex_lock(&mutex_); }
   void unlock() ABSL_UNLOCK_FUNCTION() { pthread_mutex_unlock(&mutex_); }

@@ -24,8 +24,8 @@ bool Parker::Wait(uint64_t timeout_ns) {
   constexpr uint64_t kSecondNs = 1'000'000'000;
   const timespec timeout{static_cast<time_t>(timeout_ns / kSecondNs),
                          static_cast<long>(timeout_ns % kSecondNs)};
-  // Every outcome (woken, notified before the sleep began, interrupted, timed
-  // out) leads to the same look at the word.
+  // After every outcome (woken, notified before the sleep began, interrupted,
+  // timed out) the word alone decides.
   syscall(SYS_futex, &word_, FUTEX_WAIT_PRIVATE, 0,
           timeout_ns == kForever ? nullptr : &timeout, nullptr, 0);
   return TryTake();

@@ -1,4 +1,4 @@
-// Where a worker's thread sleeps: one futex word.
+// A futex word on which a worker's thread sleeps.
 //
 // Thread-safety: Notify from any thread, Wait from the owner's.
 #pragma once
@@ -13,7 +13,7 @@ class Parker {
  public:
   static constexpr uint64_t kForever = UINT64_MAX;
 
-  // True: was notified, now or before, and the notification is taken. False:
+  // True: there was a notification, and Wait has consumed it. False:
   // `timeout_ns` has passed, or the sleep ended for no reason.
   bool Wait(uint64_t timeout_ns);
   void Notify();
@@ -21,8 +21,8 @@ class Parker {
  private:
   bool TryTake();
 
-  // 0: none, 1: notified. Written by both; acq_rel: whatever the notifier did
-  // before is seen by the one who wakes.
+  // 0: no notification, 1: notified. Both sides exchange it with acq_rel, so
+  // the woken thread sees everything that the notifier did before.
   Atomic<uint32_t> word_{0};
 };
 

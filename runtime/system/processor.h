@@ -1,12 +1,12 @@
-// What a processor can be told beside what to compute. Hints: they change how
-// long something takes, and nothing else.
+// Hints to the processor. They change how long something takes, and nothing
+// else.
 #pragma once
 
 #include "runtime/system/fail_point.h"
 
 namespace actord::runtime {
 
-// The thread is in a loop that waits for another one.
+// The calling thread spins until another thread has done something.
 inline void RelaxCpu() {
 #ifdef ACTORD_FAIL_POINTS
   if (interleaver != nullptr) return interleaver->Pause();
@@ -25,12 +25,12 @@ inline void PrefetchForRead(const void* address) {
 }
 
 // The cache line at `address` will be written to soon. The address need not be
-// a valid one, either.
+// a valid one.
 inline void PrefetchForWrite(const void* address) {
 #if defined(__x86_64__)
-  // Not __builtin_prefetch: for the oldest x86-64 it fetches the line for
-  // reading, and the write then waits for all other caches once more. Where
-  // the instruction is unknown it does nothing.
+  // Not __builtin_prefetch: compiled for the oldest x86-64, it fetches the line
+  // for reading, and the write then waits for all other caches again. A
+  // processor that does not know PREFETCHW ignores it.
   asm volatile("prefetchw %0" : : "m"(*static_cast<const char*>(address)));
 #else
   __builtin_prefetch(address, 1);

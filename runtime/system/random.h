@@ -6,7 +6,7 @@
 namespace actord::runtime {
 
 // SplitMix64 (Steele, Lea, Flood: "Fast Splittable Pseudorandom Number
-// Generators", 2014): one addition and three multiplications a number. Not for
+// Generators", 2014): an addition and two multiplications a number. Not for
 // secrets. Thread-safety: one thread at a time.
 class Random {
  public:
@@ -20,7 +20,7 @@ class Random {
     return z ^ (z >> 31);
   }
 
-  // 64 bits of the system's entropy, for the first seed.
+  // 64 bits of the system's entropy, to seed a generator.
   static uint64_t SystemSeed();
 
  private:

@@ -1,6 +1,6 @@
 // SipHash-2-4 of 64-bit words (Aumasson and Bernstein, "SipHash: a fast
-// short-input PRF", 2012): who does not know the key cannot tell its values
-// from random ones.
+// short-input PRF", 2012). Without the key, its values cannot be told from
+// random values.
 //
 // Thread-safety: pure functions.
 #pragma once
@@ -16,7 +16,7 @@ struct SipKey {
   uint64_t k1 = 0;
 };
 
-// Of the words in little-endian order, as the paper's function of their bytes.
+// The paper's function of the words' bytes in little-endian order.
 constexpr uint64_t SipHash(const SipKey& key, std::span<const uint64_t> words) {
   uint64_t v0 = key.k0 ^ 0x736f6d6570736575u;
   uint64_t v1 = key.k1 ^ 0x646f72616e646f6du;

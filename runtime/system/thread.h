@@ -1,5 +1,5 @@
-// Threads, and how they wait for each other: the standard library's, but in a
-// test's build an Interleaver (fail_point.h) may play them.
+// Threads and condition variables: the standard library's. In a test build an
+// Interleaver (fail_point.h) may simulate them.
 //
 // Thread-safety: as the standard library's.
 #pragma once
