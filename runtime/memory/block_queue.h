@@ -1,9 +1,10 @@
-// A queue whose elements stay where they are, in blocks. Memory that is new to
-// the program costs a page fault when it is first written to, which is far more
-// than a push: so whoever shares a queue under a lock can bring the next block
-// from outside of it.
+// A queue whose elements keep their addresses, in blocks. The first write to
+// new memory costs a page fault, which takes far longer than a push. So a
+// thread that shares the queue under a lock can make the next block before it
+// locks.
 //
-// Thread-safety: WantsBlock and NewBlock from any thread; all else: none.
+// Thread-safety: WantsBlock and NewBlock from any thread. All other functions
+// need external synchronisation.
 #pragma once
 
 #include <array>
@@ -27,13 +28,14 @@ class BlockQueue {
   BlockQueue(const BlockQueue&) = delete;
   BlockQueue& operator=(const BlockQueue&) = delete;
 
-  // It has no block at hand for when the last one is full. A hint.
+  // True: there is no spare block for the time when the last block is full. A
+  // hint.
   [[nodiscard]] bool WantsBlock() const {
     return wants_block_.load(std::memory_order_relaxed);
   }
-  // All of it is written to.
+  // Writes to the whole block, so that its pages are mapped.
   static std::unique_ptr<Block> NewBlock() { return std::make_unique<Block>(); }
-  // Takes it, unless there is one at hand.
+  // Takes the block unless there is a spare block.
   void Give(std::unique_ptr<Block>& block) {
     if (block != nullptr && spare_ == nullptr) SetSpare(std::move(block));
   }
@@ -41,7 +43,7 @@ class BlockQueue {
   [[nodiscard]] bool empty() const { return size_ == 0; }
   [[nodiscard]] size_t size() const { return size_; }
 
-  // Precondition: below size().
+  // Precondition: index < size().
   T& operator[](size_t index) {
     ACTORD_ASSERT_HOT(index < size_, "block_queue.h: the element exists");
     return At(begin_ + index);
@@ -50,9 +52,9 @@ class BlockQueue {
     ACTORD_ASSERT_HOT(index < size_, "block_queue.h: the element exists");
     return At(begin_ + index);
   }
-  // Precondition of both: it is not empty.
+  // Precondition of front and pop_front: the queue is not empty.
   T& front() { return (*this)[0]; }
-  // What a reused place holds, is what was left there.
+  // The element is not destroyed. Its place is reused as it is.
   void pop_front() {
     ACTORD_ASSERT_HOT(size_ != 0, "block_queue.h: it is not empty");
     --size_;
@@ -63,7 +65,7 @@ class BlockQueue {
     Give(block);
   }
 
-  // A new element at the end: as T() made it, or as it was when popped.
+  // A new element at the end, as T() made it or as it was when popped.
   T& push_back() {
     if (begin_ + size_ == blocks_.size() * kBlockSize) {
       blocks_.push_back(spare_ != nullptr ? SetSpare(nullptr) : NewBlock());
@@ -72,11 +74,11 @@ class BlockQueue {
   }
 
  private:
-  // `place`: from the first block's begin.
+  // `place`: counted from the begin of the first block.
   [[nodiscard]] T& At(size_t place) const {
     return (*blocks_[place / kBlockSize])[place % kBlockSize];
   }
-  // Returns the one before.
+  // Returns the former spare block.
   std::unique_ptr<Block> SetSpare(std::unique_ptr<Block> block) {
     wants_block_.store(block == nullptr, std::memory_order_relaxed);
     return std::exchange(spare_, std::move(block));

@@ -1,9 +1,9 @@
-// A stack whose elements stay where they are while it grows and shrinks: blocks
-// of them, which many stacks take from one pool. So a push or a pop copies
-// nothing of what lies below, but 8 bytes for each block now and then, and
-// blocks come from the system 64 at a time.
+// A stack whose elements keep their addresses while it grows and shrinks. The
+// elements lie in blocks, which many stacks take from one pool. A push or a pop
+// copies no element. When the list of blocks grows, 8 bytes for each block are
+// copied. The pool takes blocks from the system 64 at a time.
 //
-// Thread-safety: none; stacks with a common pool count as one.
+// Thread-safety: none. Stacks that share a pool count as one object.
 #pragma once
 
 #include <array>
@@ -22,8 +22,8 @@ class BlockStack {
   static constexpr size_t kBlockSize = 64;
   using Block = std::array<T, kBlockSize>;
 
-  // Blocks for several stacks, which may not outlive it. It keeps what they
-  // have needed at the same time.
+  // Blocks for several stacks. The pool must outlive the stacks. It keeps as
+  // many blocks as the stacks have needed at the same time.
   class Pool {
    public:
     static constexpr size_t kSlabBlocks = 64;
@@ -35,20 +35,20 @@ class BlockStack {
       return block;
     }
     void Give(Block* block) noexcept { free_.push_back(block); }
-    // At hand.
+    // The number of free blocks.
     [[nodiscard]] size_t size() const { return free_.size(); }
 
    private:
     using Slab = std::array<Block, kSlabBlocks>;
 
     void AddSlab() {
-      // First room for all blocks, so that Give finds it.
+      // Reserves room for all blocks, so that Give never allocates.
       const size_t all = (slabs_.size() + 1) * kSlabBlocks;
       if (free_.capacity() < all) free_.reserve(2 * all);
       slabs_.push_back(std::make_unique_for_overwrite<Slab>());
       Slab& slab = *slabs_.back();
       BringPages(&slab, sizeof(slab));
-      // The first of them is taken first.
+      // The first block of the slab is taken first.
       for (size_t i = kSlabBlocks; i > 0; --i) free_.push_back(&slab[i - 1]);
     }
 
@@ -63,12 +63,12 @@ class BlockStack {
   [[nodiscard]] bool empty() const { return size_ == 0; }
   [[nodiscard]] size_t size() const { return size_; }
 
-  // Precondition: below size().
+  // Precondition: index < size().
   T& operator[](size_t index) {
     ACTORD_ASSERT_HOT(index < size_, "block_stack.h: the element exists");
     return (*blocks_[index / kBlockSize])[index % kBlockSize];
   }
-  // Precondition of both: it is not empty.
+  // Precondition of back and pop_back: the stack is not empty.
   T& back() { return (*this)[size_ - 1]; }
   void pop_back(Pool& pool) noexcept {
     ACTORD_ASSERT_HOT(size_ != 0, "block_stack.h: it is not empty");
@@ -76,7 +76,7 @@ class BlockStack {
     if (size_ % kBlockSize != 0) return;
     pool.Give(blocks_.back());
     blocks_.pop_back();
-    // The pool keeps the blocks for all; a long list of them is no one else's.
+    // The pool reuses the blocks. Nobody would reuse a long list of them.
     if (blocks_.empty() && blocks_.capacity() > kKeptList) {
       std::vector<Block*>().swap(blocks_);
     }
@@ -84,7 +84,8 @@ class BlockStack {
 
   void push_back(const T& value, Pool& pool) {
     if (size_ % kBlockSize == 0) {
-      // Room first: a block that is taken and not kept would be lost.
+      // Reserves first: if the list could not grow, a taken block would be
+      // lost.
       if (blocks_.size() == blocks_.capacity()) {
         blocks_.reserve(2 * blocks_.size() + 1);
       }

@@ -39,14 +39,14 @@ void BufferPool::TakeBatch(size_t size_class, void** batch) {
     return;
   }
   if (fresh_bytes_ < kBatch * bytes) {
-    // What is left of the old slab (less than one batch) is given up.
+    // The rest of the old slab, less than a batch, is not used.
     fresh_ = static_cast<std::byte*>(::operator new(kSlabBytes, kAlign));
     BringPages(fresh_, kSlabBytes);
     fresh_bytes_ = kSlabBytes;
     slabs_.push_back(fresh_);
     ASAN_POISON_MEMORY_REGION(fresh_, kSlabBytes);
   }
-  // In the order of their addresses, seen from the end where they are taken.
+  // Taken from the end, the buffers come in the order of their addresses.
   fresh_bytes_ -= kBatch * bytes;
   for (uint32_t i = 0; i < kBatch; ++i) {
     batch[i] = fresh_ + fresh_bytes_ + (kBatch - 1 - i) * bytes;
@@ -71,7 +71,7 @@ void BufferCache::DeallocateLarge(void* memory) {
 }
 
 void BufferCache::Spill(size_t size_class) {
-  // The older half goes, the hot one stays.
+  // Gives the older half away and keeps the hot half.
   void** const buffers = magazines_[size_class].data();
   pool_.GiveBatch(size_class, buffers);
   std::copy_n(buffers + BufferPool::kBatch, BufferPool::kBatch, buffers);

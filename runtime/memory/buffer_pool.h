@@ -1,15 +1,15 @@
-// Memory for envelopes and states that do not fit into their process: buffers
-// in multiples of 64 bytes, cached per worker, so that a message costs no lock
-// and reuses hot memory.
+// Memory for envelopes and for states that do not fit into their process:
+// buffers in multiples of 64 bytes, cached for each worker. So a message takes
+// no lock and reuses hot memory.
 //
-// A BufferCache belongs to one thread at a time. Buffers wander: a producer's
-// allocation is freed by its consumer. Caches exchange surplus in batches
-// through the pool, which they share; that is the only lock, taken once per
-// kBatch buffers. After Bonwick and Adams, "Magazines and Vmem" (2001): what is
-// free is listed in arrays, not linked through the buffers, so that freeing one
-// does not write to it, nor does the list have to be read from memory that
-// another processor had last.
-// Memory of up to kMaxPooledBytes a buffer is kept until the pool dies.
+// A BufferCache belongs to one thread at a time. Buffers move between caches,
+// because the consumer frees what the producer has allocated. Caches exchange
+// surplus buffers in batches through a common pool. The pool's lock is the only
+// one, and is taken once for kBatch buffers. After Bonwick and Adams,
+// "Magazines and Vmem" (2001): free buffers are listed in arrays, not linked
+// through the buffers. So a free does not write to the buffer, and the list is
+// not read from memory that another processor used last. Buffers of up to
+// kMaxPooledBytes are kept until the pool is destroyed.
 #pragma once
 
 #include <sanitizer/asan_interface.h>
@@ -36,8 +36,8 @@ inline constinit thread_local int64_t buffers_in_use = 0;
 class BufferPool {
  public:
   BufferPool() = default;
-  // All caches must be gone, and all buffers are invalid afterwards, except
-  // those larger than kMaxPooledBytes, which must have been freed.
+  // Invalidates all buffers. Precondition: all caches are destroyed, and the
+  // buffers larger than kMaxPooledBytes are freed.
   ~BufferPool();
   BufferPool(const BufferPool&) = delete;
   BufferPool& operator=(const BufferPool&) = delete;
@@ -68,30 +68,32 @@ class BufferPool {
 class BufferCache {
  public:
   explicit BufferCache(BufferPool& pool) : pool_(pool) {}
-  // Leaves what it holds to the pool's own end.
+  // The pool's destructor frees what the cache holds.
   ~BufferCache() = default;
   BufferCache(const BufferCache&) = delete;
   BufferCache& operator=(const BufferCache&) = delete;
 
-  // `bytes` rounded up to what Allocate really provides. Not of 0.
+  // `bytes` rounded up to the size that Allocate provides. Precondition: bytes
+  // > 0.
   static constexpr size_t RoundUp(size_t bytes) {
     return (bytes + kBufferUnitBytes - 1) / kBufferUnitBytes * kBufferUnitBytes;
   }
 
-  // At least 1 byte; aligned to 64 bytes, not initialised. Never null: out of
-  // memory aborts, as everywhere in this program.
+  // Allocates a buffer that is aligned to 64 bytes and not initialised.
+  // Precondition: bytes > 0. Never null: the program aborts when it is out of
+  // memory.
   void* Allocate(size_t bytes) {
     if (!IsAtHand(bytes)) [[unlikely]] {
       return AllocateSlowly(bytes);
     }
     return AllocateAtHand(bytes);
   }
-  // Whether Allocate would find one without asking the pool.
+  // Whether Allocate would find a buffer in the cache.
   [[nodiscard]] bool IsAtHand(size_t bytes) const {
     const size_t size_class = ClassOf(bytes);
     return size_class < BufferPool::kClasses && counts_[size_class] != 0;
   }
-  // Allocate, without any call. Precondition: IsAtHand(bytes).
+  // Allocate without a function call. Precondition: IsAtHand(bytes).
   void* AllocateAtHand(size_t bytes) {
     ACTORD_ASSERT_HOT(IsAtHand(bytes), "buffer_pool.h: a buffer is at hand");
 #ifdef ACTORD_FAIL_POINTS
@@ -101,13 +103,14 @@ class BufferCache {
     const uint32_t left = --counts_[size_class];
     const Magazine& magazine = magazines_[size_class];
     void* buffer = magazine[left];
-    // The next one will be written to soon, and may be in another cache.
+    // The next buffer will be written to soon, and another processor may have
+    // its line.
     if (left != 0) PrefetchForWrite(magazine[left - 1]);
     ASAN_UNPOISON_MEMORY_REGION(buffer, (size_class + 1) * kBufferUnitBytes);
     return buffer;
   }
 
-  // `bytes` as given to Allocate, or as RoundUp made of it.
+  // `bytes`: as given to Allocate, or RoundUp of that.
   void Deallocate(void* memory, size_t bytes) {
 #ifdef ACTORD_FAIL_POINTS
     --buffers_in_use;
@@ -127,19 +130,19 @@ class BufferCache {
 
  private:
   static constexpr size_t kMagazine = size_t{2} * BufferPool::kBatch;
-  // The newest last.
+  // Free buffers, the newest last.
   using Magazine = std::array<void*, kMagazine>;
 
   static constexpr size_t ClassOf(size_t bytes) {
     return (bytes - 1) / kBufferUnitBytes;
   }
-  // What is not at hand.
+  // Allocates a buffer that the cache does not hold.
   void* AllocateSlowly(size_t bytes);
   static void DeallocateLarge(void* memory);
   void Spill(size_t size_class);
 
   BufferPool& pool_;
-  // Of each class: how many there are, and which.
+  // Number of free buffers of each class, and the buffers.
   std::array<uint32_t, BufferPool::kClasses> counts_{};
   std::array<Magazine, BufferPool::kClasses> magazines_;
 };

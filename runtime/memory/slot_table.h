@@ -1,31 +1,30 @@
 // A type-stable table: a slot's memory keeps its address and its type for the
-// table's life, so a stale index can be looked at without harm. Whoever
-// reuses slots puts a generation into T and checks it.
+// table's lifetime, so a stale index can be read without harm. T holds a
+// generation, and the users of T check it.
 //
-// The limit is on the slots that are in use, and is met exactly. A slot is in
-// use, or free in the table, or free in a cache, where no other thread reaches
-// it. So there are two ways to allocate:
+// The limit is on the number of slots in use, and it is met exactly. A slot is
+// in use, free in the table, or free in a cache, where no other thread reaches
+// it. The table has two modes:
 //
-//   shared   the caches and what is in use are at most `limit` together: a
-//   cache
-//            hands out what it holds without asking anybody
-//     │ all of that are out, and somebody wants one more
-//   exact    caches hold nothing more, and each slot is handed out under the
-//            lock, if what is in use is below the limit: what an idle cache
-//            still holds is not in use, and is made up for by slots beyond the
-//            limit
-//     │ enough have come back
+//   shared   The slots in use and in caches are at most `limit` together. A
+//            cache hands out its slots without a lock.
+//     │ all of these slots are out, and a thread wants one more
+//   exact    Caches keep no free slots. Each slot is handed out under the lock
+//            if the slots in use are below the limit. Slots that an idle cache
+//            still holds are not in use. The table replaces them with slots
+//            beyond the limit.
+//     │ enough slots have come back
 //   shared
 //
-// (1) A cache publishes how many it holds (`held_`) before it looks whether the
-//     table is shared (`cache_slots_`); who makes it exact stores that, fences
-//     all threads, and then counts. So a slot that a cache hands out without
-//     the lock is counted as in use, or the cache sees that it may not, and
-//     gives it back. tests/model/slot_table.pml
-// (2) The lock is taken by whoever allocates or frees while the table is exact.
+// (1) A cache publishes its number of slots (`held_`) before it reads the mode
+//     (`cache_slots_`). A thread that makes the table exact stores the mode,
+//     fences all threads, and then counts. So a slot that a cache hands out
+//     without the lock is counted as in use, or the cache sees the new mode and
+//     gives the slot back. tests/model/slot_table.pml
+// (2) While the table is exact, every allocation and every free takes the lock.
 //
-// Where no thread can fence the others, and under a small limit, the table is
-// always exact.
+// The table is always exact if no thread can fence the others, and under a
+// small limit.
 //
 // Thread-safety: At() from any thread, for slots below SlotsInUse(); SetLimit
 // from any thread; a Cache belongs to one thread at a time.
@@ -56,13 +55,13 @@ class SlotTable {
   static constexpr size_t kChunkSlots = 4096;
   static constexpr size_t kMaxSlots = size_t{1} << 28;
 
-  // Free slots at hand. What it holds cannot be allocated by others.
+  // Free slots for one thread. Other threads cannot allocate them.
   class Cache {
    public:
     Cache() = default;
     Cache(const Cache&) = delete;
     Cache& operator=(const Cache&) = delete;
-    // Precondition: the table still is there, if it has been used with one.
+    // Precondition: the table that the cache was used with still exists.
     ~Cache() {
       if (table_ != nullptr) table_->Deregister(*this);
     }
@@ -79,7 +78,7 @@ class SlotTable {
       }
       return table.AllocateSlowly(*this, slot);
     }
-    // What Allocate would return next; kNoSlot if that is not at hand.
+    // The slot that Allocate would return next. kNoSlot: the cache is empty.
     [[nodiscard]] uint32_t Next() const {
       return free_.empty() ? kNoSlot : free_.back();
     }
@@ -89,7 +88,7 @@ class SlotTable {
       if (free_.size() > 2 * table.cache_slots()) table.Give(*this);
       Publish();
     }
-    // The slot is not used any more, and not again.
+    // Gives a slot up for ever.
     void Retire(SlotTable& table) { table.Retire(); }
 
    private:
@@ -98,14 +97,14 @@ class SlotTable {
     void Publish() { held_.store(free_.size(), std::memory_order_relaxed); }
 
     std::vector<uint32_t> free_;
-    // free_.size(), for other threads. Relaxed: (1). A slot that is being freed
-    // may be counted as in use for a moment.
+    // free_.size(), for other threads. Relaxed, because (1) orders it. A slot
+    // that is being freed may be counted as in use for a moment.
     std::atomic<size_t> held_{0};
-    SlotTable* table_ = nullptr;  // that knows it
+    SlotTable* table_ = nullptr;  // the table that has registered the cache
   };
 
-  // At most `limit` slots, and never more than `max_slots`; see SetLimit.
-  // `caches` is how many caches will share them.
+  // `limit`: as for SetLimit. `caches`: the number of caches that will share
+  // the slots. `max_slots`: bounds every limit.
   SlotTable(size_t limit, size_t caches, size_t max_slots)
       : caches_count_(caches),
         max_slots_(std::min(max_slots, kMaxSlots)),
@@ -121,12 +120,12 @@ class SlotTable {
     for (auto& chunk : chunks_) delete chunk.load(std::memory_order_relaxed);
   }
 
-  // From now on at most `limit` slots are handed out, and no more than
-  // max_slots. Those that are out stay out, also above the limit.
+  // From now on at most min(limit, max_slots) slots are in use. Slots in use
+  // stay in use, even above the limit.
   void SetLimit(size_t limit) {
     const MutexLock lock(mutex_);
     limit_ = std::min(limit, max_slots_);
-    // All of them at most 1/32.
+    // All caches together hold at most 1/32 of the slots.
     shared_cache_slots_ =
         CanFenceAllThreads()
             ? std::min(limit_ / (64 * (caches_count_ + 1)), kMaxCacheSlots)
@@ -138,7 +137,7 @@ class SlotTable {
     }
   }
 
-  // Precondition: `slot` came from Allocate, or is below SlotsInUse().
+  // Precondition: `slot` < SlotsInUse().
   T& At(uint32_t slot) const {
     ACTORD_ASSERT_HOT(slot < next_.load(), "slot_table.h: the slot is in use");
     // Acquire: pairs with the release that published the chunk.
@@ -146,14 +145,15 @@ class SlotTable {
     return (*chunk)[slot % kChunkSlots];
   }
 
-  // Slots that have ever been handed out are below this. Grows only. seq_cst,
-  // as the store: a walk over all slots begins with it (lifecycle_log.h).
+  // Greater than every slot that was ever handed out. Only grows. The load and
+  // the store are seq_cst: a walk over all slots begins with the load
+  // (lifecycle_log.h).
   uint32_t SlotsInUse() const {
     return static_cast<uint32_t>(next_.load(std::memory_order_seq_cst));
   }
 
  private:
-  // Aligned, so that `delete` of one takes its alignment along, as NewChunk.
+  // Aligned, so that `delete` passes the same alignment as NewChunk.
   struct alignas(64) Chunk : std::array<T, kChunkSlots> {};
 
   static Chunk* NewChunk() {
@@ -164,8 +164,8 @@ class SlotTable {
   }
 
   void AddChunk(size_t index) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    // Room for all slots, so that Give copies nothing; nor does this, as there
-    // is a chunk more only when no slot is free.
+    // Reserves room for all slots, so that Give never reallocates. This call
+    // copies nothing either, because a chunk is added only if no slot is free.
     const size_t slots = (index + 1) * kChunkSlots;
     if (free_.capacity() < slots) free_.reserve(2 * slots);
     chunks_[index].store(NewChunk(), std::memory_order_release);
@@ -173,7 +173,7 @@ class SlotTable {
 
   static constexpr size_t kMaxCacheSlots = 64;
 
-  // A cache holds at most twice as many; 0: the table is exact.
+  // A cache holds at most twice this number of slots. 0: the table is exact.
   [[nodiscard]] size_t cache_slots() const {
     return cache_slots_.load(std::memory_order_relaxed);
   }
@@ -194,11 +194,11 @@ class SlotTable {
   }
 
   [[nodiscard]] bool IsExact() const { return cache_slots() == 0; }
-  // In use, or in caches.
+  // Slots in use and slots in caches.
   [[nodiscard]] size_t Out() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     return next_.load(std::memory_order_relaxed) - free_.size() - retired_;
   }
-  // In use. Precondition: IsExact().
+  // Slots in use. Precondition: IsExact().
   [[nodiscard]] size_t InUse() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     size_t held = 0;
     for (const Cache* cache : caches_) {
@@ -212,13 +212,13 @@ class SlotTable {
     FenceAllThreads();
   }
 
-  // `slot`: what the cache has just taken out of what it holds, and is not
-  // handed out yet; or kNoSlot.
+  // `slot`: the slot that the cache has just taken from its list and not yet
+  // handed out, or kNoSlot.
   [[gnu::noinline]] uint32_t AllocateSlowly(Cache& cache, uint32_t slot) {
     const MutexLock lock(mutex_);
     RegisterLocked(cache);
     if (slot != kNoSlot) cache.free_.push_back(slot);
-    // More than it may hold: the limit was lowered, or the table is exact.
+    // The cache holds too many: the limit was lowered, or the table is exact.
     if (cache.free_.size() > 2 * cache_slots()) GiveLocked(cache);
     if (!IsExact()) {
       if (cache.free_.empty()) Fill(cache, cache_slots() + 1);
@@ -232,8 +232,8 @@ class SlotTable {
     return allocated;
   }
 
-  // Up to `count` slots, into an empty cache; as long as the table is shared,
-  // no more than the limit leaves.
+  // Puts up to `count` slots into an empty cache. While the table is shared, no
+  // more than the limit leaves.
   void Fill(Cache& cache, size_t count) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     if (!IsExact()) count = std::min(count, limit_ - std::min(limit_, Out()));
     std::vector<uint32_t>& out = cache.free_;
@@ -247,21 +247,22 @@ class SlotTable {
     for (size_t slot = begin; slot < end; ++slot) {
       if (slot % kChunkSlots == 0) AddChunk(slot / kChunkSlots);
     }
-    // The lowest ends on top.
+    // The lowest slot is on top.
     for (size_t slot = end; slot > begin; --slot) {
       out.push_back(static_cast<uint32_t>(slot - 1));
     }
-    // Every look-up of a PID reads its line.
+    // Stores only a new value, because every look-up of a PID reads this line.
     if (end != begin) {
       next_.store(end, std::memory_order_seq_cst);
     }
   }
 
-  // All but what the cache may keep at hand.
+  // Gives back the slots that the cache may not keep.
   void Give(Cache& cache) {
     const MutexLock lock(mutex_);
     GiveLocked(cache);
-    // Not at once: the next fence of all threads is some way off then.
+    // With some slack, so that the next fence of all threads is not due at
+    // once.
     const size_t slack = 4 * caches_count_ * shared_cache_slots_;
     if (IsExact() && Out() + slack <= limit_) {
       cache_slots_.store(shared_cache_slots_, std::memory_order_relaxed);
@@ -284,7 +285,7 @@ class SlotTable {
   const size_t caches_count_;
   const size_t max_slots_;
   // 0, or shared_cache_slots_. Written under the lock, read by caches. Relaxed:
-  // (1); that it is not 0 any more a cache may see late.
+  // (1) orders the store of 0, and a cache may see another value late.
   std::atomic<size_t> cache_slots_{0};
   std::vector<std::atomic<Chunk*>> chunks_;
   // Written under mutex_.

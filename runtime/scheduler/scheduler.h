@@ -94,7 +94,8 @@ class Scheduler {
   }
   // Likewise, at the end of the global queue.
   void EnqueueBack(Process* process);
-  // Enqueues each process of the list and empties the list: one wake-up for all.
+  // Enqueues each process of the list, with one wake-up for all, and empties the
+  // list.
   void EnqueueAll(ReadyList& list);
   // Enqueue for each of the list, which it empties. Others see them together,
   // with one read-modify-write and one wake-up, if there is room and they are
