@@ -15,7 +15,7 @@
 //
 // A plain Chase-Lev deque does not allow (3): its owner pops without an RMW
 // while two or more are left, so a thief of several would take what the owner
-// took as well. Capacity and halving are those of Go's runqueue.
+// took as well. The halving is that of Go's runqueue.
 #pragma once
 
 #include <array>
@@ -24,13 +24,14 @@
 #include <cstdint>
 #include <span>
 
+#include "runtime/scheduler/scheduler_policy.h"
 #include "runtime/system/assert.h"
 #include "runtime/system/atomic.h"
 #include "runtime/system/fail_point.h"
 
 namespace actord::runtime {
 
-template <typename T, uint32_t kSlots = 256>
+template <typename T, uint32_t kSlots = SchedulerPolicy::kLevelCapacity>
 class RunQueue {
   static_assert(kSlots <= 1 << 15 && (kSlots & (kSlots - 1)) == 0);
 

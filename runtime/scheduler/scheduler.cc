@@ -67,7 +67,7 @@ void Scheduler::EnqueueDue(ReadyList& list, WorkerQueue* here,
   if (list.count == 0) return;
   if (here->firing_since_ns == 0) here->firing_since_ns = now_ns;
   if (!ShowTogether(list, *here)) return;
-  if (now_ns - here->firing_since_ns >= kAloneNs) {
+  if (now_ns - here->firing_since_ns >= Policy::kAloneNs) {
     WakeForAll(*here);
   } else {
     here->is_quiet = true;
@@ -125,11 +125,9 @@ void Scheduler::EnqueueBehind(Process* process, WorkerQueue* here) {
 void Scheduler::MayWake(WorkerQueue& here) {
   const bool any = here.ready.NonEmptyFromTop() != 0;
   if (any && here.turns_since_due != 0) {
-    // After the first step, and then every fourth: the clock costs as much as a
-    // short one.
     const uint32_t turns = here.turns_since_due++;
-    if (turns % kTurnsPerLook != 2 ||
-        clock_.MonotonicNs() - here.firing_since_ns < kAloneNs) {
+    if (turns % Policy::kTurnsPerClock != 2 ||
+        clock_.MonotonicNs() - here.firing_since_ns < Policy::kAloneNs) {
       return;
     }
   }
@@ -180,13 +178,14 @@ void Scheduler::OverflowBack(WorkerQueue& here, int level) {
 
 Process* Scheduler::TakeGlobalNow(WorkerQueue& here, uint32_t among,
                                   size_t most) {
-  std::array<Process*, kBatch> taken;
+  std::array<Process*, Policy::kGlobalBatch> taken;
   while (const uint32_t levels = global_.levels() & among) {
     const int level = HighestLevel(levels);
     // What is ready here already need not be joined by a whole batch, which
     // would only push others out again, to the other workers' caches.
     const size_t local = here.ready.Size(level);
-    const size_t wanted = std::min(most, local < kBatch ? kBatch - local : 1);
+    const size_t wanted = std::min(
+        most, local < Policy::kGlobalBatch ? Policy::kGlobalBatch - local : 1);
     const size_t count =
         global_.Take(level, std::span(taken).first(wanted), queues_.size());
     if (count == 0) continue;  // others were faster: the bit is gone
@@ -271,9 +270,6 @@ bool Scheduler::HasWorkToTell(const WorkerQueue& here) const {
 }
 
 uint64_t Scheduler::BeginSleepUntilTimer(bool& is_timekeeper) {
-  // Long sleeps are cut, so that the arithmetic of the kernel's clock cannot
-  // overflow and a clock that was set wrong heals.
-  constexpr uint64_t kLongestSleepNs = 60'000'000'000;
   is_timekeeper = false;
   const uint64_t earliest = EarliestTimerNs();
   if (earliest == TimerWheel::kNever) return Parker::kForever;
@@ -286,10 +282,10 @@ uint64_t Scheduler::BeginSleepUntilTimer(bool& is_timekeeper) {
   const uint64_t fired = fired_.load(std::memory_order_relaxed);
   fired_.store(fired / 2, std::memory_order_relaxed);
   const uint64_t rest_ns =
-      std::min(fired * kRestForEachTimerNs, kLongestRestNs);
+      std::min(fired * Policy::kRestPerTimerNs, Policy::kLongestRestNs);
   const uint64_t now = clock_.MonotonicNs();
   if (earliest <= now) return 0;
-  return std::clamp(earliest - now, rest_ns, kLongestSleepNs);
+  return std::clamp(earliest - now, rest_ns, Policy::kLongestSleepNs);
 }
 
 void Scheduler::EndSleepUntilTimer() {

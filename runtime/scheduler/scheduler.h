@@ -15,6 +15,7 @@
 #include "runtime/scheduler/global_queue.h"
 #include "runtime/scheduler/idle_workers.h"
 #include "runtime/scheduler/ready_queues.h"
+#include "runtime/scheduler/scheduler_policy.h"
 #include "runtime/scheduler/timer_wheel.h"
 #include "runtime/system/assert.h"
 #include "runtime/system/atomic.h"
@@ -57,7 +58,7 @@ struct alignas(64) WorkerQueue {
 
 // Processes that somebody has made runnable and not enqueued yet.
 struct ReadyList {
-  static constexpr size_t kCapacity = 64;
+  static constexpr size_t kCapacity = SchedulerPolicy::kReadyTogether;
   std::array<Process*, kCapacity> processes;
   size_t count = 0;
 
@@ -70,15 +71,7 @@ struct ReadyList {
 
 class Scheduler {
  public:
-  // A worker whose timers are due begins alone (EnqueueDue) for so long, and
-  // then looks at the clock once in so many turns. With the longest rest it
-  // leaves a third of the millisecond by which a timer may be late.
-  static constexpr uint64_t kAloneNs = 200'000;
-  static constexpr uint32_t kTurnsPerLook = 4;
-  // For a timer that is fired, the timekeeper's next sleep lasts at least so
-  // long; its wake-up costs some 10 µs and is shared by those due then.
-  static constexpr uint64_t kRestForEachTimerNs = 4'000;
-  static constexpr uint64_t kLongestRestNs = 500'000;
+  using Policy = SchedulerPolicy;
 
   Scheduler(int workers, const Clock& clock);
 
@@ -94,8 +87,8 @@ class Scheduler {
   }
   // Likewise, at the end of the global queue.
   void EnqueueBack(Process* process);
-  // Enqueues each process of the list, with one wake-up for all, and empties the
-  // list.
+  // Enqueues each process of the list and empties the list: one wake-up for
+  // all.
   void EnqueueAll(ReadyList& list);
   // Enqueue for each of the list, which it empties. Others see them together,
   // with one read-modify-write and one wake-up, if there is room and they are
@@ -103,8 +96,8 @@ class Scheduler {
   void EnqueueTogether(ReadyList& list, WorkerQueue* here);
   // Likewise, for those that due timers made ready. To wake a worker costs more
   // than to run some short steps, so `here` begins alone: somebody is woken
-  // once it has fired timers and run what they made ready for kAloneNs, as soon
-  // as a turn begins that looks at the clock: the second, and every fourth.
+  // once it has fired timers and run what they made ready for Policy::kAloneNs,
+  // as soon as a turn begins that looks at the clock (Policy::kTurnsPerClock).
   void EnqueueDue(ReadyList& list, WorkerQueue* here, uint64_t now_ns);
   // Like Enqueue, for a process that continues: behind all that is ready here
   // and in the global queue.
@@ -131,11 +124,12 @@ class Scheduler {
   }
 
   // Takes from the highest level among these of the global queue: one to run at
-  // once, and some more into `here`, so that up to 16 of the level are there;
+  // once, and some more into `here`, so that up to Policy::kGlobalBatch of the
+  // level are there;
   // at most `most` in all. Null: all are empty. One load then, since workers
   // ask every turn.
   Process* TakeGlobal(WorkerQueue& here, uint32_t among = kAllLevels,
-                      size_t most = kBatch) {
+                      size_t most = Policy::kGlobalBatch) {
     return (global_.levels() & among) == 0 ? nullptr
                                            : TakeGlobalNow(here, among, most);
   }
@@ -180,8 +174,6 @@ class Scheduler {
   WorkerQueue& queue(size_t index) { return *queues_[index]; }
 
  private:
-  static constexpr size_t kBatch = 16;
-
   // Enqueue, if `here` has a `next` already or there is no `here`.
   [[gnu::noinline]] void EnqueueBeside(Process* process, WorkerQueue* here);
   void PushLocal(Process* process, WorkerQueue& here);

@@ -132,7 +132,7 @@ void TimerWheel::Advance(uint64_t now_ns, size_t max,
                          std::vector<uint64_t>& due) {
   const uint64_t until = now_ns >> kTickShift;
   const MutexLock lock(mutex_);
-  size_t moves = kMovesAtOnce;
+  size_t moves = Policy::kTimersMovedAtOnce;
   Next next;
   while (max > 0 && moves > 0 && FindNext(next) && next.tick <= until) {
     now_tick_ = std::max(now_tick_, next.tick);
@@ -147,7 +147,7 @@ void TimerWheel::Advance(uint64_t now_ns, size_t max,
   PublishEarliest();
   // What has become few must not become many again unseen. A walk that has
   // begun goes on, or it would never end.
-  if (!is_crowded_) SetRoom(std::clamp(4 * size_, kFew, room_));
+  if (!is_crowded_) SetRoom(std::clamp(4 * size_, Policy::kFewTimers, room_));
 }
 
 void TimerWheel::SetRoom(size_t room) {
@@ -157,17 +157,17 @@ void TimerWheel::SetRoom(size_t room) {
 }
 
 void TimerWheel::Forget() {
-  size_t looks = kLooksForEachAdded;
+  size_t looks = Policy::kTimersCheckedPerAdd;
   while (looks > 0) {
     if (!FindToForget()) {
-      SetRoom(std::max(kFew, 2 * size_));
+      SetRoom(std::max(Policy::kFewTimers, 2 * size_));
       return;
     }
     Slot& timers = SlotAt(forgetting_.level, forgetting_.slot);
     const size_t end = forgetting_.left;
     const size_t begin = end - std::min(end, looks);
     // First all are asked, so that what tells comes at the same time.
-    std::array<bool, kLooksForEachAdded> wanted;
+    std::array<bool, Policy::kTimersCheckedPerAdd> wanted;
     for (size_t i = begin; i < end; ++i) {
       wanted[i - begin] = is_wanted_(timers[i].value);
     }

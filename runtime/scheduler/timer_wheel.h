@@ -11,12 +11,12 @@
 //
 // Nothing is cancelled: whoever does not want a timer any more lets it be, and
 // finds out when it fires. So the wheel touches nothing but its own arrays; the
-// memory of what a timer is for is cold when it moves. A wheel that is crowded
-// (it has twice as many timers as the last walk through all of them has left,
-// or four times as many as firing has left since, and more than kFew) is walked
-// through again, and those that nobody wants are forgotten: whoever adds one
-// looks at eight, as an incremental collector of garbage does its work when
-// memory is taken.
+// memory of what a timer is for is cold when it moves. A wheel is crowded when
+// it holds more than max(SchedulerPolicy::kFewTimers, twice the timers that the
+// last walk through all of them left), or four times those that firing has left
+// since. A crowded wheel is walked through again, and the timers that nobody
+// wants are forgotten: each Add checks kTimersCheckedPerAdd of them, as an
+// incremental garbage collector does its work when memory is taken.
 //
 // Thread-safety: any thread. Timers run no code here: Advance hands out the
 // values that they carry.
@@ -32,6 +32,7 @@
 
 #include "absl/functional/any_invocable.h"
 #include "runtime/memory/block_stack.h"
+#include "runtime/scheduler/scheduler_policy.h"
 #include "runtime/system/atomic.h"
 #include "runtime/system/fail_point.h"
 #include "runtime/system/mutex.h"
@@ -45,14 +46,6 @@ class TimerWheel {
   static constexpr int kLevelBits = 8;
   static constexpr int kSlots = 1 << kLevelBits;
   static constexpr int kLevels = 6;
-
-  // With so many timers it is not crowded. (In the simulator with fewer, so
-  // that its seeds come to it.)
-#ifdef ACTORD_FAIL_POINTS
-  static constexpr size_t kFew = 8;
-#else
-  static constexpr size_t kFew = 4096;
-#endif
 
   // Whether somebody still waits for the timer that carries `value`. What is
   // false once must stay so. Called under the wheel's lock, of a value that was
@@ -95,10 +88,7 @@ class TimerWheel {
   }
 
  private:
-  // Timers that one Advance moves down: some 10 to 50 µs.
-  static constexpr size_t kMovesAtOnce = 1024;
-  // That one Add looks at in a crowded wheel.
-  static constexpr size_t kLooksForEachAdded = 8;
+  using Policy = SchedulerPolicy;
 
   struct Timer {
     uint64_t value;
@@ -185,7 +175,7 @@ class TimerWheel {
   // yet; level 0: none.
   Next moving_ ABSL_GUARDED_BY(mutex_){};
   size_t size_ ABSL_GUARDED_BY(mutex_) = 0;
-  size_t room_ ABSL_GUARDED_BY(mutex_) = kFew;
+  size_t room_ ABSL_GUARDED_BY(mutex_) = Policy::kFewTimers;
   bool is_crowded_ ABSL_GUARDED_BY(mutex_) = false;
   Place forgetting_ ABSL_GUARDED_BY(mutex_){};
   IsWanted is_wanted_ ABSL_GUARDED_BY(mutex_);

@@ -90,7 +90,8 @@ void ProcessRunner::RunTurn(Process& process) {
 
 void ProcessRunner::LetSenderGoOn(const Process& process) {
   const WorkerQueue* here = lane_.here();
-  if (++turns_in_vain_ % kInVainUntilYield != 0 && here != nullptr) {
+  if (++turns_in_vain_ % SchedulerPolicy::kVainTurnsPerYield != 0 &&
+      here != nullptr) {
     const uint32_t others =
         here->ready.NonEmptyFromTop() | parts_.scheduler.GlobalLevels();
     if (here->next != nullptr || others >> process.Priority() != 0) return;
@@ -101,7 +102,10 @@ void ProcessRunner::LetSenderGoOn(const Process& process) {
 bool ProcessRunner::GoesOn(const Process& process, int32_t verdict,
                            int steps) const {
   if (verdict != ACTORD_STEP_BLOCK && verdict != ACTORD_STEP_IDLE) return false;
-  if (process.urgent_taken.empty() || steps == kStepsInARow) return false;
+  if (process.urgent_taken.empty() ||
+      steps == SchedulerPolicy::kStepsPerTurn) {
+    return false;
+  }
   const WorkerQueue* here = lane_.here();
   // Not if the thread has lost its worker, something became ready, or something
   // is for which nobody was woken: that waits for the begin of a turn.

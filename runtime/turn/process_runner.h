@@ -18,6 +18,7 @@
 #include "runtime/actors/dead_letters.h"
 #include "runtime/inbox/delivery.h"
 #include "runtime/scheduler/blocking_calls.h"
+#include "runtime/scheduler/scheduler_policy.h"
 #include "runtime/settings/options.h"
 #include "runtime/step/step_context.h"
 #include "runtime/step/turn_input.h"
@@ -75,18 +76,9 @@ class ProcessRunner {
   Lane& lane() { return lane_; }
 
  private:
-  // Who has so many events for a step takes no more; the last that it took may
-  // be a chain.
-  static constexpr size_t kBatch = 256;
+  static constexpr size_t kBatch = SchedulerPolicy::kEventsPerStep;
   // As actord/abi.h says.
   static constexpr size_t kMaxEvents = kBatch + Activity::kMaxChain - 1;
-  // A step whose yields were answered at once is followed by the next within
-  // the turn, as the process would be the worker's newest anyway; so many in a
-  // row.
-  static constexpr int kStepsInARow = 8;
-  // Of a worker's turns that found nothing (LetSenderGoOn), every so many gives
-  // the processor away whatever else is ready: 16 are a few microseconds.
-  static constexpr uint32_t kInVainUntilYield = 16;
 
   // What one turn has taken from the process, to be given back to the word at
   // its end (activity.h, (2)).

@@ -50,17 +50,17 @@ uint64_t Watchdog::Look() {
   rests_.store(false, std::memory_order_relaxed);
   acted_ = false;
   const uint64_t now = scheduler_.clock().MonotonicNs();
-  uint64_t patience = kLongestNs;
+  uint64_t patience = Policy::kLongestCheckNs;
   for (size_t i = 0; i < seen_.size(); ++i) {
     patience = std::min(patience, LookAt(scheduler_.queue(i), seen_[i], now));
   }
   patience = std::min(patience, LookAtTimers(now));
   if (acted_) {
-    interval_ns_ = kShortestNs;
-  } else if (interval_ns_ < kLongestNs) {
-    interval_ns_ = std::min(2 * interval_ns_, kLongestNs);
+    interval_ns_ = Policy::kShortestCheckNs;
+  } else if (interval_ns_ < Policy::kLongestCheckNs) {
+    interval_ns_ = std::min(2 * interval_ns_, Policy::kLongestCheckNs);
   } else if (Rest()) {
-    interval_ns_ = kAfterRestNs;
+    interval_ns_ = Policy::kAfterRestNs;
     // Only now: a result that is the first to be kept from here on ends the
     // rest.
     return LookAtResults(now);
@@ -80,24 +80,25 @@ uint64_t Watchdog::LookAtResults(uint64_t now_ns) {
   if (next_ns == Results::kNever) return Parker::kForever;
   // Not for each result by itself; and the clock by which they are forgotten
   // may be a little behind.
-  return std::max(next_ns - std::min(next_ns, now_ns), kLongestNs);
+  return std::max(next_ns - std::min(next_ns, now_ns), Policy::kLongestCheckNs);
 }
 
 uint64_t Watchdog::LookAtTimers(uint64_t now_ns) {
   const uint64_t earliest = scheduler_.EarliestTimerNs();
-  if (earliest == TimerWheel::kNever) return kLongestNs;
+  if (earliest == TimerWheel::kNever) return Policy::kLongestCheckNs;
   // Whoever is woken looks at all timers first; a searcher does when it finds
   // nothing else.
-  if (earliest + kTimerPatienceNs <= now_ns) scheduler_.WakeForWork();
+  if (earliest + Policy::kTimerPatienceNs <= now_ns) scheduler_.WakeForWork();
   // Some at a time, so that calls that last are not overlooked meanwhile.
-  if (earliest + kTimerDespairNs <= now_ns && due_timers_.FireAny(lane_)) {
+  if (earliest + Policy::kTimerDespairNs <= now_ns &&
+      due_timers_.FireAny(lane_)) {
     acted_ = true;
   }
   // While no worker is in a call, none is kept from its timers.
   const bool in_call =
       std::any_of(seen_.begin(), seen_.end(),
                   [](const Seen& seen) { return seen.holder != nullptr; });
-  return in_call ? kTimerPatienceNs : kLongestNs;
+  return in_call ? Policy::kTimerPatienceNs : Policy::kLongestCheckNs;
 }
 
 uint64_t Watchdog::LookAt(WorkerQueue& queue, Seen& seen, uint64_t now_ns) {
@@ -106,14 +107,14 @@ uint64_t Watchdog::LookAt(WorkerQueue& queue, Seen& seen, uint64_t now_ns) {
   const auto call = holder->Look();
   if (!call) {
     seen = {};
-    return kPatienceNs;
+    return Policy::kCallPatienceNs;
   }
   if (seen.holder != holder || seen.number != call->number) {
     seen = {holder, call->number, now_ns};
-    return kPatienceNs;
+    return Policy::kCallPatienceNs;
   }
   const uint64_t age_ns = now_ns - seen.since_ns;
-  if (age_ns < kPatienceNs) return kPatienceNs - age_ns;
+  if (age_ns < Policy::kCallPatienceNs) return Policy::kCallPatienceNs - age_ns;
   // Read before the worker is taken: then it is of this call.
   const ProcessType* type = call->process->type.load(std::memory_order_acquire);
   const bool handed_over = threads_.HandOver(queue, *holder, call->number);
@@ -126,14 +127,14 @@ uint64_t Watchdog::LookAt(WorkerQueue& queue, Seen& seen, uint64_t now_ns) {
   if (!handed_over && scheduler_.HasWork()) scheduler_.WakeForWork();
   // If it could not be taken, it gets as long again.
   seen.since_ns = now_ns;
-  return kPatienceNs;
+  return Policy::kCallPatienceNs;
 }
 
 void Watchdog::Warn(const ProcessType* type, const char* call, bool handed_over,
                     uint64_t now_ns) {
-  constexpr uint64_t kPauseNs = 10'000'000'000;
   Report& report = reports_[type];
-  if (report.last_ns != 0 && now_ns - report.last_ns < kPauseNs) {
+  if (report.last_ns != 0 &&
+      now_ns - report.last_ns < Policy::kWarningPauseNs) {
     ++report.unsaid;
     return;
   }
@@ -142,7 +143,8 @@ void Watchdog::Warn(const ProcessType* type, const char* call, bool handed_over,
   log_(LogLevel::kWarning,
        absl::StrCat(
            "process type ", type == nullptr ? "?" : type->name, ": its ", call,
-           " has kept a worker for ", kPatienceNs / 1'000'000, " ms; ",
+           " has kept a worker for ", Policy::kCallPatienceNs / 1'000'000,
+           " ms; ",
            handed_over ? "another thread has taken the worker"
                        : "there is no thread left to take the worker, so "
                          "others have to wait",

@@ -29,6 +29,7 @@
 #include "runtime/process/catalog.h"
 #include "runtime/scheduler/hold.h"
 #include "runtime/scheduler/scheduler.h"
+#include "runtime/scheduler/scheduler_policy.h"
 #include "runtime/settings/options.h"
 #include "runtime/system/atomic.h"
 #include "runtime/system/fail_point.h"
@@ -42,18 +43,7 @@ class WorkerThreads;
 
 class Watchdog {
  public:
-  // How long a call may keep a worker.
-  static constexpr uint64_t kPatienceNs = 10'000'000;
-  static constexpr uint64_t kShortestNs = 20'000;
-  // Workers that wake often and for a moment let it rest as often. The look
-  // that ends the rest doubles it.
-  static constexpr uint64_t kAfterRestNs = 1'000'000;
-  static constexpr uint64_t kLongestNs = 10'000'000;
-  // How late a timer may be before it is taken to be nobody's.
-  static constexpr uint64_t kTimerPatienceNs = 1'000'000;
-  // How late it may be before nobody is expected to come.
-  static constexpr uint64_t kTimerDespairNs = 2 * kTimerPatienceNs;
-
+  using Policy = SchedulerPolicy;
   using Log = std::function<void(LogLevel, std::string_view)>;
 
   // `lane`: of the threads that run no workers.
@@ -98,8 +88,8 @@ class Watchdog {
     uint64_t unsaid = 0;
   };
 
-  // How long the call that `queue`'s holder is in may go on; kPatienceNs if
-  // there is none.
+  // How long the call that `queue`'s holder is in may go on;
+  // Policy::kCallPatienceNs if there is none.
   uint64_t LookAt(WorkerQueue& queue, Seen& seen, uint64_t now_ns);
   // How long from now on the timers need no look.
   uint64_t LookAtTimers(uint64_t now_ns);
@@ -117,7 +107,7 @@ class Watchdog {
   Lane& lane_;
   const Log& log_;
   std::vector<Seen> seen_;
-  uint64_t interval_ns_ = kShortestNs;
+  uint64_t interval_ns_ = Policy::kShortestCheckNs;
   bool acted_ = false;  // in this look
   std::map<const ProcessType*, Report> reports_;
 

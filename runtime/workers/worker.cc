@@ -47,15 +47,19 @@ Process* Worker::FindWork(Lane& lane) {
   First first = First::kOwn;
   if (turn_ == special_turn_) [[unlikely]] {
     PlanSpecialTurn();
-    const uint64_t in_round = turn_ % kRound;
-    if (turn_ % kFourRounds == kBackFirst) first = First::kBack;
-    if (in_round == kGlobalFirst) first = First::kGlobal;
-    if (turn_ % kTimersEvery == 0) due_.Fire(queue_, lane, kTimersAtOnce);
+    const uint64_t in_round = turn_ % Policy::kRoundTurns;
+    if (turn_ % Policy::kBackPeriodTurns == Policy::kBackFirstTurn) {
+      first = First::kBack;
+    }
+    if (in_round == Policy::kGlobalFirstTurn) first = First::kGlobal;
+    if (turn_ % Policy::kTurnsPerTimerCheck == 0) {
+      due_.Fire(queue_, lane, Policy::kTimersBesideWork);
+    }
     if (first == First::kGlobal) {
       due_.Fire(scheduler_.queue(random_.Next() % scheduler_.size()), lane,
-                kTimersAtOnce);
+                Policy::kTimersBesideWork);
     }
-    if (in_round == kAgeing) {
+    if (in_round == Policy::kAgeingTurn) {
       if (Process* process = TakeLow()) return process;
     }
   }
@@ -72,8 +76,10 @@ void Worker::PlanSpecialTurn() {
     return turn_ + every - (turn_ + every - at) % every;
   };
   special_turn_ =
-      std::min({after(kTimersEvery, 0), after(kRound, kGlobalFirst),
-                after(kRound, kAgeing), after(kFourRounds, kBackFirst)});
+      std::min({after(Policy::kTurnsPerTimerCheck, 0),
+                after(Policy::kRoundTurns, Policy::kGlobalFirstTurn),
+                after(Policy::kRoundTurns, Policy::kAgeingTurn),
+                after(Policy::kBackPeriodTurns, Policy::kBackFirstTurn)});
 }
 
 Process* Worker::TakeBest(uint32_t levels, First first) {
@@ -109,7 +115,7 @@ Process* Worker::TakeHighest(uint32_t levels, First first) {
 }
 
 Process* Worker::TakeBack(int level) {
-  if (backs_ == kBacksPerLook) {
+  if (backs_ == Policy::kBackTurnsPerCheck) {
     backs_ = 0;
     Process* const stolen = scheduler_.StealReady(queue_, level, random_);
     if (stolen != nullptr) return stolen;
@@ -192,8 +198,8 @@ Worker::Did Worker::NothingFound() {
   // nobody to steal from, and whose work was timers.
   const bool hope =
       searching_ && !woken_ && !did_timers && scheduler_.size() > 1;
-  if (hope && fruitless_ < kSearches) {
-    return fruitless_ < kTightSearches ? Did::kSearch : Did::kYield;
+  if (hope && fruitless_ < Policy::kSearches) {
+    return fruitless_ < Policy::kTightSearches ? Did::kSearch : Did::kYield;
   }
   return TrySleep();
 }

@@ -11,6 +11,7 @@
 
 #include "runtime/process/priority.h"
 #include "runtime/scheduler/scheduler.h"
+#include "runtime/scheduler/scheduler_policy.h"
 #include "runtime/system/fail_point.h"
 #include "runtime/system/random.h"
 #include "runtime/turn/process_runner.h"
@@ -49,36 +50,11 @@ class alignas(64) Worker {
   [[nodiscard]] uint64_t turns() const { return turn_; }
 
  private:
-  // Of each round of 61 turns (Go's number), in one the global queue goes
-  // before equals of the worker's own, and the timers of a neighbour are looked
-  // at, so that a worker with endless work of its own starves neither; and one
-  // is for the lower priorities.
-  static constexpr uint64_t kRound = 61;
-  static constexpr uint64_t kGlobalFirst = 0;
-  static constexpr uint64_t kAgeing = 30;
-  // Of each four rounds, in one turn those that continue go before all their
-  // equals. More often would let whoever makes work, and continues to make
-  // more, run ahead of it: what it made would be cold when its turn comes.
-  static constexpr uint64_t kFourRounds = 4 * kRound;
-  static constexpr uint64_t kBackFirst = 45;
+  using Policy = SchedulerPolicy;
+
   // Which of equals goes before the others; after it come the worker's own, the
   // global queue, and those that continue.
   enum class First { kOwn, kGlobal, kBack };
-  // The clock costs as much as a turn: every 16th looks at it.
-  static constexpr uint64_t kTimersEvery = 16;
-  // So many then, since others are ready, unless they are late: with as many of
-  // another worker's in a round, no more than have turns meanwhile. More would
-  // pile up, get cold and overflow.
-  static constexpr size_t kTimersAtOnce = 12;
-  static_assert(kTimersAtOnce * (kRound + kTimersEvery) <=
-                kRound * kTimersEvery);
-  // So many of the newest of a level in a row; then its oldest.
-  static constexpr uint8_t kNewestInARow = 3;
-  // A worker with one that always continues never searches. So after so many
-  // turns of those it looks whether another worker has more to do than that.
-  static constexpr uint32_t kBacksPerLook = 16;
-  static constexpr int kTightSearches = 4;
-  static constexpr int kSearches = 16;
 
   Process* FindWork(Lane& lane);
   // Sets special_turn_ to the first after this turn.
@@ -116,7 +92,7 @@ class alignas(64) Worker {
   [[gnu::noinline]] Process* OldestBefore(Process* next, int level);
   bool TurnOfNewest(int level) {
     uint8_t& in_a_row = newest_in_a_row_[static_cast<size_t>(level)];
-    if (in_a_row == kNewestInARow) {
+    if (in_a_row == Policy::kNewestInARow) {
       in_a_row = 0;
       return false;
     }

@@ -87,10 +87,10 @@ absl::Status WorkerThreads::Launch(Thread& thread, size_t number) {
 }
 
 void WorkerThreads::TellOfRefusal(const absl::Status& refusal) {
-  constexpr uint64_t kPauseNs = 10'000'000'000;
   ++refusals_;
   const uint64_t now_ns = parts_.clock.MonotonicNs();
-  if (told_of_refusal_ns_ != 0 && now_ns - told_of_refusal_ns_ < kPauseNs) {
+  if (told_of_refusal_ns_ != 0 &&
+      now_ns - told_of_refusal_ns_ < SchedulerPolicy::kWarningPauseNs) {
     return;
   }
   told_of_refusal_ns_ = now_ns;

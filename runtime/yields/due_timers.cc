@@ -4,14 +4,13 @@
 
 namespace actord::runtime {
 
-static_assert(DueTimers::kAtOnce <=
-                  std::tuple_size_v<decltype(ReadyList::processes)>,
+static_assert(SchedulerPolicy::kTimersAtOnce <= ReadyList::kCapacity,
               "the list has room for all that one Advance hands out");
 
 DueTimers::DueTimers(Scheduler& scheduler, YieldBroker& broker,
                      Lifetimes& lifetimes)
     : scheduler_(scheduler), broker_(broker), lifetimes_(lifetimes) {
-  due_.reserve(kAtOnce);
+  due_.reserve(Policy::kTimersAtOnce);
 }
 
 bool DueTimers::Fire(WorkerQueue& owner, Lane& lane, size_t max) {
@@ -19,9 +18,9 @@ bool DueTimers::Fire(WorkerQueue& owner, Lane& lane, size_t max) {
   if (earliest == TimerWheel::kNever) return false;
   const uint64_t now = scheduler_.clock().MonotonicNs();
   if (earliest > now) return false;
-  if (now - earliest >= kLateNs) max = kAtOnce;
+  if (now - earliest >= Policy::kTimerLateNs) max = Policy::kTimersAtOnce;
   due_.clear();
-  owner.timers.Advance(now, std::min(max, kAtOnce), due_);
+  owner.timers.Advance(now, std::min(max, Policy::kTimersAtOnce), due_);
   for (const uint64_t timer : due_) {
     if (!Lifetimes::IsOne(timer)) broker_.PrefetchRecord(timer);
   }

@@ -10,6 +10,7 @@
 
 #include "runtime/scheduler/lane.h"
 #include "runtime/scheduler/scheduler.h"
+#include "runtime/scheduler/scheduler_policy.h"
 #include "runtime/yields/lifetimes.h"
 #include "runtime/yields/yield_broker.h"
 
@@ -19,21 +20,17 @@ class DueTimers {
  public:
   DueTimers(Scheduler& scheduler, YieldBroker& broker, Lifetimes& lifetimes);
 
-  // One Advance of a wheel: what is ready runs before more is.
-  static constexpr size_t kAtOnce = ReadyList::kCapacity;
+  using Policy = SchedulerPolicy;
 
-  // Fires what is due in the wheel, at most kAtOnce, or, while that is not
-  // late, at most `max`. True: something was, or may be still.
-  bool Fire(WorkerQueue& owner, Lane& lane, size_t max = kAtOnce);
+  // Fires what is due in the wheel, at most Policy::kTimersAtOnce, or, while
+  // that is not late, at most `max`. True: something was, or may be still.
+  bool Fire(WorkerQueue& owner, Lane& lane, size_t max = Policy::kTimersAtOnce);
   // Of the next worker that has any due: each has its turn.
   bool FireAny(Lane& lane);
   // How many this has fired.
   [[nodiscard]] uint64_t fired() const { return fired_; }
 
  private:
-  // The watchdog is patient for twice as long: then it would fire them.
-  static constexpr uint64_t kLateNs = 1'000'000;
-
   Scheduler& scheduler_;
   YieldBroker& broker_;
   Lifetimes& lifetimes_;

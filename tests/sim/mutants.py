@@ -54,7 +54,7 @@ MUTANTS = {
         "nobody is woken for what a step has spawned"),
     "DUE_TO_OTHERS": (
         "runtime/scheduler/scheduler.cc",
-        "        clock_.MonotonicNs() - here.firing_since_ns < kAloneNs) {\n",
+        "        clock_.MonotonicNs() - here.firing_since_ns < Policy::kAloneNs) {\n",
         "        true) {\n",
         "nobody is woken for what timers made ready, however long it waits"),
     "NO_WAKE_FOR_TIMER": (
@@ -69,8 +69,8 @@ MUTANTS = {
         "a worker goes to sleep and does not keep the time"),
     "TIMEKEEPER_OVERSLEEPS": (
         "runtime/scheduler/scheduler.cc",
-        "  return std::clamp(earliest - now, rest_ns, kLongestSleepNs);\n",
-        "  return std::clamp(earliest - now + 1'000'000, rest_ns, kLongestSleepNs);\n",
+        "  return std::clamp(earliest - now, rest_ns, Policy::kLongestSleepNs);\n",
+        "  return std::clamp(earliest - now + 1'000'000, rest_ns, Policy::kLongestSleepNs);\n",
         "the timekeeper sleeps 1 ms longer than to the next timer"),
     "EARLY_TIMER": (
         "runtime/scheduler/timer_wheel.cc", "next.tick <= until)", "next.tick <= until + 1)",
@@ -100,14 +100,14 @@ MUTANTS = {
         "the watchdog fires none itself, though nobody sleeps whom it could wake"),
     "WATCHDOG_TARRIES": (
         "runtime/workers/watchdog.cc",
-        "in_call ? kTimerPatienceNs : kLongestNs;", "kLongestNs;",
+        "in_call ? Policy::kTimerPatienceNs : Policy::kLongestCheckNs;", "Policy::kLongestCheckNs;",
         "the watchdog looks no more often if there are timers"),
     "NO_NEWEST_CAP": (
-        "runtime/workers/worker.h", "    if (in_a_row == kNewestInARow) {", "    if (false) {",
+        "runtime/workers/worker.h", "    if (in_a_row == Policy::kNewestInARow) {", "    if (false) {",
         "the newest always runs first"),
     "NO_BACK_FIRST": (
         "runtime/workers/worker.cc",
-        "    if (turn_ % kFourRounds == kBackFirst) first = First::kBack;\n", "",
+        "      first = First::kBack;\n", "",
         "those that continue wait for all others"),
     "ALONE_TO_OTHERS": (
         "runtime/scheduler/scheduler.cc",
@@ -131,7 +131,7 @@ MUTANTS = {
         "what a step made ready runs before higher ones"),
     "NO_GLOBAL_FIRST": (
         "runtime/workers/worker.cc",
-        "    if (in_round == kGlobalFirst) first = First::kGlobal;\n", "",
+        "    if (in_round == Policy::kGlobalFirstTurn) first = First::kGlobal;\n", "",
         "the global queue waits for the local one"),
     "CONTINUE_IN_FRONT": (
         "runtime/turn/process_runner.cc",

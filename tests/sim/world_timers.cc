@@ -2,13 +2,14 @@
 #include <algorithm>
 #include <utility>
 
+#include "runtime/scheduler/scheduler_policy.h"
 #include "runtime/workers/watchdog.h"
 #include "tests/sim/world.h"
 
 namespace actord::sim {
 
+using runtime::SchedulerPolicy;
 using runtime::TimerWheel;
-using runtime::Watchdog;
 
 uint64_t World::FirstTimerNs() const {
   // EarliestTimerNs may be long past, but it is never later than the first
@@ -30,7 +31,8 @@ void World::CheckTimers(uint64_t next_ns) {
   // The watchdog may have seen no timer at its last check. At its next check it
   // fires the timers of one worker, and it checks again soon.
   const uint64_t most_ns =
-      Watchdog::kLongestNs + core->scheduler.size() * Watchdog::kShortestNs;
+      SchedulerPolicy::kLongestCheckNs +
+      core->scheduler.size() * SchedulerPolicy::kShortestCheckNs;
   Check(late_ns_ <= most_ns, nullptr, "a timer is overdue, and nobody looks");
 }
 
@@ -40,13 +42,13 @@ bool World::IsHeldBack(size_t worker, uint64_t next_ns) {
   uint32_t& since = alone_too_long_since_[worker];
   const uint32_t turns = queue.turns_since_due;
   if (!queue.is_quiet || turns == 0 ||
-      next_ns - queue.firing_since_ns < runtime::Scheduler::kAloneNs) {
+      next_ns - queue.firing_since_ns < SchedulerPolicy::kAloneNs) {
     since = 0;
   } else if (since == 0 || turns < since) {
     since = turns;
   }
   return queue.is_quiet && turns != 0 &&
-         (since == 0 || turns <= since + runtime::Scheduler::kTurnsPerLook);
+         (since == 0 || turns <= since + SchedulerPolicy::kTurnsPerClock);
 }
 
 void World::CheckTimekeeper() {
@@ -55,7 +57,7 @@ void World::CheckTimekeeper() {
   for (size_t i = 0; i < core->scheduler.size(); ++i) {
     uint64_t until_ns = 0;
     if (schedule.IsWaitedFor(&core->scheduler.queue(i).parker, &until_ns) &&
-        until_ns <= first_timer_ns_ + runtime::Scheduler::kLongestRestNs) {
+        until_ns <= first_timer_ns_ + SchedulerPolicy::kLongestRestNs) {
       return;
     }
   }

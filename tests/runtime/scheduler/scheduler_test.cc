@@ -12,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "runtime/scheduler/scheduler_policy.h"
 #include "tests/runtime/scheduler/queue_fixture.h"
 
 namespace actord::runtime {
@@ -112,7 +113,7 @@ TEST_F(SchedulerTest, WhatTimersMadeReadyIsToldToNobodyAtFirst) {
   // By then it has been alone for long enough.
   empty();
   scheduler.BeginTurn(here);
-  clock_.AdvanceNs(Scheduler::kAloneNs);
+  clock_.AdvanceNs(SchedulerPolicy::kAloneNs);
   fire();
   EXPECT_TRUE(scheduler.HasWorkToTell(here));
 }

@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "runtime/scheduler/scheduler_policy.h"
 #include "tests/runtime/scheduler/timer_wheel_fixture.h"
 
 namespace actord::runtime {
@@ -18,11 +19,11 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::Le;
 
-constexpr size_t kFew = TimerWheel::kFew;
+constexpr size_t kFew = SchedulerPolicy::kFewTimers;
 constexpr uint64_t kEndNs = uint64_t{1} << 62;
 // In the first slot that a walk comes to.
 constexpr uint64_t kFarNs = kEndNs / 64;
-constexpr size_t kLooksForEachAdded = 8;
+constexpr size_t kLooksForEachAdded = SchedulerPolicy::kTimersCheckedPerAdd;
 
 class ForgettingTimers : public ::testing::Test {
  protected:

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/scheduler/scheduler_policy.h"
 #include "tests/runtime/stepped_core.h"
 
 namespace actord::runtime {
@@ -41,7 +42,7 @@ class Handover : public ::testing::Test {
   // Looks until it rests; returns for how long.
   uint64_t LetRest() {
     uint64_t ns = 0;
-    for (int i = 0; i < 20 && ns <= Watchdog::kLongestNs; ++i) {
+    for (int i = 0; i < 20 && ns <= SchedulerPolicy::kLongestCheckNs; ++i) {
       ns = watchdog().Look();
     }
     return ns;
@@ -50,7 +51,7 @@ class Handover : public ::testing::Test {
   // over.
   void LookUntilTaken() {
     watchdog().Look();
-    core_->clock.manual.AdvanceNs(Watchdog::kPatienceNs);
+    core_->clock.manual.AdvanceNs(SchedulerPolicy::kCallPatienceNs);
     watchdog().Look();
   }
 
@@ -136,14 +137,14 @@ TEST_F(Handover, AStepThatComesBackInTimeKeepsItsWorker) {
     if (events.empty()) return;
     WorkerThreads::Thread& mine = core_->thread(0);
     watchdog().Look();
-    core_->clock.manual.AdvanceNs(Watchdog::kPatienceNs - 1);
+    core_->clock.manual.AdvanceNs(SchedulerPolicy::kCallPatienceNs - 1);
     watchdog().Look();
     EXPECT_EQ(&core_->thread(0), &mine);
   });
   core_->Send(slow, -1);
   core_->Settle();
   // A later step is not taken for the same.
-  core_->clock.manual.AdvanceNs(Watchdog::kPatienceNs);
+  core_->clock.manual.AdvanceNs(SchedulerPolicy::kCallPatienceNs);
   core_->Send(slow, -1);
   core_->Settle();
   EXPECT_EQ(core_->core->threads.size(), 1u);
@@ -236,23 +237,23 @@ TEST_F(Handover, WithoutAThreadLeftTheStepKeepsItsWorker) {
 }
 
 TEST_F(Handover, TheWatchdogLooksLessAndLessAndRestsWhenAllSleep) {
-  uint64_t interval = Watchdog::kShortestNs;
+  uint64_t interval = SchedulerPolicy::kShortestCheckNs;
   const auto look = [&] { return watchdog().Look(); };
   const Pid busy = core_->Submit([&](Events events, StepOutput&) {
     if (events.empty()) return;
     // No worker sleeps.
     for (int i = 0; i < 20; ++i) {
-      interval = std::min(2 * interval, Watchdog::kLongestNs);
+      interval = std::min(2 * interval, SchedulerPolicy::kLongestCheckNs);
       EXPECT_EQ(look(), interval);
     }
   });
   core_->Send(busy, -1);
   core_->Settle();
-  EXPECT_EQ(interval, Watchdog::kLongestNs);
+  EXPECT_EQ(interval, SchedulerPolicy::kLongestCheckNs);
   EXPECT_EQ(look(), Parker::kForever);
   // Whoever wakes sets it going again.
   watchdog().WorkerWoke();
-  EXPECT_EQ(look(), 2 * Watchdog::kAfterRestNs);
+  EXPECT_EQ(look(), 2 * SchedulerPolicy::kAfterRestNs);
 }
 
 TEST_F(Handover, TheWatchdogsRestEndsWhenAResultIsTooOldAndThenGoesOn) {
@@ -262,7 +263,7 @@ TEST_F(Handover, TheWatchdogsRestEndsWhenAResultIsTooOldAndThenGoesOn) {
   EXPECT_EQ(LetRest(), kTtlNs);
   const Results& results = core_->core->results;
   core_->clock.manual.AdvanceNs(kTtlNs - 1);
-  EXPECT_EQ(watchdog().LookAgain(), Watchdog::kLongestNs)
+  EXPECT_EQ(watchdog().LookAgain(), SchedulerPolicy::kLongestCheckNs)
       << "the sleep may have ended too early";
   EXPECT_EQ(results.kept(), 1u);
   core_->clock.manual.AdvanceNs(1);
@@ -284,7 +285,7 @@ TEST_F(Handover, AShorterTimeOfResultsEndsTheWatchdogsRest) {
   Limits limits = core_->core->limits.Get();
   limits.result_ttl = absl::Seconds(1);
   ASSERT_TRUE(core_->core->SetLimits(limits).ok());
-  EXPECT_EQ(watchdog().LookAgain(), 2 * Watchdog::kAfterRestNs);
+  EXPECT_EQ(watchdog().LookAgain(), 2 * SchedulerPolicy::kAfterRestNs);
   EXPECT_EQ(LetRest(), 1'000'000'000u);
 }
 
@@ -295,7 +296,7 @@ TEST_F(Handover, TheFirstResultThatIsKeptEndsTheWatchdogsRest) {
   Outcome outcome;
   core_->core->results.Put({1, 7, 1000, 1}, std::move(outcome), /*keep=*/true,
                            [](const Outcome&) {});
-  EXPECT_EQ(watchdog().LookAgain(), 2 * Watchdog::kAfterRestNs);
+  EXPECT_EQ(watchdog().LookAgain(), 2 * SchedulerPolicy::kAfterRestNs);
 }
 
 }  // namespace

@@ -10,13 +10,14 @@
 #include <string>
 #include <vector>
 
+#include "runtime/scheduler/scheduler_policy.h"
 #include "tests/runtime/stepped_core.h"
 
 namespace actord::runtime {
 namespace {
 
 constexpr uint64_t kTickNs = uint64_t{1} << TimerWheel::kTickShift;
-constexpr uint64_t kAloneNs = Scheduler::kAloneNs;
+constexpr uint64_t kAloneNs = SchedulerPolicy::kAloneNs;
 constexpr uint64_t kUs = 1'000;
 constexpr uint64_t kSleepNs = 10'000 * kUs;
 
@@ -257,14 +258,16 @@ TEST_F(DueTimers, TheWatchdogMindsTimersWhileAWorkerIsInACall) {
   });
   core_->Settle();
   core_->Wake(0);
-  EXPECT_EQ(settled(), Watchdog::kLongestNs) << "there is no timer";
+  EXPECT_EQ(settled(), SchedulerPolicy::kLongestCheckNs) << "there is no timer";
   core_->Send(sleeps_again, 0);
   core_->RunOne(0);
-  EXPECT_EQ(in_call, Watchdog::kLongestNs) << "the step has not ended";
-  EXPECT_EQ(settled(), Watchdog::kLongestNs) << "nobody is in a call";
+  EXPECT_EQ(in_call, SchedulerPolicy::kLongestCheckNs)
+      << "the step has not ended";
+  EXPECT_EQ(settled(), SchedulerPolicy::kLongestCheckNs)
+      << "nobody is in a call";
   core_->Send(sleeps_again, 0);
   core_->RunOne(0);
-  EXPECT_EQ(in_call, Watchdog::kTimerPatienceNs);
+  EXPECT_EQ(in_call, SchedulerPolicy::kTimerPatienceNs);
 }
 
 }  // namespace

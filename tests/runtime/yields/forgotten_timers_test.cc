@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "runtime/scheduler/scheduler_policy.h"
 #include "tests/runtime/stepped_core.h"
 
 namespace actord::runtime {
@@ -52,7 +53,7 @@ TEST_F(ForgottenTimers, TimeoutsOfYieldsThatHaveEndedDoNotPileUp) {
     core_->WakeIfNotified(0);
     core_->RunUntilSleep(0);
   }
-  EXPECT_THAT(Timers(), Lt(2 * TimerWheel::kFew));
+  EXPECT_THAT(Timers(), Lt(2 * SchedulerPolicy::kFewTimers));
 }
 
 TEST_F(ForgottenTimers, LifetimesOfProcessesThatHaveEndedDoNotPileUp) {
@@ -62,7 +63,7 @@ TEST_F(ForgottenTimers, LifetimesOfProcessesThatHaveEndedDoNotPileUp) {
   for (int i = 0; i < kMany; ++i) {
     core_->Submit([](Events, StepOutput& out) { out.Done(); });
   }
-  EXPECT_THAT(Timers(), Lt(2 * TimerWheel::kFew));
+  EXPECT_THAT(Timers(), Lt(2 * SchedulerPolicy::kFewTimers));
 }
 
 // All of them, whatever was forgotten beside them.

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/scheduler/scheduler_policy.h"
 #include "tests/runtime/runtime_fixture.h"
 #include "tests/runtime/stepped_core.h"
 
@@ -182,9 +183,9 @@ TEST_F(TimersTest, TheWatchdogSeesATimerThatNobodyFires) {
   Sleeper(10 * kMs, [&] {
     // Within the step: from here on the worker is stuck.
     core_->clock.manual.AdvanceNs(10 * kMs);
-    EXPECT_LE(watchdog.Look(), Watchdog::kTimerPatienceNs);
+    EXPECT_LE(watchdog.Look(), SchedulerPolicy::kTimerPatienceNs);
     early = core_->WakeIfNotified(1 - keeper);
-    core_->clock.manual.AdvanceNs(Watchdog::kTimerPatienceNs + kTickNs);
+    core_->clock.manual.AdvanceNs(SchedulerPolicy::kTimerPatienceNs + kTickNs);
     watchdog.Look();
     late = core_->WakeIfNotified(1 - keeper);
     for (int i = 0; i < 20 && !second; ++i) core_->RunOne(1 - keeper);
@@ -214,10 +215,10 @@ TEST_F(TimersTest, TheWatchdogFiresATimerThatNobodyWillComeTo) {
   bool late = false;
   bool second = false;
   Sleeper(10 * kMs, [&] {
-    core_->clock.manual.AdvanceNs(10 * kMs + Watchdog::kTimerPatienceNs);
+    core_->clock.manual.AdvanceNs(10 * kMs + SchedulerPolicy::kTimerPatienceNs);
     watchdog.Look();
     early = is_ready();
-    core_->clock.manual.AdvanceNs(Watchdog::kTimerPatienceNs + kTickNs);
+    core_->clock.manual.AdvanceNs(SchedulerPolicy::kTimerPatienceNs + kTickNs);
     watchdog.Look();
     late = is_ready();
   });
