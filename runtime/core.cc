@@ -101,8 +101,7 @@ Runtime::Core::Core(const RuntimeOptions& resolved, const Catalog& known)
       work_thread(external) {
   for (size_t i = 0; i < scheduler.size(); ++i) {
     scheduler.queue(i).timers.SetIsWanted([this](uint64_t timer) {
-      return Lifetimes::IsOne(timer) ? lifetimes.IsWanted(timer)
-                                     : broker.IsWanted(timer);
+      return DueTimers::IsWanted(broker, lifetimes, timer);
     });
   }
 }

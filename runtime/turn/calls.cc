@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "runtime/process/errors.h"
 #include "runtime/system/fail_point.h"
+#include "runtime/turn/call_handle.h"
 
 namespace actord::runtime {
 namespace {
@@ -69,7 +70,7 @@ Calls::Id Calls::Begin(const Pid& to, const Message& message, Answered done) {
   {
     const MutexLock lock(mutex_);
     const uint64_t number = next_++;
-    call = (number << 32) | kOutside | ((number >> 32) & (kOutside - 1));
+    call = CallHandle::FromOutside(number).bits();
     outside_.emplace(call, std::move(done));
   }
   char text[sizeof(CallHeader) + kMaxNameBytes] = {};
@@ -104,14 +105,14 @@ void Calls::AbandonAll(const absl::Status& status) {
 }
 
 bool Calls::IsOpen(uint64_t call) const {
-  if (!IsOutside(call)) return broker_.IsPending(call);
+  if (!CallHandle(call).is_from_outside()) return broker_.IsPending(call);
   const MutexLock lock(mutex_);
   return outside_.contains(call);
 }
 
 bool Calls::Answer(uint64_t call, int32_t status, const actord_payload& payload,
                    Lane& lane) {
-  if (!IsOutside(call)) {
+  if (!CallHandle(call).is_from_outside()) {
     return broker_.Complete(call, status, payload, lane) !=
            ACTORD_FAILED_PRECONDITION;
   }
@@ -126,7 +127,7 @@ bool Calls::Answer(uint64_t call, int32_t status, const actord_payload& payload,
 }
 
 void Calls::Fail(uint64_t call, const absl::Status& why, Lane& lane) {
-  if (IsOutside(call)) {
+  if (CallHandle(call).is_from_outside()) {
     if (Answered done = TakeOutside(call)) std::move(done)(why);
     return;
   }

@@ -1,12 +1,13 @@
 // Messages that want an answer: who waits for it, and that each call ends in
 // exactly one.
 //
-// A call is named by a handle, which the callee's event carries. Whoever is
+// A call is named by a handle (call_handle.h), which the callee's event
+// carries. Whoever is
 // called answers that, and does not see who waits:
 //   a process   the handle is that of a yield at the broker, which has the
 //               timeout, and whose completion the answer is;
-//   outside     the handle has the bit kOutside and names a callback here. Its
-//               deadline is the caller's business: it cancels.
+//   outside     the handle names a callback here. Its deadline is the caller's
+//               business: it cancels.
 //
 // Nobody waits for one who is gone: what a callee has been given and not
 // answered stands in its OwedCalls and fails at its end; what lay in its
@@ -80,10 +81,6 @@ class Calls {
   void Dropped(const Envelope& envelope, Lane& lane);
 
  private:
-  static constexpr uint64_t kOutside = uint64_t{1} << 31;
-
-  // The handles of the broker have slots below kOutside.
-  static bool IsOutside(uint64_t call) { return (call & kOutside) != 0; }
   [[nodiscard]] bool IsOpen(uint64_t call) const;
   // False: it had ended.
   bool Answer(uint64_t call, int32_t status, const actord_payload& payload,

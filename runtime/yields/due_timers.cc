@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "runtime/system/assert.h"
+
 namespace actord::runtime {
 
 static_assert(SchedulerPolicy::kTimersAtOnce <= ReadyList::kCapacity,
@@ -22,23 +24,51 @@ bool DueTimers::Fire(WorkerQueue& owner, Lane& lane, size_t max) {
   due_.clear();
   owner.timers.Advance(now, std::min(max, Policy::kTimersAtOnce), due_);
   for (const uint64_t timer : due_) {
-    if (!Lifetimes::IsOne(timer)) broker_.PrefetchRecord(timer);
+    if (!IsOfYield(KindOfTimer(timer))) continue;
+    broker_.PrefetchRecord(HandleOfTimer(timer));
   }
   for (const uint64_t timer : due_) {
-    if (!Lifetimes::IsOne(timer)) broker_.PrefetchProcess(timer);
+    if (!IsOfYield(KindOfTimer(timer))) continue;
+    broker_.PrefetchProcess(HandleOfTimer(timer));
   }
   ReadyList ready;
   for (const uint64_t timer : due_) {
-    if (Lifetimes::IsOne(timer)) {
-      lifetimes_.Fired(timer, lane, ready);
-    } else {
-      broker_.TimerFired(timer, lane, ready);
-    }
+    FireOne(timer, lane, ready);
   }
   scheduler_.CountFired(ready.count);
   fired_ += ready.count;
   scheduler_.EnqueueDue(ready, lane.here(), now);
   return !due_.empty() || owner.timers.EarliestNs() <= now;
+}
+
+void DueTimers::FireOne(uint64_t timer, Lane& lane, ReadyList& ready) {
+  const uint64_t handle = HandleOfTimer(timer);
+  switch (KindOfTimer(timer)) {
+    case TimerKind::kYieldResult:
+      broker_.ResultDue(handle, lane, ready);
+      return;
+    case TimerKind::kYieldTimeout:
+      broker_.TimeoutDue(handle, lane, ready);
+      return;
+    case TimerKind::kLifetime:
+      lifetimes_.LifetimeDue(handle, lane, ready);
+      return;
+  }
+  ACTORD_ASSERT(false, "timer_kind.h: the timer has a kind");
+}
+
+bool DueTimers::IsWanted(const YieldBroker& broker, const Lifetimes& lifetimes,
+                         uint64_t timer) {
+  const uint64_t handle = HandleOfTimer(timer);
+  switch (KindOfTimer(timer)) {
+    case TimerKind::kYieldResult:
+    case TimerKind::kYieldTimeout:
+      return broker.IsPending(handle);
+    case TimerKind::kLifetime:
+      return lifetimes.IsWanted(handle);
+  }
+  ACTORD_ASSERT(false, "timer_kind.h: the timer has a kind");
+  return true;
 }
 
 bool DueTimers::FireAny(Lane& lane) {

@@ -12,6 +12,7 @@
 #include "runtime/scheduler/scheduler.h"
 #include "runtime/scheduler/scheduler_policy.h"
 #include "runtime/yields/lifetimes.h"
+#include "runtime/yields/timer_kind.h"
 #include "runtime/yields/yield_broker.h"
 
 namespace actord::runtime {
@@ -27,10 +28,15 @@ class DueTimers {
   bool Fire(WorkerQueue& owner, Lane& lane, size_t max = Policy::kTimersAtOnce);
   // Of the next worker that has any due: each has its turn.
   bool FireAny(Lane& lane);
+  // Whether somebody still waits for a timer (TimerWheel::IsWanted).
+  static bool IsWanted(const YieldBroker& broker, const Lifetimes& lifetimes,
+                       uint64_t timer);
   // How many this has fired.
   [[nodiscard]] uint64_t fired() const { return fired_; }
 
  private:
+  void FireOne(uint64_t timer, Lane& lane, ReadyList& ready);
+
   Scheduler& scheduler_;
   YieldBroker& broker_;
   Lifetimes& lifetimes_;

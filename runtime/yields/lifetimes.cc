@@ -14,13 +14,14 @@ void Lifetimes::Begin(const Process& process, uint32_t generation,
   const uint64_t deadline = now + std::min(lifetime_ns, UINT64_MAX - 1 - now);
   const uint32_t slot = process.slot.load(std::memory_order_relaxed);
   lane.hold().last_queue().timers.Add(
-      (uint64_t{generation} << 32) | kLifetime | slot, deadline);
+      EncodeTimer(TimerKind::kLifetime, TimerHandle(slot, generation)),
+      deadline);
   scheduler_.TimerAdded(deadline);
 }
 
-void Lifetimes::Fired(uint64_t timer, Lane& lane, ReadyList& ready) {
-  if (!IsWanted(timer)) return;
-  const Process& process = ProcessOf(timer);
+void Lifetimes::LifetimeDue(uint64_t handle, Lane& lane, ReadyList& ready) {
+  if (!IsWanted(handle)) return;
+  const Process& process = ProcessOf(handle);
   const int64_t lived = static_cast<int64_t>(clock_.UnixNs()) -
                         static_cast<int64_t>(process.started_unix_ns.load(
                             std::memory_order_relaxed));
@@ -31,7 +32,8 @@ void Lifetimes::Fired(uint64_t timer, Lane& lane, ReadyList& ready) {
   // At most one for each process, so Activity::kUrgentMax leaves room for it.
   Run run(Run::Kind::kUrgent,
           lane.NewEnvelope(kEventLifetimeEnd, {}, TextPayload(text)));
-  const Pid pid = processes_.PidOf(process, static_cast<uint32_t>(timer >> 32));
+  const Pid pid =
+      processes_.PidOf(process, static_cast<uint32_t>(handle >> 32));
   if (delivery_.Post(pid, run, lane, &ready) != Posted::kDelivered) {
     lane.Free(run.first);
   }

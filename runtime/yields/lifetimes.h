@@ -13,6 +13,7 @@
 #include "runtime/process/process_table.h"
 #include "runtime/scheduler/lane.h"
 #include "runtime/scheduler/scheduler.h"
+#include "runtime/yields/timer_kind.h"
 
 namespace actord::runtime {
 
@@ -30,24 +31,21 @@ class Lifetimes {
   // Its life is limited to `lifetime_ns` from now on.
   void Begin(const Process& process, uint32_t generation, uint64_t lifetime_ns,
              Lane& lane);
-  // Whether a timer, as a wheel hands it out, is one of these. Those of yields
-  // do not have this bit.
-  static bool IsOne(uint64_t timer) { return (timer & kLifetime) != 0; }
-  // Its process has not ended (TimerWheel::IsWanted).
-  [[nodiscard]] bool IsWanted(uint64_t timer) const {
+  // The process of a timer (TimerKind::kLifetime) has not ended.
+  [[nodiscard]] bool IsWanted(uint64_t handle) const {
     // Relaxed: the wheel's lock orders it behind Begin; an end may be seen
     // late, and whoever then sends it an event hits nobody else's generation.
-    return ProcessOf(timer).generation.load(std::memory_order_relaxed) ==
-           static_cast<uint32_t>(timer >> 32);
+    return ProcessOf(handle).generation.load(std::memory_order_relaxed) ==
+           static_cast<uint32_t>(handle >> 32);
   }
-  // It is due. What becomes runnable goes into `ready`, which has room for it.
-  void Fired(uint64_t timer, Lane& lane, ReadyList& ready);
+  // Such a timer is due. What becomes runnable goes into `ready`, which has
+  // room for it.
+  void LifetimeDue(uint64_t handle, Lane& lane, ReadyList& ready);
 
  private:
-  static constexpr uint64_t kLifetime = uint64_t{1} << 31;
-  static_assert(SlotTable<Process>::kMaxSlots <= kLifetime);
-  [[nodiscard]] Process& ProcessOf(uint64_t timer) const {
-    return processes_.At(static_cast<uint32_t>(timer & (kLifetime - 1)));
+  static_assert(SlotTable<Process>::kMaxSlots <= kTimerMaxSlots);
+  [[nodiscard]] Process& ProcessOf(uint64_t handle) const {
+    return processes_.At(static_cast<uint32_t>(handle));
   }
 
   const ProcessTable& processes_;

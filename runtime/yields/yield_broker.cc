@@ -162,12 +162,12 @@ bool YieldBroker::Deliver(YieldRecord& record, actord_completion handle,
   return true;
 }
 
-void YieldBroker::AddTimer(const YieldRecord& record, uint64_t timer,
-                           uint64_t deadline_ns) {
+void YieldBroker::AddTimer(const YieldRecord& record, TimerKind kind,
+                           actord_completion handle, uint64_t deadline_ns) {
   // Should the yield have ended meanwhile, the timer may lie in the wheel of
   // another worker, and is for nothing there.
   scheduler_.queue(record.worker.load(std::memory_order_relaxed))
-      .timers.Add(timer, deadline_ns);
+      .timers.Add(EncodeTimer(kind, handle), deadline_ns);
   scheduler_.TimerAdded(deadline_ns);
 }
 
@@ -178,13 +178,14 @@ void YieldBroker::SetTimeout(actord_completion handle, uint64_t timeout_ns) {
   constexpr uint64_t kTickNs = uint64_t{1} << TimerWheel::kTickShift;
   const uint64_t deadline_ns =
       AddSaturated(scheduler_.clock().MonotonicNs(), timeout_ns);
-  AddTimer(*record, handle | kTimeout, AddSaturated(deadline_ns, kTickNs));
+  AddTimer(*record, TimerKind::kYieldTimeout, handle,
+           AddSaturated(deadline_ns, kTickNs));
 }
 
 bool YieldBroker::CompleteAfter(actord_completion handle, uint64_t delay_ns) {
   const YieldRecord* const record = FindPending(handle);
   if (record == nullptr) return false;
-  AddTimer(*record, handle,
+  AddTimer(*record, TimerKind::kYieldResult, handle,
            AddSaturated(scheduler_.clock().MonotonicNs(), delay_ns));
   return true;
 }
@@ -231,13 +232,20 @@ void YieldBroker::Apply(CancelEffect&& cancel, Process& process,
   }
 }
 
-void YieldBroker::PrefetchProcess(uint64_t timer) const {
-  const YieldRecord& record = records_.At(SlotOf(HandleOf(timer)));
+void YieldBroker::PrefetchProcess(actord_completion handle) const {
+  const YieldRecord& record = records_.At(SlotOf(handle));
   record.process.load(std::memory_order_relaxed)->PrefetchForEvent();
 }
 
-void YieldBroker::TimerFired(uint64_t timer, Lane& lane, ReadyList& ready) {
-  const actord_completion handle = HandleOf(timer);
+void YieldBroker::TimeoutDue(actord_completion handle, Lane& lane,
+                             ReadyList& ready) {
+  EndByTimer(handle, ACTORD_DEADLINE_EXCEEDED,
+             TextPayload("the yield's timeout has passed"), lane, ready);
+}
+
+void YieldBroker::EndByTimer(actord_completion handle, int32_t status,
+                             const actord_payload& payload, Lane& lane,
+                             ReadyList& ready) {
   YieldRecord& record = records_.At(SlotOf(handle));
   const bool external = record.external.load(std::memory_order_relaxed);
   const YieldToken token{
@@ -245,12 +253,9 @@ void YieldBroker::TimerFired(uint64_t timer, Lane& lane, ReadyList& ready) {
           *record.process.load(std::memory_order_relaxed),
           record.process_generation.load(std::memory_order_relaxed)),
       record.tag.load(std::memory_order_relaxed)};
-  const bool completed =
-      timer == handle ? Deliver(record, handle, ACTORD_OK, {}, lane, &ready)
-                      : Deliver(record, handle, ACTORD_DEADLINE_EXCEEDED,
-                                TextPayload("the yield's timeout has passed"),
-                                lane, &ready);
-  if (completed && external) external_.Expire(token);
+  if (Deliver(record, handle, status, payload, lane, &ready) && external) {
+    external_.Expire(token);
+  }
 }
 
 void YieldBroker::Close(Process& process, uint32_t slot, Lane& lane) {

@@ -22,6 +22,7 @@
 #include "runtime/system/processor.h"
 #include "runtime/tasks/task_table.h"
 #include "runtime/yields/cancel_effect.h"
+#include "runtime/yields/timer_kind.h"
 
 namespace actord::runtime {
 
@@ -75,21 +76,20 @@ class YieldBroker {
   void Apply(CancelEffect&& cancel, Process& process, const Pid& self,
              Lane& lane);
 
-  // Of the next four, `timer` is a value that a wheel of timers hands out, or
-  // asks about, and not of Lifetimes.
+  // Of the next four, `handle` was given out, and is that of a timer.
 
-  // TimerFired will be called for it soon: first the one, and then, when its
-  // memory may have come, the other.
-  void PrefetchRecord(uint64_t timer) const {
-    PrefetchForWrite(&records_.At(SlotOf(HandleOf(timer))));
+  // Its timer is about to fire: first the one, and then, when its memory may
+  // have come, the other.
+  void PrefetchRecord(actord_completion handle) const {
+    PrefetchForWrite(&records_.At(SlotOf(handle)));
   }
-  void PrefetchProcess(uint64_t timer) const;
-  // Its yield has not ended (TimerWheel::IsWanted).
-  [[nodiscard]] bool IsWanted(uint64_t timer) const {
-    return IsPending(HandleOf(timer));
+  void PrefetchProcess(actord_completion handle) const;
+  // Timers of these kinds are due: complete the yield, unless it has ended.
+  // What becomes runnable goes into `ready`, which has room for it.
+  void ResultDue(actord_completion handle, Lane& lane, ReadyList& ready) {
+    EndByTimer(handle, ACTORD_OK, {}, lane, ready);
   }
-  // It is due. What becomes runnable goes into `ready`, which has room for it.
-  void TimerFired(uint64_t timer, Lane& lane, ReadyList& ready);
+  void TimeoutDue(actord_completion handle, Lane& lane, ReadyList& ready);
 
   // The completion `envelope` has reached its process: its record is free
   // again.
@@ -125,18 +125,12 @@ class YieldBroker {
                                             int32_t status) const;
 
  private:
-  // A timer's value is the handle of its yield and, if its end is a timeout and
-  // no result, this bit, below which slots lie.
-  static constexpr uint64_t kTimeout = uint64_t{1} << 30;
-  static_assert(SlotTable<YieldRecord>::kMaxSlots <= kTimeout);
+  static_assert(SlotTable<YieldRecord>::kMaxSlots <= kTimerMaxSlots);
   static uint32_t SlotOf(actord_completion handle) {
     return static_cast<uint32_t>(handle);
   }
   static uint32_t GenerationOf(actord_completion handle) {
     return static_cast<uint32_t>(handle >> 32);
-  }
-  static actord_completion HandleOf(uint64_t timer) {
-    return timer & ~kTimeout;
   }
   // The record of a handle, null if the handle was never given out.
   YieldRecord* Find(actord_completion handle) const;
@@ -147,8 +141,10 @@ class YieldBroker {
   bool Deliver(YieldRecord& record, actord_completion handle, int32_t status,
                const actord_payload& payload, Lane& lane,
                ReadyList* later = nullptr);
-  void AddTimer(const YieldRecord& record, uint64_t timer,
-                uint64_t deadline_ns);
+  void AddTimer(const YieldRecord& record, TimerKind kind,
+                actord_completion handle, uint64_t deadline_ns);
+  void EndByTimer(actord_completion handle, int32_t status,
+                  const actord_payload& payload, Lane& lane, ReadyList& ready);
   // False: something else has completed it.
   bool Expire(const Process& process, uint32_t generation, YieldRecord& record);
   // Precondition: it has ended.

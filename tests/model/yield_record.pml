@@ -124,7 +124,7 @@ end_timer:
   od
 }
 
-/* TimerWheel::Forget, with YieldBroker::IsWanted. */
+/* TimerWheel::Forget, with DueTimers::IsWanted. */
 active proctype Forgetter() {
   byte place;
   bool wanted;

@@ -77,18 +77,18 @@ MUTANTS = {
         "a timer fires a tick early"),
     "TIMER_TWICE": (
         "runtime/yields/due_timers.cc",
-        "      broker_.TimerFired(timer, lane, ready);\n",
-        "      broker_.TimerFired(timer, lane, ready);\n" * 2,
+        "    FireOne(timer, lane, ready);\n", "    FireOne(timer, lane, ready);\n"
+        "    if (IsOfYield(KindOfTimer(timer))) FireOne(timer, lane, ready);\n",
         "each timer fires twice"),
     "LOST_TIMER": (
         "runtime/yields/due_timers.cc",
-        "    } else {\n      broker_.TimerFired(timer, lane, ready);\n",
-        "    } else if (due_.size() == 1) {\n"
-        "      broker_.TimerFired(timer, lane, ready);\n",
+        "    FireOne(timer, lane, ready);\n",
+        "    if (due_.size() == 1 || !IsOfYield(KindOfTimer(timer))) {\n"
+        "      FireOne(timer, lane, ready);\n    }\n",
         "timers that are due at once are forgotten"),
     "FORGETS_WANTED": (
-        "runtime/core.cc", ": broker.IsWanted(timer);",
-        ": broker.IsWanted(timer) && timer % 2 == 0;",
+        "runtime/yields/due_timers.cc", "      return broker.IsPending(handle);\n",
+        "      return broker.IsPending(handle) && timer % 2 == 0;\n",
         "a crowded wheel forgets timers that somebody waits for"),
     "BLIND_WATCHDOG": (
         "runtime/workers/watchdog.cc",
