@@ -67,7 +67,7 @@ class Runtime::Core {
   LifecycleLog lifecycle_log;
   Names names;
   Groups groups;
-  Watches watches;
+  Ties ties;
   Lifetimes lifetimes;
   Admission admission;
   Host host;

@@ -1,4 +1,4 @@
-// The effects that begin and end monitors and links. Watches carries them out.
+// The effects that begin and end monitors and links. Ties carries them out.
 #pragma once
 
 #include <cstdint>

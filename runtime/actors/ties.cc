@@ -8,7 +8,7 @@
 #include "runtime/system/fail_point.h"
 
 namespace actord::runtime {
-class Watches::BothLocked {
+class Ties::BothLocked {
  public:
   BothLocked(Shard& a, Shard& b) ABSL_NO_THREAD_SAFETY_ANALYSIS
       : first_(std::less<>()(&a, &b) ? a : b),
@@ -30,7 +30,7 @@ class Watches::BothLocked {
   Shard* const second_;
 };
 
-bool Watches::Mark(const Pid& pid) const {
+bool Ties::Mark(const Pid& pid) const {
   Process* process = processes_.Find(pid);
   if (process == nullptr) return false;
   process->Want(Wanted::kWatched);
@@ -38,7 +38,7 @@ bool Watches::Mark(const Pid& pid) const {
   return process->IsStill(pid.generation);
 }
 
-void Watches::Tidy(Shard& shard, const Pid& pid) {
+void Ties::Tidy(Shard& shard, const Pid& pid) {
   const auto it = shard.sides.find(pid);
   if (it == shard.sides.end()) return;
   const Sides& sides = it->second;
@@ -48,15 +48,15 @@ void Watches::Tidy(Shard& shard, const Pid& pid) {
   }
 }
 
-size_t Watches::CountOf(const Pid& self) const {
+size_t Ties::CountOf(const Pid& self) const {
   const Shard& shard = ShardOf(self);
   const MutexLock lock(shard.mutex);
   const auto it = shard.sides.find(self);
   return it == shard.sides.end() ? 0 : it->second.places;
 }
 
-void Watches::Apply(TieEffect&& tie, Process& /*process*/, const Pid& self,
-                    Lane& lane) {
+void Ties::Apply(TieEffect&& tie, Process& /*process*/, const Pid& self,
+                 Lane& lane) {
   switch (tie.kind) {
     case TieEffect::Kind::kMonitor:
       return Monitor(self, tie.tag, tie.other, lane);
@@ -69,8 +69,8 @@ void Watches::Apply(TieEffect&& tie, Process& /*process*/, const Pid& self,
   }
 }
 
-void Watches::Monitor(const Pid& self, uint64_t tag, const Pid& watched,
-                      Lane& lane) {
+void Ties::Monitor(const Pid& self, uint64_t tag, const Pid& watched,
+                   Lane& lane) {
   // Its own end has to look here; it lives, as this is its turn.
   Mark(self);
   Shard& own = ShardOf(self);
@@ -94,7 +94,7 @@ void Watches::Monitor(const Pid& self, uint64_t tag, const Pid& watched,
   if (!lives) Tell({self, tag}, 0, NoProcess(watched), lane);
 }
 
-void Watches::Demonitor(const Pid& self, uint64_t tag) {
+void Ties::Demonitor(const Pid& self, uint64_t tag) {
   Pid watched;
   {
     Shard& shard = ShardOf(self);
@@ -120,7 +120,7 @@ void Watches::Demonitor(const Pid& self, uint64_t tag) {
   Tidy(shard, watched);
 }
 
-void Watches::Link(const Pid& self, const Pid& other, Lane& lane) {
+void Ties::Link(const Pid& self, const Pid& other, Lane& lane) {
   if (self == other) return;
   Mark(self);
   Shard& own = ShardOf(self);
@@ -149,7 +149,7 @@ void Watches::Link(const Pid& self, const Pid& other, Lane& lane) {
   if (refused) Tell({self, 0}, end, *refused, lane);
 }
 
-void Watches::Unlink(const Pid& self, const Pid& other) {
+void Ties::Unlink(const Pid& self, const Pid& other) {
   Shard& own = ShardOf(self);
   Shard& its = ShardOf(other);
   const auto leave = [&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
@@ -173,8 +173,8 @@ void Watches::Unlink(const Pid& self, const Pid& other) {
   leave();
 }
 
-absl::Status Watches::BeginForParent(const Pid& self, const Pid& parent,
-                                     bool link, uint64_t monitor) {
+absl::Status Ties::BeginForParent(const Pid& self, const Pid& parent, bool link,
+                                  uint64_t monitor) {
   Mark(self);
   Shard& own = ShardOf(self);
   Shard& its = ShardOf(parent);
@@ -207,13 +207,13 @@ absl::Status Watches::BeginForParent(const Pid& self, const Pid& parent,
   return enter();
 }
 
-void Watches::EndForParent(const Pid& self, const Pid& parent, bool link,
-                           uint64_t monitor) {
+void Ties::EndForParent(const Pid& self, const Pid& parent, bool link,
+                        uint64_t monitor) {
   if (link) Unlink(self, parent);
   if (monitor != 0) Demonitor(parent, monitor);
 }
 
-size_t Watches::size() const {
+size_t Ties::size() const {
   size_t sum = 0;
   for (const Shard& shard : shards_) {
     const MutexLock lock(shard.mutex);

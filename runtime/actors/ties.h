@@ -61,15 +61,15 @@
 
 namespace actord::runtime {
 
-class Watches {
+class Ties {
  public:
   // Of one process, in all.
   static constexpr size_t kMaxOfProcess = Activity::kExitsMax;
 
-  Watches(const ProcessTable& processes, Delivery& delivery)
+  Ties(const ProcessTable& processes, Delivery& delivery)
       : processes_(processes), delivery_(delivery) {}
-  Watches(const Watches&) = delete;
-  Watches& operator=(const Watches&) = delete;
+  Ties(const Ties&) = delete;
+  Ties& operator=(const Ties&) = delete;
 
   // ---- The turn of `self`.
 

@@ -43,26 +43,26 @@ uint32_t ExitReasonOf(EndKind kind) {
   return ACTORD_EXIT_FAILED;
 }
 
-Watches::Ended Watches::Refused(const Pid& pid, uint32_t reason,
-                                absl::StatusCode code, std::string&& message) {
+Ties::Ended Ties::Refused(const Pid& pid, uint32_t reason,
+                          absl::StatusCode code, std::string&& message) {
   Cause cause{pid, 1,
               detail::CutCause(absl::StrCat("could not be: ", message))};
   return {pid, reason, code, nullptr, std::move(message), std::move(cause)};
 }
 
-Watches::Ended Watches::NoProcess(const Pid& pid) {
+Ties::Ended Ties::NoProcess(const Pid& pid) {
   return Refused(pid, ACTORD_EXIT_NO_PROCESS, absl::StatusCode::kNotFound,
                  absl::StrCat("there is no process ", FormatPid(pid),
                               ", or it had ended before"));
 }
 
-Watches::Ended Watches::NoRoom(const Pid& pid) {
+Ties::Ended Ties::NoRoom(const Pid& pid) {
   return Refused(pid, ACTORD_EXIT_NO_ROOM, absl::StatusCode::kResourceExhausted,
                  absl::StrCat("process ", FormatPid(pid), " has ",
                               kMaxOfProcess, " watches, which is the limit"));
 }
 
-uint32_t Watches::FireLink(Sides& sides, const Pid& ended) {
+uint32_t Ties::FireLink(Sides& sides, const Pid& ended) {
   auto link = sides.watchers.extract({ended, 0});
   if (link.empty()) return 0;
   const uint32_t end = ++sides.ends;
@@ -71,8 +71,7 @@ uint32_t Watches::FireLink(Sides& sides, const Pid& ended) {
   return end;
 }
 
-std::optional<uint32_t> Watches::Fire(const Watcher& watcher,
-                                      const Pid& ended) {
+std::optional<uint32_t> Ties::Fire(const Watcher& watcher, const Pid& ended) {
   Shard& shard = ShardOf(watcher.pid);
   const MutexLock lock(shard.mutex);
   const auto it = shard.sides.find(watcher.pid);
@@ -88,7 +87,7 @@ std::optional<uint32_t> Watches::Fire(const Watcher& watcher,
   return 0;
 }
 
-bool Watches::TakeExit(const Pid& self, const Envelope& exit) {
+bool Ties::TakeExit(const Pid& self, const Envelope& exit) {
   const auto header = exit.ReadHeader<ExitHeader>();
   Shard& shard = ShardOf(self);
   const MutexLock lock(shard.mutex);
@@ -105,8 +104,8 @@ bool Watches::TakeExit(const Pid& self, const Envelope& exit) {
   return fired != 0;
 }
 
-std::optional<std::string> Watches::TakeLinkedEnd(const Pid& self,
-                                                  const Envelope& end) {
+std::optional<std::string> Ties::TakeLinkedEnd(const Pid& self,
+                                               const Envelope& end) {
   const auto header = end.ReadHeader<LinkedEndHeader>();
   Shard& shard = ShardOf(self);
   const MutexLock lock(shard.mutex);
@@ -129,7 +128,7 @@ std::optional<std::string> Watches::TakeLinkedEnd(const Pid& self,
   return text;
 }
 
-void Watches::Forget(const Pid& pid, const Watcher& fired_link) {
+void Ties::Forget(const Pid& pid, const Watcher& fired_link) {
   Shard& shard = ShardOf(pid);
   const MutexLock lock(shard.mutex);
   const auto it = shard.sides.find(pid);
@@ -139,7 +138,7 @@ void Watches::Forget(const Pid& pid, const Watcher& fired_link) {
   Tidy(shard, pid);
 }
 
-void Watches::OnEnd(const EndRecord& end_record, Lane& lane) {
+void Ties::OnEnd(const EndRecord& end_record, Lane& lane) {
   const Pid& pid = end_record.pid;
   const Outcome& outcome = *end_record.outcome;
   Sides sides;
@@ -183,8 +182,8 @@ void Watches::OnEnd(const EndRecord& end_record, Lane& lane) {
   }
 }
 
-void Watches::Tell(const Watcher& watcher, uint32_t end, const Ended& ended,
-                   Lane& lane) {
+void Ties::Tell(const Watcher& watcher, uint32_t end, const Ended& ended,
+                Lane& lane) {
   Process* process = processes_.Find(watcher.pid);
   if (process == nullptr) return;
   const ProcessType* type = process->type.load(std::memory_order_acquire);
@@ -199,8 +198,8 @@ void Watches::Tell(const Watcher& watcher, uint32_t end, const Ended& ended,
   }
 }
 
-void Watches::SendExit(const Watcher& watcher, uint32_t end, const Ended& ended,
-                       Lane& lane) {
+void Ties::SendExit(const Watcher& watcher, uint32_t end, const Ended& ended,
+                    Lane& lane) {
   ExitHeader header;
   header.from = ToAbi(ended.pid);
   header.reason = ended.reason;
@@ -228,8 +227,8 @@ void Watches::SendExit(const Watcher& watcher, uint32_t end, const Ended& ended,
   if (run.first != nullptr) lane.Free(run.first);  // it has ended meanwhile
 }
 
-void Watches::EndLinked(const Pid& pid, uint32_t end, const Ended& ended,
-                        Lane& lane) {
+void Ties::EndLinked(const Pid& pid, uint32_t end, const Ended& ended,
+                     Lane& lane) {
   LinkedEndHeader header;
   header.from = ToAbi(ended.pid);
   header.first = ToAbi(ended.cause.first);

@@ -48,7 +48,7 @@ struct CallHeader {
 struct ExitHeader {
   actord_pid from{};
   uint32_t reason = 0;
-  uint32_t end = 0;  // which of the watcher's linked ends (watches.h), or 0
+  uint32_t end = 0;  // which of the watcher's linked ends (ties.h), or 0
 };
 struct LinkedEndHeader {
   actord_pid from{};   // the linked process

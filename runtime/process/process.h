@@ -55,7 +55,7 @@ using Admitted = absl::AnyInvocable<void(absl::StatusOr<Pid>) &&>;
 // Process::wanted.
 struct Wanted {
   static constexpr uint8_t kAwaited = 1;  // though its result is not kept
-  static constexpr uint8_t kWatched = 2;  // it watches, or is (watches.h)
+  static constexpr uint8_t kWatched = 2;  // it watches, or is (ties.h)
   static constexpr uint8_t kNamed = 4;    // it has names (names.h)
   static constexpr uint8_t kGrouped = 8;  // it is in groups (groups.h)
   static constexpr uint8_t kCalled = 16;  // it owes answers (calls.h)

@@ -52,7 +52,7 @@ namespace actord::runtime {
 class Ending {
  public:
   // 7 to 10.
-  using Observers = EndObservers<Names, Groups, Calls, Watches>;
+  using Observers = EndObservers<Names, Groups, Calls, Ties>;
 
   Ending(Results& results, LifecycleLog& lifecycle_log,
          const Observers& observers, const Clock& clock)

@@ -20,7 +20,7 @@ int32_t CodeOf(const absl::Status& status) {
 
 Host::Host(const RuntimeOptions& options, const LiveLimits& limits,
            const Clock& clock, Delivery& delivery, YieldBroker& broker,
-           Admission& admission, Names& names, Groups& groups, Watches& watches,
+           Admission& admission, Names& names, Groups& groups, Ties& ties,
            Lane& lane)
     : actord_host{
           .struct_size = sizeof(actord_host),
@@ -91,7 +91,7 @@ Host::Host(const RuntimeOptions& options, const LiveLimits& limits,
       admission_(admission),
       names_(names),
       groups_(groups),
-      watches_(watches),
+      ties_(ties),
       lane_(lane) {}
 
 int32_t Host::Send(const actord_host* host, const actord_pid* from,
@@ -151,18 +151,19 @@ void Host::Spawn(const actord_host* host, const actord_pid* parent,
       spawn->struct_size >= kCovered) {
     request.name = std::string(View(spawn->name));
   }
-  const Ties ties{.parent = parent == nullptr ? Pid{} : FromAbi(*parent),
-                  .link = (spawn->flags & ACTORD_SPAWN_LINK) != 0,
-                  .monitor = (spawn->flags & ACTORD_SPAWN_MONITOR) != 0};
+  const ParentTies parent_ties{
+      .parent = parent == nullptr ? Pid{} : FromAbi(*parent),
+      .link = (spawn->flags & ACTORD_SPAWN_LINK) != 0,
+      .monitor = (spawn->flags & ACTORD_SPAWN_MONITOR) != 0};
   const bool keep_result = (spawn->flags & ACTORD_SPAWN_KEEP_RESULT) != 0;
-  if (ties.link || ties.monitor) {
+  if (parent_ties.link || parent_ties.monitor) {
     self.admission_.Submit(
-        request, ties.parent, keep_result,
-        [&self, completion, ties](const absl::StatusOr<Pid>& pid) {
-          self.AnswerTied(completion, ties, pid);
+        request, parent_ties.parent, keep_result,
+        [&self, completion, parent_ties](const absl::StatusOr<Pid>& pid) {
+          self.AnswerTied(completion, parent_ties, pid);
         });
   } else {
-    self.admission_.Submit(request, ties.parent, keep_result,
+    self.admission_.Submit(request, parent_ties.parent, keep_result,
                            [&self, completion](const absl::StatusOr<Pid>& pid) {
                              self.AnswerSpawn(completion, pid);
                            });
@@ -177,7 +178,8 @@ int32_t Host::AnswerSpawn(actord_completion completion,
                           lane_);
 }
 
-void Host::AnswerTied(actord_completion completion, const Ties& ties,
+void Host::AnswerTied(actord_completion completion,
+                      const ParentTies& parent_ties,
                       const absl::StatusOr<Pid>& child) const {
   if (!child.ok()) {
     AnswerSpawn(completion, child);
@@ -186,12 +188,13 @@ void Host::AnswerTied(actord_completion completion, const Ties& ties,
   absl::Status tied =
       absl::CancelledError("the command that started the process has ended");
   if (const auto owner = broker_.OwnerOf(completion);
-      owner && owner->pid == ties.parent) {
-    const uint64_t monitor = ties.monitor ? owner->tag : 0;
-    tied = watches_.BeginForParent(*child, ties.parent, ties.link, monitor);
+      owner && owner->pid == parent_ties.parent) {
+    const uint64_t monitor = parent_ties.monitor ? owner->tag : 0;
+    tied = ties_.BeginForParent(*child, parent_ties.parent, parent_ties.link,
+                                monitor);
     if (tied.ok()) {
       if (AnswerSpawn(completion, child) == ACTORD_OK) return;
-      watches_.EndForParent(*child, ties.parent, ties.link, monitor);
+      ties_.EndForParent(*child, parent_ties.parent, parent_ties.link, monitor);
       tied = absl::CancelledError("the command ended meanwhile");
     }
   }

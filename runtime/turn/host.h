@@ -20,7 +20,7 @@ class Host : private actord_host {
   // `lane`: the shared one.
   Host(const RuntimeOptions& options, const LiveLimits& limits,
        const Clock& clock, Delivery& delivery, YieldBroker& broker,
-       Admission& admission, Names& names, Groups& groups, Watches& watches,
+       Admission& admission, Names& names, Groups& groups, Ties& ties,
        Lane& lane);
   Host(const Host&) = delete;
   Host& operator=(const Host&) = delete;
@@ -42,7 +42,7 @@ class Host : private actord_host {
   static void Spawn(const actord_host* host, const actord_pid* parent,
                     const actord_spawn* spawn, actord_completion completion);
   // How a child is tied to its parent.
-  struct Ties {
+  struct ParentTies {
     Pid parent;
     bool link = false;
     bool monitor = false;
@@ -50,7 +50,7 @@ class Host : private actord_host {
   int32_t AnswerSpawn(actord_completion completion,
                       const absl::StatusOr<Pid>& child) const;
   // From the child's turn, if there is a child.
-  void AnswerTied(actord_completion completion, const Ties& ties,
+  void AnswerTied(actord_completion completion, const ParentTies& parent_ties,
                   const absl::StatusOr<Pid>& child) const;
   static int32_t Control(const actord_host* host, const actord_pid* pid,
                          uint16_t type, actord_bytes reason);
@@ -63,7 +63,7 @@ class Host : private actord_host {
   Admission& admission_;
   Names& names_;
   Groups& groups_;
-  Watches& watches_;
+  Ties& ties_;
   Lane& lane_;
 };
 

@@ -55,7 +55,7 @@ Pid LiveWorld::HolderOf(std::string_view name) {
 }
 
 bool LiveWorld::HasRoomForTie(const Pid& self, uint64_t begun) {
-  return ties_.CountOf(self) + begun < Watches::kMaxOfProcess;
+  return ties_.CountOf(self) + begun < Ties::kMaxOfProcess;
 }
 
 }  // namespace actord::runtime

@@ -19,7 +19,7 @@ class LiveWorld final : public World {
  public:
   // `secret`: of this start of the daemon.
   LiveWorld(const Catalog& catalog, ProcessTable& processes, const Names& names,
-            const Watches& ties, const SipKey& secret, const LiveLimits& limits,
+            const Ties& ties, const SipKey& secret, const LiveLimits& limits,
             const Clock& clock, Lane& lane)
       : World(limits.max_payload_bytes_place()),
         catalog_(catalog),
@@ -48,7 +48,7 @@ class LiveWorld final : public World {
   const Catalog& catalog_;
   ProcessTable& processes_;
   const Names& names_;
-  const Watches& ties_;
+  const Ties& ties_;
   const SipKey secret_;
   const Clock& clock_;
   Lane& lane_;

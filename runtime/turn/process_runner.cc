@@ -34,10 +34,10 @@ ProcessRunner::ProcessRunner(const Parts& parts, Lane& lane,
       lane_(lane),
       context_(context),
       record_(context.record()),
-      ending_(parts.results, parts.lifecycle_log,
-              Ending::Observers(parts.names, parts.groups, parts.calls,
-                                parts.watches),
-              parts.clock) {
+      ending_(
+          parts.results, parts.lifecycle_log,
+          Ending::Observers(parts.names, parts.groups, parts.calls, parts.ties),
+          parts.clock) {
   for (size_t i = 0; i < kMaxEvents; ++i) event_pointers_[i] = &events_[i];
   record_.keeps_answers = parts.step_sink != nullptr;
 }
@@ -102,8 +102,7 @@ void ProcessRunner::LetSenderGoOn(const Process& process) {
 bool ProcessRunner::GoesOn(const Process& process, int32_t verdict,
                            int steps) const {
   if (verdict != ACTORD_STEP_BLOCK && verdict != ACTORD_STEP_IDLE) return false;
-  if (process.urgent_taken.empty() ||
-      steps == SchedulerPolicy::kStepsPerTurn) {
+  if (process.urgent_taken.empty() || steps == SchedulerPolicy::kStepsPerTurn) {
     return false;
   }
   const WorkerQueue* here = lane_.here();
@@ -292,7 +291,7 @@ Effect* ProcessRunner::CommitOne(Process& process, Effect* effect,
   } else if (auto* const reply = std::get_if<ReplyEffect>(effect)) {
     parts_.calls.Apply(std::move(*reply), process, self, lane_);
   } else if (auto* const tie = std::get_if<TieEffect>(effect)) {
-    parts_.watches.Apply(TieEffect(*tie), process, self, lane_);
+    parts_.ties.Apply(TieEffect(*tie), process, self, lane_);
   } else if (auto* const cancel = std::get_if<CancelEffect>(effect)) {
     parts_.broker.Apply(CancelEffect(*cancel), process, self, lane_);
   }

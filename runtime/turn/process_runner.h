@@ -48,7 +48,7 @@ class ProcessRunner {
     YieldBroker& broker;
     Results& results;
     Calls& calls;
-    Watches& watches;
+    Ties& ties;
     DeadLetters& dead_letters;
     LifecycleLog& lifecycle_log;
     Lifetimes& lifetimes;

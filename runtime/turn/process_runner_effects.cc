@@ -27,9 +27,9 @@ const char* TextOf(SpawnRefusal refusal) {
 
 void ProcessRunner::WatchChild(const SpawnEffect& spawn) {
   const Pid& self = input_.self;
-  if (spawn.link) parts_.watches.Link(self, spawn.child, lane_);
+  if (spawn.link) parts_.ties.Link(self, spawn.child, lane_);
   if (spawn.monitor != 0) {
-    parts_.watches.Monitor(self, spawn.monitor, spawn.child, lane_);
+    parts_.ties.Monitor(self, spawn.monitor, spawn.child, lane_);
   }
 }
 

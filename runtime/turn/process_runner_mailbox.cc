@@ -56,7 +56,7 @@ bool ProcessRunner::FillFromUrgent(Process& process, Turn& turn) {
       continue;
     }
     if (type == kEventLinkedEnd) {
-      std::optional<std::string> why = parts_.watches.TakeLinkedEnd(
+      std::optional<std::string> why = parts_.ties.TakeLinkedEnd(
           parts_.processes.PidOf(process, turn.generation), *envelope);
       lane_.Free(envelope);
       if (!why) continue;
@@ -126,8 +126,8 @@ bool ProcessRunner::IsTaken(const Process& process, Turn& turn,
   }
   if (envelope->type != ACTORD_EVENT_EXIT ||
       envelope->generation != turn.generation ||
-      parts_.watches.TakeExit(parts_.processes.PidOf(process, turn.generation),
-                              *envelope)) {
+      parts_.ties.TakeExit(parts_.processes.PidOf(process, turn.generation),
+                           *envelope)) {
     return true;
   }
   turn.Took(1, envelope->units());

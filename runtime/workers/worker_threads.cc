@@ -17,7 +17,7 @@ WorkerThreads::Thread::Thread(const Parts& parts,
                               const ProcessRunner::Parts& runner_parts)
     : lane(parts.buffers, Lane::Use::kOneThread),
       world(parts.catalog, parts.processes, runner_parts.names,
-            runner_parts.watches, parts.step_secret, parts.limits, parts.clock,
+            runner_parts.ties, parts.step_secret, parts.limits, parts.clock,
             lane),
       context(world, lane.buffers()),
       runner(runner_parts, lane, context) {}

@@ -172,7 +172,7 @@ TEST(Moments, AtAnyMomentOfAnEndAStepMayGiveUpItsWatchesAndIsShielded) {
       if (has_given_up) {
         EXPECT_TRUE(lives(watcher)) << "at fail point " << at;
         EXPECT_EQ(exits, 0) << "at fail point " << at;
-        EXPECT_EQ(core.core->watches.size(), 0u) << "at fail point " << at;
+        EXPECT_EQ(core.core->ties.size(), 0u) << "at fail point " << at;
         shielded += had_begun ? 1 : 0;
       }
     }

@@ -334,7 +334,7 @@ void World::CheckEnd(const runtime::RuntimeStats& stats) {
   Check(messages >= sent && messages <= sent + calls + ties, nullptr,
         "messages do not fit");
   same(open_calls.size(), 0, "calls from outside without an answer");
-  same(core->watches.size(), 0, "processes with watches");
+  same(core->ties.size(), 0, "processes with watches");
   same(core->names.size(), 0, "names");
   CheckNothingIsLeft();
 }

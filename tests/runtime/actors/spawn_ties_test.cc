@@ -75,7 +75,7 @@ TEST_F(SpawnTies, ALinkTellsTheParentOfTheEnd) {
   TakeChild();
   FailChild();
   EXPECT_THAT(Told("parent"), ElementsAre("x:child:0:2:10:broken"));
-  EXPECT_EQ(core().watches.size(), 0u);
+  EXPECT_EQ(core().ties.size(), 0u);
 }
 
 TEST_F(SpawnTies, ALinkEndsTheChildWithItsParent) {
@@ -84,7 +84,7 @@ TEST_F(SpawnTies, ALinkEndsTheChildWithItsParent) {
   TakeChild();
   Terminate("parent");
   EXPECT_FALSE(Lives("child"));
-  EXPECT_EQ(core().watches.size(), 0u);
+  EXPECT_EQ(core().ties.size(), 0u);
 }
 
 TEST_F(SpawnTies, AMonitorTellsWithTheTagOfTheYield) {
@@ -106,7 +106,7 @@ TEST_F(SpawnTies, BothTellOnceEach) {
               ::testing::UnorderedElementsAre(
                   "x:child:0:2:10:broken",
                   "x:child:" + std::to_string(tag) + ":2:10:broken"));
-  EXPECT_EQ(core().watches.size(), 0u);
+  EXPECT_EQ(core().ties.size(), 0u);
 }
 
 TEST_F(SpawnTies, AnInitThatRefusesIsToldByTheCompletionAlone) {
@@ -116,7 +116,7 @@ TEST_F(SpawnTies, AnInitThatRefusesIsToldByTheCompletionAlone) {
   };
   Spawn(ACTORD_SPAWN_LINK | ACTORD_SPAWN_MONITOR);
   EXPECT_THAT(Told("parent"), ElementsAre("c:14:not today"));
-  EXPECT_EQ(core().watches.size(), 0u);
+  EXPECT_EQ(core().ties.size(), 0u);
 }
 
 // A child that ends in its first step: the PID is told before the end.
@@ -150,7 +150,7 @@ TEST_F(SpawnTies, AChildWhoseParentHasEndedMeanwhileIsTerminated) {
     Spawn(flags);
     EXPECT_EQ(inits, 1);
     EXPECT_EQ(core().LiveProcesses(), 0u);
-    EXPECT_EQ(core().watches.size(), 0u);
+    EXPECT_EQ(core().ties.size(), 0u);
   }
 }
 
@@ -165,7 +165,7 @@ TEST_F(SpawnTies, AChildWhoseCommandHasEndedMeanwhileIsTerminatedAlone) {
   EXPECT_THAT(Told("parent"), ElementsAre("c:4:late"));
   EXPECT_TRUE(Lives("parent"));
   EXPECT_EQ(core().LiveProcesses(), 1u);
-  EXPECT_EQ(core().watches.size(), 0u);
+  EXPECT_EQ(core().ties.size(), 0u);
 }
 
 TEST_F(SpawnTies, WithoutTiesSuchAChildLivesOn) {
@@ -181,7 +181,7 @@ TEST_F(SpawnTies, WithoutTiesSuchAChildLivesOn) {
 TEST_F(SpawnTies, AParentWithAsManyWatchesAsItMayHaveIsTold) {
   Start();
   Begin("other");
-  for (size_t left = Watches::kMaxOfProcess - 1; left > 0;) {
+  for (size_t left = Ties::kMaxOfProcess - 1; left > 0;) {
     const size_t some = std::min<size_t>(left, 10'000);
     Do("parent", [&](StepOutput& out) {
       for (size_t i = 0; i < some; ++i) out.Monitor(PidOf("other"));

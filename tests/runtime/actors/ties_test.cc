@@ -42,7 +42,7 @@ TEST_F(Watched, AMonitorIsToldTheResult) {
   const Tag tag = Monitor("watcher", "watched");
   Finish("watched");
   EXPECT_THAT(Told("watcher"), ElementsAre(Exit("watched", tag, "1:0:result")));
-  EXPECT_EQ(core().watches.size(), 0u);
+  EXPECT_EQ(core().ties.size(), 0u);
 }
 
 TEST_F(Watched, AMonitorIsToldEachKindOfFailure) {
@@ -78,7 +78,7 @@ TEST_F(Watched, AMonitorOfOneWhoHasEndedFiresAtOnce) {
   const Tag tag = Monitor("watcher", "watched");
   EXPECT_THAT(Told("watcher"),
               ElementsAre(HasSubstr(Exit("watched", tag, "7:5:there is no"))));
-  EXPECT_EQ(core().watches.size(), 0u);
+  EXPECT_EQ(core().ties.size(), 0u);
 }
 
 TEST_F(Watched, EachMonitorFiresForItself) {
@@ -111,7 +111,7 @@ TEST_F(Watched, AStepThatFailsHasWatchedNobody) {
     out.Link(PidOf("watched"));
     out.Fail(Code::kAborted, "by intention");
   });
-  EXPECT_EQ(core().watches.size(), 0u);
+  EXPECT_EQ(core().ties.size(), 0u);
   EXPECT_TRUE(Lives("watched"));
 }
 
@@ -119,7 +119,7 @@ TEST_F(Watched, TheWatchersEndTakesItsWatchesAway) {
   Start();
   Monitor("watcher", "watched");
   Finish("watcher");
-  EXPECT_EQ(core().watches.size(), 0u);
+  EXPECT_EQ(core().ties.size(), 0u);
   Finish("watched");
 }
 
@@ -211,7 +211,7 @@ TEST_F(Watched, ALinkPassesAFailureOnAndNamesTheFirst) {
   EXPECT_EQ(outcome->message,
             "process " + FormatPid(pids_["watched"]) +
                 ", to which it is linked, has failed: broken");
-  EXPECT_EQ(core().watches.size(), 0u);
+  EXPECT_EQ(core().ties.size(), 0u);
 }
 
 TEST_F(Watched, ALinkIsTheSameForBothAndReachesTheBlocked) {
@@ -241,7 +241,7 @@ TEST_F(Watched, AnEndByDoneIsNoFailure) {
   Finish("watched");
   EXPECT_TRUE(Lives("watcher"));
   EXPECT_THAT(Told("watcher"), IsEmpty());
-  EXPECT_EQ(core().watches.size(), 0u);
+  EXPECT_EQ(core().ties.size(), 0u);
 }
 
 TEST_F(Watched, WhoeverTrapsExitsIsToldInstead) {
@@ -254,7 +254,7 @@ TEST_F(Watched, WhoeverTrapsExitsIsToldInstead) {
   EXPECT_THAT(Told("trapper"), ElementsAre(Exit("watched", 0, "1:0:result"),
                                            Exit("watcher", 0, "2:10:broken")));
   EXPECT_TRUE(Lives("trapper"));
-  EXPECT_EQ(core().watches.size(), 0u);
+  EXPECT_EQ(core().ties.size(), 0u);
 }
 
 TEST_F(Watched, AnUnlinkFromEitherSideUnties) {
@@ -262,7 +262,7 @@ TEST_F(Watched, AnUnlinkFromEitherSideUnties) {
   Link("watcher", "watched");
   Link("watcher", "watched");
   Do("watched", [&](StepOutput& out) { out.Unlink(PidOf("watcher")); });
-  EXPECT_EQ(core().watches.size(), 0u);
+  EXPECT_EQ(core().ties.size(), 0u);
   Fail("watched");
   EXPECT_TRUE(Lives("watcher"));
 }
@@ -327,7 +327,7 @@ TEST_F(Watched, TheLimitOfWatchesCountsExitsThatWereNotSeen) {
               ElementsAre(HasSubstr(Exit("watcher", 0, "8:8:process"))));
   Pass(20'000'000);
   EXPECT_EQ(Told("watcher").size(), 100'001u);
-  EXPECT_EQ(core().watches.size(), 0u);
+  EXPECT_EQ(core().ties.size(), 0u);
   Do("watcher", [&](StepOutput& out) {
     for (size_t i = 0; i < 65'000; ++i) (void)out.Monitor(PidOf("other"));
   });
@@ -354,7 +354,7 @@ TEST_F(Watched, AFloodOfLinkedEndsIsCountedOnce) {
   for (const Pid& child : children) {
     EXPECT_EQ(core().processes.Find(child), nullptr);
   }
-  EXPECT_EQ(core().watches.size(), 0u);
+  EXPECT_EQ(core().ties.size(), 0u);
 }
 
 }  // namespace

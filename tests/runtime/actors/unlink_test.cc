@@ -76,7 +76,7 @@ TEST_F(GivenUp, AnUnlinkShieldsFromAFailureThatCameDuringItsStep) {
   });
   EXPECT_THAT(Told("watcher"), IsEmpty());
   EXPECT_TRUE(Lives("watcher"));
-  EXPECT_EQ(core().watches.size(), 0u) << "its place has come back";
+  EXPECT_EQ(core().ties.size(), 0u) << "its place has come back";
   // It goes on as if nothing had been.
   Do("watcher", [](StepOutput& out) { out.Done("well"); });
   EXPECT_EQ(OutcomeOf("watcher")->result.bytes, "well");
@@ -111,7 +111,7 @@ TEST_F(GivenUp, AnUnlinkShieldsAlsoIfTheFailureWasTakenBeforeItsStep) {
     const Pid partner = pids_["partner"];
     Process* const process = core().processes.Find(partner);
     ASSERT_NE(process, nullptr);
-    core().watches.OnEnd({*process, partner, &failed}, core().lane);
+    core().ties.OnEnd({*process, partner, &failed}, core().lane);
     core_->Settle();
     EXPECT_EQ(seen, kBatch);
     EXPECT_EQ(Lives("busy"), !blocks);
@@ -137,7 +137,7 @@ TEST_F(GivenUp, ALinkThatIsMadeAgainIsANewOne) {
       EndsWith("could not be: there is no process " +
                FormatPid(pids_["partner"]) + ", or it had ended before"))
       << "it ends by the second link";
-  EXPECT_EQ(core().watches.size(), 0u);
+  EXPECT_EQ(core().ties.size(), 0u);
 }
 
 TEST_F(GivenUp, AnUnlinkLeavesTheOtherLinks) {
@@ -165,7 +165,7 @@ TEST_F(GivenUp, AnUnlinkShieldsWhoTrapsExitsFromTheExit) {
     out.Unlink(PidOf("partner"));
   });
   EXPECT_THAT(Told("trapper"), ElementsAre(Exit("other", 0, "6:10:meanwhile")));
-  EXPECT_EQ(core().watches.size(), 0u);
+  EXPECT_EQ(core().ties.size(), 0u);
 }
 
 TEST_F(GivenUp, OfALinkThatIsMadeAgainOneExitComes) {
@@ -177,7 +177,7 @@ TEST_F(GivenUp, OfALinkThatIsMadeAgainOneExitComes) {
   });
   EXPECT_THAT(Told("trapper"),
               ElementsAre(StartsWith(Exit("partner", 0, "7:5:there is no"))));
-  EXPECT_EQ(core().watches.size(), 0u);
+  EXPECT_EQ(core().ties.size(), 0u);
 }
 
 TEST_F(GivenUp, ADemonitorShieldsFromTheExitThatIsInTheMailbox) {
@@ -196,7 +196,7 @@ TEST_F(GivenUp, ADemonitorShieldsFromTheExitThatIsInTheMailbox) {
   });
   EXPECT_THAT(Told("watcher"),
               ElementsAre(Exit("partner", kept, "6:10:meanwhile")));
-  EXPECT_EQ(core().watches.size(), 0u);
+  EXPECT_EQ(core().ties.size(), 0u);
 }
 
 TEST_F(GivenUp, ADemonitorInTheStepOfItsMonitorLeavesNothingToCome) {
@@ -208,7 +208,7 @@ TEST_F(GivenUp, ADemonitorInTheStepOfItsMonitorLeavesNothingToCome) {
   });
   EXPECT_THAT(Told("watcher"), IsEmpty());
   EXPECT_TRUE(Lives("watcher"));
-  EXPECT_EQ(core().watches.size(), 0u);
+  EXPECT_EQ(core().ties.size(), 0u);
 }
 
 TEST_F(GivenUp, AStepThatFailsHasGivenNothingUp) {
@@ -239,7 +239,7 @@ TEST_F(GivenUp, WhatHasNoEffectAnyMoreHoldsItsPlaceUntilItIsFound) {
       }
     });
     ASSERT_TRUE(Lives("watcher"));
-    places = std::max(places, core().watches.CountOf(pids_["watcher"]));
+    places = std::max(places, core().ties.CountOf(pids_["watcher"]));
   }
   EXPECT_EQ(places, 0u);
   Do("watcher", [](StepOutput& out) { out.Done(); });

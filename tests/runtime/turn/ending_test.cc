@@ -13,7 +13,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 static_assert(std::is_same_v<Ending::Observers,
-                             EndObservers<Names, Groups, Calls, Watches>>);
+                             EndObservers<Names, Groups, Calls, Ties>>);
 
 // Writes down that it was called.
 template <uint8_t kBit, char kName>
