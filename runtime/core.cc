@@ -43,14 +43,14 @@ Runtime::Core::Core(const RuntimeOptions& resolved, const Catalog& known)
       scheduler(options.workers, clock),
       lane(buffers, Lane::Use::kShared),
       delivery(processes, scheduler, limits),
-      external(options.external_commands, options.work_policies, limits, clock,
-               [this](actord_completion completion, const YieldResult& result) {
-                 return broker.Answer(completion,
-                                      static_cast<int32_t>(result.code),
-                                      ToAbi(result.payload), lane);
-               }),
+      tasks(options.external_commands, options.work_policies, limits, clock,
+            [this](actord_completion completion, const YieldResult& result) {
+              return broker.Answer(completion,
+                                   static_cast<int32_t>(result.code),
+                                   ToAbi(result.payload), lane);
+            }),
       results(limits, clock, [this] { threads.watchdog().WorkerWoke(); }),
-      broker(scheduler, processes, delivery, external, limits, kMaxYieldRecords,
+      broker(scheduler, processes, delivery, tasks, limits, kMaxYieldRecords,
              ThreadsOf(options)),
       dead_letters(limits, clock, delivery, lane),
       lifecycle_log(limits, clock),
@@ -63,7 +63,7 @@ Runtime::Core::Core(const RuntimeOptions& resolved, const Catalog& known)
       host(options, limits, clock, delivery, broker, admission, names, groups,
            ties, lane),
       pool(options.blocking_threads, options.blocking_queue),
-      dispatcher(catalog, limits, clock, broker, external, pool, lane),
+      dispatcher(catalog, limits, clock, broker, tasks, pool, lane),
       calls(dispatcher, broker, delivery, lane),
       stuck_after_ns_(static_cast<uint64_t>(absl::ToInt64Nanoseconds(
           std::min(options.stuck_after, absl::Hours(24))))),
@@ -98,7 +98,7 @@ Runtime::Core::Core(const RuntimeOptions& resolved, const Catalog& known)
                           .step_sink = options.step_sink,
                           .log = options.log,
                           .on_end = on_end}}),
-      work_thread(external) {
+      lease_thread(tasks) {
   for (size_t i = 0; i < scheduler.size(); ++i) {
     scheduler.queue(i).timers.SetIsWanted([this](uint64_t timer) {
       return DueTimers::IsWanted(broker, lifetimes, timer);
@@ -108,7 +108,7 @@ Runtime::Core::Core(const RuntimeOptions& resolved, const Catalog& known)
 
 Runtime::Core::~Core() {
   Shutdown(ShutdownMode::kNow, absl::ZeroDuration());
-  work_thread.Stop();
+  lease_thread.Stop();
   pool.Stop(UINT64_MAX);
   threads.Stop();
   FreeMailboxes();
@@ -139,7 +139,7 @@ absl::Status Runtime::Core::StartThreads() {
   if (shutting_down_) return absl::OkStatus();
   absl::Status status = threads.Start();
   if (status.ok() && !options.external_commands.empty()) {
-    status = work_thread.Start();
+    status = lease_thread.Start();
   }
   if (!status.ok()) return status;
   state.store(RunState::kServing, std::memory_order_seq_cst);
@@ -207,8 +207,8 @@ RuntimeStats Runtime::Core::Stats() const {
   stats.yields = Sum(&Counters::yields);
   stats.completions = Sum(&Counters::completions);
   stats.late_replies = Sum(&Counters::late_replies);
-  stats.external_yields_waiting = external.waiting();
-  const ExternalYields::WorkStats work = external.work_stats();
+  stats.external_yields_waiting = tasks.waiting();
+  const TaskTable::WorkStats work = tasks.work_stats();
   stats.remote_workers = work.workers;
   stats.tasks_leased = work.leased;
   stats.blocking_queue = pool.queued();

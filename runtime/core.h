@@ -60,7 +60,7 @@ class Runtime::Core {
   Scheduler scheduler;
   Lane lane;  // of all threads that run no workers
   Delivery delivery;
-  ExternalYields external;
+  TaskTable tasks;
   Results results;
   YieldBroker broker;
   DeadLetters dead_letters;
@@ -78,7 +78,7 @@ class Runtime::Core {
   const uint64_t stuck_after_ns_;
   std::function<void()> on_end;
   WorkerThreads threads;
-  WorkThread work_thread;
+  LeaseThread lease_thread;
 
  private:
   void FreeMailboxes();

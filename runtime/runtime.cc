@@ -185,10 +185,10 @@ bool Runtime::CancelAwait(const Pid& pid, AwaitId id) {
 
 CompleteAnswer Runtime::CompleteYield(const YieldToken& token,
                                       const YieldResult& result) {
-  return core_->external.Complete({token, 0}, result);
+  return core_->tasks.Complete({token, 0}, result);
 }
 
-RemoteWork& Runtime::work() { return core_->external; }
+RemoteTasks& Runtime::remote_tasks() { return core_->tasks; }
 
 absl::Status Runtime::Cancel(const Pid& pid, std::string_view reason) {
   return core_->delivery.Control(pid, ACTORD_EVENT_CANCEL, reason, core_->lane);
@@ -230,7 +230,7 @@ ProcessPage Runtime::ListProcesses(const ProcessFilter& filter,
 YieldPage Runtime::ListYields(const YieldFilter& filter,
                               uint64_t first_sequence, size_t page_size,
                               size_t page_bytes) const {
-  return core_->external.List(filter, first_sequence, page_size, page_bytes);
+  return core_->tasks.List(filter, first_sequence, page_size, page_bytes);
 }
 
 DeadLetters& Runtime::dead_letters() { return core_->dead_letters; }
@@ -238,7 +238,7 @@ DeadLetters& Runtime::dead_letters() { return core_->dead_letters; }
 LifecycleLog& Runtime::lifecycle_log() { return core_->lifecycle_log; }
 
 bool Runtime::IsExternal(std::string_view command) const {
-  return core_->external.IsExternal(command);
+  return core_->tasks.IsExternal(command);
 }
 
 const RuntimeOptions& Runtime::options() const { return core_->options; }

@@ -31,7 +31,7 @@
 #include "runtime/process/submission.h"
 #include "runtime/settings/options.h"
 #include "runtime/system/cpu_latency.h"
-#include "runtime/tasks/remote_work.h"
+#include "runtime/tasks/remote_tasks.h"
 
 namespace actord::runtime {
 
@@ -107,7 +107,7 @@ class Runtime {
   CompleteAnswer CompleteYield(const YieldToken& token,
                                const YieldResult& result);
   // External commands as tasks of remote workers. For the runtime's lifetime.
-  [[nodiscard]] RemoteWork& work();
+  [[nodiscard]] RemoteTasks& remote_tasks();
   // PROCESS_NOT_FOUND, PROCESS_ENDED; MAILBOX_FULL when 15,000 of them wait
   // for a process that does not come to its turn. Cancelling again is OK and
   // changes nothing.

@@ -14,7 +14,7 @@ namespace actord::daemon {
 absl::StatusOr<runtime::CompleteAnswer> CompleteTask(
     runtime::Runtime& runtime, const Completion& completion) {
   const runtime::CompleteAnswer answer =
-      runtime.work().Complete(completion.token, completion.result);
+      runtime.remote_tasks().Complete(completion.token, completion.result);
   if (answer != runtime::CompleteAnswer::kMailboxFull) return answer;
   return runtime::Retryable(
       absl::StatusCode::kResourceExhausted, runtime::reason::kMailboxFull,
@@ -30,7 +30,7 @@ void WorkStream::Wake() { Continue(); }
 void WorkStream::OnClosing(const absl::Status& status) { EndLocked(status); }
 
 void WorkStream::OnEnded() {
-  if (worker_ != 0) runtime_.work().Close(worker_);
+  if (worker_ != 0) runtime_.remote_tasks().Close(worker_);
 }
 
 // --- reading
@@ -50,7 +50,7 @@ void WorkStream::OnMessage(const grpc::ByteBuffer& bytes) {
 }
 
 absl::Status WorkStream::Subscribe(const v1::Subscribe& subscribe) {
-  runtime::RemoteWork& work = runtime_.work();
+  runtime::RemoteTasks& work = runtime_.remote_tasks();
   absl::Status status = CheckSubscribe(subscribe, work);
   if (!status.ok()) return status;
   worker_ =
@@ -58,14 +58,14 @@ absl::Status WorkStream::Subscribe(const v1::Subscribe& subscribe) {
                 subscribe.worker(),
                 std::static_pointer_cast<WorkStream>(shared_from_this()));
   v1::Subscribed& subscribed = *out_.mutable_subscribed();
-  subscribed.set_max_tasks(runtime::RemoteWork::kMaxTasks);
+  subscribed.set_max_tasks(runtime::RemoteTasks::kMaxTasks);
   subscribed.set_max_payload_bytes(runtime_.limits().max_payload_bytes());
   out_empty_ = false;
   return absl::OkStatus();
 }
 
 absl::Status WorkStream::Handle(v1::WorkRequest& request) {
-  runtime::RemoteWork& work = runtime_.work();
+  runtime::RemoteTasks& work = runtime_.remote_tasks();
   absl::Status status = CheckWorkRequest(request, /*is_first=*/worker_ == 0);
   if (status.ok() && worker_ == 0) status = Subscribe(request.subscribe());
   if (!status.ok()) return status;
@@ -75,7 +75,7 @@ absl::Status WorkStream::Handle(v1::WorkRequest& request) {
         "add_credits", runtime::reason::kInvalidField,
         absl::StrCat("add_credits is ", request.add_credits(),
                      "; credits and tasks held would be more than ",
-                     runtime::RemoteWork::kMaxTasks));
+                     runtime::RemoteTasks::kMaxTasks));
   }
   for (v1::CompleteYieldRequest& completion : *request.mutable_completions()) {
     const std::string token = completion.token();
@@ -123,9 +123,9 @@ bool WorkStream::TakeOutput() {
   outgoing_.Clear();
   outgoing_.Swap(&out_);
   const bool busy = !std::exchange(out_empty_, true);
-  runtime::WorkBatch batch = runtime_.work().Take(worker_, busy, {});
+  runtime::TaskBatch batch = runtime_.remote_tasks().Take(worker_, busy, {});
   if (!busy && batch.empty()) return false;
-  for (runtime::WorkTask& task : batch.tasks) {
+  for (runtime::TaskAttempt& task : batch.tasks) {
     WriteTask(std::move(task), outgoing_.add_tasks());
   }
   for (const runtime::TaskCancel& cancel : batch.cancels) {

@@ -31,13 +31,13 @@ absl::StatusOr<runtime::CompleteAnswer> CompleteTask(
 //
 // Order of locks: the stream's before the runtime's. The runtime calls Wake
 // without its own.
-class WorkStream final : public BidiStream, public runtime::WorkListener {
+class WorkStream final : public BidiStream, public runtime::TaskListener {
  public:
   // Both are borrowed and must outlive the server.
   WorkStream(runtime::Runtime& runtime, OpenStreams& streams)
       : BidiStream(streams), runtime_(runtime) {}
 
-  // WorkListener.
+  // TaskListener.
   void Wake() override;
 
  private:

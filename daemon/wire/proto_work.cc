@@ -33,7 +33,7 @@ absl::StatusOr<runtime::TaskToken> ReadTaskToken(const std::string& text) {
 }  // namespace
 
 absl::Status CheckSubscribe(const v1::Subscribe& subscribe,
-                            const runtime::RemoteWork& work) {
+                            const runtime::RemoteTasks& work) {
   absl::Status status =
       CheckLength("subscribe.worker", subscribe.worker(), kMaxNameBytes);
   if (!status.ok()) return status;
@@ -124,7 +124,7 @@ absl::StatusOr<WorkHeartbeat> ReadTaskHeartbeat(v1::TaskHeartbeat* proto) {
   return read;
 }
 
-void WriteTask(runtime::WorkTask task, v1::Task* proto) {
+void WriteTask(runtime::TaskAttempt task, v1::Task* proto) {
   runtime::ExternalYield& yield = task.yield;
   proto->set_token(runtime::FormatTaskToken(task.token));
   proto->set_idempotency_key(runtime::FormatYieldToken(yield.token));

@@ -12,7 +12,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "actord/v1/work.pb.h"
-#include "runtime/tasks/remote_work.h"
+#include "runtime/tasks/remote_tasks.h"
 
 namespace actord::daemon {
 
@@ -22,7 +22,7 @@ inline constexpr int kMaxWorkItems = 1000;
 // Whether it has what the first message needs, and what every other must not
 // have. `work` says which commands may be external.
 absl::Status CheckSubscribe(const v1::Subscribe& subscribe,
-                            const runtime::RemoteWork& work);
+                            const runtime::RemoteTasks& work);
 // What is about the message as a whole.
 absl::Status CheckWorkRequest(const v1::WorkRequest& request, bool is_first);
 
@@ -38,7 +38,7 @@ struct WorkHeartbeat {
 };
 absl::StatusOr<WorkHeartbeat> ReadTaskHeartbeat(v1::TaskHeartbeat* proto);
 
-void WriteTask(runtime::WorkTask task, v1::Task* proto);
+void WriteTask(runtime::TaskAttempt task, v1::Task* proto);
 void WriteTaskCancel(const runtime::TaskCancel& cancel, v1::TaskCancel* proto);
 void WriteRefusal(const absl::Status& status, v1::TaskRefusal* proto);
 

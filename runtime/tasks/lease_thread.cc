@@ -8,12 +8,12 @@
 
 namespace actord::runtime {
 
-absl::Status WorkThread::Start() {
+absl::Status LeaseThread::Start() {
   try {
     thread_ = SystemThread([this] {
       pthread_setname_np(pthread_self(), "work");
       while (!stop_.load(std::memory_order_relaxed)) {
-        external_.AwaitWork(external_.Look());
+        tasks_.AwaitWork(tasks_.Look());
       }
     });
     return absl::OkStatus();
@@ -23,9 +23,9 @@ absl::Status WorkThread::Start() {
   }
 }
 
-void WorkThread::Stop() {
+void LeaseThread::Stop() {
   stop_.store(true, std::memory_order_relaxed);
-  external_.StopAwaiting();
+  tasks_.StopAwaiting();
   if (thread_.joinable()) thread_.join();
 }
 

@@ -12,12 +12,12 @@
 
 namespace actord::runtime {
 
-class WorkThread {
+class LeaseThread {
  public:
-  explicit WorkThread(ExternalYields& external) : external_(external) {}
-  ~WorkThread() { Stop(); }
-  WorkThread(const WorkThread&) = delete;
-  WorkThread& operator=(const WorkThread&) = delete;
+  explicit LeaseThread(TaskTable& tasks) : tasks_(tasks) {}
+  ~LeaseThread() { Stop(); }
+  LeaseThread(const LeaseThread&) = delete;
+  LeaseThread& operator=(const LeaseThread&) = delete;
 
   // INTERNAL: the system has no thread.
   absl::Status Start();
@@ -25,7 +25,7 @@ class WorkThread {
   void Stop();
 
  private:
-  ExternalYields& external_;
+  TaskTable& tasks_;
   // Written by Stop, read by the thread. Relaxed: the alarm orders it.
   std::atomic<bool> stop_{false};
   SystemThread thread_;

@@ -6,25 +6,25 @@
 
 namespace actord::runtime {
 
-bool ExternalYields::MayBeExternal(std::string_view pattern) const {
+bool TaskTable::MayBeExternal(std::string_view pattern) const {
   return std::any_of(patterns_.begin(), patterns_.end(),
                      [pattern](const std::string& external) {
                        return PatternsOverlap(pattern, external);
                      });
 }
 
-RemoteWorkerId ExternalYields::Open(std::vector<std::string> patterns,
-                                    std::string name,
-                                    std::shared_ptr<WorkListener> listener) {
+RemoteWorkerId TaskTable::Open(std::vector<std::string> patterns,
+                               std::string name,
+                               std::shared_ptr<TaskListener> listener) {
   const MutexLock lock(mutex_);
   const RemoteWorkerId id = work_.Open(patterns, std::move(name));
   listeners_.emplace(id, std::move(listener));
   return id;
 }
 
-void ExternalYields::Close(RemoteWorkerId worker) {
+void TaskTable::Close(RemoteWorkerId worker) {
   // Let go of without the lock.
-  std::shared_ptr<WorkListener> listener;
+  std::shared_ptr<TaskListener> listener;
   const MutexLock lock(mutex_);
   const auto it = listeners_.find(worker);
   if (it == listeners_.end()) return;
@@ -34,26 +34,26 @@ void ExternalYields::Close(RemoteWorkerId worker) {
   Settle();
 }
 
-bool ExternalYields::AddCredits(RemoteWorkerId worker, uint32_t count) {
+bool TaskTable::AddCredits(RemoteWorkerId worker, uint32_t count) {
   const MutexLock lock(mutex_);
   return work_.AddCredits(worker, count);
 }
 
-void ExternalYields::StopTasks(RemoteWorkerId worker) {
+void TaskTable::StopTasks(RemoteWorkerId worker) {
   const MutexLock lock(mutex_);
   work_.StopTasks(worker);
   Settle();
 }
 
-void ExternalYields::Heard(RemoteWorkerId worker) {
+void TaskTable::Heard(RemoteWorkerId worker) {
   const MutexLock lock(mutex_);
   work_.Heard(worker);
   Settle();
 }
 
-WorkBatch ExternalYields::Take(RemoteWorkerId worker, bool busy,
-                               const WorkBatchLimits& limits) {
-  WorkBatch batch;
+TaskBatch TaskTable::Take(RemoteWorkerId worker, bool busy,
+                          const TaskBatchLimits& limits) {
+  TaskBatch batch;
   const MutexLock lock(mutex_);
   const uint64_t now_ns = clock_.MonotonicNs();
   batch.cancels = work_.TakeCancels(worker);
@@ -63,12 +63,12 @@ WorkBatch ExternalYields::Take(RemoteWorkerId worker, bool busy,
     if (!lease) break;
     const Waiting& waiting = *Find(lease->token);
     bytes += waiting.yield.payload.bytes.size();
-    WorkTask& task = batch.tasks.emplace_back();
+    TaskAttempt& task = batch.tasks.emplace_back();
     task.token = {lease->token, lease->attempt};
     task.yield = waiting.yield;
     task.max_attempts = lease->policy->max_attempts;
     task.lease = lease->policy->lease;
-    if (lease->attempt_until_ns != WorkQueue::kNever) {
+    if (lease->attempt_until_ns != TaskQueue::kNever) {
       task.attempt_deadline_unix_ns =
           clock_.UnixNs() + (lease->attempt_until_ns - now_ns);
     }
@@ -79,8 +79,8 @@ WorkBatch ExternalYields::Take(RemoteWorkerId worker, bool busy,
   return batch;
 }
 
-CompleteAnswer ExternalYields::Fail(const TaskToken& token,
-                                    const TaskFailure& failure) {
+CompleteAnswer TaskTable::Fail(const TaskToken& token,
+                               const TaskFailure& failure) {
   const MutexLock lock(mutex_);
   if (Find(token.yield) == nullptr) return WhatBecame(token, std::nullopt);
   const CompleteAnswer check = CheckAttempt(token);
@@ -92,8 +92,8 @@ CompleteAnswer ExternalYields::Fail(const TaskToken& token,
   return CompleteAnswer::kAccepted;
 }
 
-CompleteAnswer ExternalYields::Heartbeat(const TaskToken& token,
-                                         std::optional<Payload> progress) {
+CompleteAnswer TaskTable::Heartbeat(const TaskToken& token,
+                                    std::optional<Payload> progress) {
   const MutexLock lock(mutex_);
   Waiting* const waiting = Find(token.yield);
   if (waiting == nullptr) return WhatBecame(token, std::nullopt);
@@ -107,7 +107,7 @@ CompleteAnswer ExternalYields::Heartbeat(const TaskToken& token,
   return CompleteAnswer::kAccepted;
 }
 
-void ExternalYields::KeepProgress(Waiting& waiting, Payload progress) {
+void TaskTable::KeepProgress(Waiting& waiting, Payload progress) {
   const auto charge = [](const Payload& payload) {
     return payload.bytes.size() + payload.content_type.size();
   };
@@ -121,7 +121,7 @@ void ExternalYields::KeepProgress(Waiting& waiting, Payload progress) {
   waiting.progress = std::move(progress);
 }
 
-void ExternalYields::DescribeTask(ExternalYield& yield) const {
+void TaskTable::DescribeTask(ExternalYield& yield) const {
   const auto state = work_.Look(yield.token);
   if (!state) return;
   yield.attempts = state->attempts;
@@ -133,8 +133,8 @@ void ExternalYields::DescribeTask(ExternalYield& yield) const {
       clock_.UnixNs() + (std::max(state->lease_until_ns, now_ns) - now_ns);
 }
 
-void ExternalYields::Settle() {
-  for (WorkQueue::Ending& ending : work_.TakeEndings()) {
+void TaskTable::Settle() {
+  for (TaskQueue::Ending& ending : work_.TakeEndings()) {
     Waiting* const waiting = Find(ending.token);
     if (waiting == nullptr) continue;
     const YieldResult result{ending.code,
@@ -155,8 +155,8 @@ void ExternalYields::Settle() {
   alarm_.Notify();
 }
 
-uint64_t ExternalYields::Look() {
-  std::vector<std::shared_ptr<WorkListener>> to_wake;
+uint64_t TaskTable::Look() {
+  std::vector<std::shared_ptr<TaskListener>> to_wake;
   uint64_t next_ns = 0;
   uint64_t now_ns = 0;
   {
@@ -171,11 +171,11 @@ uint64_t ExternalYields::Look() {
     next_ns = next_look_ns_ = work_.NextDue();
   }
   for (const auto& listener : to_wake) listener->Wake();
-  if (next_ns == WorkQueue::kNever) return Parker::kForever;
+  if (next_ns == TaskQueue::kNever) return Parker::kForever;
   return next_ns > now_ns ? next_ns - now_ns : 0;
 }
 
-ExternalYields::WorkStats ExternalYields::work_stats() const {
+TaskTable::WorkStats TaskTable::work_stats() const {
   const MutexLock lock(mutex_);
   return {work_.workers(), work_.leased()};
 }

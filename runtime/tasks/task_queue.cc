@@ -15,7 +15,7 @@ constexpr int kTickTasks = 1000;
 constexpr size_t kMaxTextBytes = 1024;
 
 uint64_t After(uint64_t now_ns, absl::Duration duration) {
-  if (duration >= absl::Hours(24 * 365 * 100)) return WorkQueue::kNever;
+  if (duration >= absl::Hours(24 * 365 * 100)) return TaskQueue::kNever;
   return now_ns + static_cast<uint64_t>(absl::ToInt64Nanoseconds(duration));
 }
 
@@ -32,21 +32,21 @@ std::string Cut(std::string_view text, size_t max_bytes) {
 
 }  // namespace
 
-WorkQueue::WorkQueue(std::vector<WorkPolicy> policies)
+TaskQueue::TaskQueue(std::vector<WorkPolicy> policies)
     : policies_(std::move(policies)) {}
 
-WorkQueue::~WorkQueue() = default;
+TaskQueue::~TaskQueue() = default;
 
-const WorkPolicy& WorkQueue::Task::policy() const {
+const WorkPolicy& TaskQueue::Task::policy() const {
   return own_policy != nullptr ? *own_policy : *command->policy;
 }
 
-WorkQueue::Task* WorkQueue::FindTask(const YieldToken& token) const {
+TaskQueue::Task* TaskQueue::FindTask(const YieldToken& token) const {
   const auto it = tasks_.find(token);
   return it == tasks_.end() ? nullptr : it->second.get();
 }
 
-WorkQueue::Command& WorkQueue::CommandOf(std::string_view name) {
+TaskQueue::Command& TaskQueue::CommandOf(std::string_view name) {
   const auto it = commands_.find(name);
   if (it != commands_.end()) return *it->second;
   auto command = std::make_unique<Command>();
@@ -55,7 +55,7 @@ WorkQueue::Command& WorkQueue::CommandOf(std::string_view name) {
   return *commands_.emplace(command->name, std::move(command)).first->second;
 }
 
-void WorkQueue::Add(const YieldToken& token, std::string_view command,
+void TaskQueue::Add(const YieldToken& token, std::string_view command,
                     uint64_t now_ns, std::unique_ptr<const WorkPolicy> own) {
   auto task = std::make_unique<Task>();
   task->token = token;
@@ -67,7 +67,7 @@ void WorkQueue::Add(const YieldToken& token, std::string_view command,
   Queue(added, End::kBack, now_ns);
 }
 
-void WorkQueue::Remove(const YieldToken& token, uint32_t answered_by) {
+void TaskQueue::Remove(const YieldToken& token, uint32_t answered_by) {
   Task* const task = FindTask(token);
   if (task == nullptr) return;
   if (task->phase == Phase::kLeased && answered_by != task->attempts) {
@@ -79,7 +79,7 @@ void WorkQueue::Remove(const YieldToken& token, uint32_t answered_by) {
   if (--command.tasks == 0) commands_.erase(command.name);
 }
 
-std::optional<WorkQueue::TaskState> WorkQueue::Look(
+std::optional<TaskQueue::TaskState> TaskQueue::Look(
     const YieldToken& token) const {
   const Task* const task = FindTask(token);
   if (task == nullptr) return std::nullopt;
@@ -99,14 +99,14 @@ std::optional<WorkQueue::TaskState> WorkQueue::Look(
 // --- one task
 // -----------------------------------------------------------------
 
-void WorkQueue::SetTimer(Task& task, uint64_t at_ns) {
+void TaskQueue::SetTimer(Task& task, uint64_t at_ns) {
   if (task.timer_ns == at_ns) return;
   if (task.timer_ns != kNever) timers_.erase({task.timer_ns, task.token});
   task.timer_ns = at_ns;
   if (at_ns != kNever) timers_.emplace(at_ns, task.token);
 }
 
-void WorkQueue::Queue(Task& task, End end, uint64_t now_ns) {
+void TaskQueue::Queue(Task& task, End end, uint64_t now_ns) {
   Command& command = *task.command;
   ACTORD_ASSERT(task.phase == Phase::kOver || task.phase == Phase::kDelayed,
                 "task_queue.h 1");
@@ -124,7 +124,7 @@ void WorkQueue::Queue(Task& task, End end, uint64_t now_ns) {
   WakeOneFor(command);
 }
 
-void WorkQueue::Unqueue(Task& task) {
+void TaskQueue::Unqueue(Task& task) {
   Command& command = *task.command;
   const auto it = command.processes.find(task.token.pid);
   ProcessQueue& process = it->second;
@@ -135,7 +135,7 @@ void WorkQueue::Unqueue(Task& task) {
   if (command.turns.empty()) MakeUnready(command);
 }
 
-WorkQueue::Task* WorkQueue::PopTask(Command& command) {
+TaskQueue::Task* TaskQueue::PopTask(Command& command) {
   ProcessQueue& process = command.processes.find(command.turns.front())->second;
   Task* const task = process.tasks.front();
   // The next turn is another's.
@@ -145,7 +145,7 @@ WorkQueue::Task* WorkQueue::PopTask(Command& command) {
   return task;
 }
 
-void WorkQueue::Release(Task& task) {
+void TaskQueue::Release(Task& task) {
   if (task.phase == Phase::kQueued) Unqueue(task);
   if (task.phase == Phase::kLeased) {
     const size_t erased = task.holder->held.erase(task.token);
@@ -157,21 +157,21 @@ void WorkQueue::Release(Task& task) {
   SetTimer(task, kNever);
 }
 
-void WorkQueue::CancelAtHolder(Task& task, TaskCancel::Reason reason) {
+void TaskQueue::CancelAtHolder(Task& task, TaskCancel::Reason reason) {
   task.holder->cancels.push_back({{task.token, task.attempts}, reason});
   Wake(*task.holder);
 }
 
-void WorkQueue::EndYield(Task& task, absl::StatusCode code, std::string text) {
+void TaskQueue::EndYield(Task& task, absl::StatusCode code, std::string text) {
   Release(task);
   endings_.push_back({task.token, code, std::move(text)});
 }
 
-void WorkQueue::EndAttempt(Task& task, absl::StatusCode code,
+void TaskQueue::EndAttempt(Task& task, absl::StatusCode code,
                            std::string_view text, absl::Duration pause,
                            uint64_t now_ns) {
   Release(task);
-  task.last_error = Cut(text, RemoteWork::kMaxErrorBytes);
+  task.last_error = Cut(text, RemoteTasks::kMaxErrorBytes);
   const WorkPolicy& policy = task.policy();
   if (task.attempts >= policy.max_attempts) {
     EndYield(task, code,
@@ -188,7 +188,7 @@ void WorkQueue::EndAttempt(Task& task, absl::StatusCode code,
   }
 }
 
-bool WorkQueue::Fail(const YieldToken& token, const TaskFailure& failure,
+bool TaskQueue::Fail(const YieldToken& token, const TaskFailure& failure,
                      uint64_t now_ns) {
   Task* const task = FindTask(token);
   if (task == nullptr || task->phase != Phase::kLeased) return false;
@@ -198,7 +198,7 @@ bool WorkQueue::Fail(const YieldToken& token, const TaskFailure& failure,
   return true;
 }
 
-bool WorkQueue::Heartbeat(const YieldToken& token, uint64_t now_ns) {
+bool TaskQueue::Heartbeat(const YieldToken& token, uint64_t now_ns) {
   Task* const task = FindTask(token);
   if (task == nullptr || task->phase != Phase::kLeased) return false;
   task->lease_until_ns = After(now_ns, task->policy().lease);
@@ -209,17 +209,17 @@ bool WorkQueue::Heartbeat(const YieldToken& token, uint64_t now_ns) {
 // --- time
 // ---------------------------------------------------------------------
 
-uint64_t WorkQueue::NextDue() const {
+uint64_t TaskQueue::NextDue() const {
   return timers_.empty() ? kNever : timers_.begin()->first;
 }
 
-void WorkQueue::Tick(uint64_t now_ns) {
+void TaskQueue::Tick(uint64_t now_ns) {
   for (int i = 0; i < kTickTasks && NextDue() <= now_ns; ++i) {
     Expire(*FindTask(timers_.begin()->second), now_ns);
   }
 }
 
-void WorkQueue::Expire(Task& task, uint64_t now_ns) {
+void TaskQueue::Expire(Task& task, uint64_t now_ns) {
   const WorkPolicy& policy = task.policy();
   switch (task.phase) {
     case Phase::kQueued:
@@ -255,9 +255,9 @@ void WorkQueue::Expire(Task& task, uint64_t now_ns) {
 // --- handing out
 // --------------------------------------------------------------
 
-std::optional<WorkQueue::Lease> WorkQueue::Take(RemoteWorkerId id,
+std::optional<TaskQueue::Lease> TaskQueue::Take(RemoteWorkerId id,
                                                 uint64_t now_ns) {
-  Worker* const worker = FindWorker(id);
+  RemoteWorker* const worker = FindWorker(id);
   if (worker == nullptr || worker->credits == 0 || worker->silent) {
     return std::nullopt;
   }

@@ -1,5 +1,5 @@
 // Which task goes to which remote worker, for how long, and how often: credits,
-// leases, retries. The state machine is drawn in remote_work.h.
+// leases, retries. The state machine is drawn in remote_tasks.h.
 //
 // Fairness: of the commands that a worker carries out each has its turn, and
 // within a command each process. The tasks of one process for one command come
@@ -34,19 +34,19 @@
 #include "absl/container/flat_hash_set.h"
 #include "runtime/process/pid.h"
 #include "runtime/settings/work_policy.h"
-#include "runtime/tasks/remote_work.h"
+#include "runtime/tasks/remote_tasks.h"
 
 namespace actord::runtime {
 
-class WorkQueue {
+class TaskQueue {
  public:
   static constexpr uint64_t kNever = UINT64_MAX;
 
   // `policies`: see PolicyFor.
-  explicit WorkQueue(std::vector<WorkPolicy> policies);
-  ~WorkQueue();
-  WorkQueue(const WorkQueue&) = delete;
-  WorkQueue& operator=(const WorkQueue&) = delete;
+  explicit TaskQueue(std::vector<WorkPolicy> policies);
+  ~TaskQueue();
+  TaskQueue(const TaskQueue&) = delete;
+  TaskQueue& operator=(const TaskQueue&) = delete;
 
   // What holds for a command of which a yield says nothing.
   [[nodiscard]] const WorkPolicy& PolicyOf(std::string_view command) const {
@@ -71,7 +71,7 @@ class WorkQueue {
 
   RemoteWorkerId Open(const std::vector<std::string>& patterns,
                       std::string name);
-  // See RemoteWork; a worker that is not known is passed over.
+  // See RemoteTasks; a worker that is not known is passed over.
   void Close(RemoteWorkerId worker, uint64_t now_ns);
   [[nodiscard]] bool AddCredits(RemoteWorkerId worker, uint32_t count);
   void StopTasks(RemoteWorkerId worker);
@@ -120,7 +120,7 @@ class WorkQueue {
  private:
   struct Command;
   struct Pattern;
-  struct Worker;
+  struct RemoteWorker;
 
   enum class Phase { kQueued, kDelayed, kLeased, kOver };
 
@@ -132,7 +132,7 @@ class WorkQueue {
     uint64_t timer_ns = kNever;  // its entry in timers_
     uint64_t lease_until_ns = 0;
     uint64_t attempt_until_ns = kNever;
-    Worker* holder = nullptr;          // kLeased
+    RemoteWorker* holder = nullptr;    // kLeased
     std::list<Task*>::iterator place;  // kQueued
     std::string last_error;
     std::unique_ptr<const WorkPolicy> own_policy;  // null: the command's
@@ -159,9 +159,9 @@ class WorkQueue {
     std::string text;
     size_t workers = 0;
     std::list<Command*> turns;  // those with queued tasks
-    std::list<Worker*> resting;
+    std::list<RemoteWorker*> resting;
   };
-  struct Worker {
+  struct RemoteWorker {
     RemoteWorkerId id = 0;
     std::string name;
     std::vector<Pattern*> patterns;
@@ -176,12 +176,12 @@ class WorkQueue {
     absl::flat_hash_set<YieldToken> held;
     std::vector<TaskCancel> cancels;
     // Where it rests, for each of its patterns; empty: it does not.
-    std::vector<std::list<Worker*>::iterator> resting;
+    std::vector<std::list<RemoteWorker*>::iterator> resting;
   };
   enum class End { kFront, kBack };
 
   Task* FindTask(const YieldToken& token) const;
-  Worker* FindWorker(RemoteWorkerId id) const;
+  RemoteWorker* FindWorker(RemoteWorkerId id) const;
   Command& CommandOf(std::string_view name);
   Pattern& PatternOf(const std::string& text);
   template <typename Function>
@@ -201,11 +201,11 @@ class WorkQueue {
   void Expire(Task& task, uint64_t now_ns);
   void SetTimer(Task& task, uint64_t at_ns);
 
-  void Unrest(Worker& worker);
-  void Wake(Worker& worker);
+  void Unrest(RemoteWorker& worker);
+  void Wake(RemoteWorker& worker);
   void WakeOneFor(Command& command);
   // Invariant 3, when `worker` may have left the task that it was woken for.
-  void PassOn(Worker& worker);
+  void PassOn(RemoteWorker& worker);
   void Unsubscribe(Pattern& pattern);
 
   const std::vector<WorkPolicy> policies_;
@@ -214,7 +214,7 @@ class WorkQueue {
   absl::flat_hash_map<std::string, std::unique_ptr<Pattern>> patterns_;
   // How many patterns there are that are prefixes, by the prefix's length.
   std::map<size_t, size_t> prefix_lengths_;
-  absl::flat_hash_map<RemoteWorkerId, std::unique_ptr<Worker>> workers_;
+  absl::flat_hash_map<RemoteWorkerId, std::unique_ptr<RemoteWorker>> workers_;
   RemoteWorkerId last_worker_ = 0;
   std::set<std::pair<uint64_t, YieldToken>> timers_;
   size_t leased_ = 0;

@@ -7,7 +7,7 @@
 
 namespace actord::runtime {
 
-WorkQueue::Worker* WorkQueue::FindWorker(RemoteWorkerId id) const {
+TaskQueue::RemoteWorker* TaskQueue::FindWorker(RemoteWorkerId id) const {
   const auto it = workers_.find(id);
   return it == workers_.end() ? nullptr : it->second.get();
 }
@@ -16,7 +16,7 @@ WorkQueue::Worker* WorkQueue::FindWorker(RemoteWorkerId id) const {
 // -----------------------------------------------------------------
 
 template <typename Function>
-void WorkQueue::ForEachPattern(const Command& command, Function function) {
+void TaskQueue::ForEachPattern(const Command& command, Function function) {
   const auto look = [&](const std::string& text) {
     const auto it = patterns_.find(text);
     if (it != patterns_.end()) function(*it->second);
@@ -29,7 +29,7 @@ void WorkQueue::ForEachPattern(const Command& command, Function function) {
   }
 }
 
-WorkQueue::Pattern& WorkQueue::PatternOf(const std::string& text) {
+TaskQueue::Pattern& TaskQueue::PatternOf(const std::string& text) {
   std::unique_ptr<Pattern>& pattern = patterns_[text];
   if (pattern != nullptr) return *pattern;
   pattern = std::make_unique<Pattern>();
@@ -53,7 +53,7 @@ WorkQueue::Pattern& WorkQueue::PatternOf(const std::string& text) {
   return *pattern;
 }
 
-void WorkQueue::Unsubscribe(Pattern& pattern) {
+void TaskQueue::Unsubscribe(Pattern& pattern) {
   if (--pattern.workers > 0) return;
   for (Command* const command : pattern.turns) {
     std::erase_if(command->in_patterns, [&pattern](const auto& entry) {
@@ -68,14 +68,14 @@ void WorkQueue::Unsubscribe(Pattern& pattern) {
   patterns_.erase(text);
 }
 
-void WorkQueue::MakeReady(Command& command) {
+void TaskQueue::MakeReady(Command& command) {
   ForEachPattern(command, [&command](Pattern& pattern) {
     command.in_patterns.emplace_back(
         &pattern, pattern.turns.insert(pattern.turns.end(), &command));
   });
 }
 
-void WorkQueue::MakeUnready(Command& command) {
+void TaskQueue::MakeUnready(Command& command) {
   ACTORD_ASSERT(command.turns.empty(), "task_queue.h 2");
   for (const auto& [pattern, turn] : command.in_patterns) {
     pattern->turns.erase(turn);
@@ -86,9 +86,9 @@ void WorkQueue::MakeUnready(Command& command) {
 // --- workers
 // ------------------------------------------------------------------
 
-RemoteWorkerId WorkQueue::Open(const std::vector<std::string>& patterns,
+RemoteWorkerId TaskQueue::Open(const std::vector<std::string>& patterns,
                                std::string name) {
-  auto worker = std::make_unique<Worker>();
+  auto worker = std::make_unique<RemoteWorker>();
   worker->id = ++last_worker_;
   worker->name = std::move(name);
   for (const std::string& text : patterns) {
@@ -104,8 +104,8 @@ RemoteWorkerId WorkQueue::Open(const std::vector<std::string>& patterns,
   return last_worker_;
 }
 
-void WorkQueue::Close(RemoteWorkerId id, uint64_t now_ns) {
-  Worker* const worker = FindWorker(id);
+void TaskQueue::Close(RemoteWorkerId id, uint64_t now_ns) {
+  RemoteWorker* const worker = FindWorker(id);
   if (worker == nullptr) return;
   Unrest(*worker);
   // A copy: every one leaves `held`.
@@ -119,19 +119,19 @@ void WorkQueue::Close(RemoteWorkerId id, uint64_t now_ns) {
   workers_.erase(id);
 }
 
-bool WorkQueue::AddCredits(RemoteWorkerId id, uint32_t count) {
-  Worker* const worker = FindWorker(id);
+bool TaskQueue::AddCredits(RemoteWorkerId id, uint32_t count) {
+  RemoteWorker* const worker = FindWorker(id);
   if (worker == nullptr || worker->stopped) return true;
   if (uint64_t{worker->credits} + worker->held.size() + count >
-      RemoteWork::kMaxTasks) {
+      RemoteTasks::kMaxTasks) {
     return false;
   }
   worker->credits += count;
   return true;
 }
 
-void WorkQueue::StopTasks(RemoteWorkerId id) {
-  Worker* const worker = FindWorker(id);
+void TaskQueue::StopTasks(RemoteWorkerId id) {
+  RemoteWorker* const worker = FindWorker(id);
   if (worker == nullptr) return;
   worker->stopped = true;
   worker->credits = 0;
@@ -139,15 +139,15 @@ void WorkQueue::StopTasks(RemoteWorkerId id) {
   PassOn(*worker);
 }
 
-void WorkQueue::Heard(RemoteWorkerId id) {
-  Worker* const worker = FindWorker(id);
+void TaskQueue::Heard(RemoteWorkerId id) {
+  RemoteWorker* const worker = FindWorker(id);
   if (worker == nullptr || !worker->silent) return;
   worker->silent = false;
   Wake(*worker);
 }
 
-std::vector<TaskCancel> WorkQueue::TakeCancels(RemoteWorkerId id) {
-  Worker* const worker = FindWorker(id);
+std::vector<TaskCancel> TaskQueue::TakeCancels(RemoteWorkerId id) {
+  RemoteWorker* const worker = FindWorker(id);
   if (worker == nullptr) return {};
   return std::exchange(worker->cancels, {});
 }
@@ -155,8 +155,8 @@ std::vector<TaskCancel> WorkQueue::TakeCancels(RemoteWorkerId id) {
 // --- who is woken
 // -------------------------------------------------------------
 
-void WorkQueue::Served(RemoteWorkerId id, bool rests) {
-  Worker* const worker = FindWorker(id);
+void TaskQueue::Served(RemoteWorkerId id, bool rests) {
+  RemoteWorker* const worker = FindWorker(id);
   if (worker == nullptr) return;
   worker->woken = false;
   Unrest(*worker);
@@ -169,23 +169,23 @@ void WorkQueue::Served(RemoteWorkerId id, bool rests) {
   PassOn(*worker);
 }
 
-void WorkQueue::Unrest(Worker& worker) {
+void TaskQueue::Unrest(RemoteWorker& worker) {
   for (size_t i = 0; i < worker.resting.size(); ++i) {
     worker.patterns[i]->resting.erase(worker.resting[i]);
   }
   worker.resting.clear();
 }
 
-void WorkQueue::Wake(Worker& worker) {
+void TaskQueue::Wake(RemoteWorker& worker) {
   Unrest(worker);
   if (std::exchange(worker.woken, true)) return;
   woken_.push_back(worker.id);
 }
 
-void WorkQueue::WakeOneFor(Command& command) {
+void TaskQueue::WakeOneFor(Command& command) {
   for (const auto& [pattern, turn] : command.in_patterns) {
     if (pattern->resting.empty()) continue;
-    Worker& worker = *pattern->resting.front();
+    RemoteWorker& worker = *pattern->resting.front();
     ACTORD_ASSERT(worker.credits > 0, "task_queue.h 3");
     Wake(worker);
     worker.woken_for = command.name;
@@ -193,7 +193,7 @@ void WorkQueue::WakeOneFor(Command& command) {
   }
 }
 
-void WorkQueue::PassOn(Worker& worker) {
+void TaskQueue::PassOn(RemoteWorker& worker) {
   const std::string name = std::exchange(worker.woken_for, {});
   const auto command = commands_.find(name);
   if (command != commands_.end() && !command->second->turns.empty()) {

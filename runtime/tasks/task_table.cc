@@ -29,30 +29,29 @@ bool Matches(const YieldFilter& filter, const ExternalYield& yield) {
 
 }  // namespace
 
-ExternalYields::ExternalYields(std::vector<std::string> patterns,
-                               std::vector<WorkPolicy> policies,
-                               const LiveLimits& limits, const Clock& clock,
-                               Completer complete)
+TaskTable::TaskTable(std::vector<std::string> patterns,
+                     std::vector<WorkPolicy> policies, const LiveLimits& limits,
+                     const Clock& clock, Completer complete)
     : patterns_(std::move(patterns)),
       limits_(limits),
       clock_(clock),
       complete_(std::move(complete)),
       work_(std::move(policies)) {}
 
-bool ExternalYields::IsExternal(std::string_view command) const {
+bool TaskTable::IsExternal(std::string_view command) const {
   return std::any_of(patterns_.begin(), patterns_.end(),
                      [command](const std::string& pattern) {
                        return MatchesPattern(pattern, command);
                      });
 }
 
-WorkPolicy ExternalYields::PolicyOf(std::string_view command) const {
+WorkPolicy TaskTable::PolicyOf(std::string_view command) const {
   const MutexLock lock(mutex_);
   return work_.PolicyOf(command);
 }
 
-bool ExternalYields::Add(ExternalYield yield, actord_completion completion,
-                         std::unique_ptr<const WorkPolicy> policy) {
+bool TaskTable::Add(ExternalYield yield, actord_completion completion,
+                    std::unique_ptr<const WorkPolicy> policy) {
   const size_t bytes = ChargeOf(yield);
   const MutexLock lock(mutex_);
   if (waiting_bytes_ + bytes > limits_.max_external_yield_bytes()) return false;
@@ -66,14 +65,14 @@ bool ExternalYields::Add(ExternalYield yield, actord_completion completion,
   return true;
 }
 
-ExternalYields::Waiting* ExternalYields::Find(const YieldToken& token) {
+TaskTable::Waiting* TaskTable::Find(const YieldToken& token) {
   const auto it = sequence_by_token_.find(token);
   return it == sequence_by_token_.end() ? nullptr
                                         : &waiting_.find(it->second)->second;
 }
 
-void ExternalYields::End(const YieldToken& token, Ended ended,
-                         uint32_t answered_by) {
+void TaskTable::End(const YieldToken& token, Ended ended,
+                    uint32_t answered_by) {
   const auto it = sequence_by_token_.find(token);
   const auto waiting = waiting_.find(it->second);
   waiting_bytes_ -= waiting->second.bytes;
@@ -84,14 +83,14 @@ void ExternalYields::End(const YieldToken& token, Ended ended,
   Remember(token, ended);
 }
 
-void ExternalYields::Expire(const YieldToken& token) {
+void TaskTable::Expire(const YieldToken& token) {
   const MutexLock lock(mutex_);
   if (Find(token) == nullptr) return;
   End(token, {}, /*answered_by=*/0);
   Settle();
 }
 
-CompleteAnswer ExternalYields::CheckAttempt(const TaskToken& token) const {
+CompleteAnswer TaskTable::CheckAttempt(const TaskToken& token) const {
   const auto state = work_.Look(token.yield);
   if (!state || token.attempt > state->attempts)
     return CompleteAnswer::kUnknown;
@@ -100,8 +99,8 @@ CompleteAnswer ExternalYields::CheckAttempt(const TaskToken& token) const {
              : CompleteAnswer::kAccepted;
 }
 
-CompleteAnswer ExternalYields::Complete(const TaskToken& token,
-                                        const YieldResult& result) {
+CompleteAnswer TaskTable::Complete(const TaskToken& token,
+                                   const YieldResult& result) {
   const uint64_t fingerprint = Fingerprint(result);
   const MutexLock lock(mutex_);
   Waiting* const waiting = Find(token.yield);
@@ -117,8 +116,8 @@ CompleteAnswer ExternalYields::Complete(const TaskToken& token,
   return CompleteAnswer::kAccepted;
 }
 
-CompleteAnswer ExternalYields::WhatBecame(const TaskToken& token,
-                                          std::optional<uint64_t> fingerprint) {
+CompleteAnswer TaskTable::WhatBecame(const TaskToken& token,
+                                     std::optional<uint64_t> fingerprint) {
   Forget(/*room=*/0);
   const auto it = ended_.find(token.yield);
   if (it == ended_.end()) return CompleteAnswer::kUnknown;
@@ -132,13 +131,13 @@ CompleteAnswer ExternalYields::WhatBecame(const TaskToken& token,
                                           : CompleteAnswer::kConflict;
 }
 
-void ExternalYields::Remember(const YieldToken& token, Ended ended) {
+void TaskTable::Remember(const YieldToken& token, Ended ended) {
   Forget(/*room=*/1);
   ended_.emplace(token, ended);
   memory_.push_back({token, clock_.MonotonicNs()});
 }
 
-void ExternalYields::Forget(size_t room) {
+void TaskTable::Forget(size_t room) {
   const uint64_t now = clock_.MonotonicNs();
   const uint64_t ttl_ns = limits_.answered_yield_ttl_ns();
   while (!memory_.empty() &&
@@ -149,9 +148,8 @@ void ExternalYields::Forget(size_t room) {
   }
 }
 
-YieldPage ExternalYields::List(const YieldFilter& filter,
-                               uint64_t first_sequence, size_t page_size,
-                               size_t page_bytes) const {
+YieldPage TaskTable::List(const YieldFilter& filter, uint64_t first_sequence,
+                          size_t page_size, size_t page_bytes) const {
   YieldPage page;
   size_t looked_at = 0;
   size_t bytes = 0;
@@ -173,7 +171,7 @@ YieldPage ExternalYields::List(const YieldFilter& filter,
   return page;
 }
 
-size_t ExternalYields::waiting() const {
+size_t TaskTable::waiting() const {
   const MutexLock lock(mutex_);
   return waiting_.size();
 }

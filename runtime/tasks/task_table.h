@@ -1,5 +1,5 @@
 // Commands that programs outside carry out: what waits for its completion, who
-// is at it (work_queue.h), and, for a while, how what no longer waits has
+// is at it (task_queue.h), and, for a while, how what no longer waits has
 // ended, so that a late or repeated answer gets a truthful reply.
 //
 // Thread-safety: any thread. One lock for all of it: whether a yield waits and
@@ -22,12 +22,12 @@
 #include "runtime/system/mutex.h"
 #include "runtime/system/parker.h"
 #include "runtime/tasks/external_yield.h"
-#include "runtime/tasks/remote_work.h"
+#include "runtime/tasks/remote_tasks.h"
 #include "runtime/tasks/task_queue.h"
 
 namespace actord::runtime {
 
-class ExternalYields final : public RemoteWork {
+class TaskTable final : public RemoteTasks {
  public:
   // Completes a yield at the broker. kAccepted: with this result. kExpired: a
   // timeout, or the process's end, was first and is about to call Expire.
@@ -36,9 +36,8 @@ class ExternalYields final : public RemoteWork {
       std::function<CompleteAnswer(actord_completion, const YieldResult&)>;
 
   // `patterns`: RuntimeOptions::external_commands.
-  ExternalYields(std::vector<std::string> patterns,
-                 std::vector<WorkPolicy> policies, const LiveLimits& limits,
-                 const Clock& clock, Completer complete);
+  TaskTable(std::vector<std::string> patterns, std::vector<WorkPolicy> policies,
+            const LiveLimits& limits, const Clock& clock, Completer complete);
 
   [[nodiscard]] bool IsExternal(std::string_view command) const;
 
@@ -52,16 +51,16 @@ class ExternalYields final : public RemoteWork {
   // The yield was completed by something other than an answer.
   void Expire(const YieldToken& token);
 
-  // RemoteWork.
+  // RemoteTasks.
   [[nodiscard]] bool MayBeExternal(std::string_view pattern) const override;
   RemoteWorkerId Open(std::vector<std::string> patterns, std::string name,
-                      std::shared_ptr<WorkListener> listener) override;
+                      std::shared_ptr<TaskListener> listener) override;
   void Close(RemoteWorkerId worker) override;
   [[nodiscard]] bool AddCredits(RemoteWorkerId worker, uint32_t count) override;
   void StopTasks(RemoteWorkerId worker) override;
   void Heard(RemoteWorkerId worker) override;
-  [[nodiscard]] WorkBatch Take(RemoteWorkerId worker, bool busy,
-                               const WorkBatchLimits& limits) override;
+  [[nodiscard]] TaskBatch Take(RemoteWorkerId worker, bool busy,
+                               const TaskBatchLimits& limits) override;
   CompleteAnswer Complete(const TaskToken& token,
                           const YieldResult& result) override;
   CompleteAnswer Fail(const TaskToken& token,
@@ -149,12 +148,12 @@ class ExternalYields final : public RemoteWork {
   // Of ended_, oldest first.
   std::deque<Memory> memory_ ABSL_GUARDED_BY(mutex_);
 
-  WorkQueue work_ ABSL_GUARDED_BY(mutex_);
-  absl::flat_hash_map<RemoteWorkerId, std::shared_ptr<WorkListener>> listeners_
+  TaskQueue work_ ABSL_GUARDED_BY(mutex_);
+  absl::flat_hash_map<RemoteWorkerId, std::shared_ptr<TaskListener>> listeners_
       ABSL_GUARDED_BY(mutex_);
   std::vector<RemoteWorkerId> to_wake_ ABSL_GUARDED_BY(mutex_);
   // When Look will come by itself.
-  uint64_t next_look_ns_ ABSL_GUARDED_BY(mutex_) = WorkQueue::kNever;
+  uint64_t next_look_ns_ ABSL_GUARDED_BY(mutex_) = TaskQueue::kNever;
   Parker alarm_;
 };
 

@@ -106,13 +106,12 @@ const actord_call_api Dispatcher::kApi = {
 
 Dispatcher::Dispatcher(const Catalog& catalog, const LiveLimits& limits,
                        const Clock& clock, YieldBroker& broker,
-                       ExternalYields& external, BlockingPool& pool,
-                       Lane& shared_lane)
+                       TaskTable& tasks, BlockingPool& pool, Lane& shared_lane)
     : catalog_(catalog),
       limits_(limits),
       clock_(clock),
       broker_(broker),
-      external_(external),
+      tasks_(tasks),
       pool_(pool),
       shared_lane_(shared_lane) {}
 
@@ -137,7 +136,7 @@ void Dispatcher::Apply(YieldEffect&& yield, Process& process, const Pid& self,
     handler = catalog_.FindCommand(command);
     lane.last_command = handler;
   }
-  if (external_.IsExternal(command)) {
+  if (tasks_.IsExternal(command)) {
     HandOut(process, self, yield, lane);
   } else if (handler == nullptr) {
     Refuse(process, yield, ACTORD_NOT_FOUND,
@@ -278,7 +277,7 @@ void Dispatcher::HandOut(Process& process, const Pid& self, YieldEffect& yield,
     actord_work_policy given;
     std::memcpy(&given, yield.policy->content(), sizeof(given));
     lane.Free(yield.policy.Take());
-    auto own = PolicyOfYield(external_.PolicyOf(envelope.topic()), given,
+    auto own = PolicyOfYield(tasks_.PolicyOf(envelope.topic()), given,
                              envelope.topic());
     if (!own.ok()) {
       Refuse(process, yield, ACTORD_INVALID_ARGUMENT,
@@ -304,7 +303,7 @@ void Dispatcher::HandOut(Process& process, const Pid& self, YieldEffect& yield,
   waiting.deadline_unix_ns =
       timeout_ns == 0 ? 0 : waiting.created_unix_ns + timeout_ns;
   // First known, then timed: a timeout finds what it has to expire.
-  if (!external_.Add(std::move(waiting), handle, std::move(policy))) {
+  if (!tasks_.Add(std::move(waiting), handle, std::move(policy))) {
     lane.Count(&Counters::refused_external);
     broker_.Complete(handle, ACTORD_RESOURCE_EXHAUSTED,
                      TextPayload("the external yields that wait take all the "

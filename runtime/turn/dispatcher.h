@@ -18,7 +18,7 @@ class Dispatcher {
  public:
   // `shared_lane`: for the threads of the blocking pool.
   Dispatcher(const Catalog& catalog, const LiveLimits& limits,
-             const Clock& clock, YieldBroker& broker, ExternalYields& external,
+             const Clock& clock, YieldBroker& broker, TaskTable& tasks,
              BlockingPool& pool, Lane& shared_lane);
 
   // What completes at once is put into process.urgent_taken, everything else
@@ -66,7 +66,7 @@ class Dispatcher {
   const LiveLimits& limits_;
   const Clock& clock_;
   YieldBroker& broker_;
-  ExternalYields& external_;
+  TaskTable& tasks_;
   BlockingPool& pool_;
   Lane& shared_lane_;
 };

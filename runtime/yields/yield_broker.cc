@@ -18,13 +18,13 @@ uint64_t AddSaturated(uint64_t a, uint64_t b) {
 }  // namespace
 
 YieldBroker::YieldBroker(Scheduler& scheduler, const ProcessTable& processes,
-                         Delivery& delivery, ExternalYields& external,
+                         Delivery& delivery, TaskTable& tasks,
                          const LiveLimits& limits, size_t capacity,
                          size_t lanes)
     : scheduler_(scheduler),
       processes_(processes),
       delivery_(delivery),
-      external_(external),
+      tasks_(tasks),
       limits_(limits),
       records_(capacity, lanes, capacity) {}
 
@@ -228,7 +228,7 @@ void YieldBroker::Apply(CancelEffect&& cancel, Process& process,
   if (Deliver(record, handle, ACTORD_CANCELLED,
               TextPayload("the process gave the yield up"), lane) &&
       external) {
-    external_.Expire({self, tag});
+    tasks_.Expire({self, tag});
   }
 }
 
@@ -254,7 +254,7 @@ void YieldBroker::EndByTimer(actord_completion handle, int32_t status,
           record.process_generation.load(std::memory_order_relaxed)),
       record.tag.load(std::memory_order_relaxed)};
   if (Deliver(record, handle, status, payload, lane, &ready) && external) {
-    external_.Expire(token);
+    tasks_.Expire(token);
   }
 }
 
@@ -272,8 +272,8 @@ bool YieldBroker::Expire(const Process& process, uint32_t generation,
     return false;
   }
   if (record.external.load(std::memory_order_relaxed)) {
-    external_.Expire({processes_.PidOf(process, generation),
-                      record.tag.load(std::memory_order_relaxed)});
+    tasks_.Expire({processes_.PidOf(process, generation),
+                   record.tag.load(std::memory_order_relaxed)});
   }
   return true;
 }

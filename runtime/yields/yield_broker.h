@@ -38,8 +38,8 @@ class YieldBroker {
       "may";
 
   YieldBroker(Scheduler& scheduler, const ProcessTable& processes,
-              Delivery& delivery, ExternalYields& external,
-              const LiveLimits& limits, size_t capacity, size_t lanes);
+              Delivery& delivery, TaskTable& tasks, const LiveLimits& limits,
+              size_t capacity, size_t lanes);
 
   // A record for a yield of `process`; 0: there are too many in the daemon.
   actord_completion Open(Process& process, uint32_t generation, uint64_t tag,
@@ -160,7 +160,7 @@ class YieldBroker {
   Scheduler& scheduler_;
   const ProcessTable& processes_;
   Delivery& delivery_;
-  ExternalYields& external_;
+  TaskTable& tasks_;
   const LiveLimits& limits_;
   SlotTable<YieldRecord> records_;
 };

@@ -231,7 +231,7 @@ class RuntimeDriver final : public Driver {
                     const runtime::YieldResult& result) {
     const auto waiting = List(command);
     if (waiting.empty()) return false;
-    return core().external.Complete({waiting.front().token, 0}, result) ==
+    return core().tasks.Complete({waiting.front().token, 0}, result) ==
            runtime::CompleteAnswer::kAccepted;
   }
 

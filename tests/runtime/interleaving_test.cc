@@ -110,7 +110,7 @@ TEST_F(Interleaving, CompletionsAreHandedToWhoeverWaits) {
     EXPECT_EQ(core.delivery.Send(pid, NewMessage(pid, "1"), core.lane),
               Delivery::Result::kDelivered);
     EXPECT_EQ(process.in_hand, nullptr) << "it is blocked";
-    EXPECT_EQ(core.external.Complete({{pid, 1}, 0}, {}),
+    EXPECT_EQ(core.tasks.Complete({{pid, 1}, 0}, {}),
               CompleteAnswer::kAccepted);
     EXPECT_FALSE(process.urgent_taken.empty());
     if (cancel) {

@@ -15,8 +15,8 @@ const char kTaskToken[] = "1.5.2a.1.7.2";
 
 TEST(CheckSubscribe, PatternsHaveToBeOfExternalCommands) {
   const runtime::LiveLimits limits{runtime::Limits()};
-  const runtime::ExternalYields work({"pay.*"}, {}, limits,
-                                     runtime::Clock::System(), nullptr);
+  const runtime::TaskTable work({"pay.*"}, {}, limits, runtime::Clock::System(),
+                                nullptr);
   v1::Subscribe subscribe;
   ExpectWrong(CheckSubscribe(subscribe, work), "subscribe.commands");
   subscribe.add_commands("pay.charge");
@@ -121,7 +121,7 @@ TEST(ReadTaskHeartbeat, ProgressIsOptionalAndShort) {
 
 TEST(WriteTask, WritesEverything) {
   constexpr uint64_t kSecondNs = 1'000'000'000;
-  runtime::WorkTask task;
+  runtime::TaskAttempt task;
   task.token = {{{1, 5, 0x2a, 1}, 7}, 2};
   task.yield.token = task.token.yield;
   task.yield.command = "pay.charge";

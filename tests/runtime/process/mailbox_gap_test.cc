@@ -49,7 +49,7 @@ TEST_F(MailboxGap, WhatLiesBehindAGapComesWhenTheGapIsClosed) {
     if (blocks) {
       core_->Settle();
       Runtime::Core& core = *core_->core;
-      EXPECT_EQ(core.external.Complete({{pid, 1}, 0}, {}),
+      EXPECT_EQ(core.tasks.Complete({{pid, 1}, 0}, {}),
                 CompleteAnswer::kAccepted);
       core_->Wake(0);
       core_->RunOne(0);

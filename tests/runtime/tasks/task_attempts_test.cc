@@ -16,7 +16,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-using WorkAttempts = WorkQueueTest;
+using WorkAttempts = TaskQueueTest;
 
 // --- lost workers
 // -------------------------------------------------------------
@@ -140,7 +140,7 @@ TEST_F(WorkAttempts, AttemptsThatRunOutEndTheYieldWithTheLastError) {
               "quick.a failed after 3 attempts: " + want.at(last).second);
     queue_.Remove(TokenOf(1), 0);
     queue_.Close(worker, now_);
-    EXPECT_EQ(queue_.NextDue(), WorkQueue::kNever);
+    EXPECT_EQ(queue_.NextDue(), TaskQueue::kNever);
   }
 }
 
@@ -185,7 +185,7 @@ TEST_F(WorkAttempts, LongErrorsAreCutBetweenCharacters) {
   const auto worker = Open({"quick.*"}, 10);
   Add(1, "quick.a");
   EXPECT_EQ(Take(worker, 1), 1u);
-  std::string text(RemoteWork::kMaxErrorBytes - 1, 'x');
+  std::string text(RemoteTasks::kMaxErrorBytes - 1, 'x');
   EXPECT_TRUE(queue_.Fail(
       TokenOf(1), {absl::StatusCode::kAborted, text + "\u00e4", std::nullopt},
       now_));

@@ -17,7 +17,7 @@ using enum CompleteAnswer;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-class Listener final : public WorkListener {
+class Listener final : public TaskListener {
  public:
   void Wake() override { ++wakes; }
   int wakes = 0;
@@ -55,7 +55,7 @@ class ExternalTasks : public ::testing::Test {
     EXPECT_TRUE(yields_.AddCredits(id, credits));
     return id;
   }
-  std::vector<WorkTask> Take(RemoteWorkerId worker) {
+  std::vector<TaskAttempt> Take(RemoteWorkerId worker) {
     return yields_.Take(worker, /*busy=*/false, {}).tasks;
   }
   static YieldResult Ok(std::string bytes) {
@@ -71,7 +71,7 @@ class ExternalTasks : public ::testing::Test {
   CompleteAnswer broker_says_ = kAccepted;
   std::vector<std::pair<actord_completion, std::string>> completed_;
   std::shared_ptr<Listener> listener_ = std::make_shared<Listener>();
-  ExternalYields yields_;
+  TaskTable yields_;
 };
 
 TEST_F(ExternalTasks, ATaskSaysWhatAWorkerNeeds) {

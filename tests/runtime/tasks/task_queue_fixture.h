@@ -12,9 +12,9 @@
 namespace actord::runtime {
 
 // Commands begin with "a", "b", …; a task is named by process and tag.
-class WorkQueueTest : public ::testing::Test {
+class TaskQueueTest : public ::testing::Test {
  protected:
-  WorkQueueTest() : queue_(Policies()) {}
+  TaskQueueTest() : queue_(Policies()) {}
 
   static std::vector<WorkPolicy> Policies() {
     WorkPolicy quick{.pattern = "quick.*", .max_attempts = 3};
@@ -70,7 +70,7 @@ class WorkQueueTest : public ::testing::Test {
   }
 
   uint64_t now_ = kSecond;
-  WorkQueue queue_;
+  TaskQueue queue_;
 };
 
 }  // namespace actord::runtime

@@ -18,7 +18,7 @@ using ::testing::IsEmpty;
 // --- credits and patterns
 // -----------------------------------------------------
 
-TEST_F(WorkQueueTest, NoWorkerIsSentMoreThanItsCredits) {
+TEST_F(TaskQueueTest, NoWorkerIsSentMoreThanItsCredits) {
   for (uint64_t tag = 1; tag <= 5; ++tag) Add(tag);
   const auto worker = Open({"a"}, 2);
   EXPECT_THAT(TakeAll(worker), ElementsAre(1, 2));
@@ -30,8 +30,8 @@ TEST_F(WorkQueueTest, NoWorkerIsSentMoreThanItsCredits) {
   EXPECT_THAT(TakeAll(worker), ElementsAre(3));
 }
 
-TEST_F(WorkQueueTest, CreditsAndTasksHeldHaveALimit) {
-  const auto worker = Open({"a"}, RemoteWork::kMaxTasks);
+TEST_F(TaskQueueTest, CreditsAndTasksHeldHaveALimit) {
+  const auto worker = Open({"a"}, RemoteTasks::kMaxTasks);
   EXPECT_FALSE(queue_.AddCredits(worker, 1));
   EXPECT_FALSE(queue_.AddCredits(worker, UINT32_MAX));
   Add(1);
@@ -41,7 +41,7 @@ TEST_F(WorkQueueTest, CreditsAndTasksHeldHaveALimit) {
   EXPECT_TRUE(queue_.AddCredits(worker, 1));
 }
 
-TEST_F(WorkQueueTest, AWorkerThatStopsIsSentNothingMore) {
+TEST_F(TaskQueueTest, AWorkerThatStopsIsSentNothingMore) {
   const auto worker = Open({"a"}, 5);
   EXPECT_EQ(Take(worker), 0u);
   queue_.StopTasks(worker);
@@ -51,7 +51,7 @@ TEST_F(WorkQueueTest, AWorkerThatStopsIsSentNothingMore) {
   EXPECT_THAT(queue_.TakeWoken(), IsEmpty());
 }
 
-TEST_F(WorkQueueTest, PatternsDecideWhoGetsWhat) {
+TEST_F(TaskQueueTest, PatternsDecideWhoGetsWhat) {
   const auto exact = Open({"pay.charge"}, 100);
   const auto prefix = Open({"pay.*", "pay.*", "print"}, 100);
   // Before and after the worker: its pattern finds both.
@@ -67,7 +67,7 @@ TEST_F(WorkQueueTest, PatternsDecideWhoGetsWhat) {
 }
 
 // A command may have any name, also one that looks like a pattern.
-TEST_F(WorkQueueTest, ACommandWithAStarInItsNameIsTakenOnce) {
+TEST_F(TaskQueueTest, ACommandWithAStarInItsNameIsTakenOnce) {
   Add(1, "a*");
   Add(2, "a*");
   EXPECT_THAT(TakeAll(Open({"a*"}, 10)), ElementsAre(1, 2));
@@ -76,7 +76,7 @@ TEST_F(WorkQueueTest, ACommandWithAStarInItsNameIsTakenOnce) {
 // --- fairness
 // -----------------------------------------------------------------
 
-TEST_F(WorkQueueTest, ProcessesOfOneCommandTakeTurns) {
+TEST_F(TaskQueueTest, ProcessesOfOneCommandTakeTurns) {
   for (uint64_t tag = 1; tag <= 4; ++tag) Add(tag, "a", 1);
   Add(11, "a", 2);
   Add(12, "a", 2);
@@ -84,14 +84,14 @@ TEST_F(WorkQueueTest, ProcessesOfOneCommandTakeTurns) {
   EXPECT_THAT(TakeAll(Open({"a"}, 100)), ElementsAre(1, 11, 21, 2, 12, 3, 4));
 }
 
-TEST_F(WorkQueueTest, CommandsOfOnePatternTakeTurns) {
+TEST_F(TaskQueueTest, CommandsOfOnePatternTakeTurns) {
   for (uint64_t tag = 1; tag <= 4; ++tag) Add(tag, "p.a");
   Add(11, "p.b");
   Add(12, "p.b");
   EXPECT_THAT(TakeAll(Open({"p.*"}, 100)), ElementsAre(1, 11, 2, 12, 3, 4));
 }
 
-TEST_F(WorkQueueTest, PatternsOfOneWorkerTakeTurns) {
+TEST_F(TaskQueueTest, PatternsOfOneWorkerTakeTurns) {
   for (uint64_t tag = 1; tag <= 3; ++tag) Add(tag, "a");
   for (uint64_t tag = 11; tag <= 13; ++tag) Add(tag, "b");
   EXPECT_THAT(TakeAll(Open({"a", "b"}, 100)), ElementsAre(1, 11, 2, 12, 3, 13));
@@ -100,7 +100,7 @@ TEST_F(WorkQueueTest, PatternsOfOneWorkerTakeTurns) {
 // --- waking
 // -------------------------------------------------------------------
 
-TEST_F(WorkQueueTest, ATaskWakesTheWorkerThatRestsLongest) {
+TEST_F(TaskQueueTest, ATaskWakesTheWorkerThatRestsLongest) {
   const auto first = Open({"a"}, 1);
   const auto second = Open({"*"}, 1);
   const auto third = Open({"a"}, 1);
@@ -115,7 +115,7 @@ TEST_F(WorkQueueTest, ATaskWakesTheWorkerThatRestsLongest) {
   EXPECT_THAT(queue_.TakeWoken(), IsEmpty());
 }
 
-TEST_F(WorkQueueTest, WhoIsBusyOrWithoutCreditsIsNotWoken) {
+TEST_F(TaskQueueTest, WhoIsBusyOrWithoutCreditsIsNotWoken) {
   queue_.Served(Open({"a"}, 1), /*rests=*/false);
   queue_.Served(Open({"a"}, 0), /*rests=*/true);
   Add(1);
@@ -124,7 +124,7 @@ TEST_F(WorkQueueTest, WhoIsBusyOrWithoutCreditsIsNotWoken) {
 
 // The worker that was woken for "a" takes "b" with its only credit: the next
 // one has to hear of "a".
-TEST_F(WorkQueueTest, WhatAWokenWorkerLeavesWakesAnother) {
+TEST_F(TaskQueueTest, WhatAWokenWorkerLeavesWakesAnother) {
   const auto both = Open({"b", "a"}, 1);
   const auto other = Open({"a*"}, 1);
   EXPECT_EQ(Take(both), 0u);
@@ -137,7 +137,7 @@ TEST_F(WorkQueueTest, WhatAWokenWorkerLeavesWakesAnother) {
   EXPECT_EQ(Take(other), 1u);
 }
 
-TEST_F(WorkQueueTest, WhatAWokenWorkerLeavesWhenItEndsWakesAnother) {
+TEST_F(TaskQueueTest, WhatAWokenWorkerLeavesWhenItEndsWakesAnother) {
   for (const bool closes : {false, true}) {
     const auto woken = Open({"a"}, 1);
     const auto other = Open({"a*"}, 1);
@@ -165,7 +165,7 @@ double CostBeside(size_t waiting, uint32_t processes) {
   WorkPolicy policy{.pattern = "*", .max_attempts = 1'000'000};
   policy.backoff = absl::ZeroDuration();
   policy.start_timeout = absl::Hours(1);
-  WorkQueue queue({policy});
+  TaskQueue queue({policy});
   const RemoteWorkerId worker = queue.Open({"a", "b*"}, "");
   uint64_t next = 1;
   const auto add = [&] {

@@ -15,9 +15,9 @@ namespace {
 
 using enum CompleteAnswer;
 
-class ExternalYieldsTest : public ::testing::Test {
+class TaskTableTest : public ::testing::Test {
  protected:
-  ExternalYieldsTest() {
+  TaskTableTest() {
     given_.answered_yield_ttl = absl::Seconds(10);
     given_.answered_yield_max = 5;
     limits_.Set(given_);
@@ -25,7 +25,7 @@ class ExternalYieldsTest : public ::testing::Test {
   static YieldToken TokenOf(uint64_t tag, uint32_t slot = 1) {
     return {{1, 1, slot, 1}, tag};
   }
-  static void Add(ExternalYields& yields, uint64_t tag,
+  static void Add(TaskTable& yields, uint64_t tag,
                   std::string command = "pay.charge", uint32_t slot = 1) {
     ExternalYield yield;
     yield.token = TokenOf(tag, slot);
@@ -36,14 +36,14 @@ class ExternalYieldsTest : public ::testing::Test {
     return {absl::StatusCode::kOk, {std::move(bytes), ""}};
   }
   // Answers; the yield at the broker is still waiting if `first`.
-  CompleteAnswer Answer(ExternalYields& yields, uint64_t tag,
+  CompleteAnswer Answer(TaskTable& yields, uint64_t tag,
                         const YieldResult& result, bool first = true) {
     broker_says_ = first ? kAccepted : kExpired;
     completion_expected_ = tag + 1000;
     return yields.Complete({TokenOf(tag), 0}, result);
   }
   // What a broker would be told.
-  ExternalYields::Completer Broker() {
+  TaskTable::Completer Broker() {
     return [this](actord_completion completion, const YieldResult& /*result*/) {
       EXPECT_EQ(completion, completion_expected_);
       ++completed_;
@@ -59,17 +59,16 @@ class ExternalYieldsTest : public ::testing::Test {
   CompleteAnswer broker_says_ = kAccepted;
 };
 
-TEST_F(ExternalYieldsTest, PatternsSayWhatIsExternal) {
-  const ExternalYields yields({"pay.*", "exact"}, {}, limits_, clock_,
-                              Broker());
+TEST_F(TaskTableTest, PatternsSayWhatIsExternal) {
+  const TaskTable yields({"pay.*", "exact"}, {}, limits_, clock_, Broker());
   EXPECT_TRUE(yields.IsExternal("pay.x"));
   EXPECT_TRUE(yields.IsExternal("exact"));
   EXPECT_FALSE(yields.IsExternal("exact2"));
   EXPECT_FALSE(yields.IsExternal("pa"));
 }
 
-TEST_F(ExternalYieldsTest, EveryAnswerIsTold) {
-  ExternalYields yields({"pay.*", "exact"}, {}, limits_, clock_, Broker());
+TEST_F(TaskTableTest, EveryAnswerIsTold) {
+  TaskTable yields({"pay.*", "exact"}, {}, limits_, clock_, Broker());
   EXPECT_EQ(Answer(yields, 1, Ok("x")), kUnknown);
   Add(yields, 1);
   EXPECT_EQ(yields.waiting(), 1u);
@@ -97,8 +96,8 @@ TEST_F(ExternalYieldsTest, EveryAnswerIsTold) {
   EXPECT_EQ(yields.waiting(), 0u);
 }
 
-TEST_F(ExternalYieldsTest, ChangedLimitsAreForRememberedAnswersToo) {
-  ExternalYields yields({"pay.*"}, {}, limits_, clock_, Broker());
+TEST_F(TaskTableTest, ChangedLimitsAreForRememberedAnswersToo) {
+  TaskTable yields({"pay.*"}, {}, limits_, clock_, Broker());
   for (uint64_t tag = 1; tag <= 5; ++tag) {
     Add(yields, tag);
     Answer(yields, tag, Ok("x"));
@@ -115,10 +114,10 @@ TEST_F(ExternalYieldsTest, ChangedLimitsAreForRememberedAnswersToo) {
   EXPECT_EQ(Answer(yields, 3, Ok("x")), kUnknown);
 }
 
-TEST_F(ExternalYieldsTest, ThoseThatWaitStayWithinTheirBytes) {
+TEST_F(TaskTableTest, ThoseThatWaitStayWithinTheirBytes) {
   given_.max_external_yield_bytes = 11'000;
   limits_.Set(given_);
-  ExternalYields yields({"pay.*"}, {}, limits_, clock_, Broker());
+  TaskTable yields({"pay.*"}, {}, limits_, clock_, Broker());
   const auto add = [&](uint64_t tag, size_t bytes) {
     ExternalYield yield;
     yield.token = TokenOf(tag);
@@ -142,8 +141,8 @@ TEST_F(ExternalYieldsTest, ThoseThatWaitStayWithinTheirBytes) {
   EXPECT_LT(tag, 10u);
 }
 
-TEST_F(ExternalYieldsTest, AnAnswerWithoutRoomLeavesTheYieldWaiting) {
-  ExternalYields yields({"pay.*"}, {}, limits_, clock_, Broker());
+TEST_F(TaskTableTest, AnAnswerWithoutRoomLeavesTheYieldWaiting) {
+  TaskTable yields({"pay.*"}, {}, limits_, clock_, Broker());
   Add(yields, 1);
   broker_says_ = kMailboxFull;
   completion_expected_ = 1001;
@@ -152,8 +151,8 @@ TEST_F(ExternalYieldsTest, AnAnswerWithoutRoomLeavesTheYieldWaiting) {
   EXPECT_EQ(Answer(yields, 1, Ok("x")), kAccepted);
 }
 
-TEST_F(ExternalYieldsTest, AnswersAreForgottenAfterTheirTime) {
-  ExternalYields yields({"pay.*", "exact"}, {}, limits_, clock_, Broker());
+TEST_F(TaskTableTest, AnswersAreForgottenAfterTheirTime) {
+  TaskTable yields({"pay.*", "exact"}, {}, limits_, clock_, Broker());
   Add(yields, 1);
   Answer(yields, 1, Ok("x"));
   clock_.AdvanceNs(10 * kSecond - 1);
@@ -162,16 +161,16 @@ TEST_F(ExternalYieldsTest, AnswersAreForgottenAfterTheirTime) {
   EXPECT_EQ(Answer(yields, 1, Ok("x")), kUnknown);
 }
 
-TEST_F(ExternalYieldsTest, WhatWaitsIsNeverForgotten) {
-  ExternalYields yields({"pay.*", "exact"}, {}, limits_, clock_, Broker());
+TEST_F(TaskTableTest, WhatWaitsIsNeverForgotten) {
+  TaskTable yields({"pay.*", "exact"}, {}, limits_, clock_, Broker());
   for (uint64_t tag = 1; tag <= 100; ++tag) Add(yields, tag);
   clock_.AdvanceNs(1000 * kSecond);
   EXPECT_EQ(yields.waiting(), 100u);
   EXPECT_EQ(Answer(yields, 1, Ok("x")), kAccepted);
 }
 
-TEST_F(ExternalYieldsTest, OnlySoManyAnswersAreRemembered) {
-  ExternalYields yields({"pay.*", "exact"}, {}, limits_, clock_, Broker());
+TEST_F(TaskTableTest, OnlySoManyAnswersAreRemembered) {
+  TaskTable yields({"pay.*", "exact"}, {}, limits_, clock_, Broker());
   for (uint64_t tag = 1; tag <= 8; ++tag) {
     Add(yields, tag);
     EXPECT_EQ(Answer(yields, tag, Ok("x")), kAccepted);
@@ -182,8 +181,8 @@ TEST_F(ExternalYieldsTest, OnlySoManyAnswersAreRemembered) {
   }
 }
 
-TEST_F(ExternalYieldsTest, PagesListEachOnceOldestFirst) {
-  ExternalYields yields({"pay.*", "exact"}, {}, limits_, clock_, Broker());
+TEST_F(TaskTableTest, PagesListEachOnceOldestFirst) {
+  TaskTable yields({"pay.*", "exact"}, {}, limits_, clock_, Broker());
   for (uint64_t tag = 1; tag <= 10; ++tag) {
     Add(yields, tag, tag % 2 ? "pay.a" : "exact", tag <= 6 ? 1 : 2);
   }
@@ -209,8 +208,8 @@ TEST_F(ExternalYieldsTest, PagesListEachOnceOldestFirst) {
   }
 }
 
-TEST_F(ExternalYieldsTest, APageEndsBeforeItsBytesAreTooMany) {
-  ExternalYields yields({"pay.*", "exact"}, {}, limits_, clock_, Broker());
+TEST_F(TaskTableTest, APageEndsBeforeItsBytesAreTooMany) {
+  TaskTable yields({"pay.*", "exact"}, {}, limits_, clock_, Broker());
   for (const size_t bytes : {500u, 400u, 300u, 5000u, 100u}) {
     static uint64_t tag = 0;
     ExternalYield yield;

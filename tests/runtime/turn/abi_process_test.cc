@@ -239,7 +239,7 @@ TEST_F(AbiProcess, AFloodOfUrgentEventsDoesNotSpillIntoTheMessages) {
   }
   EXPECT_EQ(ReasonOf(status), reason::kMailboxFull);
   for (size_t tag = 1; tag <= kYields; ++tag) {
-    ASSERT_EQ(core.external.Complete({{pid, tag}, 0}, {}),
+    ASSERT_EQ(core.tasks.Complete({{pid, tag}, 0}, {}),
               CompleteAnswer::kAccepted);
   }
   EXPECT_EQ(Activity::Urgent(word), Activity::kUrgentMax + kYields);
@@ -268,10 +268,10 @@ TEST_F(AbiProcess, AYieldOfAnOlderPluginHasNoPolicy) {
     return ACTORD_STEP_BLOCK;
   };
   ASSERT_TRUE(Submit("a").ok());
-  ExternalYields& external = core_->core->external;
+  TaskTable& external = core_->core->tasks;
   const auto worker = external.Open({"ext"}, "", nullptr);
   ASSERT_TRUE(external.AddCredits(worker, 10));
-  const WorkBatch batch = external.Take(worker, /*busy=*/true, {});
+  const TaskBatch batch = external.Take(worker, /*busy=*/true, {});
   ASSERT_EQ(batch.tasks.size(), 2u);
   EXPECT_EQ(batch.tasks[0].max_attempts, WorkPolicy().max_attempts);
   EXPECT_EQ(batch.tasks[1].max_attempts, 7u);

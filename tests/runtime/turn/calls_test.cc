@@ -253,11 +253,11 @@ TEST_F(Called, AnExternalYieldThatIsGivenUpIsTakenBack) {
   Start();
   Tag tag = 0;
   Do("caller", [&](StepOutput& out) { tag = out.Yield("ext"); });
-  EXPECT_EQ(core().external.waiting(), 1u);
+  EXPECT_EQ(core().tasks.waiting(), 1u);
   Do("caller", [&](StepOutput& out) { out.CancelYield(tag); });
-  EXPECT_EQ(core().external.waiting(), 0u);
+  EXPECT_EQ(core().tasks.waiting(), 0u);
   EXPECT_THAT(Told("caller"), ElementsAre(HasSubstr("c:1:")));
-  EXPECT_EQ(core().external.Complete({{pids_["caller"], tag}, 0}, {}),
+  EXPECT_EQ(core().tasks.Complete({{pids_["caller"], tag}, 0}, {}),
             CompleteAnswer::kExpired);
 }
 

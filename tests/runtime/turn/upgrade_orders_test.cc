@@ -134,7 +134,7 @@ TEST_F(UpgradeOrders, ThatDropManyCompletionsTakeTheirStepInATurnOfItsOwn) {
   Steps();
   ASSERT_TRUE(Load<Versioned<2>>("2").ok());
   for (const Tag tag : tags) {
-    ASSERT_EQ(core().external.Complete({{pid, tag}, 0}, {{}, {"done", ""}}),
+    ASSERT_EQ(core().tasks.Complete({{pid, tag}, 0}, {{}, {"done", ""}}),
               CompleteAnswer::kAccepted);
   }
   uint64_t counted = kMany;

@@ -184,7 +184,7 @@ TEST_F(Upgrade, ABlockedProcessIsUpgradedAndItsMessagesStayWhereTheyAre) {
   next_act_ = [](StepOutput& out) { out.Block(); };
   LoadAndRun<Versioned<2>>("2");
   EXPECT_THAT(Steps(), ElementsAre("v2 "));
-  EXPECT_EQ(core().external.Complete({{pid, tag}, 0}, {{}, {"well", ""}}),
+  EXPECT_EQ(core().tasks.Complete({{pid, tag}, 0}, {{}, {"well", ""}}),
             CompleteAnswer::kAccepted);
   EXPECT_THAT(Steps(), ElementsAre("v2  c:0:well", "v2  m:later:"));
 }

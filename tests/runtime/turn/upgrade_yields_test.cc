@@ -59,8 +59,8 @@ class UpgradeYields : public VersionsTest {
     };
   }
   CompleteAnswer Complete(Tag tag, std::string bytes = "done") {
-    return core().external.Complete({{pid_, tag}, 0},
-                                    {{}, {std::move(bytes), ""}});
+    return core().tasks.Complete({{pid_, tag}, 0},
+                                 {{}, {std::move(bytes), ""}});
   }
   int32_t CompleteDeferred(std::string_view bytes = "done") {
     return core().broker.Complete(deferred_, ACTORD_OK,
@@ -114,7 +114,7 @@ TEST_P(OfKind, NothingOfItReachesTheNewVersion) {
   GetParam().complete(*this);
   EXPECT_THAT(Steps(), IsEmpty());
   ExpectNoYields(pid_);
-  EXPECT_EQ(core().external.waiting(), 0u);
+  EXPECT_EQ(core().tasks.waiting(), 0u);
   // Tags are not used again.
   Act1([this](StepOutput& out) { EXPECT_GT(out.Yield("ext"), tag_); });
 }
@@ -328,9 +328,9 @@ TEST_F(OnItsWay, FencedItGoesWithItsProcess) {
 TEST_F(UpgradeYields, AnExternalOneIsTakenBackFromItsWorker) {
   Tag tag = 0;
   Act1([&](StepOutput& out) { tag = out.Yield("ext", "charge"); });
-  EXPECT_EQ(core().external.waiting(), 1u);
+  EXPECT_EQ(core().tasks.waiting(), 1u);
   LoadAndRun<Versioned<2>>("2");
-  EXPECT_EQ(core().external.waiting(), 0u);
+  EXPECT_EQ(core().tasks.waiting(), 0u);
   EXPECT_EQ(Complete(tag), CompleteAnswer::kExpired);
 }
 

@@ -57,14 +57,14 @@ using RemoteWorkerId = uint64_t;  // 0: none
 
 // Is told that Take may have something. Called on a thread of the runtime's
 // own, without its locks; must not block.
-class WorkListener {
+class TaskListener {
  public:
-  virtual ~WorkListener() = default;
+  virtual ~TaskListener() = default;
   virtual void Wake() = 0;
 };
 
 // One attempt at a yield, in the hands of a worker.
-struct WorkTask {
+struct TaskAttempt {
   TaskToken token;
   ExternalYield yield;
   uint32_t max_attempts = 0;
@@ -79,14 +79,14 @@ struct TaskCancel {
   Reason reason = Reason::kYieldEnded;
 };
 
-struct WorkBatch {
-  std::vector<WorkTask> tasks;
+struct TaskBatch {
+  std::vector<TaskAttempt> tasks;
   std::vector<TaskCancel> cancels;
 
   [[nodiscard]] bool empty() const { return tasks.empty() && cancels.empty(); }
 };
 
-struct WorkBatchLimits {
+struct TaskBatchLimits {
   size_t tasks = 16;
   // The batch ends with the task whose payload reaches it.
   size_t bytes = size_t{256} << 10;
@@ -98,14 +98,14 @@ struct TaskFailure {
   std::optional<absl::Duration> retry_delay;  // nullopt: the policy's back-off
 };
 
-class RemoteWork {
+class RemoteTasks {
  public:
   // Of credits and tasks held by one worker, together.
   static constexpr uint32_t kMaxTasks = 10'000;
   // Of an error's text that is kept for the next attempt and for lists.
   static constexpr size_t kMaxErrorBytes = 256;
 
-  virtual ~RemoteWork() = default;
+  virtual ~RemoteTasks() = default;
 
   // Whether a command that matches `pattern` may be an external one.
   [[nodiscard]] virtual bool MayBeExternal(std::string_view pattern) const = 0;
@@ -114,7 +114,7 @@ class RemoteWork {
   // pattern). It has no credits yet. `name` is for people.
   virtual RemoteWorkerId Open(std::vector<std::string> patterns,
                               std::string name,
-                              std::shared_ptr<WorkListener> listener) = 0;
+                              std::shared_ptr<TaskListener> listener) = 0;
   // The worker is gone: what it held goes to others at once. The listener may
   // be called once more. Nothing happens if it is closed already; the same is
   // true of the following functions.
@@ -132,8 +132,8 @@ class RemoteWork {
   // `busy` the worker has something else to write and will Take again when it
   // has. If it is not and the batch is empty, the listener is woken when there
   // is something.
-  [[nodiscard]] virtual WorkBatch Take(RemoteWorkerId worker, bool busy,
-                                       const WorkBatchLimits& limits) = 0;
+  [[nodiscard]] virtual TaskBatch Take(RemoteWorkerId worker, bool busy,
+                                       const TaskBatchLimits& limits) = 0;
 
   // See CompleteAnswer. A token without an attempt speaks for the yield.
   virtual CompleteAnswer Complete(const TaskToken& token,
