@@ -50,7 +50,8 @@ std::pair<const ProcessType*, uint16_t> TypeOf(const Process& process) {
 
 // What is known of the process in this slot now; nullopt: none, or it changed
 // while it was looked at.
-std::optional<ProcessInfo> Look(const ProcessTable& processes, uint32_t slot) {
+std::optional<ProcessInfo> ReadSlot(const ProcessTable& processes,
+                                    uint32_t slot) {
   const Process& process = processes.At(slot);
   // Both seq_cst, in this order: lifecycle_log.h, (2). What the word says
   // counts when it has been read behind the generation, so it is read once
@@ -200,7 +201,7 @@ absl::Status Runtime::Terminate(const Pid& pid, std::string_view reason) {
 
 absl::StatusOr<ProcessInfo> Runtime::Describe(const Pid& pid) const {
   if (core_->processes.Find(pid) != nullptr) {
-    std::optional<ProcessInfo> info = Look(core_->processes, pid.slot);
+    std::optional<ProcessInfo> info = ReadSlot(core_->processes, pid.slot);
     if (info && info->pid == pid) return *std::move(info);
   }
   return core_->processes.WhyNotFound(pid);
@@ -216,7 +217,7 @@ ProcessPage Runtime::ListProcesses(const ProcessFilter& filter,
       page.next_slot = slot;
       break;
     }
-    std::optional<ProcessInfo> info = Look(core_->processes, slot);
+    std::optional<ProcessInfo> info = ReadSlot(core_->processes, slot);
     if (!info || !Matches(filter, *info)) continue;
     if (page.processes.size() == page_size) {
       page.next_slot = slot;

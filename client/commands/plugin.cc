@@ -35,8 +35,8 @@ struct UpgradeCounts {
   uint64_t declined = 0;
 };
 
-absl::StatusOr<UpgradeCounts> Look(Invocation& invocation,
-                                   const v1::Plugin& plugin) {
+absl::StatusOr<UpgradeCounts> CountUpgrades(Invocation& invocation,
+                                            const v1::Plugin& plugin) {
   v1::ListPluginsRequest request;
   request.set_name(plugin.name());
   CallOptions options = invocation.Waiting();
@@ -69,7 +69,8 @@ absl::StatusOr<UpgradeCounts> WaitForProcesses(Invocation& invocation,
                                                const v1::Plugin& plugin) {
   for (absl::Duration pause = kFirstPause;;
        pause = std::min(2 * pause, kLongestPause)) {
-    const absl::StatusOr<UpgradeCounts> counts = Look(invocation, plugin);
+    const absl::StatusOr<UpgradeCounts> counts =
+        CountUpgrades(invocation, plugin);
     if (!counts.ok() || counts->to_come == 0) return counts;
     if (absl::Now() + pause >= invocation.deadline()) {
       return absl::DeadlineExceededError("the plugin is in force, and " +

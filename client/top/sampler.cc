@@ -112,7 +112,7 @@ void Sampler::Run() {
   while (WaitForWork()) {
     if (!client_) client_ = std::make_unique<Client>(address_);
     CarryAll();
-    Look();
+    FetchSample();
   }
 }
 
@@ -137,7 +137,7 @@ bool Sampler::WaitForWork() {
   return !stop_.cancelled();
 }
 
-void Sampler::Look() {
+void Sampler::FetchSample() {
   Cancellation broken_off;
   Wanted wanted;
   {

@@ -91,7 +91,7 @@ class Sampler {
   void Run();
   // Waits for the next thing to do. False: stop.
   bool WaitForWork();
-  void Look();
+  void FetchSample();
   void CarryAll();
   Done Carry(const Wish& wish);
   void Wake();

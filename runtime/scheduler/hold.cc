@@ -26,12 +26,12 @@ void Hold::Give(WorkerQueue& queue) {
   queue.holder.store(this, std::memory_order_release);
 }
 
-std::optional<Hold::Call> Hold::Look() const {
+std::optional<Hold::PluginCall> Hold::CallUnderWay() const {
   // Acquire: (1), and the two below are of this call or a later one.
   const uint64_t number = calls_.load(std::memory_order_acquire);
   if ((number & 1) == 0) return std::nullopt;
-  return Call{number, process_.load(std::memory_order_relaxed),
-              name_.load(std::memory_order_relaxed)};
+  return PluginCall{number, process_.load(std::memory_order_relaxed),
+                    name_.load(std::memory_order_relaxed)};
 }
 
 bool Hold::TryTake(const WorkerQueue& queue, uint64_t number) {

@@ -39,7 +39,7 @@ struct WorkerQueue;
 class Hold {
  public:
   // A call into a plugin that is under way.
-  struct Call {
+  struct PluginCall {
     uint64_t number = 0;
     const Process* process = nullptr;
     const char* name = "";  // what is called, for people
@@ -91,7 +91,7 @@ class Hold {
 
   // ---- Any thread.
 
-  [[nodiscard]] std::optional<Call> Look() const;
+  [[nodiscard]] std::optional<PluginCall> CallUnderWay() const;
   // Takes `queue` from the thread, if it still holds it in call `number`.
   bool TryTake(const WorkerQueue& queue, uint64_t number);
 

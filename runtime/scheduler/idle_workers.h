@@ -6,13 +6,13 @@
 //      will find the work. A woken worker is a searcher from the start.
 //  (2) A searcher that finds work and was the last one looks, when it is no
 //      searcher any more, whether there is more, and if so wakes the next
-//      sleeper, which searches in its place: the chain that spreads a burst.
+//      sleeper, which searches in its place: the relay that spreads a burst.
 //  (3) Add-versus-sleep: a producer first adds the work, then reads `sleepers`
 //      and `searchers`; a worker first becomes a sleeper and stops being a
 //      searcher, then looks at every source once more. All of these are
 //      seq_cst, so at least one of the two sees the other.
 //  (4) A worker that finds work in that last look goes for it as a searcher, so
-//      that the chain (2) does not break; and nobody is counted as a searcher
+//      that the relay (2) does not break; and nobody is counted as a searcher
 //      who is not one, because others leave work to it. (tests/model/park.pml
 //      shows what happens otherwise.)
 //  (5) A worker may add work to its own queues and wake nobody, if at the begin

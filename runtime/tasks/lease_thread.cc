@@ -13,7 +13,7 @@ absl::Status LeaseThread::Start() {
     thread_ = SystemThread([this] {
       pthread_setname_np(pthread_self(), "work");
       while (!stop_.load(std::memory_order_relaxed)) {
-        tasks_.AwaitWork(tasks_.Look());
+        tasks_.AwaitDue(tasks_.HandleDue());
       }
     });
     return absl::OkStatus();

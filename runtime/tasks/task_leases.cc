@@ -122,7 +122,7 @@ void TaskTable::KeepProgress(Waiting& waiting, Payload progress) {
 }
 
 void TaskTable::DescribeTask(ExternalYield& yield) const {
-  const auto state = work_.Look(yield.token);
+  const auto state = work_.StateOf(yield.token);
   if (!state) return;
   yield.attempts = state->attempts;
   yield.last_error = std::string(state->last_error);
@@ -145,17 +145,17 @@ void TaskTable::Settle() {
       End(ending.token, {}, /*answered_by=*/0);
     }
   }
-  bool notify = work_.NextDue() < next_look_ns_;
+  bool notify = work_.NextDue() < next_due_ns_;
   for (const RemoteWorkerId id : work_.TakeWoken()) {
     to_wake_.push_back(id);
     notify = true;
   }
   if (!notify) return;
-  next_look_ns_ = std::min(next_look_ns_, work_.NextDue());
+  next_due_ns_ = std::min(next_due_ns_, work_.NextDue());
   alarm_.Notify();
 }
 
-uint64_t TaskTable::Look() {
+uint64_t TaskTable::HandleDue() {
   std::vector<std::shared_ptr<TaskListener>> to_wake;
   uint64_t next_ns = 0;
   uint64_t now_ns = 0;
@@ -168,7 +168,7 @@ uint64_t TaskTable::Look() {
       const auto it = listeners_.find(id);
       if (it != listeners_.end()) to_wake.push_back(it->second);
     }
-    next_ns = next_look_ns_ = work_.NextDue();
+    next_ns = next_due_ns_ = work_.NextDue();
   }
   for (const auto& listener : to_wake) listener->Wake();
   if (next_ns == TaskQueue::kNever) return Parker::kForever;

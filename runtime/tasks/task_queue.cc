@@ -79,7 +79,7 @@ void TaskQueue::Remove(const YieldToken& token, uint32_t answered_by) {
   if (--command.tasks == 0) commands_.erase(command.name);
 }
 
-std::optional<TaskQueue::TaskState> TaskQueue::Look(
+std::optional<TaskQueue::TaskState> TaskQueue::StateOf(
     const YieldToken& token) const {
   const Task* const task = FindTask(token);
   if (task == nullptr) return std::nullopt;

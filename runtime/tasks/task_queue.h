@@ -67,7 +67,7 @@ class TaskQueue {
     std::string_view last_error;  // of the last attempt that failed
   };
   // nullopt: it is not known. The texts live until the next call.
-  [[nodiscard]] std::optional<TaskState> Look(const YieldToken& token) const;
+  [[nodiscard]] std::optional<TaskState> StateOf(const YieldToken& token) const;
 
   RemoteWorkerId Open(const std::vector<std::string>& patterns,
                       std::string name);

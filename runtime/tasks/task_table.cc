@@ -78,7 +78,7 @@ void TaskTable::End(const YieldToken& token, Ended ended,
   waiting_bytes_ -= waiting->second.bytes;
   waiting_.erase(waiting);
   sequence_by_token_.erase(it);
-  if (const auto state = work_.Look(token)) ended.attempts = state->attempts;
+  if (const auto state = work_.StateOf(token)) ended.attempts = state->attempts;
   work_.Remove(token, answered_by);
   Remember(token, ended);
 }
@@ -91,7 +91,7 @@ void TaskTable::Expire(const YieldToken& token) {
 }
 
 CompleteAnswer TaskTable::CheckAttempt(const TaskToken& token) const {
-  const auto state = work_.Look(token.yield);
+  const auto state = work_.StateOf(token.yield);
   if (!state || token.attempt > state->attempts)
     return CompleteAnswer::kUnknown;
   return token.attempt != 0 && token.attempt < state->attempts

@@ -69,11 +69,11 @@ class TaskTable final : public RemoteTasks {
                            std::optional<Payload> progress) override;
 
   // Carries out what is due and wakes the workers that are to be woken. Returns
-  // in how many nanoseconds to look again; Parker::kForever: when AwaitWork
+  // in how many nanoseconds to look again; Parker::kForever: when AwaitDue
   // returns. From one thread at a time.
-  uint64_t Look();
+  uint64_t HandleDue();
   // Until there is something to look at, or so long.
-  void AwaitWork(uint64_t timeout_ns) { alarm_.Wait(timeout_ns); }
+  void AwaitDue(uint64_t timeout_ns) { alarm_.Wait(timeout_ns); }
   void StopAwaiting() { alarm_.Notify(); }
 
   // See Runtime::ListYields.
@@ -152,8 +152,8 @@ class TaskTable final : public RemoteTasks {
   absl::flat_hash_map<RemoteWorkerId, std::shared_ptr<TaskListener>> listeners_
       ABSL_GUARDED_BY(mutex_);
   std::vector<RemoteWorkerId> to_wake_ ABSL_GUARDED_BY(mutex_);
-  // When Look will come by itself.
-  uint64_t next_look_ns_ ABSL_GUARDED_BY(mutex_) = TaskQueue::kNever;
+  // When HandleDue will be called by itself.
+  uint64_t next_due_ns_ ABSL_GUARDED_BY(mutex_) = TaskQueue::kNever;
   Parker alarm_;
 };
 

@@ -12,18 +12,20 @@
 namespace actord::runtime {
 
 // One run of a handler, on the worker or on the pool.
-struct Dispatcher::Call : actord_call {
-  Call(YieldBroker& yield_broker, Lane& own_lane, const Pid& pid,
-       const Envelope& yield)
+struct Dispatcher::HandlerCall : actord_call {
+  HandlerCall(YieldBroker& yield_broker, Lane& own_lane, const Pid& pid,
+              const Envelope& yield)
       : actord_call{&kApi, ToAbi(pid), yield.completion.tag,
                     ToAbi(yield.topic()), yield.payload()},
         broker(yield_broker),
         lane(own_lane) {}
-  ~Call() { DropReply(); }
-  Call(const Call&) = delete;
-  Call& operator=(const Call&) = delete;
+  ~HandlerCall() { DropReply(); }
+  HandlerCall(const HandlerCall&) = delete;
+  HandlerCall& operator=(const HandlerCall&) = delete;
 
-  static Call& Of(actord_call* call) { return *static_cast<Call*>(call); }
+  static HandlerCall& Of(actord_call* call) {
+    return *static_cast<HandlerCall*>(call);
+  }
 
   // The last reply counts.
   void SetReply(int32_t status, const actord_payload& answer) {
@@ -90,11 +92,11 @@ const actord_call_api Dispatcher::kApi = {
           // By reference: the copy of what was written a moment ago, in parts,
           // stalls the processor.
           static constexpr actord_payload kNothing{};
-          Call::Of(call).SetReply(status,
-                                  payload == nullptr ? kNothing : *payload);
+          HandlerCall::Of(call).SetReply(
+              status, payload == nullptr ? kNothing : *payload);
         },
     .defer = [](actord_call* abi_call) -> actord_completion {
-      Call& call = Call::Of(abi_call);
+      HandlerCall& call = HandlerCall::Of(abi_call);
       if (call.handle == 0) {
         call.handle = call.broker.Open(*call.process, call.generation, call.tag,
                                        /*external=*/false, call.lane);
@@ -190,7 +192,7 @@ void Dispatcher::Answer(Process& process, uint32_t generation, uint64_t tag,
   process.urgent_taken.PushBack(completion);
 }
 
-void Dispatcher::Handle(const CommandHandler& handler, Call& call) {
+void Dispatcher::Handle(const CommandHandler& handler, HandlerCall& call) {
   int32_t answer = ACTORD_HANDLED;
   const Thrown thrown = CallForeign(
       [&] { answer = handler.descriptor->handle(handler.self, &call); });
@@ -213,7 +215,7 @@ void Dispatcher::Handle(const CommandHandler& handler, Call& call) {
 void Dispatcher::RunInline(const CommandHandler& handler, Process& process,
                            const Pid& self, YieldEffect& yield, Lane& lane) {
   {
-    Call call(broker_, lane, self, *yield.content);
+    HandlerCall call(broker_, lane, self, *yield.content);
     call.process = &process;
     call.generation = self.generation;
     lane.hold().Enter(process, "inline command handler");
@@ -256,7 +258,7 @@ void Dispatcher::RunPooled(const CommandHandler& handler, Process& process,
                                                      free);
   const bool posted =
       pool_.Post([this, &handler, pid, handle, envelope = std::move(envelope)] {
-        Call call(broker_, shared_lane_, pid, *envelope);
+        HandlerCall call(broker_, shared_lane_, pid, *envelope);
         call.handle = handle;
         Handle(handler, call);
         if (!call.has_reply) return;  // deferred

@@ -42,7 +42,7 @@ class Dispatcher {
   [[nodiscard]] uint64_t TimeoutOf(uint64_t timeout_ns) const;
 
  private:
-  struct Call;
+  struct HandlerCall;
   static const actord_call_api kApi;
 
   void RunInline(const CommandHandler& handler, Process& process,
@@ -60,7 +60,7 @@ class Dispatcher {
               Envelope* completion, Lane& lane);
   // Calls the handler; afterwards the call is completed, deferred, or holds a
   // reply.
-  static void Handle(const CommandHandler& handler, Call& call);
+  static void Handle(const CommandHandler& handler, HandlerCall& call);
 
   const Catalog& catalog_;
   const LiveLimits& limits_;

@@ -28,9 +28,9 @@ absl::Status Watchdog::Start() {
   try {
     thread_ = SystemThread([this] {
       pthread_setname_np(pthread_self(), "watchdog");
-      uint64_t wait_ns = Look();
+      uint64_t wait_ns = CheckAll();
       while (!stop_.load(std::memory_order_relaxed)) {
-        wait_ns = parker_.Wait(wait_ns) ? Look() : LookAgain();
+        wait_ns = parker_.Wait(wait_ns) ? CheckAll() : CheckAfterPause();
       }
     });
     return absl::OkStatus();
@@ -46,15 +46,16 @@ void Watchdog::Stop() {
   if (thread_.joinable()) thread_.join();
 }
 
-uint64_t Watchdog::Look() {
+uint64_t Watchdog::CheckAll() {
   rests_.store(false, std::memory_order_relaxed);
   acted_ = false;
   const uint64_t now = scheduler_.clock().MonotonicNs();
   uint64_t patience = Policy::kLongestCheckNs;
   for (size_t i = 0; i < seen_.size(); ++i) {
-    patience = std::min(patience, LookAt(scheduler_.queue(i), seen_[i], now));
+    patience =
+        std::min(patience, CheckWorker(scheduler_.queue(i), seen_[i], now));
   }
-  patience = std::min(patience, LookAtTimers(now));
+  patience = std::min(patience, CheckTimers(now));
   if (acted_) {
     interval_ns_ = Policy::kShortestCheckNs;
   } else if (interval_ns_ < Policy::kLongestCheckNs) {
@@ -63,18 +64,18 @@ uint64_t Watchdog::Look() {
     interval_ns_ = Policy::kAfterRestNs;
     // Only now: a result that is the first to be kept from here on ends the
     // rest.
-    return LookAtResults(now);
+    return CheckResults(now);
   }
-  return std::min({interval_ns_, patience, LookAtResults(now)});
+  return std::min({interval_ns_, patience, CheckResults(now)});
 }
 
-uint64_t Watchdog::LookAgain() {
+uint64_t Watchdog::CheckAfterPause() {
   // Relaxed: who has ended the rest since has also notified.
-  if (!rests_.load(std::memory_order_relaxed)) return Look();
-  return LookAtResults(scheduler_.clock().MonotonicNs());
+  if (!rests_.load(std::memory_order_relaxed)) return CheckAll();
+  return CheckResults(scheduler_.clock().MonotonicNs());
 }
 
-uint64_t Watchdog::LookAtResults(uint64_t now_ns) {
+uint64_t Watchdog::CheckResults(uint64_t now_ns) {
   if (results_.NextExpiryNs() <= now_ns) results_.Trim();
   const uint64_t next_ns = results_.NextExpiryNs();
   if (next_ns == Results::kNever) return Parker::kForever;
@@ -83,7 +84,7 @@ uint64_t Watchdog::LookAtResults(uint64_t now_ns) {
   return std::max(next_ns - std::min(next_ns, now_ns), Policy::kLongestCheckNs);
 }
 
-uint64_t Watchdog::LookAtTimers(uint64_t now_ns) {
+uint64_t Watchdog::CheckTimers(uint64_t now_ns) {
   const uint64_t earliest = scheduler_.EarliestTimerNs();
   if (earliest == TimerWheel::kNever) return Policy::kLongestCheckNs;
   // Whoever is woken looks at all timers first; a searcher does when it finds
@@ -101,10 +102,11 @@ uint64_t Watchdog::LookAtTimers(uint64_t now_ns) {
   return in_call ? Policy::kTimerPatienceNs : Policy::kLongestCheckNs;
 }
 
-uint64_t Watchdog::LookAt(WorkerQueue& queue, Seen& seen, uint64_t now_ns) {
+uint64_t Watchdog::CheckWorker(WorkerQueue& queue, Seen& seen,
+                               uint64_t now_ns) {
   // Acquire: pairs with Hold::Give.
   Hold* holder = queue.holder.load(std::memory_order_acquire);
-  const auto call = holder->Look();
+  const auto call = holder->CallUnderWay();
   if (!call) {
     seen = {};
     return Policy::kCallPatienceNs;
@@ -119,7 +121,7 @@ uint64_t Watchdog::LookAt(WorkerQueue& queue, Seen& seen, uint64_t now_ns) {
   const ProcessType* type = call->process->type.load(std::memory_order_acquire);
   const bool handed_over = threads_.HandOver(queue, *holder, call->number);
   acted_ = acted_ || handed_over;
-  const auto after = holder->Look();
+  const auto after = holder->CallUnderWay();
   if (handed_over || (after && after->number == call->number)) {
     Warn(type, call->name, handed_over, now_ns);
   }

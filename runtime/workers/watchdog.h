@@ -14,7 +14,7 @@
 // And it has results forgotten that have become too old. A rest ends for that,
 // too, and goes on afterwards.
 //
-// Thread-safety: Look from one thread at a time; WorkerWoke from any.
+// Thread-safety: CheckAll from one thread at a time; WorkerWoke from any.
 #pragma once
 
 #include <atomic>
@@ -61,15 +61,15 @@ class Watchdog {
 
   // One look at all workers. Returns in how many nanoseconds to look again;
   // Parker::kForever: when WorkerWoke is called.
-  uint64_t Look();
+  uint64_t CheckAll();
   // The same when that time has passed. A rest goes on.
-  uint64_t LookAgain();
+  uint64_t CheckAfterPause();
 
   // A worker's sleep is over; or results become too old earlier than they would
   // have.
   void WorkerWoke() {
-    // seq_cst: pairs with Look, which first says that it rests and then looks
-    // whether all sleep.
+    // seq_cst: pairs with CheckAll, which first says that it rests and then
+    // looks whether all sleep.
     if (rests_.load(std::memory_order_seq_cst)) [[unlikely]] {
       if (rests_.exchange(false, std::memory_order_seq_cst)) parker_.Notify();
     }
@@ -90,15 +90,15 @@ class Watchdog {
 
   // How long the call that `queue`'s holder is in may go on;
   // Policy::kCallPatienceNs if there is none.
-  uint64_t LookAt(WorkerQueue& queue, Seen& seen, uint64_t now_ns);
+  uint64_t CheckWorker(WorkerQueue& queue, Seen& seen, uint64_t now_ns);
   // How long from now on the timers need no look.
-  uint64_t LookAtTimers(uint64_t now_ns);
+  uint64_t CheckTimers(uint64_t now_ns);
   void Warn(const ProcessType* type, const char* call, bool handed_over,
             uint64_t now_ns);
   bool Rest();
   // Has those forgotten that are too old. Returns in how many nanoseconds
   // others will be; Parker::kForever: there are none.
-  uint64_t LookAtResults(uint64_t now_ns);
+  uint64_t CheckResults(uint64_t now_ns);
 
   Scheduler& scheduler_;
   WorkerThreads& threads_;

@@ -92,7 +92,7 @@ MUTANTS = {
         "a crowded wheel forgets timers that somebody waits for"),
     "BLIND_WATCHDOG": (
         "runtime/workers/watchdog.cc",
-        "  patience = std::min(patience, LookAtTimers(now));\n", "",
+        "  patience = std::min(patience, CheckTimers(now));\n", "",
         "the watchdog does not look at timers"),
     "WAKE_IS_ENOUGH": (
         "runtime/workers/watchdog.cc",

@@ -19,7 +19,9 @@ class HoldTest : public ::testing::Test {
     hold_.Give(queue_);
   }
 
-  uint64_t Number() { return hold_.Look().value_or(Hold::Call{}).number; }
+  uint64_t Number() {
+    return hold_.CallUnderWay().value_or(Hold::PluginCall{}).number;
+  }
 
   WorkerQueue queue_{0, 0};
   WorkerQueue other_{1, 0};
@@ -28,14 +30,14 @@ class HoldTest : public ::testing::Test {
 };
 
 TEST_F(HoldTest, ShowsTheCallThatIsUnderWay) {
-  EXPECT_FALSE(hold_.Look());
+  EXPECT_FALSE(hold_.CallUnderWay());
   hold_.Enter(process_, "Step");
-  const auto call = hold_.Look();
+  const auto call = hold_.CallUnderWay();
   ASSERT_TRUE(call);
   EXPECT_EQ(call->process, &process_);
   EXPECT_STREQ(call->name, "Step");
   hold_.Leave();
-  EXPECT_FALSE(hold_.Look());
+  EXPECT_FALSE(hold_.CallUnderWay());
   hold_.Enter(process_, "Step");
   EXPECT_NE(Number(), call->number);
   hold_.Leave();
@@ -134,7 +136,7 @@ TEST(HoldStress, AWorkerHasOneThreadAtATime) {
   std::thread taker([&] {
     while (!over) {
       for (int i = 0; i < 2; ++i) {
-        const auto call = runners[i].hold.Look();
+        const auto call = runners[i].hold.CallUnderWay();
         Runner& spare = runners[1 - i];
         if (!call || spare.has_worker.load(std::memory_order_acquire)) continue;
         if (!runners[i].hold.TryTake(queue, call->number)) continue;

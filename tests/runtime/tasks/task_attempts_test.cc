@@ -32,7 +32,7 @@ TEST_F(WorkAttempts, TasksOfAWorkerThatClosesGoToAnotherAtOnce) {
   EXPECT_THAT(queue_.TakeWoken(), ElementsAre(other));
   EXPECT_NE(Take(other, /*attempt=*/2), 0u);
   EXPECT_NE(Take(other, /*attempt=*/2), 0u);
-  EXPECT_EQ(queue_.Look(TokenOf(1))->last_error, "its worker went away");
+  EXPECT_EQ(queue_.StateOf(TokenOf(1))->last_error, "its worker went away");
   queue_.Close(lost, now_);  // a second time
   EXPECT_EQ(queue_.workers(), 1u);
 }
@@ -42,9 +42,9 @@ TEST_F(WorkAttempts, ALeaseWithoutASignOfLifeEnds) {
   Add(1, "quick.a");
   EXPECT_EQ(Take(worker, 1), 1u);
   AdvanceTo(10);
-  EXPECT_TRUE(queue_.Look(TokenOf(1))->leased);
+  EXPECT_TRUE(queue_.StateOf(TokenOf(1))->leased);
   AdvanceTo(11);
-  EXPECT_FALSE(queue_.Look(TokenOf(1))->leased);
+  EXPECT_FALSE(queue_.StateOf(TokenOf(1))->leased);
   EXPECT_THAT(queue_.TakeWoken(), ElementsAre(worker));
   EXPECT_THAT(Cancelled(worker), ElementsAre(1));
   // It gets nothing, not even this, until it is heard.
@@ -66,7 +66,7 @@ TEST_F(WorkAttempts, HeartbeatsKeepATaskUntilTheAttemptsTimeIsOver) {
   AdvanceTo(26);
   EXPECT_FALSE(queue_.Heartbeat(TokenOf(1), now_));
   EXPECT_THAT(Cancelled(worker), ElementsAre(1));
-  EXPECT_THAT(std::string(queue_.Look(TokenOf(1))->last_error),
+  EXPECT_THAT(std::string(queue_.StateOf(TokenOf(1))->last_error),
               HasSubstr("longer than 25s"));
   // It was alive, so it may have another go.
   EXPECT_EQ(Take(worker, 2), 1u);
@@ -189,7 +189,7 @@ TEST_F(WorkAttempts, LongErrorsAreCutBetweenCharacters) {
   EXPECT_TRUE(queue_.Fail(
       TokenOf(1), {absl::StatusCode::kAborted, text + "\u00e4", std::nullopt},
       now_));
-  EXPECT_EQ(queue_.Look(TokenOf(1))->last_error, text);
+  EXPECT_EQ(queue_.StateOf(TokenOf(1))->last_error, text);
 }
 
 // --- yields that end
@@ -260,7 +260,7 @@ TEST_F(WorkAttempts, NothingIsLostOrHandedOutTwiceUnderRandomOperations) {
       const auto it = held.lower_bound(draw(next_tag));
       if (it == held.end()) continue;
       const auto [tag, holder] = *it;
-      const auto state = queue_.Look(TokenOf(tag));
+      const auto state = queue_.StateOf(TokenOf(tag));
       ASSERT_TRUE(state);
       ASSERT_EQ(state->leased, holder != 0) << tag;
       if (holder != 0 && draw(2) == 0) {

@@ -63,7 +63,7 @@ class ExternalTasks : public ::testing::Test {
   }
   void Advance(uint64_t seconds) {
     clock_.AdvanceNs(seconds * kSecond);
-    yields_.Look();
+    yields_.HandleDue();
   }
 
   ManualClock clock_;
@@ -230,17 +230,17 @@ TEST_F(ExternalTasks, ABatchEndsWithItsTasksOrItsBytes) {
             2u);
 }
 
-TEST_F(ExternalTasks, WhoRestsIsWokenByLook) {
+TEST_F(ExternalTasks, WhoRestsIsWokenByHandleDue) {
   const auto worker = Open();
   EXPECT_THAT(Take(worker), IsEmpty());
-  EXPECT_EQ(yields_.Look(), Parker::kForever);
+  EXPECT_EQ(yields_.HandleDue(), Parker::kForever);
   EXPECT_EQ(listener_->wakes, 0);
   Add(1);
-  yields_.Look();
+  yields_.HandleDue();
   EXPECT_EQ(listener_->wakes, 1);
   EXPECT_EQ(Take(worker).size(), 1u);
   // The lease is the next thing to look at.
-  EXPECT_EQ(yields_.Look(), 10 * kSecond);
+  EXPECT_EQ(yields_.HandleDue(), 10 * kSecond);
   yields_.Close(worker);
   EXPECT_EQ(listener_.use_count(), 1);
 }

@@ -43,16 +43,16 @@ class Handover : public ::testing::Test {
   uint64_t LetRest() {
     uint64_t ns = 0;
     for (int i = 0; i < 20 && ns <= SchedulerPolicy::kLongestCheckNs; ++i) {
-      ns = watchdog().Look();
+      ns = watchdog().CheckAll();
     }
     return ns;
   }
   // The watchdog finds a call under way, and finds it again when its time is
   // over.
   void LookUntilTaken() {
-    watchdog().Look();
+    watchdog().CheckAll();
     core_->clock.manual.AdvanceNs(SchedulerPolicy::kCallPatienceNs);
-    watchdog().Look();
+    watchdog().CheckAll();
   }
 
   // A process that says its name whenever it gets a message.
@@ -136,9 +136,9 @@ TEST_F(Handover, AStepThatComesBackInTimeKeepsItsWorker) {
   const Pid slow = core_->Submit([&](Events events, StepOutput&) {
     if (events.empty()) return;
     WorkerThreads::Thread& mine = core_->thread(0);
-    watchdog().Look();
+    watchdog().CheckAll();
     core_->clock.manual.AdvanceNs(SchedulerPolicy::kCallPatienceNs - 1);
-    watchdog().Look();
+    watchdog().CheckAll();
     EXPECT_EQ(&core_->thread(0), &mine);
   });
   core_->Send(slow, -1);
@@ -238,7 +238,7 @@ TEST_F(Handover, WithoutAThreadLeftTheStepKeepsItsWorker) {
 
 TEST_F(Handover, TheWatchdogLooksLessAndLessAndRestsWhenAllSleep) {
   uint64_t interval = SchedulerPolicy::kShortestCheckNs;
-  const auto look = [&] { return watchdog().Look(); };
+  const auto look = [&] { return watchdog().CheckAll(); };
   const Pid busy = core_->Submit([&](Events events, StepOutput&) {
     if (events.empty()) return;
     // No worker sleeps.
@@ -263,18 +263,19 @@ TEST_F(Handover, TheWatchdogsRestEndsWhenAResultIsTooOldAndThenGoesOn) {
   EXPECT_EQ(LetRest(), kTtlNs);
   const Results& results = core_->core->results;
   core_->clock.manual.AdvanceNs(kTtlNs - 1);
-  EXPECT_EQ(watchdog().LookAgain(), SchedulerPolicy::kLongestCheckNs)
+  EXPECT_EQ(watchdog().CheckAfterPause(), SchedulerPolicy::kLongestCheckNs)
       << "the sleep may have ended too early";
   EXPECT_EQ(results.kept(), 1u);
   core_->clock.manual.AdvanceNs(1);
-  EXPECT_EQ(watchdog().LookAgain(), Parker::kForever) << "it goes on resting";
+  EXPECT_EQ(watchdog().CheckAfterPause(), Parker::kForever)
+      << "it goes on resting";
   EXPECT_EQ(results.kept(), 0u);
   // While it looks around anyway, it looks at results, too.
   core_->Submit([](Events, StepOutput& out) { out.Done("result"); });
   core_->Settle();
   watchdog().WorkerWoke();
   core_->clock.manual.AdvanceNs(kTtlNs);
-  watchdog().Look();
+  watchdog().CheckAll();
   EXPECT_EQ(results.kept(), 0u);
 }
 
@@ -285,7 +286,7 @@ TEST_F(Handover, AShorterTimeOfResultsEndsTheWatchdogsRest) {
   Limits limits = core_->core->limits.Get();
   limits.result_ttl = absl::Seconds(1);
   ASSERT_TRUE(core_->core->SetLimits(limits).ok());
-  EXPECT_EQ(watchdog().LookAgain(), 2 * SchedulerPolicy::kAfterRestNs);
+  EXPECT_EQ(watchdog().CheckAfterPause(), 2 * SchedulerPolicy::kAfterRestNs);
   EXPECT_EQ(LetRest(), 1'000'000'000u);
 }
 
@@ -296,7 +297,7 @@ TEST_F(Handover, TheFirstResultThatIsKeptEndsTheWatchdogsRest) {
   Outcome outcome;
   core_->core->results.Put({1, 7, 1000, 1}, std::move(outcome), /*keep=*/true,
                            [](const Outcome&) {});
-  EXPECT_EQ(watchdog().LookAgain(), 2 * SchedulerPolicy::kAfterRestNs);
+  EXPECT_EQ(watchdog().CheckAfterPause(), 2 * SchedulerPolicy::kAfterRestNs);
 }
 
 }  // namespace

@@ -233,7 +233,7 @@ TEST_F(DueTimers, WithoutASpareThreadTheWatchdogWakesAnotherWorker) {
   Sleepers(3, [&] {
     for (int ms = 1; woke_ == 1 && told_after_ms == 0 && ms < 1000; ++ms) {
       core_->clock.manual.AdvanceNs(1'000 * kUs);
-      watchdog.Look();
+      watchdog.CheckAll();
       if (core_->WakeIfNotified(1)) told_after_ms = ms;
     }
   });
@@ -247,7 +247,7 @@ TEST_F(DueTimers, TheWatchdogMindsTimersWhileAWorkerIsInACall) {
   Watchdog& watchdog = core_->core->threads.watchdog();
   const auto settled = [&watchdog] {
     uint64_t pause = 0;
-    for (int i = 0; i < 20; ++i) pause = watchdog.Look();
+    for (int i = 0; i < 20; ++i) pause = watchdog.CheckAll();
     return pause;
   };
   uint64_t in_call = 0;

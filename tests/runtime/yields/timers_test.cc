@@ -183,10 +183,10 @@ TEST_F(TimersTest, TheWatchdogSeesATimerThatNobodyFires) {
   Sleeper(10 * kMs, [&] {
     // Within the step: from here on the worker is stuck.
     core_->clock.manual.AdvanceNs(10 * kMs);
-    EXPECT_LE(watchdog.Look(), SchedulerPolicy::kTimerPatienceNs);
+    EXPECT_LE(watchdog.CheckAll(), SchedulerPolicy::kTimerPatienceNs);
     early = core_->WakeIfNotified(1 - keeper);
     core_->clock.manual.AdvanceNs(SchedulerPolicy::kTimerPatienceNs + kTickNs);
-    watchdog.Look();
+    watchdog.CheckAll();
     late = core_->WakeIfNotified(1 - keeper);
     for (int i = 0; i < 20 && !second; ++i) core_->RunOne(1 - keeper);
   });
@@ -216,10 +216,10 @@ TEST_F(TimersTest, TheWatchdogFiresATimerThatNobodyWillComeTo) {
   bool second = false;
   Sleeper(10 * kMs, [&] {
     core_->clock.manual.AdvanceNs(10 * kMs + SchedulerPolicy::kTimerPatienceNs);
-    watchdog.Look();
+    watchdog.CheckAll();
     early = is_ready();
     core_->clock.manual.AdvanceNs(SchedulerPolicy::kTimerPatienceNs + kTickNs);
-    watchdog.Look();
+    watchdog.CheckAll();
     late = is_ready();
   });
   Sleeper(20 * kMs, [&] { second = true; });
