@@ -15,8 +15,6 @@ namespace {
 // Outstanding yields of the whole daemon, at most.
 constexpr size_t kMaxYieldRecords = size_t{1} << 26;
 
-constexpr std::string_view kShuttingDown = "the daemon is shutting down";
-
 // Threads that run workers, at most.
 size_t ThreadsOf(const RuntimeOptions& options) {
   return static_cast<size_t>(options.workers) +
@@ -65,9 +63,8 @@ Runtime::Core::Core(const RuntimeOptions& resolved, const Catalog& known)
       pool(options.blocking_threads, options.blocking_queue),
       dispatcher(catalog, limits, clock, broker, tasks, pool, lane),
       calls(dispatcher, broker, delivery, lane),
-      stuck_after_ns_(static_cast<uint64_t>(absl::ToInt64Nanoseconds(
-          std::min(options.stuck_after, absl::Hours(24))))),
-      on_end([this] { shutdown_wake_.notify_all(); }),
+      shutdown(*this, options.stuck_after),
+      on_end([this] { shutdown.OnEnd(); }),
       threads({.catalog = catalog,
                .processes = processes,
                .options = options,
@@ -107,7 +104,7 @@ Runtime::Core::Core(const RuntimeOptions& resolved, const Catalog& known)
 }
 
 Runtime::Core::~Core() {
-  Shutdown(ShutdownMode::kNow, absl::ZeroDuration());
+  shutdown.Run(ShutdownMode::kNow, absl::ZeroDuration());
   lease_thread.Stop();
   pool.Stop(UINT64_MAX);
   threads.Stop();
@@ -134,16 +131,15 @@ void Runtime::Core::FreeMailboxes() {
 }
 
 absl::Status Runtime::Core::StartThreads() {
-  // Under the lock: a Shutdown comes before or after all of this.
-  const MutexLock lock(shutdown_mutex_);
-  if (shutting_down_) return absl::OkStatus();
-  absl::Status status = threads.Start();
-  if (status.ok() && !options.external_commands.empty()) {
-    status = lease_thread.Start();
-  }
-  if (!status.ok()) return status;
-  state.store(RunState::kServing, std::memory_order_seq_cst);
-  return status;
+  return shutdown.UnlessBegun([this] {
+    absl::Status status = threads.Start();
+    if (status.ok() && !options.external_commands.empty()) {
+      status = lease_thread.Start();
+    }
+    if (!status.ok()) return status;
+    state.store(RunState::kServing, std::memory_order_seq_cst);
+    return status;
+  });
 }
 
 absl::Status Runtime::Core::SetLimits(const Limits& given) {
@@ -225,159 +221,6 @@ RuntimeStats Runtime::Core::Stats() const {
   stats.upgrades = Sum(&Counters::upgrades);
   stats.upgrades_declined = Sum(&Counters::upgrades_declined);
   return stats;
-}
-
-bool Runtime::Core::IsStoppedByParent(const Process& process) const {
-  const Process* parent = processes.Find(process.parent.Load());
-  if (parent == nullptr) return false;
-  const ProcessType* type = parent->type.load(std::memory_order_acquire);
-  return type != nullptr &&
-         (type->descriptor->flags & ACTORD_TYPE_STOPS_CHILDREN) != 0;
-}
-
-void Runtime::Core::Tell(const Pid& pid, uint16_t type,
-                         std::string_view reason) {
-  const absl::Status status = delivery.Control(pid, type, reason, lane);
-  // It has ended meanwhile, or is full of cancels already: both are fine.
-  status.IgnoreError();
-}
-
-std::vector<Pid> Runtime::Core::TellAll(uint16_t type,
-                                        std::string_view reason) {
-  std::vector<Pid> left;
-  const uint32_t slots = processes.SlotsInUse();
-  for (uint32_t slot = 0; slot < slots; ++slot) {
-    Process& process = processes.At(slot);
-    const uint32_t generation =
-        process.generation.load(std::memory_order_acquire);
-    if ((generation & 1) == 0) continue;
-    const Pid pid = processes.PidOf(process, generation);
-    if (type == ACTORD_EVENT_CANCEL && IsStoppedByParent(process)) {
-      left.push_back(pid);
-    } else {
-      Tell(pid, type, reason);
-    }
-  }
-  return left;
-}
-
-void Runtime::Core::AskOrphans(std::vector<Pid>& left) {
-  std::erase_if(left, [this](const Pid& pid) {
-    const Process* process = processes.Find(pid);
-    if (process == nullptr) return true;
-    if (IsStoppedByParent(*process)) return false;
-    Tell(pid, ACTORD_EVENT_CANCEL, kShuttingDown);
-    return true;
-  });
-}
-
-bool Runtime::Core::WaitForEmpty(uint64_t deadline_ns, bool may_be_cut,
-                                 std::vector<Pid> left) {
-  // Whoever ends a process notifies, but without the lock; so look again now
-  // and then.
-  constexpr auto kLookAgain = std::chrono::milliseconds(5);
-  // That takes a look at each of `left`, so less often.
-  constexpr uint64_t kAskAgainNs = 50'000'000;
-  uint64_t ask_ns = 0;
-  const MutexLock lock(shutdown_mutex_);
-  while (LiveProcesses() != 0) {
-    if (may_be_cut && cut_short_) return false;
-    const uint64_t now_ns = clock.MonotonicNs();
-    if (now_ns >= deadline_ns) return false;
-    if (now_ns >= ask_ns) {
-      AskOrphans(left);
-      ask_ns = now_ns + kAskAgainNs;
-    }
-    shutdown_wake_.wait_for(shutdown_mutex_, kLookAgain);
-  }
-  return true;
-}
-
-void Runtime::Core::LogStuck() const {
-  constexpr size_t kNamed = 10;
-  size_t named = 0;
-  for (uint32_t slot = 0; slot < processes.SlotsInUse(); ++slot) {
-    const Process& process = processes.At(slot);
-    const uint32_t generation =
-        process.generation.load(std::memory_order_acquire);
-    const ProcessType* type = process.type.load(std::memory_order_acquire);
-    if ((generation & 1) == 0 || type == nullptr) continue;
-    options.log(LogLevel::kError,
-                absl::StrCat("process ",
-                             FormatPid(processes.PidOf(process, generation)),
-                             " of type ", type->name,
-                             " does not come back from its step"));
-    if (++named == kNamed) return;
-  }
-}
-
-uint64_t Runtime::Core::EndAllProcesses(ShutdownMode mode,
-                                        absl::Duration timeout) {
-  state.store(RunState::kDraining, std::memory_order_seq_cst);
-  // Who is to be terminated at once is not asked before.
-  (mode == ShutdownMode::kDrain ? orders.cancel : orders.terminate)
-      .store(true, std::memory_order_seq_cst);
-  admission.AwaitQuiet();
-  const uint64_t now = clock.MonotonicNs();
-  const uint64_t deadline =
-      timeout == absl::InfiniteDuration()
-          ? UINT64_MAX
-          : now + static_cast<uint64_t>(
-                      std::max<int64_t>(0, absl::ToInt64Nanoseconds(timeout)));
-  if (mode == ShutdownMode::kDrain) {
-    std::vector<Pid> left = TellAll(ACTORD_EVENT_CANCEL, kShuttingDown);
-    if (WaitForEmpty(deadline, /*may_be_cut=*/true, std::move(left))) {
-      return clock.MonotonicNs() + stuck_after_ns_;
-    }
-  }
-  orders.terminate.store(true, std::memory_order_seq_cst);
-  TellAll(kEventTerminate, kShuttingDown);
-  const uint64_t given_up_ns = clock.MonotonicNs() + stuck_after_ns_;
-  if (!WaitForEmpty(given_up_ns, /*may_be_cut=*/false, {})) LogStuck();
-  return given_up_ns;
-}
-
-void Runtime::Core::HurryShutdown() {
-  const MutexLock lock(shutdown_mutex_);
-  cut_short_ = true;
-  shutdown_wake_.notify_all();
-}
-
-ShutdownReport Runtime::Core::Shutdown(ShutdownMode mode,
-                                       absl::Duration timeout) {
-  uint64_t ended_before = 0;
-  {
-    const MutexLock lock(shutdown_mutex_);
-    if (shutting_down_) {
-      if (mode == ShutdownMode::kNow) cut_short_ = true;
-      shutdown_wake_.notify_all();
-      while (!finished_) shutdown_wake_.wait(shutdown_mutex_);
-      return report_;
-    }
-    shutting_down_ = true;
-    ended_before = Stats().processes_ended;
-  }
-  const uint64_t given_up_ns = EndAllProcesses(mode, timeout);
-  ShutdownReport report;
-  report.forced = Sum(&Counters::processes_forced);
-  report.ended = Stats().processes_ended - ended_before - report.forced;
-  const uint64_t left = LiveProcesses();
-  report.forced += left;
-  // Steps and pooled handlers have the same time to return.
-  const uint64_t now_ns = clock.MonotonicNs();
-  report.stuck = left + pool.Stop(given_up_ns - std::min(given_up_ns, now_ns));
-  if (LiveProcesses() == 0) threads.Stop();
-  const absl::Status stopped =
-      Error(absl::StatusCode::kUnavailable, reason::kStopped,
-            "the daemon has stopped");
-  results.AbandonAll(stopped);
-  calls.AbandonAll(stopped);
-  state.store(RunState::kStopped, std::memory_order_seq_cst);
-  const MutexLock lock(shutdown_mutex_);
-  report_ = report;
-  finished_ = true;
-  shutdown_wake_.notify_all();
-  return report_;
 }
 
 }  // namespace actord::runtime

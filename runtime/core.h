@@ -13,7 +13,7 @@
 #include "runtime/inbox/delivery.h"
 #include "runtime/runtime.h"
 #include "runtime/scheduler/scheduler.h"
-#include "runtime/system/mutex.h"
+#include "runtime/shutdown.h"
 #include "runtime/system/thread.h"
 #include "runtime/tasks/lease_thread.h"
 #include "runtime/tasks/task_table.h"
@@ -42,8 +42,6 @@ class Runtime::Core {
   UpgradePiece TellOfUpgrade(
       const absl::flat_hash_set<const ProcessType*>& versions,
       uint32_t first_slot);
-  ShutdownReport Shutdown(ShutdownMode mode, absl::Duration timeout);
-  void HurryShutdown();
   RuntimeStats Stats() const;
   [[nodiscard]] uint64_t LiveProcesses() const;
   // Over all threads.
@@ -75,36 +73,13 @@ class Runtime::Core {
   Dispatcher dispatcher;
   Calls calls;
   ShutdownOrders orders;
-  const uint64_t stuck_after_ns_;
+  Shutdown shutdown;
   std::function<void()> on_end;
   WorkerThreads threads;
   LeaseThread lease_thread;
 
  private:
   void FreeMailboxes();
-  // Sends every live process a cancel or terminate; but no cancel to those
-  // whose parents ask them (IsStoppedByParent): it returns these.
-  std::vector<Pid> TellAll(uint16_t type, std::string_view reason);
-  // Whether its parent lives and has ACTORD_TYPE_STOPS_CHILDREN.
-  [[nodiscard]] bool IsStoppedByParent(const Process& process) const;
-  void Tell(const Pid& pid, uint16_t type, std::string_view reason);
-  // Asks those of `left` whose parents have ended meanwhile, and leaves the
-  // others that live in it.
-  void AskOrphans(std::vector<Pid>& left);
-  // Returns when what does not return is to be given up.
-  uint64_t EndAllProcesses(ShutdownMode mode, absl::Duration timeout);
-  // True: no process lives. False: the time has passed, or a second caller cut
-  // it short. `left`: as TellAll has returned it.
-  bool WaitForEmpty(uint64_t deadline_ns, bool may_be_cut,
-                    std::vector<Pid> left);
-  void LogStuck() const;
-
-  Mutex shutdown_mutex_;
-  ConditionVariable shutdown_wake_;
-  bool shutting_down_ ABSL_GUARDED_BY(shutdown_mutex_) = false;
-  bool cut_short_ ABSL_GUARDED_BY(shutdown_mutex_) = false;
-  bool finished_ ABSL_GUARDED_BY(shutdown_mutex_) = false;
-  ShutdownReport report_ ABSL_GUARDED_BY(shutdown_mutex_);
 };
 
 }  // namespace actord::runtime

@@ -253,9 +253,9 @@ absl::Status Runtime::SetLimits(const Limits& limits) {
 RuntimeStats Runtime::Stats() const { return core_->Stats(); }
 
 ShutdownReport Runtime::Shutdown(ShutdownMode mode, absl::Duration timeout) {
-  return core_->Shutdown(mode, timeout);
+  return core_->shutdown.Run(mode, timeout);
 }
 
-void Runtime::HurryShutdown() { core_->HurryShutdown(); }
+void Runtime::HurryShutdown() { core_->shutdown.Hurry(); }
 
 }  // namespace actord::runtime

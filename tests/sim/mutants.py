@@ -300,7 +300,7 @@ MUTANTS = {
         "runtime/scheduler/hold.cc", "  queue_ = nullptr;\n  wanted_", "  wanted_",
         "a thread goes on with a worker that it has lost"),
     "NO_QUIET": (
-        "runtime/core.cc", "  admission.AwaitQuiet();\n", "",
+        "runtime/shutdown.cc", "  core_.admission.AwaitQuiet();\n", "",
         "a shutdown does not wait for submits under way"),
     "CANCEL_MISSES_NEW": (
         "runtime/turn/process_runner.cc",

@@ -223,7 +223,7 @@ void ScalingRun::Main() {
   Report(Begin());
   load_.stopping = true;
   for (const uint64_t client : clients_) machine_.Join(client);
-  core_->Shutdown(runtime::ShutdownMode::kNow, absl::ZeroDuration());
+  core_->shutdown.Run(runtime::ShutdownMode::kNow, absl::ZeroDuration());
   core_ = nullptr;
 }
 

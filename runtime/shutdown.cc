@@ -1,0 +1,179 @@
+#include "runtime/shutdown.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/core.h"
+#include "runtime/process/errors.h"
+
+namespace actord::runtime {
+namespace {
+
+constexpr std::string_view kShuttingDown = "the daemon is shutting down";
+
+}  // namespace
+
+Shutdown::Shutdown(Runtime::Core& core, absl::Duration stuck_after)
+    : core_(core),
+      stuck_after_ns_(static_cast<uint64_t>(
+          absl::ToInt64Nanoseconds(std::min(stuck_after, absl::Hours(24))))) {}
+
+absl::Status Shutdown::UnlessBegun(absl::FunctionRef<absl::Status()> start) {
+  const MutexLock lock(mutex_);
+  return begun_ ? absl::OkStatus() : start();
+}
+
+bool Shutdown::IsStoppedByParent(const Process& process) const {
+  const Process* parent = core_.processes.Find(process.parent.Load());
+  if (parent == nullptr) return false;
+  const ProcessType* type = parent->type.load(std::memory_order_acquire);
+  return type != nullptr &&
+         (type->descriptor->flags & ACTORD_TYPE_STOPS_CHILDREN) != 0;
+}
+
+void Shutdown::Tell(const Pid& pid, uint16_t type, std::string_view reason) {
+  const absl::Status status =
+      core_.delivery.Control(pid, type, reason, core_.lane);
+  // It has ended meanwhile, or is full of cancels already: both are fine.
+  status.IgnoreError();
+}
+
+std::vector<Pid> Shutdown::TellAll(uint16_t type, std::string_view reason) {
+  std::vector<Pid> left;
+  const uint32_t slots = core_.processes.SlotsInUse();
+  for (uint32_t slot = 0; slot < slots; ++slot) {
+    Process& process = core_.processes.At(slot);
+    const uint32_t generation =
+        process.generation.load(std::memory_order_acquire);
+    if ((generation & 1) == 0) continue;
+    const Pid pid = core_.processes.PidOf(process, generation);
+    if (type == ACTORD_EVENT_CANCEL && IsStoppedByParent(process)) {
+      left.push_back(pid);
+    } else {
+      Tell(pid, type, reason);
+    }
+  }
+  return left;
+}
+
+void Shutdown::CancelOrphans(std::vector<Pid>& left) {
+  std::erase_if(left, [this](const Pid& pid) {
+    const Process* process = core_.processes.Find(pid);
+    if (process == nullptr) return true;
+    if (IsStoppedByParent(*process)) return false;
+    Tell(pid, ACTORD_EVENT_CANCEL, kShuttingDown);
+    return true;
+  });
+}
+
+bool Shutdown::WaitForEmpty(uint64_t deadline_ns, bool may_be_cut,
+                            std::vector<Pid> left) {
+  // Whoever ends a process notifies, but without the lock; so look again now
+  // and then.
+  constexpr auto kLookAgain = std::chrono::milliseconds(5);
+  // That takes a look at each of `left`, so less often.
+  constexpr uint64_t kAskAgainNs = 50'000'000;
+  uint64_t ask_ns = 0;
+  const MutexLock lock(mutex_);
+  while (core_.LiveProcesses() != 0) {
+    if (may_be_cut && cut_short_) return false;
+    const uint64_t now_ns = core_.clock.MonotonicNs();
+    if (now_ns >= deadline_ns) return false;
+    if (now_ns >= ask_ns) {
+      CancelOrphans(left);
+      ask_ns = now_ns + kAskAgainNs;
+    }
+    wake_.wait_for(mutex_, kLookAgain);
+  }
+  return true;
+}
+
+void Shutdown::LogStuck() const {
+  constexpr size_t kNamed = 10;
+  size_t named = 0;
+  for (uint32_t slot = 0; slot < core_.processes.SlotsInUse(); ++slot) {
+    const Process& process = core_.processes.At(slot);
+    const uint32_t generation =
+        process.generation.load(std::memory_order_acquire);
+    const ProcessType* type = process.type.load(std::memory_order_acquire);
+    if ((generation & 1) == 0 || type == nullptr) continue;
+    core_.options.log(
+        LogLevel::kError,
+        absl::StrCat(
+            "process ", FormatPid(core_.processes.PidOf(process, generation)),
+            " of type ", type->name, " does not come back from its step"));
+    if (++named == kNamed) return;
+  }
+}
+
+uint64_t Shutdown::EndAllProcesses(ShutdownMode mode, absl::Duration timeout) {
+  core_.state.store(RunState::kDraining, std::memory_order_seq_cst);
+  // Who is to be terminated at once is not asked before.
+  (mode == ShutdownMode::kDrain ? core_.orders.cancel : core_.orders.terminate)
+      .store(true, std::memory_order_seq_cst);
+  core_.admission.AwaitQuiet();
+  const uint64_t now = core_.clock.MonotonicNs();
+  const uint64_t deadline =
+      timeout == absl::InfiniteDuration()
+          ? UINT64_MAX
+          : now + static_cast<uint64_t>(
+                      std::max<int64_t>(0, absl::ToInt64Nanoseconds(timeout)));
+  if (mode == ShutdownMode::kDrain) {
+    std::vector<Pid> left = TellAll(ACTORD_EVENT_CANCEL, kShuttingDown);
+    if (WaitForEmpty(deadline, /*may_be_cut=*/true, std::move(left))) {
+      return core_.clock.MonotonicNs() + stuck_after_ns_;
+    }
+  }
+  core_.orders.terminate.store(true, std::memory_order_seq_cst);
+  TellAll(kEventTerminate, kShuttingDown);
+  const uint64_t given_up_ns = core_.clock.MonotonicNs() + stuck_after_ns_;
+  if (!WaitForEmpty(given_up_ns, /*may_be_cut=*/false, {})) LogStuck();
+  return given_up_ns;
+}
+
+void Shutdown::Hurry() {
+  const MutexLock lock(mutex_);
+  cut_short_ = true;
+  wake_.notify_all();
+}
+
+ShutdownReport Shutdown::Run(ShutdownMode mode, absl::Duration timeout) {
+  uint64_t ended_before = 0;
+  {
+    const MutexLock lock(mutex_);
+    if (begun_) {
+      if (mode == ShutdownMode::kNow) cut_short_ = true;
+      wake_.notify_all();
+      while (!finished_) wake_.wait(mutex_);
+      return report_;
+    }
+    begun_ = true;
+    ended_before = core_.Stats().processes_ended;
+  }
+  const uint64_t given_up_ns = EndAllProcesses(mode, timeout);
+  ShutdownReport report;
+  report.forced = core_.Sum(&Counters::processes_forced);
+  report.ended = core_.Stats().processes_ended - ended_before - report.forced;
+  const uint64_t left = core_.LiveProcesses();
+  report.forced += left;
+  // Steps and pooled handlers have the same time to return.
+  const uint64_t now_ns = core_.clock.MonotonicNs();
+  report.stuck =
+      left + core_.pool.Stop(given_up_ns - std::min(given_up_ns, now_ns));
+  if (core_.LiveProcesses() == 0) core_.threads.Stop();
+  const absl::Status stopped =
+      Error(absl::StatusCode::kUnavailable, reason::kStopped,
+            "the daemon has stopped");
+  core_.results.AbandonAll(stopped);
+  core_.calls.AbandonAll(stopped);
+  core_.state.store(RunState::kStopped, std::memory_order_seq_cst);
+  const MutexLock lock(mutex_);
+  report_ = report;
+  finished_ = true;
+  wake_.notify_all();
+  return report_;
+}
+
+}  // namespace actord::runtime
