@@ -1,13 +1,8 @@
 // How processes ended, for whoever awaits them: kept for a while, within a
 // limit of bytes, the oldest forgotten first.
 //
-// Every submitted process passes through here, and what it leaves behind soon
-// is cold memory, so a result without text is one cache line, in the order of
-// the ends, and to forget it touches no other. What finds it by its PID is a
-// table of chains that lead from the newest to the oldest; a chain ends where
-// it leads to what is forgotten, so nothing has to be taken out of it. The
-// table is cold, too: so the newest results come into their chains a few at a
-// time, whose lines are fetched together, or when somebody asks for one.
+// The results lie in an OutcomeTable; this class keeps who waits for one, and
+// decides how long a result is kept.
 //
 // A result that has become too old is forgotten by the next Put or Await, and
 // by Trim, which the watchdog calls when NextExpiryNs has come: so an idle
@@ -27,7 +22,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/functional/function_ref.h"
-#include "runtime/memory/block_queue.h"
+#include "runtime/actors/outcome_table.h"
 #include "runtime/process/callbacks.h"
 #include "runtime/process/outcome.h"
 #include "runtime/settings/limits.h"
@@ -77,12 +72,6 @@ class Results {
   [[nodiscard]] size_t bytes() const;
 
  private:
-  static constexpr size_t kFirstChains = 1024;
-  // The lines that a processor has on their way at the same time, and some.
-  static constexpr size_t kChainAtOnce = 16;
-  static constexpr size_t kOverheadBytes = 256;
-  // So that a number says which of them it is.
-  static constexpr size_t kMaxKept = UINT32_MAX;
   // Trim lets others have the lock after as many.
   static constexpr size_t kForgottenAtOnce = 1024;
 
@@ -90,46 +79,12 @@ class Results {
     Id id = 0;
     Callback done;
   };
-  // What of an outcome is seldom there.
-  struct Text {
-    Payload result;
-    std::string message;
-  };
-  struct Kept {
-    Pid pid;
-    uint64_t since_ns = 0;
-    uint64_t started_unix_ns = 0;
-    uint64_t ended_unix_ns = 0;
-    uint64_t steps = 0;
-    std::unique_ptr<Text> text;  // null: all of it is empty
-    // So many results ago came the next of its chain; 0: there is none.
-    uint32_t next_of_chain = 0;
-    EndKind kind = EndKind::kResult;
-    uint8_t code = 0;
-  };
-  static_assert(sizeof(Kept) == 64);
-
-  static Outcome Unpack(const Kept& kept);
-  // What it is charged: its bytes, and what the tables need for it.
-  static size_t ChargeOf(const Payload& result, std::string_view message);
-  static size_t ChargeOf(const Kept& kept);
-
   // Without the lock: a hint.
   [[nodiscard]] bool WantsBlock() const ABSL_NO_THREAD_SAFETY_ANALYSIS {
     return kept_.WantsBlock();
   }
   // Whoever awaits the process; they wait no more.
   std::vector<Waiter> TakeWaiters(const Pid& pid)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void Keep(const Pid& pid, uint64_t now_ns, Outcome&& outcome)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Puts those that are not in their chains yet into them.
-  void ChainNewest() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Puts kept_[index] before the others of its chain.
-  void Chain(size_t index) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Null: it is not kept. Precondition: all are in their chains.
-  const Kept* Find(const Pid& pid) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  [[nodiscard]] size_t ChainOf(const Pid& pid) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Forgets what is too old, and more of the oldest until there is room.
   void Forget(uint64_t now_ns, size_t room_bytes)
@@ -151,19 +106,7 @@ class Results {
 
   mutable Mutex mutex_;
   Id next_id_ ABSL_GUARDED_BY(mutex_) = 1;
-  // Oldest first; a place that is used again holds an older one's fields, but
-  // no text. The first is number `first_`, modulo 2^32.
-  BlockQueue<Kept> kept_ ABSL_GUARDED_BY(mutex_);
-  uint32_t first_ ABSL_GUARDED_BY(mutex_) = 1;
-  // By ChainOf the PID: the number of the newest, modulo 2^32. Its size is a
-  // power of two, and at least the count of those that are in chains. What is
-  // so old that it is not in kept_: none. (So old that it seems new again: the
-  // chain leads through others, which are not the PID's, and still to ever
-  // older ones.)
-  std::vector<uint32_t> chains_ ABSL_GUARDED_BY(mutex_);
-  // How many, the newest, are in no chain yet.
-  size_t unchained_ ABSL_GUARDED_BY(mutex_) = 0;
-  size_t bytes_ ABSL_GUARDED_BY(mutex_) = 0;
+  OutcomeTable kept_ ABSL_GUARDED_BY(mutex_);
   absl::flat_hash_map<Pid, std::vector<Waiter>> waiters_
       ABSL_GUARDED_BY(mutex_);
 };

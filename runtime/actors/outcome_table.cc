@@ -1,0 +1,118 @@
+#include "runtime/actors/outcome_table.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "runtime/system/assert.h"
+#include "runtime/system/processor.h"
+
+namespace actord::runtime {
+
+OutcomeTable::OutcomeTable(uint32_t first_number)
+    : first_(first_number), buckets_(kFirstBuckets, first_number - 1) {}
+
+Outcome OutcomeTable::Unpack(const Kept& kept) {
+  Outcome outcome{.kind = kept.kind,
+                  .result = {},
+                  .code = static_cast<absl::StatusCode>(kept.code),
+                  .message = {},
+                  .steps = kept.steps,
+                  .started_unix_ns = kept.started_unix_ns,
+                  .ended_unix_ns = kept.ended_unix_ns};
+  if (kept.text != nullptr) {
+    outcome.result = kept.text->result;
+    outcome.message = kept.text->message;
+  }
+  return outcome;
+}
+
+size_t OutcomeTable::ChargeOf(const Kept& kept) {
+  return kept.text == nullptr ? kOverheadBytes
+                              : ChargeOf(kept.text->result, kept.text->message);
+}
+
+size_t OutcomeTable::ChargeOf(const Payload& result, std::string_view message) {
+  return kOverheadBytes + result.bytes.size() + result.content_type.size() +
+         message.size();
+}
+
+void OutcomeTable::Add(const Pid& pid, uint64_t now_ns, Outcome&& outcome) {
+  ACTORD_ASSERT_HOT(kept_.size() < kMaxSize, "outcome_table.h (1)");
+  bytes_ += ChargeOf(outcome);
+  // In its place: a copy of what was put together elsewhere, in parts, stalls
+  // the processor.
+  Kept& kept = kept_.push_back();
+  kept.pid = pid;
+  kept.since_ns = now_ns;
+  kept.started_unix_ns = outcome.started_unix_ns;
+  kept.ended_unix_ns = outcome.ended_unix_ns;
+  kept.steps = outcome.steps;
+  kept.kind = outcome.kind;
+  kept.code = static_cast<uint8_t>(outcome.code);
+  if (!outcome.result.bytes.empty() || !outcome.result.content_type.empty() ||
+      !outcome.message.empty()) {
+    kept.text = std::make_unique<Text>(
+        Text{std::move(outcome.result), std::move(outcome.message)});
+  }
+  if (++unlinked_ >= kLinkedAtOnce) LinkNewest();
+}
+
+void OutcomeTable::LinkNewest() {
+  if (kept_.size() > buckets_.size()) {
+    buckets_.assign(buckets_.size() * 2, first_ - 1);
+    unlinked_ = kept_.size();
+  }
+  const size_t first = kept_.size() - std::exchange(unlinked_, 0);
+  for (size_t i = first; i < kept_.size(); ++i) {
+    PrefetchForWrite(&buckets_[BucketOf(kept_[i].pid)]);
+  }
+  for (size_t i = first; i < kept_.size(); ++i) Link(i);
+}
+
+void OutcomeTable::Link(size_t index) {
+  Kept& kept = kept_[index];
+  const auto number = static_cast<uint32_t>(first_ + index);
+  uint32_t& newest = buckets_[BucketOf(kept.pid)];
+  kept.older_in_bucket = number - newest;
+  newest = number;
+}
+
+// Processes that end one after the other have neighbouring slots, of about the
+// same generation, more often than not: they share the lines of the table. The
+// generations are spread over it.
+size_t OutcomeTable::BucketOf(const Pid& pid) const {
+  constexpr uint64_t kSpread = 0x9E3779B97F4A7C15;
+  return (pid.slot + ((pid.generation * kSpread) >> 32)) &
+         (buckets_.size() - 1);
+}
+
+std::optional<Outcome> OutcomeTable::Find(const Pid& pid) {
+  LinkNewest();
+  // How many results ago it came.
+  size_t age =
+      static_cast<uint32_t>(first_ + kept_.size()) - buckets_[BucketOf(pid)];
+  while (age - 1 < kept_.size()) {
+    const Kept& kept = kept_[kept_.size() - age];
+    if (kept.pid == pid) return Unpack(kept);
+    if (kept.older_in_bucket == 0) break;
+    age += kept.older_in_bucket;
+  }
+  return std::nullopt;
+}
+
+void OutcomeTable::RemoveOldest() {
+  ACTORD_ASSERT_HOT(!kept_.empty(), "outcome_table.h: not empty");
+  bytes_ -= ChargeOf(kept_.front());
+  kept_.front().text.reset();
+  kept_.pop_front();
+  ++first_;
+  unlinked_ = std::min(unlinked_, kept_.size());
+}
+
+void OutcomeTable::ShrinkIfEmpty() {
+  if (!kept_.empty() || buckets_.size() == kFirstBuckets) return;
+  // A table of another size: no number leads to an outcome that is there.
+  std::vector<uint32_t>(kFirstBuckets, first_ - 1).swap(buckets_);
+}
+
+}  // namespace actord::runtime
