@@ -73,7 +73,7 @@ class Runtime::Core {
   Dispatcher dispatcher;
   Calls calls;
   ShutdownOrders orders;
-  Shutdown shutdown;
+  runtime::Shutdown shutdown;
   std::function<void()> on_end;
   WorkerThreads threads;
   LeaseThread lease_thread;

@@ -36,6 +36,7 @@
 #include "runtime/process/process.h"
 #include "runtime/runtime.h"
 #include "runtime/system/mutex.h"
+#include "runtime/system/thread.h"
 
 namespace actord::runtime {
 

@@ -66,7 +66,7 @@ class OutcomeTable {
   void RemoveOldest();
   // When the oldest was added. Precondition: not empty.
   [[nodiscard]] uint64_t oldest_since_ns() const {
-    return kept_.front().since_ns;
+    return kept_[0].since_ns;
   }
   // Gives back the memory of the hash table, if no outcome is left.
   void ShrinkIfEmpty();
