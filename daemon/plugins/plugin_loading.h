@@ -15,8 +15,8 @@
 #include "absl/time/time.h"
 #include "daemon/log/logging.h"
 #include "daemon/plugins/loaded_plugins.h"
+#include "runtime/effects/blocking_pool.h"
 #include "runtime/runtime.h"
-#include "runtime/turn/blocking_pool.h"
 
 namespace actord::daemon {
 

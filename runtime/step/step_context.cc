@@ -1,12 +1,13 @@
+// What a call sees of the daemon, what it says of itself, and its misuses. What
+// it wants to have done is in effect_requests.cc.
 #include "runtime/step/step_context.h"
 
-#include <algorithm>
-#include <cstring>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "runtime/process/errors.h"
 #include "runtime/process/priority.h"
+#include "runtime/process/upgrading.h"
 
 namespace actord::runtime {
 const actord_step_api StepContext::kApi = {
@@ -141,76 +142,6 @@ uint64_t StepContext::RandomBits(actord_step* step) {
   return context.random_.Next();
 }
 
-Envelope* StepContext::CopyPolicy(const actord_work_policy& policy) {
-  actord_work_policy copy{};
-  std::memcpy(&copy, &policy,
-              std::min<size_t>(policy.struct_size, sizeof(copy)));
-  Envelope* const kept =
-      Envelope::CreateFor(buffers_, ACTORD_EVENT_COMPLETION, sizeof(copy));
-  std::memcpy(kept->content(), &copy, sizeof(copy));
-  return kept;
-}
-
-uint64_t StepContext::Yield(actord_step* step, const actord_yield* yield) {
-  StepContext& context = Of(step);
-  const uint64_t tag = context.NextTag();
-  if (!context.MayAct() ||
-      !context.Accepts(yield->payload, yield->command, "yield") ||
-      !context.TakesItsReplies()) {
-    return tag;
-  }
-  Envelope* const envelope = context.NewEnvelope(
-      ACTORD_EVENT_COMPLETION, View(yield->command), yield->payload);
-  envelope->completion.tag = tag;
-  context.Add<YieldEffect>(Content(envelope), yield->timeout_ns,
-                           Content(context.PolicyOf(*yield)));
-  ++context.record_.yields;
-  return tag;
-}
-
-void StepContext::Send(actord_step* step, const actord_pid* to,
-                       const actord_message* message) {
-  StepContext& context = Of(step);
-  if (!context.MayAct() ||
-      !context.Accepts(message->payload, message->topic, "send")) {
-    return;
-  }
-  Envelope* const envelope = context.NewEnvelope(
-      ACTORD_EVENT_MESSAGE, View(message->topic), message->payload);
-  envelope->from = ToAbi(context.input_->self);
-  context.Add<SendEffect>(Content(envelope), FromAbi(*to));
-}
-
-actord_pid StepContext::Spawn(actord_step* step, const actord_spawn* spawn) {
-  StepContext& context = Of(step);
-  if (!context.MayAct() || !context.Accepts(spawn->input, {}, "spawn")) {
-    return {};
-  }
-  const int priority = PriorityOf(*spawn);
-  if (!IsPriority(priority)) {
-    context.Misuse(absl::InvalidArgumentError(
-        absl::StrCat("the priority of a spawn is ", priority,
-                     "; it must be from 0 to ", kPriorities - 1)));
-    return {};
-  }
-  const World::ChildAnswer child = context.ReserveChild(*spawn);
-  if (child.pid == Pid{}) return {};
-  auto& effect = context.Add<SpawnEffect>();
-  effect.child = child.pid;
-  effect.refusal = child.refusal;
-  effect.keep_result = (spawn->flags & ACTORD_SPAWN_KEEP_RESULT) != 0;
-  constexpr uint32_t kRare =
-      ACTORD_SPAWN_LINK | ACTORD_SPAWN_MONITOR | ACTORD_SPAWN_NAME;
-  if ((spawn->flags & kRare) != 0 && !context.TieChild(*spawn, effect)) {
-    return {};  // the step fails, and gives the child's place back
-  }
-  if (spawn->input.bytes.size != 0 || spawn->input.content_type.size != 0) {
-    effect.content =
-        Content(context.NewEnvelope(ACTORD_EVENT_MESSAGE, {}, spawn->input));
-  }
-  return ToAbi(effect.child);
-}
-
 World::ChildAnswer StepContext::ReserveChild(const actord_spawn& child) {
   const World::ChildAnswer answer =
       world_.ReserveChild(input_->self, UnixTimeNs(this), child);
@@ -220,6 +151,14 @@ World::ChildAnswer StepContext::ReserveChild(const actord_spawn& child) {
         static_cast<uint8_t>(PriorityOf(child)), answer.pid, answer.refusal});
   }
   return answer;
+}
+
+Pid StepContext::HolderOf(std::string_view name) {
+  const Pid holder = world_.HolderOf(name);
+  if (record_.keeps_answers) {
+    record_.answers.emplace_back(HolderAnswer{std::string(name), holder});
+  }
+  return holder;
 }
 
 void StepContext::SetResult(actord_step* step, const actord_payload* result) {
@@ -246,6 +185,18 @@ void StepContext::SetFailure(actord_step* step, int32_t status,
   // A failure's text is for people; a page of it is enough.
   constexpr size_t kMaxTextBytes = 4096;
   record.failure = std::string(View(message).substr(0, kMaxTextBytes));
+}
+
+int32_t StepContext::AdoptYield(actord_step* step, uint64_t tag) {
+  StepContext& context = Of(step);
+  if (context.adoption_ == nullptr) {
+    context.Misuse(absl::FailedPreconditionError(
+        "adopt_yield was called; only restore may"));
+    return ACTORD_FAILED_PRECONDITION;
+  }
+  if (!context.adoption_->outstanding.contains(tag)) return ACTORD_NOT_FOUND;
+  context.adoption_->adopted.insert(tag);
+  return ACTORD_OK;
 }
 
 }  // namespace actord::runtime

@@ -41,11 +41,11 @@
 #include "runtime/actors/names.h"
 #include "runtime/actors/results.h"
 #include "runtime/actors/ties.h"
+#include "runtime/effects/calls.h"
 #include "runtime/process/end_record.h"
 #include "runtime/scheduler/lane.h"
 #include "runtime/step/step_record.h"
 #include "runtime/system/clock.h"
-#include "runtime/turn/calls.h"
 
 namespace actord::runtime {
 

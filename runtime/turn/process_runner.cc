@@ -5,13 +5,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/actors/ties.h"
+#include "runtime/effects/calls.h"
 #include "runtime/process/chain.h"
 #include "runtime/process/errors.h"
+#include "runtime/step/foreign.h"
 #include "runtime/step/verdict.h"
 #include "runtime/system/fail_point.h"
 #include "runtime/system/processor.h"
-#include "runtime/turn/calls.h"
-#include "runtime/turn/foreign.h"
 
 namespace actord::runtime {
 namespace {

@@ -16,15 +16,15 @@
 
 #include "absl/functional/function_ref.h"
 #include "runtime/actors/dead_letters.h"
+#include "runtime/effects/dispatcher.h"
 #include "runtime/inbox/delivery.h"
 #include "runtime/scheduler/blocking_calls.h"
 #include "runtime/scheduler/scheduler_policy.h"
 #include "runtime/settings/options.h"
+#include "runtime/step/foreign.h"
 #include "runtime/step/step_context.h"
 #include "runtime/step/turn_input.h"
-#include "runtime/turn/dispatcher.h"
 #include "runtime/turn/ending.h"
-#include "runtime/turn/foreign.h"
 #include "runtime/yields/lifetimes.h"
 
 namespace actord::runtime {

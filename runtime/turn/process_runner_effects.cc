@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "runtime/actors/ties.h"
+#include "runtime/effects/calls.h"
 #include "runtime/process/chain.h"
-#include "runtime/turn/calls.h"
 #include "runtime/turn/process_runner.h"
 
 namespace actord::runtime {

@@ -6,10 +6,10 @@
 #include "absl/strings/str_cat.h"
 #include "runtime/process/chain.h"
 #include "runtime/process/errors.h"
+#include "runtime/step/foreign.h"
 #include "runtime/step/verdict.h"
 #include "runtime/system/fail_point.h"
 #include "runtime/system/thread.h"
-#include "runtime/turn/foreign.h"
 #include "runtime/turn/process_runner.h"
 
 namespace actord::runtime {
@@ -131,10 +131,10 @@ void ProcessRunner::DropMailbox(Process& process, Turn& turn) {
       DropMessages(process, turn, envelope);
       return true;
     });
-    // Whoever delivers a call looks for the end afterwards (Delivery::Post), so what
-    // is behind this look answers for itself; what is before it must not stay
-    // behind a gap, which its producer is about to close, a few instructions
-    // further on.
+    // Whoever delivers a call looks for the end afterwards (Delivery::Post), so
+    // what is behind this look answers for itself; what is before it must not
+    // stay behind a gap, which its producer is about to close, a few
+    // instructions further on.
     if (process.messages.IsEmpty()) return;
     YieldThread();
   }

@@ -13,7 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "runtime/process/errors.h"
 #include "runtime/process/upgrading.h"
-#include "runtime/turn/foreign.h"
+#include "runtime/step/foreign.h"
 #include "runtime/turn/process_runner.h"
 
 namespace actord::runtime {

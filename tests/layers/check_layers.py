@@ -121,6 +121,7 @@ LAYERS = {
         "yields",
         "actors",
         "step",
+        "effects",
         "turn",
         "workers",
     ],

@@ -16,10 +16,10 @@
 #include <sstream>
 #include <string>
 
+#include "runtime/step/foreign.h"
 #include "runtime/step/record_codec.h"
 #include "runtime/step/recorded_world.h"
 #include "runtime/step/step_context.h"
-#include "runtime/turn/foreign.h"
 #include "tests/replay/life_process.h"
 
 namespace actord::replay {

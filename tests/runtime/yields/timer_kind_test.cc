@@ -5,7 +5,7 @@
 #include <array>
 #include <set>
 
-#include "runtime/turn/call_handle.h"
+#include "runtime/effects/call_handle.h"
 
 namespace actord::runtime {
 namespace {

@@ -1,6 +1,6 @@
 // Messages that want an answer: exactly one for each, whatever becomes of the
 // two.
-#include "runtime/turn/calls.h"
+#include "runtime/effects/calls.h"
 
 #include <chrono>
 

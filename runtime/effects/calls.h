@@ -24,6 +24,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/functional/any_invocable.h"
 #include "absl/status/statusor.h"
+#include "runtime/effects/dispatcher.h"
 #include "runtime/inbox/delivery.h"
 #include "runtime/process/callbacks.h"
 #include "runtime/process/end_record.h"
@@ -31,7 +32,6 @@
 #include "runtime/scheduler/lane.h"
 #include "runtime/step/call_effect.h"
 #include "runtime/system/mutex.h"
-#include "runtime/turn/dispatcher.h"
 #include "runtime/yields/yield_broker.h"
 
 namespace actord::runtime {

@@ -1,4 +1,4 @@
-#include "runtime/turn/calls.h"
+#include "runtime/effects/calls.h"
 
 #include <algorithm>
 #include <memory>
@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "runtime/process/errors.h"
 #include "runtime/system/fail_point.h"
-#include "runtime/turn/call_handle.h"
+#include "runtime/effects/call_handle.h"
 
 namespace actord::runtime {
 namespace {

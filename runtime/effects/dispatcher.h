@@ -4,12 +4,12 @@
 // Thread-safety: Apply from the turn of the process.
 #pragma once
 
+#include "runtime/effects/blocking_pool.h"
 #include "runtime/process/catalog.h"
 #include "runtime/scheduler/lane.h"
 #include "runtime/settings/limits.h"
 #include "runtime/step/yield_effect.h"
 #include "runtime/tasks/task_table.h"
-#include "runtime/turn/blocking_pool.h"
 #include "runtime/yields/yield_broker.h"
 
 namespace actord::runtime {

@@ -1,4 +1,4 @@
-#include "runtime/turn/dispatcher.h"
+#include "runtime/effects/dispatcher.h"
 
 #include <array>
 #include <cstring>
@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/step/foreign.h"
 #include "runtime/system/absl_text.h"
-#include "runtime/turn/foreign.h"
 
 namespace actord::runtime {
 
@@ -76,7 +76,7 @@ struct Dispatcher::HandlerCall : actord_call {
       reply = long_reply->payload();
       return;
     }
-    detail::CopyBytes(short_reply.data(), bytes.data(), bytes.size());
+    actord::detail::CopyBytes(short_reply.data(), bytes.data(), bytes.size());
     reply = {{short_reply.data(), bytes.size()}, {}};
   }
 

@@ -1,4 +1,4 @@
-#include "runtime/turn/blocking_pool.h"
+#include "runtime/effects/blocking_pool.h"
 
 #include <algorithm>
 #include <chrono>
