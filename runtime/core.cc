@@ -7,7 +7,7 @@
 #include "runtime/process/chain.h"
 #include "runtime/process/errors.h"
 #include "runtime/system/random.h"
-#include "runtime/system/sip_hash.h"
+#include "runtime/thread_turns.h"
 
 namespace actord::runtime {
 namespace {
@@ -63,44 +63,38 @@ Runtime::Core::Core(const RuntimeOptions& resolved, const Catalog& known)
       pool(options.blocking_threads, options.blocking_queue),
       dispatcher(catalog, limits, clock, broker, tasks, pool, lane),
       calls(dispatcher, broker, delivery, lane),
+      undelivered(dead_letters, calls),
+      ending(results, lifecycle_log,
+             Ending::Observers(names, groups, calls, ties), clock),
+      orders{.on_end = [this] { shutdown.OnEnd(); }},
       shutdown(*this, options.stuck_after),
-      on_end([this] { shutdown.OnEnd(); }),
-      threads({.catalog = catalog,
-               .processes = processes,
-               .options = options,
-               .limits = limits,
+      step_secret(SecretOf(options.seed)),
+      threads({.options = options,
                .clock = clock,
                .buffers = buffers,
                .scheduler = scheduler,
                .broker = broker,
                .lifetimes = lifetimes,
+               .results = results,
                .shared_lane = lane,
-               .step_secret = SecretOf(options.seed),
-               .runner = {.processes = processes,
-                          .scheduler = scheduler,
-                          .delivery = delivery,
-                          .dispatcher = dispatcher,
-                          .broker = broker,
-                          .results = results,
-                          .calls = calls,
-                          .ties = ties,
-                          .dead_letters = dead_letters,
-                          .lifecycle_log = lifecycle_log,
-                          .lifetimes = lifetimes,
-                          .limits = limits,
-                          .names = names,
-                          .groups = groups,
-                          .clock = clock,
-                          .orders = orders,
-                          .step_sink = options.step_sink,
-                          .log = options.log,
-                          .on_end = on_end}}),
+               .make_runner =
+                   [this](Lane& thread_lane, BlockingCalls& blocking_calls) {
+                     return MakeRunner(thread_lane, blocking_calls);
+                   }}),
       lease_thread(tasks) {
   for (size_t i = 0; i < scheduler.size(); ++i) {
     scheduler.queue(i).timers.SetIsWanted([this](uint64_t timer) {
       return DueTimers::IsWanted(broker, lifetimes, timer);
     });
   }
+}
+
+std::shared_ptr<ProcessRunner> Runtime::Core::MakeRunner(
+    Lane& thread_lane, BlockingCalls& blocking_calls) {
+  auto turns =
+      std::make_shared<ThreadTurns>(*this, thread_lane, blocking_calls);
+  ProcessRunner* const runner = &turns->runner;
+  return {std::move(turns), runner};
 }
 
 Runtime::Core::~Core() {

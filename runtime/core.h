@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <memory>
 
 #include "runtime/actors/dead_letters.h"
 #include "runtime/actors/groups.h"
@@ -13,15 +14,19 @@
 #include "runtime/effects/blocking_pool.h"
 #include "runtime/effects/calls.h"
 #include "runtime/effects/dispatcher.h"
+#include "runtime/effects/undelivered.h"
 #include "runtime/inbox/delivery.h"
 #include "runtime/runtime.h"
 #include "runtime/scheduler/scheduler.h"
 #include "runtime/shutdown.h"
+#include "runtime/system/sip_hash.h"
 #include "runtime/system/thread.h"
 #include "runtime/tasks/lease_thread.h"
 #include "runtime/tasks/task_table.h"
 #include "runtime/turn/admission.h"
+#include "runtime/turn/ending.h"
 #include "runtime/turn/host.h"
+#include "runtime/turn/shutdown_orders.h"
 #include "runtime/workers/worker_threads.h"
 #include "runtime/yields/lifetimes.h"
 #include "runtime/yields/yield_broker.h"
@@ -72,13 +77,19 @@ class Runtime::Core {
   BlockingPool pool;
   Dispatcher dispatcher;
   Calls calls;
+  const Undelivered undelivered;
+  Ending ending;
   ShutdownOrders orders;
   runtime::Shutdown shutdown;
-  std::function<void()> on_end;
+  const SipKey step_secret;  // of what steps draw at random
   WorkerThreads threads;
   LeaseThread lease_thread;
 
  private:
+  // What a thread that runs workers has for its turns (thread_turns.h).
+  class ThreadTurns;
+  std::shared_ptr<ProcessRunner> MakeRunner(Lane& thread_lane,
+                                            BlockingCalls& blocking_calls);
   void FreeMailboxes();
 };
 

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/effects/call_handle.h"
 #include "runtime/process/errors.h"
 #include "runtime/system/fail_point.h"
-#include "runtime/effects/call_handle.h"
 
 namespace actord::runtime {
 namespace {

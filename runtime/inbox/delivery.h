@@ -5,7 +5,7 @@
 // Two things are no Post. What a turn answers to itself goes into urgent_taken
 // (Dispatcher::Answer, and the cancel that a process begins with). The first
 // messages of a child lie in its hand before anybody runs it (Preload, and
-// ProcessRunner::StartChild).
+// Applier::StartChild).
 //
 // Thread-safety: any thread.
 #pragma once

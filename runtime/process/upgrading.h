@@ -5,9 +5,11 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 
 #include "absl/container/flat_hash_set.h"
 #include "runtime/process/catalog.h"
+#include "runtime/process/process.h"
 
 namespace actord::runtime {
 
@@ -25,6 +27,32 @@ struct Upgrading {
 
   [[nodiscard]] bool empty() const {
     return fenced.empty() && declined == nullptr && put_off == nullptr;
+  }
+
+  // That of `process`, which has one afterwards.
+  static Upgrading& Of(Process& process) {
+    if (process.upgrading == nullptr) process.upgrading = new Upgrading;
+    return *process.upgrading;
+  }
+  // Frees one that keeps nothing.
+  static void Tidy(Process& process) {
+    if (process.upgrading == nullptr || !process.upgrading->empty()) return;
+    delete std::exchange(process.upgrading, nullptr);
+  }
+  // The process may be asked again for any version.
+  static void ForgetAttempts(Process& process) {
+    if (process.upgrading == nullptr) return;
+    if (const ProcessType* declined =
+            std::exchange(process.upgrading->declined, nullptr)) {
+      declined->declined_live.fetch_sub(1, std::memory_order_relaxed);
+    }
+    process.upgrading->put_off = nullptr;
+    Tidy(process);
+  }
+  // The process ends.
+  static void Forget(Process& process) {
+    ForgetAttempts(process);
+    delete std::exchange(process.upgrading, nullptr);
   }
 };
 

@@ -1,7 +1,7 @@
 // How the end of a process becomes known, in this order:
 //
 //   1. The turn closes what is the process's own: its state, its yields, what
-//      is left of an upgrade (ProcessRunner::End).
+//      is left of an upgrade (Closing::End).
 //   2. The end is counted, and another process of the type may begin.
 //
 //   Before the PID stops being found, in one critical section of the results if
@@ -28,7 +28,7 @@
 // An end that nobody wants reads `wanted` and whether the log records, builds
 // no Outcome and calls no observer: most processes that are spawned end so.
 //
-// This class does 3 to 10.
+// This class does 3 to 10; Closing does the rest.
 //
 // Thread-safety: from the turn of the process.
 #pragma once

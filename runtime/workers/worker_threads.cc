@@ -13,23 +13,16 @@
 
 namespace actord::runtime {
 
-WorkerThreads::Thread::Thread(const Parts& parts,
-                              const ProcessRunner::Parts& runner_parts)
+WorkerThreads::Thread::Thread(const Parts& parts, BlockingCalls& blocking_calls)
     : lane(parts.buffers, Lane::Use::kOneThread),
-      world(parts.catalog, parts.processes, runner_parts.names,
-            runner_parts.ties, parts.step_secret, parts.limits, parts.clock,
-            lane),
-      context(world, lane.buffers()),
-      runner(runner_parts, lane, context) {}
+      runner(parts.make_runner(lane, blocking_calls)) {}
 
 WorkerThreads::WorkerThreads(const Parts& parts)
     : parts_(parts),
-      runner_parts_(parts.runner),
       watchdog_(parts.scheduler, *this,
                 DueTimers(parts.scheduler, parts.broker, parts.lifetimes),
-                parts.runner.results, parts.shared_lane, parts.options.log),
+                parts.results, parts.shared_lane, parts.options.log),
       seeds_(parts.options.seed) {
-  runner_parts_.blocking_calls = this;
   const size_t workers = parts.scheduler.size();
   threads_.resize(workers +
                   static_cast<size_t>(parts.options.max_blocked_threads));
@@ -62,7 +55,7 @@ WorkerThreads::Thread* WorkerThreads::TakeSpare() {
   if (number == threads_.size() || stop_.load(std::memory_order_relaxed)) {
     return nullptr;
   }
-  auto thread = std::make_unique<Thread>(parts_, runner_parts_);
+  auto thread = std::make_unique<Thread>(parts_, *this);
   if (runs_) {
     const absl::Status status = Launch(*thread, number);
     if (!status.ok()) {
@@ -178,7 +171,7 @@ void WorkerThreads::Run(Thread& thread, size_t number) {
     while (WorkerQueue* queue = thread.lane.here()) {
       if (stop_.load(std::memory_order_relaxed)) return;
       Worker& held = worker(queue->index);
-      switch (held.RunOne(thread.runner)) {
+      switch (held.RunOne(*thread.runner)) {
         case Worker::Did::kRan:
           break;
         case Worker::Did::kSearch:

@@ -15,16 +15,15 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "runtime/actors/results.h"
 #include "runtime/scheduler/blocking_calls.h"
 #include "runtime/scheduler/lane.h"
 #include "runtime/settings/options.h"
-#include "runtime/step/step_context.h"
 #include "runtime/system/assert.h"
 #include "runtime/system/mutex.h"
 #include "runtime/system/parker.h"
 #include "runtime/system/random.h"
 #include "runtime/system/thread.h"
-#include "runtime/turn/live_world.h"
 #include "runtime/turn/process_runner.h"
 #include "runtime/workers/watchdog.h"
 #include "runtime/workers/worker.h"
@@ -33,30 +32,30 @@ namespace actord::runtime {
 
 class WorkerThreads final : public BlockingCalls {
  public:
+  // Makes the runner of a thread, which is given the thread's lane and whoever
+  // takes its worker over while it blocks. (Shared: the runner is a part of
+  // something larger, which it keeps.)
+  using MakeRunner =
+      std::function<std::shared_ptr<ProcessRunner>(Lane&, BlockingCalls&)>;
+
   struct Parts {
-    const Catalog& catalog;
-    ProcessTable& processes;
     const RuntimeOptions& options;
-    const LiveLimits& limits;
     const Clock& clock;
     BufferPool& buffers;
     Scheduler& scheduler;
     YieldBroker& broker;
     Lifetimes& lifetimes;
-    Lane& shared_lane;   // of threads that run no workers
-    SipKey step_secret;  // of what steps draw at random
-    // Of each thread's runner. `blocking_calls` is filled in here.
-    ProcessRunner::Parts runner;
+    Results& results;
+    Lane& shared_lane;  // of threads that run no workers
+    MakeRunner make_runner;
   };
 
   // What a thread owns. Belongs to that thread, unless a member says otherwise.
   struct Thread {
-    Thread(const Parts& parts, const ProcessRunner::Parts& runner_parts);
+    Thread(const Parts& parts, BlockingCalls& blocking_calls);
 
     Lane lane;  // its counters and its hold: any thread
-    LiveWorld world;
-    StepContext context;
-    ProcessRunner runner;
+    const std::shared_ptr<ProcessRunner> runner;
     Parker parker;  // where it sleeps without a worker; any thread may notify
     SystemThread thread;
   };
@@ -81,7 +80,7 @@ class WorkerThreads final : public BlockingCalls {
   Worker::Did RunOne(Thread& thread) {
     ACTORD_ASSERT(thread.lane.here() != nullptr,
                   "worker_threads.h: the thread holds a worker");
-    return worker(thread.lane.here()->index).RunOne(thread.runner);
+    return worker(thread.lane.here()->index).RunOne(*thread.runner);
   }
   // `thread` has come back from a turn without its worker: it is spare now.
   void AddSpare(Thread& thread);
@@ -106,7 +105,6 @@ class WorkerThreads final : public BlockingCalls {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const Parts parts_;
-  ProcessRunner::Parts runner_parts_;
   std::vector<std::unique_ptr<Worker>> workers_;
   Watchdog watchdog_;
   std::atomic<bool> stop_{false};

@@ -1,8 +1,8 @@
 /* The activity word, the mailbox and the turn fields
  * (runtime/process/activity.h, runtime/process/mailbox.h,
- * runtime/turn/process_runner*.cc): two senders, a completer, one process that
- * may block on its completion or end, another process that then uses its slot,
- * and two workers that run them.
+ * runtime/turn/process_runner.cc, runtime/turn/inbox.cc): two senders, a
+ * completer, one process that may block on its completion or end, another
+ * process that then uses its slot, and two workers that run them.
  *
  * The mailbox is modelled in full, with its gap: a sender adds to the word,
  * exchanges the tail, and links in a third step. It sends its messages one by

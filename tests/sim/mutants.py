@@ -135,8 +135,8 @@ MUTANTS = {
         "the global queue waits for the local one"),
     "CONTINUE_IN_FRONT": (
         "runtime/turn/process_runner.cc",
-        "    parts_.scheduler.EnqueueBehind(&process, lane_.here());\n",
-        "    parts_.scheduler.Enqueue(&process, lane_.here());\n",
+        "    scheduler_.EnqueueBehind(&process, lane_.here());\n",
+        "    scheduler_.Enqueue(&process, lane_.here());\n",
         "a process that continues runs next"),
     "LOST_OVERFLOW": (
         "runtime/scheduler/scheduler.cc",
@@ -174,7 +174,7 @@ MUTANTS = {
         "    while (Envelope* envelope = state != nullptr ? in_hand : nullptr) {\n",
         "a process that ends leaves what it has in hand"),
     "CHAIN_KEPT": (
-        "runtime/turn/process_runner_mailbox.cc",
+        "runtime/turn/inbox.cc",
         "  Envelope::Destroy(lane_.buffers(), chain);\n", "",
         "what held the messages of a chain is not freed"),
     "ALWAYS_ENQUEUE": (
@@ -198,7 +198,7 @@ MUTANTS = {
         "  delta += (ready",
         "a turn gives back what came while it lasted"),
     "GAP_TAKEN": (
-        "runtime/turn/process_runner_mailbox.cc",
+        "runtime/turn/inbox.cc",
         "    return turn.count < kBatch;\n  });\n",
         "    return turn.count < kBatch;\n  });\n"
         "  if (turn.count < kBatch) {\n"
@@ -206,34 +206,33 @@ MUTANTS = {
         "                                   Activity::Messages(turn.word));\n  }\n",
         "what lay behind a gap is forgotten"),
     "LOST_LAST_OF_CHAIN": (
-        "runtime/turn/process_runner.cc",
+        "runtime/effects/applier.cc",
         "SendTogether(to, head, last, count, units,",
         "SendTogether(to, head, last, count > 1 ? count - 1 : 1, units,",
         "the last message of a chain is not counted"),
     "NO_STEP_DUE": (
-        "runtime/turn/process_runner.cc", "    process.step_due = true;\n", "",
-        "there is no first step after Init"),
+        "runtime/turn/beginning.cc", "    process.step_due = true;\n", "", "there is no first step after Init"),
     "NO_GENERATION_URGENT": (
-        "runtime/turn/process_runner_mailbox.cc",
+        "runtime/turn/inbox.cc",
         "    if (envelope->generation != turn.generation) {\n",
         "    if (false) {\n", "an earlier process's completions are taken"),
     "NO_GENERATION_MESSAGES": (
-        "runtime/turn/process_runner_mailbox.cc",
+        "runtime/turn/inbox.cc",
         "  if (envelope->generation == turn.generation) [[likely]] {\n",
         "  if (true) {\n", "an earlier process's messages are taken"),
     "NO_GENERATION_CHAIN": (
-        "runtime/turn/process_runner_mailbox.cc",
+        "runtime/turn/inbox.cc",
         "  if (chain->generation != turn.generation) [[unlikely]] {\n",
         "  if (false) {\n", "an earlier process's chains are taken"),
     "MESSAGES_WHILE_BLOCKED": (
-        "runtime/turn/process_runner.cc", "  if (!blocked) FillFromMessages",
-        "  FillFromMessages", "a blocked process is given messages"),
+        "runtime/turn/process_runner.cc", "  if (!blocked) inbox_.FillFromMessages",
+        "  inbox_.FillFromMessages", "a blocked process is given messages"),
     "NO_ROLLBACK": (
-        "runtime/turn/process_runner_end.cc", "  Rollback();\n",
-        "  Commit(process);\n",
+        "runtime/turn/process_runner.cc", "  applier_.Rollback(caller_.record());\n",
+        "  applier_.Apply(caller_.record(), process, caller_.input().self);\n",
         "a step that failed is carried out"),
     "SECOND_CANCEL": (
-        "runtime/turn/process_runner_mailbox.cc",
+        "runtime/turn/inbox.cc",
         "type == ACTORD_EVENT_CANCEL && std::exchange(process.cancel_seen, true)",
         "false", "a second cancel reaches the process"),
     "COMPLETE_TWICE": (
@@ -249,22 +248,22 @@ MUTANTS = {
         "  if ((pending & 3) != YieldRecord::kPending) return false;\n",
         "an old handle completes another's yield"),
     "YIELDS_LEFT_AT_END": (
-        "runtime/turn/process_runner_end.cc",
-        "  parts_.broker.CloseAll(process, turn.generation, lane_);\n", "",
+        "runtime/turn/closing.cc",
+        "  broker_.CloseAll(process, turn.generation, lane_);\n", "",
         "an ended process keeps its yields"),
     "LOST_DEAD_LETTERS": (
-        "runtime/turn/process_runner_end.cc",
-        "    Drop(envelope, to, DeadLetterReason::kDroppedAtEnd);\n",
+        "runtime/turn/inbox.cc",
+        "    undelivered_.Drop(envelope, to, DeadLetterReason::kDroppedAtEnd, lane_);\n",
         "    lane_.Free(envelope);\n",
         "what an ended process has not seen is not counted"),
     "LEAKED_MESSAGE": (
-        "runtime/turn/process_runner_end.cc", "  FreeBatch(turn);\n", "  turn.count = 0;\n",
+        "runtime/turn/closing.cc", "  inbox_.FreeBatch(turn);\n", "  turn.count = 0;\n",
         "the events of a cancelled process are not freed"),
     "CLOSE_AFTER_FAILED_INIT": (
-        "runtime/turn/process_runner.cc",
-        "  process.FreeState(lane_.buffers(), "
-        "std::exchange(process.state, nullptr),\n"
-        "                    descriptor.state_size);\n",
+        "runtime/turn/beginning.cc",
+        "  process.FreeState(\n"
+        "      lane_.buffers(), std::exchange(process.state, nullptr),\n"
+        "      process.type.load(std::memory_order_relaxed)->descriptor->state_size);\n",
         "", "Close is called after an Init that failed"),
     "AWAIT_NOT_TOLD": (
         "runtime/turn/ending.cc",
@@ -284,7 +283,7 @@ MUTANTS = {
         "std::memory_order_seq_cst);\n",
         "an end looks for awaits before it is visible"),
     "REPLY_KEPT": (
-        "runtime/turn/process_runner_mailbox.cc",
+        "runtime/turn/inbox.cc",
         "  if (completion.completion.yield_slot == kNoYieldSlot) "
         "--process.replies;\n", "",
         "a reply counts as unseen for ever"),
@@ -303,8 +302,8 @@ MUTANTS = {
         "runtime/shutdown.cc", "  core_.admission.AwaitQuiet();\n", "",
         "a shutdown does not wait for submits under way"),
     "CANCEL_MISSES_NEW": (
-        "runtime/turn/process_runner.cc",
-        "    if (parts_.orders.cancel.load(std::memory_order_relaxed)) {\n",
+        "runtime/turn/beginning.cc",
+        "    if (orders_.cancel.load(std::memory_order_relaxed)) {\n",
         "    if (false) {\n", "a shutdown does not cancel those that begin"),
     "STALE_CANCEL_SEEN": (
         "runtime/process/process_table.cc", "  process.cancel_seen = false;\n", "",

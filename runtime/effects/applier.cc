@@ -1,0 +1,192 @@
+#include "runtime/effects/applier.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "runtime/process/chain.h"
+
+namespace actord::runtime {
+namespace {
+
+// Why a child that was not to be ends; null: it begins.
+const char* TextOf(SpawnRefusal refusal) {
+  switch (refusal) {
+    case SpawnRefusal::kNone:
+      return nullptr;
+    case SpawnRefusal::kUnknownType:
+      return "the process type is unknown";
+    case SpawnRefusal::kUnknownMethod:
+      return "the process type has no such method";
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+void Applier::Apply(StepRecord& record, Process& process, const Pid& self) {
+  std::vector<Effect>& effects = record.effects;
+  Effect* const end = effects.data() + effects.size();
+  for (Effect* effect = effects.data(); effect != end;) {
+    if (std::holds_alternative<SendEffect>(*effect)) [[likely]] {
+      effect = ApplySends(effect, end);
+    } else {
+      effect = ApplyOther(process, self, effect, end);
+    }
+  }
+  effects.clear();
+}
+
+Effect* Applier::ApplyOther(Process& process, const Pid& self, Effect* effect,
+                            Effect* end) {
+  if (std::holds_alternative<SpawnEffect>(*effect)) {
+    return ApplySpawns(self, effect, end);
+  }
+  if (auto* const yield = std::get_if<YieldEffect>(effect)) [[likely]] {
+    owners_.Apply(std::move(*yield), process, self, lane_);
+  } else if (auto* const call = std::get_if<CallEffect>(effect)) {
+    owners_.Apply(std::move(*call), process, self, lane_);
+  } else if (auto* const reply = std::get_if<ReplyEffect>(effect)) {
+    owners_.Apply(std::move(*reply), process, self, lane_);
+  } else if (auto* const tie = std::get_if<TieEffect>(effect)) {
+    owners_.Apply(TieEffect(*tie), process, self, lane_);
+  } else if (auto* const cancel = std::get_if<CancelEffect>(effect)) {
+    owners_.Apply(CancelEffect(*cancel), process, self, lane_);
+  }
+  return effect + 1;
+}
+
+Effect* Applier::ApplySends(Effect* first, Effect* end) {
+  constexpr auto kLongestChain = static_cast<ptrdiff_t>(Activity::kMaxChain);
+  Effect* const limit = first + std::min(end - first, kLongestChain);
+  auto& send = *std::get_if<SendEffect>(first);
+  const Pid& to = send.to;
+  uint64_t units = send.content->units();
+  Effect* next = first + 1;
+  for (; next != limit; ++next) {
+    const auto* const same = std::get_if<SendEffect>(next);
+    if (same == nullptr || same->to != to) break;
+    units += same->content->units();
+  }
+  const auto count = static_cast<size_t>(next - first);
+  const auto take = [](Effect& effect) {
+    return std::get_if<SendEffect>(&effect)->content.Take();
+  };
+  Envelope* head = nullptr;
+  Envelope* last = nullptr;
+  if (count < kShortestChain) {
+    head = last = send.content.Take();
+    for (Effect* effect = first + 1; effect != next; ++effect) {
+      Envelope* const envelope = take(*effect);
+      last->SetNext(envelope);
+      last = envelope;
+    }
+  } else {
+    head = last = NewChain(lane_.buffers(), count, units);
+    std::transform(first, next, MessagesOf(*head).begin(), take);
+  }
+  if (delivery_.SendTogether(to, head, last, count, units, lane_) !=
+      Posted::kDelivered) [[unlikely]] {
+    SendOneByOne(to, head, last);
+  }
+  return next;
+}
+
+void Applier::SendOneByOne(const Pid& to, Envelope* head, Envelope* last) {
+  const auto send = [&](Envelope* envelope) {
+    const Posted posted = delivery_.Send(to, envelope, lane_);
+    if (posted != Posted::kDelivered) {
+      undelivered_.DropRefused(envelope, to, posted, lane_);
+    }
+  };
+  if (head->type == kEventChain) {
+    for (Envelope* const envelope : MessagesOf(*head)) send(envelope);
+    lane_.Free(head);
+    return;
+  }
+  for (bool is_last = false; !is_last;) {
+    Envelope* const envelope = head;
+    is_last = envelope == last;
+    if (!is_last) head = envelope->Next();
+    send(envelope);
+  }
+}
+
+Effect* Applier::ApplySpawns(const Pid& self, Effect* first, Effect* end) {
+  Effect* next = first;
+  while (next != end) {
+    auto* const spawn = std::get_if<SpawnEffect>(next);
+    if (spawn == nullptr) break;
+    if (spawn->link || spawn->monitor != 0) [[unlikely]] {
+      TieChild(self, *spawn);
+    }
+    next = StartChild(*spawn, next + 1, end);
+    if (children_.count == children_.processes.size()) {
+      scheduler_.EnqueueTogether(children_, lane_.here());
+    }
+  }
+  scheduler_.EnqueueTogether(children_, lane_.here());
+  return next;
+}
+
+void Applier::TieChild(const Pid& self, const SpawnEffect& spawn) {
+  Ties& ties = owners_.Get<Ties>();
+  if (spawn.link) ties.Link(self, spawn.child, lane_);
+  if (spawn.monitor != 0) {
+    ties.Monitor(self, spawn.monitor, spawn.child, lane_);
+  }
+}
+
+Effect* Applier::StartChild(SpawnEffect& spawn, Effect* next, Effect* end) {
+  const Pid& pid = spawn.child;
+  Process& child = processes_.Reserved(pid);
+  child.init_due = true;
+  child.input = spawn.content.Take();
+  child.refusal = TextOf(spawn.refusal);
+  child.keep_result = spawn.keep_result;
+  Envelope* last = nullptr;
+  uint64_t count = 0;
+  uint64_t units = 0;
+  const uint64_t word = child.activity.load(std::memory_order_relaxed);
+  for (; next != end; ++next, ++count) {
+    auto* const send = std::get_if<SendEffect>(next);
+    if (send == nullptr || send->to != pid) break;
+    Envelope* const envelope = send->content.get();
+    units += envelope->units();
+    if (!delivery_.HasRoom(word, count + 1, units)) [[unlikely]] {
+      units -= envelope->units();
+      break;
+    }
+    static_cast<void>(send->content.Take());
+    envelope->generation = pid.generation;
+    envelope->SetNext(nullptr);
+    if (last == nullptr) {
+      child.in_hand = envelope;
+    } else {
+      last->SetNext(envelope);
+    }
+    last = envelope;
+  }
+  lane_.Count(&Counters::messages_sent, count);
+  lane_.Count(&Counters::processes_started);
+  if (Activity::Add(child.activity, Activity::kReady - Activity::kEnded +
+                                        Activity::ForMessages(count, units))) {
+    children_.Add(&child);
+  }
+  return next;
+}
+
+void Applier::Rollback(StepRecord& record) {
+  for (Effect& effect : record.effects) {
+    FreeContent(effect, lane_);
+    if (const auto* spawn = std::get_if<SpawnEffect>(&effect)) {
+      // Nobody else has its PID.
+      processes_.Unreserve(lane_.processes(),
+                           processes_.Reserved(spawn->child));
+    }
+  }
+  record.effects.clear();
+  record.DropResult();
+}
+
+}  // namespace actord::runtime

@@ -1,0 +1,53 @@
+// Where an envelope goes that no step will be given.
+//
+// Thread-safety: any thread, with its own lane.
+#pragma once
+
+#include "runtime/actors/dead_letters.h"
+#include "runtime/effects/calls.h"
+#include "runtime/inbox/delivery.h"
+#include "runtime/process/envelope.h"
+#include "runtime/process/pid.h"
+#include "runtime/scheduler/lane.h"
+
+namespace actord::runtime {
+
+class Undelivered {
+ public:
+  Undelivered(DeadLetters& dead_letters, Calls& calls)
+      : dead_letters_(dead_letters), calls_(calls) {}
+
+  // Takes the envelope: a message becomes a dead letter. A call does too, and
+  // its caller is told. An event of another kind is freed.
+  void Drop(Envelope* envelope, const Pid& to, DeadLetterReason why,
+            Lane& lane) const {
+    if (envelope->type == ACTORD_EVENT_MESSAGE) [[likely]] {
+      dead_letters_.Add(envelope, to, why, lane);
+    } else if (envelope->type == kEventCall) {
+      calls_.Dropped(*envelope, lane);
+      dead_letters_.Add(envelope, to, why, lane);
+    } else {
+      lane.Free(envelope);
+    }
+  }
+
+  // Of a message that was refused. Precondition: it was not delivered.
+  void DropRefused(Envelope* envelope, const Pid& to, Posted refusal,
+                   Lane& lane) const {
+    if (refusal == Posted::kMailboxFull) {
+      lane.Count(&Counters::refused_mailbox);
+      Drop(envelope, to, DeadLetterReason::kMailboxFull, lane);
+    } else {
+      Drop(envelope, to,
+           refusal == Posted::kEnded ? DeadLetterReason::kEnded
+                                     : DeadLetterReason::kUnknownProcess,
+           lane);
+    }
+  }
+
+ private:
+  DeadLetters& dead_letters_;
+  Calls& calls_;
+};
+
+}  // namespace actord::runtime

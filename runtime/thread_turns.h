@@ -1,0 +1,53 @@
+// What a thread that runs workers has for its turns: the classes of
+// runtime/turn that belong to one thread, each with those parts of the runtime
+// that it needs.
+//
+// Thread-safety: belongs to one thread. Ownership: borrows the core and the
+// lane.
+#pragma once
+
+#include "runtime/core.h"
+#include "runtime/effects/applier.h"
+#include "runtime/turn/beginning.h"
+#include "runtime/turn/closing.h"
+#include "runtime/turn/inbox.h"
+#include "runtime/turn/live_world.h"
+#include "runtime/turn/process_runner.h"
+#include "runtime/turn/step_caller.h"
+#include "runtime/turn/upgrader.h"
+
+namespace actord::runtime {
+
+class Runtime::Core::ThreadTurns {
+ public:
+  ThreadTurns(Core& core, Lane& lane, BlockingCalls& blocking_calls)
+      : world(core.catalog, core.processes, core.names, core.ties,
+              core.step_secret, core.limits, core.clock, lane),
+        inbox(core.processes, core.broker, core.ties, core.undelivered, lane),
+        caller(world, core.processes, core.calls, core.options.step_sink,
+               blocking_calls, core.options.log, core.limits, lane),
+        beginning(caller, core.lifetimes, core.lifecycle_log, core.orders,
+                  core.limits, lane),
+        applier(Applier::Owners(core.dispatcher, core.calls, core.ties,
+                                core.broker),
+                core.delivery, core.processes, core.scheduler, core.undelivered,
+                lane),
+        upgrader(inbox, caller, core.broker, core.options.log, lane),
+        closing(inbox, caller, core.broker, core.processes, core.ending,
+                core.orders, lane),
+        runner(beginning, inbox, caller, applier, upgrader, closing,
+               core.scheduler, lane) {}
+  ThreadTurns(const ThreadTurns&) = delete;
+  ThreadTurns& operator=(const ThreadTurns&) = delete;
+
+  LiveWorld world;
+  Inbox inbox;
+  StepCaller caller;
+  Beginning beginning;
+  Applier applier;
+  Upgrader upgrader;
+  Closing closing;
+  ProcessRunner runner;
+};
+
+}  // namespace actord::runtime

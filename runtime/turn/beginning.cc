@@ -1,0 +1,71 @@
+#include "runtime/turn/beginning.h"
+
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/process/errors.h"
+
+namespace actord::runtime {
+
+std::optional<EndCause> Beginning::Begin(Process& process, const Turn& turn) {
+  process.init_due = false;
+  if (process.refusal != nullptr) {
+    return EndCause{EndKind::kInitRefused, absl::StatusCode::kNotFound,
+                    std::exchange(process.refusal, nullptr)};
+  }
+  if (process.admitted == nullptr) return CallInit(process, turn, nullptr);
+  // Its memory may become the state.
+  Admitted admitted = process.TakeAdmitted();
+  return CallInit(process, turn, &admitted);
+}
+
+std::optional<EndCause> Beginning::CallInit(Process& process, const Turn& turn,
+                                            Admitted* admitted) {
+  caller_.Init(process, turn);
+  const StepRecord& record = caller_.record();
+  if (record.verdict == ACTORD_OK && record.misuse.ok()) {
+    process.step_due = true;
+    const uint64_t lifetime_ns = limits_.max_lifetime_ns();
+    if (lifetime_ns != LiveLimits::kForeverNs) [[unlikely]] {
+      lifetimes_.Begin(process, turn.generation, lifetime_ns, lane_);
+    }
+    const Pid& pid = caller_.input().self;
+    if (lifecycle_log_.IsRecording()) [[unlikely]] {
+      lifecycle_log_.Started(process, pid);
+    }
+    if (admitted != nullptr) std::move (*admitted)(pid);
+    if (orders_.cancel.load(std::memory_order_relaxed)) {
+      Envelope* cancel = lane_.NewEnvelope(
+          ACTORD_EVENT_CANCEL, {},
+          {ToAbi(std::string_view("the daemon is shutting down")),
+           ToAbi(std::string_view("text/plain"))});
+      cancel->generation = turn.generation;
+      process.urgent_taken.PushBack(cancel);
+    }
+    return std::nullopt;
+  }
+  // There is nothing to close.
+  process.FreeState(
+      lane_.buffers(), std::exchange(process.state, nullptr),
+      process.type.load(std::memory_order_relaxed)->descriptor->state_size);
+  if (admitted != nullptr) process.KeepAdmitted(std::move(*admitted));
+  return WhyInitFailed();
+}
+
+EndCause Beginning::WhyInitFailed() {
+  StepRecord& record = caller_.record();
+  std::string failure = record.TakeFailure();
+  if (!record.thrown.empty()) {
+    return {EndKind::kInitRefused, absl::StatusCode::kInternal,
+            absl::StrCat("Init ", record.thrown)};
+  }
+  if (!record.misuse.ok()) {
+    return {EndKind::kInitRefused, absl::StatusCode::kInternal,
+            std::string(record.misuse.message())};
+  }
+  return {EndKind::kInitRefused, ErrorCodeFromAbi(record.verdict),
+          std::move(failure)};
+}
+
+}  // namespace actord::runtime

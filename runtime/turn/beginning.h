@@ -1,0 +1,53 @@
+// How a process begins: its Init, and whoever hears that it has begun.
+//
+// Thread-safety: belongs to one thread that runs turns.
+#pragma once
+
+#include <optional>
+
+#include "runtime/actors/lifecycle_log.h"
+#include "runtime/process/outcome.h"
+#include "runtime/process/submission.h"
+#include "runtime/settings/limits.h"
+#include "runtime/turn/shutdown_orders.h"
+#include "runtime/turn/step_caller.h"
+#include "runtime/turn/turn.h"
+#include "runtime/yields/lifetimes.h"
+
+namespace actord::runtime {
+
+class Beginning {
+ public:
+  Beginning(StepCaller& caller, Lifetimes& lifetimes,
+            LifecycleLog& lifecycle_log, const ShutdownOrders& orders,
+            const LiveLimits& limits, Lane& lane)
+      : caller_(caller),
+        lifetimes_(lifetimes),
+        lifecycle_log_(lifecycle_log),
+        orders_(orders),
+        limits_(limits),
+        lane_(lane) {}
+  Beginning(const Beginning&) = delete;
+  Beginning& operator=(const Beginning&) = delete;
+
+  // Calls Init. Returns why the process does not begin; nullopt: it has begun,
+  // its first step is due, and whoever submitted it has been told. Otherwise
+  // the end tells them. Precondition: `init_due`.
+  std::optional<EndCause> Begin(Process& process, const Turn& turn);
+
+ private:
+  // `admitted`: who wants to know; may be null.
+  std::optional<EndCause> CallInit(Process& process, const Turn& turn,
+                                   Admitted* admitted);
+  // In words of the call that has returned.
+  EndCause WhyInitFailed();
+
+  StepCaller& caller_;
+  Lifetimes& lifetimes_;
+  LifecycleLog& lifecycle_log_;
+  const ShutdownOrders& orders_;
+  const LiveLimits& limits_;
+  Lane& lane_;
+};
+
+}  // namespace actord::runtime

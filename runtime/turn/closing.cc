@@ -1,0 +1,84 @@
+#include "runtime/turn/closing.h"
+
+#include <utility>
+
+#include "runtime/process/errors.h"
+#include "runtime/process/upgrading.h"
+#include "runtime/system/fail_point.h"
+
+namespace actord::runtime {
+namespace {
+
+// What a Submit is told whose process has ended before Init returned well.
+absl::Status RefusalOf(const EndCause& cause) {
+  if (cause.kind == EndKind::kTerminated) {
+    return Error(absl::StatusCode::kUnavailable, reason::kDraining,
+                 cause.message);
+  }
+  if (cause.code == absl::StatusCode::kInvalidArgument) {
+    return InvalidField("input", reason::kInitRefused, cause.message);
+  }
+  return Error(cause.code, reason::kInitRefused, cause.message);
+}
+
+}  // namespace
+
+void Closing::End(Process& process, Turn& turn, EndCause&& cause) {
+  inbox_.FreeBatch(turn);
+  if (void* const state = std::exchange(process.state, nullptr)) {
+    caller_.Close(process, *process.type.load(std::memory_order_relaxed),
+                  state);
+  }
+  broker_.CloseAll(process, turn.generation, lane_);
+  if (process.upgrading != nullptr) [[unlikely]] {
+    Upgrading::Forget(process);
+  }
+  const bool forcing = orders_.terminate.load(std::memory_order_relaxed);
+  const bool shutdown =
+      forcing || orders_.cancel.load(std::memory_order_relaxed);
+  CountEnd(cause, forcing);
+  processes_.LeaveType(process);
+  process.init_due = false;
+  if (process.input != nullptr) {
+    lane_.Free(std::exchange(process.input, nullptr));
+  }
+  Publish(process, processes_.PidOf(process, turn.generation),
+          std::move(cause));
+  inbox_.Empty(process, turn);
+  GiveBack(process, turn);
+  if (shutdown) orders_.on_end();
+}
+
+void Closing::CountEnd(const EndCause& cause, bool forcing) {
+  // The end is counted last: whoever has seen it has seen what kind it was.
+  if (forcing && cause.kind == EndKind::kTerminated) {
+    lane_.Count(&Counters::processes_forced);
+  }
+  if (cause.kind != EndKind::kResult) lane_.Count(&Counters::processes_failed);
+  lane_.Count(&Counters::processes_ended);
+}
+
+void Closing::Publish(Process& process, const Pid& pid, EndCause&& cause) {
+  StepRecord& record = caller_.record();
+  if (process.admitted == nullptr) [[likely]] {
+    ending_.Publish(process, pid, std::move(cause), record, lane_);
+    return;
+  }
+  Admitted admitted = process.TakeAdmitted();
+  absl::Status refusal = RefusalOf(cause);
+  ending_.Publish(process, pid, std::move(cause), record, lane_);
+  std::move(admitted)(std::move(refusal));
+}
+
+void Closing::GiveBack(Process& process, const Turn& turn) {
+  uint64_t delta = Activity::kEnded;
+  delta -= Activity::Urgent(turn.word) * Activity::kUrgentOne;
+  delta -= Activity::ForMessages(turn.messages_taken, turn.units);
+  delta -= turn.word & (Activity::kReady | Activity::kBlocked);
+  process.running.store(false, std::memory_order_relaxed);
+  WillChange(&process.activity);
+  process.activity.fetch_add(delta, std::memory_order_acq_rel);
+  processes_.Release(lane_.processes(), process);
+}
+
+}  // namespace actord::runtime

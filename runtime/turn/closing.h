@@ -1,0 +1,64 @@
+// Ends a process: carries out the list in ending.h, of which Ending does the
+// part that makes the end known.
+//
+// Thread-safety: belongs to one thread that runs turns.
+#pragma once
+
+#include <string_view>
+
+#include "runtime/process/outcome.h"
+#include "runtime/process/process_table.h"
+#include "runtime/scheduler/lane.h"
+#include "runtime/turn/ending.h"
+#include "runtime/turn/inbox.h"
+#include "runtime/turn/shutdown_orders.h"
+#include "runtime/turn/step_caller.h"
+#include "runtime/turn/turn.h"
+#include "runtime/yields/yield_broker.h"
+
+namespace actord::runtime {
+
+class Closing {
+ public:
+  Closing(Inbox& inbox, StepCaller& caller, YieldBroker& broker,
+          ProcessTable& processes, Ending& ending, const ShutdownOrders& orders,
+          Lane& lane)
+      : inbox_(inbox),
+        caller_(caller),
+        broker_(broker),
+        processes_(processes),
+        ending_(ending),
+        orders_(orders),
+        lane_(lane) {}
+  Closing(const Closing&) = delete;
+  Closing& operator=(const Closing&) = delete;
+
+  // Afterwards the process is another thread's, or another process.
+  void End(Process& process, Turn& turn, EndCause&& cause);
+  // Whether the process has ended as the shutdown wants it.
+  bool EndIfOrdered(Process& process, Turn& turn) {
+    if (!orders_.terminate.load(std::memory_order_relaxed)) [[likely]] {
+      return false;
+    }
+    End(process, turn,
+        {EndKind::kTerminated, absl::StatusCode::kAborted,
+         "the daemon is shutting down"});
+    return true;
+  }
+
+ private:
+  void CountEnd(const EndCause& cause, bool forcing);
+  // Makes the end known, and tells whoever waits for Init.
+  void Publish(Process& process, const Pid& pid, EndCause&& cause);
+  void GiveBack(Process& process, const Turn& turn);
+
+  Inbox& inbox_;
+  StepCaller& caller_;
+  YieldBroker& broker_;
+  ProcessTable& processes_;
+  Ending& ending_;
+  const ShutdownOrders& orders_;
+  Lane& lane_;
+};
+
+}  // namespace actord::runtime

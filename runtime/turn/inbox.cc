@@ -1,0 +1,216 @@
+#include "runtime/turn/inbox.h"
+
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "runtime/process/chain.h"
+#include "runtime/process/upgrading.h"
+#include "runtime/system/processor.h"
+#include "runtime/system/thread.h"
+
+namespace actord::runtime {
+
+void Inbox::Uncharge(Process& process, const Envelope& completion) {
+  if (completion.completion.yield_slot == kNoYieldSlot) --process.replies;
+  if (const uint32_t charge = YieldBroker::ChargeOf(completion)) {
+    process.completion_units.fetch_sub(charge, std::memory_order_relaxed);
+  }
+}
+
+Envelope* Inbox::PopUrgent(Process& process) {
+  Envelope* envelope = process.urgent_taken.PopFront();
+  if (envelope != nullptr && envelope->type == ACTORD_EVENT_COMPLETION) {
+    Uncharge(process, *envelope);
+  }
+  return envelope;
+}
+
+bool Inbox::FillFromUrgent(Process& process, Turn& turn) {
+  while (turn.count < kBatch) {
+    Envelope* envelope = PopUrgent(process);
+    if (envelope == nullptr) break;
+    if (envelope->generation != turn.generation) {
+      lane_.Free(envelope);  // for a process that was here before
+      continue;
+    }
+    const uint16_t type = envelope->type;
+    if (type == ACTORD_EVENT_COMPLETION) {
+      if (envelope->completion.yield_slot != kNoYieldSlot) {
+        broker_.Close(process, envelope->completion.yield_slot, lane_);
+      }
+      batch_[turn.count++] = envelope;
+      continue;
+    }
+    if (type == kEventUpgrade) {
+      lane_.Free(envelope);  // this turn has looked
+      continue;
+    }
+    if (!TakeOrder(process, turn, envelope)) return false;
+  }
+  return true;
+}
+
+bool Inbox::TakeOrder(Process& process, Turn& turn, Envelope* envelope) {
+  const uint16_t type = envelope->type;
+  if (type == kEventLinkedEnd) {
+    std::optional<std::string> why = ties_.TakeLinkedEnd(
+        processes_.PidOf(process, turn.generation), *envelope);
+    lane_.Free(envelope);
+    if (!why) return true;
+    end_cause_ = {EndKind::kFailed, absl::StatusCode::kAborted,
+                  *std::move(why)};
+    return false;
+  }
+  // A cancel or a terminate; asking again changes nothing.
+  const bool again =
+      type == ACTORD_EVENT_CANCEL && std::exchange(process.cancel_seen, true);
+  const bool handles =
+      (process.type.load(std::memory_order_relaxed)->descriptor->flags &
+       ACTORD_TYPE_HANDLES_CANCEL) != 0;
+  if (again) {
+    lane_.Free(envelope);
+    return true;
+  }
+  if (type == ACTORD_EVENT_CANCEL && handles) {
+    process.cancel_requested.store(true, std::memory_order_relaxed);
+    batch_[turn.count++] = envelope;
+    return true;
+  }
+  std::string reason(View(envelope->payload().bytes));
+  lane_.Free(envelope);
+  if (type == kEventLifetimeEnd) {
+    lane_.Count(&Counters::ended_by_lifetime);
+    end_cause_ = {EndKind::kLimit, absl::StatusCode::kResourceExhausted,
+                  std::move(reason)};
+  } else if (type == kEventTerminate) {
+    end_cause_ = {EndKind::kTerminated, absl::StatusCode::kAborted,
+                  std::move(reason)};
+  } else {
+    end_cause_ = {EndKind::kCancelled, absl::StatusCode::kCancelled,
+                  std::move(reason)};
+  }
+  return false;
+}
+
+void Inbox::FillFromMessages(Process& process, Turn& turn) {
+  if (turn.count >= kBatch || Activity::Messages(turn.word) == 0) return;
+  process.TakeMessages([&](Envelope* envelope) {
+    TakeMessage(process, turn, envelope);
+    return turn.count < kBatch;
+  });
+}
+
+void Inbox::TakeMessage(const Process& process, Turn& turn,
+                        Envelope* envelope) {
+  if (envelope->type != ACTORD_EVENT_MESSAGE &&
+      !IsTaken(process, turn, envelope)) {
+    return;
+  }
+  if (envelope->generation == turn.generation) [[likely]] {
+    turn.Took(1, envelope->units());
+    batch_[turn.count++] = envelope;
+  } else {
+    DropMessages(process, turn, envelope);
+  }
+}
+
+bool Inbox::IsTaken(const Process& process, Turn& turn, Envelope* envelope) {
+  if (envelope->type == kEventChain) {
+    TakeChain(process, turn, envelope);
+    return false;
+  }
+  if (envelope->type != ACTORD_EVENT_EXIT ||
+      envelope->generation != turn.generation ||
+      ties_.TakeExit(processes_.PidOf(process, turn.generation), *envelope)) {
+    return true;
+  }
+  turn.Took(1, envelope->units());
+  lane_.Free(envelope);
+  return false;
+}
+
+void Inbox::TakeChain(const Process& process, Turn& turn, Envelope* chain) {
+  if (chain->generation != turn.generation) [[unlikely]] {
+    DropMessages(process, turn, chain);
+    return;
+  }
+  const std::span<Envelope*> messages = MessagesOf(*chain);
+  turn.Took(messages.size(), UnitsOf(*chain));
+  for (Envelope* message : messages) {
+    PrefetchForRead(message);
+    batch_[turn.count++] = message;
+  }
+  Envelope::Destroy(lane_.buffers(), chain);
+}
+
+void Inbox::DropFenced(Process& process, Turn& turn) {
+  DropCompletions(process, turn, [&process](uint64_t tag) {
+    return process.upgrading->fenced.erase(tag) != 0;
+  });
+  Upgrading::Tidy(process);
+}
+
+void Inbox::DropCompletions(Process& process, Turn& turn,
+                            absl::FunctionRef<bool(uint64_t tag)> is_dropped) {
+  EnvelopeList taken = std::exchange(process.urgent_taken, {});
+  while (Envelope* const envelope = taken.PopFront()) {
+    if (envelope->type != ACTORD_EVENT_COMPLETION ||
+        envelope->generation != turn.generation ||
+        !is_dropped(envelope->completion.tag)) {
+      process.urgent_taken.PushBack(envelope);
+      continue;
+    }
+    ++turn.dropped;
+    Uncharge(process, *envelope);
+    if (envelope->completion.yield_slot != kNoYieldSlot) {
+      broker_.Close(process, envelope->completion.yield_slot, lane_);
+    }
+    lane_.Free(envelope);
+  }
+}
+
+void Inbox::Empty(Process& process, Turn& turn) {
+  // An event that comes later is of a sender who found the process a moment
+  // ago; it is dropped by the next process of this slot, or at the runtime's
+  // end.
+  turn.word = process.activity.load(std::memory_order_acquire);
+  while (Envelope* envelope = PopUrgent(process)) {
+    lane_.Free(envelope);
+  }
+  TakeUrgent(process, turn);
+  while (Envelope* envelope = PopUrgent(process)) {
+    lane_.Free(envelope);
+  }
+  while (true) {
+    process.TakeMessages([&](Envelope* envelope) {
+      DropMessages(process, turn, envelope);
+      return true;
+    });
+    // Whoever delivers a call looks for the end afterwards (Delivery::Post), so
+    // what is behind this look answers for itself; what is before it must not
+    // stay behind a gap, which its producer is about to close, a few
+    // instructions further on.
+    if (process.messages.IsEmpty()) return;
+    YieldThread();
+  }
+}
+
+void Inbox::DropMessages(const Process& process, Turn& turn,
+                         Envelope* envelope) {
+  const Pid to = processes_.PidOf(process, envelope->generation);
+  if (envelope->type != kEventChain) {
+    turn.Took(1, envelope->units());
+    undelivered_.Drop(envelope, to, DeadLetterReason::kDroppedAtEnd, lane_);
+    return;
+  }
+  const std::span<Envelope*> messages = MessagesOf(*envelope);
+  turn.Took(messages.size(), UnitsOf(*envelope));
+  for (Envelope* message : messages) {
+    undelivered_.Drop(message, to, DeadLetterReason::kDroppedAtEnd, lane_);
+  }
+  lane_.Free(envelope);
+}
+
+}  // namespace actord::runtime

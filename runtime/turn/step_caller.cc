@@ -1,0 +1,162 @@
+#include "runtime/turn/step_caller.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/process/upgrading.h"
+
+namespace actord::runtime {
+namespace {
+
+// Whether a step will see one of these events. The end of a linked process does
+// not count: the step that blocks may have unlinked that process.
+bool HasEventToCome(const EnvelopeList& taken) {
+  const Envelope* event = taken.head();
+  while (event != nullptr && event->type == kEventLinkedEnd) {
+    event = taken.After(event);
+  }
+  return event != nullptr;
+}
+
+}  // namespace
+
+StepCaller::StepCaller(World& world, const ProcessTable& processes,
+                       Calls& calls, StepSink* sink,
+                       BlockingCalls& blocking_calls, const Log& log,
+                       const LiveLimits& limits, Lane& lane)
+    : context_(world, lane.buffers()),
+      record_(context_.record()),
+      processes_(processes),
+      calls_(calls),
+      sink_(sink),
+      blocking_calls_(blocking_calls),
+      log_(log),
+      limits_(limits),
+      lane_(lane) {
+  for (size_t i = 0; i < events_.size(); ++i) event_pointers_[i] = &events_[i];
+  record_.keeps_answers = sink != nullptr;
+}
+
+void StepCaller::Init(Process& process, const Turn& turn) {
+  const ProcessType& type = *process.type.load(std::memory_order_relaxed);
+  const actord_process_type& descriptor = *type.descriptor;
+  process.state = process.NewState(lane_.buffers(), descriptor.state_size);
+  FillInput(process, turn, 0);
+  input_.init = {.struct_size = sizeof(actord_init),
+                 .method = process.method.load(std::memory_order_relaxed),
+                 .input = process.input == nullptr ? actord_payload{}
+                                                   : process.input->payload()};
+  input_.events = {};  // an earlier step's are gone
+  context_.Begin(input_, StepContext::Call::kInit);
+  GiveWorkerAwayIfBlocking(descriptor);
+  EndCall(process, type, CallForeign(lane_.hold(), process, "Init", [&] {
+            record_.verdict =
+                descriptor.init(process.state, &input_.init, context_.abi());
+          }));
+  if (process.input != nullptr) {
+    lane_.Free(std::exchange(process.input, nullptr));
+  }
+}
+
+void StepCaller::Step(Process& process, const Turn& turn,
+                      std::span<Envelope* const> batch) {
+  const ProcessType& type = *process.type.load(std::memory_order_relaxed);
+  const actord_process_type& descriptor = *type.descriptor;
+  const size_t count = batch.size();
+  for (size_t i = 0; i < count; ++i) {
+    if (batch[i]->type == ACTORD_EVENT_MESSAGE) {
+      batch[i]->WriteMessage(events_[i]);
+    } else {
+      WriteEvent(process, *batch[i], events_[i]);
+    }
+  }
+  WillWrite(process.state);
+  FillInput(process, turn, process.steps.load(std::memory_order_relaxed) + 1);
+  input_.events = {event_pointers_.data(), count};
+  context_.Begin(input_, StepContext::Call::kStep);
+  GiveWorkerAwayIfBlocking(descriptor);
+  EndCall(process, type, CallForeign(lane_.hold(), process, "Step", [&] {
+            record_.verdict = descriptor.step(
+                process.state, event_pointers_.data(), count, context_.abi());
+          }));
+  process.step_due = record_.verdict == ACTORD_STEP_CONTINUE;
+}
+
+void StepCaller::WriteEvent(Process& process, const Envelope& envelope,
+                            actord_event& event) {
+  envelope.WriteOther(event);
+  if (event.call != 0) calls_.Owe(process, event.call);
+}
+
+void StepCaller::FillRest(const Process& process) {
+  input_.yields = process.yields_count.load(std::memory_order_relaxed);
+  if (process.upgrading != nullptr) [[unlikely]] {
+    input_.yields -= static_cast<uint32_t>(process.upgrading->fenced.size());
+  }
+  input_.cancel_requested =
+      process.cancel_requested.load(std::memory_order_relaxed);
+  input_.more_events = HasEventToCome(process.urgent_taken);
+}
+
+void StepCaller::CountRefusedPayloads() {
+  for (; record_.refused_payloads != 0; --record_.refused_payloads) {
+    limits_.CountRefusedPayload();
+  }
+}
+
+void StepCaller::KeepCall(const Process& process, const ProcessType& type,
+                          const Thrown& thrown) {
+  if (thrown) {
+    record_.verdict = StepRecord::kThrown;
+    record_.has_said = true;
+    record_.thrown = *thrown;
+  }
+  CountRefusedPayloads();
+  if (sink_ != nullptr) {
+    FillRest(process);
+    sink_->Keep(type.name.c_str(), input_, record_);
+    record_.answers.clear();
+  }
+}
+
+StepCaller::Answer StepCaller::Snapshot(Process& process, const Turn& turn,
+                                        const ProcessType& type) {
+  FillInput(process, turn, process.steps.load(std::memory_order_relaxed));
+  context_.Begin(input_, StepContext::Call::kSnapshot);
+  Answer answer;
+  GiveWorkerAwayIfBlocking(*type.descriptor);
+  answer.thrown = CallForeign(lane_.hold(), process, "Snapshot", [&] {
+    answer.status = type.snapshot(process.state, context_.abi());
+  });
+  CountRefusedPayloads();
+  return answer;
+}
+
+StepCaller::Answer StepCaller::Restore(Process& process, const Turn& turn,
+                                       const ProcessType& type, void* state,
+                                       const actord_restore& restore,
+                                       YieldAdoption& adoption) {
+  FillInput(process, turn, process.steps.load(std::memory_order_relaxed));
+  context_.Begin(input_, StepContext::Call::kRestore, &adoption);
+  Answer answer;
+  GiveWorkerAwayIfBlocking(*type.descriptor);
+  answer.thrown = CallForeign(lane_.hold(), process, "Restore", [&] {
+    answer.status = type.restore(state, &restore, context_.abi());
+  });
+  CountRefusedPayloads();
+  return answer;
+}
+
+void StepCaller::Close(Process& process, const ProcessType& type, void* state) {
+  GiveWorkerAwayIfBlocking(*type.descriptor);
+  const Thrown thrown = CallForeign(lane_.hold(), process, "Close",
+                                    [&] { type.descriptor->close(state); });
+  if (thrown) {
+    // The process has ended, or goes on, as it has; its result stands.
+    log_(LogLevel::kError,
+         absl::StrCat("process type ", type.name, ": Close ", *thrown));
+  }
+  process.FreeState(lane_.buffers(), state, type.descriptor->state_size);
+}
+
+}  // namespace actord::runtime

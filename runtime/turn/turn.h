@@ -1,0 +1,26 @@
+// What one turn has taken from its process.
+//
+// Thread-safety: belongs to the thread of the turn.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace actord::runtime {
+
+// Is given back to the activity word when the turn ends (activity.h, (2)).
+struct Turn {
+  uint64_t word;  // as the turn found it
+  uint32_t generation;
+  uint64_t messages_taken = 0;
+  uint64_t units = 0;  // of the messages that were taken
+  size_t count = 0;    // envelopes in the batch of the Inbox
+  size_t dropped = 0;  // completions that no step is given
+
+  void Took(uint64_t messages, uint64_t of_units) {
+    messages_taken += messages;
+    units += of_units;
+  }
+};
+
+}  // namespace actord::runtime

@@ -1,0 +1,209 @@
+#include "runtime/turn/upgrader.h"
+
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/process/errors.h"
+#include "runtime/process/upgrading.h"
+
+namespace actord::runtime {
+namespace {
+
+// Whether what was taken has an order to end, which comes before any upgrade.
+bool IsAskedToEnd(const Process& process) {
+  const uint32_t generation =
+      process.generation.load(std::memory_order_relaxed);
+  for (const Envelope* envelope = process.urgent_taken.head();
+       envelope != nullptr; envelope = process.urgent_taken.After(envelope)) {
+    if (envelope->generation == generation &&
+        envelope->type != ACTORD_EVENT_COMPLETION &&
+        envelope->type != kEventUpgrade) {
+      return true;
+    }
+  }
+  return false;
+}
+
+bool IsFenced(const Process& process, uint64_t tag) {
+  return process.upgrading != nullptr &&
+         process.upgrading->fenced.contains(tag);
+}
+
+}  // namespace
+
+void Upgrader::BeforeStep(Process& process, Turn& turn,
+                          const ProcessType& target) {
+  const Upgrading* const upgrading = process.upgrading;
+  // One that put it off is asked after its steps.
+  if (upgrading != nullptr &&
+      (upgrading->declined == &target || upgrading->put_off == &target)) {
+    return;
+  }
+  Upgrade(process, turn, target);
+}
+
+void Upgrader::AfterSteps(Process& process, Turn& turn) {
+  const ProcessType* const target =
+      process.type.load(std::memory_order_relaxed)
+          ->upgrade_to.load(std::memory_order_acquire);
+  if (target == nullptr) {
+    // Called off.
+    Upgrading::ForgetAttempts(process);
+  } else if (process.upgrading->put_off != nullptr) {
+    Upgrade(process, turn, *target);
+  }
+}
+
+void Upgrader::Upgrade(Process& process, Turn& turn,
+                       const ProcessType& target) {
+  const ProcessType& from = *process.type.load(std::memory_order_relaxed);
+  const uint16_t old_method = process.method.load(std::memory_order_relaxed);
+  const char* const name = from.descriptor->methods[old_method].name;
+  const uint32_t method = target.FindMethod(name);
+  if (from.descriptor == target.descriptor) {
+    SetType(process, target, old_method);
+    Upgrading::ForgetAttempts(process);
+    return;
+  }
+  if (process.cancel_requested.load(std::memory_order_relaxed)) {
+    // It was asked to end, and is about to.
+    Decline(process, target, std::nullopt);
+    return;
+  }
+  if (IsAskedToEnd(process)) {
+    // The version that was asked to ends; if it does not, it is the case above.
+    PutOff(process, target);
+    return;
+  }
+  if (method == ProcessType::kNoSuchMethod) {
+    Decline(process, target, absl::StrCat("it has no method ", name));
+    return;
+  }
+  Payload snapshot;
+  if (!TakeSnapshot(process, turn, from, target, snapshot)) return;
+  YieldAdoption adoption = AdoptableYields(process);
+  void* const state =
+      Restore(process, turn, target,
+              {.struct_size = sizeof(actord_restore),
+               .method = method,
+               .snapshot = ToAbi(snapshot),
+               .from_version = ToAbi(std::string_view(from.version))},
+              adoption);
+  if (state == nullptr) return;
+  caller_.Close(process, from, std::exchange(process.state, state));
+  process.step_due = true;
+  Upgrading::ForgetAttempts(process);
+  Fence(process, turn, adoption);
+  target.upgraded.fetch_add(1, std::memory_order_relaxed);
+  lane_.Count(&Counters::upgrades);
+  // Last: whoever sees that it is of the new version has seen all of this.
+  SetType(process, target, static_cast<uint16_t>(method));
+}
+
+bool Upgrader::TakeSnapshot(Process& process, const Turn& turn,
+                            const ProcessType& from, const ProcessType& target,
+                            Payload& snapshot) {
+  const StepCaller::Answer answer = caller_.Snapshot(process, turn, from);
+  StepRecord& record = caller_.record();
+  snapshot = record.TakeResult();
+  if (!answer.thrown && record.misuse.ok()) {
+    if (answer.status == ACTORD_OK) return true;
+    if (answer.status == ACTORD_UNAVAILABLE) {
+      PutOff(process, target);
+      return false;
+    }
+  }
+  Decline(process, target,
+          absl::StrCat("Snapshot of version ", from.version, " ",
+                       WhyRefused(answer)));
+  return false;
+}
+
+void* Upgrader::Restore(Process& process, const Turn& turn,
+                        const ProcessType& target,
+                        const actord_restore& restore,
+                        YieldAdoption& adoption) {
+  const size_t state_size = target.descriptor->state_size;
+  void* const state = process.NewState(lane_.buffers(), state_size);
+  const StepCaller::Answer answer =
+      caller_.Restore(process, turn, target, state, restore, adoption);
+  if (answer.ok() && caller_.record().misuse.ok()) return state;
+  Decline(process, target, absl::StrCat("Restore ", WhyRefused(answer)));
+  if (answer.ok()) {
+    caller_.Close(process, target, state);
+  } else {
+    process.FreeState(lane_.buffers(), state, state_size);
+  }
+  return nullptr;
+}
+
+std::string Upgrader::WhyRefused(const StepCaller::Answer& answer) {
+  if (answer.thrown != nullptr) return *answer.thrown;
+  StepRecord& record = caller_.record();
+  if (!record.misuse.ok()) {
+    return absl::StrCat("broke a rule: ", record.misuse.message());
+  }
+  return absl::StrCat("refused with ",
+                      absl::StatusCodeToString(ErrorCodeFromAbi(answer.status)),
+                      ": ", record.TakeFailure());
+}
+
+void Upgrader::PutOff(Process& process, const ProcessType& target) {
+  Upgrading::ForgetAttempts(process);
+  Upgrading::Of(process).put_off = &target;
+}
+
+void Upgrader::Decline(Process& process, const ProcessType& target,
+                       const std::optional<std::string>& why) {
+  const ProcessType& from = *process.type.load(std::memory_order_relaxed);
+  Upgrading::ForgetAttempts(process);
+  Upgrading::Of(process).declined = &target;
+  target.declined.fetch_add(1, std::memory_order_relaxed);
+  lane_.Count(&Counters::upgrades_declined);
+  // Release: whoever sees that nobody is to come any more sees the counts.
+  target.declined_live.fetch_add(1, std::memory_order_release);
+  if (!why || target.warned.exchange(true, std::memory_order_relaxed)) return;
+  log_(LogLevel::kWarning,
+       absl::StrCat("process type ", target.name, ": a process of version ",
+                    from.version, " does not go on in version ", target.version,
+                    ": ", *why, ". More of them are counted, not logged"));
+}
+
+void Upgrader::SetType(Process& process, const ProcessType& type,
+                       uint16_t method) {
+  // Orders: Process::method.
+  process.method.store(Process::kNoMethod, std::memory_order_release);
+  process.type.store(&type, std::memory_order_release);
+  process.method.store(method, std::memory_order_release);
+}
+
+YieldAdoption Upgrader::AdoptableYields(const Process& process) const {
+  YieldAdoption adoption;
+  broker_.ForEachTag(process, [&](uint64_t tag) {
+    if (!IsFenced(process, tag)) adoption.outstanding.insert(tag);
+  });
+  // Those that were answered at once have no record.
+  const uint32_t generation =
+      process.generation.load(std::memory_order_relaxed);
+  for (const Envelope* envelope = process.urgent_taken.head();
+       envelope != nullptr; envelope = process.urgent_taken.After(envelope)) {
+    if (envelope->type == ACTORD_EVENT_COMPLETION &&
+        envelope->generation == generation) {
+      adoption.outstanding.insert(envelope->completion.tag);
+    }
+  }
+  return adoption;
+}
+
+void Upgrader::Fence(Process& process, Turn& turn,
+                     const YieldAdoption& adoption) {
+  inbox_.DropCompletions(process, turn, [&adoption](uint64_t tag) {
+    return !adoption.adopted.contains(tag);
+  });
+  broker_.CloseOthers(
+      process, turn.generation, adoption.adopted, lane_,
+      [&process](uint64_t tag) { Upgrading::Of(process).fenced.insert(tag); });
+}
+
+}  // namespace actord::runtime
