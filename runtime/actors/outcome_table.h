@@ -65,9 +65,7 @@ class OutcomeTable {
   // Precondition: not empty.
   void RemoveOldest();
   // When the oldest was added. Precondition: not empty.
-  [[nodiscard]] uint64_t oldest_since_ns() const {
-    return kept_[0].since_ns;
-  }
+  [[nodiscard]] uint64_t oldest_since_ns() const { return kept_[0].since_ns; }
   // Gives back the memory of the hash table, if no outcome is left.
   void ShrinkIfEmpty();
 

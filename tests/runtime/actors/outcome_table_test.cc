@@ -9,31 +9,31 @@
 namespace actord::runtime {
 namespace {
 
-Pid PidOf(uint32_t slot, uint32_t generation = 1) {
+Pid PidInSlot(uint32_t slot, uint32_t generation = 1) {
   return {.node = 1, .incarnation = 1, .slot = slot, .generation = generation};
 }
 
-Outcome OutcomeOf(uint64_t steps, std::string message = "") {
+Outcome OutcomeAfter(uint64_t steps, std::string message = "") {
   Outcome outcome;
   outcome.steps = steps;
   outcome.message = std::move(message);
   return outcome;
 }
 
-void AddTo(OutcomeTable& table, uint32_t slot, uint64_t now_ns = 0) {
-  table.Add(PidOf(slot), now_ns, OutcomeOf(slot));
+void AddEmpty(OutcomeTable& table, uint32_t slot, uint64_t now_ns = 0) {
+  table.Add(PidInSlot(slot), now_ns, OutcomeAfter(slot));
 }
 
 TEST(OutcomeTable, GivesBackWhatWasAdded) {
   OutcomeTable table;
-  Outcome outcome = OutcomeOf(7, "why");
+  Outcome outcome = OutcomeAfter(7, "why");
   outcome.kind = EndKind::kFailed;
   outcome.code = absl::StatusCode::kAborted;
   outcome.result.bytes = "result";
   outcome.started_unix_ns = 3;
   outcome.ended_unix_ns = 5;
-  table.Add(PidOf(1), 9, Outcome(outcome));
-  const std::optional<Outcome> found = table.Find(PidOf(1));
+  table.Add(PidInSlot(1), 9, Outcome(outcome));
+  const std::optional<Outcome> found = table.Find(PidInSlot(1));
   ASSERT_TRUE(found);
   EXPECT_EQ(found->kind, outcome.kind);
   EXPECT_EQ(found->code, outcome.code);
@@ -43,8 +43,8 @@ TEST(OutcomeTable, GivesBackWhatWasAdded) {
   EXPECT_EQ(found->started_unix_ns, 3u);
   EXPECT_EQ(found->ended_unix_ns, 5u);
   EXPECT_EQ(table.oldest_since_ns(), 9u);
-  EXPECT_FALSE(table.Find(PidOf(2)));
-  EXPECT_FALSE(table.Find(PidOf(1, 3))) << "another process of the slot";
+  EXPECT_FALSE(table.Find(PidInSlot(2)));
+  EXPECT_FALSE(table.Find(PidInSlot(1, 3))) << "another process of the slot";
 }
 
 // The hash table doubles several times, and outcomes are found also while the
@@ -53,23 +53,23 @@ TEST(OutcomeTable, FindsEachOfManyWheneverItIsAsked) {
   constexpr uint32_t kCount = 5000;
   OutcomeTable table;
   for (uint32_t i = 0; i < kCount; ++i) {
-    AddTo(table, i);
+    AddEmpty(table, i);
     for (const uint32_t asked : {i, i / 2, 0u}) {
-      const std::optional<Outcome> found = table.Find(PidOf(asked));
+      const std::optional<Outcome> found = table.Find(PidInSlot(asked));
       ASSERT_TRUE(found) << asked << " of " << i;
       ASSERT_EQ(found->steps, asked);
     }
-    ASSERT_FALSE(table.Find(PidOf(i + 1)));
+    ASSERT_FALSE(table.Find(PidInSlot(i + 1)));
   }
 }
 
 // Slots that are 1,024 apart share a bucket.
 TEST(OutcomeTable, WhatIsRemovedIsNotFoundThroughNewerOnesOfItsBucket) {
   OutcomeTable table;
-  for (uint32_t i = 0; i < 10; ++i) AddTo(table, i * 1024);
+  for (uint32_t i = 0; i < 10; ++i) AddEmpty(table, i * 1024);
   for (uint32_t removed = 0; removed < 10; ++removed) {
     for (uint32_t i = 0; i < 10; ++i) {
-      EXPECT_EQ(table.Find(PidOf(i * 1024)).has_value(), i >= removed) << i;
+      EXPECT_EQ(table.Find(PidInSlot(i * 1024)).has_value(), i >= removed) << i;
     }
     table.RemoveOldest();
   }
@@ -78,14 +78,14 @@ TEST(OutcomeTable, WhatIsRemovedIsNotFoundThroughNewerOnesOfItsBucket) {
 
 TEST(OutcomeTable, OldestGoFirstAlsoBeforeTheyAreInABucket) {
   OutcomeTable table;
-  for (uint32_t i = 0; i < 5; ++i) AddTo(table, i, 100 + i);
+  for (uint32_t i = 0; i < 5; ++i) AddEmpty(table, i, 100 + i);
   for (uint32_t i = 0; i < 5; ++i) {
     EXPECT_EQ(table.oldest_since_ns(), 100 + i);
     table.RemoveOldest();
   }
-  AddTo(table, 9);
-  EXPECT_TRUE(table.Find(PidOf(9)));
-  EXPECT_FALSE(table.Find(PidOf(4)));
+  AddEmpty(table, 9);
+  EXPECT_TRUE(table.Find(PidInSlot(9)));
+  EXPECT_FALSE(table.Find(PidInSlot(4)));
 }
 
 // Invariants (1) and (4): numbers wrap round.
@@ -94,26 +94,26 @@ TEST(OutcomeTable, FindsAcrossTheWrapOfItsNumbers) {
   for (const uint32_t before : {0u, 1u, 10u, 40u, 100u}) {
     OutcomeTable table(0u - before);
     for (uint32_t i = 0; i < 200; ++i) {
-      AddTo(table, i);
+      AddEmpty(table, i);
       if (table.size() > kKept) table.RemoveOldest();
-      ASSERT_TRUE(table.Find(PidOf(i))) << before << ' ' << i;
+      ASSERT_TRUE(table.Find(PidInSlot(i))) << before << ' ' << i;
       const uint32_t oldest = i < kKept ? 0 : i + 1 - kKept;
-      ASSERT_TRUE(table.Find(PidOf(oldest))) << before << ' ' << i;
+      ASSERT_TRUE(table.Find(PidInSlot(oldest))) << before << ' ' << i;
       if (oldest > 0) {
-        ASSERT_FALSE(table.Find(PidOf(oldest - 1))) << before << ' ' << i;
+        ASSERT_FALSE(table.Find(PidInSlot(oldest - 1))) << before << ' ' << i;
       }
-      ASSERT_FALSE(table.Find(PidOf(i + 1))) << before << ' ' << i;
+      ASSERT_FALSE(table.Find(PidInSlot(i + 1))) << before << ' ' << i;
     }
   }
 }
 
 TEST(OutcomeTable, ChargesTextAndGivesItBack) {
   OutcomeTable table;
-  table.Add(PidOf(1), 0, OutcomeOf(1));
+  table.Add(PidInSlot(1), 0, OutcomeAfter(1));
   const size_t empty = table.bytes();
-  table.Add(PidOf(2), 0, OutcomeOf(1, std::string(100, 'x')));
+  table.Add(PidInSlot(2), 0, OutcomeAfter(1, std::string(100, 'x')));
   EXPECT_EQ(table.bytes(), 2 * empty + 100);
-  EXPECT_EQ(OutcomeTable::ChargeOf(OutcomeOf(1, "four")), empty + 4);
+  EXPECT_EQ(OutcomeTable::ChargeOf(OutcomeAfter(1, "four")), empty + 4);
   table.RemoveOldest();
   table.RemoveOldest();
   EXPECT_EQ(table.bytes(), 0u);
@@ -121,14 +121,15 @@ TEST(OutcomeTable, ChargesTextAndGivesItBack) {
 
 TEST(OutcomeTable, IsAsGoodAsNewAfterItShrank) {
   OutcomeTable table;
-  for (uint32_t i = 0; i < 5000; ++i) AddTo(table, i);
+  for (uint32_t i = 0; i < 5000; ++i) AddEmpty(table, i);
   table.ShrinkIfEmpty();
-  EXPECT_TRUE(table.Find(PidOf(0))) << "it was not empty";
+  EXPECT_TRUE(table.Find(PidInSlot(0))) << "it was not empty";
   while (!table.empty()) table.RemoveOldest();
   table.ShrinkIfEmpty();
-  for (uint32_t i = 0; i < 100; ++i) EXPECT_FALSE(table.Find(PidOf(i))) << i;
-  for (uint32_t i = 0; i < 100; ++i) AddTo(table, i);
-  for (uint32_t i = 0; i < 100; ++i) EXPECT_TRUE(table.Find(PidOf(i))) << i;
+  for (uint32_t i = 0; i < 100; ++i)
+    EXPECT_FALSE(table.Find(PidInSlot(i))) << i;
+  for (uint32_t i = 0; i < 100; ++i) AddEmpty(table, i);
+  for (uint32_t i = 0; i < 100; ++i) EXPECT_TRUE(table.Find(PidInSlot(i))) << i;
 }
 
 }  // namespace
