@@ -1,3 +1,4 @@
+// performance-notes: Rare code moved out.
 #include "runtime/actors/results.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// performance-notes: Rare code moved out.
 #include "runtime/inbox/delivery.h"
 
 #include <utility>

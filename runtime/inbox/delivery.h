@@ -8,6 +8,7 @@
 // Applier::StartChild).
 //
 // Thread-safety: any thread.
+// performance-notes: Rare code moved out.
 #pragma once
 
 #include <vector>

@@ -28,6 +28,7 @@
 //
 // Thread-safety: At() from any thread, for slots below SlotsInUse(); SetLimit
 // from any thread; a Cache belongs to one thread at a time.
+// performance-notes: Rare code moved out.
 #pragma once
 
 #include <algorithm>

@@ -17,6 +17,7 @@
 // (5)).
 // Those that others read for ListProcesses are atomics with relaxed order: one
 // writer, and a stale view is fine.
+// performance-notes: Rare code moved out, State in the process.
 #pragma once
 
 #include <sanitizer/asan_interface.h>

@@ -3,6 +3,7 @@
 // a process, no more.
 //
 // Thread-safety: any thread.
+// performance-notes: Rare code moved out.
 #pragma once
 
 #include <atomic>

@@ -20,6 +20,7 @@
 // tests/model/hold.pml shows what each precaution is for.
 //
 // Thread-safety: each group of functions says whose it is.
+// performance-notes: Rare code moved out.
 #pragma once
 
 #include <atomic>

@@ -5,6 +5,7 @@
 //
 // Thread-safety: a thread's own lane belongs to that thread; the shared lane
 // may be used by any.
+// performance-notes: Rare code moved out, Inlined by force.
 #pragma once
 
 #include <string_view>

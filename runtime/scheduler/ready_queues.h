@@ -22,6 +22,7 @@
 //      processes are of that level, the bitmap is never written.
 //
 // Thread-safety: as RunQueue; each function says whose it is.
+// performance-notes: Rare code moved out.
 #pragma once
 
 #include <array>

@@ -16,6 +16,7 @@
 // A plain Chase-Lev deque does not allow (3): its owner pops without an RMW
 // while two or more are left, so a thief of several would take what the owner
 // took as well. The halving is that of Go's runqueue.
+// performance-notes: Inlined by force.
 #pragma once
 
 #include <array>

@@ -2,6 +2,7 @@
 // moves processes; it does not know what running one means (see worker.h).
 //
 // Thread-safety: any thread, unless a function says otherwise.
+// performance-notes: Rare code moved out.
 #pragma once
 
 #include <array>

@@ -1,5 +1,6 @@
 // The limits that may change while a runtime runs: as plain values, and as what
 // its parts read.
+// performance-notes: Rare code moved out.
 #pragma once
 
 #include <atomic>

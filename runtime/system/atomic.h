@@ -6,6 +6,7 @@
 // For words that several processors use and whose sharing may be costly.
 //
 // Thread-safety: any thread, as std::atomic.
+// performance-notes: Inlined by force.
 #pragma once
 
 #include <atomic>

@@ -15,6 +15,7 @@
 // too, and goes on afterwards.
 //
 // Thread-safety: CheckAll from one thread at a time; WorkerWoke from any.
+// performance-notes: Rare code moved out.
 #pragma once
 
 #include <atomic>

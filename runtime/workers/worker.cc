@@ -1,3 +1,4 @@
+// performance-notes: Rare code moved out.
 #include "runtime/workers/worker.h"
 
 #include <algorithm>

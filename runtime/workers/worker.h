@@ -3,6 +3,7 @@
 // (worker_threads.h), and so can a test on a thread of its own choice.
 //
 // Thread-safety: one thread at a time, the one that holds it (hold.h).
+// performance-notes: Rare code moved out, Inlined by force.
 #pragma once
 
 #include <array>

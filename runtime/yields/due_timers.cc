@@ -1,3 +1,4 @@
+// performance-notes: Prefetch of due timers.
 #include "runtime/yields/due_timers.h"
 
 #include <algorithm>

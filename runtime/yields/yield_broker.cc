@@ -1,3 +1,4 @@
+// performance-notes: Rare code moved out, Prefetch of due timers.
 #include "runtime/yields/yield_broker.h"
 
 #include <limits>

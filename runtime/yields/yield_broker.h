@@ -3,6 +3,7 @@
 //
 // Thread-safety: Answer, Complete, CompleteAfter and what timers need from any
 // thread; Open and what closes only from the turn of the process.
+// performance-notes: Prefetch of due timers.
 #pragma once
 
 #include <algorithm>
