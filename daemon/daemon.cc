@@ -31,9 +31,10 @@ constexpr absl::Duration kExitReserve = absl::Milliseconds(300);
 
 }  // namespace
 
-Daemon::Daemon(const Config& config, Logger& logger)
+Daemon::Daemon(const Config& config, Logger& logger, CallCheck check)
     : config_(config),
       logger_(logger),
+      check_(std::move(check)),
       request_ids_(config.request_id_ttl, config.request_id_max,
                    runtime::Clock::System()),
       message_ids_(config.request_id_ttl, config.request_id_max,
@@ -41,15 +42,17 @@ Daemon::Daemon(const Config& config, Logger& logger)
       shutdown_(config.force_timeout, deadline_) {}
 
 absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Start(const Config& config,
-                                                      Logger& logger) {
-  std::unique_ptr<Daemon> daemon = Create(config, logger);
+                                                      Logger& logger,
+                                                      CallCheck check) {
+  std::unique_ptr<Daemon> daemon = Create(config, logger, std::move(check));
   const absl::Status status = daemon->Open();
   if (!status.ok()) return status;
   return daemon;
 }
 
-std::unique_ptr<Daemon> Daemon::Create(const Config& config, Logger& logger) {
-  return std::unique_ptr<Daemon>(new Daemon(config, logger));
+std::unique_ptr<Daemon> Daemon::Create(const Config& config, Logger& logger,
+                                       CallCheck check) {
+  return std::unique_ptr<Daemon>(new Daemon(config, logger, std::move(check)));
 }
 
 absl::Status Daemon::Open() {
@@ -136,7 +139,7 @@ absl::Status Daemon::StartServer() {
       std::make_unique<PluginLoading>(plugins_, *runtime_, logger_);
   service_ = std::make_unique<ActorService>(ServiceContext{
       config_, runtime::Clock::System(), catalog_, plugins_, *plugin_loading_,
-      *runtime_, request_ids_, message_ids_, shutdown_, logger_});
+      *runtime_, request_ids_, message_ids_, shutdown_, logger_, check_});
   auto server = RpcServer::Start(config_, *service_, std::move(reservation_));
   if (!server.ok()) return server.status();
   server_ = *std::move(server);

@@ -13,6 +13,7 @@
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "daemon/calls/actor_service.h"
+#include "daemon/calls/call_gate.h"
 #include "daemon/exit_status.h"
 #include "daemon/log/logging.h"
 #include "daemon/operations/exit_deadline.h"
@@ -30,8 +31,10 @@ namespace actord::daemon {
 
 class Daemon {
  public:
-  // Nothing has begun yet, but RequestShutdown may be called.
-  static std::unique_ptr<Daemon> Create(const Config& config, Logger& logger);
+  // Nothing has begun yet, but RequestShutdown may be called. `check` decides
+  // which calls the service refuses (call_gate.h); null: none.
+  static std::unique_ptr<Daemon> Create(const Config& config, Logger& logger,
+                                        CallCheck check = nullptr);
   // Serves when it returns, unless a shutdown was requested while the boot tree
   // was starting: then Run ends what has begun. For errors see ExitStatusOf;
   // with one whose processes do not return this ends the program, with that
@@ -39,8 +42,8 @@ class Daemon {
   absl::Status Open();
   [[nodiscard]] bool serves() const { return server_ != nullptr; }
   // Both.
-  static absl::StatusOr<std::unique_ptr<Daemon>> Start(const Config& config,
-                                                       Logger& logger);
+  static absl::StatusOr<std::unique_ptr<Daemon>> Start(
+      const Config& config, Logger& logger, CallCheck check = nullptr);
   ~Daemon();
   Daemon(const Daemon&) = delete;
   Daemon& operator=(const Daemon&) = delete;
@@ -75,7 +78,7 @@ class Daemon {
   }
 
  private:
-  Daemon(const Config& config, Logger& logger);
+  Daemon(const Config& config, Logger& logger, CallCheck check);
   absl::Status OpenAll();
   absl::Status StartRuntime();
   absl::Status StartServer();
@@ -96,6 +99,7 @@ class Daemon {
 
   const Config config_;  // of the start
   Logger& logger_;
+  const CallCheck check_;
 
   // While it is held, the runtime stays in kProcesses.
   absl::Mutex phase_mutex_;

@@ -8,20 +8,25 @@
 // that is in the context; it must outlive the server that the service is in.
 #pragma once
 
-#include <grpcpp/server_context.h>
-#include <grpcpp/support/byte_buffer.h>
-#include <grpcpp/support/server_callback.h>
+#include <cstdint>
+#include <memory>
 
-#include <vector>
-
-#include "actord/v1/actor_service.grpc.pb.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "actord/v1/actor_service.pb.h"
+#include "daemon/calls/routed_service.h"
+#include "daemon/calls/waits.h"
 #include "daemon/log/logging.h"
 #include "daemon/operations/idempotency.h"
 #include "daemon/operations/shutdown_control.h"
 #include "daemon/plugins/loaded_plugins.h"
 #include "daemon/plugins/plugin_loading.h"
 #include "daemon/settings/config.h"
+#include "daemon/streams/send_stream.h"
 #include "daemon/streams/stream.h"
+#include "daemon/streams/submit_stream.h"
+#include "daemon/streams/watch_stream.h"
+#include "daemon/streams/work_stream.h"
 #include "runtime/process/catalog.h"
 #include "runtime/runtime.h"
 
@@ -38,81 +43,69 @@ struct ServiceContext {
   RequestIds& message_ids;  // of Send
   ShutdownControl& shutdown;
   const Logger& logger;
+  CallCheck check;  // null: nobody is refused
 };
 
-// The generated service with every method in raw form (see rpc_message.h).
-namespace raw {
-using Service = v1::ActorService;
-using Submit = Service::WithRawCallbackMethod_Submit<Service::Service>;
-using Send = Service::WithRawCallbackMethod_Send<Submit>;
-using Call = Service::WithRawCallbackMethod_Call<Send>;
-using ListNames = Service::WithRawCallbackMethod_ListNames<Call>;
-using Await = Service::WithRawCallbackMethod_Await<ListNames>;
-using Cancel = Service::WithRawCallbackMethod_Cancel<Await>;
-using Terminate = Service::WithRawCallbackMethod_Terminate<Cancel>;
-using CompleteYield = Service::WithRawCallbackMethod_CompleteYield<Terminate>;
-using ListYields = Service::WithRawCallbackMethod_ListYields<CompleteYield>;
-using GetProcess = Service::WithRawCallbackMethod_GetProcess<ListYields>;
-using ListProcesses = Service::WithRawCallbackMethod_ListProcesses<GetProcess>;
-using GetStatus = Service::WithRawCallbackMethod_GetStatus<ListProcesses>;
-using Shutdown = Service::WithRawCallbackMethod_Shutdown<GetStatus>;
-using ListDeadLetters =
-    Service::WithRawCallbackMethod_ListDeadLetters<Shutdown>;
-using GetDeadLetter =
-    Service::WithRawCallbackMethod_GetDeadLetter<ListDeadLetters>;
-using ResendDeadLetter =
-    Service::WithRawCallbackMethod_ResendDeadLetter<GetDeadLetter>;
-using DropDeadLetters =
-    Service::WithRawCallbackMethod_DropDeadLetters<ResendDeadLetter>;
-using Work = Service::WithRawCallbackMethod_Work<DropDeadLetters>;
-using SendStream = Service::WithRawCallbackMethod_SendStream<Work>;
-using SubmitStream = Service::WithRawCallbackMethod_SubmitStream<SendStream>;
-using WatchProcesses =
-    Service::WithRawCallbackMethod_WatchProcesses<SubmitStream>;
-using LoadPlugin = Service::WithRawCallbackMethod_LoadPlugin<WatchProcesses>;
-using ListPlugins = Service::WithRawCallbackMethod_ListPlugins<LoadPlugin>;
-}  // namespace raw
-
-class ActorService final : public raw::ListPlugins {
+class ActorService final : public RoutedService {
  public:
   explicit ActorService(const ServiceContext& context);
-
-  using Reactor = grpc::ServerUnaryReactor;
-  using StreamReactor =
-      grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>;
-  using WriteReactor = grpc::ServerWriteReactor<grpc::ByteBuffer>;
-  using Context = grpc::CallbackServerContext;
-  using Bytes = grpc::ByteBuffer;
-
-  Reactor* Submit(Context* call, const Bytes* in, Bytes* out) override;
-  Reactor* Send(Context* call, const Bytes* in, Bytes* out) override;
-  Reactor* Call(Context* call, const Bytes* in, Bytes* out) override;
-  Reactor* ListNames(Context* call, const Bytes* in, Bytes* out) override;
-  Reactor* Await(Context* call, const Bytes* in, Bytes* out) override;
-  Reactor* Cancel(Context* call, const Bytes* in, Bytes* out) override;
-  Reactor* Terminate(Context* call, const Bytes* in, Bytes* out) override;
-  Reactor* CompleteYield(Context* call, const Bytes* in, Bytes* out) override;
-  Reactor* ListYields(Context* call, const Bytes* in, Bytes* out) override;
-  Reactor* GetProcess(Context* call, const Bytes* in, Bytes* out) override;
-  Reactor* ListProcesses(Context* call, const Bytes* in, Bytes* out) override;
-  Reactor* GetStatus(Context* call, const Bytes* in, Bytes* out) override;
-  Reactor* LoadPlugin(Context* call, const Bytes* in, Bytes* out) override;
-  Reactor* ListPlugins(Context* call, const Bytes* in, Bytes* out) override;
-  Reactor* Shutdown(Context* call, const Bytes* in, Bytes* out) override;
-  Reactor* ListDeadLetters(Context* call, const Bytes* in, Bytes* out) override;
-  Reactor* GetDeadLetter(Context* call, const Bytes* in, Bytes* out) override;
-  Reactor* ResendDeadLetter(Context* call, const Bytes* in,
-                            Bytes* out) override;
-  Reactor* DropDeadLetters(Context* call, const Bytes* in, Bytes* out) override;
-  StreamReactor* Work(Context* call) override;
-  StreamReactor* SendStream(Context* call) override;
-  StreamReactor* SubmitStream(Context* call) override;
-  WriteReactor* WatchProcesses(Context* call, const Bytes* in) override;
 
   // Closes all streams, and those that come: every process has ended.
   void CloseStreams();
 
  private:
+  // One function a method, called when the call has passed the gate and its
+  // request is read. RoutedService says what each kind of function does.
+  void Submit(const Caller& caller, v1::SubmitRequest& request,
+              UnaryAnswer<v1::SubmitResponse> answer);
+  void Send(const Caller& caller, v1::SendRequest& request,
+            UnaryAnswer<v1::SendResponse> answer);
+  absl::StatusOr<ReplyWait> Call(const Caller& caller,
+                                 v1::CallRequest& request);
+  absl::Status ListNames(const Caller& caller, v1::ListNamesRequest& request,
+                         v1::ListNamesResponse& response);
+  absl::StatusOr<OutcomeWait> Await(const Caller& caller,
+                                    v1::AwaitRequest& request);
+  absl::Status Cancel(const Caller& caller, v1::CancelRequest& request,
+                      v1::CancelResponse& response);
+  absl::Status Terminate(const Caller& caller, v1::TerminateRequest& request,
+                         v1::TerminateResponse& response);
+  absl::Status CompleteYield(const Caller& caller,
+                             v1::CompleteYieldRequest& request,
+                             v1::CompleteYieldResponse& response);
+  absl::Status ListYields(const Caller& caller, v1::ListYieldsRequest& request,
+                          v1::ListYieldsResponse& response);
+  absl::Status GetProcess(const Caller& caller, v1::GetProcessRequest& request,
+                          v1::GetProcessResponse& response);
+  absl::Status ListProcesses(const Caller& caller,
+                             v1::ListProcessesRequest& request,
+                             v1::ListProcessesResponse& response);
+  absl::Status GetStatus(const Caller& caller, v1::GetStatusRequest& request,
+                         v1::GetStatusResponse& response);
+  void LoadPlugin(const Caller& caller, v1::LoadPluginRequest& request,
+                  UnaryAnswer<v1::LoadPluginResponse> answer);
+  void ListPlugins(const Caller& caller, v1::ListPluginsRequest& request,
+                   UnaryAnswer<v1::ListPluginsResponse> answer);
+  void Shutdown(const Caller& caller, v1::ShutdownRequest& request,
+                UnaryAnswer<v1::ShutdownResponse> answer);
+  absl::Status ListDeadLetters(const Caller& caller,
+                               v1::ListDeadLettersRequest& request,
+                               v1::ListDeadLettersResponse& response);
+  absl::Status GetDeadLetter(const Caller& caller,
+                             v1::GetDeadLetterRequest& request,
+                             v1::GetDeadLetterResponse& response);
+  absl::Status ResendDeadLetter(const Caller& caller,
+                                v1::ResendDeadLetterRequest& request,
+                                v1::ResendDeadLetterResponse& response);
+  absl::Status DropDeadLetters(const Caller& caller,
+                               v1::DropDeadLettersRequest& request,
+                               v1::DropDeadLettersResponse& response);
+  std::shared_ptr<WorkStream> Work(const Caller& caller);
+  std::shared_ptr<daemon::SendStream> SendStream(const Caller& caller);
+  std::shared_ptr<daemon::SubmitStream> SubmitStream(const Caller& caller);
+  absl::StatusOr<std::shared_ptr<WatchStream>> WatchProcesses(
+      const Caller& caller, const v1::WatchProcessesRequest& request);
+
   [[nodiscard]] runtime::PayloadLimit payload_limit() const {
     return runtime::PayloadLimit(runtime_.limits());
   }

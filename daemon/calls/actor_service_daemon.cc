@@ -1,7 +1,6 @@
 // The daemon itself: looking at it and ending it.
 #include "absl/strings/str_format.h"
 #include "daemon/calls/actor_service.h"
-#include "daemon/calls/unary_call.h"
 #include "daemon/settings/version.h"
 #include "daemon/wire/proto_requests.h"
 #include "daemon/wire/proto_status.h"
@@ -9,55 +8,44 @@
 
 namespace actord::daemon {
 
-ActorService::Reactor* ActorService::GetStatus(Context* call, const Bytes* in,
-                                               Bytes* out) {
-  return AnswerCall<v1::GetStatusRequest, v1::GetStatusResponse>(
-      call, in, out,
-      [this](v1::GetStatusRequest&, v1::GetStatusResponse& response) {
-        const runtime::RuntimeStats stats = runtime_.Stats();
-        const runtime::RuntimeOptions& options = runtime_.options();
-        response.set_version(kActordVersion);
-        response.set_incarnation(absl::StrFormat("%08x", options.incarnation));
-        response.set_state(ToProto(stats.state));
-        *response.mutable_start_time() = ToProtoTimestamp(started_unix_ns_);
-        *response.mutable_uptime() = ToProtoDuration(
-            absl::Nanoseconds(context_.clock.MonotonicNs() - started_ns_));
-        response.set_workers(static_cast<uint32_t>(stats.workers));
-        WriteCatalog(context_.plugins.InForce(), context_.catalog,
-                     options.external_commands, &response);
-        WriteCounters(stats, response.mutable_counters());
-        response.mutable_counters()->set_streams_open(streams_.size());
-        response.mutable_counters()->set_log_lines_dropped_total(
-            context_.logger.dropped_lines());
-        WriteLimits(runtime_.limits().Get(), context_.config,
-                    response.mutable_limits());
-        return absl::OkStatus();
-      });
+absl::Status ActorService::GetStatus(const Caller& /*caller*/,
+                                     v1::GetStatusRequest&,
+                                     v1::GetStatusResponse& response) {
+  const runtime::RuntimeStats stats = runtime_.Stats();
+  const runtime::RuntimeOptions& options = runtime_.options();
+  response.set_version(kActordVersion);
+  response.set_incarnation(absl::StrFormat("%08x", options.incarnation));
+  response.set_state(ToProto(stats.state));
+  *response.mutable_start_time() = ToProtoTimestamp(started_unix_ns_);
+  *response.mutable_uptime() = ToProtoDuration(
+      absl::Nanoseconds(context_.clock.MonotonicNs() - started_ns_));
+  response.set_workers(static_cast<uint32_t>(stats.workers));
+  WriteCatalog(context_.plugins.InForce(), context_.catalog,
+               options.external_commands, &response);
+  WriteCounters(stats, response.mutable_counters());
+  response.mutable_counters()->set_streams_open(streams_.size());
+  response.mutable_counters()->set_log_lines_dropped_total(
+      context_.logger.dropped_lines());
+  WriteLimits(runtime_.limits().Get(), context_.config,
+              response.mutable_limits());
+  return absl::OkStatus();
 }
 
 // Answered when all processes have ended; the daemon goes on to answer what is
 // open before it closes the connection.
-ActorService::Reactor* ActorService::Shutdown(Context* call, const Bytes* in,
-                                              Bytes* out) {
-  Reactor* const reactor = call->DefaultReactor();
-  v1::ShutdownRequest request;
-  const absl::Status status = ReadMessage(*in, &request);
+void ActorService::Shutdown(const Caller& /*caller*/,
+                            v1::ShutdownRequest& request,
+                            UnaryAnswer<v1::ShutdownResponse> answer) {
   const absl::StatusOr<ShutdownOrder> order =
-      status.ok() ? ReadShutdown(request, context_.config.drain_timeout)
-                  : status;
-  if (!order.ok()) {
-    reactor->Finish(ToGrpcStatus(order.status()));
-    return reactor;
-  }
-  context_.shutdown.Request(
-      order->mode, order->timeout,
-      [out, reactor](const runtime::ShutdownReport& report) {
-        v1::ShutdownResponse response;
-        response.set_ended_count(report.ended);
-        response.set_forced_count(report.forced);
-        FinishCall(absl::OkStatus(), response, out, reactor);
-      });
-  return reactor;
+      ReadShutdown(request, context_.config.drain_timeout);
+  if (!order.ok()) return answer.Finish(order.status(), {});
+  context_.shutdown.Request(order->mode, order->timeout,
+                            [answer](const runtime::ShutdownReport& report) {
+                              v1::ShutdownResponse response;
+                              response.set_ended_count(report.ended);
+                              response.set_forced_count(report.forced);
+                              answer.Finish(absl::OkStatus(), response);
+                            });
 }
 
 }  // namespace actord::daemon

@@ -3,96 +3,74 @@
 #include <utility>
 
 #include "daemon/calls/actor_service.h"
-#include "daemon/calls/unary_call.h"
 #include "daemon/wire/page_token.h"
 #include "daemon/wire/proto_dead_letters.h"
 
 namespace actord::daemon {
 
-ActorService::Reactor* ActorService::ListDeadLetters(Context* call,
-                                                     const Bytes* in,
-                                                     Bytes* out) {
-  return AnswerCall<v1::ListDeadLettersRequest, v1::ListDeadLettersResponse>(
-      call, in, out,
-      [this](v1::ListDeadLettersRequest& request,
-             v1::ListDeadLettersResponse& response) {
-        const uint32_t incarnation = runtime_.options().incarnation;
-        runtime::DeadLetterQuery query;
-        uint64_t scope = 0;
-        absl::Status status =
-            ReadListDeadLetters(request, incarnation, query, scope);
-        if (!status.ok()) return status;
-        runtime::DeadLetterPage page = runtime_.dead_letters().List(query);
-        for (runtime::DeadLetter& letter : page.letters) {
-          WriteDeadLetter(std::move(letter), incarnation,
-                          response.add_dead_letters());
-        }
-        if (page.next != 0) {
-          response.set_next_page_token(MakePageToken(page.next, scope));
-        }
-        return absl::OkStatus();
-      });
+absl::Status ActorService::ListDeadLetters(
+    const Caller& /*caller*/, v1::ListDeadLettersRequest& request,
+    v1::ListDeadLettersResponse& response) {
+  const uint32_t incarnation = runtime_.options().incarnation;
+  runtime::DeadLetterQuery query;
+  uint64_t scope = 0;
+  absl::Status status = ReadListDeadLetters(request, incarnation, query, scope);
+  if (!status.ok()) return status;
+  runtime::DeadLetterPage page = runtime_.dead_letters().List(query);
+  for (runtime::DeadLetter& letter : page.letters) {
+    WriteDeadLetter(std::move(letter), incarnation,
+                    response.add_dead_letters());
+  }
+  if (page.next != 0) {
+    response.set_next_page_token(MakePageToken(page.next, scope));
+  }
+  return absl::OkStatus();
 }
 
-ActorService::Reactor* ActorService::GetDeadLetter(Context* call,
-                                                   const Bytes* in,
-                                                   Bytes* out) {
-  return AnswerCall<v1::GetDeadLetterRequest, v1::GetDeadLetterResponse>(
-      call, in, out,
-      [this](v1::GetDeadLetterRequest& request,
-             v1::GetDeadLetterResponse& response) {
-        const uint32_t incarnation = runtime_.options().incarnation;
-        const auto number = ReadDeadLetterId("id", request.id(), incarnation);
-        if (!number.ok()) return number.status();
-        auto letter = runtime_.dead_letters().Get(*number);
-        if (!letter.ok()) return letter.status();
-        WriteDeadLetter(*std::move(letter), incarnation,
-                        response.mutable_dead_letter());
-        return absl::OkStatus();
-      });
+absl::Status ActorService::GetDeadLetter(const Caller& /*caller*/,
+                                         v1::GetDeadLetterRequest& request,
+                                         v1::GetDeadLetterResponse& response) {
+  const uint32_t incarnation = runtime_.options().incarnation;
+  const auto number = ReadDeadLetterId("id", request.id(), incarnation);
+  if (!number.ok()) return number.status();
+  auto letter = runtime_.dead_letters().Get(*number);
+  if (!letter.ok()) return letter.status();
+  WriteDeadLetter(*std::move(letter), incarnation,
+                  response.mutable_dead_letter());
+  return absl::OkStatus();
 }
 
-ActorService::Reactor* ActorService::ResendDeadLetter(Context* call,
-                                                      const Bytes* in,
-                                                      Bytes* out) {
-  return AnswerCall<v1::ResendDeadLetterRequest, v1::ResendDeadLetterResponse>(
-      call, in, out,
-      [this](v1::ResendDeadLetterRequest& request,
-             v1::ResendDeadLetterResponse& response) {
-        const auto number = ReadDeadLetterId("id", request.id(),
-                                             runtime_.options().incarnation);
-        if (!number.ok()) return number.status();
-        runtime::Pid to;
-        if (!request.to().empty()) {
-          const auto found = FindProcess(runtime_, "to", request.to());
-          if (!found.ok()) return found.status();
-          to = *found;
-        }
-        const auto pid = runtime_.dead_letters().Resend(*number, to);
-        if (!pid.ok()) return pid.status();
-        response.set_pid(runtime::FormatPid(*pid));
-        return absl::OkStatus();
-      });
+absl::Status ActorService::ResendDeadLetter(
+    const Caller& /*caller*/, v1::ResendDeadLetterRequest& request,
+    v1::ResendDeadLetterResponse& response) {
+  const auto number =
+      ReadDeadLetterId("id", request.id(), runtime_.options().incarnation);
+  if (!number.ok()) return number.status();
+  runtime::Pid to;
+  if (!request.to().empty()) {
+    const auto found = FindProcess(runtime_, "to", request.to());
+    if (!found.ok()) return found.status();
+    to = *found;
+  }
+  const auto pid = runtime_.dead_letters().Resend(*number, to);
+  if (!pid.ok()) return pid.status();
+  response.set_pid(runtime::FormatPid(*pid));
+  return absl::OkStatus();
 }
 
-ActorService::Reactor* ActorService::DropDeadLetters(Context* call,
-                                                     const Bytes* in,
-                                                     Bytes* out) {
-  return AnswerCall<v1::DropDeadLettersRequest, v1::DropDeadLettersResponse>(
-      call, in, out,
-      [this](v1::DropDeadLettersRequest& request,
-             v1::DropDeadLettersResponse& response) {
-        const auto numbers =
-            ReadDropDeadLetters(request, runtime_.options().incarnation);
-        if (!numbers.ok()) return numbers.status();
-        uint64_t dropped = 0;
-        for (const uint64_t number : *numbers) {
-          // Otherwise it is not kept any more, which is what was asked for.
-          if (runtime_.dead_letters().Drop(number).ok()) ++dropped;
-        }
-        response.set_dropped_count(dropped);
-        return absl::OkStatus();
-      });
+absl::Status ActorService::DropDeadLetters(
+    const Caller& /*caller*/, v1::DropDeadLettersRequest& request,
+    v1::DropDeadLettersResponse& response) {
+  const auto numbers =
+      ReadDropDeadLetters(request, runtime_.options().incarnation);
+  if (!numbers.ok()) return numbers.status();
+  uint64_t dropped = 0;
+  for (const uint64_t number : *numbers) {
+    // Otherwise it is not kept any more, which is what was asked for.
+    if (runtime_.dead_letters().Drop(number).ok()) ++dropped;
+  }
+  response.set_dropped_count(dropped);
+  return absl::OkStatus();
 }
 
 }  // namespace actord::daemon

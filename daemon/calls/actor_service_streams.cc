@@ -3,39 +3,35 @@
 #include <utility>
 
 #include "daemon/calls/actor_service.h"
-#include "daemon/streams/send_stream.h"
-#include "daemon/streams/submit_stream.h"
-#include "daemon/streams/watch_stream.h"
-#include "daemon/streams/work_stream.h"
-#include "daemon/wire/rpc_message.h"
 #include "runtime/process/errors.h"
 
 namespace actord::daemon {
 
-ActorService::StreamReactor* ActorService::Work(Context* /*call*/) {
-  return Stream::Begin(std::make_shared<WorkStream>(runtime_, streams_));
+std::shared_ptr<WorkStream> ActorService::Work(const Caller& /*caller*/) {
+  return std::make_shared<WorkStream>(runtime_, streams_);
 }
 
-ActorService::StreamReactor* ActorService::SendStream(Context* /*call*/) {
-  return Stream::Begin(std::make_shared<daemon::SendStream>(
-      runtime_, context_.message_ids, streams_));
+std::shared_ptr<daemon::SendStream> ActorService::SendStream(
+    const Caller& /*caller*/) {
+  return std::make_shared<daemon::SendStream>(runtime_, context_.message_ids,
+                                              streams_);
 }
 
-ActorService::StreamReactor* ActorService::SubmitStream(Context* /*call*/) {
-  return Stream::Begin(std::make_shared<daemon::SubmitStream>(
-      runtime_, context_.request_ids, streams_));
+std::shared_ptr<daemon::SubmitStream> ActorService::SubmitStream(
+    const Caller& /*caller*/) {
+  return std::make_shared<daemon::SubmitStream>(runtime_, context_.request_ids,
+                                                streams_);
 }
 
-ActorService::WriteReactor* ActorService::WatchProcesses(Context* /*call*/,
-                                                         const Bytes* in) {
-  v1::WatchProcessesRequest request;
-  absl::Status status = ReadMessage(*in, &request);
+absl::StatusOr<std::shared_ptr<WatchStream>> ActorService::WatchProcesses(
+    const Caller& /*caller*/, const v1::WatchProcessesRequest& request) {
   absl::StatusOr<WatchOrder> order =
-      status.ok() ? ReadWatch(request, runtime_.options().incarnation) : status;
+      ReadWatch(request, runtime_.options().incarnation);
+  if (!order.ok()) return order.status();
   auto stream = std::make_shared<WatchStream>(runtime_, streams_);
-  status = order.ok() ? stream->Open(*std::move(order)) : order.status();
-  if (!status.ok()) stream->End(status);
-  return Stream::Begin(std::move(stream));
+  absl::Status status = stream->Open(*std::move(order));
+  if (!status.ok()) return status;
+  return stream;
 }
 
 void ActorService::CloseStreams() {

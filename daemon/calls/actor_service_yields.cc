@@ -2,8 +2,7 @@
 #include <utility>
 
 #include "daemon/calls/actor_service.h"
-#include "daemon/calls/unary_call.h"
-#include "daemon/streams/work_stream.h"
+#include "daemon/operations/carry_out.h"
 #include "daemon/wire/page_token.h"
 #include "daemon/wire/proto_requests.h"
 #include "daemon/wire/proto_responses.h"
@@ -18,45 +17,37 @@ constexpr size_t kMaxPageBytes = 1 << 20;
 
 }  // namespace
 
-ActorService::Reactor* ActorService::CompleteYield(Context* call,
-                                                   const Bytes* in,
-                                                   Bytes* out) {
-  return AnswerCall<v1::CompleteYieldRequest, v1::CompleteYieldResponse>(
-      call, in, out,
-      [this](v1::CompleteYieldRequest& request,
-             v1::CompleteYieldResponse& response) {
-        absl::StatusOr<Completion> completion =
-            ReadCompleteYield(&request, payload_limit());
-        if (!completion.ok()) return completion.status();
-        const absl::StatusOr<runtime::CompleteAnswer> answer =
-            CompleteTask(runtime_, *completion);
-        if (!answer.ok()) return answer.status();
-        response.set_answer(ToProto(*answer));
-        return absl::OkStatus();
-      });
+absl::Status ActorService::CompleteYield(const Caller& /*caller*/,
+                                         v1::CompleteYieldRequest& request,
+                                         v1::CompleteYieldResponse& response) {
+  absl::StatusOr<Completion> completion =
+      ReadCompleteYield(&request, payload_limit());
+  if (!completion.ok()) return completion.status();
+  const absl::StatusOr<runtime::CompleteAnswer> answer =
+      CarryOutCompletion(runtime_, *completion);
+  if (!answer.ok()) return answer.status();
+  response.set_answer(ToProto(*answer));
+  return absl::OkStatus();
 }
 
-ActorService::Reactor* ActorService::ListYields(Context* call, const Bytes* in,
-                                                Bytes* out) {
-  return AnswerCall<v1::ListYieldsRequest, v1::ListYieldsResponse>(
-      call, in, out,
-      [this](v1::ListYieldsRequest& request, v1::ListYieldsResponse& response) {
-        runtime::YieldFilter filter;
-        Paging paging;
-        absl::Status status = ReadListYields(
-            request, runtime_.options().incarnation, filter, paging);
-        if (!status.ok()) return status;
-        runtime::YieldPage page = runtime_.ListYields(
-            filter, paging.position, paging.page_size, kMaxPageBytes);
-        for (runtime::ExternalYield& yield : page.yields) {
-          WriteYield(std::move(yield), response.add_yields());
-        }
-        if (page.next_sequence != 0) {
-          response.set_next_page_token(
-              MakePageToken(page.next_sequence, paging.scope));
-        }
-        return absl::OkStatus();
-      });
+absl::Status ActorService::ListYields(const Caller& /*caller*/,
+                                      v1::ListYieldsRequest& request,
+                                      v1::ListYieldsResponse& response) {
+  runtime::YieldFilter filter;
+  Paging paging;
+  absl::Status status =
+      ReadListYields(request, runtime_.options().incarnation, filter, paging);
+  if (!status.ok()) return status;
+  runtime::YieldPage page = runtime_.ListYields(
+      filter, paging.position, paging.page_size, kMaxPageBytes);
+  for (runtime::ExternalYield& yield : page.yields) {
+    WriteYield(std::move(yield), response.add_yields());
+  }
+  if (page.next_sequence != 0) {
+    response.set_next_page_token(
+        MakePageToken(page.next_sequence, paging.scope));
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace actord::daemon

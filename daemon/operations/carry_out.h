@@ -1,5 +1,5 @@
-// One submission and one send, as every call that has them carries them out:
-// checks, ids that were seen before, the deed, the answer.
+// One submission, one send and one completion, as unary calls and streams carry
+// them out: checks, ids that were seen before, the deed, the answer.
 //
 // Thread-safety: any thread.
 #pragma once
@@ -115,5 +115,11 @@ void CarryOutSend(const runtime::Runtime& runtime, Sender& sender,
     done(sent.status(), false);
   }
 }
+
+// Completes the yield or task of `completion`, and says how the completion was
+// taken. RESOURCE_EXHAUSTED (MAILBOX_FULL): the process has no room for it, and
+// nothing happened.
+absl::StatusOr<runtime::CompleteAnswer> CarryOutCompletion(
+    runtime::Runtime& runtime, const Completion& completion);
 
 }  // namespace actord::daemon

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "daemon/operations/carry_out.h"
 #include "daemon/wire/proto_responses.h"
 #include "daemon/wire/proto_work.h"
 #include "daemon/wire/rpc_message.h"
@@ -10,20 +11,6 @@
 #include "runtime/process/errors.h"
 
 namespace actord::daemon {
-
-absl::StatusOr<runtime::CompleteAnswer> CompleteTask(
-    runtime::Runtime& runtime, const Completion& completion) {
-  const runtime::CompleteAnswer answer =
-      runtime.remote_tasks().Complete(completion.token, completion.result);
-  if (answer != runtime::CompleteAnswer::kMailboxFull) return answer;
-  return runtime::Retryable(
-      absl::StatusCode::kResourceExhausted, runtime::reason::kMailboxFull,
-      absl::StrCat("process ", runtime::FormatPid(completion.token.yield.pid),
-                   " has not taken earlier completions yet: its limit for "
-                   "them is ",
-                   runtime.limits().max_mailbox_bytes(), " bytes"),
-      absl::Milliseconds(100));
-}
 
 void WorkStream::Wake() { Continue(); }
 
@@ -82,7 +69,7 @@ absl::Status WorkStream::Handle(v1::WorkRequest& request) {
     const auto read = ReadCompleteYield(
         &completion, runtime::PayloadLimit(runtime_.limits()));
     Answer(v1::TaskAnswer::KIND_COMPLETION, token,
-           read.ok() ? CompleteTask(runtime_, *read) : read.status());
+           read.ok() ? CarryOutCompletion(runtime_, *read) : read.status());
   }
   for (const v1::TaskFailure& failure : request.failures()) {
     const auto read = ReadTaskFailure(failure);

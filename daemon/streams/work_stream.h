@@ -23,10 +23,6 @@
 
 namespace actord::daemon {
 
-// What became of it; MAILBOX_FULL: the process has no room, nothing happened.
-absl::StatusOr<runtime::CompleteAnswer> CompleteTask(
-    runtime::Runtime& runtime, const Completion& completion);
-
 // Is kept by the runtime too while the worker is open.
 //
 // Order of locks: the stream's before the runtime's. The runtime calls Wake

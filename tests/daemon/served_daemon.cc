@@ -39,9 +39,9 @@ Config ServedDaemon::Defaults() {
   return config;
 }
 
-ServedDaemon::ServedDaemon(const Config& config)
+ServedDaemon::ServedDaemon(const Config& config, CallCheck check)
     : logger_(config.log_format, config.log_level) {
-  auto daemon = Daemon::Start(config, logger_);
+  auto daemon = Daemon::Start(config, logger_, std::move(check));
   if (!daemon.ok()) {
     ADD_FAILURE() << daemon.status();
     std::abort();  // nothing in the test would make sense

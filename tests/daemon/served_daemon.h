@@ -11,6 +11,7 @@
 #include <string>
 
 #include "actord/v1/actor_service.grpc.pb.h"
+#include "daemon/calls/call_gate.h"
 #include "daemon/daemon.h"
 
 namespace actord::daemon {
@@ -20,7 +21,9 @@ inline constexpr std::chrono::seconds kPatience{30};
 
 class ServedDaemon {
  public:
-  explicit ServedDaemon(const Config& config = Defaults());
+  // `check` as in call_gate.h.
+  explicit ServedDaemon(const Config& config = Defaults(),
+                        CallCheck check = nullptr);
   ~ServedDaemon();
 
   // Port 0, the plugins echo, counter and order, payment.* external, no log.

@@ -1,0 +1,39 @@
+#include "daemon/calls/actor_service.h"
+
+#include "actord/v1/actor_service.grpc.pb.h"
+
+namespace actord::daemon {
+
+ActorService::ActorService(const ServiceContext& context)
+    : RoutedService(v1::ActorService::service_full_name(), context.check),
+      context_(context),
+      runtime_(context.runtime),
+      started_ns_(context.clock.MonotonicNs()),
+      started_unix_ns_(context.clock.UnixNs()) {
+  Route("Submit", &ActorService::Submit);
+  Route("Send", &ActorService::Send);
+  Route("SendStream", &ActorService::SendStream);
+  Route("SubmitStream", &ActorService::SubmitStream);
+  Route("Call", &ActorService::Call);
+  Route("ListNames", &ActorService::ListNames);
+  Route("Await", &ActorService::Await);
+  Route("Cancel", &ActorService::Cancel);
+  Route("Terminate", &ActorService::Terminate);
+  Route("CompleteYield", &ActorService::CompleteYield);
+  Route("Work", &ActorService::Work);
+  Route("ListYields", &ActorService::ListYields);
+  Route("ListDeadLetters", &ActorService::ListDeadLetters);
+  Route("GetDeadLetter", &ActorService::GetDeadLetter);
+  Route("ResendDeadLetter", &ActorService::ResendDeadLetter);
+  Route("DropDeadLetters", &ActorService::DropDeadLetters);
+  Route("GetProcess", &ActorService::GetProcess);
+  Route("ListProcesses", &ActorService::ListProcesses);
+  Route("WatchProcesses", &ActorService::WatchProcesses);
+  Route("GetStatus", &ActorService::GetStatus);
+  Route("LoadPlugin", &ActorService::LoadPlugin);
+  Route("ListPlugins", &ActorService::ListPlugins);
+  Route("Shutdown", &ActorService::Shutdown);
+  CheckRoutes();
+}
+
+}  // namespace actord::daemon

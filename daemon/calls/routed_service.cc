@@ -1,0 +1,56 @@
+#include "daemon/calls/routed_service.h"
+
+#include "absl/strings/str_cat.h"
+#include "runtime/system/assert.h"
+
+namespace actord::daemon {
+namespace {
+
+const google::protobuf::ServiceDescriptor& FindService(
+    const std::string& full_name) {
+  const auto* const service =
+      google::protobuf::DescriptorPool::generated_pool()->FindServiceByName(
+          full_name);
+  ACTORD_ASSERT(service != nullptr, "the contract has the service");
+  return *service;
+}
+
+}  // namespace
+
+RoutedService::RoutedService(const std::string& full_name, CallCheck check)
+    : service_(FindService(full_name)), gate_(std::move(check)) {}
+
+void RoutedService::CheckRoutes() const {
+  // None is routed twice: gRPC refuses a second method of the same path.
+  ACTORD_ASSERT(paths_.size() == static_cast<size_t>(service_.method_count()),
+                "every method of the contract is routed");
+}
+
+const RoutedService::Method& RoutedService::Add(const char* name, Kind kind,
+                                                const Descriptor* request,
+                                                const Descriptor* response) {
+  using grpc::internal::RpcMethod;
+  const Method* const method = service_.FindMethodByName(name);
+  ACTORD_ASSERT(method != nullptr, "the contract has each method of the table");
+  ACTORD_ASSERT(request == nullptr || request == method->input_type(),
+                "a method is routed with its request");
+  ACTORD_ASSERT(response == nullptr || response == method->output_type(),
+                "a method is routed with its response");
+  ACTORD_ASSERT(method->client_streaming() == (kind == Kind::kBidiStream) &&
+                    method->server_streaming() == (kind != Kind::kUnary),
+                "a method is routed as the kind that it is");
+  const std::string& path = paths_.emplace_back(
+      absl::StrCat("/", service_.full_name(), "/", method->name()));
+  const RpcMethod::RpcType type = kind == Kind::kUnary ? RpcMethod::NORMAL_RPC
+                                  : kind == Kind::kServerStream
+                                      ? RpcMethod::SERVER_STREAMING
+                                      : RpcMethod::BIDI_STREAMING;
+  AddMethod(new grpc::internal::RpcServiceMethod(path.c_str(), type, nullptr));
+  return *method;
+}
+
+void RoutedService::Handle(grpc::internal::MethodHandler* handler) {
+  MarkMethodRawCallback(static_cast<int>(paths_.size()) - 1, handler);
+}
+
+}  // namespace actord::daemon

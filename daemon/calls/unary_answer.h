@@ -1,0 +1,84 @@
+// The answers of unary calls: the one that a handler gives later, and the one
+// that a client may stop waiting for.
+//
+// Thread-safety: any thread.
+#pragma once
+
+#include <grpcpp/support/byte_buffer.h>
+#include <grpcpp/support/server_callback.h>
+
+#include <utility>
+
+#include "absl/status/status.h"
+#include "daemon/wire/rpc_message.h"
+#include "daemon/wire/status_mapping.h"
+
+namespace actord::daemon {
+
+// Ends the call with `status`, and with `response` if that is OK. Exactly once
+// for each call; `reactor` may be gone afterwards.
+template <typename Response>
+void FinishCall(const absl::Status& status, const Response& response,
+                grpc::ByteBuffer* out, grpc::ServerUnaryReactor* reactor) {
+  reactor->Finish(
+      ToGrpcStatus(status.ok() ? WriteMessage(response, out) : status));
+}
+
+// A handle on the answer of a call. A handler that takes one calls Finish on
+// one copy of it exactly once, also if the client has gone: gRPC drops that
+// answer. Two words, so that a callback that holds it needs no allocation.
+template <typename Response>
+class UnaryAnswer {
+ public:
+  UnaryAnswer(grpc::ByteBuffer* out, grpc::ServerUnaryReactor* reactor)
+      : out_(out), reactor_(reactor) {}
+
+  void Finish(const absl::Status& status, const Response& response) const {
+    FinishCall(status, response, out_, reactor_);
+  }
+
+ private:
+  grpc::ByteBuffer* out_;
+  grpc::ServerUnaryReactor* reactor_;
+};
+
+// A call whose client may stop waiting for what `Wait` waits for (waits.h). It
+// owns itself: gRPC calls OnDone when the call is finished and no function of
+// the reactor is running or will be.
+//
+// Either the runtime's callback finishes the call, by Finish, or OnCancel does
+// after it took the callback back; TakeBack decides which.
+template <typename Wait>
+class WaitingCall final : private grpc::ServerUnaryReactor {
+ public:
+  using Response = typename Wait::Response;
+
+  // Begins to wait, and gives gRPC the reactor. OnCancel and OnDone cannot run
+  // before this returns, even if the answer is there already.
+  static grpc::ServerUnaryReactor* Begin(Wait wait, grpc::ByteBuffer* out) {
+    auto* const call = new WaitingCall(std::move(wait), out);
+    call->wait_.Start(call);
+    return call;
+  }
+
+  void Finish(const absl::Status& status, const Response& response) {
+    FinishCall(status, response, out_, this);
+  }
+
+ private:
+  WaitingCall(Wait wait, grpc::ByteBuffer* out)
+      : wait_(std::move(wait)), out_(out) {}
+
+  // The client has gone or its deadline has passed.
+  void OnCancel() override {
+    if (wait_.TakeBack()) {
+      grpc::ServerUnaryReactor::Finish(grpc::Status::CANCELLED);
+    }
+  }
+  void OnDone() override { delete this; }
+
+  Wait wait_;
+  grpc::ByteBuffer* const out_;
+};
+
+}  // namespace actord::daemon

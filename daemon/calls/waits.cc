@@ -1,0 +1,34 @@
+#include "daemon/calls/waits.h"
+
+#include "daemon/wire/proto_responses.h"
+
+namespace actord::daemon {
+
+void OutcomeWait::Start(WaitingCall<OutcomeWait>* call) {
+  id_ = runtime_->Await(
+      pid_, [this, call](absl::StatusOr<runtime::Outcome> outcome) {
+        v1::AwaitResponse response;
+        const absl::Status status = outcome.status();
+        if (status.ok()) {
+          WriteOutcome(pid_, *std::move(outcome), response.mutable_outcome());
+        }
+        call->Finish(status, response);
+      });
+}
+
+void ReplyWait::Start(WaitingCall<ReplyWait>* call) {
+  // Its payload is not held while the call waits.
+  const runtime::Message message = std::exchange(message_, {});
+  id_ = runtime_->Call(
+      pid_, message, [this, call](absl::StatusOr<runtime::Payload> answer) {
+        v1::CallResponse response;
+        const absl::Status status = answer.status();
+        if (status.ok()) {
+          response.set_pid(runtime::FormatPid(pid_));
+          WritePayload(*std::move(answer), response.mutable_result());
+        }
+        call->Finish(status, response);
+      });
+}
+
+}  // namespace actord::daemon

@@ -1,0 +1,58 @@
+// What the calls Await and Call wait for in the runtime.
+//
+// Each has Start(call), which begins the wait, calls `call->Finish` exactly
+// once unless the wait is taken back, and may do so before it returns; and
+// TakeBack, which is true if `call->Finish` has not been and will not be
+// called.
+//
+// Thread-safety: Start happens before TakeBack, which any thread may call.
+// Ownership: borrows the runtime and, from Start on, the call.
+#pragma once
+
+#include <utility>
+
+#include "actord/v1/outcome.pb.h"
+#include "actord/v1/process.pb.h"
+#include "daemon/calls/unary_answer.h"
+#include "runtime/runtime.h"
+
+namespace actord::daemon {
+
+// The end of a process.
+class OutcomeWait {
+ public:
+  using Response = v1::AwaitResponse;
+
+  OutcomeWait(runtime::Runtime& runtime, const runtime::Pid& pid)
+      : runtime_(&runtime), pid_(pid) {}
+
+  void Start(WaitingCall<OutcomeWait>* call);
+  bool TakeBack() { return runtime_->CancelAwait(pid_, id_); }
+
+ private:
+  runtime::Runtime* runtime_;
+  runtime::Pid pid_;
+  runtime::Runtime::AwaitId id_ = 0;
+};
+
+// The answer of a process to a call.
+class ReplyWait {
+ public:
+  using Response = v1::CallResponse;
+
+  // `message` is what the process is asked.
+  ReplyWait(runtime::Runtime& runtime, const runtime::Pid& pid,
+            runtime::Message message)
+      : runtime_(&runtime), pid_(pid), message_(std::move(message)) {}
+
+  void Start(WaitingCall<ReplyWait>* call);
+  bool TakeBack() { return runtime_->CancelCall(id_); }
+
+ private:
+  runtime::Runtime* runtime_;
+  runtime::Pid pid_;
+  runtime::Message message_;  // empty from Start on
+  runtime::Runtime::CallId id_ = 0;
+};
+
+}  // namespace actord::daemon
