@@ -15,7 +15,7 @@
 
 namespace actord::daemon {
 
-// The id belongs to another request; `field` is the one that it stands in.
+// INVALID_ARGUMENT: `id`, which stands in `field`, belongs to another request.
 absl::Status IdReused(const char* field, const std::string& id);
 
 // Takes the payloads out of `request`. Calls `done(const absl::StatusOr<Pid>&,
@@ -68,16 +68,18 @@ void CarryOutSubmit(runtime::Runtime& runtime, RequestIds& ids,
   } else if (role == RequestIds::Role::kFirst) {
     start([&ids, id, done](const absl::StatusOr<runtime::Pid>& pid,
                            bool delivered) {
-      // Before the answer, so that whoever has it finds the id remembered.
+      // Before the answer, so that a client that has the answer finds the id
+      // remembered.
       ids.End(id, pid);
       done(pid, false, delivered);
     });
   }
 }
 
-// Likewise a send; calls `done(const absl::Status&, bool duplicate)`. `sender`
-// is the runtime, or a BulkSender of it. `message` is anything: its memory is
-// used again, and swapped with that of `request`.
+// Takes the payload out of `request`, sends it, and calls `done(const
+// absl::Status&, bool duplicate)` exactly once, on this thread or another one.
+// `sender` is the runtime, or a BulkSender of it. `message` may hold anything;
+// its memory is reused, and swapped with that of `request`.
 template <typename Sender, typename Done>
 void CarryOutSend(const runtime::Runtime& runtime, Sender& sender,
                   RequestIds& ids, v1::SendRequest* request,
@@ -110,7 +112,8 @@ void CarryOutSend(const runtime::Runtime& runtime, Sender& sender,
     done(IdReused("message_id", id), false);
   } else if (role == RequestIds::Role::kFirst) {
     const absl::StatusOr<runtime::Pid> sent = send();
-    // Before the answer, so that whoever has it finds the id remembered.
+    // Before the answer, so that a client that has the answer finds the id
+    // remembered.
     ids.End(id, sent);
     done(sent.status(), false);
   }

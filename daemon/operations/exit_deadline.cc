@@ -40,7 +40,7 @@ void ExitDeadline::Run(const std::function<void()>& expire) {
 }
 
 void ExitDeadline::Limit(absl::Duration patience) {
-  // Longer than any program runs, and no overflow of the clock.
+  // No program runs longer than this, and the sum below cannot overflow.
   if (patience > absl::Hours(24 * 365 * 100)) return;
   const uint64_t deadline_ns = runtime::Clock::System().MonotonicNs() +
                                static_cast<uint64_t>(std::max<int64_t>(

@@ -4,7 +4,7 @@
 //
 // An id is *in flight* from its first Begin until End, and *remembered* after
 // an End with success. A failure is not remembered: nothing has happened, and
-// the next call with that id is a first one again.
+// the next call with that id is a first call again.
 //
 // Bounds: ids remembered are forgotten after `ttl`, and the oldest when there
 // would be more than `max_ids`. Ids in flight are as many as there are unary
@@ -47,7 +47,7 @@ class RequestIds {
   // `fingerprint` is a hash of the request's body. `callback` is taken only of
   // a kRepeat.
   Role Begin(const std::string& id, uint64_t fingerprint, Callback callback);
-  // Gives everybody who waits the answer.
+  // Calls the callbacks of all repeats with the answer.
   void End(const std::string& id, const absl::StatusOr<runtime::Pid>& answer);
 
   // Ids remembered or in flight.

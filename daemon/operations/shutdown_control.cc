@@ -14,7 +14,8 @@ using runtime::ShutdownReport;
 
 namespace {
 
-// How long `shutdown` may take to come back when it has given up what is stuck.
+// How long `shutdown` may take to return after it has given up the processes
+// that are stuck.
 constexpr absl::Duration kReturnPatience = absl::Milliseconds(500);
 
 }  // namespace

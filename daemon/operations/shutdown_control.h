@@ -1,5 +1,5 @@
-// Brings everybody who wants the daemon to end (signals, Shutdown calls)
-// together with the one thread that ends it.
+// Collects the requests to end the daemon (signals, Shutdown calls) for the one
+// thread that ends it.
 //
 // States: serving -> requested (first Request) -> ended (Carry returned). A
 // later Request joins; one with kNow hurries a drain.
@@ -31,7 +31,7 @@ namespace actord::daemon {
 
 class ShutdownControl {
  public:
-  // What the program has beyond its timeouts, to end in order.
+  // The time that the program has beyond its timeouts to end in order.
   static constexpr absl::Duration kExitSpare = absl::Seconds(1);
 
   using Callback = absl::AnyInvocable<void(const runtime::ShutdownReport&) &&>;
@@ -43,8 +43,8 @@ class ShutdownControl {
   ShutdownControl(const ShutdownControl&) = delete;
   ShutdownControl& operator=(const ShutdownControl&) = delete;
 
-  // Starts the thread that Carry needs: when the daemon is to end, the system
-  // may have no thread left. INTERNAL: it has none now.
+  // Starts the thread that Carry needs, because the system may have no thread
+  // left when the daemon ends. INTERNAL: the system has no thread now.
   absl::Status Start();
 
   // Never blocks. The timeout of the first drain counts. `done` may be null.
@@ -67,14 +67,14 @@ class ShutdownControl {
         shutdown;
     // Makes a `shutdown` that drains go on as with kNow. Does not block.
     std::function<void()> hurry;
-    // The report of a `shutdown` that has not returned.
+    // The report so far, if `shutdown` has not returned.
     std::function<runtime::ShutdownReport()> so_far;
   };
   struct Result {
     runtime::ShutdownReport report;
     // `shutdown` did not return in time; its thread is still running.
     bool stuck = false;
-    // Somebody asked for kNow, so whatever was forced was meant to be.
+    // A request asked for kNow, so forced ends were intended.
     bool now = false;
   };
   // Runs `shutdown` on the thread of Start, as requested, and gives it up when
@@ -92,8 +92,8 @@ class ShutdownControl {
 
   void TellOfRequest();
   void AwaitAndRunOrder();
-  // Waits until there is a report or the patience is over. False: somebody asks
-  // to hurry instead.
+  // Waits for the report, at most for `patience`. False: a request asks for
+  // kNow instead.
   bool WaitForEnd(absl::Duration patience, bool may_be_hurried);
 
   const absl::Duration force_timeout_;
@@ -107,7 +107,7 @@ class ShutdownControl {
   std::optional<Order> order_ ABSL_GUARDED_BY(mutex_);
   bool closing_ ABSL_GUARDED_BY(mutex_) = false;
   std::optional<runtime::ShutdownReport> report_ ABSL_GUARDED_BY(mutex_);
-  // As many as there are open Shutdown calls, at most.
+  // At most one for each open Shutdown call.
   std::vector<Callback> waiting_ ABSL_GUARDED_BY(mutex_);
   std::thread thread_;  // touched by the thread of Start only
 };

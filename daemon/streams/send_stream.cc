@@ -16,7 +16,7 @@ void SendStream::OnMessage(const grpc::ByteBuffer& bytes) {
       "sends", CountField(bytes, v1::SendStreamRequest::kSendsFieldNumber));
   if (status.ok()) status = ReadMessage(bytes, &request);
   if (!status.ok()) {
-    // The stream may stay for what is still to be told.
+    // The stream stays open until its remaining output is written.
     request_.Drop();
     Handled(status);
     return;
@@ -56,7 +56,8 @@ void SendStream::Answered(uint64_t index, const absl::Status& status,
 }
 
 void SendStream::CloseOne() {
-  // Release: what was done for the items; acquire: by whoever was last.
+  // Release publishes the answers of the items; acquire by the thread that
+  // answers the last one.
   if (open_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
   const std::shared_ptr<Stream> self = std::move(self_);
   request_.Used(batch_bytes_);

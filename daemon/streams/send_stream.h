@@ -1,8 +1,8 @@
 // The SendStream call: batches of sends, acknowledged together.
 //
-// Bounds: the next batch is read when the acknowledgement of the last one is on
-// its way. So a client that does not read holds back nothing but itself, and a
-// stream holds one batch and the refusals of two at most.
+// Bounds: the stream reads the next batch when the acknowledgement of the last
+// one is being written. So a client that does not read delays itself alone, and
+// a stream holds at most one batch and the refusals of two.
 //
 // Thread-safety: any thread.
 #pragma once
@@ -32,7 +32,8 @@ class SendStream final : public BidiStream {
       : BidiStream(streams), runtime_(runtime), message_ids_(message_ids) {}
 
  private:
-  // What there is to tell of a batch, beside that it has been dealt with.
+  // What an acknowledgement says beside the number of items that have been
+  // answered.
   struct Ack {
     struct Refused {
       uint64_t index = 0;
@@ -48,20 +49,21 @@ class SendStream final : public BidiStream {
   bool TakeOutput() override ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status WriteOutput(grpc::ByteBuffer* bytes) override;
 
-  // The batch from `first_` to `next_`.
+  // Carries out the batch from `first_` to `next_`.
   void CarryOut();
   void Answered(uint64_t index, const absl::Status& status, bool duplicate);
-  // One of `open_` is no more.
+  // Subtracts one from `open_`, and acknowledges the batch at 0.
   void CloseOne();
 
   runtime::Runtime& runtime_;
   RequestIds& message_ids_;
 
-  // Of the batch that is handled. Items that are not answered yet, and one more
-  // while there may be further ones: an item whose message_id is in flight
-  // elsewhere is answered later, on another thread.
+  // The items of the current batch that are not answered yet, plus one while
+  // CarryOut runs. An item whose message_id is in flight elsewhere is answered
+  // later, on another thread.
   std::atomic<size_t> open_{0};
-  // Keeps this while `open_` is not 0. Of whoever handles the batch.
+  // Keeps this stream alive while `open_` is not 0. Belongs to the thread that
+  // handles the batch.
   std::shared_ptr<Stream> self_;
   ReusedMessage<v1::SendStreamRequest> request_;
   runtime::Message message_;
@@ -71,7 +73,7 @@ class SendStream final : public BidiStream {
 
   Ack ack_ ABSL_GUARDED_BY(mutex_);
   bool has_ack_ ABSL_GUARDED_BY(mutex_) = false;
-  // Of whoever writes.
+  // These belong to the thread that writes.
   Ack outgoing_;
   v1::SendStreamResponse response_;
 };

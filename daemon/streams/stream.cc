@@ -7,8 +7,7 @@
 
 namespace actord::daemon {
 
-// --- all of them
-// --------------------------------------------------------------
+// All open streams.
 
 void OpenStreams::Add(const std::shared_ptr<Stream>& stream) {
   absl::Status closed;
@@ -21,7 +20,7 @@ void OpenStreams::Add(const std::shared_ptr<Stream>& stream) {
 }
 
 void OpenStreams::Remove(Stream* stream) {
-  // Destroyed without the lock.
+  // Destroyed after the lock is released.
   std::shared_ptr<Stream> last;
   const absl::MutexLock lock(&mutex_);
   const auto it = open_.find(stream);
@@ -44,8 +43,7 @@ size_t OpenStreams::size() const {
   return open_.size();
 }
 
-// --- beginning and ending
-// -----------------------------------------------------
+// Beginning and ending.
 
 void Stream::BeginCall() {
   Continue();
@@ -61,7 +59,7 @@ void Stream::EndLocked(const absl::Status& status) {
   if (end_.has_value()) return;
   end_ = status;
   OnEnded();
-  // Otherwise when the write is done.
+  // Otherwise WriteDone finishes the call.
   if (!writing_) FinishLocked();
 }
 
@@ -88,8 +86,7 @@ void Stream::Cancelled() { End(absl::CancelledError("the client has gone")); }
 
 void Stream::Done() { streams_.Remove(this); }
 
-// --- reading and writing
-// ------------------------------------------------------
+// Reading and writing.
 
 void Stream::Continue() {
   bool writes = false;
@@ -106,8 +103,8 @@ void Stream::Continue() {
       StartReadInto(&in_bytes_);
     }
   }
-  // Nobody finishes the call, and so nobody destroys it, before the write is
-  // done.
+  // Nothing finishes the call, and so nothing destroys the stream, before the
+  // write is done.
   if (!writes) return;
   const absl::Status status = WriteOutput(&out_bytes_);
   if (status.ok()) {
@@ -128,10 +125,10 @@ void Stream::ReadDone(bool ok) {
     const absl::MutexLock lock(&mutex_);
     read_ = Read::kNone;
     if (end_.has_value()) return;
-    // The client sends no more, or its connection broke.
+    // The client has half-closed, or its connection broke.
     if (!ok) CloseLocked(absl::OkStatus());
-    // What was read while the stream began to close is not looked at: the
-    // client cannot know on which side of that it was.
+    // A message that was read while the stream began to close is dropped: the
+    // client cannot know on which side of the close it was.
     if (ok && !close_.has_value()) read_ = Read::kHandled;
     ok = read_ == Read::kHandled;
   }

@@ -1,21 +1,20 @@
-// What the calls that are streams have in common: reading one message at a
-// time, writing one at a time, and ending exactly once, whatever the client
-// does.
+// The base of all streaming calls. It reads one message at a time, writes one
+// message at a time, and ends the call exactly once, whatever the client does.
 //
 // A stream is
 //   open     it reads and writes
-//   closing  it reads no more: the client has said that it sends no more, or
-//            broke a rule, or the daemon ends. It writes what is still to be
-//            told, and ends then.
-//   ended    gRPC has been, or will be when the write under way is done, told
-//            to finish the call. Nothing is started any more.
+//   closing  it reads no more: the client has half-closed the call or broke a
+//            rule, or the daemon ends. The stream writes its remaining output,
+//            and then ends.
+//   ended    it has told gRPC to finish the call, or will when the current
+//            write is done. It starts no read and no write.
 //
-// Bounds: one message is read, or handled, at a time, and the next one only
-// when the subclass wants it; one is written at a time.
+// Bounds: the stream reads or handles one message at a time, reads the next one
+// when the subclass wants it, and writes one message at a time.
 //
-// Thread-safety: any thread. Ownership: OpenStreams keeps it until OnDone,
-// which gRPC calls when the call is finished and none of its functions is
-// running or will be.
+// Thread-safety: any thread. Ownership: OpenStreams keeps the stream until
+// OnDone. gRPC calls OnDone when the call is finished and no function of the
+// reactor is running or will be.
 #pragma once
 
 #include <grpcpp/support/byte_buffer.h>
@@ -34,11 +33,11 @@ namespace actord::daemon {
 
 class Stream;
 
-// The streams that are open, so that they can be ended: a server that stops
-// waits for every call.
+// The open streams. The daemon closes them when it ends, because gRPC's server
+// waits for every call before it stops.
 class OpenStreams {
  public:
-  // Closes all with `status`, and each later one as it comes.
+  // Closes all open streams with `status`, and each later stream as it begins.
   void CloseAll(const absl::Status& status);
 
   [[nodiscard]] size_t size() const;
@@ -54,68 +53,71 @@ class OpenStreams {
   absl::Status closed_ ABSL_GUARDED_BY(mutex_);  // OK: not yet
 };
 
-// All of it but gRPC's reactor: BidiStream and WriteStream add that.
+// Everything except gRPC's reactor, which BidiStream and WriteStream add.
 class Stream : public std::enable_shared_from_this<Stream> {
  public:
   virtual ~Stream() = default;
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
 
-  // For gRPC: lets `stream` begin. Nothing has been read or written before.
+  // Begins `stream` and returns its reactor for gRPC. Before this, nothing is
+  // read or written.
   template <typename Call>
   static Call* Begin(std::shared_ptr<Call> stream) {
     stream->BeginCall();
-    // Kept by `streams_` until OnDone, which gRPC does not call before it has
-    // been given the reactor.
+    // `streams_` keeps the stream until OnDone. gRPC does not call OnDone
+    // before it has the reactor.
     return stream.get();
   }
 
-  // Finishes the call at once. Only the first counts.
+  // Finishes the call at once. A second End has no effect.
   void End(const absl::Status& status);
-  // Reads no more, and finishes the call with `status` when all that is to be
-  // told has been written. Only the first counts.
+  // Stops reading, and finishes the call with `status` when the remaining
+  // output is written. A second Close has no effect.
   void Close(const absl::Status& status);
 
  protected:
   // `streams` is borrowed and must outlive the server.
   explicit Stream(OpenStreams& streams) : streams_(streams) {}
 
-  // A message has come, which stays in `bytes` until Handled. Called without
+  // A message has arrived. It stays in `bytes` until Handled. Called without
   // the lock, and not again before Handled.
   virtual void OnMessage(const grpc::ByteBuffer& bytes) = 0;
-  // Exactly once for each OnMessage, on any thread, without the lock; an error
-  // closes the stream.
+  // To be called exactly once for each OnMessage, on any thread, without the
+  // lock. An error closes the stream.
   void Handled(const absl::Status& status);
 
-  // Reads and writes what there is to read and to write, and ends the stream if
-  // nothing is left to do. To be called, without the lock, when one of the
-  // following has another answer than before.
+  // Starts the reads and writes that are possible, and ends a closing stream
+  // that has nothing left to write. To be called, without the lock, when the
+  // answer of one of the following functions has changed.
   void Continue();
   // Whether the next message may be read.
   virtual bool WantsMessage() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) = 0;
-  // Sets aside what the next message to the client will say; false: nothing.
-  // Not called while one is being written.
+  // Sets the content of the next message to the client aside; false: there is
+  // none. Not called during a write.
   virtual bool TakeOutput() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) = 0;
-  // Makes a message of what was set aside. Called without the lock.
+  // Encodes the content that was set aside. Called without the lock.
   virtual absl::Status WriteOutput(grpc::ByteBuffer* bytes) = 0;
-  // Of a stream that is closing, when TakeOutput has said no: whether there
-  // will be more.
+  // Whether a closing stream will have more output after TakeOutput has
+  // returned false.
   virtual bool ExpectsOutput() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     return false;
   }
-  // It is closing from now on. May end it at once.
+  // The stream begins to close. The function may end it at once.
   virtual void OnClosing(const absl::Status& /*status*/)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {}
-  // It has ended. Gives back what it holds, but for what was set aside.
+  // The stream has ended. Releases everything except the content that was set
+  // aside.
   virtual void OnEnded() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {}
-  // Likewise, and nothing is being written. Gives back what was set aside.
+  // The stream has ended and no write is in progress. Releases the content that
+  // was set aside.
   virtual void OnOutputOver() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {}
 
-  // What the reactor is asked for.
+  // Implemented by the gRPC adapter: start I/O, finish the call.
   virtual void StartReadInto(grpc::ByteBuffer* bytes) = 0;
   virtual void StartWriteOf(const grpc::ByteBuffer* bytes) = 0;
   virtual void FinishCall(const grpc::Status& status) = 0;
-  // What it says.
+  // Called by the gRPC adapter when I/O has completed.
   void ReadDone(bool ok);
   void WriteDone(bool ok);
   void Cancelled();
@@ -140,11 +142,11 @@ class Stream : public std::enable_shared_from_this<Stream> {
   OpenStreams& streams_;
   Read read_ ABSL_GUARDED_BY(mutex_) = Read::kNone;
   bool writing_ ABSL_GUARDED_BY(mutex_) = false;
-  // What to end with; nullopt: not closing, not ended.
+  // The status to end with; nullopt: not closing, not ended.
   std::optional<absl::Status> close_ ABSL_GUARDED_BY(mutex_);
   std::optional<absl::Status> end_ ABSL_GUARDED_BY(mutex_);
-  // gRPC's while a read or a write is under way; of the one who handles or
-  // makes the message otherwise.
+  // They belong to gRPC during a read or a write, and otherwise to the thread
+  // that handles or encodes the message.
   grpc::ByteBuffer in_bytes_;
   grpc::ByteBuffer out_bytes_;
 };
@@ -173,7 +175,7 @@ class WriteStream : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
   using Stream::Stream;
 
  private:
-  // Nothing is read, for the request is there when the call begins.
+  // A write stream reads nothing: its request is there when the call begins.
   bool WantsMessage() final ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     return false;
   }
@@ -187,24 +189,24 @@ class WriteStream : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
   void OnDone() final { Done(); }
 };
 
-// A message that is filled again and again, so that its parts are not allocated
-// each time. What it holds on to is looked at from time to time, for that
-// costs, and is bounded: kMaxHeldBytes, and what kLookBytes on the wire can
-// become.
+// A message that is filled many times, so that its parts are not allocated each
+// time. Its memory is measured once for each kLookBytes read, because measuring
+// is expensive. So the message holds at most kMaxHeldBytes and what kLookBytes
+// on the wire can become.
 //
 // Thread-safety: none.
 template <typename Message>
 class ReusedMessage {
  public:
   [[nodiscard]] Message& get() { return message_; }
-  // It was read from so many bytes, and nobody needs it any more.
+  // The message was read from `wire_bytes` bytes and is not needed any more.
   void Used(size_t wire_bytes) {
     used_bytes_ += wire_bytes;
     if (used_bytes_ <= kLookBytes) return;
     used_bytes_ = 0;
     if (message_.SpaceUsedLong() > kMaxHeldBytes) Drop();
   }
-  // Likewise, and it was not what it should be.
+  // Releases the memory of the message, such as of one that was malformed.
   void Drop() { message_ = Message(); }
 
  private:

@@ -15,13 +15,13 @@
 namespace actord::daemon {
 namespace {
 
-// Of one response: clients accept 4 MiB unless told otherwise. One outcome goes
-// alone if it is larger.
+// The limits of one response, since clients accept 4 MiB by default. A larger
+// outcome has a response of its own.
 constexpr size_t kMaxResponseNews = 1000;
 constexpr size_t kMaxResponseBytes = 1 << 20;
-// Of news that carry no outcome; refusals are about as long.
+// The size of news without an outcome. A refusal is about as long.
 constexpr size_t kNewsBytes = 128;
-// Some tens of news.
+// Room for some tens of news.
 constexpr size_t kArenaBlockBytes = 16 << 10;
 
 size_t BytesOf(const absl::StatusOr<runtime::Outcome>& end) {
@@ -30,8 +30,7 @@ size_t BytesOf(const absl::StatusOr<runtime::Outcome>& end) {
 
 }  // namespace
 
-// --- reading
-// ------------------------------------------------------------------
+// Reading.
 
 bool SubmitStream::WantsMessage() { return outstanding_ < kMaxOutstanding; }
 
@@ -42,7 +41,7 @@ void SubmitStream::OnMessage(const grpc::ByteBuffer& bytes) {
       CountField(bytes, v1::SubmitStreamRequest::kSubmissionsFieldNumber));
   if (status.ok()) status = ReadMessage(bytes, &request);
   if (!status.ok()) {
-    // The stream stays for what is still to be told.
+    // The stream stays open until its remaining output is written.
     request_.Drop();
     Handled(status);
     return;
@@ -51,7 +50,7 @@ void SubmitStream::OnMessage(const grpc::ByteBuffer& bytes) {
   batch_.clear();
   {
     const absl::MutexLock lock(&mutex_);
-    // Once it has ended nobody would be told what became of them.
+    // Once the stream has ended, nobody would learn the answers.
     for (int i = 0; i < count && !ended(); ++i) {
       batch_.push_back(NewSubmission(request.await_outcomes()));
     }
@@ -86,13 +85,12 @@ size_t SubmitStream::NewSubmission(bool awaits) {
   return slot;
 }
 
-// --- what becomes of them
-// -----------------------------------------------------
+// What becomes of the submissions.
 
 void SubmitStream::Answered(size_t slot,
                             const absl::StatusOr<runtime::Pid>& pid,
                             bool duplicate, bool delivered) {
-  // Destroyed behind the lock.
+  // Destroyed after the lock is released.
   const std::shared_ptr<Stream> self = shared_from_this();
   bool asks = false;
   {
@@ -192,9 +190,9 @@ void SubmitStream::OnEnded() {
   std::vector<News>().swap(news_);
   for (size_t slot = 0; slot < submissions_.size(); ++slot) {
     Submission& submission = submissions_[slot];
-    // Who is asking sees for himself that the stream has ended.
+    // The thread that asks sees that the stream has ended.
     if (submission.state != Submission::State::kAwaited) continue;
-    // Otherwise its Ended is under way.
+    // Otherwise its Ended is running.
     if (runtime_.CancelAwait(submission.pid, submission.await_id)) {
       Release(slot);
     }
@@ -206,8 +204,7 @@ void SubmitStream::OnOutputOver() {
   written_ = taken_ = 0;
 }
 
-// --- writing
-// ------------------------------------------------------------------
+// Writing.
 
 bool SubmitStream::ExpectsOutput() { return live_ != 0; }
 
@@ -248,7 +245,7 @@ absl::Status SubmitStream::WriteOutput(grpc::ByteBuffer* bytes) {
   }
   response.mutable_news()->Reserve(static_cast<int>(taken_ - written_));
   for (; written_ != taken_; ++written_) {
-    // Moved out, so that outcomes are not held while nothing comes.
+    // Moved out, so that an idle stream holds no outcomes.
     WriteNews(std::move(outgoing_[written_]), response.add_news());
   }
   return WriteMessage(response, bytes);

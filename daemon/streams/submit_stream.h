@@ -2,20 +2,22 @@
 //
 // A submission is
 //   starting  its Init has not returned yet
-//   asking    it has been started, and its outcome is being asked for
-//   awaited   it runs, and its outcome will come
-//   told      whatever is to be said of it is among the news, or was
-// Starting ends in told if it was refused or if nobody wants its outcome. What
-// awaits or is about to is given up when the stream ends; the process goes on.
+//   asking    the process has started, and the stream asks for its outcome
+//   awaited   the process runs, and the runtime will call back with its outcome
+//   told      its last news are queued, or have been written
+// A submission goes from starting to told if it is refused or if the client
+// does not want its outcome. When the stream ends it stops waiting for
+// outcomes; the processes go on.
 //
-// Bounds: the next batch is read while fewer than kMaxOutstanding submissions
-// are outstanding: begun, and not yet on their way to the client with their
-// last news. Outcomes that wait to be written take kMaxWaitingBytes at most;
-// one above is left with the results that the runtime keeps and fetched from
-// there when its turn has come.
+// Bounds: the stream reads the next batch while fewer than kMaxOutstanding
+// submissions are outstanding. A submission is outstanding from its begin until
+// its last news are being written. Outcomes that wait to be written take at
+// most kMaxWaitingBytes. An outcome above that stays with the results that the
+// runtime keeps, and is fetched when it is written.
 //
 // Order of locks: the stream's before those of the runtime, which calls back
-// without its own. Nothing that may call back is called under the stream's.
+// without its own. The stream calls nothing that may call back while it holds
+// its lock.
 //
 // Thread-safety: any thread.
 #pragma once
@@ -69,17 +71,17 @@ class SubmitStream final : public BidiStream {
   struct News {
     uint64_t index = 0;
     bool last = false;
-    // How Submit was answered, if that is new.
+    // The answer of the submission, if it is new.
     bool answered = false;
     bool duplicate = false;
     bool delivered = false;
     runtime::Pid pid;
-    // Why it was not; null: it was. As it will be written, for a text of a
-    // process may have any length.
+    // Why the submission was refused; null: it was not. Kept as it will be
+    // written, because a text of a process may have any length.
     std::unique_ptr<v1::Refusal> refusal;
     std::optional<End> end;  // how the process ended, if that is new
     size_t end_bytes = 0;
-    bool fetches_end = false;  // of `end` only that it is there
+    bool fetches_end = false;  // `end` says only that there is an outcome
   };
 
   void OnMessage(const grpc::ByteBuffer& bytes) override;
@@ -90,25 +92,25 @@ class SubmitStream final : public BidiStream {
   void OnEnded() override ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void OnOutputOver() override ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
-  // Submission `slot` was answered; its process has ended.
+  // Called when submission `slot` is answered, and when its process has ended.
   void Answered(size_t slot, const absl::StatusOr<runtime::Pid>& pid,
                 bool duplicate, bool delivered);
   void Ended(size_t slot, End end);
 
   size_t NewSubmission(bool awaits) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Its news: those that are not set aside yet, or new ones. Not once the
-  // stream has ended, when they would be for nobody.
+  // The news of the submission that are not set aside yet, or new ones. Not
+  // called once the stream has ended.
   News& NewsOf(Submission& submission) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Its last news, which release it.
+  // Adds the last news of the submission, and releases it.
   void TellEnd(size_t slot, End end) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Nothing more is to be told of it, or nobody listens.
+  // The submission has no more news, or the stream has ended.
   void Release(size_t slot) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void WriteNews(News news, v1::SubmissionNews* proto);
 
   runtime::Runtime& runtime_;
   RequestIds& request_ids_;
 
-  // Of whoever handles a message.
+  // These belong to the thread that handles a message.
   ReusedMessage<v1::SubmitStreamRequest> request_;
   std::vector<size_t> batch_;  // its slots
 

@@ -12,7 +12,7 @@ using runtime::LifecycleLog;
 absl::Status WatchStream::Open(WatchOrder order) {
   const absl::MutexLock lock(&mutex_);
   order_ = std::move(order);
-  // From now on everything is recorded; the walk comes behind that.
+  // The log records every event from now on, before the walk begins.
   const absl::StatusOr<LifecycleLog::ReaderId> reader =
       log_.Open(std::static_pointer_cast<WatchStream>(shared_from_this()));
   if (!reader.ok()) return reader.status();
@@ -20,7 +20,7 @@ absl::Status WatchStream::Open(WatchOrder order) {
   place_.cursor = log_.end();
   if (order_.resumes) {
     place_ = *order_.resumes;
-    // The pages that were told are worth nothing without the events since then.
+    // The pages that were sent are useless without the events since then.
     if (!log_.Holds(place_.cursor)) place_.slot.reset();
   } else if (!order_.resumes_other_run) {
     place_.slot = 0;
@@ -55,7 +55,7 @@ bool WatchStream::TakeUpdate() {
   if (!place_.slot) return TakeEvents();
   if (IsBehind()) {
     if (TakeEvents()) return true;
-    // None of them was for this client.
+    // None of the events was for this client.
     caught_up_to_.reset();
   }
   TakePage();
@@ -63,7 +63,7 @@ bool WatchStream::TakeUpdate() {
 }
 
 bool WatchStream::IsBehind() {
-  // Nothing was told that could be lost.
+  // The client has no page yet that could become stale.
   if (*place_.slot == 0) return false;
   if (!caught_up_to_) caught_up_to_ = log_.end();
   if (place_.cursor < *caught_up_to_ || !log_.Holds(place_.cursor)) return true;
@@ -91,7 +91,7 @@ void WatchStream::TakePage() {
     WriteProcess(info, process);
     bytes += process->ByteSizeLong();
     if (bytes > kPageBytes && snapshot.processes_size() > 1) {
-      // The next page begins with it.
+      // The next page begins with this process.
       snapshot.mutable_processes()->RemoveLast();
       next_slot = info.pid.slot;
       break;
@@ -109,7 +109,7 @@ bool WatchStream::TakeEvents() {
   const LifecycleLog::Reading reading =
       log_.Read(reader_, place_.cursor, order_.filter, {});
   if (reading.lost) {
-    // A snapshot shows what the events that are still there would.
+    // A snapshot contains everything that the remaining events say.
     const uint64_t cursor = order_.skip_snapshot ? reading.oldest : reading.end;
     TakeMissed(reading.known ? cursor - place_.cursor : 0, cursor);
     return true;
@@ -128,7 +128,7 @@ bool WatchStream::TakeEvents() {
 
 absl::Status WatchStream::WriteOutput(grpc::ByteBuffer* bytes) {
   absl::Status status = WriteMessage(outgoing_, bytes);
-  // A page need not be held while nothing comes.
+  // An idle stream holds no page.
   outgoing_ = {};
   return status;
 }

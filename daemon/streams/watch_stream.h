@@ -7,14 +7,16 @@
 //            now, so that the log need not hold all of a walk; behind the last
 //   reads    events. When they are lost, also in a walk: missed
 //
-// Events between pages change nothing about the proof in lifecycle_log.h: each
-// page is a look behind the place in the log up to which was told. An end that
-// was told before a page is of a process that was invisible before it, so the
-// page does not show it; and the end of one that it shows is still to come.
+// Events between pages do not change the proof in lifecycle_log.h: each page is
+// read after all events up to the current cursor have been sent. If the end of
+// a process was sent before a page, the process was invisible before that page,
+// which does not show it. If a page shows a process, its end has not been sent
+// yet.
 //
-// Bounds: a page or a batch is made when the one before has been written. So a
-// client that does not read holds back one response, and what it has not read
-// is in the log that all watches share, or is lost, which it is told.
+// Bounds: the stream makes a page or a batch of events when the last one has
+// been written. So for a client that does not read, the stream holds one
+// response. The events that the client has not read are in the log that all
+// watches share, or are lost, and the client learns how many.
 //
 // Order of locks: the stream's before the log's. The log calls Wake without its
 // own.
@@ -36,7 +38,7 @@
 
 namespace actord::daemon {
 
-// Is kept by the log too while it is open.
+// The log keeps the stream too while it is open.
 class WatchStream final : public WriteStream,
                           public runtime::LifecycleListener {
  public:
@@ -46,8 +48,8 @@ class WatchStream final : public WriteStream,
         runtime_(runtime),
         log_(runtime.lifecycle_log()) {}
 
-  // Before it begins, once. Not of one that has been ended. An error: it is not
-  // open, and is to be ended.
+  // To be called once, before the stream begins. After an error the stream is
+  // not open and must not begin.
   absl::Status Open(WatchOrder order);
 
   // LifecycleListener.
@@ -62,15 +64,16 @@ class WatchStream final : public WriteStream,
   absl::Status WriteOutput(grpc::ByteBuffer* bytes) override;
   void OnEnded() override ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
-  // Each sets aside what the next response says; false: nothing.
+  // Each sets the content of the next response aside; false: there is none.
   bool TakeUpdate() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // In a walk: whether there are events to be told before the next page. Those
-  // up to the end that the log had when that was first asked, for a walk has to
-  // go on whatever happens meanwhile.
+  // Whether a walk has to send events before its next page. It counts the
+  // events up to the end that the log had at the first question for this page,
+  // because the walk has to go on whatever happens meanwhile.
   bool IsBehind() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void TakePage() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool TakeEvents() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // So many events, 0 if it is not known, are not told. It goes on at `cursor`.
+  // Tells the client that `count` events are missing, 0: an unknown number. The
+  // stream goes on at `cursor`.
   void TakeMissed(uint64_t count, uint64_t cursor)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
@@ -85,7 +88,7 @@ class WatchStream final : public WriteStream,
   uint64_t told_cursor_ ABSL_GUARDED_BY(mutex_) = 0;  // by the last token
   bool greets_ ABSL_GUARDED_BY(mutex_) = false;
   bool missed_other_run_ ABSL_GUARDED_BY(mutex_) = false;
-  // Set aside to be written.
+  // The content that was set aside.
   v1::WatchProcessesResponse outgoing_;
 };
 

@@ -20,8 +20,7 @@ void WorkStream::OnEnded() {
   if (worker_ != 0) runtime_.remote_tasks().Close(worker_);
 }
 
-// --- reading
-// ------------------------------------------------------------------
+// Reading.
 
 bool WorkStream::WantsMessage() { return out_empty_; }
 
@@ -30,7 +29,7 @@ void WorkStream::OnMessage(const grpc::ByteBuffer& bytes) {
   absl::Status status = ReadMessage(bytes, &request);
   if (status.ok()) {
     const absl::MutexLock lock(&mutex_);
-    // Otherwise it ended meanwhile, and the worker is no more.
+    // Otherwise the stream has ended meanwhile, and the worker is gone.
     if (!ended()) status = Handle(request);
   }
   Handled(status);
@@ -102,8 +101,7 @@ void WorkStream::Answer(v1::TaskAnswer::Kind kind, const std::string& token,
   }
 }
 
-// --- writing
-// ------------------------------------------------------------------
+// Writing.
 
 bool WorkStream::TakeOutput() {
   if (worker_ == 0) return false;
@@ -123,7 +121,7 @@ bool WorkStream::TakeOutput() {
 
 absl::Status WorkStream::WriteOutput(grpc::ByteBuffer* bytes) {
   absl::Status status = WriteMessage(outgoing_, bytes);
-  // Payloads need not be held while nothing comes.
+  // An idle stream holds no payloads.
   outgoing_ = {};
   return status;
 }

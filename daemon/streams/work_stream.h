@@ -1,10 +1,9 @@
-// The Work call: one stream, one remote worker. Leases, credits and retries are
-// the runtime's; here is only how they travel.
+// The Work call: one stream, one remote worker. The runtime decides about
+// leases, credits and retries; this class carries them over the wire.
 //
-// Bounds: one message is read at a time, and the next only when the answers to
-// the one before are on their way; one message is written at a time, and tasks
-// are taken only to be written at once. So a worker that does not read holds
-// back nothing but itself.
+// Bounds: the stream reads the next message when the answers to the last one
+// are being written. It takes tasks from the runtime only to write them at
+// once. So a worker that does not read delays itself alone.
 //
 // Thread-safety: any thread.
 #pragma once
@@ -23,7 +22,7 @@
 
 namespace actord::daemon {
 
-// Is kept by the runtime too while the worker is open.
+// The runtime keeps the stream too while the worker is open.
 //
 // Order of locks: the stream's before the runtime's. The runtime calls Wake
 // without its own.
@@ -41,7 +40,8 @@ class WorkStream final : public BidiStream, public runtime::TaskListener {
   bool WantsMessage() override ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool TakeOutput() override ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status WriteOutput(grpc::ByteBuffer* bytes) override;
-  // A worker that has said all, or is to be parted with, holds nothing longer.
+  // Ends the stream at once: a worker that has half-closed, or that the daemon
+  // closes, keeps no task.
   void OnClosing(const absl::Status& status) override
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void OnEnded() override ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -57,10 +57,10 @@ class WorkStream final : public BidiStream, public runtime::TaskListener {
   runtime::Runtime& runtime_;
 
   runtime::RemoteWorkerId worker_ ABSL_GUARDED_BY(mutex_) = 0;
-  // What is to be written beside tasks and cancels.
+  // The next output, without tasks and cancels.
   v1::WorkResponse out_ ABSL_GUARDED_BY(mutex_);
   bool out_empty_ ABSL_GUARDED_BY(mutex_) = true;
-  // Set aside to be written.
+  // The content that was set aside.
   v1::WorkResponse outgoing_;
 };
 
