@@ -138,8 +138,8 @@ void Supervisor::Take(const Event& event, const Plan::Moment& moment,
             Code::kAborted, "its parent, process " +
                                 out.FormatPid(event.from()) + ", has ended"));
       }
-      return plan_->Exited(event.from(), event.exit_reason(),
-                           event.payload().bytes, moment);
+      return plan_->Exited(event.from(), event.exit_reason(), event.error(),
+                           moment);
   }
 }
 

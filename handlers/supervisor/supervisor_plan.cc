@@ -36,6 +36,10 @@ std::string EndText(std::string_view how, std::string_view text) {
   return end;
 }
 
+bool IsFinal(const ChildSpec& spec, Code code) {
+  return ((spec.final_codes >> static_cast<uint32_t>(code)) & 1) != 0;
+}
+
 std::string Seconds(Duration duration) {
   char text[32];
   std::snprintf(text, sizeof(text), "%.3g s",
@@ -115,11 +119,17 @@ void SupervisorPlan::Started(Key key, const Pid& pid, Duration now) {
   if (!child->stop) Answer(*child, {});
 }
 
-void SupervisorPlan::StartFailed(Key key, const Status& why,
+void SupervisorPlan::StartFailed(Key key, const Status& reported,
                                  const Moment& moment) {
   Child* const child = Find(key);
   if (child == nullptr || child->state != State::kStarting) return;
   child->state = State::kDown;
+  // Of a start that was given up, the report says only that it was.
+  const Status why = child->is_late
+                         ? Status(Code::kDeadlineExceeded,
+                                  "Init did not return within " +
+                                      Seconds(*child->spec.start_timeout))
+                         : reported;
   child->last_end = EndText(NameOf(ExitReason::kInitRefused), why.message());
   if (child->is_new) {
     Answer(*child, why);
@@ -129,18 +139,19 @@ void SupervisorPlan::StartFailed(Key key, const Status& why,
   Answer(*child, why);
   // Nothing would try it again, and the others cannot do without it.
   if (!is_started_ && !child->was_up &&
-      child->spec.restart == Restart::kTemporary) {
+      (child->spec.restart == Restart::kTemporary ||
+       IsFinal(child->spec, why.code()))) {
     const std::string text = "child " + child->spec.id + " (" +
                              child->spec.type + ") " + child->last_end;
     child->wanted = false;
     Report(*child, child->last_end + "; it is not tried again", true);
     return End(Status(Code::kAborted, text));
   }
-  EndedBySelf(*child, /*is_failure=*/true, moment);
+  EndedBySelf(*child, /*is_failure=*/true, why.code(), moment);
 }
 
-void SupervisorPlan::Exited(const Pid& pid, ExitReason reason,
-                            std::string_view text, const Moment& moment) {
+void SupervisorPlan::Exited(const Pid& pid, ExitReason reason, const Error& why,
+                            const Moment& moment) {
   const auto found = std::find_if(
       children_.begin(), children_.end(), [&pid](const Child& child) {
         return child.pid == pid && !child.pid.empty();
@@ -150,12 +161,12 @@ void SupervisorPlan::Exited(const Pid& pid, ExitReason reason,
   child.state = State::kDown;
   child.pid = {};
   child.last_end =
-      EndText(NameOf(reason), reason == ExitReason::kDone ? "" : text);
+      EndText(NameOf(reason), reason == ExitReason::kDone ? "" : why.message);
   if (child.stop) return HasStopped(child);
   if (moment.now - child.up_since >= spec_.period) child.failures = 0;
   EndedBySelf(child,
               reason != ExitReason::kDone && reason != ExitReason::kCancelled,
-              moment);
+              why.code, moment);
 }
 
 void SupervisorPlan::HasStopped(Child& child) {
@@ -166,14 +177,21 @@ void SupervisorPlan::HasStopped(Child& child) {
   if (child.spec.restart == Restart::kTemporary) Forget(child);
 }
 
-void SupervisorPlan::EndedBySelf(Child& child, bool is_failure,
+void SupervisorPlan::EndedBySelf(Child& child, bool is_failure, Code code,
                                  const Moment& moment) {
+  const bool is_final = IsFinal(child.spec, code);
   const bool again =
-      !end_ && (child.spec.restart == Restart::kPermanent ||
-                (child.spec.restart == Restart::kTransient && is_failure));
+      !end_ && !is_final &&
+      (child.spec.restart == Restart::kPermanent ||
+       (child.spec.restart == Restart::kTransient && is_failure));
   if (!again) {
     child.wanted = false;
-    Report(child, child.last_end, is_failure);
+    Report(child,
+           child.last_end + (is_final ? "; it is not restarted, because " +
+                                            std::string(CodeName(code)) +
+                                            " is one of its final_codes"
+                                      : ""),
+           is_failure);
     if (child.spec.restart == Restart::kTemporary) Forget(child);
     return;
   }
@@ -219,6 +237,10 @@ void SupervisorPlan::TakeAlong(const Child& child) {
     other.wanted = other.spec.restart != Restart::kTemporary || !other.was_up;
     other.not_before = std::max(other.not_before, not_before);
     other.stop = other.state != State::kDown;
+    // A restart_child may have stopped it, and waits for its start.
+    if (!other.wanted && !other.stop) {
+      Answer(other, Status(Code::kAborted, "the child was stopped"));
+    }
   }
 }
 
@@ -288,6 +310,21 @@ bool SupervisorPlan::StopNext(Duration now) {
   return true;
 }
 
+bool SupervisorPlan::GiveUpLateStart(Duration now) {
+  for (Child& child : children_) {
+    if (child.state != State::kStarting || child.terminated) continue;
+    if (!child.until || now < *child.until) continue;
+    child.terminated = true;
+    child.is_late = true;
+    Action action;
+    action.kind = Action::Kind::kGiveUp;
+    action.child = child.key;
+    actions_.push_back(std::move(action));
+    return true;
+  }
+  return false;
+}
+
 bool SupervisorPlan::StartNext(Duration now) {
   for (Child& child : children_) {
     if (child.stop || child.state == State::kStarting) return false;
@@ -297,6 +334,11 @@ bool SupervisorPlan::StartNext(Duration now) {
     if (now >= child.not_before) {
       child.state = State::kStarting;
       child.terminated = false;
+      child.is_late = false;
+      child.until.reset();
+      if (child.spec.start_timeout) {
+        child.until = now + *child.spec.start_timeout;
+      }
       Action action;
       action.kind = Action::Kind::kStart;
       action.child = child.key;
@@ -310,7 +352,7 @@ bool SupervisorPlan::StartNext(Duration now) {
 }
 
 std::vector<SupervisorPlan::Action> SupervisorPlan::Next(Duration now) {
-  while (StopNext(now) || StartNext(now)) {
+  while (StopNext(now) || GiveUpLateStart(now) || StartNext(now)) {
   }
   const auto is_settled = [](const Child& child) {
     return child.was_up || !child.wanted || child.is_new;
@@ -328,7 +370,9 @@ std::optional<Duration> SupervisorPlan::NextLook(Duration now) const {
   };
   for (const Child& child : children_) {
     if (child.state == State::kDown && child.wanted) consider(child.not_before);
-    if (child.state == State::kStopping && !child.terminated && child.until) {
+    const bool has_deadline =
+        child.state == State::kStopping || child.state == State::kStarting;
+    if (has_deadline && !child.terminated && child.until) {
       consider(*child.until);
     }
   }

@@ -55,7 +55,7 @@ class SupervisorPlan {
   struct Action {
     enum class Kind {
       kStart,      // `child`, by process.spawn with `text` as its payload
-      kGiveUp,     // the start of `child`: StartFailed follows
+      kGiveUp,     // the start of `child`: StartFailed follows, or Started
       kCancel,     // `pid`
       kTerminate,  // `pid`
       kAnswer,     // `call`, with `status`, or with `child`'s id and PID
@@ -81,11 +81,14 @@ class SupervisorPlan {
     bool held = false;    // stop_child has stopped it
     bool is_new = false;  // start_child waits for its first Init
     bool was_up = false;
-    bool terminated = false;        // of kStopping; of kStarting: given up
-    std::optional<Duration> until;  // of kStopping: when it is terminated
-    Duration not_before{0};         // of kDown
-    Duration up_since{0};           // of kUp
-    int failures = 0;               // without a period in between
+    bool terminated = false;  // of kStopping; of kStarting: given up
+    // Of kStopping: when it is terminated. Of kStarting: when its start is
+    // given up.
+    std::optional<Duration> until;
+    bool is_late = false;    // of kStarting: given up because of its timeout
+    Duration not_before{0};  // of kDown
+    Duration up_since{0};    // of kUp
+    int failures = 0;        // without a period in between
     uint64_t restarts = 0;
     std::string last_end;  // how it ended last; empty: it never has
     CallId call = 0;       // who waits for it; 0: nobody
@@ -97,8 +100,8 @@ class SupervisorPlan {
 
   void Started(Key child, const Pid& pid, Duration now);
   void StartFailed(Key child, const Status& why, const Moment& moment);
-  // Does nothing if `pid` is none of its children.
-  void Exited(const Pid& pid, ExitReason reason, std::string_view text,
+  // Does nothing if `pid` is none of its children. `why` is OK for Done.
+  void Exited(const Pid& pid, ExitReason reason, const Error& why,
               const Moment& moment);
   // The terminate of this process was refused.
   void TerminateFailed(const Pid& pid, Duration now);
@@ -141,8 +144,9 @@ class SupervisorPlan {
   void Forget(const Child& child);
 
   // A child is down that was not to stop. `is_failure`: neither Done nor
-  // cancelled.
-  void EndedBySelf(Child& child, bool is_failure, const Moment& moment);
+  // cancelled. `code` is looked up in the child's final codes.
+  void EndedBySelf(Child& child, bool is_failure, Code code,
+                   const Moment& moment);
   // One that was to stop is down.
   void HasStopped(Child& child);
   // Counts a restart. False: that is one too many.
@@ -160,6 +164,7 @@ class SupervisorPlan {
   // Each does the next thing of its kind; false: there is none, or it has to
   // wait.
   bool StopNext(Duration now);
+  bool GiveUpLateStart(Duration now);
   bool StartNext(Duration now);
 
   SupervisorSpec spec_;  // its children are in children_

@@ -36,13 +36,23 @@ constexpr std::string_view kWantedChild =
     R"(a-z A-Z 0-9 _ . -, "method": likewise, "input": any, )"
     R"("priority": 0 to 31, "name": as "id", )"
     R"("restart": "permanent", "transient" or "temporary", )"
-    R"("stop_timeout_ms": 0 to 86400000 or "infinity"})";
+    R"("stop_timeout_ms": 0 to 86400000 or "infinity", )"
+    R"("start_timeout_ms": 1 to 86400000 or "infinity", )"
+    R"("final_codes": codes of errors, as ["INVALID_ARGUMENT"]})";
 
 const std::initializer_list<std::string_view> kSpecFields = {
     "strategy", "intensity", "period_ms", "backoff", "children"};
 const std::initializer_list<std::string_view> kChildFields = {
-    "id",       "type", "method",  "input",
-    "priority", "name", "restart", "stop_timeout_ms"};
+    "id",
+    "type",
+    "method",
+    "input",
+    "priority",
+    "name",
+    "restart",
+    "stop_timeout_ms",
+    "start_timeout_ms",
+    "final_codes"};
 
 bool IsId(std::string text) {
   for (char& c : text) c = c == '/' || c == ':' ? '.' : c;
@@ -99,6 +109,53 @@ std::optional<Duration> ReadStopTimeout(JsonReader& reader, bool nested) {
   return milliseconds(reader.IntegerOr(kField, kDefaultStopMs, 0, kMaxSpecMs));
 }
 
+std::optional<Duration> ReadStartTimeout(JsonReader& reader) {
+  constexpr const char* kField = "start_timeout_ms";
+  const Json* value = reader.Find(kField);
+  if (value == nullptr) return std::nullopt;
+  if (value->is_string()) {
+    reader.ChoiceOr(kField, 0, {"infinity"});
+    return std::nullopt;
+  }
+  return milliseconds(reader.IntegerOr(kField, 1, 1, kMaxSpecMs));
+}
+
+// The number of the code with this name; 0, which is OK, if no error has it.
+uint32_t CodeOfName(std::string_view name) {
+  for (uint32_t code = ACTORD_UNAUTHENTICATED; code != ACTORD_OK; --code) {
+    if (CodeName(static_cast<Code>(code)) == name) return code;
+  }
+  return ACTORD_OK;
+}
+
+uint32_t ReadFinalCodes(JsonReader& reader) {
+  constexpr const char* kField = "final_codes";
+  const Json* value = reader.Find(kField);
+  if (value == nullptr) return 0;
+  const std::string path = reader.PathOf(kField);
+  if (!value->is_array()) {
+    reader.Refuse("field \"" + path + "\" is a JSON " + value->type_name());
+    return 0;
+  }
+  uint32_t codes = 0;
+  for (size_t i = 0; i < value->size(); ++i) {
+    const Json& each = (*value)[i];
+    const std::string at = "field \"" + path + "[" + std::to_string(i) + "]\"";
+    if (!each.is_string()) {
+      reader.Refuse(at + " is a JSON " + each.type_name());
+      return 0;
+    }
+    const auto name = each.get<std::string>();
+    const uint32_t code = CodeOfName(name);
+    if (code == ACTORD_OK) {
+      reader.Refuse(at + " is \"" + Excerpt(name) + "\"");
+      return 0;
+    }
+    codes |= uint32_t{1} << code;
+  }
+  return codes;
+}
+
 void RefuseValue(JsonReader& reader, const char* field,
                  const std::string& value) {
   reader.Refuse("field \"" + reader.PathOf(field) + "\" is \"" +
@@ -121,6 +178,8 @@ ChildSpec ReadChild(JsonReader& reader, const Place& place) {
       reader.ChoiceOr("restart", static_cast<size_t>(Restart::kPermanent),
                       {"permanent", "transient", "temporary"}));
   child.stop_timeout = ReadStopTimeout(reader, nested);
+  child.start_timeout = ReadStartTimeout(reader);
+  child.final_codes = ReadFinalCodes(reader);
 
   Json spawn = {{"type", child.type}, {"link", true}, {"monitor", true}};
   if (const std::string method = reader.TextOr("method", ""); !method.empty()) {

@@ -37,6 +37,12 @@ struct ChildSpec {
   // From the cancel to the terminate. 0: terminated at once; nullopt: never.
   std::optional<Duration> stop_timeout;
   std::string spawn;  // the payload of the process.spawn that starts it
+  // From the start until Init has returned; nullopt: no limit. A start that
+  // takes longer is given up and has failed with DEADLINE_EXCEEDED.
+  std::optional<Duration> start_timeout = std::nullopt;
+  // Bit c: an end or a failed start with the code c is not followed by a
+  // restart, whatever `restart` is.
+  uint32_t final_codes = 0;
 };
 
 struct Backoff {
@@ -67,7 +73,8 @@ struct SupervisorSpec {
 //    "children": [
 //      {"id": "db", "type": "database", "method": "run", "input": any,
 //       "priority": 16, "name": "db", "restart": "permanent",
-//       "stop_timeout_ms": 5000}]}
+//       "stop_timeout_ms": 5000, "start_timeout_ms": "infinity",
+//       "final_codes": []}]}
 //
 // Of a child "id" and "type" are required; shown is what holds for what is left
 // out, but for a nested supervisor's "stop_timeout_ms", which is "infinity".

@@ -109,6 +109,18 @@ class Supervisors(SupervisorCase):
         self.assertEqual(failure_name(outcome), "CANCELLED")
         self.assertEqual(outcome.failure.message, "enough")
 
+    def test_an_end_with_a_final_code_is_not_followed_by_a_restart(self):
+        pid = self.submit(tree(
+            child("a", "probe", method="fail", input="for good",
+                  restart="transient", final_codes=["FAILED_PRECONDITION"]),
+            child("b")))
+        eventually(lambda: self.children(pid)["a"]["state"] == "ended",
+                   "the end of the child")
+        children = self.children(pid)
+        self.assertEqual(children["a"]["restarts"], 0)
+        self.assertEqual(children["a"]["last_end"], "failed: for good")
+        self.assertEqual(children["b"]["state"], "running")
+
     def test_a_wrong_spec_is_refused_with_its_field(self):
         self.assert_refused(
             lambda: self.actor.submit("supervisor",
@@ -301,6 +313,16 @@ class Boot(EmptyCase):
         process.send_signal(signal.SIGTERM)
         self.wait_for(process, "exiting without 1 steps")
         self.assertEqual(process.wait(WAIT_SECONDS), 75)
+
+    def test_an_init_that_hangs_is_given_up_after_its_start_timeout(self):
+        process = self.begin(
+            self.write(child("bad", "probe", method="hang", start_timeout_ms=50),
+                       intensity=1, backoff={"initial_ms": 10}),
+            "--boot-timeout", "1h", "--force-timeout", "300ms",
+            "--drain-timeout", "300ms")
+        self.wait_for(process, r"only 1 restarts are allowed; how it ended: did "
+                               r"not start: Init did not return within 0.05 s")
+        self.assertNotEqual(process.wait(WAIT_SECONDS), 0)
 
     def test_a_file_that_is_wrong_is_refused_with_its_field(self):
         for path, message in (

@@ -114,12 +114,12 @@ class PlanTest : public ::testing::Test {
     const Pid pid = actord_pid{1, 1, ++pids_, 1};
     plan_->Started(Child(id).key, pid, now_);
   }
-  void StartFailed(std::string_view id) {
-    plan_->StartFailed(Child(id).key, Status(Code::kInternal, "no luck"),
-                       Moment());
+  void StartFailed(std::string_view id, Code code = Code::kInternal) {
+    plan_->StartFailed(Child(id).key, Status(code, "no luck"), Moment());
   }
-  void Exits(std::string_view id, ExitReason reason = ExitReason::kFailed) {
-    plan_->Exited(Child(id).pid, reason, "broken", Moment());
+  void Exits(std::string_view id, ExitReason reason = ExitReason::kFailed,
+             Code code = Code::kInternal) {
+    plan_->Exited(Child(id).pid, reason, {code, "broken"}, Moment());
   }
   Plan::Moment Moment() const { return {.now = now_, .random = random_}; }
   void Pass(Duration duration) { now_ += duration; }

@@ -117,6 +117,16 @@ TEST_F(PlanTest, StopChildWaitsForAnInitAndStopsThen) {
   EXPECT_THAT(Next(), ElementsAre("answer 7 a"));
 }
 
+TEST_F(PlanTest, RestartChildIsAnsweredIfAnotherChildTakesItAlong) {
+  BeginAndStartAll(Strategy::kOneForAll,
+                   {ChildOf("a"), ChildOf("t", Restart::kTemporary)});
+  ASSERT_TRUE(plan_->RestartChild("t", 7).ok());
+  EXPECT_THAT(Next(), ElementsAre("cancel t"));
+  Exits("t", ExitReason::kCancelled);
+  Exits("a");
+  EXPECT_THAT(Next(), ElementsAre("answer 7 ABORTED"));
+}
+
 TEST_F(PlanTest, RestartChildDoesNotWaitForAPause) {
   BeginAndStartAll(Strategy::kOneForOne, {ChildOf("a")});
   Exits("a");

@@ -321,8 +321,8 @@ TEST_F(PlanTest, OneForOneDoesNotWaitForAnothersPause) {
 
 TEST_F(PlanTest, ExitsOfOthersChangeNothing) {
   BeginAndStartAll(Strategy::kOneForOne, {ChildOf("a")});
-  plan_->Exited(Pid(actord_pid{9, 9, 9, 9}), ExitReason::kFailed, "", Moment());
-  plan_->Exited(Pid(), ExitReason::kFailed, "", Moment());
+  plan_->Exited(Pid(actord_pid{9, 9, 9, 9}), ExitReason::kFailed, {}, Moment());
+  plan_->Exited(Pid(), ExitReason::kFailed, {}, Moment());
   EXPECT_THAT(Next(), IsEmpty());
   EXPECT_EQ(plan_->NextLook(now_), std::nullopt);
 }

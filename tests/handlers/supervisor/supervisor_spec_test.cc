@@ -27,6 +27,8 @@ TEST(SupervisorSpec, LeftOutIsAsTheHeaderSays) {
   ASSERT_EQ(spec->children.size(), 2u);
   EXPECT_EQ(spec->children[0].restart, Restart::kPermanent);
   EXPECT_EQ(spec->children[0].stop_timeout, milliseconds(5000));
+  EXPECT_EQ(spec->children[0].start_timeout, std::nullopt);
+  EXPECT_EQ(spec->children[0].final_codes, 0u);
   EXPECT_EQ(nlohmann::json::parse(spec->children[0].spawn),
             nlohmann::json::parse(
                 R"({"type":"t","link":true,"monitor":true,"priority":16})"));
@@ -39,9 +41,12 @@ TEST(SupervisorSpec, EverythingIsTakenAsItSays) {
           "backoff": {"initial_ms": 7, "max_ms": 7, "jitter": 1},
           "children": [{"id": "a/1:x", "type": "t", "method": "m",
             "input": {"x": [1]}, "priority": 31, "name": "n",
-            "restart": "transient", "stop_timeout_ms": 0},
+            "restart": "transient", "stop_timeout_ms": 0,
+            "start_timeout_ms": 1,
+            "final_codes": ["INVALID_ARGUMENT", "UNAUTHENTICATED"]},
            {"id": "b", "type": "t", "restart": "temporary",
-            "stop_timeout_ms": "infinity"}]})");
+            "stop_timeout_ms": "infinity", "start_timeout_ms": "infinity",
+            "final_codes": []}]})");
   ASSERT_TRUE(spec.ok()) << spec.status().message();
   EXPECT_EQ(spec->strategy, Strategy::kRestForOne);
   EXPECT_EQ(spec->intensity, 0);
@@ -52,12 +57,16 @@ TEST(SupervisorSpec, EverythingIsTakenAsItSays) {
   EXPECT_EQ(child.id, "a/1:x");
   EXPECT_EQ(child.restart, Restart::kTransient);
   EXPECT_EQ(child.stop_timeout, milliseconds(0));
+  EXPECT_EQ(child.start_timeout, milliseconds(1));
+  EXPECT_EQ(child.final_codes, (1U << 3) | (1U << 16));
   EXPECT_EQ(nlohmann::json::parse(child.spawn),
             nlohmann::json::parse(
                 R"({"type":"t","link":true,"monitor":true,"method":"m",
                     "priority":31,"name":"n","input":{"x":[1]}})"));
   EXPECT_EQ(spec->children[1].restart, Restart::kTemporary);
   EXPECT_EQ(spec->children[1].stop_timeout, std::nullopt);
+  EXPECT_EQ(spec->children[1].start_timeout, std::nullopt);
+  EXPECT_EQ(spec->children[1].final_codes, 0u);
 }
 
 TEST(SupervisorSpec, NothingIsASupervisorWithoutChildren) {
@@ -130,6 +139,18 @@ TEST(SupervisorSpec, EachErrorNamesItsField) {
        "\"children[1].stop_timeout_ms\" is -1"},
       {child(R"("id": "a", "type": "t", "stop_timeout_ms": "soon")"),
        "\"children[1].stop_timeout_ms\" is \"soon\""},
+      {child(R"("id": "a", "type": "t", "start_timeout_ms": 0)"),
+       "\"children[1].start_timeout_ms\" is 0"},
+      {child(R"("id": "a", "type": "t", "start_timeout_ms": 86400001)"),
+       "\"children[1].start_timeout_ms\" is 86400001"},
+      {child(R"("id": "a", "type": "t", "start_timeout_ms": "soon")"),
+       "\"children[1].start_timeout_ms\" is \"soon\""},
+      {child(R"("id": "a", "type": "t", "final_codes": "ABORTED")"),
+       "field \"children[1].final_codes\" is a JSON string"},
+      {child(R"("id": "a", "type": "t", "final_codes": ["ABORTED", 9])"),
+       "field \"children[1].final_codes[1]\" is a JSON number"},
+      {child(R"("id": "a", "type": "t", "final_codes": ["OK"])"),
+       "field \"children[1].final_codes[0]\" is \"OK\""},
       {nested(R"({"strategy": "x"})"),
        "field \"children[1].input.strategy\" is \"x\""},
       {nested(R"({"children": [{"id": "a"}]})"),

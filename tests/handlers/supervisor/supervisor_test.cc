@@ -246,6 +246,22 @@ TEST_F(SupervisorTest, ManyChildrenComeInPages) {
               HasSubstr("RESOURCE_EXHAUSTED"));
 }
 
+TEST_F(SupervisorTest, AnEndWithAFinalCodeIsNotFollowedByARestart) {
+  ForEachSeed(20, [](uint64_t seed) {
+    Harness harness = MakeHarness(seed);
+    json child = ChildOf("a");
+    child["final_codes"] = {"INTERNAL"};
+    const Pid supervisor =
+        Begin(harness, TreeOf("one_for_all", {child, ChildOf("b")}));
+    harness.Deliver(PidIn(harness, supervisor, "a"), "fail");
+    harness.Advance(1h);
+    EXPECT_THAT(TakeTold(), ElementsAre("+a", "+b", "-a"));
+    EXPECT_EQ(ChildIn(harness, supervisor, "a")["state"], "ended");
+    EXPECT_EQ(ChildIn(harness, supervisor, "a")["restarts"], 0);
+    EXPECT_EQ(ChildIn(harness, supervisor, "b")["state"], "running");
+  });
+}
+
 TEST_F(SupervisorTest, ATemporaryChildIsForgotten) {
   Harness harness = MakeHarness();
   json child = ChildOf("a");

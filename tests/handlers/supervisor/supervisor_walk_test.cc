@@ -52,6 +52,11 @@ class Walk {
     child.type = "t";
     child.restart = static_cast<Restart>(Below(3));
     if (Below(3) != 0) child.stop_timeout = milliseconds(Below(3) * 50);
+    // By the id, so that the walks draw the numbers that they always drew.
+    if (child.id == "c2") child.start_timeout = milliseconds(30);
+    if (child.id == "c3") {
+      child.final_codes = 1U << static_cast<uint32_t>(Code::kInternal);
+    }
     return child;
   }
   SupervisorSpec RandomSpec() {
@@ -164,9 +169,9 @@ class Walk {
     const uint32_t pid = *it;
     living_.erase(pid);
     asked_.erase(pid);
-    plan_.Exited(PidOf(pid), reason, "", Now());
+    plan_.Exited(PidOf(pid), reason, {Code::kInternal, ""}, Now());
     // The link reports it, too.
-    plan_.Exited(PidOf(pid), reason, "", Now());
+    plan_.Exited(PidOf(pid), reason, {Code::kInternal, ""}, Now());
   }
   void PassToNextLook() {
     if (const auto next = plan_.NextLook(now_)) now_ = *next;
