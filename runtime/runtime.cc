@@ -191,8 +191,14 @@ CompleteAnswer Runtime::CompleteYield(const YieldToken& token,
 
 RemoteTasks& Runtime::remote_tasks() { return core_->tasks; }
 
-absl::Status Runtime::Cancel(const Pid& pid, std::string_view reason) {
-  return core_->delivery.Control(pid, ACTORD_EVENT_CANCEL, reason, core_->lane);
+absl::Status Runtime::Cancel(const Pid& pid, std::string_view reason,
+                             absl::Duration deadline) {
+  absl::Status status =
+      core_->delivery.Control(pid, ACTORD_EVENT_CANCEL, reason, core_->lane);
+  if (status.ok() && deadline > absl::ZeroDuration()) {
+    core_->lifetimes.BeginCancel(pid, deadline);
+  }
+  return status;
 }
 
 absl::Status Runtime::Terminate(const Pid& pid, std::string_view reason) {

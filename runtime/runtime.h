@@ -111,7 +111,10 @@ class Runtime {
   // PROCESS_NOT_FOUND, PROCESS_ENDED; MAILBOX_FULL when 15,000 of them wait
   // for a process that does not come to its turn. Cancelling again is OK and
   // changes nothing.
-  absl::Status Cancel(const Pid& pid, std::string_view reason);
+  // `deadline`: how long the process may take to end; then it is terminated.
+  // Zero: as long as it takes. Of several deadlines the earliest counts.
+  absl::Status Cancel(const Pid& pid, std::string_view reason,
+                      absl::Duration deadline = absl::ZeroDuration());
   absl::Status Terminate(const Pid& pid, std::string_view reason);
 
   absl::StatusOr<ProcessInfo> Describe(const Pid& pid) const;

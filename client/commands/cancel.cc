@@ -6,6 +6,8 @@
 
 #include "client/commands/commands.h"
 #include "client/commands/each_pid.h"
+#include "client/output/message_json.h"
+#include "client/output/text.h"
 
 namespace actord::client {
 namespace {
@@ -13,15 +15,34 @@ namespace {
 struct CancelOptions {
   std::vector<std::string> pids;
   std::string reason;
+  std::string deadline;
 };
+
+ExitStatus RunCancel(Invocation& invocation, const CancelOptions& options) {
+  v1::CancelRequest request;
+  request.set_reason(options.reason);
+  if (!options.deadline.empty()) {
+    const auto deadline = ParseDuration(options.deadline);
+    if (!deadline.ok()) {
+      return invocation.Fail(deadline.status(), "--deadline");
+    }
+    *request.mutable_deadline() = FromDuration(*deadline);
+  }
+  return ForEachPid(invocation, options.pids, [&](const std::string& pid) {
+    request.set_pid(pid);
+    return invocation.client().Cancel(request, invocation.Quick()).status();
+  });
+}
 
 constexpr char kCancelFooter[] = R"(
 Asks: a process whose type handles cancels decides what comes of it; any other ends before
-its next step. "actorctl await" tells how it ended; "actorctl terminate" forces. Prints
-nothing; -o name prints the PIDs.
+its next step. "actorctl await" tells how it ended; "actorctl terminate" forces, and
+--deadline does so later: each process that has not ended by then is terminated by the
+daemon, also after actorctl has exited. Prints nothing; -o name prints the PIDs.
 
-Example:
+Examples:
   actorctl cancel "$pid" --reason "order withdrawn"
+  actorctl cancel "$pid" --deadline 10s
 )";
 
 }  // namespace
@@ -35,14 +56,14 @@ void AddCancel(CLI::App& app, Action& chosen) {
       ->type_name("...");
   command->add_option("--reason", options->reason, "What to tell the process")
       ->type_name("TEXT");
+  command
+      ->add_option("--deadline", options->deadline,
+                   "Terminate what has not ended by then, such as 500ms or 1m "
+                   "[0s, never]")
+      ->type_name("DURATION");
   command->callback([&chosen, options] {
     chosen = [options](Invocation& invocation) {
-      return ForEachPid(invocation, options->pids, [&](const std::string& pid) {
-        v1::CancelRequest request;
-        request.set_pid(pid);
-        request.set_reason(options->reason);
-        return invocation.client().Cancel(request, invocation.Quick()).status();
-      });
+      return RunCancel(invocation, *options);
     };
   });
 }

@@ -48,7 +48,10 @@ absl::Status ActorService::Cancel(const Caller& /*caller*/,
   const auto pid = FindProcess(runtime_, "pid", request.pid());
   if (!pid.ok()) return pid.status();
   absl::Status status = CheckReason(request.reason());
-  return status.ok() ? runtime_.Cancel(*pid, request.reason()) : status;
+  if (!status.ok()) return status;
+  const auto deadline = ReadCancelDeadline(request);
+  if (!deadline.ok()) return deadline.status();
+  return runtime_.Cancel(*pid, request.reason(), *deadline);
 }
 
 absl::Status ActorService::Terminate(const Caller& /*caller*/,

@@ -32,6 +32,16 @@ absl::Status CheckRequired(std::string_view field, const std::string& text,
   return CheckLength(field, text, max_bytes);
 }
 
+absl::StatusOr<absl::Duration> ReadDeadline(
+    const google::protobuf::Duration& proto) {
+  const auto deadline = FromProtoDuration(proto);
+  if (!deadline.has_value()) return Wrong("deadline", "is not a duration");
+  if (*deadline < absl::ZeroDuration()) {
+    return Wrong("deadline", "must not be negative");
+  }
+  return *deadline;
+}
+
 absl::Status TakePayload(std::string_view field, v1::Payload* proto,
                          const runtime::PayloadLimit& payload_limit,
                          runtime::Payload& payload) {
@@ -246,6 +256,12 @@ absl::StatusOr<runtime::Pid> ReadPid(std::string_view field,
   return pid;
 }
 
+absl::StatusOr<absl::Duration> ReadCancelDeadline(
+    const v1::CancelRequest& request) {
+  if (!request.has_deadline()) return absl::ZeroDuration();
+  return ReadDeadline(request.deadline());
+}
+
 absl::Status CheckReason(const std::string& reason) {
   return CheckLength("reason", reason, kMaxReasonBytes);
 }
@@ -363,11 +379,8 @@ absl::StatusOr<ShutdownOrder> ReadShutdown(const v1::ShutdownRequest& request,
   }
   order.timeout = default_timeout;
   if (request.has_deadline()) {
-    const auto deadline = FromProtoDuration(request.deadline());
-    if (!deadline.has_value()) return Wrong("deadline", "is not a duration");
-    if (*deadline < absl::ZeroDuration()) {
-      return Wrong("deadline", "must not be negative");
-    }
+    const auto deadline = ReadDeadline(request.deadline());
+    if (!deadline.ok()) return deadline.status();
     order.timeout = *deadline;
   }
   return order;

@@ -59,6 +59,9 @@ absl::StatusOr<bool> ReadNameConflict(const v1::SubmitRequest& request);
 // `field` names the field for the error.
 absl::StatusOr<runtime::Pid> ReadPid(std::string_view field,
                                      const std::string& text);
+// Zero if there is none.
+absl::StatusOr<absl::Duration> ReadCancelDeadline(
+    const v1::CancelRequest& request);
 // `reason` of Cancel and Terminate.
 absl::Status CheckReason(const std::string& reason);
 

@@ -54,6 +54,9 @@ void DueTimers::FireOne(uint64_t timer, Lane& lane, ReadyList& ready) {
     case TimerKind::kLifetime:
       lifetimes_.LifetimeDue(handle, lane, ready);
       return;
+    case TimerKind::kCancelDeadline:
+      lifetimes_.CancelDeadlineDue(handle, lane, ready);
+      return;
   }
   ACTORD_ASSERT(false, "timer_kind.h: the timer has a kind");
 }
@@ -66,6 +69,7 @@ bool DueTimers::IsWanted(const YieldBroker& broker, const Lifetimes& lifetimes,
     case TimerKind::kYieldTimeout:
       return broker.IsPending(handle);
     case TimerKind::kLifetime:
+    case TimerKind::kCancelDeadline:
       return lifetimes.IsWanted(handle);
   }
   ACTORD_ASSERT(false, "timer_kind.h: the timer has a kind");

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
@@ -19,6 +20,35 @@ void Lifetimes::Begin(const Process& process, uint32_t generation,
   scheduler_.TimerAdded(deadline);
 }
 
+void Lifetimes::BeginCancel(const Pid& pid, absl::Duration deadline) {
+  const int64_t after_ms =
+      absl::ToInt64Milliseconds(absl::Ceil(deadline, absl::Milliseconds(1)));
+  const int64_t after_ns =
+      absl::ToInt64Nanoseconds(absl::Milliseconds(after_ms));
+  const uint64_t now = clock_.MonotonicNs();
+  const uint64_t at_ns =
+      now + std::min(static_cast<uint64_t>(after_ns), UINT64_MAX - 1 - now);
+  {
+    const MutexLock lock(mutex_);
+    CancelDeadline& known = cancels_[pid.slot];
+    if (known.generation == pid.generation &&
+        (known.is_over || known.at_ns <= at_ns)) {
+      return;
+    }
+    known = {.generation = pid.generation,
+             .is_over = false,
+             .at_ns = at_ns,
+             .after_ms = after_ms};
+  }
+  // The timer of a later deadline stays, and finds this one over. Any wheel
+  // will do; those of one process fire in their order.
+  scheduler_.queue(pid.slot % scheduler_.size())
+      .timers.Add(EncodeTimer(TimerKind::kCancelDeadline,
+                              TimerHandle(pid.slot, pid.generation)),
+                  at_ns);
+  scheduler_.TimerAdded(at_ns);
+}
+
 void Lifetimes::LifetimeDue(uint64_t handle, Lane& lane, ReadyList& ready) {
   if (!IsWanted(handle)) return;
   const Process& process = ProcessOf(handle);
@@ -29,9 +59,36 @@ void Lifetimes::LifetimeDue(uint64_t handle, Lane& lane, ReadyList& ready) {
       absl::StrCat("the process has lived for ",
                    absl::FormatDuration(absl::Milliseconds(lived / 1'000'000)),
                    ", which is as long as it may");
-  // At most one for each process, so Activity::kUrgentMax leaves room for it.
-  Run run(Run::Kind::kUrgent,
-          lane.NewEnvelope(kEventLifetimeEnd, {}, TextPayload(text)));
+  Post(handle, kEventLifetimeEnd, text, lane, ready);
+}
+
+void Lifetimes::CancelDeadlineDue(uint64_t handle, Lane& lane,
+                                  ReadyList& ready) {
+  if (!IsWanted(handle)) return;
+  int64_t after_ms = 0;
+  {
+    const MutexLock lock(mutex_);
+    const auto found = cancels_.find(static_cast<uint32_t>(handle));
+    if (found == cancels_.end()) return;
+    CancelDeadline& deadline = found->second;
+    if (deadline.generation != static_cast<uint32_t>(handle >> 32) ||
+        std::exchange(deadline.is_over, true)) {
+      return;
+    }
+    after_ms = deadline.after_ms;
+  }
+  Post(handle, kEventTerminate,
+       absl::StrCat("the process did not end within ", after_ms,
+                    " ms of its cancel"),
+       lane, ready);
+}
+
+void Lifetimes::Post(uint64_t handle, uint16_t type, std::string_view text,
+                     Lane& lane, ReadyList& ready) {
+  const Process& process = ProcessOf(handle);
+  // At most one of each type for each process, so Activity::kUrgentMax leaves
+  // room for them.
+  Run run(Run::Kind::kUrgent, lane.NewEnvelope(type, {}, TextPayload(text)));
   const Pid pid =
       processes_.PidOf(process, static_cast<uint32_t>(handle >> 32));
   if (delivery_.Post(pid, run, lane, &ready) != Posted::kDelivered) {

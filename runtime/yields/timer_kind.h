@@ -21,9 +21,10 @@
 namespace actord::runtime {
 
 enum class TimerKind : uint8_t {
-  kYieldResult,   // completes a yield with an empty result
-  kYieldTimeout,  // completes a yield as DEADLINE_EXCEEDED
-  kLifetime,      // ends a process that has lived as long as it may
+  kYieldResult,     // completes a yield with an empty result
+  kYieldTimeout,    // completes a yield as DEADLINE_EXCEEDED
+  kLifetime,        // ends a process that has lived as long as it may
+  kCancelDeadline,  // terminates a process that its cancel did not end
 };
 
 inline constexpr int kTimerSlotBits = 28;

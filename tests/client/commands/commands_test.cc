@@ -107,6 +107,7 @@ TEST_F(Commands, CancelAndTerminateTryEveryPid) {
   EXPECT_EQ(cancelled.out, pid + "\n");
   EXPECT_THAT(cancelled.err, StartsWith("actorctl: process p-9: "));
   EXPECT_EQ(daemon_.log().cancels.at(1).reason(), "why");
+  EXPECT_FALSE(daemon_.log().cancels.at(1).has_deadline());
   EXPECT_EQ(Run({"terminate", pid, "--reason", "now"}).status,
             ExitStatus::kDone);
   EXPECT_EQ(daemon_.log().terminates.at(0).reason(), "now");
@@ -226,6 +227,20 @@ TEST_F(Commands, StatusShowsWhatThereIs) {
   EXPECT_THAT(Run({"status", "-o", "wide"}).out, HasSubstr("1.0 MiB"));
   const json parsed = json::parse(Run({"status", "-o", "json"}).out);
   EXPECT_EQ(parsed["counters"]["processes_live"], 1234);
+}
+
+TEST_F(Commands, CancelPassesItsDeadlineForEveryPid) {
+  const std::vector<std::string> pids = {Submitted("never"),
+                                         Submitted("never")};
+  EXPECT_EQ(Run({"cancel", pids[0], pids[1], "--deadline", "1m30s"}).status,
+            ExitStatus::kDone);
+  for (size_t i = 0; i < pids.size(); ++i) {
+    EXPECT_EQ(daemon_.log().cancels.at(i).pid(), pids[i]);
+    EXPECT_EQ(daemon_.log().cancels.at(i).deadline().seconds(), 90);
+  }
+  const CliResult wrong = Run({"cancel", pids[0], "--deadline", "soon"});
+  EXPECT_EQ(wrong.status, ExitStatus::kUsage);
+  EXPECT_THAT(wrong.err, HasSubstr("--deadline"));
 }
 
 TEST_F(Commands, ShutdownPassesModeAndDeadline) {

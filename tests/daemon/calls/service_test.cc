@@ -155,6 +155,18 @@ TEST_F(ServiceTest, CancelAndTerminateEndAProcess) {
   EXPECT_NE(outcome.failure().message().find("in the way"), std::string::npos);
 }
 
+TEST_F(ServiceTest, CancelsDeadlineIsRefusedIfItIsNegative) {
+  grpc::ClientContext context;
+  v1::CancelRequest request;
+  request.set_pid(daemon_.Submit("counter", "3"));
+  request.mutable_deadline()->set_seconds(-1);
+  v1::CancelResponse response;
+  const grpc::Status status = stub().Cancel(&context, request, &response);
+  EXPECT_EQ(status.error_code(), StatusCode::INVALID_ARGUMENT);
+  EXPECT_EQ(ReasonIn(status), "INVALID_FIELD");
+  EXPECT_EQ(FieldIn(status), "deadline");
+}
+
 TEST_F(ServiceTest, AwaitThatIsGivenUpLeavesNothingBehind) {
   const std::string pid = daemon_.Submit("counter", "3");
   for (int i = 0; i < 20; ++i) {

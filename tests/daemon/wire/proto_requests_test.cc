@@ -361,6 +361,19 @@ TEST(ReadShutdown, RefusesWhatIsWrong) {
   ExpectWrong(ReadShutdown(request, absl::Seconds(30)).status(), "mode");
 }
 
+TEST(ReadCancelDeadline, ReadsItAndRefusesWhatIsWrong) {
+  v1::CancelRequest request;
+  EXPECT_EQ(*ReadCancelDeadline(request), absl::ZeroDuration());
+  request.mutable_deadline();
+  EXPECT_EQ(*ReadCancelDeadline(request), absl::ZeroDuration());
+  request.mutable_deadline()->set_seconds(2);
+  EXPECT_EQ(*ReadCancelDeadline(request), absl::Seconds(2));
+  request.mutable_deadline()->set_seconds(-1);
+  ExpectWrong(ReadCancelDeadline(request).status(), "deadline");
+  request.mutable_deadline()->set_seconds(400'000'000'000);
+  ExpectWrong(ReadCancelDeadline(request).status(), "deadline");
+}
+
 TEST(PageToken, ReadsBackAndRefusesEverythingElse) {
   for (const uint64_t position : {1ull, 1000ull, ~0ull}) {
     const auto read = ReadPageToken(MakePageToken(position, 3), 3);

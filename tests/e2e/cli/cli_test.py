@@ -141,6 +141,17 @@ class Processes(CliCase):
             self.assertEqual(failure["reason"], reason)
         self.assert_complains(FAILED, r"\(PROCESS_ENDED\)", "cancel", pids[0])
 
+    def test_cancel_with_a_deadline_ends_what_ignores_it(self):
+        pids = [self.actor.submit("probe.cancel", method="stubborn")
+                for _ in range(2)]
+        self.output("cancel", *pids, "--deadline", "20ms")
+        for pid in pids:
+            failure = json.loads(self.actorctl(
+                "await", pid, "-o", "json", status=FAILED).stdout)["failure"]
+            self.assertEqual(failure["reason"], "TERMINATED")
+            self.assertEqual(failure["message"], "the process did not end within "
+                                                 "20 ms of its cancel")
+
 
 class Yields(CliCase):
 

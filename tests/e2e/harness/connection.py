@@ -99,8 +99,10 @@ class Connection:
         """Submits and awaits; returns the outcome."""
         return self.wait(self.submit(process_type, payload, method))
 
-    def cancel(self, pid, reason=""):
+    def cancel(self, pid, reason="", deadline_ms=0):
         request = outcome_pb2.CancelRequest(pid=pid, reason=reason)
+        if deadline_ms:
+            request.deadline.FromMilliseconds(deadline_ms)
         self.stub.Cancel(request, timeout=CALL_SECONDS)
 
     def terminate(self, pid, reason=""):

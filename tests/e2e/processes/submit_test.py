@@ -226,6 +226,20 @@ class Await(DaemonCase):
         self.actor.terminate(pid)
         self.assertEqual(failure_name(self.actor.wait(pid)), "TERMINATED")
 
+    def test_a_cancel_becomes_a_terminate_after_its_deadline(self):
+        pid = self.actor.submit("probe.cancel", method="stubborn")
+        self.actor.cancel(pid, deadline_ms=3_600_000)
+        self.actor.cancel(pid, deadline_ms=50)
+        self.actor.cancel(pid, deadline_ms=3_600_000)
+        outcome = self.actor.wait(pid)
+        self.assertEqual(failure_name(outcome), "TERMINATED")
+        self.assertEqual(outcome.failure.code, grpc.StatusCode.ABORTED.value[0])
+        self.assertEqual(outcome.failure.message,
+                         "the process did not end within 50 ms of its cancel")
+        pid = self.actor.submit("probe.cancel", method="graceful")
+        self.actor.cancel(pid, "enough", deadline_ms=3_600_000)
+        self.assertEqual(self.actor.wait(pid).result.data, b"enough")
+
 
 class Commands(DaemonCase):
     """The built-in commands, as a process sees them."""

@@ -11,7 +11,8 @@ namespace actord::runtime {
 namespace {
 
 constexpr std::array kKinds = {TimerKind::kYieldResult,
-                               TimerKind::kYieldTimeout, TimerKind::kLifetime};
+                               TimerKind::kYieldTimeout, TimerKind::kLifetime,
+                               TimerKind::kCancelDeadline};
 
 TEST(TimerKind, KindAndHandleComeBackFromTheirTimer) {
   constexpr uint32_t kLastSlot = kTimerMaxSlots - 1;
