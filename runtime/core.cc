@@ -182,6 +182,7 @@ RuntimeStats Runtime::Core::Stats() const {
   stats.node = options.node;
   stats.incarnation = options.incarnation;
   stats.workers = options.workers;
+  scheduler.AddTo(stats);
   stats.processes_live = LiveProcesses();
   stats.processes_started = Sum(&Counters::processes_started);
   stats.processes_ended = Sum(&Counters::processes_ended);

@@ -130,6 +130,28 @@ void WriteSection(Invocation& invocation, const std::string& heading,
   writer.Finish();
 }
 
+void WriteWorkers(Invocation& invocation, const v1::GetStatusResponse& status) {
+  WriteSection(invocation,
+               "Workers (" +
+                   WithThousands(status.counters().processes_ready_global()) +
+                   " ready in the queue of all)",
+               {{.heading = "  WORKER"},
+                {.heading = "TURNS"},
+                {.heading = "STEALS"},
+                {.heading = "WAKE-UPS"},
+                {.heading = "READY"},
+                {.heading = "HAND-OVERS"}},
+               status.worker_status(), [](const v1::WorkerStatus& worker) {
+                 return std::vector<std::string>{
+                     "  " + std::to_string(worker.index()),
+                     WithThousands(worker.turns_total()),
+                     WithThousands(worker.steals_total()),
+                     WithThousands(worker.wake_ups_total()),
+                     WithThousands(worker.processes_ready()),
+                     WithThousands(worker.hand_overs_total())};
+               });
+}
+
 void WriteTable(Invocation& invocation, const v1::GetStatusResponse& status) {
   WriteFields(invocation.out(), Overview(status));
   WriteSection(
@@ -160,6 +182,7 @@ void WriteTable(Invocation& invocation, const v1::GetStatusResponse& status) {
   Fields fields = LimitFields(status.limits());
   for (auto& [name, value] : fields) name.insert(0, "  ");
   WriteFields(invocation.out(), fields);
+  WriteWorkers(invocation, status);
 }
 
 ExitStatus RunStatus(Invocation& invocation) {
@@ -176,7 +199,8 @@ void AddStatus(CLI::App& app, Action& chosen) {
   CLI::App* command =
       app.add_subcommand("status", "Say what the daemon is, holds and does");
   command->footer(
-      "\n-o wide adds the limits in force; -o name prints the incarnation.\n"
+      "\n-o wide adds the limits in force and the workers; -o name prints the "
+      "incarnation.\n"
       "\nExamples:\n"
       "  actorctl status -o wide\n"
       "  actorctl status -o json | jq .counters.processes_live");

@@ -23,6 +23,7 @@ absl::Status ActorService::GetStatus(const Caller& /*caller*/,
   WriteCatalog(context_.plugins.InForce(), context_.catalog,
                options.external_commands, &response);
   WriteCounters(stats, response.mutable_counters());
+  WriteWorkers(stats, &response);
   response.mutable_counters()->set_streams_open(streams_.size());
   response.mutable_counters()->set_log_lines_dropped_total(
       context_.logger.dropped_lines());

@@ -56,6 +56,20 @@ void WriteCounters(const runtime::RuntimeStats& stats, v1::Counters* proto) {
   proto->set_lifetime_limit_total(stats.ended_by_lifetime);
   proto->set_upgrades_total(stats.upgrades);
   proto->set_upgrades_declined_total(stats.upgrades_declined);
+  proto->set_processes_ready_global(stats.ready_global);
+}
+
+void WriteWorkers(const runtime::RuntimeStats& stats,
+                  v1::GetStatusResponse* proto) {
+  for (const runtime::WorkerStats& worker : stats.of_workers) {
+    v1::WorkerStatus* const status = proto->add_worker_status();
+    status->set_index(static_cast<uint32_t>(proto->worker_status_size() - 1));
+    status->set_turns_total(worker.turns);
+    status->set_steals_total(worker.steals);
+    status->set_wake_ups_total(worker.wake_ups);
+    status->set_processes_ready(worker.ready);
+    status->set_hand_overs_total(worker.hand_overs);
+  }
 }
 
 void WriteLimits(const runtime::Limits& limits, const Config& config,

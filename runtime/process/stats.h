@@ -4,10 +4,20 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 namespace actord::runtime {
 
 enum class RunState { kStarting, kServing, kDraining, kStopped };
+
+// Of one worker, as WorkerCounters says; and a size now.
+struct WorkerStats {
+  uint64_t turns = 0;     // that ran a process
+  uint64_t steals = 0;    // times that it took processes from another
+  uint64_t wake_ups = 0;  // sleeps that have ended
+  uint64_t hand_overs = 0;
+  uint64_t ready = 0;  // processes in its queue, of all levels
+};
 
 // Counters since the start, and sizes now. Each is exact; together they are not
 // one instant's.
@@ -16,6 +26,8 @@ struct RuntimeStats {
   uint32_t node = 0;
   uint32_t incarnation = 0;
   int workers = 0;
+  std::vector<WorkerStats> of_workers;
+  uint64_t ready_global = 0;  // processes in the queue of all workers
   uint64_t processes_live = 0;
   uint64_t processes_started = 0;
   uint64_t processes_ended = 0;

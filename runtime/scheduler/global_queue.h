@@ -36,6 +36,7 @@ class alignas(64) GlobalQueue {
     std::deque<Process*>& fifo = fifos_[static_cast<size_t>(level)];
     WillChange(&fifo);
     fifo.insert(fifo.end(), processes.begin(), processes.end());
+    AddSize(processes.size());
     SetLevels(Unpriced(levels_).load(std::memory_order_relaxed) |
               LevelBit(level));
   }
@@ -51,6 +52,7 @@ class alignas(64) GlobalQueue {
     const auto end = fifo.begin() + static_cast<std::ptrdiff_t>(count);
     std::copy(fifo.begin(), end, out.begin());
     fifo.erase(fifo.begin(), end);
+    AddSize(-count);
     if (fifo.empty()) {
       SetLevels(Unpriced(levels_).load(std::memory_order_relaxed) &
                 ~LevelBit(level));
@@ -63,7 +65,19 @@ class alignas(64) GlobalQueue {
     return levels_.load(std::memory_order_seq_cst);
   }
 
+  // Processes of all levels, a moment late: for people. Relaxed: nothing else
+  // is read because of it.
+  [[nodiscard]] size_t size() const {
+    return size_.load(std::memory_order_relaxed);
+  }
+
  private:
+  // `more` may be negative, modulo 2^64. Relaxed, and no RMW: the mutex orders
+  // the writers.
+  void AddSize(size_t more) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    size_.store(size_.load(std::memory_order_relaxed) + more,
+                std::memory_order_relaxed);
+  }
   void SetLevels(uint32_t levels) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     if (Unpriced(levels_).load(std::memory_order_relaxed) == levels) return;
     // seq_cst: whoever adds work then asks whether somebody sleeps; pairs with
@@ -74,6 +88,7 @@ class alignas(64) GlobalQueue {
 
   Mutex mutex_;
   std::array<std::deque<Process*>, kPriorities> fifos_ ABSL_GUARDED_BY(mutex_);
+  std::atomic<size_t> size_{0};  // written under mutex_
   // Written under mutex_. A line of its own: it is read by all, every turn.
   alignas(64) Atomic<uint32_t> levels_{0};
 };

@@ -7,6 +7,7 @@
 #include <span>
 #include <utility>
 
+#include "runtime/process/stats.h"
 #include "runtime/system/assert.h"
 #include "runtime/system/fail_point.h"
 
@@ -203,6 +204,18 @@ Process* Scheduler::TakeGlobalNow(WorkerQueue& here, uint32_t among,
   return nullptr;
 }
 
+void Scheduler::AddTo(RuntimeStats& stats) const {
+  for (const auto& queue : queues_) {
+    const WorkerCounters& counted = queue->counted;
+    stats.of_workers.push_back({.turns = counted.turns.Get(),
+                                .steals = counted.steals.Get(),
+                                .wake_ups = counted.wake_ups.Get(),
+                                .hand_overs = counted.hand_overs.Get(),
+                                .ready = queue->ready.SizeOf()});
+  }
+  stats.ready_global = global_.size();
+}
+
 Process* Scheduler::Steal(WorkerQueue& here, Random& random) {
   const size_t workers = queues_.size();
   const uint64_t bits = random.Next();
@@ -214,6 +227,7 @@ Process* Scheduler::Steal(WorkerQueue& here, Random& random) {
   for (size_t i = 0; i < workers; ++i, victim = (victim + stride) % workers) {
     if (victim == static_cast<size_t>(here.index)) continue;
     if (Process* process = here.ready.StealFrom(queues_[victim]->ready)) {
+      here.counted.steals.Add();
       return process;
     }
   }
@@ -226,8 +240,10 @@ Process* Scheduler::StealReady(WorkerQueue& here, int level, Random& random) {
   const size_t away = 1 + random.Next() % (workers - 1);
   const size_t victim = (static_cast<size_t>(here.index) + away) % workers;
   Process* const process = here.ready.StealReady(queues_[victim]->ready, level);
+  if (process == nullptr) return nullptr;
+  here.counted.steals.Add();
   // As in TakeGlobalNow.
-  if (process != nullptr) WakeForAll(here);
+  WakeForAll(here);
   return process;
 }
 

@@ -18,6 +18,7 @@
 #include "runtime/scheduler/ready_queues.h"
 #include "runtime/scheduler/scheduler_policy.h"
 #include "runtime/scheduler/timer_wheel.h"
+#include "runtime/scheduler/worker_counters.h"
 #include "runtime/system/assert.h"
 #include "runtime/system/atomic.h"
 #include "runtime/system/clock.h"
@@ -28,6 +29,7 @@
 namespace actord::runtime {
 
 class Hold;
+struct RuntimeStats;
 
 // What a worker has that others may reach into.
 struct alignas(64) WorkerQueue {
@@ -39,6 +41,8 @@ struct alignas(64) WorkerQueue {
   Parker parker;
   // The thread's hold of this worker; never null once threads are there.
   Atomic<Hold*> holder{nullptr};
+
+  WorkerCounters counted;
 
   // ---- Owner only, and written every turn: in a line that no other reads.
 
@@ -136,6 +140,8 @@ class Scheduler {
   }
   // The levels of the global queue that are not empty.
   [[nodiscard]] uint32_t GlobalLevels() const { return global_.levels(); }
+  // What is counted and queued, for people. Any thread; no worker waits for it.
+  void AddTo(RuntimeStats& stats) const;
   // Steals from the others in a random order, from the highest level that the
   // victim has. Null: nothing found. Precondition: nothing is ready in `here`.
   Process* Steal(WorkerQueue& here, Random& random);

@@ -47,6 +47,8 @@ Worker::Did Worker::RunOne(ProcessRunner& runner) {
 Process* Worker::FindWork(Lane& lane) {
   First first = First::kOwn;
   if (turn_ == special_turn_) [[unlikely]] {
+    // This one may find nothing.
+    PublishTurns(turn_ - 1);
     PlanSpecialTurn();
     const uint64_t in_round = turn_ % Policy::kRoundTurns;
     if (turn_ % Policy::kBackPeriodTurns == Policy::kBackFirstTurn) {
@@ -190,6 +192,8 @@ Process* Worker::Search(Lane& lane) {
 Worker::Did Worker::NothingFound() {
   queue_.firing_since_ns = 0;
   ++fruitless_;
+  ++empty_turns_;
+  PublishTurns(turn_);
   // Since it last found nothing, at least half of its turns were for timers.
   // The next of them will wake somebody.
   const uint64_t turns = turn_ - std::exchange(dry_turn_, turn_) - 1;
@@ -224,7 +228,7 @@ Worker::Did Worker::TrySleep() {
   const bool look = was_searching || idle.searchers() == 0;
   if (sleep_ns_ != 0 && !(look && scheduler_.HasWork())) return Did::kSleep;
   // There is something after all.
-  if (Wake(false)) {
+  if (EndSleep(false)) {
     idle.BeginSearch();
     searching_ = true;
     return Did::kSearch;
@@ -233,6 +237,17 @@ Worker::Did Worker::TrySleep() {
 }
 
 bool Worker::Wake(bool notified) {
+  if (!EndSleep(notified)) return false;
+  queue_.counted.wake_ups.Add();
+  return true;
+}
+
+void Worker::PublishTurns(uint64_t begun) {
+  Counter& turns = queue_.counted.turns;
+  turns.Add(begun - empty_turns_ - turns.Get());
+}
+
+bool Worker::EndSleep(bool notified) {
   if (!notified && !scheduler_.idle().EndSleep(queue_.index)) {
     sleep_ns_ = Parker::kForever;
     return false;

@@ -53,6 +53,11 @@ class alignas(64) Worker {
  private:
   using Policy = SchedulerPolicy;
 
+  // Counts, of the turns that have begun, those that found a process.
+  void PublishTurns(uint64_t begun);
+  // Wake, of a sleep that may not have begun.
+  bool EndSleep(bool notified);
+
   // Which of equals goes before the others; after it come the worker's own, the
   // global queue, and those that continue.
   enum class First { kOwn, kGlobal, kBack };
@@ -113,6 +118,7 @@ class alignas(64) Worker {
   DueTimers due_;
   Random random_;
   uint64_t turn_ = 0;
+  uint64_t empty_turns_ = 0;  // those that found nothing
   // The next one that is not as all others; so they compare once.
   uint64_t special_turn_ = 0;
   // Of each level.

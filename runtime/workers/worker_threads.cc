@@ -140,6 +140,7 @@ bool WorkerThreads::GiveAway(Hold& hold) {
     AddSpare(*spare);
     return false;
   }
+  queue->counted.hand_overs.Add();
   Give(*spare, *queue);
   return true;
 }
@@ -152,6 +153,7 @@ bool WorkerThreads::HandOver(WorkerQueue& queue, Hold& holder,
     AddSpare(*spare);
     return false;
   }
+  queue.counted.hand_overs.Add();
   Give(*spare, queue);
   return true;
 }

@@ -218,15 +218,28 @@ TEST_F(Commands, StatusShowsWhatThereIs) {
   command->set_name("payment.*");
   command->set_kind(v1::COMMAND_KIND_EXTERNAL);
   status.mutable_limits()->set_max_payload_bytes(1 << 20);
+  status.mutable_counters()->set_processes_ready_global(56);
+  v1::WorkerStatus* worker = status.add_worker_status();
+  worker->set_turns_total(7654321);
+  worker->set_steals_total(21);
+  worker->set_hand_overs_total(3);
   const std::string table = Run({"status"}).out;
   for (const char* text : {"9.8.7", "SERVING", "1,234 live", "order",
                            "start, resume", "payment.*", "EXTERNAL"}) {
     EXPECT_THAT(table, HasSubstr(text));
   }
   EXPECT_THAT(table, Not(HasSubstr("1.0 MiB")));
-  EXPECT_THAT(Run({"status", "-o", "wide"}).out, HasSubstr("1.0 MiB"));
+  EXPECT_THAT(table, Not(HasSubstr("7,654,321")));
+  const std::string wide = Run({"status", "-o", "wide"}).out;
+  for (const char* text : {"1.0 MiB", "Workers (56 ready in the queue of all)",
+                           "HAND-OVERS", "7,654,321"}) {
+    EXPECT_THAT(wide, HasSubstr(text));
+  }
   const json parsed = json::parse(Run({"status", "-o", "json"}).out);
   EXPECT_EQ(parsed["counters"]["processes_live"], 1234);
+  EXPECT_EQ(parsed["counters"]["processes_ready_global"], 56);
+  EXPECT_EQ(parsed["worker_status"][0]["turns_total"], 7654321);
+  EXPECT_EQ(parsed["worker_status"][0]["steals_total"], 21);
 }
 
 TEST_F(Commands, CancelPassesItsDeadlineForEveryPid) {

@@ -288,6 +288,8 @@ TEST_F(ServiceTest, GetStatusTellsWhatThereIs) {
   EXPECT_EQ(status.version(), kActordVersion);
   EXPECT_EQ(status.state(), v1::DAEMON_STATE_SERVING);
   EXPECT_EQ(status.workers(), 2u);
+  ASSERT_EQ(status.worker_status_size(), 2);
+  EXPECT_EQ(status.worker_status(1).index(), 1u);
   ASSERT_EQ(status.process_types_size(), 4);
   EXPECT_EQ(status.process_types(1).name(), "echo");
   EXPECT_EQ(status.process_types(1).methods(0), "run");
