@@ -17,7 +17,7 @@
 //      shows what happens otherwise.)
 //  (5) A worker may add work to its own queues and wake nobody, if at the begin
 //      of one of its next turns it wakes somebody for what it has not taken by
-//      then (WorkerQueue::is_quiet).
+//      then (scheduler.h, "Quiet work").
 //  (6) A sleeper is taken off the list exactly once: by whoever wakes it, who
 //      then owes it a notification, or by itself.
 //

@@ -1,6 +1,24 @@
 // Who runs what: the workers' queues, the global queue, and who sleeps. It
 // moves processes; it does not know what running one means (see worker.h).
 //
+// Quiet work. To wake a worker costs more than a short step, so a worker wakes
+// nobody for two kinds of work in its own queue: a process that continues while
+// nothing else is ready, and the processes that due timers woke. Meanwhile
+// WorkerQueue::is_quiet is set.
+//  (1) Work in the queue of a worker that is not quiet was told: a sleeper was
+//      woken for it, or a searcher will find it.
+//  (2) A process that continued alone is told at the begin of the first turn of
+//      another process (BeginTurn).
+//  (3) Work of due timers is told once the worker has fired timers for kAloneNs
+//      without running dry. From then on at most three turns begin before that,
+//      because BeginTurn reads the clock in every fourth.
+//  (4) A worker whose queue ran empty is not quiet. So it does not sleep with
+//      work, and what it steals next is told.
+//  (5) The last searcher, when it looks for more work, leaves out its own queue
+//      while it is quiet, and no other source (HasWorkToTell).
+// tests/model/quiet.pml checks (1) to (5). Behind a turn that lasts for
+// longer than that, work is the watchdog's.
+//
 // Thread-safety: any thread, unless a function says otherwise.
 // performance-notes: Rare code moved out.
 #pragma once
@@ -50,9 +68,7 @@ struct alignas(64) WorkerQueue {
   // owner takes it, or makes it visible, as soon as its turn ends. So a lone
   // successor costs no RMW and wakes nobody.
   alignas(64) Process* next = nullptr;
-  // Something may be ready here for which nobody was woken. Its owner takes it
-  // as soon as its turn ends, or wakes somebody then; for what timers made
-  // ready it may do so some turns later (Scheduler::EnqueueDue).
+  // Work may be ready here for which nobody was woken: "Quiet work" above.
   bool is_quiet = false;
   // Turns begun since timers made something ready for which nobody was woken,
   // from 1; 0: there is no such thing.
