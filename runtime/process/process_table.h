@@ -47,9 +47,9 @@ class ProcessTable {
     return live == pid.generation && (live & 1) != 0 ? &process : nullptr;
   }
 
-  // Whether a process that was found has not ended meanwhile, by an RMW: whoever
-  // ends it later sees what the caller did before. Precondition: Find has found
-  // it.
+  // Whether a process that was found has not ended meanwhile, by an RMW:
+  // whoever ends it later sees what the caller did before. Precondition: Find
+  // has found it.
   [[nodiscard]] bool IsStill(const Pid& pid) const {
     Process& process = slots_.At(pid.slot);
     WillChange(&process.generation);
