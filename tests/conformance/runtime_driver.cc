@@ -224,7 +224,7 @@ class RuntimeDriver final : public Driver {
   std::vector<runtime::ExternalYield> List(const std::string& command) {
     constexpr size_t kAll = 1000;
     return core()
-        .external.List({.command = command, .pid = {}}, 0, kAll, SIZE_MAX)
+        .tasks.List({.command = command, .pid = {}}, 0, kAll, SIZE_MAX)
         .yields;
   }
   bool AnswerOldest(const std::string& command,

@@ -24,7 +24,7 @@ Outcome OutcomeOf(std::string bytes) {
 }
 constexpr auto kNothing = [](const Outcome&) {};
 constexpr auto kLive = [] { return true; };
-constexpr auto kEnded = [] { return false; };
+constexpr auto kHasEnded = [] { return false; };
 const auto kNotFound = [] { return absl::NotFoundError("gone"); };
 
 class ResultsTest : public ::testing::Test {
@@ -42,7 +42,7 @@ class ResultsTest : public ::testing::Test {
                   [&](absl::StatusOr<Outcome> outcome) {
                     answer = std::move(outcome);
                   },
-                  kEnded, kNotFound),
+                  kHasEnded, kNotFound),
               0u);
     EXPECT_TRUE(answer.has_value());
     return answer ? *answer : absl::InternalError("no answer");

@@ -102,9 +102,9 @@ TEST_F(WorkerStatsTest, AHandOverIsCounted) {
     // The watchdog finds the call under way, and finds it again when its
     // patience is over.
     Watchdog& watchdog = core_->core->threads.watchdog();
-    watchdog.Look();
-    core_->clock.manual.AdvanceNs(Watchdog::kPatienceNs);
-    watchdog.Look();
+    watchdog.CheckAll();
+    core_->clock.manual.AdvanceNs(SchedulerPolicy::kCallPatienceNs);
+    watchdog.CheckAll();
   });
   EXPECT_EQ(Of(0).hand_overs, 0u);
   core_->Send(pid, -1);

@@ -155,7 +155,7 @@ TEST_F(CancelDeadlines, TimersOfProcessesThatHaveEndedDoNotPileUp) {
     Cancel(core_->Submit([](Events, StepOutput&) {}), absl::Hours(1));
   }
   EXPECT_THAT(core_->queue(0).timers.Size(),
-              ::testing::Lt(2 * TimerWheel::kFew));
+              ::testing::Lt(2 * SchedulerPolicy::kFewTimers));
 }
 
 }  // namespace
