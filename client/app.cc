@@ -14,8 +14,8 @@ namespace actord::client {
 namespace {
 
 constexpr char kFooter[] = R"(
-Text arguments for payloads: TEXT as it stands, @FILE for what a file holds, - for
-standard input. What begins with - goes behind a -- of its own.
+A payload is TEXT itself, @FILE for the contents of a file, or - for standard input.
+Put -- before arguments that begin with -.
 
 Environment:
   ACTORD_ADDRESS  the daemon's address, unless --address is given
@@ -39,7 +39,7 @@ Examples:
   actorctl plugin load orders-2.so --wait
   source <(actorctl completion bash)
 
-"actorctl COMMAND --help" says more about each command.
+"actorctl COMMAND --help" describes each command.
 )";
 
 const std::map<std::string, Format>& Formats() {
@@ -60,16 +60,16 @@ struct Typed {
 
 void AddGlobalOptions(CLI::App& app, Typed& typed) {
   app.add_option("--address", typed.address,
-                 "Where the daemon listens: HOST:PORT, [IPV6]:PORT or "
+                 "Address of the daemon: HOST:PORT, [IPV6]:PORT or "
                  "unix:PATH [$ACTORD_ADDRESS, 127.0.0.1:7600]")
       ->type_name("ADDRESS");
   app.add_option("--timeout", typed.timeout,
-                 "Give the command up after this long, such as 10s or 5m "
-                 "[30s for a call, no limit for waiting]")
+                 "Deadline of the command, such as 10s or 5m [30s; none for "
+                 "commands that wait for processes]")
       ->type_name("DURATION");
   std::vector<std::string> names;
   for (const auto& [name, format] : Formats()) names.push_back(name);
-  app.add_option("-o,--output", typed.format, "How to write the data")
+  app.add_option("-o,--output", typed.format, "Output format")
       ->check(CLI::IsMember(names).description(""))
       ->type_name("table|wide|json|jsonl|yaml|name")
       ->capture_default_str();
@@ -117,7 +117,7 @@ ExitStatus RunActorctl(const std::vector<std::string>& arguments,
                        const Environment& environment) {
   CLI::App app(
       "Drives an actord daemon: starts processes, sends them messages, "
-      "completes what they yield.",
+      "completes their external commands.",
       "actorctl");
   Typed typed;
   Action chosen;

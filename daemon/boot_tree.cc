@@ -41,7 +41,7 @@ class Coming {
 
 absl::Status Late(absl::Duration timeout) {
   return absl::DeadlineExceededError(
-      absl::StrCat("boot.tree: the tree has not started within ",
+      absl::StrCat("boot.tree: the tree did not start within ",
                    absl::FormatDuration(timeout)));
 }
 
@@ -62,9 +62,9 @@ absl::Status WhyEnded(runtime::Runtime& runtime, const runtime::Pid& pid,
 }
 
 void LogEnd(const runtime::Outcome& outcome, Logger& logger) {
-  const std::string text = absl::StrCat(
-      "the boot tree has ended, and the daemon goes on without it: ",
-      outcome.message);
+  const std::string text =
+      absl::StrCat("the boot tree has ended; the daemon continues without it: ",
+                   outcome.message);
   if (outcome.kind == runtime::EndKind::kCancelled) {
     logger.Info(text);
   } else {
@@ -81,9 +81,10 @@ absl::StatusOr<std::string> ReadBootTree(const std::string& path,
         absl::StrCat("boot.tree: ", path, ": ", std::string(why)));
   };
   auto text = ReadBoundedFile(path, FileReading::kOnce, max_payload_bytes,
-                              "is limits.max_payload_bytes");
+                              "the value of limits.max_payload_bytes");
   if (!text.ok()) return refuse(std::string(text.status().message()));
-  if (text->empty()) return refuse("is empty; without children it is {}");
+  if (text->empty())
+    return refuse("is empty; write {} for a tree without children");
   const Status status =
       handlers::ParseSupervisorSpec(*text, max_payload_bytes).status();
   if (!status.ok()) return refuse(status.message());

@@ -86,8 +86,8 @@ absl::Status Daemon::OpenAll() {
     const auto address = ParseListenAddress(text);
     if (address.ok() && address->IsLocal()) continue;
     logger_.Warning(
-        absl::StrCat("whoever reaches ", text,
-                     " can do everything: there is no TLS and there "
+        absl::StrCat("anyone who reaches ", text,
+                     " can do everything: there is no TLS, and there "
                      "are no tokens"));
   }
   // Last: whoever sees it finds all of the above in the log.
@@ -196,11 +196,11 @@ void Daemon::Reload(const Config& fresh) {
   if (payload != fresh.runtime.max_payload_bytes) {
     logger_.Warning(
         absl::StrCat("limits.max_payload_bytes is ", FormatSizeText(payload),
-                     " until a restart: a request has no room for ",
+                     " until a restart: requests are too small for ",
                      FormatSizeText(fresh.runtime.max_payload_bytes)));
   }
   if (!left.empty()) {
-    logger_.Warning(absl::StrCat("not in force until a restart: ",
+    logger_.Warning(absl::StrCat("restart the daemon to apply: ",
                                  absl::StrJoin(left, ", ")));
   }
   logger_.SetLevel(next.log_level);
@@ -239,14 +239,13 @@ void Daemon::Expire() {
   const absl::MutexLock lock(&phase_mutex_);
   switch (phase_) {
     case Phase::kStart:
-      logger_.Error("exiting although the start has not ended");
+      logger_.Error("exiting although the start has not finished");
       break;
     case Phase::kProcesses:
       LogStuck(runtime_->Stats().processes_live);
       break;
     case Phase::kCalls:
-      logger_.Error(
-          "exiting although gRPC, or a plugin, does not come to its end");
+      logger_.Error("exiting although gRPC or a plugin has not finished");
       break;
   }
   Exit(expired_status_);
@@ -258,9 +257,8 @@ void Daemon::Exit(ExitStatus status) {
 }
 
 void Daemon::LogStuck(uint64_t count) {
-  logger_.Error(absl::StrCat(
-      "exiting without ", count,
-      " steps or commands that do not return although they were told to"));
+  logger_.Error(absl::StrCat("exiting although ", count,
+                             " steps or commands have not returned"));
 }
 
 void Daemon::EndFailedStart(const absl::Status& why) {
@@ -306,7 +304,7 @@ ExitStatus Daemon::Run() {
   const absl::Duration for_loads =
       std::min(config_.force_timeout, deadline_.left() - kExitReserve);
   if (serves() && !plugin_loading_->Stop(for_loads)) {
-    logger_.Error("exiting while a plugin is being loaded, which does not end");
+    logger_.Error("exiting although the loading of a plugin has not finished");
     Exit(kExitDrainTimeout);
   }
   if (serves()) {

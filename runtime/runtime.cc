@@ -175,8 +175,8 @@ Runtime::AwaitId Runtime::Await(const Pid& pid, AwaitCallback done) {
         return Error(absl::StatusCode::kFailedPrecondition,
                      reason::kResultNotKept,
                      absl::StrCat("process ", FormatPid(pid),
-                                  " has ended, and its result is not, or no "
-                                  "longer, kept"));
+                                  " has ended; its result was not kept, or "
+                                  "has been dropped"));
       });
 }
 

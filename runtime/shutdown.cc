@@ -103,7 +103,7 @@ void Shutdown::LogStuck() const {
         LogLevel::kError,
         absl::StrCat(
             "process ", FormatPid(core_.processes.PidOf(process, generation)),
-            " of type ", type->name, " does not come back from its step"));
+            " of type ", type->name, " does not return from its step"));
     if (++named == kNamed) return;
   }
 }

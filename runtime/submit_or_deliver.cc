@@ -27,7 +27,7 @@ absl::Status Check(const SubmitRequest& request, PayloadLimit payload_limit) {
         "messages", reason::kInvalidField,
         absl::StrCat("there are ", request.messages.size(),
                      " messages; the limit is ", Activity::kMaxChain,
-                     " where they may be for the holder of the name")));
+                     " for messages that the holder of a name may receive")));
   }
   for (const Message& message : request.messages) {
     status.Update(CheckPayloadSize("messages", message.payload, payload_limit));

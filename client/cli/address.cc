@@ -73,12 +73,12 @@ std::string WhyNotTcp(std::string_view address) {
   const std::string_view host = address.substr(0, colon);
   if (address.starts_with('[')) {
     if (!IsIpv6(host.substr(1, bracket - 1)) || host.size() != bracket + 1) {
-      return "\"" + std::string(host) + "\" is no IPv6 address in brackets";
+      return "\"" + std::string(host) + "\" is not an IPv6 address in brackets";
     }
   } else if (host.empty()) {
     return "the host is missing, as in 127.0.0.1" + std::string(address);
   } else if (!IsHost(host)) {
-    return "\"" + std::string(host) + "\" is no host";
+    return "\"" + std::string(host) + "\" is not a host name";
   }
   if (colon == std::string_view::npos) {
     return "the port is missing, as in " + std::string(address) + port_example;
@@ -88,7 +88,7 @@ std::string WhyNotTcp(std::string_view address) {
     return "the port is missing, as in " + std::string(host) + port_example;
   }
   if (!IsPort(port)) {
-    return "\"" + std::string(port) + "\" is no port from 1 to 65535";
+    return "\"" + std::string(port) + "\" is not a port from 1 to 65535";
   }
   return "";
 }

@@ -68,7 +68,7 @@ absl::StatusOr<v1::SubmitRequest> ParseSubmitItem(
   }
   status.Update(RefuseRest(*members));
   if (status.ok() && request.process_type().empty()) {
-    return UsageError("no \"type\", neither here nor on the command line");
+    return UsageError("no \"type\", here or on the command line");
   }
   if (!status.ok()) return status;
   return request;
@@ -87,7 +87,7 @@ absl::StatusOr<v1::SendRequest> ParseSendItem(const std::string& line,
   }
   status.Update(RefuseRest(*members));
   if (status.ok() && request.pid().empty()) {
-    return UsageError("no \"pid\", neither here nor on the command line");
+    return UsageError("no \"pid\", here or on the command line");
   }
   if (!status.ok()) return status;
   return request;

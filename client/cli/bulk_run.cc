@@ -120,7 +120,7 @@ void BulkReport::Complain(uint64_t line, const std::string& text) {
   if (failed_ > kComplaints + 1) return;
   progress_.Clear();
   if (failed_ == kComplaints + 1) {
-    invocation_.Complain("more failures are not shown; -o jsonl tells all");
+    invocation_.Complain("further failures are not shown; -o jsonl writes all");
   } else {
     invocation_.Complain(file_name_ + ":" + std::to_string(line) + ": " + text);
   }

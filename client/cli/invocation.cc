@@ -54,7 +54,7 @@ ExitStatus Invocation::Fail(const absl::Status& status,
              Describe(status));
   } else if (status.code() == absl::StatusCode::kDeadlineExceeded &&
              status.message() == "Deadline Exceeded") {  // gRPC's own words
-    Complain(subject + "no answer in time; --timeout says how long to wait");
+    Complain(subject + "deadline exceeded; --timeout sets a longer one");
   } else {
     Complain(subject + Describe(status));
   }

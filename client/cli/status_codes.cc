@@ -19,7 +19,7 @@ absl::StatusOr<int> ParseStatusCode(const std::string& text) {
     }
   }
   return UsageError("\"" + text +
-                    "\" is no error code such as NOT_FOUND or ABORTED");
+                    "\" is not an error code such as NOT_FOUND or ABORTED");
 }
 
 }  // namespace actord::client

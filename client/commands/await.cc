@@ -84,9 +84,9 @@ ExitStatus RunAwait(Invocation& invocation,
 }
 
 constexpr char kAwaitFooter[] = R"(
-Prints the result byte for byte; of several processes, in the order of the PIDs and each
-with a line end. If a process failed, the reason goes to standard error and the exit
-status is 1. -o json tells times, steps and failure as well.
+Prints the result byte for byte. The results of several processes are printed in the order
+of the PIDs, each with a line end. If a process fails, its reason goes to standard error
+and the exit status is 1. -o json also prints times, steps and failure.
 
 Examples:
   actorctl await "$pid"
@@ -99,7 +99,7 @@ Examples:
 void AddAwait(CLI::App& app, Action& chosen) {
   auto pids = std::make_shared<std::vector<std::string>>();
   CLI::App* command =
-      app.add_subcommand("await", "Wait for processes to end; print results");
+      app.add_subcommand("await", "Wait for processes to end, print results");
   command->footer(kAwaitFooter);
   command->add_option("PID", *pids, "Processes")->required()->type_name("...");
   command->callback([&chosen, pids] {

@@ -43,9 +43,9 @@ ExitStatus RunCall(Invocation& invocation, const CallFlags& options) {
 }
 
 constexpr char kCallFooter[] = R"(
-Prints the answer byte for byte. Gives up after 30 seconds, or after --timeout; an answer
-that comes later is dropped. If the process answers with an error, or ends without an
-answer, that goes to standard error.
+Prints the answer byte for byte. The deadline is 30 seconds, or --timeout; a later answer
+is dropped. If the process answers with an error, or ends without an answer, the error
+goes to standard error.
 
 Examples:
   pid=$(actorctl submit counter 40) && actorctl call "$pid" 2 --topic add
@@ -59,18 +59,18 @@ void AddCall(CLI::App& app, Action& chosen) {
   CLI::App* command = app.add_subcommand(
       "call", "Send a message to a process and print its answer");
   command->footer(kCallFooter);
-  command->add_option("PID", options->pid, "Who is asked: a PID or @NAME")
+  command->add_option("PID", options->pid, "Receiver: a PID or @NAME")
       ->required()
       ->type_name("");
-  auto* payload = command
-                      ->add_option("PAYLOAD", options->payload,
-                                   "What to send: text, @FILE or -")
-                      ->type_name("");
-  command->add_option("--topic", options->topic, "What the message is about")
+  auto* payload =
+      command
+          ->add_option("PAYLOAD", options->payload, "Message: text, @FILE or -")
+          ->type_name("");
+  command->add_option("--topic", options->topic, "Topic of the message")
       ->type_name("TEXT");
   command
       ->add_option("--content-type", options->content_type,
-                   "Of PAYLOAD [told from the data]")
+                   "Content type of PAYLOAD [guessed from the data]")
       ->type_name("TYPE");
   command->callback([&chosen, options, payload] {
     options->has_payload = payload->count() > 0;

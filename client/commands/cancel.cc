@@ -35,10 +35,10 @@ ExitStatus RunCancel(Invocation& invocation, const CancelOptions& options) {
 }
 
 constexpr char kCancelFooter[] = R"(
-Asks: a process whose type handles cancels decides what comes of it; any other ends before
-its next step. "actorctl await" tells how it ended; "actorctl terminate" forces, and
---deadline does so later: each process that has not ended by then is terminated by the
-daemon, also after actorctl has exited. Prints nothing; -o name prints the PIDs.
+A process whose type handles cancels decides itself how and when to end. Any other process
+ends before its next step. With --deadline the daemon terminates each process that has not
+ended by then, even after actorctl has exited. "actorctl await" shows how a process ended;
+"actorctl terminate" forces it to end. Prints nothing; -o name prints the PIDs.
 
 Examples:
   actorctl cancel "$pid" --reason "order withdrawn"
@@ -54,12 +54,14 @@ void AddCancel(CLI::App& app, Action& chosen) {
   command->add_option("PID", options->pids, "Processes")
       ->required()
       ->type_name("...");
-  command->add_option("--reason", options->reason, "What to tell the process")
+  command
+      ->add_option("--reason", options->reason,
+                   "Reason, which the process receives")
       ->type_name("TEXT");
   command
       ->add_option("--deadline", options->deadline,
-                   "Terminate what has not ended by then, such as 500ms or 1m "
-                   "[0s, never]")
+                   "Time until the daemon terminates the process, such as "
+                   "500ms or 1m [0s, never]")
       ->type_name("DURATION");
   command->callback([&chosen, options] {
     chosen = [options](Invocation& invocation) {

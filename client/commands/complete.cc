@@ -66,9 +66,9 @@ ExitStatus RunComplete(Invocation& invocation, const CompleteOptions& options) {
 }
 
 constexpr char kCompleteFooter[] = R"(
-Prints what became of it: ACCEPTED, or DUPLICATE if the same was accepted before (both
-exit status 0); CONFLICT if something else was, SUPERSEDED, or EXPIRED (1); UNKNOWN (3).
-The error MAILBOX_FULL (1) means that the process has no room for it yet: try again.
+Prints the outcome: ACCEPTED, or DUPLICATE if the same completion was accepted before (exit
+status 0); CONFLICT if another completion was accepted, SUPERSEDED, or EXPIRED (1); UNKNOWN
+(3). On the error MAILBOX_FULL (1) retry: the process has no room for the result yet.
 
 Examples:
   actorctl complete "$token" '{"charged": true}'
@@ -83,23 +83,25 @@ void AddComplete(CLI::App& app, Action& chosen) {
   CLI::App* command =
       app.add_subcommand("complete", "Complete an external command");
   command->footer(kCompleteFooter);
-  command->add_option("TOKEN", options->token, "Of the yield, see yields")
+  command
+      ->add_option("TOKEN", options->token,
+                   "Token of the yield, see \"actorctl yields\"")
       ->required()
       ->type_name("");
   auto* result = command
                      ->add_option("RESULT", options->result,
-                                  "What came of it: text, @FILE or - [empty]")
+                                  "Result: text, @FILE or - [empty]")
                      ->type_name("");
   command
       ->add_option("--content-type", options->content_type,
-                   "Of RESULT [told from the data]")
+                   "Content type of RESULT [guessed from the data]")
       ->type_name("TYPE");
   auto* error = command
                     ->add_option("--error", options->error,
-                                 "It failed with this code, such as ABORTED")
+                                 "Fail it with this code, such as ABORTED")
                     ->type_name("CODE")
                     ->excludes(result);
-  command->add_option("--message", options->message, "Why it failed")
+  command->add_option("--message", options->message, "Message of the error")
       ->type_name("TEXT")
       ->needs(error);
   command->callback([&chosen, options] {

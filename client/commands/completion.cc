@@ -104,10 +104,10 @@ complete -o default -F _actorctl actorctl
 void AddCompletion(CLI::App& app, Action& chosen) {
   auto shell = std::make_shared<std::string>();
   CLI::App* command =
-      app.add_subcommand("completion", "Print a script that completes words");
+      app.add_subcommand("completion", "Print a completion script for a shell");
   command->footer(
       "\nExample, for ~/.bashrc:\n  source <(actorctl completion bash)");
-  command->add_option("SHELL", *shell, "Which shell it is for")
+  command->add_option("SHELL", *shell, "The shell")
       ->required()
       ->check(CLI::IsMember({"bash"}).description(""))
       ->type_name("bash");

@@ -210,8 +210,8 @@ ExitStatus Drop(Invocation& invocation, const DropOptions& options) {
 }
 
 constexpr char kDeadLettersFooter[] = R"(
-A message that a process sent and that could not be delivered is a dead letter, and so is
-one that was in a mailbox when its process ended. The daemon keeps some of them.
+A dead letter is a message that a process sent and that could not be delivered, or a
+message that was still in a mailbox when its process ended. The daemon keeps the newest.
 
 Examples:
   actorctl dead-letters list --reason mailbox-full
@@ -221,7 +221,7 @@ Examples:
 )";
 
 constexpr char kListFooter[] = R"(
-Oldest first. "actorctl status" says how many are kept, and how many were forgotten.
+Oldest first. "actorctl status" shows how many are kept, and how many there were.
 
 Examples:
   actorctl dead-letters list --to "$pid" -o wide
@@ -236,8 +236,8 @@ Examples:
 )";
 
 constexpr char kResendFooter[] = R"(
-One that is accepted is no dead letter any more; one that is refused stays. Its sender and
-its topic are what they were. Prints nothing; -o name prints the IDs.
+A message that is accepted is no longer a dead letter; a message that is refused stays one.
+Sender and topic stay the same. Prints nothing; -o name prints the IDs.
 
 Examples:
   actorctl dead-letters resend "$id"
@@ -245,7 +245,7 @@ Examples:
 )";
 
 constexpr char kDropFooter[] = R"(
-Prints how many were dropped. What is not kept any more is no error.
+Prints how many were dropped. An ID that is no longer kept is not an error.
 
 Examples:
   actorctl dead-letters drop "$id"
@@ -259,9 +259,11 @@ void AddFilters(CLI::App& command, ListOptions& options) {
     names.push_back(name);
     choices += (choices.empty() ? "" : "|") + name;
   }
-  command.add_option("--to", options.to, "Only those for this process")
+  command.add_option("--to", options.to, "Only dead letters for this process")
       ->type_name("PID");
-  command.add_option("--reason", options.reason, "Only those with this reason")
+  command
+      .add_option("--reason", options.reason,
+                  "Only dead letters with this reason")
       ->check(CLI::IsMember(names).description(""))
       ->type_name(choices);
 }
@@ -269,11 +271,11 @@ void AddFilters(CLI::App& command, ListOptions& options) {
 void AddListLetters(CLI::App& parent, Action& chosen) {
   auto options = std::make_shared<ListOptions>();
   CLI::App* command =
-      parent.add_subcommand("list", "List the dead letters that are kept");
+      parent.add_subcommand("list", "List the kept dead letters");
   command->footer(kListFooter);
   AddFilters(*command, *options);
-  command->add_flag("--newest", options->newest_first, "The newest first");
-  command->add_option("--limit", options->limit, "At most N of them [all]")
+  command->add_flag("--newest", options->newest_first, "Newest first");
+  command->add_option("--limit", options->limit, "Maximum number of rows [all]")
       ->type_name("N");
   command->callback([&chosen, options] {
     chosen = [options](Invocation& invocation) {
@@ -284,13 +286,13 @@ void AddListLetters(CLI::App& parent, Action& chosen) {
 
 void AddShowLetter(CLI::App& parent, Action& chosen) {
   auto options = std::make_shared<ShowOptions>();
-  CLI::App* command = parent.add_subcommand("show", "Look at one");
+  CLI::App* command = parent.add_subcommand("show", "Show one dead letter");
   command->footer(kShowFooter);
-  command->add_option("ID", options->id, "Of the dead letter, see list")
+  command->add_option("ID", options->id, "ID of the dead letter, see list")
       ->required()
       ->type_name("");
   command->add_flag("--payload", options->payload,
-                    "Write the very bytes of its payload, and nothing else");
+                    "Write only the payload, byte for byte");
   command->callback([&chosen, options] {
     chosen = [options](Invocation& invocation) {
       return ShowLetter(invocation, *options);
@@ -300,14 +302,15 @@ void AddShowLetter(CLI::App& parent, Action& chosen) {
 
 void AddResendLetter(CLI::App& parent, Action& chosen) {
   auto options = std::make_shared<ResendOptions>();
-  CLI::App* command = parent.add_subcommand("resend", "Send some again");
+  CLI::App* command =
+      parent.add_subcommand("resend", "Send dead letters again");
   command->footer(kResendFooter);
   command->add_option("ID", options->ids, "Dead letters, see list")
       ->required()
       ->type_name("...");
   command
       ->add_option("--to", options->to,
-                   "To this process, or @ and a name [whom it was for]")
+                   "New receiver: a PID or @NAME [the original receiver]")
       ->type_name("PID");
   command->callback([&chosen, options] {
     chosen = [options](Invocation& invocation) {
@@ -318,14 +321,13 @@ void AddResendLetter(CLI::App& parent, Action& chosen) {
 
 void AddDropLetters(CLI::App& parent, Action& chosen) {
   auto options = std::make_shared<DropOptions>();
-  CLI::App* command = parent.add_subcommand("drop", "Forget some");
+  CLI::App* command = parent.add_subcommand("drop", "Drop dead letters");
   command->footer(kDropFooter);
   auto* ids = command->add_option("ID", options->ids, "Dead letters, see list")
                   ->type_name("...");
   auto* all = command
                   ->add_flag("--all", options->is_all,
-                             "All that are kept now, or those that --to and "
-                             "--reason let through")
+                             "All dead letters that match --to and --reason")
                   ->excludes(ids);
   AddFilters(*command, options->all);
   command->get_option("--to")->needs(all);
@@ -341,7 +343,7 @@ void AddDropLetters(CLI::App& parent, Action& chosen) {
 
 void AddDeadLetters(CLI::App& app, Action& chosen) {
   CLI::App* command = app.add_subcommand(
-      "dead-letters", "Look at messages that reached nobody, send them again");
+      "dead-letters", "List, resend and drop undeliverable messages");
   command->footer(kDeadLettersFooter);
   command->require_subcommand(1);
   command->fallthrough();

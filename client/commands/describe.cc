@@ -29,7 +29,7 @@ ExitStatus RunDescribe(Invocation& invocation, const std::string& pid) {
 
 void AddDescribe(CLI::App& app, Action& chosen) {
   auto pid = std::make_shared<std::string>();
-  CLI::App* command = app.add_subcommand("describe", "Look at one process");
+  CLI::App* command = app.add_subcommand("describe", "Show one process");
   command->footer(
       "\nExamples:\n"
       "  actorctl describe \"$pid\"\n"

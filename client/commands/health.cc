@@ -33,8 +33,8 @@ ExitStatus RunHealth(Invocation& invocation, const std::string& service) {
 }
 
 constexpr char kHealthFooter[] = R"(
-Prints SERVING (exit status 0) or NOT_SERVING (5); asks the standard gRPC health service,
-and waits 5s for an answer unless --timeout says otherwise.
+Prints SERVING (exit status 0) or NOT_SERVING (5). Asks the standard gRPC health service;
+the deadline is 5s, or --timeout.
 
 Examples:
   actorctl health

@@ -47,7 +47,7 @@ ExitStatus RunNames(Invocation& invocation, const NamesOptions& options) {
 }
 
 constexpr char kNamesFooter[] = R"(
-The longest held first. Wherever a PID is wanted, @ and a name will do.
+The name held longest comes first. @NAME can stand for a PID in every command.
 
 Examples:
   actorctl names --prefix orders/
@@ -61,9 +61,10 @@ void AddNames(CLI::App& app, Action& chosen) {
   CLI::App* command =
       app.add_subcommand("names", "List the names that processes hold");
   command->footer(kNamesFooter);
-  command->add_option("--prefix", options->prefix, "Only names that begin so")
+  command
+      ->add_option("--prefix", options->prefix, "Only names with this prefix")
       ->type_name("TEXT");
-  command->add_option("--limit", options->limit, "At most N of them [all]")
+  command->add_option("--limit", options->limit, "Maximum number of rows [all]")
       ->type_name("N");
   command->callback([&chosen, options] {
     chosen = [options](Invocation& invocation) {

@@ -55,7 +55,7 @@ absl::StatusOr<UpgradeCounts> CountUpgrades(Invocation& invocation,
     }
     return counts;
   }
-  return absl::InternalError("the daemon does not list what it has loaded");
+  return absl::InternalError("the daemon does not list the loaded plugin");
 }
 
 // False: the time has passed.
@@ -194,8 +194,8 @@ ExitStatus RunList(Invocation& invocation, const std::string& name) {
 }
 
 constexpr char kPluginFooter[] = R"(
-A plugin, or a new version of one, takes effect while the daemon runs; what cannot be
-loaded changes nothing. Loaded plugins stay loaded until the daemon ends.
+A plugin, or a new version of a plugin, takes effect while the daemon runs. A load that
+fails changes nothing. Loaded plugins stay loaded until the daemon ends.
 
 Examples:
   actorctl plugin load orders-2.so --wait
@@ -203,13 +203,13 @@ Examples:
 )";
 
 constexpr char kLoadFooter[] = R"(
-PATH is the daemon's, below one of its plugin directories (--plugin-dir of actord), absolute
-or relative to them. New processes are of the new version; those that live go on in it if
-their type can hand over its state. Never write over a file that is loaded: install the new
-one under another name, and rename it if you like.
+Never overwrite a file that is loaded: install the new file under another name, and rename
+it afterwards if you like. PATH is a path on the daemon's machine, below one of the daemon's
+plugin directories (--plugin-dir of actord), absolute or relative to them.
 
---wait waits until no process is still to go on in it: each has, or has declined. Without
---timeout it waits for ever.
+New processes use the new version. Live processes continue in it if their type can hand
+over its state. --wait waits until each has continued in it or has declined; without
+--timeout there is no deadline.
 
 Examples:
   actorctl plugin load orders-2.so
@@ -217,9 +217,9 @@ Examples:
 )";
 
 constexpr char kListFooter[] = R"(
-Every version that was loaded. TO COME: processes of former versions that are to go on in
-this one; UPGRADED: those that have; DECLINED: those that refused to. -o name prints the
-names of the plugins.
+Lists every version that was loaded. TO COME counts the processes of former versions that
+have still to continue in this version; UPGRADED counts the processes that have, DECLINED
+the processes that refused. -o name prints the names of the plugins.
 
 Examples:
   actorctl plugin list
@@ -235,9 +235,9 @@ void AddLoad(CLI::App& parent, Action& chosen) {
       ->required()
       ->type_name("");
   command->add_flag("--new-processes-only", options->new_processes_only,
-                    "Leave the processes that live with their version");
+                    "Leave live processes in their version");
   command->add_flag("--wait", options->wait,
-                    "Wait until the processes that live have gone on in it");
+                    "Wait until live processes have continued or declined");
   command->callback([&chosen, options] {
     chosen = [options](Invocation& invocation) {
       return RunLoad(invocation, *options);

@@ -99,7 +99,7 @@ ExitStatus RunPs(Invocation& invocation, const PsOptions& options) {
 }
 
 constexpr char kPsFooter[] = R"(
-Processes that have ended are not listed; "actorctl await" tells their results.
+Ended processes are not listed; "actorctl await" prints their results.
 
 Examples:
   actorctl ps --type order --state blocked
@@ -113,16 +113,17 @@ void AddPs(CLI::App& app, Action& chosen) {
   auto options = std::make_shared<PsOptions>();
   CLI::App* command = app.add_subcommand("ps", "List processes");
   command->footer(kPsFooter);
-  command->add_option("--type", options->process_type, "Only of this type")
+  command
+      ->add_option("--type", options->process_type,
+                   "Only processes of this type")
       ->type_name("NAME");
-  command->add_option("--state", options->state, "Only in this state")
+  command->add_option("--state", options->state, "Only processes in this state")
       ->check(CLI::IsMember(StateNames()).description(""))
       ->type_name("ready|running|blocked|idle");
   command
-      ->add_option("--parent", options->parent,
-                   "Only what this process spawned")
+      ->add_option("--parent", options->parent, "Only children of this process")
       ->type_name("PID");
-  command->add_option("--limit", options->limit, "At most N of them [all]")
+  command->add_option("--limit", options->limit, "Maximum number of rows [all]")
       ->type_name("N");
   command->callback([&chosen, options] {
     chosen = [options](Invocation& invocation) {

@@ -74,7 +74,7 @@ ExitStatus RunSend(Invocation& invocation, const SendOptions& options) {
   }
   if (!options.file.empty() && !options.message_id.empty()) {
     return invocation.Fail(UsageError(
-        "--message-id is of one message; in a file, each has its own"));
+        "--message-id is for one message; in a file, each item has its own"));
   }
   if (options.file.empty() && options.pid.empty()) {
     return invocation.Fail(UsageError("PID is required"));
@@ -94,10 +94,9 @@ ExitStatus RunSend(Invocation& invocation, const SendOptions& options) {
 }
 
 constexpr char kSendFooter[] = R"(
-Done when the message is in the process's mailbox. Prints nothing; -o name prints the PID.
+Returns when the message is in the process's mailbox. Prints nothing; -o name prints the PID.
 
-With --from-file, each line of FILE is a JSON object, for which the command line gives
-the defaults:
+With --from-file, each line of FILE is a JSON object; the command line gives the defaults:
   {"pid": "...", "topic": "add", "payload": any JSON, "message_id": "add-17"}
 Messages to one process arrive in the order of the file.
 
@@ -117,19 +116,19 @@ void AddSend(CLI::App& app, Action& chosen) {
   command->footer(kSendFooter);
   command->add_option("PID", options->pid, "Receiver: a PID or @NAME")
       ->type_name("");
-  auto* payload = command
-                      ->add_option("PAYLOAD", options->payload,
-                                   "What to send: text, @FILE or -")
-                      ->type_name("");
-  command->add_option("--topic", options->topic, "What the message is about")
+  auto* payload =
+      command
+          ->add_option("PAYLOAD", options->payload, "Message: text, @FILE or -")
+          ->type_name("");
+  command->add_option("--topic", options->topic, "Topic of the message")
       ->type_name("TEXT");
   command
       ->add_option("--message-id", options->message_id,
-                   "Deliver once, however often this is called with it")
+                   "Deliver the message once, even if the command is repeated")
       ->type_name("TEXT");
   command
       ->add_option("--content-type", options->content_type,
-                   "Of PAYLOAD [told from the data]")
+                   "Content type of PAYLOAD [guessed from the data]")
       ->type_name("TYPE");
   command
       ->add_option("--from-file", options->file,
@@ -137,7 +136,7 @@ void AddSend(CLI::App& app, Action& chosen) {
       ->type_name("FILE");
   command
       ->add_option("--in-flight", options->in_flight,
-                   "Messages under way at a time, with --from-file")
+                   "With --from-file: maximum number of unanswered messages")
       ->check(CLI::Range(1, 10000).description(""))
       ->type_name("N")
       ->capture_default_str();

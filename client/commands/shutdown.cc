@@ -39,8 +39,8 @@ ExitStatus RunShutdown(Invocation& invocation, const ShutdownOptions& options) {
 }
 
 constexpr char kShutdownFooter[] = R"(
-Prints how many processes ended by themselves and how many were forced. A second call
-with --mode now cuts a drain short.
+Prints how many processes ended by themselves and how many were forced. To cut a drain
+short, run the command again with --mode now.
 
 Examples:
   actorctl shutdown --deadline 1m
@@ -62,7 +62,7 @@ void AddShutdown(CLI::App& app, Action& chosen) {
       ->capture_default_str();
   command
       ->add_option("--deadline", options->deadline,
-                   "Force what has not ended by then [as configured]")
+                   "Force processes that live longer [as configured]")
       ->type_name("DURATION");
   command->callback([&chosen, options] {
     chosen = [options](Invocation& invocation) {

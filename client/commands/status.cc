@@ -196,8 +196,8 @@ ExitStatus RunStatus(Invocation& invocation) {
 }  // namespace
 
 void AddStatus(CLI::App& app, Action& chosen) {
-  CLI::App* command =
-      app.add_subcommand("status", "Say what the daemon is, holds and does");
+  CLI::App* command = app.add_subcommand(
+      "status", "Show version, types, plugins and counters of the daemon");
   command->footer(
       "\n-o wide adds the limits in force and the workers; -o name prints the "
       "incarnation.\n"

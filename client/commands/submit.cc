@@ -125,8 +125,8 @@ ExitStatus RunSubmit(Invocation& invocation, const SubmitOptions& options) {
         "--request-id is for one process; in a file, each item has its own"));
   }
   if (!options.file.empty() && !options.name.empty()) {
-    return invocation.Fail(
-        UsageError("--name is for one process; many cannot have the same"));
+    return invocation.Fail(UsageError(
+        "--name is for one process; many cannot hold the same name"));
   }
   if (options.file == "-" && options.input == "-") {
     return invocation.Fail(
@@ -152,17 +152,17 @@ ExitStatus RunSubmit(Invocation& invocation, const SubmitOptions& options) {
 }
 
 constexpr char kSubmitFooter[] = R"(
-Prints the PID; with --wait the result instead, byte for byte, or the reason of the
-failure on standard error (exit status 1). An interrupted --wait leaves the process
-running.
+Prints the PID. With --wait, prints the result instead, byte for byte; if the process
+fails, the reason goes to standard error and the exit status is 1. An interrupted --wait
+leaves the process running.
 
-With --from-file, each line of FILE is a JSON object, for which the command line gives
-the defaults:
+With --from-file, each line of FILE is a JSON object; the command line gives the defaults:
   {"type": "echo", "method": "run", "input": any JSON, "request_id": "order-17",
    "priority": 20}
-Many are in flight at a time, so they start in no particular order. -o jsonl writes a
-line for each as it is through, with "line", "pid" and "outcome" or "error"; -o name the
-PIDs. A summary goes to standard error, and the exit status is 1 if any failed.
+Processes start in no particular order, because many requests are in flight at a time.
+-o jsonl writes a line for each item as it finishes, with "line", "pid" and "outcome" or
+"error"; -o name writes the PIDs. A summary goes to standard error. The exit status is 1 if
+any item failed.
 
 Examples:
   actorctl submit echo '{"hello": "world"}' --wait
@@ -181,39 +181,38 @@ void AddSubmit(CLI::App& app, Action& chosen) {
   command->footer(kSubmitFooter);
   command->add_option("TYPE", options->process_type, "Process type")
       ->type_name("");
-  auto* input = command
-                    ->add_option("INPUT", options->input,
-                                 "What it starts with: text, @FILE or -")
-                    ->type_name("");
+  auto* input =
+      command->add_option("INPUT", options->input, "Input: text, @FILE or -")
+          ->type_name("");
   command
       ->add_option("--method", options->method,
                    "Method to start [the type's first]")
       ->type_name("NAME");
   command
       ->add_option("--content-type", options->content_type,
-                   "Of INPUT [told from the data]")
+                   "Content type of INPUT [guessed from the data]")
       ->type_name("TYPE");
   command
       ->add_option("--request-id", options->request_id,
-                   "Start it only once, however often this is repeated")
+                   "Start the process once, even if the command is repeated")
       ->type_name("ID");
   command
       ->add_option("--name", options->name,
-                   "Name that it holds; fails if another process holds it")
+                   "Name of the process; fails if another process holds it")
       ->type_name("NAME");
   command
       ->add_option("--priority", options->priority,
-                   "0 (lowest) to 31 (highest): who runs first [16]")
+                   "From 0 (lowest) to 31 (highest, runs first) [16]")
       ->check(CLI::Range(0, kHighestPriority).description(""))
       ->type_name("N");
-  command->add_flag("--wait", options->wait, "Wait for the end");
+  command->add_flag("--wait", options->wait, "Wait for the process to end");
   command
       ->add_option("--from-file", options->file,
                    "Submit each line of FILE, or of - (standard input)")
       ->type_name("FILE");
   command
       ->add_option("--in-flight", options->in_flight,
-                   "Submissions under way at a time, with --from-file")
+                   "With --from-file: maximum number of unanswered requests")
       ->check(CLI::Range(1, 10000).description(""))
       ->type_name("N")
       ->capture_default_str();

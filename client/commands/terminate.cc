@@ -16,8 +16,8 @@ struct TerminateOptions {
 };
 
 constexpr char kTerminateFooter[] = R"(
-Forces: the process takes no further step, and its end is a failure. "actorctl cancel"
-lets it end by itself. Prints nothing; -o name prints the PIDs.
+The process takes no further step, and its end is a failure. To let a process end by itself,
+use "actorctl cancel". Prints nothing; -o name prints the PIDs.
 
 Example:
   actorctl terminate "$pid" --reason "runs wild"

@@ -76,10 +76,10 @@ absl::StatusOr<top::TopOptions> Check(const Typed& typed,
     if (!status.ok()) return status;
   }
   if (!typed.once && invocation.options().format != Format::kTable) {
-    return UsageError("-o wants --once");
+    return UsageError("-o needs --once");
   }
   if (!typed.once && options.limit != 0) {
-    return UsageError("--limit wants --once");
+    return UsageError("--limit needs --once");
   }
   return options;
 }
@@ -92,24 +92,24 @@ ExitStatus RunTop(Invocation& invocation, const Typed& typed) {
 }
 
 constexpr char kTopFooter[] = R"(
-Shows the daemon's counters as they move, and below them its processes, or (t) its process
-types. Rates are between two looks, by the daemon's own clock. At most --max processes
-are looked at, in the daemon's order, not in that of the table; the last line says of how many
-those are. A filter that is the whole name of a type has the daemon list that type alone.
+Shows the daemon's live counters and, below them, its processes or (key t) its process types.
+Rates cover the time between two samples, by the daemon's clock. A sample holds at most --max
+processes, in the daemon's order, not in the table's; the last line shows how many there are
+in all. If the filter is the whole name of a type, the daemon lists that type alone.
 
 Keys: q quit, ? help, t types or processes, s and S sort, / filter, p pause, + and - interval,
-arrows move, Enter details, k cancel a process, K terminate it; both ask before.
+arrows move, Enter details, k cancel a process, K terminate a process; k and K ask before.
 
---sort processes, running, ready, blocked and idle go with --types; pid, state and priority
-without. Numbers go from the largest down, names from A to Z.
+--sort processes, running, ready, blocked and idle need --types; pid, state and priority
+exclude it. Numbers are sorted from the largest down, names from A to Z.
 
-A daemon that is gone is tried again until it is back. --timeout ends it after that long, with
-exit status 6. NO_COLOR turns colours off; without UTF-8 in LC_ALL, LC_CTYPE or LANG
-what is not ASCII is shown as "?".
+top retries a lost connection until the daemon is back. After --timeout it ends, with exit
+status 6. NO_COLOR turns colours off. Without UTF-8 in LC_ALL, LC_CTYPE or LANG, top shows
+other characters than ASCII as "?".
 
---once looks twice, --interval apart, writes one frame, and needs no terminal. With -o json,
-jsonl or yaml it writes the same as data, with rates that are null where there is nothing to
-compare with; -o name writes the PIDs, or the names of the types.
+--once takes two samples, --interval apart, writes one frame, and needs no terminal. With
+-o json, jsonl or yaml it writes the frame as data; a rate without an earlier sample is null.
+-o name writes the PIDs, or the names of the types.
 
 Examples:
   actorctl top
@@ -129,32 +129,30 @@ void AddTop(CLI::App& app, Action& chosen) {
   top::TopOptions& options = typed->options;
   command
       ->add_option("--interval", typed->interval,
-                   "Look this often, from 100ms to 1h")
+                   "Time between samples, from 100ms to 1h")
       ->type_name("DURATION")
       ->capture_default_str();
   command
       ->add_option("--max", options.max_processes,
-                   "Look at no more than N processes, up to 1000000")
+                   "Maximum number of processes in a sample, up to 1000000")
       ->check(CLI::Range(uint64_t{1}, kMostProcesses).description(""))
       ->type_name("N")
       ->capture_default_str();
-  command->add_flag("--types", options.view.types,
-                    "Begin with the process types");
+  command->add_flag("--types", options.view.types, "Show process types first");
   command
       ->add_option("--type", options.view.filter,
-                   "Begin with this type, or those that contain this text")
+                   "Filter: this type, or the types that contain this text")
       ->type_name("TEXT");
   command
       ->add_option("--sort", typed->sort,
                    "Sort by this column [rate; of types: processes]")
       ->type_name(AllColumns());
-  command->add_flag("--reverse", options.view.reversed,
-                    "Sort the other way round");
+  command->add_flag("--reverse", options.view.reversed, "Reverse the order");
   command->add_flag("--once", typed->once,
                     "Write one frame and exit, for scripts");
   command
       ->add_option("--limit", options.limit,
-                   "With --once: at most N rows of the table [all]")
+                   "With --once: maximum number of rows [all]")
       ->type_name("N");
   command->callback([&chosen, typed] {
     chosen = [typed](Invocation& invocation) {

@@ -308,11 +308,11 @@ ExitStatus RunTree(Invocation& invocation, const TreeOptions& options) {
 }
 
 constexpr char kTreeFooter[] = R"(
-Each process stands below the one that spawned it, with its type and its names. Children
-of a supervisor stand in the order of their starts, with their ids, how often they were
-restarted, and, with -o wide, how they ended last; those that are down have no PID but a
-state: BACKOFF before a restart, WAITING for those before them, STOPPED by stop_child,
-ENDED for good. -o json and its kind write the same rows, each with its depth.
+Each process stands below its parent, with its type and its names. The children of a
+supervisor stand in the order of their starts, with their IDs and the number of their
+restarts; -o wide adds how they ended last. A child that is down has a state instead of a
+PID: BACKOFF before a restart, WAITING for earlier children, STOPPED by stop_child, ENDED
+for good. -o json, jsonl and yaml write the same rows, each with its depth.
 
 Examples:
   actorctl tree
@@ -324,17 +324,18 @@ Examples:
 
 void AddTree(CLI::App& app, Action& chosen) {
   auto options = std::make_shared<TreeOptions>();
-  CLI::App* command = app.add_subcommand(
-      "tree", "Draw processes below those that spawned them");
+  CLI::App* command =
+      app.add_subcommand("tree", "Draw processes below their parents");
   command->footer(kTreeFooter);
   command
-      ->add_option("PID", options->pid,
-                   "Only this process, or @NAME, and what is below it [all]")
+      ->add_option(
+          "PID", options->pid,
+          "Only this process, a PID or @NAME, and its descendants [all]")
       ->type_name("");
-  command->add_option("--limit", options->limit, "At most N rows [all]")
+  command->add_option("--limit", options->limit, "Maximum number of rows [all]")
       ->type_name("N");
   command->add_flag("--plain", options->plain,
-                    "Ask no supervisor about its children");
+                    "Do not ask supervisors about their children");
   command->callback([&chosen, options] {
     chosen = [options](Invocation& invocation) {
       return RunTree(invocation, *options);

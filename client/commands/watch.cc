@@ -231,17 +231,17 @@ ExitStatus RunWatch(Invocation& invocation,
 }
 
 constexpr char kWatchFooter[] = R"(
-Prints a line for each process that lives (LIVE), and from then on one for each that
-starts (STARTED, when its Init has returned) or ends (ENDED; HOW is DONE, or why it
-failed). Of one process STARTED comes before ENDED, each of them once.
+Prints a line for each live process (LIVE), and from then on a line for each process that
+starts (STARTED, when its Init has returned) or ends (ENDED; HOW is DONE, or the reason of
+the failure). For each process STARTED comes before ENDED, each of them once.
 
-A daemon that cannot be reached is tried again, and the watch goes on where it was.
-What was missed, because the daemon began anew or does not keep what happened that long,
-is said on standard error; what lives now is printed then, unless --no-snapshot is given.
-JSON and YAML have lines for that: MISSED, SNAPSHOT, SNAPSHOT_END.
+watch retries a lost connection and continues where it was. If the daemon has restarted, or
+no longer keeps the events since then, watch reports the missed events on standard error
+and prints the live processes, unless --no-snapshot is given. JSON and YAML have lines for
+this: MISSED, SNAPSHOT, SNAPSHOT_END.
 
-Runs until it is interrupted (130), or for the time, or the number of events, that is
-given. Says at the end how to go on; with --count the last few may be told again then.
+Runs until it is interrupted (130), until --for is over, or until --count events. At the end
+it prints the token with which to resume; after --count the last few events may be repeated.
 
 Examples:
   actorctl watch --type order
@@ -255,25 +255,26 @@ Examples:
 void AddWatch(CLI::App& app, Action& chosen) {
   auto options = std::make_shared<WatchCommandOptions>();
   CLI::App* command = app.add_subcommand(
-      "watch", "Show what lives, and what starts and ends from now on");
+      "watch", "Print live processes, then each start and end");
   command->footer(kWatchFooter);
-  command->add_option("--type", options->process_type, "Only of this type")
+  command
+      ->add_option("--type", options->process_type,
+                   "Only processes of this type")
       ->type_name("NAME");
   command
-      ->add_option("--parent", options->parent,
-                   "Only what this process spawned")
+      ->add_option("--parent", options->parent, "Only children of this process")
       ->type_name("PID");
   command->add_flag("--no-snapshot", options->no_snapshot,
-                    "Do not print what lives already");
+                    "Do not print processes that are live already");
   command
       ->add_option("--resume", options->resume,
-                   "Go on where an earlier watch with the same filters ended")
+                   "Resume where a watch with the same filters ended")
       ->type_name("TOKEN");
   command->add_option("--for", options->duration, "End after this long")
       ->type_name("DURATION");
   command
       ->add_option("--count", options->count,
-                   "End after N starts and ends [go on]")
+                   "End after N starts and ends [no limit]")
       ->type_name("N");
   command->callback([&chosen, options] {
     chosen = [options](Invocation& invocation) {

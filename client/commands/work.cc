@@ -173,26 +173,27 @@ ExitStatus RunWork(Invocation& invocation, const WorkOptions& options) {
 }
 
 constexpr char kWorkFooter[] = R"(
-Takes external commands from the daemon as tasks, and runs PROGRAM with /bin/sh for each:
-its standard input is the payload, its standard output the result.
+Leases external commands from the daemon as tasks, and runs PROGRAM with /bin/sh for each
+task. PROGRAM reads the payload from standard input and writes the result to standard output.
 
 Exit status of PROGRAM:
   0      done; the process gets the result
   65     failed for good; the process gets the error FAILED_PRECONDITION
-  other  failed; tried again, here or elsewhere, until the attempts run out
-The last line of its standard error says why. It finds in its environment
+  other  failed; retried, here or elsewhere, until the attempts run out
+The last line of its standard error is the error message. Its environment holds
 ACTORD_TASK_COMMAND, _TOKEN, _IDEMPOTENCY_KEY, _PID, _ATTEMPT, _MAX_ATTEMPTS and
-_CONTENT_TYPE. A task may be carried out more than once; the idempotency key is the same
-each time, so hand it to whoever must not do it twice.
+_CONTENT_TYPE. A task may run more than once, each time with the same idempotency key: pass
+the key to every service that must not do the work twice.
 
-Heartbeats are sent while PROGRAM runs. When the task is taken back (its process ended,
-say), PROGRAM and what it started get SIGTERM, and SIGKILL 5 seconds later.
+work sends heartbeats while PROGRAM runs. When the daemon takes a task back (because its
+process ended, for example), PROGRAM and its child processes get SIGTERM, and SIGKILL 5
+seconds later.
 
-Prints a line for each task when it is over. END is what became of the answer: ACCEPTED,
-FAILED (counted, and tried again if attempts are left), DUPLICATE, CONFLICT, SUPERSEDED,
-EXPIRED, UNKNOWN, REFUSED; or CANCELLED or LOST when there was none. Runs until it is
-interrupted (130), then finishes what runs; a second interruption ends it at once.
-A daemon that cannot be reached is tried again.
+Prints a line for each finished task. END is how the daemon took the answer: ACCEPTED, FAILED
+(counted, and retried if attempts are left), DUPLICATE, CONFLICT, SUPERSEDED, EXPIRED,
+UNKNOWN, REFUSED; or CANCELLED or LOST if there was no answer. Runs until it is interrupted
+(130), then finishes the running tasks; a second interruption ends it at once. work retries a
+lost connection.
 
 Examples:
   actorctl work payment.charge --exec ./charge.sh
@@ -208,29 +209,31 @@ void AddWork(CLI::App& app, Action& chosen) {
       app.add_subcommand("work", "Carry out external commands with a program");
   command->footer(kWorkFooter);
   command
-      ->add_option("COMMAND", options->commands,
-                   "What to take; with * at the end, what begins so")
+      ->add_option(
+          "COMMAND", options->commands,
+          "External command to lease; a * at the end makes it a prefix")
       ->required()
       ->type_name("");
-  command->add_option("--exec", options->exec, "What to run for each task")
+  command
+      ->add_option("--exec", options->exec,
+                   "Shell command to run for each task")
       ->required()
       ->type_name("PROGRAM");
   command
       ->add_option("--concurrency", options->concurrency,
-                   "At most N tasks at a time")
+                   "Maximum number of tasks at a time")
       ->check(CLI::Range(1, kMaxConcurrency).description(""))
       ->type_name("N")
       ->capture_default_str();
   command
       ->add_option("--count", options->count,
-                   "End after N tasks were answered [go on]")
+                   "End after N answered tasks [no limit]")
       ->type_name("N");
   command
       ->add_option("--content-type", options->content_type,
-                   "Of the results [told from the data]")
+                   "Content type of the results [guessed from the data]")
       ->type_name("TYPE");
-  command
-      ->add_option("--name", options->name, "What to call this worker in lists")
+  command->add_option("--name", options->name, "Name of this worker in lists")
       ->type_name("NAME");
   command->callback([&chosen, options] {
     chosen = [options](Invocation& invocation) {

@@ -72,7 +72,7 @@ ExitStatus RunYields(Invocation& invocation, const YieldsOptions& options) {
 }
 
 constexpr char kYieldsFooter[] = R"(
-Oldest first. LEFT is how long until a yield times out by itself.
+Oldest first. LEFT is the time until the yield times out.
 
 Examples:
   actorctl yields --command 'payment.*' -o wide
@@ -89,11 +89,11 @@ void AddYields(CLI::App& app, Action& chosen) {
   command->footer(kYieldsFooter);
   command
       ->add_option("--command", options->command,
-                   "Only this command; with * at the end, what begins so")
+                   "Only this command; a * at the end makes it a prefix")
       ->type_name("NAME");
-  command->add_option("--pid", options->pid, "Only of this process")
+  command->add_option("--pid", options->pid, "Only yields of this process")
       ->type_name("PID");
-  command->add_option("--limit", options->limit, "At most N of them [all]")
+  command->add_option("--limit", options->limit, "Maximum number of rows [all]")
       ->type_name("N");
   command->callback([&chosen, options] {
     chosen = [options](Invocation& invocation) {

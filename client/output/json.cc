@@ -152,7 +152,7 @@ absl::StatusOr<std::map<std::string, std::string_view>> SplitObject(
     scanner.Skip();  // the colon
     const std::string_view value = scanner.Value();
     if (!members.emplace(key, value).second) {
-      return UsageError("\"" + key + "\" stands twice");
+      return UsageError("\"" + key + "\" is given twice");
     }
     if (scanner.Peek() == ',') scanner.Skip();
   }

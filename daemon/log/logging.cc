@@ -106,9 +106,8 @@ class WriterSink final : public spdlog::sinks::sink {
 LogWriter::Notice DropNotice(LogFormat format, bool in_colour) {
   return [format, in_colour](uint64_t dropped) {
     const std::string text =
-        absl::StrCat(dropped, dropped == 1 ? " line" : " lines",
-                     " of the log dropped: standard error did not take ",
-                     dropped == 1 ? "it" : "them");
+        absl::StrCat(dropped, dropped == 1 ? " log line" : " log lines",
+                     " dropped: standard error was blocked");
     return Line({"actord", spdlog::level::warn, text}, *MakeFormatter(format),
                 in_colour);
   };

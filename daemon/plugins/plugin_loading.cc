@@ -27,7 +27,7 @@ class Answer {
     std::move(done_)(runtime::Retryable(
         absl::StatusCode::kUnavailable, runtime::reason::kPluginLoaderBusy,
         absl::StrCat("the daemon is ending, or ", PluginLoading::kMaxWaiting,
-                     " such calls wait already"),
+                     " calls of LoadPlugin wait already"),
         absl::Seconds(1)));
   }
 

@@ -68,8 +68,8 @@ absl::StatusOr<handlers::UniqueFd> LoadedPlugins::OpenAllowed(
   if (directories_.empty()) {
     return Error(absl::StatusCode::kFailedPrecondition,
                  reason::kPluginLoadingOff,
-                 "plugins are loaded at run time from the directories of "
-                 "plugins.directories (--plugin-dir), and there are none");
+                 "plugins.directories (--plugin-dir) is empty; only plugins "
+                 "in one of its directories are loaded at run time");
   }
   if (path.empty() || path.size() > kMaxPathBytes) {
     return Invalid(reason::kInvalidField,
@@ -136,9 +136,9 @@ absl::Status LoadedPlugins::CheckName(const PluginInfo& plugin) const {
           absl::StatusCode::kAlreadyExists, reason::kPluginInForce,
           absl::StrCat("version ", other.version, " of plugin ", other.name,
                        " is in force, loaded from ", other.path,
-                       "; a new version is a new file with a version of its "
-                       "own (a file that was written over in place is not "
-                       "looked at again)"));
+                       "; install a new version as a new file, with a new "
+                       "version number (a file that is overwritten in place "
+                       "is not read again)"));
     }
   }
   return absl::OkStatus();
@@ -149,8 +149,8 @@ absl::StatusOr<LoadedPlugins::Loaded> LoadedPlugins::LoadVersion(
   if (loads_ == kMaxLoads) {
     return Error(absl::StatusCode::kResourceExhausted, reason::kPluginLimit,
                  absl::StrCat("plugins were loaded ", kMaxLoads,
-                              " times since the daemon's start, which is the "
-                              "limit; restart it"));
+                              " times since the daemon's start, the limit; "
+                              "restart the daemon"));
   }
   std::string found;
   bool is_new = false;

@@ -36,7 +36,7 @@ absl::StatusOr<std::string> ReadBoundedFile(const std::string& path,
   struct stat status {};
   if (fstat(descriptor, &status) != 0) return CannotRead(errno);
   if (again && !S_ISREG(status.st_mode)) {
-    return absl::InvalidArgumentError("not a file that can be read again");
+    return absl::InvalidArgumentError("is not a regular file");
   }
   std::string text;
   std::array<char, 4096> piece;
@@ -47,7 +47,7 @@ absl::StatusOr<std::string> ReadBoundedFile(const std::string& path,
     if (count == 0) return text;
     if (static_cast<size_t>(count) > max_bytes - text.size()) {
       return absl::InvalidArgumentError(absl::StrCat(
-          "has more than ", FormatSizeText(max_bytes), ", which ", bound));
+          "is larger than ", FormatSizeText(max_bytes), ", ", bound));
     }
     text.append(piece.data(), static_cast<size_t>(count));
   }

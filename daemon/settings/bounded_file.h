@@ -18,10 +18,10 @@ enum class FileReading {
   kAgain,
 };
 
-// All of a file of up to `max_bytes`. INVALID_ARGUMENT: what is wrong with it,
-// in words that go behind its name and a colon. `bound` says where the limit
-// comes from: "is the most that a configuration may have". No more than the
-// limit is ever read, so a device that has no end is too long, too.
+// Reads a whole file of up to `max_bytes`. INVALID_ARGUMENT says what is wrong
+// with the file, to be written after its name and a colon. `bound` says where
+// the limit comes from: "the maximum size of a configuration". The function
+// never reads more than the limit, so it refuses an endless device as too long.
 absl::StatusOr<std::string> ReadBoundedFile(const std::string& path,
                                             FileReading reading,
                                             size_t max_bytes,

@@ -92,12 +92,10 @@ std::string HelpText() {
       "\n"
       "Usage: actord [OPTION]...\n"
       "\n"
-      "A setting is taken from its option, else from its environment "
-      "variable,\n"
-      "else from the configuration file, else it has its default. An option "
-      "for\n"
-      "a list is given once for each item; its variable holds the items with\n"
-      "commas between them.\n"
+      "actord takes a setting from its option, else from its environment\n"
+      "variable, else from the configuration file, else it uses the default.\n"
+      "Give an option for a list once for each item; in its environment\n"
+      "variable, separate the items by commas.\n"
       "\n"
       "  -h, --help\n"
       "  --version\n"
@@ -106,7 +104,7 @@ std::string HelpText() {
       "  --check-config\n"
       "      Check the configuration and exit.\n"
       "  --print-config\n"
-      "      Print the configuration as it would be in force, as TOML.\n";
+      "      Print the settings that would be in force, as TOML, and exit.\n";
   const Config defaults;
   std::string_view section;
   for (const ConfigKey& key : ConfigKeys()) {

@@ -118,8 +118,8 @@ struct ChoiceCodec {
       }
       names.emplace_back(name);
     }
-    return absl::InvalidArgumentError(
-        absl::StrCat("\"", text, "\" is none of ", absl::StrJoin(names, ", ")));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "\"", text, "\" is not one of ", absl::StrJoin(names, ", ")));
   }
   std::string Print(E value) const {
     for (const auto& [name, choice] : choices) {

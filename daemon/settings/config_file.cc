@@ -120,7 +120,7 @@ absl::StatusOr<std::vector<ConfigValue>> ReadConfigFile(const std::string& path,
       path,
       reading == ConfigReading::kAgain ? FileReading::kAgain
                                        : FileReading::kOnce,
-      kMaxConfigFileBytes, "is the most that a configuration may have");
+      kMaxConfigFileBytes, "the maximum size of a configuration");
   if (!text.ok()) {
     return absl::InvalidArgumentError(
         absl::StrCat(path, ": ", text.status().message()));

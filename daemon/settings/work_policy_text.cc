@@ -51,8 +51,8 @@ absl::Status Set(const std::string& name, const std::string& value,
     policy.*duration.member = *parsed;
     return absl::OkStatus();
   }
-  return absl::InvalidArgumentError(
-      absl::StrCat("\"", name, "\" is none of ", absl::StrJoin(known, ", ")));
+  return absl::InvalidArgumentError(absl::StrCat(
+      "\"", name, "\" is not one of ", absl::StrJoin(known, ", ")));
 }
 
 }  // namespace
@@ -62,7 +62,7 @@ absl::StatusOr<WorkPolicy> ParseWorkPolicyText(std::string_view text) {
       absl::string_view(text.data(), text.size()), ' ', absl::SkipEmpty());
   if (words.empty() || words[0].find('=') != std::string::npos) {
     return absl::InvalidArgumentError(
-        "begins with the commands that it is for, as in \"payment.* "
+        "must begin with a command, or a prefix and *, as in \"payment.* "
         "max_attempts=5 lease=1m\"");
   }
   WorkPolicy policy;
@@ -76,7 +76,7 @@ absl::StatusOr<WorkPolicy> ParseWorkPolicyText(std::string_view text) {
     }
     const std::string name = words[i].substr(0, equals);
     if (!seen.insert(name).second) {
-      return absl::InvalidArgumentError(absl::StrCat(name, " stands twice"));
+      return absl::InvalidArgumentError(absl::StrCat(name, " is given twice"));
     }
     absl::Status status = Set(name, words[i].substr(equals + 1), policy);
     if (!status.ok()) return status;

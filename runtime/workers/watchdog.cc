@@ -148,13 +148,14 @@ void Watchdog::Warn(const ProcessType* type, const char* call, bool handed_over,
            " has kept a worker for ", Policy::kCallPatienceNs / 1'000'000,
            " ms; ",
            handed_over ? "another thread has taken the worker"
-                       : "there is no thread left to take the worker, so "
-                         "others have to wait",
-           ". A type whose steps block says so (ACTORD_TYPE_BLOCKS_THREAD), "
-           "long work continues in pieces or is a pooled command's.",
+                       : "no thread is left to take the worker, so other "
+                         "processes wait",
+           ". If its steps block, set kBlocksThread (in C "
+           "ACTORD_TYPE_BLOCKS_THREAD); split long computations with "
+           "Continue, or move them to a pooled command.",
            unsaid == 0 ? ""
                        : absl::StrCat(" This has happened ", unsaid,
-                                      " times more since the last warning.")));
+                                      " more times since the last warning.")));
 }
 
 bool Watchdog::Rest() {

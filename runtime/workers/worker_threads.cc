@@ -90,9 +90,8 @@ void WorkerThreads::TellOfRefusal(const absl::Status& refusal) {
   parts_.options.log(
       LogLevel::kError,
       absl::StrCat(std::string(refusal.message()),
-                   ", although the thread of a worker is blocked (refused ",
-                   refusals_,
-                   " times so far); raise the limit on threads, or "
+                   "; a worker waits for its blocked thread (", refusals_,
+                   " refusals so far): raise the limit on threads, or "
                    "lower scheduler.max_blocked_threads"));
 }
 

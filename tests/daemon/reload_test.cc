@@ -82,7 +82,7 @@ TEST(Reload, NamesWhatNeedsARestart) {
   for (int i = 0; i < 2; ++i) {
     const std::string log =
         Logged(daemon, [&] { daemon.daemon().Reload(config); });
-    EXPECT_THAT(log, HasSubstr("not in force until a restart: server.listen = "
+    EXPECT_THAT(log, HasSubstr("restart the daemon to apply: server.listen = "
                                "[\"127.0.0.1:1\"], "
                                "scheduler.blocking_queue = 3"));
   }
@@ -98,7 +98,7 @@ TEST(Reload, APayloadThatNoRequestHasRoomForIsCut) {
   const std::string log =
       Logged(daemon, [&] { daemon.daemon().Reload(config); });
   EXPECT_THAT(log, HasSubstr("limits.max_payload_bytes is 5MiB until a "
-                             "restart: a request has no room for 8MiB"));
+                             "restart: requests are too small for 8MiB"));
   EXPECT_EQ(LimitsOf(daemon).max_payload_bytes(), 5u << 20);
   EXPECT_TRUE(SubmitEcho(daemon, 5 << 20).ok());
   EXPECT_EQ(ReasonIn(SubmitEcho(daemon, (5 << 20) + 1)), "PAYLOAD_TOO_LARGE");

@@ -37,24 +37,25 @@ TEST(CheckAddress, SaysWhatIsWrongAndWhatWouldBeRight) {
       {":7600", "the host is missing, as in 127.0.0.1:7600."},
       {"http://localhost:7600", "it is a URL; leave out \"http://\"."},
       {"dns:///localhost:7600", "it is a URL; leave out \"dns://\"."},
-      {"127.0.0.1:7600/x", "\"7600/x\" is no port from 1 to 65535."},
-      {"127.0.0.1:0", "\"0\" is no port"},
-      {"127.0.0.1:65536", "\"65536\" is no port"},
-      {"127.0.0.1:007600", "\"007600\" is no port"},
-      {"127.0.0.1:-1", "\"-1\" is no port"},
-      {"127.0.0.1:+1", "\"+1\" is no port"},
-      {"127.0.0.1: 1", "\" 1\" is no port"},
-      {"127.0.0.1:http", "\"http\" is no port"},
-      {"a:1:2", "\"1:2\" is no port"},
+      {"127.0.0.1:7600/x", "\"7600/x\" is not a port from 1 to 65535."},
+      {"127.0.0.1:0", "\"0\" is not a port"},
+      {"127.0.0.1:65536", "\"65536\" is not a port"},
+      {"127.0.0.1:007600", "\"007600\" is not a port"},
+      {"127.0.0.1:-1", "\"-1\" is not a port"},
+      {"127.0.0.1:+1", "\"+1\" is not a port"},
+      {"127.0.0.1: 1", "\" 1\" is not a port"},
+      {"127.0.0.1:http", "\"http\" is not a port"},
+      {"a:1:2", "\"1:2\" is not a port"},
       {"::1", "an IPv6 address needs brackets and a port, as in [::1]:7600."},
       {"::1:7600", "an IPv6 address needs brackets"},
       {"[::1:7600", "a closing ] is missing."},
-      {"[127.0.0.1]:7600", "\"[127.0.0.1]\" is no IPv6 address in brackets."},
-      {"[]:7600", "\"[]\" is no IPv6 address in brackets."},
-      {"[::1]x:7600", "\"[::1]x\" is no IPv6 address in brackets."},
-      {"[::1%]:7600", "\"[::1%]\" is no IPv6 address in brackets."},
-      {"host name:7600", "\"host name\" is no host."},
-      {"gr\u00fc\u00df:7600", "is no host."},
+      {"[127.0.0.1]:7600",
+       "\"[127.0.0.1]\" is not an IPv6 address in brackets."},
+      {"[]:7600", "\"[]\" is not an IPv6 address in brackets."},
+      {"[::1]x:7600", "\"[::1]x\" is not an IPv6 address in brackets."},
+      {"[::1%]:7600", "\"[::1%]\" is not an IPv6 address in brackets."},
+      {"host name:7600", "\"host name\" is not a host name."},
+      {"gr\u00fc\u00df:7600", "is not a host name."},
       {"unix:", "it has no path behind unix:."},
       {"unix:" + std::string(108, 'p'), "its path is longer than 107 bytes."},
   };
@@ -72,7 +73,7 @@ TEST(CheckAddress, SaysWhatIsWrongAndWhatWouldBeRight) {
 TEST(CheckAddress, RepeatsNothingThatActsOnATerminalAndNotMuch) {
   EXPECT_THAT(std::string(CheckAddress("h:1\x1b]0;x\x07\u202e").message()),
               StartsWith("\"h:1?]0;x??\" is not an address: "
-                         "\"1?]0;x??\" is no port"));
+                         "\"1?]0;x??\" is not a port"));
   const std::string message(CheckAddress(std::string(100'000, 'x')).message());
   EXPECT_LT(message.size(), 600U);
 }

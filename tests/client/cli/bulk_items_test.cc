@@ -78,7 +78,7 @@ TEST(ParseSubmitItem, SaysWhatIsWrong) {
            {R"({"type":"a","priority":1.5})", "\"priority\" is not a number"},
            {R"({"type":"a","priority":"9"})", "\"priority\" is not a number"},
            {R"({"input":1})", "no \"type\""},
-           {R"({"type":"a","type":"b"})", "stands twice"}}) {
+           {R"({"type":"a","type":"b"})", "is given twice"}}) {
     const auto request = ParseSubmitItem(bad.line, {});
     ASSERT_FALSE(request.ok()) << bad.line;
     EXPECT_EQ(ExitStatusOf(request.status()), ExitStatus::kUsage);

@@ -59,8 +59,8 @@ TEST_F(TopCommand, RefusesWhatMakesNoSense) {
        "there is no column \"colour\"; there are pid"},
       {{"top", "--sort", "idle"}, "there is no column \"idle\""},
       {{"top", "--types", "--sort", "pid"}, "there is no column \"pid\""},
-      {{"top", "-o", "json"}, "-o wants --once"},
-      {{"top", "--limit", "3"}, "--limit wants --once"},
+      {{"top", "-o", "json"}, "-o needs --once"},
+      {{"top", "--limit", "3"}, "--limit needs --once"},
   };
   for (const auto& one : cases) {
     const CliResult result = Run(one.arguments);

@@ -31,7 +31,7 @@ class BoundedFile : public testing::Test {
 // What is wrong with a file of which `max_bytes` are allowed; "" if nothing is.
 std::string Complaint(const std::string& path, FileReading reading,
                       size_t max_bytes) {
-  return std::string(ReadBoundedFile(path, reading, max_bytes, "is the limit")
+  return std::string(ReadBoundedFile(path, reading, max_bytes, "the limit")
                          .status()
                          .message());
 }
@@ -41,22 +41,22 @@ TEST_F(BoundedFile, IsReadToItsEndIfThatIsNotTooFar) {
     for (const size_t length : {0, 1, 4095, 4096, 4097, 10'000}) {
       const std::string text(length, 'x');
       const std::string path = Write(text);
-      const auto read = ReadBoundedFile(path, reading, length, "is the limit");
+      const auto read = ReadBoundedFile(path, reading, length, "the limit");
       ASSERT_TRUE(read.ok()) << read.status();
       EXPECT_EQ(*read, text);
       if (length == 0) continue;
-      EXPECT_EQ(Complaint(path, reading, length - 1).substr(0, 14),
-                "has more than ");
+      EXPECT_EQ(Complaint(path, reading, length - 1).substr(0, 15),
+                "is larger than ");
     }
   }
   EXPECT_EQ(Complaint(Write("12345"), FileReading::kOnce, 4),
-            "has more than 4, which is the limit");
+            "is larger than 4, the limit");
 }
 
 TEST_F(BoundedFile, MayBeAnythingThatEnds) {
   EXPECT_EQ(Complaint("/dev/null", FileReading::kOnce, 0), "");
   EXPECT_EQ(Complaint("/dev/zero", FileReading::kOnce, 1 << 20),
-            "has more than 1MiB, which is the limit");
+            "is larger than 1MiB, the limit");
   EXPECT_EQ(Complaint("/nowhere/file", FileReading::kOnce, 1),
             "cannot be read: No such file or directory");
   EXPECT_EQ(Complaint(directory_, FileReading::kOnce, 1),
@@ -67,8 +67,7 @@ TEST_F(BoundedFile, IsReadAgainOnlyIfItStays) {
   const std::string pipe = directory_ + "/pipe";
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
   for (const std::string& path : {pipe, std::string("/dev/null")}) {
-    EXPECT_EQ(Complaint(path, FileReading::kAgain, 1),
-              "not a file that can be read again");
+    EXPECT_EQ(Complaint(path, FileReading::kAgain, 1), "is not a regular file");
   }
 }
 
@@ -83,8 +82,8 @@ TEST_F(BoundedFile, OfAConfigurationHasAMebibyteAtMost) {
     const std::string path = Write(longest + " ");
     EXPECT_EQ(load(path, reading),
               path +
-                  ": has more than 1MiB, which is the most that a "
-                  "configuration may have");
+                  ": is larger than 1MiB, the maximum size of a "
+                  "configuration");
   }
 }
 

@@ -42,7 +42,7 @@ TEST(CommandLine, RefusesWrongUsage) {
       {{"--workers", "-1"}, "--workers"},
       {{"--workers", "1", "--workers", "2"},
        "--workers: takes exactly one value"},
-      {{"--log-level", "loud"}, "--log-level: \"loud\" is none of"},
+      {{"--log-level", "loud"}, "--log-level: \"loud\" is not one of"},
       {{"--listen", "nowhere"}, "--listen: \"nowhere\" is not an address"},
       {{"--plugin", ""}, "--plugin: must not be empty"},
       {{"--max-concurrent-streams", "0"}, "0 is not between 1 and 1000000"},

@@ -285,7 +285,7 @@ TEST(Config, NamesWhereAWrongValueComesFrom) {
   ASSERT_FALSE(from_file.ok());
   EXPECT_EQ(std::string(from_file.status().message()),
             absl::StrCat(file.path(),
-                         ":3: log.level: \"loud\" is none of debug, info, "
+                         ":3: log.level: \"loud\" is not one of debug, info, "
                          "warning, error"));
 
   const auto from_environment = LoadConfig(

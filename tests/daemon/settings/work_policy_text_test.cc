@@ -34,12 +34,12 @@ TEST(WorkPolicyText, WhatIsWrongIsNamed) {
     const char* text;
     const char* complaint;
   };
-  const Case cases[] = {{"", "begins with the commands"},
-                        {"lease=1m", "begins with the commands"},
+  const Case cases[] = {{"", "must begin with a command"},
+                        {"lease=1m", "must begin with a command"},
                         {"a lease", "\"lease\" is not of the form"},
-                        {"a leas=1m", "\"leas\" is none of max_attempts"},
+                        {"a leas=1m", "\"leas\" is not one of max_attempts"},
                         {"a lease=1", "lease: "},
-                        {"a lease=1s lease=2s", "lease stands twice"},
+                        {"a lease=1s lease=2s", "lease is given twice"},
                         {"a max_attempts=-1", "-1"},
                         {"a max_attempts=5000000000", "too large"}};
   for (const Case& c : cases) {

@@ -116,8 +116,8 @@ class Usage(CliCase):
                               "--address", NOBODY)
 
     def test_address_that_is_none(self):
-        for address, why in ((self.daemon.address + "/x", "is no port"),
-                             (self.daemon.address + "\x1b[31m", r"\?\[31m\" is no port"),
+        for address, why in ((self.daemon.address + "/x", "is not a port"),
+                             (self.daemon.address + "\x1b[31m", r"\?\[31m\" is not a port"),
                              ("localhost", "port is missing, as in localhost:7600"),
                              ("http://" + self.daemon.address, "is a URL"),
                              ("::1", "needs brackets")):

@@ -53,7 +53,7 @@ class File(ConfigCase):
         self.assert_refused("[scheduler]\nworkers = 5000\n", 2,
                             r"scheduler\.workers: .*it must be from 0 to 256")
         self.assert_refused('[log]\nlevel = "loud"\n', 2,
-                            r'log\.level: "loud" is none of debug, info')
+                            r'log\.level: "loud" is not one of debug, info')
         self.assert_refused("[server]\nlisten = 7600\n", 2,
                             r"server\.listen: must be an array of strings")
         self.assert_refused('[shutdown]\ndrain_timeout = "soon"\n', 2,
@@ -76,7 +76,7 @@ class File(ConfigCase):
                  "127.0.0.1:0"], capture_output=True, text=True,
                 timeout=WAIT_SECONDS, env=places.clean_environment())
             self.assert_fails(done, BAD_CONFIGURATION,
-                              "/dev/zero: has more than 1MiB, which is ")
+                              "/dev/zero: is larger than 1MiB, ")
 
     def test_pipe_that_is_too_long(self):
         for length, status in ((1 << 20, 0), ((1 << 20) + 1, BAD_CONFIGURATION)):

@@ -20,7 +20,7 @@ LINES = 10_000  # of one process
 LINE_BYTES = 500
 # What may wait for standard error, and a pipe besides.
 WAITING_BYTES = 2 << 20
-NOTICE = re.compile(r"(\d+) lines? of the log dropped")
+NOTICE = re.compile(r"(\d+) log lines? dropped")
 
 
 def without_core_files():

@@ -120,9 +120,9 @@ class Reload(EmptyCase):
     def test_key_that_needs_a_restart_is_named(self):
         log = self.reload('[limits]\nmax_payload_bytes = "1000"\n'
                           "[scheduler]\nblocking_queue = 3\n",
-                          "not in force until a restart: "
+                          "restart the daemon to apply: "
                           "scheduler.blocking_queue = 3\n")
-        self.assertRegex(log, "warning.*not in force")
+        self.assertRegex(log, "warning.*restart the daemon")
         self.assertEqual(self.actor.status().limits.max_payload_bytes, 1000)
 
     def test_pipe_is_read_once(self):
@@ -135,8 +135,8 @@ class Reload(EmptyCase):
         daemon = self.start_daemon("--config", path)
         written.join()
         actor = self.connect(daemon)
-        complaint = (f"configuration not reloaded: {path}: not a file that can "
-                     "be read again\n")
+        complaint = (f"configuration not reloaded: {path}: is not a regular "
+                     "file\n")
         for count in (1, 2):  # the thread that receives signals goes on
             daemon.signal(signal.SIGHUP)
             eventually(lambda count=count: daemon.log().count(complaint)

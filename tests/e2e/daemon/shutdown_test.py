@@ -279,7 +279,7 @@ class Hurry(ShutdownCase):
         daemon.signal(signal.SIGTERM)
         self.assertEqual(daemon.wait(), DRAIN_RAN_OUT)
         self.assertLess(time.monotonic() - started, within_seconds)
-        self.assertIn("exiting without 1 steps or commands that do not return",
+        self.assertIn("exiting although 1 steps or commands have not returned",
                       daemon.log())
 
     def test_step_that_does_not_return_is_left_behind(self):
@@ -289,7 +289,7 @@ class Hurry(ShutdownCase):
     def test_step_that_does_not_return_is_named(self):
         daemon = self.stuck_daemon("--force-timeout", "1s")
         self.assert_leaves_it_behind(daemon, within_seconds=20)
-        self.assertIn("probe.blocking does not come back from its step",
+        self.assertIn("probe.blocking does not return from its step",
                       daemon.log())
 
     def test_steps_and_commands_have_the_same_time_to_return(self):
@@ -305,7 +305,7 @@ class Hurry(ShutdownCase):
         self.assertEqual(daemon.wait(), DRAIN_RAN_OUT)
         # Both were waited for to the end: the deadline of the program, a second
         # later, did not have to come.
-        self.assertIn("exiting without 2 steps or commands", daemon.log())
+        self.assertIn("exiting although 2 steps or commands", daemon.log())
 
     def test_step_that_does_not_return_holds_no_answer_up(self):
         daemon = self.stuck_daemon("--force-timeout", "300ms")
@@ -323,8 +323,8 @@ class Hurry(ShutdownCase):
                     kind, method="stubborn" if kind != "counter" else "")
                 daemon.signal(signal.SIGTERM)
                 self.assertEqual(daemon.wait(), status)
-                self.assertIn("exiting although gRPC, or a plugin, does not "
-                              "come to its end", daemon.log())
+                self.assertIn("exiting although gRPC or a plugin has not "
+                              "finished", daemon.log())
 
     def test_third_signal_exits_on_the_spot(self):
         daemon = self.stuck_daemon("--force-timeout", "1h")

@@ -120,7 +120,7 @@ class NoThreadLater(ThreadsCase):
         daemon, _ = self.blocked()
         daemon.signal(signal.SIGTERM)
         self.assertEqual(daemon.wait(), DRAIN_RAN_OUT)
-        self.assertIn("exiting without 2 steps", daemon.log())
+        self.assertIn("exiting although 2 steps", daemon.log())
         self.assertIn("that runs workers: Resource temporarily unavailable",
                       daemon.log())
 

@@ -202,7 +202,7 @@ class Cli(CliCase):
         self.assertEqual(answer["result"]["json"], {"a": 1})
         self.assert_complains(FAILED, r"oops.*\(CALL_FAILED\)", "call", "@desk",
                               "oops", "--topic", "error")
-        self.assert_complains(DEADLINE, "no answer in time; --timeout",
+        self.assert_complains(DEADLINE, "deadline exceeded; --timeout",
                               "call", "@desk", "--topic", "never",
                               "--timeout", "100ms")
         self.assert_complains(NOT_FOUND, r"\(NAME_NOT_FOUND\)", "call", "@x")

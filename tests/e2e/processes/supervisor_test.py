@@ -261,7 +261,7 @@ class Boot(EmptyCase):
             backoff={"initial_ms": 3_600_000, "max_ms": 3_600_000}),
             "--boot-timeout", "200ms")
         self.assertEqual(done.returncode, 70, done.stderr)
-        self.assertIn("the tree has not started within 200ms", done.stderr)
+        self.assertIn("the tree did not start within 200ms", done.stderr)
 
     def test_an_init_that_does_not_return_does_not_keep_the_daemon(self):
         done = self.run_with(self.write(child("a"), child("bad", "probe",
@@ -269,8 +269,8 @@ class Boot(EmptyCase):
                              "--boot-timeout", "200ms",
                              "--force-timeout", "300ms")
         self.assertEqual(done.returncode, 70, done.stderr)
-        self.assertIn("the tree has not started within 200ms", done.stderr)
-        self.assertIn("exiting without 1 steps", done.stderr)
+        self.assertIn("the tree did not start within 200ms", done.stderr)
+        self.assertIn("exiting although 1 steps", done.stderr)
 
     def begin(self, path, *options):
         """A daemon whose tree is not going to be up."""
@@ -311,7 +311,7 @@ class Boot(EmptyCase):
             "--drain-timeout", "300ms")
         self.wait_for(process, "probe: its Init has kept a worker")
         process.send_signal(signal.SIGTERM)
-        self.wait_for(process, "exiting without 1 steps")
+        self.wait_for(process, "exiting although 1 steps")
         self.assertEqual(process.wait(WAIT_SECONDS), 75)
 
     def test_an_init_that_hangs_is_given_up_after_its_start_timeout(self):
@@ -333,7 +333,7 @@ class Boot(EmptyCase):
                 (self.text_file("", "empty.json"), "is empty"),
                 (self.text_file(tree(child("a", input="x" * (1 << 20))),
                                 "long.json"),
-                 "has more than 1MiB, which is limits.max_payload_bytes"),
+                 "is larger than 1MiB, the value of limits.max_payload_bytes"),
                 (self.directory / "none.json", "No such file"),
                 (self.directory, "directory")):
             for options in ((), ("--check-config",)):
@@ -348,7 +348,7 @@ class Boot(EmptyCase):
         actor.terminate(json.loads(
             actor.call("@boot", "children").result.data)["children"][0]["pid"],
             "a test")
-        eventually(lambda: "goes on without it: child a (counter)" in daemon.log(),
+        eventually(lambda: "continues without it: child a (counter)" in daemon.log(),
                    "the log line")
         self.assertEqual(actor.run("echo", b"1").result.data, b"1")
 

@@ -136,7 +136,7 @@ TEST_F(Blocking, WithoutAThreadLeftAStepKeepsItsWorkerAndSaysSo) {
   options.workers = 1;
   options.max_blocked_threads = 0;
   options.log = [&](LogLevel, std::string_view message) {
-    if (message.find("no thread left") != message.npos) warned = true;
+    if (message.find("no thread is left") != message.npos) warned = true;
   };
   Start(options);
   const Script sleeper = Sleeper(milliseconds(200));

@@ -233,7 +233,7 @@ TEST_F(Handover, WithoutAThreadLeftTheStepKeepsItsWorker) {
   core_->Settle();
   EXPECT_THAT(trace_, ElementsAre("kept"));
   ASSERT_EQ(log_.size(), 1u);
-  EXPECT_THAT(log_[0], HasSubstr("no thread left"));
+  EXPECT_THAT(log_[0], HasSubstr("no thread is left"));
 }
 
 TEST_F(Handover, TheWatchdogLooksLessAndLessAndRestsWhenAllSleep) {
