@@ -17,7 +17,7 @@ namespace {
 
 using AsyncStub = v1::ActorService::Stub;
 
-// Starts an attempt: context, request, response, what to call at the end.
+// One attempt: context, request, response, and the callback for its end.
 template <typename Request, typename Response>
 using Method =
     std::function<void(grpc::ClientContext*, const Request*, Response*,
@@ -42,7 +42,7 @@ class RpcCall final : public WindowedCall {
     grpc::ClientContext* context = nullptr;
     {
       const MutexLock lock(mutex_);
-      // Of the attempt before, which has finished.
+      // Frees the state of the earlier attempt, which has finished.
       context = &context_.emplace();
     }
     SetDeadline(std::min(limits_.deadline, absl::Now() + limits_.call_timeout),
@@ -61,9 +61,9 @@ class RpcCall final : public WindowedCall {
 
   void Over(const absl::Status& status) override {
     {
-      // The context owns a share of the channel. Whoever waits for this call
-      // must find that share returned: were it the last, gRPC would wait here,
-      // on its own thread, for this very thread to end.
+      // The context shares ownership of the channel and must release it before
+      // a waiter for this call goes on. If the context's share were the last,
+      // gRPC would wait here, on its own thread, for this very thread to end.
       const MutexLock lock(mutex_);
       context_.reset();
     }
@@ -105,8 +105,8 @@ struct Bulk::Core {
   const std::shared_ptr<Client::Connection> connection;
   const std::unique_ptr<AsyncStub> await_stub;
   const BulkOptions options;
-  // Both are destroyed before the stubs, and `awaits` behind `calls`, because
-  // a submission that is over may add to it.
+  // Both windows are destroyed before the stubs, and `awaits` after `calls`,
+  // because a submission that is over may add an await.
   CallWindow awaits;
   CallWindow calls;
 };
@@ -152,7 +152,7 @@ bool Bulk::WaitForRoom(absl::Duration timeout) {
 bool Bulk::WaitUntilIdle(absl::Duration timeout) {
   const absl::Time start = absl::Now();
   if (!core_->calls.WaitUntilIdle(timeout)) return false;
-  // Awaits are added by what has just become idle, so they come second.
+  // `awaits` comes second, because calls add awaits until they are idle.
   return core_->awaits.WaitUntilIdle(
       std::max(absl::ZeroDuration(), timeout - (absl::Now() - start)));
 }

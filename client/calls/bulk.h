@@ -1,8 +1,8 @@
 // Many calls at once, with a bounded number in flight.
 //
 // A producer loops over WaitForRoom and Submit or Send; the answers arrive on
-// threads of gRPC. Awaits have a connection and a window of their own, so that
-// processes which take long hold up no submission.
+// gRPC's threads. Awaits have their own connection and window, so that
+// long-running processes delay no submission.
 //
 // Thread-safety: every function may be called from any thread, and Submit,
 // Send and Await also from a Done.
@@ -24,11 +24,12 @@ namespace actord::client {
 struct BulkOptions {
   size_t window = 256;         // submits and sends in flight, at least 1
   size_t await_window = 1000;  // awaits in flight, at least 1
-  // Of each attempt of a submit or send, from the moment it starts.
+  // Deadline of each attempt of a submit or send, from the start of the
+  // attempt.
   absl::Duration call_timeout = absl::Seconds(30);
-  // Of everything.
+  // Deadline of all calls.
   absl::Time deadline = absl::InfiniteFuture();
-  // Further attempts of a submit or send that is refused for want of room.
+  // Retries of a submit or send that is refused with RESOURCE_EXHAUSTED.
   int max_retries = 12;
 };
 
@@ -39,24 +40,24 @@ class Bulk {
   using Done = std::function<void(absl::StatusOr<Response>)>;
 
   Bulk(const Client& client, const BulkOptions& options);
-  // Cancels what is left and waits for it.
+  // Cancels the remaining calls and waits for them.
   ~Bulk();
   Bulk(const Bulk&) = delete;
   Bulk& operator=(const Bulk&) = delete;
 
-  // None of these blocks.
+  // Submit, Send and Await never block.
   void Submit(v1::SubmitRequest request, Done<v1::SubmitResponse> done);
-  // Sends to one PID are made one after the other, in the order of the calls,
-  // whatever became of those before.
+  // Sends to one PID run one after the other, in the order of the calls,
+  // whether or not the earlier sends succeeded.
   void Send(v1::SendRequest request, Done<v1::SendResponse> done);
   void Await(v1::AwaitRequest request, Done<v1::AwaitResponse> done);
 
-  // Waits until so few submits and sends are pending that the next one will
-  // not just be queued. False: not within `timeout`.
+  // Waits until the backlog of submits and sends is short enough for another.
+  // False: `timeout` has passed.
   bool WaitForRoom(absl::Duration timeout);
-  // Waits until every Done has returned. False: not within `timeout`.
+  // Waits until every Done has returned. False: `timeout` has passed.
   bool WaitUntilIdle(absl::Duration timeout);
-  // Ends everything, now and from now on, with CANCELLED.
+  // Cancels all calls, present and future: they end with CANCELLED.
   void CancelAll();
 
  private:

@@ -36,21 +36,22 @@ class CallWindow::Core : public std::enable_shared_from_this<Core> {
   void StartWhatFits();
   void StartAttempt(const EntryPtr& entry);
   void AttemptFinished(const EntryPtr& entry, const absl::Status& status);
-  // False: cancelled, nothing was scheduled.
+  // False: the alarm was cancelled, and nothing was scheduled.
   bool RetryAfter(const EntryPtr& entry, absl::Duration delay);
   void DelayOver(const EntryPtr& entry, bool in_time);
   void Finish(const EntryPtr& entry, const absl::Status& status);
 
   const CallWindowOptions options_;
-  Mutex mutex_;  // not held while calls are called
+  // Not held while functions of a call run.
+  Mutex mutex_;
   std::condition_variable_any finished_;
   bool cancelled_ ABSL_GUARDED_BY(mutex_) = false;
-  // Calls added and not over.
+  // Number of calls that were added and are not over.
   size_t pending_ ABSL_GUARDED_BY(mutex_) = 0;
   std::deque<EntryPtr> ready_ ABSL_GUARDED_BY(mutex_);
   std::unordered_set<EntryPtr> running_ ABSL_GUARDED_BY(mutex_);
-  // A key is present while one of its calls is ready or running; the value
-  // holds those behind it.
+  // A key is present while one of its calls is ready or running; its value
+  // holds the calls in state "behind".
   std::unordered_map<std::string, std::deque<EntryPtr>> orders_
       ABSL_GUARDED_BY(mutex_);
 };
@@ -103,8 +104,8 @@ void CallWindow::Core::StartAttempt(const EntryPtr& entry) {
     const MutexLock lock(mutex_);
     cancelled = cancelled_;
   }
-  // CancelAll may have come after this entry was taken and before its start,
-  // and so have cancelled an attempt that was not there yet.
+  // CancelAll may have run after this entry was taken from the queue and before
+  // its start, and then had no attempt to cancel.
   if (cancelled) entry->call->Cancel();
 }
 
@@ -137,7 +138,8 @@ void CallWindow::Core::DelayOver(const EntryPtr& entry, bool in_time) {
   std::unique_ptr<grpc::Alarm> alarm;
   {
     const MutexLock lock(mutex_);
-    // The alarm holds the callback, which holds the entry: part them.
+    // The alarm holds the callback and the callback holds the entry: break the
+    // cycle.
     alarm = std::move(entry->retry_alarm);
   }
   if (in_time) {
@@ -150,8 +152,8 @@ void CallWindow::Core::DelayOver(const EntryPtr& entry, bool in_time) {
 
 void CallWindow::Core::Finish(const EntryPtr& entry,
                               const absl::Status& status) {
-  // First, so that "idle" means that all have been told, and that what a call
-  // adds when it is over counts before it is taken off.
+  // Over() runs first. So "idle" means that every Over() has returned, and a
+  // call that Over() adds is counted before this call is subtracted.
   entry->call->Over(status);
   const MutexLock lock(mutex_);
   running_.erase(entry);
@@ -175,7 +177,7 @@ void CallWindow::Core::CancelAll() {
     cancelled_ = true;
     running.assign(running_.begin(), running_.end());
     for (const EntryPtr& entry : running) {
-      // Does not run the callback on this thread.
+      // Set does not run the callback on this thread.
       if (entry->retry_alarm) entry->retry_alarm->Cancel();
     }
   }

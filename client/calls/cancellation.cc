@@ -30,7 +30,8 @@ void Cancellation::Cancel() {
   if (cancelled_) return;
   cancelled_ = true;
   const uint64_t one = 1;
-  // Cannot fail: the counter is far from its limit and the buffer is valid.
+  // write() cannot fail: the counter is far below its limit, and the buffer is
+  // valid.
   (void)!write(event_fd_, &one, sizeof(one));
   for (const auto& [id, callback] : callbacks_) callback();
 }

@@ -1,8 +1,8 @@
-// Lets one thread make the calls of others end early.
+// Lets one thread cancel the calls of other threads.
 //
-// Thread-safety: every function may be called from any thread, Cancel also many
-// times. Cancel allocates and locks, so it is not for signal handlers: wait for
-// the signal on a thread and call it there.
+// Thread-safety: every function may be called from any thread; Cancel may be
+// called many times. Cancel allocates and locks, so a signal handler must not
+// call it: wait for the signal on a thread and call Cancel there.
 #pragma once
 
 #include <cstdint>
@@ -20,19 +20,19 @@ class Cancellation {
   Cancellation(const Cancellation&) = delete;
   Cancellation& operator=(const Cancellation&) = delete;
 
-  // Runs every registered callback, and each later one as it is registered.
+  // Runs every registered callback. A callback registered later runs at once.
   void Cancel();
   [[nodiscard]] bool cancelled() const;
 
-  // Readable from the moment of Cancel on, for poll(). Owned by this object.
+  // A descriptor for poll(), readable from Cancel on. Owned by this object.
   [[nodiscard]] int fd() const { return event_fd_; }
 
-  // Keeps a callback registered for its own lifetime. Once the destructor has
-  // returned, the callback does not run and will not run any more.
+  // Keeps a callback registered for its own lifetime. When the destructor has
+  // returned, the callback is not running and will not run.
   class Registration {
    public:
-    // `cancellation` may be null: nothing is registered then. The callback may
-    // run before the constructor returns, and must not touch the cancellation.
+    // A null `cancellation` registers nothing. The callback may run before the
+    // constructor returns, and must not touch the cancellation.
     Registration(Cancellation* cancellation, std::function<void()> on_cancel);
     ~Registration();
     Registration(const Registration&) = delete;

@@ -31,11 +31,12 @@ absl::StatusOr<Response> Unary(
 
 std::shared_ptr<grpc::Channel> OpenChannel(const std::string& address,
                                            grpc::ChannelArguments arguments) {
-  // A page of yields may carry many payloads; the daemon's own limits bound it.
+  // No limit here: a page of yields may carry many payloads, and the daemon's
+  // limits bound it.
   arguments.SetMaxReceiveMessageSize(-1);
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-  // The daemon stands beside its clients; a proxy that the environment names
-  // for the web would only lead away from it.
+  // No proxy: the daemon runs near its clients, and the environment's proxies
+  // are for the web.
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   return grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(),
                                    arguments);

@@ -1,9 +1,9 @@
 // Client of one actord daemon: a typed, synchronous function for each RPC.
-// bulk.h has the asynchronous way for many calls, send_stream.h and
-// submit_stream.h the fastest one.
+// bulk.h makes many asynchronous calls; send_stream.h and submit_stream.h are
+// fastest.
 //
 // Thread-safety: every function may be called from any thread; calls share one
-// connection. Ownership: owns its connection; what is made from a client
+// connection. Ownership: owns its connection. An object made from a client
 // (Bulk) keeps that connection alive by itself.
 // Errors: absl::Status with the code of the call; error.h decodes the details.
 #pragma once
@@ -28,16 +28,16 @@ namespace actord::client {
 struct CallOptions {
   // The call ends with DEADLINE_EXCEEDED at this time.
   absl::Time deadline = absl::InfiniteFuture();
-  // The call ends with CANCELLED when this is cancelled. Borrowed for the
-  // call's time. Null: never.
+  // The call ends with CANCELLED when this cancellation is cancelled. Borrowed
+  // during the call. Null: never.
   Cancellation* cancellation = nullptr;
 };
 
 class Client {
  public:
-  // `address`: "host:port", "[ipv6]:port" or "unix:/path". Connects when the
-  // first call is made; a daemon that cannot be reached is that call's
-  // UNAVAILABLE. The environment's HTTP proxies are not used.
+  // `address`: "host:port", "[ipv6]:port" or "unix:/path". The first call
+  // connects; it fails with UNAVAILABLE if the daemon cannot be reached. HTTP
+  // proxies of the environment are not used.
   explicit Client(const std::string& address);
   ~Client();
   Client(const Client&) = delete;
@@ -85,7 +85,7 @@ class Client {
   absl::StatusOr<v1::ShutdownResponse> Shutdown(
       const v1::ShutdownRequest& request, const CallOptions& options = {});
 
-  // The standard health service.
+  // Asks the standard health service.
   absl::StatusOr<grpc::health::v1::HealthCheckResponse> CheckHealth(
       const grpc::health::v1::HealthCheckRequest& request,
       const CallOptions& options = {});

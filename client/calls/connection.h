@@ -1,4 +1,4 @@
-// What Client and Bulk share of gRPC; not for users of the library.
+// The gRPC parts that Client and Bulk share; not for users of the library.
 #pragma once
 
 #include <grpcpp/channel.h>
@@ -18,8 +18,9 @@ class ClientContext;
 
 namespace actord::client {
 
-// A channel of its own: gRPC would otherwise share one connection among all
-// channels to an address. `arguments`: beside those that every channel has.
+// A channel with its own connection: by default gRPC shares one connection
+// among all channels to an address. `arguments` are added to those of every
+// channel.
 std::shared_ptr<grpc::Channel> OpenChannel(
     const std::string& address, grpc::ChannelArguments arguments = {});
 

@@ -37,7 +37,7 @@ void Decode(const google::protobuf::Any& any, ErrorDetails& details) {
 
 absl::Status FromGrpc(const grpc::Status& status) {
   if (status.ok()) return absl::OkStatus();
-  // Both follow google.rpc.Code.
+  // Both code enumerations follow google.rpc.Code.
   absl::Status result(static_cast<absl::StatusCode>(status.error_code()),
                       status.error_message());
   if (!status.error_details().empty()) {
@@ -65,7 +65,7 @@ absl::Status FromRefusal(const v1::Refusal& refusal) {
     *retry.mutable_retry_delay() = refusal.retry_delay();
     details.add_details()->PackFrom(retry);
   }
-  // A refusal without a code would be none.
+  // A refusal with code OK would not be an error.
   absl::Status result(refusal.code() == 0
                           ? absl::StatusCode::kUnknown
                           : static_cast<absl::StatusCode>(refusal.code()),

@@ -22,26 +22,31 @@ class Refusal;
 namespace actord::client {
 
 struct FieldViolation {
-  std::string field;        // path in the request, such as "input.data"
-  std::string description;  // what was wrong with it
+  // Path in the request, such as "input.data".
+  std::string field;
+  // What was wrong with the field.
+  std::string description;
 };
 
-// What a program can act on. All members are empty for an error that did not
-// come from actord itself, such as a connection that was refused.
+// The part of an error on which a program can act. All members are empty for an
+// error that did not come from actord, such as a refused connection.
 struct ErrorDetails {
-  std::string reason;  // stable, such as MAILBOX_FULL; docs/api.md lists them
+  // Stable, such as MAILBOX_FULL; docs/api.md lists the reasons.
+  std::string reason;
   std::map<std::string, std::string> metadata;
   std::vector<FieldViolation> field_violations;
-  std::optional<absl::Duration> retry_delay;  // wait this long before a retry
+  // Wait at least this long before a retry.
+  std::optional<absl::Duration> retry_delay;
 };
 
-// Keeps the code, the message and the details.
+// Makes a status with the code, the message and the details of a gRPC status.
 absl::Status FromGrpc(const grpc::Status& status);
 
-// Likewise why an item of a stream was refused.
+// Makes a status that says why an item of a stream was refused.
 absl::Status FromRefusal(const v1::Refusal& refusal);
 
-// The details of a status made by one of these; empty ones of any other.
+// The details of a status that one of these two functions made; empty details
+// for any other status.
 ErrorDetails DetailsOf(const absl::Status& status);
 
 }  // namespace actord::client

@@ -12,7 +12,7 @@ namespace actord::client {
 std::shared_ptr<grpc::Channel> OpenLastingChannel(const std::string& address,
                                                   absl::Duration first,
                                                   absl::Duration longest) {
-  // So that it is noticed when the daemon's machine is gone without a word. The
+  // Keep-alive pings detect a daemon's machine that vanishes silently. The
   // daemon allows a ping every 10 s.
   constexpr int kKeepaliveMs = 30'000;
   constexpr int kKeepaliveTimeoutMs = 10'000;
@@ -20,7 +20,7 @@ std::shared_ptr<grpc::Channel> OpenLastingChannel(const std::string& address,
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveMs);
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepaliveTimeoutMs);
   arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
-  // gRPC's own pauses may become two minutes.
+  // gRPC's own back-off may grow to two minutes.
   const auto ms = [](absl::Duration duration) {
     return static_cast<int>(
         std::clamp<int64_t>(absl::ToInt64Milliseconds(duration), 100, 120'000));

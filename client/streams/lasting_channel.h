@@ -1,5 +1,5 @@
-// The connection of a call that lives for days, and may be silent for hours: a
-// worker's, or a watch's.
+// A connection for a call that lives for days and may be silent for hours: the
+// call of a worker or a watch.
 //
 // Thread-safety: any thread. Ownership: the caller's.
 #pragma once
@@ -14,14 +14,13 @@
 
 namespace actord::client {
 
-// Pauses between attempts to connect from `first` to `longest`, each from 100
-// ms to 2 minutes.
+// `first` and `longest` are the back-off between attempts to connect, each from
+// 100 ms to 2 minutes.
 std::shared_ptr<grpc::Channel> OpenLastingChannel(const std::string& address,
                                                   absl::Duration first,
                                                   absl::Duration longest);
 
-// Whether the next attempt at such a call may come to something else than the
-// one that ended so.
+// Whether a retry of a call that ended with this status may succeed.
 bool IsWorthAnotherTry(const grpc::Status& status);
 
 }  // namespace actord::client

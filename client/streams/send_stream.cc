@@ -32,7 +32,7 @@ struct SendStream::Core {
   const std::shared_ptr<Client::Connection> connection;
   const SendStreamOptions options;
   std::atomic<uint64_t> refused{0};
-  // Ends before the rest does.
+  // First destroyed, because its callbacks use the other members.
   Call call;
 };
 

@@ -1,12 +1,13 @@
-// Messages in bulk over one stream, gathered into batches by itself.
+// Sends messages in bulk over one stream and batches them by itself.
 //
-// A message is through when the daemon has acknowledged it: it is in the
-// mailbox of its process, or was refused. Messages to one process arrive in the
-// order of Send. When the stream breaks, what is not through is in its mailbox
-// or is not; whoever sends it again gives it a message_id from the beginning.
+// A message is done when the daemon has acknowledged it: it is in the mailbox
+// of its process, or it was refused. Messages to one process arrive in the
+// order of Send. If the stream breaks, a message that is not done may or may
+// not be in its mailbox. To be able to send such messages again, set message_id
+// from the beginning.
 //
-// Thread-safety: every function may be called from any thread, but for the
-// destructor. Ownership: shares the client's connection; owns its call.
+// Thread-safety: every function except the destructor may be called from any
+// thread. Ownership: shares the client's connection; owns its call.
 #pragma once
 
 #include <cstddef>
@@ -21,39 +22,39 @@
 namespace actord::client {
 
 struct SendStreamOptions {
-  // Messages that are not through; Send waits while there are as many. 0 is
+  // Maximum number of messages that are not done; Send waits at the limit. 0 is
   // taken as 1.
   size_t window = 10'000;
-  // Message `index` was refused; error.h decodes why. RESOURCE_EXHAUSTED:
-  // MAILBOX_FULL, worth another Send after the retry delay. Called on gRPC's
-  // threads, one call at a time; must neither block nor use the stream. Empty:
-  // refusals are only counted.
+  // Called when message `index` was refused; error.h decodes the reason. On
+  // RESOURCE_EXHAUSTED with MAILBOX_FULL, send the message again after the
+  // retry delay. Runs on gRPC's threads, one call at a time; must neither block
+  // nor use the stream. Empty: refusals are only counted.
   std::function<void(uint64_t index, const absl::Status& why)> on_refused = {};
 };
 
 class SendStream {
  public:
   explicit SendStream(const Client& client, SendStreamOptions options = {});
-  // Cancels it if it was not finished.
+  // Cancels the stream if it was not finished.
   ~SendStream();
   SendStream(const SendStream&) = delete;
   SendStream& operator=(const SendStream&) = delete;
 
-  // Returns the index of the message: 0 is the first of the stream. Waits while
-  // the window is full. An error if the stream has ended; the message was not
-  // sent then.
+  // Returns the index of the message, counted from 0. Waits while the window is
+  // full. Error: the stream has ended and the message was not sent.
   absl::StatusOr<uint64_t> Send(v1::SendRequest request);
-  // Waits until everything that was sent before is through, whatever other
-  // threads send meanwhile. The error of the stream if it ended before that.
+  // Waits until every message that was sent before is done, whatever other
+  // threads send meanwhile. Returns the stream's error if it ended earlier.
   absl::Status Flush();
-  // Says that this was all, and waits for the end. OK: everything is through.
+  // Ends the sending and waits for the end of the stream. OK: every message is
+  // done.
   absl::Status Finish();
   // Ends the stream with CANCELLED.
   void Cancel();
 
-  // So many messages, counted from the first, are through.
+  // Number of messages that are done, counted from the first.
   [[nodiscard]] uint64_t acked() const;
-  // So many of them were refused.
+  // Number of refused messages.
   [[nodiscard]] uint64_t refused() const;
 
  private:

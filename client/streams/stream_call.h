@@ -1,12 +1,11 @@
-// What SendStream and SubmitStream share: items gathered into batches, a bound
-// on those that are not through, the end of the call. Not for users of the
-// library.
+// The common part of SendStream and SubmitStream: batches of items, a bound on
+// items that are not done, the end of the call. Not for users of the library.
 //
-// Items that are added while a batch is being written go into the next one, so
-// batches become as large as the connection wants them, without a delay.
+// Items that are added while a batch is being written go into the next batch.
+// So batches grow as the connection needs them, and no item is delayed.
 //
-// Thread-safety: every function may be called from any thread, but for the
-// destructor. Ownership: owns the call.
+// Thread-safety: every function except the destructor may be called from any
+// thread. Ownership: owns the call.
 #pragma once
 
 #include <grpcpp/client_context.h>
@@ -29,19 +28,21 @@ namespace actord::client {
 template <typename Request, typename Response>
 class StreamCall final : private grpc::ClientBidiReactor<Request, Response> {
  public:
-  // What the responses up to now say.
+  // What the responses so far report.
   struct Progress {
-    uint64_t through = 0;        // so many items are
-    uint64_t first_waiting = 0;  // index of the first that is not
+    // Number of items that are done.
+    uint64_t through = 0;
+    // Index of the first item that is not done.
+    uint64_t first_waiting = 0;
   };
   // Called on gRPC's threads, once at a time.
   using OnResponse = std::function<Progress(const Response&)>;
 
-  // At most `window` items are not through; 0 is taken as 1.
+  // At most `window` items are not done; 0 is taken as 1.
   StreamCall(size_t window, OnResponse on_response)
       : window_(std::max<size_t>(window, 1)),
         on_response_(std::move(on_response)) {}
-  // Cancels the call if it has not ended, and waits for that.
+  // Cancels the call if it has not ended, and waits for its end.
   ~StreamCall() {
     context_.TryCancel();
     WaitForEnd();
@@ -49,20 +50,21 @@ class StreamCall final : private grpc::ClientBidiReactor<Request, Response> {
   StreamCall(const StreamCall&) = delete;
   StreamCall& operator=(const StreamCall&) = delete;
 
-  // `open(&context, reactor)` is the stub's method. Once, before all others.
+  // `open(&context, reactor)` is the stub's method. Call Start once, before all
+  // other functions.
   template <typename Open>
   void Start(Open open) {
     open(&context_,
          static_cast<grpc::ClientBidiReactor<Request, Response>*>(this));
-    // For the writes that Add starts.
+    // A hold for the writes that Add starts.
     this->AddHold();
     this->StartRead(&response_);
     this->StartCall();
   }
 
-  // Calls `fill(Request&)`, which adds an item of about so many bytes. Waits
-  // while there is no room. Returns the item's index; an error if the call has
-  // ended, or has been finished, and the item was not added.
+  // Calls `fill(Request&)`, which adds one item of about `bytes` bytes. Waits
+  // while the window is full. Returns the item's index. Error: the call has
+  // ended or was finished, and the item was not added.
   template <typename Fill>
   absl::StatusOr<uint64_t> Add(size_t bytes, Fill fill) {
     const MutexLock lock(mutex_);
@@ -72,7 +74,7 @@ class StreamCall final : private grpc::ClientBidiReactor<Request, Response> {
             (batch_items_ != 0 && batch_bytes_ + bytes > kMaxBatchBytes))) {
       changed_.wait(mutex_);
     }
-    // How it ended is known in a moment.
+    // The status of the call follows in a moment.
     while (broken_ && !ended_) changed_.wait(mutex_);
     if (IsOver()) return WhyOver();
     fill(batch_);
@@ -83,8 +85,8 @@ class StreamCall final : private grpc::ClientBidiReactor<Request, Response> {
     return index;
   }
 
-  // Waits until everything that was added before is through; the error with
-  // which the call has ended before that.
+  // Waits until every item that was added before is done. Returns the call's
+  // error if it ended earlier.
   absl::Status Flush() {
     const MutexLock lock(mutex_);
     const uint64_t end = added_;
@@ -93,8 +95,7 @@ class StreamCall final : private grpc::ClientBidiReactor<Request, Response> {
     return WhyOver();
   }
 
-  // Says that this was all, and waits for the end of the call. OK: everything
-  // is through.
+  // Ends the adding and waits for the end of the call. OK: every item is done.
   absl::Status Finish() {
     {
       const MutexLock lock(mutex_);
@@ -116,9 +117,9 @@ class StreamCall final : private grpc::ClientBidiReactor<Request, Response> {
   }
 
  private:
-  // As the daemon limits them.
+  // The daemon's limits of one request.
   static constexpr size_t kMaxBatchItems = 1000;
-  // An item that is larger goes alone.
+  // A larger item is sent alone.
   static constexpr size_t kMaxBatchBytes = 256 << 10;
 
   [[nodiscard]] bool IsOver() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
@@ -152,7 +153,7 @@ class StreamCall final : private grpc::ClientBidiReactor<Request, Response> {
     this->StartWrite(&written_);
     changed_.notify_all();
   }
-  // No operation is started by anybody but gRPC's own functions any more.
+  // From now on only gRPC's callbacks start operations.
   void LetGo() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     if (!std::exchange(let_go_, true)) this->RemoveHold();
   }
@@ -180,7 +181,7 @@ class StreamCall final : private grpc::ClientBidiReactor<Request, Response> {
   void OnWriteDone(bool ok) override {
     const MutexLock lock(mutex_);
     writing_ = false;
-    // If it failed the call is over, and OnReadDone will say so.
+    // If the write failed the call is over, and OnReadDone handles it.
     if (ok) WriteOn();
   }
   void OnDone(const grpc::Status& status) override {
@@ -193,23 +194,28 @@ class StreamCall final : private grpc::ClientBidiReactor<Request, Response> {
   const size_t window_;
   const OnResponse on_response_;
   grpc::ClientContext context_;
-  Response response_;  // gRPC's, or OnReadDone's
+  // Used by gRPC, or by OnReadDone.
+  Response response_;
 
   mutable Mutex mutex_;
   std::condition_variable_any changed_;
-  Request batch_ ABSL_GUARDED_BY(mutex_);  // what is to be written next
+  // The batch that will be written next.
+  Request batch_ ABSL_GUARDED_BY(mutex_);
   size_t batch_items_ ABSL_GUARDED_BY(mutex_) = 0;
   size_t batch_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
-  Request written_ ABSL_GUARDED_BY(mutex_);  // gRPC's while writing_
+  // Used by gRPC while writing_.
+  Request written_ ABSL_GUARDED_BY(mutex_);
   bool writing_ ABSL_GUARDED_BY(mutex_) = false;
   bool writes_done_ ABSL_GUARDED_BY(mutex_) = false;
   bool let_go_ ABSL_GUARDED_BY(mutex_) = false;
   uint64_t added_ ABSL_GUARDED_BY(mutex_) = 0;
   Progress progress_ ABSL_GUARDED_BY(mutex_);
   bool finishing_ ABSL_GUARDED_BY(mutex_) = false;
-  bool broken_ ABSL_GUARDED_BY(mutex_) = false;  // nothing more comes
+  // No further response comes.
+  bool broken_ ABSL_GUARDED_BY(mutex_) = false;
   bool ended_ ABSL_GUARDED_BY(mutex_) = false;
-  absl::Status status_ ABSL_GUARDED_BY(mutex_);  // if ended_
+  // Valid if ended_.
+  absl::Status status_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace actord::client

@@ -42,11 +42,11 @@ struct SubmitStream::Core {
 
   const std::shared_ptr<Client::Connection> connection;
   const SubmitStreamOptions options;
-  // Of Take alone, and those behind the first that waits, as many as the
-  // window at most.
+  // Used by Take alone: the items after the first that waits, at most as many
+  // as the window.
   Call::Progress progress;
   std::unordered_set<uint64_t> through_early;
-  // Ends before the rest does.
+  // First destroyed, because its callbacks use the other members.
   Call call;
 };
 

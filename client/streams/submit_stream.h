@@ -1,11 +1,13 @@
-// Submissions in bulk over one stream, gathered into batches by itself.
+// Submits processes in bulk over one stream and batches the submissions by
+// itself.
 //
-// A submission is through when it was refused, or started and, if outcomes are
-// awaited, has ended. When the stream breaks, what was started goes on; whoever
-// submits the rest again gives it a request_id from the beginning.
+// A submission is done when it was refused, or when its process has started
+// and, if outcomes are awaited, has ended. If the stream breaks, the started
+// processes continue. To be able to submit the rest again, set request_id from
+// the beginning.
 //
-// Thread-safety: every function may be called from any thread, but for the
-// destructor. Ownership: shares the client's connection; owns its call.
+// Thread-safety: every function except the destructor may be called from any
+// thread. Ownership: shares the client's connection; owns its call.
 #pragma once
 
 #include <cstddef>
@@ -21,37 +23,37 @@
 namespace actord::client {
 
 struct SubmitStreamOptions {
-  // Submissions that are not through; Submit waits while there are as many. 0
-  // is taken as 1. The daemon reads no further than 10,000.
+  // Maximum number of submissions that are not done; Submit waits at the limit.
+  // 0 is taken as 1. The daemon reads at most 10,000 ahead.
   size_t window = 10'000;
   bool await_outcomes = true;
-  // What has become of a submission, as `SubmissionNews` tells; FromRefusal of
-  // error.h makes a status of a refusal. Called on gRPC's threads, one call at
-  // a time; must neither block nor use the stream. May be empty.
+  // Called with the news of a submission; FromRefusal of error.h makes a status
+  // of a refusal. Runs on gRPC's threads, one call at a time; must neither
+  // block nor use the stream. May be empty.
   std::function<void(const v1::SubmissionNews& news)> on_news = {};
 };
 
 class SubmitStream {
  public:
   explicit SubmitStream(const Client& client, SubmitStreamOptions options = {});
-  // Cancels it if it was not finished.
+  // Cancels the stream if it was not finished.
   ~SubmitStream();
   SubmitStream(const SubmitStream&) = delete;
   SubmitStream& operator=(const SubmitStream&) = delete;
 
-  // Returns the index of the submission: 0 is the first of the stream. Waits
-  // while the window is full. An error if the stream has ended; nothing was
-  // submitted then.
+  // Returns the index of the submission, counted from 0. Waits while the window
+  // is full. Error: the stream has ended and nothing was submitted.
   absl::StatusOr<uint64_t> Submit(v1::SubmitRequest request);
-  // Waits until everything that was submitted before is through, whatever other
-  // threads submit meanwhile. The error of the stream if it ended before that.
+  // Waits until everything that was submitted before is done, whatever other
+  // threads submit meanwhile. Returns the stream's error if it ended earlier.
   absl::Status Flush();
-  // Says that this was all, and waits for the end. OK: everything is through.
+  // Ends the submitting and waits for the end of the stream. OK: every
+  // submission is done.
   absl::Status Finish();
   // Ends the stream with CANCELLED.
   void Cancel();
 
-  // So many submissions are through.
+  // Number of submissions that are done.
   [[nodiscard]] uint64_t through() const;
 
  private:

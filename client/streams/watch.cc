@@ -21,7 +21,7 @@ void Call(const std::function<void(Parameters...)>& function,
   if (function) function(arguments...);
 }
 
-// Until the time has passed or somebody cancels.
+// Waits until the time has passed or the cancellation is cancelled.
 void Pause(absl::Duration delay, const Cancellation& stop) {
   const absl::Time until = absl::Now() + delay;
   while (!stop.cancelled()) {
@@ -51,9 +51,9 @@ class ProcessWatch::Watch {
   }
 
  private:
-  // One call, to its end. True in `served`: it was answered.
+  // Runs one call to its end. Sets `served` if the daemon answered.
   grpc::Status Listen(Cancellation& stop, bool& served);
-  // False: somebody has cancelled, and it was not told whole.
+  // False: the watch was cancelled before the response was reported completely.
   bool Tell(const v1::WatchProcessesResponse& response,
             const Cancellation& stop) const;
   bool TellSnapshot(const v1::ProcessSnapshot& snapshot,
@@ -91,7 +91,7 @@ bool ProcessWatch::Watch::TellEvents(const v1::ProcessEvents& events,
         Call(options_.on_ended, event.ended());
         break;
       case v1::ProcessEvent::EVENT_NOT_SET:
-        break;  // of a later version
+        break;  // An event of a later version of the API.
     }
     ++told;
   }
@@ -150,7 +150,7 @@ absl::Status ProcessWatch::Watch::Run(Cancellation& stop) {
     const absl::Status why =
         status.ok() ? absl::UnavailableError("the daemon has ended the watch")
                     : FromGrpc(status);
-    // Sooner than it asks for it is of no use.
+    // A retry sooner than the daemon asks for is useless.
     const absl::Duration pause =
         std::max(delay, DetailsOf(why).retry_delay.value_or(delay));
     if (options_.on_broken) options_.on_broken(why, pause);

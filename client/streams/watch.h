@@ -1,16 +1,17 @@
-// Watching the processes of one daemon: what lives, and then what starts and
-// ends. Connects, and connects again when the connection breaks, and goes on
-// where it was, so that a break costs nothing as long as the daemon keeps what
-// happened meanwhile.
+// Watches the processes of one daemon: first the live processes, then each
+// start and end. Reconnects when the connection breaks and resumes where it
+// was. So a break loses nothing as long as the daemon keeps the events of that
+// time.
 //
-// What comes is told in the order in which it happened: of one process a start
-// before its end, and each of them once. A snapshot comes at the beginning, and
-// again behind a gap (the daemon has begun anew, this client was away for too
-// long, or has read too slowly), unless it is not wanted. Whoever
-//   clears a set of PIDs when a snapshot begins,
-//   adds each process of the snapshot and each that starts (it may be there),
-//   takes each that ends out of it (it may not be there)
-// has the live processes in it, as the daemon knew them a moment ago.
+// Events are reported in the order in which they happened: for each process a
+// start before its end, each of them once. A snapshot comes at the beginning,
+// and again after a gap (the daemon has restarted, this client was away for too
+// long, or it read too slowly), unless snapshots are off. To keep the set of
+// live PIDs:
+//   clear the set when a snapshot begins,
+//   add each process of the snapshot and each that starts (it may be there),
+//   remove each process that ends (it may not be there).
+// The set then holds the live processes, as the daemon knew them a moment ago.
 //
 // Thread-safety: see the functions. Ownership: owns its connection.
 #pragma once
@@ -27,59 +28,59 @@
 
 namespace actord::client {
 
-// All functions may be empty. They are called on the thread of Run, and what
-// they take is what the daemon cannot send meanwhile: one that is slow makes
-// the daemon drop what it cannot keep, which `on_missed` says.
+// All functions may be empty. They run on the thread of Run, and delay the next
+// response: if they are slow, the daemon drops the events that it cannot keep,
+// and `on_missed` is called.
 struct ProcessWatchOptions {
-  // Only processes of this type, 128 bytes at most; "": all.
+  // Only processes of this type, at most 128 bytes; "": all.
   std::string process_type;
-  // Only processes that this one spawned, a PID; "": all.
+  // Only children of this PID; "": all.
   std::string parent_pid;
-  // Where to begin, of an earlier watch with the same filters (resume_token());
-  // "": now, with a snapshot.
+  // The resume_token() of an earlier watch with the same filters, at which to
+  // begin. "": now, with a snapshot.
   std::string resume_token;
   bool skip_snapshot = false;
 
-  // Between attempts to connect: this long at first, doubling up to
+  // First delay between attempts to connect; it doubles up to
   // `max_reconnect_delay`.
   absl::Duration reconnect_delay = absl::Milliseconds(100);
   absl::Duration max_reconnect_delay = absl::Seconds(5);
 
-  // A snapshot begins: what was known before is not known any more.
+  // A snapshot begins: forget the processes that were known before.
   std::function<void()> on_snapshot;
-  // A process of the snapshot.
+  // One process of the snapshot.
   std::function<void(const v1::Process&)> on_process;
-  // It is complete.
+  // The snapshot is complete.
   std::function<void()> on_snapshot_end;
   std::function<void(const v1::ProcessStarted&)> on_started;
   std::function<void(const v1::ProcessEnded&)> on_ended;
-  // So many events, of any process, are not told; 0: nobody knows how many.
+  // This number of events, of any process, was missed; 0: an unknown number.
   std::function<void(uint64_t count)> on_missed;
-  // All of one response has been told: for whoever writes out what it gathers.
+  // One response has been reported completely: write out what was gathered.
   std::function<void()> on_told;
-  // The daemon has answered, for the first time or again.
+  // The daemon has answered, for the first time or after a reconnect.
   std::function<void()> on_connected;
-  // The connection broke, or there is none, and another is tried after `delay`.
+  // There is no connection; the next attempt follows after `delay`.
   std::function<void(const absl::Status& why, absl::Duration delay)> on_broken;
 };
 
 class ProcessWatch {
  public:
-  // `address` as Client's. Connects in Run.
+  // `address` as in Client. Run connects.
   ProcessWatch(const std::string& address, ProcessWatchOptions options);
   ~ProcessWatch();
   ProcessWatch(const ProcessWatch&) = delete;
   ProcessWatch& operator=(const ProcessWatch&) = delete;
 
-  // Tells what comes until `stop` is cancelled; OK then. Otherwise the error
-  // that makes another attempt useless, such as INVALID_ARGUMENT for a token
-  // that is none. A function that is being called is not interrupted; one that
-  // cancels `stop` is the last. Once.
+  // Reports events until `stop` is cancelled, and then returns OK. Otherwise
+  // returns the error that makes a retry useless, such as INVALID_ARGUMENT for
+  // a malformed token. A function that is running is not interrupted; a
+  // function that cancels `stop` is the last to be called. Call Run once.
   absl::Status Run(Cancellation& stop);
 
-  // Where another watch with the same filters would go on: behind the last
-  // response that was told whole. Within a function: behind the one before. For
-  // the thread of Run, or when that has returned.
+  // The token with which another watch with the same filters resumes: behind
+  // the last response that was reported completely. Inside a function: behind
+  // the response before. For the thread of Run, or after Run has returned.
   [[nodiscard]] const std::string& resume_token() const;
 
  private:
