@@ -16,7 +16,8 @@ namespace {
 
 constexpr std::string_view kUnix = "unix:";
 constexpr std::string_view kDefaultPort = "7600";
-constexpr size_t kMaxRepeated = 200;  // unit: characters
+// Unit: characters.
+constexpr size_t kMaxRepeated = 200;
 
 bool IsHost(std::string_view host) {
   return !host.empty() &&
@@ -25,7 +26,7 @@ bool IsHost(std::string_view host) {
          });
 }
 
-// With a zone, as in fe80::1%eth0, or without.
+// True for an address with a zone, as in fe80::1%eth0, or without one.
 bool IsIpv6(std::string_view host) {
   const size_t percent = host.find('%');
   if (percent != std::string_view::npos && !IsHost(host.substr(percent + 1))) {
@@ -44,10 +45,10 @@ bool IsPort(std::string_view port) {
          number <= UINT16_MAX;
 }
 
-// What is wrong with a path of a Unix socket; "" if nothing is.
+// Says what is wrong with the path of a Unix socket; "" if it is valid.
 std::string WhyNoPath(std::string_view path) {
   if (path.empty()) return "it has no path behind unix:";
-  // The kernel takes no longer one; a byte 0 would cut it.
+  // The kernel accepts no longer path, and a byte 0 would cut the path.
   if (path.size() >= sizeof(sockaddr_un::sun_path)) {
     return "its path is longer than " +
            std::to_string(sizeof(sockaddr_un::sun_path) - 1) + " bytes";
@@ -55,7 +56,7 @@ std::string WhyNoPath(std::string_view path) {
   return "";
 }
 
-// What is wrong with HOST:PORT or [IPV6]:PORT; "" if nothing is.
+// Says what is wrong with HOST:PORT or [IPV6]:PORT; "" if it is valid.
 std::string WhyNotTcp(std::string_view address) {
   const std::string port_example = ":" + std::string(kDefaultPort);
   if (const size_t scheme = address.find("://");

@@ -1,4 +1,4 @@
-// What --address may be.
+// Checks the value of --address.
 //
 // Thread-safety: pure functions.
 #pragma once
@@ -10,11 +10,11 @@
 namespace actord::client {
 
 // OK for HOST:PORT, [IPV6]:PORT and unix:PATH. Otherwise a usage error that
-// says what is wrong and what would be right; it repeats at most 200 characters
-// of `address`, with '?' for what acts on a terminal.
+// says what is wrong and what would be right. The error repeats at most 200
+// characters of `address`, with '?' for control characters.
 //
 // HOST is a name or an IPv4 address of letters, digits, '.', '-' and '_'; PORT
-// is 1 to 65535. A name is not looked up, and nothing is connected to.
+// is 1 to 65535. CheckAddress looks no name up and does not connect.
 absl::Status CheckAddress(const std::string& address);
 
 }  // namespace actord::client

@@ -1,4 +1,4 @@
-// Ends what lasts: at a time, or when somebody else is cancelled.
+// Cancels at a deadline, or when another cancellation is cancelled.
 //
 // Thread-safety: every function may be called from any thread. Ownership:
 // borrows both cancellations, which must outlive it.
@@ -21,7 +21,7 @@ class Alarm {
   Alarm(const Alarm&) = delete;
   Alarm& operator=(const Alarm&) = delete;
 
-  // The deadline was first.
+  // True if the deadline came first.
   [[nodiscard]] bool rang();
 
  private:

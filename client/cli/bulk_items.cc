@@ -14,7 +14,7 @@ namespace {
 
 using Members = std::map<std::string, std::string_view>;
 
-// Takes the text member `key`, if it is there, out of `members`.
+// Moves the text member `key`, if present, from `members` to `value`.
 absl::Status TakeText(Members& members, const std::string& key,
                       std::string* value) {
   const auto member = members.extract(key);
@@ -36,7 +36,8 @@ absl::Status TakePriority(Members& members, v1::SubmitRequest& request) {
   return absl::OkStatus();
 }
 
-// Takes the member `key`, if it is there, as the bytes that stand in the line.
+// Removes the member `key`, if present, and returns its bytes as they stand in
+// the line.
 std::optional<v1::Payload> TakePayload(Members& members,
                                        const std::string& key) {
   const auto member = members.extract(key);

@@ -1,5 +1,5 @@
-// The lines of bulk files: JSON objects whose payloads are taken over byte for
-// byte.
+// Parses the lines of bulk files: JSON objects whose payloads are copied byte
+// for byte.
 //
 // Thread-safety: pure functions.
 #pragma once
@@ -15,11 +15,12 @@ inline constexpr int kHighestPriority = 31;
 
 // {"type"?: text, "method"?: text, "input"?: any JSON, "request_id"?: text,
 //  "priority"?: 0 to kHighestPriority}.
-// What is not there is as in `defaults`; a type there must be in the end.
+// Absent members are taken from `defaults`; the result must have a type.
 absl::StatusOr<v1::SubmitRequest> ParseSubmitItem(
     const std::string& line, const v1::SubmitRequest& defaults);
 
-// {"pid"?: text, "topic"?: text, "payload"?: any JSON}, likewise.
+// {"pid"?: text, "topic"?: text, "payload"?: any JSON, "message_id"?: text}.
+// Absent members are taken from `defaults`; the result must have a PID.
 absl::StatusOr<v1::SendRequest> ParseSendItem(const std::string& line,
                                               const v1::SendRequest& defaults);
 

@@ -11,7 +11,8 @@
 namespace actord::client {
 namespace {
 
-constexpr uint64_t kComplaints = 20;  // failures that are written out
+// Maximum number of failures that are written out.
+constexpr uint64_t kComplaints = 20;
 constexpr absl::Duration kTick = absl::Milliseconds(50);
 
 Json ErrorJson(const absl::Status& status) {
@@ -23,7 +24,7 @@ Json ErrorJson(const absl::Status& status) {
   return error;
 }
 
-// As in "2.41 s (41,493/s)".
+// Formats as in "2.41 s (41,493/s)".
 std::string Rate(uint64_t items, absl::Duration elapsed) {
   const double seconds = std::max(absl::ToDoubleSeconds(elapsed), 1e-9);
   char text[32];
@@ -33,14 +34,14 @@ std::string Rate(uint64_t items, absl::Duration elapsed) {
          "/s)";
 }
 
-// Both on one terminal would only write into each other.
+// Progress and results on the same terminal would garble each other.
 bool WantsProgress(const Invocation& invocation) {
   const Environment& environment = invocation.environment();
   return environment.err_is_terminal &&
          (invocation.ForPeople() || !environment.out_is_terminal);
 }
 
-// Whether other items would fare no better.
+// Whether the other items would fail in the same way.
 bool IsFatal(const absl::Status& status) {
   switch (ExitStatusOf(status)) {
     case ExitStatus::kUnavailable:
@@ -82,7 +83,7 @@ void BulkReport::Failed(uint64_t line, const std::string& name,
   const bool timeout = status.code() == absl::StatusCode::kDeadlineExceeded &&
                        absl::Now() >= invocation_.deadline();
   if (timeout || IsFatal(status)) {
-    // Not the news of each item: Finish tells it once.
+    // Not reported for each item: Finish reports it once.
     if (fatal_.ok()) {
       fatal_ = status;
       fatal_line_ = line;

@@ -1,7 +1,7 @@
-// Drives a bulk command: reads a file of JSON lines, begins a call for each,
-// and reports what became of it.
+// Runs a bulk command: reads a file of JSON lines, begins a call for each line,
+// and reports the outcomes.
 //
-// Thread-safety: as said below. Ownership: borrows the invocation.
+// Thread-safety: see below. Ownership: borrows the invocation.
 #pragma once
 
 #include <cstdint>
@@ -22,32 +22,32 @@
 
 namespace actord::client {
 
-// Collects what became of the items and writes it: each item to standard output
+// Collects and writes the outcomes of the items: each item to standard output
 // in the formats for programs, the first failures and a summary to standard
 // error. Every function may be called from any thread.
 class BulkReport {
  public:
-  // `file_name` begins the complaints about its lines.
+  // `file_name` begins each complaint about a line.
   BulkReport(Invocation& invocation, std::string file_name);
 
   void Begun();
-  // The item of `line` is through. `name` is its PID.
+  // The item of `line` has succeeded. `name` is its PID.
   void Succeeded(uint64_t line, const std::string& name, Json details);
-  // It failed before or in its call. `name` is its PID or "".
+  // The item failed before or in its call. `name` is its PID or "".
   void Failed(uint64_t line, const std::string& name,
               const absl::Status& status);
-  // The call was well, but the process that it was about failed.
+  // The call succeeded, but its process failed.
   void ProcessFailed(uint64_t line, const std::string& name,
                      const std::string& complaint, Json details);
 
-  // True: going on makes no sense, because the daemon cannot be reached, time
-  // is up, or the command was interrupted.
+  // True: stop, because the daemon cannot be reached, the deadline has passed,
+  // or the command was interrupted.
   [[nodiscard]] bool hopeless() const;
-  // `file_fraction` says how much of the file was read.
+  // `file_fraction` is the part of the file that was read.
   void ShowProgress(std::optional<double> file_fraction);
-  // Writes the end of the list and the summary, and what ended it early, if
-  // anything. `verb` is as in "submitted"; `read_status` is what RunBulk
-  // returned.
+  // Ends the list and writes the summary, and the error that stopped the run,
+  // if any. `verb` is as in "submitted"; `read_status` is the result of
+  // RunBulk.
   ExitStatus Finish(const std::string& verb, absl::Duration elapsed,
                     const absl::Status& read_status);
 
@@ -59,25 +59,26 @@ class BulkReport {
 
   Invocation& invocation_;
   const std::string file_name_;
-  mutable Mutex mutex_;  // guards the output, too
+  // Guards the output, too.
+  mutable Mutex mutex_;
   ListWriter writer_ ABSL_GUARDED_BY(mutex_);
   Progress progress_ ABSL_GUARDED_BY(mutex_);
   uint64_t begun_ ABSL_GUARDED_BY(mutex_) = 0;
   uint64_t succeeded_ ABSL_GUARDED_BY(mutex_) = 0;
   uint64_t failed_ ABSL_GUARDED_BY(mutex_) = 0;
-  // The first error after which nothing helps.
+  // The first error that made going on useless.
   absl::Status fatal_ ABSL_GUARDED_BY(mutex_);
   uint64_t fatal_line_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
-// Begins the call of one line, which is not blank. An error is about the line
-// itself; what becomes of the call goes to the report.
+// Begins the call of one line, which is not blank. Returns an error of the line
+// itself; the outcome of the call goes to the report.
 using BeginLine =
     std::function<absl::Status(uint64_t line, const std::string& text)>;
 
-// Reads `file` to its end, or until it is hopeless, and waits for all calls.
-// `report` has been told about everything by then, except a failure to read,
-// which is returned.
+// Reads `file` to its end, or until report.hopeless(), and waits for all calls.
+// Every outcome is in `report` by then. Returns an error if the file cannot be
+// read.
 absl::Status RunBulk(Invocation& invocation, InputFile& file, Bulk& bulk,
                      BulkReport& report, const BeginLine& begin);
 

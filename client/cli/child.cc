@@ -61,7 +61,7 @@ void SetNonBlocking(int fd) {
   fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
 }
 
-// One child that runs.
+// One running child process.
 class Child {
  public:
   absl::Status Start(const ChildOrder& order);
@@ -71,12 +71,14 @@ class Child {
   absl::Status Spawn(const ChildOrder& order, const Pipe& in, const Pipe& out,
                      const Pipe& err);
   void Write(const std::string& input);
-  // False: nothing is there now. Closes at the end.
+  // Reads available output. False: nothing is available. Closes the pipe at its
+  // end.
   bool Read(Descriptor& from, std::string& to);
   void Signal(int signal) const { kill(-pid_, signal); }
 
   pid_t pid_ = 0;
-  Descriptor exited_;  // readable when it has
+  // Readable when the child has exited.
+  Descriptor exited_;
   Descriptor in_;
   Descriptor out_;
   Descriptor err_;
@@ -90,7 +92,7 @@ absl::Status Child::Spawn(const ChildOrder& order, const Pipe& in,
   posix_spawn_file_actions_adddup2(&files, in.read.get(), STDIN_FILENO);
   posix_spawn_file_actions_adddup2(&files, out.write.get(), STDOUT_FILENO);
   posix_spawn_file_actions_adddup2(&files, err.write.get(), STDERR_FILENO);
-  // A group of its own, and no signal blocked as they are here.
+  // The child gets its own process group, and no signal blocked.
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
   sigset_t none;
@@ -146,7 +148,8 @@ void Child::Write(const std::string& input) {
         write(in_.get(), input.data() + written_, input.size() - written_);
     if (count < 0 && errno == EINTR) continue;
     if (count < 0 && errno == EAGAIN) return;
-    if (count < 0) break;  // it does not want the rest
+    // The child does not read the rest.
+    if (count < 0) break;
     written_ += static_cast<size_t>(count);
   }
   in_.Close();
@@ -167,7 +170,8 @@ bool Child::Read(Descriptor& from, std::string& to) {
 
 ChildEnd Child::Attend(const ChildOrder& order, Cancellation& cancellation) {
   ChildEnd end;
-  bool asked = false;  // to end
+  // The child was asked to end.
+  bool asked = false;
   absl::Time force_at = absl::InfiniteFuture();
   const auto ask = [&] {
     if (std::exchange(asked, true)) return;
@@ -190,7 +194,7 @@ ChildEnd Child::Attend(const ChildOrder& order, Cancellation& cancellation) {
   Write(order.input);
   bool exited = false;
   while (!exited) {
-    // A descriptor of -1 is passed over.
+    // poll() ignores a descriptor of -1.
     std::array<pollfd, 5> waits = {
         {{.fd = exited_.get(), .events = POLLIN, .revents = 0},
          {.fd = asked ? -1 : cancellation.fd(), .events = POLLIN, .revents = 0},
@@ -217,7 +221,7 @@ ChildEnd Child::Attend(const ChildOrder& order, Cancellation& cancellation) {
   }
   int status = 0;
   waitpid(pid_, &status, 0);
-  // What it started and did not wait for.
+  // If asked, kill the processes that the child started and did not wait for.
   if (asked) Signal(SIGKILL);
   if (WIFSIGNALED(status)) end.signal = WTERMSIG(status);
   if (WIFEXITED(status)) end.exit_status = WEXITSTATUS(status);
@@ -228,7 +232,7 @@ ChildEnd Child::Attend(const ChildOrder& order, Cancellation& cancellation) {
 
 absl::StatusOr<ChildEnd> RunChild(const ChildOrder& order,
                                   Cancellation& cancellation) {
-  // A child that does not read its input is no reason to end.
+  // A child that does not read its input must not end this program.
   sigset_t pipe;
   sigemptyset(&pipe);
   sigaddset(&pipe, SIGPIPE);

@@ -1,6 +1,6 @@
-// Runs a shell command as a child with input and output in memory.
+// Runs a shell command as a child process, with input and output in memory.
 //
-// Thread-safety: any thread; each call has a child of its own.
+// Thread-safety: any thread; each call has its own child.
 #pragma once
 
 #include <string>
@@ -13,26 +13,32 @@
 namespace actord::client {
 
 struct ChildOrder {
-  std::string command;                   // for /bin/sh -c
-  std::vector<std::string> environment;  // NAME=value, beside the own one
-  std::string input;                     // its standard input
-  size_t max_output_bytes = 0;           // more of standard output ends it
-  // From being asked to end (SIGTERM) to being made to (SIGKILL).
+  // For /bin/sh -c.
+  std::string command;
+  // NAME=value, added to this program's environment.
+  std::vector<std::string> environment;
+  // Standard input of the child.
+  std::string input;
+  // A child that writes more to standard output is ended.
+  size_t max_output_bytes = 0;
+  // Time between SIGTERM and SIGKILL.
   absl::Duration grace = absl::Seconds(5);
 };
 
 struct ChildEnd {
   int exit_status = 0;
-  int signal = 0;  // that ended it; 0: none did
+  // The signal that ended the child; 0: none.
+  int signal = 0;
   std::string output;
-  std::string errors;  // the end of its standard error, 4096 bytes at most
+  // The end of its standard error, at most 4096 bytes.
+  std::string errors;
   bool cancelled = false;
   bool too_much_output = false;
 };
 
-// Waits for its end. When cancelled, ends it and all that it started in its
-// process group. What it leaves behind in the background is not waited for.
-// Error: it could not be started.
+// Waits for the end of the child. When cancelled, ends the child and all
+// processes of its process group. Does not wait for processes that the child
+// leaves in the background. Error: the child could not be started.
 absl::StatusOr<ChildEnd> RunChild(const ChildOrder& order,
                                   Cancellation& cancellation);
 

@@ -32,7 +32,7 @@ absl::StatusOr<InputFile> InputFile::Open(const std::string& path, int stdin_fd,
   if (path == "-") {
     return InputFile("standard input", stdin_fd, false, cancellation);
   }
-  // Non-blocking for the sake of FIFOs that nobody writes to.
+  // Non-blocking, because opening a FIFO without a writer would block.
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) return FileError(path, errno);
   return InputFile(path, fd, true, cancellation);
@@ -114,12 +114,14 @@ absl::StatusOr<std::optional<std::string>> InputFile::ReadLine(
       return UsageError(name_ + ": a line longer than " +
                         ShortBytes(max_bytes));
     }
-    searched = buffer_.size() - at_;  // Fill moves the rest to the front
+    // Fill moves the rest to the front.
+    searched = buffer_.size() - at_;
     const absl::StatusOr<bool> more = Fill();
     if (!more.ok()) return more.status();
     if (*more) continue;
     if (buffer_.empty()) return std::nullopt;
-    return std::exchange(buffer_, {});  // the last line has no end
+    // The last line has no line end.
+    return std::exchange(buffer_, {});
   }
 }
 

@@ -53,13 +53,14 @@ ExitStatus Invocation::Fail(const absl::Status& status,
     Complain(subject + "cannot reach the daemon at " + options_.address + ": " +
              Describe(status));
   } else if (status.code() == absl::StatusCode::kDeadlineExceeded &&
-             status.message() == "Deadline Exceeded") {  // gRPC's own words
+             // gRPC's own text.
+             status.message() == "Deadline Exceeded") {
     Complain(subject + "deadline exceeded; --timeout sets a longer one");
   } else {
     Complain(subject + Describe(status));
   }
   for (const FieldViolation& violation : details.field_violations) {
-    // Of a single wrong field the message has said it already.
+    // For a single wrong field the message has said it already.
     if (violation.description == status.message()) continue;
     err() << "  " << OneLine(violation.field) << ": "
           << OneLine(violation.description) << '\n';

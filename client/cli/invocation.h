@@ -1,5 +1,5 @@
-// One run of actorctl: where it reads and writes, its global options, and the
-// connection to the daemon.
+// One run of actorctl: its streams, its global options, and the connection to
+// the daemon.
 //
 // Thread-safety: not thread-safe. Ownership: borrows streams and cancellation,
 // which must outlive it; owns the connection.
@@ -20,7 +20,7 @@
 
 namespace actord::client {
 
-// What surrounds the program; main() fills it in from the system.
+// The environment of the program; main() fills it in from the system.
 struct Environment {
   int stdin_fd;
   std::ostream& out;
@@ -28,19 +28,20 @@ struct Environment {
   Cancellation& cancellation;
   bool out_is_terminal = false;
   bool err_is_terminal = false;
-  int terminal_width = 80;  // unit: characters
-  // The value of an environment variable, "" if there is none.
+  // Unit: characters.
+  int terminal_width = 80;
+  // The value of an environment variable; "" if it is not set.
   std::function<std::string(const char*)> variable;
 };
 
 struct GlobalOptions {
   std::string address = "127.0.0.1:7600";
-  std::optional<absl::Duration> timeout;  // of the whole command
+  // Of the whole command.
+  std::optional<absl::Duration> timeout;
   Format format = Format::kTable;
 };
 
-// Of each call whose answer does not wait for a process, unless --timeout says
-// otherwise.
+// Default deadline of each call that does not wait for a process.
 inline constexpr absl::Duration kDefaultCallTimeout = absl::Seconds(30);
 
 class Invocation {
@@ -52,21 +53,22 @@ class Invocation {
   [[nodiscard]] const OutputStyle& style() const { return style_; }
   [[nodiscard]] std::ostream& out() const { return environment_.out; }
   [[nodiscard]] std::ostream& err() const { return environment_.err; }
-  [[nodiscard]] bool ForPeople() const;  // the format is table or wide
+  // The format is table or wide.
+  [[nodiscard]] bool ForPeople() const;
   [[nodiscard]] bool err_colour() const { return err_colour_; }
 
   Client& client();
 
-  // For a call that answers at once: --timeout, or the default.
+  // Options of a call that answers at once: --timeout, or the default.
   [[nodiscard]] CallOptions Quick() const;
-  // For a call that waits for a process: --timeout, or no limit.
+  // Options of a call that waits for a process: --timeout, or no deadline.
   [[nodiscard]] CallOptions Waiting() const;
   [[nodiscard]] absl::Time deadline() const { return deadline_; }
 
-  // Says on standard error what went wrong, `about` which thing ("" for none),
-  // and returns what to exit with.
+  // Writes the error to standard error, with `about` as its subject ("" for
+  // none), and returns the exit status for it.
   ExitStatus Fail(const absl::Status& status, const std::string& about = "");
-  // Says it as `program: text`, on one line and fit for a terminal.
+  // Writes "program: text" on one line, with control characters replaced.
   void Complain(const std::string& text);
 
  private:
@@ -78,7 +80,7 @@ class Invocation {
   std::unique_ptr<Client> client_;
 };
 
-// The error in one line: message, reason, and how long to wait for a retry.
+// The error on one line: message, reason, and the delay before a retry.
 std::string Describe(const absl::Status& status);
 
 }  // namespace actord::client

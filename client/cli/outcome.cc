@@ -29,7 +29,7 @@ void WriteOutcome(Invocation& invocation, const v1::Outcome& outcome,
 
 ExitStatus ReportFailure(Invocation& invocation, const v1::Outcome& outcome) {
   if (!outcome.has_failure()) return ExitStatus::kDone;
-  // What was written before it belongs before it.
+  // Flush first: earlier output must come before this line.
   invocation.out().flush();
   invocation.Complain(DescribeFailure(outcome));
   return ExitStatus::kFailed;

@@ -1,6 +1,6 @@
-// How commands show the end of a process.
+// Shows the end of a process.
 //
-// Thread-safety: as that of the invocation.
+// Thread-safety: as the invocation's.
 #pragma once
 
 #include <string>
@@ -14,12 +14,13 @@ namespace actord::client {
 // As in "process 1-a-b-c failed: INVALID_ARGUMENT: no such thing (FAILED)".
 std::string DescribeFailure(const v1::Outcome& outcome);
 
-// In the formats for people the bytes of the result, nothing for a failure.
-// `separate`: others follow, so end the line.
+// Writes the outcome. The formats for people get the bytes of the result, and
+// nothing for a failure. `separate` adds a line end, because other results
+// follow.
 void WriteOutcome(Invocation& invocation, const v1::Outcome& outcome,
                   bool separate = false);
 
-// Says on standard error that the process failed, if it did.
+// If the process failed, says so on standard error.
 ExitStatus ReportFailure(Invocation& invocation, const v1::Outcome& outcome);
 
 }  // namespace actord::client

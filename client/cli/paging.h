@@ -9,11 +9,12 @@
 
 namespace actord::client {
 
-inline constexpr int kMaxPageSize = 1000;  // what the daemon allows
+// The daemon's limit.
+inline constexpr int kMaxPageSize = 1000;
 
-// Calls `list(request)` for page after page, and `show(element)` for each
-// element until `limit` (0: all) were shown; `end_page()` after each page.
-// `elements` takes the repeated field out of a response.
+// Calls `list(request)` for page after page, `show(element)` for each element
+// until `limit` (0: all) were shown, and `end_page()` after each page.
+// `elements` returns the repeated field of a response.
 template <typename Request, typename List, typename Elements, typename Show,
           typename EndPage>
 absl::Status ForEachElement(Request request, uint64_t limit, const List& list,

@@ -9,7 +9,7 @@
 
 namespace actord::client {
 
-// "NOT_FOUND" in any case, or its number; not OK.
+// Accepts "NOT_FOUND" in any case, or its number; refuses OK.
 absl::StatusOr<int> ParseStatusCode(const std::string& text);
 
 }  // namespace actord::client

@@ -6,11 +6,11 @@
 namespace actord::client {
 namespace {
 
-// Several fit into one lease, so that one may be late or lost.
+// Several heartbeats fit into one lease, so that one may be late or lost.
 constexpr int kBeatsPerLease = 3;
-// Of one message, well below the daemon's limit.
+// Maximum number of items in one message, well below the daemon's limit.
 constexpr int kMaxItems = 500;
-// And of its results, unless one alone is more.
+// Maximum size of the results in one message, unless a single result is larger.
 constexpr size_t kMaxBytes = size_t{1} << 20;
 
 absl::Duration BeatInterval(const v1::Task& task) {
@@ -63,7 +63,7 @@ HeldTasks::Handle HeldTasks::Start() {
 void HeldTasks::Finish(const Handle& held, TaskOutcome outcome,
                        absl::Time now) {
   held->phase = HeldTask::Phase::kAnswering;
-  // A result may still count after the stream broke. Nothing else does.
+  // A result may still count after the stream has broken. Nothing else does.
   const bool lost = held->why_over == TaskReport::End::kLost;
   if (held->over && !(lost && outcome.result)) {
     return Remove(held->task.token(),
@@ -80,7 +80,7 @@ void HeldTasks::Cancel(HeldTask& held, TaskReport::End why) {
 }
 
 void HeldTasks::Remove(const std::string& token, const TaskReport& report) {
-  // Kept while it is reported.
+  // Keeps the task alive while it is reported.
   const auto it = held_.find(token);
   const Handle held = it->second;
   held_.erase(it);
@@ -101,7 +101,8 @@ void HeldTasks::OnCancel(const v1::TaskCancel& cancel) {
     case HeldTask::Phase::kRunning:
       return Cancel(held, TaskReport::End::kCancelled);
     case HeldTask::Phase::kAnswering:
-      return;  // its answer says more
+      // The answer to the result says more.
+      return;
   }
 }
 
@@ -141,7 +142,7 @@ void HeldTasks::OnAnswer(const v1::TaskAnswer& answer, absl::Time now) {
 
 void HeldTasks::Refuse(HeldTask& held, const v1::TaskRefusal& refusal,
                        absl::Time now) {
-  // Another attempt would come to the same.
+  // No retry: another attempt would produce the same result.
   const TaskReport report{
       .task = held.task, .end = TaskReport::End::kRefused, .refusal = refusal};
   if (report_) report_(report);
@@ -158,7 +159,8 @@ void HeldTasks::OnBroken(absl::Time now) {
     if (held->phase == HeldTask::Phase::kRunning) {
       Cancel(*held, TaskReport::End::kLost);
     } else if (held->outcome && held->outcome->result) {
-      held->over = true;  // needs no heartbeats
+      // It needs no heartbeats.
+      held->over = true;
       held->send_at = now;
     } else {
       gone.push_back(held);

@@ -20,7 +20,7 @@ namespace {
 
 using Stream = grpc::ClientReaderWriter<v1::WorkRequest, v1::WorkResponse>;
 
-// What the daemon takes.
+// The daemon's limit.
 constexpr size_t kMaxErrorTextBytes = 4096;
 constexpr size_t kMaxContentTypeBytes = 255;
 
@@ -57,8 +57,8 @@ TaskOutcome TaskOutcome::Retry(absl::StatusCode code,
   return outcome;
 }
 
-// Three kinds of threads: that of Run reads, one writes whatever is due, and
-// `concurrency` handle tasks.
+// Three kinds of threads: the thread of Run reads, one thread writes the items
+// that are due, and `concurrency` threads handle tasks.
 class Worker::Work {
  public:
   Work(const std::string& address, WorkerOptions options, Handler handler)
@@ -66,7 +66,7 @@ class Worker::Work {
         handler_(std::move(handler)),
         stub_(v1::ActorService::NewStub(OpenLastingChannel(
             address, options_.reconnect_delay, options_.max_reconnect_delay))),
-        // Under mutex_, and handed out without it.
+        // Note runs under mutex_; its reports are passed on without the lock.
         tasks_([this](const TaskReport& report)
                    ABSL_NO_THREAD_SAFETY_ANALYSIS { Note(report); }) {}
 
@@ -75,7 +75,7 @@ class Worker::Work {
  private:
   class Running;
 
-  // A report that is to be told without the lock; it keeps its task.
+  // A report that is passed on without the lock; it keeps its task alive.
   struct Noted {
     std::shared_ptr<const v1::Task> task;
     TaskReport report;
@@ -87,7 +87,7 @@ class Worker::Work {
   void WriteWhatIsDue();
   grpc::Status Converse(Stream& stream);
   void Take(v1::WorkResponse& response) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // What is to be written now. False: nothing.
+  // Fills in the next message. False: nothing is due.
   bool NextRequest(v1::WorkRequest& request)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Pause(absl::Duration delay);
@@ -97,21 +97,24 @@ class Worker::Work {
   const Handler handler_;
   const std::unique_ptr<v1::ActorService::Stub> stub_;
 
-  Mutex telling_;  // before mutex_
+  // Locked before mutex_.
+  Mutex telling_;
   Mutex mutex_;
   std::condition_variable_any changed_;
   HeldTasks tasks_ ABSL_GUARDED_BY(mutex_);
   std::vector<Noted> noted_ ABSL_GUARDED_BY(mutex_);
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
-  bool over_ ABSL_GUARDED_BY(mutex_) = false;  // all threads end
-  // Of the stream that is open, if one is.
+  // All threads end.
+  bool over_ ABSL_GUARDED_BY(mutex_) = false;
+  // State of the open stream, if there is one.
   Stream* stream_ ABSL_GUARDED_BY(mutex_) = nullptr;
   grpc::ClientContext* context_ ABSL_GUARDED_BY(mutex_) = nullptr;
   bool subscribed_ ABSL_GUARDED_BY(mutex_) = false;
-  bool served_ ABSL_GUARDED_BY(mutex_) = false;  // the last stream was
+  // The daemon answered on the last stream.
+  bool served_ ABSL_GUARDED_BY(mutex_) = false;
   bool writing_ ABSL_GUARDED_BY(mutex_) = false;
   bool stop_sent_ ABSL_GUARDED_BY(mutex_) = false;
-  // Given and not used, and tasks held.
+  // Credits that are granted and not used, plus the tasks that are held.
   size_t credits_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
@@ -164,8 +167,7 @@ void Worker::Work::WaitUntil(absl::Time when) {
   }
 }
 
-// --- handling
-// -----------------------------------------------------------------
+// Handling
 
 void Worker::Work::HandleTasks() {
   for (;;) {
@@ -188,15 +190,14 @@ void Worker::Work::HandleTasks() {
   }
 }
 
-// --- writing
-// ------------------------------------------------------------------
+// Writing
 
 bool Worker::Work::NextRequest(v1::WorkRequest& request) {
   if (stream_ == nullptr || !subscribed_) return false;
   bool something = tasks_.TakeDue(absl::Now(), request);
   const auto wanted = static_cast<size_t>(options_.concurrency);
   if (!stopping_ && options_.max_tasks > 0) {
-    // Those that are held may be the last.
+    // The held tasks may be the last ones.
     if (tasks_.answered() >= options_.max_tasks) stopping_ = true;
   }
   const size_t in_use = credits_ + tasks_.size();
@@ -219,7 +220,8 @@ bool Worker::Work::NextRequest(v1::WorkRequest& request) {
 }
 
 void Worker::Work::WriteWhatIsDue() {
-  bool left = false;  // the stream was told that nothing more comes
+  // The daemon was told that this stream takes no more tasks.
+  bool left = false;
   const MutexLock lock(mutex_);
   while (!over_) {
     if (stream_ == nullptr) left = false;
@@ -235,8 +237,8 @@ void Worker::Work::WriteWhatIsDue() {
     Stream* const stream = stream_;
     writing_ = true;
     mutex_.unlock();
-    // Blocks while the daemon does not read. A stream that is broken says so
-    // to the reader.
+    // Blocks while the daemon does not read. If the stream breaks, the reader
+    // gets the error.
     if (leaves) {
       stream->WritesDone();
     } else {
@@ -249,8 +251,7 @@ void Worker::Work::WriteWhatIsDue() {
   }
 }
 
-// --- reading
-// ------------------------------------------------------------------
+// Reading
 
 void Worker::Work::Take(v1::WorkResponse& response) {
   const absl::Time now = absl::Now();
@@ -319,7 +320,7 @@ absl::Status Worker::Work::Run(Cancellation& stop) {
   const Cancellation::Registration registration(&stop, [this] {
     const MutexLock lock(mutex_);
     stopping_ = true;
-    // Nobody answers yet, and perhaps nobody will.
+    // No answer has come yet, and perhaps none will.
     if (context_ != nullptr && !subscribed_) context_->TryCancel();
     changed_.notify_all();
   });
@@ -340,7 +341,7 @@ absl::Status Worker::Work::Run(Cancellation& stop) {
       const MutexLock lock(mutex_);
       context_ = nullptr;
       served = served_;
-      // What is still held goes to others.
+      // The daemon gives the tasks that are still held to other workers.
       if (stopping_) break;
     }
     if (!status.ok() && !IsWorthAnotherTry(status)) {
@@ -349,7 +350,7 @@ absl::Status Worker::Work::Run(Cancellation& stop) {
     }
     if (served) delay = options_.reconnect_delay;
     const absl::Status why = FromGrpc(status);
-    // Sooner than it asks for it is of no use.
+    // A retry sooner than the daemon asks for is useless.
     delay = std::max(delay, DetailsOf(why).retry_delay.value_or(delay));
     if (options_.on_broken) options_.on_broken(why, delay);
     Pause(delay);
