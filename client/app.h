@@ -9,9 +9,9 @@
 
 namespace actord::client {
 
-// Parses and runs one command. `arguments` are those after the program's name.
-// Thread-safety: the streams of `environment` are used by the calling thread,
-// and `environment.cancellation` may be cancelled by any.
+// Parses and runs one command. `arguments` excludes the program's name.
+// Thread-safety: the calling thread uses the streams of `environment`; any
+// thread may cancel `environment.cancellation`.
 ExitStatus RunActorctl(const std::vector<std::string>& arguments,
                        const Environment& environment);
 

@@ -1,4 +1,5 @@
-// actorctl: see cli/app.h. Here is what belongs to the operating system.
+// actorctl: see app.h. This file holds the parts that depend on the operating
+// system.
 
 #include <pthread.h>
 #include <sys/ioctl.h>
@@ -28,8 +29,8 @@ int TerminalWidth() {
   return size.ws_col;
 }
 
-// The first signal cancels what is under way; the second one ends the program
-// at once.
+// The first signal cancels the command; the second signal ends the program at
+// once.
 void WatchSignals(sigset_t signals,
                   actord::client::Cancellation& cancellation) {
   int signal = 0;
@@ -43,18 +44,20 @@ void WatchSignals(sigset_t signals,
 }  // namespace
 
 int main(int argc, char** argv) {
-  // The lock-order detector of Debian's Abseil can abort the program.
+  // Off, because the lock-order detector of Debian's Abseil can abort the
+  // program.
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
   std::ios::sync_with_stdio(false);
 
-  // Blocked here, before there is a second thread, and so in all of them but
-  // the one that waits for them.
+  // Blocked before there is a second thread, so that only the watching thread
+  // receives the signals.
   sigset_t signals;
   sigemptyset(&signals);
   sigaddset(&signals, SIGINT);
   sigaddset(&signals, SIGTERM);
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
-  // Never destroyed, because the watching thread uses it until the very end.
+  // Never destroyed, because the watching thread uses it until the program
+  // ends.
   auto& cancellation = *new actord::client::Cancellation;
   std::thread(WatchSignals, signals, std::ref(cancellation)).detach();
 

@@ -36,7 +36,7 @@ std::vector<Result> AwaitAll(Invocation& invocation,
 }
 
 ExitStatus Worse(ExitStatus a, ExitStatus b) {
-  // A call that failed says more than a process that did.
+  // The error of a call outweighs the failure of a process.
   if (a == ExitStatus::kDone) return b;
   if (b == ExitStatus::kDone || b == ExitStatus::kFailed) return a;
   return a == ExitStatus::kFailed ? b : a;

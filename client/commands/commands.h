@@ -1,6 +1,6 @@
-// The commands of actorctl, one a file. Each Add* declares a subcommand with
-// its options; when the command line names it, it stores its action in
-// `chosen`, which must live until the parsing is over.
+// The commands of actorctl, one in each file. Each Add* declares a subcommand
+// with its options. When the command line names the subcommand, it stores its
+// action in `chosen`, which must live until the parsing is over.
 #pragma once
 
 #include <CLI/CLI.hpp>

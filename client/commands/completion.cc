@@ -9,7 +9,7 @@
 namespace actord::client {
 namespace {
 
-// The long and short names of the options of one command, as words.
+// The long and short option names of one command, as words.
 std::string OptionWords(const CLI::App& app) {
   std::string words;
   for (const CLI::Option* option : app.get_options()) {
@@ -23,7 +23,7 @@ std::string OptionWords(const CLI::App& app) {
   return words;
 }
 
-// The script offers what the options' types list: "drain|now".
+// Offers the choices that an option's type name lists, as in "drain|now".
 void AppendChoices(const CLI::App& app, std::ostream& out) {
   for (const CLI::Option* option : app.get_options()) {
     std::string choices = option->get_type_name();
@@ -42,7 +42,7 @@ void AppendChoices(const CLI::App& app, std::ostream& out) {
   }
 }
 
-// What the script offers for one command.
+// Writes the words that the script offers for one command.
 void AppendCommand(const CLI::App& command, std::ostream& out) {
   std::string options = OptionWords(command);
   std::string nested;

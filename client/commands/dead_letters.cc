@@ -38,7 +38,8 @@ struct DropOptions {
   bool is_all = false;
 };
 
-constexpr size_t kPreviewWidth = 60;  // unit: characters of the payload
+// Unit: characters of the payload.
+constexpr size_t kPreviewWidth = 60;
 
 const std::map<std::string, v1::DeadLetterReason>& Reasons() {
   static const auto& reasons = *new std::map<std::string, v1::DeadLetterReason>{
@@ -175,7 +176,7 @@ ExitStatus Resend(Invocation& invocation, const ResendOptions& options) {
   return result;
 }
 
-// Those that the filters let through at this moment.
+// The dead letters that match the filters at this moment.
 absl::StatusOr<std::vector<std::string>> AllIds(Invocation& invocation,
                                                 const ListOptions& options) {
   std::vector<std::string> ids;

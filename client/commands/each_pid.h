@@ -1,4 +1,4 @@
-// What cancel and terminate have in common.
+// The common part of cancel and terminate.
 #pragma once
 
 #include <functional>
@@ -11,8 +11,9 @@
 
 namespace actord::client {
 
-// Calls for one PID after the other, also after an error, and writes those that
-// went well in the formats for programs. Returns what the first error means.
+// Runs `call` for each PID in turn, also after an error, and writes the PIDs of
+// successful calls in the formats for programs. Returns the exit status of the
+// first error.
 ExitStatus ForEachPid(
     Invocation& invocation, const std::vector<std::string>& pids,
     const std::function<absl::Status(const std::string& pid)>& call);

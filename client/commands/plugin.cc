@@ -23,12 +23,12 @@ struct LoadOptions {
   bool wait = false;
 };
 
-// Between two looks at how far the processes are: a look walks over all of
-// them.
+// Pause between two polls for the progress of an upgrade: a poll walks over all
+// processes.
 constexpr absl::Duration kFirstPause = absl::Milliseconds(20);
 constexpr absl::Duration kLongestPause = absl::Seconds(1);
 
-// What has become of the processes of former versions.
+// The progress of the processes of former versions.
 struct UpgradeCounts {
   uint64_t to_come = 0;
   uint64_t upgraded = 0;
@@ -133,7 +133,7 @@ ExitStatus RunLoad(Invocation& invocation, const LoadOptions& options) {
   return ExitStatus::kDone;
 }
 
-// A row for each process type of the version, or one.
+// One row for each process type of the version, at least one row.
 void AddRows(const v1::PluginVersion& version, ListWriter& writer) {
   const auto add = [&](const v1::ProcessTypeVersion* type) {
     const auto count = [type](uint64_t number) {

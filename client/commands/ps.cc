@@ -23,7 +23,7 @@ struct PsOptions {
   uint64_t limit = 0;
 };
 
-// Each state under its name in small letters.
+// The states by their names in lower case.
 std::map<std::string, v1::ProcessState> States() {
   std::map<std::string, v1::ProcessState> states;
   for (int i = v1::ProcessState_MIN + 1; i <= v1::ProcessState_MAX; ++i) {

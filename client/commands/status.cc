@@ -113,7 +113,7 @@ Fields LimitFields(const v1::Limits& limits) {
   };
 }
 
-// A heading and a list of `items` below it.
+// Writes a heading and a list of `items` below it.
 template <typename Items, typename Cells>
 void WriteSection(Invocation& invocation, const std::string& heading,
                   std::vector<Column> columns, const Items& items,

@@ -51,7 +51,7 @@ ExitStatus SubmitOne(Invocation& invocation, const v1::SubmitRequest& request,
   return ReportFailure(invocation, awaited->outcome());
 }
 
-// Hands the item's answer, and with `wait` its outcome, to the report.
+// Reports the item's answer and, with `wait`, its outcome.
 void BeginItem(Bulk& bulk, BulkReport& report, uint64_t line,
                v1::SubmitRequest request, bool wait) {
   const auto awaited = [&report, line](

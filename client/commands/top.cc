@@ -33,7 +33,7 @@ std::string NamesOf(const std::vector<top::Column<Row>>& columns) {
   return names;
 }
 
-// As the completion of words takes them.
+// In the form that the completion script reads.
 std::string AllColumns() {
   std::string all;
   for (const auto& column : top::ProcessColumns()) {
@@ -47,7 +47,7 @@ std::string AllColumns() {
   return all;
 }
 
-// Sets the column of the table that comes first.
+// Sets the column by which the first table is sorted.
 absl::Status SetColumn(const std::string& name, top::ViewOptions& view) {
   const auto column = view.types
                           ? top::ColumnNamed(top::TypeColumns(), name)

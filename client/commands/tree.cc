@@ -20,10 +20,10 @@ namespace actord::client {
 namespace {
 
 constexpr char kSupervisor[] = "supervisor";
-// Below this many levels the depth is written as a number.
+// Deeper levels are drawn as a number.
 constexpr size_t kMostDrawn = 40;
 
-// Of a supervisor, which has no more.
+// The maximum number of children of a supervisor.
 constexpr size_t kMostChildren = 1000;
 
 struct TreeOptions {
@@ -32,10 +32,11 @@ struct TreeOptions {
   bool plain = false;
 };
 
-// What a supervisor says about a child; empty: nobody has said anything.
+// A supervisor's report about a child; empty: there is no report.
 struct Supervised {
   std::string id = {};
-  std::string pid = {};  // empty: it is down
+  // Empty: the child is down.
+  std::string pid = {};
   std::string type = {};
   std::string state = {};
   std::string last_end = {};
@@ -43,17 +44,21 @@ struct Supervised {
 };
 
 struct Row {
-  std::string pid = {};  // empty: a child that is down
+  // Empty: the row is a child that is down.
+  std::string pid = {};
   std::string parent = {};
   size_t depth = 0;
-  std::string drawn = {};   // what stands in front of it
-  std::string before = {};  // what stands in front of its children
+  // Drawn in front of this row.
+  std::string drawn = {};
+  // Drawn in front of the children.
+  std::string before = {};
   Supervised supervised = {};
 };
 
 struct Processes {
   std::map<std::string, v1::Process> by_pid;
-  std::map<std::string, std::vector<std::string>> children;  // in their order
+  // In the order of their starts.
+  std::map<std::string, std::vector<std::string>> children;
   std::vector<std::string> roots;
   std::map<std::string, std::vector<std::string>> names;
 };
@@ -77,7 +82,7 @@ absl::StatusOr<Processes> Load(Invocation& invocation) {
   if (!status.ok()) return status;
   for (const std::string& pid : order) {
     const std::string& parent = found.by_pid.at(pid).parent_pid();
-    // Whose parent has ended stands for itself.
+    // A process whose parent has ended is a root.
     (found.by_pid.count(parent) != 0 ? found.children[parent] : found.roots)
         .push_back(pid);
   }
@@ -102,8 +107,9 @@ std::string TextIn(const Json& object, const char* field) {
   return at != object.end() && at->is_string() ? at->get<std::string>() : "";
 }
 
-// A supervisor's children in the order of their starts. What it does not answer
-// (it may have ended meanwhile) is left out: the tree stands without.
+// The children of a supervisor in the order of their starts. If the supervisor
+// does not answer (it may have ended), its children are drawn without its
+// report.
 std::vector<Supervised> AskSupervisor(Invocation& invocation,
                                       const std::string& pid) {
   std::vector<Supervised> children;
@@ -137,8 +143,8 @@ std::vector<Supervised> AskSupervisor(Invocation& invocation,
   return children;
 }
 
-// What is below `row`: those that its supervisor knows, as that says, and then
-// whatever else it has spawned.
+// The rows below `row`: first the children that its supervisor reports, then
+// its other children.
 std::vector<Row> Below(Invocation& invocation, const TreeOptions& options,
                        const Processes& processes, const Row& row) {
   std::vector<Row> rows;
@@ -156,7 +162,8 @@ std::vector<Row> Below(Invocation& invocation, const TreeOptions& options,
     for (Supervised& child : AskSupervisor(invocation, row.pid)) {
       if (!child.pid.empty()) {
         const auto found = processes.by_pid.find(child.pid);
-        // Began after the list was made, or is not its child at all.
+        // The process began after the list was made, or is not a child of the
+        // supervisor.
         if (found == processes.by_pid.end() ||
             found->second.parent_pid() != row.pid) {
           continue;
@@ -186,7 +193,7 @@ std::vector<Row> Below(Invocation& invocation, const TreeOptions& options,
   return rows;
 }
 
-// "db: database @db @store"
+// Formats a label, as in "db: database @db @store".
 std::string Label(const Row& row, const v1::Process* process,
                   const Processes& processes) {
   std::string label = row.drawn;
@@ -264,7 +271,7 @@ absl::StatusOr<std::vector<Row>> Roots(Invocation& invocation,
   const auto response =
       invocation.client().GetProcess(request, invocation.Quick());
   if (!response.ok()) return response.status();
-  // It may have begun after the list was made.
+  // The process may have begun after the list was made.
   const v1::Process& process = response->process();
   processes.by_pid.emplace(process.pid(), process);
   rows.push_back({.pid = process.pid(), .parent = process.parent_pid()});
@@ -284,7 +291,7 @@ ExitStatus RunTree(Invocation& invocation, const TreeOptions& options) {
                      {.heading = "RESTARTS", .number = true},
                      {.heading = "METHOD", .wide_only = true},
                      {.heading = "LAST END", .wide_only = true}});
-  // Processes may be as deep as there are processes: no recursion.
+  // No recursion: the tree may be as deep as there are processes.
   std::vector<Row> stack(roots->rbegin(), roots->rend());
   uint64_t shown = 0;
   while (!stack.empty()) {
@@ -292,7 +299,7 @@ ExitStatus RunTree(Invocation& invocation, const TreeOptions& options) {
     stack.pop_back();
     const auto process = processes->by_pid.find(row.pid);
     const bool lives = process != processes->by_pid.end();
-    // A child that is down has nothing that -o name could write.
+    // -o name has nothing to write for a child that is down.
     const bool has_name = lives || invocation.style().format != Format::kName;
     if (has_name && (lives || !row.supervised.id.empty())) {
       writer.Add(RowItem(row, lives ? &process->second : nullptr, *processes));

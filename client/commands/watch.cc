@@ -26,7 +26,7 @@ struct WatchCommandOptions {
   bool no_snapshot = false;
 };
 
-// One line. `json` gets what is in `message` beside the event's name.
+// Writes one line. `json` gets the fields of `message` after the event's name.
 struct WatchLine {
   const char* event;
   const google::protobuf::Message* message = nullptr;
@@ -57,7 +57,7 @@ Item LineItem(const WatchLine& line) {
               }};
 }
 
-// DONE, or why it failed.
+// DONE, or the reason of the failure.
 std::string HowItEnded(const v1::ProcessEnded& ended) {
   if (!ended.has_failure()) return "DONE";
   const v1::Failure& failure = ended.failure();
@@ -65,7 +65,7 @@ std::string HowItEnded(const v1::ProcessEnded& ended) {
   return failure.message().empty() ? reason : reason + ": " + failure.message();
 }
 
-// Writes what a watch tells, and counts it.
+// Writes and counts the events of a watch.
 class WatchPrinter {
  public:
   WatchPrinter(Invocation& invocation, const WatchCommandOptions& options,
@@ -84,15 +84,16 @@ class WatchPrinter {
                  {.heading = "PRIORITY", .wide_only = true, .number = true},
                  {.heading = "PARENT", .wide_only = true}}) {}
 
-  // Has what the watch calls.
+  // The functions that the watch calls.
   ProcessWatchOptions Options();
   void Finish() { writer_.Finish(); }
-  // So many events as were wanted.
+  // The number of events given with --count was reached.
   [[nodiscard]] bool complete() const { return complete_; }
 
  private:
   void Print(const WatchLine& line) { writer_.Add(LineItem(line)); }
-  // What only programs are told: people see it, or hear it on standard error.
+  // Lines for programs alone: people see the state, or read it on standard
+  // error.
   void Mark(const char* event,
             const google::protobuf::Message* message = nullptr) {
     if (invocation_.ForPeople() ||
@@ -212,7 +213,7 @@ ExitStatus RunWatch(Invocation& invocation,
   Cancellation stop;
   WatchPrinter printer(invocation, options, stop);
   ProcessWatch watch(invocation.options().address, printer.Options());
-  // That of --timeout is an error, the other is not.
+  // The deadline of --timeout is an error, the end of --for is not.
   Alarm timeout(invocation.environment().cancellation, invocation.deadline(),
                 stop);
   Alarm enough(invocation.environment().cancellation, end, stop);

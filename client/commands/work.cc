@@ -18,8 +18,8 @@
 namespace actord::client {
 namespace {
 
-// What a program exits with when another attempt would be of no use; EX_DATAERR
-// of sysexits.h.
+// Exit status of a program for which a retry is useless; EX_DATAERR of
+// sysexits.h.
 constexpr int kDoNotRetry = 65;
 constexpr int kMaxConcurrency = 1000;
 
@@ -32,7 +32,7 @@ struct WorkOptions {
   uint64_t count = 0;
 };
 
-// The last line that says something, for people.
+// The last line that is not blank, for people.
 std::string LastLine(std::string text) {
   while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) {
     text.pop_back();
@@ -91,7 +91,7 @@ TaskOutcome Execute(const WorkOptions& options, RunningTask& running) {
   return TaskOutcome::Retry(absl::StatusCode::kUnknown, WhyItFailed(*end));
 }
 
-// ACCEPTED, or what else became of it.
+// ACCEPTED, or another end of the task.
 std::string EndOf(const TaskReport& report) {
   switch (report.end) {
     case TaskReport::End::kAnswered:

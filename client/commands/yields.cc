@@ -20,7 +20,8 @@ struct YieldsOptions {
   uint64_t limit = 0;
 };
 
-constexpr size_t kPreviewWidth = 60;  // unit: characters of the payload
+// Unit: characters of the payload.
+constexpr size_t kPreviewWidth = 60;
 
 std::string TimeLeft(const v1::Yield& yield) {
   if (!yield.has_deadline()) return "-";

@@ -18,8 +18,8 @@ absl::Status UsageError(const std::string& message) {
 
 ExitStatus ExitStatusOf(const absl::Status& status) {
   if (status.GetPayload(kUsageUrl)) return ExitStatus::kUsage;
-  // The code of a refusal is the process's choice and says nothing about the
-  // daemon or the connection.
+  // The process chooses the code of a refusal, so the code says nothing about
+  // the daemon or the connection.
   const std::string reason = DetailsOf(status).reason;
   if (reason == "INIT_REFUSED" || reason == "CALL_FAILED") {
     return ExitStatus::kFailed;
@@ -33,8 +33,8 @@ ExitStatus ExitStatusOf(const absl::Status& status) {
     case absl::StatusCode::kUnauthenticated:
       return ExitStatus::kNotAllowed;
     case absl::StatusCode::kUnavailable:
-    // What gRPC says to calls that meet their server's end. An interruption of
-    // our own is known without a status.
+    // gRPC's message for calls that were open when their server ended. An
+    // interruption of this program is known without a status.
     case absl::StatusCode::kCancelled:
       return ExitStatus::kUnavailable;
     case absl::StatusCode::kDeadlineExceeded:

@@ -1,4 +1,4 @@
-// What actorctl exits with, and errors that are the caller's usage.
+// The exit status of actorctl, and usage errors.
 //
 // Thread-safety: pure functions.
 #pragma once
@@ -11,8 +11,10 @@ namespace actord::client {
 
 enum class ExitStatus {
   kDone = 0,
-  kFailed = 1,  // the process or the request failed
-  kUsage = 2,   // the command line or a file that it names is wrong
+  // The process or the request failed.
+  kFailed = 1,
+  // The command line or a file that it names is wrong.
+  kUsage = 2,
   kNotFound = 3,
   kNotAllowed = 4,
   kUnavailable = 5,
@@ -20,7 +22,8 @@ enum class ExitStatus {
   kInterrupted = 130,
 };
 
-// An INVALID_ARGUMENT that ends in kUsage, unlike one that the daemon sends.
+// An INVALID_ARGUMENT that ends in kUsage, unlike an INVALID_ARGUMENT from the
+// daemon.
 absl::Status UsageError(const std::string& message);
 
 ExitStatus ExitStatusOf(const absl::Status& status);

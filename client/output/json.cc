@@ -17,7 +17,7 @@ namespace {
 
 constexpr size_t kMaxDepth = 100;
 
-// Looks at a JSON text as it is parsed, without keeping it.
+// Checks a JSON text while it is parsed, without keeping it.
 class Inspector : public nlohmann::json::json_sax_t {
  public:
   [[nodiscard]] bool faithful() const { return faithful_; }
@@ -30,8 +30,7 @@ class Inspector : public nlohmann::json::json_sax_t {
   bool number_float(double /*value*/, const std::string& text) override {
     const auto digits = std::count_if(
         text.begin(), text.end(), [](unsigned char c) { return isdigit(c); });
-    // A double keeps 15 digits whatever they are, and no 64-bit integer
-    // comes here.
+    // A double keeps any 15 digits. 64-bit integers do not come here.
     if (digits > 15) faithful_ = false;
     return true;
   }
@@ -75,7 +74,7 @@ class Inspector : public nlohmann::json::json_sax_t {
   std::string error_;
 };
 
-// Walks over a text that is valid JSON.
+// Scans a text that is valid JSON.
 class Scanner {
  public:
   explicit Scanner(std::string_view text) : text_(text) {}
@@ -86,7 +85,7 @@ class Scanner {
   }
   void Skip() { ++at_; }
 
-  // The text of the value that comes next.
+  // Returns the text of the next value.
   std::string_view Value() {
     const char first = Peek();
     const size_t begin = at_;
@@ -149,7 +148,8 @@ absl::StatusOr<std::map<std::string, std::string_view>> SplitObject(
   while (scanner.Peek() != '}') {
     std::string key = Json::parse(scanner.Value()).get<std::string>();
     scanner.Peek();
-    scanner.Skip();  // the colon
+    // The colon.
+    scanner.Skip();
     const std::string_view value = scanner.Value();
     if (!members.emplace(key, value).second) {
       return UsageError("\"" + key + "\" is given twice");
@@ -173,8 +173,8 @@ std::string Write(const Json& value, bool indented) {
     left.remove_prefix(length);
     const char32_t code_point = Utf8CodePoint(character);
     // nlohmann has escaped the C0 controls in strings; the line ends between
-    // values stay. The others occur in strings only, and have at most four
-    // hexadecimal digits.
+    // values stay. The other characters occur only in strings, and have at most
+    // four hexadecimal digits.
     if (code_point < 0x7FU || !IsTerminalControl(code_point)) {
       text += character;
     } else {

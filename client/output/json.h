@@ -1,4 +1,4 @@
-// JSON as actorctl reads and writes it.
+// Reads and writes the JSON of actorctl.
 //
 // Thread-safety: pure functions.
 #pragma once
@@ -16,24 +16,25 @@ namespace actord::client {
 // Keeps the order of keys.
 using Json = nlohmann::ordered_json;
 
-// What is wrong with `text` as one JSON value, in words for people, or OK.
-// Values nested deeper than 100 are refused.
+// OK if `text` is one JSON value; otherwise says for people what is wrong.
+// Refuses values that are nested deeper than 100.
 absl::Status CheckJson(std::string_view text);
 
-// Valid, and parsing it into Json and writing it again keeps its meaning: no
-// number is too long for that and no key stands twice in an object.
+// True if `text` is valid JSON and keeps its meaning when it is parsed into
+// Json and written again: no number is too long, and no object has a key twice.
 bool IsFaithfulJson(std::string_view text);
 
-// The members of a JSON object, each value as the very text that stands there;
-// the texts are part of `object`. Refuses keys that stand twice.
+// The members of a JSON object, each value as its literal text, which is a part
+// of `object`. Refuses a key that is given twice.
 absl::StatusOr<std::map<std::string, std::string_view>> SplitObject(
     std::string_view object);
 
-// On one line, or (`indented`) over several. Broken UTF-8 becomes U+FFFD, and
-// what IsTerminalControl names is escaped, which changes no string's value.
+// Writes on one line or, if `indented`, on several. Broken UTF-8 becomes
+// U+FFFD. Characters of IsTerminalControl are escaped, which changes no
+// string's value.
 std::string Write(const Json& value, bool indented = false);
 
-// Block-style YAML that any YAML 1.1 or 1.2 reader takes for the same value.
+// Block-style YAML that every YAML 1.1 or 1.2 reader reads as the same value.
 // Ends in a line end.
 std::string WriteYaml(const Json& value);
 

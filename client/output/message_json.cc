@@ -42,7 +42,7 @@ Json PayloadJson(const v1::Payload& payload) {
   return json;
 }
 
-// "MyEnum" is the type of values that begin with "MY_ENUM_".
+// "MY_ENUM_" is the prefix of the values of the type "MyEnum".
 std::string ValuePrefix(const std::string& type_name) {
   std::string prefix;
   for (const char c : type_name) {

@@ -1,10 +1,10 @@
-// How messages of the API look as JSON.
+// Converts messages of the API to JSON.
 //
-// Field names are those of the .proto files. All numbers are JSON numbers, also
-// those of 64 bits. Enum values lose the prefix that repeats their type:
-// PROCESS_STATE_IDLE is "IDLE". Times are RFC 3339 in UTC, durations seconds
-// with "s". A payload is {"content_type": ..., and one of "json", "text",
-// "base64"}: the first that shows its bytes without loss.
+// Field names are those of the .proto files. All numbers, of 64 bits too, are
+// JSON numbers. Enum values lose the prefix that repeats their type:
+// PROCESS_STATE_IDLE is "IDLE". Times are RFC 3339 in UTC, durations are
+// seconds with "s". A payload is {"content_type": ..., and one of "json",
+// "text", "base64"}: the first that shows its bytes without loss.
 //
 // Thread-safety: pure functions.
 #pragma once
@@ -20,11 +20,10 @@
 
 namespace actord::client {
 
-// Fields that hold a message and are not set are left out; all others are
-// there.
+// Unset fields of message type are left out; all other fields are present.
 Json ToJson(const google::protobuf::Message& message);
 
-// The name of an enum's value as ToJson writes it; its number if it has none.
+// The name of an enum value as ToJson writes it; the number if it has no name.
 std::string EnumName(const google::protobuf::EnumDescriptor& type, int number);
 template <typename Enum>
 std::string EnumName(Enum value) {
@@ -32,7 +31,7 @@ std::string EnumName(Enum value) {
                   static_cast<int>(value));
 }
 
-// For one line of a table; binary data as its size.
+// The payload for one line of a table; binary data is shown as its size.
 std::string Preview(const v1::Payload& payload, size_t max_width);
 
 absl::Time ToTime(const google::protobuf::Timestamp& timestamp);

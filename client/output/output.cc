@@ -9,13 +9,14 @@
 namespace actord::client {
 namespace {
 
-constexpr size_t kGap = 2;  // spaces between columns
+// Spaces between columns.
+constexpr size_t kGap = 2;
 
 std::string Emphasise(const char* code, const std::string& text, bool colour) {
   return colour ? std::string(code) + text + "\x1b[0m" : text;
 }
 
-// Names come from the daemon, or were typed and went to it.
+// Names come from the daemon, or are typed text that the daemon received.
 std::string NameFor(const OutputStyle& style, const std::string& name) {
   return style.terminal ? SeveralLines(name) : name;
 }

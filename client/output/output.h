@@ -1,4 +1,4 @@
-// Writes what a command found, in the format that -o asks for.
+// Writes the result of a command in the format of -o.
 //
 // Thread-safety: not thread-safe. Ownership: borrows the stream.
 #pragma once
@@ -17,28 +17,32 @@ namespace actord::client {
 
 enum class Format { kTable, kWide, kJson, kJsonl, kYaml, kName };
 
-// Where output goes and how it may look.
+// The destination and style of the output.
 struct OutputStyle {
   Format format = Format::kTable;
-  bool terminal = false;  // standard output is one
-  bool colour = false;    // headings may be emphasised
+  // Standard output is a terminal.
+  bool terminal = false;
+  // Headings may be emphasised.
+  bool colour = false;
 };
 
 struct Column {
   std::string heading;
   bool wide_only = false;
-  bool number = false;  // aligned to the right
+  // Aligned to the right.
+  bool number = false;
 };
 
-// One thing in a list. The functions are called at most once, within Add.
+// One item of a list. Add calls each function at most once.
 struct Item {
   std::function<Json()> json;
   std::function<std::string()> name;
-  std::function<std::vector<std::string>()> cells;  // one for each column
+  // One for each column.
+  std::function<std::vector<std::string>()> cells;
 };
 
-// Writes a list as its items come, so that it may be of any length. Rows of a
-// table are held back until EndPage, for the columns' widths.
+// Writes a list as its items come, so a list may be of any length. Rows of a
+// table are held back until EndPage, to know the widths of the columns.
 class ListWriter {
  public:
   ListWriter(std::ostream& out, const OutputStyle& style,
@@ -62,18 +66,18 @@ class ListWriter {
   std::vector<size_t> widths_;
 };
 
-// One thing with its name, which may be "" or several lines; `table` writes it
-// in the formats for people.
+// Writes one item and its name, which may be "" or several lines; `table`
+// writes the item in the formats for people.
 void WriteOne(std::ostream& out, const OutputStyle& style, const Json& json,
               const std::string& name, const std::function<void()>& table);
 
-// "Name:   value" lines, the values in one column.
+// Writes "Name:   value" lines, with the values in one column.
 void WriteFields(
     std::ostream& out,
     const std::vector<std::pair<std::string, std::string>>& fields);
 
-// The very bytes, but on a terminal what SeveralLines leaves of them. On a
-// terminal, or when `separate`, with a line end if they have none.
+// Writes the exact bytes, but on a terminal the result of SeveralLines. On a
+// terminal, or if `separate`, adds a line end if they have none.
 void WriteRaw(std::ostream& out, const OutputStyle& style,
               const v1::Payload& payload, bool separate = false);
 

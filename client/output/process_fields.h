@@ -1,4 +1,4 @@
-// One process, field by field, for people.
+// The fields of one process, for people.
 //
 // Thread-safety: pure function.
 #pragma once
@@ -12,7 +12,8 @@
 
 namespace actord::client {
 
-// Names and values for WriteFields. `now`: what the age is counted to.
+// Names and values for WriteFields. `now` is the time from which the age is
+// computed.
 std::vector<std::pair<std::string, std::string>> ProcessFields(
     const v1::Process& process, absl::Time now);
 

@@ -1,4 +1,4 @@
-// A line on a terminal that says how far a long command is.
+// A line on a terminal that shows the progress of a long command.
 //
 // Thread-safety: not thread-safe. Ownership: borrows the stream.
 #pragma once
@@ -16,21 +16,22 @@ struct ProgressCounts {
   uint64_t begun = 0;
   uint64_t finished = 0;
   uint64_t failed = 0;
-  std::optional<double> fraction = {};  // of all that there is to do, 0 to 1
+  // The part of all work that is done, 0 to 1.
+  std::optional<double> fraction = {};
 };
 
 class Progress {
  public:
   // Writes nothing unless `enabled`.
   Progress(std::ostream& err, bool enabled, int terminal_width);
-  // Takes the line away.
+  // Removes the line.
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  // Writes the line anew, at most ten times a second.
+  // Writes the line again, at most ten times a second.
   void Update(const ProgressCounts& counts, absl::Time now);
-  // Takes the line away, so that something else can be written.
+  // Removes the line, so that other text can be written.
   void Clear();
 
  private:
@@ -42,7 +43,7 @@ class Progress {
   bool visible_ = false;
 };
 
-// The line itself, at most `width` characters.
+// The text of the line, at most `width` characters.
 std::string ProgressLine(const ProgressCounts& counts, absl::Duration elapsed,
                          int width);
 

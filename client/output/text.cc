@@ -10,7 +10,8 @@
 namespace actord::client {
 namespace {
 
-// Moves the first character of `text`, or the byte that is none, to `shown`.
+// Moves the first character of `text`, or one byte that belongs to no
+// character, to `shown`.
 void AppendShown(std::string_view& text, std::string& shown) {
   const size_t length = Utf8CharacterLength(text);
   const std::string_view character = text.substr(0, length);
@@ -96,7 +97,8 @@ bool IsTerminalControl(char32_t code_point) {
 std::string OneLine(std::string_view text, size_t max_width) {
   std::string line;
   size_t width = 0;
-  size_t cut_at = 0;  // where "..." would go
+  // The place for "...".
+  size_t cut_at = 0;
   while (!text.empty()) {
     if (max_width > 0 && width == max_width) {
       line.resize(cut_at);

@@ -1,4 +1,4 @@
-// Small conversions between values and the text that people read and type.
+// Converts between values and the text that people read and type.
 //
 // Thread-safety: pure functions.
 #pragma once
@@ -12,11 +12,12 @@
 
 namespace actord::client {
 
-// "30s", "1m30s", "500ms", "1.5h", "0". Refuses what is negative, has no unit
-// or is too long for a deadline (100 years).
+// Parses "30s", "1m30s", "500ms", "1.5h", "0". Refuses a negative duration, a
+// number without unit, and a duration that is too long for a deadline (100
+// years).
 absl::StatusOr<absl::Duration> ParseDuration(const std::string& text);
 
-// Two units at most: "850ms", "42s", "3m12s", "5h2m", "12d3h".
+// At most two units: "850ms", "42s", "3m12s", "5h2m", "12d3h".
 std::string ShortDuration(absl::Duration duration);
 
 // RFC 3339 in UTC, as in "2026-01-31T08:15:00.25Z".
@@ -28,21 +29,22 @@ std::string WithThousands(uint64_t number);
 // 3145728 as "3.0 MiB".
 std::string ShortBytes(uint64_t bytes);
 
-// A character that acts on a terminal beyond its own cell, or hides there:
-// C0 and C1 controls and DEL, the marks that turn the direction of writing
-// (U+061C, U+200E, U+200F, U+202A to U+202E, U+2066 to U+2069), the line and
-// paragraph separators, the byte order mark, and U+FFFE and U+FFFF, which are
-// no characters.
+// True for a character that acts on a terminal beyond its own cell, or is
+// invisible: C0 and C1 controls and DEL, the marks that change the direction of
+// writing (U+061C, U+200E, U+200F, U+202A to U+202E, U+2066 to U+2069), the
+// line and paragraph separators, the byte order mark, and the noncharacters
+// U+FFFE and U+FFFF.
 bool IsTerminalControl(char32_t code_point);
 
-// Text of strangers passes through one of these two before a terminal gets it.
+// Untrusted text must pass through OneLine or SeveralLines before a terminal
+// gets it.
 //
-// Fit for one line of a terminal: what IsTerminalControl names and broken UTF-8
-// become '?', line ends and tabs a space; cut with "..." beyond `max_width`
-// characters (0: not cut).
+// Makes text fit for one line of a terminal: characters of IsTerminalControl
+// and broken UTF-8 become '?', line ends and tabs a space. Cuts text with "..."
+// beyond `max_width` characters (0: no limit).
 std::string OneLine(std::string_view text, size_t max_width = 0);
-// Fit for several lines of a terminal: the same, but line ends (LF, or CR LF,
-// which becomes LF) and tabs stay.
+// Makes text fit for several lines of a terminal: like OneLine, but keeps tabs
+// and line ends (LF, or CR LF, which becomes LF).
 std::string SeveralLines(std::string_view text);
 
 // Unit: characters (code points) of valid UTF-8.

@@ -10,7 +10,7 @@
 namespace actord::client {
 namespace {
 
-// Text that no YAML reader takes for anything but a string needs no quotes.
+// Text that every YAML reader reads as a string needs no quotes.
 bool IsPlain(std::string_view text) {
   static constexpr std::array<std::string_view, 9> kWords = {
       "true", "false", "null", "yes", "no", "on", "off", "y", "n"};
@@ -32,22 +32,23 @@ std::string Text(const std::string& text) {
   return IsPlain(text) ? text : Write(Json(text));
 }
 
-// A key of more than 1,024 characters, quotes and all, is known as one only
-// behind a question mark.
+// YAML recognises a key of more than 1,024 characters, quotes included, only
+// after a question mark.
 constexpr size_t kMaxPlainKeyBytes = 1000;
 
 std::string Scalar(const Json& value) {
   if (value.is_string()) return Text(value.get_ref<const std::string&>());
-  std::string text = Write(value);  // also {} and []
+  // Also writes {} and [].
+  std::string text = Write(value);
   if (value.is_number_float() && text.find('.') == std::string::npos) {
-    // To YAML 1.1 a number without a point is none if it has an exponent.
+    // YAML 1.1 reads a number with an exponent only if it has a point.
     text.insert(std::min(text.find('e'), text.size()), ".0");
   }
   return text;
 }
 
-// Appends `value` from the present column on, which is `indent` unless the
-// value is a scalar.
+// Appends `value` at the current column, which is `indent` unless the value is
+// a scalar.
 void Append(const Json& value, size_t indent, std::string& out) {
   if (!value.is_structured() || value.empty()) {
     out += Scalar(value) + "\n";

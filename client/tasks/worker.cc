@@ -220,7 +220,7 @@ bool Worker::Work::NextRequest(v1::WorkRequest& request) {
 }
 
 void Worker::Work::WriteWhatIsDue() {
-  // The daemon was told that this stream takes no more tasks.
+  // WritesDone has told the daemon that nothing more comes.
   bool left = false;
   const MutexLock lock(mutex_);
   while (!over_) {
