@@ -26,7 +26,7 @@ Cells::Character Cells::First(std::string_view text) const {
   if (length < 2 || !utf8_) return {"?", length == 0 ? 1 : length, 1};
   const char32_t code_point = Utf8CodePoint(text.substr(0, length));
   if (IsTerminalControl(code_point)) return {"?", length, 1};
-  // wcwidth has no argument for the locale that it goes by.
+  // wcwidth has no argument for a locale.
   const locale_t before = uselocale(static_cast<locale_t>(locale_));
   const int cells = wcwidth(static_cast<wchar_t>(code_point));
   uselocale(before);
@@ -47,7 +47,8 @@ size_t Cells::Width(std::string_view text) const {
 std::string Cells::Clip(std::string_view text, size_t width) const {
   std::string line;
   size_t used = 0;
-  size_t cut_at = 0;  // where the sign would go
+  // The place for the sign.
+  size_t cut_at = 0;
   while (!text.empty()) {
     const Character character = First(text);
     if (used + 1 <= width) cut_at = line.size();

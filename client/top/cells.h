@@ -1,5 +1,5 @@
-// Text in the cells of a terminal: what a character takes, and what must never
-// get there.
+// Fits text into the cells of a terminal: computes widths and replaces
+// characters that a terminal must not get.
 //
 // Thread-safety: const functions of one object may be called from any thread.
 #pragma once
@@ -16,22 +16,22 @@ enum class Align { kLeft, kRight };
 
 class Cells {
  public:
-  // `utf8`: the terminal shows UTF-8. If not, or if the system has no locale
-  // C.UTF-8, everything beyond ASCII is shown as '?'.
+  // `utf8`: the terminal shows UTF-8. If it does not, or if the system has no
+  // locale C.UTF-8, characters beyond ASCII are shown as '?'.
   explicit Cells(bool utf8);
   ~Cells();
   Cells(const Cells&) = delete;
   Cells& operator=(const Cells&) = delete;
 
-  // `text` in exactly `width` cells: padded, or cut with a sign that says so.
-  // Control characters, broken UTF-8, and what has no width of its own (such as
-  // marks that turn the direction of writing) become '?', line ends and tabs a
-  // space.
+  // `text` in exactly `width` cells: padded, or cut with a sign that shows the
+  // cut. Control characters, broken UTF-8, and characters without a width of
+  // their own (such as marks that change the direction of writing) become '?',
+  // line ends and tabs a space.
   [[nodiscard]] std::string Fit(std::string_view text, size_t width,
                                 Align align = Align::kLeft) const;
-  // The same without padding: at most `width` cells.
+  // Like Fit, but without padding: at most `width` cells.
   [[nodiscard]] std::string Clip(std::string_view text, size_t width) const;
-  // Unit: cells, at least as many as Fit would not cut `text` in.
+  // Unit: cells. Fit does not cut `text` in this width.
   [[nodiscard]] size_t Width(std::string_view text) const;
 
   [[nodiscard]] const char* ellipsis() const { return utf8_ ? "…" : "~"; }
@@ -44,10 +44,11 @@ class Cells {
     size_t taken_bytes;
     size_t cells;
   };
-  // The first character of `text`, which is not empty.
+  // Decodes the first character of `text`, which is not empty.
   [[nodiscard]] Character First(std::string_view text) const;
 
-  void* locale_ = nullptr;  // a locale_t
+  // A locale_t.
+  void* locale_ = nullptr;
   const bool utf8_;
 };
 

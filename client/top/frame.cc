@@ -26,7 +26,8 @@ const char* CodeOf(Style style, bool colour) {
 }  // namespace
 
 std::string Encode(const Frame& frame, const Frame& before, bool colour) {
-  // Cleared before it is written: behind the last cell there is nothing.
+  // A line is cleared before it is written, because behind a full line there is
+  // no cell from which to clear.
   std::string bytes = before.empty() ? "\x1b[H\x1b[2J" : "";
   for (size_t i = 0; i < frame.size(); ++i) {
     if (i < before.size() && before[i] == frame[i]) continue;

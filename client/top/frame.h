@@ -1,4 +1,4 @@
-// What stands on a terminal, line by line, and how it gets there.
+// The contents of a terminal, line by line, and the bytes that write them.
 //
 // Thread-safety: pure functions.
 #pragma once
@@ -13,14 +13,19 @@ enum class Style {
   kPlain,
   kBold,
   kFaint,
-  kReverse,  // the selected row
-  kGood,     // green
-  kWarning,  // yellow
-  kBad,      // red
+  // The selected row.
+  kReverse,
+  // Green.
+  kGood,
+  // Yellow.
+  kWarning,
+  // Red.
+  kBad,
 };
 
 struct Span {
-  std::string text;  // fit for a terminal: see Cells
+  // Fit for a terminal: see Cells.
+  std::string text;
   Style style = Style::kPlain;
 
   friend bool operator==(const Span&, const Span&) = default;
@@ -37,12 +42,11 @@ struct Size {
   size_t height = 24;
 };
 
-// What changes a terminal that shows `before` (empty: nothing is known of it)
-// into one that shows `frame`. Without `colour` there are bold and reverse, but
-// no colours.
+// The bytes that change a terminal from `before` (empty: unknown) to `frame`.
+// Without `colour` there are bold and reverse, but no colours.
 std::string Encode(const Frame& frame, const Frame& before, bool colour);
 
-// Without styles; lines without spaces at their ends.
+// Without styles, and without trailing spaces.
 std::string PlainText(const Frame& frame);
 
 }  // namespace actord::client::top

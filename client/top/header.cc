@@ -31,7 +31,7 @@ class Lines {
     lines_.back().push_back({.text = shown, .style = style});
     used_ += cells;
   }
-  // What comes next begins a line.
+  // The next item begins a line.
   void Break() { fresh_ = true; }
   Frame Take() { return std::move(lines_); }
 
@@ -43,12 +43,12 @@ class Lines {
   bool fresh_ = false;
 };
 
-// What is wrong, before it is said at length.
+// A short text for an error, which stands before its message.
 std::string TroubleOf(const absl::Status& state) {
   switch (state.code()) {
     case absl::StatusCode::kUnavailable:
       return "NO CONNECTION";
-    // Also of what was broken off when the daemon ended.
+    // Also for calls that were cancelled when the daemon ended.
     case absl::StatusCode::kDeadlineExceeded:
     case absl::StatusCode::kCancelled:
       return "NO ANSWER";
@@ -57,7 +57,7 @@ std::string TroubleOf(const absl::Status& state) {
       return "NOT ALLOWED";
     case absl::StatusCode::kUnimplemented:
       return "NOT THIS ACTORD";
-    default:  // it has answered
+    default:  // the daemon has answered
       return "REFUSED";
   }
 }
@@ -102,7 +102,7 @@ void AddTrouble(Lines& lines, const Link& link) {
   lines.Add(std::string(link.state.message()), Style::kBad);
 }
 
-// Red, if there are any just now.
+// Red if the rate is not zero.
 Style AlarmStyle(Rate rate) {
   return rate.value_or(0) > 0 ? Style::kBad : Style::kPlain;
 }

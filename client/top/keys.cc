@@ -8,13 +8,13 @@
 namespace actord::client::top {
 namespace {
 
-// No terminal sends longer ones; what is, is dropped in pieces.
+// No terminal sends longer sequences; a longer one is dropped in pieces.
 constexpr size_t kMaxSequence = 16;
 
 constexpr std::string_view kPasteBegin = "[200~";
 constexpr std::string_view kPasteEnd = "[201~";
 
-// After the ESC.
+// The bytes after the ESC.
 const std::map<std::string, KeyKind, std::less<>>& Sequences() {
   static const auto& sequences =
       *new std::map<std::string, KeyKind, std::less<>>{
@@ -93,7 +93,7 @@ bool KeyReader::TakeOne(std::vector<Key>& keys) {
   return true;
 }
 
-// ESC [ parameters final, or ESC O final; a second ESC means that the first one
+// ESC [ parameters final, or ESC O final; a second ESC means that the first ESC
 // was a key.
 bool KeyReader::TakeSequence(std::vector<Key>& keys) {
   if (pending_.size() < 2) return false;

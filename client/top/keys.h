@@ -1,6 +1,6 @@
-// What somebody types on a terminal, as keys.
+// Decodes the bytes that somebody types on a terminal into keys.
 //
-// Thread-safety: not thread-safe. Pure: reads nothing itself.
+// Thread-safety: not thread-safe. Pure: does not read the terminal itself.
 #pragma once
 
 #include <string>
@@ -10,7 +10,8 @@
 namespace actord::client::top {
 
 enum class KeyKind {
-  kText,  // a character, in `text`
+  // A character, in `text`.
+  kText,
   kEnter,
   kEscape,
   kBackspace,
@@ -20,36 +21,41 @@ enum class KeyKind {
   kPageDown,
   kHome,
   kEnd,
-  kInterrupt,  // Ctrl-C
-  kSuspend,    // Ctrl-Z
-  kRedraw,     // Ctrl-L
+  // Ctrl-C.
+  kInterrupt,
+  // Ctrl-Z.
+  kSuspend,
+  // Ctrl-L.
+  kRedraw,
 };
 
 struct Key {
   KeyKind kind;
-  std::string text = {};  // of kText: one character of UTF-8
-  bool pasted = false;    // it came with others, from a clipboard
+  // Of kText: one character of UTF-8.
+  std::string text = {};
+  // The character was pasted from a clipboard.
+  bool pasted = false;
 
   friend bool operator==(const Key&, const Key&) = default;
 };
 
-// Takes the bytes as they come, in whatever pieces. Between the marks of a
-// bracketed paste (xterm) there are only characters, but for Ctrl-C, so that a
-// paste without an end locks nobody out.
+// Takes the bytes in pieces of any size. Between the marks of a bracketed paste
+// (xterm) all keys except Ctrl-C are characters. So a paste without an end
+// locks nobody out.
 class KeyReader {
  public:
-  // The keys that `bytes` complete. What is no key (other control characters,
-  // unknown sequences, broken UTF-8) is dropped.
+  // Returns the keys that `bytes` complete. Drops other control characters,
+  // unknown sequences and broken UTF-8.
   std::vector<Key> Feed(std::string_view bytes);
 
-  // There is the beginning of a sequence: if nothing follows at once (50 ms),
-  // it was a key of its own, and Flush tells which.
+  // True at the beginning of a sequence: if no byte follows within 50 ms, the
+  // beginning was a key of its own, and Flush returns that key.
   [[nodiscard]] bool pending() const { return !pending_.empty(); }
   std::vector<Key> Flush();
 
  private:
-  // Takes one key, or what is none, from the front of `pending_`. False: there
-  // is too little yet.
+  // Takes one key, or bytes that are no key, from the front of `pending_`.
+  // False: the bytes are not complete yet.
   bool TakeOne(std::vector<Key>& keys);
   bool TakeSequence(std::vector<Key>& keys);
 

@@ -11,15 +11,15 @@ namespace actord::client::top {
 namespace {
 
 constexpr size_t kColumnGap = 2;
-// What columns of no fixed width have at least, if they want it.
+// Minimum width of a column without a fixed width, unless its content is
+// narrower.
 constexpr size_t kMinNameWidth = 24;
 constexpr size_t kMinTextWidth = 8;
 constexpr int kHighestImportance = 100;
-// Below it the header gives way.
+// If fewer lines are left for the table, the header is cut.
 constexpr size_t kMinTableLines = 4;
 
-// The rows that are seen: nothing is done for the others, of which there may be
-// a million.
+// The visible rows alone are formatted, because there may be a million others.
 template <typename Row>
 using Seen = std::span<const Row* const>;
 
@@ -40,7 +40,7 @@ struct Place {
   size_t width;
 };
 
-// Which columns there is room for, and how wide they are. Always one.
+// The columns that fit, and their widths. At least one column.
 template <typename Row>
 std::vector<Place> Arrange(const std::vector<Column<Row>>& columns,
                            Seen<Row> rows, size_t sorted, size_t width,
@@ -56,7 +56,7 @@ std::vector<Place> Arrange(const std::vector<Column<Row>>& columns,
     places.push_back({.column = i, .width = min});
     total += min + (i == 0 ? 0 : kColumnGap);
   }
-  // What is sorted by is the last to go, but for the name.
+  // The sort column is left out last, except for the name.
   const auto importance = [&](const Place& place) {
     if (place.column == 0) return kHighestImportance;
     return place.column == sorted ? kHighestImportance - 1
@@ -91,7 +91,7 @@ Frame DrawRows(const std::vector<Column<Row>>& columns,
   const std::vector<Place> places =
       Arrange(columns, seen, view.sorted_by(), width, cells);
   Frame frame;
-  // The text of a column goes into its place.
+  // The cells of one column are fitted to its width.
   const auto joined = [&](const auto& text_of) {
     std::string line;
     for (const Place& place : places) {
@@ -105,7 +105,8 @@ Frame DrawRows(const std::vector<Column<Row>>& columns,
   frame.push_back({{.text = joined([&](size_t i) {
                       std::string heading = columns[i].heading;
                       if (i != view.sorted_by()) return heading;
-                      // Names come from A to Z, numbers from the largest down.
+                      // Names are sorted from A to Z, numbers from the largest
+                      // down.
                       const bool down = columns[i].number != view.reversed();
                       return heading +
                              (down ? cells.descending() : cells.ascending());
@@ -147,7 +148,7 @@ constexpr HelpLine kHelp[] = {
     {"STATE!", "cancel was requested"},
 };
 
-// What it is in `first_width` cells, and something about it.
+// A term in `first_width` cells, and its explanation.
 Line PairLine(const std::string& first, size_t first_width,
               std::string_view second, const Cells& cells, size_t width) {
   std::string line = cells.Fit(first, first_width);
@@ -211,7 +212,7 @@ Line DrawFooter(const Model& model, const View& view, const Cells& cells,
   }
   if (!model.known()) return line("q: quit", Style::kFaint);
   std::string text;
-  // Of a whole name the daemon has listed that type alone.
+  // For the whole name of a type, the daemon has listed that type alone.
   if (!view.filter().empty() && view.filter() != model.request().process_type) {
     text = WithThousands(view.rows()) +
            (view.types() ? " types with \"" : " with \"") + view.filter() +
@@ -238,7 +239,7 @@ Frame Draw(const Model& model, View& view, const Link& link, const Cells& cells,
                                 ? size.height - kMinTableLines - 1
                                 : std::min<size_t>(size.height - 1, 1);
   if (frame.size() > for_header) frame.resize(for_header);
-  // An empty line, if the rest has room for one.
+  // An empty line, if the rest leaves room for it.
   if (frame.size() < for_header) frame.emplace_back();
   const size_t body_lines = size.height - frame.size() - 1;
   view.SetVisibleRows(body_lines > 1 ? body_lines - 1 : 1);

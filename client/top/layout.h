@@ -1,4 +1,4 @@
-// What "actorctl top" writes on a terminal of some size.
+// Lays out the frame of "actorctl top" for a terminal of any size.
 //
 // Thread-safety: pure functions.
 #pragma once
@@ -16,29 +16,32 @@
 
 namespace actord::client::top {
 
-// How it stands with the connection.
+// The state of the connection.
 struct Link {
   std::string address;
-  absl::Status state = absl::OkStatus();  // else what the last sample failed of
-  absl::Duration retry_in = absl::ZeroDuration();  // if it did
-  absl::Duration seen = absl::ZeroDuration();      // how old the figures are
+  // OK, or the error of the last sample.
+  absl::Status state = absl::OkStatus();
+  // Time until the retry, after an error.
+  absl::Duration retry_in = absl::ZeroDuration();
+  // Age of the figures.
+  absl::Duration seen = absl::ZeroDuration();
 };
 
 // At most `size.height` lines of at most `size.width` cells. Tells `view` how
-// many rows are seen. Any size will do, though a small one shows little.
+// many rows are visible. Every size works, though a small frame shows little.
 Frame Draw(const Model& model, View& view, const Link& link, const Cells& cells,
            Size size);
 
-// The lines above the table, of whatever width is needed up to `width`.
+// The lines above the table, as wide as they need to be, up to `width`.
 Frame DrawHeader(const Model& model, const View& view, const Link& link,
                  const Cells& cells, size_t width);
 
-// The headings and `count` rows from `first` on, `width` cells at most.
-// `marked`: the selected row is shown as such.
+// The headings and `count` rows from `first` on, at most `width` cells.
+// `marked`: the selected row is highlighted.
 Frame DrawTable(const View& view, const Cells& cells, size_t width,
                 size_t first, size_t count, bool marked);
 
-// Which processes were looked at: "all 318 processes", "the first 10,000 of
+// The processes of the sample: "all 318 processes", "the first 10,000 of
 // 1,204,331 processes".
 std::string LookedAt(const Model& model);
 

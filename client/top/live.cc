@@ -21,13 +21,15 @@
 namespace actord::client::top {
 namespace {
 
-// How long the rest of an escape sequence may take.
+// Maximum delay of the rest of an escape sequence.
 constexpr std::chrono::milliseconds kSequenceTime{50};
-// How soon after a key nobody presses the next one for what it brings.
+// A key that follows another key within this time is no reaction to what the
+// other key displayed.
 constexpr std::chrono::milliseconds kBlindTime{100};
-// Rates over less, because somebody presses a key, would only flicker.
+// Rates over a shorter time, because somebody presses a key, would only
+// flicker.
 constexpr absl::Duration kLeastInterval = absl::Milliseconds(500);
-// How often the time to the next try is counted down.
+// How often the time until the retry is updated.
 constexpr absl::Duration kTick = absl::Seconds(1);
 
 class Live {
@@ -41,17 +43,17 @@ class Live {
         link_({.address = invocation.options().address}),
         sampler_(invocation.options().address, Wanted()) {}
 
-  // What to exit with, or what is wrong with the terminal.
+  // Returns the exit status, or the error of the terminal.
   absl::StatusOr<ExitStatus> Run();
-  // To be called when the terminal is given back: says what became of wishes
-  // whose answers were not shown. With `wait` those that are open are waited
-  // for. False: one has failed, or was not sent, or has no answer.
+  // Call it after the terminal was restored: reports the outcomes of wishes
+  // that were not shown. With `wait`, waits for open wishes. False: a wish
+  // failed, was not sent, or has no answer.
   bool Finish(bool wait);
 
  private:
   enum Source { kKeys, kCancelled, kChanged, kNews, kSources };
 
-  // Which of them is readable.
+  // Returns the readable sources.
   std::array<bool, kSources> Wait();
   [[nodiscard]] absl::Duration Patience() const;
   absl::Status Resume();
@@ -72,14 +74,19 @@ class Live {
   View view_;
   Link link_;
   Sampler::Clock::time_point next_try_ = {};
-  Sampler::Clock::time_point seen_ = {};  // when the model's sample came
+  // Time at which the model's sample arrived.
+  Sampler::Clock::time_point seen_ = {};
   KeyReader keys_;
-  Sampler::Clock::time_point flush_at_ = {};  // if it has something pending
+  // Time at which to flush pending bytes, if there are any.
+  Sampler::Clock::time_point flush_at_ = {};
   bool unseen_question_ = false;
-  bool changed_ = false;  // the terminal, or its size
-  Frame shown_;           // empty: nothing is known of the terminal
+  // The terminal or its size has changed.
+  bool changed_ = false;
+  // Empty: the contents of the terminal are unknown.
+  Frame shown_;
   std::optional<ExitStatus> end_;
-  Sampler sampler_;  // last: it is to end first
+  // Last, so that it is destroyed first.
+  Sampler sampler_;
 };
 
 Sampler::Wanted Live::Wanted() const {
@@ -107,7 +114,7 @@ absl::StatusOr<ExitStatus> Live::Run() {
         Sampler::Clock::now() >= flush_at_) {
       Press(keys_.Flush());
     }
-    // What is not shown any more is said by Finish.
+    // Finish reports outcomes that are no longer shown.
     if (ready[kNews] && !end_) ReadNews();
   }
   return *end_;
@@ -126,7 +133,8 @@ bool Live::Finish(bool wait) {
   return ok;
 }
 
-// Before anything is drawn: after a stop the screen is still the shell's.
+// Called before anything is drawn: after a stop the screen belongs to the
+// shell.
 absl::Status Live::Resume() {
   if (!std::exchange(changed_, false) && !terminal_.lost()) {
     return absl::OkStatus();
@@ -153,12 +161,13 @@ std::array<bool, Live::kSources> Live::Wait() {
   sources[kNews].fd = sampler_.fd();
   for (pollfd& source : sources) source.events = POLLIN;
   constexpr absl::Duration kLongest = absl::Hours(1);
-  // Rounded up, so that a time that is waited for is over then.
+  // Rounded up, so that the awaited time has passed afterwards.
   const int64_t ms =
       absl::ToInt64Milliseconds(std::min(Patience(), kLongest)) + 1;
   std::array<bool, kSources> ready{};
   if (poll(sources.data(), sources.size(), static_cast<int>(ms)) < 0) {
-    return ready;  // a signal
+    // A signal.
+    return ready;
   }
   for (size_t i = 0; i < sources.size(); ++i) {
     ready[i] = sources[i].revents != 0;
@@ -178,12 +187,12 @@ absl::Status Live::Redraw() {
   return bytes.empty() ? absl::OkStatus() : terminal_.Write(bytes);
 }
 
-// What was typed before it was to be seen is no answer.
+// A key that was typed before the prompt was visible does not answer it.
 absl::Status Live::DrawQuestion() {
   const Sampler::Clock::time_point begin = Sampler::Clock::now();
   terminal_.DropInput();
   absl::Status status = Redraw();
-  // The terminal has taken nothing for a while.
+  // The terminal has accepted nothing for a while.
   if (Sampler::Clock::now() - begin > kBlindTime) terminal_.DropInput();
   return status;
 }
@@ -211,7 +220,8 @@ void Live::Press(const std::vector<Key>& keys) {
     Grant(view_.Press(key, model_));
     if (end_) return;
     if (view_.asks() && !asked) {
-      // What was typed behind it is no answer to what nobody has seen.
+      // The keys typed after this one do not answer the question, which nobody
+      // has seen.
       unseen_question_ = true;
       return;
     }
@@ -267,12 +277,12 @@ void Live::ReadNews() {
 void Live::ReadSample(absl::StatusOr<Sample> sample) {
   link_.state = sample.status();
   if (!sample.ok()) return;
-  // Sampling goes on for what was wanted before; what it brings is dropped.
+  // The sampler continues with the earlier request; its samples are dropped.
   if (view_.paused() && model_.known()) return;
   seen_ = Sampler::Clock::now();
   model_.Add(*std::move(sample), std::min(view_.interval(), kLeastInterval));
   view_.Refresh(model_);
-  // Of a first sample the types are known now.
+  // After the first sample the types are known.
   const Sampler::Wanted wanted = Wanted();
   sampler_.Want(wanted, /*now=*/wanted.request.process_type !=
                             model_.request().process_type);
@@ -296,7 +306,8 @@ ExitStatus RunLive(Invocation& invocation, const TopOptions& options) {
   if (!terminal.ok()) return invocation.Fail(terminal.status());
   Live live(invocation, options, **terminal);
   absl::StatusOr<ExitStatus> end = live.Run();
-  terminal->reset();  // what is said now is to stay
+  // Later output must stay on the screen.
+  terminal->reset();
   const bool ok = live.Finish(/*wait=*/!end.ok() || *end == ExitStatus::kDone);
   if (!end.ok()) return invocation.Fail(end.status());
   return ok || *end != ExitStatus::kDone ? *end : ExitStatus::kFailed;

@@ -8,7 +8,7 @@
 namespace actord::client::top {
 namespace {
 
-// Counters do not go back while a daemon runs; if one seems to, there was no
+// Counters do not decrease while a daemon runs; a decrease counts as no
 // progress.
 Rate RateOf(uint64_t before, uint64_t now, absl::Duration interval) {
   if (interval <= absl::ZeroDuration()) return std::nullopt;
@@ -31,7 +31,7 @@ DaemonRates RatesOf(const v1::Counters& before, const v1::Counters& now,
           .dead_letters = rate(&v1::Counters::dead_letters_total)};
 }
 
-// When a sample was taken, by the clock of the daemon's machine.
+// Time of a sample, by the clock of the daemon's machine.
 absl::Time TakenAt(const v1::GetStatusResponse& status) {
   return ToTime(status.start_time()) + ToDuration(status.uptime());
 }
@@ -57,7 +57,7 @@ void Model::Add(Sample sample, absl::Duration least) {
   rows_.reserve(sample.processes.size());
   for (v1::Process& process : sample.processes) {
     const Rate rate = StepsRate(process);
-    // It may have begun after the status was taken.
+    // The process may have started after the status was taken.
     const absl::Duration age =
         std::max(now - ToTime(process.create_time()), absl::ZeroDuration());
     rows_.push_back(
@@ -105,7 +105,8 @@ Rate Model::StepsRate(const v1::Process& process) const {
   if (before != before_->steps.end()) {
     return RateOf(before->second, process.steps(), interval_);
   }
-  // By two clocks: of what was asked for then, it would have been there.
+  // The two times come from two clocks. A process of the requested type that
+  // existed then would be in the earlier sample.
   if (!before_->complete || before_->process_type != request_.process_type ||
       ToTime(process.create_time()) < TakenAt(before_->status)) {
     return std::nullopt;

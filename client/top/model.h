@@ -1,9 +1,9 @@
-// What "actorctl top" shows, computed from samples: rates, rows, totals.
+// Computes the figures of "actorctl top" from samples: rates, rows, totals.
 //
-// Rates are differences between two samples over the time between them by the
-// daemon's own steady clock, its uptime; not the last two if those are too
-// close together for rates to mean anything. A sample of another run of the
-// daemon (another incarnation, or an uptime that has gone back) begins anew: it
+// A rate is the difference between two samples, divided by the time between
+// them by the daemon's steady clock, its uptime. If the last two samples are
+// too close together, an earlier sample is compared. A sample of another run of
+// the daemon (another incarnation, or an uptime that went back) starts anew and
 // has no rates.
 //
 // Thread-safety: not thread-safe. Pure: no clock, no connection.
@@ -20,32 +20,36 @@
 
 namespace actord::client::top {
 
-// Unit: per second. Unset: there is nothing to compare with.
+// Unit: per second. Unset: there is no sample to compare with.
 using Rate = std::optional<double>;
 
-// The daemon between the samples that are compared.
+// The daemon's rates between the compared samples.
 struct DaemonRates {
   Rate started, ended, failed;
   Rate steps, messages, completions;
-  Rate refusals;  // by any limit
+  // By any limit.
+  Rate refusals;
   Rate dead_letters;
 };
 
 struct ProcessRow {
   v1::Process process;
-  // Of a process that the sample before did not have: unset, unless that had
-  // all of the same type, and the process was started after it.
+  // Unset for a process that the earlier sample did not have, unless that
+  // sample had all processes of the same type and the process was started after
+  // it.
   Rate steps_rate = {};
-  absl::Duration age;  // by the daemon's clock
+  // By the daemon's clock.
+  absl::Duration age;
 };
 
-// The processes of one type, of those that were looked at.
+// The processes of one type in the sample.
 struct TypeRow {
   std::string type;
   uint64_t processes = 0;
   uint64_t ready = 0, running = 0, blocked = 0, idle = 0;
   uint64_t steps = 0;
-  Rate steps_rate = {};  // of those that have one
+  // Of the processes that have a rate.
+  Rate steps_rate = {};
   uint64_t mailbox_messages = 0;
   uint64_t mailbox_bytes = 0;
   uint64_t yields = 0;
@@ -54,33 +58,33 @@ struct TypeRow {
 
 class Model {
  public:
-  // Rates are over `least` at least; until there is a sample of so long ago
-  // there are none.
+  // Rates cover at least `least`; there are none until a sample is that old.
   void Add(Sample sample, absl::Duration least = absl::ZeroDuration());
 
-  // There has been a sample.
+  // True after the first sample.
   [[nodiscard]] bool known() const { return known_; }
   [[nodiscard]] const v1::GetStatusResponse& status() const { return status_; }
   [[nodiscard]] const DaemonRates& rates() const { return rates_; }
-  // How often the daemon was seen to have been restarted.
+  // Number of restarts of the daemon between samples.
   [[nodiscard]] uint64_t restarts() const { return restarts_; }
-  // The time that rates are over. Zero: there are none.
+  // The time that rates cover. Zero: there are no rates.
   [[nodiscard]] absl::Duration interval() const { return interval_; }
-  // When the last sample was taken, by the clock of the daemon's machine.
+  // Time of the last sample, by the clock of the daemon's machine.
   [[nodiscard]] absl::Time now() const;
   // In the daemon's order.
   [[nodiscard]] const std::vector<ProcessRow>& processes() const {
     return rows_;
   }
-  // There are no other processes than those, of the type that was asked for.
+  // True if processes() holds all processes of the requested type.
   [[nodiscard]] bool complete() const { return complete_; }
   [[nodiscard]] const SampleRequest& request() const { return request_; }
 
  private:
-  // What later samples are compared with.
+  // The sample with which later samples are compared.
   struct Baseline {
     v1::GetStatusResponse status;
-    std::unordered_map<std::string, uint64_t> steps;  // by PID
+    // By PID.
+    std::unordered_map<std::string, uint64_t> steps;
     bool complete = false;
     std::string process_type;
   };
@@ -94,12 +98,13 @@ class Model {
   absl::Duration interval_ = absl::ZeroDuration();
   std::vector<ProcessRow> rows_;
   std::optional<Baseline> before_;
-  std::optional<Baseline> next_before_;  // when `least` has passed since it
+  // Replaces the baseline when `least` has passed since it.
+  std::optional<Baseline> next_before_;
   bool complete_ = false;
   SampleRequest request_;
 };
 
-// Of rows, in the order in which the types come in them.
+// The types in `rows`, in the order of their first rows.
 std::vector<TypeRow> TypesOf(const std::vector<ProcessRow>& rows);
 
 // Unit: refusals and ends because of any limit, since the daemon's start.

@@ -17,7 +17,7 @@
 namespace actord::client::top {
 namespace {
 
-// Where nothing says how wide a line may be; only the header is broken at it.
+// Width where the output states none; only the header is wrapped at it.
 constexpr size_t kHeaderWidth = 100;
 constexpr size_t kAnyWidth = 10'000;
 
@@ -86,7 +86,7 @@ Json ToJson(const Model& model, const View& view, size_t count) {
   return json;
 }
 
-// One a line.
+// One name on each line.
 std::string Names(const View& view, size_t count) {
   std::string names;
   for (size_t i = 0; i < count; ++i) {
@@ -97,7 +97,7 @@ std::string Names(const View& view, size_t count) {
   return names;
 }
 
-// False: interrupted, or the command's time was over before.
+// False: interrupted, or the command's deadline has passed.
 bool Sleep(Invocation& invocation, absl::Duration duration) {
   const absl::Time until =
       std::min(absl::Now() + duration, invocation.deadline());
@@ -110,7 +110,7 @@ bool Sleep(Invocation& invocation, absl::Duration duration) {
   return !cancellation.cancelled() && absl::Now() < invocation.deadline();
 }
 
-// The first sample is there for the rates alone.
+// The first sample is taken for the rates alone.
 absl::Status LookTwice(Invocation& invocation, const TopOptions& options,
                        Model& model, const View& view) {
   const auto status = invocation.client().GetStatus({}, invocation.Quick());

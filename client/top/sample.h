@@ -1,4 +1,4 @@
-// What a daemon says of itself and of its processes at one moment.
+// A sample: the state of a daemon and of its processes at one moment.
 //
 // Thread-safety: TakeSample may be called from any thread.
 #pragma once
@@ -14,24 +14,25 @@
 namespace actord::client::top {
 
 struct SampleRequest {
-  // Look at no more than so many processes.
+  // Maximum number of processes in the sample.
   uint64_t max_processes = 10'000;
-  // Only at processes of this type; "" is all.
+  // Only processes of this type; "": all.
   std::string process_type = {};
 };
 
 struct Sample {
   v1::GetStatusResponse status;
-  // The first of them, in the daemon's order, which does not change while they
-  // live. What starts or ends while the pages are fetched may be missing.
+  // The first processes in the daemon's order, which does not change while they
+  // live. A process that starts or ends while the pages are fetched may be
+  // missing.
   std::vector<v1::Process> processes;
-  // There are no others than `processes`.
+  // `processes` holds all processes.
   bool complete = false;
   SampleRequest request;
 };
 
-// Asks for the status first, so that ages and rates are of the beginning of the
-// list. `options` is called for each call.
+// Asks for the status first, so that ages and rates belong to the beginning of
+// the list. `options` is called for each RPC.
 absl::StatusOr<Sample> TakeSample(Client& client, const SampleRequest& request,
                                   const std::function<CallOptions()>& options);
 

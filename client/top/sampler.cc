@@ -118,14 +118,15 @@ void Sampler::Run() {
 
 Sampler::Clock::time_point Sampler::Due() const {
   if (!client_) return end_ + ToClock(retry_);
-  // At least half of the time the daemon is left alone.
+  // The pause is at least as long as the sample took, so that the daemon rests
+  // at least half of the time.
   return std::max(begin_ + ToClock(wanted_.interval), end_ + (end_ - begin_));
 }
 
 bool Sampler::WaitForWork() {
   const MutexLock lock(mutex_);
   while (!stop_.cancelled() && wishes_.empty()) {
-    // A daemon that is gone is tried again also while there is a pause.
+    // A lost daemon is retried even while the view is paused.
     if (finishing_ || (wanted_.paused && client_ && !now_)) {
       changed_.wait(mutex_);
     } else if (now_ || Clock::now() >= Due()) {
@@ -177,7 +178,7 @@ void Sampler::FetchSample() {
   if (sample.ok()) {
     retry_ = kFirstRetry;
   } else {
-    // gRPC's own pauses between connections grow longer than ours.
+    // gRPC's own back-off would grow longer than ours.
     client_.reset();
     news_.next_try = Due();
     retry_ = std::min(2 * retry_, kLongestRetry);

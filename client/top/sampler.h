@@ -1,8 +1,8 @@
-// Takes samples again and again on a thread of its own, so that a daemon that
-// does not answer holds up nobody who looks.
+// Takes samples periodically on its own thread, so that the view stays
+// responsive when the daemon does not answer.
 //
-// Thread-safety: the functions are for one thread beside its own. Ownership:
-// owns its connection; a new one is made after each failure.
+// Thread-safety: one other thread may call the functions. Ownership: owns its
+// connection; makes a new one after each failure.
 #pragma once
 
 #include <chrono>
@@ -24,67 +24,70 @@
 
 namespace actord::client::top {
 
-// What came of a wish, in words.
+// The outcome of a command (cancel or terminate), in words.
 struct Done {
   std::string text;
   bool ok = false;
 };
 
-// What there is to be told since the last time: the last of each. What is unset
-// did not happen.
+// News since the last call: the newest of each kind. An unset member did not
+// happen.
 struct News {
   std::optional<absl::StatusOr<Sample>> sample = {};
-  // When the sample has failed.
+  // Set when the sample failed.
   std::chrono::steady_clock::time_point next_try = {};
   std::optional<absl::StatusOr<v1::Process>> details = {};
-  std::string pid = {};         // whose details
-  std::vector<Done> done = {};  // the last kMostDone, in their order
+  // The PID of the details.
+  std::string pid = {};
+  // The last kMostDone outcomes, in their order.
+  std::vector<Done> done = {};
 };
 
 class Sampler {
  public:
   using Clock = std::chrono::steady_clock;
 
-  // What it is to do until told otherwise.
+  // What to sample until the next Want.
   struct Wanted {
     SampleRequest request = {};
     absl::Duration interval = absl::Seconds(2);
     bool paused = false;
-    std::string details_pid = {};  // "": nobody's
+    // "": no details.
+    std::string details_pid = {};
   };
 
-  // Each call ends after this long, and all those of one sample after that.
+  // Deadline of each RPC, and again of all RPCs of one sample.
   static constexpr absl::Duration kCallTimeout = absl::Seconds(5);
   static constexpr absl::Duration kLookTimeout = absl::Seconds(30);
-  // Wishes that wait for their turn, and answers that wait to be taken.
+  // Maximum number of queued commands, and of outcomes that were not taken.
   static constexpr size_t kMostWishes = 16;
   static constexpr size_t kMostDone = 16;
-  // Before it tries again: the first time, doubled with each failure.
+  // First delay before a retry; it doubles with each failure.
   static constexpr absl::Duration kFirstRetry = absl::Milliseconds(500);
   static constexpr absl::Duration kLongestRetry = absl::Seconds(10);
 
   Sampler(std::string address, Wanted wanted);
-  // Breaks off the call that is under way.
+  // Cancels the RPC under way.
   ~Sampler();
   Sampler(const Sampler&) = delete;
   Sampler& operator=(const Sampler&) = delete;
 
-  // `now`: not only when the interval is over.
+  // `now`: take a sample now, not only when the interval is over.
   void Want(Wanted wanted, bool now);
-  // A kCancel or kTerminate. Does not wait for a sample that is being taken:
-  // that is broken off, and taken anew after it. False: kMostWishes wait
-  // already, and nothing is done.
+  // Enqueues a kCancel or kTerminate. Does not wait for a sample under way: the
+  // sample is cancelled and taken again after the command. False: kMostWishes
+  // are queued already, and the command is dropped.
   [[nodiscard]] bool Do(Wish wish);
 
-  // Readable while there are news.
+  // Readable while there is news.
   [[nodiscard]] int fd() const { return event_fd_; }
   News Take();
 
-  // A wish has no answer yet.
+  // True if a command has no outcome yet.
   [[nodiscard]] bool HasOpenWishes();
-  // For the end: takes no more samples, and with `wait` waits for the answers
-  // to wishes, for kCallTimeout or until `interrupt`. Returns what nobody has
-  // taken yet, and with !ok what was not sent or has no answer.
+  // Ends the sampling. With `wait`, waits for the outcomes of queued commands,
+  // for kCallTimeout or until `interrupt`. Returns the outcomes that were not
+  // taken; !ok marks a command that was not sent or has no answer.
   std::vector<Done> Finish(bool wait, Cancellation& interrupt);
 
  private:
@@ -95,7 +98,7 @@ class Sampler {
   void CarryAll();
   Done Carry(const Wish& wish);
   void Wake();
-  // When to look again if nobody asks for it.
+  // Time of the next sample, unless somebody asks for one.
   [[nodiscard]] Clock::time_point Due() const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
@@ -108,12 +111,15 @@ class Sampler {
   bool now_ ABSL_GUARDED_BY(mutex_) = true;
   bool finishing_ ABSL_GUARDED_BY(mutex_) = false;
   std::deque<Wish> wishes_ ABSL_GUARDED_BY(mutex_);
-  std::optional<Wish> carried_ ABSL_GUARDED_BY(mutex_);   // is under way
-  Cancellation* look_ ABSL_GUARDED_BY(mutex_) = nullptr;  // if one is under way
+  // The command under way.
+  std::optional<Wish> carried_ ABSL_GUARDED_BY(mutex_);
+  // Cancels the sample under way, if any.
+  Cancellation* look_ ABSL_GUARDED_BY(mutex_) = nullptr;
   News news_ ABSL_GUARDED_BY(mutex_);
-  // Of the thread alone.
+  // Used by the sampler's thread alone.
   std::unique_ptr<Client> client_;
-  Clock::time_point begin_ = Clock::now();  // of the last look
+  // Begin of the last sample.
+  Clock::time_point begin_ = Clock::now();
   Clock::time_point end_ = begin_;
   absl::Duration retry_ = kFirstRetry;
   std::thread thread_;

@@ -29,7 +29,7 @@ std::string Scaled(double value) {
 
 std::string Count(uint64_t count) { return ShortCount(count, kCountWidth); }
 
-// What runs stands above what only could.
+// Running stands above ready, ready above the other states.
 int StateRank(const ProcessRow& row) {
   switch (row.process.state()) {
     case v1::PROCESS_STATE_RUNNING:
@@ -58,7 +58,7 @@ const std::vector<Column<ProcessRow>>& ProcessColumns() {
          return a.process.process_type() < b.process.process_type();
        }},
       {"state", "STATE", 8, false, 70,
-       // A cancel that was asked for is worth a sign of its own.
+       // A requested cancel is marked with a sign.
        [](Row row) {
          return EnumName(row.process.state()) +
                 (row.process.cancel_requested() ? "!" : "");

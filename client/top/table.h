@@ -1,4 +1,5 @@
-// The columns of the two tables of "actorctl top", and the order of their rows.
+// The columns of the two tables of "actorctl top", and the sorting of their
+// rows.
 //
 // Thread-safety: pure functions.
 #pragma once
@@ -16,26 +17,29 @@ namespace actord::client::top {
 
 template <typename Row>
 struct Column {
-  const char* name;     // as --sort takes it
-  const char* heading;  // in ASCII
-  // Unit: cells. 0: as its content wants, within what is left.
+  // As in --sort.
+  const char* name;
+  // In ASCII.
+  const char* heading;
+  // Unit: cells. 0: as wide as the content, within the remaining width.
   size_t width;
-  bool number;  // aligned to the right
-  // When the terminal is narrow, columns with less of it go first. At most 98,
-  // but for the first column.
+  // Aligned to the right.
+  bool number;
+  // When the terminal is narrow, the column with the lowest importance is left
+  // out first. At most 98, except for the first column.
   int importance;
   std::string (*text)(const Row&);
-  // Whether the first stands above the second: numbers from the largest down,
-  // names from A to Z.
+  // Whether the first row stands above the second: numbers from the largest
+  // down, names from A to Z.
   bool (*above)(const Row&, const Row&);
 };
 
-// The first column is the name of a row, and is of the highest importance.
+// The first column is the name of a row, and has the highest importance.
 const std::vector<Column<ProcessRow>>& ProcessColumns();
 const std::vector<Column<TypeRow>>& TypeColumns();
 
-// By one column; rows that are alike in it keep their order, so that nothing
-// jumps from sample to sample. Borrows the rows.
+// Sorts by one column. Equal rows keep their order, so that no row jumps from
+// sample to sample. Borrows the rows.
 template <typename Row>
 void SortRows(std::vector<const Row*>& rows, const Column<Row>& by,
               bool reversed) {
@@ -44,7 +48,7 @@ void SortRows(std::vector<const Row*>& rows, const Column<Row>& by,
   });
 }
 
-// Which column has that name.
+// Index of the column with this name.
 template <typename Row>
 std::optional<size_t> ColumnNamed(const std::vector<Column<Row>>& columns,
                                   std::string_view name) {
@@ -54,9 +58,9 @@ std::optional<size_t> ColumnNamed(const std::vector<Column<Row>>& columns,
   return std::nullopt;
 }
 
-// "1,234", or "1.23M" when that takes more than `width` characters.
+// "1,234", or "1.23M" if that needs more than `width` characters.
 std::string ShortCount(uint64_t count, size_t width);
-// "0", "0.3", "27", "1,234", "12.3k", "4.60M"; "-" if there is none.
+// "0", "0.3", "27", "1,234", "12.3k", "4.60M"; "-" if there is no rate.
 std::string ShortRate(Rate rate);
 
 }  // namespace actord::client::top

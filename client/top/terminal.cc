@@ -16,38 +16,37 @@
 namespace actord::client::top {
 namespace {
 
-// The alternate screen, no cursor, no line that goes on in the next one, marks
-// around what is pasted.
+// The alternate screen, no cursor, no line wrap, and marks around pasted text.
 constexpr std::string_view kEnter = "\x1b[?1049h\x1b[?25l\x1b[?7l\x1b[?2004h";
 constexpr std::string_view kLeave =
     "\x1b[0m\x1b[?2004l\x1b[?7h\x1b[?25h\x1b[?1049l";
 
-// All that end a program which says nothing of them, but for SIGINT and
-// SIGTERM, which end the command in order, and SIGPIPE, which an output may
-// mean.
+// All signals that end a program without a handler, except SIGINT and SIGTERM,
+// which end the command in order, and SIGPIPE, which the output may cause.
 constexpr std::array kFatal = {SIGHUP,  SIGQUIT,   SIGILL,  SIGTRAP,   SIGABRT,
                                SIGBUS,  SIGFPE,    SIGUSR1, SIGSEGV,   SIGUSR2,
                                SIGALRM, SIGXCPU,   SIGXFSZ, SIGVTALRM, SIGPROF,
                                SIGPOLL, SIGSTKFLT, SIGPWR,  SIGSYS};
 constexpr std::array kWaking = {SIGWINCH, SIGCONT};
-// A terminal that takes nothing for so long is left as it is.
+// A terminal that accepts nothing for this long is left as it is.
 constexpr int kLeaveMs = 100;
 
-// A process has one terminal, and signal handlers have no arguments. Written
-// before `taken` is set and while no handler is there; `taken` is exchanged, so
-// that one of several who restore it does.
+// Global, because a process has one terminal and signal handlers have no
+// arguments. Written before `taken` is set and while no handler is installed.
+// `taken` is exchanged, so that only one of several threads restores the
+// terminal.
 struct Taken {
   int in_fd = -1;
   int out_fd = -1;
   int wake_fd = -1;
   termios before{};
   std::atomic<bool> taken{false};
-  // There was a stop: others may have changed the terminal meanwhile.
+  // The program was stopped: others may have changed the terminal meanwhile.
   std::atomic<bool> continued{false};
-  // What was done before about the signals that are caught now.
+  // The earlier actions of the caught signals.
   std::array<struct sigaction, NSIG> actions{};
   std::array<bool, NSIG> caught{};
-  // For the handlers of a program whose own stack is used up.
+  // A stack for the handlers of a program that has used up its own.
   std::array<char, 64 * 1024> stack{};
   bool has_stack = false;
 };
@@ -58,7 +57,7 @@ extern "C" void OnWake(int signal) {
   if (signal != SIGWINCH) the_terminal.continued.store(true);
   const int error = errno;
   const char byte = 0;
-  // A full pipe says the same already.
+  // A full pipe is readable already.
   [[maybe_unused]] const ssize_t written =
       write(the_terminal.wake_fd, &byte, 1);
   errno = error;
@@ -81,7 +80,7 @@ void Set(int signal, void (*handler)(int)) {
 void Catch(int signal, void (*handler)(int)) {
   struct sigaction& before = the_terminal.actions.at(signal);
   sigaction(signal, nullptr, &before);
-  // What is ignored, after nohup say, stays so.
+  // An ignored signal (after nohup, for example) stays ignored.
   if (handler == OnFatal && before.sa_handler == SIG_IGN) return;
   the_terminal.caught.at(signal) = true;
   Set(signal, handler);
@@ -90,7 +89,8 @@ void Catch(int signal, void (*handler)(int)) {
 void UseOwnStack() {
   stack_t before{};
   if (sigaltstack(nullptr, &before) != 0 || before.ss_flags != SS_DISABLE) {
-    return;  // there is one
+    // A Terminal exists.
+    return;
   }
   stack_t stack{};
   stack.ss_sp = the_terminal.stack.data();
@@ -108,8 +108,9 @@ void GiveBackSignals() {
   if (std::exchange(the_terminal.has_stack, false)) sigaltstack(&none, nullptr);
 }
 
-// As if it were not caught, but for the terminal. The system stops nobody whom
-// no shell could let go on: then this returns at once.
+// Stops the program as if the signal were not caught, but restores the terminal
+// first. The system does not stop a program that no shell could continue; then
+// this returns at once.
 extern "C" void OnStop(int /*signal*/) {
   const int error = errno;
   RestoreTerminal();
@@ -135,10 +136,10 @@ void CatchAll(const Signals& signals, void (*handler)(int)) {
 
 void RestoreTerminal() {
   if (!the_terminal.taken.exchange(false)) return;
-  // In the background it belongs to somebody else.
+  // In the background the terminal belongs to another program.
   const pid_t foreground = tcgetpgrp(the_terminal.in_fd);
   if (foreground != -1 && foreground != getpgrp()) return;
-  // First what nothing can hold up.
+  // First the part that cannot block.
   tcsetattr(the_terminal.in_fd, TCSANOW, &the_terminal.before);
   pollfd ready = {.fd = the_terminal.out_fd, .events = POLLOUT, .revents = 0};
   if (poll(&ready, 1, kLeaveMs) <= 0) return;
@@ -190,7 +191,7 @@ void Terminal::CatchSignals() {
 absl::Status Terminal::Enter() {
   termios raw = the_terminal.before;
   cfmakeraw(&raw);
-  // Set before the terminal is changed: whoever restores too much does no harm.
+  // Set before the terminal is changed: an unneeded restore does no harm.
   the_terminal.taken.store(true);
   if (tcsetattr(the_terminal.in_fd, TCSANOW, &raw) != 0) {
     return absl::ErrnoToStatus(errno, "cannot set the terminal");
@@ -212,7 +213,7 @@ bool Terminal::lost() const {
 }
 
 void Terminal::Suspend() {
-  // All of the job, as the terminal's own driver would.
+  // Stops the whole job, as the terminal's driver would.
   kill(0, SIGTSTP);
 }
 

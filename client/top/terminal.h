@@ -1,14 +1,15 @@
-// The terminal that a full-screen view has for itself, for a while.
+// Reserves the terminal for a full-screen view.
 //
-// Plain termios and the escape sequences of ECMA-48, which every terminal of
-// the last decades knows, rather than ncurses: a frame is laid out as lines of
-// text anyway, so that tests can see it, and what is left of the work is too
-// little for another library in every image.
+// Uses plain termios and the escape sequences of ECMA-48, which every terminal
+// of the last decades knows, rather than ncurses. A frame is laid out as lines
+// of text anyway, so that tests can read it. The remaining work does not
+// justify another library in every image.
 //
-// The terminal is as it was when the object is gone, when the program is ended
-// or stopped by a signal (other than SIGKILL and SIGSTOP), and when it crashes.
+// Restores the terminal when the object is destroyed, when a signal (other than
+// SIGKILL and SIGSTOP) ends or stops the program, and when the program crashes.
 //
-// Thread-safety: for one thread; RestoreTerminal for any. One object at a time.
+// Thread-safety: for one thread; RestoreTerminal for any thread. At most one
+// object at a time.
 #pragma once
 
 #include <memory>
@@ -22,27 +23,27 @@ namespace actord::client::top {
 
 class Terminal {
  public:
-  // Takes the keys from `in_fd` and writes to `out_fd`; both are borrowed, and
-  // must be of the same terminal. FAILED_PRECONDITION: one is none.
+  // Reads keys from `in_fd` and writes to `out_fd`; both are borrowed and must
+  // be the same terminal. FAILED_PRECONDITION: one of them is not a terminal.
   static absl::StatusOr<std::unique_ptr<Terminal>> Open(int in_fd, int out_fd);
   ~Terminal();
   Terminal(const Terminal&) = delete;
   Terminal& operator=(const Terminal&) = delete;
 
-  // As it is now; 80 by 24 if the terminal does not say.
+  // The current size; 80 by 24 if the terminal does not report one.
   [[nodiscard]] Size size() const;
-  // All of it. Waits while the terminal takes nothing.
+  // Writes all bytes. Waits while the terminal accepts nothing.
   absl::Status Write(const std::string& bytes);
-  // Drops what was typed and is not read yet.
+  // Drops typed bytes that were not read yet.
   void DropInput();
 
-  // Readable when the size has changed, or the program goes on after a stop:
-  // then Resume is to be called, and everything to be drawn anew.
+  // Readable when the size has changed, or the program continues after a stop.
+  // Then call Resume and redraw everything.
   [[nodiscard]] int changed_fd() const { return wake_read_fd_; }
-  // The program has been stopped: nothing is to be drawn before Resume.
+  // The program was stopped: draw nothing before Resume.
   [[nodiscard]] bool lost() const;
   absl::Status Resume();
-  // As Ctrl-Z does to other programs: returns when it goes on.
+  // Stops the program as Ctrl-Z stops others; returns when it continues.
   void Suspend();
 
  private:
@@ -55,8 +56,8 @@ class Terminal {
   const int wake_write_fd_;
 };
 
-// Gives the terminal back if a Terminal has it; for the moment before _exit().
-// Safe in signal handlers.
+// Restores the terminal if a Terminal has changed it; for the moment before
+// _exit(). Safe in signal handlers.
 void RestoreTerminal();
 
 }  // namespace actord::client::top

@@ -1,4 +1,4 @@
-// The two ways of "actorctl top": live on a terminal, and one frame for
+// The two modes of "actorctl top": live on a terminal, and one frame for
 // scripts.
 //
 // Thread-safety: for the thread that runs the command.
@@ -16,15 +16,16 @@ namespace actord::client::top {
 struct TopOptions {
   ViewOptions view;
   uint64_t max_processes = 10'000;
-  uint64_t limit = 0;  // rows that --once writes; 0: all
+  // Maximum number of rows that --once writes; 0: all.
+  uint64_t limit = 0;
 };
 
-// Until somebody quits or the command's time is over. A daemon that is gone, or
-// not there yet, is tried again for as long.
+// Runs until somebody quits or the command's deadline. Retries a lost or
+// missing daemon until then.
 ExitStatus RunLive(Invocation& invocation, const TopOptions& options);
 
-// Looks twice, an interval apart, so that there are rates, and writes what it
-// saw in the format that -o asks for.
+// Takes two samples, an interval apart, so that there are rates, and writes
+// them in the format of -o.
 ExitStatus RunOnce(Invocation& invocation, const TopOptions& options);
 
 }  // namespace actord::client::top

@@ -10,9 +10,10 @@ namespace actord::client::top {
 namespace {
 
 constexpr std::string_view kBetweenTold = "; ";
-constexpr size_t kMaxFilterBytes = 128;  // as long as the name of a type
+// As long as the name of a type.
+constexpr size_t kMaxFilterBytes = 128;
 
-// What + and - choose among.
+// The intervals that + and - choose from.
 constexpr std::array kIntervals = {
     absl::Milliseconds(100), absl::Milliseconds(200), absl::Milliseconds(500),
     absl::Seconds(1),        absl::Seconds(2),        absl::Seconds(5),
@@ -63,7 +64,8 @@ std::string View::SelectedName() const {
 
 void View::MoveTo(size_t row) {
   selected_ = rows() == 0 ? 0 : std::min(row, rows() - 1);
-  // The first row is a place, not a process: who has not moved sees the top.
+  // The first row is a place, not a process: while the selection has not moved,
+  // it stays at the top.
   selected_name_ = selected_ == 0 ? "" : SelectedName();
   KeepInSight();
 }
@@ -73,7 +75,7 @@ void View::KeepInSight() {
   if (selected_ >= first_visible_ + visible_) {
     first_visible_ = selected_ + 1 - visible_;
   }
-  // No empty lines below while there are rows above.
+  // Scroll back: no empty lines below while there are rows above.
   const size_t last_first = rows() > visible_ ? rows() - visible_ : 0;
   first_visible_ = std::min(first_visible_, last_first);
 }
@@ -110,7 +112,7 @@ void View::Tell(std::string what) {
 }
 
 Wish View::Press(const Key& key, const Model& model) {
-  // Text for a filter; elsewhere it was not meant for this program.
+  // Text for a filter; elsewhere a paste was not meant for this program.
   if (key.pasted && prompt_ != Prompt::kFilter) return {};
   Say("");
   switch (key.kind) {
@@ -127,7 +129,8 @@ Wish View::Press(const Key& key, const Model& model) {
   if (prompt_ != Prompt::kNone) return PressInQuestion(key);
   if (IsText(key, 'q')) return {.kind = Wish::Kind::kQuit};
   if (page_ == Page::kHelp) {
-    page_ = Page::kTable;  // any key
+    // Any key.
+    page_ = Page::kTable;
     return {};
   }
   return page_ == Page::kDetails ? PressInDetails(key)
@@ -259,7 +262,7 @@ void View::AskAboutSelected(Prompt question) {
 Wish View::SetFilter(std::string filter, const Model& model) {
   options_.filter = std::move(filter);
   Refresh(model);
-  // The daemon may have others of that type than those that were looked at.
+  // The daemon may have processes of that type outside the sample.
   return {.kind = Wish::Kind::kSample};
 }
 
@@ -270,7 +273,7 @@ Wish View::PressInFilter(const Key& key, const Model& model) {
         typed_ += key.text;
       return {};
     case KeyKind::kBackspace:
-      // To the beginning of the last character.
+      // Back to the beginning of the last character.
       while (!typed_.empty()) {
         const auto last = static_cast<unsigned char>(typed_.back());
         typed_.pop_back();

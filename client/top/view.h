@@ -1,6 +1,6 @@
-// What somebody who looks at "actorctl top" has chosen, and what the keys do.
+// The state of the view of "actorctl top", and the effects of the keys.
 //
-// Thread-safety: not thread-safe. Pure: what a key asks of the daemon or of the
+// Thread-safety: not thread-safe. Pure: a key's request to the daemon or the
 // terminal is returned as a wish. Ownership: borrows the model's rows from one
 // Refresh to the next.
 #pragma once
@@ -20,9 +20,12 @@
 namespace actord::client::top {
 
 struct ViewOptions {
-  bool types = false;         // else processes
-  size_t process_column = 5;  // to sort by; steps/s
-  size_t type_column = 1;     // processes
+  // Show types; otherwise processes.
+  bool types = false;
+  // Sort column; steps/s.
+  size_t process_column = 5;
+  // Sort column; processes.
+  size_t type_column = 1;
   bool reversed = false;
   std::string filter = {};
   absl::Duration interval = absl::Seconds(2);
@@ -35,26 +38,26 @@ class View {
 
   explicit View(ViewOptions options) : options_(std::move(options)) {}
 
-  // To be called whenever the model has changed. The selected row stays
-  // selected wherever it moves; if it is gone, the one in its place is.
+  // Call it whenever the model has changed. The selected row stays selected
+  // wherever it moves. If that row is gone, the row in its place is selected.
   void Refresh(const Model& model);
   Wish Press(const Key& key, const Model& model);
 
-  // How many rows are seen at a time; at least 1.
+  // Number of visible rows; at least 1.
   void SetVisibleRows(size_t rows);
 
-  // What came of a wish.
+  // Shows the outcome of a wish.
   void ShowDetails(absl::StatusOr<v1::Process> process);
   void Say(std::string what);
-  // The same, but what was told before stays beside it, the newest first, until
-  // a key is pressed. At most kMostTold of them.
+  // Shows an outcome beside the earlier outcomes, the newest first, until a key
+  // is pressed. At most kMostTold of them.
   void Tell(std::string what);
   static constexpr size_t kMostTold = 16;
 
   [[nodiscard]] Page page() const { return page_; }
   [[nodiscard]] Prompt prompt() const { return prompt_; }
-  // The prompt is a question whose answer may end a process: only a key that
-  // was pressed in sight of it may be one.
+  // The prompt asks whether to end a process: only a key that was pressed while
+  // the prompt was visible may answer it.
   [[nodiscard]] bool asks() const {
     return prompt_ == Prompt::kCancel || prompt_ == Prompt::kTerminate;
   }
@@ -62,17 +65,17 @@ class View {
   [[nodiscard]] bool paused() const { return paused_; }
   [[nodiscard]] absl::Duration interval() const { return options_.interval; }
   [[nodiscard]] bool reversed() const { return options_.reversed; }
-  // The index of the column, of the table that is shown.
+  // Index of the sort column of the visible table.
   [[nodiscard]] size_t sorted_by() const {
     return options_.types ? options_.type_column : options_.process_column;
   }
-  // Which types are shown: the one with this name, or, if there is none, those
-  // that contain it.
+  // Filter of types: the type with this name or, if there is none, the types
+  // whose names contain this text.
   [[nodiscard]] const std::string& filter() const { return options_.filter; }
-  // What is being typed, in the prompt for it.
+  // The text that is being typed at the prompt.
   [[nodiscard]] const std::string& typed() const { return typed_; }
   [[nodiscard]] const std::string& message() const { return message_; }
-  // Of the prompt or of the details.
+  // The PID of the prompt or of the details.
   [[nodiscard]] const std::string& pid() const { return pid_; }
   [[nodiscard]] const std::string& pid_type() const { return pid_type_; }
   [[nodiscard]] const std::optional<absl::StatusOr<v1::Process>>& details()
@@ -80,8 +83,8 @@ class View {
     return details_;
   }
 
-  // What is shown, filtered and sorted; the one that is not empty is the one
-  // that types() says.
+  // The visible rows, filtered and sorted. The vector that types() names holds
+  // them; the other is empty.
   [[nodiscard]] const std::vector<const ProcessRow*>& processes() const {
     return processes_;
   }
@@ -94,8 +97,8 @@ class View {
   [[nodiscard]] size_t selected() const { return selected_; }
   [[nodiscard]] size_t first_visible() const { return first_visible_; }
 
-  // The type to ask the daemon for: the filter, if it is the whole name of one;
-  // else "", all of them.
+  // The type to request from the daemon: the filter, if it is the whole name of
+  // a type; otherwise "", all types.
   [[nodiscard]] std::string WantedType(
       const v1::GetStatusResponse& status) const;
 
@@ -121,10 +124,12 @@ class View {
   bool paused_ = false;
   std::string typed_;
   std::string message_;
-  size_t told_ = 0;  // in message_
+  // Number of outcomes in message_.
+  size_t told_ = 0;
   std::string pid_;
   std::string pid_type_;
-  std::optional<absl::StatusOr<v1::Process>> details_;  // unset: not yet known
+  // Unset: not yet known.
+  std::optional<absl::StatusOr<v1::Process>> details_;
   std::vector<const ProcessRow*> processes_;
   std::vector<TypeRow> types_;
   std::vector<const TypeRow*> sorted_types_;

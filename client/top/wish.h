@@ -1,4 +1,4 @@
-// What a key asks of those who have a connection or a terminal.
+// A key's request to the owner of the connection or of the terminal.
 //
 // Thread-safety: a value.
 #pragma once
@@ -14,10 +14,14 @@ struct Wish {
     kInterrupt,
     kSuspend,
     kRedraw,
-    kSample,     // now: what is wanted has changed
-    kLook,       // at `pid`
-    kCancel,     // `pid`
-    kTerminate,  // `pid`
+    // Take a sample now: the wanted data has changed.
+    kSample,
+    // Show `pid`.
+    kLook,
+    // Cancel `pid`.
+    kCancel,
+    // Terminate `pid`.
+    kTerminate,
   };
   Kind kind = Kind::kNone;
   std::string pid = {};
