@@ -13,17 +13,17 @@
 namespace actord::daemon {
 namespace {
 
-// What a callback will bring, shared with it: it may come after nobody waits
-// any more.
+// The result of a callback, shared with it, because it may run after the wait
+// has ended.
 template <typename T>
 class Coming {
  public:
-  // Of several the first counts.
+  // The first result counts.
   void Set(T value) {
     const absl::MutexLock lock(&mutex_);
     if (!value_) value_ = std::move(value);
   }
-  // nullopt: it has not come within that time.
+  // nullopt: there was no result within that time.
   std::optional<T> WaitFor(absl::Duration patience) {
     const absl::MutexLock lock(&mutex_);
     mutex_.AwaitWithTimeout(
@@ -50,7 +50,7 @@ absl::Status CannotStart(absl::string_view why) {
       absl::StrCat("boot.tree: the tree cannot be started: ", why));
 }
 
-// Why it has ended before it had started.
+// The reason why the supervisor ended before it had started.
 absl::Status WhyEnded(runtime::Runtime& runtime, const runtime::Pid& pid,
                       absl::Duration patience) {
   auto coming = std::make_shared<Coming<std::string>>();
@@ -133,7 +133,7 @@ absl::Status StartBootTree(const std::string& spec, absl::Duration timeout,
                            runtime::FormatPid(**pid)));
   runtime.Await(**pid, [&runtime,
                         &logger](absl::StatusOr<runtime::Outcome> outcome) {
-    // In the end of the daemon it is to end.
+    // When the daemon ends, the supervisor is supposed to end.
     const bool serves = runtime.Stats().state == runtime::RunState::kServing;
     if (outcome.ok() && serves) LogEnd(*outcome, logger);
   });

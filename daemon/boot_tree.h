@@ -1,5 +1,5 @@
-// The processes that a daemon starts with: one supervisor, whose input is a
-// file, under the name "boot".
+// Starts the processes with which a daemon begins: one supervisor under the
+// name "boot", whose input is a file.
 //
 // Thread-safety: functions for the thread that starts the daemon.
 #pragma once
@@ -18,17 +18,18 @@ namespace actord::daemon {
 
 inline constexpr std::string_view kBootName = "boot";
 
-// The file's text, which describes a supervisor. INVALID_ARGUMENT: the file
-// cannot be read, is empty, has more than `max_payload_bytes`, or a field is
-// wrong; the text names file and field.
+// Reads and checks the supervisor's input. INVALID_ARGUMENT names file and
+// field: the file cannot be read, is empty, is larger than `max_payload_bytes`,
+// or has a wrong field.
 absl::StatusOr<std::string> ReadBootTree(const std::string& path,
                                          size_t max_payload_bytes);
 
-// Starts it and returns when all of its children have been up.
-// FAILED_PRECONDITION: it gave up, with its reason; DEADLINE_EXCEEDED:
-// `timeout` has passed; CANCELLED: somebody wants the daemon to end. Then what
-// it has started goes with the runtime. From then on `logger`, which must
-// outlive the runtime, is told if it fails.
+// Starts the supervisor and returns when all of its children have been up.
+// FAILED_PRECONDITION: the supervisor gave up, with its reason;
+// DEADLINE_EXCEEDED: `timeout` has passed; CANCELLED: a shutdown was requested.
+// After an error the started processes end with the runtime. After success, a
+// later failure of the supervisor is logged to `logger`, which must outlive the
+// runtime.
 absl::Status StartBootTree(const std::string& spec, absl::Duration timeout,
                            runtime::Runtime& runtime, ShutdownControl& shutdown,
                            Logger& logger);

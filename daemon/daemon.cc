@@ -17,16 +17,15 @@
 namespace actord::daemon {
 namespace {
 
-// How long the service goes on saying no after all processes ended. gRPC says
-// CANCELLED to calls that meet its server's end; most clients hear UNAVAILABLE
-// before and stay away.
+// How long the service still refuses calls after all processes have ended. gRPC
+// answers CANCELLED to calls that are open when their server stops; in this
+// time most clients get UNAVAILABLE and stay away.
 constexpr auto kLastAnswers = std::chrono::milliseconds(50);
 
-// How long calls that are open after all processes ended may take to end.
+// Time for open calls to finish after all processes have ended.
 constexpr absl::Duration kServerGrace = absl::Seconds(1);
 
-// A wait ends this long before the deadline, so that the rest of the end has
-// time.
+// A wait ends this long before the deadline, to leave time for the other steps.
 constexpr absl::Duration kExitReserve = absl::Milliseconds(300);
 
 }  // namespace
@@ -74,7 +73,7 @@ absl::Status Daemon::OpenAll() {
   auto reservation = RpcServer::Reserve(config_);
   if (!reservation.ok()) return reservation.status();
   reservation_ = *std::move(reservation);
-  // If another daemon has the address, the file may be that one's.
+  // If another daemon has the address, the file may belong to that daemon.
   if (status.ok() && has_port_file) status = RemovePortFile(config_.port_file);
   if (status.ok()) status = StartRuntime();
   if (status.ok()) status = StartServer();
@@ -90,7 +89,7 @@ absl::Status Daemon::OpenAll() {
                      " can do everything: there is no TLS, and there "
                      "are no tokens"));
   }
-  // Last: whoever sees it finds all of the above in the log.
+  // Last, so that a reader of the file finds all earlier lines in the log.
   if (has_port_file) {
     logger_.Flush(LogWriter::kLastPatience);
     auto file = PortFile::Write(config_.port_file, ports());
@@ -147,12 +146,12 @@ absl::Status Daemon::StartServer() {
 }
 
 Daemon::~Daemon() {
-  // A daemon that did not Run is ended here.
+  // Ends a daemon that did not Run.
   if (runtime_ != nullptr && !ended_) {
     shutdown_.Request(runtime::ShutdownMode::kNow, absl::ZeroDuration());
     EndProcesses();
   }
-  // It answers the calls that wait for it.
+  // PluginLoading answers the calls that wait for it.
   if (plugin_loading_ != nullptr)
     plugin_loading_->Stop(absl::InfiniteDuration());
   server_.reset();
@@ -180,8 +179,8 @@ void Daemon::Reload(const Config& fresh) {
         absl::StrCat("configuration not reloaded: ", status.message()));
     return;
   }
-  // The more talkative of the two levels tells what has changed, so that a
-  // level that is raised is confirmed too.
+  // The lower of the two levels applies while the changes are logged, so that a
+  // raised level is logged too.
   logger_.SetLevel(std::min(old.log_level, next.log_level));
   std::vector<std::string> changed, left;
   for (const ConfigKey& key : ConfigKeys()) {
@@ -270,7 +269,7 @@ void Daemon::EndFailedStart(const absl::Status& why) {
   const ShutdownControl::Result result = EndProcesses();
   Enter(Phase::kCalls, status);
   if (!result.stuck && result.report.stuck == 0) return;
-  // An Init of the boot tree, say. As at the end of Run.
+  // For example an Init of the boot tree. As at the end of Run.
   logger_.Error(std::string(why.message()));
   LogStuck(result.report.stuck);
   Exit(status);
@@ -287,7 +286,8 @@ ExitStatus Daemon::Run() {
       is_stuck || (result.report.forced > 0 && !result.now);
   const ExitStatus status = ran_out_of_time ? kExitDrainTimeout : kExitClean;
   if (!is_stuck) Enter(Phase::kCalls, status);
-  // While the port is held: no other daemon has put its file there for it.
+  // While the port is held, so that no other daemon can have put its file
+  // there.
   if (port_file_ != nullptr) {
     const absl::Status removed = port_file_->Remove();
     if (!removed.ok()) logger_.Warning(std::string(removed.message()));
@@ -297,7 +297,8 @@ ExitStatus Daemon::Run() {
     std::this_thread::sleep_for(kLastAnswers);
   }
   if (is_stuck) {
-    // Their threads run plugin code, so nothing can be taken down under them.
+    // The threads of the stuck steps run plugin code, so nothing that they use
+    // may be destroyed.
     LogStuck(result.report.stuck);
     Exit(kExitDrainTimeout);
   }

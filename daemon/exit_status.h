@@ -7,15 +7,21 @@ namespace actord::daemon {
 
 enum ExitStatus : int {
   kExitClean = 0,
-  kExitUsage = 64,            // the command line is wrong
-  kExitCannotListen = 69,     // an address is taken or not ours
-  kExitInternal = 70,         // it could not start, for a reason of its own
-  kExitDrainTimeout = 75,     // processes had to be forced to end
-  kExitBadConfiguration = 78  // file, environment, option or plugin
+  // The command line is wrong.
+  kExitUsage = 64,
+  // An address is in use, or not this machine's.
+  kExitCannotListen = 69,
+  // The daemon could not start, for an internal reason.
+  kExitInternal = 70,
+  // Processes had to be forced to end.
+  kExitDrainTimeout = 75,
+  // File, environment, option or plugin.
+  kExitBadConfiguration = 78
 };
 
-// For a start that failed. INVALID_ARGUMENT, NOT_FOUND and FAILED_PRECONDITION
-// mean the configuration and the plugins that it names, UNAVAILABLE an address.
+// The exit status of a failed start. INVALID_ARGUMENT, NOT_FOUND and
+// FAILED_PRECONDITION mean the configuration and its plugins, UNAVAILABLE an
+// address.
 inline ExitStatus ExitStatusOf(const absl::Status& start) {
   switch (start.code()) {
     case absl::StatusCode::kOk:

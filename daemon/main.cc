@@ -1,4 +1,4 @@
-// actord: parses, checks, and hands over to Daemon.
+// actord: parses and checks the configuration, and runs Daemon.
 #include <unistd.h>
 
 #include <atomic>
@@ -44,9 +44,9 @@ ExitStatus Serve(const CommandLine& command_line, const Config& config) {
   const CrashFlush crash_flush(logger);
   const LibraryLogCapture capture(logger);
   const std::unique_ptr<Daemon> daemon = Daemon::Create(config, logger);
-  // A SIGHUP that comes while the daemon starts waits until it serves. Written
-  // and read by both threads, in one order of all: whoever sees both set
-  // reloads, on the thread of the signals.
+  // A SIGHUP during the start waits until the daemon serves. Both threads write
+  // and read both flags in one total order (seq_cst): the thread that sees both
+  // set reloads, on the thread of the signals.
   std::atomic<bool> serves{false};
   std::atomic<bool> reload_wanted{false};
   int requests = 0;
@@ -117,8 +117,8 @@ ExitStatus Main(const std::vector<std::string>& arguments) {
 }  // namespace actord::daemon
 
 int main(int argc, char** argv) {
-  // First of all: Debian's Abseil may abort over an order of locks that gRPC
-  // has.
+  // Before all else: Debian's Abseil may abort because of an order of locks in
+  // gRPC.
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
   actord::daemon::BlockSignals();
   return actord::daemon::Main({argv + 1, argv + argc});

@@ -14,7 +14,8 @@
 namespace actord::daemon {
 namespace {
 
-constexpr mode_t kMode = 0666;  // less the umask
+// Reduced by the umask.
+constexpr mode_t kMode = 0666;
 
 absl::Status Failed(const std::string& path, const char* what, int error) {
   return absl::InvalidArgumentError(absl::StrCat(
@@ -25,7 +26,7 @@ std::string PathBeside(const std::string& path, std::string_view purpose) {
   return absl::StrCat(path, ".", getpid(), ".", std::string(purpose));
 }
 
-// Whether all of it was written; errno says why not.
+// Whether all of it was written; otherwise errno says why not.
 bool WriteAll(int descriptor, std::string_view text) {
   while (!text.empty()) {
     const ssize_t count = write(descriptor, text.data(), text.size());
@@ -74,15 +75,15 @@ bool PortFile::IsOthers(const std::string& path) const {
 
 absl::Status PortFile::Remove() {
   if (IsOthers(path_)) return absl::OkStatus();
-  // Nothing removes a file on the condition that it is still the same. So it is
-  // taken aside first, where nobody replaces it.
+  // No system call removes a file only if it is still the same. So the file is
+  // first renamed to a name where nobody replaces it.
   const std::string aside = PathBeside(path_, "old");
   if (std::rename(path_.c_str(), aside.c_str()) != 0) {
     return errno == ENOENT ? absl::OkStatus()
                            : Failed(path_, "remove it", errno);
   }
-  // Another daemon's that was written meanwhile goes back, unless there is a
-  // newer one already.
+  // A file that another daemon wrote meanwhile is put back, unless a newer file
+  // exists.
   if (IsOthers(aside) && link(aside.c_str(), path_.c_str()) != 0 &&
       errno != EEXIST) {
     return Failed(path_, "put back what another daemon wrote", errno);

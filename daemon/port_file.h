@@ -1,7 +1,7 @@
-// The file that tells which ports were picked.
+// The file with the ports that the daemon serves on.
 //
-// Thread-safety: none. Ownership: a PortFile owns a descriptor, and the file
-// only as long as nobody replaces it.
+// Thread-safety: none. Ownership: a PortFile owns a descriptor, and owns the
+// file only until another program replaces it.
 #pragma once
 
 #include <memory>
@@ -13,30 +13,32 @@
 
 namespace actord::daemon {
 
-// Removes what an earlier run left, so that nobody reads a port that is not
-// served. A file that is not there is fine.
+// Removes the file of an earlier run, so that nobody reads a port that is not
+// served. A missing file is no error.
 absl::Status RemovePortFile(const std::string& path);
 
 class PortFile {
  public:
-  // Writes one port a line, in one go: a reader sees all of it or no file.
+  // Writes one port on each line, atomically: a reader sees all lines or no
+  // file.
   static absl::StatusOr<std::unique_ptr<PortFile>> Write(
       const std::string& path, const std::vector<int>& ports);
   ~PortFile();
   PortFile(const PortFile&) = delete;
   PortFile& operator=(const PortFile&) = delete;
 
-  // Removes the file, unless somebody has put another one there meanwhile, of
-  // whatever text: another daemon, say, that serves by now.
+  // Removes the file, unless it was replaced meanwhile, whatever the new file
+  // contains: another daemon, for example, that serves by now.
   absl::Status Remove();
 
  private:
   PortFile(std::string path, int descriptor);
-  // Whether there is a file at `path` that is not the one that was written.
+  // Whether the file at `path` is not the file that was written.
   [[nodiscard]] bool IsOthers(const std::string& path) const;
 
   const std::string path_;
-  // Open for as long as this lives, so that no other file gets its number.
+  // Open as long as this object lives, so that no other file gets the same
+  // inode number.
   const int descriptor_;
 };
 

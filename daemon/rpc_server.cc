@@ -19,22 +19,22 @@
 namespace actord::daemon {
 namespace {
 
-// Room in one request for its payload and for everything around it. A payload
-// that is too large is refused by name as long as it fits in here; beyond, gRPC
-// breaks the call off with RESOURCE_EXHAUSTED.
+// Room in one request for its payload and everything around it. A payload that
+// fits but exceeds the limit is refused by name. Above this size gRPC breaks
+// the call off with RESOURCE_EXHAUSTED.
 constexpr size_t kRequestOverheadBytes = 4 << 20;
-// Of that, what a request needs beside its payload at the least.
+// The part of it that a request needs beside its payload, at least.
 constexpr size_t kMinRequestOverheadBytes = 1 << 20;
 // Room for many requests at a time.
 constexpr size_t kMinServerBytes = size_t{1} << 30;
-// A client that is gone without a word is noticed after this.
+// A client that vanishes silently is noticed after this time.
 constexpr int kKeepaliveTimeMs = 60'000;
 constexpr int kKeepaliveTimeoutMs = 20'000;
-// Clients that wait long may ask this often whether the daemon is there.
+// Clients that wait long may ping this often.
 constexpr int kMinClientPingIntervalMs = 10'000;
 
-// Threads of gRPC when its server has started: some of its own, and those that
-// wait for callbacks.
+// Number of gRPC's threads when its server has started: its own, and the
+// threads that wait for callbacks.
 size_t ThreadsOfServer() {
   constexpr unsigned kOthers = 8;
   return kOthers + std::clamp(gpr_cpu_num_cores() / 2, 2u, 16u);
@@ -44,8 +44,8 @@ size_t MaxRequestBytes(const Config& config) {
   return 2 * config.runtime.max_payload_bytes + kRequestOverheadBytes;
 }
 
-// Memory for all requests that are being read, and what gRPC needs for calls
-// that are open. When it runs out, gRPC reads more slowly and breaks calls off.
+// Memory for all requests that are being read, and for gRPC's own data of open
+// calls. When it runs out, gRPC reads more slowly and breaks calls off.
 size_t MaxServerBytes(const Config& config) {
   return std::max(kMinServerBytes, 8 * MaxRequestBytes(config));
 }
@@ -57,7 +57,7 @@ void SetLimits(const Config& config, grpc::ServerBuilder& builder) {
   builder.SetResourceQuota(quota);
   builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS,
                              config.max_concurrent_streams);
-  // Two daemons on one port would share the calls between them.
+  // Off: two daemons on one port would share the calls between them.
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveTimeMs);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS,
@@ -66,7 +66,7 @@ void SetLimits(const Config& config, grpc::ServerBuilder& builder) {
   builder.AddChannelArgument(
       GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
       kMinClientPingIntervalMs);
-  // Only reflection is served by threads that wait for calls.
+  // Only reflection uses threads that wait for calls.
   builder.SetSyncServerOption(grpc::ServerBuilder::NUM_CQS, 1);
   builder.SetSyncServerOption(grpc::ServerBuilder::MIN_POLLERS, 1);
   builder.SetSyncServerOption(grpc::ServerBuilder::MAX_POLLERS, 1);
@@ -139,7 +139,7 @@ absl::StatusOr<std::unique_ptr<RpcServer>> RpcServer::Start(
   server->server_ = builder.BuildAndStart();
   for (size_t i = 0; i < bound.size(); ++i) {
     if (bound[i] > 0) continue;
-    // Somebody was faster since we looked, or gRPC has a reason of its own.
+    // Another program was faster since the check, or gRPC has another reason.
     return CannotListen(config.listen[i], WhyNotListening(config.listen[i]));
   }
   if (server->server_ == nullptr) {

@@ -1,6 +1,6 @@
-// The gRPC server: addresses, limits, health, reflection, and its end.
+// The gRPC server: addresses, limits, health, reflection, and shutdown.
 //
-// Thread-safety: none, but for SetNotServing. Ownership: borrows the service.
+// Thread-safety: none, except SetNotServing. Ownership: borrows the service.
 #pragma once
 
 #include <grpcpp/server.h>
@@ -19,42 +19,43 @@ namespace actord::daemon {
 
 class RpcServer {
  public:
-  // The addresses of a configuration that no other daemon gets meanwhile.
+  // The addresses of a configuration, reserved against other daemons.
   using Reservation = std::vector<std::unique_ptr<SocketLock>>;
-  // UNAVAILABLE if an address cannot be listened on; the message names it and
-  // says why. INVALID_ARGUMENT: a Unix socket is listed twice. Blocks for the
-  // look-up of names.
+  // UNAVAILABLE if the daemon cannot listen on an address; the message names
+  // the address and the reason. INVALID_ARGUMENT: a Unix socket is listed
+  // twice. Blocks while names are looked up.
   static absl::StatusOr<Reservation> Reserve(const Config& config);
   // Serves when it returns. UNAVAILABLE as above. INTERNAL: the system has too
   // few threads.
   static absl::StatusOr<std::unique_ptr<RpcServer>> Start(
       const Config& config, grpc::Service& service, Reservation reservation);
-  // Stops if nobody did.
+  // Stops the server if Stop was not called.
   ~RpcServer();
   RpcServer(const RpcServer&) = delete;
   RpcServer& operator=(const RpcServer&) = delete;
 
-  // What is served: "127.0.0.1:7600", with the port that was picked.
+  // The served addresses: "127.0.0.1:7600", with the actual port.
   [[nodiscard]] const std::vector<std::string>& addresses() const {
     return addresses_;
   }
-  // Of the TCP addresses, in the order of the configuration.
+  // The ports of the TCP addresses, in the order of the configuration.
   [[nodiscard]] const std::vector<int>& ports() const { return ports_; }
 
-  // The largest payload that requests to this server have room for, whatever
-  // the limits become while it runs.
+  // The largest payload for which requests to this server have room. It stays
+  // the same while the server runs, whatever the limits become.
   [[nodiscard]] size_t max_payload_bytes() const { return max_payload_bytes_; }
 
   // Tells health checks to send work elsewhere.
   void SetNotServing();
-  // Lets calls that are open end until `grace` has passed, then breaks them
-  // off. Returns when no call is left.
+  // Lets open calls finish until `grace` has passed, then breaks them off.
+  // Returns when no call is left.
   void Stop(absl::Duration grace);
 
  private:
   RpcServer() = default;
 
-  Reservation reservation_;  // goes last
+  // Destroyed last.
+  Reservation reservation_;
   std::unique_ptr<grpc::Server> server_;
   std::vector<std::string> addresses_;
   std::vector<int> ports_;

@@ -1,6 +1,6 @@
-// Signals, received by a thread of their own, where they can do anything.
+// Receives signals on their own thread, where handlers may call any function.
 //
-// Thread-safety: BlockSignals before any other thread is started.
+// Thread-safety: call BlockSignals before another thread is started.
 #pragma once
 
 #include <atomic>
@@ -13,14 +13,14 @@
 
 namespace actord::daemon {
 
-// Makes SIGTERM, SIGINT and SIGHUP wait for a SignalThread, for this thread and
-// all that it starts, and ignores SIGPIPE.
+// Reserves SIGTERM, SIGINT and SIGHUP for a SignalThread, in this thread and
+// all threads that it starts, and ignores SIGPIPE.
 void BlockSignals();
 
 class SignalThread {
  public:
-  // Calls `handler` with each signal, one at a time, until destroyed. INTERNAL:
-  // the system has no thread.
+  // Calls `handler` for each signal, one at a time, until destroyed. INTERNAL:
+  // the system has no thread left.
   static absl::StatusOr<std::unique_ptr<SignalThread>> Start(
       std::function<void(int signal)> handler);
   ~SignalThread();
@@ -33,8 +33,8 @@ class SignalThread {
   void Run();
 
   const std::function<void(int signal)> handler_;
-  // Written by the destructor before it wakes the thread with a signal, which
-  // also orders the two.
+  // Written by the destructor before it wakes the thread with a signal; the
+  // signal orders the write before the read.
   std::atomic<bool> stopping_{false};
   std::thread thread_;
 };

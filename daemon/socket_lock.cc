@@ -14,10 +14,10 @@
 namespace actord::daemon {
 namespace {
 
-// Nobody else is to hold up a start by taking the lock.
+// Owner only, so that no other user can take the lock and block a start.
 constexpr mode_t kMode = 0600;
-// Files that may be removed between opening and locking them, one after the
-// other. Each was another daemon's that ended.
+// Maximum number of files that may be removed between opening and locking them,
+// one after the other. Each belonged to another daemon that ended.
 constexpr int kMaxTries = 1000;
 
 std::string LockPath(const std::string& socket_path) {
@@ -29,7 +29,7 @@ absl::Status CannotLock(const std::string& path, int error) {
       absl::StrCat("cannot lock ", path, ": ", std::strerror(error)));
 }
 
-// Whether the open file is the one at `path`.
+// Whether the open file is the file at `path`.
 bool IsAt(const std::string& path, int descriptor) {
   struct stat own {};
   struct stat there {};
@@ -43,7 +43,7 @@ absl::StatusOr<std::unique_ptr<SocketLock>> SocketLock::Take(
     const std::string& socket_path) {
   const std::string path = LockPath(socket_path);
   for (int i = 0; i < kMaxTries; ++i) {
-    // Nonblocking: opening a pipe of that name does not wait for a writer.
+    // Non-blocking: opening a pipe of that name must not wait for a writer.
     const int descriptor =
         open(path.c_str(),
              O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, kMode);

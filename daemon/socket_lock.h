@@ -22,17 +22,17 @@ namespace actord::daemon {
 
 class SocketLock {
  public:
-  // UNAVAILABLE, with the reason in words: another program has it, or the file
-  // cannot be made.
+  // UNAVAILABLE: another program holds the lock, or the file cannot be created;
+  // the message says why.
   static absl::StatusOr<std::unique_ptr<SocketLock>> Take(
       const std::string& socket_path);
-  // Gives the lock up.
+  // Releases the lock.
   ~SocketLock();
   SocketLock(const SocketLock&) = delete;
   SocketLock& operator=(const SocketLock&) = delete;
 
-  // From now on there may be a socket that somebody else removes at their time,
-  // as gRPC does: the file then goes only if the socket is gone.
+  // From now on a socket may exist that another part removes at its own time,
+  // as gRPC does. The lock file is then removed only if the socket is gone.
   void SetBound() { is_bound_ = true; }
 
  private:

@@ -14,7 +14,7 @@
 namespace actord::daemon {
 namespace {
 
-// Of this program, as the system counts them.
+// The threads of this program, as the system counts them.
 size_t CountThreads() {
   std::error_code error;
   const std::filesystem::directory_iterator threads("/proc/self/task", error);
@@ -23,7 +23,7 @@ size_t CountThreads() {
                      begin(threads), std::filesystem::directory_iterator()));
 }
 
-// A thread that was joined counts for a moment longer.
+// The system still counts a joined thread for a moment.
 void AwaitThreads(size_t count) {
   constexpr timespec kPause{0, 1'000'000};
   constexpr int kMaxPauses = 1000;

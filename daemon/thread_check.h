@@ -1,5 +1,5 @@
-// Says whether the system has threads left, for a library that cannot be told
-// that it has none: gRPC ends the program, or waits for ever.
+// Checks whether the system has threads left, for gRPC, which cannot report a
+// missing thread: it ends the program, or waits for ever.
 //
 // Thread-safety: any thread.
 #pragma once
@@ -10,8 +10,8 @@
 
 namespace actord::daemon {
 
-// Starts `count` threads and ends them again. INTERNAL: the system refused one;
-// the message says who wanted them.
+// Starts `count` threads and ends them again. INTERNAL: the system refused a
+// thread; the message names the library that needs them.
 absl::Status CheckThreads(size_t count, const std::string& for_whom);
 
 }  // namespace actord::daemon

@@ -22,7 +22,7 @@ void AppendEscape(std::string_view prefix, unsigned char byte,
   out.push_back(kHex[byte & 0xf]);
 }
 
-// The character that `sequence`, which is one well-formed sequence, encodes.
+// Decodes `sequence`, which is one well-formed sequence.
 uint32_t CodePointOf(std::string_view sequence) {
   const auto first = static_cast<unsigned char>(sequence.front());
   if (sequence.size() == 1) return first;
@@ -34,8 +34,8 @@ uint32_t CodePointOf(std::string_view sequence) {
 }
 
 // Characters that command a terminal or change how the text around them reads:
-// controls (some terminals obey U+0080 to U+009F too), line and paragraph
-// separators, and what sets the direction of text.
+// controls (some terminals also obey U+0080 to U+009F), line and paragraph
+// separators, and marks of the direction of text.
 bool IsCommand(uint32_t point) {
   return point < 0x20 || (point >= 0x7f && point < 0xa0) || point == 0x61c ||
          point == 0x200e || point == 0x200f ||
@@ -43,7 +43,7 @@ bool IsCommand(uint32_t point) {
          (point >= 0x2066 && point <= 0x206f);
 }
 
-// As JSON writes it: \u202e.
+// In JSON's form: \u202e.
 void AppendCodePoint(uint32_t point, spdlog::memory_buf_t& out) {
   AppendEscape("\\u", static_cast<unsigned char>(point >> 8), out);
   AppendEscape("", static_cast<unsigned char>(point & 0xff), out);

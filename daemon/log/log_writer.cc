@@ -22,8 +22,8 @@ uint64_t CountLines(std::string_view text) {
   return static_cast<uint64_t>(std::count(text.begin(), text.end(), '\n'));
 }
 
-// As many whole lines as a pipe takes in one piece, so that lines of programs
-// that share it do not end up within each other; one line if it is longer.
+// As many whole lines as a pipe accepts in one piece, so that the lines of
+// programs which share the pipe do not mix; or a single line, if it is longer.
 std::string_view FirstPiece(std::string_view lines) {
   const size_t end = lines.substr(0, PIPE_BUF).rfind('\n');
   return lines.substr(
@@ -38,7 +38,7 @@ struct LogWriter::State {
   void Run();
   // Returns how many of the lines the descriptor refused.
   uint64_t WriteLines(std::string_view lines);
-  // False: the descriptor refuses.
+  // False: the descriptor refuses writes.
   bool WritePiece(std::string_view piece);
   bool HasWork() const ABSL_SHARED_LOCKS_REQUIRED(mutex) {
     return !waiting.empty() || dropped_since != 0 || stopping;
@@ -51,15 +51,17 @@ struct LogWriter::State {
   const Notice notice;
   absl::Mutex mutex;
   std::string waiting ABSL_GUARDED_BY(mutex);
-  // Lines dropped after those in `waiting`. While there are any, all lines are
-  // dropped, so that the notice has one right place.
+  // Lines dropped after the lines in `waiting`. While there are any, all new
+  // lines are dropped, so that the notice has one right place.
   uint64_t dropped_since ABSL_GUARDED_BY(mutex) = 0;
   bool writing ABSL_GUARDED_BY(mutex) = false;
   bool stopping ABSL_GUARDED_BY(mutex) = false;
 
-  // Written under the mutex (abandoned: by the destructor), read without it.
-  std::atomic<uint64_t> taken{0};    // bytes
-  std::atomic<uint64_t> written{0};  // of them; or refused by the descriptor
+  // Written under the mutex (`abandoned`: by the destructor), read without it.
+  // Unit: bytes.
+  std::atomic<uint64_t> taken{0};
+  // Unit: bytes. Written, or refused by the descriptor.
+  std::atomic<uint64_t> written{0};
   std::atomic<uint64_t> dropped{0};
   std::atomic<bool> abandoned{false};
 };
@@ -71,7 +73,7 @@ bool LogWriter::State::WritePiece(std::string_view piece) {
     if (count >= 0) {
       piece.remove_prefix(static_cast<size_t>(count));
     } else if (errno == EAGAIN) {
-      // Another program that shares the open file wants it so.
+      // Another program that shares the open file made it non-blocking.
       pollfd writable{descriptor, POLLOUT, 0};
       poll(&writable, 1, -1);
     } else if (errno != EINTR) {
@@ -95,7 +97,8 @@ uint64_t LogWriter::State::WriteLines(std::string_view lines) {
 void LogWriter::State::Run() {
   pthread_setname_np(pthread_self(), "log");
   std::string lines;
-  uint64_t untold = 0;  // dropped lines that no notice has told of
+  // Dropped lines that no notice has reported.
+  uint64_t untold = 0;
   while (!abandoned.load(std::memory_order_relaxed)) {
     uint64_t taken_so_far = 0;
     {
@@ -111,7 +114,7 @@ void LogWriter::State::Run() {
     }
     const uint64_t refused = WriteLines(lines);
     untold += refused;
-    // A notice that is refused too waits for better times.
+    // A refused notice is written later.
     if (untold != 0 && refused == 0 && WritePiece(notice(untold))) untold = 0;
     written.store(taken_so_far, std::memory_order_release);
   }
@@ -122,7 +125,7 @@ LogWriter::LogWriter(int descriptor, Notice notice)
   try {
     thread_ = std::thread([state = state_] { state->Run(); });
   } catch (const std::system_error&) {
-    // Write does without it.
+    // Write works without the thread.
   }
 }
 

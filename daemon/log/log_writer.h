@@ -1,17 +1,17 @@
-// Writes log lines to a descriptor on a thread of its own, so that a reader who
-// is slow, or has stopped reading, holds up that thread alone.
+// Writes log lines to a descriptor on its own thread, so that a slow or stopped
+// reader delays that thread alone.
 //
-// Lines that wait for the thread take kMaxWaitingBytes at most. A line that
-// finds no room is dropped and counted, and so is a line that the descriptor
-// refuses. When the descriptor takes lines again, a notice says how many were
-// dropped, at the place where they are missing.
+// Lines that wait for the thread take at most kMaxWaitingBytes. A line for
+// which there is no room is dropped and counted, and so is a line that the
+// descriptor refuses. When the descriptor accepts lines again, a notice states
+// the number of dropped lines, at the place where they are missing.
 //
-// The descriptor stays blocking: O_NONBLOCK would be set for every program that
-// shares the open file. A thread whose write does not return is therefore left
-// behind by the destructor.
+// The descriptor stays blocking: O_NONBLOCK would apply to every program that
+// shares the open file. So the destructor leaves a thread behind whose write
+// does not return.
 //
 // Thread-safety: every function may be called from any thread. Ownership:
-// borrows the descriptor, which has to stay open until the program ends.
+// borrows the descriptor, which must stay open until the program ends.
 #pragma once
 
 #include <cstdint>
@@ -28,12 +28,12 @@ namespace actord::daemon {
 class LogWriter {
  public:
   static constexpr size_t kMaxWaitingBytes = size_t{1} << 20;
-  // How long an end of the program waits for lines to be written. A disk that
-  // is busy may take some of it.
+  // How long the end of the program waits for lines to be written. A busy disk
+  // may take a part of it.
   static constexpr absl::Duration kLastPatience = absl::Seconds(1);
 
-  // Returns the line, with its end, that tells of `dropped` lines. Called on
-  // the writer's thread.
+  // Returns the notice of `dropped` lines, with its line end. Called on the
+  // writer's thread.
   using Notice = std::function<std::string(uint64_t dropped)>;
 
   LogWriter(int descriptor, Notice notice);
@@ -41,25 +41,27 @@ class LogWriter {
   LogWriter(const LogWriter&) = delete;
   LogWriter& operator=(const LogWriter&) = delete;
 
-  // Takes one line, with its end, and does not wait for the descriptor. If the
-  // system had no thread for the writer, the caller writes, and does wait.
+  // Enqueues one line, with its line end, and does not wait for the descriptor.
+  // If the system had no thread for the writer, the caller writes the line, and
+  // waits.
   void Write(std::string_view line);
 
-  // Waits until all that was taken before has been written or dropped. False:
-  // `patience` was over first.
+  // Waits until every line that was enqueued before has been written or
+  // dropped. False: `patience` has passed first.
   bool Flush(absl::Duration patience);
-  // As Flush, for a signal handler: touches no lock and no heap.
+  // Like Flush, for a signal handler: uses no lock and no heap.
   bool AwaitWritten(absl::Duration patience) const;
 
-  // Lines dropped since the beginning.
+  // Number of lines dropped since the start.
   [[nodiscard]] uint64_t dropped() const;
 
  private:
   struct State;
 
-  // Shared with the thread, which may outlive this.
+  // Shared with the thread, which may outlive the writer.
   const std::shared_ptr<State> state_;
-  std::thread thread_;  // not joinable: the system had none
+  // Not joinable: the system had no thread.
+  std::thread thread_;
 };
 
 }  // namespace actord::daemon

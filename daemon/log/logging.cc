@@ -50,7 +50,7 @@ LogLevel FromSpdlog(spdlog::level::level_enum level) {
   }
 }
 
-// What makes the level stand out on a terminal.
+// The colour of the level on a terminal.
 std::string_view ColourOf(spdlog::level::level_enum level) {
   switch (level) {
     case spdlog::level::debug:
@@ -83,7 +83,7 @@ std::string Line(const spdlog::details::log_msg& message,
   return line;
 }
 
-// Formatters have no state, so that threads need not wait for each other here.
+// Formatters have no state, so threads need no lock here.
 class WriterSink final : public spdlog::sinks::sink {
  public:
   WriterSink(LogWriter& writer, LogFormat format, bool in_colour)
@@ -121,16 +121,16 @@ std::unique_ptr<spdlog::logger> MakeLogger(LogFormat format, LogLevel level,
   return logger;
 }
 
-// Both libraries take a bare function, so the receiver must be a global. Null
-// while there is no LibraryLogCapture. Written by its constructor (release) and
-// destructor, read by any thread (acquire).
+// Global, because both libraries accept a bare function only. Null while there
+// is no LibraryLogCapture. Written by its constructor (release) and destructor,
+// read by any thread (acquire).
 std::atomic<Logger*> library_log{nullptr};
 
 void LogGrpc(gpr_log_func_args* arguments) {
   Logger* const logger = library_log.load(std::memory_order_acquire);
   if (logger == nullptr) return;
-  // What gRPC calls an error is often a client's doing (a broken connection),
-  // and what is an error for the daemon is reported by the daemon.
+  // A client often causes what gRPC calls an error (a broken connection), and
+  // the daemon itself reports errors of the daemon.
   const LogLevel level = arguments->severity == GPR_LOG_SEVERITY_ERROR
                              ? LogLevel::kWarning
                              : LogLevel::kDebug;
@@ -141,8 +141,8 @@ void LogProtobuf(google::protobuf::LogLevel level, const char* /*file*/,
                  int /*line*/, const std::string& message) {
   Logger* const logger = library_log.load(std::memory_order_acquire);
   if (logger == nullptr) return;
-  // Protobuf logs an error for text that is not UTF-8. The call that sent the
-  // text is refused, so the daemon's log needs no more than a debug line.
+  // Protobuf logs an error for text that is not UTF-8. The daemon refuses the
+  // call that sent the text, so a debug line is enough.
   logger->Log(level == google::protobuf::LOGLEVEL_FATAL ? LogLevel::kError
                                                         : LogLevel::kDebug,
               absl::StrCat("protobuf: ", message));
@@ -150,17 +150,17 @@ void LogProtobuf(google::protobuf::LogLevel level, const char* /*file*/,
 
 constexpr int kCrashSignals[] = {SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV};
 
-// A handler has no argument of ours, so its receiver must be a global. Null
-// while there is no CrashFlush. Written by its constructor (release) and
-// destructor, read by the handler (acquire).
+// Global, because a handler has no argument for its receiver. Null while there
+// is no CrashFlush. Written by its constructor (release) and destructor, read
+// by the handler (acquire).
 std::atomic<const LogWriter*> crash_log{nullptr};
 
-// The handler is gone when this is called (SA_RESETHAND), so the fault, upon
-// its return, ends the program where it happened.
+// The handler is uninstalled when it runs (SA_RESETHAND). So when it returns,
+// the fault ends the program where it happened.
 void OnCrash(int signal, siginfo_t* info, void* /*context*/) {
   const LogWriter* const writer = crash_log.load(std::memory_order_acquire);
   if (writer != nullptr) writer->AwaitWritten(LogWriter::kLastPatience);
-  // A signal that was sent does not come again by itself.
+  // A signal that another program sent does not come again by itself.
   if (info->si_code <= 0) raise(signal);
 }
 

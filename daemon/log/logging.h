@@ -1,5 +1,5 @@
-// What the daemon writes to standard error: one line an entry, for people or as
-// JSON. Nobody who logs waits for standard error (log_writer.h).
+// The daemon's log on standard error: one line for each entry, for people or as
+// JSON. Logging never waits for standard error (log_writer.h).
 //
 // Thread-safety: every function may be called from any thread.
 #pragma once
@@ -23,12 +23,12 @@ class Logger {
  public:
   // Writes to standard error.
   Logger(LogFormat format, runtime::LogLevel level);
-  // Waits a little for what was logged to be written.
+  // Waits briefly for earlier entries to be written.
   ~Logger();
   Logger(const Logger&) = delete;
   Logger& operator=(const Logger&) = delete;
 
-  // Whatever is in `message`, the entry is one line.
+  // The entry is one line, whatever `message` contains.
   void Log(runtime::LogLevel level, std::string_view message);
   void Debug(std::string_view message) {
     Log(runtime::LogLevel::kDebug, message);
@@ -46,9 +46,9 @@ class Logger {
   void SetLevel(runtime::LogLevel level);
   [[nodiscard]] runtime::LogLevel level() const;
 
-  // Waits until what was logged before is written, `patience` at most.
+  // Waits until earlier entries are written, at most `patience`.
   void Flush(absl::Duration patience) { writer_.Flush(patience); }
-  // Lines that were lost because standard error did not take them.
+  // Number of lines that were lost because standard error was blocked.
   [[nodiscard]] uint64_t dropped_lines() const { return writer_.dropped(); }
 
  private:
@@ -58,10 +58,10 @@ class Logger {
   const std::unique_ptr<spdlog::logger> logger_;
 };
 
-// As long as this lives, a signal that ends the program for a fault of its own
-// (SIGSEGV, SIGABRT and their like) does so a little later: when what was
-// logged before it is written. Signals that have a handler already keep it. At
-// most one at a time.
+// As long as this object lives, a signal that ends the program because of a
+// fault (SIGSEGV, SIGABRT and others) first waits until earlier log lines are
+// written. Signals that already have a handler keep it. At most one object at a
+// time.
 class CrashFlush {
  public:
   explicit CrashFlush(const Logger& logger);
@@ -70,8 +70,8 @@ class CrashFlush {
   CrashFlush& operator=(const CrashFlush&) = delete;
 };
 
-// Sends what gRPC and protobuf have to say to `logger` from now on, until the
-// object is gone. At most one at a time.
+// Sends the messages of gRPC and protobuf to `logger`, as long as the object
+// lives. At most one object at a time.
 class LibraryLogCapture {
  public:
   explicit LibraryLogCapture(Logger& logger);

@@ -130,7 +130,7 @@ absl::StatusOr<LoadedPlugins::Loaded> LoadedPlugins::Put(
   }
   auto types = catalog_->Add(entries);
   if (!types.ok()) return types.status();
-  // The catalog points at them from now on.
+  // The catalog points to the handlers from now on.
   handlers_.push_back(std::move(set));
   for (const auto& command : entries.commands) {
     loaded.commands.emplace_back(command.descriptor->command);

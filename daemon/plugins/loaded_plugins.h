@@ -1,11 +1,10 @@
-// The plugins and built-in handlers that a daemon runs with: those of its
-// start, and those that were loaded while it ran. None is ever unloaded:
-// processes of a former version go on in its code, and commands in its
-// handlers.
+// The plugins and built-in handlers of a daemon: those loaded at its start, and
+// those loaded while it ran. No plugin is ever unloaded: processes of a former
+// version continue in its code, and commands in its handlers.
 //
 // Thread-safety: Load, LoadVersion and DestroyHandlers from one thread at a
-// time; InForce and Versions from any. Ownership: owns the shared objects and
-// the handlers; borrows the catalog and the host.
+// time; InForce and Versions from any thread. Ownership: owns the shared
+// objects and the handlers; borrows the catalog and the host.
 #pragma once
 
 #include <memory>
@@ -27,50 +26,53 @@ namespace actord::daemon {
 struct PluginInfo {
   std::string name;
   std::string version;
-  std::string path;  // "": built in
+  // "": built in.
+  std::string path;
 };
 
 class LoadedPlugins {
  public:
-  // While a daemon runs so many plugins may be loaded, successfully or with an
-  // error that leaves code of theirs behind.
+  // Maximum number of plugins loaded while a daemon runs, with success or with
+  // an error that leaves plugin code loaded.
   static constexpr size_t kMaxLoads = 1000;
 
-  // Loads what the configuration names, built-in handlers first, and fills the
-  // catalog. The error names the file. Call once, and first.
+  // Loads the configured plugins, built-in handlers first, and fills the
+  // catalog. An error names the file. Call it once, before all other functions.
   absl::Status Load(const Config& config, const actord_host* host,
                     runtime::Catalog& catalog);
 
   struct Loaded {
     PluginInfo plugin;
-    std::string replaced_version;  // "": there was no plugin of this name
+    // "": there was no plugin of this name.
+    std::string replaced_version;
     std::vector<const runtime::ProcessType*> process_types;
     std::vector<std::string> commands;
   };
   // Loads a plugin from below the configured directories and puts it in force,
-  // instead of the version of it that is, if there is one. Errors leave all as
-  // it was: PLUGIN_LOADING_OFF, INVALID_FIELD, PLUGIN_NOT_ALLOWED,
+  // instead of its former version, if there is one. An error leaves everything
+  // as it was: PLUGIN_LOADING_OFF, INVALID_FIELD, PLUGIN_NOT_ALLOWED,
   // PLUGIN_NOT_FOUND, PLUGIN_NOT_READABLE, INVALID_PLUGIN, PLUGIN_ABI_VERSION,
   // PLUGIN_IN_FORCE, PLUGIN_CONFLICT, PLUGIN_REFUSED, PLUGIN_LIMIT. Runs code
   // of the plugin and may block.
   absl::StatusOr<Loaded> LoadVersion(const std::string& path,
                                      bool new_processes_only);
 
-  // Destroys the handlers; no command may be running. The code stays loaded
-  // until this object is destroyed. Call before the host is gone.
-  // The last made go first.
+  // Destroys the handlers, the newest first; no command may be running. The
+  // code stays loaded until this object is destroyed. Call it before the host
+  // is destroyed.
   void DestroyHandlers() {
     while (!handlers_.empty()) handlers_.pop_back();
   }
 
-  // One version of each, sorted by name.
+  // The version in force of each plugin, sorted by name.
   [[nodiscard]] std::vector<PluginInfo> InForce() const;
   struct Version {
     PluginInfo plugin;
-    bool in_force = true;  // the last of its name
+    // The newest version of its name.
+    bool in_force = true;
     std::vector<const runtime::ProcessType*> process_types;
   };
-  // All, sorted by name; of one name, in the order in which they were loaded.
+  // All versions, sorted by name; versions of one name in the order of loading.
   [[nodiscard]] std::vector<Version> Versions() const;
 
  private:
@@ -80,41 +82,42 @@ class LoadedPlugins {
   absl::Status LoadBuiltin(const Config& config);
   absl::Status LoadAtStart(const std::string& path);
   absl::Status AllowDirectories(const std::vector<std::string>& paths);
-  // `found`: its absolute path.
+  // `found` receives the absolute path.
   absl::StatusOr<handlers::UniqueFd> OpenAllowed(const std::string& path,
                                                  std::string& found) const;
-  // The plugin in that file, one of plugins_; `is_new`: from now on. Counts
-  // what it opens. `found`: as above.
+  // Returns the plugin in that file, one of plugins_; `is_new`: it was opened
+  // now. Counts the opened files. `found`: as above.
   absl::StatusOr<const handlers::Plugin*> OpenVersion(const std::string& path,
                                                       std::string& found,
                                                       bool& is_new);
-  // Whether it may replace what is in force under its name.
+  // Checks whether `plugin` may replace the version in force of its name.
   [[nodiscard]] absl::Status CheckName(const PluginInfo& plugin) const;
-  // Into the catalog, with the commands of `set`: all or nothing.
+  // Adds a version to the catalog, with the commands of `set`: all or nothing.
   absl::StatusOr<Loaded> Put(const PluginInfo& info,
                              runtime::CatalogEntries entries,
                              handlers::HandlerSet set);
 
   const actord_host* host_ = nullptr;
   runtime::Catalog* catalog_ = nullptr;
-  // Absolute paths, and what was there at the start.
+  // Directories by their absolute paths, opened at the start.
   std::vector<std::string> directories_;
   std::optional<handlers::AllowedDirectories> allowed_;
   size_t loads_ = 0;
 
-  // What was opened while the daemon ran and is no plugin. Its static
-  // initialisers may have begun something that needs it, so it stays open, too.
+  // Shared objects that were opened while the daemon ran and are no plugins.
+  // They stay open, because their static initialisers may have started
+  // something that needs them.
   struct Refused {
     std::unique_ptr<handlers::OpenObject> object;
     absl::Status why;
   };
-  // All that were opened.
+  // Number of opened files.
   std::vector<Refused> refused_;
   std::vector<std::unique_ptr<handlers::Plugin>> plugins_;
   std::vector<handlers::HandlerSet> handlers_;
 
   mutable absl::Mutex mutex_;
-  // In the order in which they were loaded.
+  // In the order of loading.
   std::vector<Version> versions_ ABSL_GUARDED_BY(mutex_);
 };
 

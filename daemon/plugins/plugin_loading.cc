@@ -11,11 +11,12 @@
 namespace actord::daemon {
 namespace {
 
-// Between two pieces of a walk that makes processes ready, so that those that
-// have work already are not held up for long.
+// Pause between two pieces of a walk that makes processes ready, so that other
+// ready processes are not delayed for long.
 constexpr auto kBetweenPieces = std::chrono::milliseconds(1);
 
-// Calls back once: with what it is given, or, dropped, with an error.
+// Calls back exactly once: with a result or, if it is destroyed first, with an
+// error.
 template <typename Done>
 class Answer {
  public:
@@ -44,7 +45,7 @@ class Answer {
 
 void PluginLoading::Load(std::string path, bool new_processes_only,
                          LoadDone done) {
-  // If it is not taken, it is dropped, which answers.
+  // A task that is not enqueued is destroyed, which answers the call.
   loads_.Post([this, path = std::move(path), new_processes_only,
                answer = Answer(std::move(done))]() mutable {
     answer.Give(LoadNow(path, new_processes_only));
@@ -118,9 +119,9 @@ std::vector<PluginLoading::Version> PluginLoading::ListNow(
     listed.plugin = std::move(version.plugin);
     listed.in_force = version.in_force;
     for (const runtime::ProcessType* type : version.process_types) {
-      // Read after the walk, so a moment older than what it has counted: such a
-      // process may have declined, or ended, meanwhile. Acquire: pairs with
-      // the turn that declined, for what it counted before.
+      // Read after the walk, so a moment newer than its counts: a counted
+      // process may have declined, or ended, meanwhile. Acquire: pairs with the
+      // turn that declined, for the counts that it wrote before.
       const uint64_t declined =
           type->declined_live.load(std::memory_order_acquire);
       const uint64_t coming = to_come[type];
@@ -141,7 +142,7 @@ bool PluginLoading::Stop(absl::Duration timeout) {
                               ? UINT64_MAX
                               : static_cast<uint64_t>(std::max<int64_t>(
                                     0, absl::ToInt64Nanoseconds(timeout)));
-  // Lists take as long as a walk does.
+  // A list takes as long as a walk over all processes.
   lists_.Stop(UINT64_MAX);
   return loads_.Stop(timeout_ns) == 0;
 }

@@ -1,9 +1,9 @@
-// Loads plugins while the daemon runs, and says what has become of them, on
-// threads of its own: code of a plugin runs when it is opened, and a walk over
-// all processes takes its time.
+// Loads plugins while the daemon runs, and lists them with their upgrades, on
+// its own threads: opening a plugin runs its code, and a walk over all
+// processes takes time.
 //
 // Thread-safety: Load and List from any thread, Stop from one. Ownership:
-// borrows all that it is given.
+// borrows all its arguments.
 #pragma once
 
 #include <atomic>
@@ -22,7 +22,7 @@ namespace actord::daemon {
 
 class PluginLoading {
  public:
-  // Loads and lists wait for their turn, so many of each at most.
+  // Maximum number of waiting loads, and again of waiting lists.
   static constexpr size_t kMaxWaiting = 64;
 
   PluginLoading(LoadedPlugins& plugins, runtime::Runtime& runtime,
@@ -33,17 +33,19 @@ class PluginLoading {
 
   struct Loaded {
     LoadedPlugins::Loaded plugin;
-    uint64_t told = 0;  // processes that live with former versions
+    // Live processes of former versions.
+    uint64_t told = 0;
   };
-  // Each calls back once, also when it does not come to its turn:
-  // PLUGIN_LOADER_BUSY. DRAINING, and the errors of LoadVersion.
+  // Load and List call back exactly once. Errors: PLUGIN_LOADER_BUSY for a call
+  // that is refused or dropped, DRAINING, and the errors of LoadVersion.
   using LoadDone = absl::AnyInvocable<void(absl::StatusOr<Loaded>) &&>;
   void Load(std::string path, bool new_processes_only, LoadDone done);
 
   struct TypeVersion {
     const runtime::ProcessType* type = nullptr;
     uint64_t live = 0;
-    uint64_t to_come = 0;  // of former versions, that are to become this one
+    // Processes of former versions that have still to upgrade to this version.
+    uint64_t to_come = 0;
   };
   struct Version {
     PluginInfo plugin;
@@ -52,17 +54,17 @@ class PluginLoading {
   };
   using ListDone =
       absl::AnyInvocable<void(absl::StatusOr<std::vector<Version>>) &&>;
-  // Of the plugin of this name; "": of all.
+  // Lists the plugin of this name; "": all plugins.
   void List(std::string name, ListDone done);
 
-  // Refuses what waits, and what comes, and waits for what is under way. False:
-  // it is not done after `timeout`.
+  // Refuses waiting and new calls, and waits for the call under way. False:
+  // that call is not done after `timeout`.
   bool Stop(absl::Duration timeout);
 
  private:
   absl::StatusOr<Loaded> LoadNow(const std::string& path,
                                  bool new_processes_only);
-  // Returns how many.
+  // Returns the number of processes told.
   uint64_t TellProcesses(const LoadedPlugins::Loaded& loaded);
   std::vector<Version> ListNow(const std::string& name) const;
 

@@ -24,7 +24,7 @@ absl::Status Invalid(std::string_view reason, std::string_view text) {
   return InvalidField("path", reason, text);
 }
 
-// What AllowedDirectories says of a file.
+// Maps an error of AllowedDirectories.
 absl::Status OpenError(const Status& status) {
   switch (status.code()) {
     case Code::kNotFound:
@@ -41,7 +41,7 @@ absl::Status OpenError(const Status& status) {
   }
 }
 
-// What the loader says of it.
+// Maps an error of the loader.
 absl::Status LoadError(const absl::Status& status) {
   if (absl::IsFailedPrecondition(status)) {
     return Error(absl::StatusCode::kFailedPrecondition,
@@ -50,7 +50,7 @@ absl::Status LoadError(const absl::Status& status) {
   return Invalid(reason::kInvalidPlugin, TextOf(status));
 }
 
-// What the catalog says of its entries.
+// Maps an error of the catalog.
 absl::Status PutError(const std::string& path, const absl::Status& status) {
   const std::string text =
       absl::StrCat("plugin '", path, "': ", status.message());
@@ -111,7 +111,7 @@ absl::StatusOr<const handlers::Plugin*> LoadedPlugins::OpenVersion(
   }
   std::unique_ptr<handlers::OpenObject> refused;
   auto loaded = handlers::Plugin::Load(*std::move(file), found, &refused);
-  // What the linker refused has run nothing, and is gone.
+  // A file that the linker refused has run no code, and is closed.
   if (loaded.ok() || refused != nullptr) ++loads_;
   if (!loaded.ok()) {
     const absl::Status why = LoadError(loaded.status());
@@ -161,7 +161,7 @@ absl::StatusOr<LoadedPlugins::Loaded> LoadedPlugins::LoadVersion(
   const PluginInfo info = InfoOf(plugin, found);
   absl::Status status = CheckName(info);
   if (!status.ok()) return status;
-  // Its handlers are made once more.
+  // The new version gets handlers of its own.
   if (!is_new) ++loads_;
   auto set = plugin.CreateHandlers(host_);
   if (!set.ok()) {

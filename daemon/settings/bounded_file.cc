@@ -28,7 +28,7 @@ absl::StatusOr<std::string> ReadBoundedFile(const std::string& path,
                                             size_t max_bytes,
                                             const std::string& bound) {
   const bool again = reading == FileReading::kAgain;
-  // Opening a pipe that nobody writes to would block.
+  // Non-blocking, because opening a pipe without a writer would block.
   const int descriptor =
       open(path.c_str(), O_RDONLY | O_CLOEXEC | (again ? O_NONBLOCK : 0));
   if (descriptor < 0) return CannotRead(errno);

@@ -1,5 +1,4 @@
-// Reads files that somebody names in the configuration, of whatever kind and
-// length they are.
+// Reads files that the configuration names, of any kind and length.
 //
 // Thread-safety: pure functions, apart from reading the file.
 #pragma once
@@ -12,9 +11,10 @@
 namespace actord::daemon {
 
 enum class FileReading {
-  kOnce,  // blocks as long as a pipe has no writer
-  // Reads only what is the same the second time, a regular file: a pipe would
-  // be empty by then, or block for ever.
+  // Blocks while a pipe has no writer.
+  kOnce,
+  // Reads only a regular file, which is the same at the second reading: a pipe
+  // would be empty by then, or block for ever.
   kAgain,
 };
 

@@ -54,7 +54,8 @@ void AppendWrapped(std::string_view text, std::string& out) {
 absl::StatusOr<CommandLine> ParseCommandLine(
     const std::vector<std::string>& arguments) {
   CLI::App app;
-  app.set_help_flag();  // ours is derived from the table of keys
+  // HelpText derives the help from the table of keys.
+  app.set_help_flag();
   CommandLine result;
   Flags flags;
   app.add_flag("-h,--help", flags.help);

@@ -15,12 +15,13 @@ struct CommandLine {
   enum class Action { kRun, kHelp, kVersion, kCheckConfig, kPrintConfig };
 
   Action action = Action::kRun;
-  std::string config_file;  // "": not given
+  // "": not given.
+  std::string config_file;
   std::vector<ConfigValue> values;
 };
 
-// Also tries every value, so that whatever is wrong on the command line is
-// found here. `arguments` come without the program's name.
+// Also parses every value, so that every error of the command line is found
+// here. `arguments` excludes the program's name.
 absl::StatusOr<CommandLine> ParseCommandLine(
     const std::vector<std::string>& arguments);
 

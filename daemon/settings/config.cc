@@ -12,8 +12,8 @@ namespace actord::daemon {
 
 namespace {
 
-// Checks the runtime's limits, some of which are about several values together.
-// Names the value that is to blame, if it is a single one.
+// Checks the runtime's limits, some of which relate several values. Names the
+// origin of a wrong value, if it is a single one.
 absl::Status CheckLimits(const Config& config,
                          const std::vector<ConfigValue>& values) {
   absl::Status status = runtime::ValidateOptions(config.runtime);
@@ -52,8 +52,8 @@ Environment SystemEnvironment() {
   };
 }
 
-// Variables of other names are left alone: orchestrators put their own
-// ACTORD_... (ACTORD_PORT, ACTORD_SERVICE_HOST) beside ours.
+// Other variables are ignored: orchestrators set their own ACTORD_... variables
+// (ACTORD_PORT, ACTORD_SERVICE_HOST).
 std::vector<ConfigValue> ReadConfigEnvironment(const Environment& environment) {
   std::vector<ConfigValue> values;
   for (const ConfigKey& key : ConfigKeys()) {

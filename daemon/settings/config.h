@@ -1,5 +1,5 @@
-// What can be set about the daemon, and where a setting comes from:
-// command line > environment > file > default.
+// The settings of the daemon, and the precedence of their sources: command line
+// > environment > file > default.
 //
 // Every key is one row in config_keys.cc; options, environment variables, file,
 // --help and --print-config are all derived from it.
@@ -23,45 +23,49 @@ namespace actord::daemon {
 enum class LogFormat { kConsole, kJson };
 
 struct Config {
-  // Addresses, "host:port" or "unix:/path"; port 0 picks a free one.
+  // Addresses, "host:port" or "unix:/path"; port 0 picks a free port.
   std::vector<std::string> listen = {"127.0.0.1:7600"};
-  std::string port_file;  // "": none
+  // "": none.
+  std::string port_file;
   int max_concurrent_streams = 10'000;
 
   std::vector<std::string> plugins;
   std::vector<std::string> plugin_dirs;
   std::vector<std::string> file_read_dirs;
 
-  std::string boot_tree;  // path of a supervisor's input; "": none
+  // Path of a supervisor's input; "": none.
+  std::string boot_tree;
   absl::Duration boot_timeout = absl::Seconds(30);
 
   runtime::LogLevel log_level = runtime::LogLevel::kInfo;
   LogFormat log_format = LogFormat::kConsole;
 
-  // `clock` and `log` are not configured but set by the daemon.
+  // The daemon sets `clock` and `log`; they are not configurable.
   runtime::RuntimeOptions runtime;
 
-  // How long, and how many, request ids of Submit are remembered; and, apart
-  // from them, message ids of Send.
+  // How long, and how many, request IDs of Submit are remembered. The same
+  // limits apply to message IDs of Send, which are counted apart.
   absl::Duration request_id_ttl = absl::Minutes(10);
   size_t request_id_max = 100'000;
 
   absl::Duration drain_timeout = absl::Seconds(30);
-  // For steps that do not return after their processes were terminated.
+  // Time for steps that do not return after their processes were terminated.
   absl::Duration force_timeout = absl::Seconds(5);
 };
 
 struct ConfigKey;
 
-// One setting as somebody gave it.
+// One setting as a source gives it.
 struct ConfigValue {
   const ConfigKey* key = nullptr;
-  std::vector<std::string> texts;  // exactly one unless the key is a list
-  std::string origin;  // for messages: "actord.toml:3: log.level", "--workers"
+  // Exactly one text, unless the key is a list.
+  std::vector<std::string> texts;
+  // For messages: "actord.toml:3: log.level", "--workers".
+  std::string origin;
 };
 
-// Sets the values in their order, each replacing what was there. The error
-// names the origin of the value that is malformed.
+// Sets the values in their order; a later value replaces an earlier one. The
+// error names the origin of a malformed value.
 absl::Status ApplyConfigValues(const std::vector<ConfigValue>& values,
                                Config& config);
 
@@ -72,18 +76,18 @@ Environment SystemEnvironment();
 
 std::vector<ConfigValue> ReadConfigEnvironment(const Environment& environment);
 
-// Whether the daemon starts, or runs already with what it read once.
+// Whether the daemon starts, or runs and reads the file again.
 enum class ConfigReading { kFirst, kAgain };
 
-// The whole configuration. `file` "" means $ACTORD_CONFIG, and no file if that
-// is not set either.
+// Reads the whole configuration. If `file` is "", $ACTORD_CONFIG names the
+// file; if that is not set either, there is no file.
 absl::StatusOr<Config> LoadConfig(
     const std::string& file, const std::vector<ConfigValue>& command_line,
     const Environment& environment,
     ConfigReading reading = ConfigReading::kFirst);
 
-// As TOML that LoadConfig reads back to the same configuration, each key with
-// its meaning as a comment.
+// TOML that LoadConfig reads back as the same configuration, with the meaning
+// of each key as a comment.
 std::string PrintConfig(const Config& config);
 
 }  // namespace actord::daemon

@@ -1,6 +1,5 @@
-// How the values of the configuration are read and printed: a codec reads one
-// text into a value, or says what is wrong with it, and prints the value as
-// TOML.
+// Codecs for the values of the configuration: a codec parses one text into a
+// value, or says what is wrong with the text, and prints the value as TOML.
 //
 // Thread-safety: plain values and pure functions.
 #pragma once
@@ -80,7 +79,7 @@ struct NonEmptyTextCodec : TextCodec {
   }
 };
 
-// What has a text form of its own.
+// Codec of a type with its own parse and format functions.
 template <typename T, auto Read, auto Write>
 struct FormCodec {
   absl::Status Parse(const std::string& text, T& value) const {

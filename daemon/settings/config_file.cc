@@ -17,7 +17,7 @@ std::string Place(std::string_view name, const toml::source_region& source) {
   return absl::StrCat(std::string(name), ":", source.begin.line, ": ");
 }
 
-// Numbers and texts stand for themselves; nothing of ours is of another type.
+// Converts a number or a text; no key has a value of another type.
 std::optional<std::string> TextOf(const toml::node& node) {
   if (const auto* text = node.as_string()) return text->get();
   if (const auto* number = node.as_integer()) {
@@ -54,7 +54,7 @@ absl::StatusOr<ConfigValue> ReadValue(const ConfigKey& key,
   return value;
 }
 
-// Keys are two names deep: a section and a name in it.
+// A key has two parts: a section and a name.
 absl::Status ReadSection(std::string_view section, const toml::table& table,
                          std::string_view name,
                          std::vector<std::pair<uint32_t, ConfigValue>>& out) {
@@ -89,7 +89,8 @@ absl::StatusOr<std::vector<ConfigValue>> ParseConfigText(
   toml::table parsed;
   try {
     parsed = toml::parse(text, name);
-  } catch (const toml::parse_error& error) {  // as Debian's library is built
+    // Debian's library throws.
+  } catch (const toml::parse_error& error) {
     return absl::InvalidArgumentError(absl::StrCat(
         Place(name, error.source()), std::string(error.description())));
   }
@@ -105,7 +106,7 @@ absl::StatusOr<std::vector<ConfigValue>> ParseConfigText(
         ReadSection(section.str(), *node.as_table(), name, values);
     if (!status.ok()) return status;
   }
-  // toml++ sorts by name; a message should be about the first wrong line.
+  // toml++ sorts by name, but a message should report the first wrong line.
   std::stable_sort(
       values.begin(), values.end(),
       [](const auto& a, const auto& b) { return a.first < b.first; });

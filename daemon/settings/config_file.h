@@ -13,15 +13,15 @@
 
 namespace actord::daemon {
 
-// The settings of a TOML text, in the order of its lines. What is no TOML, a
-// key that is not in the table, and a value of the wrong kind are refused with
-// "name:line: ...". Values are not interpreted yet (ApplyConfigValues).
+// The settings of a TOML text, in the order of its lines. Malformed TOML, an
+// unknown key, and a value of the wrong kind are refused with "name:line: ...".
+// Values are not parsed yet (ApplyConfigValues).
 absl::StatusOr<std::vector<ConfigValue>> ParseConfigText(std::string_view text,
                                                          std::string_view name);
 
-// A file that is longer is refused: it is something else than a configuration.
+// A longer file is refused: it cannot be a configuration.
 inline constexpr size_t kMaxConfigFileBytes = size_t{1} << 20;
-// Reads again only a regular file, see FileReading.
+// On a reload reads only a regular file, see FileReading.
 absl::StatusOr<std::vector<ConfigValue>> ReadConfigFile(const std::string& path,
                                                         ConfigReading reading);
 

@@ -12,7 +12,8 @@
 namespace actord::daemon {
 namespace {
 
-// Parents of `member`: a generic lambda, so that one accessor reads and writes.
+// An accessor of `member`: a generic lambda, so that one accessor reads and
+// writes.
 #define ACTORD_MEMBER(member) \
   [](auto& config) -> auto& { return config.member; }
 
@@ -70,7 +71,7 @@ ConfigKey List(KeyText text, Codec codec, Member member) {
   return key;
 }
 
-// A key that SIGHUP changes in a daemon that runs.
+// A key that SIGHUP changes in a running daemon.
 ConfigKey Reloads(ConfigKey key) {
   key.reloads = true;
   key.doc += " Reloaded on SIGHUP.";

@@ -14,22 +14,28 @@
 namespace actord::daemon {
 
 struct ConfigKey {
-  std::string_view path;    // in the file: "section.name"
-  std::string_view option;  // on the command line, without the dashes
-  std::string_view value;   // what to call its value in --help
-  std::string doc;          // one sentence, and what `reloads` adds
+  // In the file: "section.name".
+  std::string_view path;
+  // On the command line, without the dashes.
+  std::string_view option;
+  // The name of its value in --help.
+  std::string_view value;
+  // What it sets, its range, and the sentence that `reloads` adds.
+  std::string doc;
   bool is_list = false;
-  bool reloads = false;  // SIGHUP changes it in a daemon that runs
-  // Both are told of a list as a whole and of a single value as one text.
+  // SIGHUP changes it in a running daemon.
+  bool reloads = false;
+  // `parse` and `print` take a list as a whole, and a single value as one text.
   std::function<absl::Status(const std::vector<std::string>& texts,
                              Config& config)>
       parse;
-  std::function<std::string(const Config& config)> print;  // a TOML value
+  // A TOML value.
+  std::function<std::string(const Config& config)> print;
 };
 
 // In the order of --help; keys of one section stand together.
 const std::vector<ConfigKey>& ConfigKeys();
-// nullptr: there is none.
+// nullptr: there is no such key.
 const ConfigKey* FindConfigKey(std::string_view path);
 // "ACTORD_" and the option in upper case.
 std::string EnvironmentName(const ConfigKey& key);

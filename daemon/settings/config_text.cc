@@ -48,7 +48,8 @@ bool ConsumeNumber(std::string_view& text, uint64_t& number) {
 absl::StatusOr<absl::Duration> ParseDurationText(std::string_view text) {
   if (text == "none") return absl::InfiniteDuration();
   absl::Duration duration;
-  // absl reads a negative duration and "inf" too; the latter is "none" here.
+  // absl also reads a negative duration, which is refused, and "inf", which is
+  // "none" here.
   if (!absl::ParseDuration({text.data(), text.size()}, &duration) ||
       duration < absl::ZeroDuration() || duration == absl::InfiniteDuration()) {
     return Malformed(text, "a duration such as 30s, 1m30s, 250ms or none");
@@ -136,7 +137,8 @@ absl::StatusOr<ListenAddress> ParseListenAddress(std::string_view text) {
   if (host.starts_with('[') && host.ends_with(']')) {
     host = host.substr(1, host.size() - 2);
   } else if (host.find(':') != std::string_view::npos) {
-    return Malformed(text, kExpected);  // IPv6 without brackets
+    // IPv6 without brackets.
+    return Malformed(text, kExpected);
   }
   const absl::StatusOr<uint64_t> port = ParseCountText(text.substr(colon + 1));
   if (host.empty() || !port.ok() ||

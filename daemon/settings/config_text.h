@@ -1,4 +1,4 @@
-// How durations, sizes and numbers are written in the configuration.
+// Parses and formats durations, sizes and numbers of the configuration.
 //
 // Thread-safety: pure functions.
 #pragma once
@@ -12,8 +12,8 @@
 
 namespace actord::daemon {
 
-// "30s", "1m30s", "250ms", "1.5h", and "none" for an infinite one. Not
-// negative.
+// "30s", "1m30s", "250ms", "1.5h"; "none" is infinite. Refuses a negative
+// duration.
 absl::StatusOr<absl::Duration> ParseDurationText(std::string_view text);
 std::string FormatDurationText(absl::Duration duration);
 
@@ -27,14 +27,16 @@ absl::StatusOr<uint64_t> ParseCountText(std::string_view text);
 // A basic TOML string, quoted and escaped.
 std::string QuoteToml(std::string_view text);
 
-// "host:port", "[v6]:port", ":port" is refused; or "unix:path".
+// "host:port", "[v6]:port" or "unix:path"; ":port" is refused.
 struct ListenAddress {
   bool is_unix = false;
-  std::string host;  // of TCP, without brackets
+  // Of a TCP address, without brackets.
+  std::string host;
   uint16_t port = 0;
-  std::string path;  // of Unix
+  // Of a Unix socket.
+  std::string path;
 
-  // Nobody on another machine can reach it.
+  // True if no other machine can reach the address.
   [[nodiscard]] bool IsLocal() const;
 };
 absl::StatusOr<ListenAddress> ParseListenAddress(std::string_view text);

@@ -16,11 +16,11 @@
 namespace actord::daemon {
 namespace {
 
-// The reason why a socket of this family cannot be bound, or "".
+// The reason why a socket of this family cannot be bound; "" if it can.
 std::string TryToBind(int family, const sockaddr* address, socklen_t length) {
   const int socket_fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (socket_fd < 0) return std::strerror(errno);
-  // As gRPC does: an address in TIME_WAIT is no obstacle.
+  // As in gRPC: an address in TIME_WAIT can be bound.
   const int on = 1;
   setsockopt(socket_fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
   std::string reason;
@@ -31,7 +31,7 @@ std::string TryToBind(int family, const sockaddr* address, socklen_t length) {
   return reason;
 }
 
-// Why a socket that is there may not be replaced; "" if nobody serves it.
+// Why an existing socket must not be replaced; "" if nobody serves on it.
 std::string WhyInUse(const sockaddr_un& address) {
   const int socket_fd =
       socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -42,7 +42,7 @@ std::string WhyInUse(const sockaddr_un& address) {
   const int error = connected ? 0 : errno;
   close(socket_fd);
   if (error == ECONNREFUSED) return "";
-  // EAGAIN: a server that does not accept at the moment.
+  // EAGAIN: the server does not accept at the moment.
   return std::strerror(error == 0 || error == EAGAIN ? EADDRINUSE : error);
 }
 

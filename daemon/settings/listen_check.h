@@ -1,17 +1,18 @@
-// Says why an address cannot be listened on, which gRPC only logs.
+// Finds out why the daemon cannot listen on an address, because gRPC only logs
+// it.
 //
-// Thread-safety: any thread; blocks for the look-up of a name.
+// Thread-safety: any thread; blocks while a name is looked up.
 #pragma once
 
 #include <string>
 
 namespace actord::daemon {
 
-// Tries to bind the address and gives it up again. The reason in words, such as
-// "Address already in use"; "" if it can be listened on.
+// Binds the address and releases it again. Returns the reason of a failure,
+// such as "Address already in use", or "" on success.
 std::string WhyNotListening(const std::string& address);
 
-// Why `path` cannot be the path of a socket; "" if it can. It does not test
+// Why `path` cannot be the path of a socket; "" if it can. Does not test
 // whether a server answers there.
 std::string WhyNoSocketPath(const std::string& path);
 

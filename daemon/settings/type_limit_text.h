@@ -1,5 +1,5 @@
-// How a limit of processes of a type is written in the configuration: the
-// type's name, a space and a number, as in "order 10000".
+// Parses and formats the limit on processes of one type: the type's name, a
+// space and a number, as in "order 10000".
 //
 // Thread-safety: pure functions.
 #pragma once
@@ -12,8 +12,8 @@
 
 namespace actord::daemon {
 
-// INVALID_ARGUMENT that says what is wrong. The range of the number is the
-// runtime's business.
+// INVALID_ARGUMENT says what is wrong. The runtime checks the range of the
+// number.
 absl::StatusOr<runtime::TypeLimit> ParseTypeLimitText(std::string_view text);
 std::string FormatTypeLimitText(const runtime::TypeLimit& limit);
 

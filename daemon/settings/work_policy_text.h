@@ -1,5 +1,5 @@
-// How a policy for tasks is written in the configuration: a pattern, and what
-// differs from the default, as in "payment.* max_attempts=5 lease=1m".
+// Parses and formats a policy for tasks: a pattern, and the values that differ
+// from the default, as in "payment.* max_attempts=5 lease=1m".
 //
 // Thread-safety: pure functions.
 #pragma once
@@ -12,10 +12,10 @@
 
 namespace actord::daemon {
 
-// INVALID_ARGUMENT that says what is wrong. Limits of the values are the
-// runtime's business.
+// INVALID_ARGUMENT says what is wrong. The runtime checks the limits of the
+// values.
 absl::StatusOr<runtime::WorkPolicy> ParseWorkPolicyText(std::string_view text);
-// With all of its values.
+// Prints all values.
 std::string FormatWorkPolicyText(const runtime::WorkPolicy& policy);
 
 }  // namespace actord::daemon

@@ -9,14 +9,14 @@
 
 namespace actord::daemon {
 
-// Length of the character that `text` begins with, 1 to 4; 0 when it begins
-// with none (overlong forms, surrogates and what is cut off are none) or is
-// empty.
+// Length of the character at the beginning of `text`, 1 to 4. Returns 0 for
+// empty text and for bytes that begin no character (overlong forms, surrogates
+// and incomplete sequences).
 size_t Utf8SequenceLength(std::string_view text);
 
 bool IsUtf8(std::string_view text);
 
-// `text` with U+FFFD in place of each byte that is no UTF-8, cut before the
+// `text` with U+FFFD in place of each byte that is not UTF-8, cut before the
 // character that would make it longer than `max_bytes`.
 std::string ToUtf8(std::string_view text, size_t max_bytes = std::string::npos);
 
