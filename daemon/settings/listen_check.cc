@@ -53,8 +53,8 @@ std::string TryUnix(const std::string& path) {
   address.sun_family = AF_UNIX;
   path.copy(address.sun_path, path.size());
   struct stat status {};
-  // gRPC replaces a socket that is there, which is right for one that was left
-  // over, and would take it from a server that is alive.
+  // gRPC replaces an existing socket. That is right for a stale socket, but
+  // would take the socket from a live server.
   if (lstat(path.c_str(), &status) == 0) return WhyInUse(address);
   std::string reason = TryToBind(
       AF_UNIX, reinterpret_cast<const sockaddr*>(&address), sizeof address);

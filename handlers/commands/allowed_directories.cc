@@ -13,17 +13,18 @@
 namespace actord::handlers {
 namespace {
 
-// openat2 gives up with EAGAIN when something is renamed meanwhile.
+// Maximum number of retries: openat2 fails with EAGAIN during a rename.
 constexpr int kMaxAttempts = 8;
 
-// Of a path, in an error. A payload may hold a longer one than there can be.
+// Maximum length of a path in an error. A payload may hold a longer path than
+// any file has.
 constexpr size_t kMaxShownBytes = 256;
 
 std::string ErrorText(int error) {
   return std::error_code(error, std::generic_category()).message();
 }
 
-// "/a//b/./c" → a, b, c. ".." stays: what it means is for the kernel to say.
+// "/a//b/./c" → a, b, c. ".." stays: the kernel resolves it.
 std::vector<std::string> Split(std::string_view path) {
   std::vector<std::string> components;
   while (!path.empty()) {

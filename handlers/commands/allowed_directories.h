@@ -1,9 +1,9 @@
-// The directories below which files may be opened, and no others: neither by
-// "..", nor by links that lead out.
+// Opens files below the allowed directories and no other files: neither "..",
+// nor a link that leads out of them, helps.
 //
 // Thread-safety: constant once open; OpenFile may be called on any thread.
-// Ownership: holds the directories open, so that one that is renamed later is
-// still the one that was allowed.
+// Ownership: holds the directories open, so that a directory that is renamed
+// later stays allowed.
 #pragma once
 
 #include <actord/values.h>
@@ -30,7 +30,7 @@ class UniqueFd {
   ~UniqueFd();
 
   [[nodiscard]] int get() const { return fd_; }
-  // It is not closed any more.
+  // Releases the descriptor: it will not be closed.
   int Release() { return std::exchange(fd_, -1); }
 
  private:
@@ -39,15 +39,15 @@ class UniqueFd {
 
 class AllowedDirectories {
  public:
-  // INVALID_ARGUMENT: a path is not absolute, or no directory that can be
+  // INVALID_ARGUMENT: a path is not absolute, or is not a directory that can be
   // opened.
   static absl::StatusOr<AllowedDirectories> Open(
       const std::vector<std::string>& paths);
 
   // Opens an existing file for reading; never waits for a FIFO's other end.
-  // `path` must be absolute and spell one of the allowed directories as it was
-  // given. PERMISSION_DENIED: not below one of them, or not readable.
-  // NOT_FOUND: there is none.
+  // `path` must be absolute and begin with an allowed directory, spelled as it
+  // was given. PERMISSION_DENIED: the file is not below an allowed directory,
+  // or is not readable. NOT_FOUND: there is no such file.
   Status OpenFile(std::string_view path, UniqueFd& file) const;
 
  private:

@@ -13,8 +13,8 @@
 namespace actord::handlers {
 namespace {
 
-// Reads to the end, but no more than `max_bytes` + 1: the size that a file
-// states can be wrong by the time it is read.
+// Reads to the end, but at most `max_bytes` + 1: the size that a file states
+// may be outdated by the time it is read.
 Status ReadAll(int fd, size_t size_hint, size_t max_bytes, std::string& bytes) {
   constexpr size_t kChunkBytes = 64 << 10;
   bytes.resize(std::min(size_hint, max_bytes) + 1);

@@ -1,11 +1,11 @@
-// file.read: reads a file of the daemon's machine.
+// file.read: reads a file on the daemon's machine.
 //
 //   {"path": text}
 //
-// The path is absolute and leads to a regular file below one of the allowed
-// directories. Completes with its bytes (application/octet-stream), or with
-// INVALID_ARGUMENT, NOT_FOUND, PERMISSION_DENIED, FAILED_PRECONDITION (not a
-// regular file) or RESOURCE_EXHAUSTED (larger than the limit).
+// The path must be absolute and lead to a regular file below an allowed
+// directory. Completes with the file's bytes (application/octet-stream), or
+// with INVALID_ARGUMENT, NOT_FOUND, PERMISSION_DENIED, FAILED_PRECONDITION (not
+// a regular file) or RESOURCE_EXHAUSTED (larger than the limit).
 //
 // Thread-safety: constant; runs on the blocking pool.
 #pragma once

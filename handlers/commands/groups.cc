@@ -78,7 +78,8 @@ Reply GroupSend::Handle(const Command& command) const {
         return Status(Code::kInvalidArgument,
                       "the message is larger than the daemon's limit");
       default:
-        break;  // it has ended meanwhile
+        // The member has ended meanwhile.
+        break;
     }
   }
   return Reply("{\"delivered\":" + std::to_string(delivered) +

@@ -1,14 +1,15 @@
-// group.join, group.leave, group.members, group.send: processes that are
-// addressed together.
+// group.join, group.leave, group.members, group.send: address several processes
+// together.
 //
 //   {"group": text}      and for group.send also "topic": text, "payload": any
 //
-// The first two are about the process that yields. group.members completes with
-// a JSON array of PIDs. group.send sends to all members but the process itself,
-// in the order of their PIDs, and completes with {"delivered": n, "refused":
-// n}; who has ended meanwhile is in neither. Errors: INVALID_ARGUMENT (no name,
-// or a message above the daemon's limit), NOT_FOUND (leave: no member),
-// RESOURCE_EXHAUSTED (join: 4,096 members, or 64 groups a process).
+// group.join and group.leave add and remove the process that yields.
+// group.members completes with a JSON array of PIDs. group.send sends to all
+// members except the process itself, in the order of their PIDs, and completes
+// with {"delivered": n, "refused": n}; members that have ended meanwhile count
+// in neither. Errors: INVALID_ARGUMENT (a malformed name, or a message above
+// the daemon's limit), NOT_FOUND (leave: not a member), RESOURCE_EXHAUSTED
+// (join: 4,096 members a group, or 64 groups a process).
 //
 // Thread-safety: stateless.
 #pragma once

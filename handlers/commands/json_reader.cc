@@ -8,10 +8,10 @@
 namespace actord::handlers {
 namespace {
 
-// Serialising recurses, so the depth of what strangers send is limited.
+// Serialising recurses, so the depth of untrusted input is limited.
 constexpr int kMaxDepth = 64;
 
-// Of the library's texts, which repeat what they could not read.
+// Maximum length of the library's texts, which repeat the malformed input.
 constexpr size_t kMaxParseErrorBytes = 256;
 
 bool IsTooDeep(std::string_view json) {
@@ -131,7 +131,7 @@ double JsonReader::NumberOr(const char* field, double otherwise, double min,
   if (value == nullptr) return otherwise;
   const double number = Number(field);
   if (!status_.ok()) return otherwise;
-  // A NaN is none either.
+  // Also refuses NaN.
   if (!(number >= min && number <= max)) {
     Refuse(Quoted(field) + " is " + value->dump());
     return otherwise;

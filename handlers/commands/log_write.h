@@ -2,7 +2,7 @@
 //
 //   {"level": "debug" | "info" | "warning" | "error", "message": text}
 //
-// "message" is required, "level" is "info" otherwise. The line names the
+// "message" is required; "level" is "info" by default. The line names the
 // process. Completes with an empty result.
 //
 // Thread-safety: stateless.

@@ -1,13 +1,13 @@
-// name.register, name.release, name.lookup: what processes are called.
+// name.register, name.release, name.lookup: give names to processes.
 //
 //   {"name": text}
 //
-// The first two are about the process that yields. name.register completes with
-// ALREADY_EXISTS and a text that ends with the holder's PID if another process
-// holds the name, RESOURCE_EXHAUSTED if this one holds as many as it may, and
-// INVALID_ARGUMENT if that is no name; name.release with NOT_FOUND if it does
-// not hold it. name.lookup completes with the holder's PID as text/plain, or
-// with NOT_FOUND.
+// name.register and name.release act on the process that yields. name.register
+// completes with ALREADY_EXISTS, and a text that ends with the holder's PID, if
+// another process holds the name; with RESOURCE_EXHAUSTED if the process holds
+// as many names as it may; with INVALID_ARGUMENT for a malformed name.
+// name.release completes with NOT_FOUND if the process does not hold the name.
+// name.lookup completes with the holder's PID as text/plain, or with NOT_FOUND.
 //
 // Thread-safety: stateless.
 #pragma once

@@ -1,11 +1,11 @@
-// process.cancel and process.terminate: ask a process to end, or end it.
+// process.cancel and process.terminate: ask a process to end, or force it to.
 //
 //   {"pid": PID text, "reason": text}
 //
-// "reason" may be left out; 1,024 bytes of it are kept. Both complete with an
-// empty result when the process will see it, and with NOT_FOUND if there never
-// was such a process, FAILED_PRECONDITION if it has ended, RESOURCE_EXHAUSTED
-// if it does not come to its turn and 15,000 cancels wait for it.
+// "reason" is optional; the first 1,024 bytes are kept. Both complete with an
+// empty result when the process is certain to receive the event. They complete
+// with NOT_FOUND if there never was such a process, with FAILED_PRECONDITION if
+// it has ended, and with RESOURCE_EXHAUSTED if its backlog is 15,000 cancels.
 //
 // Thread-safety: stateless.
 #pragma once

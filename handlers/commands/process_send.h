@@ -1,12 +1,12 @@
-// process.send: sends a message and says what became of it.
+// process.send: sends a message and reports its delivery.
 //
 //   {"to": PID text, "topic": text, "payload": any}
 //
-// "to" is required. A text as "payload" is passed on as it is, other JSON as
+// "to" is required. A text as "payload" is sent as it is, any other value as
 // JSON. Completes with {"delivered":true} when the message is in the mailbox;
 // otherwise with INVALID_ARGUMENT (not a PID, too large), NOT_FOUND (no such
-// process), FAILED_PRECONDITION (it has ended) or RESOURCE_EXHAUSTED (its
-// mailbox is full).
+// process), FAILED_PRECONDITION (the process has ended) or RESOURCE_EXHAUSTED
+// (its mailbox is full).
 //
 // Thread-safety: stateless.
 #pragma once

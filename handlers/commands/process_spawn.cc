@@ -17,7 +17,8 @@ void ProcessSpawn::Handle(const Command& command, Completion done) {
   const std::string method = json.TextOr("method", "");
   const std::string input = json.Body("input");
   const std::string name = json.TextOr("name", "");
-  Tag unused = 0;  // the monitor's tag is the command's
+  // The monitor's tag is that of the command.
+  Tag unused = 0;
   const SpawnOptions options = {
       .keep_result = json.FlagOr("keep_result", false),
       .priority =

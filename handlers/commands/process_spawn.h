@@ -1,15 +1,15 @@
-// process.spawn: starts a process and says what became of it.
+// process.spawn: starts a process and reports the outcome.
 //
 //   {"type": text, "method": text, "input": any, "keep_result": bool,
 //    "priority": 0 to 31, "name": text, "link": bool, "monitor": bool}
 //
-// "type" is required; without "method" it is the type's first; without "input"
-// the input is empty; a text as "input" is passed on as it is, other JSON as
-// JSON. "keep_result" (false) keeps the result for Await. "link" and "monitor"
-// (false) tie the child to the process that yields, before the child's first
-// step; the monitor's exit has the tag of the yield. Completes with the text of
-// the PID (text/plain) when Init has returned, or with the error why there is
-// no process.
+// "type" is required. "method" is the type's first method by default, "input"
+// is empty by default. A text as "input" is passed on as it is, any other value
+// as JSON. "keep_result" (false) keeps the result for Await. "link" and
+// "monitor" (false) tie the child to the process that yields, before the
+// child's first step; the monitor's exit has the tag of the yield. Completes
+// with the text of the PID (text/plain) when Init has returned, or with the
+// error that prevented the start.
 //
 // Thread-safety: stateless.
 #pragma once

@@ -19,8 +19,8 @@ std::optional<Duration> FromMs(double ms) {
   return Duration(static_cast<Duration::rep>(std::llround(ms * kNsPerMs)));
 }
 
-// The form that commands::Sleep writes, without a JSON parser: this command may
-// be called millions of times a second. nullopt: not that form.
+// Reads the form that commands::Sleep writes without a JSON parser, because
+// this command may run millions of times a second. nullopt: another form.
 std::optional<double> ReadPlainForm(std::string_view json) {
   constexpr std::string_view kPrefix = "{\"duration_ms\":";
   if (!json.starts_with(kPrefix) || !json.ends_with('}')) return std::nullopt;

@@ -1,6 +1,6 @@
-// timer.sleep: completes after a while.
+// timer.sleep: completes after a duration.
 //
-//   {"duration_ms": number}   0 to 315,360,000,000 (ten years); fractions count
+//   {"duration_ms": number}   0 to 315,360,000,000 (ten years), with fractions
 //
 // Completes with an empty result.
 //

@@ -15,12 +15,12 @@ namespace {
 using Json = nlohmann::json;
 using Plan = SupervisorPlan;
 
-// Of what takes as long as it does, whatever `yields.default_timeout` is: a
-// pause may be a day, and an Init that is late is waited for. To try it again
-// would leave one more thread in it.
+// Timeout of commands that may take any time, whatever `yields.default_timeout`
+// is: a pause may be a day, and a late Init is awaited. A retry would only
+// leave another thread in that Init.
 constexpr YieldOptions kNoTimeout = {.timeout = Duration::max()};
 
-// What plugins say may be no UTF-8.
+// Texts of plugins may be invalid UTF-8.
 std::string Dump(const Json& value) {
   return value.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
@@ -64,7 +64,7 @@ const char* NameOfStrategy(Strategy strategy) {
   return "rest_for_one";
 }
 
-// What a call about one child says, and what is to be done with it.
+// Reads a call about one child and finds the plan's function for it.
 template <typename Ask>
 Status WithId(const Payload& payload, const char* field, bool is_needed,
               const Ask& ask) {
@@ -88,7 +88,8 @@ Status Supervisor::Init(std::string_view /*method*/, const Payload& input,
 }
 
 void Supervisor::Step(Events events, StepOutput& out) {
-  // Whatever has come since: what asks a process that has ended is answered.
+  // Calls that came meanwhile need no reply: the runtime answers calls to an
+  // ended process.
   if (has_said_all_) return out.Fail(*plan_->verdict());
   const Duration now = out.monotonic_now();
   for (const Event event : events) {
@@ -101,7 +102,7 @@ void Supervisor::Step(Events events, StepOutput& out) {
     }
   }
   if (const Status* verdict = plan_->verdict()) {
-    // A step that fails does nothing else: what has been said comes first.
+    // A failing step has no effects, so earlier effects must be applied first.
     if (events.empty() && !has_acted) return out.Fail(*verdict);
     has_said_all_ = true;
     return out.Continue();
@@ -111,7 +112,8 @@ void Supervisor::Step(Events events, StepOutput& out) {
 
 bool Supervisor::CarryAll(const Plan::Moment& moment, StepOutput& out) {
   bool has_acted = false;
-  // A start that fails at once is one more thing for the plan to look at; then
+  // After a start that fails at once the plan has another action: a pause,
+  // another child, or an end.
   // there is a pause, or another child, or an end.
   for (;;) {
     const std::vector<Plan::Action> actions = plan_->Next(moment.now);
@@ -131,7 +133,8 @@ void Supervisor::Take(const Event& event, const Plan::Moment& moment,
           Status(Code::kCancelled, std::string(event.payload().bytes)));
     case EventType::kMessage:
       if (event.call() != 0) TakeCall(event, out);
-      return;  // what is no call means nothing to it
+      // A message that is not a call is ignored.
+      return;
     case EventType::kExit:
       if (event.from() == out.parent()) {
         return plan_->End(Status(
@@ -157,7 +160,7 @@ void Supervisor::TakeCompletion(const Event& event, const Plan::Moment& moment,
     }
   } else if (tag == sleep_) {
     sleep_ = 0;
-    // Over or failed: the plan says whether there is more to wait for.
+    // The sleep is over or has failed: the plan says whether to wait on.
     sleeps_until_.reset();
   } else if (const auto found = terminates_.find(tag);
              found != terminates_.end()) {
@@ -166,7 +169,8 @@ void Supervisor::TakeCompletion(const Event& event, const Plan::Moment& moment,
     }
     terminates_.erase(found);
   }
-  // Others are of cancels and log lines, or of a sleep that was given up.
+  // Other completions belong to cancels and log lines, or to a sleep that was
+  // given up.
 }
 
 void Supervisor::TakeCall(const Event& event, StepOutput& out) {
@@ -183,7 +187,7 @@ void Supervisor::TakeCall(const Event& event, StepOutput& out) {
       return Status();
     });
   } else if (topic == "started") {
-    // Nobody says when a caller has given up; the oldest is the likeliest.
+    // A caller that gives up does not say so; the oldest is the likeliest.
     if (wait_for_start_.size() == kMaxWaiting) {
       out.ReplyError(wait_for_start_.front(), Code::kResourceExhausted,
                      "too many have asked since, and wait for that");
@@ -214,7 +218,7 @@ void Supervisor::TakeCall(const Event& event, StepOutput& out) {
                     "stop_child, restart_child and delete_child");
   }
   if (!status.ok()) {
-    // It may say what was asked for, which may be as long as a payload.
+    // The text may repeat the request, which may be as long as a payload.
     out.ReplyError(call, status.code(),
                    std::string_view(status.message()).substr(0, kMaxTextBytes));
   } else if (!answer.empty()) {

@@ -1,25 +1,26 @@
-// The process type "supervisor": starts its children, and starts them again
-// when they end, as its input says (supervisor_spec.h). What it does when is
-// decided by SupervisorPlan; here that is carried out.
+// The process type "supervisor": starts its children and restarts them when
+// they end, as its input says (supervisor_spec.h). SupervisorPlan decides; this
+// class carries the decisions out.
 //
-// Each child is linked to it and monitored by it before its first step. So it
-// is told of each end, and when it is terminated itself its children end, too.
+// The supervisor links and monitors each child before the child's first step.
+// So it receives the end of each child, and when it is terminated itself its
+// children end, too.
 //
-// Calls that it answers, in JSON (docs/actor-model.md says more of each):
+// Calls that it answers, in JSON (docs/actor-model.md describes each):
 //
-//   children       {"after": id}: itself and its children, a page of them
+//   children       {"after": id}: the supervisor and one page of its children
 //
 //   started        {}, when all children have been up
 //
 //   start_child    a child as in the input: {"id", "pid"}, when Init returned
 //
-//   stop_child     {"id"}: {"id"}, when it has ended
+//   stop_child     {"id"}: {"id"}, when the child has ended
 //
 //   restart_child  {"id"}: {"id", "pid"}
 //
 //   delete_child   {"id"}: {"id"}
 //
-// Thread-safety: as process.h says.
+// Thread-safety: see process.h.
 #pragma once
 
 #include <actord/process.h>
@@ -45,12 +46,13 @@ class Supervisor : public Process {
   static constexpr bool kTrapsExits = true;
   static constexpr bool kStopsChildren = true;
 
-  // Of the children in a page, unless one alone has more. So that a page fits
-  // wherever `limits.max_payload_bytes` is 4 KiB or more.
+  // Maximum size of the children in a page, unless a single child is larger. So
+  // a page fits if `limits.max_payload_bytes` is 4 KiB or more.
   static constexpr size_t kPageBytes = 3072;
-  // Of the text of an error.
+  // Maximum size of the text of an error.
   static constexpr size_t kMaxTextBytes = 2048;
-  // Calls of "started" that wait; one more takes the place of the oldest.
+  // Maximum number of waiting "started" calls; a further call replaces the
+  // oldest.
   static constexpr size_t kMaxWaiting = 1000;
 
   Status Init(std::string_view method, const Payload& input,
@@ -64,17 +66,18 @@ class Supervisor : public Process {
   void TakeCompletion(const Event& event, const Plan::Moment& moment,
                       StepOutput& out);
   void TakeCall(const Event& event, StepOutput& out);
-  // Does what the plan asks for now; false: nothing.
+  // Carries out the plan's next action; false: there is none.
   bool CarryAll(const Plan::Moment& moment, StepOutput& out);
   void Carry(const Plan::Action& action, const Plan::Moment& moment,
              StepOutput& out);
   void Start(const Plan::Action& action, const Plan::Moment& moment,
              StepOutput& out);
   void SetTimer(Duration now, StepOutput& out);
-  // A page of the children behind the one with this id; empty: from the first.
+  // A page of the children after the child with this id; empty: from the first.
   Result<std::string> List(std::string_view after, const StepOutput& out) const;
 
-  std::optional<Plan> plan_;  // from Init on
+  // Set in Init.
+  std::optional<Plan> plan_;
   // Outstanding yields that matter: the start, the sleep, terminates by tag.
   Tag start_ = 0;
   Plan::Key starting_ = 0;
@@ -82,7 +85,8 @@ class Supervisor : public Process {
   std::optional<Duration> sleeps_until_;
   std::map<Tag, Pid> terminates_;
   std::vector<CallId> wait_for_start_;
-  bool has_said_all_ = false;  // the next step ends it
+  // The next step ends the supervisor.
+  bool has_said_all_ = false;
 };
 
 }  // namespace actord::handlers

@@ -8,7 +8,8 @@
 namespace actord::handlers {
 namespace {
 
-// Of the text of an end: for people, and for a list of a thousand of them.
+// Maximum size of the text of an end: for people, in a list of up to a
+// thousand.
 constexpr size_t kMaxEndBytes = 200;
 
 std::string_view NameOf(ExitReason reason) {
@@ -112,10 +113,10 @@ void SupervisorPlan::Started(Key key, const Pid& pid, Duration now) {
   child->state = State::kUp;
   child->pid = pid;
   child->up_since = now;
-  // One that goes down at once has not been there for anybody.
+  // A child that ends at once was not usable by anybody.
   child->was_up = child->was_up || !child->stop;
   child->is_new = false;
-  // Whoever has it stopped is answered when it is down.
+  // The caller of stop_child is answered when the child is down.
   if (!child->stop) Answer(*child, {});
 }
 
@@ -137,7 +138,8 @@ void SupervisorPlan::StartFailed(Key key, const Status& reported,
   }
   if (child->stop) return HasStopped(*child);
   Answer(*child, why);
-  // Nothing would try it again, and the others cannot do without it.
+  // Nothing would retry the child, and the other children cannot work without
+  // it.
   if (!is_started_ && !child->was_up &&
       (child->spec.restart == Restart::kTemporary ||
        IsFinal(child->spec, why.code()))) {
@@ -171,7 +173,8 @@ void SupervisorPlan::Exited(const Pid& pid, ExitReason reason, const Error& why,
 
 void SupervisorPlan::HasStopped(Child& child) {
   child.stop = false;
-  if (child.wanted) return;  // whoever waits waits for its start
+  // The caller waits for the start of the child.
+  if (child.wanted) return;
   Answer(child, child.held ? Status()
                            : Status(Code::kAborted, "the child was stopped"));
   if (child.spec.restart == Restart::kTemporary) Forget(child);
@@ -214,7 +217,7 @@ bool SupervisorPlan::CountRestart(Duration now) {
 
 Duration SupervisorPlan::PauseOf(const Child& child, uint64_t random) const {
   const Backoff& backoff = spec_.backoff;
-  // In floating point nothing overflows; the day that is the most is exact.
+  // Floating point cannot overflow here, and the maximum, a day, is exact.
   const double full =
       std::min(static_cast<double>(backoff.max.count()),
                std::ldexp(static_cast<double>(backoff.initial.count()),
@@ -233,7 +236,7 @@ void SupervisorPlan::TakeAlong(const Child& child) {
   for (size_t i = first; i < children_.size(); ++i) {
     Child& other = children_[i];
     if (&other == &child || other.held) continue;
-    // A temporary one does not come back, unless it has not been there yet.
+    // A temporary child is not restarted, unless it has never been up.
     other.wanted = other.spec.restart != Restart::kTemporary || !other.was_up;
     other.not_before = std::max(other.not_before, not_before);
     other.stop = other.state != State::kDown;
@@ -284,9 +287,10 @@ bool SupervisorPlan::StopNext(Duration now) {
   action.pid = child.pid;
   switch (child.state) {
     case State::kDown:
-      return false;  // not reached: HasStopped has taken the mark
+      // Not reached: HasStopped has cleared the mark.
+      return false;
     case State::kStarting:
-      // An Init that does not return must not hold up the end.
+      // An Init that does not return must not delay the end.
       if (!end_ || child.terminated) return false;
       child.terminated = true;
       action.kind = Action::Kind::kGiveUp;

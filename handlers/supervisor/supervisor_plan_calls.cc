@@ -1,4 +1,4 @@
-// What is asked of a supervisor by calls.
+// The calls to a supervisor.
 #include <actord/excerpt.h>
 
 #include <utility>
@@ -57,7 +57,7 @@ Status SupervisorPlan::RestartChild(std::string_view id, CallId call) {
   child->call = call;
   child->failures = 0;
   child->not_before = Duration(0);
-  // What is starting anyway is as good as restarted.
+  // A child that is starting anyway counts as restarted.
   if (child->state == State::kUp) child->stop = true;
   return {};
 }

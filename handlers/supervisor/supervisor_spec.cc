@@ -19,7 +19,8 @@ using Json = nlohmann::json;
 using std::chrono::milliseconds;
 
 constexpr int kMaxIntensity = 1000;
-constexpr int kMaxSpecMs = 86'400'000;  // a day
+// A day.
+constexpr int kMaxSpecMs = 86'400'000;
 constexpr int kDefaultStopMs = 5000;
 constexpr std::string_view kSupervisorType = "supervisor";
 
@@ -59,8 +60,8 @@ bool IsId(std::string text) {
   return detail::IsValidName(text);
 }
 
-// Where a spec stands. `level`: 1 of the supervisor that the input is for, 2 of
-// those that are its children, and so on.
+// The place of a spec. `level`: 1 for the supervisor of the input, 2 for
+// supervisors that are its children, and so on.
 struct Place {
   size_t max_spawn_bytes;
   int level = 1;
@@ -69,14 +70,14 @@ struct Place {
 SupervisorSpec ReadSpec(JsonReader& reader, const Place& place);
 
 Result<SupervisorSpec> ParseAt(std::string_view text, const Place& place) {
-  // No input is a supervisor whose children come by start_child.
+  // An empty input means a supervisor whose children are added by start_child.
   JsonReader reader(text.empty() ? "{}" : text, kWantedSpec, kSpecFields);
   SupervisorSpec spec = ReadSpec(reader, place);
   if (!reader.status().ok()) return reader.status();
   return spec;
 }
 
-// Its errors stand behind `path`.
+// Errors name fields below `path`.
 Status CheckNested(const Json& input, const std::string& path,
                    const Place& place) {
   if (place.level > SupervisorSpec::kMaxLevels) {
@@ -162,7 +163,7 @@ void RefuseValue(JsonReader& reader, const char* field,
                 Excerpt(value) + "\"");
 }
 
-// Of a child that is checked only, `spawn` is left empty.
+// For a child that is only checked, `spawn` stays empty.
 ChildSpec ReadChild(JsonReader& reader, const Place& place) {
   ChildSpec child;
   child.id = reader.Text("id");
