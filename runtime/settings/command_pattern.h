@@ -7,13 +7,13 @@
 
 namespace actord::runtime {
 
-// Not empty, and with a '*' at its end only, if at all.
+// True if `pattern` is not empty and has a '*' only at its end, if at all.
 bool IsPattern(std::string_view text);
 
 // Whether `command` matches `pattern`. "" matches "" alone.
 bool MatchesPattern(std::string_view pattern, std::string_view command);
 
-// Whether some command matches both.
+// Whether some command matches both patterns.
 bool PatternsOverlap(std::string_view a, std::string_view b);
 
 }  // namespace actord::runtime

@@ -13,72 +13,75 @@
 
 namespace actord::runtime {
 
-// Reaching one is answered as its comment says.
+// Each comment gives the range and what happens above the limit.
 struct Limits {
-  size_t max_processes = 4'000'000;    // 1 to 2^28; Submit: PROCESS_LIMIT
-  size_t max_payload_bytes = 1 << 20;  // 1 to 64 MiB; PAYLOAD_TOO_LARGE
-  size_t max_mailbox_messages =
-      65536;  // 1 to 900,000; Send: MAILBOX_FULL, step's send: dead letter
-  size_t max_mailbox_bytes =
-      16 << 20;  // 4 KiB to 1 GiB, counted in buffers of 64 bytes; likewise.
-  // Completions may take as much again; then CompleteYield: MAILBOX_FULL, and
-  // what handlers complete becomes RESOURCE_EXHAUSTED.
-  size_t max_yields =
-      1024;  // outstanding a process, 1 to 16,000; the yield completes with
-  // RESOURCE_EXHAUSTED
+  // 1 to 2^28. Submit fails with PROCESS_LIMIT.
+  size_t max_processes = 4'000'000;
+  // 1 to 64 MiB. PAYLOAD_TOO_LARGE.
+  size_t max_payload_bytes = 1 << 20;
+  // 1 to 900,000. Send fails with MAILBOX_FULL; the send of a step becomes a
+  // dead letter.
+  size_t max_mailbox_messages = 65536;
+  // 4 KiB to 1 GiB, counted in buffers of 64 bytes. Messages as above.
+  // Completions may take as much again. Above that, CompleteYield fails with
+  // MAILBOX_FULL, and a handler's completion becomes RESOURCE_EXHAUSTED.
+  size_t max_mailbox_bytes = 16 << 20;
+  // Outstanding yields of a process, 1 to 16,000. A further yield completes
+  // with RESOURCE_EXHAUSTED.
+  size_t max_yields = 1024;
 
-  // Of all external yields that wait, 4 KiB to 1 TiB; one above completes with
-  // RESOURCE_EXHAUSTED.
+  // All waiting external yields together, 4 KiB to 1 TiB. A further yield
+  // completes with RESOURCE_EXHAUSTED.
   size_t max_external_yield_bytes = 256 << 20;
   absl::Duration default_yield_timeout = absl::InfiniteDuration();
-  absl::Duration answered_yield_ttl = absl::Minutes(
-      10);  // how long the answer to an external yield is remembered
-  size_t answered_yield_max =
-      100'000;  // and how many at most (oldest forgotten first)
+  // How long the answer to an external yield is remembered.
+  absl::Duration answered_yield_ttl = absl::Minutes(10);
+  // Number of remembered answers; the oldest are dropped first.
+  size_t answered_yield_max = 100'000;
 
   // Results of ended processes for Await.
   absl::Duration result_ttl = absl::Minutes(5);
-  size_t result_max_bytes =
-      256 << 20;  // all results together (oldest forgotten first)
+  // All results together; the oldest are dropped first.
+  size_t result_max_bytes = 256 << 20;
 
-  // Dead letters: how many are kept, and their memory (oldest forgotten first).
-  // 0 of either: none is kept, they are only counted.
+  // Number and memory of kept dead letters; the oldest are dropped first. If
+  // one of them is 0, dead letters are only counted.
   size_t dead_letter_max_count = 10'000;    // 0 to 10,000,000
   size_t dead_letter_max_bytes = 16 << 20;  // 0 to 1 TiB
 
-  // Watches that may be open at a time. Each holds, beside its connection, one
-  // response that its client has not read, of about 256 KiB at most.
+  // Open watches. Each holds, beside its connection, one response that its
+  // client has not read, of about 256 KiB at most.
   size_t max_watches = 1000;  // 1 to 1,000,000
 
-  // Starts and ends for those who watch: how many are kept, and their memory
-  // (oldest forgotten first; who has not read them is told), and for how long
-  // after the last watch recording goes on.
-  size_t watch_max_events = 100'000;                  // 1 to 10,000,000
-  size_t watch_max_bytes = 32 << 20;                  // 4 KiB to 1 TiB
-  absl::Duration watch_retention = absl::Minutes(5);  // 0: it does not
+  // Number and memory of the starts and ends that are kept for watches. The
+  // oldest are dropped first, and a watch that had not read them is told.
+  size_t watch_max_events = 100'000;  // 1 to 10,000,000
+  size_t watch_max_bytes = 32 << 20;  // 4 KiB to 1 TiB
+  // How long recording continues after the last watch; 0: not at all.
+  absl::Duration watch_retention = absl::Minutes(5);
 
-  // Of one process. One that has not ended with its last step, or in time,
-  // fails: EndKind::kLimit.
-  uint64_t max_steps = 0;  // 0: as many as it likes
-  // Since its Init; for processes that begin from then on. At least 1 ms.
+  // Limits of one process. A process that exceeds one of them fails with
+  // EndKind::kLimit.
+  uint64_t max_steps = 0;  // 0: no limit
+  // Since its Init; for processes that start afterwards. At least 1 ms.
   absl::Duration max_lifetime = absl::InfiniteDuration();
 };
 
 class LiveLimits;
 
-// How long a payload may be. Whoever is refused for it is counted.
+// The limit on the size of a payload. A refused payload is counted.
 //
 // Thread-safety: a plain value. Ownership: borrows the limits.
 class PayloadLimit {
  public:
-  // Counts nobody.
+  // Counts no refusals.
   PayloadLimit(size_t max_bytes)  // NOLINT(google-explicit-constructor)
       : max_bytes_(max_bytes) {}
-  // As it is now.
+  // The current limit.
   explicit PayloadLimit(const LiveLimits& limits);
 
   [[nodiscard]] size_t max_bytes() const { return max_bytes_; }
-  // Ask once for each payload.
+  // Call it once for each payload.
   [[nodiscard]] bool Refuses(size_t bytes) const {
     if (bytes <= max_bytes_) [[likely]]
       return false;
@@ -95,9 +98,9 @@ class PayloadLimit {
 
 // The limits in force.
 //
-// Thread-safety: any thread. Every value is an atomic of its own, written by
-// Set, read by whoever is about to admit something, relaxed: nothing is ordered
-// by it, and a thread may go by an old value, or by a mixture, for a moment.
+// Thread-safety: any thread. Every value is an atomic, written by Set and read
+// by each admission. Relaxed: the values order nothing, and a thread may see an
+// old value, or a mixture of old and new values, for a moment.
 class LiveLimits {
  public:
   static constexpr uint64_t kForeverNs =
@@ -111,14 +114,14 @@ class LiveLimits {
   [[nodiscard]] Limits Get() const;
 
   [[nodiscard]] size_t max_processes() const { return max_processes_.Load(); }
-  // Where max_payload_bytes stands, for whoever reads it at each step. Relaxed.
+  // The address of max_payload_bytes, for a reader in each step. Read relaxed.
   [[nodiscard]] const std::atomic<size_t>& max_payload_bytes_place() const {
     return max_payload_bytes_.place();
   }
   [[nodiscard]] size_t max_payload_bytes() const {
     return max_payload_bytes_.Load();
   }
-  // Somebody was refused a payload for its length.
+  // Counts a payload that was refused for its size.
   void CountRefusedPayload() const { refused_payloads_.AddShared(); }
   [[nodiscard]] uint64_t refused_payloads() const {
     return refused_payloads_.Get();
@@ -163,7 +166,7 @@ class LiveLimits {
   [[nodiscard]] uint64_t watch_retention_ns() const {
     return watch_retention_ns_.Load();
   }
-  // UINT64_MAX: there is none.
+  // UINT64_MAX: no limit.
   [[nodiscard]] uint64_t max_steps() const { return max_steps_.Load(); }
   [[nodiscard]] uint64_t max_lifetime_ns() const {
     return max_lifetime_ns_.Load();
@@ -202,8 +205,8 @@ class LiveLimits {
   Value<uint64_t> watch_retention_ns_;
   Value<uint64_t> max_steps_;
   Value<uint64_t> max_lifetime_ns_;
-  // Beside the limit, because whoever checks a payload has nothing else in
-  // common. Away from what everybody reads.
+  // Stored beside the limit, because the checks of payloads share nothing else.
+  // In another cache line than the values that every thread reads.
   alignas(64) mutable Counter refused_payloads_;
 };
 

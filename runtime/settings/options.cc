@@ -74,8 +74,8 @@ absl::Status ValidateLimits(const Limits& limits) {
       {"watch_max_events", limits.watch_max_events, 1, 10'000'000},
       {"watch_max_bytes", limits.watch_max_bytes, 4096, uint64_t{1} << 40},
   });
-  // Room for the largest message or command and its name, or it could never
-  // be sent.
+  // Room for the largest message or command and its name; otherwise it could
+  // never be sent.
   status.Update(CheckRoom("max_mailbox_bytes", limits.max_mailbox_bytes,
                           limits.max_payload_bytes));
   status.Update(CheckRoom("max_external_yield_bytes",
@@ -104,7 +104,7 @@ absl::Status ValidateLimits(const Limits& limits) {
 
 absl::Status ValidateOptions(const RuntimeOptions& options) {
   absl::Status status = CheckRanges({
-      // A negative number becomes a huge one, which is out of range as well.
+      // A negative number becomes a huge number, which is out of range, too.
       {"workers", static_cast<uint64_t>(options.workers), 0, 256},
       {"blocking_threads", static_cast<uint64_t>(options.blocking_threads), 1,
        1024},

@@ -1,4 +1,4 @@
-// What can be set about a runtime, with its defaults and limits.
+// The options of a runtime, with their defaults and limits.
 #pragma once
 
 #include <cstddef>
@@ -20,34 +20,35 @@ class Clock;
 
 enum class LogLevel { kDebug = 1, kInfo = 2, kWarning = 3, kError = 4 };
 
-// The limits are those of the start; Runtime::SetLimits changes them.
 class StepSink;  // step_record.h
 
+// The limits hold from the start on; Runtime::SetLimits changes them.
 struct RuntimeOptions : Limits {
   // Scheduler.
   int workers = 0;  // 0: the CPUs that this process may use; at most 256
-  // Threads beside the workers' own, at most, for steps that block or last:
-  // 0 to 10,000; started when first needed. When all are stuck, such a step
-  // keeps its worker.
+  // Maximum number of extra threads for steps that block or are long: 0 to
+  // 10,000; started when first needed. When all are stuck, such a step keeps
+  // its worker.
   int max_blocked_threads = 256;
-  int blocking_threads =
-      16;  // threads of the blocking pool, 1 to 1024; started when first needed
-  size_t blocking_queue =
-      65536;  // commands waiting for the blocking pool, at most
-  // How long an idle processor may take to go on, 0 or 1us to 1s: a wish to the
-  // kernel (cpu_latency.h). Infinite: none. Create fails if it cannot be had.
+  // Threads of the blocking pool, 1 to 1024; started when first needed.
+  int blocking_threads = 16;
+  // Maximum backlog of the blocking pool, in commands.
+  size_t blocking_queue = 65536;
+  // Maximum wake-up latency of an idle processor, 0 or 1us to 1s: a request to
+  // the kernel (cpu_latency.h). Infinite: no request. Create fails if the
+  // kernel refuses the request.
   absl::Duration cpu_latency = absl::InfiniteDuration();
 
-  std::vector<std::string>
-      external_commands;  // names, or prefixes that end in '*': carried out by
-                          // remote workers
-  // The first whose pattern matches a command is for it; at most 1000.
+  // Commands for remote workers: names, or prefixes that end in '*'.
+  std::vector<std::string> external_commands;
+  // The first policy whose pattern matches a command applies; at most 1000.
   std::vector<WorkPolicy> work_policies;
-  // Submit: PROCESS_LIMIT; a step's spawn: no PID. At most 1000.
+  // Above a limit Submit fails with PROCESS_LIMIT, and a step's spawn has no
+  // PID. At most 1000.
   std::vector<TypeLimit> type_limits;
 
-  // How long a step, or a pooled handler, may go on after everything was told
-  // to stop, before it is taken to be stuck (ShutdownReport::stuck).
+  // A step or a pooled handler counts as stuck (ShutdownReport::stuck) if it
+  // has not returned this long after everything was told to stop.
   absl::Duration stuck_after = absl::Seconds(5);
 
   // Identity.
@@ -57,15 +58,15 @@ struct RuntimeOptions : Limits {
 
   // Nullptr: Clock::System(). Borrowed; must outlive the runtime.
   const Clock* clock = nullptr;
-  // Is given the record of each Init and step before it is applied; null: no
+  // Receives the record of each Init and step before it is applied; null: no
   // record is kept. Borrowed; must outlive the runtime.
   StepSink* step_sink = nullptr;
-  // Receives what the runtime and the handlers have to say. Called on any
+  // Receives the messages of the runtime and the handlers. Called on any
   // thread; must not block for long.
   std::function<void(LogLevel, std::string_view message)> log;
 };
 
-// INVALID_ARGUMENT that names the option that is out of its limits.
+// INVALID_ARGUMENT names the option that is out of its limits.
 absl::Status ValidateOptions(const RuntimeOptions& options);
 absl::Status ValidateLimits(const Limits& limits);
 

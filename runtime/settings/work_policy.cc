@@ -77,16 +77,18 @@ absl::StatusOr<WorkPolicy> PolicyOfYield(const WorkPolicy& base,
   Override(policy.attempt_timeout, own.attempt_timeout_ns);
   Override(policy.start_timeout, own.start_timeout_ns);
   Override(policy.backoff, own.backoff_ns);
-  // No pause at all, which does not double.
+  // 1 means no pause at all, which does not double.
   if (own.backoff_ns == 1) policy.backoff = absl::ZeroDuration();
   Override(policy.max_backoff, own.max_backoff_ns);
-  // A yield's pause is not cut by what the configuration says of others.
+  // The configuration's max_backoff does not limit the pause that a yield
+  // states.
   if (own.backoff_ns != 0 && own.max_backoff_ns == 0) {
     policy.max_backoff = std::max(policy.max_backoff, policy.backoff);
   }
   absl::Status status = CheckValues(policy);
   if (!status.ok()) return status;
-  policy.pattern = {};  // it stood for the yield in the error
+  // In the error it stood for the yield.
+  policy.pattern = {};
   return policy;
 }
 

@@ -1,5 +1,5 @@
-// How tasks of a command are handed to remote workers: for how long, how often,
-// and with what pauses.
+// The policy for tasks of a command: their leases, their attempts, and the
+// pauses between attempts.
 //
 // Thread-safety: plain values and pure functions.
 #pragma once
@@ -18,39 +18,38 @@
 namespace actord::runtime {
 
 struct WorkPolicy {
-  // Commands that it is for: a name, or a prefix that ends in '*'.
+  // The commands of the policy: a name, or a prefix that ends in '*'.
   std::string pattern = "*";
-  // Handed out so often at most; then the yield completes with the last error.
-  // 1 to 1,000,000.
+  // Maximum number of attempts; then the yield completes with the last error. 1
+  // to 1,000,000.
   uint32_t max_attempts = 10;
-  // How long a worker has a task without a sign of life; every heartbeat
-  // begins it anew. 10 ms to 30 days.
+  // How long a worker holds a task without a heartbeat; every heartbeat
+  // restarts the lease. 10 ms to 30 days.
   absl::Duration lease = absl::Seconds(30);
-  // How long one attempt may last, heartbeats or not. 10 ms, or more.
+  // Deadline of one attempt, whatever the heartbeats. At least 10 ms.
   absl::Duration attempt_timeout = absl::InfiniteDuration();
-  // How long a task may wait for a worker to take it, each time that it waits.
-  // Then the yield completes with DEADLINE_EXCEEDED. 10 ms, or more.
+  // Deadline for a worker to take a waiting task, each time that the task
+  // waits. Then the yield completes with DEADLINE_EXCEEDED. At least 10 ms.
   absl::Duration start_timeout = absl::InfiniteDuration();
-  // The pause after the first attempt that failed; it doubles with each
-  // further one, up to `max_backoff`. 0 to 30 days. A task whose worker was
-  // lost does not pause.
+  // The pause after the first failed attempt; it doubles with each failure, up
+  // to `max_backoff`. 0 to 30 days. There is no pause after a lost worker.
   absl::Duration backoff = absl::Seconds(1);
   absl::Duration max_backoff = absl::Minutes(1);
 
   friend bool operator==(const WorkPolicy&, const WorkPolicy&) = default;
 };
 
-// INVALID_ARGUMENT that names what is out of its limits.
+// INVALID_ARGUMENT names the value that is out of its limits.
 absl::Status ValidateWorkPolicy(const WorkPolicy& policy);
 
-// `base`, but for what `own`, of one yield of `command`, says. INVALID_ARGUMENT
-// as above.
+// `base`, changed by `own`, the values of one yield of `command`.
+// INVALID_ARGUMENT as above.
 absl::StatusOr<WorkPolicy> PolicyOfYield(const WorkPolicy& base,
                                          const actord_work_policy& own,
                                          std::string_view command);
 
-// The first whose pattern matches, or else the default one, which lives for
-// ever.
+// The first policy whose pattern matches, otherwise the default policy, which
+// lives for ever.
 const WorkPolicy& PolicyFor(const std::vector<WorkPolicy>& policies,
                             std::string_view command);
 

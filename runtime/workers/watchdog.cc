@@ -62,7 +62,7 @@ uint64_t Watchdog::CheckAll() {
     interval_ns_ = std::min(2 * interval_ns_, Policy::kLongestCheckNs);
   } else if (Rest()) {
     interval_ns_ = Policy::kAfterRestNs;
-    // Only now: a result that is the first to be kept from here on ends the
+    // Only now, because the first result that is kept from here on ends the
     // rest.
     return CheckResults(now);
   }
@@ -70,7 +70,7 @@ uint64_t Watchdog::CheckAll() {
 }
 
 uint64_t Watchdog::CheckAfterPause() {
-  // Relaxed: who has ended the rest since has also notified.
+  // Relaxed: a thread that has ended the rest since has also notified.
   if (!rests_.load(std::memory_order_relaxed)) return CheckAll();
   return CheckResults(scheduler_.clock().MonotonicNs());
 }
@@ -79,23 +79,24 @@ uint64_t Watchdog::CheckResults(uint64_t now_ns) {
   if (results_.NextExpiryNs() <= now_ns) results_.Trim();
   const uint64_t next_ns = results_.NextExpiryNs();
   if (next_ns == Results::kNever) return Parker::kForever;
-  // Not for each result by itself; and the clock by which they are forgotten
-  // may be a little behind.
+  // Later than the first result needs, to drop several at once; and the clock
+  // that decides may be a little behind.
   return std::max(next_ns - std::min(next_ns, now_ns), Policy::kLongestCheckNs);
 }
 
 uint64_t Watchdog::CheckTimers(uint64_t now_ns) {
   const uint64_t earliest = scheduler_.EarliestTimerNs();
   if (earliest == TimerWheel::kNever) return Policy::kLongestCheckNs;
-  // Whoever is woken looks at all timers first; a searcher does when it finds
-  // nothing else.
+  // A woken worker checks all timers first; a searcher checks them when it
+  // finds nothing else.
   if (earliest + Policy::kTimerPatienceNs <= now_ns) scheduler_.WakeForWork();
-  // Some at a time, so that calls that last are not overlooked meanwhile.
+  // A limited number at a time, so that long calls are not overlooked
+  // meanwhile.
   if (earliest + Policy::kTimerDespairNs <= now_ns &&
       due_timers_.FireAny(lane_)) {
     acted_ = true;
   }
-  // While no worker is in a call, none is kept from its timers.
+  // While no worker is in a call, every worker can serve its timers.
   const bool in_call =
       std::any_of(seen_.begin(), seen_.end(),
                   [](const Seen& seen) { return seen.holder != nullptr; });
@@ -117,7 +118,8 @@ uint64_t Watchdog::CheckWorker(WorkerQueue& queue, Seen& seen,
   }
   const uint64_t age_ns = now_ns - seen.since_ns;
   if (age_ns < Policy::kCallPatienceNs) return Policy::kCallPatienceNs - age_ns;
-  // Read before the worker is taken: then it is of this call.
+  // Read before the worker is taken, because then the type is that of this
+  // call.
   const ProcessType* type = call->process->type.load(std::memory_order_acquire);
   const bool handed_over = threads_.HandOver(queue, *holder, call->number);
   acted_ = acted_ || handed_over;
@@ -125,9 +127,9 @@ uint64_t Watchdog::CheckWorker(WorkerQueue& queue, Seen& seen,
   if (handed_over || (after && after->number == call->number)) {
     Warn(type, call->name, handed_over, now_ns);
   }
-  // Nobody may have been woken for what is ready behind it.
+  // Perhaps nobody was woken for the processes that are ready behind the call.
   if (!handed_over && scheduler_.HasWork()) scheduler_.WakeForWork();
-  // If it could not be taken, it gets as long again.
+  // If the worker could not be taken, the call gets the same time again.
   seen.since_ns = now_ns;
   return Policy::kCallPatienceNs;
 }

@@ -1,18 +1,18 @@
-// Looks after workers whose thread a plugin keeps: a call that has gone on for
-// 10 ms loses its worker to another thread, and the process type is named in
-// the log.
+// Watches for workers whose thread is stuck in plugin code. A call that has run
+// for 10 ms loses its worker to another thread, and a log line names the
+// process type.
 //
-// It is also the timekeeper of last resort. While the workers that are awake
-// are kept in steps, a timer that is 1 ms late wakes one that sleeps; and if
-// none sleeps, one that is 2 ms late is fired here.
+// The watchdog is also the timekeeper of last resort. If all awake workers are
+// busy in steps, a timer that is 1 ms late wakes a sleeping worker. If no
+// worker sleeps, the watchdog fires a timer that is 2 ms late.
 //
-// It looks more often after something happened (20 µs; after a rest 2 ms) and
-// less often while nothing does (up to 10 ms, 1 ms if there are timers and a
-// worker is in a call), as Go's sysmon does; when every worker sleeps, it
-// rests, until one wakes.
+// It checks more often after something happened (every 20 µs; after a rest
+// every 2 ms) and less often while nothing happens (up to 10 ms; 1 ms if there
+// are timers and a worker is in a call), as Go's sysmon does. When every worker
+// sleeps, it rests until a worker wakes.
 //
-// And it has results forgotten that have become too old. A rest ends for that,
-// too, and goes on afterwards.
+// It also drops results that have become too old. A rest is interrupted for
+// that and resumed afterwards.
 //
 // Thread-safety: CheckAll from one thread at a time; WorkerWoke from any.
 // performance-notes: Rare code moved out.
@@ -47,7 +47,7 @@ class Watchdog {
   using Policy = SchedulerPolicy;
   using Log = std::function<void(LogLevel, std::string_view)>;
 
-  // `lane`: of the threads that run no workers.
+  // `lane`: for threads that run no workers.
   Watchdog(Scheduler& scheduler, WorkerThreads& threads,
            const DueTimers& due_timers, Results& results, Lane& lane,
            const Log& log);
@@ -55,50 +55,49 @@ class Watchdog {
   Watchdog(const Watchdog&) = delete;
   Watchdog& operator=(const Watchdog&) = delete;
 
-  // Looks on a thread of its own from now on until Stop. INTERNAL: the system
-  // has none.
+  // Checks on its own thread until Stop. INTERNAL: the system has no thread
+  // left.
   absl::Status Start();
   void Stop();
 
-  // One look at all workers. Returns in how many nanoseconds to look again;
-  // Parker::kForever: when WorkerWoke is called.
+  // Checks all workers once. Returns the nanoseconds until the next check;
+  // Parker::kForever: check again when WorkerWoke is called.
   uint64_t CheckAll();
-  // The same when that time has passed. A rest goes on.
+  // Checks again after that time has passed. A rest goes on.
   uint64_t CheckAfterPause();
 
-  // A worker's sleep is over; or results become too old earlier than they would
-  // have.
+  // A worker has woken, or results become too old earlier than before.
   void WorkerWoke() {
-    // seq_cst: pairs with CheckAll, which first says that it rests and then
-    // looks whether all sleep.
+    // seq_cst: pairs with CheckAll, which first stores that it rests and then
+    // reads whether all workers sleep.
     if (rests_.load(std::memory_order_seq_cst)) [[unlikely]] {
       if (rests_.exchange(false, std::memory_order_seq_cst)) parker_.Notify();
     }
   }
 
  private:
-  // A call that was under way at the last look.
+  // A call that was under way at the last check.
   struct Seen {
     Hold* holder = nullptr;
     uint64_t number = 0;
     uint64_t since_ns = 0;
   };
-  // What was said about a process type.
+  // The last warning about a process type.
   struct Report {
     uint64_t last_ns = 0;
     uint64_t unsaid = 0;
   };
 
-  // How long the call that `queue`'s holder is in may go on;
-  // Policy::kCallPatienceNs if there is none.
+  // How long the current call of `queue`'s holder may go on;
+  // Policy::kCallPatienceNs if there is no call.
   uint64_t CheckWorker(WorkerQueue& queue, Seen& seen, uint64_t now_ns);
-  // How long from now on the timers need no look.
+  // Nanoseconds until the timers need the next check.
   uint64_t CheckTimers(uint64_t now_ns);
   void Warn(const ProcessType* type, const char* call, bool handed_over,
             uint64_t now_ns);
   bool Rest();
-  // Has those forgotten that are too old. Returns in how many nanoseconds
-  // others will be; Parker::kForever: there are none.
+  // Drops results that are too old. Returns the nanoseconds until the next
+  // results become too old; Parker::kForever: there are none.
   uint64_t CheckResults(uint64_t now_ns);
 
   Scheduler& scheduler_;
@@ -109,7 +108,8 @@ class Watchdog {
   const Log& log_;
   std::vector<Seen> seen_;
   uint64_t interval_ns_ = Policy::kShortestCheckNs;
-  bool acted_ = false;  // in this look
+  // In the current check.
+  bool acted_ = false;
   std::map<const ProcessType*, Report> reports_;
 
   Atomic<bool> rests_{false};

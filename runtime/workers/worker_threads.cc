@@ -113,7 +113,7 @@ absl::Status WorkerThreads::Start() {
 void WorkerThreads::Stop() {
   watchdog_.Stop();
   {
-    // From here on no thread begins.
+    // From here on no thread is started.
     const MutexLock lock(mutex_);
     stop_.store(true, std::memory_order_relaxed);
   }
@@ -164,7 +164,8 @@ void WorkerThreads::AddSpare(Thread& thread) {
 
 void WorkerThreads::Run(Thread& thread, size_t number) {
   pthread_setname_np(pthread_self(), absl::StrCat("worker/", number).c_str());
-  // The default slack of 50 µs is most of what a timer may be late.
+  // The default slack of 50 µs would be most of the allowed lateness of a
+  // timer.
   prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0);
   for (;;) {
     while (!thread.parker.Wait(Parker::kForever)) {
@@ -176,7 +177,7 @@ void WorkerThreads::Run(Thread& thread, size_t number) {
         case Worker::Did::kRan:
           break;
         case Worker::Did::kSearch:
-          // It may have been a sleeper for a moment.
+          // The worker may have been a sleeper for a moment.
           watchdog_.WorkerWoke();
           RelaxCpu();
           break;
