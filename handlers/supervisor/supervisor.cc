@@ -114,7 +114,6 @@ bool Supervisor::CarryAll(const Plan::Moment& moment, StepOutput& out) {
   bool has_acted = false;
   // After a start that fails at once the plan has another action: a pause,
   // another child, or an end.
-  // there is a pause, or another child, or an end.
   for (;;) {
     const std::vector<Plan::Action> actions = plan_->Next(moment.now);
     if (actions.empty()) return has_acted;

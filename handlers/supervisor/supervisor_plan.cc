@@ -113,6 +113,7 @@ void SupervisorPlan::Started(Key key, const Pid& pid, Duration now) {
   child->state = State::kUp;
   child->pid = pid;
   child->up_since = now;
+  child->late_in_row = 0;
   // A child that ends at once was not usable by anybody.
   child->was_up = child->was_up || !child->stop;
   child->is_new = false;
@@ -125,12 +126,14 @@ void SupervisorPlan::StartFailed(Key key, const Status& reported,
   Child* const child = Find(key);
   if (child == nullptr || child->state != State::kStarting) return;
   child->state = State::kDown;
-  // Of a start that was given up, the report says only that it was.
-  const Status why = child->is_late
-                         ? Status(Code::kDeadlineExceeded,
-                                  "Init did not return within " +
-                                      Seconds(*child->spec.start_timeout))
-                         : reported;
+  // A start that was given up is reported as cancelled. A refusal that came
+  // just before stands.
+  const bool is_late = child->is_late && reported.code() == Code::kCancelled;
+  child->late_in_row = is_late ? child->late_in_row + 1 : 0;
+  const Status why = is_late ? Status(Code::kDeadlineExceeded,
+                                      "Init did not return within " +
+                                          Seconds(*child->spec.start_timeout))
+                             : reported;
   child->last_end = EndText(NameOf(ExitReason::kInitRefused), why.message());
   if (child->is_new) {
     Answer(*child, why);
@@ -168,7 +171,8 @@ void SupervisorPlan::Exited(const Pid& pid, ExitReason reason, const Error& why,
   if (moment.now - child.up_since >= spec_.period) child.failures = 0;
   EndedBySelf(child,
               reason != ExitReason::kDone && reason != ExitReason::kCancelled,
-              why.code, moment);
+              // An exit of Done has another code if its result was cut.
+              reason == ExitReason::kDone ? Code::kOk : why.code, moment);
 }
 
 void SupervisorPlan::HasStopped(Child& child) {
@@ -198,7 +202,10 @@ void SupervisorPlan::EndedBySelf(Child& child, bool is_failure, Code code,
     if (child.spec.restart == Restart::kTemporary) Forget(child);
     return;
   }
-  if (!CountRestart(moment.now)) return GiveUp(child);
+  // A late Init keeps a thread, and late starts may be further apart than the
+  // period, so they are counted without it.
+  const bool is_too_late = child.late_in_row > spec_.intensity;
+  if (!CountRestart(moment.now) || is_too_late) return GiveUp(child);
   ++child.failures;
   ++child.restarts;
   const Duration pause = PauseOf(child, moment.random);
@@ -245,14 +252,27 @@ void SupervisorPlan::TakeAlong(const Child& child) {
       Answer(other, Status(Code::kAborted, "the child was stopped"));
     }
   }
+  // A temporary child that is down and stays down is forgotten. (`child` may
+  // have moved: it is not used any more.)
+  std::erase_if(children_, [](const Child& other) {
+    return other.spec.restart == Restart::kTemporary &&
+           other.state == State::kDown && !other.wanted && !other.held &&
+           !other.stop;
+  });
 }
 
 void SupervisorPlan::GiveUp(const Child& child) {
+  const std::string name = "child " + child.spec.id + " (" + child.spec.type;
   const std::string text =
-      "child " + child.spec.id + " (" + child.spec.type +
-      ") would have to be restarted, and of " + Seconds(spec_.period) +
-      " only " + std::to_string(spec_.intensity) +
-      " restarts are allowed; how it ended: " + child.last_end;
+      child.late_in_row > spec_.intensity
+          ? name + ") did not start in time " +
+                std::to_string(child.late_in_row) +
+                " times in a row, and only " + std::to_string(spec_.intensity) +
+                " such starts are allowed; how it ended: " + child.last_end
+          : name + ") would have to be restarted, and of " +
+                Seconds(spec_.period) + " only " +
+                std::to_string(spec_.intensity) +
+                " restarts are allowed; how it ended: " + child.last_end;
   Action report;
   report.status = Status(Code::kAborted, "");
   report.text = "gives up: " + text;

@@ -86,6 +86,7 @@ class SupervisorPlan {
     // given up.
     std::optional<Duration> until;
     bool is_late = false;    // of kStarting: given up because of its timeout
+    int late_in_row = 0;     // starts given up since the last that was in time
     Duration not_before{0};  // of kDown
     Duration up_since{0};    // of kUp
     int failures = 0;        // without a period in between

@@ -81,6 +81,43 @@ TEST_F(PlanTest, LateStartsCountTowardsTheIntensity) {
               HasSubstr("Init did not return within 0.25 s"));
 }
 
+TEST_F(PlanTest, LateStartsFurtherApartThanThePeriodAreTooManyInTheEnd) {
+  ChildSpec slow = ChildOf("a");
+  slow.start_timeout = seconds(60);
+  Begin(Strategy::kOneForOne, {slow}, 2);
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_EQ(plan_->verdict(), nullptr) << i;
+    EXPECT_THAT(Next(), ElementsAre("start a"));
+    PassToNextLook();
+    EXPECT_THAT(Next(), ElementsAre("give up a"));
+    StartFailed("a", Code::kCancelled);
+    Next();
+    PassToNextLook();
+  }
+  ASSERT_NE(plan_->verdict(), nullptr);
+  EXPECT_THAT(plan_->verdict()->message(),
+              HasSubstr("child a (type) did not start in time 3 times in a "
+                        "row, and only 2 such starts are allowed"));
+}
+
+TEST_F(PlanTest, ARefusalJustBeforeTheStartIsGivenUpStands) {
+  Begin(Strategy::kOneForOne, {Impatient("a")});
+  Next();
+  PassToNextLook();
+  EXPECT_THAT(Next(), ElementsAre("give up a"));
+  StartFailed("a", Code::kInvalidArgument);
+  EXPECT_EQ(Child("a").last_end, "did not start: no luck");
+}
+
+TEST_F(PlanTest, AChildThatIsDoneHasNoFinalCode) {
+  BeginAndStartAll(Strategy::kOneForOne,
+                   {WithFinal("a", Code::kResourceExhausted)});
+  Exits("a", ExitReason::kDone, Code::kResourceExhausted);
+  Next();
+  PassToNextLook();
+  EXPECT_THAT(Next(), ElementsAre("start a"));
+}
+
 TEST_F(PlanTest, ALateStartOfAStartChildIsItsAnswer) {
   Begin(Strategy::kOneForOne, {});
   Next();

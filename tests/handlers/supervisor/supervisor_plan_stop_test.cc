@@ -125,6 +125,7 @@ TEST_F(PlanTest, RestartChildIsAnsweredIfAnotherChildTakesItAlong) {
   Exits("t", ExitReason::kCancelled);
   Exits("a");
   EXPECT_THAT(Next(), ElementsAre("answer 7 ABORTED"));
+  EXPECT_THAT(Ids(), ElementsAre("a")) << "a temporary child is forgotten";
 }
 
 TEST_F(PlanTest, RestartChildDoesNotWaitForAPause) {
