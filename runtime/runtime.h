@@ -110,9 +110,9 @@ class Runtime {
   [[nodiscard]] RemoteTasks& remote_tasks();
   // PROCESS_NOT_FOUND, PROCESS_ENDED; MAILBOX_FULL when 15,000 of them wait
   // for a process that does not come to its turn. Cancelling again is OK and
-  // changes nothing.
-  // `deadline`: how long the process may take to end; then it is terminated.
-  // Zero: as long as it takes. Of several deadlines the earliest counts.
+  // changes nothing but the deadline. `deadline`: the time after which the
+  // process is terminated if it has not ended; zero: never. Of several deadlines
+  // the earliest counts.
   absl::Status Cancel(const Pid& pid, std::string_view reason,
                       absl::Duration deadline = absl::ZeroDuration());
   absl::Status Terminate(const Pid& pid, std::string_view reason);

@@ -15,9 +15,10 @@
 namespace actord::daemon {
 
 void WriteCounters(const runtime::RuntimeStats& stats, v1::Counters* proto);
-// `limits` as in force in the runtime; request ids are the daemon's own.
 void WriteWorkers(const runtime::RuntimeStats& stats,
                   v1::GetStatusResponse* proto);
+// `limits`: the limits in force in the runtime. The limits of request ids are
+// in `config`, because the daemon keeps the request ids.
 void WriteLimits(const runtime::Limits& limits, const Config& config,
                  v1::Limits* proto);
 // Plugins, process types, commands and external patterns, each sorted by name.

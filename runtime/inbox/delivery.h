@@ -42,7 +42,8 @@ struct Run {
     // An exit, which is counted as a message. Refused only if it is longer than
     // kAlwaysRoomBytes and there is no room.
     kExit,
-    // A completion, or the end of a lifetime: urgent, never refused.
+    // A completion, the end of a lifetime, or the terminate of a cancel's
+    // deadline: urgent, never refused.
     kUrgent,
     // A cancel, a termination or an upgrade: urgent, refused if too many wait.
     kControl,

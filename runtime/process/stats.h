@@ -19,8 +19,8 @@ struct WorkerStats {
   uint64_t ready = 0;  // processes in its queue, of all levels
 };
 
-// Counters since the start, and sizes now. Each is exact; together they are not
-// one instant's.
+// Counters since the start, and sizes now. Each is exact, except `turns` of a
+// worker (worker_counters.h). Together they do not describe one instant.
 struct RuntimeStats {
   RunState state = RunState::kStarting;
   uint32_t node = 0;

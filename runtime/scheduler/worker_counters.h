@@ -12,7 +12,7 @@ namespace actord::runtime {
 struct alignas(64) WorkerCounters {
   // Turns that ran a process. Published when the worker checks its timers, and
   // when it finds nothing to do: so a turn costs no more, and the number lacks
-  // the last 15 turns at most.
+  // the last 16 turns at most.
   Counter turns;
   // Times that it took processes from another worker.
   Counter steals;

@@ -30,6 +30,10 @@ void Lifetimes::BeginCancel(const Pid& pid, absl::Duration deadline) {
       now + std::min(static_cast<uint64_t>(after_ns), UINT64_MAX - 1 - now);
   {
     const MutexLock lock(mutex_);
+    // The process may have ended since it was cancelled. Its deadline must not
+    // replace the deadline of the slot's next process, which the lock orders
+    // before this load.
+    if (!IsWanted(TimerHandle(pid.slot, pid.generation))) return;
     CancelDeadline& known = cancels_[pid.slot];
     if (known.generation == pid.generation &&
         (known.is_over || known.at_ns <= at_ns)) {

@@ -158,5 +158,19 @@ TEST_F(CancelDeadlines, TimersOfProcessesThatHaveEndedDoNotPileUp) {
               ::testing::Lt(2 * SchedulerPolicy::kFewTimers));
 }
 
+TEST_F(CancelDeadlines, ADeadlineThatComesAfterTheEndIsNotTheNextProcesss) {
+  Start();
+  const Pid ended = core_->Submit([](Events, StepOutput&) {});
+  Cancel(ended, absl::Hours(1));
+  ASSERT_FALSE(Lives(ended));
+  const Pid next = SubmitStubborn();
+  ASSERT_EQ(next.slot, ended.slot);
+  Cancel(next, absl::Milliseconds(250));
+  // Its caller was overtaken by the end of the process and by the next cancel.
+  core_->core->lifetimes.BeginCancel(ended, absl::Hours(1));
+  Pass(251 * kMs);
+  EXPECT_FALSE(Lives(next));
+}
+
 }  // namespace
 }  // namespace actord::runtime
