@@ -22,7 +22,12 @@ void ProcessRunner::RunTurn(Process& process) {
   process.running.store(true, std::memory_order_relaxed);
   if (process.state != &process.inline_state) PrefetchForWrite(process.state);
   if (closing_.EndIfOrdered(process, turn)) return;
-  if (process.init_due && !Begin(process, turn)) return;
+  if (process.init_due) {
+    if (!Begin(process, turn)) return;
+    // An order to end that came while Init ran is seen before the first step.
+    // Acquire: as above.
+    turn.word = process.activity.load(std::memory_order_acquire);
+  }
 
   inbox_.TakeUrgent(process, turn);
   // Acquire: pairs with the catalog's store.

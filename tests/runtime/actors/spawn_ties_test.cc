@@ -166,6 +166,7 @@ TEST_F(SpawnTies, AChildWhoseCommandHasEndedMeanwhileIsTerminatedAlone) {
   EXPECT_TRUE(Lives("parent"));
   EXPECT_EQ(core().LiveProcesses(), 1u);
   EXPECT_EQ(core().ties.size(), 0u);
+  EXPECT_EQ(child_steps_, 0) << "it ends before its first step";
 }
 
 TEST_F(SpawnTies, WithoutTiesSuchAChildLivesOn) {

@@ -129,7 +129,7 @@ TEST_F(Handover, TheThreadThatCameBackIsUsedAgain) {
   core_->Send(slow, -1);
   core_->Settle();
   ASSERT_EQ(log_.size(), 2u);
-  EXPECT_THAT(log_[1], HasSubstr("happened 4 times more"));
+  EXPECT_THAT(log_[1], HasSubstr("happened 4 more times"));
 }
 
 TEST_F(Handover, AStepThatComesBackInTimeKeepsItsWorker) {

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "tests/runtime/stepped_core.h"
 
@@ -13,9 +14,15 @@ namespace {
 
 class CancelDeadlines : public ::testing::Test {
  protected:
-  void Start(int workers = 1) {
-    core_ = std::make_unique<SteppedCore>(workers);
+  void Start(int workers = 1, RuntimeOptions options = {}) {
+    core_ = std::make_unique<SteppedCore>(workers, std::move(options));
     core_->Settle();
+  }
+  // There is one slot, which each process gets again.
+  void StartWithOneSlot() {
+    RuntimeOptions options;
+    options.max_processes = 1;
+    Start(1, std::move(options));
   }
   Pid SubmitStubborn() {
     return core_->Submit(
@@ -102,7 +109,7 @@ TEST_F(CancelDeadlines, ALaterDeadlineChangesNothing) {
 }
 
 TEST_F(CancelDeadlines, TheNextProcessInTheSlotIsLeftAlone) {
-  Start();
+  StartWithOneSlot();
   const Pid pid = core_->Submit([](Events, StepOutput&) {});
   Cancel(pid, absl::Seconds(1));
   EXPECT_FALSE(Lives(pid));
@@ -159,7 +166,7 @@ TEST_F(CancelDeadlines, TimersOfProcessesThatHaveEndedDoNotPileUp) {
 }
 
 TEST_F(CancelDeadlines, ADeadlineThatComesAfterTheEndIsNotTheNextProcesss) {
-  Start();
+  StartWithOneSlot();
   const Pid ended = core_->Submit([](Events, StepOutput&) {});
   Cancel(ended, absl::Hours(1));
   ASSERT_FALSE(Lives(ended));
