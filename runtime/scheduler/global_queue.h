@@ -1,12 +1,13 @@
-// The queue that all workers share: first in, first out for each priority. For
-// processes made ready by other threads, for the overflow of local queues, and
-// for those that have to wait their turn.
+// The queue that all workers share: first in, first out for each priority. It
+// holds processes that other threads made ready, the overflow of local queues,
+// and processes that have to wait their turn.
 //
-// The bitmap of levels is written under the mutex and only when a level becomes
-// empty or ceases to be, so every worker can look at it every turn.
+// The bitmap of levels is written under the mutex, and only when a level
+// becomes empty or non-empty. So every worker can afford to read the bitmap
+// every turn.
 //
 // Thread-safety: any thread. A process is in at most one queue (activity.h), so
-// the whole is bounded by the number of processes.
+// the number of processes bounds this queue.
 #pragma once
 
 #include <algorithm>
@@ -29,7 +30,8 @@ class alignas(64) GlobalQueue {
  public:
   void Push(Process* process) { PushAll(process->Priority(), {&process, 1}); }
 
-  // All of them are of this level; they may be cold memory.
+  // All processes must be of this level. Their memory may be cold: it is not
+  // read.
   void PushAll(int level, std::span<Process* const> processes) {
     const MutexLock lock(mutex_);
     ACTORD_ASSERT(IsPriority(level), "priority.h: the level exists");
@@ -41,8 +43,8 @@ class alignas(64) GlobalQueue {
               LevelBit(level));
   }
 
-  // Takes up to out.size() of the oldest of one level, and no more than a fair
-  // share of 1/workers, at least 1. Returns how many.
+  // Takes the oldest processes of one level: up to out.size(), and no more than
+  // a fair share of 1/workers, at least 1. Returns how many it took.
   size_t Take(int level, std::span<Process*> out, size_t workers) {
     const MutexLock lock(mutex_);
     std::deque<Process*>& fifo = fifos_[static_cast<size_t>(level)];
@@ -65,31 +67,32 @@ class alignas(64) GlobalQueue {
     return levels_.load(std::memory_order_seq_cst);
   }
 
-  // Processes of all levels, a moment late: for people. Relaxed: nothing else
-  // is read because of it.
+  // The number of processes of all levels, a moment late, for statistics.
+  // Relaxed: nothing else is read because of this number.
   [[nodiscard]] size_t size() const {
     return size_.load(std::memory_order_relaxed);
   }
 
  private:
-  // `more` may be negative, modulo 2^64. Relaxed, and no RMW: the mutex orders
-  // the writers.
+  // `more` may be negative, modulo 2^64. Relaxed and without an RMW, because
+  // the mutex orders the writers.
   void AddSize(size_t more) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     size_.store(size_.load(std::memory_order_relaxed) + more,
                 std::memory_order_relaxed);
   }
   void SetLevels(uint32_t levels) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     if (Unpriced(levels_).load(std::memory_order_relaxed) == levels) return;
-    // seq_cst: whoever adds work then asks whether somebody sleeps; pairs with
-    // the sleeper's last look (idle_workers.h (3)). If the bit was there
-    // already, the store that set it came before, in the mutex's order.
+    // seq_cst: a thread that adds work then checks for sleepers. The store
+    // pairs with a sleeper's last look (idle_workers.h (3)). If the bit was set
+    // already, the store that set it came earlier in the mutex's order.
     levels_.store(levels, std::memory_order_seq_cst);
   }
 
   Mutex mutex_;
   std::array<std::deque<Process*>, kPriorities> fifos_ ABSL_GUARDED_BY(mutex_);
   std::atomic<size_t> size_{0};  // written under mutex_
-  // Written under mutex_. A line of its own: it is read by all, every turn.
+  // Written under mutex_. In a cache line of its own, because every worker
+  // reads it every turn.
   alignas(64) Atomic<uint32_t> levels_{0};
 };
 

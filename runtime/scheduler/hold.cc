@@ -22,12 +22,12 @@ void Hold::Give(WorkerQueue& queue) {
                 "hold.h: the thread has no worker");
   queue_ = &queue;
   last_queue_ = &queue;
-  // Release: who looks at the holder's calls finds it as it is.
+  // Release: a thread that examines the holder's calls sees the holder's state.
   queue.holder.store(this, std::memory_order_release);
 }
 
 std::optional<Hold::PluginCall> Hold::CallUnderWay() const {
-  // Acquire: (1), and the two below are of this call or a later one.
+  // Acquire, for (1): the two values below belong to this call or a later one.
   const uint64_t number = calls_.load(std::memory_order_acquire);
   if ((number & 1) == 0) return std::nullopt;
   return PluginCall{number, process_.load(std::memory_order_relaxed),
@@ -38,12 +38,13 @@ bool Hold::TryTake(const WorkerQueue& queue, uint64_t number) {
   if (!CanTake()) return false;
   ACTORD_ASSERT((number & 1) == 1, "hold.h (2): it was seen in a call");
   const MutexLock lock(mutex_);
-  // It may have another worker by now, or be a taken one's slow return.
+  // The thread may hold another worker by now, or its worker was taken and the
+  // thread has not noticed yet.
   if (queue_ != &queue || taken_) return false;
   wanted_.store(true, std::memory_order_relaxed);
   FailPoint();
   FenceAllThreads();
-  // Acquire: what the thread did to the worker before the call is seen.
+  // Acquire: the taker sees what the thread did to the worker before the call.
   taken_ = calls_.load(std::memory_order_acquire) == number;
   if (!taken_) wanted_.store(false, std::memory_order_relaxed);
   return taken_;

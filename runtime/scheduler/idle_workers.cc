@@ -21,7 +21,8 @@ int IdleWorkers::ClaimForWork() {
   if (sleepers_.load(std::memory_order_seq_cst) == 0 || searchers() != 0) {
     return kNobody;
   }
-  // A searcher is counted only when there is one: others rely on the count.
+  // Count a searcher only when a sleeper was found: other threads rely on the
+  // count.
   const MutexLock lock(mutex_);
   if (stack_.empty()) return kNobody;
   int nobody = 0;

@@ -1,27 +1,30 @@
-// Who sleeps and who searches: so that work wakes at most one worker, and no
-// work is overlooked.
+// Which workers sleep and which search. New work wakes at most one worker, and
+// no work is overlooked.
 //
-// A worker is busy, a searcher (looks for work to steal), or a sleeper.
-//  (1) Whoever adds work wakes a sleeper only if nobody searches: the searcher
-//      will find the work. A woken worker is a searcher from the start.
-//  (2) A searcher that finds work and was the last one looks, when it is no
-//      searcher any more, whether there is more, and if so wakes the next
-//      sleeper, which searches in its place: the relay that spreads a burst.
+// A worker is busy, a searcher (it looks for work to steal), or a sleeper.
+//  (1) A producer (a thread that adds work) wakes a sleeper only if no worker
+//      searches, because a searcher would find the work. A woken worker is a
+//      searcher from the start.
+//  (2) When the last searcher finds work, it first stops being a searcher, then
+//      checks for more work. If there is more, it wakes the next sleeper, which
+//      searches in its place. This relay spreads a burst.
 //  (3) Add-versus-sleep: a producer first adds the work, then reads `sleepers`
-//      and `searchers`; a worker first becomes a sleeper and stops being a
-//      searcher, then looks at every source once more. All of these are
-//      seq_cst, so at least one of the two sees the other.
-//  (4) A worker that finds work in that last look goes for it as a searcher, so
-//      that the relay (2) does not break; and nobody is counted as a searcher
-//      who is not one, because others leave work to it. (tests/model/park.pml
-//      shows what happens otherwise.)
-//  (5) A worker may add work to its own queues and wake nobody, if at the begin
-//      of one of its next turns it wakes somebody for what it has not taken by
-//      then (scheduler.h, "Quiet work").
-//  (6) A sleeper is taken off the list exactly once: by whoever wakes it, who
-//      then owes it a notification, or by itself.
+//      and `searchers`. A worker first becomes a sleeper and stops being a
+//      searcher, then checks every source of work once more: its last look. All
+//      these accesses are seq_cst, so at least one of the two threads sees the
+//      other.
+//  (4) A worker that finds work in its last look becomes a searcher again, so
+//      that the relay (2) does not break. Only a worker that really searches is
+//      counted as a searcher, because others leave work to searchers.
+//      (tests/model/park.pml shows what happens otherwise.)
+//  (5) A worker may add work to its own queues without waking a sleeper, if it
+//      wakes one at the start of one of its next turns for the work that is
+//      left then (scheduler.h, "Quiet work").
+//  (6) A sleeper is taken off the list exactly once: by itself, or by the
+//      thread that wakes it, which then owes the sleeper a notification.
 //
-// The numbers are those of Go's scheduler (proc.go, wakep and findRunnable).
+// The limits on searchers are taken from Go's scheduler (proc.go, wakep and
+// findRunnable).
 // Thread-safety: any thread.
 #pragma once
 
@@ -43,7 +46,7 @@ class IdleWorkers {
     stack_.reserve(static_cast<size_t>(workers));
   }
 
-  // False: half of the busy workers search already.
+  // False: half of the workers that are awake search already.
   bool TryBeginSearch() {
     const int busy = workers_ - sleepers_.load(std::memory_order_relaxed);
     if (2 * searchers_.load(std::memory_order_relaxed) >= busy) return false;
@@ -51,7 +54,7 @@ class IdleWorkers {
     return true;
   }
 
-  // For a worker that has seen work: it may search in any case.
+  // For a worker that has seen work: no limit applies.
   void BeginSearch() { searchers_.fetch_add(1, std::memory_order_seq_cst); }
 
   // True: the caller was the last searcher.
@@ -69,12 +72,12 @@ class IdleWorkers {
                   "idle_workers.h (3), (6)");
   }
 
-  // For the sleeper itself. False: somebody has claimed it, and its
-  // notification is on the way.
+  // For the sleeper itself. False: another thread has claimed this sleeper, and
+  // the notification is on the way.
   bool EndSleep(int worker);
 
-  // A sleeper for the caller to notify, now counted as a searcher; or kNobody,
-  // if none sleeps or somebody searches.
+  // Claims a sleeper, which the caller must notify and which now counts as a
+  // searcher. kNobody: no worker sleeps, or one searches already.
   int ClaimForWork();
 
   [[nodiscard]] bool AllSleep() const {
@@ -90,9 +93,10 @@ class IdleWorkers {
 
   const int workers_;
   Atomic<int> searchers_{0};
-  Atomic<int> sleepers_{0};  // stack_.size(); written under mutex_
+  // Equal to stack_.size(). Written under mutex_.
+  Atomic<int> sleepers_{0};
   Mutex mutex_;
-  // The last slept last: its caches are the warmest.
+  // The last entry fell asleep last, so its caches are the warmest.
   std::vector<int> stack_ ABSL_GUARDED_BY(mutex_);
 };
 

@@ -1,10 +1,10 @@
-// What a thread needs in order to act on processes: memory at hand, counters,
-// and where to put what it makes ready. Each thread that runs workers has a
-// lane of its own, without locks; all other threads share one, with a short
-// lock.
+// A thread's resources for acting on processes: memory caches, counters, and
+// the queue for the processes that it makes ready. Each thread that runs
+// workers has a lane of its own, without locks. All other threads share one
+// lane, with a short lock.
 //
-// Thread-safety: a thread's own lane belongs to that thread; the shared lane
-// may be used by any.
+// Thread-safety: a thread's own lane belongs to that thread; any thread may use
+// the shared lane.
 // performance-notes: Rare code moved out, Inlined by force.
 #pragma once
 
@@ -29,10 +29,11 @@ class Lane {
   Lane(const Lane&) = delete;
   Lane& operator=(const Lane&) = delete;
 
-  // The worker that the thread holds; null: none, as in the shared lane. What
-  // becomes ready goes there, or to the global queue.
+  // The queue of the worker that the thread holds; null: it holds none, as
+  // always in the shared lane. Processes that become ready go to this queue, or
+  // to the global queue if it is null.
   [[nodiscard]] WorkerQueue* here() const { return hold_.queue(); }
-  // Not of the shared lane.
+  // Not for the shared lane.
   Hold& hold() { return hold_; }
   [[nodiscard]] const Counters& counters() const { return counters_; }
 
@@ -60,8 +61,8 @@ class Lane {
     }
   }
 
-  // Calls `use` with the memory and the free processes at hand; under the lock
-  // if the lane is shared, so not for long.
+  // Calls `use` with the lane's memory and free processes. In the shared lane
+  // the call holds the lock, so it must be short.
   template <typename Use>
   auto WithMemory(Use use) {
     if (!is_shared_) return use(buffers_, processes_);
@@ -69,16 +70,17 @@ class Lane {
     return use(buffers_, processes_);
   }
 
-  // Not of the shared lane: the handler that was looked up last, or null.
+  // The handler that was looked up last, or null. Not for the shared lane.
   const CommandHandler* last_command = nullptr;
 
-  // Not of the shared lane.
+  // These three are not for the shared lane.
   BufferCache& buffers() { return buffers_; }
   ProcessTable::Cache& processes() { return processes_; }
   SlotTable<YieldRecord>::Cache& yields() { return yields_; }
 
  private:
-  // Apart, so that whoever needs no lock does not save what a call clobbers.
+  // Separate functions, so that a caller that needs no lock does not save the
+  // registers that a call clobbers.
   [[gnu::noinline]] Envelope* NewShared(uint16_t type, std::string_view topic,
                                         const actord_payload& payload) {
     const MutexLock lock(mutex_);
@@ -92,8 +94,9 @@ class Lane {
   const bool is_shared_;
   Hold hold_;
   Counters counters_;
-  Mutex mutex_;  // of the shared lane
-  // Guarded by mutex_ in the shared lane, the thread's otherwise.
+  // Used only in the shared lane.
+  Mutex mutex_;
+  // In the shared lane guarded by mutex_; otherwise they belong to the thread.
   BufferCache buffers_;
   ProcessTable::Cache processes_;
   SlotTable<YieldRecord>::Cache yields_;

@@ -1,27 +1,28 @@
-// What is ready on one worker: for each priority a run queue, and behind it
-// another one for processes that continue, which is first in, first out; and a
-// bitmap of the levels that may not be empty.
+// The ready processes of one worker. Each priority (level) has a run queue, and
+// behind it a second queue, its back, for processes that continue; the back is
+// first in, first out. A bitmap marks the levels that may not be empty.
 //
-// Whoever continues stays on its worker, though it lets others go first: were
-// it sent to the global queue, all workers would meet there every turn.
+// A process that continues lets others go first but stays on its worker. If it
+// went to the global queue, all workers would contend there every turn.
 //
 // Invariants:
 //  (1) Only the owner writes the bitmap. Thieves and sleepers read it.
-//  (2) A level's bit is set before anything is pushed there, and taken away
-//      only by the owner, after it found the level empty. Thieves add nothing,
-//      so an empty level stays empty until its owner pushes. Hence at every
-//      instant: what is not empty has its bit.
-//  (3) A bit is set with seq_cst, before the push. So the sleeper's last look
-//      (idle_workers.h (3)), which reads the bitmap and then the levels in it,
-//      misses no more than one that reads every level: whoever pushes and then
-//      sees no sleeper has set the bit before that sleeper looks. The bit that
-//      was set long ago, and not taken away since, is seen all the more.
-//      Taking it away needs no order: by (2) nobody can miss anything by it.
-//  (4) A bit may be set though the level is empty: whoever acts on it looks at
-//      the level. The bit of the default level is always set. So as long as all
-//      processes are of that level, the bitmap is never written.
+//  (2) A level's bit is set before anything is pushed there. Only the owner
+//      clears the bit, after it found the level empty. Thieves add nothing, so
+//      an empty level stays empty until its owner pushes. Hence at every
+//      instant each level that is not empty has its bit set.
+//  (3) A bit is set with seq_cst, before the push. The sleeper's last look
+//      (idle_workers.h (3)) reads the bitmap and then the levels in it. It
+//      misses no more than a look that reads every level: an owner that pushes
+//      and then sees no sleeper has set the bit before that sleeper looks. A
+//      bit that was set earlier and not cleared since is seen too. Clearing a
+//      bit needs no order: by (2) no thread can miss work because of it.
+//  (4) A bit may be set though the level is empty, so a thread that acts on a
+//      bit checks the level. The bit of the default level is always set. So
+//      while all processes have the default priority, the bitmap is never
+//      written.
 //
-// Thread-safety: as RunQueue; each function says whose it is.
+// Thread-safety: as RunQueue; each function says which thread may call it.
 // performance-notes: Rare code moved out.
 #pragma once
 
@@ -44,31 +45,34 @@ class ReadyQueues {
  public:
   using Level = RunQueue<Process>;
 
-  // Owner only. False: the level is full. `level` is that of the process, which
-  // may be cold memory.
+  // Owner only. False: the level is full. `level` is the priority of the
+  // process, whose memory may be cold: it is not read.
   [[nodiscard]] bool Push(Process* process, int level) {
     Mark(level);
     return At(level).Push(process);
   }
 
-  // Owner only: all of them, the newest last, or none. False: there is no room.
+  // Owner only. Pushes all processes, the newest last, or none. False: there is
+  // no room.
   [[nodiscard]] bool PushAll(std::span<Process* const> processes, int level) {
     Mark(level);
     return At(level).PushAll(processes);
   }
 
-  // Owner only. Behind all others of the level. False: there is no room.
+  // Owner only. Pushes to the back, behind all others of the level. False:
+  // there is no room.
   [[nodiscard]] bool PushBack(Process* process, int level) {
     Mark(level);
     return BackAt(level).Push(process);
   }
 
-  // Owner only. Null: that level is empty, but perhaps for its back.
+  // Owner only. Null: the level is empty, except perhaps its back.
   Process* PopNewest(int level) { return At(level).PopNewest(); }
   Process* PopOldest(int level) { return At(level).PopOldest(); }
-  // Owner only: the oldest of those that were pushed back; null: there is none.
+  // Owner only. Pops the oldest process of the back; null: the back is empty.
   Process* PopBack(int level) { return BackAt(level).PopOldest(); }
-  // Owner only: the oldest half of the level, as RunQueue; and of its back.
+  // Owner only. Pop the oldest half of the level, or of its back, as RunQueue
+  // does.
   uint32_t PopOldestHalf(int level, Level::Batch& out) {
     return At(level).PopOldestHalf(out);
   }
@@ -76,20 +80,22 @@ class ReadyQueues {
     return BackAt(level).PopOldestHalf(out);
   }
 
-  // Owner only: pops have just found the level empty, and its back.
+  // Owner only. Precondition: pops have just found the level and its back
+  // empty.
   void FoundEmpty(int level) {
     ACTORD_ASSERT_HOT(IsEmpty(level), "ready_queues.h (2)");
     if (level == kDefaultPriority) return;  // (4)
     levels_.store(levels() & ~LevelBit(level), std::memory_order_relaxed);
   }
 
-  // Owner only: moves the oldest half of the back of the victim's highest level
-  // here, or of the level itself if nobody continues there, and returns the
-  // oldest of all. Null: nothing was there. Precondition: all is empty here.
+  // Owner only. Moves half of the victim's highest non-empty level here and
+  // returns the oldest process of that half. The half is the oldest of the
+  // level's back, or of the level itself if its back is empty. Null: the victim
+  // had nothing. Precondition: all levels are empty here.
   //
-  // The back is what the victim would run last. And who makes work and
-  // continues to make more brings it along: a thief that took what was made
-  // would fetch each of it out of the victim's cache.
+  // The victim would run its back last. Also, a producer that continues brings
+  // its future work along to the thief. A thief that took the producer's
+  // children would fetch each child out of the victim's cache.
   Process* StealFrom(ReadyQueues& victim) {
     uint32_t levels = victim.levels();
     while (levels != 0) {
@@ -113,8 +119,8 @@ class ReadyQueues {
     return nullptr;
   }
 
-  // Owner only: likewise, but only of this level, without its back.
-  // Precondition: the level is empty here, but perhaps for its back.
+  // Owner only. Like StealFrom, but only from this level, without its back.
+  // Precondition: the level is empty here, except perhaps its back.
   Process* StealReady(ReadyQueues& victim, int level) {
     ACTORD_ASSERT_HOT(Size(level) == 0, "ready_queues.h: the level is empty");
     if (victim.At(level).Size() == 0) return nullptr;
@@ -122,12 +128,12 @@ class ReadyQueues {
     return victim.At(level).StealInto(At(level));
   }
 
-  // Any thread. The levels that may not be empty; seq_cst: (3).
+  // Any thread. The levels that may not be empty. seq_cst, for (3).
   [[nodiscard]] uint32_t levels() const {
     return levels_.load(std::memory_order_seq_cst);
   }
-  // Any thread. The levels that may not be empty, but for those above the
-  // highest that has something; 0: nothing is ready. A moment's view.
+  // Any thread. The levels that may not be empty, without the empty levels
+  // above the highest non-empty one; 0: nothing is ready. A moment's view.
   [[nodiscard]] uint32_t NonEmptyFromTop() const {
     uint32_t levels = this->levels();
     while (levels != 0 && IsEmpty(HighestLevel(levels))) {
@@ -135,16 +141,17 @@ class ReadyQueues {
     }
     return levels;
   }
-  // Any thread. How many there are, those pushed back left out. A moment's
-  // view.
+  // Any thread. The number of processes in the level, without its back. A
+  // moment's view.
   [[nodiscard]] size_t Size(int level) const {
     return queues_[static_cast<size_t>(level)].Size();
   }
-  // Any thread. Nothing is there, and nobody was pushed back. Likewise.
+  // Any thread. True: the level and its back are empty. A moment's view.
   [[nodiscard]] bool IsEmpty(int level) const {
     return Size(level) == 0 && backs_[static_cast<size_t>(level)].Size() == 0;
   }
-  // Any thread. How many there are in these levels together; likewise.
+  // Any thread. The number of processes in these levels together, with their
+  // backs. A moment's view.
   [[nodiscard]] size_t SizeOf(uint32_t among = kAllLevels) const {
     size_t size = 0;
     for (uint32_t left = levels() & among; left != 0; left &= left - 1) {
@@ -171,9 +178,10 @@ class ReadyQueues {
     }
   }
 
-  // A line of its own: the owner reads it every turn.
+  // In a cache line of its own, because the owner reads it every turn.
   alignas(64) Atomic<uint32_t> levels_{LevelBit(kDefaultPriority)};
-  // 66 KiB each. A level that is not used costs address space and cold memory.
+  // Each array takes 66 KiB. An unused level costs address space and cold
+  // memory.
   std::array<Level, kPriorities> queues_;
   std::array<Level, kPriorities> backs_;
 };

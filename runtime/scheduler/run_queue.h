@@ -1,21 +1,23 @@
-// The run queue of one worker: a bounded ring, lock-free. Its owner pushes and
-// pops the newest (or the oldest); thieves take the oldest half in one CAS.
+// The run queue of one worker: a bounded, lock-free ring. Its owner pushes, and
+// pops the newest or the oldest item. Thieves take the oldest half with one
+// CAS.
 //
 // Invariants:
-//  (1) One word holds bottom:16 | top:16 | tag:32, and every change is an RMW
-//      of it, so all changes have one order. size = bottom - top (mod 2^16).
-//  (2) Slots [top, bottom) are published: nobody writes them. Only the owner
-//      writes the others, before the add to `bottom` that publishes them.
+//  (1) One word holds bottom:16 | top:16 | tag:32. Every change is an RMW of
+//      that word, so all changes have one order. size = bottom - top (mod
+//      2^16).
+//  (2) Slots [top, bottom) are published: no thread writes them. Only the owner
+//      writes the other slots, before the add to `bottom` that publishes them.
 //  (3) Every removal adds 1 to the tag. So a thief's CAS succeeds only if
-//      nothing was removed or added since it read the word, and what it copied
-//      is what it takes. (The tag could fool it only after 2^32 removals
-//      within one steal.)
-//  (4) A copy that a thief makes may be stale or torn by reuse of the slot; it
-//      is not looked at before the CAS succeeded.
+//      nothing was removed or added since the thief read the word. Then the
+//      thief takes exactly the items that it copied. (The tag could fool the
+//      thief only after 2^32 removals within one steal.)
+//  (4) A thief's copy may be stale or torn by reuse of the slot. The thief does
+//      not use the copy before its CAS has succeeded.
 //
 // A plain Chase-Lev deque does not allow (3): its owner pops without an RMW
-// while two or more are left, so a thief of several would take what the owner
-// took as well. The halving is that of Go's runqueue.
+// while two or more items are left, so a thief of several items could take an
+// item that the owner took as well. Stealing half is taken from Go's run queue.
 // performance-notes: Inlined by force.
 #pragma once
 
@@ -40,14 +42,14 @@ class RunQueue {
   static constexpr uint32_t kCapacity = kSlots;
   using Batch = std::array<T*, kSlots / 2>;
 
-  // Owner only. False: full.
+  // Owner only. False: the queue is full.
   [[nodiscard]] bool Push(T* item) {
     return PushAll(std::span<T* const, 1>(&item, 1));
   }
 
-  // Owner only: all of them, the newest last, with one add. False: there is no
-  // room for all, and none is pushed. Inlined, so that Push, which knows that
-  // it is one, has no loop.
+  // Owner only. Pushes all items, the newest last, with one add. False: there
+  // is no room for all, and none is pushed. Inlined, so that Push, with its
+  // constant size of 1, has no loop.
   template <size_t kExtent>
   [[nodiscard, gnu::always_inline]] bool PushAll(
       std::span<T* const, kExtent> items) {
@@ -59,13 +61,14 @@ class RunQueue {
       Slot(Bottom(word) + i).store(items[i], std::memory_order_relaxed);
       FailPoint();
     }
-    // Release publishes the slots. seq_cst: the caller then asks whether
-    // somebody sleeps; pairs with the sleeper's last look (idle_workers.h).
+    // Release publishes the slots. seq_cst: the caller then checks for
+    // sleepers. The add pairs with the sleeper's last look (idle_workers.h
+    // (3)).
     word_.fetch_add(items.size() * kBottomOne, std::memory_order_seq_cst);
     return true;
   }
 
-  // Owner only. Null: empty.
+  // Owner only. Null: the queue is empty.
   T* PopNewest() {
     uint64_t word = word_.load(std::memory_order_relaxed);
     while (Size(word) != 0) {
@@ -77,7 +80,7 @@ class RunQueue {
     return nullptr;
   }
 
-  // Owner only. Null: empty.
+  // Owner only. Null: the queue is empty.
   T* PopOldest() {
     uint64_t word = word_.load(std::memory_order_relaxed);
     while (Size(word) != 0) {
@@ -87,16 +90,16 @@ class RunQueue {
     return nullptr;
   }
 
-  // Owner only: takes the oldest half (rounded up) out, for the global queue.
-  // Returns how many.
+  // Owner only. Removes the oldest half (rounded up), for the global queue.
+  // Returns how many items it removed.
   uint32_t PopOldestHalf(Batch& out) {
     return TakeHalf([&out](uint32_t i) -> T*& { return out[i]; });
   }
 
-  // Owner of `into` only: moves the oldest half (rounded up) of this queue
-  // there, and returns the oldest of all, to be run at once. Null: nothing was
-  // there. Precondition: `into` is empty, so that its unpublished slots can
-  // take the copies (2), and one add publishes them all.
+  // Owner of `into` only. Moves the oldest half (rounded up) of this queue to
+  // `into`, except the oldest item, which it returns to be run at once. Null:
+  // this queue was empty. Precondition: `into` is empty, so that its
+  // unpublished slots can take the copies (2) and one add publishes them all.
   T* StealInto(RunQueue& into) {
     ACTORD_ASSERT_HOT(into.Size() == 0,
                       "run_queue.h (2): the thief's queue is empty");
@@ -106,7 +109,7 @@ class RunQueue {
     const uint32_t count = TakeHalf([&](uint32_t i) {
       return Target{i == 0 ? nullptr : &into.Slot(begin + i), &first};
     });
-    // A copy whose CAS failed has left something in the hand (4).
+    // A copy whose CAS failed may have left a stale item in `first` (4).
     if (count == 0) return nullptr;
     ACTORD_ASSERT_HOT(first != nullptr, "run_queue.h (3), (4)");
     FailPoint();
@@ -116,7 +119,7 @@ class RunQueue {
     return first;
   }
 
-  // Any thread. A moment's view; seq_cst for the sleeper's last look.
+  // Any thread. A moment's view. seq_cst, for the sleeper's last look.
   uint32_t Size() const { return Size(word_.load(std::memory_order_seq_cst)); }
 
  private:
@@ -138,7 +141,8 @@ class RunQueue {
     return (word & ~kTopMask) | top;
   }
 
-  // Where a copy goes: a slot of the thief's queue, or its hand.
+  // The target of a copy: a slot of the thief's queue, or a variable (the
+  // hand).
   struct Target {
     Atomic<T*>* slot;
     T** hand;
@@ -153,7 +157,8 @@ class RunQueue {
 
   Atomic<T*>& Slot(uint32_t index) { return slots_[index & (kSlots - 1)]; }
 
-  // Puts `next` with a new tag in the place of `word`; else reloads `word`.
+  // Replaces `word` by `next` with a new tag. False: the CAS failed, and `word`
+  // is reloaded.
   bool Replace(uint64_t& word, uint64_t next) {
     FailPoint();
     const uint32_t tag = static_cast<uint32_t>(word) + 1;
@@ -162,7 +167,8 @@ class RunQueue {
                                        std::memory_order_acquire);
   }
 
-  // Copies the oldest half to `target(0)`, `target(1)` …, then takes it.
+  // Copies the oldest half to `target(0)`, `target(1)` …, then removes it from
+  // this queue.
   template <typename TargetOf>
   uint32_t TakeHalf(TargetOf target) {
     // Acquire: pairs with the push that published the slots.

@@ -26,7 +26,8 @@ void Scheduler::EnqueueBeside(Process* process, WorkerQueue* here) {
     return;
   }
   WillWrite(&here->next);
-  // The newest of the highest runs next; the other one becomes visible.
+  // The newest process of the higher priority runs next; the other one becomes
+  // visible.
   if (process->Priority() >= here->next->Priority()) {
     std::swap(process, here->next);
   }
@@ -47,7 +48,8 @@ void Scheduler::EnqueueAll(ReadyList& list) {
     global_.PushAll(level, all.subspan(begin, end - begin));
     begin = end;
   }
-  // Who is woken wakes the next if there is more than it takes.
+  // The woken worker wakes the next sleeper if there is more work than it
+  // takes.
   if (!all.empty()) WakeForWork();
   list.count = 0;
 }
@@ -90,8 +92,8 @@ bool Scheduler::ShowTogether(ReadyList& list, WorkerQueue& here) {
     for (Process* process : all) Enqueue(process, &here);
     return false;
   }
-  // The newest runs next, and what was to run next comes before the others:
-  // each goes one place up.
+  // The newest of the list runs next, and the process that was to run next goes
+  // before the rest of the list: each process moves up one place.
   WillWrite(&here.next);
   for (Process*& process : all) std::swap(process, here.next);
   const std::span<Process* const> shown =
@@ -112,7 +114,8 @@ void Scheduler::EnqueueBehind(Process* process, WorkerQueue* here) {
   const int level = process->Priority();
   const bool alone = here->next == nullptr && global_.levels() == 0 &&
                      here->ready.NonEmptyFromTop() == 0;
-  // Once is enough: nobody else adds to it, and thieves only make more room.
+  // One overflow is enough: no other thread adds to the back, and thieves only
+  // make more room.
   while (!here->ready.PushBack(process, level)) [[unlikely]] {
       OverflowBack(*here, level);
     }
@@ -156,16 +159,17 @@ void Scheduler::PushLocal(Process* process, WorkerQueue& here) {
 }
 
 void Scheduler::PushOrOverflow(Process* process, WorkerQueue& here, int level) {
-  // Once is enough: nobody else adds to it, and thieves only make more room.
+  // One overflow is enough: no other thread adds to the level, and thieves only
+  // make more room.
   while (!here.ready.Push(process, level)) [[unlikely]] {
       Overflow(here, level);
     }
 }
 
 void Scheduler::Overflow(WorkerQueue& here, int level) {
-  // Only this level can make room for its own. It is the half that this worker
-  // would run last of the level, and in the global queue every worker that has
-  // nothing higher sees it.
+  // Only this level can make room for its own processes. This worker would run
+  // the oldest half of the level last. In the global queue every worker that
+  // has nothing of a higher level sees that half.
   ReadyQueues::Level::Batch oldest;
   const uint32_t count = here.ready.PopOldestHalf(level, oldest);
   // Thieves may have made room meanwhile.
@@ -183,21 +187,21 @@ Process* Scheduler::TakeGlobalNow(WorkerQueue& here, uint32_t among,
   std::array<Process*, Policy::kGlobalBatch> taken;
   while (const uint32_t levels = global_.levels() & among) {
     const int level = HighestLevel(levels);
-    // What is ready here already need not be joined by a whole batch, which
-    // would only push others out again, to the other workers' caches.
+    // A level that has ready processes here needs no whole batch: the batch
+    // would push processes out again, into other workers' caches.
     const size_t local = here.ready.Size(level);
     const size_t wanted = std::min(
         most, local < Policy::kGlobalBatch ? Policy::kGlobalBatch - local : 1);
     const size_t count =
         global_.Take(level, std::span(taken).first(wanted), queues_.size());
-    if (count == 0) continue;  // others were faster: the bit is gone
+    if (count == 0) continue;  // other workers were faster: the bit is clear
     taken[0]->Prefetch();
     for (size_t i = 1; i < count; ++i) {
       taken[i]->Prefetch();
       PushOrOverflow(taken[i], here, level);
     }
-    // On the way from one queue to the other nobody saw them, and whoever
-    // looked then may sleep now.
+    // On their way from one queue to the other, no other thread saw these
+    // processes, and a worker that looked then may sleep now.
     if (count > 1) WakeForAll(here);
     return taken[0];
   }
@@ -220,8 +224,8 @@ Process* Scheduler::Steal(WorkerQueue& here, Random& random) {
   const size_t workers = queues_.size();
   const uint64_t bits = random.Next();
   size_t victim = (bits & UINT32_MAX) % workers;
-  // A stride that is coprime to their number visits each once. The numbers
-  // below `workers` that are coprime are dense: a few steps find one.
+  // A stride that is coprime to the number of workers visits each worker once.
+  // Coprime numbers below `workers` are dense: a few steps find one.
   size_t stride = 1 + (bits >> 32) % workers;
   while (std::gcd(stride, workers) != 1) stride = 1 + stride % workers;
   for (size_t i = 0; i < workers; ++i, victim = (victim + stride) % workers) {
@@ -242,14 +246,15 @@ Process* Scheduler::StealReady(WorkerQueue& here, int level, Random& random) {
   Process* const process = here.ready.StealReady(queues_[victim]->ready, level);
   if (process == nullptr) return nullptr;
   here.counted.steals.Add();
-  // As in TakeGlobalNow.
+  // No other thread saw these processes on their way, as in TakeGlobalNow.
   WakeForAll(here);
   return process;
 }
 
 void Scheduler::TimerAdded(uint64_t deadline_ns) {
-  // The timer was added before, and a worker first becomes a sleeper and then
-  // looks at the timers: one of the two sees the other (idle_workers.h (3)).
+  // The caller has added the timer already. A worker first becomes a sleeper
+  // and then checks the timers, so one of the two sees the other
+  // (idle_workers.h (3)).
   if (idle_.AllSleep() &&
       deadline_ns < timekeeper_ns_.load(std::memory_order_seq_cst)) {
     WakeForWork();

@@ -1,23 +1,25 @@
-// Who runs what: the workers' queues, the global queue, and who sleeps. It
-// moves processes; it does not know what running one means (see worker.h).
+// Decides which worker runs which process. The scheduler owns the workers'
+// queues, the global queue and the list of sleepers. It moves processes but
+// does not run them (worker.h does).
 //
-// Quiet work. To wake a worker costs more than a short step, so a worker wakes
-// nobody for two kinds of work in its own queue: a process that continues while
-// nothing else is ready, and the processes that due timers woke. Meanwhile
-// WorkerQueue::is_quiet is set.
-//  (1) Work in the queue of a worker that is not quiet was told: a sleeper was
-//      woken for it, or a searcher will find it.
-//  (2) A process that continued alone is told at the begin of the first turn of
-//      another process (BeginTurn).
-//  (3) Work of due timers is told once the worker has fired timers for kAloneNs
-//      without running dry. From then on at most three turns begin before that,
-//      because BeginTurn reads the clock in every fourth.
+// Quiet work. Waking a worker costs more than a short step, so a worker wakes
+// no sleeper for two kinds of work in its own queue: a process that continues
+// while nothing else is ready, and the processes that due timers woke. While a
+// worker has quiet work, WorkerQueue::is_quiet is set. Work is announced when a
+// sleeper is woken for it or a searcher will find it.
+//  (1) All work in the queue of a worker that is not quiet is announced.
+//  (2) A process that continued alone is announced at the start of the first
+//      turn of another process (BeginTurn).
+//  (3) Work of due timers is announced once the worker has fired timers for
+//      kAloneNs without running dry. After kAloneNs at most three turns begin
+//      before the announcement, because BeginTurn reads the clock in every
+//      fourth turn.
 //  (4) A worker whose queue ran empty is not quiet. So it does not sleep with
-//      work, and what it steals next is told.
-//  (5) The last searcher, when it looks for more work, leaves out its own queue
-//      while it is quiet, and no other source (HasWorkToTell).
-// tests/model/quiet.pml checks (1) to (5). Behind a turn that lasts for
-// longer than that, work is the watchdog's.
+//      work in its queue, and the work that it steals next is announced.
+//  (5) When the last searcher checks for more work, it skips its own queue
+//      while that queue is quiet. It skips no other source (HasWorkToTell).
+// tests/model/quiet.pml checks (1) to (5). If a turn lasts longer than that,
+// the watchdog takes care of the work behind it.
 //
 // Thread-safety: any thread, unless a function says otherwise.
 // performance-notes: Rare code moved out.
@@ -49,7 +51,7 @@ namespace actord::runtime {
 class Hold;
 struct RuntimeStats;
 
-// What a worker has that others may reach into.
+// The part of a worker that other threads may access.
 struct alignas(64) WorkerQueue {
   WorkerQueue(int number, uint64_t now_ns) : index(number), timers(now_ns) {}
 
@@ -57,33 +59,35 @@ struct alignas(64) WorkerQueue {
   ReadyQueues ready;
   TimerWheel timers;
   Parker parker;
-  // The thread's hold of this worker; never null once threads are there.
+  // The thread's hold of this worker. Never null once threads exist.
   Atomic<Hold*> holder{nullptr};
 
   WorkerCounters counted;
 
-  // ---- Owner only, and written every turn: in a line that no other reads.
+  // ---- For the owner only. Written every turn, so they have a cache line that
+  // no other thread reads.
 
-  // Runs next, before others of its priority; no thief sees it, because its
-  // owner takes it, or makes it visible, as soon as its turn ends. So a lone
-  // successor costs no RMW and wakes nobody.
+  // The process that runs next, before others of its priority. No thief sees
+  // it, because the owner takes it or makes it visible as soon as the current
+  // turn ends. So a lone successor costs no RMW and no wake-up.
   alignas(64) Process* next = nullptr;
-  // Work may be ready here for which nobody was woken: "Quiet work" above.
+  // True: work may be ready here that was not announced ("Quiet work" above).
   bool is_quiet = false;
-  // Turns begun since timers made something ready for which nobody was woken,
-  // from 1; 0: there is no such thing.
+  // 1 plus the turns begun since timers made work ready that was not announced;
+  // 0: there is no such work.
   uint32_t turns_since_due = 0;
-  // Since when it has fired timers without running dry; 0: it has not.
+  // The time since which the worker has fired timers without running dry; 0: it
+  // fires none.
   uint64_t firing_since_ns = 0;
 };
 
-// Processes that somebody has made runnable and not enqueued yet.
+// Processes that a thread has made runnable and not enqueued yet.
 struct ReadyList {
   static constexpr size_t kCapacity = SchedulerPolicy::kReadyTogether;
   std::array<Process*, kCapacity> processes;
   size_t count = 0;
 
-  // Precondition: it is not full.
+  // Precondition: the list is not full.
   void Add(Process* process) {
     ACTORD_ASSERT_HOT(count < kCapacity, "scheduler.h: the list has room");
     processes[count++] = process;
@@ -96,8 +100,9 @@ class Scheduler {
 
   Scheduler(int workers, const Clock& clock);
 
-  // Makes a process run, whose word the caller has just made runnable. `here`:
-  // the queue of the worker that calls, or null from any other thread.
+  // Enqueues a process whose word (activity.h) the caller has just made
+  // runnable. `here` is the queue of the calling worker, or null on any other
+  // thread.
   void Enqueue(Process* process, WorkerQueue* here) {
     if (here == nullptr || here->next != nullptr) {
       EnqueueBeside(process, here);
@@ -106,49 +111,51 @@ class Scheduler {
     WillWrite(&here->next);
     here->next = process;
   }
-  // Likewise, at the end of the global queue.
+  // Like Enqueue, but at the end of the global queue.
   void EnqueueBack(Process* process);
-  // Enqueues each process of the list and empties the list: one wake-up for
-  // all.
+  // Enqueues the processes of the list in the global queue and empties the
+  // list, with one wake-up for all.
   void EnqueueAll(ReadyList& list);
-  // Enqueue for each of the list, which it empties. Others see them together,
-  // with one read-modify-write and one wake-up, if there is room and they are
-  // of the level of what is to run next.
+  // Enqueues each process of the list and empties the list. Other workers see
+  // all of them at once, with one read-modify-write and one wake-up, if there
+  // is room and all of them and `here->next` have the same level.
   void EnqueueTogether(ReadyList& list, WorkerQueue* here);
-  // Likewise, for those that due timers made ready. To wake a worker costs more
-  // than to run some short steps, so `here` begins alone: somebody is woken
-  // once it has fired timers and run what they made ready for Policy::kAloneNs,
-  // as soon as a turn begins that looks at the clock (Policy::kTurnsPerClock).
+  // Like EnqueueTogether, for processes that due timers made ready. Waking a
+  // worker costs more than some short steps, so `here` begins alone. Once
+  // `here` has fired timers and run the woken processes for Policy::kAloneNs,
+  // the next turn that reads the clock (Policy::kTurnsPerClock) wakes a
+  // sleeper.
   void EnqueueDue(ReadyList& list, WorkerQueue* here, uint64_t now_ns);
-  // Like Enqueue, for a process that continues: behind all that is ready here
-  // and in the global queue.
+  // Like Enqueue, for a process that continues: it goes behind all that is
+  // ready in `here` and in the global queue.
   void EnqueueBehind(Process* process, WorkerQueue* here);
-  // Like Enqueue, for a process whose turn has just ended: whatever its step
-  // made ready goes first.
+  // Like Enqueue, for a process whose turn has just ended: the processes that
+  // its step made ready go first.
   void EnqueueAgain(Process* process, WorkerQueue* here);
 
-  // A turn begins, of a process that is in no queue of `here` any more: wakes
-  // somebody for what is ready there still, if nobody was (is_quiet).
+  // To be called when the turn of a process begins that is in no queue of
+  // `here` any more. Wakes a sleeper for the work that is still ready in
+  // `here`, if that work was not announced (is_quiet).
   void BeginTurn(WorkerQueue& here) {
     if (here.is_quiet) [[unlikely]] {
       MayWake(here);
     }
   }
-  // Nothing is ready in `here` for which nobody was woken.
+  // Marks all work that is ready in `here` as announced.
   static void EndQuiet(WorkerQueue& here) {
     here.is_quiet = false;
     here.turns_since_due = 0;
   }
-  // `here.next` will not run next: lets others see it.
+  // Makes `here.next` visible to others, because it will not run next.
   void ShowNext(WorkerQueue& here) {
     PushLocal(std::exchange(here.next, nullptr), here);
   }
 
-  // Takes from the highest level among these of the global queue: one to run at
-  // once, and some more into `here`, so that up to Policy::kGlobalBatch of the
-  // level are there;
-  // at most `most` in all. Null: all are empty. One load then, since workers
-  // ask every turn.
+  // Takes processes from the highest of these levels of the global queue: one
+  // to run at once, which it returns, and more into `here`, until `here` has
+  // Policy::kGlobalBatch of the level. Takes at most `most` in all. Null: all
+  // these levels are empty. This answer costs one load, because workers ask
+  // every turn.
   Process* TakeGlobal(WorkerQueue& here, uint32_t among = kAllLevels,
                       size_t most = Policy::kGlobalBatch) {
     return (global_.levels() & among) == 0 ? nullptr
@@ -156,38 +163,44 @@ class Scheduler {
   }
   // The levels of the global queue that are not empty.
   [[nodiscard]] uint32_t GlobalLevels() const { return global_.levels(); }
-  // What is counted and queued, for people. Any thread; no worker waits for it.
+  // Adds the workers' counters and the sizes of the queues. Any thread; no
+  // worker waits for this call.
   void AddTo(RuntimeStats& stats) const;
-  // Steals from the others in a random order, from the highest level that the
-  // victim has. Null: nothing found. Precondition: nothing is ready in `here`.
+  // Tries the other workers in a random order and steals from the victim's
+  // highest level. Null: nothing was found. Precondition: nothing is ready in
+  // `here`.
   Process* Steal(WorkerQueue& here, Random& random);
 
-  // Likewise from one of the others, but only what is of this level and does
-  // not continue. Precondition: nothing else of the level is ready in `here`.
+  // Like Steal, but tries one random worker and steals only processes of this
+  // level that do not continue. Precondition: `here` has no ready process of
+  // the level, except perhaps processes that continue.
   Process* StealReady(WorkerQueue& here, int level, Random& random);
 
-  // A timer has been added to some wheel. A worker that is awake will look at
-  // it before it sleeps, and keep the time then; if it does not come to that,
-  // the watchdog sees it. So one is woken only if all sleep.
+  // To be called after a timer was added to a wheel. A worker that is awake
+  // checks the timers before it sleeps, and then becomes the timekeeper. If the
+  // worker does not get that far, the watchdog sees the timer. So a worker is
+  // woken only if all sleep.
   void TimerAdded(uint64_t deadline_ns);
-  // So many timers were fired at once.
+  // To be called when `count` timers were fired at once.
   void CountFired(size_t count) {
     fired_.fetch_add(count, std::memory_order_relaxed);
   }
-  // Earliest time over all wheels; TimerWheel::kNever if there is none.
+  // The earliest time over all wheels; TimerWheel::kNever: there is no timer.
   [[nodiscard]] uint64_t EarliestTimerNs() const;
 
-  // One sleeper, if there is one and nobody searches, is woken.
+  // Wakes one sleeper, if there is one and no worker searches.
   void WakeForWork();
-  // A look at every source of work but timers.
+  // True: a source of work is not empty. Checks every source except timers.
   [[nodiscard]] bool HasWork() const;
-  // Likewise, but what is ready in `here` counts only if it is not quiet.
+  // Like HasWork, but skips the ready processes of `here` while `here` is
+  // quiet.
   [[nodiscard]] bool HasWorkToTell(const WorkerQueue& here) const;
 
-  // Becomes the worker that sleeps only until the earliest timer, unless
-  // another one does that already. Returns how long the caller may sleep, or
-  // Parker::kForever. The more timers were fired since the last such sleep, the
-  // longer it is at least, so that dense timers are fired many at a time.
+  // Makes the caller the timekeeper, the worker that sleeps only until the
+  // earliest timer, unless another worker is the timekeeper already. Returns
+  // how long the caller may sleep in ns, or Parker::kForever. The minimum sleep
+  // grows with the number of timers fired since the timekeeper's last sleep, so
+  // that dense timers are fired many at a time.
   uint64_t BeginSleepUntilTimer(bool& is_timekeeper);
   void EndSleepUntilTimer();
 
@@ -197,21 +210,20 @@ class Scheduler {
   WorkerQueue& queue(size_t index) { return *queues_[index]; }
 
  private:
-  // Enqueue, if `here` has a `next` already or there is no `here`.
+  // The part of Enqueue for a `here` that is null or has a `next` already.
   [[gnu::noinline]] void EnqueueBeside(Process* process, WorkerQueue* here);
   void PushLocal(Process* process, WorkerQueue& here);
-  // PushLocal of a process of this level, without waking anybody.
+  // PushLocal of a process of this level, without a wake-up.
   void PushOrOverflow(Process* process, WorkerQueue& here, int level);
-  // What EnqueueTogether does, but for the wake-up. True: that is due.
+  // EnqueueTogether without the wake-up. True: the caller owes the wake-up.
   bool ShowTogether(ReadyList& list, WorkerQueue& here);
   [[gnu::noinline]] void MayWake(WorkerQueue& here);
-  // Something was added to what is ready in `here`: one sleeper is woken for it
-  // and for all that is.
+  // After a push to `here`: wakes one sleeper for all that is ready in `here`.
   void WakeForAll(WorkerQueue& here) {
     EndQuiet(here);
     WakeForWork();
   }
-  // Make room in a full level, or its back.
+  // These make room in a full level, or in its back.
   void Overflow(WorkerQueue& here, int level);
   void OverflowBack(WorkerQueue& here, int level);
   Process* TakeGlobalNow(WorkerQueue& here, uint32_t among, size_t most);
@@ -220,12 +232,13 @@ class Scheduler {
   std::vector<std::unique_ptr<WorkerQueue>> queues_;
   GlobalQueue global_;
   IdleWorkers idle_;
-  // When the timekeeper will wake by itself; kNever: there is none. Written by
-  // the sleeper that becomes or ceases to be it, read by whoever adds a timer;
-  // seq_cst, the same dance as IdleWorkers (3).
+  // The time at which the timekeeper will wake by itself; kNever: there is no
+  // timekeeper. Written by the sleeper that becomes or ceases to be the
+  // timekeeper, read by threads that add a timer. seq_cst, for the same pairing
+  // as in idle_workers.h (3).
   Atomic<uint64_t> timekeeper_ns_{TimerWheel::kNever};
-  // Timers of late: those since the timekeeper last went to sleep, half of
-  // those before, and so on. Relaxed: a hint.
+  // Timers fired recently: all since the timekeeper last went to sleep, plus
+  // half of this number at that time. Relaxed: a hint.
   std::atomic<uint64_t> fired_{0};
 };
 

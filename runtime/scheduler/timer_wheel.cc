@@ -8,7 +8,8 @@
 
 namespace actord::runtime {
 uint64_t TimerWheel::TickOf(uint64_t deadline_ns) {
-  // The last tick that kLevels digits can say: all but the end of the clock.
+  // The last tick that kLevels digits can express: all times but the end of the
+  // clock.
   constexpr uint64_t kLastTick = (uint64_t{1} << (kLevels * kLevelBits)) - 1;
   constexpr uint64_t kTickNs = uint64_t{1} << kTickShift;
   const uint64_t tick = deadline_ns >> kTickShift;
@@ -21,8 +22,8 @@ void TimerWheel::Add(uint64_t value, uint64_t deadline_ns) {
   const uint64_t tick = std::max(TickOf(deadline_ns), now_tick_);
   const uint64_t begin_ns = Link({value, tick}) << kTickShift;
   if (begin_ns < earliest_ns_.load(std::memory_order_relaxed)) {
-    // seq_cst: see EarliestNs. Otherwise whoever sleeps will look before this
-    // one is due.
+    // seq_cst: see EarliestNs. If the bound is earlier already, a sleeper will
+    // check the wheel before this timer is due.
     earliest_ns_.store(begin_ns, std::memory_order_seq_cst);
   }
   if (++size_ > room_ && is_wanted_) is_crowded_ = true;
@@ -32,8 +33,8 @@ void TimerWheel::Add(uint64_t value, uint64_t deadline_ns) {
 }
 
 uint64_t TimerWheel::Link(const Timer& timer) {
-  // The highest bit that differs decides the level; bits below one level's
-  // digit count as that level.
+  // The highest bit that differs decides the level. The OR gives level 0 to a
+  // tick that differs in the lowest digit or not at all.
   const uint64_t differing = (timer.tick ^ now_tick_) | (kSlots - 1);
   const int highest = 63 - std::countl_zero(differing);
   const int level = highest / kLevelBits;
@@ -51,7 +52,7 @@ void TimerWheel::Removed(int level, int slot) {
 }
 
 TimerWheel::Timer TimerWheel::TakeLast(Slot& timers) {
-  // So many timers ahead, what the slot says of one is fetched.
+  // The entry this many timers ahead is prefetched from the slot.
   constexpr size_t kAhead = 32;
   const size_t last = timers.size() - 1;
   if (last >= kAhead) PrefetchForRead(&timers[last - kAhead]);
@@ -64,7 +65,8 @@ size_t TimerWheel::MoveDown(const Next& next, size_t max) {
   moving_ = next;
   Slot& timers = SlotAt(next.level, next.slot);
   const size_t count = std::min(max, timers.size());
-  // Below, since their time differs from now in no digit from here up.
+  // Each timer goes to a lower level, because its tick differs from now in no
+  // digit of this level or above.
   for (size_t i = 0; i < count; ++i) Link(TakeLast(timers));
   Removed(next.level, next.slot);
   return count;
@@ -86,10 +88,10 @@ bool TimerWheel::FindNext(Next& next) const {
 }
 
 bool TimerWheel::FindFirst(Next& next) const {
-  // A timer on a lower level is always due before all of a higher one: it
-  // shares the higher digits with now.
+  // A timer on a lower level is always due before all timers of a higher level,
+  // because it shares the higher digits with now.
   for (int level = 0; level < kLevels; ++level) {
-    // Before now's digit there is none.
+    // No slot before now's digit holds a timer.
     const int slot = levels_[static_cast<size_t>(level)].NextOccupied(0);
     if (slot == kSlots) continue;
     const int shift = level * kLevelBits;
@@ -113,7 +115,8 @@ uint64_t TimerWheel::FirstDueNs() {
   Next next;
   if (!FindFirst(next)) return kNever;
   uint64_t first = FirstTick(next.level, next.slot);
-  // Of a slot that is moved down, the rest may be due before what was moved.
+  // The rest of a slot that is being moved down may be due before the timers
+  // that were moved.
   if (moving_.level != 0) {
     first = std::min(first, FirstTick(moving_.level, moving_.slot));
   }
@@ -143,11 +146,12 @@ void TimerWheel::Advance(uint64_t now_ns, size_t max,
       max -= Fire(next.slot, max, due);
     }
   }
-  // Nothing is left before `until`, unless the walk was cut short.
+  // No timer is left before `until`, unless `max` or `moves` ended the loop.
   if (max > 0 && moves > 0) now_tick_ = std::max(now_tick_, until);
   PublishEarliest();
-  // What has become few must not become many again unseen. A walk that has
-  // begun goes on, or it would never end.
+  // If few timers are left, the wheel must count as crowded before it has as
+  // many again as before. A walk that has begun goes on; otherwise no walk
+  // might ever end.
   if (!is_crowded_) SetRoom(std::clamp(4 * size_, Policy::kFewTimers, room_));
 }
 
@@ -167,14 +171,16 @@ void TimerWheel::Forget() {
     Slot& timers = SlotAt(forgetting_.level, forgetting_.slot);
     const size_t end = forgetting_.left;
     const size_t begin = end - std::min(end, looks);
-    // First all are asked, so that what tells comes at the same time.
+    // Ask about all timers before any removal, so that their cache misses
+    // overlap.
     std::array<bool, Policy::kTimersCheckedPerAdd> wanted;
     for (size_t i = begin; i < end; ++i) {
       wanted[i - begin] = is_wanted_(timers[i].value);
     }
     for (size_t i = end; i > begin; --i) {
       if (wanted[i - 1 - begin]) continue;
-      // The newest takes its place: it has been looked at, or is new.
+      // The newest timer takes its place: it was checked already, or was added
+      // after the walk began.
       timers[i - 1] = timers.back();
       timers.pop_back(blocks_);
       --size_;
@@ -187,7 +193,7 @@ void TimerWheel::Forget() {
 
 bool TimerWheel::FindToForget() {
   auto& [level, slot, left] = forgetting_;
-  // Some may have gone; those that others take are the newest.
+  // Some timers may have gone meanwhile: firing and moving take the newest.
   if (left > 0) left = std::min(left, SlotAt(level, slot).size());
   while (left == 0) {
     slot = levels_[static_cast<size_t>(level)].NextOccupied(slot + 1);
