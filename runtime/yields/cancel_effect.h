@@ -1,4 +1,4 @@
-// The effect "give up an outstanding yield". YieldBroker carries it out.
+// The effect that gives up an outstanding yield. YieldBroker carries it out.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
-// Fires the timers of the wheels that are due: what they are for becomes ready.
+// Fires the due timers of the wheels: their processes become ready.
 //
-// Thread-safety: one thread at a time; others may fire timers of the same
-// wheels at the same moment, each timer is fired once.
+// Thread-safety: one thread at a time. Other DueTimers may fire timers of the
+// same wheels at the same moment; each timer is fired once.
 #pragma once
 
 #include <cstddef>
@@ -23,15 +23,18 @@ class DueTimers {
 
   using Policy = SchedulerPolicy;
 
-  // Fires what is due in the wheel, at most Policy::kTimersAtOnce, or, while
-  // that is not late, at most `max`. True: something was, or may be still.
+  // Fires the due timers of `owner`: at most `max`, or at most
+  // Policy::kTimersAtOnce if they are late (Policy::kTimerLateNs). True: a
+  // timer was due, or more may be due.
   bool Fire(WorkerQueue& owner, Lane& lane, size_t max = Policy::kTimersAtOnce);
-  // Of the next worker that has any due: each has its turn.
+  // Fires timers of the next worker that has due timers, in rotation. False: no
+  // worker has any.
   bool FireAny(Lane& lane);
-  // Whether somebody still waits for a timer (TimerWheel::IsWanted).
+  // True: the timer is still wanted (TimerWheel::IsWanted).
   static bool IsWanted(const YieldBroker& broker, const Lifetimes& lifetimes,
                        uint64_t timer);
-  // How many this has fired.
+  // The number of timers that this object has fired and that made a process
+  // ready.
   [[nodiscard]] uint64_t fired() const { return fired_; }
 
  private:
@@ -42,7 +45,8 @@ class DueTimers {
   Lifetimes& lifetimes_;
   std::vector<uint64_t> due_;
   uint64_t fired_ = 0;
-  size_t first_ = 0;  // where FireAny looks first
+  // The worker at which FireAny begins.
+  size_t first_ = 0;
 };
 
 }  // namespace actord::runtime

@@ -44,8 +44,9 @@ void Lifetimes::BeginCancel(const Pid& pid, absl::Duration deadline) {
              .at_ns = at_ns,
              .after_ms = after_ms};
   }
-  // The timer of a later deadline stays, and finds this one over. Any wheel
-  // will do; those of one process fire in their order.
+  // The timer of an earlier call with a later deadline stays; when it fires,
+  // this deadline is over already. Any wheel serves; all these timers of one
+  // process use the same wheel, so they fire in order.
   scheduler_.queue(pid.slot % scheduler_.size())
       .timers.Add(EncodeTimer(TimerKind::kCancelDeadline,
                               TimerHandle(pid.slot, pid.generation)),
@@ -90,8 +91,8 @@ void Lifetimes::CancelDeadlineDue(uint64_t handle, Lane& lane,
 void Lifetimes::Post(uint64_t handle, uint16_t type, std::string_view text,
                      Lane& lane, ReadyList& ready) {
   const Process& process = ProcessOf(handle);
-  // At most one of each type for each process, so Activity::kUrgentMax leaves
-  // room for them.
+  // Each process gets at most one event of each type, so Activity::kUrgentMax
+  // leaves room for them.
   Run run(Run::Kind::kUrgent, lane.NewEnvelope(type, {}, TextPayload(text)));
   const Pid pid =
       processes_.PidOf(process, static_cast<uint32_t>(handle >> 32));

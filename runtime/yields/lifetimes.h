@@ -1,10 +1,11 @@
-// Ends processes that have lived as long as they may (Limits::max_lifetime), by
-// a timer in the wheel of the worker on which they began; and terminates
-// processes that did not end within the deadline of a cancel. The timer of a
-// process that ends before is forgotten, or refused when it fires.
+// Ends processes that have reached their maximum lifetime
+// (Limits::max_lifetime), by a timer in the wheel of the worker on which they
+// began. Also terminates processes that did not end within the deadline of a
+// cancel. If a process ends earlier, its timer is forgotten, or ignored when it
+// fires.
 //
-// Thread-safety: Begin belongs to the turn of the process; all else: any
-// thread.
+// Thread-safety: Begin belongs to the turn of the process; any thread may call
+// the other functions.
 #pragma once
 
 #include <atomic>
@@ -33,23 +34,24 @@ class Lifetimes {
   Lifetimes(const Lifetimes&) = delete;
   Lifetimes& operator=(const Lifetimes&) = delete;
 
-  // Its life is limited to `lifetime_ns` from now on.
+  // Limits the life of `process` to `lifetime_ns` from now on.
   void Begin(const Process& process, uint32_t generation, uint64_t lifetime_ns,
              Lane& lane);
-  // The process is terminated when `deadline` has passed, unless it has ended.
-  // An earlier deadline that was set before stays in force. Above zero; rounded
-  // up to milliseconds.
+  // Terminates the process after `deadline`, unless it has ended by then. An
+  // earlier deadline that was set before stays in force. `deadline` is above
+  // zero and is rounded up to milliseconds.
   void BeginCancel(const Pid& pid, absl::Duration deadline);
-  // The process of a timer (TimerKind::kLifetime, kCancelDeadline) has not
-  // ended.
+  // True: the process of a timer (TimerKind::kLifetime, kCancelDeadline) has
+  // not ended.
   [[nodiscard]] bool IsWanted(uint64_t handle) const {
-    // Relaxed: the wheel's lock orders it behind Begin; an end may be seen
-    // late, and whoever then sends it an event hits nobody else's generation.
+    // Relaxed: the wheel's lock orders this load behind Begin. An end may be
+    // seen late; an event that is sent then reaches no other process, because
+    // the generation differs.
     return ProcessOf(handle).generation.load(std::memory_order_relaxed) ==
            static_cast<uint32_t>(handle >> 32);
   }
-  // Such a timer is due. What becomes runnable goes into `ready`, which has
-  // room for it.
+  // To be called when a timer of this kind is due. A process that becomes
+  // runnable goes into `ready`, which must have room for it.
   void LifetimeDue(uint64_t handle, Lane& lane, ReadyList& ready);
   void CancelDeadlineDue(uint64_t handle, Lane& lane, ReadyList& ready);
 
@@ -57,11 +59,13 @@ class Lifetimes {
   // The deadline of the cancels of a process.
   struct CancelDeadline {
     uint32_t generation = 0;
-    // It has passed, and the process was told to end: once, however many
-    // cancels follow, so that Activity can count what waits.
+    // True: the deadline has passed and the process was told to end. It is told
+    // only once, however many cancels follow, so that Activity can count the
+    // events that wait.
     bool is_over = false;
     uint64_t at_ns = UINT64_MAX;
-    int64_t after_ms = 0;  // what the cancel said
+    // The deadline that the cancel named, for the error text.
+    int64_t after_ms = 0;
   };
 
   static_assert(SlotTable<Process>::kMaxSlots <= kTimerMaxSlots);
@@ -77,8 +81,8 @@ class Lifetimes {
   const Clock& clock_;
 
   Mutex mutex_;
-  // By slot. The deadline of a process that has ended stays until the slot's
-  // next one, so there are at most as many as slots.
+  // Keyed by slot. The deadline of a process that has ended stays until the
+  // next deadline for its slot, so there are at most as many entries as slots.
   absl::flat_hash_map<uint32_t, CancelDeadline> cancels_
       ABSL_GUARDED_BY(mutex_);
 };

@@ -1,16 +1,17 @@
-// What a timer is for. A wheel of timers carries 64 bits for each timer and
-// does not look at them; this header alone says what they mean:
+// The purpose of a timer. A timer wheel carries 64 bits for each timer and does
+// not interpret them. This header alone defines their meaning:
 //
 //   bits 63 to 32   generation of the slot
 //   bits 31 to 28   TimerKind
-//   bits 27 to 0    slot: of the yield's record or of the process
+//   bits 27 to 0    slot of the yield's record or of the process
 //
-// Generation and slot together are the handle. For a yield it is the
-// actord_completion of the yield.
+// Generation and slot together are the handle. The handle of a yield is its
+// actord_completion.
 //
-// To add a kind: add it to the enumeration here, and to the two switches of
-// due_timers.cc, which say who is called when such a timer fires and whether
-// somebody still wants it. The compiler names a switch that misses a kind.
+// To add a kind, add it to the enumeration here and to the two switches of
+// due_timers.cc. One calls the function that handles such a timer when it
+// fires, the other decides whether the timer is still wanted. The compiler
+// reports a switch that misses a kind.
 //
 // Thread-safety: pure functions.
 #pragma once
@@ -23,8 +24,8 @@ namespace actord::runtime {
 enum class TimerKind : uint8_t {
   kYieldResult,     // completes a yield with an empty result
   kYieldTimeout,    // completes a yield as DEADLINE_EXCEEDED
-  kLifetime,        // ends a process that has lived as long as it may
-  kCancelDeadline,  // terminates a process that its cancel did not end
+  kLifetime,        // ends a process that has reached its maximum lifetime
+  kCancelDeadline,  // terminates a process that missed its cancel's deadline
 };
 
 inline constexpr int kTimerSlotBits = 28;

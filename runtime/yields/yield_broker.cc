@@ -155,7 +155,7 @@ bool YieldBroker::Deliver(YieldRecord& record, actord_completion handle,
   Run run(Run::Kind::kUrgent, envelope);
   if (delivery_.Post(processes_.PidOf(*process, generation), run, lane,
                      later) != Posted::kDelivered) [[unlikely]] {
-    // It ended meanwhile, and nobody waits any more.
+    // The process ended meanwhile, so no one waits for the completion.
     process->completion_units.fetch_sub(ChargeOf(*envelope),
                                         std::memory_order_relaxed);
     lane.Free(run.first);
@@ -165,8 +165,8 @@ bool YieldBroker::Deliver(YieldRecord& record, actord_completion handle,
 
 void YieldBroker::AddTimer(const YieldRecord& record, TimerKind kind,
                            actord_completion handle, uint64_t deadline_ns) {
-  // Should the yield have ended meanwhile, the timer may lie in the wheel of
-  // another worker, and is for nothing there.
+  // If the yield has ended meanwhile, the timer may land in another worker's
+  // wheel. That is harmless: the timer is unwanted.
   scheduler_.queue(record.worker.load(std::memory_order_relaxed))
       .timers.Add(EncodeTimer(kind, handle), deadline_ns);
   scheduler_.TimerAdded(deadline_ns);
@@ -175,7 +175,8 @@ void YieldBroker::AddTimer(const YieldRecord& record, TimerKind kind,
 void YieldBroker::SetTimeout(actord_completion handle, uint64_t timeout_ns) {
   const YieldRecord* const record = FindPending(handle);
   if (record == nullptr) return;
-  // A tick later than a result of the same time, which so comes first.
+  // The timeout fires a tick later than a result of the same time, so that the
+  // result comes first.
   constexpr uint64_t kTickNs = uint64_t{1} << TimerWheel::kTickShift;
   const uint64_t deadline_ns =
       AddSaturated(scheduler_.clock().MonotonicNs(), timeout_ns);
@@ -204,8 +205,8 @@ const YieldRecord* YieldBroker::FindPending(actord_completion handle) const {
 std::optional<YieldToken> YieldBroker::OwnerOf(actord_completion handle) const {
   const YieldRecord* record = Find(handle);
   if (record == nullptr) return std::nullopt;
-  // Acquire: what is read belongs to this handle if, afterwards, its record is
-  // not another's.
+  // Acquire: the values read belong to this handle if the record still has the
+  // handle's generation afterwards.
   const Process* process = record->process.load(std::memory_order_acquire);
   if (process == nullptr) return std::nullopt;
   const YieldToken owner{
@@ -220,7 +221,7 @@ void YieldBroker::Apply(CancelEffect&& cancel, Process& process,
   const uint64_t tag = cancel.tag;
   uint32_t slot = process.yields;
   while (slot != kNoYieldSlot && TagOf(slot) != tag) slot = NextOf(slot);
-  if (slot == kNoYieldSlot) return;  // it has ended
+  if (slot == kNoYieldSlot) return;  // the yield has ended
   YieldRecord& record = records_.At(slot);
   const actord_completion handle =
       (record.word.load(std::memory_order_relaxed) & ~uint64_t{UINT32_MAX}) |
@@ -328,7 +329,7 @@ void YieldBroker::Free(Process& process, uint32_t slot, Lane& lane) {
       process.yields_count.load(std::memory_order_relaxed) - 1,
       std::memory_order_relaxed);
 
-  // A record whose generations are used up is given up.
+  // A record that has used up its generations is retired.
   if (GenerationOf(record.word.load(std::memory_order_relaxed)) == UINT32_MAX) {
     lane.yields().Retire(records_);
     return;

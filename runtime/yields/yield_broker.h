@@ -1,8 +1,10 @@
-// Sees to it that each outstanding yield ends in exactly one completion: a
-// result, an error, a timeout or a cancel, whichever is first.
+// Ends each outstanding yield in exactly one completion: a result, an error, a
+// timeout or a cancel, whichever comes first.
 //
-// Thread-safety: Answer, Complete, CompleteAfter and what timers need from any
-// thread; Open and what closes only from the turn of the process.
+// Thread-safety: any thread may call Answer, Complete, CompleteAfter,
+// IsPending, OwnerOf, HasRoom and the functions for timers. Only the turn of
+// the process may call Open, Apply, ForEachTag and the functions that close
+// yields.
 // performance-notes: Prefetch of due timers.
 #pragma once
 
@@ -29,10 +31,10 @@ namespace actord::runtime {
 
 class YieldBroker {
  public:
-  // A completion of this many bytes is never refused for want of room or for
-  // its size: errors, timeouts and short results. How many of them wait is
-  // bounded by the limit of yields, and of those that came within a turn by
-  // StepContext::kMaxEffects.
+  // A completion of up to this many bytes is never refused for its size or for
+  // lack of room. So errors, timeouts and short results always fit. The limit
+  // of yields bounds how many of these completions wait;
+  // StepContext::kMaxEffects bounds how many come within a turn.
   static constexpr size_t kAlwaysRoomBytes = Run::kAlwaysRoomBytes;
   static constexpr std::string_view kNoRoomText =
       "the completions that wait for the process take all the bytes that they "
@@ -42,85 +44,89 @@ class YieldBroker {
               Delivery& delivery, TaskTable& tasks, const LiveLimits& limits,
               size_t capacity, size_t lanes);
 
-  // A record for a yield of `process`; 0: there are too many in the daemon.
+  // Opens a record for a yield of `process`. 0: the daemon has too many yields.
   actord_completion Open(Process& process, uint32_t generation, uint64_t tag,
                          bool external, Lane& lane);
-  // Completes it as DEADLINE_EXCEEDED after `timeout_ns`, unless something
-  // else is earlier.
+  // Completes the yield as DEADLINE_EXCEEDED after `timeout_ns`, unless it has
+  // ended by then.
   void SetTimeout(actord_completion handle, uint64_t timeout_ns);
 
-  // kAccepted: this call completed it, with just this payload. kExpired: it had
-  // ended before. kMailboxFull: there is no room beside the completions that
-  // wait for the process; the yield waits on. Room may be exceeded by what
-  // others complete at the same moment. The payload's size is the caller's
-  // business.
+  // Completes the yield with exactly this payload. kAccepted: this call
+  // completed the yield. kExpired: the yield had ended before. kMailboxFull:
+  // there is no room beside the completions that wait for the process; the
+  // yield stays pending. Completions that other threads make at the same moment
+  // may exceed the room. The caller checks the payload's size.
   CompleteAnswer Answer(actord_completion handle, int32_t status,
                         const actord_payload& payload, Lane& lane);
-  // Completes it in any case: a payload above the limit is replaced by an error
-  // that says so, and so is one without room. ACTORD_OK: this call completed
-  // it. ACTORD_INVALID_ARGUMENT, ACTORD_RESOURCE_EXHAUSTED: likewise, with the
-  // error. ACTORD_FAILED_PRECONDITION: it had ended before.
+  // Completes the yield in any case: an error replaces a payload that is above
+  // the limit or has no room. ACTORD_OK: this call completed the yield with the
+  // payload. ACTORD_INVALID_ARGUMENT (size), ACTORD_RESOURCE_EXHAUSTED (room):
+  // this call completed the yield with that error. ACTORD_FAILED_PRECONDITION:
+  // the yield had ended before.
   int32_t Complete(actord_completion handle, int32_t status,
                    const actord_payload& payload, Lane& lane);
-  // Completes it with an empty result after `delay_ns`; an earlier timeout
-  // stays. False: it had ended before.
+  // Completes the yield with an empty result after `delay_ns`; an earlier
+  // timeout stays in force. False: the yield had ended before.
   bool CompleteAfter(actord_completion handle, uint64_t delay_ns);
-  // Nothing has completed it so far.
+  // True: the yield is not completed yet.
   [[nodiscard]] bool IsPending(actord_completion handle) const {
     return FindPending(handle) != nullptr;
   }
-  // Whose it is, if nothing has completed it so far.
+  // The process and tag of the yield, if the yield is not completed yet.
   [[nodiscard]] std::optional<YieldToken> OwnerOf(
       actord_completion handle) const;
-  // Completes the yield of `process` as CANCELLED, unless it has ended. From
-  // the turn of the process.
+  // Completes the named yield of `process` as CANCELLED, unless the yield has
+  // ended. From the turn of the process.
   void Apply(CancelEffect&& cancel, Process& process, const Pid& self,
              Lane& lane);
 
-  // Of the next four, `handle` was given out, and is that of a timer.
+  // The next four functions are for timers. Precondition: `handle` comes from a
+  // timer of a yield that was opened.
 
-  // Its timer is about to fire: first the one, and then, when its memory may
-  // have come, the other.
+  // For a timer that is about to fire. Call PrefetchRecord first, and
+  // PrefetchProcess once the record may have arrived in the cache.
   void PrefetchRecord(actord_completion handle) const {
     PrefetchForWrite(&records_.At(SlotOf(handle)));
   }
   void PrefetchProcess(actord_completion handle) const;
-  // Timers of these kinds are due: complete the yield, unless it has ended.
-  // What becomes runnable goes into `ready`, which has room for it.
+  // To be called when a timer of this kind is due. Completes the yield, unless
+  // it has ended. A process that becomes runnable goes into `ready`, which must
+  // have room for it.
   void ResultDue(actord_completion handle, Lane& lane, ReadyList& ready) {
     EndByTimer(handle, ACTORD_OK, {}, lane, ready);
   }
   void TimeoutDue(actord_completion handle, Lane& lane, ReadyList& ready);
 
-  // The completion `envelope` has reached its process: its record is free
-  // again.
+  // Frees the record in `slot`, after its completion has reached the process.
   void Close(Process& process, uint32_t slot, Lane& lane);
-  // None of its yields but those of `kept` will be completed any more. Those
-  // whose completions are on their way to the process it leaves, and tells
-  // `on_its_way`.
+  // Ends all yields of `process` without a completion, except the tags in
+  // `kept`. A yield whose completion is already on its way to the process keeps
+  // its record; its tag is passed to `on_its_way`.
   void CloseOthers(Process& process, uint32_t generation,
                    const absl::flat_hash_set<uint64_t>& kept, Lane& lane,
                    absl::FunctionRef<void(uint64_t tag)> on_its_way);
-  // The process has ended: none of its yields will be completed any more.
+  // Ends all yields of `process`, which has ended, without a completion.
   void CloseAll(Process& process, uint32_t generation, Lane& lane);
   // Calls `use` with the tag of each yield of `process` that has a record. From
-  // its turn.
+  // the turn of the process.
   void ForEachTag(const Process& process,
                   absl::FunctionRef<void(uint64_t tag)> use) const;
 
-  // What a completion takes of the room for those that wait, in units.
+  // The room that a waiting completion takes, in units of kBufferUnitBytes.
   static uint32_t ChargeOf(const Envelope& completion) {
     return completion.payload_bytes > kAlwaysRoomBytes ? completion.units() : 0;
   }
-  // Whether there is room for it now. Any thread.
+  // True: the process has room for a completion with this payload now. Any
+  // thread.
   [[nodiscard]] bool HasRoom(const Process& process,
                              const actord_payload& payload) const;
-  // Of the payload of a completion with this status.
+  // The maximum payload of a completion with this status.
   [[nodiscard]] size_t MaxBytes(int32_t status) const {
     const size_t max = limits_.max_payload_bytes();
     return status == ACTORD_OK ? max : std::max(max, kAlwaysRoomBytes);
   }
-  // For people. Precondition: it does not. `what`: whose payload it is.
+  // The error text for a payload that does not fit (precondition). `what` names
+  // the object with this payload.
   [[nodiscard]] std::string WhyItDoesNotFit(const char* what,
                                             const actord_payload& payload,
                                             int32_t status) const;
@@ -133,11 +139,11 @@ class YieldBroker {
   static uint32_t GenerationOf(actord_completion handle) {
     return static_cast<uint32_t>(handle >> 32);
   }
-  // The record of a handle, null if the handle was never given out.
+  // The record of a handle. Null: the handle was never given out.
   YieldRecord* Find(actord_completion handle) const;
-  // Null also if its yield has ended.
+  // The record of a pending yield. Null also if the yield has ended.
   const YieldRecord* FindPending(actord_completion handle) const;
-  // Completes it, unless it has ended. Whether this call has completed it.
+  // Completes the yield, unless it has ended. True: this call completed it.
   // `later`: see Delivery::Post.
   bool Deliver(YieldRecord& record, actord_completion handle, int32_t status,
                const actord_payload& payload, Lane& lane,
@@ -146,11 +152,11 @@ class YieldBroker {
                 actord_completion handle, uint64_t deadline_ns);
   void EndByTimer(actord_completion handle, int32_t status,
                   const actord_payload& payload, Lane& lane, ReadyList& ready);
-  // False: something else has completed it.
+  // Ends the yield without a completion. False: the yield was completed before.
   bool Expire(const Process& process, uint32_t generation, YieldRecord& record);
-  // Precondition: it has ended.
+  // Precondition: the yield has ended.
   void Free(Process& process, uint32_t slot, Lane& lane);
-  // Of the records of a process, in its turn.
+  // These two read the records of a process, from its turn.
   [[nodiscard]] uint64_t TagOf(uint32_t slot) const {
     return records_.At(slot).tag.load(std::memory_order_relaxed);
   }
