@@ -1,6 +1,7 @@
-// A yield of an external command as lists show it, and the pages of such lists.
+// A yield of an external command as lists show it, and the pages of these
+// lists.
 //
-// Thread-safety: plain values. Ownership: they own their contents.
+// Thread-safety: plain values. Ownership: the values own their contents.
 #pragma once
 
 #include <cstdint>
@@ -19,24 +20,24 @@ struct ExternalYield {
   std::string command;
   Payload payload;
   uint64_t created_unix_ns = 0;
-  uint64_t deadline_unix_ns = 0;  // 0: none
+  uint64_t deadline_unix_ns = 0;  // 0: no deadline
 
-  // As a task; filled in by lists.
-  uint32_t attempts = 0;       // handed out so far
-  uint64_t lease_unix_ns = 0;  // until when it is held; 0: it is not
-  std::string worker;          // who holds it
-  std::string last_error;      // of the last attempt that failed
+  // The state of its task; lists fill it in.
+  uint32_t attempts = 0;       // attempts handed out so far
+  uint64_t lease_unix_ns = 0;  // end of the lease; 0: no worker holds it
+  std::string worker;          // name of the worker that holds it
+  std::string last_error;      // error of the last attempt that failed
 };
 
 struct YieldFilter {
-  std::string command;  // "": any; a name, or a prefix that ends in '*'
+  std::string command;  // a name, or a prefix that ends in '*'; "": any
   Pid pid;              // empty: any
 };
 
 struct YieldPage {
   std::vector<ExternalYield> yields;  // oldest first
-  uint64_t next_sequence =
-      0;  // where the next page begins; 0: this was the last
+  // The sequence at which the next page begins; 0: this was the last page.
+  uint64_t next_sequence = 0;
 };
 
 }  // namespace actord::runtime

@@ -1,7 +1,8 @@
-// The thread that minds the times of tasks and wakes remote workers, so that
-// neither a worker of the scheduler nor a caller has to.
+// The thread that handles the timers of tasks and wakes remote workers, so that
+// neither the scheduler's workers nor callers have to.
 //
-// Thread-safety: Start and Stop from one thread. Ownership: borrows the yields.
+// Thread-safety: Start and Stop from one thread. Ownership: borrows the task
+// table.
 #pragma once
 
 #include <atomic>
@@ -19,14 +20,15 @@ class LeaseThread {
   LeaseThread(const LeaseThread&) = delete;
   LeaseThread& operator=(const LeaseThread&) = delete;
 
-  // INTERNAL: the system has no thread.
+  // INTERNAL: the system could not create a thread.
   absl::Status Start();
-  // Nothing becomes due, and nobody is woken, any more.
+  // After Stop, no task timer is handled and no remote worker is woken.
   void Stop();
 
  private:
   TaskTable& tasks_;
-  // Written by Stop, read by the thread. Relaxed: the alarm orders it.
+  // Written by Stop, read by the thread. Relaxed: the alarm
+  // (TaskTable::AwaitDue) orders it.
   std::atomic<bool> stop_{false};
   SystemThread thread_;
 };

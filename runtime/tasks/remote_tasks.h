@@ -1,18 +1,18 @@
-// What the daemon sees of tasks: remote workers open, take tasks within their
-// credits, and say what came of them. (A remote worker is a program; the
-// scheduler's workers have nothing to do with it.)
+// The daemon's interface to tasks: a remote worker opens, takes tasks within
+// its credits, and reports their results. (A remote worker is a program; it is
+// unrelated to the scheduler's workers.)
 //
-// Life of a task, which is a yield of an external command:
+// Life of a task. A task is a yield of an external command.
 //
-//            ┌──────────── back-off ────────────┐
+//            ┌───────── Fail, back-off ─────────┐
 //            ▼                                  │
 //   Add ─► queued ── Take (attempt + 1) ─► leased ── Complete ─► over
 //            ▲                               │  │
-//            └── lease lost, worker closed ──┘  └── Fail, no attempts left ─►
-//            over
+//            └── lease lost, worker closed ──┘  └── no attempts left ─► over
 //
-// From every state it is over when the yield is: by its timeout, its process's
-// end, CompleteYield, or its start timeout while it is queued.
+// In every state the task is over when its yield ends: by its timeout, the end
+// of its process, CompleteYield, or, while the task is queued, its start
+// timeout.
 //
 // Thread-safety: any thread. No function blocks.
 #pragma once
@@ -36,8 +36,8 @@ namespace actord::runtime {
 // An answer to a yield.
 struct YieldResult {
   absl::StatusCode code = absl::StatusCode::kOk;
-  Payload
-      payload;  // the result; if code is not kOk, `bytes` is the error's text
+  // The result. If code is not kOk, `bytes` is the error's text.
+  Payload payload;
 };
 
 enum class CompleteAnswer {
@@ -45,32 +45,31 @@ enum class CompleteAnswer {
   kDuplicate,    // the same answer was accepted before
   kConflict,     // another answer was accepted before
   kSuperseded,   // a newer attempt was handed out
-  kExpired,      // it timed out, was cancelled, ran out of attempts, or its
-                 // process ended, before any answer
+  kExpired,      // before any answer, the yield timed out, was cancelled, ran
+                 // out of attempts, or its process ended
   kMailboxFull,  // the process has not taken earlier completions yet; the yield
-                 // waits on
-  kUnknown,      // no such yield or attempt is or was known (or it was
-                 // forgotten)
+                 // stays pending
+  kUnknown,      // this yield or attempt never existed, or was forgotten
 };
 
-using RemoteWorkerId = uint64_t;  // 0: none
+using RemoteWorkerId = uint64_t;  // 0: no worker
 
-// Is told that Take may have something. Called on a thread of the runtime's
-// own, without its locks; must not block.
+// Wake announces that Take may return tasks or cancels. The runtime calls it on
+// a thread of its own, without holding locks. Wake must not block.
 class TaskListener {
  public:
   virtual ~TaskListener() = default;
   virtual void Wake() = 0;
 };
 
-// One attempt at a yield, in the hands of a worker.
+// One attempt at a yield, held by a remote worker.
 struct TaskAttempt {
   TaskToken token;
   ExternalYield yield;
   uint32_t max_attempts = 0;
   absl::Duration lease;
-  uint64_t attempt_deadline_unix_ns = 0;  // 0: none
-  std::optional<Payload> progress;        // of an earlier attempt
+  uint64_t attempt_deadline_unix_ns = 0;  // 0: no deadline
+  std::optional<Payload> progress;        // from an earlier attempt
 };
 
 struct TaskCancel {
@@ -88,7 +87,7 @@ struct TaskBatch {
 
 struct TaskBatchLimits {
   size_t tasks = 16;
-  // The batch ends with the task whose payload reaches it.
+  // The batch ends with the task whose payload reaches this many bytes.
   size_t bytes = size_t{256} << 10;
 };
 
@@ -100,50 +99,52 @@ struct TaskFailure {
 
 class RemoteTasks {
  public:
-  // Of credits and tasks held by one worker, together.
+  // The limit of one worker's credits and held tasks together.
   static constexpr uint32_t kMaxTasks = 10'000;
-  // Of an error's text that is kept for the next attempt and for lists.
+  // The length to which an error's text is cut for lists.
   static constexpr size_t kMaxErrorBytes = 256;
 
   virtual ~RemoteTasks() = default;
 
-  // Whether a command that matches `pattern` may be an external one.
+  // True: a command that matches `pattern` may be external.
   [[nodiscard]] virtual bool MayBeExternal(std::string_view pattern) const = 0;
 
-  // A worker for commands that match one of `patterns` (at least one, each a
-  // pattern). It has no credits yet. `name` is for people.
+  // Opens a worker for commands that match one of `patterns` (at least one,
+  // each a valid pattern). The worker has no credits yet. `name` is shown in
+  // lists.
   virtual RemoteWorkerId Open(std::vector<std::string> patterns,
                               std::string name,
                               std::shared_ptr<TaskListener> listener) = 0;
-  // The worker is gone: what it held goes to others at once. The listener may
-  // be called once more. Nothing happens if it is closed already; the same is
-  // true of the following functions.
+  // Closes a worker that is gone: its tasks are queued again at once. The
+  // listener may be called once more. This function and the following ones do
+  // nothing if the worker is closed already.
   virtual void Close(RemoteWorkerId worker) = 0;
-  // False: there would be more than kMaxTasks; nothing has changed.
+  // False: the worker would exceed kMaxTasks; nothing has changed.
   [[nodiscard]] virtual bool AddCredits(RemoteWorkerId worker,
                                         uint32_t count) = 0;
-  // Takes all credits back, and those that come.
+  // Drops all credits of the worker, and all credits that are added later.
   virtual void StopTasks(RemoteWorkerId worker) = 0;
-  // The worker has given a sign of life. One that let a lease end is sent no
-  // further task before.
+  // To be called when the worker gives a sign of life. After a worker's lease
+  // has expired, the worker gets no task until this call.
   virtual void Heard(RemoteWorkerId worker) = 0;
 
-  // The next tasks, in the worker's hands from now on, and all cancels. With
-  // `busy` the worker has something else to write and will Take again when it
-  // has. If it is not and the batch is empty, the listener is woken when there
-  // is something.
+  // Returns all cancels and the next tasks, which the worker holds from now on.
+  // `busy`: the caller has other output to write and will call Take again after
+  // that. If not `busy` and the batch is empty, the listener is woken when
+  // there are tasks or cancels.
   [[nodiscard]] virtual TaskBatch Take(RemoteWorkerId worker, bool busy,
                                        const TaskBatchLimits& limits) = 0;
 
-  // See CompleteAnswer. A token without an attempt speaks for the yield.
+  // Completes a yield; see CompleteAnswer. A token without an attempt stands
+  // for the yield, whichever attempt is the last.
   virtual CompleteAnswer Complete(const TaskToken& token,
                                   const YieldResult& result) = 0;
-  // kAccepted: the attempt is over; the next follows, or the yield is over. The
-  // token has an attempt.
+  // Ends an attempt with an error. kAccepted: the attempt is over, and the next
+  // one follows or the yield is over. The token must have an attempt.
   virtual CompleteAnswer Fail(const TaskToken& token,
                               const TaskFailure& failure) = 0;
-  // kAccepted: the lease begins anew. The token has an attempt. `progress` is
-  // kept for the next attempt, if there is room.
+  // Renews a lease. kAccepted: the lease begins anew. The token must have an
+  // attempt. `progress` is kept for the next attempt, if there is room.
   virtual CompleteAnswer Heartbeat(const TaskToken& token,
                                    std::optional<Payload> progress) = 0;
 };

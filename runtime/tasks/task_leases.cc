@@ -1,4 +1,4 @@
-// External yields as tasks of remote workers.
+// The part of TaskTable that hands yields to remote workers as tasks.
 #include <algorithm>
 #include <utility>
 
@@ -23,7 +23,8 @@ RemoteWorkerId TaskTable::Open(std::vector<std::string> patterns,
 }
 
 void TaskTable::Close(RemoteWorkerId worker) {
-  // Let go of without the lock.
+  // Declared before the lock, so that the listener is destroyed without the
+  // lock.
   std::shared_ptr<TaskListener> listener;
   const MutexLock lock(mutex_);
   const auto it = listeners_.find(worker);
@@ -103,7 +104,7 @@ CompleteAnswer TaskTable::Heartbeat(const TaskToken& token,
     return CompleteAnswer::kExpired;
   }
   if (progress) KeepProgress(*waiting, *std::move(progress));
-  // The time only became later: nobody needs to look earlier.
+  // The timer only moved to a later time, so no earlier HandleDue is needed.
   return CompleteAnswer::kAccepted;
 }
 
@@ -139,8 +140,9 @@ void TaskTable::Settle() {
     if (waiting == nullptr) continue;
     const YieldResult result{ending.code,
                              {std::move(ending.text), "text/plain"}};
-    // Short, so there is room for it. Otherwise something else completed it and
-    // is about to call Expire.
+    // The error is short, so there is always room for it. If it is not
+    // accepted, something else has completed the yield and is about to call
+    // Expire.
     if (complete_(waiting->completion, result) == CompleteAnswer::kAccepted) {
       End(ending.token, {}, /*answered_by=*/0);
     }

@@ -1,4 +1,4 @@
-// The tasks: waiting, handed out, tried again.
+// The life of tasks: queueing, leases, retries and timers.
 #include "runtime/tasks/task_queue.h"
 
 #include <algorithm>
@@ -9,9 +9,11 @@
 namespace actord::runtime {
 namespace {
 
-// How much is due in one Tick: a bounded time under the owner's lock.
+// The limit of timers that one Tick handles. It bounds the time under the
+// owner's lock.
 constexpr int kTickTasks = 1000;
-// Leaves room in an error's text for what is said around it.
+// The limit of a part of an error's text. It leaves room for the words around
+// that part.
 constexpr size_t kMaxTextBytes = 1024;
 
 uint64_t After(uint64_t now_ns, absl::Duration duration) {
@@ -19,7 +21,7 @@ uint64_t After(uint64_t now_ns, absl::Duration duration) {
   return now_ns + static_cast<uint64_t>(absl::ToInt64Nanoseconds(duration));
 }
 
-// Cut before the character that would not fit.
+// Cuts the text before the first UTF-8 character that does not fit.
 std::string Cut(std::string_view text, size_t max_bytes) {
   if (text.size() <= max_bytes) return std::string(text);
   const auto continues = [&text](size_t at) {
@@ -96,8 +98,7 @@ std::optional<TaskQueue::TaskState> TaskQueue::StateOf(
   return state;
 }
 
-// --- one task
-// -----------------------------------------------------------------
+// ---- One task.
 
 void TaskQueue::SetTimer(Task& task, uint64_t at_ns) {
   if (task.timer_ns == at_ns) return;
@@ -138,7 +139,7 @@ void TaskQueue::Unqueue(Task& task) {
 TaskQueue::Task* TaskQueue::PopTask(Command& command) {
   ProcessQueue& process = command.processes.find(command.turns.front())->second;
   Task* const task = process.tasks.front();
-  // The next turn is another's.
+  // The next turn belongs to another process.
   command.turns.splice(command.turns.end(), command.turns,
                        command.turns.begin());
   Unqueue(*task);
@@ -180,7 +181,8 @@ void TaskQueue::EndAttempt(Task& task, absl::StatusCode code,
                           task.attempts == 1 ? " attempt: " : " attempts: ",
                           Cut(text, kMaxTextBytes)));
   } else if (pause <= absl::ZeroDuration()) {
-    // It waited before: the oldest of its process comes first.
+    // The task has waited before, so it is the oldest of its process and comes
+    // first.
     Queue(task, End::kFront, now_ns);
   } else {
     task.phase = Phase::kDelayed;
@@ -206,8 +208,7 @@ bool TaskQueue::Heartbeat(const YieldToken& token, uint64_t now_ns) {
   return true;
 }
 
-// --- time
-// ---------------------------------------------------------------------
+// ---- Timers.
 
 uint64_t TaskQueue::NextDue() const {
   return timers_.empty() ? kNever : timers_.begin()->first;
@@ -247,13 +248,12 @@ void TaskQueue::Expire(Task& task, uint64_t now_ns) {
           absl::ZeroDuration(), now_ns);
       return;
     }
-    case Phase::kOver:  // has no timer
+    case Phase::kOver:  // such a task has no timer
       SetTimer(task, kNever);
   }
 }
 
-// --- handing out
-// --------------------------------------------------------------
+// ---- Handing out tasks.
 
 std::optional<TaskQueue::Lease> TaskQueue::Take(RemoteWorkerId id,
                                                 uint64_t now_ns) {
@@ -269,7 +269,7 @@ std::optional<TaskQueue::Lease> TaskQueue::Take(RemoteWorkerId id,
     if (pattern.turns.empty()) continue;
     worker->next_pattern = at + 1;
     Command& command = *pattern.turns.front();
-    // The next turn is another's.
+    // The next turn belongs to another command.
     pattern.turns.splice(pattern.turns.end(), pattern.turns,
                          pattern.turns.begin());
     ACTORD_ASSERT(!command.turns.empty(), "task_queue.h 2");

@@ -1,22 +1,22 @@
-// Which task goes to which remote worker, for how long, and how often: credits,
-// leases, retries. The state machine is drawn in remote_tasks.h.
+// Decides which remote worker gets which task, for how long and how often:
+// credits, leases, retries. The state machine is drawn in remote_tasks.h.
 //
-// Fairness: of the commands that a worker carries out each has its turn, and
-// within a command each process. The tasks of one process for one command come
-// in their order, but for those that are tried again.
+// Fairness: a worker's commands take turns, and within a command its processes
+// take turns. The tasks of one process for one command are handed out in order,
+// except retries.
 //
 // Invariants:
-//  1. A task is on exactly one of: its process's queue (kQueued), the timers
-//     alone (kDelayed), its holder's tasks (kLeased), or on none (kOver).
+//  1. A task is in exactly one place: its process's queue (kQueued), the timers
+//     alone (kDelayed), its holder's tasks (kLeased), or none (kOver).
 //  2. A command is in the turns of every pattern that matches it while it has
 //     a queued task, and in none otherwise.
-//  3. A worker rests only with credits. While a task is queued that a resting
-//     worker could take, some worker that could take it too was woken and has
-//     not yet come (PassOn).
-// Nothing here looks through all tasks, commands or workers, but for the
-// commands that match when a pattern is new.
+//  3. A worker rests (waits to be woken for a task) only with credits. While a
+//     resting worker could take a queued task, some worker that could take that
+//     task too has been woken and not served yet (PassOn).
+// No function walks through all tasks, commands or workers, except through the
+// commands that match a new pattern.
 //
-// Thread-safety: none; the owner locks. Time is passed in.
+// Thread-safety: none; the owner locks. The caller passes the time.
 #pragma once
 
 #include <cstdint>
@@ -48,30 +48,31 @@ class TaskQueue {
   TaskQueue(const TaskQueue&) = delete;
   TaskQueue& operator=(const TaskQueue&) = delete;
 
-  // What holds for a command of which a yield says nothing.
+  // The policy of a command, for yields without a policy of their own.
   [[nodiscard]] const WorkPolicy& PolicyOf(std::string_view command) const {
     return PolicyFor(policies_, command);
   }
-  // A yield waits from now on. `own`: its policy; null: that of its command.
+  // Adds the task of a yield. `own`: the yield's policy; null: its command's.
   void Add(const YieldToken& token, std::string_view command, uint64_t now_ns,
            std::unique_ptr<const WorkPolicy> own = nullptr);
-  // It does no longer. Its holder is told, unless the answer was that of its
-  // own attempt. Nothing happens if it is not known.
+  // Removes the task of a yield that has ended. Its holder gets a cancel,
+  // unless the holder's own attempt, number `answered_by`, gave the answer.
+  // Nothing happens if the task is not known.
   void Remove(const YieldToken& token, uint32_t answered_by);
 
   struct TaskState {
-    uint32_t attempts = 0;  // handed out so far
+    uint32_t attempts = 0;  // attempts handed out so far
     bool leased = false;
     uint64_t lease_until_ns = 0;
-    std::string_view worker;      // who holds it
-    std::string_view last_error;  // of the last attempt that failed
+    std::string_view worker;      // name of the holder
+    std::string_view last_error;  // error of the last attempt that failed
   };
-  // nullopt: it is not known. The texts live until the next call.
+  // nullopt: the task is not known. The texts live until the next call.
   [[nodiscard]] std::optional<TaskState> StateOf(const YieldToken& token) const;
 
   RemoteWorkerId Open(const std::vector<std::string>& patterns,
                       std::string name);
-  // See RemoteTasks; a worker that is not known is passed over.
+  // See RemoteTasks. A worker that is not known is ignored.
   void Close(RemoteWorkerId worker, uint64_t now_ns);
   [[nodiscard]] bool AddCredits(RemoteWorkerId worker, uint32_t count);
   void StopTasks(RemoteWorkerId worker);
@@ -80,37 +81,40 @@ class TaskQueue {
   struct Lease {
     YieldToken token;
     uint32_t attempt = 0;
-    // Lives until the task is removed.
+    // Valid until the task is removed.
     const WorkPolicy* policy = nullptr;
     uint64_t attempt_until_ns = kNever;
   };
-  // The next task for the worker; nullopt: none now, or it has no credits.
+  // The next task for the worker. nullopt: there is none now, or the worker has
+  // no credits or is silent.
   std::optional<Lease> Take(RemoteWorkerId worker, uint64_t now_ns);
   std::vector<TaskCancel> TakeCancels(RemoteWorkerId worker);
-  // The worker has been served. It is to be woken for the next task if
-  // `rests`; others are woken for what it has left.
+  // To be called after the worker was served. If `rests`, the worker will be
+  // woken for the next task. If it has left the task that it was woken for,
+  // another worker is woken.
   void Served(RemoteWorkerId worker, bool rests);
 
-  // Of the attempt that is the last handed out. False: it is not leased (any
-  // more), and nothing has happened.
+  // These two act on the attempt that was handed out last. False: the task is
+  // not leased (any more), and nothing has happened.
   bool Fail(const YieldToken& token, const TaskFailure& failure,
             uint64_t now_ns);
   bool Heartbeat(const YieldToken& token, uint64_t now_ns);
 
-  // Carries out what is due, but only so much; NextDue tells when to go on.
+  // Handles timers that are due, up to a limit. NextDue is the time of the next
+  // call.
   void Tick(uint64_t now_ns);
   [[nodiscard]] uint64_t NextDue() const;
 
-  // A task whose time or attempts have run out: its yield is to be completed
-  // with this and then removed.
+  // A task that ran out of time or attempts. The owner must complete its yield
+  // with this error and then remove the task.
   struct Ending {
     YieldToken token;
     absl::StatusCode code = absl::StatusCode::kUnknown;
     std::string text;
   };
-  // Since the last call.
+  // The endings since the last call.
   std::vector<Ending> TakeEndings() { return std::exchange(endings_, {}); }
-  // Workers that are to Take, since the last call.
+  // The workers to wake since the last call, so that they call Take.
   std::vector<RemoteWorkerId> TakeWoken() { return std::exchange(woken_, {}); }
   [[nodiscard]] bool anyone_woken() const { return !woken_.empty(); }
 
@@ -129,36 +133,36 @@ class TaskQueue {
     Command* command = nullptr;
     Phase phase = Phase::kOver;
     uint32_t attempts = 0;
-    uint64_t timer_ns = kNever;  // its entry in timers_
+    uint64_t timer_ns = kNever;  // the time of its entry in timers_
     uint64_t lease_until_ns = 0;
     uint64_t attempt_until_ns = kNever;
-    RemoteWorker* holder = nullptr;    // kLeased
-    std::list<Task*>::iterator place;  // kQueued
+    RemoteWorker* holder = nullptr;    // only if kLeased
+    std::list<Task*>::iterator place;  // only if kQueued
     std::string last_error;
     std::unique_ptr<const WorkPolicy> own_policy;  // null: the command's
 
     [[nodiscard]] const WorkPolicy& policy() const;
   };
-  // The tasks of one process that wait for one command. Never empty.
+  // The queued tasks of one process for one command. Never empty.
   struct ProcessQueue {
     std::list<Task*> tasks;
     std::list<Pid>::iterator turn;
   };
-  // Exists while it has tasks.
+  // A command exists while it has tasks.
   struct Command {
     std::string name;
     const WorkPolicy* policy = nullptr;
     size_t tasks = 0;
     absl::flat_hash_map<Pid, ProcessQueue> processes;
-    std::list<Pid> turns;  // of `processes`
-    // Where it stands in the turns of its patterns.
+    std::list<Pid> turns;  // the order of turns of `processes`
+    // Its places in the turns of its patterns.
     std::vector<std::pair<Pattern*, std::list<Command*>::iterator>> in_patterns;
   };
-  // Exists while a worker has subscribed to it.
+  // A pattern exists while a worker subscribes to it.
   struct Pattern {
     std::string text;
     size_t workers = 0;
-    std::list<Command*> turns;  // those with queued tasks
+    std::list<Command*> turns;  // the commands with queued tasks
     std::list<RemoteWorker*> resting;
   };
   struct RemoteWorker {
@@ -168,14 +172,14 @@ class TaskQueue {
     size_t next_pattern = 0;
     uint32_t credits = 0;
     bool stopped = false;
-    bool silent = false;  // let a lease end and has not been heard since
-    bool woken = false;   // and not Served since
-    // The command for whose task it was woken; its alone: who is woken for one
-    // is not found for another.
+    bool silent = false;  // a lease expired, and no sign of life since
+    bool woken = false;   // woken, and not Served since
+    // The command for whose task it was woken. There is only one, because a
+    // woken worker does not rest and so is not woken for another command.
     std::string woken_for;
     absl::flat_hash_set<YieldToken> held;
     std::vector<TaskCancel> cancels;
-    // Where it rests, for each of its patterns; empty: it does not.
+    // Its place in `resting` of each of its patterns; empty: it does not rest.
     std::vector<std::list<RemoteWorker*>::iterator> resting;
   };
   enum class End { kFront, kBack };
@@ -193,7 +197,7 @@ class TaskQueue {
   void MakeReady(Command& command);
   void MakeUnready(Command& command);
   void Release(Task& task);
-  // The attempt is over and has not completed the yield.
+  // Ends an attempt that has not completed the yield.
   void EndAttempt(Task& task, absl::StatusCode code, std::string_view text,
                   absl::Duration pause, uint64_t now_ns);
   void EndYield(Task& task, absl::StatusCode code, std::string text);
@@ -204,7 +208,8 @@ class TaskQueue {
   void Unrest(RemoteWorker& worker);
   void Wake(RemoteWorker& worker);
   void WakeOneFor(Command& command);
-  // Invariant 3, when `worker` may have left the task that it was woken for.
+  // Restores invariant 3 when `worker` may have left the task that it was woken
+  // for.
   void PassOn(RemoteWorker& worker);
   void Unsubscribe(Pattern& pattern);
 
@@ -212,7 +217,7 @@ class TaskQueue {
   absl::flat_hash_map<YieldToken, std::unique_ptr<Task>> tasks_;
   std::map<std::string, std::unique_ptr<Command>, std::less<>> commands_;
   absl::flat_hash_map<std::string, std::unique_ptr<Pattern>> patterns_;
-  // How many patterns there are that are prefixes, by the prefix's length.
+  // The number of patterns that are prefixes, by the length of the prefix.
   std::map<size_t, size_t> prefix_lengths_;
   absl::flat_hash_map<RemoteWorkerId, std::unique_ptr<RemoteWorker>> workers_;
   RemoteWorkerId last_worker_ = 0;

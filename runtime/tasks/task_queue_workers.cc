@@ -1,4 +1,4 @@
-// The workers: what they subscribe to, their credits, who is woken.
+// The remote workers: their subscriptions, their credits, and which is woken.
 #include <algorithm>
 #include <utility>
 
@@ -12,8 +12,7 @@ TaskQueue::RemoteWorker* TaskQueue::FindWorker(RemoteWorkerId id) const {
   return it == workers_.end() ? nullptr : it->second.get();
 }
 
-// --- patterns
-// -----------------------------------------------------------------
+// ---- Patterns.
 
 template <typename Function>
 void TaskQueue::ForEachPattern(const Command& command, Function function) {
@@ -21,7 +20,8 @@ void TaskQueue::ForEachPattern(const Command& command, Function function) {
     const auto it = patterns_.find(text);
     if (it != patterns_.end()) function(*it->second);
   };
-  // A command's own name that ends in '*' can only be meant as a prefix.
+  // A pattern that ends in '*' is always a prefix, so it never names a command
+  // whose own name ends in '*'.
   if (!command.name.ends_with('*')) look(command.name);
   for (const auto& [length, count] : prefix_lengths_) {
     if (length > command.name.size()) break;
@@ -83,8 +83,7 @@ void TaskQueue::MakeUnready(Command& command) {
   command.in_patterns.clear();
 }
 
-// --- workers
-// ------------------------------------------------------------------
+// ---- Workers.
 
 RemoteWorkerId TaskQueue::Open(const std::vector<std::string>& patterns,
                                std::string name) {
@@ -108,7 +107,7 @@ void TaskQueue::Close(RemoteWorkerId id, uint64_t now_ns) {
   RemoteWorker* const worker = FindWorker(id);
   if (worker == nullptr) return;
   Unrest(*worker);
-  // A copy: every one leaves `held`.
+  // A copy, because EndAttempt removes each token from `held`.
   const absl::flat_hash_set<YieldToken> held = worker->held;
   for (const YieldToken& token : held) {
     EndAttempt(*FindTask(token), absl::StatusCode::kUnavailable,
@@ -152,8 +151,7 @@ std::vector<TaskCancel> TaskQueue::TakeCancels(RemoteWorkerId id) {
   return std::exchange(worker->cancels, {});
 }
 
-// --- who is woken
-// -------------------------------------------------------------
+// ---- Waking workers.
 
 void TaskQueue::Served(RemoteWorkerId id, bool rests) {
   RemoteWorker* const worker = FindWorker(id);

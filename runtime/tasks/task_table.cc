@@ -14,7 +14,8 @@ uint64_t Fingerprint(const YieldResult& result) {
                       result.payload.content_type);
 }
 
-// What a yield that waits is charged: its bytes, and what the tables need.
+// The bytes that a waiting yield is charged: its contents and the tables'
+// overhead.
 size_t ChargeOf(const ExternalYield& yield) {
   constexpr size_t kOverheadBytes = 1024;
   return yield.payload.bytes.size() + yield.payload.content_type.size() +

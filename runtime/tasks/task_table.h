@@ -1,9 +1,10 @@
-// Commands that programs outside carry out: what waits for its completion, who
-// is at it (task_queue.h), and, for a while, how what no longer waits has
-// ended, so that a late or repeated answer gets a truthful reply.
+// The yields of external commands. The table holds the yields that wait for
+// their completion and the workers that hold them (task_queue.h). For a while
+// the table also remembers how yields ended, so that a late or repeated answer
+// gets a truthful reply.
 //
-// Thread-safety: any thread. One lock for all of it: whether a yield waits and
-// whose attempt it is change together.
+// Thread-safety: any thread. One lock guards the whole table, because the state
+// of a yield and of its attempt change together.
 #pragma once
 
 #include <cstdint>
@@ -29,9 +30,9 @@ namespace actord::runtime {
 
 class TaskTable final : public RemoteTasks {
  public:
-  // Completes a yield at the broker. kAccepted: with this result. kExpired: a
-  // timeout, or the process's end, was first and is about to call Expire.
-  // kMailboxFull: it waits on. Called under the lock.
+  // Completes a yield at the broker. kAccepted: the yield has this result.
+  // kExpired: a timeout or the end of the process came first and is about to
+  // call Expire. kMailboxFull: the yield stays pending. Called under the lock.
   using Completer =
       std::function<CompleteAnswer(actord_completion, const YieldResult&)>;
 
@@ -41,14 +42,15 @@ class TaskTable final : public RemoteTasks {
 
   [[nodiscard]] bool IsExternal(std::string_view command) const;
 
-  // What the configuration says of a command.
+  // The configured policy of a command.
   [[nodiscard]] WorkPolicy PolicyOf(std::string_view command) const;
-  // `completion` is the yield's handle at the broker; `policy` its own, or
-  // null. False: those that wait take all the bytes that they may; nothing has
-  // happened.
+  // `completion` is the yield's handle at the broker. `policy` is the yield's
+  // own policy, or null. False: the waiting yields have reached their limit of
+  // bytes, and nothing has happened.
   [[nodiscard]] bool Add(ExternalYield yield, actord_completion completion,
                          std::unique_ptr<const WorkPolicy> policy = nullptr);
-  // The yield was completed by something other than an answer.
+  // To be called when a timeout, a cancel or the end of the process has ended
+  // the yield.
   void Expire(const YieldToken& token);
 
   // RemoteTasks.
@@ -68,11 +70,12 @@ class TaskTable final : public RemoteTasks {
   CompleteAnswer Heartbeat(const TaskToken& token,
                            std::optional<Payload> progress) override;
 
-  // Carries out what is due and wakes the workers that are to be woken. Returns
-  // in how many nanoseconds to look again; Parker::kForever: when AwaitDue
-  // returns. From one thread at a time.
+  // Handles the timers that are due and wakes the remote workers that have
+  // work. Returns the nanoseconds until the next call; Parker::kForever: no
+  // timer is set, so the next call is due when AwaitDue returns. From one
+  // thread at a time.
   uint64_t HandleDue();
-  // Until there is something to look at, or so long.
+  // Waits until HandleDue has something to do, at most `timeout_ns`.
   void AwaitDue(uint64_t timeout_ns) { alarm_.Wait(timeout_ns); }
   void StopAwaiting() { alarm_.Notify(); }
 
@@ -90,16 +93,17 @@ class TaskTable final : public RemoteTasks {
   struct Waiting {
     ExternalYield yield;
     actord_completion completion = 0;
-    size_t bytes = 0;  // what it is charged
+    size_t bytes = 0;  // the bytes that it is charged
     std::optional<Payload> progress;
   };
   using WaitingBySequence = std::map<uint64_t, Waiting>;
-  // How a yield ended. With its Memory and what the tables add, no more than
-  // 160 bytes, so that a limit of their count is one of bytes.
+  // How a yield ended. An entry takes no more than 160 bytes, with its Memory
+  // and the overhead of the tables, so a limit of the count also limits the
+  // bytes.
   struct Ended {
-    bool answered = false;     // or expired
-    uint32_t attempts = 0;     // handed out by then
-    uint64_t fingerprint = 0;  // of the answer
+    bool answered = false;     // false: it expired
+    uint32_t attempts = 0;     // attempts handed out by then
+    uint64_t fingerprint = 0;  // fingerprint of the answer
   };
   struct Memory {
     YieldToken token;
@@ -107,20 +111,21 @@ class TaskTable final : public RemoteTasks {
   };
 
   Waiting* Find(const YieldToken& token) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // What a token of an attempt at a waiting yield means before anything is
-  // done; kAccepted: it is the last attempt, or speaks for the yield.
+  // Checks a token for a waiting yield. kAccepted: the token names the last
+  // attempt, or no attempt and so the yield.
   [[nodiscard]] CompleteAnswer CheckAttempt(const TaskToken& token) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // What became of a yield that waits no longer, for whoever is late with
-  // something of this fingerprint; nullopt: with anything.
+  // The reply to a late call for a yield that waits no longer. `fingerprint` is
+  // that of the late result; nullopt: the call brings no result.
   CompleteAnswer WhatBecame(const TaskToken& token,
                             std::optional<uint64_t> fingerprint)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // It waits no longer.
+  // Removes a waiting yield and remembers how it ended.
   void End(const YieldToken& token, Ended ended, uint32_t answered_by)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // After whatever may have ended tasks, woken workers or set a time: completes
-  // the former, and sees to it that somebody looks at the latter.
+  // To be called after a change that may have ended tasks, woken workers or set
+  // a timer. Completes the yields of ended tasks. Notifies the thread that
+  // calls HandleDue if a worker is to be woken or a timer is due earlier.
   void Settle() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void KeepProgress(Waiting& waiting, Payload progress)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -128,8 +133,8 @@ class TaskTable final : public RemoteTasks {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Remember(const YieldToken& token, Ended ended)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Forgets what is too old, and more of the oldest until there is room for
-  // `room` others.
+  // Forgets ended yields that are too old, and then the oldest ones until there
+  // is room for `room` more.
   void Forget(size_t room) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const std::vector<std::string> patterns_;
@@ -138,21 +143,21 @@ class TaskTable final : public RemoteTasks {
   const Completer complete_;
 
   mutable Mutex mutex_;
-  // Sequences begin at 1 and order by age.
+  // Sequence numbers begin at 1 and grow with each yield added.
   uint64_t next_sequence_ ABSL_GUARDED_BY(mutex_) = 1;
   WaitingBySequence waiting_ ABSL_GUARDED_BY(mutex_);
   size_t waiting_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
   absl::flat_hash_map<YieldToken, uint64_t> sequence_by_token_
       ABSL_GUARDED_BY(mutex_);
   absl::flat_hash_map<YieldToken, Ended> ended_ ABSL_GUARDED_BY(mutex_);
-  // Of ended_, oldest first.
+  // The entries of ended_, oldest first.
   std::deque<Memory> memory_ ABSL_GUARDED_BY(mutex_);
 
   TaskQueue work_ ABSL_GUARDED_BY(mutex_);
   absl::flat_hash_map<RemoteWorkerId, std::shared_ptr<TaskListener>> listeners_
       ABSL_GUARDED_BY(mutex_);
   std::vector<RemoteWorkerId> to_wake_ ABSL_GUARDED_BY(mutex_);
-  // When HandleDue will be called by itself.
+  // The time of the next HandleDue if nothing notifies its thread earlier.
   uint64_t next_due_ns_ ABSL_GUARDED_BY(mutex_) = TaskQueue::kNever;
   Parker alarm_;
 };
