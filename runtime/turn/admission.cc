@@ -22,7 +22,8 @@ absl::Status CheckName(std::string_view field, std::string_view what,
                                    " bytes; the limit is ", kMaxNameBytes));
 }
 
-// What they add to the word of the process that is submitted with them.
+// The amount that the messages add to the activity word of the process that is
+// submitted with them.
 uint64_t ActivityOf(const std::vector<Message>& messages) {
   uint64_t units = 0;
   for (const Message& message : messages) {
@@ -168,7 +169,7 @@ absl::Status Admission::Name(const std::string& name, Process& process,
                        process.generation.load(std::memory_order_relaxed)),
       holder);
   if (status.ok()) return status;
-  // Nobody has found it.
+  // Relaxed: no other thread has found the process.
   process.activity.fetch_sub(held, std::memory_order_relaxed);
   done = process.TakeAdmitted();
   process.init_due = false;
@@ -202,7 +203,8 @@ void Admission::SubmitNow(const SubmitRequest& request, const Pid& parent,
     return;
   }
   Process& process = **reserved;
-  // Counted before others can find it by its name, and send it more.
+  // Counted before another thread can find the process by its name and send it
+  // more messages.
   const uint64_t held = ActivityOf(request.messages);
   if (held != 0) Activity::Add(process.activity, held);
   if (!request.name.empty()) [[unlikely]] {

@@ -1,4 +1,4 @@
-// The way in for new processes, from outside and from handlers.
+// Admits new processes that are submitted from outside or by handlers.
 //
 // Thread-safety: any thread.
 #pragma once
@@ -33,12 +33,13 @@ class Admission {
         lane_(shared_lane),
         state_(state) {}
 
-  // Calls `done` once: when Init has returned, or with the refusal.
+  // Calls `done` once: when Init has returned, or with the error that refuses
+  // the process.
   void Submit(const SubmitRequest& request, const Pid& parent, bool keep_result,
               Admitted done);
 
-  // Returns when no Submit is under way that has found the daemon serving.
-  // Precondition: it is not serving any more.
+  // Waits until each Submit that found the daemon serving has returned.
+  // Precondition: the daemon is not serving any more.
   void AwaitQuiet() const;
 
  private:
@@ -46,12 +47,14 @@ class Admission {
                  bool keep_result, Admitted done);
   absl::Status CheckState() const;
   absl::Status CheckSizes(const SubmitRequest& request) const;
-  // Gives it its name, or its place back and `done` to the caller.
+  // Registers the name for the process. On an error the process's slot is free
+  // again, and `done` is the caller's again.
   absl::Status Name(const std::string& name, Process& process, uint64_t held,
                     Admitted& done);
-  // Counts the refusal and says it in words.
+  // Counts the refusal and returns its error.
   absl::Status Refused(const ProcessType& type, ProcessTable::NoRoom why);
-  // A process with its input and `done`; an error leaves `done` to the caller.
+  // Reserves a process and gives it its input and `done`. On an error `done`
+  // stays the caller's.
   absl::StatusOr<Process*> Reserve(const SubmitRequest& request,
                                    const Pid& parent, Admitted& done);
 
@@ -63,17 +66,18 @@ class Admission {
   Names& names_;
   Lane& lane_;
   const std::atomic<RunState>& state_;
-  // Submits under way. seq_cst; with `state_`: a Submit first counts itself and
-  // then looks at the state, a shutdown the other way round.
+  // Number of Submits under way. seq_cst, and pairs with `state_`: a Submit
+  // first counts itself and then reads the state; a shutdown first changes the
+  // state and then reads the count.
   Atomic<int> submitting_{0};
 };
 
-// PAYLOAD_TOO_LARGE if the payload's bytes are above the limit, INVALID_FIELD
-// if its content type is longer than a name may be; `field` is the request's.
-// The same rule holds wherever a payload comes in.
+// PAYLOAD_TOO_LARGE if the payload is larger than the limit, INVALID_FIELD if
+// its content type is longer than kMaxNameBytes; `field` is the field of the
+// request. The same rule holds at each place where a payload enters.
 absl::Status CheckPayloadSize(std::string_view field, const Payload& payload,
                               PayloadLimit limit);
-// INVALID_FIELD if it is longer than a name may be.
+// INVALID_FIELD if `topic` is longer than kMaxNameBytes.
 absl::Status CheckTopic(std::string_view topic);
 
 }  // namespace actord::runtime

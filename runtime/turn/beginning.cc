@@ -15,7 +15,7 @@ std::optional<EndCause> Beginning::Begin(Process& process, const Turn& turn) {
                     std::exchange(process.refusal, nullptr)};
   }
   if (process.admitted == nullptr) return CallInit(process, turn, nullptr);
-  // Its memory may become the state.
+  // Taken out first: the memory of the callback may become the state.
   Admitted admitted = process.TakeAdmitted();
   return CallInit(process, turn, &admitted);
 }
@@ -45,7 +45,7 @@ std::optional<EndCause> Beginning::CallInit(Process& process, const Turn& turn,
     }
     return std::nullopt;
   }
-  // There is nothing to close.
+  // Freed without Close, because Init has failed.
   process.FreeState(
       lane_.buffers(), std::exchange(process.state, nullptr),
       process.type.load(std::memory_order_relaxed)->descriptor->state_size);

@@ -1,4 +1,4 @@
-// How a process begins: its Init, and whoever hears that it has begun.
+// Begins a process: calls its Init and announces that the process has begun.
 //
 // Thread-safety: belongs to one thread that runs turns.
 #pragma once
@@ -30,16 +30,17 @@ class Beginning {
   Beginning(const Beginning&) = delete;
   Beginning& operator=(const Beginning&) = delete;
 
-  // Calls Init. Returns why the process does not begin; nullopt: it has begun,
-  // its first step is due, and whoever submitted it has been told. Otherwise
-  // the end tells them. Precondition: `init_due`.
+  // Calls Init. Returns why the process does not begin. Nullopt: the process
+  // has begun, its first step is due, and its submitter has been told. After a
+  // refusal, the end of the process tells the submitter. Precondition:
+  // `init_due`.
   std::optional<EndCause> Begin(Process& process, const Turn& turn);
 
  private:
-  // `admitted`: who wants to know; may be null.
+  // `admitted`: the submitter's callback; may be null.
   std::optional<EndCause> CallInit(Process& process, const Turn& turn,
                                    Admitted* admitted);
-  // In words of the call that has returned.
+  // The reason for the refusal, from the record of the call that has returned.
   EndCause WhyInitFailed();
 
   StepCaller& caller_;

@@ -9,7 +9,7 @@
 namespace actord::runtime {
 namespace {
 
-// What a Submit is told whose process has ended before Init returned well.
+// The error for a Submit whose process ended before its Init succeeded.
 absl::Status RefusalOf(const EndCause& cause) {
   if (cause.kind == EndKind::kTerminated) {
     return Error(absl::StatusCode::kUnavailable, reason::kDraining,
@@ -50,7 +50,8 @@ void Closing::End(Process& process, Turn& turn, EndCause&& cause) {
 }
 
 void Closing::CountEnd(const EndCause& cause, bool forcing) {
-  // The end is counted last: whoever has seen it has seen what kind it was.
+  // The end is counted last: a reader that sees it counted sees its kind
+  // counted.
   if (forcing && cause.kind == EndKind::kTerminated) {
     lane_.Count(&Counters::processes_forced);
   }

@@ -1,5 +1,5 @@
-// Ends a process: carries out the list in ending.h, of which Ending does the
-// part that makes the end known.
+// Ends a process: carries out the list in ending.h. Ending does the part of the
+// list that makes the end known.
 //
 // Thread-safety: belongs to one thread that runs turns.
 #pragma once
@@ -33,9 +33,10 @@ class Closing {
   Closing(const Closing&) = delete;
   Closing& operator=(const Closing&) = delete;
 
-  // Afterwards the process is another thread's, or another process.
+  // Ends the process. Afterwards the caller must not touch it: another process
+  // may use the slot, on another thread.
   void End(Process& process, Turn& turn, EndCause&& cause);
-  // Whether the process has ended as the shutdown wants it.
+  // Ends the process if the shutdown has ordered that. True: it has ended.
   bool EndIfOrdered(Process& process, Turn& turn) {
     if (!orders_.terminate.load(std::memory_order_relaxed)) [[likely]] {
       return false;
@@ -48,7 +49,7 @@ class Closing {
 
  private:
   void CountEnd(const EndCause& cause, bool forcing);
-  // Makes the end known, and tells whoever waits for Init.
+  // Makes the end known, and tells a submitter that waits for Init.
   void Publish(Process& process, const Pid& pid, EndCause&& cause);
   void GiveBack(Process& process, const Turn& turn);
 

@@ -9,8 +9,8 @@ namespace actord::runtime {
 
 Ending::Seen Ending::MakeUnfindable(Process& process, const Pid& pid,
                                     const LifecycleLog& lifecycle_log) {
-  // seq_cst, all three: see Process::wanted and lifecycle_log.h, (2). An
-  // exchange: see Run::Kind::kCall.
+  // All three are seq_cst: see Process::wanted and lifecycle_log.h, (2). The
+  // exchange is explained at Run::Kind::kCall.
   process.generation.exchange(pid.generation + 1, std::memory_order_seq_cst);
   const bool recorded = lifecycle_log.IsRecording();
   FailPoint();

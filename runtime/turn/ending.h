@@ -1,34 +1,37 @@
 // How the end of a process becomes known, in this order:
 //
-//   1. The turn closes what is the process's own: its state, its yields, what
-//      is left of an upgrade (Closing::End).
+//   1. The turn closes the process's state and its yields, and drops the
+//      remains of an upgrade (Closing::End).
 //   2. The end is counted, and another process of the type may begin.
 //
 //   Before the PID stops being found, in one critical section of the results if
 //   the result is kept:
-//   3. The generation becomes even: nobody finds the process any more.
-//   4. The lifecycle log appends ENDED, if it records.
-//   5. `Process::wanted` is read: who wants to know.
-//   6. The result is stored, and whoever awaits it is taken off the list. They
-//      are called when the critical section is over.
+//   3. The generation becomes even: the process cannot be found any more.
+//   4. If the lifecycle log records, it appends ENDED.
+//   5. `Process::wanted` is read: the bits of the observers to tell.
+//   6. The result is stored, and its awaiters are taken off the list. They are
+//      called after the critical section.
 //
-//   After it, each only if its bit of `wanted` is set (Observers):
-//   7. Names: whoever hears of the end finds the names free.
+//   After the critical section, each only if its bit of `wanted` is set
+//   (Observers):
+//   7. Names: the names are free before anybody else hears of the end.
 //   8. Groups.
-//   9. Calls: what the process owes fails.
+//   9. Calls: the calls that the process has not answered fail.
 //  10. Ties: monitors and links are told.
 //
-//  11. Whoever submitted it and waits for Init hears of the refusal, and may
-//      use the name again at once.
-//  12. The mailbox is emptied into the dead letters. Whoever delivers a call
-//      looks for the end afterwards, and relies on 3 before 12
-//      (Run::Kind::kCall).
-//  13. The word gets `ended`, the slot is given back, and a shutdown is told.
+//  11. A submitter that waits for Init gets the refusal, and may use the name
+//      again at once.
+//  12. The mailbox is emptied into the dead letters. The sender of a call
+//      checks, after the delivery, whether the process has ended, and relies on
+//      3 before 12 (Run::Kind::kCall).
+//  13. The activity word gets `ended`, the slot is freed, and a shutdown is
+//      told.
 //
-// An end that nobody wants reads `wanted` and whether the log records, builds
-// no Outcome and calls no observer: most processes that are spawned end so.
+// If nobody wants the end, the turn only reads `wanted` and whether the log
+// records; it builds no Outcome and calls no observer. Most spawned processes
+// end this way.
 //
-// This class does 3 to 10; Closing does the rest.
+// This class does steps 3 to 10; Closing does the rest.
 //
 // Thread-safety: from the turn of the process.
 #pragma once
@@ -51,7 +54,7 @@ namespace actord::runtime {
 
 class Ending {
  public:
-  // 7 to 10.
+  // The observers of steps 7 to 10.
   using Observers = EndObservers<Names, Groups, Calls, Ties>;
 
   Ending(Results& results, LifecycleLog& lifecycle_log,
@@ -61,7 +64,8 @@ class Ending {
         observers_(observers),
         clock_(clock) {}
 
-  // `record`: of its last call; its result is taken, or dropped.
+  // Does steps 3 to 10. `record`: the record of the process's last call; its
+  // result is taken or dropped.
   void Publish(Process& process, const Pid& pid, EndCause&& cause,
                StepRecord& record, Lane& lane);
 
@@ -70,10 +74,10 @@ class Ending {
     bool recorded;   // the log records
     uint8_t wanted;  // bits of Wanted
   };
-  // 3, and what it is paired with; 5.
+  // Step 3 with its paired reads, and step 5.
   static Seen MakeUnfindable(Process& process, const Pid& pid,
                              const LifecycleLog& lifecycle_log);
-  // Takes the result of the step.
+  // Takes the result out of the record.
   Outcome OutcomeOf(const Process& process, EndCause&& cause,
                     StepRecord& record) const;
   void PublishKept(Process& process, const Pid& pid, Outcome outcome,

@@ -199,7 +199,8 @@ void Host::AnswerTied(actord_completion completion,
     }
   }
   AnswerSpawn(completion, tied);
-  // Only a flood of cancels could refuse it, and those end it, too.
+  // Only a flood of cancels can refuse the order, and a cancel ends the child,
+  // too.
   delivery_
       .Control(
           *child, kEventTerminate,

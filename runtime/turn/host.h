@@ -1,4 +1,5 @@
-// The daemon as handlers see it: actord_host over the parts of the runtime.
+// Implements actord_host, through which handlers call the daemon, on the parts
+// of the runtime.
 //
 // Thread-safety: any thread.
 #pragma once
@@ -17,7 +18,7 @@ namespace actord::runtime {
 
 class Host : private actord_host {
  public:
-  // `lane`: the shared one.
+  // `lane`: the shared lane.
   Host(const RuntimeOptions& options, const LiveLimits& limits,
        const Clock& clock, Delivery& delivery, YieldBroker& broker,
        Admission& admission, Names& names, Groups& groups, Ties& ties,
@@ -41,7 +42,7 @@ class Host : private actord_host {
                              actord_pid* members, size_t capacity);
   static void Spawn(const actord_host* host, const actord_pid* parent,
                     const actord_spawn* spawn, actord_completion completion);
-  // How a child is tied to its parent.
+  // The ties of a child to its parent.
   struct ParentTies {
     Pid parent;
     bool link = false;
@@ -49,7 +50,7 @@ class Host : private actord_host {
   };
   int32_t AnswerSpawn(actord_completion completion,
                       const absl::StatusOr<Pid>& child) const;
-  // From the child's turn, if there is a child.
+  // If there is a child, called in the child's turn.
   void AnswerTied(actord_completion completion, const ParentTies& parent_ties,
                   const absl::StatusOr<Pid>& child) const;
   static int32_t Control(const actord_host* host, const actord_pid* pid,

@@ -32,7 +32,7 @@ bool Inbox::FillFromUrgent(Process& process, Turn& turn) {
     Envelope* envelope = PopUrgent(process);
     if (envelope == nullptr) break;
     if (envelope->generation != turn.generation) {
-      lane_.Free(envelope);  // for a process that was here before
+      lane_.Free(envelope);  // for an earlier process in this slot
       continue;
     }
     const uint16_t type = envelope->type;
@@ -44,7 +44,7 @@ bool Inbox::FillFromUrgent(Process& process, Turn& turn) {
       continue;
     }
     if (type == kEventUpgrade) {
-      lane_.Free(envelope);  // this turn has looked
+      lane_.Free(envelope);  // this turn has already checked for an upgrade
       continue;
     }
     if (!TakeOrder(process, turn, envelope)) return false;
@@ -63,7 +63,8 @@ bool Inbox::TakeOrder(Process& process, Turn& turn, Envelope* envelope) {
                   *std::move(why)};
     return false;
   }
-  // A cancel or a terminate; asking again changes nothing.
+  // The envelope is a cancel, a terminate or the end of the lifetime. A second
+  // cancel changes nothing.
   const bool again =
       type == ACTORD_EVENT_CANCEL && std::exchange(process.cancel_seen, true);
   const bool handles =
@@ -172,9 +173,9 @@ void Inbox::DropCompletions(Process& process, Turn& turn,
 }
 
 void Inbox::Empty(Process& process, Turn& turn) {
-  // An event that comes later is of a sender who found the process a moment
-  // ago; it is dropped by the next process of this slot, or at the runtime's
-  // end.
+  // A later event comes from a sender that found the process just before its
+  // end. The next process of this slot drops the event, or the end of the
+  // runtime does.
   turn.word = process.activity.load(std::memory_order_acquire);
   while (Envelope* envelope = PopUrgent(process)) {
     lane_.Free(envelope);
@@ -188,10 +189,10 @@ void Inbox::Empty(Process& process, Turn& turn) {
       DropMessages(process, turn, envelope);
       return true;
     });
-    // Whoever delivers a call looks for the end afterwards (Delivery::Post), so
-    // what is behind this look answers for itself; what is before it must not
-    // stay behind a gap, which its producer is about to close, a few
-    // instructions further on.
+    // The sender of a call checks for the end after its delivery
+    // (Delivery::Post). So a call that is delivered after this check fails in
+    // its sender. A call that was delivered before this check must not stay
+    // behind a gap, which its producer closes within a few instructions.
     if (process.messages.IsEmpty()) return;
     YieldThread();
   }

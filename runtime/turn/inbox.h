@@ -1,5 +1,5 @@
-// What a turn takes out of its process's mailbox: completions and orders to end
-// first, then messages, until the batch of a step is full.
+// Takes the events of a turn out of the mailbox: first completions and orders
+// to end, then messages, until the batch of a step is full.
 //
 // Thread-safety: belongs to one thread that runs turns. Ownership: owns the
 // envelopes of its batch.
@@ -26,7 +26,7 @@ namespace actord::runtime {
 class Inbox {
  public:
   static constexpr size_t kBatch = SchedulerPolicy::kEventsPerStep;
-  // As actord/abi.h says.
+  // The limit that actord/abi.h states.
   static constexpr size_t kMaxEvents = kBatch + Activity::kMaxChain - 1;
 
   Inbox(const ProcessTable& processes, YieldBroker& broker, Ties& ties,
@@ -39,7 +39,7 @@ class Inbox {
   Inbox(const Inbox&) = delete;
   Inbox& operator=(const Inbox&) = delete;
 
-  // Moves the urgent events that the word counts into `urgent_taken`.
+  // Moves the urgent events that the activity word counts into `urgent_taken`.
   void TakeUrgent(Process& process, Turn& turn) {
     if (Activity::Urgent(turn.word) != 0) {
       process.urgent.TakeAll(process.urgent_taken);
@@ -48,8 +48,8 @@ class Inbox {
       }
     }
   }
-  // Fills the batch from `urgent_taken`. False: an event ends the process, for
-  // the reason that TakeEndCause returns.
+  // Fills the batch from `urgent_taken`. False: an event ends the process, and
+  // TakeEndCause returns the reason.
   [[nodiscard]] bool FillFromUrgent(Process& process, Turn& turn);
   EndCause TakeEndCause() { return std::exchange(end_cause_, {}); }
   void FillFromMessages(Process& process, Turn& turn);
@@ -64,34 +64,37 @@ class Inbox {
     turn.count = 0;
   }
 
-  // Drops the completions among those taken for which `is_dropped` says so.
+  // Drops the completions in `urgent_taken` for which `is_dropped` returns
+  // true.
   void DropCompletions(Process& process, Turn& turn,
                        absl::FunctionRef<bool(uint64_t tag)> is_dropped);
-  // The process has ended and is not found any more: what is left becomes dead
-  // letters.
+  // Turns the remaining messages into dead letters. Precondition: the process
+  // has ended and cannot be found any more.
   void Empty(Process& process, Turn& turn);
 
  private:
-  // It is not among those that wait any more.
+  // Takes the completion out of the counts of waiting completions.
   static void Uncharge(Process& process, const Envelope& completion);
-  // The next of those taken, no longer charged; null: none.
+  // Takes the next event out of `urgent_taken` and uncharges it; null: there is
+  // none.
   static Envelope* PopUrgent(Process& process);
-  // An order to end, or news that ends the process unless it was given up.
-  // False: the process ends.
+  // Takes an order to end, or the end of a linked process, unless the link has
+  // been removed. False: the process ends.
   [[nodiscard]] bool TakeOrder(Process& process, Turn& turn,
                                Envelope* envelope);
-  // Of those taken. Precondition: `upgrading`.
+  // Drops the fenced completions in `urgent_taken`. Precondition: `upgrading`.
   [[gnu::noinline]] void DropFenced(Process& process, Turn& turn);
-  // A message, or a chain of them, to the batch.
+  // Moves a message, or a chain of messages, into the batch.
   void TakeMessage(const Process& process, Turn& turn, Envelope* envelope);
-  // Of what is no plain message. False: nothing of it is left to be taken, as
-  // it was a chain, or an exit whose watch was given up.
+  // For envelopes that are not plain messages. False: nothing is left to take,
+  // because the envelope was a chain, or an exit whose monitor or link was
+  // removed.
   [[gnu::noinline]] bool IsTaken(const Process& process, Turn& turn,
                                  Envelope* envelope);
   [[gnu::noinline]] void TakeChain(const Process& process, Turn& turn,
                                    Envelope* chain);
-  // A message, or a chain of them, that a turn took and that is of a process
-  // which ended, whose generation it has.
+  // Drops a message, or a chain of messages, that a turn took and whose
+  // generation is that of a process that has ended.
   void DropMessages(const Process& process, Turn& turn, Envelope* envelope);
 
   const ProcessTable& processes_;

@@ -12,7 +12,7 @@ uint64_t LiveWorld::RandomSeed(const Pid& self, uint64_t step) {
 }
 
 const ProcessType* LiveWorld::FindProcessType(std::string_view name) {
-  // Relaxed: whoever was told of a newer version comes after its store.
+  // Relaxed: a thread that was told of a newer version runs after the store.
   if (last_type_ == nullptr ||
       !last_type_->in_force.load(std::memory_order_relaxed) ||
       !IsSameName(last_type_->name, name)) {

@@ -1,4 +1,4 @@
-// The World of a running daemon: asks the lane and the tables.
+// The World of a running daemon: reads the lane and the tables.
 //
 // Thread-safety: belongs to one thread that runs workers.
 #pragma once
@@ -17,7 +17,7 @@ namespace actord::runtime {
 
 class LiveWorld final : public World {
  public:
-  // `secret`: of this start of the daemon.
+  // `secret`: differs in each start of the daemon.
   LiveWorld(const Catalog& catalog, ProcessTable& processes, const Names& names,
             const Ties& ties, const SipKey& secret, const LiveLimits& limits,
             const Clock& clock, Lane& lane)
@@ -35,14 +35,14 @@ class LiveWorld final : public World {
   uint64_t UnixNs() override { return clock_.UnixNs(); }
   uint64_t MonotonicNs() override { return clock_.MonotonicNs(); }
   uint64_t RandomSeed(const Pid& self, uint64_t step) override;
-  // From the lane's cache of free slots.
+  // Takes a slot from the lane's cache of free slots.
   ChildAnswer ReserveChild(const Pid& parent, uint64_t unix_ns,
                            const actord_spawn& child) override;
   Pid HolderOf(std::string_view name) override;
   bool HasRoomForTie(const Pid& self, uint64_t begun) override;
 
  private:
-  // A process mostly spawns processes of one type: remembers the last.
+  // Remembers the last type, because a process mostly spawns one type.
   const ProcessType* FindProcessType(std::string_view name);
 
   const Catalog& catalog_;

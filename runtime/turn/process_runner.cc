@@ -89,10 +89,12 @@ bool ProcessRunner::GoesOn(const Process& process, int32_t verdict,
     return false;
   }
   const WorkerQueue* here = lane_.here();
-  // Not if the thread has lost its worker, something became ready, or something
-  // is for which nobody was woken: that waits for the begin of a turn.
+  // No further step if the thread has lost its worker, if a process became
+  // ready, or if the queue holds work for which no worker was woken: the worker
+  // takes care of that work at the start of a turn.
   if (here == nullptr || here->next != nullptr || here->is_quiet) return false;
-  // As Worker::TakeReady compares: nothing higher is ready.
+  // The comparison of Worker::TakeReady: no process of a higher priority is
+  // ready.
   const uint32_t levels = here->ready.levels() | scheduler_.GlobalLevels();
   return levels >> process.Priority() <= 1;
 }
@@ -150,7 +152,8 @@ void ProcessRunner::Finish(Process& process, Turn& turn, int32_t verdict) {
   delta += (ready ? Activity::kReady : 0) + (blocked ? Activity::kBlocked : 0);
   process.running.store(false, std::memory_order_relaxed);
   WillChange(&process.activity);
-  // Release: the next turn, on whatever thread, finds all of this one.
+  // Release: the next turn, on any thread, sees everything that this turn
+  // wrote.
   const uint64_t word =
       process.activity.fetch_add(delta, std::memory_order_acq_rel) + delta;
   if (!Activity::Runnable(word)) return;

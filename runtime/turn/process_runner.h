@@ -1,5 +1,6 @@
-// Runs one turn of one process: Init if it has not been, drain the mailbox,
-// step, apply what the step wants, and what becomes of the process then.
+// Runs one turn of one process: calls Init if it is due, drains the mailbox,
+// steps, applies the effects of the step, and then ends or re-enqueues the
+// process.
 //
 //   Beginning   Init
 //   Inbox       mailbox to events
@@ -46,37 +47,38 @@ class ProcessRunner {
   Lane& lane() { return lane_; }
 
  private:
-  // What RunStep returns when the process has ended.
+  // RunStep returns it when the process has ended.
   static constexpr int32_t kHasEnded = -1;
 
-  // Whether the process has begun, and not ended.
+  // Calls Init. False: the process has ended.
   bool Begin(Process& process, Turn& turn);
   bool FillFromUrgent(Process& process, Turn& turn) {
     if (inbox_.FillFromUrgent(process, turn)) return true;
     closing_.End(process, turn, inbox_.TakeEndCause());
     return false;
   }
-  // The turn has found none of those that are counted: their sender is just
-  // about to push them, and if the machine keeps it from that, this thread does
-  // not stand in its way: at once if it has nothing else to do that goes
-  // before, otherwise every so many times.
+  // The turn has found none of the messages that are counted, because their
+  // sender has not pushed them yet. This thread yields its processor to the
+  // sender: at once if no other work goes before the process, otherwise every
+  // kVainTurnsPerYield times.
   [[gnu::noinline]] void LetSenderGoOn(const Process& process);
   // Steps, and applies the record. Returns ACTORD_STEP_IDLE, _BLOCK or
   // _CONTINUE, or kHasEnded. (No optional: its two parts, written apart and
   // read as one, stall the processor.)
   int32_t RunStep(Process& process, Turn& turn);
-  // Of a step that did not simply end well: nothing of it happens, and the
-  // process ends, if it failed.
+  // For a step whose record is not plain. If the step failed, its effects are
+  // rolled back, the process ends, and the function returns true.
   [[gnu::noinline]] bool EndIfFailed(Process& process, Turn& turn);
-  // The process is done, or has taken all the steps that it may.
+  // Ends a process that is done or has taken its maximum number of steps.
   [[gnu::noinline]] void EndAfterStep(Process& process, Turn& turn);
-  // After `steps` in this turn: whether there is one more.
+  // Whether the turn goes on with one more step after `steps` steps.
   [[nodiscard]] bool GoesOn(const Process& process, int32_t verdict,
                             int steps) const;
-  // The turn ends, and the process lives.
+  // Ends the turn of a process that lives on.
   void Finish(Process& process, Turn& turn, int32_t verdict);
-  // No step in this turn: its yields would have room that the word has not,
-  // which counts to the end of the turn what has been dropped.
+  // Ends the turn without a step. The yields of a step would find room that the
+  // activity word does not have: the word counts dropped events until the turn
+  // ends.
   [[gnu::noinline]] void FinishWithoutStep(Process& process, Turn& turn);
 
   Beginning& beginning_;
@@ -87,7 +89,7 @@ class ProcessRunner {
   Closing& closing_;
   Scheduler& scheduler_;
   Lane& lane_;
-  uint32_t turns_in_vain_ = 0;  // those that found nothing they were for
+  uint32_t turns_in_vain_ = 0;  // turns that found no message
 };
 
 }  // namespace actord::runtime

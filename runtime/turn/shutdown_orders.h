@@ -1,7 +1,7 @@
-// What a shutdown wants of the turns.
+// The orders of a shutdown to the turns.
 //
-// Thread-safety: written by the shutdown, read by any turn; relaxed, as a
-// process whose turn reads an old value is sent an event as well.
+// Thread-safety: written by the shutdown, read by any turn. Relaxed: if a turn
+// reads an old value, its process also gets an event.
 #pragma once
 
 #include <atomic>
@@ -12,8 +12,8 @@ namespace actord::runtime {
 struct ShutdownOrders {
   // Called after each end while one of the orders is given.
   const std::function<void()> on_end;
-  std::atomic<bool> cancel{false};     // processes that begin are cancelled
-  std::atomic<bool> terminate{false};  // processes end, wherever they are
+  std::atomic<bool> cancel{false};     // new processes are cancelled
+  std::atomic<bool> terminate{false};  // processes end in their next turn
 };
 
 }  // namespace actord::runtime

@@ -8,8 +8,8 @@
 namespace actord::runtime {
 namespace {
 
-// Whether a step will see one of these events. The end of a linked process does
-// not count: the step that blocks may have unlinked that process.
+// Whether a later step will see one of these events. The end of a linked
+// process does not count: the step that blocks may have unlinked that process.
 bool HasEventToCome(const EnvelopeList& taken) {
   const Envelope* event = taken.head();
   while (event != nullptr && event->type == kEventLinkedEnd) {
@@ -46,7 +46,7 @@ void StepCaller::Init(Process& process, const Turn& turn) {
                  .method = process.method.load(std::memory_order_relaxed),
                  .input = process.input == nullptr ? actord_payload{}
                                                    : process.input->payload()};
-  input_.events = {};  // an earlier step's are gone
+  input_.events = {};  // the events of an earlier step are freed
   context_.Begin(input_, StepContext::Call::kInit);
   GiveWorkerAwayIfBlocking(descriptor);
   EndCall(process, type, CallForeign(lane_.hold(), process, "Init", [&] {
@@ -152,7 +152,7 @@ void StepCaller::Close(Process& process, const ProcessType& type, void* state) {
   const Thrown thrown = CallForeign(lane_.hold(), process, "Close",
                                     [&] { type.descriptor->close(state); });
   if (thrown) {
-    // The process has ended, or goes on, as it has; its result stands.
+    // The exception does not change the process's end, upgrade or result.
     log_(LogLevel::kError,
          absl::StrCat("process type ", type.name, ": Close ", *thrown));
   }

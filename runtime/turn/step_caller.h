@@ -1,8 +1,8 @@
 // Calls the code of a process: Init, Step, Snapshot, Restore and Close. Init
 // and Step turn a TurnInput into a StepRecord.
 //
-// A call into a plugin may cost the thread its worker (hold.h); from then on
-// the turn goes on without one, and what becomes ready goes to the global
+// A call into a plugin may cost the thread its worker (hold.h); the turn then
+// continues without a worker, and processes that become ready go to the global
 // queue.
 //
 // Thread-safety: belongs to one thread that runs turns.
@@ -35,60 +35,62 @@ class StepCaller {
  public:
   using Log = std::function<void(LogLevel, std::string_view)>;
 
-  // `sink`: null: no record is kept. `blocking_calls`: for calls of types that
-  // say of themselves that they block.
+  // If `sink` is null, no record is kept. `blocking_calls`: for calls of types
+  // with ACTORD_TYPE_BLOCKS_THREAD.
   StepCaller(World& world, const ProcessTable& processes, Calls& calls,
              StepSink* sink, BlockingCalls& blocking_calls, const Log& log,
              const LiveLimits& limits, Lane& lane);
   StepCaller(const StepCaller&) = delete;
   StepCaller& operator=(const StepCaller&) = delete;
 
-  // Of the call that has returned.
+  // The input of the call that has returned.
   [[nodiscard]] const TurnInput& input() const { return input_; }
   StepRecord& record() { return record_; }
 
-  // Makes a new state and calls Init with the input, which is freed. What
-  // Init returned is the record's verdict.
+  // Makes a new state, calls Init with the process's input, and frees the
+  // input. The record's verdict is the value that Init returned.
   void Init(Process& process, const Turn& turn);
   // Calls Step with the events of `batch`, at most Inbox::kMaxEvents.
   void Step(Process& process, const Turn& turn,
             std::span<Envelope* const> batch);
-  // After Step: why it failed; nullopt: it did not. Takes the text of a
-  // failure.
+  // After Step: the reason of its failure, whose text it takes; nullopt: the
+  // step did not fail.
   std::optional<EndCause> FailureOfStep(const Process& process) {
     FillRest(process);
     return FailureOf(input_, record_);
   }
-  // The record is being applied: a handler that kept the step's pointer adds
-  // nothing any more.
+  // Called before the record is applied: a handler that has kept the step's
+  // pointer can add nothing any more.
   void SealRecord() { context_.End(); }
 
-  // What these two return: an ACTORD_* status of the call, unless it threw.
+  // The result of Snapshot or Restore: an ACTORD_* status, unless the call
+  // threw.
   struct Answer {
     Thrown thrown;
     int32_t status = ACTORD_OK;
     [[nodiscard]] bool ok() const { return !thrown && status == ACTORD_OK; }
   };
-  // The snapshot is the record's result.
+  // The snapshot becomes the record's result.
   Answer Snapshot(Process& process, const Turn& turn, const ProcessType& type);
   Answer Restore(Process& process, const Turn& turn, const ProcessType& type,
                  void* state, const actord_restore& restore,
                  YieldAdoption& adoption);
-  // Closes and frees the state. What Close throws goes into the log.
+  // Closes and frees the state. An exception from Close is logged.
   void Close(Process& process, const ProcessType& type, void* state);
 
  private:
-  // Lets another thread have the worker while a call of a type that says of
-  // itself that it blocks lasts.
+  // Gives the worker to another thread for the call if the type has
+  // ACTORD_TYPE_BLOCKS_THREAD.
   void GiveWorkerAwayIfBlocking(const actord_process_type& descriptor) {
     if ((descriptor.flags & ACTORD_TYPE_BLOCKS_THREAD) != 0 &&
         lane_.here() != nullptr) [[unlikely]] {
-      // If nobody can take it, the watchdog will say so.
+      // If no thread can take the worker, the watchdog logs it.
       blocking_calls_.GiveAway(lane_.hold());
     }
   }
-  // What all calls are given, for that of number `step`. What only the verdict
-  // needs, which no call changes, is left to FillRest.
+  // Fills the part of the input that all calls need; `step` is the number of
+  // the call. FillRest fills the part that only the verdict needs and that no
+  // call changes.
   void FillInput(const Process& process, const Turn& turn, uint64_t step) {
     input_.self = processes_.PidOf(process, turn.generation);
     input_.parent = &process.parent;
@@ -98,24 +100,25 @@ class StepCaller {
     input_.replies = process.replies;
   }
   [[gnu::noinline]] void FillRest(const Process& process);
-  // An event that is no message. A call that it holds is owed from now on.
+  // Writes an event that is not a message. If the event is a call, the process
+  // owes its answer from now on.
   void WriteEvent(Process& process, const Envelope& envelope,
                   actord_event& event);
-  // `thrown`: by the call that has returned.
+  // `thrown`: the exception of the call that has returned.
   void EndCall(const Process& process, const ProcessType& type,
                const Thrown& thrown) {
     if (thrown || record_.has_said || sink_ != nullptr) [[unlikely]] {
       KeepCall(process, type, thrown);
     }
   }
-  // Counts what the call did wrong, and keeps its record.
+  // Counts the call's refused payloads, and passes its record to the sink.
   [[gnu::noinline]] void KeepCall(const Process& process,
                                   const ProcessType& type,
                                   const Thrown& thrown);
   void CountRefusedPayloads();
 
   StepContext context_;
-  StepRecord& record_;  // of context_
+  StepRecord& record_;  // the record of context_
   const ProcessTable& processes_;
   Calls& calls_;
   StepSink* const sink_;
@@ -124,7 +127,7 @@ class StepCaller {
   const LiveLimits& limits_;
   Lane& lane_;
   TurnInput input_;
-  // What a step is given: event_pointers_[i] is always &events_[i].
+  // The events for a step: event_pointers_[i] is always &events_[i].
   std::array<actord_event, Inbox::kMaxEvents> events_;
   std::array<const actord_event*, Inbox::kMaxEvents> event_pointers_;
 };

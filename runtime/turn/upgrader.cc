@@ -10,7 +10,7 @@
 namespace actord::runtime {
 namespace {
 
-// Whether what was taken has an order to end, which comes before any upgrade.
+// Whether `urgent_taken` holds an order to end, which goes before an upgrade.
 bool IsAskedToEnd(const Process& process) {
   const uint32_t generation =
       process.generation.load(std::memory_order_relaxed);
@@ -35,7 +35,7 @@ bool IsFenced(const Process& process, uint64_t tag) {
 void Upgrader::BeforeStep(Process& process, Turn& turn,
                           const ProcessType& target) {
   const Upgrading* const upgrading = process.upgrading;
-  // One that put it off is asked after its steps.
+  // A process that has put the upgrade off is asked after its steps.
   if (upgrading != nullptr &&
       (upgrading->declined == &target || upgrading->put_off == &target)) {
     return;
@@ -48,7 +48,7 @@ void Upgrader::AfterSteps(Process& process, Turn& turn) {
       process.type.load(std::memory_order_relaxed)
           ->upgrade_to.load(std::memory_order_acquire);
   if (target == nullptr) {
-    // Called off.
+    // The upgrade has been called off.
     Upgrading::ForgetAttempts(process);
   } else if (process.upgrading->put_off != nullptr) {
     Upgrade(process, turn, *target);
@@ -67,12 +67,13 @@ void Upgrader::Upgrade(Process& process, Turn& turn,
     return;
   }
   if (process.cancel_requested.load(std::memory_order_relaxed)) {
-    // It was asked to end, and is about to.
+    // The process was asked to end, and is about to end.
     Decline(process, target, std::nullopt);
     return;
   }
   if (IsAskedToEnd(process)) {
-    // The version that was asked to ends; if it does not, it is the case above.
+    // The old version gets the order to end. If it does not end, the case above
+    // applies.
     PutOff(process, target);
     return;
   }
@@ -97,7 +98,7 @@ void Upgrader::Upgrade(Process& process, Turn& turn,
   Fence(process, turn, adoption);
   target.upgraded.fetch_add(1, std::memory_order_relaxed);
   lane_.Count(&Counters::upgrades);
-  // Last: whoever sees that it is of the new version has seen all of this.
+  // Last: a reader that sees the new version also sees these changes.
   SetType(process, target, static_cast<uint16_t>(method));
 }
 
@@ -161,7 +162,8 @@ void Upgrader::Decline(Process& process, const ProcessType& target,
   Upgrading::Of(process).declined = &target;
   target.declined.fetch_add(1, std::memory_order_relaxed);
   lane_.Count(&Counters::upgrades_declined);
-  // Release: whoever sees that nobody is to come any more sees the counts.
+  // Release: a reader that sees that no process is left to ask also sees the
+  // counts.
   target.declined_live.fetch_add(1, std::memory_order_release);
   if (!why || target.warned.exchange(true, std::memory_order_relaxed)) return;
   log_(LogLevel::kWarning,
@@ -172,7 +174,7 @@ void Upgrader::Decline(Process& process, const ProcessType& target,
 
 void Upgrader::SetType(Process& process, const ProcessType& type,
                        uint16_t method) {
-  // Orders: Process::method.
+  // The orders are explained at Process::method.
   process.method.store(Process::kNoMethod, std::memory_order_release);
   process.type.store(&type, std::memory_order_release);
   process.method.store(method, std::memory_order_release);
@@ -183,7 +185,7 @@ YieldAdoption Upgrader::AdoptableYields(const Process& process) const {
   broker_.ForEachTag(process, [&](uint64_t tag) {
     if (!IsFenced(process, tag)) adoption.outstanding.insert(tag);
   });
-  // Those that were answered at once have no record.
+  // Yields that were answered at once have no record at the broker.
   const uint32_t generation =
       process.generation.load(std::memory_order_relaxed);
   for (const Envelope* envelope = process.urgent_taken.head();

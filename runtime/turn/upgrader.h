@@ -1,12 +1,12 @@
-// How a process goes on in a newer version of its type, between two steps:
-// Snapshot of the old one, Restore of the new one, and then the old one is
-// closed. Until Restore has returned well nothing has changed, so whatever goes
-// wrong leaves the process as it was.
+// Upgrades a process to a newer version of its type, between two steps:
+// Snapshot of the old version, Restore of the new version, then Close of the
+// old version. Nothing changes until Restore has succeeded, so a failure leaves
+// the process as it was.
 //
-// The old version's own affairs do not reach the new one: its yields are
-// closed. Those of them whose completions have left the broker, but have not
-// come to the mailbox, are fenced: Upgrading keeps their tags until they come.
-// Everything else is the process's and stays.
+// Yields of the old version that the new version does not adopt are closed. If
+// the completion of a closed yield has left the broker, but is not in the
+// mailbox yet, the yield is fenced: Upgrading keeps its tag until the
+// completion arrives. The process keeps everything else.
 //
 // Thread-safety: belongs to one thread that runs turns.
 #pragma once
@@ -44,31 +44,33 @@ class Upgrader {
   Upgrader(const Upgrader&) = delete;
   Upgrader& operator=(const Upgrader&) = delete;
 
-  // The turn begins: goes on in `target`, unless the process was asked before.
+  // Called at the start of a turn: upgrades the process to `target`, unless the
+  // process has been asked before.
   void BeforeStep(Process& process, Turn& turn, const ProcessType& target);
-  // After steps: asks a process again that had put it off. Precondition:
-  // `upgrading`.
+  // Called after steps: asks again if the process has put the upgrade off.
+  // Precondition: `upgrading`.
   void AfterSteps(Process& process, Turn& turn);
 
  private:
   void Upgrade(Process& process, Turn& turn, const ProcessType& target);
-  // False: there is none, and the process remembers that it was asked.
+  // False: there is no snapshot, and the process remembers that it was asked.
   bool TakeSnapshot(Process& process, const Turn& turn, const ProcessType& from,
                     const ProcessType& target, Payload& snapshot);
-  // The new state; null: as TakeSnapshot.
+  // Returns the new state. Null: there is none, and the process remembers that
+  // it was asked.
   void* Restore(Process& process, const Turn& turn, const ProcessType& target,
                 const actord_restore& restore, YieldAdoption& adoption);
-  // What the call that has just ended says of itself.
+  // The reason why the call that has just returned did not succeed.
   std::string WhyRefused(const StepCaller::Answer& answer);
-  // `why`: for the log; nullopt: not worth a line.
+  // `why`: the reason for the log; nullopt: nothing is logged.
   void Decline(Process& process, const ProcessType& target,
                const std::optional<std::string>& why);
-  // It is asked again after its next step.
+  // The process is asked again after its next step.
   static void PutOff(Process& process, const ProcessType& target);
   static void SetType(Process& process, const ProcessType& type,
                       uint16_t method);
   [[nodiscard]] YieldAdoption AdoptableYields(const Process& process) const;
-  // Closes what was not adopted.
+  // Closes the yields that were not adopted.
   void Fence(Process& process, Turn& turn, const YieldAdoption& adoption);
 
   Inbox& inbox_;
