@@ -9,7 +9,7 @@
 namespace actord::runtime {
 namespace {
 
-// Why a child that was not to be ends; null: it begins.
+// Why a child that cannot begin ends; null: it begins.
 const char* TextOf(SpawnRefusal refusal) {
   switch (refusal) {
     case SpawnRefusal::kNone:
@@ -180,7 +180,7 @@ void Applier::Rollback(StepRecord& record) {
   for (Effect& effect : record.effects) {
     FreeContent(effect, lane_);
     if (const auto* spawn = std::get_if<SpawnEffect>(&effect)) {
-      // Nobody else has its PID.
+      // No other thread has the child's PID.
       processes_.Unreserve(lane_.processes(),
                            processes_.Reserved(spawn->child));
     }

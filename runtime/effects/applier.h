@@ -1,9 +1,9 @@
-// Applies the record of a step: carries out its effects, in their order. The
-// one place where a step's effects happen.
+// Applies the record of a step: carries out its effects, in their order. No
+// other code carries out the effects of a step.
 //
 //   effect           owner
 //   send             Delivery
-//   spawn            the process table and the scheduler; its ties: Ties
+//   spawn            the process table and the scheduler; Ties for its ties
 //   yield            Dispatcher
 //   call, reply      Calls
 //   monitor, link    Ties
@@ -41,31 +41,34 @@ class Applier {
   Applier(const Applier&) = delete;
   Applier& operator=(const Applier&) = delete;
 
-  // The step of `process`, which is `self`, returned well. Leaves no effects.
+  // Applies and clears the effects of the record. Precondition: the step of
+  // `process`, whose PID is `self`, succeeded.
   void Apply(StepRecord& record, Process& process, const Pid& self);
-  // The step failed: nothing of it happens. What its effects own goes back.
+  // Drops the effects of a failed step, and frees the contents and the children
+  // that they own.
   void Rollback(StepRecord& record);
 
  private:
-  // These return what comes behind the effects that they have applied.
+  // The Apply functions return a pointer behind the effects that they have
+  // applied.
 
-  // The sends from `first` on that go to the same process. They are published
-  // at once, so that a burst costs two RMWs at most.
+  // Applies the sends from `first` on that go to the same process. They are
+  // published together, so that a burst costs at most two RMWs.
   Effect* ApplySends(Effect* first, Effect* end);
-  // Any effect but a send.
+  // Applies an effect that is not a send.
   [[gnu::noinline]] Effect* ApplyOther(Process& process, const Pid& self,
                                        Effect* effect, Effect* end);
-  // All spawns that follow one another.
+  // Applies all consecutive spawns.
   Effect* ApplySpawns(const Pid& self, Effect* first, Effect* end);
 
-  // Messages to `to`, linked from `head` to `last`, or in a chain, that were
-  // refused together: as many as there is room for.
+  // Sends one by one the messages to `to` that were refused together: as many
+  // as there is room for. They are linked from `head` to `last`, or in a chain.
   [[gnu::noinline]] void SendOneByOne(const Pid& to, Envelope* head,
                                       Envelope* last);
-  // Together with the sends behind it that go to the child, which finds them in
-  // hand; into children_. Returns what comes behind them.
+  // Starts the child and adds it to children_. Gives the child the messages of
+  // the sends that follow and go to it. Returns a pointer behind those sends.
   Effect* StartChild(SpawnEffect& spawn, Effect* next, Effect* end);
-  // Before the child can end.
+  // Begins the ties of the child before the child can end.
   [[gnu::noinline]] void TieChild(const Pid& self, const SpawnEffect& spawn);
 
   const Owners owners_;
@@ -74,7 +77,7 @@ class Applier {
   Scheduler& scheduler_;
   const Undelivered& undelivered_;
   Lane& lane_;
-  // Of a step: started, not enqueued yet.
+  // Children of the step that are started and not enqueued yet.
   ReadyList children_;
 };
 

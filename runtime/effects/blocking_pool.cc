@@ -32,7 +32,7 @@ bool BlockingPool::StartThread() {
     threads_.emplace_back([this] { RunThread(); });
     return true;
   } catch (const std::system_error&) {
-    return false;  // the system has no more threads; those that are there go on
+    return false;  // the system has no more threads; the existing threads go on
   }
 }
 
@@ -62,14 +62,14 @@ void BlockingPool::RunThread() {
       ++running_;
     }
     std::move(job)();
-    job = nullptr;  // its captures go before it counts as done
+    job = nullptr;  // frees the captures before the job counts as done
     const MutexLock lock(mutex_);
     if (--running_ == 0) quiet_.notify_all();
   }
 }
 
 size_t BlockingPool::Stop(uint64_t timeout_ns) {
-  // A year is for ever, and does not overflow a time point.
+  // A year is practically for ever, and does not overflow a time point.
   constexpr uint64_t kLongestNs = 365ull * 24 * 3600 * 1'000'000'000;
   const auto timeout =
       std::chrono::nanoseconds(std::min(timeout_ns, kLongestNs));

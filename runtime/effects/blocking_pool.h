@@ -1,5 +1,5 @@
-// Threads for work that may block: pooled command handlers. They are started
-// when first needed, up to a limit, and the work that waits is bounded.
+// Threads for jobs that may block: pooled command handlers. The threads are
+// started when first needed, up to a limit, and the backlog is bounded.
 //
 // Thread-safety: any thread.
 #pragma once
@@ -19,26 +19,27 @@ class BlockingPool {
  public:
   using Job = absl::AnyInvocable<void() &&>;
 
-  // With 0 threads, work is done only by RunOne.
+  // With 0 threads, only RunOne runs jobs.
   BlockingPool(int max_threads, size_t max_queued);
   ~BlockingPool();
   BlockingPool(const BlockingPool&) = delete;
   BlockingPool& operator=(const BlockingPool&) = delete;
 
-  // False: too much waits already, the pool has stopped, or not one thread can
-  // be started; the job is not taken.
+  // False: the backlog is full, the pool has stopped, or no thread can be
+  // started; the job is not taken.
   bool Post(Job job);
-  // Does one job on the caller's thread. False: none waits.
+  // Runs one job on the caller's thread. False: the backlog is empty.
   bool RunOne();
-  // Drops what waits, and waits up to `timeout_ns` for what runs. Returns how
-  // many jobs still run then; with 0, all threads are gone. Idempotent.
+  // Drops the backlog, and waits up to `timeout_ns` for the running jobs.
+  // Returns the number of jobs that still run then; with 0, all threads have
+  // ended. Idempotent.
   size_t Stop(uint64_t timeout_ns);
 
   [[nodiscard]] size_t queued() const;
 
  private:
   void RunThread();
-  // False: the system refuses.
+  // False: the system has no more threads.
   bool StartThread() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const size_t max_threads_;

@@ -1,9 +1,10 @@
 // The handle by which a callee answers a call. Callees and events carry its 64
-// bits and do not look at them.
+// bits and do not interpret them.
 //
-//   by a process    an actord_completion: the handle of a yield at the broker,
+//   caller          bits
+//   a process       an actord_completion: the handle of a yield at the broker,
 //                   whose slot is below kFromOutside
-//   from outside    the bit kFromOutside, and the number of the call in the
+//   outside         the bit kFromOutside, and the number of the call in the
 //                   other bits
 //
 // Thread-safety: a plain value.

@@ -163,7 +163,7 @@ void Calls::OnEnd(const EndRecord& end, Lane& lane) {
   const std::unique_ptr<OwedCalls> owed(
       std::exchange(end.process.owed_calls, nullptr));
   if (owed == nullptr) return;
-  // In an order that does not depend on a hash.
+  // Sorted, so that the order does not depend on a hash.
   std::vector<uint64_t> calls(owed->calls.begin(), owed->calls.end());
   std::sort(calls.begin(), calls.end());
   const absl::Status why =

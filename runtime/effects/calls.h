@@ -1,19 +1,19 @@
-// Messages that want an answer: who waits for it, and that each call ends in
-// exactly one.
+// Calls, which are messages with an answer. This class knows the waiting
+// callers, and ensures that each call ends with exactly one answer.
 //
-// A call is named by a handle (call_handle.h), which the callee's event
-// carries. Whoever is
-// called answers that, and does not see who waits:
-//   a process   the handle is that of a yield at the broker, which has the
-//               timeout, and whose completion the answer is;
-//   outside     the handle names a callback here. Its deadline is the caller's
-//               business: it cancels.
+// The callee's event carries the handle of the call (call_handle.h). The callee
+// answers the handle, and does not see the caller:
+//   caller      handle
+//   a process   names a yield at the broker. The broker has the timeout, and
+//               the answer completes the yield.
+//   outside     names a callback in this class. The caller itself cancels the
+//               call at its deadline.
 //
-// Nobody waits for one who is gone: what a callee has been given and not
-// answered stands in its OwedCalls and fails at its end; what lay in its
-// mailbox fails when that is dropped; and whoever delivers a call looks,
-// afterwards, whether the callee has ended meanwhile. Of several ends the first
-// one counts.
+// No caller waits for a callee that has ended. The calls that a callee has
+// received and not answered are in its OwedCalls, and fail when it ends. The
+// calls in its mailbox fail when the mailbox is dropped. The sender of a call
+// checks, after the delivery, whether the callee has ended meanwhile. If a call
+// could end in several ways, the first one counts.
 //
 // Thread-safety: any thread, unless a function says otherwise.
 #pragma once
@@ -36,9 +36,9 @@
 
 namespace actord::runtime {
 
-// Calls that a process has been given and not answered. Those whose callers
-// have given up are taken out when it has grown to twice what was left the last
-// time.
+// Calls that a process has received and not answered. When the set has twice
+// the size that the last removal left (at least 64), the calls whose callers
+// have given up are removed.
 struct OwedCalls {
   absl::flat_hash_set<uint64_t> calls;
   size_t tidy_at = 64;
@@ -58,38 +58,41 @@ class Calls {
   Calls(const Calls&) = delete;
   Calls& operator=(const Calls&) = delete;
 
-  // The turn of the caller.
+  // Called in the turn of the caller.
   void Apply(CallEffect&& call, Process& caller, const Pid& self, Lane& lane);
-  // The turn of whoever answers. A late answer is counted, nothing else.
+  // Called in the turn of the process that answers. A late answer is only
+  // counted.
   void Apply(ReplyEffect&& reply, Process& from, const Pid& self, Lane& lane);
 
-  // From outside. Calls back once: with the answer, or why there is none.
-  // Returns 0 if it has called back. The message fits.
+  // Begins a call from outside. Calls back once: with the answer, or with the
+  // error. Returns 0 if it has called back. Precondition: the message is within
+  // the limits.
   Id Begin(const Pid& to, const Message& message, Answered done);
   // True: the callback will not run.
   bool Cancel(Id id);
-  // Calls back all from outside who still wait.
+  // Calls back all callers from outside that still wait, with `status`.
   void AbandonAll(const absl::Status& status);
 
-  // The turn of the callee: its step is about to be given the call.
+  // Called in the turn of the callee, before its step gets the call.
   void Owe(Process& callee, uint64_t call);
-  // Observes ends (end_record.h): what the process owes fails.
+  // Observes ends (end_record.h): fails the calls that the process owes.
   static constexpr uint8_t kEndWanted = Wanted::kCalled;
   static constexpr bool kEndNeedsOutcome = false;
   void OnEnd(const EndRecord& end, Lane& lane);
-  // A call's envelope is dropped, because its receiver has ended.
+  // Fails a call whose envelope is dropped because its receiver has ended.
   void Dropped(const Envelope& envelope, Lane& lane);
 
  private:
   [[nodiscard]] bool IsOpen(uint64_t call) const;
-  // False: it had ended.
+  // False: the call had ended.
   bool Answer(uint64_t call, int32_t status, const actord_payload& payload,
               Lane& lane);
-  // For a reason of ours. Nothing if it had ended.
+  // Ends the call with an error of the daemon. Does nothing if the call had
+  // ended.
   void Fail(uint64_t call, const absl::Status& why, Lane& lane);
-  // Delivers, or fails, the call.
+  // Delivers the call, or fails it.
   void Deliver(const Pid& to, uint64_t call, Envelope* message, Lane& lane);
-  // Nothing: there is no such call any more.
+  // Empty: the call has ended.
   Answered TakeOutside(uint64_t call);
 
   Dispatcher& dispatcher_;
@@ -99,7 +102,8 @@ class Calls {
 
   mutable Mutex mutex_;
   uint64_t next_ ABSL_GUARDED_BY(mutex_) = 1;
-  // Ordered, so that all are abandoned in the order in which they came.
+  // Ordered, so that AbandonAll calls back in the order in which the calls
+  // came.
   std::map<uint64_t, Answered> outside_ ABSL_GUARDED_BY(mutex_);
 };
 

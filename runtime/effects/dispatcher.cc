@@ -40,8 +40,9 @@ struct Dispatcher::HandlerCall : actord_call {
     reply_status = status;
     KeepReply(answer);
   }
-  // Precondition: has_reply. As a completion: in the envelope of the yield,
-  // which the handler no longer reads, if both are short.
+  // Returns the reply as a completion. If the reply and the yield are short,
+  // the completion reuses the yield's envelope, which the handler no longer
+  // reads. Precondition: has_reply.
   Envelope* TakeReply(Envelope& yield) {
     Envelope* completion = std::exchange(long_reply, nullptr);
     if (completion == nullptr && yield.IsOfOneLine()) {
@@ -56,7 +57,7 @@ struct Dispatcher::HandlerCall : actord_call {
 
   YieldBroker& broker;
   Lane& lane;
-  // Set while a record can still be opened: inline calls only.
+  // Set in inline calls only, where a record can still be opened.
   Process* process = nullptr;
   uint32_t generation = 0;
   actord_completion handle = 0;
@@ -89,7 +90,7 @@ const actord_call_api Dispatcher::kApi = {
     .reserved = 0,
     .reply =
         [](actord_call* call, int32_t status, const actord_payload* payload) {
-          // By reference: the copy of what was written a moment ago, in parts,
+          // By reference: to copy a value that was written in parts just before
           // stalls the processor.
           static constexpr actord_payload kNothing{};
           HandlerCall::Of(call).SetReply(
@@ -225,7 +226,7 @@ void Dispatcher::RunInline(const CommandHandler& handler, Process& process,
       const uint64_t timeout_ns = TimeoutOf(yield.timeout_ns);
       if (timeout_ns != 0) broker_.SetTimeout(call.handle, timeout_ns);
     } else if (call.handle != 0) {
-      // It deferred and then thought better of it, or threw.
+      // The handler deferred and then replied, or threw.
       broker_.Complete(call.handle, call.reply_status, call.reply, lane);
     } else {
       Envelope* const completion = call.TakeReply(*yield.content);
@@ -251,8 +252,8 @@ void Dispatcher::RunPooled(const CommandHandler& handler, Process& process,
   }
   const uint64_t timeout_ns = TimeoutOf(yield.timeout_ns);
   if (timeout_ns != 0) broker_.SetTimeout(handle, timeout_ns);
-  const Pid pid = self;  // the effect's is gone by then
-  // Owned by the job, also if the pool drops it.
+  const Pid pid = self;  // the effect's PID is gone when the job runs
+  // The job owns the envelope, also if the pool drops the job.
   const auto free = [this](Envelope* owned) { shared_lane_.Free(owned); };
   std::unique_ptr<Envelope, decltype(free)> envelope(yield.content.Take(),
                                                      free);
@@ -304,7 +305,7 @@ void Dispatcher::HandOut(Process& process, const Pid& self, YieldEffect& yield,
   waiting.created_unix_ns = clock_.UnixNs();
   waiting.deadline_unix_ns =
       timeout_ns == 0 ? 0 : waiting.created_unix_ns + timeout_ns;
-  // First known, then timed: a timeout finds what it has to expire.
+  // The timeout is set after Add, so that it finds the yield that it expires.
   if (!tasks_.Add(std::move(waiting), handle, std::move(policy))) {
     lane.Count(&Counters::refused_external);
     broker_.Complete(handle, ACTORD_RESOURCE_EXHAUSTED,

@@ -21,24 +21,25 @@ class Dispatcher {
              const Clock& clock, YieldBroker& broker, TaskTable& tasks,
              BlockingPool& pool, Lane& shared_lane);
 
-  // What completes at once is put into process.urgent_taken, everything else
-  // has a record at the broker.
+  // A yield that completes at once has its completion in process.urgent_taken.
+  // Every other yield has a record at the broker.
   void Apply(YieldEffect&& yield, Process& process, const Pid& self,
              Lane& lane);
 
-  // For what is a yield without a command (calls.h).
+  // For calls, which are yields without a command (calls.h).
   static constexpr std::string_view kTooManyInDaemon =
       "there are too many outstanding yields in this daemon";
   [[nodiscard]] bool MayYield(const Process& process) const {
     return process.yields_count.load(std::memory_order_relaxed) <
            limits_.max_yields();
   }
-  // Counts one yield too many, and says it in words.
+  // Counts a yield above the limit, and returns the text of its error.
   [[nodiscard]] std::string TooManyYields(Lane& lane) const;
   // Completes the yield within this turn.
   void Refuse(Process& process, uint64_t tag, int32_t status,
               std::string_view text, Lane& lane);
-  // Of an effect that says `timeout_ns`, whose 0 is the default. 0: none.
+  // The timeout of an effect; a `timeout_ns` of 0 means the default. Returns 0
+  // if there is no timeout.
   [[nodiscard]] uint64_t TimeoutOf(uint64_t timeout_ns) const;
 
  private:
@@ -54,8 +55,8 @@ class Dispatcher {
   // Completes the yield within this turn; takes its envelope.
   void Refuse(Process& process, YieldEffect& yield, int32_t status,
               std::string_view text, Lane& lane);
-  // Gives the process what one of its yields has come to within this turn;
-  // takes the completion.
+  // Gives the process the completion of a yield within this turn; takes the
+  // completion.
   void Answer(Process& process, uint32_t generation, uint64_t tag,
               Envelope* completion, Lane& lane);
   // Calls the handler; afterwards the call is completed, deferred, or holds a

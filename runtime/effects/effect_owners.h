@@ -1,6 +1,7 @@
-// The list of the classes that carry out effects, each of which has
+// The list of the classes that carry out effects. Each class has
 //   void Apply(Kind&& effect, Process& process, const Pid& self, Lane& lane);
-// for the kinds that it owns. Exactly one owns a kind, known at compile time.
+// for the kinds of effects that it owns. Exactly one class owns each kind,
+// which is checked at compile time.
 //
 // Thread-safety: that of the owners; Apply belongs to the turn of the process.
 #pragma once

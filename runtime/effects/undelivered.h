@@ -1,4 +1,4 @@
-// Where an envelope goes that no step will be given.
+// Disposes of envelopes that no step will get.
 //
 // Thread-safety: any thread, with its own lane.
 #pragma once
@@ -17,8 +17,9 @@ class Undelivered {
   Undelivered(DeadLetters& dead_letters, Calls& calls)
       : dead_letters_(dead_letters), calls_(calls) {}
 
-  // Takes the envelope: a message becomes a dead letter. A call does too, and
-  // its caller is told. An event of another kind is freed.
+  // Takes the envelope: a message becomes a dead letter. A call becomes a dead
+  // letter, too, and its caller gets an error. An event of another kind is
+  // freed.
   void Drop(Envelope* envelope, const Pid& to, DeadLetterReason why,
             Lane& lane) const {
     if (envelope->type == ACTORD_EVENT_MESSAGE) [[likely]] {
@@ -31,7 +32,8 @@ class Undelivered {
     }
   }
 
-  // Of a message that was refused. Precondition: it was not delivered.
+  // Drops a message that was refused. Precondition: the message was not
+  // delivered.
   void DropRefused(Envelope* envelope, const Pid& to, Posted refusal,
                    Lane& lane) const {
     if (refusal == Posted::kMailboxFull) {
