@@ -1,5 +1,4 @@
-// The effects "ask a process for an answer" and "answer". Calls carries them
-// out.
+// The effects of a call and of a reply. Calls carries them out.
 #pragma once
 
 #include <cstdint>

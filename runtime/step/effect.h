@@ -1,11 +1,11 @@
-// What a step wants to have done: one type for each kind of effect, declared
-// beside the class that carries it out, and the list of all of them.
+// The effects that a step requests: the list of their types, one for each kind
+// of effect. Each type is declared beside the class that carries it out.
 //
 // An effect is a value that can be written to a record. It owns its content.
 // It holds no pointer or reference, no borrowed text and no union; the
 // assertions below check each field of each type.
 //
-// A new kind is a type in the list, a row of the codec, and an Apply of its
+// A new kind needs a type in the list, a row in the codec, and an Apply of its
 // owner.
 #pragma once
 
@@ -48,7 +48,8 @@ inline constexpr bool kIsOwned =
     (std::is_arithmetic_v<Field> || std::is_enum_v<Field> ||
      std::is_same_v<Field, Pid> || std::is_same_v<Field, Content>);
 
-// Calls with the fields of `effect`, which says so if there are too many.
+// Calls `use` with the fields of `effect`. An assertion fails if there are too
+// many fields.
 template <typename T, typename Use>
 constexpr decltype(auto) WithFields(T& effect, Use use) {
   constexpr size_t kFields = CountFields<std::remove_const_t<T>>();
@@ -94,7 +95,7 @@ static_assert(detail::kAreEffects<Effect>,
               "a field of an effect is a pointer, a reference, borrowed text, "
               "a union, or of a type that no record can hold");
 
-// Frees what it owns.
+// Frees the contents that the effect owns.
 template <typename Lane>
 void FreeContent(Effect& effect, Lane& lane) {
   const auto free_field = [&lane](auto& field) {

@@ -1,5 +1,4 @@
-// What a step asks to have done: each request is checked and recorded as an
-// effect.
+// The requests of a step: each request is checked and recorded as an effect.
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -73,7 +72,7 @@ actord_pid StepContext::Spawn(actord_step* step, const actord_spawn* spawn) {
   constexpr uint32_t kRare =
       ACTORD_SPAWN_LINK | ACTORD_SPAWN_MONITOR | ACTORD_SPAWN_NAME;
   if ((spawn->flags & kRare) != 0 && !context.TieChild(*spawn, effect)) {
-    return {};  // the step fails, and gives the child's place back
+    return {};  // the step fails, and frees the child's slot
   }
   if (spawn->input.bytes.size != 0 || spawn->input.content_type.size != 0) {
     effect.content =
@@ -91,7 +90,8 @@ uint64_t StepContext::CallProcess(actord_step* step,
       !context.TakesItsReplies()) {
     return tag;
   }
-  // The topic's place has room for what the call's envelope needs beside it.
+  // The envelope's topic holds the header of the call and then the call's
+  // topic.
   const CallHeader header{tag};
   char text[sizeof(header) + kMaxNameBytes];
   std::memcpy(text, &header, sizeof(header));

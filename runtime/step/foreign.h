@@ -1,4 +1,4 @@
-// The one place where code of plugins is called and where its exceptions end.
+// Calls plugin code and catches its exceptions. No other code does that.
 #pragma once
 
 #include <actord/excerpt.h>
@@ -13,8 +13,8 @@
 
 namespace actord::runtime {
 
-// What a call threw, in words; null: it returned. (A pointer is a register; an
-// optional text would be three words of every step's stack.)
+// The text of the exception of a call; null: the call returned. (A pointer is a
+// register; an optional text would be three words of every step's stack.)
 using Thrown = std::unique_ptr<const std::string>;
 
 template <typename Function>
@@ -23,9 +23,9 @@ Thrown CallForeign(Function&& function) {
     std::forward<Function>(function)();
     return nullptr;
   } catch (const abi::__forced_unwind&) {
-    throw;  // the thread is being cancelled; not ours to stop
+    throw;  // the thread is being cancelled, and must not be stopped here
   } catch (const std::exception& exception) {
-    // For people: a page of it is enough, as of a failure.
+    // The text is for people; a page is enough, as for a failure.
     return std::make_unique<const std::string>("threw: " +
                                                Excerpt(exception.what(), 4096));
   } catch (...) {
@@ -34,8 +34,8 @@ Thrown CallForeign(Function&& function) {
   }
 }
 
-// The same from a thread that runs workers, which may lose its worker
-// meanwhile. `name`: a literal.
+// CallForeign on a thread that runs workers and may lose its worker during the
+// call. `name`: a literal.
 template <typename Function>
 Thrown CallForeign(Hold& hold, const Process& process, const char* name,
                    Function&& function) {

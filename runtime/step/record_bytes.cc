@@ -5,7 +5,7 @@
 namespace actord::runtime {
 namespace {
 
-// What the content of an effect is.
+// The forms of the content of an effect.
 constexpr uint8_t kNothing = 0;
 constexpr uint8_t kWithSender = 1;
 constexpr uint8_t kWithCompletion = 2;

@@ -1,5 +1,5 @@
-// The fields of a record as bytes: little-endian numbers, texts behind their
-// lengths, items behind their headers (record_codec.h).
+// Writes and reads the fields of a record as bytes: little-endian numbers,
+// texts after their lengths, items after their headers (record_codec.h).
 //
 // Thread-safety: belongs to one thread.
 #pragma once
@@ -24,7 +24,8 @@ class RecordWriter {
  public:
   explicit RecordWriter(std::string& out) : out_(out) {}
 
-  // Begins a frame or an item; returns what its End is given.
+  // Begins a frame or an item. Returns the argument for the End of that frame
+  // or item.
   size_t Begin(uint16_t kind);
   void End(size_t begin);
 
@@ -63,7 +64,7 @@ class RecordReader {
   [[nodiscard]] bool empty() const { return left_.empty(); }
   [[nodiscard]] bool ok() const { return status_.ok(); }
   [[nodiscard]] const absl::Status& status() const { return status_; }
-  // The first reason counts.
+  // Sets the status to an error. The first error counts.
   void Refuse(std::string_view why);
   void SkipAll() { left_ = {}; }
 
@@ -100,7 +101,7 @@ class RecordReader {
       return UINT64_MAX;
     }
   }
-  // Empty: there are not so many.
+  // Takes the next `bytes` bytes. Empty, and an error: fewer bytes are left.
   std::string_view Take(size_t bytes);
 
   std::string_view left_;

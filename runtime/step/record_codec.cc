@@ -24,7 +24,7 @@ constexpr uint16_t kFailure = 50;
 constexpr uint16_t kMisuse = 51;
 constexpr uint16_t kThrown = 52;
 
-// Of answers and effects: type, kind.
+// The kind of each type of answer and effect.
 template <typename T>
 inline constexpr uint16_t kKindOf = 0;
 template <>
@@ -56,7 +56,8 @@ inline constexpr uint16_t kKindOf<TieEffect> = 37;
 template <>
 inline constexpr uint16_t kKindOf<CancelEffect> = 38;
 
-// What no field says by itself.
+// Whether an effect has the contents that its kind requires. Read checks only
+// each field by itself.
 bool IsWhole(const auto& /*item*/) { return true; }
 bool IsWhole(const SendEffect& send) {
   return send.content && send.content->type == ACTORD_EVENT_MESSAGE;
@@ -138,7 +139,8 @@ void WriteTexts(RecordWriter& out, const StepRecord& record) {
   if (!record.thrown.empty()) write(kThrown, record.thrown);
 }
 
-// Reads the item if its kind is one of the list's. False: it is not.
+// Reads the item if its kind is in the list. False: the kind is not in the
+// list.
 template <typename Item>
 bool ReadIfKind(uint16_t kind, RecordReader& in, BufferCache& buffers,
                 std::vector<Item>& items) {
@@ -218,7 +220,8 @@ class Decoder {
     decoded_.unknown.push_back(item.whole);
     body.SkipAll();
   }
-  // Of which there is one at most. False: it is another kind.
+  // Reads an item of a kind that a record has at most once. False: the item is
+  // of another kind.
   bool ReadSingle(uint16_t kind, RecordReader& in) {
     TurnInput& input = decoded_.input;
     StepRecord& record = decoded_.record;
@@ -279,10 +282,11 @@ class Decoder {
 
   BufferCache& buffers_;
   DecodedRecord& decoded_;
-  uint64_t seen_ = 0;  // kinds of which there is one at most
+  // The bits of the kinds that were read and that a record has at most once.
+  uint64_t seen_ = 0;
 };
 
-// FreeContent asks for something that frees.
+// The `lane` for FreeContent.
 struct Freer {
   void Free(Envelope* envelope) { Envelope::Destroy(buffers, envelope); }
   BufferCache& buffers;

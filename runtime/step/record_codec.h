@@ -1,16 +1,16 @@
-// The bytes of a record: what a call was given, what it asked, and what it has
-// come to.
+// Encodes and decodes the record of a call: its input, its questions with their
+// answers, its effects and its result.
 //
 // A record is a frame of items, each in this form, little-endian:
 //
 //   kind u16 | flags u16 | length u32 | `length` bytes
 //
-// Bit 0 of the flags says that whoever does not know the kind may skip the
-// item, but keeps it; without that bit an unknown kind is an error. Kinds and
+// Bit 0 of the flags: a reader that does not know the kind skips the item, but
+// keeps its bytes. Without that bit an unknown kind is an error. Kinds and
 // layouts are fixed for ever: the golden file of the tests holds them. A new
 // kind is a row of the table in record_codec.cc.
 //
-// Thread-safety: pure functions of what they are given.
+// Thread-safety: pure functions of their arguments.
 #pragma once
 
 #include <deque>
@@ -25,27 +25,29 @@
 
 namespace actord::runtime {
 
-// Appends the record of a call that has returned and that is not applied yet.
+// Appends the record of a call that has returned and whose effects are not
+// applied yet.
 void EncodeRecord(const TurnInput& input, const StepRecord& record,
                   std::string& out);
 
-// A record that was read. Borrows the bytes that it was read from. Its effects
-// own their contents, which whoever decoded it frees.
+// A decoded record. Borrows the bytes that it was decoded from. Its effects own
+// their contents, which the caller of DecodeRecord frees with FreeContents.
 struct DecodedRecord {
   TurnInput input;  // points to `parent` and `events`
   AtomicPid parent;
   StepRecord record;
   std::deque<actord_event> events;
   std::vector<const actord_event*> event_pointers;
-  // Items of unknown kinds that may be skipped, whole, in their order.
+  // Skippable items of unknown kinds, with their headers, in their order.
   std::vector<std::string_view> unknown;
 };
 
-// Takes one record from the front of `bytes`. INVALID_ARGUMENT says where and
-// why it is none; then nothing is left to free. `buffers`: for the contents.
+// Takes one record from the front of `bytes`. INVALID_ARGUMENT: the message
+// says where and why the bytes are not a record, and nothing is left to free.
+// `buffers`: for the contents.
 absl::Status DecodeRecord(std::string_view& bytes, BufferCache& buffers,
                           DecodedRecord& decoded);
-// Appends it again; what was not known comes last.
+// Appends a decoded record again, with the items of unknown kinds last.
 void EncodeRecord(const DecodedRecord& decoded, std::string& out);
 void FreeContents(DecodedRecord& decoded, BufferCache& buffers);
 

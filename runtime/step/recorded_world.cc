@@ -9,7 +9,8 @@
 namespace actord::runtime {
 
 void RecordedWorld::Diverge(std::string how) {
-  // What follows the first difference says nothing new.
+  // Only the first difference is kept, because later differences follow from
+  // it.
   if (divergence_.empty()) divergence_ = std::move(how);
 }
 
@@ -32,7 +33,7 @@ void RecordedWorld::Begin(std::span<const Answer> answers) {
   answers_ = answers;
   next_ = 0;
   divergence_.clear();
-  // The first question of each call.
+  // The payload limit is the first question of each call.
   const auto* const limit = Next<PayloadLimitAnswer>("the payload limit");
   recorded_max_payload_bytes_ = limit == nullptr ? 0 : limit->max_bytes;
 }

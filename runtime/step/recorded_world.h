@@ -18,10 +18,10 @@ class RecordedWorld final : public World {
   RecordedWorld(const RecordedWorld&) = delete;
   RecordedWorld& operator=(const RecordedWorld&) = delete;
 
-  // A call with these answers begins.
+  // Begins a call that gets these answers.
   void Begin(std::span<const Answer> answers);
-  // The call has returned: how its questions differ from those of the record;
-  // empty: they do not.
+  // Ends the call. Returns how its questions differ from the questions of the
+  // record; empty: they are the same.
   std::string End();
 
   uint64_t UnixNs() override;
@@ -33,7 +33,7 @@ class RecordedWorld final : public World {
   bool HasRoomForTie(const Pid& self, uint64_t begun) override;
 
  private:
-  // The next answer, if it is to this question. Null: it is not.
+  // Returns the next answer. Null: the next answer is to another question.
   template <typename Kind>
   const Kind* Next(const char* question);
   void Diverge(std::string how);

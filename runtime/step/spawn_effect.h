@@ -1,4 +1,4 @@
-// The effect "start the child that the step has reserved".
+// The effect that starts a child that the step has reserved.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace actord::runtime {
 
-// Why a reserved child ends instead of beginning.
+// Why a reserved child ends without an Init.
 enum class SpawnRefusal : uint8_t { kNone, kUnknownType, kUnknownMethod };
 
 struct SpawnEffect {

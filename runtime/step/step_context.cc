@@ -1,5 +1,5 @@
-// What a call sees of the daemon, what it says of itself, and its misuses. What
-// it wants to have done is in effect_requests.cc.
+// The queries, the results and the misuses of a call. The requests for effects
+// are in effect_requests.cc.
 #include "runtime/step/step_context.h"
 
 #include <utility>
@@ -165,7 +165,8 @@ void StepContext::SetResult(actord_step* step, const actord_payload* result) {
   StepContext& context = Of(step);
   if (!context.Accepts(*result, {}, "result")) return;
   StepRecord& record = context.record_;
-  // A result is charged by its size, so it keeps no memory of a longer one.
+  // A result is charged by its size, so it must not keep the memory of a longer
+  // result.
   record.DropResult();
   if (result->bytes.size != 0) {
     record.has_said = true;
@@ -182,7 +183,7 @@ void StepContext::SetFailure(actord_step* step, int32_t status,
   StepRecord& record = Of(step).record_;
   record.has_said = true;
   record.failure_code = ErrorCodeFromAbi(status);
-  // A failure's text is for people; a page of it is enough.
+  // The text of a failure is for people; a page is enough.
   constexpr size_t kMaxTextBytes = 4096;
   record.failure = std::string(View(message).substr(0, kMaxTextBytes));
 }

@@ -1,9 +1,9 @@
-// What one call to Init or Step sees of the daemon, and what it wants to have
-// done. A step is a transaction: its effects are recorded here and carried out
-// by the runner after the step returned well.
+// The daemon's interface for one call of Init or Step. A step is a transaction:
+// its effects are recorded here, and the runner carries them out after the step
+// has succeeded.
 //
-// It reaches the runtime through World alone; what else decides is in the
-// TurnInput.
+// A call reaches the runtime only through World. All its other inputs are in
+// the TurnInput.
 //
 // Thread-safety: belongs to one worker; reused from turn to turn.
 #pragma once
@@ -27,17 +27,18 @@ struct YieldAdoption;  // upgrading.h
 
 class StepContext : private actord_step {
  public:
-  // More effects than this in one step are a runaway loop.
+  // Maximum number of effects in one step. A step with more effects is a
+  // runaway loop.
   static constexpr size_t kMaxEffects = 65536;
 
-  // `buffers`: of the thread, for the contents of effects.
+  // `buffers`: the buffers of the thread, for the contents of effects.
   StepContext(World& world, BufferCache& buffers);
   StepContext(const StepContext&) = delete;
   StepContext& operator=(const StepContext&) = delete;
 
   enum class Call : uint8_t { kNone, kInit, kStep, kSnapshot, kRestore };
-  // Begins a call. Precondition: no effects are left. `input`, and `adoption`,
-  // of kRestore, are borrowed until the next Begin.
+  // Begins a call. Precondition: no effects are left. `adoption` is for
+  // kRestore. `input` and `adoption` are borrowed until the next Begin.
   void Begin(const TurnInput& input, Call call,
              YieldAdoption* adoption = nullptr) {
     input_ = &input;
@@ -53,18 +54,18 @@ class StepContext : private actord_step {
     if (record_.keeps_answers) [[unlikely]] {
       KeepLimit();
     }
-    // An earlier call, perhaps of another process, may have said something and
-    // then returned a verdict that did not need it.
+    // An earlier call, perhaps of another process, may have set a result or a
+    // failure and then returned a verdict that did not use it.
     if (record_.has_said) [[unlikely]] {
       ForgetSaid();
     }
   }
   actord_step* abi() { return this; }
-  // What it recorded is being carried out: nothing is added any more, whatever
-  // a handler does that kept the pointer.
+  // Ends the call before its effects are carried out. From then on a handler
+  // that has kept the pointer adds no effects.
   void End() { call_ = Call::kNone; }
 
-  // What the call has come to. What it returned is the caller's to write.
+  // The record of the call. The caller writes the verdict.
   StepRecord& record() { return record_; }
 
  private:
@@ -103,7 +104,7 @@ class StepContext : private actord_step {
                ? true
                : RefuseToAct();
   }
-  // Likewise, and there is room for one more tie, which is counted.
+  // MayAct, and there is room for one more tie, which is counted.
   bool MayTie();
   template <typename Kind, typename... Fields>
   Kind& Add(Fields&&... fields) {
@@ -114,11 +115,11 @@ class StepContext : private actord_step {
     }
     return effect;
   }
-  // What the flags of a spawn say of ties. False: misuse.
+  // Sets the ties of the effect from the flags of the spawn. False: misuse.
   bool TieChild(const actord_spawn& spawn, SpawnEffect& effect);
-  // Tags of yields, calls and monitors.
+  // The next tag for a yield, a call or a monitor.
   uint64_t NextTag() { return record_.next_tag++; }
-  // `name`: a topic, a command or nothing.
+  // `name`: a topic, a command or empty.
   bool Accepts(const actord_payload& payload, actord_bytes name,
                const char* what) {
     return Fits(payload, max_payload_bytes_) && name.size <= kMaxNameBytes
@@ -133,12 +134,14 @@ class StepContext : private actord_step {
                                                const actord_payload& payload) {
     return Envelope::Create(buffers_, type, topic, payload);
   }
-  // Misuses; false. Apart, so that the ways that are taken stay short.
+  // These functions record a misuse and return false. They are not inlined, so
+  // that the common paths stay short.
   [[gnu::noinline]] bool RefuseToAct();
   [[gnu::noinline]] bool RefuseToYield();
   [[gnu::noinline]] bool RefuseContent(const actord_payload& payload,
                                        const char* what);
-  // Null: the yield has none. Apart, as few have one.
+  // Null: the yield has no policy. CopyPolicy is not inlined, because few
+  // yields have a policy.
   Envelope* PolicyOf(const actord_yield& yield) {
     constexpr size_t kCovered =
         offsetof(actord_yield, policy) + sizeof(const void*);
@@ -147,13 +150,13 @@ class StepContext : private actord_step {
                : CopyPolicy(*yield.policy);
   }
   [[gnu::noinline]] Envelope* CopyPolicy(const actord_work_policy& policy);
-  // False: of the replies that came at once, which no limit of yields bounds,
-  // its steps have left too many.
+  // False: too many immediate completions wait for the steps of the process.
+  // The limit of yields does not bound them.
   bool TakesItsReplies() {
     return input_->replies < kMaxEffects ? true : RefuseToYield();
   }
   void Misuse(absl::Status status);
-  // Of StepRecord::has_said.
+  // Resets the fields that StepRecord::has_said covers.
   [[gnu::noinline]] void ForgetSaid();
 
   World& world_;
@@ -162,11 +165,11 @@ class StepContext : private actord_step {
   const TurnInput* input_ = nullptr;
   Call call_ = Call::kInit;
   YieldAdoption* adoption_ = nullptr;
-  size_t max_payload_bytes_ = 0;  // of the whole call
-  // 0: not asked yet in this call.
+  size_t max_payload_bytes_ = 0;  // the same for the whole call
+  // 0: the call has not asked for this time yet.
   uint64_t unix_time_ns_ = 0;
   uint64_t monotonic_ns_ = 0;
-  bool is_seeded_ = false;  // random_, in this call
+  bool is_seeded_ = false;  // random_ is seeded in this call
   Random random_{0};
   uint64_t new_ties_ = 0;
   StepRecord record_;

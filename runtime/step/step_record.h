@@ -1,7 +1,7 @@
-// What a step, or an Init, has come to.
+// The result of a step or an Init.
 //
 // Thread-safety: belongs to one thread. Ownership: owns the contents of its
-// effects until they are applied, or freed by whoever drops the record.
+// effects until they are applied. The code that drops a record frees them.
 #pragma once
 
 #include <cstddef>
@@ -22,37 +22,39 @@ struct TurnInput;
 struct StepRecord {
   static constexpr int32_t kThrown = -2;
 
-  // What the call returned: ACTORD_STEP_* of a step, ACTORD_OK or an error of
-  // an Init. kThrown if it has thrown, and then `thrown` says what.
+  // The return value of the call: ACTORD_STEP_* for a step, ACTORD_OK or an
+  // error for an Init. kThrown if the call threw; then `thrown` is the text of
+  // the exception.
   int32_t verdict = 0;
-  // In the order in which the step asked for them.
+  // In the order in which the step requested them.
   std::vector<Effect> effects;
-  size_t yields = 0;  // among the effects, calls included
+  size_t yields = 0;  // number of yields and calls among the effects
   uint64_t next_tag = 1;
   // Written if `keeps_answers`, in the order of the questions.
   bool keeps_answers = false;
   std::vector<Answer> answers;
 
-  // Whether anything of what follows may be other than at first.
+  // False: all fields below have their initial values.
   bool has_said = false;
-  // Payloads above the limit.
+  // Number of payloads above the limit.
   uint32_t refused_payloads = 0;
-  // A misuse that makes the call fail, whatever it returned.
+  // A misuse that makes the call fail, whatever its return value.
   absl::Status misuse;
   Payload result;
   absl::StatusCode failure_code = absl::StatusCode::kUnknown;
   std::string failure;
-  // Empty: it has not.
+  // Empty: the call did not throw.
   std::string thrown;
 
   Payload TakeResult() {
     Payload taken = std::move(result);
-    // Moved from, they need not be empty.
+    // A moved-from string need not be empty.
     result.bytes.clear();
     result.content_type.clear();
     return taken;
   }
-  // With its memory, which clearing or assigning would keep.
+  // Drops the result and frees its memory, which a clear or an assignment would
+  // keep.
   void DropResult() {
     if (result.bytes.empty() && result.content_type.empty()) return;
     static_cast<void>(TakeResult());
@@ -60,13 +62,13 @@ struct StepRecord {
   std::string TakeFailure() { return std::exchange(failure, {}); }
 };
 
-// Is given each record when its call has returned, before anything of it is
-// applied: the place of a journal.
+// Receives each record when its call has returned, before its effects are
+// applied: the interface for a journal.
 //
 // Thread-safety: called from all threads that run workers.
 class StepSink {
  public:
-  // `process_type`: whose call it was.
+  // `process_type`: the type of the process that was called.
   virtual void Keep(const char* process_type, const TurnInput& input,
                     const StepRecord& record) = 0;
 

@@ -1,5 +1,5 @@
-// What a step is given, beside the state of its process: together with the
-// answers of the World this decides all that the step does and what becomes of
+// The input of a step, beside the state of its process. This input and the
+// answers of the World determine everything that the step does and the fate of
 // the process.
 //
 // Thread-safety: a plain value. Ownership: borrows the parent's PID, and the
@@ -17,22 +17,23 @@ namespace actord::runtime {
 
 struct TurnInput {
   Pid self;
-  // Empty: submitted from outside. Borrowed; null is empty, too.
+  // Empty or null: the process was submitted from outside. Borrowed.
   const AtomicPid* parent = nullptr;
   [[nodiscard]] Pid Parent() const {
     return parent == nullptr ? Pid{} : parent->Load();
   }
-  uint64_t step = 0;  // 1 is the first; 0: Init
+  uint64_t step = 0;  // 1: the first step; 0: Init
   uint64_t next_tag = 1;
   uint64_t max_steps = UINT64_MAX;
-  uint32_t yields = 0;   // outstanding, without those of former versions
-  uint32_t replies = 0;  // completions that came at once, not seen by a step
+  // Outstanding yields, without the yields of earlier versions.
+  uint32_t yields = 0;
+  uint32_t replies = 0;  // immediate completions that no step has seen yet
   bool cancel_requested = false;
-  bool more_events = false;  // wait for the next step of this turn
+  bool more_events = false;  // events wait for the next step of this turn
 
-  // Of a step.
+  // The events of a step.
   std::span<const actord_event* const> events;
-  // Of Init.
+  // The arguments of Init.
   actord_init init{};
 };
 

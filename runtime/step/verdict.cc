@@ -26,7 +26,8 @@ std::optional<EndCause> FailureOf(const TurnInput& input, StepRecord& record) {
                       "Step blocked without an outstanding yield: nothing "
                       "could ever wake it"};
     case ACTORD_STEP_FAIL: {
-      // Asked to end, it says that this is why it did.
+      // The process was asked to end, and fails with kCancelled for that
+      // reason.
       const bool obeyed = input.cancel_requested &&
                           record.failure_code == absl::StatusCode::kCancelled;
       return EndCause{obeyed ? EndKind::kCancelled : EndKind::kFailed,

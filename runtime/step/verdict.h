@@ -1,7 +1,6 @@
-// What a step that returned means for its process, decided from its input and
-// its record alone.
+// Decides from the input and the record of a step what happens to its process.
 //
-// Thread-safety: pure functions of what they are given.
+// Thread-safety: pure functions of their arguments.
 #pragma once
 
 #include <optional>
@@ -12,7 +11,7 @@
 
 namespace actord::runtime {
 
-// Whether it ended well beyond doubt: FailureOf need not be asked.
+// True: the step succeeded, and the caller need not call FailureOf.
 inline bool IsPlain(const StepRecord& record) {
   const int32_t verdict = record.verdict;
   return record.misuse.ok() &&
@@ -20,14 +19,15 @@ inline bool IsPlain(const StepRecord& record) {
           verdict == ACTORD_STEP_DONE ||
           (verdict == ACTORD_STEP_BLOCK && record.yields != 0));
 }
-// Why the step failed; nullopt: it did not. Takes the text of a failure.
+// Returns why the step failed, and takes the text of the failure; nullopt: the
+// step did not fail.
 std::optional<EndCause> FailureOf(const TurnInput& input, StepRecord& record);
 
-// Of a step that did not fail: the process ends with it.
+// Whether the process ends with this step. Precondition: the step did not fail.
 inline bool EndsLife(const TurnInput& input, const StepRecord& record) {
   return record.verdict == ACTORD_STEP_DONE || input.step >= input.max_steps;
 }
-// Why. Precondition: it does.
+// Returns why the process ends. Precondition: EndsLife.
 EndCause EndOfLife(const TurnInput& input, const StepRecord& record);
 
 }  // namespace actord::runtime

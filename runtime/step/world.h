@@ -1,10 +1,11 @@
-// All that a step may ask of the runtime, and nothing else: six questions.
+// The six questions that a step may ask the runtime. A step sees nothing else
+// of the runtime.
 //
-// The live World (live_world.h) asks the lane and the tables. The recorded one
-// (recorded_world.h) answers from a record and touches nothing. StepContext
-// asks each question when the step first needs the answer, so that a step that
-// needs nothing asks nothing; and it writes question and answer into the
-// record, if the record is kept.
+// LiveWorld (live_world.h) reads the lane and the tables. RecordedWorld
+// (recorded_world.h) answers from a record and touches nothing else.
+// StepContext asks a question when the step first needs the answer, so that a
+// step that needs no answer asks no question. If the record is kept,
+// StepContext writes the question and the answer into it.
 //
 // Thread-safety: belongs to one thread.
 #pragma once
@@ -28,32 +29,34 @@ class World {
  public:
   struct ChildAnswer {
     Pid pid;  // empty: there is no room
-    // Of a PID: why the child will end at once.
+    // With a PID: why the child will end at once.
     SpawnRefusal refusal = SpawnRefusal::kNone;
   };
 
-  // 1. Time, by two clocks.
+  // 1. The time of two clocks.
   virtual uint64_t UnixNs() = 0;
   virtual uint64_t MonotonicNs() = 0;
-  // 2. Random bits: the seed of all that step number `step` of `self` draws.
+  // 2. Random bits: the seed of all random bits of step number `step` of
+  // `self`.
   virtual uint64_t RandomSeed(const Pid& self, uint64_t step) = 0;
-  // 3. A place for a child of `parent`, which begins at `unix_ns`; of `child`
-  // its type, method and priority, which is one.
+  // 3. A slot for a child of `parent`, which begins at `unix_ns`. Of `child`
+  // only the type, the method and the priority count. Precondition: the
+  // priority is valid.
   virtual ChildAnswer ReserveChild(const Pid& parent, uint64_t unix_ns,
                                    const actord_spawn& child) = 0;
-  // 4. Who holds the name; empty: nobody.
+  // 4. The holder of the name; empty: there is none.
   virtual Pid HolderOf(std::string_view name) = 0;
-  // 5. Whether `self` may begin one more monitor or link beside `begun`, which
-  // this step has begun.
+  // 5. Whether `self` may begin one more monitor or link, beside the `begun`
+  // monitors and links that this step has begun.
   virtual bool HasRoomForTie(const Pid& self, uint64_t begun) = 0;
-  // 6. How many bytes a payload may have. (Asked at the begin of each call, so
-  // that it costs no call itself.)
+  // 6. The maximum size of a payload in bytes. (Not virtual, because every call
+  // asks this question.)
   [[nodiscard]] size_t MaxPayloadBytes() const {
     return max_payload_bytes_.load(std::memory_order_relaxed);
   }
 
  protected:
-  // Where the limit stands; borrowed.
+  // `max_payload_bytes`: the place of the limit; borrowed.
   explicit World(const std::atomic<size_t>& max_payload_bytes)
       : max_payload_bytes_(max_payload_bytes) {}
   ~World() = default;
@@ -62,7 +65,7 @@ class World {
   const std::atomic<size_t>& max_payload_bytes_;
 };
 
-// A question with its answer, one type for each.
+// The questions with their answers: one type for each question.
 struct UnixTimeAnswer {
   uint64_t unix_ns = 0;
 };
