@@ -19,7 +19,7 @@ absl::Status NoSuchLetter(uint64_t id) {
                             "never was one"));
 }
 
-// What a call was, for a reader who does not answer it.
+// Turns a call into a message, which needs no answer.
 Envelope* AsMessage(Envelope* call, Lane& lane) {
   Envelope* const message = lane.NewEnvelope(
       ACTORD_EVENT_MESSAGE, call->topic().substr(sizeof(CallHeader)),
@@ -68,7 +68,7 @@ void DeadLetters::Add(Envelope* envelope, const Pid& to,
     bytes_ += ChargeOf(*envelope);
   }
   Free(forgotten, lane);
-  // Whoever has seen the count finds the letter.
+  // Counted last: a reader that sees the count finds the letter.
   lane.Count(&Counters::dead_letters);
 }
 
@@ -151,7 +151,7 @@ bool DeadLetters::ListSome(const DeadLetterQuery& query, uint64_t& at,
       return false;
     }
     if (!Show(query, *it, page)) return false;
-    // No letter has the number 0.
+    // No letter has the id 0.
     at = query.newest_first ? it->first - 1 : it->first + 1;
     if (!query.newest_first) ++it;
   }
@@ -184,7 +184,7 @@ absl::StatusOr<DeadLetter> DeadLetters::Get(uint64_t id) const {
                          .substr(bytes.size(), kCopiedAtOnce));
       }
     }
-    // Without the lock, so that nothing is moved with it.
+    // Reserved without the lock, so that no bytes are moved under the lock.
     letter->message.payload.bytes.reserve(letter->payload_bytes);
   } while (letter->message.payload.bytes.size() < letter->payload_bytes);
   return letter;
@@ -194,9 +194,9 @@ absl::StatusOr<Pid> DeadLetters::Resend(uint64_t id, const Pid& to) {
   Pid receiver = to;
   Delivery::Result result = Delivery::Result::kDelivered;
   {
-    // Under the lock, which makes this call the only one that sends it: the
-    // envelope is there already, so a send is a few instructions, and what it
-    // makes ready takes the scheduler's locks, under which nobody comes here.
+    // The message is sent under the lock, so that only this call sends it. The
+    // envelope exists already, so a send is a few instructions. A send may take
+    // the scheduler's locks, and no code calls this class under those locks.
     const MutexLock lock(mutex_);
     const auto it = letters_.find(id);
     if (it == letters_.end()) return NoSuchLetter(id);
@@ -205,7 +205,7 @@ absl::StatusOr<Pid> DeadLetters::Resend(uint64_t id, const Pid& to) {
     const size_t charge = ChargeOf(*envelope);
     result = delivery_.Send(receiver, envelope, shared_lane_);
     if (result == Delivery::Result::kDelivered) {
-      // It may be gone by now.
+      // The envelope may be freed by now.
       bytes_ -= charge;
       letters_.erase(it);
     }

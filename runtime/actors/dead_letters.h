@@ -1,14 +1,13 @@
-// Messages that reached nobody, kept for a while within limits of their number
-// and of their memory, the oldest forgotten first: to be looked at, and to be
-// sent again.
+// Keeps messages that could not be delivered, within limits of their number and
+// of their memory. The oldest are dropped first. Dead letters can be listed,
+// read and sent again.
 //
-// Only what cannot be delivered comes here; a message on its way touches
-// nothing of this. A flood of dead letters from all workers shares one lock, so
-// what is done under it is short: a letter is the message's own envelope, which
-// is neither copied nor freed there, and whoever lists or reads takes the lock
-// for a piece at a time.
+// Messages that can be delivered never touch this class. A flood of dead
+// letters from all workers shares one lock, so the critical sections are short:
+// a letter is the message's own envelope, which is neither copied nor freed
+// under the lock, and List and Get take the lock for one piece at a time.
 //
-// Thread-safety: any thread. Ownership: owns the envelopes that it is given.
+// Thread-safety: any thread. Ownership: owns the envelopes that are added.
 #pragma once
 
 #include <cstddef>
@@ -31,30 +30,30 @@ class Delivery;
 class Lane;
 struct RuntimeStats;
 
-// Why a message reached nobody.
+// Why a message could not be delivered.
 enum class DeadLetterReason : uint8_t {
-  kUnknownProcess,  // there never was such a process
-  kEnded,           // it had ended
-  kMailboxFull,     // it did not keep up
-  kDroppedAtEnd,    // it ended with the message in its mailbox
+  kUnknownProcess,  // the process never existed
+  kEnded,           // the process had ended
+  kMailboxFull,     // the process did not keep up
+  kDroppedAtEnd,    // the process ended with the message in its mailbox
 };
 
 struct DeadLetter {
   uint64_t id = 0;  // grows from letter to letter; never 0, never used again
-  uint64_t unix_ns = 0;  // when it became one
+  uint64_t unix_ns = 0;  // when it became a dead letter
   Pid from;              // empty: from outside
   Pid to;
-  Message message;             // its bytes perhaps only in part
-  uint64_t payload_bytes = 0;  // all of them
+  Message message;  // with at most `max_payload_bytes` of its payload
+  uint64_t payload_bytes = 0;  // the full size of the payload
   DeadLetterReason reason = DeadLetterReason::kUnknownProcess;
-  bool call = false;  // its sender waited for an answer, and was told
+  bool call = false;  // a call, whose caller got an error
 };
 
 struct DeadLetterQuery {
   Pid to = {};  // empty: any
   std::optional<DeadLetterReason> reason = {};
   bool newest_first = false;
-  // Where the page begins: `next` of the one before; 0: at the beginning.
+  // Where the page begins: `next` of the previous page; 0: at the beginning.
   uint64_t first = 0;
   size_t page_size = 0;
   size_t max_payload_bytes = 0;  // of each letter
@@ -67,46 +66,47 @@ struct DeadLetterPage {
 
 class DeadLetters {
  public:
-  // What a letter takes beside its envelope.
+  // The memory that a letter is charged beside its envelope.
   static constexpr size_t kOverheadBytes = 96;
-  // One call of List looks at so many letters, so a page may be short, even
-  // empty, before the last.
+  // One call of List examines at most this number of letters, so a page before
+  // the last may be short or empty.
   static constexpr size_t kMaxLookedAt = 1 << 16;
 
-  // `shared_lane` is for whoever is no worker.
+  // `shared_lane` is for threads that are not workers.
   DeadLetters(const LiveLimits& limits, const Clock& clock, Delivery& delivery,
               Lane& shared_lane);
   ~DeadLetters();
   DeadLetters(const DeadLetters&) = delete;
   DeadLetters& operator=(const DeadLetters&) = delete;
 
-  // Counts a message or a call, and keeps it if there may be room. One that is
-  // larger than all the room there is, is not kept, and displaces no other.
-  // `lane` is the caller's.
+  // Counts a message or a call, and keeps it if the limits allow that. A
+  // message that is larger than the limit of all letters is not kept, and
+  // displaces no other letter. `lane`: the caller's.
   void Add(Envelope* envelope, const Pid& to, DeadLetterReason reason,
            Lane& lane);
-  // The limits have changed: what is above them is forgotten.
+  // Drops the letters above the limits. Called when the limits have changed.
   void Trim();
 
   // A letter that is kept during the whole walk over all pages is listed
   // exactly once.
   [[nodiscard]] DeadLetterPage List(const DeadLetterQuery& query) const;
-  // With all of its bytes. DEAD_LETTER_NOT_FOUND.
+  // Returns the letter with its full payload, or DEAD_LETTER_NOT_FOUND.
   [[nodiscard]] absl::StatusOr<DeadLetter> Get(uint64_t id) const;
-  // Sends it again, to `to`, or, if that is empty, to whom it was for; returns
-  // to whom. When it is in the mailbox it is not kept any more: of several
-  // calls at once one sends it, and the others are told DEAD_LETTER_NOT_FOUND.
-  // Refused (PROCESS_NOT_FOUND, PROCESS_ENDED, MAILBOX_FULL), it stays. A call
-  // becomes a message: nobody waits for its answer any more.
+  // Sends the letter again, to `to`, or to its first receiver if `to` is empty;
+  // returns the receiver. When the message is in the mailbox, the letter is not
+  // kept any more: of several concurrent calls one sends the letter, and the
+  // others get DEAD_LETTER_NOT_FOUND. If the message is refused
+  // (PROCESS_NOT_FOUND, PROCESS_ENDED, MAILBOX_FULL), the letter stays. A call
+  // becomes a message, because its caller does not wait any more.
   absl::StatusOr<Pid> Resend(uint64_t id, const Pid& to);
-  // DEAD_LETTER_NOT_FOUND.
+  // Drops the letter, or returns DEAD_LETTER_NOT_FOUND.
   absl::Status Drop(uint64_t id);
 
-  // Writes how many are kept and what they take.
+  // Writes the number and the memory of the kept letters.
   void AddTo(RuntimeStats& stats) const;
 
  private:
-  // Under one lock.
+  // Limits of one critical section.
   static constexpr size_t kLookedAtOnce = 64;
   static constexpr size_t kCopiedAtOnce = 64 << 10;
 
@@ -126,19 +126,20 @@ class DeadLetters {
   static DeadLetter Read(const Letters::value_type& letter,
                          size_t max_payload_bytes);
 
-  // Looks at the next letters from `at` on and moves that. False: the page is
+  // Examines the next letters from `at` on and moves `at`. False: the page is
   // complete.
   bool ListSome(const DeadLetterQuery& query, uint64_t& at,
                 DeadLetterPage& page) const;
-  // Adds it to the page, if it is one for it. False: it is full, and this one
-  // is the first of the next.
+  // Adds the letter to the page if it matches the query. False: the page is
+  // full, and the letter is the first of the next page.
   static bool Show(const DeadLetterQuery& query,
                    const Letters::value_type& letter, DeadLetterPage& page);
 
-  // Takes it out; its envelope is the caller's.
+  // Removes the letter; the caller owns its envelope.
   Envelope* Erase(Letters::iterator letter)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Takes the oldest out until there are at most so many, with so many bytes.
+  // Removes the oldest letters until at most `max_count` letters and
+  // `max_bytes` bytes are left.
   void Forget(size_t max_count, size_t max_bytes, EnvelopeList& forgotten)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   static void Free(EnvelopeList& forgotten, Lane& lane);

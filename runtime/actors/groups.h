@@ -1,5 +1,5 @@
-// Groups of processes: who is in which. Like names (names.h), but with many
-// holders.
+// Groups of processes and their members. Groups work like names (names.h), but
+// with many holders.
 //
 // Thread-safety: any thread.
 #pragma once
@@ -21,19 +21,20 @@ namespace actord::runtime {
 class Groups {
  public:
   static constexpr size_t kMaxMembers = 4096;
-  // Of one process.
+  // Maximum number of groups of one process.
   static constexpr size_t kMaxOfProcess = 64;
 
   explicit Groups(const ProcessTable& processes) : processes_(processes) {}
   Groups(const Groups&) = delete;
   Groups& operator=(const Groups&) = delete;
 
-  // OK: it is a member now, or was one before. FAILED_PRECONDITION: it does not
-  // live. RESOURCE_EXHAUSTED: one of the two limits. INVALID_ARGUMENT: no name.
+  // OK: the process is now a member, or was already. FAILED_PRECONDITION: the
+  // process does not live. RESOURCE_EXHAUSTED: one of the two limits is
+  // reached. INVALID_ARGUMENT: `group` is not a valid name.
   absl::Status Join(std::string_view group, const Pid& pid);
-  // NOT_FOUND: it is no member.
+  // NOT_FOUND: the process is not a member.
   absl::Status Leave(std::string_view group, const Pid& pid);
-  // Those that live, in the order of their PIDs.
+  // The members that live, in the order of their PIDs.
   [[nodiscard]] std::vector<Pid> Members(std::string_view group) const;
 
   // Observes ends (end_record.h).
@@ -46,7 +47,7 @@ class Groups {
  private:
   using MembersByGroup = std::map<std::string, std::set<Pid>, std::less<>>;
 
-  // Precondition: it is a member.
+  // Precondition: the process is a member.
   void Erase(MembersByGroup::iterator group, const Pid& pid)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 

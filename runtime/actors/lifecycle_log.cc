@@ -22,7 +22,7 @@ std::string BeginningOf(std::string_view text, size_t max_bytes) {
   const auto continues = [&text](size_t at) {
     return (static_cast<unsigned char>(text[at]) & 0xC0) == 0x80;
   };
-  // A character has at most 4 bytes; what is longer is no UTF-8.
+  // A character has at most 4 bytes; a longer sequence is not UTF-8.
   constexpr size_t kMaxContinuation = 3;
   size_t end = max_bytes;
   while (continues(end) && max_bytes - end < kMaxContinuation) --end;
@@ -57,8 +57,7 @@ LifecycleLog::~LifecycleLog() {
   if (thread.joinable()) thread.join();
 }
 
-// --- recording
-// ----------------------------------------------------------------
+// Recording.
 
 void LifecycleLog::Started(const Process& process, const Pid& pid) {
   ACTORD_ASSERT(process.IsStill(pid.generation),
@@ -85,7 +84,7 @@ void LifecycleLog::Ended(const Process& process, const Pid& pid,
   event.kind = LifecycleEvent::Kind::kEnded;
   event.pid = pid;
   event.parent = process.parent.Load();
-  // Null: it was spawned, of a type that there is not.
+  // Null: the process was spawned with an unknown type.
   if (const ProcessType* type = process.type.load(std::memory_order_relaxed)) {
     event.process_type = type->name;
   }
@@ -105,7 +104,7 @@ size_t LifecycleLog::ChargeOf(const LifecycleEvent& event) {
 
 void LifecycleLog::Append(LifecycleEvent event) {
   const MutexLock lock(mutex_);
-  // It was switched off meanwhile, or is to be.
+  // Recording was switched off meanwhile, or should be.
   if (!recording_.load(std::memory_order_relaxed)) return;
   if (readers_.empty() && IsStale()) {
     StopRecording();
@@ -138,7 +137,8 @@ void LifecycleLog::Trim() {
   for (bool trimmed = false; !trimmed;) {
     const MutexLock lock(mutex_);
     trimmed = Forget(kForgottenAtOnce);
-    // It may be time to stop, which the thread looks at if there is a time.
+    // With the new limits it may be time to stop recording, which the thread
+    // checks.
     if (trimmed) changed_.notify_one();
   }
 }
@@ -153,7 +153,7 @@ void LifecycleLog::StopRecording() {
   ACTORD_ASSERT(readers_.empty(),
                 "lifecycle_log.h (2): all is recorded while somebody reads");
   recording_.store(false, std::memory_order_seq_cst);
-  // What was the end until now is no cursor of what is recorded next.
+  // The previous end of the log must not be a valid cursor for later events.
   first_ = End() + 1;
   bytes_ = 0;
   if (events_.empty()) return;
@@ -161,8 +161,7 @@ void LifecycleLog::StopRecording() {
   changed_.notify_one();
 }
 
-// --- reading
-// ------------------------------------------------------------------
+// Reading.
 
 absl::StatusOr<LifecycleLog::ReaderId> LifecycleLog::Open(
     std::shared_ptr<LifecycleListener> listener) {
@@ -196,7 +195,7 @@ absl::Status LifecycleLog::StartThread() {
 }
 
 void LifecycleLog::Close(ReaderId reader) {
-  // Destroyed behind the lock.
+  // Destroyed after the lock is released.
   Reader closed;
   const MutexLock lock(mutex_);
   const auto it = readers_.find(reader);
@@ -206,7 +205,7 @@ void LifecycleLog::Close(ReaderId reader) {
   if (!readers_.empty()) return;
   left_ns_ = clock_.MonotonicNs();
   if (IsStale()) StopRecording();
-  // Its thread looks again when that time is over.
+  // The thread checks again when the retention time is over.
   changed_.notify_one();
 }
 
@@ -237,7 +236,8 @@ bool LifecycleLog::ReadSome(ReaderId reader, const ProcessFilter& filter,
                             Reading& reading) {
   const MutexLock lock(mutex_);
   if (!HoldsLocked(reading.next)) {
-    // What was read before is handed out first; the next Read says it.
+    // The events that were read are returned first; the next Read reports the
+    // loss.
     if (!reading.events.empty()) return false;
     reading.lost = true;
     reading.known = reading.next >= recorded_since_ && reading.next < first_;
@@ -285,11 +285,10 @@ void LifecycleLog::AddTo(RuntimeStats& stats) const {
   stats.watch_events_bytes = bytes_;
 }
 
-// --- waking
-// -------------------------------------------------------------------
+// Waking.
 
 LifecycleLog::Duty LifecycleLog::AwaitDuty() {
-  // A clock of a test's does not move while this waits.
+  // Polls, because the clock of a test does not move while this waits.
   constexpr uint64_t kLookAgainNs = 1'000'000'000;
   const MutexLock lock(mutex_);
   while (!stopping_ && !wakes_ && discarded_.empty()) {

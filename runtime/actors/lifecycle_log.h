@@ -1,35 +1,40 @@
-// What has started and what has ended, in one order, for whoever watches from
-// outside: a bounded log, read with cursors.
+// A bounded log of the starts and ends of processes, in one order, for watches
+// from outside. Readers use cursors.
 //
-// Nothing is recorded while nobody watches: a start or an end then costs a
-// load. Recording begins with the first reader, and goes on for a while after
-// the last one has left, so that a reader who comes back misses nothing. The
-// oldest events are forgotten when there is no room; a reader whose cursor
-// pointed there is told.
+// Without watches nothing is recorded, and a start or an end costs a load.
+// Recording begins with the first reader, and continues for a while after the
+// last reader has left, so that a reader that comes back misses nothing. When
+// there is no room, the oldest events are dropped, and a reader whose cursor
+// points to dropped events is told.
 //
-// A reader's view is the processes that a walk over the table finds (slot by
-// slot, at any pace), and then every event from a sequence on that was the end
-// of the log before the walk began; STARTED adds a process, ENDED removes it.
-// Once all events are applied the view is exactly what lives. For
-//  (1) A process is made visible, then it is asked whether anything is
-//      recorded, then its STARTED is appended; likewise it is made invisible,
-//      and then ENDED follows. All of that in turns of the process, so STARTED
-//      comes first.
-//  (2) A walk begins behind the store that switched recording on, and looks at
-//      each slot behind that. What makes visible (the word loses `ended`), what
-//      makes invisible (the generation becomes even), the question whether
-//      anything is recorded, that store, and the first two loads of a look
-//      (word, generation) are seq_cst. So either whoever asks is told that it
-//      is recorded, or the look comes behind the change and sees it: not both
-//      can miss each other. And a look that finds a process live comes before
-//      its end, which therefore is recorded.
-//  (3) The append, and the reading of the end of the log, are under one lock.
-//      So a STARTED that is not among the events from that end on was appended
-//      before the walk, which sees the process unless it has ended since; and
-//      of a process that the walk has seen the ENDED comes behind that end.
+// A reader first takes the end of the log, then walks over the table (slot by
+// slot, at any pace), and then applies every event from that end on. Its view
+// is the processes that the walk finds; STARTED adds a process, and ENDED
+// removes it. Once all events are applied, the view is exactly the set of live
+// processes. Proof:
+//  (1) At a start, the turn makes the process visible, then reads whether the
+//      log records, and then appends STARTED. At an end, the turn makes the
+//      process invisible, then reads whether the log records, and then appends
+//      ENDED. Both happen in turns of the process, so STARTED comes first.
+//  (2) A walk begins after the store that switches recording on, and examines
+//      each slot after that store. These operations are seq_cst: the change
+//      that makes a process visible (the word loses `ended`), the change that
+//      makes it invisible (the generation becomes even), the turn's read
+//      whether the log records, the store that switches recording on, and the
+//      first two loads of the walk in a slot (word, generation). So either the
+//      turn reads that the log records, or the walk examines the slot after the
+//      change and sees it; they cannot both miss each other. And if the walk
+//      finds a process live, it has examined the slot before the end of the
+//      process, so that end is recorded.
+//  (3) The append and the read of the end of the log are under one lock. So a
+//      STARTED that is not among the events from that end on was appended
+//      before the walk, and the walk sees the process unless it has ended
+//      since. If the walk has seen a process, its ENDED comes after that end of
+//      the log.
 //
 // Thread-safety: any thread. Starts a thread of its own for the first reader.
-// Order of locks: this one's is the last; listeners are called without it.
+// Order of locks: the lock of this class is the last; listeners are called
+// without it.
 #pragma once
 
 #include <atomic>
@@ -64,20 +69,21 @@ struct LifecycleEvent {
   std::string process_type;
   uint64_t started_unix_ns = 0;
 
-  // Of kStarted: its Init has returned well.
+  // Fields of kStarted, which means that Init has succeeded.
   std::string method;
   int priority = kDefaultPriority;
 
-  // Of kEnded. One whose Init refused, or was never called, has no kStarted.
+  // Fields of kEnded. A process whose Init failed or was never called has no
+  // kStarted.
   EndKind end = EndKind::kResult;
   absl::StatusCode code = absl::StatusCode::kOk;
-  std::string message;  // its beginning, see kMaxMessageBytes
+  std::string message;  // cut, see kMaxMessageBytes
   uint64_t steps = 0;
   uint64_t ended_unix_ns = 0;
 };
 
-// Is told that Read may have something. Called on a thread of the log's own,
-// without its lock; must not block.
+// Woken when Read may return events. Called on the log's own thread, without
+// its lock; must not block.
 class LifecycleListener {
  public:
   virtual ~LifecycleListener() = default;
@@ -89,26 +95,28 @@ class LifecycleLog {
   using ReaderId = uint64_t;
 
   static constexpr size_t kMaxLookedAt = 1 << 16;
-  // Of a failure's text that is kept; cut at a character of UTF-8.
+  // Maximum length of the kept text of a failure, which is cut between UTF-8
+  // characters.
   static constexpr size_t kMaxMessageBytes = 256;
 
-  // Of one Read.
+  // Limits of one Read.
   struct ReadLimits {
     size_t events = 1000;
-    size_t bytes = size_t{256} << 10;  // one event at least
+    size_t bytes = size_t{256} << 10;  // at least one event is read
   };
   struct Reading {
-    // In their order.
+    // In the order of the log.
     std::vector<LifecycleEvent> events;
-    // Where to read on.
+    // The cursor for the next Read.
     uint64_t next = 0;
-    // There is nothing from there on now, and the listener will be woken.
+    // There are no events after `next` now, and the listener will be woken.
     bool waits = false;
-    // There are no events from the cursor on any more: nothing was read, and
-    // `next` is the cursor.
+    // The events at the cursor are gone: nothing was read, and `next` is the
+    // cursor.
     bool lost = false;
-    // If lost. Not known: not all there was has been recorded, or the cursor is
-    // none of this log's; otherwise the events before `oldest` are gone.
+    // These fields count if `lost`. `known`: the events from the cursor to
+    // `oldest` were recorded and are gone. Otherwise some events were not
+    // recorded, or the cursor is not of this log.
     bool known = false;
     uint64_t oldest = 0;
     uint64_t end = 0;  // of the log
@@ -120,44 +128,47 @@ class LifecycleLog {
   LifecycleLog(const LifecycleLog&) = delete;
   LifecycleLog& operator=(const LifecycleLog&) = delete;
 
-  // Asked behind a change, see (1) and (2).
+  // Called after a change, see (1) and (2).
   [[nodiscard]] bool IsRecording() const {
     FailPoint();
     return recording_.load(std::memory_order_seq_cst);
   }
-  // For the turn of the process. Precondition: IsRecording said so behind the
-  // change. Apart from that question, so that who is not watched stays short.
+  // Called in the turn of the process. Precondition: IsRecording has returned
+  // true after the change. IsRecording is a separate function, so that the path
+  // without watches stays short.
   void Started(const Process& process, const Pid& pid);
   void Ended(const Process& process, const Pid& pid, const Outcome& outcome);
 
-  // Everything from now on is recorded, while this reader is open.
-  // RESOURCE_EXHAUSTED: WATCH_LIMIT, and of this reader nothing is left; as
-  // many are open as may be (which is counted), or the system has no more
-  // threads.
+  // Opens a reader. All events are recorded while the reader is open.
+  // RESOURCE_EXHAUSTED (WATCH_LIMIT): the limit of open readers is reached,
+  // which is counted, or the system has no more threads; then there is no new
+  // reader.
   absl::StatusOr<ReaderId> Open(std::shared_ptr<LifecycleListener> listener);
-  // The listener may be called once more.
+  // Closes a reader. Its listener may be called once more.
   void Close(ReaderId reader);
-  // The sequence of the next event. For a reader who is open.
+  // The sequence number of the next event. Precondition: a reader is open.
   [[nodiscard]] uint64_t end() const;
-  // Whether all events from `cursor` on are there.
+  // Whether the log holds all events from `cursor` on.
   [[nodiscard]] bool Holds(uint64_t cursor) const;
-  // The next events from `cursor` on of processes that match `filter` (but for
-  // its state). If nothing is left, and nothing was read, the listener is woken
-  // once when there is an event of any process. One call looks at kMaxLookedAt
-  // events, so there may be none though some are left.
+  // Reads the next events from `cursor` on of processes that match `filter`,
+  // except for its state. If the log has no more events and none was read, the
+  // listener is woken once when there is an event of any process. One call
+  // examines at most kMaxLookedAt events, so it may return no events although
+  // some are left.
   Reading Read(ReaderId reader, uint64_t cursor, const ProcessFilter& filter,
                const ReadLimits& limits);
-  // A reader has told somebody that so many events are missing.
+  // Counts events that a reader has reported as missing.
   void CountMissed(uint64_t count);
 
-  // The limits have changed: what is above them is forgotten, in pieces, so
-  // that nobody who records waits for all of it.
+  // Drops the events above the limits. Called when the limits have changed. The
+  // events are dropped in pieces, so that no turn that records waits for all of
+  // them.
   void Trim();
-  // Writes how many read, and what was and is recorded.
+  // Writes the number of readers and the counts of recorded and kept events.
   void AddTo(RuntimeStats& stats) const;
 
  private:
-  // Under one lock.
+  // Limits of one critical section.
   static constexpr size_t kLookedAtOnce = 64;
   static constexpr size_t kForgottenAtOnce = 256;
 
@@ -176,26 +187,28 @@ class LifecycleLog {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     return cursor >= first_ && cursor <= End();
   }
-  // Reads on; false: the batch is complete, or there is nothing left.
+  // Reads more events. False: the batch is complete, or no events are left.
   bool ReadSome(ReaderId reader, const ProcessFilter& filter,
                 const ReadLimits& limits, size_t& bytes, Reading& reading);
-  // So many at most, for they are freed under the lock; false: there are more.
+  // Drops the events above the limits, at most `max_forgotten`, because they
+  // are freed under the lock. False: more are above the limits.
   bool Forget(size_t max_forgotten) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Nobody reads, and nobody has for as long as it is recorded for those who
-  // come back.
+  // Whether the last reader left longer ago than the retention time.
+  // Precondition: no reader is open.
   [[nodiscard]] bool IsStale() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // What is kept is for the thread to free: whoever calls this may be a worker.
+  // Leaves the kept events to the log's thread to free, because the caller may
+  // be a worker.
   void StopRecording() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   absl::Status StartThread() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void RunThread();
-  // What the thread does without the lock.
+  // The work that the thread does without the lock.
   struct Duty {
     std::vector<std::shared_ptr<LifecycleListener>> woken;
     std::vector<std::deque<LifecycleEvent>> discarded;
     bool stops = false;
   };
-  // Waits until there is something.
+  // Waits until there is work for the thread.
   Duty AwaitDuty();
 
   const LiveLimits& limits_;
@@ -208,17 +221,17 @@ class LifecycleLog {
   std::deque<LifecycleEvent> events_ ABSL_GUARDED_BY(mutex_);
   size_t bytes_ ABSL_GUARDED_BY(mutex_) = 0;
   uint64_t first_ ABSL_GUARDED_BY(mutex_) = 1;  // sequence of events_[0]
-  // Of the first event that could have been recorded without a gap.
+  // The sequence number from which on events have been recorded without a gap.
   uint64_t recorded_since_ ABSL_GUARDED_BY(mutex_) = 1;
   absl::flat_hash_map<ReaderId, Reader> readers_ ABSL_GUARDED_BY(mutex_);
   ReaderId last_reader_ ABSL_GUARDED_BY(mutex_) = 0;
-  uint64_t left_ns_ ABSL_GUARDED_BY(mutex_) = 0;  // when the last reader did
+  uint64_t left_ns_ ABSL_GUARDED_BY(mutex_) = 0;  // when the last reader left
   uint64_t recorded_ ABSL_GUARDED_BY(mutex_) = 0;
   uint64_t missed_ ABSL_GUARDED_BY(mutex_) = 0;
   uint64_t refused_ ABSL_GUARDED_BY(mutex_) = 0;
   std::vector<std::deque<LifecycleEvent>> discarded_ ABSL_GUARDED_BY(mutex_);
-  bool some_wait_ ABSL_GUARDED_BY(mutex_) = false;  // a reader does
-  bool wakes_ ABSL_GUARDED_BY(mutex_) = false;      // and there is something
+  bool some_wait_ ABSL_GUARDED_BY(mutex_) = false;  // a reader waits
+  bool wakes_ ABSL_GUARDED_BY(mutex_) = false;  // a waiting reader has an event
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   SystemThread thread_ ABSL_GUARDED_BY(mutex_);
 };

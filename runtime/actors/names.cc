@@ -45,7 +45,7 @@ absl::Status Names::Register(std::string_view name, const Pid& pid,
       holder = it->second.pid;
       return NameTaken(name, FormatPid(holder));
     }
-    Erase(it);  // it has ended, and is about to give it back
+    Erase(it);  // the holder has ended and is about to release the name
   }
   std::vector<Holders::iterator>& names = names_[pid];
   if (names.size() >= kMaxOfProcess) {

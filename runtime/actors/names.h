@@ -1,9 +1,9 @@
-// Names of processes: who holds which.
+// Names of processes and their holders.
 //
-// A name is held by a live process only. An end first makes the process
-// unfindable and then gives its names back; whoever looks in between finds a
-// process that is gone, and takes the name for free. The bit Wanted::kNamed is
-// paired with the generation as process.h says.
+// Only a live process holds a name. An end first makes the process unfindable
+// and then releases its names. A lookup between these two steps finds an ended
+// process, and treats the name as free. The bit Wanted::kNamed is paired with
+// the generation as process.h says.
 //
 // Thread-safety: any thread.
 #pragma once
@@ -23,27 +23,29 @@
 
 namespace actord::runtime {
 
-// 1 to 128 of [a-zA-Z0-9_.-/:].
+// Whether `name` is 1 to 128 characters of [a-zA-Z0-9_.-/:].
 bool IsName(std::string_view name);
-// INVALID_FIELD of `field`, if it is none.
+// INVALID_FIELD for `field` if `name` is not a valid name.
 absl::Status CheckName(std::string_view field, std::string_view name);
 
 class Names {
  public:
-  // Of one process.
+  // Maximum number of names of one process.
   static constexpr size_t kMaxOfProcess = 64;
 
   explicit Names(const ProcessTable& processes) : processes_(processes) {}
   Names(const Names&) = delete;
   Names& operator=(const Names&) = delete;
 
-  // OK: it holds the name now, or did so before. ALREADY_EXISTS: another one
-  // does, which is stored in `holder`. FAILED_PRECONDITION: it does not live.
-  // RESOURCE_EXHAUSTED: it has as many as it may. INVALID_ARGUMENT: no name.
+  // OK: the process now holds the name, or held it already. ALREADY_EXISTS:
+  // another process holds the name, and its PID is stored in `holder`.
+  // FAILED_PRECONDITION: the process does not live. RESOURCE_EXHAUSTED: the
+  // process has kMaxOfProcess names. INVALID_ARGUMENT: `name` is not a valid
+  // name.
   absl::Status Register(std::string_view name, const Pid& pid, Pid& holder);
-  // NOT_FOUND: it does not hold it.
+  // NOT_FOUND: the process does not hold the name.
   absl::Status Release(std::string_view name, const Pid& pid);
-  // NAME_NOT_FOUND.
+  // NAME_NOT_FOUND: no live process holds the name.
   [[nodiscard]] absl::StatusOr<Pid> Find(std::string_view name) const;
   // See Runtime::ListNames.
   [[nodiscard]] NamePage List(std::string_view prefix, uint64_t first_sequence,

@@ -40,7 +40,7 @@ size_t OutcomeTable::ChargeOf(const Payload& result, std::string_view message) {
 void OutcomeTable::Add(const Pid& pid, uint64_t now_ns, Outcome&& outcome) {
   ACTORD_ASSERT_HOT(kept_.size() < kMaxSize, "outcome_table.h (1)");
   bytes_ += ChargeOf(outcome);
-  // In its place: a copy of what was put together elsewhere, in parts, stalls
+  // Filled in place: to copy a value that was written in parts elsewhere stalls
   // the processor.
   Kept& kept = kept_.push_back();
   kept.pid = pid;
@@ -78,9 +78,9 @@ void OutcomeTable::Link(size_t index) {
   newest = number;
 }
 
-// Processes that end one after the other have neighbouring slots, of about the
-// same generation, more often than not: they share the lines of the table. The
-// generations are spread over it.
+// Processes that end one after the other mostly have neighbouring slots of
+// about the same generation, so they share the lines of the table. The
+// generations are spread over the table.
 size_t OutcomeTable::BucketOf(const Pid& pid) const {
   constexpr uint64_t kSpread = 0x9E3779B97F4A7C15;
   return (pid.slot + ((pid.generation * kSpread) >> 32)) &
@@ -89,7 +89,7 @@ size_t OutcomeTable::BucketOf(const Pid& pid) const {
 
 std::optional<Outcome> OutcomeTable::Find(const Pid& pid) {
   LinkNewest();
-  // How many results ago it came.
+  // The age of an outcome: how many outcomes ago it was added.
   size_t age =
       static_cast<uint32_t>(first_ + kept_.size()) - buckets_[BucketOf(pid)];
   while (age - 1 < kept_.size()) {
@@ -112,7 +112,8 @@ void OutcomeTable::RemoveOldest() {
 
 void OutcomeTable::ShrinkIfEmpty() {
   if (!kept_.empty() || buckets_.size() == kFirstBuckets) return;
-  // A table of another size: no number leads to an outcome that is there.
+  // Filled with first_ - 1, because old numbers mean nothing in a table of
+  // another size.
   std::vector<uint32_t>(kFirstBuckets, first_ - 1).swap(buckets_);
 }
 

@@ -16,12 +16,12 @@ Results::Results(const LiveLimits& limits, const Clock& clock,
 void Results::Put(const Pid& pid, Outcome&& outcome, bool keep,
                   absl::FunctionRef<void(const Outcome&)> end) {
   const size_t charge = OutcomeTable::ChargeOf(outcome);
-  // A result larger than all the room there is, is not kept, and displaces no
-  // other.
+  // A result that is larger than the limit of all results is not kept, and
+  // displaces no other result.
   keep = keep && charge <= limits_.result_max_bytes();
   const uint64_t now = keep ? clock_.CoarseMonotonicNs() : 0;
   std::unique_ptr<OutcomeTable::Block> block;
-  // Its page faults come here, where nobody waits for them.
+  // Made here, so that no thread waits for its page faults under the lock.
   if (keep && WantsBlock()) block = OutcomeTable::NewBlock();
   std::vector<Waiter> waiters;
   bool is_first = false;
@@ -46,7 +46,7 @@ void Results::Put(const Pid& pid, Outcome&& outcome, bool keep,
   if (is_first) [[unlikely]] {
     first_is_kept_();
   }
-  // The outcome was moved only if nobody waits.
+  // The outcome was moved only if there are no awaiters.
   for (Waiter& waiter : waiters) {
     std::move(waiter.done)(outcome);  // NOLINT(bugprone-use-after-move)
   }
@@ -106,9 +106,9 @@ Results::Id Results::Await(const Pid& pid, Callback done,
   {
     const MutexLock lock(mutex_);
     Forget(clock_.CoarseMonotonicNs(), 0);
-    // One that lives has no result yet. Its end comes through Put, and so after
-    // this section, also when it is not kept: it sees that somebody asked (see
-    // is_live's caller).
+    // A live process has no result yet. Its end goes through Put, and so runs
+    // after this critical section, also when no result is kept. The end sees
+    // that there is an awaiter, because `is_live` sets its bit of `wanted`.
     if (is_live()) {
       const Id id = next_id_++;
       waiters_[pid].push_back({id, std::move(done)});

@@ -1,15 +1,14 @@
-// How processes ended, for whoever awaits them: kept for a while, within a
-// limit of bytes, the oldest forgotten first.
+// Keeps the results of ended processes for Await: for a limited time, within a
+// limit of bytes. The oldest are dropped first.
 //
-// The results lie in an OutcomeTable; this class keeps who waits for one, and
+// An OutcomeTable stores the results. This class keeps the awaiters, and
 // decides how long a result is kept.
 //
-// A result that has become too old is forgotten by the next Put or Await, and
-// by Trim, which the watchdog calls when NextExpiryNs has come: so an idle
-// daemon forgets its results, too.
+// The next Put or Await drops results that are too old. The watchdog calls Trim
+// at NextExpiryNs, so an idle daemon drops its results, too.
 //
-// Thread-safety: any thread. Callbacks run on the thread that calls Put, or on
-// the one that calls Await, never under a lock.
+// Thread-safety: any thread. Callbacks run on the thread that calls Put, Await
+// or AbandonAll, never under a lock.
 #pragma once
 
 #include <atomic>
@@ -38,59 +37,61 @@ class Results {
 
   static constexpr uint64_t kNever = UINT64_MAX;
 
-  // `first_is_kept` is called after a Put that has kept a result while none was
-  // kept.
+  // `first_is_kept` is called after a Put that has kept a result when no other
+  // result was kept.
   Results(
       const LiveLimits& limits, const Clock& clock,
       std::function<void()> first_is_kept = [] {});
 
-  // The process has ended. Stores the outcome if `keep`, and calls back whoever
-  // awaits it. `end` is called once, with the outcome, in the same critical
-  // section, and makes the process unfindable: so nobody finds neither the
-  // process nor its result.
+  // Stores the outcome of an ended process if `keep`, and calls back its
+  // awaiters. `end` is called once, with the outcome, in the same critical
+  // section, and makes the process unfindable. So an Await finds either the
+  // process or, if it is kept, its result.
   void Put(const Pid& pid, Outcome&& outcome, bool keep,
            absl::FunctionRef<void(const Outcome&)> end);
 
-  // Calls back when `pid` has ended: at once, with the result or, if none is
-  // kept, with `not_found`'s status, if `is_live`, which is called under the
-  // lock, says no.
+  // Calls back when `pid` has ended. If `is_live`, which is called under the
+  // lock, returns false, calls back at once, with the result, or with the
+  // status of `not_found` if no result is kept.
   Id Await(const Pid& pid, Callback done, absl::FunctionRef<bool()> is_live,
            absl::FunctionRef<absl::Status()> not_found);
   // True: the callback will not run.
   bool Cancel(const Pid& pid, Id id);
-  // Calls back everybody who still waits, with `status`.
+  // Calls back all awaiters that still wait, with `status`.
   void AbandonAll(const absl::Status& status);
 
-  // When the oldest result that is kept becomes too old, by the monotonic
-  // clock; kNever: there is none, or it never does. Takes no lock.
+  // The monotonic time at which the oldest kept result becomes too old; kNever:
+  // there is no result, or results never become too old. Takes no lock.
   [[nodiscard]] uint64_t NextExpiryNs() const;
-  // Forgets all that are too old, and of the others the oldest that are too
-  // much for a limit that was lowered; some at a time.
+  // Drops all results that are too old, and the oldest results above a limit
+  // that was lowered. Drops kForgottenAtOnce at a time.
   void Trim();
 
   [[nodiscard]] size_t kept() const;
   [[nodiscard]] size_t bytes() const;
 
  private:
-  // Trim lets others have the lock after as many.
+  // Trim releases the lock after this number of results.
   static constexpr size_t kForgottenAtOnce = 1024;
 
   struct Waiter {
     Id id = 0;
     Callback done;
   };
-  // Without the lock: a hint.
+  // Called without the lock, because it is only a hint.
   [[nodiscard]] bool WantsBlock() const ABSL_NO_THREAD_SAFETY_ANALYSIS {
     return kept_.WantsBlock();
   }
-  // Whoever awaits the process; they wait no more.
+  // Removes and returns the awaiters of the process.
   std::vector<Waiter> TakeWaiters(const Pid& pid)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Forgets what is too old, and more of the oldest until there is room.
+  // Drops the results that are too old, and then the oldest until `room_bytes`
+  // fit.
   void Forget(uint64_t now_ns, size_t room_bytes)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void ForgetOldest() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // The oldest has to go, so that there is room for as many bytes.
+  // Whether the oldest result is too old, or must be dropped to make room for
+  // `room_bytes`.
   [[nodiscard]] bool IsOldestDue(uint64_t now_ns, size_t room_bytes)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
@@ -98,10 +99,11 @@ class Results {
   const Clock& clock_;
   const std::function<void()> first_is_kept_;
 
-  // since_ns of the oldest; kNever: there is none. Written under the lock, read
-  // by NextExpiryNs. seq_cst where it stops being kNever: first_is_kept_ comes
-  // after it, and then looks whether the reader rests, which has said so before
-  // it read (watchdog.h). Otherwise relaxed: a stale, earlier one costs a look.
+  // since_ns of the oldest result; kNever: there is none. Written under the
+  // lock, read by NextExpiryNs. The store that replaces kNever is seq_cst:
+  // first_is_kept_ runs after it and reads whether the reader rests; the reader
+  // announces its rest before it reads this time (watchdog.h). Other stores are
+  // relaxed: a stale, earlier time costs the reader one useless check.
   std::atomic<uint64_t> oldest_since_ns_{kNever};
 
   mutable Mutex mutex_;

@@ -10,8 +10,8 @@ namespace actord::runtime {
 struct TieEffect {
   enum class Kind : uint8_t { kMonitor, kDemonitor, kLink, kUnlink };
   Kind kind = Kind::kMonitor;
-  Pid other;         // not of kDemonitor
-  uint64_t tag = 0;  // of kMonitor and kDemonitor
+  Pid other;         // not for kDemonitor
+  uint64_t tag = 0;  // for kMonitor and kDemonitor
 };
 
 }  // namespace actord::runtime

@@ -42,7 +42,7 @@ void Ties::Tidy(Shard& shard, const Pid& pid) {
   const auto it = shard.sides.find(pid);
   if (it == shard.sides.end()) return;
   const Sides& sides = it->second;
-  // What has fired holds a place.
+  // A fired watch holds a place.
   if (sides.monitors.empty() && sides.watchers.empty() && sides.places == 0) {
     shard.sides.erase(it);
   }
@@ -71,7 +71,8 @@ void Ties::Apply(TieEffect&& tie, Process& /*process*/, const Pid& self,
 
 void Ties::Monitor(const Pid& self, uint64_t tag, const Pid& watched,
                    Lane& lane) {
-  // Its own end has to look here; it lives, as this is its turn.
+  // Marked, so that the end of `self` looks here. `self` lives, because this is
+  // its turn.
   Mark(self);
   Shard& own = ShardOf(self);
   Shard& other = ShardOf(watched);
@@ -101,7 +102,7 @@ void Ties::Demonitor(const Pid& self, uint64_t tag) {
     const MutexLock lock(shard.mutex);
     const auto it = shard.sides.find(self);
     if (it == shard.sides.end()) return;
-    // Its exit, which is on its way, gives the place back.
+    // The exit that is on its way frees the place.
     it->second.fired_monitors.erase(tag);
     const auto monitor = it->second.monitors.find(tag);
     if (monitor == it->second.monitors.end()) return;
@@ -110,7 +111,7 @@ void Ties::Demonitor(const Pid& self, uint64_t tag) {
     --it->second.places;
     Tidy(shard, self);
   }
-  // If it ends just now, it finds that this side is gone.
+  // If the watched process ends just now, it finds that this side is gone.
   FailPoint();
   Shard& shard = ShardOf(watched);
   const MutexLock lock(shard.mutex);
@@ -140,7 +141,7 @@ void Ties::Link(const Pid& self, const Pid& other, Lane& lane) {
       ++its.sides[other].places;
       return;
     }
-    // Its place is held by the event, below.
+    // The event that is sent below holds the place.
     end = FireLink(own.sides[self], other);
     its.sides[other].watchers.erase({self, 0});
     Tidy(its, other);
@@ -163,7 +164,7 @@ void Ties::Unlink(const Pid& self, const Pid& other) {
     };
     drop(own, self, other);
     drop(its, other, self);
-    // Their events, which are on their way, give the places back.
+    // The events that are on their way free the places.
     const auto it = own.sides.find(self);
     if (it == own.sides.end()) return;
     std::set<Watcher>& fired = it->second.fired_links;
@@ -181,7 +182,7 @@ absl::Status Ties::BeginForParent(const Pid& self, const Pid& parent, bool link,
   const size_t wanted = (link ? 1u : 0u) + (monitor != 0 ? 1u : 0u);
   const auto enter = [&]() ABSL_NO_THREAD_SAFETY_ANALYSIS -> absl::Status {
     const BothLocked lock(own, its);
-    // Whoever ends after this look finds what is entered here.
+    // A parent that ends after this check finds the ties that are stored here.
     if (!Mark(parent)) {
       return absl::NotFoundError(
           absl::StrCat("process ", FormatPid(parent), " has ended"));
@@ -191,7 +192,7 @@ absl::Status Ties::BeginForParent(const Pid& self, const Pid& parent, bool link,
           absl::StrCat("process ", FormatPid(parent), " has ", kMaxOfProcess,
                        " watches, which is the limit"));
     }
-    // By the child's name somebody may have linked it already.
+    // The parent may have linked the child already, by the child's name.
     if (link && own.sides[self].watchers.insert({parent, 0}).second) {
       ++own.sides[self].places;
       its.sides[parent].watchers.insert({self, 0});

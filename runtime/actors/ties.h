@@ -1,41 +1,45 @@
-// Who wants to hear of whose end: monitors and links.
+// Monitors and links: the processes that are told of the ends of other
+// processes.
 //
-// A watch is known on both sides, so that the end of either takes it away:
+// A watch (a monitor or a link) is stored on both sides, so that the end of
+// either process removes it:
 //   monitor   the watcher has {tag -> watched}, the watched {watcher, tag}
 //   link      each of the two has {the other, 0}
-// A process that has a watch on either side has the bit Wanted::kWatched; who
-// has none pays nothing at its end. The bit and the generation are paired as
-// process.h says: a watch is entered first, and if the watched process turns
-// out to have ended by then, it is taken out again and fires at once.
+// A process with a watch on either side has the bit Wanted::kWatched. The end
+// of a process without watches costs nothing. The bit and the generation are
+// paired as process.h says: a watch is stored first; if the watched process has
+// ended by then, the watch is removed again and fires at once.
 //
-// Exactly once: a monitor, or one side of a link, fires when it is taken out of
-// the watcher's side by an end, and it is taken out once.
+// Exactly once: a monitor, or one side of a link, fires when an end removes it
+// from the watcher's side, and it is removed once.
 //
-// What fires is a message (an exit) that no limit refuses, behind all that the
-// ended process has sent to the watcher; or, for a link of a process that does
-// not trap exits, a control event (kEventLinkedEnd) if the end was a failure.
+// A watch that fires sends a message (an exit), which no limit refuses and
+// which comes after all messages from the ended process to the watcher. A link
+// of a process that does not trap exits sends a control event (kEventLinkedEnd)
+// instead, and only if the end was a failure.
 //
 // States of a watch on the watcher's side:
 //
 //   watched   in `monitors` or `watchers`
-//     │ an end of the other process takes it out: it fires
+//     │ the end of the other process removes the watch: it fires
 //   fired     in `fired_monitors` or `fired_links`; its event is being pushed,
-//     │       or in the mailbox, or taken and not yet looked at
+//     │       is in the mailbox, or is taken and not yet examined
 //     │ the turn of the watcher finds its event (TakeExit, TakeLinkedEnd)
 //   told      the event takes effect
 //
-// A Demonitor or an Unlink takes the watch out in either of the first two
-// states. An event whose watch is not among the fired ones has no effect: so no
-// end follows the step that gave its watch up, wherever the event is by then. A
-// link that is made again and fires has another number (`ends`), so the event
-// of the earlier link does not pass for it.
+// A Demonitor or an Unlink removes the watch in either of the first two states.
+// An event whose watch is not in `fired_monitors` or `fired_links` has no
+// effect. So a step that has removed a watch is followed by no end from that
+// watch, wherever the event is by then. A link that is made again and fires has
+// another number (`ends`), so the event of the earlier link does not count for
+// it.
 //
-// An event holds its watch's place among the watcher's until the watcher's turn
-// finds it, also when it has no effect any more: so no more of them wait
-// anywhere than there may be watches.
+// An event holds the place of its watch in the watcher's `places` until the
+// watcher's turn finds the event, also if the event has no effect any more. So
+// the limit of watches also bounds the number of waiting events.
 //
-// Thread-safety: any thread, but for functions that say otherwise. Locks are
-// taken one at a time, or two in the order of their addresses.
+// Thread-safety: any thread, unless a function says otherwise. A thread holds
+// one lock at a time, or two in the order of their addresses.
 #pragma once
 
 #include <array>
@@ -63,7 +67,7 @@ namespace actord::runtime {
 
 class Ties {
  public:
-  // Of one process, in all.
+  // Maximum number of ties of one process.
   static constexpr size_t kMaxOfProcess = Activity::kExitsMax;
 
   Ties(const ProcessTable& processes, Delivery& delivery)
@@ -73,28 +77,29 @@ class Ties {
 
   // ---- The turn of `self`.
 
-  // How many it has. Others may link to it meanwhile.
+  // The number of ties of `self`. Other processes may link to it meanwhile.
   [[nodiscard]] size_t CountOf(const Pid& self) const;
-  // The tag of a new monitor is new.
+  // Precondition: the tag of a new monitor is new.
   void Apply(TieEffect&& tie, Process& process, const Pid& self, Lane& lane);
   // Precondition: `tag` is new.
   void Monitor(const Pid& self, uint64_t tag, const Pid& watched, Lane& lane);
   void Demonitor(const Pid& self, uint64_t tag);
   void Link(const Pid& self, const Pid& other, Lane& lane);
   void Unlink(const Pid& self, const Pid& other);
-  // The turn has found the exit. False: `self` has given its watch up.
+  // Called when the turn has found the exit. False: `self` has removed the
+  // watch.
   [[nodiscard]] bool TakeExit(const Pid& self, const Envelope& exit);
-  // The turn has found a kEventLinkedEnd, by which `self` ends now: why.
-  // nullopt: it has been unlinked, and does not end.
+  // Called when the turn has found a kEventLinkedEnd. Returns why `self` ends
+  // now; nullopt: `self` has removed the link, and does not end.
   [[nodiscard]] std::optional<std::string> TakeLinkedEnd(const Pid& self,
                                                          const Envelope& end);
-  // On behalf of the process that has spawned `self`: a link, and a monitor
-  // with the tag `monitor` unless that is 0. Nothing fires here. NOT_FOUND: the
-  // parent has ended; RESOURCE_EXHAUSTED: it has too many watches; then neither
-  // is there.
+  // Begins ties for the process that has spawned `self`: a link if `link`, and
+  // a monitor with the tag `monitor` unless that is 0. No watch fires here.
+  // NOT_FOUND: the parent has ended. RESOURCE_EXHAUSTED: the parent has too
+  // many watches. After an error there is no tie.
   absl::Status BeginForParent(const Pid& self, const Pid& parent, bool link,
                               uint64_t monitor);
-  // Takes them away again.
+  // Removes the ties that BeginForParent has begun.
   void EndForParent(const Pid& self, const Pid& parent, bool link,
                     uint64_t monitor);
 
@@ -103,7 +108,7 @@ class Ties {
   static constexpr bool kEndNeedsOutcome = true;
   void OnEnd(const EndRecord& end, Lane& lane);
 
-  // Processes that have watches.
+  // The number of processes that have watches.
   [[nodiscard]] size_t size() const;
 
  private:
@@ -112,41 +117,41 @@ class Ties {
     uint64_t tag = 0;  // 0: a link
     friend auto operator<=>(const Watcher&, const Watcher&) = default;
   };
-  // The failure that comes to a process along its links.
+  // The failure that reaches a process along its links.
   struct Cause {
     Pid first;           // the process that failed first
-    uint32_t links = 1;  // from that one to this
+    uint32_t links = 1;  // from `first` to this process
     std::string what;    // cut (actord/linked_failure.h)
   };
-  // Ordered, so that what is told to whom first does not depend on a hash.
+  // Ordered containers, so that the order of events does not depend on a hash.
   struct Sides {
-    std::map<uint64_t, Pid> monitors;  // what it watches, by tag
-    std::set<Watcher> watchers;        // who watches it, and its links
-    // What has fired. Of a link the tag is the number of the end.
+    std::map<uint64_t, Pid> monitors;  // the watched processes, by tag
+    std::set<Watcher> watchers;        // its watchers, and its links
+    // The fired watches. The tag of a fired link is the number of the end.
     std::map<uint64_t, Pid> fired_monitors;
     std::set<Watcher> fired_links;
     size_t places = 0;  // monitors, links, and events that no turn has found
-    // Numbers links that fire, from 1. It begins again when the sides are
-    // dropped as empty, when no event is on its way.
+    // Numbers the links that fire, from 1. The numbers begin again when the
+    // sides are dropped as empty; then no event is on its way.
     uint32_t ends = 0;
-    // It is ending by a link.
+    // Set while the process ends because of a link.
     std::unique_ptr<const Cause> cause;
   };
   struct alignas(64) Shard {
     mutable Mutex mutex;
     absl::flat_hash_map<Pid, Sides> sides ABSL_GUARDED_BY(mutex);
   };
-  // The shards of two processes, locked in an order.
+  // Locks the shards of two processes in the order of their addresses.
   class BothLocked;
 
-  // How an end is told.
+  // The data of an end for its watchers.
   struct Ended {
     Pid pid;
     uint32_t reason = 0;
     absl::StatusCode code = absl::StatusCode::kOk;
     const Payload* result = nullptr;  // of ACTORD_EXIT_DONE
-    std::string message;              // of all others
-    Cause cause;                      // likewise, along links
+    std::string message;              // of all other reasons
+    Cause cause;                      // of all other reasons, for links
   };
 
   static constexpr size_t kShards = 64;
@@ -154,26 +159,27 @@ class Ties {
   Shard& ShardOf(const Pid& pid) const {
     return shards_[(pid.slot * 0x9e3779b1u) >> 26];
   }
-  // Sets the bit, and says whether the process lives.
+  // Sets Wanted::kWatched, and returns whether the process lives.
   bool Mark(const Pid& pid) const;
-  // Takes away what is empty.
+  // Removes the sides of `pid` if they are empty.
   static void Tidy(Shard& shard, const Pid& pid)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(shard.mutex);
-  // The end of `ended` fires the watch on the watcher's side. Returns the
-  // number of the end if it is a link, otherwise 0; nullopt: there is no such
-  // watch.
+  // Fires the watch on the watcher's side because of the end of `ended`.
+  // Returns the number of the end for a link, and 0 for a monitor; nullopt:
+  // there is no such watch.
   std::optional<uint32_t> Fire(const Watcher& watcher, const Pid& ended);
-  // The link to `ended`; returns the number of the end. 0: there is none.
+  // Fires the link to `ended`, and returns the number of the end; 0: there is
+  // no such link.
   static uint32_t FireLink(Sides& sides, const Pid& ended);
-  // A link that has fired sends no event.
+  // Removes a fired link that sends no event.
   void Forget(const Pid& pid, const Watcher& fired_link);
-  // `end`: as Fire has returned it.
+  // Sends the event of a fired watch. `end`: the value that Fire returned.
   void Tell(const Watcher& watcher, uint32_t end, const Ended& ended,
             Lane& lane);
   void SendExit(const Watcher& watcher, uint32_t end, const Ended& ended,
                 Lane& lane);
   void EndLinked(const Pid& pid, uint32_t end, const Ended& ended, Lane& lane);
-  // A watch that cannot be.
+  // The end that is told for a watch that cannot begin.
   static Ended Refused(const Pid& pid, uint32_t reason, absl::StatusCode code,
                        std::string&& message);
   static Ended NoProcess(const Pid& pid);
@@ -184,7 +190,7 @@ class Ties {
   mutable std::array<Shard, kShards> shards_;
 };
 
-// How `kind` is told: ACTORD_EXIT_*.
+// Returns the ACTORD_EXIT_* value of `kind`.
 uint32_t ExitReasonOf(EndKind kind);
 
 }  // namespace actord::runtime

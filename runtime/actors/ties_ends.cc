@@ -1,5 +1,4 @@
-// How an end is told to those who watch it, and how they find what they are
-// told.
+// Tells an end to its watchers, and matches the events that the watchers find.
 #include <actord/linked_failure.h>
 
 #include <cstring>
@@ -14,7 +13,7 @@
 namespace actord::runtime {
 namespace {
 
-// An exit's text is for people; a page of it is enough, as of a failure.
+// The text of an exit is for people; a page is enough, as for a failure.
 constexpr size_t kMaxFailureBytes = 4096;
 
 template <typename Header>
@@ -118,7 +117,7 @@ std::optional<std::string> Ties::TakeLinkedEnd(const Pid& self,
     Tidy(shard, self);
     return std::nullopt;
   }
-  // The place is kept: the process ends, and all its places with it.
+  // The place is kept, because the process ends and loses all its places.
   const Pid first = FromAbi(header.first);
   std::string what(View(end.payload().bytes));
   std::string text = detail::LinkedFailureText(
@@ -132,7 +131,7 @@ void Ties::Forget(const Pid& pid, const Watcher& fired_link) {
   Shard& shard = ShardOf(pid);
   const MutexLock lock(shard.mutex);
   const auto it = shard.sides.find(pid);
-  if (it == shard.sides.end()) return;  // it has ended
+  if (it == shard.sides.end()) return;  // the process has ended
   it->second.fired_links.erase(fired_link);
   --it->second.places;
   Tidy(shard, pid);
@@ -224,7 +223,8 @@ void Ties::SendExit(const Watcher& watcher, uint32_t end, const Ended& ended,
     run = exit(TextPayload(why), ACTORD_RESOURCE_EXHAUSTED);
     delivery_.Post(watcher.pid, run, lane);
   }
-  if (run.first != nullptr) lane.Free(run.first);  // it has ended meanwhile
+  if (run.first != nullptr)
+    lane.Free(run.first);  // the watcher has ended meanwhile
 }
 
 void Ties::EndLinked(const Pid& pid, uint32_t end, const Ended& ended,
