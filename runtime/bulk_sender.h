@@ -1,10 +1,10 @@
-// Many sends from outside, one after the other. What they make ready is shown
-// to the workers some of it at a time, with one wake-up instead of one for
-// each: before more than 64 sends or 64 KiB of payloads wait for it, and when a
-// mailbox is full, so that its process comes to empty it.
+// Sends many messages from outside, one after the other. The processes that
+// become ready are enqueued in batches, with one wake-up for a batch: after at
+// most 64 sends or when 64 KiB of payloads wait, and when a mailbox is full, so
+// that its process can empty it.
 //
-// Thread-safety: one thread, and not a worker's. Ownership: borrows the
-// runtime.
+// Thread-safety: one thread, which must not be a worker's. Ownership: borrows
+// the runtime.
 #pragma once
 
 #include <cstddef>
@@ -18,13 +18,13 @@ namespace actord::runtime {
 class BulkSender {
  public:
   explicit BulkSender(Runtime& runtime) : core_(*runtime.core_) {}
-  // Shows what is left. Not to be kept longer than the sends take: until then
-  // the processes that the last of them have made ready wait for it.
+  // Enqueues the remaining processes. Destroy the sender right after the last
+  // send, because the processes of the last batch wait for that.
   ~BulkSender();
   BulkSender(const BulkSender&) = delete;
   BulkSender& operator=(const BulkSender&) = delete;
 
-  // As Runtime's.
+  // Like Runtime::Send.
   absl::Status Send(const Pid& to, const Message& message);
 
  private:
@@ -32,7 +32,7 @@ class BulkSender {
 
   Runtime::Core& core_;
   ReadyList ready_;
-  // Since the last Show.
+  // Sends and their bytes since the last Show.
   size_t sends_ = 0;
   size_t bytes_ = 0;
 };

@@ -12,18 +12,18 @@
 namespace actord::runtime {
 namespace {
 
-// Outstanding yields of the whole daemon, at most.
+// Maximum number of outstanding yields of the whole daemon.
 constexpr size_t kMaxYieldRecords = size_t{1} << 26;
 
-// Threads that run workers, at most.
+// Maximum number of threads that run workers.
 size_t ThreadsOf(const RuntimeOptions& options) {
   return static_cast<size_t>(options.workers) +
          static_cast<size_t>(options.max_blocked_threads);
 }
 
-// Of what steps draw at random.
+// The key for the random bits of steps.
 SipKey SecretOf(uint64_t seed) {
-  // Another stream than that of the workers' choices.
+  // Not the stream that the workers use for their choices.
   Random random(~seed);
   const uint64_t k0 = random.Next();
   return {k0, random.Next()};
@@ -106,8 +106,8 @@ Runtime::Core::~Core() {
 }
 
 void Runtime::Core::FreeMailboxes() {
-  // What was put into mailboxes at the moment when their processes ended, and
-  // what was handed to processes that never came to their turn.
+  // Frees the events that arrived just when their processes ended, and the
+  // events of processes that never got a turn.
   for (uint32_t slot = 0; slot < processes.SlotsInUse(); ++slot) {
     Process& process = processes.At(slot);
     process.urgent.TakeAll(process.urgent_taken);
@@ -144,7 +144,7 @@ absl::Status Runtime::Core::SetLimits(const Limits& given) {
   lifecycle_log.Trim();
   processes.SetLimit(given.max_processes);
   results.Trim();
-  // They may become too old earlier now.
+  // Results may become too old earlier with the new limits.
   threads.watchdog().WorkerWoke();
   return absl::OkStatus();
 }
@@ -170,8 +170,8 @@ uint64_t Runtime::Core::Sum(Counter Counters::*counter) const {
 }
 
 uint64_t Runtime::Core::LiveProcesses() const {
-  // Ended first: a process that both begins and ends in between counts as
-  // live rather than as minus one.
+  // `processes_ended` is read first, so that a process that begins and ends in
+  // between counts as live and not as minus one.
   const uint64_t ended = Sum(&Counters::processes_ended);
   return Sum(&Counters::processes_started) - ended;
 }

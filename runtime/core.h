@@ -1,5 +1,5 @@
-// The composition root of the runtime: all parts, built in the order of their
-// needs, and the threads that run the workers.
+// The composition root of the runtime: all parts, in the order of their
+// dependencies, and the threads that run the workers.
 #pragma once
 
 #include <atomic>
@@ -35,13 +35,13 @@ namespace actord::runtime {
 
 class Runtime::Core {
  public:
-  // `options` are checked and resolved.
+  // Precondition: `options` are checked and resolved.
   Core(const RuntimeOptions& options, const Catalog& catalog);
   ~Core();
 
   absl::Status StartThreads();
   absl::Status SetLimits(const Limits& given);
-  // From a thread that runs no workers. `ready`: see Delivery.
+  // Called on a thread that runs no workers. `ready`: see Delivery.
   absl::Status SendFromOutside(const Pid& to, const Message& message,
                                ReadyList* ready);
   UpgradePiece TellOfUpgrade(
@@ -49,10 +49,10 @@ class Runtime::Core {
       uint32_t first_slot);
   RuntimeStats Stats() const;
   [[nodiscard]] uint64_t LiveProcesses() const;
-  // Over all threads.
+  // The sum of a counter over all threads.
   [[nodiscard]] uint64_t Sum(Counter Counters::*counter) const;
 
-  const RuntimeOptions options;  // but for the limits
+  const RuntimeOptions options;  // without the limits, which `limits` has
   LiveLimits limits;
   const Catalog& catalog;
   const Clock& clock;
@@ -61,7 +61,7 @@ class Runtime::Core {
   BufferPool buffers;
   ProcessTable processes;
   Scheduler scheduler;
-  Lane lane;  // of all threads that run no workers
+  Lane lane;  // for all threads that run no workers
   Delivery delivery;
   TaskTable tasks;
   Results results;
@@ -81,12 +81,12 @@ class Runtime::Core {
   Ending ending;
   ShutdownOrders orders;
   runtime::Shutdown shutdown;
-  const SipKey step_secret;  // of what steps draw at random
+  const SipKey step_secret;  // for the random bits of steps
   WorkerThreads threads;
   LeaseThread lease_thread;
 
  private:
-  // What a thread that runs workers has for its turns (thread_turns.h).
+  // The turn classes of a thread that runs workers (thread_turns.h).
   class ThreadTurns;
   std::shared_ptr<ProcessRunner> MakeRunner(Lane& thread_lane,
                                             BlockingCalls& blocking_calls);

@@ -35,7 +35,7 @@ ProcessState StateOf(const Process& process, uint64_t word) {
                                           : ProcessState::kIdle;
 }
 
-// A type, and a method of it: see Process::method.
+// Reads the type and a method of that type: see Process::method.
 std::pair<const ProcessType*, uint16_t> TypeOf(const Process& process) {
   while (true) {
     const ProcessType* type = process.type.load(std::memory_order_acquire);
@@ -48,21 +48,22 @@ std::pair<const ProcessType*, uint16_t> TypeOf(const Process& process) {
   }
 }
 
-// What is known of the process in this slot now; nullopt: none, or it changed
-// while it was looked at.
+// Describes the process in this slot. Nullopt: the slot has no process, or the
+// process changed during the read.
 std::optional<ProcessInfo> ReadSlot(const ProcessTable& processes,
                                     uint32_t slot) {
   const Process& process = processes.At(slot);
-  // Both seq_cst, in this order: lifecycle_log.h, (2). What the word says
-  // counts when it has been read behind the generation, so it is read once
-  // more.
+  // Both loads are seq_cst, in this order: lifecycle_log.h, (2). The word is
+  // read once more, because only its value after the load of the generation
+  // counts.
   static_cast<void>(process.activity.load(std::memory_order_seq_cst));
   FailPoint();
   const uint32_t generation =
       process.generation.load(std::memory_order_seq_cst);
   FailPoint();
   const uint64_t word = process.activity.load(std::memory_order_acquire);
-  // A reserved process is none yet: the step that spawns it may fail.
+  // A reserved slot does not count as a process yet: the step that spawns may
+  // fail.
   if ((generation & 1) == 0 || (word & Activity::kEnded) != 0) {
     return std::nullopt;
   }
@@ -71,7 +72,7 @@ std::optional<ProcessInfo> ReadSlot(const ProcessTable& processes,
   info.parent = process.parent.Load();
   const auto [type, method] = TypeOf(process);
   info.state = StateOf(process, word);
-  // Acquire, as the rest, for the check below.
+  // Acquire, like the loads below, for the check at the end.
   info.priority = process.priority.load(std::memory_order_acquire);
   info.started_unix_ns =
       process.started_unix_ns.load(std::memory_order_acquire);
@@ -81,9 +82,9 @@ std::optional<ProcessInfo> ReadSlot(const ProcessTable& processes,
   info.yields = process.yields_count.load(std::memory_order_acquire);
   info.cancel_requested =
       process.cancel_requested.load(std::memory_order_acquire);
-  // As a sequence lock: what was read (with acquire, so before this) belongs
-  // together if nothing ended or began meanwhile. Only then is the method one
-  // of that type.
+  // Works like a sequence lock: the loads above are acquire, so they come
+  // before this load. Their values belong together if no process ended or began
+  // meanwhile. Only then the method is a method of that type.
   if (process.generation.load(std::memory_order_relaxed) != generation) {
     return std::nullopt;
   }

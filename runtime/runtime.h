@@ -1,10 +1,10 @@
 // The actor runtime: admits processes and messages, runs them on the scheduler,
-// dispatches what they yield, and keeps their results for whoever awaits them.
-// This is all that the daemon sees of it.
+// dispatches their yields, and keeps their results for Await. This class is the
+// daemon's only interface to the runtime.
 //
 // Thread-safety: every function may be called from any thread, unless it says
-// otherwise. Callbacks run on a worker or on a thread that the runtime owns (or
-// on the caller's, before the call returns); they must not block. Errors:
+// otherwise. Callbacks run on a worker, on another thread of the runtime, or on
+// the caller's thread before the call returns; they must not block. Errors:
 // absl::Status with a reason of errors.h.
 #pragma once
 
@@ -42,10 +42,10 @@ enum class ShutdownMode { kDrain, kNow };
 
 struct ShutdownReport {
   uint64_t ended = 0;   // ended by themselves since the shutdown began
-  uint64_t forced = 0;  // were terminated, the stuck ones among them
-  // Steps and pooled handlers that did not come back within `stuck_after` of
-  // being told to stop. If there are any, ~Runtime waits for them, perhaps for
-  // ever: leave by _exit.
+  uint64_t forced = 0;  // terminated, including the stuck processes
+  // Steps and pooled handlers that did not return within `stuck_after` after
+  // they were told to stop. If this is not 0, ~Runtime waits for them, perhaps
+  // for ever: exit with _exit.
   uint64_t stuck = 0;
 };
 
@@ -58,61 +58,61 @@ class Runtime {
   using CallCallback = runtime::CallCallback;
   using CallId = runtime::CallId;
 
-  // Starts the workers' threads. `catalog` is borrowed and must outlive the
-  // runtime; it may be filled after Create and before Start, so that handlers
-  // can be given host().
+  // Builds a runtime whose threads begin with Start. `catalog` is borrowed and
+  // must outlive the runtime; it may be filled after Create and before Start,
+  // so that handlers can be given host().
   static absl::StatusOr<std::unique_ptr<Runtime>> Create(
       const RuntimeOptions& options, const Catalog& catalog);
-  // Shuts down with kNow if nobody did.
+  // Shuts down with kNow if Shutdown was not called.
   ~Runtime();
   Runtime(const Runtime&) = delete;
   Runtime& operator=(const Runtime&) = delete;
 
-  // What handlers see of the daemon. Valid for the runtime's lifetime.
+  // The interface of the daemon for handlers. Valid for the runtime's lifetime.
   [[nodiscard]] const actord_host* host() const;
-  // Begins to serve. Once; after a Shutdown it does nothing. INTERNAL: the
-  // system has not as many threads; then nothing is served.
+  // Begins to serve. Call it once; after a Shutdown it does nothing. INTERNAL:
+  // the system cannot start all threads; then nothing is served.
   absl::Status Start();
 
-  // Calls back when Init has returned on a worker, or with the refusal:
-  // UNKNOWN_PROCESS_TYPE, UNKNOWN_METHOD, INVALID_FIELD, PAYLOAD_TOO_LARGE,
-  // INIT_REFUSED, PROCESS_LIMIT, NAME_TAKEN, STARTING, DRAINING. Called back
-  // exactly once.
+  // Calls back exactly once: when Init has returned on a worker, or with an
+  // error: UNKNOWN_PROCESS_TYPE, UNKNOWN_METHOD, INVALID_FIELD,
+  // PAYLOAD_TOO_LARGE, INIT_REFUSED, PROCESS_LIMIT, NAME_TAKEN, STARTING,
+  // DRAINING.
   void Submit(const SubmitRequest& request, SubmitCallback done);
-  // The same for a request with a name; but if a process holds that, the
-  // messages (64 at most) are put into its mailbox, all or none, and nothing is
-  // started. Beside the reasons of Submit those of Send.
+  // Submits a request that has a name. If a process holds the name, all
+  // messages of the request (at most 64) or none are put into its mailbox, and
+  // no process is started. Errors: those of Submit and of Send.
   void SubmitOrDeliver(SubmitRequest request, SubmitOrDeliverCallback done);
-  // OK: the message is in the mailbox. PROCESS_NOT_FOUND, PROCESS_ENDED,
-  // MAILBOX_FULL, PAYLOAD_TOO_LARGE; INVALID_FIELD for a topic or a content
-  // type of more than 1024 bytes.
+  // OK: the message is in the mailbox. Errors: PROCESS_NOT_FOUND,
+  // PROCESS_ENDED, MAILBOX_FULL, PAYLOAD_TOO_LARGE; INVALID_FIELD for a topic
+  // or a content type of more than 1024 bytes.
   absl::Status Send(const Pid& to, const Message& message);
-  // Sends a message that wants an answer and calls back, once, with that, or
-  // with an error: what Send refuses; CALL_FAILED with the code and the text
-  // that the process has answered; CALLEE_ENDED when it has ended without a
-  // reply; STOPPED. There is no timeout: see CancelCall.
+  // Sends a message that needs an answer, and calls back once, with the answer
+  // or with an error: the errors of Send; CALL_FAILED with the code and the
+  // text of the process's answer; CALLEE_ENDED when the process has ended
+  // without a reply; STOPPED. There is no timeout: see CancelCall.
   CallId Call(const Pid& to, const Message& message, CallCallback done);
-  // Gives a call up; what comes for it then is late. True: the callback will
-  // not run. False: it has run or is about to.
+  // Cancels a call; its answer then counts as late. True: the callback will not
+  // run. False: the callback has run or is about to run.
   bool CancelCall(CallId id);
-  // Calls back with the outcome when the process has ended: at once if it is
-  // kept. PROCESS_NOT_FOUND; RESULT_NOT_KEPT when it ended and its result was
-  // not kept or has been forgotten.
+  // Calls back with the outcome when the process has ended: at once if the
+  // outcome is kept. Errors: PROCESS_NOT_FOUND; RESULT_NOT_KEPT when the
+  // process has ended and its result was not kept or has been dropped.
   AwaitId Await(const Pid& pid, AwaitCallback done);
-  // Gives an Await up. True: the callback will not run. False: it has run or is
-  // about to.
+  // Cancels an Await. True: the callback will not run. False: the callback has
+  // run or is about to run.
   bool CancelAwait(const Pid& pid, AwaitId id);
 
-  // Speaks for the yield, whoever is at it.
+  // Completes the yield, even if a remote worker has leased it.
   CompleteAnswer CompleteYield(const YieldToken& token,
                                const YieldResult& result);
-  // External commands as tasks of remote workers. For the runtime's lifetime.
+  // External commands as tasks of remote workers. Valid for the runtime's
+  // lifetime.
   [[nodiscard]] RemoteTasks& remote_tasks();
-  // PROCESS_NOT_FOUND, PROCESS_ENDED; MAILBOX_FULL when 15,000 of them wait
-  // for a process that does not come to its turn. Cancelling again is OK and
-  // changes nothing but the deadline. `deadline`: the time after which the
-  // process is terminated if it has not ended; zero: never. Of several deadlines
-  // the earliest counts.
+  // Errors: PROCESS_NOT_FOUND, PROCESS_ENDED; MAILBOX_FULL when 15,000 of these
+  // orders wait for a process that gets no turn. A second cancel is OK and
+  // changes nothing. `deadline`: the time until the process, if it still lives,
+  // is terminated. Zero: no deadline. Of several deadlines the earliest counts.
   absl::Status Cancel(const Pid& pid, std::string_view reason,
                       absl::Duration deadline = absl::ZeroDuration());
   absl::Status Terminate(const Pid& pid, std::string_view reason);
@@ -120,79 +120,84 @@ class Runtime {
   absl::StatusOr<ProcessInfo> Describe(const Pid& pid) const;
   // At most `page_size` processes from slot `first_slot` on. A process that
   // lives during the whole walk over all pages is listed exactly once. One call
-  // looks at kMaxLookedAt slots, so a page may be short, even empty, before the
-  // last.
+  // examines at most kMaxLookedAt slots, so a page before the last may be short
+  // or empty.
   ProcessPage ListProcesses(const ProcessFilter& filter, uint32_t first_slot,
                             size_t page_size) const;
-  // Has processes take a turn whose types are to become one of `versions`, so
-  // that those that wait for nothing do so without an event. Looks at slots
-  // from `first_slot` on, at kMaxLookedAt at most, and tells kMaxTold processes
-  // at most. Over all pieces, none that lived before is left out.
+  // Makes processes whose types are upgraded to one of `versions` take a turn,
+  // so that idle processes upgrade without another event. Examines at most
+  // kMaxLookedAt slots from `first_slot` on, and tells at most kMaxTold
+  // processes. The pieces together leave out no process that lived before the
+  // first piece.
   struct UpgradePiece {
     uint64_t told = 0;
-    uint32_t next_slot =
-        0;  // where the next piece begins; 0: this was the last
+    // Where the next piece begins; 0: this was the last piece.
+    uint32_t next_slot = 0;
   };
   static constexpr uint64_t kMaxTold = 1024;
   UpgradePiece TellOfUpgrade(
       const absl::flat_hash_set<const ProcessType*>& versions,
       uint32_t first_slot);
-  // Adds the live processes of each version of a type, of kMaxLookedAt slots
-  // from `first_slot` on. Returns where to go on; 0: this was the last.
+  // Adds the number of live processes of each version of a type to `live`.
+  // Examines at most kMaxLookedAt slots from `first_slot` on. Returns the slot
+  // where the next piece begins; 0: this was the last piece.
   uint32_t CountVersions(
       uint32_t first_slot,
       absl::flat_hash_map<const ProcessType*, uint64_t>& live) const;
-  // As ListProcesses. A page also ends before its payloads exceed `page_bytes`,
-  // but has one yield at least if there is one among those looked at.
+  // Lists yields as ListProcesses lists processes. A page also ends before its
+  // payloads exceed `page_bytes`, but has at least one yield if a matching
+  // yield was examined.
   YieldPage ListYields(const YieldFilter& filter, uint64_t first_sequence,
                        size_t page_size, size_t page_bytes = SIZE_MAX) const;
   static constexpr size_t kMaxLookedAt = runtime::kMaxLookedAt;
-  // Who holds the name: a process that lives. NAME_NOT_FOUND.
+  // The live process that holds the name. NAME_NOT_FOUND: there is none.
   [[nodiscard]] absl::StatusOr<Pid> FindName(std::string_view name) const;
-  // Likewise a page of the names that begin with `prefix`. A name that is held
-  // during the whole walk is listed exactly once.
+  // Lists a page of the names that begin with `prefix`. A name that is held
+  // during the whole walk over all pages is listed exactly once.
   [[nodiscard]] NamePage ListNames(std::string_view prefix,
                                    uint64_t first_sequence,
                                    size_t page_size) const;
-  // Messages that reached nobody. For the runtime's lifetime.
+  // Messages that could not be delivered. Valid for the runtime's lifetime.
   [[nodiscard]] DeadLetters& dead_letters();
-  // Starts and ends of processes, for those who watch. For the runtime's
+  // Starts and ends of processes, for watches. Valid for the runtime's
   // lifetime.
   [[nodiscard]] LifecycleLog& lifecycle_log();
-  // Whether a command of this name is an external one.
+  // Whether a command of this name is external.
   [[nodiscard]] bool IsExternal(std::string_view command) const;
 
-  [[nodiscard]] const RuntimeOptions& options()
-      const;  // of the start; `workers` and `incarnation` are resolved
-  // Those in force.
+  // The options of the start, with `workers` and `incarnation` resolved.
+  [[nodiscard]] const RuntimeOptions& options() const;
+  // The limits in force.
   [[nodiscard]] const LiveLimits& limits() const;
-  // In force from now on. What is there stays, also above a limit, but the
-  // oldest dead letters go at once, results and answers when the next comes.
-  // INVALID_ARGUMENT: one is out of its range, and nothing has changed. From
-  // one thread at a time.
+  // Sets the limits from now on. Existing processes, messages and yields above
+  // a limit stay. Dead letters, watch events and results above a limit are
+  // dropped at once, remembered answers when the next answer comes; the oldest
+  // first. INVALID_ARGUMENT: a limit is out of its range, and nothing has
+  // changed. Call it from one thread at a time.
   absl::Status SetLimits(const Limits& limits);
   [[nodiscard]] RuntimeStats Stats() const;
 
-  // Refuses new submissions from now on, asks every process to end (kDrain) and
-  // waits until all have, or until `timeout` (infinite: for ever); then
-  // terminates the rest (kNow: at once). Goes on delivering messages and
-  // completions meanwhile. What does not return is given up after
-  // RuntimeOptions::stuck_after. Blocks; not to be called on a worker. A second
-  // call with kNow cuts a drain short; every caller gets the whole report.
-  // Afterwards no process is left and no callback is outstanding.
+  // Refuses new submissions from now on. kDrain: asks every process to end,
+  // waits until all processes have ended or `timeout` has passed (infinite: for
+  // ever), and then terminates the rest. kNow: terminates all processes at
+  // once. Messages and completions are still delivered meanwhile. Steps and
+  // handlers that do not return are given up after RuntimeOptions::stuck_after.
+  // Blocks; must not be called on a worker. A second call with kNow cuts a
+  // drain short; every caller gets the whole report. Afterwards no process is
+  // left and no callback is outstanding.
   ShutdownReport Shutdown(ShutdownMode mode, absl::Duration timeout);
-  // Cuts the drain of a Shutdown short that is under way, or about to be. Does
-  // not wait for its end.
+  // Cuts short the drain of a Shutdown that is under way or about to begin.
+  // Does not wait for its end.
   void HurryShutdown();
 
-  // The parts and how they are put together (core.h). Public so that tests can
-  // run the workers by hand; of no use to the daemon.
+  // The parts of the runtime (core.h). Public, so that tests can run the
+  // workers by hand; the daemon does not use it.
   class Core;
   explicit Runtime(std::unique_ptr<Core> core);
 
  private:
   friend class BulkSender;
-  std::unique_ptr<CpuLatency> cpu_latency_;  // null: there is no wish
+  std::unique_ptr<CpuLatency> cpu_latency_;  // null: no request
   const std::unique_ptr<Core> core_;
 };
 

@@ -36,7 +36,8 @@ bool Shutdown::IsStoppedByParent(const Process& process) const {
 void Shutdown::Tell(const Pid& pid, uint16_t type, std::string_view reason) {
   const absl::Status status =
       core_.delivery.Control(pid, type, reason, core_.lane);
-  // It has ended meanwhile, or is full of cancels already: both are fine.
+  // An error is fine: the process has ended meanwhile, or is already full of
+  // cancels.
   status.IgnoreError();
 }
 
@@ -70,10 +71,10 @@ void Shutdown::CancelOrphans(std::vector<Pid>& left) {
 
 bool Shutdown::WaitForEmpty(uint64_t deadline_ns, bool may_be_cut,
                             std::vector<Pid> left) {
-  // Whoever ends a process notifies, but without the lock; so look again now
-  // and then.
+  // The end of a process notifies without the lock, so a notification may be
+  // missed. The count is therefore polled.
   constexpr auto kLookAgain = std::chrono::milliseconds(5);
-  // That takes a look at each of `left`, so less often.
+  // CancelOrphans examines each process in `left`, so it runs less often.
   constexpr uint64_t kAskAgainNs = 50'000'000;
   uint64_t ask_ns = 0;
   const MutexLock lock(mutex_);
@@ -110,7 +111,7 @@ void Shutdown::LogStuck() const {
 
 uint64_t Shutdown::EndAllProcesses(ShutdownMode mode, absl::Duration timeout) {
   core_.state.store(RunState::kDraining, std::memory_order_seq_cst);
-  // Who is to be terminated at once is not asked before.
+  // With kNow the processes are not cancelled before they are terminated.
   (mode == ShutdownMode::kDrain ? core_.orders.cancel : core_.orders.terminate)
       .store(true, std::memory_order_seq_cst);
   core_.admission.AwaitQuiet();

@@ -10,20 +10,21 @@
 //  4. kDrain: every live process is sent a cancel. A process whose parent lives
 //     and stops its children (ACTORD_TYPE_STOPS_CHILDREN) is left to the
 //     parent, and is cancelled here once the parent has ended.
-//  5. kDrain: waits until no process lives, the timeout has passed, or somebody
-//     cuts it short. If none lives, step 8 follows.
-//  6. The processes that live are terminated, by the order of step 2 and by an
+//  5. kDrain: waits until no process lives, the timeout has passed, or another
+//     call cuts the wait short. If no process lives, step 8 follows.
+//  6. The live processes are terminated, by the order of step 2 and by an
 //     event.
 //  7. Waits until no process lives, for at most `stuck_after`. Then the log
 //     names processes whose step does not return.
-//  8. Handlers of the blocking pool have what is left of that time to return.
+//  8. Handlers of the blocking pool have the rest of that time to return.
 //  9. The threads that run workers stop, unless a process lives: a thread that
 //     is stuck in a step cannot be joined.
 // 10. Every await of a result and every call from outside is called back with
 //     STOPPED.
 // 11. The state becomes kStopped, and every caller of Run gets the report.
 //
-// Thread-safety: any thread. Ownership: borrows the core, whose part it is.
+// Thread-safety: any thread. Ownership: borrows the core, which owns this
+// object.
 #pragma once
 
 #include <cstdint>
@@ -42,35 +43,35 @@ namespace actord::runtime {
 
 class Shutdown {
  public:
-  // Gives up what does not return after `stuck_after` (steps 7 and 8).
+  // `stuck_after`: the time of steps 7 and 8.
   Shutdown(Runtime::Core& core, absl::Duration stuck_after);
   Shutdown(const Shutdown&) = delete;
   Shutdown& operator=(const Shutdown&) = delete;
 
   // See Runtime::Shutdown.
   ShutdownReport Run(ShutdownMode mode, absl::Duration timeout);
-  // Ends the wait of step 5, also of a Run that is about to begin.
+  // Ends the wait of step 5, also for a Run that is about to begin.
   void Hurry();
-  // Calls `start`, which a Run comes before or after. OK without a call: a Run
-  // has begun.
+  // Calls `start` unless a Run has begun; then returns OK without a call. A Run
+  // never begins during `start`.
   absl::Status UnlessBegun(absl::FunctionRef<absl::Status()> start);
-  // A process has ended.
+  // Called when a process has ended.
   void OnEnd() { wake_.notify_all(); }
 
  private:
-  // Steps 1 to 7. Returns when step 8 is to be given up.
+  // Does steps 1 to 7. Returns the time at which step 8 gives up.
   uint64_t EndAllProcesses(ShutdownMode mode, absl::Duration timeout);
-  // Sends every live process a cancel or a terminate; but no cancel to those
-  // that step 4 leaves to their parents: it returns these.
+  // Sends every live process a cancel or a terminate. Sends no cancel to the
+  // processes that step 4 leaves to their parents, and returns them.
   std::vector<Pid> TellAll(uint16_t type, std::string_view reason);
   void Tell(const Pid& pid, uint16_t type, std::string_view reason);
-  // Whether its parent lives and has ACTORD_TYPE_STOPS_CHILDREN.
+  // Whether the parent of the process lives and has ACTORD_TYPE_STOPS_CHILDREN.
   [[nodiscard]] bool IsStoppedByParent(const Process& process) const;
-  // Cancels those of `left` whose parents have ended meanwhile, and leaves the
-  // others that live in it.
+  // Cancels the processes in `left` whose parents have ended meanwhile.
+  // Afterwards `left` holds the other live processes.
   void CancelOrphans(std::vector<Pid>& left);
-  // True: no process lives. False: the time has passed, or somebody cut it
-  // short. `left`: as TellAll has returned it.
+  // True: no process lives. False: the deadline has passed, or another call cut
+  // the wait short. `left`: the return value of TellAll.
   bool WaitForEmpty(uint64_t deadline_ns, bool may_be_cut,
                     std::vector<Pid> left);
   void LogStuck() const;

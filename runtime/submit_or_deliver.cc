@@ -1,4 +1,4 @@
-// Submit for a name: starts its holder, or finds it.
+// Submit for a name: finds the holder of the name, or starts it.
 #include <memory>
 #include <utility>
 
@@ -10,8 +10,8 @@
 namespace actord::runtime {
 namespace {
 
-// Each attempt after the first means that a holder has ended, or a new one has
-// begun, between two looks.
+// Maximum number of attempts. An attempt after the first means that a holder
+// has ended or a new holder has begun between two lookups.
 constexpr int kMaxRaces = 16;
 
 struct Attempt {
@@ -46,7 +46,7 @@ void TryOnce(Runtime::Core& core, const std::shared_ptr<Attempt>& attempt) {
       std::move(attempt->done)(Submitted{*holder, true});
       return;
     }
-    // Gone since: look again.
+    // The holder has ended since the lookup: look the name up again.
     if (ReasonOf(sent) == reason::kProcessEnded) continue;
     std::move(attempt->done)(sent);
     return;

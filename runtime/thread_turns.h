@@ -1,6 +1,5 @@
-// What a thread that runs workers has for its turns: the classes of
-// runtime/turn that belong to one thread, each with those parts of the runtime
-// that it needs.
+// The turn classes of a thread that runs workers: the classes of runtime/turn
+// that belong to one thread, each with the parts of the runtime that it needs.
 //
 // Thread-safety: belongs to one thread. Ownership: borrows the core and the
 // lane.

@@ -1,14 +1,15 @@
-// Walks over the table for upgrades: tell processes of newer versions, and
-// count who has which. In pieces, so that whoever walks can stop in between,
-// and what becomes ready at a time is bounded.
+// Walks over the process table for upgrades: tells processes of newer versions,
+// and counts the processes of each version. A walk is done in pieces, so that
+// the caller can stop in between, and the number of processes that become ready
+// at a time is bounded.
 #include "runtime/core.h"
 
 namespace actord::runtime {
 namespace {
 
-// Calls `visit(pid, type)` for the processes that live in the slots from
-// `first_slot` on, until it says false or there were kMaxLookedAt slots.
-// Returns where to go on; 0: there are no more.
+// Calls `visit(pid, type)` for the live processes in the slots from
+// `first_slot` on, until it returns false or kMaxLookedAt slots are examined.
+// Returns the slot where the next piece begins; 0: this was the last piece.
 template <typename Visit>
 uint32_t Walk(const ProcessTable& processes, uint32_t first_slot, Visit visit) {
   const uint32_t slots = processes.SlotsInUse();
@@ -40,8 +41,8 @@ Runtime::UpgradePiece Runtime::Core::TellOfUpgrade(
                 type.upgrade_to.load(std::memory_order_acquire))) {
           return true;
         }
-        // An error: it has ended, or has so many events waiting that it comes
-        // to a turn anyway.
+        // An error means that the process has ended, or that so many events
+        // wait that it gets a turn anyway.
         if (delivery.Control(pid, kEventUpgrade, {}, lane).ok()) ++piece.told;
         return piece.told < kMaxTold;
       });
