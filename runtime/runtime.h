@@ -118,10 +118,10 @@ class Runtime {
   absl::Status Terminate(const Pid& pid, std::string_view reason);
 
   absl::StatusOr<ProcessInfo> Describe(const Pid& pid) const;
-  // At most `page_size` processes from slot `first_slot` on. A process that
-  // lives during the whole walk over all pages is listed exactly once. One call
-  // examines at most kMaxLookedAt slots, so a page before the last may be short
-  // or empty.
+  // Lists at most `page_size` processes from slot `first_slot` on. A process
+  // that lives during the whole walk over all pages is listed exactly once. One
+  // call examines at most kMaxLookedAt slots, so a page before the last may be
+  // short or empty.
   ProcessPage ListProcesses(const ProcessFilter& filter, uint32_t first_slot,
                             size_t page_size) const;
   // Makes processes whose types are upgraded to one of `versions` take a turn,

@@ -16,7 +16,7 @@
 namespace actord::runtime {
 namespace {
 
-// The beginning of `text`, without a part of a character at its end.
+// The beginning of `text`, cut between characters.
 std::string BeginningOf(std::string_view text, size_t max_bytes) {
   if (text.size() <= max_bytes) return std::string(text);
   const auto continues = [&text](size_t at) {

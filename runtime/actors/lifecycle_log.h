@@ -119,7 +119,7 @@ class LifecycleLog {
     // recorded, or the cursor is not of this log.
     bool known = false;
     uint64_t oldest = 0;
-    uint64_t end = 0;  // of the log
+    uint64_t end = 0;  // the end of the log
   };
 
   LifecycleLog(const LiveLimits& limits, const Clock& clock);

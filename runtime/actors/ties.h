@@ -3,8 +3,9 @@
 //
 // A watch (a monitor or a link) is stored on both sides, so that the end of
 // either process removes it:
-//   monitor   the watcher has {tag -> watched}, the watched {watcher, tag}
-//   link      each of the two has {the other, 0}
+//   monitor   the watcher has {tag -> watched}; the watched process has
+//             {watcher, tag}
+//   link      each of the two processes has {the other process, 0}
 // A process with a watch on either side has the bit Wanted::kWatched. The end
 // of a process without watches costs nothing. The bit and the generation are
 // paired as process.h says: a watch is stored first; if the watched process has

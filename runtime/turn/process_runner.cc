@@ -143,7 +143,7 @@ void ProcessRunner::FinishWithoutStep(Process& process, Turn& turn) {
 void ProcessRunner::Finish(Process& process, Turn& turn, int32_t verdict) {
   const bool blocked = verdict == ACTORD_STEP_BLOCK;
   const bool again = verdict == ACTORD_STEP_CONTINUE;
-  // A step is due after CONTINUE, and in a new version.
+  // A step is due after CONTINUE and after an upgrade.
   const bool ready = process.step_due || !process.urgent_taken.empty();
   uint64_t delta = 0;
   delta -= Activity::Urgent(turn.word) * Activity::kUrgentOne;

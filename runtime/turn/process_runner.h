@@ -47,7 +47,7 @@ class ProcessRunner {
   Lane& lane() { return lane_; }
 
  private:
-  // RunStep returns it when the process has ended.
+  // The return value of RunStep when the process has ended.
   static constexpr int32_t kHasEnded = -1;
 
   // Calls Init. False: the process has ended.
@@ -63,8 +63,8 @@ class ProcessRunner {
   // kVainTurnsPerYield times.
   [[gnu::noinline]] void LetSenderGoOn(const Process& process);
   // Steps, and applies the record. Returns ACTORD_STEP_IDLE, _BLOCK or
-  // _CONTINUE, or kHasEnded. (No optional: its two parts, written apart and
-  // read as one, stall the processor.)
+  // _CONTINUE, or kHasEnded. (Not an optional: its two parts are written apart
+  // and read as one, which stalls the processor.)
   int32_t RunStep(Process& process, Turn& turn);
   // For a step whose record is not plain. If the step failed, its effects are
   // rolled back, the process ends, and the function returns true.
