@@ -1,11 +1,13 @@
-// actord.v1.ActorService: each call into the runtime's terms, and back.
+// Implements actord.v1.ActorService: translates each call for the runtime, and
+// the runtime's answer for the client.
 //
 // The methods run on gRPC's few callback threads and never block. Every call is
-// finished exactly once, whatever its client does: a call that is never
-// finished would keep the server from shutting down.
+// finished exactly once, whatever its client does: an unfinished call would
+// keep the server from shutting down.
 //
-// Thread-safety: every method may run on any thread. Ownership: borrows all
-// that is in the context; it must outlive the server that the service is in.
+// Thread-safety: every method may run on any thread. Ownership: the service
+// borrows everything in its context. The service and the context's contents
+// must outlive the server.
 #pragma once
 
 #include <cstdint>
@@ -39,23 +41,25 @@ struct ServiceContext {
   const LoadedPlugins& plugins;
   PluginLoading& plugin_loading;
   runtime::Runtime& runtime;
-  RequestIds& request_ids;  // of Submit
-  RequestIds& message_ids;  // of Send
+  RequestIds& request_ids;  // used by Submit
+  RequestIds& message_ids;  // used by Send
   ShutdownControl& shutdown;
   const Logger& logger;
-  CallCheck check;  // null: nobody is refused
+  CallCheck check;  // null: no call is refused
 };
 
 class ActorService final : public RoutedService {
  public:
   explicit ActorService(const ServiceContext& context);
 
-  // Closes all streams, and those that come: every process has ended.
+  // Closes all streams, and every later stream as it begins. To be called when
+  // every process has ended.
   void CloseStreams();
 
  private:
-  // One function a method, called when the call has passed the gate and its
-  // request is read. RoutedService says what each kind of function does.
+  // One function for each method. The function is called when the call has
+  // passed the gate and its request has been read. RoutedService describes each
+  // kind of function.
   void Submit(const Caller& caller, v1::SubmitRequest& request,
               UnaryAnswer<v1::SubmitResponse> answer);
   void Send(const Caller& caller, v1::SendRequest& request,
@@ -112,7 +116,7 @@ class ActorService final : public RoutedService {
 
   const ServiceContext context_;
   runtime::Runtime& runtime_;
-  const uint64_t started_ns_;  // of the monotonic clock
+  const uint64_t started_ns_;  // on the monotonic clock
   const uint64_t started_unix_ns_;
   OpenStreams streams_;
 };

@@ -1,4 +1,4 @@
-// Asking processes, and the names that they are found by.
+// Calls to processes, and the list of names.
 #include <utility>
 
 #include "daemon/calls/actor_service.h"

@@ -1,4 +1,4 @@
-// The daemon itself: looking at it and ending it.
+// The status and the shutdown of the daemon.
 #include "absl/strings/str_format.h"
 #include "daemon/calls/actor_service.h"
 #include "daemon/settings/version.h"
@@ -32,8 +32,8 @@ absl::Status ActorService::GetStatus(const Caller& /*caller*/,
   return absl::OkStatus();
 }
 
-// Answered when all processes have ended; the daemon goes on to answer what is
-// open before it closes the connection.
+// The call is answered when all processes have ended. The daemon then answers
+// the other open calls before it closes the connection.
 void ActorService::Shutdown(const Caller& /*caller*/,
                             v1::ShutdownRequest& request,
                             UnaryAnswer<v1::ShutdownResponse> answer) {

@@ -1,4 +1,4 @@
-// Messages that reached nobody: looking at them, sending them again, dropping
+// Dead letters (undelivered messages): listing, reading, resending and dropping
 // them.
 #include <utility>
 
@@ -66,7 +66,7 @@ absl::Status ActorService::DropDeadLetters(
   if (!numbers.ok()) return numbers.status();
   uint64_t dropped = 0;
   for (const uint64_t number : *numbers) {
-    // Otherwise it is not kept any more, which is what was asked for.
+    // A failed Drop is no error: the letter is no longer kept.
     if (runtime_.dead_letters().Drop(number).ok()) ++dropped;
   }
   response.set_dropped_count(dropped);

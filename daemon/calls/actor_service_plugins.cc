@@ -1,4 +1,4 @@
-// Plugins that are loaded while the daemon runs.
+// Loading plugins while the daemon runs, and listing them.
 #include <vector>
 
 #include "daemon/calls/actor_service.h"
@@ -7,7 +7,7 @@
 
 namespace actord::daemon {
 
-// Goes on whatever becomes of the client: a plugin is not loaded by halves.
+// The load goes on if the client goes away: no plugin stays half loaded.
 void ActorService::LoadPlugin(const Caller& /*caller*/,
                               v1::LoadPluginRequest& request,
                               UnaryAnswer<v1::LoadPluginResponse> answer) {

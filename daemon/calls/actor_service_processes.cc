@@ -1,4 +1,4 @@
-// Starting, addressing, awaiting and looking at processes.
+// Starting, messaging, awaiting, ending and listing processes.
 #include <string>
 
 #include "daemon/calls/actor_service.h"
@@ -8,8 +8,8 @@
 #include "daemon/wire/proto_responses.h"
 
 namespace actord::daemon {
-// The runtime calls back exactly once, also when it shuts down, so a client
-// that goes away needs no attention: its answer is dropped by gRPC.
+// The runtime calls back exactly once, also when it shuts down. If the client
+// has gone, gRPC drops the answer.
 void ActorService::Submit(const Caller& /*caller*/, v1::SubmitRequest& request,
                           UnaryAnswer<v1::SubmitResponse> answer) {
   CarryOutSubmit(runtime_, context_.request_ids, &request,

@@ -1,4 +1,4 @@
-// The calls that are streams, and their end.
+// The streaming calls, and how they are closed.
 #include <memory>
 #include <utility>
 

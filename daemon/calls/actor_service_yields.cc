@@ -1,4 +1,4 @@
-// External commands: completing, listing and handing them out.
+// External commands: completing and listing their yields.
 #include <utility>
 
 #include "daemon/calls/actor_service.h"
@@ -10,9 +10,9 @@
 namespace actord::daemon {
 namespace {
 
-// A page of yields carries payloads, and clients accept 4 MiB of answer unless
-// told otherwise. So a page ends when it has this much, but never before its
-// first yield.
+// The size at which a page of yields ends, though each page has at least one
+// yield. Yields carry payloads, and a client accepts responses of 4 MiB by
+// default.
 constexpr size_t kMaxPageBytes = 1 << 20;
 
 }  // namespace

@@ -1,11 +1,10 @@
-// Where every call begins, unary or stream, and the one place that refuses a
-// caller. A call that is refused here has not been parsed and gets nothing but
-// the status.
+// The gate that every call enters first, unary or stream. Only the gate refuses
+// callers. A refused call has not been parsed and gets nothing but the status.
 //
-// RoutedService sends every method through here, and no handler can be called
-// without the Caller that only Enter makes.
+// RoutedService sends every method through the gate. No handler can be called
+// without a Caller, which only Enter makes.
 //
-// Thread-safety: any thread, as far as the check is.
+// Thread-safety: any thread, if the check may run on any thread.
 #pragma once
 
 #include <google/protobuf/descriptor.h>
@@ -20,8 +19,9 @@
 
 namespace actord::daemon {
 
-// Whether a call may go on. An error refuses it: the client gets that status.
-// Runs on gRPC's threads, any number at a time, and must not block.
+// Decides whether a call may go on. An error refuses the call, and the client
+// gets that status. The check runs on gRPC's threads, on any number of them at
+// a time, and must not block.
 using CallCheck = std::function<absl::Status(const Caller& caller)>;
 
 class CallGate {
@@ -29,8 +29,8 @@ class CallGate {
   // `check` null: every call may go on.
   explicit CallGate(CallCheck check) : check_(std::move(check)) {}
 
-  // The caller of a call that has just come, or why the call is refused.
-  // Without a check this allocates nothing.
+  // Returns the caller of a new call, or why the call is refused. Allocates
+  // nothing if there is no check.
   [[nodiscard]] absl::StatusOr<Caller> Enter(
       const grpc::CallbackServerContext& context,
       const google::protobuf::MethodDescriptor& method) const {

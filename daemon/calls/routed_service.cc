@@ -21,7 +21,7 @@ RoutedService::RoutedService(const std::string& full_name, CallCheck check)
     : service_(FindService(full_name)), gate_(std::move(check)) {}
 
 void RoutedService::CheckRoutes() const {
-  // None is routed twice: gRPC refuses a second method of the same path.
+  // No method is routed twice: gRPC refuses a second method of the same path.
   ACTORD_ASSERT(paths_.size() == static_cast<size_t>(service_.method_count()),
                 "every method of the contract is routed");
 }

@@ -1,14 +1,14 @@
-// A gRPC service whose methods are listed in one table, each with the member
-// function that answers it, and whose calls all begin in the CallGate.
+// A gRPC service with one table of its methods. The table names the member
+// function that answers each method. Every call begins in the CallGate.
 //
-// A call goes through three steps, the same for every method: the gate yields
-// its Caller, the request is read, the member function runs. A call that fails
-// one of the steps is finished with that status and goes no further.
+// Every call goes through the same three steps: the gate makes the Caller, the
+// request is read, and the member function runs. If a step fails, the call is
+// finished with the status of that step.
 //
-// The methods are raw: they take gRPC's bytes, see rpc_message.h.
+// The methods are raw: they take gRPC's bytes (rpc_message.h).
 //
 // Thread-safety: Route is for the constructor's thread; the member functions
-// run on any of gRPC's. Ownership: must outlive the server that serves it.
+// run on any of gRPC's threads. Ownership: the service must outlive its server.
 #pragma once
 
 #include <google/protobuf/descriptor.h>
@@ -37,15 +37,17 @@ namespace actord::daemon {
 
 class RoutedService : public grpc::Service {
  protected:
-  // Every method of the service `full_name` is to be routed.
+  // The subclass must route every method of the service `full_name`.
   RoutedService(const std::string& full_name, CallCheck check);
 
-  // To be called when every method has been routed.
+  // Asserts that every method has been routed. To be called after the last
+  // Route.
   void CheckRoutes() const;
 
-  // A method is of one of five kinds, which its member function tells apart.
+  // There are five kinds of methods. The type of the member function selects
+  // the kind.
   //
-  // Unary, answered when the function returns.
+  // A unary method that is answered when the function returns.
   template <typename Service, typename Request, typename Response>
   void Route(const char* name,
              absl::Status (Service::*answer)(const Caller&, Request&,
@@ -62,7 +64,7 @@ class RoutedService : public grpc::Service {
         });
   }
 
-  // Unary, answered through the UnaryAnswer, now or later.
+  // A unary method that is answered through the UnaryAnswer, now or later.
   template <typename Service, typename Request, typename Response>
   void Route(const char* name, void (Service::*answer)(const Caller&, Request&,
                                                        UnaryAnswer<Response>)) {
@@ -76,8 +78,9 @@ class RoutedService : public grpc::Service {
     });
   }
 
-  // Unary, answered when the wait is over or its client gives it up. The
-  // function returns the wait (waits.h), or why there is nothing to wait for.
+  // A unary method that is answered when its wait is over, or when its client
+  // cancels the call. The function returns the wait (waits.h), or why the call
+  // cannot wait.
   template <typename Service, typename Request, typename Wait>
   void Route(const char* name,
              absl::StatusOr<Wait> (Service::*begin)(const Caller&, Request&)) {
@@ -91,8 +94,8 @@ class RoutedService : public grpc::Service {
         });
   }
 
-  // A stream of requests and of responses. The function makes the stream, which
-  // reads the requests itself.
+  // A method with a stream of requests and a stream of responses. The function
+  // makes the Stream, which reads the requests itself.
   template <typename Service, typename Opened>
   void Route(const char* name,
              std::shared_ptr<Opened> (Service::*open)(const Caller&)) {
@@ -109,8 +112,8 @@ class RoutedService : public grpc::Service {
         }));
   }
 
-  // A stream of responses to one request. The function returns the stream, or
-  // why there is none.
+  // A method with one request and a stream of responses. The function returns
+  // the stream, or why there is none.
   template <typename Service, typename Request, typename Opened>
   void Route(const char* name,
              absl::StatusOr<std::shared_ptr<Opened>> (Service::*open)(
@@ -141,7 +144,7 @@ class RoutedService : public grpc::Service {
   using Method = google::protobuf::MethodDescriptor;
   enum class Kind { kUnary, kServerStream, kBidiStream };
 
-  // A stream that is finished as it begins. Owns itself until OnDone.
+  // A refused stream finishes as it begins. It owns itself until OnDone.
   template <typename Reactor>
   class RefusedStream final : public Reactor {
    public:
@@ -160,7 +163,7 @@ class RoutedService : public grpc::Service {
     return reactor;
   }
 
-  // The gate, and then the request.
+  // Takes the call through the gate, and then reads the request.
   absl::StatusOr<Caller> Begin(const Context& context, const Method& method,
                                const Bytes& in,
                                google::protobuf::Message* request) const {
@@ -192,7 +195,8 @@ class RoutedService : public grpc::Service {
   }
 
   // Adds method `name` to gRPC's list. Aborts if the contract has no such
-  // method, or one of another kind or of other messages; null: any.
+  // method, or if the method there has another kind, request or response. A
+  // null `request` or `response` matches any message.
   const Method& Add(const char* name, Kind kind, const Descriptor* request,
                     const Descriptor* response);
   // Gives gRPC the handler of the method that was added last.
@@ -200,7 +204,8 @@ class RoutedService : public grpc::Service {
 
   const google::protobuf::ServiceDescriptor& service_;
   const CallGate gate_;
-  // gRPC borrows the paths of the methods: "/actord.v1.ActorService/Send".
+  // The paths of the methods: "/actord.v1.ActorService/Send". gRPC borrows
+  // the texts.
   std::deque<std::string> paths_;
 };
 

@@ -1,5 +1,5 @@
-// The answers of unary calls: the one that a handler gives later, and the one
-// that a client may stop waiting for.
+// The answers of unary calls: UnaryAnswer for a handler that answers later, and
+// WaitingCall for a client that may stop waiting.
 //
 // Thread-safety: any thread.
 #pragma once
@@ -15,8 +15,8 @@
 
 namespace actord::daemon {
 
-// Ends the call with `status`, and with `response` if that is OK. Exactly once
-// for each call; `reactor` may be gone afterwards.
+// Ends the call with `status`, and with `response` if `status` is OK. To be
+// called exactly once for each call. Afterwards `reactor` may be gone.
 template <typename Response>
 void FinishCall(const absl::Status& status, const Response& response,
                 grpc::ByteBuffer* out, grpc::ServerUnaryReactor* reactor) {
@@ -24,9 +24,9 @@ void FinishCall(const absl::Status& status, const Response& response,
       ToGrpcStatus(status.ok() ? WriteMessage(response, out) : status));
 }
 
-// A handle on the answer of a call. A handler that takes one calls Finish on
-// one copy of it exactly once, also if the client has gone: gRPC drops that
-// answer. Two words, so that a callback that holds it needs no allocation.
+// A handle for the answer of a call. The handler must call Finish on one copy
+// exactly once, also if the client has gone: gRPC drops that answer. The handle
+// takes two words, so that a callback with a copy needs no allocation.
 template <typename Response>
 class UnaryAnswer {
  public:
@@ -42,19 +42,19 @@ class UnaryAnswer {
   grpc::ServerUnaryReactor* reactor_;
 };
 
-// A call whose client may stop waiting for what `Wait` waits for (waits.h). It
-// owns itself: gRPC calls OnDone when the call is finished and no function of
-// the reactor is running or will be.
+// A call whose client may stop waiting for the result of `Wait` (waits.h). The
+// call owns itself: gRPC calls OnDone when the call is finished and no function
+// of the reactor is running or will be.
 //
-// Either the runtime's callback finishes the call, by Finish, or OnCancel does
-// after it took the callback back; TakeBack decides which.
+// Either the runtime's callback finishes the call through Finish, or OnCancel
+// takes the callback back and finishes the call. TakeBack decides between them.
 template <typename Wait>
 class WaitingCall final : private grpc::ServerUnaryReactor {
  public:
   using Response = typename Wait::Response;
 
-  // Begins to wait, and gives gRPC the reactor. OnCancel and OnDone cannot run
-  // before this returns, even if the answer is there already.
+  // Begins to wait, and returns the reactor for gRPC. OnCancel and OnDone
+  // cannot run before Begin returns, even if the call is already answered.
   static grpc::ServerUnaryReactor* Begin(Wait wait, grpc::ByteBuffer* out) {
     auto* const call = new WaitingCall(std::move(wait), out);
     call->wait_.Start(call);
@@ -69,7 +69,7 @@ class WaitingCall final : private grpc::ServerUnaryReactor {
   WaitingCall(Wait wait, grpc::ByteBuffer* out)
       : wait_(std::move(wait)), out_(out) {}
 
-  // The client has gone or its deadline has passed.
+  // The client has gone, or its deadline has passed.
   void OnCancel() override {
     if (wait_.TakeBack()) {
       grpc::ServerUnaryReactor::Finish(grpc::Status::CANCELLED);

@@ -17,7 +17,7 @@ void OutcomeWait::Start(WaitingCall<OutcomeWait>* call) {
 }
 
 void ReplyWait::Start(WaitingCall<ReplyWait>* call) {
-  // Its payload is not held while the call waits.
+  // Releases the payload before the wait, which may be long.
   const runtime::Message message = std::exchange(message_, {});
   id_ = runtime_->Call(
       pid_, message, [this, call](absl::StatusOr<runtime::Payload> answer) {

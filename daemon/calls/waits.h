@@ -1,9 +1,10 @@
-// What the calls Await and Call wait for in the runtime.
+// The waits in the runtime behind the calls Await and Call.
 //
-// Each has Start(call), which begins the wait, calls `call->Finish` exactly
-// once unless the wait is taken back, and may do so before it returns; and
-// TakeBack, which is true if `call->Finish` has not been and will not be
-// called.
+// Each wait has two functions:
+//   Start(call)  begins the wait. The wait calls `call->Finish` exactly once
+//                unless it is taken back, perhaps before Start returns.
+//   TakeBack()   returns true if `call->Finish` has not been called and will
+//                not be called.
 //
 // Thread-safety: Start happens before TakeBack, which any thread may call.
 // Ownership: borrows the runtime and, from Start on, the call.
@@ -18,7 +19,7 @@
 
 namespace actord::daemon {
 
-// The end of a process.
+// Waits for the end of a process.
 class OutcomeWait {
  public:
   using Response = v1::AwaitResponse;
@@ -35,12 +36,12 @@ class OutcomeWait {
   runtime::Runtime::AwaitId id_ = 0;
 };
 
-// The answer of a process to a call.
+// Waits for the answer of a process to a call.
 class ReplyWait {
  public:
   using Response = v1::CallResponse;
 
-  // `message` is what the process is asked.
+  // `message` is the message of the call.
   ReplyWait(runtime::Runtime& runtime, const runtime::Pid& pid,
             runtime::Message message)
       : runtime_(&runtime), pid_(pid), message_(std::move(message)) {}
