@@ -1,7 +1,7 @@
-// Opaque texts that name where the next page of a list begins.
+// Page tokens: opaque texts that say where the next page of a list begins.
 //
-// A token is good for the filter it was made for and for this run of the
-// daemon; anything else is refused instead of listing something wrong.
+// A token is valid only for its list and filter, and only in this run of the
+// daemon. Any other token is refused, because it would list the wrong items.
 //
 // Thread-safety: pure functions.
 #pragma once
@@ -16,7 +16,8 @@ namespace actord::daemon {
 
 // `scope` is any hash over the list, its filter and the daemon's incarnation.
 std::string MakePageToken(uint64_t position, uint64_t scope);
-// "" is position 0. INVALID_ARGUMENT, reason INVALID_PAGE_TOKEN.
+// Returns the position of `token`; "" is position 0. INVALID_ARGUMENT (reason
+// INVALID_PAGE_TOKEN): the token was not made with `scope`.
 absl::StatusOr<uint64_t> ReadPageToken(std::string_view token, uint64_t scope);
 
 }  // namespace actord::daemon

@@ -1,5 +1,5 @@
-// What the readers of requests check alike, and the limits on texts that the
-// comments of the wire contract state.
+// The checks that the readers of requests share, and the limits on texts. The
+// comments of the wire contract state the same limits.
 //
 // Thread-safety: pure functions.
 #pragma once
@@ -17,11 +17,11 @@ inline constexpr size_t kMaxContentTypeBytes = 255;
 inline constexpr size_t kMaxErrorTextBytes = 4096;
 inline constexpr int kMaxStatusCode = 16;
 
-// INVALID_ARGUMENT with the reason INVALID_FIELD about `field`; its message is
-// "FIELD WHAT".
+// Returns INVALID_ARGUMENT with the reason INVALID_FIELD for `field`. The
+// message is "FIELD WHAT".
 absl::Status Wrong(std::string_view field, std::string_view what);
 
-// Wrong, if `text` has more bytes than that.
+// Returns Wrong if `text` has more than `max_bytes` bytes.
 absl::Status CheckLength(std::string_view field, const std::string& text,
                          size_t max_bytes);
 

@@ -16,7 +16,7 @@
 namespace actord::daemon {
 namespace {
 
-// Limits that the comments of the wire contract state.
+// The comments of the wire contract state these limits.
 constexpr size_t kListedPayloadBytes = 256;
 constexpr int kMaxDroppedAtOnce = 1000;
 
@@ -58,7 +58,7 @@ absl::Status ReadDeadLetterReason(
   }
 }
 
-// All of `text` as a number; 0 is none.
+// Reads all of `text` as a number; 0: the text is no number, or is 0.
 template <typename Number>
 Number ReadNumber(std::string_view text, int base) {
   Number number = 0;
@@ -82,7 +82,7 @@ absl::StatusOr<uint64_t> ReadDeadLetterId(std::string_view field,
   const auto number = dot == std::string_view::npos
                           ? 0
                           : ReadNumber<uint64_t>(id.substr(dot + 1), 10);
-  // One text an id.
+  // Each id has exactly one valid text.
   if (number == 0 || FormatDeadLetterId(run, number) != text) {
     return Wrong(field,
                  "is not the id of a dead letter, as ListDeadLetters tells it");

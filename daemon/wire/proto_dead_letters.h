@@ -1,7 +1,7 @@
-// Dead letters between actord.v1 and the runtime's terms.
+// Translates dead letters between actord.v1 and the runtime.
 //
-// An id is the incarnation of the daemon in hexadecimal, a dot and the number
-// of the letter, so that no id means a letter of another run.
+// An id consists of the daemon's incarnation in hexadecimal, a dot, and the
+// number of the letter. So no id can mean a letter of another run.
 //
 // Thread-safety: pure functions.
 #pragma once
@@ -19,18 +19,18 @@
 namespace actord::daemon {
 
 std::string FormatDeadLetterId(uint32_t incarnation, uint64_t number);
-// The number. INVALID_FIELD that names `field`, if the text is no id;
-// DEAD_LETTER_NOT_FOUND if it is one of another run.
+// Returns the number of the letter. INVALID_FIELD, which names `field`: the
+// text is no id. DEAD_LETTER_NOT_FOUND: the id belongs to another run.
 absl::StatusOr<uint64_t> ReadDeadLetterId(std::string_view field,
                                           const std::string& text,
                                           uint32_t incarnation);
 
-// Fills `query`, and `scope`, which makes the next page's token.
+// Fills `query` and `scope`. The token of the next page is made with `scope`.
 absl::Status ReadListDeadLetters(const v1::ListDeadLettersRequest& request,
                                  uint32_t incarnation,
                                  runtime::DeadLetterQuery& query,
                                  uint64_t& scope);
-// The numbers of those of this run.
+// Returns the numbers of the letters of this run. Skips ids of other runs.
 absl::StatusOr<std::vector<uint64_t>> ReadDropDeadLetters(
     const v1::DropDeadLettersRequest& request, uint32_t incarnation);
 

@@ -1,4 +1,4 @@
-// What LoadPlugin and ListPlugins answer.
+// Writes the responses of LoadPlugin and ListPlugins.
 //
 // Thread-safety: pure functions.
 #pragma once

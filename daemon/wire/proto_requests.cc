@@ -17,7 +17,7 @@ namespace {
 
 namespace reason = runtime::reason;
 
-// Limits that the comments of the wire contract state.
+// The comments of the wire contract state these limits.
 constexpr size_t kMaxTopicBytes = 255;
 constexpr size_t kMaxRequestIdBytes = 128;
 constexpr size_t kMaxReasonBytes = 1024;
@@ -87,7 +87,7 @@ absl::Status TakeMessages(v1::SubmitRequest* request,
   return absl::OkStatus();
 }
 
-// An error of the runtime's parsers, about a field of the request.
+// Turns an error of a runtime parser into an error about `field`.
 absl::Status InField(std::string_view field, const absl::Status& status) {
   return runtime::InvalidField(
       field, runtime::ReasonOf(status),
@@ -136,7 +136,7 @@ absl::StatusOr<runtime::SubmitRequest> ReadSubmit(
   if (!status.ok()) return status;
   submit.process_type = std::move(*request->mutable_process_type());
   submit.method = std::move(*request->mutable_method());
-  // Its limits are checked where those of all submissions are.
+  // The runtime checks the range of the priority, as for all submissions.
   if (request->has_priority()) submit.priority = request->priority();
   if (!request->name().empty()) {
     status = runtime::CheckName("name", request->name());
@@ -152,7 +152,8 @@ uint64_t Fingerprint(const Address& to, const runtime::Message& message) {
 }
 
 uint64_t Fingerprint(const runtime::SubmitRequest& request) {
-  // absl::HashOf keeps neighbouring texts apart by their lengths.
+  // absl::HashOf hashes the length of each text too, so "ab", "c" and "a", "bc"
+  // differ.
   uint64_t hash =
       absl::HashOf(request.process_type, request.method, request.input.bytes,
                    request.input.content_type, request.messages.size(),
@@ -164,7 +165,7 @@ uint64_t Fingerprint(const runtime::SubmitRequest& request) {
   return hash;
 }
 
-// What SendRequest and CallRequest have in common.
+// Reads the fields that SendRequest and CallRequest share.
 template <typename Request>
 absl::Status ReadMessageTo(Request* request,
                            const runtime::PayloadLimit& payload_limit,
@@ -177,7 +178,7 @@ absl::Status ReadMessageTo(Request* request,
     status = TakePayload("payload", request->mutable_payload(), payload_limit,
                          message.payload);
   } else {
-    // Not assigned, so that the memory stays.
+    // Clearing the texts, instead of assigning new ones, keeps their memory.
     message.payload.bytes.clear();
     message.payload.content_type.clear();
   }

@@ -1,7 +1,7 @@
-// Messages of actord.v1 into the runtime's terms.
+// Translates the requests of actord.v1 for the runtime.
 //
-// Every field of a request is checked here, before anything is done. An error
-// is INVALID_ARGUMENT and names the field.
+// Every field of a request is checked here, before the request has any effect.
+// An error is INVALID_ARGUMENT and names the field.
 //
 // Thread-safety: pure functions.
 #pragma once
@@ -18,51 +18,54 @@
 
 namespace actord::daemon {
 
-// Functions that take a request by pointer move the payloads out of it.
+// A function that takes a pointer to a request moves the payloads out of the
+// request.
 
 absl::StatusOr<runtime::SubmitRequest> ReadSubmit(
     v1::SubmitRequest* request, const runtime::PayloadLimit& payload_limit);
-// Two requests with the same fingerprint would start the same process.
+// Returns a hash of the request. Requests with the same fingerprint count as
+// the same request, which would start the same process.
 uint64_t Fingerprint(const runtime::SubmitRequest& request);
 
-// Who is addressed: a PID, or whoever holds a name.
+// The address of a process: a PID, or a name that the process holds.
 struct Address {
   runtime::Pid pid;
-  std::string name;  // if `pid` is empty
+  std::string name;  // used if `pid` is empty
 };
 uint64_t Fingerprint(const Address& to, const runtime::Message& message);
-// A PID, or @ and a name. `field` names the field for the error.
+// Reads a PID, or @ and a name. `field` is the name of the field for the error.
 absl::StatusOr<Address> ReadAddress(std::string_view field,
                                     const std::string& text);
-// The process. NAME_NOT_FOUND.
+// Returns the PID of the process. NAME_NOT_FOUND: no process holds the name.
 absl::StatusOr<runtime::Pid> Resolve(const runtime::Runtime& runtime,
                                      const Address& address);
-// Both in one.
+// ReadAddress, and then Resolve.
 absl::StatusOr<runtime::Pid> FindProcess(const runtime::Runtime& runtime,
                                          std::string_view field,
                                          const std::string& text);
 
-// Fills `to` and `message`, whatever is in them. What was in `message` goes
-// into the request where something is moved out of that, so memory is used
-// again.
+// Fills `to` and `message`, whatever they contain. Where a text moves out of
+// the request, the old text of `message` moves in, so that its memory is
+// reused.
 absl::Status ReadSend(v1::SendRequest* request,
                       const runtime::PayloadLimit& payload_limit, Address& to,
                       runtime::Message& message);
 absl::Status ReadCall(v1::CallRequest* request,
                       const runtime::PayloadLimit& payload_limit, Address& to,
                       runtime::Message& message);
-// Whether a request of a stream has no more items in `field` than it may.
+// Checks that a stream request does not have too many items in `field`.
 absl::Status CheckBatch(std::string_view field, int items);
-// Whether a conflict of names is to be answered by delivering.
+// Returns true if the messages of the request are to be delivered to the holder
+// of the name when the name is taken.
 absl::StatusOr<bool> ReadNameConflict(const v1::SubmitRequest& request);
 
-// `field` names the field for the error.
+// `field` is the name of the field for the error.
 absl::StatusOr<runtime::Pid> ReadPid(std::string_view field,
                                      const std::string& text);
-// Zero if there is none.
+// Returns zero if the request has no deadline.
 absl::StatusOr<absl::Duration> ReadCancelDeadline(
     const v1::CancelRequest& request);
-// `reason` of Cancel and Terminate.
+// Checks the field `reason` of Cancel and Terminate.
 absl::Status CheckReason(const std::string& reason);
 
 struct Completion {
@@ -73,14 +76,14 @@ absl::StatusOr<Completion> ReadCompleteYield(
     v1::CompleteYieldRequest* request,
     const runtime::PayloadLimit& payload_limit);
 
-// Where a list begins and how long a page is. `scope` makes the next page's
-// token (page_token.h).
+// The position where a page of a list begins, and the number of its items. The
+// token of the next page is made with `scope` (page_token.h).
 struct Paging {
   uint64_t position = 0;
   size_t page_size = 0;
   uint64_t scope = 0;
 };
-// Fills `paging`; `scope` is a hash over the list, its filter and the daemon's
+// Fills `paging`. `scope` is a hash over the list, its filter and the daemon's
 // incarnation.
 absl::Status ReadPaging(int32_t page_size, const std::string& page_token,
                         uint64_t scope, Paging& paging);

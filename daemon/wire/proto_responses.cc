@@ -118,7 +118,7 @@ v1::CompleteYieldResponse::Answer ToProto(runtime::CompleteAnswer answer) {
     case runtime::CompleteAnswer::kExpired:
       return v1::CompleteYieldResponse::ANSWER_EXPIRED;
     case runtime::CompleteAnswer::kMailboxFull:
-      break;  // an error of the call
+      break;  // the call returns an error instead
     case runtime::CompleteAnswer::kUnknown:
       return v1::CompleteYieldResponse::ANSWER_UNKNOWN;
   }

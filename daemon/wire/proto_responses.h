@@ -1,6 +1,6 @@
-// The runtime's answers as messages of actord.v1.
+// Translates the runtime's answers into messages of actord.v1.
 //
-// Texts that come from plugins are made valid UTF-8, which clients insist on.
+// Texts from plugins are made valid UTF-8, because clients reject other texts.
 //
 // Thread-safety: pure functions.
 #pragma once
@@ -13,7 +13,7 @@
 namespace actord::daemon {
 
 void WritePayload(runtime::Payload payload, v1::Payload* proto);
-// Of an end that is not kResult.
+// Writes the failure of a process. Precondition: `kind` is not kResult.
 void WriteFailure(runtime::EndKind kind, absl::StatusCode code,
                   std::string_view message, v1::Failure* proto);
 void WriteOutcome(const runtime::Pid& pid, runtime::Outcome outcome,

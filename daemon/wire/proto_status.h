@@ -1,4 +1,4 @@
-// What GetStatus answers.
+// Writes the response of GetStatus.
 //
 // Thread-safety: pure functions.
 #pragma once
@@ -17,11 +17,12 @@ namespace actord::daemon {
 void WriteCounters(const runtime::RuntimeStats& stats, v1::Counters* proto);
 void WriteWorkers(const runtime::RuntimeStats& stats,
                   v1::GetStatusResponse* proto);
-// `limits`: the limits in force in the runtime. The limits of request ids are
-// in `config`, because the daemon keeps the request ids.
+// `limits` are the limits in force in the runtime. The limits on request ids
+// come from `config`.
 void WriteLimits(const runtime::Limits& limits, const Config& config,
                  v1::Limits* proto);
-// Plugins, process types, commands and external patterns, each sorted by name.
+// Writes plugins, process types, commands and external patterns, each sorted by
+// name.
 void WriteCatalog(const std::vector<PluginInfo>& plugins,
                   const runtime::Catalog& catalog,
                   const std::vector<std::string>& external_commands,

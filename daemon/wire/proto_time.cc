@@ -6,7 +6,7 @@ namespace actord::daemon {
 namespace {
 
 constexpr int64_t kNsPerSecond = 1'000'000'000;
-// Limit of google.protobuf.Duration, in seconds.
+// The limit of google.protobuf.Duration, in seconds.
 constexpr int64_t kMaxSeconds = 315'576'000'000;
 
 }  // namespace

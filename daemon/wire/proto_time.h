@@ -1,4 +1,4 @@
-// Times and durations on the wire.
+// Translates times and durations to and from the wire.
 //
 // Thread-safety: pure functions.
 #pragma once
@@ -15,10 +15,10 @@ namespace actord::daemon {
 
 google::protobuf::Timestamp ToProtoTimestamp(uint64_t unix_ns);
 
-// Longer than the wire allows (10,000 years): cut to that.
+// A duration beyond the limit of the wire (10,000 years) is cut to the limit.
 google::protobuf::Duration ToProtoDuration(absl::Duration duration);
-// nullopt: it breaks the rules of google.protobuf.Duration (its range, or signs
-// that differ).
+// nullopt: `duration` breaks the rules of google.protobuf.Duration. It is out
+// of range, or the signs of seconds and nanos differ.
 std::optional<absl::Duration> FromProtoDuration(
     const google::protobuf::Duration& duration);
 

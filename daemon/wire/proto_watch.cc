@@ -15,7 +15,7 @@
 namespace actord::daemon {
 namespace {
 
-// Incarnation, cursor, slot and checksum in hexadecimal.
+// A token consists of incarnation, cursor, slot and checksum, in hexadecimal.
 constexpr size_t kIncarnationDigits = 8;
 constexpr size_t kCursorDigits = 16;
 constexpr size_t kSlotDigits = 8;
@@ -24,8 +24,8 @@ constexpr size_t kCheckedDigits =
     kIncarnationDigits + kCursorDigits + kSlotDigits;
 constexpr uint32_t kNoSlot = UINT32_MAX;
 
-// FNV-1a: another run of the daemon has to get the same from the same text,
-// which absl::Hash does not promise.
+// Hashes `text` with FNV-1a. Every run of the daemon must get the same hash for
+// the same text, which absl::Hash does not promise.
 uint32_t HashOn(uint32_t hash, std::string_view text) {
   constexpr uint32_t kPrime = 16777619;
   for (const char c : text) {
@@ -36,14 +36,15 @@ uint32_t HashOn(uint32_t hash, std::string_view text) {
 
 uint32_t ScopeOf(const runtime::ProcessFilter& filter) {
   constexpr uint32_t kBasis = 2166136261;
-  // No name has a space.
+  // A space separates the two filters, because no name contains a space.
   return HashOn(kBasis, absl::StrCat(filter.process_type, " ",
                                      filter.parent.empty()
                                          ? ""
                                          : runtime::FormatPid(filter.parent)));
 }
 
-// Takes `digits` of `text` off. False: they are no lower-case number.
+// Takes `digits` characters off `text` and reads them as a hexadecimal number.
+// False: they are not lower-case hexadecimal digits.
 template <typename Number>
 bool TakeHex(std::string_view& text, size_t digits, Number& number) {
   const std::string_view part = text.substr(0, digits);

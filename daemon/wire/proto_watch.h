@@ -1,11 +1,11 @@
-// Watches of processes on the wire: what is watched, where a watch goes on, and
+// Translates process watches to and from the wire: filters, resume tokens and
 // events.
 //
-// A resume token is opaque: the run of the daemon, a place in the snapshot or
-// in the log of events, and a checksum over these and the filters, so that a
-// text that is none, or of other filters, is refused instead of showing
-// something wrong. It keeps out mistakes, not malice: one that is made up shows
-// no more than a watch that begins.
+// A resume token is opaque. It contains the run of the daemon, a place in the
+// snapshot or in the log of events, and a checksum over these and the filters.
+// So a malformed token, or a token of other filters, is refused instead of
+// showing wrong events. The checksum catches mistakes, not malice: a forged
+// token shows no more than a new watch does.
 //
 // Thread-safety: pure functions.
 #pragma once
@@ -21,11 +21,11 @@
 
 namespace actord::daemon {
 
-// How far a watch has come.
+// The place that a watch has reached.
 struct WatchPlace {
-  uint64_t cursor = 0;  // in the log of events: where to read on
-  // Where the next page of the snapshot begins, 0 for the first; nullopt: there
-  // is none to be sent.
+  uint64_t cursor = 0;  // the next position to read in the log of events
+  // The slot where the next page of the snapshot begins; 0: the first page;
+  // nullopt: no page is left to send.
   std::optional<uint32_t> slot;
 
   friend bool operator==(const WatchPlace&, const WatchPlace&) = default;
@@ -35,13 +35,16 @@ struct WatchOrder {
   runtime::ProcessFilter filter;
   bool skip_snapshot = false;
   uint32_t scope = 0;  // a hash over the filters
-  // Nullopt: from the beginning.
+  // The place of the resume token; nullopt: the watch starts from the
+  // beginning.
   std::optional<WatchPlace> resumes;
-  // Or of a run of the daemon that is no more: something was missed.
+  // The resume token belongs to an earlier run of the daemon, so the client has
+  // missed events.
   bool resumes_other_run = false;
 };
 
-// INVALID_FIELD, INVALID_PID, INVALID_RESUME_TOKEN.
+// The reasons of errors are INVALID_FIELD, INVALID_PID and
+// INVALID_RESUME_TOKEN.
 absl::StatusOr<WatchOrder> ReadWatch(const v1::WatchProcessesRequest& request,
                                      uint32_t incarnation);
 std::string MakeResumeToken(uint32_t incarnation, uint32_t scope,

@@ -15,7 +15,7 @@ namespace {
 
 namespace reason = runtime::reason;
 
-// Limits that the comments of the wire contract state.
+// The comments of the wire contract state these limits.
 constexpr int kMaxPatterns = 100;
 constexpr size_t kMaxProgressBytes = 4096;
 constexpr absl::Duration kMaxRetryDelay = absl::Hours(24);
@@ -67,7 +67,7 @@ absl::Status CheckWorkRequest(const v1::WorkRequest& request, bool is_first) {
     return Wrong("subscribe", is_first ? "is required in the first message"
                                        : "is for the first message alone");
   }
-  // None of them is large enough to overflow the sum.
+  // The sum has 64 bits, so that it cannot overflow.
   const int64_t items = int64_t{request.completions_size()} +
                         request.failures_size() + request.heartbeats_size();
   if (items > kMaxWorkItems) {

@@ -1,4 +1,4 @@
-// Messages of Work into the runtime's terms, and back.
+// Translates the messages of Work for the runtime, and back.
 //
 // Errors are INVALID_ARGUMENT and name the field.
 //
@@ -16,14 +16,16 @@
 
 namespace actord::daemon {
 
-// The most completions, failures and heartbeats in one message.
+// Maximum number of completions, failures and heartbeats in one message, added
+// together.
 inline constexpr int kMaxWorkItems = 1000;
 
-// Whether it has what the first message needs, and what every other must not
-// have. `work` says which commands may be external.
+// Checks the field `subscribe` of the first message. `work` says which commands
+// may be external.
 absl::Status CheckSubscribe(const v1::Subscribe& subscribe,
                             const runtime::RemoteTasks& work);
-// What is about the message as a whole.
+// Checks the message as a whole: the first message must have `subscribe`, and
+// every later message must not; and no message may have too many items.
 absl::Status CheckWorkRequest(const v1::WorkRequest& request, bool is_first);
 
 struct WorkFailure {

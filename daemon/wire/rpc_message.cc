@@ -22,8 +22,9 @@ using google::protobuf::Message;
 using google::protobuf::Reflection;
 using google::protobuf::internal::WireFormatLite;
 
-// The path of the first text in `message` that is no UTF-8; "" if there is
-// none. Messages of the contract are nested three deep at most.
+// Returns the path of the first text in `message` that is not UTF-8; "" if
+// there is none. The recursion ends, because the messages of the contract are
+// nested at most three deep.
 std::string FindBadText(const Message& message) {
   const Reflection& reflection = *message.GetReflection();
   std::vector<const FieldDescriptor*> fields;
@@ -67,7 +68,7 @@ absl::Status Unreadable(const Message& message) {
 }  // namespace
 
 absl::Status ReadMessage(const grpc::ByteBuffer& buffer, Message* message) {
-  // The reader takes a pointer to non-const and changes nothing.
+  // The reader takes a pointer to non-const, but does not change the buffer.
   grpc::ProtoBufferReader reader(const_cast<grpc::ByteBuffer*>(&buffer));
   if (reader.status().ok() && message->ParseFromZeroCopyStream(&reader)) {
     return absl::OkStatus();

@@ -1,7 +1,7 @@
-// Messages to and from gRPC's byte buffers.
+// Reads messages from gRPC's byte buffers, and writes messages to them.
 //
-// The service parses requests itself: gRPC answers a request that does not
-// parse with UNIMPLEMENTED and no word about what is wrong.
+// The service parses requests itself, because gRPC answers a malformed request
+// with UNIMPLEMENTED and does not say what is wrong.
 //
 // Thread-safety: pure functions.
 #pragma once
@@ -14,12 +14,13 @@
 
 namespace actord::daemon {
 
-// INVALID_ARGUMENT; names the field if it is a text that is no UTF-8.
+// INVALID_ARGUMENT: `buffer` is malformed. The error names a text field that is
+// not UTF-8.
 absl::Status ReadMessage(const grpc::ByteBuffer& buffer,
                          google::protobuf::Message* message);
-// How many times field `number` stands in a message of these bytes, as far as
-// they are one. Takes no memory, unlike reading it: an empty item has two bytes
-// on the wire and a hundred in memory.
+// Counts how many times field `number` occurs in the message, up to the first
+// malformed field. Unlike ReadMessage, this takes no memory: an empty item
+// takes two bytes on the wire and a hundred in memory.
 int CountField(const grpc::ByteBuffer& buffer, int number);
 // INTERNAL: the message is larger than the wire allows (2 GiB).
 absl::Status WriteMessage(const google::protobuf::Message& message,

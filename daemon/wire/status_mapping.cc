@@ -12,7 +12,8 @@
 namespace actord::daemon {
 namespace {
 
-// Messages may hold what a plugin or a client wrote.
+// Makes a message valid UTF-8 and cuts it, because a message may contain text
+// from a plugin or a client.
 std::string Presentable(absl::string_view message) {
   return ToUtf8({message.data(), message.size()}, kMaxErrorMessageBytes);
 }
@@ -71,7 +72,7 @@ grpc::Status ToGrpcStatus(const absl::Status& status) {
   } else if (IsRetryable(status)) {
     details.add_details()->PackFrom(MakeRetryInfo(status));
   }
-  // The numbers of both enumerations are those of google.rpc.Code.
+  // Both enumerations have the numbers of google.rpc.Code.
   return {static_cast<grpc::StatusCode>(status.code()), message,
           details.SerializeAsString()};
 }

@@ -1,8 +1,9 @@
-// The one place where errors become what a client sees: grpc::Status with
-// google.rpc.Status details, or the refusal of an item of a stream.
+// Translates errors for clients, as the only place that does. An error becomes
+// a grpc::Status with google.rpc.Status details, or the refusal of one item of
+// a stream.
 //
-// Every error carries an ErrorInfo (domain "actord", a stable reason);
-// INVALID_ARGUMENT adds a BadRequest that names the field, RESOURCE_EXHAUSTED
+// Every error carries an ErrorInfo (domain "actord", a stable reason).
+// INVALID_ARGUMENT adds a BadRequest, which names the field. RESOURCE_EXHAUSTED
 // and UNAVAILABLE add a RetryInfo.
 //
 // Thread-safety: pure functions.
@@ -19,16 +20,17 @@
 namespace actord::daemon {
 
 inline constexpr std::string_view kErrorDomain = "actord";
-// For errors that could not say how long to wait.
+// The retry delay of an error that states none.
 inline constexpr absl::Duration kDefaultRetryDelay = absl::Milliseconds(100);
-// A message is cut to this. It travels in the trailers up to three times, in
-// growing encodings, and clients accept 8 KiB of trailers.
+// Longer messages are cut to this size. A message travels in the trailers up to
+// three times, in encodings that enlarge it, and clients accept 8 KiB of
+// trailers.
 inline constexpr size_t kMaxErrorMessageBytes = 1024;
 
-// `status` usually comes from runtime::Error and its kin. One without a reason
-// gets the name of its code ("INTERNAL").
+// `status` usually comes from runtime::Error or a similar function. A status
+// without a reason gets the name of its code ("INTERNAL") as the reason.
 grpc::Status ToGrpcStatus(const absl::Status& status);
-// The same, about one item of a stream. `status` is not OK.
+// Writes the refusal of one item of a stream. Precondition: `status` is not OK.
 void WriteRefusal(const absl::Status& status, v1::Refusal* proto);
 
 }  // namespace actord::daemon
