@@ -56,8 +56,8 @@ void SendStream::Answered(uint64_t index, const absl::Status& status,
 }
 
 void SendStream::CloseOne() {
-  // Release publishes the answers of the items; acquire by the thread that
-  // answers the last one.
+  // Release: publishes the answer of this item. Acquire: the thread that
+  // answers the last item sees the answers of all items.
   if (open_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
   const std::shared_ptr<Stream> self = std::move(self_);
   request_.Used(batch_bytes_);

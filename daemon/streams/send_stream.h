@@ -1,8 +1,8 @@
 // The SendStream call: batches of sends, acknowledged together.
 //
 // Bounds: the stream reads the next batch when the acknowledgement of the last
-// one is being written. So a client that does not read delays itself alone, and
-// a stream holds at most one batch and the refusals of two.
+// batch is being written. So a client that does not read delays only itself,
+// and a stream holds at most one batch and the refusals of two batches.
 //
 // Thread-safety: any thread.
 #pragma once
@@ -26,14 +26,14 @@ namespace actord::daemon {
 
 class SendStream final : public BidiStream {
  public:
-  // All are borrowed and must outlive the server.
+  // Borrows its arguments, which must outlive the server.
   SendStream(runtime::Runtime& runtime, RequestIds& message_ids,
              OpenStreams& streams)
       : BidiStream(streams), runtime_(runtime), message_ids_(message_ids) {}
 
  private:
-  // What an acknowledgement says beside the number of items that have been
-  // answered.
+  // The content of an acknowledgement: the number of items that have been
+  // answered, and the refused and duplicate items of the batch.
   struct Ack {
     struct Refused {
       uint64_t index = 0;
@@ -52,23 +52,24 @@ class SendStream final : public BidiStream {
   // Carries out the batch from `first_` to `next_`.
   void CarryOut();
   void Answered(uint64_t index, const absl::Status& status, bool duplicate);
-  // Subtracts one from `open_`, and acknowledges the batch at 0.
+  // Subtracts one from `open_`, and acknowledges the batch when `open_` is 0.
   void CloseOne();
 
   runtime::Runtime& runtime_;
   RequestIds& message_ids_;
 
-  // The items of the current batch that are not answered yet, plus one while
-  // CarryOut runs. An item whose message_id is in flight elsewhere is answered
-  // later, on another thread.
+  // The number of items of the current batch that are not answered yet, plus
+  // one while CarryOut runs. An item whose message_id is in flight elsewhere is
+  // answered later, on another thread.
   std::atomic<size_t> open_{0};
-  // Keeps this stream alive while `open_` is not 0. Belongs to the thread that
-  // handles the batch.
+  // The members down to `next_` belong to the thread that handles the batch.
+  //
+  // Keeps this stream alive while `open_` is not 0.
   std::shared_ptr<Stream> self_;
   ReusedMessage<v1::SendStreamRequest> request_;
   runtime::Message message_;
   size_t batch_bytes_ = 0;
-  uint64_t first_ = 0;  // index of its first item
+  uint64_t first_ = 0;  // index of the first item of the batch
   uint64_t next_ = 0;   // index of the first item of the next batch
 
   Ack ack_ ABSL_GUARDED_BY(mutex_);

@@ -7,7 +7,7 @@
 
 namespace actord::daemon {
 
-// All open streams.
+// OpenStreams.
 
 void OpenStreams::Add(const std::shared_ptr<Stream>& stream) {
   absl::Status closed;
@@ -59,7 +59,7 @@ void Stream::EndLocked(const absl::Status& status) {
   if (end_.has_value()) return;
   end_ = status;
   OnEnded();
-  // Otherwise WriteDone finishes the call.
+  // During a write, WriteDone finishes the call.
   if (!writing_) FinishLocked();
 }
 
@@ -103,7 +103,7 @@ void Stream::Continue() {
       StartReadInto(&in_bytes_);
     }
   }
-  // Nothing finishes the call, and so nothing destroys the stream, before the
+  // The call is not finished, and so the stream is not destroyed, before the
   // write is done.
   if (!writes) return;
   const absl::Status status = WriteOutput(&out_bytes_);
@@ -128,7 +128,7 @@ void Stream::ReadDone(bool ok) {
     // The client has half-closed, or its connection broke.
     if (!ok) CloseLocked(absl::OkStatus());
     // A message that was read while the stream began to close is dropped: the
-    // client cannot know on which side of the close it was.
+    // client cannot know whether the message came before the close or after it.
     if (ok && !close_.has_value()) read_ = Read::kHandled;
     ok = read_ == Read::kHandled;
   }

@@ -2,15 +2,15 @@
 // message at a time, and ends the call exactly once, whatever the client does.
 //
 // A stream is
-//   open     it reads and writes
-//   closing  it reads no more: the client has half-closed the call or broke a
-//            rule, or the daemon ends. The stream writes its remaining output,
-//            and then ends.
-//   ended    it has told gRPC to finish the call, or will when the current
-//            write is done. It starts no read and no write.
+//   open     The stream reads and writes.
+//   closing  The stream reads no more: the client has half-closed the call or
+//            broken a rule, or the daemon is ending. The stream writes its
+//            remaining output, and then ends.
+//   ended    The stream has told gRPC to finish the call, or will do so when
+//            the current write is done. It starts no read and no write.
 //
-// Bounds: the stream reads or handles one message at a time, reads the next one
-// when the subclass wants it, and writes one message at a time.
+// Bounds: the stream reads or handles one message at a time, reads the next
+// message when the subclass wants it, and writes one message at a time.
 //
 // Thread-safety: any thread. Ownership: OpenStreams keeps the stream until
 // OnDone. gRPC calls OnDone when the call is finished and no function of the
@@ -50,18 +50,18 @@ class OpenStreams {
   mutable absl::Mutex mutex_;
   absl::flat_hash_map<Stream*, std::shared_ptr<Stream>> open_
       ABSL_GUARDED_BY(mutex_);
-  absl::Status closed_ ABSL_GUARDED_BY(mutex_);  // OK: not yet
+  absl::Status closed_ ABSL_GUARDED_BY(mutex_);  // OK: not closed
 };
 
-// Everything except gRPC's reactor, which BidiStream and WriteStream add.
+// A stream without gRPC's reactor, which BidiStream and WriteStream add.
 class Stream : public std::enable_shared_from_this<Stream> {
  public:
   virtual ~Stream() = default;
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
 
-  // Begins `stream` and returns its reactor for gRPC. Before this, nothing is
-  // read or written.
+  // Begins `stream` and returns its reactor for gRPC. The stream does not read
+  // or write before Begin.
   template <typename Call>
   static Call* Begin(std::shared_ptr<Call> stream) {
     stream->BeginCall();
@@ -80,8 +80,8 @@ class Stream : public std::enable_shared_from_this<Stream> {
   // `streams` is borrowed and must outlive the server.
   explicit Stream(OpenStreams& streams) : streams_(streams) {}
 
-  // A message has arrived. It stays in `bytes` until Handled. Called without
-  // the lock, and not again before Handled.
+  // Called when a message has arrived. The message stays in `bytes` until
+  // Handled. Called without the lock, and not again before Handled.
   virtual void OnMessage(const grpc::ByteBuffer& bytes) = 0;
   // To be called exactly once for each OnMessage, on any thread, without the
   // lock. An error closes the stream.
@@ -91,26 +91,27 @@ class Stream : public std::enable_shared_from_this<Stream> {
   // that has nothing left to write. To be called, without the lock, when the
   // answer of one of the following functions has changed.
   void Continue();
-  // Whether the next message may be read.
+  // Returns true if the next message may be read.
   virtual bool WantsMessage() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) = 0;
   // Sets the content of the next message to the client aside; false: there is
-  // none. Not called during a write.
+  // no output. Not called during a write.
   virtual bool TakeOutput() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) = 0;
   // Encodes the content that was set aside. Called without the lock.
   virtual absl::Status WriteOutput(grpc::ByteBuffer* bytes) = 0;
-  // Whether a closing stream will have more output after TakeOutput has
+  // Returns true if a closing stream will have more output after TakeOutput has
   // returned false.
   virtual bool ExpectsOutput() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     return false;
   }
-  // The stream begins to close. The function may end it at once.
+  // Called when the stream begins to close. The function may end the stream at
+  // once.
   virtual void OnClosing(const absl::Status& /*status*/)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {}
-  // The stream has ended. Releases everything except the content that was set
-  // aside.
+  // Called when the stream has ended. Releases everything except the content
+  // that was set aside.
   virtual void OnEnded() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {}
-  // The stream has ended and no write is in progress. Releases the content that
-  // was set aside.
+  // Called when the stream has ended and no write is in progress. Releases the
+  // content that was set aside.
   virtual void OnOutputOver() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {}
 
   // Implemented by the gRPC adapter: start I/O, finish the call.
@@ -142,11 +143,12 @@ class Stream : public std::enable_shared_from_this<Stream> {
   OpenStreams& streams_;
   Read read_ ABSL_GUARDED_BY(mutex_) = Read::kNone;
   bool writing_ ABSL_GUARDED_BY(mutex_) = false;
-  // The status to end with; nullopt: not closing, not ended.
+  // The status to end with. `close_` is nullopt: the stream does not close.
+  // `end_` is nullopt: the stream has not ended.
   std::optional<absl::Status> close_ ABSL_GUARDED_BY(mutex_);
   std::optional<absl::Status> end_ ABSL_GUARDED_BY(mutex_);
-  // They belong to gRPC during a read or a write, and otherwise to the thread
-  // that handles or encodes the message.
+  // The messages that are read and written. gRPC owns a buffer during a read or
+  // a write; otherwise the thread that handles or encodes the message owns it.
   grpc::ByteBuffer in_bytes_;
   grpc::ByteBuffer out_bytes_;
 };
@@ -175,7 +177,8 @@ class WriteStream : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
   using Stream::Stream;
 
  private:
-  // A write stream reads nothing: its request is there when the call begins.
+  // A write stream reads no message: gRPC has read the request when the call
+  // begins.
   bool WantsMessage() final ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     return false;
   }
@@ -191,22 +194,23 @@ class WriteStream : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
 
 // A message that is filled many times, so that its parts are not allocated each
 // time. Its memory is measured once for each kLookBytes read, because measuring
-// is expensive. So the message holds at most kMaxHeldBytes and what kLookBytes
-// on the wire can become.
+// is expensive. So the message holds at most kMaxHeldBytes, plus the memory
+// that kLookBytes on the wire can take.
 //
 // Thread-safety: none.
 template <typename Message>
 class ReusedMessage {
  public:
   [[nodiscard]] Message& get() { return message_; }
-  // The message was read from `wire_bytes` bytes and is not needed any more.
+  // To be called when the message, which was read from `wire_bytes` bytes, is
+  // not needed any more.
   void Used(size_t wire_bytes) {
     used_bytes_ += wire_bytes;
     if (used_bytes_ <= kLookBytes) return;
     used_bytes_ = 0;
     if (message_.SpaceUsedLong() > kMaxHeldBytes) Drop();
   }
-  // Releases the memory of the message, such as of one that was malformed.
+  // Releases the memory of the message, for example of a malformed message.
   void Drop() { message_ = Message(); }
 
  private:

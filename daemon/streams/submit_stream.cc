@@ -15,8 +15,8 @@
 namespace actord::daemon {
 namespace {
 
-// The limits of one response, since clients accept 4 MiB by default. A larger
-// outcome has a response of its own.
+// The limits of one response. Clients accept 4 MiB by default. An outcome above
+// the limit gets its own response.
 constexpr size_t kMaxResponseNews = 1000;
 constexpr size_t kMaxResponseBytes = 1 << 20;
 // The size of news without an outcome. A refusal is about as long.
@@ -50,7 +50,7 @@ void SubmitStream::OnMessage(const grpc::ByteBuffer& bytes) {
   batch_.clear();
   {
     const absl::MutexLock lock(&mutex_);
-    // Once the stream has ended, nobody would learn the answers.
+    // Once the stream has ended, the client would not receive the answers.
     for (int i = 0; i < count && !ended(); ++i) {
       batch_.push_back(NewSubmission(request.await_outcomes()));
     }
@@ -85,7 +85,7 @@ size_t SubmitStream::NewSubmission(bool awaits) {
   return slot;
 }
 
-// What becomes of the submissions.
+// Following the submissions.
 
 void SubmitStream::Answered(size_t slot,
                             const absl::StatusOr<runtime::Pid>& pid,
@@ -180,7 +180,7 @@ void SubmitStream::TellEnd(size_t slot, End end) {
 void SubmitStream::Release(size_t slot) {
   Submission& submission = submissions_[slot];
   submission.state = Submission::State::kTold;
-  // The slot may stay free for long.
+  // Released now, because the slot may stay free for long.
   submission.end.reset();
   free_slots_.push_back(slot);
   if (--live_ == 0) self_.reset();
@@ -190,9 +190,11 @@ void SubmitStream::OnEnded() {
   std::vector<News>().swap(news_);
   for (size_t slot = 0; slot < submissions_.size(); ++slot) {
     Submission& submission = submissions_[slot];
-    // The thread that asks sees that the stream has ended.
+    // For an asking submission, the asking thread sees that the stream has
+    // ended.
     if (submission.state != Submission::State::kAwaited) continue;
-    // Otherwise its Ended is running.
+    // If the wait cannot be cancelled, the submission's Ended is running or
+    // about to run.
     if (runtime_.CancelAwait(submission.pid, submission.await_id)) {
       Release(slot);
     }
@@ -245,7 +247,7 @@ absl::Status SubmitStream::WriteOutput(grpc::ByteBuffer* bytes) {
   }
   response.mutable_news()->Reserve(static_cast<int>(taken_ - written_));
   for (; written_ != taken_; ++written_) {
-    // Moved out, so that an idle stream holds no outcomes.
+    // Moves the news out, so that an idle stream holds no outcomes.
     WriteNews(std::move(outgoing_[written_]), response.add_news());
   }
   return WriteMessage(response, bytes);
@@ -271,7 +273,7 @@ void SubmitStream::WriteNews(News news, v1::SubmissionNews* proto) {
     }
   };
   if (news.fetches_end) {
-    // The process has ended, so this calls back before it returns.
+    // The process has ended, so Await calls back before it returns.
     [[maybe_unused]] const auto id = runtime_.Await(news.pid, write_end);
     assert(id == 0);
   } else if (news.end.has_value()) {

@@ -1,23 +1,24 @@
-// The SubmitStream call: batches of submissions, and what has become of each.
+// The SubmitStream call: batches of submissions, and news of each submission.
 //
 // A submission is
-//   starting  its Init has not returned yet
-//   asking    the process has started, and the stream asks for its outcome
-//   awaited   the process runs, and the runtime will call back with its outcome
-//   told      its last news are queued, or have been written
+//   starting  The Init of its process has not returned yet.
+//   asking    The process has started, and the stream asks for its outcome.
+//   awaited   The process runs, and the runtime will call back with its
+//   outcome. told      The last news of the submission are queued or have been
+//   written.
 // A submission goes from starting to told if it is refused or if the client
-// does not want its outcome. When the stream ends it stops waiting for
+// does not want its outcome. When the stream ends, it stops waiting for
 // outcomes; the processes go on.
 //
 // Bounds: the stream reads the next batch while fewer than kMaxOutstanding
-// submissions are outstanding. A submission is outstanding from its begin until
+// submissions are outstanding. A submission is outstanding from its start until
 // its last news are being written. Outcomes that wait to be written take at
-// most kMaxWaitingBytes. An outcome above that stays with the results that the
-// runtime keeps, and is fetched when it is written.
+// most kMaxWaitingBytes. An outcome above that limit stays with the results
+// that the runtime keeps, and is fetched when it is written.
 //
-// Order of locks: the stream's before those of the runtime, which calls back
-// without its own. The stream calls nothing that may call back while it holds
-// its lock.
+// Order of locks: the stream's lock before the runtime's locks. The runtime
+// holds no lock when it calls back. While the stream holds its lock, it calls
+// no function that may call back.
 //
 // Thread-safety: any thread.
 #pragma once
@@ -46,7 +47,7 @@ class SubmitStream final : public BidiStream {
   static constexpr size_t kMaxOutstanding = 10'000;
   static constexpr size_t kMaxWaitingBytes = 8 << 20;
 
-  // All are borrowed and must outlive the server.
+  // Borrows its arguments, which must outlive the server.
   SubmitStream(runtime::Runtime& runtime, RequestIds& request_ids,
                OpenStreams& streams)
       : BidiStream(streams), runtime_(runtime), request_ids_(request_ids) {}
@@ -60,28 +61,31 @@ class SubmitStream final : public BidiStream {
     bool awaits = false;  // the client wants its outcome
     uint64_t index = 0;
     runtime::Pid pid;
-    runtime::Runtime::AwaitId await_id = 0;  // while awaited
-    std::unique_ptr<End> end;                // came while asking
-    // Where it stands in news_, if that has not been swapped since.
+    runtime::Runtime::AwaitId await_id = 0;  // set while awaited
+    std::unique_ptr<End> end;                // arrived while asking
+    // The place of its news in `news_`; valid while the epoch equals
+    // `news_epoch_`.
     uint64_t news_epoch = 0;
     size_t news_position = 0;
   };
 
-  // Of one submission.
+  // The news of one submission.
   struct News {
     uint64_t index = 0;
     bool last = false;
-    // The answer of the submission, if it is new.
+    // The next four fields are the answer to the submission, if it is new.
     bool answered = false;
     bool duplicate = false;
     bool delivered = false;
     runtime::Pid pid;
-    // Why the submission was refused; null: it was not. Kept as it will be
-    // written, because a text of a process may have any length.
+    // Why the submission was refused; null: it was not refused. Stored in its
+    // final form, because the text of a process may have any length.
     std::unique_ptr<v1::Refusal> refusal;
     std::optional<End> end;  // how the process ended, if that is new
     size_t end_bytes = 0;
-    bool fetches_end = false;  // `end` says only that there is an outcome
+    // The outcome is not in `end`, and is fetched from the runtime when these
+    // news are written.
+    bool fetches_end = false;
   };
 
   void OnMessage(const grpc::ByteBuffer& bytes) override;
@@ -92,36 +96,40 @@ class SubmitStream final : public BidiStream {
   void OnEnded() override ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void OnOutputOver() override ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
-  // Called when submission `slot` is answered, and when its process has ended.
+  // Answered is called when submission `slot` is answered, and Ended when its
+  // process has ended.
   void Answered(size_t slot, const absl::StatusOr<runtime::Pid>& pid,
                 bool duplicate, bool delivered);
   void Ended(size_t slot, End end);
 
   size_t NewSubmission(bool awaits) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // The news of the submission that are not set aside yet, or new ones. Not
-  // called once the stream has ended.
+  // Returns the news of the submission that are not set aside yet, or adds new
+  // ones. Not called once the stream has ended.
   News& NewsOf(Submission& submission) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Adds the last news of the submission, and releases it.
+  // Adds the last news of the submission, and releases its slot.
   void TellEnd(size_t slot, End end) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // The submission has no more news, or the stream has ended.
+  // Frees the slot. Called when the submission has no more news, or when the
+  // stream has ended.
   void Release(size_t slot) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void WriteNews(News news, v1::SubmissionNews* proto);
 
   runtime::Runtime& runtime_;
   RequestIds& request_ids_;
 
-  // These belong to the thread that handles a message.
+  // These two belong to the thread that handles a message.
   ReusedMessage<v1::SubmitStreamRequest> request_;
-  std::vector<size_t> batch_;  // its slots
+  std::vector<size_t> batch_;  // the slots of its submissions
 
   uint64_t next_index_ ABSL_GUARDED_BY(mutex_) = 0;
-  // Those that are not told; addresses stay.
+  // All slots, by number. The addresses of the submissions do not change.
   std::deque<Submission> submissions_ ABSL_GUARDED_BY(mutex_);
   std::vector<size_t> free_slots_ ABSL_GUARDED_BY(mutex_);
-  size_t live_ ABSL_GUARDED_BY(mutex_) = 0;  // slots that are not free
-  // Keeps this while there are any: the runtime will call back.
+  size_t live_ ABSL_GUARDED_BY(mutex_) = 0;  // number of slots in use
+  // Keeps this stream alive while `live_` is not 0, because the runtime will
+  // call back.
   std::shared_ptr<Stream> self_ ABSL_GUARDED_BY(mutex_);
-  // Read, and their last news not yet set aside.
+  // The number of submissions that have been read and whose last news are not
+  // set aside yet.
   size_t outstanding_ ABSL_GUARDED_BY(mutex_) = 0;
 
   bool greeted_ ABSL_GUARDED_BY(mutex_) = false;
@@ -129,8 +137,9 @@ class SubmitStream final : public BidiStream {
   uint64_t news_epoch_ ABSL_GUARDED_BY(mutex_) = 1;  // counts the swaps
   size_t waiting_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
 
-  // Set aside. Of whoever writes, but for the moment of TakeOutput: what is
-  // between `written_` and `taken_` goes into the next response.
+  // The content that was set aside. The news from `written_` to `taken_` go
+  // into the next response. These members belong to the thread in TakeOutput,
+  // and afterwards to the thread that writes.
   std::vector<News> outgoing_;
   size_t written_ = 0;
   size_t taken_ = 0;

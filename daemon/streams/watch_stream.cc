@@ -20,7 +20,8 @@ absl::Status WatchStream::Open(WatchOrder order) {
   place_.cursor = log_.end();
   if (order_.resumes) {
     place_ = *order_.resumes;
-    // The pages that were sent are useless without the events since then.
+    // Without the events since the token, the pages that were sent before are
+    // useless.
     if (!log_.Holds(place_.cursor)) place_.slot.reset();
   } else if (!order_.resumes_other_run) {
     place_.slot = 0;
@@ -63,7 +64,7 @@ bool WatchStream::TakeUpdate() {
 }
 
 bool WatchStream::IsBehind() {
-  // The client has no page yet that could become stale.
+  // Before the first page, the client has no page that could become stale.
   if (*place_.slot == 0) return false;
   if (!caught_up_to_) caught_up_to_ = log_.end();
   if (place_.cursor < *caught_up_to_ || !log_.Holds(place_.cursor)) return true;
@@ -109,7 +110,7 @@ bool WatchStream::TakeEvents() {
   const LifecycleLog::Reading reading =
       log_.Read(reader_, place_.cursor, order_.filter, {});
   if (reading.lost) {
-    // A snapshot contains everything that the remaining events say.
+    // A snapshot will contain the effect of the remaining events.
     const uint64_t cursor = order_.skip_snapshot ? reading.oldest : reading.end;
     TakeMissed(reading.known ? cursor - place_.cursor : 0, cursor);
     return true;
@@ -119,9 +120,10 @@ bool WatchStream::TakeEvents() {
     WriteEvent(event, outgoing_.mutable_events()->add_events());
   }
   if (!reading.events.empty()) return true;
-  // Of events that are not for this client a token alone is told now and then,
-  // or one that is old would have been lost when it is needed; and when there
-  // are so many that they are looked at in parts.
+  // No event was for this client. The stream sends a token alone in two cases:
+  // the log has more events to read, or the cursor has moved by an eighth of
+  // the log's limit since the last token. An older token could be lost from the
+  // log when the client needs it.
   const uint64_t told_again = runtime_.limits().watch_max_events() / 8 + 1;
   return !reading.waits || place_.cursor - told_cursor_ >= told_again;
 }

@@ -1,25 +1,28 @@
 // The WatchProcesses call: a snapshot page by page, then events.
 //
-//   begins   the token, if no snapshot begins
-//   missed   that there is a gap; then the snapshot, or, if that is not wanted,
-//            events
-//   walks    the next page. Before each but the first it reads the events up to
-//            now, so that the log need not hold all of a walk; behind the last
-//   reads    events. When they are lost, also in a walk: missed
+// A stream is in one of these states, which decides its next response:
+//   begins   A resume token alone. Skipped if the stream starts with missed or
+//            walks.
+//   missed   The number of missed events. Next state: walks, or reads if the
+//            client skips the snapshot.
+//   walks    The next page of the snapshot. Before each page except the first,
+//            the stream sends the events up to now, so that the log need not
+//            hold the events of a whole walk. After the last page: reads.
+//   reads    Events. If events were lost, here or in a walk: missed.
 //
 // Events between pages do not change the proof in lifecycle_log.h: each page is
 // read after all events up to the current cursor have been sent. If the end of
 // a process was sent before a page, the process was invisible before that page,
-// which does not show it. If a page shows a process, its end has not been sent
-// yet.
+// and the page does not show it. If a page shows a process, the end of that
+// process has not been sent yet.
 //
-// Bounds: the stream makes a page or a batch of events when the last one has
-// been written. So for a client that does not read, the stream holds one
-// response. The events that the client has not read are in the log that all
-// watches share, or are lost, and the client learns how many.
+// Bounds: the stream makes a response when the last response has been written.
+// So for a client that does not read, the stream holds one response. The events
+// that the client has not read are in the log that all watches share, or are
+// lost, and the client learns how many.
 //
-// Order of locks: the stream's before the log's. The log calls Wake without its
-// own.
+// Order of locks: the stream's lock before the log's lock. The log does not
+// hold its lock when it calls Wake.
 //
 // Thread-safety: any thread.
 #pragma once
@@ -38,11 +41,11 @@
 
 namespace actord::daemon {
 
-// The log keeps the stream too while it is open.
+// While the stream is open, the log keeps it alive too.
 class WatchStream final : public WriteStream,
                           public runtime::LifecycleListener {
  public:
-  // Both are borrowed and must outlive the server.
+  // Borrows its arguments, which must outlive the server.
   WatchStream(runtime::Runtime& runtime, OpenStreams& streams)
       : WriteStream(streams),
         runtime_(runtime),
@@ -57,23 +60,24 @@ class WatchStream final : public WriteStream,
 
  private:
   static constexpr size_t kPageProcesses = 1000;
-  // On the wire; one process at least.
+  // The size of a page on the wire. A page contains at least one process.
   static constexpr size_t kPageBytes = size_t{256} << 10;
 
   bool TakeOutput() override ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status WriteOutput(grpc::ByteBuffer* bytes) override;
   void OnEnded() override ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
-  // Each sets the content of the next response aside; false: there is none.
+  // The Take functions set the content of the next response aside; false: there
+  // is no output.
   bool TakeUpdate() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Whether a walk has to send events before its next page. It counts the
-  // events up to the end that the log had at the first question for this page,
-  // because the walk has to go on whatever happens meanwhile.
+  // Returns true if the walk has to send events before its next page. The
+  // events up to the end that the log had at the first IsBehind for this page
+  // count. Later events do not, because they could delay the page for ever.
   bool IsBehind() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void TakePage() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool TakeEvents() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Tells the client that `count` events are missing, 0: an unknown number. The
-  // stream goes on at `cursor`.
+  // Tells the client that `count` events are missing; 0: their number is
+  // unknown. The stream goes on at `cursor`.
   void TakeMissed(uint64_t count, uint64_t cursor)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
@@ -83,9 +87,10 @@ class WatchStream final : public WriteStream,
   runtime::LifecycleLog::ReaderId reader_ ABSL_GUARDED_BY(mutex_) = 0;
   WatchOrder order_ ABSL_GUARDED_BY(mutex_);
   WatchPlace place_ ABSL_GUARDED_BY(mutex_);
-  // See IsBehind; nullopt: it has not been asked for this page.
+  // The end of the events that count (IsBehind); nullopt: IsBehind has not been
+  // called for this page.
   std::optional<uint64_t> caught_up_to_ ABSL_GUARDED_BY(mutex_);
-  uint64_t told_cursor_ ABSL_GUARDED_BY(mutex_) = 0;  // by the last token
+  uint64_t told_cursor_ ABSL_GUARDED_BY(mutex_) = 0;  // in the last token
   bool greets_ ABSL_GUARDED_BY(mutex_) = false;
   bool missed_other_run_ ABSL_GUARDED_BY(mutex_) = false;
   // The content that was set aside.

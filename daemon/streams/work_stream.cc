@@ -29,7 +29,7 @@ void WorkStream::OnMessage(const grpc::ByteBuffer& bytes) {
   absl::Status status = ReadMessage(bytes, &request);
   if (status.ok()) {
     const absl::MutexLock lock(&mutex_);
-    // Otherwise the stream has ended meanwhile, and the worker is gone.
+    // If the stream has ended meanwhile, the worker is gone.
     if (!ended()) status = Handle(request);
   }
   Handled(status);

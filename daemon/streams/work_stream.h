@@ -1,9 +1,9 @@
-// The Work call: one stream, one remote worker. The runtime decides about
-// leases, credits and retries; this class carries them over the wire.
+// The Work call: each stream serves one remote worker. The runtime decides
+// about leases, credits and retries; this class carries them over the wire.
 //
-// Bounds: the stream reads the next message when the answers to the last one
-// are being written. It takes tasks from the runtime only to write them at
-// once. So a worker that does not read delays itself alone.
+// Bounds: the stream reads the next message when the answers to the last
+// message are being written. It takes tasks from the runtime only to write them
+// at once. So a worker that does not read delays only itself.
 //
 // Thread-safety: any thread.
 #pragma once
@@ -22,13 +22,13 @@
 
 namespace actord::daemon {
 
-// The runtime keeps the stream too while the worker is open.
+// While the worker is open, the runtime keeps the stream alive too.
 //
-// Order of locks: the stream's before the runtime's. The runtime calls Wake
-// without its own.
+// Order of locks: the stream's lock before the runtime's locks. The runtime
+// holds no lock when it calls Wake.
 class WorkStream final : public BidiStream, public runtime::TaskListener {
  public:
-  // Both are borrowed and must outlive the server.
+  // Borrows its arguments, which must outlive the server.
   WorkStream(runtime::Runtime& runtime, OpenStreams& streams)
       : BidiStream(streams), runtime_(runtime) {}
 
@@ -40,8 +40,8 @@ class WorkStream final : public BidiStream, public runtime::TaskListener {
   bool WantsMessage() override ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool TakeOutput() override ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status WriteOutput(grpc::ByteBuffer* bytes) override;
-  // Ends the stream at once: a worker that has half-closed, or that the daemon
-  // closes, keeps no task.
+  // Ends the stream at once. A worker keeps no task when it half-closes the
+  // call, or when the daemon closes the stream.
   void OnClosing(const absl::Status& status) override
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void OnEnded() override ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
