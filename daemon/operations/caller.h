@@ -1,10 +1,10 @@
-// Who makes a call, and with which deadline and trace context.
+// The caller of an RPC, and the deadline and trace context of the call.
 //
-// CallGate alone makes a Caller (daemon/calls/call_gate.h). So code that has a
-// Caller runs behind the check of that call.
+// Only CallGate makes a Caller (daemon/calls/call_gate.h). So code that has a
+// Caller runs after the check of that call.
 //
-// Most members are read from gRPC's context only when they are asked for: the
-// peer and the trace context allocate memory, and most calls need neither.
+// Most members are read from gRPC's context only on demand: the peer and the
+// trace context allocate memory, and most calls need neither.
 //
 // Thread-safety: any thread, except traceparent: one thread at a time for each
 // call. Ownership: borrows gRPC's context of the call, which lives until the
@@ -26,35 +26,36 @@ namespace actord::daemon {
 
 class Caller {
  public:
-  // The method in the contract. Lives as long as the program.
+  // The method in the contract. The descriptor lives as long as the program.
   [[nodiscard]] const google::protobuf::MethodDescriptor& method() const {
     return *method_;
   }
-  // The address at the other end, as gRPC writes it: "ipv4:127.0.0.1:49152",
+  // The address of the client, as gRPC writes it: "ipv4:127.0.0.1:49152", or
   // "unix:" for every Unix socket. Allocates.
   [[nodiscard]] std::string peer() const { return context_->peer(); }
-  // When the client gives the call up; InfiniteFuture: never.
+  // The deadline of the call; InfiniteFuture: the call has no deadline.
   [[nodiscard]] absl::Time deadline() const {
     const auto deadline = context_->deadline();
     return deadline == decltype(context_->deadline())::max()
                ? absl::InfiniteFuture()
                : absl::FromChrono(deadline);
   }
-  // The metadata `traceparent` (W3C Trace Context), unchecked; empty: there is
-  // none, or more than one. The first use allocates a copy of all metadata. The
-  // text lives as long as the context.
+  // The metadata entry `traceparent` (W3C Trace Context), unchecked; empty:
+  // there is no such entry, or more than one. The first use allocates a copy of
+  // all metadata. The text lives as long as the context.
   [[nodiscard]] std::string_view traceparent() const {
     const auto [first, last] =
         context_->client_metadata().equal_range("traceparent");
     if (first == last || std::next(first) != last) return {};
     return {first->second.data(), first->second.size()};
   }
-  // The number of the connection that carries the call; 0: unknown. It is
-  // always 0 as long as gRPC accepts the connections: gRPC does not tell one
-  // from another.
+  // The number of the connection that carries the call; 0: unknown. The number
+  // is always 0 as long as gRPC accepts the connections, because gRPC does not
+  // tell connections apart.
   [[nodiscard]] uint64_t connection() const { return connection_; }
-  // The name that the client has proved; empty: none. It is always empty as
-  // long as the daemon knows neither certificates nor tokens.
+  // The name that the client has proved; empty: the client has proved no name.
+  // The name is always empty as long as the daemon checks neither certificates
+  // nor tokens.
   [[nodiscard]] std::string_view identity() const { return identity_; }
 
  private:

@@ -1,5 +1,5 @@
-// One submission, one send and one completion, as unary calls and streams carry
-// them out: checks, ids that were seen before, the deed, the answer.
+// Carries out one submission, one send or one completion, for unary calls and
+// streams: checks the request, looks up its id, performs it, and answers.
 //
 // Thread-safety: any thread.
 #pragma once
@@ -15,13 +15,15 @@
 
 namespace actord::daemon {
 
-// INVALID_ARGUMENT: `id`, which stands in `field`, belongs to another request.
+// Returns INVALID_ARGUMENT: `id`, the value of `field`, belongs to another
+// request.
 absl::Status IdReused(const char* field, const std::string& id);
 
-// Takes the payloads out of `request`. Calls `done(const absl::StatusOr<Pid>&,
-// bool duplicate, bool delivered)` exactly once, on this thread or another one,
-// also when the runtime shuts down. `done` is copied; two words of it need no
-// allocation. The runtime and `ids` are borrowed until then.
+// Submits `request`, and moves the payloads out of `request`.
+// Calls `done(const absl::StatusOr<Pid>&, bool duplicate, bool delivered)`
+// exactly once, on this thread or another thread, also when the runtime shuts
+// down. `done` is copied; a `done` of up to two words needs no allocation. The
+// runtime and `ids` are borrowed until `done` is called.
 template <typename Done>
 void CarryOutSubmit(runtime::Runtime& runtime, RequestIds& ids,
                     v1::SubmitRequest* request, Done done) {
@@ -68,18 +70,19 @@ void CarryOutSubmit(runtime::Runtime& runtime, RequestIds& ids,
   } else if (role == RequestIds::Role::kFirst) {
     start([&ids, id, done](const absl::StatusOr<runtime::Pid>& pid,
                            bool delivered) {
-      // Before the answer, so that a client that has the answer finds the id
-      // remembered.
+      // End comes before the answer, so that the id is remembered when the
+      // client has the answer.
       ids.End(id, pid);
       done(pid, false, delivered);
     });
   }
 }
 
-// Takes the payload out of `request`, sends it, and calls `done(const
-// absl::Status&, bool duplicate)` exactly once, on this thread or another one.
-// `sender` is the runtime, or a BulkSender of it. `message` may hold anything;
-// its memory is reused, and swapped with that of `request`.
+// Moves the payload out of `request`, sends the message, and calls `done(const
+// absl::Status&, bool duplicate)` exactly once, on this thread or another
+// thread. `sender` is the runtime, or a BulkSender of the runtime. `message`
+// may contain anything; its memory is swapped with the memory of `request`, and
+// so reused.
 template <typename Sender, typename Done>
 void CarryOutSend(const runtime::Runtime& runtime, Sender& sender,
                   RequestIds& ids, v1::SendRequest* request,
@@ -112,16 +115,16 @@ void CarryOutSend(const runtime::Runtime& runtime, Sender& sender,
     done(IdReused("message_id", id), false);
   } else if (role == RequestIds::Role::kFirst) {
     const absl::StatusOr<runtime::Pid> sent = send();
-    // Before the answer, so that a client that has the answer finds the id
-    // remembered.
+    // End comes before the answer, so that the id is remembered when the client
+    // has the answer.
     ids.End(id, sent);
     done(sent.status(), false);
   }
 }
 
-// Completes the yield or task of `completion`, and says how the completion was
-// taken. RESOURCE_EXHAUSTED (MAILBOX_FULL): the process has no room for it, and
-// nothing happened.
+// Completes the yield or task of `completion`, and returns whether the
+// completion was accepted. RESOURCE_EXHAUSTED (MAILBOX_FULL): the mailbox of
+// the process has no room for the completion, and nothing was changed.
 absl::StatusOr<runtime::CompleteAnswer> CarryOutCompletion(
     runtime::Runtime& runtime, const Completion& completion);
 

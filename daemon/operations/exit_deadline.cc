@@ -40,7 +40,8 @@ void ExitDeadline::Run(const std::function<void()>& expire) {
 }
 
 void ExitDeadline::Limit(absl::Duration patience) {
-  // No program runs longer than this, and the sum below cannot overflow.
+  // No program runs for longer than this. Below the limit, the sum cannot
+  // overflow.
   if (patience > absl::Hours(24 * 365 * 100)) return;
   const uint64_t deadline_ns = runtime::Clock::System().MonotonicNs() +
                                static_cast<uint64_t>(std::max<int64_t>(

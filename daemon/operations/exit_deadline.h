@@ -1,7 +1,7 @@
-// Ends the program at a deadline, whatever its other threads wait for: a step
-// that does not return, gRPC, a plugin's destructor.
+// Ends the program at a deadline, even if its other threads are stuck: in a
+// step that does not return, in gRPC, or in a plugin's destructor.
 //
-// Thread-safety: Limit and left may be called from any thread; Start and the
+// Thread-safety: Limit and left may be called from any thread. Start and the
 // destructor are for one thread.
 #pragma once
 
@@ -19,20 +19,20 @@ namespace actord::daemon {
 class ExitDeadline {
  public:
   ExitDeadline() = default;
-  // `expire` is not called after this.
+  // `expire` is not called after the destructor.
   ~ExitDeadline();
   ExitDeadline(const ExitDeadline&) = delete;
   ExitDeadline& operator=(const ExitDeadline&) = delete;
 
-  // Starts the thread that waits for the deadline, and that calls `expire` once
-  // it has passed. Deadlines that were set before count. INTERNAL: the system
-  // has no thread.
+  // Starts the thread that waits for the deadline and calls `expire` when the
+  // deadline has passed. A deadline that was set before Start counts. INTERNAL:
+  // the system has no thread left.
   absl::Status Start(std::function<void()> expire);
 
-  // The deadline is `patience` from now, unless it comes earlier already.
-  // Infinite: changes nothing.
+  // Sets the deadline to `patience` from now, unless there is an earlier
+  // deadline. An infinite `patience` changes nothing.
   void Limit(absl::Duration patience);
-  // How long it is until the deadline; infinite: there is none.
+  // The time until the deadline; infinite: there is no deadline.
   [[nodiscard]] absl::Duration left() const;
 
  private:
@@ -40,10 +40,12 @@ class ExitDeadline {
 
   void Run(const std::function<void()>& expire);
 
-  // On the monotonic clock. Only falls. Written by Limit and read by the
-  // thread; relaxed: the parker orders them.
+  // The deadline on the monotonic clock. It only gets earlier. Limit writes it,
+  // and the thread and `left` read it. Relaxed: the parker orders the write
+  // before the thread's read.
   std::atomic<uint64_t> deadline_ns_{kNone};
-  // Written by the destructor, read by the thread, as above.
+  // The destructor writes it, and the thread reads it. Relaxed: the parker
+  // orders the write before the read.
   std::atomic<bool> stopping_{false};
   runtime::Parker parker_;
   std::thread thread_;

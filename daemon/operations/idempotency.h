@@ -1,15 +1,15 @@
-// Remembers which id started or reached which process, so that a repeated
-// Submit (request_id) or Send (message_id) gets the first one's answer instead
-// of a second process or message.
+// Remembers which id started or reached which process. So a repeated Submit
+// (request_id) or Send (message_id) gets the answer of the first call, and
+// makes no second process or message.
 //
 // An id is *in flight* from its first Begin until End, and *remembered* after
-// an End with success. A failure is not remembered: nothing has happened, and
-// the next call with that id is a first call again.
+// an End with success. A failure is not remembered: it had no effect, and the
+// next call with that id is a first call again.
 //
-// Bounds: ids remembered are forgotten after `ttl`, and the oldest when there
-// would be more than `max_ids`. Ids in flight are as many as there are unary
-// calls under way, which the server limits, and for each stream as many
-// submissions as may be outstanding.
+// Bounds: a remembered id is forgotten after `ttl`. When there would be more
+// than `max_ids` remembered ids, the oldest is forgotten. The ids in flight are
+// limited by the unary calls in progress, which the server limits, and by the
+// outstanding submissions of each stream.
 //
 // Thread-safety: every function may be called from any thread. Callbacks run
 // without the lock, on the thread that calls Begin or End.
@@ -40,17 +40,18 @@ class RequestIds {
   RequestIds(absl::Duration ttl, size_t max_ids, const runtime::Clock& clock);
 
   enum class Role {
-    kFirst,   // the caller carries the request out and calls End exactly once
-    kRepeat,  // `callback` has been or will be called with the first's answer
+    kFirst,   // the caller carries out the request and calls End exactly once
+    kRepeat,  // `callback` has been or will be called with the first answer
     kReused,  // the id belongs to a request with another body
   };
-  // `fingerprint` is a hash of the request's body. `callback` is taken only of
-  // a kRepeat.
+  // `fingerprint` is a hash of the request's body. `callback` is used only for
+  // kRepeat.
   Role Begin(const std::string& id, uint64_t fingerprint, Callback callback);
-  // Calls the callbacks of all repeats with the answer.
+  // Ends the flight of `id`, and calls the callbacks of all repeats with the
+  // answer.
   void End(const std::string& id, const absl::StatusOr<runtime::Pid>& answer);
 
-  // Ids remembered or in flight.
+  // Number of ids that are remembered or in flight.
   [[nodiscard]] size_t size() const;
 
  private:
@@ -72,7 +73,7 @@ class RequestIds {
   const runtime::Clock& clock_;
   mutable absl::Mutex mutex_;
   absl::flat_hash_map<std::string, Entry> entries_ ABSL_GUARDED_BY(mutex_);
-  // One for each id that is remembered, oldest first.
+  // One entry for each remembered id, the oldest first.
   std::deque<Expiry> expiries_ ABSL_GUARDED_BY(mutex_);
 };
 

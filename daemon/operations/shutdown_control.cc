@@ -14,8 +14,8 @@ using runtime::ShutdownReport;
 
 namespace {
 
-// How long `shutdown` may take to return after it has given up the processes
-// that are stuck.
+// The time that `shutdown` may take to return after it has given up on the
+// stuck processes.
 constexpr absl::Duration kReturnPatience = absl::Milliseconds(500);
 
 }  // namespace

@@ -2,16 +2,17 @@
 // thread that ends it.
 //
 // States: serving -> requested (first Request) -> ended (Carry returned). A
-// later Request joins; one with kNow hurries a drain.
+// later Request joins the first. A later Request with kNow hurries a drain.
 //
-// From the first Request on there is a deadline for the program: the drain's
-// timeout, `force_timeout` and kExitSpare after it, or the last two after a
-// kNow and after Carry has returned, whatever comes first.
+// The first Request sets a deadline for the program: the sum of the drain's
+// timeout, `force_timeout` and kExitSpare. A Request with kNow sets a deadline
+// of `force_timeout` plus kExitSpare, and so does the return of Carry. The
+// earliest deadline counts.
 //
 // Thread-safety: Request and requested may be called from any thread. Start,
 // WaitForRequest and Carry are for one thread, in this order. Callbacks run on
-// that thread, or on the caller's if the end has been reached. Ownership:
-// borrows the deadline.
+// that thread, or on the caller's thread if the end has been reached.
+// Ownership: borrows the deadline.
 #pragma once
 
 #include <functional>
@@ -31,20 +32,20 @@ namespace actord::daemon {
 
 class ShutdownControl {
  public:
-  // The time that the program has beyond its timeouts to end in order.
+  // Extra time beyond the timeouts for the program to end in order.
   static constexpr absl::Duration kExitSpare = absl::Seconds(1);
 
   using Callback = absl::AnyInvocable<void(const runtime::ShutdownReport&) &&>;
 
   ShutdownControl(absl::Duration force_timeout, ExitDeadline& deadline)
       : force_timeout_(force_timeout), deadline_(deadline) {}
-  // Waits for `shutdown` of Carry to return.
+  // Waits until the `shutdown` of Carry has returned.
   ~ShutdownControl();
   ShutdownControl(const ShutdownControl&) = delete;
   ShutdownControl& operator=(const ShutdownControl&) = delete;
 
   // Starts the thread that Carry needs, because the system may have no thread
-  // left when the daemon ends. INTERNAL: the system has no thread now.
+  // left when the daemon ends. INTERNAL: the system has no thread left now.
   absl::Status Start();
 
   // Never blocks. The timeout of the first drain counts. `done` may be null.
@@ -53,21 +54,21 @@ class ShutdownControl {
 
   void WaitForRequest();
 
-  // Calls `callback` with the first Request, on its thread; at once if there
-  // has been one. For one caller.
+  // Calls `callback` during the first Request, on the thread of that Request.
+  // Calls it at once if there has been a Request. For one caller.
   void OnRequest(std::function<void()> callback);
   [[nodiscard]] bool requested() const;
 
-  // How the processes are ended.
+  // The functions that end the processes.
   struct Steps {
-    // Blocks until all have ended, or are given up `force_timeout` after the
-    // timeout.
+    // Blocks until all processes have ended. Gives up on the remaining
+    // processes `force_timeout` after the timeout.
     std::function<runtime::ShutdownReport(runtime::ShutdownMode,
                                           absl::Duration timeout)>
         shutdown;
-    // Makes a `shutdown` that drains go on as with kNow. Does not block.
+    // Turns a draining `shutdown` into one with kNow. Does not block.
     std::function<void()> hurry;
-    // The report so far, if `shutdown` has not returned.
+    // Returns the report so far, if `shutdown` has not returned.
     std::function<runtime::ShutdownReport()> so_far;
   };
   struct Result {
@@ -77,8 +78,9 @@ class ShutdownControl {
     // A request asked for kNow, so forced ends were intended.
     bool now = false;
   };
-  // Runs `shutdown` on the thread of Start, as requested, and gives it up when
-  // it should have returned. Answers everybody who waits. Once, after Start.
+  // Runs `shutdown` on the thread of Start, as requested, and stops waiting for
+  // `shutdown` when it should have returned. Then calls the callbacks of all
+  // requests. To be called once, after Start.
   Result Carry(const Steps& steps);
 
  private:
@@ -92,8 +94,8 @@ class ShutdownControl {
 
   void TellOfRequest();
   void AwaitAndRunOrder();
-  // Waits for the report, at most for `patience`. False: a request asks for
-  // kNow instead.
+  // Waits for the report, for at most `patience`. False: a request asks for
+  // kNow before the report has arrived.
   bool WaitForEnd(absl::Duration patience, bool may_be_hurried);
 
   const absl::Duration force_timeout_;
@@ -107,9 +109,9 @@ class ShutdownControl {
   std::optional<Order> order_ ABSL_GUARDED_BY(mutex_);
   bool closing_ ABSL_GUARDED_BY(mutex_) = false;
   std::optional<runtime::ShutdownReport> report_ ABSL_GUARDED_BY(mutex_);
-  // At most one for each open Shutdown call.
+  // The callbacks of the requests: at most one for each open Shutdown call.
   std::vector<Callback> waiting_ ABSL_GUARDED_BY(mutex_);
-  std::thread thread_;  // touched by the thread of Start only
+  std::thread thread_;  // used only by the thread that calls Start
 };
 
 }  // namespace actord::daemon
