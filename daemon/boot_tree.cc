@@ -13,17 +13,17 @@
 namespace actord::daemon {
 namespace {
 
-// The result of a callback, shared with it, because it may run after the wait
-// has ended.
+// The result of a callback. The callback and the waiter share the result,
+// because the callback may run after the wait has ended.
 template <typename T>
 class Coming {
  public:
-  // The first result counts.
+  // Sets the result. Only the first call counts.
   void Set(T value) {
     const absl::MutexLock lock(&mutex_);
     if (!value_) value_ = std::move(value);
   }
-  // nullopt: there was no result within that time.
+  // Returns the result; nullopt: there was no result within `patience`.
   std::optional<T> WaitFor(absl::Duration patience) {
     const absl::MutexLock lock(&mutex_);
     mutex_.AwaitWithTimeout(
@@ -50,7 +50,7 @@ absl::Status CannotStart(absl::string_view why) {
       absl::StrCat("boot.tree: the tree cannot be started: ", why));
 }
 
-// The reason why the supervisor ended before it had started.
+// Returns the reason why the supervisor ended before it had started.
 absl::Status WhyEnded(runtime::Runtime& runtime, const runtime::Pid& pid,
                       absl::Duration patience) {
   auto coming = std::make_shared<Coming<std::string>>();
@@ -133,7 +133,7 @@ absl::Status StartBootTree(const std::string& spec, absl::Duration timeout,
                            runtime::FormatPid(**pid)));
   runtime.Await(**pid, [&runtime,
                         &logger](absl::StatusOr<runtime::Outcome> outcome) {
-    // When the daemon ends, the supervisor is supposed to end.
+    // While the daemon ends, the end of the supervisor is no failure.
     const bool serves = runtime.Stats().state == runtime::RunState::kServing;
     if (outcome.ok() && serves) LogEnd(*outcome, logger);
   });

@@ -1,7 +1,7 @@
-// Starts the processes with which a daemon begins: one supervisor under the
-// name "boot", whose input is a file.
+// Starts the first processes of a daemon: one supervisor under the name "boot".
+// The input of the supervisor is a file.
 //
-// Thread-safety: functions for the thread that starts the daemon.
+// Thread-safety: the functions are for the thread that starts the daemon.
 #pragma once
 
 #include <string>
@@ -18,15 +18,15 @@ namespace actord::daemon {
 
 inline constexpr std::string_view kBootName = "boot";
 
-// Reads and checks the supervisor's input. INVALID_ARGUMENT names file and
-// field: the file cannot be read, is empty, is larger than `max_payload_bytes`,
-// or has a wrong field.
+// Reads and checks the supervisor's input. INVALID_ARGUMENT: the file cannot be
+// read, is empty, is larger than `max_payload_bytes`, or has a wrong field. The
+// error names the file and the field.
 absl::StatusOr<std::string> ReadBootTree(const std::string& path,
                                          size_t max_payload_bytes);
 
 // Starts the supervisor and returns when all of its children have been up.
-// FAILED_PRECONDITION: the supervisor gave up, with its reason;
-// DEADLINE_EXCEEDED: `timeout` has passed; CANCELLED: a shutdown was requested.
+// FAILED_PRECONDITION: the supervisor gave up; the error contains its reason.
+// DEADLINE_EXCEEDED: `timeout` has passed. CANCELLED: a shutdown was requested.
 // After an error the started processes end with the runtime. After success, a
 // later failure of the supervisor is logged to `logger`, which must outlive the
 // runtime.

@@ -89,7 +89,8 @@ absl::Status Daemon::OpenAll() {
                      " can do everything: there is no TLS, and there "
                      "are no tokens"));
   }
-  // Last, so that a reader of the file finds all earlier lines in the log.
+  // The port file comes last, so that a reader of the file finds all earlier
+  // lines in the log.
   if (has_port_file) {
     logger_.Flush(LogWriter::kLastPatience);
     auto file = PortFile::Write(config_.port_file, ports());
@@ -146,7 +147,7 @@ absl::Status Daemon::StartServer() {
 }
 
 Daemon::~Daemon() {
-  // Ends a daemon that did not Run.
+  // Ends the processes if Run has not ended them.
   if (runtime_ != nullptr && !ended_) {
     shutdown_.Request(runtime::ShutdownMode::kNow, absl::ZeroDuration());
     EndProcesses();
@@ -269,7 +270,8 @@ void Daemon::EndFailedStart(const absl::Status& why) {
   const ShutdownControl::Result result = EndProcesses();
   Enter(Phase::kCalls, status);
   if (!result.stuck && result.report.stuck == 0) return;
-  // For example an Init of the boot tree. As at the end of Run.
+  // Some steps are stuck, for example an Init of the boot tree. As in Run,
+  // nothing that they use may be destroyed.
   logger_.Error(std::string(why.message()));
   LogStuck(result.report.stuck);
   Exit(status);
@@ -286,8 +288,8 @@ ExitStatus Daemon::Run() {
       is_stuck || (result.report.forced > 0 && !result.now);
   const ExitStatus status = ran_out_of_time ? kExitDrainTimeout : kExitClean;
   if (!is_stuck) Enter(Phase::kCalls, status);
-  // While the port is held, so that no other daemon can have put its file
-  // there.
+  // The file is removed while the port is held, so that no other daemon can
+  // have written its own file there.
   if (port_file_ != nullptr) {
     const absl::Status removed = port_file_->Remove();
     if (!removed.ok()) logger_.Warning(std::string(removed.message()));

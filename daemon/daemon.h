@@ -1,8 +1,10 @@
-// The composition root: builds everything in order, and ends it in order.
+// The composition root: builds all parts of the daemon in order, and ends them
+// in order.
 //
-// Thread-safety: RequestShutdown may be called from any thread, Reload from one
-// at a time while it serves; Open, Run and the destructor are for one thread.
-// Ownership: owns all there is, borrows the logger.
+// Thread-safety: RequestShutdown may be called from any thread. Reload may be
+// called from one thread at a time while the daemon serves. Open, Run and the
+// destructor are for one thread. Ownership: owns all parts, and borrows the
+// logger.
 #pragma once
 
 #include <memory>
@@ -31,41 +33,43 @@ namespace actord::daemon {
 
 class Daemon {
  public:
-  // Nothing has begun yet, but RequestShutdown may be called. `check` decides
-  // which calls the service refuses (call_gate.h); null: none.
+  // The new daemon has started nothing, but RequestShutdown may be called.
+  // `check` decides which calls the service refuses (call_gate.h); null: it
+  // refuses no call.
   static std::unique_ptr<Daemon> Create(const Config& config, Logger& logger,
                                         CallCheck check = nullptr);
-  // Serves when it returns, unless a shutdown was requested while the boot tree
-  // was starting: then Run ends what has begun. For errors see ExitStatusOf;
-  // with one whose processes do not return this ends the program, with that
-  // status.
+  // Starts the daemon, which serves when Open returns. If a shutdown was
+  // requested while the boot tree was starting, the daemon does not serve, and
+  // Run ends the processes that were started. ExitStatusOf explains the errors.
+  // If the start fails and its processes do not return, Open ends the program
+  // with the exit status of the error.
   absl::Status Open();
   [[nodiscard]] bool serves() const { return server_ != nullptr; }
-  // Both.
+  // Create, and then Open.
   static absl::StatusOr<std::unique_ptr<Daemon>> Start(
       const Config& config, Logger& logger, CallCheck check = nullptr);
   ~Daemon();
   Daemon(const Daemon&) = delete;
   Daemon& operator=(const Daemon&) = delete;
 
-  // Serves until somebody wants the daemon to end, and ends it:
-  //  1. health says NOT_SERVING;
-  //  2. the runtime refuses new processes and brings all there are to their
-  //     end, which answers every open Submit and Await;
-  //  3. the Shutdown calls are answered;
-  //  4. the port file goes, and streams end when they have told everything;
-  //  5. the service refuses whatever comes for a moment longer, and a plugin
-  //     that is being loaded has time to return;
-  //  6. the server stops, and breaks off after a second what is still open
-  //     (a watched health status, say).
-  // If steps do not return, this ends the program with kExitDrainTimeout. If
-  // any of that takes longer than the timeouts allow (shutdown_control.h), the
-  // deadline ends the program, with the status that Run would have returned as
-  // far as that is known.
+  // Serves until a shutdown is requested, and then ends the daemon:
+  //  1. Health checks say NOT_SERVING.
+  //  2. The runtime refuses new processes and ends all processes. Their ends
+  //     answer every open Submit and Await.
+  //  3. The Shutdown calls are answered.
+  //  4. The port file is removed. Each stream ends when its output is written.
+  //  5. The service refuses new calls for a moment longer. A plugin that is
+  //     being loaded has time to return.
+  //  6. The server stops. After one second it breaks off the calls that are
+  //     still open, for example a watched health status.
+  // If steps do not return, Run ends the program with kExitDrainTimeout. If the
+  // end takes longer than the timeouts allow (shutdown_control.h), the deadline
+  // ends the program with the status that Run would have returned, as far as
+  // that status is known.
   ExitStatus Run();
 
-  // Puts in force what of `fresh` can be changed in a daemon that runs, and
-  // logs what has changed, and what is not as `fresh` says until a restart.
+  // Applies the settings of `fresh` that can change while the daemon runs. Logs
+  // the settings that have changed, and the settings that need a restart.
   void Reload(const Config& fresh);
 
   void RequestShutdown(runtime::ShutdownMode mode);
@@ -82,45 +86,47 @@ class Daemon {
   absl::Status OpenAll();
   absl::Status StartRuntime();
   absl::Status StartServer();
-  // With what Reload has changed since the start.
+  // Returns the configuration of the start with the changes of every Reload.
   [[nodiscard]] Config InForce() const;
   ShutdownControl::Result EndProcesses();
-  // Ends what a start that failed has begun; the program too, if some of it
-  // does not return.
+  // Ends the processes of a failed start. Ends the program if some of them do
+  // not return.
   void EndFailedStart(const absl::Status& why);
   void LogStuck(uint64_t count);
-  // Ends the program when what was logged is written.
+  // Writes the logged lines, and ends the program.
   [[noreturn]] void Exit(ExitStatus status);
-  // How far the daemon is. Of use when the deadline has passed.
+  // The progress of the daemon. It is used when the deadline has passed.
   enum class Phase { kStart, kProcesses, kCalls };
   void Enter(Phase phase, ExitStatus status);
-  // The deadline has passed.
+  // Called when the deadline has passed.
   [[noreturn]] void Expire();
 
-  const Config config_;  // of the start
+  const Config config_;  // the configuration of the start
   Logger& logger_;
   const CallCheck check_;
 
-  // While it is held, the runtime stays in kProcesses.
+  // In kProcesses the runtime exists. The daemon does not leave that phase
+  // while the mutex is held, so Expire may use the runtime.
   absl::Mutex phase_mutex_;
   Phase phase_ ABSL_GUARDED_BY(phase_mutex_) = Phase::kStart;
   ExitStatus expired_status_ ABSL_GUARDED_BY(phase_mutex_) = kExitDrainTimeout;
-  ExitDeadline deadline_;  // goes last: ends what does not
+  // Destroyed last, so that it ends the program if another destructor hangs.
+  ExitDeadline deadline_;
 
-  // In the order in which they are built. What is below refers to what is
-  // above, so the code of the plugins goes last.
+  // The parts in the order in which they are built. A part refers only to parts
+  // above it, so the code of the plugins is unloaded last.
   LoadedPlugins plugins_;
   runtime::Catalog catalog_;
   std::unique_ptr<runtime::Runtime> runtime_;
   RequestIds request_ids_;
   RequestIds message_ids_;
   ShutdownControl shutdown_;
-  std::unique_ptr<PluginLoading> plugin_loading_;  // null: there is no service
+  std::unique_ptr<PluginLoading> plugin_loading_;  // null: no service
   std::unique_ptr<ActorService> service_;
-  RpcServer::Reservation reservation_;  // until the server has it
+  RpcServer::Reservation reservation_;  // empty once the server has it
   std::unique_ptr<RpcServer> server_;
-  std::unique_ptr<PortFile> port_file_;  // null: none is wanted
-  bool ended_ = false;                   // all processes have, or are given up
+  std::unique_ptr<PortFile> port_file_;  // null: not configured
+  bool ended_ = false;                   // EndProcesses was called
 };
 
 }  // namespace actord::daemon

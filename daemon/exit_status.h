@@ -1,4 +1,4 @@
-// The daemon's exit statuses, a part of its interface (docs/api.md).
+// The daemon's exit statuses, which are a part of its interface (docs/api.md).
 #pragma once
 
 #include "absl/status/status.h"
@@ -9,19 +9,19 @@ enum ExitStatus : int {
   kExitClean = 0,
   // The command line is wrong.
   kExitUsage = 64,
-  // An address is in use, or not this machine's.
+  // An address is in use, or does not belong to this machine.
   kExitCannotListen = 69,
   // The daemon could not start, for an internal reason.
   kExitInternal = 70,
   // Processes had to be forced to end.
   kExitDrainTimeout = 75,
-  // File, environment, option or plugin.
+  // The configuration file, the environment, an option or a plugin is wrong.
   kExitBadConfiguration = 78
 };
 
-// The exit status of a failed start. INVALID_ARGUMENT, NOT_FOUND and
-// FAILED_PRECONDITION mean the configuration and its plugins, UNAVAILABLE an
-// address.
+// Returns the exit status of a start. INVALID_ARGUMENT, NOT_FOUND and
+// FAILED_PRECONDITION are errors of the configuration and its plugins.
+// UNAVAILABLE is an error of an address.
 inline ExitStatus ExitStatusOf(const absl::Status& start) {
   switch (start.code()) {
     case absl::StatusCode::kOk:

@@ -44,9 +44,10 @@ ExitStatus Serve(const CommandLine& command_line, const Config& config) {
   const CrashFlush crash_flush(logger);
   const LibraryLogCapture capture(logger);
   const std::unique_ptr<Daemon> daemon = Daemon::Create(config, logger);
-  // A SIGHUP during the start waits until the daemon serves. Both threads write
-  // and read both flags in one total order (seq_cst): the thread that sees both
-  // set reloads, on the thread of the signals.
+  // A SIGHUP during the start waits until the daemon serves. Each thread sets
+  // its own flag before it reads the other thread's flag (seq_cst), so at least
+  // one thread sees both flags set. The exchange makes sure that only one
+  // reload follows. The reload runs on the thread of the signals.
   std::atomic<bool> serves{false};
   std::atomic<bool> reload_wanted{false};
   int requests = 0;
@@ -117,8 +118,8 @@ ExitStatus Main(const std::vector<std::string>& arguments) {
 }  // namespace actord::daemon
 
 int main(int argc, char** argv) {
-  // Before all else: Debian's Abseil may abort because of an order of locks in
-  // gRPC.
+  // This must come first: Debian's Abseil may abort because of an order of
+  // locks in gRPC.
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
   actord::daemon::BlockSignals();
   return actord::daemon::Main({argv + 1, argv + argc});

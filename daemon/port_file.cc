@@ -14,7 +14,7 @@
 namespace actord::daemon {
 namespace {
 
-// Reduced by the umask.
+// The mode of the file. The umask reduces it.
 constexpr mode_t kMode = 0666;
 
 absl::Status Failed(const std::string& path, const char* what, int error) {
@@ -26,7 +26,7 @@ std::string PathBeside(const std::string& path, std::string_view purpose) {
   return absl::StrCat(path, ".", getpid(), ".", std::string(purpose));
 }
 
-// Whether all of it was written; otherwise errno says why not.
+// Writes all of `text`. False: a write has failed, and errno says why.
 bool WriteAll(int descriptor, std::string_view text) {
   while (!text.empty()) {
     const ssize_t count = write(descriptor, text.data(), text.size());

@@ -13,8 +13,8 @@
 
 namespace actord::daemon {
 
-// Removes the file of an earlier run, so that nobody reads a port that is not
-// served. A missing file is no error.
+// Removes the file of an earlier run, so that no client reads a port that is
+// not served. A missing file is no error.
 absl::Status RemovePortFile(const std::string& path);
 
 class PortFile {
@@ -27,18 +27,19 @@ class PortFile {
   PortFile(const PortFile&) = delete;
   PortFile& operator=(const PortFile&) = delete;
 
-  // Removes the file, unless it was replaced meanwhile, whatever the new file
-  // contains: another daemon, for example, that serves by now.
+  // Removes the file, unless another file has replaced it meanwhile, for
+  // example the file of another daemon that now serves. The content of the new
+  // file does not matter.
   absl::Status Remove();
 
  private:
   PortFile(std::string path, int descriptor);
-  // Whether the file at `path` is not the file that was written.
+  // Returns true if the file at `path` is not the file that Write has written.
   [[nodiscard]] bool IsOthers(const std::string& path) const;
 
   const std::string path_;
-  // Open as long as this object lives, so that no other file gets the same
-  // inode number.
+  // Stays open as long as this object lives, so that no other file gets the
+  // same inode number.
   const int descriptor_;
 };
 

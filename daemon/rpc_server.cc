@@ -19,11 +19,11 @@
 namespace actord::daemon {
 namespace {
 
-// Room in one request for its payload and everything around it. A payload that
-// fits but exceeds the limit is refused by name. Above this size gRPC breaks
-// the call off with RESOURCE_EXHAUSTED.
+// Room in one request beyond the largest payload. If a payload exceeds the
+// limit but the request still fits, the error names the field. If the request
+// does not fit, gRPC breaks off the call with RESOURCE_EXHAUSTED.
 constexpr size_t kRequestOverheadBytes = 4 << 20;
-// The part of it that a request needs beside its payload, at least.
+// The part of the overhead that a request needs at least, beside its payload.
 constexpr size_t kMinRequestOverheadBytes = 1 << 20;
 // Room for many requests at a time.
 constexpr size_t kMinServerBytes = size_t{1} << 30;
@@ -33,8 +33,8 @@ constexpr int kKeepaliveTimeoutMs = 20'000;
 // Clients that wait long may ping this often.
 constexpr int kMinClientPingIntervalMs = 10'000;
 
-// Number of gRPC's threads when its server has started: its own, and the
-// threads that wait for callbacks.
+// The number of gRPC's threads when its server has started: the threads that
+// wait for callbacks, and kOthers.
 size_t ThreadsOfServer() {
   constexpr unsigned kOthers = 8;
   return kOthers + std::clamp(gpr_cpu_num_cores() / 2, 2u, 16u);
@@ -57,7 +57,7 @@ void SetLimits(const Config& config, grpc::ServerBuilder& builder) {
   builder.SetResourceQuota(quota);
   builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS,
                              config.max_concurrent_streams);
-  // Off: two daemons on one port would share the calls between them.
+  // Port sharing is off, because two daemons on one port would share the calls.
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveTimeMs);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS,
@@ -139,7 +139,8 @@ absl::StatusOr<std::unique_ptr<RpcServer>> RpcServer::Start(
   server->server_ = builder.BuildAndStart();
   for (size_t i = 0; i < bound.size(); ++i) {
     if (bound[i] > 0) continue;
-    // Another program was faster since the check, or gRPC has another reason.
+    // Another program has taken the address since the check, or gRPC has
+    // another reason.
     return CannotListen(config.listen[i], WhyNotListening(config.listen[i]));
   }
   if (server->server_ == nullptr) {

@@ -41,13 +41,13 @@ class RpcServer {
   // The ports of the TCP addresses, in the order of the configuration.
   [[nodiscard]] const std::vector<int>& ports() const { return ports_; }
 
-  // The largest payload for which requests to this server have room. It stays
-  // the same while the server runs, whatever the limits become.
+  // The largest payload for which requests to this server have room. The value
+  // stays the same while the server runs, even if the limits change.
   [[nodiscard]] size_t max_payload_bytes() const { return max_payload_bytes_; }
 
   // Tells health checks to send work elsewhere.
   void SetNotServing();
-  // Lets open calls finish until `grace` has passed, then breaks them off.
+  // Lets open calls finish until `grace` has passed, and then breaks them off.
   // Returns when no call is left.
   void Stop(absl::Duration grace);
 

@@ -29,7 +29,7 @@ absl::Status CannotLock(const std::string& path, int error) {
       absl::StrCat("cannot lock ", path, ": ", std::strerror(error)));
 }
 
-// Whether the open file is the file at `path`.
+// Returns true if the open file is the file at `path`.
 bool IsAt(const std::string& path, int descriptor) {
   struct stat own {};
   struct stat there {};

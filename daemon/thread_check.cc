@@ -14,7 +14,7 @@
 namespace actord::daemon {
 namespace {
 
-// The threads of this program, as the system counts them.
+// Returns the number of threads of this program, as counted by the system.
 size_t CountThreads() {
   std::error_code error;
   const std::filesystem::directory_iterator threads("/proc/self/task", error);
@@ -23,7 +23,8 @@ size_t CountThreads() {
                      begin(threads), std::filesystem::directory_iterator()));
 }
 
-// The system still counts a joined thread for a moment.
+// Waits until the program has at most `count` threads: the system still counts
+// a joined thread for a moment.
 void AwaitThreads(size_t count) {
   constexpr timespec kPause{0, 1'000'000};
   constexpr int kMaxPauses = 1000;

@@ -1,5 +1,5 @@
-// Checks whether the system has threads left, for gRPC, which cannot report a
-// missing thread: it ends the program, or waits for ever.
+// Checks whether the system has threads left. gRPC cannot report a missing
+// thread: it ends the program, or waits for ever.
 //
 // Thread-safety: any thread.
 #pragma once
