@@ -19,9 +19,9 @@
 namespace actord::daemon {
 namespace {
 
-// Room in one request beyond the largest payload. If a payload exceeds the
-// limit but the request still fits, the error names the field. If the request
-// does not fit, gRPC breaks off the call with RESOURCE_EXHAUSTED.
+// A request may take twice the payload limit, plus this overhead. If a payload
+// exceeds the limit but its request fits, the error names the field. If the
+// request does not fit, gRPC breaks off the call with RESOURCE_EXHAUSTED.
 constexpr size_t kRequestOverheadBytes = 4 << 20;
 // The part of the overhead that a request needs at least, beside its payload.
 constexpr size_t kMinRequestOverheadBytes = 1 << 20;
