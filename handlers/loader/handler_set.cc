@@ -56,7 +56,8 @@ void HandlerSet::DestroyAll() noexcept {
     try {
       instance.descriptor->destroy(instance.self);
     } catch (...) {
-      // Foreign code again. The other handlers must still be destroyed.
+      // Foreign code: exceptions stop here, so that the other handlers are
+      // destroyed.
       Host(host_).Log(LogLevel::kError,
                       actord::detail::DescribeException("destroy"));
     }

@@ -1,5 +1,5 @@
-// Checks of a plugin's file before it is loaded: its identity, and that it is
-// complete.
+// Checks the file of a plugin before the plugin is loaded: the identity of the
+// file, and its completeness.
 //
 // Thread-safety: pure functions.
 #pragma once
@@ -22,12 +22,12 @@ struct FileIdentity {
   friend bool operator==(const FileIdentity&, const FileIdentity&) = default;
 };
 
-// Identity of an open file. INVALID_ARGUMENT: not a regular file, but a
-// directory, a device or the like.
+// Returns the identity of an open file. INVALID_ARGUMENT: `file` is not a
+// regular file, but a directory or a device, for example.
 absl::StatusOr<FileIdentity> IdentityOf(int file);
 
 // INVALID_ARGUMENT: not an ELF file for this kind of machine, or a truncated
-// one. The dynamic linker does not check this: access to the missing bytes
+// file. The dynamic linker does not check the size, so access to missing bytes
 // would crash the daemon.
 absl::Status CheckWholeElf(int file);
 

@@ -1,5 +1,6 @@
 // Loads plugins: opens the shared object and checks its table before any
-// function of it runs. (Its static initialisers run when it is opened.)
+// function of the plugin runs. (The static initialisers of the object run when
+// it is opened.)
 //
 // These checks cover the symbol, magic, ABI version, struct sizes, the plugin's
 // name, and that arrays and their entries exist. The content of the entries is
@@ -25,8 +26,8 @@
 
 namespace actord::handlers {
 
-// Maximum number of process types in a plugin, and of commands. Protects
-// against corrupt tables; real plugins are far below.
+// Maximum number of process types in a plugin, and maximum number of commands.
+// The limit protects against corrupt tables; real plugins stay far below it.
 inline constexpr size_t kMaxPluginEntries = 4096;
 
 // A shared object that the dynamic linker has opened, so its static
@@ -34,8 +35,9 @@ inline constexpr size_t kMaxPluginEntries = 4096;
 class OpenObject {
  public:
   // `file`: the descriptor whose number is part of the path by which the linker
-  // identifies the object. It is kept open while the object is loaded, so that
-  // the number is not reused for another file. May be empty.
+  // identifies the object. The descriptor stays open while the object is
+  // loaded, so that the number is not reused for another file. `file` may be
+  // empty.
   OpenObject(void* library, const FileIdentity& identity, UniqueFd file)
       : library_(library), identity_(identity), file_(std::move(file)) {}
   OpenObject(const OpenObject&) = delete;
@@ -57,13 +59,14 @@ class Plugin {
   // INVALID_ARGUMENT: not a shared object, or not a plugin.
   // FAILED_PRECONDITION: a plugin for another ABI version.
   static absl::StatusOr<std::unique_ptr<Plugin>> Load(const std::string& path);
-  // Loads the open `file`, regardless of what is now at `path`, which is only
-  // for messages. (The dynamic linker remembers the paths of loaded objects and
-  // does not look at the file again, so this is how a new file under an old
-  // name is loaded. $ORIGIN in the object does not work.) `file` must not be
-  // the file of an existing OpenObject. If the object was opened but is not a
-  // plugin, it is stored in `refused`. If `refused` is nullptr, the object is
-  // closed, even if its initialisers have started something.
+  // Loads the open `file`. The file that is now at `path` does not matter:
+  // `path` is only for messages. (The dynamic linker remembers the paths of
+  // loaded objects and does not read a file again. So a new file under an old
+  // name is loaded with this function. $ORIGIN in the object does not work.)
+  // `file` must not be the file of an existing OpenObject. If the object was
+  // opened but is not a plugin, it is stored in `refused`. If `refused` is
+  // nullptr, the object is closed, even if its initialisers have started
+  // something.
   static absl::StatusOr<std::unique_ptr<Plugin>> Load(
       UniqueFd file, const std::string& path,
       std::unique_ptr<OpenObject>* refused = nullptr);
@@ -83,8 +86,9 @@ class Plugin {
     return {info_->commands, info_->command_count};
   }
 
-  // Creates this plugin's handlers in the order of its table. If one refuses,
-  // the earlier ones are destroyed, and the error contains its command.
+  // Creates this plugin's handlers in the order of its table. If a handler
+  // refuses, the earlier handlers are destroyed, and the error contains the
+  // command of the refusing handler.
   [[nodiscard]] absl::StatusOr<HandlerSet> CreateHandlers(
       const actord_host* host) const;
 

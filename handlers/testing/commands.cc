@@ -17,7 +17,7 @@
 namespace actord::testing {
 namespace {
 
-// The error text if `payload` is above the limit.
+// Returns an error text if `payload` is above the limit.
 std::optional<std::string> TooLarge(const OwnedPayload& payload, size_t most) {
   if (payload.bytes.size() <= most) return std::nullopt;
   return "the payload of a completion has " +
@@ -27,7 +27,7 @@ std::optional<std::string> TooLarge(const OwnedPayload& payload, size_t most) {
 
 }  // namespace
 
-// One command in a handler.
+// A command that a handler carries out.
 struct Harness::World::Call : actord_call {
   static Call& Of(actord_call* call) { return *static_cast<Call*>(call); }
 
@@ -138,7 +138,7 @@ void Harness::World::Dispatch(Record& record, Effect yield) {
   Outstanding& added = outstanding.at(completion);
   const auto stub = stubs.find(added.yield.command);
   if (stub != stubs.end()) {
-    // A copy, because the test's function may end this yield.
+    // Copies the yield, because the test's function may end it.
     const HeldYield asked = added.yield;
     const Result<> answer = stub->second(asked);
     Complete(

@@ -246,7 +246,7 @@ Received Harness::ExpectMessage(const Pid& probe, std::string_view topic) {
 
 Result<> Harness::Call(const Pid& to, std::string_view topic,
                        const OwnedPayload& payload) {
-  // Calls from a probe. The completion of the probe's yield is the answer.
+  // A probe makes the call. The completion of the probe's yield is the answer.
   Record& asks = *world_->Find(Probe());
   Effect call;
   call.kind = Effect::Kind::kCall;

@@ -12,7 +12,7 @@ namespace {
 
 using World = Harness::World;
 
-// 1 to 128 of [a-zA-Z0-9_.-/:].
+// Returns true if `bytes` is a name: 1 to 128 of [a-zA-Z0-9_.-/:].
 bool IsName(const actord_bytes& bytes) {
   std::string name(detail::View(bytes));
   for (char& c : name) c = c == '/' || c == ':' ? '.' : c;

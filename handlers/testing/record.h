@@ -23,7 +23,7 @@ inline OwnedPayload CopyOf(const actord_payload* payload) {
   return payload == nullptr ? OwnedPayload() : OwnedPayload(Payload(*payload));
 }
 
-// An event with its bytes.
+// An event that owns its bytes.
 struct OwnedEvent {
   uint32_t type = 0;
   Code status = Code::kOk;
@@ -31,19 +31,19 @@ struct OwnedEvent {
   Pid from;
   std::string topic;
   OwnedPayload payload;
-  actord_completion call = 0;  // of a message that wants an answer
-  uint32_t reason = 0;         // of an exit
-  std::optional<detail::FirstFailure> cause = {};  // of kLinkedEnd
+  actord_completion call = 0;  // set for a message that wants an answer
+  uint32_t reason = 0;         // set for an exit
+  std::optional<detail::FirstFailure> cause = {};  // set for kLinkedEnd
 };
 
-// Event type for the end of a linked process. It ends this process, which never
-// sees it.
+// Event type for the end of a linked process. The event ends this process,
+// which never sees the event.
 inline constexpr uint32_t kLinkedEnd = UINT32_MAX;
-// Event type for a terminate by another process. It ends this process, which
-// never sees it.
+// Event type for a terminate by another process. The event ends this process,
+// which never sees the event.
 inline constexpr uint32_t kTerminate = UINT32_MAX - 1;
 
-// An effect of a step; kept until the step has returned.
+// An effect of a step. The harness keeps it until the step has returned.
 struct Effect {
   enum class Kind {
     kYield,
@@ -61,18 +61,18 @@ struct Effect {
   Kind kind = Kind::kSend;
   // The other process: the receiver, the child, or the watched process.
   Pid to;
-  // Of a yield, call or monitor. Of a reply: the call.
+  // The tag of a yield, call or monitor; for a reply, the call that it answers.
   Tag tag = 0;
-  // Of a reply.
+  // The status of a reply.
   Code status = Code::kOk;
-  // Of a yield: the command. Otherwise: the topic.
+  // The command of a yield; for every other effect, the topic.
   std::string name;
-  // Of a call without `to`: the name to call.
+  // The name to call, for a call without `to`.
   std::string holder;
   OwnedPayload payload;
-  // Of a yield; 0: none given.
+  // The timeout of a yield; 0: the step has given none.
   uint64_t timeout_ns = 0;
-  // Of a yield.
+  // The work policy of a yield.
   WorkPolicy policy;
 };
 
@@ -85,13 +85,13 @@ struct Freed {
 
 struct Record {
   enum class Phase {
-    // The step of its parent has not ended.
+    // The step of the parent has not ended.
     kReserved,
-    // Its Init is next.
+    // The Init of the process is next.
     kStarting,
     kLive,
     kEnded,
-    // The test's own PID; keeps its messages for the test.
+    // A PID of the test. The record keeps its messages for the test.
     kProbe
   };
 
@@ -108,7 +108,7 @@ struct Record {
   std::deque<OwnedEvent> urgent;
   std::deque<OwnedEvent> messages;
   Tag next_tag = 1;
-  // The processes that it monitors.
+  // The processes that this process monitors, by tag.
   std::map<Tag, Pid> monitors;
   std::set<Pid> links;
   // Outstanding yields by tag, with the handle that completes each.
@@ -124,7 +124,7 @@ struct Record {
   bool admitted_monitor = false;
   uint64_t steps = 0;
   std::optional<Outcome> outcome;
-  // What has ended it, if that came along a link.
+  // The first failure, if a link has ended this process.
   std::optional<detail::FirstFailure> cause;
 
   [[nodiscard]] bool IsLive() const {
@@ -142,14 +142,15 @@ struct Record {
                          return event.type != ACTORD_EVENT_COMPLETION;
                        });
   }
-  // Events that a step will see, whatever else comes. The end of a linked
-  // process is none: the step may have unlinked that process.
+  // True if there is an urgent event that a step will see, even if other events
+  // arrive. The end of a linked process does not count, because the step may
+  // have unlinked that process.
   [[nodiscard]] bool HasUrgentForStep() const {
     return std::any_of(
         urgent.begin(), urgent.end(),
         [](const OwnedEvent& event) { return event.type != kLinkedEnd; });
   }
-  // A yield whose completion no step has seen.
+  // True if `tag` is the tag of a yield whose completion no step has seen.
   [[nodiscard]] bool HasOutstanding(Tag tag) const {
     return yields.contains(tag) ||
            std::any_of(urgent.begin(), urgent.end(),
@@ -166,9 +167,9 @@ struct Record {
 // An outstanding yield.
 struct Outstanding {
   HeldYield yield;
-  // The test completes it.
+  // True if the test completes the yield.
   bool held = false;
-  // Of a call.
+  // The called process, if the yield is a call.
   Pid callee;
 };
 

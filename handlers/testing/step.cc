@@ -96,7 +96,8 @@ void Send(actord_step* step, const actord_pid* to,
   effect.payload = OwnedPayload(Payload(message->payload));
 }
 
-// An effect about another process, without a payload.
+// Adds an effect on another process, without a payload. Null: the call may not
+// have effects.
 Effect* Act(actord_step* step, Effect::Kind kind) {
   StepCall& call = StepCall::Of(step);
   if (!call.MayAct()) return nullptr;
@@ -248,7 +249,7 @@ StepCall::StepCall(Harness::World& called_in, Record& called,
 void StepCall::Rollback() {
   for (const Effect& effect : effects) {
     if (effect.kind != Effect::Kind::kSpawn) continue;
-    // No other process knows its PID.
+    // No other process knows the PID of the child.
     world.Find(effect.to)->phase = Record::Phase::kEnded;
     world.living.erase(effect.to.slot);
   }

@@ -1,4 +1,5 @@
-// One call into a process: its queries, and the effects that it requests.
+// One call into a process: the queries of the process, and the effects that it
+// requests.
 //
 // Thread-safety: none. Ownership: owns its effects until they are taken.
 #pragma once
@@ -39,7 +40,7 @@ struct StepCall : actord_step {
   std::string failure;
   // The first broken rule.
   Status misuse;
-  // Of "restore": the tags that it has taken over. Null otherwise.
+  // The tags that "restore" has taken over; null for the other calls.
   std::set<Tag>* adopted = nullptr;
 
   void Misuse(Code code, std::string what);

@@ -128,7 +128,7 @@ void Harness::World::Unlink(Record& record, const Pid& pid) {
 
 void Harness::World::Demonitor(Record& record, Tag tag) {
   record.monitors.erase(tag);
-  // 0 is a link's.
+  // Tag 0 belongs to links.
   if (tag == 0) return;
   std::erase_if(record.messages, [tag](const OwnedEvent& event) {
     return event.type == ACTORD_EVENT_EXIT && event.tag == tag;

@@ -11,7 +11,8 @@
 namespace actord::testing {
 namespace {
 
-// Why the step fails; nullopt: its effects take effect.
+// Returns why the step fails; nullopt: the step succeeds, and its effects are
+// applied.
 std::optional<std::pair<EndKind, Status>> FailureOf(const StepCall& call,
                                                     int32_t verdict) {
   const Record& record = call.record;
@@ -95,8 +96,8 @@ void Harness::World::Advance(uint64_t duration_ns) {
 }
 
 size_t Harness::World::DrawBatch() {
-  // Half of the time all available events, otherwise only some of them, because
-  // a daemon may do both.
+  // A step gets all available events half of the time, and only some of them
+  // otherwise, because a daemon may do both.
   const uint64_t bits = random();
   return (bits & 1) != 0 ? kMaxBatch : 1 + (bits >> 1) % kMaxBatch;
 }

@@ -74,10 +74,10 @@ Status Harness::World::Upgrade(Record& record, const actord_process_type& to,
     return returned = to.restore(state.get(), &restore, &begun);
   });
   if (!status.ok()) {
-    // Restore has succeeded, but broke a rule.
+    // Restore has succeeded but broken a rule, so its new state is closed.
     if (returned == ACTORD_OK) CloseObject(to, state.get());
     if (status.code() != Code::kUnavailable) return status;
-    // Final: only a Snapshot can postpone an upgrade.
+    // A refusal by Restore is final: only a Snapshot can postpone an upgrade.
     return {Code::kFailedPrecondition, "Restore refused with UNAVAILABLE: " +
                                            std::string(status.message())};
   }

@@ -42,7 +42,7 @@ const char* NameOf(EndKind kind) {
 
 const actord_process_type* Harness::World::FindType(
     std::string_view name) const {
-  // The daemon's built-in type.
+  // The supervisor is a built-in type of the daemon.
   constexpr const actord_process_type* kSupervisor =
       &kProcessType<handlers::Supervisor>;
   if (name == kSupervisor->name) return kSupervisor;
@@ -157,7 +157,7 @@ bool Harness::World::Admit(Record& record) {
     Note(std::string(type.name) + " " + FormatPid(record.pid) + " starts");
     return true;
   }
-  // There is nothing to close.
+  // Init has failed, so there is no state to close.
   record.state.reset();
   Status why(ToCode(status), std::move(call.failure));
   if (!thrown.empty()) why = Status(Code::kInternal, std::move(thrown));

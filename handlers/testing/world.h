@@ -1,7 +1,7 @@
 // The implementation of a harness: its processes, its clock, its commands.
 //
-// It behaves as docs/plugins.md describes the daemon. Where that leaves a
-// choice, the seed decides.
+// The harness behaves as docs/plugins.md describes the daemon. Where the
+// description leaves a choice, the seed decides.
 //
 // Thread-safety: none. Ownership: owns everything except the plugin's tables.
 #pragma once
@@ -37,7 +37,7 @@ class Harness::World {
   const actord_process_type* FindType(std::string_view name) const;
   static std::optional<uint32_t> FindMethod(const actord_process_type& type,
                                             std::string_view name);
-  // Precondition for a process: IsRoom().
+  // Precondition, unless the record is a probe: IsRoom().
   Record& NewRecord(const Pid& parent);
   [[nodiscard]] bool IsRoom() const {
     return living.size() < options.max_processes;
@@ -54,11 +54,11 @@ class Harness::World {
   std::string WaitOf(const Pid& pid);
   // Runs Init. False: Init refused, and the process has ended.
   bool Admit(Record& record);
-  // As Harness::Upgrade (upgrade.cc).
+  // Implements Harness::Upgrade (upgrade.cc).
   Status Upgrade(Record& record, const actord_process_type& to,
                  std::string_view from_version);
-  // Puts the message into the mailbox, or counts it as a dead letter. False: a
-  // dead letter.
+  // Puts the message into the mailbox, or counts it as a dead letter. False:
+  // the message is a dead letter.
   bool DeliverMessage(const Pid& to, OwnedEvent message);
   void End(Record& record, EndKind kind, Status status, OwnedPayload result);
   // Runs one turn of a ready process, chosen by the seed. False: no process is
@@ -74,10 +74,12 @@ class Harness::World {
   actord_completion Open(Record& record, Effect& yield);
   // False: the yield had already ended.
   bool Complete(actord_completion completion, Code code, OwnedPayload payload);
-  // Completes a yield that is held for the test. False: it had already ended.
+  // Completes a yield that is held for the test. False: the yield had already
+  // ended.
   bool CompleteHeld(const HeldYield& yield, Code code, OwnedPayload payload);
-  // Adds a timer that completes the yield, unless it has ended by then: with an
-  // empty result if `is_result`, otherwise with DEADLINE_EXCEEDED.
+  // Adds a timer that completes the yield, unless the yield has ended by then.
+  // The timer completes it with an empty result if `is_result`, and otherwise
+  // with DEADLINE_EXCEEDED.
   void AddTimer(actord_completion completion, uint64_t deadline_ns,
                 bool is_result);
   void FireTimersAt(uint64_t now_ns);
@@ -85,8 +87,8 @@ class Harness::World {
   void DropYields(Record& record);
   void SpawnFor(const Pid& parent, const actord_spawn& spawn,
                 actord_completion completion);
-  // After Init has returned: ties the child to its parent and completes the
-  // command.
+  // Called after Init has returned. Ties the child to its parent and completes
+  // the command.
   void AnswerSpawn(Record& child);
   // Sends an urgent event. `type`: a cancel, or kTerminate.
   Code Control(const Pid& to, uint32_t type, std::string_view reason);
@@ -98,10 +100,11 @@ class Harness::World {
   void Reply(actord_completion call, Code code, OwnedPayload payload);
   void Monitor(Record& record, Tag tag, const Pid& pid);
   void Link(Record& record, const Pid& pid);
-  // No event by what these two take away stays in the mailbox.
+  // Unlink and Demonitor also remove the events of the removed tie from the
+  // mailbox.
   void Unlink(Record& record, const Pid& pid);
   static void Demonitor(Record& record, Tag tag);
-  // Tells whoever is tied to a process that has ended.
+  // Tells every process that is tied to a process that has ended.
   void TellTied(const Record& record);
   Pid HolderOf(std::string_view name) const;
 
@@ -118,12 +121,12 @@ class Harness::World {
 
   const actord_plugin_info& plugin;
   const HarnessOptions options;
-  // Since the Unix epoch.
+  // The time since the Unix epoch.
   uint64_t now_ns;
   std::mt19937_64 random;
   // Slot n is the n-th record, from 1.
   std::vector<std::unique_ptr<Record>> records;
-  // Oldest first.
+  // The outstanding yields, oldest first.
   std::map<actord_completion, Outstanding> outstanding;
   std::map<std::string, Stubbed, std::less<>> stubs;
   std::set<std::string, std::less<>> held_commands;
