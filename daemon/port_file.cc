@@ -76,7 +76,7 @@ bool PortFile::IsOthers(const std::string& path) const {
 absl::Status PortFile::Remove() {
   if (IsOthers(path_)) return absl::OkStatus();
   // No system call removes a file only if it is still the same. So the file is
-  // first renamed to a name where nobody replaces it.
+  // first renamed to a name that no other program uses.
   const std::string aside = PathBeside(path_, "old");
   if (std::rename(path_.c_str(), aside.c_str()) != 0) {
     return errno == ENOENT ? absl::OkStatus()

@@ -25,8 +25,8 @@ class RpcServer {
   // the address and the reason. INVALID_ARGUMENT: a Unix socket is listed
   // twice. Blocks while names are looked up.
   static absl::StatusOr<Reservation> Reserve(const Config& config);
-  // Serves when it returns. UNAVAILABLE as above. INTERNAL: the system has too
-  // few threads.
+  // Starts the server, which serves when Start returns. UNAVAILABLE: as for
+  // Reserve. INTERNAL: the system has too few threads.
   static absl::StatusOr<std::unique_ptr<RpcServer>> Start(
       const Config& config, grpc::Service& service, Reservation reservation);
   // Stops the server if Stop was not called.

@@ -89,7 +89,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
 
   // Starts the reads and writes that are possible, and ends a closing stream
   // that has nothing left to write. To be called, without the lock, when the
-  // answer of one of the following functions has changed.
+  // result of one of the following functions has changed.
   void Continue();
   // Returns true if the next message may be read.
   virtual bool WantsMessage() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) = 0;
