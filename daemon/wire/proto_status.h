@@ -17,8 +17,8 @@ namespace actord::daemon {
 void WriteCounters(const runtime::RuntimeStats& stats, v1::Counters* proto);
 void WriteWorkers(const runtime::RuntimeStats& stats,
                   v1::GetStatusResponse* proto);
-// `limits` are the limits in force in the runtime. The limits on request ids
-// come from `config`.
+// `limits`: the limits in force in the runtime. The limits of request ids are
+// in `config`, because the daemon keeps the request ids.
 void WriteLimits(const runtime::Limits& limits, const Config& config,
                  v1::Limits* proto);
 // Writes plugins, process types, commands and external patterns, each sorted by
