@@ -16,7 +16,7 @@ constexpr size_t kNameMaxBytes = 128;
 constexpr size_t kStateMaxBytes = 1 << 20;
 constexpr size_t kStateMaxAlign = 64;
 constexpr size_t kMethodsMax = 1024;
-// Of a process type of the first version of the ABI.
+// Size of a process type in the first version of the ABI.
 constexpr size_t kTypeMinBytes = offsetof(actord_process_type, snapshot);
 
 bool IsNameChar(char c) {
@@ -179,7 +179,8 @@ absl::StatusOr<std::vector<const ProcessType*>> Catalog::Add(
   tables_.push_back(std::move(table));
   // Release: see table().
   table_.store(tables_.back().get(), std::memory_order_release);
-  // Only now: a process that meets a newer version finds all that came with it.
+  // The old entries change last: a process that meets a newer version then
+  // finds all that came with it.
   for (const ProcessType* type : change.replaced_types) {
     type->in_force.store(false, std::memory_order_release);
   }
@@ -213,7 +214,7 @@ void Catalog::Put(const CatalogEntries& entries, Table& table, Change& change) {
       const ProcessType* const before = it->second;
       std::replace(table.process_types.begin(), table.process_types.end(),
                    before, now);
-      // The key is the text of the one that goes.
+      // The key is a view of the replaced type's name.
       table.type_by_name.erase(it);
       change.replaced_types.push_back(before);
     }
@@ -248,7 +249,7 @@ void Catalog::UpgradeTo(const ProcessType& type, bool wanted) {
     const bool is_same_code = former->descriptor == type.descriptor;
     const bool can = is_same_code ||
                      (former->snapshot != nullptr && type.restore != nullptr);
-    // Release: pairs with the turn that finds it, for all of the type.
+    // Release: pairs with the acquire of the turn, and covers all of `type`.
     former->upgrade_to.store(wanted && can ? &type : nullptr,
                              std::memory_order_release);
   }

@@ -1,15 +1,15 @@
-// What a daemon can run: process types and command handlers, each with the
-// plugin it came from. Plugins may be added, and newer versions of them, while
-// processes run.
+// The process types and command handlers that a daemon can run, each with the
+// plugin that brought it. Plugins, and newer versions of plugins, may be added
+// while processes run.
 //
-// What is in force is a table that never changes: adding makes a new one and
-// then replaces the one pointer to it. Old tables, types and handlers stay
-// until the catalog is destroyed, so whoever has found one may keep it;
-// `in_force` says whether a look-up would find it again.
+// The table in force never changes: Add makes a new table and then replaces the
+// one pointer to the old table. Old tables, types and handlers stay until the
+// catalog is destroyed, so callers may keep a type or handler that they have
+// found; its `in_force` says whether a look-up would find it again.
 //
-// Thread-safety: any thread; those that add take turns. Ownership: borrows the
-// descriptors and handler objects; the plugins that own them must outlive the
-// runtime.
+// Thread-safety: any thread; concurrent additions run one after another.
+// Ownership: borrows the descriptors and handler objects; the plugins that own
+// them must outlive the runtime.
 #pragma once
 
 #include <actord/abi.h>
@@ -29,8 +29,8 @@
 
 namespace actord::runtime {
 
-// Whether two names are the same. (The standard's comparison orders them, by a
-// call.)
+// Whether two names are the same. (The standard's comparison also orders the
+// names, and costs a call.)
 inline bool IsSameName(std::string_view a, std::string_view b) {
   const size_t size = a.size();
   if (size != b.size()) return false;
@@ -38,8 +38,8 @@ inline bool IsSameName(std::string_view a, std::string_view b) {
   if (size < kWord || size > 4 * kWord) {
     return size == 0 || std::memcmp(a.data(), b.data(), size) == 0;
   }
-  // Most names: without a call, and word by word, as the one in the envelope
-  // was written a moment ago (copy_bytes.h).
+  // Most names are compared here: without a call, and word by word, because the
+  // name in the envelope was written word by word a moment ago (copy_bytes.h).
   const auto differ = [&](size_t at) {
     uint64_t of_a = 0;
     uint64_t of_b = 0;
@@ -55,47 +55,48 @@ inline bool IsSameName(std::string_view a, std::string_view b) {
 // One version of a process type.
 struct ProcessType {
   const actord_process_type* descriptor = nullptr;
-  // What the processes that live with this version are to become: the version
-  // in force, or null: they stay as they are. Written by whoever adds a
-  // version, with release, when all of it is in force; acquire by each turn.
+  // The version to which live processes of this version upgrade: the version in
+  // force, or null if they stay as they are. Add writes it with release, when
+  // all of the new version is in force; each turn reads it with acquire.
   mutable std::atomic<const ProcessType*> upgrade_to{nullptr};
-  // Release by whoever adds; relaxed is enough for a look into a memory of
-  // what was found last.
+  // Add writes it with release. A relaxed read is enough to check a remembered
+  // look-up.
   mutable std::atomic<bool> in_force{true};
   std::string name;
   std::string plugin;   // name of the plugin that brought it
-  std::string version;  // of that plugin; "": not known
-  // Of the descriptor; null: it has none.
+  std::string version;  // version of that plugin; "": not known
+  // The functions of the descriptor; null: the descriptor has none.
   decltype(actord_process_type::snapshot) snapshot = nullptr;
   decltype(actord_process_type::restore) restore = nullptr;
 
-  // Processes of former versions that went on in this one, or refused to.
-  // Relaxed: counted before Process::type, or declined_live, says so.
+  // Processes of former versions that upgraded to this version, or declined it.
+  // Relaxed: a process is counted before Process::type or declined_live shows
+  // it.
   mutable std::atomic<uint64_t> upgraded{0};
   mutable std::atomic<uint64_t> declined{0};
-  // Those of the latter that live and would not be asked again. Release, after
-  // the counters of them; acquire.
+  // Live processes that declined this version and would not be asked again.
+  // Incremented (release) after `declined`; read with acquire.
   mutable std::atomic<uint64_t> declined_live{0};
-  // The log says why the first one has. Relaxed.
+  // The log says why the first process declined. Relaxed.
   mutable std::atomic<bool> warned{false};
 
-  // Index of the method; the first for "". kNoSuchMethod: there is none of that
-  // name. (An optional would be put together in memory, of two parts that are
-  // then read as one, for which the processor waits.)
+  // Index of the method; "" means the first method. kNoSuchMethod: no method
+  // has that name. (An optional would be written to memory in two parts and
+  // then read as one, which stalls the processor.)
   static constexpr uint32_t kNoSuchMethod = UINT32_MAX;
   [[nodiscard]] uint32_t FindMethod(std::string_view method) const;
 };
 
 struct CommandHandler {
   const actord_command_handler* descriptor = nullptr;
-  void* self = nullptr;  // what `create` made
+  void* self = nullptr;  // the object that `create` made
   std::string name;
   std::string plugin;
-  // As ProcessType's.
+  // As ProcessType::in_force.
   mutable std::atomic<bool> in_force{true};
 };
 
-// What one plugin brings, all at once.
+// The types and handlers of one plugin, which are added all at once.
 struct CatalogEntries {
   struct Command {
     const actord_command_handler* descriptor = nullptr;
@@ -105,11 +106,11 @@ struct CatalogEntries {
   std::string version = {};
   std::vector<const actord_process_type*> process_types = {};
   std::vector<Command> commands = {};
-  // Entries of this plugin that are in force give way to those of the same
-  // name; otherwise they are taken.
+  // True: new entries replace this plugin's entries of the same name in force.
+  // False: the names of entries in force are taken.
   bool replace = false;
-  // With `replace`: whether processes that live become of the new version,
-  // where the old type can snapshot and the new one restore.
+  // With `replace`: whether live processes upgrade to the new version, if the
+  // old type can snapshot and the new type can restore.
   bool upgrade_processes = false;
 };
 
@@ -121,17 +122,17 @@ class Catalog {
 
   // Checks the descriptors (sizes, names, pointers, limits of abi.h) and adds
   // all of them or none. Returns the types, in the order of the entries.
-  // INVALID_ARGUMENT says what is wrong with a descriptor, ALREADY_EXISTS which
-  // plugin has the name already.
+  // INVALID_ARGUMENT says what is wrong with a descriptor, ALREADY_EXISTS says
+  // which plugin has the name already.
   absl::StatusOr<std::vector<const ProcessType*>> Add(
       const CatalogEntries& entries);
-  // One of them.
+  // Add for one process type or one command handler.
   absl::Status AddProcessType(const actord_process_type* descriptor,
                               std::string_view plugin);
   absl::Status AddCommand(const actord_command_handler* descriptor, void* self,
                           std::string_view plugin);
 
-  // What is in force now. The results stay valid.
+  // The types and handlers in force now. The results stay valid.
   [[nodiscard]] const ProcessType* FindProcessType(std::string_view name) const;
   [[nodiscard]] const CommandHandler* FindCommand(std::string_view name) const;
   [[nodiscard]] const std::vector<const ProcessType*>& process_types() const {
@@ -145,7 +146,7 @@ class Catalog {
   struct Table {
     std::vector<const ProcessType*> process_types;
     std::vector<const CommandHandler*> commands;
-    // Keys: the names in what they lead to.
+    // The keys are views of the names in the values.
     absl::flat_hash_map<absl::string_view, const ProcessType*> type_by_name;
     absl::flat_hash_map<absl::string_view, const CommandHandler*>
         command_by_name;
@@ -160,16 +161,17 @@ class Catalog {
     std::vector<const ProcessType*> replaced_types;
     std::vector<const CommandHandler*> replaced_commands;
   };
-  // Into `table`, which nobody else has.
+  // Puts the entries into `table`, which no other thread has.
   void Put(const CatalogEntries& entries, Table& table, Change& change)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // All former versions lead to `type`, as far as they can, or, not `wanted`,
-  // nowhere.
+  // Sets `upgrade_to` of all former versions of `type`: to `type` if the
+  // upgrade is `wanted` and possible, otherwise to null.
   void UpgradeTo(const ProcessType& type, bool wanted)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   Mutex mutex_;
-  // All that there ever were, by name; the last table is the one in force.
+  // All types (by name), handlers and tables that were ever added. The last
+  // table is in force.
   absl::flat_hash_map<std::string,
                       std::vector<std::unique_ptr<const ProcessType>>>
       process_types_ ABSL_GUARDED_BY(mutex_);

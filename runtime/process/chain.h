@@ -1,14 +1,14 @@
-// A chain: messages that one step sends to one process, in one envelope that
-// says where they are.
+// A chain: an envelope with the addresses of messages that one step sends to
+// one process.
 //
-// The messages lie anywhere. Linked to each other, whoever takes them on
-// another processor would wait for each line before it knew where the next one
-// is. So the mailbox holds, in their place, one more envelope with their
-// addresses: whoever takes it has them fetched all at once, and needs none of
-// them to find what comes behind.
+// The messages lie anywhere in memory. If they were linked to each other, a
+// consumer on another processor would wait for each cache line before it knew
+// the address of the next message. So the mailbox holds the chain in place of
+// the messages: the consumer fetches all of them at once, and needs none of
+// them to find the envelope behind the chain.
 //
-// The chain counts as no message and is charged to no limit: it is two lines of
-// memory for 4 to 11 messages, of a line each at least.
+// The chain is not counted as a message and is charged to no limit: it takes
+// two cache lines for 4 to 11 messages, each of which takes at least one line.
 #pragma once
 
 #include <cstddef>
@@ -19,13 +19,13 @@
 
 namespace actord::runtime {
 
-// Fewer messages are linked.
+// Fewer messages than this are linked instead.
 inline constexpr size_t kShortestChain = 4;
-// Of one in a chain.
+// Size of one address in a chain.
 inline constexpr size_t kAddressBytes = sizeof(uintptr_t);
 
-// A chain of `count` messages, which hold so many units; the caller writes
-// their addresses into MessagesOf. The caller's.
+// A chain of `count` messages, which hold `units` in all. The caller owns the
+// chain, and writes the addresses into MessagesOf.
 inline Envelope* NewChain(BufferCache& buffers, size_t count, uint64_t units) {
   Envelope* const chain =
       Envelope::CreateFor(buffers, kEventChain, count * kAddressBytes);

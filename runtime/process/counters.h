@@ -1,5 +1,5 @@
-// What a worker, or all other threads together, have counted. The sum over all
-// of them is what users see.
+// The counters of one worker, or of all other threads together. Users see the
+// sums over all workers and threads.
 #pragma once
 
 #include <atomic>
@@ -9,8 +9,8 @@
 
 namespace actord::runtime {
 
-// Read by any thread, a moment late. Release and acquire: whoever has seen one
-// count sees all that the same thread counted before.
+// Any thread may read a counter, a moment late. Release and acquire: a thread
+// that has seen one count sees all that the same thread counted before.
 class Counter {
  public:
   // For the one thread that owns this counter: no RMW.
@@ -37,22 +37,24 @@ struct alignas(64) Counters {
   Counter steps;
   Counter messages_sent;
   Counter dead_letters;
-  Counter
-      dead_letters_forgotten;  // not kept, or not any more, for want of room
+  // Not kept, or not kept any longer, for want of room.
+  Counter dead_letters_forgotten;
   Counter dead_letters_resent;
-  Counter dead_letters_dropped;  // because somebody asked for it
+  Counter dead_letters_dropped;  // on request
   Counter yields;
   Counter completions;
   Counter late_replies;
-  // How often a limit was reached, and who came was refused or ended.
+  // How often a limit was reached, and a request was refused or a process
+  // ended.
   Counter refused_mailbox;
   Counter refused_processes;
   Counter refused_processes_of_type;
   Counter refused_yields;
-  Counter refused_external;  // yields, for the bytes of all that wait
+  // Yields, refused for the total bytes of all waiting yields.
+  Counter refused_external;
   Counter ended_by_steps;
   Counter ended_by_lifetime;
-  // Processes that went on in another version of their type, or refused to.
+  // Processes that upgraded to another version of their type, or declined it.
   Counter upgrades;
   Counter upgrades_declined;
 };

@@ -1,10 +1,10 @@
-// What an end of a process tells its observers, and the ordered list of them.
+// The record of a process's end, and the ordered list of observers that get it.
 //
 // The observers are known at compile time. Each one is a class with
 //   static constexpr uint8_t kEndWanted;       its bit of Process::wanted
 //   static constexpr bool kEndNeedsOutcome;    it reads EndRecord::outcome
 //   void OnEnd(const EndRecord& end, Lane& lane);
-// and is called only if its bit was set.
+// and is called only if its bit of Process::wanted was set.
 //
 // Thread-safety: belongs to the turn that ends the process.
 #pragma once
@@ -20,11 +20,11 @@ namespace actord::runtime {
 
 class Lane;
 
-// Nobody finds the process any more.
+// The end of a process, which no look-up finds any more.
 struct EndRecord {
   Process& process;
   const Pid& pid;
-  // Null unless an observer that needs it is called.
+  // Null unless an observer that needs the outcome is called.
   const Outcome* outcome;
 };
 
@@ -37,7 +37,7 @@ class EndObservers {
   static constexpr uint8_t kNeedOutcome =
       ((Observers::kEndNeedsOutcome ? Observers::kEndWanted : 0) | ...);
 
-  // Calls those whose bits are in `wanted`, in the order of the list.
+  // Calls the observers whose bits are in `wanted`, in the order of the list.
   void Tell(const EndRecord& end, uint8_t wanted, Lane& lane) const {
     (TellOne(std::get<Observers&>(observers_), end, wanted, lane), ...);
   }

@@ -1,12 +1,13 @@
-// One event on its way: the node of the mailbox and, in the same buffer, its
-// topic and payload. Written once by the sender, read in place by the process.
+// One event on its way: a node of the mailbox and, in the same buffer, the
+// event's topic and payload. The sender writes it once; the process reads it in
+// place.
 //
-// It is kept small: with up to 24 bytes of text it is one cache line, and what
-// a message costs between two processors is the lines that it moves. So it
-// holds sizes instead of pointers; the event as the plugin sees it is made when
-// the step begins.
+// An envelope is kept small: with up to 24 bytes of text it is one cache line,
+// and the cost of a message between two processors is the number of lines that
+// it moves. So an envelope holds sizes instead of pointers; the plugin's
+// actord_event is made when the step begins.
 //
-// Ownership: whoever holds the pointer; the mailbox while it is queued.
+// Ownership: the holder of the pointer; the mailbox while it is queued.
 // Thread-safety: one thread at a time; handed over through the mailbox.
 // performance-notes: Rare code moved out, Inlined by force.
 #pragma once
@@ -30,19 +31,21 @@ namespace actord::runtime {
 
 // Internal event types beside ACTORD_EVENT_*; a process never sees them.
 inline constexpr uint16_t kEventTerminate = UINT16_MAX;
-// A message whose sender waits for an answer; becomes ACTORD_EVENT_MESSAGE.
+// A message whose sender waits for an answer; the process sees an
+// ACTORD_EVENT_MESSAGE.
 inline constexpr uint16_t kEventCall = UINT16_MAX - 1;
 // A linked process has failed: the payload says which and why.
 inline constexpr uint16_t kEventLinkedEnd = UINT16_MAX - 2;
-// It has lived as long as it may: the payload says so.
+// The process has reached its maximum lifetime: the payload says so.
 inline constexpr uint16_t kEventLifetimeEnd = UINT16_MAX - 3;
-// There is a newer version of its type: it takes a turn, and looks.
+// The process's type has a newer version: the process takes a turn to check for
+// it.
 inline constexpr uint16_t kEventUpgrade = UINT16_MAX - 4;
-// No event: holds the addresses of messages (chain.h).
+// Not an event: the envelope holds the addresses of messages (chain.h).
 inline constexpr uint16_t kEventChain = UINT16_MAX - 5;
 
-// What the rarer events have beside their text stands before their topic and
-// counts as part of it; the process does not see it.
+// The headers of the rarer events. A header stands before the topic and counts
+// as part of the topic; the process does not see the header.
 struct CallHeader {
   uint64_t call = 0;
 };
@@ -54,47 +57,48 @@ struct ExitHeader {
 struct LinkedEndHeader {
   actord_pid from{};   // the linked process
   actord_pid first{};  // the process that failed first
-  uint32_t links = 0;  // between that one and the watcher
+  uint32_t links = 0;  // between `first` and the watcher
   uint32_t end = 0;    // as ExitHeader::end
 };
 inline constexpr size_t kMaxHeaderBytes = sizeof(LinkedEndHeader);
 
 inline constexpr uint32_t kNoYieldSlot = UINT32_MAX;
 
-// So much text lies in the line of its envelope.
+// Maximum text that fits into the envelope's own cache line.
 inline constexpr size_t kOneLineTextBytes = 24;
 
 struct Envelope {
-  // Of a yield: what it completes, and how.
+  // The yield that the event completes, and the status of that yield.
   struct Completion {
     uint64_t tag = 0;
-    // The record of the yield, or kNoYieldSlot.
+    // The slot of the yield's record, or kNoYieldSlot.
     uint32_t yield_slot = kNoYieldSlot;
     int32_t status = ACTORD_OK;
   };
 
-  // In a mailbox: written by the producer that follows, read by the consumer.
-  // Elsewhere: the link of whichever list holds the envelope.
+  // In a mailbox: the next producer writes it, and the consumer reads it.
+  // Elsewhere: the link of the list that holds the envelope.
   std::atomic<Envelope*> next{nullptr};
-  // Of the process that the sender looked up: another one drops it. What is in
-  // a chain has none; the chain has it.
+  // The generation of the process that the sender looked up; a process of
+  // another generation drops the envelope. Messages in a chain have none; the
+  // chain has it.
   uint32_t generation = 0;
-  // Behind the envelope lie payload, topic and content type, in this order.
+  // The payload, topic and content type lie behind the envelope, in this order.
   uint32_t payload_bytes = 0;
   uint16_t topic_bytes = 0;
   uint16_t content_type_bytes = 0;
-  const uint16_t type;  // decides which of the following two there is
+  const uint16_t type;  // decides which member of the union is in use
   union {
-    actord_pid from;        // MESSAGE and call: all zero if from outside
-    Completion completion;  // all others
+    actord_pid from;        // messages and calls; all zero: from outside
+    Completion completion;  // all other events
   };
 
-  // Without text.
+  // An envelope without text.
   explicit Envelope(uint16_t event_type) : Envelope(event_type, 0, 0, 0) {}
 
   // An event with copies of `topic` and `payload` in one buffer. Precondition:
-  // Fits(payload) with the largest limit there is, and a topic of up to
-  // kMaxNameBytes behind its header.
+  // Fits(payload, kPayloadLimitMaxBytes), and a topic of at most kMaxNameBytes
+  // behind its header.
   [[gnu::always_inline]] static Envelope* Create(
       BufferCache& cache, uint16_t type, std::string_view topic,
       const actord_payload& payload) {
@@ -103,7 +107,7 @@ struct Envelope {
                       "envelope.h: the sizes have been checked");
     const size_t bytes = sizeof(Envelope) + topic.size() + payload.bytes.size +
                          payload.content_type.size;
-    // This way stays free of calls, so that it saves no registers.
+    // This path makes no calls, so that it saves no registers.
     const bool is_short = payload.bytes.size <= detail::kShortBytes &&
                           topic.size() <= detail::kShortBytes &&
                           payload.content_type.size == 0;
@@ -118,7 +122,8 @@ struct Envelope {
     return envelope;
   }
 
-  // One for so many bytes that the caller writes.
+  // An envelope with room for `bytes` bytes, which the caller writes to
+  // content().
   static Envelope* CreateFor(BufferCache& cache, uint16_t type, size_t bytes) {
     return new (cache.Allocate(sizeof(Envelope) + bytes))
         Envelope(type, 0, bytes, 0);
@@ -132,19 +137,19 @@ struct Envelope {
     cache.Deallocate(envelope, envelope->bytes_used());
   }
 
-  // Of the buffer for such an envelope.
+  // Size of the buffer for an envelope with `topic` and `payload`.
   static size_t BytesFor(std::string_view topic,
                          const actord_payload& payload) {
     return BufferCache::RoundUp(sizeof(Envelope) + topic.size() +
                                 payload.bytes.size + payload.content_type.size);
   }
 
-  // All of it is in one line.
+  // The whole envelope is in one cache line.
   [[nodiscard]] bool IsOfOneLine() const {
     return bytes_used() <= kBufferUnitBytes;
   }
-  // Makes it one with just these bytes, of no content type. Precondition: it is
-  // of one line, and they are at most kOneLineTextBytes.
+  // Replaces payload, topic and content type by a payload of `bytes`.
+  // Precondition: IsOfOneLine(), and `bytes` has at most kOneLineTextBytes.
   void ReplaceText(std::string_view bytes) {
     ACTORD_ASSERT_HOT(IsOfOneLine() && bytes.size() <= kOneLineTextBytes,
                       "envelope.h: it has room for the text");
@@ -155,7 +160,7 @@ struct Envelope {
     Copy(bytes, free);
   }
 
-  // Of the whole buffer; what a mailbox is charged.
+  // Size of the whole buffer; a mailbox is charged this size.
   [[nodiscard]] size_t bytes() const {
     return BufferCache::RoundUp(bytes_used());
   }
@@ -171,7 +176,7 @@ struct Envelope {
     return {{content(), payload_bytes},
             {content() + payload_bytes + topic_bytes, content_type_bytes}};
   }
-  // Of a call or an exit.
+  // The header of a call, an exit or a linked end.
   template <typename Header>
   [[nodiscard]] Header ReadHeader() const {
     Header header;
@@ -183,9 +188,10 @@ struct Envelope {
     std::memcpy(content() + payload_bytes, &header, sizeof(header));
   }
 
-  // What the plugin sees; refers to this buffer. Written field by field: a
-  // value put together elsewhere and copied here stalls the processor.
-  // WriteMessage is for ACTORD_EVENT_MESSAGE, WriteOther for the rest.
+  // Write the event that the plugin sees, which refers to this buffer. They
+  // write field by field, because copying a value that was just assembled
+  // elsewhere stalls the processor. WriteMessage is for ACTORD_EVENT_MESSAGE,
+  // WriteOther for all other types.
   void WriteMessage(actord_event& event) const {
     event.type = ACTORD_EVENT_MESSAGE;
     event.status = ACTORD_OK;
@@ -224,7 +230,7 @@ struct Envelope {
       new (&completion) Completion;
     }
   }
-  // Of anything.
+  // Create for texts of any size.
   [[gnu::noinline]] static Envelope* CreateSlowly(
       BufferCache& cache, uint16_t type, std::string_view topic,
       const actord_payload& payload) {
@@ -281,16 +287,17 @@ struct Envelope {
 };
 static_assert(sizeof(Envelope) + kOneLineTextBytes == kBufferUnitBytes);
 
-// A private list, first in first out. It is a ring: the last one's link leads
-// to the first.
+// A private list, first in, first out. The list is a ring: the link of the last
+// envelope leads to the first.
 class EnvelopeList {
  public:
   [[nodiscard]] bool empty() const { return last_ == nullptr; }
-  // Null: it is empty.
+  // Null: the list is empty.
   [[nodiscard]] Envelope* head() const {
     return last_ == nullptr ? nullptr : last_->Next();
   }
-  // The one behind `envelope`, which is in the list; null: it is the last.
+  // The envelope behind `envelope`, which is in the list; null: `envelope` is
+  // the last.
   Envelope* After(const Envelope* envelope) const {
     return envelope == last_ ? nullptr : envelope->Next();
   }
@@ -321,8 +328,8 @@ class EnvelopeList {
 };
 
 // An envelope with one owner: the content of an effect. Freeing an envelope
-// needs the memory of a lane, so the destructor frees nothing: whoever holds a
-// Content passes it on, or frees what Take returns.
+// needs the memory of a lane, so the destructor frees nothing: the holder of a
+// Content passes it on, or frees the envelope that Take returns.
 class Content {
  public:
   Content() = default;
@@ -336,13 +343,13 @@ class Content {
   Content& operator=(const Content&) = delete;
   ~Content() = default;
 
-  // Null: there is none.
+  // Null: there is no envelope.
   [[nodiscard]] Envelope* get() const { return envelope_; }
   Envelope* operator->() const { return envelope_; }
   Envelope& operator*() const { return *envelope_; }
   explicit operator bool() const { return envelope_ != nullptr; }
 
-  // The envelope is the caller's from now on.
+  // The caller owns the envelope from now on.
   Envelope* Take() { return std::exchange(envelope_, nullptr); }
 
  private:

@@ -59,21 +59,21 @@ absl::Status Error(absl::StatusCode code, std::string_view reason,
 // INVALID_ARGUMENT that names the request's field ("input", "pid", …).
 absl::Status InvalidField(std::string_view field, std::string_view reason,
                           std::string_view message);
-// An error that is worth another try after `retry_delay`.
+// An error that the client may retry after `retry_delay`.
 absl::Status Retryable(absl::StatusCode code, std::string_view reason,
                        std::string_view message, absl::Duration retry_delay);
 
-// ALREADY_EXISTS that names who holds the name.
+// ALREADY_EXISTS that names the holder of the name.
 absl::Status NameTaken(std::string_view name, std::string_view holder_pid);
 
-// Empty / nullopt when `status` carries none.
+// The data that `status` carries; empty or nullopt: it carries none.
 std::string ReasonOf(const absl::Status& status);
 std::string FieldOf(const absl::Status& status);
 std::string HolderOf(const absl::Status& status);
 std::optional<absl::Duration> RetryDelayOf(const absl::Status& status);
 
-// A status code of the ABI as absl's; anything unknown, and OK where an error
-// is meant, is kUnknown.
+// The absl code of an error code of the ABI. An unknown code, and OK, become
+// kUnknown.
 absl::StatusCode ErrorCodeFromAbi(int32_t status);
 
 }  // namespace actord::runtime

@@ -1,6 +1,6 @@
-// The two queues of a process. Both: many producers, one consumer (the thread
-// that runs the process), intrusive, unbounded (limits are the sender's
-// business, see activity.h).
+// The two queues of a process. Both have many producers and one consumer (the
+// thread that runs the process). Both are intrusive and unbounded: the sender
+// checks the limits (activity.h).
 #pragma once
 
 #include <atomic>
@@ -18,19 +18,19 @@ namespace actord::runtime {
 // has a null tail.
 //  (1) A producer owns the link behind the tail that its exchange returned:
 //      the `next` of that envelope, or `head_` if it was null.
-//  (2) The list from `head_` may have a gap where a producer is between its
-//      two writes. The consumer takes a gap for the end, and looks again
-//      (activity.h, (3)).
+//  (2) The list from `head_` may have a gap where a producer is between its two
+//      writes. The consumer takes a gap for the end of the queue, and looks
+//      again later (activity.h, (3)).
 class MessageQueue {
  public:
   void Push(Envelope* envelope) { PushLinked(envelope, envelope); }
 
-  // Pushes the envelopes from `first` to `last`, which are linked by `next`, as
-  // one: for the consumer as if they had been pushed one after the other.
+  // Pushes the envelopes from `first` to `last`, which are linked by `next`, in
+  // one push. The consumer sees them as if they had been pushed one by one.
   void PushLinked(Envelope* first, Envelope* last) {
     last->next.store(nullptr, std::memory_order_relaxed);
-    // Release: the envelopes' content; acquire: that `previous` is linked only
-    // after its own initialisation.
+    // Release: publishes the envelopes' content. Acquire: `previous` is linked
+    // only after its own initialisation.
     Envelope* previous = tail_.exchange(last, std::memory_order_acq_rel);
     FailPoint();
     if (previous == nullptr) {
@@ -43,9 +43,9 @@ class MessageQueue {
     }
   }
 
-  // Consumer only. Takes one after the other, in order, until it is empty, a
-  // gap is first, or `take`, which is called with each, returns false. It may
-  // free the envelope, and push, but not pop.
+  // Consumer only. Calls `take` with one envelope after the other, in order,
+  // until the queue is empty, a gap is first, or `take` returns false. `take`
+  // may free the envelope, and push, but not pop.
   template <typename Take>
   void PopWhile(Take take) {
     Envelope* envelope = head_.load(std::memory_order_acquire);
@@ -61,11 +61,11 @@ class MessageQueue {
       more = take(envelope);
       envelope = next;
     }
-    // Once for all of them: producers change the line with each push. By (1)
-    // none of them writes head_ while the queue is not empty.
+    // One store for all envelopes, because producers change the line with each
+    // push. By (1) no producer writes head_ while the queue is not empty.
     head_.store(envelope, std::memory_order_relaxed);
   }
-  // Consumer only. Null: empty, or a gap is first.
+  // Consumer only. Null: the queue is empty, or a gap is first.
   Envelope* Pop() {
     Envelope* popped = nullptr;
     PopWhile([&popped](Envelope* envelope) {
@@ -75,17 +75,17 @@ class MessageQueue {
     return popped;
   }
 
-  // Nothing is there, and no gap. Consumer only. Acquire, as a pop.
+  // Consumer only. True: there is no envelope and no gap. Acquire, as in a pop.
   [[nodiscard]] bool IsEmpty() const {
     return tail_.load(std::memory_order_acquire) == nullptr;
   }
 
  private:
-  // `first` has no link: it is the last one, or a gap is behind it. False: a
-  // gap, and it stays.
+  // Pops `first`, which has no link: it is the last envelope, or a gap is
+  // behind it. False: a gap is behind `first`, which stays.
   bool PopLast(Envelope* first) {
-    // head_ must be null before the tail is, because the producer that finds a
-    // null tail writes head_.
+    // head_ must become null before the tail does, because the producer that
+    // finds a null tail writes head_.
     Unpriced(head_).store(nullptr, std::memory_order_relaxed);
     FailPoint();
     Envelope* expected = first;
@@ -98,13 +98,14 @@ class MessageQueue {
     return false;
   }
 
-  // Written by producers when the queue was empty, by the consumer otherwise.
+  // Producers write it if the queue was empty; otherwise the consumer does.
   Atomic<Envelope*> head_{nullptr};
   Atomic<Envelope*> tail_{nullptr};
 };
 
-// Completions, cancels and terminations: rare, and taken all at once.
-// A Treiber stack, whose only pop is "take all", so that ABA cannot occur.
+// The queue of completions, cancels and terminations, which are rare and are
+// taken all at once. It is a Treiber stack, whose only pop is "take all", so
+// that ABA cannot occur.
 class UrgentQueue {
  public:
   // True: the queue was empty.
@@ -118,11 +119,12 @@ class UrgentQueue {
     return head == nullptr;
   }
 
-  // Consumer only. Appends what is there to `out`, oldest first.
+  // Consumer only. Appends all events to `out`, oldest first.
   void TakeAll(EnvelopeList& out) {
-    // Relaxed: whoever was counted has pushed before, and the turn has read the
-    // count with acquire (activity.h, (3)). What is not counted brings its own
-    // turn, or lies on top of what does (Run::Kind::kLinkedEnd).
+    // Relaxed: a counted event was pushed before, and the turn has read the
+    // count with acquire (activity.h, (3)). An event that is not yet counted is
+    // either followed by its own increment, which enqueues the process, or was
+    // pushed onto a counted event (Run::Kind::kLinkedEnd).
     if (head_.load(std::memory_order_relaxed) == nullptr) return;
     Envelope* newest = head_.exchange(nullptr, std::memory_order_acquire);
     Envelope* oldest = nullptr;

@@ -13,26 +13,27 @@ namespace actord::runtime {
 
 // How a process ended.
 enum class EndKind : uint8_t {
-  kResult,       // it said Done
-  kFailed,       // it said Fail
-  kThrew,        // an exception or an invalid return came out of its code
-  kInitRefused,  // its Init said no (seen only of spawned processes)
+  kResult,       // its step said Done
+  kFailed,       // its step said Fail
+  kThrew,        // its code threw, or returned an invalid value
+  kInitRefused,  // its Init refused (only for spawned processes)
   kCancelled,    // a cancel ended it
-  kTerminated,   // it was forced
+  kTerminated,   // a termination ended it
   kLimit,        // it reached max_steps or max_lifetime
 };
 
 struct Outcome {
   EndKind kind = EndKind::kResult;
-  Payload result;                                 // of kResult
-  absl::StatusCode code = absl::StatusCode::kOk;  // of all the others
-  std::string message;                            // of all the others
+  Payload result;                                 // for kResult
+  absl::StatusCode code = absl::StatusCode::kOk;  // for all other kinds
+  std::string message;                            // for all other kinds
   uint64_t steps = 0;
   uint64_t started_unix_ns = 0;
   uint64_t ended_unix_ns = 0;
 };
 
-// Why a process ends. The result, if it has one, is in the record of its step.
+// Why a process ends. The result, if there is one, is in the record of the
+// step.
 struct EndCause {
   EndKind kind = EndKind::kResult;
   absl::StatusCode code = absl::StatusCode::kOk;

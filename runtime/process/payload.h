@@ -12,7 +12,7 @@
 namespace actord::runtime {
 
 // Bytes with their content type; an empty content type means application/json.
-// Never parsed here.
+// The runtime never parses the bytes.
 struct Payload {
   std::string bytes;
   std::string content_type;
@@ -39,18 +39,18 @@ inline Payload FromAbi(const actord_payload& payload) {
           std::string(View(payload.content_type))};
 }
 
-// Text for people; borrows `text`.
+// A text/plain payload, for people to read; borrows `text`.
 inline actord_payload TextPayload(std::string_view text) {
   return {ToAbi(text), ToAbi(std::string_view("text/plain"))};
 }
 
-// Of a topic, a command or a content type that comes from a plugin.
+// Maximum length of a topic, command or content type that comes from a plugin.
 inline constexpr size_t kMaxNameBytes = 1024;
 
 // The highest limit on a payload's bytes that can be configured.
 inline constexpr size_t kPayloadLimitMaxBytes = size_t{64} << 20;
 
-// The one rule for sizes: the limit is on the payload's bytes.
+// The only size rule: the configured limit applies to the payload's bytes.
 inline bool Fits(const actord_payload& payload, size_t max_payload_bytes) {
   return payload.bytes.size <= max_payload_bytes &&
          payload.content_type.size <= kMaxNameBytes;

@@ -36,7 +36,7 @@ bool TakeDot(std::string_view& text) {
   return true;
 }
 
-// Reads a PID from the front of `text`; what follows it stays.
+// Reads a PID from the front of `text`; the rest of the text stays.
 std::optional<Pid> TakePid(std::string_view& text) {
   std::array<uint32_t, 4> part{};
   for (size_t i = 0; i < part.size(); ++i) {
@@ -49,7 +49,7 @@ std::optional<Pid> TakePid(std::string_view& text) {
   return Pid{part[0], part[1], part[2], part[3]};
 }
 
-// A short, printable piece of what somebody sent.
+// A short, printable excerpt of `text`, in quotes.
 std::string Quote(std::string_view text) {
   constexpr size_t kShownBytes = 80;
   std::string shown;

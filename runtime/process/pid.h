@@ -16,14 +16,14 @@
 
 namespace actord::runtime {
 
-// Never reused: a restarted daemon has a new incarnation, a reused slot a new
-// generation.
+// A PID is never reused: a restarted daemon has a new incarnation, and a reused
+// slot has a new generation.
 struct Pid {
   uint32_t node = 0;
   uint32_t incarnation = 0;
   uint32_t slot = 0;
-  uint32_t generation =
-      0;  // 0 only in "no process": live generations begin at 1
+  // 0 only in "no process": live generations begin at 1.
+  uint32_t generation = 0;
 
   [[nodiscard]] bool empty() const { return generation == 0; }
   friend auto operator<=>(const Pid&, const Pid&) = default;
@@ -38,14 +38,16 @@ struct Pid {
 // The longest text of a PID: four 32-bit numbers in hexadecimal and three dots.
 inline constexpr size_t kPidTextMaxBytes = 4 * 8 + 3;
 
-// Opaque for users, for example "1.5f3a90c2.2a.1": node, incarnation, slot and
-// generation in lower-case hexadecimal without leading zeros.
+// The text of a PID, opaque to users, for example "1.5f3a90c2.2a.1": node,
+// incarnation, slot and generation in lower-case hexadecimal without leading
+// zeros.
 std::string FormatPid(const Pid& pid);
-// Accepts exactly what FormatPid writes (one text a PID), except for the text
-// of an empty PID. INVALID_ARGUMENT, reason INVALID_PID.
+// Accepts exactly what FormatPid writes (one text for each PID), except for the
+// text of an empty PID. INVALID_ARGUMENT, reason INVALID_PID.
 absl::StatusOr<Pid> ParsePid(std::string_view text);
 
-// The same for the tables of the ABI (format_pid and parse_pid there).
+// FormatPid and ParsePid for the ABI's function tables (format_pid and
+// parse_pid).
 size_t CopyPidText(const actord_pid& pid, char* text);
 int32_t ReadPidText(actord_bytes text, actord_pid* pid);
 
@@ -71,9 +73,9 @@ struct YieldToken {
 
 std::string FormatYieldToken(const YieldToken& token);
 
-// Names one attempt at a yield, or (attempt 0) the yield whoever is at it. Its
-// text is the yield's, and, if there is one, a dot and the attempt in
-// hexadecimal.
+// Names one attempt at a yield, or, with attempt 0, the yield in any attempt.
+// Its text is the text of the yield token; if the attempt is not 0, a dot and
+// the attempt in hexadecimal follow.
 struct TaskToken {
   YieldToken yield;
   uint32_t attempt = 0;
@@ -82,11 +84,13 @@ struct TaskToken {
 };
 
 std::string FormatTaskToken(const TaskToken& token);
-// Takes both. INVALID_ARGUMENT, reason INVALID_YIELD_TOKEN.
+// Accepts texts with and without an attempt. INVALID_ARGUMENT, reason
+// INVALID_YIELD_TOKEN.
 absl::StatusOr<TaskToken> ParseTaskToken(std::string_view text);
 
-// A PID that one thread writes and any may read. Whoever has read it checks
-// afterwards that what it belongs to has not changed (process_table.cc).
+// A PID that one thread writes and any thread may read. A reader checks
+// afterwards that the process with this field has not changed
+// (process_table.cc).
 struct AtomicPid {
   std::atomic<uint32_t> node{0};
   std::atomic<uint32_t> incarnation{0};
@@ -100,7 +104,7 @@ struct AtomicPid {
             generation.load(std::memory_order_acquire)};
   }
   void Store(const Pid& pid) {
-    // Release, as all that Reserve writes.
+    // Release, as for all other fields that Reserve writes.
     node.store(pid.node, std::memory_order_release);
     incarnation.store(pid.incarnation, std::memory_order_release);
     slot.store(pid.slot, std::memory_order_release);

@@ -1,22 +1,23 @@
-// A process: what the runtime keeps of a running state machine.
+// A process: the runtime's data about one running state machine.
 //
-// States, and who may touch what in them (see activity.h for the word):
+// The states of a process, and who may touch what in each (activity.h describes
+// the word):
 //
 //   free       in the process table's free list; `generation` is even
 //     │ spawn: the spawner fills everything, then makes `generation` odd
-//   reserved   the spawner's step has not ended: it has a PID and takes
-//     │        messages, but does not run (word: ended)
+//   reserved   the spawner's step has not ended: the process has a PID and
+//     │        takes messages, but does not run (word: ended)
 //     │ admit: the word loses `ended`, gains `ready`
 //   live       ready → running → ready | idle | blocked → ready …
 //     │ end: the turn that ends it makes `generation` even
 //   free
 //
-// "Turn" fields belong to the thread that runs the process; between turns they
-// travel with it through the run queues, and through the word when it sleeps:
-// to whoever makes it runnable, until that one has enqueued it (activity.h,
-// (5)).
-// Those that others read for ListProcesses are atomics with relaxed order: one
-// writer, and a stale view is fine.
+// "Turn" fields belong to the thread that runs the process. Between turns they
+// travel with the process through the run queues. The fields of a sleeping
+// process pass, through the word, to the thread that makes the process
+// runnable, until that thread has enqueued it (activity.h, (5)). Turn fields
+// that other threads read for ListProcesses are relaxed atomics: each has one
+// writer, and a stale value is fine.
 // performance-notes: Rare code moved out, State in the process.
 #pragma once
 
@@ -49,54 +50,58 @@ namespace actord::runtime {
 struct OwedCalls;  // calls.h
 struct Upgrading;  // upgrading.h
 
-// Called once, when Init has returned, or with the reason why it never will.
+// Called once, when Init has returned, or with the reason why Init never will.
 using Admitted = absl::AnyInvocable<void(absl::StatusOr<Pid>) &&>;
 
-// Who wants to know of the end of a process, or has something of it: bits of
-// Process::wanted.
+// The bits of Process::wanted. Each bit stands for an observer that must learn
+// of the end of the process (end_record.h).
 struct Wanted {
-  static constexpr uint8_t kAwaited = 1;  // though its result is not kept
-  static constexpr uint8_t kWatched = 2;  // it watches, or is (ties.h)
+  static constexpr uint8_t kAwaited = 1;  // though the result is not kept
+  static constexpr uint8_t kWatched = 2;  // it watches or is watched (ties.h)
   static constexpr uint8_t kNamed = 4;    // it has names (names.h)
   static constexpr uint8_t kGrouped = 8;  // it is in groups (groups.h)
   static constexpr uint8_t kCalled = 16;  // it owes answers (calls.h)
 };
 
-// In four cache lines: what others need of it, and a turn first; what a turn
-// needs; what is needed at its begin and end, or seldom; its state, if that is
-// small.
+// A process is four cache lines. The first line has the fields that other
+// threads need and that a turn needs first. The second line has the other
+// fields of a turn. The third line has fields for the begin and the end, and
+// rare ones. The fourth line has the state, if the state is small.
 struct alignas(64) Process {
   // ---- Any thread.
 
-  // Who has to run it, and how full it is. Orders: activity.h.
+  // Whether the process has to run, and how full its mailbox is. Orders:
+  // activity.h.
   std::atomic<uint64_t> activity{Activity::kEnded};
-  // Odd: a process with this generation lives here. Written by spawner and
-  // ending turn (release), read by whoever looks a PID up (acquire).
+  // Odd: a process with this generation lives here. The spawner and the ending
+  // turn write it (release); look-ups of a PID read it (acquire).
   std::atomic<uint32_t> generation{0};
-  // Own index. Written once, before the slot is first handed out.
+  // The index of this slot. Every reservation writes the same value.
   std::atomic<uint32_t> slot{0};
   MessageQueue messages;
   UrgentQueue urgent;
 
-  // ---- Turn, and whoever made it runnable and has not enqueued it yet.
+  // ---- Turn, and the thread that made the process runnable, until it has
+  // enqueued the process.
 
-  // Messages, or a chain of them, that the word counts, handed over without a
-  // queue, linked by `next`, the first first. Older than what their senders
-  // have in `messages`.
+  // Messages, or a chain, that were handed over without a queue: counted in the
+  // word, and linked by `next`, oldest first. They are older than all messages
+  // that their senders have in `messages`.
   Envelope* in_hand = nullptr;
-  // Completions and cancels that were handed over, taken or made here and not
-  // yet seen by a step.
+  // Completions and cancels that were handed over, taken from `urgent`, or made
+  // by the turn, and that no step has seen yet.
   EnvelopeList urgent_taken;
 
   // ---- Any thread.
 
-  // 0 to 31. Written at its reservation, relaxed: whoever enqueues the process
-  // has found it live, so it sees this.
+  // 0 to 31. Written by the reservation. Relaxed reads: a thread that enqueues
+  // the process has found it live, so the thread sees this value.
   std::atomic<uint8_t> priority{kDefaultPriority};
-  // Wanted::*. Any thread adds bits, first, and then looks whether the process
-  // still has its `generation`; the end is the other way round: so one of the
-  // two sees the other. seq_cst. A bit may come too late and hit the slot's
-  // next process, which then looks for nothing.
+  // The bits of Wanted; seq_cst. Any thread first adds a bit and then checks
+  // whether the process still has its `generation`. The end first changes
+  // `generation` and then reads the bits. So one of the two sees the other. A
+  // late bit may hit the slot's next process, whose end then tells an observer
+  // in vain.
   std::atomic<uint8_t> wanted{0};
 
   // ---- Turn, and relaxed readers.
@@ -113,66 +118,69 @@ struct alignas(64) Process {
   bool step_due = false;
   // The next turn calls Init, with `input`.
   bool init_due = false;
-  // Completions that came within a turn, so without a record, and that no step
-  // has seen yet.
+  // Number of completions that came within the turn of their yield, so without
+  // a record, and that no step has seen yet.
   uint32_t replies = 0;
   void* state = nullptr;
-  // What Init is given; null: nothing. Owned.
+  // The input of Init; null: there is none. Owned.
   Envelope* input = nullptr;
   // Next tag; tags begin at 1.
   uint64_t next_tag = 1;
   // The first record of an outstanding yield (yield_record.h), or kNoYieldSlot.
   uint32_t yields = kNoYieldSlot;
-  // How many there are. Whoever describes the process reads it, too.
+  // Number of outstanding yields. Threads that describe the process read it,
+  // too.
   std::atomic<uint32_t> yields_count{0};
-  // What is left of an upgrade; null for nearly all. Owned.
+  // Data about upgrades, tried or done; null for nearly all processes. Owned.
   Upgrading* upgrading = nullptr;
 
   // ---- Turn, and relaxed readers.
 
-  // An upgrade replaces it, with release; acquire by whoever is not in a turn.
+  // An upgrade replaces it, with release. Readers outside the turn use acquire.
   std::atomic<const ProcessType*> type{nullptr};
   std::atomic<uint64_t> steps{0};
   std::atomic<uint64_t> started_unix_ns{0};
   AtomicPid parent;
   // Memory of the large completions that no step has seen yet, in units
-  // (YieldBroker::ChargeOf). Added by whoever completes, before the push;
-  // subtracted by the turn that pops. Relaxed: only compared with a limit. It
-  // outlives the process, as late envelopes do.
+  // (YieldBroker::ChargeOf). The thread that completes a yield adds, before its
+  // push; the turn that pops subtracts. Relaxed: the count is only compared
+  // with a limit. The count outlives the process, because late envelopes do.
   std::atomic<uint32_t> completion_units{0};
   // Index into the methods of `type`. An upgrade that changes either stores
-  // kNoMethod, the type, and the method, in this order, with release: whoever
-  // reads the same type before and after the method, and not kNoMethod, has a
-  // pair that belongs together, since no type of a process ever comes back.
+  // kNoMethod, the type, and the method, in this order, with release. A thread
+  // that reads the same type before and after the method, and does not read
+  // kNoMethod, has a matching pair, because a process never returns to a former
+  // type.
   static constexpr uint16_t kNoMethod = UINT16_MAX;
   std::atomic<uint16_t> method{0};
 
   // ---- Turn.
 
-  // Who wants to know that Init has returned; may be null. In `inline_state`,
-  // so it is taken before Init is called (TakeAdmitted).
+  // The callback for the return of Init; may be null. It lies in
+  // `inline_state`, so TakeAdmitted takes it before Init is called.
   Admitted* admitted = nullptr;
-  // The calls that it has been given and not answered; null: none. Owned.
+  // The calls that the process has received and not answered; null: none.
+  // Owned.
   OwedCalls* owed_calls = nullptr;
-  // Why there is nothing to call Init on; null if there is.
+  // Why there is no state to call Init on; null if there is one.
   const char* refusal = nullptr;
 
-  // What `state` points to, if that is enough for the type; so a step finds its
-  // state without waiting for the pointer first. Before there is a state,
-  // `admitted`.
+  // The memory of the state, if the type's state fits; so a step finds its
+  // state without waiting for the pointer first. Before there is a state, the
+  // memory of `admitted`.
   static constexpr size_t kInlineStateBytes = 64;
   alignas(64) std::array<std::byte, kInlineStateBytes> inline_state;
 
-  // Puts the messages from `first` to `last`, linked by `next`, or one chain of
-  // them, into the mailbox, for which `delta` is to be added to the word.
-  // `word`: as the caller has just read it. True: the caller has to enqueue the
-  // process. Any thread.
+  // Any thread. Puts the messages from `first` to `last`, linked by `next`, or
+  // one chain, into the mailbox, and adds `delta` to the word. `word` is the
+  // word as the caller has just read it. True: the caller has to enqueue the
+  // process.
   bool Post(Envelope* first, Envelope* last, uint64_t word, uint64_t delta) {
-    // Nothing older of the same sender is left in the queue: it is counted
+    // No older message of the same sender is in the queue: it would be counted
     // until a turn has taken it.
     if (Activity::AwaitsMessage(word)) {
-      // Before the claim, behind which a processor fetches nothing until it has
-      // that line.
+      // The prefetch comes before the claim, because behind the claim a
+      // processor fetches nothing until it has the word's line.
       PrefetchTurn();
       if (Activity::Claim(activity, word, delta)) {
         ACTORD_ASSERT_HOT(in_hand == nullptr && !running.load(),
@@ -184,14 +192,14 @@ struct alignas(64) Process {
         return true;
       }
     }
-    // Counted first (activity.h, (3)): the last write of a push is mostly to a
-    // line that another processor had last, and a read-modify-write behind it
-    // would wait for that.
+    // The count comes first (activity.h, (3)). The last write of a push mostly
+    // goes to a line that another processor had last, and an RMW behind that
+    // write would wait for the line.
     const bool has_to_enqueue = Activity::Add(activity, delta);
     messages.PushLinked(first, last);
     return has_to_enqueue;
   }
-  // Likewise a completion, cancel or termination.
+  // Post for a completion, a cancel or a termination.
   bool PostUrgent(Envelope* event) {
     WillRead(&activity);
     const uint64_t word = activity.load(std::memory_order_relaxed);
@@ -224,7 +232,7 @@ struct alignas(64) Process {
     });
   }
 
-  // Spawner, or turn. Precondition: there is no state, and nobody is there yet.
+  // Spawner, or turn. Precondition: there is no state, and no callback is kept.
   void KeepAdmitted(Admitted&& done) {
     static_assert(sizeof(Admitted) <= kInlineStateBytes);
     ACTORD_ASSERT(state == nullptr && admitted == nullptr,
@@ -232,7 +240,7 @@ struct alignas(64) Process {
     ASAN_UNPOISON_MEMORY_REGION(&inline_state, kInlineStateBytes);
     admitted = new (&inline_state) Admitted(std::move(done));
   }
-  // Precondition: somebody is there.
+  // Precondition: a callback is kept.
   Admitted TakeAdmitted() {
     ACTORD_ASSERT(admitted != nullptr, "process.h: somebody is there");
     Admitted* const kept = std::exchange(admitted, nullptr);
@@ -242,13 +250,13 @@ struct alignas(64) Process {
     return taken;
   }
 
-  // Memory for a state of so many bytes, all of them 0, and its end. While an
-  // upgrade lasts there are two states. Turn.
+  // Turn. NewState returns zeroed memory for a state of `bytes` bytes;
+  // FreeState frees it. During an upgrade there are two states.
   void* NewState(BufferCache& buffers, size_t bytes) {
     if (bytes <= kInlineStateBytes && state != &inline_state) [[likely]] {
       ASAN_UNPOISON_MEMORY_REGION(&inline_state, kInlineStateBytes);
       inline_state.fill(std::byte{0});
-      // Only what was asked for is the plugin's.
+      // The plugin may use only the bytes that it asked for.
       ASAN_POISON_MEMORY_REGION(&inline_state, kInlineStateBytes);
       ASAN_UNPOISON_MEMORY_REGION(&inline_state, bytes);
       return &inline_state;
@@ -263,24 +271,26 @@ struct alignas(64) Process {
     }
   }
 
-  // It will begin or run here soon: what that needs may be far away, or cold.
+  // Prefetches the lines that the process needs to begin or run here soon;
+  // another processor may have had them last, or they may be cold.
   void Prefetch() const {
     PrefetchForEvent();
     PrefetchForWrite(&parent);
   }
-  // Likewise, for an event and a turn that is neither the first nor the last.
+  // Prefetches for an event and for a turn that is neither the first nor the
+  // last.
   void PrefetchForEvent() const {
     PrefetchForWrite(this);
     PrefetchTurn();
   }
-  // Likewise, for a turn that is neither the first nor the last, beside the
+  // Prefetches for a turn that is neither the first nor the last, without the
   // line of the word.
   void PrefetchTurn() const {
     PrefetchForWrite(&state);
     PrefetchForWrite(&inline_state);
   }
 
-  // Precondition of use: the caller then looks at `generation`, seq_cst.
+  // The caller must read `generation` afterwards, with seq_cst.
   void Want(uint8_t bit) { wanted.fetch_or(bit, std::memory_order_seq_cst); }
   [[nodiscard]] bool IsStill(uint32_t of_generation) const {
     return generation.load(std::memory_order_seq_cst) == of_generation;

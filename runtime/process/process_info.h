@@ -44,7 +44,8 @@ struct ProcessFilter {
 
 struct ProcessPage {
   std::vector<ProcessInfo> processes;  // in the order of their slots
-  uint32_t next_slot = 0;  // where the next page begins; 0: this was the last
+  // Where the next page begins; 0: this was the last page.
+  uint32_t next_slot = 0;
 };
 
 struct NamePage {
@@ -53,8 +54,8 @@ struct NamePage {
     Pid pid;
   };
   std::vector<Entry> names;  // the longest held first
-  uint64_t next_sequence =
-      0;  // where the next page begins; 0: this was the last
+  // Where the next page begins; 0: this was the last page.
+  uint64_t next_sequence = 0;
 };
 
 }  // namespace actord::runtime

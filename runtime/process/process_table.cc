@@ -52,8 +52,9 @@ Process* ProcessTable::Reserve(Cache& cache, const ProcessType* type,
   process.next_tag = 1;
   process.keep_result = false;
   process.cancel_seen = false;
-  // Release: whoever has read any of it with acquire, while it still looked at
-  // the slot's former process, then sees that the generation has changed.
+  // Release: a thread that still looks at the slot's former process, and has
+  // read one of these values with acquire, then sees that the generation has
+  // changed.
   process.type.store(type, std::memory_order_release);
   process.steps.store(0, std::memory_order_release);
   process.started_unix_ns.store(now_unix_ns, std::memory_order_release);
@@ -64,7 +65,7 @@ Process* ProcessTable::Reserve(Cache& cache, const ProcessType* type,
   process.cancel_requested.store(false, std::memory_order_release);
   process.wanted.store(0, std::memory_order_relaxed);
   WillWrite(&process.generation);
-  // Release: pairs with Find. Odd: lives.
+  // Release: pairs with Find. Odd: the process lives.
   process.generation.store(
       process.generation.load(std::memory_order_relaxed) + 1,
       std::memory_order_release);
@@ -75,8 +76,7 @@ void ProcessTable::Release(Cache& cache, Process& process) {
   ACTORD_ASSERT_HOT((process.generation.load() & 1) == 0 &&
                         (process.activity.load() & Activity::kEnded) != 0,
                     "process_table.h: the process has ended");
-  // A slot whose generations are used up is given up, so that no PID ever
-  // comes again.
+  // A slot whose generations are used up is retired, so that no PID is reused.
   if (process.generation.load(std::memory_order_relaxed) >= UINT32_MAX - 1) {
     cache.Retire(slots_);
     return;

@@ -1,5 +1,5 @@
-// All processes of this node, and the one place that decides whether a PID is
-// one of them.
+// All processes of this node, and the only place that decides whether a PID
+// belongs to one of them.
 //
 // Thread-safety: Find, At, SlotsInUse and SetLimit from any thread; a Cache
 // belongs to one thread at a time.
@@ -21,7 +21,8 @@ class ProcessTable {
  public:
   using Cache = SlotTable<Process>::Cache;
 
-  // At most `limit` processes; see SetLimit. `caches`: of all threads.
+  // At most `limit` processes; see SetLimit. `caches`: the caches of all
+  // threads.
   ProcessTable(uint32_t node, uint32_t incarnation, size_t limit, size_t caches,
                const std::vector<TypeLimit>& type_limits = {})
       : node_(node),
@@ -29,12 +30,12 @@ class ProcessTable {
         slots_(limit, caches, SlotTable<Process>::kMaxSlots),
         type_limits_(type_limits) {}
 
-  // For processes to come: those that live stay, also above the limit.
+  // Applies to new processes: live processes stay, even above the limit.
   void SetLimit(size_t limit) { slots_.SetLimit(limit); }
 
   // The process, if it lives here now; otherwise null. It may end at any
   // moment: carry pid.generation along with every envelope. (Every message
-  // passes here, and GCC would not inline it.)
+  // passes through Find, and GCC would not inline it.)
   [[gnu::always_inline]] Process* Find(const Pid& pid) const {
     if (pid.node != node_ || pid.incarnation != incarnation_ ||
         pid.slot >= slots_.SlotsInUse()) {
@@ -47,9 +48,9 @@ class ProcessTable {
     return live == pid.generation && (live & 1) != 0 ? &process : nullptr;
   }
 
-  // Whether a process that was found has not ended meanwhile, by an RMW:
-  // whoever ends it later sees what the caller did before. Precondition: Find
-  // has found it.
+  // Whether a process has not ended since Find found it. The check is an RMW,
+  // so a thread that ends the process later sees all that the caller did
+  // before. Precondition: Find has found the process.
   [[nodiscard]] bool IsStill(const Pid& pid) const {
     Process& process = slots_.At(pid.slot);
     WillChange(&process.generation);
@@ -57,37 +58,37 @@ class ProcessTable {
            pid.generation;
   }
 
-  // Why Find said no: PROCESS_ENDED if it has lived here, PROCESS_NOT_FOUND if
-  // not.
+  // Why Find returned null: PROCESS_ENDED if the process has lived here,
+  // otherwise PROCESS_NOT_FOUND.
   absl::Status WhyNotFound(const Pid& pid) const;
   [[nodiscard]] bool HasEnded(const Pid& pid) const;
 
-  // Why there is no place for one more.
+  // Which limit left no room for another process.
   enum class NoRoom { kInTable, kForType };
-  // A slot in the state "reserved", fields reset, generation odd. Takes
-  // messages from now on. Null: there is no place, and `why` says what there
-  // are too many of.
+  // A process in the state "reserved", with fields reset and an odd generation.
+  // It takes messages from now on. Null: there is no room, and `why` names the
+  // limit.
   Process* Reserve(Cache& cache, const ProcessType* type, uint16_t method,
                    uint8_t priority, const Pid& parent, uint64_t now_unix_ns,
                    NoRoom& why);
-  // The next Reserve with this cache will come soon, and another processor may
-  // have had that slot last.
+  // Prefetches the slot of the next Reserve with this cache, which another
+  // processor may have had last.
   void PrefetchNext(const Cache& cache) const {
     const uint32_t slot = cache.Next();
     if (slot != SlotTable<Process>::kNoSlot) slots_.At(slot).Prefetch();
   }
-  // Of a PID that Reserve has given out, and that has not begun.
+  // The process of a PID that Reserve has given out; the process has not begun.
   [[nodiscard]] Process& Reserved(const Pid& pid) const {
     return slots_.At(pid.slot);
   }
-  // Gives a slot back that was reserved and never begun; its PID is used up.
+  // Gives back a reserved slot whose process never began; its PID is used up.
   void Unreserve(Cache& cache, Process& process) {
     process.generation.fetch_add(1, std::memory_order_release);
     LeaveType(process);
     Release(cache, process);
   }
-  // Makes room for another of its type. Once, before anybody is told of its
-  // end: whoever hears of that may start one.
+  // Makes room for another process of the same type. Called once, before any
+  // observer learns of the end: an observer may start a new process.
   void LeaveType(const Process& process) {
     type_limits_.Give(process.type.load(std::memory_order_relaxed));
   }

@@ -18,13 +18,14 @@ struct SubmitRequest {
   Payload input;
   std::vector<Message> messages;  // put into the mailbox before the first step
   int priority = kDefaultPriority;  // 0 (lowest) to 31 (highest)
-  std::string name = {};  // that it holds from the beginning; "": none
+  std::string name = {};            // held from the beginning; "": none
 };
 
-// What a Submit has come to.
+// The result of a Submit.
 struct Submitted {
   Pid pid;
-  // Nothing was started: that process holds the name, and has the messages.
+  // True: no process was started, because `pid` holds the name; `pid` has the
+  // messages.
   bool delivered = false;
 };
 

@@ -1,6 +1,6 @@
-// How many processes of a type may live at a time, for the types that have such
-// a limit. A runtime without one pays a test for that at each begin and end of
-// a process, no more.
+// The maximum number of live processes of a type, for types that have such a
+// limit. A runtime without such a limit pays one test at each begin and end of
+// a process.
 //
 // Thread-safety: any thread.
 // performance-notes: Rare code moved out.
@@ -27,7 +27,7 @@ struct TypeLimit {
 
 class TypeLimits {
  public:
-  // Of two limits for a type the last one counts.
+  // If a type has several limits, the last limit applies.
   explicit TypeLimits(const std::vector<TypeLimit>& limits) {
     for (const TypeLimit& limit : limits) {
       counts_[limit.process_type] = std::make_unique<Count>(limit);
@@ -36,14 +36,14 @@ class TypeLimits {
   TypeLimits(const TypeLimits&) = delete;
   TypeLimits& operator=(const TypeLimits&) = delete;
 
-  // Counts one more. False: there are as many as there may be. Null, an unknown
+  // Counts one more process. False: the type is at its limit. Null, an unknown
   // type, has no limit.
   bool Take(const ProcessType* type) {
     Count* const count = Find(type);
     if (count == nullptr) [[likely]] {
       return true;
     }
-    // Relaxed: nothing else is read by this.
+    // Relaxed: no other data depends on the count.
     size_t live = Unpriced(count->live).load(std::memory_order_relaxed);
     do {
       if (live >= count->max) return false;
@@ -51,7 +51,7 @@ class TypeLimits {
                                                 std::memory_order_relaxed));
     return true;
   }
-  // Counts one less.
+  // Counts one process less.
   void Give(const ProcessType* type) {
     if (Count* const count = Find(type)) {
       const size_t before = count->live.fetch_sub(1, std::memory_order_relaxed);
@@ -59,7 +59,7 @@ class TypeLimits {
     }
   }
 
-  // Precondition: it has one.
+  // Precondition: the type has a limit.
   [[nodiscard]] size_t MaxOf(const ProcessType& type) const {
     const Count* const count = Find(&type);
     ACTORD_ASSERT(count != nullptr, "type_limits.h: the type has a limit");
@@ -70,8 +70,8 @@ class TypeLimits {
   struct Count {
     explicit Count(const TypeLimit& limit) : max(limit.max_processes) {}
     const size_t max;
-    // Never above `max`, not even for a moment: one that is refused must not
-    // refuse another, for which there is room meanwhile.
+    // Never above `max`, not even for a moment: a refused process must not
+    // cause the refusal of another process, for which there is room by then.
     Atomic<size_t> live{0};
   };
 

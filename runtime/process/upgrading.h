@@ -1,5 +1,5 @@
-// What a process keeps of upgrades to newer versions of its type, tried or
-// done. Most processes have none of it.
+// A process's data about upgrades to newer versions of its type, tried or done.
+// Most processes have no such data.
 //
 // Thread-safety: the turn of the process.
 #pragma once
@@ -14,32 +14,33 @@
 namespace actord::runtime {
 
 struct Upgrading {
-  // Yields of former versions whose completions are on their way to the
-  // mailbox and must not reach a step. (The others were closed when the process
-  // was upgraded.) Each counts as an outstanding yield until it has come.
+  // Yields of former versions whose completions are on their way to the mailbox
+  // and must not reach a step. (Other yields were closed when the process was
+  // upgraded.) Each yield here counts as outstanding until its completion has
+  // come.
   absl::flat_hash_set<uint64_t> fenced;
-  // The version that it will not become, which counts it in `declined_live`;
-  // null: none.
+  // The version that the process declined, which counts the process in
+  // `declined_live`; null: none.
   const ProcessType* declined = nullptr;
-  // The version for which its Snapshot said "not now"; null: none. It is asked
-  // again after each step.
+  // The version for which its Snapshot said "not now"; null: none. The process
+  // is asked again after each step.
   const ProcessType* put_off = nullptr;
 
   [[nodiscard]] bool empty() const {
     return fenced.empty() && declined == nullptr && put_off == nullptr;
   }
 
-  // That of `process`, which has one afterwards.
+  // The Upgrading of `process`; made if the process has none.
   static Upgrading& Of(Process& process) {
     if (process.upgrading == nullptr) process.upgrading = new Upgrading;
     return *process.upgrading;
   }
-  // Frees one that keeps nothing.
+  // Frees the Upgrading of `process` if it is empty.
   static void Tidy(Process& process) {
     if (process.upgrading == nullptr || !process.upgrading->empty()) return;
     delete std::exchange(process.upgrading, nullptr);
   }
-  // The process may be asked again for any version.
+  // After this call, the process may be asked again for any version.
   static void ForgetAttempts(Process& process) {
     if (process.upgrading == nullptr) return;
     if (const ProcessType* declined =
@@ -49,14 +50,14 @@ struct Upgrading {
     process.upgrading->put_off = nullptr;
     Tidy(process);
   }
-  // The process ends.
+  // Frees the Upgrading of a process that ends.
   static void Forget(Process& process) {
     ForgetAttempts(process);
     delete std::exchange(process.upgrading, nullptr);
   }
 };
 
-// The yields that a Restore may take over, and those that it has.
+// The yields that a Restore may adopt, and the yields that it has adopted.
 struct YieldAdoption {
   absl::flat_hash_set<uint64_t> outstanding;
   absl::flat_hash_set<uint64_t> adopted;

@@ -2,14 +2,14 @@
 //
 // Life of a record, in one word (generation:32 | phase:32):
 //
-//   ended ── Open (turn) ──► pending ── whoever completes it first, or the end
-//     ▲                                of its process ──┐
-//     └─────────────────────────────────────────────────┘
+//   ended ── Open (turn) ──► pending ── the first completion, or the end of
+//     ▲                                its process ──┐
+//     └──────────────────────────────────────────────┘
 //
-// The CAS that leaves "pending" decides, alone, how the yield ended. Only the
-// turn of its process opens a record, and gives it back once it has ended; each
-// opening has a new generation, so whoever holds an old handle finds that it is
-// too late.
+// Only the CAS that leaves "pending" decides how the yield ended. Only the turn
+// of its process opens a record, and gives the record back after the yield has
+// ended. Each opening has a new generation, so a holder of an old handle finds
+// that it is too late.
 #pragma once
 
 #include <atomic>
@@ -21,7 +21,7 @@ namespace actord::runtime {
 
 struct Process;
 
-// One line: what a yield that waits costs beside its process.
+// One cache line: the memory that a waiting yield costs beside its process.
 struct alignas(64) YieldRecord {
   enum Phase : uint32_t { kEnded = 0, kPending = 1 };
 
@@ -29,16 +29,16 @@ struct alignas(64) YieldRecord {
     return (uint64_t{generation} << 32) | phase;
   }
 
-  // Orders: release by whoever changes it, acquire by whoever relies on the
+  // Orders: release for each change, acquire for a reader that relies on the
   // fields below.
   std::atomic<uint64_t> word{Word(0, kEnded)};
 
-  // Written by Open, before it is pending. Relaxed: a reader relies on them
-  // only if its CAS on `word` succeeds afterwards.
+  // Open writes these fields before the record is pending. Relaxed: a reader
+  // relies on the values only if its CAS on `word` succeeds afterwards.
   std::atomic<Process*> process{nullptr};
   std::atomic<uint64_t> tag{0};
   std::atomic<uint32_t> process_generation{0};
-  // The worker in whose wheel its timers are.
+  // The worker whose wheel has the yield's timers.
   std::atomic<uint16_t> worker{0};
   std::atomic<bool> external{false};
 
