@@ -54,10 +54,10 @@ Posted Delivery::Post(const Pid& to, Run& run, Lane& lane, ReadyList* later) {
   run.first = nullptr;
   if (run.kind == Run::Kind::kMessages) return posted;
   // The end first changes the generation and then empties the mailbox
-  // (ending.h, 3 and 12); here the mailbox comes first. Both change the
-  // generation by an RMW, this one to what it is: whichever is later sees all
-  // that the other did before. So either the end finds the message, or this
-  // finds the end.
+  // (ending.h, 3 and 12). A call first fills the mailbox and then checks the
+  // generation. Both use an RMW on the generation (the check leaves the value
+  // as it is), so the later RMW sees all that the other thread did before. So
+  // either the end finds the message, or the check finds the end.
   FailPoint();
   return processes_.IsStill(to) ? posted : Posted::kEnded;
 }
@@ -66,8 +66,8 @@ Posted Delivery::PostUrgent(const Pid& to, Run& run, Lane& lane,
                             ReadyList* later) {
   Process* const process = processes_.Find(to);
   if (process == nullptr) return WhyNobody(to);
-  // Only a flood of cancels at a process that does not come to its turn gets
-  // there; one of them is enough.
+  // Only a flood of cancels to a process that gets no turn reaches this limit;
+  // one cancel is enough.
   if (run.kind == Run::Kind::kControl &&
       Activity::Urgent(process->activity.load(std::memory_order_relaxed)) >=
           Activity::kUrgentMax) {
@@ -79,9 +79,9 @@ Posted Delivery::PostUrgent(const Pid& to, Run& run, Lane& lane,
   if (run.kind != Run::Kind::kLinkedEnd) {
     has_to_enqueue = process->PostUrgent(event);
   } else if (process->urgent.Push(event)) {
-    // As many as there are links may come at once, more than the word can
-    // count. So only who finds the queue empty counts: whoever is pushed on top
-    // of another is taken with it.
+    // One event for each link may come at once, which is more than the word can
+    // count. So only an event that finds the queue empty is counted; an event
+    // on top of another event is taken with it.
     has_to_enqueue = Activity::Add(process->activity, Activity::kUrgentOne);
   }
   if (has_to_enqueue) Enqueue(process, lane, later);

@@ -1,11 +1,11 @@
-// The one way into a process for whatever is not of its own turn's record, and
-// the one place that decides whether a PID is local: Post, and SendTogether,
-// which is Post for the messages of a step.
+// The only way into a process for events that are not in the record of its own
+// turn, and the only place that decides whether a PID is local: Post, and
+// SendTogether, which is Post for the messages of a step.
 //
-// Two things are no Post. What a turn answers to itself goes into urgent_taken
-// (Dispatcher::Answer, and the cancel that a process begins with). The first
-// messages of a child lie in its hand before anybody runs it (Preload, and
-// Applier::StartChild).
+// Two kinds of events bypass Post. The answers of a turn to itself go into
+// urgent_taken (Dispatcher::Answer, and the cancel with which a process
+// begins). The first messages of a child go into its in_hand before the child
+// runs (Preload, and Applier::StartChild).
 //
 // Thread-safety: any thread.
 // performance-notes: Rare code moved out.
@@ -21,7 +21,7 @@
 
 namespace actord::runtime {
 
-// What becomes of a Run.
+// The result of posting a Run.
 enum class Posted : uint8_t {
   kDelivered,
   kMailboxFull,
@@ -29,26 +29,26 @@ enum class Posted : uint8_t {
   kUnknown,  // there never was such a process here
 };
 
-// What goes into a mailbox at once.
+// Events that go into a mailbox together.
 struct Run {
   enum class Kind : uint8_t {
-    // Messages, linked, or in one chain (chain.h). Refused if there is no room.
+    // Messages, linked, or in one chain (chain.h). Refused if the mailbox has
+    // no room.
     kMessages,
-    // One message whose sender waits for an answer. Refused likewise; and if
-    // the
-    // process ends at that moment the answer is exact: kDelivered, and the end
-    // finds the call, or kEnded.
+    // One message whose sender waits for an answer. Refused if the mailbox has
+    // no room. If the process ends at the same moment, the result is exact:
+    // kDelivered, and the end finds the call; or kEnded.
     kCall,
-    // An exit, which is counted as a message. Refused only if it is longer than
-    // kAlwaysRoomBytes and there is no room.
+    // An exit, which is counted as a message. Refused only if the exit is
+    // longer than kAlwaysRoomBytes and the mailbox has no room.
     kExit,
     // A completion, the end of a lifetime, or the terminate of a cancel's
     // deadline: urgent, never refused.
     kUrgent,
     // A cancel, a termination or an upgrade: urgent, refused if too many wait.
     kControl,
-    // The failure of a linked process: urgent, never refused, though more may
-    // come than the word counts.
+    // The failure of a linked process: urgent, never refused, although more
+    // events may come than the word can count.
     kLinkedEnd,
   };
   static constexpr size_t kAlwaysRoomBytes = 4096;
@@ -60,7 +60,8 @@ struct Run {
         units(envelope->units()) {}
 
   Kind kind;
-  // Null: it has been taken over; otherwise it is still the caller's.
+  // Null: the events have been taken over; otherwise the caller still owns
+  // them.
   Envelope* first;
   Envelope* last;
   uint64_t count = 1;
@@ -75,42 +76,45 @@ class Delivery {
            const LiveLimits& limits);
 
   // Puts the run into the mailbox of `to`. A process that becomes runnable is
-  // enqueued, or put into `later`, which has room for it.
+  // enqueued, or, if `later` is not null, put into `later`, which must have
+  // room.
   Posted Post(const Pid& to, Run& run, Lane& lane, ReadyList* later = nullptr);
 
-  // Takes the envelope over if the result is kDelivered; otherwise it stays the
-  // caller's. Limits may be exceeded by what other threads send at the same
-  // moment.
-  // What becomes ready goes into `ready` instead of a queue, if there is one.
+  // Takes the envelope over if the result is kDelivered; otherwise the caller
+  // still owns it. Threads that send at the same moment may exceed the limits.
+  // A process that becomes ready goes into `ready`, unless null, instead of a
+  // queue.
   Result Send(const Pid& to, Envelope* envelope, Lane& lane,
               ReadyList* ready = nullptr);
   // Send for the envelopes from `first` to `last`, which are linked, or for one
-  // chain (chain.h): one push for all. `count` and `units` are the messages'
-  // sums. All are taken over, or none.
+  // chain (chain.h): one push for all. `count` and `units` are the totals of
+  // the messages. Either all messages are taken over, or none.
   Result SendTogether(const Pid& to, Envelope* first, Envelope* last,
                       uint64_t count, uint64_t units, Lane& lane,
                       ReadyList* ready = nullptr);
-  // Send, with the reason in words (and the envelope freed) if it fails.
+  // Send that, on failure, frees the envelope and returns the reason in words.
   absl::Status SendOrExplain(const Pid& to, Envelope* envelope, Lane& lane,
                              ReadyList* ready = nullptr);
 
-  // All of them or none, at most Activity::kMaxChain.
+  // Sends all messages or none. Precondition: at most Activity::kMaxChain.
   absl::Status SendAll(const Pid& to, const std::vector<Message>& messages,
                        Lane& lane);
 
-  // Counts a refusal and says it in words. Precondition: it was not delivered.
+  // Returns the error for `why`, and counts a refusal for a full mailbox.
+  // Precondition: `why` is not kDelivered.
   absl::Status Explain(const Pid& to, Result why, Lane& lane) const;
 
-  // A cancel or a terminate.
+  // Posts a cancel or a terminate.
   absl::Status Control(const Pid& to, uint16_t type, std::string_view reason,
                        Lane& lane);
 
-  // Hands messages to a process that is reserved and has none in hand. Its word
-  // counts them already.
+  // Puts messages into the empty in_hand of a reserved process, whose word
+  // already counts these messages.
   static void Preload(Process& process, const std::vector<Message>& messages,
                       Lane& lane);
 
-  // Whether so much more fits into a mailbox with this word.
+  // Whether `count` messages of `units` in all fit into a mailbox with this
+  // word.
   [[nodiscard]] bool HasRoom(uint64_t word, uint64_t count,
                              uint64_t units) const {
     return Activity::Messages(word) + count <= limits_.max_mailbox_messages() &&
@@ -119,7 +123,7 @@ class Delivery {
   }
 
  private:
-  // Why a run finds nobody.
+  // Why no process was found: kEnded or kUnknown.
   [[gnu::noinline]] Posted WhyNobody(const Pid& to) const {
     return processes_.HasEnded(to) ? Posted::kEnded : Posted::kUnknown;
   }
