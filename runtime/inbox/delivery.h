@@ -96,7 +96,8 @@ class Delivery {
   absl::Status SendOrExplain(const Pid& to, Envelope* envelope, Lane& lane,
                              ReadyList* ready = nullptr);
 
-  // Sends all messages or none. Precondition: at most Activity::kMaxChain.
+  // Sends all messages or none. Precondition: at most Activity::kMaxChain
+  // messages.
   absl::Status SendAll(const Pid& to, const std::vector<Message>& messages,
                        Lane& lane);
 

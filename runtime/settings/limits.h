@@ -1,5 +1,5 @@
-// The limits that may change while a runtime runs: as plain values, and as what
-// its parts read.
+// The limits that may change while a runtime runs: as plain values (Limits),
+// and as the atomics that the runtime reads (LiveLimits).
 // performance-notes: Rare code moved out.
 #pragma once
 
@@ -49,12 +49,12 @@ struct Limits {
   size_t dead_letter_max_count = 10'000;    // 0 to 10,000,000
   size_t dead_letter_max_bytes = 16 << 20;  // 0 to 1 TiB
 
-  // Open watches. Each holds, beside its connection, one response that its
-  // client has not read, of about 256 KiB at most.
+  // Open watches. Each watch holds, beside its connection, one response that
+  // its client has not read, of about 256 KiB at most.
   size_t max_watches = 1000;  // 1 to 1,000,000
 
   // Number and memory of the starts and ends that are kept for watches. The
-  // oldest are dropped first, and a watch that had not read them is told.
+  // oldest are dropped first, and a watch that had not read them is notified.
   size_t watch_max_events = 100'000;  // 1 to 10,000,000
   size_t watch_max_bytes = 32 << 20;  // 4 KiB to 1 TiB
   // How long recording continues after the last watch; 0: not at all.
@@ -63,7 +63,8 @@ struct Limits {
   // Limits of one process. A process that exceeds one of them fails with
   // EndKind::kLimit.
   uint64_t max_steps = 0;  // 0: no limit
-  // Since its Init; for processes that start afterwards. At least 1 ms.
+  // Counted from Init. A change applies to processes that start afterwards. At
+  // least 1 ms.
   absl::Duration max_lifetime = absl::InfiniteDuration();
 };
 
@@ -74,10 +75,10 @@ class LiveLimits;
 // Thread-safety: a plain value. Ownership: borrows the limits.
 class PayloadLimit {
  public:
-  // Counts no refusals.
+  // A fixed limit, which counts no refusals.
   PayloadLimit(size_t max_bytes)  // NOLINT(google-explicit-constructor)
       : max_bytes_(max_bytes) {}
-  // The current limit.
+  // The current value of the limit, with refusals counted in `limits`.
   explicit PayloadLimit(const LiveLimits& limits);
 
   [[nodiscard]] size_t max_bytes() const { return max_bytes_; }

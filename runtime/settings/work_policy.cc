@@ -87,7 +87,7 @@ absl::StatusOr<WorkPolicy> PolicyOfYield(const WorkPolicy& base,
   }
   absl::Status status = CheckValues(policy);
   if (!status.ok()) return status;
-  // In the error it stood for the yield.
+  // The pattern named the yield's command only for the error.
   policy.pattern = {};
   return policy;
 }
