@@ -62,15 +62,15 @@ uint64_t Watchdog::CheckAll() {
     interval_ns_ = std::min(2 * interval_ns_, Policy::kLongestCheckNs);
   } else if (Rest()) {
     interval_ns_ = Policy::kAfterRestNs;
-    // Only now, because the first result that is kept from here on ends the
-    // rest.
+    // The results are checked after the rest began, because from then on the
+    // next result that is kept ends the rest.
     return CheckResults(now);
   }
   return std::min({interval_ns_, patience, CheckResults(now)});
 }
 
 uint64_t Watchdog::CheckAfterPause() {
-  // Relaxed: a thread that has ended the rest since has also notified.
+  // Relaxed: a thread that has ended the rest meanwhile has also notified.
   if (!rests_.load(std::memory_order_relaxed)) return CheckAll();
   return CheckResults(scheduler_.clock().MonotonicNs());
 }
@@ -79,8 +79,8 @@ uint64_t Watchdog::CheckResults(uint64_t now_ns) {
   if (results_.NextExpiryNs() <= now_ns) results_.Trim();
   const uint64_t next_ns = results_.NextExpiryNs();
   if (next_ns == Results::kNever) return Parker::kForever;
-  // Later than the first result needs, to drop several at once; and the clock
-  // that decides may be a little behind.
+  // The next check is later than the first result expires, to drop several
+  // results at once, and because the clock that decides may be a little behind.
   return std::max(next_ns - std::min(next_ns, now_ns), Policy::kLongestCheckNs);
 }
 
@@ -90,8 +90,8 @@ uint64_t Watchdog::CheckTimers(uint64_t now_ns) {
   // A woken worker checks all timers first; a searcher checks them when it
   // finds nothing else.
   if (earliest + Policy::kTimerPatienceNs <= now_ns) scheduler_.WakeForWork();
-  // A limited number at a time, so that long calls are not overlooked
-  // meanwhile.
+  // FireAny fires a limited number of timers, so that the check of long calls
+  // is not delayed.
   if (earliest + Policy::kTimerDespairNs <= now_ns &&
       due_timers_.FireAny(lane_)) {
     acted_ = true;
@@ -118,7 +118,7 @@ uint64_t Watchdog::CheckWorker(WorkerQueue& queue, Seen& seen,
   }
   const uint64_t age_ns = now_ns - seen.since_ns;
   if (age_ns < Policy::kCallPatienceNs) return Policy::kCallPatienceNs - age_ns;
-  // Read before the worker is taken, because then the type is that of this
+  // The type is read before the worker is taken, so that it is the type of this
   // call.
   const ProcessType* type = call->process->type.load(std::memory_order_acquire);
   const bool handed_over = threads_.HandOver(queue, *holder, call->number);
@@ -127,7 +127,7 @@ uint64_t Watchdog::CheckWorker(WorkerQueue& queue, Seen& seen,
   if (handed_over || (after && after->number == call->number)) {
     Warn(type, call->name, handed_over, now_ns);
   }
-  // Perhaps nobody was woken for the processes that are ready behind the call.
+  // Perhaps no worker was woken for the ready processes behind the call.
   if (!handed_over && scheduler_.HasWork()) scheduler_.WakeForWork();
   // If the worker could not be taken, the call gets the same time again.
   seen.since_ns = now_ns;

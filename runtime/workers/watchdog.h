@@ -55,15 +55,14 @@ class Watchdog {
   Watchdog(const Watchdog&) = delete;
   Watchdog& operator=(const Watchdog&) = delete;
 
-  // Checks on its own thread until Stop. INTERNAL: the system has no thread
-  // left.
+  // Checks on its own thread until Stop. INTERNAL: the system refused a thread.
   absl::Status Start();
   void Stop();
 
   // Checks all workers once. Returns the nanoseconds until the next check;
   // Parker::kForever: check again when WorkerWoke is called.
   uint64_t CheckAll();
-  // Checks again after that time has passed. A rest goes on.
+  // The check after that time has passed; it does not end a rest.
   uint64_t CheckAfterPause();
 
   // A worker has woken, or results become too old earlier than before.
@@ -88,8 +87,8 @@ class Watchdog {
     uint64_t unsaid = 0;
   };
 
-  // How long the current call of `queue`'s holder may go on;
-  // Policy::kCallPatienceNs if there is no call.
+  // Returns how many nanoseconds the current call of `queue`'s holder may still
+  // take; Policy::kCallPatienceNs if there is no call.
   uint64_t CheckWorker(WorkerQueue& queue, Seen& seen, uint64_t now_ns);
   // Nanoseconds until the timers need the next check.
   uint64_t CheckTimers(uint64_t now_ns);
@@ -108,7 +107,7 @@ class Watchdog {
   const Log& log_;
   std::vector<Seen> seen_;
   uint64_t interval_ns_ = Policy::kShortestCheckNs;
-  // In the current check.
+  // Whether the current check fired timers or handed over a worker.
   bool acted_ = false;
   std::map<const ProcessType*, Report> reports_;
 

@@ -26,9 +26,9 @@ Worker::Did Worker::RunOne(ProcessRunner& runner) {
   woken_ = false;
   if (searching_) {
     searching_ = false;
-    // The last searcher hands its place on, if there is more where this came
-    // from. Whoever added work and woke nobody, because this worker searched,
-    // did so before EndSearch, so this look finds it (idle_workers.h (3)).
+    // The last searcher wakes another worker if there is more work. A thread
+    // that added work and woke no worker, because this worker searched, did so
+    // before EndSearch. So HasWorkToTell finds that work (idle_workers.h (3)).
     if (scheduler_.idle().EndSearch() && scheduler_.HasWorkToTell(queue_)) {
       scheduler_.WakeForWork();
     }
@@ -39,7 +39,7 @@ Worker::Did Worker::RunOne(ProcessRunner& runner) {
       "activity.h (1)");
   ACTORD_ASSERT_HOT(Activity::IsPlausible(process->activity.load()),
                     "activity.h (2)");
-  // The last thing of all: the worker may be another thread's afterwards.
+  // RunTurn comes last: afterwards another thread may hold this worker.
   runner.RunTurn(*process);
   return Did::kRan;
 }
@@ -47,7 +47,7 @@ Worker::Did Worker::RunOne(ProcessRunner& runner) {
 Process* Worker::FindWork(Lane& lane) {
   First first = First::kOwn;
   if (turn_ == special_turn_) [[unlikely]] {
-    // This one may find nothing.
+    // This turn is not counted yet, because it may find no process.
     PublishTurns(turn_ - 1);
     PlanSpecialTurn();
     const uint64_t in_round = turn_ % Policy::kRoundTurns;
@@ -88,7 +88,8 @@ void Worker::PlanSpecialTurn() {
 Process* Worker::TakeBest(uint32_t levels, First first) {
   Process* const process = TakeHighest(levels, first);
   if (process == nullptr) return nullptr;
-  // Nobody would run it while this turn lasts, and perhaps the next ones.
+  // No worker would run `next` during this turn, and perhaps the turns after
+  // it.
   if (queue_.next != nullptr && queue_.next->Priority() < process->Priority())
       [[unlikely]] {
     scheduler_.ShowNext(queue_);
@@ -150,7 +151,7 @@ Process* Worker::TakeLow() {
   // `next` has just become ready; the next turn runs it or puts it into its
   // level.
   if (queue_.next != nullptr) levels |= LevelBit(queue_.next->Priority());
-  // The best has the other turns.
+  // The best level has the other turns.
   if (levels != 0) levels &= ~LevelBit(HighestLevel(levels));
   while (levels != 0) {
     const uint32_t above = levels & LevelsFrom(aged_level_ + 1);
@@ -183,7 +184,7 @@ Process* Worker::Search(Lane& lane) {
     searching_ = scheduler_.idle().TryBeginSearch();
     if (!searching_) return nullptr;
   }
-  // Perhaps it was woken for a timer that is late (watchdog.h).
+  // The worker may have been woken for a late timer (watchdog.h).
   if (woken_ && due_.FireAny(lane)) return TakeReady(First::kOwn);
   if (Process* process = scheduler_.Steal(queue_, random_)) return process;
   return due_.FireAny(lane) ? TakeReady(First::kOwn) : nullptr;
@@ -194,13 +195,13 @@ Worker::Did Worker::NothingFound() {
   ++fruitless_;
   ++empty_turns_;
   PublishTurns(turn_);
-  // Since it last found nothing, at least half of its turns were for timers.
-  // The next of them will wake somebody.
+  // True if at least half of the turns since this worker last found nothing
+  // were for timers. The next timer will wake a worker.
   const uint64_t turns = turn_ - std::exchange(dry_turn_, turn_) - 1;
   const uint64_t fired = due_.fired() - std::exchange(dry_fired_, due_.fired());
   const bool did_timers = fired != 0 && 2 * fired >= turns;
-  // No hope, no spinning: whoever was woken and found nothing, whoever has
-  // nobody to steal from, and whose work was timers.
+  // A worker does not spin if it was woken and found nothing, if there is no
+  // other worker to steal from, or if its work was timers.
   const bool hope =
       searching_ && !woken_ && !did_timers && scheduler_.size() > 1;
   if (hope && fruitless_ < Policy::kSearches) {
@@ -211,8 +212,8 @@ Worker::Did Worker::NothingFound() {
 
 Worker::Did Worker::TrySleep() {
   fruitless_ = 0;
-  // The order is IdleWorkers (3): sleeper, no searcher, one more look. The look
-  // is left to the others that search, if there are any.
+  // The order is IdleWorkers (3): become a sleeper, stop searching, check for
+  // work once more. If other workers search, they make the last check.
   IdleWorkers& idle = scheduler_.idle();
   ACTORD_ASSERT(queue_.next == nullptr,
                 "scheduler.h: a turn took what is next");
@@ -227,13 +228,13 @@ Worker::Did Worker::TrySleep() {
   sleep_ns_ = scheduler_.BeginSleepUntilTimer(is_timekeeper_);
   const bool look = was_searching || idle.searchers() == 0;
   if (sleep_ns_ != 0 && !(look && scheduler_.HasWork())) return Did::kSleep;
-  // There is something after all.
+  // There is work after all, or a timer is due.
   if (EndSleep(false)) {
     idle.BeginSearch();
     searching_ = true;
     return Did::kSearch;
   }
-  return Did::kSleep;  // somebody has claimed this worker: it is notified now
+  return Did::kSleep;  // a thread claimed this worker, and notifies it
 }
 
 bool Worker::Wake(bool notified) {
@@ -253,7 +254,7 @@ bool Worker::EndSleep(bool notified) {
     return false;
   }
   if (std::exchange(is_timekeeper_, false)) scheduler_.EndSleepUntilTimer();
-  // Whoever notified counted this worker as a searcher.
+  // The notifying thread has counted this worker as a searcher.
   searching_ = notified;
   woken_ = notified;
   return true;

@@ -1,8 +1,8 @@
-// A worker: finds a process that is ready and runs its next turn. No loop and
-// no thread is in it; the thread that holds it repeats RunOne
-// (worker_threads.h), and so can a test on a thread of its own choice.
+// A worker: finds a ready process and runs the process's next turn. A worker
+// has no loop and no thread. The thread that holds the worker repeats RunOne
+// (worker_threads.h); a test can do the same on any thread.
 //
-// Thread-safety: one thread at a time, the one that holds it (hold.h).
+// Thread-safety: one thread at a time: the holder of the worker (hold.h).
 // performance-notes: Rare code moved out, Inlined by force.
 #pragma once
 
@@ -20,15 +20,15 @@
 
 namespace actord::runtime {
 
-// In lines of its own: it writes to itself every turn.
+// A worker has its own cache lines, because it writes its fields in every turn.
 class alignas(64) Worker {
  public:
   // What RunOne did, and so what the caller does before the next call.
   enum class Did {
-    kRan,     // a turn: nothing
+    kRan,     // ran a turn: do nothing
     kSearch,  // found nothing: spin for a moment
     kYield,   // found nothing for longer: let other threads run
-    kSleep,   // is a sleeper now: Parker::Wait(sleep_ns()), then Wake()
+    kSleep,   // became a sleeper: Parker::Wait(sleep_ns()), then Wake()
   };
 
   Worker(Scheduler& scheduler, WorkerQueue& queue, YieldBroker& broker,
@@ -36,36 +36,39 @@ class alignas(64) Worker {
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
-  // `runner`: of the thread that holds this worker. After kRan it may hold it
-  // no more (Lane::here() is null then), and must leave it alone.
+  // `runner` is the runner of the thread that holds this worker. After kRan the
+  // thread may have lost the worker (Lane::here() is null then), and must not
+  // touch it.
   Did RunOne(ProcessRunner& runner);
 
   // After kSleep: how long the worker may sleep without a notification.
   [[nodiscard]] uint64_t sleep_ns() const { return sleep_ns_; }
-  // After kSleep: the sleep is over. False: not quite, a notification is on
-  // its way; wait for it and call again with true.
+  // After kSleep: ends the sleep. False: a notification is on its way; wait for
+  // the notification and call again with true.
   bool Wake(bool notified);
 
   WorkerQueue& queue() { return queue_; }
-  // That it has begun, with those that found nothing. For whoever runs it.
+  // Number of turns that have begun, including turns that found no process. For
+  // the thread that runs the worker.
   [[nodiscard]] uint64_t turns() const { return turn_; }
 
  private:
   using Policy = SchedulerPolicy;
 
-  // Counts, of the turns that have begun, those that found a process.
+  // Publishes how many of the turns that have begun found a process.
   void PublishTurns(uint64_t begun);
-  // Wake, of a sleep that may not have begun.
+  // Wake for a sleep that may not have begun.
   bool EndSleep(bool notified);
 
-  // Which of equals goes before the others; after it come the worker's own, the
-  // global queue, and those that continue.
+  // Which processes of the best level go first. The others follow in the order:
+  // the worker's own, the global queue, and processes that continue.
   enum class First { kOwn, kGlobal, kBack };
 
   Process* FindWork(Lane& lane);
-  // Sets special_turn_ to the first after this turn.
+  // Sets special_turn_ to the first special turn after this turn.
   void PlanSpecialTurn();
-  // The best of what is ready here and in the global queue; null: nothing is.
+  // The best process that is ready here or in the global queue; null: there is
+  // none.
   [[gnu::always_inline]] Process* TakeReady(First first) {
     WillRead(&queue_.next);
     Process* const next = queue_.next;
@@ -81,20 +84,24 @@ class alignas(64) Worker {
     }
     return TakeBest(levels, first);
   }
-  // Likewise, if it is not simply `next`. `levels`: of what is ready here.
+  // TakeReady if the best process is not simply `next`. `levels`: the levels of
+  // the processes that are ready here.
   [[gnu::noinline]] Process* TakeBest(uint32_t levels, First first);
-  // Likewise; `levels` are those that may have something here.
+  // TakeBest without ShowNext. `levels`: the levels that may have a ready
+  // process here.
   Process* TakeHighest(uint32_t levels, First first);
-  // From this level here, `next` included; null: it is empty.
+  // A process of this level that is ready here, `next` included; null: there is
+  // none.
   Process* TakeLocal(int level);
-  // Of those that continue in this level; now and then what is ready on another
-  // worker instead. Null: there is neither.
+  // A process that continues in this level; now and then a ready process of
+  // another worker instead. Null: there is neither.
   Process* TakeBack(int level);
-  // `next`, which is of this level, or the oldest of the level before it.
+  // `next`, which is of this level, or, before `next`, the oldest process of
+  // the level.
   Process* NextOrOldest(Process* next, int level) {
     return TurnOfNewest(level) ? next : OldestBefore(next, level);
   }
-  // Likewise, if it is the turn of the oldest.
+  // NextOrOldest if the oldest process is due.
   [[gnu::noinline]] Process* OldestBefore(Process* next, int level);
   bool TurnOfNewest(int level) {
     uint8_t& in_a_row = newest_in_a_row_[static_cast<size_t>(level)];
@@ -105,8 +112,8 @@ class alignas(64) Worker {
     ++in_a_row;
     return true;
   }
-  // From the levels below the best: the lowest first, and each next time the
-  // next above, so that each of them moves. Null: nothing is below.
+  // A process below the best level: of the lowest level first, and each time of
+  // the next level above, so that each level advances. Null: there is none.
   Process* TakeLow();
   Process* TakeAged(int level);
   Process* Search(Lane& lane);
@@ -118,20 +125,20 @@ class alignas(64) Worker {
   DueTimers due_;
   Random random_;
   uint64_t turn_ = 0;
-  uint64_t empty_turns_ = 0;  // those that found nothing
-  // The next one that is not as all others; so they compare once.
+  uint64_t empty_turns_ = 0;  // turns that found no process
+  // The next turn with a special rule, so that other turns need one comparison.
   uint64_t special_turn_ = 0;
-  // Of each level.
+  // How often in a row the newest process of each level went first.
   std::array<uint8_t, kPriorities> newest_in_a_row_{};
   // The level that TakeLow served last.
   int aged_level_ = kPriorities - 1;
-  // Of each level: from where TakeLow takes next.
+  // For each level: the source from which TakeLow took last.
   std::array<uint8_t, kPriorities> aged_source_{};
-  // Turns of those that continue since it last looked.
+  // Turns of processes that continue, since the last check of other workers.
   uint32_t backs_ = 0;
   bool searching_ = false;
-  bool woken_ = false;  // has not found anything since it was woken
-  // When it last found nothing, and how many timers it had fired by then.
+  bool woken_ = false;  // was woken, and has found no process since
+  // The last turn that found no process, and the timers that had fired by then.
   uint64_t dry_turn_ = 0;
   uint64_t dry_fired_ = 0;
   int fruitless_ = 0;

@@ -103,7 +103,7 @@ absl::Status WorkerThreads::Start() {
     for (size_t i = 0; i < size(); ++i) {
       absl::Status status = Launch(at(i), i);
       if (!status.ok()) return status;
-      // They hold their workers already.
+      // The first threads already hold their workers.
       at(i).parker.Notify();
     }
   }
@@ -113,7 +113,7 @@ absl::Status WorkerThreads::Start() {
 void WorkerThreads::Stop() {
   watchdog_.Stop();
   {
-    // From here on no thread is started.
+    // After this store, no thread is started.
     const MutexLock lock(mutex_);
     stop_.store(true, std::memory_order_relaxed);
   }

@@ -1,11 +1,11 @@
-// The threads that run the workers. Each worker is held by one thread at a
-// time; a thread that a plugin keeps loses its worker to a spare one, carries
-// on with the turn without a worker, and becomes a spare itself.
+// The threads that run the workers. One thread at a time holds a worker. A
+// thread that is stuck in a plugin loses its worker to a spare thread, finishes
+// the turn without a worker, and becomes a spare thread itself.
 //
-// So there are as many threads that run as there are workers, and besides those
-// that are stuck, up to a limit, and those that once were.
+// So there is one running thread for each worker. In addition there are the
+// threads that are stuck, up to a limit, and the spare threads.
 //
-// Thread-safety: each function says.
+// Thread-safety: see each function.
 #pragma once
 
 #include <atomic>
@@ -32,9 +32,9 @@ namespace actord::runtime {
 
 class WorkerThreads final : public BlockingCalls {
  public:
-  // Makes the runner of a thread, which is given the thread's lane and whoever
-  // takes its worker over while it blocks. (Shared: the runner is a part of
-  // something larger, which it keeps.)
+  // Makes the runner of a thread, from the thread's lane and the object that
+  // takes the worker over while the thread blocks. (Shared, because the runner
+  // is part of a larger object, which the pointer keeps alive.)
   using MakeRunner =
       std::function<std::shared_ptr<ProcessRunner>(Lane&, BlockingCalls&)>;
 
@@ -46,61 +46,65 @@ class WorkerThreads final : public BlockingCalls {
     YieldBroker& broker;
     Lifetimes& lifetimes;
     Results& results;
-    Lane& shared_lane;  // of threads that run no workers
+    Lane& shared_lane;  // for threads that run no workers
     MakeRunner make_runner;
   };
 
-  // What a thread owns. Belongs to that thread, unless a member says otherwise.
+  // The data of a thread. Only that thread uses a member, unless the member
+  // says otherwise.
   struct Thread {
     Thread(const Parts& parts, BlockingCalls& blocking_calls);
 
-    Lane lane;  // its counters and its hold: any thread
+    Lane lane;  // any thread: its counters and its hold
     const std::shared_ptr<ProcessRunner> runner;
-    Parker parker;  // where it sleeps without a worker; any thread may notify
+    Parker parker;  // to sleep without a worker; any thread may notify
     SystemThread thread;
   };
 
-  // Makes the workers, and a thread for each, which does not run yet.
+  // Makes the workers, and for each worker a thread, which does not run yet.
   explicit WorkerThreads(const Parts& parts);
   ~WorkerThreads();
 
-  // Threads run from now on until Stop. Without Start, a test runs them by
-  // hand. After Stop it does nothing. INTERNAL: the system has not as many
-  // threads; those that there are wait for Stop. From one thread.
+  // Starts the threads, which run until Stop. Without Start, a test runs them
+  // by hand. After Stop, Start does nothing. INTERNAL: the system refused a
+  // thread; the threads that were started wait for Stop. From one thread.
   absl::Status Start();
-  // Joins all; a thread that does not come back from a plugin is waited for.
+  // Joins all threads, and waits even for a thread that is stuck in a plugin.
   void Stop();
 
   bool GiveAway(Hold& hold) override;
-  // Takes the worker from whoever holds it in call `number`, and gives it to a
-  // spare thread. False: that call is over, or there is no thread. Any thread.
+  // Takes the worker from `holder`, which holds it in call `number`, and gives
+  // it to a spare thread. False: that call is over, or no thread is left. Any
+  // thread.
   bool HandOver(WorkerQueue& queue, Hold& holder, uint64_t number);
 
-  // One turn of the worker that `thread` holds. Precondition: it holds one.
+  // Runs one turn of the worker that `thread` holds. Precondition: the thread
+  // holds a worker.
   Worker::Did RunOne(Thread& thread) {
     ACTORD_ASSERT(thread.lane.here() != nullptr,
                   "worker_threads.h: the thread holds a worker");
     return worker(thread.lane.here()->index).RunOne(*thread.runner);
   }
-  // `thread` has come back from a turn without its worker: it is spare now.
+  // Makes `thread`, which has returned from a turn without a worker, a spare.
   void AddSpare(Thread& thread);
 
   Worker& worker(int index) { return *workers_[static_cast<size_t>(index)]; }
   Watchdog& watchdog() { return watchdog_; }
-  // All threads so far; grows only. Any thread.
+  // Number of threads ever made; it only grows. Any thread.
   [[nodiscard]] size_t size() const {
     return count_.load(std::memory_order_acquire);
   }
   [[nodiscard]] Thread& at(size_t index) const { return *threads_[index]; }
 
  private:
-  // A spare thread, a new one if need be; null: the limit is reached.
+  // A spare thread, or else a new thread; null: the limit is reached, the
+  // system refused a thread, or Stop was called.
   Thread* TakeSpare();
   void Give(Thread& thread, WorkerQueue& queue);
   void Run(Thread& thread, size_t number);
-  // INTERNAL: the system has no thread for us.
+  // INTERNAL: the system refused a thread.
   absl::Status Launch(Thread& thread, size_t number);
-  // In the log, now and then: it may happen in every step.
+  // Logs a refused thread, at a limited rate, because each step may cause one.
   void TellOfRefusal(const absl::Status& refusal)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
@@ -113,10 +117,11 @@ class WorkerThreads final : public BlockingCalls {
   Mutex mutex_;
   Random seeds_ ABSL_GUARDED_BY(mutex_);
   std::vector<Thread*> spares_ ABSL_GUARDED_BY(mutex_);
-  // Threads that the system refused, and when the log was told last.
+  // Number of threads that the system refused, and when that was logged last.
   uint64_t refusals_ ABSL_GUARDED_BY(mutex_) = 0;
   uint64_t told_of_refusal_ns_ ABSL_GUARDED_BY(mutex_) = 0;
-  // Of fixed size; those below count_ are set and stay. Written under mutex_.
+  // Of fixed size; the elements below count_ are set and stay. Written under
+  // mutex_.
   std::vector<std::unique_ptr<Thread>> threads_;
   std::atomic<size_t> count_{0};
 };
