@@ -20,7 +20,7 @@ namespace actord::runtime {
 //      the `next` of that envelope, or `head_` if it was null.
 //  (2) The list from `head_` may have a gap where a producer is between its two
 //      writes. The consumer takes a gap for the end of the queue, and looks
-//      again later (activity.h, (3)).
+//      again in its next turn (activity.h, (3)).
 class MessageQueue {
  public:
   void Push(Envelope* envelope) { PushLinked(envelope, envelope); }

@@ -136,7 +136,8 @@ struct alignas(64) Process {
 
   // ---- Turn, and relaxed readers.
 
-  // An upgrade replaces it, with release. Readers outside the turn use acquire.
+  // An upgrade replaces the type, with release. Readers outside the turn use
+  // acquire.
   std::atomic<const ProcessType*> type{nullptr};
   std::atomic<uint64_t> steps{0};
   std::atomic<uint64_t> started_unix_ns{0};

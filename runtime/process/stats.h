@@ -31,14 +31,14 @@ struct RuntimeStats {
   uint64_t processes_live = 0;
   uint64_t processes_started = 0;
   uint64_t processes_ended = 0;
-  uint64_t processes_failed = 0;  // of those ended, all but kResult
+  uint64_t processes_failed = 0;  // ended in another way than kResult
   uint64_t steps = 0;
   uint64_t messages_sent = 0;  // accepted into a mailbox
   // Messages that could not be delivered, or were left when their process
   // ended. Each dead letter is kept, or was forgotten, resent or dropped.
   uint64_t dead_letters = 0;
   uint64_t dead_letters_kept = 0;
-  uint64_t dead_letters_bytes = 0;      // of those kept
+  uint64_t dead_letters_bytes = 0;      // of kept dead letters
   uint64_t dead_letters_forgotten = 0;  // for want of room
   uint64_t dead_letters_resent = 0;
   uint64_t dead_letters_dropped = 0;  // on request
@@ -68,7 +68,7 @@ struct RuntimeStats {
   uint64_t watch_events = 0;         // starts and ends recorded for watches
   uint64_t watch_events_missed = 0;  // events that watches did not read in time
   uint64_t watch_events_kept = 0;
-  uint64_t watch_events_bytes = 0;  // of those kept
+  uint64_t watch_events_bytes = 0;  // of kept events
   // Processes that upgraded to another version of their type, or declined it.
   uint64_t upgrades = 0;
   uint64_t upgrades_declined = 0;
