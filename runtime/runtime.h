@@ -111,8 +111,9 @@ class Runtime {
   [[nodiscard]] RemoteTasks& remote_tasks();
   // Errors: PROCESS_NOT_FOUND, PROCESS_ENDED; MAILBOX_FULL when 15,000 of these
   // orders wait for a process that gets no turn. A second cancel is OK and
-  // changes nothing. `deadline`: the time until the process, if it still lives,
-  // is terminated. Zero: no deadline. Of several deadlines the earliest counts.
+  // changes nothing but the deadline. `deadline`: the time until the process,
+  // if it still lives, is terminated. Zero: no deadline. Of several deadlines
+  // the earliest counts.
   absl::Status Cancel(const Pid& pid, std::string_view reason,
                       absl::Duration deadline = absl::ZeroDuration());
   absl::Status Terminate(const Pid& pid, std::string_view reason);

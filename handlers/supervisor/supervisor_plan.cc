@@ -1,8 +1,6 @@
 #include "handlers/supervisor/supervisor_plan.h"
 
 #include <algorithm>
-#include <cmath>
-#include <cstdio>
 #include <utility>
 
 namespace actord::handlers {
@@ -39,13 +37,6 @@ std::string EndText(std::string_view how, std::string_view text) {
 
 bool IsFinal(const ChildSpec& spec, Code code) {
   return ((spec.final_codes >> static_cast<uint32_t>(code)) & 1) != 0;
-}
-
-std::string Seconds(Duration duration) {
-  char text[32];
-  std::snprintf(text, sizeof(text), "%.3g s",
-                std::chrono::duration<double>(duration).count());
-  return text;
 }
 
 }  // namespace
@@ -212,72 +203,6 @@ void SupervisorPlan::EndedBySelf(Child& child, bool is_failure, Code code,
   child.not_before = moment.now + pause;
   Report(child, child.last_end + "; restart in " + Seconds(pause), true);
   TakeAlong(child);
-}
-
-bool SupervisorPlan::CountRestart(Duration now) {
-  window_.push_back(now);
-  while (now - window_.front() > spec_.period) window_.pop_front();
-  if (window_.size() > static_cast<size_t>(spec_.intensity)) return false;
-  ++restarts_;
-  return true;
-}
-
-Duration SupervisorPlan::PauseOf(const Child& child, uint64_t random) const {
-  const Backoff& backoff = spec_.backoff;
-  // Floating point cannot overflow here, and the maximum, a day, is exact.
-  const double full =
-      std::min(static_cast<double>(backoff.max.count()),
-               std::ldexp(static_cast<double>(backoff.initial.count()),
-                          std::min(child.failures - 1, 64)));
-  const double part = static_cast<double>(random >> 11) * 0x1.0p-53;
-  return Duration(
-      static_cast<Duration::rep>(full * (1 - backoff.jitter * part)));
-}
-
-void SupervisorPlan::TakeAlong(const Child& child) {
-  if (spec_.strategy == Strategy::kOneForOne) return;
-  const Duration not_before = child.not_before;
-  const size_t first = spec_.strategy == Strategy::kRestForOne
-                           ? static_cast<size_t>(&child - children_.data()) + 1
-                           : 0;
-  for (size_t i = first; i < children_.size(); ++i) {
-    Child& other = children_[i];
-    if (&other == &child || other.held) continue;
-    // A temporary child is not restarted, unless it has never been up.
-    other.wanted = other.spec.restart != Restart::kTemporary || !other.was_up;
-    other.not_before = std::max(other.not_before, not_before);
-    other.stop = other.state != State::kDown;
-    // A restart_child may have stopped it, and waits for its start.
-    if (!other.wanted && !other.stop) {
-      Answer(other, Status(Code::kAborted, "the child was stopped"));
-    }
-  }
-  // A temporary child that is down and stays down is forgotten. (`child` may
-  // have moved: it is not used any more.)
-  std::erase_if(children_, [](const Child& other) {
-    return other.spec.restart == Restart::kTemporary &&
-           other.state == State::kDown && !other.wanted && !other.held &&
-           !other.stop;
-  });
-}
-
-void SupervisorPlan::GiveUp(const Child& child) {
-  const std::string name = "child " + child.spec.id + " (" + child.spec.type;
-  const std::string text =
-      child.late_in_row > spec_.intensity
-          ? name + ") did not start in time " +
-                std::to_string(child.late_in_row) +
-                " times in a row, and only " + std::to_string(spec_.intensity) +
-                " such starts are allowed; how it ended: " + child.last_end
-          : name + ") would have to be restarted, and of " +
-                Seconds(spec_.period) + " only " +
-                std::to_string(spec_.intensity) +
-                " restarts are allowed; how it ended: " + child.last_end;
-  Action report;
-  report.status = Status(Code::kAborted, "");
-  report.text = "gives up: " + text;
-  actions_.push_back(std::move(report));
-  End(Status(Code::kAborted, text));
 }
 
 void SupervisorPlan::TerminateFailed(const Pid& pid, Duration now) {

@@ -150,6 +150,8 @@ class SupervisorPlan {
                    const Moment& moment);
   // One that was to stop is down.
   void HasStopped(Child& child);
+  // A duration for people, such as "0.25 s".
+  static std::string Seconds(Duration duration);
   // Counts a restart. False: that is one too many.
   bool CountRestart(Duration now);
   [[nodiscard]] Duration PauseOf(const Child& child, uint64_t random) const;

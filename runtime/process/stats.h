@@ -19,8 +19,8 @@ struct WorkerStats {
   uint64_t ready = 0;  // processes in its queue, of all levels
 };
 
-// Counters since the start, and sizes now. Each value is exact, but the values
-// are not of the same instant.
+// Counters since the start, and sizes now. Each value is exact, but for a
+// worker's turns (worker_counters.h). The values are not of the same instant.
 struct RuntimeStats {
   RunState state = RunState::kStarting;
   uint32_t node = 0;

@@ -13,7 +13,7 @@ namespace actord::runtime {
 struct alignas(64) WorkerCounters {
   // Turns that ran a process. Published when the worker checks its timers and
   // when it finds nothing to do, so that counting costs a turn nothing. The
-  // number lacks the last 15 turns at most.
+  // number lacks the last 16 turns at most.
   Counter turns;
   // Times that the worker took processes from another worker.
   Counter steals;

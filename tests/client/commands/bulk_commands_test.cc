@@ -164,7 +164,7 @@ TEST_F(BulkCommands, ShowsTheFirstFailuresOnly) {
   EXPECT_EQ(result.status, ExitStatus::kFailed);
   EXPECT_THAT(result.err, HasSubstr("standard input:20: "));
   EXPECT_THAT(result.err, Not(HasSubstr("standard input:21: ")));
-  EXPECT_THAT(result.err, HasSubstr("more failures are not shown"));
+  EXPECT_THAT(result.err, HasSubstr("further failures are not shown"));
   EXPECT_THAT(result.err, HasSubstr("failed 100 in "));
 }
 
