@@ -113,7 +113,7 @@ class Submit(BulkCase):
                              status=FAILED)
         self.assertEqual(done.stdout, "")
         self.assertLess(len(done.stderr.splitlines()), 30)
-        self.assertIn("more failures are not shown", done.stderr)
+        self.assertIn("further failures are not shown", done.stderr)
         self.assertIn("submitted 0, failed 1,000", done.stderr)
 
     def test_file_that_is_missing(self):
