@@ -92,8 +92,10 @@ class PipeThatNobodyReads(LogCase):
             text += pipe.read()
         self.assertEqual(self.daemon.wait(), 0)
         lines = text.decode().splitlines()
-        self.assertEqual(sum("x" * LINE_BYTES in line for line in lines),
-                         LINES - dropped)
+        # On a busy machine a few of the dropped lines are warnings of the
+        # watchdog.
+        self.assertIn(sum("x" * LINE_BYTES in line for line in lines),
+                      range(LINES - dropped, LINES - dropped + 10))
         self.assertRegex(lines[-1], "ended: ")
         for line in lines:
             self.assertRegex(line, r"^\d{4}-\S+Z (debug|info|warning|error) ")
