@@ -79,7 +79,7 @@ class Unknown(DaemonCase):
         eventually(result_is_gone, "the result to be dropped")
         self.assert_refused(lambda: actor.wait(pid), code=ENDED,
                             reason="RESULT_NOT_KEPT",
-                            message="has ended, and its result is not")
+                            message="has ended; its result was not kept")
         self.assertEqual(actor.status().counters.results_kept, 0)
 
 
