@@ -55,7 +55,8 @@ class TypeLimits {
   void Give(const ProcessType* type) {
     if (Count* const count = Find(type)) {
       const size_t before = count->live.fetch_sub(1, std::memory_order_relaxed);
-      ACTORD_ASSERT(before != 0, "type_limits.h: whoever leaves was counted");
+      ACTORD_ASSERT(before != 0,
+                    "type_limits.h: a process that ends was counted");
     }
   }
 

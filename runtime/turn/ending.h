@@ -4,11 +4,10 @@
 //      remains of an upgrade (Closing::End).
 //   2. The end is counted, and another process of the type may begin.
 //
-//   Before the PID stops being found, in one critical section of the results if
-//   the result is kept:
+//   In one critical section of the results, if the result is kept:
 //   3. The generation becomes even: the process cannot be found any more.
-//   4. If the lifecycle log records, it appends ENDED.
-//   5. `Process::wanted` is read: the bits of the observers to tell.
+//   4. `Process::wanted` is read: the bits of the observers to tell.
+//   5. If the lifecycle log records, it appends ENDED.
 //   6. The result is stored, and its awaiters are taken off the list. They are
 //      called after the critical section.
 //

@@ -62,8 +62,8 @@ class ThreadsCase(EmptyCase):
 class NoThreadAtTheStart(ThreadsCase):
 
     def begin(self, limit):
-        """What a start says for which there are so many threads, and its status, or
-        None if it serves."""
+        """Starts a daemon that may have `limit` threads. Returns its message and its
+        exit status, or None if it serves."""
         ready = self.user.directory / f"ready{limit}"
         process = subprocess.Popen(
             ["prlimit", f"--nproc={limit}:{limit}", self.user.actord, "--listen",
@@ -130,8 +130,8 @@ class NoThreadLater(ThreadsCase):
         eventually(lambda: "ending: " in daemon.log(), "the drain")
         self.file.touch()
         self.assertEqual(daemon.wait(), CLEAN)
-        # Those that ended before the drain had begun are not counted. And gRPC
-        # without threads does not always come to its end.
+        # Processes that ended before the drain began are not counted. Without
+        # threads gRPC does not always finish its own shutdown.
         self.assertRegex(daemon.log(), "ended: [0-2] processes ended by "
                          "themselves, 0 were forced|exiting although gRPC")
 
