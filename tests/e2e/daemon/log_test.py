@@ -92,10 +92,12 @@ class PipeThatNobodyReads(LogCase):
             text += pipe.read()
         self.assertEqual(self.daemon.wait(), 0)
         lines = text.decode().splitlines()
-        # On a busy machine a few of the dropped lines are warnings of the
-        # watchdog.
+        # One dropped line may be the watchdog's warning about this long step,
+        # unless that warning was written.
+        warned = any("has kept a worker" in line for line in lines)
         self.assertIn(sum("x" * LINE_BYTES in line for line in lines),
-                      range(LINES - dropped, LINES - dropped + 10))
+                      {LINES - dropped} if warned
+                      else {LINES - dropped, LINES - dropped + 1})
         self.assertRegex(lines[-1], "ended: ")
         for line in lines:
             self.assertRegex(line, r"^\d{4}-\S+Z (debug|info|warning|error) ")
