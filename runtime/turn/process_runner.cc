@@ -25,8 +25,11 @@ void ProcessRunner::RunTurn(Process& process) {
   if (process.init_due) {
     if (!Begin(process, turn)) return;
     // An order to end that came while Init ran is seen before the first step.
-    // Acquire: as above.
-    turn.word = process.activity.load(std::memory_order_acquire);
+    // Messages that came meanwhile wait for the next turn: a process that
+    // blocks in its first step does not get them. Acquire: as above.
+    const uint64_t now = process.activity.load(std::memory_order_acquire);
+    turn.word +=
+        (Activity::Urgent(now) - Activity::Urgent(word)) * Activity::kUrgentOne;
   }
 
   inbox_.TakeUrgent(process, turn);

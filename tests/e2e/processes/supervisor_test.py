@@ -320,7 +320,7 @@ class Boot(EmptyCase):
                        intensity=1, backoff={"initial_ms": 10}),
             "--boot-timeout", "1h", "--force-timeout", "300ms",
             "--drain-timeout", "300ms")
-        self.wait_for(process, r"only 1 restarts are allowed; how it ended: did "
+        self.wait_for(process, r"only 1 such starts are allowed; how it ended: did "
                                r"not start: Init did not return within 0.05 s")
         self.assertNotEqual(process.wait(WAIT_SECONDS), 0)
 

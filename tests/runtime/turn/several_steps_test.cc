@@ -78,5 +78,22 @@ TEST_F(SeveralSteps, WhatAStepMadeReadyEndsTheTurn) {
   EXPECT_THAT(trace_, ElementsAre("yielder", "other"));
 }
 
+// A client that has the answer of a Submit may send before the first step.
+TEST(FirstStep, HasNoMessageThatCameAfterInit) {
+  SteppedCore core(1);
+  std::vector<size_t> events_of_steps;
+  const actord::testing::Script script{.step = [&](Events events, StepOutput&) {
+    events_of_steps.push_back(events.size());
+  }};
+  core.core->admission.Submit(
+      SubmitRequest{"script", "", {actord::testing::InputOf(script), ""}, {}},
+      Pid{}, /*keep_result=*/true, [&](absl::StatusOr<Pid> pid) {
+        ASSERT_TRUE(pid.ok()) << pid.status();
+        core.Send(*pid, -1);
+      });
+  core.Settle();
+  EXPECT_THAT(events_of_steps, ::testing::ElementsAre(0u, 1u));
+}
+
 }  // namespace
 }  // namespace actord::runtime
