@@ -15,13 +15,14 @@ void ProcessRunner::RunTurn(Process& process) {
   WillRead(&process.activity);
   // Acquire: activity.h, (3) for urgent events, and (5).
   const uint64_t word = process.activity.load(std::memory_order_acquire);
+  TurnParts& parts = parts_;
   Turn turn{.word = word,
             .generation = process.generation.load(std::memory_order_relaxed)};
   WillWrite(&process.urgent_taken);
   WillWrite(&process.running);
   process.running.store(true, std::memory_order_relaxed);
   if (process.state != &process.inline_state) PrefetchForWrite(process.state);
-  if (closing_.EndIfOrdered(process, turn)) return;
+  if (parts.closing.EndIfOrdered(process, turn)) return;
   if (process.init_due) {
     if (!Begin(process, turn)) return;
     // An order to end that came while Init ran is seen before the first step.
@@ -32,20 +33,20 @@ void ProcessRunner::RunTurn(Process& process) {
         (Activity::Urgent(now) - Activity::Urgent(word)) * Activity::kUrgentOne;
   }
 
-  inbox_.TakeUrgent(process, turn);
+  parts.inbox.TakeUrgent(process, turn);
   // Acquire: pairs with the catalog's store.
   if (const ProcessType* const newer =
           process.type.load(std::memory_order_relaxed)
               ->upgrade_to.load(std::memory_order_acquire)) [[unlikely]] {
-    upgrader_.BeforeStep(process, turn, *newer);
-    if (closing_.EndIfOrdered(process, turn)) return;
+    parts.upgrader.BeforeStep(process, turn, *newer);
+    if (parts.closing.EndIfOrdered(process, turn)) return;
   }
   if (turn.dropped > Inbox::kBatch) [[unlikely]] {
     return FinishWithoutStep(process, turn);
   }
   if (!process.urgent_taken.empty() && !FillFromUrgent(process, turn)) return;
   const bool blocked = (word & Activity::kBlocked) != 0;
-  if (!blocked) inbox_.FillFromMessages(process, turn);
+  if (!blocked) parts.inbox.FillFromMessages(process, turn);
   int32_t verdict = blocked ? ACTORD_STEP_BLOCK : ACTORD_STEP_IDLE;
   const bool steps_now = turn.count != 0 || process.step_due;
   if (steps_now) {
@@ -60,17 +61,17 @@ void ProcessRunner::RunTurn(Process& process) {
   }
   if (verdict == kHasEnded) return;
   if (process.upgrading != nullptr && steps_now) [[unlikely]] {
-    upgrader_.AfterSteps(process, turn);
+    parts.upgrader.AfterSteps(process, turn);
   }
   Finish(process, turn, verdict);
 }
 
 bool ProcessRunner::Begin(Process& process, Turn& turn) {
-  std::optional<EndCause> refusal = beginning_.Begin(process, turn);
+  std::optional<EndCause> refusal = parts_.beginning.Begin(process, turn);
   if (!refusal) [[likely]] {
     return true;
   }
-  closing_.End(process, turn, *std::move(refusal));
+  parts_.closing.End(process, turn, *std::move(refusal));
   return false;
 }
 
@@ -103,18 +104,19 @@ bool ProcessRunner::GoesOn(const Process& process, int32_t verdict,
 }
 
 int32_t ProcessRunner::RunStep(Process& process, Turn& turn) {
-  caller_.Step(process, turn, inbox_.batch(turn));
-  const TurnInput& input = caller_.input();
-  StepRecord& record = caller_.record();
+  TurnParts& parts = parts_;  // read once: the calls below may write to memory
+  parts.caller.Step(process, turn, parts.inbox.batch(turn));
+  const TurnInput& input = parts.caller.input();
+  StepRecord& record = parts.caller.record();
   process.steps.store(input.step, std::memory_order_relaxed);
   lane_.Count(&Counters::steps);
-  inbox_.FreeBatch(turn);
+  parts.inbox.FreeBatch(turn);
   if (!IsPlain(record) && EndIfFailed(process, turn)) [[unlikely]] {
     return kHasEnded;
   }
   process.next_tag = record.next_tag;
-  caller_.SealRecord();
-  applier_.Apply(record, process, input.self);
+  parts.caller.SealRecord();
+  parts.applier.Apply(record, process, input.self);
   if (!EndsLife(input, record)) [[likely]] {
     return record.verdict;
   }
@@ -123,19 +125,19 @@ int32_t ProcessRunner::RunStep(Process& process, Turn& turn) {
 }
 
 bool ProcessRunner::EndIfFailed(Process& process, Turn& turn) {
-  auto failure = caller_.FailureOfStep(process);
+  auto failure = parts_.caller.FailureOfStep(process);
   if (!failure) return false;
-  applier_.Rollback(caller_.record());
-  closing_.End(process, turn, *std::move(failure));
+  parts_.applier.Rollback(parts_.caller.record());
+  parts_.closing.End(process, turn, *std::move(failure));
   return true;
 }
 
 void ProcessRunner::EndAfterStep(Process& process, Turn& turn) {
-  const StepRecord& record = caller_.record();
+  const StepRecord& record = parts_.caller.record();
   if (record.verdict != ACTORD_STEP_DONE) {
     lane_.Count(&Counters::ended_by_steps);
   }
-  closing_.End(process, turn, EndOfLife(caller_.input(), record));
+  parts_.closing.End(process, turn, EndOfLife(parts_.caller.input(), record));
 }
 
 void ProcessRunner::FinishWithoutStep(Process& process, Turn& turn) {

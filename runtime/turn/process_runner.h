@@ -25,19 +25,24 @@
 
 namespace actord::runtime {
 
+// The classes of a turn. They are members of one object, so that a turn reaches
+// all of them from one address (performance-notes: The classes of a turn in one
+// object).
+//
+// Ownership: borrowed by the ProcessRunner.
+struct TurnParts {
+  Inbox inbox;
+  StepCaller caller;
+  Beginning beginning;
+  Applier applier;
+  Upgrader upgrader;
+  Closing closing;
+};
+
 class ProcessRunner {
  public:
-  ProcessRunner(Beginning& beginning, Inbox& inbox, StepCaller& caller,
-                Applier& applier, Upgrader& upgrader, Closing& closing,
-                Scheduler& scheduler, Lane& lane)
-      : beginning_(beginning),
-        inbox_(inbox),
-        caller_(caller),
-        applier_(applier),
-        upgrader_(upgrader),
-        closing_(closing),
-        scheduler_(scheduler),
-        lane_(lane) {}
+  ProcessRunner(TurnParts& parts, Scheduler& scheduler, Lane& lane)
+      : parts_(parts), scheduler_(scheduler), lane_(lane) {}
   ProcessRunner(const ProcessRunner&) = delete;
   ProcessRunner& operator=(const ProcessRunner&) = delete;
 
@@ -53,8 +58,8 @@ class ProcessRunner {
   // Calls Init. False: the process has ended.
   bool Begin(Process& process, Turn& turn);
   bool FillFromUrgent(Process& process, Turn& turn) {
-    if (inbox_.FillFromUrgent(process, turn)) return true;
-    closing_.End(process, turn, inbox_.TakeEndCause());
+    if (parts_.inbox.FillFromUrgent(process, turn)) return true;
+    parts_.closing.End(process, turn, parts_.inbox.TakeEndCause());
     return false;
   }
   // The turn has found none of the messages that are counted, because their
@@ -81,12 +86,7 @@ class ProcessRunner {
   // ends.
   [[gnu::noinline]] void FinishWithoutStep(Process& process, Turn& turn);
 
-  Beginning& beginning_;
-  Inbox& inbox_;
-  StepCaller& caller_;
-  Applier& applier_;
-  Upgrader& upgrader_;
-  Closing& closing_;
+  TurnParts& parts_;
   Scheduler& scheduler_;
   Lane& lane_;
   uint32_t turns_in_vain_ = 0;  // turns that found no message

@@ -25,7 +25,6 @@ StepCaller::StepCaller(World& world, const ProcessTable& processes,
                        BlockingCalls& blocking_calls, const Log& log,
                        const LiveLimits& limits, Lane& lane)
     : context_(world, lane.buffers()),
-      record_(context_.record()),
       processes_(processes),
       calls_(calls),
       sink_(sink),
@@ -34,7 +33,7 @@ StepCaller::StepCaller(World& world, const ProcessTable& processes,
       limits_(limits),
       lane_(lane) {
   for (size_t i = 0; i < events_.size(); ++i) event_pointers_[i] = &events_[i];
-  record_.keeps_answers = sink != nullptr;
+  record().keeps_answers = sink != nullptr;
 }
 
 void StepCaller::Init(Process& process, const Turn& turn) {
@@ -50,7 +49,7 @@ void StepCaller::Init(Process& process, const Turn& turn) {
   context_.Begin(input_, StepContext::Call::kInit);
   GiveWorkerAwayIfBlocking(descriptor);
   EndCall(process, type, CallForeign(lane_.hold(), process, "Init", [&] {
-            record_.verdict =
+            record().verdict =
                 descriptor.init(process.state, &input_.init, context_.abi());
           }));
   if (process.input != nullptr) {
@@ -76,10 +75,10 @@ void StepCaller::Step(Process& process, const Turn& turn,
   context_.Begin(input_, StepContext::Call::kStep);
   GiveWorkerAwayIfBlocking(descriptor);
   EndCall(process, type, CallForeign(lane_.hold(), process, "Step", [&] {
-            record_.verdict = descriptor.step(
+            record().verdict = descriptor.step(
                 process.state, event_pointers_.data(), count, context_.abi());
           }));
-  process.step_due = record_.verdict == ACTORD_STEP_CONTINUE;
+  process.step_due = record().verdict == ACTORD_STEP_CONTINUE;
 }
 
 void StepCaller::WriteEvent(Process& process, const Envelope& envelope,
@@ -99,23 +98,25 @@ void StepCaller::FillRest(const Process& process) {
 }
 
 void StepCaller::CountRefusedPayloads() {
-  for (; record_.refused_payloads != 0; --record_.refused_payloads) {
+  StepRecord& record = context_.record();
+  for (; record.refused_payloads != 0; --record.refused_payloads) {
     limits_.CountRefusedPayload();
   }
 }
 
 void StepCaller::KeepCall(const Process& process, const ProcessType& type,
                           const Thrown& thrown) {
+  StepRecord& record = context_.record();
   if (thrown) {
-    record_.verdict = StepRecord::kThrown;
-    record_.has_said = true;
-    record_.thrown = *thrown;
+    record.verdict = StepRecord::kThrown;
+    record.has_said = true;
+    record.thrown = *thrown;
   }
   CountRefusedPayloads();
   if (sink_ != nullptr) {
     FillRest(process);
-    sink_->Keep(type.name.c_str(), input_, record_);
-    record_.answers.clear();
+    sink_->Keep(type.name.c_str(), input_, record);
+    record.answers.clear();
   }
 }
 

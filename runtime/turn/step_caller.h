@@ -45,7 +45,7 @@ class StepCaller {
 
   // The input of the call that has returned.
   [[nodiscard]] const TurnInput& input() const { return input_; }
-  StepRecord& record() { return record_; }
+  StepRecord& record() { return context_.record(); }
 
   // Makes a new state, calls Init with the process's input, and frees the
   // input. The record's verdict is the value that Init returned.
@@ -57,7 +57,7 @@ class StepCaller {
   // step did not fail.
   std::optional<EndCause> FailureOfStep(const Process& process) {
     FillRest(process);
-    return FailureOf(input_, record_);
+    return FailureOf(input_, record());
   }
   // Called before the record is applied: a handler that has kept the step's
   // pointer can add nothing any more.
@@ -107,7 +107,7 @@ class StepCaller {
   // `thrown`: the exception of the call that has returned.
   void EndCall(const Process& process, const ProcessType& type,
                const Thrown& thrown) {
-    if (thrown || record_.has_said || sink_ != nullptr) [[unlikely]] {
+    if (thrown || record().has_said || sink_ != nullptr) [[unlikely]] {
       KeepCall(process, type, thrown);
     }
   }
@@ -118,7 +118,6 @@ class StepCaller {
   void CountRefusedPayloads();
 
   StepContext context_;
-  StepRecord& record_;  // the record of context_
   const ProcessTable& processes_;
   Calls& calls_;
   StepSink* const sink_;

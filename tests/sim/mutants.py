@@ -225,10 +225,10 @@ MUTANTS = {
         "  if (chain->generation != turn.generation) [[unlikely]] {\n",
         "  if (false) {\n", "an earlier process's chains are taken"),
     "MESSAGES_WHILE_BLOCKED": (
-        "runtime/turn/process_runner.cc", "  if (!blocked) inbox_.FillFromMessages",
-        "  inbox_.FillFromMessages", "a blocked process is given messages"),
+        "runtime/turn/process_runner.cc", "  if (!blocked) parts.inbox.FillFromMessages",
+        "  parts.inbox.FillFromMessages", "a blocked process is given messages"),
     "NO_ROLLBACK": (
-        "runtime/turn/process_runner.cc", "  applier_.Rollback(caller_.record());\n",
+        "runtime/turn/process_runner.cc", "  parts_.applier.Rollback(parts_.caller.record());\n",
         "  applier_.Apply(caller_.record(), process, caller_.input().self);\n",
         "a step that failed is carried out"),
     "SECOND_CANCEL": (
