@@ -10,7 +10,7 @@
 #include <cstddef>
 
 #include "absl/status/status.h"
-#include "runtime/inbox/delivery.h"
+#include "runtime/delivery/delivery.h"
 #include "runtime/runtime.h"
 
 namespace actord::runtime {

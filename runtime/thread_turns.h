@@ -8,11 +8,11 @@
 #include "runtime/core.h"
 #include "runtime/effects/applier.h"
 #include "runtime/turn/beginning.h"
-#include "runtime/turn/closing.h"
 #include "runtime/turn/inbox.h"
 #include "runtime/turn/live_world.h"
 #include "runtime/turn/process_runner.h"
 #include "runtime/turn/step_caller.h"
+#include "runtime/turn/teardown.h"
 #include "runtime/turn/upgrader.h"
 
 namespace actord::runtime {

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "runtime/inbox/delivery.h"
+#include "runtime/delivery/delivery.h"
 #include "runtime/process/errors.h"
 #include "runtime/process/stats.h"
 #include "runtime/scheduler/lane.h"

@@ -55,7 +55,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "runtime/actors/tie_effect.h"
-#include "runtime/inbox/delivery.h"
+#include "runtime/delivery/delivery.h"
 #include "runtime/process/activity.h"
 #include "runtime/process/end_record.h"
 #include "runtime/process/envelope.h"

@@ -13,11 +13,11 @@
 #pragma once
 
 #include "runtime/actors/ties.h"
+#include "runtime/delivery/delivery.h"
 #include "runtime/effects/calls.h"
 #include "runtime/effects/dispatcher.h"
 #include "runtime/effects/effect_owners.h"
 #include "runtime/effects/undelivered.h"
-#include "runtime/inbox/delivery.h"
 #include "runtime/process/process_table.h"
 #include "runtime/scheduler/lane.h"
 #include "runtime/scheduler/scheduler.h"

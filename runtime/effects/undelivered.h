@@ -4,8 +4,8 @@
 #pragma once
 
 #include "runtime/actors/dead_letters.h"
+#include "runtime/delivery/delivery.h"
 #include "runtime/effects/calls.h"
-#include "runtime/inbox/delivery.h"
 #include "runtime/process/envelope.h"
 #include "runtime/process/pid.h"
 #include "runtime/scheduler/lane.h"

@@ -14,7 +14,7 @@
 #include <variant>
 
 #include "runtime/actors/tie_effect.h"
-#include "runtime/inbox/send_effect.h"
+#include "runtime/delivery/send_effect.h"
 #include "runtime/step/call_effect.h"
 #include "runtime/step/spawn_effect.h"
 #include "runtime/step/yield_effect.h"

@@ -7,7 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "runtime/actors/names.h"
-#include "runtime/inbox/delivery.h"
+#include "runtime/delivery/delivery.h"
 #include "runtime/process/catalog.h"
 #include "runtime/process/process_table.h"
 #include "runtime/process/stats.h"

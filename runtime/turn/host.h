@@ -9,7 +9,7 @@
 #include "runtime/actors/groups.h"
 #include "runtime/actors/names.h"
 #include "runtime/actors/ties.h"
-#include "runtime/inbox/delivery.h"
+#include "runtime/delivery/delivery.h"
 #include "runtime/settings/options.h"
 #include "runtime/turn/admission.h"
 #include "runtime/yields/yield_broker.h"

@@ -17,9 +17,9 @@
 #include "runtime/effects/applier.h"
 #include "runtime/scheduler/scheduler.h"
 #include "runtime/turn/beginning.h"
-#include "runtime/turn/closing.h"
 #include "runtime/turn/inbox.h"
 #include "runtime/turn/step_caller.h"
+#include "runtime/turn/teardown.h"
 #include "runtime/turn/turn.h"
 #include "runtime/turn/upgrader.h"
 

@@ -116,7 +116,7 @@ LAYERS = {
         "process",
         "settings",
         "scheduler",
-        "inbox",
+        "delivery",
         "tasks",
         "yields",
         "actors",

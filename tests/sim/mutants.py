@@ -248,7 +248,7 @@ MUTANTS = {
         "  if ((pending & 3) != YieldRecord::kPending) return false;\n",
         "an old handle completes another's yield"),
     "YIELDS_LEFT_AT_END": (
-        "runtime/turn/closing.cc",
+        "runtime/turn/teardown.cc",
         "  broker_.CloseAll(process, turn.generation, lane_);\n", "",
         "an ended process keeps its yields"),
     "LOST_DEAD_LETTERS": (
@@ -257,7 +257,7 @@ MUTANTS = {
         "    lane_.Free(envelope);\n",
         "what an ended process has not seen is not counted"),
     "LEAKED_MESSAGE": (
-        "runtime/turn/closing.cc", "  inbox_.FreeBatch(turn);\n", "  turn.count = 0;\n",
+        "runtime/turn/teardown.cc", "  inbox_.FreeBatch(turn);\n", "  turn.count = 0;\n",
         "the events of a cancelled process are not freed"),
     "CLOSE_AFTER_FAILED_INIT": (
         "runtime/turn/beginning.cc",

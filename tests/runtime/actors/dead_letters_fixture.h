@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "runtime/actors/dead_letters.h"
-#include "runtime/inbox/delivery.h"
+#include "runtime/delivery/delivery.h"
 #include "runtime/runtime.h"
 #include "runtime/scheduler/lane.h"
 #include "tests/runtime/system/manual_clock.h"

@@ -1,5 +1,5 @@
 // performance-notes: Rare code moved out.
-#include "runtime/inbox/delivery.h"
+#include "runtime/delivery/delivery.h"
 
 #include <utility>
 

@@ -1,4 +1,4 @@
-#include "runtime/tasks/lease_thread.h"
+#include "runtime/tasks/task_timer_thread.h"
 
 #include <pthread.h>
 

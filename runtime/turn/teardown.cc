@@ -1,4 +1,4 @@
-#include "runtime/turn/closing.h"
+#include "runtime/turn/teardown.h"
 
 #include <utility>
 
