@@ -81,7 +81,7 @@ Runtime::Core::Core(const RuntimeOptions& resolved, const Catalog& known)
                    [this](Lane& thread_lane, BlockingCalls& blocking_calls) {
                      return MakeRunner(thread_lane, blocking_calls);
                    }}),
-      lease_thread(tasks) {
+      task_timer_thread(tasks) {
   for (size_t i = 0; i < scheduler.size(); ++i) {
     scheduler.queue(i).timers.SetIsWanted([this](uint64_t timer) {
       return DueTimers::IsWanted(broker, lifetimes, timer);
@@ -99,7 +99,7 @@ std::shared_ptr<ProcessRunner> Runtime::Core::MakeRunner(
 
 Runtime::Core::~Core() {
   shutdown.Run(ShutdownMode::kNow, absl::ZeroDuration());
-  lease_thread.Stop();
+  task_timer_thread.Stop();
   pool.Stop(UINT64_MAX);
   threads.Stop();
   FreeMailboxes();
@@ -128,7 +128,7 @@ absl::Status Runtime::Core::StartThreads() {
   return shutdown.UnlessBegun([this] {
     absl::Status status = threads.Start();
     if (status.ok() && !options.external_commands.empty()) {
-      status = lease_thread.Start();
+      status = task_timer_thread.Start();
     }
     if (!status.ok()) return status;
     state.store(RunState::kServing, std::memory_order_seq_cst);

@@ -83,7 +83,7 @@ class Runtime::Core {
   runtime::Shutdown shutdown;
   const SipKey step_secret;  // for the random bits of steps
   WorkerThreads threads;
-  LeaseThread lease_thread;
+  TaskTimerThread task_timer_thread;
 
  private:
   // The turn classes of a thread that runs workers (thread_turns.h).

@@ -37,7 +37,7 @@ class Runtime::Core::ThreadTurns {
                                core.undelivered, lane),
             .upgrader = Upgrader(parts.inbox, parts.caller, core.broker,
                                  core.options.log, lane),
-            .closing = Closing(parts.inbox, parts.caller, core.broker,
+            .teardown = Teardown(parts.inbox, parts.caller, core.broker,
                                core.processes, core.ending, core.orders, lane)},
         runner(parts, core.scheduler, lane) {}
   ThreadTurns(const ThreadTurns&) = delete;

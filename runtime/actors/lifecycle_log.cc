@@ -12,22 +12,10 @@
 #include "absl/time/time.h"
 #include "runtime/process/errors.h"
 #include "runtime/system/assert.h"
+#include "runtime/system/utf8.h"
 
 namespace actord::runtime {
 namespace {
-
-// The beginning of `text`, cut between characters.
-std::string BeginningOf(std::string_view text, size_t max_bytes) {
-  if (text.size() <= max_bytes) return std::string(text);
-  const auto continues = [&text](size_t at) {
-    return (static_cast<unsigned char>(text[at]) & 0xC0) == 0x80;
-  };
-  // A character has at most 4 bytes; a longer sequence is not UTF-8.
-  constexpr size_t kMaxContinuation = 3;
-  size_t end = max_bytes;
-  while (continues(end) && max_bytes - end < kMaxContinuation) --end;
-  return std::string(text.substr(0, continues(end) ? max_bytes : end));
-}
 
 absl::Status TooMany(std::string_view message) {
   return Retryable(absl::StatusCode::kResourceExhausted, reason::kWatchLimit,
@@ -91,7 +79,7 @@ void LifecycleLog::Ended(const Process& process, const Pid& pid,
   event.started_unix_ns = outcome.started_unix_ns;
   event.end = outcome.kind;
   event.code = outcome.code;
-  event.message = BeginningOf(outcome.message, kMaxMessageBytes);
+  event.message = Utf8Prefix(outcome.message, kMaxMessageBytes);
   event.steps = outcome.steps;
   event.ended_unix_ns = outcome.ended_unix_ns;
   Append(std::move(event));

@@ -1,10 +1,11 @@
-// The life of tasks: queueing, leases, retries and timers.
+// The tasks: their queues, their timers and their ends.
 #include "runtime/tasks/task_queue.h"
 
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
 #include "runtime/system/assert.h"
+#include "runtime/system/utf8.h"
 
 namespace actord::runtime {
 namespace {
@@ -12,27 +13,13 @@ namespace {
 // The limit of timers that one Tick handles. It bounds the time under the
 // owner's lock.
 constexpr int kTickTasks = 1000;
-// The limit of a part of an error's text. It leaves room for the words around
-// that part.
-constexpr size_t kMaxTextBytes = 1024;
-
-uint64_t After(uint64_t now_ns, absl::Duration duration) {
-  if (duration >= absl::Hours(24 * 365 * 100)) return TaskQueue::kNever;
-  return now_ns + static_cast<uint64_t>(absl::ToInt64Nanoseconds(duration));
-}
-
-// Cuts the text before the first UTF-8 character that does not fit.
-std::string Cut(std::string_view text, size_t max_bytes) {
-  if (text.size() <= max_bytes) return std::string(text);
-  const auto continues = [&text](size_t at) {
-    return (static_cast<unsigned char>(text[at]) & 0xc0) == 0x80;
-  };
-  size_t end = max_bytes;
-  while (end > 0 && continues(end)) --end;
-  return std::string(text.substr(0, end));
-}
 
 }  // namespace
+
+uint64_t TaskQueue::After(uint64_t now_ns, absl::Duration duration) {
+  if (duration >= absl::Hours(24 * 365 * 100)) return kNever;
+  return now_ns + static_cast<uint64_t>(absl::ToInt64Nanoseconds(duration));
+}
 
 TaskQueue::TaskQueue(std::vector<WorkPolicy> policies)
     : policies_(std::move(policies)) {}
@@ -158,54 +145,9 @@ void TaskQueue::Release(Task& task) {
   SetTimer(task, kNever);
 }
 
-void TaskQueue::CancelAtHolder(Task& task, TaskCancel::Reason reason) {
-  task.holder->cancels.push_back({{task.token, task.attempts}, reason});
-  Wake(*task.holder);
-}
-
 void TaskQueue::EndYield(Task& task, absl::StatusCode code, std::string text) {
   Release(task);
   endings_.push_back({task.token, code, std::move(text)});
-}
-
-void TaskQueue::EndAttempt(Task& task, absl::StatusCode code,
-                           std::string_view text, absl::Duration pause,
-                           uint64_t now_ns) {
-  Release(task);
-  task.last_error = Cut(text, RemoteTasks::kMaxErrorBytes);
-  const WorkPolicy& policy = task.policy();
-  if (task.attempts >= policy.max_attempts) {
-    EndYield(task, code,
-             absl::StrCat(Cut(task.command->name, kMaxTextBytes),
-                          " failed after ", task.attempts,
-                          task.attempts == 1 ? " attempt: " : " attempts: ",
-                          Cut(text, kMaxTextBytes)));
-  } else if (pause <= absl::ZeroDuration()) {
-    // The task has waited before, so it is the oldest of its process and comes
-    // first.
-    Queue(task, End::kFront, now_ns);
-  } else {
-    task.phase = Phase::kDelayed;
-    SetTimer(task, After(now_ns, pause));
-  }
-}
-
-bool TaskQueue::Fail(const YieldToken& token, const TaskFailure& failure,
-                     uint64_t now_ns) {
-  Task* const task = FindTask(token);
-  if (task == nullptr || task->phase != Phase::kLeased) return false;
-  const absl::Duration pause = failure.retry_delay.value_or(
-      BackoffAfter(task->policy(), task->attempts));
-  EndAttempt(*task, failure.code, failure.text, pause, now_ns);
-  return true;
-}
-
-bool TaskQueue::Heartbeat(const YieldToken& token, uint64_t now_ns) {
-  Task* const task = FindTask(token);
-  if (task == nullptr || task->phase != Phase::kLeased) return false;
-  task->lease_until_ns = After(now_ns, task->policy().lease);
-  SetTimer(*task, std::min(task->lease_until_ns, task->attempt_until_ns));
-  return true;
 }
 
 // ---- Timers.
@@ -221,72 +163,23 @@ void TaskQueue::Tick(uint64_t now_ns) {
 }
 
 void TaskQueue::Expire(Task& task, uint64_t now_ns) {
-  const WorkPolicy& policy = task.policy();
   switch (task.phase) {
     case Phase::kQueued:
       EndYield(task, absl::StatusCode::kDeadlineExceeded,
                absl::StrCat("no worker took ",
-                            Cut(task.command->name, kMaxTextBytes), " within ",
-                            absl::FormatDuration(policy.start_timeout)));
+                            Utf8Prefix(task.command->name, kMaxTextBytes),
+                            " within ",
+                            absl::FormatDuration(task.policy().start_timeout)));
       return;
     case Phase::kDelayed:
       Queue(task, End::kBack, now_ns);
       return;
-    case Phase::kLeased: {
-      const bool silent = task.lease_until_ns <= now_ns;
-      if (silent) {
-        task.holder->silent = true;
-        Unrest(*task.holder);
-      }
-      CancelAtHolder(task, TaskCancel::Reason::kLeaseLost);
-      EndAttempt(
-          task, absl::StatusCode::kDeadlineExceeded,
-          silent ? absl::StrCat("its worker gave no sign of life for ",
-                                absl::FormatDuration(policy.lease))
-                 : absl::StrCat("the attempt took longer than ",
-                                absl::FormatDuration(policy.attempt_timeout)),
-          absl::ZeroDuration(), now_ns);
+    case Phase::kLeased:
+      LoseLease(task, now_ns);
       return;
-    }
     case Phase::kOver:  // such a task has no timer
       SetTimer(task, kNever);
   }
-}
-
-// ---- Handing out tasks.
-
-std::optional<TaskQueue::Lease> TaskQueue::Take(RemoteWorkerId id,
-                                                uint64_t now_ns) {
-  RemoteWorker* const worker = FindWorker(id);
-  if (worker == nullptr || worker->credits == 0 || worker->silent) {
-    return std::nullopt;
-  }
-  Unrest(*worker);
-  const size_t patterns = worker->patterns.size();
-  for (size_t i = 0; i < patterns; ++i) {
-    const size_t at = (worker->next_pattern + i) % patterns;
-    Pattern& pattern = *worker->patterns[at];
-    if (pattern.turns.empty()) continue;
-    worker->next_pattern = at + 1;
-    Command& command = *pattern.turns.front();
-    // The next turn belongs to another command.
-    pattern.turns.splice(pattern.turns.end(), pattern.turns,
-                         pattern.turns.begin());
-    ACTORD_ASSERT(!command.turns.empty(), "task_queue.h 2");
-    Task& task = *PopTask(command);
-    --worker->credits;
-    ++task.attempts;
-    task.phase = Phase::kLeased;
-    task.holder = worker;
-    worker->held.insert(task.token);
-    ++leased_;
-    task.lease_until_ns = After(now_ns, task.policy().lease);
-    task.attempt_until_ns = After(now_ns, task.policy().attempt_timeout);
-    SetTimer(task, std::min(task.lease_until_ns, task.attempt_until_ns));
-    return Lease{task.token, task.attempts, &task.policy(),
-                 task.attempt_until_ns};
-  }
-  return std::nullopt;
 }
 
 }  // namespace actord::runtime

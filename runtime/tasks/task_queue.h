@@ -1,5 +1,6 @@
 // Decides which remote worker gets which task, for how long and how often:
-// credits, leases, retries. The state machine is drawn in remote_tasks.h.
+// credits, leases, retries. The state machine is drawn in remote_tasks.h. The
+// rules of leases are in task_queue_leases.cc.
 //
 // Fairness: a worker's commands take turns, and within a command its processes
 // take turns. The tasks of one process for one command are handed out in order,
@@ -41,6 +42,9 @@ namespace actord::runtime {
 class TaskQueue {
  public:
   static constexpr uint64_t kNever = UINT64_MAX;
+  // The length to which a part of an error's text is cut. It leaves room for
+  // the words around that part.
+  static constexpr size_t kMaxTextBytes = 1024;
 
   // `policies`: see PolicyFor.
   explicit TaskQueue(std::vector<WorkPolicy> policies);
@@ -197,13 +201,25 @@ class TaskQueue {
   void MakeReady(Command& command);
   void MakeUnready(Command& command);
   void Release(Task& task);
+  void EndYield(Task& task, absl::StatusCode code, std::string text);
+  // Handles the task's timer, which is due.
+  void Expire(Task& task, uint64_t now_ns);
+  void SetTimer(Task& task, uint64_t at_ns);
+  // kNever for a duration of a hundred years or more.
+  static uint64_t After(uint64_t now_ns, absl::Duration duration);
+
+  // Gives the worker the task's next attempt.
+  void Grant(Task& task, RemoteWorker& worker, uint64_t now_ns);
+  void BeginLease(Task& task, uint64_t now_ns);
+  // Takes the task from its holder, because the lease or the attempt has
+  // reached its deadline.
+  void LoseLease(Task& task, uint64_t now_ns);
+  // Takes all tasks from a worker that is being closed.
+  void LoseLeasesOf(const RemoteWorker& worker, uint64_t now_ns);
   // Ends an attempt that has not completed the yield.
   void EndAttempt(Task& task, absl::StatusCode code, std::string_view text,
                   absl::Duration pause, uint64_t now_ns);
-  void EndYield(Task& task, absl::StatusCode code, std::string text);
   void CancelAtHolder(Task& task, TaskCancel::Reason reason);
-  void Expire(Task& task, uint64_t now_ns);
-  void SetTimer(Task& task, uint64_t at_ns);
 
   void Unrest(RemoteWorker& worker);
   void Wake(RemoteWorker& worker);

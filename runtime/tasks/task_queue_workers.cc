@@ -107,12 +107,7 @@ void TaskQueue::Close(RemoteWorkerId id, uint64_t now_ns) {
   RemoteWorker* const worker = FindWorker(id);
   if (worker == nullptr) return;
   Unrest(*worker);
-  // A copy, because EndAttempt removes each token from `held`.
-  const absl::flat_hash_set<YieldToken> held = worker->held;
-  for (const YieldToken& token : held) {
-    EndAttempt(*FindTask(token), absl::StatusCode::kUnavailable,
-               "its worker went away", absl::ZeroDuration(), now_ns);
-  }
+  LoseLeasesOf(*worker, now_ns);
   PassOn(*worker);
   for (Pattern* const pattern : worker->patterns) Unsubscribe(*pattern);
   workers_.erase(id);

@@ -8,7 +8,7 @@
 
 namespace actord::runtime {
 
-absl::Status LeaseThread::Start() {
+absl::Status TaskTimerThread::Start() {
   try {
     thread_ = SystemThread([this] {
       pthread_setname_np(pthread_self(), "work");
@@ -23,7 +23,7 @@ absl::Status LeaseThread::Start() {
   }
 }
 
-void LeaseThread::Stop() {
+void TaskTimerThread::Stop() {
   stop_.store(true, std::memory_order_relaxed);
   tasks_.StopAwaiting();
   if (thread_.joinable()) thread_.join();

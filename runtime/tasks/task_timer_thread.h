@@ -13,12 +13,12 @@
 
 namespace actord::runtime {
 
-class LeaseThread {
+class TaskTimerThread {
  public:
-  explicit LeaseThread(TaskTable& tasks) : tasks_(tasks) {}
-  ~LeaseThread() { Stop(); }
-  LeaseThread(const LeaseThread&) = delete;
-  LeaseThread& operator=(const LeaseThread&) = delete;
+  explicit TaskTimerThread(TaskTable& tasks) : tasks_(tasks) {}
+  ~TaskTimerThread() { Stop(); }
+  TaskTimerThread(const TaskTimerThread&) = delete;
+  TaskTimerThread& operator=(const TaskTimerThread&) = delete;
 
   // INTERNAL: the system could not create a thread.
   absl::Status Start();

@@ -1,7 +1,9 @@
-// How the end of a process becomes known, in this order:
+// Makes the end of a process known to others: results, log, names, groups,
+// callers, ties. Teardown (teardown.h) takes apart what the process itself
+// holds. The steps of both, in their order:
 //
 //   1. The turn closes the process's state and its yields, and drops the
-//      remains of an upgrade (Closing::End).
+//      remains of an upgrade (Teardown::End).
 //   2. The end is counted, and another process of the type may begin.
 //
 //   In one critical section of the results, if the result is kept:
@@ -30,7 +32,7 @@
 // records; it builds no Outcome and calls no observer. Most spawned processes
 // end this way.
 //
-// This class does steps 3 to 10; Closing does the rest.
+// Ending does steps 3 to 10; Teardown does the rest.
 //
 // Thread-safety: from the turn of the process.
 #pragma once

@@ -1,8 +1,6 @@
 #include "runtime/turn/inbox.h"
 
-#include <optional>
 #include <span>
-#include <string>
 #include <utility>
 
 #include "runtime/process/chain.h"
@@ -50,49 +48,6 @@ bool Inbox::FillFromUrgent(Process& process, Turn& turn) {
     if (!TakeOrder(process, turn, envelope)) return false;
   }
   return true;
-}
-
-bool Inbox::TakeOrder(Process& process, Turn& turn, Envelope* envelope) {
-  const uint16_t type = envelope->type;
-  if (type == kEventLinkedEnd) {
-    std::optional<std::string> why = ties_.TakeLinkedEnd(
-        processes_.PidOf(process, turn.generation), *envelope);
-    lane_.Free(envelope);
-    if (!why) return true;
-    end_cause_ = {EndKind::kFailed, absl::StatusCode::kAborted,
-                  *std::move(why)};
-    return false;
-  }
-  // The envelope is a cancel, a terminate or the end of the lifetime. A second
-  // cancel changes nothing.
-  const bool again =
-      type == ACTORD_EVENT_CANCEL && std::exchange(process.cancel_seen, true);
-  const bool handles =
-      (process.type.load(std::memory_order_relaxed)->descriptor->flags &
-       ACTORD_TYPE_HANDLES_CANCEL) != 0;
-  if (again) {
-    lane_.Free(envelope);
-    return true;
-  }
-  if (type == ACTORD_EVENT_CANCEL && handles) {
-    process.cancel_requested.store(true, std::memory_order_relaxed);
-    batch_[turn.count++] = envelope;
-    return true;
-  }
-  std::string reason(View(envelope->payload().bytes));
-  lane_.Free(envelope);
-  if (type == kEventLifetimeEnd) {
-    lane_.Count(&Counters::ended_by_lifetime);
-    end_cause_ = {EndKind::kLimit, absl::StatusCode::kResourceExhausted,
-                  std::move(reason)};
-  } else if (type == kEventTerminate) {
-    end_cause_ = {EndKind::kTerminated, absl::StatusCode::kAborted,
-                  std::move(reason)};
-  } else {
-    end_cause_ = {EndKind::kCancelled, absl::StatusCode::kCancelled,
-                  std::move(reason)};
-  }
-  return false;
 }
 
 void Inbox::FillFromMessages(Process& process, Turn& turn) {

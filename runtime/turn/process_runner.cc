@@ -22,7 +22,7 @@ void ProcessRunner::RunTurn(Process& process) {
   WillWrite(&process.running);
   process.running.store(true, std::memory_order_relaxed);
   if (process.state != &process.inline_state) PrefetchForWrite(process.state);
-  if (parts.closing.EndIfOrdered(process, turn)) return;
+  if (parts.teardown.EndIfOrdered(process, turn)) return;
   if (process.init_due) {
     if (!Begin(process, turn)) return;
     // An order to end that came while Init ran is seen before the first step.
@@ -39,7 +39,7 @@ void ProcessRunner::RunTurn(Process& process) {
           process.type.load(std::memory_order_relaxed)
               ->upgrade_to.load(std::memory_order_acquire)) [[unlikely]] {
     parts.upgrader.BeforeStep(process, turn, *newer);
-    if (parts.closing.EndIfOrdered(process, turn)) return;
+    if (parts.teardown.EndIfOrdered(process, turn)) return;
   }
   if (turn.dropped > Inbox::kBatch) [[unlikely]] {
     return FinishWithoutStep(process, turn);
@@ -71,7 +71,7 @@ bool ProcessRunner::Begin(Process& process, Turn& turn) {
   if (!refusal) [[likely]] {
     return true;
   }
-  parts_.closing.End(process, turn, *std::move(refusal));
+  parts_.teardown.End(process, turn, *std::move(refusal));
   return false;
 }
 
@@ -128,7 +128,7 @@ bool ProcessRunner::EndIfFailed(Process& process, Turn& turn) {
   auto failure = parts_.caller.FailureOfStep(process);
   if (!failure) return false;
   parts_.applier.Rollback(parts_.caller.record());
-  parts_.closing.End(process, turn, *std::move(failure));
+  parts_.teardown.End(process, turn, *std::move(failure));
   return true;
 }
 
@@ -137,7 +137,7 @@ void ProcessRunner::EndAfterStep(Process& process, Turn& turn) {
   if (record.verdict != ACTORD_STEP_DONE) {
     lane_.Count(&Counters::ended_by_steps);
   }
-  parts_.closing.End(process, turn, EndOfLife(parts_.caller.input(), record));
+  parts_.teardown.End(process, turn, EndOfLife(parts_.caller.input(), record));
 }
 
 void ProcessRunner::FinishWithoutStep(Process& process, Turn& turn) {

@@ -7,7 +7,7 @@
 //   StepCaller  events to a StepRecord
 //   Applier     the effects of the record
 //   Upgrader    a newer version of the type
-//   Closing     the end
+//   Teardown    the end
 //
 // Thread-safety: belongs to one thread that runs workers.
 #pragma once
@@ -36,7 +36,7 @@ struct TurnParts {
   Beginning beginning;
   Applier applier;
   Upgrader upgrader;
-  Closing closing;
+  Teardown teardown;
 };
 
 class ProcessRunner {
@@ -59,7 +59,7 @@ class ProcessRunner {
   bool Begin(Process& process, Turn& turn);
   bool FillFromUrgent(Process& process, Turn& turn) {
     if (parts_.inbox.FillFromUrgent(process, turn)) return true;
-    parts_.closing.End(process, turn, parts_.inbox.TakeEndCause());
+    parts_.teardown.End(process, turn, parts_.inbox.TakeEndCause());
     return false;
   }
   // The turn has found none of the messages that are counted, because their

@@ -23,7 +23,7 @@ absl::Status RefusalOf(const EndCause& cause) {
 
 }  // namespace
 
-void Closing::End(Process& process, Turn& turn, EndCause&& cause) {
+void Teardown::End(Process& process, Turn& turn, EndCause&& cause) {
   inbox_.FreeBatch(turn);
   if (void* const state = std::exchange(process.state, nullptr)) {
     caller_.Close(process, *process.type.load(std::memory_order_relaxed),
@@ -49,7 +49,7 @@ void Closing::End(Process& process, Turn& turn, EndCause&& cause) {
   if (shutdown) orders_.on_end();
 }
 
-void Closing::CountEnd(const EndCause& cause, bool forcing) {
+void Teardown::CountEnd(const EndCause& cause, bool forcing) {
   // The end is counted last: a reader that sees it counted sees its kind
   // counted.
   if (forcing && cause.kind == EndKind::kTerminated) {
@@ -59,7 +59,7 @@ void Closing::CountEnd(const EndCause& cause, bool forcing) {
   lane_.Count(&Counters::processes_ended);
 }
 
-void Closing::Publish(Process& process, const Pid& pid, EndCause&& cause) {
+void Teardown::Publish(Process& process, const Pid& pid, EndCause&& cause) {
   StepRecord& record = caller_.record();
   if (process.admitted == nullptr) [[likely]] {
     ending_.Publish(process, pid, std::move(cause), record, lane_);
@@ -71,7 +71,7 @@ void Closing::Publish(Process& process, const Pid& pid, EndCause&& cause) {
   std::move(admitted)(std::move(refusal));
 }
 
-void Closing::GiveBack(Process& process, const Turn& turn) {
+void Teardown::GiveBack(Process& process, const Turn& turn) {
   uint64_t delta = Activity::kEnded;
   delta -= Activity::Urgent(turn.word) * Activity::kUrgentOne;
   delta -= Activity::ForMessages(turn.messages_taken, turn.units);

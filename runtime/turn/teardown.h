@@ -1,5 +1,6 @@
-// Ends a process: carries out the list in ending.h. Ending does the part of the
-// list that makes the end known.
+// Takes apart a process that ends: closes its state and its yields, empties its
+// mailbox and gives back its slot. In between, Ending (ending.h) makes the end
+// known to others; its header numbers the steps of both classes.
 //
 // Thread-safety: belongs to one thread that runs turns.
 #pragma once
@@ -18,11 +19,11 @@
 
 namespace actord::runtime {
 
-class Closing {
+class Teardown {
  public:
-  Closing(Inbox& inbox, StepCaller& caller, YieldBroker& broker,
-          ProcessTable& processes, Ending& ending, const ShutdownOrders& orders,
-          Lane& lane)
+  Teardown(Inbox& inbox, StepCaller& caller, YieldBroker& broker,
+           ProcessTable& processes, Ending& ending,
+           const ShutdownOrders& orders, Lane& lane)
       : inbox_(inbox),
         caller_(caller),
         broker_(broker),
@@ -30,8 +31,8 @@ class Closing {
         ending_(ending),
         orders_(orders),
         lane_(lane) {}
-  Closing(const Closing&) = delete;
-  Closing& operator=(const Closing&) = delete;
+  Teardown(const Teardown&) = delete;
+  Teardown& operator=(const Teardown&) = delete;
 
   // Ends the process. Afterwards the caller must not touch it: another process
   // may use the slot, on another thread.

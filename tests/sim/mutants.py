@@ -232,7 +232,7 @@ MUTANTS = {
         "  applier_.Apply(caller_.record(), process, caller_.input().self);\n",
         "a step that failed is carried out"),
     "SECOND_CANCEL": (
-        "runtime/turn/inbox.cc",
+        "runtime/turn/inbox_cancels.cc",
         "type == ACTORD_EVENT_CANCEL && std::exchange(process.cancel_seen, true)",
         "false", "a second cancel reaches the process"),
     "COMPLETE_TWICE": (

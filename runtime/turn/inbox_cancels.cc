@@ -1,0 +1,65 @@
+// What a process sees of a cancel, a terminate, the end of its lifetime and the
+// end of a linked process, and when. Delivery::Control posts the first two
+// (runtime/delivery/delivery.h), Lifetimes the third and the deadline of a
+// cancel (runtime/yields/lifetimes.h), Ties the fourth.
+//
+// These orders are urgent: the next turn takes them, in order with completions
+// and before all messages. A step is not interrupted, and the further steps of
+// a running turn do not see an order that comes meanwhile; only Init is
+// followed by a second look (process_runner.cc). An order behind kBatch
+// completions waits for the step after theirs.
+//
+// A process whose type handles cancels gets its first cancel as an event of
+// that step. Any other order ends the process without a step.
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "runtime/turn/inbox.h"
+
+namespace actord::runtime {
+
+bool Inbox::TakeOrder(Process& process, Turn& turn, Envelope* envelope) {
+  const uint16_t type = envelope->type;
+  if (type == kEventLinkedEnd) {
+    std::optional<std::string> why = ties_.TakeLinkedEnd(
+        processes_.PidOf(process, turn.generation), *envelope);
+    lane_.Free(envelope);
+    if (!why) return true;
+    end_cause_ = {EndKind::kFailed, absl::StatusCode::kAborted,
+                  *std::move(why)};
+    return false;
+  }
+  // The envelope is a cancel, a terminate or the end of the lifetime. A second
+  // cancel changes nothing.
+  const bool again =
+      type == ACTORD_EVENT_CANCEL && std::exchange(process.cancel_seen, true);
+  const bool handles =
+      (process.type.load(std::memory_order_relaxed)->descriptor->flags &
+       ACTORD_TYPE_HANDLES_CANCEL) != 0;
+  if (again) {
+    lane_.Free(envelope);
+    return true;
+  }
+  if (type == ACTORD_EVENT_CANCEL && handles) {
+    process.cancel_requested.store(true, std::memory_order_relaxed);
+    batch_[turn.count++] = envelope;
+    return true;
+  }
+  std::string reason(View(envelope->payload().bytes));
+  lane_.Free(envelope);
+  if (type == kEventLifetimeEnd) {
+    lane_.Count(&Counters::ended_by_lifetime);
+    end_cause_ = {EndKind::kLimit, absl::StatusCode::kResourceExhausted,
+                  std::move(reason)};
+  } else if (type == kEventTerminate) {
+    end_cause_ = {EndKind::kTerminated, absl::StatusCode::kAborted,
+                  std::move(reason)};
+  } else {
+    end_cause_ = {EndKind::kCancelled, absl::StatusCode::kCancelled,
+                  std::move(reason)};
+  }
+  return false;
+}
+
+}  // namespace actord::runtime
