@@ -1,4 +1,5 @@
-// The built program: exit statuses, signals and streams as a shell sees them.
+// Tests the built program: exit statuses, signals and streams as a shell sees
+// them.
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
@@ -20,7 +21,7 @@ namespace {
 using testing::HasSubstr;
 using testing::MatchesRegex;
 
-// A child that runs actorctl. `out_fd` -1: captured.
+// A child that runs actorctl. `out_fd` -1: its output is captured.
 class Program {
  public:
   Program(std::vector<std::string> arguments, const std::string& address,
@@ -41,7 +42,7 @@ class Program {
   }
 
   void Signal(int signal) const { kill(pid_, signal); }
-  // The exit status; what ended it by a signal is 1000 and the signal.
+  // The exit status, or 1000 + the number of the signal that ended the program.
   int Wait() const {
     int status = 0;
     EXPECT_EQ(waitpid(pid_, &status, 0), pid_);
@@ -101,10 +102,10 @@ TEST(Actorctl, ExitsWith130WhenInterrupted) {
     ASSERT_TRUE(daemon.WaitForOpenAwaits(1));
     program.Signal(signal);
     EXPECT_EQ(program.Wait(), 130);
-    // The process goes on, so its PID is told.
+    // The process continues, so actorctl prints its PID.
     EXPECT_THAT(program.err(),
                 MatchesRegex("actorctl: process p-[01]: interrupted\n"));
-    // The daemon was told.
+    // The daemon sees that the await was cancelled.
     for (int i = 0; i < 30'000 && daemon.log().awaits_cancelled == before;
          ++i) {
       usleep(1000);
@@ -117,7 +118,7 @@ TEST(Actorctl, StopsReadingWhenInterrupted) {
   const FakeDaemon daemon;
   std::array<int, 2> fds{};
   ASSERT_EQ(pipe(fds.data()), 0);
-  // Two items, and then the pipe stays open and silent.
+  // After two items the pipe stays open and nothing more comes.
   ASSERT_EQ(write(fds[1], "{}\n{}\n", 6), 6);
   const Program program({"submit", "never", "--from-file", "-", "--wait"},
                         daemon.address(), fds[0]);

@@ -30,8 +30,8 @@ class FakeDaemon::Service final : public FakeLists {
     return Answer(context, Start(*request, response));
   }
 
-  // Answers after a while, so that a client which does not keep the order has
-  // several under way for one PID.
+  // Delays each answer, so that a client that does not keep the order has
+  // several sends in flight for one PID.
   ServerUnaryReactor* Send(CallbackServerContext* /*context*/,
                            const v1::SendRequest* request,
                            v1::SendResponse* /*response*/) override {
@@ -286,7 +286,7 @@ class FakeDaemon::Service final : public FakeLists {
   }
 
   mutable std::condition_variable changed_;
-  // With mutex_.
+  // The caller holds mutex_.
   std::map<std::string, v1::Outcome> outcomes_;
   std::map<std::string, size_t> sends_under_way_;
 };

@@ -1,19 +1,19 @@
-// An ActorService that does as a test says, served on a free loopback port.
+// An ActorService that a test controls, served on a free loopback port.
 //
-// What it does is told by the process type of a submission:
-//   echo      ends at once; its result is its input
-//   fail      ends at once; it failed with INVALID_ARGUMENT and
+// The process type of a submission decides what the service does:
+//   echo      the process ends at once; its result is its input
+//   fail      the process fails at once, with INVALID_ARGUMENT and
 //             `failure_message`
-//   never     does not end
+//   never     the process does not end
 //   refuse    INVALID_ARGUMENT, INIT_REFUSED, with a violation of "input.data"
 //   busy      RESOURCE_EXHAUSTED with a retry delay of 1 ms, the first
-//             `busy_answers` times; then as echo
+//             `busy_answers` times; then like echo
 //   drain     UNAVAILABLE, DRAINING, with a retry delay
 //   forbid    PERMISSION_DENIED
-// anything else is NOT_FOUND, UNKNOWN_PROCESS_TYPE.
+//   other     NOT_FOUND, UNKNOWN_PROCESS_TYPE
 //
-// Thread-safety: the members are set before the calls that they are about;
-// what was recorded is read through functions that lock.
+// Thread-safety: a test sets the members before the calls that use them. The
+// functions that return records lock.
 #pragma once
 
 #include <cstdint>
@@ -48,12 +48,12 @@ class FakeDaemon {
   [[nodiscard]] const std::string& address() const { return address_; }
   void SetServing(bool serving);
 
-  // Answers, to be set by the test.
+  // The answers; the test sets them.
   std::vector<v1::Process> processes;
   std::vector<v1::Yield> yields;
   std::vector<v1::Name> names;
-  // What is answered to calls, by PID and topic; others are NOT_FOUND. Of
-  // several answers one each, the last for ever.
+  // The answers to calls, by PID and topic; other calls are NOT_FOUND. Each
+  // call takes the next answer; the last answer is repeated for ever.
   std::map<std::pair<std::string, std::string>, std::vector<std::string>> calls;
   std::vector<v1::DeadLetter> dead_letters;
   v1::CompleteYieldResponse::Answer answer =
@@ -61,18 +61,18 @@ class FakeDaemon {
   v1::GetStatusResponse status;
   int busy_answers = 0;
   std::string failure_message = "as told";
-  // What each call of WatchProcesses is told, before it ends with UNAVAILABLE,
-  // DRAINING; the last stays open. If there are none: INVALID_ARGUMENT,
-  // INVALID_RESUME_TOKEN. A client's calls begin with the first again when it
-  // has seen the last.
+  // The responses to each call of WatchProcesses. A call then ends with
+  // UNAVAILABLE, DRAINING; only the last call stays open. After the last list
+  // the calls begin with the first again. No lists: INVALID_ARGUMENT,
+  // INVALID_RESUME_TOKEN.
   std::vector<std::vector<v1::WatchProcessesResponse>> watches;
-  int watch_retry_ms = 1;  // that it asks for
-  // Streams end after so many batches, with UNAVAILABLE, DRAINING or with OK;
-  // negative: when the client has said all.
+  int watch_retry_ms = 1;  // the retry delay of that UNAVAILABLE
+  // The number of batches after which a stream ends, with UNAVAILABLE, DRAINING
+  // or with OK. Negative: the stream ends when the client has half-closed it.
   int stream_batches = -1;
   bool streams_end_well = false;
 
-  // What arrived, in the order of arrival.
+  // The requests, in the order of their arrival.
   struct Log {
     std::vector<v1::SubmitRequest> submits;
     std::vector<v1::SendRequest> sends;
@@ -87,13 +87,13 @@ class FakeDaemon {
     std::vector<v1::ResendDeadLetterRequest> resends;
     std::vector<v1::DropDeadLettersRequest> drops;
     std::vector<v1::WatchProcessesRequest> watches;
-    size_t awaits_open = 0;  // of processes that do not end
+    size_t awaits_open = 0;  // awaits of processes that do not end
     size_t awaits_cancelled = 0;
-    size_t most_sends_to_one = 0;  // under way at a time for one PID
-    std::vector<int> batch_items;  // of streams
+    size_t most_sends_to_one = 0;  // most in flight at a time for one PID
+    std::vector<int> batch_items;  // items in each batch of a stream
   };
   [[nodiscard]] Log log() const;
-  // Waits until so many awaits are open. False: not within a minute.
+  // Waits until `count` awaits are open. False: a minute has passed.
   [[nodiscard]] bool WaitForOpenAwaits(size_t count) const;
 
  private:

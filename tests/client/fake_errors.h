@@ -1,4 +1,4 @@
-// Errors with the details that the daemon's have.
+// Makes errors with the same details as the errors of the daemon.
 #pragma once
 
 #include <grpcpp/support/status.h>

@@ -1,4 +1,4 @@
-// Starting and ending a daemon.
+// Tests the start and the end of a daemon.
 #include <gmock/gmock.h>
 #include <grpcpp/create_channel.h>
 #include <gtest/gtest.h>
@@ -173,8 +173,8 @@ TEST(DaemonLifecycle, SubmissionsDuringTheEndAreAcceptedOrRefused) {
       for (;; ++accepted) {
         const grpc::Status status = SubmitEcho(daemon);
         if (status.ok()) continue;
-        // CANCELLED is what gRPC says to a call that comes in while the server
-        // itself is ending.
+        // gRPC answers CANCELLED to a call that arrives while the server shuts
+        // down.
         EXPECT_TRUE(status.error_code() == grpc::StatusCode::UNAVAILABLE ||
                     status.error_code() == grpc::StatusCode::CANCELLED)
             << status.error_code() << ": " << status.error_message();

@@ -1,4 +1,4 @@
-// Putting another configuration in force while the daemon serves.
+// Tests a reload of the configuration while the daemon serves.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -28,7 +28,7 @@ grpc::Status SubmitEcho(ServedDaemon& daemon, size_t bytes) {
   return daemon.stub().Submit(&context, request, &response);
 }
 
-// What the daemon logs while `act` runs.
+// The lines that the daemon logs while `act` runs.
 template <typename Act>
 std::string Logged(ServedDaemon& daemon, Act act) {
   const absl::Duration patience = absl::FromChrono(kPatience);

@@ -44,11 +44,12 @@ ServedDaemon::ServedDaemon(const Config& config, CallCheck check)
   auto daemon = Daemon::Start(config, logger_, std::move(check));
   if (!daemon.ok()) {
     ADD_FAILURE() << daemon.status();
-    std::abort();  // nothing in the test would make sense
+    std::abort();  // no test can run without the daemon
   }
   daemon_ = *std::move(daemon);
   exit_ = std::async(std::launch::async, [this] { return daemon_->Run(); });
-  // A channel of its own: gRPC shares connections between equal ones.
+  // gRPC shares connections between channels with equal arguments. This daemon
+  // needs a connection of its own.
   grpc::ChannelArguments arguments;
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   channel_ =
@@ -97,8 +98,8 @@ std::future<v1::Outcome> ServedDaemon::BeginAwait(const std::string& pid) {
   stub_->async()->Await(&*call->context, &call->request, &call->response,
                         [call](const grpc::Status& status) {
                           EXPECT_TRUE(status.ok()) << status.error_message();
-                          // Its share of the channel must not be the last one:
-                          // that is not to be given back on gRPC's own thread.
+                          // The context must not hold the last reference to
+                          // the channel: gRPC's own thread must not destroy it.
                           call->context.reset();
                           call->outcome.set_value(call->response.outcome());
                         });

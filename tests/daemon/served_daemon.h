@@ -1,6 +1,6 @@
 // A daemon in this process, on a free port, with the example plugins.
 //
-// Thread-safety: for the test's thread. Stops when destroyed.
+// Thread-safety: the test's thread alone. The destructor stops the daemon.
 #pragma once
 
 #include <grpcpp/channel.h>
@@ -16,17 +16,18 @@
 
 namespace actord::daemon {
 
-// How long a test waits; only reached when something is wrong.
+// How long a test waits. Only a failing test reaches this limit.
 inline constexpr std::chrono::seconds kPatience{30};
 
 class ServedDaemon {
  public:
-  // `check` as in call_gate.h.
+  // `check`: see call_gate.h.
   explicit ServedDaemon(const Config& config = Defaults(),
                         CallCheck check = nullptr);
   ~ServedDaemon();
 
-  // Port 0, the plugins echo, counter and order, payment.* external, no log.
+  // Port 0; the plugins echo, counter and order; payment.* is external; nothing
+  // is logged.
   static Config Defaults();
 
   [[nodiscard]] v1::ActorService::Stub& stub() { return *stub_; }
@@ -36,18 +37,20 @@ class ServedDaemon {
   [[nodiscard]] Daemon& daemon() { return *daemon_; }
   [[nodiscard]] Logger& logger() { return logger_; }
 
-  // What Run returned; waits for it.
+  // Waits for the end of Daemon::Run and returns its status.
   ExitStatus WaitForExit();
 
-  // The PID of a new process; fails the test if there is none.
+  // Submits a process and returns its PID. Fails the test if the submission
+  // fails.
   std::string Submit(const std::string& type, const std::string& input = "",
                      const std::string& method = "");
-  // How it ended; fails the test if that does not come.
+  // Waits for the end of the process and returns the outcome. Fails the test if
+  // the outcome does not come.
   v1::Outcome Await(const std::string& pid);
-  // Likewise, for later. The call is on its way when this returns, before any
-  // that is made then.
+  // Begins the same wait. The call is sent before BeginAwait returns, so it
+  // precedes every later call.
   std::future<v1::Outcome> BeginAwait(const std::string& pid);
-  // An order that waits for its payment, which a cancel does not end.
+  // Submits an order that waits for its payment and that a cancel does not end.
   std::string SubmitStubbornOrder();
 
  private:
@@ -60,7 +63,7 @@ class ServedDaemon {
 
 // The reason in a status's details; "" if there is none.
 std::string ReasonIn(const grpc::Status& status);
-// The field that it complains about.
+// The field in a status's details; "" if there is none.
 std::string FieldIn(const grpc::Status& status);
 
 }  // namespace actord::daemon

@@ -1,4 +1,5 @@
-// The port file, and why an address cannot be listened on.
+// Tests the port file, the socket lock, and the reasons why a listen address is
+// refused.
 #include <arpa/inet.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -69,8 +70,8 @@ TEST(PortFile, IsRemovedOnlyByWhoWroteIt) {
   const std::string path = directory.File("port");
   const auto first = PortFile::Write(path, {1, 2});
   ASSERT_TRUE(first.ok());
-  // As a second daemon does that starts. The number of a file that is gone is
-  // often that of the next one.
+  // A second daemon that starts does the same. Its file often gets the inode
+  // number of the removed file.
   ASSERT_TRUE(RemovePortFile(path).ok());
   EXPECT_TRUE((*first)->Remove().ok()) << "it is gone already";
   const auto second = PortFile::Write(path, {1, 2});
@@ -155,7 +156,7 @@ TEST(SocketLock, RemovesNobodyElsesFile) {
   const std::string path = directory.File("s");
   auto lock = SocketLock::Take(path);
   ASSERT_TRUE(lock.ok());
-  // Somebody cleans up by hand, and another daemon starts.
+  // The lock file is removed by hand, and another daemon starts.
   std::filesystem::remove(path + ".lock");
   const auto other = SocketLock::Take(path);
   ASSERT_TRUE(other.ok());

@@ -20,8 +20,8 @@ using testing::IsEmpty;
 
 constexpr absl::Duration kPatience = absl::Seconds(10);
 
-// What a set of calls went through. Used by one thread, except where a test
-// says otherwise.
+// Records the starts and ends of a set of calls. One thread uses it, except
+// where a test says otherwise.
 struct Log {
   std::mutex mutex;
   std::vector<std::string> started;
@@ -70,7 +70,7 @@ class ManualCall final : public WindowedCall {
   std::function<void(absl::Status)> finished_;
 };
 
-// A call whose attempts end at once, with one status after the other.
+// A call whose attempts end at once, each with the next of several statuses.
 class ScriptedCall final : public WindowedCall {
  public:
   explicit ScriptedCall(std::vector<absl::Status> script)

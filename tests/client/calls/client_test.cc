@@ -15,7 +15,8 @@
 namespace actord::client {
 namespace {
 
-// Nothing listens there. A port that was free a moment ago may be another's.
+// Nothing listens on port 1. A port that was free a moment ago may be in use
+// by another program.
 constexpr char kNobody[] = "127.0.0.1:1";
 
 v1::SubmitRequest SubmitOf(const std::string& type,

@@ -57,7 +57,7 @@ TEST(ParseSubmitItem, FillsInFromTheDefaults) {
   EXPECT_EQ(own->process_type(), "echo");
   EXPECT_EQ(own->method(), "start");
   EXPECT_EQ(own->input().data(), "7");
-  // The default's type is not that of the item's JSON.
+  // The content type of the default does not apply to the item's own input.
   EXPECT_EQ(own->input().content_type(), "");
 }
 

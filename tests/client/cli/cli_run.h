@@ -15,7 +15,7 @@ struct CliInput {
   std::map<std::string, std::string> variables = {};
   bool out_is_terminal = false;
   bool err_is_terminal = false;
-  Cancellation* cancellation = nullptr;  // null: one of its own
+  Cancellation* cancellation = nullptr;  // null: RunCli makes one
   int stdin_fd = -1;                     // instead of `stdin_text`
 };
 

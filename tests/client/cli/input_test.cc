@@ -84,7 +84,7 @@ TEST(InputFile, StopsWaitingWhenInterrupted) {
   auto input = InputFile::Open("-", fds[0], cancellation);
   ASSERT_TRUE(input.ok());
   std::thread interrupter([&] { cancellation.Cancel(); });
-  const auto line = input->ReadLine(kMaxInputBytes);  // nobody writes
+  const auto line = input->ReadLine(kMaxInputBytes);  // no data comes
   interrupter.join();
   EXPECT_TRUE(absl::IsCancelled(line.status())) << line.status();
   close(fds[0]);

@@ -27,7 +27,7 @@ class BulkCommands : public testing::Test {
     return RunCli(arguments, input);
   }
 
-  // The lines that a run with -o jsonl wrote, by the number of their item.
+  // The lines of a run with -o jsonl, by the number of their item.
   static std::map<int, json> ByLine(const std::string& out) {
     std::map<int, json> items;
     std::istringstream lines(out);
@@ -110,7 +110,7 @@ TEST_F(BulkCommands, ReadsStandardInput) {
   const CliResult result =
       Run({"submit", "echo", "--from-file", "-"}, {.stdin_text = "{}\nx\n"});
   EXPECT_EQ(result.status, ExitStatus::kFailed);
-  EXPECT_EQ(result.out, "");  // for people there is the summary
+  EXPECT_EQ(result.out, "");  // people get a summary only
   EXPECT_THAT(result.err, HasSubstr("standard input:2: "));
 }
 
@@ -147,7 +147,7 @@ TEST_F(BulkCommands, StopsWhenTheDaemonDoesNotTakeMore) {
   const CliResult result =
       Run({"submit", "drain", "--from-file", "-"}, {.stdin_text = lines});
   EXPECT_EQ(result.status, ExitStatus::kUnavailable);
-  // Said once, not for each that was under way.
+  // The error is printed once, not for each item in flight.
   EXPECT_THAT(
       result.err,
       MatchesRegex("actorctl: submitted 0, failed [0-9,]+ in .*\n"
@@ -205,7 +205,7 @@ TEST_F(BulkCommands, ProgressIsForATerminalOnly) {
   terminal.err_is_terminal = true;
   EXPECT_THAT(Run({"submit", "echo", "--from-file", "-"}, terminal).err,
               HasSubstr("begun"));
-  // Where the items themselves go to the same terminal, there is no line.
+  // There is no progress line if the items are written to the same terminal.
   terminal.out_is_terminal = true;
   EXPECT_THAT(
       Run({"submit", "echo", "--from-file", "-", "-o", "name"}, terminal).err,

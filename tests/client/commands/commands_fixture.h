@@ -1,6 +1,6 @@
-// Commands of actorctl, run against a fake daemon.
+// Runs commands of actorctl against a fake daemon.
 //
-// Thread-safety: none. Ownership: a test has a daemon of its own.
+// Thread-safety: none. Ownership: each test owns its daemon.
 #pragma once
 
 #include <gtest/gtest.h>

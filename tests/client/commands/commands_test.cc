@@ -78,7 +78,7 @@ TEST_F(Commands, AwaitPrintsSeveralResultsInOrder) {
   EXPECT_EQ(result.out, "third\nfirst\n");
   EXPECT_THAT(result.err, HasSubstr("process p-1 failed"));
   EXPECT_EQ(result.status, ExitStatus::kFailed);
-  // A call that fails weighs more than a process that did.
+  // A failed call decides the exit status before a failed process does.
   EXPECT_EQ(Run({"await", "p-1", "p-77"}).status, ExitStatus::kNotFound);
   const json list = json::parse(Run({"await", "p-0", "p-1", "-o", "json"}).out);
   ASSERT_EQ(list.size(), 2U);

@@ -1,4 +1,4 @@
-// The part of the fake daemon that lists what the test has put into it.
+// The part of the fake daemon that lists the entries that a test has added.
 #pragma once
 
 #include <grpcpp/support/server_callback.h>
@@ -57,7 +57,7 @@ class FakeLists : public v1::ActorService::CallbackService {
     return Answer(context, NoDeadLetter(request->id()));
   }
 
-  // Accepts those that it has.
+  // Accepts the dead letters that the test has added.
   ServerUnaryReactor* ResendDeadLetter(
       CallbackServerContext* context,
       const v1::ResendDeadLetterRequest* request,
@@ -134,11 +134,12 @@ class FakeLists : public v1::ActorService::CallbackService {
   }
 
   FakeDaemon& daemon_;
-  mutable std::mutex mutex_;  // guards what follows
+  mutable std::mutex mutex_;  // guards log_
   FakeDaemon::Log log_;
 
  private:
-  // Elements of `all` from the one that `token` names, as one page.
+  // Adds one page of `all`, which begins at the index `token`. Returns the
+  // token of the next page; "": this was the last page.
   template <typename Element, typename Add>
   static std::string Page(const std::vector<Element>& all, int page_size,
                           const std::string& token, const Add& add) {

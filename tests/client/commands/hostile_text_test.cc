@@ -1,5 +1,5 @@
-// Text of strangers in every command that shows some: types, names, topics,
-// payloads, failures, and what was typed. None of it may act on a terminal.
+// Tests every command that shows texts of others: types, names, topics,
+// payloads, failures, arguments. No text may act on the terminal.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -17,13 +17,13 @@ namespace {
 
 using testing::HasSubstr;
 
-// One of each kind: C0, DEL, C1, a direction, a separator, what is no
-// character.
+// One character of each kind: C0, DEL, C1, a mark of direction, a separator,
+// a noncharacter.
 constexpr char kHostile[] =
     "(\x1b[2J\x07\x7f\u0085\u009b2J\u061c\u200f\u202e\u2028\u2029\u2066\ufeff.";
 constexpr char kShown[] = "(?[2J????2J???????.";
 
-// The first character that acts on a terminal; line ends may stand.
+// The first character that acts on a terminal, other than a line end.
 std::string FirstControl(std::string_view text) {
   while (!text.empty()) {
     const size_t length = Utf8CharacterLength(text);
@@ -70,7 +70,7 @@ class HostileText : public Commands {
     Run({"submit", "echo", kHostile});  // p-1
   }
 
-  // Of standard output and standard error together.
+  // Standard output and standard error of a run.
   std::string Said(const std::vector<std::string>& arguments,
                    bool terminal = true) {
     const CliResult result = Run(arguments, {.variables = {{"NO_COLOR", "1"}},
@@ -98,7 +98,7 @@ TEST_F(HostileText, IsShownWithoutWhatActsOnATerminal) {
         {"submit", "fail", "--wait"},
         {"submit", "echo", kHostile, "--wait"},
         {"submit", kHostile},
-        // What was typed.
+        // Arguments that are repeated in an error.
         {"describe", kHostile},
         {"await", "p-0", kHostile},
         {"cancel", "p-1", kHostile},
@@ -111,7 +111,7 @@ TEST_F(HostileText, IsShownWithoutWhatActsOnATerminal) {
       const bool is_payload = command.back() == "--payload" ||
                               command.back() == "--wait" ||
                               command.back() == "p-1";
-      if (!terminal && is_payload) continue;  // the very bytes
+      if (!terminal && is_payload) continue;  // written byte for byte
       EXPECT_EQ(FirstControl(said), "") << testing::PrintToString(command);
       EXPECT_THAT(said, HasSubstr(kShown)) << testing::PrintToString(command);
     }

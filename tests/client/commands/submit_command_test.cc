@@ -1,4 +1,5 @@
-// actorctl submit of one process; of many: bulk_commands_test.cc.
+// Tests "actorctl submit" with one process. bulk_commands_test.cc has the tests
+// with many.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// "actorctl top" as a command: what it refuses, and what --once writes.
+// Tests the command "actorctl top": its usage errors, and the output of --once.
 #include <gmock/gmock.h>
 
 #include <nlohmann/json.hpp>
@@ -109,7 +109,7 @@ TEST_F(TopCommand, WritesTheSameAsData) {
   EXPECT_EQ(data["state"], "SERVING");
   EXPECT_EQ(data["workers"], 4);
   EXPECT_EQ(data["counters"]["processes_live"], 2500);
-  // The fake's clock stands still.
+  // The clock of the fake daemon stands still.
   EXPECT_EQ(data["per_second"]["steps"], nullptr);
   EXPECT_EQ(
       data["looked_at"],

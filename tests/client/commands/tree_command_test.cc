@@ -1,4 +1,4 @@
-// What "actorctl tree" draws.
+// Tests the output of "actorctl tree".
 #include <gmock/gmock.h>
 
 #include <nlohmann/json.hpp>
@@ -25,8 +25,8 @@ class TreeCommand : public Commands {
     process.set_state(v1::PROCESS_STATE_IDLE);
     daemon_.processes.push_back(process);
   }
-  // Supervisor "p-1" with a child that runs, one that is down, and one process
-  // that it does not speak of.
+  // Adds the supervisor "p-1" with a running child, a child that is down, and a
+  // process that the supervisor does not list.
   void AddSupervisor() {
     Add("p-1", "supervisor");
     Add("p-3", "extra", "p-1");
@@ -49,7 +49,7 @@ class TreeCommand : public Commands {
     for (std::string line; std::getline(text, line);) lines.push_back(line);
     return lines;
   }
-  // The first column, without the heading.
+  // The first column of each line, without the heading.
   std::vector<std::string> Drawn(const std::vector<std::string>& arguments) {
     std::vector<std::string> drawn;
     for (const std::string& line : Lines(arguments)) {
@@ -91,7 +91,7 @@ TEST_F(TreeCommand, ShowsWhatASupervisorSaysOfItsChildren) {
 
 TEST_F(TreeCommand, TheLimitIsOfWhatIsWritten) {
   AddSupervisor();
-  // "web" is down, and so has no name.
+  // "web" is down, so it has no PID to print.
   EXPECT_EQ(Run({"tree", "--limit", "3", "-o", "name"}).out, "p-1\np-2\np-3\n");
 }
 
@@ -130,7 +130,8 @@ TEST_F(TreeCommand, PlainAsksNobody) {
   EXPECT_THAT(daemon_.log().calls, SizeIs(0));
 }
 
-// Also if somebody else's process has that type's name, or is broken.
+// A process of another plugin may have the type name of supervisors, or a
+// supervisor may be broken.
 TEST_F(TreeCommand, ASupervisorThatAnswersNonsenseIsDrawnAllTheSame) {
   for (const char* answer :
        {"", "[]", "{", R"({"children": 1})", R"({"children": [1, {}]})",

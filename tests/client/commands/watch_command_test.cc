@@ -100,7 +100,7 @@ TEST_F(WatchCommand, PassesItsOptionsOn) {
 
 TEST_F(WatchCommand, EndsAfterAWhile) {
   daemon_.watches = {{Page("1", true, true, {"p-1"})}};
-  // Long enough to be told of what lives.
+  // The time is long enough for the snapshot.
   const CliResult enough = Run({"watch", "--for", "2s"});
   EXPECT_EQ(enough.status, ExitStatus::kDone);
   EXPECT_THAT(enough.out, HasSubstr("p-1"));

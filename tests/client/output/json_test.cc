@@ -94,7 +94,7 @@ TEST(Write, EscapesWhatActsOnATerminal) {
     const std::string quoted = std::string("\"") + written + "\"";
     EXPECT_EQ(Write(Json(text)), quoted);
     EXPECT_EQ(Json::parse(quoted), Json(text));
-    // A key is as foreign as a value.
+    // A key is escaped like a value.
     EXPECT_EQ(Write(Json{{text, {{"k", text}}}}, true),
               "{\n  " + quoted + ": {\n    \"k\": " + quoted + "\n  }\n}");
     EXPECT_EQ(WriteYaml(Json{{text, text}}), quoted + ": " + quoted + "\n");

@@ -75,7 +75,7 @@ TEST(OneLine, LeavesNothingThatMovesTheCursor) {
   EXPECT_EQ(OneLine("gr\u00fc\u00df"), "gr\u00fc\u00df");
 }
 
-// As UTF-8.
+// The character encoded as UTF-8.
 std::string Encoded(char32_t code_point) {
   const auto byte = [code_point](unsigned shift, unsigned mark) {
     const unsigned mask = mark == 0x80U ? 0x3FU : 0xFFU;

@@ -1,6 +1,7 @@
 // A stream of the fake daemon: one response for each request.
 //
-// Thread-safety: gRPC's. Ownership: its own; gone when the call is over.
+// Thread-safety: gRPC calls a stream from one thread at a time. Ownership: a
+// stream owns itself and is destroyed when the call is over.
 #pragma once
 
 #include <grpcpp/support/server_callback.h>
@@ -17,7 +18,7 @@
 
 namespace actord::client {
 
-// `error` as an item of a stream is told it.
+// `error` as the refusal of an item of a stream.
 inline v1::Refusal RefusalOf(const grpc::Status& error) {
   google::rpc::Status status;
   status.ParseFromString(error.error_details());
@@ -44,8 +45,8 @@ class FakeStream final : public grpc::ServerBidiReactor<Request, Response> {
  public:
   using Handle = std::function<void(const Request&, Response&)>;
 
-  // Ends with `end` after `batches` of them, at least 1; negative: not before
-  // the client.
+  // The stream ends with `end` after `batches` requests, at least 1. Negative:
+  // the stream ends after the client has half-closed it.
   FakeStream(Handle handle, int batches, grpc::Status end)
       : handle_(std::move(handle)), batches_(batches), end_(std::move(end)) {
     this->StartRead(&request_);
@@ -71,11 +72,12 @@ class FakeStream final : public grpc::ServerBidiReactor<Request, Response> {
   Response response_;
 };
 
-// A stream of responses, to one request.
+// A stream of responses to one request.
 template <typename Response>
 class FakeWriter final : public grpc::ServerWriteReactor<Response> {
  public:
-  // Ends with `end` behind the last; nullopt: not before the client.
+  // The stream ends with `end` after the last response; nullopt: the stream
+  // stays open until the client cancels it.
   FakeWriter(std::vector<Response> responses, std::optional<grpc::Status> end)
       : responses_(std::move(responses)), end_(std::move(end)) {
     const std::lock_guard lock(mutex_);
@@ -83,7 +85,8 @@ class FakeWriter final : public grpc::ServerWriteReactor<Response> {
   }
 
  private:
-  // With the lock. Finishes once, and not while a write is under way.
+  // The caller holds the lock. Finishes once, and not while a write is in
+  // flight.
   void Continue() {
     if (writing_ || finished_) return;
     if (!cancelled_ && next_ < responses_.size()) {

@@ -1,4 +1,4 @@
-// SendStream and SubmitStream of the client library.
+// Tests SendStream and SubmitStream of the client library.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -98,7 +98,7 @@ TEST_F(ClientStreams, KeepBatchesWithinTheLimits) {
     });
   }
   for (std::thread& sender : senders) sender.join();
-  // More than a batch should have, and still sent.
+  // An item that is larger than the limit of a batch is sent alone.
   ASSERT_TRUE(stream.Send(ItemTo(pid, std::string(1 << 20, 'x'))).ok());
   const absl::Status finished = stream.Finish();
   EXPECT_TRUE(finished.ok()) << finished;
@@ -133,7 +133,7 @@ TEST_F(ClientStreams, NoticeAnEndThatLeavesItemsUnanswered) {
 }
 
 TEST_F(ClientStreams, ReportADaemonThatIsNotThere) {
-  const Client client("127.0.0.1:1");  // nothing listens there
+  const Client client("127.0.0.1:1");  // nothing listens on that port
   SendStream stream(client);
   absl::Status sent;
   while (sent.ok()) sent = stream.Send(ItemTo("p", "")).status();
@@ -209,8 +209,8 @@ TEST_F(ClientStreams, AWindowOfNothingIsOneOfOne) {
 }
 
 TEST_F(ClientStreams, FlushDoesNotWaitForWhatComesAfterIt) {
-  // There is always one more that is not through: each is followed by another
-  // before it counts.
+  // At no time is the stream empty: before an item is answered, its callback
+  // submits the next one.
   std::atomic<bool> flushed{false};
   SubmitStream* later = nullptr;
   const absl::Time limit = absl::Now() + absl::Seconds(20);

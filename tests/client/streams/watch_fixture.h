@@ -1,4 +1,4 @@
-// Responses of a watch, as a test writes them.
+// Builds the responses of a watch from short texts.
 #pragma once
 
 #include <string>
@@ -36,7 +36,7 @@ inline v1::WatchProcessesResponse Missed(const std::string& token,
   return response;
 }
 
-// "+p" has started, "-p" was done, "!p" has failed.
+// "+p": p has started; "-p": p was done; "!p": p has failed.
 inline v1::WatchProcessesResponse Happened(
     const std::string& token, const std::vector<std::string>& events) {
   v1::WatchProcessesResponse response = TokenOnly(token);

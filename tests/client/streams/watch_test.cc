@@ -1,4 +1,4 @@
-// Watching processes with the client library.
+// Tests the watches of the client library.
 #include "client/streams/watch.h"
 
 #include <gmock/gmock.h>
@@ -22,7 +22,7 @@ using ::testing::ElementsAre;
 
 class ClientWatch : public ::testing::Test {
  protected:
-  // Notes all that is told.
+  // Options whose callbacks note each event.
   ProcessWatchOptions Options() {
     ProcessWatchOptions options;
     options.reconnect_delay = absl::Milliseconds(1);
@@ -46,7 +46,7 @@ class ClientWatch : public ::testing::Test {
     };
     return options;
   }
-  // `last` is to be the last.
+  // Notes an event, and stops the watch at the event `last_`.
   void Note(const std::string& what) {
     told_.push_back(what);
     if (what == last_) stop_.Cancel();
@@ -106,7 +106,7 @@ TEST_F(ClientWatch, WhoStopsIsToldNoMore) {
       {Page("1", true, true, {"a"}), Happened("2", {"+b", "+c", "+d"})}};
   ASSERT_TRUE(Run(Options(), "started c").ok());
   EXPECT_EQ(told_.back(), "started c");
-  // That response was not told whole.
+  // The response was not delivered whole, so its token does not count.
   EXPECT_EQ(token_, "1");
 }
 

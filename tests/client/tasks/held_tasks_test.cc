@@ -22,7 +22,7 @@ class HeldTasksTest : public ::testing::Test {
           reports_.emplace_back(report.task.token(), report.end);
         }) {}
 
-  // A lease of 30 s.
+  // Starts a task with a lease of 30 s.
   HeldTasks::Handle Run(const std::string& token) {
     v1::Task task;
     task.set_token(token);
@@ -101,7 +101,7 @@ TEST_F(HeldTasksTest, FailuresSayWhenToTryAgain) {
   EXPECT_EQ(request.failures(0).retry_delay().seconds(), 1);
   EXPECT_EQ(request.failures(0).retry_delay().nanos(), 500'000'000);
   ASSERT_EQ(request.completions_size(), 1);
-  // An error has a code, and a text that the wire takes.
+  // An error is sent with a code other than OK and with valid UTF-8.
   EXPECT_EQ(request.completions(0).error().code(), 2);
   EXPECT_EQ(request.completions(0).error().message(), "x?");
 }
@@ -196,7 +196,7 @@ TEST_F(HeldTasksTest, ABrokenStreamLeavesOnlyResultsToBeSentAgain) {
   EXPECT_TRUE(running->cancellation.cancelled());
   EXPECT_EQ(tasks_.size(), 2u);
   EXPECT_EQ(Due().completions_size(), 1);
-  // It may have come to a result all the same.
+  // The running function may still return a result.
   Finish(running, Result("2"));
   EXPECT_EQ(Due().completions_size(), 1);
   now_ += absl::Seconds(100);
@@ -210,7 +210,7 @@ TEST_F(HeldTasksTest, AnswersForOthersAreIgnored) {
   Answered("x", Answer::ANSWER_ACCEPTED);
   Cancelled("x");
   const auto held = Run("a");
-  Answered("a", Answer::ANSWER_ACCEPTED);  // nothing was sent
+  Answered("a", Answer::ANSWER_ACCEPTED);  // no result was sent
   EXPECT_EQ(tasks_.size(), 1u);
   EXPECT_THAT(reports_, IsEmpty());
   EXPECT_NE(held, nullptr);

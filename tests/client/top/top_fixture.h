@@ -23,7 +23,7 @@ inline google::protobuf::Timestamp At(absl::Duration uptime) {
   return time;
 }
 
-// One that was started when the daemon had been up for `born`.
+// A process that was started when the daemon had been up for `born`.
 inline v1::Process MakeProcess(const std::string& pid, const std::string& type,
                                uint64_t steps,
                                absl::Duration born = absl::ZeroDuration()) {

@@ -1,4 +1,4 @@
-// Keys that are typed into "actorctl top", and what they do.
+// Tests the keys of "actorctl top" and their effects.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -44,7 +44,7 @@ TEST(TopKeys, EscapeIsAKeyWhenNothingFollows) {
   EXPECT_FALSE(reader.pending());
   EXPECT_THAT(reader.Feed("\x1b\x1b[A"),
               ElementsAre(Key{KeyKind::kEscape}, Key{KeyKind::kUp}));
-  // Half a sequence is no key.
+  // Half a sequence is not a key.
   EXPECT_THAT(reader.Feed("\x1b["), IsEmpty());
   EXPECT_THAT(reader.Flush(), IsEmpty());
 }
@@ -53,7 +53,7 @@ TEST(TopKeys, WhatIsNoneIsDropped) {
   KeyReader reader;
   EXPECT_THAT(reader.Feed("\x1b[99;5Xa\x01\xff\xc0z"),
               ElementsAre(Text("a"), Text("z")));
-  // Nothing waits for the end of a sequence that has none.
+  // The reader gives up on a sequence that is too long to be one.
   EXPECT_THAT(reader.Feed("\x1b[" + std::string(100, '1')), IsEmpty());
   EXPECT_FALSE(reader.pending());
 }
@@ -73,7 +73,7 @@ class TopView : public testing::Test {
  protected:
   TopView() { model_.Add(Numbered(50)); }
 
-  // Processes p00, p01 and so on; the higher the number, the more steps.
+  // A sample of processes p00, p01 and so on. A higher number has more steps.
   static Sample Numbered(int count) {
     std::vector<v1::Process> processes;
     for (int i = 0; i < count; ++i) {
@@ -119,7 +119,7 @@ TEST_F(TopView, MovesWithinTheRows) {
   Type("\x1b[F\x1b[B");
   EXPECT_EQ(Selected(), "p00");
   EXPECT_EQ(view_.first_visible(), 40u);
-  view_.SetVisibleRows(20);  // a larger terminal has no empty lines
+  view_.SetVisibleRows(20);  // the larger terminal is filled
   EXPECT_EQ(view_.first_visible(), 30u);
   Type("\x1b[H");
   EXPECT_EQ(view_.first_visible(), 0u);
@@ -130,12 +130,12 @@ TEST_F(TopView, TheSelectedProcessStaysSelected) {
   Type("\x1b[B\x1b[B");
   ASSERT_EQ(Selected(), "p47");
   Sample sample = Numbered(50);
-  sample.processes[3].set_steps(1000);  // comes to the top
+  sample.processes[3].set_steps(1000);  // moves to the top
   model_.Add(sample);
   view_.Refresh(model_);
   EXPECT_EQ(Selected(), "p47");
   EXPECT_EQ(view_.selected(), 3u);
-  // It is gone: the next one is in its place.
+  // The selected process has ended: the next row is in its place.
   sample.processes.erase(sample.processes.begin() + 47);
   model_.Add(sample);
   view_.Refresh(model_);
@@ -180,7 +180,7 @@ TEST_F(TopView, FiltersByWhatIsTyped) {
   EXPECT_EQ(Type("\r").kind, Wish::Kind::kSample);
   EXPECT_EQ(view_.rows(), 25u);
   EXPECT_EQ(view_.WantedType(model_.status()), "");
-  // Whole names are a type alone.
+  // Only a whole type name restricts the request to one type.
   Type(
       "/\x7f\x7f\x7f"
       "order\r");
@@ -200,7 +200,7 @@ TEST_F(TopView, FilterIsBounded) {
   Type(
       "\x7f\x7f"
       "€");
-  EXPECT_EQ(view_.typed().size(), 126u);  // it has no room for three bytes more
+  EXPECT_EQ(view_.typed().size(), 126u);  // no room for three more bytes
   Type("\x7f€\x7f");
   EXPECT_EQ(view_.typed(), std::string(125, 'x'));
 }
@@ -210,7 +210,7 @@ TEST_F(TopView, AsksBeforeAProcessEnds) {
   Type("\x1b[B");
   EXPECT_EQ(Type("k").kind, Wish::Kind::kNone);
   EXPECT_EQ(view_.prompt(), View::Prompt::kCancel);
-  // It may have ended by now, and another be selected in its place.
+  // The process ends meanwhile, and another one is selected in its place.
   Sample sample = Numbered(50);
   sample.processes.erase(sample.processes.begin() + 48);
   model_.Add(sample);
@@ -288,7 +288,7 @@ TEST_F(TopView, DetailsAreOfOneProcess) {
   EXPECT_EQ(Type("y").pid, "p49");
   Type("\x1b");
   EXPECT_EQ(view_.page(), View::Page::kTable);
-  // What comes late is of nobody who is looked at.
+  // Late details of a process that is no longer shown are dropped.
   Type("\x1b[B\r");
   EXPECT_FALSE(view_.details().has_value());
 }

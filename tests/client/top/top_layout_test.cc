@@ -1,4 +1,4 @@
-// What "actorctl top" writes on terminals of all sizes.
+// Tests what "actorctl top" writes on terminals of all sizes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -12,8 +12,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
 
-// --- text in cells
-// ------------------------------------------------------------
+// Text in cells.
 
 TEST(TopCells, FitsTextIntoCells) {
   const Cells cells(true);
@@ -31,7 +30,7 @@ TEST(TopCells, WideCharactersTakeTwo) {
   EXPECT_EQ(cells.Width("注文"), 4u);
   EXPECT_EQ(cells.Fit("注文", 5), "注文 ");
   EXPECT_EQ(cells.Fit("注文", 4), "注文");
-  // One that would stand half beyond the edge is not there.
+  // A character that would be cut in half at the edge is left out.
   EXPECT_EQ(cells.Fit("注文", 3), "注…");
   EXPECT_EQ(cells.Fit("注文", 2), "… ");
 }
@@ -43,12 +42,12 @@ TEST(TopCells, NothingHostileGetsThrough) {
   EXPECT_EQ(cells.Clip("\xc2\x9b"
                        "31m",
                        99),
-            "?31m");  // CSI of one character
+            "?31m");  // CSI as one character
   EXPECT_EQ(cells.Clip("a\xe2\x80\xae"
                        "b",
                        99),
-            "a?b");                              // to the left from here
-  EXPECT_EQ(cells.Clip("e\xcc\x81", 99), "e?");  // an accent on its own
+            "a?b");                              // right-to-left override
+  EXPECT_EQ(cells.Clip("e\xcc\x81", 99), "e?");  // a combining accent
   EXPECT_EQ(cells.Clip("a\xff\xc3", 99), "a??");
   EXPECT_EQ(cells.Width("\x1b\xff"), 2u);
 }
@@ -77,8 +76,7 @@ TEST(TopCells, TheEnvironmentSaysWhatTheTerminalShows) {
   EXPECT_FALSE(is_utf8({{"LC_ALL", "C"}, {"LANG", "C.UTF-8"}}));
 }
 
-// --- bytes for a terminal
-// -----------------------------------------------------
+// Bytes for a terminal.
 
 TEST(TopFrame, OnlyWhatHasChangedIsWritten) {
   const Frame before = {{{.text = "one"}}, {{.text = "two"}}, {{.text = "3"}}};
@@ -95,17 +93,16 @@ TEST(TopFrame, StylesEndWhereTheTextDoes) {
                         {.text = "row", .style = Style::kReverse}}};
   EXPECT_THAT(Encode(frame, {}, true),
               HasSubstr("\x1b[1;31mbad\x1b[0m plain\x1b[7mrow\x1b[0m"));
-  // NO_COLOR is about colours: what is bold or reversed has a meaning.
+  // NO_COLOR removes colours alone: bold and reversed text has a meaning.
   EXPECT_THAT(Encode(frame, {}, false),
               HasSubstr("\x1b[1mbad\x1b[0m plain\x1b[7mrow\x1b[0m"));
 }
 
-// --- frames
-// -------------------------------------------------------------------
+// Frames.
 
 class TopLayout : public testing::Test {
  protected:
-  // Two samples, two seconds apart.
+  // Adds two samples, two seconds apart.
   void Start(ViewOptions options = {}) {
     Sample sample = MakeSample(absl::Hours(27));
     sample.processes = {
@@ -188,7 +185,7 @@ all 3 processes   ?: help   q: quit
 )");
 }
 
-// What is sorted by, types and PIDs are the last to go.
+// The column of the sort order, the type and the PID are dropped last.
 TEST_F(TopLayout, NarrowTerminalsHaveFewerColumns) {
   Start({.process_column = 3});
   EXPECT_EQ(Drawn({.width = 40, .height = 9}), R"(
@@ -272,7 +269,7 @@ TEST_F(TopLayout, ADaemonThatIsGoneIsShown) {
       Drawn({.width = 80, .height = 10}),
       StartsWith("\nactord at 127.0.0.1:7600   NO CONNECTION   next try "
                  "in 4s\nConnection refused\n"));
-  Start();  // what was known last stays
+  Start();  // the last data stays
   link_.seen = absl::Milliseconds(12'700);
   const std::string drawn = Drawn({.width = 80, .height = 14});
   EXPECT_THAT(drawn,
@@ -312,7 +309,7 @@ TEST_F(TopLayout, OnlyRowsThatAreSeenAreMeasured) {
   view_.Refresh(model_);
   EXPECT_THAT(Drawn({.width = 120, .height = 12}),
               HasSubstr("\n1.1.1000  t     IDLE "));
-  Type("\x1b[F");  // to the end
+  Type("\x1b[F");  // the End key
   EXPECT_THAT(Drawn({.width = 120, .height = 12}),
               HasSubstr("\n1.1.9999  a.type.with.a.long.name  IDLE "));
 }

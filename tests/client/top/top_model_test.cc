@@ -1,4 +1,4 @@
-// What "actorctl top" computes from samples, and the order of its rows.
+// Tests what "actorctl top" computes from samples, and the order of its rows.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -19,7 +19,7 @@ std::vector<std::string> Pids(const std::vector<const ProcessRow*>& rows) {
   return pids;
 }
 
-// As they stand in a table that is sorted by that column.
+// The PIDs in the order of a table that is sorted by that column.
 std::vector<std::string> Ordered(const Model& model, const char* column,
                                  bool reversed = false) {
   std::vector<const ProcessRow*> rows;
@@ -63,7 +63,7 @@ TEST(TopModel, EveryLimitCounts) {
   const auto* const type = v1::Counters::descriptor();
   for (int i = 0; i < type->field_count(); ++i) {
     const auto* const field = type->field(i);
-    // Others count something else.
+    // Only counters whose name ends in _limit_total are added up.
     const uint64_t value = uint64_t{1} << (i % 60);
     counters.GetReflection()->SetUInt64(&counters, field, value);
     if (field->name().ends_with("_limit_total")) expected += value;
@@ -81,7 +81,7 @@ TEST(TopModel, TheSameMomentTwiceHasNoRates) {
   EXPECT_EQ(model.restarts(), 0u);
 }
 
-// Somebody has pressed a key, say.
+// A key press, for example, asks for a sample at once.
 TEST(TopModel, RatesAreNotOverMomentsThatAreTooClose) {
   constexpr absl::Duration kLeast = absl::Milliseconds(500);
   Model model;
@@ -100,13 +100,15 @@ TEST(TopModel, RatesAreNotOverMomentsThatAreTooClose) {
   add(2010, 201);
   EXPECT_EQ(model.interval(), absl::Milliseconds(2010));
   EXPECT_THAT(model.processes().front().steps_rate, Optional(DoubleEq(100)));
-  // Keys without end do not keep what is compared with for ever.
+  // An endless series of key presses does not keep the compared sample for
+  // ever.
   for (int64_t ms = 2020; ms <= 4000; ms += 10) add(ms, 201);
   EXPECT_LE(model.interval(), 3 * kLeast);
   EXPECT_THAT(model.rates().steps, Optional(DoubleEq(0)));
 }
 
-// It may have been there before, and not been looked at.
+// A process that an incomplete or filtered sample did not contain may have
+// existed before.
 TEST(TopModel, NewIsWhatACompleteSampleOfTheSameTypeDidNotHave) {
   const Sample whole = MakeSample(absl::Seconds(60));
   Sample part = whole;
@@ -131,7 +133,7 @@ TEST(TopModel, ProcessesHaveRatesOfTheirOwn) {
       absl::Seconds(62),
       {MakeProcess("p2", "order", 7), MakeProcess("p1", "order", 150),
        MakeProcess("new", "order", 10, absl::Seconds(61)),
-       // It is old, and was not among those that were looked at.
+       // This old process was not in the first sample.
        MakeProcess("unseen", "order", 1000)}));
   const auto& rows = model.processes();
   EXPECT_THAT(rows[0].steps_rate, Optional(DoubleEq(0)));
@@ -168,7 +170,7 @@ TEST(TopModel, ARestartBeginsAnew) {
   }
 }
 
-// A process that is younger than the status which came before the list.
+// The process began after the status was read and before the list was.
 TEST(TopModel, AgesAreNotNegative) {
   Model model;
   model.Add(MakeSample(absl::Seconds(1),
@@ -215,7 +217,7 @@ TEST(TopTable, RowsThatAreAlikeKeepTheirOrder) {
   EXPECT_THAT(Ordered(model, "pid"), ElementsAre("a", "b", "c", "d"));
 }
 
-// A few rows may keep it by chance.
+// A few rows may keep their order by chance.
 TEST(TopTable, ManyRowsThatAreAlikeKeepTheirOrder) {
   Model model;
   std::vector<v1::Process> processes;
@@ -244,7 +246,7 @@ TEST(TopTable, EveryColumnCanBeSortedBy) {
   model.Add(MakeSample(absl::Seconds(60), {MakeProcess("a", "order", 5),
                                            MakeProcess("a", "order", 5)}));
   for (const auto& column : ProcessColumns()) {
-    // An order that puts equal ones above each other would be none.
+    // A strict weak order puts neither of two equal rows above the other.
     EXPECT_FALSE(column.above(model.processes()[0], model.processes()[1]))
         << column.name;
     EXPECT_FALSE(column.text(model.processes()[0]).empty()) << column.name;

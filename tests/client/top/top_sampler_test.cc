@@ -1,4 +1,5 @@
-// The thread of "actorctl top" that asks the daemon: what waits for whom.
+// Tests the thread of "actorctl top" that asks the daemon: requests in flight,
+// waiting requests, and the end.
 #include <arpa/inet.h>
 #include <gmock/gmock.h>
 #include <netinet/in.h>
@@ -30,7 +31,7 @@ bool Eventually(const std::function<bool()>& condition) {
   return true;
 }
 
-// Takes connections, and says nothing.
+// Accepts connections and never answers.
 class MuteDaemon {
  public:
   MuteDaemon() : socket_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
@@ -66,7 +67,8 @@ std::vector<std::string> Texts(const std::vector<Done>& all) {
   return texts;
 }
 
-// Nobody takes any of it: there is a last answer, and a few of the others.
+// Nobody takes the answers: the sampler keeps the last answer and a few before
+// it.
 TEST(TopSampler, KeepsLittleForThoseWhoTakeNothing) {
   FakeDaemon daemon;
   Sampler sampler(daemon.address(), {.interval = absl::Seconds(1)});
@@ -100,11 +102,11 @@ TEST(TopSampler, WhatWaitsIsAnsweredBeforeTheEnd) {
 TEST(TopSampler, WhatIsNotAnsweredIsSaid) {
   const MuteDaemon daemon;
   Sampler sampler(daemon.address(), {.interval = absl::Hours(1)});
-  // A sample is under way, and not waited for.
+  // A sample is in flight; commands do not wait for it.
   const absl::Time begin = absl::Now();
   ASSERT_TRUE(sampler.Do(Terminate("p0")));
   size_t taken = 1;
-  // One is under way beside those that wait, as soon as there is room for it.
+  // One command is in flight, and up to kMostWishes more are queued.
   ASSERT_TRUE(Eventually([&] {
     taken += sampler.Do({.kind = Wish::Kind::kCancel, .pid = "other"});
     return taken > Sampler::kMostWishes;
@@ -131,7 +133,7 @@ TEST(TopSampler, NothingIsSaidOfNothing) {
   EXPECT_THAT(sampler.Finish(/*wait=*/true, interrupt), IsEmpty());
 }
 
-// What is wanted now need not wait for the end of an interval that was longer.
+// A shorter interval takes effect before the longer interval has passed.
 TEST(TopSampler, AShorterIntervalIsTakenAtOnce) {
   FakeDaemon daemon;
   Sampler sampler(daemon.address(), {.interval = absl::Hours(1)});

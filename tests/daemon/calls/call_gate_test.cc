@@ -1,5 +1,5 @@
-// Every method of the contract begins in the call gate. The tests walk the
-// compiled descriptor, so a method that is new is tested as well.
+// Tests that every method of the contract begins in the call gate. The tests
+// walk the compiled descriptor, so they cover a new method too.
 #include <google/protobuf/descriptor.h>
 #include <grpcpp/generic/generic_stub.h>
 #include <gtest/gtest.h>
@@ -37,7 +37,7 @@ const ServiceDescriptor& Contract() {
       v1::ActorService::service_full_name());
 }
 
-// What the gate was shown of a call.
+// A call as the check of the gate saw it.
 struct SeenCall {
   std::string method;
   std::string peer;
@@ -47,7 +47,7 @@ struct SeenCall {
   std::string identity;
 };
 
-// Remembers every caller, and refuses all while it is told to.
+// A check that records every caller, and refuses all while `refuses` is set.
 class RecordingCheck {
  public:
   CallCheck check() {
@@ -76,8 +76,8 @@ class RecordingCheck {
 
 class CallGateTest : public testing::Test {
  protected:
-  // Calls `method` with one message of `bytes`, of whatever kind the method is,
-  // and returns how the call ended.
+  // Calls `method`, unary or stream, with one message of `bytes`. Returns the
+  // status of the call.
   grpc::Status Call(const MethodDescriptor& method, const std::string& bytes,
                     grpc::ClientContext* context) {
     context->set_deadline(std::chrono::system_clock::now() + kPatience);
@@ -96,7 +96,7 @@ class CallGateTest : public testing::Test {
     grpc::ByteBuffer response;
     stream->StartCall(nullptr);
     wait();
-    // Fails once the daemon has ended the call.
+    // The write fails if the daemon has already ended the call.
     stream->WriteLast(message, {}, nullptr);
     wait();
     for (bool more = true; more;) {
@@ -113,8 +113,8 @@ class CallGateTest : public testing::Test {
   ServedDaemon daemon_{ServedDaemon::Defaults(), recorded_.check()};
 };
 
-// Field 1 as a text of 127 bytes that are not there: no message of the contract
-// reads that.
+// Field 1 as a text of 127 bytes, which are missing. No message of the contract
+// can be parsed from it.
 constexpr char kGarbage[] = "\x0a\x7f";
 
 TEST_F(CallGateTest, RefusesACallOfEveryMethodBeforeItsRequestIsRead) {
@@ -123,7 +123,7 @@ TEST_F(CallGateTest, RefusesACallOfEveryMethodBeforeItsRequestIsRead) {
     const MethodDescriptor& method = *Contract().method(i);
     SCOPED_TRACE(method.name());
     grpc::ClientContext context;
-    // A request that was read would be INVALID_ARGUMENT.
+    // If the request had been read, the status would be INVALID_ARGUMENT.
     const grpc::Status status = Call(method, kGarbage, &context);
     EXPECT_EQ(status.error_code(), grpc::StatusCode::PERMISSION_DENIED);
     EXPECT_EQ(status.error_message(), "not today");
@@ -206,7 +206,7 @@ TEST_F(CallGateTest, CallerHasNeitherDeadlineNorTraceIfTheClientSendsNone) {
   EXPECT_EQ(seen[0].deadline, absl::InfiniteFuture());
   EXPECT_EQ(seen[0].traceparent, "");
 
-  // One of two could be somebody else's.
+  // With two values, one may come from another party, so neither counts.
   grpc::ClientContext twice;
   twice.AddMetadata("traceparent", "00-one");
   twice.AddMetadata("traceparent", "00-two");

@@ -1,4 +1,4 @@
-// Request ids and message ids, which make repeated calls safe.
+// Tests request ids and message ids, which make repeated calls safe.
 #include <gtest/gtest.h>
 
 #include <future>

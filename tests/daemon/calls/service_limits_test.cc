@@ -1,4 +1,4 @@
-// The service at the runtime's limits.
+// Tests the service at the limits of the runtime.
 #include <gtest/gtest.h>
 
 #include <chrono>

@@ -1,4 +1,4 @@
-// The service as its clients see it, with the real runtime behind it.
+// Tests the service as clients see it, with the real runtime.
 #include <google/protobuf/util/message_differencer.h>
 #include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/impl/codegen/proto_utils.h>
@@ -269,7 +269,8 @@ TEST_F(ServiceTest, DescribesAProcess) {
     return stub().GetProcess(&context, request, &response);
   };
   v1::GetProcessResponse response;
-  // Its command is to be seen a moment before the step that yielded it is over.
+  // The command can be seen a moment before the end of the step that yielded
+  // it.
   const auto deadline = std::chrono::steady_clock::now() + kPatience;
   do {
     ASSERT_TRUE(get(response).ok());

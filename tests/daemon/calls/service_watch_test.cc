@@ -1,4 +1,4 @@
-// WatchProcesses over a connection, read slowly on purpose.
+// Tests WatchProcesses over a connection that is read slowly on purpose.
 #include <grpcpp/create_channel.h>
 #include <gtest/gtest.h>
 
@@ -14,7 +14,8 @@
 namespace actord::daemon {
 namespace {
 
-// What the rules of watch.proto make of responses.
+// The set of processes that a client derives from the responses by the rules of
+// watch.proto.
 struct Seen {
   void Add(const v1::WatchProcessesResponse& response) {
     missed += response.has_missed();
@@ -41,11 +42,11 @@ struct Seen {
   std::set<std::string> ended;
   int missed = 0;
   int snapshots = 0;
-  int between_pages = 0;  // events
+  int between_pages = 0;  // events between pages of the snapshot
   bool complete = false;
 };
 
-// A connection that holds as little as it can of what is not read.
+// A connection that buffers as little unread data as possible.
 std::unique_ptr<v1::ActorService::Stub> ConnectNarrowly(
     const std::string& address) {
   grpc::ChannelArguments arguments;
@@ -55,8 +56,8 @@ std::unique_ptr<v1::ActorService::Stub> ConnectNarrowly(
       address, grpc::InsecureChannelCredentials(), arguments));
 }
 
-// A walk over more processes than the log could be kept for: it need not hold
-// what happens in all of that time, but in that of one page.
+// The snapshot takes longer than the log reaches back. The log has to hold the
+// events that happen during one page only.
 TEST(ServiceWatch, ASnapshotIsToldThoughTheLogForgetsWhatWasAtItsBeginning) {
   constexpr int kProcesses = 10'000;
   constexpr int kEndsAtATime = 40;
@@ -74,7 +75,8 @@ TEST(ServiceWatch, ASnapshotIsToldThoughTheLogForgetsWhatWasAtItsBeginning) {
   while (!seen.complete && stream->Read(&response)) {
     seen.Add(response);
     ASSERT_EQ(seen.missed, 0) << "behind " << seen.live.size() << " processes";
-    // From both ends of the table: what was told, and what is not yet.
+    // End processes at both ends of the table: some that were reported already,
+    // and some that were not.
     for (int i = 0; i < kEndsAtATime; ++i) {
       const size_t at = i % 2 == 0 ? 0 : pids.size() - 1;
       grpc::ClientContext terminating;
@@ -100,10 +102,9 @@ TEST(ServiceWatch, ASnapshotIsToldThoughTheLogForgetsWhatWasAtItsBeginning) {
   stream->Finish();
 }
 
-// What one response of a watch holds is bounded in bytes too: names may be
-// long.
+// A response of a watch is limited in bytes too, because names may be long.
 TEST(ServiceWatch, APageOfASnapshotEndsBeforeItHasTooManyBytes) {
-  constexpr size_t kProcesses = 990;  // as many as fit on one page by number
+  constexpr size_t kProcesses = 990;  // below the count limit of one page
   constexpr size_t kPageBytes = size_t{256} << 10;
   Config config = ServedDaemon::Defaults();
   config.plugins.push_back(ACTORD_TEST_PROBE);
@@ -118,7 +119,7 @@ TEST(ServiceWatch, APageOfASnapshotEndsBeforeItHasTooManyBytes) {
   size_t told = 0;
   v1::WatchProcessesResponse response;
   while (!seen.complete && stream->Read(&response)) {
-    // Beside its processes a page has what marks them.
+    // 4,096: the fields of a page beside its processes.
     EXPECT_LE(response.snapshot().ByteSizeLong(), kPageBytes + 4096);
     told += static_cast<size_t>(response.snapshot().processes_size());
     seen.Add(response);

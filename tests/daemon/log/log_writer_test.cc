@@ -18,7 +18,7 @@
 namespace actord::daemon {
 namespace {
 
-// Only reached when something is wrong.
+// A time limit that only a failing test reaches.
 constexpr absl::Duration kPatience = absl::Seconds(30);
 
 std::string Notice(uint64_t dropped) {
@@ -35,7 +35,7 @@ std::string Line(uint64_t number, size_t size = 100) {
 class Pipe {
  public:
   Pipe() {
-    // As the daemon does: a reader that is gone is an error, not the end.
+    // As in the daemon: a write to a closed pipe fails and sends no signal.
     std::signal(SIGPIPE, SIG_IGN);
     EXPECT_EQ(pipe2(ends_.data(), O_CLOEXEC), 0);
   }
@@ -71,7 +71,7 @@ class Pipe {
     begin_ = end + 1;
     return line;
   }
-  // The lines up to and with the one that begins with `last`.
+  // The lines up to the first line that begins with `last`, which is included.
   std::vector<std::string> ReadUntil(const std::string& last) {
     std::vector<std::string> lines;
     do {
@@ -83,7 +83,7 @@ class Pipe {
  private:
   std::array<int, 2> ends_{};
   std::string text_;
-  size_t begin_ = 0;  // of what was not returned yet
+  size_t begin_ = 0;  // of the text that was not returned yet
 };
 
 TEST(LogWriter, WritesAllLinesInTheirOrder) {
@@ -106,14 +106,14 @@ TEST(LogWriter, WritesAllLinesInTheirOrder) {
 TEST(LogWriter, DropsWhatNobodyReadsAndSaysHowMuch) {
   Pipe pipe;
   LogWriter writer(pipe.writer(), Notice);
-  constexpr uint64_t kLines = 50'000;  // 5 MB: none of these calls may wait
+  constexpr uint64_t kLines = 50'000;  // 5 MB; no call may block
   for (uint64_t i = 0; i < kLines; ++i) writer.Write(Line(i));
   const uint64_t dropped = writer.dropped();
   EXPECT_GT(dropped, 0u);
   EXPECT_FALSE(writer.Flush(absl::Milliseconds(1)));
   EXPECT_FALSE(writer.AwaitWritten(absl::Milliseconds(1)));
 
-  // A notice stands where lines are missing, and says how many.
+  // A notice stands in the place of dropped lines and has their number.
   uint64_t next = 0;
   uint64_t told = 0;
   while (next < kLines && !HasFailure()) {
@@ -149,8 +149,8 @@ TEST(LogWriter, IsNotHeldUpByAWriteThatDoesNotReturn) {
     LogWriter writer(pipe.writer(), Notice);
     for (uint64_t i = 0; i < 1'000; ++i) writer.Write(Line(i));
     EXPECT_FALSE(writer.Flush(absl::Milliseconds(1)));
-  }  // returns all the same
-  // What is in the pipe was written whole.
+  }  // the destructor returns
+  // Each line in the pipe is complete.
   for (const std::string& line : pipe.ReadUntil("500 ")) {
     EXPECT_EQ(line.size(), 99u);
   }

@@ -95,7 +95,7 @@ TEST(LogFormat, ConsoleSendsNoCommandsToTheTerminal) {
   EXPECT_EQ(Visible("é"), "é");
 }
 
-// Marks of direction, separators and controls beyond ASCII.
+// Marks of direction, separators and control characters beyond ASCII.
 const std::vector<std::pair<std::string, std::string>>& Commands() {
   static const std::vector<std::pair<std::string, std::string>> commands{
       {"\u061c", "\\u061c"}, {"\u200e", "\\u200e"}, {"\u200f", "\\u200f"},
@@ -110,7 +110,7 @@ TEST(LogFormat, ConsoleTextReadsInTheOrderOfItsCharacters) {
     EXPECT_EQ(Visible("a" + character + "b"), "a" + escape + "b");
   }
   EXPECT_EQ(Visible("\xc2\x80\xc2\x85\xc2\x9f"), "\\x80\\x85\\x9f");
-  // Their neighbours are text.
+  // The characters next to them are text.
   for (const char* text : {"\u00a0", "\u061b", "\u200d", "\u2010", "\u2027",
                            "\u202f", "\u2065", "\u2070", "\U0001f600"}) {
     EXPECT_EQ(Visible(text), text);

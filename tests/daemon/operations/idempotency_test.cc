@@ -22,7 +22,7 @@ void MustNotRun(const Answer&) { FAIL() << "callback of a first call"; }
 
 class RequestIdsTest : public testing::Test {
  protected:
-  // Begins, and gives the answer that a repeat got at once.
+  // Calls RequestIds::Begin. `answer` gets the answer of a repeat.
   Role Begin(RequestIds& ids, const std::string& id, uint64_t fingerprint,
              Answer* answer = nullptr) {
     return ids.Begin(id, fingerprint, [answer](const Answer& given) {

@@ -19,7 +19,7 @@ using runtime::ShutdownReport;
 
 constexpr absl::Duration kLong = absl::Hours(1);
 
-// Steps of which a test says what it is about.
+// Steps that do nothing; a test replaces the ones that it needs.
 ShutdownControl::Steps StepsOf(
     std::function<ShutdownReport(ShutdownMode, absl::Duration)> shutdown) {
   return {.shutdown = std::move(shutdown),
@@ -29,7 +29,7 @@ ShutdownControl::Steps StepsOf(
 
 class ShutdownControlTest : public ::testing::Test {
  protected:
-  // Time enough for a test that goes well.
+  // The default `force_timeout` is longer than a passing test takes.
   ShutdownControl& StartWith(absl::Duration force_timeout = kLong) {
     control_ = std::make_unique<ShutdownControl>(force_timeout, deadline_);
     EXPECT_TRUE(control_->Start().ok());
@@ -119,7 +119,7 @@ TEST_F(ShutdownControlTest, GivesUpOnWhatDoesNotReturn) {
     EXPECT_TRUE(result.stuck);
     EXPECT_EQ(result.report.ended, 1u);
     EXPECT_EQ(answers, std::vector<uint64_t>{2}) << "who waits is told";
-    release.Notify();  // the destructor waits for it
+    release.Notify();  // the destructor waits for the step
     control_.reset();
   }
 }
@@ -127,7 +127,8 @@ TEST_F(ShutdownControlTest, GivesUpOnWhatDoesNotReturn) {
 constexpr absl::Duration kForce = absl::Hours(10);
 constexpr absl::Duration kSpare = ShutdownControl::kExitSpare;
 
-// Whether the deadline is `expected` from now, which some time has passed of.
+// Expects that the deadline is `expected` from now, less the time that has
+// passed since it was set.
 void ExpectLeft(const ExitDeadline& deadline, absl::Duration expected) {
   EXPECT_LE(deadline.left(), expected);
   EXPECT_GT(deadline.left(), expected - absl::Hours(1));
@@ -184,7 +185,7 @@ TEST(ExitDeadlineTest, DoesNotExpireEarly) {
   ExitDeadline deadline;
   std::atomic<bool> expired{false};
   ASSERT_TRUE(deadline.Start([&] { expired = true; }).ok());
-  deadline.Limit(absl::Hours(2));  // wakes its thread
+  deadline.Limit(absl::Hours(2));  // wakes the thread of the deadline
   deadline.Limit(absl::Hours(1));
   EXPECT_FALSE(expired);
 }

@@ -1,4 +1,4 @@
-// What becomes of files that were opened and are no plugins.
+// Tests files that were opened and are not plugins.
 #include "daemon/plugins/loaded_plugins.h"
 
 #include <gtest/gtest.h>
@@ -33,11 +33,11 @@ bool IsMapped(const std::string& name) {
 class RefusedPlugins : public ::testing::Test {
  protected:
   void SetUp() override {
-    // Each test is a program of its own, and others run beside it.
+    // Each test runs as a program of its own, beside other tests.
     directory_ = fs::path(::testing::TempDir()) /
                  ("refused_plugins." + std::to_string(getpid()));
     fs::create_directories(directory_);
-    // The files stay open.
+    // Refused files stay open, so the test needs a higher limit.
     rlimit files{};
     ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &files), 0);
     files.rlim_cur = std::min<rlim_t>(files.rlim_max, 4096);
@@ -65,7 +65,7 @@ TEST_F(RefusedPlugins, StayOpenAndAreOpenedOnce) {
   Install("bad_magic", "first.so");
   const auto first = plugins_.LoadVersion("first.so", false);
   ASSERT_FALSE(first.ok());
-  // Static initialisers may have begun something that needs the code.
+  // Static initialisers may have started something that still needs the code.
   EXPECT_TRUE(IsMapped("first.so"));
   const size_t open = OpenFiles();
   for (int i = 0; i < 300; ++i) {
@@ -82,7 +82,7 @@ TEST_F(RefusedPlugins, AreCountedAsLoaded) {
     ASSERT_TRUE(
         absl::IsInvalidArgument(plugins_.LoadVersion(name, false).status()))
         << name;
-    // The identity of a file that is mapped is its own.
+    // No later file gets the inode of a mapped file, so each load is a new one.
     fs::remove(directory_ / name);
   }
   Install("bad_magic", "last.so");

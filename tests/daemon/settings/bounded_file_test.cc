@@ -28,7 +28,7 @@ class BoundedFile : public testing::Test {
   std::string directory_ = testing::TempDir() + "actord_file_XXXXXX";
 };
 
-// What is wrong with a file of which `max_bytes` are allowed; "" if nothing is.
+// The error for a file that may have `max_bytes`; "": there is none.
 std::string Complaint(const std::string& path, FileReading reading,
                       size_t max_bytes) {
   return std::string(ReadBoundedFile(path, reading, max_bytes, "the limit")

@@ -1,4 +1,4 @@
-// docs/configuration.md says what the table of keys says.
+// Compares docs/configuration.md with the table of keys.
 #include <gtest/gtest.h>
 
 #include <fstream>

@@ -24,7 +24,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
-// Another value than the default for each key, as text and as TOML.
+// For each key a value other than the default, as text and as TOML.
 struct Sample {
   std::vector<std::string> texts;
   std::string toml;
@@ -160,7 +160,7 @@ TEST(ConfigKeys, KeepClearOfVariablesThatOrchestratorsSet) {
   }
 }
 
-// Each key by itself, through each source, and printed.
+// Tests each key alone: from each source, and printed.
 class ConfigKeyTest : public testing::TestWithParam<const ConfigKey*> {
  protected:
   const ConfigKey& key() const { return *GetParam(); }
@@ -189,7 +189,8 @@ TEST_P(ConfigKeyTest, EnvironmentOutweighsTheFile) {
 
 TEST_P(ConfigKeyTest, OptionOutweighsFileAndEnvironment) {
   if (key().is_list && key().print(Config{}) == "[]") {
-    // An empty list cannot be told apart in the environment; the file will do.
+    // The environment cannot hold an empty list, so the value of the file is
+    // overridden.
     const auto config =
         LoadConfig("", CommandLineValues(Arguments(key(), sample().texts)),
                    FakeEnvironment({}));
@@ -239,7 +240,7 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(Config, PrintedConfigReadsBackToTheSame) {
   std::string text;
   for (const ConfigKey& key : ConfigKeys()) {
-    // One section header a key would repeat sections, so dotted keys are used.
+    // Dotted keys, because a section header for each key would repeat sections.
     absl::StrAppend(&text, std::string(key.path), " = ",
                     Samples().at(std::string(key.path)).toml, "\n");
   }
@@ -306,7 +307,7 @@ TEST(Config, NamesTheValueThatIsOutOfTheRuntimesLimits) {
 }
 
 TEST(Config, ChecksLimitsThatBelongTogetherAfterAllSources) {
-  // Too large for the default mailbox, but not for the one that is asked for.
+  // Too large for the default mailbox, and small enough for the configured one.
   const Environment environment =
       FakeEnvironment({{"ACTORD_MAX_PAYLOAD_BYTES", "32MiB"}});
   const auto good = LoadConfig(

@@ -1,4 +1,4 @@
-// How requests name processes.
+// Tests how requests name processes.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -19,7 +19,7 @@ TEST(ReadAddress, IsAPidOrANameBehindAnAt) {
   ASSERT_TRUE(name.ok());
   EXPECT_TRUE(name->pid.empty());
   EXPECT_EQ(name->name, "orders/17");
-  // What looks like a PID may be a name, and is not mistaken for one.
+  // A name may look like a PID; "@" marks it as a name.
   EXPECT_EQ(ReadAddress("pid", std::string("@") + kPid)->name, kPid);
   for (const std::string& wrong :
        {std::string("@"), std::string("@a b"), "@" + std::string(129, 'x'),
@@ -34,7 +34,7 @@ TEST(ReadSubmit, ANameMustBeOne) {
   request.set_process_type("echo");
   request.set_name("orders/17");
   EXPECT_EQ(ReadSubmit(&request, kMaxPayload)->name, "orders/17");
-  request.set_process_type("echo");  // the first reading took it
+  request.set_process_type("echo");  // the first call moved it away
   request.set_name("no name");
   ExpectWrong(ReadSubmit(&request, kMaxPayload).status(), "name",
               runtime::reason::kInvalidField);

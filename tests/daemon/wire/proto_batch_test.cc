@@ -1,4 +1,4 @@
-// What only streams ask of the readers of requests.
+// Tests how streams use the readers of requests.
 #include <gtest/gtest.h>
 
 #include "daemon/streams/stream.h"
@@ -8,7 +8,7 @@
 namespace actord::daemon {
 namespace {
 
-// A stream reads one after the other into the same.
+// A stream reads all its messages into the same object.
 TEST(ReadSend, LeavesNothingOfWhatWasInTheMessage) {
   v1::SendRequest request;
   request.set_pid("@name");
@@ -51,7 +51,7 @@ TEST(ReusedMessage, HoldsOnToWhatIsSmallAndToNothingLarge) {
     reused.Used(100 << 10);
     EXPECT_GE(reused.get().SpaceUsedLong(), small);
   }
-  // Far less than a megabyte on the wire, and far more in memory.
+  // The message is far below a megabyte on the wire and far above it in memory.
   AddEmpty(reused.get(), 100'000);
   ASSERT_GT(reused.get().SpaceUsedLong(), size_t{4} << 20);
   reused.Used(200'000);

@@ -135,7 +135,7 @@ TEST(WriteEvent, WritesStarts) {
   runtime::LifecycleEvent event;
   event.pid = runtime::ParsePid(kWatchPid).value();
   event.process_type = "order";
-  event.method = "run\xff";  // whatever a plugin says
+  event.method = "run\xff";  // a plugin may return any bytes
   event.priority = 3;
   event.started_unix_ns = 1'500'000'000;
   v1::ProcessEvent proto;

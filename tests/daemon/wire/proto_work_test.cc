@@ -80,7 +80,7 @@ TEST(ReadTaskFailure, RefusesWhatIsWrong) {
   v1::TaskFailure good;
   good.set_token(kTaskToken);
   v1::TaskFailure proto = good;
-  proto.set_token("1.5.2a.1.7");  // that of the yield
+  proto.set_token("1.5.2a.1.7");  // the token of the yield, without an attempt
   ExpectWrong(ReadTaskFailure(proto).status(), "token",
               runtime::reason::kInvalidYieldToken);
   proto.set_token("x");

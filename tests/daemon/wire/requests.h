@@ -1,4 +1,4 @@
-// What every refused field is held to, and what the tests of requests send.
+// The expectations for every refused field, and the requests of the tests.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ inline void ExpectWrong(
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << status;
   EXPECT_EQ(runtime::FieldOf(status), field) << status;
   EXPECT_EQ(runtime::ReasonOf(status), reason) << status;
-  // A path like "messages[1].topic" is spelled out in the message too.
+  // The message too contains the whole path, such as "messages[1].topic".
   EXPECT_NE(status.message().find(runtime::ToAbsl(field)),
             absl::string_view::npos)
       << status;

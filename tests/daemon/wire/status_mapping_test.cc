@@ -111,13 +111,14 @@ TEST(StatusMapping, MessageIsValidAndFitsIntoTrailers) {
   EXPECT_TRUE(IsUtf8(status.error_message()));
   EXPECT_EQ(status.error_message().substr(0, 12), "bad \xef\xbf\xbd byte");
   EXPECT_LE(status.error_message().size(), kMaxErrorMessageBytes);
-  // Percent-encoded threefold at worst, and the details in base64.
+  // Percent-encoding triples the message at worst, and base64 adds a third to
+  // the details.
   EXPECT_LT(
       status.error_message().size() * 3 + status.error_details().size() * 4 / 3,
       8192u - 512u);
 }
 
-// The refusal of an item says all that the error of a call does.
+// The refusal of an item has the same content as the error of a call.
 TEST(StatusMapping, RefusalsSayWhatErrorsSay) {
   v1::Refusal refusal;
   WriteRefusal(
