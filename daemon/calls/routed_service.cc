@@ -11,7 +11,8 @@ const google::protobuf::ServiceDescriptor& FindService(
   const auto* const service =
       google::protobuf::DescriptorPool::generated_pool()->FindServiceByName(
           full_name);
-  ACTORD_ASSERT(service != nullptr, "the contract has the service");
+  ACTORD_ASSERT(service != nullptr,
+                "routed_service.h: the contract has the service");
   return *service;
 }
 
@@ -23,7 +24,7 @@ RoutedService::RoutedService(const std::string& full_name, CallCheck check)
 void RoutedService::CheckRoutes() const {
   // No method is routed twice: gRPC refuses a second method of the same path.
   ACTORD_ASSERT(paths_.size() == static_cast<size_t>(service_.method_count()),
-                "every method of the contract is routed");
+                "routed_service.h: every method of the contract is routed");
 }
 
 const RoutedService::Method& RoutedService::Add(const char* name, Kind kind,
@@ -31,14 +32,15 @@ const RoutedService::Method& RoutedService::Add(const char* name, Kind kind,
                                                 const Descriptor* response) {
   using grpc::internal::RpcMethod;
   const Method* const method = service_.FindMethodByName(name);
-  ACTORD_ASSERT(method != nullptr, "the contract has each method of the table");
+  ACTORD_ASSERT(method != nullptr,
+                "routed_service.h: the contract has each method of the table");
   ACTORD_ASSERT(request == nullptr || request == method->input_type(),
-                "a method is routed with its request");
+                "routed_service.h: a method is routed with its request");
   ACTORD_ASSERT(response == nullptr || response == method->output_type(),
-                "a method is routed with its response");
+                "routed_service.h: a method is routed with its response");
   ACTORD_ASSERT(method->client_streaming() == (kind == Kind::kBidiStream) &&
                     method->server_streaming() == (kind != Kind::kUnary),
-                "a method is routed as the kind that it is");
+                "routed_service.h: a method is routed as its own kind");
   const std::string& path = paths_.emplace_back(
       absl::StrCat("/", service_.full_name(), "/", method->name()));
   const RpcMethod::RpcType type = kind == Kind::kUnary ? RpcMethod::NORMAL_RPC

@@ -49,7 +49,7 @@ LifecycleLog::~LifecycleLog() {
 
 void LifecycleLog::Started(const Process& process, const Pid& pid) {
   ACTORD_ASSERT(process.IsStill(pid.generation),
-                "lifecycle_log.h (1): a start is visible first");
+                "lifecycle_log.h (1): a start is visible before its event");
   const ProcessType& type = *process.type.load(std::memory_order_relaxed);
   const uint16_t method = process.method.load(std::memory_order_relaxed);
   LifecycleEvent event;
@@ -67,7 +67,7 @@ void LifecycleLog::Started(const Process& process, const Pid& pid) {
 void LifecycleLog::Ended(const Process& process, const Pid& pid,
                          const Outcome& outcome) {
   ACTORD_ASSERT(!process.IsStill(pid.generation),
-                "lifecycle_log.h (1): an end is visible first");
+                "lifecycle_log.h (1): an end is visible before its event");
   LifecycleEvent event;
   event.kind = LifecycleEvent::Kind::kEnded;
   event.pid = pid;
@@ -138,8 +138,9 @@ bool LifecycleLog::IsStale() const {
 }
 
 void LifecycleLog::StopRecording() {
-  ACTORD_ASSERT(readers_.empty(),
-                "lifecycle_log.h (2): all is recorded while somebody reads");
+  ACTORD_ASSERT(
+      readers_.empty(),
+      "lifecycle_log.h (2): every event is recorded while a reader is open");
   recording_.store(false, std::memory_order_seq_cst);
   // The previous end of the log must not be a valid cursor for later events.
   first_ = End() + 1;

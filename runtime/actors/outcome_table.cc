@@ -102,7 +102,7 @@ std::optional<Outcome> OutcomeTable::Find(const Pid& pid) {
 }
 
 void OutcomeTable::RemoveOldest() {
-  ACTORD_ASSERT_HOT(!kept_.empty(), "outcome_table.h: not empty");
+  ACTORD_ASSERT_HOT(!kept_.empty(), "outcome_table.h: the table is not empty");
   bytes_ -= ChargeOf(kept_.front());
   kept_.front().text.reset();
   kept_.pop_front();

@@ -138,7 +138,8 @@ absl::Status Delivery::SendAll(const Pid& to,
 }
 
 absl::Status Delivery::Explain(const Pid& to, Result why, Lane& lane) const {
-  ACTORD_ASSERT(why != Result::kDelivered, "delivery.h: it was not delivered");
+  ACTORD_ASSERT(why != Result::kDelivered,
+                "delivery.h: the event was not delivered");
   if (why != Result::kMailboxFull) return processes_.WhyNotFound(to);
   lane.Count(&Counters::refused_mailbox);
   return Retryable(

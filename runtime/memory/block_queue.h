@@ -56,7 +56,7 @@ class BlockQueue {
   T& front() { return (*this)[0]; }
   // The element is not destroyed. Its place is reused as it is.
   void pop_front() {
-    ACTORD_ASSERT_HOT(size_ != 0, "block_queue.h: it is not empty");
+    ACTORD_ASSERT_HOT(size_ != 0, "block_queue.h: the queue is not empty");
     --size_;
     if (++begin_ != kBlockSize) return;
     begin_ = 0;

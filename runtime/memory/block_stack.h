@@ -71,7 +71,7 @@ class BlockStack {
   // Precondition of back and pop_back: the stack is not empty.
   T& back() { return (*this)[size_ - 1]; }
   void pop_back(Pool& pool) noexcept {
-    ACTORD_ASSERT_HOT(size_ != 0, "block_stack.h: it is not empty");
+    ACTORD_ASSERT_HOT(size_ != 0, "block_stack.h: the stack is not empty");
     --size_;
     if (size_ % kBlockSize != 0) return;
     pool.Give(blocks_.back());

@@ -152,7 +152,7 @@ struct Envelope {
   // Precondition: IsOfOneLine(), and `bytes` has at most kOneLineTextBytes.
   void ReplaceText(std::string_view bytes) {
     ACTORD_ASSERT_HOT(IsOfOneLine() && bytes.size() <= kOneLineTextBytes,
-                      "envelope.h: it has room for the text");
+                      "envelope.h: the buffer has room for the text");
     payload_bytes = static_cast<uint32_t>(bytes.size());
     topic_bytes = 0;
     content_type_bytes = 0;

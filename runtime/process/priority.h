@@ -37,11 +37,11 @@ constexpr uint32_t LevelsFrom(int level) {
 }
 // Precondition of both functions: `levels` is not empty.
 constexpr int HighestLevel(uint32_t levels) {
-  ACTORD_ASSERT_HOT(levels != 0, "priority.h: there is a level");
+  ACTORD_ASSERT_HOT(levels != 0, "priority.h: the set of levels is not empty");
   return kPriorities - 1 - std::countl_zero(levels);
 }
 constexpr int LowestLevel(uint32_t levels) {
-  ACTORD_ASSERT_HOT(levels != 0, "priority.h: there is a level");
+  ACTORD_ASSERT_HOT(levels != 0, "priority.h: the set of levels is not empty");
   return std::countr_zero(levels);
 }
 

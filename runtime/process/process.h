@@ -221,14 +221,16 @@ struct alignas(64) Process {
   template <typename Take>
   void TakeMessages(Take take) {
     while (Envelope* envelope = in_hand) {
-      ACTORD_ASSERT_HOT(Activity::Messages(activity.load()) != 0,
-                        "activity.h (3): what is found is counted");
+      ACTORD_ASSERT_HOT(
+          Activity::Messages(activity.load()) != 0,
+          "activity.h (3): a message that a turn finds is counted");
       in_hand = envelope->Next();
       if (!take(envelope)) return;
     }
     messages.PopWhile([&](Envelope* envelope) {
-      ACTORD_ASSERT_HOT(Activity::Messages(activity.load()) != 0,
-                        "activity.h (3): what is found is counted");
+      ACTORD_ASSERT_HOT(
+          Activity::Messages(activity.load()) != 0,
+          "activity.h (3): a message that a turn finds is counted");
       return take(envelope);
     });
   }
@@ -237,13 +239,13 @@ struct alignas(64) Process {
   void KeepAdmitted(Admitted&& done) {
     static_assert(sizeof(Admitted) <= kInlineStateBytes);
     ACTORD_ASSERT(state == nullptr && admitted == nullptr,
-                  "process.h: its memory is not used");
+                  "process.h: the slot has no state and no callback");
     ASAN_UNPOISON_MEMORY_REGION(&inline_state, kInlineStateBytes);
     admitted = new (&inline_state) Admitted(std::move(done));
   }
   // Precondition: a callback is kept.
   Admitted TakeAdmitted() {
-    ACTORD_ASSERT(admitted != nullptr, "process.h: somebody is there");
+    ACTORD_ASSERT(admitted != nullptr, "process.h: a callback is kept");
     Admitted* const kept = std::exchange(admitted, nullptr);
     Admitted taken = std::move(*kept);
     kept->~Admitted();

@@ -36,7 +36,7 @@ std::optional<Hold::PluginCall> Hold::CallUnderWay() const {
 
 bool Hold::TryTake(const WorkerQueue& queue, uint64_t number) {
   if (!CanTake()) return false;
-  ACTORD_ASSERT((number & 1) == 1, "hold.h (2): it was seen in a call");
+  ACTORD_ASSERT((number & 1) == 1, "hold.h (2): the thread was in a call");
   const MutexLock lock(mutex_);
   // The thread may hold another worker by now, or its worker was taken and the
   // thread has not noticed yet.

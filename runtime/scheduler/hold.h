@@ -59,7 +59,8 @@ class Hold {
   [[nodiscard]] WorkerQueue* queue() const { return queue_; }
   // The worker that the thread held last. Precondition: it has held one.
   [[nodiscard]] WorkerQueue& last_queue() const {
-    ACTORD_ASSERT_HOT(last_queue_ != nullptr, "hold.h: it has held a worker");
+    ACTORD_ASSERT_HOT(last_queue_ != nullptr,
+                      "hold.h: the thread has held a worker");
     return *last_queue_;
   }
 

@@ -102,14 +102,14 @@ class ReadyQueues {
       const int level = HighestLevel(levels);
       if (victim.BackAt(level).Size() != 0) {
         ACTORD_ASSERT_HOT(SizeOf() == 0,
-                          "ready_queues.h: nothing is ready here");
+                          "ready_queues.h: all levels are empty");
         Mark(level);
         Process* first = victim.BackAt(level).StealInto(BackAt(level));
         if (first != nullptr) return first;
       }
       if (victim.At(level).Size() != 0) {
         ACTORD_ASSERT_HOT(SizeOf() == 0,
-                          "ready_queues.h: nothing is ready here");
+                          "ready_queues.h: all levels are empty");
         Mark(level);
         Process* first = victim.At(level).StealInto(At(level));
         if (first != nullptr) return first;

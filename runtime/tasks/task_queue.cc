@@ -97,7 +97,7 @@ void TaskQueue::SetTimer(Task& task, uint64_t at_ns) {
 void TaskQueue::Queue(Task& task, End end, uint64_t now_ns) {
   Command& command = *task.command;
   ACTORD_ASSERT(task.phase == Phase::kOver || task.phase == Phase::kDelayed,
-                "task_queue.h 1");
+                "task_queue.h (1)");
   task.phase = Phase::kQueued;
   SetTimer(task, After(now_ns, task.policy().start_timeout));
   const auto [it, is_new] = command.processes.try_emplace(task.token.pid);
@@ -108,7 +108,7 @@ void TaskQueue::Queue(Task& task, End end, uint64_t now_ns) {
   task.place = process.tasks.insert(
       end == End::kFront ? process.tasks.begin() : process.tasks.end(), &task);
   if (is_new && command.turns.size() == 1) MakeReady(command);
-  ACTORD_ASSERT(!command.turns.empty(), "task_queue.h 2");
+  ACTORD_ASSERT(!command.turns.empty(), "task_queue.h (2)");
   WakeOneFor(command);
 }
 
@@ -137,7 +137,7 @@ void TaskQueue::Release(Task& task) {
   if (task.phase == Phase::kQueued) Unqueue(task);
   if (task.phase == Phase::kLeased) {
     const size_t erased = task.holder->held.erase(task.token);
-    ACTORD_ASSERT(erased == 1 && leased_ > 0, "task_queue.h 1");
+    ACTORD_ASSERT(erased == 1 && leased_ > 0, "task_queue.h (1)");
     task.holder = nullptr;
     --leased_;
   }

@@ -37,7 +37,7 @@ std::optional<TaskQueue::Lease> TaskQueue::Take(RemoteWorkerId id,
     // The next turn belongs to another command.
     pattern.turns.splice(pattern.turns.end(), pattern.turns,
                          pattern.turns.begin());
-    ACTORD_ASSERT(!command.turns.empty(), "task_queue.h 2");
+    ACTORD_ASSERT(!command.turns.empty(), "task_queue.h (2)");
     Task& task = *PopTask(command);
     Grant(task, *worker, now_ns);
     return Lease{task.token, task.attempts, &task.policy(),

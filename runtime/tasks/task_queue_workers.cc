@@ -76,7 +76,7 @@ void TaskQueue::MakeReady(Command& command) {
 }
 
 void TaskQueue::MakeUnready(Command& command) {
-  ACTORD_ASSERT(command.turns.empty(), "task_queue.h 2");
+  ACTORD_ASSERT(command.turns.empty(), "task_queue.h (2)");
   for (const auto& [pattern, turn] : command.in_patterns) {
     pattern->turns.erase(turn);
   }
@@ -179,7 +179,7 @@ void TaskQueue::WakeOneFor(Command& command) {
   for (const auto& [pattern, turn] : command.in_patterns) {
     if (pattern->resting.empty()) continue;
     RemoteWorker& worker = *pattern->resting.front();
-    ACTORD_ASSERT(worker.credits > 0, "task_queue.h 3");
+    ACTORD_ASSERT(worker.credits > 0, "task_queue.h (3)");
     Wake(worker);
     worker.woken_for = command.name;
     return;

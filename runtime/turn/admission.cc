@@ -191,7 +191,7 @@ void Admission::Submit(const SubmitRequest& request, const Pid& parent,
 
 void Admission::AwaitQuiet() const {
   ACTORD_ASSERT(state_.load() != RunState::kServing,
-                "admission.h: it is not serving any more");
+                "admission.h: the daemon is not serving any more");
   while (submitting_.load(std::memory_order_seq_cst) != 0) YieldThread();
 }
 

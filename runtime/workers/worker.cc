@@ -216,7 +216,7 @@ Worker::Did Worker::TrySleep() {
   // work once more. If other workers search, they make the last check.
   IdleWorkers& idle = scheduler_.idle();
   ACTORD_ASSERT(queue_.next == nullptr,
-                "scheduler.h: a turn took what is next");
+                "scheduler.h: a turn takes the next process");
   ACTORD_ASSERT(!queue_.is_quiet || queue_.ready.NonEmptyFromTop() == 0,
                 "idle_workers.h (5)");
   FailPoint();

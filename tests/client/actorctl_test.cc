@@ -129,7 +129,7 @@ TEST(Actorctl, StopsReadingWhenInterrupted) {
   close(fds[1]);
 }
 
-TEST(Actorctl, ReportsOutputThatCannotBeWritten) {
+TEST(Actorctl, ReportsFailedWrites) {
   const FakeDaemon daemon;
   const TemporaryFile empty("");
   const int full = open("/dev/full", O_WRONLY | O_CLOEXEC);

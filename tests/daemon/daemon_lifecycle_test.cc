@@ -73,7 +73,7 @@ void WaitUntilDraining(ServedDaemon& daemon) {
   }
 }
 
-TEST(DaemonLifecycle, EndsCleanlyAndSaysHowManyEnded) {
+TEST(DaemonLifecycle, EndsCleanlyAndReportsHowManyProcessesEnded) {
   ServedDaemon daemon;
   EXPECT_EQ(CheckHealth(daemon), HealthResponse::SERVING);
   daemon.Submit("counter");
@@ -86,7 +86,7 @@ TEST(DaemonLifecycle, EndsCleanlyAndSaysHowManyEnded) {
   EXPECT_EQ(daemon.WaitForExit(), kExitClean);
 }
 
-TEST(DaemonLifecycle, DrainGoesOnServingWhatIsThere) {
+TEST(DaemonLifecycle, DrainKeepsServingLiveProcesses) {
   ServedDaemon daemon;
   const std::string pid = daemon.SubmitStubbornOrder();
   auto outcome = daemon.BeginAwait(pid);
@@ -114,7 +114,7 @@ TEST(DaemonLifecycle, DrainGoesOnServingWhatIsThere) {
   EXPECT_EQ(daemon.WaitForExit(), kExitClean);
 }
 
-TEST(DaemonLifecycle, DrainThatRunsOutOfTimeForcesAndSaysSo) {
+TEST(DaemonLifecycle, DrainForcesTheEndAtItsDeadline) {
   ServedDaemon daemon;
   const std::string pid = daemon.SubmitStubbornOrder();
   auto outcome = daemon.BeginAwait(pid);
@@ -127,7 +127,7 @@ TEST(DaemonLifecycle, DrainThatRunsOutOfTimeForcesAndSaysSo) {
   EXPECT_EQ(daemon.WaitForExit(), kExitDrainTimeout);
 }
 
-TEST(DaemonLifecycle, NowForcesAndIsClean) {
+TEST(DaemonLifecycle, NowForcesTheEndAndExitsCleanly) {
   ServedDaemon daemon;
   daemon.SubmitStubbornOrder();
   const v1::ShutdownResponse response =
@@ -150,7 +150,7 @@ TEST(DaemonLifecycle, NowHurriesADrainAndBothAreAnswered) {
   EXPECT_EQ(daemon.WaitForExit(), kExitClean);
 }
 
-TEST(DaemonLifecycle, WatchedHealthDoesNotHoldTheEndUp) {
+TEST(DaemonLifecycle, HealthWatchesDoNotDelayTheEnd) {
   ServedDaemon daemon;
   const auto stub = Health::NewStub(daemon.channel());
   grpc::ClientContext context;
@@ -191,7 +191,7 @@ TEST(DaemonLifecycle, SubmissionsDuringTheEndAreAcceptedOrRefused) {
   for (auto& client : clients) client.wait();
 }
 
-TEST(DaemonLifecycle, ServesOnUnixSocketsToo) {
+TEST(DaemonLifecycle, ServesOnUnixSockets) {
   Config config = ServedDaemon::Defaults();
   const std::string path =
       absl::StrCat(testing::TempDir(), "actord_", getpid(), ".sock");

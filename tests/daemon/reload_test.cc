@@ -45,7 +45,7 @@ Config WithInfo() {
   return config;
 }
 
-TEST(Reload, PutsLimitsInForceAndSaysWhich) {
+TEST(Reload, AppliesLimitsAndLogsWhich) {
   Config config = WithInfo();
   ServedDaemon daemon(config);
   EXPECT_TRUE(SubmitEcho(daemon, 2000).ok());
@@ -73,7 +73,7 @@ TEST(Reload, PutsLimitsInForceAndSaysWhich) {
   EXPECT_TRUE(SubmitEcho(daemon, 3 << 20).ok());
 }
 
-TEST(Reload, NamesWhatNeedsARestart) {
+TEST(Reload, NamesSettingsThatNeedARestart) {
   Config config = WithInfo();
   ServedDaemon daemon(config);
   config.runtime.max_yields = 5;
@@ -90,7 +90,7 @@ TEST(Reload, NamesWhatNeedsARestart) {
 }
 
 // The size of a request is fixed when the server starts.
-TEST(Reload, APayloadThatNoRequestHasRoomForIsCut) {
+TEST(Reload, CutsThePayloadLimitToTheSizeOfARequest) {
   Config config = WithInfo();
   config.runtime.max_payload_bytes = 1 << 20;
   ServedDaemon daemon(config);
@@ -117,7 +117,7 @@ TEST(Reload, LimitsOutOfRangeChangeNothing) {
               HasSubstr("configuration reloaded: nothing has changed"));
 }
 
-TEST(Reload, ALevelIsConfirmedWhetherItIsRaisedOrLowered) {
+TEST(Reload, LogsANewLevelWhetherRaisedOrLowered) {
   const Config config = WithInfo();
   Config quiet = config;
   quiet.log_level = runtime::LogLevel::kError;

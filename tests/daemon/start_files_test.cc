@@ -49,7 +49,7 @@ std::string ReadAll(const std::string& path) {
   return text.str();
 }
 
-TEST(PortFile, HoldsEachPortAndReplacesWhatWasThere) {
+TEST(PortFile, HoldsEachPortAndReplacesAnEarlierFile) {
   const TemporaryDirectory directory;
   const std::string path = directory.File("port");
   ASSERT_TRUE(PortFile::Write(path, {7600}).ok());
@@ -65,7 +65,7 @@ TEST(PortFile, HoldsEachPortAndReplacesWhatWasThere) {
   EXPECT_TRUE(RemovePortFile(path).ok()) << "nothing to remove is fine";
 }
 
-TEST(PortFile, IsRemovedOnlyByWhoWroteIt) {
+TEST(PortFile, IsRemovedByItsWriterOnly) {
   const TemporaryDirectory directory;
   const std::string path = directory.File("port");
   const auto first = PortFile::Write(path, {1, 2});
@@ -82,7 +82,7 @@ TEST(PortFile, IsRemovedOnlyByWhoWroteIt) {
   EXPECT_FALSE(std::filesystem::exists(path));
 }
 
-TEST(PortFile, SaysWhatIsWrong) {
+TEST(PortFile, NamesTheError) {
   const absl::Status status = PortFile::Write("/nowhere/port", {1}).status();
   EXPECT_EQ(ExitStatusOf(status), kExitBadConfiguration);
   EXPECT_EQ(std::string(status.message()),
@@ -90,7 +90,7 @@ TEST(PortFile, SaysWhatIsWrong) {
             "directory");
 }
 
-TEST(PortFile, OfADaemonThatHasJustWrittenItStays) {
+TEST(PortFile, StaysIfAnotherDaemonHasJustWrittenIt) {
   constexpr int kRounds = 500;
   const TemporaryDirectory directory;
   const std::string path = directory.File("port");
@@ -119,7 +119,7 @@ TEST(PortFile, OfADaemonThatHasJustWrittenItStays) {
       1);
 }
 
-TEST(SocketLock, IsOneDaemons) {
+TEST(SocketLock, IsHeldByOneDaemon) {
   const TemporaryDirectory directory;
   const std::string path = directory.File("s");
   auto lock = SocketLock::Take(path);
@@ -151,7 +151,7 @@ TEST(SocketLock, StaysAsLongAsTheSocketMayBeRemoved) {
   EXPECT_FALSE(std::filesystem::exists(path + ".lock"));
 }
 
-TEST(SocketLock, RemovesNobodyElsesFile) {
+TEST(SocketLock, RemovesItsOwnFileOnly) {
   const TemporaryDirectory directory;
   const std::string path = directory.File("s");
   auto lock = SocketLock::Take(path);
@@ -165,7 +165,7 @@ TEST(SocketLock, RemovesNobodyElsesFile) {
   EXPECT_FALSE(SocketLock::Take(path).ok());
 }
 
-TEST(SocketLock, OneOfManyThreadsHasItAtATime) {
+TEST(SocketLock, IsHeldByOneThreadAtATime) {
   const TemporaryDirectory directory;
   const std::string path = directory.File("s");
   std::atomic<int> holders{0};
@@ -185,7 +185,7 @@ TEST(SocketLock, OneOfManyThreadsHasItAtATime) {
   for (std::thread& thread : threads) thread.join();
 }
 
-TEST(SocketLock, SaysWhatIsWrong) {
+TEST(SocketLock, NamesTheError) {
   const TemporaryDirectory directory;
   std::filesystem::create_symlink(directory.File("precious"),
                                   directory.File("s.lock"));
@@ -219,7 +219,7 @@ class TakenPort {
   int port_ = 0;
 };
 
-TEST(ListenCheck, SaysWhy) {
+TEST(ListenCheck, NamesTheReason) {
   const TakenPort taken;
   EXPECT_EQ(WhyNotListening(absl::StrCat("127.0.0.1:", taken.port())),
             "Address already in use");
@@ -231,7 +231,7 @@ TEST(ListenCheck, SaysWhy) {
   EXPECT_EQ(WhyNotListening("127.0.0.1:0"), "");
 }
 
-TEST(ListenCheck, ReplacesASocketThatNobodyServes) {
+TEST(ListenCheck, ReplacesAnAbandonedSocket) {
   const TemporaryDirectory directory;
   const std::string path = directory.File("s");
   sockaddr_un address{};
@@ -255,7 +255,7 @@ TEST(ListenCheck, ReplacesASocketThatNobodyServes) {
   EXPECT_FALSE(std::filesystem::exists(directory.File("new")));
 }
 
-TEST(ExitStatus, FollowsFromWhyTheStartFailed) {
+TEST(ExitStatus, FollowsTheReasonOfAFailedStart) {
   EXPECT_EQ(ExitStatusOf(absl::InvalidArgumentError("")),
             kExitBadConfiguration);
   EXPECT_EQ(ExitStatusOf(absl::NotFoundError("")), kExitBadConfiguration);

@@ -104,7 +104,7 @@ absl::Status Full(std::optional<int> retry_ms) {
                                status.SerializeAsString()));
 }
 
-TEST(CallWindow, StartsNoMoreThanFit) {
+TEST(CallWindow, StartsNoMoreCallsThanItsSize) {
   Log log;
   CallWindow window({.window = 2});
   std::vector<std::shared_ptr<ManualCall>> calls;
@@ -123,7 +123,7 @@ TEST(CallWindow, StartsNoMoreThanFit) {
   EXPECT_THAT(log.over, ElementsAre("b:OK", "a:OK", "c:INTERNAL"));
 }
 
-TEST(CallWindow, KeepsTheOrderOfAKeyAndOnlyThat) {
+TEST(CallWindow, KeepsTheOrderOfEachKeyOnly) {
   Log log;
   CallWindow window({.window = 10});
   const auto add = [&](const char* name, const char* key) {
@@ -162,7 +162,7 @@ TEST(CallWindow, HasRoomForTwiceItsSize) {
   b->End(absl::OkStatus());
 }
 
-TEST(CallWindow, TriesAgainWhatIsRefusedForWantOfRoom) {
+TEST(CallWindow, RetriesCallsThatAreRefusedForWantOfRoom) {
   const auto call = std::make_shared<ScriptedCall>(
       std::vector{Full(1), Full(1), absl::OkStatus()});
   CallWindow window({});
@@ -172,7 +172,7 @@ TEST(CallWindow, TriesAgainWhatIsRefusedForWantOfRoom) {
   EXPECT_EQ(call->result(), absl::OkStatus());
 }
 
-TEST(CallWindow, GivesUpAfterSoManyRetries) {
+TEST(CallWindow, GivesUpAfterTheMaximumOfRetries) {
   const auto call = std::make_shared<ScriptedCall>(
       std::vector{Full(1), Full(1), Full(1), absl::OkStatus()});
   CallWindow window({.max_retries = 2});
@@ -182,7 +182,7 @@ TEST(CallWindow, GivesUpAfterSoManyRetries) {
   EXPECT_EQ(call->result()->code(), absl::StatusCode::kResourceExhausted);
 }
 
-TEST(CallWindow, TriesNothingElseAgain) {
+TEST(CallWindow, RetriesNoOtherError) {
   CallWindow window({});
   for (const absl::Status& status :
        {Full(std::nullopt), absl::UnavailableError("x"),
@@ -196,7 +196,7 @@ TEST(CallWindow, TriesNothingElseAgain) {
   }
 }
 
-TEST(CallWindow, CancelsWhatRunsWaitsAndIsBehind) {
+TEST(CallWindow, CancelsRunningDelayedAndQueuedCalls) {
   Log log;
   CallWindow window({.window = 1});
   window.Add(std::make_shared<ManualCall>(log, "runs"), "k");
@@ -236,7 +236,7 @@ TEST(CallWindow, CancelsALongQueueWithoutDeepRecursion) {
   EXPECT_EQ(log.over.size(), 200'001U);
 }
 
-TEST(CallWindow, CountsWhatACallAddsWhenItIsOver) {
+TEST(CallWindow, CountsCallsThatAnEndingCallAdds) {
   class Parent final : public WindowedCall {
    public:
     Parent(CallWindow& next, std::shared_ptr<WindowedCall> child)

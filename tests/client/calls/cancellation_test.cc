@@ -11,7 +11,7 @@ bool Readable(int fd) {
   return poll(&wait, 1, 0) == 1;
 }
 
-TEST(Cancellation, RunsWhatIsRegisteredOnce) {
+TEST(Cancellation, RunsARegisteredCallbackOnce) {
   Cancellation cancellation;
   int runs = 0;
   const Cancellation::Registration registration(&cancellation,
@@ -26,7 +26,7 @@ TEST(Cancellation, RunsWhatIsRegisteredOnce) {
   EXPECT_TRUE(Readable(cancellation.fd()));
 }
 
-TEST(Cancellation, RunsAtOnceWhatComesLate) {
+TEST(Cancellation, RunsALateCallbackAtOnce) {
   Cancellation cancellation;
   cancellation.Cancel();
   int runs = 0;
@@ -35,7 +35,7 @@ TEST(Cancellation, RunsAtOnceWhatComesLate) {
   EXPECT_EQ(runs, 1);
 }
 
-TEST(Cancellation, ForgetsWhatWasTakenBack) {
+TEST(Cancellation, ForgetsAnUnregisteredCallback) {
   Cancellation cancellation;
   int runs = 0;
   {
@@ -46,7 +46,7 @@ TEST(Cancellation, ForgetsWhatWasTakenBack) {
   EXPECT_EQ(runs, 0);
 }
 
-TEST(Cancellation, TakesNoneForAnAnswer) {
+TEST(Cancellation, AcceptsANullCancellation) {
   int runs = 0;
   const Cancellation::Registration registration(nullptr, [&runs] { ++runs; });
   EXPECT_EQ(runs, 0);

@@ -61,7 +61,7 @@ TEST(Client, DecodesErrorDetails) {
   EXPECT_EQ(DetailsOf(draining.status()).retry_delay, absl::Seconds(2));
 }
 
-TEST(Client, ReportsADaemonThatIsNotThere) {
+TEST(Client, ReportsAnUnreachableDaemon) {
   Client client(kNobody);
   const auto status = client.GetStatus({});
   EXPECT_EQ(status.status().code(), absl::StatusCode::kUnavailable);
@@ -144,7 +144,7 @@ TEST(Bulk, SendsToOneProcessInOrder) {
   }
 }
 
-TEST(Bulk, TriesAgainWhenTheDaemonIsFull) {
+TEST(Bulk, RetriesWhenTheDaemonIsFull) {
   FakeDaemon daemon;
   daemon.busy_answers = 3;
   const Client client(daemon.address());
@@ -158,7 +158,7 @@ TEST(Bulk, TriesAgainWhenTheDaemonIsFull) {
   EXPECT_EQ(daemon.log().submits.size(), 4U);
 }
 
-TEST(Bulk, LongAwaitsHoldUpNoSubmission) {
+TEST(Bulk, LongAwaitsDoNotDelaySubmissions) {
   constexpr int kProcesses = 50;
   const FakeDaemon daemon;
   const Client client(daemon.address());

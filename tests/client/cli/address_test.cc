@@ -27,7 +27,7 @@ TEST(CheckAddress, TakesHostsIpv6AndSockets) {
   }
 }
 
-TEST(CheckAddress, SaysWhatIsWrongAndWhatWouldBeRight) {
+TEST(CheckAddress, NamesTheErrorAndTheRightForm) {
   const std::pair<std::string, const char*> kWrong[] = {
       {"localhost", "the port is missing, as in localhost:7600."},
       {"localhost:", "the port is missing, as in localhost:7600."},
@@ -70,7 +70,7 @@ TEST(CheckAddress, SaysWhatIsWrongAndWhatWouldBeRight) {
   }
 }
 
-TEST(CheckAddress, RepeatsNothingThatActsOnATerminalAndNotMuch) {
+TEST(CheckAddress, RepeatsOnlyAShortPrintablePartOfTheAddress) {
   EXPECT_THAT(std::string(CheckAddress("h:1\x1b]0;x\x07\u202e").message()),
               StartsWith("\"h:1?]0;x??\" is not an address: "
                          "\"1?]0;x??\" is not a port"));
@@ -78,7 +78,7 @@ TEST(CheckAddress, RepeatsNothingThatActsOnATerminalAndNotMuch) {
   EXPECT_LT(message.size(), 600U);
 }
 
-TEST(Actorctl, RefusesAnAddressThatIsNone) {
+TEST(Actorctl, RefusesAnInvalidAddress) {
   const CliResult option =
       RunCli({"status", "--address", "127.0.0.1:7600/x\x1b[31m"});
   EXPECT_EQ(option.status, ExitStatus::kUsage);

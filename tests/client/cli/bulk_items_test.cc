@@ -26,7 +26,7 @@ TEST(ParseSubmitItem, TakesTheInputByteForByte) {
   EXPECT_EQ(request->input().content_type(), "");
 }
 
-TEST(ParseSubmitItem, TakesThePriorityOrLeavesItAsItIs) {
+TEST(ParseSubmitItem, TakesThePriorityOrKeepsTheDefault) {
   v1::SubmitRequest defaults;
   defaults.set_process_type("echo");
   const auto none = ParseSubmitItem("{}", defaults);
@@ -66,7 +66,7 @@ struct BadLine {
   const char* complaint;
 };
 
-TEST(ParseSubmitItem, SaysWhatIsWrong) {
+TEST(ParseSubmitItem, NamesTheError) {
   for (const BadLine& bad : std::initializer_list<BadLine>{
            {"{", "not valid JSON"},
            {"[]", "not a JSON object"},
@@ -97,7 +97,7 @@ TEST(ParseSendItem, TakesPidTopicAndPayload) {
   EXPECT_EQ(request->message_id(), "m");
 }
 
-TEST(ParseSendItem, WantsAPid) {
+TEST(ParseSendItem, RequiresAPid) {
   EXPECT_THAT(std::string(ParseSendItem("{}", {}).status().message()),
               HasSubstr("no \"pid\""));
   v1::SendRequest defaults;

@@ -38,7 +38,7 @@ TEST(InputFile, SplitsLines) {
               ElementsAre("a", "last without end"));
 }
 
-TEST(InputFile, FindsLineEndsAcrossWhatOneReadGives) {
+TEST(InputFile, FindsLineEndsAcrossReads) {
   const std::string long_line(700'000, 'x');
   EXPECT_THAT(Lines(long_line + "\n" + long_line + "y\nz"),
               ElementsAre(long_line, long_line + "y", "z"));
@@ -53,7 +53,7 @@ TEST(InputFile, RefusesALineThatIsTooLong) {
   EXPECT_EQ(ExitStatusOf(line.status()), ExitStatus::kUsage);
 }
 
-TEST(InputFile, NamesWhatItCannotRead) {
+TEST(InputFile, NamesAFileThatItCannotRead) {
   Cancellation cancellation;
   const auto missing = InputFile::Open("/nowhere/at/all", -1, cancellation);
   EXPECT_EQ(ExitStatusOf(missing.status()), ExitStatus::kUsage);
@@ -65,7 +65,7 @@ TEST(InputFile, NamesWhatItCannotRead) {
               HasSubstr("directory"));
 }
 
-TEST(InputFile, KnowsHowFarItIs) {
+TEST(InputFile, ReportsItsProgress) {
   const TemporaryFile file("12345678\n123456789\n");
   Cancellation cancellation;
   auto input = InputFile::Open(file.path(), -1, cancellation);
@@ -105,13 +105,13 @@ TEST(ReadPayload, TakesTextFilesAndStandardInput) {
   EXPECT_EQ(ExitStatusOf(read("@/nowhere").status()), ExitStatus::kUsage);
 }
 
-TEST(ReadPayload, KeepsAContentTypeThatIsGiven) {
+TEST(ReadPayload, KeepsAGivenContentType) {
   Cancellation cancellation;
   EXPECT_EQ(ReadPayload("1", "text/csv", -1, cancellation)->content_type(),
             "text/csv");
 }
 
-TEST(GuessContentType, TellsFromTheData) {
+TEST(GuessContentType, LooksAtTheData) {
   EXPECT_EQ(GuessContentType(""), "");
   EXPECT_EQ(GuessContentType(R"({"a":1})"), "");
   EXPECT_EQ(GuessContentType("hello"), "text/plain");

@@ -69,7 +69,7 @@ TEST_F(BulkCommands, SubmitsEachLine) {
   EXPECT_EQ(daemon_.log().submits.size(), 2U);
 }
 
-TEST_F(BulkCommands, ReportsBadLinesByNumberAndGoesOn) {
+TEST_F(BulkCommands, ReportsBadLinesByNumberAndContinues) {
   const TemporaryFile file(
       "{\"input\": 1}\n"
       "not json\n"
@@ -114,7 +114,7 @@ TEST_F(BulkCommands, ReadsStandardInput) {
   EXPECT_THAT(result.err, HasSubstr("standard input:2: "));
 }
 
-TEST_F(BulkCommands, SubmitsManyEachOnce) {
+TEST_F(BulkCommands, SubmitsEachOfManyItemsOnce) {
   constexpr int kItems = 5000;
   std::string lines;
   for (int i = 0; i < kItems; ++i) {
@@ -131,7 +131,7 @@ TEST_F(BulkCommands, SubmitsManyEachOnce) {
   }
 }
 
-TEST_F(BulkCommands, WritesNamesAndJsonAsWell) {
+TEST_F(BulkCommands, WritesNamesAndJson) {
   const CliInput two = {.stdin_text = "{}\n{}\n"};
   const CliResult names =
       Run({"submit", "echo", "--from-file", "-", "-o", "name"}, two);
@@ -141,7 +141,7 @@ TEST_F(BulkCommands, WritesNamesAndJsonAsWell) {
   EXPECT_EQ(json::parse(list.out).size(), 2U);
 }
 
-TEST_F(BulkCommands, StopsWhenTheDaemonDoesNotTakeMore) {
+TEST_F(BulkCommands, StopsWhenTheDaemonIsDraining) {
   std::string lines;
   for (int i = 0; i < 20'000; ++i) lines += "{}\n";
   const CliResult result =
@@ -232,7 +232,7 @@ TEST_F(BulkCommands, SendsInTheOrderOfTheFile) {
   }
 }
 
-TEST_F(BulkCommands, SendReportsWhatFailed) {
+TEST_F(BulkCommands, SendReportsFailures) {
   const CliResult result = Run({"send", "--from-file", "-", "-o", "jsonl"},
                                {.stdin_text = "{\"pid\":\"p-9\"}\n{}\n"});
   EXPECT_EQ(result.status, ExitStatus::kFailed);

@@ -28,7 +28,7 @@ TEST_F(Commands, ErrorsNameReasonFieldAndRetryDelay) {
   EXPECT_EQ(draining.err, "actorctl: draining (DRAINING); try again in 2s\n");
 }
 
-TEST_F(Commands, ExitStatusTellsWhatWentWrong) {
+TEST_F(Commands, ExitStatusFollowsTheError) {
   EXPECT_EQ(Run({"submit", "nothing"}).status, ExitStatus::kNotFound);
   EXPECT_EQ(Run({"submit", "forbid"}).status, ExitStatus::kNotAllowed);
   EXPECT_EQ(Run({"describe", "p-99"}).status, ExitStatus::kNotFound);
@@ -37,21 +37,21 @@ TEST_F(Commands, ExitStatusTellsWhatWentWrong) {
             ExitStatus::kDeadline);
 }
 
-TEST_F(Commands, NoDaemonIsUnavailableAndNamed) {
+TEST_F(Commands, NamesAnUnreachableDaemon) {
   const CliResult result = RunCli({"status", "--address", "127.0.0.1:1"});
   EXPECT_EQ(result.status, ExitStatus::kUnavailable);
   EXPECT_THAT(result.err, StartsWith("actorctl: cannot reach the daemon at "
                                      "127.0.0.1:1: "));
 }
 
-TEST_F(Commands, AddressOptionOutweighsTheVariable) {
+TEST_F(Commands, AddressOptionOverridesTheVariable) {
   const CliInput wrong = {.variables = {{"ACTORD_ADDRESS", "127.0.0.1:1"}}};
   EXPECT_EQ(RunCli({"status"}, wrong).status, ExitStatus::kUnavailable);
   EXPECT_EQ(RunCli({"status", "--address", daemon_.address()}, wrong).status,
             ExitStatus::kDone);
 }
 
-TEST_F(Commands, AnInterruptionEndsAWait) {
+TEST_F(Commands, AwaitEndsWhenInterrupted) {
   const std::string pid = Submitted("never");
   for (const std::vector<std::string>& pids :
        {std::vector<std::string>{pid}, {pid, Submitted("never")}}) {
@@ -113,7 +113,7 @@ TEST_F(Commands, CancelAndTerminateTryEveryPid) {
   EXPECT_EQ(daemon_.log().terminates.at(0).reason(), "now");
 }
 
-TEST_F(Commands, PsWalksOverAllPages) {
+TEST_F(Commands, PsReadsAllPages) {
   for (int i = 0; i < 2500; ++i) {
     v1::Process process;
     process.set_pid("q-" + std::to_string(i));
@@ -174,7 +174,7 @@ TEST_F(Commands, YieldsShowsTokensAndFilters) {
   EXPECT_EQ(line["payload"]["json"]["amount"], 3);
 }
 
-TEST_F(Commands, CompleteHandsInResultOrError) {
+TEST_F(Commands, CompleteSendsAResultOrAnError) {
   const CliResult result = Run({"complete", "t-1", R"({"ok":true})"});
   EXPECT_EQ(result.status, ExitStatus::kDone);
   EXPECT_EQ(result.out, "ACCEPTED\n");
@@ -205,7 +205,7 @@ TEST_F(Commands, CompleteExitsByTheAnswer) {
   }
 }
 
-TEST_F(Commands, StatusShowsWhatThereIs) {
+TEST_F(Commands, StatusShowsTheDaemon) {
   v1::GetStatusResponse& status = daemon_.status;
   status.set_version("9.8.7");
   status.set_state(v1::DAEMON_STATE_SERVING);
@@ -242,7 +242,7 @@ TEST_F(Commands, StatusShowsWhatThereIs) {
   EXPECT_EQ(parsed["worker_status"][0]["steals_total"], 21);
 }
 
-TEST_F(Commands, CancelPassesItsDeadlineForEveryPid) {
+TEST_F(Commands, CancelSendsItsDeadlineForEveryPid) {
   const std::vector<std::string> pids = {Submitted("never"),
                                          Submitted("never")};
   EXPECT_EQ(Run({"cancel", pids[0], pids[1], "--deadline", "1m30s"}).status,
@@ -256,7 +256,7 @@ TEST_F(Commands, CancelPassesItsDeadlineForEveryPid) {
   EXPECT_THAT(wrong.err, HasSubstr("--deadline"));
 }
 
-TEST_F(Commands, ShutdownPassesModeAndDeadline) {
+TEST_F(Commands, ShutdownSendsModeAndDeadline) {
   const CliResult result = Run({"shutdown", "--deadline", "1m30s"});
   EXPECT_EQ(result.status, ExitStatus::kDone);
   EXPECT_EQ(result.out, "ended 12, forced 3\n");
@@ -334,7 +334,7 @@ TEST_F(Commands, HelpGoesToStandardOutput) {
   }
 }
 
-TEST_F(Commands, ColoursOnlyOnATerminalThatWantsThem) {
+TEST_F(Commands, ColoursOnlyATerminalWithoutNoColor) {
   v1::Process process;
   process.set_pid("q-1");
   daemon_.processes.push_back(process);
@@ -353,7 +353,7 @@ TEST_F(Commands, VersionIsPrinted) {
   EXPECT_EQ(Run({"--version"}).status, ExitStatus::kDone);
 }
 
-TEST_F(Commands, CompletionKnowsCommandsOptionsAndChoices) {
+TEST_F(Commands, CompletionOffersCommandsOptionsAndChoices) {
   const std::string script = Run({"completion", "bash"}).out;
   EXPECT_THAT(script, HasSubstr("submit send call await"));
   EXPECT_THAT(script, HasSubstr("--from-file"));

@@ -51,7 +51,7 @@ TEST_F(DeadLettersCommand, ListShowsAndFilters) {
             v1::DEAD_LETTER_REASON_UNSPECIFIED);
 }
 
-TEST_F(DeadLettersCommand, ShowWritesFieldsOrTheVeryBytes) {
+TEST_F(DeadLettersCommand, ShowWritesFieldsOrThePayloadByteForByte) {
   Add("d.1", std::string("\0\xff", 2));
   const std::string table = Run({"dead-letters", "show", "d.1"}).out;
   EXPECT_THAT(table, HasSubstr("Reason:"));
@@ -66,7 +66,7 @@ TEST_F(DeadLettersCommand, ShowWritesFieldsOrTheVeryBytes) {
   EXPECT_EQ(none.err, "actorctl: no dead letter d.2 (DEAD_LETTER_NOT_FOUND)\n");
 }
 
-TEST_F(DeadLettersCommand, ResendGoesOnAfterOneThatIsRefused) {
+TEST_F(DeadLettersCommand, ResendContinuesAfterARefusal) {
   Add("d.1");
   Add("d.3");
   const CliResult result = Run({"dead-letters", "resend", "d.1", "d.2", "d.3",
@@ -99,7 +99,7 @@ TEST_F(DeadLettersCommand, DropTakesIdsOrAll) {
   EXPECT_EQ(Run({"dead-letters", "drop", "--all"}).out, "0 dropped\n");
 }
 
-TEST_F(DeadLettersCommand, WrongUsageCallsNobody) {
+TEST_F(DeadLettersCommand, UsageErrorsMakeNoCall) {
   for (const std::vector<std::string>& arguments :
        std::vector<std::vector<std::string>>{
            {"dead-letters"},

@@ -80,7 +80,7 @@ class HostileText : public Commands {
   }
 };
 
-TEST_F(HostileText, IsShownWithoutWhatActsOnATerminal) {
+TEST_F(HostileText, IsShownWithoutControlCharacters) {
   for (const std::vector<std::string>& command :
        {std::vector<std::string>{"ps", "-o", "wide"},
         {"describe", "q-1"},
@@ -118,7 +118,7 @@ TEST_F(HostileText, IsShownWithoutWhatActsOnATerminal) {
   }
 }
 
-TEST_F(HostileText, IsEscapedForProgramsWithoutLoss) {
+TEST_F(HostileText, IsEscapedWithoutLossForPrograms) {
   for (const char* format : {"json", "jsonl", "yaml"}) {
     const std::string written =
         Run({"dead-letters", "show", "d-1", "-o", format}).out;
@@ -130,7 +130,7 @@ TEST_F(HostileText, IsEscapedForProgramsWithoutLoss) {
   }
 }
 
-TEST_F(HostileText, GoesIntoAPipeAsItIs) {
+TEST_F(HostileText, IsWrittenByteForByteIntoAPipe) {
   for (const std::vector<std::string>& command :
        {std::vector<std::string>{"await", "p-1"},
         {"dead-letters", "show", "d-1", "--payload"}}) {

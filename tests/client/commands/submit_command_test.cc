@@ -31,7 +31,7 @@ TEST_F(SubmitCommand, PrintsThePid) {
   EXPECT_FALSE(request.has_priority());
 }
 
-TEST_F(SubmitCommand, PassesThePriorityOn) {
+TEST_F(SubmitCommand, SendsThePriority) {
   Run({"submit", "echo", "--priority", "0"});
   Run({"submit", "echo", "--priority", "31"});
   EXPECT_TRUE(daemon_.log().submits.at(0).has_priority());

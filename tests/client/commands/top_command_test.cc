@@ -32,7 +32,7 @@ class TopCommand : public Commands {
   }
 };
 
-TEST_F(TopCommand, WantsATerminal) {
+TEST_F(TopCommand, RequiresATerminal) {
   for (const bool out_is_terminal : {false, true}) {
     const CliResult result =
         Run({"top"}, {.variables = {{"TERM", "xterm"}},
@@ -45,7 +45,7 @@ TEST_F(TopCommand, WantsATerminal) {
   EXPECT_THAT(daemon_.log().process_lists, SizeIs(0));
 }
 
-TEST_F(TopCommand, RefusesWhatMakesNoSense) {
+TEST_F(TopCommand, RefusesInvalidOptions) {
   const struct {
     std::vector<std::string> arguments;
     const char* complaint;
@@ -82,7 +82,7 @@ TEST_F(TopCommand, OnceWritesOneFrame) {
   EXPECT_EQ(result.err, "");
 }
 
-TEST_F(TopCommand, LooksAtNoMoreThanMax) {
+TEST_F(TopCommand, ReadsAtMostMaxProcesses) {
   const CliResult result = Once({"--max", "1200", "--limit", "1"});
   EXPECT_THAT(result.out,
               HasSubstr("Looked at the first 1,200 of 2,500 processes\n"));
@@ -92,7 +92,7 @@ TEST_F(TopCommand, LooksAtNoMoreThanMax) {
   EXPECT_EQ(log.process_lists[1].page_size(), 200);
 }
 
-TEST_F(TopCommand, ASingleTypeIsAskedForAlone) {
+TEST_F(TopCommand, RequestsASingleTypeOnly) {
   Once({"--type", "order"});
   EXPECT_EQ(daemon_.log().process_lists.back().process_type(), "order");
   const CliResult result = Once({"--type", "rde", "-o", "name"});
@@ -100,7 +100,7 @@ TEST_F(TopCommand, ASingleTypeIsAskedForAlone) {
   EXPECT_THAT(result.out, AllOf(HasSubstr("p-5\n"), Not(HasSubstr("p-6\n"))));
 }
 
-TEST_F(TopCommand, WritesTheSameAsData) {
+TEST_F(TopCommand, WritesTheSameValuesAsData) {
   const CliResult result =
       Once({"--sort", "steps", "--limit", "1", "-o", "json", "--max", "2000"});
   ASSERT_EQ(result.status, ExitStatus::kDone) << result.err;
@@ -129,7 +129,7 @@ TEST_F(TopCommand, WritesTheSameAsData) {
   EXPECT_THAT(Once({"--types", "-o", "yaml"}).out, StartsWith("version: "));
 }
 
-TEST_F(TopCommand, OnceFailsAsOtherCommandsDo) {
+TEST_F(TopCommand, OnceFailsLikeOtherCommands) {
   EXPECT_EQ(Run({"top", "--once", "--address", "127.0.0.1:1"}).status,
             ExitStatus::kUnavailable);
   EXPECT_EQ(
@@ -141,7 +141,7 @@ TEST_F(TopCommand, OnceFailsAsOtherCommandsDo) {
             ExitStatus::kInterrupted);
 }
 
-TEST_F(TopCommand, IsCompleted) {
+TEST_F(TopCommand, IsInShellCompletion) {
   const std::string script = Run({"completion", "bash"}).out;
   EXPECT_THAT(script, HasSubstr("top) words+="));
   EXPECT_THAT(script, HasSubstr("--sort) COMPREPLY=($(compgen -W \"pid type "));

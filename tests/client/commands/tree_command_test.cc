@@ -61,7 +61,7 @@ class TreeCommand : public Commands {
   }
 };
 
-TEST_F(TreeCommand, DrawsEachBelowWhoSpawnedIt) {
+TEST_F(TreeCommand, DrawsEachProcessBelowItsParent) {
   Add("p-1", "a");
   Add("p-5", "e", "p-2");
   Add("p-2", "b", "p-1");
@@ -75,7 +75,7 @@ TEST_F(TreeCommand, DrawsEachBelowWhoSpawnedIt) {
   EXPECT_THAT(Lines({"tree", "--limit", "3", "-o", "name"}), SizeIs(3));
 }
 
-TEST_F(TreeCommand, ShowsWhatASupervisorSaysOfItsChildren) {
+TEST_F(TreeCommand, ShowsTheChildrenThatASupervisorReports) {
   AddSupervisor();
   const std::string table = Run({"tree", "-o", "wide"}).out;
   EXPECT_THAT(table, HasSubstr("├─ db: database @store"));
@@ -89,13 +89,13 @@ TEST_F(TreeCommand, ShowsWhatASupervisorSaysOfItsChildren) {
   EXPECT_EQ(log.calls[1].payload().data(), R"({"after":"db"})");
 }
 
-TEST_F(TreeCommand, TheLimitIsOfWhatIsWritten) {
+TEST_F(TreeCommand, LimitCountsWrittenRows) {
   AddSupervisor();
   // "web" is down, so it has no PID to print.
   EXPECT_EQ(Run({"tree", "--limit", "3", "-o", "name"}).out, "p-1\np-2\np-3\n");
 }
 
-TEST_F(TreeCommand, SupervisorsOfRowsThatAreNotWrittenAreNotAsked) {
+TEST_F(TreeCommand, AsksOnlySupervisorsOfWrittenRows) {
   AddSupervisor();
   EXPECT_THAT(Drawn({"tree", "--limit", "1"}), ElementsAre("supervisor"));
   EXPECT_THAT(daemon_.log().calls, SizeIs(0));
@@ -123,7 +123,7 @@ TEST_F(TreeCommand, RowsAreTheSameInJson) {
   EXPECT_FALSE(rows[3].contains("child_id"));
 }
 
-TEST_F(TreeCommand, PlainAsksNobody) {
+TEST_F(TreeCommand, PlainAsksNoSupervisor) {
   AddSupervisor();
   EXPECT_THAT(Drawn({"tree", "--plain"}),
               ElementsAre("supervisor", "├─ extra", "└─ database @store"));
@@ -132,7 +132,7 @@ TEST_F(TreeCommand, PlainAsksNobody) {
 
 // A process of another plugin may have the type name of supervisors, or a
 // supervisor may be broken.
-TEST_F(TreeCommand, ASupervisorThatAnswersNonsenseIsDrawnAllTheSame) {
+TEST_F(TreeCommand, DrawsASupervisorWhoseAnswerIsInvalid) {
   for (const char* answer :
        {"", "[]", "{", R"({"children": 1})", R"({"children": [1, {}]})",
         R"({"children": [{"id": 1, "pid": {}, "restarts": "x"}]})"}) {
@@ -145,14 +145,14 @@ TEST_F(TreeCommand, ASupervisorThatAnswersNonsenseIsDrawnAllTheSame) {
   }
 }
 
-TEST_F(TreeCommand, AnAnswerThatNeverEndsIsCutOff) {
+TEST_F(TreeCommand, LimitsThePagesOfAnAnswer) {
   Add("p-1", "supervisor");
   daemon_.calls[{"p-1", "children"}] = {
       R"({"children": [{"id": "a", "type": "t", "state": "x"}], "next": "a"})"};
   EXPECT_LE(Lines({"tree"}).size(), 1100u);
 }
 
-TEST_F(TreeCommand, AChainOfAnyLengthIsDrawn) {
+TEST_F(TreeCommand, DrawsAChainOfAnyLength) {
   for (int i = 0; i < 5000; ++i) {
     Add("p-" + std::to_string(i), "link",
         i == 0 ? "" : "p-" + std::to_string(i - 1));
@@ -162,7 +162,7 @@ TEST_F(TreeCommand, AChainOfAnyLengthIsDrawn) {
   EXPECT_THAT(lines.back(), HasSubstr("[4999] link"));
 }
 
-TEST_F(TreeCommand, SomebodyWhoIsNotThereIsAnError) {
+TEST_F(TreeCommand, ReportsAnUnknownPid) {
   EXPECT_EQ(Run({"tree", "p-1"}).status, ExitStatus::kNotFound);
 }
 

@@ -30,7 +30,7 @@ class WatchCommand : public Commands {
   }
 };
 
-TEST_F(WatchCommand, PrintsALineForEach) {
+TEST_F(WatchCommand, PrintsALineForEachEvent) {
   daemon_.watches = {{Page("1", true, true, {"p-1"}),
                       Happened("2", {"+p-2", "-p-1"}),
                       Happened("3", {"!p-2"})}};
@@ -52,7 +52,7 @@ TEST_F(WatchCommand, PrintsALineForEach) {
               HasSubstr("PRIORITY"));
 }
 
-TEST_F(WatchCommand, JsonHasWhatAProgramNeeds) {
+TEST_F(WatchCommand, JsonHasEventsPidsAndFailures) {
   daemon_.watches = {{Page("1", true, true, {"p-1"}), Missed("2", 12'345),
                       Page("3", true, true, {"p-1"}),
                       Happened("4", {"+p-2", "!p-1"})}};
@@ -75,7 +75,7 @@ TEST_F(WatchCommand, JsonHasWhatAProgramNeeds) {
                                   "lives now follows\n"));
 }
 
-TEST_F(WatchCommand, SaysWhatWasMissedAndWhenItConnectsAgain) {
+TEST_F(WatchCommand, ReportsMissedEventsAndReconnects) {
   daemon_.watches = {{TokenOnly("1")}, {Missed("2", 0), Happened("3", {"+a"})}};
   const CliResult done = Run({"watch", "--no-snapshot", "--count", "1"});
   EXPECT_EQ(done.status, ExitStatus::kDone);
@@ -87,7 +87,7 @@ TEST_F(WatchCommand, SaysWhatWasMissedAndWhenItConnectsAgain) {
                            "actorctl: to go on here: --resume 3\n"));
 }
 
-TEST_F(WatchCommand, PassesItsOptionsOn) {
+TEST_F(WatchCommand, SendsItsOptions) {
   daemon_.watches = {{Happened("1", {"+a"})}};
   Run({"watch", "--type", "order", "--parent", "p-7", "--resume", "token",
        "--no-snapshot", "--count", "1"});
@@ -98,7 +98,7 @@ TEST_F(WatchCommand, PassesItsOptionsOn) {
   EXPECT_TRUE(request.skip_snapshot());
 }
 
-TEST_F(WatchCommand, EndsAfterAWhile) {
+TEST_F(WatchCommand, EndsAfterTheTimeOfFor) {
   daemon_.watches = {{Page("1", true, true, {"p-1"})}};
   // The time is long enough for the snapshot.
   const CliResult enough = Run({"watch", "--for", "2s"});
@@ -111,7 +111,7 @@ TEST_F(WatchCommand, EndsAfterAWhile) {
   EXPECT_THAT(wrong.err, HasSubstr("--for: "));
 }
 
-TEST_F(WatchCommand, AnInterruptionEndsIt) {
+TEST_F(WatchCommand, EndsWhenInterrupted) {
   daemon_.watches = {{Page("1", true, true, {"p-1"})}};
   Cancellation cancellation;
   cancellation.Cancel();
@@ -122,7 +122,7 @@ TEST_F(WatchCommand, AnInterruptionEndsIt) {
   EXPECT_EQ(result.out, "[]\n");
 }
 
-TEST_F(WatchCommand, ATokenThatIsNoneIsAnError) {
+TEST_F(WatchCommand, RefusesAnInvalidToken) {
   const CliResult result = Run({"watch", "--resume", "x"});
   EXPECT_EQ(result.status, ExitStatus::kFailed);
   EXPECT_THAT(result.err, HasSubstr("INVALID_RESUME_TOKEN"));

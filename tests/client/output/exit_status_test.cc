@@ -36,12 +36,12 @@ TEST(ExitStatus, FollowsTheStatusCode) {
   }
 }
 
-TEST(ExitStatus, TellsUsageFromWhatTheDaemonRefuses) {
+TEST(ExitStatus, DistinguishesUsageErrorsFromRefusals) {
   EXPECT_EQ(ExitStatusOf(UsageError("x")), ExitStatus::kUsage);
   EXPECT_EQ(static_cast<int>(ExitStatus::kUsage), 2);
 }
 
-TEST(ExitStatus, TakesARefusalForAFailureWhateverItsCode) {
+TEST(ExitStatus, RefusedInitIsAFailureWhateverItsCode) {
   google::rpc::ErrorInfo info;
   info.set_reason("INIT_REFUSED");
   google::rpc::Status details;

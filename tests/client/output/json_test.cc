@@ -15,7 +15,7 @@ std::string Nested(size_t depth) {
   return std::string(depth, '[') + std::string(depth, ']');
 }
 
-TEST(CheckJson, SaysWhereItIsWrong) {
+TEST(CheckJson, NamesThePlaceOfAnError) {
   EXPECT_TRUE(CheckJson(R"( {"a": [1, true, null, "x"]} )").ok());
   const absl::Status status = CheckJson(R"({"a": })");
   EXPECT_EQ(ExitStatusOf(status), ExitStatus::kUsage);
@@ -24,14 +24,14 @@ TEST(CheckJson, SaysWhereItIsWrong) {
   EXPECT_FALSE(CheckJson("1 2").ok());
 }
 
-TEST(CheckJson, RefusesWhatWouldExhaustTheStack) {
+TEST(CheckJson, RefusesDeepNesting) {
   EXPECT_TRUE(CheckJson(Nested(100)).ok());
   EXPECT_THAT(std::string(CheckJson(Nested(101)).message()),
               HasSubstr("nested deeper"));
   EXPECT_FALSE(CheckJson(Nested(1'000'000)).ok());
 }
 
-TEST(IsFaithfulJson, TellsWhatAParserWouldChange) {
+TEST(IsFaithfulJson, FindsValuesThatAParserWouldChange) {
   for (const char* text : {"1", "-1", "18446744073709551615", "0.1", "1e5",
                            R"({"a":1,"b":{"a":2}})", "[]"}) {
     EXPECT_TRUE(IsFaithfulJson(text)) << text;
@@ -43,7 +43,7 @@ TEST(IsFaithfulJson, TellsWhatAParserWouldChange) {
   }
 }
 
-TEST(SplitObject, GivesEachValueAsItStands) {
+TEST(SplitObject, ReturnsEachValueByteForByte) {
   const std::string line =
       R"( { "a" : 1.50 , "b":{"z":1, "a":[ "]}" ,2]},"c":"x\"}y" , "d":null } )";
   const auto members = SplitObject(line);
@@ -61,13 +61,13 @@ TEST(SplitObject, DecodesEscapedKeys) {
   EXPECT_EQ(members->count("ab\""), 1U);
 }
 
-TEST(SplitObject, TakesTheEmptyObject) {
+TEST(SplitObject, AcceptsTheEmptyObject) {
   const auto members = SplitObject(" { } ");
   ASSERT_TRUE(members.ok());
   EXPECT_TRUE(members->empty());
 }
 
-TEST(SplitObject, RefusesWhatIsNoObject) {
+TEST(SplitObject, RefusesOtherValues) {
   for (const char* line : {"[1]", "1", "\"{}\"", "", "{", R"({"a":1,})",
                            R"({"a":1} x)", R"({"a":1,"a":2})"}) {
     EXPECT_FALSE(SplitObject(line).ok()) << line;
@@ -78,7 +78,7 @@ TEST(Write, ReplacesBrokenUtf8) {
   EXPECT_EQ(Write(Json("a\xff")), "\"a\xef\xbf\xbd\"");
 }
 
-TEST(Write, EscapesWhatActsOnATerminal) {
+TEST(Write, EscapesCharactersThatActOnATerminal) {
   for (const auto& [text, written] :
        {std::pair<const char*, const char*>{"a\x7f", "a\\u007f"},
         {"\u0080", "\\u0080"},
@@ -102,7 +102,7 @@ TEST(Write, EscapesWhatActsOnATerminal) {
 }
 
 // A reader of YAML 1.1 takes 1e+300 for a string.
-TEST(WriteYaml, GivesANumberWithAnExponentItsPoint) {
+TEST(WriteYaml, WritesAPointIntoANumberWithAnExponent) {
   EXPECT_EQ(WriteYaml(Json(1e300)), "1.0e+300\n");
   EXPECT_EQ(WriteYaml(Json(-1e-300)), "-1.0e-300\n");
   EXPECT_EQ(WriteYaml(Json(1.5e300)), "1.5e+300\n");
@@ -110,7 +110,7 @@ TEST(WriteYaml, GivesANumberWithAnExponentItsPoint) {
   EXPECT_EQ(WriteYaml(Json(12)), "12\n");
 }
 
-TEST(WriteYaml, PutsALongKeyBehindAQuestionMark) {
+TEST(WriteYaml, WritesAQuestionMarkBeforeALongKey) {
   const std::string longest(1000, 'k');
   const std::string too_long(1001, 'k');
   EXPECT_EQ(WriteYaml(Json{{longest, 1}}), longest + ": 1\n");
@@ -140,7 +140,7 @@ TEST(WriteYaml, NestsMapsAndLists) {
             "  k: v\n");
 }
 
-TEST(WriteYaml, QuotesWhatWouldNotBeText) {
+TEST(WriteYaml, QuotesTextsThatYamlReadsAsOtherTypes) {
   for (const char* text :
        {"", "true", "No", "null", "1", "1.5", "2026-01-01", "a: b", "- x",
         "a #b", "~", "*x", "x y", "line\nend", "@x", "{", "y"}) {

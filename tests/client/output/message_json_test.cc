@@ -52,7 +52,7 @@ TEST(ToJson, KeepsNamesAndWritesNumbersAsNumbers) {
             R"("cancel_requested":false,"priority":0})");
 }
 
-TEST(ToJson, LeavesOutMessagesThatAreNotSet) {
+TEST(ToJson, OmitsUnsetMessages) {
   v1::Outcome outcome;
   outcome.set_pid("p-1");
   outcome.mutable_failure()->set_reason(v1::FAILURE_REASON_TERMINATED);
@@ -74,7 +74,7 @@ TEST(ToJson, WritesListsAndDurations) {
   EXPECT_EQ(Write(written["plugins"]), "[]");
 }
 
-TEST(EnumName, DropsThePrefixOrGivesTheNumber) {
+TEST(EnumName, DropsThePrefixOrWritesTheNumber) {
   EXPECT_EQ(EnumName(v1::DAEMON_STATE_DRAINING), "DRAINING");
   EXPECT_EQ(EnumName(grpc::health::v1::HealthCheckResponse::NOT_SERVING),
             "NOT_SERVING");

@@ -63,7 +63,7 @@ TEST(ListWriter, WritesEachFormatForPrograms) {
   EXPECT_EQ(written.dump(), R"([{"name":"first"},{"name":"grüß"}])");
 }
 
-TEST(ListWriter, WritesAnEmptyListAsSuch) {
+TEST(ListWriter, WritesAnEmptyList) {
   EXPECT_EQ(WriteList(Format::kTable, {}), "");
   EXPECT_EQ(WriteList(Format::kName, {}), "");
   EXPECT_EQ(WriteList(Format::kJsonl, {}), "");
@@ -71,12 +71,12 @@ TEST(ListWriter, WritesAnEmptyListAsSuch) {
   EXPECT_EQ(WriteList(Format::kJson, {}), "[]\n");
 }
 
-TEST(ListWriter, EmphasisesOnlyHeadingsAndOnlyWhenAsked) {
+TEST(ListWriter, EmphasisesHeadingsIfAsked) {
   EXPECT_EQ(WriteList(Format::kTable, {MakeItem("a", "1")}, true),
             "\x1b[1mNAME  COUNT\x1b[0m\na         1\n");
 }
 
-TEST(ListWriter, LetsNoCellMoveTheCursor) {
+TEST(ListWriter, ReplacesControlCharactersInCells) {
   EXPECT_EQ(WriteList(Format::kTable, {MakeItem("a\x1b[2J\nb", "1")}),
             "NAME     COUNT\na?[2J b      1\n");
 }
@@ -98,7 +98,7 @@ TEST(ListWriter, WritesPagesUnderOneHeading) {
   EXPECT_EQ(out.str(), "NAME\na\nb\n");
 }
 
-TEST(WriteRaw, AddsALineEndOnlyForATerminalOrAmongOthers) {
+TEST(WriteRaw, AddsALineEndForATerminalOrBetweenResults) {
   const auto written = [](const std::string& data, bool terminal,
                           bool separate) {
     v1::Payload payload;
@@ -118,7 +118,7 @@ TEST(WriteRaw, AddsALineEndOnlyForATerminalOrAmongOthers) {
             std::string("\0\xff", 2));
 }
 
-TEST(WriteRaw, LetsNothingActOnATerminal) {
+TEST(WriteRaw, ReplacesControlCharactersForATerminal) {
   v1::Payload payload;
   payload.set_data("a\x1b[2J\u202eb\u009bc\xff\r\n");
   std::ostringstream terminal;
@@ -129,7 +129,7 @@ TEST(WriteRaw, LetsNothingActOnATerminal) {
   EXPECT_EQ(pipe.str(), payload.data());
 }
 
-TEST(WriteOne, LetsNoNameActOnATerminal) {
+TEST(WriteOne, ReplacesControlCharactersInNames) {
   const auto written = [](bool terminal) {
     std::ostringstream out;
     WriteOne(out, {.format = Format::kName, .terminal = terminal}, Json(),
@@ -142,7 +142,7 @@ TEST(WriteOne, LetsNoNameActOnATerminal) {
   EXPECT_EQ(written(false), "first\x1b[2J\nsecond\n\u202ethird\n");
 }
 
-TEST(WriteFields, PutsValuesInOneColumn) {
+TEST(WriteFields, AlignsValuesInOneColumn) {
   std::ostringstream out;
   WriteFields(out, {{"PID", "p-1"}, {"Mailbox", "3\n4"}});
   EXPECT_EQ(out.str(), "PID:      p-1\nMailbox:  3 4\n");

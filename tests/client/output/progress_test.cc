@@ -16,7 +16,7 @@ TEST(ProgressLine, ShowsShareCountsAndRate) {
       "  2 failed");
 }
 
-TEST(ProgressLine, LeavesOutWhatIsNotKnown) {
+TEST(ProgressLine, OmitsUnknownValues) {
   EXPECT_EQ(ProgressLine({.begun = 3, .finished = 1}, absl::ZeroDuration(), 80),
             "1 of 3 begun");
 }
@@ -26,7 +26,7 @@ TEST(ProgressLine, StaysWithinTheTerminal) {
             "1 of ");
 }
 
-TEST(Progress, WritesTenTimesASecondAtMost) {
+TEST(Progress, WritesAtMostTenTimesASecond) {
   std::ostringstream err;
   Progress progress(err, true, 80);
   const absl::Time start = absl::UnixEpoch();
@@ -39,7 +39,7 @@ TEST(Progress, WritesTenTimesASecondAtMost) {
   EXPECT_NE(err.str(), first);
 }
 
-TEST(Progress, TakesItsLineAway) {
+TEST(Progress, ErasesItsLine) {
   std::ostringstream err;
   {
     Progress progress(err, true, 80);
@@ -50,7 +50,7 @@ TEST(Progress, TakesItsLineAway) {
   EXPECT_EQ(err.str().substr(err.str().size() - clear.size()), clear);
 }
 
-TEST(Progress, WritesNothingWhereNobodyLooks) {
+TEST(Progress, WritesNothingWithoutATerminal) {
   std::ostringstream err;
   {
     Progress progress(err, false, 80);

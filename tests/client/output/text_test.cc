@@ -16,7 +16,7 @@ TEST(ParseDuration, TakesNumbersWithUnits) {
   EXPECT_EQ(*ParseDuration("0"), absl::ZeroDuration());
 }
 
-TEST(ParseDuration, RefusesTheRestAsUsage) {
+TEST(ParseDuration, RefusesOtherTextsAsUsageErrors) {
   for (const char* text :
        {"", "5", "s", "-1s", "1x", "10 s", "inf", "1e99h", "abc"}) {
     const auto duration = ParseDuration(text);
@@ -25,7 +25,7 @@ TEST(ParseDuration, RefusesTheRestAsUsage) {
   }
 }
 
-TEST(ShortDuration, HasTwoUnitsAtMost) {
+TEST(ShortDuration, HasAtMostTwoUnits) {
   EXPECT_EQ(ShortDuration(absl::ZeroDuration()), "0ms");
   EXPECT_EQ(ShortDuration(absl::Milliseconds(850)), "850ms");
   EXPECT_EQ(ShortDuration(absl::Seconds(42)), "42s");
@@ -36,7 +36,7 @@ TEST(ShortDuration, HasTwoUnitsAtMost) {
             "12d3h");
 }
 
-TEST(Rfc3339, IsUtcWithTheFractionThatThereIs) {
+TEST(Rfc3339, IsUtcWithoutTrailingZeros) {
   EXPECT_EQ(Rfc3339(absl::FromUnixMillis(1767225600250)),
             "2026-01-01T00:00:00.25Z");
   EXPECT_EQ(Rfc3339(absl::FromUnixSeconds(0)), "1970-01-01T00:00:00Z");
@@ -56,7 +56,7 @@ TEST(ShortBytes, PicksTheUnit) {
   EXPECT_EQ(ShortBytes(UINT64_MAX), "16777216.0 TiB");
 }
 
-TEST(IsUtf8, KnowsWhatIsWellFormed) {
+TEST(IsUtf8, AcceptsWellFormedTextOnly) {
   for (const char* text : {"", "plain", "\u00e4", "\u20ac", "\U0001F600"}) {
     EXPECT_TRUE(IsUtf8(text)) << text;
   }
@@ -67,7 +67,7 @@ TEST(IsUtf8, KnowsWhatIsWellFormed) {
   }
 }
 
-TEST(OneLine, LeavesNothingThatMovesTheCursor) {
+TEST(OneLine, ReplacesCharactersThatMoveTheCursor) {
   EXPECT_EQ(OneLine("a\nb\tc"), "a b c");
   EXPECT_EQ(OneLine("\x1b[31mred\x07"), "?[31mred?");
   EXPECT_EQ(OneLine("bad \xff byte"), "bad ? byte");
@@ -95,7 +95,7 @@ constexpr char32_t kPlainCharacters[] = {0x20,   0x7E,   0xA0,   0x61B,  0x61D,
                                          0x200D, 0x2010, 0x2027, 0x202F, 0x2065,
                                          0x206A, 0xFEFE, 0xFF00, 0xFFFD};
 
-TEST(OneLine, LetsNothingTurnTheDirectionOfWritingOrEndTheLine) {
+TEST(OneLine, ReplacesMarksOfDirectionAndLineEnds) {
   for (const char32_t code_point : kTerminalControls) {
     const std::string character = Encoded(code_point);
     ASSERT_EQ(Utf8CodePoint(character), code_point);
@@ -129,7 +129,7 @@ TEST(OneLine, CutsByCharactersNotBytes) {
   EXPECT_EQ(Width(OneLine("\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4", 5)), 5U);
 }
 
-TEST(ToUtf8, ReplacesWhatIsNoneAndCutsBetweenCharacters) {
+TEST(ToUtf8, ReplacesInvalidBytesAndCutsBetweenCharacters) {
   EXPECT_EQ(ToUtf8("a\xc3\xa4\xff\xc3", 100), "a\xc3\xa4??");
   EXPECT_EQ(ToUtf8("a\xc3\xa4", 2), "a");
   EXPECT_EQ(ToUtf8("a\xc3\xa4", 3), "a\xc3\xa4");

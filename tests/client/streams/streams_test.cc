@@ -50,7 +50,7 @@ class ClientStreams : public ::testing::Test {
   }
 };
 
-TEST_F(ClientStreams, SendsAllInOrderAndSaysWhatWasRefused) {
+TEST_F(ClientStreams, SendsItemsInOrderAndReportsRefusals) {
   constexpr int kItems = 20'000;
   const std::string pid = Process();
   std::vector<uint64_t> refused;
@@ -108,7 +108,7 @@ TEST_F(ClientStreams, KeepBatchesWithinTheLimits) {
   EXPECT_EQ(log.batch_items.back(), 1);
 }
 
-TEST_F(ClientStreams, SayHowTheyWereEnded) {
+TEST_F(ClientStreams, ReportTheStatusOfTheirEnd) {
   daemon_.stream_batches = 3;
   const std::string pid = Process();
   SendStream stream(client_);
@@ -121,7 +121,7 @@ TEST_F(ClientStreams, SayHowTheyWereEnded) {
   EXPECT_EQ(stream.acked(), daemon_.log().sends.size());
 }
 
-TEST_F(ClientStreams, NoticeAnEndThatLeavesItemsUnanswered) {
+TEST_F(ClientStreams, ReportAnEndWithUnansweredItems) {
   daemon_.stream_batches = 1;
   daemon_.streams_end_well = true;
   SubmitStream stream(client_);
@@ -132,7 +132,7 @@ TEST_F(ClientStreams, NoticeAnEndThatLeavesItemsUnanswered) {
   }
 }
 
-TEST_F(ClientStreams, ReportADaemonThatIsNotThere) {
+TEST_F(ClientStreams, ReportAnUnreachableDaemon) {
   const Client client("127.0.0.1:1");  // nothing listens on that port
   SendStream stream(client);
   absl::Status sent;
@@ -140,7 +140,7 @@ TEST_F(ClientStreams, ReportADaemonThatIsNotThere) {
   EXPECT_EQ(stream.Finish().code(), absl::StatusCode::kUnavailable);
 }
 
-TEST_F(ClientStreams, SubmitAndTellOutcomes) {
+TEST_F(ClientStreams, SubmitAndDeliverOutcomes) {
   constexpr int kItems = 5000;
   std::map<uint64_t, std::string> results;
   std::map<uint64_t, absl::Status> refused;
@@ -170,7 +170,7 @@ TEST_F(ClientStreams, SubmitAndTellOutcomes) {
   EXPECT_EQ(details.field_violations[0].field, "input.data");
 }
 
-TEST_F(ClientStreams, WithoutOutcomesAnAnswerIsEnough) {
+TEST_F(ClientStreams, CompleteAnItemAtItsAnswerWithoutOutcomes) {
   SubmitStream stream(client_, {.await_outcomes = false});
   for (int i = 0; i < 10; ++i) {
     ASSERT_TRUE(stream.Submit(ItemOf("never", "")).ok());
@@ -199,7 +199,7 @@ TEST_F(ClientStreams, WaitWhileTheWindowIsFull) {
   EXPECT_EQ(daemon_.log().submits.size(), 3u);
 }
 
-TEST_F(ClientStreams, AWindowOfNothingIsOneOfOne) {
+TEST_F(ClientStreams, WindowOfZeroIsAWindowOfOne) {
   const std::string pid = Process();
   SendStream stream(client_, {.window = 0});
   for (int i = 0; i < 3; ++i) ASSERT_TRUE(stream.Send(ItemTo(pid, "")).ok());
@@ -208,7 +208,7 @@ TEST_F(ClientStreams, AWindowOfNothingIsOneOfOne) {
   EXPECT_THAT(daemon_.log().batch_items, Each(1));
 }
 
-TEST_F(ClientStreams, FlushDoesNotWaitForWhatComesAfterIt) {
+TEST_F(ClientStreams, FlushDoesNotWaitForLaterItems) {
   // At no time is the stream empty: before an item is answered, its callback
   // submits the next one.
   std::atomic<bool> flushed{false};
@@ -228,7 +228,7 @@ TEST_F(ClientStreams, FlushDoesNotWaitForWhatComesAfterIt) {
   EXPECT_TRUE(all.ok()) << all;
 }
 
-TEST_F(ClientStreams, FlushIsNotTakenInByOthersThatEndFirst) {
+TEST_F(ClientStreams, FlushWaitsAlthoughLaterItemsEndFirst) {
   SubmitStream stream(client_);
   ASSERT_TRUE(stream.Submit(ItemOf("never", "")).ok());
   std::atomic<bool> flushes{false};
@@ -247,7 +247,7 @@ TEST_F(ClientStreams, FlushIsNotTakenInByOthersThatEndFirst) {
   EXPECT_EQ(flushed.code(), absl::StatusCode::kCancelled) << flushed;
 }
 
-TEST_F(ClientStreams, MayBeLeftInTheMiddle) {
+TEST_F(ClientStreams, MayBeDestroyedInTheMiddle) {
   const std::string pid = Process();
   for (int round = 0; round < 50; ++round) {
     SendStream stream(client_);
@@ -257,7 +257,7 @@ TEST_F(ClientStreams, MayBeLeftInTheMiddle) {
   }
 }
 
-TEST(FromRefusal, KeepsWhatAnErrorOfACallSays) {
+TEST(FromRefusal, KeepsTheDetailsOfAnError) {
   v1::Refusal refusal;
   refusal.set_code(8);
   refusal.set_reason("MAILBOX_FULL");

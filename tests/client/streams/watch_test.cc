@@ -66,7 +66,7 @@ class ClientWatch : public ::testing::Test {
   std::string token_;
 };
 
-TEST_F(ClientWatch, TellsAllInOrderAndGoesOnAfterABreak) {
+TEST_F(ClientWatch, DeliversEventsInOrderAndResumesAfterABreak) {
   daemon_.watches = {
       {Page("1", true, false, {"a", "b"}), Page("2", false, true, {"c"}),
        Happened("3", {"+d", "-a"})},
@@ -85,7 +85,7 @@ TEST_F(ClientWatch, TellsAllInOrderAndGoesOnAfterABreak) {
   EXPECT_EQ(token_, "8");
 }
 
-TEST_F(ClientWatch, AsksForWhatItIsTold) {
+TEST_F(ClientWatch, SendsItsOptions) {
   daemon_.watches = {{TokenOnly("1")}};
   ProcessWatchOptions options = Options();
   options.process_type = "order";
@@ -101,7 +101,7 @@ TEST_F(ClientWatch, AsksForWhatItIsTold) {
   EXPECT_TRUE(requests[0].skip_snapshot());
 }
 
-TEST_F(ClientWatch, WhoStopsIsToldNoMore) {
+TEST_F(ClientWatch, DeliversNothingAfterAStop) {
   daemon_.watches = {
       {Page("1", true, true, {"a"}), Happened("2", {"+b", "+c", "+d"})}};
   ASSERT_TRUE(Run(Options(), "started c").ok());
@@ -110,7 +110,7 @@ TEST_F(ClientWatch, WhoStopsIsToldNoMore) {
   EXPECT_EQ(token_, "1");
 }
 
-TEST_F(ClientWatch, AnErrorThatStaysEndsIt) {
+TEST_F(ClientWatch, PermanentErrorEndsTheWatch) {
   ProcessWatchOptions options = Options();
   options.resume_token = "none";
   const absl::Status status = Run(std::move(options), "");
@@ -120,7 +120,7 @@ TEST_F(ClientWatch, AnErrorThatStaysEndsIt) {
   EXPECT_EQ(token_, "none");
 }
 
-TEST_F(ClientWatch, ADaemonThatIsNotThereIsTriedAgainUntilSomebodyStops) {
+TEST_F(ClientWatch, RetriesAnUnreachableDaemonUntilStopped) {
   ProcessWatchOptions options;
   int broken = 0;
   std::vector<absl::Duration> delays;
@@ -138,7 +138,7 @@ TEST_F(ClientWatch, ADaemonThatIsNotThereIsTriedAgainUntilSomebodyStops) {
                           absl::Milliseconds(4), absl::Milliseconds(4)));
 }
 
-TEST_F(ClientWatch, CanBeStoppedWhileNothingComes) {
+TEST_F(ClientWatch, CanBeStoppedWithoutEvents) {
   daemon_.watches = {{TokenOnly("1")}};
   std::thread stopping;
   ProcessWatchOptions options;
@@ -148,7 +148,7 @@ TEST_F(ClientWatch, CanBeStoppedWhileNothingComes) {
   EXPECT_EQ(token_, "1");
 }
 
-TEST_F(ClientWatch, CanBeStoppedInAPause) {
+TEST_F(ClientWatch, CanBeStoppedBetweenAttempts) {
   daemon_.watches = {{TokenOnly("1")}, {TokenOnly("2")}};
   std::thread stopping;
   ProcessWatchOptions options;

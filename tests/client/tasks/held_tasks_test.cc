@@ -75,7 +75,7 @@ class HeldTasksTest : public ::testing::Test {
   HeldTasks tasks_;
 };
 
-TEST_F(HeldTasksTest, AResultIsSentAndGoneWhenItIsAnswered) {
+TEST_F(HeldTasksTest, ResultIsDroppedOnceItIsAnswered) {
   const auto held = Run("a");
   EXPECT_FALSE(Due().completions_size());
   Finish(held, Result("1"));
@@ -91,7 +91,7 @@ TEST_F(HeldTasksTest, AResultIsSentAndGoneWhenItIsAnswered) {
   EXPECT_THAT(reports_, ElementsAre(std::pair("a", End::kAnswered)));
 }
 
-TEST_F(HeldTasksTest, FailuresSayWhenToTryAgain) {
+TEST_F(HeldTasksTest, FailuresCarryTheRetryDelay) {
   Finish(Run("a"), TaskOutcome::Retry(absl::StatusCode::kAborted, "no paper",
                                       absl::Milliseconds(1500)));
   Finish(Run("b"), TaskOutcome::Error(absl::StatusCode::kOk, "x\xff"));
@@ -106,7 +106,7 @@ TEST_F(HeldTasksTest, FailuresSayWhenToTryAgain) {
   EXPECT_EQ(request.completions(0).error().message(), "x?");
 }
 
-TEST_F(HeldTasksTest, HeartbeatsComeThreeTimesALeaseUntilTheAnswer) {
+TEST_F(HeldTasksTest, SendsThreeHeartbeatsALeaseUntilTheAnswer) {
   const auto held = Run("a");
   EXPECT_EQ(tasks_.NextDue(), now_ + absl::Seconds(10));
   now_ += absl::Seconds(10);
@@ -126,7 +126,7 @@ TEST_F(HeldTasksTest, HeartbeatsComeThreeTimesALeaseUntilTheAnswer) {
   EXPECT_EQ(tasks_.NextDue(), absl::InfiniteFuture());
 }
 
-TEST_F(HeldTasksTest, ATaskThatIsTakenBackIsCancelledAndNotAnswered) {
+TEST_F(HeldTasksTest, CancelledTaskIsNotAnswered) {
   const auto held = Run("a");
   Cancelled("a");
   Cancelled("a");
@@ -140,7 +140,7 @@ TEST_F(HeldTasksTest, ATaskThatIsTakenBackIsCancelledAndNotAnswered) {
   EXPECT_THAT(reports_, ElementsAre(std::pair("a", End::kCancelled)));
 }
 
-TEST_F(HeldTasksTest, ATaskThatHasNotBegunGoesAtOnce) {
+TEST_F(HeldTasksTest, CancelDropsATaskThatHasNotBegun) {
   v1::Task task;
   task.set_token("a");
   tasks_.Add(task, now_);
@@ -149,7 +149,7 @@ TEST_F(HeldTasksTest, ATaskThatHasNotBegunGoesAtOnce) {
   EXPECT_EQ(tasks_.size(), 0u);
 }
 
-TEST_F(HeldTasksTest, AHeartbeatThatIsNotAcceptedCancels) {
+TEST_F(HeldTasksTest, RefusedHeartbeatCancelsTheTask) {
   const auto held = Run("a");
   Answered("a", Answer::ANSWER_ACCEPTED, v1::TaskAnswer::KIND_HEARTBEAT);
   EXPECT_FALSE(held->cancellation.cancelled());
@@ -157,7 +157,7 @@ TEST_F(HeldTasksTest, AHeartbeatThatIsNotAcceptedCancels) {
   EXPECT_TRUE(held->cancellation.cancelled());
 }
 
-TEST_F(HeldTasksTest, AnAnswerWithoutRoomIsSentAgainLater) {
+TEST_F(HeldTasksTest, ResultIsSentAgainAfterAFullMailbox) {
   Finish(Run("a"), Result("1"));
   Due();
   Refused("a", /*retry_seconds=*/2);
@@ -168,7 +168,7 @@ TEST_F(HeldTasksTest, AnAnswerWithoutRoomIsSentAgainLater) {
   EXPECT_THAT(reports_, IsEmpty());
 }
 
-TEST_F(HeldTasksTest, OfAResultThatIsRefusedForGoodTheProcessHears) {
+TEST_F(HeldTasksTest, RefusedResultBecomesAnErrorForTheProcess) {
   Finish(Run("a"), Result("1"));
   Due();
   Refused("a", 0);
@@ -183,7 +183,7 @@ TEST_F(HeldTasksTest, OfAResultThatIsRefusedForGoodTheProcessHears) {
                                     std::pair("a", End::kRefused)));
 }
 
-TEST_F(HeldTasksTest, ABrokenStreamLeavesOnlyResultsToBeSentAgain) {
+TEST_F(HeldTasksTest, BrokenStreamKeepsResultsOnly) {
   v1::Task queued;
   const auto running = Run("running");
   Finish(Run("result"), Result("1"));
@@ -206,7 +206,7 @@ TEST_F(HeldTasksTest, ABrokenStreamLeavesOnlyResultsToBeSentAgain) {
   EXPECT_EQ(tasks_.size(), 0u);
 }
 
-TEST_F(HeldTasksTest, AnswersForOthersAreIgnored) {
+TEST_F(HeldTasksTest, IgnoresAnswersForUnknownTasks) {
   Answered("x", Answer::ANSWER_ACCEPTED);
   Cancelled("x");
   const auto held = Run("a");

@@ -27,7 +27,7 @@ TEST(TopKeys, AreReadFromBytes) {
   EXPECT_FALSE(reader.pending());
 }
 
-TEST(TopKeys, ComeInAnyPieces) {
+TEST(TopKeys, MayArriveInPieces) {
   KeyReader reader;
   EXPECT_THAT(reader.Feed("\x1b"), IsEmpty());
   EXPECT_TRUE(reader.pending());
@@ -49,7 +49,7 @@ TEST(TopKeys, EscapeIsAKeyWhenNothingFollows) {
   EXPECT_THAT(reader.Flush(), IsEmpty());
 }
 
-TEST(TopKeys, WhatIsNoneIsDropped) {
+TEST(TopKeys, UnknownSequencesAreDropped) {
   KeyReader reader;
   EXPECT_THAT(reader.Feed("\x1b[99;5Xa\x01\xff\xc0z"),
               ElementsAre(Text("a"), Text("z")));
@@ -58,7 +58,7 @@ TEST(TopKeys, WhatIsNoneIsDropped) {
   EXPECT_FALSE(reader.pending());
 }
 
-TEST(TopKeys, WhatIsPastedIsTextAlone) {
+TEST(TopKeys, PastedBytesAreText) {
   KeyReader reader;
   EXPECT_THAT(reader.Feed("a\x1b[200~k\r\x1b[A\x1a"),
               ElementsAre(Text("a"), Key{KeyKind::kText, "k", true}));
@@ -143,7 +143,7 @@ TEST_F(TopView, TheSelectedProcessStaysSelected) {
   EXPECT_EQ(Selected(), "p46");
 }
 
-TEST_F(TopView, WhoHasNotMovedSeesTheTop) {
+TEST_F(TopView, ShowsTheTopUntilTheSelectionMoves) {
   Start();
   Sample sample = Numbered(50);
   sample.processes[3].set_steps(1000);
@@ -152,7 +152,7 @@ TEST_F(TopView, WhoHasNotMovedSeesTheTop) {
   EXPECT_EQ(Selected(), "p03");
 }
 
-TEST_F(TopView, NothingThereIsNoTrouble) {
+TEST_F(TopView, AcceptsKeysWithoutRows) {
   model_.Add(MakeSample(absl::Seconds(61)));
   Start();
   for (const char* keys : {"\x1b[A", "\x1b[B", "\x1b[6~", "\x1b[F", "\r", "k",
@@ -172,7 +172,7 @@ TEST_F(TopView, SortsByEveryColumnInTurn) {
   EXPECT_TRUE(view_.reversed());
 }
 
-TEST_F(TopView, FiltersByWhatIsTyped) {
+TEST_F(TopView, FiltersByTypedText) {
   Start();
   Type("/linx\x7f");
   EXPECT_EQ(view_.typed(), "lin");
@@ -205,7 +205,7 @@ TEST_F(TopView, FilterIsBounded) {
   EXPECT_EQ(view_.typed(), std::string(125, 'x'));
 }
 
-TEST_F(TopView, AsksBeforeAProcessEnds) {
+TEST_F(TopView, AsksBeforeACancel) {
   Start();
   Type("\x1b[B");
   EXPECT_EQ(Type("k").kind, Wish::Kind::kNone);
@@ -229,7 +229,7 @@ TEST_F(TopView, AsksBeforeAProcessEnds) {
   }
 }
 
-TEST_F(TopView, WhatIsPastedIsForAFilterAlone) {
+TEST_F(TopView, PastedTextGoesIntoAFilterOnly) {
   Start();
   const auto paste = [&](const std::string& text) {
     return Type("\x1b[200~" + text + "\x1b[201~");
@@ -247,7 +247,7 @@ TEST_F(TopView, WhatIsPastedIsForAFilterAlone) {
   EXPECT_EQ(view_.prompt(), View::Prompt::kFilter);
 }
 
-TEST_F(TopView, TypesLeadToTheirProcesses) {
+TEST_F(TopView, EnterOnATypeShowsItsProcesses) {
   Start({.types = true});
   ASSERT_EQ(view_.rows(), 2u);
   EXPECT_EQ(Selected(), "order");
@@ -261,7 +261,7 @@ TEST_F(TopView, TypesLeadToTheirProcesses) {
   EXPECT_EQ(view_.rows(), 25u);
 }
 
-TEST_F(TopView, WhatCameOfSeveralWishesStandsSideBySide) {
+TEST_F(TopView, ShowsResultsOfSeveralCommandsSideBySide) {
   view_.Say("asking p2 to end ...");
   view_.Tell("p1 was asked to end");
   view_.Tell("p2 was asked to end");
@@ -275,7 +275,7 @@ TEST_F(TopView, WhatCameOfSeveralWishesStandsSideBySide) {
   EXPECT_EQ(view_.message(), "p3 was asked to end");
 }
 
-TEST_F(TopView, DetailsAreOfOneProcess) {
+TEST_F(TopView, DetailsShowOneProcess) {
   Start();
   const Wish look = Type("\r");
   EXPECT_EQ(look.kind, Wish::Kind::kLook);
@@ -293,7 +293,7 @@ TEST_F(TopView, DetailsAreOfOneProcess) {
   EXPECT_FALSE(view_.details().has_value());
 }
 
-TEST_F(TopView, TheIntervalHasItsSteps) {
+TEST_F(TopView, IntervalChangesInSteps) {
   Start();
   Type("+");
   EXPECT_EQ(view_.interval(), absl::Seconds(5));
@@ -306,7 +306,7 @@ TEST_F(TopView, TheIntervalHasItsSteps) {
   EXPECT_EQ(view_.interval(), absl::Seconds(1));
 }
 
-TEST_F(TopView, PausesAndGoesOnAtOnce) {
+TEST_F(TopView, PausesAndResumesAtOnce) {
   Start();
   EXPECT_EQ(Type("p").kind, Wish::Kind::kNone);
   EXPECT_TRUE(view_.paused());
@@ -314,7 +314,7 @@ TEST_F(TopView, PausesAndGoesOnAtOnce) {
   EXPECT_FALSE(view_.paused());
 }
 
-TEST_F(TopView, QuitsFromAnywhereButATextThatIsTyped) {
+TEST_F(TopView, QuitsExceptWhileTextIsTyped) {
   for (const char* before : {"", "?", "\r", "t"}) {
     Start();
     Type(before);

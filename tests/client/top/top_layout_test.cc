@@ -25,7 +25,7 @@ TEST(TopCells, FitsTextIntoCells) {
   EXPECT_EQ(cells.Clip("abc", 5), "abc");
 }
 
-TEST(TopCells, WideCharactersTakeTwo) {
+TEST(TopCells, WideCharactersTakeTwoCells) {
   const Cells cells(true);
   EXPECT_EQ(cells.Width("注文"), 4u);
   EXPECT_EQ(cells.Fit("注文", 5), "注文 ");
@@ -35,7 +35,7 @@ TEST(TopCells, WideCharactersTakeTwo) {
   EXPECT_EQ(cells.Fit("注文", 2), "… ");
 }
 
-TEST(TopCells, NothingHostileGetsThrough) {
+TEST(TopCells, ReplacesCharactersThatActOnATerminal) {
   const Cells cells(true);
   EXPECT_EQ(cells.Clip("\x1b]0;title\x07", 99), "?]0;title?");
   EXPECT_EQ(cells.Clip("a\x1b[2Jb\r\n\tc\x7f", 99), "a?[2Jb   c?");
@@ -52,14 +52,14 @@ TEST(TopCells, NothingHostileGetsThrough) {
   EXPECT_EQ(cells.Width("\x1b\xff"), 2u);
 }
 
-TEST(TopCells, WithoutUtf8ThereIsAscii) {
+TEST(TopCells, WritesAsciiWithoutUtf8) {
   const Cells cells(false);
   EXPECT_EQ(cells.Clip("Bestellung für 注文", 99), "Bestellung f?r ??");
   EXPECT_EQ(cells.Fit("abcdef", 5), "abcd~");
   EXPECT_STREQ(cells.descending(), "v");
 }
 
-TEST(TopCells, TheEnvironmentSaysWhatTheTerminalShows) {
+TEST(TopCells, EnvironmentDecidesWhetherTheTerminalShowsUtf8) {
   const auto is_utf8 = [](std::map<std::string, std::string> variables) {
     Cancellation cancellation;
     std::ostringstream out;
@@ -78,7 +78,7 @@ TEST(TopCells, TheEnvironmentSaysWhatTheTerminalShows) {
 
 // Bytes for a terminal.
 
-TEST(TopFrame, OnlyWhatHasChangedIsWritten) {
+TEST(TopFrame, WritesChangedLinesOnly) {
   const Frame before = {{{.text = "one"}}, {{.text = "two"}}, {{.text = "3"}}};
   const Frame after = {{{.text = "one"}}, {{.text = "TWO"}}};
   EXPECT_EQ(Encode(after, before, true), "\x1b[2;1H\x1b[2KTWO\x1b[3;1H\x1b[J");
@@ -87,7 +87,7 @@ TEST(TopFrame, OnlyWhatHasChangedIsWritten) {
             "\x1b[H\x1b[2J\x1b[1;1H\x1b[2Kone");
 }
 
-TEST(TopFrame, StylesEndWhereTheTextDoes) {
+TEST(TopFrame, EndsEachStyleAfterItsText) {
   const Frame frame = {{{.text = "bad", .style = Style::kBad},
                         {.text = " plain"},
                         {.text = "row", .style = Style::kReverse}}};
@@ -186,7 +186,7 @@ all 3 processes   ?: help   q: quit
 }
 
 // The column of the sort order, the type and the PID are dropped last.
-TEST_F(TopLayout, NarrowTerminalsHaveFewerColumns) {
+TEST_F(TopLayout, NarrowTerminalsGetFewerColumns) {
   Start({.process_column = 3});
   EXPECT_EQ(Drawn({.width = 40, .height = 9}), R"(
 actord 0.1.0 at 127.0.0.1:7600   SERVING
@@ -201,7 +201,7 @@ all 3 processes   ?: help   q: quit
 )");
 }
 
-TEST_F(TopLayout, AnySizeWillDo) {
+TEST_F(TopLayout, FitsEveryTerminalSize) {
   for (const char* keys : {"", "t", "?", "\r", "/abc", "k"}) {
     Start();
     Type(keys);
@@ -238,7 +238,7 @@ TEST_F(TopLayout, TheSelectedRowIsReversed) {
   EXPECT_EQ(reversed, 1u);
 }
 
-TEST_F(TopLayout, SaysWhatItHasLookedAt) {
+TEST_F(TopLayout, ShowsHowManyProcessesWereRead) {
   Start();
   EXPECT_EQ(LookedAt(model_), "all 3 processes");
   Sample sample = MakeSample(absl::Hours(28), {MakeProcess("a", "order", 1)});
@@ -262,7 +262,7 @@ TEST_F(TopLayout, SaysWhatItHasLookedAt) {
   EXPECT_EQ(LookedAt(model_), "all 1 processes of type order");
 }
 
-TEST_F(TopLayout, ADaemonThatIsGoneIsShown) {
+TEST_F(TopLayout, ShowsALostConnection) {
   link_.state = absl::UnavailableError("Connection refused");
   link_.retry_in = absl::Seconds(4);
   EXPECT_THAT(
@@ -278,7 +278,7 @@ TEST_F(TopLayout, ADaemonThatIsGoneIsShown) {
   EXPECT_THAT(drawn, HasSubstr("1.f7dcb807.1.1"));
 }
 
-TEST_F(TopLayout, AnErrorThatIsAnAnswerIsNoLostConnection) {
+TEST_F(TopLayout, ErrorStatusIsNotALostConnection) {
   struct Case {
     absl::Status state;
     const char* text;
@@ -296,7 +296,7 @@ TEST_F(TopLayout, AnErrorThatIsAnAnswerIsNoLostConnection) {
   }
 }
 
-TEST_F(TopLayout, OnlyRowsThatAreSeenAreMeasured) {
+TEST_F(TopLayout, MeasuresVisibleRowsOnly) {
   Sample sample = MakeSample(absl::Seconds(9));
   for (int i = 0; i < 100; ++i) {
     sample.processes.push_back(
@@ -314,7 +314,7 @@ TEST_F(TopLayout, OnlyRowsThatAreSeenAreMeasured) {
               HasSubstr("\n1.1.9999  a.type.with.a.long.name  IDLE "));
 }
 
-TEST_F(TopLayout, BytesHaveRoomUpToTheNextUnit) {
+TEST_F(TopLayout, ByteColumnsHaveRoomUpToTheNextUnit) {
   Sample sample = MakeSample(absl::Seconds(9), {MakeProcess("p", "t", 1)});
   sample.processes[0].set_mailbox_bytes((uint64_t{1} << 30) - 200'000);
   model_.Add(sample);
@@ -326,7 +326,7 @@ TEST_F(TopLayout, BytesHaveRoomUpToTheNextUnit) {
   }
 }
 
-TEST_F(TopLayout, ARestartIsShown) {
+TEST_F(TopLayout, ShowsARestart) {
   Start();
   Sample sample = MakeSample(absl::Seconds(1));
   sample.status.set_incarnation("run2");
@@ -336,7 +336,7 @@ TEST_F(TopLayout, ARestartIsShown) {
               HasSubstr("restarted 1 time "));
 }
 
-TEST_F(TopLayout, HostileNamesAreShownAsTheyAre) {
+TEST_F(TopLayout, ReplacesControlCharactersInNames) {
   model_.Add(MakeSample(absl::Seconds(9),
                         {MakeProcess("p\x1b[2J", "or\nder\xe2\x80\xae", 1)}));
   view_.Refresh(model_);
@@ -354,7 +354,7 @@ TEST_F(TopLayout, HostileNamesAreShownAsTheyAre) {
   }
 }
 
-TEST_F(TopLayout, PromptsStandInTheLastLine) {
+TEST_F(TopLayout, ShowsPromptsInTheLastLine) {
   Start();
   const Size size = {.width = 80, .height = 10};
   Type("k");
@@ -370,7 +370,7 @@ TEST_F(TopLayout, PromptsStandInTheLastLine) {
   EXPECT_THAT(Drawn(size), HasSubstr("\ntype: or_   Enter, or Escape\n"));
 }
 
-TEST_F(TopLayout, DetailsAreThoseOfDescribe) {
+TEST_F(TopLayout, DetailsMatchTheOutputOfDescribe) {
   Start();
   Type("\r");
   EXPECT_THAT(Drawn({.width = 80, .height = 24}), HasSubstr("\n...\n"));

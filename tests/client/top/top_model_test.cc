@@ -39,7 +39,7 @@ TEST(TopModel, OneSampleHasNoRates) {
   EXPECT_EQ(model.processes().front().age, absl::Seconds(60));
 }
 
-TEST(TopModel, RatesAreOverTheDaemonsUptime) {
+TEST(TopModel, RatesUseTheUptimeOfTheDaemon) {
   Model model;
   Sample sample = MakeSample(absl::Seconds(60));
   sample.status.mutable_counters()->set_steps_total(1000);
@@ -57,7 +57,7 @@ TEST(TopModel, RatesAreOverTheDaemonsUptime) {
   EXPECT_THAT(model.rates().messages, Optional(DoubleEq(0)));
 }
 
-TEST(TopModel, EveryLimitCounts) {
+TEST(TopModel, CountsHitsOfEveryLimit) {
   v1::Counters counters;
   uint64_t expected = 0;
   const auto* const type = v1::Counters::descriptor();
@@ -72,7 +72,7 @@ TEST(TopModel, EveryLimitCounts) {
   EXPECT_EQ(RefusalsOf(counters), expected);
 }
 
-TEST(TopModel, TheSameMomentTwiceHasNoRates) {
+TEST(TopModel, TwoSamplesOfTheSameMomentHaveNoRates) {
   Model model;
   model.Add(MakeSample(absl::Seconds(60), {MakeProcess("p1", "order", 1)}));
   model.Add(MakeSample(absl::Seconds(60), {MakeProcess("p1", "order", 2)}));
@@ -82,7 +82,7 @@ TEST(TopModel, TheSameMomentTwiceHasNoRates) {
 }
 
 // A key press, for example, asks for a sample at once.
-TEST(TopModel, RatesAreNotOverMomentsThatAreTooClose) {
+TEST(TopModel, RatesSpanALeastInterval) {
   constexpr absl::Duration kLeast = absl::Milliseconds(500);
   Model model;
   const auto add = [&](int64_t ms, uint64_t steps) {
@@ -109,7 +109,7 @@ TEST(TopModel, RatesAreNotOverMomentsThatAreTooClose) {
 
 // A process that an incomplete or filtered sample did not contain may have
 // existed before.
-TEST(TopModel, NewIsWhatACompleteSampleOfTheSameTypeDidNotHave) {
+TEST(TopModel, ProcessIsNewIfACompleteSampleOfTheSameTypeLacksIt) {
   const Sample whole = MakeSample(absl::Seconds(60));
   Sample part = whole;
   part.complete = false;
@@ -125,7 +125,7 @@ TEST(TopModel, NewIsWhatACompleteSampleOfTheSameTypeDidNotHave) {
   }
 }
 
-TEST(TopModel, ProcessesHaveRatesOfTheirOwn) {
+TEST(TopModel, EachProcessHasItsOwnRates) {
   Model model;
   model.Add(MakeSample(absl::Seconds(60), {MakeProcess("p1", "order", 100),
                                            MakeProcess("p2", "order", 7)}));
@@ -143,7 +143,7 @@ TEST(TopModel, ProcessesHaveRatesOfTheirOwn) {
   EXPECT_EQ(rows[3].steps_rate, std::nullopt);
 }
 
-TEST(TopModel, ARestartBeginsAnew) {
+TEST(TopModel, RestartDropsTheEarlierSamples) {
   for (const bool told_by_incarnation : {true, false}) {
     Model model;
     Sample sample =
@@ -178,7 +178,7 @@ TEST(TopModel, AgesAreNotNegative) {
   EXPECT_EQ(model.processes().front().age, absl::ZeroDuration());
 }
 
-TEST(TopModel, TypesAreTheSumOfTheirProcesses) {
+TEST(TopModel, TypeRowsSumTheirProcesses) {
   v1::Process busy = MakeProcess("p2", "order", 30, absl::Seconds(10));
   busy.set_state(v1::PROCESS_STATE_RUNNING);
   busy.set_mailbox_messages(5);
@@ -205,7 +205,7 @@ TEST(TopModel, TypesAreTheSumOfTheirProcesses) {
   EXPECT_EQ(types[1].steps_rate, std::nullopt);
 }
 
-TEST(TopTable, RowsThatAreAlikeKeepTheirOrder) {
+TEST(TopTable, EqualRowsKeepTheirOrder) {
   Model model;
   model.Add(MakeSample(
       absl::Seconds(60),
@@ -218,7 +218,7 @@ TEST(TopTable, RowsThatAreAlikeKeepTheirOrder) {
 }
 
 // A few rows may keep their order by chance.
-TEST(TopTable, ManyRowsThatAreAlikeKeepTheirOrder) {
+TEST(TopTable, ManyEqualRowsKeepTheirOrder) {
   Model model;
   std::vector<v1::Process> processes;
   std::vector<std::string> pids;
@@ -231,7 +231,7 @@ TEST(TopTable, ManyRowsThatAreAlikeKeepTheirOrder) {
   EXPECT_EQ(Ordered(model, "steps", true), pids);
 }
 
-TEST(TopTable, WhatHasNoRateStandsBelow) {
+TEST(TopTable, RowsWithoutARateComeLast) {
   Model model;
   model.Add(MakeSample(absl::Seconds(60), {MakeProcess("slow", "order", 5),
                                            MakeProcess("fast", "order", 5)}));

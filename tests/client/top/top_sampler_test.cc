@@ -69,7 +69,7 @@ std::vector<std::string> Texts(const std::vector<Done>& all) {
 
 // Nobody takes the answers: the sampler keeps the last answer and a few before
 // it.
-TEST(TopSampler, KeepsLittleForThoseWhoTakeNothing) {
+TEST(TopSampler, KeepsAFewAnswersThatNobodyTakes) {
   FakeDaemon daemon;
   Sampler sampler(daemon.address(), {.interval = absl::Seconds(1)});
   for (size_t i = 0; i < 3 * Sampler::kMostDone; ++i) {
@@ -84,7 +84,7 @@ TEST(TopSampler, KeepsLittleForThoseWhoTakeNothing) {
   EXPECT_FALSE(news.done.back().ok);
 }
 
-TEST(TopSampler, WhatWaitsIsAnsweredBeforeTheEnd) {
+TEST(TopSampler, FinishesWaitingCommandsBeforeTheEnd) {
   FakeDaemon daemon;
   Client client(daemon.address());
   v1::SubmitRequest request;
@@ -99,7 +99,7 @@ TEST(TopSampler, WhatWaitsIsAnsweredBeforeTheEnd) {
   EXPECT_THAT(daemon.log().terminates, SizeIs(1));
 }
 
-TEST(TopSampler, WhatIsNotAnsweredIsSaid) {
+TEST(TopSampler, ReportsUnansweredCommands) {
   const MuteDaemon daemon;
   Sampler sampler(daemon.address(), {.interval = absl::Hours(1)});
   // A sample is in flight; commands do not wait for it.
@@ -126,7 +126,7 @@ TEST(TopSampler, WhatIsNotAnsweredIsSaid) {
   EXPECT_FALSE(done.back().ok);
 }
 
-TEST(TopSampler, NothingIsSaidOfNothing) {
+TEST(TopSampler, ReportsNothingWithoutCommands) {
   FakeDaemon daemon;
   Sampler sampler(daemon.address(), {.interval = absl::Hours(1)});
   Cancellation interrupt;
@@ -134,7 +134,7 @@ TEST(TopSampler, NothingIsSaidOfNothing) {
 }
 
 // A shorter interval takes effect before the longer interval has passed.
-TEST(TopSampler, AShorterIntervalIsTakenAtOnce) {
+TEST(TopSampler, ShorterIntervalTakesEffectAtOnce) {
   FakeDaemon daemon;
   Sampler sampler(daemon.address(), {.interval = absl::Hours(1)});
   ASSERT_TRUE(Eventually([&] { return sampler.Take().sample.has_value(); }));

@@ -47,7 +47,7 @@ struct SeenCall {
   std::string identity;
 };
 
-// A check that records every caller, and refuses all while `refuses` is set.
+// A check that records every caller and returns the status of SetAnswer.
 class RecordingCheck {
  public:
   CallCheck check() {
@@ -180,7 +180,7 @@ TEST_F(CallGateTest, RefusedCallHasNoEffect) {
   EXPECT_EQ(daemon_.Await(pid).result().data(), "42");
 }
 
-TEST_F(CallGateTest, CallerSaysWhatIsKnownOfTheCall) {
+TEST_F(CallGateTest, CallerHasPeerMethodDeadlineAndTrace) {
   const MethodDescriptor& method = *Contract().FindMethodByName("GetStatus");
   const std::string trace =
       "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
@@ -224,7 +224,7 @@ void CountAllocation(const volatile void* /*block*/, size_t /*bytes*/) {
 }
 void CountFree(const volatile void* /*block*/) {}
 
-TEST(CallGate, LetsACallInWithoutAnAllocation) {
+TEST(CallGate, AdmitsACallWithoutAnAllocation) {
   ASSERT_GT(
       __sanitizer_install_malloc_and_free_hooks(CountAllocation, CountFree), 0);
   const MethodDescriptor& method = *Contract().FindMethodByName("Send");

@@ -57,7 +57,7 @@ TEST_F(ServiceIdsTest, FailedRequestIdMayBeUsedAgain) {
   EXPECT_FALSE(response.duplicate());
 }
 
-TEST_F(ServiceIdsTest, ConcurrentRequestIdsStartOneProcessEach) {
+TEST_F(ServiceIdsTest, ConcurrentCallsStartOneProcessForEachRequestId) {
   constexpr int kIds = 50;
   constexpr int kCallers = 4;
   std::vector<std::future<std::set<std::string>>> callers;

@@ -15,7 +15,7 @@ namespace {
 
 using grpc::StatusCode;
 
-TEST(ServiceLimits, FullMailboxIsWorthAnotherTry) {
+TEST(ServiceLimits, FullMailboxIsRetryable) {
   Config config = ServedDaemon::Defaults();
   config.runtime.max_mailbox_messages = 3;
   ServedDaemon daemon(config);
@@ -57,7 +57,7 @@ Config WithProbe() {
   return config;
 }
 
-TEST(ServiceLimits, PageOfYieldsEndsBeforeItIsTooLargeForItsClient) {
+TEST(ServiceLimits, PageOfYieldsFitsIntoAResponse) {
   ServedDaemon daemon(WithProbe());
   const std::string payload(400 << 10, 'x');
   daemon.Submit(
@@ -87,7 +87,7 @@ TEST(ServiceLimits, PageOfYieldsEndsBeforeItIsTooLargeForItsClient) {
   EXPECT_EQ(sizes, (std::vector<int>{2, 2, 1}));
 }
 
-TEST(ServiceLimits, LookingForFewAmongManyTakesSeveralPages) {
+TEST(ServiceLimits, FilterWithFewMatchesTakesSeveralPages) {
   ServedDaemon daemon(WithProbe());
   const std::string children = std::to_string(runtime::Runtime::kMaxLookedAt);
   daemon.Await(daemon.Submit("probe", children, "children"));

@@ -56,7 +56,7 @@ TEST_F(ServiceTest, RunsAProcessToItsResult) {
   EXPECT_EQ(outcome.steps(), 1u);
 }
 
-TEST_F(ServiceTest, FailureOfAProcessIsNoErrorOfTheCall) {
+TEST_F(ServiceTest, FailedProcessIsNotAnErrorOfTheCall) {
   const v1::Outcome outcome =
       daemon_.Await(daemon_.Submit("echo", "broken", "fail"));
   EXPECT_EQ(outcome.failure().reason(), v1::FAILURE_REASON_FAILED);
@@ -64,7 +64,7 @@ TEST_F(ServiceTest, FailureOfAProcessIsNoErrorOfTheCall) {
   EXPECT_EQ(outcome.failure().message(), "broken");
 }
 
-TEST_F(ServiceTest, SubmitSaysWhatIsWrong) {
+TEST_F(ServiceTest, SubmitNamesTheError) {
   const struct {
     const char* type;
     const char* method;
@@ -102,7 +102,7 @@ TEST_F(ServiceTest, RefusesAPayloadAboveTheLimit) {
   EXPECT_EQ(daemon_.Await(daemon_.Submit("echo", most)).result().data(), most);
 }
 
-TEST_F(ServiceTest, FirstMessagesAreThereBeforeTheFirstStep) {
+TEST_F(ServiceTest, FirstMessagesArriveBeforeTheFirstStep) {
   v1::SubmitRequest request;
   request.set_process_type("counter");
   for (const char* topic : {"add", "add", "stop"}) {
@@ -113,7 +113,7 @@ TEST_F(ServiceTest, FirstMessagesAreThereBeforeTheFirstStep) {
   EXPECT_EQ(daemon_.Await(response.pid()).result().data(), "2");
 }
 
-TEST_F(ServiceTest, SendsInOrderAndSaysWhatIsWrong) {
+TEST_F(ServiceTest, SendsInOrderAndNamesTheError) {
   const std::string pid = daemon_.Submit("counter", "1");
   EXPECT_TRUE(Send(pid, "add", "41").ok());
   EXPECT_TRUE(Send(pid, "stop").ok());
@@ -155,7 +155,7 @@ TEST_F(ServiceTest, CancelAndTerminateEndAProcess) {
   EXPECT_NE(outcome.failure().message().find("in the way"), std::string::npos);
 }
 
-TEST_F(ServiceTest, CancelsDeadlineIsRefusedIfItIsNegative) {
+TEST_F(ServiceTest, RefusesANegativeDeadlineOfACancel) {
   grpc::ClientContext context;
   v1::CancelRequest request;
   request.set_pid(daemon_.Submit("counter", "3"));
@@ -167,7 +167,7 @@ TEST_F(ServiceTest, CancelsDeadlineIsRefusedIfItIsNegative) {
   EXPECT_EQ(FieldIn(status), "deadline");
 }
 
-TEST_F(ServiceTest, AwaitThatIsGivenUpLeavesNothingBehind) {
+TEST_F(ServiceTest, AbandonedAwaitLeavesNothingBehind) {
   const std::string pid = daemon_.Submit("counter", "3");
   for (int i = 0; i < 20; ++i) {
     grpc::ClientContext context;
@@ -183,7 +183,7 @@ TEST_F(ServiceTest, AwaitThatIsGivenUpLeavesNothingBehind) {
   EXPECT_EQ(daemon_.Await(pid).result().data(), "3");
 }
 
-TEST_F(ServiceTest, EveryoneWhoAwaitsGetsTheOutcome) {
+TEST_F(ServiceTest, EveryAwaitGetsTheOutcome) {
   const std::string pid = daemon_.Submit("counter", "3");
   std::vector<std::future<std::string>> waiting;
   for (int i = 0; i < 4; ++i) {
@@ -281,7 +281,7 @@ TEST_F(ServiceTest, DescribesAProcess) {
   EXPECT_EQ(response.process().yields_outstanding(), 1u);
 }
 
-TEST_F(ServiceTest, GetStatusTellsWhatThereIs) {
+TEST_F(ServiceTest, GetStatusDescribesTheDaemon) {
   daemon_.Await(daemon_.Submit("echo", "x"));
   grpc::ClientContext context;
   v1::GetStatusResponse status;
@@ -312,7 +312,7 @@ TEST_F(ServiceTest, GetStatusTellsWhatThereIs) {
   EXPECT_EQ(status.limits().max_payload_bytes(), 1u << 20);
 }
 
-TEST_F(ServiceTest, MalformedRequestIsTheClientsFault) {
+TEST_F(ServiceTest, RefusesAMalformedRequest) {
   grpc::GenericStub generic(daemon_.channel());
   const struct {
     std::string bytes;

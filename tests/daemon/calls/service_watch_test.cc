@@ -58,7 +58,7 @@ std::unique_ptr<v1::ActorService::Stub> ConnectNarrowly(
 
 // The snapshot takes longer than the log reaches back. The log has to hold the
 // events that happen during one page only.
-TEST(ServiceWatch, ASnapshotIsToldThoughTheLogForgetsWhatWasAtItsBeginning) {
+TEST(ServiceWatch, SnapshotCompletesAlthoughTheLogForgetsItsBeginning) {
   constexpr int kProcesses = 10'000;
   constexpr int kEndsAtATime = 40;
   Config config = ServedDaemon::Defaults();
@@ -103,7 +103,7 @@ TEST(ServiceWatch, ASnapshotIsToldThoughTheLogForgetsWhatWasAtItsBeginning) {
 }
 
 // A response of a watch is limited in bytes too, because names may be long.
-TEST(ServiceWatch, APageOfASnapshotEndsBeforeItHasTooManyBytes) {
+TEST(ServiceWatch, PageOfASnapshotIsLimitedInBytes) {
   constexpr size_t kProcesses = 990;  // below the count limit of one page
   constexpr size_t kPageBytes = size_t{256} << 10;
   Config config = ServedDaemon::Defaults();
@@ -132,7 +132,7 @@ TEST(ServiceWatch, APageOfASnapshotEndsBeforeItHasTooManyBytes) {
   stream->Finish();
 }
 
-TEST(ServiceWatch, OneTooManyIsRefusedUntilAnotherHasGone) {
+TEST(ServiceWatch, RefusesAWatchAboveTheLimitUntilAnotherEnds) {
   Config config = ServedDaemon::Defaults();
   config.runtime.max_watches = 2;
   ServedDaemon daemon(config);

@@ -103,7 +103,7 @@ TEST(LogWriter, WritesAllLinesInTheirOrder) {
   EXPECT_EQ(writer.dropped(), 0u);
 }
 
-TEST(LogWriter, DropsWhatNobodyReadsAndSaysHowMuch) {
+TEST(LogWriter, DropsLinesOfAFullPipeAndReportsTheirNumber) {
   Pipe pipe;
   LogWriter writer(pipe.writer(), Notice);
   constexpr uint64_t kLines = 50'000;  // 5 MB; no call may block
@@ -143,7 +143,7 @@ TEST(LogWriter, DropsALineThatIsTooLong) {
   EXPECT_EQ(pipe.ReadUntil("notice"), std::vector<std::string>{"notice 1"});
 }
 
-TEST(LogWriter, IsNotHeldUpByAWriteThatDoesNotReturn) {
+TEST(LogWriter, DestructorDoesNotWaitForABlockedWrite) {
   Pipe pipe;
   {
     LogWriter writer(pipe.writer(), Notice);
@@ -156,7 +156,7 @@ TEST(LogWriter, IsNotHeldUpByAWriteThatDoesNotReturn) {
   }
 }
 
-TEST(LogWriter, CountsWhatTheDescriptorRefuses) {
+TEST(LogWriter, CountsFailedWrites) {
   Pipe pipe;
   LogWriter writer(pipe.writer(), Notice);
   pipe.CloseReader();
@@ -165,7 +165,7 @@ TEST(LogWriter, CountsWhatTheDescriptorRefuses) {
   EXPECT_EQ(writer.dropped(), 10u);
 }
 
-TEST(LogWriter, WaitsForADescriptorThatAnotherProgramMadeNonBlocking) {
+TEST(LogWriter, WaitsForANonBlockingDescriptor) {
   Pipe pipe;
   ASSERT_EQ(fcntl(pipe.writer(), F_SETFL, O_WRONLY | O_NONBLOCK), 0);
   LogWriter writer(pipe.writer(), Notice);

@@ -58,7 +58,7 @@ TEST(LogFormat, JsonStringsReadBack) {
   }
 }
 
-TEST(LogFormat, JsonReplacesWhatIsNoUtf8) {
+TEST(LogFormat, JsonReplacesInvalidUtf8) {
   const std::string replacement = "\xef\xbf\xbd";
   EXPECT_EQ(Json("a\xff"
                  "b"),
@@ -86,7 +86,7 @@ TEST(LogFormat, ConsoleEntryIsOneLine) {
             "2025-01-31T12:00:00.042Z error   a\\nforged line\n");
 }
 
-TEST(LogFormat, ConsoleSendsNoCommandsToTheTerminal) {
+TEST(LogFormat, ConsoleEscapesControlCharacters) {
   EXPECT_EQ(Visible("\x1b[31mred"), "\\x1b[31mred");
   EXPECT_EQ(Visible("\xc2\x9b"
                     "2J"),
@@ -105,7 +105,7 @@ const std::vector<std::pair<std::string, std::string>>& Commands() {
   return commands;
 }
 
-TEST(LogFormat, ConsoleTextReadsInTheOrderOfItsCharacters) {
+TEST(LogFormat, ConsoleEscapesMarksOfDirection) {
   for (const auto& [character, escape] : Commands()) {
     EXPECT_EQ(Visible("a" + character + "b"), "a" + escape + "b");
   }
@@ -117,7 +117,7 @@ TEST(LogFormat, ConsoleTextReadsInTheOrderOfItsCharacters) {
   }
 }
 
-TEST(LogFormat, JsonEscapesWhatCommandsATerminal) {
+TEST(LogFormat, JsonEscapesControlCharacters) {
   for (const auto& [character, escape] : Commands()) {
     EXPECT_EQ(Json(character), "\"" + escape + "\"");
     EXPECT_EQ(nlohmann::json::parse(Json(character)).get<std::string>(),

@@ -68,7 +68,7 @@ TEST_F(RequestIdsTest, AnotherBodyIsRefusedInFlightAndAfterwards) {
   EXPECT_EQ(Begin(ids, "b", 2), Role::kFirst) << "another id is free";
 }
 
-TEST_F(RequestIdsTest, FailureIsGivenToWhoWaitsAndNotRemembered) {
+TEST_F(RequestIdsTest, FailureReachesWaitingRepeatsAndIsForgotten) {
   RequestIds ids(absl::Minutes(1), 10, clock_);
   ASSERT_EQ(Begin(ids, "a", 1), Role::kFirst);
   Answer answer = PidOf(1);
@@ -111,7 +111,7 @@ TEST_F(RequestIdsTest, ForgetsTheOldestWhenThereAreTooMany) {
   EXPECT_EQ(Begin(ids, "id0", 1), Role::kFirst);
 }
 
-TEST_F(RequestIdsTest, RemembersNothingWhenThereIsNoRoom) {
+TEST_F(RequestIdsTest, RemembersNothingWithoutRoom) {
   RequestIds ids(absl::Minutes(1), 0, clock_);
   ASSERT_EQ(Begin(ids, "a", 1), Role::kFirst);
   Answer answer = absl::UnknownError("no answer");
@@ -121,7 +121,7 @@ TEST_F(RequestIdsTest, RemembersNothingWhenThereIsNoRoom) {
   EXPECT_EQ(ids.size(), 0u);
 }
 
-TEST_F(RequestIdsTest, OldIdInFlightIsNotForgotten) {
+TEST_F(RequestIdsTest, KeepsAnOldIdInFlight) {
   RequestIds ids(absl::Minutes(1), 2, clock_);
   ASSERT_EQ(Begin(ids, "slow", 1), Role::kFirst);
   for (uint32_t i = 0; i < 5; ++i) {
@@ -148,7 +148,7 @@ TEST_F(RequestIdsTest, CallbackMayCallBack) {
   EXPECT_TRUE(called);
 }
 
-TEST_F(RequestIdsTest, OfManyConcurrentCallsOneIsFirst) {
+TEST_F(RequestIdsTest, OneOfManyConcurrentCallsIsFirst) {
   constexpr int kThreads = 8;
   constexpr int kIds = 500;
   RequestIds ids(absl::Minutes(1), kIds, clock_);

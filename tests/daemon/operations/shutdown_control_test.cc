@@ -40,7 +40,7 @@ class ShutdownControlTest : public ::testing::Test {
   std::unique_ptr<ShutdownControl> control_;
 };
 
-TEST_F(ShutdownControlTest, CarriesOutWhatWasRequested) {
+TEST_F(ShutdownControlTest, CarriesOutARequest) {
   for (const ShutdownMode mode : {ShutdownMode::kDrain, ShutdownMode::kNow}) {
     ShutdownControl& control = StartWith();
     std::vector<uint64_t> answers;
@@ -102,7 +102,7 @@ TEST_F(ShutdownControlTest, NowHurriesADrain) {
   EXPECT_EQ(result.report.forced, 5u);
 }
 
-TEST_F(ShutdownControlTest, GivesUpOnWhatDoesNotReturn) {
+TEST_F(ShutdownControlTest, GivesUpOnAStepThatDoesNotReturn) {
   for (const ShutdownMode mode : {ShutdownMode::kDrain, ShutdownMode::kNow}) {
     absl::Notification release;
     std::vector<uint64_t> answers;
@@ -145,7 +145,7 @@ TEST_F(ShutdownControlTest, SetsTheDeadlineOfTheProgram) {
   ExpectLeft(deadline_, kForce + kSpare);
 }
 
-TEST_F(ShutdownControlTest, SetsTheDeadlineOfWhatComesAfterTheProcesses) {
+TEST_F(ShutdownControlTest, SetsTheDeadlineForTheRestAfterTheProcesses) {
   ShutdownControl& control = StartWith(kForce);
   control.Request(ShutdownMode::kDrain, absl::InfiniteDuration());
   EXPECT_EQ(deadline_.left(), absl::InfiniteDuration());
@@ -156,7 +156,7 @@ TEST_F(ShutdownControlTest, SetsTheDeadlineOfWhatComesAfterTheProcesses) {
   ExpectLeft(deadline_, kForce + kSpare);
 }
 
-TEST(ExitDeadlineTest, OnlyComesEarlier) {
+TEST(ExitDeadlineTest, OnlyMovesEarlier) {
   ExitDeadline deadline;
   EXPECT_EQ(deadline.left(), absl::InfiniteDuration());
   deadline.Limit(absl::InfiniteDuration());

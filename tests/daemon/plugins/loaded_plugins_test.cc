@@ -75,7 +75,7 @@ TEST_F(RefusedPlugins, StayOpenAndAreOpenedOnce) {
   EXPECT_EQ(OpenFiles(), open);
 }
 
-TEST_F(RefusedPlugins, AreCountedAsLoaded) {
+TEST_F(RefusedPlugins, CountAsLoads) {
   for (size_t i = 0; i < LoadedPlugins::kMaxLoads; ++i) {
     const std::string name = "copy_" + std::to_string(i) + ".so";
     Install("bad_magic", name);
@@ -90,7 +90,7 @@ TEST_F(RefusedPlugins, AreCountedAsLoaded) {
       plugins_.LoadVersion("last.so", false).status()));
 }
 
-TEST_F(RefusedPlugins, OfATakenNameStayOpenToo) {
+TEST_F(RefusedPlugins, StayOpenIfTheirNameIsTaken) {
   Install("versions_1", "one.so");
   ASSERT_TRUE(plugins_.LoadVersion("one.so", false).ok());
   Install("versions_1", "same.so");

@@ -36,7 +36,7 @@ std::string Complaint(const std::string& path, FileReading reading,
                          .message());
 }
 
-TEST_F(BoundedFile, IsReadToItsEndIfThatIsNotTooFar) {
+TEST_F(BoundedFile, IsReadIfItIsWithinTheLimit) {
   for (const auto reading : {FileReading::kOnce, FileReading::kAgain}) {
     for (const size_t length : {0, 1, 4095, 4096, 4097, 10'000}) {
       const std::string text(length, 'x');
@@ -53,7 +53,7 @@ TEST_F(BoundedFile, IsReadToItsEndIfThatIsNotTooFar) {
             "is larger than 4, the limit");
 }
 
-TEST_F(BoundedFile, MayBeAnythingThatEnds) {
+TEST_F(BoundedFile, MayBeADevice) {
   EXPECT_EQ(Complaint("/dev/null", FileReading::kOnce, 0), "");
   EXPECT_EQ(Complaint("/dev/zero", FileReading::kOnce, 1 << 20),
             "is larger than 1MiB, the limit");
@@ -63,7 +63,7 @@ TEST_F(BoundedFile, MayBeAnythingThatEnds) {
             "cannot be read: Is a directory");
 }
 
-TEST_F(BoundedFile, IsReadAgainOnlyIfItStays) {
+TEST_F(BoundedFile, IsReadAgainOnlyIfItIsARegularFile) {
   const std::string pipe = directory_ + "/pipe";
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
   for (const std::string& path : {pipe, std::string("/dev/null")}) {
@@ -71,7 +71,7 @@ TEST_F(BoundedFile, IsReadAgainOnlyIfItStays) {
   }
 }
 
-TEST_F(BoundedFile, OfAConfigurationHasAMebibyteAtMost) {
+TEST_F(BoundedFile, LimitOfAConfigurationIsOneMebibyte) {
   const auto load = [](const std::string& path, ConfigReading reading) {
     const Environment empty = [](const std::string&) { return std::nullopt; };
     return std::string(LoadConfig(path, {}, empty, reading).status().message());

@@ -55,7 +55,7 @@ TEST(CommandLine, RefusesWrongUsage) {
   }
 }
 
-TEST(CommandLine, TakesConfigFileAndEqualsSigns) {
+TEST(CommandLine, AcceptsAConfigFileAndEqualsSigns) {
   const auto command_line =
       ParseCommandLine({"--config=/etc/actord.toml", "--workers=2",
                         "--plugin=a", "--plugin", "b"});

@@ -20,7 +20,7 @@ std::string Row(const ConfigKey& key) {
       key.print(Config{}), "` | ", std::string(key.doc), " |\n");
 }
 
-TEST(ConfigDocs, HaveARowForEachKeyAndNoOther) {
+TEST(ConfigDocs, HaveOneRowForEachKey) {
   std::ifstream file(ACTORD_TEST_CONFIG_DOCS);
   ASSERT_TRUE(file) << ACTORD_TEST_CONFIG_DOCS;
   std::ostringstream text;

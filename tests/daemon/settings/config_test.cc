@@ -151,7 +151,7 @@ TEST(ConfigKeys, HaveUniqueNamesAndASample) {
   EXPECT_EQ(Samples().size(), ConfigKeys().size());
 }
 
-TEST(ConfigKeys, KeepClearOfVariablesThatOrchestratorsSet) {
+TEST(ConfigKeys, AvoidVariablesThatOrchestratorsSet) {
   for (const ConfigKey& key : ConfigKeys()) {
     const std::string name = EnvironmentName(key);
     EXPECT_NE(name, "ACTORD_PORT");
@@ -178,7 +178,7 @@ TEST_P(ConfigKeyTest, ComesFromTheFile) {
   EXPECT_EQ(key().print(*config), sample().toml);
 }
 
-TEST_P(ConfigKeyTest, EnvironmentOutweighsTheFile) {
+TEST_P(ConfigKeyTest, EnvironmentOverridesTheFile) {
   const TemporaryFile file(FileText(key(), key().print(Config{})));
   const auto config = LoadConfig(
       file.path(), {},
@@ -187,10 +187,10 @@ TEST_P(ConfigKeyTest, EnvironmentOutweighsTheFile) {
   EXPECT_EQ(key().print(*config), sample().toml);
 }
 
-TEST_P(ConfigKeyTest, OptionOutweighsFileAndEnvironment) {
+TEST_P(ConfigKeyTest, OptionOverridesFileAndEnvironment) {
   if (key().is_list && key().print(Config{}) == "[]") {
-    // The environment cannot hold an empty list, so the value of the file is
-    // overridden.
+    // The environment cannot express the default, an empty list. So the option
+    // is the only source here.
     const auto config =
         LoadConfig("", CommandLineValues(Arguments(key(), sample().texts)),
                    FakeEnvironment({}));
@@ -255,7 +255,7 @@ TEST(Config, PrintedConfigReadsBackToTheSame) {
   EXPECT_NE(printed, PrintConfig(Config{}));
 }
 
-TEST(Config, FileIsNamedByTheEnvironmentUnlessAnOptionDoes) {
+TEST(Config, OptionForTheFileOverridesTheEnvironment) {
   const TemporaryFile file("[log]\nlevel = \"error\"\n");
   const auto named =
       LoadConfig("", {}, FakeEnvironment({{"ACTORD_CONFIG", file.path()}}));
@@ -280,7 +280,7 @@ TEST(Config, AcceptsAnEmptyFile) {
   EXPECT_TRUE(LoadConfig(file.path(), {}, FakeEnvironment({})).ok());
 }
 
-TEST(Config, NamesWhereAWrongValueComesFrom) {
+TEST(Config, NamesTheSourceOfAWrongValue) {
   const TemporaryFile file("# first\n[log]\nlevel = \"loud\"\n");
   const auto from_file = LoadConfig(file.path(), {}, FakeEnvironment({}));
   ASSERT_FALSE(from_file.ok());
@@ -296,7 +296,7 @@ TEST(Config, NamesWhereAWrongValueComesFrom) {
               HasSubstr("ACTORD_MAX_PAYLOAD_BYTES: \"plenty\" is not a size"));
 }
 
-TEST(Config, NamesTheValueThatIsOutOfTheRuntimesLimits) {
+TEST(Config, NamesAValueOutOfTheLimitsOfTheRuntime) {
   const auto config =
       LoadConfig("", {},
                  FakeEnvironment({{"ACTORD_WORKERS", "2"},
@@ -306,7 +306,7 @@ TEST(Config, NamesTheValueThatIsOutOfTheRuntimesLimits) {
               testing::StartsWith("ACTORD_BLOCKING_THREADS: "));
 }
 
-TEST(Config, ChecksLimitsThatBelongTogetherAfterAllSources) {
+TEST(Config, ChecksRelatedLimitsAfterAllSources) {
   // Too large for the default mailbox, and small enough for the configured one.
   const Environment environment =
       FakeEnvironment({{"ACTORD_MAX_PAYLOAD_BYTES", "32MiB"}});
@@ -330,7 +330,7 @@ TEST(Config, ChecksLimitsThatBelongTogetherAfterAllSources) {
               testing::StartsWith("--workers: "));
 }
 
-TEST(Config, NeedsAnAddress) {
+TEST(Config, RequiresAnAddress) {
   const auto config =
       LoadConfig("", {}, FakeEnvironment({{"ACTORD_LISTEN", ""}}));
   ASSERT_FALSE(config.ok());
@@ -338,7 +338,7 @@ TEST(Config, NeedsAnAddress) {
               HasSubstr("server.listen"));
 }
 
-TEST(Config, LeavesForeignVariablesAlone) {
+TEST(Config, IgnoresOtherVariables) {
   const auto config =
       LoadConfig("", {},
                  FakeEnvironment({{"ACTORD_SERVICE_HOST", "10.0.0.1"},
@@ -347,7 +347,7 @@ TEST(Config, LeavesForeignVariablesAlone) {
   EXPECT_EQ(PrintConfig(*config), PrintConfig(Config{}));
 }
 
-TEST(ConfigFile, RefusesWhatItDoesNotKnowWithItsLine) {
+TEST(ConfigFile, RefusesUnknownKeysWithTheirLine) {
   const struct {
     const char* text;
     const char* error;

@@ -27,7 +27,7 @@ TEST(ConfigText, ReadsSizes) {
   }
 }
 
-TEST(ConfigText, RefusesWhatIsNoSize) {
+TEST(ConfigText, RefusesInvalidSizes) {
   for (const char* text :
        {"", "MiB", "1 MiB", "1mib", "1.5MiB", "-1", "+1", "0x10", "1MiBs",
         "18446744073709551616", "18446744073709551615KiB", " 1", "1 "}) {
@@ -63,7 +63,7 @@ TEST(ConfigText, ReadsDurations) {
   }
 }
 
-TEST(ConfigText, RefusesWhatIsNoDuration) {
+TEST(ConfigText, RefusesInvalidDurations) {
   for (const char* text :
        {"", "30", "-1s", "inf", "-inf", "s", "1 fortnight"}) {
     EXPECT_FALSE(ParseDurationText(text).ok()) << text;
@@ -88,7 +88,7 @@ TEST(ConfigText, ReadsListenAddresses) {
   EXPECT_EQ(socket->path, "/run/actord.sock");
 }
 
-TEST(ConfigText, KnowsWhichAddressesAreLocal) {
+TEST(ConfigText, DistinguishesLocalAddresses) {
   for (const char* text : {"127.0.0.1:1", "127.1.2.3:1", "localhost:1",
                            "[::1]:1", "unix:/run/actord.sock"}) {
     EXPECT_TRUE(ParseListenAddress(text)->IsLocal()) << text;
@@ -98,7 +98,7 @@ TEST(ConfigText, KnowsWhichAddressesAreLocal) {
   }
 }
 
-TEST(ConfigText, RefusesWhatIsNoListenAddress) {
+TEST(ConfigText, RefusesInvalidListenAddresses) {
   for (const char* text :
        {"", "7600", ":7600", "127.0.0.1", "127.0.0.1:", "127.0.0.1:65536",
         "127.0.0.1:-1", "127.0.0.1:http", "::1:7600", "unix:", "[]:1"}) {

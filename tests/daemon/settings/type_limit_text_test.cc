@@ -5,7 +5,7 @@
 namespace actord::daemon {
 namespace {
 
-TEST(TypeLimitText, ComesBackAsItWas) {
+TEST(TypeLimitText, ReadsBackToTheSame) {
   const auto limit = ParseTypeLimitText("order 10000");
   ASSERT_TRUE(limit.ok()) << limit.status();
   EXPECT_EQ(limit->process_type, "order");
@@ -14,7 +14,7 @@ TEST(TypeLimitText, ComesBackAsItWas) {
   EXPECT_EQ(FormatTypeLimitText(*ParseTypeLimitText("  a.b   7 ")), "a.b 7");
 }
 
-TEST(TypeLimitText, RefusesWhatIsWrong) {
+TEST(TypeLimitText, RefusesInvalidTexts) {
   for (const char* text :
        {"", " ", "order", "10000", "order 1 2", "order -1", "order x",
         "order 1k", "order 99999999999999999999"}) {

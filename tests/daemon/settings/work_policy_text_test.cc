@@ -5,7 +5,7 @@
 namespace actord::daemon {
 namespace {
 
-TEST(WorkPolicyText, ComesBackAsItWas) {
+TEST(WorkPolicyText, ReadsBackToTheSame) {
   const char kText[] =
       "payment.* max_attempts=3 lease=1m attempt_timeout=none "
       "start_timeout=10s backoff=500ms max_backoff=5s";
@@ -21,7 +21,7 @@ TEST(WorkPolicyText, ComesBackAsItWas) {
   EXPECT_EQ(FormatWorkPolicyText(*policy), kText);
 }
 
-TEST(WorkPolicyText, WhatIsNotSaidIsTheDefault) {
+TEST(WorkPolicyText, OmittedValuesAreTheDefaults) {
   const auto policy = ParseWorkPolicyText("  *  lease=1h ");
   ASSERT_TRUE(policy.ok()) << policy.status();
   runtime::WorkPolicy expected;
@@ -29,7 +29,7 @@ TEST(WorkPolicyText, WhatIsNotSaidIsTheDefault) {
   EXPECT_EQ(*policy, expected);
 }
 
-TEST(WorkPolicyText, WhatIsWrongIsNamed) {
+TEST(WorkPolicyText, NamesAnInvalidValue) {
   struct Case {
     const char* text;
     const char* complaint;

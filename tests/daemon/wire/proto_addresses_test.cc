@@ -10,7 +10,7 @@
 namespace actord::daemon {
 namespace {
 
-TEST(ReadAddress, IsAPidOrANameBehindAnAt) {
+TEST(ReadAddress, AcceptsAPidOrANameAfterAnAt) {
   const auto pid = ReadAddress("pid", kPid);
   ASSERT_TRUE(pid.ok());
   EXPECT_EQ(pid->pid, kParsedPid);
@@ -29,7 +29,7 @@ TEST(ReadAddress, IsAPidOrANameBehindAnAt) {
   }
 }
 
-TEST(ReadSubmit, ANameMustBeOne) {
+TEST(ReadSubmit, RefusesAnInvalidName) {
   v1::SubmitRequest request;
   request.set_process_type("echo");
   request.set_name("orders/17");

@@ -9,7 +9,7 @@ namespace actord::daemon {
 namespace {
 
 // A stream reads all its messages into the same object.
-TEST(ReadSend, LeavesNothingOfWhatWasInTheMessage) {
+TEST(ReadSend, EmptiesTheMessage) {
   v1::SendRequest request;
   request.set_pid("@name");
   request.set_topic("add");
@@ -29,7 +29,7 @@ TEST(ReadSend, LeavesNothingOfWhatWasInTheMessage) {
   EXPECT_EQ(message.payload.content_type, "");
 }
 
-TEST(CheckBatch, KnowsItsLimit) {
+TEST(CheckBatch, EnforcesItsLimit) {
   EXPECT_TRUE(CheckBatch("sends", 0).ok());
   EXPECT_TRUE(CheckBatch("sends", 1000).ok());
   ExpectWrong(CheckBatch("sends", 1001), "sends");
@@ -41,7 +41,7 @@ void AddEmpty(v1::SubmitStreamRequest& request, int count) {
   for (int i = 0; i < count; ++i) item.add_messages();
 }
 
-TEST(ReusedMessage, HoldsOnToWhatIsSmallAndToNothingLarge) {
+TEST(ReusedMessage, KeepsSmallBuffersAndFreesLargeOnes) {
   ReusedMessage<v1::SubmitStreamRequest> reused;
   AddEmpty(reused.get(), 1000);
   const size_t small = reused.get().SpaceUsedLong();

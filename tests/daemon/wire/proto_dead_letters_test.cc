@@ -17,7 +17,7 @@ using Reason = runtime::DeadLetterReason;
 
 constexpr uint32_t kRun = 0x5f;
 
-TEST(DeadLetterId, IsOneTextForEachLetter) {
+TEST(DeadLetterId, ReadsBackToItsNumber) {
   EXPECT_EQ(FormatDeadLetterId(kRun, 17), "5f.17");
   for (const uint64_t number : {uint64_t{1}, uint64_t{17}, UINT64_MAX}) {
     const auto read =
@@ -28,7 +28,7 @@ TEST(DeadLetterId, IsOneTextForEachLetter) {
   EXPECT_LE(FormatDeadLetterId(UINT32_MAX, UINT64_MAX).size(), 64u);
 }
 
-TEST(DeadLetterId, AnotherTextIsNone) {
+TEST(DeadLetterId, RefusesOtherTexts) {
   for (const char* text :
        {"", ".", "5f", "5f.", ".17", "5f.0", "5f.017", "05f.17", "5F.17",
         "5f.17 ", " 5f.17", "5f.+17", "5f.-17", "5f.17.1", "5f.1f",
@@ -46,7 +46,7 @@ TEST(DeadLetterId, OfAnotherRunIsNotFound) {
             runtime::reason::kDeadLetterNotFound);
 }
 
-TEST(ReadListDeadLetters, TakesEverythingOver) {
+TEST(ReadListDeadLetters, TakesEveryField) {
   v1::ListDeadLettersRequest request;
   runtime::DeadLetterQuery query;
   uint64_t scope = 0;
@@ -71,7 +71,7 @@ TEST(ReadListDeadLetters, TakesEverythingOver) {
   EXPECT_EQ(query.first, 7u);
 }
 
-TEST(ReadListDeadLetters, ATokenIsForOneListOnly) {
+TEST(ReadListDeadLetters, TokenIsValidForOneListOnly) {
   v1::ListDeadLettersRequest request;
   runtime::DeadLetterQuery query;
   uint64_t scope = 0;
@@ -88,7 +88,7 @@ TEST(ReadListDeadLetters, ATokenIsForOneListOnly) {
   refused([](auto& other) { other.set_reason(v1::DEAD_LETTER_REASON_ENDED); });
 }
 
-TEST(ReadListDeadLetters, RefusesWhatIsWrong) {
+TEST(ReadListDeadLetters, RefusesInvalidRequests) {
   const auto refused = [](auto change, const std::string& field) {
     v1::ListDeadLettersRequest request;
     change(request);
@@ -106,7 +106,7 @@ TEST(ReadListDeadLetters, RefusesWhatIsWrong) {
           "reason");
 }
 
-TEST(ReadDropDeadLetters, TakesThoseOfThisRun) {
+TEST(ReadDropDeadLetters, TakesIdsOfThisRun) {
   v1::DropDeadLettersRequest request;
   for (const char* id : {"5f.3", "60.4", "5f.3", "5f.5"}) request.add_ids(id);
   const auto numbers = ReadDropDeadLetters(request, kRun);
@@ -123,7 +123,7 @@ TEST(ReadDropDeadLetters, TakesThoseOfThisRun) {
             "ids");
 }
 
-TEST(WriteDeadLetter, SaysEverything) {
+TEST(WriteDeadLetter, WritesEveryField) {
   runtime::DeadLetter letter;
   letter.id = 17;
   letter.unix_ns = 1'700'000'000'000'000'005;

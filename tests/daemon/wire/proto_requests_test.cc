@@ -14,7 +14,7 @@ namespace {
 
 constexpr uint32_t kIncarnation = 5;
 
-TEST(ReadSubmit, TakesEverythingOver) {
+TEST(ReadSubmit, TakesEveryField) {
   v1::SubmitRequest request;
   request.set_process_type("order");
   request.set_method("open");
@@ -37,7 +37,7 @@ TEST(ReadSubmit, TakesEverythingOver) {
   EXPECT_EQ(request.request_id(), "id") << "still needed by the caller";
 }
 
-TEST(ReadSubmit, WithoutAPriorityItIsTheDefault) {
+TEST(ReadSubmit, PriorityDefaults) {
   v1::SubmitRequest request;
   request.set_process_type("order");
   const auto submit = ReadSubmit(&request, kMaxPayload);
@@ -45,7 +45,7 @@ TEST(ReadSubmit, WithoutAPriorityItIsTheDefault) {
   EXPECT_EQ(submit->priority, 16);
 }
 
-TEST(ReadSubmit, RefusesWhatIsOutOfItsLimits) {
+TEST(ReadSubmit, RefusesFieldsOutOfTheirLimits) {
   const struct {
     std::function<void(v1::SubmitRequest&)> spoil;
     const char* field;
@@ -140,7 +140,7 @@ TEST(Fingerprint, DiffersWithEveryPartOfAMessage) {
   }
 }
 
-TEST(ReadSend, TakesEverythingOver) {
+TEST(ReadSend, TakesEveryField) {
   v1::SendRequest request;
   request.set_pid(kPid);
   request.set_topic("topic");
@@ -156,7 +156,7 @@ TEST(ReadSend, TakesEverythingOver) {
   EXPECT_EQ(message.payload.content_type, "text/plain");
 }
 
-TEST(ReadSend, RefusesWhatIsOutOfItsLimits) {
+TEST(ReadSend, RefusesFieldsOutOfTheirLimits) {
   const struct {
     std::function<void(v1::SendRequest&)> spoil;
     const char* field;
@@ -185,7 +185,7 @@ TEST(ReadSend, RefusesWhatIsOutOfItsLimits) {
   }
 }
 
-TEST(ReadPid, NamesTheFieldThatItIsIn) {
+TEST(ReadPid, NamesItsField) {
   ASSERT_TRUE(ReadPid("parent_pid", kPid).ok());
   ExpectWrong(ReadPid("parent_pid", "nonsense").status(), "parent_pid",
               runtime::reason::kInvalidPid);
@@ -203,7 +203,7 @@ v1::CompleteYieldRequest CompletionOf(const std::string& token) {
   return request;
 }
 
-TEST(ReadCompleteYield, TakesResultsAndErrors) {
+TEST(ReadCompleteYield, AcceptsResultsAndErrors) {
   const std::string token = runtime::FormatYieldToken({kParsedPid, 9});
   v1::CompleteYieldRequest result = CompletionOf(token);
   result.mutable_result()->set_data("ok");
@@ -227,7 +227,7 @@ TEST(ReadCompleteYield, TakesResultsAndErrors) {
   EXPECT_TRUE(ReadCompleteYield(&empty, kMaxPayload).ok());
 }
 
-TEST(ReadCompleteYield, RefusesWhatIsWrong) {
+TEST(ReadCompleteYield, RefusesInvalidRequests) {
   const std::string token = runtime::FormatYieldToken({kParsedPid, 9});
   v1::CompleteYieldRequest request = CompletionOf("nonsense");
   request.mutable_result();
@@ -288,7 +288,7 @@ TEST(ReadListProcesses, RefusesTheTokenOfAnotherListOrRun) {
               "page_token", runtime::reason::kInvalidPageToken);
 }
 
-TEST(ReadListProcesses, RefusesWhatIsWrong) {
+TEST(ReadListProcesses, RefusesInvalidRequests) {
   runtime::ProcessFilter filter;
   Paging paging;
   v1::ListProcessesRequest request;
@@ -309,7 +309,7 @@ TEST(ReadListProcesses, RefusesWhatIsWrong) {
               "process_type");
 }
 
-TEST(ReadListYields, ReadsFilterAndRefusesWhatIsWrong) {
+TEST(ReadListYields, ReadsTheFilterAndRefusesInvalidRequests) {
   runtime::YieldFilter filter;
   Paging paging;
   v1::ListYieldsRequest request;
@@ -346,7 +346,7 @@ TEST(ReadShutdown, ReadsModeAndDeadline) {
   EXPECT_EQ(now->timeout, absl::Milliseconds(2500));
 }
 
-TEST(ReadShutdown, RefusesWhatIsWrong) {
+TEST(ReadShutdown, RefusesInvalidRequests) {
   v1::ShutdownRequest request;
   request.mutable_deadline()->set_seconds(-1);
   ExpectWrong(ReadShutdown(request, absl::Seconds(30)).status(), "deadline");
@@ -361,7 +361,7 @@ TEST(ReadShutdown, RefusesWhatIsWrong) {
   ExpectWrong(ReadShutdown(request, absl::Seconds(30)).status(), "mode");
 }
 
-TEST(ReadCancelDeadline, ReadsItAndRefusesWhatIsWrong) {
+TEST(ReadCancelDeadline, ReadsItAndRefusesInvalidOnes) {
   v1::CancelRequest request;
   EXPECT_EQ(*ReadCancelDeadline(request), absl::ZeroDuration());
   request.mutable_deadline();
@@ -374,7 +374,7 @@ TEST(ReadCancelDeadline, ReadsItAndRefusesWhatIsWrong) {
   ExpectWrong(ReadCancelDeadline(request).status(), "deadline");
 }
 
-TEST(PageToken, ReadsBackAndRefusesEverythingElse) {
+TEST(PageToken, ReadsBackAndRefusesOtherTexts) {
   for (const uint64_t position : {1ull, 1000ull, ~0ull}) {
     const auto read = ReadPageToken(MakePageToken(position, 3), 3);
     ASSERT_TRUE(read.ok()) << read.status();

@@ -65,7 +65,7 @@ TEST(WriteOutcome, WritesEachKindOfFailure) {
   }
 }
 
-TEST(WriteProcess, WritesEverything) {
+TEST(WriteProcess, WritesEveryField) {
   runtime::ProcessInfo info;
   info.pid = kSomePid;
   info.process_type = "order";
@@ -97,7 +97,7 @@ TEST(WriteProcess, WritesEverything) {
   EXPECT_EQ(proto.parent_pid(), "1.5.10.2");
 }
 
-TEST(WriteYield, WritesEverything) {
+TEST(WriteYield, WritesEveryField) {
   runtime::ExternalYield yield;
   yield.token = {kSomePid, 9};
   yield.process_type = "order";

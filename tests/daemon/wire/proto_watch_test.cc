@@ -38,7 +38,7 @@ void ExpectRefused(const absl::StatusOr<WatchOrder>& order,
   EXPECT_EQ(runtime::FieldOf(order.status()), field);
 }
 
-TEST(ReadWatch, BeginsWithASnapshotUnlessToldOtherwise) {
+TEST(ReadWatch, BeginsWithASnapshotByDefault) {
   const auto all = ReadWatch({}, kWatchRun);
   ASSERT_TRUE(all.ok());
   EXPECT_EQ(all->filter.process_type, "");
@@ -78,7 +78,7 @@ TEST(ResumeToken, ReadsBack) {
   }
 }
 
-TEST(ResumeToken, OfAnotherRunIsNoError) {
+TEST(ResumeToken, OfAnotherRunIsAccepted) {
   const std::string token =
       TokenOf("", "", {.cursor = 7, .slot = 9}, kWatchRun + 1);
   const auto order = ReadWatch(RequestFor("", "", token), kWatchRun);
@@ -87,7 +87,7 @@ TEST(ResumeToken, OfAnotherRunIsNoError) {
   EXPECT_TRUE(order->resumes_other_run);
 }
 
-TEST(ResumeToken, IsGoodForItsFiltersOnly) {
+TEST(ResumeToken, IsValidForItsFiltersOnly) {
   const WatchPlace place{.cursor = 7, .slot = {}};
   struct Filters {
     std::string type, parent;
@@ -112,7 +112,7 @@ TEST(ResumeToken, IsGoodForItsFiltersOnly) {
   }
 }
 
-TEST(ResumeToken, AnyOtherTextIsRefused) {
+TEST(ResumeToken, RefusesOtherTexts) {
   const std::string token = TokenOf("", "", {.cursor = 7, .slot = 8});
   for (size_t at = 0; at < token.size(); ++at) {
     for (const char c : std::string("0123456789abcdefABCDEF -+x\xff")) {

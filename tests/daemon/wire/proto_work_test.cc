@@ -13,7 +13,7 @@ namespace {
 
 const char kTaskToken[] = "1.5.2a.1.7.2";
 
-TEST(CheckSubscribe, PatternsHaveToBeOfExternalCommands) {
+TEST(CheckSubscribe, RequiresPatternsOfExternalCommands) {
   const runtime::LiveLimits limits{runtime::Limits()};
   const runtime::TaskTable work({"pay.*"}, {}, limits, runtime::Clock::System(),
                                 nullptr);
@@ -36,7 +36,7 @@ TEST(CheckSubscribe, PatternsHaveToBeOfExternalCommands) {
   ExpectWrong(CheckSubscribe(subscribe, work), "subscribe.commands");
 }
 
-TEST(CheckWorkRequest, SubscribesFirstAndOnce) {
+TEST(CheckWorkRequest, RequiresOneSubscriptionFirst) {
   v1::WorkRequest request;
   ExpectWrong(CheckWorkRequest(request, true), "subscribe");
   EXPECT_TRUE(CheckWorkRequest(request, false).ok());
@@ -45,7 +45,7 @@ TEST(CheckWorkRequest, SubscribesFirstAndOnce) {
   ExpectWrong(CheckWorkRequest(request, false), "subscribe");
 }
 
-TEST(CheckWorkRequest, HoldsOnlySoMuch) {
+TEST(CheckWorkRequest, LimitsItsItems) {
   v1::WorkRequest request;
   for (int i = 0; i < 400; ++i) {
     request.add_completions();
@@ -57,7 +57,7 @@ TEST(CheckWorkRequest, HoldsOnlySoMuch) {
   ExpectWrong(CheckWorkRequest(request, false), "completions");
 }
 
-TEST(ReadTaskFailure, TakesEverythingOver) {
+TEST(ReadTaskFailure, TakesEveryField) {
   v1::TaskFailure proto;
   proto.set_token(kTaskToken);
   auto read = ReadTaskFailure(proto);
@@ -76,7 +76,7 @@ TEST(ReadTaskFailure, TakesEverythingOver) {
   EXPECT_EQ(ReadTaskFailure(proto)->failure.retry_delay, absl::Hours(24));
 }
 
-TEST(ReadTaskFailure, RefusesWhatIsWrong) {
+TEST(ReadTaskFailure, RefusesInvalidFailures) {
   v1::TaskFailure good;
   good.set_token(kTaskToken);
   v1::TaskFailure proto = good;
@@ -119,7 +119,7 @@ TEST(ReadTaskHeartbeat, ProgressIsOptionalAndShort) {
               runtime::reason::kInvalidYieldToken);
 }
 
-TEST(WriteTask, WritesEverything) {
+TEST(WriteTask, WritesEveryField) {
   constexpr uint64_t kSecondNs = 1'000'000'000;
   runtime::TaskAttempt task;
   task.token = {{{1, 5, 0x2a, 1}, 7}, 2};
@@ -155,7 +155,7 @@ TEST(WriteTask, WritesEverything) {
   EXPECT_EQ(proto.progress().data(), "half");
 }
 
-TEST(WriteRefusal, TellsWhatAnErrorOfACallTells) {
+TEST(WriteRefusal, HasTheContentOfAnError) {
   v1::TaskRefusal proto;
   WriteRefusal(runtime::Retryable(absl::StatusCode::kResourceExhausted,
                                   runtime::reason::kMailboxFull, "full",

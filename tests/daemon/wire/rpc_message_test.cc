@@ -26,7 +26,7 @@ TEST(RpcMessage, ReadsWhatWasWritten) {
   EXPECT_EQ(read.SerializeAsString(), request.SerializeAsString());
 }
 
-TEST(RpcMessage, EmptyIsAMessage) {
+TEST(RpcMessage, AcceptsAnEmptyMessage) {
   grpc::ByteBuffer buffer;
   ASSERT_TRUE(WriteMessage(v1::SendResponse(), &buffer).ok());
   EXPECT_TRUE(buffer.Valid());
@@ -34,7 +34,7 @@ TEST(RpcMessage, EmptyIsAMessage) {
   EXPECT_TRUE(ReadMessage(buffer, &read).ok());
 }
 
-TEST(RpcMessage, RefusesBytesThatAreNoMessage) {
+TEST(RpcMessage, RefusesInvalidBytes) {
   for (const std::string& bytes :
        {std::string("\xff\xff\xff"), std::string("\x0a\x7fshort"),
         std::string("\x07")}) {
@@ -53,7 +53,7 @@ std::string Field(int number, const std::string& value) {
          static_cast<char>(value.size()) + value;
 }
 
-TEST(RpcMessage, NamesTheTextThatIsNoUtf8) {
+TEST(RpcMessage, NamesAFieldThatIsNotUtf8) {
   const struct {
     std::string bytes;
     const char* field;

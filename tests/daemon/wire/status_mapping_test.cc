@@ -91,7 +91,7 @@ TEST(StatusMapping, NamesTheField) {
   EXPECT_EQ(bad->field_violations(0).description(), "big");
 }
 
-TEST(StatusMapping, SaysWhenToTryAgain) {
+TEST(StatusMapping, CarriesTheRetryDelay) {
   const auto given = Find<google::rpc::RetryInfo>(ToGrpcStatus(
       runtime::Retryable(StatusCode::kUnavailable, reason::kDraining, "m",
                          absl::Milliseconds(1500))));
@@ -119,7 +119,7 @@ TEST(StatusMapping, MessageIsValidAndFitsIntoTrailers) {
 }
 
 // The refusal of an item has the same content as the error of a call.
-TEST(StatusMapping, RefusalsSayWhatErrorsSay) {
+TEST(StatusMapping, RefusalsHaveTheContentOfErrors) {
   v1::Refusal refusal;
   WriteRefusal(
       runtime::InvalidField("topic", reason::kInvalidField, "bad \xff text"),
