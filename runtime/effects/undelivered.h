@@ -22,7 +22,7 @@ class Undelivered {
   // freed.
   void Drop(Envelope* envelope, const Pid& to, DeadLetterReason why,
             Lane& lane) const {
-    if (envelope->type == ACTORD_EVENT_MESSAGE) [[likely]] {
+    if (envelope->type == ACTORD_EVENT_MESSAGE) {
       dead_letters_.Add(envelope, to, why, lane);
     } else if (envelope->type == kEventCall) {
       calls_.Dropped(*envelope, lane);

@@ -1,5 +1,6 @@
 // The queries, the results and the misuses of a call. The requests for effects
 // are in effect_requests.cc.
+// performance-notes: Rare code moved out.
 #include "runtime/step/step_context.h"
 
 #include <utility>

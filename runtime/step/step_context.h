@@ -6,6 +6,7 @@
 // the TurnInput.
 //
 // Thread-safety: belongs to one worker; reused from turn to turn.
+// performance-notes: Rare code moved out, Short envelopes.
 #pragma once
 
 #include <actord/abi.h>

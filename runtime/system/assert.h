@@ -16,6 +16,7 @@
 // behaves the same without it.
 //
 // Thread-safety: any thread.
+// performance-notes: Rare code moved out.
 #pragma once
 
 #ifdef ACTORD_FAIL_POINTS

@@ -1,3 +1,4 @@
+// performance-notes: Marks for the compiler.
 #include "runtime/turn/admission.h"
 
 #include <actord/excerpt.h>
@@ -207,7 +208,7 @@ void Admission::SubmitNow(const SubmitRequest& request, const Pid& parent,
   // more messages.
   const uint64_t held = ActivityOf(request.messages);
   if (held != 0) Activity::Add(process.activity, held);
-  if (!request.name.empty()) [[unlikely]] {
+  if (!request.name.empty()) {
     absl::Status named = Name(request.name, process, held, done);
     if (!named.ok()) {
       std::move(done)(named);

@@ -1,3 +1,4 @@
+// performance-notes: Rare code moved out, Chains.
 #include "runtime/turn/inbox.h"
 
 #include <span>

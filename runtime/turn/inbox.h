@@ -3,6 +3,7 @@
 //
 // Thread-safety: belongs to one thread that runs turns. Ownership: owns the
 // envelopes of its batch.
+// performance-notes: Rare code moved out.
 #pragma once
 
 #include <array>
