@@ -22,23 +22,23 @@ class Runtime::Core::ThreadTurns {
   ThreadTurns(Core& core, Lane& lane, BlockingCalls& blocking_calls)
       : world(core.catalog, core.processes, core.names, core.ties,
               core.step_secret, core.limits, core.clock, lane),
-        parts{
-            .inbox = Inbox(core.processes, core.broker, core.ties,
-                           core.undelivered, lane),
-            .caller = StepCaller(world, core.processes, core.calls,
-                                 core.options.step_sink, blocking_calls,
-                                 core.options.log, core.limits, lane),
-            .beginning =
-                Beginning(parts.caller, core.lifetimes, core.lifecycle_log,
-                          core.orders, core.limits, lane),
-            .applier = Applier(Applier::Owners(core.dispatcher, core.calls,
-                                               core.ties, core.broker),
-                               core.delivery, core.processes, core.scheduler,
-                               core.undelivered, lane),
-            .upgrader = Upgrader(parts.inbox, parts.caller, core.broker,
-                                 core.options.log, lane),
-            .teardown = Teardown(parts.inbox, parts.caller, core.broker,
-                               core.processes, core.ending, core.orders, lane)},
+        parts{.inbox = Inbox(core.processes, core.broker, core.ties,
+                             core.undelivered, lane),
+              .caller = StepCaller(world, core.processes, core.calls,
+                                   core.options.step_sink, blocking_calls,
+                                   core.options.log, core.limits, lane),
+              .beginning =
+                  Beginning(parts.caller, core.lifetimes, core.lifecycle_log,
+                            core.orders, core.limits, lane),
+              .applier = Applier(Applier::Owners(core.dispatcher, core.calls,
+                                                 core.ties, core.broker),
+                                 core.delivery, core.processes, core.scheduler,
+                                 core.undelivered, lane),
+              .upgrader = Upgrader(parts.inbox, parts.caller, core.broker,
+                                   core.options.log, lane),
+              .teardown =
+                  Teardown(parts.inbox, parts.caller, core.broker,
+                           core.processes, core.ending, core.orders, lane)},
         runner(parts, core.scheduler, lane) {}
   ThreadTurns(const ThreadTurns&) = delete;
   ThreadTurns& operator=(const ThreadTurns&) = delete;
