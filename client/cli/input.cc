@@ -1,5 +1,6 @@
 #include "client/cli/input.h"
 
+#include <actord/text.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/stat.h>
@@ -11,7 +12,6 @@
 #include <system_error>
 #include <utility>
 
-#include "client/calls/utf8.h"
 #include "client/output/exit_status.h"
 #include "client/output/json.h"
 #include "client/output/text.h"

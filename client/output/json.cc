@@ -1,5 +1,7 @@
 #include "client/output/json.h"
 
+#include <actord/text.h>
+
 #include <algorithm>
 #include <cctype>
 #include <set>
@@ -7,7 +9,6 @@
 #include <vector>
 
 #include "absl/strings/str_format.h"
-#include "client/calls/utf8.h"
 #include "client/output/exit_status.h"
 #include "client/output/text.h"
 #include "nlohmann/json.hpp"

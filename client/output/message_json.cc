@@ -1,11 +1,12 @@
 #include "client/output/message_json.h"
 
+#include <actord/text.h>
+
 #include <cctype>
 #include <cstdio>
 #include <cstdlib>
 
 #include "absl/strings/escaping.h"
-#include "client/calls/utf8.h"
 #include "client/output/text.h"
 #include "google/protobuf/descriptor.h"
 #include "nlohmann/json.hpp"

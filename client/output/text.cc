@@ -1,10 +1,11 @@
 #include "client/output/text.h"
 
+#include <actord/text.h>
+
 #include <array>
 #include <cstdio>
 #include <iterator>
 
-#include "client/calls/utf8.h"
 #include "client/output/exit_status.h"
 
 namespace actord::client {
@@ -135,7 +136,7 @@ std::string SeveralLines(std::string_view text) {
 size_t Width(std::string_view text) {
   size_t width = 0;
   for (const char c : text) {
-    if ((static_cast<unsigned char>(c) & 0xC0U) != 0x80U) ++width;
+    if (!ContinuesUtf8(c)) ++width;
   }
   return width;
 }

@@ -1,5 +1,6 @@
 #include "client/tasks/worker.h"
 
+#include <actord/text.h>
 #include <grpcpp/client_context.h>
 
 #include <algorithm>
@@ -11,7 +12,6 @@
 #include "client/calls/connection.h"
 #include "client/calls/error.h"
 #include "client/calls/mutex.h"
-#include "client/calls/utf8.h"
 #include "client/streams/lasting_channel.h"
 #include "client/tasks/held_tasks.h"
 
@@ -20,16 +20,15 @@ namespace {
 
 using Stream = grpc::ClientReaderWriter<v1::WorkRequest, v1::WorkResponse>;
 
-// The daemon's limit.
-constexpr size_t kMaxErrorTextBytes = 4096;
-constexpr size_t kMaxContentTypeBytes = 255;
+// Stands for each byte that is not UTF-8.
+constexpr std::string_view kBroken = "?";
 
 TaskOutcome Failed(absl::StatusCode code, const std::string& message) {
   TaskOutcome outcome;
   const bool is_error = code != absl::StatusCode::kOk;
   outcome.error.set_code(
       static_cast<int>(is_error ? code : absl::StatusCode::kUnknown));
-  outcome.error.set_message(ToUtf8(message, kMaxErrorTextBytes));
+  outcome.error.set_message(ToUtf8(message, kMaxErrorTextBytes, kBroken));
   return outcome;
 }
 
@@ -38,7 +37,7 @@ TaskOutcome Failed(absl::StatusCode code, const std::string& message) {
 TaskOutcome TaskOutcome::Result(v1::Payload payload) {
   TaskOutcome outcome;
   payload.set_content_type(
-      ToUtf8(payload.content_type(), kMaxContentTypeBytes));
+      ToUtf8(payload.content_type(), kMaxClientLabelBytes, kBroken));
   outcome.result = std::move(payload);
   return outcome;
 }

@@ -1,12 +1,12 @@
 #include "client/top/cells.h"
 
+#include <actord/text.h>
 #include <locale.h>
 
 #include <cwchar>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
-#include "client/calls/utf8.h"
 #include "client/output/text.h"
 
 namespace actord::client::top {

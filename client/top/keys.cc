@@ -1,9 +1,9 @@
 #include "client/top/keys.h"
 
+#include <actord/text.h>
+
 #include <map>
 #include <optional>
-
-#include "client/calls/utf8.h"
 
 namespace actord::client::top {
 namespace {
@@ -48,9 +48,7 @@ std::optional<KeyKind> OfControl(char c) {
 }
 
 bool MayBecomeUtf8(std::string_view bytes) {
-  const auto first = static_cast<unsigned char>(bytes.front());
-  const size_t wanted = first >= 0xF0U ? 4 : first >= 0xE0U ? 3 : 2;
-  return first >= 0xC2U && first <= 0xF4U && bytes.size() < wanted;
+  return bytes.size() < Utf8LengthAfter(bytes.front());
 }
 
 }  // namespace

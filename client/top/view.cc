@@ -1,5 +1,7 @@
 #include "client/top/view.h"
 
+#include <actord/text.h>
+
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -275,9 +277,9 @@ Wish View::PressInFilter(const Key& key, const Model& model) {
     case KeyKind::kBackspace:
       // Back to the beginning of the last character.
       while (!typed_.empty()) {
-        const auto last = static_cast<unsigned char>(typed_.back());
+        const char last = typed_.back();
         typed_.pop_back();
-        if ((last & 0xC0U) != 0x80U) break;
+        if (!ContinuesUtf8(last)) break;
       }
       return {};
     case KeyKind::kEnter:

@@ -1,14 +1,12 @@
 #include "daemon/log/log_format.h"
 
+#include <actord/text.h>
+
 #include <chrono>
 #include <ctime>
 
-#include "daemon/text/utf8.h"
-
 namespace actord::daemon {
 namespace {
-
-constexpr std::string_view kReplacement = "\xef\xbf\xbd";  // U+FFFD
 
 void Append(std::string_view text, spdlog::memory_buf_t& out) {
   out.append(text.data(), text.data() + text.size());
@@ -20,17 +18,6 @@ void AppendEscape(std::string_view prefix, unsigned char byte,
   Append(prefix, out);
   out.push_back(kHex[byte >> 4]);
   out.push_back(kHex[byte & 0xf]);
-}
-
-// Decodes `sequence`, which is one well-formed sequence.
-uint32_t CodePointOf(std::string_view sequence) {
-  const auto first = static_cast<unsigned char>(sequence.front());
-  if (sequence.size() == 1) return first;
-  uint32_t point = first & (0x7fu >> sequence.size());
-  for (const char next : sequence.substr(1)) {
-    point = point << 6 | (static_cast<unsigned char>(next) & 0x3fu);
-  }
-  return point;
 }
 
 // Characters that command a terminal or change how the text around them reads:
@@ -123,13 +110,13 @@ class JsonFormatter final : public spdlog::formatter {
 void AppendJsonString(std::string_view text, spdlog::memory_buf_t& out) {
   out.push_back('"');
   while (!text.empty()) {
-    const size_t length = Utf8SequenceLength(text);
+    const size_t length = Utf8CharacterLength(text);
     if (length == 0) {
-      Append(kReplacement, out);
+      Append(kReplacementCharacter, out);
       text.remove_prefix(1);
       continue;
     }
-    const uint32_t point = CodePointOf(text.substr(0, length));
+    const uint32_t point = Utf8CodePoint(text.substr(0, length));
     if (point == '"' || point == '\\') {
       out.push_back('\\');
       out.push_back(text.front());
@@ -151,13 +138,13 @@ void AppendJsonString(std::string_view text, spdlog::memory_buf_t& out) {
 
 void AppendVisible(std::string_view text, spdlog::memory_buf_t& out) {
   while (!text.empty()) {
-    const size_t length = Utf8SequenceLength(text);
+    const size_t length = Utf8CharacterLength(text);
     if (length == 0) {
       AppendEscape("\\x", static_cast<unsigned char>(text.front()), out);
       text.remove_prefix(1);
       continue;
     }
-    const uint32_t point = CodePointOf(text.substr(0, length));
+    const uint32_t point = Utf8CodePoint(text.substr(0, length));
     if (point == '\n') {
       Append("\\n", out);
     } else if (IsCommand(point) && point < 0x100) {

@@ -1,5 +1,5 @@
-// The checks that the readers of requests share, and the limits on texts. The
-// comments of the wire contract state the same limits.
+// The checks that the readers of requests share. The limits on texts are in
+// actord/text.h.
 //
 // Thread-safety: pure functions.
 #pragma once
@@ -12,9 +12,6 @@
 
 namespace actord::daemon {
 
-inline constexpr size_t kMaxNameBytes = 128;
-inline constexpr size_t kMaxContentTypeBytes = 255;
-inline constexpr size_t kMaxErrorTextBytes = 4096;
 inline constexpr int kMaxStatusCode = 16;
 
 // Returns INVALID_ARGUMENT with the reason INVALID_FIELD for `field`. The

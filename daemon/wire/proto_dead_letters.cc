@@ -1,5 +1,7 @@
 #include "daemon/wire/proto_dead_letters.h"
 
+#include <actord/text.h>
+
 #include <charconv>
 #include <optional>
 #include <utility>
@@ -7,7 +9,6 @@
 #include "absl/hash/hash.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "daemon/text/utf8.h"
 #include "daemon/wire/proto_check.h"
 #include "daemon/wire/proto_responses.h"
 #include "daemon/wire/proto_time.h"

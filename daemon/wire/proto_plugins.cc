@@ -1,8 +1,8 @@
 #include "daemon/wire/proto_plugins.h"
 
-#include <algorithm>
+#include <actord/text.h>
 
-#include "daemon/text/utf8.h"
+#include <algorithm>
 
 namespace actord::daemon {
 

@@ -1,5 +1,7 @@
 #include "daemon/wire/proto_requests.h"
 
+#include <actord/text.h>
+
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -18,9 +20,7 @@ namespace {
 namespace reason = runtime::reason;
 
 // The comments of the wire contract state these limits.
-constexpr size_t kMaxTopicBytes = 255;
 constexpr size_t kMaxRequestIdBytes = 128;
-constexpr size_t kMaxReasonBytes = 1024;
 constexpr int kMaxInitialMessages = 100;
 constexpr int kMaxBatchItems = 1000;
 constexpr int kDefaultPageSize = 100;
@@ -52,9 +52,9 @@ absl::Status TakePayload(std::string_view field, v1::Payload* proto,
         absl::StrCat(data, " has ", proto->data().size(),
                      " bytes; the limit is ", payload_limit.max_bytes()));
   }
-  if (proto->content_type().size() > kMaxContentTypeBytes) {
+  if (proto->content_type().size() > kMaxClientLabelBytes) {
     return CheckLength(absl::StrCat(std::string(field), ".content_type"),
-                       proto->content_type(), kMaxContentTypeBytes);
+                       proto->content_type(), kMaxClientLabelBytes);
   }
   payload.bytes = std::move(*proto->mutable_data());
   payload.content_type = std::move(*proto->mutable_content_type());
@@ -75,7 +75,7 @@ absl::Status TakeMessages(v1::SubmitRequest* request,
     const std::string field = absl::StrCat("messages[", i, "]");
     runtime::Message& message = messages.emplace_back();
     absl::Status status = CheckLength(absl::StrCat(field, ".topic"),
-                                      proto->topic(), kMaxTopicBytes);
+                                      proto->topic(), kMaxClientLabelBytes);
     if (status.ok() && proto->has_payload()) {
       status =
           TakePayload(absl::StrCat(field, ".payload"), proto->mutable_payload(),
@@ -173,7 +173,8 @@ absl::Status ReadMessageTo(Request* request,
   absl::StatusOr<Address> address = ReadAddress("pid", request->pid());
   if (!address.ok()) return std::move(address).status();
   to = *std::move(address);
-  absl::Status status = CheckLength("topic", request->topic(), kMaxTopicBytes);
+  absl::Status status =
+      CheckLength("topic", request->topic(), kMaxClientLabelBytes);
   if (status.ok() && request->has_payload()) {
     status = TakePayload("payload", request->mutable_payload(), payload_limit,
                          message.payload);
@@ -223,12 +224,12 @@ absl::StatusOr<Address> ReadAddress(std::string_view field,
   Address address;
   if (!text.empty() && text.front() == '@') {
     address.name = text.substr(1);
-    if (runtime::IsName(address.name)) return address;
+    if (IsName(address.name)) return address;
     return runtime::InvalidField(
         field, reason::kInvalidPid,
         absl::StrCat(std::string(field),
-                     ": behind the @ comes a name, which is 1 to 128 of a-z, "
-                     "A-Z, 0-9 and _.-/:"));
+                     ": behind the @ comes a name, which is ",
+                     runtime::ToAbsl(kNameRule)));
   }
   absl::StatusOr<runtime::Pid> pid = ReadPid(field, text);
   if (!pid.ok()) return std::move(pid).status();

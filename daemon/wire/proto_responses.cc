@@ -1,8 +1,9 @@
 #include "daemon/wire/proto_responses.h"
 
+#include <actord/text.h>
+
 #include <utility>
 
-#include "daemon/text/utf8.h"
 #include "daemon/wire/proto_time.h"
 
 namespace actord::daemon {

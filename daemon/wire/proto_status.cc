@@ -1,9 +1,10 @@
 #include "daemon/wire/proto_status.h"
 
+#include <actord/text.h>
+
 #include <algorithm>
 #include <string_view>
 
-#include "daemon/text/utf8.h"
 #include "daemon/wire/proto_plugins.h"
 #include "daemon/wire/proto_time.h"
 #include "handlers/builtin_handlers.h"

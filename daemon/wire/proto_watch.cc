@@ -1,11 +1,12 @@
 #include "daemon/wire/proto_watch.h"
 
+#include <actord/text.h>
+
 #include <charconv>
 #include <string_view>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "daemon/text/utf8.h"
 #include "daemon/wire/proto_check.h"
 #include "daemon/wire/proto_requests.h"
 #include "daemon/wire/proto_responses.h"

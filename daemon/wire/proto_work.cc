@@ -1,10 +1,11 @@
 #include "daemon/wire/proto_work.h"
 
+#include <actord/text.h>
+
 #include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "daemon/text/utf8.h"
 #include "daemon/wire/proto_check.h"
 #include "daemon/wire/proto_time.h"
 #include "runtime/process/errors.h"
@@ -116,7 +117,7 @@ absl::StatusOr<WorkHeartbeat> ReadTaskHeartbeat(v1::TaskHeartbeat* proto) {
       CheckLength("progress.data", progress.data(), kMaxProgressBytes);
   if (status.ok()) {
     status = CheckLength("progress.content_type", progress.content_type(),
-                         kMaxContentTypeBytes);
+                         kMaxClientLabelBytes);
   }
   if (!status.ok()) return status;
   read.progress = runtime::Payload{std::move(*progress.mutable_data()),

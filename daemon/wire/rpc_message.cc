@@ -1,5 +1,6 @@
 #include "daemon/wire/rpc_message.h"
 
+#include <actord/text.h>
 #include <google/protobuf/descriptor.h>
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/wire_format_lite.h>
@@ -11,7 +12,6 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "daemon/text/utf8.h"
 #include "runtime/process/errors.h"
 
 namespace actord::daemon {

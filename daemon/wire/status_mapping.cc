@@ -1,9 +1,10 @@
 #include "daemon/wire/status_mapping.h"
 
+#include <actord/text.h>
+
 #include <string>
 #include <utility>
 
-#include "daemon/text/utf8.h"
 #include "daemon/wire/proto_time.h"
 #include "google/rpc/error_details.pb.h"
 #include "google/rpc/status.pb.h"

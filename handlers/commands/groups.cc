@@ -1,6 +1,7 @@
 #include "handlers/commands/groups.h"
 
 #include <actord/excerpt.h>
+#include <actord/text.h>
 
 #include <string>
 
@@ -22,9 +23,7 @@ Reply GroupJoin::Handle(const Command& command) const {
     case Code::kOk:
       return {};
     case Code::kInvalidArgument:
-      return Status(code,
-                    "the name of a group is 1 to 128 of a-z, A-Z, 0-9 and "
-                    "_.-/:");
+      return Status(code, "the name of a group is " + std::string(kNameRule));
     case Code::kResourceExhausted:
       return Status(code, "the group " + group +
                               " has 4096 members, or the process is in 64 "

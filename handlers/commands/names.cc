@@ -1,6 +1,7 @@
 #include "handlers/commands/names.h"
 
 #include <actord/excerpt.h>
+#include <actord/text.h>
 
 #include <optional>
 #include <string>
@@ -27,7 +28,7 @@ Reply NameRegister::Handle(const Command& command) const {
       return Status(code, "the name " + name + " is held by process " +
                               host_.FormatPid(holder));
     case Code::kInvalidArgument:
-      return Status(code, "a name is 1 to 128 of a-z, A-Z, 0-9 and _.-/:");
+      return Status(code, "a name is " + std::string(kNameRule));
     case Code::kResourceExhausted:
       return Status(code, "the process holds 64 names, which is the limit");
     default:

@@ -1,5 +1,6 @@
 #include "handlers/loader/plugin_loader.h"
 
+#include <actord/text.h>
 #include <actord/values.h>
 #include <dlfcn.h>
 #include <elf.h>
@@ -145,10 +146,11 @@ absl::Status CheckPluginInfo(const actord_plugin_info* info, size_t size) {
         std::string("its ") + (info->name == nullptr ? "name" : "version") +
         " is NULL");
   }
-  if (!actord::detail::IsValidName(info->name)) {
+  if (!IsDeclaredName(info->name)) {
     return absl::InvalidArgumentError(
-        "its name '" + std::string(info->name, strnlen(info->name, 129)) +
-        "' is not 1 to 128 of [a-zA-Z0-9_.-]");
+        "its name '" +
+        std::string(info->name, strnlen(info->name, kMaxNameBytes + 1)) +
+        "' is not " + std::string(kDeclaredNameRule));
   }
   if (absl::Status status =
           CheckList(info->process_types, info->process_type_count,

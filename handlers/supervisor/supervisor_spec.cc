@@ -1,6 +1,7 @@
 #include "handlers/supervisor/supervisor_spec.h"
 
 #include <actord/excerpt.h>
+#include <actord/text.h>
 
 #include <algorithm>
 #include <chrono>
@@ -54,11 +55,6 @@ const std::initializer_list<std::string_view> kChildFields = {
     "stop_timeout_ms",
     "start_timeout_ms",
     "final_codes"};
-
-bool IsId(std::string text) {
-  for (char& c : text) c = c == '/' || c == ':' ? '.' : c;
-  return detail::IsValidName(text);
-}
 
 // The place of a spec. `level`: 1 for the supervisor of the input, 2 for
 // supervisors that are its children, and so on.
@@ -167,11 +163,11 @@ void RefuseValue(JsonReader& reader, const char* field,
 ChildSpec ReadChild(JsonReader& reader, const Place& place) {
   ChildSpec child;
   child.id = reader.Text("id");
-  if (reader.status().ok() && !IsId(child.id)) {
+  if (reader.status().ok() && !IsName(child.id)) {
     RefuseValue(reader, "id", child.id);
   }
   child.type = reader.Text("type");
-  if (reader.status().ok() && !detail::IsValidName(child.type)) {
+  if (reader.status().ok() && !IsDeclaredName(child.type)) {
     RefuseValue(reader, "type", child.type);
   }
   const bool nested = child.type == kSupervisorType;
@@ -184,11 +180,11 @@ ChildSpec ReadChild(JsonReader& reader, const Place& place) {
 
   Json spawn = {{"type", child.type}, {"link", true}, {"monitor", true}};
   if (const std::string method = reader.TextOr("method", ""); !method.empty()) {
-    if (!detail::IsValidName(method)) RefuseValue(reader, "method", method);
+    if (!IsDeclaredName(method)) RefuseValue(reader, "method", method);
     spawn["method"] = method;
   }
   if (const std::string name = reader.TextOr("name", ""); !name.empty()) {
-    if (!IsId(name)) RefuseValue(reader, "name", name);
+    if (!IsName(name)) RefuseValue(reader, "name", name);
     spawn["name"] = name;
   }
   spawn["priority"] =

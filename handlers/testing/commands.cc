@@ -1,5 +1,6 @@
 // The commands of a harness: which code handles them, and how they complete.
 #include <actord/plugin.h>
+#include <actord/text.h>
 
 #include <cstdio>
 #include <utility>
@@ -268,7 +269,7 @@ Code Harness::World::Control(const Pid& to, uint32_t type,
   OwnedEvent event;
   event.type = type;
   event.payload =
-      OwnedPayload::Text(std::string(reason.substr(0, kMaxNameBytes)));
+      OwnedPayload::Text(std::string(reason.substr(0, kMaxReasonBytes)));
   record->urgent.push_back(std::move(event));
   return Code::kOk;
 }

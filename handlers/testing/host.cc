@@ -1,5 +1,7 @@
 #include "handlers/testing/host.h"
 
+#include <actord/text.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -11,13 +13,6 @@ namespace actord::testing {
 namespace {
 
 using World = Harness::World;
-
-// Returns true if `bytes` is a name: 1 to 128 of [a-zA-Z0-9_.-/:].
-bool IsName(const actord_bytes& bytes) {
-  std::string name(detail::View(bytes));
-  for (char& c : name) c = c == '/' || c == ':' ? '.' : c;
-  return detail::IsValidName(name);
-}
 
 World& Of(const actord_host* host) {
   const auto& self = *static_cast<const Harness::World::Host*>(host);
@@ -118,7 +113,7 @@ int32_t RegisterName(const actord_host* host, const actord_pid* pid,
                      actord_bytes name, actord_pid* holder) {
   World& world = Of(host);
   const Record* const record = world.Find(*pid);
-  if (!IsName(name)) return ACTORD_INVALID_ARGUMENT;
+  if (!IsName(detail::View(name))) return ACTORD_INVALID_ARGUMENT;
   if (record == nullptr || !record->IsLive()) {
     return ACTORD_FAILED_PRECONDITION;
   }
@@ -151,7 +146,7 @@ int32_t JoinGroup(const actord_host* host, const actord_pid* pid,
                   actord_bytes group) {
   World& world = Of(host);
   const Record* const record = world.Find(*pid);
-  if (!IsName(group)) return ACTORD_INVALID_ARGUMENT;
+  if (!IsName(detail::View(group))) return ACTORD_INVALID_ARGUMENT;
   if (record == nullptr || !record->IsLive()) {
     return ACTORD_FAILED_PRECONDITION;
   }

@@ -1,5 +1,7 @@
 #include "handlers/testing/step.h"
 
+#include <actord/text.h>
+
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -167,11 +169,10 @@ void SetResult(actord_step* step, const actord_payload* result) {
 }
 
 void SetFailure(actord_step* step, int32_t status, actord_bytes message) {
-  constexpr size_t kMaxTextBytes = 4096;
   StepCall& call = StepCall::Of(step);
   call.failure_code =
       ToCode(status) == Code::kOk ? Code::kUnknown : ToCode(status);
-  call.failure = detail::View(message).substr(0, kMaxTextBytes);
+  call.failure = detail::View(message).substr(0, kMaxErrorTextBytes);
 }
 
 size_t CopyPid(const actord_step* /*step*/, const actord_pid* pid, char* text) {

@@ -1,6 +1,7 @@
 #include "handlers/testing/world.h"
 
 #include <actord/plugin.h>
+#include <actord/text.h>
 
 #include <algorithm>
 #include <charconv>
@@ -270,8 +271,8 @@ std::optional<Pid> Harness::World::ParsePid(std::string_view text) {
 bool Harness::World::Fits(const actord_payload& payload,
                           const actord_bytes& name) const {
   return payload.bytes.size <= options.max_payload_bytes &&
-         payload.content_type.size <= kMaxNameBytes &&
-         name.size <= kMaxNameBytes;
+         payload.content_type.size <= kMaxLabelBytes &&
+         name.size <= kMaxLabelBytes;
 }
 
 }  // namespace actord::testing

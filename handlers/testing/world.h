@@ -140,7 +140,6 @@ class Harness::World {
   std::map<uint32_t, Record*> living;
 
   struct Host;
-  static constexpr size_t kMaxNameBytes = 1024;
   static constexpr size_t kMaxEffects = 65536;
 
  private:

@@ -1,5 +1,6 @@
 #include "runtime/actors/lifecycle_log.h"
 
+#include <actord/text.h>
 #include <pthread.h>
 
 #include <algorithm>
@@ -12,7 +13,6 @@
 #include "absl/time/time.h"
 #include "runtime/process/errors.h"
 #include "runtime/system/assert.h"
-#include "runtime/system/utf8.h"
 
 namespace actord::runtime {
 namespace {
@@ -79,7 +79,7 @@ void LifecycleLog::Ended(const Process& process, const Pid& pid,
   event.started_unix_ns = outcome.started_unix_ns;
   event.end = outcome.kind;
   event.code = outcome.code;
-  event.message = Utf8Prefix(outcome.message, kMaxMessageBytes);
+  event.message = CutUtf8(outcome.message, kMaxMessageBytes);
   event.steps = outcome.steps;
   event.ended_unix_ns = outcome.ended_unix_ns;
   Append(std::move(event));

@@ -1,5 +1,7 @@
 #include "runtime/actors/names.h"
 
+#include <actord/text.h>
+
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
@@ -8,27 +10,11 @@
 #include "runtime/system/fail_point.h"
 
 namespace actord::runtime {
-namespace {
-
-constexpr size_t kMaxBytes = 128;
-
-bool MayBeInName(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-         (c >= '0' && c <= '9') || c == '_' || c == '.' || c == '-' ||
-         c == '/' || c == ':';
-}
-
-}  // namespace
-
-bool IsName(std::string_view name) {
-  return !name.empty() && name.size() <= kMaxBytes &&
-         std::all_of(name.begin(), name.end(), MayBeInName);
-}
 
 absl::Status CheckName(std::string_view field, std::string_view name) {
   if (IsName(name)) return absl::OkStatus();
   return InvalidField(field, reason::kInvalidField,
-                      "a name is 1 to 128 of a-z, A-Z, 0-9 and _.-/:");
+                      absl::StrCat("a name is ", ToAbsl(kNameRule)));
 }
 
 absl::Status Names::Register(std::string_view name, const Pid& pid,
@@ -94,7 +80,7 @@ absl::StatusOr<Pid> Names::Find(std::string_view name) const {
   }
   return Error(absl::StatusCode::kNotFound, reason::kNameNotFound,
                absl::StrCat("no process holds the name \"",
-                            ToAbsl(name.substr(0, kMaxBytes)), "\""));
+                            ToAbsl(name.substr(0, kMaxNameBytes)), "\""));
 }
 
 NamePage Names::List(std::string_view prefix, uint64_t first_sequence,

@@ -23,9 +23,7 @@
 
 namespace actord::runtime {
 
-// Whether `name` is 1 to 128 characters of [a-zA-Z0-9_.-/:].
-bool IsName(std::string_view name);
-// INVALID_FIELD for `field` if `name` is not a valid name.
+// INVALID_FIELD for `field` if `name` breaks kNameRule (actord/text.h).
 absl::Status CheckName(std::string_view field, std::string_view name);
 
 class Names {

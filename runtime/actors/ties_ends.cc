@@ -1,5 +1,6 @@
 // Tells an end to its watchers, and matches the events that the watchers find.
 #include <actord/linked_failure.h>
+#include <actord/text.h>
 
 #include <cstring>
 #include <optional>
@@ -12,9 +13,6 @@
 
 namespace actord::runtime {
 namespace {
-
-// The text of an exit is for people; a page is enough, as for a failure.
-constexpr size_t kMaxFailureBytes = 4096;
 
 template <typename Header>
 std::string_view BytesOf(const Header& header) {
@@ -211,7 +209,7 @@ void Ties::SendExit(const Watcher& watcher, uint32_t end, const Ended& ended,
     return Run(Run::Kind::kExit, envelope);
   };
   const std::string_view text =
-      std::string_view(ended.message).substr(0, kMaxFailureBytes);
+      std::string_view(ended.message).substr(0, kMaxErrorTextBytes);
   Run run = exit(ended.reason == ACTORD_EXIT_DONE ? ToAbi(*ended.result)
                                                   : TextPayload(text),
                  static_cast<int32_t>(ended.code));

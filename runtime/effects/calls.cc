@@ -1,5 +1,7 @@
 #include "runtime/effects/calls.h"
 
+#include <actord/text.h>
+
 #include <algorithm>
 #include <memory>
 #include <utility>
@@ -73,8 +75,8 @@ Calls::Id Calls::Begin(const Pid& to, const Message& message, Answered done) {
     call = CallHandle::FromOutside(number).bits();
     outside_.emplace(call, std::move(done));
   }
-  char text[sizeof(CallHeader) + kMaxNameBytes] = {};
-  message.topic.copy(text + sizeof(CallHeader), kMaxNameBytes);
+  char text[sizeof(CallHeader) + kMaxLabelBytes] = {};
+  message.topic.copy(text + sizeof(CallHeader), kMaxLabelBytes);
   Deliver(to, call,
           shared_lane_.NewEnvelope(
               kEventCall, {text, sizeof(CallHeader) + message.topic.size()},

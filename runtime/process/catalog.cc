@@ -1,5 +1,7 @@
 #include "runtime/process/catalog.h"
 
+#include <actord/text.h>
+
 #include <algorithm>
 #include <bit>
 #include <cstddef>
@@ -12,26 +14,18 @@
 namespace actord::runtime {
 namespace {
 
-constexpr size_t kNameMaxBytes = 128;
 constexpr size_t kStateMaxBytes = 1 << 20;
 constexpr size_t kStateMaxAlign = 64;
 constexpr size_t kMethodsMax = 1024;
 // Size of a process type in the first version of the ABI.
 constexpr size_t kTypeMinBytes = offsetof(actord_process_type, snapshot);
 
-bool IsNameChar(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-         (c >= '0' && c <= '9') || c == '_' || c == '.' || c == '-';
-}
-
 absl::Status CheckName(const char* name, std::string_view what) {
   const absl::string_view shown_what = ToAbsl(what);
   if (name == nullptr) {
     return absl::InvalidArgumentError(absl::StrCat(shown_what, " has no name"));
   }
-  const std::string_view text(name);
-  if (text.empty() || text.size() > kNameMaxBytes ||
-      !std::all_of(text.begin(), text.end(), IsNameChar)) {
+  if (!IsDeclaredName(name)) {
     return absl::InvalidArgumentError(
         absl::StrCat(shown_what, " has the name \"", name,
                      "\"; a name is 1 to 128 of a-z A-Z 0-9 _ . -"));

@@ -14,6 +14,7 @@
 
 #include <actord/abi.h>
 #include <actord/copy_bytes.h>
+#include <actord/text.h>
 
 #include <atomic>
 #include <cstdint>
@@ -97,12 +98,12 @@ struct Envelope {
   explicit Envelope(uint16_t event_type) : Envelope(event_type, 0, 0, 0) {}
 
   // An event with copies of `topic` and `payload` in one buffer. Precondition:
-  // Fits(payload, kPayloadLimitMaxBytes), and a topic of at most kMaxNameBytes
+  // Fits(payload, kPayloadLimitMaxBytes), and a topic of at most kMaxLabelBytes
   // behind its header.
   [[gnu::always_inline]] static Envelope* Create(
       BufferCache& cache, uint16_t type, std::string_view topic,
       const actord_payload& payload) {
-    ACTORD_ASSERT_HOT(topic.size() <= kMaxNameBytes + kMaxHeaderBytes &&
+    ACTORD_ASSERT_HOT(topic.size() <= kMaxLabelBytes + kMaxHeaderBytes &&
                           Fits(payload, kPayloadLimitMaxBytes),
                       "envelope.h: the sizes have been checked");
     const size_t bytes = sizeof(Envelope) + topic.size() + payload.bytes.size +

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <actord/abi.h>
+#include <actord/text.h>
 
 #include <string>
 #include <string_view>
@@ -44,16 +45,13 @@ inline actord_payload TextPayload(std::string_view text) {
   return {ToAbi(text), ToAbi(std::string_view("text/plain"))};
 }
 
-// Maximum length of a topic, command or content type that comes from a plugin.
-inline constexpr size_t kMaxNameBytes = 1024;
-
 // The highest limit on a payload's bytes that can be configured.
 inline constexpr size_t kPayloadLimitMaxBytes = size_t{64} << 20;
 
 // The only size rule: the configured limit applies to the payload's bytes.
 inline bool Fits(const actord_payload& payload, size_t max_payload_bytes) {
   return payload.bytes.size <= max_payload_bytes &&
-         payload.content_type.size <= kMaxNameBytes;
+         payload.content_type.size <= kMaxLabelBytes;
 }
 
 }  // namespace actord::runtime

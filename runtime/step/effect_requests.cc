@@ -1,4 +1,6 @@
 // The requests of a step: each request is checked and recorded as an effect.
+#include <actord/text.h>
+
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -93,9 +95,9 @@ uint64_t StepContext::CallProcess(actord_step* step,
   // The envelope's topic holds the header of the call and then the call's
   // topic.
   const CallHeader header{tag};
-  char text[sizeof(header) + kMaxNameBytes];
+  char text[sizeof(header) + kMaxLabelBytes];
   std::memcpy(text, &header, sizeof(header));
-  View(request->topic).copy(text + sizeof(header), kMaxNameBytes);
+  View(request->topic).copy(text + sizeof(header), kMaxLabelBytes);
   Pid to = FromAbi(request->to);
   if (to == Pid{}) to = context.HolderOf(View(request->name));
   Envelope* const envelope = context.NewEnvelope(

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <actord/excerpt.h>
+#include <actord/text.h>
 #include <cxxabi.h>
 
 #include <exception>
@@ -26,8 +27,8 @@ Thrown CallForeign(Function&& function) {
     throw;  // the thread is being cancelled, and must not be stopped here
   } catch (const std::exception& exception) {
     // The text is for people; a page is enough, as for a failure.
-    return std::make_unique<const std::string>("threw: " +
-                                               Excerpt(exception.what(), 4096));
+    return std::make_unique<const std::string>(
+        "threw: " + Excerpt(exception.what(), kMaxErrorTextBytes));
   } catch (...) {
     return std::make_unique<const std::string>(
         "threw something that is no std::exception");

@@ -1,5 +1,7 @@
 #include "runtime/step/record_bytes.h"
 
+#include <actord/text.h>
+
 #include "absl/strings/str_cat.h"
 
 namespace actord::runtime {
@@ -146,7 +148,7 @@ void RecordReader::Read(Content& content, BufferCache& buffers) {
   actord_payload payload{};
   Read(topic, buffers);
   Read(payload, buffers);
-  if (topic.size() > kMaxNameBytes + sizeof(CallHeader) ||
+  if (topic.size() > kMaxLabelBytes + sizeof(CallHeader) ||
       !Fits(payload, kPayloadLimitMaxBytes)) {
     Refuse("a content is larger than any may be");
   }

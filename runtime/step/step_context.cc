@@ -3,6 +3,8 @@
 // performance-notes: Rare code moved out.
 #include "runtime/step/step_context.h"
 
+#include <actord/text.h>
+
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -86,10 +88,10 @@ bool StepContext::RefuseToYield() {
 bool StepContext::RefuseContent(const actord_payload& payload,
                                 const char* what) {
   if (payload.bytes.size > max_payload_bytes_) ++record_.refused_payloads;
-  Misuse(absl::InvalidArgumentError(
-      absl::StrCat("the payload of a ", what, " has ", payload.bytes.size,
-                   " bytes; the limit is ", max_payload_bytes_,
-                   ", and 1024 for a topic, a command or a content type")));
+  Misuse(absl::InvalidArgumentError(absl::StrCat(
+      "the payload of a ", what, " has ", payload.bytes.size,
+      " bytes; the limit is ", max_payload_bytes_, ", and ", kMaxLabelBytes,
+      " for a topic, a command or a content type")));
   return false;
 }
 
@@ -185,8 +187,7 @@ void StepContext::SetFailure(actord_step* step, int32_t status,
   record.has_said = true;
   record.failure_code = ErrorCodeFromAbi(status);
   // The text of a failure is for people; a page is enough.
-  constexpr size_t kMaxTextBytes = 4096;
-  record.failure = std::string(View(message).substr(0, kMaxTextBytes));
+  record.failure = std::string(View(message).substr(0, kMaxErrorTextBytes));
 }
 
 int32_t StepContext::AdoptYield(actord_step* step, uint64_t tag) {

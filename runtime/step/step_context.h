@@ -10,6 +10,7 @@
 #pragma once
 
 #include <actord/abi.h>
+#include <actord/text.h>
 
 #include <cstddef>
 #include <string>
@@ -123,7 +124,7 @@ class StepContext : private actord_step {
   // `name`: a topic, a command or empty.
   bool Accepts(const actord_payload& payload, actord_bytes name,
                const char* what) {
-    return Fits(payload, max_payload_bytes_) && name.size <= kMaxNameBytes
+    return Fits(payload, max_payload_bytes_) && name.size <= kMaxLabelBytes
                ? true
                : RefuseContent(payload, what);
   }

@@ -1,11 +1,13 @@
 // The tasks: their queues, their timers and their ends.
 #include "runtime/tasks/task_queue.h"
 
+#include <actord/text.h>
+
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/system/absl_text.h"
 #include "runtime/system/assert.h"
-#include "runtime/system/utf8.h"
 
 namespace actord::runtime {
 namespace {
@@ -167,7 +169,7 @@ void TaskQueue::Expire(Task& task, uint64_t now_ns) {
     case Phase::kQueued:
       EndYield(task, absl::StatusCode::kDeadlineExceeded,
                absl::StrCat("no worker took ",
-                            Utf8Prefix(task.command->name, kMaxTextBytes),
+                            ToAbsl(CutUtf8(task.command->name, kMaxTextBytes)),
                             " within ",
                             absl::FormatDuration(task.policy().start_timeout)));
       return;

@@ -11,11 +11,13 @@
 //
 // After the last three, EndAttempt queues the task again: at once, or after
 // Fail's pause. A task without attempts left ends its yield.
+#include <actord/text.h>
+
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/system/absl_text.h"
 #include "runtime/system/assert.h"
-#include "runtime/system/utf8.h"
 #include "runtime/tasks/task_queue.h"
 
 namespace actord::runtime {
@@ -109,14 +111,14 @@ void TaskQueue::EndAttempt(Task& task, absl::StatusCode code,
                            std::string_view text, absl::Duration pause,
                            uint64_t now_ns) {
   Release(task);
-  task.last_error = Utf8Prefix(text, RemoteTasks::kMaxErrorBytes);
+  task.last_error = CutUtf8(text, RemoteTasks::kMaxErrorBytes);
   const WorkPolicy& policy = task.policy();
   if (task.attempts >= policy.max_attempts) {
     EndYield(task, code,
-             absl::StrCat(Utf8Prefix(task.command->name, kMaxTextBytes),
+             absl::StrCat(ToAbsl(CutUtf8(task.command->name, kMaxTextBytes)),
                           " failed after ", task.attempts,
                           task.attempts == 1 ? " attempt: " : " attempts: ",
-                          Utf8Prefix(text, kMaxTextBytes)));
+                          ToAbsl(CutUtf8(text, kMaxTextBytes))));
   } else if (pause <= absl::ZeroDuration()) {
     // The task has waited before, so it is the oldest of its process and comes
     // first.

@@ -2,6 +2,7 @@
 #include "runtime/turn/admission.h"
 
 #include <actord/excerpt.h>
+#include <actord/text.h>
 
 #include <utility>
 
@@ -15,12 +16,12 @@
 namespace actord::runtime {
 namespace {
 
-absl::Status CheckName(std::string_view field, std::string_view what,
-                       std::string_view name) {
-  if (name.size() <= kMaxNameBytes) return absl::OkStatus();
+absl::Status CheckLabel(std::string_view field, std::string_view what,
+                        std::string_view label) {
+  if (label.size() <= kMaxLabelBytes) return absl::OkStatus();
   return InvalidField(field, reason::kInvalidField,
-                      absl::StrCat("a ", ToAbsl(what), " of ", name.size(),
-                                   " bytes; the limit is ", kMaxNameBytes));
+                      absl::StrCat("a ", ToAbsl(what), " of ", label.size(),
+                                   " bytes; the limit is ", kMaxLabelBytes));
 }
 
 // The amount that the messages add to the activity word of the process that is
@@ -45,11 +46,11 @@ absl::Status CheckPayloadSize(std::string_view field, const Payload& payload,
         absl::StrCat(ToAbsl(field), " has ", size, " bytes; the limit is ",
                      limit.max_bytes()));
   }
-  return CheckName(field, "content type", payload.content_type);
+  return CheckLabel(field, "content type", payload.content_type);
 }
 
 absl::Status CheckTopic(std::string_view topic) {
-  return CheckName("topic", "topic", topic);
+  return CheckLabel("topic", "topic", topic);
 }
 
 absl::Status Admission::CheckState() const {

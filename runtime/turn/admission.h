@@ -73,11 +73,11 @@ class Admission {
 };
 
 // PAYLOAD_TOO_LARGE if the payload is larger than the limit, INVALID_FIELD if
-// its content type is longer than kMaxNameBytes; `field` is the field of the
+// its content type is longer than kMaxLabelBytes; `field` is the field of the
 // request. The same rule holds at each place where a payload enters.
 absl::Status CheckPayloadSize(std::string_view field, const Payload& payload,
                               PayloadLimit limit);
-// INVALID_FIELD if `topic` is longer than kMaxNameBytes.
+// INVALID_FIELD if `topic` is longer than kMaxLabelBytes.
 absl::Status CheckTopic(std::string_view topic);
 
 }  // namespace actord::runtime

@@ -1,5 +1,7 @@
 #include "runtime/turn/host.h"
 
+#include <actord/text.h>
+
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -99,8 +101,8 @@ int32_t Host::Send(const actord_host* host, const actord_pid* from,
   const Host& self = Of(host);
   const bool too_long =
       PayloadLimit(self.limits_).Refuses(message->payload.bytes.size);
-  if (too_long || message->payload.content_type.size > kMaxNameBytes ||
-      message->topic.size > kMaxNameBytes) {
+  if (too_long || message->payload.content_type.size > kMaxLabelBytes ||
+      message->topic.size > kMaxLabelBytes) {
     return ACTORD_INVALID_ARGUMENT;
   }
   Envelope* envelope = self.lane_.NewEnvelope(
@@ -212,8 +214,9 @@ void Host::AnswerTied(actord_completion completion,
 int32_t Host::Control(const actord_host* host, const actord_pid* pid,
                       uint16_t type, actord_bytes reason) {
   const Host& self = Of(host);
-  return CodeOf(self.delivery_.Control(
-      FromAbi(*pid), type, View(reason).substr(0, kMaxNameBytes), self.lane_));
+  return CodeOf(self.delivery_.Control(FromAbi(*pid), type,
+                                       View(reason).substr(0, kMaxReasonBytes),
+                                       self.lane_));
 }
 
 }  // namespace actord::runtime

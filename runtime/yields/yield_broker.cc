@@ -1,6 +1,8 @@
 // performance-notes: Rare code moved out, Prefetch of due timers.
 #include "runtime/yields/yield_broker.h"
 
+#include <actord/text.h>
+
 #include <limits>
 #include <utility>
 
@@ -111,7 +113,7 @@ std::string YieldBroker::WhyItDoesNotFit(const char* what,
   if (payload.bytes.size <= MaxBytes(status)) {
     return absl::StrCat("the content type of the ", what, " has ",
                         payload.content_type.size, " bytes; the limit is ",
-                        kMaxNameBytes);
+                        kMaxLabelBytes);
   }
   limits_.CountRefusedPayload();
   return absl::StrCat("the ", what, " has ", payload.bytes.size,

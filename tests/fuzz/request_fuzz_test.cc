@@ -1,12 +1,12 @@
 // Whatever bytes a client sends as a request: it is refused as INVALID_ARGUMENT
 // with a reason, or every part of it is within its limits.
+#include <actord/text.h>
 #include <google/protobuf/stubs/logging.h>
 #include <gtest/gtest.h>
 
 #include <string>
 #include <vector>
 
-#include "daemon/text/utf8.h"
 #include "daemon/wire/proto_dead_letters.h"
 #include "daemon/wire/proto_requests.h"
 #include "daemon/wire/proto_watch.h"

@@ -38,6 +38,8 @@ ORIGINS = [
     ("proto", r"(actord/v1|google/rpc|grpc/health/v1)/\w+(\.grpc)?\.pb\.h$"),
     ("abi", r"actord/abi(_\w+)?\.h$"),
     ("old abi", r"old\.h$"),
+    # The rules for text, which bind clients too.
+    ("text", r"actord/text\.h$"),
     # Needs nlohmann-json, so no other header of the SDK includes it.
     ("sdk's json", r"actord/json\.h$"),
     ("sdk", r"actord/\w+\.h$"),
@@ -75,29 +77,31 @@ RPC = {"proto", "grpc", "protobuf", "absl"}
 # What the sources below a folder may include: the first prefix that matches.
 MAY_INCLUDE = [
     ("handlers/include/actord/abi", {"c", "abi"}),
+    ("handlers/include/actord/text.h", STANDARD),
     ("handlers/include/actord/json.h", STANDARD | {"sdk", "json"}),
-    ("handlers/include/", STANDARD | {"abi", "sdk"}),
+    ("handlers/include/", STANDARD | {"abi", "sdk", "text"}),
     ("handlers/plugins/", SYSTEM | {
-        "abi", "sdk", "sdk's json", "plugins", "json"}),
-    ("handlers/", SYSTEM | {"abi", "sdk", "absl", "handlers", "json"}),
-    ("runtime/", SYSTEM | {"abi", "sdk", "absl", "runtime"}),
+        "abi", "sdk", "text", "sdk's json", "plugins", "json"}),
+    ("handlers/", SYSTEM | {
+        "abi", "sdk", "text", "absl", "handlers", "json"}),
+    ("runtime/", SYSTEM | {"abi", "sdk", "text", "absl", "runtime"}),
     ("daemon/", SYSTEM | RPC | {
-        "abi", "sdk", "handlers", "runtime", "daemon", "spdlog", "cli11",
-        "toml", "json"}),
-    ("client/", SYSTEM | RPC | {"client", "cli11", "json"}),
+        "abi", "sdk", "text", "handlers", "runtime", "daemon", "spdlog",
+        "cli11", "toml", "json"}),
+    ("client/", SYSTEM | RPC | {"text", "client", "cli11", "json"}),
     ("bench/", SYSTEM | RPC | {
-        "sdk", "handlers", "runtime", "bench", "cli11", "json"}),
+        "sdk", "text", "handlers", "runtime", "bench", "cli11", "json"}),
     # These run under ThreadSanitizer, which gRPC's library confuses.
     ("tests/runtime/", SYSTEM | {
-        "abi", "sdk", "absl", "handlers", "runtime", "tests", "json",
-        "gtest"}),
+        "abi", "sdk", "text", "absl", "handlers", "runtime", "tests",
+        "json", "gtest"}),
     ("tests/handlers/", SYSTEM | {
-        "abi", "sdk", "sdk's json", "absl", "handlers", "runtime", "tests", "json",
-        "gtest"}),
+        "abi", "sdk", "text", "sdk's json", "absl", "handlers", "runtime",
+        "tests", "json", "gtest"}),
     ("tests/sdk_consumer/c/", {"c", "abi"}),
     # A plugin and the old headers that it knows alone.
     ("tests/contract/", {"c", "abi", "old abi"}),
-    ("tests/sdk_consumer/cpp/", STANDARD | {"abi", "sdk"}),
+    ("tests/sdk_consumer/cpp/", STANDARD | {"abi", "sdk", "text"}),
 ]
 # The folders of a top-level folder, bottom up. A file may include its own folder
 # and those before it in the list; a file above them all may include any.
@@ -126,7 +130,6 @@ LAYERS = {
         "workers",
     ],
     "daemon": [
-        "text",
         "settings",
         "log",
         "plugins",
@@ -154,6 +157,17 @@ ASKS_SYSTEM = re.compile(
     r"|\brandom_device\b|\bs?rand\s*\(|\bgetrandom\s*\(|\babsl::BitGen\b")
 ASKED_ONLY_BELOW = ("runtime/", "handlers/", "daemon/")
 MAY_ASK_SYSTEM = re.compile(r"runtime/system/(clock|random)\.(h|cc)$")
+
+# One type of mutex in each folder: other types, and the file that wraps them.
+STANDARD_MUTEX = r"std::(?:recursive_|shared_|timed_)*mutex\b|pthread_mutex_t\b"
+ONE_MUTEX = [
+    ("runtime/", re.compile(rf"\b(?:{STANDARD_MUTEX}|absl::Mutex)"),
+     "runtime/system/mutex.h"),
+    ("daemon/", re.compile(rf"\b(?:{STANDARD_MUTEX}|runtime::Mutex)"),
+     "absl::Mutex"),
+    ("client/", re.compile(rf"\b(?:{STANDARD_MUTEX}|absl::Mutex)"),
+     "client/calls/mutex.h"),
+]
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]')
 IMPORT = re.compile(r'^\s*import\s+(?:public\s+|weak\s+)?"([^"]+)"')
@@ -234,6 +248,9 @@ def check_cxx(path, lines):
         if (path.startswith(ASKED_ONLY_BELOW) and not MAY_ASK_SYSTEM.match(path)
                 and ASKS_SYSTEM.search(code)):
             yield number, "asks the system for time or randomness"
+        for prefix, others, one in ONE_MUTEX:
+            if path.startswith(prefix) and path != one and others.search(code):
+                yield number, f"another mutex than {prefix}'s: {one}"
 
 
 def check_proto(lines):

@@ -52,6 +52,9 @@ class CheckTreeTest(unittest.TestCase):
                 ("daemon/server.cc", "<grpcpp/grpcpp.h>"),
                 ("daemon/server.cc", '"runtime/runtime.h"'),
                 ("client/main.cc", "<CLI/CLI.hpp>"),
+                ("client/main.cc", "<actord/text.h>"),
+                ("daemon/server.cc", "<actord/text.h>"),
+                ("handlers/include/actord/text.h", "<string>"),
                 ("client/main.cc", '"actord/v1/process.pb.h"'),
                 ("bench/pairs.cc", '"runtime/runtime.h"'),
                 ("tests/runtime/worker_test.cc", "<gtest/gtest.h>"),
@@ -67,6 +70,7 @@ class CheckTreeTest(unittest.TestCase):
                 ("handlers/include/actord/process.h", "<absl/time/time.h>",
                  "absl"),
                 ("handlers/include/actord/process.h", "<dlfcn.h>", "posix"),
+                ("handlers/include/actord/text.h", "<actord/abi.h>", "abi"),
                 ("handlers/plugins/echo/echo.cc", '"handlers/loader.h"',
                  "handlers"),
                 ("handlers/loader.cc", '"runtime/runtime.h"', "runtime"),
@@ -205,6 +209,28 @@ class CheckTreeTest(unittest.TestCase):
                 self.assert_fine("runtime/system/clock.cc", code + "\n")
                 self.assert_fine("tests/daemon/a_test.cc", code + "\n")
         self.assert_fine("runtime/a.cc", "// not steady_clock::now()\n")
+
+    def test_one_mutex_in_each_folder(self):
+        for path, code in [
+                ("runtime/turn/a.cc", "std::mutex mutex_;"),
+                ("runtime/turn/a.cc", "pthread_mutex_t mutex_;"),
+                ("runtime/turn/a.cc", "absl::Mutex mutex_;"),
+                ("daemon/a.cc", "std::shared_mutex mutex_;"),
+                ("daemon/a.cc", "runtime::MutexLock lock(mutex_);"),
+                ("client/calls/a.cc", "std::recursive_mutex mutex_;"),
+                ("client/main.cc", "absl::MutexLock lock(&mutex_);"),
+        ]:
+            with self.subTest(path=path, code=code):
+                self.assert_violation(path, code + "\n", 1, "another mutex")
+        for path, code in [
+                ("runtime/system/mutex.h", "pthread_mutex_t mutex_;"),
+                ("client/calls/mutex.h", "std::mutex mutex_;"),
+                ("daemon/a.cc", "absl::Mutex mutex_;"),
+                ("client/main.cc", "absl::SetMutexDeadlockDetectionMode(x);"),
+                ("tests/client/a_test.cc", "std::mutex mutex;"),
+        ]:
+            with self.subTest(path=path, code=code):
+                self.assert_fine(path, GUARD + code + "\n")
 
     def main(self, *arguments):
         with (contextlib.redirect_stdout(io.StringIO()),

@@ -4,6 +4,8 @@
 // Thread-safety: a pure function.
 #pragma once
 
+#include <actord/text.h>
+
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -16,15 +18,9 @@ namespace actord {
 inline std::string Excerpt(std::string_view text, std::size_t max_bytes = 48) {
   constexpr std::string_view kCut = "...";
   if (text.size() <= max_bytes) return std::string(text);
-  std::size_t end = max_bytes - kCut.size();
-  // Bytes from 0x80 to 0xbf continue a character. A character has at most three
-  // of them.
-  const std::size_t earliest = end < 3 ? 0 : end - 3;
-  while (end > earliest &&
-         (static_cast<unsigned char>(text[end]) & 0xc0u) == 0x80u) {
-    --end;
-  }
-  return std::string(text.substr(0, end)).append(kCut);
+  return std::string(
+             CutUtf8(text, max_bytes - kCut.size(), NoCharacter::kDropBytes))
+      .append(kCut);
 }
 
 }  // namespace actord

@@ -15,6 +15,7 @@
 #include <actord/abi.h>
 #include <actord/handler.h>
 #include <actord/process.h>
+#include <actord/text.h>
 #include <actord/thunks.h>
 
 #include <array>
@@ -84,7 +85,7 @@ constexpr actord_plugin_info MakePlugin(const char* name, const char* version) {
 // name: 1 to 128 of [a-zA-Z0-9_.-], unique in a daemon. version: the plugin's
 // own version, for people. Then ProcessTypes<…>, Handlers<…>, or both.
 #define ACTORD_EXPORT_PLUGIN(name, version, ...)                       \
-  static_assert(::actord::detail::IsValidName(name),                   \
+  static_assert(::actord::IsDeclaredName(name),                        \
                 "a plugin's name must be 1 to 128 of [a-zA-Z0-9_.-]"); \
   extern "C" {                                                         \
   constinit const actord_plugin_info actord_plugin =                   \

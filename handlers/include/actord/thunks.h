@@ -9,6 +9,7 @@
 #include <actord/abi.h>
 #include <actord/handler.h>
 #include <actord/process.h>
+#include <actord/text.h>
 
 #include <concepts>
 #include <exception>
@@ -161,7 +162,7 @@ constexpr bool HasValidMethods() {
   for (size_t i = 0; i < std::size(T::kMethods); ++i) {
     if (T::kMethods[i].name == nullptr) return false;
     const std::string_view name = T::kMethods[i].name;
-    if (!IsValidName(name)) return false;
+    if (!IsDeclaredName(name)) return false;
     for (size_t j = 0; j < i; ++j) {
       if (name == T::kMethods[j].name) return false;
     }
@@ -224,7 +225,7 @@ constexpr actord_process_type MakeProcessType() {
   static_assert(
       std::default_initializable<T>,
       "a process type needs a default constructor; its input goes to Init");
-  static_assert(detail::IsValidName(T::kName),
+  static_assert(IsDeclaredName(T::kName),
                 "kName must be 1 to 128 of [a-zA-Z0-9_.-]");
   static_assert(detail::HasValidMethods<T>(),
                 "each name in kMethods must be unique and 1 to 128 of "
@@ -364,7 +365,7 @@ template <typename T>
 constexpr actord_command_handler MakeCommandHandler() {
   static_assert(std::derived_from<T, Handler>,
                 "a command handler must derive from actord::Handler");
-  static_assert(detail::IsValidName(T::kCommand),
+  static_assert(IsDeclaredName(T::kCommand),
                 "kCommand must be 1 to 128 of [a-zA-Z0-9_.-]");
   return {sizeof(actord_command_handler),
           static_cast<uint32_t>(T::kMode),

@@ -7,6 +7,7 @@
 
 #include <actord/abi.h>
 #include <actord/excerpt.h>
+#include <actord/text.h>
 
 #include <array>
 #include <bit>
@@ -265,7 +266,8 @@ inline std::string DescribeException(const char* where) noexcept {
     try {
       throw;
     } catch (const std::exception& exception) {
-      return std::string(where) + " threw: " + Excerpt(exception.what(), 4096);
+      return std::string(where) +
+             " threw: " + Excerpt(exception.what(), kMaxErrorTextBytes);
     } catch (...) {
       return std::string(where) + " threw something that is no std::exception";
     }
@@ -311,18 +313,6 @@ inline actord_spawn MakeSpawn(std::string_view process_type,
           0,
           options.monitor,
           ToAbi(options.name)};
-}
-
-// 1 to 128 of [a-zA-Z0-9_.-], as abi.h requires.
-constexpr bool IsValidName(std::string_view name) {
-  if (name.empty() || name.size() > 128) return false;
-  for (const char c : name) {
-    const bool good = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-                      (c >= '0' && c <= '9') || c == '_' || c == '.' ||
-                      c == '-';
-    if (!good) return false;
-  }
-  return true;
 }
 
 }  // namespace detail

@@ -1,12 +1,12 @@
 // Tests every command that shows texts of others: types, names, topics,
 // payloads, failures, arguments. No text may act on the terminal.
+#include <actord/text.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
 #include <vector>
 
-#include "client/calls/utf8.h"
 #include "client/output/text.h"
 #include "nlohmann/json.hpp"
 #include "tests/client/commands/commands_fixture.h"

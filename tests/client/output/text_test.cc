@@ -1,8 +1,8 @@
 #include "client/output/text.h"
 
+#include <actord/text.h>
 #include <gtest/gtest.h>
 
-#include "client/calls/utf8.h"
 #include "client/output/exit_status.h"
 
 namespace actord::client {
@@ -54,17 +54,6 @@ TEST(ShortBytes, PicksTheUnit) {
   EXPECT_EQ(ShortBytes(1024), "1.0 KiB");
   EXPECT_EQ(ShortBytes(3 << 20), "3.0 MiB");
   EXPECT_EQ(ShortBytes(UINT64_MAX), "16777216.0 TiB");
-}
-
-TEST(IsUtf8, AcceptsWellFormedTextOnly) {
-  for (const char* text : {"", "plain", "\u00e4", "\u20ac", "\U0001F600"}) {
-    EXPECT_TRUE(IsUtf8(text)) << text;
-  }
-  for (const char* text :
-       {"\xff", "\xc3", "\xc0\xaf", "\xe0\x80\xaf", "\xed\xa0\x80",
-        "\xf0\x80\x80\x80", "\xf4\x90\x80\x80", "a\x80", "\xe2\x82"}) {
-    EXPECT_FALSE(IsUtf8(text));
-  }
 }
 
 TEST(OneLine, ReplacesCharactersThatMoveTheCursor) {
@@ -127,13 +116,6 @@ TEST(OneLine, CutsByCharactersNotBytes) {
   EXPECT_EQ(OneLine("\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4", 5),
             "\u00e4\u00e4...");
   EXPECT_EQ(Width(OneLine("\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4", 5)), 5U);
-}
-
-TEST(ToUtf8, ReplacesInvalidBytesAndCutsBetweenCharacters) {
-  EXPECT_EQ(ToUtf8("a\xc3\xa4\xff\xc3", 100), "a\xc3\xa4??");
-  EXPECT_EQ(ToUtf8("a\xc3\xa4", 2), "a");
-  EXPECT_EQ(ToUtf8("a\xc3\xa4", 3), "a\xc3\xa4");
-  EXPECT_EQ(ToUtf8("", 0), "");
 }
 
 }  // namespace

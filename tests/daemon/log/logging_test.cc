@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "daemon/log/log_format.h"
-#include "daemon/text/utf8.h"
 
 namespace actord::daemon {
 namespace {
@@ -126,22 +125,6 @@ TEST(LogFormat, JsonEscapesControlCharacters) {
   for (const std::string text : {"\xc2\x80", "\xc2\x85", "\xc2\x9f"}) {
     EXPECT_EQ(Json(text).find(text), std::string::npos);
     EXPECT_EQ(nlohmann::json::parse(Json(text)).get<std::string>(), text);
-  }
-}
-
-TEST(Utf8, AcceptsExactlyRfc3629) {
-  for (const char* text :
-       {"", "a", "\xc2\x80", "\xdf\xbf", "\xe0\xa0\x80", "\xed\x9f\xbf",
-        "\xee\x80\x80", "\xf0\x90\x80\x80", "\xf4\x8f\xbf\xbf"}) {
-    EXPECT_TRUE(IsUtf8(text)) << Visible(text);
-  }
-  for (const char* text :
-       {"\x80", "\xc0\x80", "\xc1\xbf", "\xe0\x9f\xbf", "\xed\xa0\x80",
-        "\xf0\x8f\xbf\xbf", "\xf4\x90\x80\x80", "\xf8\x88\x80\x80\x80",
-        "\xe2\x82", "a\xff",
-        "\xc3"
-        "a"}) {
-    EXPECT_FALSE(IsUtf8(text)) << Visible(text);
   }
 }
 

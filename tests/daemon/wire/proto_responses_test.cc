@@ -1,10 +1,10 @@
 #include "daemon/wire/proto_responses.h"
 
+#include <actord/text.h>
 #include <gtest/gtest.h>
 
 #include <string>
 
-#include "daemon/text/utf8.h"
 #include "daemon/wire/proto_status.h"
 #include "daemon/wire/proto_time.h"
 

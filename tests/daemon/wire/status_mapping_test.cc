@@ -1,10 +1,10 @@
 #include "daemon/wire/status_mapping.h"
 
+#include <actord/text.h>
 #include <gtest/gtest.h>
 
 #include <string>
 
-#include "daemon/text/utf8.h"
 #include "google/rpc/error_details.pb.h"
 #include "google/rpc/status.pb.h"
 #include "runtime/process/errors.h"
