@@ -43,19 +43,16 @@ void Shutdown::Tell(const Pid& pid, uint16_t type, std::string_view reason) {
 
 std::vector<Pid> Shutdown::TellAll(uint16_t type, std::string_view reason) {
   std::vector<Pid> left;
-  const uint32_t slots = core_.processes.SlotsInUse();
-  for (uint32_t slot = 0; slot < slots; ++slot) {
-    Process& process = core_.processes.At(slot);
-    const uint32_t generation =
-        process.generation.load(std::memory_order_acquire);
-    if ((generation & 1) == 0) continue;
-    const Pid pid = core_.processes.PidOf(process, generation);
-    if (type == ACTORD_EVENT_CANCEL && IsStoppedByParent(process)) {
-      left.push_back(pid);
-    } else {
-      Tell(pid, type, reason);
-    }
-  }
+  core_.processes.ForEachLive(
+      0, UINT32_MAX, [&](const Process& process, uint32_t generation) {
+        const Pid pid = core_.processes.PidOf(process, generation);
+        if (type == ACTORD_EVENT_CANCEL && IsStoppedByParent(process)) {
+          left.push_back(pid);
+        } else {
+          Tell(pid, type, reason);
+        }
+        return true;
+      });
   return left;
 }
 
@@ -94,19 +91,18 @@ bool Shutdown::WaitForEmpty(uint64_t deadline_ns, bool may_be_cut,
 void Shutdown::LogStuck() const {
   constexpr size_t kNamed = 10;
   size_t named = 0;
-  for (uint32_t slot = 0; slot < core_.processes.SlotsInUse(); ++slot) {
-    const Process& process = core_.processes.At(slot);
-    const uint32_t generation =
-        process.generation.load(std::memory_order_acquire);
-    const ProcessType* type = process.type.load(std::memory_order_acquire);
-    if ((generation & 1) == 0 || type == nullptr) continue;
-    core_.options.log(
-        LogLevel::kError,
-        absl::StrCat(
-            "process ", FormatPid(core_.processes.PidOf(process, generation)),
-            " of type ", type->name, " does not return from its step"));
-    if (++named == kNamed) return;
-  }
+  core_.processes.ForEachLive(
+      0, UINT32_MAX, [&](const Process& process, uint32_t generation) {
+        const ProcessType* type = process.type.load(std::memory_order_acquire);
+        if (type == nullptr) return true;
+        core_.options.log(
+            LogLevel::kError,
+            absl::StrCat("process ",
+                         FormatPid(core_.processes.PidOf(process, generation)),
+                         " of type ", type->name,
+                         " does not return from its step"));
+        return ++named < kNamed;
+      });
 }
 
 uint64_t Shutdown::EndAllProcesses(ShutdownMode mode, absl::Duration timeout) {

@@ -7,26 +7,18 @@
 namespace actord::runtime {
 namespace {
 
-// Calls `visit(pid, type)` for the live processes in the slots from
-// `first_slot` on, until it returns false or kMaxLookedAt slots are examined.
+// Calls `visit(pid, type)` for the live processes of one piece of a walk.
 // Returns the slot where the next piece begins; 0: this was the last piece.
 template <typename Visit>
 uint32_t Walk(const ProcessTable& processes, uint32_t first_slot, Visit visit) {
-  const uint32_t slots = processes.SlotsInUse();
-  for (uint32_t slot = first_slot; slot < slots; ++slot) {
-    if (slot - first_slot == Runtime::kMaxLookedAt) return slot;
-    const Process& process = processes.At(slot);
-    const uint32_t generation =
-        process.generation.load(std::memory_order_acquire);
-    if ((generation & 1) == 0) continue;
-    const ProcessType* const type =
-        process.type.load(std::memory_order_acquire);
-    if (type == nullptr) continue;
-    if (!visit(processes.PidOf(process, generation), *type)) {
-      return slot + 1 < slots ? slot + 1 : 0;
-    }
-  }
-  return 0;
+  return processes.ForEachLive(
+      first_slot, Runtime::kMaxLookedAt,
+      [&](const Process& process, uint32_t generation) {
+        const ProcessType* const type =
+            process.type.load(std::memory_order_acquire);
+        return type == nullptr ||
+               visit(processes.PidOf(process, generation), *type);
+      });
 }
 
 }  // namespace

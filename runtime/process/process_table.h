@@ -102,6 +102,26 @@ class ProcessTable {
   }
 
   [[nodiscard]] Process& At(uint32_t slot) const { return slots_.At(slot); }
+  // Calls `visit(process, generation)` for each slot in use from `first_slot`
+  // on in which a process lives or is reserved, until `visit` returns false or
+  // `max_slots` slots are examined. A process may end before or during its
+  // visit. Returns the slot where the next piece begins; 0: this was the last
+  // piece.
+  template <typename Visit>
+  uint32_t ForEachLive(uint32_t first_slot, uint32_t max_slots,
+                       Visit visit) const {
+    const uint32_t slots = SlotsInUse();
+    for (uint32_t slot = first_slot; slot < slots; ++slot) {
+      if (slot - first_slot == max_slots) return slot;
+      Process& process = At(slot);
+      // Acquire: pairs with the spawner's release in Reserve.
+      const uint32_t generation =
+          process.generation.load(std::memory_order_acquire);
+      if ((generation & 1) == 0) continue;
+      if (!visit(process, generation)) return slot + 1 < slots ? slot + 1 : 0;
+    }
+    return 0;
+  }
   [[nodiscard]] uint32_t SlotsInUse() const { return slots_.SlotsInUse(); }
   [[nodiscard]] const TypeLimits& type_limits() const { return type_limits_; }
 

@@ -120,7 +120,6 @@ class TaskQueue {
   std::vector<Ending> TakeEndings() { return std::exchange(endings_, {}); }
   // The workers to wake since the last call, so that they call Take.
   std::vector<RemoteWorkerId> TakeWoken() { return std::exchange(woken_, {}); }
-  [[nodiscard]] bool anyone_woken() const { return !woken_.empty(); }
 
   [[nodiscard]] size_t workers() const { return workers_.size(); }
   [[nodiscard]] size_t leased() const { return leased_; }

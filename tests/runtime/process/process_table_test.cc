@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstddef>
@@ -57,6 +58,32 @@ TEST_F(ProcessTableTest, WhatHasEndedStaysSoWhenItsSlotIsUsedAgain) {
   ASSERT_EQ(new_pid.slot, old_pid.slot);
   EXPECT_TRUE(processes_.HasEnded(old_pid));
   EXPECT_FALSE(processes_.HasEnded(new_pid));
+}
+
+TEST_F(ProcessTableTest, WalksOverLiveProcessesInPieces) {
+  std::vector<Pid> pids;
+  for (int i = 0; i < 10; ++i) pids.push_back(Reserve());
+  End(pids[3]);
+  std::vector<uint32_t> seen;
+  const auto walk = [&](uint32_t first, uint32_t max_slots, size_t most) {
+    seen.clear();
+    return processes_.ForEachLive(
+        first, max_slots, [&](const Process& process, uint32_t generation) {
+          EXPECT_EQ(process.generation, generation);
+          seen.push_back(process.slot);
+          return seen.size() < most;
+        });
+  };
+  EXPECT_EQ(walk(0, UINT32_MAX, 100), 0u);
+  EXPECT_EQ(seen.size(), 9u);
+  EXPECT_EQ(std::count(seen.begin(), seen.end(), pids[3].slot), 0);
+  // A piece ends after `max_slots` slots, also if no process lives in them.
+  EXPECT_EQ(walk(0, 4, 100), 4u);
+  EXPECT_EQ(seen.size(), 3u + (pids[3].slot >= 4));
+  // A piece ends behind the process whose visit returned false.
+  EXPECT_EQ(walk(4, 100, 2), 6u + (pids[3].slot == 4 || pids[3].slot == 5));
+  EXPECT_EQ(walk(9, 100, 1), 0u) << "the last slot in use";
+  EXPECT_EQ(walk(10, 100, 1), 0u);
 }
 
 // A slot serves some two thousand million processes; then another one does.
