@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "runtime/process/chain.h"
 #include "runtime/process/errors.h"
+#include "runtime/system/assert.h"
 #include "runtime/system/random.h"
 #include "runtime/thread_turns.h"
 
@@ -82,6 +83,10 @@ Runtime::Core::Core(const RuntimeOptions& resolved, const Catalog& known)
                      return MakeRunner(thread_lane, blocking_calls);
                    }}),
       task_timer_thread(tasks) {
+  ACTORD_ASSERT(ValidateLimits(options).ok(), "core.h: the limits are checked");
+  ACTORD_ASSERT(
+      options.workers > 0 && options.incarnation != 0 && options.log != nullptr,
+      "core.h: the options are resolved");
   for (size_t i = 0; i < scheduler.size(); ++i) {
     scheduler.queue(i).timers.SetIsWanted([this](uint64_t timer) {
       return DueTimers::IsWanted(broker, lifetimes, timer);

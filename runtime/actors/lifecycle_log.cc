@@ -132,6 +132,7 @@ void LifecycleLog::Trim() {
 }
 
 bool LifecycleLog::IsStale() const {
+  ACTORD_ASSERT(readers_.empty(), "lifecycle_log.h: no reader is open");
   const uint64_t kept_ns = limits_.watch_retention_ns();
   return kept_ns != LiveLimits::kForeverNs &&
          clock_.MonotonicNs() - left_ns_ >= kept_ns;

@@ -146,7 +146,8 @@ class LifecycleLog {
   absl::StatusOr<ReaderId> Open(std::shared_ptr<LifecycleListener> listener);
   // Closes a reader. Its listener may be called once more.
   void Close(ReaderId reader);
-  // The sequence number of the next event. Precondition: a reader is open.
+  // The sequence number of the next event. It is a cursor for readers that are
+  // open by then; a recording that begins later may skip it.
   [[nodiscard]] uint64_t end() const;
   // Whether the log holds all events from `cursor` on.
   [[nodiscard]] bool Holds(uint64_t cursor) const;

@@ -63,6 +63,10 @@ void OutcomeTable::LinkNewest() {
     buckets_.assign(buckets_.size() * 2, first_ - 1);
     unlinked_ = kept_.size();
   }
+  ACTORD_ASSERT_HOT((buckets_.size() & (buckets_.size() - 1)) == 0 &&
+                        kept_.size() <= buckets_.size(),
+                    "outcome_table.h (2)");
+  ACTORD_ASSERT_HOT(unlinked_ <= kept_.size(), "outcome_table.h (5)");
   const size_t first = kept_.size() - std::exchange(unlinked_, 0);
   for (size_t i = first; i < kept_.size(); ++i) {
     PrefetchForWrite(&buckets_[BucketOf(kept_[i].pid)]);
@@ -89,6 +93,7 @@ size_t OutcomeTable::BucketOf(const Pid& pid) const {
 
 std::optional<Outcome> OutcomeTable::Find(const Pid& pid) {
   LinkNewest();
+  ACTORD_ASSERT_HOT(unlinked_ == 0, "outcome_table.h (5)");
   // The age of an outcome: how many outcomes ago it was added.
   size_t age =
       static_cast<uint32_t>(first_ + kept_.size()) - buckets_[BucketOf(pid)];

@@ -86,7 +86,9 @@ void Ties::Monitor(const Pid& self, uint64_t tag, const Pid& watched,
       const bool is_new = own.sides[self].monitors.emplace(tag, watched).second;
       ACTORD_ASSERT(is_new, "ties.h: the tag is new");
     } else {
-      own.sides[self].fired_monitors.emplace(tag, watched);
+      const bool is_new =
+          own.sides[self].fired_monitors.emplace(tag, watched).second;
+      ACTORD_ASSERT(is_new, "ties.h: the tag is new");
       other.sides[watched].watchers.erase({self, tag});
       Tidy(other, watched);
     }

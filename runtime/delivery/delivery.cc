@@ -117,6 +117,8 @@ absl::Status Delivery::SendOrExplain(const Pid& to, Envelope* envelope,
 absl::Status Delivery::SendAll(const Pid& to,
                                const std::vector<Message>& messages,
                                Lane& lane) {
+  ACTORD_ASSERT(messages.size() <= Activity::kMaxChain,
+                "delivery.h: there are at most kMaxChain messages");
   if (messages.empty()) {
     return processes_.Find(to) != nullptr ? absl::OkStatus()
                                           : processes_.WhyNotFound(to);
@@ -168,6 +170,10 @@ absl::Status Delivery::Control(const Pid& to, uint16_t type,
 
 void Delivery::Preload(Process& process, const std::vector<Message>& messages,
                        Lane& lane) {
+  ACTORD_ASSERT(
+      process.in_hand == nullptr &&
+          Activity::Messages(process.activity.load()) >= messages.size(),
+      "delivery.h: in_hand is empty, and the messages are counted");
   const uint32_t generation =
       process.generation.load(std::memory_order_relaxed);
   for (auto message = messages.rbegin(); message != messages.rend();

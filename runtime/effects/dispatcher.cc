@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "runtime/step/foreign.h"
 #include "runtime/system/absl_text.h"
+#include "runtime/system/assert.h"
 
 namespace actord::runtime {
 
@@ -44,6 +45,7 @@ struct Dispatcher::HandlerCall : actord_call {
   // the completion reuses the yield's envelope, which the handler no longer
   // reads. Precondition: has_reply.
   Envelope* TakeReply(Envelope& yield) {
+    ACTORD_ASSERT_HOT(has_reply, "dispatcher.cc: the handler has replied");
     Envelope* completion = std::exchange(long_reply, nullptr);
     if (completion == nullptr && yield.IsOfOneLine()) {
       completion = &yield;

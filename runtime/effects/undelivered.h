@@ -9,6 +9,7 @@
 #include "runtime/process/envelope.h"
 #include "runtime/process/pid.h"
 #include "runtime/scheduler/lane.h"
+#include "runtime/system/assert.h"
 
 namespace actord::runtime {
 
@@ -36,6 +37,8 @@ class Undelivered {
   // delivered.
   void DropRefused(Envelope* envelope, const Pid& to, Posted refusal,
                    Lane& lane) const {
+    ACTORD_ASSERT(refusal != Posted::kDelivered,
+                  "undelivered.h: the message was not delivered");
     if (refusal == Posted::kMailboxFull) {
       lane.Count(&Counters::refused_mailbox);
       Drop(envelope, to, DeadLetterReason::kMailboxFull, lane);

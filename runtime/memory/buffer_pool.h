@@ -77,6 +77,7 @@ class BufferCache {
   // `bytes` rounded up to the size that Allocate provides. Precondition: bytes
   // > 0.
   static constexpr size_t RoundUp(size_t bytes) {
+    ACTORD_ASSERT_HOT(bytes > 0, "buffer_pool.h: bytes > 0");
     return (bytes + kBufferUnitBytes - 1) / kBufferUnitBytes * kBufferUnitBytes;
   }
 
@@ -84,6 +85,7 @@ class BufferCache {
   // Precondition: bytes > 0. Never null: the program aborts when it is out of
   // memory.
   void* Allocate(size_t bytes) {
+    ACTORD_ASSERT_HOT(bytes > 0, "buffer_pool.h: bytes > 0");
     if (!IsAtHand(bytes)) [[unlikely]] {
       return AllocateSlowly(bytes);
     }

@@ -201,6 +201,7 @@ class SlotTable {
   }
   // Slots in use. Precondition: IsExact().
   [[nodiscard]] size_t InUse() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    ACTORD_ASSERT(IsExact(), "slot_table.h: the table is exact");
     size_t held = 0;
     for (const Cache* cache : caches_) {
       held += cache->held_.load(std::memory_order_relaxed);
@@ -236,6 +237,7 @@ class SlotTable {
   // Puts up to `count` slots into an empty cache. While the table is shared, no
   // more than the limit leaves.
   void Fill(Cache& cache, size_t count) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    ACTORD_ASSERT(cache.free_.empty(), "slot_table.h: the cache is empty");
     if (!IsExact()) count = std::min(count, limit_ - std::min(limit_, Out()));
     std::vector<uint32_t>& out = cache.free_;
     while (count > 0 && !free_.empty()) {

@@ -13,6 +13,7 @@
 #include "runtime/process/pid.h"
 #include "runtime/process/process.h"
 #include "runtime/process/type_limits.h"
+#include "runtime/system/assert.h"
 #include "runtime/system/fail_point.h"
 
 namespace actord::runtime {
@@ -79,6 +80,8 @@ class ProcessTable {
   }
   // The process of a PID that Reserve has given out; the process has not begun.
   [[nodiscard]] Process& Reserved(const Pid& pid) const {
+    ACTORD_ASSERT_HOT(slots_.At(pid.slot).generation.load() == pid.generation,
+                      "process_table.h: the process is reserved");
     return slots_.At(pid.slot);
   }
   // Gives back a reserved slot whose process never began; its PID is used up.

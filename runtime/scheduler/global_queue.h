@@ -35,6 +35,11 @@ class alignas(64) GlobalQueue {
   void PushAll(int level, std::span<Process* const> processes) {
     const MutexLock lock(mutex_);
     ACTORD_ASSERT(IsPriority(level), "priority.h: the level exists");
+    ACTORD_ASSERT_HOT(std::all_of(processes.begin(), processes.end(),
+                                  [level](const Process* p) {
+                                    return p->Priority() == level;
+                                  }),
+                      "global_queue.h: all processes are of the level");
     std::deque<Process*>& fifo = fifos_[static_cast<size_t>(level)];
     WillChange(&fifo);
     fifo.insert(fifo.end(), processes.begin(), processes.end());

@@ -130,6 +130,7 @@ void Scheduler::EnqueueBehind(Process* process, WorkerQueue* here) {
 void Scheduler::MayWake(WorkerQueue& here) {
   const bool any = here.ready.NonEmptyFromTop() != 0;
   if (any && here.turns_since_due != 0) {
+    ACTORD_ASSERT_HOT(here.firing_since_ns != 0, "scheduler.h (3)");
     const uint32_t turns = here.turns_since_due++;
     if (turns % Policy::kTurnsPerClock != 2 ||
         clock_.MonotonicNs() - here.firing_since_ns < Policy::kAloneNs) {
@@ -221,6 +222,7 @@ void Scheduler::AddTo(RuntimeStats& stats) const {
 }
 
 Process* Scheduler::Steal(WorkerQueue& here, Random& random) {
+  ACTORD_ASSERT_HOT(!here.is_quiet, "scheduler.h (4)");
   const size_t workers = queues_.size();
   const uint64_t bits = random.Next();
   size_t victim = (bits & UINT32_MAX) % workers;

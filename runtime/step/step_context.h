@@ -21,6 +21,7 @@
 #include "runtime/step/step_record.h"
 #include "runtime/step/turn_input.h"
 #include "runtime/step/world.h"
+#include "runtime/system/assert.h"
 #include "runtime/system/random.h"
 
 namespace actord::runtime {
@@ -43,6 +44,8 @@ class StepContext : private actord_step {
   // kRestore. `input` and `adoption` are borrowed until the next Begin.
   void Begin(const TurnInput& input, Call call,
              YieldAdoption* adoption = nullptr) {
+    ACTORD_ASSERT_HOT(record_.effects.empty(),
+                      "step_context.h: no effects are left");
     input_ = &input;
     call_ = call;
     adoption_ = adoption;

@@ -1,6 +1,7 @@
 #include "runtime/step/verdict.h"
 
 #include "absl/strings/str_cat.h"
+#include "runtime/system/assert.h"
 
 namespace actord::runtime {
 
@@ -44,6 +45,7 @@ std::optional<EndCause> FailureOf(const TurnInput& input, StepRecord& record) {
 }
 
 EndCause EndOfLife(const TurnInput& input, const StepRecord& record) {
+  ACTORD_ASSERT(EndsLife(input, record), "verdict.h: the life ends");
   if (record.verdict == ACTORD_STEP_DONE) return {};
   return {EndKind::kLimit, absl::StatusCode::kResourceExhausted,
           absl::StrCat("the process has taken ", input.step,

@@ -8,6 +8,7 @@
 #include "runtime/process/outcome.h"
 #include "runtime/step/step_record.h"
 #include "runtime/step/turn_input.h"
+#include "runtime/system/assert.h"
 
 namespace actord::runtime {
 
@@ -25,6 +26,8 @@ std::optional<EndCause> FailureOf(const TurnInput& input, StepRecord& record);
 
 // Whether the process ends with this step. Precondition: the step did not fail.
 inline bool EndsLife(const TurnInput& input, const StepRecord& record) {
+  ACTORD_ASSERT_HOT(IsPlain(record) || record.verdict == ACTORD_STEP_BLOCK,
+                    "verdict.h: the step did not fail");
   return record.verdict == ACTORD_STEP_DONE || input.step >= input.max_steps;
 }
 // Returns why the process ends. Precondition: EndsLife.

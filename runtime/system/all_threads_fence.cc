@@ -4,7 +4,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <cstdlib>
+#include "runtime/system/assert.h"
 
 namespace actord::runtime {
 namespace {
@@ -24,7 +24,8 @@ bool CanFenceAllThreads() {
 void FenceAllThreads() {
   // It cannot fail after the registration. Without the fence, no order of
   // accesses would be certain.
-  if (!Membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED)) std::abort();
+  const bool fenced = Membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED);
+  ACTORD_ASSERT(fenced, "all_threads_fence.h: this process can fence");
 }
 
 }  // namespace actord::runtime

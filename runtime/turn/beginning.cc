@@ -5,10 +5,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/process/errors.h"
+#include "runtime/system/assert.h"
 
 namespace actord::runtime {
 
 std::optional<EndCause> Beginning::Begin(Process& process, const Turn& turn) {
+  ACTORD_ASSERT_HOT(process.init_due, "beginning.h: Init is due");
   process.init_due = false;
   if (process.refusal != nullptr) {
     return EndCause{EndKind::kInitRefused, absl::StatusCode::kNotFound,

@@ -6,6 +6,7 @@
 
 #include "runtime/process/chain.h"
 #include "runtime/process/upgrading.h"
+#include "runtime/system/assert.h"
 #include "runtime/system/processor.h"
 #include "runtime/system/thread.h"
 
@@ -103,6 +104,8 @@ void Inbox::TakeChain(const Process& process, Turn& turn, Envelope* chain) {
 }
 
 void Inbox::DropFenced(Process& process, Turn& turn) {
+  ACTORD_ASSERT(process.upgrading != nullptr,
+                "inbox.h: the process has data about upgrades");
   DropCompletions(process, turn, [&process](uint64_t tag) {
     return process.upgrading->fenced.erase(tag) != 0;
   });
@@ -129,6 +132,8 @@ void Inbox::DropCompletions(Process& process, Turn& turn,
 }
 
 void Inbox::Empty(Process& process, Turn& turn) {
+  ACTORD_ASSERT_HOT(!process.IsStill(turn.generation),
+                    "ending.h (3): the process cannot be found any more");
   // A later event comes from a sender that found the process just before its
   // end. The next process of this slot drops the event, or the end of the
   // runtime does.

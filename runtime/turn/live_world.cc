@@ -1,5 +1,8 @@
 #include "runtime/turn/live_world.h"
 
+#include "runtime/process/priority.h"
+#include "runtime/system/assert.h"
+
 namespace actord::runtime {
 
 uint64_t LiveWorld::RandomSeed(const Pid& self, uint64_t step) {
@@ -23,6 +26,8 @@ const ProcessType* LiveWorld::FindProcessType(std::string_view name) {
 
 World::ChildAnswer LiveWorld::ReserveChild(const Pid& parent, uint64_t unix_ns,
                                            const actord_spawn& child) {
+  ACTORD_ASSERT_HOT(IsPriority(PriorityOf(child)),
+                    "world.h: the priority is valid");
   SpawnRefusal refusal = SpawnRefusal::kNone;
   const ProcessType* const type = FindProcessType(View(child.process_type));
   uint32_t method = 0;

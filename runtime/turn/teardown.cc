@@ -5,6 +5,7 @@
 
 #include "runtime/process/errors.h"
 #include "runtime/process/upgrading.h"
+#include "runtime/system/assert.h"
 #include "runtime/system/fail_point.h"
 
 namespace actord::runtime {
@@ -79,7 +80,9 @@ void Teardown::GiveBack(Process& process, const Turn& turn) {
   delta -= turn.word & (Activity::kReady | Activity::kBlocked);
   process.running.store(false, std::memory_order_relaxed);
   WillChange(&process.activity);
-  process.activity.fetch_add(delta, std::memory_order_acq_rel);
+  [[maybe_unused]] const uint64_t before =
+      process.activity.fetch_add(delta, std::memory_order_acq_rel);
+  ACTORD_ASSERT_HOT((before & Activity::kEnded) == 0, "activity.h (4)");
   processes_.Release(lane_.processes(), process);
 }
 

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "runtime/process/errors.h"
 #include "runtime/process/upgrading.h"
+#include "runtime/system/assert.h"
 
 namespace actord::runtime {
 namespace {
@@ -44,6 +45,8 @@ void Upgrader::BeforeStep(Process& process, Turn& turn,
 }
 
 void Upgrader::AfterSteps(Process& process, Turn& turn) {
+  ACTORD_ASSERT(process.upgrading != nullptr,
+                "upgrader.h: the process has data about upgrades");
   const ProcessType* const target =
       process.type.load(std::memory_order_relaxed)
           ->upgrade_to.load(std::memory_order_acquire);

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
+#include "runtime/system/assert.h"
 
 namespace actord::runtime {
 
@@ -21,6 +22,8 @@ void Lifetimes::Begin(const Process& process, uint32_t generation,
 }
 
 void Lifetimes::BeginCancel(const Pid& pid, absl::Duration deadline) {
+  ACTORD_ASSERT(deadline > absl::ZeroDuration(),
+                "lifetimes.h: the deadline is above zero");
   const int64_t after_ms =
       absl::ToInt64Milliseconds(absl::Ceil(deadline, absl::Milliseconds(1)));
   const int64_t after_ns =

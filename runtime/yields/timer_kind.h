@@ -19,6 +19,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "runtime/system/assert.h"
+
 namespace actord::runtime {
 
 enum class TimerKind : uint8_t {
@@ -38,6 +40,8 @@ constexpr uint64_t TimerHandle(uint32_t slot, uint32_t generation) {
 }
 
 constexpr uint64_t EncodeTimer(TimerKind kind, uint64_t handle) {
+  ACTORD_ASSERT_HOT((handle & kTimerKindMask) == 0,
+                    "timer_kind.h: the slot is below kTimerMaxSlots");
   return handle | (uint64_t{static_cast<uint8_t>(kind)} << kTimerSlotBits);
 }
 constexpr TimerKind KindOfTimer(uint64_t timer) {

@@ -250,6 +250,8 @@ void YieldBroker::TimeoutDue(actord_completion handle, Lane& lane,
 void YieldBroker::EndByTimer(actord_completion handle, int32_t status,
                              const actord_payload& payload, Lane& lane,
                              ReadyList& ready) {
+  ACTORD_ASSERT_HOT(Find(handle) != nullptr,
+                    "yield_broker.h: the yield of the timer was opened");
   YieldRecord& record = records_.At(SlotOf(handle));
   const bool external = record.external.load(std::memory_order_relaxed);
   const YieldToken token{
