@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/counters/counter_rows.h"
 #include "runtime/process/chain.h"
 #include "runtime/process/errors.h"
 #include "runtime/system/assert.h"
@@ -189,20 +190,15 @@ RuntimeStats Runtime::Core::Stats() const {
   stats.workers = options.workers;
   scheduler.AddTo(stats);
   stats.processes_live = LiveProcesses();
-  stats.processes_started = Sum(&Counters::processes_started);
-  stats.processes_ended = Sum(&Counters::processes_ended);
-  stats.processes_failed = Sum(&Counters::processes_failed);
-  stats.steps = Sum(&Counters::steps);
-  stats.messages_sent = Sum(&Counters::messages_sent);
-  stats.dead_letters = Sum(&Counters::dead_letters);
+  // All dead letters before those kept, and those kept before those that left:
+  // a letter that changes its place meanwhile is never missing from the sum.
+  const uint64_t dead_letters_so_far = Sum(&Counters::dead_letters);
   dead_letters.AddTo(stats);
   lifecycle_log.AddTo(stats);
-  stats.dead_letters_forgotten = Sum(&Counters::dead_letters_forgotten);
-  stats.dead_letters_resent = Sum(&Counters::dead_letters_resent);
-  stats.dead_letters_dropped = Sum(&Counters::dead_letters_dropped);
-  stats.yields = Sum(&Counters::yields);
-  stats.completions = Sum(&Counters::completions);
-  stats.late_replies = Sum(&Counters::late_replies);
+  for (const LaneCounter& counter : kLaneCounters) {
+    stats.*counter.value = Sum(counter.lane);
+  }
+  stats.dead_letters = dead_letters_so_far;
   stats.external_yields_waiting = tasks.waiting();
   const TaskTable::WorkStats work = tasks.work_stats();
   stats.remote_workers = work.workers;
@@ -210,16 +206,7 @@ RuntimeStats Runtime::Core::Stats() const {
   stats.blocking_queue = pool.queued();
   stats.results_kept = results.kept();
   stats.results_bytes = results.bytes();
-  stats.refused_mailbox = Sum(&Counters::refused_mailbox);
-  stats.refused_processes = Sum(&Counters::refused_processes);
-  stats.refused_processes_of_type = Sum(&Counters::refused_processes_of_type);
-  stats.refused_yields = Sum(&Counters::refused_yields);
-  stats.refused_external = Sum(&Counters::refused_external);
   stats.refused_payloads = limits.refused_payloads();
-  stats.ended_by_steps = Sum(&Counters::ended_by_steps);
-  stats.ended_by_lifetime = Sum(&Counters::ended_by_lifetime);
-  stats.upgrades = Sum(&Counters::upgrades);
-  stats.upgrades_declined = Sum(&Counters::upgrades_declined);
   return stats;
 }
 

@@ -113,6 +113,26 @@ Fields LimitFields(const v1::Limits& limits) {
   };
 }
 
+// Every field of the message, so that a new counter needs no code here.
+Fields CounterFields(const v1::Counters& counters) {
+  const Json json = ToJson(counters);
+  Fields fields;
+  for (const auto& [name, value] : json.items()) {
+    fields.emplace_back(name, value.is_number_unsigned()
+                                  ? WithThousands(value.get<uint64_t>())
+                                  : value.dump());
+  }
+  return fields;
+}
+
+// Writes a heading and the fields below it.
+void WriteFieldSection(Invocation& invocation, const std::string& heading,
+                       Fields fields) {
+  invocation.out() << '\n' << Bold(heading, invocation.style().colour) << '\n';
+  for (auto& [name, value] : fields) name.insert(0, "  ");
+  WriteFields(invocation.out(), fields);
+}
+
 // Writes a heading and a list of `items` below it.
 template <typename Items, typename Cells>
 void WriteSection(Invocation& invocation, const std::string& heading,
@@ -178,10 +198,8 @@ void WriteTable(Invocation& invocation, const v1::GetStatusResponse& status) {
                                         plugin.path()};
       });
   if (invocation.options().format != Format::kWide) return;
-  invocation.out() << '\n' << Bold("Limits", invocation.style().colour) << '\n';
-  Fields fields = LimitFields(status.limits());
-  for (auto& [name, value] : fields) name.insert(0, "  ");
-  WriteFields(invocation.out(), fields);
+  WriteFieldSection(invocation, "Counters", CounterFields(status.counters()));
+  WriteFieldSection(invocation, "Limits", LimitFields(status.limits()));
   WriteWorkers(invocation, status);
 }
 
@@ -199,8 +217,9 @@ void AddStatus(CLI::App& app, Action& chosen) {
   CLI::App* command = app.add_subcommand(
       "status", "Show version, types, plugins and counters of the daemon");
   command->footer(
-      "\n-o wide adds the limits in force and the workers; -o name prints the "
-      "incarnation.\n"
+      "\n-o wide adds all counters, the limits in force and the workers; -o "
+      "name "
+      "prints the incarnation.\n"
       "\nExamples:\n"
       "  actorctl status -o wide\n"
       "  actorctl status -o json | jq .counters.processes_live");

@@ -22,11 +22,11 @@ absl::Status ActorService::GetStatus(const Caller& /*caller*/,
   response.set_workers(static_cast<uint32_t>(stats.workers));
   WriteCatalog(context_.plugins.InForce(), context_.catalog,
                options.external_commands, &response);
-  WriteCounters(stats, response.mutable_counters());
+  WriteCounters(stats,
+                {.streams_open = streams_.size(),
+                 .log_lines_dropped = context_.logger.dropped_lines()},
+                response.mutable_counters());
   WriteWorkers(stats, &response);
-  response.mutable_counters()->set_streams_open(streams_.size());
-  response.mutable_counters()->set_log_lines_dropped_total(
-      context_.logger.dropped_lines());
   WriteLimits(runtime_.limits().Get(), context_.config,
               response.mutable_limits());
   return absl::OkStatus();

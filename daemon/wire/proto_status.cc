@@ -5,8 +5,11 @@
 #include <algorithm>
 #include <string_view>
 
+#include "daemon/counters/counter_values.h"
 #include "daemon/wire/proto_plugins.h"
 #include "daemon/wire/proto_time.h"
+#include "google/protobuf/descriptor.h"
+#include "google/protobuf/message.h"
 #include "handlers/builtin_handlers.h"
 
 namespace actord::daemon {
@@ -19,45 +22,16 @@ void SortByName(auto* entries) {
 
 }  // namespace
 
-void WriteCounters(const runtime::RuntimeStats& stats, v1::Counters* proto) {
-  proto->set_processes_live(stats.processes_live);
-  proto->set_processes_started_total(stats.processes_started);
-  proto->set_processes_ended_total(stats.processes_ended);
-  proto->set_processes_failed_total(stats.processes_failed);
-  proto->set_steps_total(stats.steps);
-  proto->set_messages_total(stats.messages_sent);
-  proto->set_dead_letters_total(stats.dead_letters);
-  proto->set_yields_total(stats.yields);
-  proto->set_completions_total(stats.completions);
-  proto->set_yields_external_waiting(stats.external_yields_waiting);
-  proto->set_commands_pooled_waiting(stats.blocking_queue);
-  proto->set_remote_workers(stats.remote_workers);
-  proto->set_tasks_leased(stats.tasks_leased);
-  proto->set_results_kept(stats.results_kept);
-  proto->set_results_kept_bytes(stats.results_bytes);
-  proto->set_late_replies_total(stats.late_replies);
-  proto->set_dead_letters_kept(stats.dead_letters_kept);
-  proto->set_dead_letters_kept_bytes(stats.dead_letters_bytes);
-  proto->set_dead_letters_forgotten_total(stats.dead_letters_forgotten);
-  proto->set_dead_letters_resent_total(stats.dead_letters_resent);
-  proto->set_dead_letters_dropped_total(stats.dead_letters_dropped);
-  proto->set_watches_open(stats.watches_open);
-  proto->set_watch_events_total(stats.watch_events);
-  proto->set_watch_events_kept(stats.watch_events_kept);
-  proto->set_watch_events_kept_bytes(stats.watch_events_bytes);
-  proto->set_watch_events_missed_total(stats.watch_events_missed);
-  proto->set_watch_limit_total(stats.refused_watches);
-  proto->set_mailbox_limit_total(stats.refused_mailbox);
-  proto->set_process_limit_total(stats.refused_processes);
-  proto->set_process_type_limit_total(stats.refused_processes_of_type);
-  proto->set_yield_limit_total(stats.refused_yields);
-  proto->set_external_yield_limit_total(stats.refused_external);
-  proto->set_payload_limit_total(stats.refused_payloads);
-  proto->set_step_limit_total(stats.ended_by_steps);
-  proto->set_lifetime_limit_total(stats.ended_by_lifetime);
-  proto->set_upgrades_total(stats.upgrades);
-  proto->set_upgrades_declined_total(stats.upgrades_declined);
-  proto->set_processes_ready_global(stats.ready_global);
+void WriteCounters(const runtime::RuntimeStats& of_runtime,
+                   const DaemonStats& of_daemon, v1::Counters* proto) {
+  const google::protobuf::Descriptor& message = *v1::Counters::descriptor();
+  const google::protobuf::Reflection& fields = *proto->GetReflection();
+  ForEachCounter(of_runtime, of_daemon,
+                 [&](const runtime::CounterInfo& info, uint64_t value) {
+                   // Each row has its field: counter_table_test.cc.
+                   fields.SetUInt64(proto, message.FindFieldByName(info.name),
+                                    value);
+                 });
 }
 
 void WriteWorkers(const runtime::RuntimeStats& stats,

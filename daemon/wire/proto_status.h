@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "actord/v1/actor_service.pb.h"
+#include "daemon/counters/stats.h"
 #include "daemon/plugins/loaded_plugins.h"
 #include "daemon/settings/config.h"
 #include "runtime/process/catalog.h"
@@ -14,7 +15,8 @@
 
 namespace actord::daemon {
 
-void WriteCounters(const runtime::RuntimeStats& stats, v1::Counters* proto);
+void WriteCounters(const runtime::RuntimeStats& of_runtime,
+                   const DaemonStats& of_daemon, v1::Counters* proto);
 void WriteWorkers(const runtime::RuntimeStats& stats,
                   v1::GetStatusResponse* proto);
 // `limits`: the limits in force in the runtime. The limits of request ids are

@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/counters/stats.h"
 #include "runtime/delivery/delivery.h"
 #include "runtime/process/errors.h"
-#include "runtime/process/stats.h"
 #include "runtime/scheduler/lane.h"
 
 namespace actord::runtime {

@@ -10,7 +10,7 @@
 
 #include <string_view>
 
-#include "runtime/process/counters.h"
+#include "runtime/counters/counters.h"
 #include "runtime/process/envelope.h"
 #include "runtime/process/process_table.h"
 #include "runtime/process/yield_record.h"

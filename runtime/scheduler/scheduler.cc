@@ -7,7 +7,7 @@
 #include <span>
 #include <utility>
 
-#include "runtime/process/stats.h"
+#include "runtime/counters/stats.h"
 #include "runtime/system/assert.h"
 #include "runtime/system/fail_point.h"
 

@@ -6,7 +6,7 @@
 // thread may read them, a moment late.
 #pragma once
 
-#include "runtime/process/counters.h"
+#include "runtime/counters/counters.h"
 
 namespace actord::runtime {
 

@@ -9,7 +9,7 @@
 #include <limits>
 
 #include "absl/time/time.h"
-#include "runtime/process/counters.h"
+#include "runtime/counters/counters.h"
 
 namespace actord::runtime {
 

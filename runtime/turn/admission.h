@@ -7,10 +7,10 @@
 
 #include "absl/status/statusor.h"
 #include "runtime/actors/names.h"
+#include "runtime/counters/stats.h"
 #include "runtime/delivery/delivery.h"
 #include "runtime/process/catalog.h"
 #include "runtime/process/process_table.h"
-#include "runtime/process/stats.h"
 #include "runtime/process/submission.h"
 #include "runtime/scheduler/lane.h"
 #include "runtime/scheduler/scheduler.h"

@@ -117,6 +117,7 @@ LAYERS = {
     "runtime": [
         "system",
         "memory",
+        "counters",
         "process",
         "settings",
         "scheduler",
@@ -132,6 +133,7 @@ LAYERS = {
     "daemon": [
         "settings",
         "log",
+        "counters",
         "plugins",
         "wire",
         "operations",

@@ -13,6 +13,7 @@ namespace actord::client {
 namespace {
 
 using nlohmann::json;
+using testing::ContainsRegex;
 using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
@@ -240,6 +241,21 @@ TEST_F(Commands, StatusShowsTheDaemon) {
   EXPECT_EQ(parsed["counters"]["processes_ready_global"], 56);
   EXPECT_EQ(parsed["worker_status"][0]["turns_total"], 7654321);
   EXPECT_EQ(parsed["worker_status"][0]["steals_total"], 21);
+}
+
+TEST_F(Commands, WideStatusShowsEveryCounter) {
+  v1::Counters& counters = *daemon_.status.mutable_counters();
+  const auto& message = *v1::Counters::descriptor();
+  for (int i = 0; i < message.field_count(); ++i) {
+    counters.GetReflection()->SetUInt64(&counters, message.field(i),
+                                        1'000'100 + i);
+  }
+  const std::string wide = Run({"status", "-o", "wide"}).out;
+  for (int i = 0; i < message.field_count(); ++i) {
+    EXPECT_THAT(wide,
+                ContainsRegex("\n  " + message.field(i)->name() + ": +1,000," +
+                              std::to_string(100 + i) + "\n"));
+  }
 }
 
 TEST_F(Commands, CancelSendsItsDeadlineForEveryPid) {

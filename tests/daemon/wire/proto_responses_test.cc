@@ -214,8 +214,12 @@ TEST(WriteCounters, WritesEach) {
   stats.refused_watches = 32;
   stats.refused_external = 33;
   stats.refused_payloads = 34;
+  stats.late_replies = 35;
+  stats.upgrades = 36;
+  stats.upgrades_declined = 37;
+  stats.ready_global = 38;
   v1::Counters proto;
-  WriteCounters(stats, &proto);
+  WriteCounters(stats, {.streams_open = 39, .log_lines_dropped = 40}, &proto);
   EXPECT_EQ(proto.processes_live(), 1u);
   EXPECT_EQ(proto.processes_started_total(), 2u);
   EXPECT_EQ(proto.processes_ended_total(), 3u);
@@ -250,6 +254,12 @@ TEST(WriteCounters, WritesEach) {
   EXPECT_EQ(proto.watch_limit_total(), 32u);
   EXPECT_EQ(proto.external_yield_limit_total(), 33u);
   EXPECT_EQ(proto.payload_limit_total(), 34u);
+  EXPECT_EQ(proto.late_replies_total(), 35u);
+  EXPECT_EQ(proto.upgrades_total(), 36u);
+  EXPECT_EQ(proto.upgrades_declined_total(), 37u);
+  EXPECT_EQ(proto.processes_ready_global(), 38u);
+  EXPECT_EQ(proto.streams_open(), 39u);
+  EXPECT_EQ(proto.log_lines_dropped_total(), 40u);
 }
 
 TEST(ProtoTime, DurationsReadBack) {

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "runtime/counters/counter_table.h"
 #include "runtime/system/fail_point.h"
 
 namespace actord::runtime {
@@ -29,34 +30,17 @@ class Counter {
   std::atomic<uint64_t> value_{0};
 };
 
+// One counter for each LANE row of counter_table.h.
 struct alignas(64) Counters {
-  Counter processes_started;
-  Counter processes_ended;
-  Counter processes_failed;
-  Counter processes_forced;  // terminated by a shutdown
-  Counter steps;
-  Counter messages_sent;
-  Counter dead_letters;
-  // Not kept, or not kept any longer, for want of room.
-  Counter dead_letters_forgotten;
-  Counter dead_letters_resent;
-  Counter dead_letters_dropped;  // on request
-  Counter yields;
-  Counter completions;
-  Counter late_replies;
-  // How often a limit was reached, and a request was refused or a process
-  // ended.
-  Counter refused_mailbox;
-  Counter refused_processes;
-  Counter refused_processes_of_type;
-  Counter refused_yields;
-  // Yields, refused for the total bytes of all waiting yields.
-  Counter refused_external;
-  Counter ended_by_steps;
-  Counter ended_by_lifetime;
-  // Processes that upgraded to another version of their type, or declined it.
-  Counter upgrades;
-  Counter upgrades_declined;
+#define ACTORD_LANE_COUNTER(member, ...) Counter member;
+#define ACTORD_NO_COUNTER(...)
+  ACTORD_COUNTERS(ACTORD_LANE_COUNTER, ACTORD_NO_COUNTER, ACTORD_NO_COUNTER)
+#undef ACTORD_LANE_COUNTER
+#undef ACTORD_NO_COUNTER
+
+  // Processes that a shutdown terminated. It has no row, because only the
+  // report of that shutdown shows it.
+  Counter processes_forced;
 };
 
 }  // namespace actord::runtime
