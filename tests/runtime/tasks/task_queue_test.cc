@@ -1,4 +1,4 @@
-// Credits, patterns, turns, and who is woken.
+// Tests credits, patterns, turns, and which worker is woken.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// Attempts: lost, failed, tried again, over.
+// Tests when a lease is lost or fails, and when its task is handed out again.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,5 @@
-// External yields as tasks: whose answer counts.
+// Tests tasks of external yields as remote workers see them: which answer
+// counts.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
