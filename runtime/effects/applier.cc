@@ -1,3 +1,4 @@
+// performance-notes: Rare code moved out.
 #include "runtime/effects/applier.h"
 
 #include <algorithm>
@@ -5,6 +6,7 @@
 #include <vector>
 
 #include "runtime/process/chain.h"
+#include "runtime/system/assert.h"
 
 namespace actord::runtime {
 namespace {
@@ -25,6 +27,8 @@ const char* TextOf(SpawnRefusal refusal) {
 }  // namespace
 
 void Applier::Apply(StepRecord& record, Process& process, const Pid& self) {
+  ACTORD_ASSERT_HOT(record.misuse.ok() && record.thrown.empty(),
+                    "applier.h: the step succeeded");
   std::vector<Effect>& effects = record.effects;
   Effect* const end = effects.data() + effects.size();
   for (Effect* effect = effects.data(); effect != end;) {

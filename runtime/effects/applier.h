@@ -10,6 +10,7 @@
 //   cancel a yield   YieldBroker
 //
 // Thread-safety: belongs to one thread that runs turns.
+// performance-notes: Rare code moved out.
 #pragma once
 
 #include "runtime/actors/ties.h"

@@ -1,3 +1,4 @@
+// performance-notes: Marks for the compiler.
 #include "runtime/turn/beginning.h"
 
 #include <string>

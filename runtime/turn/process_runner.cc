@@ -1,3 +1,4 @@
+// performance-notes: Rare code moved out, State in the process.
 #include "runtime/turn/process_runner.h"
 
 #include <optional>

@@ -10,6 +10,7 @@
 //   Teardown    the end
 //
 // Thread-safety: belongs to one thread that runs workers.
+// performance-notes: Rare code moved out.
 #pragma once
 
 #include <cstdint>

@@ -1,3 +1,4 @@
+// performance-notes: Rare code moved out.
 #include "runtime/turn/step_caller.h"
 
 #include <utility>

@@ -6,6 +6,7 @@
 // queue.
 //
 // Thread-safety: belongs to one thread that runs turns.
+// performance-notes: Rare code moved out.
 #pragma once
 
 #include <array>

@@ -171,6 +171,13 @@ ONE_MUTEX = [
      "client/calls/mutex.h"),
 ]
 
+# Marks that only speed justifies. A file of the runtime that has one names the
+# headings of PERFORMANCE_NOTES that justify its marks.
+PERFORMANCE_MARK = re.compile(
+    r"\[\[(un)?likely\]\]|\bPrefetch\w*\(|\bgnu::(noinline|always_inline|cold)")
+PERFORMANCE_NOTES = "docs/performance-notes.md"
+NAMED_NOTES = re.compile(r"performance-notes: ([^.)]+)[.)]")
+
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]')
 IMPORT = re.compile(r'^\s*import\s+(?:public\s+|weak\s+)?"([^"]+)"')
 TYPE_NAME = re.compile(
@@ -261,6 +268,23 @@ def check_proto(lines):
             yield number, f"proto may not import {match[1]}"
 
 
+def check_performance_marks(path, text, headings):
+    """Yields (line, problem) for a file of the runtime. `headings`: those of
+    PERFORMANCE_NOTES."""
+    joined = re.sub(r"\n\s*//", "", text)
+    named = [entry.strip() for entries in NAMED_NOTES.findall(joined)
+             for entry in entries.split(",")]
+    for entry in named:
+        if entry not in headings:
+            yield 1, f"{PERFORMANCE_NOTES} has no entry {entry}"
+    if named:
+        return
+    for number, line in enumerate(text.splitlines(), 1):
+        if PERFORMANCE_MARK.search(COMMENT.sub("", line)):
+            yield number, f"has a mark and names no entry of {PERFORMANCE_NOTES}"
+            return
+
+
 def check_file(path, text):
     """Yields (line, problem) for the file at `path`, relative to the root."""
     if banned := name_parts(path.rsplit("/", 1)[-1]) & BANNED_NAME_PARTS:
@@ -312,6 +336,9 @@ def check_tree(root):
             if has_sources and folder.name not in layers:
                 found.append(f"{top}/{folder.name}:1: not in the table of "
                              f"layers of {top}")
+    notes = root / PERFORMANCE_NOTES
+    headings = set(re.findall(r"^##+ (.+)$", notes.read_text("utf-8"), re.M)
+                   if notes.is_file() else [])
     for file in walk(root):
         path = file.relative_to(root).as_posix()
         try:
@@ -320,6 +347,9 @@ def check_tree(root):
             continue  # Data, not source.
         for line, problem in check_file(path, text):
             found.append(f"{path}:{line}: {problem}")
+        if path.startswith("runtime/") and path.endswith((".h", ".cc")):
+            for line, problem in check_performance_marks(path, text, headings):
+                found.append(f"{path}:{line}: {problem}")
     return found
 
 

@@ -232,6 +232,26 @@ class CheckTreeTest(unittest.TestCase):
             with self.subTest(path=path, code=code):
                 self.assert_fine(path, GUARD + code + "\n")
 
+    def test_performance_marks_name_their_entries(self):
+        notes = {"docs/performance-notes.md": "# Notes\n\n### Rare code\n"}
+        for code in ["if (full) [[unlikely]] {", "PrefetchForWrite(&next);",
+                     "[[gnu::noinline]] void Refuse();"]:
+            with self.subTest(code=code):
+                found = self.violations(
+                    notes | {"runtime/a.cc": "\n" + code + "\n"})
+                self.assertEqual(len(found), 1, found)
+                self.assertIn("runtime/a.cc:2: has a mark", found[0])
+                for named in ["// performance-notes: Rare code.\n",
+                              "// Short (performance-notes: Rare\n// code).\n"]:
+                    self.assertEqual(self.violations(
+                        notes | {"runtime/a.cc": named + code + "\n"}), [])
+                self.assertEqual(self.violations(
+                    notes | {"daemon/a.cc": code + "\n"}), [])
+        found = self.violations(
+            notes | {"runtime/a.cc": "// performance-notes: Rare code, More.\n"})
+        self.assertEqual(len(found), 1, found)
+        self.assertIn("has no entry More", found[0])
+
     def main(self, *arguments):
         with (contextlib.redirect_stdout(io.StringIO()),
               contextlib.redirect_stderr(io.StringIO())):
