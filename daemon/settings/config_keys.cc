@@ -1,5 +1,6 @@
 #include "daemon/settings/config_keys.h"
 
+#include <algorithm>
 #include <type_traits>
 #include <utility>
 
@@ -8,6 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "daemon/settings/config_codecs.h"
+#include "runtime/settings/limit_rows.h"
 
 namespace actord::daemon {
 namespace {
@@ -81,6 +83,38 @@ ConfigKey Reloads(ConfigKey key) {
 const NumberCodec<size_t> kCount;
 const SizeCodec kSize;
 const DurationCodec kDuration;
+
+template <typename Codec, typename Value>
+ConfigKey OfLimit(const runtime::LimitRow& row, std::string_view value,
+                  Codec codec, Value runtime::Limits::*member) {
+  return Reloads(Single(
+      {row.key, row.option, value, row.help},
+      codec, [member](auto& config) -> auto& {
+        return config.runtime.*member;
+      }));
+}
+
+ConfigKey OfLimit(const runtime::LimitRow& row) {
+  switch (row.kind) {
+    case runtime::LimitKind::kCount:
+    case runtime::LimitKind::kCountOrNone:
+      return OfLimit(row, "N", kCount, row.number);
+    case runtime::LimitKind::kBytes:
+      return OfLimit(row, "SIZE", kSize, row.number);
+    case runtime::LimitKind::kDuration:
+    case runtime::LimitKind::kDurationOrNone:
+      break;
+  }
+  return OfLimit(row, "DURATION", kDuration, row.duration);
+}
+
+// Adds the keys of the runtime's limits that stand in the section.
+void AddLimits(std::string_view section, std::vector<ConfigKey>& keys) {
+  for (const runtime::LimitRow& row : runtime::LimitRows()) {
+    const std::string_view key = row.key;
+    if (key.substr(0, key.find('.')) == section) keys.push_back(OfLimit(row));
+  }
+}
 
 void AddServerKeys(std::vector<ConfigKey>& keys) {
   keys.push_back(List({"server.listen", "listen", "ADDRESS",
@@ -176,86 +210,20 @@ void AddSchedulerKeys(std::vector<ConfigKey>& keys) {
 }
 
 void AddLimitKeys(std::vector<ConfigKey>& keys) {
-  keys.push_back(
-      Reloads(Single({"limits.max_processes", "max-processes", "N",
-                      "Maximum number of live processes, up to 268435456."},
-                     kCount, ACTORD_MEMBER(runtime.max_processes))));
-  keys.push_back(Reloads(
-      Single({"limits.max_payload_bytes", "max-payload-bytes", "SIZE",
-              "Maximum size of an input, a message or a result, up to 64MiB."},
-             kSize, ACTORD_MEMBER(runtime.max_payload_bytes))));
-  keys.push_back(Reloads(
-      Single({"limits.max_mailbox_messages", "max-mailbox-messages", "N",
-              "Maximum number of messages in one mailbox, up to 900000."},
-             kCount, ACTORD_MEMBER(runtime.max_mailbox_messages))));
-  keys.push_back(Reloads(
-      Single({"limits.max_mailbox_bytes", "max-mailbox-bytes", "SIZE",
-              "Maximum memory of the messages in one mailbox, up to 1GiB."},
-             kSize, ACTORD_MEMBER(runtime.max_mailbox_bytes))));
-  keys.push_back(Reloads(Single(
-      {"limits.max_yields", "max-yields", "N",
-       "Maximum number of outstanding yields of one process, up to 16000."},
-      kCount, ACTORD_MEMBER(runtime.max_yields))));
-  keys.push_back(List(
-      {"limits.max_processes_per_type", "max-processes-per-type", "\"TYPE N\"",
-       "Maximum number of live processes of one type: the "
-       "type's name, a space and the number."},
-      TypeLimitCodec{}, ACTORD_MEMBER(runtime.type_limits)));
-  keys.push_back(Reloads(
-      Single({"limits.max_steps", "max-steps", "N",
-              "Maximum number of steps of a process; a process that "
-              "exceeds it fails. 0 means no limit."},
-             NumberCodec<uint64_t>{}, ACTORD_MEMBER(runtime.max_steps))));
-  keys.push_back(
-      Reloads(Single({"limits.max_lifetime", "max-lifetime", "DURATION",
-                      "Maximum lifetime of a process, at least 1ms; a "
-                      "process that exceeds it fails. none means no limit."},
-                     kDuration, ACTORD_MEMBER(runtime.max_lifetime))));
+  AddLimits("limits", keys);
+  // Before the limits of one process.
+  const auto after = std::find_if(
+      keys.begin(), keys.end(),
+      [](const ConfigKey& key) { return key.path == "limits.max_steps"; });
+  keys.insert(after,
+              List({"limits.max_processes_per_type", "max-processes-per-type",
+                    "\"TYPE N\"",
+                    "Maximum number of live processes of one type: the "
+                    "type's name, a space and the number."},
+                   TypeLimitCodec{}, ACTORD_MEMBER(runtime.type_limits)));
 }
 
-void AddDeadLetterKeys(std::vector<ConfigKey>& keys) {
-  keys.push_back(
-      Reloads(Single({"dead_letters.max_count", "dead-letter-max-count", "N",
-                      "Maximum number of kept dead letters (undeliverable "
-                      "messages), up to 10000000; the oldest are dropped "
-                      "first. 0 keeps none."},
-                     kCount, ACTORD_MEMBER(runtime.dead_letter_max_count))));
-  keys.push_back(
-      Reloads(Single({"dead_letters.max_bytes", "dead-letter-max-bytes", "SIZE",
-                      "Maximum memory for dead letters; the oldest are "
-                      "dropped first. 0 keeps none."},
-                     kSize, ACTORD_MEMBER(runtime.dead_letter_max_bytes))));
-}
-
-void AddRetentionKeys(std::vector<ConfigKey>& keys) {
-  keys.push_back(
-      Reloads(Single({"yields.default_timeout", "yield-timeout", "DURATION",
-                      "Timeout of yields that state none of their own; none "
-                      "means no timeout."},
-                     kDuration, ACTORD_MEMBER(runtime.default_yield_timeout))));
-  keys.push_back(Reloads(
-      Single({"yields.external_max_bytes", "yield-external-max-bytes", "SIZE",
-              "Maximum memory for all external yields that wait; "
-              "further yields fail."},
-             kSize, ACTORD_MEMBER(runtime.max_external_yield_bytes))));
-  keys.push_back(
-      Reloads(Single({"yields.answer_ttl", "yield-answer-ttl", "DURATION",
-                      "How long actord remembers the completion of an "
-                      "external yield, to recognise repetitions."},
-                     kDuration, ACTORD_MEMBER(runtime.answered_yield_ttl))));
-  keys.push_back(
-      Reloads(Single({"yields.answer_max", "yield-answer-max", "N",
-                      "Maximum number of remembered completions, up to "
-                      "100000000; the oldest are dropped first."},
-                     kCount, ACTORD_MEMBER(runtime.answered_yield_max))));
-  keys.push_back(
-      Reloads(Single({"results.ttl", "result-ttl", "DURATION",
-                      "How long actord keeps the result of an ended process."},
-                     kDuration, ACTORD_MEMBER(runtime.result_ttl))));
-  keys.push_back(Reloads(
-      Single({"results.max_bytes", "result-max-bytes", "SIZE",
-              "Maximum memory for kept results; the oldest are dropped first."},
-             kSize, ACTORD_MEMBER(runtime.result_max_bytes))));
+void AddRequestKeys(std::vector<ConfigKey>& keys) {
   keys.push_back(Single({"requests.id_ttl", "request-id-ttl", "DURATION",
                          "How long actord remembers a request ID of Submit and "
                          "a message ID of Send."},
@@ -264,31 +232,6 @@ void AddRetentionKeys(std::vector<ConfigKey>& keys) {
                          "Maximum number of remembered request IDs, and of "
                          "message IDs; the oldest are dropped first."},
                         kCount, ACTORD_MEMBER(request_id_max)));
-}
-
-void AddWatchKeys(std::vector<ConfigKey>& keys) {
-  keys.push_back(
-      Reloads(Single({"watch.max_watches", "watch-max-watches", "N",
-                      "Maximum number of open watches, up to 1000000."},
-                     kCount, ACTORD_MEMBER(runtime.max_watches))));
-  keys.push_back(
-      Reloads(Single({"watch.max_events", "watch-max-events", "N",
-                      "Maximum number of events (starts and ends of "
-                      "processes) kept for watches, up to 10000000; the "
-                      "oldest are dropped first, and a watch that had not "
-                      "read them is told."},
-                     kCount, ACTORD_MEMBER(runtime.watch_max_events))));
-  keys.push_back(
-      Reloads(Single({"watch.max_bytes", "watch-max-bytes", "SIZE",
-                      "Maximum memory for the events kept for watches; the "
-                      "oldest are dropped first."},
-                     kSize, ACTORD_MEMBER(runtime.watch_max_bytes))));
-  keys.push_back(
-      Reloads(Single({"watch.retention", "watch-retention", "DURATION",
-                      "How long events are recorded after the last watch has "
-                      "closed, so that it can be resumed; 0s means not at "
-                      "all, none means for ever."},
-                     kDuration, ACTORD_MEMBER(runtime.watch_retention))));
 }
 
 void AddShutdownKeys(std::vector<ConfigKey>& keys) {
@@ -315,9 +258,11 @@ const std::vector<ConfigKey>& ConfigKeys() {
     AddBootKeys(*all);
     AddSchedulerKeys(*all);
     AddLimitKeys(*all);
-    AddDeadLetterKeys(*all);
-    AddRetentionKeys(*all);
-    AddWatchKeys(*all);
+    AddLimits("dead_letters", *all);
+    AddLimits("yields", *all);
+    AddLimits("results", *all);
+    AddRequestKeys(*all);
+    AddLimits("watch", *all);
     AddShutdownKeys(*all);
     return all;
   }();

@@ -11,6 +11,7 @@
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/message.h"
 #include "handlers/builtin_handlers.h"
+#include "runtime/settings/limit_rows.h"
 
 namespace actord::daemon {
 namespace {
@@ -49,36 +50,24 @@ void WriteWorkers(const runtime::RuntimeStats& stats,
 
 void WriteLimits(const runtime::Limits& limits, const Config& config,
                  v1::Limits* proto) {
-  proto->set_max_payload_bytes(limits.max_payload_bytes);
-  proto->set_max_processes(limits.max_processes);
-  proto->set_max_mailbox_messages(limits.max_mailbox_messages);
-  proto->set_max_mailbox_bytes(limits.max_mailbox_bytes);
-  proto->set_max_yields_per_process(limits.max_yields);
-  proto->set_max_external_yield_bytes(limits.max_external_yield_bytes);
-  *proto->mutable_result_retention() = ToProtoDuration(limits.result_ttl);
-  proto->set_max_results_bytes(limits.result_max_bytes);
+  const google::protobuf::Descriptor& message = *v1::Limits::descriptor();
+  const google::protobuf::Reflection& fields = *proto->GetReflection();
+  for (const runtime::LimitRow& row : runtime::LimitRows()) {
+    // Null if the status does not show the limit; limit_table_test.cc checks
+    // the names and types of the others.
+    const auto* const field = message.FindFieldByName(row.field);
+    if (field == nullptr) continue;
+    if (row.number != nullptr) {
+      fields.SetUInt64(proto, field, limits.*row.number);
+    } else if (row.kind != runtime::LimitKind::kDurationOrNone ||
+               limits.*row.duration != absl::InfiniteDuration()) {
+      fields.MutableMessage(proto, field)
+          ->CopyFrom(ToProtoDuration(limits.*row.duration));
+    }
+  }
   *proto->mutable_request_id_retention() =
       ToProtoDuration(config.request_id_ttl);
   proto->set_max_request_ids(config.request_id_max);
-  *proto->mutable_yield_answer_retention() =
-      ToProtoDuration(limits.answered_yield_ttl);
-  proto->set_max_yield_answers(limits.answered_yield_max);
-  if (limits.default_yield_timeout != absl::InfiniteDuration()) {
-    *proto->mutable_default_yield_timeout() =
-        ToProtoDuration(limits.default_yield_timeout);
-  }
-  proto->set_max_dead_letters(limits.dead_letter_max_count);
-  proto->set_max_dead_letters_bytes(limits.dead_letter_max_bytes);
-  proto->set_max_watches(limits.max_watches);
-  proto->set_max_watch_events(limits.watch_max_events);
-  proto->set_max_watch_bytes(limits.watch_max_bytes);
-  if (limits.watch_retention != absl::InfiniteDuration()) {
-    *proto->mutable_watch_retention() = ToProtoDuration(limits.watch_retention);
-  }
-  proto->set_max_steps_per_process(limits.max_steps);
-  if (limits.max_lifetime != absl::InfiniteDuration()) {
-    *proto->mutable_max_lifetime() = ToProtoDuration(limits.max_lifetime);
-  }
   for (const runtime::TypeLimit& limit : config.runtime.type_limits) {
     v1::ProcessTypeLimit* const of_type = proto->add_process_type_limits();
     of_type->set_process_type(limit.process_type);

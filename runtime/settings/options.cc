@@ -4,11 +4,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/memory/slot_table.h"
-#include "runtime/process/activity.h"
 #include "runtime/process/errors.h"
-#include "runtime/process/payload.h"
 #include "runtime/process/process.h"
 #include "runtime/settings/command_pattern.h"
+#include "runtime/settings/limit_rows.h"
 #include "runtime/system/cpu_latency.h"
 
 namespace actord::runtime {
@@ -23,12 +22,13 @@ absl::Status CheckRange(std::string_view name, uint64_t value, uint64_t min,
                    "; it must be from ", min, " to ", max));
 }
 
-absl::Status CheckPositive(std::string_view name, absl::Duration value) {
-  if (value > absl::ZeroDuration()) return absl::OkStatus();
+absl::Status CheckDuration(std::string_view name, absl::Duration value,
+                           const DurationRange& range) {
+  if (range.Holds(value)) return absl::OkStatus();
   return InvalidField(
       name, reason::kInvalidField,
       absl::StrCat(absl::string_view(name.data(), name.size()), " is ",
-                   absl::FormatDuration(value), "; it must be positive"));
+                   absl::FormatDuration(value), "; it must ", range.rule));
 }
 
 absl::Status CheckRoom(std::string_view name, size_t bytes,
@@ -57,23 +57,12 @@ absl::Status CheckRanges(std::initializer_list<Range> ranges) {
 }  // namespace
 
 absl::Status ValidateLimits(const Limits& limits) {
-  absl::Status status = CheckRanges({
-      {"max_processes", limits.max_processes, 1, SlotTable<Process>::kMaxSlots},
-      {"max_payload_bytes", limits.max_payload_bytes, 1, kPayloadLimitMaxBytes},
-      {"max_mailbox_messages", limits.max_mailbox_messages, 1,
-       Activity::kMessagesLimitMax},
-      {"max_mailbox_bytes", limits.max_mailbox_bytes, 4096, 1u << 30},
-      {"max_yields", limits.max_yields, 1, 16'000},
-      {"max_external_yield_bytes", limits.max_external_yield_bytes, 4096,
-       uint64_t{1} << 40},
-      {"answered_yield_max", limits.answered_yield_max, 1, 100'000'000},
-      {"dead_letter_max_count", limits.dead_letter_max_count, 0, 10'000'000},
-      {"dead_letter_max_bytes", limits.dead_letter_max_bytes, 0,
-       uint64_t{1} << 40},
-      {"max_watches", limits.max_watches, 1, 1'000'000},
-      {"watch_max_events", limits.watch_max_events, 1, 10'000'000},
-      {"watch_max_bytes", limits.watch_max_bytes, 4096, uint64_t{1} << 40},
-  });
+  absl::Status status;
+  for (const LimitRow& row : LimitRows()) {
+    if (row.number != nullptr) {
+      status.Update(CheckRange(row.name, limits.*row.number, row.min, row.max));
+    }
+  }
   // Room for the largest message or command and its name; otherwise it could
   // never be sent.
   status.Update(CheckRoom("max_mailbox_bytes", limits.max_mailbox_bytes,
@@ -81,23 +70,10 @@ absl::Status ValidateLimits(const Limits& limits) {
   status.Update(CheckRoom("max_external_yield_bytes",
                           limits.max_external_yield_bytes,
                           limits.max_payload_bytes));
-  status.Update(
-      CheckPositive("default_yield_timeout", limits.default_yield_timeout));
-  status.Update(CheckPositive("answered_yield_ttl", limits.answered_yield_ttl));
-  status.Update(CheckPositive("result_ttl", limits.result_ttl));
-  if (limits.watch_retention < absl::ZeroDuration()) {
-    status.Update(
-        InvalidField("watch_retention", reason::kInvalidField,
-                     absl::StrCat("watch_retention is ",
-                                  absl::FormatDuration(limits.watch_retention),
-                                  "; it must not be negative")));
-  }
-  if (limits.max_lifetime < absl::Milliseconds(1)) {
-    status.Update(
-        InvalidField("max_lifetime", reason::kInvalidField,
-                     absl::StrCat("max_lifetime is ",
-                                  absl::FormatDuration(limits.max_lifetime),
-                                  "; it must be at least 1ms")));
+  for (const LimitRow& row : LimitRows()) {
+    if (row.duration != nullptr) {
+      status.Update(CheckDuration(row.name, limits.*row.duration, row.range));
+    }
   }
   return status;
 }
@@ -135,7 +111,7 @@ absl::Status ValidateOptions(const RuntimeOptions& options) {
   for (const WorkPolicy& policy : options.work_policies) {
     status.Update(ValidateWorkPolicy(policy));
   }
-  status.Update(CheckPositive("stuck_after", options.stuck_after));
+  status.Update(CheckDuration("stuck_after", options.stuck_after, kPositive));
   if (options.cpu_latency != absl::InfiniteDuration() &&
       options.cpu_latency != absl::ZeroDuration() &&
       (options.cpu_latency < CpuLatency::kLeast ||

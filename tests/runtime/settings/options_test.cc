@@ -13,6 +13,42 @@ TEST(Options, DefaultsAreValid) {
   EXPECT_TRUE(ValidateOptions(RuntimeOptions{}).ok());
 }
 
+TEST(Options, ErrorsNameTheValueAndTheRange) {
+  struct Case {
+    const char* error;
+    std::function<void(RuntimeOptions&)> set;
+  };
+  using O = RuntimeOptions;
+  const Case cases[] = {
+      {"max_processes is 0; it must be from 1 to 268435456",
+       [](O& o) { o.max_processes = 0; }},
+      {"watch_max_bytes is 1; it must be from 4096 to 1099511627776",
+       [](O& o) { o.watch_max_bytes = 1; }},
+      {"max_mailbox_bytes is 8192; it must be at least max_payload_bytes + "
+       "4096, that is 1052672",
+       [](O& o) { o.max_mailbox_bytes = 8192; }},
+      {"default_yield_timeout is 0; it must be positive",
+       [](O& o) { o.default_yield_timeout = absl::ZeroDuration(); }},
+      {"watch_retention is -1s; it must not be negative",
+       [](O& o) { o.watch_retention = absl::Seconds(-1); }},
+      {"max_lifetime is 500us; it must be at least 1ms",
+       [](O& o) { o.max_lifetime = absl::Microseconds(500); }},
+      {"stuck_after is 0; it must be positive",
+       [](O& o) { o.stuck_after = absl::ZeroDuration(); }},
+      // A number out of its range comes before a duration out of its range.
+      {"max_watches is 0; it must be from 1 to 1000000",
+       [](O& o) {
+         o.max_watches = 0;
+         o.result_ttl = absl::ZeroDuration();
+       }},
+  };
+  for (const Case& c : cases) {
+    RuntimeOptions options;
+    c.set(options);
+    EXPECT_EQ(ValidateOptions(options).message(), c.error);
+  }
+}
+
 TEST(Options, AreCheckedAtTheirLimits) {
   struct Case {
     const char* field;
