@@ -12,6 +12,7 @@
 #include "handlers/commands/process_send.h"
 #include "handlers/commands/process_spawn.h"
 #include "handlers/commands/timer_sleep.h"
+#include "handlers/rules/process_rules.h"
 #include "handlers/testing/host.h"
 #include "handlers/testing/world.h"
 
@@ -119,7 +120,7 @@ const Harness::World::Handler* Harness::World::FindHandler(
 actord_completion Harness::World::Open(Record& record, Effect& yield) {
   const actord_completion completion = next_completion_++;
   const auto given = static_cast<uint64_t>(options.yield_timeout.count());
-  const uint64_t timeout = yield.timeout_ns != 0 ? yield.timeout_ns : given;
+  const uint64_t timeout = rules::TimeoutOf(yield.timeout_ns, given);
   HeldYield what{record.pid,    yield.tag,    yield.name,
                  yield.payload, std::nullopt, yield.policy};
   if (timeout != 0 && timeout <= INT64_MAX - now_ns) {
@@ -168,8 +169,9 @@ void Harness::World::Carry(const Handler& handler,
   } catch (...) {
     error = detail::DescribeException("the handler");
   }
-  if (error.empty() && answer == ACTORD_DEFERRED && call.deferred) return;
-  if (error.empty() && answer != ACTORD_HANDLED) {
+  const rules::Handled handled = rules::HandledAs(answer, call.deferred);
+  if (error.empty() && handled == rules::Handled::kDeferred) return;
+  if (error.empty() && handled == rules::Handled::kWrongly) {
     error = "the handler of " + yield.command + " returned " +
             std::to_string(answer) +
             (call.deferred ? "" : " without a deferral");
@@ -284,16 +286,21 @@ void Harness::World::SpawnFor(const Pid& parent, const actord_spawn& spawn,
         OwnedPayload::Text("no plugin has the process type \"" + type + "\""));
     return;
   }
-  const auto method = FindMethod(*found, detail::View(spawn.method));
-  if (!method) {
+  const uint32_t method = rules::FindMethod(*found, detail::View(spawn.method));
+  if (method == rules::kNoSuchMethod) {
     Complete(
         completion, Code::kNotFound,
         OwnedPayload::Text("process type " + type + " has no such method"));
     return;
   }
-  const bool is_named = (spawn.flags & ACTORD_SPAWN_NAME) != 0;
-  const std::string name(is_named ? detail::View(spawn.name)
-                                  : std::string_view());
+  const int priority = rules::PriorityOf(spawn);
+  if (!rules::IsPriority(priority)) {
+    Complete(completion, Code::kInvalidArgument,
+             OwnedPayload::Text("priority is " + std::to_string(priority) +
+                                "; it must be from 0 (lowest) to 31"));
+    return;
+  }
+  const std::string name(rules::NameOf(spawn));
   if (const Pid holder = HolderOf(name); !holder.empty()) {
     Complete(completion, Code::kAlreadyExists,
              OwnedPayload::Text("the name " + name + " is held by process " +
@@ -307,10 +314,8 @@ void Harness::World::SpawnFor(const Pid& parent, const actord_spawn& spawn,
   }
   Record& child = NewRecord(parent);
   child.type = found;
-  child.method = *method;
-  child.priority = (spawn.flags & ACTORD_SPAWN_PRIORITY) != 0
-                       ? static_cast<int>(spawn.priority)
-                       : ACTORD_PRIORITY_DEFAULT;
+  child.method = method;
+  child.priority = priority;
   child.input = OwnedPayload(Payload(spawn.input));
   child.admitted = completion;
   child.admitted_link = (spawn.flags & ACTORD_SPAWN_LINK) != 0;

@@ -5,9 +5,10 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <string>
 #include <utility>
+
+#include "handlers/rules/pid_text.h"
 
 namespace actord::testing {
 namespace {
@@ -83,9 +84,7 @@ void Spawn(const actord_host* host, const actord_pid* parent,
 }
 
 size_t CopyPid(const actord_host* /*host*/, const actord_pid* pid, char* text) {
-  const std::string formatted = World::FormatPid(*pid);
-  std::memcpy(text, formatted.data(), formatted.size());
-  return formatted.size();
+  return rules::WritePid(*pid, text);
 }
 
 int32_t ReadPid(const actord_host* /*host*/, actord_bytes text,

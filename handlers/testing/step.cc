@@ -3,8 +3,10 @@
 #include <actord/text.h>
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
+
+#include "handlers/rules/pid_text.h"
+#include "handlers/rules/process_rules.h"
 
 namespace actord::testing {
 namespace {
@@ -20,10 +22,8 @@ actord_pid Spawn(actord_step* step, const actord_spawn* spawn) {
                 "a step spawns without a name; process.spawn takes one");
     return {};
   }
-  const uint32_t priority = (spawn->flags & ACTORD_SPAWN_PRIORITY) != 0
-                                ? spawn->priority
-                                : uint32_t{ACTORD_PRIORITY_DEFAULT};
-  if (priority > ACTORD_PRIORITY_HIGHEST) {
+  const int priority = rules::PriorityOf(*spawn);
+  if (!rules::IsPriority(priority)) {
     call.Misuse(Code::kInvalidArgument, "the priority of a spawn is " +
                                             std::to_string(priority) +
                                             "; it must be from 0 to 31");
@@ -31,13 +31,11 @@ actord_pid Spawn(actord_step* step, const actord_spawn* spawn) {
   }
   if (!call.world.IsRoom()) return {};
   Record& child = call.world.NewRecord(call.record.pid);
-  child.priority = static_cast<int>(priority);
+  child.priority = priority;
   child.input = OwnedPayload(Payload(spawn->input));
   child.type = call.world.FindType(detail::View(spawn->process_type));
   if (child.type != nullptr) {
-    const auto method =
-        Harness::World::FindMethod(*child.type, detail::View(spawn->method));
-    child.method = method.value_or(UINT32_MAX);
+    child.method = rules::FindMethod(*child.type, detail::View(spawn->method));
   }
   Effect& effect = call.effects.emplace_back();
   effect.kind = Effect::Kind::kSpawn;
@@ -45,19 +43,15 @@ actord_pid Spawn(actord_step* step, const actord_spawn* spawn) {
   if ((spawn->flags & ACTORD_SPAWN_LINK) != 0) Link(step, &child.pid);
   if ((spawn->flags & ACTORD_SPAWN_MONITOR) != 0) {
     const Tag tag = Monitor(step, &child.pid);
-    if (spawn->monitor_tag != nullptr) *spawn->monitor_tag = tag;
+    if (uint64_t* const to = rules::MonitorTagOf(*spawn)) *to = tag;
   }
   return child.pid;
 }
 
 WorkPolicy PolicyOf(const actord_yield& yield) {
-  constexpr size_t kCovered =
-      offsetof(actord_yield, policy) + sizeof(const void*);
-  if (yield.struct_size < kCovered || yield.policy == nullptr) return {};
-  // The struct of an older plugin is shorter.
-  actord_work_policy own{};
-  std::memcpy(&own, yield.policy,
-              std::min<size_t>(yield.policy->struct_size, sizeof(own)));
+  const actord_work_policy* const policy = rules::PolicyOf(yield);
+  if (policy == nullptr) return {};
+  const actord_work_policy own = rules::WholePolicy(*policy);
   const auto duration = [](uint64_t ns) {
     return Duration(static_cast<int64_t>(std::min<uint64_t>(ns, INT64_MAX)));
   };
@@ -111,7 +105,10 @@ Effect* Act(actord_step* step, Effect::Kind kind) {
 uint64_t BeginCall(actord_step* step, const actord_request* request) {
   StepCall& call = StepCall::Of(step);
   const Tag tag = call.record.next_tag++;
-  if (!call.Accepts(request->payload, request->topic, "call")) return tag;
+  if (!call.MayAct() ||
+      !call.Accepts(request->payload, request->topic, "call")) {
+    return tag;
+  }
   if (Effect* effect = Act(step, Effect::Kind::kCall)) {
     effect->to = request->to;
     effect->holder = detail::View(request->name);
@@ -126,7 +123,8 @@ uint64_t BeginCall(actord_step* step, const actord_request* request) {
 void Reply(actord_step* step, uint64_t call, int32_t status,
            const actord_payload* payload) {
   const actord_payload given = payload == nullptr ? actord_payload{} : *payload;
-  if (!StepCall::Of(step).Accepts(given, {}, "reply")) return;
+  StepCall& asked = StepCall::Of(step);
+  if (!asked.MayAct() || !asked.Accepts(given, {}, "reply")) return;
   if (Effect* effect = Act(step, Effect::Kind::kReply)) {
     effect->tag = call;
     effect->status = ToCode(status);
@@ -170,15 +168,12 @@ void SetResult(actord_step* step, const actord_payload* result) {
 
 void SetFailure(actord_step* step, int32_t status, actord_bytes message) {
   StepCall& call = StepCall::Of(step);
-  call.failure_code =
-      ToCode(status) == Code::kOk ? Code::kUnknown : ToCode(status);
+  call.failure_code = ToCode(rules::ErrorCodeOf(status));
   call.failure = detail::View(message).substr(0, kMaxErrorTextBytes);
 }
 
 size_t CopyPid(const actord_step* /*step*/, const actord_pid* pid, char* text) {
-  const std::string formatted = Harness::World::FormatPid(*pid);
-  std::memcpy(text, formatted.data(), formatted.size());
-  return formatted.size();
+  return rules::WritePid(*pid, text);
 }
 
 int32_t ReadPid(const actord_step* /*step*/, actord_bytes text,
@@ -268,10 +263,9 @@ bool StepCall::MayAct() {
            std::string(call_name) + " yielded, sent or spawned; only step may");
     return false;
   }
-  if (effects.size() >= Harness::World::kMaxEffects) {
+  if (effects.size() >= rules::kMaxEffects) {
     Misuse(Code::kResourceExhausted,
-           "a step asked for more than " +
-               std::to_string(Harness::World::kMaxEffects) +
+           "a step asked for more than " + std::to_string(rules::kMaxEffects) +
                " sends, spawns and yields; continue in pieces");
     return false;
   }

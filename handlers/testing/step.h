@@ -40,6 +40,8 @@ struct StepCall : actord_step {
   std::string failure;
   // The first broken rule.
   Status misuse;
+  // What the call threw; empty: nothing.
+  std::string thrown;
   // The tags that "restore" has taken over; null for the other calls.
   std::set<Tag>* adopted = nullptr;
 

@@ -2,32 +2,16 @@
 // groups.
 #include <utility>
 
+#include "handlers/rules/process_rules.h"
 #include "handlers/testing/world.h"
 
 namespace actord::testing {
 namespace {
 
-uint32_t ReasonOf(EndKind kind) {
-  switch (kind) {
-    case EndKind::kResult:
-      return ACTORD_EXIT_DONE;
-    case EndKind::kFailed:
-      return ACTORD_EXIT_FAILED;
-    case EndKind::kThrew:
-      return ACTORD_EXIT_THREW;
-    case EndKind::kInitRefused:
-      return ACTORD_EXIT_INIT_REFUSED;
-    case EndKind::kCancelled:
-      return ACTORD_EXIT_CANCELLED;
-    case EndKind::kTerminated:
-      break;
-  }
-  return ACTORD_EXIT_TERMINATED;
-}
-
-bool TrapsExits(const Record& record) {
-  return record.type != nullptr &&
-         (record.type->flags & ACTORD_TYPE_TRAPS_EXITS) != 0;
+// What an end with this reason does to a process by its link.
+rules::TieEnd LinkEndOf(const Record& record, uint32_t reason) {
+  const bool traps = record.type != nullptr && rules::TrapsExits(*record.type);
+  return rules::TieEndOf(/*is_monitor=*/false, traps, reason);
 }
 
 }  // namespace
@@ -64,7 +48,7 @@ void Harness::World::Reply(actord_completion call, Code code,
 void Harness::World::Tell(Record& record, Tag tag, const Pid& ended,
                           uint32_t reason, const Status& status,
                           OwnedPayload result) {
-  if (reason != ACTORD_EXIT_DONE) {
+  if (!rules::CarriesResult(reason)) {
     result = OwnedPayload::Text(status.message());
   }
   record.messages.push_back({ACTORD_EVENT_EXIT,
@@ -105,7 +89,7 @@ void Harness::World::Link(Record& record, const Pid& pid) {
   }
   const std::string why =
       "there is no process " + FormatPid(pid) + ", or it had ended before";
-  if (TrapsExits(record)) {
+  if (LinkEndOf(record, ACTORD_EXIT_NO_PROCESS) == rules::TieEnd::kTells) {
     Tell(record, 0, pid, ACTORD_EXIT_NO_PROCESS, Status(Code::kNotFound, why),
          {});
   } else {
@@ -153,7 +137,7 @@ void Harness::World::TellTied(const Record& record) {
   }
 
   const Outcome& outcome = *record.outcome;
-  const uint32_t reason = ReasonOf(outcome.kind);
+  const uint32_t reason = rules::ExitReasonOf(outcome.kind);
   detail::FirstFailure cause;
   if (record.cause) {
     cause = *record.cause;
@@ -164,10 +148,15 @@ void Harness::World::TellTied(const Record& record) {
   }
   for (const auto& [slot, other] : living) {
     if (other->links.erase(record.pid) != 0) {
-      if (TrapsExits(*other)) {
-        Tell(*other, 0, record.pid, reason, outcome.status, outcome.result);
-      } else if (reason != ACTORD_EXIT_DONE) {
-        EndLinked(*other, record.pid, cause);
+      switch (LinkEndOf(*other, reason)) {
+        case rules::TieEnd::kTells:
+          Tell(*other, 0, record.pid, reason, outcome.status, outcome.result);
+          break;
+        case rules::TieEnd::kEnds:
+          EndLinked(*other, record.pid, cause);
+          break;
+        case rules::TieEnd::kForgets:
+          break;
       }
     }
     for (auto it = other->monitors.begin(); it != other->monitors.end();) {

@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "handlers/rules/process_rules.h"
 #include "handlers/testing/step.h"
 #include "handlers/testing/world.h"
 
@@ -16,41 +17,38 @@ namespace {
 std::optional<std::pair<EndKind, Status>> FailureOf(const StepCall& call,
                                                     int32_t verdict) {
   const Record& record = call.record;
+  if (!call.thrown.empty()) {
+    return std::pair(EndKind::kThrew, Status(Code::kInternal, call.thrown));
+  }
   if (!call.misuse.ok()) return std::pair(EndKind::kThrew, call.misuse);
+  const bool yields = std::any_of(
+      call.effects.begin(), call.effects.end(), [](const Effect& effect) {
+        return effect.kind == Effect::Kind::kYield ||
+               effect.kind == Effect::Kind::kCall;
+      });
+  const bool can_wake =
+      yields || !record.yields.empty() || record.HasUrgentForStep();
+  if (rules::Succeeds(verdict, can_wake)) return std::nullopt;
   const Status failure(call.failure_code, call.failure);
-  switch (verdict) {
-    case ACTORD_STEP_IDLE:
-    case ACTORD_STEP_CONTINUE:
-    case ACTORD_STEP_DONE:
-      return std::nullopt;
-    case ACTORD_STEP_BLOCK: {
-      const bool yields = std::any_of(
-          call.effects.begin(), call.effects.end(), [](const Effect& effect) {
-            return effect.kind == Effect::Kind::kYield ||
-                   effect.kind == Effect::Kind::kCall;
-          });
-      if (yields || !record.yields.empty() || record.HasUrgentForStep()) {
-        return std::nullopt;
-      }
+  switch (rules::FailureOf(verdict, record.cancel_requested,
+                           static_cast<int32_t>(call.failure_code))) {
+    case rules::StepFailure::kFailed:
+      return std::pair(EndKind::kFailed, failure);
+    case rules::StepFailure::kCancelled:
+      return std::pair(EndKind::kCancelled, failure);
+    case rules::StepFailure::kThrew:
+      return std::pair(EndKind::kThrew, failure);
+    case rules::StepFailure::kBlockedForEver:
       return std::pair(EndKind::kThrew,
                        Status(Code::kFailedPrecondition,
-                              "Step blocked without an outstanding yield: "
-                              "nothing could ever wake it"));
-    }
-    case ACTORD_STEP_FAIL:
-      // After a cancel, the process may end as cancelled.
-      if (record.cancel_requested && failure.code() == Code::kCancelled) {
-        return std::pair(EndKind::kCancelled, failure);
-      }
-      return std::pair(EndKind::kFailed, failure);
-    case ACTORD_STEP_THREW:
-      return std::pair(EndKind::kThrew, failure);
-    default:
-      return std::pair(
-          EndKind::kThrew,
-          Status(Code::kInternal, "Step returned " + std::to_string(verdict) +
-                                      ", which is none of ACTORD_STEP_*"));
+                              std::string(rules::kBlockedForEverText)));
+    case rules::StepFailure::kUnknownVerdict:
+      break;
   }
+  return std::pair(
+      EndKind::kThrew,
+      Status(Code::kInternal, "Step returned " + std::to_string(verdict) +
+                                  ", which is none of ACTORD_STEP_*"));
 }
 
 }  // namespace
@@ -103,11 +101,13 @@ size_t Harness::World::DrawBatch() {
 }
 
 bool Harness::World::EndBy(Record& record) {
-  const bool handles = (record.type->flags & ACTORD_TYPE_HANDLES_CANCEL) != 0;
+  const rules::Cancel cancel =
+      rules::CancelOf(*record.type, record.cancel_seen);
   const auto found = std::find_if(
       record.urgent.begin(), record.urgent.end(), [&](const OwnedEvent& event) {
         return event.type == kLinkedEnd || event.type == kTerminate ||
-               (event.type == ACTORD_EVENT_CANCEL && !handles);
+               (event.type == ACTORD_EVENT_CANCEL &&
+                cancel == rules::Cancel::kEnds);
       });
   if (found == record.urgent.end()) return false;
   const uint32_t type = found->type;
@@ -133,7 +133,10 @@ void Harness::World::TakeUrgent(Record& record, size_t most,
     OwnedEvent event = std::move(record.urgent.front());
     record.urgent.pop_front();
     if (event.type == ACTORD_EVENT_CANCEL) {
-      if (std::exchange(record.cancel_seen, true)) continue;
+      const bool again = std::exchange(record.cancel_seen, true);
+      if (rules::CancelOf(*record.type, again) == rules::Cancel::kIgnored) {
+        continue;
+      }
       record.cancel_requested = true;
     }
     batch.push_back(std::move(event));
@@ -178,8 +181,7 @@ void Harness::World::Step(Record& record,
     verdict = record.type->step(record.state.get(), pointers.data(),
                                 pointers.size(), &call);
   } catch (...) {
-    call.failure_code = Code::kInternal;
-    call.failure = detail::DescribeException("Step");
+    call.thrown = detail::DescribeException("Step");
   }
   ++record.steps;
   record.step_due = verdict == ACTORD_STEP_CONTINUE;

@@ -1,31 +1,51 @@
 // Upgrades a process of a harness to another version of its type.
-#include <cstddef>
 #include <set>
 #include <utility>
 
+#include "handlers/rules/process_rules.h"
 #include "handlers/testing/step.h"
 #include "handlers/testing/world.h"
 
 namespace actord::testing {
 namespace {
 
-bool HasUpgrades(const actord_process_type& type) {
-  return type.struct_size >= offsetof(actord_process_type, restore) +
-                                 sizeof(actord_process_type::restore);
-}
+// What Snapshot or Restore answered, and why it did not succeed.
+struct Answered {
+  rules::Answer kind;
+  int32_t status;
+  Status why;
+};
 
-// Calls into the plugin. Returns kOk, or why the plugin refuses.
+// Calls into the plugin.
 template <typename Function>
-Status StatusOf(StepCall& call, const char* name, Function function) {
+Answered Ask(StepCall& call, const char* name, Function function) {
   int32_t status = ACTORD_OK;
   try {
     status = function();
   } catch (...) {
-    return {Code::kInternal, detail::DescribeException(name)};
+    call.thrown = detail::DescribeException(name);
   }
-  if (!call.misuse.ok()) return call.misuse;
-  if (status == ACTORD_OK) return {};
-  return {ToCode(status), std::move(call.failure)};
+  const rules::Answer kind =
+      rules::AnswerOf(!call.thrown.empty(), !call.misuse.ok(), status);
+  switch (kind) {
+    case rules::Answer::kThrew:
+      return {kind, status, {Code::kInternal, call.thrown}};
+    case rules::Answer::kBrokeRule:
+      return {kind, status, call.misuse};
+    case rules::Answer::kRefused:
+      return {kind, status, {ToCode(status), std::move(call.failure)}};
+    case rules::Answer::kOk:
+      break;
+  }
+  return {kind, status, {}};
+}
+
+// UNAVAILABLE says that the upgrade is put off. An upgrade that is declined
+// answers with another code.
+Status Declined(const char* who, const Status& why) {
+  if (why.code() != Code::kUnavailable) return why;
+  return {Code::kFailedPrecondition,
+          std::string(who) + " refused with UNAVAILABLE: " + why.message()};
 }
 
 }  // namespace
@@ -42,49 +62,59 @@ Status Harness::World::Upgrade(Record& record, const actord_process_type& to,
   }
   const actord_process_type& from = *record.type;
   const char* const name = from.methods[record.method].name;
-  const auto method = FindMethod(to, name);
-  if (!method) Break("the new version has no method " + std::string(name));
-  if (!HasUpgrades(from) || from.snapshot == nullptr) {
+  const uint32_t method = rules::FindMethod(to, name);
+  if (method == rules::kNoSuchMethod) {
+    Break("the new version has no method " + std::string(name));
+  }
+  if (!rules::HasUpgrades(from) || from.snapshot == nullptr) {
     Break(std::string(from.name) + " has no Snapshot");
   }
-  if (!HasUpgrades(to) || to.restore == nullptr) {
+  if (!rules::HasUpgrades(to) || to.restore == nullptr) {
     Break("the new version of " + std::string(from.name) + " has no Restore");
   }
-  if (record.cancel_requested) {
-    return {Code::kCancelled, "the process was asked to end"};
-  }
-  if (record.IsAskedToEnd()) {
-    return {Code::kUnavailable, "the process was asked to end just now"};
+  switch (rules::MayUpgrade(record.cancel_requested, record.IsAskedToEnd(),
+                            /*has_method=*/true)) {
+    case rules::Upgrade::kGoesOn:
+      break;
+    case rules::Upgrade::kIsPutOff:
+      return {Code::kUnavailable, "the process was asked to end just now"};
+    case rules::Upgrade::kIsDeclined:
+      return {Code::kCancelled, "the process was asked to end"};
   }
   StepCall asked(*this, record, "snapshot");
-  Status status = StatusOf(asked, "Snapshot", [&] {
+  const Answered snapshot = Ask(asked, "Snapshot", [&] {
     return from.snapshot(record.state.get(), &asked);
   });
-  if (!status.ok()) return status;
+  switch (rules::AfterSnapshot(snapshot.kind, snapshot.status)) {
+    case rules::Upgrade::kGoesOn:
+      break;
+    case rules::Upgrade::kIsPutOff:
+      return snapshot.why;
+    case rules::Upgrade::kIsDeclined:
+      return Declined("Snapshot", snapshot.why);
+  }
 
   std::set<Tag> adopted;
   StepCall begun(*this, record, "restore");
   begun.adopted = &adopted;
-  const actord_restore restore = {sizeof(actord_restore), *method,
+  const actord_restore restore = {sizeof(actord_restore), method,
                                   asked.result.view().ToAbi(),
                                   detail::ToAbi(from_version)};
   std::unique_ptr<std::byte, Freed> state = NewState(to);
-  int32_t returned = ACTORD_INTERNAL;
-  status = StatusOf(begun, "Restore", [&] {
-    return returned = to.restore(state.get(), &restore, &begun);
+  const Answered restored = Ask(begun, "Restore", [&] {
+    return to.restore(state.get(), &restore, &begun);
   });
-  if (!status.ok()) {
-    // Restore has succeeded but broken a rule, so its new state is closed.
-    if (returned == ACTORD_OK) CloseObject(to, state.get());
-    if (status.code() != Code::kUnavailable) return status;
-    // A refusal by Restore is final: only a Snapshot can postpone an upgrade.
-    return {Code::kFailedPrecondition, "Restore refused with UNAVAILABLE: " +
-                                           std::string(status.message())};
+  if (rules::AfterRestore(restored.kind) != rules::Upgrade::kGoesOn) {
+    // Restore may have succeeded and broken a rule.
+    if (rules::MadeObject(!begun.thrown.empty(), restored.status)) {
+      CloseObject(to, state.get());
+    }
+    return Declined("Restore", restored.why);
   }
   CloseState(record);
   record.state = std::move(state);
   record.type = &to;
-  record.method = *method;
+  record.method = method;
   record.step_due = true;
   std::erase_if(record.yields, [&](const auto& yield) {
     if (adopted.contains(yield.first)) return false;

@@ -9,6 +9,8 @@
 #include <limits>
 #include <utility>
 
+#include "handlers/rules/pid_text.h"
+#include "handlers/rules/process_rules.h"
 #include "handlers/supervisor/supervisor.h"
 #include "handlers/testing/step.h"
 
@@ -53,15 +55,6 @@ const actord_process_type* Harness::World::FindType(
   return nullptr;
 }
 
-std::optional<uint32_t> Harness::World::FindMethod(
-    const actord_process_type& type, std::string_view name) {
-  if (name.empty()) return 0;
-  for (size_t i = 0; i < type.method_count; ++i) {
-    if (name == type.methods[i].name) return static_cast<uint32_t>(i);
-  }
-  return std::nullopt;
-}
-
 Record& Harness::World::NewRecord(const Pid& parent) {
   Record& record = *records.emplace_back(std::make_unique<Record>());
   record.pid = actord_pid{1, 1, static_cast<uint32_t>(records.size()), 1};
@@ -83,12 +76,14 @@ Record& Harness::World::Start(std::string_view type, std::string_view method,
   if (found == nullptr) {
     Break("the plugin has no process type " + Quote(type));
   }
-  const std::optional<uint32_t> index = FindMethod(*found, method);
-  if (!index) Break(std::string(type) + " has no method " + Quote(method));
+  const uint32_t index = rules::FindMethod(*found, method);
+  if (index == rules::kNoSuchMethod) {
+    Break(std::string(type) + " has no method " + Quote(method));
+  }
   if (!IsRoom()) Break("the limit of processes is reached");
   Record& record = NewRecord({});
   record.type = found;
-  record.method = *index;
+  record.method = index;
   record.input = input;
   return record;
 }
@@ -133,7 +128,7 @@ std::unique_ptr<std::byte, Freed> Harness::World::NewState(
 
 bool Harness::World::Admit(Record& record) {
   record.phase = Record::Phase::kLive;
-  if (record.type == nullptr || record.method == UINT32_MAX) {
+  if (record.type == nullptr || record.method == rules::kNoSuchMethod) {
     End(record, EndKind::kInitRefused,
         Status(Code::kNotFound, record.type == nullptr
                                     ? "the process type is unknown"
@@ -153,19 +148,24 @@ bool Harness::World::Admit(Record& record) {
   } catch (...) {
     thrown = detail::DescribeException("Init");
   }
-  if (thrown.empty() && status == ACTORD_OK && call.misuse.ok()) {
+  const rules::Answer answer =
+      rules::AnswerOf(!thrown.empty(), !call.misuse.ok(), status);
+  if (answer == rules::Answer::kOk) {
     record.step_due = true;
     Note(std::string(type.name) + " " + FormatPid(record.pid) + " starts");
     return true;
   }
   // Init has failed, so there is no state to close.
   record.state.reset();
-  Status why(ToCode(status), std::move(call.failure));
-  if (!thrown.empty()) why = Status(Code::kInternal, std::move(thrown));
-  if (!call.misuse.ok()) {
-    why = Status(Code::kInternal, call.misuse.message());
+  std::string why = std::move(call.failure);
+  if (answer == rules::Answer::kThrew) {
+    why = std::move(thrown);
+  } else if (answer == rules::Answer::kBrokeRule) {
+    why = call.misuse.message();
   }
-  End(record, EndKind::kInitRefused, std::move(why), {});
+  End(record, EndKind::kInitRefused,
+      Status(ToCode(rules::CodeOfFailedInit(answer, status)), std::move(why)),
+      {});
   return false;
 }
 
@@ -241,38 +241,18 @@ std::string Harness::World::Trace() const {
 }
 
 std::string Harness::World::FormatPid(const Pid& pid) {
-  std::string text;
-  for (const uint32_t part :
-       {pid.node, pid.incarnation, pid.slot, pid.generation}) {
-    char digits[8];
-    if (!text.empty()) text += '.';
-    text.append(digits, std::to_chars(digits, digits + 8, part, 16).ptr);
-  }
-  return text;
+  char text[rules::kPidTextMaxBytes];
+  return {text, rules::WritePid(pid, text)};
 }
 
 std::optional<Pid> Harness::World::ParsePid(std::string_view text) {
-  uint32_t parts[4];
-  const char* at = text.data();
-  const char* const end = at + text.size();
-  for (size_t i = 0; i < 4; ++i) {
-    if (i != 0 && (at == end || *at++ != '.')) return std::nullopt;
-    const auto [next, error] = std::from_chars(at, end, parts[i], 16);
-    if (error != std::errc()) return std::nullopt;
-    at = next;
-  }
-  const Pid pid = actord_pid{parts[0], parts[1], parts[2], parts[3]};
-  // Only the exact text that FormatPid returns is a PID: no leading zeros, no
-  // capitals, nothing after it.
-  if (pid.empty() || FormatPid(pid) != text) return std::nullopt;
-  return pid;
+  const std::optional<actord_pid> pid = rules::ReadPid(text);
+  return pid ? std::optional<Pid>(*pid) : std::nullopt;
 }
 
 bool Harness::World::Fits(const actord_payload& payload,
                           const actord_bytes& name) const {
-  return payload.bytes.size <= options.max_payload_bytes &&
-         payload.content_type.size <= kMaxLabelBytes &&
-         name.size <= kMaxLabelBytes;
+  return rules::Fits(payload, name, options.max_payload_bytes);
 }
 
 }  // namespace actord::testing

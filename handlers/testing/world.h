@@ -35,8 +35,6 @@ class Harness::World {
 
   // Null: the plugin has no type of this name.
   const actord_process_type* FindType(std::string_view name) const;
-  static std::optional<uint32_t> FindMethod(const actord_process_type& type,
-                                            std::string_view name);
   // Precondition, unless the record is a probe: IsRoom().
   Record& NewRecord(const Pid& parent);
   [[nodiscard]] bool IsRoom() const {
@@ -140,7 +138,6 @@ class Harness::World {
   std::map<uint32_t, Record*> living;
 
   struct Host;
-  static constexpr size_t kMaxEffects = 65536;
 
  private:
   struct Call;

@@ -191,7 +191,4 @@ class Ties {
   mutable std::array<Shard, kShards> shards_;
 };
 
-// Returns the ACTORD_EXIT_* value of `kind`.
-uint32_t ExitReasonOf(EndKind kind);
-
 }  // namespace actord::runtime

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "handlers/rules/process_rules.h"
 #include "runtime/actors/ties.h"
 #include "runtime/system/fail_point.h"
 
@@ -20,25 +21,6 @@ std::string_view BytesOf(const Header& header) {
 }
 
 }  // namespace
-
-uint32_t ExitReasonOf(EndKind kind) {
-  switch (kind) {
-    case EndKind::kResult:
-      return ACTORD_EXIT_DONE;
-    case EndKind::kFailed:
-    case EndKind::kLimit:
-      return ACTORD_EXIT_FAILED;
-    case EndKind::kThrew:
-      return ACTORD_EXIT_THREW;
-    case EndKind::kInitRefused:
-      return ACTORD_EXIT_INIT_REFUSED;
-    case EndKind::kCancelled:
-      return ACTORD_EXIT_CANCELLED;
-    case EndKind::kTerminated:
-      return ACTORD_EXIT_TERMINATED;
-  }
-  return ACTORD_EXIT_FAILED;
-}
 
 Ties::Ended Ties::Refused(const Pid& pid, uint32_t reason,
                           absl::StatusCode code, std::string&& message) {
@@ -158,7 +140,7 @@ void Ties::OnEnd(const EndRecord& end_record, Lane& lane) {
   }
   if (sides.watchers.empty()) return;
   Ended ended{pid,
-              ExitReasonOf(outcome.kind),
+              rules::ExitReasonOf(outcome.kind),
               outcome.code,
               &outcome.result,
               outcome.message,
@@ -184,14 +166,14 @@ void Ties::Tell(const Watcher& watcher, uint32_t end, const Ended& ended,
   Process* process = processes_.Find(watcher.pid);
   if (process == nullptr) return;
   const ProcessType* type = process->type.load(std::memory_order_acquire);
-  const bool traps = type != nullptr &&
-                     (type->descriptor->flags & ACTORD_TYPE_TRAPS_EXITS) != 0;
-  if (watcher.tag != 0 || traps) {
-    SendExit(watcher, end, ended, lane);
-  } else if (ended.reason == ACTORD_EXIT_DONE) {
-    Forget(watcher.pid, {ended.pid, end});
-  } else {
-    EndLinked(watcher.pid, end, ended, lane);
+  const bool traps = type != nullptr && rules::TrapsExits(*type->descriptor);
+  switch (rules::TieEndOf(watcher.tag != 0, traps, ended.reason)) {
+    case rules::TieEnd::kTells:
+      return SendExit(watcher, end, ended, lane);
+    case rules::TieEnd::kForgets:
+      return Forget(watcher.pid, {ended.pid, end});
+    case rules::TieEnd::kEnds:
+      return EndLinked(watcher.pid, end, ended, lane);
   }
 }
 
@@ -210,8 +192,8 @@ void Ties::SendExit(const Watcher& watcher, uint32_t end, const Ended& ended,
   };
   const std::string_view text =
       std::string_view(ended.message).substr(0, kMaxErrorTextBytes);
-  Run run = exit(ended.reason == ACTORD_EXIT_DONE ? ToAbi(*ended.result)
-                                                  : TextPayload(text),
+  Run run = exit(rules::CarriesResult(ended.reason) ? ToAbi(*ended.result)
+                                                    : TextPayload(text),
                  static_cast<int32_t>(ended.code));
   if (delivery_.Post(watcher.pid, run, lane) == Posted::kMailboxFull) {
     lane.Free(run.first);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "handlers/rules/process_rules.h"
 #include "runtime/step/foreign.h"
 #include "runtime/system/absl_text.h"
 #include "runtime/system/assert.h"
@@ -121,7 +122,7 @@ Dispatcher::Dispatcher(const Catalog& catalog, const LiveLimits& limits,
       shared_lane_(shared_lane) {}
 
 uint64_t Dispatcher::TimeoutOf(uint64_t timeout_ns) const {
-  if (timeout_ns == 0) timeout_ns = limits_.default_yield_timeout_ns();
+  timeout_ns = rules::TimeoutOf(timeout_ns, limits_.default_yield_timeout_ns());
   return timeout_ns >= LiveLimits::kForeverNs ? 0 : timeout_ns;
 }
 
@@ -202,15 +203,21 @@ void Dispatcher::Handle(const CommandHandler& handler, HandlerCall& call) {
   std::string error;
   if (thrown) {
     error = absl::StrCat("the handler of ", handler.name, " ", *thrown);
-  } else if (answer == ACTORD_HANDLED) {
-    if (!call.has_reply) call.SetReply(ACTORD_OK, {});
-    return;
-  } else if (answer == ACTORD_DEFERRED && call.deferred) {
-    if (call.handle != 0) return;
-    error = std::string(kTooManyInDaemon);
   } else {
-    error = absl::StrCat("the handler of ", handler.name, " returned ", answer,
+    switch (rules::HandledAs(answer, call.deferred)) {
+      case rules::Handled::kAnswered:
+        if (!call.has_reply) call.SetReply(ACTORD_OK, {});
+        return;
+      case rules::Handled::kDeferred:
+        if (call.handle != 0) return;
+        error = std::string(kTooManyInDaemon);
+        break;
+      case rules::Handled::kWrongly:
+        error =
+            absl::StrCat("the handler of ", handler.name, " returned ", answer,
                          call.deferred ? "" : " without a deferral");
+        break;
+    }
   }
   call.SetReply(ACTORD_INTERNAL, TextPayload(error));
 }

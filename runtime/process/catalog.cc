@@ -9,6 +9,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "handlers/rules/process_rules.h"
 #include "runtime/system/absl_text.h"
 
 namespace actord::runtime {
@@ -123,11 +124,7 @@ absl::Status Taken(absl::string_view what, absl::string_view name,
 }  // namespace
 
 uint32_t ProcessType::FindMethod(std::string_view method) const {
-  if (method.empty()) return 0;
-  for (size_t i = 0; i < descriptor->method_count; ++i) {
-    if (method == descriptor->methods[i].name) return static_cast<uint32_t>(i);
-  }
-  return kNoSuchMethod;
+  return rules::FindMethod(*descriptor, method);
 }
 
 Catalog::Catalog() {
@@ -194,9 +191,7 @@ void Catalog::Put(const CatalogEntries& entries, Table& table, Change& change) {
     type->name = descriptor->name;
     type->plugin = entries.plugin;
     type->version = entries.version;
-    constexpr size_t kCovered =
-        offsetof(actord_process_type, restore) + sizeof(descriptor->restore);
-    if (descriptor->struct_size >= kCovered) {
+    if (rules::HasUpgrades(*descriptor)) {
       type->snapshot = descriptor->snapshot;
       type->restore = descriptor->restore;
     }

@@ -25,6 +25,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "handlers/rules/process_rules.h"
 #include "runtime/system/mutex.h"
 
 namespace actord::runtime {
@@ -83,7 +84,7 @@ struct ProcessType {
   // Index of the method; "" means the first method. kNoSuchMethod: no method
   // has that name. (An optional would be written to memory in two parts and
   // then read as one, which stalls the processor.)
-  static constexpr uint32_t kNoSuchMethod = UINT32_MAX;
+  static constexpr uint32_t kNoSuchMethod = rules::kNoSuchMethod;
   [[nodiscard]] uint32_t FindMethod(std::string_view method) const;
 };
 

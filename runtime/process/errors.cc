@@ -5,6 +5,7 @@
 #include "absl/strings/cord.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "handlers/rules/process_rules.h"
 #include "runtime/system/absl_text.h"
 
 namespace actord::runtime {
@@ -77,9 +78,7 @@ std::optional<absl::Duration> RetryDelayOf(const absl::Status& status) {
 }
 
 absl::StatusCode ErrorCodeFromAbi(int32_t status) {
-  return status >= ACTORD_CANCELLED && status <= ACTORD_UNAUTHENTICATED
-             ? static_cast<absl::StatusCode>(status)
-             : absl::StatusCode::kUnknown;
+  return static_cast<absl::StatusCode>(rules::ErrorCodeOf(status));
 }
 
 }  // namespace actord::runtime

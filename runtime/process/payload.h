@@ -5,10 +5,11 @@
 #pragma once
 
 #include <actord/abi.h>
-#include <actord/text.h>
 
 #include <string>
 #include <string_view>
+
+#include "handlers/rules/process_rules.h"
 
 namespace actord::runtime {
 
@@ -49,9 +50,6 @@ inline actord_payload TextPayload(std::string_view text) {
 inline constexpr size_t kPayloadLimitMaxBytes = size_t{64} << 20;
 
 // The only size rule: the configured limit applies to the payload's bytes.
-inline bool Fits(const actord_payload& payload, size_t max_payload_bytes) {
-  return payload.bytes.size <= max_payload_bytes &&
-         payload.content_type.size <= kMaxLabelBytes;
-}
+using rules::Fits;
 
 }  // namespace actord::runtime

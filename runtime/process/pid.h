@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "absl/status/statusor.h"
+#include "handlers/rules/pid_text.h"
 
 namespace actord::runtime {
 
@@ -35,12 +36,9 @@ struct Pid {
   }
 };
 
-// The longest text of a PID: four 32-bit numbers in hexadecimal and three dots.
-inline constexpr size_t kPidTextMaxBytes = 4 * 8 + 3;
+using rules::kPidTextMaxBytes;
 
-// The text of a PID, opaque to users, for example "1.5f3a90c2.2a.1": node,
-// incarnation, slot and generation in lower-case hexadecimal without leading
-// zeros.
+// The text of a PID, opaque to users, for example "1.5f3a90c2.2a.1".
 std::string FormatPid(const Pid& pid);
 // Accepts exactly what FormatPid writes (one text for each PID), except for the
 // text of an empty PID. INVALID_ARGUMENT, reason INVALID_PID.

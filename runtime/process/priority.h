@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "handlers/rules/process_rules.h"
 #include "runtime/system/assert.h"
 
 namespace actord::runtime {
@@ -16,17 +17,8 @@ namespace actord::runtime {
 inline constexpr int kPriorities = ACTORD_PRIORITY_HIGHEST + 1;
 inline constexpr uint8_t kDefaultPriority = ACTORD_PRIORITY_DEFAULT;
 
-constexpr bool IsPriority(int priority) {
-  return priority >= 0 && priority < kPriorities;
-}
-// The priority in `spawn`, valid or not; the default if the spawn has none.
-constexpr int PriorityOf(const actord_spawn& spawn) {
-  constexpr size_t kSize = offsetof(actord_spawn, priority) + sizeof(uint32_t);
-  return (spawn.flags & ACTORD_SPAWN_PRIORITY) != 0 &&
-                 spawn.struct_size >= kSize
-             ? static_cast<int>(spawn.priority)
-             : kDefaultPriority;
-}
+using rules::IsPriority;
+using rules::PriorityOf;
 
 inline constexpr uint32_t kAllLevels = UINT32_MAX;
 

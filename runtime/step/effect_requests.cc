@@ -1,7 +1,6 @@
 // The requests of a step: each request is checked and recorded as an effect.
 #include <actord/text.h>
 
-#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -14,9 +13,7 @@
 namespace actord::runtime {
 
 Envelope* StepContext::CopyPolicy(const actord_work_policy& policy) {
-  actord_work_policy copy{};
-  std::memcpy(&copy, &policy,
-              std::min<size_t>(policy.struct_size, sizeof(copy)));
+  const actord_work_policy copy = rules::WholePolicy(policy);
   Envelope* const kept =
       Envelope::CreateFor(buffers_, ACTORD_EVENT_COMPLETION, sizeof(copy));
   std::memcpy(kept->content(), &copy, sizeof(copy));
@@ -184,10 +181,8 @@ bool StepContext::TieChild(const actord_spawn& spawn, SpawnEffect& effect) {
   if ((spawn.flags & ACTORD_SPAWN_MONITOR) != 0) {
     if (!MayTie()) return false;
     effect.monitor = NextTag();
-    constexpr size_t kCovered =
-        offsetof(actord_spawn, monitor_tag) + sizeof(spawn.monitor_tag);
-    if (spawn.struct_size >= kCovered && spawn.monitor_tag != nullptr) {
-      *spawn.monitor_tag = effect.monitor;
+    if (uint64_t* const tag = rules::MonitorTagOf(spawn)) {
+      *tag = effect.monitor;
     }
   }
   return true;

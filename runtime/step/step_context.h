@@ -17,6 +17,7 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "handlers/rules/process_rules.h"
 #include "runtime/memory/buffer_pool.h"
 #include "runtime/step/step_record.h"
 #include "runtime/step/turn_input.h"
@@ -30,9 +31,7 @@ struct YieldAdoption;  // upgrading.h
 
 class StepContext : private actord_step {
  public:
-  // Maximum number of effects in one step. A step with more effects is a
-  // runaway loop.
-  static constexpr size_t kMaxEffects = 65536;
+  static constexpr size_t kMaxEffects = rules::kMaxEffects;
 
   // `buffers`: the buffers of the thread, for the contents of effects.
   StepContext(World& world, BufferCache& buffers);
@@ -127,7 +126,7 @@ class StepContext : private actord_step {
   // `name`: a topic, a command or empty.
   bool Accepts(const actord_payload& payload, actord_bytes name,
                const char* what) {
-    return Fits(payload, max_payload_bytes_) && name.size <= kMaxLabelBytes
+    return Fits(payload, name, max_payload_bytes_)
                ? true
                : RefuseContent(payload, what);
   }
@@ -148,11 +147,8 @@ class StepContext : private actord_step {
   // Null: the yield has no policy. CopyPolicy is not inlined, because few
   // yields have a policy.
   Envelope* PolicyOf(const actord_yield& yield) {
-    constexpr size_t kCovered =
-        offsetof(actord_yield, policy) + sizeof(const void*);
-    return yield.struct_size < kCovered || yield.policy == nullptr
-               ? nullptr
-               : CopyPolicy(*yield.policy);
+    const actord_work_policy* const policy = rules::PolicyOf(yield);
+    return policy == nullptr ? nullptr : CopyPolicy(*policy);
   }
   [[gnu::noinline]] Envelope* CopyPolicy(const actord_work_policy& policy);
   // False: too many immediate completions wait for the steps of the process.

@@ -14,34 +14,29 @@ std::optional<EndCause> FailureOf(const TurnInput& input, StepRecord& record) {
     return EndCause{EndKind::kThrew, record.misuse.code(),
                     std::string(record.misuse.message())};
   }
-  switch (record.verdict) {
-    case ACTORD_STEP_IDLE:
-    case ACTORD_STEP_CONTINUE:
-    case ACTORD_STEP_DONE:
-      return std::nullopt;
-    case ACTORD_STEP_BLOCK:
-      if (input.yields != 0 || record.yields != 0 || input.more_events) {
-        return std::nullopt;
-      }
+  const bool can_wake =
+      input.yields != 0 || record.yields != 0 || input.more_events;
+  if (rules::Succeeds(record.verdict, can_wake)) return std::nullopt;
+  const auto said = [&record](EndKind kind) {
+    return EndCause{kind, record.failure_code, record.TakeFailure()};
+  };
+  switch (rules::FailureOf(record.verdict, input.cancel_requested,
+                           static_cast<int32_t>(record.failure_code))) {
+    case rules::StepFailure::kFailed:
+      return said(EndKind::kFailed);
+    case rules::StepFailure::kCancelled:
+      return said(EndKind::kCancelled);
+    case rules::StepFailure::kThrew:
+      return said(EndKind::kThrew);
+    case rules::StepFailure::kBlockedForEver:
       return EndCause{EndKind::kThrew, absl::StatusCode::kFailedPrecondition,
-                      "Step blocked without an outstanding yield: nothing "
-                      "could ever wake it"};
-    case ACTORD_STEP_FAIL: {
-      // The process was asked to end, and fails with kCancelled for that
-      // reason.
-      const bool obeyed = input.cancel_requested &&
-                          record.failure_code == absl::StatusCode::kCancelled;
-      return EndCause{obeyed ? EndKind::kCancelled : EndKind::kFailed,
-                      record.failure_code, record.TakeFailure()};
-    }
-    case ACTORD_STEP_THREW:
-      return EndCause{EndKind::kThrew, record.failure_code,
-                      record.TakeFailure()};
-    default:
-      return EndCause{EndKind::kThrew, absl::StatusCode::kInternal,
-                      absl::StrCat("Step returned ", record.verdict,
-                                   ", which is none of ACTORD_STEP_*")};
+                      std::string(rules::kBlockedForEverText)};
+    case rules::StepFailure::kUnknownVerdict:
+      break;
   }
+  return EndCause{EndKind::kThrew, absl::StatusCode::kInternal,
+                  absl::StrCat("Step returned ", record.verdict,
+                               ", which is none of ACTORD_STEP_*")};
 }
 
 EndCause EndOfLife(const TurnInput& input, const StepRecord& record) {

@@ -5,6 +5,7 @@
 
 #include <optional>
 
+#include "handlers/rules/process_rules.h"
 #include "runtime/process/outcome.h"
 #include "runtime/step/step_record.h"
 #include "runtime/step/turn_input.h"
@@ -14,11 +15,8 @@ namespace actord::runtime {
 
 // True: the step succeeded, and the caller need not call FailureOf.
 inline bool IsPlain(const StepRecord& record) {
-  const int32_t verdict = record.verdict;
   return record.misuse.ok() &&
-         (verdict == ACTORD_STEP_IDLE || verdict == ACTORD_STEP_CONTINUE ||
-          verdict == ACTORD_STEP_DONE ||
-          (verdict == ACTORD_STEP_BLOCK && record.yields != 0));
+         rules::Succeeds(record.verdict, record.yields != 0);
 }
 // Returns why the step failed, and takes the text of the failure; nullopt: the
 // step did not fail.

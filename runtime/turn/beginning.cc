@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "handlers/rules/process_rules.h"
 #include "runtime/process/errors.h"
 #include "runtime/system/assert.h"
 
@@ -27,7 +28,8 @@ std::optional<EndCause> Beginning::CallInit(Process& process, const Turn& turn,
                                             Admitted* admitted) {
   caller_.Init(process, turn);
   const StepRecord& record = caller_.record();
-  if (record.verdict == ACTORD_OK && record.misuse.ok()) {
+  if (rules::AnswerOf(!record.thrown.empty(), !record.misuse.ok(),
+                      record.verdict) == rules::Answer::kOk) {
     process.step_due = true;
     const uint64_t lifetime_ns = limits_.max_lifetime_ns();
     if (lifetime_ns != LiveLimits::kForeverNs) [[unlikely]] {
@@ -58,17 +60,18 @@ std::optional<EndCause> Beginning::CallInit(Process& process, const Turn& turn,
 
 EndCause Beginning::WhyInitFailed() {
   StepRecord& record = caller_.record();
-  std::string failure = record.TakeFailure();
-  if (!record.thrown.empty()) {
-    return {EndKind::kInitRefused, absl::StatusCode::kInternal,
-            absl::StrCat("Init ", record.thrown)};
+  const rules::Answer answer = rules::AnswerOf(
+      !record.thrown.empty(), !record.misuse.ok(), record.verdict);
+  std::string why = record.TakeFailure();
+  if (answer == rules::Answer::kThrew) {
+    why = absl::StrCat("Init ", record.thrown);
+  } else if (answer == rules::Answer::kBrokeRule) {
+    why = std::string(record.misuse.message());
   }
-  if (!record.misuse.ok()) {
-    return {EndKind::kInitRefused, absl::StatusCode::kInternal,
-            std::string(record.misuse.message())};
-  }
-  return {EndKind::kInitRefused, ErrorCodeFromAbi(record.verdict),
-          std::move(failure)};
+  return {EndKind::kInitRefused,
+          static_cast<absl::StatusCode>(
+              rules::CodeOfFailedInit(answer, record.verdict)),
+          std::move(why)};
 }
 
 }  // namespace actord::runtime

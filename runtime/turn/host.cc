@@ -3,6 +3,7 @@
 #include <actord/text.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <string>
 #include <utility>
 
@@ -101,8 +102,7 @@ int32_t Host::Send(const actord_host* host, const actord_pid* from,
   const Host& self = Of(host);
   const bool too_long =
       PayloadLimit(self.limits_).Refuses(message->payload.bytes.size);
-  if (too_long || message->payload.content_type.size > kMaxLabelBytes ||
-      message->topic.size > kMaxLabelBytes) {
+  if (too_long || !Fits(message->payload, message->topic, SIZE_MAX)) {
     return ACTORD_INVALID_ARGUMENT;
   }
   Envelope* envelope = self.lane_.NewEnvelope(
@@ -147,12 +147,7 @@ void Host::Spawn(const actord_host* host, const actord_pid* parent,
   request.method = std::string(View(spawn->method));
   request.input = FromAbi(spawn->input);
   request.priority = PriorityOf(*spawn);
-  constexpr size_t kCovered =
-      offsetof(actord_spawn, name) + sizeof(spawn->name);
-  if ((spawn->flags & ACTORD_SPAWN_NAME) != 0 &&
-      spawn->struct_size >= kCovered) {
-    request.name = std::string(View(spawn->name));
-  }
+  request.name = std::string(rules::NameOf(*spawn));
   const ParentTies parent_ties{
       .parent = parent == nullptr ? Pid{} : FromAbi(*parent),
       .link = (spawn->flags & ACTORD_SPAWN_LINK) != 0,

@@ -15,6 +15,7 @@
 #include <string>
 #include <utility>
 
+#include "handlers/rules/process_rules.h"
 #include "runtime/turn/inbox.h"
 
 namespace actord::runtime {
@@ -34,17 +35,19 @@ bool Inbox::TakeOrder(Process& process, Turn& turn, Envelope* envelope) {
   // cancel changes nothing.
   const bool again =
       type == ACTORD_EVENT_CANCEL && std::exchange(process.cancel_seen, true);
-  const bool handles =
-      (process.type.load(std::memory_order_relaxed)->descriptor->flags &
-       ACTORD_TYPE_HANDLES_CANCEL) != 0;
-  if (again) {
-    lane_.Free(envelope);
-    return true;
-  }
-  if (type == ACTORD_EVENT_CANCEL && handles) {
-    process.cancel_requested.store(true, std::memory_order_relaxed);
-    batch_[turn.count++] = envelope;
-    return true;
+  if (type == ACTORD_EVENT_CANCEL) {
+    const ProcessType& of = *process.type.load(std::memory_order_relaxed);
+    switch (rules::CancelOf(*of.descriptor, again)) {
+      case rules::Cancel::kIgnored:
+        lane_.Free(envelope);
+        return true;
+      case rules::Cancel::kIsSeen:
+        process.cancel_requested.store(true, std::memory_order_relaxed);
+        batch_[turn.count++] = envelope;
+        return true;
+      case rules::Cancel::kEnds:
+        break;
+    }
   }
   std::string reason(View(envelope->payload().bytes));
   lane_.Free(envelope);

@@ -69,20 +69,22 @@ void Upgrader::Upgrade(Process& process, Turn& turn,
     Upgrading::ForgetAttempts(process);
     return;
   }
-  if (process.cancel_requested.load(std::memory_order_relaxed)) {
-    // The process was asked to end, and is about to end.
-    Decline(process, target, std::nullopt);
-    return;
-  }
-  if (IsAskedToEnd(process)) {
-    // The old version gets the order to end. If it does not end, the case above
-    // applies.
-    PutOff(process, target);
-    return;
-  }
-  if (method == ProcessType::kNoSuchMethod) {
-    Decline(process, target, absl::StrCat("it has no method ", name));
-    return;
+  const bool was_cancelled =
+      process.cancel_requested.load(std::memory_order_relaxed);
+  switch (rules::MayUpgrade(was_cancelled, IsAskedToEnd(process),
+                            method != ProcessType::kNoSuchMethod)) {
+    case rules::Upgrade::kGoesOn:
+      break;
+    case rules::Upgrade::kIsPutOff:
+      // The old version gets the order to end. If it does not end, it has seen
+      // a cancel and declines.
+      return PutOff(process, target);
+    case rules::Upgrade::kIsDeclined:
+      // A process that has seen a cancel is about to end: no warning.
+      return Decline(process, target,
+                     was_cancelled ? std::nullopt
+                                   : std::optional(absl::StrCat(
+                                         "it has no method ", name)));
   }
   Payload snapshot;
   if (!TakeSnapshot(process, turn, from, target, snapshot)) return;
@@ -111,12 +113,14 @@ bool Upgrader::TakeSnapshot(Process& process, const Turn& turn,
   const StepCaller::Answer answer = caller_.Snapshot(process, turn, from);
   StepRecord& record = caller_.record();
   snapshot = record.TakeResult();
-  if (!answer.thrown && record.misuse.ok()) {
-    if (answer.status == ACTORD_OK) return true;
-    if (answer.status == ACTORD_UNAVAILABLE) {
+  switch (rules::AfterSnapshot(KindOf(answer), answer.status)) {
+    case rules::Upgrade::kGoesOn:
+      return true;
+    case rules::Upgrade::kIsPutOff:
       PutOff(process, target);
       return false;
-    }
+    case rules::Upgrade::kIsDeclined:
+      break;
   }
   Decline(process, target,
           absl::StrCat("Snapshot of version ", from.version, " ",
@@ -132,14 +136,21 @@ void* Upgrader::Restore(Process& process, const Turn& turn,
   void* const state = process.NewState(lane_.buffers(), state_size);
   const StepCaller::Answer answer =
       caller_.Restore(process, turn, target, state, restore, adoption);
-  if (answer.ok() && caller_.record().misuse.ok()) return state;
+  if (rules::AfterRestore(KindOf(answer)) == rules::Upgrade::kGoesOn) {
+    return state;
+  }
   Decline(process, target, absl::StrCat("Restore ", WhyRefused(answer)));
-  if (answer.ok()) {
+  if (rules::MadeObject(answer.thrown != nullptr, answer.status)) {
     caller_.Close(process, target, state);
   } else {
     process.FreeState(lane_.buffers(), state, state_size);
   }
   return nullptr;
+}
+
+rules::Answer Upgrader::KindOf(const StepCaller::Answer& answer) {
+  return rules::AnswerOf(answer.thrown != nullptr,
+                         !caller_.record().misuse.ok(), answer.status);
 }
 
 std::string Upgrader::WhyRefused(const StepCaller::Answer& answer) {

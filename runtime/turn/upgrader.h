@@ -17,6 +17,7 @@
 #include <string>
 #include <string_view>
 
+#include "handlers/rules/process_rules.h"
 #include "runtime/process/catalog.h"
 #include "runtime/process/process.h"
 #include "runtime/scheduler/lane.h"
@@ -60,6 +61,7 @@ class Upgrader {
   // it was asked.
   void* Restore(Process& process, const Turn& turn, const ProcessType& target,
                 const actord_restore& restore, YieldAdoption& adoption);
+  rules::Answer KindOf(const StepCaller::Answer& answer);
   // The reason why the call that has just returned did not succeed.
   std::string WhyRefused(const StepCaller::Answer& answer);
   // `why`: the reason for the log; nullopt: nothing is logged.

@@ -44,6 +44,8 @@ ORIGINS = [
     ("sdk's json", r"actord/json\.h$"),
     ("sdk", r"actord/\w+\.h$"),
     ("plugins", r"handlers/plugins/"),
+    # What processes may do, in the runtime and in the harness for tests.
+    ("rules", r"handlers/rules/"),
     ("handlers", r"handlers/(?!include/)"),
     ("runtime", r"runtime/"),
     ("daemon", r"daemon/"),
@@ -82,9 +84,10 @@ MAY_INCLUDE = [
     ("handlers/include/", STANDARD | {"abi", "sdk", "text"}),
     ("handlers/plugins/", SYSTEM | {
         "abi", "sdk", "text", "sdk's json", "plugins", "json"}),
+    ("handlers/rules/", STANDARD | {"abi", "sdk", "text", "rules"}),
     ("handlers/", SYSTEM | {
-        "abi", "sdk", "text", "absl", "handlers", "json"}),
-    ("runtime/", SYSTEM | {"abi", "sdk", "text", "absl", "runtime"}),
+        "abi", "sdk", "text", "rules", "absl", "handlers", "json"}),
+    ("runtime/", SYSTEM | {"abi", "sdk", "text", "rules", "absl", "runtime"}),
     ("daemon/", SYSTEM | RPC | {
         "abi", "sdk", "text", "handlers", "runtime", "daemon", "spdlog",
         "cli11", "toml", "json"}),
@@ -96,8 +99,8 @@ MAY_INCLUDE = [
         "abi", "sdk", "text", "absl", "handlers", "runtime", "tests",
         "json", "gtest"}),
     ("tests/handlers/", SYSTEM | {
-        "abi", "sdk", "text", "sdk's json", "absl", "handlers", "runtime",
-        "tests", "json", "gtest"}),
+        "abi", "sdk", "text", "sdk's json", "rules", "absl", "handlers",
+        "runtime", "tests", "json", "gtest"}),
     ("tests/sdk_consumer/c/", {"c", "abi"}),
     # A plugin and the old headers that it knows alone.
     ("tests/contract/", {"c", "abi", "old abi"}),
@@ -108,6 +111,7 @@ MAY_INCLUDE = [
 LAYERS = {
     "handlers": [
         "include",
+        "rules",
         "commands",
         "supervisor",
         "loader",

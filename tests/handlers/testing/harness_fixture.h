@@ -99,10 +99,22 @@ class Upper : public actord::Handler {
   }
 };
 
+// Spawns a child with the priority that the payload says, valid or not.
+class SpawnOfPriority : public actord::Handler {
+ public:
+  static constexpr const char* kCommand = "test.spawn";
+  void Handle(const actord::Command& command, actord::Completion done) {
+    const int priority = std::stoi(std::string(command.payload().bytes));
+    done.CompleteWithSpawn(command.from(), "child", "run", "x",
+                           {.priority = priority});
+  }
+};
+
 inline const actord_plugin_info kPlugin =
     actord::MakePlugin<actord::ProcessTypes<Scripted<true>, Scripted<false>,
                                             TrappingScripted, Child>,
-                       actord::Handlers<Upper>>("harnessed", "1");
+                       actord::Handlers<Upper, SpawnOfPriority>>("harnessed",
+                                                                 "1");
 
 class HarnessTest : public ::testing::Test {
  protected:

@@ -37,6 +37,21 @@ TEST_F(HarnessTest, StartsRefusesAndNamesWhatThereIsNot) {
               HasSubstr("'walk'"));
 }
 
+TEST_F(HarnessTest, AHandlerSpawnsWithAPriorityThatThereIs) {
+  Harness harness(kPlugin);
+  script = [](Events events, StepOutput& out) {
+    if (!events.empty()) return out.Idle();
+    out.Yield("test.spawn", "31");
+    out.Yield("test.spawn", "32");
+    out.Block();
+  };
+  harness.Submit("scripted");
+  harness.Run();
+  EXPECT_THAT(
+      seen, ::testing::UnorderedElementsAre(
+                HasSubstr("#1 OK"), HasSubstr("#2 INVALID_ARGUMENT"), "child"));
+}
+
 TEST_F(HarnessTest, AStepIsATransaction) {
   Harness harness(kPlugin);
   const Pid probe = harness.Probe();

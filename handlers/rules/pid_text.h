@@ -1,0 +1,81 @@
+// The text of a PID, for the runtime and for the harness of actord/testing.h:
+// node, incarnation, slot and generation in lower-case hexadecimal without
+// leading zeros, and dots between them. Each PID has one text.
+//
+// Thread-safety: pure functions.
+#pragma once
+
+#include <actord/abi.h>
+
+#include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <string_view>
+#include <system_error>
+
+namespace actord::rules {
+
+// The longest text of a PID: four numbers of 32 bits and three dots.
+inline constexpr size_t kPidTextMaxBytes = 4 * 8 + 3;
+
+// Writes the text of `pid` to `text`, which has room for kPidTextMaxBytes, and
+// returns its length.
+inline size_t WritePid(const actord_pid& pid, char* text) {
+  char* at = text;
+  for (const uint32_t part :
+       {pid.node, pid.incarnation, pid.slot, pid.generation}) {
+    if (at != text) *at++ = '.';
+    at = std::to_chars(at, at + 8, part, 16).ptr;
+  }
+  return static_cast<size_t>(at - text);
+}
+
+// Takes one number in lower-case hexadecimal without leading zeros from the
+// front of `text`.
+template <typename Number>
+std::optional<Number> TakeHex(std::string_view& text) {
+  if (text.empty() || (text[0] == '0' && text.size() > 1 && text[1] != '.')) {
+    return std::nullopt;
+  }
+  for (const char c : text) {
+    if (c == '.') break;
+    if (c >= 'A' && c <= 'F') return std::nullopt;
+  }
+  Number number = 0;
+  const auto [end, error] =
+      std::from_chars(text.data(), text.data() + text.size(), number, 16);
+  if (error != std::errc()) return std::nullopt;
+  text.remove_prefix(static_cast<size_t>(end - text.data()));
+  return number;
+}
+
+inline bool TakeDot(std::string_view& text) {
+  if (text.empty() || text[0] != '.') return false;
+  text.remove_prefix(1);
+  return true;
+}
+
+// Takes a PID from the front of `text`; the rest of the text stays. nullopt:
+// the text begins with no PID, or with the empty one.
+inline std::optional<actord_pid> TakePid(std::string_view& text) {
+  uint32_t part[4];
+  for (size_t i = 0; i < 4; ++i) {
+    if (i > 0 && !TakeDot(text)) return std::nullopt;
+    const auto number = TakeHex<uint32_t>(text);
+    if (!number) return std::nullopt;
+    part[i] = *number;
+  }
+  if (part[3] == 0) return std::nullopt;
+  return actord_pid{part[0], part[1], part[2], part[3]};
+}
+
+// Accepts exactly what WritePid writes, but for the text of an empty PID.
+inline std::optional<actord_pid> ReadPid(std::string_view text) {
+  if (text.size() > kPidTextMaxBytes) return std::nullopt;
+  const std::optional<actord_pid> pid = TakePid(text);
+  return text.empty() ? pid : std::nullopt;
+}
+
+}  // namespace actord::rules

@@ -1,0 +1,250 @@
+#include "handlers/rules/process_rules.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <string_view>
+
+#include "handlers/rules/pid_text.h"
+
+namespace actord::rules {
+namespace {
+
+actord_bytes Of(const std::string& text) { return {text.data(), text.size()}; }
+
+TEST(Rules, APayloadFitsUpToEachOfItsLimits) {
+  const std::string most(100, 'p'), longer(101, 'p');
+  const std::string label(kMaxLabelBytes, 'l'), long_label = label + "l";
+  EXPECT_TRUE(Fits({Of(most), Of(label)}, Of(label), 100));
+  EXPECT_FALSE(Fits({Of(longer), Of(label)}, Of(label), 100));
+  EXPECT_FALSE(Fits({Of(most), Of(long_label)}, Of(label), 100));
+  EXPECT_FALSE(Fits({Of(most), Of(label)}, Of(long_label), 100));
+  EXPECT_TRUE(Fits({}, {}, 0));
+}
+
+// Only the fields up to `end` belong to the struct.
+constexpr uint32_t SizeUpTo(size_t end) { return static_cast<uint32_t>(end); }
+
+TEST(Rules, FieldsBehindTheEndOfAStructAreNotRead) {
+  uint64_t tag = 0;
+  const std::string name = "n";
+  actord_spawn spawn{};
+  spawn.flags = ACTORD_SPAWN_PRIORITY | ACTORD_SPAWN_NAME;
+  spawn.priority = 7;
+  spawn.monitor_tag = &tag;
+  spawn.name = Of(name);
+  spawn.struct_size = sizeof(spawn);
+  EXPECT_EQ(PriorityOf(spawn), 7);
+  EXPECT_EQ(MonitorTagOf(spawn), &tag);
+  EXPECT_EQ(NameOf(spawn), "n");
+  spawn.struct_size = SizeUpTo(offsetof(actord_spawn, priority));
+  EXPECT_EQ(PriorityOf(spawn), ACTORD_PRIORITY_DEFAULT);
+  spawn.struct_size = SizeUpTo(offsetof(actord_spawn, monitor_tag));
+  EXPECT_EQ(MonitorTagOf(spawn), nullptr);
+  spawn.struct_size = SizeUpTo(offsetof(actord_spawn, name));
+  EXPECT_EQ(NameOf(spawn), "");
+
+  const actord_work_policy policy{};
+  actord_yield yield{};
+  yield.policy = &policy;
+  yield.struct_size = sizeof(yield);
+  EXPECT_EQ(PolicyOf(yield), &policy);
+  yield.struct_size = SizeUpTo(offsetof(actord_yield, policy));
+  EXPECT_EQ(PolicyOf(yield), nullptr);
+
+  actord_process_type type{};
+  type.struct_size = sizeof(type);
+  EXPECT_TRUE(HasUpgrades(type));
+  type.struct_size = SizeUpTo(offsetof(actord_process_type, restore));
+  EXPECT_FALSE(HasUpgrades(type));
+}
+
+TEST(Rules, WithoutItsFlagAFieldIsNotRead) {
+  const std::string name = "n";
+  actord_spawn spawn{};
+  spawn.struct_size = sizeof(spawn);
+  spawn.priority = 7;
+  spawn.name = Of(name);
+  EXPECT_EQ(PriorityOf(spawn), ACTORD_PRIORITY_DEFAULT);
+  EXPECT_EQ(NameOf(spawn), "");
+}
+
+TEST(Rules, APriorityIsFrom0To31) {
+  EXPECT_TRUE(IsPriority(0));
+  EXPECT_TRUE(IsPriority(31));
+  EXPECT_FALSE(IsPriority(-1));
+  EXPECT_FALSE(IsPriority(32));
+  actord_spawn spawn{};
+  spawn.struct_size = sizeof(spawn);
+  spawn.flags = ACTORD_SPAWN_PRIORITY;
+  spawn.priority = UINT32_MAX;
+  EXPECT_FALSE(IsPriority(PriorityOf(spawn)));
+}
+
+TEST(Rules, TheFieldsThatAPolicyDoesNotHaveAreZero) {
+  actord_work_policy policy{};
+  policy.max_attempts = 3;
+  policy.lease_ns = 5;
+  policy.struct_size = SizeUpTo(offsetof(actord_work_policy, lease_ns));
+  EXPECT_EQ(WholePolicy(policy).max_attempts, 3u);
+  EXPECT_EQ(WholePolicy(policy).lease_ns, 0u);
+  policy.struct_size = sizeof(policy) + 64;  // of a newer plugin
+  EXPECT_EQ(WholePolicy(policy).lease_ns, 5u);
+}
+
+TEST(Rules, AMethodIsFoundByItsName) {
+  const actord_method methods[] = {{"first", nullptr}, {"second", nullptr}};
+  actord_process_type type{};
+  type.methods = methods;
+  type.method_count = 2;
+  EXPECT_EQ(FindMethod(type, ""), 0u);
+  EXPECT_EQ(FindMethod(type, "second"), 1u);
+  EXPECT_EQ(FindMethod(type, "secon"), kNoSuchMethod);
+}
+
+TEST(Rules, AFailureHasTheCodeOfAnError) {
+  EXPECT_EQ(ErrorCodeOf(ACTORD_ABORTED), ACTORD_ABORTED);
+  for (const int32_t none : {0, -1, 17, std::numeric_limits<int32_t>::min()}) {
+    EXPECT_EQ(ErrorCodeOf(none), ACTORD_UNKNOWN) << none;
+  }
+}
+
+TEST(Rules, AnExceptionGoesBeforeABrokenRuleAndThatBeforeAStatus) {
+  EXPECT_EQ(AnswerOf(true, true, ACTORD_OK), Answer::kThrew);
+  EXPECT_EQ(AnswerOf(false, true, ACTORD_ABORTED), Answer::kBrokeRule);
+  EXPECT_EQ(AnswerOf(false, false, ACTORD_ABORTED), Answer::kRefused);
+  EXPECT_EQ(AnswerOf(false, false, ACTORD_OK), Answer::kOk);
+  EXPECT_EQ(CodeOfFailedInit(Answer::kThrew, ACTORD_ABORTED), ACTORD_INTERNAL);
+  EXPECT_EQ(CodeOfFailedInit(Answer::kBrokeRule, ACTORD_OK), ACTORD_INTERNAL);
+  EXPECT_EQ(CodeOfFailedInit(Answer::kRefused, ACTORD_ABORTED), ACTORD_ABORTED);
+  EXPECT_TRUE(MadeObject(false, ACTORD_OK));
+  EXPECT_FALSE(MadeObject(true, ACTORD_OK));
+  EXPECT_FALSE(MadeObject(false, ACTORD_ABORTED));
+}
+
+TEST(Rules, AHandlerAnswersOrDefers) {
+  EXPECT_EQ(HandledAs(ACTORD_HANDLED, false), Handled::kAnswered);
+  EXPECT_EQ(HandledAs(ACTORD_HANDLED, true), Handled::kAnswered);
+  EXPECT_EQ(HandledAs(ACTORD_DEFERRED, true), Handled::kDeferred);
+  EXPECT_EQ(HandledAs(ACTORD_DEFERRED, false), Handled::kWrongly);
+  EXPECT_EQ(HandledAs(99, true), Handled::kWrongly);
+}
+
+TEST(Rules, AVerdictTakesEffectOrSaysWhyNot) {
+  for (const bool can_wake : {false, true}) {
+    EXPECT_TRUE(Succeeds(ACTORD_STEP_IDLE, can_wake));
+    EXPECT_TRUE(Succeeds(ACTORD_STEP_CONTINUE, can_wake));
+    EXPECT_TRUE(Succeeds(ACTORD_STEP_DONE, can_wake));
+    EXPECT_EQ(Succeeds(ACTORD_STEP_BLOCK, can_wake), can_wake);
+    EXPECT_FALSE(Succeeds(ACTORD_STEP_FAIL, can_wake));
+    EXPECT_FALSE(Succeeds(ACTORD_STEP_THREW, can_wake));
+    EXPECT_FALSE(Succeeds(77, can_wake));
+  }
+  const auto why = [](int32_t verdict) {
+    return FailureOf(verdict, true, ACTORD_ABORTED);
+  };
+  EXPECT_EQ(why(ACTORD_STEP_BLOCK), StepFailure::kBlockedForEver);
+  EXPECT_EQ(why(ACTORD_STEP_THREW), StepFailure::kThrew);
+  EXPECT_EQ(why(ACTORD_STEP_FAIL), StepFailure::kFailed);
+  EXPECT_EQ(why(77), StepFailure::kUnknownVerdict);
+}
+
+TEST(Rules, OnlyAfterACancelDoesAFailureEndAsCancelled) {
+  EXPECT_EQ(FailureOf(ACTORD_STEP_FAIL, true, ACTORD_CANCELLED),
+            StepFailure::kCancelled);
+  EXPECT_EQ(FailureOf(ACTORD_STEP_FAIL, false, ACTORD_CANCELLED),
+            StepFailure::kFailed);
+}
+
+TEST(Rules, TheFirstCancelEndsAProcessThatDoesNotHandleIt) {
+  actord_process_type type{};
+  EXPECT_EQ(CancelOf(type, false), Cancel::kEnds);
+  EXPECT_EQ(CancelOf(type, true), Cancel::kIgnored);
+  type.flags = ACTORD_TYPE_HANDLES_CANCEL;
+  EXPECT_EQ(CancelOf(type, false), Cancel::kIsSeen);
+  EXPECT_EQ(CancelOf(type, true), Cancel::kIgnored);
+}
+
+// As in the runtime; the harness has no kLimit.
+enum class Kind : uint8_t {
+  kResult,
+  kFailed,
+  kThrew,
+  kInitRefused,
+  kCancelled,
+  kTerminated,
+  kLimit,
+};
+
+TEST(Rules, EachKindOfEndHasItsReason) {
+  EXPECT_EQ(ExitReasonOf(Kind::kResult), ACTORD_EXIT_DONE);
+  EXPECT_EQ(ExitReasonOf(Kind::kFailed), ACTORD_EXIT_FAILED);
+  EXPECT_EQ(ExitReasonOf(Kind::kThrew), ACTORD_EXIT_THREW);
+  EXPECT_EQ(ExitReasonOf(Kind::kInitRefused), ACTORD_EXIT_INIT_REFUSED);
+  EXPECT_EQ(ExitReasonOf(Kind::kCancelled), ACTORD_EXIT_CANCELLED);
+  EXPECT_EQ(ExitReasonOf(Kind::kTerminated), ACTORD_EXIT_TERMINATED);
+  EXPECT_EQ(ExitReasonOf(Kind::kLimit), ACTORD_EXIT_FAILED);
+}
+
+TEST(Rules, AFailureEndsLinkedProcessesThatDoNotTrapExits) {
+  for (uint32_t reason = ACTORD_EXIT_DONE; reason <= ACTORD_EXIT_NO_ROOM;
+       ++reason) {
+    const bool is_done = reason == ACTORD_EXIT_DONE;
+    EXPECT_EQ(TieEndOf(true, false, reason), TieEnd::kTells);
+    EXPECT_EQ(TieEndOf(true, true, reason), TieEnd::kTells);
+    EXPECT_EQ(TieEndOf(false, true, reason), TieEnd::kTells);
+    EXPECT_EQ(TieEndOf(false, false, reason),
+              is_done ? TieEnd::kForgets : TieEnd::kEnds);
+    EXPECT_EQ(CarriesResult(reason), is_done);
+  }
+}
+
+TEST(Rules, AnOrderToEndGoesBeforeAnUpgrade) {
+  EXPECT_EQ(MayUpgrade(false, false, true), Upgrade::kGoesOn);
+  EXPECT_EQ(MayUpgrade(false, false, false), Upgrade::kIsDeclined);
+  EXPECT_EQ(MayUpgrade(false, true, true), Upgrade::kIsPutOff);
+  EXPECT_EQ(MayUpgrade(false, true, false), Upgrade::kIsPutOff);
+  EXPECT_EQ(MayUpgrade(true, true, true), Upgrade::kIsDeclined);
+}
+
+TEST(Rules, OnlyASnapshotPutsAnUpgradeOff) {
+  EXPECT_EQ(AfterSnapshot(Answer::kOk, ACTORD_OK), Upgrade::kGoesOn);
+  EXPECT_EQ(AfterSnapshot(Answer::kRefused, ACTORD_UNAVAILABLE),
+            Upgrade::kIsPutOff);
+  EXPECT_EQ(AfterSnapshot(Answer::kRefused, ACTORD_ABORTED),
+            Upgrade::kIsDeclined);
+  EXPECT_EQ(AfterSnapshot(Answer::kBrokeRule, ACTORD_UNAVAILABLE),
+            Upgrade::kIsDeclined);
+  EXPECT_EQ(AfterSnapshot(Answer::kThrew, ACTORD_OK), Upgrade::kIsDeclined);
+  EXPECT_EQ(AfterRestore(Answer::kOk), Upgrade::kGoesOn);
+  EXPECT_EQ(AfterRestore(Answer::kRefused), Upgrade::kIsDeclined);
+}
+
+TEST(Rules, ATimeoutOf0IsTheDefault) {
+  EXPECT_EQ(TimeoutOf(0, 5), 5u);
+  EXPECT_EQ(TimeoutOf(3, 5), 3u);
+}
+
+TEST(PidText, HasOneFormForEachPid) {
+  const actord_pid pid{1, 0x5f3a90c2, 0x2a, UINT32_MAX};
+  char text[kPidTextMaxBytes];
+  const std::string_view written(text, WritePid(pid, text));
+  EXPECT_EQ(written, "1.5f3a90c2.2a.ffffffff");
+  const auto read = ReadPid(written);
+  ASSERT_TRUE(read.has_value());
+  EXPECT_EQ(read->incarnation, pid.incarnation);
+  EXPECT_EQ(read->generation, pid.generation);
+  const actord_pid longest{UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX};
+  EXPECT_EQ(WritePid(longest, text), kPidTextMaxBytes);
+  EXPECT_TRUE(ReadPid("0.0.0.1").has_value());
+  for (const std::string_view none :
+       {"", "1.2.3", "1.2.3.0", "01.2.3.4", "1.2.3.A", "1.2.3.4.", "1.2.3.4.5",
+        " 1.2.3.4", "1.2.3.+4", "1..3.4", "1.2.3.100000000"}) {
+    EXPECT_FALSE(ReadPid(none).has_value()) << none;
+  }
+}
+
+}  // namespace
+}  // namespace actord::rules
