@@ -61,6 +61,21 @@ Effect* Applier::ApplyOther(Process& process, const Pid& self, Effect* effect,
 }
 
 Effect* Applier::ApplySends(Effect* first, Effect* end) {
+  auto& send = *std::get_if<SendEffect>(first);
+  Effect* const next = first + 1;
+  if (next != end) {
+    const auto* const same = std::get_if<SendEffect>(next);
+    if (same != nullptr && same->to == send.to) return ApplyBurst(first, end);
+  }
+  Envelope* const envelope = send.content.Take();
+  if (delivery_.SendTogether(send.to, envelope, envelope, 1, envelope->units(),
+                             lane_) != Posted::kDelivered) [[unlikely]] {
+    SendOneByOne(send.to, envelope, envelope);
+  }
+  return next;
+}
+
+Effect* Applier::ApplyBurst(Effect* first, Effect* end) {
   constexpr auto kLongestChain = static_cast<ptrdiff_t>(Activity::kMaxChain);
   Effect* const limit = first + std::min(end - first, kLongestChain);
   auto& send = *std::get_if<SendEffect>(first);

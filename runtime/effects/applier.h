@@ -53,9 +53,12 @@ class Applier {
   // The Apply functions return a pointer behind the effects that they have
   // applied.
 
-  // Applies the sends from `first` on that go to the same process. They are
-  // published together, so that a burst costs at most two RMWs.
+  // Applies the send `first`, or a burst.
   Effect* ApplySends(Effect* first, Effect* end);
+  // Applies the sends from `first` on that go to the same process. They are
+  // published together, so that a burst costs at most two RMWs. (Not inlined,
+  // so that a single send saves no registers.)
+  [[gnu::noinline]] Effect* ApplyBurst(Effect* first, Effect* end);
   // Applies an effect that is not a send.
   [[gnu::noinline]] Effect* ApplyOther(Process& process, const Pid& self,
                                        Effect* effect, Effect* end);

@@ -46,8 +46,12 @@ const actord_step_api StepContext::kApi = {
 StepContext::StepContext(World& world, BufferCache& buffers)
     : actord_step{&kApi}, world_(world), buffers_(buffers) {}
 
-void StepContext::ForgetSaid() {
-  record_.has_said = false;
+void StepContext::BeginRecord() {
+  record_.has_said = record_.keeps_answers;
+  record_.answers.clear();
+  if (record_.keeps_answers) {
+    record_.answers.emplace_back(PayloadLimitAnswer{max_payload_bytes_});
+  }
   record_.refused_payloads = 0;
   if (!record_.misuse.ok()) record_.misuse = absl::OkStatus();
   record_.DropResult();
@@ -93,10 +97,6 @@ bool StepContext::RefuseContent(const actord_payload& payload,
       " bytes; the limit is ", max_payload_bytes_, ", and ", kMaxLabelBytes,
       " for a topic, a command or a content type")));
   return false;
-}
-
-void StepContext::KeepLimit() {
-  record_.answers.emplace_back(PayloadLimitAnswer{max_payload_bytes_});
 }
 
 actord_pid StepContext::Self(const actord_step* step) {

@@ -55,13 +55,11 @@ class StepContext : private actord_step {
     new_ties_ = 0;
     record_.yields = 0;
     record_.next_tag = input.next_tag;
-    if (record_.keeps_answers) [[unlikely]] {
-      KeepLimit();
-    }
     // An earlier call, perhaps of another process, may have set a result or a
-    // failure and then returned a verdict that did not use it.
-    if (record_.has_said) [[unlikely]] {
-      ForgetSaid();
+    // failure and then returned a verdict that did not use it. (One branch for
+    // both conditions.)
+    if (int{record_.has_said} | int{record_.keeps_answers}) [[unlikely]] {
+      BeginRecord();
     }
   }
   actord_step* abi() { return this; }
@@ -130,7 +128,6 @@ class StepContext : private actord_step {
                ? true
                : RefuseContent(payload, what);
   }
-  [[gnu::noinline]] void KeepLimit();
   Pid HolderOf(std::string_view name);
   World::ChildAnswer ReserveChild(const actord_spawn& child);
   [[gnu::always_inline]] Envelope* NewEnvelope(uint16_t type,
@@ -157,8 +154,9 @@ class StepContext : private actord_step {
     return input_->replies < kMaxEffects ? true : RefuseToYield();
   }
   void Misuse(absl::Status status);
-  // Resets the fields that StepRecord::has_said covers.
-  [[gnu::noinline]] void ForgetSaid();
+  // Resets the fields that StepRecord::has_said covers, and keeps the payload
+  // limit if the record keeps answers.
+  [[gnu::noinline]] void BeginRecord();
 
   World& world_;
   BufferCache& buffers_;

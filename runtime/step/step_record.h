@@ -30,12 +30,12 @@ struct StepRecord {
   std::vector<Effect> effects;
   size_t yields = 0;  // number of yields and calls among the effects
   uint64_t next_tag = 1;
-  // Written if `keeps_answers`, in the order of the questions.
   bool keeps_answers = false;
-  std::vector<Answer> answers;
-
-  // False: all fields below have their initial values.
+  // False: the record keeps no answers, and all fields below have their initial
+  // values.
   bool has_said = false;
+  // Written if `keeps_answers`, in the order of the questions.
+  std::vector<Answer> answers;
   // Number of payloads above the limit.
   uint32_t refused_payloads = 0;
   // A misuse that makes the call fail, whatever its return value.

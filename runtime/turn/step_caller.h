@@ -108,7 +108,7 @@ class StepCaller {
   // `thrown`: the exception of the call that has returned.
   void EndCall(const Process& process, const ProcessType& type,
                const Thrown& thrown) {
-    if (thrown || record().has_said || sink_ != nullptr) [[unlikely]] {
+    if (thrown || record().has_said) [[unlikely]] {
       KeepCall(process, type, thrown);
     }
   }
