@@ -13,6 +13,7 @@
 #include "daemon/wire/proto_time.h"
 #include "runtime/actors/names.h"
 #include "runtime/process/errors.h"
+#include "runtime/system/absl_text.h"
 
 namespace actord::daemon {
 namespace {
