@@ -46,7 +46,7 @@ void StepContext::Send(actord_step* step, const actord_pid* to,
   }
   Envelope* const envelope = context.NewEnvelope(
       ACTORD_EVENT_MESSAGE, View(message->topic), message->payload);
-  envelope->from = ToAbi(context.input_->self);
+  envelope->from = ToAbi(context.input_.self);
   context.Add<SendEffect>(Content(envelope), FromAbi(*to));
 }
 
@@ -100,7 +100,7 @@ uint64_t StepContext::CallProcess(actord_step* step,
   Envelope* const envelope = context.NewEnvelope(
       kEventCall, {text, sizeof(header) + request->topic.size},
       request->payload);
-  envelope->from = ToAbi(context.input_->self);
+  envelope->from = ToAbi(context.input_.self);
   context.Add<CallEffect>(Content(envelope), to, request->timeout_ns);
   ++context.record_.yields;
   return tag;
@@ -122,8 +122,9 @@ void StepContext::Reply(actord_step* step, uint64_t call, int32_t status,
 
 bool StepContext::MayTie() {
   if (!MayAct()) return false;
+  is_used_ = true;
   const uint64_t begun = new_ties_++;
-  const bool has_room = world_.HasRoomForTie(input_->self, begun);
+  const bool has_room = world_.HasRoomForTie(input_.self, begun);
   if (record_.keeps_answers) {
     record_.answers.emplace_back(RoomForTieAnswer{begun, has_room});
   }

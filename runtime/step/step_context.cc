@@ -43,8 +43,9 @@ const actord_step_api StepContext::kApi = {
     .adopt_yield = AdoptYield,
 };
 
-StepContext::StepContext(World& world, BufferCache& buffers)
-    : actord_step{&kApi}, world_(world), buffers_(buffers) {}
+StepContext::StepContext(World& world, BufferCache& buffers,
+                         const TurnInput& input)
+    : actord_step{&kApi}, world_(world), buffers_(buffers), input_(input) {}
 
 void StepContext::BeginRecord() {
   record_.has_said = record_.keeps_answers;
@@ -85,7 +86,7 @@ bool StepContext::RefuseToYield() {
   Misuse(absl::ResourceExhaustedError(absl::StrCat(
       "the process yields faster than its steps take what was answered at "
       "once: ",
-      input_->replies, " completions wait")));
+      input_.replies, " completions wait")));
   return false;
 }
 
@@ -100,16 +101,17 @@ bool StepContext::RefuseContent(const actord_payload& payload,
 }
 
 actord_pid StepContext::Self(const actord_step* step) {
-  return ToAbi(Of(step).input_->self);
+  return ToAbi(Of(step).input_.self);
 }
 
 actord_pid StepContext::Parent(const actord_step* step) {
-  return ToAbi(Of(step).input_->Parent());
+  return ToAbi(Of(step).input_.Parent());
 }
 
 uint64_t StepContext::UnixTimeNs(actord_step* step) {
   StepContext& context = Of(step);
   if (context.unix_time_ns_ == 0) {
+    context.is_used_ = true;
     context.unix_time_ns_ = context.world_.UnixNs();
     if (context.record_.keeps_answers) {
       context.record_.answers.emplace_back(
@@ -122,6 +124,7 @@ uint64_t StepContext::UnixTimeNs(actord_step* step) {
 uint64_t StepContext::MonotonicNs(actord_step* step) {
   StepContext& context = Of(step);
   if (context.monotonic_ns_ == 0) {
+    context.is_used_ = true;
     context.monotonic_ns_ = context.world_.MonotonicNs();
     if (context.record_.keeps_answers) {
       context.record_.answers.emplace_back(
@@ -134,9 +137,10 @@ uint64_t StepContext::MonotonicNs(actord_step* step) {
 uint64_t StepContext::RandomBits(actord_step* step) {
   StepContext& context = Of(step);
   if (!context.is_seeded_) {
-    const TurnInput& input = *context.input_;
+    const TurnInput& input = context.input_;
     const uint64_t seed = context.world_.RandomSeed(input.self, input.step);
     context.random_ = Random(seed);
+    context.is_used_ = true;
     context.is_seeded_ = true;
     if (context.record_.keeps_answers) {
       context.record_.answers.emplace_back(RandomAnswer{seed});
@@ -147,7 +151,7 @@ uint64_t StepContext::RandomBits(actord_step* step) {
 
 World::ChildAnswer StepContext::ReserveChild(const actord_spawn& child) {
   const World::ChildAnswer answer =
-      world_.ReserveChild(input_->self, UnixTimeNs(this), child);
+      world_.ReserveChild(input_.self, UnixTimeNs(this), child);
   if (record_.keeps_answers) [[unlikely]] {
     record_.answers.emplace_back(ReserveChildAnswer{
         std::string(View(child.process_type)), std::string(View(child.method)),

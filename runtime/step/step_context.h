@@ -33,28 +33,41 @@ class StepContext : private actord_step {
  public:
   static constexpr size_t kMaxEffects = rules::kMaxEffects;
 
-  // `buffers`: the buffers of the thread, for the contents of effects.
-  StepContext(World& world, BufferCache& buffers);
+  // `buffers`: the buffers of the thread, for the contents of effects. `input`:
+  // the input of each call; borrowed.
+  StepContext(World& world, BufferCache& buffers, const TurnInput& input);
   StepContext(const StepContext&) = delete;
   StepContext& operator=(const StepContext&) = delete;
 
   enum class Call : uint8_t { kNone, kInit, kStep, kSnapshot, kRestore };
-  // Begins a call. Precondition: no effects are left. `adoption` is for
-  // kRestore. `input` and `adoption` are borrowed until the next Begin.
-  void Begin(const TurnInput& input, Call call,
-             YieldAdoption* adoption = nullptr) {
+  // Begins a call, whose first tag is `next_tag`. Precondition: no effects are
+  // left. `adoption` is for kRestore, and is borrowed until the next Begin.
+  //
+  // Each send changes a shared word afterwards (Activity), and that waits for
+  // all stores before it. So Begin stores only values that have changed
+  // (performance-notes: Stores before a read-modify-write).
+  void Begin(uint64_t next_tag, Call call, YieldAdoption* adoption = nullptr) {
     ACTORD_ASSERT_HOT(record_.effects.empty(),
                       "step_context.h: no effects are left");
-    input_ = &input;
     call_ = call;
-    adoption_ = adoption;
-    max_payload_bytes_ = world_.MaxPayloadBytes();
-    unix_time_ns_ = 0;
-    monotonic_ns_ = 0;
-    is_seeded_ = false;
-    new_ties_ = 0;
+    const size_t max_payload_bytes = world_.MaxPayloadBytes();
+    if (max_payload_bytes_ != max_payload_bytes) {
+      max_payload_bytes_ = max_payload_bytes;
+    }
+    if (is_used_) {
+      unix_time_ns_ = 0;
+      monotonic_ns_ = 0;
+      is_seeded_ = false;
+      new_ties_ = 0;
+      adoption_ = nullptr;
+      is_used_ = false;
+    }
+    if (adoption != nullptr) {
+      adoption_ = adoption;
+      is_used_ = true;
+    }
     record_.yields = 0;
-    record_.next_tag = input.next_tag;
+    record_.next_tag = next_tag;
     // An earlier call, perhaps of another process, may have set a result or a
     // failure and then returned a verdict that did not use it. (One branch for
     // both conditions.)
@@ -151,7 +164,7 @@ class StepContext : private actord_step {
   // False: too many immediate completions wait for the steps of the process.
   // The limit of yields does not bound them.
   bool TakesItsReplies() {
-    return input_->replies < kMaxEffects ? true : RefuseToYield();
+    return input_.replies < kMaxEffects ? true : RefuseToYield();
   }
   void Misuse(absl::Status status);
   // Resets the fields that StepRecord::has_said covers, and keeps the payload
@@ -161,8 +174,11 @@ class StepContext : private actord_step {
   World& world_;
   BufferCache& buffers_;
 
-  const TurnInput* input_ = nullptr;
+  const TurnInput& input_;
   Call call_ = Call::kInit;
+  // False: the adoption, the times, the seed and the ties have their initial
+  // values.
+  bool is_used_ = false;
   YieldAdoption* adoption_ = nullptr;
   size_t max_payload_bytes_ = 0;  // the same for the whole call
   // 0: the call has not asked for this time yet.

@@ -115,7 +115,7 @@ int32_t ProcessRunner::RunStep(Process& process, Turn& turn) {
   if (!IsPlain(record) && EndIfFailed(process, turn)) [[unlikely]] {
     return kHasEnded;
   }
-  process.next_tag = record.next_tag;
+  if (process.next_tag != record.next_tag) process.next_tag = record.next_tag;
   parts.caller.SealRecord();
   parts.applier.Apply(record, process, input.self);
   if (!EndsLife(input, record)) [[likely]] {

@@ -25,7 +25,7 @@ StepCaller::StepCaller(World& world, const ProcessTable& processes,
                        Calls& calls, StepSink* sink,
                        BlockingCalls& blocking_calls, const Log& log,
                        const LiveLimits& limits, Lane& lane)
-    : context_(world, lane.buffers()),
+    : context_(world, lane.buffers(), input_),
       processes_(processes),
       calls_(calls),
       sink_(sink),
@@ -47,7 +47,7 @@ void StepCaller::Init(Process& process, const Turn& turn) {
                  .input = process.input == nullptr ? actord_payload{}
                                                    : process.input->payload()};
   input_.events = {};  // the events of an earlier step are freed
-  context_.Begin(input_, StepContext::Call::kInit);
+  context_.Begin(process.next_tag, StepContext::Call::kInit);
   GiveWorkerAwayIfBlocking(descriptor);
   EndCall(process, type, CallForeign(lane_.hold(), process, "Init", [&] {
             record().verdict =
@@ -73,7 +73,7 @@ void StepCaller::Step(Process& process, const Turn& turn,
   WillWrite(process.state);
   FillInput(process, turn, process.steps.load(std::memory_order_relaxed) + 1);
   input_.events = {event_pointers_.data(), count};
-  context_.Begin(input_, StepContext::Call::kStep);
+  context_.Begin(process.next_tag, StepContext::Call::kStep);
   GiveWorkerAwayIfBlocking(descriptor);
   EndCall(process, type, CallForeign(lane_.hold(), process, "Step", [&] {
             record().verdict = descriptor.step(
@@ -89,6 +89,7 @@ void StepCaller::WriteEvent(Process& process, const Envelope& envelope,
 }
 
 void StepCaller::FillRest(const Process& process) {
+  input_.next_tag = process.next_tag;
   input_.yields = process.yields_count.load(std::memory_order_relaxed);
   if (process.upgrading != nullptr) [[unlikely]] {
     input_.yields -= static_cast<uint32_t>(process.upgrading->fenced.size());
@@ -124,7 +125,7 @@ void StepCaller::KeepCall(const Process& process, const ProcessType& type,
 StepCaller::Answer StepCaller::Snapshot(Process& process, const Turn& turn,
                                         const ProcessType& type) {
   FillInput(process, turn, process.steps.load(std::memory_order_relaxed));
-  context_.Begin(input_, StepContext::Call::kSnapshot);
+  context_.Begin(process.next_tag, StepContext::Call::kSnapshot);
   Answer answer;
   GiveWorkerAwayIfBlocking(*type.descriptor);
   answer.thrown = CallForeign(lane_.hold(), process, "Snapshot", [&] {
@@ -139,7 +140,7 @@ StepCaller::Answer StepCaller::Restore(Process& process, const Turn& turn,
                                        const actord_restore& restore,
                                        YieldAdoption& adoption) {
   FillInput(process, turn, process.steps.load(std::memory_order_relaxed));
-  context_.Begin(input_, StepContext::Call::kRestore, &adoption);
+  context_.Begin(process.next_tag, StepContext::Call::kRestore, &adoption);
   Answer answer;
   GiveWorkerAwayIfBlocking(*type.descriptor);
   answer.thrown = CallForeign(lane_.hold(), process, "Restore", [&] {

@@ -96,8 +96,8 @@ class StepCaller {
     input_.self = processes_.PidOf(process, turn.generation);
     input_.parent = &process.parent;
     input_.step = step;
-    input_.next_tag = process.next_tag;
-    input_.max_steps = limits_.max_steps();
+    const uint64_t max_steps = limits_.max_steps();
+    if (input_.max_steps != max_steps) input_.max_steps = max_steps;
     input_.replies = process.replies;
   }
   [[gnu::noinline]] void FillRest(const Process& process);

@@ -76,8 +76,8 @@ class Replay {
     world_.Begin(wanted_.record.answers);
     runtime::StepRecord& record = context_.record();
     record.keeps_answers = true;
-    context_.Begin(input, input.step == 0 ? StepContext::Call::kInit
-                                          : StepContext::Call::kStep);
+    context_.Begin(input.next_tag, input.step == 0 ? StepContext::Call::kInit
+                                                   : StepContext::Call::kStep);
     const runtime::Thrown thrown = runtime::CallForeign([&] {
       record.verdict =
           input.step == 0
@@ -152,8 +152,8 @@ class Replay {
   runtime::BufferPool pool_;
   runtime::BufferCache buffers_{pool_};
   runtime::RecordedWorld world_;
-  StepContext context_{world_, buffers_};
   DecodedRecord wanted_;
+  StepContext context_{world_, buffers_, wanted_.input};
   std::map<Pid, Process> processes_;
   uint64_t lives_ = 0;
   uint64_t calls_ = 0;
