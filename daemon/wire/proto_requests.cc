@@ -228,8 +228,7 @@ absl::StatusOr<Address> ReadAddress(std::string_view field,
     if (IsName(address.name)) return address;
     return runtime::InvalidField(
         field, reason::kInvalidPid,
-        absl::StrCat(std::string(field),
-                     ": behind the @ comes a name, which is ",
+        absl::StrCat(std::string(field), ": a name must follow the @: ",
                      runtime::ToAbsl(kNameRule)));
   }
   absl::StatusOr<runtime::Pid> pid = ReadPid(field, text);

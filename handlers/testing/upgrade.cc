@@ -19,14 +19,17 @@ struct Answered {
 // Calls into the plugin.
 template <typename Function>
 Answered Ask(StepCall& call, const char* name, Function function) {
-  int32_t status = ACTORD_OK;
+  int32_t status = ACTORD_INTERNAL;
+  bool has_thrown = true;
   try {
     status = function();
+    has_thrown = false;
   } catch (...) {
+    // Without memory for it, this text is empty.
     call.thrown = detail::DescribeException(name);
   }
   const rules::Answer kind =
-      rules::AnswerOf(!call.thrown.empty(), !call.misuse.ok(), status);
+      rules::AnswerOf(has_thrown, !call.misuse.ok(), status);
   switch (kind) {
     case rules::Answer::kThrew:
       return {kind, status, {Code::kInternal, call.thrown}};

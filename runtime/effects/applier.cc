@@ -30,6 +30,23 @@ void Applier::Apply(StepRecord& record, Process& process, const Pid& self) {
   ACTORD_ASSERT_HOT(record.misuse.ok() && record.thrown.empty(),
                     "applier.h: the step succeeded");
   std::vector<Effect>& effects = record.effects;
+  if (effects.size() == 1) [[likely]] {
+    Effect& effect = effects.front();
+    if (auto* const send = std::get_if<SendEffect>(&effect)) [[likely]] {
+      ApplySend(*send);
+    } else if (auto* const yield = std::get_if<YieldEffect>(&effect)) {
+      owners_.Apply(std::move(*yield), process, self, lane_);
+    } else {
+      ApplyOther(process, self, effects.data(), effects.data() + 1);
+    }
+    effects.clear();
+  } else if (!effects.empty()) {
+    ApplyEffects(effects, process, self);
+  }
+}
+
+void Applier::ApplyEffects(std::vector<Effect>& effects, Process& process,
+                           const Pid& self) {
   Effect* const end = effects.data() + effects.size();
   for (Effect* effect = effects.data(); effect != end;) {
     if (std::holds_alternative<SendEffect>(*effect)) [[likely]] {
@@ -67,12 +84,16 @@ Effect* Applier::ApplySends(Effect* first, Effect* end) {
     const auto* const same = std::get_if<SendEffect>(next);
     if (same != nullptr && same->to == send.to) return ApplyBurst(first, end);
   }
+  ApplySend(send);
+  return next;
+}
+
+void Applier::ApplySend(SendEffect& send) {
   Envelope* const envelope = send.content.Take();
   if (delivery_.SendTogether(send.to, envelope, envelope, 1, envelope->units(),
                              lane_) != Posted::kDelivered) [[unlikely]] {
     SendOneByOne(send.to, envelope, envelope);
   }
-  return next;
 }
 
 Effect* Applier::ApplyBurst(Effect* first, Effect* end) {

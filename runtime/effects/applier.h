@@ -53,6 +53,11 @@ class Applier {
   // The Apply functions return a pointer behind the effects that they have
   // applied.
 
+  // Applies two or more effects. (Not inlined: the loop would cost a step of
+  // one effect registers.)
+  [[gnu::noinline]] void ApplyEffects(std::vector<Effect>& effects,
+                                      Process& process, const Pid& self);
+  void ApplySend(SendEffect& send);
   // Applies the send `first`, or a burst.
   Effect* ApplySends(Effect* first, Effect* end);
   // Applies the sends from `first` on that go to the same process. They are

@@ -28,8 +28,8 @@ absl::Status CheckName(const char* name, std::string_view what) {
   }
   if (!IsDeclaredName(name)) {
     return absl::InvalidArgumentError(
-        absl::StrCat(shown_what, " has the name \"", name,
-                     "\"; a name is 1 to 128 of a-z A-Z 0-9 _ . -"));
+        absl::StrCat(shown_what, " has the name \"", name, "\"; a name is ",
+                     ToAbsl(kDeclaredNameRule)));
   }
   return absl::OkStatus();
 }

@@ -1,16 +1,18 @@
 // The rules of a lease, the time for which a worker holds a task:
 //
-//   granted   Take: the worker has credits, and is not silent. The lease is one
-//             attempt.
+//   granted   Take: the worker has credits, and is not silent. An attempt
+//             begins.
 //   renewed   Heartbeat: the lease begins anew; the attempt's deadline stays.
 //   expired   LoseLease: no heartbeat came in time, or the attempt has reached
 //             its deadline. In the first case the worker is silent: it is
 //             granted nothing until it gives a sign of life.
 //   lost      LoseLeasesOf: the worker has been closed.
 //   failed    Fail: the worker has reported an error.
+//   ended     Release: the yield has an answer, a timeout or a cancel, or its
+//             process has ended.
 //
-// After the last three, EndAttempt queues the task again: at once, or after
-// Fail's pause. A task without attempts left ends its yield.
+// After expired, lost and failed, EndAttempt queues the task again: at once, or
+// after Fail's pause. A task without attempts left ends its yield.
 #include <actord/text.h>
 
 #include <algorithm>

@@ -12,6 +12,13 @@
 
 namespace actord::runtime {
 
+void Inbox::FreeEnvelopes(std::span<Envelope* const> envelopes) {
+  BufferCache& buffers = lane_.buffers();
+  for (Envelope* const envelope : envelopes) {
+    Envelope::Destroy(buffers, envelope);
+  }
+}
+
 void Inbox::Uncharge(Process& process, const Envelope& completion) {
   if (completion.completion.yield_slot == kNoYieldSlot) --process.replies;
   if (const uint32_t charge = YieldBroker::ChargeOf(completion)) {

@@ -1,16 +1,22 @@
-// What a process sees of a cancel, a terminate, the end of its lifetime and the
-// end of a linked process, and when. Delivery::Control posts the first two
-// (runtime/delivery/delivery.h), Lifetimes the third and the deadline of a
-// cancel (runtime/yields/lifetimes.h), Ties the fourth.
+// When a process sees an order to end, and what the order does:
+//
+//   order                   posted by              effect
+//   cancel                  Delivery::Control; in  the first: an event of the
+//                           a shutdown Beginning   step if the type handles
+//                                                  cancels, else the end; a
+//                                                  further one: nothing
+//   terminate               Delivery::Control      the end
+//   end of the lifetime,    Lifetimes              the end
+//   deadline of a cancel
+//   end of a linked         Ties                   the end; nothing if the link
+//   process                                        has been removed
 //
 // These orders are urgent: the next turn takes them, in order with completions
 // and before all messages. A step is not interrupted, and the further steps of
-// a running turn do not see an order that comes meanwhile; only Init is
-// followed by a second look (process_runner.cc). An order behind kBatch
-// completions waits for the step after theirs.
-//
-// A process whose type handles cancels gets its first cancel as an event of
-// that step. Any other order ends the process without a step.
+// a running turn do not see an order that comes meanwhile. Only after Init the
+// turn reads its word again (process_runner.cc). An order behind kBatch
+// completions waits for the step after theirs. A process that ends by an order
+// takes no further step.
 #include <optional>
 #include <string>
 #include <utility>

@@ -63,12 +63,10 @@ void StepCaller::Step(Process& process, const Turn& turn,
   const ProcessType& type = *process.type.load(std::memory_order_relaxed);
   const actord_process_type& descriptor = *type.descriptor;
   const size_t count = batch.size();
-  for (size_t i = 0; i < count; ++i) {
-    if (batch[i]->type == ACTORD_EVENT_MESSAGE) {
-      batch[i]->WriteMessage(events_[i]);
-    } else {
-      WriteEvent(process, *batch[i], events_[i]);
-    }
+  if (count == 1) [[likely]] {
+    WriteEvent(process, *batch[0], events_[0]);
+  } else {
+    WriteEvents(process, batch);
   }
   WillWrite(process.state);
   FillInput(process, turn, process.steps.load(std::memory_order_relaxed) + 1);
@@ -82,7 +80,14 @@ void StepCaller::Step(Process& process, const Turn& turn,
   process.step_due = record().verdict == ACTORD_STEP_CONTINUE;
 }
 
-void StepCaller::WriteEvent(Process& process, const Envelope& envelope,
+void StepCaller::WriteEvents(Process& process,
+                             std::span<Envelope* const> batch) {
+  for (size_t i = 0; i < batch.size(); ++i) {
+    WriteEvent(process, *batch[i], events_[i]);
+  }
+}
+
+void StepCaller::WriteOther(Process& process, const Envelope& envelope,
                             actord_event& event) {
   envelope.WriteOther(event);
   if (event.call != 0) calls_.Owe(process, event.call);

@@ -101,10 +101,20 @@ class StepCaller {
     input_.replies = process.replies;
   }
   [[gnu::noinline]] void FillRest(const Process& process);
-  // Writes an event that is not a message. If the event is a call, the process
-  // owes its answer from now on.
+  // If the event is a call, the process owes its answer from now on.
   void WriteEvent(Process& process, const Envelope& envelope,
-                  actord_event& event);
+                  actord_event& event) {
+    if (envelope.type == ACTORD_EVENT_MESSAGE) {
+      envelope.WriteMessage(event);
+    } else {
+      WriteOther(process, envelope, event);
+    }
+  }
+  [[gnu::noinline]] void WriteOther(Process& process, const Envelope& envelope,
+                                    actord_event& event);
+  // (Not inlined: the loop would cost a step of one event registers.)
+  [[gnu::noinline]] void WriteEvents(Process& process,
+                                     std::span<Envelope* const> batch);
   // `thrown`: the exception of the call that has returned.
   void EndCall(const Process& process, const ProcessType& type,
                const Thrown& thrown) {

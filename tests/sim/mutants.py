@@ -229,7 +229,8 @@ MUTANTS = {
         "  parts.inbox.FillFromMessages", "a blocked process is given messages"),
     "NO_ROLLBACK": (
         "runtime/turn/process_runner.cc", "  parts_.applier.Rollback(parts_.caller.record());\n",
-        "  applier_.Apply(caller_.record(), process, caller_.input().self);\n",
+        "  parts_.applier.Apply(parts_.caller.record(), process,\n"
+        "                       parts_.caller.input().self);\n",
         "a step that failed is carried out"),
     "SECOND_CANCEL": (
         "runtime/turn/inbox_cancels.cc",

@@ -24,11 +24,11 @@ inline constexpr std::size_t kMaxLabelBytes = 1024;
 // is refused with INVALID_FIELD. The lower limit leaves room for a process that
 // puts something before a client's topic and passes the message on.
 inline constexpr std::size_t kMaxClientLabelBytes = 255;
-// Longest reason of a cancel or a termination. A plugin's is cut, a client's is
-// refused.
+// Longest reason of a cancel or a termination. A longer reason of a plugin is
+// cut, and a longer reason of a client is refused.
 inline constexpr std::size_t kMaxReasonBytes = 1024;
-// Longest text of a failure or of an error that completes a yield. A plugin's
-// is cut, a client's is refused.
+// Longest text of a failure or of an error that completes a yield. A longer
+// text of a plugin is cut, and a longer text of a client is refused.
 inline constexpr std::size_t kMaxErrorTextBytes = 4096;
 
 namespace detail {
@@ -55,7 +55,7 @@ constexpr bool IsNameOf(std::string_view name, std::string_view marks) {
 // Names that a plugin declares: of itself, its process types, their methods,
 // and its commands.
 inline constexpr std::string_view kDeclaredNameRule =
-    "1 to 128 of [a-zA-Z0-9_.-]";
+    "1 to 128 characters of [a-zA-Z0-9_.-]";
 constexpr bool IsDeclaredName(std::string_view name) {
   return detail::IsNameOf(name, "_.-");
 }
@@ -63,7 +63,7 @@ constexpr bool IsDeclaredName(std::string_view name) {
 // Names that are given while the daemon runs: to processes, to groups, and to
 // the children of a supervisor.
 inline constexpr std::string_view kNameRule =
-    "1 to 128 of a-z, A-Z, 0-9 and _.-/:";
+    "1 to 128 characters of a-z, A-Z, 0-9 and _.-/:";
 constexpr bool IsName(std::string_view name) {
   return detail::IsNameOf(name, "_.-/:");
 }
@@ -148,10 +148,10 @@ inline std::string ToUtf8(
 }
 
 // What CutUtf8 does at a place where no character begins in the last four
-// bytes, which is so in no UTF-8.
+// bytes, which cannot happen in valid UTF-8.
 enum class NoCharacter {
   kKeepBytes,  // cuts at exactly `max_bytes`
-  kDropBytes,  // cuts three bytes earlier
+  kDropBytes,  // cuts up to three bytes earlier
 };
 
 // The beginning of `text`, at most `max_bytes` bytes, without splitting a
