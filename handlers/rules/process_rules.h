@@ -72,7 +72,7 @@ constexpr std::string_view NameOf(const actord_spawn& spawn) {
 // Null: the yield has no work policy.
 constexpr const actord_work_policy* PolicyOf(const actord_yield& yield) {
   constexpr size_t kCovered =
-      offsetof(actord_yield, policy) + sizeof(actord_yield::policy);
+      offsetof(actord_yield, policy) + sizeof(const void*);
   return yield.struct_size >= kCovered ? yield.policy : nullptr;
 }
 // `policy` with zeros in the fields that it does not have.

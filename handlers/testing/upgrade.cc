@@ -1,5 +1,6 @@
 // Upgrades a process of a harness to another version of its type.
 #include <set>
+#include <string>
 #include <utility>
 
 #include "handlers/rules/process_rules.h"
@@ -51,6 +52,22 @@ Status Declined(const char* who, const Status& why) {
           std::string(who) + " refused with UNAVAILABLE: " + why.message()};
 }
 
+// Why the two versions cannot take part in an upgrade of a process with the
+// method `method` of `from`; empty: they can.
+std::string WhyNoUpgrade(const actord_process_type& from, const char* method,
+                         const actord_process_type& to) {
+  if (rules::FindMethod(to, method) == rules::kNoSuchMethod) {
+    return std::string("the new version has no method ") + method;
+  }
+  if (!rules::HasUpgrades(from) || from.snapshot == nullptr) {
+    return std::string(from.name) + " has no Snapshot";
+  }
+  if (!rules::HasUpgrades(to) || to.restore == nullptr) {
+    return "the new version of " + std::string(from.name) + " has no Restore";
+  }
+  return {};
+}
+
 }  // namespace
 
 Status Harness::Upgrade(const Pid& pid, const actord_process_type& type,
@@ -65,16 +82,10 @@ Status Harness::World::Upgrade(Record& record, const actord_process_type& to,
   }
   const actord_process_type& from = *record.type;
   const char* const name = from.methods[record.method].name;
+  if (const std::string why = WhyNoUpgrade(from, name, to); !why.empty()) {
+    Break(why);
+  }
   const uint32_t method = rules::FindMethod(to, name);
-  if (method == rules::kNoSuchMethod) {
-    Break("the new version has no method " + std::string(name));
-  }
-  if (!rules::HasUpgrades(from) || from.snapshot == nullptr) {
-    Break(std::string(from.name) + " has no Snapshot");
-  }
-  if (!rules::HasUpgrades(to) || to.restore == nullptr) {
-    Break("the new version of " + std::string(from.name) + " has no Restore");
-  }
   switch (rules::MayUpgrade(record.cancel_requested, record.IsAskedToEnd(),
                             /*has_method=*/true)) {
     case rules::Upgrade::kGoesOn:
