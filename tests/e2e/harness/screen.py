@@ -11,9 +11,13 @@ import struct
 import subprocess
 import termios
 import threading
+import time
 import unicodedata
 
 from harness.waiting import WAIT_SECONDS, eventually
+
+# How long a program may take to notice that its terminal has another size.
+NOTICES_SECONDS = 1
 
 SEQUENCE = re.compile(r"\x1b\[(\??)([0-9;]*)([@-~])")
 
@@ -32,8 +36,10 @@ class Screen:
 
     def resize(self, width, height):
         self.width, self.height = width, height
-        # What is under way yet was laid out for another size.
+        # The program may not have seen the new size yet. It may be in the middle of
+        # a frame for the old size, or begin one more.
         self._stale = hasattr(self, "_cells")
+        self._resized_at = time.monotonic()
         self._cells = [[" "] * width for _ in range(height)]
         self._row = self._column = 0
         self._other = ([[" "] * width for _ in range(height)], 0, 0)
@@ -97,7 +103,10 @@ class Screen:
             self._column = min(max(column, 1), self.width) - 1
         elif final == "J":
             begin = 0 if numbers[0] == 2 else self._row
-            self._stale = self._stale and numbers[0] != 2
+            begins_frame = numbers[0] == 2
+            noticed = time.monotonic() > self._resized_at + NOTICES_SECONDS
+            if begins_frame and noticed:
+                self._stale = False
             for row in range(begin, self.height):
                 self._cells[row] = [" "] * self.width
         elif final == "K" and numbers[0] == 2:
