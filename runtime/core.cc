@@ -190,8 +190,9 @@ RuntimeStats Runtime::Core::Stats() const {
   stats.workers = options.workers;
   scheduler.AddTo(stats);
   stats.processes_live = LiveProcesses();
-  // All dead letters before those kept, and those kept before those that left:
-  // a letter that changes its place meanwhile is never missing from the sum.
+  // The order of the reads: the total of dead letters, then the kept letters,
+  // then the forgotten, resent and dropped letters. So a letter that changes its
+  // place meanwhile is never missing from the sum.
   const uint64_t dead_letters_so_far = Sum(&Counters::dead_letters);
   dead_letters.AddTo(stats);
   lifecycle_log.AddTo(stats);

@@ -11,13 +11,9 @@ import struct
 import subprocess
 import termios
 import threading
-import time
 import unicodedata
 
 from harness.waiting import WAIT_SECONDS, eventually
-
-# How long a program may take to notice that its terminal has another size.
-NOTICES_SECONDS = 1
 
 SEQUENCE = re.compile(r"\x1b\[(\??)([0-9;]*)([@-~])")
 
@@ -36,10 +32,11 @@ class Screen:
 
     def resize(self, width, height):
         self.width, self.height = width, height
-        # The program may not have seen the new size yet. It may be in the middle of
-        # a frame for the old size, or begin one more.
+        # The program may be in the middle of a frame for the old size, and may begin
+        # one more before it sees the new size.
         self._stale = hasattr(self, "_cells")
-        self._resized_at = time.monotonic()
+        self._may_be_late = self._stale
+        self._is_late = False
         self._cells = [[" "] * width for _ in range(height)]
         self._row = self._column = 0
         self._other = ([[" "] * width for _ in range(height)], 0, 0)
@@ -51,6 +48,10 @@ class Screen:
         self._other = seen
 
     def lines(self):
+        """Empty lines while the frame is too wide for the new size: the program has
+        to draw another one."""
+        if self._is_late:
+            return [""] * self.height
         return ["".join(row).rstrip() for row in self._cells]
 
     def feed(self, text):
@@ -85,6 +86,10 @@ class Screen:
                 if self._column >= self.width:
                     if self._stale:
                         return
+                    if self._may_be_late:
+                        self._may_be_late = False
+                        self._stale = self._is_late = True
+                        return
                     raise AssertionError(f"beyond the edge: {self.lines()}")
                 self._cells[self._row][self._column] = cell
                 self._column += 1
@@ -104,9 +109,8 @@ class Screen:
         elif final == "J":
             begin = 0 if numbers[0] == 2 else self._row
             begins_frame = numbers[0] == 2
-            noticed = time.monotonic() > self._resized_at + NOTICES_SECONDS
-            if begins_frame and noticed:
-                self._stale = False
+            if begins_frame:
+                self._stale = self._is_late = False
             for row in range(begin, self.height):
                 self._cells[row] = [" "] * self.width
         elif final == "K" and numbers[0] == 2:
