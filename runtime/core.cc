@@ -191,8 +191,8 @@ RuntimeStats Runtime::Core::Stats() const {
   scheduler.AddTo(stats);
   stats.processes_live = LiveProcesses();
   // The order of the reads: the total of dead letters, then the kept letters,
-  // then the forgotten, resent and dropped letters. So a letter that changes its
-  // place meanwhile is never missing from the sum.
+  // then the forgotten, resent and dropped letters. So a letter that changes
+  // its place meanwhile is never missing from the sum.
   const uint64_t dead_letters_so_far = Sum(&Counters::dead_letters);
   dead_letters.AddTo(stats);
   lifecycle_log.AddTo(stats);
