@@ -271,7 +271,7 @@ Code Harness::World::Control(const Pid& to, uint32_t type,
   OwnedEvent event;
   event.type = type;
   event.payload =
-      OwnedPayload::Text(std::string(reason.substr(0, kMaxReasonBytes)));
+      OwnedPayload::Text(std::string(CutUtf8(reason, kMaxReasonBytes)));
   record->urgent.push_back(std::move(event));
   return Code::kOk;
 }

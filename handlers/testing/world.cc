@@ -19,7 +19,7 @@ namespace {
 
 std::string Quote(std::string_view text) {
   constexpr size_t kMost = 60;
-  std::string quoted = "'" + std::string(text.substr(0, kMost));
+  std::string quoted = "'" + std::string(CutUtf8(text, kMost));
   return quoted + (text.size() > kMost ? "…'" : "'");
 }
 

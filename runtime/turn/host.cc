@@ -209,9 +209,8 @@ void Host::AnswerTied(actord_completion completion,
 int32_t Host::Control(const actord_host* host, const actord_pid* pid,
                       uint16_t type, actord_bytes reason) {
   const Host& self = Of(host);
-  return CodeOf(self.delivery_.Control(FromAbi(*pid), type,
-                                       View(reason).substr(0, kMaxReasonBytes),
-                                       self.lane_));
+  return CodeOf(self.delivery_.Control(
+      FromAbi(*pid), type, CutUtf8(View(reason), kMaxReasonBytes), self.lane_));
 }
 
 }  // namespace actord::runtime
