@@ -23,8 +23,8 @@ int32_t CodeOf(const absl::Status& status) {
 
 Host::Host(const RuntimeOptions& options, const LiveLimits& limits,
            const Clock& clock, Delivery& delivery, YieldBroker& broker,
-           Admission& admission, Names& names, Groups& groups, Ties& ties,
-           Lane& lane)
+           ProcessAdmission& admission, Names& names, Groups& groups,
+           Ties& ties, Lane& lane)
     : actord_host{
           .struct_size = sizeof(actord_host),
           .reserved = 0,
