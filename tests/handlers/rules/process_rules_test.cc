@@ -134,13 +134,18 @@ TEST(Rules, AFailureHasTheCodeOfAnError) {
 }
 
 TEST(Rules, AnExceptionGoesBeforeABrokenRuleAndThatBeforeAStatus) {
-  EXPECT_EQ(AnswerOf(true, true, ACTORD_OK), Answer::kThrew);
-  EXPECT_EQ(AnswerOf(false, true, ACTORD_ABORTED), Answer::kBrokeRule);
-  EXPECT_EQ(AnswerOf(false, false, ACTORD_ABORTED), Answer::kRefused);
-  EXPECT_EQ(AnswerOf(false, false, ACTORD_OK), Answer::kOk);
-  EXPECT_EQ(CodeOfFailedInit(Answer::kThrew, ACTORD_ABORTED), ACTORD_INTERNAL);
-  EXPECT_EQ(CodeOfFailedInit(Answer::kBrokeRule, ACTORD_OK), ACTORD_INTERNAL);
-  EXPECT_EQ(CodeOfFailedInit(Answer::kRefused, ACTORD_ABORTED), ACTORD_ABORTED);
+  EXPECT_EQ(PluginCallEndOf(true, true, ACTORD_OK), PluginCallEnd::kThrew);
+  EXPECT_EQ(PluginCallEndOf(false, true, ACTORD_ABORTED),
+            PluginCallEnd::kBrokeRule);
+  EXPECT_EQ(PluginCallEndOf(false, false, ACTORD_ABORTED),
+            PluginCallEnd::kRefused);
+  EXPECT_EQ(PluginCallEndOf(false, false, ACTORD_OK), PluginCallEnd::kOk);
+  EXPECT_EQ(CodeOfFailedInit(PluginCallEnd::kThrew, ACTORD_ABORTED),
+            ACTORD_INTERNAL);
+  EXPECT_EQ(CodeOfFailedInit(PluginCallEnd::kBrokeRule, ACTORD_OK),
+            ACTORD_INTERNAL);
+  EXPECT_EQ(CodeOfFailedInit(PluginCallEnd::kRefused, ACTORD_ABORTED),
+            ACTORD_ABORTED);
   EXPECT_TRUE(MadeObject(false, ACTORD_OK));
   EXPECT_FALSE(MadeObject(true, ACTORD_OK));
   EXPECT_FALSE(MadeObject(false, ACTORD_ABORTED));
@@ -232,16 +237,17 @@ TEST(Rules, AnOrderToEndGoesBeforeAnUpgrade) {
 }
 
 TEST(Rules, OnlyASnapshotPutsAnUpgradeOff) {
-  EXPECT_EQ(AfterSnapshot(Answer::kOk, ACTORD_OK), Upgrade::kGoesOn);
-  EXPECT_EQ(AfterSnapshot(Answer::kRefused, ACTORD_UNAVAILABLE),
+  EXPECT_EQ(AfterSnapshot(PluginCallEnd::kOk, ACTORD_OK), Upgrade::kGoesOn);
+  EXPECT_EQ(AfterSnapshot(PluginCallEnd::kRefused, ACTORD_UNAVAILABLE),
             Upgrade::kIsPutOff);
-  EXPECT_EQ(AfterSnapshot(Answer::kRefused, ACTORD_ABORTED),
+  EXPECT_EQ(AfterSnapshot(PluginCallEnd::kRefused, ACTORD_ABORTED),
             Upgrade::kIsDeclined);
-  EXPECT_EQ(AfterSnapshot(Answer::kBrokeRule, ACTORD_UNAVAILABLE),
+  EXPECT_EQ(AfterSnapshot(PluginCallEnd::kBrokeRule, ACTORD_UNAVAILABLE),
             Upgrade::kIsDeclined);
-  EXPECT_EQ(AfterSnapshot(Answer::kThrew, ACTORD_OK), Upgrade::kIsDeclined);
-  EXPECT_EQ(AfterRestore(Answer::kOk), Upgrade::kGoesOn);
-  EXPECT_EQ(AfterRestore(Answer::kRefused), Upgrade::kIsDeclined);
+  EXPECT_EQ(AfterSnapshot(PluginCallEnd::kThrew, ACTORD_OK),
+            Upgrade::kIsDeclined);
+  EXPECT_EQ(AfterRestore(PluginCallEnd::kOk), Upgrade::kGoesOn);
+  EXPECT_EQ(AfterRestore(PluginCallEnd::kRefused), Upgrade::kIsDeclined);
 }
 
 TEST(Rules, ATimeoutOf0IsTheDefault) {
