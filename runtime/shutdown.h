@@ -4,9 +4,9 @@
 //     completions are still delivered.
 //  2. The turns are told (ShutdownOrders): with kDrain a process that begins is
 //     cancelled, with kNow every process ends at its next turn.
-//  3. Submissions that were under way have ended (ProcessAdmission::AwaitQuiet).
-//     From here on every live process is in the table, or began under the order
-//     of step 2.
+//  3. Every Submit under way has returned (ProcessAdmission::AwaitQuiet). From
+//     here on every live process is in the table, or began under the order of
+//     step 2.
 //  4. kDrain: every live process is sent a cancel. A process whose parent lives
 //     and stops its children (ACTORD_TYPE_STOPS_CHILDREN) is left to the
 //     parent, and is cancelled here once the parent has ended.
