@@ -3,7 +3,7 @@
 //
 // Thread-safety: Find, At, SlotsInUse and SetLimit from any thread; a Cache
 // belongs to one thread at a time.
-// performance-notes: Inlined by force, Marks for the compiler.
+// performance-notes: Inlined by force, Marks not measured alone.
 #pragma once
 
 #include <cstdint>

@@ -191,7 +191,7 @@ void StepContext::SetFailure(actord_step* step, int32_t status,
   record.has_said = true;
   record.failure_code = ErrorCodeFromAbi(status);
   // The text of a failure is for people; a page is enough.
-  record.failure = std::string(View(message).substr(0, kMaxErrorTextBytes));
+  record.failure = std::string(CutUtf8(View(message), kMaxErrorTextBytes));
 }
 
 int32_t StepContext::AdoptYield(actord_step* step, uint64_t tag) {

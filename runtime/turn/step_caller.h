@@ -64,18 +64,20 @@ class StepCaller {
   // pointer can add nothing any more.
   void SealRecord() { context_.End(); }
 
-  // The result of Snapshot or Restore: an ACTORD_* status, unless the call
+  // What Snapshot or Restore returned: an ACTORD_* status, unless the call
   // threw.
-  struct Answer {
+  struct UpgradeCallResult {
     Thrown thrown;
     int32_t status = ACTORD_OK;
     [[nodiscard]] bool ok() const { return !thrown && status == ACTORD_OK; }
   };
   // The snapshot becomes the record's result.
-  Answer Snapshot(Process& process, const Turn& turn, const ProcessType& type);
-  Answer Restore(Process& process, const Turn& turn, const ProcessType& type,
-                 void* state, const actord_restore& restore,
-                 YieldAdoption& adoption);
+  UpgradeCallResult Snapshot(Process& process, const Turn& turn,
+                             const ProcessType& type);
+  UpgradeCallResult Restore(Process& process, const Turn& turn,
+                            const ProcessType& type, void* state,
+                            const actord_restore& restore,
+                            YieldAdoption& adoption);
   // Closes and frees the state. An exception from Close is logged.
   void Close(Process& process, const ProcessType& type, void* state);
 
