@@ -70,7 +70,9 @@ void StepCaller::Step(Process& process, const Turn& turn,
   }
   WillWrite(process.state);
   FillInput(process, turn, process.steps.load(std::memory_order_relaxed) + 1);
-  input_.events = {event_pointers_.data(), count};
+  if (input_.events.size() != count) {
+    input_.events = {event_pointers_.data(), count};
+  }
   context_.Begin(process.next_tag, StepContext::Call::kStep);
   GiveWorkerAwayIfBlocking(descriptor);
   EndCall(process, type, CallForeign(lane_.hold(), process, "Step", [&] {

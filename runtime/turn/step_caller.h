@@ -95,7 +95,7 @@ class StepCaller {
   // the call. FillRest fills the part that only the verdict needs and that no
   // call changes.
   void FillInput(const Process& process, const Turn& turn, uint64_t step) {
-    input_.self = processes_.PidOf(process, turn.generation);
+    processes_.WritePidOf(process, turn.generation, input_.self);
     input_.parent = &process.parent;
     input_.step = step;
     const uint64_t max_steps = limits_.max_steps();
