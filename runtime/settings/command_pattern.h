@@ -1,17 +1,16 @@
-// Patterns of commands: a name, or a prefix that ends in '*'.
+// Patterns of commands. actord/text.h says what a pattern is.
 //
 // Thread-safety: pure functions.
 #pragma once
+
+#include <actord/text.h>
 
 #include <string_view>
 
 namespace actord::runtime {
 
-// True if `pattern` is not empty and has a '*' only at its end, if at all.
-bool IsPattern(std::string_view text);
-
-// Whether `command` matches `pattern`. "" matches "" alone.
-bool MatchesPattern(std::string_view pattern, std::string_view command);
+using actord::IsPattern;
+using actord::MatchesPattern;
 
 // Whether some command matches both patterns.
 bool PatternsOverlap(std::string_view a, std::string_view b);

@@ -13,7 +13,7 @@ import re
 import sys
 
 TOP_LEVEL_NAMES = {
-    "proto", "daemon", "runtime", "handlers", "client", "tests", "bench",
+    "proto", "daemon", "runtime", "handlers", "identity", "client", "tests", "bench",
     "docs", "cmake", "CMakeLists.txt", "CMakePresets.json", "Dockerfile",
     "README.md", "CHANGELOG.md", "LICENSE", "dev", ".ci", ".clang-format",
     ".clang-tidy", ".gitignore", ".dockerignore",
@@ -47,6 +47,7 @@ ORIGINS = [
     # What processes may do, in the runtime and in the harness for tests.
     ("rules", r"handlers/rules/"),
     ("handlers", r"handlers/(?!include/)"),
+    ("identity", r"identity/"),
     ("runtime", r"runtime/"),
     ("daemon", r"daemon/"),
     ("client", r"client/"),
@@ -58,6 +59,7 @@ ORIGINS = [
     ("spdlog", r"(spdlog|fmt)/"),
     ("cli11", r"CLI/"),
     ("toml", r"toml\+\+/"),
+    ("openssl", r"openssl/"),
     ("json", r"nlohmann/"),
     ("gtest", r"(gtest|gmock)/"),
     ("benchmark", r"benchmark/"),
@@ -87,11 +89,12 @@ MAY_INCLUDE = [
     ("handlers/rules/", STANDARD | {"abi", "sdk", "text", "rules"}),
     ("handlers/", SYSTEM | {
         "abi", "sdk", "text", "rules", "absl", "handlers", "json"}),
+    ("identity/", SYSTEM | {"text", "absl", "identity", "toml", "openssl"}),
     ("runtime/", SYSTEM | {"abi", "sdk", "text", "rules", "absl", "runtime"}),
     ("daemon/", SYSTEM | RPC | {
-        "abi", "sdk", "text", "handlers", "runtime", "daemon", "spdlog",
+        "abi", "sdk", "text", "handlers", "identity", "runtime", "daemon", "spdlog",
         "cli11", "toml", "json"}),
-    ("client/", SYSTEM | RPC | {"text", "client", "cli11", "json"}),
+    ("client/", SYSTEM | RPC | {"text", "identity", "client", "cli11", "json"}),
     ("bench/", SYSTEM | RPC | {
         "sdk", "text", "handlers", "runtime", "bench", "cli11", "json"}),
     # These run under ThreadSanitizer, which gRPC's library confuses.
@@ -161,8 +164,9 @@ ASKS_SYSTEM = re.compile(
     r"\b(steady_clock|system_clock|high_resolution_clock)::now\b"
     r"|\babsl::Now\b|\bgpr_now\b|\b(clock_)?gettime(ofday)?\s*\("
     r"|\brandom_device\b|\bs?rand\s*\(|\bgetrandom\s*\(|\babsl::BitGen\b")
-ASKED_ONLY_BELOW = ("runtime/", "handlers/", "daemon/")
-MAY_ASK_SYSTEM = re.compile(r"runtime/system/(clock|random)\.(h|cc)$")
+ASKED_ONLY_BELOW = ("runtime/", "handlers/", "identity/", "daemon/")
+MAY_ASK_SYSTEM = re.compile(
+    r"(runtime/system/(clock|random)|identity/random)\.(h|cc)$")
 
 # One type of mutex in each folder: other types, and the file that wraps them.
 STANDARD_MUTEX = r"std::(?:recursive_|shared_|timed_)*mutex\b|pthread_mutex_t\b"

@@ -55,6 +55,11 @@ class CheckTreeTest(unittest.TestCase):
                 ("daemon/server.cc", '"runtime/runtime.h"'),
                 ("client/main.cc", "<CLI/CLI.hpp>"),
                 ("client/main.cc", "<actord/text.h>"),
+                ("client/main.cc", '"identity/token_edit.h"'),
+                ("daemon/server.cc", '"identity/token_table.h"'),
+                ("identity/token_text.cc", "<openssl/crypto.h>"),
+                ("identity/token_toml.cc", "<toml++/toml.h>"),
+                ("identity/identity.h", '"actord/text.h"'),
                 ("daemon/server.cc", "<actord/text.h>"),
                 ("handlers/include/actord/text.h", "<string>"),
                 ("client/main.cc", '"actord/v1/process.pb.h"'),
@@ -94,6 +99,12 @@ class CheckTreeTest(unittest.TestCase):
                 ("runtime/worker.cc", "<CLI/CLI.hpp>", "cli11"),
                 ("daemon/server.cc", '"client/client.h"', "client"),
                 ("daemon/server.cc", '"tests/support/fake.h"', "tests"),
+                ("identity/token_file.cc", '"runtime/runtime.h"', "runtime"),
+                ("identity/token_file.cc", "<grpcpp/grpcpp.h>", "grpc"),
+                ("identity/token_file.cc", '"client/client.h"', "client"),
+                ("runtime/worker.cc", '"identity/role.h"', "identity"),
+                ("daemon/server.cc", "<openssl/crypto.h>", "openssl"),
+                ("client/main.cc", "<toml++/toml.h>", "toml"),
                 ("client/main.cc", '"runtime/pid.h"', "runtime"),
                 ("client/main.cc", '"daemon/config.h"', "daemon"),
                 ("client/main.cc", "<actord/process.h>", "sdk"),
@@ -205,7 +216,11 @@ class CheckTreeTest(unittest.TestCase):
                     len(self.violations({"runtime/a.cc": text})), 1)
         self.assert_fine("dev", "#!/bin/sh\nmktemp -d x.XXXXXX\n")
 
-    def test_time_and_randomness_come_from_two_places(self):
+    def test_time_and_randomness_come_from_three_places(self):
+        self.assert_fine("identity/random.cc", "getrandom(bytes, 32, 0);\n")
+        self.assert_violation("identity/token_text.cc",
+                              "getrandom(bytes, 32, 0);\n", 1,
+                              "asks the system")
         for code in ["std::chrono::steady_clock::now();", "absl::Now();",
                      "std::random_device device;", "rand();",
                      "clock_gettime(CLOCK_REALTIME, &t);"]:

@@ -1,5 +1,5 @@
 // actord/text.h: the rules for text that are the same in plugins, in the daemon
-// and in its clients: lengths, names, UTF-8.
+// and in its clients: lengths, names, patterns, UTF-8.
 //
 // All lengths are in bytes. The wire contract (proto/actord/v1) and abi.h state
 // the same limits; a change here is a change of both.
@@ -66,6 +66,20 @@ inline constexpr std::string_view kNameRule =
     "1 to 128 characters of a-z, A-Z, 0-9 and _.-/:";
 constexpr bool IsName(std::string_view name) {
   return detail::IsNameOf(name, "_.-/:");
+}
+
+// A pattern is a name, or a prefix that ends in '*'. "*" matches every name.
+// Not empty, and with a '*' only at the end, if at all.
+constexpr bool IsPattern(std::string_view text) {
+  const std::size_t star = text.find('*');
+  return !text.empty() &&
+         (star == std::string_view::npos || star + 1 == text.size());
+}
+
+// Whether `name` matches `pattern`. The pattern "" matches the name "" alone.
+constexpr bool MatchesPattern(std::string_view pattern, std::string_view name) {
+  if (!pattern.ends_with('*')) return pattern == name;
+  return name.starts_with(pattern.substr(0, pattern.size() - 1));
 }
 
 // UTF-8 is well-formed as RFC 3629 says: no overlong forms, no surrogates, no

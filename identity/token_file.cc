@@ -1,0 +1,110 @@
+#include "identity/token_file.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "identity/token_toml.h"
+
+namespace actord::identity {
+namespace {
+
+absl::StatusCode CodeOf(int error) {
+  switch (error) {
+    case ENOENT:
+    case ENOTDIR:
+      return absl::StatusCode::kNotFound;
+    case EACCES:
+    case EPERM:
+    case EROFS:
+      return absl::StatusCode::kPermissionDenied;
+    case ENOSPC:
+    case EDQUOT:
+    case EFBIG:
+      return absl::StatusCode::kResourceExhausted;
+    default:
+      return absl::StatusCode::kUnknown;
+  }
+}
+
+}  // namespace
+
+absl::Status FileError(int error, const std::string& path,
+                       const std::string& what) {
+  return {CodeOf(error),
+          absl::StrCat(path, ": ", what, ": ", std::strerror(error))};
+}
+
+absl::StatusOr<Descriptor> OpenTokenFile(const std::string& path) {
+  Descriptor file(
+      open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  if (!file.is_open()) return FileError(errno, path, "cannot be opened");
+  return file;
+}
+
+absl::Status CheckTokenFile(const struct stat& status, uid_t reader,
+                            const std::string& path) {
+  if (!S_ISREG(status.st_mode)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, ": is not a regular file"));
+  }
+  const mode_t mode = status.st_mode & 07777u;
+  if ((mode & ~kTokenFileMode) != 0) {
+    return absl::InvalidArgumentError(absl::StrFormat(
+        "%s: has mode %04o, and a file of tokens may have 0640 at most, so "
+        "that "
+        "only its owner writes it and others do not read it: chmod 0640 %s",
+        path, mode, path));
+  }
+  if (status.st_uid != 0 && status.st_uid != reader) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, ": belongs to the user ", status.st_uid,
+                     ", and a file of tokens must belong to root or to the "
+                     "user who reads it "
+                     "(",
+                     reader, ")"));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::string> ReadCheckedText(const Descriptor& file,
+                                            const std::string& path) {
+  struct stat status {};
+  if (fstat(file.get(), &status) != 0) {
+    return FileError(errno, path, "cannot be examined");
+  }
+  absl::Status trusted = CheckTokenFile(status, geteuid(), path);
+  if (!trusted.ok()) return trusted;
+  std::string text;
+  std::array<char, 16384> piece;
+  // One byte more than the limit: ParseTokens says that the file is too large.
+  while (text.size() <= kMaxTokenFileBytes) {
+    const ssize_t count = read(file.get(), piece.data(), piece.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return FileError(errno, path, "cannot be read");
+    if (count == 0) break;
+    text.append(piece.data(), static_cast<size_t>(count));
+  }
+  return text;
+}
+
+absl::StatusOr<std::vector<StoredToken>> ReadTokenFile(
+    const std::string& path) {
+  const auto file = OpenTokenFile(path);
+  if (!file.ok()) return file.status();
+  const auto text = ReadCheckedText(*file, path);
+  if (!text.ok()) return text.status();
+  auto entries = ParseTokens(*text, path);
+  if (!entries.ok()) return entries.status();
+  std::vector<StoredToken> tokens;
+  tokens.reserve(entries->size());
+  for (TokenEntry& entry : *entries) tokens.push_back(std::move(entry.token));
+  return tokens;
+}
+
+}  // namespace actord::identity

@@ -1,0 +1,22 @@
+// Changes the text of a file of tokens.
+//
+// Thread-safety: pure functions.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "identity/identity.h"
+#include "identity/token_toml.h"
+
+namespace actord::identity {
+
+// One [[token]] table, with every key that ParseTokens would otherwise fill in.
+std::string FormatTokenTable(const StoredToken& token);
+
+// `text` with the table of `token` behind it.
+std::string TextWithToken(std::string_view text, const StoredToken& token);
+// `text` without the lines of `entry`. Comments above and below them stay.
+std::string TextWithoutToken(std::string_view text, const TokenEntry& entry);
+
+}  // namespace actord::identity

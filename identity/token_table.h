@@ -1,0 +1,63 @@
+// Finds out who presents a token.
+//
+// Thread-safety: a table never changes, so any number of threads may use it at
+// a time. Ownership: an identity is shared, so it may outlive the table that
+// gave it, as when a stream is open while the tokens are read anew.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/time/time.h"
+#include "identity/identity.h"
+
+namespace actord::identity {
+
+// Why a token is refused. For the log of the daemon; a stranger is given
+// RefusalMessage.
+enum class Refusal {
+  kMalformed,
+  kUnknown,
+  kWrongSecret,
+  kExpired,
+  // The hash could not be computed.
+  kUnchecked,
+};
+
+// For the one who presented the token. The same for an unknown token and for a
+// wrong secret, so nobody learns which IDs exist. Only the holder of the right
+// secret learns that a token has expired.
+std::string_view RefusalMessage(Refusal refusal);
+
+class TokenTable {
+ public:
+  // No two of the tokens may have the same ID, as ParseTokens ensures.
+  explicit TokenTable(std::vector<StoredToken> tokens);
+
+  struct Answer {
+    // Null: the token is refused.
+    std::shared_ptr<const Identity> identity;
+    // Meaningless if there is an identity.
+    Refusal refusal = Refusal::kUnknown;
+  };
+  // `text` may have any bytes, and any length. `now` decides whether the token
+  // has expired. For a well-formed token the answer takes the same steps
+  // whether its ID is known or not, and the same time wherever its hash
+  // differs.
+  [[nodiscard]] Answer Find(std::string_view text, absl::Time now) const;
+
+  [[nodiscard]] size_t size() const { return tokens_.size(); }
+
+ private:
+  struct Entry {
+    std::shared_ptr<const Identity> identity;
+    TokenHash hash;
+  };
+
+  absl::flat_hash_map<std::string, Entry> tokens_;
+};
+
+}  // namespace actord::identity

@@ -1,0 +1,54 @@
+#include "identity/role.h"
+
+#include <gtest/gtest.h>
+
+#include <iterator>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace actord::identity {
+namespace {
+
+// Says it a second time, as a person would read it: m(etadata) p(ayloads)
+// s(ubmit) t (send) w(ork) o(perate) a(dminister).
+TEST(Role, PermitsThisAndNothingElse) {
+  const struct {
+    Role role;
+    const char* name;
+    const char* permits;
+  } rows[] = {
+      {Role::kViewer, "viewer", "m------"},
+      {Role::kClient, "client", "mpst---"},
+      {Role::kWorker, "worker", "----w--"},
+      {Role::kOperator, "operator", "mp--wo-"},
+      {Role::kAdmin, "admin", "mpstwoa"},
+  };
+  ASSERT_EQ(std::size(rows), kRoles);
+  for (const auto& row : rows) {
+    std::string permits;
+    for (size_t i = 0; i < kPermissions; ++i) {
+      permits +=
+          Permits(row.role, static_cast<Permission>(i)) ? "mpstwoa"[i] : '-';
+    }
+    EXPECT_EQ(permits, row.permits) << row.name;
+    EXPECT_EQ(RoleName(row.role), row.name);
+    EXPECT_EQ(ParseRole(row.name), row.role);
+    EXPECT_NE(kRoleRule.find(row.name), std::string_view::npos);
+  }
+}
+
+TEST(Role, TableIsInTheOrderOfTheRoles) {
+  for (size_t i = 0; i < kRoles; ++i) {
+    EXPECT_EQ(kRoleTable[i].role, static_cast<Role>(i));
+  }
+}
+
+TEST(Role, OtherNamesAreNone) {
+  for (const char* name : {"", "Admin", "admin ", "root", "viewers"}) {
+    EXPECT_EQ(ParseRole(name), std::nullopt) << name;
+  }
+}
+
+}  // namespace
+}  // namespace actord::identity
