@@ -53,14 +53,25 @@ void AppendBits(std::span<const uint8_t> bytes, unsigned bits,
   if (held_bits > 0) text += alphabet[(held << (bits - held_bits)) & mask];
 }
 
-// CRC-32 with the reversed polynomial 0xedb88320, as zlib and gzip have it.
-uint32_t Crc32(std::string_view text) {
-  uint32_t crc = 0xffffffffu;
-  for (const char c : text) {
-    crc ^= static_cast<unsigned char>(c);
+// CRC-32 with the reversed polynomial 0xedb88320, as zlib and gzip have it:
+// what each byte adds.
+consteval std::array<uint32_t, 256> CrcTable() {
+  std::array<uint32_t, 256> table = {};
+  for (uint32_t byte = 0; byte < table.size(); ++byte) {
+    uint32_t crc = byte;
     for (int bit = 0; bit < 8; ++bit) {
       crc = (crc & 1u) != 0 ? crc >> 1u ^ 0xedb88320u : crc >> 1u;
     }
+    table[byte] = crc;
+  }
+  return table;
+}
+
+uint32_t Crc32(std::string_view text) {
+  static constexpr std::array<uint32_t, 256> kTable = CrcTable();
+  uint32_t crc = 0xffffffffu;
+  for (const char c : text) {
+    crc = kTable[(crc ^ static_cast<unsigned char>(c)) & 0xffu] ^ crc >> 8u;
   }
   return ~crc;
 }
