@@ -9,6 +9,7 @@
 #include "client/cli/address.h"
 #include "client/commands/commands.h"
 #include "client/output/text.h"
+#include "identity/token_text.h"
 
 namespace actord::client {
 namespace {
@@ -37,6 +38,7 @@ Examples:
   actorctl watch --type order
   actorctl submit echo --from-file items.jsonl --wait -o jsonl > results.jsonl
   actorctl plugin load orders-2.so --wait
+  actorctl token new --file tokens.toml --name billing --role client
   source <(actorctl completion bash)
 
 "actorctl COMMAND --help" describes each command.
@@ -77,11 +79,11 @@ void AddGlobalOptions(CLI::App& app, Typed& typed) {
 
 void AddCommands(CLI::App& app, Action& chosen) {
   for (const auto add :
-       {AddSubmit,      AddSend,   AddCall,     AddAwait,    AddPs,
-        AddTree,        AddNames,  AddDescribe, AddCancel,   AddTerminate,
-        AddDeadLetters, AddYields, AddComplete, AddWork,     AddWatch,
-        AddPlugin,      AddStatus, AddTop,      AddShutdown, AddHealth,
-        AddCompletion,  AddVersion}) {
+       {AddSubmit,      AddSend,       AddCall,     AddAwait,  AddPs,
+        AddTree,        AddNames,      AddDescribe, AddCancel, AddTerminate,
+        AddDeadLetters, AddYields,     AddComplete, AddWork,   AddWatch,
+        AddPlugin,      AddStatus,     AddTop,      AddToken,  AddShutdown,
+        AddHealth,      AddCompletion, AddVersion}) {
     add(app, chosen);
   }
 }
@@ -128,7 +130,7 @@ ExitStatus RunActorctl(const std::vector<std::string>& arguments,
                        "Print the version and exit");
   app.failure_message([](const CLI::App* /*app*/, const CLI::Error& error) {
     // It may repeat what was typed.
-    return "actorctl: " + OneLine(error.what()) +
+    return "actorctl: " + identity::RedactTokens(OneLine(error.what())) +
            "\nRun \"actorctl --help\" or \"actorctl COMMAND --help\".\n";
   });
   AddGlobalOptions(app, typed);

@@ -1,4 +1,4 @@
-#include "client/commands/each_pid.h"
+#include "client/cli/each_pid.h"
 
 #include "nlohmann/json.hpp"
 

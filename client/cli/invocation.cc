@@ -5,6 +5,7 @@
 
 #include "client/calls/error.h"
 #include "client/output/text.h"
+#include "identity/token_text.h"
 
 namespace actord::client {
 
@@ -69,7 +70,8 @@ ExitStatus Invocation::Fail(const absl::Status& status,
 }
 
 void Invocation::Complain(const std::string& text) {
-  err() << Red("actorctl:", err_colour_) << ' ' << OneLine(text) << '\n';
+  err() << Red("actorctl:", err_colour_) << ' '
+        << identity::RedactTokens(OneLine(text)) << '\n';
 }
 
 std::string Describe(const absl::Status& status) {

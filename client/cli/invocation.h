@@ -68,7 +68,8 @@ class Invocation {
   // Writes the error to standard error, with `about` as its subject ("" for
   // none), and returns the exit status for it.
   ExitStatus Fail(const absl::Status& status, const std::string& about = "");
-  // Writes "program: text" on one line, with control characters replaced.
+  // Writes "program: text" on one line, with control characters replaced and
+  // without the secrets of tokens.
   void Complain(const std::string& text);
 
  private:

@@ -216,7 +216,7 @@ Examples:
   actorctl --timeout 1m plugin load orders-2.so --wait -o json | jq .declined
 )";
 
-constexpr char kListFooter[] = R"(
+constexpr char kPluginListFooter[] = R"(
 Lists every version that was loaded. TO COME counts the processes of former versions that
 have still to continue in this version; UPGRADED counts the processes that have, DECLINED
 the processes that refused. -o name prints the names of the plugins.
@@ -249,7 +249,7 @@ void AddList(CLI::App& parent, Action& chosen) {
   auto name = std::make_shared<std::string>();
   CLI::App* command = parent.add_subcommand(
       "list", "List the versions of plugins, and their processes");
-  command->footer(kListFooter);
+  command->footer(kPluginListFooter);
   command->add_option("NAME", *name, "Only this plugin [all]")->type_name("");
   command->callback([&chosen, name] {
     chosen = [name](Invocation& invocation) {

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "client/cli/each_pid.h"
 #include "client/commands/commands.h"
-#include "client/commands/each_pid.h"
 
 namespace actord::client {
 namespace {

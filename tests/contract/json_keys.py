@@ -229,6 +229,14 @@ def daemon_commands(scenario, plugins):
     one("shutdown", "ShutdownResponse", "shutdown", "--mode", "now")
 
 
+def tokens(scenario, file):
+    one, each = scenario.one, scenario.each
+    token = one("token new", {}, "token", "new", "--file", file, "--name", "app",
+                "--role", "admin", "--expires", "1h")
+    each("token list []", {}, "token", "list", "--file", file)
+    one("token revoke", {}, "token", "revoke", "--file", file, token["id"])
+
+
 def lines():
     with tempfile.TemporaryDirectory(prefix="actord-contract-") as folder:
         plugins = Path(folder, "plugins")
@@ -246,6 +254,7 @@ def lines():
             processes(scenario)
             letters_and_yields(scenario)
             watches(scenario)
+            tokens(scenario, Path(folder, "tokens.toml"))
             daemon_commands(scenario, plugins)
         finally:
             daemon.stop()
