@@ -101,8 +101,8 @@ class Usage(CliCase):
     def test_help(self):
         text = self.output("--help")
         for command in ("submit", "send", "await", "ps", "describe", "cancel",
-                        "terminate", "dead-letters", "yields", "complete", "status", "shutdown",
-                        "health", "completion", "version"):
+                        "terminate", "dead-letters", "yields", "complete", "status", "token",
+                        "shutdown", "health", "completion", "version"):
             self.assertIn(command, text)
             self.assertIn("Usage:", self.output(command, "--help"))
 

@@ -140,5 +140,31 @@ TEST(Names, TheirRulesSayTheLongestLength) {
   }
 }
 
+TEST(Pattern, IsANameOrAPrefix) {
+  struct Case {
+    const char* pattern;
+    const char* name;
+    bool matches;
+  };
+  const Case cases[] = {
+      {"a", "a", true},  {"a", "ab", false},  {"a*", "ab", true},
+      {"a*", "a", true}, {"a*", "b", false},  {"*", "anything", true},
+      {"*", "", true},   {"a.*", "a", false}, {"a.*", "a.b", true},
+      {"", "", true},    {"", "a", false}};
+  for (const Case& c : cases) {
+    EXPECT_EQ(MatchesPattern(c.pattern, c.name), c.matches)
+        << c.pattern << " " << c.name;
+  }
+}
+
+TEST(Pattern, HasAStarAtItsEndOnly) {
+  for (const char* good : {"a", "a.b", "a*", "*"}) {
+    EXPECT_TRUE(IsPattern(good)) << good;
+  }
+  for (const char* bad : {"", "a*b", "**", "*a"}) {
+    EXPECT_FALSE(IsPattern(bad)) << bad;
+  }
+}
+
 }  // namespace
 }  // namespace actord

@@ -5,32 +5,6 @@
 namespace actord::runtime {
 namespace {
 
-TEST(CommandPattern, IsANameOrAPrefix) {
-  struct Case {
-    const char* pattern;
-    const char* command;
-    bool matches;
-  };
-  const Case cases[] = {
-      {"a", "a", true},  {"a", "ab", false},  {"a*", "ab", true},
-      {"a*", "a", true}, {"a*", "b", false},  {"*", "anything", true},
-      {"*", "", true},   {"a.*", "a", false}, {"a.*", "a.b", true},
-      {"", "", true},    {"", "a", false}};
-  for (const Case& c : cases) {
-    EXPECT_EQ(MatchesPattern(c.pattern, c.command), c.matches)
-        << c.pattern << " " << c.command;
-  }
-}
-
-TEST(CommandPattern, HasAStarAtItsEndOnly) {
-  for (const char* good : {"a", "a.b", "a*", "*"}) {
-    EXPECT_TRUE(IsPattern(good)) << good;
-  }
-  for (const char* bad : {"", "a*b", "**", "*a"}) {
-    EXPECT_FALSE(IsPattern(bad)) << bad;
-  }
-}
-
 TEST(CommandPattern, OverlapsWhatSharesACommand) {
   struct Case {
     const char* a;
