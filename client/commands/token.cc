@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "actord/text.h"
 #include "client/cli/tokens.h"
@@ -57,8 +58,9 @@ absl::Status CompletePatterns(const std::string& option, Permission permission,
   }
   for (const std::string& pattern : patterns) {
     if (!identity::IsTokenPattern(pattern)) {
-      return UsageError("--" + option + ": \"" + pattern + "\" is not " +
-                        std::string(identity::kPatternRule));
+      return UsageError(absl::StrCat("--", option, ": \"", pattern,
+                                     "\" is not ",
+                                     std::string(identity::kPatternRule)));
     }
   }
   if (permits && patterns.empty()) patterns.emplace_back("*");
