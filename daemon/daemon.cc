@@ -100,6 +100,23 @@ absl::Status Daemon::OpenAll() {
   return absl::OkStatus();
 }
 
+void Daemon::LogPlugins() {
+  for (const PluginInfo& plugin : plugins_.InForce()) {
+    logger_.Debug(absl::StrCat(
+        "plugin ", plugin.name, " ", plugin.version,
+        plugin.path.empty() ? std::string()
+                            : absl::StrCat(" from ", plugin.path, ", SHA-256 ",
+                                           plugin.digest)));
+  }
+  const absl::Status& copies = plugins_.CopiesStatus();
+  if (copies.ok() || config_.plugin_cache == "memory") return;
+  const auto level = config_.plugin_cache.empty() ? runtime::LogLevel::kDebug
+                                                  : runtime::LogLevel::kWarning;
+  logger_.Log(level, absl::StrCat("plugins are copied to memory, because "
+                                  "plugins.cache cannot be used: ",
+                                  copies.message()));
+}
+
 absl::Status Daemon::StartRuntime() {
   runtime::RuntimeOptions options = config_.runtime;
   options.stuck_after = config_.force_timeout;
@@ -111,11 +128,7 @@ absl::Status Daemon::StartRuntime() {
   runtime_ = *std::move(runtime);
   absl::Status status = plugins_.Load(config_, runtime_->host(), catalog_);
   if (!status.ok()) return status;
-  for (const PluginInfo& plugin : plugins_.InForce()) {
-    logger_.Debug(absl::StrCat("plugin ", plugin.name, " ", plugin.version,
-                               plugin.path.empty() ? "" : " from ",
-                               plugin.path));
-  }
+  LogPlugins();
   for (const runtime::TypeLimit& limit : config_.runtime.type_limits) {
     if (catalog_.FindProcessType(limit.process_type) == nullptr) {
       logger_.Warning(

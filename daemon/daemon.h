@@ -85,6 +85,9 @@ class Daemon {
   Daemon(const Config& config, Logger& logger, CallCheck check);
   absl::Status OpenAll();
   absl::Status StartRuntime();
+  // Logs the loaded plugins, and why their copies are not in the directory of
+  // the configuration.
+  void LogPlugins();
   absl::Status StartServer();
   // Returns the configuration of the start with the changes of every Reload.
   [[nodiscard]] Config InForce() const;

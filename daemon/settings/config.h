@@ -32,6 +32,10 @@ struct Config {
 
   std::vector<std::string> plugins;
   std::vector<std::string> plugin_dirs;
+  // Directory for private copies; "": the default place; "memory": none.
+  std::string plugin_cache;
+  // SHA-256 of the plugins that may be loaded; empty: all.
+  std::vector<std::string> plugin_digests;
   std::vector<std::string> file_read_dirs;
 
   // Path of a supervisor's input; "": none.

@@ -79,6 +79,31 @@ struct NonEmptyTextCodec : TextCodec {
   }
 };
 
+struct PluginCacheCodec : TextCodec {
+  absl::Status Parse(const std::string& text, std::string& value) const {
+    if (!text.empty() && text != "memory" && !text.starts_with('/')) {
+      return absl::InvalidArgumentError(
+          "must be an absolute path, or \"memory\"");
+    }
+    value = text;
+    return absl::OkStatus();
+  }
+};
+
+// A SHA-256 as sha256sum prints it.
+struct DigestCodec : TextCodec {
+  absl::Status Parse(const std::string& text, std::string& value) const {
+    constexpr size_t kDigits = 64;
+    if (text.size() != kDigits ||
+        text.find_first_not_of("0123456789abcdefABCDEF") != std::string::npos) {
+      return absl::InvalidArgumentError(
+          "must have 64 hexadecimal digits, as sha256sum prints them");
+    }
+    value = absl::AsciiStrToLower(text);
+    return absl::OkStatus();
+  }
+};
+
 // Codec of a type with its own parse and format functions.
 template <typename T, auto Read, auto Write>
 struct FormCodec {

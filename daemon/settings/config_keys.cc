@@ -156,6 +156,22 @@ void AddPluginKeys(std::vector<ConfigKey>& keys) {
                        "Directory from which all *.so are loaded at the "
                        "start, sorted by name; LoadPlugin loads from it, too."},
                       NonEmptyTextCodec{}, ACTORD_MEMBER(plugin_dirs)));
+  keys.push_back(Single(
+      {"plugins.cache", "plugin-cache", "DIR",
+       "Directory, of the daemon's user alone, for copies of plugins: "
+       "the daemon loads a copy, so that a plugin file may be "
+       "overwritten. Absolute, or \"memory\" for copies in memory. "
+       "Empty: $CACHE_DIRECTORY/plugins, else "
+       "$XDG_CACHE_HOME/actord/plugins, else "
+       "$HOME/.cache/actord/plugins. If it cannot be used, copies are in "
+       "memory."},
+      PluginCacheCodec{}, ACTORD_MEMBER(plugin_cache)));
+  keys.push_back(
+      List({"plugins.sha256", "plugin-sha256", "DIGEST",
+            "SHA-256 of a plugin file that may be loaded, 64 hexadecimal "
+            "digits; all others are refused. Empty: every plugin file that "
+            "only root and the daemon's user can write may be loaded."},
+           DigestCodec{}, ACTORD_MEMBER(plugin_digests)));
   keys.push_back(List({"commands.external", "external", "PATTERN",
                        "Command that programs outside the daemon carry out: a "
                        "name, or a prefix followed by *."},
