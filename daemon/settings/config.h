@@ -28,7 +28,16 @@ struct Config {
   std::vector<std::string> listen = {"127.0.0.1:7600"};
   // "": none.
   std::string port_file;
-  int max_concurrent_streams = 10'000;
+  int max_concurrent_streams = 1'000;
+
+  // Open connections, in all and of one address. 0: as many as the descriptors
+  // allow; half of these.
+  size_t max_connections = 0;
+  size_t max_connections_per_address = 0;
+  // Descriptors that connections leave to the other parts of the daemon.
+  size_t reserved_descriptors = 64;
+  // From the acceptance of a connection to the client's HTTP/2 settings.
+  absl::Duration handshake_timeout = absl::Seconds(10);
 
   std::vector<std::string> plugins;
   std::vector<std::string> plugin_dirs;

@@ -63,6 +63,24 @@ struct DurationCodec {
   }
 };
 
+struct BoundedDurationCodec : DurationCodec {
+  absl::Duration min;
+  absl::Duration max;
+
+  absl::Status Parse(const std::string& text, absl::Duration& value) const {
+    absl::Duration parsed;
+    absl::Status status = DurationCodec::Parse(text, parsed);
+    if (!status.ok()) return status;
+    if (parsed < min || parsed > max) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(text, " is not between ", FormatDurationText(min),
+                       " and ", FormatDurationText(max)));
+    }
+    value = parsed;
+    return absl::OkStatus();
+  }
+};
+
 struct TextCodec {
   absl::Status Parse(const std::string& text, std::string& value) const {
     value = text;

@@ -138,6 +138,7 @@ LAYERS = {
         "settings",
         "log",
         "counters",
+        "connections",
         "plugins",
         "wire",
         "operations",
