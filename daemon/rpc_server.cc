@@ -15,6 +15,7 @@
 #include "daemon/settings/listen_check.h"
 #include "daemon/thread_check.h"
 #include "runtime/system/clock.h"
+#include "runtime/system/memory_limit.h"
 
 namespace actord::daemon {
 namespace {
@@ -49,7 +50,11 @@ size_t ThreadsOfServer() {
 // Memory for all requests that are being read, and for gRPC's own data of open
 // calls. When it runs out, gRPC reads more slowly and breaks calls off.
 size_t MaxServerBytes(const Config& config) {
-  return std::max(kMinServerBytes, 8 * RpcServer::MaxRequestBytes(config));
+  const size_t one = RpcServer::MaxRequestBytes(config);
+  const size_t many = std::max(kMinServerBytes, 8 * one);
+  // The other half of the memory is for the daemon's own data.
+  const uint64_t half = runtime::CgroupMemoryLimit("").value_or(UINT64_MAX) / 2;
+  return std::min(many, std::max<size_t>(one, half));
 }
 
 void SetLimits(const Config& config, grpc::ServerBuilder& builder) {
@@ -155,8 +160,14 @@ absl::StatusOr<std::unique_ptr<RpcServer>> RpcServer::Start(
 }
 
 absl::Status RpcServer::Listen(const Config& config) {
+  for (const int fd : config.inherited_sockets) {
+    const InheritedAddress inherited = connections_.ListenOn(fd);
+    if (inherited.port != 0) ports_.push_back(inherited.port);
+    addresses_.push_back(inherited.text);
+  }
   for (const std::string& address : config.listen) {
-    const auto port = connections_.Listen(address);
+    const auto port = connections_.Listen(
+        address, {.mode = config.unix_mode, .group = config.unix_group});
     if (!port.ok()) {
       // Another program has taken the address since the check.
       return CannotListen(address, std::string(port.status().message()));

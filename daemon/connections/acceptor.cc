@@ -15,7 +15,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "daemon/connections/peer_address.h"
+#include "daemon/listening/peer_address.h"
 
 namespace actord::daemon {
 namespace {

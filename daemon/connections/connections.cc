@@ -28,8 +28,15 @@ Connections::Connections(const Config& config, uint64_t max_request_bytes,
 
 Connections::~Connections() { StopAccepting(); }
 
-absl::StatusOr<int> Connections::Listen(const std::string& address) {
-  auto listener = Listener::Open(address);
+InheritedAddress Connections::ListenOn(int fd) {
+  listeners_.push_back(Listener::Adopt(fd));
+  return {.text = listeners_.back()->adopted_address(),
+          .port = listeners_.back()->port()};
+}
+
+absl::StatusOr<int> Connections::Listen(const std::string& address,
+                                        const UnixAccess& access) {
+  auto listener = Listener::Open(address, access);
   if (!listener.ok()) return listener.status();
   listeners_.push_back(*std::move(listener));
   return listeners_.back()->port();

@@ -24,12 +24,18 @@
 #include "daemon/connections/acceptor.h"
 #include "daemon/connections/connection_counts.h"
 #include "daemon/connections/guard.h"
-#include "daemon/connections/listener.h"
 #include "daemon/connections/registry.h"
 #include "daemon/counters/stats.h"
+#include "daemon/listening/listener.h"
 #include "daemon/settings/config.h"
 
 namespace actord::daemon {
+
+// An inherited socket's address, and its port; 0: a Unix socket.
+struct InheritedAddress {
+  std::string text;
+  int port = 0;
+};
 
 class Connections {
  public:
@@ -45,7 +51,10 @@ class Connections {
 
   // Binds the address, with the errors of Listener::Open. Returns its port, 0:
   // a Unix socket.
-  absl::StatusOr<int> Listen(const std::string& address);
+  absl::StatusOr<int> Listen(const std::string& address,
+                             const UnixAccess& access);
+  // Listens on a socket of a service manager (inherited_sockets.h), too.
+  InheritedAddress ListenOn(int fd);
   void AddTo(grpc::ServerBuilder& builder);
   // INTERNAL: the system has no thread or no descriptor left.
   absl::Status Serve();

@@ -33,6 +33,8 @@ constexpr size_t kMaxAsked = 32;
 // gRPC is not asked about a connection before it has received this much: some
 // 600 resets at the most.
 constexpr uint64_t kAskBytes = 16 << 10;
+// Bytes that gRPC has not read, and that are looked at.
+constexpr size_t kPeekBytes = 32 << 10;
 
 absl::Status NoDescriptor() {
   return absl::InternalError(absl::StrCat(
@@ -49,6 +51,7 @@ ConnectionGuard::ConnectionGuard(const GuardLimits& limits,
       registry_(registry),
       counts_(counts),
       clock_(clock),
+      peeked_(kPeekBytes),
       resets_warning_(logger, clock),
       bytes_warning_(logger, clock) {}
 
@@ -191,6 +194,10 @@ void ConnectionGuard::Look(const std::vector<uint64_t>& active) {
 void ConnectionGuard::Ask(uint64_t id, const Connection& connection,
                           const Traffic& traffic) {
   Watched& watched = watched_[id];
+  // This needs no parsing by gRPC, which may be far behind.
+  if (JudgeUnread(PeekBytes(connection.fd, peeked_)) != Verdict::kNone) {
+    return CutFlood(connection, Verdict::kResets, watched);
+  }
   if (watched.socket == 0) watched.socket = SocketOf(connection.peer);
   const auto counts =
       watched.socket == 0 ? std::nullopt : Channelz::Read(watched.socket);

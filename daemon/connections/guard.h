@@ -77,6 +77,7 @@ class ConnectionGuard {
   ConnectionRegistry& registry_;
   ConnectionCounts& counts_;
   const runtime::Clock& clock_;
+  std::vector<char> peeked_;
   SpacedWarning resets_warning_;
   SpacedWarning bytes_warning_;
 

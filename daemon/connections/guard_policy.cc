@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "daemon/connections/http2_frames.h"
+
 namespace actord::daemon {
 namespace {
 
@@ -9,6 +11,10 @@ namespace {
 constexpr uint64_t kMinSlack = 256;
 // Few calls left: the daemon keeps up with the client.
 constexpr uint64_t kQuietCalls = 64;
+// Unread calls from which on a connection is looked at in each tick.
+constexpr uint64_t kSuspectCalls = 100;
+// Calls that a client may begin and reset before gRPC reads either.
+constexpr size_t kMaxResetAtOnce = 100;
 constexpr uint64_t kMaxIdleBytesFirst = 256 << 10;
 // What gRPC sends to every client: settings, a window update and the
 // acknowledgement of the client's settings are 61 bytes. The next frame, a
@@ -44,7 +50,7 @@ Verdict ConnectionHistory::Judge(const GuardLimits& limits,
   if (counts.left() <= kQuietCalls) quiet_ = counts;
   const uint64_t begun = counts.started - quiet_.started;
   const uint64_t read = counts.received - quiet_.received;
-  is_suspect_ = counts.left() > limits.max_unread_calls / 2;
+  is_suspect_ = begun > read + kSuspectCalls;
   if (counts.left() > limits.max_left_calls ||
       begun > read + limits.max_unread_calls) {
     return Verdict::kResets;
@@ -55,6 +61,11 @@ Verdict ConnectionHistory::Judge(const GuardLimits& limits,
                                  : limits.max_idle_bytes)
              ? Verdict::kBytes
              : Verdict::kNone;
+}
+
+Verdict JudgeUnread(std::string_view bytes) {
+  return CountCallsResetAtOnce(bytes) >= kMaxResetAtOnce ? Verdict::kResets
+                                                         : Verdict::kNone;
 }
 
 void KeepBusiest(size_t max, std::vector<Candidate>& candidates) {

@@ -15,6 +15,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "daemon/connections/channelz.h"
@@ -53,7 +54,8 @@ class ConnectionHistory {
   Verdict Judge(const GuardLimits& limits, const Observation& now);
 
   [[nodiscard]] const Observation& last() const { return last_; }
-  // True: the connection has so many calls left that it may flood.
+  // True: so many calls are unread that the connection is worth a look at the
+  // next tick.
   [[nodiscard]] bool is_suspect() const { return is_suspect_; }
 
  private:
@@ -63,6 +65,10 @@ class ConnectionHistory {
   uint64_t idle_bytes_ = 0;
   bool is_suspect_ = false;
 };
+
+// Judges the bytes of a connection that gRPC has not read. Encrypted bytes tell
+// nothing, so they are no flood.
+Verdict JudgeUnread(std::string_view bytes);
 
 // A connection that has received `bytes` since the guard asked gRPC about it.
 struct Candidate {

@@ -73,6 +73,12 @@ std::optional<Traffic> ReadTraffic(int fd) {
                  .sent_bytes = info.tcpi_bytes_sent};
 }
 
+std::string_view PeekBytes(int fd, std::vector<char>& buffer) {
+  const ssize_t size =
+      recv(fd, buffer.data(), buffer.size(), MSG_PEEK | MSG_DONTWAIT);
+  return {buffer.data(), size > 0 ? static_cast<size_t>(size) : 0};
+}
+
 bool CutSocket(int fd, uint64_t cookie, Cut how) {
   // The duplicate keeps the socket while it is compared and cut.
   const int own = fcntl(fd, F_DUPFD_CLOEXEC, 0);

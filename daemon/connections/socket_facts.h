@@ -7,8 +7,11 @@
 
 #include <sys/types.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string_view>
+#include <vector>
 
 namespace actord::daemon {
 
@@ -30,6 +33,10 @@ struct Traffic {
 };
 // nullopt: no TCP connection, or the kernel does not count (before 4.19).
 std::optional<Traffic> ReadTraffic(int fd);
+
+// The bytes that have arrived and that gRPC has not read, as many as `buffer`
+// holds. They stay in the socket.
+std::string_view PeekBytes(int fd, std::vector<char>& buffer);
 
 // How a connection is cut. In both cases the bytes are dropped that have
 // arrived and that gRPC has not read.

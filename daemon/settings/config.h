@@ -26,6 +26,14 @@ enum class LogFormat { kConsole, kJson };
 struct Config {
   // Addresses, "host:port" or "unix:/path"; port 0 picks a free port.
   std::vector<std::string> listen = {"127.0.0.1:7600"};
+  // Who may use the Unix sockets: "0660", a group's name or number. "": as the
+  // system makes files.
+  std::string unix_mode;
+  std::string unix_group;
+  // Not a setting: listening sockets that a service manager has opened. With
+  // them, `listen` is empty unless it is set.
+  std::vector<int> inherited_sockets;
+  bool listen_is_default = true;
   // "": none.
   std::string port_file;
   int max_concurrent_streams = 1'000;

@@ -113,6 +113,22 @@ using PolicyCodec =
 using TypeLimitCodec =
     FormCodec<runtime::TypeLimit, ParseTypeLimitText, FormatTypeLimitText>;
 
+// Permissions of a file, in octal digits; "" is allowed.
+struct ModeCodec : TextCodec {
+  absl::Status Parse(const std::string& text, std::string& value) const {
+    const bool is_octal =
+        text.size() <= 4 &&
+        text.find_first_not_of("01234567") == std::string::npos &&
+        (text.size() < 4 || text.front() == '0');
+    if (!is_octal) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "\"", text, "\" is not a mode in octal digits such as 0660"));
+    }
+    value = text;
+    return absl::OkStatus();
+  }
+};
+
 struct ListenCodec : TextCodec {
   absl::Status Parse(const std::string& text, std::string& value) const {
     const absl::StatusOr<ListenAddress> address = ParseListenAddress(text);

@@ -121,6 +121,15 @@ void AddServerKeys(std::vector<ConfigKey>& keys) {
                        "Address to serve on, host:port or unix:PATH; port 0 "
                        "picks a free port."},
                       ListenCodec{}, ACTORD_MEMBER(listen)));
+  keys.push_back(Single({"server.unix_mode", "unix-mode", "MODE",
+                         "Permissions of Unix sockets in octal digits, such as "
+                         "0660; empty: as the umask says. A client needs the "
+                         "right to write."},
+                        ModeCodec{}, ACTORD_MEMBER(unix_mode)));
+  keys.push_back(Single({"server.unix_group", "unix-group", "GROUP",
+                         "Group of Unix sockets, a name or a number; empty: "
+                         "the group of the daemon."},
+                        TextCodec{}, ACTORD_MEMBER(unix_group)));
   keys.push_back(Single({"server.port_file", "port-file", "PATH",
                          "File to which actord writes the port of each TCP "
                          "address, one a line, once it serves."},

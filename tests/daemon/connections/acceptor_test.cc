@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "absl/synchronization/mutex.h"
-#include "daemon/connections/listener.h"
+#include "daemon/listening/listener.h"
 #include "tests/daemon/operations/fake_clock.h"
 
 namespace actord::daemon {

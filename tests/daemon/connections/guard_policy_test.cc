@@ -55,7 +55,7 @@ TEST(ConnectionHistory, ManyCallsThatAreReadAreNoFlood) {
         history.Judge(kLimits, Seen({.started = 100 * i, .received = 100 * i})),
         Verdict::kNone);
   }
-  EXPECT_TRUE(history.is_suspect());
+  EXPECT_FALSE(history.is_suspect());
   EXPECT_EQ(history.Judge(kLimits, Seen({.started = 401, .received = 401})),
             Verdict::kResets)
       << "more than any client has left";
@@ -106,6 +106,17 @@ TEST(ConnectionHistory, AnyAnswerCallOrMessageBeginsAnew) {
     now.traffic.received_bytes += 1;
     EXPECT_EQ(history.Judge(kLimits, now), Verdict::kBytes);
   }
+}
+
+TEST(ConnectionHistory, ManyUnreadCallsMakeASuspect) {
+  constexpr GuardLimits kLoose{.max_unread_calls = 1000,
+                               .max_left_calls = 4000};
+  ConnectionHistory history;
+  history.Judge(kLoose, Seen({.started = 300, .received = 200}));
+  EXPECT_FALSE(history.is_suspect());
+  EXPECT_EQ(history.Judge(kLoose, Seen({.started = 301, .received = 200})),
+            Verdict::kNone);
+  EXPECT_TRUE(history.is_suspect());
 }
 
 TEST(KeepBusiest, KeepsThoseWithTheMostBytes) {

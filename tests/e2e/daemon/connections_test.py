@@ -1,10 +1,10 @@
 """How many connections the daemon takes, and that it never stops taking them."""
 
-import resource
 import socket
 import time
 import unittest
 
+from harness import places
 from harness.case import EmptyCase
 from harness.waiting import SANITIZED, WAIT_SECONDS, eventually
 
@@ -15,10 +15,6 @@ REFUSED_SECONDS = 1.0 if SANITIZED else 0.1
 SERVED_SECONDS = 10 if SANITIZED else 1
 # Idle connections are to stay as long as a test wants them.
 PATIENT = ("--handshake-timeout", "10m")
-
-
-def few_descriptors():
-    resource.setrlimit(resource.RLIMIT_NOFILE, (DESCRIPTORS, DESCRIPTORS))
 
 
 def is_taken(client):
@@ -64,9 +60,11 @@ class ConnectionsCase(EmptyCase):
 class Descriptors(ConnectionsCase):
 
     def start(self, *options):
-        return self.start_daemon(
-            "--workers", "1", *PATIENT, *options,
-            popen={"preexec_fn": few_descriptors})
+        few = self.text_file(f'#!/bin/sh\nulimit -n {DESCRIPTORS}\n'
+                             f'exec "{places.ACTORD}" "$@"\n', "few")
+        few.chmod(0o755)
+        return self.start_daemon("--workers", "1", *PATIENT, *options,
+                                 actord=few)
 
     def test_all_clients_are_served_again_after_too_many(self):
         daemon = self.start("--max-connections-per-address", "10000",

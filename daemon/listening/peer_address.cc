@@ -1,4 +1,4 @@
-#include "daemon/connections/peer_address.h"
+#include "daemon/listening/peer_address.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -65,6 +65,17 @@ std::string PeerName(const sockaddr_storage& address) {
       absl::StrReplaceAll(absl::StrCat("[", Text(AF_INET6, &v6.sin6_addr),
                                        scope, "]:", ntohs(v6.sin6_port)),
                           {{"%", "%25"}, {"[", "%5B"}, {"]", "%5D"}}));
+}
+
+std::string SocketAddressText(const sockaddr_storage& address) {
+  const sockaddr_storage plain = Unmapped(address);
+  if (plain.ss_family == AF_INET) {
+    const sockaddr_in v4 = V4Of(plain);
+    return absl::StrCat(Text(AF_INET, &v4.sin_addr), ":", ntohs(v4.sin_port));
+  }
+  const sockaddr_in6 v6 = V6Of(plain);
+  return absl::StrCat("[", Text(AF_INET6, &v6.sin6_addr),
+                      "]:", ntohs(v6.sin6_port));
 }
 
 std::string AddressGroup(const sockaddr_storage& address) {

@@ -1,5 +1,6 @@
-#include "daemon/connections/listener.h"
+#include "daemon/listening/listener.h"
 
+#include <grp.h>
 #include <linux/tcp.h>
 #include <netdb.h>
 #include <netinet/in.h>
@@ -9,9 +10,12 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
+#include "daemon/listening/peer_address.h"
 #include "daemon/settings/config_text.h"
 
 namespace actord::daemon {
@@ -40,12 +44,32 @@ void SetTcpOptions(int fd) {
   Set(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, kUserTimeoutMs);
 }
 
-// Returns the listening socket, or the negative errno.
+constexpr uid_t kNoUser = static_cast<uid_t>(-1);
+constexpr gid_t kNoGroup = static_cast<gid_t>(-1);
+
+// The number of a group; kNoGroup: the name is empty.
+absl::StatusOr<gid_t> GroupNumber(const std::string& name) {
+  if (name.empty()) return kNoGroup;
+  if (name.find_first_not_of("0123456789") == std::string::npos) {
+    return static_cast<gid_t>(std::strtoul(name.c_str(), nullptr, 10));
+  }
+  constexpr size_t kRecordBytes = 1 << 16;
+  std::vector<char> record(kRecordBytes);
+  group found{};
+  group* result = nullptr;
+  getgrnam_r(name.c_str(), &found, record.data(), record.size(), &result);
+  if (result == nullptr) {
+    return absl::UnavailableError(absl::StrCat("there is no group ", name));
+  }
+  return result->gr_gid;
+}
+
+// Returns the listening TCP socket, or the negative errno.
 int OpenSocket(const sockaddr* address, socklen_t length, bool is_dual) {
   const int fd =
       socket(address->sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (fd < 0) return -errno;
-  if (address->sa_family != AF_UNIX) SetTcpOptions(fd);
+  SetTcpOptions(fd);
   const bool fits = address->sa_family != AF_INET6 ||
                     Set(fd, IPPROTO_IPV6, IPV6_V6ONLY, is_dual ? 0 : 1);
   if (fits && bind(fd, address, length) == 0 && listen(fd, SOMAXCONN) == 0) {
@@ -118,36 +142,70 @@ int OpenEntry(const addrinfo& entry, int port) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Listener>> Listener::Open(
-    const std::string& address) {
+    const std::string& address, const UnixAccess& access) {
   const auto parsed = ParseListenAddress(address);
   if (!parsed.ok()) return parsed.status();
   std::unique_ptr<Listener> listener(new Listener);
   absl::Status status = parsed->is_unix
-                            ? listener->OpenUnix(parsed->path)
+                            ? listener->OpenUnix(parsed->path, access)
                             : listener->OpenTcp(parsed->host, parsed->port);
   if (!status.ok()) return status;
   return listener;
 }
 
-absl::Status Listener::OpenUnix(const std::string& path) {
+std::unique_ptr<Listener> Listener::Adopt(int fd) {
+  std::unique_ptr<Listener> listener(new Listener);
+  listener->sockets_.push_back(fd);
+  sockaddr_storage address{};
+  socklen_t length = sizeof address;
+  getsockname(fd, reinterpret_cast<sockaddr*>(&address), &length);
+  if (address.ss_family == AF_UNIX) {
+    const auto& named = reinterpret_cast<const sockaddr_un&>(address);
+    listener->adopted_address_ = std::string("unix:") + named.sun_path;
+    return listener;
+  }
+  // The accepted sockets inherit them.
+  SetTcpOptions(fd);
+  listener->port_ = PortOf(fd);
+  listener->adopted_address_ = SocketAddressText(address);
+  return listener;
+}
+
+absl::Status Listener::OpenUnix(const std::string& path,
+                                const UnixAccess& access) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   if (path.size() >= sizeof address.sun_path) return Refused(ENAMETOOLONG);
   path.copy(address.sun_path, path.size());
+  const auto group = GroupNumber(access.group);
+  if (!group.ok()) return group.status();
   struct stat file {};
   if (lstat(path.c_str(), &file) == 0 && S_ISSOCK(file.st_mode)) {
     unlink(path.c_str());
   }
-  const int fd = OpenSocket(reinterpret_cast<const sockaddr*>(&address),
-                            sizeof address, /*is_dual=*/false);
-  if (fd < 0) return Refused(-fd);
+  const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (fd < 0) return Refused(errno);
   sockets_.push_back(fd);
+  if (bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) !=
+      0) {
+    return Refused(errno);
+  }
   if (lstat(path.c_str(), &file) == 0) {
     path_ = path;
     device_ = file.st_dev;
     inode_ = file.st_ino;
   }
-  return absl::OkStatus();
+  // Before anybody can connect.
+  constexpr int kOctal = 8;
+  if (*group != kNoGroup && chown(path.c_str(), kNoUser, *group) != 0) {
+    return Refused(errno);
+  }
+  if (!access.mode.empty() &&
+      chmod(path.c_str(), static_cast<mode_t>(std::strtoul(
+                              access.mode.c_str(), nullptr, kOctal))) != 0) {
+    return Refused(errno);
+  }
+  return listen(fd, SOMAXCONN) == 0 ? absl::OkStatus() : Refused(errno);
 }
 
 absl::Status Listener::OpenTcp(const std::string& host, int port) {

@@ -1,4 +1,4 @@
-#include "daemon/connections/peer_address.h"
+#include "daemon/listening/peer_address.h"
 
 #include <arpa/inet.h>
 #include <gtest/gtest.h>

@@ -14,6 +14,12 @@
 
 namespace actord::daemon {
 
+// Who may use a Unix socket; "" for what the system does by default.
+struct UnixAccess {
+  std::string mode;   // in octal digits
+  std::string group;  // a name or a number
+};
+
 class Listener {
  public:
   // `address` as in the configuration (config_text.h). UNAVAILABLE: the system
@@ -23,7 +29,9 @@ class Listener {
   // path is replaced: check before that nobody serves there. Blocks while a
   // name is looked up.
   static absl::StatusOr<std::unique_ptr<Listener>> Open(
-      const std::string& address);
+      const std::string& address, const UnixAccess& access = {});
+  // Takes a listening socket that does not block.
+  static std::unique_ptr<Listener> Adopt(int fd);
   // Closes the sockets, and removes the file of the Unix socket, unless another
   // file has taken its place.
   ~Listener();
@@ -33,15 +41,20 @@ class Listener {
   [[nodiscard]] const std::vector<int>& sockets() const { return sockets_; }
   // 0: a Unix socket.
   [[nodiscard]] int port() const { return port_; }
+  // The address of an adopted socket: "127.0.0.1:7600", "unix:/path".
+  [[nodiscard]] const std::string& adopted_address() const {
+    return adopted_address_;
+  }
 
  private:
   Listener() = default;
-  absl::Status OpenUnix(const std::string& path);
+  absl::Status OpenUnix(const std::string& path, const UnixAccess& access);
   absl::Status OpenTcp(const std::string& host, int port);
   void Close();
 
   std::vector<int> sockets_;
   int port_ = 0;
+  std::string adopted_address_;
   std::string path_;  // "": no file to remove
   dev_t device_ = 0;
   ino_t inode_ = 0;

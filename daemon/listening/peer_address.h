@@ -14,6 +14,9 @@ namespace actord::daemon {
 // IPv6 counts as IPv4. Not for sockets of another family.
 std::string PeerName(const sockaddr_storage& address);
 
+// "192.0.2.1:7600" or "[2001:db8::1]:7600". Not for Unix sockets.
+std::string SocketAddressText(const sockaddr_storage& address);
+
 // The addresses that share one allowance of connections: an IPv4 address
 // ("192.0.2.1") or the /64 network of an IPv6 address ("2001:db8::/64"),
 // because one host may use every address of its network. "" for a Unix socket,
