@@ -23,9 +23,9 @@
 #include "runtime/system/thread.h"
 #include "runtime/tasks/task_table.h"
 #include "runtime/tasks/task_timer_thread.h"
-#include "runtime/turn/admission.h"
 #include "runtime/turn/ending.h"
 #include "runtime/turn/host.h"
+#include "runtime/turn/process_admission.h"
 #include "runtime/turn/shutdown_orders.h"
 #include "runtime/workers/worker_threads.h"
 #include "runtime/yields/lifetimes.h"
@@ -72,7 +72,7 @@ class Runtime::Core {
   Groups groups;
   Ties ties;
   Lifetimes lifetimes;
-  Admission admission;
+  ProcessAdmission admission;
   Host host;
   BlockingPool pool;
   Dispatcher dispatcher;

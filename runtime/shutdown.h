@@ -4,7 +4,7 @@
 //     completions are still delivered.
 //  2. The turns are told (ShutdownOrders): with kDrain a process that begins is
 //     cancelled, with kNow every process ends at its next turn.
-//  3. Submissions that were under way have ended (Admission::AwaitQuiet). From
+//  3. Every Submit under way has returned (ProcessAdmission::AwaitQuiet). From
 //     here on every live process is in the table, or began under the order of
 //     step 2.
 //  4. kDrain: every live process is sent a cancel. A process whose parent lives

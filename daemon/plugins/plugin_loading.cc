@@ -18,12 +18,13 @@ constexpr auto kBetweenPieces = std::chrono::milliseconds(1);
 // Calls back exactly once: with a result or, if it is destroyed first, with an
 // error.
 template <typename Done>
-class Answer {
+class PendingAnswer {
  public:
-  explicit Answer(Done done) : done_(std::move(done)) {}
-  Answer(Answer&& other) noexcept : done_(std::exchange(other.done_, {})) {}
-  Answer& operator=(Answer&&) = delete;
-  ~Answer() {
+  explicit PendingAnswer(Done done) : done_(std::move(done)) {}
+  PendingAnswer(PendingAnswer&& other) noexcept
+      : done_(std::exchange(other.done_, {})) {}
+  PendingAnswer& operator=(PendingAnswer&&) = delete;
+  ~PendingAnswer() {
     if (!done_) return;
     std::move(done_)(runtime::Retryable(
         absl::StatusCode::kUnavailable, runtime::reason::kPluginLoaderBusy,
@@ -47,7 +48,7 @@ void PluginLoading::Load(std::string path, bool new_processes_only,
                          LoadDone done) {
   // A task that is not enqueued is destroyed, which answers the call.
   loads_.Post([this, path = std::move(path), new_processes_only,
-               answer = Answer(std::move(done))]() mutable {
+               answer = PendingAnswer(std::move(done))]() mutable {
     answer.Give(LoadNow(path, new_processes_only));
   });
 }
@@ -93,7 +94,7 @@ uint64_t PluginLoading::TellProcesses(const LoadedPlugins::Loaded& loaded) {
 
 void PluginLoading::List(std::string name, ListDone done) {
   lists_.Post([this, name = std::move(name),
-               answer = Answer(std::move(done))]() mutable {
+               answer = PendingAnswer(std::move(done))]() mutable {
     answer.Give(ListNow(name));
   });
 }

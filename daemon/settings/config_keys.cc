@@ -9,7 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "daemon/settings/config_codecs.h"
-#include "runtime/settings/limit_rows.h"
+#include "runtime/settings/limit_info.h"
 
 namespace actord::daemon {
 namespace {

@@ -111,23 +111,24 @@ constexpr int32_t ErrorCodeOf(int32_t status) {
   return static_cast<int32_t>(code == Code::kOk ? Code::kUnknown : code);
 }
 
-// What Init, Snapshot or Restore answered. A later enumerator is only reached
-// by an answer that is none of the earlier ones.
-enum class Answer : uint8_t {
+// How a call of Init, Snapshot or Restore ended. A later enumerator is only
+// reached by a call that ended in none of the earlier ways.
+enum class PluginCallEnd : uint8_t {
   kThrew,
   kBrokeRule,  // asked for something that only a step may, or that is too long
   kRefused,    // with a status
   kOk,
 };
-constexpr Answer AnswerOf(bool threw, bool broke_rule, int32_t status) {
-  if (threw) return Answer::kThrew;
-  if (broke_rule) return Answer::kBrokeRule;
-  return status == ACTORD_OK ? Answer::kOk : Answer::kRefused;
+constexpr PluginCallEnd PluginCallEndOf(bool threw, bool broke_rule,
+                                        int32_t status) {
+  if (threw) return PluginCallEnd::kThrew;
+  if (broke_rule) return PluginCallEnd::kBrokeRule;
+  return status == ACTORD_OK ? PluginCallEnd::kOk : PluginCallEnd::kRefused;
 }
 // The code of a start that Init has failed. Precondition: not kOk.
-constexpr int32_t CodeOfFailedInit(Answer answer, int32_t status) {
-  return answer == Answer::kRefused ? ErrorCodeOf(status)
-                                    : int32_t{ACTORD_INTERNAL};
+constexpr int32_t CodeOfFailedInit(PluginCallEnd end, int32_t status) {
+  return end == PluginCallEnd::kRefused ? ErrorCodeOf(status)
+                                        : int32_t{ACTORD_INTERNAL};
 }
 // Whether Init or Restore left an object that has to be closed, whatever else
 // it did.
@@ -248,14 +249,14 @@ constexpr Upgrade MayUpgrade(bool was_cancelled, bool is_asked_to_end,
   return has_method ? Upgrade::kGoesOn : Upgrade::kIsDeclined;
 }
 // Only a Snapshot can put an upgrade off.
-constexpr Upgrade AfterSnapshot(Answer answer, int32_t status) {
-  if (answer == Answer::kOk) return Upgrade::kGoesOn;
-  return answer == Answer::kRefused && status == ACTORD_UNAVAILABLE
+constexpr Upgrade AfterSnapshot(PluginCallEnd end, int32_t status) {
+  if (end == PluginCallEnd::kOk) return Upgrade::kGoesOn;
+  return end == PluginCallEnd::kRefused && status == ACTORD_UNAVAILABLE
              ? Upgrade::kIsPutOff
              : Upgrade::kIsDeclined;
 }
-constexpr Upgrade AfterRestore(Answer answer) {
-  return answer == Answer::kOk ? Upgrade::kGoesOn : Upgrade::kIsDeclined;
+constexpr Upgrade AfterRestore(PluginCallEnd end) {
+  return end == PluginCallEnd::kOk ? Upgrade::kGoesOn : Upgrade::kIsDeclined;
 }
 
 }  // namespace actord::rules

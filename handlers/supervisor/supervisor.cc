@@ -2,6 +2,7 @@
 
 #include <actord/commands.h>
 #include <actord/excerpt.h>
+#include <actord/text.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -219,7 +220,7 @@ void Supervisor::TakeCall(const Event& event, StepOutput& out) {
   if (!status.ok()) {
     // The text may repeat the request, which may be as long as a payload.
     out.ReplyError(call, status.code(),
-                   std::string_view(status.message()).substr(0, kMaxTextBytes));
+                   CutUtf8(status.message(), kMaxTextBytes));
   } else if (!answer.empty()) {
     out.Reply(call, answer);
   }
@@ -262,9 +263,8 @@ void Supervisor::Carry(const Plan::Action& action, const Plan::Moment& moment,
       return;
     case Kind::kAnswer: {
       if (!action.status.ok()) {
-        return out.ReplyError(
-            action.call, action.status.code(),
-            std::string_view(action.status.message()).substr(0, kMaxTextBytes));
+        return out.ReplyError(action.call, action.status.code(),
+                              CutUtf8(action.status.message(), kMaxTextBytes));
       }
       Json answer = {{"id", action.text}};
       if (!action.pid.empty()) answer["pid"] = out.FormatPid(action.pid);

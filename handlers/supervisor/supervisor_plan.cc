@@ -1,5 +1,7 @@
 #include "handlers/supervisor/supervisor_plan.h"
 
+#include <actord/text.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -31,7 +33,7 @@ std::string_view NameOf(ExitReason reason) {
 
 std::string EndText(std::string_view how, std::string_view text) {
   std::string end(how);
-  if (!text.empty()) end += ": " + std::string(text.substr(0, kMaxEndBytes));
+  if (!text.empty()) end += ": " + std::string(CutUtf8(text, kMaxEndBytes));
   return end;
 }
 

@@ -9,6 +9,8 @@
 #include <initializer_list>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include "handlers/commands/json_reader.h"
@@ -31,16 +33,20 @@ constexpr std::string_view kWantedSpec =
     R"("backoff": {"initial_ms", "max_ms", "jitter"}, )"
     R"("children": at most 1000})";
 constexpr std::string_view kWantedBackoff =
-    R"({"initial_ms": 1 to 86400000, "max_ms": likewise, not below it, )"
+    R"({"initial_ms": 1 to 86400000, "max_ms": "initial_ms" to 86400000, )"
     R"("jitter": 0 to 1})";
-constexpr std::string_view kWantedChild =
-    R"({"id": 1 to 128 of a-z A-Z 0-9 _ . - / :, "type": 1 to 128 of )"
-    R"(a-z A-Z 0-9 _ . -, "method": likewise, "input": any, )"
-    R"("priority": 0 to 31, "name": as "id", )"
-    R"("restart": "permanent", "transient" or "temporary", )"
-    R"("stop_timeout_ms": 0 to 86400000 or "infinity", )"
-    R"("start_timeout_ms": 1 to 86400000 or "infinity", )"
-    R"("final_codes": codes of errors, as ["INVALID_ARGUMENT"]})";
+
+std::string WantedChild() {
+  const std::string name(kNameRule);
+  const std::string declared_name(kDeclaredNameRule);
+  return R"({"id": )" + name + R"(, "type": )" + declared_name +
+         R"(, "method": )" + declared_name +
+         R"(, "input": any, "priority": 0 to 31, "name": )" + name +
+         R"(, "restart": "permanent", "transient" or "temporary", )"
+         R"("stop_timeout_ms": 0 to 86400000 or "infinity", )"
+         R"("start_timeout_ms": 1 to 86400000 or "infinity", )"
+         R"("final_codes": codes of errors, as ["INVALID_ARGUMENT"]})";
+}
 
 const std::initializer_list<std::string_view> kSpecFields = {
     "strategy", "intensity", "period_ms", "backoff", "children"};
@@ -250,10 +256,11 @@ SupervisorSpec ReadSpec(JsonReader& reader, const Place& place) {
                   std::to_string(children->size()) + " children");
     return spec;
   }
+  const std::string wanted = WantedChild();
   std::set<std::string> ids;
   for (size_t i = 0; i < children->size() && reader.status().ok(); ++i) {
     const std::string at = path + "[" + std::to_string(i) + "]";
-    JsonReader own((*children)[i], at, kWantedChild, kChildFields);
+    JsonReader own((*children)[i], at, wanted, kChildFields);
     spec.children.push_back(ReadChild(own, place));
     if (own.status().ok() && !ids.insert(spec.children.back().id).second) {
       own.Refuse("field \"" + at + ".id\" is \"" + spec.children.back().id +
@@ -273,7 +280,8 @@ Result<SupervisorSpec> ParseSupervisorSpec(std::string_view text,
 
 Result<ChildSpec> ParseChildSpec(std::string_view text,
                                  size_t max_spawn_bytes) {
-  JsonReader reader(Payload(text), kWantedChild, kChildFields);
+  const std::string wanted = WantedChild();
+  JsonReader reader(Payload(text), wanted, kChildFields);
   ChildSpec child = ReadChild(reader, {max_spawn_bytes});
   if (!reader.status().ok()) return reader.status();
   return child;

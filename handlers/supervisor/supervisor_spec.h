@@ -65,8 +65,9 @@ struct SupervisorSpec {
 };
 
 // INVALID_ARGUMENT names the field that is wrong, and says what would be right.
-// A nested supervisor's input is checked likewise; at most kMaxLevels. A child
-// whose `spawn` would have more than `max_spawn_bytes` is refused.
+// The input of a nested supervisor is checked by the same rules, down to
+// kMaxLevels levels. A child whose `spawn` would have more than
+// `max_spawn_bytes` is refused.
 //
 //   {"strategy": "one_for_one", "intensity": 3, "period_ms": 5000,
 //    "backoff": {"initial_ms": 100, "max_ms": 30000, "jitter": 0.2},

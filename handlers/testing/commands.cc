@@ -271,56 +271,75 @@ Code Harness::World::Control(const Pid& to, uint32_t type,
   OwnedEvent event;
   event.type = type;
   event.payload =
-      OwnedPayload::Text(std::string(reason.substr(0, kMaxReasonBytes)));
+      OwnedPayload::Text(std::string(CutUtf8(reason, kMaxReasonBytes)));
   record->urgent.push_back(std::move(event));
   return Code::kOk;
 }
 
-void Harness::World::SpawnFor(const Pid& parent, const actord_spawn& spawn,
-                              actord_completion completion) {
-  const std::string type(detail::View(spawn.process_type));
-  const actord_process_type* const found = FindType(type);
-  if (found == nullptr) {
-    Complete(
-        completion, Code::kNotFound,
-        OwnedPayload::Text("no plugin has the process type \"" + type + "\""));
-    return;
+Status Harness::World::CheckSpawn(const actord_spawn& spawn,
+                                  const actord_process_type* type,
+                                  uint32_t method) const {
+  if (type == nullptr) {
+    return {Code::kNotFound, "no plugin has the process type \"" +
+                                 std::string(detail::View(spawn.process_type)) +
+                                 "\""};
   }
-  const uint32_t method = rules::FindMethod(*found, detail::View(spawn.method));
   if (method == rules::kNoSuchMethod) {
-    Complete(
-        completion, Code::kNotFound,
-        OwnedPayload::Text("process type " + type + " has no such method"));
-    return;
+    return {Code::kNotFound,
+            "process type " + std::string(type->name) + " has no such method"};
+  }
+  if (!Fits(spawn.input, {})) {
+    return {Code::kInvalidArgument,
+            "input has " + std::to_string(spawn.input.bytes.size) +
+                " bytes; the limit is " +
+                std::to_string(options.max_payload_bytes) +
+                ", and 1024 for its content type"};
   }
   const int priority = rules::PriorityOf(spawn);
   if (!rules::IsPriority(priority)) {
-    Complete(completion, Code::kInvalidArgument,
-             OwnedPayload::Text("priority is " + std::to_string(priority) +
-                                "; it must be from 0 (lowest) to 31"));
-    return;
-  }
-  const std::string name(rules::NameOf(spawn));
-  if (const Pid holder = HolderOf(name); !holder.empty()) {
-    Complete(completion, Code::kAlreadyExists,
-             OwnedPayload::Text("the name " + name + " is held by process " +
-                                FormatPid(holder)));
-    return;
+    return {Code::kInvalidArgument, "priority is " + std::to_string(priority) +
+                                        "; it must be from 0 (lowest) to 31"};
   }
   if (!IsRoom()) {
-    Complete(completion, Code::kResourceExhausted,
-             OwnedPayload::Text("the limit of processes is reached"));
+    return {Code::kResourceExhausted, "the limit of processes is reached"};
+  }
+  const std::string_view name = rules::NameOf(spawn);
+  if (name.empty()) return Status::Ok();
+  if (!IsName(name)) {
+    return {Code::kInvalidArgument, "a name is " + std::string(kNameRule)};
+  }
+  if (const Pid holder = HolderOf(name); !holder.empty()) {
+    return {Code::kAlreadyExists, "the name " + std::string(name) +
+                                      " is held by process " +
+                                      FormatPid(holder)};
+  }
+  return Status::Ok();
+}
+
+void Harness::World::SpawnFor(const Pid& parent, const actord_spawn& spawn,
+                              actord_completion completion) {
+  const actord_process_type* const type =
+      FindType(detail::View(spawn.process_type));
+  const uint32_t method =
+      type == nullptr ? rules::kNoSuchMethod
+                      : rules::FindMethod(*type, detail::View(spawn.method));
+  const Status checked = CheckSpawn(spawn, type, method);
+  if (!checked.ok()) {
+    Complete(completion, checked.code(),
+             OwnedPayload::Text(std::string(checked.message())));
     return;
   }
   Record& child = NewRecord(parent);
-  child.type = found;
+  child.type = type;
   child.method = method;
-  child.priority = priority;
+  child.priority = rules::PriorityOf(spawn);
   child.input = OwnedPayload(Payload(spawn.input));
   child.admitted = completion;
   child.admitted_link = (spawn.flags & ACTORD_SPAWN_LINK) != 0;
   child.admitted_monitor = (spawn.flags & ACTORD_SPAWN_MONITOR) != 0;
-  if (!name.empty()) names.emplace(name, child.pid);
+  if (const std::string_view name = rules::NameOf(spawn); !name.empty()) {
+    names.emplace(name, child.pid);
+  }
   child.phase = Record::Phase::kStarting;
 }
 

@@ -169,7 +169,7 @@ void SetResult(actord_step* step, const actord_payload* result) {
 void SetFailure(actord_step* step, int32_t status, actord_bytes message) {
   StepCall& call = StepCall::Of(step);
   call.failure_code = ToCode(rules::ErrorCodeOf(status));
-  call.failure = detail::View(message).substr(0, kMaxErrorTextBytes);
+  call.failure = CutUtf8(detail::View(message), kMaxErrorTextBytes);
 }
 
 size_t CopyPid(const actord_step* /*step*/, const actord_pid* pid, char* text) {

@@ -12,7 +12,7 @@ namespace {
 
 // What Snapshot or Restore answered, and why it did not succeed.
 struct Answered {
-  rules::Answer kind;
+  rules::PluginCallEnd kind;
   int32_t status;
   Status why;
 };
@@ -29,16 +29,16 @@ Answered Ask(StepCall& call, const char* name, Function function) {
     // Without memory for it, this text is empty.
     call.thrown = detail::DescribeException(name);
   }
-  const rules::Answer kind =
-      rules::AnswerOf(has_thrown, !call.misuse.ok(), status);
+  const rules::PluginCallEnd kind =
+      rules::PluginCallEndOf(has_thrown, !call.misuse.ok(), status);
   switch (kind) {
-    case rules::Answer::kThrew:
+    case rules::PluginCallEnd::kThrew:
       return {kind, status, {Code::kInternal, call.thrown}};
-    case rules::Answer::kBrokeRule:
+    case rules::PluginCallEnd::kBrokeRule:
       return {kind, status, call.misuse};
-    case rules::Answer::kRefused:
+    case rules::PluginCallEnd::kRefused:
       return {kind, status, {ToCode(status), std::move(call.failure)}};
-    case rules::Answer::kOk:
+    case rules::PluginCallEnd::kOk:
       break;
   }
   return {kind, status, {}};

@@ -19,7 +19,7 @@ namespace {
 
 std::string Quote(std::string_view text) {
   constexpr size_t kMost = 60;
-  std::string quoted = "'" + std::string(text.substr(0, kMost));
+  std::string quoted = "'" + std::string(CutUtf8(text, kMost));
   return quoted + (text.size() > kMost ? "…'" : "'");
 }
 
@@ -148,9 +148,9 @@ bool Harness::World::Admit(Record& record) {
   } catch (...) {
     thrown = detail::DescribeException("Init");
   }
-  const rules::Answer answer =
-      rules::AnswerOf(!thrown.empty(), !call.misuse.ok(), status);
-  if (answer == rules::Answer::kOk) {
+  const rules::PluginCallEnd end =
+      rules::PluginCallEndOf(!thrown.empty(), !call.misuse.ok(), status);
+  if (end == rules::PluginCallEnd::kOk) {
     record.step_due = true;
     Note(std::string(type.name) + " " + FormatPid(record.pid) + " starts");
     return true;
@@ -158,14 +158,13 @@ bool Harness::World::Admit(Record& record) {
   // Init has failed, so there is no state to close.
   record.state.reset();
   std::string why = std::move(call.failure);
-  if (answer == rules::Answer::kThrew) {
+  if (end == rules::PluginCallEnd::kThrew) {
     why = std::move(thrown);
-  } else if (answer == rules::Answer::kBrokeRule) {
+  } else if (end == rules::PluginCallEnd::kBrokeRule) {
     why = call.misuse.message();
   }
   End(record, EndKind::kInitRefused,
-      Status(ToCode(rules::CodeOfFailedInit(answer, status)), std::move(why)),
-      {});
+      Status(ToCode(rules::CodeOfFailedInit(end, status)), std::move(why)), {});
   return false;
 }
 

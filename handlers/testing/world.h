@@ -156,6 +156,12 @@ class Harness::World {
   const Handler* FindHandler(std::string_view command) const;
   void Carry(const Handler& handler, actord_completion completion);
   static const actord_call_api& CallApi();
+  // Why a command may not start this process. Checks in the order in which the
+  // daemon checks, so that of several errors both report the same.
+  // `type`: null if there is none.
+  [[nodiscard]] Status CheckSpawn(const actord_spawn& spawn,
+                                  const actord_process_type* type,
+                                  uint32_t method) const;
 
   static std::unique_ptr<std::byte, Freed> NewState(
       const actord_process_type& type);

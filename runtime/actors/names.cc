@@ -80,7 +80,7 @@ absl::StatusOr<Pid> Names::Find(std::string_view name) const {
   }
   return Error(absl::StatusCode::kNotFound, reason::kNameNotFound,
                absl::StrCat("no process holds the name \"",
-                            ToAbsl(name.substr(0, kMaxNameBytes)), "\""));
+                            ToAbsl(CutUtf8(name, kMaxNameBytes)), "\""));
 }
 
 NamePage Names::List(std::string_view prefix, uint64_t first_sequence,

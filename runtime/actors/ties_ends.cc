@@ -190,8 +190,7 @@ void Ties::SendExit(const Watcher& watcher, uint32_t end, const Ended& ended,
     envelope->completion.status = status;
     return Run(Run::Kind::kExit, envelope);
   };
-  const std::string_view text =
-      std::string_view(ended.message).substr(0, kMaxErrorTextBytes);
+  const std::string_view text = CutUtf8(ended.message, kMaxErrorTextBytes);
   Run run = exit(rules::CarriesResult(ended.reason) ? ToAbi(*ended.result)
                                                     : TextPayload(text),
                  static_cast<int32_t>(ended.code));

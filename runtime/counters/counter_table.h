@@ -33,7 +33,7 @@
   LANE(processes_failed, "processes_failed_total", "processes", \
        "Processes that ended with a failure of any reason.") \
   LANE(steps, "steps_total", "steps", \
-       "Steps.") \
+       "Calls of a process's Step, also of steps that failed.") \
   LANE(messages_sent, "messages_total", "messages", \
        "Messages put into mailboxes, by Send and by processes.") \
   LANE(dead_letters, "dead_letters_total", "messages", \
@@ -108,6 +108,6 @@
         "Payloads of any origin that were refused because of " \
         "`max_payload_bytes`: inputs, messages, results and completions.") \
   GAUGE(ready_global, "processes_ready_global", "processes", \
-        "Processes that are ready in the queue of all workers. Those in the " \
-        "queues of single workers are in WorkerStatus.")
+        "Processes that are ready in the queue of all workers. WorkerStatus " \
+        "has the numbers of ready processes in the queues of single workers.")
 // clang-format on

@@ -89,7 +89,7 @@ Effect* Applier::ApplySends(Effect* first, Effect* end) {
 }
 
 void Applier::ApplySend(SendEffect& send) {
-  Envelope* const envelope = send.content.Take();
+  Envelope* const envelope = send.content.TakeLast();
   if (delivery_.SendTogether(send.to, envelope, envelope, 1, envelope->units(),
                              lane_) != Posted::kDelivered) [[unlikely]] {
     SendOneByOne(send.to, envelope, envelope);
@@ -110,12 +110,12 @@ Effect* Applier::ApplyBurst(Effect* first, Effect* end) {
   }
   const auto count = static_cast<size_t>(next - first);
   const auto take = [](Effect& effect) {
-    return std::get_if<SendEffect>(&effect)->content.Take();
+    return std::get_if<SendEffect>(&effect)->content.TakeLast();
   };
   Envelope* head = nullptr;
   Envelope* last = nullptr;
   if (count < kShortestChain) {
-    head = last = send.content.Take();
+    head = last = send.content.TakeLast();
     for (Effect* effect = first + 1; effect != next; ++effect) {
       Envelope* const envelope = take(*effect);
       last->SetNext(envelope);
@@ -181,7 +181,7 @@ Effect* Applier::StartChild(SpawnEffect& spawn, Effect* next, Effect* end) {
   const Pid& pid = spawn.child;
   Process& child = processes_.Reserved(pid);
   child.init_due = true;
-  child.input = spawn.content.Take();
+  child.input = spawn.content.TakeLast();
   child.refusal = TextOf(spawn.refusal);
   child.keep_result = spawn.keep_result;
   Envelope* last = nullptr;
@@ -191,13 +191,12 @@ Effect* Applier::StartChild(SpawnEffect& spawn, Effect* next, Effect* end) {
   for (; next != end; ++next, ++count) {
     auto* const send = std::get_if<SendEffect>(next);
     if (send == nullptr || send->to != pid) break;
-    Envelope* const envelope = send->content.get();
+    Envelope* const envelope = send->content.TakeLast();
     units += envelope->units();
     if (!delivery_.HasRoom(word, count + 1, units)) [[unlikely]] {
       units -= envelope->units();
       break;
     }
-    static_cast<void>(send->content.Take());
     envelope->generation = pid.generation;
     envelope->SetNext(nullptr);
     if (last == nullptr) {

@@ -10,7 +10,7 @@
 // through the buffers. So a free does not write to the buffer, and the list is
 // not read from memory that another processor used last. Buffers of up to
 // kMaxPooledBytes are kept until the pool is destroyed.
-// performance-notes: Rare code moved out, Marks for the compiler.
+// performance-notes: Rare code moved out, Marks not measured alone.
 #pragma once
 
 #include <sanitizer/asan_interface.h>

@@ -352,6 +352,9 @@ class Content {
 
   // The caller owns the envelope from now on.
   Envelope* Take() { return std::exchange(envelope_, nullptr); }
+  // Take, without the store of the null, for a content that nothing reads
+  // again.
+  [[nodiscard]] Envelope* TakeLast() { return envelope_; }
 
  private:
   Envelope* envelope_ = nullptr;

@@ -27,6 +27,11 @@ struct Pid {
   uint32_t generation = 0;
 
   [[nodiscard]] bool empty() const { return generation == 0; }
+  // The slots first, because the PIDs of two processes differ in it most often.
+  friend bool operator==(const Pid& a, const Pid& b) {
+    return a.slot == b.slot && a.generation == b.generation &&
+           a.incarnation == b.incarnation && a.node == b.node;
+  }
   friend auto operator<=>(const Pid&, const Pid&) = default;
 
   template <typename H>

@@ -64,20 +64,23 @@ actord_pid StepContext::Spawn(actord_step* step, const actord_spawn* spawn) {
   }
   const World::ChildAnswer child = context.ReserveChild(*spawn);
   if (child.pid == Pid{}) return {};
-  auto& effect = context.Add<SpawnEffect>();
+  SpawnEffect effect;
   effect.child = child.pid;
   effect.refusal = child.refusal;
   effect.keep_result = (spawn->flags & ACTORD_SPAWN_KEEP_RESULT) != 0;
   constexpr uint32_t kRare =
       ACTORD_SPAWN_LINK | ACTORD_SPAWN_MONITOR | ACTORD_SPAWN_NAME;
   if ((spawn->flags & kRare) != 0 && !context.TieChild(*spawn, effect)) {
-    return {};  // the step fails, and frees the child's slot
+    // The step fails, and frees the slot of the child.
+    context.Add<SpawnEffect>(std::move(effect));
+    return {};
   }
   if (spawn->input.bytes.size != 0 || spawn->input.content_type.size != 0) {
     effect.content =
         Content(context.NewEnvelope(ACTORD_EVENT_MESSAGE, {}, spawn->input));
   }
-  return ToAbi(effect.child);
+  context.Add<SpawnEffect>(std::move(effect));
+  return ToAbi(child.pid);
 }
 
 uint64_t StepContext::CallProcess(actord_step* step,

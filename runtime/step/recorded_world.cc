@@ -29,7 +29,7 @@ const Kind* RecordedWorld::Next(const char* question) {
   return answer;
 }
 
-void RecordedWorld::Begin(std::span<const Answer> answers) {
+void RecordedWorld::Begin(std::span<const WorldAnswer> answers) {
   answers_ = answers;
   next_ = 0;
   divergence_.clear();

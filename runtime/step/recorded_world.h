@@ -19,7 +19,7 @@ class RecordedWorld final : public World {
   RecordedWorld& operator=(const RecordedWorld&) = delete;
 
   // Begins a call that gets these answers.
-  void Begin(std::span<const Answer> answers);
+  void Begin(std::span<const WorldAnswer> answers);
   // Ends the call. Returns how its questions differ from the questions of the
   // record; empty: they are the same.
   std::string End();
@@ -39,7 +39,7 @@ class RecordedWorld final : public World {
   void Diverge(std::string how);
 
   std::atomic<size_t> recorded_max_payload_bytes_{0};
-  std::span<const Answer> answers_;
+  std::span<const WorldAnswer> answers_;
   size_t next_ = 0;
   std::string divergence_;
 };

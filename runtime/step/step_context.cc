@@ -108,17 +108,16 @@ actord_pid StepContext::Parent(const actord_step* step) {
   return ToAbi(Of(step).input_.Parent());
 }
 
-uint64_t StepContext::UnixTimeNs(actord_step* step) {
-  StepContext& context = Of(step);
-  if (context.unix_time_ns_ == 0) {
-    context.is_used_ = true;
-    context.unix_time_ns_ = context.world_.UnixNs();
-    if (context.record_.keeps_answers) {
-      context.record_.answers.emplace_back(
-          UnixTimeAnswer{context.unix_time_ns_});
-    }
+void StepContext::AskUnixTime() {
+  is_used_ = true;
+  unix_time_ns_ = world_.UnixNs();
+  if (record_.keeps_answers) {
+    record_.answers.emplace_back(UnixTimeAnswer{unix_time_ns_});
   }
-  return context.unix_time_ns_;
+}
+
+uint64_t StepContext::UnixTimeNs(actord_step* step) {
+  return Of(step).UnixTime();
 }
 
 uint64_t StepContext::MonotonicNs(actord_step* step) {
@@ -151,7 +150,7 @@ uint64_t StepContext::RandomBits(actord_step* step) {
 
 World::ChildAnswer StepContext::ReserveChild(const actord_spawn& child) {
   const World::ChildAnswer answer =
-      world_.ReserveChild(input_.self, UnixTimeNs(this), child);
+      world_.ReserveChild(input_.self, UnixTime(), child);
   if (record_.keeps_answers) [[unlikely]] {
     record_.answers.emplace_back(ReserveChildAnswer{
         std::string(View(child.process_type)), std::string(View(child.method)),
@@ -191,7 +190,7 @@ void StepContext::SetFailure(actord_step* step, int32_t status,
   record.has_said = true;
   record.failure_code = ErrorCodeFromAbi(status);
   // The text of a failure is for people; a page is enough.
-  record.failure = std::string(View(message).substr(0, kMaxErrorTextBytes));
+  record.failure = std::string(CutUtf8(View(message), kMaxErrorTextBytes));
 }
 
 int32_t StepContext::AdoptYield(actord_step* step, uint64_t tag) {

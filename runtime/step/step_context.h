@@ -121,14 +121,12 @@ class StepContext : private actord_step {
   }
   // MayAct, and there is room for one more tie, which is counted.
   bool MayTie();
+  // Adds the effect Kind{fields...}. (Each field is stored once:
+  // performance-notes: Stores before a read-modify-write.)
   template <typename Kind, typename... Fields>
-  Kind& Add(Fields&&... fields) {
-    Effect& added = record_.effects.emplace_back(std::in_place_type<Kind>);
-    auto& effect = *std::get_if<Kind>(&added);
-    if constexpr (sizeof...(Fields) != 0) {
-      effect = Kind{std::forward<Fields>(fields)...};
-    }
-    return effect;
+  void Add(Fields&&... fields) {
+    record_.effects.emplace_back(std::in_place_type<Kind>,
+                                 Kind{std::forward<Fields>(fields)...});
   }
   // Sets the ties of the effect from the flags of the spawn. False: misuse.
   bool TieChild(const actord_spawn& spawn, SpawnEffect& effect);
@@ -141,6 +139,12 @@ class StepContext : private actord_step {
                ? true
                : RefuseContent(payload, what);
   }
+  // The call's time, which is asked once.
+  uint64_t UnixTime() {
+    if (unix_time_ns_ == 0) AskUnixTime();
+    return unix_time_ns_;
+  }
+  [[gnu::noinline]] void AskUnixTime();
   Pid HolderOf(std::string_view name);
   World::ChildAnswer ReserveChild(const actord_spawn& child);
   [[gnu::always_inline]] Envelope* NewEnvelope(uint16_t type,

@@ -35,7 +35,7 @@ struct StepRecord {
   // values.
   bool has_said = false;
   // Written if `keeps_answers`, in the order of the questions.
-  std::vector<Answer> answers;
+  std::vector<WorldAnswer> answers;
   // Number of payloads above the limit.
   uint32_t refused_payloads = 0;
   // A misuse that makes the call fail, whatever its return value.

@@ -93,8 +93,8 @@ struct RoomForTieAnswer {
 struct PayloadLimitAnswer {
   uint64_t max_bytes = 0;
 };
-using Answer = std::variant<UnixTimeAnswer, MonotonicTimeAnswer, RandomAnswer,
-                            ReserveChildAnswer, HolderAnswer, RoomForTieAnswer,
-                            PayloadLimitAnswer>;
+using WorldAnswer = std::variant<UnixTimeAnswer, MonotonicTimeAnswer,
+                                 RandomAnswer, ReserveChildAnswer, HolderAnswer,
+                                 RoomForTieAnswer, PayloadLimitAnswer>;
 
 }  // namespace actord::runtime

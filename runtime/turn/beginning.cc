@@ -1,4 +1,4 @@
-// performance-notes: Marks for the compiler.
+// performance-notes: Marks not measured alone.
 #include "runtime/turn/beginning.h"
 
 #include <string>
@@ -28,8 +28,8 @@ std::optional<EndCause> Beginning::CallInit(Process& process, const Turn& turn,
                                             Admitted* admitted) {
   caller_.Init(process, turn);
   const StepRecord& record = caller_.record();
-  if (rules::AnswerOf(!record.thrown.empty(), !record.misuse.ok(),
-                      record.verdict) == rules::Answer::kOk) {
+  if (rules::PluginCallEndOf(!record.thrown.empty(), !record.misuse.ok(),
+                             record.verdict) == rules::PluginCallEnd::kOk) {
     process.step_due = true;
     const uint64_t lifetime_ns = limits_.max_lifetime_ns();
     if (lifetime_ns != LiveLimits::kForeverNs) [[unlikely]] {
@@ -60,17 +60,17 @@ std::optional<EndCause> Beginning::CallInit(Process& process, const Turn& turn,
 
 EndCause Beginning::WhyInitFailed() {
   StepRecord& record = caller_.record();
-  const rules::Answer answer = rules::AnswerOf(
+  const rules::PluginCallEnd end = rules::PluginCallEndOf(
       !record.thrown.empty(), !record.misuse.ok(), record.verdict);
   std::string why = record.TakeFailure();
-  if (answer == rules::Answer::kThrew) {
+  if (end == rules::PluginCallEnd::kThrew) {
     why = absl::StrCat("Init ", record.thrown);
-  } else if (answer == rules::Answer::kBrokeRule) {
+  } else if (end == rules::PluginCallEnd::kBrokeRule) {
     why = std::string(record.misuse.message());
   }
   return {EndKind::kInitRefused,
           static_cast<absl::StatusCode>(
-              rules::CodeOfFailedInit(answer, record.verdict)),
+              rules::CodeOfFailedInit(end, record.verdict)),
           std::move(why)};
 }
 

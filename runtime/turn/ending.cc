@@ -1,4 +1,4 @@
-// performance-notes: Marks for the compiler.
+// performance-notes: Marks not measured alone.
 #include "runtime/turn/ending.h"
 
 #include <memory>

@@ -35,7 +35,7 @@
 // Ending does steps 3 to 10; Teardown does the rest.
 //
 // Thread-safety: from the turn of the process.
-// performance-notes: Marks for the compiler.
+// performance-notes: Marks not measured alone.
 #pragma once
 
 #include <cstdint>

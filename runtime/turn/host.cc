@@ -23,8 +23,8 @@ int32_t CodeOf(const absl::Status& status) {
 
 Host::Host(const RuntimeOptions& options, const LiveLimits& limits,
            const Clock& clock, Delivery& delivery, YieldBroker& broker,
-           Admission& admission, Names& names, Groups& groups, Ties& ties,
-           Lane& lane)
+           ProcessAdmission& admission, Names& names, Groups& groups,
+           Ties& ties, Lane& lane)
     : actord_host{
           .struct_size = sizeof(actord_host),
           .reserved = 0,
@@ -209,9 +209,8 @@ void Host::AnswerTied(actord_completion completion,
 int32_t Host::Control(const actord_host* host, const actord_pid* pid,
                       uint16_t type, actord_bytes reason) {
   const Host& self = Of(host);
-  return CodeOf(self.delivery_.Control(FromAbi(*pid), type,
-                                       View(reason).substr(0, kMaxReasonBytes),
-                                       self.lane_));
+  return CodeOf(self.delivery_.Control(
+      FromAbi(*pid), type, CutUtf8(View(reason), kMaxReasonBytes), self.lane_));
 }
 
 }  // namespace actord::runtime

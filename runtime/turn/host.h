@@ -11,7 +11,7 @@
 #include "runtime/actors/ties.h"
 #include "runtime/delivery/delivery.h"
 #include "runtime/settings/options.h"
-#include "runtime/turn/admission.h"
+#include "runtime/turn/process_admission.h"
 #include "runtime/yields/yield_broker.h"
 
 namespace actord::runtime {
@@ -21,7 +21,7 @@ class Host : private actord_host {
   // `lane`: the shared lane.
   Host(const RuntimeOptions& options, const LiveLimits& limits,
        const Clock& clock, Delivery& delivery, YieldBroker& broker,
-       Admission& admission, Names& names, Groups& groups, Ties& ties,
+       ProcessAdmission& admission, Names& names, Groups& groups, Ties& ties,
        Lane& lane);
   Host(const Host&) = delete;
   Host& operator=(const Host&) = delete;
@@ -61,7 +61,7 @@ class Host : private actord_host {
   const Clock& clock_;
   Delivery& delivery_;
   YieldBroker& broker_;
-  Admission& admission_;
+  ProcessAdmission& admission_;
   Names& names_;
   Groups& groups_;
   Ties& ties_;

@@ -50,9 +50,12 @@ World::ChildAnswer LiveWorld::ReserveChild(const Pid& parent, uint64_t unix_ns,
                     : &Counters::refused_processes);
     return {};
   }
-  return {processes_.PidOf(*process,
-                           process->generation.load(std::memory_order_relaxed)),
-          refusal};
+  ChildAnswer answer;
+  processes_.WritePidOf(*process,
+                        process->generation.load(std::memory_order_relaxed),
+                        answer.pid);
+  answer.refusal = refusal;
+  return answer;
 }
 
 Pid LiveWorld::HolderOf(std::string_view name) {

@@ -70,7 +70,9 @@ void StepCaller::Step(Process& process, const Turn& turn,
   }
   WillWrite(process.state);
   FillInput(process, turn, process.steps.load(std::memory_order_relaxed) + 1);
-  input_.events = {event_pointers_.data(), count};
+  if (input_.events.size() != count) {
+    input_.events = {event_pointers_.data(), count};
+  }
   context_.Begin(process.next_tag, StepContext::Call::kStep);
   GiveWorkerAwayIfBlocking(descriptor);
   EndCall(process, type, CallForeign(lane_.hold(), process, "Step", [&] {
@@ -127,32 +129,32 @@ void StepCaller::KeepCall(const Process& process, const ProcessType& type,
   }
 }
 
-StepCaller::Answer StepCaller::Snapshot(Process& process, const Turn& turn,
-                                        const ProcessType& type) {
+StepCaller::UpgradeCallResult StepCaller::Snapshot(Process& process,
+                                                   const Turn& turn,
+                                                   const ProcessType& type) {
   FillInput(process, turn, process.steps.load(std::memory_order_relaxed));
   context_.Begin(process.next_tag, StepContext::Call::kSnapshot);
-  Answer answer;
+  UpgradeCallResult result;
   GiveWorkerAwayIfBlocking(*type.descriptor);
-  answer.thrown = CallForeign(lane_.hold(), process, "Snapshot", [&] {
-    answer.status = type.snapshot(process.state, context_.abi());
+  result.thrown = CallForeign(lane_.hold(), process, "Snapshot", [&] {
+    result.status = type.snapshot(process.state, context_.abi());
   });
   CountRefusedPayloads();
-  return answer;
+  return result;
 }
 
-StepCaller::Answer StepCaller::Restore(Process& process, const Turn& turn,
-                                       const ProcessType& type, void* state,
-                                       const actord_restore& restore,
-                                       YieldAdoption& adoption) {
+StepCaller::UpgradeCallResult StepCaller::Restore(
+    Process& process, const Turn& turn, const ProcessType& type, void* state,
+    const actord_restore& restore, YieldAdoption& adoption) {
   FillInput(process, turn, process.steps.load(std::memory_order_relaxed));
   context_.Begin(process.next_tag, StepContext::Call::kRestore, &adoption);
-  Answer answer;
+  UpgradeCallResult result;
   GiveWorkerAwayIfBlocking(*type.descriptor);
-  answer.thrown = CallForeign(lane_.hold(), process, "Restore", [&] {
-    answer.status = type.restore(state, &restore, context_.abi());
+  result.thrown = CallForeign(lane_.hold(), process, "Restore", [&] {
+    result.status = type.restore(state, &restore, context_.abi());
   });
   CountRefusedPayloads();
-  return answer;
+  return result;
 }
 
 void StepCaller::Close(Process& process, const ProcessType& type, void* state) {

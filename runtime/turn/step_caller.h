@@ -64,18 +64,20 @@ class StepCaller {
   // pointer can add nothing any more.
   void SealRecord() { context_.End(); }
 
-  // The result of Snapshot or Restore: an ACTORD_* status, unless the call
+  // What Snapshot or Restore returned: an ACTORD_* status, unless the call
   // threw.
-  struct Answer {
+  struct UpgradeCallResult {
     Thrown thrown;
     int32_t status = ACTORD_OK;
     [[nodiscard]] bool ok() const { return !thrown && status == ACTORD_OK; }
   };
   // The snapshot becomes the record's result.
-  Answer Snapshot(Process& process, const Turn& turn, const ProcessType& type);
-  Answer Restore(Process& process, const Turn& turn, const ProcessType& type,
-                 void* state, const actord_restore& restore,
-                 YieldAdoption& adoption);
+  UpgradeCallResult Snapshot(Process& process, const Turn& turn,
+                             const ProcessType& type);
+  UpgradeCallResult Restore(Process& process, const Turn& turn,
+                            const ProcessType& type, void* state,
+                            const actord_restore& restore,
+                            YieldAdoption& adoption);
   // Closes and frees the state. An exception from Close is logged.
   void Close(Process& process, const ProcessType& type, void* state);
 
@@ -93,7 +95,7 @@ class StepCaller {
   // the call. FillRest fills the part that only the verdict needs and that no
   // call changes.
   void FillInput(const Process& process, const Turn& turn, uint64_t step) {
-    input_.self = processes_.PidOf(process, turn.generation);
+    processes_.WritePidOf(process, turn.generation, input_.self);
     input_.parent = &process.parent;
     input_.step = step;
     const uint64_t max_steps = limits_.max_steps();

@@ -1,4 +1,4 @@
-// performance-notes: Marks for the compiler.
+// performance-notes: Marks not measured alone.
 #include "runtime/turn/teardown.h"
 
 #include <utility>

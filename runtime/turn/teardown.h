@@ -3,7 +3,7 @@
 // known to others; its header numbers the steps of both classes.
 //
 // Thread-safety: belongs to one thread that runs turns.
-// performance-notes: Marks for the compiler.
+// performance-notes: Marks not measured alone.
 #pragma once
 
 #include <string_view>

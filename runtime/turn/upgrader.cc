@@ -110,10 +110,11 @@ void Upgrader::Upgrade(Process& process, Turn& turn,
 bool Upgrader::TakeSnapshot(Process& process, const Turn& turn,
                             const ProcessType& from, const ProcessType& target,
                             Payload& snapshot) {
-  const StepCaller::Answer answer = caller_.Snapshot(process, turn, from);
+  const StepCaller::UpgradeCallResult result =
+      caller_.Snapshot(process, turn, from);
   StepRecord& record = caller_.record();
   snapshot = record.TakeResult();
-  switch (rules::AfterSnapshot(KindOf(answer), answer.status)) {
+  switch (rules::AfterSnapshot(KindOf(result), result.status)) {
     case rules::Upgrade::kGoesOn:
       return true;
     case rules::Upgrade::kIsPutOff:
@@ -124,7 +125,7 @@ bool Upgrader::TakeSnapshot(Process& process, const Turn& turn,
   }
   Decline(process, target,
           absl::StrCat("Snapshot of version ", from.version, " ",
-                       WhyRefused(answer)));
+                       WhyRefused(result)));
   return false;
 }
 
@@ -134,13 +135,13 @@ void* Upgrader::Restore(Process& process, const Turn& turn,
                         YieldAdoption& adoption) {
   const size_t state_size = target.descriptor->state_size;
   void* const state = process.NewState(lane_.buffers(), state_size);
-  const StepCaller::Answer answer =
+  const StepCaller::UpgradeCallResult result =
       caller_.Restore(process, turn, target, state, restore, adoption);
-  if (rules::AfterRestore(KindOf(answer)) == rules::Upgrade::kGoesOn) {
+  if (rules::AfterRestore(KindOf(result)) == rules::Upgrade::kGoesOn) {
     return state;
   }
-  Decline(process, target, absl::StrCat("Restore ", WhyRefused(answer)));
-  if (rules::MadeObject(answer.thrown != nullptr, answer.status)) {
+  Decline(process, target, absl::StrCat("Restore ", WhyRefused(result)));
+  if (rules::MadeObject(result.thrown != nullptr, result.status)) {
     caller_.Close(process, target, state);
   } else {
     process.FreeState(lane_.buffers(), state, state_size);
@@ -148,19 +149,20 @@ void* Upgrader::Restore(Process& process, const Turn& turn,
   return nullptr;
 }
 
-rules::Answer Upgrader::KindOf(const StepCaller::Answer& answer) {
-  return rules::AnswerOf(answer.thrown != nullptr,
-                         !caller_.record().misuse.ok(), answer.status);
+rules::PluginCallEnd Upgrader::KindOf(
+    const StepCaller::UpgradeCallResult& result) {
+  return rules::PluginCallEndOf(result.thrown != nullptr,
+                                !caller_.record().misuse.ok(), result.status);
 }
 
-std::string Upgrader::WhyRefused(const StepCaller::Answer& answer) {
-  if (answer.thrown != nullptr) return *answer.thrown;
+std::string Upgrader::WhyRefused(const StepCaller::UpgradeCallResult& result) {
+  if (result.thrown != nullptr) return *result.thrown;
   StepRecord& record = caller_.record();
   if (!record.misuse.ok()) {
     return absl::StrCat("broke a rule: ", record.misuse.message());
   }
   return absl::StrCat("refused with ",
-                      absl::StatusCodeToString(ErrorCodeFromAbi(answer.status)),
+                      absl::StatusCodeToString(ErrorCodeFromAbi(result.status)),
                       ": ", record.TakeFailure());
 }
 

@@ -61,9 +61,9 @@ class Upgrader {
   // it was asked.
   void* Restore(Process& process, const Turn& turn, const ProcessType& target,
                 const actord_restore& restore, YieldAdoption& adoption);
-  rules::Answer KindOf(const StepCaller::Answer& answer);
+  rules::PluginCallEnd KindOf(const StepCaller::UpgradeCallResult& result);
   // The reason why the call that has just returned did not succeed.
-  std::string WhyRefused(const StepCaller::Answer& answer);
+  std::string WhyRefused(const StepCaller::UpgradeCallResult& result);
   // `why`: the reason for the log; nullopt: nothing is logged.
   void Decline(Process& process, const ProcessType& target,
                const std::optional<std::string>& why);

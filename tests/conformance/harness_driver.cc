@@ -35,8 +35,9 @@ Driver::Answer AnswerOf(const Status& status) {
 class HarnessDriver final : public Driver {
  public:
   explicit HarnessDriver(uint64_t seed)
-      : harness_(kPuppets,
-                 {.seed = seed, .max_payload_bytes = kMaxPayloadBytes}) {}
+      : harness_(kPuppets, {.seed = seed,
+                            .max_payload_bytes = kMaxPayloadBytes,
+                            .max_processes = kMaxProcesses}) {}
 
   Pid Nobody() override { return actord_pid{1, 1, 0xfffff, 1}; }
   Submission Submit(const std::string& type, const std::string& method,

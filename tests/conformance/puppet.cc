@@ -32,6 +32,36 @@ YieldOptions TakeOptions(std::string& label) {
   return {.timeout = std::chrono::milliseconds(ms)};
 }
 
+struct TypeAndMethod {
+  std::string type;
+  std::string method;
+};
+
+// TYPE[.METHOD]
+TypeAndMethod TakeType(std::string_view& rest) {
+  TypeAndMethod taken{TakeWord(rest), ""};
+  if (const size_t dot = taken.type.find('.'); dot != std::string::npos) {
+    taken.method = taken.type.substr(dot + 1);
+    taken.type.resize(dot);
+  }
+  return taken;
+}
+
+// +NAME or +NAME=VALUE
+struct Option {
+  std::string name;
+  std::string value;
+};
+
+// nullopt: the next word is no option.
+std::optional<Option> TakeOption(std::string_view& rest) {
+  if (!rest.starts_with('+')) return std::nullopt;
+  const std::string word = TakeWord(rest).substr(1);
+  const size_t equals = word.find('=');
+  if (equals == std::string::npos) return Option{word, ""};
+  return Option{word.substr(0, equals), word.substr(equals + 1)};
+}
+
 const char* NameOf(ExitReason reason) {
   constexpr const char* kNames[] = {"?",          "done",       "failed",
                                     "threw",      "refused",    "cancelled",
@@ -186,29 +216,22 @@ void Puppet::Reply(std::string_view rest, StepOutput& out) {
 // spawn TYPE[.METHOD] OPTION... NAME [MORE INPUT], where an option is `+link`,
 // `+keep`, `+priority=N` or `+monitor=LABEL`.
 void Puppet::Spawn(std::string_view rest, StepOutput& out) {
-  std::string type = TakeWord(rest), method;
-  if (const size_t dot = type.find('.'); dot != std::string::npos) {
-    method = type.substr(dot + 1);
-    type.resize(dot);
-  }
+  const TypeAndMethod of = TakeType(rest);
   SpawnOptions options;
   std::string monitor;
   Tag tag = 0;
-  while (rest.starts_with('+')) {
-    const std::string option = TakeWord(rest);
-    const size_t equals = std::min(option.find('='), option.size() - 1);
-    const std::string value = option.substr(equals + 1);
-    if (option == "+link") options.link = true;
-    if (option == "+keep") options.keep_result = true;
-    if (option.starts_with("+priority")) options.priority = std::stoi(value);
-    if (option.starts_with("+monitor")) {
-      monitor = value;
+  while (const auto option = TakeOption(rest)) {
+    if (option->name == "link") options.link = true;
+    if (option->name == "keep") options.keep_result = true;
+    if (option->name == "priority") options.priority = std::stoi(option->value);
+    if (option->name == "monitor") {
+      monitor = option->value;
       options.monitor = &tag;
     }
   }
   std::string_view name = rest;
   const std::string child = TakeWord(name);
-  Stage::Current().Name(child, out.Spawn(type, method, rest, options));
+  Stage::Current().Name(child, out.Spawn(of.type, of.method, rest, options));
   if (!monitor.empty()) tags_[monitor] = tag;
 }
 
@@ -246,6 +269,23 @@ bool Puppet::End(std::string_view verb, std::string_view rest,
     return false;
   }
   return true;
+}
+
+void UncheckedSpawn::Handle(const Command& command, Completion done) {
+  std::string_view rest = command.payload().bytes;
+  const TypeAndMethod of = TakeType(rest);
+  SpawnOptions options;
+  std::string name;
+  size_t letters = 0;
+  while (const auto option = TakeOption(rest)) {
+    if (option->name == "name") name = option->value;
+    if (option->name == "letters") letters = std::stoul(option->value);
+    if (option->name == "priority") options.priority = std::stoi(option->value);
+  }
+  options.name = name;
+  std::string input(rest);
+  if (letters > 0) input += " " + std::string(letters, 'x');
+  done.CompleteWithSpawn(command.from(), of.type, of.method, input, options);
 }
 
 SnapshotResult Puppet::Write() const {

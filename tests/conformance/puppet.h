@@ -95,11 +95,22 @@ class AnsweringPuppet : public Process {
   }
 };
 
-inline constexpr actord_plugin_info kPuppets = MakePlugin<
-    ProcessTypes<Version<1>, CancelledPuppet, TrappingPuppet, AnsweringPuppet>>(
-    "puppets", "1");
+// Spawns a process. Unlike process.spawn it checks nothing itself, so it shows
+// what the runtime refuses. The payload is TYPE[.METHOD] OPTION... INPUT, where
+// an option is `+priority=N`, `+name=NAME` or `+letters=N`, which adds a
+// space and N letters to the input.
+class UncheckedSpawn : public Handler {
+ public:
+  static constexpr const char* kCommand = "puppet.spawn";
+  void Handle(const Command& command, Completion done);
+};
 
-// The limit of a payload in scripts.
+inline constexpr actord_plugin_info kPuppets = MakePlugin<
+    ProcessTypes<Version<1>, CancelledPuppet, TrappingPuppet, AnsweringPuppet>,
+    Handlers<UncheckedSpawn>>("puppets", "1");
+
+// The limits in scripts.
 inline constexpr size_t kMaxPayloadBytes = 4096;
+inline constexpr size_t kMaxProcesses = 8;
 
 }  // namespace actord::conformance

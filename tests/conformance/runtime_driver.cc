@@ -1,6 +1,7 @@
 // The driver over the real runtime, whose workers run by hand.
 #include <memory>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -65,30 +66,24 @@ runtime::RuntimeOptions Options() {
   runtime::RuntimeOptions options;
   options.external_commands = {"ext.*"};
   options.max_payload_bytes = kMaxPayloadBytes;
+  options.max_processes = kMaxProcesses;
   return options;
 }
 
 class RuntimeDriver final : public Driver {
  public:
   explicit RuntimeDriver(int workers) : core_(workers, Options()) {
-    runtime::CatalogEntries entries{.plugin = "builtin"};
-    for (const actord_command_handler* handler : kBuiltin) {
-      entries.commands.push_back({handler, nullptr});
-      const int32_t created =
-          handler->create(core().host.abi(), &entries.commands.back().self);
-      EXPECT_EQ(created, ACTORD_OK) << handler->command;
-    }
-    builtin_ = entries.commands;
-    Add(entries);
+    Add({.plugin = "builtin", .commands = Created(kBuiltin)});
     Add({.plugin = "puppets",
          .version = "1",
-         .process_types = {
-             kPuppets.process_types,
-             kPuppets.process_types + kPuppets.process_type_count}});
+         .process_types = {kPuppets.process_types,
+                           kPuppets.process_types +
+                               kPuppets.process_type_count},
+         .commands = Created({kPuppets.commands, kPuppets.command_count})});
   }
 
   ~RuntimeDriver() override {
-    for (const auto& command : builtin_) {
+    for (const auto& command : created_) {
       command.descriptor->destroy(command.self);
     }
   }
@@ -206,7 +201,20 @@ class RuntimeDriver final : public Driver {
   void Settle() override { core_.Settle(); }
 
  private:
+  using Command = runtime::CatalogEntries::Command;
+
   runtime::Runtime::Core& core() { return *core_.core; }
+  std::vector<Command> Created(
+      std::span<const actord_command_handler* const> handlers) {
+    std::vector<Command> commands;
+    for (const actord_command_handler* handler : handlers) {
+      Command& command = commands.emplace_back(Command{handler, nullptr});
+      EXPECT_EQ(handler->create(core().host.abi(), &command.self), ACTORD_OK)
+          << handler->command;
+    }
+    created_.insert(created_.end(), commands.begin(), commands.end());
+    return commands;
+  }
   void Add(const runtime::CatalogEntries& entries) {
     const auto types = core_.catalog.Add(entries);
     EXPECT_TRUE(types.ok()) << types.status();
@@ -236,7 +244,7 @@ class RuntimeDriver final : public Driver {
   }
 
   runtime::SteppedCore core_;
-  std::vector<runtime::CatalogEntries::Command> builtin_;
+  std::vector<Command> created_;  // destroyed by the destructor
 };
 
 }  // namespace

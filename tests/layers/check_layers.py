@@ -178,10 +178,12 @@ ONE_MUTEX = [
 ]
 
 # Marks that only speed justifies. A file of the runtime that has one names the
-# headings of PERFORMANCE_NOTES that justify its marks.
+# entries of PERFORMANCE_NOTES that justify its marks. An entry is a heading of
+# the third level below a date.
 PERFORMANCE_MARK = re.compile(
     r"\[\[(un)?likely\]\]|\bPrefetch\w*\(|\bgnu::(noinline|always_inline|cold)")
 PERFORMANCE_NOTES = "docs/performance-notes.md"
+DATE_HEADING = re.compile(r"## \d{4}-\d\d-\d\d$")
 NAMED_NOTES = re.compile(r"performance-notes: ([^.)]+)[.)]")
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]')
@@ -274,14 +276,26 @@ def check_proto(lines):
             yield number, f"proto may not import {match[1]}"
 
 
-def check_performance_marks(path, text, headings):
-    """Yields (line, problem) for a file of the runtime. `headings`: those of
-    PERFORMANCE_NOTES."""
+def performance_entries(notes):
+    """The titles of the entries in the text of PERFORMANCE_NOTES."""
+    entries = set()
+    is_dated = False
+    for line in notes.splitlines():
+        if line.startswith("## "):
+            is_dated = DATE_HEADING.match(line) is not None
+        elif line.startswith("### ") and is_dated:
+            entries.add(line[4:])
+    return entries
+
+
+def check_performance_marks(text, entries):
+    """Yields (line, problem) for a file of the runtime. `entries`: see
+    performance_entries."""
     joined = re.sub(r"\n\s*//", "", text)
-    named = [entry.strip() for entries in NAMED_NOTES.findall(joined)
-             for entry in entries.split(",")]
+    named = [entry.strip() for names in NAMED_NOTES.findall(joined)
+             for entry in names.split(",")]
     for entry in named:
-        if entry not in headings:
+        if entry not in entries:
             yield 1, f"{PERFORMANCE_NOTES} has no entry {entry}"
     if named:
         return
@@ -343,8 +357,8 @@ def check_tree(root):
                 found.append(f"{top}/{folder.name}:1: not in the table of "
                              f"layers of {top}")
     notes = root / PERFORMANCE_NOTES
-    headings = set(re.findall(r"^##+ (.+)$", notes.read_text("utf-8"), re.M)
-                   if notes.is_file() else [])
+    entries = performance_entries(
+        notes.read_text("utf-8") if notes.is_file() else "")
     for file in walk(root):
         path = file.relative_to(root).as_posix()
         try:
@@ -354,7 +368,7 @@ def check_tree(root):
         for line, problem in check_file(path, text):
             found.append(f"{path}:{line}: {problem}")
         if path.startswith("runtime/") and path.endswith((".h", ".cc")):
-            for line, problem in check_performance_marks(path, text, headings):
+            for line, problem in check_performance_marks(text, entries):
                 found.append(f"{path}:{line}: {problem}")
     return found
 

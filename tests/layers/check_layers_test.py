@@ -239,7 +239,8 @@ class CheckTreeTest(unittest.TestCase):
                 self.assert_fine(path, GUARD + code + "\n")
 
     def test_performance_marks_name_their_entries(self):
-        notes = {"docs/performance-notes.md": "# Notes\n\n### Rare code\n"}
+        notes = {"docs/performance-notes.md":
+                 "# Notes\n\n## 2026-11-25\n\n### Rare code\n"}
         for code in ["if (full) [[unlikely]] {", "PrefetchForWrite(&next);",
                      "[[gnu::noinline]] void Refuse();"]:
             with self.subTest(code=code):
@@ -257,6 +258,21 @@ class CheckTreeTest(unittest.TestCase):
             notes | {"runtime/a.cc": "// performance-notes: Rare code, More.\n"})
         self.assertEqual(len(found), 1, found)
         self.assertIn("has no entry More", found[0])
+
+    def test_only_a_heading_below_a_date_is_a_performance_entry(self):
+        notes = ("# Notes\n\n### Above\n\n## Marks\n\n### Below marks\n\n"
+                 "## 2026-11-25\n\n### Rare code\n\n#### Deeper\n\n"
+                 "## Others\n\n### Below others\n")
+        self.assertEqual(check_layers.performance_entries(notes),
+                         {"Rare code"})
+        for title in ["Notes", "Above", "Marks", "Below marks", "2026-11-25",
+                      "Deeper", "Others", "Below others"]:
+            with self.subTest(title=title):
+                found = self.violations({
+                    "docs/performance-notes.md": notes,
+                    "runtime/a.cc": f"// performance-notes: {title}.\n"})
+                self.assertEqual(len(found), 1, found)
+                self.assertIn(f"has no entry {title}", found[0])
 
     def main(self, *arguments):
         with (contextlib.redirect_stdout(io.StringIO()),

@@ -37,7 +37,7 @@ TEST(ConfigDocs, NameTheHighestMailboxLimit) {
   const ConfigKey* const key = FindConfigKey("limits.max_mailbox_messages");
   ASSERT_NE(key, nullptr);
   const auto highest = runtime::Activity::kMessagesLimitMax;
-  EXPECT_NE(std::string(key->doc).find(absl::StrCat("up to ", highest, ".")),
+  EXPECT_NE(std::string(key->doc).find(absl::StrCat(" to ", highest, ".")),
             std::string::npos);
   for (const uint64_t limit : {highest, highest + 1}) {
     runtime::RuntimeOptions options;

@@ -1,17 +1,19 @@
 // The table of limits reaches the configuration and the status.
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <map>
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
 #include "actord/v1/actor_service.pb.h"
 #include "daemon/settings/config_keys.h"
 #include "daemon/settings/config_text.h"
 #include "daemon/wire/proto_status.h"
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/message.h"
-#include "runtime/settings/limit_rows.h"
+#include "runtime/settings/limit_info.h"
 
 namespace actord::daemon {
 namespace {
@@ -30,16 +32,34 @@ TEST(LimitTable, EachLimitHasAKeyThatReloads) {
   }
 }
 
-TEST(LimitTable, EachHelpNamesTheHighestValueThatItHas) {
+// How the help of a limit says which values it takes.
+std::string RangeOf(const LimitRow& row) {
+  if (row.duration != nullptr) {
+    const absl::Duration least = row.range.least;
+    return absl::StrCat(
+        row.range.includes_least ? "at least " : "more than ",
+        least == absl::ZeroDuration() ? "0s" : absl::FormatDuration(least));
+  }
+  const auto text = [&row](uint64_t number) {
+    if (row.kind != LimitKind::kBytes) return absl::StrCat(number);
+    return number == 1 ? "1B" : FormatSizeText(number);
+  };
+  return absl::StrCat(
+      "from ", text(row.min),
+      row.max == UINT64_MAX ? " upwards" : " to " + text(row.max));
+}
+
+TEST(LimitTable, EachHelpStatesTheRange) {
   for (const LimitRow& row : runtime::LimitRows()) {
     const std::string help = row.help;
-    const size_t at = help.find("up to ");
-    if (row.number == nullptr || at == std::string::npos) continue;
-    const std::string highest =
-        help.substr(at + 6, help.find_first_of(".;", at) - at - 6);
-    std::string expected = absl::StrCat(row.max);
-    if (row.kind == LimitKind::kBytes) expected = FormatSizeText(row.max);
-    EXPECT_EQ(highest, expected) << row.name;
+    const std::string range = RangeOf(row);
+    const size_t at = help.find(range);
+    ASSERT_NE(at, std::string::npos)
+        << "the help of " << row.name << " is \"" << help
+        << "\"; it should state the range, \"" << range << "\"";
+    // The range does not go on, as "to 1000" would in "to 10000".
+    const std::string next = help.substr(at + range.size(), 1);
+    EXPECT_NE(std::string(" .,;").find(next), std::string::npos) << help;
   }
 }
 

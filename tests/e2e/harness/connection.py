@@ -55,10 +55,11 @@ class Connection:
     """`stub` is the generated one; the methods shorten what tests do often.
     The daemon has to be there: this waits until it is connected."""
 
-    def __init__(self, address):
-        # Answers of 100,000 bytes and more are fine; the default would be too.
+    def __init__(self, address, options=()):
+        # Connections of one process do not share a socket.
         self.channel = grpc.insecure_channel(
-            address, options=[("grpc.use_local_subchannel_pool", 1)])
+            address,
+            options=[("grpc.use_local_subchannel_pool", 1), *options])
         self.stub = actor_service_pb2_grpc.ActorServiceStub(self.channel)
         # gRPC 1.51 looks at connect's errno after other calls, which may have
         # changed it, and then gives a connection up that is being made. If the

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <string>
@@ -24,41 +25,59 @@ TEST(Rules, APayloadFitsUpToEachOfItsLimits) {
   EXPECT_TRUE(Fits({}, {}, 0));
 }
 
-// Only the fields up to `end` belong to the struct.
-constexpr uint32_t SizeUpTo(size_t end) { return static_cast<uint32_t>(end); }
+// Expects that a field of `bytes` bytes at `offset` is read exactly if the size
+// that the struct states covers the whole field.
+template <typename Struct, typename IsRead>
+void ExpectReadIfCovered(Struct of, size_t offset, size_t bytes,
+                         const IsRead& is_read) {
+  const size_t end = offset + bytes;
+  for (const size_t size : {offset, offset + 1, end - 1}) {
+    of.struct_size = static_cast<uint32_t>(size);
+    EXPECT_FALSE(is_read(of)) << size << " bytes; the field ends at " << end;
+  }
+  // The last size is that of a newer plugin.
+  for (const size_t size : {end, sizeof(Struct), sizeof(Struct) + 64}) {
+    of.struct_size = static_cast<uint32_t>(size);
+    EXPECT_TRUE(is_read(of)) << size << " bytes; the field ends at " << end;
+  }
+}
 
-TEST(Rules, FieldsBehindTheEndOfAStructAreNotRead) {
+TEST(Rules, AFieldOfASpawnIsReadIfTheStructHasAllOfIt) {
   uint64_t tag = 0;
   const std::string name = "n";
-  actord_spawn spawn{};
-  spawn.flags = ACTORD_SPAWN_PRIORITY | ACTORD_SPAWN_NAME;
-  spawn.priority = 7;
-  spawn.monitor_tag = &tag;
-  spawn.name = Of(name);
-  spawn.struct_size = sizeof(spawn);
-  EXPECT_EQ(PriorityOf(spawn), 7);
-  EXPECT_EQ(MonitorTagOf(spawn), &tag);
-  EXPECT_EQ(NameOf(spawn), "n");
-  spawn.struct_size = SizeUpTo(offsetof(actord_spawn, priority));
-  EXPECT_EQ(PriorityOf(spawn), ACTORD_PRIORITY_DEFAULT);
-  spawn.struct_size = SizeUpTo(offsetof(actord_spawn, monitor_tag));
-  EXPECT_EQ(MonitorTagOf(spawn), nullptr);
-  spawn.struct_size = SizeUpTo(offsetof(actord_spawn, name));
-  EXPECT_EQ(NameOf(spawn), "");
+  actord_spawn whole{};
+  whole.flags = ACTORD_SPAWN_PRIORITY | ACTORD_SPAWN_NAME;
+  whole.priority = 7;
+  whole.monitor_tag = &tag;
+  whole.name = Of(name);
+  ExpectReadIfCovered(whole, offsetof(actord_spawn, priority),
+                      sizeof(whole.priority), [](const actord_spawn& spawn) {
+                        const int priority = PriorityOf(spawn);
+                        if (priority == 7) return true;
+                        EXPECT_EQ(priority, ACTORD_PRIORITY_DEFAULT);
+                        return false;
+                      });
+  ExpectReadIfCovered(whole, offsetof(actord_spawn, monitor_tag),
+                      sizeof(whole.monitor_tag),
+                      [&tag](const actord_spawn& spawn) {
+                        return MonitorTagOf(spawn) == &tag;
+                      });
+  ExpectReadIfCovered(
+      whole, offsetof(actord_spawn, name), sizeof(whole.name),
+      [](const actord_spawn& spawn) { return NameOf(spawn) == "n"; });
+}
 
+TEST(Rules, AFieldOfAYieldOrATypeIsReadIfTheStructHasAllOfIt) {
   const actord_work_policy policy{};
-  actord_yield yield{};
-  yield.policy = &policy;
-  yield.struct_size = sizeof(yield);
-  EXPECT_EQ(PolicyOf(yield), &policy);
-  yield.struct_size = SizeUpTo(offsetof(actord_yield, policy));
-  EXPECT_EQ(PolicyOf(yield), nullptr);
-
-  actord_process_type type{};
-  type.struct_size = sizeof(type);
-  EXPECT_TRUE(HasUpgrades(type));
-  type.struct_size = SizeUpTo(offsetof(actord_process_type, restore));
-  EXPECT_FALSE(HasUpgrades(type));
+  actord_yield whole{};
+  whole.policy = &policy;
+  ExpectReadIfCovered(
+      whole, offsetof(actord_yield, policy), sizeof(whole.policy),
+      [&policy](const actord_yield& of) { return PolicyOf(of) == &policy; });
+  ExpectReadIfCovered(
+      actord_process_type{}, offsetof(actord_process_type, restore),
+      sizeof(actord_process_type::restore),
+      [](const actord_process_type& type) { return HasUpgrades(type); });
 }
 
 TEST(Rules, WithoutItsFlagAFieldIsNotRead) {
@@ -87,9 +106,12 @@ TEST(Rules, TheFieldsThatAPolicyDoesNotHaveAreZero) {
   actord_work_policy policy{};
   policy.max_attempts = 3;
   policy.lease_ns = 5;
-  policy.struct_size = SizeUpTo(offsetof(actord_work_policy, lease_ns));
+  constexpr size_t kLease = offsetof(actord_work_policy, lease_ns);
+  policy.struct_size = static_cast<uint32_t>(kLease);
   EXPECT_EQ(WholePolicy(policy).max_attempts, 3u);
   EXPECT_EQ(WholePolicy(policy).lease_ns, 0u);
+  policy.struct_size = static_cast<uint32_t>(kLease + sizeof(policy.lease_ns));
+  EXPECT_EQ(WholePolicy(policy).lease_ns, 5u);
   policy.struct_size = sizeof(policy) + 64;  // of a newer plugin
   EXPECT_EQ(WholePolicy(policy).lease_ns, 5u);
 }
@@ -112,13 +134,18 @@ TEST(Rules, AFailureHasTheCodeOfAnError) {
 }
 
 TEST(Rules, AnExceptionGoesBeforeABrokenRuleAndThatBeforeAStatus) {
-  EXPECT_EQ(AnswerOf(true, true, ACTORD_OK), Answer::kThrew);
-  EXPECT_EQ(AnswerOf(false, true, ACTORD_ABORTED), Answer::kBrokeRule);
-  EXPECT_EQ(AnswerOf(false, false, ACTORD_ABORTED), Answer::kRefused);
-  EXPECT_EQ(AnswerOf(false, false, ACTORD_OK), Answer::kOk);
-  EXPECT_EQ(CodeOfFailedInit(Answer::kThrew, ACTORD_ABORTED), ACTORD_INTERNAL);
-  EXPECT_EQ(CodeOfFailedInit(Answer::kBrokeRule, ACTORD_OK), ACTORD_INTERNAL);
-  EXPECT_EQ(CodeOfFailedInit(Answer::kRefused, ACTORD_ABORTED), ACTORD_ABORTED);
+  EXPECT_EQ(PluginCallEndOf(true, true, ACTORD_OK), PluginCallEnd::kThrew);
+  EXPECT_EQ(PluginCallEndOf(false, true, ACTORD_ABORTED),
+            PluginCallEnd::kBrokeRule);
+  EXPECT_EQ(PluginCallEndOf(false, false, ACTORD_ABORTED),
+            PluginCallEnd::kRefused);
+  EXPECT_EQ(PluginCallEndOf(false, false, ACTORD_OK), PluginCallEnd::kOk);
+  EXPECT_EQ(CodeOfFailedInit(PluginCallEnd::kThrew, ACTORD_ABORTED),
+            ACTORD_INTERNAL);
+  EXPECT_EQ(CodeOfFailedInit(PluginCallEnd::kBrokeRule, ACTORD_OK),
+            ACTORD_INTERNAL);
+  EXPECT_EQ(CodeOfFailedInit(PluginCallEnd::kRefused, ACTORD_ABORTED),
+            ACTORD_ABORTED);
   EXPECT_TRUE(MadeObject(false, ACTORD_OK));
   EXPECT_FALSE(MadeObject(true, ACTORD_OK));
   EXPECT_FALSE(MadeObject(false, ACTORD_ABORTED));
@@ -210,16 +237,17 @@ TEST(Rules, AnOrderToEndGoesBeforeAnUpgrade) {
 }
 
 TEST(Rules, OnlyASnapshotPutsAnUpgradeOff) {
-  EXPECT_EQ(AfterSnapshot(Answer::kOk, ACTORD_OK), Upgrade::kGoesOn);
-  EXPECT_EQ(AfterSnapshot(Answer::kRefused, ACTORD_UNAVAILABLE),
+  EXPECT_EQ(AfterSnapshot(PluginCallEnd::kOk, ACTORD_OK), Upgrade::kGoesOn);
+  EXPECT_EQ(AfterSnapshot(PluginCallEnd::kRefused, ACTORD_UNAVAILABLE),
             Upgrade::kIsPutOff);
-  EXPECT_EQ(AfterSnapshot(Answer::kRefused, ACTORD_ABORTED),
+  EXPECT_EQ(AfterSnapshot(PluginCallEnd::kRefused, ACTORD_ABORTED),
             Upgrade::kIsDeclined);
-  EXPECT_EQ(AfterSnapshot(Answer::kBrokeRule, ACTORD_UNAVAILABLE),
+  EXPECT_EQ(AfterSnapshot(PluginCallEnd::kBrokeRule, ACTORD_UNAVAILABLE),
             Upgrade::kIsDeclined);
-  EXPECT_EQ(AfterSnapshot(Answer::kThrew, ACTORD_OK), Upgrade::kIsDeclined);
-  EXPECT_EQ(AfterRestore(Answer::kOk), Upgrade::kGoesOn);
-  EXPECT_EQ(AfterRestore(Answer::kRefused), Upgrade::kIsDeclined);
+  EXPECT_EQ(AfterSnapshot(PluginCallEnd::kThrew, ACTORD_OK),
+            Upgrade::kIsDeclined);
+  EXPECT_EQ(AfterRestore(PluginCallEnd::kOk), Upgrade::kGoesOn);
+  EXPECT_EQ(AfterRestore(PluginCallEnd::kRefused), Upgrade::kIsDeclined);
 }
 
 TEST(Rules, ATimeoutOf0IsTheDefault) {

@@ -29,6 +29,7 @@ using ::testing::HasSubstr;
 // Start and end reports of the children, in order.
 inline std::vector<std::string> told;
 inline bool refuses = false;
+inline std::string why_refused = "not today";
 
 // Reports when it begins and ends. The messages "fail" and "done" end it.
 class Child : public Process {
@@ -37,7 +38,7 @@ class Child : public Process {
   static constexpr Method kMethods[] = {{"run", nullptr}};
 
   Status Init(std::string_view /*method*/, const Payload& input) {
-    if (refuses) return {Code::kUnavailable, "not today"};
+    if (refuses) return {Code::kUnavailable, why_refused};
     name_ = input.bytes;
     told.push_back("+" + name_);
     return {};
@@ -98,6 +99,7 @@ class SupervisorTest : public ::testing::Test {
   static Harness MakeHarness(const actord::testing::HarnessOptions& options) {
     told.clear();
     refuses = false;
+    why_refused = "not today";
     static const actord_plugin_info kPlugin =
         MakePlugin<ProcessTypes<Child, Stubborn, Asker>>("supervised", "1");
     return Harness(kPlugin, options);

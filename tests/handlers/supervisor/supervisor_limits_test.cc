@@ -1,4 +1,6 @@
 // Supervisors with floods of messages, timeouts and small limits.
+#include <actord/text.h>
+
 #include "tests/handlers/supervisor/supervisor_fixture.h"
 
 namespace actord::supervisor_test {
@@ -83,6 +85,31 @@ TEST_F(SupervisorTest, AnswersFitIntoSmallPayloads) {
       Ask(harness, supervisor, "stop_child", {{"id", huge}}).get<std::string>(),
       HasSubstr("NOT_FOUND"));
   EXPECT_TRUE(harness.IsLive(supervisor));
+}
+
+// Of two texts that differ by one byte, one has its limit in the middle of a
+// character.
+TEST_F(SupervisorTest, NeitherAnswerNorEndIsCutWithinACharacter) {
+  std::string characters;
+  while (characters.size() < 4000) characters += "é";
+  for (const char* const before : {"", "x"}) {
+    Harness harness = MakeHarness();
+    const Pid supervisor = Begin(harness, json::object());
+    refuses = true;
+    why_refused = before + characters;
+    const Result<> answer =
+        harness.Call(supervisor, "start_child", ChildOf("a").dump());
+    ASSERT_FALSE(answer.ok());
+    EXPECT_TRUE(IsUtf8(answer.status().message()));
+    EXPECT_GE(answer.status().message().size(), 2047u);
+    EXPECT_LE(answer.status().message().size(), 2048u);
+
+    const Pid keeper = Begin(harness, TreeOf("one_for_one", {ChildOf("b")}));
+    const std::string end = ChildIn(harness, keeper, "b")["last_end"];
+    EXPECT_EQ(end.find("\xef\xbf\xbd"), std::string::npos)
+        << "the replacement of half a character";
+    EXPECT_GE(end.size(), 199u);
+  }
 }
 
 // The number 1e9 becomes longer when it is written as JSON again.

@@ -1,6 +1,7 @@
 // The inputs that a supervisor accepts, and its errors for all others.
 #include "handlers/supervisor/supervisor_spec.h"
 
+#include <actord/text.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -165,6 +166,20 @@ TEST(SupervisorSpec, EachErrorNamesItsField) {
     EXPECT_EQ(spec.error().code, Code::kInvalidArgument) << each.json;
     EXPECT_THAT(spec.status().message(), HasSubstr(each.says));
     EXPECT_THAT(spec.status().message(), HasSubstr("wanted is {"));
+  }
+}
+
+TEST(SupervisorSpec, AnErrorOfAChildStatesTheRulesOfItsNames) {
+  const auto child = ParseChildSpec(R"({"id": "a b", "type": "t"})");
+  ASSERT_FALSE(child.ok());
+  const std::string text = child.status().message();
+  for (const char* field : {"id", "name"}) {
+    EXPECT_THAT(text, HasSubstr("\"" + std::string(field) +
+                                "\": " + std::string(kNameRule)));
+  }
+  for (const char* field : {"type", "method"}) {
+    EXPECT_THAT(text, HasSubstr("\"" + std::string(field) +
+                                "\": " + std::string(kDeclaredNameRule)));
   }
 }
 

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <functional>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -69,6 +70,43 @@ TEST_F(AbiProcess, TheLastResultAndTheLastFailureCount) {
   const auto outcome = Run("a");
   EXPECT_EQ(outcome->code, kUnknown) << "not a code";
   EXPECT_EQ(outcome->message, std::string(4096, 'x')) << "cut";
+}
+
+// A text that has its limit in the middle of a character ends before it.
+TEST_F(AbiProcess, NoTextIsCutWithinACharacter) {
+  Start();
+  b_.step = [](auto, actord_step* step) {
+    step->api->set_failure(step, ACTORD_ABORTED,
+                           ToAbi(std::string(4095, 'x') + "é"));
+    return ACTORD_STEP_FAIL;
+  };
+  const auto failed = Run("b");
+  ASSERT_TRUE(failed.has_value());
+  EXPECT_EQ(failed->message, std::string(4095, 'x'));
+
+  // The text that the runtime makes of an exception is longer than the text of
+  // an exit may be.
+  const std::string told = "Step threw: " + std::string(4083, 'x');
+  ASSERT_EQ(told.size(), 4095u);
+  b_.step = [](const auto& events, actord_step*) -> int32_t {
+    if (events.empty()) return ACTORD_STEP_IDLE;
+    throw std::runtime_error(std::string(4083, 'x') + "é");
+  };
+  const auto thrower = Submit("b");
+  ASSERT_TRUE(thrower.ok());
+  std::string exit;
+  a_.step = [&](const auto& events, actord_step* step) {
+    const actord_pid pid = ToAbi(*thrower);
+    if (events.empty()) step->api->monitor(step, &pid);
+    for (const actord_event* event : events) {
+      if (event->type == ACTORD_EVENT_EXIT) exit = View(event->payload.bytes);
+    }
+    return ACTORD_STEP_IDLE;
+  };
+  ASSERT_TRUE(Submit("a").ok());
+  core_->Send(*thrower, -1, "throw");
+  core_->Settle();
+  EXPECT_EQ(exit, told);
 }
 
 TEST_F(AbiProcess, AnInvalidVerdictFailsTheProcess) {

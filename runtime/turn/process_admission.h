@@ -1,4 +1,6 @@
 // Admits new processes that are submitted from outside or by handlers.
+// LiveWorld (live_world.h) admits the children of a step, Delivery
+// (delivery/delivery.h) admits messages.
 //
 // Thread-safety: any thread.
 #pragma once
@@ -19,11 +21,12 @@
 
 namespace actord::runtime {
 
-class Admission {
+class ProcessAdmission {
  public:
-  Admission(const Catalog& catalog, const LiveLimits& limits,
-            const Clock& clock, ProcessTable& processes, Scheduler& scheduler,
-            Names& names, Lane& shared_lane, const std::atomic<RunState>& state)
+  ProcessAdmission(const Catalog& catalog, const LiveLimits& limits,
+                   const Clock& clock, ProcessTable& processes,
+                   Scheduler& scheduler, Names& names, Lane& shared_lane,
+                   const std::atomic<RunState>& state)
       : catalog_(catalog),
         limits_(limits),
         clock_(clock),

@@ -1,4 +1,4 @@
-#include "runtime/step/record_codec.h"
+#include "runtime/step/record_format.h"
 
 #include <cstring>
 #include <type_traits>
@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/process/errors.h"
-#include "runtime/step/record_bytes.h"
+#include "runtime/step/record_fields.h"
 
 namespace actord::runtime {
 namespace {
@@ -301,7 +301,7 @@ void EncodeRecord(const TurnInput& input, const StepRecord& record,
       writer.Begin(input.step == 0 ? kInitRecord : kStepRecord);
   WriteInput(writer, input);
   const auto write = [&](const auto& item) { WriteItem(writer, item); };
-  for (const Answer& answer : record.answers) std::visit(write, answer);
+  for (const WorldAnswer& answer : record.answers) std::visit(write, answer);
   for (const Effect& effect : record.effects) std::visit(write, effect);
   WriteTexts(writer, record);
   writer.End(begin);

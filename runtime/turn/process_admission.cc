@@ -1,5 +1,5 @@
-// performance-notes: Marks for the compiler.
-#include "runtime/turn/admission.h"
+// performance-notes: Marks not measured alone.
+#include "runtime/turn/process_admission.h"
 
 #include <actord/excerpt.h>
 #include <actord/text.h>
@@ -53,7 +53,7 @@ absl::Status CheckTopic(std::string_view topic) {
   return CheckLabel("topic", "topic", topic);
 }
 
-absl::Status Admission::CheckState() const {
+absl::Status ProcessAdmission::CheckState() const {
   const absl::Duration retry_delay = absl::Seconds(1);
   switch (state_.load(std::memory_order_seq_cst)) {
     case RunState::kServing:
@@ -72,7 +72,7 @@ absl::Status Admission::CheckState() const {
                    "the daemon has stopped", retry_delay);
 }
 
-absl::Status Admission::CheckSizes(const SubmitRequest& request) const {
+absl::Status ProcessAdmission::CheckSizes(const SubmitRequest& request) const {
   absl::Status status =
       CheckPayloadSize("input", request.input, PayloadLimit(limits_));
   if (request.messages.size() > limits_.max_mailbox_messages()) {
@@ -99,8 +99,9 @@ absl::Status Admission::CheckSizes(const SubmitRequest& request) const {
   return status;
 }
 
-absl::StatusOr<Process*> Admission::Reserve(const SubmitRequest& request,
-                                            const Pid& parent, Admitted& done) {
+absl::StatusOr<Process*> ProcessAdmission::Reserve(const SubmitRequest& request,
+                                                   const Pid& parent,
+                                                   Admitted& done) {
   absl::Status status = CheckState();
   if (!status.ok()) return status;
   const ProcessType* type = catalog_.FindProcessType(request.process_type);
@@ -147,8 +148,8 @@ absl::StatusOr<Process*> Admission::Reserve(const SubmitRequest& request,
   return process;
 }
 
-absl::Status Admission::Refused(const ProcessType& type,
-                                ProcessTable::NoRoom why) {
+absl::Status ProcessAdmission::Refused(const ProcessType& type,
+                                       ProcessTable::NoRoom why) {
   const bool for_type = why == ProcessTable::NoRoom::kForType;
   lane_.Count(for_type ? &Counters::refused_processes_of_type
                        : &Counters::refused_processes);
@@ -162,8 +163,8 @@ absl::Status Admission::Refused(const ProcessType& type,
       absl::Seconds(1));
 }
 
-absl::Status Admission::Name(const std::string& name, Process& process,
-                             uint64_t held, Admitted& done) {
+absl::Status ProcessAdmission::Name(const std::string& name, Process& process,
+                                    uint64_t held, Admitted& done) {
   Pid holder;
   absl::Status status = names_.Register(
       name,
@@ -184,21 +185,22 @@ absl::Status Admission::Name(const std::string& name, Process& process,
   return status;
 }
 
-void Admission::Submit(const SubmitRequest& request, const Pid& parent,
-                       bool keep_result, Admitted done) {
+void ProcessAdmission::Submit(const SubmitRequest& request, const Pid& parent,
+                              bool keep_result, Admitted done) {
   submitting_.fetch_add(1, std::memory_order_seq_cst);
   SubmitNow(request, parent, keep_result, std::move(done));
   submitting_.fetch_sub(1, std::memory_order_seq_cst);
 }
 
-void Admission::AwaitQuiet() const {
+void ProcessAdmission::AwaitQuiet() const {
   ACTORD_ASSERT(state_.load() != RunState::kServing,
-                "admission.h: the daemon is not serving any more");
+                "process_admission.h: the daemon is not serving any more");
   while (submitting_.load(std::memory_order_seq_cst) != 0) YieldThread();
 }
 
-void Admission::SubmitNow(const SubmitRequest& request, const Pid& parent,
-                          bool keep_result, Admitted done) {
+void ProcessAdmission::SubmitNow(const SubmitRequest& request,
+                                 const Pid& parent, bool keep_result,
+                                 Admitted done) {
   absl::StatusOr<Process*> reserved = Reserve(request, parent, done);
   if (!reserved.ok()) {
     std::move(done)(reserved.status());
