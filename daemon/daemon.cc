@@ -150,10 +150,15 @@ absl::Status Daemon::StartRuntime() {
 absl::Status Daemon::StartServer() {
   plugin_loading_ =
       std::make_unique<PluginLoading>(plugins_, *runtime_, logger_);
-  service_ = std::make_unique<ActorService>(ServiceContext{
-      config_, runtime::Clock::System(), catalog_, plugins_, *plugin_loading_,
-      *runtime_, request_ids_, message_ids_, shutdown_, logger_, check_});
-  auto server = RpcServer::Start(config_, *service_, std::move(reservation_));
+  connections_ = std::make_unique<Connections>(
+      config_, RpcServer::MaxRequestBytes(config_), logger_,
+      runtime::Clock::System());
+  service_ = std::make_unique<ActorService>(
+      ServiceContext{config_, runtime::Clock::System(), catalog_, plugins_,
+                     *plugin_loading_, *runtime_, request_ids_, message_ids_,
+                     shutdown_, logger_, *connections_, check_});
+  auto server = RpcServer::Start(config_, *service_, *connections_,
+                                 std::move(reservation_));
   if (!server.ok()) return server.status();
   server_ = *std::move(server);
   return absl::OkStatus();
@@ -170,6 +175,7 @@ Daemon::~Daemon() {
     plugin_loading_->Stop(absl::InfiniteDuration());
   server_.reset();
   service_.reset();
+  connections_.reset();
   plugin_loading_.reset();
   plugins_.DestroyHandlers();
   runtime_.reset();

@@ -16,6 +16,7 @@
 #include "absl/synchronization/mutex.h"
 #include "daemon/calls/actor_service.h"
 #include "daemon/calls/call_gate.h"
+#include "daemon/connections/connections.h"
 #include "daemon/exit_status.h"
 #include "daemon/log/logging.h"
 #include "daemon/operations/exit_deadline.h"
@@ -125,6 +126,7 @@ class Daemon {
   RequestIds message_ids_;
   ShutdownControl shutdown_;
   std::unique_ptr<PluginLoading> plugin_loading_;  // null: no service
+  std::unique_ptr<Connections> connections_;       // null: no service
   std::unique_ptr<ActorService> service_;
   RpcServer::Reservation reservation_;  // empty once the server has it
   std::unique_ptr<RpcServer> server_;

@@ -121,6 +121,15 @@ void AddServerKeys(std::vector<ConfigKey>& keys) {
                        "Address to serve on, host:port or unix:PATH; port 0 "
                        "picks a free port."},
                       ListenCodec{}, ACTORD_MEMBER(listen)));
+  keys.push_back(Single({"server.unix_mode", "unix-mode", "MODE",
+                         "Permissions of Unix sockets in octal digits, such as "
+                         "0660; empty: as the umask says. A client needs the "
+                         "right to write."},
+                        ModeCodec{}, ACTORD_MEMBER(unix_mode)));
+  keys.push_back(Single({"server.unix_group", "unix-group", "GROUP",
+                         "Group of Unix sockets, a name or a number; empty: "
+                         "the group of the daemon."},
+                        TextCodec{}, ACTORD_MEMBER(unix_group)));
   keys.push_back(Single({"server.port_file", "port-file", "PATH",
                          "File to which actord writes the port of each TCP "
                          "address, one a line, once it serves."},
@@ -146,6 +155,36 @@ void AddServerKeys(std::vector<ConfigKey>& keys) {
       Single({"log.format", "log-format", "FORMAT",
               "Format of log lines on standard error: console or json."},
              format, ACTORD_MEMBER(log_format)));
+}
+
+void AddConnectionKeys(std::vector<ConfigKey>& keys) {
+  const NumberCodec<size_t> count{.max = 10'000'000};
+  keys.push_back(
+      Single({"connections.max", "max-connections", "N",
+              "Maximum number of open connections, up to 10000000; further "
+              "ones are closed as they come. 0 means as many as the limit of "
+              "open files (ulimit -n) less the reserved descriptors."},
+             count, ACTORD_MEMBER(max_connections)));
+  keys.push_back(
+      Single({"connections.max_per_address", "max-connections-per-address", "N",
+              "Maximum number of open connections from one IPv4 address or one "
+              "IPv6 /64 network, up to 10000000; further ones are closed as "
+              "they come. 0 means half of connections.max. Unix sockets are "
+              "not counted."},
+             count, ACTORD_MEMBER(max_connections_per_address)));
+  keys.push_back(
+      Single({"connections.reserved_descriptors", "reserved-descriptors", "N",
+              "File descriptors that connections leave to plugins, commands, "
+              "files and gRPC, from 16 to 1000000; a connection that needs one "
+              "of them is closed as it comes."},
+             NumberCodec<size_t>{.min = 16, .max = 1'000'000},
+             ACTORD_MEMBER(reserved_descriptors)));
+  keys.push_back(Single(
+      {"connections.handshake_timeout", "handshake-timeout", "DURATION",
+       "How long a new connection may take to send its HTTP/2 settings, "
+       "from 100ms to 10m; a slower one is closed."},
+      BoundedDurationCodec{{}, absl::Milliseconds(100), absl::Minutes(10)},
+      ACTORD_MEMBER(handshake_timeout)));
 }
 
 void AddPluginKeys(std::vector<ConfigKey>& keys) {
@@ -270,6 +309,7 @@ const std::vector<ConfigKey>& ConfigKeys() {
   static const std::vector<ConfigKey>* const keys = [] {
     auto* all = new std::vector<ConfigKey>;
     AddServerKeys(*all);
+    AddConnectionKeys(*all);
     AddPluginKeys(*all);
     AddBootKeys(*all);
     AddSchedulerKeys(*all);

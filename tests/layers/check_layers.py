@@ -66,7 +66,7 @@ ORIGINS = [
           r"|string|time)\.h$"),
     ("c++", r"[a-z_]+$"),
     ("posix", r"((sys|linux|arpa|net|netinet|sanitizer)/\w+|cxxabi|dirent|dlfcn|elf|execinfo"
-              r"|fcntl|getopt|glob|langinfo|link|locale|netdb|poll|pthread|pwd"
+              r"|fcntl|getopt|glob|grp|langinfo|link|locale|netdb|poll|pthread|pwd"
               r"|sched|semaphore|spawn|strings|syscall|termios|ucontext|unistd"
               r"|immintrin|libgen|ftw|malloc)\.h$"),
 ]
@@ -138,6 +138,8 @@ LAYERS = {
         "settings",
         "log",
         "counters",
+        "listening",
+        "connections",
         "plugins",
         "wire",
         "operations",
