@@ -71,8 +71,8 @@ class PluginCopies {
 
 // Whether nobody but root and the daemon's user can write to the file or
 // exchange it: one of them owns the file and its directory, and neither is
-// writable for others, or for a group that has other members. PERMISSION_DENIED says who can write, and what would
-// be right.
+// writable for others, or for a group that has other members. PERMISSION_DENIED
+// says who can write, and what would be right.
 absl::Status CheckOnlyOwnersWrite(int file);
 
 }  // namespace actord::handlers

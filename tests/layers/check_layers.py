@@ -59,6 +59,7 @@ ORIGINS = [
     ("cli11", r"CLI/"),
     ("toml", r"toml\+\+/"),
     ("json", r"nlohmann/"),
+    ("openssl", r"openssl/"),
     ("gtest", r"(gtest|gmock)/"),
     ("benchmark", r"benchmark/"),
     ("c", r"(assert|ctype|errno|float|inttypes|limits|math|setjmp|signal|stdarg"
@@ -85,6 +86,8 @@ MAY_INCLUDE = [
     ("handlers/plugins/", SYSTEM | {
         "abi", "sdk", "text", "sdk's json", "plugins", "json"}),
     ("handlers/rules/", STANDARD | {"abi", "sdk", "text", "rules"}),
+    ("handlers/loader/", SYSTEM | {
+        "abi", "sdk", "text", "rules", "absl", "handlers", "openssl"}),
     ("handlers/", SYSTEM | {
         "abi", "sdk", "text", "rules", "absl", "handlers", "json"}),
     ("runtime/", SYSTEM | {"abi", "sdk", "text", "rules", "absl", "runtime"}),
