@@ -10,6 +10,7 @@ from harness import places
 from harness.case import DaemonCase, EmptyCase
 from harness.daemon import run_actord
 
+BAD_OPTION = 64
 BAD_CONFIGURATION = 78
 
 
@@ -116,8 +117,10 @@ class Untrusted(EmptyCase):
             "not list", "--plugin-sha256", "0" * 64)
 
     def test_digest_that_is_none(self):
-        self.assert_refused_at_start("64 hexadecimal digits",
-                                     "--plugin-sha256", "abc")
+        done = run_actord("--plugin-sha256", "abc")
+        self.assertEqual(done.returncode, BAD_OPTION, done.stderr)
+        self.assertIn("--plugin-sha256: must have 64 hexadecimal digits",
+                      done.stderr)
 
     def test_library_beside_the_plugin(self):
         shutil.copyfile(places.TEST_PLUGINS / "origin_path.so", self.file)
