@@ -100,6 +100,23 @@ absl::Status Daemon::OpenAll() {
   return absl::OkStatus();
 }
 
+void Daemon::LogPlugins() {
+  for (const PluginInfo& plugin : plugins_.InForce()) {
+    logger_.Debug(absl::StrCat(
+        "plugin ", plugin.name, " ", plugin.version,
+        plugin.path.empty() ? std::string()
+                            : absl::StrCat(" from ", plugin.path, ", SHA-256 ",
+                                           plugin.digest)));
+  }
+  const absl::Status& copies = plugins_.CopiesStatus();
+  if (copies.ok() || config_.plugin_cache == "memory") return;
+  const auto level = config_.plugin_cache.empty() ? runtime::LogLevel::kDebug
+                                                  : runtime::LogLevel::kWarning;
+  logger_.Log(level, absl::StrCat("plugins are copied to memory, because "
+                                  "plugins.cache cannot be used: ",
+                                  copies.message()));
+}
+
 absl::Status Daemon::StartRuntime() {
   runtime::RuntimeOptions options = config_.runtime;
   options.stuck_after = config_.force_timeout;
@@ -111,11 +128,7 @@ absl::Status Daemon::StartRuntime() {
   runtime_ = *std::move(runtime);
   absl::Status status = plugins_.Load(config_, runtime_->host(), catalog_);
   if (!status.ok()) return status;
-  for (const PluginInfo& plugin : plugins_.InForce()) {
-    logger_.Debug(absl::StrCat("plugin ", plugin.name, " ", plugin.version,
-                               plugin.path.empty() ? "" : " from ",
-                               plugin.path));
-  }
+  LogPlugins();
   for (const runtime::TypeLimit& limit : config_.runtime.type_limits) {
     if (catalog_.FindProcessType(limit.process_type) == nullptr) {
       logger_.Warning(
@@ -137,10 +150,15 @@ absl::Status Daemon::StartRuntime() {
 absl::Status Daemon::StartServer() {
   plugin_loading_ =
       std::make_unique<PluginLoading>(plugins_, *runtime_, logger_);
-  service_ = std::make_unique<ActorService>(ServiceContext{
-      config_, runtime::Clock::System(), catalog_, plugins_, *plugin_loading_,
-      *runtime_, request_ids_, message_ids_, shutdown_, logger_, check_});
-  auto server = RpcServer::Start(config_, *service_, std::move(reservation_));
+  connections_ = std::make_unique<Connections>(
+      config_, RpcServer::MaxRequestBytes(config_), logger_,
+      runtime::Clock::System());
+  service_ = std::make_unique<ActorService>(
+      ServiceContext{config_, runtime::Clock::System(), catalog_, plugins_,
+                     *plugin_loading_, *runtime_, request_ids_, message_ids_,
+                     shutdown_, logger_, *connections_, check_});
+  auto server = RpcServer::Start(config_, *service_, *connections_,
+                                 std::move(reservation_));
   if (!server.ok()) return server.status();
   server_ = *std::move(server);
   return absl::OkStatus();
@@ -157,6 +175,7 @@ Daemon::~Daemon() {
     plugin_loading_->Stop(absl::InfiniteDuration());
   server_.reset();
   service_.reset();
+  connections_.reset();
   plugin_loading_.reset();
   plugins_.DestroyHandlers();
   runtime_.reset();

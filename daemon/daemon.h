@@ -16,6 +16,7 @@
 #include "absl/synchronization/mutex.h"
 #include "daemon/calls/actor_service.h"
 #include "daemon/calls/call_gate.h"
+#include "daemon/connections/connections.h"
 #include "daemon/exit_status.h"
 #include "daemon/log/logging.h"
 #include "daemon/operations/exit_deadline.h"
@@ -85,6 +86,9 @@ class Daemon {
   Daemon(const Config& config, Logger& logger, CallCheck check);
   absl::Status OpenAll();
   absl::Status StartRuntime();
+  // Logs the loaded plugins, and why their copies are not in the directory of
+  // the configuration.
+  void LogPlugins();
   absl::Status StartServer();
   // Returns the configuration of the start with the changes of every Reload.
   [[nodiscard]] Config InForce() const;
@@ -122,6 +126,7 @@ class Daemon {
   RequestIds message_ids_;
   ShutdownControl shutdown_;
   std::unique_ptr<PluginLoading> plugin_loading_;  // null: no service
+  std::unique_ptr<Connections> connections_;       // null: no service
   std::unique_ptr<ActorService> service_;
   RpcServer::Reservation reservation_;  // empty once the server has it
   std::unique_ptr<RpcServer> server_;

@@ -14,6 +14,7 @@
 #include "daemon/boot_tree.h"
 #include "daemon/daemon.h"
 #include "daemon/exit_status.h"
+#include "daemon/listening/inherited_sockets.h"
 #include "daemon/log/logging.h"
 #include "daemon/settings/command_line.h"
 #include "daemon/settings/config.h"
@@ -28,14 +29,22 @@ ExitStatus Complain(ExitStatus exit_status, const absl::Status& status) {
   return exit_status;
 }
 
-void Reload(const CommandLine& command_line, Daemon& daemon, Logger& logger) {
-  const auto config = LoadConfig(command_line.config_file, command_line.values,
-                                 SystemEnvironment(), ConfigReading::kAgain);
+// With the sockets of a service manager the default address is not served.
+void AddInheritedSockets(const std::vector<int>& sockets, Config& config) {
+  config.inherited_sockets = sockets;
+  if (!sockets.empty() && config.listen_is_default) config.listen.clear();
+}
+
+void Reload(const CommandLine& command_line, const std::vector<int>& sockets,
+            Daemon& daemon, Logger& logger) {
+  auto config = LoadConfig(command_line.config_file, command_line.values,
+                           SystemEnvironment(), ConfigReading::kAgain);
   if (!config.ok()) {
     logger.Error(absl::StrCat("configuration not reloaded: ",
                               config.status().message()));
     return;
   }
+  AddInheritedSockets(sockets, *config);
   daemon.Reload(*config);
 }
 
@@ -55,7 +64,7 @@ ExitStatus Serve(const CommandLine& command_line, const Config& config) {
     if (signal == SIGHUP) {
       reload_wanted = true;
       if (!serves || !reload_wanted.exchange(false)) return;
-      Reload(command_line, *daemon, logger);
+      Reload(command_line, config.inherited_sockets, *daemon, logger);
       return;
     }
     switch (++requests) {
@@ -95,8 +104,8 @@ ExitStatus Main(const std::vector<std::string>& arguments) {
     std::printf("actord %s\n", kActordVersion);
     return kExitClean;
   }
-  const auto config = LoadConfig(command_line->config_file,
-                                 command_line->values, SystemEnvironment());
+  auto config = LoadConfig(command_line->config_file, command_line->values,
+                           SystemEnvironment());
   if (!config.ok()) return Complain(kExitBadConfiguration, config.status());
   if (command_line->action == Action::kCheckConfig) {
     if (!config->boot_tree.empty()) {
@@ -111,6 +120,9 @@ ExitStatus Main(const std::vector<std::string>& arguments) {
     std::fputs(PrintConfig(*config).c_str(), stdout);
     return kExitClean;
   }
+  const auto sockets = TakeInheritedSockets();
+  if (!sockets.ok()) return Complain(kExitBadConfiguration, sockets.status());
+  AddInheritedSockets(*sockets, *config);
   return Serve(*command_line, *config);
 }
 

@@ -15,6 +15,7 @@
 #include "daemon/settings/listen_check.h"
 #include "daemon/thread_check.h"
 #include "runtime/system/clock.h"
+#include "runtime/system/memory_limit.h"
 
 namespace actord::daemon {
 namespace {
@@ -30,35 +31,44 @@ constexpr size_t kMinServerBytes = size_t{1} << 30;
 // A client that vanishes silently is noticed after this time.
 constexpr int kKeepaliveTimeMs = 60'000;
 constexpr int kKeepaliveTimeoutMs = 20'000;
+// gRPC reads at most this much at once, not 4 MiB. Bytes that gRPC has not read
+// are dropped when a connection is cut.
+constexpr int kMaxReadBytes = 32 << 10;
+// How long gRPC may take to end the calls of the connections that were cut.
+constexpr absl::Duration kShutdownSpare = absl::Seconds(2);
 // Clients that wait long may ping this often.
 constexpr int kMinClientPingIntervalMs = 10'000;
 
 // The number of gRPC's threads when its server has started: the threads that
-// wait for callbacks, and kOthers.
+// wait for callbacks, kOthers, and the threads of its connections.
 size_t ThreadsOfServer() {
   constexpr unsigned kOthers = 8;
-  return kOthers + std::clamp(gpr_cpu_num_cores() / 2, 2u, 16u);
-}
-
-size_t MaxRequestBytes(const Config& config) {
-  return 2 * config.runtime.max_payload_bytes + kRequestOverheadBytes;
+  return Connections::kThreads + kOthers +
+         std::clamp(gpr_cpu_num_cores() / 2, 2u, 16u);
 }
 
 // Memory for all requests that are being read, and for gRPC's own data of open
 // calls. When it runs out, gRPC reads more slowly and breaks calls off.
 size_t MaxServerBytes(const Config& config) {
-  return std::max(kMinServerBytes, 8 * MaxRequestBytes(config));
+  const size_t one = RpcServer::MaxRequestBytes(config);
+  const size_t many = std::max(kMinServerBytes, 8 * one);
+  // The other half of the memory is for the daemon's own data.
+  const uint64_t half = runtime::CgroupMemoryLimit("").value_or(UINT64_MAX) / 2;
+  return std::min(many, std::max<size_t>(one, half));
 }
 
 void SetLimits(const Config& config, grpc::ServerBuilder& builder) {
-  builder.SetMaxReceiveMessageSize(static_cast<int>(MaxRequestBytes(config)));
+  builder.SetMaxReceiveMessageSize(
+      static_cast<int>(RpcServer::MaxRequestBytes(config)));
   grpc::ResourceQuota quota("actord");
   quota.Resize(MaxServerBytes(config));
   builder.SetResourceQuota(quota);
   builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS,
                              config.max_concurrent_streams);
-  // Port sharing is off, because two daemons on one port would share the calls.
-  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+  builder.AddChannelArgument(GRPC_ARG_TCP_MAX_READ_CHUNK_SIZE, kMaxReadBytes);
+  builder.AddChannelArgument(
+      GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS,
+      static_cast<int>(absl::ToInt64Milliseconds(config.handshake_timeout)));
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveTimeMs);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS,
                              kKeepaliveTimeoutMs);
@@ -79,8 +89,7 @@ std::string WithPort(const std::string& address, int port) {
 absl::Status CannotListen(const std::string& address,
                           const std::string& reason) {
   return absl::UnavailableError(
-      absl::StrCat("cannot listen on ", address, ": ",
-                   reason.empty() ? "see gRPC's warning" : reason));
+      absl::StrCat("cannot listen on ", address, ": ", reason));
 }
 
 absl::Status CheckAddresses(const Config& config) {
@@ -92,6 +101,10 @@ absl::Status CheckAddresses(const Config& config) {
 }
 
 }  // namespace
+
+size_t RpcServer::MaxRequestBytes(const Config& config) {
+  return 2 * config.runtime.max_payload_bytes + kRequestOverheadBytes;
+}
 
 absl::StatusOr<RpcServer::Reservation> RpcServer::Reserve(
     const Config& config) {
@@ -117,45 +130,52 @@ absl::StatusOr<RpcServer::Reservation> RpcServer::Reserve(
 }
 
 absl::StatusOr<std::unique_ptr<RpcServer>> RpcServer::Start(
-    const Config& config, grpc::Service& service, Reservation reservation) {
+    const Config& config, grpc::Service& service, Connections& connections,
+    Reservation reservation) {
   absl::Status status = CheckAddresses(config);
   if (status.ok()) status = CheckThreads(ThreadsOfServer(), "gRPC's server");
+  if (!status.ok()) return status;
+  std::unique_ptr<RpcServer> server(new RpcServer(connections));
+  for (const auto& lock : reservation) lock->SetBound();
+  server->reservation_ = std::move(reservation);
+  status = server->Listen(config);
   if (!status.ok()) return status;
   grpc::EnableDefaultHealthCheckService(true);
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   grpc::ServerBuilder builder;
   SetLimits(config, builder);
-  std::vector<int> bound(config.listen.size(), 0);
-  for (size_t i = 0; i < bound.size(); ++i) {
-    builder.AddListeningPort(config.listen[i],
-                             grpc::InsecureServerCredentials(), &bound[i]);
-  }
+  connections.AddTo(builder);
   builder.RegisterService(&service);
-  std::unique_ptr<RpcServer> server(new RpcServer);
   server->max_payload_bytes_ =
       MaxRequestBytes(config) - kMinRequestOverheadBytes;
-  for (const auto& lock : reservation) lock->SetBound();
-  server->reservation_ = std::move(reservation);
   server->server_ = builder.BuildAndStart();
-  for (size_t i = 0; i < bound.size(); ++i) {
-    if (bound[i] > 0) continue;
-    // Another program has taken the address since the check, or gRPC has
-    // another reason.
-    return CannotListen(config.listen[i], WhyNotListening(config.listen[i]));
-  }
   if (server->server_ == nullptr) {
     return absl::InternalError("gRPC did not start the server");
   }
-  for (size_t i = 0; i < bound.size(); ++i) {
-    const auto address = ParseListenAddress(config.listen[i]);
-    const bool is_tcp = address.ok() && !address->is_unix;
-    if (is_tcp) server->ports_.push_back(bound[i]);
-    server->addresses_.push_back(is_tcp ? WithPort(config.listen[i], bound[i])
-                                        : config.listen[i]);
-  }
   server->server_->GetHealthCheckService()->SetServingStatus(
       v1::ActorService::service_full_name(), true);
+  status = connections.Serve();
+  if (!status.ok()) return status;
   return server;
+}
+
+absl::Status RpcServer::Listen(const Config& config) {
+  for (const int fd : config.inherited_sockets) {
+    const InheritedAddress inherited = connections_.ListenOn(fd);
+    if (inherited.port != 0) ports_.push_back(inherited.port);
+    addresses_.push_back(inherited.text);
+  }
+  for (const std::string& address : config.listen) {
+    const auto port = connections_.Listen(
+        address, {.mode = config.unix_mode, .group = config.unix_group});
+    if (!port.ok()) {
+      // Another program has taken the address since the check.
+      return CannotListen(address, std::string(port.status().message()));
+    }
+    if (*port != 0) ports_.push_back(*port);
+    addresses_.push_back(*port != 0 ? WithPort(address, *port) : address);
+  }
+  return absl::OkStatus();
 }
 
 RpcServer::~RpcServer() { Stop(absl::ZeroDuration()); }
@@ -165,10 +185,12 @@ void RpcServer::SetNotServing() {
 }
 
 void RpcServer::Stop(absl::Duration grace) {
+  connections_.StopAccepting();
   if (server_ == nullptr) return;
+  connections_.CutAllIn(grace);
   const absl::Time now = absl::FromUnixNanos(
       static_cast<int64_t>(runtime::Clock::System().UnixNs()));
-  server_->Shutdown(absl::ToChronoTime(now + grace));
+  server_->Shutdown(absl::ToChronoTime(now + grace + kShutdownSpare));
   server_->Wait();
   server_.reset();
 }

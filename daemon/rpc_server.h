@@ -1,6 +1,7 @@
 // The gRPC server: addresses, limits, health, reflection, and shutdown.
 //
-// Thread-safety: none, except SetNotServing. Ownership: borrows the service.
+// Thread-safety: none, except SetNotServing. Ownership: borrows the service and
+// the connections.
 #pragma once
 
 #include <grpcpp/server.h>
@@ -12,6 +13,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "daemon/connections/connections.h"
 #include "daemon/settings/config.h"
 #include "daemon/socket_lock.h"
 
@@ -25,10 +27,13 @@ class RpcServer {
   // the address and the reason. INVALID_ARGUMENT: a Unix socket is listed
   // twice. Blocks while names are looked up.
   static absl::StatusOr<Reservation> Reserve(const Config& config);
+  // The largest request that a server of this configuration takes.
+  static size_t MaxRequestBytes(const Config& config);
   // Starts the server, which serves when Start returns. UNAVAILABLE: as for
   // Reserve. INTERNAL: the system has too few threads.
   static absl::StatusOr<std::unique_ptr<RpcServer>> Start(
-      const Config& config, grpc::Service& service, Reservation reservation);
+      const Config& config, grpc::Service& service, Connections& connections,
+      Reservation reservation);
   // Stops the server if Stop was not called.
   ~RpcServer();
   RpcServer(const RpcServer&) = delete;
@@ -47,13 +52,16 @@ class RpcServer {
 
   // Tells health checks to send work elsewhere.
   void SetNotServing();
-  // Lets open calls finish until `grace` has passed, and then breaks them off.
-  // Returns when no call is left.
+  // Accepts no connection any more, and lets open calls finish until `grace`
+  // has passed. Then cuts all connections. Returns when no call is left.
   void Stop(absl::Duration grace);
 
  private:
-  RpcServer() = default;
+  explicit RpcServer(Connections& connections) : connections_(connections) {}
 
+  absl::Status Listen(const Config& config);
+
+  Connections& connections_;
   // Destroyed last.
   Reservation reservation_;
   std::unique_ptr<grpc::Server> server_;

@@ -31,8 +31,8 @@ class SocketLock {
   SocketLock(const SocketLock&) = delete;
   SocketLock& operator=(const SocketLock&) = delete;
 
-  // From now on a socket may exist that another part removes at its own time,
-  // as gRPC does. The lock file is then removed only if the socket is gone.
+  // From now on the daemon's socket may exist. The lock file is then removed
+  // only if the socket is gone.
   void SetBound() { is_bound_ = true; }
 
  private:

@@ -4,7 +4,7 @@
 #include <chrono>
 
 #include "absl/strings/str_cat.h"
-#include "runtime/counters/counter_rows.h"
+#include "runtime/counters/counter_info.h"
 #include "runtime/process/chain.h"
 #include "runtime/process/errors.h"
 #include "runtime/system/assert.h"

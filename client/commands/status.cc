@@ -68,6 +68,15 @@ Fields Overview(const v1::GetStatusResponse& status) {
       {"Upgrades", WithThousands(counters.upgrades_total()) + ", " +
                        WithThousands(counters.upgrades_declined_total()) +
                        " declined"},
+      {"Connections",
+       WithThousands(counters.connections_open()) + " open, " +
+           WithThousands(counters.connections_accepted_total()) +
+           " accepted, " +
+           WithThousands(counters.connection_limit_total() +
+                         counters.connection_address_limit_total() +
+                         counters.connection_descriptor_limit_total()) +
+           " refused, " + WithThousands(counters.connections_cut_total()) +
+           " cut"},
       {"Log",
        WithThousands(counters.log_lines_dropped_total()) + " lines dropped"},
   };

@@ -18,6 +18,7 @@
 #include "actord/v1/actor_service.pb.h"
 #include "daemon/calls/routed_service.h"
 #include "daemon/calls/waits.h"
+#include "daemon/connections/connections.h"
 #include "daemon/log/logging.h"
 #include "daemon/operations/idempotency.h"
 #include "daemon/operations/shutdown_control.h"
@@ -45,6 +46,7 @@ struct ServiceContext {
   RequestIds& message_ids;  // used by Send
   ShutdownControl& shutdown;
   const Logger& logger;
+  const Connections& connections;
   CallCheck check;  // null: no call is refused
 };
 

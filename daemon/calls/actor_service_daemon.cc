@@ -22,10 +22,11 @@ absl::Status ActorService::GetStatus(const Caller& /*caller*/,
   response.set_workers(static_cast<uint32_t>(stats.workers));
   WriteCatalog(context_.plugins.InForce(), context_.catalog,
                options.external_commands, &response);
-  WriteCounters(stats,
-                {.streams_open = streams_.size(),
-                 .log_lines_dropped = context_.logger.dropped_lines()},
-                response.mutable_counters());
+  DaemonStats of_daemon;
+  of_daemon.streams_open = streams_.size();
+  of_daemon.log_lines_dropped = context_.logger.dropped_lines();
+  context_.connections.WriteStats(of_daemon);
+  WriteCounters(stats, of_daemon, response.mutable_counters());
   WriteWorkers(stats, &response);
   WriteLimits(runtime_.limits().Get(), context_.config,
               response.mutable_limits());

@@ -9,5 +9,21 @@
         "Open calls of Work, SendStream, SubmitStream and WatchProcesses.") \
   TOTAL(log_lines_dropped, "log_lines_dropped_total", "lines", \
         "Lines of the log that were dropped because standard error was " \
-        "closed, or was not read fast enough.")
+        "closed, or was not read fast enough.") \
+  GAUGE(connections_open, "connections_open", "connections", \
+        "Open connections of clients.") \
+  TOTAL(connections_accepted, "connections_accepted_total", "connections", \
+        "Connections that were accepted and not refused.") \
+  TOTAL(connections_cut, "connections_cut_total", "connections", \
+        "Connections that the daemon cut because their client flooded it.") \
+  TOTAL(connection_limit, "connection_limit_total", "connections", \
+        "Connections that were refused because of `connections.max`.") \
+  TOTAL(connection_address_limit, "connection_address_limit_total", \
+        "connections", \
+        "Connections that were refused because of " \
+        "`connections.max_per_address`.") \
+  TOTAL(connection_descriptor_limit, "connection_descriptor_limit_total", \
+        "connections", \
+        "Connections that were refused because the free descriptors were the " \
+        "reserve of `connections.reserved_descriptors`.")
 // clang-format on

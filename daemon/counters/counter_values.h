@@ -5,7 +5,7 @@
 
 #include "daemon/counters/counter_table.h"
 #include "daemon/counters/stats.h"
-#include "runtime/counters/counter_rows.h"
+#include "runtime/counters/counter_info.h"
 
 namespace actord::daemon {
 

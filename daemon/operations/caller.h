@@ -50,8 +50,8 @@ class Caller {
     return {first->second.data(), first->second.size()};
   }
   // The number of the connection that carries the call; 0: unknown. The number
-  // is always 0 as long as gRPC accepts the connections, because gRPC does not
-  // tell connections apart.
+  // is always 0: gRPC tells the peer of a call, and nobody looks its connection
+  // up (daemon/connections/registry.h).
   [[nodiscard]] uint64_t connection() const { return connection_; }
   // The name that the client has proved; empty: the client has proved no name.
   // The name is always empty as long as the daemon checks neither certificates

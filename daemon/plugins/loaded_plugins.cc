@@ -18,6 +18,23 @@ absl::Status InFile(const std::string& path, const absl::Status& status) {
       absl::StrCat("plugin ", path, ": ", status.message()));
 }
 
+// Where copies of plugins belong; "": in memory. systemd sets CACHE_DIRECTORY,
+// a list separated by colons, for CacheDirectory=.
+std::string CacheDirectory(const Config& config) {
+  if (config.plugin_cache == "memory") return "";
+  if (!config.plugin_cache.empty()) return config.plugin_cache;
+  const Environment variables = SystemEnvironment();
+  const auto below = [&](const char* name, std::string_view path) {
+    const std::string value = variables(name).value_or("");
+    const std::string first = value.substr(0, value.find(':'));
+    return first.starts_with('/') ? first + std::string(path) : std::string();
+  };
+  std::string directory = below("CACHE_DIRECTORY", "/plugins");
+  if (directory.empty()) directory = below("XDG_CACHE_HOME", "/actord/plugins");
+  if (directory.empty()) directory = below("HOME", "/.cache/actord/plugins");
+  return directory;
+}
+
 // The *.so of a directory, sorted by name.
 absl::StatusOr<std::vector<std::string>> ListPlugins(
     const std::string& directory) {
@@ -44,6 +61,8 @@ absl::Status LoadedPlugins::Load(const Config& config, const actord_host* host,
                                  runtime::Catalog& catalog) {
   host_ = host;
   catalog_ = &catalog;
+  copies_.emplace(CacheDirectory(config));
+  allowed_digests_ = config.plugin_digests;
   absl::Status status = LoadBuiltin(config);
   std::vector<std::string> paths = config.plugins;
   for (const std::string& directory : config.plugin_dirs) {
@@ -80,7 +99,7 @@ absl::Status LoadedPlugins::LoadBuiltin(const Config& config) {
   auto set = handlers::CreateBuiltinHandlers(options, host_);
   if (!set.ok()) return set.status();
   const PluginInfo info{std::string(handlers::kBuiltinPlugin), kActordVersion,
-                        ""};
+                        "", ""};
   return Put(info,
              {.plugin = info.name,
               .version = info.version,
@@ -90,7 +109,12 @@ absl::Status LoadedPlugins::LoadBuiltin(const Config& config) {
 }
 
 absl::Status LoadedPlugins::LoadAtStart(const std::string& path) {
-  auto loaded = handlers::Plugin::Load(path);
+  const auto file = handlers::OpenPluginFile(path);
+  if (!file.ok()) return InFile(path, file.status());
+  auto copy = CopyAllowed(*file, path);
+  if (!copy.ok()) return InFile(path, copy.status());
+  if (FindDigest(copy->digest) != nullptr) return absl::OkStatus();
+  auto loaded = handlers::Plugin::Load(*std::move(copy), path);
   if (!loaded.ok()) return loaded.status();
   plugins_.push_back(*std::move(loaded));
   const handlers::Plugin& plugin = *plugins_.back();
@@ -109,7 +133,29 @@ absl::Status LoadedPlugins::LoadAtStart(const std::string& path) {
 
 PluginInfo LoadedPlugins::InfoOf(const handlers::Plugin& plugin,
                                  const std::string& path) {
-  return {plugin.info().name, plugin.info().version, path};
+  return {plugin.info().name, plugin.info().version, path, plugin.digest()};
+}
+
+absl::StatusOr<handlers::PluginCopy> LoadedPlugins::CopyAllowed(
+    const handlers::UniqueFd& file, const std::string& path) const {
+  absl::Status status = handlers::CheckOnlyOwnersWrite(file.get());
+  if (!status.ok()) return status;
+  auto copy = copies_->Copy(file.get(), path);
+  if (!copy.ok() || allowed_digests_.empty()) return copy;
+  if (std::find(allowed_digests_.begin(), allowed_digests_.end(),
+                copy->digest) != allowed_digests_.end()) {
+    return copy;
+  }
+  return absl::PermissionDeniedError(absl::StrCat(
+      "its SHA-256 is ", copy->digest, ", which plugins.sha256 does not list"));
+}
+
+const handlers::Plugin* LoadedPlugins::FindDigest(
+    const std::string& digest) const {
+  for (const auto& plugin : plugins_) {
+    if (plugin->digest() == digest) return plugin.get();
+  }
+  return nullptr;
 }
 
 runtime::CatalogEntries LoadedPlugins::EntriesOf(

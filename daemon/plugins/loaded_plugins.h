@@ -18,6 +18,7 @@
 #include "daemon/settings/config.h"
 #include "handlers/commands/allowed_directories.h"
 #include "handlers/loader/handler_set.h"
+#include "handlers/loader/plugin_copies.h"
 #include "handlers/loader/plugin_loader.h"
 #include "runtime/process/catalog.h"
 
@@ -26,8 +27,10 @@ namespace actord::daemon {
 struct PluginInfo {
   std::string name;
   std::string version;
-  // "": built in.
+  // Of the original; "": built in.
   std::string path;
+  // SHA-256 of the file, 64 hexadecimal digits; "": built in.
+  std::string digest;
 };
 
 class LoadedPlugins {
@@ -37,7 +40,9 @@ class LoadedPlugins {
   static constexpr size_t kMaxLoads = 1000;
 
   // Loads the configured plugins, built-in handlers first, and fills the
-  // catalog. An error names the file. Call it once, before all other functions.
+  // catalog. A file with the same content as an earlier one is the same plugin
+  // and is skipped. An error names the file. Call it once, before all other
+  // functions.
   absl::Status Load(const Config& config, const actord_host* host,
                     runtime::Catalog& catalog);
 
@@ -56,6 +61,12 @@ class LoadedPlugins {
   // of the plugin and may block.
   absl::StatusOr<Loaded> LoadVersion(const std::string& path,
                                      bool new_processes_only);
+
+  // Why copies of plugins are in memory and not in the directory of the
+  // configuration; OK: they are in the directory.
+  [[nodiscard]] const absl::Status& CopiesStatus() const {
+    return copies_->status();
+  }
 
   // Destroys the handlers, the newest first; no command may be running. The
   // code stays loaded until this object is destroyed. Call it before the host
@@ -81,6 +92,14 @@ class LoadedPlugins {
   static runtime::CatalogEntries EntriesOf(const handlers::Plugin& plugin);
   absl::Status LoadBuiltin(const Config& config);
   absl::Status LoadAtStart(const std::string& path);
+  // Copies the open file if nobody else can write it and if its digest is
+  // allowed. PERMISSION_DENIED: it is not to be loaded. The errors do not name
+  // the file.
+  absl::StatusOr<handlers::PluginCopy> CopyAllowed(
+      const handlers::UniqueFd& file, const std::string& path) const;
+  // nullptr: no plugin with this digest is loaded.
+  [[nodiscard]] const handlers::Plugin* FindDigest(
+      const std::string& digest) const;
   absl::Status AllowDirectories(const std::vector<std::string>& paths);
   // `found` receives the absolute path.
   absl::StatusOr<handlers::UniqueFd> OpenAllowed(const std::string& path,
@@ -102,6 +121,9 @@ class LoadedPlugins {
   // Directories by their absolute paths, opened at the start.
   std::vector<std::string> directories_;
   std::optional<handlers::AllowedDirectories> allowed_;
+  std::optional<handlers::PluginCopies> copies_;
+  // Empty: all are allowed.
+  std::vector<std::string> allowed_digests_;
   size_t loads_ = 0;
 
   // Shared objects that were opened while the daemon ran and are no plugins.

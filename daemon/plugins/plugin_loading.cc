@@ -69,6 +69,7 @@ absl::StatusOr<PluginLoading::Loaded> PluginLoading::LoadNow(
   const PluginInfo& plugin = loaded->plugin;
   logger_.Info(absl::StrCat(
       "plugin ", plugin.name, " ", plugin.version, " loaded from ", plugin.path,
+      ", SHA-256 ", plugin.digest,
       loaded->replaced_version.empty()
           ? std::string()
           : absl::StrCat(", in place of ", loaded->replaced_version)));

@@ -41,6 +41,21 @@ absl::Status OpenError(const Status& status) {
   }
 }
 
+// Maps an error of CopyAllowed.
+absl::Status CopyError(const std::string& path, const absl::Status& status) {
+  const std::string text =
+      absl::StrCat("plugin '", path, "': ", status.message());
+  if (absl::IsPermissionDenied(status)) {
+    return Error(absl::StatusCode::kPermissionDenied, reason::kPluginNotAllowed,
+                 text);
+  }
+  if (absl::IsResourceExhausted(status)) {
+    return Error(absl::StatusCode::kFailedPrecondition,
+                 reason::kPluginNotReadable, text);
+  }
+  return Invalid(reason::kInvalidPlugin, text);
+}
+
 // Maps an error of the loader.
 absl::Status LoadError(const absl::Status& status) {
   if (absl::IsFailedPrecondition(status)) {
@@ -97,20 +112,14 @@ absl::StatusOr<const handlers::Plugin*> LoadedPlugins::OpenVersion(
     const std::string& path, std::string& found, bool& is_new) {
   absl::StatusOr<handlers::UniqueFd> file = OpenAllowed(path, found);
   if (!file.ok()) return file.status();
-  const auto identity = handlers::IdentityOf(file->get());
-  if (!identity.ok()) {
-    return Invalid(
-        reason::kInvalidPlugin,
-        absl::StrCat("plugin '", found, "': ", identity.status().message()));
-  }
-  for (const auto& plugin : plugins_) {
-    if (plugin->file() == *identity) return plugin.get();
-  }
+  auto copy = CopyAllowed(*file, found);
+  if (!copy.ok()) return CopyError(found, copy.status());
+  if (const auto* const plugin = FindDigest(copy->digest)) return plugin;
   for (const Refused& refused : refused_) {
-    if (refused.object->file() == *identity) return refused.why;
+    if (refused.object->digest() == copy->digest) return refused.why;
   }
   std::unique_ptr<handlers::OpenObject> refused;
-  auto loaded = handlers::Plugin::Load(*std::move(file), found, &refused);
+  auto loaded = handlers::Plugin::Load(*std::move(copy), found, &refused);
   // A file that the linker refused has run no code, and is closed.
   if (loaded.ok() || refused != nullptr) ++loads_;
   if (!loaded.ok()) {
@@ -136,9 +145,7 @@ absl::Status LoadedPlugins::CheckName(const PluginInfo& plugin) const {
           absl::StatusCode::kAlreadyExists, reason::kPluginInForce,
           absl::StrCat("version ", other.version, " of plugin ", other.name,
                        " is in force, loaded from ", other.path,
-                       "; install a new version as a new file, with a new "
-                       "version number (a file that is overwritten in place "
-                       "is not read again)"));
+                       "; give the new version a new version number"));
     }
   }
   return absl::OkStatus();

@@ -88,6 +88,9 @@ absl::StatusOr<Config> LoadConfig(const std::string& file,
 
   Config config;
   absl::Status status = ApplyConfigValues(values, config);
+  for (const ConfigValue& value : values) {
+    if (value.key->path == "server.listen") config.listen_is_default = false;
+  }
   if (status.ok()) status = CheckLimits(config, values);
   if (status.ok() && config.listen.empty()) {
     status = absl::InvalidArgumentError(

@@ -26,12 +26,33 @@ enum class LogFormat { kConsole, kJson };
 struct Config {
   // Addresses, "host:port" or "unix:/path"; port 0 picks a free port.
   std::vector<std::string> listen = {"127.0.0.1:7600"};
+  // Who may use the Unix sockets: "0660", a group's name or number. "": as the
+  // system makes files.
+  std::string unix_mode;
+  std::string unix_group;
+  // Not a setting: listening sockets that a service manager has opened. With
+  // them, `listen` is empty unless it is set.
+  std::vector<int> inherited_sockets;
+  bool listen_is_default = true;
   // "": none.
   std::string port_file;
-  int max_concurrent_streams = 10'000;
+  int max_concurrent_streams = 1'000;
+
+  // Open connections, in all and of one address. 0: as many as the descriptors
+  // allow; half of these.
+  size_t max_connections = 0;
+  size_t max_connections_per_address = 0;
+  // Descriptors that connections leave to the other parts of the daemon.
+  size_t reserved_descriptors = 64;
+  // From the acceptance of a connection to the client's HTTP/2 settings.
+  absl::Duration handshake_timeout = absl::Seconds(10);
 
   std::vector<std::string> plugins;
   std::vector<std::string> plugin_dirs;
+  // Directory for private copies; "": the default place; "memory": none.
+  std::string plugin_cache;
+  // SHA-256 of the plugins that may be loaded; empty: all.
+  std::vector<std::string> plugin_digests;
   std::vector<std::string> file_read_dirs;
 
   // Path of a supervisor's input; "": none.

@@ -63,6 +63,24 @@ struct DurationCodec {
   }
 };
 
+struct BoundedDurationCodec : DurationCodec {
+  absl::Duration min;
+  absl::Duration max;
+
+  absl::Status Parse(const std::string& text, absl::Duration& value) const {
+    absl::Duration parsed;
+    absl::Status status = DurationCodec::Parse(text, parsed);
+    if (!status.ok()) return status;
+    if (parsed < min || parsed > max) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(text, " is not between ", FormatDurationText(min),
+                       " and ", FormatDurationText(max)));
+    }
+    value = parsed;
+    return absl::OkStatus();
+  }
+};
+
 struct TextCodec {
   absl::Status Parse(const std::string& text, std::string& value) const {
     value = text;
@@ -75,6 +93,31 @@ struct NonEmptyTextCodec : TextCodec {
   absl::Status Parse(const std::string& text, std::string& value) const {
     if (text.empty()) return absl::InvalidArgumentError("must not be empty");
     value = text;
+    return absl::OkStatus();
+  }
+};
+
+struct PluginCacheCodec : TextCodec {
+  absl::Status Parse(const std::string& text, std::string& value) const {
+    if (!text.empty() && text != "memory" && !text.starts_with('/')) {
+      return absl::InvalidArgumentError(
+          "must be an absolute path, or \"memory\"");
+    }
+    value = text;
+    return absl::OkStatus();
+  }
+};
+
+// A SHA-256 as sha256sum prints it.
+struct DigestCodec : TextCodec {
+  absl::Status Parse(const std::string& text, std::string& value) const {
+    constexpr size_t kDigits = 64;
+    if (text.size() != kDigits ||
+        text.find_first_not_of("0123456789abcdefABCDEF") != std::string::npos) {
+      return absl::InvalidArgumentError(
+          "must have 64 hexadecimal digits, as sha256sum prints them");
+    }
+    value = absl::AsciiStrToLower(text);
     return absl::OkStatus();
   }
 };
@@ -94,6 +137,22 @@ using PolicyCodec =
     FormCodec<runtime::WorkPolicy, ParseWorkPolicyText, FormatWorkPolicyText>;
 using TypeLimitCodec =
     FormCodec<runtime::TypeLimit, ParseTypeLimitText, FormatTypeLimitText>;
+
+// Permissions of a file, in octal digits; "" is allowed.
+struct ModeCodec : TextCodec {
+  absl::Status Parse(const std::string& text, std::string& value) const {
+    const bool is_octal =
+        text.size() <= 4 &&
+        text.find_first_not_of("01234567") == std::string::npos &&
+        (text.size() < 4 || text.front() == '0');
+    if (!is_octal) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "\"", text, "\" is not a mode in octal digits such as 0660"));
+    }
+    value = text;
+    return absl::OkStatus();
+  }
+};
 
 struct ListenCodec : TextCodec {
   absl::Status Parse(const std::string& text, std::string& value) const {

@@ -9,7 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "daemon/settings/config_codecs.h"
-#include "runtime/settings/limit_rows.h"
+#include "runtime/settings/limit_info.h"
 
 namespace actord::daemon {
 namespace {
@@ -121,6 +121,15 @@ void AddServerKeys(std::vector<ConfigKey>& keys) {
                        "Address to serve on, host:port or unix:PATH; port 0 "
                        "picks a free port."},
                       ListenCodec{}, ACTORD_MEMBER(listen)));
+  keys.push_back(Single({"server.unix_mode", "unix-mode", "MODE",
+                         "Permissions of Unix sockets in octal digits, such as "
+                         "0660; empty: as the umask says. A client needs the "
+                         "right to write."},
+                        ModeCodec{}, ACTORD_MEMBER(unix_mode)));
+  keys.push_back(Single({"server.unix_group", "unix-group", "GROUP",
+                         "Group of Unix sockets, a name or a number; empty: "
+                         "the group of the daemon."},
+                        TextCodec{}, ACTORD_MEMBER(unix_group)));
   keys.push_back(Single({"server.port_file", "port-file", "PATH",
                          "File to which actord writes the port of each TCP "
                          "address, one a line, once it serves."},
@@ -148,6 +157,36 @@ void AddServerKeys(std::vector<ConfigKey>& keys) {
              format, ACTORD_MEMBER(log_format)));
 }
 
+void AddConnectionKeys(std::vector<ConfigKey>& keys) {
+  const NumberCodec<size_t> count{.max = 10'000'000};
+  keys.push_back(
+      Single({"connections.max", "max-connections", "N",
+              "Maximum number of open connections, up to 10000000; further "
+              "ones are closed as they come. 0 means as many as the limit of "
+              "open files (ulimit -n) less the reserved descriptors."},
+             count, ACTORD_MEMBER(max_connections)));
+  keys.push_back(
+      Single({"connections.max_per_address", "max-connections-per-address", "N",
+              "Maximum number of open connections from one IPv4 address or one "
+              "IPv6 /64 network, up to 10000000; further ones are closed as "
+              "they come. 0 means half of connections.max. Unix sockets are "
+              "not counted."},
+             count, ACTORD_MEMBER(max_connections_per_address)));
+  keys.push_back(
+      Single({"connections.reserved_descriptors", "reserved-descriptors", "N",
+              "File descriptors that connections leave to plugins, commands, "
+              "files and gRPC, from 16 to 1000000; a connection that needs one "
+              "of them is closed as it comes."},
+             NumberCodec<size_t>{.min = 16, .max = 1'000'000},
+             ACTORD_MEMBER(reserved_descriptors)));
+  keys.push_back(Single(
+      {"connections.handshake_timeout", "handshake-timeout", "DURATION",
+       "How long a new connection may take to send its HTTP/2 settings, "
+       "from 100ms to 10m; a slower one is closed."},
+      BoundedDurationCodec{{}, absl::Milliseconds(100), absl::Minutes(10)},
+      ACTORD_MEMBER(handshake_timeout)));
+}
+
 void AddPluginKeys(std::vector<ConfigKey>& keys) {
   keys.push_back(
       List({"plugins.files", "plugin", "PATH", "Plugin to load at the start."},
@@ -156,6 +195,22 @@ void AddPluginKeys(std::vector<ConfigKey>& keys) {
                        "Directory from which all *.so are loaded at the "
                        "start, sorted by name; LoadPlugin loads from it, too."},
                       NonEmptyTextCodec{}, ACTORD_MEMBER(plugin_dirs)));
+  keys.push_back(Single(
+      {"plugins.cache", "plugin-cache", "DIR",
+       "Directory, of the daemon's user alone, for copies of plugins: "
+       "the daemon loads a copy, so that a plugin file may be "
+       "overwritten. Absolute, or \"memory\" for copies in memory. "
+       "Empty: $CACHE_DIRECTORY/plugins, else "
+       "$XDG_CACHE_HOME/actord/plugins, else "
+       "$HOME/.cache/actord/plugins. If it cannot be used, copies are in "
+       "memory."},
+      PluginCacheCodec{}, ACTORD_MEMBER(plugin_cache)));
+  keys.push_back(
+      List({"plugins.sha256", "plugin-sha256", "DIGEST",
+            "SHA-256 of a plugin file that may be loaded, 64 hexadecimal "
+            "digits; all others are refused. Empty: every plugin file that "
+            "only root and the daemon's user can write may be loaded."},
+           DigestCodec{}, ACTORD_MEMBER(plugin_digests)));
   keys.push_back(List({"commands.external", "external", "PATTERN",
                        "Command that programs outside the daemon carry out: a "
                        "name, or a prefix followed by *."},
@@ -254,6 +309,7 @@ const std::vector<ConfigKey>& ConfigKeys() {
   static const std::vector<ConfigKey>* const keys = [] {
     auto* all = new std::vector<ConfigKey>;
     AddServerKeys(*all);
+    AddConnectionKeys(*all);
     AddPluginKeys(*all);
     AddBootKeys(*all);
     AddSchedulerKeys(*all);

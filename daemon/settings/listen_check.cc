@@ -20,7 +20,7 @@ namespace {
 std::string TryToBind(int family, const sockaddr* address, socklen_t length) {
   const int socket_fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (socket_fd < 0) return std::strerror(errno);
-  // As in gRPC: an address in TIME_WAIT can be bound.
+  // As the daemon listens: an address in TIME_WAIT can be bound.
   const int on = 1;
   setsockopt(socket_fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
   std::string reason;
@@ -53,8 +53,8 @@ std::string TryUnix(const std::string& path) {
   address.sun_family = AF_UNIX;
   path.copy(address.sun_path, path.size());
   struct stat status {};
-  // gRPC replaces an existing socket. That is right for a stale socket, but
-  // would take the socket from a live server.
+  // The daemon replaces an existing socket. That is right for a stale socket,
+  // but would take the socket from a live server.
   if (lstat(path.c_str(), &status) == 0) return WhyInUse(address);
   std::string reason = TryToBind(
       AF_UNIX, reinterpret_cast<const sockaddr*>(&address), sizeof address);

@@ -1,5 +1,5 @@
-// Finds out why the daemon cannot listen on an address, because gRPC only logs
-// it.
+// Finds out whether the daemon can listen on an address, before the daemon
+// starts anything.
 //
 // Thread-safety: any thread; blocks while a name is looked up.
 #pragma once

@@ -10,6 +10,7 @@ void WritePlugin(const PluginInfo& info, v1::Plugin* proto) {
   proto->set_name(info.name);
   proto->set_version(ToUtf8(info.version));
   proto->set_path(ToUtf8(info.path));
+  proto->set_sha256(info.digest);
 }
 
 void WriteLoaded(const PluginLoading::Loaded& loaded,

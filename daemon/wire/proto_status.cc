@@ -11,7 +11,7 @@
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/message.h"
 #include "handlers/builtin_handlers.h"
-#include "runtime/settings/limit_rows.h"
+#include "runtime/settings/limit_info.h"
 
 namespace actord::daemon {
 namespace {

@@ -5,10 +5,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cstdint>
 #include <cstring>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <system_error>
+#include <vector>
 
 namespace actord::handlers {
 namespace {
@@ -34,13 +39,106 @@ absl::Status CutShort(uint64_t file_bytes) {
                      " bytes; install it under another name and rename it");
 }
 
+// The table of segments. Precondition: CheckWholeElf succeeded.
+std::vector<ElfW(Phdr)> SegmentsOf(int file) {
+  ElfW(Ehdr) header = {};
+  if (pread(file, &header, sizeof(header), 0) !=
+      static_cast<ssize_t>(sizeof(header))) {
+    return {};
+  }
+  std::vector<ElfW(Phdr)> segments(header.e_phnum);
+  const size_t bytes = segments.size() * sizeof(segments[0]);
+  if (pread(file, segments.data(), bytes, static_cast<off_t>(header.e_phoff)) !=
+      static_cast<ssize_t>(bytes)) {
+    return {};
+  }
+  return segments;
+}
+
+// Reads a text that ends with a zero byte; "": there is none.
+std::string TextAt(int file, uint64_t offset) {
+  constexpr size_t kMaxBytes = 4096;
+  std::string text(kMaxBytes, '\0');
+  const ssize_t size =
+      pread(file, text.data(), text.size(), static_cast<off_t>(offset));
+  text.resize(size > 0 ? static_cast<size_t>(size) : 0);
+  const size_t end = text.find('\0');
+  return end == std::string::npos ? "" : text.substr(0, end);
+}
+
+// The offset in the file of what the linker puts at this address; nullopt:
+// nothing of the file is there.
+std::optional<uint64_t> OffsetOf(const std::vector<ElfW(Phdr)>& segments,
+                                 uint64_t address) {
+  for (const ElfW(Phdr) & segment : segments) {
+    if (segment.p_type == PT_LOAD && address >= segment.p_vaddr &&
+        address - segment.p_vaddr < segment.p_filesz) {
+      return segment.p_offset + (address - segment.p_vaddr);
+    }
+  }
+  return std::nullopt;
+}
+
+// Whether a list of directories, separated by colons, has a relative one.
+bool HasRelative(std::string_view directories) {
+  if (directories.find("$ORIGIN") != std::string_view::npos ||
+      directories.find("${ORIGIN}") != std::string_view::npos) {
+    return true;
+  }
+  for (;;) {
+    const size_t colon = directories.find(':');
+    if (!directories.starts_with('/')) return true;
+    if (colon == std::string_view::npos) return false;
+    directories.remove_prefix(colon + 1);
+  }
+}
+
+// The entries of the dynamic section.
+std::vector<ElfW(Dyn)> DynamicOf(int file,
+                                 const std::vector<ElfW(Phdr)>& segments) {
+  constexpr size_t kMaxEntries = 4096;
+  std::vector<ElfW(Dyn)> entries;
+  for (const ElfW(Phdr) & segment : segments) {
+    if (segment.p_type != PT_DYNAMIC) continue;
+    entries.resize(
+        std::min<uint64_t>(kMaxEntries, segment.p_filesz / sizeof(ElfW(Dyn))));
+    const size_t bytes = entries.size() * sizeof(ElfW(Dyn));
+    if (pread(file, entries.data(), bytes,
+              static_cast<off_t>(segment.p_offset)) !=
+        static_cast<ssize_t>(bytes)) {
+      entries.clear();
+    }
+  }
+  return entries;
+}
+
 }  // namespace
 
-absl::StatusOr<FileIdentity> IdentityOf(int file) {
-  struct stat info = {};
-  if (fstat(file, &info) != 0) return Unreadable();
-  if (!S_ISREG(info.st_mode)) return absl::InvalidArgumentError("not a file");
-  return FileIdentity{info.st_dev, info.st_ino};
+absl::Status CheckLibraryPaths(int file) {
+  const std::vector<ElfW(Phdr)> segments = SegmentsOf(file);
+  const std::vector<ElfW(Dyn)> entries = DynamicOf(file, segments);
+  std::optional<uint64_t> texts;
+  for (const ElfW(Dyn) & entry : entries) {
+    if (entry.d_tag == DT_NULL) break;
+    if (entry.d_tag == DT_STRTAB) texts = OffsetOf(segments, entry.d_un.d_ptr);
+  }
+  for (const ElfW(Dyn) & entry : entries) {
+    if (entry.d_tag == DT_NULL) break;
+    const bool is_path = entry.d_tag == DT_RUNPATH || entry.d_tag == DT_RPATH;
+    if (!texts || (!is_path && entry.d_tag != DT_NEEDED)) continue;
+    const std::string text = TextAt(file, *texts + entry.d_un.d_val);
+    const bool is_relative =
+        is_path ? HasRelative(text)
+                : text.find('/') != std::string::npos && !text.starts_with('/');
+    if (is_relative) {
+      return NotLoadable(
+          std::string(is_path ? "its RUNPATH is" : "it needs the library") +
+          " '" + text +
+          "', which is relative to a directory, and the daemon loads a copy "
+          "from another directory; link with absolute paths, or statically");
+    }
+  }
+  return absl::OkStatus();
 }
 
 absl::Status CheckWholeElf(int file) {

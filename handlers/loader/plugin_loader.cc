@@ -10,10 +10,11 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
-#include <filesystem>
 #include <string_view>
 #include <system_error>
 #include <utility>
+
+#include "handlers/loader/plugin_file.h"
 
 namespace actord::handlers {
 namespace {
@@ -28,26 +29,6 @@ absl::Status NotAPlugin(const std::string& what) {
 absl::Status InFile(const std::string& path, const absl::Status& status) {
   return absl::Status(
       status.code(), "plugin '" + path + "': " + std::string(status.message()));
-}
-
-// Opens the file for checks. The linker opens it again.
-absl::StatusOr<UniqueFd> OpenFile(const std::string& path) {
-  UniqueFd file(
-      open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
-  if (file.get() >= 0) return file;
-  const std::string why =
-      std::error_code(errno, std::generic_category()).message();
-  return errno == ENOENT || errno == ENOTDIR
-             ? absl::NotFoundError("there is no such file")
-             : absl::InvalidArgumentError("cannot be read: " + why);
-}
-
-// Without a slash, dlopen would search the system's library directories.
-absl::StatusOr<std::string> Absolute(const std::string& path) {
-  std::error_code error;
-  std::filesystem::path absolute = std::filesystem::absolute(path, error);
-  if (error) return absl::InvalidArgumentError(error.message());
-  return absolute.string();
 }
 
 std::string LinkerPath(const UniqueFd& file) {
@@ -171,36 +152,40 @@ absl::Status CheckPluginInfo(const actord_plugin_info* info, size_t size) {
   return absl::OkStatus();
 }
 
+absl::StatusOr<UniqueFd> OpenPluginFile(const std::string& path) {
+  UniqueFd file(
+      open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  if (file.get() >= 0) return file;
+  const std::string why =
+      std::error_code(errno, std::generic_category()).message();
+  return errno == ENOENT || errno == ENOTDIR
+             ? absl::NotFoundError("there is no such file")
+             : absl::InvalidArgumentError("cannot be read: " + why);
+}
+
 absl::StatusOr<std::unique_ptr<Plugin>> Plugin::Load(const std::string& path) {
-  const absl::StatusOr<UniqueFd> file = OpenFile(path);
+  const absl::StatusOr<UniqueFd> file = OpenPluginFile(path);
   if (!file.ok()) return InFile(path, file.status());
-  const absl::StatusOr<FileIdentity> identity = IdentityOf(file->get());
-  if (!identity.ok()) return InFile(path, identity.status());
-  if (absl::Status status = CheckWholeElf(file->get()); !status.ok()) {
-    return InFile(path, status);
-  }
-  const absl::StatusOr<std::string> absolute = Absolute(path);
-  if (!absolute.ok()) return InFile(path, absolute.status());
-  const absl::StatusOr<void*> library = Open(*absolute);
-  if (!library.ok()) return InFile(path, library.status());
-  return Check(path,
-               std::make_unique<OpenObject>(*library, *identity, UniqueFd()),
-               nullptr);
+  auto copy = PluginCopies("").Copy(file->get(), path);
+  if (!copy.ok()) return InFile(path, copy.status());
+  return Load(*std::move(copy), path);
 }
 
 absl::StatusOr<std::unique_ptr<Plugin>> Plugin::Load(
-    UniqueFd file, const std::string& path,
+    PluginCopy copy, const std::string& path,
     std::unique_ptr<OpenObject>* refused) {
-  const absl::StatusOr<FileIdentity> identity = IdentityOf(file.get());
-  if (!identity.ok()) return InFile(path, identity.status());
-  if (absl::Status status = CheckWholeElf(file.get()); !status.ok()) {
-    return InFile(path, status);
-  }
-  const absl::StatusOr<void*> library = Open(LinkerPath(file));
+  absl::Status status = CheckWholeElf(copy.file.get());
+  if (status.ok()) status = CheckLibraryPaths(copy.file.get());
+  if (!status.ok()) return InFile(path, status);
+  const bool is_in_memory = copy.path.empty();
+  const absl::StatusOr<void*> library =
+      Open(is_in_memory ? LinkerPath(copy.file) : copy.path);
   if (!library.ok()) return InFile(path, library.status());
-  return Check(
-      path, std::make_unique<OpenObject>(*library, *identity, std::move(file)),
-      refused);
+  return Check(path,
+               std::make_unique<OpenObject>(
+                   *library, std::move(copy.digest),
+                   is_in_memory ? std::move(copy.file) : UniqueFd()),
+               refused);
 }
 
 OpenObject::~OpenObject() {

@@ -22,7 +22,7 @@
 #include "absl/status/statusor.h"
 #include "handlers/commands/allowed_directories.h"
 #include "handlers/loader/handler_set.h"
-#include "handlers/loader/plugin_file.h"
+#include "handlers/loader/plugin_copies.h"
 
 namespace actord::handlers {
 
@@ -38,44 +38,47 @@ class OpenObject {
   // identifies the object. The descriptor stays open while the object is
   // loaded, so that the number is not reused for another file. `file` may be
   // empty.
-  OpenObject(void* library, const FileIdentity& identity, UniqueFd file)
-      : library_(library), identity_(identity), file_(std::move(file)) {}
+  OpenObject(void* library, std::string digest, UniqueFd file)
+      : library_(library), digest_(std::move(digest)), file_(std::move(file)) {}
   OpenObject(const OpenObject&) = delete;
   OpenObject& operator=(const OpenObject&) = delete;
   ~OpenObject();
 
   [[nodiscard]] void* library() const { return library_; }
-  [[nodiscard]] const FileIdentity& file() const { return identity_; }
+  // The digest of its copy.
+  [[nodiscard]] const std::string& digest() const { return digest_; }
 
  private:
   void* const library_;
-  const FileIdentity identity_;
+  const std::string digest_;
   UniqueFd file_;
 };
 
+// Opens the file of a plugin for reading. NOT_FOUND: no such file.
+// INVALID_ARGUMENT: it cannot be opened. The errors do not name the file.
+absl::StatusOr<UniqueFd> OpenPluginFile(const std::string& path);
+
 class Plugin {
  public:
-  // Every error contains the file's name. NOT_FOUND: no such file.
-  // INVALID_ARGUMENT: not a shared object, or not a plugin.
-  // FAILED_PRECONDITION: a plugin for another ABI version.
-  static absl::StatusOr<std::unique_ptr<Plugin>> Load(const std::string& path);
-  // Loads the open `file`. The file that is now at `path` does not matter:
-  // `path` is only for messages. (The dynamic linker remembers the paths of
-  // loaded objects and does not read a file again. So a new file under an old
-  // name is loaded with this function. $ORIGIN in the object does not work.)
-  // `file` must not be the file of an existing OpenObject. If the object was
-  // opened but is not a plugin, it is stored in `refused`. If `refused` is
-  // nullptr, the object is closed, even if its initialisers have started
-  // something.
+  // Loads a copy of the file at `path`, which is only for messages: every error
+  // contains it. INVALID_ARGUMENT: not a shared object, or not a plugin, or its
+  // libraries have relative paths. FAILED_PRECONDITION: a plugin for another
+  // ABI version. No OpenObject may exist for a copy with the same digest. If
+  // the object was opened but is not a plugin, it is stored in `refused`. If
+  // `refused` is nullptr, the object is closed, even if its initialisers have
+  // started something.
   static absl::StatusOr<std::unique_ptr<Plugin>> Load(
-      UniqueFd file, const std::string& path,
+      PluginCopy copy, const std::string& path,
       std::unique_ptr<OpenObject>* refused = nullptr);
+  // Copies the file to memory and loads it; for programs that load only files
+  // of their own. NOT_FOUND: no such file.
+  static absl::StatusOr<std::unique_ptr<Plugin>> Load(const std::string& path);
 
   Plugin(const Plugin&) = delete;
   Plugin& operator=(const Plugin&) = delete;
 
   [[nodiscard]] const std::string& path() const { return path_; }
-  [[nodiscard]] const FileIdentity& file() const { return object_->file(); }
+  [[nodiscard]] const std::string& digest() const { return object_->digest(); }
   [[nodiscard]] const actord_plugin_info& info() const { return *info_; }
   [[nodiscard]] std::span<const actord_process_type* const> process_types()
       const {

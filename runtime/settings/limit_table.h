@@ -21,7 +21,7 @@
 // This header is one macro: it compiles alone and includes nothing. The
 // includer passes a macro for each kind of row, and includes the headers of the
 // names in the columns that it uses. limits.h uses members and defaults, so its
-// many includers do not include process.h. limit_rows.cc uses the ranges, too,
+// many includers do not include process.h. limit_info.cc uses the ranges, too,
 // and includes the headers of the constants in them.
 //
 // Thread-safety: a macro, without state.

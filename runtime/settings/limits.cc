@@ -1,6 +1,6 @@
 #include "runtime/settings/limits.h"
 
-#include "runtime/settings/limit_rows.h"
+#include "runtime/settings/limit_info.h"
 
 namespace actord::runtime {
 namespace {

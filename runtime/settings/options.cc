@@ -7,7 +7,7 @@
 #include "runtime/process/errors.h"
 #include "runtime/process/process.h"
 #include "runtime/settings/command_pattern.h"
-#include "runtime/settings/limit_rows.h"
+#include "runtime/settings/limit_info.h"
 #include "runtime/system/cpu_latency.h"
 
 namespace actord::runtime {

@@ -1,5 +1,6 @@
-// Admits new processes that are submitted from outside or by handlers. A
-// message is admitted by delivery/delivery.h.
+// Admits new processes that are submitted from outside or by handlers.
+// LiveWorld (live_world.h) admits the children of a step, Delivery
+// (delivery/delivery.h) admits messages.
 //
 // Thread-safety: any thread.
 #pragma once

@@ -59,8 +59,8 @@ ORIGINS = [
     ("spdlog", r"(spdlog|fmt)/"),
     ("cli11", r"CLI/"),
     ("toml", r"toml\+\+/"),
-    ("openssl", r"openssl/"),
     ("json", r"nlohmann/"),
+    ("openssl", r"openssl/"),
     ("gtest", r"(gtest|gmock)/"),
     ("benchmark", r"benchmark/"),
     ("c", r"(assert|ctype|errno|float|inttypes|limits|math|setjmp|signal|stdarg"
@@ -68,7 +68,7 @@ ORIGINS = [
           r"|string|time)\.h$"),
     ("c++", r"[a-z_]+$"),
     ("posix", r"((sys|linux|arpa|net|netinet|sanitizer)/\w+|cxxabi|dirent|dlfcn|elf|execinfo"
-              r"|fcntl|getopt|glob|langinfo|link|locale|netdb|poll|pthread|pwd"
+              r"|fcntl|getopt|glob|grp|langinfo|link|locale|netdb|poll|pthread|pwd"
               r"|sched|semaphore|spawn|strings|syscall|termios|ucontext|unistd"
               r"|immintrin|libgen|ftw|malloc)\.h$"),
 ]
@@ -87,6 +87,8 @@ MAY_INCLUDE = [
     ("handlers/plugins/", SYSTEM | {
         "abi", "sdk", "text", "sdk's json", "plugins", "json"}),
     ("handlers/rules/", STANDARD | {"abi", "sdk", "text", "rules"}),
+    ("handlers/loader/", SYSTEM | {
+        "abi", "sdk", "text", "rules", "absl", "handlers", "openssl"}),
     ("handlers/", SYSTEM | {
         "abi", "sdk", "text", "rules", "absl", "handlers", "json"}),
     ("identity/", SYSTEM | {"text", "absl", "identity", "toml", "openssl"}),
@@ -141,6 +143,8 @@ LAYERS = {
         "settings",
         "log",
         "counters",
+        "listening",
+        "connections",
         "plugins",
         "wire",
         "operations",

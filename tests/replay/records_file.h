@@ -7,7 +7,7 @@
 #include <mutex>
 #include <string>
 
-#include "runtime/step/record_codec.h"
+#include "runtime/step/record_format.h"
 
 namespace actord::replay {
 

@@ -17,7 +17,7 @@
 #include <string>
 
 #include "runtime/step/foreign.h"
-#include "runtime/step/record_codec.h"
+#include "runtime/step/record_format.h"
 #include "runtime/step/recorded_world.h"
 #include "runtime/step/step_context.h"
 #include "tests/replay/life_process.h"

@@ -22,10 +22,11 @@ size_t OpenFiles() {
   return static_cast<size_t>(std::distance(begin(files), end(files)));
 }
 
+// Whether the copy in memory of a file with this name is mapped.
 bool IsMapped(const std::string& name) {
   std::ifstream maps("/proc/self/maps");
   for (std::string line; std::getline(maps, line);) {
-    if (line.ends_with("/" + name)) return true;
+    if (line.find("/memfd:" + name) != std::string::npos) return true;
   }
   return false;
 }
@@ -44,6 +45,7 @@ class RefusedPlugins : public ::testing::Test {
     ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &files), 0);
     Config config;
     config.plugin_dirs = {directory_.string()};
+    config.plugin_cache = "memory";
     ASSERT_TRUE(plugins_.Load(config, &host_, catalog_).ok());
   }
   void TearDown() override {
@@ -79,10 +81,11 @@ TEST_F(RefusedPlugins, CountAsLoads) {
   for (size_t i = 0; i < LoadedPlugins::kMaxLoads; ++i) {
     const std::string name = "copy_" + std::to_string(i) + ".so";
     Install("bad_magic", name);
+    // Files with the same content are the same plugin, which is opened once.
+    std::ofstream(directory_ / name, std::ios::app) << i;
     ASSERT_TRUE(
         absl::IsInvalidArgument(plugins_.LoadVersion(name, false).status()))
         << name;
-    // No later file gets the inode of a mapped file, so each load is a new one.
     fs::remove(directory_ / name);
   }
   Install("bad_magic", "last.so");
@@ -94,12 +97,41 @@ TEST_F(RefusedPlugins, StayOpenIfTheirNameIsTaken) {
   Install("versions_1", "one.so");
   ASSERT_TRUE(plugins_.LoadVersion("one.so", false).ok());
   Install("versions_1", "same.so");
+  std::ofstream(directory_ / "same.so", std::ios::app) << "other bytes";
   const auto same = plugins_.LoadVersion("same.so", false);
   EXPECT_TRUE(absl::IsAlreadyExists(same.status())) << same.status();
   EXPECT_TRUE(IsMapped("same.so"));
   const size_t open = OpenFiles();
   EXPECT_EQ(plugins_.LoadVersion("same.so", false).status(), same.status());
   EXPECT_EQ(OpenFiles(), open);
+}
+
+TEST(LoadedPlugins, TheSameContentIsTheSamePlugin) {
+  const fs::path directory = fs::path(::testing::TempDir()) /
+                             ("same_plugins." + std::to_string(getpid()));
+  fs::create_directories(directory);
+  const fs::path original =
+      fs::path(ACTORD_TEST_PLUGINS_DIRECTORY) / "versions_1.so";
+  fs::copy_file(original, directory / "a.so");
+  fs::copy_file(original, directory / "b.so");
+  actord::testing::FakeHost host;
+  runtime::Catalog catalog;
+  LoadedPlugins plugins;
+  Config config;
+  config.plugins = {original.string()};
+  config.plugin_dirs = {directory.string()};
+  config.plugin_cache = (directory / "cache").string();
+  const absl::Status status = plugins.Load(config, &host, catalog);
+  EXPECT_TRUE(status.ok()) << status;
+  EXPECT_TRUE(plugins.CopiesStatus().ok()) << plugins.CopiesStatus();
+  const auto in_force = plugins.InForce();
+  ASSERT_EQ(in_force.size(), 2U);  // the daemon's own, and this one
+  EXPECT_EQ(in_force.back().path, original.string());
+  EXPECT_EQ(in_force.back().digest.size(), 64U);
+  const auto again = plugins.LoadVersion("b.so", false);
+  EXPECT_TRUE(absl::IsAlreadyExists(again.status())) << again.status();
+  plugins.DestroyHandlers();
+  fs::remove_all(directory);
 }
 
 }  // namespace

@@ -46,6 +46,11 @@ TEST(CommandLine, RefusesWrongUsage) {
       {{"--listen", "nowhere"}, "--listen: \"nowhere\" is not an address"},
       {{"--plugin", ""}, "--plugin: must not be empty"},
       {{"--max-concurrent-streams", "0"}, "0 is not between 1 and 1000000"},
+      {{"--unix-mode", "888"}, "\"888\" is not a mode in octal digits such as"},
+      {{"--unix-mode", "1777"}, "is not a mode in octal digits"},
+      {{"--reserved-descriptors", "15"}, "15 is not between 16 and 1000000"},
+      {{"--handshake-timeout", "99ms"}, "99ms is not between 100ms and 10m"},
+      {{"--handshake-timeout", "none"}, "none is not between 100ms and 10m"},
   };
   for (const auto& c : cases) {
     const auto command_line = ParseCommandLine(c.arguments);

@@ -37,6 +37,12 @@ const std::map<std::string, Sample>& Samples() {
         "[\"127.0.0.1:0\", \"unix:/tmp/a b.sock\"]"}},
       {"server.port_file", {{"/run/actord/port"}, "\"/run/actord/port\""}},
       {"server.max_concurrent_streams", {{"77"}, "77"}},
+      {"server.unix_mode", {{"0660"}, "\"0660\""}},
+      {"server.unix_group", {{"actord"}, "\"actord\""}},
+      {"connections.max", {{"500"}, "500"}},
+      {"connections.max_per_address", {{"50"}, "50"}},
+      {"connections.reserved_descriptors", {{"32"}, "32"}},
+      {"connections.handshake_timeout", {{"3s"}, "\"3s\""}},
       {"log.level", {{"warning"}, "\"warning\""}},
       {"log.format", {{"json"}, "\"json\""}},
       {"plugins.files",
@@ -385,9 +391,7 @@ TEST(ConfigFile, KeepsTheOrderOfTheLines) {
       "f.toml");
   ASSERT_TRUE(values.ok()) << values.status();
   std::vector<std::string> paths;
-  for (const ConfigValue& value : *values) {
-    paths.emplace_back(value.key->path);
-  }
+  for (const ConfigValue& value : *values) paths.emplace_back(value.key->path);
   EXPECT_THAT(paths,
               ElementsAre("server.port_file", "server.listen", "log.level"));
 }

@@ -13,7 +13,7 @@
 #include "daemon/wire/proto_status.h"
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/message.h"
-#include "runtime/settings/limit_rows.h"
+#include "runtime/settings/limit_info.h"
 
 namespace actord::daemon {
 namespace {

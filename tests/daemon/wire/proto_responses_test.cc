@@ -219,7 +219,16 @@ TEST(WriteCounters, WritesEach) {
   stats.upgrades_declined = 37;
   stats.ready_global = 38;
   v1::Counters proto;
-  WriteCounters(stats, {.streams_open = 39, .log_lines_dropped = 40}, &proto);
+  WriteCounters(stats,
+                {.streams_open = 39,
+                 .log_lines_dropped = 40,
+                 .connections_open = 41,
+                 .connections_accepted = 42,
+                 .connections_cut = 43,
+                 .connection_limit = 44,
+                 .connection_address_limit = 45,
+                 .connection_descriptor_limit = 46},
+                &proto);
   EXPECT_EQ(proto.processes_live(), 1u);
   EXPECT_EQ(proto.processes_started_total(), 2u);
   EXPECT_EQ(proto.processes_ended_total(), 3u);
@@ -260,6 +269,12 @@ TEST(WriteCounters, WritesEach) {
   EXPECT_EQ(proto.processes_ready_global(), 38u);
   EXPECT_EQ(proto.streams_open(), 39u);
   EXPECT_EQ(proto.log_lines_dropped_total(), 40u);
+  EXPECT_EQ(proto.connections_open(), 41u);
+  EXPECT_EQ(proto.connections_accepted_total(), 42u);
+  EXPECT_EQ(proto.connections_cut_total(), 43u);
+  EXPECT_EQ(proto.connection_limit_total(), 44u);
+  EXPECT_EQ(proto.connection_address_limit_total(), 45u);
+  EXPECT_EQ(proto.connection_descriptor_limit_total(), 46u);
 }
 
 TEST(ProtoTime, DurationsReadBack) {

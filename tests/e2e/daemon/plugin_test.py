@@ -82,9 +82,10 @@ class Refused(EmptyCase):
             self.bad("command_taken"), "command timer.sleep is taken")
 
     def test_plugin_name_that_is_taken(self):
-        echo = places.PLUGINS / "echo.so"
-        self.assert_refused_at_start(echo, "its name 'echo' is taken by",
-                                     "--plugin", echo)
+        other = self.directory / "other.so"
+        other.write_bytes((places.PLUGINS / "echo.so").read_bytes() + b"other")
+        self.assert_refused_at_start(other, "its name 'echo' is taken by",
+                                     "--plugin", places.PLUGINS / "echo.so")
 
     def test_handler_that_cannot_be_made(self):
         self.assert_refused_at_start(self.bad("create_throws"),

@@ -34,17 +34,17 @@ class EmptyCase(unittest.TestCase):
         return path
 
     def start_daemon(self, *options, plugins=True, environment=None,
-                     exit_status=0):
+                     exit_status=0, actord=places.ACTORD):
         """Starts a daemon, by default with the example plugins and the probe.
         When the test is over it has to end, upon SIGTERM if it still runs, with
-        `exit_status`."""
+        `exit_status`. `actord`: a script that becomes actord."""
         self._daemons += 1
         directory = self.directory / f"daemon{self._daemons}"
         directory.mkdir()
         if plugins:
             options = ("--plugin-dir", places.PLUGINS, "--plugin",
                        places.PROBE, *EXTERNAL, *options)
-        daemon = Daemon(directory, options, environment)
+        daemon = Daemon(directory, options, environment, actord=actord)
         self.addCleanup(self._end, daemon, exit_status)
         return daemon
 

@@ -38,7 +38,9 @@ class Daemon:
                 [str(word) for word in command],
                 **({"stdin": subprocess.DEVNULL, "stdout": log, "stderr": log,
                     "cwd": self.directory,
-                    "env": places.clean_environment(**(environment or {}))}
+                    "env": places.clean_environment(
+                        **({"XDG_CACHE_HOME": str(places.CACHE)}
+                           | (environment or {})))}
                    | (popen or {})))
         try:
             self.port = eventually(self._read_port, "the daemon's port",

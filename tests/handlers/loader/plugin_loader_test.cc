@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "handlers/loader/plugin_file.h"
 #include "tests/support/fake_host.h"
 
 namespace actord::handlers {
@@ -246,13 +247,10 @@ TEST_F(PluginFile, HeadersThatLieAreNoReasonToReadElsewhere) {
   EXPECT_TRUE(absl::IsInvalidArgument(CheckWholeElf(file_.get())));
 }
 
-TEST_F(PluginFile, ANewFileUnderAnOldNameIsLoaded) {
+TEST_F(PluginFile, AFileThatIsWrittenOverIsLoadedAgain) {
   const auto load = [this](const char* name) {
-    const std::string fresh = path_ + ".fresh";
-    std::filesystem::copy_file(TestPlugin(name), fresh);
-    std::filesystem::rename(fresh, path_);
-    return Plugin::Load(UniqueFd(open(path_.c_str(), O_RDONLY | O_CLOEXEC)),
-                        path_);
+    Write(BytesOf(name));
+    return Plugin::Load(path_);
   };
   const auto first = load("versions_1");
   const auto second = load("versions_2");
@@ -260,13 +258,45 @@ TEST_F(PluginFile, ANewFileUnderAnOldNameIsLoaded) {
   EXPECT_STREQ((*first)->info().version, "1");
   EXPECT_STREQ((*second)->info().version, "2");
   EXPECT_EQ((*first)->path(), (*second)->path());
-  EXPECT_FALSE((*first)->file() == (*second)->file());
+  EXPECT_NE((*first)->digest(), (*second)->digest());
   // A reused descriptor number does not lead to the former file.
   EXPECT_TRUE(absl::IsInvalidArgument(load("no_symbol").status()));
   EXPECT_TRUE(absl::IsFailedPrecondition(load("other_abi").status()));
   const auto third = load("versions_3");
   ASSERT_TRUE(third.ok()) << third.status();
   EXPECT_STREQ((*third)->info().version, "3");
+}
+
+TEST_F(PluginFile, LibraryPathsAreAbsolute) {
+  const auto check = [](const std::string& name) {
+    const UniqueFd file(open(TestPlugin(name).c_str(), O_RDONLY | O_CLOEXEC));
+    return CheckLibraryPaths(file.get());
+  };
+  EXPECT_TRUE(check("versions_1").ok()) << check("versions_1");
+  EXPECT_TRUE(check("absolute_path").ok()) << check("absolute_path");
+  EXPECT_THAT(std::string(check("relative_path").message()),
+              HasSubstr("its RUNPATH is 'lib', which is relative"));
+  EXPECT_THAT(
+      std::string(check("origin_path").message()),
+      HasSubstr("its RUNPATH is '/opt/lib:$ORIGIN/lib', which is relative"));
+}
+
+TEST_F(PluginFile, ADynamicSectionThatLiesIsNoReasonToReadElsewhere) {
+  const std::string whole = BytesOf("origin_path");
+  ElfW(Ehdr) header;
+  std::memcpy(&header, whole.data(), sizeof(header));
+  for (size_t i = 0; i < header.e_phnum; ++i) {
+    const size_t at = header.e_phoff + i * sizeof(ElfW(Phdr));
+    ElfW(Phdr) segment;
+    std::memcpy(&segment, whole.data() + at, sizeof(segment));
+    if (segment.p_type != PT_DYNAMIC) continue;
+    for (size_t byte = 0; byte < segment.p_filesz; ++byte) {
+      std::string bytes = whole;
+      bytes[segment.p_offset + byte] = static_cast<char>(0xff);
+      Write(bytes);
+      CheckLibraryPaths(file_.get()).IgnoreError();
+    }
+  }
 }
 
 }  // namespace

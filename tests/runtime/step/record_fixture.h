@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "runtime/step/record_codec.h"
+#include "runtime/step/record_format.h"
 
 namespace actord::runtime {
 

@@ -1,4 +1,4 @@
-#include "runtime/settings/limit_rows.h"
+#include "runtime/settings/limit_info.h"
 
 #include "runtime/memory/slot_table.h"
 #include "runtime/process/activity.h"

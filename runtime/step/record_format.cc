@@ -1,4 +1,4 @@
-#include "runtime/step/record_codec.h"
+#include "runtime/step/record_format.h"
 
 #include <cstring>
 #include <type_traits>
@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/process/errors.h"
-#include "runtime/step/record_bytes.h"
+#include "runtime/step/record_fields.h"
 
 namespace actord::runtime {
 namespace {

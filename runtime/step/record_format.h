@@ -8,7 +8,7 @@
 // Bit 0 of the flags: a reader that does not know the kind skips the item, but
 // keeps its bytes. Without that bit an unknown kind is an error. Kinds and
 // layouts are fixed for ever: the golden file of the tests holds them. A new
-// kind is a row of the table in record_codec.cc.
+// kind is a row of the table in record_format.cc.
 //
 // Thread-safety: pure functions of their arguments.
 #pragma once

@@ -1,10 +1,10 @@
 // The bytes of a record, which are fixed for ever.
-#include "runtime/step/record_codec.h"
+#include "runtime/step/record_format.h"
 
 #include <fstream>
 #include <sstream>
 
-#include "runtime/step/record_bytes.h"
+#include "runtime/step/record_fields.h"
 #include "runtime/system/sip_hash.h"
 #include "tests/runtime/step/record_fixture.h"
 

@@ -1,5 +1,5 @@
 // Writes and reads the fields of a record as bytes: little-endian numbers,
-// texts after their lengths, items after their headers (record_codec.h).
+// texts after their lengths, items after their headers (record_format.h).
 //
 // Thread-safety: belongs to one thread.
 #pragma once

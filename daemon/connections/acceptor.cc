@@ -1,0 +1,215 @@
+#include "daemon/connections/acceptor.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <limits>
+#include <system_error>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "daemon/listening/peer_address.h"
+
+namespace actord::daemon {
+namespace {
+
+// From one listener before the others have their turn.
+constexpr int kMaxAccepts = 64;
+// Before a connection is refused, the connections that are over are forgotten,
+// at most so often.
+constexpr uint64_t kSweepPauseNs = 20'000'000;
+// The pause when the system has no memory for a connection.
+constexpr timespec kPause{0, 10'000'000};
+
+int OpenSpare() { return open("/dev/null", O_RDONLY | O_CLOEXEC); }
+
+void CloseAndForget(int& fd) {
+  if (fd >= 0) close(fd);
+  fd = -1;
+}
+
+absl::Status NoDescriptor() {
+  return absl::InternalError(absl::StrCat(
+      "no descriptor for accepting connections: ", std::strerror(errno)));
+}
+
+}  // namespace
+
+Acceptor::Acceptor(const ConnectionLimits& limits, ConnectionRegistry& registry,
+                   ConnectionCounts& counts, Logger& logger,
+                   const runtime::Clock& clock)
+    : limits_(limits),
+      registry_(registry),
+      counts_(counts),
+      clock_(clock),
+      total_warning_(logger, clock),
+      address_warning_(logger, clock),
+      descriptors_warning_(logger, clock) {}
+
+Acceptor::~Acceptor() {
+  Stop();
+  CloseAndForget(epoll_);
+  CloseAndForget(stop_event_);
+  CloseAndForget(spare_);
+}
+
+absl::Status Acceptor::Start(const std::vector<int>& listeners,
+                             HandOver hand_over) {
+  hand_over_ = std::move(hand_over);
+  epoll_ = epoll_create1(EPOLL_CLOEXEC);
+  stop_event_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  spare_ = OpenSpare();
+  if (epoll_ < 0 || stop_event_ < 0 || spare_ < 0) return NoDescriptor();
+  std::vector<int> waited = listeners;
+  waited.push_back(stop_event_);
+  for (const int fd : waited) {
+    epoll_event event{};
+    event.events = EPOLLIN;
+    event.data.fd = fd;
+    if (epoll_ctl(epoll_, EPOLL_CTL_ADD, fd, &event) != 0) {
+      return NoDescriptor();
+    }
+  }
+  try {
+    thread_ = std::thread([this] { Run(); });
+    return absl::OkStatus();
+  } catch (const std::system_error& error) {
+    return absl::InternalError(absl::StrCat(
+        "cannot start the thread that accepts connections: ", error.what()));
+  }
+}
+
+void Acceptor::Stop() {
+  if (!thread_.joinable()) return;
+  eventfd_write(stop_event_, 1);
+  thread_.join();
+}
+
+void Acceptor::Run() {
+  pthread_setname_np(pthread_self(), "accept");
+  constexpr int kMaxEvents = 16;
+  std::array<epoll_event, kMaxEvents> events;
+  for (;;) {
+    const int count = epoll_wait(epoll_, events.data(), kMaxEvents, -1);
+    for (int i = 0; i < count; ++i) {
+      const int fd = events[static_cast<size_t>(i)].data.fd;
+      if (fd == stop_event_) return;
+      AcceptFrom(fd);
+    }
+  }
+}
+
+void Acceptor::AcceptFrom(int listener) {
+  for (int i = 0; i < kMaxAccepts; ++i) {
+    if (!AcceptOne(listener)) return;
+  }
+}
+
+bool Acceptor::AcceptOne(int listener) {
+  sockaddr_storage address{};
+  socklen_t length = sizeof address;
+  const int fd = accept4(listener, reinterpret_cast<sockaddr*>(&address),
+                         &length, SOCK_NONBLOCK | SOCK_CLOEXEC);
+  if (fd >= 0) {
+    Take(listener, fd, address);
+    return true;
+  }
+  switch (errno) {
+    case EAGAIN:
+      return false;
+    case EMFILE:
+    case ENFILE:
+      RefuseWithSpare(listener);
+      return false;
+    case ENOBUFS:
+    case ENOMEM:
+      nanosleep(&kPause, nullptr);
+      return false;
+    default:
+      // The client has gone, or the network broke this one connection.
+      return true;
+  }
+}
+
+void Acceptor::Take(int listener, int fd, const sockaddr_storage& address) {
+  Connection connection;
+  connection.fd = fd;
+  connection.peer = PeerName(address);
+  connection.address_group = AddressGroup(address);
+  const Refusal refusal = Decide(fd, connection.address_group);
+  if (refusal != Refusal::kNone) {
+    // Before the client can know.
+    Refuse(refusal, connection.peer);
+    close(fd);
+    return;
+  }
+  connection.cookie = SocketCookie(fd);
+  connection.since_unix_ns = clock_.UnixNs();
+  const bool is_tcp = address.ss_family != AF_UNIX;
+  if (!is_tcp) connection.credentials = ReadCredentials(fd);
+  const uint64_t id = registry_.Add(std::move(connection));
+  ConnectionCounts::Count(counts_.accepted);
+  hand_over_(listener, id, fd, is_tcp);
+}
+
+Refusal Acceptor::Decide(int fd, const std::string& group) {
+  const auto decide = [&] {
+    return Admit(limits_, fd, registry_.open(), !group.empty(),
+                 registry_.OpenOf(group));
+  };
+  const Refusal refusal = decide();
+  if (refusal == Refusal::kNone) return refusal;
+  const uint64_t now_ns = clock_.MonotonicNs();
+  if (now_ns < next_sweep_ns_) return refusal;
+  registry_.Sweep(std::numeric_limits<size_t>::max());
+  next_sweep_ns_ = clock_.MonotonicNs() + kSweepPauseNs;
+  return decide();
+}
+
+void Acceptor::Refuse(Refusal refusal, const std::string& peer) {
+  switch (refusal) {
+    case Refusal::kNone:
+      return;
+    case Refusal::kTotal:
+      ConnectionCounts::Count(counts_.refused_total);
+      return total_warning_.Say(absl::StrCat(
+          "connection of ", peer, " refused: ", limits_.max,
+          " connections are open; raise connections.max, or the limit of open "
+          "files (ulimit -n, LimitNOFILE)"));
+    case Refusal::kAddress:
+      ConnectionCounts::Count(counts_.refused_address);
+      return address_warning_.Say(
+          absl::StrCat("connection of ", peer, " refused: its address has ",
+                       limits_.max_per_address,
+                       " connections; raise connections.max_per_address"));
+    case Refusal::kDescriptors:
+      ConnectionCounts::Count(counts_.refused_descriptors);
+      return descriptors_warning_.Say(absl::StrCat(
+          "connection of ", peer,
+          " refused: the free descriptors are the reserve of "
+          "connections.reserved_descriptors; raise the limit of open files "
+          "(ulimit -n, LimitNOFILE)"));
+  }
+}
+
+void Acceptor::RefuseWithSpare(int listener) {
+  CloseAndForget(spare_);
+  const int fd = accept4(listener, nullptr, nullptr, SOCK_CLOEXEC);
+  if (fd >= 0) {
+    Refuse(Refusal::kDescriptors, "a client");
+    close(fd);
+  } else {
+    // Another thread has taken the spare descriptor.
+    nanosleep(&kPause, nullptr);
+  }
+  spare_ = OpenSpare();
+}
+
+}  // namespace actord::daemon

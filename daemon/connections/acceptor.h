@@ -1,0 +1,72 @@
+// The thread that accepts connections, refuses those above the limits, and
+// hands the others to gRPC.
+//
+// A refused connection is accepted and closed at once, so that its client
+// learns it. The thread never stops accepting, also if there are no
+// descriptors: one spare descriptor is given up for a moment, to accept and
+// close.
+//
+// Thread-safety: Start, Stop and the destructor are for one thread. Ownership:
+// owns the thread; borrows everything else.
+#pragma once
+
+#include <sys/socket.h>
+
+#include <functional>
+#include <thread>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "daemon/connections/admission.h"
+#include "daemon/connections/connection_counts.h"
+#include "daemon/connections/registry.h"
+#include "daemon/connections/spaced_warning.h"
+
+namespace actord::daemon {
+
+class Acceptor {
+ public:
+  // Takes an accepted connection, which has this id in the registry.
+  using HandOver =
+      std::function<void(int listener, uint64_t id, int fd, bool is_tcp)>;
+
+  Acceptor(const ConnectionLimits& limits, ConnectionRegistry& registry,
+           ConnectionCounts& counts, Logger& logger,
+           const runtime::Clock& clock);
+  ~Acceptor();
+  Acceptor(const Acceptor&) = delete;
+  Acceptor& operator=(const Acceptor&) = delete;
+
+  // `listeners` are listening sockets that do not block. INTERNAL: the system
+  // has no thread or no descriptor left.
+  absl::Status Start(const std::vector<int>& listeners, HandOver hand_over);
+  // No connection is handed over when Stop has returned.
+  void Stop();
+
+ private:
+  void Run();
+  // Accepts what waits, but a bounded number.
+  void AcceptFrom(int listener);
+  // Accepts a connection; false: none waits, or the system refuses.
+  bool AcceptOne(int listener);
+  void Take(int listener, int fd, const sockaddr_storage& address);
+  Refusal Decide(int fd, const std::string& group);
+  void Refuse(Refusal refusal, const std::string& peer);
+  void RefuseWithSpare(int listener);
+
+  const ConnectionLimits limits_;
+  ConnectionRegistry& registry_;
+  ConnectionCounts& counts_;
+  const runtime::Clock& clock_;
+  SpacedWarning total_warning_;
+  SpacedWarning address_warning_;
+  SpacedWarning descriptors_warning_;
+  HandOver hand_over_;
+  int epoll_ = -1;
+  int stop_event_ = -1;
+  int spare_ = -1;
+  uint64_t next_sweep_ns_ = 0;
+  std::thread thread_;
+};
+
+}  // namespace actord::daemon

@@ -1,0 +1,38 @@
+// Decides whether the daemon takes one more connection.
+//
+// Thread-safety: plain values and pure functions.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace actord::daemon {
+
+struct ConnectionLimits {
+  // Open connections.
+  size_t max = 0;
+  // Open connections of one address group (peer_address.h).
+  size_t max_per_address = 0;
+  // The first descriptor that no connection may have: the descriptors from here
+  // on are the reserve of the other parts of the daemon.
+  uint64_t first_reserved = 0;
+};
+
+// The limits of a configuration, on a system that lets the daemon open
+// `max_descriptors` descriptors. 0 for a limit of the configuration: as many
+// connections as the descriptors allow; one address may have half of them.
+ConnectionLimits LimitsFor(uint64_t max, uint64_t max_per_address,
+                           uint64_t reserved_descriptors,
+                           uint64_t max_descriptors);
+
+enum class Refusal { kNone, kTotal, kAddress, kDescriptors };
+
+// `descriptor`: that of the new connection. The system always gives the lowest
+// free number, so a connection with a number below `first_reserved` leaves the
+// reserve alone. `open` and `open_of_address` do not count the new connection.
+// `has_address`: false for a Unix socket, for which `max_per_address` does not
+// count.
+Refusal Admit(const ConnectionLimits& limits, int descriptor, size_t open,
+              bool has_address, size_t open_of_address);
+
+}  // namespace actord::daemon

@@ -1,0 +1,92 @@
+#include "daemon/connections/connections.h"
+
+#include <sys/resource.h>
+
+#include <utility>
+
+namespace actord::daemon {
+namespace {
+
+uint64_t MaxDescriptors() {
+  rlimit limit{};
+  getrlimit(RLIMIT_NOFILE, &limit);
+  return limit.rlim_cur;
+}
+
+ConnectionLimits LimitsOf(const Config& config) {
+  return LimitsFor(config.max_connections, config.max_connections_per_address,
+                   config.reserved_descriptors, MaxDescriptors());
+}
+
+}  // namespace
+
+Connections::Connections(const Config& config, uint64_t max_request_bytes,
+                         Logger& logger, const runtime::Clock& clock)
+    : guard_(GuardLimitsFor(config.max_concurrent_streams, max_request_bytes),
+             registry_, counts_, logger, clock),
+      acceptor_(LimitsOf(config), registry_, counts_, logger, clock) {}
+
+Connections::~Connections() { StopAccepting(); }
+
+InheritedAddress Connections::ListenOn(int fd) {
+  listeners_.push_back(Listener::Adopt(fd));
+  return {.text = listeners_.back()->adopted_address(),
+          .port = listeners_.back()->port()};
+}
+
+absl::StatusOr<int> Connections::Listen(const std::string& address,
+                                        const UnixAccess& access) {
+  auto listener = Listener::Open(address, access);
+  if (!listener.ok()) return listener.status();
+  listeners_.push_back(*std::move(listener));
+  return listeners_.back()->port();
+}
+
+void Connections::AddTo(grpc::ServerBuilder& builder) {
+  using Builder = grpc::ServerBuilder::experimental_type;
+  grpc_ = builder.experimental().AddExternalConnectionAcceptor(
+      Builder::ExternalConnectionType::FROM_FD,
+      grpc::InsecureServerCredentials());
+}
+
+absl::Status Connections::Serve() {
+  std::vector<int> sockets;
+  for (const auto& listener : listeners_) {
+    sockets.insert(sockets.end(), listener->sockets().begin(),
+                   listener->sockets().end());
+  }
+  absl::Status status = guard_.Start();
+  if (!status.ok()) return status;
+  return acceptor_.Start(
+      sockets, [this](int listener, uint64_t id, int fd, bool is_tcp) {
+        guard_.Watch(id, fd, is_tcp);
+        grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters
+            connection;
+        connection.listener_fd = listener;
+        connection.fd = fd;
+        grpc_->HandleNewConnection(&connection);
+      });
+}
+
+void Connections::StopAccepting() {
+  acceptor_.Stop();
+  listeners_.clear();
+}
+
+void Connections::CutAllIn(absl::Duration patience) {
+  guard_.CutAllIn(patience);
+}
+
+void Connections::WriteStats(DaemonStats& stats) const {
+  const auto read = [](const std::atomic<uint64_t>& counter) {
+    return counter.load(std::memory_order_relaxed);
+  };
+  stats.connections_open = registry_.open();
+  stats.connections_accepted = read(counts_.accepted);
+  stats.connection_limit = read(counts_.refused_total);
+  stats.connection_address_limit = read(counts_.refused_address);
+  stats.connection_descriptor_limit = read(counts_.refused_descriptors);
+  stats.connections_cut = read(counts_.cut);
+}
+
+}  // namespace actord::daemon

@@ -1,0 +1,77 @@
+// All connections of the daemon: listens, accepts, limits, lists and cuts.
+//
+// gRPC is given accepted sockets and does not listen. The order of the calls:
+//  1. Listen binds the addresses. Clients may connect, and wait.
+//  2. AddTo, before gRPC's server is built.
+//  3. Serve, when gRPC's server has started.
+//  4. StopAccepting, before gRPC's server is shut down: gRPC leaks a connection
+//     that comes later.
+//  5. CutAllIn, with the time that the open calls have.
+//  6. The destructor, when gRPC's server has ended.
+//
+// Thread-safety: the calls above are for one thread; all others are for any
+// thread. Ownership: owns listeners and threads; borrows logger and clock.
+#pragma once
+
+#include <grpcpp/server_builder.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "daemon/connections/acceptor.h"
+#include "daemon/connections/connection_counts.h"
+#include "daemon/connections/guard.h"
+#include "daemon/connections/registry.h"
+#include "daemon/counters/stats.h"
+#include "daemon/listening/listener.h"
+#include "daemon/settings/config.h"
+
+namespace actord::daemon {
+
+// An inherited socket's address, and its port; 0: a Unix socket.
+struct InheritedAddress {
+  std::string text;
+  int port = 0;
+};
+
+class Connections {
+ public:
+  // The threads that Serve starts.
+  static constexpr size_t kThreads = 2;
+
+  // `max_request_bytes`: the largest request that gRPC takes.
+  Connections(const Config& config, uint64_t max_request_bytes, Logger& logger,
+              const runtime::Clock& clock);
+  ~Connections();
+  Connections(const Connections&) = delete;
+  Connections& operator=(const Connections&) = delete;
+
+  // Binds the address, with the errors of Listener::Open. Returns its port, 0:
+  // a Unix socket.
+  absl::StatusOr<int> Listen(const std::string& address,
+                             const UnixAccess& access);
+  // Listens on a socket of a service manager (inherited_sockets.h), too.
+  InheritedAddress ListenOn(int fd);
+  void AddTo(grpc::ServerBuilder& builder);
+  // INTERNAL: the system has no thread or no descriptor left.
+  absl::Status Serve();
+  void StopAccepting();
+  void CutAllIn(absl::Duration patience);
+
+  [[nodiscard]] ConnectionRegistry& registry() { return registry_; }
+  // Sets the counters of connections.
+  void WriteStats(DaemonStats& stats) const;
+
+ private:
+  ConnectionRegistry registry_;
+  ConnectionCounts counts_;
+  std::vector<std::unique_ptr<Listener>> listeners_;
+  std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> grpc_;
+  ConnectionGuard guard_;
+  Acceptor acceptor_;
+};
+
+}  // namespace actord::daemon

@@ -1,0 +1,257 @@
+#include "daemon/connections/guard.h"
+
+#include <malloc.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <system_error>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace actord::daemon {
+namespace {
+
+constexpr int kTickMs = 10;
+constexpr uint64_t kMsInNs = 1'000'000;
+constexpr uint64_t kSweepPauseNs = 100 * kMsInNs;
+constexpr uint64_t kForgetPauseNs = 1000 * kMsInNs;
+// Memory goes back to the system when a flood has been over for so long.
+constexpr uint64_t kTrimAfterNs = 500 * kMsInNs;
+constexpr size_t kMaxSwept = 2000;
+// Active connections that one tick looks at; the others wait for the next.
+constexpr size_t kMaxActive = 1024;
+// Connections about which one tick asks gRPC.
+constexpr size_t kMaxAsked = 32;
+// gRPC is not asked about a connection before it has received this much: some
+// 600 resets at the most.
+constexpr uint64_t kAskBytes = 16 << 10;
+// Bytes that gRPC has not read, and that are looked at.
+constexpr size_t kPeekBytes = 32 << 10;
+
+absl::Status NoDescriptor() {
+  return absl::InternalError(absl::StrCat(
+      "no descriptor for watching connections: ", std::strerror(errno)));
+}
+
+}  // namespace
+
+ConnectionGuard::ConnectionGuard(const GuardLimits& limits,
+                                 ConnectionRegistry& registry,
+                                 ConnectionCounts& counts, Logger& logger,
+                                 const runtime::Clock& clock)
+    : limits_(limits),
+      registry_(registry),
+      counts_(counts),
+      clock_(clock),
+      peeked_(kPeekBytes),
+      resets_warning_(logger, clock),
+      bytes_warning_(logger, clock) {}
+
+ConnectionGuard::~ConnectionGuard() {
+  Stop();
+  if (epoll_ >= 0) close(epoll_);
+  if (event_ >= 0) close(event_);
+}
+
+absl::Status ConnectionGuard::Start() {
+  channelz_.FindServer();
+  epoll_ = epoll_create1(EPOLL_CLOEXEC);
+  event_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  epoll_event event{};
+  event.events = EPOLLIN;
+  event.data.u64 = 0;
+  if (epoll_ < 0 || event_ < 0 ||
+      epoll_ctl(epoll_, EPOLL_CTL_ADD, event_, &event) != 0) {
+    return NoDescriptor();
+  }
+  try {
+    thread_ = std::thread([this] { Run(); });
+    return absl::OkStatus();
+  } catch (const std::system_error& error) {
+    return absl::InternalError(absl::StrCat(
+        "cannot start the thread that watches connections: ", error.what()));
+  }
+}
+
+void ConnectionGuard::Stop() {
+  if (!thread_.joinable()) return;
+  stopping_.store(true, std::memory_order_relaxed);
+  eventfd_write(event_, 1);
+  thread_.join();
+}
+
+void ConnectionGuard::Watch(uint64_t id, int fd, bool is_tcp) {
+  if (!is_tcp) {
+    eventfd_write(event_, 1);
+    return;
+  }
+  epoll_event event{};
+  // Edge-triggered: one event for all arrivals since the last one. EPOLLOUT
+  // makes the kernel report the socket also if gRPC has read everything by
+  // then.
+  event.events = EPOLLIN | EPOLLOUT | EPOLLET;
+  event.data.u64 = id;
+  epoll_ctl(epoll_, EPOLL_CTL_ADD, fd, &event);
+}
+
+void ConnectionGuard::CutAllIn(absl::Duration patience) {
+  const int64_t ns = std::max<int64_t>(0, absl::ToInt64Nanoseconds(patience));
+  cut_all_ns_.store(clock_.MonotonicNs() + static_cast<uint64_t>(ns),
+                    std::memory_order_relaxed);
+  if (event_ >= 0) eventfd_write(event_, 1);
+}
+
+void ConnectionGuard::Run() {
+  pthread_setname_np(pthread_self(), "guard");
+  while (!stopping_.load(std::memory_order_relaxed)) {
+    std::vector<uint64_t> active = AwaitActivity();
+    Tick(clock_.MonotonicNs());
+    active.insert(active.end(), suspects_.begin(), suspects_.end());
+    if (active.empty()) continue;
+    Look(active);
+    // All that happens until the next tick is one activity.
+    pollfd event{.fd = event_, .events = POLLIN, .revents = 0};
+    poll(&event, 1, kTickMs);
+  }
+}
+
+std::vector<uint64_t> ConnectionGuard::AwaitActivity() {
+  constexpr int kSweepMs = static_cast<int>(kSweepPauseNs / kMsInNs);
+  std::array<epoll_event, kMaxActive> events;
+  const bool is_due = !suspects_.empty();
+  const bool has_work =
+      registry_.open() > 0 || trim_ns_ != UINT64_MAX ||
+      cut_all_ns_.load(std::memory_order_relaxed) != UINT64_MAX;
+  const int timeout_ms = is_due ? 0 : has_work ? kSweepMs : -1;
+  const int count = epoll_wait(epoll_, events.data(), kMaxActive, timeout_ms);
+  std::vector<uint64_t> active;
+  for (int i = 0; i < count; ++i) {
+    const uint64_t id = events[static_cast<size_t>(i)].data.u64;
+    if (id != 0) {
+      active.push_back(id);
+    } else {
+      eventfd_t ignored = 0;
+      eventfd_read(event_, &ignored);
+    }
+  }
+  return active;
+}
+
+void ConnectionGuard::Tick(uint64_t now_ns) {
+  if (now_ns >= cut_all_ns_.load(std::memory_order_relaxed)) {
+    registry_.CutAll(Cut::kEnd);
+  }
+  if (now_ns >= next_sweep_ns_) {
+    registry_.Sweep(kMaxSwept);
+    next_sweep_ns_ = now_ns + kSweepPauseNs;
+  }
+  if (now_ns >= next_forget_ns_) {
+    ForgetEnded();
+    next_forget_ns_ = now_ns + kForgetPauseNs;
+  }
+  if (now_ns >= trim_ns_) {
+    trim_ns_ = UINT64_MAX;
+    malloc_trim(0);
+  }
+}
+
+void ConnectionGuard::Look(const std::vector<uint64_t>& active) {
+  suspects_.clear();
+  std::vector<Candidate> candidates;
+  absl::flat_hash_map<uint64_t, std::pair<Connection, Traffic>> facts;
+  for (const uint64_t id : active) {
+    const auto fd = registry_.FindDescriptor(id);
+    if (!fd.has_value() || facts.contains(id)) continue;
+    const std::optional<Traffic> traffic = ReadTraffic(*fd);
+    if (!traffic.has_value()) continue;
+    const Watched& watched = watched_[id];
+    if (watched.is_cut) continue;
+    const uint64_t before = watched.history.last().traffic.received_bytes;
+    // A socket that took the descriptor meanwhile may have received less.
+    if (traffic->received_bytes < before) continue;
+    const uint64_t bytes = traffic->received_bytes - before;
+    if (bytes < kAskBytes && !watched.history.is_suspect()) continue;
+    auto connection = registry_.Find(id);
+    if (!connection.has_value()) continue;
+    facts[id] = {*std::move(connection), *traffic};
+    candidates.push_back({.id = id, .bytes = bytes});
+  }
+  KeepBusiest(kMaxAsked, candidates);
+  for (const Candidate& candidate : candidates) {
+    const auto& [connection, traffic] = facts[candidate.id];
+    Ask(candidate.id, connection, traffic);
+  }
+}
+
+void ConnectionGuard::Ask(uint64_t id, const Connection& connection,
+                          const Traffic& traffic) {
+  Watched& watched = watched_[id];
+  // This needs no parsing by gRPC, which may be far behind.
+  if (JudgeUnread(PeekBytes(connection.fd, peeked_)) != Verdict::kNone) {
+    return CutFlood(connection, Verdict::kResets, watched);
+  }
+  if (watched.socket == 0) watched.socket = SocketOf(connection.peer);
+  const auto counts =
+      watched.socket == 0 ? std::nullopt : Channelz::Read(watched.socket);
+  if (!counts.has_value()) {
+    // Not there yet, or not there any more, and another one has its peer.
+    watched.socket = 0;
+    sockets_.erase(connection.peer);
+    return;
+  }
+  const Verdict verdict =
+      watched.history.Judge(limits_, {.counts = *counts, .traffic = traffic});
+  if (verdict != Verdict::kNone) {
+    CutFlood(connection, verdict, watched);
+  } else if (watched.history.is_suspect()) {
+    suspects_.push_back(id);
+  }
+}
+
+int64_t ConnectionGuard::SocketOf(const std::string& peer) {
+  next_socket_ = channelz_.List(
+      next_socket_,
+      [this](int64_t id, std::string name) { sockets_[std::move(name)] = id; });
+  const auto found = sockets_.find(peer);
+  return found == sockets_.end() ? 0 : found->second;
+}
+
+void ConnectionGuard::CutFlood(const Connection& connection, Verdict verdict,
+                               Watched& watched) {
+  watched.is_cut = registry_.CutOne(connection.id, Cut::kReset);
+  if (!watched.is_cut) return;
+  ConnectionCounts::Count(counts_.cut);
+  trim_ns_ = clock_.MonotonicNs() + kTrimAfterNs;
+  if (verdict == Verdict::kResets) {
+    resets_warning_.Say(absl::StrCat(
+        "connection of ", connection.peer,
+        " cut: it has begun or reset more calls than the daemon can read; ",
+        "server.max_concurrent_streams limits the open calls"));
+  } else {
+    bytes_warning_.Say(
+        absl::StrCat("connection of ", connection.peer,
+                     " cut: it sends bytes that are no call and no message"));
+  }
+}
+
+void ConnectionGuard::ForgetEnded() {
+  absl::erase_if(watched_, [this](const auto& entry) {
+    return !registry_.FindDescriptor(entry.first).has_value();
+  });
+  constexpr size_t kSpare = 1000;
+  if (sockets_.size() > 2 * registry_.open() + kSpare) {
+    // Most of these are closed. The next SocketOf lists the open ones again.
+    sockets_.clear();
+    next_socket_ = 0;
+  }
+}
+
+}  // namespace actord::daemon

@@ -1,0 +1,81 @@
+#include "daemon/connections/guard_policy.h"
+
+#include <algorithm>
+
+#include "daemon/connections/http2_frames.h"
+
+namespace actord::daemon {
+namespace {
+
+// Calls that are over, and that gRPC has not cleared up.
+constexpr uint64_t kMinSlack = 256;
+// Few calls left: the daemon keeps up with the client.
+constexpr uint64_t kQuietCalls = 64;
+// Unread calls from which on a connection is looked at in each tick.
+constexpr uint64_t kSuspectCalls = 100;
+// Calls that a client may begin and reset before gRPC reads either.
+constexpr size_t kMaxResetAtOnce = 100;
+constexpr uint64_t kMaxIdleBytesFirst = 256 << 10;
+// What gRPC sends to every client: settings, a window update and the
+// acknowledgement of the client's settings are 61 bytes. The next frame, a
+// window update for a message, has 13. tests/e2e/daemon/flood_test.py holds
+// both sides.
+constexpr uint64_t kGreetingBytes = 64;
+
+}  // namespace
+
+GuardLimits GuardLimitsFor(int max_concurrent_streams,
+                           uint64_t max_request_bytes) {
+  const auto allowed = static_cast<uint64_t>(max_concurrent_streams);
+  const uint64_t slack = std::max(kMinSlack, allowed / 4);
+  return {.max_unread_calls = allowed + slack,
+          // A client may cancel all of its calls and open as many at once, and
+          // the daemon may not have cleared up the former.
+          .max_left_calls = 4 * allowed + slack,
+          .max_idle_bytes_first = kMaxIdleBytesFirst,
+          .max_idle_bytes = 2 * max_request_bytes};
+}
+
+Verdict ConnectionHistory::Judge(const GuardLimits& limits,
+                                 const Observation& now) {
+  const SocketCounts& counts = now.counts;
+  const bool is_idle = counts.started == last_.counts.started &&
+                       counts.received == last_.counts.received &&
+                       counts.sent == last_.counts.sent &&
+                       now.traffic.sent_bytes == last_.traffic.sent_bytes;
+  idle_bytes_ = is_idle ? idle_bytes_ + (now.traffic.received_bytes -
+                                         last_.traffic.received_bytes)
+                        : 0;
+  last_ = now;
+  if (counts.left() <= kQuietCalls) quiet_ = counts;
+  const uint64_t begun = counts.started - quiet_.started;
+  const uint64_t read = counts.received - quiet_.received;
+  is_suspect_ = begun > read + kSuspectCalls;
+  if (counts.left() > limits.max_left_calls ||
+      begun > read + limits.max_unread_calls) {
+    return Verdict::kResets;
+  }
+  const bool is_first =
+      counts.received == 0 && now.traffic.sent_bytes <= kGreetingBytes;
+  return idle_bytes_ > (is_first ? limits.max_idle_bytes_first
+                                 : limits.max_idle_bytes)
+             ? Verdict::kBytes
+             : Verdict::kNone;
+}
+
+Verdict JudgeUnread(std::string_view bytes) {
+  return CountCallsResetAtOnce(bytes) >= kMaxResetAtOnce ? Verdict::kResets
+                                                         : Verdict::kNone;
+}
+
+void KeepBusiest(size_t max, std::vector<Candidate>& candidates) {
+  if (candidates.size() <= max) return;
+  const auto end = candidates.begin() + static_cast<std::ptrdiff_t>(max);
+  std::nth_element(candidates.begin(), end, candidates.end(),
+                   [](const Candidate& one, const Candidate& other) {
+                     return one.bytes > other.bytes;
+                   });
+  candidates.erase(end, candidates.end());
+}
+
+}  // namespace actord::daemon

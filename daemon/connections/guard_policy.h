@@ -1,0 +1,81 @@
+// When a connection is cut, and which connections are looked at.
+//
+// Two floods cost the daemon far more than their clients, and are below every
+// handler:
+//   resets   Calls that are begun and reset at once. gRPC clears a call up long
+//            after it has parsed the reset, so the calls that are left grow
+//            without a bound, and nobody reads their requests.
+//   bytes    Bytes that are no call and no message: headers that never end,
+//            empty frames. gRPC sends nothing for them. For a large message it
+//            sends window updates, but after them up to the whole message comes
+//            without another one.
+//
+// Thread-safety: plain values and pure functions.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "daemon/connections/channelz.h"
+#include "daemon/connections/socket_facts.h"
+
+namespace actord::daemon {
+
+struct GuardLimits {
+  // Calls of one connection that nobody has read, since it had none left.
+  uint64_t max_unread_calls = 0;
+  // Calls of one connection that are open or not cleared up.
+  uint64_t max_left_calls = 0;
+  // Bytes without a new call, a message, or an answer of any kind: of a client
+  // to which the daemon has said nothing so far, and of any other.
+  uint64_t max_idle_bytes_first = 0;
+  uint64_t max_idle_bytes = 0;
+};
+
+// The limits of a daemon that allows a client `max_concurrent_streams` and
+// requests of `max_request_bytes`.
+GuardLimits GuardLimitsFor(int max_concurrent_streams,
+                           uint64_t max_request_bytes);
+
+enum class Verdict { kNone, kResets, kBytes };
+
+// What the kernel and gRPC say about a connection at one moment.
+struct Observation {
+  SocketCounts counts;
+  Traffic traffic;
+};
+
+// The history of one connection.
+class ConnectionHistory {
+ public:
+  // Judges the connection after one more observation.
+  Verdict Judge(const GuardLimits& limits, const Observation& now);
+
+  [[nodiscard]] const Observation& last() const { return last_; }
+  // True: so many calls are unread that the connection is worth a look at the
+  // next tick.
+  [[nodiscard]] bool is_suspect() const { return is_suspect_; }
+
+ private:
+  Observation last_;
+  // The counts when the connection had few calls left.
+  SocketCounts quiet_;
+  uint64_t idle_bytes_ = 0;
+  bool is_suspect_ = false;
+};
+
+// Judges the bytes of a connection that gRPC has not read. Encrypted bytes tell
+// nothing, so they are no flood.
+Verdict JudgeUnread(std::string_view bytes);
+
+// A connection that has received `bytes` since the guard asked gRPC about it.
+struct Candidate {
+  uint64_t id = 0;
+  uint64_t bytes = 0;
+};
+// Keeps the `max` candidates with the most bytes, in any order.
+void KeepBusiest(size_t max, std::vector<Candidate>& candidates);
+
+}  // namespace actord::daemon

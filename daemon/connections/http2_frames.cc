@@ -1,0 +1,51 @@
+#include "daemon/connections/http2_frames.h"
+
+#include <cstdint>
+
+#include "absl/container/flat_hash_set.h"
+
+namespace actord::daemon {
+namespace {
+
+// A frame begins with its length (3 bytes), type, flags and stream (4 bytes).
+constexpr size_t kHeaderBytes = 9;
+constexpr uint8_t kHeaders = 1;
+constexpr uint8_t kReset = 3;
+constexpr uint32_t kResetLength = 4;
+constexpr uint32_t kMaxLength = 16'384;
+
+uint8_t ByteAt(std::string_view bytes, size_t position) {
+  return static_cast<uint8_t>(bytes[position]);
+}
+
+uint32_t NumberAt(std::string_view bytes, size_t position, size_t count) {
+  uint32_t number = 0;
+  for (size_t i = 0; i < count; ++i) {
+    number = number << 8 | ByteAt(bytes, position + i);
+  }
+  return number;
+}
+
+}  // namespace
+
+size_t CountCallsResetAtOnce(std::string_view bytes) {
+  // Every position may be the beginning of a frame, because nobody knows where
+  // the first frame begins.
+  absl::flat_hash_set<uint32_t> begun;
+  size_t count = 0;
+  for (size_t i = 0; i + kHeaderBytes <= bytes.size(); ++i) {
+    const uint8_t type = ByteAt(bytes, i + 3);
+    if (type != kHeaders && type != kReset) continue;
+    const uint32_t length = NumberAt(bytes, i, 3);
+    const uint32_t stream = NumberAt(bytes, i + 5, 4);
+    if (stream % 2 == 0 || stream >> 31 != 0) continue;  // no client's stream
+    if (type == kHeaders && length <= kMaxLength) {
+      begun.insert(stream);
+    } else if (type == kReset && length == kResetLength) {
+      count += begun.erase(stream);
+    }
+  }
+  return count;
+}
+
+}  // namespace actord::daemon

@@ -1,0 +1,103 @@
+#include "daemon/connections/registry.h"
+
+#include <utility>
+
+namespace actord::daemon {
+
+uint64_t ConnectionRegistry::Add(Connection connection) {
+  const absl::MutexLock lock(&mutex_);
+  RemoveLocked(connection.fd);
+  connection.id = ++last_id_;
+  fd_of_[connection.id] = connection.fd;
+  ++of_group_[connection.address_group];
+  by_fd_[connection.fd] = std::move(connection);
+  return last_id_;
+}
+
+void ConnectionRegistry::Remove(uint64_t id) {
+  const absl::MutexLock lock(&mutex_);
+  const auto found = fd_of_.find(id);
+  if (found != fd_of_.end()) RemoveLocked(found->second);
+}
+
+void ConnectionRegistry::RemoveLocked(int fd) {
+  const auto found = by_fd_.find(fd);
+  if (found == by_fd_.end()) return;
+  const auto group = of_group_.find(found->second.address_group);
+  if (--group->second == 0) of_group_.erase(group);
+  fd_of_.erase(found->second.id);
+  by_fd_.erase(found);
+}
+
+void ConnectionRegistry::Sweep(size_t max) {
+  const absl::MutexLock lock(&mutex_);
+  if (to_sweep_.empty()) {
+    to_sweep_.reserve(by_fd_.size());
+    for (const auto& [fd, connection] : by_fd_) to_sweep_.push_back(fd);
+  }
+  for (; max > 0 && !to_sweep_.empty(); --max) {
+    const int fd = to_sweep_.back();
+    to_sweep_.pop_back();
+    const auto found = by_fd_.find(fd);
+    if (found == by_fd_.end()) continue;
+    if (SocketCookie(fd) != found->second.cookie) RemoveLocked(fd);
+  }
+}
+
+size_t ConnectionRegistry::open() const {
+  const absl::MutexLock lock(&mutex_);
+  return by_fd_.size();
+}
+
+size_t ConnectionRegistry::OpenOf(std::string_view address_group) const {
+  const absl::MutexLock lock(&mutex_);
+  const auto found = of_group_.find(
+      absl::string_view(address_group.data(), address_group.size()));
+  return found == of_group_.end() ? 0 : found->second;
+}
+
+std::vector<Connection> ConnectionRegistry::List() const {
+  const absl::MutexLock lock(&mutex_);
+  std::vector<Connection> all;
+  all.reserve(by_fd_.size());
+  for (const auto& [fd, connection] : by_fd_) all.push_back(connection);
+  return all;
+}
+
+std::optional<Connection> ConnectionRegistry::Find(uint64_t id) const {
+  const absl::MutexLock lock(&mutex_);
+  const auto found = fd_of_.find(id);
+  if (found == fd_of_.end()) return std::nullopt;
+  return by_fd_.at(found->second);
+}
+
+std::optional<int> ConnectionRegistry::FindDescriptor(uint64_t id) const {
+  const absl::MutexLock lock(&mutex_);
+  const auto found = fd_of_.find(id);
+  if (found == fd_of_.end()) return std::nullopt;
+  return found->second;
+}
+
+bool ConnectionRegistry::CutOne(uint64_t id, Cut how) {
+  int fd = -1;
+  uint64_t cookie = 0;
+  {
+    const absl::MutexLock lock(&mutex_);
+    const auto found = fd_of_.find(id);
+    if (found == fd_of_.end()) return false;
+    fd = found->second;
+    cookie = by_fd_.at(fd).cookie;
+  }
+  // Without the lock: to drop the bytes takes time.
+  return CutSocket(fd, cookie, how);
+}
+
+size_t ConnectionRegistry::CutAll(Cut how) {
+  size_t cut = 0;
+  for (const Connection& connection : List()) {
+    cut += CutSocket(connection.fd, connection.cookie, how) ? 1 : 0;
+  }
+  return cut;
+}
+
+}  // namespace actord::daemon

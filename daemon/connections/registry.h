@@ -1,0 +1,78 @@
+// The open connections of the daemon: who is connected, since when; and the end
+// of a single connection.
+//
+// gRPC owns the sockets, and tells nobody when it closes one. A connection is
+// over when its descriptor is closed or has the cookie of another socket. Sweep
+// asks for that. A new connection with the descriptor of an old one ends the
+// old one at once.
+//
+// Thread-safety: any thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/synchronization/mutex.h"
+#include "daemon/connections/socket_facts.h"
+
+namespace actord::daemon {
+
+struct Connection {
+  // Never used again in this run of the daemon; 0: not added yet.
+  uint64_t id = 0;
+  int fd = -1;
+  uint64_t cookie = 0;
+  // As gRPC's `peer()` spells it; not unique for Unix sockets.
+  std::string peer;
+  // peer_address.h; "" for a Unix socket.
+  std::string address_group;
+  uint64_t since_unix_ns = 0;
+  // Of a Unix socket.
+  std::optional<PeerCredentials> credentials;
+};
+
+class ConnectionRegistry {
+ public:
+  // Adds the connection, and returns its id. To be called before gRPC
+  // has the descriptor.
+  uint64_t Add(Connection connection);
+  // Removes a connection that gRPC has not taken.
+  void Remove(uint64_t id);
+
+  // Removes the connections that are over, and looks at `max` connections at
+  // most; the next Sweep goes on after them.
+  void Sweep(size_t max);
+
+  [[nodiscard]] size_t open() const;
+  [[nodiscard]] size_t OpenOf(std::string_view address_group) const;
+  // In no order.
+  [[nodiscard]] std::vector<Connection> List() const;
+  // nullopt: it is over.
+  [[nodiscard]] std::optional<Connection> Find(uint64_t id) const;
+  [[nodiscard]] std::optional<int> FindDescriptor(uint64_t id) const;
+
+  // Cuts the connection (socket_facts.h), and its calls are cancelled. False:
+  // the connection is over, or there is no descriptor left at the moment.
+  bool CutOne(uint64_t id, Cut how);
+  // Cuts every connection, and returns the number.
+  size_t CutAll(Cut how);
+
+ private:
+  void RemoveLocked(int fd) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  mutable absl::Mutex mutex_;
+  uint64_t last_id_ ABSL_GUARDED_BY(mutex_) = 0;
+  absl::flat_hash_map<int, Connection> by_fd_ ABSL_GUARDED_BY(mutex_);
+  absl::flat_hash_map<uint64_t, int> fd_of_ ABSL_GUARDED_BY(mutex_);
+  absl::flat_hash_map<std::string, size_t> of_group_ ABSL_GUARDED_BY(mutex_);
+  // The descriptors that this round of Sweep has not looked at.
+  std::vector<int> to_sweep_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace actord::daemon

@@ -1,0 +1,95 @@
+#include "daemon/connections/socket_facts.h"
+
+#include <fcntl.h>
+#include <linux/tcp.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstddef>
+
+namespace actord::daemon {
+namespace {
+
+// Drops at most this much, because a client may send as fast as the loop reads.
+constexpr int kMaxDrains = 64;
+constexpr size_t kDrainBytes = 1 << 24;
+constexpr size_t kCopyBytes = 1 << 14;
+
+void Drain(int fd) {
+  for (int i = 0; i < kMaxDrains; ++i) {
+    // With MSG_TRUNC the kernel drops the bytes of TCP and copies nothing.
+    const ssize_t dropped =
+        recv(fd, nullptr, kDrainBytes, MSG_TRUNC | MSG_DONTWAIT);
+    if (dropped > 0) continue;
+    // A Unix socket copies its bytes.
+    std::array<char, kCopyBytes> bytes;
+    if (dropped == 0 || errno != EFAULT ||
+        recv(fd, bytes.data(), bytes.size(), MSG_DONTWAIT) <= 0) {
+      return;
+    }
+  }
+}
+
+// Sends a reset, and drops what is queued in both directions. gRPC reads an
+// error from the socket then. False: no TCP connection.
+bool Disconnect(int fd) {
+  sockaddr nobody{};
+  nobody.sa_family = AF_UNSPEC;
+  int type = 0;
+  socklen_t size = sizeof type;
+  return getsockopt(fd, SOL_SOCKET, SO_PROTOCOL, &type, &size) == 0 &&
+         type == IPPROTO_TCP && connect(fd, &nobody, sizeof nobody) == 0;
+}
+
+}  // namespace
+
+uint64_t SocketCookie(int fd) {
+  uint64_t cookie = 0;
+  socklen_t size = sizeof cookie;
+  if (getsockopt(fd, SOL_SOCKET, SO_COOKIE, &cookie, &size) != 0) return 0;
+  return cookie;
+}
+
+std::optional<PeerCredentials> ReadCredentials(int fd) {
+  ucred peer{};
+  socklen_t size = sizeof peer;
+  if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) {
+    return std::nullopt;
+  }
+  return PeerCredentials{.uid = peer.uid, .gid = peer.gid, .pid = peer.pid};
+}
+
+std::optional<Traffic> ReadTraffic(int fd) {
+  tcp_info info{};
+  socklen_t size = sizeof info;
+  if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) != 0 ||
+      size < offsetof(tcp_info, tcpi_bytes_sent) + sizeof(uint64_t)) {
+    return std::nullopt;
+  }
+  return Traffic{.received_bytes = info.tcpi_bytes_received,
+                 .sent_bytes = info.tcpi_bytes_sent};
+}
+
+std::string_view PeekBytes(int fd, std::vector<char>& buffer) {
+  const ssize_t size =
+      recv(fd, buffer.data(), buffer.size(), MSG_PEEK | MSG_DONTWAIT);
+  return {buffer.data(), size > 0 ? static_cast<size_t>(size) : 0};
+}
+
+bool CutSocket(int fd, uint64_t cookie, Cut how) {
+  // The duplicate keeps the socket while it is compared and cut.
+  const int own = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+  if (own < 0) return false;
+  const bool is_it = SocketCookie(own) == cookie;
+  if (is_it && (how == Cut::kEnd || !Disconnect(own))) {
+    shutdown(own, SHUT_RDWR);
+    Drain(own);
+  }
+  close(own);
+  return is_it;
+}
+
+}  // namespace actord::daemon

@@ -1,0 +1,53 @@
+// The questions that the daemon asks the kernel about a socket, and the end of
+// a socket that another part owns.
+//
+// Thread-safety: any thread. A descriptor may be closed and used again for
+// another file at any time, because gRPC owns it: compare cookies.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace actord::daemon {
+
+// The number that the kernel gives this socket alone; 0: no socket.
+uint64_t SocketCookie(int fd);
+
+// The program at the other end of a Unix socket, as it was when it connected.
+struct PeerCredentials {
+  uid_t uid = 0;
+  gid_t gid = 0;
+  pid_t pid = 0;
+};
+std::optional<PeerCredentials> ReadCredentials(int fd);
+
+// The bytes that a TCP connection has carried.
+struct Traffic {
+  uint64_t received_bytes = 0;
+  uint64_t sent_bytes = 0;
+};
+// nullopt: no TCP connection, or the kernel does not count (before 4.19).
+std::optional<Traffic> ReadTraffic(int fd);
+
+// The bytes that have arrived and that gRPC has not read, as many as `buffer`
+// holds. They stay in the socket.
+std::string_view PeekBytes(int fd, std::vector<char>& buffer);
+
+// How a connection is cut. In both cases the bytes are dropped that have
+// arrived and that gRPC has not read.
+enum class Cut {
+  // The client receives what is already written, and then the end.
+  kEnd,
+  // The client receives a reset at once. A Unix socket is ended.
+  kReset,
+};
+// Does nothing if `fd` is not the socket with this cookie. Returns whether the
+// connection was cut; false also if there is no descriptor left.
+bool CutSocket(int fd, uint64_t cookie, Cut how);
+
+}  // namespace actord::daemon

@@ -1,0 +1,42 @@
+#include "runtime/system/memory_limit.h"
+
+#include <algorithm>
+#include <fstream>
+
+namespace actord::runtime {
+namespace {
+
+// A file holds a number of bytes, or "max".
+std::optional<uint64_t> LimitOf(const std::string& folder) {
+  std::ifstream file(folder + "/memory.max");
+  uint64_t bytes = 0;
+  if (!(file >> bytes)) return std::nullopt;
+  return bytes;
+}
+
+}  // namespace
+
+std::optional<uint64_t> CgroupMemoryLimit(const std::string& root) {
+  const std::string version_2 = "0::";
+  std::ifstream groups(root + "/proc/self/cgroup");
+  std::string group;
+  bool is_found = false;
+  for (std::string line; !is_found && std::getline(groups, line);) {
+    is_found = line.starts_with(version_2);
+    if (is_found) group = line.substr(version_2.size());
+  }
+  if (!is_found) return std::nullopt;
+  if (group == "/") group.clear();
+  std::optional<uint64_t> smallest;
+  for (;;) {
+    const auto limit = LimitOf(root + "/sys/fs/cgroup" + group);
+    if (limit.has_value()) {
+      smallest = std::min(*limit, smallest.value_or(UINT64_MAX));
+    }
+    const size_t slash = group.rfind('/');
+    if (group.empty() || slash == std::string::npos) return smallest;
+    group.resize(slash);
+  }
+}
+
+}  // namespace actord::runtime

@@ -1,0 +1,165 @@
+// The acceptor over real sockets, with a test in the place of gRPC.
+#include "daemon/connections/acceptor.h"
+
+#include <arpa/inet.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include "absl/synchronization/mutex.h"
+#include "daemon/listening/listener.h"
+#include "tests/daemon/operations/fake_clock.h"
+
+namespace actord::daemon {
+namespace {
+
+constexpr timeval kPatience{10, 0};
+
+class AcceptorTest : public ::testing::Test {
+ protected:
+  ~AcceptorTest() override {
+    if (acceptor_ != nullptr) acceptor_->Stop();
+    const absl::MutexLock lock(&mutex_);
+    for (const int fd : taken_) close(fd);
+    for (const int fd : clients_) close(fd);
+  }
+
+  void Start(const ConnectionLimits& limits) {
+    auto listener = Listener::Open("127.0.0.1:0");
+    ASSERT_TRUE(listener.ok()) << listener.status();
+    listener_ = *std::move(listener);
+    acceptor_ =
+        std::make_unique<Acceptor>(limits, registry_, counts_, logger_, clock_);
+    const absl::Status status = acceptor_->Start(
+        listener_->sockets(), [this](int, uint64_t, int fd, bool is_tcp) {
+          EXPECT_TRUE(is_tcp);
+          const absl::MutexLock lock(&mutex_);
+          taken_.push_back(fd);
+        });
+    ASSERT_TRUE(status.ok()) << status;
+  }
+
+  int Connect() {
+    const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &kPatience, sizeof kPatience);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(static_cast<uint16_t>(listener_->port()));
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    EXPECT_EQ(connect(fd, reinterpret_cast<const sockaddr*>(&address),
+                      sizeof address),
+              0)
+        << std::strerror(errno);
+    clients_.push_back(fd);
+    return fd;
+  }
+
+  // Waits until so many connections have been handed over.
+  bool AwaitTaken(size_t count) {
+    const absl::MutexLock lock(&mutex_);
+    const auto reached = [this, count]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+      return taken_.size() >= count;
+    };
+    return mutex_.AwaitWithTimeout(absl::Condition(&reached),
+                                   absl::Seconds(10));
+  }
+
+  // Closes the connections that were handed over.
+  void CloseTaken() {
+    const absl::MutexLock lock(&mutex_);
+    for (const int fd : taken_) close(fd);
+    taken_.clear();
+  }
+
+  static bool IsClosed(int client) {
+    char byte = 0;
+    return recv(client, &byte, 1, 0) == 0;
+  }
+
+  Logger logger_{LogFormat::kConsole, runtime::LogLevel::kError};
+  FakeClock clock_;
+  ConnectionRegistry registry_;
+  ConnectionCounts counts_;
+  std::unique_ptr<Listener> listener_;
+  absl::Mutex mutex_;
+  std::vector<int> taken_ ABSL_GUARDED_BY(mutex_);
+  std::vector<int> clients_;
+  std::unique_ptr<Acceptor> acceptor_;
+};
+
+constexpr ConnectionLimits kWide{
+    .max = 100, .max_per_address = 100, .first_reserved = 10'000};
+
+TEST_F(AcceptorTest, HandsOverAndRemembersConnections) {
+  Start(kWide);
+  const int client = Connect();
+  ASSERT_TRUE(AwaitTaken(1));
+  sockaddr_in own{};
+  socklen_t length = sizeof own;
+  getsockname(client, reinterpret_cast<sockaddr*>(&own), &length);
+  const std::vector<Connection> all = registry_.List();
+  ASSERT_EQ(all.size(), 1u);
+  EXPECT_EQ(all[0].peer,
+            "ipv4:127.0.0.1:" + std::to_string(ntohs(own.sin_port)));
+  EXPECT_EQ(all[0].since_unix_ns, clock_.UnixNs());
+  EXPECT_EQ(counts_.accepted.load(), 1u);
+}
+
+TEST_F(AcceptorTest, ClosesAtOnceAboveTheTotal) {
+  ConnectionLimits limits = kWide;
+  limits.max = 2;
+  Start(limits);
+  Connect();
+  Connect();
+  EXPECT_TRUE(IsClosed(Connect()));
+  EXPECT_EQ(counts_.refused_total.load(), 1u);
+  EXPECT_EQ(counts_.accepted.load(), 2u);
+}
+
+TEST_F(AcceptorTest, ClosesAtOnceAboveTheAllowanceOfAnAddress) {
+  ConnectionLimits limits = kWide;
+  limits.max_per_address = 1;
+  Start(limits);
+  Connect();
+  EXPECT_TRUE(IsClosed(Connect()));
+  EXPECT_EQ(counts_.refused_address.load(), 1u);
+}
+
+TEST_F(AcceptorTest, ClosesAtOnceWhatWouldTakeTheReserve) {
+  ConnectionLimits limits = kWide;
+  limits.first_reserved = 3;
+  Start(limits);
+  EXPECT_TRUE(IsClosed(Connect()));
+  EXPECT_EQ(counts_.refused_descriptors.load(), 1u);
+}
+
+TEST_F(AcceptorTest, TakesConnectionsAgainWhenOthersAreOver) {
+  ConnectionLimits limits = kWide;
+  limits.max = 2;
+  Start(limits);
+  Connect();
+  Connect();
+  EXPECT_TRUE(IsClosed(Connect()));
+  ASSERT_TRUE(AwaitTaken(2));
+  CloseTaken();
+  // Nobody sweeps but the acceptor, which does it so often at the most.
+  clock_.Advance(absl::Seconds(1));
+  Connect();
+  EXPECT_TRUE(AwaitTaken(1));
+  EXPECT_EQ(counts_.refused_total.load(), 1u);
+}
+
+TEST_F(AcceptorTest, HandsNothingOverAfterStop) {
+  Start(kWide);
+  acceptor_->Stop();
+  Connect();  // waits in the listener
+  EXPECT_EQ(counts_.accepted.load(), 0u);
+}
+
+}  // namespace
+}  // namespace actord::daemon

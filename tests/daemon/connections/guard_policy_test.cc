@@ -1,0 +1,157 @@
+#include "daemon/connections/guard_policy.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace actord::daemon {
+namespace {
+
+constexpr GuardLimits kLimits{.max_unread_calls = 100,
+                              .max_left_calls = 400,
+                              .max_idle_bytes_first = 1000,
+                              .max_idle_bytes = 5000};
+constexpr uint64_t kGreeting = 50;
+
+Observation Seen(SocketCounts counts, uint64_t received_bytes = 0,
+                 uint64_t sent_bytes = kGreeting) {
+  return {
+      .counts = counts,
+      .traffic = {.received_bytes = received_bytes, .sent_bytes = sent_bytes}};
+}
+
+TEST(GuardLimits, AllowMoreThanTheClientMayHaveOpen) {
+  EXPECT_GT(GuardLimitsFor(1, 0).max_unread_calls, 1u);
+  EXPECT_EQ(GuardLimitsFor(1000, 0).max_unread_calls, 1256u);
+  EXPECT_EQ(GuardLimitsFor(1000, 0).max_left_calls, 4256u);
+  EXPECT_EQ(GuardLimitsFor(100'000, 0).max_unread_calls, 125'000u);
+  EXPECT_EQ(GuardLimitsFor(1, 6 << 20).max_idle_bytes, 12u << 20);
+}
+
+TEST(ConnectionHistory, CutsWhenMoreCallsAreUnreadThanAllowed) {
+  ConnectionHistory history;
+  EXPECT_EQ(history.Judge(kLimits, Seen({.started = 100})), Verdict::kNone);
+  EXPECT_EQ(history.Judge(kLimits, Seen({.started = 101})), Verdict::kResets);
+}
+
+TEST(ConnectionHistory, CutsAClientWhoseResetsAreClearedUpMoreSlowly) {
+  ConnectionHistory history;
+  for (uint64_t i = 1; i <= 10; ++i) {
+    EXPECT_EQ(
+        history.Judge(kLimits, Seen({.started = 1000 * i, .ended = 1000 * i})),
+        Verdict::kNone);
+  }
+  EXPECT_EQ(history.Judge(kLimits, Seen({.started = 10'090, .ended = 10'000})),
+            Verdict::kNone);
+  // 70 of them are cleared up, but nobody has read any.
+  EXPECT_EQ(history.Judge(kLimits, Seen({.started = 10'170, .ended = 10'070})),
+            Verdict::kResets);
+}
+
+TEST(ConnectionHistory, ManyCallsThatAreReadAreNoFlood) {
+  ConnectionHistory history;
+  for (uint64_t i = 1; i <= 4; ++i) {
+    EXPECT_EQ(
+        history.Judge(kLimits, Seen({.started = 100 * i, .received = 100 * i})),
+        Verdict::kNone);
+  }
+  EXPECT_FALSE(history.is_suspect());
+  EXPECT_EQ(history.Judge(kLimits, Seen({.started = 401, .received = 401})),
+            Verdict::kResets)
+      << "more than any client has left";
+}
+
+TEST(ConnectionHistory, CountsThatAreReadOutOfOrderAreNoFlood) {
+  ConnectionHistory history;
+  EXPECT_EQ(history.Judge(kLimits, Seen({.started = 900, .ended = 901})),
+            Verdict::kNone);
+}
+
+TEST(ConnectionHistory, CutsWhenTheFirstBytesAreNoCallAndNoMessage) {
+  ConnectionHistory history;
+  EXPECT_EQ(history.Judge(kLimits, Seen({.started = 1}, 100)), Verdict::kNone);
+  EXPECT_EQ(history.Judge(kLimits, Seen({.started = 1}, 600)), Verdict::kNone);
+  EXPECT_EQ(history.Judge(kLimits, Seen({.started = 1}, 1100)), Verdict::kNone);
+  EXPECT_EQ(history.Judge(kLimits, Seen({.started = 1}, 1101)),
+            Verdict::kBytes);
+}
+
+TEST(ConnectionHistory, AllowsLargeMessagesOnceTheDaemonHasAnswered) {
+  const Observation first[] = {Seen({.started = 1, .received = 1}, 100),
+                               Seen({.started = 1}, 100, 1000)};
+  for (const Observation& observation : first) {
+    ConnectionHistory history;
+    EXPECT_EQ(history.Judge(kLimits, observation), Verdict::kNone);
+    Observation now = observation;
+    now.traffic.received_bytes = 5100;
+    EXPECT_EQ(history.Judge(kLimits, now), Verdict::kNone);
+    now.traffic.received_bytes = 5101;
+    EXPECT_EQ(history.Judge(kLimits, now), Verdict::kBytes);
+  }
+}
+
+TEST(ConnectionHistory, AnyAnswerCallOrMessageBeginsAnew) {
+  const SocketCounts first{.started = 1, .received = 1, .sent = 1};
+  const Observation progress[] = {
+      Seen({.started = 2, .received = 1, .sent = 1}, 5100),
+      Seen({.started = 1, .received = 2, .sent = 1}, 5100),
+      Seen({.started = 1, .received = 1, .sent = 2}, 5100),
+      Seen(first, 5100, kGreeting + 13)};
+  for (Observation now : progress) {
+    ConnectionHistory history;
+    history.Judge(kLimits, Seen(first, 100));
+    EXPECT_EQ(history.Judge(kLimits, now), Verdict::kNone);
+    now.traffic.received_bytes += 5000;
+    EXPECT_EQ(history.Judge(kLimits, now), Verdict::kNone);
+    now.traffic.received_bytes += 1;
+    EXPECT_EQ(history.Judge(kLimits, now), Verdict::kBytes);
+  }
+}
+
+TEST(ConnectionHistory, ManyUnreadCallsMakeASuspect) {
+  constexpr GuardLimits kLoose{.max_unread_calls = 1000,
+                               .max_left_calls = 4000};
+  ConnectionHistory history;
+  history.Judge(kLoose, Seen({.started = 300, .received = 200}));
+  EXPECT_FALSE(history.is_suspect());
+  EXPECT_EQ(history.Judge(kLoose, Seen({.started = 301, .received = 200})),
+            Verdict::kNone);
+  EXPECT_TRUE(history.is_suspect());
+}
+
+TEST(KeepBusiest, KeepsThoseWithTheMostBytes) {
+  std::vector<Candidate> candidates;
+  for (uint64_t id = 1; id <= 50; ++id) {
+    candidates.push_back({.id = id, .bytes = id * 7 % 50});
+  }
+  KeepBusiest(3, candidates);
+  ASSERT_EQ(candidates.size(), 3u);
+  uint64_t sum = 0;
+  for (const Candidate& candidate : candidates) sum += candidate.bytes;
+  EXPECT_EQ(sum, 49u + 48u + 47u);
+  KeepBusiest(3, candidates);
+  EXPECT_EQ(candidates.size(), 3u);
+}
+
+TEST(SocketCounts, AreReadFromGrpcsJson) {
+  const SocketCounts counts = ParseSocketCounts(
+      R"({"data":{"lastRemoteStreamCreatedTimestamp":"2026-11-25T15:48:09Z",)"
+      R"("messagesReceived":"3","messagesSent":"4","streamsFailed":"20",)"
+      R"("streamsStarted":"335","streamsSucceeded":"100"},)"
+      R"("name":"chttp2 ipv4:127.0.0.1:43462","ref":{"socketId":"7"}})");
+  EXPECT_EQ(counts.started, 335u);
+  EXPECT_EQ(counts.ended, 120u);
+  EXPECT_EQ(counts.received, 3u);
+  EXPECT_EQ(counts.sent, 4u);
+}
+
+TEST(SocketCounts, ThatAreMissingAreZero) {
+  const SocketCounts counts = ParseSocketCounts(R"({"data":{}})");
+  EXPECT_EQ(counts.started, 0u);
+  EXPECT_EQ(counts.ended, 0u);
+  EXPECT_EQ(counts.received, 0u);
+  EXPECT_EQ(counts.sent, 0u);
+}
+
+}  // namespace
+}  // namespace actord::daemon

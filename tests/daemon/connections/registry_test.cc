@@ -1,0 +1,138 @@
+// The registry over real sockets, which the test closes as gRPC does.
+#include "daemon/connections/registry.h"
+
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <string>
+
+namespace actord::daemon {
+namespace {
+
+// A connection of two sockets in this program. The first belongs to the daemon.
+class Pair {
+ public:
+  Pair() { EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, ends_.data()), 0); }
+  ~Pair() {
+    for (const int end : ends_) {
+      if (end >= 0) close(end);
+    }
+  }
+  Pair(const Pair&) = delete;
+  Pair& operator=(const Pair&) = delete;
+
+  [[nodiscard]] int own() const { return ends_[0]; }
+  [[nodiscard]] int client() const { return ends_[1]; }
+  void CloseOwn() {
+    close(ends_[0]);
+    ends_[0] = -1;
+  }
+
+ private:
+  std::array<int, 2> ends_{-1, -1};
+};
+
+Connection Of(int fd, const std::string& group = "192.0.2.1") {
+  Connection connection;
+  connection.fd = fd;
+  connection.cookie = SocketCookie(fd);
+  connection.address_group = group;
+  return connection;
+}
+
+constexpr size_t kAll = 1000;
+
+TEST(ConnectionRegistry, CountsConnectionsOfEachGroup) {
+  Pair one, two, three;
+  ConnectionRegistry registry;
+  const uint64_t first = registry.Add(Of(one.own()));
+  registry.Add(Of(two.own()));
+  registry.Add(Of(three.own(), "192.0.2.2"));
+  EXPECT_EQ(registry.open(), 3u);
+  EXPECT_EQ(registry.OpenOf("192.0.2.1"), 2u);
+  EXPECT_EQ(registry.OpenOf("192.0.2.2"), 1u);
+  EXPECT_EQ(registry.OpenOf("192.0.2.3"), 0u);
+  EXPECT_EQ(registry.FindDescriptor(first), one.own());
+  registry.Remove(first);
+  EXPECT_EQ(registry.OpenOf("192.0.2.1"), 1u);
+  EXPECT_EQ(registry.FindDescriptor(first), std::nullopt);
+}
+
+TEST(ConnectionRegistry, SweepForgetsClosedConnections) {
+  Pair one, two;
+  ConnectionRegistry registry;
+  registry.Add(Of(one.own()));
+  const uint64_t open = registry.Add(Of(two.own()));
+  registry.Sweep(kAll);
+  EXPECT_EQ(registry.open(), 2u);
+  one.CloseOwn();
+  registry.Sweep(kAll);
+  EXPECT_EQ(registry.open(), 1u);
+  EXPECT_TRUE(registry.Find(open).has_value());
+}
+
+TEST(ConnectionRegistry, SweepSeesADescriptorThatAnotherSocketHas) {
+  Pair one, two;
+  ConnectionRegistry registry;
+  const uint64_t id = registry.Add(Of(one.own()));
+  ASSERT_EQ(dup2(two.own(), one.own()), one.own());
+  registry.Sweep(kAll);
+  EXPECT_FALSE(registry.Find(id).has_value());
+}
+
+TEST(ConnectionRegistry, SweepInPartsReachesAll) {
+  std::array<Pair, 10> pairs;
+  ConnectionRegistry registry;
+  for (Pair& pair : pairs) registry.Add(Of(pair.own()));
+  for (Pair& pair : pairs) pair.CloseOwn();
+  for (size_t part = 1; part <= 5; ++part) {
+    registry.Sweep(2);
+    EXPECT_EQ(registry.open(), pairs.size() - 2 * part);
+  }
+}
+
+TEST(ConnectionRegistry, NewConnectionEndsTheOldOneOfItsDescriptor) {
+  Pair one, two;
+  ConnectionRegistry registry;
+  const uint64_t old = registry.Add(Of(one.own()));
+  ASSERT_EQ(dup2(two.own(), one.own()), one.own());
+  const uint64_t fresh = registry.Add(Of(one.own()));
+  EXPECT_NE(old, fresh);
+  EXPECT_EQ(registry.open(), 1u);
+  EXPECT_EQ(registry.OpenOf("192.0.2.1"), 1u);
+  EXPECT_FALSE(registry.Find(old).has_value());
+}
+
+TEST(ConnectionRegistry, CutEndsTheConnectionAndDropsItsBytes) {
+  Pair pair;
+  ConnectionRegistry registry;
+  const uint64_t id = registry.Add(Of(pair.own()));
+  ASSERT_EQ(send(pair.client(), "abc", 3, 0), 3);
+  EXPECT_TRUE(registry.CutOne(id, Cut::kReset));
+  char byte = 0;
+  EXPECT_EQ(recv(pair.client(), &byte, 1, MSG_DONTWAIT), 0) << "the end";
+  EXPECT_EQ(recv(pair.own(), &byte, 1, MSG_DONTWAIT), 0) << "no bytes";
+}
+
+TEST(ConnectionRegistry, CutLeavesAnotherSocketAlone) {
+  Pair one, two;
+  ConnectionRegistry registry;
+  const uint64_t id = registry.Add(Of(one.own()));
+  ASSERT_EQ(dup2(two.own(), one.own()), one.own());
+  EXPECT_FALSE(registry.CutOne(id, Cut::kReset));
+  EXPECT_EQ(send(two.client(), "abc", 3, MSG_NOSIGNAL), 3);
+}
+
+TEST(SocketFacts, KnowTheProgramAtTheOtherEnd) {
+  Pair pair;
+  const auto peer = ReadCredentials(pair.own());
+  ASSERT_TRUE(peer.has_value());
+  EXPECT_EQ(peer->pid, getpid());
+  EXPECT_EQ(peer->uid, getuid());
+  EXPECT_EQ(peer->gid, getgid());
+}
+
+}  // namespace
+}  // namespace actord::daemon
