@@ -233,12 +233,6 @@ TEST_F(FailedStart, BadPluginIsNamed) {
   EXPECT_THAT(std::string(missing.message()), HasSubstr("/nowhere/nosuch.so"));
 
   config = ServedDaemon::Defaults();
-  config.plugins.push_back(config.plugins.front());
-  const absl::Status twice = Start(config);
-  EXPECT_EQ(ExitStatusOf(twice), kExitBadConfiguration) << twice;
-  EXPECT_THAT(std::string(twice.message()), HasSubstr("echo.so"));
-
-  config = ServedDaemon::Defaults();
   config.plugin_dirs = {"/nowhere"};
   const absl::Status directory = Start(config);
   EXPECT_EQ(ExitStatusOf(directory), kExitBadConfiguration) << directory;

@@ -48,6 +48,9 @@ const std::map<std::string, Sample>& Samples() {
       {"plugins.files",
        {{"a.so", "b \"x\".so"}, "[\"a.so\", \"b \\\"x\\\".so\"]"}},
       {"plugins.directories", {{"/opt/plugins"}, "[\"/opt/plugins\"]"}},
+      {"plugins.cache", {{"/var/cache/actord"}, "\"/var/cache/actord\""}},
+      {"plugins.sha256",
+       {{std::string(64, 'a')}, "[\"" + std::string(64, 'a') + "\"]"}},
       {"commands.external", {{"payment.*", "ask"}, "[\"payment.*\", \"ask\"]"}},
       {"commands.policies",
        {{"payment.* max_attempts=3 lease=1m attempt_timeout=none "
