@@ -43,7 +43,10 @@ uint64_t RefusalsOf(const v1::Counters& counters) {
          counters.process_type_limit_total() + counters.yield_limit_total() +
          counters.external_yield_limit_total() +
          counters.payload_limit_total() + counters.step_limit_total() +
-         counters.lifetime_limit_total() + counters.watch_limit_total();
+         counters.lifetime_limit_total() + counters.watch_limit_total() +
+         counters.connection_limit_total() +
+         counters.connection_address_limit_total() +
+         counters.connection_descriptor_limit_total();
 }
 
 void Model::Add(Sample sample, absl::Duration least) {
