@@ -43,10 +43,14 @@ Verdict ConnectionHistory::Judge(const GuardLimits& limits,
                        counts.received == last_.counts.received &&
                        counts.sent == last_.counts.sent &&
                        now.traffic.sent_bytes == last_.traffic.sent_bytes;
-  idle_bytes_ = is_idle ? idle_bytes_ + (now.traffic.received_bytes -
-                                         last_.traffic.received_bytes)
-                        : 0;
+  // Bytes that gRPC has not read yet say how far the daemon is behind, and
+  // nothing about the client.
+  const uint64_t read_bytes =
+      std::max(now.traffic.read_bytes, last_.traffic.read_bytes);
+  idle_bytes_ =
+      is_idle ? idle_bytes_ + (read_bytes - last_.traffic.read_bytes) : 0;
   last_ = now;
+  last_.traffic.read_bytes = read_bytes;
   if (counts.left() <= kQuietCalls) quiet_ = counts;
   const uint64_t begun = counts.started - quiet_.started;
   const uint64_t read = counts.received - quiet_.received;

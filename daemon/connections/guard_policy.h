@@ -28,8 +28,9 @@ struct GuardLimits {
   uint64_t max_unread_calls = 0;
   // Calls of one connection that are open or not cleared up.
   uint64_t max_left_calls = 0;
-  // Bytes without a new call, a message, or an answer of any kind: of a client
-  // to which the daemon has said nothing so far, and of any other.
+  // Bytes that gRPC has read without a new call, a message, or an answer of any
+  // kind: of a client to which the daemon has said nothing so far, and of any
+  // other.
   uint64_t max_idle_bytes_first = 0;
   uint64_t max_idle_bytes = 0;
 };

@@ -3,9 +3,11 @@
 #include <fcntl.h>
 #include <linux/tcp.h>
 #include <netinet/in.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstddef>
@@ -69,8 +71,14 @@ std::optional<Traffic> ReadTraffic(int fd) {
       size < offsetof(tcp_info, tcpi_bytes_sent) + sizeof(uint64_t)) {
     return std::nullopt;
   }
-  return Traffic{.received_bytes = info.tcpi_bytes_received,
-                 .sent_bytes = info.tcpi_bytes_sent};
+  int unread = 0;
+  if (ioctl(fd, FIONREAD, &unread) != 0) return std::nullopt;
+  const uint64_t received = info.tcpi_bytes_received;
+  return Traffic{
+      .received_bytes = received,
+      .read_bytes =
+          received - std::min(received, static_cast<uint64_t>(unread)),
+      .sent_bytes = info.tcpi_bytes_sent};
 }
 
 std::string_view PeekBytes(int fd, std::vector<char>& buffer) {

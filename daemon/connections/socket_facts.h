@@ -28,7 +28,11 @@ std::optional<PeerCredentials> ReadCredentials(int fd);
 
 // The bytes that a TCP connection has carried.
 struct Traffic {
+  // That have arrived.
   uint64_t received_bytes = 0;
+  // That have arrived and that gRPC has read. Bytes that arrive during the
+  // question count as unread.
+  uint64_t read_bytes = 0;
   uint64_t sent_bytes = 0;
 };
 // nullopt: no TCP connection, or the kernel does not count (before 4.19).

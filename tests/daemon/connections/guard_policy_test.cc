@@ -13,11 +13,12 @@ constexpr GuardLimits kLimits{.max_unread_calls = 100,
                               .max_idle_bytes = 5000};
 constexpr uint64_t kGreeting = 50;
 
-Observation Seen(SocketCounts counts, uint64_t received_bytes = 0,
+Observation Seen(SocketCounts counts, uint64_t read_bytes = 0,
                  uint64_t sent_bytes = kGreeting) {
-  return {
-      .counts = counts,
-      .traffic = {.received_bytes = received_bytes, .sent_bytes = sent_bytes}};
+  return {.counts = counts,
+          .traffic = {.received_bytes = read_bytes,
+                      .read_bytes = read_bytes,
+                      .sent_bytes = sent_bytes}};
 }
 
 TEST(GuardLimits, AllowMoreThanTheClientMayHaveOpen) {
@@ -76,6 +77,22 @@ TEST(ConnectionHistory, CutsWhenTheFirstBytesAreNoCallAndNoMessage) {
             Verdict::kBytes);
 }
 
+TEST(ConnectionHistory, BytesThatGrpcHasNotReadAreNoFlood) {
+  ConnectionHistory history;
+  Observation now = Seen({.started = 1}, 100);
+  EXPECT_EQ(history.Judge(kLimits, now), Verdict::kNone);
+  now.traffic.received_bytes = 1'000'000;
+  now.traffic.read_bytes = 1100;
+  EXPECT_EQ(history.Judge(kLimits, now), Verdict::kNone);
+  // A question that comes amid arrivals finds fewer; they are counted once.
+  now.traffic.read_bytes = 900;
+  EXPECT_EQ(history.Judge(kLimits, now), Verdict::kNone);
+  now.traffic.read_bytes = 1100;
+  EXPECT_EQ(history.Judge(kLimits, now), Verdict::kNone);
+  now.traffic.read_bytes = 1101;
+  EXPECT_EQ(history.Judge(kLimits, now), Verdict::kBytes);
+}
+
 TEST(ConnectionHistory, AllowsLargeMessagesOnceTheDaemonHasAnswered) {
   const Observation first[] = {Seen({.started = 1, .received = 1}, 100),
                                Seen({.started = 1}, 100, 1000)};
@@ -83,9 +100,9 @@ TEST(ConnectionHistory, AllowsLargeMessagesOnceTheDaemonHasAnswered) {
     ConnectionHistory history;
     EXPECT_EQ(history.Judge(kLimits, observation), Verdict::kNone);
     Observation now = observation;
-    now.traffic.received_bytes = 5100;
+    now.traffic.read_bytes = 5100;
     EXPECT_EQ(history.Judge(kLimits, now), Verdict::kNone);
-    now.traffic.received_bytes = 5101;
+    now.traffic.read_bytes = 5101;
     EXPECT_EQ(history.Judge(kLimits, now), Verdict::kBytes);
   }
 }
@@ -101,9 +118,9 @@ TEST(ConnectionHistory, AnyAnswerCallOrMessageBeginsAnew) {
     ConnectionHistory history;
     history.Judge(kLimits, Seen(first, 100));
     EXPECT_EQ(history.Judge(kLimits, now), Verdict::kNone);
-    now.traffic.received_bytes += 5000;
+    now.traffic.read_bytes += 5000;
     EXPECT_EQ(history.Judge(kLimits, now), Verdict::kNone);
-    now.traffic.received_bytes += 1;
+    now.traffic.read_bytes += 1;
     EXPECT_EQ(history.Judge(kLimits, now), Verdict::kBytes);
   }
 }
