@@ -207,8 +207,9 @@ void ConnectionGuard::Ask(uint64_t id, const Connection& connection,
     sockets_.erase(connection.peer);
     return;
   }
-  const Verdict verdict =
-      watched.history.Judge(limits_, {.counts = *counts, .traffic = traffic});
+  const Verdict verdict = watched.history.Judge(
+      limits_,
+      {.counts = *counts, .traffic = traffic, .time_ns = clock_.MonotonicNs()});
   if (verdict != Verdict::kNone) {
     CutFlood(connection, verdict, watched);
   } else if (watched.history.is_suspect()) {

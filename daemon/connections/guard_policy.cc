@@ -15,7 +15,11 @@ constexpr uint64_t kQuietCalls = 64;
 constexpr uint64_t kSuspectCalls = 100;
 // Calls that a client may begin and reset before gRPC reads either.
 constexpr size_t kMaxResetAtOnce = 100;
-constexpr uint64_t kMaxIdleBytesFirst = 256 << 10;
+constexpr uint64_t kMaxIdleBytesFirst = 512 << 10;
+// A busy gRPC reads the first message of an honest client for a while before it
+// answers anything. It takes a second of one processor to parse 6 MB of a
+// header that never ends.
+constexpr uint64_t kMinIdleNsFirst = 1'000'000'000;
 // What gRPC sends to every client: settings, a window update and the
 // acknowledgement of the client's settings are 61 bytes. The next frame, a
 // window update for a message, has 13. tests/e2e/daemon/flood_test.py holds
@@ -49,6 +53,7 @@ Verdict ConnectionHistory::Judge(const GuardLimits& limits,
       std::max(now.traffic.read_bytes, last_.traffic.read_bytes);
   idle_bytes_ =
       is_idle ? idle_bytes_ + (read_bytes - last_.traffic.read_bytes) : 0;
+  if (!is_idle) idle_since_ns_ = now.time_ns;
   last_ = now;
   last_.traffic.read_bytes = read_bytes;
   if (counts.left() <= kQuietCalls) quiet_ = counts;
@@ -59,8 +64,9 @@ Verdict ConnectionHistory::Judge(const GuardLimits& limits,
       begun > read + limits.max_unread_calls) {
     return Verdict::kResets;
   }
-  const bool is_first =
-      counts.received == 0 && now.traffic.sent_bytes <= kGreetingBytes;
+  const bool is_first = counts.received == 0 &&
+                        now.traffic.sent_bytes <= kGreetingBytes &&
+                        now.time_ns - idle_since_ns_ >= kMinIdleNsFirst;
   return idle_bytes_ > (is_first ? limits.max_idle_bytes_first
                                  : limits.max_idle_bytes)
              ? Verdict::kBytes

@@ -29,8 +29,8 @@ struct GuardLimits {
   // Calls of one connection that are open or not cleared up.
   uint64_t max_left_calls = 0;
   // Bytes that gRPC has read without a new call, a message, or an answer of any
-  // kind: of a client to which the daemon has said nothing so far, and of any
-  // other.
+  // kind: of a client to which the daemon has said nothing for a second, and of
+  // any other.
   uint64_t max_idle_bytes_first = 0;
   uint64_t max_idle_bytes = 0;
 };
@@ -46,6 +46,7 @@ enum class Verdict { kNone, kResets, kBytes };
 struct Observation {
   SocketCounts counts;
   Traffic traffic;
+  uint64_t time_ns = 0;  // of a monotonic clock
 };
 
 // The history of one connection.
@@ -64,6 +65,7 @@ class ConnectionHistory {
   // The counts when the connection had few calls left.
   SocketCounts quiet_;
   uint64_t idle_bytes_ = 0;
+  uint64_t idle_since_ns_ = 0;
   bool is_suspect_ = false;
 };
 

@@ -13,12 +13,18 @@ constexpr GuardLimits kLimits{.max_unread_calls = 100,
                               .max_idle_bytes = 5000};
 constexpr uint64_t kGreeting = 50;
 
+constexpr uint64_t kSecondNs = 1'000'000'000;
+
+// Each is a second after the last one.
 Observation Seen(SocketCounts counts, uint64_t read_bytes = 0,
                  uint64_t sent_bytes = kGreeting) {
+  static uint64_t time_ns = 0;
+  time_ns += kSecondNs;
   return {.counts = counts,
           .traffic = {.received_bytes = read_bytes,
                       .read_bytes = read_bytes,
-                      .sent_bytes = sent_bytes}};
+                      .sent_bytes = sent_bytes},
+          .time_ns = time_ns};
 }
 
 TEST(GuardLimits, AllowMoreThanTheClientMayHaveOpen) {
@@ -77,10 +83,22 @@ TEST(ConnectionHistory, CutsWhenTheFirstBytesAreNoCallAndNoMessage) {
             Verdict::kBytes);
 }
 
+TEST(ConnectionHistory, ABusyDaemonMayAnswerAFirstMessageLate) {
+  ConnectionHistory history;
+  Observation now = Seen({.started = 1}, 100);
+  EXPECT_EQ(history.Judge(kLimits, now), Verdict::kNone);
+  now.traffic.read_bytes = 4000;
+  now.time_ns += kSecondNs - 1;
+  EXPECT_EQ(history.Judge(kLimits, now), Verdict::kNone);
+  now.time_ns += 1;
+  EXPECT_EQ(history.Judge(kLimits, now), Verdict::kBytes);
+}
+
 TEST(ConnectionHistory, BytesThatGrpcHasNotReadAreNoFlood) {
   ConnectionHistory history;
   Observation now = Seen({.started = 1}, 100);
   EXPECT_EQ(history.Judge(kLimits, now), Verdict::kNone);
+  now.time_ns += kSecondNs;
   now.traffic.received_bytes = 1'000'000;
   now.traffic.read_bytes = 1100;
   EXPECT_EQ(history.Judge(kLimits, now), Verdict::kNone);
