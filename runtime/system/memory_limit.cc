@@ -27,9 +27,10 @@ std::optional<uint64_t> CgroupMemoryLimit(const std::string& root) {
   }
   if (!is_found) return std::nullopt;
   if (group == "/") group.clear();
+  const std::string groups_directory = root + "/sys/fs/cgroup";
   std::optional<uint64_t> smallest;
   for (;;) {
-    const auto limit = LimitOf(root + "/sys/fs/cgroup" + group);
+    const auto limit = LimitOf(groups_directory + group);
     if (limit.has_value()) {
       smallest = std::min(*limit, smallest.value_or(UINT64_MAX));
     }

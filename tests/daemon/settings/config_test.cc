@@ -30,11 +30,10 @@ struct Sample {
   std::string toml;
 };
 
+const std::string kDigest(64, 'a');
 const std::map<std::string, Sample>& Samples() {
   static const auto* const samples = new std::map<std::string, Sample>{
-      {"server.listen",
-       {{"127.0.0.1:0", "unix:/tmp/a b.sock"},
-        "[\"127.0.0.1:0\", \"unix:/tmp/a b.sock\"]"}},
+      {"server.listen", {{"[::1]:0", "unix:/a"}, R"(["[::1]:0", "unix:/a"])"}},
       {"server.port_file", {{"/run/actord/port"}, "\"/run/actord/port\""}},
       {"server.max_concurrent_streams", {{"77"}, "77"}},
       {"server.unix_mode", {{"0660"}, "\"0660\""}},
@@ -45,12 +44,10 @@ const std::map<std::string, Sample>& Samples() {
       {"connections.handshake_timeout", {{"3s"}, "\"3s\""}},
       {"log.level", {{"warning"}, "\"warning\""}},
       {"log.format", {{"json"}, "\"json\""}},
-      {"plugins.files",
-       {{"a.so", "b \"x\".so"}, "[\"a.so\", \"b \\\"x\\\".so\"]"}},
+      {"plugins.files", {{"a.so", "b \"x\""}, R"(["a.so", "b \"x\""])"}},
       {"plugins.directories", {{"/opt/plugins"}, "[\"/opt/plugins\"]"}},
       {"plugins.cache", {{"/var/cache/actord"}, "\"/var/cache/actord\""}},
-      {"plugins.sha256",
-       {{std::string(64, 'a')}, "[\"" + std::string(64, 'a') + "\"]"}},
+      {"plugins.sha256", {{kDigest}, "[\"" + kDigest + "\"]"}},
       {"commands.external", {{"payment.*", "ask"}, "[\"payment.*\", \"ask\"]"}},
       {"commands.policies",
        {{"payment.* max_attempts=3 lease=1m attempt_timeout=none "
