@@ -221,7 +221,8 @@ absl::StatusOr<Added> AddToken(const std::string& path,
   if (!locked.ok()) return locked.status();
   absl::Status status = Append(*locked, token, options);
   if (status.ok()) return Added{locked->created};
-  // Whoever waits for the lock sees that the file is gone, and creates it anew.
+  // A program that waits for the lock sees that the file is gone, and creates
+  // a new one.
   if (locked->created && !absl::IsDataLoss(status)) {
     unlink(locked->path.c_str());
   }

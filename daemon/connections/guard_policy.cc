@@ -16,9 +16,8 @@ constexpr uint64_t kSuspectCalls = 100;
 // Calls that a client may begin and reset before gRPC reads either.
 constexpr size_t kMaxResetAtOnce = 100;
 constexpr uint64_t kMaxIdleBytesFirst = 512 << 10;
-// A busy gRPC reads the first message of an honest client for a while before it
-// answers anything. It takes a second of one processor to parse 6 MB of a
-// header that never ends.
+// A busy gRPC may read more than 2 MiB of an honest client's first message
+// before it answers anything. So the time counts, too.
 constexpr uint64_t kMinIdleNsFirst = 1'000'000'000;
 // What gRPC sends to every client: settings, a window update and the
 // acknowledgement of the client's settings are 61 bytes. The next frame, a

@@ -56,8 +56,7 @@ class ConnectionHistory {
   Verdict Judge(const GuardLimits& limits, const Observation& now);
 
   [[nodiscard]] const Observation& last() const { return last_; }
-  // True: so many calls are unread that the connection is worth a look at the
-  // next tick.
+  // True: many calls are unread, so the guard asks again at the next tick.
   [[nodiscard]] bool is_suspect() const { return is_suspect_; }
 
  private:

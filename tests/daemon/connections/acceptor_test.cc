@@ -59,7 +59,7 @@ class AcceptorTest : public ::testing::Test {
     return fd;
   }
 
-  // Waits until so many connections have been handed over.
+  // Waits until `count` connections have been handed over.
   bool AwaitTaken(size_t count) {
     const absl::MutexLock lock(&mutex_);
     const auto reached = [this, count]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {

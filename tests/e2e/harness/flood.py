@@ -106,7 +106,8 @@ KINDS = {"rapid_reset": RapidReset, "endless_header": EndlessHeader}
 
 class FloodProgram:
     """A program of its own that floods, so that it takes no time from the test.
-    Once a connection is cut it makes the next one, for so many seconds."""
+    It floods for `seconds`. With `again`, it replaces each connection that is
+    cut."""
 
     def __init__(self, kind, address, seconds, connections=1, again=False):
         self.process = subprocess.Popen(
