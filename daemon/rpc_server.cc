@@ -14,8 +14,8 @@
 #include "daemon/settings/config_text.h"
 #include "daemon/settings/listen_check.h"
 #include "daemon/thread_check.h"
+#include "runtime/system/cgroup.h"
 #include "runtime/system/clock.h"
-#include "runtime/system/memory_limit.h"
 
 namespace actord::daemon {
 namespace {

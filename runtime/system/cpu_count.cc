@@ -10,6 +10,8 @@
 #include <string_view>
 #include <thread>
 
+#include "runtime/system/cgroup.h"
+
 namespace actord::runtime {
 namespace {
 
@@ -55,16 +57,14 @@ int QuotaOfV1(const std::string& folder) {
 
 // The smallest quota of `group` and its ancestors below `mount`.
 template <typename QuotaOf>
-int SmallestQuota(const std::string& mount, std::string group,
+int SmallestQuota(const std::string& mount, const std::string& group,
                   QuotaOf quota_of) {
   int smallest = 0;
-  for (;;) {
-    const int quota = quota_of(mount + group);
+  VisitGroupAndAncestors(mount, group, [&](const std::string& folder) {
+    const int quota = quota_of(folder);
     if (quota > 0) smallest = smallest == 0 ? quota : std::min(smallest, quota);
-    const size_t slash = group.rfind('/');
-    if (group.empty() || slash == std::string::npos) return smallest;
-    group.resize(slash);
-  }
+  });
+  return smallest;
 }
 
 bool HasController(std::string_view controllers, std::string_view wanted) {
@@ -88,8 +88,7 @@ int CgroupCpuLimit(const std::string& root) {
     const size_t second = line.find(':', first + 1);
     if (first == std::string::npos || second == std::string::npos) continue;
     const std::string controllers = line.substr(first + 1, second - first - 1);
-    std::string group = line.substr(second + 1);
-    if (group == "/") group.clear();
+    const std::string group = line.substr(second + 1);
     int quota = 0;
     if (controllers.empty()) {
       quota = SmallestQuota(root + "/sys/fs/cgroup", group, QuotaOfV2);

@@ -1,4 +1,4 @@
-#include "runtime/system/memory_limit.h"
+#include "runtime/system/cgroup.h"
 
 #include <algorithm>
 #include <fstream>
@@ -26,18 +26,14 @@ std::optional<uint64_t> CgroupMemoryLimit(const std::string& root) {
     if (is_found) group = line.substr(version_2.size());
   }
   if (!is_found) return std::nullopt;
-  if (group == "/") group.clear();
-  const std::string groups_directory = root + "/sys/fs/cgroup";
   std::optional<uint64_t> smallest;
-  for (;;) {
-    const auto limit = LimitOf(groups_directory + group);
-    if (limit.has_value()) {
-      smallest = std::min(*limit, smallest.value_or(UINT64_MAX));
-    }
-    const size_t slash = group.rfind('/');
-    if (group.empty() || slash == std::string::npos) return smallest;
-    group.resize(slash);
-  }
+  VisitGroupAndAncestors(
+      root + "/sys/fs/cgroup", group, [&](const std::string& folder) {
+        if (const auto limit = LimitOf(folder)) {
+          smallest = std::min(*limit, smallest.value_or(UINT64_MAX));
+        }
+      });
+  return smallest;
 }
 
 }  // namespace actord::runtime

@@ -1,4 +1,4 @@
-#include "runtime/system/memory_limit.h"
+#include "runtime/system/cgroup.h"
 
 #include <gtest/gtest.h>
 
@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 class MemoryLimit : public ::testing::Test {
  protected:
   void SetUp() override {
-    std::string folder = (fs::temp_directory_path() / "memory_limit.XXXXXX");
+    std::string folder = (fs::temp_directory_path() / "cgroup.XXXXXX");
     ASSERT_NE(mkdtemp(folder.data()), nullptr);
     root_ = folder;
   }
