@@ -18,7 +18,7 @@ constexpr size_t kMaxResetAtOnce = 100;
 constexpr uint64_t kMaxIdleBytesFirst = 512 << 10;
 // A busy gRPC may read more than 2 MiB of an honest client's first message
 // before it answers anything. So the time counts, too.
-constexpr uint64_t kMinIdleNsFirst = 1'000'000'000;
+constexpr uint64_t kMinIdleNsFirst = 400'000'000;
 // What gRPC sends to every client: settings, a window update and the
 // acknowledgement of the client's settings are 61 bytes. The next frame, a
 // window update for a message, has 13. tests/e2e/daemon/flood_test.py holds

@@ -29,7 +29,7 @@ struct GuardLimits {
   // Calls of one connection that are open or not cleared up.
   uint64_t max_left_calls = 0;
   // Bytes that gRPC has read without a new call, a message, or an answer of any
-  // kind: of a client to which the daemon has said nothing for a second, and of
+  // kind: of a client to which the daemon has said nothing for 400 ms, and of
   // any other.
   uint64_t max_idle_bytes_first = 0;
   uint64_t max_idle_bytes = 0;

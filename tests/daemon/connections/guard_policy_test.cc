@@ -88,7 +88,7 @@ TEST(ConnectionHistory, ABusyDaemonMayAnswerAFirstMessageLate) {
   Observation now = Seen({.started = 1}, 100);
   EXPECT_EQ(history.Judge(kLimits, now), Verdict::kNone);
   now.traffic.read_bytes = 4000;
-  now.time_ns += kSecondNs - 1;
+  now.time_ns += 399'999'999;
   EXPECT_EQ(history.Judge(kLimits, now), Verdict::kNone);
   now.time_ns += 1;
   EXPECT_EQ(history.Judge(kLimits, now), Verdict::kBytes);

@@ -16,7 +16,7 @@ CUT_SECONDS = 0.5 * FACTOR
 ANSWER_SECONDS = 1 * FACTOR
 FLOOD_SECONDS = 3 * FACTOR
 # Calls that are not cleared up, and what the sanitizer or a busy machine add.
-FLOOD_BYTES = 256 << 20
+FLOOD_BYTES = 200 << 20
 MIB = 1 << 20
 
 
