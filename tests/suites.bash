@@ -9,6 +9,7 @@
 #   tsan    Clang   those of threads, and stress, with ThreadSanitizer; no gRPC
 #   sim     GCC     10,000 seeds of the simulator, and its scaling machine
 #   model   none    Spin models and their mutants
+#   attack  GCC     hostile clients of the release build, each attack in small
 #
 # The suites unit, e2e, sdk and stress run the tests of that label in the GCC build.
 
@@ -138,12 +139,21 @@ run_counting() {
 
 run_suite() {
   case $1 in
-    asan) run_ctest asan asan all --label-exclude '^(model|stress)$' ;;
+    asan) run_ctest asan asan all --label-exclude '^(model|stress|attack)$' ;;
     tsan) run_ctest tsan tsan tests_of_threads --label-regex '^tsan$' ;;
     sim) run_ctest sim dev tests_of_simulator --label-regex '^sim$' ;;
     model) run_ctest model dev none --label-regex '^model$' ;;
     unit | e2e | sdk) run_ctest "$1" dev all --label-regex "^$1\$" ;;
     stress) run_ctest stress dev tests_of_threads --label-regex '^stress$' ;;
+    attack)
+      say "suite attack: building release"
+      if measure "build release" build_preset release "${product_targets[@]}"; then
+        run_ctest attack dev 'e2e_stubs probe' --label-regex '^attack$' --verbose
+      else
+        printf 'suite attack: the release does not build\n'
+        count 0 1
+      fi
+      ;;
     container)
       setup container
       run_counting container as_root tests/container/run
@@ -152,10 +162,22 @@ run_suite() {
   esac
 }
 
+# The attacks in their full size; prints what they measured.
+run_attacks() {
+  local log=build/attack.log
+  setup build test
+  mkdir -p build
+  export ACTORD_ATTACK=full
+  run_suite attack 2>"$log"
+  sed -n 's/^[0-9]*: attack //p' "$log"
+  printf '\nThe whole output is in %s.\n' "$log"
+  conclude
+}
+
 run_tests() {
   local suite
   case ${1-} in
-    '') set -- asan tsan sim model ;;
+    '') set -- asan tsan sim model attack ;;
     --quick) set -- unit e2e ;;
   esac
   setup build test

@@ -1,14 +1,15 @@
 """Clients that flood the daemon below every handler: they speak HTTP/2 by hand."""
 
 import json
+import selectors
 import socket
 import struct
 import subprocess
 import sys
-import threading
 import time
 
-_PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+from harness.raw_client import PREFACE
+
 _HEADERS, _RST_STREAM, _SETTINGS, _CONTINUATION = 1, 3, 4, 9
 _END_HEADERS = 4
 _CANCEL = struct.pack(">I", 8)
@@ -32,66 +33,6 @@ def _remembered(name, value):
                               for text in (name.encode(), value.encode()))
 
 
-class Flood:
-    """A connection over which `send` sends until the daemon ends it."""
-
-    def __init__(self, address):
-        host, port = address.rsplit(":", 1)
-        self.socket = socket.create_connection((host, int(port)), timeout=20)
-        self.socket.sendall(_PREFACE + _frame(_SETTINGS, 0, 0, b""))
-        self.sent_bytes = 0
-        self.started = time.monotonic()
-
-    def parts(self):
-        raise NotImplementedError
-
-    def send(self, seconds):
-        """Returns after how many seconds the daemon has cut the connection, or
-        None if it has not, in the time."""
-        for part in self.parts():
-            if time.monotonic() - self.started > seconds:
-                return None
-            try:
-                self.socket.sendall(part)
-            except OSError:
-                return time.monotonic() - self.started
-            self.sent_bytes += len(part)
-
-    def close(self):
-        self.socket.close()
-
-
-class RapidReset(Flood):
-    """Calls that are begun and reset at once."""
-
-    EACH = 100
-
-    def parts(self):
-        first = _POST_HTTP + b"".join(_remembered(*line)
-                                      for line in _HEADER_LINES)
-        yield self._call(1, first)
-        stream = 3
-        while True:
-            yield b"".join(self._call(stream + 2 * i, _INDEXED)
-                           for i in range(self.EACH))
-            stream += 2 * self.EACH
-
-    @staticmethod
-    def _call(stream, headers):
-        return (_frame(_HEADERS, _END_HEADERS, stream, headers)
-                + _frame(_RST_STREAM, 0, stream, _CANCEL))
-
-
-class EndlessHeader(Flood):
-    """A header line that is announced with 1 GiB and continued for ever."""
-
-    def parts(self):
-        length = b"\x7f" + _integer((1 << 30) - 127)
-        yield _frame(_HEADERS, 0, 1, _POST_HTTP + b"\x00\x01a" + length)
-        while True:
-            yield _frame(_CONTINUATION, 0, 1, b"x" * 16384)
-
-
 def _integer(number):
     """What follows the prefix of an HPACK integer."""
     text = b""
@@ -101,7 +42,31 @@ def _integer(number):
     return text + bytes([number])
 
 
-KINDS = {"rapid_reset": RapidReset, "endless_header": EndlessHeader}
+def _rapid_reset():
+    """Calls that are begun and reset at once."""
+    each = 100
+
+    def call(stream, headers):
+        return (_frame(_HEADERS, _END_HEADERS, stream, headers)
+                + _frame(_RST_STREAM, 0, stream, _CANCEL))
+
+    yield call(1, _POST_HTTP + b"".join(_remembered(*line)
+                                        for line in _HEADER_LINES))
+    stream = 3
+    while True:
+        yield b"".join(call(stream + 2 * i, _INDEXED) for i in range(each))
+        stream += 2 * each
+
+
+def _endless_header():
+    """A header line that is announced with 1 GiB and continued for ever."""
+    length = b"\x7f" + _integer((1 << 30) - 127)
+    yield _frame(_HEADERS, 0, 1, _POST_HTTP + b"\x00\x01a" + length)
+    while True:
+        yield _frame(_CONTINUATION, 0, 1, b"x" * 16384)
+
+
+KINDS = {"rapid_reset": _rapid_reset, "endless_header": _endless_header}
 
 
 class FloodProgram:
@@ -126,30 +91,69 @@ class FloodProgram:
         self.process.stdout.close()
 
 
-def _flood(kind, address, seconds, again, cuts):
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
+class _Parts:
+    """What every connection sends, made when the first connection needs it."""
+
+    def __init__(self, kind):
+        self._parts = [PREFACE + _frame(_SETTINGS, 0, 0, b"")]
+        self._more = KINDS[kind]()
+
+    def __getitem__(self, number):
+        while number >= len(self._parts):
+            self._parts.append(next(self._more))
+        return self._parts[number]
+
+
+class _Connection:
+
+    def __init__(self, address, parts):
+        self.socket = socket.socket()
+        self.socket.setblocking(False)
+        self.socket.connect_ex(address)
+        self.started = time.monotonic()
+        self._parts = parts
+        self._number = 0
+        self._rest = memoryview(b"")
+
+    def send(self):
+        """Sends as much as goes at once. False: the daemon has cut it."""
         try:
-            flood = KINDS[kind](address)
-            cut = flood.send(deadline - time.monotonic())
-            flood.close()
-            cuts.append(cut)
+            for _ in range(16):
+                if not self._rest:
+                    self._rest = memoryview(self._parts[self._number])
+                    self._number += 1
+                self._rest = self._rest[self.socket.send(self._rest):]
+        except BlockingIOError:
+            pass
         except OSError:
-            time.sleep(0.01)
-        if not again:
-            return
+            return False
+        return True
 
 
 def _main(kind, address, seconds, connections, again):
+    host, port = address.rsplit(":", 1)
+    parts = _Parts(kind)
+    selector = selectors.DefaultSelector()
+    deadline = time.monotonic() + float(seconds)
     cuts = []
-    threads = [threading.Thread(
-        target=_flood, args=(kind, address, float(seconds), again == "1", cuts))
-        for _ in range(int(connections))]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    print(json.dumps(cuts))
+
+    def connect():
+        connection = _Connection((host, int(port)), parts)
+        selector.register(connection.socket, selectors.EVENT_WRITE, connection)
+
+    for _ in range(int(connections)):
+        connect()
+    while selector.get_map() and time.monotonic() < deadline:
+        for key, _ in selector.select(0.1):
+            connection = key.data
+            if connection.send():
+                continue
+            cuts.append(time.monotonic() - connection.started)
+            selector.unregister(connection.socket)
+            connection.socket.close()
+            if again == "1":
+                connect()
+    print(json.dumps(cuts + [None] * len(selector.get_map() or ())))
 
 
 if __name__ == "__main__":

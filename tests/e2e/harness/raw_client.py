@@ -4,7 +4,7 @@ and about how the connection ends."""
 import socket
 import struct
 
-_PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 _DATA, _HEADERS, _SETTINGS, _PING = 0, 1, 4, 6
 _END_STREAM, _ACK, _END_HEADERS = 1, 1, 4
 _SERVICE = "/actord.v1.ActorService/"
@@ -32,7 +32,7 @@ class RawClient:
     def __init__(self, address):
         host, port = address.rsplit(":", 1)
         self.socket = socket.create_connection((host, int(port)), timeout=20)
-        self.socket.sendall(_PREFACE + _frame(_SETTINGS, 0, 0, b""))
+        self.socket.sendall(PREFACE + _frame(_SETTINGS, 0, 0, b""))
         self._streams = 1
 
     def open(self, method, *requests, part=0):

@@ -1,0 +1,81 @@
+"""Connections that use up the daemon's descriptors."""
+
+import socket
+import time
+import unittest
+
+from harness import places
+from harness.attack_case import machine_factor, record
+from harness.connections_case import PATIENT, ConnectionsCase, is_taken
+from harness.waiting import WAIT_SECONDS, eventually
+
+DESCRIPTORS = 128
+RESERVE = 64
+CLIENTS = 400
+REFUSED_SECONDS = 0.1
+SERVED_SECONDS = 1
+
+
+class Descriptors(ConnectionsCase):
+
+    def start(self, *options):
+        few = self.text_file(f'#!/bin/sh\nulimit -n {DESCRIPTORS}\n'
+                             f'exec "{places.ACTORD}" "$@"\n', "few")
+        few.chmod(0o755)
+        return self.start_daemon("--workers", "1", *PATIENT, *options,
+                                 actord=few)
+
+    def test_all_clients_are_served_again_after_too_many(self):
+        daemon = self.start("--max-connections-per-address", "10000",
+                            "--max-connections", "10000")
+        actor = self.connect(daemon)
+        pid = actor.submit("counter")
+        factor = machine_factor()
+        seconds = []
+        for number in range(CLIENTS):
+            refused = self.open_idle(daemon)
+            if refused is not None:
+                seconds.append(refused)
+            if number % 20 == 0:
+                actor.send(pid, "add", b"1")
+        self.assertGreater(len(seconds), CLIENTS - DESCRIPTORS)
+        self.assertGreater(len(self.sockets), DESCRIPTORS - RESERVE - 40)
+        # The median, because any single one may find the machine busy.
+        self.assertLess(sorted(seconds)[len(seconds) // 2], REFUSED_SECONDS * factor)
+        counters = self.counters(actor)
+        self.assertEqual(counters.connection_descriptor_limit_total,
+                         len(seconds))
+        self.assertEqual(counters.connections_open, len(self.sockets) + 1)
+        self.close_all()
+        started = time.monotonic()
+        # A gRPC client waits for a second after it was refused.
+        eventually(lambda: not self.is_refused(daemon), "room for one")
+        later = self.connect(daemon)
+        self.assertEqual(later.run("echo", b"1").result.data, b"1")
+        served = time.monotonic() - started
+        record(self, f"{len(seconds)} of {CLIENTS} refused, half of them within "
+               f"{1000 * sorted(seconds)[len(seconds) // 2]:.1f} ms; a new client "
+               f"was served {1000 * served:.0f} ms after the others had gone")
+        self.assertLess(served, SERVED_SECONDS * factor)
+        eventually(lambda: self.counters(later).connections_open == 3,
+                   "the ends of the others")
+        self.assertIn("the free descriptors are the reserve of "
+                      "connections.reserved_descriptors", daemon.log())
+
+    def test_one_address_leaves_room_for_others(self):
+        daemon = self.start()
+        most = (DESCRIPTORS - RESERVE) // 2
+        for _ in range(most):
+            self.assertFalse(self.is_refused(daemon))
+        self.assertTrue(self.is_refused(daemon))
+        other = socket.create_connection(("127.0.0.1", daemon.port),
+                                         timeout=WAIT_SECONDS,
+                                         source_address=("127.0.0.2", 0))
+        self.addCleanup(other.close)
+        self.assertTrue(is_taken(other))
+        self.assertIn("connection of ipv4:127.0.0.1:", daemon.log())
+        self.assertIn("raise connections.max_per_address", daemon.log())
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,121 @@
+"""Floods below every handler: the daemon cuts them, and serves all others."""
+
+import signal
+import time
+import unittest
+from statistics import median
+
+from harness.attack_case import FULL, MIB, AttackCase
+from harness.waiting import eventually
+
+PEAK_BYTES = 256 * MIB
+LEFT_BYTES = 64 * MIB
+GIVEN_BACK_SECONDS = 10
+UPLOAD_BYTES = 3 * MIB
+
+
+class Floods(AttackCase):
+    """Floods from the same address as that of the honest clients."""
+
+    OPTIONS = ("--max-payload-bytes", "4MiB", "--max-mailbox-bytes", "16MiB")
+
+    def check_one(self, kind, reason, cut_seconds):
+        honest = self.honest()
+        processor = self.processor_seconds()
+        [cut] = self.flood(kind, 3 * self.factor).cuts()
+        processor = self.processor_seconds() - processor
+        honest.end()
+        self.record(f"cut after {cut} s; {processor:.2f} s of processor time; "
+                    f"{self.peak() / MIB:.0f} MiB at most; "
+                    f"others' slowest call {honest.longest:.3f} s")
+        self.assertIsNotNone(cut, "the connection was not cut")
+        self.assertLess(cut, cut_seconds * self.factor)
+        self.assertLess(honest.longest, 1 * self.factor)
+        self.assertEqual(self.cut_total(), 1)
+        self.assertEqual(self.daemon.log().count(" cut: "), 1)
+        self.assertIn(reason, self.daemon.log())
+        self.assertLess(self.peak(), PEAK_BYTES)
+        return processor
+
+    def test_rapid_reset_is_cut(self):
+        self.check_one("rapid_reset", "more calls than the daemon can read", 0.5)
+
+    def test_endless_header_is_cut(self):
+        processor = self.check_one(
+            "endless_header", "bytes that are no call and no message", 2)
+        self.assertLess(processor, 1 * self.factor)
+
+    def test_rapid_reset_comes_again(self):
+        """Each connection that is cut is replaced at once."""
+        self.check_many(20 if FULL else 4, 5 if FULL else 2)
+
+    def test_rapid_reset_on_many_connections(self):
+        self.check_many(2000 if FULL else 100, 5 if FULL else 2)
+
+    def check_many(self, connections, seconds):
+        honest = self.honest()
+        program = self.flood("rapid_reset", seconds, connections=connections,
+                             again=True)
+        answered = self.upload_until(program)
+        cuts = program.cuts()
+        honest.end()
+        peak = self.peak()
+        self.assertGreater(len(cuts), connections // 2)
+        self.assertGreater(honest.calls, 0)
+        self.assertGreater(answered, 0)
+        eventually(lambda: self.grown() < LEFT_BYTES, "the memory",
+                   GIVEN_BACK_SECONDS * self.factor)
+        seconds_to_cut = [cut for cut in cuts if cut is not None]
+        self.record(
+            f"{connections} connections, {len(cuts)} in all, in {seconds} s: "
+            f"half of them cut within {median(seconds_to_cut):.2f} s, the slowest "
+            f"after {max(seconds_to_cut):.2f} s, {cuts.count(None)} not yet cut; "
+            f"{peak / MIB:.0f} MiB at most, {self.grown() / MIB:.0f} MiB left; "
+            f"{honest.calls} calls of another client, the slowest took "
+            f"{honest.longest:.3f} s; {answered} uploads of 3 MiB")
+        if connections <= 20:
+            # The flooding program turns to each of many connections too seldom
+            # to notice its cut in time.
+            self.assertLess(median(seconds_to_cut), 0.5 * self.factor)
+        self.assertLess(peak, PEAK_BYTES)
+        self.assertLess(honest.longest, 1 * self.factor)
+
+    def upload_until(self, program):
+        """Sends large messages. Returns how many were sent; none may fail."""
+        pid = self.actor.submit("probe", method="collect")
+        uploads = 0
+        while program.process.poll() is None:
+            # The mailbox is bounded.
+            if uploads and uploads % 4 == 0:
+                self.actor.terminate(pid)
+                pid = self.actor.submit("probe", method="collect")
+            self.actor.send(pid, payload=b"x" * UPLOAD_BYTES)
+            uploads += 1
+        self.actor.terminate(pid)
+        return uploads
+
+
+class Ends(AttackCase):
+    """SIGTERM in the middle of an attack."""
+
+    OPTIONS = ("--drain-timeout", "2s", "--force-timeout", "1s")
+
+    def check(self, kind, **more):
+        self.flood(kind, 10 * self.factor, again=True, **more)
+        eventually(lambda: self.cut_total() > 0, "a cut")
+        started = time.monotonic()
+        self.daemon.signal(signal.SIGTERM)
+        self.assertEqual(self.daemon.wait(), 0)
+        seconds = time.monotonic() - started
+        self.record(f"ended {seconds:.2f} s after SIGTERM")
+        self.assertLess(seconds, 4 * self.factor)
+
+    def test_in_rapid_resets(self):
+        self.check("rapid_reset", connections=20 if FULL else 4)
+
+    def test_in_endless_headers(self):
+        self.check("endless_header", connections=4)
+
+
+if __name__ == "__main__":
+    unittest.main()
