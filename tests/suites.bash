@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The suites of `./dev test`: the build that runs each test, and the cost of both.
-# ./dev reads this file, which uses setup, build_preset, say, usage and as_root of
-# ./dev. A test runs in the one build that checks most:
+# ./dev reads this file, which uses setup, build_preset, build_product, say, usage
+# and as_root of ./dev. A test runs in the one build that checks most:
 #
 #   suite   build   tests
 #   asan    Clang   all but models and stress, with AddressSanitizer, UBSan, leak
@@ -146,8 +146,7 @@ run_suite() {
     unit | e2e | sdk) run_ctest "$1" dev all --label-regex "^$1\$" ;;
     stress) run_ctest stress dev tests_of_threads --label-regex '^stress$' ;;
     attack)
-      say "suite attack: building release"
-      if measure "build release" build_preset release "${product_targets[@]}"; then
+      if measure "build release" build_product; then
         run_ctest attack dev 'e2e_stubs probe' --label-regex '^attack$' --verbose
       else
         printf 'suite attack: the release does not build\n'
