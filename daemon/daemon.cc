@@ -148,6 +148,11 @@ absl::Status Daemon::StartRuntime() {
 }
 
 absl::Status Daemon::StartServer() {
+  memory_watch_ = std::make_unique<MemoryWatch>(
+      MemoryWatch::FindLimits(""), "",
+      [this](bool low) { runtime_->SetMemoryLow(low); }, logger_);
+  const absl::Status watched = memory_watch_->Start();
+  if (!watched.ok()) return watched;
   plugin_loading_ =
       std::make_unique<PluginLoading>(plugins_, *runtime_, logger_);
   connections_ = std::make_unique<Connections>(
@@ -177,6 +182,7 @@ Daemon::~Daemon() {
   service_.reset();
   connections_.reset();
   plugin_loading_.reset();
+  memory_watch_.reset();
   plugins_.DestroyHandlers();
   runtime_.reset();
 }

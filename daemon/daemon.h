@@ -21,6 +21,7 @@
 #include "daemon/log/logging.h"
 #include "daemon/operations/exit_deadline.h"
 #include "daemon/operations/idempotency.h"
+#include "daemon/operations/memory_watch.h"
 #include "daemon/operations/shutdown_control.h"
 #include "daemon/plugins/loaded_plugins.h"
 #include "daemon/plugins/plugin_loading.h"
@@ -122,6 +123,7 @@ class Daemon {
   LoadedPlugins plugins_;
   runtime::Catalog catalog_;
   std::unique_ptr<runtime::Runtime> runtime_;
+  std::unique_ptr<MemoryWatch> memory_watch_;  // null: nothing is served
   RequestIds request_ids_;
   RequestIds message_ids_;
   ShutdownControl shutdown_;

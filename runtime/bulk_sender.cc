@@ -17,7 +17,7 @@ absl::Status BulkSender::Send(const Pid& to, const Message& message) {
   absl::Status status = core_.SendFromOutside(to, message, &ready_);
   ++sends_;
   bytes_ += message.payload.bytes.size();
-  // RESOURCE_EXHAUSTED always means a full mailbox.
+  // RESOURCE_EXHAUSTED mostly means a full mailbox.
   if (sends_ == kMaxHiddenSends || bytes_ >= kMaxHiddenBytes ||
       absl::IsResourceExhausted(status)) {
     Show();

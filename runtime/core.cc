@@ -161,6 +161,7 @@ absl::Status Runtime::Core::SendFromOutside(const Pid& to,
   absl::Status status =
       CheckPayloadSize("payload", message.payload, PayloadLimit(limits));
   status.Update(CheckTopic(message.topic));
+  status.Update(CheckMemory(limits));
   if (!status.ok()) return status;
   Envelope* const envelope = lane.NewEnvelope(
       ACTORD_EVENT_MESSAGE, message.topic, ToAbi(message.payload));
@@ -208,6 +209,7 @@ RuntimeStats Runtime::Core::Stats() const {
   stats.results_kept = results.kept();
   stats.results_bytes = results.bytes();
   stats.refused_payloads = limits.refused_payloads();
+  stats.refused_for_memory = limits.refused_for_memory();
   return stats;
 }
 

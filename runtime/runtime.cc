@@ -72,6 +72,7 @@ Runtime::CallId Runtime::Call(const Pid& to, const Message& message,
   absl::Status status =
       CheckPayloadSize("payload", message.payload, PayloadLimit(core_->limits));
   status.Update(CheckTopic(message.topic));
+  status.Update(CheckMemory(core_->limits));
   if (!status.ok()) {
     std::move(done)(status);
     return 0;
@@ -149,6 +150,8 @@ const LiveLimits& Runtime::limits() const { return core_->limits; }
 absl::Status Runtime::SetLimits(const Limits& limits) {
   return core_->SetLimits(limits);
 }
+
+void Runtime::SetMemoryLow(bool low) { core_->limits.SetMemoryLow(low); }
 
 RuntimeStats Runtime::Stats() const { return core_->Stats(); }
 

@@ -76,16 +76,16 @@ class Runtime {
 
   // Calls back exactly once: when Init has returned on a worker, or with an
   // error: UNKNOWN_PROCESS_TYPE, UNKNOWN_METHOD, INVALID_FIELD,
-  // PAYLOAD_TOO_LARGE, INIT_REFUSED, PROCESS_LIMIT, NAME_TAKEN, STARTING,
-  // DRAINING.
+  // PAYLOAD_TOO_LARGE, INIT_REFUSED, PROCESS_LIMIT, MEMORY_LOW, NAME_TAKEN,
+  // STARTING, DRAINING.
   void Submit(const SubmitRequest& request, SubmitCallback done);
   // Submits a request that has a name. If a process holds the name, all
   // messages of the request (at most 64) or none are put into its mailbox, and
   // no process is started. Errors: those of Submit and of Send.
   void SubmitOrDeliver(SubmitRequest request, SubmitOrDeliverCallback done);
   // OK: the message is in the mailbox. Errors: PROCESS_NOT_FOUND,
-  // PROCESS_ENDED, MAILBOX_FULL, PAYLOAD_TOO_LARGE; INVALID_FIELD for a topic
-  // or a content type of more than 1024 bytes.
+  // PROCESS_ENDED, MAILBOX_FULL, MEMORY_LOW, PAYLOAD_TOO_LARGE; INVALID_FIELD for
+  // a topic or a content type of more than 1024 bytes.
   absl::Status Send(const Pid& to, const Message& message);
   // Sends a message that needs an answer, and calls back once, with the answer
   // or with an error: the errors of Send; CALL_FAILED with the code and the
@@ -176,6 +176,10 @@ class Runtime {
   // first. INVALID_ARGUMENT: a limit is out of its range, and nothing has
   // changed. Call it from one thread at a time.
   absl::Status SetLimits(const Limits& limits);
+  // True: submissions, messages and calls from outside are refused with
+  // MEMORY_LOW from now on. All other work goes on: completions, cancels, and
+  // the sends and spawns of processes.
+  void SetMemoryLow(bool low);
   [[nodiscard]] RuntimeStats Stats() const;
 
   // Refuses new submissions from now on. kDrain: asks every process to end,

@@ -20,7 +20,7 @@ struct Attempt {
   int left = kMaxRaces;
 };
 
-absl::Status Check(const SubmitRequest& request, PayloadLimit payload_limit) {
+absl::Status Check(const SubmitRequest& request, const LiveLimits& limits) {
   absl::Status status = CheckName("name", request.name);
   if (request.messages.size() > Activity::kMaxChain) {
     status.Update(InvalidField(
@@ -30,9 +30,11 @@ absl::Status Check(const SubmitRequest& request, PayloadLimit payload_limit) {
                      " for messages that the holder of a name may receive")));
   }
   for (const Message& message : request.messages) {
-    status.Update(CheckPayloadSize("messages", message.payload, payload_limit));
+    status.Update(
+        CheckPayloadSize("messages", message.payload, PayloadLimit(limits)));
     status.Update(CheckTopic(message.topic));
   }
+  status.Update(CheckMemory(limits));
   return status;
 }
 
@@ -69,7 +71,7 @@ void TryOnce(Runtime::Core& core, const std::shared_ptr<Attempt>& attempt) {
 
 void Runtime::SubmitOrDeliver(SubmitRequest request,
                               SubmitOrDeliverCallback done) {
-  absl::Status status = Check(request, PayloadLimit(core_->limits));
+  absl::Status status = Check(request, core_->limits);
   if (!status.ok()) {
     std::move(done)(status);
     return;

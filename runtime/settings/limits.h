@@ -95,6 +95,19 @@ class LiveLimits {
     return refused_payloads_.Get();
   }
 
+  // True: little memory is left, so work from outside is refused. Not a
+  // setting: the daemon measures it.
+  void SetMemoryLow(bool low) {
+    memory_low_.store(low, std::memory_order_relaxed);
+  }
+  [[nodiscard]] bool memory_low() const {
+    return memory_low_.load(std::memory_order_relaxed);
+  }
+  void CountRefusedForMemory() const { refused_for_memory_.AddShared(); }
+  [[nodiscard]] uint64_t refused_for_memory() const {
+    return refused_for_memory_.Get();
+  }
+
  private:
   // The index of a row, and of its value.
   enum class Place : size_t {
@@ -110,9 +123,11 @@ class LiveLimits {
   }
 
   std::array<std::atomic<uint64_t>, static_cast<size_t>(Place::kEnd)> values_{};
+  std::atomic<bool> memory_low_{false};
   // Stored beside the limit, because the checks of payloads share nothing else.
   // In another cache line than the values that every thread reads.
   alignas(64) mutable Counter refused_payloads_;
+  mutable Counter refused_for_memory_;
 };
 
 }  // namespace actord::runtime

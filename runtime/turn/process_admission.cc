@@ -37,6 +37,17 @@ uint64_t ActivityOf(const std::vector<Message>& messages) {
 
 }  // namespace
 
+absl::Status CheckMemory(const LiveLimits& limits) {
+  if (!limits.memory_low()) [[likely]] {
+    return absl::OkStatus();
+  }
+  limits.CountRefusedForMemory();
+  return Retryable(absl::StatusCode::kResourceExhausted, reason::kMemoryLow,
+                   "the daemon has little memory left: it refuses new "
+                   "processes, messages and calls until others have ended",
+                   absl::Seconds(1));
+}
+
 absl::Status CheckPayloadSize(std::string_view field, const Payload& payload,
                               PayloadLimit limit) {
   const size_t size = payload.bytes.size();
@@ -103,6 +114,8 @@ absl::StatusOr<Process*> ProcessAdmission::Reserve(const SubmitRequest& request,
                                                    const Pid& parent,
                                                    Admitted& done) {
   absl::Status status = CheckState();
+  // A supervisor restarts its children also if memory is low.
+  if (status.ok() && parent.empty()) status = CheckMemory(limits_);
   if (!status.ok()) return status;
   const ProcessType* type = catalog_.FindProcessType(request.process_type);
   if (type == nullptr) {

@@ -75,6 +75,9 @@ class ProcessAdmission {
   Atomic<int> submitting_{0};
 };
 
+// MEMORY_LOW, which is counted, if little memory is left. The same rule holds
+// for each process, message and call from outside.
+absl::Status CheckMemory(const LiveLimits& limits);
 // PAYLOAD_TOO_LARGE if the payload is larger than the limit, INVALID_FIELD if
 // its content type is longer than kMaxLabelBytes; `field` is the field of the
 // request. The same rule holds at each place where a payload enters.

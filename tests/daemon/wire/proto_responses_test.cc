@@ -218,6 +218,7 @@ TEST(WriteCounters, WritesEach) {
   stats.upgrades = 36;
   stats.upgrades_declined = 37;
   stats.ready_global = 38;
+  stats.refused_for_memory = 47;
   v1::Counters proto;
   WriteCounters(stats,
                 {.streams_open = 39,
@@ -267,6 +268,7 @@ TEST(WriteCounters, WritesEach) {
   EXPECT_EQ(proto.upgrades_total(), 36u);
   EXPECT_EQ(proto.upgrades_declined_total(), 37u);
   EXPECT_EQ(proto.processes_ready_global(), 38u);
+  EXPECT_EQ(proto.memory_low_total(), 47u);
   EXPECT_EQ(proto.streams_open(), 39u);
   EXPECT_EQ(proto.log_lines_dropped_total(), 40u);
   EXPECT_EQ(proto.connections_open(), 41u);

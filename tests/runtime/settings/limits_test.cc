@@ -175,6 +175,25 @@ TEST_F(LiveLimitsTest, PayloadBytes) {
   EXPECT_EQ(MustAwait(MustSubmit(speaks)).result.bytes, large);
 }
 
+TEST_F(LiveLimitsTest, LowMemoryRefusesWorkFromOutside) {
+  const Pid pid = MustSubmit(idle_);
+  runtime_->SetMemoryLow(true);
+  EXPECT_THAT(Send(pid, "x"), Refused(kResourceExhausted, reason::kMemoryLow));
+  EXPECT_THAT(Submit(SubmitRequest{"script", "", {}, {}}).status(),
+              Refused(kResourceExhausted, reason::kMemoryLow));
+  absl::Status called;
+  runtime_->Call(pid, Message{"x", {}},
+                 [&](const auto& answer) { called = answer.status(); });
+  EXPECT_THAT(called, Refused(kResourceExhausted, reason::kMemoryLow));
+  EXPECT_EQ(runtime_->Stats().refused_for_memory, 3u);
+  // What goes on makes memory free.
+  EXPECT_TRUE(runtime_->Cancel(pid, "").ok());
+  EXPECT_EQ(MustAwait(pid).kind, EndKind::kCancelled);
+  runtime_->SetMemoryLow(false);
+  MustSubmit(idle_);
+  EXPECT_EQ(runtime_->Stats().refused_for_memory, 3u);
+}
+
 // A process that takes no messages until it is told to.
 class FullMailboxTest : public LiveLimitsTest {
  protected:

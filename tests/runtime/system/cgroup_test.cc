@@ -58,5 +58,27 @@ TEST_F(MemoryLimit, InAContainerTheGroupIsTheRoot) {
   EXPECT_EQ(CgroupMemoryLimit(root_), 7000u);
 }
 
+TEST_F(MemoryLimit, UseIsThatOfTheNearestGroup) {
+  Write("/proc/self/cgroup", "0::/a/b\n");
+  EXPECT_FALSE(CgroupMemory(root_).is_limited());
+  Write("/sys/fs/cgroup/a/b/memory.max", "1000\n");
+  Write("/sys/fs/cgroup/a/b/memory.current", "700\n");
+  Write("/sys/fs/cgroup/a/memory.max", "10000\n");
+  Write("/sys/fs/cgroup/a/memory.current", "8000\n");
+  const CgroupMemory memory(root_);
+  ASSERT_TRUE(memory.is_limited());
+  EXPECT_EQ(memory.Read()->bytes, 8000u);
+  EXPECT_EQ(memory.Read()->limit, 10000u);
+  // Pages that the kernel can drop do not count.
+  Write("/sys/fs/cgroup/a/memory.stat", "anon 100\ninactive_file 3000\n");
+  EXPECT_EQ(memory.Read()->bytes, 700u);
+  EXPECT_EQ(memory.Read()->limit, 1000u);
+  // The limit may change while the daemon runs.
+  Write("/sys/fs/cgroup/a/b/memory.max", "max\n");
+  EXPECT_EQ(memory.Read()->bytes, 5000u);
+  Write("/sys/fs/cgroup/a/memory.current", "");
+  EXPECT_EQ(memory.Read(), std::nullopt);
+}
+
 }  // namespace
 }  // namespace actord::runtime

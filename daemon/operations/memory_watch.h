@@ -1,0 +1,72 @@
+// Refuses work from outside while the daemon has little memory left. Completions,
+// cancels, ends and the work of processes go on, so that memory becomes free.
+//
+// Two limits of the system count: `memory.max` of the control groups, and the
+// limit on the address space (RLIMIT_AS). Without a limit there is no thread.
+//
+// Thread-safety: Look from one thread at a time; Start and the destructor are
+// for one thread.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "absl/status/status.h"
+#include "daemon/log/logging.h"
+#include "runtime/system/cgroup.h"
+#include "runtime/system/parker.h"
+
+namespace actord::daemon {
+
+class MemoryWatch {
+ public:
+  // Memory is low from the first percentage of a limit on, until less than the
+  // second is used.
+  static constexpr uint64_t kLowPercent = 85;
+  static constexpr uint64_t kEnoughPercent = 80;
+  static constexpr uint64_t kIntervalNs = 100'000'000;
+
+  // The limits that were found at the start.
+  struct Limits {
+    runtime::CgroupMemory groups;
+    uint64_t max_address_space = 0;  // bytes; 0: no limit
+  };
+  // `root`: "" in production.
+  static Limits FindLimits(const std::string& root);
+
+  // `set_low` is called when memory becomes low, and when there is enough again.
+  MemoryWatch(Limits limits, std::string root,
+              std::function<void(bool low)> set_low, Logger& logger);
+  ~MemoryWatch();
+  MemoryWatch(const MemoryWatch&) = delete;
+  MemoryWatch& operator=(const MemoryWatch&) = delete;
+
+  // INTERNAL: the system has no thread left.
+  absl::Status Start();
+  // Reads the use of memory once.
+  void Look();
+
+ private:
+  void Run();
+  // The use of the limit that is nearest; nullopt: nothing can be read.
+  [[nodiscard]] std::optional<runtime::MemoryUse> Read(
+      const char*& of_what) const;
+
+  const Limits limits_;
+  const std::string root_;
+  const std::function<void(bool)> set_low_;
+  Logger& logger_;
+  bool is_low_ = false;
+  int looks_until_trim_ = 0;
+  // The destructor writes it, the thread reads it. Relaxed: the parker orders
+  // the write before the read.
+  std::atomic<bool> stopping_{false};
+  runtime::Parker parker_;
+  std::thread thread_;
+};
+
+}  // namespace actord::daemon

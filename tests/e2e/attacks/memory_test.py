@@ -1,0 +1,81 @@
+"""A daemon whose memory is used up by what its clients send."""
+
+import pathlib
+import re
+import time
+import unittest
+
+import grpc
+from harness import places
+from harness.attack_case import MIB, AttackCase, record
+from harness.connection import refusal_of
+from harness.waiting import eventually
+
+# What the daemon may take besides the address space of an idle one.
+SPARE_BYTES = 400 * MIB
+MESSAGE_BYTES = MIB
+
+
+def address_space(daemon):
+    status = pathlib.Path(f"/proc/{daemon.process.pid}/status").read_text()
+    return int(re.search(r"VmSize:\s+(\d+) kB", status)[1]) << 10
+
+
+class MemoryLow(AttackCase):
+
+    OPTIONS = ("--workers", "2", "--max-mailbox-bytes", "1GiB")
+
+    def start_limited(self):
+        """A daemon that may not take more than SPARE_BYTES besides."""
+        kilobytes = (address_space(self.daemon) + SPARE_BYTES) >> 10
+        limited = self.text_file(f'#!/bin/sh\nulimit -v {kilobytes}\n'
+                                 f'exec "{places.ACTORD}" "$@"\n', "limited")
+        limited.chmod(0o755)
+        return self.start_daemon(*self.OPTIONS, actord=limited)
+
+    def fill(self, actor, pid):
+        """Sends until the daemon refuses. Returns the refusal, and the number of
+        messages that it took."""
+        for count in range(2 * SPARE_BYTES // MESSAGE_BYTES):
+            try:
+                actor.send(pid, payload=b"x" * MESSAGE_BYTES)
+            except grpc.RpcError as error:
+                return refusal_of(error), count
+        self.fail("no message was refused")
+
+    def test_new_work_is_refused_until_memory_is_free(self):
+        daemon = self.start_limited()
+        actor = self.connect(daemon)
+        # It takes no message until it is told to.
+        pid = actor.submit("probe", method="collect")
+        counter = actor.submit("counter")
+        refusal, taken = self.fill(actor, pid)
+        self.assertEqual(refusal.code, grpc.StatusCode.RESOURCE_EXHAUSTED)
+        self.assertEqual(refusal.reason, "MEMORY_LOW")
+        self.assertGreater(refusal.retry_seconds, 0)
+        self.assert_refused(lambda: actor.submit("counter"),
+                            code=grpc.StatusCode.RESOURCE_EXHAUSTED,
+                            reason="MEMORY_LOW", message="little memory left")
+        self.assertGreaterEqual(actor.status().counters.memory_low_total, 2)
+        # What frees memory goes on.
+        self.assertEqual(actor.process(counter).pid, counter)
+        actor.terminate(counter)
+        actor.terminate(pid)
+        started = time.monotonic()
+        eventually(lambda: self.is_taken(actor), "room for new processes")
+        record(self, f"refused after {taken} messages of 1 MiB; new work was taken "
+               f"{time.monotonic() - started:.2f} s after they were freed")
+        self.assertIn("memory is low: ", daemon.log())
+        self.assertIn("memory is no longer low: ", daemon.log())
+
+    def is_taken(self, actor):
+        try:
+            actor.submit("counter")
+        except grpc.RpcError as error:
+            self.assertEqual(refusal_of(error).reason, "MEMORY_LOW")
+            return False
+        return True
+
+
+if __name__ == "__main__":
+    unittest.main()
