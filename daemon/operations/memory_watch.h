@@ -1,5 +1,6 @@
-// Refuses work from outside while the daemon has little memory left. Completions,
-// cancels, ends and the work of processes go on, so that memory becomes free.
+// Refuses work from outside while the daemon has little memory left.
+// Completions, cancels, ends and the work of processes go on, so that memory
+// becomes free.
 //
 // Two limits of the system count: `memory.max` of the control groups, and the
 // limit on the address space (RLIMIT_AS). Without a limit there is no thread.
@@ -38,7 +39,8 @@ class MemoryWatch {
   // `root`: "" in production.
   static Limits FindLimits(const std::string& root);
 
-  // `set_low` is called when memory becomes low, and when there is enough again.
+  // `set_low` is called when memory becomes low, and when there is enough
+  // again.
   MemoryWatch(Limits limits, std::string root,
               std::function<void(bool low)> set_low, Logger& logger);
   ~MemoryWatch();

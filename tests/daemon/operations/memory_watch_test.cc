@@ -99,8 +99,9 @@ TEST_F(MemoryWatchTest, ThreadLooksAndEnds) {
   UseOfGroup(900);
   std::promise<bool> told;
   {
-    MemoryWatch watch({.groups = runtime::CgroupMemory(root_)}, root_,
-                      [&told](bool low) { told.set_value(low); }, logger_);
+    MemoryWatch watch(
+        {.groups = runtime::CgroupMemory(root_)}, root_,
+        [&told](bool low) { told.set_value(low); }, logger_);
     ASSERT_TRUE(watch.Start().ok());
     EXPECT_TRUE(told.get_future().get());
   }
