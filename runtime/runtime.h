@@ -84,8 +84,8 @@ class Runtime {
   // no process is started. Errors: those of Submit and of Send.
   void SubmitOrDeliver(SubmitRequest request, SubmitOrDeliverCallback done);
   // OK: the message is in the mailbox. Errors: PROCESS_NOT_FOUND,
-  // PROCESS_ENDED, MAILBOX_FULL, MEMORY_LOW, PAYLOAD_TOO_LARGE; INVALID_FIELD for
-  // a topic or a content type of more than 1024 bytes.
+  // PROCESS_ENDED, MAILBOX_FULL, MEMORY_LOW, PAYLOAD_TOO_LARGE; INVALID_FIELD
+  // for a topic or a content type of more than 1024 bytes.
   absl::Status Send(const Pid& to, const Message& message);
   // Sends a message that needs an answer, and calls back once, with the answer
   // or with an error: the errors of Send; CALL_FAILED with the code and the
