@@ -5,6 +5,8 @@
 #include <system_error>
 #include <utility>
 
+#include "runtime/crash/alternate_stack.h"
+
 namespace actord::runtime {
 
 BlockingPool::BlockingPool(int max_threads, size_t max_queued)
@@ -49,6 +51,7 @@ bool BlockingPool::RunOne() {
 }
 
 void BlockingPool::RunThread() {
+  const AlternateStack stack_of_signals;
   for (;;) {
     Job job;
     {

@@ -1,5 +1,6 @@
-// Threads for jobs that may block: pooled command handlers. The threads are
-// started when first needed, up to a limit, and the backlog is bounded.
+// Threads for jobs that may block: pooled command handlers, loads of plugins.
+// The threads are started when first needed, up to a limit, and the backlog is
+// bounded.
 //
 // Thread-safety: any thread.
 #pragma once

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "handlers/rules/process_rules.h"
+#include "runtime/crash/running_code.h"
 #include "runtime/step/foreign.h"
 #include "runtime/system/absl_text.h"
 #include "runtime/system/assert.h"
@@ -222,13 +223,23 @@ void Dispatcher::Handle(const CommandHandler& handler, HandlerCall& call) {
   call.SetReply(ACTORD_INTERNAL, TextPayload(error));
 }
 
+void Dispatcher::HandlePooled(const CommandHandler& handler, const Pid& pid,
+                              HandlerCall& call) {
+  const PluginScope scope({.plugin = handler.plugin,
+                           .version = handler.version,
+                           .function = "pooled command handler",
+                           .command = handler.name,
+                           .pid = pid});
+  Handle(handler, call);
+}
+
 void Dispatcher::RunInline(const CommandHandler& handler, Process& process,
                            const Pid& self, YieldEffect& yield, Lane& lane) {
   {
     HandlerCall call(broker_, lane, self, *yield.content);
     call.process = &process;
     call.generation = self.generation;
-    lane.hold().Enter(process, "inline command handler");
+    lane.hold().Enter(process, Hold::kInlineHandler);
     Handle(handler, call);
     lane.hold().Leave();
     if (!call.has_reply) {
@@ -270,7 +281,7 @@ void Dispatcher::RunPooled(const CommandHandler& handler, Process& process,
       pool_.Post([this, &handler, pid, handle, envelope = std::move(envelope)] {
         HandlerCall call(broker_, shared_lane_, pid, *envelope);
         call.handle = handle;
-        Handle(handler, call);
+        HandlePooled(handler, pid, call);
         if (!call.has_reply) return;  // deferred
         broker_.Complete(handle, call.reply_status, call.reply, shared_lane_);
       });

@@ -62,6 +62,9 @@ class Dispatcher {
   // Calls the handler; afterwards the call is completed, deferred, or holds a
   // reply.
   static void Handle(const CommandHandler& handler, HandlerCall& call);
+  // Handle on a thread of the pool.
+  static void HandlePooled(const CommandHandler& handler, const Pid& pid,
+                           HandlerCall& call);
 
   const Catalog& catalog_;
   const LiveLimits& limits_;

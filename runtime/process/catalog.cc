@@ -217,6 +217,7 @@ void Catalog::Put(const CatalogEntries& entries, Table& table, Change& change) {
     command->self = entry.self;
     command->name = entry.descriptor->command;
     command->plugin = entries.plugin;
+    command->version = entries.version;
     const CommandHandler* const now = command.get();
     const auto it = table.command_by_name.find(now->name);
     if (it == table.command_by_name.end()) {

@@ -95,6 +95,7 @@ struct CommandHandler {
   std::string plugin;
   // As ProcessType::in_force.
   mutable std::atomic<bool> in_force{true};
+  std::string version;  // as ProcessType::version
 };
 
 // The types and handlers of one plugin, which are added all at once.

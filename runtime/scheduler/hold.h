@@ -41,6 +41,9 @@ struct WorkerQueue;
 
 class Hold {
  public:
+  // The name under which a command handler on this thread is called.
+  static constexpr char kInlineHandler[] = "inline command handler";
+
   // A call into a plugin that is under way.
   struct PluginCall {
     uint64_t number = 0;

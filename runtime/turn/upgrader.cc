@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/crash/running_code.h"
 #include "runtime/process/errors.h"
 #include "runtime/process/upgrading.h"
 #include "runtime/system/assert.h"
@@ -133,6 +134,7 @@ void* Upgrader::Restore(Process& process, const Turn& turn,
                         const ProcessType& target,
                         const actord_restore& restore,
                         YieldAdoption& adoption) {
+  const VersionScope version(target);
   const size_t state_size = target.descriptor->state_size;
   void* const state = process.NewState(lane_.buffers(), state_size);
   const StepCaller::UpgradeCallResult result =

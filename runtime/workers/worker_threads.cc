@@ -8,6 +8,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/crash/alternate_stack.h"
+#include "runtime/crash/running_code.h"
 #include "runtime/system/assert.h"
 #include "runtime/system/processor.h"
 
@@ -167,6 +169,9 @@ void WorkerThreads::Run(Thread& thread, size_t number) {
   // The default slack of 50 µs would be most of the allowed lateness of a
   // timer.
   prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0);
+  const AlternateStack stack_of_signals;
+  const LaneScope lane_scope(thread.lane, parts_.options.node,
+                             parts_.options.incarnation);
   for (;;) {
     while (!thread.parker.Wait(Parker::kForever)) {
     }

@@ -130,6 +130,7 @@ LAYERS = {
         "process",
         "settings",
         "scheduler",
+        "crash",
         "delivery",
         "tasks",
         "yields",
