@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "daemon/boot_tree.h"
+#include "daemon/crash/crash_report.h"
 #include "daemon/daemon.h"
 #include "daemon/exit_status.h"
 #include "daemon/listening/inherited_sockets.h"
@@ -20,6 +21,7 @@
 #include "daemon/settings/config.h"
 #include "daemon/settings/version.h"
 #include "daemon/signals.h"
+#include "runtime/crash/alternate_stack.h"
 
 namespace actord::daemon {
 namespace {
@@ -50,7 +52,9 @@ void Reload(const CommandLine& command_line, const std::vector<int>& sockets,
 
 ExitStatus Serve(const CommandLine& command_line, const Config& config) {
   Logger logger(config.log_format, config.log_level);
-  const CrashFlush crash_flush(logger);
+  const CrashReport crash_report(logger.writer(), config.log_format);
+  // The plugins of the configuration are loaded on this thread.
+  const runtime::AlternateStack stack_of_signals;
   const LibraryLogCapture capture(logger);
   const std::unique_ptr<Daemon> daemon = Daemon::Create(config, logger);
   // A SIGHUP during the start waits until the daemon serves. Each thread sets

@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -148,22 +147,6 @@ void LogProtobuf(google::protobuf::LogLevel level, const char* /*file*/,
               absl::StrCat("protobuf: ", message));
 }
 
-constexpr int kCrashSignals[] = {SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV};
-
-// Global, because a handler has no argument for its receiver. Null while there
-// is no CrashFlush. Written by its constructor (release) and destructor, read
-// by the handler (acquire).
-std::atomic<const LogWriter*> crash_log{nullptr};
-
-// The handler is uninstalled when it runs (SA_RESETHAND). So when it returns,
-// the fault ends the program where it happened.
-void OnCrash(int signal, siginfo_t* info, void* /*context*/) {
-  const LogWriter* const writer = crash_log.load(std::memory_order_acquire);
-  if (writer != nullptr) writer->AwaitWritten(LogWriter::kLastPatience);
-  // A signal that another program sent does not come again by itself.
-  if (info->si_code <= 0) raise(signal);
-}
-
 }  // namespace
 
 Logger::Logger(LogFormat format, LogLevel level)
@@ -180,24 +163,6 @@ void Logger::Log(LogLevel level, std::string_view message) {
 void Logger::SetLevel(LogLevel level) { logger_->set_level(ToSpdlog(level)); }
 
 LogLevel Logger::level() const { return FromSpdlog(logger_->level()); }
-
-CrashFlush::CrashFlush(const Logger& logger) {
-  crash_log.store(&logger.writer_, std::memory_order_release);
-  for (const int signal : kCrashSignals) {
-    struct sigaction action {};
-    if (sigaction(signal, nullptr, &action) != 0) continue;
-    const bool is_taken =
-        (action.sa_flags & SA_SIGINFO) != 0 || action.sa_handler != SIG_DFL;
-    if (is_taken) continue;
-    action.sa_sigaction = OnCrash;
-    action.sa_flags = SA_SIGINFO | SA_RESETHAND;
-    sigaction(signal, &action, nullptr);
-  }
-}
-
-CrashFlush::~CrashFlush() {
-  crash_log.store(nullptr, std::memory_order_release);
-}
 
 LibraryLogCapture::LibraryLogCapture(Logger& logger) {
   library_log.store(&logger, std::memory_order_release);

@@ -51,23 +51,12 @@ class Logger {
   // Number of lines that were lost because standard error was blocked.
   [[nodiscard]] uint64_t dropped_lines() const { return writer_.dropped(); }
 
- private:
-  friend class CrashFlush;
+  // The writer of the lines, for the report of a crash.
+  [[nodiscard]] const LogWriter& writer() const { return writer_; }
 
+ private:
   LogWriter writer_;
   const std::unique_ptr<spdlog::logger> logger_;
-};
-
-// As long as this object lives, a signal that ends the program because of a
-// fault (SIGSEGV, SIGABRT and others) first waits until earlier log lines are
-// written. Signals that already have a handler keep it. At most one object at a
-// time.
-class CrashFlush {
- public:
-  explicit CrashFlush(const Logger& logger);
-  ~CrashFlush();
-  CrashFlush(const CrashFlush&) = delete;
-  CrashFlush& operator=(const CrashFlush&) = delete;
 };
 
 // Sends the messages of gRPC and protobuf to `logger`, as long as the object

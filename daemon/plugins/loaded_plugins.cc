@@ -9,9 +9,14 @@
 #include "absl/strings/str_cat.h"
 #include "daemon/settings/version.h"
 #include "handlers/builtin_handlers.h"
+#include "runtime/crash/running_code.h"
 
 namespace actord::daemon {
 namespace {
+
+using runtime::PluginScope;
+
+constexpr std::string_view kStaticDestructors = "static destructors";
 
 absl::Status InFile(const std::string& path, const absl::Status& status) {
   return absl::InvalidArgumentError(
@@ -114,7 +119,7 @@ absl::Status LoadedPlugins::LoadAtStart(const std::string& path) {
   auto copy = CopyAllowed(*file, path);
   if (!copy.ok()) return InFile(path, copy.status());
   if (FindDigest(copy->digest) != nullptr) return absl::OkStatus();
-  auto loaded = handlers::Plugin::Load(*std::move(copy), path);
+  auto loaded = OpenPlugin(*std::move(copy), path);
   if (!loaded.ok()) return loaded.status();
   plugins_.push_back(*std::move(loaded));
   const handlers::Plugin& plugin = *plugins_.back();
@@ -124,11 +129,58 @@ absl::Status LoadedPlugins::LoadAtStart(const std::string& path) {
                             "its name '", other.name, "' is taken by ",
                             other.path.empty() ? "the daemon" : other.path)));
   }
-  auto set = plugin.CreateHandlers(host_);
+  auto set = CreateHandlers(plugin);
   if (!set.ok()) return InFile(path, set.status());
   const auto put =
       Put(InfoOf(plugin, path), EntriesOf(plugin), *std::move(set)).status();
   return put.ok() ? put : InFile(path, put);
+}
+
+absl::StatusOr<std::unique_ptr<handlers::Plugin>> LoadedPlugins::OpenPlugin(
+    handlers::PluginCopy copy, const std::string& path,
+    std::unique_ptr<handlers::OpenObject>* refused) {
+  const PluginScope scope(
+      {.file = path, .function = "static initialisers or table"});
+  return handlers::Plugin::Load(std::move(copy), path, refused);
+}
+
+absl::StatusOr<handlers::HandlerSet> LoadedPlugins::CreateHandlers(
+    const handlers::Plugin& plugin) const {
+  const PluginScope scope({.plugin = plugin.info().name,
+                           .version = plugin.info().version,
+                           .function = "create of a command handler"});
+  return plugin.CreateHandlers(host_);
+}
+
+void LoadedPlugins::Destroy(Handlers handlers) {
+  const PluginScope scope({.plugin = handlers.plugin.name,
+                           .version = handlers.plugin.version,
+                           .function = "destroy of a command handler"});
+  handlers.set = handlers::HandlerSet(nullptr);
+}
+
+void LoadedPlugins::DestroyHandlers() {
+  while (!handlers_.empty()) {
+    Destroy(std::move(handlers_.back()));
+    handlers_.pop_back();
+  }
+}
+
+LoadedPlugins::~LoadedPlugins() {
+  DestroyHandlers();
+  for (auto& plugin : plugins_) {
+    // The plugin's own texts go with its code.
+    const std::string name = plugin->info().name;
+    const std::string version = plugin->info().version;
+    const PluginScope scope(
+        {.plugin = name, .version = version, .function = kStaticDestructors});
+    plugin.reset();
+  }
+  for (Refused& refused : refused_) {
+    const PluginScope scope(
+        {.file = refused.path, .function = kStaticDestructors});
+    refused.object.reset();
+  }
 }
 
 PluginInfo LoadedPlugins::InfoOf(const handlers::Plugin& plugin,
@@ -175,9 +227,12 @@ absl::StatusOr<LoadedPlugins::Loaded> LoadedPlugins::Put(
     entries.commands.push_back({handler.descriptor, handler.self});
   }
   auto types = catalog_->Add(entries);
-  if (!types.ok()) return types.status();
+  if (!types.ok()) {
+    Destroy({info, std::move(set)});
+    return types.status();
+  }
   // The catalog points to the handlers from now on.
-  handlers_.push_back(std::move(set));
+  handlers_.push_back({info, std::move(set)});
   for (const auto& command : entries.commands) {
     loaded.commands.emplace_back(command.descriptor->command);
   }

@@ -68,12 +68,15 @@ class LoadedPlugins {
     return copies_->status();
   }
 
+  LoadedPlugins() = default;
+  LoadedPlugins(const LoadedPlugins&) = delete;
+  LoadedPlugins& operator=(const LoadedPlugins&) = delete;
+  ~LoadedPlugins();
+
   // Destroys the handlers, the newest first; no command may be running. The
   // code stays loaded until this object is destroyed. Call it before the host
   // is destroyed.
-  void DestroyHandlers() {
-    while (!handlers_.empty()) handlers_.pop_back();
-  }
+  void DestroyHandlers();
 
   // The version in force of each plugin, sorted by name.
   [[nodiscard]] std::vector<PluginInfo> InForce() const;
@@ -87,6 +90,12 @@ class LoadedPlugins {
   [[nodiscard]] std::vector<Version> Versions() const;
 
  private:
+  // The handlers of one plugin.
+  struct Handlers {
+    PluginInfo plugin;
+    handlers::HandlerSet set;
+  };
+
   static PluginInfo InfoOf(const handlers::Plugin& plugin,
                            const std::string& path);
   static runtime::CatalogEntries EntriesOf(const handlers::Plugin& plugin);
@@ -111,6 +120,13 @@ class LoadedPlugins {
                                                       bool& is_new);
   // Checks whether `plugin` may replace the version in force of its name.
   [[nodiscard]] absl::Status CheckName(const PluginInfo& plugin) const;
+  // These three run code of the plugin, which a report of a crash then names.
+  static absl::StatusOr<std::unique_ptr<handlers::Plugin>> OpenPlugin(
+      handlers::PluginCopy copy, const std::string& path,
+      std::unique_ptr<handlers::OpenObject>* refused = nullptr);
+  absl::StatusOr<handlers::HandlerSet> CreateHandlers(
+      const handlers::Plugin& plugin) const;
+  static void Destroy(Handlers handlers);
   // Adds a version to the catalog, with the commands of `set`: all or nothing.
   absl::StatusOr<Loaded> Put(const PluginInfo& info,
                              runtime::CatalogEntries entries,
@@ -132,11 +148,12 @@ class LoadedPlugins {
   struct Refused {
     std::unique_ptr<handlers::OpenObject> object;
     absl::Status why;
+    std::string path;
   };
   // Number of opened files.
   std::vector<Refused> refused_;
   std::vector<std::unique_ptr<handlers::Plugin>> plugins_;
-  std::vector<handlers::HandlerSet> handlers_;
+  std::vector<Handlers> handlers_;
 
   mutable absl::Mutex mutex_;
   // In the order of loading.

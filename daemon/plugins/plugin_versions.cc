@@ -119,12 +119,14 @@ absl::StatusOr<const handlers::Plugin*> LoadedPlugins::OpenVersion(
     if (refused.object->digest() == copy->digest) return refused.why;
   }
   std::unique_ptr<handlers::OpenObject> refused;
-  auto loaded = handlers::Plugin::Load(*std::move(copy), found, &refused);
+  auto loaded = OpenPlugin(*std::move(copy), found, &refused);
   // A file that the linker refused has run no code, and is closed.
   if (loaded.ok() || refused != nullptr) ++loads_;
   if (!loaded.ok()) {
     const absl::Status why = LoadError(loaded.status());
-    if (refused != nullptr) refused_.push_back({std::move(refused), why});
+    if (refused != nullptr) {
+      refused_.push_back({std::move(refused), why, found});
+    }
     return why;
   }
   is_new = true;
@@ -170,7 +172,7 @@ absl::StatusOr<LoadedPlugins::Loaded> LoadedPlugins::LoadVersion(
   if (!status.ok()) return status;
   // The new version gets handlers of its own.
   if (!is_new) ++loads_;
-  auto set = plugin.CreateHandlers(host_);
+  auto set = CreateHandlers(plugin);
   if (!set.ok()) {
     return Error(
         absl::StatusCode::kFailedPrecondition, reason::kPluginRefused,

@@ -143,6 +143,7 @@ LAYERS = {
     "daemon": [
         "settings",
         "log",
+        "crash",
         "counters",
         "listening",
         "connections",

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "daemon/log/log_format.h"
+#include "daemon/log/text_escapes.h"
 
 namespace actord::daemon {
 namespace {

@@ -5,7 +5,6 @@ import fcntl
 import json
 import os
 import re
-import resource
 import signal
 import time
 import unittest
@@ -13,6 +12,7 @@ import unittest
 from actord.v1 import process_pb2
 from harness import places
 from harness.case import EXTERNAL, EmptyCase
+from harness.crash_case import without_core_files
 from harness.daemon import Daemon
 from harness.waiting import eventually
 
@@ -23,10 +23,6 @@ WAITING_BYTES = 2 << 20
 # Between two warnings of the watchdog about processes of one type.
 WARNING_PAUSE_SECONDS = 10
 NOTICE = re.compile(r"(\d+) log lines? dropped")
-
-
-def without_core_files():
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
 class LogCase(EmptyCase):

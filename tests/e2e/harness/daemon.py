@@ -103,10 +103,11 @@ class Daemon:
             raise
 
 
-def run_actord(*options, environment=None, seconds=START_SECONDS, cwd=None):
+def run_actord(*options, environment=None, seconds=START_SECONDS, cwd=None,
+               preexec_fn=None):
     """Runs actord to its end, for what is expected not to serve."""
     return subprocess.run(
         [str(places.ACTORD), *(str(option) for option in options)],
         stdin=subprocess.DEVNULL, capture_output=True, text=True,
-        timeout=seconds, cwd=cwd,
+        timeout=seconds, cwd=cwd, preexec_fn=preexec_fn,
         env=places.clean_environment(**(environment or {})))

@@ -16,6 +16,7 @@ ACTORCTL = _directory("ACTORD_E2E_BIN_DIR") / "actorctl"
 PLUGINS = _directory("ACTORD_E2E_PLUGIN_DIR")
 TEST_PLUGINS = _directory("ACTORD_E2E_TEST_PLUGIN_DIR")
 PROBE = TEST_PLUGINS / "probe.so"
+CRASHER = TEST_PLUGINS / "crasher.so"
 # For the daemons' copies of plugins.
 CACHE = _directory("ACTORD_E2E_BIN_DIR").parent / "test_cache"
 SOURCE = _directory("ACTORD_E2E_SOURCE_DIR")
