@@ -133,6 +133,13 @@ ExitStatus RunLoad(Invocation& invocation, const LoadOptions& options) {
   return ExitStatus::kDone;
 }
 
+// Enough of the digest to tell files apart.
+std::string ShortDigest(const v1::Plugin& plugin) {
+  constexpr size_t kDigits = 12;
+  return plugin.sha256().empty() ? "-"
+                                 : OneLine(plugin.sha256().substr(0, kDigits));
+}
+
 // One row for each process type of the version, at least one row.
 void AddRows(const v1::PluginVersion& version, ListWriter& writer) {
   const auto add = [&](const v1::ProcessTypeVersion* type) {
@@ -153,6 +160,7 @@ void AddRows(const v1::PluginVersion& version, ListWriter& writer) {
                       count(of.processes_to_come()),
                       count(of.upgrades_total()),
                       count(of.upgrades_declined_total()),
+                      ShortDigest(version.plugin()),
                       version.plugin().path().empty()
                           ? "-"
                           : OneLine(version.plugin().path())};
@@ -179,6 +187,7 @@ ExitStatus RunList(Invocation& invocation, const std::string& name) {
                      {.heading = "TO COME", .number = true},
                      {.heading = "UPGRADED", .number = true},
                      {.heading = "DECLINED", .number = true},
+                     {.heading = "SHA-256"},
                      {.heading = "PATH", .wide_only = true}});
   for (const v1::PluginVersion& version : response->plugins()) {
     if (invocation.ForPeople()) {
@@ -219,7 +228,8 @@ Examples:
 constexpr char kPluginListFooter[] = R"(
 Lists every version that was loaded. TO COME counts the processes of former versions that
 have still to continue in this version; UPGRADED counts the processes that have, DECLINED
-the processes that refused. -o name prints the names of the plugins.
+the processes that refused. SHA-256 has the first 12 digits of the digest of the file;
+-o json has all of them. -o name prints the names of the plugins.
 
 Examples:
   actorctl plugin list

@@ -1,6 +1,7 @@
 """New versions of plugins while the daemon runs: what goes on in them, and what
 stays as it is."""
 
+import hashlib
 import shutil
 import threading
 import time
@@ -262,17 +263,20 @@ class Cli(UpgradeCase):
         table = self.output("plugin", "list", "versions").splitlines()
         self.assertEqual(table[0].split(), ["PLUGIN", "VERSION", "TYPE", "IN",
                                             "FORCE", "LIVE", "TO", "COME",
-                                            "UPGRADED", "DECLINED"])
-        self.assertEqual(table[1].split(),
-                         ["versions", "1", "ledger", "no", "0", "0", "0", "0"])
-        self.assertEqual(table[2].split(),
-                         ["versions", "2", "ledger", "yes", "1", "0", "1", "0"])
+                                            "UPGRADED", "DECLINED", "SHA-256"])
+        digests = [hashlib.sha256((self.plugins / f"versions_{version}.so")
+                                  .read_bytes()).hexdigest() for version in "12"]
+        self.assertEqual(table[1].split(), ["versions", "1", "ledger", "no", "0",
+                                            "0", "0", "0", digests[0][:12]])
+        self.assertEqual(table[2].split(), ["versions", "2", "ledger", "yes", "1",
+                                            "0", "1", "0", digests[1][:12]])
         self.assertIn(str(path), self.output("plugin", "list", "-o", "wide"))
         self.assertEqual(
             self.output("plugin", "list", "versions", "-o", "name"),
             "versions\nversions\n")
         listed = self.json("plugin", "list", "versions")
         self.assertEqual([each["in_force"] for each in listed], [False, True])
+        self.assertEqual([each["plugin"]["sha256"] for each in listed], digests)
 
     def test_waiting_ends_with_the_time(self):
         pid = self.actor.submit("ledger")
