@@ -13,6 +13,7 @@
 #include "absl/synchronization/mutex.h"
 #include "daemon/boot_tree.h"
 #include "daemon/crash/crash_report.h"
+#include "daemon/crash/out_of_memory.h"
 #include "daemon/daemon.h"
 #include "daemon/exit_status.h"
 #include "daemon/listening/inherited_sockets.h"
@@ -53,6 +54,7 @@ void Reload(const CommandLine& command_line, const std::vector<int>& sockets,
 ExitStatus Serve(const CommandLine& command_line, const Config& config) {
   Logger logger(config.log_format, config.log_level);
   const CrashReport crash_report(logger.writer(), config.log_format);
+  const OutOfMemory out_of_memory(config.log_format, kExitInternal);
   // The plugins of the configuration are loaded on this thread.
   const runtime::AlternateStack stack_of_signals;
   const LibraryLogCapture capture(logger);
