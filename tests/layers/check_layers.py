@@ -147,6 +147,7 @@ LAYERS = {
         "connections",
         "plugins",
         "wire",
+        "access",
         "operations",
         "streams",
         "calls",

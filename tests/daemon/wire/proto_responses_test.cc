@@ -227,7 +227,10 @@ TEST(WriteCounters, WritesEach) {
                  .connections_cut = 43,
                  .connection_limit = 44,
                  .connection_address_limit = 45,
-                 .connection_descriptor_limit = 46},
+                 .connection_descriptor_limit = 46,
+                 .calls_unauthenticated = 47,
+                 .calls_denied = 48,
+                 .calls_observed = 49},
                 &proto);
   EXPECT_EQ(proto.processes_live(), 1u);
   EXPECT_EQ(proto.processes_started_total(), 2u);
@@ -275,6 +278,9 @@ TEST(WriteCounters, WritesEach) {
   EXPECT_EQ(proto.connection_limit_total(), 44u);
   EXPECT_EQ(proto.connection_address_limit_total(), 45u);
   EXPECT_EQ(proto.connection_descriptor_limit_total(), 46u);
+  EXPECT_EQ(proto.calls_unauthenticated_total(), 47u);
+  EXPECT_EQ(proto.calls_denied_total(), 48u);
+  EXPECT_EQ(proto.calls_observed_total(), 49u);
 }
 
 TEST(ProtoTime, DurationsReadBack) {
