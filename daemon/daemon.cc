@@ -110,9 +110,8 @@ void Daemon::WarnOfNetworks() {
                            " in clear text: there is no TLS")
             : absl::StrCat("anyone who reaches ", text,
                            " can do everything: there is no TLS, and ",
-                           mode == AuthMode::kOff
-                               ? "there are no tokens"
-                               : "auth.mode = observe refuses nothing"));
+                           access_ == nullptr ? "there are no tokens"
+                                              : "auth.mode refuses nothing"));
   }
 }
 

@@ -27,6 +27,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "daemon/access/audit.h"
 #include "daemon/calls/call_gate.h"
 #include "daemon/calls/unary_answer.h"
 #include "daemon/streams/stream.h"

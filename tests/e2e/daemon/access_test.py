@@ -4,12 +4,10 @@ is covered by itself."""
 
 import os
 import re
-import subprocess
 
 import grpc
 from actord.v1 import actor_service_pb2
 from harness import places
-from harness.case import CLI_SECONDS
 from harness.connection import CALL_SECONDS, refusal_of
 from harness.daemon import run_actord
 from harness.tokens import TokenCase, bearer, unknown_token, wrong_secret
@@ -156,86 +154,6 @@ class Audit(TokenCase):
         actor.terminate(pid, "no reason")
         return eventually(lambda: actor.dead_letters().dead_letters,
                           "the dead letter")[0].id
-
-
-class Actorctl(TokenCase):
-
-    def setUp(self):
-        super().setUp()
-        self.secret = self.token("admin")
-        self.daemon = self.serve()
-        self.file = self.directory / "token"
-        self.file.write_text(self.secret + "\n")
-        self.file.chmod(0o600)
-
-    def run_actorctl(self, *words, status=0, **environment):
-        done = subprocess.run(
-            [str(places.ACTORCTL), *(str(word) for word in words)],
-            capture_output=True, text=True, timeout=CLI_SECONDS,
-            cwd=self.directory, check=False,
-            env=places.clean_environment(
-                **({"ACTORD_ADDRESS": self.daemon.address} | environment)))
-        self.assert_no_secret(done.stdout + done.stderr)
-        self.assertEqual(done.returncode, status, done.stderr)
-        return done
-
-    def test_presents_the_token_of_a_file(self):
-        self.assertIn("TOKEN_MISSING", self.run_actorctl("ps", status=4).stderr)
-        self.run_actorctl("ps", "--token-file", self.file)
-        self.run_actorctl("ps", ACTORD_TOKEN_FILE=str(self.file))
-        self.run_actorctl("submit", "echo", "1", "--wait", "--token-file", self.file)
-        self.run_actorctl("top", "--once", "--token-file", self.file)
-        self.run_actorctl("watch", "--for", "100ms", "--token-file", self.file)
-        # The option counts more than the variable.
-        self.run_actorctl("ps", "--token-file", self.file,
-                          ACTORD_TOKEN_FILE="/none")
-
-    def test_bulk_presents_it_too(self):
-        items = self.text_file('{"input": 1}\n{"input": 2}\n', "items.jsonl")
-        done = self.run_actorctl("submit", "echo", "--from-file", items, "--wait",
-                                 "-o", "jsonl", "--token-file", self.file)
-        self.assertEqual(len(done.stdout.splitlines()), 2)
-        self.assertIn("TOKEN_MISSING",
-                      self.run_actorctl("submit", "echo", "--from-file", items,
-                                        status=4).stderr)
-
-    def test_work_presents_it_too(self):
-        self.run_actorctl("submit", "order", '{"order": "a", "amount_cents": 1}',
-                          "--token-file", self.file)
-        self.run_actorctl("work", "payment.charge", "--exec", "echo '\"receipt\"'",
-                          "--count", "1", "--token-file", self.file)
-
-    def test_refuses_a_file_that_others_can_read(self):
-        self.file.chmod(0o644)
-        done = self.run_actorctl("ps", "--token-file", self.file, status=2)
-        self.assertIn("has mode 0644", done.stderr)
-
-    def test_refuses_a_file_without_one_token(self):
-        for text in ("", "secret", self.secret[:-1], f"{self.secret}\n{self.secret}\n"):
-            self.file.write_text(text)
-            done = self.run_actorctl("ps", "--token-file", self.file, status=2)
-            self.assertIn("must hold one token", done.stderr)
-
-    def test_does_not_send_the_token_over_a_network(self):
-        done = self.run_actorctl("ps", "--token-file", self.file, "--address",
-                                 "192.0.2.1:7600", status=2)
-        self.assertIn("the token is not sent to 192.0.2.1:7600: the connection is "
-                      "plain text", done.stderr)
-
-    def test_commands_without_a_daemon_read_no_token(self):
-        self.run_actorctl("version", ACTORD_TOKEN_FILE="/none")
-        self.run_actorctl("token", "list", "--file", self.token_file,
-                          ACTORD_TOKEN_FILE="/none")
-
-    def test_the_daemon_shows_no_secret(self):
-        done = run_actord("--auth-tokens", self.token_file, "--print-config")
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn(f'tokens = "{self.token_file}"', done.stdout)
-        self.assert_no_secret(done.stdout + done.stderr)
-        pid = self.daemon.process.pid
-        for file in ("cmdline", "environ"):
-            with open(f"/proc/{pid}/{file}", "rb") as proc:
-                self.assert_no_secret(proc.read().decode(errors="replace"))
 
 
 class Start(TokenCase):
