@@ -180,6 +180,17 @@ class Start(TokenCase):
             self.assertIn(f"auth.mode: {mode} needs a file of tokens", done.stderr)
 
 
+class Trace(TokenCase):
+
+    def test_of_headers_holds_no_secret(self):
+        token = self.token("viewer")
+        daemon = self.serve("--log-level", "debug", environment={
+            "GRPC_TRACE": "all", "GRPC_VERBOSITY": "DEBUG"})
+        self.connect_with(daemon, token).status()
+        # The case looks for the secret at its end.
+        eventually(lambda: "Bearer atk_[redacted]" in daemon.log(), "the header")
+
+
 class OwnUser(TokenCase):
 
     def setUp(self):
