@@ -6,6 +6,8 @@
 #include <optional>
 #include <utility>
 
+#include "client/calls/endpoint.h"
+#include "client/calls/token_file.h"
 #include "client/cli/address.h"
 #include "client/commands/commands.h"
 #include "client/output/text.h"
@@ -19,8 +21,9 @@ A payload is TEXT itself, @FILE for the contents of a file, or - for standard in
 Put -- before arguments that begin with -.
 
 Environment:
-  ACTORD_ADDRESS  the daemon's address, unless --address is given
-  NO_COLOR        no colours, if it is not empty
+  ACTORD_ADDRESS     the daemon's address, unless --address is given
+  ACTORD_TOKEN_FILE  the file with the token, unless --token-file is given
+  NO_COLOR           no colours, if it is not empty
 
 Data goes to standard output, everything else to standard error.
 Exit status: 0 done, 1 the process or the request failed, 2 usage, 3 not found,
@@ -55,6 +58,7 @@ const std::map<std::string, Format>& Formats() {
 // What the parser fills in before it is checked.
 struct Typed {
   std::string address;
+  std::string token_file;
   std::string timeout;
   std::string format = "table";
   bool version = false;
@@ -65,6 +69,11 @@ void AddGlobalOptions(CLI::App& app, Typed& typed) {
                  "Address of the daemon: HOST:PORT, [IPV6]:PORT or "
                  "unix:PATH [$ACTORD_ADDRESS, 127.0.0.1:7600]")
       ->type_name("ADDRESS");
+  app.add_option("--token-file", typed.token_file,
+                 "File with the token for the daemon, which only you and "
+                 "your group may read; the token is sent over Unix sockets "
+                 "and to this machine alone [$ACTORD_TOKEN_FILE, no token]")
+      ->type_name("PATH");
   app.add_option("--timeout", typed.timeout,
                  "Deadline of the command, such as 10s or 5m [30s; none for "
                  "commands that wait for processes]")
@@ -88,7 +97,33 @@ void AddCommands(CLI::App& app, Action& chosen) {
   }
 }
 
-absl::StatusOr<GlobalOptions> Check(const Typed& typed,
+// Reads the token. A command that uses no daemon needs none.
+absl::Status ReadTokenFor(const Typed& typed, const Environment& environment,
+                          GlobalOptions& options) {
+  const bool is_typed = !typed.token_file.empty();
+  const std::string path =
+      is_typed ? typed.token_file : environment.variable("ACTORD_TOKEN_FILE");
+  if (path.empty()) return absl::OkStatus();
+  const std::string origin =
+      is_typed ? "--token-file: " : "$ACTORD_TOKEN_FILE: ";
+  auto token = ReadToken(path);
+  if (!token.ok()) {
+    return UsageError(origin + std::string(token.status().message()));
+  }
+  options.token = *std::move(token);
+  const absl::Status status = CheckEndpoint(options.endpoint());
+  return status.ok() ? status
+                     : UsageError(origin + std::string(status.message()));
+}
+
+bool UsesDaemon(const CLI::App& app) {
+  for (const char* name : {"token", "completion", "version"}) {
+    if (app.got_subcommand(name)) return false;
+  }
+  return true;
+}
+
+absl::StatusOr<GlobalOptions> Check(const Typed& typed, bool uses_daemon,
                                     const Environment& environment) {
   GlobalOptions options;
   options.format = Formats().at(typed.format);
@@ -101,6 +136,10 @@ absl::StatusOr<GlobalOptions> Check(const Typed& typed,
       return UsageError((is_typed ? "--address: " : "$ACTORD_ADDRESS: ") +
                         std::string(status.message()));
     }
+  }
+  if (uses_daemon) {
+    const absl::Status status = ReadTokenFor(typed, environment, options);
+    if (!status.ok()) return status;
   }
   if (!typed.timeout.empty()) {
     const auto timeout = ParseDuration(typed.timeout);
@@ -145,7 +184,7 @@ ExitStatus RunActorctl(const std::vector<std::string>& arguments,
     return code == 0 ? ExitStatus::kDone : ExitStatus::kUsage;
   }
 
-  auto options = Check(typed, environment);
+  auto options = Check(typed, UsesDaemon(app), environment);
   Invocation invocation(environment, options.ok() ? *options : GlobalOptions());
   if (!options.ok()) return invocation.Fail(options.status());
   if (!chosen) {

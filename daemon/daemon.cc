@@ -70,6 +70,12 @@ absl::Status Daemon::OpenAll() {
   absl::Status status = deadline_.Start([this] { Expire(); });
   if (status.ok()) status = shutdown_.Start();
   if (!status.ok()) return status;
+  if (!config_.auth_tokens.empty()) {
+    auto access =
+        AccessControl::Open(config_, logger_, runtime::Clock::System());
+    if (!access.ok()) return access.status();
+    access_ = *std::move(access);
+  }
   auto reservation = RpcServer::Reserve(config_);
   if (!reservation.ok()) return reservation.status();
   reservation_ = *std::move(reservation);
@@ -81,14 +87,7 @@ absl::Status Daemon::OpenAll() {
   logger_.Info(absl::StrCat("actord ", kActordVersion, " serves on ",
                             absl::StrJoin(addresses(), ", "), " with ",
                             runtime_->options().workers, " workers"));
-  for (const std::string& text : addresses()) {
-    const auto address = ParseListenAddress(text);
-    if (address.ok() && address->IsLocal()) continue;
-    logger_.Warning(
-        absl::StrCat("anyone who reaches ", text,
-                     " can do everything: there is no TLS, and there "
-                     "are no tokens"));
-  }
+  WarnOfNetworks();
   // The port file comes last, so that a reader of the file finds all earlier
   // lines in the log.
   if (has_port_file) {
@@ -98,6 +97,22 @@ absl::Status Daemon::OpenAll() {
     port_file_ = *std::move(file);
   }
   return absl::OkStatus();
+}
+
+void Daemon::WarnOfNetworks() {
+  const AuthMode mode = AuthModeInForce(config_);
+  for (const std::string& text : addresses()) {
+    const auto address = ParseListenAddress(text);
+    if (address.ok() && address->IsLocal()) continue;
+    logger_.Warning(
+        mode == AuthMode::kEnforce
+            ? absl::StrCat("tokens reach ", text,
+                           " in clear text: there is no TLS")
+            : absl::StrCat("anyone who reaches ", text,
+                           " can do everything: there is no TLS, and ",
+                           access_ == nullptr ? "there are no tokens"
+                                              : "auth.mode refuses nothing"));
+  }
 }
 
 void Daemon::LogPlugins() {
@@ -158,10 +173,21 @@ absl::Status Daemon::StartServer() {
   connections_ = std::make_unique<Connections>(
       config_, RpcServer::MaxRequestBytes(config_), logger_,
       runtime::Clock::System());
+  CallCheck check = check_;
+  if (check == nullptr && access_ != nullptr) {
+    check = [this](const Caller& caller) {
+      return access_->Admit(caller.context(), caller.method());
+    };
+  }
   service_ = std::make_unique<ActorService>(
       ServiceContext{config_, runtime::Clock::System(), catalog_, plugins_,
                      *plugin_loading_, *runtime_, request_ids_, message_ids_,
-                     shutdown_, logger_, *connections_, check_});
+                     shutdown_, logger_, *connections_, access_.get(), check});
+  if (access_ != nullptr) {
+    absl::Status status =
+        access_->Start([this] { service_->RecheckStreams(); });
+    if (!status.ok()) return status;
+  }
   auto server = RpcServer::Start(config_, *service_, *connections_,
                                  std::move(reservation_));
   if (!server.ok()) return server.status();
@@ -178,6 +204,7 @@ Daemon::~Daemon() {
   // PluginLoading answers the calls that wait for it.
   if (plugin_loading_ != nullptr)
     plugin_loading_->Stop(absl::InfiniteDuration());
+  if (access_ != nullptr) access_->Stop();
   server_.reset();
   service_.reset();
   connections_.reset();
@@ -191,6 +218,7 @@ Config Daemon::InForce() const {
   Config config = config_;
   static_cast<runtime::Limits&>(config.runtime) = runtime_->limits().Get();
   config.log_level = logger_.level();
+  if (access_ != nullptr) config.auth_mode = access_->setting();
   return config;
 }
 
@@ -199,12 +227,15 @@ void Daemon::Reload(const Config& fresh) {
   Config next = fresh;
   size_t& payload = next.runtime.max_payload_bytes;
   payload = std::min(payload, server_->max_payload_bytes());
+  // Without a file of tokens at the start there is nobody to change the mode.
+  if (access_ == nullptr) next.auth_mode = old.auth_mode;
   const absl::Status status = runtime_->SetLimits(next.runtime);
   if (!status.ok()) {
     logger_.Error(
         absl::StrCat("configuration not reloaded: ", status.message()));
     return;
   }
+  if (access_ != nullptr) access_->Reload(next.auth_mode);
   // The lower of the two levels applies while the changes are logged, so that a
   // raised level is logged too.
   logger_.SetLevel(std::min(old.log_level, next.log_level));

@@ -14,6 +14,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
+#include "daemon/access/access_control.h"
 #include "daemon/calls/actor_service.h"
 #include "daemon/calls/call_gate.h"
 #include "daemon/connections/connections.h"
@@ -36,8 +37,8 @@ namespace actord::daemon {
 class Daemon {
  public:
   // The new daemon has started nothing, but RequestShutdown may be called.
-  // `check` decides which calls the service refuses (call_gate.h); null: it
-  // refuses no call.
+  // `check` decides which calls the service refuses (call_gate.h); null: the
+  // tokens of the configuration decide.
   static std::unique_ptr<Daemon> Create(const Config& config, Logger& logger,
                                         CallCheck check = nullptr);
   // Starts the daemon, which serves when Open returns. If a shutdown was
@@ -91,6 +92,8 @@ class Daemon {
   // the configuration.
   void LogPlugins();
   absl::Status StartServer();
+  // Logs who can reach the daemon over a network, and what they can do.
+  void WarnOfNetworks();
   // Returns the configuration of the start with the changes of every Reload.
   [[nodiscard]] Config InForce() const;
   ShutdownControl::Result EndProcesses();
@@ -120,6 +123,7 @@ class Daemon {
 
   // The parts in the order in which they are built. A part refers only to parts
   // above it, so the code of the plugins is unloaded last.
+  std::unique_ptr<AccessControl> access_;  // null: no tokens
   LoadedPlugins plugins_;
   runtime::Catalog catalog_;
   std::unique_ptr<runtime::Runtime> runtime_;

@@ -56,7 +56,8 @@ struct Identity {
   std::vector<std::string> submit = {};
   // Types of the processes that the holder may send to.
   std::vector<std::string> send = {};
-  // External commands that the holder may take and complete.
+  // External commands that the holder may take and complete. MayWork takes a
+  // pattern, too: true if the holder may work on all commands that match it.
   std::vector<std::string> work = {};
   Sees sees = Sees::kOwn;
 
@@ -70,9 +71,16 @@ struct Identity {
     return May(Permission::kWork, work, command);
   }
 
+  // True: no process type, or no command, is refused because of its name.
+  [[nodiscard]] bool MaySendToAll() const { return HasAll(send); }
+  [[nodiscard]] bool MayWorkOnAll() const { return HasAll(work); }
+
   bool operator==(const Identity&) const = default;
 
  private:
+  [[nodiscard]] static bool HasAll(const std::vector<std::string>& patterns) {
+    return std::find(patterns.begin(), patterns.end(), "*") != patterns.end();
+  }
   [[nodiscard]] bool May(Permission permission,
                          const std::vector<std::string>& patterns,
                          std::string_view wanted) const {

@@ -33,6 +33,27 @@ enum class Permission {
 };
 inline constexpr size_t kPermissions = 7;
 
+// What a holder may do, as in "the role may ...".
+constexpr std::string_view PermissionName(Permission permission) {
+  switch (permission) {
+    case Permission::kSeeMetadata:
+      return "see metadata";
+    case Permission::kSeePayloads:
+      return "see payloads";
+    case Permission::kSubmit:
+      return "submit";
+    case Permission::kSend:
+      return "send";
+    case Permission::kWork:
+      return "work";
+    case Permission::kOperate:
+      return "operate";
+    case Permission::kAdminister:
+      break;
+  }
+  return "administer";
+}
+
 struct RoleRow {
   Role role;
   std::string_view name;

@@ -32,11 +32,20 @@ TokenTable::TokenTable(std::vector<StoredToken> tokens) {
   tokens_.reserve(tokens.size());
   for (StoredToken& token : tokens) {
     std::string id = token.identity.token_id;
-    tokens_.emplace(
-        std::move(id),
-        Entry{std::make_shared<const Identity>(std::move(token.identity)),
-              token.hash});
+    tokens_.emplace(std::move(id),
+                    std::make_shared<const StoredToken>(std::move(token)));
   }
+}
+
+TokenTable::Answer TokenTable::Judge(
+    const std::shared_ptr<const StoredToken>& token, bool is_same,
+    absl::Time now) {
+  const Identity& identity = token->identity;
+  if (!is_same) return {nullptr, Refusal::kWrongSecret, identity.token_id};
+  if (now >= identity.expires) {
+    return {nullptr, Refusal::kExpired, identity.token_id};
+  }
+  return {token};
 }
 
 TokenTable::Answer TokenTable::Find(std::string_view text,
@@ -47,12 +56,17 @@ TokenTable::Answer TokenTable::Find(std::string_view text,
   if (!hash.ok()) return {nullptr, Refusal::kUnchecked};
   const auto found = tokens_.find(absl::string_view(id->data(), id->size()));
   const bool is_known = found != tokens_.end();
-  const bool is_same = SameHash(*hash, is_known ? found->second.hash : kNoHash);
+  const bool is_same =
+      SameHash(*hash, is_known ? found->second->hash : kNoHash);
   if (!is_known) return {nullptr, Refusal::kUnknown};
-  if (!is_same) return {nullptr, Refusal::kWrongSecret};
-  const std::shared_ptr<const Identity>& identity = found->second.identity;
-  if (now >= identity->expires) return {nullptr, Refusal::kExpired};
-  return {identity, Refusal::kUnknown};
+  return Judge(found->second, is_same, now);
+}
+
+TokenTable::Answer TokenTable::FindAgain(const StoredToken& former,
+                                         absl::Time now) const {
+  const auto found = tokens_.find(former.identity.token_id);
+  if (found == tokens_.end()) return {nullptr, Refusal::kUnknown};
+  return Judge(found->second, SameHash(former.hash, found->second->hash), now);
 }
 
 }  // namespace actord::identity

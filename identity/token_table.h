@@ -1,8 +1,8 @@
 // Finds out who presents a token.
 //
 // Thread-safety: a table never changes, so any number of threads may use it at
-// a time. Ownership: an identity is shared, so it may outlive the table that
-// gave it, as when a stream is open while the tokens are read anew.
+// a time. Ownership: a token is shared, so it may outlive the table that gave
+// it, as when a stream is open while the tokens are read anew.
 #pragma once
 
 #include <memory>
@@ -39,25 +39,30 @@ class TokenTable {
 
   struct Answer {
     // Null: the token is refused.
-    std::shared_ptr<const Identity> identity;
-    // Meaningless if there is an identity.
+    std::shared_ptr<const StoredToken> token;
+    // Meaningless if there is a token.
     Refusal refusal = Refusal::kUnknown;
+    // The ID of a refused token, if the table has that ID. For the log.
+    std::string known_id = {};
   };
   // `text` may have any bytes, and any length. `now` decides whether the token
   // has expired. For a well-formed token the answer takes the same steps
   // whether its ID is known or not, and the same time wherever its hash
   // differs.
   [[nodiscard]] Answer Find(std::string_view text, absl::Time now) const;
+  // Whether the holder of `former`, which another table may have given, would
+  // find a token now: `former` or, with the same ID and secret, its successor.
+  [[nodiscard]] Answer FindAgain(const StoredToken& former,
+                                 absl::Time now) const;
 
   [[nodiscard]] size_t size() const { return tokens_.size(); }
 
  private:
-  struct Entry {
-    std::shared_ptr<const Identity> identity;
-    TokenHash hash;
-  };
+  static Answer Judge(const std::shared_ptr<const StoredToken>& token,
+                      bool is_same, absl::Time now);
 
-  absl::flat_hash_map<std::string, Entry> tokens_;
+  // By their IDs.
+  absl::flat_hash_map<std::string, std::shared_ptr<const StoredToken>> tokens_;
 };
 
 }  // namespace actord::identity

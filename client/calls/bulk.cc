@@ -24,6 +24,7 @@ using Method =
                        std::function<void(grpc::Status)>)>;
 
 struct Limits {
+  const Endpoint& endpoint;
   absl::Duration call_timeout;
   absl::Time deadline;
 };
@@ -39,12 +40,15 @@ class RpcCall final : public WindowedCall {
         done_(std::move(done)) {}
 
   void Start(std::function<void(absl::Status)> finished) override {
+    const absl::Status usable = CheckEndpoint(limits_.endpoint);
+    if (!usable.ok()) return finished(usable);
     grpc::ClientContext* context = nullptr;
     {
       const MutexLock lock(mutex_);
       // Frees the state of the earlier attempt, which has finished.
       context = &context_.emplace();
     }
+    AddToken(limits_.endpoint, *context);
     SetDeadline(std::min(limits_.deadline, absl::Now() + limits_.call_timeout),
                 *context);
     response_.Clear();
@@ -89,7 +93,8 @@ class RpcCall final : public WindowedCall {
 struct Bulk::Core {
   Core(const Client& client, const BulkOptions& with)
       : connection(client.connection_),
-        await_stub(v1::ActorService::NewStub(OpenChannel(connection->address))),
+        await_stub(v1::ActorService::NewStub(
+            OpenChannel(connection->endpoint.address))),
         options(with),
         awaits({.window = with.await_window, .max_retries = 0}),
         calls({.window = with.window, .max_retries = with.max_retries}) {}
@@ -98,7 +103,8 @@ struct Bulk::Core {
   auto MakeCall(Method<Request, Response> method, absl::Duration call_timeout,
                 Request request, Done<Response> done) const {
     return std::make_shared<RpcCall<Request, Response>>(
-        std::move(method), Limits{call_timeout, options.deadline},
+        std::move(method),
+        Limits{connection->endpoint, call_timeout, options.deadline},
         std::move(request), std::move(done));
   }
 

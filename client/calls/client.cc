@@ -13,11 +13,14 @@ namespace {
 
 template <typename Stub, typename Request, typename Response>
 absl::StatusOr<Response> Unary(
-    Stub& stub,
+    const Endpoint& endpoint, Stub& stub,
     grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&,
                                  Response*),
     const Request& request, const CallOptions& options) {
   grpc::ClientContext context;
+  absl::Status usable = CheckEndpoint(endpoint);
+  if (!usable.ok()) return usable;
+  AddToken(endpoint, context);
   SetDeadline(options.deadline, context);
   const Cancellation::Registration registration(
       options.cancellation, [&context] { context.TryCancel(); });
@@ -42,15 +45,19 @@ std::shared_ptr<grpc::Channel> OpenChannel(const std::string& address,
                                    arguments);
 }
 
+void AddToken(const Endpoint& endpoint, grpc::ClientContext& context) {
+  if (endpoint.token.empty() || !CheckEndpoint(endpoint).ok()) return;
+  context.AddMetadata("authorization", "Bearer " + endpoint.token);
+}
+
 void SetDeadline(absl::Time deadline, grpc::ClientContext& context) {
   if (deadline == absl::InfiniteFuture()) return;
   context.set_deadline(absl::ToChronoTime(deadline));
 }
 
-Client::Client(const std::string& address)
-    : connection_(std::make_shared<Connection>()) {
-  const auto channel = OpenChannel(address);
-  connection_->address = address;
+Client::Client(const Endpoint& endpoint)
+    : connection_(std::make_shared<Connection>(Connection{endpoint, {}, {}})) {
+  const auto channel = OpenChannel(endpoint.address);
   connection_->actors = v1::ActorService::NewStub(channel);
   connection_->health = grpc::health::v1::Health::NewStub(channel);
 }
@@ -59,123 +66,123 @@ Client::~Client() = default;
 
 absl::StatusOr<v1::SubmitResponse> Client::Submit(
     const v1::SubmitRequest& request, const CallOptions& options) {
-  return Unary(*connection_->actors, &v1::ActorService::Stub::Submit, request,
-               options);
+  return Unary(connection_->endpoint, *connection_->actors,
+               &v1::ActorService::Stub::Submit, request, options);
 }
 
 absl::StatusOr<v1::SendResponse> Client::Send(const v1::SendRequest& request,
                                               const CallOptions& options) {
-  return Unary(*connection_->actors, &v1::ActorService::Stub::Send, request,
-               options);
+  return Unary(connection_->endpoint, *connection_->actors,
+               &v1::ActorService::Stub::Send, request, options);
 }
 
 absl::StatusOr<v1::CallResponse> Client::Call(const v1::CallRequest& request,
                                               const CallOptions& options) {
-  return Unary(*connection_->actors, &v1::ActorService::Stub::Call, request,
-               options);
+  return Unary(connection_->endpoint, *connection_->actors,
+               &v1::ActorService::Stub::Call, request, options);
 }
 
 absl::StatusOr<v1::ListNamesResponse> Client::ListNames(
     const v1::ListNamesRequest& request, const CallOptions& options) {
-  return Unary(*connection_->actors, &v1::ActorService::Stub::ListNames,
-               request, options);
+  return Unary(connection_->endpoint, *connection_->actors,
+               &v1::ActorService::Stub::ListNames, request, options);
 }
 
 absl::StatusOr<v1::AwaitResponse> Client::Await(const v1::AwaitRequest& request,
                                                 const CallOptions& options) {
-  return Unary(*connection_->actors, &v1::ActorService::Stub::Await, request,
-               options);
+  return Unary(connection_->endpoint, *connection_->actors,
+               &v1::ActorService::Stub::Await, request, options);
 }
 
 absl::StatusOr<v1::CancelResponse> Client::Cancel(
     const v1::CancelRequest& request, const CallOptions& options) {
-  return Unary(*connection_->actors, &v1::ActorService::Stub::Cancel, request,
-               options);
+  return Unary(connection_->endpoint, *connection_->actors,
+               &v1::ActorService::Stub::Cancel, request, options);
 }
 
 absl::StatusOr<v1::TerminateResponse> Client::Terminate(
     const v1::TerminateRequest& request, const CallOptions& options) {
-  return Unary(*connection_->actors, &v1::ActorService::Stub::Terminate,
-               request, options);
+  return Unary(connection_->endpoint, *connection_->actors,
+               &v1::ActorService::Stub::Terminate, request, options);
 }
 
 absl::StatusOr<v1::CompleteYieldResponse> Client::CompleteYield(
     const v1::CompleteYieldRequest& request, const CallOptions& options) {
-  return Unary(*connection_->actors, &v1::ActorService::Stub::CompleteYield,
-               request, options);
+  return Unary(connection_->endpoint, *connection_->actors,
+               &v1::ActorService::Stub::CompleteYield, request, options);
 }
 
 absl::StatusOr<v1::ListYieldsResponse> Client::ListYields(
     const v1::ListYieldsRequest& request, const CallOptions& options) {
-  return Unary(*connection_->actors, &v1::ActorService::Stub::ListYields,
-               request, options);
+  return Unary(connection_->endpoint, *connection_->actors,
+               &v1::ActorService::Stub::ListYields, request, options);
 }
 
 absl::StatusOr<v1::ListDeadLettersResponse> Client::ListDeadLetters(
     const v1::ListDeadLettersRequest& request, const CallOptions& options) {
-  return Unary(*connection_->actors, &v1::ActorService::Stub::ListDeadLetters,
-               request, options);
+  return Unary(connection_->endpoint, *connection_->actors,
+               &v1::ActorService::Stub::ListDeadLetters, request, options);
 }
 
 absl::StatusOr<v1::GetDeadLetterResponse> Client::GetDeadLetter(
     const v1::GetDeadLetterRequest& request, const CallOptions& options) {
-  return Unary(*connection_->actors, &v1::ActorService::Stub::GetDeadLetter,
-               request, options);
+  return Unary(connection_->endpoint, *connection_->actors,
+               &v1::ActorService::Stub::GetDeadLetter, request, options);
 }
 
 absl::StatusOr<v1::ResendDeadLetterResponse> Client::ResendDeadLetter(
     const v1::ResendDeadLetterRequest& request, const CallOptions& options) {
-  return Unary(*connection_->actors, &v1::ActorService::Stub::ResendDeadLetter,
-               request, options);
+  return Unary(connection_->endpoint, *connection_->actors,
+               &v1::ActorService::Stub::ResendDeadLetter, request, options);
 }
 
 absl::StatusOr<v1::DropDeadLettersResponse> Client::DropDeadLetters(
     const v1::DropDeadLettersRequest& request, const CallOptions& options) {
-  return Unary(*connection_->actors, &v1::ActorService::Stub::DropDeadLetters,
-               request, options);
+  return Unary(connection_->endpoint, *connection_->actors,
+               &v1::ActorService::Stub::DropDeadLetters, request, options);
 }
 
 absl::StatusOr<v1::GetProcessResponse> Client::GetProcess(
     const v1::GetProcessRequest& request, const CallOptions& options) {
-  return Unary(*connection_->actors, &v1::ActorService::Stub::GetProcess,
-               request, options);
+  return Unary(connection_->endpoint, *connection_->actors,
+               &v1::ActorService::Stub::GetProcess, request, options);
 }
 
 absl::StatusOr<v1::ListProcessesResponse> Client::ListProcesses(
     const v1::ListProcessesRequest& request, const CallOptions& options) {
-  return Unary(*connection_->actors, &v1::ActorService::Stub::ListProcesses,
-               request, options);
+  return Unary(connection_->endpoint, *connection_->actors,
+               &v1::ActorService::Stub::ListProcesses, request, options);
 }
 
 absl::StatusOr<v1::GetStatusResponse> Client::GetStatus(
     const v1::GetStatusRequest& request, const CallOptions& options) {
-  return Unary(*connection_->actors, &v1::ActorService::Stub::GetStatus,
-               request, options);
+  return Unary(connection_->endpoint, *connection_->actors,
+               &v1::ActorService::Stub::GetStatus, request, options);
 }
 
 absl::StatusOr<v1::LoadPluginResponse> Client::LoadPlugin(
     const v1::LoadPluginRequest& request, const CallOptions& options) {
-  return Unary(*connection_->actors, &v1::ActorService::Stub::LoadPlugin,
-               request, options);
+  return Unary(connection_->endpoint, *connection_->actors,
+               &v1::ActorService::Stub::LoadPlugin, request, options);
 }
 
 absl::StatusOr<v1::ListPluginsResponse> Client::ListPlugins(
     const v1::ListPluginsRequest& request, const CallOptions& options) {
-  return Unary(*connection_->actors, &v1::ActorService::Stub::ListPlugins,
-               request, options);
+  return Unary(connection_->endpoint, *connection_->actors,
+               &v1::ActorService::Stub::ListPlugins, request, options);
 }
 
 absl::StatusOr<v1::ShutdownResponse> Client::Shutdown(
     const v1::ShutdownRequest& request, const CallOptions& options) {
-  return Unary(*connection_->actors, &v1::ActorService::Stub::Shutdown, request,
-               options);
+  return Unary(connection_->endpoint, *connection_->actors,
+               &v1::ActorService::Stub::Shutdown, request, options);
 }
 
 absl::StatusOr<grpc::health::v1::HealthCheckResponse> Client::CheckHealth(
     const grpc::health::v1::HealthCheckRequest& request,
     const CallOptions& options) {
-  return Unary(*connection_->health, &grpc::health::v1::Health::Stub::Check,
-               request, options);
+  return Unary(connection_->endpoint, *connection_->health,
+               &grpc::health::v1::Health::Stub::Check, request, options);
 }
 
 }  // namespace actord::client

@@ -9,7 +9,6 @@
 #pragma once
 
 #include <memory>
-#include <string>
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
@@ -21,6 +20,7 @@
 #include "actord/v1/status.pb.h"
 #include "actord/v1/yield.pb.h"
 #include "client/calls/cancellation.h"
+#include "client/calls/endpoint.h"
 #include "grpc/health/v1/health.pb.h"
 
 namespace actord::client {
@@ -35,10 +35,9 @@ struct CallOptions {
 
 class Client {
  public:
-  // `address`: "host:port", "[ipv6]:port" or "unix:/path". The first call
-  // connects; it fails with UNAVAILABLE if the daemon cannot be reached. HTTP
-  // proxies of the environment are not used.
-  explicit Client(const std::string& address);
+  // The first call connects; it fails with UNAVAILABLE if the daemon cannot be
+  // reached. HTTP proxies of the environment are not used.
+  explicit Client(const Endpoint& endpoint);
   ~Client();
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;

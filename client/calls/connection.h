@@ -10,6 +10,7 @@
 #include "absl/time/time.h"
 #include "actord/v1/actor_service.grpc.pb.h"
 #include "client/calls/client.h"
+#include "client/calls/endpoint.h"
 #include "grpc/health/v1/health.grpc.pb.h"
 
 namespace grpc {
@@ -24,11 +25,15 @@ namespace actord::client {
 std::shared_ptr<grpc::Channel> OpenChannel(
     const std::string& address, grpc::ChannelArguments arguments = {});
 
+// Puts the token of the endpoint, if there is one, into the metadata of a call.
+// Does nothing if CheckEndpoint returns an error: that call must not be made.
+void AddToken(const Endpoint& endpoint, grpc::ClientContext& context);
+
 // Leaves the context without a deadline when `deadline` is infinite.
 void SetDeadline(absl::Time deadline, grpc::ClientContext& context);
 
 struct Client::Connection {
-  std::string address;
+  Endpoint endpoint;
   std::unique_ptr<v1::ActorService::Stub> actors;
   std::unique_ptr<grpc::health::v1::Health::Stub> health;
 };

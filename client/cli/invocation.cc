@@ -27,7 +27,7 @@ bool Invocation::ForPeople() const {
 }
 
 Client& Invocation::client() {
-  if (!client_) client_ = std::make_unique<Client>(options_.address);
+  if (!client_) client_ = std::make_unique<Client>(options_.endpoint());
   return *client_;
 }
 

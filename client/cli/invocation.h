@@ -15,6 +15,7 @@
 #include "absl/time/time.h"
 #include "client/calls/cancellation.h"
 #include "client/calls/client.h"
+#include "client/calls/endpoint.h"
 #include "client/output/exit_status.h"
 #include "client/output/output.h"
 
@@ -36,9 +37,13 @@ struct Environment {
 
 struct GlobalOptions {
   std::string address = "127.0.0.1:7600";
+  // A secret; "": none.
+  std::string token;
   // Of the whole command.
   std::optional<absl::Duration> timeout;
   Format format = Format::kTable;
+
+  [[nodiscard]] Endpoint endpoint() const { return {address, token}; }
 };
 
 // Default deadline of each call that does not wait for a process.

@@ -77,6 +77,11 @@ Fields Overview(const v1::GetStatusResponse& status) {
                          counters.connection_descriptor_limit_total()) +
            " refused, " + WithThousands(counters.connections_cut_total()) +
            " cut"},
+      {"Calls refused",
+       WithThousands(counters.calls_unauthenticated_total()) +
+           " without a valid token, " +
+           WithThousands(counters.calls_denied_total()) + " not permitted, " +
+           WithThousands(counters.calls_observed_total()) + " observed only"},
       {"Log",
        WithThousands(counters.log_lines_dropped_total()) + " lines dropped"},
   };

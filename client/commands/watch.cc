@@ -212,7 +212,7 @@ ExitStatus RunWatch(Invocation& invocation,
   }
   Cancellation stop;
   WatchPrinter printer(invocation, options, stop);
-  ProcessWatch watch(invocation.options().address, printer.Options());
+  ProcessWatch watch(invocation.options().endpoint(), printer.Options());
   // The deadline of --timeout is an error, the end of --for is not.
   Alarm timeout(invocation.environment().cancellation, invocation.deadline(),
                 stop);

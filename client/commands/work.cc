@@ -158,7 +158,7 @@ ExitStatus RunWork(Invocation& invocation, const WorkOptions& options) {
                         "; trying again in " + ShortDuration(delay));
   };
   Worker worker(
-      invocation.options().address, std::move(worker_options),
+      invocation.options().endpoint(), std::move(worker_options),
       [&options](RunningTask& running) { return Execute(options, running); });
   Cancellation stop;
   Alarm alarm(invocation.environment().cancellation, invocation.deadline(),

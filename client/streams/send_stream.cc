@@ -38,9 +38,10 @@ struct SendStream::Core {
 
 SendStream::SendStream(const Client& client, SendStreamOptions options)
     : core_(std::make_unique<Core>(client, std::move(options))) {
-  core_->call.Start([this](auto* context, auto* reactor) {
-    core_->connection->actors->async()->SendStream(context, reactor);
-  });
+  core_->call.Start(
+      core_->connection->endpoint, [this](auto* context, auto* reactor) {
+        core_->connection->actors->async()->SendStream(context, reactor);
+      });
 }
 
 SendStream::~SendStream() = default;

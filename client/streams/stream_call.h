@@ -20,6 +20,8 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "client/calls/connection.h"
+#include "client/calls/endpoint.h"
 #include "client/calls/error.h"
 #include "client/calls/mutex.h"
 
@@ -51,9 +53,17 @@ class StreamCall final : private grpc::ClientBidiReactor<Request, Response> {
   StreamCall& operator=(const StreamCall&) = delete;
 
   // `open(&context, reactor)` is the stub's method. Call Start once, before all
-  // other functions.
+  // other functions. The call is not made if CheckEndpoint returns an error.
   template <typename Open>
-  void Start(Open open) {
+  void Start(const Endpoint& endpoint, Open open) {
+    const absl::Status usable = CheckEndpoint(endpoint);
+    if (!usable.ok()) {
+      const MutexLock lock(mutex_);
+      status_ = usable;
+      broken_ = let_go_ = ended_ = true;
+      return;
+    }
+    AddToken(endpoint, context_);
     open(&context_,
          static_cast<grpc::ClientBidiReactor<Request, Response>*>(this));
     // A hold for the writes that Add starts.

@@ -52,9 +52,10 @@ struct SubmitStream::Core {
 
 SubmitStream::SubmitStream(const Client& client, SubmitStreamOptions options)
     : core_(std::make_unique<Core>(client, std::move(options))) {
-  core_->call.Start([this](auto* context, auto* reactor) {
-    core_->connection->actors->async()->SubmitStream(context, reactor);
-  });
+  core_->call.Start(
+      core_->connection->endpoint, [this](auto* context, auto* reactor) {
+        core_->connection->actors->async()->SubmitStream(context, reactor);
+      });
 }
 
 SubmitStream::~SubmitStream() = default;

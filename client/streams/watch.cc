@@ -39,10 +39,12 @@ void Pause(absl::Duration delay, const Cancellation& stop) {
 
 class ProcessWatch::Watch {
  public:
-  Watch(const std::string& address, ProcessWatchOptions options)
-      : options_(std::move(options)),
-        stub_(v1::ActorService::NewStub(OpenLastingChannel(
-            address, options_.reconnect_delay, options_.max_reconnect_delay))),
+  Watch(const Endpoint& endpoint, ProcessWatchOptions options)
+      : endpoint_(endpoint),
+        options_(std::move(options)),
+        stub_(v1::ActorService::NewStub(
+            OpenLastingChannel(endpoint.address, options_.reconnect_delay,
+                               options_.max_reconnect_delay))),
         resume_token_(options_.resume_token) {}
 
   absl::Status Run(Cancellation& stop);
@@ -61,6 +63,7 @@ class ProcessWatch::Watch {
   bool TellEvents(const v1::ProcessEvents& events,
                   const Cancellation& stop) const;
 
+  const Endpoint endpoint_;
   const ProcessWatchOptions options_;
   const std::unique_ptr<v1::ActorService::Stub> stub_;
   std::string resume_token_;
@@ -122,6 +125,7 @@ grpc::Status ProcessWatch::Watch::Listen(Cancellation& stop, bool& served) {
   request.set_resume_token(resume_token_);
   request.set_skip_snapshot(options_.skip_snapshot);
   grpc::ClientContext context;
+  AddToken(endpoint_, context);
   const Cancellation::Registration registration(
       &stop, [&context] { context.TryCancel(); });
   const auto stream = stub_->WatchProcesses(&context, request);
@@ -140,6 +144,8 @@ grpc::Status ProcessWatch::Watch::Listen(Cancellation& stop, bool& served) {
 }
 
 absl::Status ProcessWatch::Watch::Run(Cancellation& stop) {
+  absl::Status usable = CheckEndpoint(endpoint_);
+  if (!usable.ok()) return usable;
   absl::Duration delay = options_.reconnect_delay;
   while (!stop.cancelled()) {
     bool served = false;
@@ -160,9 +166,9 @@ absl::Status ProcessWatch::Watch::Run(Cancellation& stop) {
   return absl::OkStatus();
 }
 
-ProcessWatch::ProcessWatch(const std::string& address,
+ProcessWatch::ProcessWatch(const Endpoint& endpoint,
                            ProcessWatchOptions options)
-    : watch_(std::make_unique<Watch>(address, std::move(options))) {}
+    : watch_(std::make_unique<Watch>(endpoint, std::move(options))) {}
 ProcessWatch::~ProcessWatch() = default;
 
 absl::Status ProcessWatch::Run(Cancellation& stop) { return watch_->Run(stop); }

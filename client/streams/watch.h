@@ -25,6 +25,7 @@
 #include "absl/time/time.h"
 #include "actord/v1/watch.pb.h"
 #include "client/calls/cancellation.h"
+#include "client/calls/endpoint.h"
 
 namespace actord::client {
 
@@ -66,8 +67,8 @@ struct ProcessWatchOptions {
 
 class ProcessWatch {
  public:
-  // `address` as in Client. Run connects.
-  ProcessWatch(const std::string& address, ProcessWatchOptions options);
+  // Run connects.
+  ProcessWatch(const Endpoint& endpoint, ProcessWatchOptions options);
   ~ProcessWatch();
   ProcessWatch(const ProcessWatch&) = delete;
   ProcessWatch& operator=(const ProcessWatch&) = delete;

@@ -60,11 +60,13 @@ TaskOutcome TaskOutcome::Retry(absl::StatusCode code,
 // that are due, and `concurrency` threads handle tasks.
 class Worker::Work {
  public:
-  Work(const std::string& address, WorkerOptions options, Handler handler)
-      : options_(std::move(options)),
+  Work(const Endpoint& endpoint, WorkerOptions options, Handler handler)
+      : endpoint_(endpoint),
+        options_(std::move(options)),
         handler_(std::move(handler)),
-        stub_(v1::ActorService::NewStub(OpenLastingChannel(
-            address, options_.reconnect_delay, options_.max_reconnect_delay))),
+        stub_(v1::ActorService::NewStub(
+            OpenLastingChannel(endpoint.address, options_.reconnect_delay,
+                               options_.max_reconnect_delay))),
         // Note runs under mutex_; its reports are passed on without the lock.
         tasks_([this](const TaskReport& report)
                    ABSL_NO_THREAD_SAFETY_ANALYSIS { Note(report); }) {}
@@ -92,6 +94,7 @@ class Worker::Work {
   void Pause(absl::Duration delay);
   void WaitUntil(absl::Time when) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
+  const Endpoint endpoint_;
   const WorkerOptions options_;
   const Handler handler_;
   const std::unique_ptr<v1::ActorService::Stub> stub_;
@@ -311,6 +314,8 @@ void Worker::Work::Pause(absl::Duration delay) {
 }
 
 absl::Status Worker::Work::Run(Cancellation& stop) {
+  absl::Status usable = CheckEndpoint(endpoint_);
+  if (!usable.ok()) return usable;
   std::vector<std::thread> threads;
   for (int i = 0; i < options_.concurrency; ++i) {
     threads.emplace_back([this] { HandleTasks(); });
@@ -327,6 +332,7 @@ absl::Status Worker::Work::Run(Cancellation& stop) {
   absl::Duration delay = options_.reconnect_delay;
   for (;;) {
     grpc::ClientContext context;
+    AddToken(endpoint_, context);
     {
       const MutexLock lock(mutex_);
       if (stopping_) break;
@@ -365,9 +371,8 @@ absl::Status Worker::Work::Run(Cancellation& stop) {
   return result;
 }
 
-Worker::Worker(const std::string& address, WorkerOptions options,
-               Handler handler)
-    : work_(std::make_unique<Work>(address, std::move(options),
+Worker::Worker(const Endpoint& endpoint, WorkerOptions options, Handler handler)
+    : work_(std::make_unique<Work>(endpoint, std::move(options),
                                    std::move(handler))) {}
 Worker::~Worker() = default;
 

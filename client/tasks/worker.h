@@ -17,6 +17,7 @@
 #include "absl/time/time.h"
 #include "actord/v1/work.pb.h"
 #include "client/calls/cancellation.h"
+#include "client/calls/endpoint.h"
 
 namespace actord::client {
 
@@ -99,8 +100,8 @@ class Worker {
   // Called on up to `concurrency` threads at a time. Must not throw.
   using Handler = std::function<TaskOutcome(RunningTask&)>;
 
-  // `address` as in Client. Run connects.
-  Worker(const std::string& address, WorkerOptions options, Handler handler);
+  // Run connects.
+  Worker(const Endpoint& endpoint, WorkerOptions options, Handler handler);
   ~Worker();
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;

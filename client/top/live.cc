@@ -41,7 +41,7 @@ class Live {
         cells_(IsUtf8Terminal(invocation.environment())),
         view_(options.view),
         link_({.address = invocation.options().address}),
-        sampler_(invocation.options().address, Wanted()) {}
+        sampler_(invocation.options().endpoint(), Wanted()) {}
 
   // Returns the exit status, or the error of the terminal.
   absl::StatusOr<ExitStatus> Run();

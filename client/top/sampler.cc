@@ -32,8 +32,8 @@ bool IsCancel(const Wish& wish) { return wish.kind == Wish::Kind::kCancel; }
 
 }  // namespace
 
-Sampler::Sampler(std::string address, Wanted wanted)
-    : address_(std::move(address)),
+Sampler::Sampler(Endpoint endpoint, Wanted wanted)
+    : endpoint_(std::move(endpoint)),
       event_fd_(MakeEventFd()),
       wanted_(std::move(wanted)),
       thread_([this] { Run(); }) {}
@@ -110,7 +110,7 @@ void Sampler::Wake() { eventfd_write(event_fd_, 1); }
 
 void Sampler::Run() {
   while (WaitForWork()) {
-    if (!client_) client_ = std::make_unique<Client>(address_);
+    if (!client_) client_ = std::make_unique<Client>(endpoint_);
     CarryAll();
     FetchSample();
   }

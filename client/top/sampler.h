@@ -66,7 +66,7 @@ class Sampler {
   static constexpr absl::Duration kFirstRetry = absl::Milliseconds(500);
   static constexpr absl::Duration kLongestRetry = absl::Seconds(10);
 
-  Sampler(std::string address, Wanted wanted);
+  Sampler(Endpoint endpoint, Wanted wanted);
   // Cancels the RPC under way.
   ~Sampler();
   Sampler(const Sampler&) = delete;
@@ -102,7 +102,7 @@ class Sampler {
   [[nodiscard]] Clock::time_point Due() const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
-  const std::string address_;
+  const Endpoint endpoint_;
   const int event_fd_;
   Cancellation stop_;
   Mutex mutex_;

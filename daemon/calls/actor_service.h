@@ -16,6 +16,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "actord/v1/actor_service.pb.h"
+#include "daemon/access/access_control.h"
+#include "daemon/access/audit.h"
 #include "daemon/calls/routed_service.h"
 #include "daemon/calls/waits.h"
 #include "daemon/connections/connections.h"
@@ -45,9 +47,10 @@ struct ServiceContext {
   RequestIds& request_ids;  // used by Submit
   RequestIds& message_ids;  // used by Send
   ShutdownControl& shutdown;
-  const Logger& logger;
+  Logger& logger;
   const Connections& connections;
-  CallCheck check;  // null: no call is refused
+  AccessControl* access;  // null: tokens are not configured
+  CallCheck check;        // null: no call is refused
 };
 
 class ActorService final : public RoutedService {
@@ -57,6 +60,9 @@ class ActorService final : public RoutedService {
   // Closes all streams, and every later stream as it begins. To be called when
   // every process has ended.
   void CloseStreams();
+  // Ends the streams whose token has expired or was revoked. To be called only
+  // if tokens are configured.
+  void RecheckStreams();
 
  private:
   // One function for each method. The function is called when the call has
@@ -112,6 +118,12 @@ class ActorService final : public RoutedService {
   absl::StatusOr<std::shared_ptr<WatchStream>> WatchProcesses(
       const Caller& caller, const v1::WatchProcessesRequest& request);
 
+  friend class RoutedService;
+  // The audit line of a call; it is empty for most methods.
+  [[nodiscard]] AuditEntry Audit(
+      const Caller& caller, const google::protobuf::Message& request) const {
+    return {context_.logger, caller.access(), request};
+  }
   [[nodiscard]] runtime::PayloadLimit payload_limit() const {
     return runtime::PayloadLimit(runtime_.limits());
   }

@@ -2,11 +2,12 @@
 #include <utility>
 
 #include "daemon/calls/actor_service.h"
+#include "daemon/operations/carry_out.h"
 #include "daemon/wire/page_token.h"
 #include "daemon/wire/proto_requests.h"
 
 namespace actord::daemon {
-absl::StatusOr<ReplyWait> ActorService::Call(const Caller& /*caller*/,
+absl::StatusOr<ReplyWait> ActorService::Call(const Caller& caller,
                                              v1::CallRequest& request) {
   Address to;
   runtime::Message message;
@@ -14,6 +15,8 @@ absl::StatusOr<ReplyWait> ActorService::Call(const Caller& /*caller*/,
   if (!status.ok()) return status;
   const absl::StatusOr<runtime::Pid> pid = Resolve(runtime_, to);
   if (!pid.ok()) return pid.status();
+  status = CheckReceiver(runtime_, caller.access(), *pid);
+  if (!status.ok()) return status;
   return ReplyWait(runtime_, *pid, std::move(message));
 }
 

@@ -26,6 +26,7 @@ absl::Status ActorService::GetStatus(const Caller& /*caller*/,
   of_daemon.streams_open = streams_.size();
   of_daemon.log_lines_dropped = context_.logger.dropped_lines();
   context_.connections.WriteStats(of_daemon);
+  if (context_.access != nullptr) context_.access->WriteStats(of_daemon);
   WriteCounters(stats, of_daemon, response.mutable_counters());
   WriteWorkers(stats, &response);
   WriteLimits(runtime_.limits().Get(), context_.config,
@@ -35,11 +36,13 @@ absl::Status ActorService::GetStatus(const Caller& /*caller*/,
 
 // The call is answered when all processes have ended. The daemon then answers
 // the other open calls before it closes the connection.
-void ActorService::Shutdown(const Caller& /*caller*/,
-                            v1::ShutdownRequest& request,
+void ActorService::Shutdown(const Caller& caller, v1::ShutdownRequest& request,
                             UnaryAnswer<v1::ShutdownResponse> answer) {
   const absl::StatusOr<ShutdownOrder> order =
       ReadShutdown(request, context_.config.drain_timeout);
+  const AuditEntry audit = Audit(caller, request);
+  // The line comes before the end of the daemon begins.
+  audit.Done(order.status());
   if (!order.ok()) return answer.Finish(order.status(), {});
   context_.shutdown.Request(order->mode, order->timeout,
                             [answer](const runtime::ShutdownReport& report) {

@@ -9,7 +9,7 @@
 namespace actord::daemon {
 
 absl::Status ActorService::ListDeadLetters(
-    const Caller& /*caller*/, v1::ListDeadLettersRequest& request,
+    const Caller& caller, v1::ListDeadLettersRequest& request,
     v1::ListDeadLettersResponse& response) {
   const uint32_t incarnation = runtime_.options().incarnation;
   runtime::DeadLetterQuery query;
@@ -17,7 +17,9 @@ absl::Status ActorService::ListDeadLetters(
   absl::Status status = ReadListDeadLetters(request, incarnation, query, scope);
   if (!status.ok()) return status;
   runtime::DeadLetterPage page = runtime_.dead_letters().List(query);
+  const bool hides_payloads = caller.access().HidesPayloads();
   for (runtime::DeadLetter& letter : page.letters) {
+    if (hides_payloads) letter.message.payload = {};
     WriteDeadLetter(std::move(letter), incarnation,
                     response.add_dead_letters());
   }
@@ -27,7 +29,7 @@ absl::Status ActorService::ListDeadLetters(
   return absl::OkStatus();
 }
 
-absl::Status ActorService::GetDeadLetter(const Caller& /*caller*/,
+absl::Status ActorService::GetDeadLetter(const Caller& caller,
                                          v1::GetDeadLetterRequest& request,
                                          v1::GetDeadLetterResponse& response) {
   const uint32_t incarnation = runtime_.options().incarnation;
@@ -35,6 +37,7 @@ absl::Status ActorService::GetDeadLetter(const Caller& /*caller*/,
   if (!number.ok()) return number.status();
   auto letter = runtime_.dead_letters().Get(*number);
   if (!letter.ok()) return letter.status();
+  if (caller.access().HidesPayloads()) letter->message.payload = {};
   WriteDeadLetter(*std::move(letter), incarnation,
                   response.mutable_dead_letter());
   return absl::OkStatus();

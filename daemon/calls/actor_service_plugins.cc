@@ -8,12 +8,14 @@
 namespace actord::daemon {
 
 // The load goes on if the client goes away: no plugin stays half loaded.
-void ActorService::LoadPlugin(const Caller& /*caller*/,
+void ActorService::LoadPlugin(const Caller& caller,
                               v1::LoadPluginRequest& request,
                               UnaryAnswer<v1::LoadPluginResponse> answer) {
   context_.plugin_loading.Load(
       request.path(), request.new_processes_only(),
-      [answer](const absl::StatusOr<PluginLoading::Loaded>& loaded) {
+      [answer, audit = Audit(caller, request)](
+          const absl::StatusOr<PluginLoading::Loaded>& loaded) {
+        audit.Done(loaded.status());
         v1::LoadPluginResponse response;
         if (loaded.ok()) WriteLoaded(*loaded, &response);
         answer.Finish(loaded.status(), response);

@@ -10,9 +10,9 @@
 namespace actord::daemon {
 // The runtime calls back exactly once, also when it shuts down. If the client
 // has gone, gRPC drops the answer.
-void ActorService::Submit(const Caller& /*caller*/, v1::SubmitRequest& request,
+void ActorService::Submit(const Caller& caller, v1::SubmitRequest& request,
                           UnaryAnswer<v1::SubmitResponse> answer) {
-  CarryOutSubmit(runtime_, context_.request_ids, &request,
+  CarryOutSubmit(runtime_, caller.access(), context_.request_ids, &request,
                  [answer](const absl::StatusOr<runtime::Pid>& pid,
                           bool duplicate, bool delivered) {
                    v1::SubmitResponse response;
@@ -23,10 +23,11 @@ void ActorService::Submit(const Caller& /*caller*/, v1::SubmitRequest& request,
                  });
 }
 
-void ActorService::Send(const Caller& /*caller*/, v1::SendRequest& request,
+void ActorService::Send(const Caller& caller, v1::SendRequest& request,
                         UnaryAnswer<v1::SendResponse> answer) {
   runtime::Message message;
-  CarryOutSend(runtime_, runtime_, context_.message_ids, &request, message,
+  CarryOutSend(runtime_, caller.access(), runtime_, context_.message_ids,
+               &request, message,
                [answer](const absl::Status& sent, bool duplicate) {
                  v1::SendResponse response;
                  response.set_duplicate(duplicate);

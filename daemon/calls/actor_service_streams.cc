@@ -7,31 +7,38 @@
 
 namespace actord::daemon {
 
-std::shared_ptr<WorkStream> ActorService::Work(const Caller& /*caller*/) {
-  return std::make_shared<WorkStream>(runtime_, streams_);
+std::shared_ptr<WorkStream> ActorService::Work(const Caller& caller) {
+  return std::make_shared<WorkStream>(runtime_, streams_, caller.access());
 }
 
 std::shared_ptr<daemon::SendStream> ActorService::SendStream(
-    const Caller& /*caller*/) {
+    const Caller& caller) {
   return std::make_shared<daemon::SendStream>(runtime_, context_.message_ids,
-                                              streams_);
+                                              streams_, caller.access());
 }
 
 std::shared_ptr<daemon::SubmitStream> ActorService::SubmitStream(
-    const Caller& /*caller*/) {
+    const Caller& caller) {
   return std::make_shared<daemon::SubmitStream>(runtime_, context_.request_ids,
-                                                streams_);
+                                                streams_, caller.access());
 }
 
 absl::StatusOr<std::shared_ptr<WatchStream>> ActorService::WatchProcesses(
-    const Caller& /*caller*/, const v1::WatchProcessesRequest& request) {
+    const Caller& caller, const v1::WatchProcessesRequest& request) {
   absl::StatusOr<WatchOrder> order =
       ReadWatch(request, runtime_.options().incarnation);
   if (!order.ok()) return order.status();
-  auto stream = std::make_shared<WatchStream>(runtime_, streams_);
+  auto stream =
+      std::make_shared<WatchStream>(runtime_, streams_, caller.access());
   absl::Status status = stream->Open(*std::move(order));
   if (!status.ok()) return status;
   return stream;
+}
+
+void ActorService::RecheckStreams() {
+  streams_.Recheck([this](const Access& access) {
+    return context_.access->Renew(access, AccessControl::Rights::kMustStay);
+  });
 }
 
 void ActorService::CloseStreams() {

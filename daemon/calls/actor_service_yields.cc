@@ -17,20 +17,20 @@ constexpr size_t kMaxPageBytes = 1 << 20;
 
 }  // namespace
 
-absl::Status ActorService::CompleteYield(const Caller& /*caller*/,
+absl::Status ActorService::CompleteYield(const Caller& caller,
                                          v1::CompleteYieldRequest& request,
                                          v1::CompleteYieldResponse& response) {
   absl::StatusOr<Completion> completion =
       ReadCompleteYield(&request, payload_limit());
   if (!completion.ok()) return completion.status();
   const absl::StatusOr<runtime::CompleteAnswer> answer =
-      CarryOutCompletion(runtime_, *completion);
+      CarryOutCompletion(runtime_, caller.access(), *completion);
   if (!answer.ok()) return answer.status();
   response.set_answer(ToProto(*answer));
   return absl::OkStatus();
 }
 
-absl::Status ActorService::ListYields(const Caller& /*caller*/,
+absl::Status ActorService::ListYields(const Caller& caller,
                                       v1::ListYieldsRequest& request,
                                       v1::ListYieldsResponse& response) {
   runtime::YieldFilter filter;
@@ -40,7 +40,9 @@ absl::Status ActorService::ListYields(const Caller& /*caller*/,
   if (!status.ok()) return status;
   runtime::YieldPage page = runtime_.ListYields(
       filter, paging.position, paging.page_size, kMaxPageBytes);
+  const bool hides_payloads = caller.access().HidesPayloads();
   for (runtime::ExternalYield& yield : page.yields) {
+    if (hides_payloads) yield.payload = {};
     WriteYield(std::move(yield), response.add_yields());
   }
   if (page.next_sequence != 0) {

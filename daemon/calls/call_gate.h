@@ -13,16 +13,16 @@
 #include <functional>
 #include <utility>
 
-#include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "daemon/access/access.h"
 #include "daemon/operations/caller.h"
 
 namespace actord::daemon {
 
-// Decides whether a call may go on. An error refuses the call, and the client
-// gets that status. The check runs on gRPC's threads, on any number of them at
-// a time, and must not block.
-using CallCheck = std::function<absl::Status(const Caller& caller)>;
+// Decides whether a call may go on, and returns what the call may do. An error
+// refuses the call, and the client gets that status. The check runs on gRPC's
+// threads, on any number of them at a time, and must not block.
+using CallCheck = std::function<absl::StatusOr<Access>(const Caller& caller)>;
 
 class CallGate {
  public:
@@ -34,10 +34,11 @@ class CallGate {
   [[nodiscard]] absl::StatusOr<Caller> Enter(
       const grpc::CallbackServerContext& context,
       const google::protobuf::MethodDescriptor& method) const {
-    const Caller caller(context, method);
+    Caller caller(context, method);
     if (check_) {
-      absl::Status status = check_(caller);
-      if (!status.ok()) return status;
+      absl::StatusOr<Access> access = check_(caller);
+      if (!access.ok()) return access.status();
+      caller.access_ = *std::move(access);
     }
     return caller;
   }

@@ -27,6 +27,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "daemon/access/audit.h"
 #include "daemon/calls/call_gate.h"
 #include "daemon/calls/unary_answer.h"
 #include "daemon/streams/stream.h"
@@ -52,16 +53,18 @@ class RoutedService : public grpc::Service {
   void Route(const char* name,
              absl::Status (Service::*answer)(const Caller&, Request&,
                                              Response&)) {
-    AddUnary<Request, Response>(
-        name, [service = Self<Service>(), answer](
-                  const Caller& caller, Request& request, Context* context,
-                  Bytes* out) {
-          grpc::ServerUnaryReactor* const reactor = context->DefaultReactor();
-          Response response;
-          FinishCall((service->*answer)(caller, request, response), response,
-                     out, reactor);
-          return reactor;
-        });
+    AddUnary<Request, Response>(name, [service = Self<Service>(), answer](
+                                          const Caller& caller,
+                                          Request& request, Context* context,
+                                          Bytes* out) {
+      grpc::ServerUnaryReactor* const reactor = context->DefaultReactor();
+      const AuditEntry audit = service->Audit(caller, request);
+      Response response;
+      const absl::Status status = (service->*answer)(caller, request, response);
+      audit.Done(status);
+      FinishCall(status, response, out, reactor);
+      return reactor;
+    });
   }
 
   // A unary method that is answered through the UnaryAnswer, now or later.
@@ -89,7 +92,8 @@ class RoutedService : public grpc::Service {
                                                  Request& request,
                                                  Context* context, Bytes* out) {
           absl::StatusOr<Wait> wait = (service->*begin)(caller, request);
-          return wait.ok() ? WaitingCall<Wait>::Begin(*std::move(wait), out)
+          return wait.ok() ? WaitingCall<Wait>::Begin(*std::move(wait),
+                                                      caller.access(), out)
                            : Refuse(context, wait.status());
         });
   }

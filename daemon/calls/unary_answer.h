@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "daemon/access/access.h"
 #include "daemon/wire/rpc_message.h"
 #include "daemon/wire/status_mapping.h"
 
@@ -55,19 +56,22 @@ class WaitingCall final : private grpc::ServerUnaryReactor {
 
   // Begins to wait, and returns the reactor for gRPC. OnCancel and OnDone
   // cannot run before Begin returns, even if the call is already answered.
-  static grpc::ServerUnaryReactor* Begin(Wait wait, grpc::ByteBuffer* out) {
-    auto* const call = new WaitingCall(std::move(wait), out);
+  static grpc::ServerUnaryReactor* Begin(Wait wait, const Access& access,
+                                         grpc::ByteBuffer* out) {
+    auto* const call = new WaitingCall(std::move(wait), access, out);
     call->wait_.Start(call);
     return call;
   }
 
+  // A caller whose token has been revoked meanwhile does not get the response.
   void Finish(const absl::Status& status, const Response& response) {
-    FinishCall(status, response, out_, this);
+    const absl::Status allowed = access_.CheckAgain();
+    FinishCall(allowed.ok() ? status : allowed, response, out_, this);
   }
 
  private:
-  WaitingCall(Wait wait, grpc::ByteBuffer* out)
-      : wait_(std::move(wait)), out_(out) {}
+  WaitingCall(Wait wait, const Access& access, grpc::ByteBuffer* out)
+      : wait_(std::move(wait)), access_(access), out_(out) {}
 
   // The client has gone, or its deadline has passed.
   void OnCancel() override {
@@ -78,6 +82,7 @@ class WaitingCall final : private grpc::ServerUnaryReactor {
   void OnDone() override { delete this; }
 
   Wait wait_;
+  const Access access_;
   grpc::ByteBuffer* const out_;
 };
 

@@ -1,11 +1,18 @@
 #include "daemon/connections/connections.h"
 
+#include <grpcpp/security/server_credentials.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
+#include <optional>
 #include <utility>
 
 namespace actord::daemon {
 namespace {
+
+// The kernel's name for users that the daemon's user namespace does not have
+// ("nobody"). They must not pass for a daemon that runs as this user.
+constexpr uid_t kOverflowUid = 65534;
 
 uint64_t MaxDescriptors() {
   rlimit limit{};
@@ -16,6 +23,13 @@ uint64_t MaxDescriptors() {
 ConnectionLimits LimitsOf(const Config& config) {
   return LimitsFor(config.max_connections, config.max_connections_per_address,
                    config.reserved_descriptors, MaxDescriptors());
+}
+
+// Whether the client runs as root or as the daemon's own user.
+bool IsLocalUser(const std::optional<Connection>& connection) {
+  if (!connection || !connection->credentials) return false;
+  const uid_t uid = connection->credentials->uid;
+  return uid == 0 || (uid == geteuid() && uid != kOverflowUid);
 }
 
 }  // namespace
@@ -47,6 +61,9 @@ void Connections::AddTo(grpc::ServerBuilder& builder) {
   grpc_ = builder.experimental().AddExternalConnectionAcceptor(
       Builder::ExternalConnectionType::FROM_FD,
       grpc::InsecureServerCredentials());
+  local_grpc_ = builder.experimental().AddExternalConnectionAcceptor(
+      Builder::ExternalConnectionType::FROM_FD,
+      grpc::experimental::LocalServerCredentials(UDS));
 }
 
 absl::Status Connections::Serve() {
@@ -59,12 +76,13 @@ absl::Status Connections::Serve() {
   if (!status.ok()) return status;
   return acceptor_.Start(
       sockets, [this](int listener, uint64_t id, int fd, bool is_tcp) {
+        const bool is_local_user = !is_tcp && IsLocalUser(registry_.Find(id));
         guard_.Watch(id, fd, is_tcp);
         grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters
             connection;
         connection.listener_fd = listener;
         connection.fd = fd;
-        grpc_->HandleNewConnection(&connection);
+        (is_local_user ? local_grpc_ : grpc_)->HandleNewConnection(&connection);
       });
 }
 

@@ -55,6 +55,9 @@ class Connections {
                              const UnixAccess& access);
   // Listens on a socket of a service manager (inherited_sockets.h), too.
   InheritedAddress ListenOn(int fd);
+  // Connections of the daemon's own user, and of root, over a Unix socket come
+  // from an acceptor of their own: the auth context of their calls has
+  // transport_security_type = "local".
   void AddTo(grpc::ServerBuilder& builder);
   // INTERNAL: the system has no thread or no descriptor left.
   absl::Status Serve();
@@ -70,6 +73,7 @@ class Connections {
   ConnectionCounts counts_;
   std::vector<std::unique_ptr<Listener>> listeners_;
   std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> grpc_;
+  std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> local_grpc_;
   ConnectionGuard guard_;
   Acceptor acceptor_;
 };

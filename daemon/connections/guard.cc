@@ -21,7 +21,7 @@ namespace {
 
 constexpr int kTickMs = 10;
 constexpr uint64_t kMsInNs = 1'000'000;
-constexpr uint64_t kSweepPauseNs = 100 * kMsInNs;
+constexpr uint64_t kGuardSweepPauseNs = 100 * kMsInNs;
 constexpr uint64_t kForgetPauseNs = 1000 * kMsInNs;
 // Memory goes back to the system when a flood has been over for so long.
 constexpr uint64_t kTrimAfterNs = 500 * kMsInNs;
@@ -36,7 +36,7 @@ constexpr uint64_t kAskBytes = 16 << 10;
 // Bytes that gRPC has not read, and that are looked at.
 constexpr size_t kPeekBytes = 32 << 10;
 
-absl::Status NoDescriptor() {
+absl::Status NoGuardDescriptor() {
   return absl::InternalError(absl::StrCat(
       "no descriptor for watching connections: ", std::strerror(errno)));
 }
@@ -70,7 +70,7 @@ absl::Status ConnectionGuard::Start() {
   event.data.u64 = 0;
   if (epoll_ < 0 || event_ < 0 ||
       epoll_ctl(epoll_, EPOLL_CTL_ADD, event_, &event) != 0) {
-    return NoDescriptor();
+    return NoGuardDescriptor();
   }
   try {
     thread_ = std::thread([this] { Run(); });
@@ -124,7 +124,7 @@ void ConnectionGuard::Run() {
 }
 
 std::vector<uint64_t> ConnectionGuard::AwaitActivity() {
-  constexpr int kSweepMs = static_cast<int>(kSweepPauseNs / kMsInNs);
+  constexpr int kSweepMs = static_cast<int>(kGuardSweepPauseNs / kMsInNs);
   std::array<epoll_event, kMaxActive> events;
   const bool is_due = !suspects_.empty();
   const bool has_work =
@@ -151,7 +151,7 @@ void ConnectionGuard::Tick(uint64_t now_ns) {
   }
   if (now_ns >= next_sweep_ns_) {
     registry_.Sweep(kMaxSwept);
-    next_sweep_ns_ = now_ns + kSweepPauseNs;
+    next_sweep_ns_ = now_ns + kGuardSweepPauseNs;
   }
   if (now_ns >= next_forget_ns_) {
     ForgetEnded();

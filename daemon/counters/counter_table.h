@@ -25,5 +25,14 @@
   TOTAL(connection_descriptor_limit, "connection_descriptor_limit_total", \
         "connections", \
         "Connections that were refused because the free descriptors were the " \
-        "reserve of `connections.reserved_descriptors`.")
+        "reserve of `connections.reserved_descriptors`.") \
+  TOTAL(calls_unauthenticated, "calls_unauthenticated_total", "calls", \
+        "Calls and streams that were refused or ended because they had no " \
+        "valid token.") \
+  TOTAL(calls_denied, "calls_denied_total", "calls", \
+        "Calls, streams and items of streams that the role or the patterns " \
+        "of their token do not permit.") \
+  TOTAL(calls_observed, "calls_observed_total", "calls", \
+        "Calls, streams and items of streams that `auth.mode` = observe has " \
+        "served, and that enforce would have refused.")
 // clang-format on

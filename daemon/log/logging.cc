@@ -15,6 +15,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "daemon/log/log_format.h"
+#include "identity/token_text.h"
 
 namespace actord::daemon {
 namespace {
@@ -133,7 +134,9 @@ void LogGrpc(gpr_log_func_args* arguments) {
   const LogLevel level = arguments->severity == GPR_LOG_SEVERITY_ERROR
                              ? LogLevel::kWarning
                              : LogLevel::kDebug;
-  logger->Log(level, absl::StrCat("grpc: ", arguments->message));
+  // With GRPC_TRACE, gRPC writes the headers of calls.
+  logger->Log(level, absl::StrCat("grpc: ",
+                                  identity::RedactTokens(arguments->message)));
 }
 
 void LogProtobuf(google::protobuf::LogLevel level, const char* /*file*/,

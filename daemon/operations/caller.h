@@ -21,6 +21,7 @@
 #include <string_view>
 
 #include "absl/time/time.h"
+#include "daemon/access/access.h"
 
 namespace actord::daemon {
 
@@ -53,10 +54,17 @@ class Caller {
   // is always 0: gRPC tells the peer of a call, and nobody looks its connection
   // up (daemon/connections/registry.h).
   [[nodiscard]] uint64_t connection() const { return connection_; }
+  // What the call may do, and who makes it.
+  [[nodiscard]] const Access& access() const { return access_; }
   // The name that the client has proved; empty: the client has proved no name.
-  // The name is always empty as long as the daemon checks neither certificates
-  // nor tokens.
-  [[nodiscard]] std::string_view identity() const { return identity_; }
+  [[nodiscard]] std::string_view identity() const {
+    const identity::Identity* const identity = access_.identity();
+    return identity == nullptr ? std::string_view() : identity->name;
+  }
+  // gRPC's context of the call. For the checks of the gate.
+  [[nodiscard]] const grpc::CallbackServerContext& context() const {
+    return *context_;
+  }
 
  private:
   friend class CallGate;
@@ -67,7 +75,7 @@ class Caller {
   const grpc::CallbackServerContext* context_;
   const google::protobuf::MethodDescriptor* method_;
   uint64_t connection_ = 0;
-  std::string_view identity_;
+  Access access_;
 };
 
 }  // namespace actord::daemon

@@ -9,6 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "actord/v1/process.pb.h"
+#include "daemon/access/access.h"
 #include "daemon/operations/idempotency.h"
 #include "daemon/wire/proto_requests.h"
 #include "runtime/runtime.h"
@@ -19,20 +20,41 @@ namespace actord::daemon {
 // request.
 absl::Status IdReused(const char* field, const std::string& id);
 
+// OK, or why the access may not send to the process. Looks the type of the
+// process up only if the access depends on it.
+absl::Status CheckReceiver(const runtime::Runtime& runtime,
+                           const Access& access, const runtime::Pid& pid);
+// The same for the holder of the name, if there is one. The holder may change
+// afterwards: the processes decide who holds a name.
+absl::Status CheckHolder(const runtime::Runtime& runtime, const Access& access,
+                         const std::string& name);
+// OK, or why the access may not answer the yield. The answer to a yield that
+// does not wait is OK: it has no effect.
+absl::Status CheckYield(runtime::Runtime& runtime, const Access& access,
+                        const runtime::YieldToken& token);
+
 // Submits `request`, and moves the payloads out of `request`.
 // Calls `done(const absl::StatusOr<Pid>&, bool duplicate, bool delivered)`
 // exactly once, on this thread or another thread, also when the runtime shuts
 // down. `done` is copied; a `done` of up to two words needs no allocation. The
 // runtime and `ids` are borrowed until `done` is called.
 template <typename Done>
-void CarryOutSubmit(runtime::Runtime& runtime, RequestIds& ids,
-                    v1::SubmitRequest* request, Done done) {
+void CarryOutSubmit(runtime::Runtime& runtime, const Access& access,
+                    RequestIds& ids, v1::SubmitRequest* request, Done done) {
   absl::StatusOr<runtime::SubmitRequest> submit =
       ReadSubmit(request, runtime::PayloadLimit(runtime.limits()));
   const absl::StatusOr<bool> delivers =
       submit.ok() ? ReadNameConflict(*request) : submit.status();
   if (!delivers.ok()) {
     done(delivers.status(), false, false);
+    return;
+  }
+  absl::Status allowed = access.MaySubmit(submit->process_type);
+  if (allowed.ok() && *delivers && !submit->name.empty()) {
+    allowed = CheckHolder(runtime, access, submit->name);
+  }
+  if (!allowed.ok()) {
+    done(allowed, false, false);
     return;
   }
   const auto start = [&](auto started) {
@@ -84,8 +106,8 @@ void CarryOutSubmit(runtime::Runtime& runtime, RequestIds& ids,
 // may contain anything; its memory is swapped with the memory of `request`, and
 // so reused.
 template <typename Sender, typename Done>
-void CarryOutSend(const runtime::Runtime& runtime, Sender& sender,
-                  RequestIds& ids, v1::SendRequest* request,
+void CarryOutSend(const runtime::Runtime& runtime, const Access& access,
+                  Sender& sender, RequestIds& ids, v1::SendRequest* request,
                   runtime::Message& message, Done done) {
   Address to;
   const absl::Status status =
@@ -97,6 +119,8 @@ void CarryOutSend(const runtime::Runtime& runtime, Sender& sender,
   const auto send = [&]() -> absl::StatusOr<runtime::Pid> {
     const absl::StatusOr<runtime::Pid> pid = Resolve(runtime, to);
     if (!pid.ok()) return pid.status();
+    absl::Status allowed = CheckReceiver(runtime, access, *pid);
+    if (!allowed.ok()) return allowed;
     absl::Status sent = sender.Send(*pid, message);
     if (!sent.ok()) return sent;
     return *pid;
@@ -126,6 +150,7 @@ void CarryOutSend(const runtime::Runtime& runtime, Sender& sender,
 // completion was accepted. RESOURCE_EXHAUSTED (MAILBOX_FULL): the mailbox of
 // the process has no room for the completion, and nothing was changed.
 absl::StatusOr<runtime::CompleteAnswer> CarryOutCompletion(
-    runtime::Runtime& runtime, const Completion& completion);
+    runtime::Runtime& runtime, const Access& access,
+    const Completion& completion);
 
 }  // namespace actord::daemon

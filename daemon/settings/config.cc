@@ -30,6 +30,17 @@ absl::Status CheckLimits(const Config& config,
       absl::StrCat("configuration: ", status.message()));
 }
 
+absl::Status CheckAuth(const Config& config) {
+  const AuthMode mode = AuthModeInForce(config);
+  if (mode == AuthMode::kOff || !config.auth_tokens.empty()) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(absl::StrCat(
+      "auth.mode: ", mode == AuthMode::kObserve ? "observe" : "enforce",
+      " needs a file of tokens, auth.tokens; actorctl token new "
+      "makes one"));
+}
+
 }  // namespace
 
 absl::Status ApplyConfigValues(const std::vector<ConfigValue>& values,
@@ -96,6 +107,7 @@ absl::StatusOr<Config> LoadConfig(const std::string& file,
     status = absl::InvalidArgumentError(
         "server.listen: at least one address is needed");
   }
+  if (status.ok()) status = CheckAuth(config);
   if (!status.ok()) return status;
   return config;
 }

@@ -22,6 +22,9 @@
 namespace actord::daemon {
 
 enum class LogFormat { kConsole, kJson };
+// Whether calls need tokens; kByTokens: kEnforce if there is a file of tokens,
+// and otherwise kOff.
+enum class AuthMode { kByTokens, kOff, kObserve, kEnforce };
 
 struct Config {
   // Addresses, "host:port" or "unix:/path"; port 0 picks a free port.
@@ -46,6 +49,10 @@ struct Config {
   size_t reserved_descriptors = 64;
   // From the acceptance of a connection to the client's HTTP/2 settings.
   absl::Duration handshake_timeout = absl::Seconds(10);
+
+  // Path of the file of tokens; "": none.
+  std::string auth_tokens;
+  AuthMode auth_mode = AuthMode::kByTokens;
 
   std::vector<std::string> plugins;
   std::vector<std::string> plugin_dirs;
@@ -74,6 +81,12 @@ struct Config {
   // Time for steps that do not return after their processes were terminated.
   absl::Duration force_timeout = absl::Seconds(5);
 };
+
+// Never kByTokens.
+inline AuthMode AuthModeInForce(const Config& config) {
+  if (config.auth_mode != AuthMode::kByTokens) return config.auth_mode;
+  return config.auth_tokens.empty() ? AuthMode::kOff : AuthMode::kEnforce;
+}
 
 struct ConfigKey;
 

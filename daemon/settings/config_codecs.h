@@ -174,7 +174,7 @@ struct ChoiceCodec {
         value = choice;
         return absl::OkStatus();
       }
-      names.emplace_back(name);
+      if (!name.empty()) names.emplace_back(name);
     }
     return absl::InvalidArgumentError(absl::StrCat(
         "\"", text, "\" is not one of ", absl::StrJoin(names, ", ")));

@@ -187,6 +187,25 @@ void AddConnectionKeys(std::vector<ConfigKey>& keys) {
       ACTORD_MEMBER(handshake_timeout)));
 }
 
+void AddAuthKeys(std::vector<ConfigKey>& keys) {
+  keys.push_back(
+      Single({"auth.tokens", "auth-tokens", "PATH",
+              "File of the tokens that may be presented, made with actorctl "
+              "token new. Read again on SIGHUP and when it changes; a file "
+              "with an error changes nothing. Empty: no tokens are checked."},
+             TextCodec{}, ACTORD_MEMBER(auth_tokens)));
+  keys.push_back(Reloads(
+      Single({"auth.mode", "auth-mode", "MODE",
+              "What happens to calls without a sufficient token: off serves "
+              "them; observe serves, counts and logs them; enforce refuses "
+              "them. Empty: enforce if auth.tokens is set, else off."},
+             ChoiceCodec<AuthMode>{{{"", AuthMode::kByTokens},
+                                    {"off", AuthMode::kOff},
+                                    {"observe", AuthMode::kObserve},
+                                    {"enforce", AuthMode::kEnforce}}},
+             ACTORD_MEMBER(auth_mode))));
+}
+
 void AddPluginKeys(std::vector<ConfigKey>& keys) {
   keys.push_back(
       List({"plugins.files", "plugin", "PATH", "Plugin to load at the start."},
@@ -310,6 +329,7 @@ const std::vector<ConfigKey>& ConfigKeys() {
     auto* all = new std::vector<ConfigKey>;
     AddServerKeys(*all);
     AddConnectionKeys(*all);
+    AddAuthKeys(*all);
     AddPluginKeys(*all);
     AddBootKeys(*all);
     AddSchedulerKeys(*all);

@@ -32,9 +32,10 @@ void SendStream::OnMessage(const grpc::ByteBuffer& bytes) {
 }
 
 void SendStream::CarryOut() {
+  const Access access = this->access();
   runtime::BulkSender sender(runtime_);
   for (uint64_t index = first_; index < next_; ++index) {
-    CarryOutSend(runtime_, sender, message_ids_,
+    CarryOutSend(runtime_, access, sender, message_ids_,
                  request_.get().mutable_sends(static_cast<int>(index - first_)),
                  message_,
                  [this, index](const absl::Status& sent, bool duplicate) {

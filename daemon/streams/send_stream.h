@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
@@ -28,8 +29,10 @@ class SendStream final : public BidiStream {
  public:
   // Borrows its arguments, which must outlive the server.
   SendStream(runtime::Runtime& runtime, RequestIds& message_ids,
-             OpenStreams& streams)
-      : BidiStream(streams), runtime_(runtime), message_ids_(message_ids) {}
+             OpenStreams& streams, Access access)
+      : BidiStream(streams, std::move(access)),
+        runtime_(runtime),
+        message_ids_(message_ids) {}
 
  private:
   // The content of an acknowledgement: the number of items that have been

@@ -38,6 +38,16 @@ void OpenStreams::CloseAll(const absl::Status& status) {
   for (const auto& stream : open) stream->Close(status);
 }
 
+void OpenStreams::Recheck(const Renew& renew) {
+  std::vector<std::shared_ptr<Stream>> open;
+  {
+    const absl::MutexLock lock(&mutex_);
+    open.reserve(open_.size());
+    for (const auto& [key, stream] : open_) open.push_back(stream);
+  }
+  for (const auto& stream : open) stream->Recheck(renew);
+}
+
 size_t OpenStreams::size() const {
   const absl::MutexLock lock(&mutex_);
   return open_.size();
@@ -80,6 +90,13 @@ void Stream::CloseLocked(const absl::Status& status) {
   if (end_.has_value() || close_.has_value()) return;
   close_ = status;
   OnClosing(status);
+}
+
+void Stream::Recheck(const OpenStreams::Renew& renew) {
+  absl::StatusOr<Access> renewed = renew(access());
+  if (!renewed.ok()) return End(renewed.status());
+  const absl::MutexLock lock(&mutex_);
+  access_ = *std::move(renewed);
 }
 
 void Stream::Cancelled() { End(absl::CancelledError("the client has gone")); }

@@ -21,13 +21,17 @@
 #include <grpcpp/support/server_callback.h>
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
+#include "daemon/access/access.h"
 
 namespace actord::daemon {
 
@@ -39,6 +43,12 @@ class OpenStreams {
  public:
   // Closes all open streams with `status`, and each later stream as it begins.
   void CloseAll(const absl::Status& status);
+
+  // Returns what a stream may do from now on, or why it may not go on.
+  using Renew = std::function<absl::StatusOr<Access>(const Access& access)>;
+  // Asks `renew` about the access of each open stream, and ends those for which
+  // it returns an error.
+  void Recheck(const Renew& renew);
 
   [[nodiscard]] size_t size() const;
 
@@ -76,9 +86,23 @@ class Stream : public std::enable_shared_from_this<Stream> {
   // output is written. A second Close has no effect.
   void Close(const absl::Status& status);
 
+  // See OpenStreams::Recheck.
+  void Recheck(const OpenStreams::Renew& renew);
+
  protected:
   // `streams` is borrowed and must outlive the server.
-  explicit Stream(OpenStreams& streams) : streams_(streams) {}
+  Stream(OpenStreams& streams, Access access)
+      : streams_(streams),
+        is_checked_(access.is_checked()),
+        access_(std::move(access)) {}
+
+  // What the items of the stream may do. To be read anew for each message,
+  // because a token may be renewed.
+  [[nodiscard]] Access access() {
+    if (!is_checked_) return {};
+    const absl::MutexLock lock(&mutex_);
+    return access_;
+  }
 
   // Called when a message has arrived. The message stays in `bytes` until
   // Handled. Called without the lock, and not again before Handled.
@@ -141,6 +165,8 @@ class Stream : public std::enable_shared_from_this<Stream> {
   void FinishLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   OpenStreams& streams_;
+  const bool is_checked_;
+  Access access_ ABSL_GUARDED_BY(mutex_);
   Read read_ ABSL_GUARDED_BY(mutex_) = Read::kNone;
   bool writing_ ABSL_GUARDED_BY(mutex_) = false;
   // The status to end with. `close_` is nullopt: the stream does not close.

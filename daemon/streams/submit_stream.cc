@@ -46,6 +46,7 @@ void SubmitStream::OnMessage(const grpc::ByteBuffer& bytes) {
     Handled(status);
     return;
   }
+  const Access access = this->access();
   const int count = request.submissions_size();
   batch_.clear();
   {
@@ -57,7 +58,7 @@ void SubmitStream::OnMessage(const grpc::ByteBuffer& bytes) {
   }
   for (size_t i = 0; i < batch_.size(); ++i) {
     const size_t slot = batch_[i];
-    CarryOutSubmit(runtime_, request_ids_,
+    CarryOutSubmit(runtime_, access, request_ids_,
                    request.mutable_submissions(static_cast<int>(i)),
                    [this, slot](const absl::StatusOr<runtime::Pid>& pid,
                                 bool duplicate, bool delivered) {

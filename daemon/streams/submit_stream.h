@@ -30,6 +30,7 @@
 #include <deque>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
@@ -49,8 +50,10 @@ class SubmitStream final : public BidiStream {
 
   // Borrows its arguments, which must outlive the server.
   SubmitStream(runtime::Runtime& runtime, RequestIds& request_ids,
-               OpenStreams& streams)
-      : BidiStream(streams), runtime_(runtime), request_ids_(request_ids) {}
+               OpenStreams& streams, Access access)
+      : BidiStream(streams, std::move(access)),
+        runtime_(runtime),
+        request_ids_(request_ids) {}
 
  private:
   using End = absl::StatusOr<runtime::Outcome>;

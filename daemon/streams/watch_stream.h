@@ -31,6 +31,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <utility>
 
 #include "absl/base/thread_annotations.h"
 #include "actord/v1/watch.pb.h"
@@ -46,8 +47,8 @@ class WatchStream final : public WriteStream,
                           public runtime::LifecycleListener {
  public:
   // Borrows its arguments, which must outlive the server.
-  WatchStream(runtime::Runtime& runtime, OpenStreams& streams)
-      : WriteStream(streams),
+  WatchStream(runtime::Runtime& runtime, OpenStreams& streams, Access access)
+      : WriteStream(streams, std::move(access)),
         runtime_(runtime),
         log_(runtime.lifecycle_log()) {}
 

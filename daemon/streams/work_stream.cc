@@ -28,16 +28,21 @@ void WorkStream::OnMessage(const grpc::ByteBuffer& bytes) {
   v1::WorkRequest request;
   absl::Status status = ReadMessage(bytes, &request);
   if (status.ok()) {
+    const Access access = this->access();
     const absl::MutexLock lock(&mutex_);
     // If the stream has ended meanwhile, the worker is gone.
-    if (!ended()) status = Handle(request);
+    if (!ended()) status = Handle(access, request);
   }
   Handled(status);
 }
 
-absl::Status WorkStream::Subscribe(const v1::Subscribe& subscribe) {
+absl::Status WorkStream::Subscribe(const Access& access,
+                                   const v1::Subscribe& subscribe) {
   runtime::RemoteTasks& work = runtime_.remote_tasks();
   absl::Status status = CheckSubscribe(subscribe, work);
+  for (const std::string& command : subscribe.commands()) {
+    if (status.ok()) status = access.MayWork(command);
+  }
   if (!status.ok()) return status;
   worker_ =
       work.Open({subscribe.commands().begin(), subscribe.commands().end()},
@@ -50,10 +55,13 @@ absl::Status WorkStream::Subscribe(const v1::Subscribe& subscribe) {
   return absl::OkStatus();
 }
 
-absl::Status WorkStream::Handle(v1::WorkRequest& request) {
+absl::Status WorkStream::Handle(const Access& access,
+                                v1::WorkRequest& request) {
   runtime::RemoteTasks& work = runtime_.remote_tasks();
   absl::Status status = CheckWorkRequest(request, /*is_first=*/worker_ == 0);
-  if (status.ok() && worker_ == 0) status = Subscribe(request.subscribe());
+  if (status.ok() && worker_ == 0) {
+    status = Subscribe(access, request.subscribe());
+  }
   if (!status.ok()) return status;
   work.Heard(worker_);
   if (!work.AddCredits(worker_, request.add_credits())) {
@@ -68,21 +76,26 @@ absl::Status WorkStream::Handle(v1::WorkRequest& request) {
     const auto read = ReadCompleteYield(
         &completion, runtime::PayloadLimit(runtime_.limits()));
     Answer(v1::TaskAnswer::KIND_COMPLETION, token,
-           read.ok() ? CarryOutCompletion(runtime_, *read) : read.status());
+           read.ok() ? CarryOutCompletion(runtime_, access, *read)
+                     : read.status());
   }
   for (const v1::TaskFailure& failure : request.failures()) {
     const auto read = ReadTaskFailure(failure);
+    status = read.ok() ? CheckYield(runtime_, access, read->token.yield)
+                       : read.status();
     Answer(v1::TaskAnswer::KIND_FAILURE, failure.token(),
-           read.ok() ? absl::StatusOr<runtime::CompleteAnswer>(
-                           work.Fail(read->token, read->failure))
-                     : read.status());
+           status.ok() ? absl::StatusOr<runtime::CompleteAnswer>(
+                             work.Fail(read->token, read->failure))
+                       : status);
   }
   for (v1::TaskHeartbeat& heartbeat : *request.mutable_heartbeats()) {
     auto read = ReadTaskHeartbeat(&heartbeat);
+    status = read.ok() ? CheckYield(runtime_, access, read->token.yield)
+                       : read.status();
     Answer(v1::TaskAnswer::KIND_HEARTBEAT, heartbeat.token(),
-           read.ok() ? absl::StatusOr<runtime::CompleteAnswer>(work.Heartbeat(
-                           read->token, std::move(read->progress)))
-                     : read.status());
+           status.ok() ? absl::StatusOr<runtime::CompleteAnswer>(work.Heartbeat(
+                             read->token, std::move(read->progress)))
+                       : status);
   }
   if (request.stop()) work.StopTasks(worker_);
   return absl::OkStatus();

@@ -12,6 +12,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
@@ -29,8 +30,8 @@ namespace actord::daemon {
 class WorkStream final : public BidiStream, public runtime::TaskListener {
  public:
   // Borrows its arguments, which must outlive the server.
-  WorkStream(runtime::Runtime& runtime, OpenStreams& streams)
-      : BidiStream(streams), runtime_(runtime) {}
+  WorkStream(runtime::Runtime& runtime, OpenStreams& streams, Access access)
+      : BidiStream(streams, std::move(access)), runtime_(runtime) {}
 
   // TaskListener.
   void Wake() override;
@@ -46,9 +47,9 @@ class WorkStream final : public BidiStream, public runtime::TaskListener {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void OnEnded() override ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
-  absl::Status Handle(v1::WorkRequest& request)
+  absl::Status Handle(const Access& access, v1::WorkRequest& request)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  absl::Status Subscribe(const v1::Subscribe& subscribe)
+  absl::Status Subscribe(const Access& access, const v1::Subscribe& subscribe)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Answer(v1::TaskAnswer::Kind kind, const std::string& token,
               const absl::StatusOr<runtime::CompleteAnswer>& answer)

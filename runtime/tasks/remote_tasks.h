@@ -135,6 +135,11 @@ class RemoteTasks {
   [[nodiscard]] virtual TaskBatch Take(RemoteWorkerId worker, bool busy,
                                        const TaskBatchLimits& limits) = 0;
 
+  // The command of a yield that waits; nullopt: the yield does not wait, or
+  // there is no such yield.
+  [[nodiscard]] virtual std::optional<std::string> CommandOf(
+      const YieldToken& token) const = 0;
+
   // Completes a yield; see CompleteAnswer. A token without an attempt stands
   // for the yield, whichever attempt is the last.
   virtual CompleteAnswer Complete(const TaskToken& token,

@@ -100,6 +100,13 @@ CompleteAnswer TaskTable::CheckAttempt(const TaskToken& token) const {
              : CompleteAnswer::kAccepted;
 }
 
+std::optional<std::string> TaskTable::CommandOf(const YieldToken& token) const {
+  const MutexLock lock(mutex_);
+  const auto it = sequence_by_token_.find(token);
+  if (it == sequence_by_token_.end()) return std::nullopt;
+  return waiting_.find(it->second)->second.yield.command;
+}
+
 CompleteAnswer TaskTable::Complete(const TaskToken& token,
                                    const YieldResult& result) {
   const uint64_t fingerprint = Fingerprint(result);

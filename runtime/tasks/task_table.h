@@ -63,6 +63,8 @@ class TaskTable final : public RemoteTasks {
   void Heard(RemoteWorkerId worker) override;
   [[nodiscard]] TaskBatch Take(RemoteWorkerId worker, bool busy,
                                const TaskBatchLimits& limits) override;
+  [[nodiscard]] std::optional<std::string> CommandOf(
+      const YieldToken& token) const override;
   CompleteAnswer Complete(const TaskToken& token,
                           const YieldResult& result) override;
   CompleteAnswer Fail(const TaskToken& token,

@@ -44,6 +44,25 @@ TEST(Identity, WithoutAPatternMayDoNothing) {
   EXPECT_FALSE(admin.MayWork("payment.charge"));
 }
 
+TEST(Identity, MayWorkOnAPatternIfItMayWorkOnAllThatMatchesIt) {
+  Identity worker;
+  worker.role = Role::kWorker;
+  worker.work = {"payment.*", "mail.send"};
+  for (const char* pattern :
+       {"payment.*", "payment.card.*", "payment.charge", "mail.send"}) {
+    EXPECT_TRUE(worker.MayWork(pattern)) << pattern;
+  }
+  for (const char* pattern :
+       {"*", "pay*", "payment*", "mail.*", "mail.send*", "mail"}) {
+    EXPECT_FALSE(worker.MayWork(pattern)) << pattern;
+  }
+  EXPECT_FALSE(worker.MayWorkOnAll());
+  worker.work.emplace_back("*");
+  EXPECT_TRUE(worker.MayWork("*"));
+  EXPECT_TRUE(worker.MayWorkOnAll());
+  EXPECT_FALSE(worker.MaySendToAll());
+}
+
 TEST(Identity, PatternIsANameThatMayEndInAStar) {
   for (const std::string& good :
        {std::string("*"), std::string("order"), std::string("payment.*"),

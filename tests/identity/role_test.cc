@@ -4,6 +4,7 @@
 
 #include <iterator>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -36,6 +37,15 @@ TEST(Role, PermitsThisAndNothingElse) {
     EXPECT_EQ(ParseRole(row.name), row.role);
     EXPECT_NE(kRoleRule.find(row.name), std::string_view::npos);
   }
+}
+
+TEST(Role, PermissionsHaveNamesOfTheirOwn) {
+  std::set<std::string_view> names;
+  for (size_t i = 0; i < kPermissions; ++i) {
+    names.insert(PermissionName(static_cast<Permission>(i)));
+  }
+  EXPECT_EQ(names.size(), kPermissions);
+  EXPECT_FALSE(names.contains(""));
 }
 
 TEST(Role, TableIsInTheOrderOfTheRoles) {

@@ -28,8 +28,8 @@ TEST(TokenTable, FindsWhoHoldsAToken) {
   const TokenTable table({ClientToken(1, "billing"), ClientToken(2, "shop")});
   EXPECT_EQ(table.size(), 2u);
   const TokenTable::Answer answer = table.Find(TokenText(2), kNow);
-  ASSERT_NE(answer.identity, nullptr);
-  EXPECT_EQ(*answer.identity, ClientToken(2, "shop").identity);
+  ASSERT_NE(answer.token, nullptr);
+  EXPECT_EQ(*answer.token, ClientToken(2, "shop"));
 }
 
 TEST(TokenTable, SaysWhyATokenIsRefused) {
@@ -53,7 +53,7 @@ TEST(TokenTable, SaysWhyATokenIsRefused) {
   };
   for (const auto& c : cases) {
     const TokenTable::Answer answer = table.Find(c.text, kNow);
-    EXPECT_EQ(answer.identity, nullptr);
+    EXPECT_EQ(answer.token, nullptr);
     EXPECT_EQ(answer.refusal, c.refusal) << c.text.substr(0, 70);
   }
 }
@@ -75,30 +75,59 @@ TEST(TokenTable, HashOfZerosIsNoBackDoor) {
   const TokenTable table({zeros});
   EXPECT_EQ(table.Find(TokenText(1), kNow).refusal, Refusal::kWrongSecret);
   EXPECT_EQ(table.Find(TokenText(2), kNow).refusal, Refusal::kUnknown);
-  EXPECT_EQ(table.Find(TokenText(2), kNow).identity, nullptr);
+  EXPECT_EQ(table.Find(TokenText(2), kNow).token, nullptr);
+}
+
+TEST(TokenTable, FindsTheSuccessorOfAToken) {
+  const StoredToken former = ClientToken(1, "app");
+  StoredToken renewed = former;
+  renewed.identity.expires = kNow + absl::Hours(1);
+  EXPECT_EQ(*TokenTable({renewed}).FindAgain(former, kNow).token, renewed);
+  EXPECT_EQ(
+      TokenTable({renewed}).FindAgain(former, renewed.identity.expires).refusal,
+      Refusal::kExpired);
+  const TokenTable without({ClientToken(2)});
+  EXPECT_EQ(without.FindAgain(former, kNow).token, nullptr);
+  EXPECT_EQ(without.FindAgain(former, kNow).refusal, Refusal::kUnknown);
+  // The ID alone does not make a successor.
+  StoredToken other = former;
+  other.hash = *HashToken(WrongSecret(1));
+  EXPECT_EQ(TokenTable({other}).FindAgain(former, kNow).refusal,
+            Refusal::kWrongSecret);
+}
+
+TEST(TokenTable, TellsTheIdOfARefusedTokenOnlyIfItKnowsIt) {
+  StoredToken expired = ClientToken(2);
+  expired.identity.expires = kNow;
+  const TokenTable table({ClientToken(1), expired});
+  const std::string id = ClientToken(1).identity.token_id;
+  EXPECT_EQ(table.Find(WrongSecret(1), kNow).known_id, id);
+  EXPECT_EQ(table.Find(TokenText(2), kNow).known_id, expired.identity.token_id);
+  EXPECT_EQ(table.Find(TokenText(3), kNow).known_id, "");
+  EXPECT_EQ(table.Find("nonsense", kNow).known_id, "");
 }
 
 TEST(TokenTable, ExpiresToTheNanosecond) {
   StoredToken token = ClientToken(1);
   token.identity.expires = kNow;
   const TokenTable table({token});
-  EXPECT_NE(table.Find(TokenText(1), kNow - absl::Nanoseconds(1)).identity,
+  EXPECT_NE(table.Find(TokenText(1), kNow - absl::Nanoseconds(1)).token,
             nullptr);
-  EXPECT_EQ(table.Find(TokenText(1), kNow).identity, nullptr);
+  EXPECT_EQ(table.Find(TokenText(1), kNow).token, nullptr);
 }
 
 TEST(TokenTable, TwoTokensOfOneNameAreBothValid) {
   const TokenTable table({ClientToken(1, "app"), ClientToken(2, "app")});
-  EXPECT_EQ(table.Find(TokenText(1), kNow).identity->name, "app");
-  EXPECT_EQ(table.Find(TokenText(2), kNow).identity->name, "app");
+  EXPECT_EQ(table.Find(TokenText(1), kNow).token->identity.name, "app");
+  EXPECT_EQ(table.Find(TokenText(2), kNow).token->identity.name, "app");
 }
 
-TEST(TokenTable, IdentityOutlivesTheTable) {
+TEST(TokenTable, TokenOutlivesTheTable) {
   auto table = std::make_unique<TokenTable>(
       std::vector<StoredToken>{ClientToken(1, "app")});
-  const auto identity = table->Find(TokenText(1), kNow).identity;
+  const auto token = table->Find(TokenText(1), kNow).token;
   table.reset();
-  EXPECT_EQ(identity->name, "app");
+  EXPECT_EQ(token->identity.name, "app");
 }
 
 TEST(TokenTable, AnswersManyThreadsAtATime) {
@@ -109,7 +138,7 @@ TEST(TokenTable, AnswersManyThreadsAtATime) {
     threads.emplace_back([&table, &right] {
       for (int round = 0; round < 500; ++round) {
         const bool is_right =
-            table.Find(TokenText(1), kNow).identity != nullptr &&
+            table.Find(TokenText(1), kNow).token != nullptr &&
             table.Find(TokenText(3), kNow).refusal == Refusal::kUnknown &&
             table.Find(WrongSecret(2), kNow).refusal == Refusal::kWrongSecret;
         right += is_right ? 1 : 0;

@@ -149,6 +149,7 @@ LAYERS = {
         "connections",
         "plugins",
         "wire",
+        "access",
         "operations",
         "streams",
         "calls",

@@ -1,13 +1,15 @@
 // A remote worker in Node: handles text.upper for processes, eight at a time.
 //
-// Usage: npm ci && node worker.js ADDRESS PROTO_DIRECTORY
+// Usage: npm ci && node worker.js ADDRESS PROTO_DIRECTORY [TOKEN_FILE]
 //
-// PROTO_DIRECTORY is this project's proto/; no code needs to be generated. On
-// SIGTERM the worker finishes the tasks that it holds and exits.
+// PROTO_DIRECTORY is this project's proto/; no code needs to be generated.
+// TOKEN_FILE holds the token for a daemon that checks tokens. On SIGTERM the worker finishes the tasks that it holds and exits.
 'use strict';
 
 const grpc = require('@grpc/grpc-js');
 const loader = require('@grpc/proto-loader');
+
+const fs = require('fs');
 
 const AT_A_TIME = 8;
 const RECONNECT_MS = 1000;
@@ -23,8 +25,30 @@ async function carryOut(task) {
   return Buffer.from(text.toUpperCase());
 }
 
+// The metadata that presents the token, which must not cross a network in plain
+// text.
+function authorization(address, tokenFile) {
+  const metadata = new grpc.Metadata();
+  if (!tokenFile) return metadata;
+  if (fs.statSync(tokenFile).mode & 0o007) {
+    throw new Error(`${tokenFile}: others may read it: chmod 0640`);
+  }
+  if (!/^(unix:|unix-abstract:|127\.[\d.]+:|\[::1\]:|localhost:)/.test(address)) {
+    throw new Error(`the token is not sent to ${address}: the connection is `
+      + 'plain text, so that others on the network could read the token');
+  }
+  const token = fs.readFileSync(tokenFile, 'ascii').trim();
+  metadata.set('authorization', `Bearer ${token}`);
+  return metadata;
+}
+
+// Errors that another attempt would not change.
+const FINAL = [grpc.status.INVALID_ARGUMENT, grpc.status.UNAUTHENTICATED,
+  grpc.status.PERMISSION_DENIED];
+
 class Worker {
-  constructor(address, protoDirectory) {
+  constructor(address, protoDirectory, tokenFile) {
+    this.metadata = authorization(address, tokenFile);
     const definition = loader.loadSync('actord/v1/actor_service.proto', {
       includeDirs: [protoDirectory], keepCase: true, enums: String,
       longs: Number, defaults: true, oneofs: true,
@@ -36,7 +60,7 @@ class Worker {
 
   start() {
     this.held = new Map(); // token: its heartbeat's timer
-    const stream = this.client.Work();
+    const stream = this.client.Work(this.metadata);
     this.stream = stream;
     stream.on('data', (response) => this.take(stream, response));
     stream.on('error', (error) => this.broken(error));
@@ -97,7 +121,7 @@ class Worker {
     this.stream = null;
     for (const token of [...this.held.keys()]) this.drop(token);
     if (error) console.log(`worker.js: ${error.message}`);
-    if (error && error.code === grpc.status.INVALID_ARGUMENT) process.exit(1);
+    if (error && FINAL.includes(error.code)) process.exit(1);
     if (this.stopping) this.client.close();
     else setTimeout(() => this.start(), RECONNECT_MS);
   }
@@ -114,7 +138,7 @@ class Worker {
   }
 }
 
-const [address, protoDirectory] = process.argv.slice(2);
-const worker = new Worker(address, protoDirectory);
+const [address, protoDirectory, tokenFile] = process.argv.slice(2);
+const worker = new Worker(address, protoDirectory, tokenFile);
 process.on('SIGTERM', () => worker.stop());
 worker.start();

@@ -54,6 +54,9 @@ def main():
     parser.add_argument("ledger", help="file of what was charged")
     parser.add_argument("--name", default="payment worker",
                         help="what to call this worker in lists")
+    parser.add_argument("--token-file", metavar="PATH",
+                        help="file with the token for a daemon that checks "
+                        "tokens")
     parser.add_argument("--at-a-time", type=int, default=4, metavar="N",
                         help="take N payments at a time (4)")
     parser.add_argument("--bank-ms", type=int, default=0, metavar="MS",
@@ -63,7 +66,7 @@ def main():
     payments = Payments(Ledger(options.ledger), options.limit_cents,
                         options.bank_ms)
     worker = Worker(options.address, "payment.charge", payments.charge,
-                    options.name, options.at_a_time, say)
+                    options.name, options.at_a_time, say, options.token_file)
     signal.signal(signal.SIGTERM, worker.stop)
     return worker.run()
 

@@ -2,7 +2,7 @@
 """A service with one counter for each customer: it submits one process for each
 customer, sends to its PID, and awaits the sum.
 
-Usage: service.py ADDRESS, then lines on standard input:
+Usage: service.py ADDRESS [TOKEN_FILE], then lines on standard input:
   CUSTOMER NUMBER    adds the number to the customer's counter
   CUSTOMER           ends the customer's counter and prints the sum
 
@@ -17,16 +17,17 @@ import time
 import grpc
 from actord.v1 import (actor_service_pb2_grpc, outcome_pb2, payload_pb2,
                        process_pb2)
+from token_metadata import authorization
 
 TRIES = 5
 RETRIABLE = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.RESOURCE_EXHAUSTED)
 
 
-def repeated(call, request, seconds=10):
+def repeated(call, request, metadata, seconds=10):
     """Repeats the call until it succeeds, at most TRIES times."""
     for attempt in range(TRIES):
         try:
-            return call(request, timeout=seconds)
+            return call(request, timeout=seconds, metadata=metadata)
         except grpc.RpcError as error:
             if error.code() not in RETRIABLE or attempt + 1 == TRIES:
                 raise
@@ -37,8 +38,9 @@ class Counters:
     """The PID of each customer's process. A real service would store the PIDs
     with its customers."""
 
-    def __init__(self, stub, run):
+    def __init__(self, stub, run, metadata):
         self._stub = stub
+        self._metadata = metadata
         # Part of every id, so that ids of other runs of this service differ.
         self._run = run
         self._pids = {}
@@ -49,13 +51,14 @@ class Counters:
         repeated(self._stub.Send, process_pb2.SendRequest(
             pid=self._pid(customer), topic="add",
             payload=payload_pb2.Payload(data=number.encode()),
-            message_id=f"{self._run}-{self._numbers}"))
+            message_id=f"{self._run}-{self._numbers}"), self._metadata)
 
     def end(self, customer):
         pid = self._pid(customer)
         repeated(self._stub.Send,
-                 process_pb2.SendRequest(pid=pid, topic="stop"))
-        answer = repeated(self._stub.Await, outcome_pb2.AwaitRequest(pid=pid))
+                 process_pb2.SendRequest(pid=pid, topic="stop"), self._metadata)
+        answer = repeated(self._stub.Await, outcome_pb2.AwaitRequest(pid=pid),
+                          self._metadata)
         del self._pids[customer]
         if answer.outcome.HasField("failure"):
             raise RuntimeError(answer.outcome.failure.message)
@@ -67,14 +70,17 @@ class Counters:
             self._pids[customer] = repeated(
                 self._stub.Submit, process_pb2.SubmitRequest(
                     process_type="counter",
-                    request_id=f"{self._run}-{self._numbers}")).pid
+                    request_id=f"{self._run}-{self._numbers}"),
+                self._metadata).pid
         return self._pids[customer]
 
 
 def main():
-    with grpc.insecure_channel(sys.argv[1]) as channel:
+    address, *token_file = sys.argv[1:]
+    metadata = authorization(address, *token_file or [None])
+    with grpc.insecure_channel(address) as channel:
         counters = Counters(actor_service_pb2_grpc.ActorServiceStub(channel),
-                            f"{time.time_ns():x}")
+                            f"{time.time_ns():x}", metadata)
         for line in sys.stdin:
             words = line.split()
             if len(words) == 2:

@@ -16,12 +16,16 @@ import time
 import grpc
 from actord.v1 import (actor_service_pb2_grpc, payload_pb2, work_pb2,
                        yield_pb2)
+from token_metadata import authorization
 
 RECONNECT_SECONDS = 1
 BEATS_PER_LEASE = 3
 MAX_BEAT_SECONDS = 1
 # Each is at most 4 bytes of UTF-8, and the daemon accepts 4096 bytes.
 ERROR_CHARACTERS = 1000
+# Another attempt with the same subscription and token would fail, too.
+FINAL = (grpc.StatusCode.INVALID_ARGUMENT, grpc.StatusCode.UNAUTHENTICATED,
+         grpc.StatusCode.PERMISSION_DENIED)
 FAILED_PRECONDITION = grpc.StatusCode.FAILED_PRECONDITION.value[0]
 
 
@@ -45,12 +49,13 @@ class Worker:
     """
 
     def __init__(self, address, command, carry_out, name, at_a_time=4,
-                 say=print):
+                 say=print, token_file=None):
         self._stub = actor_service_pb2_grpc.ActorServiceStub(
             grpc.insecure_channel(address))
         self._subscription = work_pb2.WorkRequest(
             subscribe=work_pb2.Subscribe(commands=[command], worker=name),
             add_credits=at_a_time)
+        self._metadata = authorization(address, token_file)
         self._function = carry_out
         self._say = say
         self._pool = concurrent.futures.ThreadPoolExecutor(at_a_time)
@@ -76,7 +81,7 @@ class Worker:
                 self._converse()
             except grpc.RpcError as error:
                 self._say(f"{error.code().name}: {error.details()}")
-                if error.code() == grpc.StatusCode.INVALID_ARGUMENT:
+                if error.code() in FINAL:
                     return 1
                 self._stopping.wait(RECONNECT_SECONDS)
         self._pool.shutdown()
@@ -94,7 +99,8 @@ class Worker:
         threading.Thread(target=self._beat, args=(requests,),
                          daemon=True).start()
         try:
-            for response in self._stub.Work(iter(requests.get, None)):
+            for response in self._stub.Work(
+                    iter(requests.get, None), metadata=self._metadata):
                 for task in response.tasks:
                     with self._lock:
                         self._held[task.token] = None

@@ -83,9 +83,9 @@ TEST_F(TokenCommand, NewPrintsTheSecretAlone) {
   ASSERT_TRUE(tokens.ok()) << tokens.status();
   const identity::TokenTable table(*tokens);
   const auto answer = table.Find(token, absl::Now());
-  ASSERT_NE(answer.identity, nullptr);
-  EXPECT_EQ(answer.identity->name, "app");
-  EXPECT_EQ(answer.identity->role, identity::Role::kClient);
+  ASSERT_NE(answer.token, nullptr);
+  EXPECT_EQ(answer.token->identity.name, "app");
+  EXPECT_EQ(answer.token->identity.role, identity::Role::kClient);
 }
 
 TEST_F(TokenCommand, NewTakesEveryOption) {

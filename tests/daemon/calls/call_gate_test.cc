@@ -19,6 +19,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/clock.h"
@@ -51,12 +52,13 @@ struct SeenCall {
 class RecordingCheck {
  public:
   CallCheck check() {
-    return [this](const Caller& caller) {
+    return [this](const Caller& caller) -> absl::StatusOr<Access> {
       const absl::MutexLock lock(&mutex_);
       seen_.push_back({caller.method().name(), caller.peer(), caller.deadline(),
                        std::string(caller.traceparent()), caller.connection(),
                        std::string(caller.identity())});
-      return answer_;
+      if (!answer_.ok()) return answer_;
+      return Access();
     };
   }
   void SetAnswer(const absl::Status& answer) {

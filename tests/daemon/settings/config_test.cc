@@ -13,13 +13,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "daemon/settings/command_line.h"
-#include "daemon/settings/config_file.h"
 #include "daemon/settings/config_keys.h"
 
 namespace actord::daemon {
 namespace {
 
-using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
@@ -42,6 +40,8 @@ const std::map<std::string, Sample>& Samples() {
       {"connections.max_per_address", {{"50"}, "50"}},
       {"connections.reserved_descriptors", {{"32"}, "32"}},
       {"connections.handshake_timeout", {{"3s"}, "\"3s\""}},
+      {"auth.tokens", {{"/etc/tokens.toml"}, "\"/etc/tokens.toml\""}},
+      {"auth.mode", {{"off"}, "\"off\""}},
       {"log.level", {{"warning"}, "\"warning\""}},
       {"log.format", {{"json"}, "\"json\""}},
       {"plugins.files", {{"a.so", "b \"x\""}, R"(["a.so", "b \"x\""])"}},
@@ -351,49 +351,6 @@ TEST(Config, IgnoresOtherVariables) {
                                   {"ACTORD_PORT", "tcp://10.0.0.1:7600"}}));
   ASSERT_TRUE(config.ok()) << config.status();
   EXPECT_EQ(PrintConfig(*config), PrintConfig(Config{}));
-}
-
-TEST(ConfigFile, RefusesUnknownKeysWithTheirLine) {
-  const struct {
-    const char* text;
-    const char* error;
-  } cases[] = {
-      {"[log]\nlevel = \"info\"\ncolour = true\n",
-       "f.toml:3: unknown key log.colour"},
-      {"\n[logs]\n", "f.toml:2: unknown section [logs]"},
-      {"listen = [\"a:1\"]\n", "f.toml:1: unknown key listen"},
-      {"[server.tls]\ncert = \"x\"\n", "f.toml:1: unknown key server.tls"},
-      {"[log\n", "f.toml:1: "},
-      {"[log]\nlevel = \"info\"\nlevel = \"info\"\n", "f.toml:3: "},
-      {"[log]\nlevel = true\n",
-       "f.toml:2: log.level: must be a string or a whole number"},
-      {"[log]\nlevel = 1.5\n",
-       "f.toml:2: log.level: must be a string or a whole number"},
-      {"[log]\nlevel = [\"info\"]\n",
-       "f.toml:2: log.level: must be a string or a whole number"},
-      {"[server]\nlisten = \"a:1\"\n",
-       "f.toml:2: server.listen: must be an array of strings"},
-      {"[server]\nlisten = [1]\n",
-       "f.toml:2: server.listen: must be an array of strings"},
-  };
-  for (const auto& c : cases) {
-    const auto values = ParseConfigText(c.text, "f.toml");
-    ASSERT_FALSE(values.ok()) << c.text;
-    EXPECT_THAT(std::string(values.status().message()),
-                testing::StartsWith(c.error))
-        << c.text;
-  }
-}
-
-TEST(ConfigFile, KeepsTheOrderOfTheLines) {
-  const auto values = ParseConfigText(
-      "[server]\nport_file = \"p\"\nlisten = []\n[log]\nlevel = \"info\"\n",
-      "f.toml");
-  ASSERT_TRUE(values.ok()) << values.status();
-  std::vector<std::string> paths;
-  for (const ConfigValue& value : *values) paths.emplace_back(value.key->path);
-  EXPECT_THAT(paths,
-              ElementsAre("server.port_file", "server.listen", "log.level"));
 }
 
 }  // namespace

@@ -218,7 +218,7 @@ TEST(WriteCounters, WritesEach) {
   stats.upgrades = 36;
   stats.upgrades_declined = 37;
   stats.ready_global = 38;
-  stats.refused_for_memory = 47;
+  stats.refused_for_memory = 50;
   v1::Counters proto;
   WriteCounters(stats,
                 {.streams_open = 39,
@@ -228,7 +228,10 @@ TEST(WriteCounters, WritesEach) {
                  .connections_cut = 43,
                  .connection_limit = 44,
                  .connection_address_limit = 45,
-                 .connection_descriptor_limit = 46},
+                 .connection_descriptor_limit = 46,
+                 .calls_unauthenticated = 47,
+                 .calls_denied = 48,
+                 .calls_observed = 49},
                 &proto);
   EXPECT_EQ(proto.processes_live(), 1u);
   EXPECT_EQ(proto.processes_started_total(), 2u);
@@ -268,7 +271,7 @@ TEST(WriteCounters, WritesEach) {
   EXPECT_EQ(proto.upgrades_total(), 36u);
   EXPECT_EQ(proto.upgrades_declined_total(), 37u);
   EXPECT_EQ(proto.processes_ready_global(), 38u);
-  EXPECT_EQ(proto.memory_low_total(), 47u);
+  EXPECT_EQ(proto.memory_low_total(), 50u);
   EXPECT_EQ(proto.streams_open(), 39u);
   EXPECT_EQ(proto.log_lines_dropped_total(), 40u);
   EXPECT_EQ(proto.connections_open(), 41u);
@@ -277,6 +280,9 @@ TEST(WriteCounters, WritesEach) {
   EXPECT_EQ(proto.connection_limit_total(), 44u);
   EXPECT_EQ(proto.connection_address_limit_total(), 45u);
   EXPECT_EQ(proto.connection_descriptor_limit_total(), 46u);
+  EXPECT_EQ(proto.calls_unauthenticated_total(), 47u);
+  EXPECT_EQ(proto.calls_denied_total(), 48u);
+  EXPECT_EQ(proto.calls_observed_total(), 49u);
 }
 
 TEST(ProtoTime, DurationsReadBack) {

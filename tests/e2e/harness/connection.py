@@ -66,6 +66,11 @@ class Connection:
         # first call waited for that one, it would fail.
         grpc.channel_ready_future(self.channel).result(CALL_SECONDS)
 
+    def present(self, interceptor):
+        """Makes all further calls through this interceptor of gRPC's."""
+        self.stub = actor_service_pb2_grpc.ActorServiceStub(
+            grpc.intercept_channel(self.channel, interceptor))
+
     def close(self):
         self.channel.close()
 

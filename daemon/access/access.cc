@@ -1,0 +1,67 @@
+#include "daemon/access/access.h"
+
+#include "absl/strings/str_cat.h"
+#include "daemon/access/access_control.h"
+#include "identity/role.h"
+#include "runtime/process/errors.h"
+
+namespace actord::daemon {
+
+absl::Status Access::CheckName(bool is_allowed, std::string_view what,
+                               std::string_view name,
+                               std::string_view list) const {
+  if (is_allowed) return absl::OkStatus();
+  return control_->Refuse(
+      {.token_id = token_->identity.token_id, .method = rule_->method},
+      runtime::Error(absl::StatusCode::kPermissionDenied,
+                     runtime::reason::kNameNotAllowed,
+                     absl::StrCat("the token may not ", std::string(what), " ",
+                                  std::string(name), ": its list ",
+                                  std::string(list), " has no pattern for it")),
+      *this);
+}
+
+// Without a token, the gate has already judged the call.
+absl::Status Access::MaySubmit(std::string_view process_type) const {
+  return CheckName(
+      token_ == nullptr || token_->identity.MaySubmit(process_type),
+      "start processes of type", process_type, "submit");
+}
+
+absl::Status Access::MaySend(std::string_view process_type) const {
+  return CheckName(token_ == nullptr || token_->identity.MaySend(process_type),
+                   "send to processes of type", process_type, "send");
+}
+
+absl::Status Access::MayWork(std::string_view command) const {
+  return CheckName(token_ == nullptr || token_->identity.MayWork(command),
+                   "work on", command, "work");
+}
+
+bool Access::is_enforced() const {
+  return control_ != nullptr && control_->mode() == AuthMode::kEnforce;
+}
+
+bool Access::HidesPayloads() const {
+  return is_enforced() && rule_->hides_payloads &&
+         (token_ == nullptr ||
+          !identity::Permits(token_->identity.role,
+                             identity::Permission::kSeePayloads));
+}
+
+absl::Status Access::CheckAgain() const {
+  if (control_ == nullptr) return absl::OkStatus();
+  return control_->Renew(*this, AccessControl::Rights::kMayChange).status();
+}
+
+bool Access::IsAudited() const {
+  return control_ != nullptr && rule_->is_audited() &&
+         control_->mode() != AuthMode::kOff;
+}
+
+std::string Access::Who() const {
+  return control_ == nullptr ? "a client that is not checked"
+                             : control_->Who(token_.get());
+}
+
+}  // namespace actord::daemon

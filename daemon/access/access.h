@@ -1,0 +1,84 @@
+// What one call may do: who makes it, and the checks of its items.
+//
+// A default Access may do everything and checks nothing: tokens are not
+// configured. Every other Access is made by AccessControl.
+//
+// Each check returns OK, or PERMISSION_DENIED or UNAUTHENTICATED with a reason
+// of errors.h. While auth.mode is not enforce, each check returns OK.
+//
+// Thread-safety: a value; any number of threads may read one at a time.
+// Ownership: borrows the AccessControl, and shares the token.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "daemon/access/method_rules.h"
+#include "identity/identity.h"
+
+namespace actord::daemon {
+
+class AccessControl;
+
+class Access {
+ public:
+  Access() = default;
+
+  // False: nothing is ever checked.
+  [[nodiscard]] bool is_checked() const { return control_ != nullptr; }
+  // Who makes the call; null: nobody has proved who it is. The name of the
+  // identity is the owner of what the call does.
+  [[nodiscard]] const identity::Identity* identity() const {
+    return token_ == nullptr ? nullptr : &token_->identity;
+  }
+
+  [[nodiscard]] absl::Status MaySubmit(std::string_view process_type) const;
+  [[nodiscard]] absl::Status MaySend(std::string_view process_type) const;
+  // `command` may be a pattern: then every command that matches it.
+  [[nodiscard]] absl::Status MayWork(std::string_view command) const;
+  // False: MaySend, or MayWork, returns OK for every name, so that the name
+  // need not be looked up.
+  [[nodiscard]] bool ChecksReceivers() const {
+    return token_ != nullptr && !token_->identity.MaySendToAll();
+  }
+  [[nodiscard]] bool ChecksCommands() const {
+    return token_ != nullptr && !token_->identity.MayWorkOnAll();
+  }
+  // Whether a name that cannot be looked up refuses the item.
+  [[nodiscard]] bool is_enforced() const;
+  // True: the payloads of the answer must be left out.
+  [[nodiscard]] bool HidesPayloads() const;
+
+  // Whether the call may still do what its method does: its token has neither
+  // expired nor been revoked, and its role still permits the method. For an
+  // answer that comes long after the call has begun.
+  [[nodiscard]] absl::Status CheckAgain() const;
+
+  // The method of the call.
+  [[nodiscard]] std::string_view method() const {
+    return rule_ == nullptr ? std::string_view() : rule_->method;
+  }
+  // True: the call is to have a line in the log (audit.h).
+  [[nodiscard]] bool IsAudited() const;
+  // Who makes the call, for the log: "billing (token k3v9x0ab, operator)".
+  [[nodiscard]] std::string Who() const;
+
+ private:
+  friend class AccessControl;
+  Access(AccessControl* control, const MethodRule* rule,
+         std::shared_ptr<const identity::StoredToken> token)
+      : control_(control), rule_(rule), token_(std::move(token)) {}
+
+  [[nodiscard]] absl::Status CheckName(bool is_allowed, std::string_view what,
+                                       std::string_view name,
+                                       std::string_view list) const;
+
+  AccessControl* control_ = nullptr;
+  const MethodRule* rule_ = nullptr;
+  std::shared_ptr<const identity::StoredToken> token_;
+};
+
+}  // namespace actord::daemon

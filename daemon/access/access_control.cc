@@ -1,0 +1,307 @@
+#include "daemon/access/access_control.h"
+
+#include <pthread.h>
+
+#include <iterator>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "identity/role.h"
+#include "runtime/process/errors.h"
+
+namespace actord::daemon {
+
+namespace {
+
+constexpr absl::Duration kRecheckInterval = absl::Seconds(1);
+constexpr absl::string_view kScheme = "Bearer ";
+
+absl::Status Unauthenticated(std::string_view reason,
+                             std::string_view message) {
+  return runtime::Error(absl::StatusCode::kUnauthenticated, reason, message);
+}
+
+absl::Status WhyRefused(identity::Refusal refusal) {
+  const std::string_view message = identity::RefusalMessage(refusal);
+  switch (refusal) {
+    case identity::Refusal::kMalformed:
+      return Unauthenticated(runtime::reason::kTokenMalformed, message);
+    case identity::Refusal::kUnknown:
+    case identity::Refusal::kWrongSecret:
+      return Unauthenticated(runtime::reason::kTokenInvalid, message);
+    case identity::Refusal::kExpired:
+      return Unauthenticated(runtime::reason::kTokenExpired, message);
+    case identity::Refusal::kUnchecked:
+      break;
+  }
+  return Unauthenticated(runtime::reason::kTokenUnchecked, message);
+}
+
+// "client or admin".
+std::string RolesThatMay(identity::Permission permission) {
+  std::vector<std::string> names;
+  for (const identity::RoleRow& row : identity::kRoleTable) {
+    if (Permits(row.role, permission)) names.emplace_back(row.name);
+  }
+  return absl::StrJoin(names, " or ");
+}
+
+absl::Status RoleNotAllowed(const MethodRule& rule, identity::Role role) {
+  return runtime::Error(
+      absl::StatusCode::kPermissionDenied, runtime::reason::kRoleNotAllowed,
+      absl::StrCat(std::string(rule.method), " needs the role ",
+                   RolesThatMay(rule.needs), ", and the token has the role ",
+                   std::string(RoleName(role))));
+}
+
+// gRPC's mark of a connection that was handed to the acceptor for the daemon's
+// own user (connections.cc).
+bool IsLocalUser(const grpc::CallbackServerContext& context) {
+  const auto auth = context.auth_context();
+  if (auth == nullptr) return false;
+  const auto types = auth->FindPropertyValues("transport_security_type");
+  return types.size() == 1 && types.front() == "local";
+}
+
+std::shared_ptr<const identity::StoredToken> LocalAdministrator() {
+  auto token = std::make_shared<identity::StoredToken>();
+  identity::Identity& identity = token->identity;
+  identity.name = "local";
+  identity.role = identity::Role::kAdmin;
+  identity.submit = identity.send = identity.work = {"*"};
+  identity.sees = identity::Sees::kAll;
+  return token;
+}
+
+bool SameRights(identity::Identity a, const identity::Identity& b) {
+  a.expires = b.expires;
+  return a == b;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<AccessControl>> AccessControl::Open(
+    const Config& config, Logger& logger, const runtime::Clock& clock) {
+  auto tokens = LiveTokens::Open(config.auth_tokens, logger);
+  if (!tokens.ok()) {
+    // The exit status of a configuration that is wrong.
+    return absl::InvalidArgumentError(
+        absl::StrCat("auth.tokens: ", tokens.status().message()));
+  }
+  return std::unique_ptr<AccessControl>(
+      new AccessControl(*std::move(tokens), config, logger, clock));
+}
+
+AccessControl::AccessControl(std::unique_ptr<LiveTokens> tokens,
+                             const Config& config, Logger& logger,
+                             const runtime::Clock& clock)
+    : tokens_(std::move(tokens)),
+      local_(LocalAdministrator()),
+      clock_(clock),
+      refusals_(logger, clock),
+      setting_(config.auth_mode) {}
+
+absl::Status AccessControl::Start(std::function<void()> recheck) {
+  recheck_ = std::move(recheck);
+  try {
+    thread_ = std::thread([this] { Run(); });
+    return absl::OkStatus();
+  } catch (const std::system_error& error) {
+    return absl::InternalError(absl::StrCat(
+        "cannot start the thread that reads tokens again: ", error.what()));
+  }
+}
+
+void AccessControl::Stop() {
+  if (!thread_.joinable()) return;
+  {
+    const absl::MutexLock lock(&mutex_);
+    stopping_ = true;
+  }
+  thread_.join();
+}
+
+void AccessControl::Run() {
+  pthread_setname_np(pthread_self(), "tokens");
+  for (;;) {
+    {
+      const absl::MutexLock lock(&mutex_);
+      if (mutex_.AwaitWithTimeout(absl::Condition(&stopping_),
+                                  kRecheckInterval)) {
+        return;
+      }
+    }
+    tokens_->Refresh(LiveTokens::When::kIfChanged);
+    recheck_();
+  }
+}
+
+void AccessControl::Reload(AuthMode setting) {
+  setting_.store(setting, std::memory_order_relaxed);
+  tokens_->Refresh(LiveTokens::When::kAlways);
+  if (recheck_) recheck_();
+}
+
+// Admission.
+
+AccessControl::Found AccessControl::FindToken(
+    const grpc::CallbackServerContext& context) const {
+  const auto [first, last] =
+      context.client_metadata().equal_range("authorization");
+  if (first == last) {
+    if (IsLocalUser(context)) return {local_, absl::OkStatus(), {}};
+    return {nullptr,
+            Unauthenticated(runtime::reason::kTokenMissing,
+                            "the call has no token: the metadata entry "
+                            "authorization must be \"Bearer <token>\""),
+            {}};
+  }
+  if (std::next(first) != last) {
+    return {nullptr,
+            Unauthenticated(runtime::reason::kTokenMalformed,
+                            "the call has more than one metadata entry "
+                            "authorization"),
+            {}};
+  }
+  const absl::string_view text(first->second.data(), first->second.size());
+  if (!absl::StartsWithIgnoreCase(text, kScheme)) {
+    return {nullptr,
+            Unauthenticated(runtime::reason::kTokenMalformed,
+                            "the metadata entry authorization must be "
+                            "\"Bearer <token>\""),
+            {}};
+  }
+  const absl::string_view token = text.substr(kScheme.size());
+  identity::TokenTable::Answer answer =
+      tokens_->table()->Find({token.data(), token.size()}, Now());
+  if (answer.token != nullptr) {
+    return {std::move(answer.token), absl::OkStatus(), {}};
+  }
+  return {nullptr, WhyRefused(answer.refusal), std::move(answer.known_id)};
+}
+
+absl::StatusOr<Access> AccessControl::Admit(
+    const grpc::CallbackServerContext& context,
+    const google::protobuf::MethodDescriptor& method) {
+  const MethodRule* const rule = FindRule(method);
+  if (rule == nullptr) {
+    return absl::InternalError(
+        absl::StrCat("no rule says who may call ", method.name()));
+  }
+  if (mode() == AuthMode::kOff) return Access(this, rule, nullptr);
+  Found found = FindToken(context);
+  absl::Status status = found.why;
+  std::string known_id = std::move(found.known_id);
+  if (found.token != nullptr &&
+      !Permits(found.token->identity.role, rule->needs)) {
+    status = RoleNotAllowed(*rule, found.token->identity.role);
+    known_id = found.token->identity.token_id;
+  }
+  if (!status.ok()) {
+    std::string by = context.peer();
+    if (found.token != nullptr) {
+      absl::StrAppend(&by, ", ", Who(found.token.get()));
+    } else if (!known_id.empty()) {
+      absl::StrAppend(&by, ", token ", known_id);
+    }
+    status = Refuse({.token_id = known_id, .method = rule->method},
+                    std::move(status), by);
+    if (!status.ok()) return status;
+    // Observed: the gate has counted the call, and its items are not judged.
+    return Access(this, rule, nullptr);
+  }
+  return Access(this, rule, std::move(found.token));
+}
+
+absl::StatusOr<Access> AccessControl::Renew(const Access& access,
+                                            Rights rights) {
+  const Access unknown(this, access.rule_, nullptr);
+  if (mode() == AuthMode::kOff) return access;
+  const auto refuse = [&](absl::Status why) -> absl::StatusOr<Access> {
+    absl::Status status =
+        Refuse({.token_id = access.token_ == nullptr
+                                ? std::string_view()
+                                : access.token_->identity.token_id,
+                .method = access.rule_->method},
+               std::move(why), access);
+    if (!status.ok()) return status;
+    return unknown;
+  };
+  if (access.token_ == local_) return access;
+  if (access.token_ == nullptr) {
+    // Admitted while the mode was observe or off, and judged then.
+    if (mode() == AuthMode::kObserve) return access;
+    return refuse(Unauthenticated(runtime::reason::kTokenMissing,
+                                  "the call began without a valid token, and "
+                                  "tokens are required now"));
+  }
+  const identity::TokenTable::Answer answer =
+      tokens_->table()->FindAgain(*access.token_, Now());
+  if (answer.token == nullptr) {
+    return refuse(answer.refusal == identity::Refusal::kExpired
+                      ? WhyRefused(answer.refusal)
+                      : Unauthenticated(runtime::reason::kTokenInvalid,
+                                        "the token has been revoked"));
+  }
+  const identity::Identity& now = answer.token->identity;
+  if (!Permits(now.role, access.rule_->needs)) {
+    return refuse(RoleNotAllowed(*access.rule_, now.role));
+  }
+  if (rights == Rights::kMustStay && mode() == AuthMode::kEnforce &&
+      !SameRights(access.token_->identity, now)) {
+    return runtime::Retryable(
+        absl::StatusCode::kUnavailable, runtime::reason::kTokenChanged,
+        "the rights of the token have changed: open the stream again",
+        absl::Milliseconds(100));
+  }
+  return Access(this, access.rule_, answer.token);
+}
+
+// Refusals.
+
+absl::Status AccessControl::Refuse(const Refused& refused, absl::Status why,
+                                   const std::string& by) {
+  const AuthMode mode = this->mode();
+  if (mode == AuthMode::kOff) return absl::OkStatus();
+  const bool enforces = mode == AuthMode::kEnforce;
+  std::atomic<uint64_t>& counter = !enforces ? observed_
+                                   : absl::IsUnauthenticated(why)
+                                       ? unauthenticated_
+                                       : denied_;
+  counter.fetch_add(1, std::memory_order_relaxed);
+  const std::string reason = runtime::ReasonOf(why);
+  refusals_.Say({.token_id = refused.token_id,
+                 .reason = reason,
+                 .method = refused.method},
+                absl::StrCat(std::string(refused.method), " of ", by,
+                             enforces ? " refused: " : " would be refused: ",
+                             why.message(), " (", reason, ")"));
+  return enforces ? why : absl::OkStatus();
+}
+
+absl::Status AccessControl::Refuse(const Refused& refused, absl::Status why,
+                                   const Access& access) {
+  if (mode() == AuthMode::kOff) return absl::OkStatus();
+  return Refuse(refused, std::move(why), Who(access.token_.get()));
+}
+
+std::string AccessControl::Who(const identity::StoredToken* token) const {
+  if (token == nullptr) return "a client without a valid token";
+  if (token == local_.get()) return "the daemon's own user (admin)";
+  const identity::Identity& identity = token->identity;
+  return absl::StrCat(identity.name, " (token ", identity.token_id, ", ",
+                      std::string(RoleName(identity.role)), ")");
+}
+
+void AccessControl::WriteStats(DaemonStats& stats) const {
+  stats.calls_unauthenticated =
+      unauthenticated_.load(std::memory_order_relaxed);
+  stats.calls_denied = denied_.load(std::memory_order_relaxed);
+  stats.calls_observed = observed_.load(std::memory_order_relaxed);
+}
+
+}  // namespace actord::daemon

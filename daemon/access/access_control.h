@@ -1,0 +1,135 @@
+// Decides who may make a call: finds the token of the call, and asks the role
+// of the token and the rule of the method.
+//
+// A call without a token that comes over a connection of the daemon's own user
+// (connections.h) is made by a local administrator. So the user who runs the
+// daemon needs no token.
+//
+//   off      nothing is refused, counted or logged
+//   observe  nothing is refused; what enforce would refuse is counted and
+//            logged
+//   enforce  calls are refused, counted and logged
+//
+// Thread-safety: any thread; Start and Stop are for one thread. Ownership: owns
+// its thread; borrows logger and clock.
+#pragma once
+
+#include <grpcpp/server_context.h>
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <thread>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "daemon/access/access.h"
+#include "daemon/access/live_tokens.h"
+#include "daemon/access/refusal_log.h"
+#include "daemon/counters/stats.h"
+#include "daemon/log/logging.h"
+#include "daemon/settings/config.h"
+#include "identity/token_table.h"
+#include "runtime/system/clock.h"
+
+namespace actord::daemon {
+
+class AccessControl {
+ public:
+  // Reads the file of tokens. INVALID_ARGUMENT: the file cannot be read or has
+  // an error; the message names the file and the line.
+  static absl::StatusOr<std::unique_ptr<AccessControl>> Open(
+      const Config& config, Logger& logger, const runtime::Clock& clock);
+  ~AccessControl() { Stop(); }
+  AccessControl(const AccessControl&) = delete;
+  AccessControl& operator=(const AccessControl&) = delete;
+
+  // Starts the thread that reads the file again when it changes, and that calls
+  // `recheck` each second: open streams are to be checked with Renew then.
+  // INTERNAL: the system has no thread left.
+  absl::Status Start(std::function<void()> recheck);
+  // `recheck` is not called any more.
+  void Stop();
+
+  // Sets the mode, reads the file of tokens again, and checks the open streams.
+  // kByTokens is kEnforce here, because there is a file of tokens.
+  void Reload(AuthMode setting);
+  [[nodiscard]] AuthMode setting() const {
+    return setting_.load(std::memory_order_relaxed);
+  }
+  [[nodiscard]] AuthMode mode() const {
+    const AuthMode mode = setting();
+    return mode == AuthMode::kByTokens ? AuthMode::kEnforce : mode;
+  }
+
+  // The access of a new call, or why the call is refused.
+  [[nodiscard]] absl::StatusOr<Access> Admit(
+      const grpc::CallbackServerContext& context,
+      const google::protobuf::MethodDescriptor& method);
+
+  // Whether `access` may go on, with the token as it is now. kMustStay: an
+  // access whose token has other rights now gets UNAVAILABLE, so that its
+  // client opens the stream again.
+  enum class Rights { kMayChange, kMustStay };
+  [[nodiscard]] absl::StatusOr<Access> Renew(const Access& access,
+                                             Rights rights);
+
+  void WriteStats(DaemonStats& stats) const;
+
+ private:
+  friend class Access;
+
+  AccessControl(std::unique_ptr<LiveTokens> tokens, const Config& config,
+                Logger& logger, const runtime::Clock& clock);
+
+  struct Refused {
+    // "": the caller has proved no token.
+    std::string_view token_id;
+    std::string_view method;
+  };
+  // Counts and logs `why`, as the mode says. Returns `why` if the call is to be
+  // refused, and otherwise OK. `by`: as in Access::Who, or an address.
+  absl::Status Refuse(const Refused& refused, absl::Status why,
+                      const std::string& by);
+  absl::Status Refuse(const Refused& refused, absl::Status why,
+                      const Access& access);
+
+  struct Found {
+    // Null: `why` says why there is none.
+    std::shared_ptr<const identity::StoredToken> token;
+    absl::Status why;
+    std::string known_id;
+  };
+  [[nodiscard]] Found FindToken(
+      const grpc::CallbackServerContext& context) const;
+  [[nodiscard]] absl::Time Now() const {
+    return absl::FromUnixNanos(static_cast<int64_t>(clock_.UnixNs()));
+  }
+  [[nodiscard]] std::string Who(const identity::StoredToken* token) const;
+  void Run();
+
+  const std::unique_ptr<LiveTokens> tokens_;
+  // The local administrator. It is in no file and never expires.
+  const std::shared_ptr<const identity::StoredToken> local_;
+  const runtime::Clock& clock_;
+  RefusalLog refusals_;
+  // Written by Reload. Relaxed: a call that begins during a reload may be
+  // judged by the former mode.
+  std::atomic<AuthMode> setting_;
+  // Relaxed: counters.
+  std::atomic<uint64_t> unauthenticated_{0};
+  std::atomic<uint64_t> denied_{0};
+  std::atomic<uint64_t> observed_{0};
+
+  std::function<void()> recheck_;
+  absl::Mutex mutex_;
+  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
+  std::thread thread_;
+};
+
+}  // namespace actord::daemon

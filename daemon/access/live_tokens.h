@@ -1,0 +1,68 @@
+// The tokens in force: the content of the file of tokens, which is read again
+// when the file changes. A file with an error changes nothing.
+//
+// Thread-safety: any thread. Ownership: borrows the logger.
+#pragma once
+
+#include <sys/stat.h>
+
+#include <memory>
+#include <string>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "daemon/log/logging.h"
+#include "identity/token_table.h"
+
+namespace actord::daemon {
+
+class LiveTokens {
+ public:
+  // Reads the file at `path`. Errors are those of identity::ReadTokenFile.
+  static absl::StatusOr<std::unique_ptr<LiveTokens>> Open(std::string path,
+                                                          Logger& logger);
+
+  [[nodiscard]] std::shared_ptr<const identity::TokenTable> table() const;
+
+  // Reads the file again: always, or if the file has changed since it was read.
+  // Logs the outcome. An error is logged once, and the former tokens stay in
+  // force.
+  enum class When { kAlways, kIfChanged };
+  void Refresh(When when);
+
+ private:
+  using Table = std::shared_ptr<const identity::TokenTable>;
+  // What shows that a file has changed.
+  struct Version {
+    bool exists = false;
+    dev_t device = 0;
+    ino_t inode = 0;
+    off_t bytes = 0;
+    struct timespec modified = {};
+    struct timespec changed = {};
+
+    bool operator==(const Version& other) const;
+  };
+
+  LiveTokens(std::string path, Logger& logger)
+      : path_(std::move(path)), logger_(logger) {}
+  [[nodiscard]] Version Look() const;
+  [[nodiscard]] absl::StatusOr<Table> Read() const;
+
+  const std::string path_;
+  Logger& logger_;
+
+  // Held while the file is read; no call waits for it.
+  absl::Mutex refresh_mutex_;
+  // The file before it was last read.
+  Version version_ ABSL_GUARDED_BY(refresh_mutex_);
+  // OK: the tokens in force are those of `version_`.
+  absl::Status last_error_ ABSL_GUARDED_BY(refresh_mutex_);
+
+  mutable absl::Mutex mutex_;
+  Table table_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace actord::daemon

@@ -1,0 +1,54 @@
+#include "daemon/access/method_rules.h"
+
+#include <algorithm>
+#include <iterator>
+
+namespace actord::daemon {
+namespace {
+
+using enum identity::Permission;
+
+// Every role that may submit or send may see payloads, too (a test checks it).
+// So outcomes in SubmitStream and answers of Call need no rule of their own.
+constexpr MethodRule kRules[] = {
+    {.method = "Submit", .needs = kSubmit},
+    {.method = "SubmitStream", .needs = kSubmit},
+    {.method = "Send", .needs = kSend},
+    {.method = "SendStream", .needs = kSend},
+    {.method = "Call", .needs = kSend},
+    // The answer is a payload, and nothing is left of it without one.
+    {.method = "Await", .needs = kSeePayloads},
+    {.method = "GetProcess", .needs = kSeeMetadata},
+    {.method = "ListProcesses", .needs = kSeeMetadata},
+    {.method = "WatchProcesses", .needs = kSeeMetadata},
+    {.method = "ListNames", .needs = kSeeMetadata},
+    {.method = "GetStatus", .needs = kSeeMetadata},
+    {.method = "ListPlugins", .needs = kSeeMetadata},
+    {.method = "ListYields", .needs = kSeeMetadata, .hides_payloads = true},
+    {.method = "ListDeadLetters",
+     .needs = kSeeMetadata,
+     .hides_payloads = true},
+    {.method = "GetDeadLetter", .needs = kSeeMetadata, .hides_payloads = true},
+    {.method = "Work", .needs = kWork},
+    {.method = "CompleteYield", .needs = kWork},
+    {.method = "Cancel", .needs = kOperate},
+    {.method = "Terminate", .needs = kOperate},
+    {.method = "ResendDeadLetter", .needs = kOperate},
+    {.method = "DropDeadLetters", .needs = kOperate},
+    {.method = "LoadPlugin", .needs = kAdminister},
+    {.method = "Shutdown", .needs = kAdminister},
+};
+
+}  // namespace
+
+std::span<const MethodRule> MethodRules() { return kRules; }
+
+const MethodRule* FindRule(const google::protobuf::MethodDescriptor& method) {
+  const auto* const rule =
+      std::find_if(std::begin(kRules), std::end(kRules),
+                   [name = std::string_view(method.name())](
+                       const MethodRule& one) { return one.method == name; });
+  return rule == std::end(kRules) ? nullptr : rule;
+}
+
+}  // namespace actord::daemon

@@ -1,0 +1,37 @@
+// Which permission each method of the service needs: the only place that says
+// it. docs/access.md has the same table, and a test compares the two.
+//
+// Thread-safety: constants and pure functions.
+#pragma once
+
+#include <google/protobuf/descriptor.h>
+
+#include <span>
+#include <string_view>
+
+#include "identity/role.h"
+
+namespace actord::daemon {
+
+struct MethodRule {
+  // As in the contract: "Send".
+  std::string_view method;
+  identity::Permission needs = identity::Permission::kAdminister;
+  // The answer has payloads beside metadata. A holder without kSeePayloads
+  // gets the answer without them.
+  bool hides_payloads = false;
+
+  // Each call is one line in the log.
+  [[nodiscard]] constexpr bool is_audited() const {
+    return needs == identity::Permission::kOperate ||
+           needs == identity::Permission::kAdminister;
+  }
+};
+
+// One rule for each method.
+std::span<const MethodRule> MethodRules();
+
+// The rule of the method; null: there is none, and nobody may call it.
+const MethodRule* FindRule(const google::protobuf::MethodDescriptor& method);
+
+}  // namespace actord::daemon

@@ -1,0 +1,61 @@
+#include "daemon/settings/config_file.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "daemon/settings/config.h"
+#include "daemon/settings/config_keys.h"
+
+namespace actord::daemon {
+namespace {
+
+using ::testing::ElementsAre;
+
+TEST(ConfigFile, RefusesUnknownKeysWithTheirLine) {
+  const struct {
+    const char* text;
+    const char* error;
+  } cases[] = {
+      {"[log]\nlevel = \"info\"\ncolour = true\n",
+       "f.toml:3: unknown key log.colour"},
+      {"\n[logs]\n", "f.toml:2: unknown section [logs]"},
+      {"listen = [\"a:1\"]\n", "f.toml:1: unknown key listen"},
+      {"[server.tls]\ncert = \"x\"\n", "f.toml:1: unknown key server.tls"},
+      {"[log\n", "f.toml:1: "},
+      {"[log]\nlevel = \"info\"\nlevel = \"info\"\n", "f.toml:3: "},
+      {"[log]\nlevel = true\n",
+       "f.toml:2: log.level: must be a string or a whole number"},
+      {"[log]\nlevel = 1.5\n",
+       "f.toml:2: log.level: must be a string or a whole number"},
+      {"[log]\nlevel = [\"info\"]\n",
+       "f.toml:2: log.level: must be a string or a whole number"},
+      {"[server]\nlisten = \"a:1\"\n",
+       "f.toml:2: server.listen: must be an array of strings"},
+      {"[server]\nlisten = [1]\n",
+       "f.toml:2: server.listen: must be an array of strings"},
+  };
+  for (const auto& c : cases) {
+    const auto values = ParseConfigText(c.text, "f.toml");
+    ASSERT_FALSE(values.ok()) << c.text;
+    EXPECT_THAT(std::string(values.status().message()),
+                testing::StartsWith(c.error))
+        << c.text;
+  }
+}
+
+TEST(ConfigFile, KeepsTheOrderOfTheLines) {
+  const auto values = ParseConfigText(
+      "[server]\nport_file = \"p\"\nlisten = []\n[log]\nlevel = \"info\"\n",
+      "f.toml");
+  ASSERT_TRUE(values.ok()) << values.status();
+  std::vector<std::string> paths;
+  for (const ConfigValue& value : *values) paths.emplace_back(value.key->path);
+  EXPECT_THAT(paths,
+              ElementsAre("server.port_file", "server.listen", "log.level"));
+}
+
+}  // namespace
+}  // namespace actord::daemon
