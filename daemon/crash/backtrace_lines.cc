@@ -16,7 +16,7 @@ namespace actord::daemon {
 namespace {
 
 constexpr char kOwnProgram[] = "/proc/self/exe";
-constexpr size_t kMaxPathBytes = 300;
+constexpr size_t kMaxObjectPathBytes = 300;
 
 uintptr_t ToNumber(const void* address) {
   return reinterpret_cast<uintptr_t>(address);
@@ -27,7 +27,7 @@ void AppendOwnPath(CrashText& text) {
   std::array<char, 4096> path;
   const ssize_t bytes = readlink(kOwnProgram, path.data(), path.size());
   text << EndOfPath({path.data(), bytes > 0 ? static_cast<size_t>(bytes) : 0},
-                    kMaxPathBytes);
+                    kMaxObjectPathBytes);
 }
 
 bool IsInFile(void* address) {
@@ -51,7 +51,7 @@ void AppendPlaceInFile(void* address, CrashText& text) {
   if (is_program) {
     AppendOwnPath(text);
   } else {
-    text << EndOfPath(file.l_name, kMaxPathBytes);
+    text << EndOfPath(file.l_name, kMaxObjectPathBytes);
   }
   text << "+";
   text.Hex(in_file);

@@ -15,7 +15,7 @@ constexpr uintptr_t kNearBytes = uintptr_t{64} << 10;
 // Limits that leave room for the PID at the end. A name has at most
 // kMaxNameBytes.
 constexpr size_t kMaxVersionBytes = 64;
-constexpr size_t kMaxPathBytes = 256;
+constexpr size_t kMaxFileBytes = 256;
 
 void AppendQuoted(std::string_view text, CrashText& out) {
   out << "\"" << text << "\"";
@@ -95,7 +95,7 @@ void AppendPlace(const std::optional<runtime::RunningCode>& code,
   }
   if (!code->file.empty()) {
     text << " in plugin file ";
-    AppendQuoted(EndOfPath(code->file, kMaxPathBytes), text);
+    AppendQuoted(EndOfPath(code->file, kMaxFileBytes), text);
   } else {
     text << " in plugin ";
     AppendQuoted(code->plugin, text);

@@ -12,12 +12,12 @@
 namespace actord::daemon {
 namespace {
 
-constexpr int kLinePatienceMs = 1000;
+constexpr int kLastLinePatienceMs = 1000;
 
 // Global, because a new handler has no arguments. Written before the handler is
 // installed.
 std::atomic<LogFormat> line_format{LogFormat::kConsole};
-std::atomic<int> status{0};
+std::atomic<int> end_status{0};
 
 void OnNoMemory() {
   if (runtime::RunningCodeHere()) throw std::bad_alloc();
@@ -28,12 +28,12 @@ void OnNoMemory() {
       ToCrashLine(line_format.load(std::memory_order_relaxed), time,
                   "out of memory: the system refused an allocation of the "
                   "daemon; raise its memory limit, or lower its limits"),
-      kLinePatienceMs);
-  _exit(status.load(std::memory_order_relaxed));
+      kLastLinePatienceMs);
+  _exit(end_status.load(std::memory_order_relaxed));
 }
 
 std::new_handler Install(LogFormat format, int exit_status) {
-  status.store(exit_status, std::memory_order_relaxed);
+  end_status.store(exit_status, std::memory_order_relaxed);
   line_format.store(format, std::memory_order_relaxed);
   return std::set_new_handler(OnNoMemory);
 }
