@@ -26,6 +26,7 @@ absl::Status ActorService::GetStatus(const Caller& /*caller*/,
   of_daemon.streams_open = streams_.size();
   of_daemon.log_lines_dropped = context_.logger.dropped_lines();
   context_.connections.WriteStats(of_daemon);
+  of_daemon.unread_answers_limit = unread_answers().refused();
   if (context_.access != nullptr) context_.access->WriteStats(of_daemon);
   WriteCounters(stats, of_daemon, response.mutable_counters());
   WriteWorkers(stats, &response);

@@ -18,8 +18,11 @@ const google::protobuf::ServiceDescriptor& FindService(
 
 }  // namespace
 
-RoutedService::RoutedService(const std::string& full_name, CallCheck check)
-    : service_(FindService(full_name)), gate_(std::move(check)) {}
+RoutedService::RoutedService(const std::string& full_name, CallCheck check,
+                             size_t max_unread_bytes)
+    : service_(FindService(full_name)),
+      gate_(std::move(check)),
+      unread_(max_unread_bytes) {}
 
 void RoutedService::CheckRoutes() const {
   // No method is routed twice: gRPC refuses a second method of the same path.

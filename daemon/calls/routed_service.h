@@ -20,6 +20,7 @@
 #include <grpcpp/support/byte_buffer.h>
 #include <grpcpp/support/server_callback.h>
 
+#include <cstddef>
 #include <deque>
 #include <memory>
 #include <string>
@@ -30,6 +31,7 @@
 #include "daemon/access/audit.h"
 #include "daemon/calls/call_gate.h"
 #include "daemon/calls/unary_answer.h"
+#include "daemon/operations/unread_answers.h"
 #include "daemon/streams/stream.h"
 #include "daemon/wire/rpc_message.h"
 #include "daemon/wire/status_mapping.h"
@@ -39,7 +41,11 @@ namespace actord::daemon {
 class RoutedService : public grpc::Service {
  protected:
   // The subclass must route every method of the service `full_name`.
-  RoutedService(const std::string& full_name, CallCheck check);
+  // `max_unread_bytes`: see UnreadAnswers.
+  RoutedService(const std::string& full_name, CallCheck check,
+                size_t max_unread_bytes);
+
+  [[nodiscard]] const UnreadAnswers& unread_answers() const { return unread_; }
 
   // Asserts that every method has been routed. To be called after the last
   // Route.
@@ -53,7 +59,7 @@ class RoutedService : public grpc::Service {
   void Route(const char* name,
              absl::Status (Service::*answer)(const Caller&, Request&,
                                              Response&)) {
-    AddUnary<Request, Response>(name, [service = Self<Service>(), answer](
+    AddUnary<Request, Response>(name, [this, service = Self<Service>(), answer](
                                           const Caller& caller,
                                           Request& request, Context* context,
                                           Bytes* out) {
@@ -62,7 +68,7 @@ class RoutedService : public grpc::Service {
       Response response;
       const absl::Status status = (service->*answer)(caller, request, response);
       audit.Done(status);
-      FinishCall(status, response, out, reactor);
+      FinishCall(status, response, {*context, unread_, out}, reactor);
       return reactor;
     });
   }
@@ -88,12 +94,13 @@ class RoutedService : public grpc::Service {
   void Route(const char* name,
              absl::StatusOr<Wait> (Service::*begin)(const Caller&, Request&)) {
     AddUnary<Request, typename Wait::Response>(
-        name, [service = Self<Service>(), begin](const Caller& caller,
-                                                 Request& request,
-                                                 Context* context, Bytes* out) {
+        name, [this, service = Self<Service>(), begin](
+                  const Caller& caller, Request& request, Context* context,
+                  Bytes* out) {
           absl::StatusOr<Wait> wait = (service->*begin)(caller, request);
           return wait.ok() ? WaitingCall<Wait>::Begin(*std::move(wait),
-                                                      caller.access(), out)
+                                                      caller.access(),
+                                                      {*context, unread_, out})
                            : Refuse(context, wait.status());
         });
   }
@@ -112,7 +119,7 @@ class RoutedService : public grpc::Service {
           if (!caller.ok()) {
             return new RefusedStream<Reactor>(caller.status());
           }
-          return Stream::Begin((service->*open)(*caller));
+          return Stream::Begin((service->*open)(*caller), *context, unread_);
         }));
   }
 
@@ -137,7 +144,7 @@ class RoutedService : public grpc::Service {
           if (!stream.ok()) {
             return new RefusedStream<Reactor>(stream.status());
           }
-          return Stream::Begin(*std::move(stream));
+          return Stream::Begin(*std::move(stream), *context, unread_);
         }));
   }
 
@@ -208,6 +215,7 @@ class RoutedService : public grpc::Service {
 
   const google::protobuf::ServiceDescriptor& service_;
   const CallGate gate_;
+  UnreadAnswers unread_;
   // The paths of the methods: "/actord.v1.ActorService/Send". gRPC borrows
   // the texts.
   std::deque<std::string> paths_;

@@ -4,6 +4,7 @@
 // Thread-safety: any thread.
 #pragma once
 
+#include <grpcpp/server_context.h>
 #include <grpcpp/support/byte_buffer.h>
 #include <grpcpp/support/server_callback.h>
 
@@ -11,23 +12,35 @@
 
 #include "absl/status/status.h"
 #include "daemon/access/access.h"
+#include "daemon/operations/unread_answers.h"
 #include "daemon/wire/rpc_message.h"
 #include "daemon/wire/status_mapping.h"
 
 namespace actord::daemon {
 
+// The parts of a call that its answer needs. Ownership: borrows everything;
+// `context` and `out` live until the reactor's OnDone.
+struct AnswerPlace {
+  const grpc::CallbackServerContext& context;
+  UnreadAnswers& unread;
+  grpc::ByteBuffer* out;
+};
+
 // Ends the call with `status`, and with `response` if `status` is OK. To be
 // called exactly once for each call. Afterwards `reactor` may be gone.
 template <typename Response>
 void FinishCall(const absl::Status& status, const Response& response,
-                grpc::ByteBuffer* out, grpc::ServerUnaryReactor* reactor) {
-  reactor->Finish(
-      ToGrpcStatus(status.ok() ? WriteMessage(response, out) : status));
+                const AnswerPlace& place, grpc::ServerUnaryReactor* reactor) {
+  absl::Status written =
+      status.ok() ? WriteMessage(response, place.out) : status;
+  if (written.ok()) written = place.unread.Count(place.context, place.out);
+  reactor->Finish(ToGrpcStatus(written));
 }
 
 // A handle for the answer of a call. The handler must call Finish on one copy
 // exactly once, also if the client has gone: gRPC drops that answer. The handle
-// takes two words, so that a callback with a copy needs no allocation.
+// takes two words, so that a callback with a copy needs no allocation. So it
+// does not know the UnreadAnswers, and is for methods whose answers are small.
 template <typename Response>
 class UnaryAnswer {
  public:
@@ -35,7 +48,8 @@ class UnaryAnswer {
       : out_(out), reactor_(reactor) {}
 
   void Finish(const absl::Status& status, const Response& response) const {
-    FinishCall(status, response, out_, reactor_);
+    reactor_->Finish(
+        ToGrpcStatus(status.ok() ? WriteMessage(response, out_) : status));
   }
 
  private:
@@ -57,8 +71,8 @@ class WaitingCall final : private grpc::ServerUnaryReactor {
   // Begins to wait, and returns the reactor for gRPC. OnCancel and OnDone
   // cannot run before Begin returns, even if the call is already answered.
   static grpc::ServerUnaryReactor* Begin(Wait wait, const Access& access,
-                                         grpc::ByteBuffer* out) {
-    auto* const call = new WaitingCall(std::move(wait), access, out);
+                                         const AnswerPlace& place) {
+    auto* const call = new WaitingCall(std::move(wait), access, place);
     call->wait_.Start(call);
     return call;
   }
@@ -66,12 +80,12 @@ class WaitingCall final : private grpc::ServerUnaryReactor {
   // A caller whose token has been revoked meanwhile does not get the response.
   void Finish(const absl::Status& status, const Response& response) {
     const absl::Status allowed = access_.CheckAgain();
-    FinishCall(allowed.ok() ? status : allowed, response, out_, this);
+    FinishCall(allowed.ok() ? status : allowed, response, place_, this);
   }
 
  private:
-  WaitingCall(Wait wait, const Access& access, grpc::ByteBuffer* out)
-      : wait_(std::move(wait)), access_(access), out_(out) {}
+  WaitingCall(Wait wait, const Access& access, const AnswerPlace& place)
+      : wait_(std::move(wait)), access_(access), place_(place) {}
 
   // The client has gone, or its deadline has passed.
   void OnCancel() override {
@@ -83,7 +97,7 @@ class WaitingCall final : private grpc::ServerUnaryReactor {
 
   Wait wait_;
   const Access access_;
-  grpc::ByteBuffer* const out_;
+  const AnswerPlace place_;
 };
 
 }  // namespace actord::daemon

@@ -34,5 +34,7 @@
         "of their token do not permit.") \
   TOTAL(calls_observed, "calls_observed_total", "calls", \
         "Calls, streams and items of streams that `auth.mode` = observe has " \
-        "served, and that enforce would have refused.")
+        "served, and that enforce would have refused.") \
+  TOTAL(unread_answers_limit, "unread_answers_limit_total", "answers", \
+        "Answers that were refused because of `connections.max_unread_bytes`.")
 // clang-format on

@@ -49,6 +49,8 @@ struct Config {
   size_t reserved_descriptors = 64;
   // From the acceptance of a connection to the client's HTTP/2 settings.
   absl::Duration handshake_timeout = absl::Seconds(10);
+  // Answers that the client of one connection has not read.
+  size_t max_unread_bytes = size_t{16} << 20;
 
   // Path of the file of tokens; "": none.
   std::string auth_tokens;

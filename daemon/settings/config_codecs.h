@@ -51,6 +51,24 @@ struct SizeCodec {
   }
 };
 
+struct BoundedSizeCodec : SizeCodec {
+  size_t min = 0;
+  size_t max = 0;
+
+  absl::Status Parse(const std::string& text, size_t& value) const {
+    size_t parsed = 0;
+    absl::Status status = SizeCodec::Parse(text, parsed);
+    if (!status.ok()) return status;
+    if (parsed < min || parsed > max) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(text, " is not between ", FormatSizeText(min), " and ",
+                       FormatSizeText(max)));
+    }
+    value = parsed;
+    return absl::OkStatus();
+  }
+};
+
 struct DurationCodec {
   absl::Status Parse(const std::string& text, absl::Duration& value) const {
     const absl::StatusOr<absl::Duration> duration = ParseDurationText(text);

@@ -185,6 +185,14 @@ void AddConnectionKeys(std::vector<ConfigKey>& keys) {
        "from 100ms to 10m; a slower one is closed."},
       BoundedDurationCodec{{}, absl::Milliseconds(100), absl::Minutes(10)},
       ACTORD_MEMBER(handshake_timeout)));
+  keys.push_back(
+      Single({"connections.max_unread_bytes", "max-unread-bytes", "SIZE",
+              "Maximum size of the answers that the client of one connection "
+              "has not read, from 64KiB to 1GiB; further answers are refused. "
+              "A single answer may be larger, and answers up to 16KiB are not "
+              "counted. All Unix sockets count as one connection."},
+             BoundedSizeCodec{{}, 64 << 10, 1 << 30},
+             ACTORD_MEMBER(max_unread_bytes)));
 }
 
 void AddAuthKeys(std::vector<ConfigKey>& keys) {

@@ -123,7 +123,8 @@ void Stream::Continue() {
   // The call is not finished, and so the stream is not destroyed, before the
   // write is done.
   if (!writes) return;
-  const absl::Status status = WriteOutput(&out_bytes_);
+  absl::Status status = WriteOutput(&out_bytes_);
+  if (status.ok()) status = unread_->Count(*context_, &out_bytes_);
   if (status.ok()) {
     StartWriteOf(&out_bytes_);
     return;

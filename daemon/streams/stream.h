@@ -17,6 +17,7 @@
 // reactor is running or will be.
 #pragma once
 
+#include <grpcpp/server_context.h>
 #include <grpcpp/support/byte_buffer.h>
 #include <grpcpp/support/server_callback.h>
 
@@ -32,6 +33,7 @@
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "daemon/access/access.h"
+#include "daemon/operations/unread_answers.h"
 
 namespace actord::daemon {
 
@@ -71,9 +73,14 @@ class Stream : public std::enable_shared_from_this<Stream> {
   Stream& operator=(const Stream&) = delete;
 
   // Begins `stream` and returns its reactor for gRPC. The stream does not read
-  // or write before Begin.
+  // or write before Begin. gRPC's context lives until OnDone; `unread` must
+  // outlive the server.
   template <typename Call>
-  static Call* Begin(std::shared_ptr<Call> stream) {
+  static Call* Begin(std::shared_ptr<Call> stream,
+                     const grpc::CallbackServerContext& context,
+                     UnreadAnswers& unread) {
+    stream->context_ = &context;
+    stream->unread_ = &unread;
     stream->BeginCall();
     // `streams_` keeps the stream until OnDone. gRPC does not call OnDone
     // before it has the reactor.
@@ -165,6 +172,9 @@ class Stream : public std::enable_shared_from_this<Stream> {
   void FinishLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   OpenStreams& streams_;
+  // Set by Begin.
+  const grpc::CallbackServerContext* context_ = nullptr;
+  UnreadAnswers* unread_ = nullptr;
   const bool is_checked_;
   Access access_ ABSL_GUARDED_BY(mutex_);
   Read read_ ABSL_GUARDED_BY(mutex_) = Read::kNone;

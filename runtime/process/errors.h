@@ -37,6 +37,7 @@ inline constexpr std::string_view kDeadLetterNotFound = "DEAD_LETTER_NOT_FOUND";
 inline constexpr std::string_view kMailboxFull = "MAILBOX_FULL";
 inline constexpr std::string_view kProcessLimit = "PROCESS_LIMIT";
 inline constexpr std::string_view kMemoryLow = "MEMORY_LOW";
+inline constexpr std::string_view kUnreadAnswers = "UNREAD_ANSWERS";
 inline constexpr std::string_view kWatchLimit = "WATCH_LIMIT";
 inline constexpr std::string_view kPluginLoadingOff = "PLUGIN_LOADING_OFF";
 inline constexpr std::string_view kPluginNotAllowed = "PLUGIN_NOT_ALLOWED";

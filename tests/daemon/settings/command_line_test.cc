@@ -50,6 +50,7 @@ TEST(CommandLine, RefusesWrongUsage) {
       {{"--unix-mode", "1777"}, "is not a mode in octal digits"},
       {{"--reserved-descriptors", "15"}, "15 is not between 16 and 1000000"},
       {{"--handshake-timeout", "99ms"}, "99ms is not between 100ms and 10m"},
+      {{"--max-unread-bytes", "1KiB"}, "1KiB is not between 64KiB and 1GiB"},
       {{"--handshake-timeout", "none"}, "none is not between 100ms and 10m"},
   };
   for (const auto& c : cases) {

@@ -40,6 +40,7 @@ const std::map<std::string, Sample>& Samples() {
       {"connections.max_per_address", {{"50"}, "50"}},
       {"connections.reserved_descriptors", {{"32"}, "32"}},
       {"connections.handshake_timeout", {{"3s"}, "\"3s\""}},
+      {"connections.max_unread_bytes", {{"1MiB"}, "\"1MiB\""}},
       {"auth.tokens", {{"/etc/tokens.toml"}, "\"/etc/tokens.toml\""}},
       {"auth.mode", {{"off"}, "\"off\""}},
       {"log.level", {{"warning"}, "\"warning\""}},

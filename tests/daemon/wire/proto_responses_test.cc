@@ -231,7 +231,8 @@ TEST(WriteCounters, WritesEach) {
                  .connection_descriptor_limit = 46,
                  .calls_unauthenticated = 47,
                  .calls_denied = 48,
-                 .calls_observed = 49},
+                 .calls_observed = 49,
+                 .unread_answers_limit = 51},
                 &proto);
   EXPECT_EQ(proto.processes_live(), 1u);
   EXPECT_EQ(proto.processes_started_total(), 2u);
@@ -272,6 +273,7 @@ TEST(WriteCounters, WritesEach) {
   EXPECT_EQ(proto.upgrades_declined_total(), 37u);
   EXPECT_EQ(proto.processes_ready_global(), 38u);
   EXPECT_EQ(proto.memory_low_total(), 50u);
+  EXPECT_EQ(proto.unread_answers_limit_total(), 51u);
   EXPECT_EQ(proto.streams_open(), 39u);
   EXPECT_EQ(proto.log_lines_dropped_total(), 40u);
   EXPECT_EQ(proto.connections_open(), 41u);

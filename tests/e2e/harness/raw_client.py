@@ -6,6 +6,7 @@ import struct
 
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 _DATA, _HEADERS, _SETTINGS, _PING = 0, 1, 4, 6
+_INITIAL_WINDOW_SIZE = 4
 _END_STREAM, _ACK, _END_HEADERS = 1, 1, 4
 _SERVICE = "/actord.v1.ActorService/"
 
@@ -29,10 +30,13 @@ def _message(request):
 class RawClient:
     """One connection, whose calls are never answered to anybody."""
 
-    def __init__(self, address):
+    def __init__(self, address, window=None):
+        """`window`: how many bytes of each answer it takes."""
         host, port = address.rsplit(":", 1)
         self.socket = socket.create_connection((host, int(port)), timeout=20)
-        self.socket.sendall(PREFACE + _frame(_SETTINGS, 0, 0, b""))
+        settings = (b"" if window is None
+                    else struct.pack(">HI", _INITIAL_WINDOW_SIZE, window))
+        self.socket.sendall(PREFACE + _frame(_SETTINGS, 0, 0, settings))
         self._streams = 1
 
     def open(self, method, *requests, part=0):
