@@ -23,6 +23,7 @@
 #include "daemon/settings/version.h"
 #include "daemon/signals.h"
 #include "runtime/crash/alternate_stack.h"
+#include "runtime/system/clock.h"
 
 namespace actord::daemon {
 namespace {
@@ -57,7 +58,7 @@ ExitStatus Serve(const CommandLine& command_line, const Config& config) {
   const OutOfMemory out_of_memory(config.log_format, kExitInternal);
   // The plugins of the configuration are loaded on this thread.
   const runtime::AlternateStack stack_of_signals;
-  const LibraryLogCapture capture(logger);
+  const LibraryLogCapture capture(logger, runtime::Clock::System(), nullptr);
   const std::unique_ptr<Daemon> daemon = Daemon::Create(config, logger);
   // A SIGHUP during the start waits until the daemon serves. Each thread sets
   // its own flag before it reads the other thread's flag (seq_cst), so at least
