@@ -5,7 +5,8 @@
 namespace actord::daemon {
 
 ActorService::ActorService(const ServiceContext& context)
-    : RoutedService(v1::ActorService::service_full_name(), context.check),
+    : RoutedService(v1::ActorService::service_full_name(), context.check,
+                    context.certificates),
       context_(context),
       runtime_(context.runtime),
       started_ns_(context.clock.MonotonicNs()),

@@ -18,8 +18,9 @@ const google::protobuf::ServiceDescriptor& FindService(
 
 }  // namespace
 
-RoutedService::RoutedService(const std::string& full_name, CallCheck check)
-    : service_(FindService(full_name)), gate_(std::move(check)) {}
+RoutedService::RoutedService(const std::string& full_name, CallCheck check,
+                             PeerCertificates* certificates)
+    : service_(FindService(full_name)), gate_(std::move(check), certificates) {}
 
 void RoutedService::CheckRoutes() const {
   // No method is routed twice: gRPC refuses a second method of the same path.

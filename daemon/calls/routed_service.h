@@ -31,6 +31,7 @@
 #include "daemon/calls/call_gate.h"
 #include "daemon/calls/unary_answer.h"
 #include "daemon/streams/stream.h"
+#include "daemon/tls/peer_certificates.h"
 #include "daemon/wire/rpc_message.h"
 #include "daemon/wire/status_mapping.h"
 
@@ -39,7 +40,8 @@ namespace actord::daemon {
 class RoutedService : public grpc::Service {
  protected:
   // The subclass must route every method of the service `full_name`.
-  RoutedService(const std::string& full_name, CallCheck check);
+  RoutedService(const std::string& full_name, CallCheck check,
+                PeerCertificates* certificates);
 
   // Asserts that every method has been routed. To be called after the last
   // Route.
@@ -168,7 +170,7 @@ class RoutedService : public grpc::Service {
   }
 
   // Takes the call through the gate, and then reads the request.
-  absl::StatusOr<Caller> Begin(const Context& context, const Method& method,
+  absl::StatusOr<Caller> Begin(Context& context, const Method& method,
                                const Bytes& in,
                                google::protobuf::Message* request) const {
     absl::StatusOr<Caller> caller = gate_.Enter(context, method);
