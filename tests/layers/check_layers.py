@@ -25,8 +25,7 @@ MAX_FILES = 25  # in one folder
 # all included as <actord/NAME.h>.
 MAY_HOLD_MORE = {"docs/decisions", "handlers/include/actord"}
 BANNED_NAME_PARTS = {
-    "util", "utils", "common", "helper", "helpers", "misc", "manager", "base",
-}
+    "util", "utils", "common", "helper", "helpers", "misc", "manager", "base"}
 BANNED_TEXT = [
     (re.compile(r"\b(TODO|FIXME|XXX|HACK)\b"), "an unfinished-work marker"),
     (re.compile(r"\bissue\s+#?\d+", re.I), "a reference to an issue"),
