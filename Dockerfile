@@ -1,7 +1,15 @@
 # The image of actord: the daemon, actorctl and the example plugins.
 #
 #   docker build -t actord --build-arg REVISION="$(git rev-parse HEAD)" .
-#   docker run --read-only --publish 127.0.0.1:7600:7600 actord
+#   docker run --read-only --volume actord-run:/run/actord actord
+#
+# The daemon serves its own container and, through the socket in that volume,
+# whoever may use the volume. With a certificate it serves a network, too:
+#
+#   docker run --read-only --publish 7600:7600 --volume /etc/actord:/etc/actord:ro \
+#     actord --listen 0.0.0.0:7600 --listen unix:/run/actord/actord.sock \
+#     --tls-certificate /etc/actord/tls.pem --tls-key /etc/actord/tls.key \
+#     --tls-client-ca /etc/actord/ca.pem --plugin-dir /usr/lib/actord/plugins
 
 FROM debian:bookworm-slim AS build
 WORKDIR /src
@@ -39,12 +47,16 @@ COPY --from=build /image/ /
 RUN ["/usr/bin/actord", "--version"]
 RUN ["/usr/bin/actorctl", "--version"]
 
-# No account is needed for a number, and nothing is written to the root.
+# No account is needed for a number. Nothing is written to the root but the
+# socket, whose folder is a volume, so that the root may be read-only.
+RUN install -d --owner 65532 --group 65532 --mode 0750 /run/actord
+VOLUME /run/actord
 USER 65532:65532
 EXPOSE 7600
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=10s --timeout=3s --start-period=5s --retries=3 \
-    CMD ["/usr/bin/actorctl", "health"]
+    CMD ["/usr/bin/actorctl", "health", "--address", "unix:/run/actord/actord.sock"]
 ENTRYPOINT ["/usr/bin/actord"]
-# A container's own loopback is of no use to others, so it listens everywhere.
-CMD ["--listen", "0.0.0.0:7600", "--plugin-dir", "/usr/lib/actord/plugins"]
+# Other machines are served only if a certificate, or --insecure-listen, says so.
+CMD ["--listen", "127.0.0.1:7600", "--listen", "unix:/run/actord/actord.sock", \
+    "--plugin-dir", "/usr/lib/actord/plugins"]

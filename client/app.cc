@@ -9,6 +9,7 @@
 #include "client/calls/endpoint.h"
 #include "client/calls/token_file.h"
 #include "client/cli/address.h"
+#include "client/cli/tls_options.h"
 #include "client/commands/commands.h"
 #include "client/output/text.h"
 #include "identity/token_text.h"
@@ -21,9 +22,10 @@ A payload is TEXT itself, @FILE for the contents of a file, or - for standard in
 Put -- before arguments that begin with -.
 
 Environment:
-  ACTORD_ADDRESS     the daemon's address, unless --address is given
-  ACTORD_TOKEN_FILE  the file with the token, unless --token-file is given
-  NO_COLOR           no colours, if it is not empty
+  ACTORD_ADDRESS       the daemon's address, unless --address is given
+  ACTORD_TOKEN_FILE    the file with the token, unless --token-file is given
+  ACTORD_CLIENT_TLS_*  as the options --tls-*, unless the option is given
+  NO_COLOR             no colours, if it is not empty
 
 Data goes to standard output, everything else to standard error.
 Exit status: 0 done, 1 the process or the request failed, 2 usage, 3 not found,
@@ -59,6 +61,7 @@ const std::map<std::string, Format>& Formats() {
 struct Typed {
   std::string address;
   std::string token_file;
+  TypedTls tls;
   std::string timeout;
   std::string format = "table";
   bool version = false;
@@ -71,9 +74,11 @@ void AddGlobalOptions(CLI::App& app, Typed& typed) {
       ->type_name("ADDRESS");
   app.add_option("--token-file", typed.token_file,
                  "File with the token for the daemon, which only you and "
-                 "your group may read; the token is sent over Unix sockets "
-                 "and to this machine alone [$ACTORD_TOKEN_FILE, no token]")
+                 "your group may read; without TLS the token is sent over "
+                 "Unix sockets and to this machine alone [$ACTORD_TOKEN_FILE, "
+                 "no token]")
       ->type_name("PATH");
+  AddTlsOptions(app, typed.tls);
   app.add_option("--timeout", typed.timeout,
                  "Deadline of the command, such as 10s or 5m [30s; none for "
                  "commands that wait for processes]")
@@ -138,6 +143,10 @@ absl::StatusOr<GlobalOptions> Check(const Typed& typed, bool uses_daemon,
     }
   }
   if (uses_daemon) {
+    auto tls = ReadTlsOptions(typed.tls, environment.variable);
+    if (!tls.ok()) return tls.status();
+    options.tls = *std::move(tls);
+    // With TLS a token may be sent to other machines.
     const absl::Status status = ReadTokenFor(typed, environment, options);
     if (!status.ok()) return status;
   }

@@ -1,6 +1,7 @@
 // actorctl: see app.h. This file holds the parts that depend on the operating
 // system.
 
+#include <grpc/support/log.h>
 #include <pthread.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -9,6 +10,7 @@
 #include <cstdlib>
 #include <iostream>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -41,6 +43,14 @@ void WatchSignals(sigset_t signals,
   _exit(static_cast<int>(ExitStatus::kInterrupted));
 }
 
+// gRPC logs a failed handshake, and the error of the call says the same.
+void LogGrpc(gpr_log_func_args* arguments) {
+  if (arguments->severity != GPR_LOG_SEVERITY_ERROR) return;
+  const std::string_view message = arguments->message;
+  if (message.starts_with("Handshake failed")) return;
+  std::cerr << "grpc: " + std::string(message) + "\n";
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -48,6 +58,7 @@ int main(int argc, char** argv) {
   // program.
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
   std::ios::sync_with_stdio(false);
+  gpr_set_log_function(LogGrpc);
 
   // Blocked before there is a second thread, so that only the watching thread
   // receives the signals.

@@ -70,6 +70,9 @@ absl::Status Daemon::OpenAll() {
   absl::Status status = deadline_.Start([this] { Expire(); });
   if (status.ok()) status = shutdown_.Start();
   if (!status.ok()) return status;
+  auto tls = TlsReloader::Open(config_.tls, logger_, runtime::Clock::System());
+  if (!tls.ok()) return tls.status();
+  tls_ = *std::move(tls);
   if (!config_.auth_tokens.empty()) {
     auto access =
         AccessControl::Open(config_, logger_, runtime::Clock::System());
@@ -87,7 +90,7 @@ absl::Status Daemon::OpenAll() {
   logger_.Info(absl::StrCat("actord ", kActordVersion, " serves on ",
                             absl::StrJoin(addresses(), ", "), " with ",
                             runtime_->options().workers, " workers"));
-  WarnOfNetworks();
+  WarnOfStrangers();
   // The port file comes last, so that a reader of the file finds all earlier
   // lines in the log.
   if (has_port_file) {
@@ -97,22 +100,6 @@ absl::Status Daemon::OpenAll() {
     port_file_ = *std::move(file);
   }
   return absl::OkStatus();
-}
-
-void Daemon::WarnOfNetworks() {
-  const AuthMode mode = AuthModeInForce(config_);
-  for (const std::string& text : addresses()) {
-    const auto address = ParseListenAddress(text);
-    if (address.ok() && address->IsLocal()) continue;
-    logger_.Warning(
-        mode == AuthMode::kEnforce
-            ? absl::StrCat("tokens reach ", text,
-                           " in clear text: there is no TLS")
-            : absl::StrCat("anyone who reaches ", text,
-                           " can do everything: there is no TLS, and ",
-                           access_ == nullptr ? "there are no tokens"
-                                              : "auth.mode refuses nothing"));
-  }
 }
 
 void Daemon::LogPlugins() {
@@ -173,23 +160,24 @@ absl::Status Daemon::StartServer() {
   connections_ = std::make_unique<Connections>(
       config_, RpcServer::MaxRequestBytes(config_), logger_,
       runtime::Clock::System());
+  absl::Status status = StartTls();
+  if (!status.ok()) return status;
   CallCheck check = check_;
   if (check == nullptr && access_ != nullptr) {
     check = [this](const Caller& caller) {
       return access_->Admit(caller.context(), caller.method());
     };
   }
-  service_ = std::make_unique<ActorService>(
-      ServiceContext{config_, runtime::Clock::System(), catalog_, plugins_,
-                     *plugin_loading_, *runtime_, request_ids_, message_ids_,
-                     shutdown_, logger_, *connections_, access_.get(), check});
+  service_ = std::make_unique<ActorService>(ServiceContext{
+      config_, runtime::Clock::System(), catalog_, plugins_, *plugin_loading_,
+      *runtime_, request_ids_, message_ids_, shutdown_, logger_, *connections_,
+      access_.get(), check, certificates_.get()});
   if (access_ != nullptr) {
-    absl::Status status =
-        access_->Start([this] { service_->RecheckStreams(); });
+    status = access_->Start([this] { service_->RecheckStreams(); });
     if (!status.ok()) return status;
   }
   auto server = RpcServer::Start(config_, *service_, *connections_,
-                                 std::move(reservation_));
+                                 std::move(reservation_), tls_offer_.get());
   if (!server.ok()) return server.status();
   server_ = *std::move(server);
   return absl::OkStatus();
@@ -205,8 +193,10 @@ Daemon::~Daemon() {
   if (plugin_loading_ != nullptr)
     plugin_loading_->Stop(absl::InfiniteDuration());
   if (access_ != nullptr) access_->Stop();
+  if (tls_ != nullptr) tls_->Stop();
   server_.reset();
   service_.reset();
+  certificates_.reset();
   connections_.reset();
   plugin_loading_.reset();
   memory_watch_.reset();

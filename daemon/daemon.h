@@ -29,6 +29,9 @@
 #include "daemon/port_file.h"
 #include "daemon/rpc_server.h"
 #include "daemon/settings/config.h"
+#include "daemon/tls/peer_certificates.h"
+#include "daemon/tls/server_credentials.h"
+#include "daemon/tls/tls_reloader.h"
 #include "runtime/process/catalog.h"
 #include "runtime/runtime.h"
 
@@ -74,6 +77,8 @@ class Daemon {
   // Applies the settings of `fresh` that can change while the daemon runs. Logs
   // the settings that have changed, and the settings that need a restart.
   void Reload(const Config& fresh);
+  // Reads the files of TLS again.
+  void ReloadTls();
 
   void RequestShutdown(runtime::ShutdownMode mode);
 
@@ -92,8 +97,9 @@ class Daemon {
   // the configuration.
   void LogPlugins();
   absl::Status StartServer();
-  // Logs who can reach the daemon over a network, and what they can do.
-  void WarnOfNetworks();
+  absl::Status StartTls();
+  // Warns of each address that strangers reach, and of what they can do there.
+  void WarnOfStrangers();
   // Returns the configuration of the start with the changes of every Reload.
   [[nodiscard]] Config InForce() const;
   ShutdownControl::Result EndProcesses();
@@ -132,7 +138,11 @@ class Daemon {
   RequestIds message_ids_;
   ShutdownControl shutdown_;
   std::unique_ptr<PluginLoading> plugin_loading_;  // null: no service
+  std::unique_ptr<TlsReloader> tls_;               // null: no TLS
+  std::unique_ptr<TlsOffer> tls_offer_;            // null: no TLS
   std::unique_ptr<Connections> connections_;       // null: no service
+  // Null: clients need no certificates.
+  std::unique_ptr<PeerCertificates> certificates_;
   std::unique_ptr<ActorService> service_;
   RpcServer::Reservation reservation_;  // empty once the server has it
   std::unique_ptr<RpcServer> server_;

@@ -17,12 +17,16 @@
 #include "daemon/daemon.h"
 #include "daemon/exit_status.h"
 #include "daemon/listening/inherited_sockets.h"
+#include "daemon/listening/open_listening.h"
 #include "daemon/log/logging.h"
 #include "daemon/settings/command_line.h"
 #include "daemon/settings/config.h"
 #include "daemon/settings/version.h"
 #include "daemon/signals.h"
+#include "daemon/tls/handshake_errors.h"
+#include "daemon/tls/tls_reloader.h"
 #include "runtime/crash/alternate_stack.h"
+#include "runtime/system/clock.h"
 
 namespace actord::daemon {
 namespace {
@@ -38,8 +42,17 @@ void AddInheritedSockets(const std::vector<int>& sockets, Config& config) {
   if (!sockets.empty() && config.listen_is_default) config.listen.clear();
 }
 
+// What a start checks before it listens.
+absl::Status CheckNetwork(const Config& config) {
+  Logger silent(config.log_format, runtime::LogLevel::kError);
+  const auto tls =
+      TlsReloader::Open(config.tls, silent, runtime::Clock::System());
+  return tls.ok() ? CheckOpenListening(config) : tls.status();
+}
+
 void Reload(const CommandLine& command_line, const std::vector<int>& sockets,
             Daemon& daemon, Logger& logger) {
+  daemon.ReloadTls();
   auto config = LoadConfig(command_line.config_file, command_line.values,
                            SystemEnvironment(), ConfigReading::kAgain);
   if (!config.ok()) {
@@ -57,7 +70,8 @@ ExitStatus Serve(const CommandLine& command_line, const Config& config) {
   const OutOfMemory out_of_memory(config.log_format, kExitInternal);
   // The plugins of the configuration are loaded on this thread.
   const runtime::AlternateStack stack_of_signals;
-  const LibraryLogCapture capture(logger);
+  const LibraryLogCapture capture(logger, runtime::Clock::System(),
+                                  ExplainHandshake);
   const std::unique_ptr<Daemon> daemon = Daemon::Create(config, logger);
   // A SIGHUP during the start waits until the daemon serves. Each thread sets
   // its own flag before it reads the other thread's flag (seq_cst), so at least
@@ -119,6 +133,8 @@ ExitStatus Main(const std::vector<std::string>& arguments) {
           ReadBootTree(config->boot_tree, config->runtime.max_payload_bytes);
       if (!tree.ok()) return Complain(kExitBadConfiguration, tree.status());
     }
+    const absl::Status status = CheckNetwork(*config);
+    if (!status.ok()) return Complain(kExitBadConfiguration, status);
     std::printf("The configuration is good.\n");
     return kExitClean;
   }

@@ -4,6 +4,7 @@
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/health_check_service_interface.h>
 #include <grpcpp/resource_quota.h>
+#include <grpcpp/security/server_credentials.h>
 #include <grpcpp/server_builder.h>
 
 #include <algorithm>
@@ -11,6 +12,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "actord/v1/actor_service.grpc.pb.h"
+#include "daemon/listening/open_listening.h"
 #include "daemon/settings/config_text.h"
 #include "daemon/settings/listen_check.h"
 #include "daemon/thread_check.h"
@@ -31,6 +33,8 @@ constexpr size_t kMinServerBytes = size_t{1} << 30;
 // A client that vanishes silently is noticed after this time.
 constexpr int kKeepaliveTimeMs = 60'000;
 constexpr int kKeepaliveTimeoutMs = 20'000;
+// How long calls may go on when their connection has reached its highest age.
+constexpr int kConnectionAgeGraceMs = 30'000;
 // gRPC reads at most this much at once, not 4 MiB. Bytes that gRPC has not read
 // are dropped when a connection is cut.
 constexpr int kMaxReadBytes = 32 << 10;
@@ -69,6 +73,13 @@ void SetLimits(const Config& config, grpc::ServerBuilder& builder) {
   builder.AddChannelArgument(
       GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS,
       static_cast<int>(absl::ToInt64Milliseconds(config.handshake_timeout)));
+  if (config.max_connection_age != absl::InfiniteDuration()) {
+    builder.AddChannelArgument(
+        GRPC_ARG_MAX_CONNECTION_AGE_MS,
+        static_cast<int>(absl::ToInt64Milliseconds(config.max_connection_age)));
+    builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_GRACE_MS,
+                               kConnectionAgeGraceMs);
+  }
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveTimeMs);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS,
                              kKeepaliveTimeoutMs);
@@ -108,6 +119,8 @@ size_t RpcServer::MaxRequestBytes(const Config& config) {
 
 absl::StatusOr<RpcServer::Reservation> RpcServer::Reserve(
     const Config& config) {
+  absl::Status closed = CheckOpenListening(config);
+  if (!closed.ok()) return closed;
   Reservation reservation;
   for (auto it = config.listen.begin(); it != config.listen.end(); ++it) {
     const auto address = ParseListenAddress(*it);
@@ -131,7 +144,7 @@ absl::StatusOr<RpcServer::Reservation> RpcServer::Reserve(
 
 absl::StatusOr<std::unique_ptr<RpcServer>> RpcServer::Start(
     const Config& config, grpc::Service& service, Connections& connections,
-    Reservation reservation) {
+    Reservation reservation, TlsOffer* tls) {
   absl::Status status = CheckAddresses(config);
   if (status.ok()) status = CheckThreads(ThreadsOfServer(), "gRPC's server");
   if (!status.ok()) return status;
@@ -144,12 +157,13 @@ absl::StatusOr<std::unique_ptr<RpcServer>> RpcServer::Start(
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   grpc::ServerBuilder builder;
   SetLimits(config, builder);
-  connections.AddTo(builder);
+  connections.AddTo(builder, tls == nullptr ? grpc::InsecureServerCredentials()
+                                            : MakeTlsCredentials(*tls));
   builder.RegisterService(&service);
   server->max_payload_bytes_ =
       MaxRequestBytes(config) - kMinRequestOverheadBytes;
   server->server_ = builder.BuildAndStart();
-  if (server->server_ == nullptr) {
+  if (server->server_ == nullptr || (tls != nullptr && !IsTaken(*tls))) {
     return absl::InternalError("gRPC did not start the server");
   }
   server->server_->GetHealthCheckService()->SetServingStatus(

@@ -16,6 +16,7 @@
 #include "daemon/connections/connections.h"
 #include "daemon/settings/config.h"
 #include "daemon/socket_lock.h"
+#include "daemon/tls/server_credentials.h"
 
 namespace actord::daemon {
 
@@ -24,16 +25,19 @@ class RpcServer {
   // The addresses of a configuration, reserved against other daemons.
   using Reservation = std::vector<std::unique_ptr<SocketLock>>;
   // UNAVAILABLE if the daemon cannot listen on an address; the message names
-  // the address and the reason. INVALID_ARGUMENT: a Unix socket is listed
-  // twice. Blocks while names are looked up.
+  // the address and the reason. INVALID_ARGUMENT: CheckOpenListening refuses.
+  // INVALID_ARGUMENT: a Unix socket is listed twice. Blocks while names are
+  // looked up.
   static absl::StatusOr<Reservation> Reserve(const Config& config);
   // The largest request that a server of this configuration takes.
   static size_t MaxRequestBytes(const Config& config);
   // Starts the server, which serves when Start returns. UNAVAILABLE: as for
-  // Reserve. INTERNAL: the system has too few threads.
+  // Reserve. INTERNAL: the system has too few threads, or gRPC refuses the
+  // credentials. `tls`: serves TCP with TLS, and must outlive the server; null:
+  // without.
   static absl::StatusOr<std::unique_ptr<RpcServer>> Start(
       const Config& config, grpc::Service& service, Connections& connections,
-      Reservation reservation);
+      Reservation reservation, TlsOffer* tls);
   // Stops the server if Stop was not called.
   ~RpcServer();
   RpcServer(const RpcServer&) = delete;

@@ -93,8 +93,8 @@ class RpcCall final : public WindowedCall {
 struct Bulk::Core {
   Core(const Client& client, const BulkOptions& with)
       : connection(client.connection_),
-        await_stub(v1::ActorService::NewStub(
-            OpenChannel(connection->endpoint.address))),
+        await_stub(
+            v1::ActorService::NewStub(OpenChannel(connection->endpoint))),
         options(with),
         awaits({.window = with.await_window, .max_retries = 0}),
         calls({.window = with.window, .max_retries = with.max_retries}) {}

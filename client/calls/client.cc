@@ -32,7 +32,7 @@ absl::StatusOr<Response> Unary(
 
 }  // namespace
 
-std::shared_ptr<grpc::Channel> OpenChannel(const std::string& address,
+std::shared_ptr<grpc::Channel> OpenChannel(const Endpoint& endpoint,
                                            grpc::ChannelArguments arguments) {
   // No limit here: a page of yields may carry many payloads, and the daemon's
   // limits bound it.
@@ -41,8 +41,20 @@ std::shared_ptr<grpc::Channel> OpenChannel(const std::string& address,
   // No proxy: the daemon runs near its clients, and the environment's proxies
   // are for the web.
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
-  return grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(),
-                                   arguments);
+  if (!endpoint.has_tls()) {
+    return grpc::CreateCustomChannel(
+        endpoint.address, grpc::InsecureChannelCredentials(), arguments);
+  }
+  const TlsOptions& tls = endpoint.tls;
+  if (!tls.server_name.empty()) {
+    arguments.SetSslTargetNameOverride(tls.server_name);
+  }
+  return grpc::CreateCustomChannel(
+      endpoint.address,
+      grpc::SslCredentials({.pem_root_certs = tls.ca,
+                            .pem_private_key = tls.key,
+                            .pem_cert_chain = tls.certificate}),
+      arguments);
 }
 
 void AddToken(const Endpoint& endpoint, grpc::ClientContext& context) {
@@ -57,7 +69,7 @@ void SetDeadline(absl::Time deadline, grpc::ClientContext& context) {
 
 Client::Client(const Endpoint& endpoint)
     : connection_(std::make_shared<Connection>(Connection{endpoint, {}, {}})) {
-  const auto channel = OpenChannel(endpoint.address);
+  const auto channel = OpenChannel(endpoint);
   connection_->actors = v1::ActorService::NewStub(channel);
   connection_->health = grpc::health::v1::Health::NewStub(channel);
 }

@@ -5,7 +5,7 @@
 #include <grpcpp/support/channel_arguments.h>
 
 #include <memory>
-#include <string>
+#include <utility>
 
 #include "absl/time/time.h"
 #include "actord/v1/actor_service.grpc.pb.h"
@@ -23,7 +23,7 @@ namespace actord::client {
 // among all channels to an address. `arguments` are added to those of every
 // channel.
 std::shared_ptr<grpc::Channel> OpenChannel(
-    const std::string& address, grpc::ChannelArguments arguments = {});
+    const Endpoint& endpoint, grpc::ChannelArguments arguments = {});
 
 // Puts the token of the endpoint, if there is one, into the metadata of a call.
 // Does nothing if CheckEndpoint returns an error: that call must not be made.

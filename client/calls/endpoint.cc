@@ -41,13 +41,15 @@ bool StaysOnThisMachine(const std::string& address) {
 }  // namespace
 
 absl::Status CheckEndpoint(const Endpoint& endpoint) {
-  if (endpoint.token.empty() || StaysOnThisMachine(endpoint.address)) {
+  if (endpoint.token.empty() || endpoint.has_tls() ||
+      StaysOnThisMachine(endpoint.address)) {
     return absl::OkStatus();
   }
   return absl::FailedPreconditionError(absl::StrCat(
       "the token is not sent to ", endpoint.address,
       ": the connection is plain text, so that others on the network could "
-      "read the token. Use a Unix socket, or a tunnel that ends at 127.0.0.1"));
+      "read the token. Use TLS, a Unix socket, or a tunnel that ends at "
+      "127.0.0.1"));
 }
 
 }  // namespace actord::client

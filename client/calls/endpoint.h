@@ -1,4 +1,5 @@
-// Where a daemon is, and how a client proves to it who it is.
+// Where a daemon is, how the connection is protected, and how a client proves
+// to the daemon who it is.
 //
 // Thread-safety: values and pure functions.
 #pragma once
@@ -11,22 +12,46 @@
 
 namespace actord::client {
 
+// All texts but the name are the contents of PEM files.
+struct TlsOptions {
+  // The authorities of which one has signed the daemon's certificate. "": the
+  // connection has no TLS.
+  std::string ca;
+  // The client's certificate and its key, for a daemon that requires one; both
+  // or neither.
+  std::string certificate;
+  std::string key;
+  // The name that the daemon's certificate must have. "": the host of the
+  // address.
+  std::string server_name;
+};
+
 struct Endpoint {
-  // A text alone is an address, for a client without a token.
-  Endpoint(std::string at, std::string with_token = "")  // NOLINT
-      : address(std::move(at)), token(std::move(with_token)) {}
+  // A text alone is an address, for a client with neither token nor TLS.
+  Endpoint(std::string at, std::string with_token = "",  // NOLINT
+           TlsOptions with_tls = {})
+      : address(std::move(at)),
+        token(std::move(with_token)),
+        tls(std::move(with_tls)) {}
   Endpoint(const char* at) : address(at) {}  // NOLINT
+
+  // A Unix socket has no TLS, whatever `tls` says.
+  [[nodiscard]] bool has_tls() const {
+    return !tls.ca.empty() && !address.starts_with("unix:");
+  }
 
   // "host:port", "[ipv6]:port" or "unix:/path".
   std::string address;
   // A secret, sent with each call; "": none. token_file.h reads one.
   std::string token;
+  TlsOptions tls;
 };
 
 // OK if the token may be sent to the address. FAILED_PRECONDITION: the
 // connection would be plain text over a network, so that others could read the
 // token. Each call to such an endpoint fails with this error, and nothing is
-// sent. A Unix socket, 127.0.0.0/8, [::1] and localhost stay on the machine.
+// sent. TLS hides the token. A Unix socket, 127.0.0.0/8, [::1] and localhost
+// stay on the machine.
 absl::Status CheckEndpoint(const Endpoint& endpoint);
 
 }  // namespace actord::client

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "client/calls/error.h"
+#include "client/cli/tls_options.h"
 #include "client/output/text.h"
 #include "identity/token_text.h"
 
@@ -51,8 +52,8 @@ ExitStatus Invocation::Fail(const absl::Status& status,
   const ErrorDetails details = DetailsOf(status);
   if (status.code() == absl::StatusCode::kUnavailable &&
       details.reason.empty()) {
-    Complain(subject + "cannot reach the daemon at " + options_.address + ": " +
-             Describe(status));
+    Complain(subject + "cannot reach the daemon at " +
+             DescribeUnreached(options_.endpoint(), status));
   } else if (status.code() == absl::StatusCode::kDeadlineExceeded &&
              // gRPC's own text.
              status.message() == "Deadline Exceeded") {
@@ -72,6 +73,16 @@ ExitStatus Invocation::Fail(const absl::Status& status,
 void Invocation::Complain(const std::string& text) {
   err() << Red("actorctl:", err_colour_) << ' '
         << identity::RedactTokens(OneLine(text)) << '\n';
+}
+
+std::string DescribeUnreached(const Endpoint& endpoint,
+                              const absl::Status& status) {
+  const std::string message(status.message());
+  const std::string hint = HandshakeHint(endpoint, message);
+  return endpoint.address + ": " +
+         (message.empty() ? absl::StatusCodeToString(status.code())
+                          : OneLine(message)) +
+         (hint.empty() ? "" : "; " + hint);
 }
 
 std::string Describe(const absl::Status& status) {

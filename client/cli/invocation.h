@@ -39,11 +39,12 @@ struct GlobalOptions {
   std::string address = "127.0.0.1:7600";
   // A secret; "": none.
   std::string token;
+  TlsOptions tls;
   // Of the whole command.
   std::optional<absl::Duration> timeout;
   Format format = Format::kTable;
 
-  [[nodiscard]] Endpoint endpoint() const { return {address, token}; }
+  [[nodiscard]] Endpoint endpoint() const { return {address, token, tls}; }
 };
 
 // Default deadline of each call that does not wait for a process.
@@ -85,6 +86,11 @@ class Invocation {
   bool err_colour_ = false;
   std::unique_ptr<Client> client_;
 };
+
+// "ADDRESS: the error; what may be right", for an error that gRPC reports
+// because it could not connect.
+std::string DescribeUnreached(const Endpoint& endpoint,
+                              const absl::Status& status);
 
 // The error on one line: message, reason, and the delay before a retry.
 std::string Describe(const absl::Status& status);

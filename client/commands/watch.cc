@@ -191,10 +191,10 @@ ProcessWatchOptions WatchPrinter::Options() {
   };
   watch.on_broken = [this](const absl::Status& why, absl::Duration delay) {
     broken_ = true;
-    invocation_.Complain("no connection to the daemon at " +
-                         invocation_.options().address + ": " +
-                         OneLine(std::string(why.message())) +
-                         "; trying again in " + ShortDuration(delay));
+    invocation_.Complain(
+        "no connection to the daemon at " +
+        DescribeUnreached(invocation_.options().endpoint(), why) +
+        "; trying again in " + ShortDuration(delay));
   };
   return watch;
 }

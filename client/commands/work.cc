@@ -152,10 +152,10 @@ ExitStatus RunWork(Invocation& invocation, const WorkOptions& options) {
   };
   worker_options.on_broken = [&](const absl::Status& why,
                                  absl::Duration delay) {
-    invocation.Complain("no connection to the daemon at " +
-                        invocation.options().address + ": " +
-                        OneLine(std::string(why.message())) +
-                        "; trying again in " + ShortDuration(delay));
+    invocation.Complain(
+        "no connection to the daemon at " +
+        DescribeUnreached(invocation.options().endpoint(), why) +
+        "; trying again in " + ShortDuration(delay));
   };
   Worker worker(
       invocation.options().endpoint(), std::move(worker_options),

@@ -9,7 +9,7 @@
 
 namespace actord::client {
 
-std::shared_ptr<grpc::Channel> OpenLastingChannel(const std::string& address,
+std::shared_ptr<grpc::Channel> OpenLastingChannel(const Endpoint& endpoint,
                                                   absl::Duration first,
                                                   absl::Duration longest) {
   // Keep-alive pings detect a daemon's machine that vanishes silently. The
@@ -27,7 +27,7 @@ std::shared_ptr<grpc::Channel> OpenLastingChannel(const std::string& address,
   };
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, ms(first));
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, ms(longest));
-  return OpenChannel(address, arguments);
+  return OpenChannel(endpoint, arguments);
 }
 
 bool IsWorthAnotherTry(const grpc::Status& status) {

@@ -8,15 +8,15 @@
 #include <grpcpp/support/status.h>
 
 #include <memory>
-#include <string>
 
 #include "absl/time/time.h"
+#include "client/calls/endpoint.h"
 
 namespace actord::client {
 
 // `first` and `longest` are the back-off between attempts to connect, each from
 // 100 ms to 2 minutes.
-std::shared_ptr<grpc::Channel> OpenLastingChannel(const std::string& address,
+std::shared_ptr<grpc::Channel> OpenLastingChannel(const Endpoint& endpoint,
                                                   absl::Duration first,
                                                   absl::Duration longest);
 

@@ -42,9 +42,8 @@ class ProcessWatch::Watch {
   Watch(const Endpoint& endpoint, ProcessWatchOptions options)
       : endpoint_(endpoint),
         options_(std::move(options)),
-        stub_(v1::ActorService::NewStub(
-            OpenLastingChannel(endpoint.address, options_.reconnect_delay,
-                               options_.max_reconnect_delay))),
+        stub_(v1::ActorService::NewStub(OpenLastingChannel(
+            endpoint, options_.reconnect_delay, options_.max_reconnect_delay))),
         resume_token_(options_.resume_token) {}
 
   absl::Status Run(Cancellation& stop);

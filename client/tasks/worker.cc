@@ -64,9 +64,8 @@ class Worker::Work {
       : endpoint_(endpoint),
         options_(std::move(options)),
         handler_(std::move(handler)),
-        stub_(v1::ActorService::NewStub(
-            OpenLastingChannel(endpoint.address, options_.reconnect_delay,
-                               options_.max_reconnect_delay))),
+        stub_(v1::ActorService::NewStub(OpenLastingChannel(
+            endpoint, options_.reconnect_delay, options_.max_reconnect_delay))),
         // Note runs under mutex_; its reports are passed on without the lock.
         tasks_([this](const TaskReport& report)
                    ABSL_NO_THREAD_SAFETY_ANALYSIS { Note(report); }) {}

@@ -44,7 +44,7 @@ uint64_t RefusalsOf(const v1::Counters& counters) {
          counters.external_yield_limit_total() +
          counters.payload_limit_total() + counters.step_limit_total() +
          counters.lifetime_limit_total() + counters.watch_limit_total() +
-         counters.connection_limit_total() + counters.memory_low_total() +
+         counters.connection_limit_total() + counters.memory_limit_total() +
          counters.unread_answers_limit_total() +
          counters.connection_address_limit_total() +
          counters.connection_descriptor_limit_total();

@@ -18,6 +18,7 @@
 #include "absl/time/time.h"
 #include "client/calls/cancellation.h"
 #include "client/calls/client.h"
+#include "client/calls/endpoint.h"
 #include "client/calls/mutex.h"
 #include "client/top/sample.h"
 #include "client/top/wish.h"

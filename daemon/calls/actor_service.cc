@@ -6,7 +6,7 @@ namespace actord::daemon {
 
 ActorService::ActorService(const ServiceContext& context)
     : RoutedService(v1::ActorService::service_full_name(), context.check,
-                    context.config.max_unread_bytes),
+                    context.certificates, context.config.max_unread_bytes),
       context_(context),
       runtime_(context.runtime),
       started_ns_(context.clock.MonotonicNs()),

@@ -32,6 +32,7 @@
 #include "daemon/streams/submit_stream.h"
 #include "daemon/streams/watch_stream.h"
 #include "daemon/streams/work_stream.h"
+#include "daemon/tls/peer_certificates.h"
 #include "runtime/process/catalog.h"
 #include "runtime/runtime.h"
 
@@ -49,8 +50,9 @@ struct ServiceContext {
   ShutdownControl& shutdown;
   Logger& logger;
   const Connections& connections;
-  AccessControl* access;  // null: tokens are not configured
-  CallCheck check;        // null: no call is refused
+  AccessControl* access;                     // null: tokens are not configured
+  CallCheck check;                           // null: no call is refused
+  PeerCertificates* certificates = nullptr;  // null: clients need none
 };
 
 class ActorService final : public RoutedService {

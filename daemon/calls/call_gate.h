@@ -16,6 +16,7 @@
 #include "absl/status/statusor.h"
 #include "daemon/access/access.h"
 #include "daemon/operations/caller.h"
+#include "daemon/tls/peer_certificates.h"
 
 namespace actord::daemon {
 
@@ -26,15 +27,22 @@ using CallCheck = std::function<absl::StatusOr<Access>(const Caller& caller)>;
 
 class CallGate {
  public:
-  // `check` null: every call may go on.
-  explicit CallGate(CallCheck check) : check_(std::move(check)) {}
+  // `check` null: every call may go on. `certificates` null: clients need no
+  // certificates; else it must outlive the gate.
+  explicit CallGate(CallCheck check, PeerCertificates* certificates = nullptr)
+      : check_(std::move(check)), certificates_(certificates) {}
 
   // Returns the caller of a new call, or why the call is refused. Allocates
-  // nothing if there is no check.
+  // nothing if there is neither a check nor a need for certificates.
   [[nodiscard]] absl::StatusOr<Caller> Enter(
-      const grpc::CallbackServerContext& context,
+      grpc::CallbackServerContext& context,
       const google::protobuf::MethodDescriptor& method) const {
     Caller caller(context, method);
+    if (certificates_ != nullptr) {
+      auto certified = certificates_->Check(context.c_call());
+      if (!certified.ok()) return certified.status();
+      caller.certified_ = *std::move(certified);
+    }
     if (check_) {
       absl::StatusOr<Access> access = check_(caller);
       if (!access.ok()) return access.status();
@@ -45,6 +53,7 @@ class CallGate {
 
  private:
   const CallCheck check_;
+  PeerCertificates* const certificates_;
 };
 
 }  // namespace actord::daemon

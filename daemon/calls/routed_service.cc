@@ -19,9 +19,10 @@ const google::protobuf::ServiceDescriptor& FindService(
 }  // namespace
 
 RoutedService::RoutedService(const std::string& full_name, CallCheck check,
+                             PeerCertificates* certificates,
                              size_t max_unread_bytes)
     : service_(FindService(full_name)),
-      gate_(std::move(check)),
+      gate_(std::move(check), certificates),
       unread_(max_unread_bytes) {}
 
 void RoutedService::CheckRoutes() const {

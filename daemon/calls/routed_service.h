@@ -33,6 +33,7 @@
 #include "daemon/calls/unary_answer.h"
 #include "daemon/operations/unread_answers.h"
 #include "daemon/streams/stream.h"
+#include "daemon/tls/peer_certificates.h"
 #include "daemon/wire/rpc_message.h"
 #include "daemon/wire/status_mapping.h"
 
@@ -43,7 +44,7 @@ class RoutedService : public grpc::Service {
   // The subclass must route every method of the service `full_name`.
   // `max_unread_bytes`: see UnreadAnswers.
   RoutedService(const std::string& full_name, CallCheck check,
-                size_t max_unread_bytes);
+                PeerCertificates* certificates, size_t max_unread_bytes);
 
   [[nodiscard]] const UnreadAnswers& unread_answers() const { return unread_; }
 
@@ -175,7 +176,7 @@ class RoutedService : public grpc::Service {
   }
 
   // Takes the call through the gate, and then reads the request.
-  absl::StatusOr<Caller> Begin(const Context& context, const Method& method,
+  absl::StatusOr<Caller> Begin(Context& context, const Method& method,
                                const Bytes& in,
                                google::protobuf::Message* request) const {
     absl::StatusOr<Caller> caller = gate_.Enter(context, method);

@@ -7,6 +7,8 @@
 #include <optional>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
+
 namespace actord::daemon {
 namespace {
 
@@ -36,7 +38,8 @@ bool IsLocalUser(const std::optional<Connection>& connection) {
 
 Connections::Connections(const Config& config, uint64_t max_request_bytes,
                          Logger& logger, const runtime::Clock& clock)
-    : guard_(GuardLimitsFor(config.max_concurrent_streams, max_request_bytes),
+    : revoked_warning_(logger, clock),
+      guard_(GuardLimitsFor(config.max_concurrent_streams, max_request_bytes),
              registry_, counts_, logger, clock),
       acceptor_(LimitsOf(config), registry_, counts_, logger, clock) {}
 
@@ -56,14 +59,16 @@ absl::StatusOr<int> Connections::Listen(const std::string& address,
   return listeners_.back()->port();
 }
 
-void Connections::AddTo(grpc::ServerBuilder& builder) {
+void Connections::AddTo(grpc::ServerBuilder& builder,
+                        const std::shared_ptr<grpc::ServerCredentials>& tcp) {
   using Builder = grpc::ServerBuilder::experimental_type;
-  grpc_ = builder.experimental().AddExternalConnectionAcceptor(
-      Builder::ExternalConnectionType::FROM_FD,
-      grpc::InsecureServerCredentials());
-  local_grpc_ = builder.experimental().AddExternalConnectionAcceptor(
-      Builder::ExternalConnectionType::FROM_FD,
-      grpc::experimental::LocalServerCredentials(UDS));
+  const auto add = [&builder](auto credentials) {
+    return builder.experimental().AddExternalConnectionAcceptor(
+        Builder::ExternalConnectionType::FROM_FD, std::move(credentials));
+  };
+  grpc_tcp_ = add(tcp);
+  grpc_unix_ = add(grpc::InsecureServerCredentials());
+  grpc_local_user_ = add(grpc::experimental::LocalServerCredentials(UDS));
 }
 
 absl::Status Connections::Serve() {
@@ -82,7 +87,10 @@ absl::Status Connections::Serve() {
             connection;
         connection.listener_fd = listener;
         connection.fd = fd;
-        (is_local_user ? local_grpc_ : grpc_)->HandleNewConnection(&connection);
+        GrpcAcceptor& acceptor = is_tcp          ? *grpc_tcp_
+                                 : is_local_user ? *grpc_local_user_
+                                                 : *grpc_unix_;
+        acceptor.HandleNewConnection(&connection);
       });
 }
 
@@ -93,6 +101,15 @@ void Connections::StopAccepting() {
 
 void Connections::CutAllIn(absl::Duration patience) {
   guard_.CutAllIn(patience);
+}
+
+void Connections::CutRevoked(uint64_t id, const std::string& subject) {
+  const auto connection = registry_.Find(id);
+  if (!connection.has_value() || !registry_.CutOne(id, Cut::kEnd)) return;
+  ConnectionCounts::Count(counts_.cut);
+  revoked_warning_.Say(absl::StrCat("connection of ", connection->peer,
+                                    " cut: the certificate of ", subject,
+                                    " is revoked"));
 }
 
 void Connections::WriteStats(DaemonStats& stats) const {

@@ -13,6 +13,7 @@
 // thread. Ownership: owns listeners and threads; borrows logger and clock.
 #pragma once
 
+#include <grpcpp/security/server_credentials.h>
 #include <grpcpp/server_builder.h>
 
 #include <memory>
@@ -25,6 +26,7 @@
 #include "daemon/connections/connection_counts.h"
 #include "daemon/connections/guard.h"
 #include "daemon/connections/registry.h"
+#include "daemon/connections/spaced_warning.h"
 #include "daemon/counters/stats.h"
 #include "daemon/listening/listener.h"
 #include "daemon/settings/config.h"
@@ -55,14 +57,21 @@ class Connections {
                              const UnixAccess& access);
   // Listens on a socket of a service manager (inherited_sockets.h), too.
   InheritedAddress ListenOn(int fd);
+  // `tcp`: the credentials of TCP connections. Those of Unix sockets are plain:
+  // the system lets only the right users connect, and nobody can listen in.
   // Connections of the daemon's own user, and of root, over a Unix socket come
   // from an acceptor of their own: the auth context of their calls has
   // transport_security_type = "local".
-  void AddTo(grpc::ServerBuilder& builder);
+  void AddTo(grpc::ServerBuilder& builder,
+             const std::shared_ptr<grpc::ServerCredentials>& tcp);
   // INTERNAL: the system has no thread or no descriptor left.
   absl::Status Serve();
   void StopAccepting();
   void CutAllIn(absl::Duration patience);
+
+  // Cuts the connection of a client whose certificate is revoked. One thread at
+  // a time.
+  void CutRevoked(uint64_t id, const std::string& subject);
 
   [[nodiscard]] ConnectionRegistry& registry() { return registry_; }
   // Sets the counters of connections.
@@ -72,8 +81,11 @@ class Connections {
   ConnectionRegistry registry_;
   ConnectionCounts counts_;
   std::vector<std::unique_ptr<Listener>> listeners_;
-  std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> grpc_;
-  std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> local_grpc_;
+  using GrpcAcceptor = grpc::experimental::ExternalConnectionAcceptor;
+  std::unique_ptr<GrpcAcceptor> grpc_tcp_;
+  std::unique_ptr<GrpcAcceptor> grpc_unix_;
+  std::unique_ptr<GrpcAcceptor> grpc_local_user_;
+  SpacedWarning revoked_warning_;
   ConnectionGuard guard_;
   Acceptor acceptor_;
 };

@@ -10,6 +10,9 @@ uint64_t ConnectionRegistry::Add(Connection connection) {
   connection.id = ++last_id_;
   fd_of_[connection.id] = connection.fd;
   ++of_group_[connection.address_group];
+  if (!connection.address_group.empty()) {
+    of_peer_[connection.peer] = connection.id;
+  }
   by_fd_[connection.fd] = std::move(connection);
   return last_id_;
 }
@@ -25,6 +28,11 @@ void ConnectionRegistry::RemoveLocked(int fd) {
   if (found == by_fd_.end()) return;
   const auto group = of_group_.find(found->second.address_group);
   if (--group->second == 0) of_group_.erase(group);
+  // A newer connection may have the same peer.
+  const auto peer = of_peer_.find(found->second.peer);
+  if (peer != of_peer_.end() && peer->second == found->second.id) {
+    of_peer_.erase(peer);
+  }
   fd_of_.erase(found->second.id);
   by_fd_.erase(found);
 }
@@ -76,6 +84,12 @@ std::optional<int> ConnectionRegistry::FindDescriptor(uint64_t id) const {
   const auto found = fd_of_.find(id);
   if (found == fd_of_.end()) return std::nullopt;
   return found->second;
+}
+
+uint64_t ConnectionRegistry::FindPeer(std::string_view peer) const {
+  const absl::MutexLock lock(&mutex_);
+  const auto found = of_peer_.find(absl::string_view(peer.data(), peer.size()));
+  return found == of_peer_.end() ? 0 : found->second;
 }
 
 bool ConnectionRegistry::CutOne(uint64_t id, Cut how) {

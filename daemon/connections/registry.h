@@ -56,6 +56,8 @@ class ConnectionRegistry {
   // nullopt: it is over.
   [[nodiscard]] std::optional<Connection> Find(uint64_t id) const;
   [[nodiscard]] std::optional<int> FindDescriptor(uint64_t id) const;
+  // The newest connection of this peer; 0: none, or a Unix socket.
+  [[nodiscard]] uint64_t FindPeer(std::string_view peer) const;
 
   // Cuts the connection (socket_facts.h), and its calls are cancelled. False:
   // the connection is over, or there is no descriptor left at the moment.
@@ -71,6 +73,8 @@ class ConnectionRegistry {
   absl::flat_hash_map<int, Connection> by_fd_ ABSL_GUARDED_BY(mutex_);
   absl::flat_hash_map<uint64_t, int> fd_of_ ABSL_GUARDED_BY(mutex_);
   absl::flat_hash_map<std::string, size_t> of_group_ ABSL_GUARDED_BY(mutex_);
+  // Without Unix sockets.
+  absl::flat_hash_map<std::string, uint64_t> of_peer_ ABSL_GUARDED_BY(mutex_);
   // The descriptors that this round of Sweep has not looked at.
   std::vector<int> to_sweep_ ABSL_GUARDED_BY(mutex_);
 };

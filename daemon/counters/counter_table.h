@@ -15,7 +15,8 @@
   TOTAL(connections_accepted, "connections_accepted_total", "connections", \
         "Connections that were accepted and not refused.") \
   TOTAL(connections_cut, "connections_cut_total", "connections", \
-        "Connections that the daemon cut because their client flooded it.") \
+        "Connections that the daemon cut because their client flooded it, or " \
+        "because the client's certificate is revoked.") \
   TOTAL(connection_limit, "connection_limit_total", "connections", \
         "Connections that were refused because of `connections.max`.") \
   TOTAL(connection_address_limit, "connection_address_limit_total", \

@@ -124,30 +124,28 @@ std::unique_ptr<spdlog::logger> MakeLogger(LogFormat format, LogLevel level,
 // Global, because both libraries accept a bare function only. Null while there
 // is no LibraryLogCapture. Written by its constructor (release) and destructor,
 // read by any thread (acquire).
-std::atomic<Logger*> library_log{nullptr};
+std::atomic<LibraryLogCapture*> library_log{nullptr};
 
-void LogGrpc(gpr_log_func_args* arguments) {
-  Logger* const logger = library_log.load(std::memory_order_acquire);
-  if (logger == nullptr) return;
-  // A client often causes what gRPC calls an error (a broken connection), and
-  // the daemon itself reports errors of the daemon.
-  const LogLevel level = arguments->severity == GPR_LOG_SEVERITY_ERROR
-                             ? LogLevel::kWarning
-                             : LogLevel::kDebug;
-  // With GRPC_TRACE, gRPC writes the headers of calls.
-  logger->Log(level, absl::StrCat("grpc: ",
-                                  identity::RedactTokens(arguments->message)));
+void OnGrpcLog(gpr_log_func_args* arguments) {
+  LibraryLogCapture* const capture =
+      library_log.load(std::memory_order_acquire);
+  if (capture == nullptr) return;
+  capture->LogGrpc(absl::StrCat(arguments->file, ":", arguments->line),
+                   arguments->message,
+                   arguments->severity == GPR_LOG_SEVERITY_ERROR);
 }
 
 void LogProtobuf(google::protobuf::LogLevel level, const char* /*file*/,
                  int /*line*/, const std::string& message) {
-  Logger* const logger = library_log.load(std::memory_order_acquire);
-  if (logger == nullptr) return;
+  LibraryLogCapture* const capture =
+      library_log.load(std::memory_order_acquire);
+  if (capture == nullptr) return;
   // Protobuf logs an error for text that is not UTF-8. The daemon refuses the
   // call that sent the text, so a debug line is enough.
-  logger->Log(level == google::protobuf::LOGLEVEL_FATAL ? LogLevel::kError
-                                                        : LogLevel::kDebug,
-              absl::StrCat("protobuf: ", message));
+  capture->logger().Log(level == google::protobuf::LOGLEVEL_FATAL
+                            ? LogLevel::kError
+                            : LogLevel::kDebug,
+                        absl::StrCat("protobuf: ", message));
 }
 
 }  // namespace
@@ -167,10 +165,37 @@ void Logger::SetLevel(LogLevel level) { logger_->set_level(ToSpdlog(level)); }
 
 LogLevel Logger::level() const { return FromSpdlog(logger_->level()); }
 
-LibraryLogCapture::LibraryLogCapture(Logger& logger) {
-  library_log.store(&logger, std::memory_order_release);
-  gpr_set_log_function(LogGrpc);
+LibraryLogCapture::LibraryLogCapture(Logger& logger,
+                                     const runtime::Clock& clock,
+                                     Explain explain)
+    : logger_(logger), clock_(clock), explain_(explain) {
+  library_log.store(this, std::memory_order_release);
+  gpr_set_log_function(OnGrpcLog);
   google::protobuf::SetLogHandler(LogProtobuf);
+}
+
+void LibraryLogCapture::LogGrpc(std::string_view place,
+                                std::string_view message, bool is_error) {
+  // With GRPC_TRACE, gRPC writes the headers of calls.
+  std::string text =
+      absl::StrCat("grpc: ", identity::RedactTokens(std::string(message)));
+  if (!is_error) return logger_.Debug(text);
+  std::string kind(place);
+  if (explain_ != nullptr) {
+    if (auto explained = explain_(message); explained.has_value()) {
+      text = *std::move(explained);
+      kind = text;
+    }
+  }
+  const auto held_back = spacing_.Admit(kind, clock_.MonotonicNs());
+  if (!held_back.has_value()) return;
+  if (*held_back > 0) {
+    absl::StrAppend(&text, " (and ", *held_back,
+                    " more of this kind since the last such line)");
+  }
+  // A client often causes what gRPC calls an error (a broken connection), and
+  // the daemon itself reports errors of the daemon.
+  logger_.Warning(text);
 }
 
 LibraryLogCapture::~LibraryLogCapture() {

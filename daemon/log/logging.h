@@ -6,12 +6,16 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <string>
 #include <string_view>
 
 #include "absl/time/time.h"
+#include "daemon/log/line_spacing.h"
 #include "daemon/log/log_writer.h"
 #include "daemon/settings/config.h"
 #include "runtime/settings/options.h"
+#include "runtime/system/clock.h"
 
 namespace spdlog {
 class logger;
@@ -60,13 +64,28 @@ class Logger {
 };
 
 // Sends the messages of gRPC and protobuf to `logger`, as long as the object
-// lives. At most one object at a time.
+// lives. At most one object at a time. Clients cause most errors of gRPC, so of
+// each kind one line in ten seconds is written, with the number of the others.
 class LibraryLogCapture {
  public:
-  explicit LibraryLogCapture(Logger& logger);
+  // Says in other words what a line of gRPC means; nullopt: it means what it
+  // says. Equal texts are one kind of line.
+  using Explain = std::optional<std::string> (*)(std::string_view line);
+
+  LibraryLogCapture(Logger& logger, const runtime::Clock& clock,
+                    Explain explain);
   ~LibraryLogCapture();
   LibraryLogCapture(const LibraryLogCapture&) = delete;
   LibraryLogCapture& operator=(const LibraryLogCapture&) = delete;
+
+  void LogGrpc(std::string_view place, std::string_view message, bool is_error);
+  Logger& logger() { return logger_; }
+
+ private:
+  Logger& logger_;
+  const runtime::Clock& clock_;
+  const Explain explain_;
+  LineSpacing spacing_;
 };
 
 }  // namespace actord::daemon

@@ -17,11 +17,13 @@
 
 #include <cstdint>
 #include <iterator>
+#include <memory>
 #include <string>
 #include <string_view>
 
 #include "absl/time/time.h"
 #include "daemon/access/access.h"
+#include "daemon/tls/certified_peer.h"
 
 namespace actord::daemon {
 
@@ -50,16 +52,22 @@ class Caller {
     if (first == last || std::next(first) != last) return {};
     return {first->second.data(), first->second.size()};
   }
-  // The number of the connection that carries the call; 0: unknown. The number
-  // is always 0: gRPC tells the peer of a call, and nobody looks its connection
-  // up (daemon/connections/registry.h).
-  [[nodiscard]] uint64_t connection() const { return connection_; }
+  // The number of the connection that carries the call
+  // (daemon/connections/registry.h); 0: unknown. The number is known if the
+  // client has presented a certificate: gRPC tells the peer of a call, and
+  // nobody looks the connection of other clients up.
+  [[nodiscard]] uint64_t connection() const {
+    return certified_ == nullptr ? 0 : certified_->connection;
+  }
   // What the call may do, and who makes it.
   [[nodiscard]] const Access& access() const { return access_; }
-  // The name that the client has proved; empty: the client has proved no name.
+  // The name that the client has proved by its token, else by its certificate;
+  // empty: the client has proved no name. The text lives as long as a copy of
+  // this caller.
   [[nodiscard]] std::string_view identity() const {
     const identity::Identity* const identity = access_.identity();
-    return identity == nullptr ? std::string_view() : identity->name;
+    if (identity != nullptr) return identity->name;
+    return certified_ == nullptr ? std::string_view() : certified_->name;
   }
   // gRPC's context of the call. For the checks of the gate.
   [[nodiscard]] const grpc::CallbackServerContext& context() const {
@@ -74,7 +82,8 @@ class Caller {
 
   const grpc::CallbackServerContext* context_;
   const google::protobuf::MethodDescriptor* method_;
-  uint64_t connection_ = 0;
+  // Null: the client has presented no certificate.
+  std::shared_ptr<const CertifiedPeer> certified_;
   Access access_;
 };
 

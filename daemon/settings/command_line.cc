@@ -65,8 +65,13 @@ absl::StatusOr<CommandLine> ParseCommandLine(
   app.add_option("--config", result.config_file);
   std::map<const ConfigKey*, std::vector<std::string>> texts;
   for (const ConfigKey& key : ConfigKeys()) {
-    app.add_option(absl::StrCat("--", std::string(key.option)), texts[&key])
-        ->allow_extra_args(false);
+    const std::string name = absl::StrCat("--", std::string(key.option));
+    if (key.is_flag) {
+      // `--NAME` or `--NAME=false`.
+      app.add_flag(name, texts[&key]);
+    } else {
+      app.add_option(name, texts[&key])->allow_extra_args(false);
+    }
   }
   try {
     std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());

@@ -26,6 +26,15 @@ enum class LogFormat { kConsole, kJson };
 // and otherwise kOff.
 enum class AuthMode { kByTokens, kOff, kObserve, kEnforce };
 
+// Paths of PEM files (daemon/tls/); "": not set.
+struct TlsSettings {
+  std::string certificate;
+  std::string key;
+  std::string client_ca;
+  std::string crl;
+  absl::Duration reload_interval = absl::Seconds(30);
+};
+
 struct Config {
   // Addresses, "host:port" or "unix:/path"; port 0 picks a free port.
   std::vector<std::string> listen = {"127.0.0.1:7600"};
@@ -40,6 +49,12 @@ struct Config {
   // "": none.
   std::string port_file;
   int max_concurrent_streams = 1'000;
+  // InfiniteDuration: a connection has no highest age.
+  absl::Duration max_connection_age = absl::InfiniteDuration();
+  // Whether the daemon may serve addresses beyond this machine without TLS.
+  bool insecure_listen = false;
+
+  TlsSettings tls;
 
   // Open connections, in all and of one address. 0: as many as the descriptors
   // allow; half of these.

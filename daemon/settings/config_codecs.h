@@ -99,6 +99,27 @@ struct BoundedDurationCodec : DurationCodec {
   }
 };
 
+// A duration within bounds, or "none".
+struct BoundedOrNoneCodec : BoundedDurationCodec {
+  absl::Status Parse(const std::string& text, absl::Duration& value) const {
+    if (text != "none") return BoundedDurationCodec::Parse(text, value);
+    value = absl::InfiniteDuration();
+    return absl::OkStatus();
+  }
+};
+
+struct FlagCodec {
+  absl::Status Parse(const std::string& text, bool& value) const {
+    if (text != "true" && text != "false") {
+      return absl::InvalidArgumentError(
+          absl::StrCat("\"", text, "\" is not one of true, false"));
+    }
+    value = text == "true";
+    return absl::OkStatus();
+  }
+  std::string Print(bool value) const { return value ? "true" : "false"; }
+};
+
 struct TextCodec {
   absl::Status Parse(const std::string& text, std::string& value) const {
     value = text;

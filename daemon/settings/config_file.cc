@@ -17,7 +17,8 @@ std::string Place(std::string_view name, const toml::source_region& source) {
   return absl::StrCat(std::string(name), ":", source.begin.line, ": ");
 }
 
-// Converts a number or a text; no key has a value of another type.
+// Converts a number or a text; a key has a value of another type only if it is
+// a flag or a list.
 std::optional<std::string> TextOf(const toml::node& node) {
   if (const auto* text = node.as_string()) return text->get();
   if (const auto* number = node.as_integer()) {
@@ -30,6 +31,15 @@ absl::StatusOr<ConfigValue> ReadValue(const ConfigKey& key,
                                       const toml::node& node,
                                       std::string origin) {
   ConfigValue value{&key, {}, std::move(origin)};
+  if (key.is_flag) {
+    const auto* const flag = node.as_boolean();
+    if (flag == nullptr) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(value.origin, ": must be true or false"));
+    }
+    value.texts.emplace_back(flag->get() ? "true" : "false");
+    return value;
+  }
   if (!key.is_list) {
     const std::optional<std::string> text = TextOf(node);
     if (!text.has_value()) {

@@ -1,88 +1,14 @@
 #include "daemon/settings/config_keys.h"
 
-#include <algorithm>
-#include <type_traits>
-#include <utility>
-
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "daemon/settings/config_codecs.h"
+#include "daemon/settings/config_key_forms.h"
 #include "runtime/settings/limit_info.h"
 
 namespace actord::daemon {
 namespace {
-
-// An accessor of `member`: a generic lambda, so that one accessor reads and
-// writes.
-#define ACTORD_MEMBER(member) \
-  [](auto& config) -> auto& { return config.member; }
-
-struct KeyText {
-  std::string_view path;
-  std::string_view option;
-  std::string_view value;
-  std::string_view doc;
-};
-
-ConfigKey Named(KeyText text) {
-  ConfigKey key;
-  key.path = text.path;
-  key.option = text.option;
-  key.value = text.value;
-  key.doc = std::string(text.doc);
-  return key;
-}
-
-template <typename Codec, typename Member>
-ConfigKey Single(KeyText text, Codec codec, Member member) {
-  ConfigKey key = Named(text);
-  key.parse = [codec, member](const std::vector<std::string>& texts,
-                              Config& config) {
-    if (texts.size() != 1) {
-      return absl::InvalidArgumentError("takes exactly one value");
-    }
-    return codec.Parse(texts.front(), member(config));
-  };
-  key.print = [codec, member](const Config& config) {
-    return codec.Print(member(config));
-  };
-  return key;
-}
-
-template <typename Codec, typename Member>
-ConfigKey List(KeyText text, Codec codec, Member member) {
-  ConfigKey key = Named(text);
-  key.is_list = true;
-  key.parse = [codec, member](const std::vector<std::string>& texts,
-                              Config& config) {
-    std::remove_reference_t<decltype(member(config))> values;
-    for (const std::string& item : texts) {
-      absl::Status status = codec.Parse(item, values.emplace_back());
-      if (!status.ok()) return status;
-    }
-    member(config) = std::move(values);
-    return absl::OkStatus();
-  };
-  key.print = [codec, member](const Config& config) {
-    std::vector<std::string> items;
-    for (const auto& item : member(config)) items.push_back(codec.Print(item));
-    return absl::StrCat("[", absl::StrJoin(items, ", "), "]");
-  };
-  return key;
-}
-
-// A key that SIGHUP changes in a running daemon.
-ConfigKey Reloads(ConfigKey key) {
-  key.reloads = true;
-  key.doc += " Reloaded on SIGHUP.";
-  return key;
-}
-
-const NumberCodec<size_t> kCount;
-const SizeCodec kSize;
-const DurationCodec kDuration;
 
 template <typename Codec, typename Value>
 ConfigKey OfLimit(const runtime::LimitRow& row, std::string_view value,
@@ -116,30 +42,7 @@ void AddLimits(std::string_view section, std::vector<ConfigKey>& keys) {
   }
 }
 
-void AddServerKeys(std::vector<ConfigKey>& keys) {
-  keys.push_back(List({"server.listen", "listen", "ADDRESS",
-                       "Address to serve on, host:port or unix:PATH; port 0 "
-                       "picks a free port."},
-                      ListenCodec{}, ACTORD_MEMBER(listen)));
-  keys.push_back(Single({"server.unix_mode", "unix-mode", "MODE",
-                         "Permissions of Unix sockets in octal digits, such as "
-                         "0660; empty: as the umask says. A client needs the "
-                         "right to write."},
-                        ModeCodec{}, ACTORD_MEMBER(unix_mode)));
-  keys.push_back(Single({"server.unix_group", "unix-group", "GROUP",
-                         "Group of Unix sockets, a name or a number; empty: "
-                         "the group of the daemon."},
-                        TextCodec{}, ACTORD_MEMBER(unix_group)));
-  keys.push_back(Single({"server.port_file", "port-file", "PATH",
-                         "File to which actord writes the port of each TCP "
-                         "address, one a line, once it serves."},
-                        TextCodec{}, ACTORD_MEMBER(port_file)));
-  keys.push_back(
-      Single({"server.max_concurrent_streams", "max-concurrent-streams", "N",
-              "Open calls per connection, from 1 to 1000000; further "
-              "calls wait in the client."},
-             NumberCodec<int>{.min = 1, .max = 1'000'000},
-             ACTORD_MEMBER(max_concurrent_streams)));
+void AddLogKeys(std::vector<ConfigKey>& keys) {
   const ChoiceCodec<runtime::LogLevel> level{
       {{"debug", runtime::LogLevel::kDebug},
        {"info", runtime::LogLevel::kInfo},
@@ -155,44 +58,6 @@ void AddServerKeys(std::vector<ConfigKey>& keys) {
       Single({"log.format", "log-format", "FORMAT",
               "Format of log lines on standard error: console or json."},
              format, ACTORD_MEMBER(log_format)));
-}
-
-void AddConnectionKeys(std::vector<ConfigKey>& keys) {
-  const NumberCodec<size_t> count{.max = 10'000'000};
-  keys.push_back(
-      Single({"connections.max", "max-connections", "N",
-              "Maximum number of open connections, up to 10000000; further "
-              "ones are closed as they come. 0 means as many as the limit of "
-              "open files (ulimit -n) less the reserved descriptors."},
-             count, ACTORD_MEMBER(max_connections)));
-  keys.push_back(
-      Single({"connections.max_per_address", "max-connections-per-address", "N",
-              "Maximum number of open connections from one IPv4 address or one "
-              "IPv6 /64 network, up to 10000000; further ones are closed as "
-              "they come. 0 means half of connections.max. Unix sockets are "
-              "not counted."},
-             count, ACTORD_MEMBER(max_connections_per_address)));
-  keys.push_back(
-      Single({"connections.reserved_descriptors", "reserved-descriptors", "N",
-              "File descriptors that connections leave to plugins, commands, "
-              "files and gRPC, from 16 to 1000000; a connection that needs one "
-              "of them is closed as it comes."},
-             NumberCodec<size_t>{.min = 16, .max = 1'000'000},
-             ACTORD_MEMBER(reserved_descriptors)));
-  keys.push_back(Single(
-      {"connections.handshake_timeout", "handshake-timeout", "DURATION",
-       "How long a new connection may take to send its HTTP/2 settings, "
-       "from 100ms to 10m; a slower one is closed."},
-      BoundedDurationCodec{{}, absl::Milliseconds(100), absl::Minutes(10)},
-      ACTORD_MEMBER(handshake_timeout)));
-  keys.push_back(
-      Single({"connections.max_unread_bytes", "max-unread-bytes", "SIZE",
-              "Maximum size of the answers that the client of one connection "
-              "has not read, from 64KiB to 1GiB; further answers are refused. "
-              "A single answer may be larger, and answers up to 16KiB are not "
-              "counted. All Unix sockets count as one connection."},
-             BoundedSizeCodec{{}, 64 << 10, 1 << 30},
-             ACTORD_MEMBER(max_unread_bytes)));
 }
 
 void AddAuthKeys(std::vector<ConfigKey>& keys) {
@@ -328,16 +193,14 @@ void AddShutdownKeys(std::vector<ConfigKey>& keys) {
              kDuration, ACTORD_MEMBER(force_timeout)));
 }
 
-#undef ACTORD_MEMBER
-
 }  // namespace
 
 const std::vector<ConfigKey>& ConfigKeys() {
   static const std::vector<ConfigKey>* const keys = [] {
     auto* all = new std::vector<ConfigKey>;
-    AddServerKeys(*all);
-    AddConnectionKeys(*all);
+    AddNetworkKeys(*all);
     AddAuthKeys(*all);
+    AddLogKeys(*all);
     AddPluginKeys(*all);
     AddBootKeys(*all);
     AddSchedulerKeys(*all);

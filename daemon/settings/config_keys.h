@@ -23,6 +23,8 @@ struct ConfigKey {
   // What it sets, its range, and the sentence that `reloads` adds.
   std::string doc;
   bool is_list = false;
+  // True or false; the option alone means true.
+  bool is_flag = false;
   // SIGHUP changes it in a running daemon.
   bool reloads = false;
   // `parse` and `print` take a list as a whole, and a single value as one text.

@@ -110,7 +110,7 @@
   GAUGE(ready_global, "processes_ready_global", "processes", \
         "Processes that are ready in the queue of all workers. WorkerStatus " \
         "has the numbers of ready processes in the queues of single workers.") \
-  TOTAL(refused_for_memory, "memory_low_total", "requests", \
+  TOTAL(refused_for_memory, "memory_limit_total", "requests", \
         "Submissions, messages and calls that were refused because little " \
         "memory was left.")
 // clang-format on

@@ -1,7 +1,7 @@
 """Runs a command of an image in namespaces of its own, without an engine.
 
-The container has a root that it cannot write to, the image's user, process 1,
-and a network of its own with nothing but loopback in it.
+The container has a root that it cannot write to but for its volumes, the image's
+user, process 1, and a network of its own with nothing but loopback in it.
 """
 
 import os
@@ -11,18 +11,22 @@ import subprocess
 import tempfile
 import time
 
-# Becomes process 1: $1 is the image's root, $2 and $3 the user and the group,
-# the rest the command. Rights are dropped last, with what the image itself has.
+# Becomes process 1: $1 is the image's root, $2 and $3 the user and the group, $4
+# the folders that are volumes, the rest the command. Rights are dropped last,
+# with what the image itself has.
 ENTER = """
 set -euo pipefail
-root=$1 user=$2 group=$3
-shift 3
+root=$1 user=$2 group=$3 volumes=$4
+shift 4
 ip link set lo up
 mount --make-rprivate /
 mount --bind "$root" "$root"
 mount -t proc proc "$root/proc"
 mount --rbind /dev "$root/dev"
 mount -o remount,ro,bind "$root"
+for volume in $volumes; do
+  mount -t tmpfs -o "uid=$user,gid=$group,mode=0750" tmpfs "$root$volume"
+done
 exec env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin chroot "$root" setpriv \\
   --reuid="$user" --regid="$group" --clear-groups --no-new-privs \\
   --bounding-set=-all --inh-caps=-all "$@"
@@ -41,13 +45,13 @@ def wait_until(condition, seconds, what):
 class Container:
     """Process 1 runs from the constructor on; close() leaves nothing behind."""
 
-    def __init__(self, root, user, command):
+    def __init__(self, root, user, command, volumes=()):
         self._user, self._group = user.split(":")
         self._output = tempfile.TemporaryFile()
         self._unshare = subprocess.Popen(
             ["unshare", "--mount", "--net", "--pid", "--fork",
              "bash", "-c", ENTER, "enter", root, self._user,
-             self._group, *command],
+             self._group, " ".join(volumes), *command],
             stdin=subprocess.DEVNULL, stdout=self._output,
             stderr=subprocess.STDOUT)
 

@@ -18,6 +18,7 @@ from container import Container, wait_until
 
 CONFIG = {}
 ROOT = ""
+SOCKET = "unix:/run/actord/actord.sock"
 
 # Asks for the standard health service from this machine, with nothing of the
 # image's: field 1, status, is 1 when it is serving.
@@ -37,13 +38,18 @@ class ImageConfigTest(unittest.TestCase):
     def test_entry_point_is_the_daemon_itself(self):
         self.assertEqual(CONFIG["Entrypoint"], ["/usr/bin/actord"])
 
-    def test_listens_where_the_exposed_port_leads(self):
-        self.assertIn("0.0.0.0:7600", CONFIG["Cmd"])
+    def test_listens_where_no_stranger_comes(self):
+        listening = [after for word, after in zip(CONFIG["Cmd"], CONFIG["Cmd"][1:])
+                     if word == "--listen"]
+        self.assertEqual(listening, ["127.0.0.1:7600", SOCKET])
+        self.assertNotIn("--insecure-listen", CONFIG["Cmd"])
         self.assertEqual(list(CONFIG["ExposedPorts"]), ["7600/tcp"])
+        self.assertEqual(list(CONFIG["Volumes"]), ["/run/actord"])
 
     def test_health_check_asks_the_daemon(self):
         self.assertEqual(CONFIG["Healthcheck"]["Test"],
-                         ["CMD", "/usr/bin/actorctl", "health"])
+                         ["CMD", "/usr/bin/actorctl", "health", "--address",
+                          SOCKET])
 
     def test_is_stopped_by_the_signal_that_drains(self):
         self.assertEqual(CONFIG["StopSignal"], "SIGTERM")
@@ -85,7 +91,8 @@ class ContainerTest(unittest.TestCase):
     def setUp(self):
         self.container = Container(
             ROOT, CONFIG["User"],
-            CONFIG["Entrypoint"] + CONFIG["Cmd"] + self.options)
+            CONFIG["Entrypoint"] + CONFIG["Cmd"] + self.options,
+            CONFIG["Volumes"])
         self.addCleanup(self.container.close)
         wait_until(self.healthy, 60, "the health check to pass")
 
@@ -142,10 +149,21 @@ class DefaultCommandTest(ContainerTest):
         self.assertEqual(count["words"], 10)
         self.assertEqual(count["top"][0], {"word": "the", "count": 3})
 
-    def test_serves_whoever_reaches_the_port(self):
-        answer = self.container.run("/usr/bin/python3", "-c", OUTSIDE_PROGRAM,
-                                    inside=False)
+    def answer_outside(self):
+        """What a program of this machine in the container's network gets."""
+        return self.container.run("/usr/bin/python3", "-c", OUTSIDE_PROGRAM,
+                                  inside=False)
+
+    def test_serves_its_network_on_loopback(self):
+        answer = self.answer_outside()
         self.assertEqual(answer.stdout.strip(), b"0801", answer.stderr)
+        # The loopback interface answers for all addresses of 127.0.0.0/8, but
+        # the daemon is bound to one.
+        other = self.container.run(
+            "/usr/bin/python3", "-c",
+            OUTSIDE_PROGRAM.replace("127.0.0.1", "127.0.0.2").replace(
+                "timeout=20, wait_for_ready=True", "timeout=5"), inside=False)
+        self.assertIn(b"UNAVAILABLE", other.stderr)
 
     def test_drains_and_exits_cleanly_when_it_is_stopped(self):
         self.actorctl("submit", "echo", "x", "--wait")
@@ -155,6 +173,20 @@ class DefaultCommandTest(ContainerTest):
         done = self.container.run("/usr/bin/actorctl", "health", "--address",
                                   "127.0.0.1:7601")
         self.assertNotEqual(done.returncode, 0)
+
+
+class OpenPortTest(ContainerTest):
+
+    options = ["--listen", "0.0.0.0:7601", "--insecure-listen"]
+
+    def test_serves_whoever_reaches_the_port_with_a_warning(self):
+        answer = self.container.run(
+            "/usr/bin/python3", "-c",
+            OUTSIDE_PROGRAM.replace("127.0.0.1:7600", "127.0.0.2:7601"),
+            inside=False)
+        self.assertEqual(answer.stdout.strip(), b"0801", answer.stderr)
+        self.assertIn("anyone who reaches 0.0.0.0:7601 can do everything",
+                      self.container.log())
 
 
 class ExternalCommandTest(ContainerTest):
@@ -192,7 +224,7 @@ def main():
     suite = unittest.TestSuite(
         unittest.defaultTestLoader.loadTestsFromTestCase(case)
         for case in [ImageConfigTest, ImageContentTest, DefaultCommandTest,
-                     ExternalCommandTest])
+                     OpenPortTest, ExternalCommandTest])
     result = unittest.TextTestRunner(verbosity=2).run(suite)
     failed = len(result.failures) + len(result.errors)
     print(f"{result.testsRun - failed} passed, {failed} failed", flush=True)

@@ -16,8 +16,7 @@ TOP_LEVEL_NAMES = {
     "proto", "daemon", "runtime", "handlers", "identity", "client", "tests", "bench",
     "docs", "cmake", "CMakeLists.txt", "CMakePresets.json", "Dockerfile",
     "README.md", "CHANGELOG.md", "LICENSE", "dev", ".ci", ".clang-format",
-    ".clang-tidy", ".gitignore", ".dockerignore",
-}
+    ".clang-tidy", ".gitignore", ".dockerignore"}
 NOT_OURS = {".git", "build", ".cache", "__pycache__"}
 
 MAX_LINES = 400
@@ -26,8 +25,7 @@ MAX_FILES = 25  # in one folder
 # all included as <actord/NAME.h>.
 MAY_HOLD_MORE = {"docs/decisions", "handlers/include/actord"}
 BANNED_NAME_PARTS = {
-    "util", "utils", "common", "helper", "helpers", "misc", "manager", "base",
-}
+    "util", "utils", "common", "helper", "helpers", "misc", "manager", "base"}
 BANNED_TEXT = [
     (re.compile(r"\b(TODO|FIXME|XXX|HACK)\b"), "an unfinished-work marker"),
     (re.compile(r"\bissue\s+#?\d+", re.I), "a reference to an issue"),
@@ -93,6 +91,7 @@ MAY_INCLUDE = [
         "abi", "sdk", "text", "rules", "absl", "handlers", "json"}),
     ("identity/", SYSTEM | {"text", "absl", "identity", "toml", "openssl"}),
     ("runtime/", SYSTEM | {"abi", "sdk", "text", "rules", "absl", "runtime"}),
+    ("daemon/tls/", SYSTEM | RPC | {"text", "runtime", "daemon", "openssl"}),
     ("daemon/", SYSTEM | RPC | {
         "abi", "sdk", "text", "handlers", "identity", "runtime", "daemon", "spdlog",
         "cli11", "toml", "json"}),
@@ -145,6 +144,7 @@ LAYERS = {
         "log",
         "crash",
         "counters",
+        "tls",
         "listening",
         "connections",
         "plugins",

@@ -4,6 +4,10 @@
 //
 // PROTO_DIRECTORY is this project's proto/; no code needs to be generated.
 // TOKEN_FILE holds the token for a daemon that checks tokens. On SIGTERM the worker finishes the tasks that it holds and exits.
+//
+// For a daemon with TLS it takes the variables of actorctl: PEM files in
+// ACTORD_CLIENT_TLS_CA (not set: no TLS), ACTORD_CLIENT_TLS_CERTIFICATE and
+// ACTORD_CLIENT_TLS_KEY, and a name in ACTORD_CLIENT_TLS_SERVER_NAME.
 'use strict';
 
 const grpc = require('@grpc/grpc-js');
@@ -25,6 +29,30 @@ async function carryOut(task) {
   return Buffer.from(text.toUpperCase());
 }
 
+function contentOf(variable) {
+  const path = process.env[variable];
+  return path ? fs.readFileSync(path) : null;
+}
+
+function hasTls(address) {
+  return !address.startsWith('unix:') && !!process.env.ACTORD_CLIENT_TLS_CA;
+}
+
+// The credentials and options of a client of this address. A Unix socket has no
+// TLS.
+function protection(address) {
+  if (!hasTls(address)) {
+    return [grpc.credentials.createInsecure(), {}];
+  }
+  const name = process.env.ACTORD_CLIENT_TLS_SERVER_NAME;
+  return [
+    grpc.credentials.createSsl(contentOf('ACTORD_CLIENT_TLS_CA'),
+      contentOf('ACTORD_CLIENT_TLS_KEY'),
+      contentOf('ACTORD_CLIENT_TLS_CERTIFICATE')),
+    name ? { 'grpc.ssl_target_name_override': name } : {},
+  ];
+}
+
 // The metadata that presents the token, which must not cross a network in plain
 // text.
 function authorization(address, tokenFile) {
@@ -33,7 +61,8 @@ function authorization(address, tokenFile) {
   if (fs.statSync(tokenFile).mode & 0o007) {
     throw new Error(`${tokenFile}: others may read it: chmod 0640`);
   }
-  if (!/^(unix:|unix-abstract:|127\.[\d.]+:|\[::1\]:|localhost:)/.test(address)) {
+  if (!hasTls(address)
+    && !/^(unix:|unix-abstract:|127\.[\d.]+:|\[::1\]:|localhost:)/.test(address)) {
     throw new Error(`the token is not sent to ${address}: the connection is `
       + 'plain text, so that others on the network could read the token');
   }
@@ -54,7 +83,7 @@ class Worker {
       longs: Number, defaults: true, oneofs: true,
     });
     const { ActorService } = grpc.loadPackageDefinition(definition).actord.v1;
-    this.client = new ActorService(address, grpc.credentials.createInsecure());
+    this.client = new ActorService(address, ...protection(address));
     this.stopping = false;
   }
 

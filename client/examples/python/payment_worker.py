@@ -7,7 +7,7 @@ attempt finds the key there and returns the receipt of the first one. Any
 number of these programs may share one ledger.
 
 On SIGTERM it finishes the tasks that it holds and exits. Needs the same
-packages as worker.py.
+packages as worker.py; connection.py has the variables for TLS.
 """
 
 import argparse

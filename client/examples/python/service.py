@@ -6,7 +6,7 @@ Usage: service.py ADDRESS [TOKEN_FILE], then lines on standard input:
   CUSTOMER NUMBER    adds the number to the customer's counter
   CUSTOMER           ends the customer's counter and prints the sum
 
-Needs the same packages as worker.py. Every call can be repeated: the request id
+Needs the same packages as worker.py; connection.py has the variables for TLS. Every call can be repeated: the request id
 starts at most one process for a customer, and the message id adds each number
 once.
 """
@@ -17,6 +17,7 @@ import time
 import grpc
 from actord.v1 import (actor_service_pb2_grpc, outcome_pb2, payload_pb2,
                        process_pb2)
+from connection import open_channel
 from token_metadata import authorization
 
 TRIES = 5
@@ -78,7 +79,7 @@ class Counters:
 def main():
     address, *token_file = sys.argv[1:]
     metadata = authorization(address, *token_file or [None])
-    with grpc.insecure_channel(address) as channel:
+    with open_channel(address) as channel:
         counters = Counters(actor_service_pb2_grpc.ActorServiceStub(channel),
                             f"{time.time_ns():x}", metadata)
         for line in sys.stdin:

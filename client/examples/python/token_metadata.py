@@ -4,6 +4,8 @@ import ipaddress
 import os
 import stat
 
+from connection import has_tls
+
 
 def authorization(address, token_file):
     """Returns the metadata for each call to `address`: none without a file.
@@ -16,7 +18,7 @@ def authorization(address, token_file):
         if os.fstat(file.fileno()).st_mode & stat.S_IRWXO:
             raise ValueError(f"{token_file}: others may read it: chmod 0640")
         token = file.read().strip()
-    if not _stays_on_this_machine(address):
+    if not has_tls(address) and not _stays_on_this_machine(address):
         raise ValueError(f"the token is not sent to {address}: the connection "
                          "is plain text, so that others on the network could "
                          "read the token")

@@ -16,6 +16,7 @@ import time
 import grpc
 from actord.v1 import (actor_service_pb2_grpc, payload_pb2, work_pb2,
                        yield_pb2)
+from connection import open_channel
 from token_metadata import authorization
 
 RECONNECT_SECONDS = 1
@@ -51,7 +52,7 @@ class Worker:
     def __init__(self, address, command, carry_out, name, at_a_time=4,
                  say=print, token_file=None):
         self._stub = actor_service_pb2_grpc.ActorServiceStub(
-            grpc.insecure_channel(address))
+            open_channel(address))
         self._subscription = work_pb2.WorkRequest(
             subscribe=work_pb2.Subscribe(commands=[command], worker=name),
             add_credits=at_a_time)

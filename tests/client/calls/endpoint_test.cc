@@ -41,6 +41,7 @@ TEST(Endpoint, TokenStaysOnThisMachine) {
     EXPECT_FALSE(CheckEndpoint({address, "token"}).ok()) << address;
     EXPECT_TRUE(CheckEndpoint({address}).ok()) << address;
   }
+  EXPECT_TRUE(CheckEndpoint({"10.0.0.1:7600", "token", {.ca = "PEM"}}).ok());
 }
 
 TEST(Endpoint, NoKindOfCallSendsTheTokenOverANetwork) {

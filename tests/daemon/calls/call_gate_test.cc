@@ -231,7 +231,7 @@ TEST(CallGate, AdmitsACallWithoutAnAllocation) {
       __sanitizer_install_malloc_and_free_hooks(CountAllocation, CountFree), 0);
   const MethodDescriptor& method = *Contract().FindMethodByName("Send");
   const CallGate gate(nullptr);
-  const grpc::CallbackServerContext context;
+  grpc::CallbackServerContext context;
   allocations = 0;
   const auto counted = std::make_unique<int>();
   ASSERT_EQ(allocations, 1u) << "allocations are not counted";

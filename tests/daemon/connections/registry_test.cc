@@ -44,6 +44,31 @@ Connection Of(int fd, const std::string& group = "192.0.2.1") {
 
 constexpr size_t kAll = 1000;
 
+TEST(ConnectionRegistry, FindsTheNewestConnectionOfAPeer) {
+  Pair one, two, local;
+  ConnectionRegistry registry;
+  const auto of_peer = [](const Pair& pair) {
+    Connection connection = Of(pair.own());
+    connection.peer = "ipv4:192.0.2.1:5";
+    return connection;
+  };
+  EXPECT_EQ(registry.FindPeer("ipv4:192.0.2.1:5"), 0u);
+  const uint64_t first = registry.Add(of_peer(one));
+  EXPECT_EQ(registry.FindPeer("ipv4:192.0.2.1:5"), first);
+  // The first one is over, and nobody has noticed.
+  const uint64_t second = registry.Add(of_peer(two));
+  EXPECT_EQ(registry.FindPeer("ipv4:192.0.2.1:5"), second);
+  registry.Remove(first);
+  EXPECT_EQ(registry.FindPeer("ipv4:192.0.2.1:5"), second);
+  registry.Remove(second);
+  EXPECT_EQ(registry.FindPeer("ipv4:192.0.2.1:5"), 0u);
+  // All Unix sockets have one name.
+  Connection unix_socket = Of(local.own(), "");
+  unix_socket.peer = "unix:";
+  registry.Add(unix_socket);
+  EXPECT_EQ(registry.FindPeer("unix:"), 0u);
+}
+
 TEST(ConnectionRegistry, CountsConnectionsOfEachGroup) {
   Pair one, two, three;
   ConnectionRegistry registry;

@@ -28,6 +28,8 @@ TEST(ConfigFile, RefusesUnknownKeysWithTheirLine) {
       {"[log]\nlevel = \"info\"\nlevel = \"info\"\n", "f.toml:3: "},
       {"[log]\nlevel = true\n",
        "f.toml:2: log.level: must be a string or a whole number"},
+      {"[server]\ninsecure_listen = \"true\"\n",
+       "f.toml:2: server.insecure_listen: must be true or false"},
       {"[log]\nlevel = 1.5\n",
        "f.toml:2: log.level: must be a string or a whole number"},
       {"[log]\nlevel = [\"info\"]\n",

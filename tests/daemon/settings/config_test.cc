@@ -9,6 +9,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -34,6 +35,13 @@ const std::map<std::string, Sample>& Samples() {
       {"server.listen", {{"[::1]:0", "unix:/a"}, R"(["[::1]:0", "unix:/a"])"}},
       {"server.port_file", {{"/run/actord/port"}, "\"/run/actord/port\""}},
       {"server.max_concurrent_streams", {{"77"}, "77"}},
+      {"server.max_connection_age", {{"1h"}, "\"1h\""}},
+      {"server.insecure_listen", {{"true"}, "true"}},
+      {"tls.certificate", {{"/etc/a.pem"}, "\"/etc/a.pem\""}},
+      {"tls.key", {{"/etc/a.key"}, "\"/etc/a.key\""}},
+      {"tls.client_ca", {{"/etc/ca.pem"}, "\"/etc/ca.pem\""}},
+      {"tls.crl", {{"/etc/crl.pem"}, "\"/etc/crl.pem\""}},
+      {"tls.reload_interval", {{"5s"}, "\"5s\""}},
       {"server.unix_mode", {{"0660"}, "\"0660\""}},
       {"server.unix_group", {{"actord"}, "\"actord\""}},
       {"connections.max", {{"500"}, "500"}},
@@ -134,8 +142,12 @@ std::vector<std::string> Arguments(const ConfigKey& key,
                                    const std::vector<std::string>& texts) {
   std::vector<std::string> arguments;
   for (const std::string& text : texts) {
-    arguments.push_back(absl::StrCat("--", std::string(key.option)));
-    arguments.push_back(text);
+    std::string option = absl::StrCat("--", std::string(key.option));
+    if (key.is_flag) {
+      arguments.push_back(absl::StrCat(option, "=", text));
+    } else {
+      arguments.insert(arguments.end(), {std::move(option), text});
+    }
   }
   return arguments;
 }

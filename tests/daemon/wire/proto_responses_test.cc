@@ -272,7 +272,7 @@ TEST(WriteCounters, WritesEach) {
   EXPECT_EQ(proto.upgrades_total(), 36u);
   EXPECT_EQ(proto.upgrades_declined_total(), 37u);
   EXPECT_EQ(proto.processes_ready_global(), 38u);
-  EXPECT_EQ(proto.memory_low_total(), 50u);
+  EXPECT_EQ(proto.memory_limit_total(), 50u);
   EXPECT_EQ(proto.unread_answers_limit_total(), 51u);
   EXPECT_EQ(proto.streams_open(), 39u);
   EXPECT_EQ(proto.log_lines_dropped_total(), 40u);

@@ -56,7 +56,7 @@ class MemoryLow(AttackCase):
         self.assert_refused(lambda: actor.submit("counter"),
                             code=grpc.StatusCode.RESOURCE_EXHAUSTED,
                             reason="MEMORY_LOW", message="little memory left")
-        self.assertGreaterEqual(actor.status().counters.memory_low_total, 2)
+        self.assertGreaterEqual(actor.status().counters.memory_limit_total, 2)
         # What frees memory goes on.
         self.assertEqual(actor.process(counter).pid, counter)
         actor.terminate(counter)

@@ -198,7 +198,8 @@ class Addresses(ConfigCase):
                               "Address already in use")
 
     def test_address_that_is_not_ours(self):
-        self.assert_fails(run_actord("--listen", "192.0.2.1:7600"),
+        self.assert_fails(run_actord("--listen", "192.0.2.1:7600",
+                                     "--insecure-listen"),
                           CANNOT_LISTEN, "Cannot assign requested address")
 
     def test_several_addresses_and_a_unix_socket(self):

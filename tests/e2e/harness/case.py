@@ -57,8 +57,8 @@ class EmptyCase(unittest.TestCase):
                   file=sys.stderr)
         self.assertEqual(status, exit_status, "the daemon's exit status")
 
-    def connect(self, daemon, options=()):
-        connection = Connection(daemon.address, options)
+    def connect(self, daemon, options=(), credentials=None):
+        connection = Connection(daemon.address, options, credentials)
         self.addCleanup(connection.close)
         return connection
 

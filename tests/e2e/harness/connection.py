@@ -55,11 +55,13 @@ class Connection:
     """`stub` is the generated one; the methods shorten what tests do often.
     The daemon has to be there: this waits until it is connected."""
 
-    def __init__(self, address, options=()):
+    def __init__(self, address, options=(), credentials=None):
         # Connections of one process do not share a socket.
-        self.channel = grpc.insecure_channel(
-            address,
-            options=[("grpc.use_local_subchannel_pool", 1), *options])
+        options = [("grpc.use_local_subchannel_pool", 1), *options]
+        self.channel = (
+            grpc.insecure_channel(address, options=options)
+            if credentials is None
+            else grpc.secure_channel(address, credentials, options=options))
         self.stub = actor_service_pb2_grpc.ActorServiceStub(self.channel)
         # gRPC 1.51 looks at connect's errno after other calls, which may have
         # changed it, and then gives a connection up that is being made. If the

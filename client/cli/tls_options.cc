@@ -1,0 +1,146 @@
+#include "client/cli/tls_options.h"
+
+#include <CLI/CLI.hpp>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+#include <utility>
+
+#include "client/output/exit_status.h"
+
+namespace actord::client {
+namespace {
+
+constexpr size_t kMaxFileBytes = size_t{1} << 20;
+
+// A setting as it is in force.
+struct Setting {
+  std::string value;
+  std::string origin;  // for messages: "--tls-ca", "$ACTORD_CLIENT_TLS_CA"
+};
+
+Setting Find(const std::string& typed, const char* option,
+             const std::string& of_variable, const char* name) {
+  if (!typed.empty()) return {typed, option};
+  return {of_variable, name};
+}
+
+absl::StatusOr<std::string> ReadPem(const Setting& setting, const char* what,
+                                    const char* mark) {
+  if (setting.value.empty()) return "";
+  const auto wrong = [&setting](const std::string& why) {
+    return UsageError(setting.origin + ": " + setting.value + ": " + why);
+  };
+  errno = 0;
+  std::ifstream file(setting.value, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  if (!file || !text) {
+    return wrong(std::string("cannot be read: ") +
+                 std::strerror(errno == 0 ? EIO : errno));
+  }
+  std::string pem = text.str();
+  if (pem.size() > kMaxFileBytes) return wrong("is larger than 1 MiB");
+  if (pem.find(mark) == std::string::npos) {
+    return wrong(std::string("has no ") + what + " in PEM (" + mark + ")");
+  }
+  return pem;
+}
+
+}  // namespace
+
+void AddTlsOptions(CLI::App& app, TypedTls& typed) {
+  app.add_option("--tls-ca", typed.ca,
+                 "PEM file with the authority of the daemon's certificate; "
+                 "connects with TLS, but to a Unix socket "
+                 "[$ACTORD_CLIENT_TLS_CA]")
+      ->type_name("FILE");
+  app.add_option("--tls-certificate", typed.certificate,
+                 "PEM file with the client's certificate, for a daemon that "
+                 "requires one [$ACTORD_CLIENT_TLS_CERTIFICATE]")
+      ->type_name("FILE");
+  app.add_option("--tls-key", typed.key,
+                 "PEM file with the private key of --tls-certificate "
+                 "[$ACTORD_CLIENT_TLS_KEY]")
+      ->type_name("FILE");
+  app.add_option("--tls-server-name", typed.server_name,
+                 "Name in the daemon's certificate [the host of --address; "
+                 "$ACTORD_CLIENT_TLS_SERVER_NAME]")
+      ->type_name("NAME");
+}
+
+absl::StatusOr<TlsOptions> ReadTlsOptions(
+    const TypedTls& typed,
+    const std::function<std::string(const char*)>& variable) {
+  const Setting ca =
+      Find(typed.ca, "--tls-ca", variable("ACTORD_CLIENT_TLS_CA"),
+           "$ACTORD_CLIENT_TLS_CA");
+  const Setting certificate = Find(typed.certificate, "--tls-certificate",
+                                   variable("ACTORD_CLIENT_TLS_CERTIFICATE"),
+                                   "$ACTORD_CLIENT_TLS_CERTIFICATE");
+  const Setting key =
+      Find(typed.key, "--tls-key", variable("ACTORD_CLIENT_TLS_KEY"),
+           "$ACTORD_CLIENT_TLS_KEY");
+  const Setting name = Find(typed.server_name, "--tls-server-name",
+                            variable("ACTORD_CLIENT_TLS_SERVER_NAME"),
+                            "$ACTORD_CLIENT_TLS_SERVER_NAME");
+  for (const Setting& other : {certificate, key, name}) {
+    if (!other.value.empty() && ca.value.empty()) {
+      return UsageError(other.origin +
+                        " needs --tls-ca, the authority of the daemon's "
+                        "certificate; without it there is no TLS");
+    }
+  }
+  if (certificate.value.empty() != key.value.empty()) {
+    const bool has_key = certificate.value.empty();
+    return UsageError((has_key ? key : certificate).origin + " needs " +
+                      (has_key ? "--tls-certificate" : "--tls-key") +
+                      ": a certificate and its key go together");
+  }
+  constexpr const char* kCertificate = "-----BEGIN CERTIFICATE-----";
+  auto ca_pem = ReadPem(ca, "certificate", kCertificate);
+  if (!ca_pem.ok()) return ca_pem.status();
+  auto certificate_pem = ReadPem(certificate, "certificate", kCertificate);
+  if (!certificate_pem.ok()) return certificate_pem.status();
+  auto key_pem = ReadPem(key, "private key", "PRIVATE KEY-----");
+  if (!key_pem.ok()) return key_pem.status();
+  return TlsOptions{.ca = *std::move(ca_pem),
+                    .certificate = *std::move(certificate_pem),
+                    .key = *std::move(key_pem),
+                    .server_name = name.value};
+}
+
+std::string HandshakeHint(const Endpoint& endpoint, std::string_view message) {
+  const auto says = [message](std::string_view text) {
+    return message.find(text) != std::string_view::npos;
+  };
+  const bool is_closed = says("Socket closed") || says("reset by peer");
+  if (endpoint.address.starts_with("unix:")) return "";
+  if (!endpoint.has_tls()) {
+    return is_closed ? "if the daemon serves TLS, give --tls-ca" : "";
+  }
+  if (says("certificate verify failed")) {
+    return "--tls-ca is not the authority of the daemon's certificate, or that "
+           "certificate is expired";
+  }
+  if (says("is not in peer certificate")) {
+    return "the daemon's certificate is of another name: give one of its names "
+           "as --tls-server-name";
+  }
+  if (says("wrong version number")) {
+    return "it answers without TLS: leave --tls-ca out";
+  }
+  if (says("empty address list")) {
+    return "--tls-key does not belong to --tls-certificate, or a file is "
+           "damaged";
+  }
+  if (!is_closed) return "";
+  return endpoint.tls.certificate.empty()
+             ? "if the daemon requires a certificate, give --tls-certificate "
+               "and --tls-key"
+             : "if the daemon does not accept the certificate, give one of an "
+               "authority in its tls.client_ca";
+}
+
+}  // namespace actord::client

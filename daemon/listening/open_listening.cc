@@ -1,0 +1,90 @@
+#include "daemon/listening/open_listening.h"
+
+#include <netdb.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <cstring>
+#include <memory>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "daemon/listening/peer_address.h"
+#include "daemon/settings/config_text.h"
+
+namespace actord::daemon {
+namespace {
+
+bool IsLoopbackV4(uint32_t address) {
+  constexpr int kNetworkShift = 24;
+  constexpr uint32_t kLoopbackNetwork = 127;
+  return ntohl(address) >> kNetworkShift == kLoopbackNetwork;
+}
+
+bool IsLocal(const sockaddr* address) {
+  if (address->sa_family == AF_INET) {
+    sockaddr_in v4{};
+    std::memcpy(&v4, address, sizeof v4);
+    return IsLoopbackV4(v4.sin_addr.s_addr);
+  }
+  if (address->sa_family != AF_INET6) return address->sa_family == AF_UNIX;
+  sockaddr_in6 v6{};
+  std::memcpy(&v6, address, sizeof v6);
+  if (IN6_IS_ADDR_LOOPBACK(&v6.sin6_addr)) return true;
+  if (!IN6_IS_ADDR_V4MAPPED(&v6.sin6_addr)) return false;
+  constexpr size_t kMappedOffset = 12;
+  uint32_t mapped = 0;
+  std::memcpy(&mapped, v6.sin6_addr.s6_addr + kMappedOffset, sizeof mapped);
+  return IsLoopbackV4(mapped);
+}
+
+bool IsOpenName(const std::string& host) {
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = AI_PASSIVE;
+  addrinfo* found = nullptr;
+  if (getaddrinfo(host.c_str(), nullptr, &hints, &found) != 0) return false;
+  const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> owner(found,
+                                                                 freeaddrinfo);
+  for (const addrinfo* entry = found; entry != nullptr;
+       entry = entry->ai_next) {
+    if (!IsLocal(entry->ai_addr)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+std::vector<std::string> OpenAddresses(const Config& config) {
+  std::vector<std::string> open;
+  for (const std::string& text : config.listen) {
+    const auto address = ParseListenAddress(text);
+    if (!address.ok() || address->is_unix) continue;
+    if (IsOpenName(address->host)) open.push_back(text);
+  }
+  for (const int fd : config.inherited_sockets) {
+    sockaddr_storage address{};
+    socklen_t length = sizeof address;
+    if (getsockname(fd, reinterpret_cast<sockaddr*>(&address), &length) != 0 ||
+        IsLocal(reinterpret_cast<const sockaddr*>(&address))) {
+      continue;
+    }
+    open.push_back(SocketAddressText(address));
+  }
+  return open;
+}
+
+absl::Status CheckOpenListening(const Config& config) {
+  if (config.insecure_listen || !config.tls.certificate.empty()) {
+    return absl::OkStatus();
+  }
+  const std::vector<std::string> open = OpenAddresses(config);
+  if (open.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "server.listen: other machines reach ", absl::StrJoin(open, ", "),
+      ", and there is no TLS: set tls.certificate and tls.key, or listen on "
+      "127.0.0.1, [::1] or a Unix socket, or accept that everybody who reaches "
+      "the address can do everything with --insecure-listen"));
+}
+
+}  // namespace actord::daemon

@@ -1,0 +1,25 @@
+// Whether strangers can reach the daemon, and the refusal to serve them without
+// TLS.
+//
+// Thread-safety: pure functions, apart from looking up names, which blocks.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "daemon/settings/config.h"
+
+namespace actord::daemon {
+
+// The addresses of the configuration that another machine can reach: neither
+// loopback nor a Unix socket. Inherited sockets count, too. A name counts if
+// one of its addresses can be reached; a name that is not found does not count,
+// because nobody listens on it.
+std::vector<std::string> OpenAddresses(const Config& config);
+
+// INVALID_ARGUMENT: there is such an address, without TLS and without
+// server.insecure_listen.
+absl::Status CheckOpenListening(const Config& config);
+
+}  // namespace actord::daemon

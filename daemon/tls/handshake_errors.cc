@@ -1,0 +1,49 @@
+#include "daemon/tls/handshake_errors.h"
+
+#include "absl/strings/str_cat.h"
+
+namespace actord::daemon {
+namespace {
+
+// Reasons of OpenSSL, as its error texts end.
+constexpr struct {
+  const char* reason;
+  const char* text;
+} kReasons[] = {
+    {"http request", "it spoke HTTP/1.1 without TLS"},
+    {"wrong version number",
+     "it spoke no TLS, for example gRPC without TLS; give it --tls-ca"},
+    {"unsupported protocol",
+     "it spoke an old version; TLS 1.2 and 1.3 are served"},
+    {"no shared cipher", "it offered no cipher that is served"},
+    {"peer did not return a certificate",
+     "it presented no certificate, and tls.client_ca requires one; give it "
+     "--tls-certificate and --tls-key"},
+    {"certificate verify failed",
+     "its certificate is expired or is not of an authority in tls.client_ca"},
+    {"unknown ca",
+     "it does not trust the daemon's certificate; give it the authority as "
+     "--tls-ca"},
+    {"certificate unknown",
+     "it does not accept the daemon's certificate; compare the authority and "
+     "the name that it expects"},
+    {"bad certificate",
+     "it does not accept the daemon's certificate; compare the authority and "
+     "the name that it expects"},
+    {"certificate expired", "it says that the daemon's certificate is expired"},
+};
+
+}  // namespace
+
+std::optional<std::string> ExplainHandshake(std::string_view line) {
+  constexpr std::string_view kHandshake = "Handshake failed";
+  if (line.find(kHandshake) == std::string_view::npos) return std::nullopt;
+  for (const auto& [reason, text] : kReasons) {
+    if (line.find(reason) != std::string_view::npos) {
+      return absl::StrCat("TLS handshake of a client failed: ", text);
+    }
+  }
+  return absl::StrCat("TLS handshake of a client failed: ", std::string(line));
+}
+
+}  // namespace actord::daemon

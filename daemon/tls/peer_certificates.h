@@ -1,0 +1,110 @@
+// The certificates of connected clients: the name that each proves, and whether
+// it is revoked.
+//
+// gRPC verifies a certificate at the handshake, and knows no revocation lists.
+// So each connection is looked at when its first call comes, and again when the
+// lists change. gRPC keeps one authentication context for all calls of a
+// connection; the entry holds a reference to it, so that its address is not
+// used again, and a later call of the connection costs one look-up by that
+// address.
+//
+// A connection of a revoked client is cut: at once if the list is new, and else
+// kCutAfter after its first call, whose refusal arrives before.
+//
+// Thread-safety: any thread. Ownership: owns references to contexts of gRPC;
+// borrows the rest.
+#pragma once
+
+#include <grpc/grpc_security.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "daemon/tls/certified_peer.h"
+#include "daemon/tls/tls_reloader.h"
+#include "daemon/tls/x509.h"
+#include "runtime/system/clock.h"
+
+struct grpc_call;
+
+namespace actord::daemon {
+
+// What is done with connections (daemon/connections/registry.h).
+struct ConnectionAccess {
+  // The number of the open connection of this peer, as gRPC spells it; 0: none.
+  std::function<uint64_t(const std::string& peer)> find;
+  std::function<bool(uint64_t connection)> is_open;
+  // Cuts the connection, and logs that its client's certificate is revoked.
+  std::function<void(uint64_t connection, const std::string& subject)> cut;
+};
+
+class PeerCertificates {
+ public:
+  static constexpr uint64_t kCutAfterNs = 500'000'000;
+
+  PeerCertificates(const TlsReloader& reloader, ConnectionAccess connections,
+                   const runtime::Clock& clock);
+  ~PeerCertificates();
+  PeerCertificates(const PeerCertificates&) = delete;
+  PeerCertificates& operator=(const PeerCertificates&) = delete;
+
+  // Null: the connection of the call has no certificate, because it is no TLS
+  // connection. UNAUTHENTICATED: the certificate is revoked.
+  absl::StatusOr<std::shared_ptr<const CertifiedPeer>> Check(grpc_call* call);
+
+  // Forgets connections that are over, and cuts what is due. `has_changed`: the
+  // lists are others, so each connection is looked at again.
+  void Tick(bool has_changed);
+
+  [[nodiscard]] size_t size() const;
+
+ private:
+  struct ReleaseContext {
+    void operator()(grpc_auth_context* context) const {
+      grpc_auth_context_release(context);
+    }
+  };
+  using Context = std::unique_ptr<grpc_auth_context, ReleaseContext>;
+  struct Entry {
+    // Never used again: another connection may get the address of the context.
+    uint64_t number = 0;
+    Context context;
+    std::shared_ptr<const CertifiedPeer> peer;
+    bool is_revoked = false;
+    uint64_t cut_ns = UINT64_MAX;  // UINT64_MAX: not due
+  };
+  using Entries = absl::flat_hash_map<const grpc_auth_context*, Entry>;
+
+  static absl::StatusOr<std::shared_ptr<const CertifiedPeer>> Answer(
+      const Entry& entry);
+  // Makes the entry of a connection with these certificates.
+  Entry Examine(Context context, std::string_view pem,
+                const std::string& peer) const;
+  // Compares all connections with the lists in force.
+  void LookAgain(uint64_t now_ns);
+  void ForgetEnded() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  const TlsReloader& reloader_;
+  const ConnectionAccess connections_;
+  const runtime::Clock& clock_;
+
+  mutable absl::Mutex mutex_;
+  Entries entries_ ABSL_GUARDED_BY(mutex_);
+  uint64_t last_number_ ABSL_GUARDED_BY(mutex_) = 0;
+  // With so many entries, those of ended connections are looked for.
+  size_t forget_at_ ABSL_GUARDED_BY(mutex_) = 0;
+};
+
+// Whether one of the certificates is revoked. A text that cannot be read is.
+bool IsAnyRevoked(const TlsMaterial& material, std::string_view pem);
+
+}  // namespace actord::daemon

@@ -1,0 +1,22 @@
+// The name that a client's certificate proves.
+//
+// Thread-safety: pure functions.
+#pragma once
+
+#include <string>
+
+#include "daemon/tls/x509.h"
+
+namespace actord::daemon {
+
+// The longest name; a certificate with a longer one proves none.
+inline constexpr size_t kMaxProvedNameBytes = 512;
+
+// The first URI of the subject's alternative names, for example
+// "spiffe://example.org/billing"; else the first DNS name there; else the last
+// common name of the subject. "": the certificate proves no name. A name with a
+// control character, or longer than the limit, is not replaced by the next
+// kind: the certificate proves no name then.
+std::string ProvedName(const Certificate& certificate);
+
+}  // namespace actord::daemon

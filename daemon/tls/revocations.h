@@ -1,0 +1,46 @@
+// The revocation lists of a file, checked, and the question whether they name a
+// certificate.
+//
+// Thread-safety: constant after Make; any thread.
+#pragma once
+
+#include <openssl/x509.h>
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "daemon/tls/x509.h"
+
+namespace actord::daemon {
+
+class Revocations {
+ public:
+  // No list: nothing is revoked.
+  Revocations() = default;
+  // INVALID_ARGUMENT says what is wrong: a list is damaged, has no issuer among
+  // `authorities` that signed it, begins later than `now`, or is a delta list.
+  // A list whose next update is overdue is taken: all that it names is still
+  // revoked.
+  static absl::StatusOr<Revocations> Make(
+      std::string_view pem, const std::vector<Certificate>& authorities,
+      absl::Time now);
+
+  // True if the list of the certificate's issuer names the certificate. A
+  // certificate whose issuer has no list is not revoked.
+  [[nodiscard]] bool IsRevoked(const Certificate& certificate) const;
+  // Whether there is a list of this authority.
+  [[nodiscard]] bool Covers(const Certificate& authority) const;
+  // The earliest time at which a list says that its successor is out;
+  // InfiniteFuture: none says so.
+  [[nodiscard]] absl::Time next_update() const { return next_update_; }
+  // "CN=ca with 3 certificates, until 2027-...", for each list.
+  [[nodiscard]] std::string Summary() const;
+
+ private:
+  std::vector<Crl> lists_;
+  absl::Time next_update_ = absl::InfiniteFuture();
+};
+
+}  // namespace actord::daemon

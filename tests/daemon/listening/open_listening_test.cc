@@ -1,0 +1,77 @@
+#include "daemon/listening/open_listening.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <string>
+#include <vector>
+
+namespace actord::daemon {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+Config Listening(const std::vector<std::string>& addresses) {
+  Config config;
+  config.listen = addresses;
+  return config;
+}
+
+TEST(OpenListening, LoopbackAndUnixSocketsAreClosed) {
+  const Config config = Listening({"127.0.0.1:1", "127.9.8.7:1", "[::1]:1",
+                                   "localhost:1", "unix:/run/a.sock"});
+  EXPECT_THAT(OpenAddresses(config), IsEmpty());
+  EXPECT_TRUE(CheckOpenListening(config).ok());
+}
+
+TEST(OpenListening, OtherAddressesNeedTlsOrConsent) {
+  for (const std::string address :
+       {"0.0.0.0:1", "[::]:1", "192.0.2.1:1", "[2001:db8::1]:1",
+        "[::ffff:192.0.2.1]:1"}) {
+    Config config = Listening({"127.0.0.1:1", address});
+    EXPECT_THAT(OpenAddresses(config), ElementsAre(address));
+    const absl::Status refused = CheckOpenListening(config);
+    EXPECT_EQ(refused.code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_THAT(std::string(refused.message()),
+                HasSubstr("other machines reach " + address));
+    config.insecure_listen = true;
+    EXPECT_TRUE(CheckOpenListening(config).ok());
+    config.insecure_listen = false;
+    config.tls.certificate = "/etc/a.pem";
+    EXPECT_TRUE(CheckOpenListening(config).ok());
+  }
+}
+
+TEST(OpenListening, MappedLoopbackIsClosed) {
+  EXPECT_THAT(OpenAddresses(Listening({"[::ffff:127.0.0.1]:1"})), IsEmpty());
+}
+
+TEST(OpenListening, NameThatBeginsLikeALoopbackAddressIsNoLoopback) {
+  // The top-level name "invalid" never resolves, so nobody listens there.
+  EXPECT_THAT(OpenAddresses(Listening({"127.0.0.1.invalid:1"})), IsEmpty());
+}
+
+TEST(OpenListening, InheritedSocketsCount) {
+  for (const bool is_open : {false, true}) {
+    const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(is_open ? INADDR_ANY : INADDR_LOOPBACK);
+    ASSERT_EQ(
+        bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address),
+        0);
+    Config config = Listening({});
+    config.inherited_sockets = {fd};
+    EXPECT_EQ(OpenAddresses(config).size(), is_open ? 1u : 0u);
+    EXPECT_EQ(CheckOpenListening(config).ok(), !is_open);
+    close(fd);
+  }
+}
+
+}  // namespace
+}  // namespace actord::daemon
