@@ -36,6 +36,27 @@ class UnreadAnswers::Peers {
   absl::flat_hash_map<std::string, size_t> held_ ABSL_GUARDED_BY(mutex_);
 };
 
+// The bytes of one answer; gives them back at its end.
+class UnreadAnswers::Lease {
+ public:
+  Lease(std::shared_ptr<Peers> peers, std::string peer, size_t bytes)
+      : peers_(std::move(peers)), peer_(std::move(peer)), bytes_(bytes) {}
+  ~Lease() { peers_->Give(peer_, bytes_); }
+  Lease(const Lease&) = delete;
+  Lease& operator=(const Lease&) = delete;
+
+ private:
+  const std::shared_ptr<Peers> peers_;
+  const std::string peer_;
+  const size_t bytes_;
+};
+
+// A slice of an answer, and its share of the answer's lease.
+struct UnreadAnswers::Part {
+  grpc::Slice slice;
+  std::shared_ptr<const Lease> lease;
+};
+
 UnreadAnswers::UnreadAnswers(size_t max_bytes)
     : max_bytes_(max_bytes), peers_(std::make_shared<Peers>()) {}
 
@@ -55,25 +76,14 @@ absl::Status UnreadAnswers::CountLarge(const std::string& peer,
                      max_bytes_, " bytes for each connection"),
         absl::Seconds(1));
   }
-  // Returns the bytes when the last slice of the answer is released.
-  struct Return {
-    std::shared_ptr<Peers> peers;
-    std::string peer;
-    size_t bytes;
-    ~Return() { peers->Give(peer, bytes); }
-  };
-  struct Held {
-    grpc::Slice slice;
-    std::shared_ptr<Return> on_release;
-  };
-  const auto on_release = std::make_shared<Return>(Return{peers_, peer, bytes});
+  const auto lease = std::make_shared<Lease>(peers_, peer, bytes);
   std::vector<grpc::Slice> slices;
   static_cast<void>(answer->Dump(&slices));
   for (grpc::Slice& slice : slices) {
-    auto* const held = new Held{slice, on_release};
+    auto* const part = new Part{slice, lease};
     slice = grpc::Slice(
-        const_cast<uint8_t*>(held->slice.begin()), held->slice.size(),
-        [](void* data) { delete static_cast<Held*>(data); }, held);
+        const_cast<uint8_t*>(part->slice.begin()), part->slice.size(),
+        [](void* data) { delete static_cast<Part*>(data); }, part);
   }
   *answer = grpc::ByteBuffer(slices.data(), slices.size());
   return absl::OkStatus();

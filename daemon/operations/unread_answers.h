@@ -52,6 +52,8 @@ class UnreadAnswers {
 
  private:
   class Peers;
+  class Lease;
+  struct Part;
 
   const size_t max_bytes_;
   // Shared with the answers.
