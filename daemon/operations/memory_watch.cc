@@ -5,6 +5,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <fstream>
 #include <system_error>
 #include <utility>
@@ -18,11 +19,14 @@ namespace {
 // often. It takes the locks of the allocator for milliseconds.
 constexpr int kLooksPerTrim = 10;
 
+// Whether `percent` of the limit are used.
 bool IsAbove(const runtime::MemoryUse& use, uint64_t percent) {
   return use.bytes >= use.limit / 100 * percent;
 }
 
 }  // namespace
+
+uint64_t MemoryWatch::FreeInAllocator() { return mallinfo2().fordblks; }
 
 MemoryWatch::Limits MemoryWatch::FindLimits(const std::string& root) {
   rlimit address_space{};
@@ -75,9 +79,13 @@ std::optional<runtime::MemoryUse> MemoryWatch::Read(
   std::ifstream statm(root_ + "/proc/self/statm");
   uint64_t pages = 0;
   if (!(statm >> pages)) return use;
-  const runtime::MemoryUse space{
+  runtime::MemoryUse space{
       .bytes = pages * static_cast<uint64_t>(sysconf(_SC_PAGESIZE)),
       .limit = limits_.max_address_space};
+  // Asked only now, because it takes the locks of the allocator.
+  if (IsAbove(space, kEnoughPercent)) {
+    space.bytes -= std::min(space.bytes, limits_.free_in_allocator());
+  }
   if (use && runtime::IsNearer(*use, space)) return use;
   of_what = "the limit on the address space (RLIMIT_AS)";
   return space;

@@ -31,10 +31,15 @@ class MemoryWatch {
   static constexpr uint64_t kEnoughPercent = 80;
   static constexpr uint64_t kIntervalNs = 100'000'000;
 
+  static uint64_t FreeInAllocator();
+
   // The limits that were found at the start.
   struct Limits {
     runtime::CgroupMemory groups;
     uint64_t max_address_space = 0;  // bytes; 0: no limit
+    // Bytes of the address space that the allocator can use again. It seldom
+    // gives address space back.
+    uint64_t (*free_in_allocator)() = FreeInAllocator;
   };
   // `root`: "" in production.
   static Limits FindLimits(const std::string& root);

@@ -38,12 +38,14 @@ class MemoryWatchTest : public ::testing::Test {
   }
   MemoryWatch MakeWatch(uint64_t max_address_space) {
     return {{.groups = runtime::CgroupMemory(root_),
-             .max_address_space = max_address_space},
+             .max_address_space = max_address_space,
+             .free_in_allocator = [] { return free_bytes_; }},
             root_,
             [this](bool low) { told_.push_back(low); },
             logger_};
   }
 
+  static inline uint64_t free_bytes_ = 0;
   Logger logger_{LogFormat::kConsole, runtime::LogLevel::kError};
   std::string root_;
   std::vector<bool> told_;
@@ -79,11 +81,16 @@ TEST_F(MemoryWatchTest, TheAddressSpaceCountsToo) {
   Write("/proc/self/statm", "86 1 1 1 0 1 0\n");
   watch.Look();
   EXPECT_EQ(told_, Told({true}));
+  // What the allocator can use again is not used.
+  free_bytes_ = static_cast<uint64_t>(7 * page);
+  watch.Look();
+  EXPECT_EQ(told_, Told({true, false}));
+  free_bytes_ = 0;
   // Of two limits the nearer one counts.
   Write("/proc/self/statm", "20 1 1 1 0 1 0\n");
   UseOfGroup(900);
   watch.Look();
-  EXPECT_EQ(told_, Told({true}));
+  EXPECT_EQ(told_, Told({true, false, true}));
 }
 
 TEST_F(MemoryWatchTest, FilesThatCannotBeReadChangeNothing) {
