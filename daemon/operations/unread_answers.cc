@@ -16,7 +16,7 @@ namespace actord::daemon {
 
 class UnreadAnswers::Peers {
  public:
-  // False: the peer has no room for so many more bytes.
+  // False: the peer has no room for `bytes` more.
   bool Take(const std::string& peer, size_t bytes, size_t max_bytes) {
     const absl::MutexLock lock(&mutex_);
     size_t& held = held_[peer];

@@ -100,7 +100,7 @@ class PeerCertificates {
   mutable absl::Mutex mutex_;
   Entries entries_ ABSL_GUARDED_BY(mutex_);
   uint64_t last_number_ ABSL_GUARDED_BY(mutex_) = 0;
-  // With so many entries, those of ended connections are looked for.
+  // At this number of entries, the cache drops those of ended connections.
   size_t forget_at_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 

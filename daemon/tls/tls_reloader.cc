@@ -88,7 +88,7 @@ void TlsReloader::Pass() {
   const std::shared_ptr<const TlsMaterial> former = current();
   if (*texts == former->texts()) {
     if (!refused_.empty()) {
-      logger_.Info("the files of TLS are again those that are in force");
+      logger_.Info("the TLS files match the ones in force again");
     }
     refused_.clear();
     return;
