@@ -57,6 +57,7 @@ std::optional<ProcessInfo> ReadSlot(const ProcessTable& processes,
   const auto [type, method] = TypeOf(process);
   info.state = StateOf(process, word);
   // Acquire, like the loads below, for the check at the end.
+  info.owner = process.owner.load(std::memory_order_acquire);
   info.priority = process.priority.load(std::memory_order_acquire);
   info.started_unix_ns =
       process.started_unix_ns.load(std::memory_order_acquire);

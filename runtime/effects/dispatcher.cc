@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "handlers/rules/process_rules.h"
 #include "runtime/crash/running_code.h"
+#include "runtime/process/owner.h"
 #include "runtime/step/foreign.h"
 #include "runtime/system/absl_text.h"
 #include "runtime/system/assert.h"
@@ -240,6 +241,7 @@ void Dispatcher::RunInline(const CommandHandler& handler, Process& process,
     call.process = &process;
     call.generation = self.generation;
     lane.hold().Enter(process, Hold::kInlineHandler);
+    const ActingOwner acting(process.owner.load(std::memory_order_relaxed));
     Handle(handler, call);
     lane.hold().Leave();
     if (!call.has_reply) {
@@ -272,13 +274,15 @@ void Dispatcher::RunPooled(const CommandHandler& handler, Process& process,
   }
   const uint64_t timeout_ns = TimeoutOf(yield.timeout_ns);
   if (timeout_ns != 0) broker_.SetTimeout(handle, timeout_ns);
+  const Owner owner = process.owner.load(std::memory_order_relaxed);
   const Pid pid = self;  // the effect's PID is gone when the job runs
   // The job owns the envelope, also if the pool drops the job.
   const auto free = [this](Envelope* owned) { shared_lane_.Free(owned); };
   std::unique_ptr<Envelope, decltype(free)> envelope(yield.content.Take(),
                                                      free);
-  const bool posted =
-      pool_.Post([this, &handler, pid, handle, envelope = std::move(envelope)] {
+  const bool posted = pool_.Post(
+      [this, &handler, pid, owner, handle, envelope = std::move(envelope)] {
+        const ActingOwner acting(owner);
         HandlerCall call(broker_, shared_lane_, pid, *envelope);
         call.handle = handle;
         HandlePooled(handler, pid, call);

@@ -39,6 +39,7 @@
 #include "runtime/process/catalog.h"
 #include "runtime/process/envelope.h"
 #include "runtime/process/mailbox.h"
+#include "runtime/process/owner.h"
 #include "runtime/process/pid.h"
 #include "runtime/process/priority.h"
 #include "runtime/system/assert.h"
@@ -111,13 +112,20 @@ struct alignas(64) Process {
 
   // ---- Turn.
 
-  bool keep_result = false;
-  bool cancel_seen = false;
   // The next turn calls Step even without events: after Init, Restore and
   // CONTINUE.
   bool step_due = false;
   // The next turn calls Init, with `input`.
   bool init_due = false;
+
+  // ---- Any thread.
+
+  // Written by the reservation, before the generation that releases it. On the
+  // line of the generation, because each event for the process compares both.
+  std::atomic<Owner> owner{Owner::kNobody};
+
+  // ---- Turn.
+
   // Number of completions that came within the turn of their yield, so without
   // a record, and that no step has seen yet.
   uint32_t replies = 0;
@@ -157,6 +165,8 @@ struct alignas(64) Process {
 
   // ---- Turn.
 
+  bool keep_result = false;
+  bool cancel_seen = false;
   // The callback for the return of Init; may be null. It lies in
   // `inline_state`, so TakeAdmitted takes it before Init is called.
   Admitted* admitted = nullptr;
@@ -304,5 +314,6 @@ struct alignas(64) Process {
   }
 };
 static_assert(sizeof(Process) == 256);
+static_assert(sizeof(std::atomic<Owner>) == sizeof(Owner));
 
 }  // namespace actord::runtime

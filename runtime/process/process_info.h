@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/process/owner.h"
 #include "runtime/process/pid.h"
 #include "runtime/process/priority.h"
 
@@ -24,6 +25,7 @@ enum class ProcessState { kReady, kRunning, kBlocked, kIdle };
 struct ProcessInfo {
   Pid pid;
   Pid parent;  // empty: submitted from outside
+  Owner owner = Owner::kNobody;
   std::string process_type;
   std::string method;
   ProcessState state = ProcessState::kReady;

@@ -29,8 +29,19 @@ absl::Status ProcessTable::WhyNotFound(const Pid& pid) const {
           other_start ? "; it belongs to another start of this daemon" : ""));
 }
 
+std::optional<Owner> ProcessTable::OwnerOf(const Pid& pid) const {
+  const Process* const process = Find(pid);
+  if (process == nullptr) return std::nullopt;
+  // Acquire: if the next process of the slot has this owner, the load below
+  // sees that the generation has changed.
+  const Owner owner = process->owner.load(std::memory_order_acquire);
+  return process->generation.load(std::memory_order_relaxed) == pid.generation
+             ? std::optional(owner)
+             : std::nullopt;
+}
+
 Process* ProcessTable::Reserve(Cache& cache, const ProcessType* type,
-                               uint16_t method, uint8_t priority,
+                               uint16_t method, uint8_t priority, Owner owner,
                                const Pid& parent, uint64_t now_unix_ns,
                                NoRoom& why) {
   if (!type_limits_.Take(type)) {
@@ -44,6 +55,8 @@ Process* ProcessTable::Reserve(Cache& cache, const ProcessType* type,
     return nullptr;
   }
   Process& process = slots_.At(slot);
+  ACTORD_ASSERT_HOT(owner != Owner::kAny,
+                    "process_table.h: nobody owns what kAny stands for");
   ACTORD_ASSERT_HOT((process.generation.load() & 1) == 0 &&
                         (process.activity.load() & Activity::kEnded) != 0,
                     "process_table.h: no process is in a free slot");
@@ -61,6 +74,7 @@ Process* ProcessTable::Reserve(Cache& cache, const ProcessType* type,
   process.parent.Store(parent);
   process.yields_count.store(0, std::memory_order_release);
   process.method.store(method, std::memory_order_release);
+  process.owner.store(owner, std::memory_order_release);
   process.priority.store(priority, std::memory_order_release);
   process.cancel_requested.store(false, std::memory_order_release);
   process.wanted.store(0, std::memory_order_relaxed);

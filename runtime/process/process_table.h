@@ -9,9 +9,11 @@
 #include <bit>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 
 #include "absl/status/status.h"
 #include "runtime/memory/slot_table.h"
+#include "runtime/process/owner.h"
 #include "runtime/process/pid.h"
 #include "runtime/process/process.h"
 #include "runtime/process/type_limits.h"
@@ -66,14 +68,17 @@ class ProcessTable {
   absl::Status WhyNotFound(const Pid& pid) const;
   [[nodiscard]] bool HasEnded(const Pid& pid) const;
 
+  // nullopt: no such process lives here.
+  [[nodiscard]] std::optional<Owner> OwnerOf(const Pid& pid) const;
+
   // Which limit left no room for another process.
   enum class NoRoom { kInTable, kForType };
   // A process in the state "reserved", with fields reset and an odd generation.
   // It takes messages from now on. Null: there is no room, and `why` names the
   // limit.
   Process* Reserve(Cache& cache, const ProcessType* type, uint16_t method,
-                   uint8_t priority, const Pid& parent, uint64_t now_unix_ns,
-                   NoRoom& why);
+                   uint8_t priority, Owner owner, const Pid& parent,
+                   uint64_t now_unix_ns, NoRoom& why);
   // Prefetches the slot of the next Reserve with this cache, which another
   // processor may have had last.
   void PrefetchNext(const Cache& cache) const {

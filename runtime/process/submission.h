@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/process/owner.h"
 #include "runtime/process/payload.h"
 #include "runtime/process/pid.h"
 #include "runtime/process/priority.h"
@@ -19,6 +20,9 @@ struct SubmitRequest {
   std::vector<Message> messages;  // put into the mailbox before the first step
   int priority = kDefaultPriority;  // 0 (lowest) to 31 (highest)
   std::string name = {};            // held from the beginning; "": none
+  // Of a process that has no living parent; otherwise the owner is the
+  // parent's. Not kAny.
+  Owner owner = Owner::kNobody;
 };
 
 // The result of a Submit.

@@ -7,6 +7,8 @@
 #include <string>
 #include <utility>
 
+#include "runtime/process/owner.h"
+
 namespace actord::runtime {
 namespace {
 
@@ -148,6 +150,7 @@ void Host::Spawn(const actord_host* host, const actord_pid* parent,
   request.input = FromAbi(spawn->input);
   request.priority = PriorityOf(*spawn);
   request.name = std::string(rules::NameOf(*spawn));
+  request.owner = ActingOwner::Here();
   const ParentTies parent_ties{
       .parent = parent == nullptr ? Pid{} : FromAbi(*parent),
       .link = (spawn->flags & ACTORD_SPAWN_LINK) != 0,

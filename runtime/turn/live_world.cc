@@ -41,9 +41,10 @@ World::ChildAnswer LiveWorld::ReserveChild(const Pid& parent, uint64_t unix_ns,
     }
   }
   auto no_room = ProcessTable::NoRoom::kInTable;
-  const Process* const process = processes_.Reserve(
-      lane_.processes(), type, static_cast<uint16_t>(method),
-      static_cast<uint8_t>(PriorityOf(child)), parent, unix_ns, no_room);
+  const Process* const process =
+      processes_.Reserve(lane_.processes(), type, static_cast<uint16_t>(method),
+                         static_cast<uint8_t>(PriorityOf(child)),
+                         OwnerOf(parent), parent, unix_ns, no_room);
   if (process == nullptr) {
     lane_.Count(no_room == ProcessTable::NoRoom::kForType
                     ? &Counters::refused_processes_of_type

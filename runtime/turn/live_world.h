@@ -42,6 +42,10 @@ class LiveWorld final : public World {
   bool HasRoomForTie(const Pid& self, uint64_t begun) override;
 
  private:
+  // Precondition: the process is in its turn.
+  [[nodiscard]] Owner OwnerOf(const Pid& self) const {
+    return processes_.At(self.slot).owner.load(std::memory_order_relaxed);
+  }
   // Remembers the last type, because a process mostly spawns one type.
   const ProcessType* FindProcessType(std::string_view name);
 

@@ -140,12 +140,14 @@ absl::StatusOr<Process*> ProcessAdmission::Reserve(const SubmitRequest& request,
                      "; it must be from 0 (lowest) to ", kPriorities - 1));
   }
   const uint64_t now = clock_.UnixNs();
+  // A child keeps the owner of its family, whoever asks for it.
+  const Owner owner = processes_.OwnerOf(parent).value_or(request.owner);
   auto no_room = ProcessTable::NoRoom::kInTable;
   const auto reserve = [&](BufferCache& buffers,
                            ProcessTable::Cache& processes) -> Process* {
     Process* process = processes_.Reserve(
         processes, type, static_cast<uint16_t>(method),
-        static_cast<uint8_t>(request.priority), parent, now, no_room);
+        static_cast<uint8_t>(request.priority), owner, parent, now, no_room);
     if (process == nullptr) return nullptr;
     processes_.PrefetchNext(processes);
     if (!request.input.bytes.empty() || !request.input.content_type.empty()) {

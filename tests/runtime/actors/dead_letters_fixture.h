@@ -55,8 +55,9 @@ class DeadLettersTest : public ::testing::Test {
   // A process that takes messages and does not run.
   Pid Receiver() {
     auto why = ProcessTable::NoRoom::kInTable;
-    Process* const process = processes_.Reserve(shared_.processes(), nullptr, 0,
-                                                kDefaultPriority, {}, 0, why);
+    Process* const process =
+        processes_.Reserve(shared_.processes(), nullptr, 0, kDefaultPriority,
+                           Owner::kNobody, {}, 0, why);
     receivers_.push_back(process);
     return processes_.PidOf(*process, process->generation);
   }

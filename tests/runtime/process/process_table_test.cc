@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -24,10 +25,10 @@ class ProcessTableTest : public ::testing::Test {
   static constexpr uint32_t kNode = 3;
   static constexpr uint32_t kIncarnation = 77;
 
-  Pid Reserve() {
+  Pid Reserve(Owner owner = Owner::kNobody) {
     ProcessTable::NoRoom why;
-    Process* process =
-        processes_.Reserve(cache_, nullptr, 0, kDefaultPriority, Pid{}, 0, why);
+    Process* process = processes_.Reserve(cache_, nullptr, 0, kDefaultPriority,
+                                          owner, Pid{}, 0, why);
     return processes_.PidOf(*process, process->generation);
   }
   // As the runner does at a process's end.
@@ -58,6 +59,18 @@ TEST_F(ProcessTableTest, WhatHasEndedStaysSoWhenItsSlotIsUsedAgain) {
   ASSERT_EQ(new_pid.slot, old_pid.slot);
   EXPECT_TRUE(processes_.HasEnded(old_pid));
   EXPECT_FALSE(processes_.HasEnded(new_pid));
+}
+
+TEST_F(ProcessTableTest, TellsTheOwnerOfALivingProcessAlone) {
+  constexpr Owner kAlice{5};
+  const Pid former = Reserve(kAlice);
+  EXPECT_EQ(processes_.OwnerOf(former), kAlice);
+  End(former);
+  EXPECT_EQ(processes_.OwnerOf(former), std::nullopt);
+  const Pid next = Reserve();
+  ASSERT_EQ(next.slot, former.slot);
+  EXPECT_EQ(processes_.OwnerOf(next), Owner::kNobody);
+  EXPECT_EQ(processes_.OwnerOf(former), std::nullopt);
 }
 
 TEST_F(ProcessTableTest, WalksOverLiveProcessesInPieces) {
@@ -92,8 +105,8 @@ TEST_F(ProcessTableTest, ASlotWhoseGenerationsAreUsedUpTakesNoRoom) {
   for (int i = 0; i < 100; ++i) pids.push_back(Reserve());
   ProcessTable::NoRoom why;
   const auto reserve = [&] {
-    return processes_.Reserve(cache_, nullptr, 0, kDefaultPriority, Pid{}, 0,
-                              why);
+    return processes_.Reserve(cache_, nullptr, 0, kDefaultPriority,
+                              Owner::kNobody, Pid{}, 0, why);
   };
   ASSERT_EQ(reserve(), nullptr);
   pids[7].generation = UINT32_MAX - 2;
