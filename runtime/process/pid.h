@@ -5,7 +5,9 @@
 
 #include <actord/abi.h>
 
+#include <array>
 #include <atomic>
+#include <bit>
 #include <compare>
 #include <cstdint>
 #include <string>
@@ -94,25 +96,25 @@ absl::StatusOr<TaskToken> ParseTaskToken(std::string_view text);
 // A PID that one thread writes and any thread may read. A reader checks
 // afterwards that the process with this field has not changed
 // (process_table.cc).
-struct AtomicPid {
-  std::atomic<uint32_t> node{0};
-  std::atomic<uint32_t> incarnation{0};
-  std::atomic<uint32_t> slot{0};
-  std::atomic<uint32_t> generation{0};
-
+class AtomicPid {
+ public:
   [[nodiscard]] Pid Load() const {
-    return {node.load(std::memory_order_acquire),
-            incarnation.load(std::memory_order_acquire),
-            slot.load(std::memory_order_acquire),
-            generation.load(std::memory_order_acquire)};
+    const Words words = {first_.load(std::memory_order_acquire),
+                         second_.load(std::memory_order_acquire)};
+    return std::bit_cast<Pid>(words);
   }
   void Store(const Pid& pid) {
+    const auto words = std::bit_cast<Words>(pid);
     // Release, as for all other fields that Reserve writes.
-    node.store(pid.node, std::memory_order_release);
-    incarnation.store(pid.incarnation, std::memory_order_release);
-    slot.store(pid.slot, std::memory_order_release);
-    generation.store(pid.generation, std::memory_order_release);
+    first_.store(words[0], std::memory_order_release);
+    second_.store(words[1], std::memory_order_release);
   }
+
+ private:
+  using Words = std::array<uint64_t, 2>;
+
+  std::atomic<uint64_t> first_{0};   // node and incarnation
+  std::atomic<uint64_t> second_{0};  // slot and generation
 };
 
 }  // namespace actord::runtime

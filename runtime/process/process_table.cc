@@ -40,52 +40,6 @@ std::optional<Owner> ProcessTable::OwnerOf(const Pid& pid) const {
              : std::nullopt;
 }
 
-Process* ProcessTable::Reserve(Cache& cache, const ProcessType* type,
-                               uint16_t method, uint8_t priority, Owner owner,
-                               const Pid& parent, uint64_t now_unix_ns,
-                               NoRoom& why) {
-  if (!type_limits_.Take(type)) {
-    why = NoRoom::kForType;
-    return nullptr;
-  }
-  const uint32_t slot = cache.Allocate(slots_);
-  if (slot == SlotTable<Process>::kNoSlot) {
-    type_limits_.Give(type);
-    why = NoRoom::kInTable;
-    return nullptr;
-  }
-  Process& process = slots_.At(slot);
-  ACTORD_ASSERT_HOT(owner != Owner::kAny,
-                    "process_table.h: nobody owns what kAny stands for");
-  ACTORD_ASSERT_HOT((process.generation.load() & 1) == 0 &&
-                        (process.activity.load() & Activity::kEnded) != 0,
-                    "process_table.h: no process is in a free slot");
-  process.slot.store(slot, std::memory_order_relaxed);
-  WillWrite(&process.next_tag);
-  process.next_tag = 1;
-  process.keep_result = false;
-  process.cancel_seen = false;
-  // Release: a thread that still looks at the slot's former process, and has
-  // read one of these values with acquire, then sees that the generation has
-  // changed.
-  process.type.store(type, std::memory_order_release);
-  process.steps.store(0, std::memory_order_release);
-  process.started_unix_ns.store(now_unix_ns, std::memory_order_release);
-  process.parent.Store(parent);
-  process.yields_count.store(0, std::memory_order_release);
-  process.method.store(method, std::memory_order_release);
-  process.owner.store(owner, std::memory_order_release);
-  process.priority.store(priority, std::memory_order_release);
-  process.cancel_requested.store(false, std::memory_order_release);
-  process.wanted.store(0, std::memory_order_relaxed);
-  WillWrite(&process.generation);
-  // Release: pairs with Find. Odd: the process lives.
-  process.generation.store(
-      process.generation.load(std::memory_order_relaxed) + 1,
-      std::memory_order_release);
-  return &process;
-}
-
 void ProcessTable::Release(Cache& cache, Process& process) {
   ACTORD_ASSERT_HOT((process.generation.load() & 1) == 0 &&
                         (process.activity.load() & Activity::kEnded) != 0,

@@ -39,24 +39,12 @@ class TypeLimits {
   // Counts one more process. False: the type is at its limit. Null, an unknown
   // type, has no limit.
   bool Take(const ProcessType* type) {
-    Count* const count = Find(type);
-    if (count == nullptr) [[likely]] {
-      return true;
-    }
-    // Relaxed: no other data depends on the count.
-    size_t live = Unpriced(count->live).load(std::memory_order_relaxed);
-    do {
-      if (live >= count->max) return false;
-    } while (!count->live.compare_exchange_weak(live, live + 1,
-                                                std::memory_order_relaxed));
-    return true;
+    return counts_.empty() ? true : TakeOfLimited(type);
   }
   // Counts one process less.
   void Give(const ProcessType* type) {
-    if (Count* const count = Find(type)) {
-      const size_t before = count->live.fetch_sub(1, std::memory_order_relaxed);
-      ACTORD_ASSERT(before != 0,
-                    "type_limits.h: a process that ends was counted");
+    if (!counts_.empty()) [[unlikely]] {
+      GiveToLimited(type);
     }
   }
 
@@ -76,8 +64,29 @@ class TypeLimits {
     Atomic<size_t> live{0};
   };
 
+  // (Not inlined: without limits their look-up would cost a spawn and an end
+  // registers.)
+  [[gnu::noinline]] bool TakeOfLimited(const ProcessType* type) {
+    Count* const count = Find(type);
+    if (count == nullptr) return true;
+    // Relaxed: no other data depends on the count.
+    size_t live = Unpriced(count->live).load(std::memory_order_relaxed);
+    do {
+      if (live >= count->max) return false;
+    } while (!count->live.compare_exchange_weak(live, live + 1,
+                                                std::memory_order_relaxed));
+    return true;
+  }
+  [[gnu::noinline]] void GiveToLimited(const ProcessType* type) {
+    if (Count* const count = Find(type)) {
+      const size_t before = count->live.fetch_sub(1, std::memory_order_relaxed);
+      ACTORD_ASSERT(before != 0,
+                    "type_limits.h: a process that ends was counted");
+    }
+  }
+
   [[nodiscard]] Count* Find(const ProcessType* type) const {
-    if (counts_.empty() || type == nullptr) return nullptr;
+    if (type == nullptr) return nullptr;
     const auto it = counts_.find(type->name);
     return it == counts_.end() ? nullptr : it->second.get();
   }

@@ -138,13 +138,7 @@ void Inbox::DropCompletions(Process& process, Turn& turn,
   }
 }
 
-void Inbox::Empty(Process& process, Turn& turn) {
-  ACTORD_ASSERT_HOT(!process.IsStill(turn.generation),
-                    "ending.h (3): the process cannot be found any more");
-  // A later event comes from a sender that found the process just before its
-  // end. The next process of this slot drops the event, or the end of the
-  // runtime does.
-  turn.word = process.activity.load(std::memory_order_acquire);
+void Inbox::EmptyRest(Process& process, Turn& turn) {
   while (Envelope* envelope = PopUrgent(process)) {
     lane_.Free(envelope);
   }

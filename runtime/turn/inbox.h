@@ -60,7 +60,7 @@ class Inbox {
   void FreeBatch(Turn& turn) {
     if (turn.count == 1) [[likely]] {
       Envelope::Destroy(lane_.buffers(), batch_[0]);
-    } else {
+    } else if (turn.count != 0) {
       FreeEnvelopes(batch(turn));
     }
     turn.count = 0;
@@ -72,9 +72,23 @@ class Inbox {
                        absl::FunctionRef<bool(uint64_t tag)> is_dropped);
   // Turns the remaining messages into dead letters. Precondition: the process
   // has ended and cannot be found any more.
-  void Empty(Process& process, Turn& turn);
+  void Empty(Process& process, Turn& turn) {
+    ACTORD_ASSERT_HOT(!process.IsStill(turn.generation),
+                      "ending.h (3): the process cannot be found any more");
+    // A later event comes from a sender that found the process just before its
+    // end. The next process of this slot drops the event, or the end of the
+    // runtime does.
+    turn.word = process.activity.load(std::memory_order_acquire);
+    if (Activity::Urgent(turn.word) != 0 || !process.urgent_taken.empty() ||
+        process.in_hand != nullptr || !process.messages.IsEmpty())
+        [[unlikely]] {
+      EmptyRest(process, turn);
+    }
+  }
 
  private:
+  // (Not inlined: few processes end with events left.)
+  [[gnu::noinline]] void EmptyRest(Process& process, Turn& turn);
   // (Not inlined: the loop would cost a step of one event registers.)
   [[gnu::noinline]] void FreeEnvelopes(std::span<Envelope* const> envelopes);
   // Takes the completion out of the counts of waiting completions.

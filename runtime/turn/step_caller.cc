@@ -65,7 +65,7 @@ void StepCaller::Step(Process& process, const Turn& turn,
   const size_t count = batch.size();
   if (count == 1) [[likely]] {
     WriteEvent(process, *batch[0], events_[0]);
-  } else {
+  } else if (count != 0) {
     WriteEvents(process, batch);
   }
   WillWrite(process.state);

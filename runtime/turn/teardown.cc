@@ -31,7 +31,9 @@ void Teardown::End(Process& process, Turn& turn, EndCause&& cause) {
     caller_.Close(process, *process.type.load(std::memory_order_relaxed),
                   state);
   }
-  broker_.CloseAll(process, turn.generation, lane_);
+  if (process.yields != kNoYieldSlot) [[unlikely]] {
+    broker_.CloseAll(process, turn.generation, lane_);
+  }
   if (process.upgrading != nullptr) [[unlikely]] {
     Upgrading::Forget(process);
   }

@@ -302,10 +302,10 @@ void YieldBroker::CloseOthers(
 }
 
 void YieldBroker::CloseAll(Process& process, uint32_t generation, Lane& lane) {
-  while (process.yields != kNoYieldSlot) {
+  do {
     Expire(process, generation, records_.At(process.yields));
     Free(process, process.yields, lane);
-  }
+  } while (process.yields != kNoYieldSlot);
 }
 
 void YieldBroker::ForEachTag(const Process& process,
