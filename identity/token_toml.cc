@@ -15,6 +15,7 @@
 #include "identity/role.h"
 #include "identity/token_keys.h"
 #include "identity/token_text.h"
+#include "identity/toml_nesting.h"
 
 namespace actord::identity {
 namespace {
@@ -89,6 +90,7 @@ absl::Status FileReader::CheckSize(std::string_view text) const {
 absl::StatusOr<std::vector<TokenEntry>> FileReader::Read(
     std::string_view text) {
   absl::Status status = CheckSize(text);
+  if (status.ok()) status = CheckTomlNesting(text, file_);
   if (!status.ok()) return status;
   toml::table root;
   try {

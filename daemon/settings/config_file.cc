@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "daemon/settings/bounded_file.h"
 #include "daemon/settings/config_keys.h"
+#include "identity/toml_nesting.h"
 
 namespace actord::daemon {
 namespace {
@@ -96,6 +97,8 @@ bool IsSection(std::string_view name) {
 
 absl::StatusOr<std::vector<ConfigValue>> ParseConfigText(
     std::string_view text, std::string_view name) {
+  const absl::Status nesting = identity::CheckTomlNesting(text, name);
+  if (!nesting.ok()) return nesting;
   toml::table parsed;
   try {
     parsed = toml::parse(text, name);

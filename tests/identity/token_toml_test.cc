@@ -257,6 +257,15 @@ TEST(ParseTokens, HostileTextIsRefused) {
 }
 
 // A person may paste the secret where the hash belongs, or anywhere else.
+TEST(ParseTokens, DeepNestingIsRefusedWithItsLine) {
+  std::string parts;
+  for (int i = 0; i < 100; ++i) parts += ".a";
+  EXPECT_EQ(TextComplaint(Table() + "[token" + parts + "]\n"),
+            "f.toml:6: a key has more than 16 parts with dots between them");
+  EXPECT_EQ(TextComplaint(Table() + "submit = " + std::string(100, '[')),
+            "f.toml:6: a value is nested more than 16 levels deep");
+}
+
 TEST(ParseTokens, NoErrorRepeatsASecret) {
   const std::string token = TokenText(7);
   const std::string texts[] = {

@@ -48,6 +48,18 @@ TEST(ConfigFile, RefusesUnknownKeysWithTheirLine) {
   }
 }
 
+// toml++ would overflow the stack.
+TEST(ConfigFile, RefusesDeepNestingWithItsLine) {
+  std::string parts = "log";
+  for (int i = 0; i < 100'000; ++i) parts += ".a";
+  for (const std::string& line : {"[" + parts + "]", parts + " = 1"}) {
+    EXPECT_EQ(ParseConfigText("[log]\nlevel = \"info\"\n" + line, "f.toml")
+                  .status()
+                  .message(),
+              "f.toml:3: a key has more than 16 parts with dots between them");
+  }
+}
+
 TEST(ConfigFile, KeepsTheOrderOfTheLines) {
   const auto values = ParseConfigText(
       "[server]\nport_file = \"p\"\nlisten = []\n[log]\nlevel = \"info\"\n",
