@@ -25,6 +25,7 @@ void BlockSignals() {
   const sigset_t signals = Signals();
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
 }
 
 absl::StatusOr<std::unique_ptr<SignalThread>> SignalThread::Start(

@@ -14,7 +14,8 @@
 namespace actord::daemon {
 
 // Reserves SIGTERM, SIGINT and SIGHUP for a SignalThread, in this thread and
-// all threads that it starts, and ignores SIGPIPE.
+// all threads that it starts. Ignores SIGPIPE and SIGXFSZ: a write to a reader
+// that is gone, or beyond a limit on the size of files, fails as any other.
 void BlockSignals();
 
 class SignalThread {

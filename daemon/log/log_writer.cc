@@ -38,8 +38,10 @@ struct LogWriter::State {
   void Run();
   // Returns how many of the lines the descriptor refused.
   uint64_t WriteLines(std::string_view lines);
-  // False: the descriptor refuses writes.
-  bool WritePiece(std::string_view piece);
+  // As WriteLines, for one piece. A full disk may take a part of it.
+  uint64_t WritePiece(std::string_view piece);
+  // Removes the bytes that the descriptor accepts from the front of `bytes`.
+  void WriteBytes(std::string_view& bytes);
   bool HasWork() const ABSL_SHARED_LOCKS_REQUIRED(mutex) {
     return !waiting.empty() || dropped_since != 0 || stopping;
   }
@@ -64,30 +66,50 @@ struct LogWriter::State {
   std::atomic<uint64_t> written{0};
   std::atomic<uint64_t> dropped{0};
   std::atomic<bool> abandoned{false};
+  // The descriptor took the beginning of a line and refused the rest. The next
+  // write ends that line, so that it spoils no other. Relaxed: the writer's
+  // thread alone uses it; without that thread, calls at the same time may mix
+  // their lines anyway.
+  std::atomic<bool> is_cut{false};
 };
 
-bool LogWriter::State::WritePiece(std::string_view piece) {
-  while (!piece.empty()) {
-    if (abandoned.load(std::memory_order_relaxed)) return false;
-    const ssize_t count = write(descriptor, piece.data(), piece.size());
+void LogWriter::State::WriteBytes(std::string_view& bytes) {
+  while (!bytes.empty()) {
+    if (abandoned.load(std::memory_order_relaxed)) return;
+    const ssize_t count = write(descriptor, bytes.data(), bytes.size());
     if (count >= 0) {
-      piece.remove_prefix(static_cast<size_t>(count));
+      bytes.remove_prefix(static_cast<size_t>(count));
     } else if (errno == EAGAIN) {
       // Another program that shares the open file made it non-blocking.
       pollfd writable{descriptor, POLLOUT, 0};
       poll(&writable, 1, -1);
     } else if (errno != EINTR) {
-      return false;
+      return;
     }
   }
-  return true;
+}
+
+uint64_t LogWriter::State::WritePiece(std::string_view piece) {
+  if (is_cut.load(std::memory_order_relaxed)) {
+    std::string_view line_end = "\n";
+    WriteBytes(line_end);
+    if (!line_end.empty()) return CountLines(piece);
+    is_cut.store(false, std::memory_order_relaxed);
+  }
+  std::string_view rest = piece;
+  WriteBytes(rest);
+  const size_t count = piece.size() - rest.size();
+  if (!rest.empty() && count != 0 && piece[count - 1] != '\n') {
+    is_cut.store(true, std::memory_order_relaxed);
+  }
+  return CountLines(rest);
 }
 
 uint64_t LogWriter::State::WriteLines(std::string_view lines) {
   uint64_t refused = 0;
   while (!lines.empty()) {
     const std::string_view piece = FirstPiece(lines);
-    if (!WritePiece(piece)) refused += CountLines(piece);
+    refused += WritePiece(piece);
     lines.remove_prefix(piece.size());
   }
   dropped.fetch_add(refused, std::memory_order_relaxed);
@@ -115,7 +137,9 @@ void LogWriter::State::Run() {
     const uint64_t refused = WriteLines(lines);
     untold += refused;
     // A refused notice is written later.
-    if (untold != 0 && refused == 0 && WritePiece(notice(untold))) untold = 0;
+    if (untold != 0 && refused == 0 && WritePiece(notice(untold)) == 0) {
+      untold = 0;
+    }
     written.store(taken_so_far, std::memory_order_release);
   }
 }

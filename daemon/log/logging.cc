@@ -1,5 +1,6 @@
 #include "daemon/log/logging.h"
 
+#include <actord/text.h>
 #include <google/protobuf/stubs/logging.h>
 #include <grpc/support/log.h>
 #include <spdlog/details/os.h>
@@ -107,7 +108,7 @@ LogWriter::Notice DropNotice(LogFormat format, bool in_colour) {
   return [format, in_colour](uint64_t dropped) {
     const std::string text =
         absl::StrCat(dropped, dropped == 1 ? " log line" : " log lines",
-                     " dropped: standard error was blocked");
+                     " dropped: standard error was blocked or full");
     return Line({"actord", spdlog::level::warn, text}, *MakeFormatter(format),
                 in_colour);
   };
@@ -157,6 +158,13 @@ Logger::Logger(LogFormat format, LogLevel level)
 Logger::~Logger() = default;
 
 void Logger::Log(LogLevel level, std::string_view message) {
+  std::string shortened;
+  if (message.size() > kMaxMessageBytes) {
+    const std::string_view beginning = CutUtf8(message, kMaxMessageBytes);
+    shortened = absl::StrCat(std::string(beginning), "... (",
+                             message.size() - beginning.size(), " more bytes)");
+    message = shortened;
+  }
   logger_->log(ToSpdlog(level),
                spdlog::string_view_t(message.data(), message.size()));
 }

@@ -25,6 +25,11 @@ namespace actord::daemon {
 
 class Logger {
  public:
+  // A longer message is cut, and its line ends with the number of bytes that
+  // are missing. So a line stays far below what may wait for standard error,
+  // even if all of it is escaped.
+  static constexpr size_t kMaxMessageBytes = size_t{16} << 10;
+
   // Writes to standard error.
   Logger(LogFormat format, runtime::LogLevel level);
   // Waits briefly for earlier entries to be written.
@@ -52,7 +57,7 @@ class Logger {
 
   // Waits until earlier entries are written, at most `patience`.
   void Flush(absl::Duration patience) { writer_.Flush(patience); }
-  // Number of lines that were lost because standard error was blocked.
+  // Number of lines that were lost because standard error was blocked or full.
   [[nodiscard]] uint64_t dropped_lines() const { return writer_.dropped(); }
 
   // The writer of the lines, for the report of a crash.

@@ -33,12 +33,14 @@ void AppendEscape(std::string_view prefix, unsigned char byte, Output& out) {
 
 // Characters that command a terminal or change how the text around them reads:
 // controls (some terminals also obey U+0080 to U+009F), line and paragraph
-// separators, and marks of the direction of text.
+// separators, and marks of the direction of text. Also the byte order mark,
+// which is invisible, and the noncharacters U+FFFE and U+FFFF.
 constexpr bool IsCommand(uint32_t point) {
   return point < 0x20 || (point >= 0x7f && point < 0xa0) || point == 0x61c ||
          point == 0x200e || point == 0x200f ||
          (point >= 0x2028 && point <= 0x202e) ||
-         (point >= 0x2066 && point <= 0x206f);
+         (point >= 0x2066 && point <= 0x206f) || point == 0xfeff ||
+         point == 0xfffe || point == 0xffff;
 }
 
 // In JSON's form: \u202e.

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <poll.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <array>
@@ -196,6 +198,64 @@ TEST(LogWriter, KeepsLinesOfTwoProgramsApart) {
   one.Write("end\n");
   other.Write("end\n");
   reader.join();
+}
+
+// A file that takes so many bytes, as if its disk were full then.
+class SmallDisk {
+ public:
+  SmallDisk() : file_(memfd_create("log", MFD_CLOEXEC)) {
+    EXPECT_GE(file_, 0);
+    EXPECT_EQ(getrlimit(RLIMIT_FSIZE, &before_), 0);
+    std::signal(SIGXFSZ, SIG_IGN);
+  }
+  ~SmallDisk() {
+    setrlimit(RLIMIT_FSIZE, &before_);
+    close(file_);
+  }
+  [[nodiscard]] int writer() const { return file_; }
+  void Resize(rlim_t bytes) {
+    const rlimit limit{bytes, before_.rlim_max};
+    ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &limit), 0);
+  }
+  std::string Text() {
+    std::string text(1 << 20, '\0');
+    const ssize_t count = pread(file_, text.data(), text.size(), 0);
+    text.resize(count > 0 ? static_cast<size_t>(count) : 0);
+    return text;
+  }
+
+ private:
+  const int file_;
+  rlimit before_{};
+};
+
+TEST(LogWriter, LineThatTheDiskCutsStaysAloneAndIsCounted) {
+  SmallDisk disk;
+  LogWriter writer(disk.writer(), Notice);
+  disk.Resize(250);
+  for (int i = 0; i < 5; ++i) {
+    writer.Write(Line(i));
+    ASSERT_TRUE(writer.Flush(kPatience));
+  }
+  EXPECT_EQ(writer.dropped(), 3u);
+  disk.Resize(RLIM_INFINITY);
+  writer.Write(Line(5));
+  ASSERT_TRUE(writer.Flush(kPatience));
+  EXPECT_EQ(disk.Text(), Line(0) + Line(1) + Line(2).substr(0, 50) + "\n" +
+                             Line(5) + Notice(3));
+  EXPECT_EQ(writer.dropped(), 3u);
+}
+
+// A disk that takes a part of a piece has taken the lines in that part.
+TEST(LogWriter, LinesBeforeTheCutDoNotCount) {
+  SmallDisk disk;
+  LogWriter writer(disk.writer(), Notice);
+  disk.Resize(250);
+  std::string lines;
+  for (int i = 0; i < 5; ++i) lines += Line(i);
+  writer.Write(lines);
+  ASSERT_TRUE(writer.Flush(kPatience));
+  EXPECT_EQ(writer.dropped(), 3u);
 }
 
 }  // namespace

@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 #include <spdlog/details/log_msg.h>
 
+#include <cstring>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -101,7 +103,7 @@ const std::vector<std::pair<std::string, std::string>>& Commands() {
       {"\u061c", "\\u061c"}, {"\u200e", "\\u200e"}, {"\u200f", "\\u200f"},
       {"\u2028", "\\u2028"}, {"\u2029", "\\u2029"}, {"\u202a", "\\u202a"},
       {"\u202e", "\\u202e"}, {"\u2066", "\\u2066"}, {"\u2069", "\\u2069"},
-      {"\u206f", "\\u206f"}};
+      {"\u206f", "\\u206f"}, {"\ufeff", "\\ufeff"}, {"\uffff", "\\uffff"}};
   return commands;
 }
 
@@ -127,6 +129,33 @@ TEST(LogFormat, JsonEscapesControlCharacters) {
     EXPECT_EQ(Json(text).find(text), std::string::npos);
     EXPECT_EQ(nlohmann::json::parse(Json(text)).get<std::string>(), text);
   }
+}
+
+TEST(Logger, CutsLongMessagesBetweenCharacters) {
+  ::testing::internal::CaptureStderr();
+  {
+    Logger logger(LogFormat::kJson, runtime::LogLevel::kInfo);
+    // An é has two bytes, so the limit is in the middle of one.
+    std::string text = "x";
+    while (text.size() <= size_t{1} << 20) text += "é";
+    logger.Info(text);
+    logger.Info(std::string(Logger::kMaxMessageBytes, 'y'));
+    // Each of these bytes is escaped.
+    logger.Info(std::string(size_t{1} << 20, '\x01'));
+    EXPECT_EQ(logger.dropped_lines(), 0u);
+  }
+  std::istringstream lines(::testing::internal::GetCapturedStderr());
+  std::string line;
+  std::vector<std::string> messages;
+  while (std::getline(lines, line)) {
+    messages.push_back(nlohmann::json::parse(line)["message"]);
+  }
+  ASSERT_EQ(messages.size(), 3u);
+  EXPECT_EQ(messages[0].size(),
+            Logger::kMaxMessageBytes - 1 + strlen("... (1032194 more bytes)"));
+  EXPECT_TRUE(messages[0].ends_with("é... (1032194 more bytes)"));
+  EXPECT_EQ(messages[1], std::string(Logger::kMaxMessageBytes, 'y'));
+  EXPECT_TRUE(messages[2].ends_with("\x01... (1032192 more bytes)"));
 }
 
 TEST(Logger, WritesFromItsLevelOn) {
