@@ -1,5 +1,7 @@
 #include "daemon/boot_tree.h"
 
+#include <algorithm>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -9,6 +11,7 @@
 #include "daemon/settings/bounded_file.h"
 #include "handlers/supervisor/supervisor_spec.h"
 #include "runtime/system/clock.h"
+#include "runtime/system/parker.h"
 
 namespace actord::daemon {
 namespace {
@@ -20,23 +23,35 @@ class Coming {
  public:
   // Sets the result. Only the first call counts.
   void Set(T value) {
-    const absl::MutexLock lock(&mutex_);
-    if (!value_) value_ = std::move(value);
+    {
+      const absl::MutexLock lock(&mutex_);
+      if (!value_) value_ = std::move(value);
+    }
+    parker_.Notify();
   }
-  // Returns the result; nullopt: there was no result within `patience`.
+  // Returns the result; nullopt: there was no result within `patience`,
+  // whatever happens to the time of day. For one thread.
   std::optional<T> WaitFor(absl::Duration patience) {
-    const absl::MutexLock lock(&mutex_);
-    mutex_.AwaitWithTimeout(
-        absl::Condition(
-            +[](std::optional<T>* value) { return value->has_value(); },
-            &value_),
-        patience);
-    return std::exchange(value_, std::nullopt);
+    const runtime::Clock& clock = runtime::Clock::System();
+    const bool is_endless = patience == absl::InfiniteDuration();
+    const uint64_t until_ns =
+        clock.MonotonicNs() + static_cast<uint64_t>(std::max<int64_t>(
+                                  0, absl::ToInt64Nanoseconds(patience)));
+    for (;;) {
+      {
+        const absl::MutexLock lock(&mutex_);
+        if (value_) return std::exchange(value_, std::nullopt);
+      }
+      const uint64_t now_ns = clock.MonotonicNs();
+      if (!is_endless && now_ns >= until_ns) return std::nullopt;
+      parker_.Wait(is_endless ? runtime::Parker::kForever : until_ns - now_ns);
+    }
   }
 
  private:
   absl::Mutex mutex_;
   std::optional<T> value_ ABSL_GUARDED_BY(mutex_);
+  runtime::Parker parker_;
 };
 
 absl::Status Late(absl::Duration timeout) {

@@ -118,23 +118,18 @@ absl::Status AccessControl::Start(std::function<void()> recheck) {
 
 void AccessControl::Stop() {
   if (!thread_.joinable()) return;
-  {
-    const absl::MutexLock lock(&mutex_);
-    stopping_ = true;
-  }
+  stopping_.store(true, std::memory_order_relaxed);
+  parker_.Notify();
   thread_.join();
 }
 
 void AccessControl::Run() {
   pthread_setname_np(pthread_self(), "tokens");
+  const auto interval_ns =
+      static_cast<uint64_t>(absl::ToInt64Nanoseconds(kRecheckInterval));
   for (;;) {
-    {
-      const absl::MutexLock lock(&mutex_);
-      if (mutex_.AwaitWithTimeout(absl::Condition(&stopping_),
-                                  kRecheckInterval)) {
-        return;
-      }
-    }
+    parker_.Wait(interval_ns);
+    if (stopping_.load(std::memory_order_relaxed)) return;
     tokens_->Refresh(LiveTokens::When::kIfChanged);
     recheck_();
   }

@@ -24,10 +24,8 @@
 #include <string_view>
 #include <thread>
 
-#include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/synchronization/mutex.h"
 #include "daemon/access/access.h"
 #include "daemon/access/live_tokens.h"
 #include "daemon/access/refusal_log.h"
@@ -36,6 +34,7 @@
 #include "daemon/settings/config.h"
 #include "identity/token_table.h"
 #include "runtime/system/clock.h"
+#include "runtime/system/parker.h"
 
 namespace actord::daemon {
 
@@ -127,8 +126,12 @@ class AccessControl {
   std::atomic<uint64_t> observed_{0};
 
   std::function<void()> recheck_;
-  absl::Mutex mutex_;
-  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
+  // The thread waits here. (A wait for an absl::Mutex ends by the time of day:
+  // if that were set back, revoked tokens would stay valid meanwhile.)
+  runtime::Parker parker_;
+  // Stop writes it, and the thread reads it. Relaxed: the parker orders the
+  // write before the read.
+  std::atomic<bool> stopping_{false};
   std::thread thread_;
 };
 

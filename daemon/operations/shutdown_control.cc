@@ -2,10 +2,12 @@
 
 #include <pthread.h>
 
+#include <cstdint>
 #include <system_error>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/system/clock.h"
 
 namespace actord::daemon {
 
@@ -52,8 +54,11 @@ void ShutdownControl::AwaitAndRunOrder() {
     order = *std::move(order_);
   }
   const ShutdownReport report = order.shutdown(order.mode, order.timeout);
-  const absl::MutexLock lock(&mutex_);
-  report_ = report;
+  {
+    const absl::MutexLock lock(&mutex_);
+    report_ = report;
+  }
+  parker_.Notify();
 }
 
 void ShutdownControl::Request(ShutdownMode mode, absl::Duration timeout,
@@ -75,6 +80,7 @@ void ShutdownControl::Request(ShutdownMode mode, absl::Duration timeout,
       waiting_.push_back(std::exchange(done, nullptr));
     }
   }
+  if (now) parker_.Notify();
   TellOfRequest();
   if (done) std::move(done)(report);
 }
@@ -140,19 +146,21 @@ ShutdownControl::Result ShutdownControl::Carry(const Steps& steps) {
 }
 
 bool ShutdownControl::WaitForEnd(absl::Duration patience, bool may_be_hurried) {
-  const auto ended = [this]() ABSL_SHARED_LOCKS_REQUIRED(mutex_) {
-    return report_.has_value();
-  };
-  const auto ended_or_hurried = [this]() ABSL_SHARED_LOCKS_REQUIRED(mutex_) {
-    return report_.has_value() || now_;
-  };
-  absl::MutexLock lock(&mutex_);
-  if (!may_be_hurried) {
-    mutex_.AwaitWithTimeout(absl::Condition(&ended), patience);
-    return true;
+  const runtime::Clock& clock = runtime::Clock::System();
+  const bool is_endless = patience == absl::InfiniteDuration();
+  const uint64_t until_ns =
+      clock.MonotonicNs() +
+      static_cast<uint64_t>(absl::ToInt64Nanoseconds(patience));
+  for (;;) {
+    {
+      absl::MutexLock lock(&mutex_);
+      if (report_.has_value()) return true;
+      if (may_be_hurried && now_) return false;
+    }
+    const uint64_t now_ns = clock.MonotonicNs();
+    if (!is_endless && now_ns >= until_ns) return true;
+    parker_.Wait(is_endless ? runtime::Parker::kForever : until_ns - now_ns);
   }
-  mutex_.AwaitWithTimeout(absl::Condition(&ended_or_hurried), patience);
-  return report_.has_value() || !now_;
 }
 
 }  // namespace actord::daemon

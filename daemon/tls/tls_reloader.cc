@@ -72,6 +72,7 @@ void TlsReloader::Stop() {
     const absl::MutexLock lock(&mutex_);
     is_stopping_ = true;
   }
+  parker_.Notify();
   thread_.join();
 }
 
@@ -102,6 +103,7 @@ void TlsReloader::Pass() {
     current_ = *std::move(material);
     has_changed_ = true;
   }
+  parker_.Notify();
   // A reader of the line finds the new files in force.
   logger_.Info(absl::StrCat("TLS reloaded: ", absl::StrJoin(changes, "; ")));
   next_warning_ns_ = 0;
@@ -132,13 +134,10 @@ uint64_t TlsReloader::IntervalNs() const {
 void TlsReloader::Run(uint64_t next_pass_ns) {
   pthread_setname_np(pthread_self(), "tls");
   for (;;) {
+    parker_.Wait(static_cast<uint64_t>(absl::ToInt64Nanoseconds(kTick)));
     bool has_changed = false;
     {
       const absl::MutexLock lock(&mutex_);
-      const auto is_due = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-        return is_stopping_ || has_changed_;
-      };
-      mutex_.AwaitWithTimeout(absl::Condition(&is_due), kTick);
       if (is_stopping_) return;
       has_changed = std::exchange(has_changed_, false);
     }

@@ -21,6 +21,7 @@
 #include "daemon/settings/config.h"
 #include "daemon/tls/tls_material.h"
 #include "runtime/system/clock.h"
+#include "runtime/system/parker.h"
 
 namespace actord::daemon {
 
@@ -79,6 +80,9 @@ class TlsReloader {
   std::shared_ptr<const TlsMaterial> current_ ABSL_GUARDED_BY(mutex_);
   bool has_changed_ ABSL_GUARDED_BY(mutex_) = false;
   bool is_stopping_ ABSL_GUARDED_BY(mutex_) = false;
+  // The thread waits here, whatever happens to the time of day. Notified when
+  // one of the two above becomes true.
+  runtime::Parker parker_;
   std::thread thread_;
 };
 
