@@ -28,7 +28,8 @@ class PendingAnswer {
     if (!done_) return;
     std::move(done_)(runtime::Retryable(
         absl::StatusCode::kUnavailable, runtime::reason::kPluginLoaderBusy,
-        absl::StrCat("the daemon is ending, or ", PluginLoading::kMaxWaiting,
+        absl::StrCat("the daemon is ending, the system has no thread left, or ",
+                     PluginLoading::kMaxWaiting,
                      " calls of LoadPlugin wait already"),
         absl::Seconds(1)));
   }

@@ -62,9 +62,10 @@ absl::Status Names::Release(std::string_view name, const Pid& pid) {
   const MutexLock lock(mutex_);
   const auto it = holders_.find(name);
   if (it == holders_.end() || it->second.pid != pid) {
-    return Error(absl::StatusCode::kNotFound, reason::kNameNotFound,
-                 absl::StrCat("process ", FormatPid(pid),
-                              " does not hold the name ", ToAbsl(name)));
+    return Error(
+        absl::StatusCode::kNotFound, reason::kNameNotFound,
+        absl::StrCat("process ", FormatPid(pid), " does not hold the name \"",
+                     ToAbsl(CutUtf8(name, kMaxNameBytes)), "\""));
   }
   Erase(it);
   return absl::OkStatus();

@@ -292,7 +292,9 @@ void Dispatcher::RunPooled(const CommandHandler& handler, Process& process,
   if (!posted) {
     broker_.Complete(
         handle, ACTORD_RESOURCE_EXHAUSTED,
-        TextPayload("too many commands wait for the blocking pool"), lane);
+        TextPayload("too many commands wait for the blocking pool, or the "
+                    "system has no thread left for it"),
+        lane);
   }
 }
 

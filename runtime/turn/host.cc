@@ -144,6 +144,13 @@ size_t Host::GroupMembers(const actord_host* host, actord_bytes group,
 void Host::Spawn(const actord_host* host, const actord_pid* parent,
                  const actord_spawn* spawn, actord_completion completion) {
   const Host& self = Of(host);
+  // Before the input is copied, whatever its size says.
+  const absl::Status fits =
+      CheckPayloadSize("input", spawn->input, PayloadLimit(self.limits_));
+  if (!fits.ok()) {
+    self.AnswerSpawn(completion, fits);
+    return;
+  }
   SubmitRequest request;
   request.process_type = std::string(View(spawn->process_type));
   request.method = std::string(View(spawn->method));

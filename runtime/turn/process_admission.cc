@@ -48,16 +48,17 @@ absl::Status CheckMemory(const LiveLimits& limits) {
                    absl::Seconds(1));
 }
 
-absl::Status CheckPayloadSize(std::string_view field, const Payload& payload,
+absl::Status CheckPayloadSize(std::string_view field,
+                              const actord_payload& payload,
                               PayloadLimit limit) {
-  const size_t size = payload.bytes.size();
+  const size_t size = payload.bytes.size;
   if (limit.Refuses(size)) {
     return InvalidField(
         field, reason::kPayloadTooLarge,
         absl::StrCat(ToAbsl(field), " has ", size, " bytes; the limit is ",
                      limit.max_bytes()));
   }
-  return CheckLabel(field, "content type", payload.content_type);
+  return CheckLabel(field, "content type", View(payload.content_type));
 }
 
 absl::Status CheckTopic(std::string_view topic) {

@@ -81,8 +81,14 @@ absl::Status CheckMemory(const LiveLimits& limits);
 // PAYLOAD_TOO_LARGE if the payload is larger than the limit, INVALID_FIELD if
 // its content type is longer than kMaxLabelBytes; `field` is the field of the
 // request. The same rule holds at each place where a payload enters.
-absl::Status CheckPayloadSize(std::string_view field, const Payload& payload,
+absl::Status CheckPayloadSize(std::string_view field,
+                              const actord_payload& payload,
                               PayloadLimit limit);
+inline absl::Status CheckPayloadSize(std::string_view field,
+                                     const Payload& payload,
+                                     PayloadLimit limit) {
+  return CheckPayloadSize(field, ToAbi(payload), limit);
+}
 // INVALID_FIELD if `topic` is longer than kMaxLabelBytes.
 absl::Status CheckTopic(std::string_view topic);
 

@@ -120,6 +120,24 @@ TEST_F(HostTest, SpawnCompletesWithThePidOrTheReason) {
   EXPECT_EQ(answers.size(), 4u);
 }
 
+TEST_F(HostTest, SpawnRefusesAnInputAboveTheLimitUnread) {
+  RuntimeOptions options;
+  options.max_payload_bytes = 100;
+  Start(options);
+  const char only_byte = 'x';
+  actord_spawn spawn{};
+  spawn.struct_size = sizeof(spawn);
+  spawn.process_type = ToAbi(std::string_view("script"));
+  spawn.input.bytes = {&only_byte, size_t{1} << 40};
+  host_->spawn(host_, nullptr, &spawn, 0);
+  spawn.input.bytes = {};
+  spawn.input.content_type = {&only_byte, size_t{1} << 40};
+  host_->spawn(host_, nullptr, &spawn, 0);
+  core_->Settle();
+  EXPECT_EQ(core_->core->LiveProcesses(), 0u);
+  EXPECT_EQ(core_->core->Stats().refused_payloads, 1u);
+}
+
 TEST_F(HostTest, ReadsAndWritesPids) {
   Start();
   char text[64];
