@@ -14,6 +14,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
+#include "runtime/system/clock.h"
 
 namespace actord::daemon {
 namespace {
@@ -185,9 +186,21 @@ void LogWriter::Write(std::string_view line) {
 }
 
 bool LogWriter::Flush(absl::Duration patience) {
-  const absl::MutexLock lock(&state_->mutex);
-  return state_->mutex.AwaitWithTimeout(
-      absl::Condition(state_.get(), &State::IsIdle), patience);
+  // Short naps, because a wait for the mutex would end by the time of day,
+  // which may be set back meanwhile.
+  constexpr timespec kPause{0, 1'000'000};
+  const runtime::Clock& clock = runtime::Clock::System();
+  const uint64_t until_ns =
+      clock.MonotonicNs() +
+      static_cast<uint64_t>(absl::ToInt64Nanoseconds(patience));
+  for (;;) {
+    {
+      const absl::MutexLock lock(&state_->mutex);
+      if (state_->IsIdle()) return true;
+    }
+    if (clock.MonotonicNs() >= until_ns) return false;
+    nanosleep(&kPause, nullptr);
+  }
 }
 
 bool LogWriter::AwaitWritten(absl::Duration patience) const {
