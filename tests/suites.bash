@@ -6,6 +6,7 @@
 #   suite   build   tests
 #   asan    Clang   all but models and stress, with AddressSanitizer, UBSan, leak
 #                   check and thread-safety analysis; 500 seeds of the simulator
+#   fuzz    asan    libFuzzer targets, each for seven seconds
 #   tsan    Clang   those of threads, and stress, with ThreadSanitizer; no gRPC
 #   sim     GCC     10,000 seeds of the simulator, and its scaling machine
 #   model   none    Spin models and their mutants
@@ -139,7 +140,8 @@ run_counting() {
 
 run_suite() {
   case $1 in
-    asan) run_ctest asan asan all --label-exclude '^(model|stress|attack)$' ;;
+    asan) run_ctest asan asan all --label-exclude '^(model|stress|attack|fuzz)$' ;;
+    fuzz) run_ctest fuzz asan fuzzers --label-regex '^fuzz$' ;;
     tsan) run_ctest tsan tsan tests_of_threads --label-regex '^tsan$' ;;
     sim) run_ctest sim dev tests_of_simulator --label-regex '^sim$' ;;
     model) run_ctest model dev none --label-regex '^model$' ;;
@@ -173,10 +175,49 @@ run_attacks() {
   conclude
 }
 
+# Fuzzes each target, or the named ones, one after the other.
+run_fuzzers() {
+  local seconds=60 programs=build/asan/tests/fuzz target targets=()
+  if [[ ${1-} == --seconds ]]; then
+    [[ ${2-} =~ ^[1-9][0-9]*$ ]] || usage "fuzz --seconds takes a number above 0"
+    seconds=$2
+    shift 2
+  fi
+  setup build test
+  build_preset asan fuzzers
+  if (($# == 0)); then
+    mapfile -t targets < <(find "$programs" -maxdepth 1 -name '*_fuzz' -printf '%f\n' | sort)
+    set -- "${targets[@]%_fuzz}"
+  fi
+  for target in "$@"; do
+    [[ -x $programs/${target}_fuzz ]] || usage "fuzz: there is no target $target"
+  done
+  # As the preset of the tests.
+  export ASAN_OPTIONS=detect_leaks=1:strict_string_checks=1:detect_stack_use_after_return=1
+  export UBSAN_OPTIONS=print_stacktrace=1
+  for target in "$@"; do
+    say "fuzzing $target for $seconds seconds; output in $programs/$target.log"
+    if tests/fuzz/run_fuzzer "$programs/${target}_fuzz" "$seconds" \
+      >"$programs/$target.log" 2>&1; then
+      count 1 0
+    else
+      count 0 1
+      grep -E -A 20 'ERROR: |REQUIRED: |runtime error: ' "$programs/$target.log" >&2 || true
+    fi
+    awk -v target="$target" '
+      /^stat::number_of_executed_units:/ { executions = $2 }
+      /^stat::new_units_added:/ { added = $2 }
+      / cov: / { for (i = 1; i < NF; i++) if ($i == "cov:") edges = $(i + 1) }
+      END { printf "%-14s %9d executions, %6d edges, %5d new inputs\n",
+            target, executions, edges, added }' "$programs/$target.log"
+  done
+  conclude
+}
+
 run_tests() {
   local suite
   case ${1-} in
-    '') set -- asan tsan sim model attack ;;
+    '') set -- asan fuzz tsan sim model attack ;;
     --quick) set -- unit e2e ;;
   esac
   setup build test
