@@ -1,24 +1,35 @@
-// The queue that all workers share: first in, first out for each priority. It
-// holds processes that other threads made ready, the overflow of local queues,
-// and processes that have to wait their turn.
+// The queue that all workers share. It holds processes that other threads made
+// ready, the overflow of local queues, and processes that have to wait their
+// turn. Each priority is a level.
 //
-// The bitmap of levels is written under the mutex, and only when a level
-// becomes empty or non-empty. So every worker can afford to read the bitmap
-// every turn.
+// A level is first in, first out, as long as one owner alone pushes processes.
+// When another owner does, the queue becomes *fair*: the owners take turns
+// (owner_lines.h), and workers take from here in every second turn (worker.h).
+// It stops being fair when one owner alone has pushed the last kAlonePushes
+// processes and no level holds a process of another.
+//
+// The word of the queue is written under the mutex, and only when a level
+// becomes empty or non-empty, or the queue becomes fair or stops being fair. So
+// every worker can afford to read the word every turn.
 //
 // Thread-safety: any thread. A process is in at most one queue (activity.h), so
 // the number of processes bounds this queue.
+// performance-notes: Rare code moved out.
 #pragma once
 
 #include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <span>
+#include <utility>
 
+#include "runtime/process/owner.h"
 #include "runtime/process/priority.h"
 #include "runtime/process/process.h"
+#include "runtime/scheduler/owner_lines.h"
 #include "runtime/system/assert.h"
 #include "runtime/system/atomic.h"
 #include "runtime/system/fail_point.h"
@@ -28,10 +39,17 @@ namespace actord::runtime {
 
 class alignas(64) GlobalQueue {
  public:
+  // In the word: the queue is fair. It lies above all levels, so a worker that
+  // compares the word with a level finds something above it.
+  static constexpr uint64_t kFair = uint64_t{1} << kPriorities;
+  // So many that a turn of another owner, which would push that owner's process
+  // again, has ended meanwhile.
+  static constexpr uint32_t kAlonePushes = 65536;
+
   void Push(Process* process) { PushAll(process->Priority(), {&process, 1}); }
 
   // All processes must be of this level. Their memory may be cold: it is not
-  // read.
+  // read, unless there are owners.
   void PushAll(int level, std::span<Process* const> processes) {
     const MutexLock lock(mutex_);
     ACTORD_ASSERT(IsPriority(level), "priority.h: the level exists");
@@ -40,36 +58,62 @@ class alignas(64) GlobalQueue {
                                     return p->Priority() == level;
                                   }),
                       "global_queue.h: all processes are of the level");
-    std::deque<Process*>& fifo = fifos_[static_cast<size_t>(level)];
-    WillChange(&fifo);
-    fifo.insert(fifo.end(), processes.begin(), processes.end());
+    Level& queue = levels_[static_cast<size_t>(level)];
+    WillChange(&queue);
+    if (has_owners_.load(std::memory_order_relaxed)) [[unlikely]] {
+      PushOwned(queue, processes);
+    } else {
+      queue.fifo.insert(queue.fifo.end(), processes.begin(), processes.end());
+    }
     AddSize(processes.size());
-    SetLevels(Unpriced(levels_).load(std::memory_order_relaxed) |
-              LevelBit(level));
+    SetWord(this->word() | LevelBit(level));
   }
 
-  // Takes the oldest processes of one level: up to out.size(), and no more than
-  // a fair share of 1/workers, at least 1. Returns how many it took.
+  // From now on processes have owners. Called before the first process of an
+  // owner is pushed. Relaxed: a thread that pushes a process has seen what its
+  // submitter did before.
+  void BeginOwners() {
+    if (!has_owners_.load(std::memory_order_relaxed)) {
+      has_owners_.store(true, std::memory_order_relaxed);
+    }
+  }
+
+  // Takes the first processes of one level: up to out.size(), and no more than
+  // a fair share of 1/workers, at least 1. If the queue is fair, takes one, so
+  // that no process waits behind those of other owners in a worker's queue.
+  // Returns how many it took.
   size_t Take(int level, std::span<Process*> out, size_t workers) {
     const MutexLock lock(mutex_);
-    std::deque<Process*>& fifo = fifos_[static_cast<size_t>(level)];
-    WillChange(&fifo);
-    const size_t share = std::min(fifo.size(), fifo.size() / workers + 1);
-    const size_t count = std::min(share, out.size());
-    const auto end = fifo.begin() + static_cast<std::ptrdiff_t>(count);
-    std::copy(fifo.begin(), end, out.begin());
-    fifo.erase(fifo.begin(), end);
+    Level& queue = levels_[static_cast<size_t>(level)];
+    WillChange(&queue);
+    size_t count = 0;
+    if (queue.lines.empty()) [[likely]] {
+      std::deque<Process*>& fifo = queue.fifo;
+      const size_t share = std::min(fifo.size(), fifo.size() / workers + 1);
+      count = std::min(share, out.size());
+      const auto end = fifo.begin() + static_cast<std::ptrdiff_t>(count);
+      std::copy(fifo.begin(), end, out.begin());
+      fifo.erase(fifo.begin(), end);
+    } else {
+      count = queue.lines.Take(out.first(1));
+    }
     AddSize(-count);
-    if (fifo.empty()) {
-      SetLevels(Unpriced(levels_).load(std::memory_order_relaxed) &
-                ~LevelBit(level));
+    if (queue.fifo.empty() && queue.lines.empty()) {
+      SetWord(this->word() & ~uint64_t{LevelBit(level)});
     }
     return count;
   }
 
-  // The levels that are not empty. seq_cst: pairs with SetLevels.
+  // The levels that are not empty, and kFair. seq_cst: pairs with SetWord.
+  [[nodiscard]] uint64_t Word() const {
+    return word_.load(std::memory_order_seq_cst);
+  }
   [[nodiscard]] uint32_t levels() const {
-    return levels_.load(std::memory_order_seq_cst);
+    return static_cast<uint32_t>(Word());
+  }
+  // Relaxed: which process goes first is a choice, and any choice is correct.
+  [[nodiscard]] bool IsFair() const {
+    return (word_.load(std::memory_order_relaxed) & kFair) != 0;
   }
 
   // The number of processes of all levels, a moment late, for statistics.
@@ -85,20 +129,70 @@ class alignas(64) GlobalQueue {
     size_.store(size_.load(std::memory_order_relaxed) + more,
                 std::memory_order_relaxed);
   }
-  void SetLevels(uint32_t levels) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    if (Unpriced(levels_).load(std::memory_order_relaxed) == levels) return;
+  [[nodiscard]] uint64_t word() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return Unpriced(word_).load(std::memory_order_relaxed);
+  }
+  void SetWord(uint64_t word) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    if (this->word() == word) return;
     // seq_cst: a thread that adds work then checks for sleepers. The store
     // pairs with a sleeper's last look (idle_workers.h (3)). If the bit was set
     // already, the store that set it came earlier in the mutex's order.
-    levels_.store(levels, std::memory_order_seq_cst);
+    word_.store(word, std::memory_order_seq_cst);
+  }
+
+  // Either the fifo or the lines are empty. The lines are, unless the queue is
+  // fair.
+  struct Level {
+    std::deque<Process*> fifo;
+    OwnerLines lines;
+  };
+
+  [[gnu::noinline]] void PushOwned(Level& queue,
+                                   std::span<Process* const> processes)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    for (Process* const process : processes) {
+      const Owner owner = process->owner.load(std::memory_order_relaxed);
+      if (owner != last_owner_) {
+        if ((word() & kFair) == 0) BecomeFair();
+        last_owner_ = owner;
+        pushes_alone_ = 0;
+      } else if ((word() & kFair) != 0 && ++pushes_alone_ >= kAlonePushes) {
+        MayStopBeingFair();
+      }
+      if ((word() & kFair) != 0) {
+        queue.lines.Push(process, owner);
+      } else {
+        queue.fifo.push_back(process);
+      }
+    }
+  }
+  // All processes here are of the last owner: no other has pushed any.
+  void BecomeFair() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    for (Level& level : levels_) {
+      level.lines.Adopt(std::exchange(level.fifo, {}), last_owner_);
+    }
+    SetWord(word() | kFair);
+  }
+  void MayStopBeingFair() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    pushes_alone_ = 0;
+    for (const Level& level : levels_) {
+      if (!level.lines.HasOnly(last_owner_)) return;
+    }
+    for (Level& level : levels_) level.fifo = level.lines.Release(last_owner_);
+    SetWord(word() & ~kFair);
   }
 
   Mutex mutex_;
-  std::array<std::deque<Process*>, kPriorities> fifos_ ABSL_GUARDED_BY(mutex_);
+  std::array<Level, kPriorities> levels_ ABSL_GUARDED_BY(mutex_);
+  std::atomic<bool> has_owners_{false};
+  Owner last_owner_ ABSL_GUARDED_BY(mutex_) = Owner::kNobody;
+  // Pushes by the last owner since another owner pushed or since the queue last
+  // checked whether to stop being fair.
+  uint32_t pushes_alone_ ABSL_GUARDED_BY(mutex_) = 0;
   std::atomic<size_t> size_{0};  // written under mutex_
   // Written under mutex_. In a cache line of its own, because every worker
   // reads it every turn.
-  alignas(64) Atomic<uint32_t> levels_{0};
+  alignas(64) Atomic<uint64_t> word_{0};
 };
 
 }  // namespace actord::runtime

@@ -142,7 +142,8 @@ void Scheduler::MayWake(WorkerQueue& here) {
 }
 
 void Scheduler::EnqueueAgain(Process* process, WorkerQueue* here) {
-  if (here == nullptr) {
+  // If owners take turns, this process has had its turn.
+  if (here == nullptr || global_.IsFair()) {
     EnqueueBack(process);
   } else if (here->next == nullptr) {
     here->next = process;

@@ -163,6 +163,12 @@ class Scheduler {
   }
   // The levels of the global queue that are not empty.
   [[nodiscard]] uint32_t GlobalLevels() const { return global_.levels(); }
+  // The levels of the global queue, and GlobalQueue::kFair.
+  [[nodiscard]] uint64_t GlobalWord() const { return global_.Word(); }
+  // Owners take turns: every second turn goes to the global queue first.
+  [[nodiscard]] bool IsFair() const { return global_.IsFair(); }
+  // From now on processes have owners; see GlobalQueue.
+  void BeginOwners() { global_.BeginOwners(); }
   // Adds the workers' counters and the sizes of the queues. Any thread; no
   // worker waits for this call.
   void AddTo(RuntimeStats& stats) const;

@@ -143,6 +143,7 @@ absl::StatusOr<Process*> ProcessAdmission::Reserve(const SubmitRequest& request,
   const uint64_t now = clock_.UnixNs();
   // A child keeps the owner of its family, whoever asks for it.
   const Owner owner = processes_.OwnerOf(parent).value_or(request.owner);
+  if (owner != Owner::kNobody) scheduler_.BeginOwners();
   auto no_room = ProcessTable::NoRoom::kInTable;
   const auto reserve = [&](BufferCache& buffers,
                            ProcessTable::Cache& processes) -> Process* {

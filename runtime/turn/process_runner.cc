@@ -100,7 +100,7 @@ bool ProcessRunner::GoesOn(const Process& process, int32_t verdict,
   if (here == nullptr || here->next != nullptr || here->is_quiet) return false;
   // The comparison of Worker::TakeReady: no process of a higher priority is
   // ready.
-  const uint32_t levels = here->ready.levels() | scheduler_.GlobalLevels();
+  const uint64_t levels = here->ready.levels() | scheduler_.GlobalWord();
   return levels >> process.Priority() <= 1;
 }
 

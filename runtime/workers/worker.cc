@@ -86,6 +86,10 @@ void Worker::PlanSpecialTurn() {
 }
 
 Process* Worker::TakeBest(uint32_t levels, First first) {
+  if (scheduler_.IsFair()) [[unlikely]] {
+    global_first_ = !global_first_;
+    if (global_first_ && first == First::kOwn) first = First::kGlobal;
+  }
   Process* const process = TakeHighest(levels, first);
   if (process == nullptr) return nullptr;
   // No worker would run `next` during this turn, and perhaps the turns after

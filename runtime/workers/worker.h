@@ -75,7 +75,7 @@ class alignas(64) Worker {
     uint32_t levels = queue_.ready.levels();
     if (next != nullptr) {
       const int level = next->Priority();
-      const uint32_t all = levels | scheduler_.GlobalLevels();
+      const uint64_t all = levels | scheduler_.GlobalWord();
       if (all >> level <= 1 && first == First::kOwn) [[likely]] {
         queue_.next = nullptr;
         return NextOrOldest(next, level);
@@ -130,6 +130,8 @@ class alignas(64) Worker {
   uint64_t special_turn_ = 0;
   // How often in a row the newest process of each level went first.
   std::array<uint8_t, kPriorities> newest_in_a_row_{};
+  // While the global queue is fair: the next turn goes to it first.
+  bool global_first_ = false;
   // The level that TakeLow served last.
   int aged_level_ = kPriorities - 1;
   // For each level: the source from which TakeLow took last.

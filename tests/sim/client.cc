@@ -12,6 +12,12 @@ using runtime::Outcome;
 using runtime::Pid;
 using runtime::YieldResult;
 
+namespace {
+
+constexpr auto kStrangersOwner = runtime::Owner{9};
+
+}  // namespace
+
 Client::Client(World& world, runtime::Runtime& runtime, uint64_t number,
                uint64_t seed)
     : world_(world), runtime_(runtime), number_(number), random_(seed) {}
@@ -20,6 +26,19 @@ void Client::Run(uint64_t acts) {
   for (; acts > 0; --acts) {
     Act();
     Pause();
+  }
+}
+
+void Client::RunStranger(uint64_t notes) {
+  Actor* const stranger = world_.NewStranger();
+  Submit(stranger, kStrangersOwner);
+  for (; notes > 0 && !world_.stopping && !world_.shutdown_begun; --notes) {
+    Pause();
+    if (stranger->pid.empty() || stranger->has_note) continue;
+    // Before the first processes of both owners were pushed, nothing is fair.
+    stranger->has_note = world_.core->scheduler.IsFair();
+    stranger->note_since_round = world_.schedule.rounds();
+    SendTo(*stranger);
   }
 }
 
@@ -48,13 +67,17 @@ void Client::Act() {
 }
 
 void Client::Submit() {
-  Actor* actor = world_.NewActor(/*poisoned=*/false);
+  Submit(world_.NewActor(/*poisoned=*/false), runtime::Owner::kNobody);
+}
+
+void Client::Submit(Actor* actor, runtime::Owner owner) {
   ++world_.submits;
   const Note note{kFirstClient + number_, 0};
   const bool greets = Draw(2) == 0;
   runtime::SubmitRequest request{
       TypeOf(*actor), "run", {InputOf(actor), ""}, {}};
   request.priority = actor->priority;
+  request.owner = owner;
   if (greets) request.messages.push_back({"note", {BytesOf(note, 0), ""}});
   if (world_.limits.are_tied && Draw(3) == 0) {
     request.name = "name " + std::to_string(Draw(3));
@@ -107,25 +130,29 @@ void Client::Send() {
   Actor* to = world_.Pick(random_.Next());
   if (to == nullptr) return;
   for (uint64_t left = Draw(8) == 0 ? Draw(40) : 1; left > 0; --left) {
-    const Note note{kFirstClient + number_, next_to_[to->id]};
-    const absl::Status status =
-        runtime_.Send(to->pid, {"note", {BytesOf(note, 0), ""}});
-    world_.schedule.Trace("send to %s: %s", World::NameOf(*to).c_str(),
-                          runtime::ReasonOf(status).c_str());
-    if (status.ok()) {
-      ++next_to_[to->id];
-      ++to->sent_to_it;
-      ++world_.sent;
-      continue;
-    }
-    const std::string reason = runtime::ReasonOf(status);
-    world_.Check(reason == runtime::reason::kProcessEnded
-                     ? !to->live
-                     : reason == runtime::reason::kMailboxFull &&
-                           world_.limits.mailboxes_are_small,
-                 to, "a send was refused for no reason");
-    return;
+    if (!SendTo(*to)) return;
   }
+}
+
+bool Client::SendTo(Actor& to) {
+  const Note note{kFirstClient + number_, next_to_[to.id]};
+  const absl::Status status =
+      runtime_.Send(to.pid, {"note", {BytesOf(note, 0), ""}});
+  world_.schedule.Trace("send to %s: %s", World::NameOf(to).c_str(),
+                        runtime::ReasonOf(status).c_str());
+  if (status.ok()) {
+    ++next_to_[to.id];
+    ++to.sent_to_it;
+    ++world_.sent;
+    return true;
+  }
+  const std::string reason = runtime::ReasonOf(status);
+  world_.Check(reason == runtime::reason::kProcessEnded
+                   ? !to.live
+                   : reason == runtime::reason::kMailboxFull &&
+                         world_.limits.mailboxes_are_small,
+               &to, "a send was refused for no reason");
+  return false;
 }
 
 void Client::Call() {

@@ -19,6 +19,9 @@ class Client {
 
   // Performs `acts` actions, with pauses.
   void Run(uint64_t acts);
+  // (15) of world.h: submits the stranger and sends to it, one message at a
+  // time, for as long as the world goes on, and at most `notes`.
+  void RunStranger(uint64_t notes);
 
  private:
   // An external yield that this client has answered.
@@ -30,7 +33,10 @@ class Client {
 
   void Act();
   void Submit();
+  void Submit(Actor* actor, runtime::Owner owner);
   void Send();
+  // False: refused.
+  bool SendTo(Actor& to);
   void Control();
   void Await();
   void Look();

@@ -120,12 +120,15 @@ int main(int argc, char** argv) {
   mallopt(M_TRIM_THRESHOLD, 512 << 20);
   actord::sim::Simulation simulation(options.trace, Report);
   uint64_t steps = 0;
+  uint64_t longest_of_stranger = 0;
   actord::sim::Summary slowest;
   for (uint64_t i = 0; i < options.count; ++i) {
     current_seed = options.first + i;
     alarm(kMostSecondsASeed);
     const actord::sim::Summary summary = simulation.Run(current_seed);
     steps += summary.steps;
+    longest_of_stranger =
+        std::max(longest_of_stranger, summary.longest_of_stranger);
     // The seed whose longest wait came closest to its bound.
     if (summary.longest_wait * std::max<uint64_t>(1, slowest.bound) >
         slowest.longest_wait * summary.bound) {
@@ -140,7 +143,9 @@ int main(int argc, char** argv) {
     }
   }
   std::printf("%" PRIu64 " seeds are good: %" PRIu64
-              " steps, longest wait %" PRIu64 " of %" PRIu64 " rounds\n",
-              options.count, steps, slowest.longest_wait, slowest.bound);
+              " steps, longest wait %" PRIu64 " of %" PRIu64
+              " rounds, beside another owner %" PRIu64 " of %" PRIu64 "\n",
+              options.count, steps, slowest.longest_wait, slowest.bound,
+              longest_of_stranger, actord::sim::World::kBoundOfStranger);
   return 0;
 }

@@ -63,6 +63,7 @@ void SimProcess::Step(Events events, StepOutput& out) {
   ++actor_->steps;
   ++world.steps;
   world.CheckOrder(*actor_);
+  if (actor_->is_stranger) world.CheckStranger(*actor_);
   if (world.steps >= world.limits.most_steps) world.stopping = true;
   if (actor_->blocked) {
     world.Check(!events.empty(), actor_, "a blocked process ran");

@@ -53,6 +53,7 @@ RuntimeOptions DrawOptions(Random& random, const Schedule::Style& style,
   options.stuck_after = absl::Hours(24);
   if (random.Next() % 8 == 0) {
     limits.is_crowded = true;
+    limits.has_stranger = random.Next() % 2 == 0;
     options.workers = static_cast<int>(OneOf(random, {1, 1, 2, 3}));
     limits.most_actors = OneOf(random, {6, 12, 60, 240});
     limits.most_steps = 3000;
@@ -102,8 +103,9 @@ class OneRun {
       world_.CheckQuiet(next_ns);
     };
     schedule_.Run(seed, style_, [this] { Main(); });
-    return {schedule_.fingerprint(), world_.steps, schedule_.choices(),
-            world_.longest_wait, world_.longest_bound};
+    return {schedule_.fingerprint(), world_.steps,
+            schedule_.choices(),     world_.longest_wait,
+            world_.longest_bound,    world_.longest_of_stranger};
   }
 
  private:
@@ -209,6 +211,12 @@ void OneRun::LiveAndShutDown() {
         limits_.is_crowded ? 300 : OneOf(random_, {5, 40, 200});
     threads.push_back(schedule_.Start(
         [client = clients.back().get(), acts] { client->Run(acts); }));
+  }
+  if (limits_.has_stranger) {
+    clients.push_back(
+        std::make_unique<Client>(world_, *runtime_, count + 1, random_.Next()));
+    threads.push_back(schedule_.Start(
+        [client = clients.back().get()] { client->RunStranger(300); }));
   }
   const bool early = random_.Next() % 2 == 0 && !limits_.is_crowded;
   const uint64_t moment = random_.Next() % 3'000'000;

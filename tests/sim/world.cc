@@ -65,10 +65,18 @@ Actor* World::NewActor(bool poisoned) {
   return actors_.back().get();
 }
 
+Actor* World::NewStranger() {
+  Actor* const stranger = NewActor(/*poisoned=*/false);
+  stranger->habit = Habit::kListener;
+  stranger->init_fails = false;
+  stranger->is_stranger = true;
+  return stranger;
+}
+
 void World::Enter(Actor& actor, const runtime::Pid& pid) {
   if (actor.pid.empty()) {
     actor.pid = pid;
-    known_.push_back(&actor);
+    if (!actor.is_stranger) known_.push_back(&actor);
   }
   Check(actor.pid == pid, &actor, "it has two PIDs");
 }
@@ -79,7 +87,8 @@ Actor* World::ActorOf(uint64_t id) {
 
 Actor* World::PartnerOf(const Actor& player) {
   const uint64_t index = (player.id - 1) ^ 1;
-  return index < actors_.size() ? actors_[index].get() : nullptr;
+  if (index >= actors_.size() || actors_[index]->is_stranger) return nullptr;
+  return actors_[index].get();
 }
 
 std::string World::NameOf(const Actor& actor) {
@@ -223,6 +232,16 @@ void World::CheckWaiting() {
   for (const auto& actor : actors_) {
     if (actor->closes == 0) CheckWaitOf(*actor);
   }
+}
+
+void World::CheckStranger(Actor& stranger) {
+  if (!std::exchange(stranger.has_note, false) || shutdown_begun) return;
+  const uint64_t waits = schedule.rounds() - stranger.note_since_round;
+  longest_of_stranger = std::max(longest_of_stranger, waits);
+  if (waits <= kBoundOfStranger) return;
+  Broken(&stranger, "a message for it has waited for " + std::to_string(waits) +
+                        " rounds beside another owner; the bound is " +
+                        std::to_string(kBoundOfStranger));
 }
 
 bool World::IsReady(const Actor& actor) const {

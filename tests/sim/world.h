@@ -27,7 +27,9 @@
 //  (13) each call has exactly one answer: a reply to it, or an error, which
 //  says
 //      that the callee has ended only if it has; none waits for who has ended;
-//  (14) no two hold a name, and nobody finds by it who had ended before.
+//  (14) no two hold a name, and nobody finds by it who had ended before;
+//  (15) a message for the lone process of another owner waits within a bound
+//      of rounds, however much the crowd has (docs/scheduler.md).
 //
 // Thread-safety: one thread (schedule.h), whose fibers switch only at fail
 // points. Ownership: the world owns its actors, which outlive their processes.
@@ -130,6 +132,11 @@ struct Actor {
   uint64_t waits_since_step = 0;
   uint64_t waits_since_spin = 0;
 
+  // (15): the lone process of its owner.
+  bool is_stranger = false;
+  bool has_note = false;  // a message is on its way to the stranger
+  uint64_t note_since_round = 0;
+
   // (8)
   bool waits_in_order = false;
   uint64_t in_order_since_round = 0;
@@ -169,7 +176,8 @@ class World {
     bool order_is_strict = false;  // (8)
     bool steps_last = false;       // many processes block their thread
     bool are_tied = false;         // they call, watch and name each other
-    bool is_crowded = false;  // players, spinners, and a flood of short ones
+    bool is_crowded = false;    // players, spinners, and a flood of short ones
+    bool has_stranger = false;  // a crowd and another owner (15)
     // There is only one worker, and it has hardly more turns than there are
     // rounds. So the world can check that a process that continues runs after
     // the others.
@@ -181,6 +189,8 @@ class World {
   World(Schedule& schedule, const Limits& limits, uint64_t seed);
 
   Actor* NewActor(bool poisoned);
+  // An actor that nobody of the others knows, and that waits for messages.
+  Actor* NewStranger();
   // Its process has this PID.
   void Enter(Actor& actor, const runtime::Pid& pid);
   // Null: a client.
@@ -222,6 +232,8 @@ class World {
   void CheckQuiet(uint64_t next_ns);
   // (7): called from time to time.
   void CheckWaiting();
+  // (15): called when a step of the stranger begins.
+  void CheckStranger(Actor& stranger);
   // (8): called when a step of `runs` begins.
   void CheckOrder(Actor& runs);
   // (9), (10): called when the runtime has shut down and no call is running.
@@ -254,13 +266,16 @@ class World {
   uint64_t ties = 0;                            // sides of monitors and links
   std::map<uint64_t, const Actor*> open_calls;  // from outside
   std::map<std::string, Actor*> names;
-  uint64_t longest_wait = 0;   // rounds
-  uint64_t longest_bound = 0;  // the bound for that wait
+  uint64_t longest_wait = 0;         // rounds
+  uint64_t longest_bound = 0;        // the bound for that wait
+  uint64_t longest_of_stranger = 0;  // rounds
   std::vector<Debt> debts;
   std::vector<std::unique_ptr<Actor>>& actors() { return actors_; }
 
   // (7): the bound for `ready` processes that are ready at once.
   static uint64_t BoundOf(uint64_t ready) { return 66 * ready + 3; }
+  // (15): for two owners.
+  static constexpr uint64_t kBoundOfStranger = 4 * 2 + 4;
   // The bound for a process that continues.
   static uint64_t BoundBehind(uint64_t ready) { return 244 * ready + 3; }
   // Counts a finished step of this actor.
