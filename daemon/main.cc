@@ -15,6 +15,7 @@
 #include "daemon/crash/crash_report.h"
 #include "daemon/crash/out_of_memory.h"
 #include "daemon/daemon.h"
+#include "daemon/descriptor_limit.h"
 #include "daemon/exit_status.h"
 #include "daemon/listening/inherited_sockets.h"
 #include "daemon/listening/open_listening.h"
@@ -66,6 +67,7 @@ void Reload(const CommandLine& command_line, const std::vector<int>& sockets,
 
 ExitStatus Serve(const CommandLine& command_line, const Config& config) {
   Logger logger(config.log_format, config.log_level);
+  logger.Info(ToText(RaiseDescriptorLimit()));
   const CrashReport crash_report(logger.writer(), config.log_format);
   const OutOfMemory out_of_memory(config.log_format, kExitInternal);
   // The plugins of the configuration are loaded on this thread.

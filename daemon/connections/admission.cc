@@ -13,7 +13,7 @@ ConnectionLimits LimitsFor(uint64_t max, uint64_t max_per_address,
       reserved_descriptors;
   ConnectionLimits limits;
   limits.first_reserved = possible;
-  limits.max = max == 0 ? possible : max;
+  limits.max = max == 0 ? std::min(possible, kMaxDefault) : max;
   limits.max_per_address = max_per_address == 0
                                ? std::max<uint64_t>(1, limits.max / 2)
                                : max_per_address;

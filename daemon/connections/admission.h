@@ -20,7 +20,9 @@ struct ConnectionLimits {
 
 // The limits of a configuration, on a system that lets the daemon open
 // `max_descriptors` descriptors. 0 for a limit of the configuration: as many
-// connections as the descriptors allow; one address may have half of them.
+// connections as the descriptors allow, at most kMaxDefault, because a silent
+// connection may take 64 KiB; one address may have half of them.
+inline constexpr uint64_t kMaxDefault = 16384;
 ConnectionLimits LimitsFor(uint64_t max, uint64_t max_per_address,
                            uint64_t reserved_descriptors,
                            uint64_t max_descriptors);

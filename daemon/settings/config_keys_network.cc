@@ -88,7 +88,8 @@ void AddConnectionKeys(std::vector<ConfigKey>& keys) {
       Single({"connections.max", "max-connections", "N",
               "Maximum number of open connections, up to 10000000; further "
               "ones are closed as they come. 0 means as many as the limit of "
-              "open files (ulimit -n) less the reserved descriptors."},
+              "open files (ulimit -H -n) less the reserved descriptors, "
+              "and at most 16384."},
              count, ACTORD_MEMBER(max_connections)));
   keys.push_back(
       Single({"connections.max_per_address", "max-connections-per-address", "N",

@@ -12,6 +12,13 @@ TEST(LimitsFor, ZeroMeansWhatTheDescriptorsAllow) {
   EXPECT_EQ(limits.first_reserved, 960u);
 }
 
+TEST(LimitsFor, ManyDescriptorsDoNotMeanMoreConnectionsThanTheDefaultLimit) {
+  const ConnectionLimits limits = LimitsFor(0, 0, 64, 1'000'000);
+  EXPECT_EQ(limits.max, 16384u);
+  EXPECT_EQ(limits.max_per_address, 8192u);
+  EXPECT_EQ(limits.first_reserved, 999'936u);
+}
+
 TEST(LimitsFor, ConfiguredLimitsHoldWhateverTheDescriptorsAllow) {
   const ConnectionLimits limits = LimitsFor(5000, 20, 64, 1024);
   EXPECT_EQ(limits.max, 5000u);
@@ -27,7 +34,7 @@ TEST(LimitsFor, ReserveAboveTheDescriptorsLeavesOneConnection) {
 }
 
 TEST(LimitsFor, UnlimitedDescriptorsAreNoOverflow) {
-  EXPECT_EQ(LimitsFor(0, 0, 64, UINT64_MAX).max, UINT64_MAX - 64);
+  EXPECT_EQ(LimitsFor(0, 0, 64, UINT64_MAX).first_reserved, UINT64_MAX - 64);
 }
 
 TEST(Admit, NamesTheLimitThatIsReached) {

@@ -4,6 +4,7 @@ import socket
 import time
 import unittest
 
+from harness import places
 from harness.connections_case import PATIENT, ConnectionsCase
 from harness.waiting import eventually
 
@@ -43,6 +44,23 @@ class Limits(ConnectionsCase):
         self.assertEqual(actor.run("echo", b"1").result.data, b"1")
         eventually(lambda: self.counters(actor).connections_open == 1,
                    "its end")
+
+
+class Descriptors(ConnectionsCase):
+
+    def test_soft_limit_is_raised_to_the_hard_limit(self):
+        script = self.text_file(
+            f'#!/bin/sh\nulimit -S -n 200\nulimit -H -n 400\n'
+            f'exec "{places.ACTORD}" "$@"\n', "few")
+        script.chmod(0o755)
+        daemon = self.start_daemon(actord=script)
+        limits = f"/proc/{daemon.process.pid}/limits"
+        with open(limits, encoding="ascii") as file:
+            [line] = [line for line in file if line.startswith("Max open files")]
+        self.assertEqual(line.split()[3:5], ["400", "400"])
+        self.assertEqual(
+            daemon.log().count("the limit of open files is 400, raised from 200"),
+            1)
 
 
 if __name__ == "__main__":
