@@ -168,12 +168,19 @@ absl::Status Daemon::StartServer() {
       return access_->Admit(caller.context(), caller.method());
     };
   }
+  if (access_ != nullptr) {
+    presented_tokens_ =
+        std::make_unique<PresentedTokens>(connections_->registry());
+  }
   service_ = std::make_unique<ActorService>(ServiceContext{
       config_, runtime::Clock::System(), catalog_, plugins_, *plugin_loading_,
       *runtime_, request_ids_, message_ids_, shutdown_, logger_, *connections_,
-      access_.get(), check, certificates_.get()});
+      access_.get(), check, certificates_.get(), presented_tokens_.get()});
   if (access_ != nullptr) {
-    status = access_->Start([this] { service_->RecheckStreams(); });
+    status = access_->Start([this] {
+      presented_tokens_->NextRound();
+      service_->RecheckStreams();
+    });
     if (!status.ok()) return status;
   }
   auto server = RpcServer::Start(config_, *service_, *connections_,
@@ -196,6 +203,7 @@ Daemon::~Daemon() {
   if (tls_ != nullptr) tls_->Stop();
   server_.reset();
   service_.reset();
+  presented_tokens_.reset();
   certificates_.reset();
   connections_.reset();
   plugin_loading_.reset();

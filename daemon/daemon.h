@@ -23,6 +23,7 @@
 #include "daemon/operations/exit_deadline.h"
 #include "daemon/operations/idempotency.h"
 #include "daemon/operations/memory_watch.h"
+#include "daemon/operations/presented_tokens.h"
 #include "daemon/operations/shutdown_control.h"
 #include "daemon/plugins/loaded_plugins.h"
 #include "daemon/plugins/plugin_loading.h"
@@ -143,6 +144,7 @@ class Daemon {
   std::unique_ptr<Connections> connections_;       // null: no service
   // Null: clients need no certificates.
   std::unique_ptr<PeerCertificates> certificates_;
+  std::unique_ptr<PresentedTokens> presented_tokens_;  // null: no tokens
   std::unique_ptr<ActorService> service_;
   RpcServer::Reservation reservation_;  // empty once the server has it
   std::unique_ptr<RpcServer> server_;

@@ -73,7 +73,7 @@ ExitStatus Serve(const CommandLine& command_line, const Config& config) {
   // The plugins of the configuration are loaded on this thread.
   const runtime::AlternateStack stack_of_signals;
   const LibraryLogCapture capture(logger, runtime::Clock::System(),
-                                  ExplainHandshake);
+                                  ExplainHandshakeOfThread);
   const std::unique_ptr<Daemon> daemon = Daemon::Create(config, logger);
   // A SIGHUP during the start waits until the daemon serves. Each thread sets
   // its own flag before it reads the other thread's flag (seq_cst), so at least

@@ -35,6 +35,10 @@ constexpr MethodRule kRules[] = {
     {.method = "Terminate", .needs = kOperate},
     {.method = "ResendDeadLetter", .needs = kOperate},
     {.method = "DropDeadLetters", .needs = kOperate},
+    // The addresses and the names of other clients are nothing for a viewer,
+    // who sees processes.
+    {.method = "ListClients", .needs = kOperate, .only_reads = true},
+    {.method = "CutClient", .needs = kAdminister},
     {.method = "LoadPlugin", .needs = kAdminister},
     {.method = "Shutdown", .needs = kAdminister},
 };

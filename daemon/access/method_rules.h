@@ -20,11 +20,13 @@ struct MethodRule {
   // The answer has payloads beside metadata. A holder without kSeePayloads
   // gets the answer without them.
   bool hides_payloads = false;
+  // Changes nothing in the daemon.
+  bool only_reads = false;
 
   // Each call is one line in the log.
   [[nodiscard]] constexpr bool is_audited() const {
-    return needs == identity::Permission::kOperate ||
-           needs == identity::Permission::kAdminister;
+    return !only_reads && (needs == identity::Permission::kOperate ||
+                           needs == identity::Permission::kAdminister);
   }
 };
 

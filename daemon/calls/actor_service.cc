@@ -6,7 +6,10 @@ namespace actord::daemon {
 
 ActorService::ActorService(const ServiceContext& context)
     : RoutedService(v1::ActorService::service_full_name(), context.check,
-                    context.certificates, context.config.max_unread_bytes),
+                    {.certificates = context.certificates,
+                     .connections = &context.connections.registry(),
+                     .tokens = context.tokens},
+                    context.config.max_unread_bytes),
       context_(context),
       runtime_(context.runtime),
       started_ns_(context.clock.MonotonicNs()),
@@ -31,6 +34,8 @@ ActorService::ActorService(const ServiceContext& context)
   Route("ListProcesses", &ActorService::ListProcesses);
   Route("WatchProcesses", &ActorService::WatchProcesses);
   Route("GetStatus", &ActorService::GetStatus);
+  Route("ListClients", &ActorService::ListClients);
+  Route("CutClient", &ActorService::CutClient);
   Route("LoadPlugin", &ActorService::LoadPlugin);
   Route("ListPlugins", &ActorService::ListPlugins);
   Route("Shutdown", &ActorService::Shutdown);

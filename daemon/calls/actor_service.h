@@ -23,6 +23,7 @@
 #include "daemon/connections/connections.h"
 #include "daemon/log/logging.h"
 #include "daemon/operations/idempotency.h"
+#include "daemon/operations/presented_tokens.h"
 #include "daemon/operations/shutdown_control.h"
 #include "daemon/plugins/loaded_plugins.h"
 #include "daemon/plugins/plugin_loading.h"
@@ -49,10 +50,11 @@ struct ServiceContext {
   RequestIds& message_ids;  // used by Send
   ShutdownControl& shutdown;
   Logger& logger;
-  const Connections& connections;
+  Connections& connections;
   AccessControl* access;                     // null: tokens are not configured
   CallCheck check;                           // null: no call is refused
   PeerCertificates* certificates = nullptr;  // null: clients need none
+  PresentedTokens* tokens = nullptr;         // null: tokens are not configured
 };
 
 class ActorService final : public RoutedService {
@@ -100,6 +102,11 @@ class ActorService final : public RoutedService {
                   UnaryAnswer<v1::LoadPluginResponse> answer);
   void ListPlugins(const Caller& caller, v1::ListPluginsRequest& request,
                    UnaryAnswer<v1::ListPluginsResponse> answer);
+  absl::Status ListClients(const Caller& caller,
+                           v1::ListClientsRequest& request,
+                           v1::ListClientsResponse& response);
+  absl::Status CutClient(const Caller& caller, v1::CutClientRequest& request,
+                         v1::CutClientResponse& response);
   void Shutdown(const Caller& caller, v1::ShutdownRequest& request,
                 UnaryAnswer<v1::ShutdownResponse> answer);
   absl::Status ListDeadLetters(const Caller& caller,

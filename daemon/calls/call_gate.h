@@ -15,7 +15,9 @@
 
 #include "absl/status/statusor.h"
 #include "daemon/access/access.h"
+#include "daemon/connections/registry.h"
 #include "daemon/operations/caller.h"
+#include "daemon/operations/presented_tokens.h"
 #include "daemon/tls/peer_certificates.h"
 
 namespace actord::daemon {
@@ -25,21 +27,28 @@ namespace actord::daemon {
 // threads, on any number of them at a time, and must not block.
 using CallCheck = std::function<absl::StatusOr<Access>(const Caller& caller)>;
 
+// The parts of the daemon that know more of a caller than its call tells. All
+// must outlive the gate.
+struct GateParts {
+  PeerCertificates* certificates = nullptr;         // null: clients need none
+  const ConnectionRegistry* connections = nullptr;  // null: have no numbers
+  PresentedTokens* tokens = nullptr;  // null: nobody remembers the tokens
+};
+
 class CallGate {
  public:
-  // `check` null: every call may go on. `certificates` null: clients need no
-  // certificates; else it must outlive the gate.
-  explicit CallGate(CallCheck check, PeerCertificates* certificates = nullptr)
-      : check_(std::move(check)), certificates_(certificates) {}
+  // `check` null: every call may go on.
+  explicit CallGate(CallCheck check, const GateParts& parts = {})
+      : check_(std::move(check)), parts_(parts) {}
 
   // Returns the caller of a new call, or why the call is refused. Allocates
   // nothing if there is neither a check nor a need for certificates.
   [[nodiscard]] absl::StatusOr<Caller> Enter(
       grpc::CallbackServerContext& context,
       const google::protobuf::MethodDescriptor& method) const {
-    Caller caller(context, method);
-    if (certificates_ != nullptr) {
-      auto certified = certificates_->Check(context.c_call());
+    Caller caller(context, method, parts_.connections);
+    if (parts_.certificates != nullptr) {
+      auto certified = parts_.certificates->Check(context.c_call());
       if (!certified.ok()) return certified.status();
       caller.certified_ = *std::move(certified);
     }
@@ -47,13 +56,16 @@ class CallGate {
       absl::StatusOr<Access> access = check_(caller);
       if (!access.ok()) return access.status();
       caller.access_ = *std::move(access);
+      if (parts_.tokens != nullptr) {
+        parts_.tokens->Note(context.c_call(), caller);
+      }
     }
     return caller;
   }
 
  private:
   const CallCheck check_;
-  PeerCertificates* const certificates_;
+  const GateParts parts_;
 };
 
 }  // namespace actord::daemon

@@ -19,10 +19,9 @@ const google::protobuf::ServiceDescriptor& FindService(
 }  // namespace
 
 RoutedService::RoutedService(const std::string& full_name, CallCheck check,
-                             PeerCertificates* certificates,
-                             size_t max_unread_bytes)
+                             const GateParts& parts, size_t max_unread_bytes)
     : service_(FindService(full_name)),
-      gate_(std::move(check), certificates),
+      gate_(std::move(check), parts),
       unread_(max_unread_bytes) {}
 
 void RoutedService::CheckRoutes() const {

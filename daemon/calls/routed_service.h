@@ -44,7 +44,7 @@ class RoutedService : public grpc::Service {
   // The subclass must route every method of the service `full_name`.
   // `max_unread_bytes`: see UnreadAnswers.
   RoutedService(const std::string& full_name, CallCheck check,
-                PeerCertificates* certificates, size_t max_unread_bytes);
+                const GateParts& parts, size_t max_unread_bytes);
 
   [[nodiscard]] const UnreadAnswers& unread_answers() const { return unread_; }
 

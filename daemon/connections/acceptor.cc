@@ -60,8 +60,9 @@ Acceptor::~Acceptor() {
   CloseAndForget(spare_);
 }
 
-absl::Status Acceptor::Start(const std::vector<int>& listeners,
+absl::Status Acceptor::Start(const std::vector<int>& listeners, bool has_tls,
                              HandOver hand_over) {
+  has_tls_ = has_tls;
   hand_over_ = std::move(hand_over);
   epoll_ = epoll_create1(EPOLL_CLOEXEC);
   stop_event_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -141,6 +142,7 @@ bool Acceptor::AcceptOne(int listener) {
 void Acceptor::Take(int listener, int fd, const sockaddr_storage& address) {
   Connection connection;
   connection.fd = fd;
+  connection.listener = listener;
   connection.peer = PeerName(address);
   connection.address_group = AddressGroup(address);
   const Refusal refusal = Decide(fd, connection.address_group);
@@ -154,6 +156,9 @@ void Acceptor::Take(int listener, int fd, const sockaddr_storage& address) {
   connection.since_unix_ns = clock_.UnixNs();
   const bool is_tcp = address.ss_family != AF_UNIX;
   if (!is_tcp) connection.credentials = ReadCredentials(fd);
+  if (is_tcp && has_tls_) {
+    connection.handshake = std::make_shared<TlsHandshake>(connection.peer);
+  }
   const uint64_t id = registry_.Add(std::move(connection));
   ConnectionCounts::Count(counts_.accepted);
   hand_over_(listener, id, fd, is_tcp);

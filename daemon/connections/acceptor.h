@@ -37,9 +37,11 @@ class Acceptor {
   Acceptor(const Acceptor&) = delete;
   Acceptor& operator=(const Acceptor&) = delete;
 
-  // `listeners` are listening sockets that do not block. INTERNAL: the system
-  // has no thread or no descriptor left.
-  absl::Status Start(const std::vector<int>& listeners, HandOver hand_over);
+  // `listeners` are listening sockets that do not block. `has_tls`: TCP
+  // connections begin with a TLS handshake. INTERNAL: the system has no thread
+  // or no descriptor left.
+  absl::Status Start(const std::vector<int>& listeners, bool has_tls,
+                     HandOver hand_over);
   // No connection is handed over when Stop has returned.
   void Stop();
 
@@ -61,6 +63,7 @@ class Acceptor {
   SpacedWarning total_warning_;
   SpacedWarning address_warning_;
   SpacedWarning descriptors_warning_;
+  bool has_tls_ = false;
   HandOver hand_over_;
   int epoll_ = -1;
   int stop_event_ = -1;

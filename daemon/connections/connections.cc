@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "daemon/connections/peer_text.h"
 
 namespace actord::daemon {
 namespace {
@@ -27,10 +28,14 @@ ConnectionLimits LimitsOf(const Config& config) {
                    config.reserved_descriptors, MaxDescriptors());
 }
 
+std::string WithPort(const std::string& address, int port) {
+  return absl::StrCat(address.substr(0, address.rfind(':')), ":", port);
+}
+
 // Whether the client runs as root or as the daemon's own user.
-bool IsLocalUser(const std::optional<Connection>& connection) {
-  if (!connection || !connection->credentials) return false;
-  const uid_t uid = connection->credentials->uid;
+bool IsLocalUser(const Connection& connection) {
+  if (!connection.credentials.has_value()) return false;
+  const uid_t uid = connection.credentials->uid;
   return uid == 0 || (uid == geteuid() && uid != kOverflowUid);
 }
 
@@ -38,17 +43,20 @@ bool IsLocalUser(const std::optional<Connection>& connection) {
 
 Connections::Connections(const Config& config, uint64_t max_request_bytes,
                          Logger& logger, const runtime::Clock& clock)
-    : revoked_warning_(logger, clock),
+    : has_tls_(!config.tls.certificate.empty()),
+      logger_(logger),
+      revoked_warning_(logger, clock),
       guard_(GuardLimitsFor(config.max_concurrent_streams, max_request_bytes),
-             registry_, counts_, logger, clock),
+             registry_, sockets_, counts_, logger, clock),
       acceptor_(LimitsOf(config), registry_, counts_, logger, clock) {}
 
 Connections::~Connections() { StopAccepting(); }
 
 InheritedAddress Connections::ListenOn(int fd) {
   listeners_.push_back(Listener::Adopt(fd));
-  return {.text = listeners_.back()->adopted_address(),
-          .port = listeners_.back()->port()};
+  const Listener& listener = *listeners_.back();
+  Name(listener, listener.adopted_address());
+  return {.text = listener.adopted_address(), .port = listener.port()};
 }
 
 absl::StatusOr<int> Connections::Listen(const std::string& address,
@@ -56,7 +64,13 @@ absl::StatusOr<int> Connections::Listen(const std::string& address,
   auto listener = Listener::Open(address, access);
   if (!listener.ok()) return listener.status();
   listeners_.push_back(*std::move(listener));
-  return listeners_.back()->port();
+  const int port = listeners_.back()->port();
+  Name(*listeners_.back(), port == 0 ? address : WithPort(address, port));
+  return port;
+}
+
+void Connections::Name(const Listener& listener, const std::string& name) {
+  for (const int socket : listener.sockets()) listener_names_[socket] = name;
 }
 
 void Connections::AddTo(grpc::ServerBuilder& builder,
@@ -80,18 +94,28 @@ absl::Status Connections::Serve() {
   absl::Status status = guard_.Start();
   if (!status.ok()) return status;
   return acceptor_.Start(
-      sockets, [this](int listener, uint64_t id, int fd, bool is_tcp) {
-        const bool is_local_user = !is_tcp && IsLocalUser(registry_.Find(id));
-        guard_.Watch(id, fd, is_tcp);
-        grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters
-            connection;
-        connection.listener_fd = listener;
-        connection.fd = fd;
-        GrpcAcceptor& acceptor = is_tcp          ? *grpc_tcp_
-                                 : is_local_user ? *grpc_local_user_
-                                                 : *grpc_unix_;
-        acceptor.HandleNewConnection(&connection);
+      sockets, has_tls_,
+      [this](int listener, uint64_t id, int fd, bool is_tcp) {
+        HandOver(listener, id, fd, is_tcp);
       });
+}
+
+void Connections::HandOver(int listener, uint64_t id, int fd, bool is_tcp) {
+  const std::optional<Connection> accepted = registry_.Find(id);
+  if (!accepted.has_value()) return;
+  if (is_tcp) guard_.Watch(id, fd, accepted->cookie);
+  grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters
+      connection;
+  connection.listener_fd = listener;
+  connection.fd = fd;
+  GrpcAcceptor& acceptor = is_tcp                   ? *grpc_tcp_
+                           : IsLocalUser(*accepted) ? *grpc_local_user_
+                                                    : *grpc_unix_;
+  const TlsHandshake::Scope scope(accepted->handshake);
+  acceptor.HandleNewConnection(&connection);
+  if (is_tcp) return;
+  registry_.SetSocket(id, sockets_.TakeUnix());
+  guard_.Watch(id, fd, accepted->cookie);
 }
 
 void Connections::StopAccepting() {
@@ -103,11 +127,43 @@ void Connections::CutAllIn(absl::Duration patience) {
   guard_.CutAllIn(patience);
 }
 
+std::vector<ConnectionFacts> Connections::List(uint64_t after, size_t max,
+                                               uint64_t& last) {
+  std::vector<ConnectionFacts> all;
+  std::vector<Connection> page = registry_.ListAfter(after, max);
+  last = page.size() < max ? 0 : page.back().id;
+  sockets_.Refresh();
+  for (Connection& connection : page) {
+    // Over, and not swept so far.
+    if (SocketCookie(connection.fd) != connection.cookie) continue;
+    ConnectionFacts facts;
+    const bool is_unix = connection.address_group.empty();
+    const int64_t socket =
+        is_unix ? connection.socket : sockets_.Find(connection.peer);
+    if (socket != 0) facts.counts = Channelz::Read(socket);
+    if (!is_unix) facts.traffic = ReadTraffic(connection.fd);
+    const auto name = listener_names_.find(connection.listener);
+    if (name != listener_names_.end()) facts.listener = name->second;
+    facts.connection = std::move(connection);
+    all.push_back(std::move(facts));
+  }
+  return all;
+}
+
+bool Connections::CutOnRequest(uint64_t id, const std::string& by) {
+  const auto connection = registry_.Find(id);
+  if (!connection.has_value() || !registry_.CutOne(id, Cut::kEnd)) return false;
+  ConnectionCounts::Count(counts_.cut);
+  logger_.Info(absl::StrCat("connection ", id, " of ", PeerText(*connection),
+                            " cut: ", by, " asked for it"));
+  return true;
+}
+
 void Connections::CutRevoked(uint64_t id, const std::string& subject) {
   const auto connection = registry_.Find(id);
   if (!connection.has_value() || !registry_.CutOne(id, Cut::kEnd)) return;
   ConnectionCounts::Count(counts_.cut);
-  revoked_warning_.Say(absl::StrCat("connection of ", connection->peer,
+  revoked_warning_.Say(absl::StrCat("connection of ", PeerText(*connection),
                                     " cut: the certificate of ", subject,
                                     " is revoked"));
 }

@@ -16,16 +16,23 @@
 #include <grpcpp/security/server_credentials.h>
 #include <grpcpp/server_builder.h>
 
+#include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "daemon/connections/acceptor.h"
+#include "daemon/connections/channelz.h"
 #include "daemon/connections/connection_counts.h"
+#include "daemon/connections/grpc_sockets.h"
 #include "daemon/connections/guard.h"
 #include "daemon/connections/registry.h"
+#include "daemon/connections/socket_facts.h"
 #include "daemon/connections/spaced_warning.h"
 #include "daemon/counters/stats.h"
 #include "daemon/listening/listener.h"
@@ -37,6 +44,17 @@ namespace actord::daemon {
 struct InheritedAddress {
   std::string text;
   int port = 0;
+};
+
+// What is known of an open connection at one moment.
+struct ConnectionFacts {
+  Connection connection;
+  // The address on which the daemon accepted it.
+  std::string listener;
+  // nullopt: a Unix socket.
+  std::optional<Traffic> traffic;
+  // nullopt: the handshake is not done.
+  std::optional<SocketCounts> counts;
 };
 
 class Connections {
@@ -69,6 +87,15 @@ class Connections {
   void StopAccepting();
   void CutAllIn(absl::Duration patience);
 
+  // The open connections with an id above `after`, by id; `max` at most. `last`
+  // is set to the id after which the next page begins; 0: this is the last
+  // page.
+  [[nodiscard]] std::vector<ConnectionFacts> List(uint64_t after, size_t max,
+                                                  uint64_t& last);
+  // Cuts the connection, and logs that `by` has asked for it. False: it is not
+  // open.
+  bool CutOnRequest(uint64_t id, const std::string& by);
+
   // Cuts the connection of a client whose certificate is revoked. One thread at
   // a time.
   void CutRevoked(uint64_t id, const std::string& subject);
@@ -78,9 +105,19 @@ class Connections {
   void WriteStats(DaemonStats& stats) const;
 
  private:
+  // Sets the name of the listener's sockets.
+  void Name(const Listener& listener, const std::string& name);
+  // Hands an accepted connection to gRPC.
+  void HandOver(int listener, uint64_t id, int fd, bool is_tcp);
+
+  const bool has_tls_;
+  Logger& logger_;
   ConnectionRegistry registry_;
+  GrpcSockets sockets_;
   ConnectionCounts counts_;
   std::vector<std::unique_ptr<Listener>> listeners_;
+  // The addresses of the listening sockets. Constant from Serve on.
+  absl::flat_hash_map<int, std::string> listener_names_;
   using GrpcAcceptor = grpc::experimental::ExternalConnectionAcceptor;
   std::unique_ptr<GrpcAcceptor> grpc_tcp_;
   std::unique_ptr<GrpcAcceptor> grpc_unix_;

@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "daemon/connections/peer_text.h"
 
 namespace actord::daemon {
 namespace {
@@ -30,11 +31,16 @@ constexpr size_t kMaxSwept = 2000;
 constexpr size_t kMaxActive = 1024;
 // Connections about which one tick asks gRPC.
 constexpr size_t kMaxAsked = 32;
+constexpr size_t kMaxUnixAsked = 16;
 // gRPC is not asked about a connection before it has received this much: some
 // 600 resets at the most.
 constexpr uint64_t kAskBytes = 16 << 10;
 // Bytes that gRPC has not read, and that are looked at.
 constexpr size_t kPeekBytes = 32 << 10;
+
+bool IsUnix(const Connection& connection) {
+  return connection.address_group.empty();
+}
 
 absl::Status NoGuardDescriptor() {
   return absl::InternalError(absl::StrCat(
@@ -45,10 +51,11 @@ absl::Status NoGuardDescriptor() {
 
 ConnectionGuard::ConnectionGuard(const GuardLimits& limits,
                                  ConnectionRegistry& registry,
-                                 ConnectionCounts& counts, Logger& logger,
-                                 const runtime::Clock& clock)
+                                 GrpcSockets& sockets, ConnectionCounts& counts,
+                                 Logger& logger, const runtime::Clock& clock)
     : limits_(limits),
       registry_(registry),
+      sockets_(sockets),
       counts_(counts),
       clock_(clock),
       peeked_(kPeekBytes),
@@ -62,7 +69,7 @@ ConnectionGuard::~ConnectionGuard() {
 }
 
 absl::Status ConnectionGuard::Start() {
-  channelz_.FindServer();
+  sockets_.FindServer();
   epoll_ = epoll_create1(EPOLL_CLOEXEC);
   event_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   epoll_event event{};
@@ -88,18 +95,18 @@ void ConnectionGuard::Stop() {
   thread_.join();
 }
 
-void ConnectionGuard::Watch(uint64_t id, int fd, bool is_tcp) {
-  if (!is_tcp) {
-    eventfd_write(event_, 1);
-    return;
-  }
+void ConnectionGuard::Watch(uint64_t id, int fd, uint64_t cookie) {
   epoll_event event{};
   // Edge-triggered: one event for all arrivals since the last one. EPOLLOUT
   // makes the kernel report the socket also if gRPC has read everything by
   // then.
   event.events = EPOLLIN | EPOLLOUT | EPOLLET;
   event.data.u64 = id;
-  epoll_ctl(epoll_, EPOLL_CTL_ADD, fd, &event);
+  // gRPC may have closed a Unix socket already. The sweep finds that out.
+  if (SocketCookie(fd) != cookie ||
+      epoll_ctl(epoll_, EPOLL_CTL_ADD, fd, &event) != 0) {
+    eventfd_write(event_, 1);
+  }
 }
 
 void ConnectionGuard::CutAllIn(absl::Duration patience) {
@@ -165,30 +172,46 @@ void ConnectionGuard::Tick(uint64_t now_ns) {
 
 void ConnectionGuard::Look(const std::vector<uint64_t>& active) {
   suspects_.clear();
-  std::vector<Candidate> candidates;
-  absl::flat_hash_map<uint64_t, std::pair<Connection, Traffic>> facts;
+  std::vector<Candidate> of_tcp;
+  std::vector<Candidate> of_unix;
+  absl::flat_hash_map<uint64_t, Suspicion> facts;
   for (const uint64_t id : active) {
-    const auto fd = registry_.FindDescriptor(id);
-    if (!fd.has_value() || facts.contains(id)) continue;
-    const std::optional<Traffic> traffic = ReadTraffic(*fd);
-    if (!traffic.has_value()) continue;
-    const Watched& watched = watched_[id];
-    if (watched.is_cut) continue;
-    const uint64_t before = watched.history.last().traffic.received_bytes;
-    // A socket that took the descriptor meanwhile may have received less.
-    if (traffic->received_bytes < before) continue;
-    const uint64_t bytes = traffic->received_bytes - before;
-    if (bytes < kAskBytes && !watched.history.is_suspect()) continue;
+    if (facts.contains(id)) continue;
+    std::optional<Suspicion> suspicion = Suspect(id);
+    if (!suspicion.has_value()) continue;
+    (IsUnix(suspicion->connection) ? of_unix : of_tcp)
+        .push_back({.id = id, .bytes = suspicion->bytes});
+    facts[id] = *std::move(suspicion);
+  }
+  KeepBusiest(kMaxAsked, of_tcp);
+  KeepBusiest(kMaxUnixAsked, of_unix);
+  of_tcp.insert(of_tcp.end(), of_unix.begin(), of_unix.end());
+  for (const Candidate& candidate : of_tcp) {
+    const Suspicion& suspicion = facts[candidate.id];
+    Ask(candidate.id, suspicion.connection, suspicion.traffic);
+  }
+}
+
+std::optional<ConnectionGuard::Suspicion> ConnectionGuard::Suspect(
+    uint64_t id) {
+  const auto fd = registry_.FindDescriptor(id);
+  if (!fd.has_value()) return std::nullopt;
+  const Watched& watched = watched_[id];
+  if (watched.is_cut) return std::nullopt;
+  const std::optional<Traffic> traffic = ReadTraffic(*fd);
+  if (!traffic.has_value()) {
     auto connection = registry_.Find(id);
-    if (!connection.has_value()) continue;
-    facts[id] = {*std::move(connection), *traffic};
-    candidates.push_back({.id = id, .bytes = bytes});
+    if (!connection.has_value() || connection->socket == 0) return std::nullopt;
+    return Suspicion{*std::move(connection), {}, CountUnread(*fd)};
   }
-  KeepBusiest(kMaxAsked, candidates);
-  for (const Candidate& candidate : candidates) {
-    const auto& [connection, traffic] = facts[candidate.id];
-    Ask(candidate.id, connection, traffic);
-  }
+  const uint64_t before = watched.history.last().traffic.received_bytes;
+  // A socket that took the descriptor meanwhile may have received less.
+  if (traffic->received_bytes < before) return std::nullopt;
+  const uint64_t bytes = traffic->received_bytes - before;
+  if (bytes < kAskBytes && !watched.history.is_suspect()) return std::nullopt;
+  auto connection = registry_.Find(id);
+  if (!connection.has_value()) return std::nullopt;
+  return Suspicion{*std::move(connection), *traffic, bytes};
 }
 
 void ConnectionGuard::Ask(uint64_t id, const Connection& connection,
@@ -198,13 +221,19 @@ void ConnectionGuard::Ask(uint64_t id, const Connection& connection,
   if (JudgeUnread(PeekBytes(connection.fd, peeked_)) != Verdict::kNone) {
     return CutFlood(connection, Verdict::kResets, watched);
   }
-  if (watched.socket == 0) watched.socket = SocketOf(connection.peer);
+  if (watched.socket == 0 && IsUnix(connection)) {
+    watched.socket = connection.socket;
+  } else if (watched.socket == 0) {
+    // A newer connection may have the peer of an older one.
+    sockets_.Refresh();
+    watched.socket = sockets_.Find(connection.peer);
+  }
   const auto counts =
       watched.socket == 0 ? std::nullopt : Channelz::Read(watched.socket);
   if (!counts.has_value()) {
     // Not there yet, or not there any more, and another one has its peer.
     watched.socket = 0;
-    sockets_.erase(connection.peer);
+    if (!IsUnix(connection)) sockets_.Forget(connection.peer);
     return;
   }
   const Verdict verdict = watched.history.Judge(
@@ -217,14 +246,6 @@ void ConnectionGuard::Ask(uint64_t id, const Connection& connection,
   }
 }
 
-int64_t ConnectionGuard::SocketOf(const std::string& peer) {
-  next_socket_ = channelz_.List(
-      next_socket_,
-      [this](int64_t id, std::string name) { sockets_[std::move(name)] = id; });
-  const auto found = sockets_.find(peer);
-  return found == sockets_.end() ? 0 : found->second;
-}
-
 void ConnectionGuard::CutFlood(const Connection& connection, Verdict verdict,
                                Watched& watched) {
   watched.is_cut = registry_.CutOne(connection.id, Cut::kReset);
@@ -233,12 +254,12 @@ void ConnectionGuard::CutFlood(const Connection& connection, Verdict verdict,
   trim_ns_ = clock_.MonotonicNs() + kTrimAfterNs;
   if (verdict == Verdict::kResets) {
     resets_warning_.Say(absl::StrCat(
-        "connection of ", connection.peer,
+        "connection of ", PeerText(connection),
         " cut: it has begun or reset more calls than the daemon can read; ",
         "server.max_concurrent_streams limits the open calls"));
   } else {
     bytes_warning_.Say(
-        absl::StrCat("connection of ", connection.peer,
+        absl::StrCat("connection of ", PeerText(connection),
                      " cut: it sends bytes that are no call and no message"));
   }
 }
@@ -247,12 +268,7 @@ void ConnectionGuard::ForgetEnded() {
   absl::erase_if(watched_, [this](const auto& entry) {
     return !registry_.FindDescriptor(entry.first).has_value();
   });
-  constexpr size_t kSpare = 1000;
-  if (sockets_.size() > 2 * registry_.open() + kSpare) {
-    // Most of these are closed. The next SocketOf lists the open ones again.
-    sockets_.clear();
-    next_socket_ = 0;
-  }
+  sockets_.Shrink(registry_.open());
 }
 
 }  // namespace actord::daemon

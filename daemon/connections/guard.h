@@ -3,9 +3,11 @@
 // cuts all of them at the daemon's end.
 //
 // The kernel tells which connections were active since the last tick, so the
-// guard costs nothing while all are idle. It asks gRPC only about the
-// connections that have received the most bytes, at most kMaxAsked a tick.
-// Unix sockets are not watched for floods: gRPC gives them no names.
+// guard costs nothing while all are idle. It asks gRPC only about the TCP
+// connections that have received the most bytes, at most kMaxAsked a tick. The
+// kernel does not count the bytes of Unix sockets. So the guard ranks the
+// active ones by the bytes that gRPC has not read, asks about kMaxUnixAsked of
+// them a tick, and cuts them for their calls alone, not for their bytes.
 //
 // Thread-safety: Watch and CutAllIn may be called from any thread. Start, Stop
 // and the destructor are for one thread. Ownership: owns the thread; borrows
@@ -13,15 +15,16 @@
 #pragma once
 
 #include <atomic>
-#include <string>
+#include <cstdint>
+#include <optional>
 #include <thread>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/time/time.h"
-#include "daemon/connections/channelz.h"
 #include "daemon/connections/connection_counts.h"
+#include "daemon/connections/grpc_sockets.h"
 #include "daemon/connections/guard_policy.h"
 #include "daemon/connections/registry.h"
 #include "daemon/connections/spaced_warning.h"
@@ -33,8 +36,8 @@ namespace actord::daemon {
 class ConnectionGuard {
  public:
   ConnectionGuard(const GuardLimits& limits, ConnectionRegistry& registry,
-                  ConnectionCounts& counts, Logger& logger,
-                  const runtime::Clock& clock);
+                  GrpcSockets& sockets, ConnectionCounts& counts,
+                  Logger& logger, const runtime::Clock& clock);
   ~ConnectionGuard();
   ConnectionGuard(const ConnectionGuard&) = delete;
   ConnectionGuard& operator=(const ConnectionGuard&) = delete;
@@ -45,8 +48,10 @@ class ConnectionGuard {
   void Stop();
 
   // Watches a connection that is in the registry, until its end. To be called
-  // between Start and Stop, before gRPC has the descriptor.
-  void Watch(uint64_t id, int fd, bool is_tcp);
+  // between Start and Stop: for TCP before gRPC has the descriptor, and for a
+  // Unix socket when the registry has its number of gRPC. `cookie`: of the
+  // socket.
+  void Watch(uint64_t id, int fd, uint64_t cookie);
 
   // Cuts all connections after this time, and later ones at the next ticks.
   void CutAllIn(absl::Duration patience);
@@ -66,25 +71,27 @@ class ConnectionGuard {
   // Does what is due by time.
   void Tick(uint64_t now_ns);
   void Look(const std::vector<uint64_t>& active);
+  struct Suspicion {
+    Connection connection;
+    Traffic traffic;
+    uint64_t bytes = 0;  // for the rank among others
+  };
+  // What makes gRPC worth asking about an active connection; nullopt: nothing.
+  std::optional<Suspicion> Suspect(uint64_t id);
   // Asks gRPC about the connection, and cuts it if it floods.
   void Ask(uint64_t id, const Connection& connection, const Traffic& traffic);
-  int64_t SocketOf(const std::string& peer);
   void CutFlood(const Connection& connection, Verdict verdict,
                 Watched& watched);
   void ForgetEnded();
 
   const GuardLimits limits_;
   ConnectionRegistry& registry_;
+  GrpcSockets& sockets_;
   ConnectionCounts& counts_;
   const runtime::Clock& clock_;
   std::vector<char> peeked_;
   SpacedWarning resets_warning_;
   SpacedWarning bytes_warning_;
-
-  Channelz channelz_;
-  // The sockets that gRPC has listed so far, by peer.
-  absl::flat_hash_map<std::string, int64_t> sockets_;
-  int64_t next_socket_ = 0;
   absl::flat_hash_map<uint64_t, Watched> watched_;
   std::vector<uint64_t> suspects_;
   uint64_t next_sweep_ns_ = 0;

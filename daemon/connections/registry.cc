@@ -72,6 +72,35 @@ std::vector<Connection> ConnectionRegistry::List() const {
   return all;
 }
 
+std::vector<Connection> ConnectionRegistry::ListAfter(uint64_t after,
+                                                      size_t max) const {
+  const absl::MutexLock lock(&mutex_);
+  std::vector<Connection> page;
+  for (auto it = fd_of_.upper_bound(after);
+       it != fd_of_.end() && page.size() < max; ++it) {
+    page.push_back(by_fd_.at(it->second));
+  }
+  return page;
+}
+
+Connection* ConnectionRegistry::FindLocked(uint64_t id) {
+  const auto found = fd_of_.find(id);
+  return found == fd_of_.end() ? nullptr : &by_fd_.at(found->second);
+}
+
+void ConnectionRegistry::SetSocket(uint64_t id, int64_t socket) {
+  const absl::MutexLock lock(&mutex_);
+  if (Connection* const found = FindLocked(id)) found->socket = socket;
+}
+
+void ConnectionRegistry::SetToken(uint64_t id,
+                                  std::shared_ptr<const PresentedToken> token) {
+  const absl::MutexLock lock(&mutex_);
+  if (Connection* const found = FindLocked(id)) {
+    found->token = std::move(token);
+  }
+}
+
 std::optional<Connection> ConnectionRegistry::Find(uint64_t id) const {
   const absl::MutexLock lock(&mutex_);
   const auto found = fd_of_.find(id);
@@ -103,7 +132,10 @@ bool ConnectionRegistry::CutOne(uint64_t id, Cut how) {
     cookie = by_fd_.at(fd).cookie;
   }
   // Without the lock: to drop the bytes takes time.
-  return CutSocket(fd, cookie, how);
+  if (!CutSocket(fd, cookie, how)) return false;
+  const absl::MutexLock lock(&mutex_);
+  if (Connection* const found = FindLocked(id)) found->is_cut = true;
+  return true;
 }
 
 size_t ConnectionRegistry::CutAll(Cut how) {

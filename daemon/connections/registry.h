@@ -11,17 +11,27 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/container/btree_map.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/synchronization/mutex.h"
 #include "daemon/connections/socket_facts.h"
+#include "daemon/tls/tls_handshake.h"
 
 namespace actord::daemon {
+
+// The token that a call of a connection has presented. Constant.
+struct PresentedToken {
+  std::string name;
+  std::string id;
+  std::string role;
+};
 
 struct Connection {
   // Never used again in this run of the daemon; 0: not added yet.
@@ -35,6 +45,16 @@ struct Connection {
   uint64_t since_unix_ns = 0;
   // Of a Unix socket.
   std::optional<PeerCredentials> credentials;
+  // The listening socket that accepted it.
+  int listener = -1;
+  // gRPC's number of a Unix socket (grpc_sockets.h); 0: not known.
+  int64_t socket = 0;
+  // Null: the connection has no TLS.
+  std::shared_ptr<TlsHandshake> handshake;
+  // Null: none so far.
+  std::shared_ptr<const PresentedToken> token;
+  // CutOne has cut it.
+  bool is_cut = false;
 };
 
 class ConnectionRegistry {
@@ -53,11 +73,18 @@ class ConnectionRegistry {
   [[nodiscard]] size_t OpenOf(std::string_view address_group) const;
   // In no order.
   [[nodiscard]] std::vector<Connection> List() const;
+  // The connections with an id above `after`, by id; `max` at most.
+  [[nodiscard]] std::vector<Connection> ListAfter(uint64_t after,
+                                                  size_t max) const;
   // nullopt: it is over.
   [[nodiscard]] std::optional<Connection> Find(uint64_t id) const;
   [[nodiscard]] std::optional<int> FindDescriptor(uint64_t id) const;
   // The newest connection of this peer; 0: none, or a Unix socket.
   [[nodiscard]] uint64_t FindPeer(std::string_view peer) const;
+
+  // Without an effect if the connection is over.
+  void SetSocket(uint64_t id, int64_t socket);
+  void SetToken(uint64_t id, std::shared_ptr<const PresentedToken> token);
 
   // Cuts the connection (socket_facts.h), and its calls are cancelled. False:
   // the connection is over, or there is no descriptor left at the moment.
@@ -67,11 +94,13 @@ class ConnectionRegistry {
 
  private:
   void RemoveLocked(int fd) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Null: the connection is over.
+  Connection* FindLocked(uint64_t id) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   mutable absl::Mutex mutex_;
   uint64_t last_id_ ABSL_GUARDED_BY(mutex_) = 0;
   absl::flat_hash_map<int, Connection> by_fd_ ABSL_GUARDED_BY(mutex_);
-  absl::flat_hash_map<uint64_t, int> fd_of_ ABSL_GUARDED_BY(mutex_);
+  absl::btree_map<uint64_t, int> fd_of_ ABSL_GUARDED_BY(mutex_);
   absl::flat_hash_map<std::string, size_t> of_group_ ABSL_GUARDED_BY(mutex_);
   // Without Unix sockets.
   absl::flat_hash_map<std::string, uint64_t> of_peer_ ABSL_GUARDED_BY(mutex_);

@@ -81,6 +81,13 @@ std::optional<Traffic> ReadTraffic(int fd) {
       .sent_bytes = info.tcpi_bytes_sent};
 }
 
+uint64_t CountUnread(int fd) {
+  int unread = 0;
+  return ioctl(fd, FIONREAD, &unread) == 0 && unread > 0
+             ? static_cast<uint64_t>(unread)
+             : 0;
+}
+
 std::string_view PeekBytes(int fd, std::vector<char>& buffer) {
   const ssize_t size =
       recv(fd, buffer.data(), buffer.size(), MSG_PEEK | MSG_DONTWAIT);

@@ -38,6 +38,10 @@ struct Traffic {
 // nullopt: no TCP connection, or the kernel does not count (before 4.19).
 std::optional<Traffic> ReadTraffic(int fd);
 
+// The number of bytes that have arrived and that gRPC has not read; 0 also if
+// the kernel does not tell.
+uint64_t CountUnread(int fd);
+
 // The bytes that have arrived and that gRPC has not read, as many as `buffer`
 // holds. They stay in the socket.
 std::string_view PeekBytes(int fd, std::vector<char>& buffer);

@@ -191,8 +191,8 @@ void LibraryLogCapture::LogGrpc(std::string_view place,
   std::string kind(place);
   if (explain_ != nullptr) {
     if (auto explained = explain_(message); explained.has_value()) {
-      text = *std::move(explained);
-      kind = text;
+      text = std::move(explained->text);
+      kind = std::move(explained->kind);
     }
   }
   const auto held_back = spacing_.Admit(kind, clock_.MonotonicNs());

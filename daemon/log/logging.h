@@ -68,14 +68,21 @@ class Logger {
   const std::unique_ptr<spdlog::logger> logger_;
 };
 
+// A line in other words.
+struct ExplainedLine {
+  // Lines of one kind are spaced together.
+  std::string kind;
+  std::string text;
+};
+
 // Sends the messages of gRPC and protobuf to `logger`, as long as the object
 // lives. At most one object at a time. Clients cause most errors of gRPC, so of
 // each kind one line in ten seconds is written, with the number of the others.
 class LibraryLogCapture {
  public:
   // Says in other words what a line of gRPC means; nullopt: it means what it
-  // says. Equal texts are one kind of line.
-  using Explain = std::optional<std::string> (*)(std::string_view line);
+  // says. Called on the thread that logs.
+  using Explain = std::optional<ExplainedLine> (*)(std::string_view line);
 
   LibraryLogCapture(Logger& logger, const runtime::Clock& clock,
                     Explain explain);

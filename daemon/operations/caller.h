@@ -23,6 +23,7 @@
 
 #include "absl/time/time.h"
 #include "daemon/access/access.h"
+#include "daemon/connections/registry.h"
 #include "daemon/tls/certified_peer.h"
 
 namespace actord::daemon {
@@ -53,11 +54,13 @@ class Caller {
     return {first->second.data(), first->second.size()};
   }
   // The number of the connection that carries the call
-  // (daemon/connections/registry.h); 0: unknown. The number is known if the
-  // client has presented a certificate: gRPC tells the peer of a call, and
-  // nobody looks the connection of other clients up.
+  // (daemon/connections/registry.h); 0: unknown, as for every Unix socket,
+  // because gRPC gives all of them one name. Looked up on demand, unless the
+  // client has presented a certificate: allocates, and takes the registry's
+  // mutex.
   [[nodiscard]] uint64_t connection() const {
-    return certified_ == nullptr ? 0 : certified_->connection;
+    if (certified_ != nullptr) return certified_->connection;
+    return connections_ == nullptr ? 0 : connections_->FindPeer(peer());
   }
   // What the call may do, and who makes it.
   [[nodiscard]] const Access& access() const { return access_; }
@@ -77,11 +80,13 @@ class Caller {
  private:
   friend class CallGate;
   Caller(const grpc::CallbackServerContext& context,
-         const google::protobuf::MethodDescriptor& method)
-      : context_(&context), method_(&method) {}
+         const google::protobuf::MethodDescriptor& method,
+         const ConnectionRegistry* connections)
+      : context_(&context), method_(&method), connections_(connections) {}
 
   const grpc::CallbackServerContext* context_;
   const google::protobuf::MethodDescriptor* method_;
+  const ConnectionRegistry* connections_;  // null: no numbers are known
   // Null: the client has presented no certificate.
   std::shared_ptr<const CertifiedPeer> certified_;
   Access access_;

@@ -9,11 +9,12 @@ namespace actord::daemon {
 
 // OpenStreams.
 
-void OpenStreams::Add(const std::shared_ptr<Stream>& stream) {
+void OpenStreams::Add(const std::shared_ptr<Stream>& stream, std::string peer) {
   absl::Status closed;
   {
     const absl::MutexLock lock(&mutex_);
-    open_.emplace(stream.get(), stream);
+    ++of_peer_[peer];
+    open_.emplace(stream.get(), Entry{stream, std::move(peer)});
     closed = closed_;
   }
   if (!closed.ok()) stream->Close(closed);
@@ -24,7 +25,9 @@ void OpenStreams::Remove(Stream* stream) {
   std::shared_ptr<Stream> last;
   const absl::MutexLock lock(&mutex_);
   const auto it = open_.find(stream);
-  last = std::move(it->second);
+  last = std::move(it->second.stream);
+  const auto count = of_peer_.find(it->second.peer);
+  if (--count->second == 0) of_peer_.erase(count);
   open_.erase(it);
 }
 
@@ -33,7 +36,7 @@ void OpenStreams::CloseAll(const absl::Status& status) {
   {
     const absl::MutexLock lock(&mutex_);
     closed_ = status;
-    for (const auto& [key, stream] : open_) open.push_back(stream);
+    for (const auto& [key, entry] : open_) open.push_back(entry.stream);
   }
   for (const auto& stream : open) stream->Close(status);
 }
@@ -43,7 +46,7 @@ void OpenStreams::Recheck(const Renew& renew) {
   {
     const absl::MutexLock lock(&mutex_);
     open.reserve(open_.size());
-    for (const auto& [key, stream] : open_) open.push_back(stream);
+    for (const auto& [key, entry] : open_) open.push_back(entry.stream);
   }
   for (const auto& stream : open) stream->Recheck(renew);
 }
@@ -53,11 +56,17 @@ size_t OpenStreams::size() const {
   return open_.size();
 }
 
+size_t OpenStreams::OpenOf(const std::string& peer) const {
+  const absl::MutexLock lock(&mutex_);
+  const auto found = of_peer_.find(peer);
+  return found == of_peer_.end() ? 0 : found->second;
+}
+
 // Beginning and ending.
 
 void Stream::BeginCall() {
   Continue();
-  streams_.Add(shared_from_this());
+  streams_.Add(shared_from_this(), context_->peer());
 }
 
 void Stream::End(const absl::Status& status) {

@@ -25,6 +25,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "absl/base/thread_annotations.h"
@@ -53,15 +54,24 @@ class OpenStreams {
   void Recheck(const Renew& renew);
 
   [[nodiscard]] size_t size() const;
+  // The open streams of one peer, as gRPC spells it. All Unix sockets are one
+  // peer.
+  [[nodiscard]] size_t OpenOf(const std::string& peer) const;
 
  private:
   friend class Stream;
-  void Add(const std::shared_ptr<Stream>& stream);
+  void Add(const std::shared_ptr<Stream>& stream, std::string peer);
   void Remove(Stream* stream);
 
+  struct Entry {
+    std::shared_ptr<Stream> stream;
+    std::string peer;
+  };
+
   mutable absl::Mutex mutex_;
-  absl::flat_hash_map<Stream*, std::shared_ptr<Stream>> open_
-      ABSL_GUARDED_BY(mutex_);
+  absl::flat_hash_map<Stream*, Entry> open_ ABSL_GUARDED_BY(mutex_);
+  // For peers that have some.
+  absl::flat_hash_map<std::string, size_t> of_peer_ ABSL_GUARDED_BY(mutex_);
   absl::Status closed_ ABSL_GUARDED_BY(mutex_);  // OK: not closed
 };
 

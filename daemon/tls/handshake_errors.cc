@@ -1,6 +1,7 @@
 #include "daemon/tls/handshake_errors.h"
 
 #include "absl/strings/str_cat.h"
+#include "daemon/tls/tls_handshake.h"
 
 namespace actord::daemon {
 namespace {
@@ -35,15 +36,29 @@ constexpr struct {
 
 }  // namespace
 
-std::optional<std::string> ExplainHandshake(std::string_view line) {
+std::optional<ExplainedLine> ExplainHandshake(std::string_view line,
+                                              const std::string& peer) {
   constexpr std::string_view kHandshake = "Handshake failed";
   if (line.find(kHandshake) == std::string_view::npos) return std::nullopt;
+  // A reason that this table lacks is a kind as it stands.
+  std::string why(line);
   for (const auto& [reason, text] : kReasons) {
     if (line.find(reason) != std::string_view::npos) {
-      return absl::StrCat("TLS handshake of a client failed: ", text);
+      why = text;
+      break;
     }
   }
-  return absl::StrCat("TLS handshake of a client failed: ", std::string(line));
+  return ExplainedLine{
+      .kind = absl::StrCat("TLS handshake: ", why),
+      .text = absl::StrCat("TLS handshake of ",
+                           peer.empty() ? std::string("a client") : peer,
+                           " failed: ", why)};
+}
+
+std::optional<ExplainedLine> ExplainHandshakeOfThread(std::string_view line) {
+  auto explained = ExplainHandshake(line, "");
+  if (!explained.has_value()) return explained;
+  return ExplainHandshake(line, TlsHandshake::LastPeerOfThread());
 }
 
 }  // namespace actord::daemon

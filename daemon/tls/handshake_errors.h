@@ -1,15 +1,25 @@
-// Says in plain words why a TLS handshake of a client failed.
+// Says in plain words why a TLS handshake of a client failed, and which client
+// it was.
 //
-// Thread-safety: pure functions.
+// Thread-safety: any thread.
 #pragma once
 
 #include <optional>
 #include <string>
 #include <string_view>
 
+#include "daemon/log/logging.h"
+
 namespace actord::daemon {
 
-// `line` is a line that gRPC logs. nullopt: it is about something else.
-std::optional<std::string> ExplainHandshake(std::string_view line);
+// `line` is a line that gRPC logs. nullopt: it is about something else. `peer`
+// as gRPC's `peer()` spells it; "": it is not known. Lines with one cause are
+// one kind.
+std::optional<ExplainedLine> ExplainHandshake(std::string_view line,
+                                              const std::string& peer);
+
+// ExplainHandshake for the client whose handshake failed last on this thread.
+// gRPC logs a failure on the thread that sees it.
+std::optional<ExplainedLine> ExplainHandshakeOfThread(std::string_view line);
 
 }  // namespace actord::daemon

@@ -184,6 +184,15 @@ void PeerCertificates::ForgetEnded() {
   forget_at_ = 2 * entries_.size() + kSpare;
 }
 
+CertifiedConnections PeerCertificates::ByConnection() const {
+  CertifiedConnections all;
+  const absl::ReaderMutexLock lock(&mutex_);
+  for (const auto& [context, entry] : entries_) {
+    all[entry.peer->connection] = entry.peer;
+  }
+  return all;
+}
+
 size_t PeerCertificates::size() const {
   const absl::ReaderMutexLock lock(&mutex_);
   return entries_.size();

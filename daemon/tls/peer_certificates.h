@@ -47,6 +47,10 @@ struct ConnectionAccess {
   std::function<void(uint64_t connection, const std::string& subject)> cut;
 };
 
+// What certificates have proved, by the numbers of the connections.
+using CertifiedConnections =
+    absl::flat_hash_map<uint64_t, std::shared_ptr<const CertifiedPeer>>;
+
 class PeerCertificates {
  public:
   static constexpr uint64_t kCutAfterNs = 500'000'000;
@@ -66,6 +70,7 @@ class PeerCertificates {
   void Tick(bool has_changed);
 
   [[nodiscard]] size_t size() const;
+  [[nodiscard]] CertifiedConnections ByConnection() const;
 
  private:
   struct ReleaseContext {

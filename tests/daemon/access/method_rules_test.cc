@@ -88,7 +88,7 @@ TEST(MethodRules, RequestsOfAuditedMethodsHoldNoPayload) {
     EXPECT_FALSE(method.client_streaming()) << method.name();
     EXPECT_FALSE(method.server_streaming()) << method.name();
   }
-  EXPECT_EQ(audited, 6);
+  EXPECT_EQ(audited, 7);
 }
 
 TEST(MethodRules, TheDocsHaveTheSameTable) {

@@ -195,7 +195,7 @@ TEST_F(CallGateTest, CallerHasPeerMethodDeadlineAndTrace) {
   EXPECT_EQ(seen[0].traceparent, trace);
   EXPECT_GT(seen[0].deadline, absl::Now());
   EXPECT_LE(seen[0].deadline, absl::Now() + absl::FromChrono(kPatience));
-  EXPECT_EQ(seen[0].connection, 0u);
+  EXPECT_NE(seen[0].connection, 0u);
   EXPECT_EQ(seen[0].identity, "");
 }
 
@@ -230,7 +230,8 @@ TEST(CallGate, AdmitsACallWithoutAnAllocation) {
   ASSERT_GT(
       __sanitizer_install_malloc_and_free_hooks(CountAllocation, CountFree), 0);
   const MethodDescriptor& method = *Contract().FindMethodByName("Send");
-  const CallGate gate(nullptr);
+  ConnectionRegistry connections;
+  const CallGate gate(nullptr, {.connections = &connections});
   grpc::CallbackServerContext context;
   allocations = 0;
   const auto counted = std::make_unique<int>();

@@ -35,12 +35,13 @@ class AcceptorTest : public ::testing::Test {
     listener_ = *std::move(listener);
     acceptor_ =
         std::make_unique<Acceptor>(limits, registry_, counts_, logger_, clock_);
-    const absl::Status status = acceptor_->Start(
-        listener_->sockets(), [this](int, uint64_t, int fd, bool is_tcp) {
-          EXPECT_TRUE(is_tcp);
-          const absl::MutexLock lock(&mutex_);
-          taken_.push_back(fd);
-        });
+    const absl::Status status =
+        acceptor_->Start(listener_->sockets(), false,
+                         [this](int, uint64_t, int fd, bool is_tcp) {
+                           EXPECT_TRUE(is_tcp);
+                           const absl::MutexLock lock(&mutex_);
+                           taken_.push_back(fd);
+                         });
     ASSERT_TRUE(status.ok()) << status;
   }
 

@@ -6,7 +6,10 @@
 #include <unistd.h>
 
 #include <array>
+#include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
 namespace actord::daemon {
 namespace {
@@ -43,6 +46,45 @@ Connection Of(int fd, const std::string& group = "192.0.2.1") {
 }
 
 constexpr size_t kAll = 1000;
+
+std::vector<uint64_t> IdsOf(const std::vector<Connection>& connections) {
+  std::vector<uint64_t> ids;
+  for (const Connection& one : connections) ids.push_back(one.id);
+  return ids;
+}
+
+TEST(ConnectionRegistry, ListsPagesById) {
+  Pair pairs[5];
+  ConnectionRegistry registry;
+  for (const Pair& pair : pairs) registry.Add(Of(pair.own()));
+  registry.Remove(3);
+  EXPECT_EQ(IdsOf(registry.ListAfter(0, 2)), (std::vector<uint64_t>{1, 2}));
+  EXPECT_EQ(IdsOf(registry.ListAfter(2, 2)), (std::vector<uint64_t>{4, 5}));
+  EXPECT_EQ(IdsOf(registry.ListAfter(4, 2)), (std::vector<uint64_t>{5}));
+  EXPECT_TRUE(registry.ListAfter(5, 2).empty());
+}
+
+TEST(ConnectionRegistry, KeepsWhatIsLearntLater) {
+  Pair one, other;
+  ConnectionRegistry registry;
+  const uint64_t id = registry.Add(Of(one.own()));
+  const uint64_t second = registry.Add(Of(other.own()));
+  registry.SetSocket(id, 77);
+  registry.SetToken(id, std::make_shared<const PresentedToken>(PresentedToken{
+                            .name = "ops", .id = "k3v9x0ab", .role = "admin"}));
+  EXPECT_EQ(registry.Find(id)->socket, 77);
+  EXPECT_EQ(registry.Find(id)->token->name, "ops");
+  EXPECT_EQ(registry.Find(second)->token, nullptr);
+  EXPECT_FALSE(registry.Find(id)->is_cut);
+  EXPECT_TRUE(registry.CutOne(id, Cut::kEnd));
+  EXPECT_TRUE(registry.Find(id)->is_cut);
+  EXPECT_FALSE(registry.Find(second)->is_cut);
+  // A connection that is over.
+  registry.Remove(id);
+  registry.SetSocket(id, 78);
+  registry.SetToken(id, nullptr);
+  EXPECT_EQ(registry.Find(id), std::nullopt);
+}
 
 TEST(ConnectionRegistry, FindsTheNewestConnectionOfAPeer) {
   Pair one, two, local;

@@ -29,15 +29,21 @@ TEST(ExplainHandshake, NamesTheReason) {
        "something new"},
   };
   for (const auto& c : cases) {
-    const auto text = ExplainHandshake(c.line);
-    ASSERT_TRUE(text.has_value()) << c.line;
-    EXPECT_THAT(*text, HasSubstr("TLS handshake of a client failed: "));
-    EXPECT_THAT(*text, HasSubstr(c.meaning));
+    const auto line = ExplainHandshake(c.line, "ipv4:192.0.2.1:5");
+    ASSERT_TRUE(line.has_value()) << c.line;
+    EXPECT_THAT(line->text,
+                HasSubstr("TLS handshake of ipv4:192.0.2.1:5 failed: "));
+    EXPECT_THAT(line->text, HasSubstr(c.meaning));
+    // Strangers have any number of addresses, and few causes.
+    EXPECT_EQ(ExplainHandshake(c.line, "ipv4:192.0.2.2:6")->kind, line->kind);
+    EXPECT_THAT(line->kind, HasSubstr(c.meaning));
+    EXPECT_THAT(ExplainHandshake(c.line, "")->text,
+                HasSubstr("TLS handshake of a client failed: "));
   }
 }
 
 TEST(ExplainHandshake, LeavesOtherLinesAlone) {
-  EXPECT_EQ(ExplainHandshake("socket: unknown ca"), std::nullopt);
+  EXPECT_FALSE(ExplainHandshake("socket: unknown ca", "").has_value());
 }
 
 }  // namespace

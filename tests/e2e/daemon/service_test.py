@@ -89,7 +89,8 @@ class Reflection(DaemonCase):
              "Await", "Cancel", "Terminate", "GetProcess", "ListProcesses",
              "ListNames", "ListYields", "ListDeadLetters", "GetDeadLetter",
              "ResendDeadLetter", "DropDeadLetters", "WatchProcesses",
-             "LoadPlugin", "ListPlugins", "GetStatus"})
+             "ListClients", "CutClient", "LoadPlugin", "ListPlugins",
+             "GetStatus"})
 
 
 class Strangers(DaemonCase):

@@ -95,10 +95,33 @@ class Handshakes(TlsCase):
         self.assert_logs(daemon, "it spoke HTTP/1.1 without TLS")
         self.assert_logs(daemon, "it spoke an old version; TLS 1.2 and 1.3")
         self.assertEqual(actor.run("echo", b"1").result.data, b"1")
-        lines = re.findall("TLS handshake of a client failed: .*", daemon.log())
+        # Each line names its client.
+        lines = re.findall(r"TLS handshake of ipv4:127\.0\.0\.1:\d+ failed: (.*)",
+                           daemon.log())
+        self.assertEqual(len(lines), daemon.log().count("TLS handshake"))
         # Each kind once, whatever strangers send.
         self.assertEqual(len(lines), len(set(lines)), lines)
         self.assertLessEqual(len(lines), 4, lines)
+
+    def test_the_line_names_the_client_among_others(self):
+        daemon = self.start_daemon(*self.tls("--handshake-timeout", "30s"))
+        # Their handshakes go on meanwhile: half a record each.
+        others = [socket.create_connection(("127.0.0.1", daemon.port))
+                  for _ in range(20)]
+        for other in others:
+            self.addCleanup(other.close)
+            other.sendall(b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03")
+        with socket.create_connection(("127.0.0.1", daemon.port)) as client:
+            client.settimeout(WAIT_SECONDS)
+            port = client.getsockname()[1]
+            client.sendall(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+            try:
+                while client.recv(4096):
+                    pass
+            except ConnectionResetError:
+                pass
+        self.assert_logs(daemon, f"TLS handshake of ipv4:127.0.0.1:{port} failed: "
+                                 "it spoke HTTP/1.1 without TLS")
 
     def test_versions_and_protocols(self):
         daemon = self.start_daemon(*self.tls())

@@ -1,0 +1,64 @@
+// The open connections: listing and cutting them.
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "daemon/calls/actor_service.h"
+#include "daemon/calls/proto_clients.h"
+#include "daemon/wire/page_token.h"
+#include "runtime/process/errors.h"
+
+namespace actord::daemon {
+
+absl::Status ActorService::ListClients(const Caller& caller,
+                                       v1::ListClientsRequest& request,
+                                       v1::ListClientsResponse& response) {
+  Paging paging;
+  absl::Status status =
+      ReadListClients(request, runtime_.options().incarnation, paging);
+  if (!status.ok()) return status;
+  CertifiedConnections certified;
+  if (context_.certificates != nullptr) {
+    certified = context_.certificates->ByConnection();
+  }
+  const uint64_t own = caller.connection();
+  uint64_t last = 0;
+  for (const ConnectionFacts& facts :
+       context_.connections.List(paging.position, paging.page_size, last)) {
+    const auto peer = certified.find(facts.connection.id);
+    v1::Client* const client = response.add_clients();
+    WriteClient(facts, peer == certified.end() ? nullptr : peer->second.get(),
+                client);
+    // gRPC does not tell Unix sockets apart.
+    if (facts.traffic.has_value()) {
+      client->set_streams_open(streams_.OpenOf(facts.connection.peer));
+      client->set_is_own(facts.connection.id == own);
+    }
+  }
+  if (last != 0) {
+    response.set_next_page_token(MakePageToken(last, paging.scope));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ActorService::CutClient(const Caller& caller,
+                                     v1::CutClientRequest& request,
+                                     v1::CutClientResponse&) {
+  const uint64_t connection = request.connection();
+  if (connection == 0) {
+    return runtime::InvalidField(
+        "connection", runtime::reason::kInvalidField,
+        "connection is required: the number of a connection, from 1 on");
+  }
+  const std::string by = caller.access().is_checked()
+                             ? caller.access().Who()
+                             : absl::StrCat("a client at ", caller.peer());
+  if (context_.connections.CutOnRequest(connection, by)) {
+    return absl::OkStatus();
+  }
+  return runtime::Error(
+      absl::StatusCode::kNotFound, runtime::reason::kConnectionNotFound,
+      absl::StrCat("connection ", connection, " is not open"));
+}
+
+}  // namespace actord::daemon

@@ -1,0 +1,26 @@
+// Translates the list of clients.
+//
+// Thread-safety: pure functions.
+#pragma once
+
+#include <cstdint>
+
+#include "absl/status/status.h"
+#include "actord/v1/client.pb.h"
+#include "daemon/connections/connections.h"
+#include "daemon/tls/certified_peer.h"
+#include "daemon/wire/proto_requests.h"
+
+namespace actord::daemon {
+
+absl::Status ReadListClients(const v1::ListClientsRequest& request,
+                             uint32_t incarnation, Paging& paging);
+
+v1::ClientState ClientStateOf(const ConnectionFacts& facts);
+
+// Sets all fields but `streams_open` and `is_own`. `certified` null: the client
+// has presented no certificate, or has made no call so far.
+void WriteClient(const ConnectionFacts& facts, const CertifiedPeer* certified,
+                 v1::Client* client);
+
+}  // namespace actord::daemon

@@ -1,0 +1,20 @@
+// The client of a connection, for the log.
+//
+// Thread-safety: pure functions.
+#pragma once
+
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "daemon/connections/registry.h"
+
+namespace actord::daemon {
+
+// "ipv4:192.0.2.1:4711", or "unix: (uid 1000, pid 17)".
+inline std::string PeerText(const Connection& connection) {
+  if (!connection.credentials.has_value()) return connection.peer;
+  return absl::StrCat(connection.peer, " (uid ", connection.credentials->uid,
+                      ", pid ", connection.credentials->pid, ")");
+}
+
+}  // namespace actord::daemon

@@ -1,0 +1,38 @@
+#include "daemon/operations/presented_tokens.h"
+
+#include <grpc/grpc_security.h>
+
+#include <memory>
+#include <string>
+
+#include "absl/hash/hash.h"
+#include "identity/identity.h"
+#include "identity/role.h"
+
+namespace actord::daemon {
+
+void PresentedTokens::Note(grpc_call* call, const Caller& caller) {
+  const identity::Identity* const identity = caller.access().identity();
+  // The daemon's own user, without a token.
+  if (identity == nullptr || identity->token_id.empty()) return;
+  // All calls of a connection have one context. Only its address is used.
+  grpc_auth_context* const context = grpc_call_auth_context(call);
+  if (context == nullptr) return;
+  const auto place = absl::HashOf(static_cast<const void*>(context));
+  const uint64_t mark =
+      absl::HashOf(static_cast<const void*>(context), identity,
+                   round_.load(std::memory_order_relaxed));
+  grpc_auth_context_release(context);
+  std::atomic<uint64_t>& noted = noted_[place % kPlaces];
+  if (noted.load(std::memory_order_relaxed) == mark) return;
+  noted.store(mark, std::memory_order_relaxed);
+  const uint64_t connection = caller.connection();
+  if (connection == 0) return;
+  connections_.SetToken(connection,
+                        std::make_shared<const PresentedToken>(PresentedToken{
+                            .name = identity->name,
+                            .id = identity->token_id,
+                            .role = std::string(RoleName(identity->role))}));
+}
+
+}  // namespace actord::daemon
