@@ -93,11 +93,11 @@ void AddGlobalOptions(CLI::App& app, Typed& typed) {
 
 void AddCommands(CLI::App& app, Action& chosen) {
   for (const auto add :
-       {AddSubmit,      AddSend,       AddCall,     AddAwait,  AddPs,
-        AddTree,        AddNames,      AddDescribe, AddCancel, AddTerminate,
-        AddDeadLetters, AddYields,     AddComplete, AddWork,   AddWatch,
-        AddPlugin,      AddStatus,     AddTop,      AddToken,  AddShutdown,
-        AddHealth,      AddCompletion, AddVersion}) {
+       {AddSubmit,      AddSend,   AddCall,       AddAwait,   AddPs,
+        AddTree,        AddNames,  AddDescribe,   AddCancel,  AddTerminate,
+        AddDeadLetters, AddYields, AddComplete,   AddWork,    AddWatch,
+        AddPlugin,      AddStatus, AddTop,        AddClients, AddToken,
+        AddShutdown,    AddHealth, AddCompletion, AddVersion}) {
     add(app, chosen);
   }
 }

@@ -184,6 +184,18 @@ absl::StatusOr<v1::ListPluginsResponse> Client::ListPlugins(
                &v1::ActorService::Stub::ListPlugins, request, options);
 }
 
+absl::StatusOr<v1::ListClientsResponse> Client::ListClients(
+    const v1::ListClientsRequest& request, const CallOptions& options) {
+  return Unary(connection_->endpoint, *connection_->actors,
+               &v1::ActorService::Stub::ListClients, request, options);
+}
+
+absl::StatusOr<v1::CutClientResponse> Client::CutClient(
+    const v1::CutClientRequest& request, const CallOptions& options) {
+  return Unary(connection_->endpoint, *connection_->actors,
+               &v1::ActorService::Stub::CutClient, request, options);
+}
+
 absl::StatusOr<v1::ShutdownResponse> Client::Shutdown(
     const v1::ShutdownRequest& request, const CallOptions& options) {
   return Unary(connection_->endpoint, *connection_->actors,

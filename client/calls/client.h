@@ -12,6 +12,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "actord/v1/client.pb.h"
 #include "actord/v1/dead_letter.pb.h"
 #include "actord/v1/name.pb.h"
 #include "actord/v1/outcome.pb.h"
@@ -81,6 +82,10 @@ class Client {
       const v1::LoadPluginRequest& request, const CallOptions& options = {});
   absl::StatusOr<v1::ListPluginsResponse> ListPlugins(
       const v1::ListPluginsRequest& request, const CallOptions& options = {});
+  absl::StatusOr<v1::ListClientsResponse> ListClients(
+      const v1::ListClientsRequest& request, const CallOptions& options = {});
+  absl::StatusOr<v1::CutClientResponse> CutClient(
+      const v1::CutClientRequest& request, const CallOptions& options = {});
   absl::StatusOr<v1::ShutdownResponse> Shutdown(
       const v1::ShutdownRequest& request, const CallOptions& options = {});
 

@@ -30,6 +30,7 @@ void AddWatch(CLI::App& app, Action& chosen);
 void AddWork(CLI::App& app, Action& chosen);
 void AddPlugin(CLI::App& app, Action& chosen);
 void AddStatus(CLI::App& app, Action& chosen);
+void AddClients(CLI::App& app, Action& chosen);
 void AddTop(CLI::App& app, Action& chosen);
 void AddToken(CLI::App& app, Action& chosen);
 void AddShutdown(CLI::App& app, Action& chosen);

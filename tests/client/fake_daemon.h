@@ -24,6 +24,7 @@
 #include <utility>
 #include <vector>
 
+#include "actord/v1/client.pb.h"
 #include "actord/v1/dead_letter.pb.h"
 #include "actord/v1/name.pb.h"
 #include "actord/v1/outcome.pb.h"
@@ -56,6 +57,7 @@ class FakeDaemon {
   // call takes the next answer; the last answer is repeated for ever.
   std::map<std::pair<std::string, std::string>, std::vector<std::string>> calls;
   std::vector<v1::DeadLetter> dead_letters;
+  std::vector<v1::Client> clients;
   v1::CompleteYieldResponse::Answer answer =
       v1::CompleteYieldResponse::ANSWER_ACCEPTED;
   v1::GetStatusResponse status;

@@ -18,7 +18,7 @@ from harness import places
 from harness.daemon import Daemon
 from harness.waiting import WAIT_SECONDS, eventually
 
-MESSAGES = ("actor_service", "dead_letter", "name", "outcome", "payload", "plugin",
+MESSAGES = ("actor_service", "client", "dead_letter", "name", "outcome", "payload", "plugin",
             "process", "status", "stream", "watch", "work", "yield")
 for module in MESSAGES:
     importlib.import_module(f"actord.v1.{module}_pb2")
@@ -91,11 +91,12 @@ class Scenario:
         self.daemon = daemon
         self.entries = []
 
-    def run(self, *words, stdin="", statuses=(0,)):
+    def run(self, *words, stdin="", statuses=(0,), **environment):
         done = subprocess.run(
             [str(places.ACTORCTL), *(str(word) for word in words)], input=stdin,
             capture_output=True, text=True, check=False, timeout=2 * WAIT_SECONDS,
-            env=places.clean_environment(ACTORD_ADDRESS=self.daemon.address))
+            env=places.clean_environment(ACTORD_ADDRESS=self.daemon.address,
+                                         **environment))
         if done.returncode not in statuses:
             raise RuntimeError(f"json: actorctl {words} ended with "
                                f"{done.returncode}: {done.stderr}")
@@ -158,6 +159,7 @@ def processes(scenario):
     one("describe", "Process", "describe", pid)
     each("ps []", "Process", "ps")
     each("names []", "Name", "names")
+    each("clients []", "Client", "clients")
     rows, down = eventually(lambda: tree_rows(scenario), "the boot tree")
     scenario.note("tree []", rows, "Process")
     scenario.note("tree [] of a child that is no process", down, {})

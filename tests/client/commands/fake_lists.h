@@ -117,6 +117,16 @@ class FakeLists : public v1::ActorService::CallbackService {
     return Answer(context, grpc::Status::OK);
   }
 
+  ServerUnaryReactor* ListClients(CallbackServerContext* context,
+                                  const v1::ListClientsRequest* request,
+                                  v1::ListClientsResponse* response) override {
+    const std::lock_guard lock(mutex_);
+    response->set_next_page_token(
+        Page(daemon_.clients, request->page_size(), request->page_token(),
+             [&](const v1::Client& one) { *response->add_clients() = one; }));
+    return Answer(context, grpc::Status::OK);
+  }
+
   ServerUnaryReactor* GetStatus(CallbackServerContext* context,
                                 const v1::GetStatusRequest* /*request*/,
                                 v1::GetStatusResponse* response) override {

@@ -58,6 +58,7 @@ class HostileText : public Commands {
     letter.mutable_payload()->set_data(kHostile);
     letter.mutable_payload()->set_content_type(kHostile);
     daemon_.status.add_process_types()->set_name(kHostile);
+    daemon_.clients.emplace_back().mutable_token()->set_name(kHostile);
     daemon_.failure_message = kHostile;
     v1::WatchProcessesResponse ended = Happened("t1", {"!q-1"});
     ended.mutable_events()
@@ -85,6 +86,7 @@ TEST_F(HostileText, IsShownWithoutControlCharacters) {
        {std::vector<std::string>{"ps", "-o", "wide"},
         {"describe", "q-1"},
         {"names"},
+        {"clients", "-o", "wide"},
         {"tree", "-o", "wide"},
         {"yields", "-o", "wide"},
         {"dead-letters", "list", "-o", "wide"},
