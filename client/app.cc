@@ -11,6 +11,8 @@
 #include "client/cli/address.h"
 #include "client/cli/tls_options.h"
 #include "client/commands/commands.h"
+#include "client/contexts/context.h"
+#include "client/contexts/context_file.h"
 #include "client/output/text.h"
 #include "identity/token_text.h"
 
@@ -23,6 +25,7 @@ Put -- before arguments that begin with -.
 
 Environment:
   ACTORD_ADDRESS       the daemon's address, unless --address is given
+  ACTORD_CONTEXT       the context, unless --context is given
   ACTORD_TOKEN_FILE    the file with the token, unless --token-file is given
   ACTORD_CLIENT_TLS_*  as the options --tls-*, unless the option is given
   NO_COLOR             no colours, if it is not empty
@@ -44,6 +47,7 @@ Examples:
   actorctl submit echo --from-file items.jsonl --wait -o jsonl > results.jsonl
   actorctl plugin load orders-2.so --wait
   actorctl token new --file tokens.toml --name billing --role client
+  actorctl context add prod --address actord.example:7600 --tls-ca ca.pem --use
   source <(actorctl completion bash)
 
 "actorctl COMMAND --help" describes each command.
@@ -59,6 +63,7 @@ const std::map<std::string, Format>& Formats() {
 
 // What the parser fills in before it is checked.
 struct Typed {
+  std::string context;
   std::string address;
   std::string token_file;
   TypedTls tls;
@@ -70,8 +75,13 @@ struct Typed {
 void AddGlobalOptions(CLI::App& app, Typed& typed) {
   app.add_option("--address", typed.address,
                  "Address of the daemon: HOST:PORT, [IPV6]:PORT or "
-                 "unix:PATH [$ACTORD_ADDRESS, 127.0.0.1:7600]")
+                 "unix:PATH [$ACTORD_ADDRESS, the context's, 127.0.0.1:7600]")
       ->type_name("ADDRESS");
+  app.add_option("--context", typed.context,
+                 "Context that names address, TLS, token and timeout, unless "
+                 "an option or a variable of the environment does; see "
+                 "\"actorctl context\" [$ACTORD_CONTEXT, the context in use]")
+      ->type_name("NAME");
   app.add_option("--token-file", typed.token_file,
                  "File with the token for the daemon, which only you and "
                  "your group may read; without TLS the token is sent over "
@@ -93,24 +103,91 @@ void AddGlobalOptions(CLI::App& app, Typed& typed) {
 
 void AddCommands(CLI::App& app, Action& chosen) {
   for (const auto add :
-       {AddSubmit,      AddSend,   AddCall,       AddAwait,   AddPs,
-        AddTree,        AddNames,  AddDescribe,   AddCancel,  AddTerminate,
-        AddDeadLetters, AddYields, AddComplete,   AddWork,    AddWatch,
-        AddPlugin,      AddStatus, AddTop,        AddClients, AddToken,
-        AddShutdown,    AddHealth, AddCompletion, AddVersion}) {
+       {AddSubmit,      AddSend,     AddCall,     AddAwait,      AddPs,
+        AddTree,        AddNames,    AddDescribe, AddCancel,     AddTerminate,
+        AddDeadLetters, AddYields,   AddComplete, AddWork,       AddWatch,
+        AddPlugin,      AddStatus,   AddTop,      AddClients,    AddContext,
+        AddToken,       AddShutdown, AddHealth,   AddCompletion, AddVersion}) {
     add(app, chosen);
   }
 }
 
-// Reads the token. A command that uses no daemon needs none.
-absl::Status ReadTokenFor(const Typed& typed, const Environment& environment,
-                          GlobalOptions& options) {
-  const bool is_typed = !typed.token_file.empty();
-  const std::string path =
-      is_typed ? typed.token_file : environment.variable("ACTORD_TOKEN_FILE");
+bool UsesDaemon(const CLI::App& app) {
+  for (const char* name : {"token", "context", "completion", "version"}) {
+    if (app.got_subcommand(name)) return false;
+  }
+  return true;
+}
+
+// A context, and its name for messages: "context prod".
+struct NamedContext {
+  std::string origin;
+  Context context;
+};
+
+// The context that is named, or the one in use; empty: there is none.
+absl::StatusOr<NamedContext> ReadContext(const Typed& typed,
+                                         const Environment& environment) {
+  const std::string path = ContextsPath(environment.variable);
+  const bool is_typed = !typed.context.empty();
+  std::string name =
+      is_typed ? typed.context : environment.variable("ACTORD_CONTEXT");
+  const std::string source = name.empty() ? ""
+                             : is_typed   ? "--context: "
+                                          : "$ACTORD_CONTEXT: ";
+  if (path.empty()) {
+    if (name.empty()) return NamedContext();
+    return UsageError(source +
+                      "there are no contexts, because neither "
+                      "XDG_CONFIG_HOME nor HOME is set");
+  }
+  const auto contexts = ReadContexts(path);
+  if (!contexts.ok()) return contexts.status();
+  if (name.empty()) name = contexts->use;
+  if (name.empty()) return NamedContext();
+  auto context = FindContext(*contexts, name, path);
+  if (!context.ok()) {
+    return UsageError(source + std::string(context.status().message()));
+  }
+  return NamedContext{"context " + name, *std::move(context)};
+}
+
+// Sets the address, and forgets what the context holds for another address: a
+// token is for one daemon alone.
+absl::Status SetAddress(const Typed& typed, const Environment& environment,
+                        NamedContext& named, GlobalOptions& options) {
+  const std::string variable = environment.variable("ACTORD_ADDRESS");
+  const bool is_typed = !typed.address.empty();
+  if (!is_typed && variable.empty()) {
+    if (!named.origin.empty()) options.address = named.context.address;
+    return absl::OkStatus();
+  }
+  options.address = is_typed ? typed.address : variable;
+  const absl::Status status = CheckAddress(options.address);
+  if (!status.ok()) {
+    return UsageError((is_typed ? "--address: " : "$ACTORD_ADDRESS: ") +
+                      std::string(status.message()));
+  }
+  if (options.address != named.context.address) {
+    named.context.token_file.clear();
+    named.context.tls = {};
+  }
+  return absl::OkStatus();
+}
+
+absl::Status SetToken(const Typed& typed, const Environment& environment,
+                      const NamedContext& named, GlobalOptions& options) {
+  std::string path = typed.token_file;
+  std::string origin = "--token-file: ";
+  if (path.empty()) {
+    path = environment.variable("ACTORD_TOKEN_FILE");
+    origin = "$ACTORD_TOKEN_FILE: ";
+  }
+  if (path.empty()) {
+    path = named.context.token_file;
+    origin = named.origin + ": token_file: ";
+  }
   if (path.empty()) return absl::OkStatus();
-  const std::string origin =
-      is_typed ? "--token-file: " : "$ACTORD_TOKEN_FILE: ";
   auto token = ReadToken(path);
   if (!token.ok()) {
     return UsageError(origin + std::string(token.status().message()));
@@ -121,43 +198,44 @@ absl::Status ReadTokenFor(const Typed& typed, const Environment& environment,
                      : UsageError(origin + std::string(status.message()));
 }
 
-bool UsesDaemon(const CLI::App& app) {
-  for (const char* name : {"token", "completion", "version"}) {
-    if (app.got_subcommand(name)) return false;
+absl::Status SetTimeout(const Typed& typed, const NamedContext& named,
+                        GlobalOptions& options) {
+  const bool is_typed = !typed.timeout.empty();
+  const std::string& text = is_typed ? typed.timeout : named.context.timeout;
+  if (text.empty()) return absl::OkStatus();
+  const auto timeout = ParseDuration(text);
+  if (!timeout.ok()) {
+    return UsageError(
+        (is_typed ? "--timeout: " : named.origin + ": timeout: ") +
+        std::string(timeout.status().message()));
   }
-  return true;
+  options.timeout = *timeout;
+  return absl::OkStatus();
 }
 
 absl::StatusOr<GlobalOptions> Check(const Typed& typed, bool uses_daemon,
                                     const Environment& environment) {
   GlobalOptions options;
   options.format = Formats().at(typed.format);
-  const std::string variable = environment.variable("ACTORD_ADDRESS");
-  const bool is_typed = !typed.address.empty();
-  if (is_typed || !variable.empty()) {
-    options.address = is_typed ? typed.address : variable;
-    const absl::Status status = CheckAddress(options.address);
-    if (!status.ok()) {
-      return UsageError((is_typed ? "--address: " : "$ACTORD_ADDRESS: ") +
-                        std::string(status.message()));
-    }
-  }
+  NamedContext named;
   if (uses_daemon) {
-    auto tls = ReadTlsOptions(typed.tls, environment.variable);
+    auto context = ReadContext(typed, environment);
+    if (!context.ok()) return context.status();
+    named = *std::move(context);
+  }
+  absl::Status status = SetAddress(typed, environment, named, options);
+  if (!status.ok()) return status;
+  if (uses_daemon) {
+    auto tls = ReadTlsOptions(typed.tls, environment.variable,
+                              {named.context.tls, named.origin});
     if (!tls.ok()) return tls.status();
     options.tls = *std::move(tls);
     // With TLS a token may be sent to other machines.
-    const absl::Status status = ReadTokenFor(typed, environment, options);
+    status = SetToken(typed, environment, named, options);
     if (!status.ok()) return status;
   }
-  if (!typed.timeout.empty()) {
-    const auto timeout = ParseDuration(typed.timeout);
-    if (!timeout.ok()) {
-      return UsageError("--timeout: " +
-                        std::string(timeout.status().message()));
-    }
-    options.timeout = *timeout;
-  }
+  status = SetTimeout(typed, named, options);
+  if (!status.ok()) return status;
   return options;
 }
 

@@ -7,6 +7,9 @@
 #include <sstream>
 #include <utility>
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "client/output/exit_status.h"
 
 namespace actord::client {
@@ -20,10 +23,26 @@ struct Setting {
   std::string origin;  // for messages: "--tls-ca", "$ACTORD_CLIENT_TLS_CA"
 };
 
-Setting Find(const std::string& typed, const char* option,
-             const std::string& of_variable, const char* name) {
-  if (!typed.empty()) return {typed, option};
-  return {of_variable, name};
+// The values of a setting in its places, the first of which counts.
+struct Values {
+  const std::string& typed;
+  const std::string of_variable;
+  const std::string& otherwise;
+};
+
+// `option`: "tls-ca".
+Setting Find(std::string_view option, const Values& values,
+             const std::string& default_origin) {
+  const std::string key =
+      absl::StrReplaceAll({option.data(), option.size()}, {{"-", "_"}});
+  if (!values.typed.empty()) {
+    return {values.typed, absl::StrCat("--", std::string(option))};
+  }
+  if (!values.of_variable.empty()) {
+    return {values.of_variable,
+            absl::StrCat("$ACTORD_CLIENT_", absl::AsciiStrToUpper(key))};
+  }
+  return {values.otherwise, absl::StrCat(default_origin, ": ", key)};
 }
 
 absl::StatusOr<std::string> ReadPem(const Setting& setting, const char* what,
@@ -72,19 +91,25 @@ void AddTlsOptions(CLI::App& app, TypedTls& typed) {
 
 absl::StatusOr<TlsOptions> ReadTlsOptions(
     const TypedTls& typed,
-    const std::function<std::string(const char*)>& variable) {
-  const Setting ca =
-      Find(typed.ca, "--tls-ca", variable("ACTORD_CLIENT_TLS_CA"),
-           "$ACTORD_CLIENT_TLS_CA");
-  const Setting certificate = Find(typed.certificate, "--tls-certificate",
-                                   variable("ACTORD_CLIENT_TLS_CERTIFICATE"),
-                                   "$ACTORD_CLIENT_TLS_CERTIFICATE");
+    const std::function<std::string(const char*)>& variable,
+    const DefaultTls& otherwise) {
+  const TypedTls& last = otherwise.tls;
+  const std::string& origin = otherwise.origin;
+  const Setting ca = Find(
+      "tls-ca", {typed.ca, variable("ACTORD_CLIENT_TLS_CA"), last.ca}, origin);
+  const Setting certificate =
+      Find("tls-certificate",
+           {typed.certificate, variable("ACTORD_CLIENT_TLS_CERTIFICATE"),
+            last.certificate},
+           origin);
   const Setting key =
-      Find(typed.key, "--tls-key", variable("ACTORD_CLIENT_TLS_KEY"),
-           "$ACTORD_CLIENT_TLS_KEY");
-  const Setting name = Find(typed.server_name, "--tls-server-name",
-                            variable("ACTORD_CLIENT_TLS_SERVER_NAME"),
-                            "$ACTORD_CLIENT_TLS_SERVER_NAME");
+      Find("tls-key", {typed.key, variable("ACTORD_CLIENT_TLS_KEY"), last.key},
+           origin);
+  const Setting name =
+      Find("tls-server-name",
+           {typed.server_name, variable("ACTORD_CLIENT_TLS_SERVER_NAME"),
+            last.server_name},
+           origin);
   for (const Setting& other : {certificate, key, name}) {
     if (!other.value.empty() && ca.value.empty()) {
       return UsageError(other.origin +

@@ -23,16 +23,26 @@ struct TypedTls {
   std::string certificate;
   std::string key;
   std::string server_name;
+
+  bool operator==(const TypedTls& other) const = default;
+};
+
+// What holds if something is neither typed nor in the environment.
+struct DefaultTls {
+  TypedTls tls;
+  // For messages: "context prod".
+  std::string origin;
 };
 
 void AddTlsOptions(CLI::App& app, TypedTls& typed);
 
 // Takes what was not typed from `variable` (ACTORD_CLIENT_TLS_CA and its like),
-// and reads the files. A usage error names the option or the variable, the file
-// and what is wrong.
+// else from `otherwise`, and reads the files. A usage error names the option,
+// the variable or the key, the file and what is wrong.
 absl::StatusOr<TlsOptions> ReadTlsOptions(
     const TypedTls& typed,
-    const std::function<std::string(const char*)>& variable);
+    const std::function<std::string(const char*)>& variable,
+    const DefaultTls& otherwise = {});
 
 // What may be right if gRPC could not connect, and says `message`. "": the
 // message says enough.

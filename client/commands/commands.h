@@ -31,6 +31,7 @@ void AddWork(CLI::App& app, Action& chosen);
 void AddPlugin(CLI::App& app, Action& chosen);
 void AddStatus(CLI::App& app, Action& chosen);
 void AddClients(CLI::App& app, Action& chosen);
+void AddContext(CLI::App& app, Action& chosen);
 void AddTop(CLI::App& app, Action& chosen);
 void AddToken(CLI::App& app, Action& chosen);
 void AddShutdown(CLI::App& app, Action& chosen);

@@ -236,6 +236,10 @@ def tokens(scenario, file):
     token = one("token new", {}, "token", "new", "--file", file, "--name", "app",
                 "--role", "admin", "--expires", "1h")
     each("token list []", {}, "token", "list", "--file", file)
+    home = {"XDG_CONFIG_HOME": str(file.parent)}
+    scenario.run("context", "add", "here", "--address", "unix:/s", "--use", **home)
+    each("context list []", {}, "context", "list", **home)
+    one("context show", {}, "context", "show", **home)
     one("token revoke", {}, "token", "revoke", "--file", file, token["id"])
 
 

@@ -95,6 +95,7 @@ MAY_INCLUDE = [
     ("daemon/", SYSTEM | RPC | {
         "abi", "sdk", "text", "handlers", "identity", "runtime", "daemon", "spdlog",
         "cli11", "toml", "json"}),
+    ("client/contexts/", SYSTEM | {"text", "absl", "identity", "client", "toml"}),
     ("client/", SYSTEM | RPC | {"text", "identity", "client", "cli11", "json"}),
     ("bench/", SYSTEM | RPC | {
         "sdk", "text", "handlers", "runtime", "bench", "cli11", "json"}),
@@ -155,14 +156,8 @@ LAYERS = {
         "calls",
     ],
     "client": [
-        "calls",
-        "streams",
-        "tasks",
-        "output",
-        "cli",
-        "top",
-        "commands",
-    ],
+        "calls", "streams", "tasks", "output", "cli", "contexts", "top",
+        "commands"],
 }
 PROTO_IMPORTS = re.compile(r"(actord/v1|google/rpc|google/protobuf)/\w+\.proto$")
 

@@ -55,6 +55,29 @@ class TlsOptionsTest : public testing::Test {
   const std::string key_ = Write("key", kKey);
 };
 
+TEST_F(TlsOptionsTest, DefaultsComeLastAndAreNamedInErrors) {
+  const std::string other = Write("other", std::string(kCertificate) + "2");
+  const DefaultTls otherwise{{.ca = ca_, .server_name = "of the context"},
+                             "context prod"};
+  const auto defaults = ReadTlsOptions({}, Reader({}), otherwise);
+  ASSERT_TRUE(defaults.ok()) << defaults.status();
+  EXPECT_EQ(defaults->server_name, "of the context");
+  const Variables variables{{"ACTORD_CLIENT_TLS_CA", other},
+                            {"ACTORD_CLIENT_TLS_SERVER_NAME", "variable"}};
+  const auto of_variables = ReadTlsOptions({}, Reader(variables), otherwise);
+  ASSERT_TRUE(of_variables.ok()) << of_variables.status();
+  EXPECT_EQ(of_variables->ca, std::string(kCertificate) + "2");
+  EXPECT_EQ(of_variables->server_name, "variable");
+  const auto typed =
+      ReadTlsOptions({.server_name = "typed"}, Reader(variables), otherwise);
+  ASSERT_TRUE(typed.ok()) << typed.status();
+  EXPECT_EQ(typed->server_name, "typed");
+  const auto missing = ReadTlsOptions(
+      {}, Reader({}), {{.ca = "/nonexistent/ca.pem"}, "context prod"});
+  EXPECT_THAT(std::string(missing.status().message()),
+              HasSubstr("context prod: tls_ca: /nonexistent/ca.pem"));
+}
+
 TEST_F(TlsOptionsTest, WithoutAnAuthorityThereIsNoTls) {
   const auto options = ReadTlsOptions({}, Reader({}));
   ASSERT_TRUE(options.ok()) << options.status();

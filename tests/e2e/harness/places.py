@@ -23,8 +23,10 @@ SOURCE = _directory("ACTORD_E2E_SOURCE_DIR")
 
 
 def clean_environment(**more):
-    """This process's environment without any setting of the daemon or client."""
+    """This process's environment without any setting of the daemon or client, and
+    without the contexts of actorctl."""
     kept = {name: value for name, value in os.environ.items()
             if not name.startswith("ACTORD_")}
+    kept["XDG_CONFIG_HOME"] = "/nonexistent"
     kept.update(more)
     return kept
