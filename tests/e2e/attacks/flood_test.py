@@ -6,23 +6,25 @@ import unittest
 from statistics import median
 
 from harness.attack_case import FULL, MIB, AttackCase
+from harness.certificates import Authority
 from harness.waiting import eventually
 
 PEAK_BYTES = 256 * MIB
 LEFT_BYTES = 64 * MIB
 GIVEN_BACK_SECONDS = 10
 UPLOAD_BYTES = 3 * MIB
+RESETS = "more calls than the daemon can read"
 
 
-class Floods(AttackCase):
+class FloodCase(AttackCase):
     """Floods from the same address as that of the honest clients."""
 
     OPTIONS = ("--max-payload-bytes", "4MiB", "--max-mailbox-bytes", "16MiB")
 
-    def check_one(self, kind, reason, cut_seconds):
+    def check_one(self, kind, reason, cut_seconds, **more):
         honest = self.honest()
         processor = self.processor_seconds()
-        [cut] = self.flood(kind, 3 * self.factor).cuts()
+        [cut] = self.flood(kind, 3 * self.factor, **more).cuts()
         processor = self.processor_seconds() - processor
         honest.end()
         self.record(f"cut after {cut} s; {processor:.2f} s of processor time; "
@@ -37,8 +39,11 @@ class Floods(AttackCase):
         self.assertLess(self.peak(), PEAK_BYTES)
         return processor
 
+
+class Floods(FloodCase):
+
     def test_rapid_reset_is_cut(self):
-        self.check_one("rapid_reset", "more calls than the daemon can read", 0.5)
+        self.check_one("rapid_reset", RESETS, 0.5)
 
     def test_endless_header_is_cut(self):
         processor = self.check_one(
@@ -93,6 +98,48 @@ class Floods(AttackCase):
             uploads += 1
         self.actor.terminate(pid)
         return uploads
+
+
+class FloodsOverTls(FloodCase):
+    """The daemon cannot look into the bytes, and counts the calls."""
+
+    def start_daemon(self, *options, **more):
+        self.authority = Authority(self.directory)
+        server = self.authority.issue("actord")
+        return super().start_daemon(*options, "--tls-certificate",
+                                    server.certificate, "--tls-key", server.key,
+                                    **more)
+
+    def connect(self, daemon, options=(), credentials=None):
+        return super().connect(daemon, options, self.authority.channel_credentials())
+
+    def test_rapid_reset_is_cut(self):
+        self.check_one("rapid_reset", RESETS, 2,
+                       tls_ca=self.authority.certificate)
+
+
+class FloodsOverAUnixSocket(FloodCase):
+    """The daemon knows the calls of each connection, and not its bytes."""
+
+    def start_daemon(self, *options, **more):
+        self.address = f"unix:{self.directory / 's'}"
+        return super().start_daemon(*options, "--listen", self.address, **more)
+
+    def test_rapid_reset_is_cut(self):
+        self.check_one("rapid_reset", RESETS, 0.5, address=self.address)
+
+    def test_rapid_reset_on_many_connections(self):
+        honest = self.honest()
+        connections = 20 if FULL else 4
+        cuts = self.flood("rapid_reset", 2, connections=connections, again=True,
+                          address=self.address).cuts()
+        honest.end()
+        self.record(f"{len(cuts)} connections, {cuts.count(None)} not yet cut; "
+                    f"{self.peak() / MIB:.0f} MiB at most; others' slowest call "
+                    f"{honest.longest:.3f} s")
+        self.assertGreater(len(cuts), connections)
+        self.assertLess(self.peak(), PEAK_BYTES)
+        self.assertLess(honest.longest, 1 * self.factor)
 
 
 class Ends(AttackCase):

@@ -83,8 +83,9 @@ class AttackCase(DaemonCase):
     def record(self, text):
         record(self, text)
 
-    def flood(self, kind, seconds, **more):
-        program = FloodProgram(kind, self.daemon.address, seconds, **more)
+    def flood(self, kind, seconds, address=None, **more):
+        program = FloodProgram(kind, address or self.daemon.address, seconds,
+                               **more)
         self.addCleanup(program.end)
         return program
 

@@ -3,6 +3,7 @@
 import json
 import selectors
 import socket
+import ssl
 import struct
 import subprocess
 import sys
@@ -72,12 +73,14 @@ KINDS = {"rapid_reset": _rapid_reset, "endless_header": _endless_header}
 class FloodProgram:
     """A program of its own that floods, so that it takes no time from the test.
     It floods for `seconds`. With `again`, it replaces each connection that is
-    cut."""
+    cut. `address`: HOST:PORT or unix:PATH. `tls_ca`: the authority of the daemon's
+    certificate; else there is no TLS."""
 
-    def __init__(self, kind, address, seconds, connections=1, again=False):
+    def __init__(self, kind, address, seconds, connections=1, again=False,
+                 tls_ca=""):
         self.process = subprocess.Popen(
             [sys.executable, "-m", "harness.flood", kind, address, str(seconds),
-             str(connections), str(int(again))],
+             str(connections), str(int(again)), str(tls_ca)],
             stdout=subprocess.PIPE, text=True)
 
     def cuts(self):
@@ -104,12 +107,34 @@ class _Parts:
         return self._parts[number]
 
 
+def _plain(address):
+    """A socket that connects, or waits for its turn."""
+    if address.startswith("unix:"):
+        plain = socket.socket(socket.AF_UNIX)
+        plain.connect(address.removeprefix("unix:"))
+        plain.setblocking(False)
+        return plain
+    plain = socket.socket()
+    plain.setblocking(False)
+    host, port = address.rsplit(":", 1)
+    plain.connect_ex((host, int(port)))
+    return plain
+
+
+def _over_tls(address, context):
+    """A socket whose handshake is done."""
+    host, port = address.rsplit(":", 1)
+    wrapped = context.wrap_socket(socket.create_connection((host, int(port)), 10),
+                                  server_hostname="localhost")
+    wrapped.setblocking(False)
+    return wrapped
+
+
 class _Connection:
 
-    def __init__(self, address, parts):
-        self.socket = socket.socket()
-        self.socket.setblocking(False)
-        self.socket.connect_ex(address)
+    def __init__(self, address, context, parts):
+        self.socket = (_plain(address) if context is None
+                       else _over_tls(address, context))
         self.started = time.monotonic()
         self._parts = parts
         self._number = 0
@@ -123,22 +148,25 @@ class _Connection:
                     self._rest = memoryview(self._parts[self._number])
                     self._number += 1
                 self._rest = self._rest[self.socket.send(self._rest):]
-        except BlockingIOError:
+        except (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError):
             pass
         except OSError:
             return False
         return True
 
 
-def _main(kind, address, seconds, connections, again):
-    host, port = address.rsplit(":", 1)
+def _main(kind, address, seconds, connections, again, tls_ca):
+    context = None
+    if tls_ca:
+        context = ssl.create_default_context(cafile=tls_ca)
+        context.set_alpn_protocols(["h2"])
     parts = _Parts(kind)
     selector = selectors.DefaultSelector()
     deadline = time.monotonic() + float(seconds)
     cuts = []
 
     def connect():
-        connection = _Connection((host, int(port)), parts)
+        connection = _Connection(address, context, parts)
         selector.register(connection.socket, selectors.EVENT_WRITE, connection)
 
     for _ in range(int(connections)):
