@@ -84,6 +84,7 @@ Json RunPairs(const WorkloadOptions& options);
 Json RunPingpong(const WorkloadOptions& options);
 Json RunRing(const WorkloadOptions& options);
 Json RunRpcUnary(const WorkloadOptions& options);
+Json RunRpcUnaryMtls(const WorkloadOptions& options);
 Json RunScale(const WorkloadOptions& options);
 Json RunSend(const WorkloadOptions& options);
 Json RunSendStream(const WorkloadOptions& options);

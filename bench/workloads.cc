@@ -48,6 +48,10 @@ std::span<const Workload> Workloads() {
       Workload{"rpc-unary",
                "Send to an idle process, beside a bare gRPC server",
                RunRpcUnary},
+      Workload{
+          "rpc-unary-mtls",
+          "the same with mutual TLS on both sides, and a token of a client",
+          RunRpcUnaryMtls},
       Workload{"send_stream",
                "3,000,000 messages over gRPC to 1000 processes, in bulk",
                RunSendStream},

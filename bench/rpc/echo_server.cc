@@ -1,16 +1,22 @@
 // The bare gRPC server that rpc-unary compares with actord: a callback service
 // that answers each call at once, with the library's defaults.
 //
-// usage: actord_bench_echo PORT_FILE
+// usage: actord_bench_echo [CERTIFICATE KEY CLIENT_CA] PORT_FILE
+//
+// With the paths of three PEM files it serves TLS, and requires a certificate
+// of each client that CLIENT_CA has signed.
 //
 // Listens on a free port of the loopback interface, writes the port number to
 // PORT_FILE, and serves until it is killed.
+#include <grpcpp/security/server_credentials.h>
 #include <grpcpp/server_builder.h>
 #include <grpcpp/support/server_callback.h>
 
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
+#include <memory>
 #include <string>
 
 #include "absl/synchronization/mutex.h"
@@ -46,22 +52,39 @@ bool WritePort(const std::string& path, int port) {
   return !error;
 }
 
+std::string Read(const char* path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file),
+          std::istreambuf_iterator<char>()};
+}
+
+std::shared_ptr<grpc::ServerCredentials> Credentials(char** argv) {
+  grpc::SslServerCredentialsOptions options(
+      GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
+  options.pem_key_cert_pairs.push_back({Read(argv[2]), Read(argv[1])});
+  options.pem_root_certs = Read(argv[3]);
+  return grpc::SslServerCredentials(options);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
-  if (argc != 2) {
-    std::fprintf(stderr, "usage: actord_bench_echo PORT_FILE\n");
+  if (argc != 2 && argc != 5) {
+    std::fprintf(stderr,
+                 "usage: actord_bench_echo [CERTIFICATE KEY CLIENT_CA] "
+                 "PORT_FILE\n");
     return 64;
   }
   EchoService service;
   grpc::ServerBuilder builder;
   int port = 0;
-  builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(),
-                           &port);
+  builder.AddListeningPort(
+      "127.0.0.1:0",
+      argc == 5 ? Credentials(argv) : grpc::InsecureServerCredentials(), &port);
   builder.RegisterService(&service);
   const auto server = builder.BuildAndStart();
-  if (server == nullptr || !WritePort(argv[1], port)) {
+  if (server == nullptr || !WritePort(argv[argc - 1], port)) {
     std::fprintf(stderr, "actord_bench_echo: cannot serve\n");
     return 69;
   }
