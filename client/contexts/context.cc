@@ -15,6 +15,7 @@
 #include "client/cli/address.h"
 #include "client/output/exit_status.h"
 #include "client/output/text.h"
+#include "identity/toml_nesting.h"
 
 namespace actord::client {
 namespace {
@@ -217,6 +218,8 @@ absl::StatusOr<Contexts> ParseContexts(std::string_view text,
                                    " bytes, the maximum size of a file of "
                                    "contexts"));
   }
+  const absl::Status nesting = identity::CheckTomlNesting(text, path);
+  if (!nesting.ok()) return UsageError(std::string(nesting.message()));
   toml::table root;
   try {
     root = toml::parse(text);

@@ -73,6 +73,12 @@ TEST(Contexts, ErrorsNameTheLineAndWhatWouldBeRight) {
               HasSubstr("is larger than 1048576 bytes"));
 }
 
+TEST(Contexts, DeepNestingIsRefusedBeforeItIsRead) {
+  std::string header = "[a";
+  for (int i = 0; i < 100'000; ++i) header += ".a";
+  EXPECT_THAT(WhyRefused(header + "]\n"), HasSubstr("FILE:1: "));
+}
+
 TEST(Contexts, NumberIsLimited) {
   Contexts contexts;
   for (size_t i = 0; i < kMaxContexts; ++i) {
