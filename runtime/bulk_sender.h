@@ -25,7 +25,8 @@ class BulkSender {
   BulkSender& operator=(const BulkSender&) = delete;
 
   // Like Runtime::Send.
-  absl::Status Send(const Pid& to, const Message& message);
+  absl::Status Send(const Pid& to, const Message& message,
+                    Owner by = Owner::kAny);
 
  private:
   void Show();

@@ -155,7 +155,7 @@ absl::Status Runtime::Core::SetLimits(const Limits& given) {
   return absl::OkStatus();
 }
 
-absl::Status Runtime::Core::SendFromOutside(const Pid& to,
+absl::Status Runtime::Core::SendFromOutside(Owner by, const Pid& to,
                                             const Message& message,
                                             ReadyList* ready) {
   absl::Status status =
@@ -165,7 +165,7 @@ absl::Status Runtime::Core::SendFromOutside(const Pid& to,
   if (!status.ok()) return status;
   Envelope* const envelope = lane.NewEnvelope(
       ACTORD_EVENT_MESSAGE, message.topic, ToAbi(message.payload));
-  return delivery.SendOrExplain(to, envelope, lane, ready);
+  return delivery.SendOrExplain(by, to, envelope, lane, ready);
 }
 
 uint64_t Runtime::Core::Sum(Counter Counters::*counter) const {

@@ -42,7 +42,7 @@ class Runtime::Core {
   absl::Status StartThreads();
   absl::Status SetLimits(const Limits& given);
   // Called on a thread that runs no workers. `ready`: see Delivery.
-  absl::Status SendFromOutside(const Pid& to, const Message& message,
+  absl::Status SendFromOutside(Owner by, const Pid& to, const Message& message,
                                ReadyList* ready);
   UpgradePiece TellOfUpgrade(
       const absl::flat_hash_set<const ProcessType*>& versions,

@@ -81,7 +81,8 @@ std::optional<ProcessInfo> ReadSlot(const ProcessTable& processes,
 }
 
 bool Matches(const ProcessFilter& filter, const ProcessInfo& info) {
-  return (filter.process_type.empty() ||
+  return Sees(filter.by, info.owner) &&
+         (filter.process_type.empty() ||
           filter.process_type == info.process_type) &&
          (!filter.state || *filter.state == info.state) &&
          (filter.parent.empty() || filter.parent == info.parent);
@@ -89,12 +90,16 @@ bool Matches(const ProcessFilter& filter, const ProcessInfo& info) {
 
 }  // namespace
 
-absl::StatusOr<ProcessInfo> Runtime::Describe(const Pid& pid) const {
-  if (core_->processes.Find(pid) != nullptr) {
+absl::StatusOr<ProcessInfo> Runtime::Describe(const Pid& pid, Owner by) const {
+  const bool is_seen = core_->processes.Find(pid, by) != nullptr;
+  if (is_seen) {
     std::optional<ProcessInfo> info = ReadSlot(core_->processes, pid.slot);
-    if (info && info->pid == pid) return *std::move(info);
+    if (info && info->pid == pid && Sees(by, info->owner)) {
+      return *std::move(info);
+    }
   }
-  return core_->processes.WhyNotFound(pid);
+  // It has just ended, or has not begun yet: `by` may know which.
+  return core_->processes.WhyNotFound(pid, is_seen ? Owner::kAny : by);
 }
 
 ProcessPage Runtime::ListProcesses(const ProcessFilter& filter,

@@ -54,21 +54,22 @@ void Runtime::Submit(const SubmitRequest& request, SubmitCallback done) {
                           std::move(done));
 }
 
-absl::Status Runtime::Send(const Pid& to, const Message& message) {
-  return core_->SendFromOutside(to, message, nullptr);
+absl::Status Runtime::Send(const Pid& to, const Message& message, Owner by) {
+  return core_->SendFromOutside(by, to, message, nullptr);
 }
 
-absl::StatusOr<Pid> Runtime::FindName(std::string_view name) const {
-  return core_->names.Find(name);
+absl::StatusOr<Pid> Runtime::FindName(std::string_view name,
+                                      Owner owner) const {
+  return core_->names.Find(owner, name);
 }
 
 NamePage Runtime::ListNames(std::string_view prefix, uint64_t first_sequence,
-                            size_t page_size) const {
-  return core_->names.List(prefix, first_sequence, page_size);
+                            size_t page_size, Owner by) const {
+  return core_->names.List(by, prefix, first_sequence, page_size);
 }
 
 Runtime::CallId Runtime::Call(const Pid& to, const Message& message,
-                              CallCallback done) {
+                              CallCallback done, Owner by) {
   absl::Status status =
       CheckPayloadSize("payload", message.payload, PayloadLimit(core_->limits));
   status.Update(CheckTopic(message.topic));
@@ -77,24 +78,24 @@ Runtime::CallId Runtime::Call(const Pid& to, const Message& message,
     std::move(done)(status);
     return 0;
   }
-  return core_->calls.Begin(to, message, std::move(done));
+  return core_->calls.Begin(by, to, message, std::move(done));
 }
 
 bool Runtime::CancelCall(CallId id) { return core_->calls.Cancel(id); }
 
-Runtime::AwaitId Runtime::Await(const Pid& pid, AwaitCallback done) {
+Runtime::AwaitId Runtime::Await(const Pid& pid, AwaitCallback done, Owner by) {
   Core& core = *core_;
   return core.results.Await(
-      pid, std::move(done),
-      [&core, &pid] {
-        Process* process = core.processes.Find(pid);
+      by, pid, std::move(done),
+      [&core, &pid, by] {
+        Process* process = core.processes.Find(pid, by);
         if (process == nullptr) return false;
         process->Want(Wanted::kAwaited);
         return process->IsStill(pid.generation);
       },
-      [&core, &pid]() -> absl::Status {
-        if (!core.processes.HasEnded(pid)) {
-          return core.processes.WhyNotFound(pid);
+      [&core, &pid, by]() -> absl::Status {
+        if (!core.processes.HasEnded(pid, by)) {
+          return core.processes.WhyNotFound(pid, by);
         }
         return Error(absl::StatusCode::kFailedPrecondition,
                      reason::kResultNotKept,
@@ -116,17 +117,18 @@ CompleteAnswer Runtime::CompleteYield(const YieldToken& token,
 RemoteTasks& Runtime::remote_tasks() { return core_->tasks; }
 
 absl::Status Runtime::Cancel(const Pid& pid, std::string_view reason,
-                             absl::Duration deadline) {
-  absl::Status status =
-      core_->delivery.Control(pid, ACTORD_EVENT_CANCEL, reason, core_->lane);
+                             absl::Duration deadline, Owner by) {
+  absl::Status status = core_->delivery.Control(by, pid, ACTORD_EVENT_CANCEL,
+                                                reason, core_->lane);
   if (status.ok() && deadline > absl::ZeroDuration()) {
     core_->lifetimes.BeginCancel(pid, deadline);
   }
   return status;
 }
 
-absl::Status Runtime::Terminate(const Pid& pid, std::string_view reason) {
-  return core_->delivery.Control(pid, kEventTerminate, reason, core_->lane);
+absl::Status Runtime::Terminate(const Pid& pid, std::string_view reason,
+                                Owner by) {
+  return core_->delivery.Control(by, pid, kEventTerminate, reason, core_->lane);
 }
 
 YieldPage Runtime::ListYields(const YieldFilter& filter,

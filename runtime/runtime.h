@@ -6,6 +6,10 @@
 // otherwise. Callbacks run on a worker, on another thread of the runtime, or on
 // the caller's thread before the call returns; they must not block. Errors:
 // absl::Status with a reason of errors.h.
+//
+// `by`: the owner of the client, or kAny for one who sees the processes of all
+// owners. A process that `by` does not see is answered as one that has ended
+// (ProcessTable::WhyNotFound).
 #pragma once
 
 #include <actord/abi.h>
@@ -25,6 +29,7 @@
 #include "runtime/process/callbacks.h"
 #include "runtime/process/catalog.h"
 #include "runtime/process/outcome.h"
+#include "runtime/process/owner.h"
 #include "runtime/process/payload.h"
 #include "runtime/process/pid.h"
 #include "runtime/process/process_info.h"
@@ -86,19 +91,21 @@ class Runtime {
   // OK: the message is in the mailbox. Errors: PROCESS_NOT_FOUND,
   // PROCESS_ENDED, MAILBOX_FULL, MEMORY_LOW, PAYLOAD_TOO_LARGE; INVALID_FIELD
   // for a topic or a content type of more than 1024 bytes.
-  absl::Status Send(const Pid& to, const Message& message);
+  absl::Status Send(const Pid& to, const Message& message,
+                    Owner by = Owner::kAny);
   // Sends a message that needs an answer, and calls back once, with the answer
   // or with an error: the errors of Send; CALL_FAILED with the code and the
   // text of the process's answer; CALLEE_ENDED when the process has ended
   // without a reply; STOPPED. There is no timeout: see CancelCall.
-  CallId Call(const Pid& to, const Message& message, CallCallback done);
+  CallId Call(const Pid& to, const Message& message, CallCallback done,
+              Owner by = Owner::kAny);
   // Cancels a call; its answer then counts as late. True: the callback will not
   // run. False: the callback has run or is about to run.
   bool CancelCall(CallId id);
   // Calls back with the outcome when the process has ended: at once if the
   // outcome is kept. Errors: PROCESS_NOT_FOUND; RESULT_NOT_KEPT when the
   // process has ended and its result was not kept or has been dropped.
-  AwaitId Await(const Pid& pid, AwaitCallback done);
+  AwaitId Await(const Pid& pid, AwaitCallback done, Owner by = Owner::kAny);
   // Cancels an Await. True: the callback will not run. False: the callback has
   // run or is about to run.
   bool CancelAwait(const Pid& pid, AwaitId id);
@@ -115,10 +122,13 @@ class Runtime {
   // if it still lives, is terminated. Zero: no deadline. Of several deadlines
   // the earliest counts.
   absl::Status Cancel(const Pid& pid, std::string_view reason,
-                      absl::Duration deadline = absl::ZeroDuration());
-  absl::Status Terminate(const Pid& pid, std::string_view reason);
+                      absl::Duration deadline = absl::ZeroDuration(),
+                      Owner by = Owner::kAny);
+  absl::Status Terminate(const Pid& pid, std::string_view reason,
+                         Owner by = Owner::kAny);
 
-  absl::StatusOr<ProcessInfo> Describe(const Pid& pid) const;
+  absl::StatusOr<ProcessInfo> Describe(const Pid& pid,
+                                       Owner by = Owner::kAny) const;
   // Lists at most `page_size` processes from slot `first_slot` on. A process
   // that lives during the whole walk over all pages is listed exactly once. One
   // call examines at most kMaxLookedAt slots, so a page before the last may be
@@ -151,13 +161,15 @@ class Runtime {
   YieldPage ListYields(const YieldFilter& filter, uint64_t first_sequence,
                        size_t page_size, size_t page_bytes = SIZE_MAX) const;
   static constexpr size_t kMaxLookedAt = runtime::kMaxLookedAt;
-  // The live process that holds the name. NAME_NOT_FOUND: there is none.
-  [[nodiscard]] absl::StatusOr<Pid> FindName(std::string_view name) const;
+  // The live process of `owner` that holds the name. NAME_NOT_FOUND: there is
+  // none. Each owner has names of its own.
+  [[nodiscard]] absl::StatusOr<Pid> FindName(
+      std::string_view name, Owner owner = Owner::kNobody) const;
   // Lists a page of the names that begin with `prefix`. A name that is held
   // during the whole walk over all pages is listed exactly once.
   [[nodiscard]] NamePage ListNames(std::string_view prefix,
-                                   uint64_t first_sequence,
-                                   size_t page_size) const;
+                                   uint64_t first_sequence, size_t page_size,
+                                   Owner by = Owner::kAny) const;
   // Messages that could not be delivered. Valid for the runtime's lifetime.
   [[nodiscard]] DeadLetters& dead_letters();
   // Starts and ends of processes, for watches. Valid for the runtime's

@@ -35,7 +35,7 @@ bool Shutdown::IsStoppedByParent(const Process& process) const {
 
 void Shutdown::Tell(const Pid& pid, uint16_t type, std::string_view reason) {
   const absl::Status status =
-      core_.delivery.Control(pid, type, reason, core_.lane);
+      core_.delivery.Control(Owner::kAny, pid, type, reason, core_.lane);
   // An error is fine: the process has ended meanwhile, or is already full of
   // cancels.
   status.IgnoreError();

@@ -40,10 +40,11 @@ absl::Status Check(const SubmitRequest& request, const LiveLimits& limits) {
 
 void TryOnce(Runtime::Core& core, const std::shared_ptr<Attempt>& attempt) {
   while (attempt->left-- > 0) {
-    const absl::StatusOr<Pid> holder = core.names.Find(attempt->request.name);
+    const absl::StatusOr<Pid> holder =
+        core.names.Find(attempt->request.owner, attempt->request.name);
     if (!holder.ok()) break;
-    const absl::Status sent =
-        core.delivery.SendAll(*holder, attempt->request.messages, core.lane);
+    const absl::Status sent = core.delivery.SendAll(
+        attempt->request.owner, *holder, attempt->request.messages, core.lane);
     if (sent.ok()) {
       std::move(attempt->done)(Submitted{*holder, true});
       return;

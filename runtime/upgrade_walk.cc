@@ -35,7 +35,8 @@ Runtime::UpgradePiece Runtime::Core::TellOfUpgrade(
         }
         // An error means that the process has ended, or that so many events
         // wait that it gets a turn anyway.
-        if (delivery.Control(pid, kEventUpgrade, {}, lane).ok()) ++piece.told;
+        if (delivery.Control(Owner::kAny, pid, kEventUpgrade, {}, lane).ok())
+          ++piece.told;
         return piece.told < kMaxTold;
       });
   return piece;

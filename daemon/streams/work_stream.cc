@@ -46,7 +46,7 @@ absl::Status WorkStream::Subscribe(const Access& access,
   if (!status.ok()) return status;
   worker_ =
       work.Open({subscribe.commands().begin(), subscribe.commands().end()},
-                subscribe.worker(),
+                subscribe.worker(), runtime::Owner::kNobody,
                 std::static_pointer_cast<WorkStream>(shared_from_this()));
   v1::Subscribed& subscribed = *out_.mutable_subscribed();
   subscribed.set_max_tasks(runtime::RemoteTasks::kMaxTasks);

@@ -43,7 +43,7 @@ DeadLetters::~DeadLetters() {
 }
 
 void DeadLetters::Add(Envelope* envelope, const Pid& to,
-                      DeadLetterReason reason, Lane& lane) {
+                      DeadLetterReason reason, Owner owner, Lane& lane) {
   const size_t max_count = limits_.dead_letter_max_count();
   const size_t max_bytes = limits_.dead_letter_max_bytes();
   const size_t charge = ChargeOf(*envelope);
@@ -59,7 +59,8 @@ void DeadLetters::Add(Envelope* envelope, const Pid& to,
                   .to = to,
                   .unix_ns = clock_.UnixNs(),
                   .reason = reason,
-                  .call = call};
+                  .call = call,
+                  .owner = owner};
   EnvelopeList forgotten;
   {
     const MutexLock lock(mutex_);
@@ -96,7 +97,7 @@ void DeadLetters::Free(EnvelopeList& forgotten, Lane& lane) {
   }
 }
 
-Envelope* DeadLetters::Erase(Letters::iterator letter) {
+Envelope* DeadLetters::Erase(Letters::const_iterator letter) {
   Envelope* const envelope = letter->second.envelope;
   bytes_ -= ChargeOf(*envelope);
   letters_.erase(letter);
@@ -119,14 +120,16 @@ DeadLetter DeadLetters::Read(const Letters::value_type& letter,
                                       std::string(View(payload.content_type))}},
           .payload_bytes = payload.bytes.size,
           .reason = kept.reason,
-          .call = kept.call};
+          .call = kept.call,
+          .owner = kept.owner};
 }
 
 bool DeadLetters::Show(const DeadLetterQuery& query,
                        const Letters::value_type& letter,
                        DeadLetterPage& page) {
   const auto& [id, kept] = letter;
-  if ((!query.to.empty() && query.to != kept.to) ||
+  if (!Sees(query.by, kept.owner) ||
+      (!query.to.empty() && query.to != kept.to) ||
       (query.reason && *query.reason != kept.reason)) {
     return true;
   }
@@ -169,12 +172,19 @@ DeadLetterPage DeadLetters::List(const DeadLetterQuery& query) const {
   return page;
 }
 
-absl::StatusOr<DeadLetter> DeadLetters::Get(uint64_t id) const {
+DeadLetters::Letters::const_iterator DeadLetters::Find(uint64_t id,
+                                                       Owner by) const {
+  const auto it = letters_.find(id);
+  return it == letters_.end() || Sees(by, it->second.owner) ? it
+                                                            : letters_.end();
+}
+
+absl::StatusOr<DeadLetter> DeadLetters::Get(uint64_t id, Owner by) const {
   absl::StatusOr<DeadLetter> letter = NoSuchLetter(id);
   do {
     {
       const MutexLock lock(mutex_);
-      const auto it = letters_.find(id);
+      const auto it = Find(id, by);
       if (it == letters_.end()) return NoSuchLetter(id);
       if (!letter.ok()) {
         letter = Read(*it, kCopiedAtOnce);
@@ -190,20 +200,24 @@ absl::StatusOr<DeadLetter> DeadLetters::Get(uint64_t id) const {
   return letter;
 }
 
-absl::StatusOr<Pid> DeadLetters::Resend(uint64_t id, const Pid& to) {
+absl::StatusOr<Pid> DeadLetters::Resend(uint64_t id, const Pid& to, Owner by) {
   Pid receiver = to;
+  Owner sender = by;
   Delivery::Result result = Delivery::Result::kDelivered;
   {
     // The message is sent under the lock, so that only this call sends it. The
     // envelope exists already, so a send is a few instructions. A send may take
     // the scheduler's locks, and no code calls this class under those locks.
     const MutexLock lock(mutex_);
-    const auto it = letters_.find(id);
+    const auto it = Find(id, by);
     if (it == letters_.end()) return NoSuchLetter(id);
-    if (receiver.empty()) receiver = it->second.to;
+    if (receiver.empty()) {
+      receiver = it->second.to;
+      sender = it->second.owner;
+    }
     Envelope* const envelope = it->second.envelope;
     const size_t charge = ChargeOf(*envelope);
-    result = delivery_.Send(receiver, envelope, shared_lane_);
+    result = delivery_.Send(sender, receiver, envelope, shared_lane_);
     if (result == Delivery::Result::kDelivered) {
       // The envelope may be freed by now.
       bytes_ -= charge;
@@ -211,17 +225,17 @@ absl::StatusOr<Pid> DeadLetters::Resend(uint64_t id, const Pid& to) {
     }
   }
   if (result != Delivery::Result::kDelivered) {
-    return delivery_.Explain(receiver, result, shared_lane_);
+    return delivery_.Explain(sender, receiver, result, shared_lane_);
   }
   shared_lane_.Count(&Counters::dead_letters_resent);
   return receiver;
 }
 
-absl::Status DeadLetters::Drop(uint64_t id) {
+absl::Status DeadLetters::Drop(uint64_t id, Owner by) {
   Envelope* envelope = nullptr;
   {
     const MutexLock lock(mutex_);
-    const auto it = letters_.find(id);
+    const auto it = Find(id, by);
     if (it == letters_.end()) return NoSuchLetter(id);
     envelope = Erase(it);
   }

@@ -18,6 +18,7 @@
 #include "absl/container/btree_map.h"
 #include "absl/status/statusor.h"
 #include "runtime/process/envelope.h"
+#include "runtime/process/owner.h"
 #include "runtime/process/payload.h"
 #include "runtime/process/pid.h"
 #include "runtime/settings/limits.h"
@@ -47,6 +48,9 @@ struct DeadLetter {
   uint64_t payload_bytes = 0;  // the full size of the payload
   DeadLetterReason reason = DeadLetterReason::kUnknownProcess;
   bool call = false;  // a call, whose caller got an error
+  // The owner of the sender, if a process sent the message and its receiver
+  // refused it; otherwise of the receiver.
+  Owner owner = Owner::kNobody;
 };
 
 struct DeadLetterQuery {
@@ -57,6 +61,7 @@ struct DeadLetterQuery {
   uint64_t first = 0;
   size_t page_size = 0;
   size_t max_payload_bytes = 0;  // of each letter
+  Owner by = Owner::kAny;        // only the letters that `by` sees
 };
 
 struct DeadLetterPage {
@@ -81,26 +86,31 @@ class DeadLetters {
 
   // Counts a message or a call, and keeps it if the limits allow that. A
   // message that is larger than the limit of all letters is not kept, and
-  // displaces no other letter. `lane`: the caller's.
+  // displaces no other letter. `owner`: see DeadLetter; `lane`: the caller's.
   void Add(Envelope* envelope, const Pid& to, DeadLetterReason reason,
-           Lane& lane);
+           Owner owner, Lane& lane);
   // Drops the letters above the limits. Called when the limits have changed.
   void Trim();
 
+  // In these functions a letter that `by` does not see is one that is not kept.
+  //
   // A letter that is kept during the whole walk over all pages is listed
   // exactly once.
   [[nodiscard]] DeadLetterPage List(const DeadLetterQuery& query) const;
   // Returns the letter with its full payload, or DEAD_LETTER_NOT_FOUND.
-  [[nodiscard]] absl::StatusOr<DeadLetter> Get(uint64_t id) const;
+  [[nodiscard]] absl::StatusOr<DeadLetter> Get(uint64_t id,
+                                               Owner by = Owner::kAny) const;
   // Sends the letter again, to `to`, or to its first receiver if `to` is empty;
   // returns the receiver. When the message is in the mailbox, the letter is not
   // kept any more: of several concurrent calls one sends the letter, and the
   // others get DEAD_LETTER_NOT_FOUND. If the message is refused
   // (PROCESS_NOT_FOUND, PROCESS_ENDED, MAILBOX_FULL), the letter stays. A call
-  // becomes a message, because its caller does not wait any more.
-  absl::StatusOr<Pid> Resend(uint64_t id, const Pid& to);
+  // becomes a message, because its caller does not wait any more. `by` must see
+  // `to`; the first receiver must be seen by the owner of the letter.
+  absl::StatusOr<Pid> Resend(uint64_t id, const Pid& to,
+                             Owner by = Owner::kAny);
   // Drops the letter, or returns DEAD_LETTER_NOT_FOUND.
-  absl::Status Drop(uint64_t id);
+  absl::Status Drop(uint64_t id, Owner by = Owner::kAny);
 
   // Writes the number and the memory of the kept letters.
   void AddTo(RuntimeStats& stats) const;
@@ -116,6 +126,7 @@ class DeadLetters {
     uint64_t unix_ns;
     DeadLetterReason reason;
     bool call;
+    Owner owner;
   };
   // Ordered by id, that is by age.
   using Letters = absl::btree_map<uint64_t, Kept>;
@@ -135,8 +146,11 @@ class DeadLetters {
   static bool Show(const DeadLetterQuery& query,
                    const Letters::value_type& letter, DeadLetterPage& page);
 
+  // end(): no letter of this id that `by` sees is kept.
+  [[nodiscard]] Letters::const_iterator Find(uint64_t id, Owner by) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Removes the letter; the caller owns its envelope.
-  Envelope* Erase(Letters::iterator letter)
+  Envelope* Erase(Letters::const_iterator letter)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Removes the oldest letters until at most `max_count` letters and
   // `max_bytes` bytes are left.

@@ -23,9 +23,10 @@ absl::Status Groups::Join(std::string_view group, const Pid& pid) {
   absl::Status status = CheckName("group", group);
   if (!status.ok()) return status;
   Process* process = processes_.Find(pid);
-  if (process == nullptr) return processes_.WhyNotFound(pid);
+  if (process == nullptr) return processes_.WhyNotFound(pid, Owner::kAny);
+  const Owner owner = process->owner.load(std::memory_order_relaxed);
   const MutexLock lock(mutex_);
-  auto it = members_.find(group);
+  auto it = members_.find(OwnedNameView{owner, group});
   if (it != members_.end()) {
     if (it->second.contains(pid)) return absl::OkStatus();
     if (it->second.size() >= kMaxMembers) {
@@ -40,7 +41,8 @@ absl::Status Groups::Join(std::string_view group, const Pid& pid) {
                              " groups, which is the limit"));
   }
   if (it == members_.end()) {
-    it = members_.emplace(group, std::set<Pid>()).first;
+    it = members_.emplace(OwnedName{owner, std::string(group)}, std::set<Pid>())
+             .first;
   }
   it->second.insert(pid);
   groups_[pid].push_back(it);
@@ -48,7 +50,7 @@ absl::Status Groups::Join(std::string_view group, const Pid& pid) {
   FailPoint();
   if (process->IsStill(pid.generation)) return absl::OkStatus();
   Erase(it, pid);
-  return processes_.WhyNotFound(pid);
+  return processes_.WhyNotFound(pid, Owner::kAny);
 }
 
 void Groups::Erase(MembersByGroup::iterator group, const Pid& pid) {
@@ -62,20 +64,22 @@ void Groups::Erase(MembersByGroup::iterator group, const Pid& pid) {
 
 absl::Status Groups::Leave(std::string_view group, const Pid& pid) {
   const MutexLock lock(mutex_);
-  const auto it = members_.find(group);
-  if (it == members_.end() || !it->second.contains(pid)) {
-    return Error(absl::StatusCode::kNotFound, reason::kNameNotFound,
-                 absl::StrCat("process ", FormatPid(pid), " is not in group ",
-                              ToAbsl(group)));
+  if (const auto of_process = groups_.find(pid); of_process != groups_.end()) {
+    for (const MembersByGroup::iterator joined : of_process->second) {
+      if (joined->first.text != group) continue;
+      Erase(joined, pid);
+      return absl::OkStatus();
+    }
   }
-  Erase(it, pid);
-  return absl::OkStatus();
+  return Error(absl::StatusCode::kNotFound, reason::kNameNotFound,
+               absl::StrCat("process ", FormatPid(pid), " is not in group ",
+                            ToAbsl(group)));
 }
 
-std::vector<Pid> Groups::Members(std::string_view group) const {
+std::vector<Pid> Groups::Members(Owner owner, std::string_view group) const {
   std::vector<Pid> members;
   const MutexLock lock(mutex_);
-  const auto it = members_.find(group);
+  const auto it = members_.find(OwnedNameView{owner, group});
   if (it == members_.end()) return members;
   for (const Pid& pid : it->second) {
     if (processes_.Find(pid) != nullptr) members.push_back(pid);

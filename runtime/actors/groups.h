@@ -1,5 +1,5 @@
 // Groups of processes and their members. Groups work like names (names.h), but
-// with many holders.
+// with many holders. All members of a group have the same owner.
 //
 // Thread-safety: any thread.
 #pragma once
@@ -12,7 +12,9 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
+#include "runtime/actors/owned_name.h"
 #include "runtime/process/end_record.h"
+#include "runtime/process/owner.h"
 #include "runtime/process/process_table.h"
 #include "runtime/system/mutex.h"
 
@@ -34,8 +36,9 @@ class Groups {
   absl::Status Join(std::string_view group, const Pid& pid);
   // NOT_FOUND: the process is not a member.
   absl::Status Leave(std::string_view group, const Pid& pid);
-  // The members that live, in the order of their PIDs.
-  [[nodiscard]] std::vector<Pid> Members(std::string_view group) const;
+  // The members that live, in the order of their PIDs, of the owner's group.
+  [[nodiscard]] std::vector<Pid> Members(Owner owner,
+                                         std::string_view group) const;
 
   // Observes ends (end_record.h).
   static constexpr uint8_t kEndWanted = Wanted::kGrouped;
@@ -45,7 +48,7 @@ class Groups {
   [[nodiscard]] size_t size() const;
 
  private:
-  using MembersByGroup = std::map<std::string, std::set<Pid>, std::less<>>;
+  using MembersByGroup = std::map<OwnedName, std::set<Pid>, std::less<>>;
 
   // Precondition: the process is a member.
   void Erase(MembersByGroup::iterator group, const Pid& pid)

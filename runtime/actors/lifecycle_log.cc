@@ -23,7 +23,8 @@ absl::Status TooMany(std::string_view message) {
 }
 
 bool IsFor(const ProcessFilter& filter, const LifecycleEvent& event) {
-  return (filter.process_type.empty() ||
+  return Sees(filter.by, event.owner) &&
+         (filter.process_type.empty() ||
           filter.process_type == event.process_type) &&
          (filter.parent.empty() || filter.parent == event.parent);
 }
@@ -56,6 +57,7 @@ void LifecycleLog::Started(const Process& process, const Pid& pid) {
   event.kind = LifecycleEvent::Kind::kStarted;
   event.pid = pid;
   event.parent = process.parent.Load();
+  event.owner = process.owner.load(std::memory_order_relaxed);
   event.process_type = type.name;
   event.started_unix_ns =
       process.started_unix_ns.load(std::memory_order_relaxed);
@@ -72,6 +74,7 @@ void LifecycleLog::Ended(const Process& process, const Pid& pid,
   event.kind = LifecycleEvent::Kind::kEnded;
   event.pid = pid;
   event.parent = process.parent.Load();
+  event.owner = process.owner.load(std::memory_order_relaxed);
   // Null: the process was spawned with an unknown type.
   if (const ProcessType* type = process.type.load(std::memory_order_relaxed)) {
     event.process_type = type->name;

@@ -66,6 +66,7 @@ struct LifecycleEvent {
   Kind kind = Kind::kStarted;
   Pid pid;
   Pid parent;  // empty: submitted from outside
+  Owner owner = Owner::kNobody;
   std::string process_type;
   uint64_t started_unix_ns = 0;
 

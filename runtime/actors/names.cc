@@ -22,9 +22,10 @@ absl::Status Names::Register(std::string_view name, const Pid& pid,
   absl::Status status = CheckName("name", name);
   if (!status.ok()) return status;
   Process* process = processes_.Find(pid);
-  if (process == nullptr) return processes_.WhyNotFound(pid);
+  if (process == nullptr) return processes_.WhyNotFound(pid, Owner::kAny);
+  const Owner owner = process->owner.load(std::memory_order_relaxed);
   const MutexLock lock(mutex_);
-  auto it = holders_.find(name);
+  auto it = holders_.find(OwnedNameView{owner, name});
   if (it != holders_.end()) {
     if (it->second.pid == pid) return absl::OkStatus();
     if (processes_.Find(it->second.pid) != nullptr) {
@@ -40,14 +41,16 @@ absl::Status Names::Register(std::string_view name, const Pid& pid,
                               " names, which is the limit"));
   }
   const uint64_t sequence = next_sequence_++;
-  it = holders_.emplace(name, Holder{pid, sequence}).first;
+  it = holders_
+           .emplace(OwnedName{owner, std::string(name)}, Holder{pid, sequence})
+           .first;
   by_age_.emplace(sequence, it);
   names.push_back(it);
   process->Want(Wanted::kNamed);
   FailPoint();
   if (process->IsStill(pid.generation)) return absl::OkStatus();
   Erase(it);
-  return processes_.WhyNotFound(pid);
+  return processes_.WhyNotFound(pid, Owner::kAny);
 }
 
 void Names::Erase(Holders::iterator name) {
@@ -60,21 +63,23 @@ void Names::Erase(Holders::iterator name) {
 
 absl::Status Names::Release(std::string_view name, const Pid& pid) {
   const MutexLock lock(mutex_);
-  const auto it = holders_.find(name);
-  if (it == holders_.end() || it->second.pid != pid) {
-    return Error(
-        absl::StatusCode::kNotFound, reason::kNameNotFound,
-        absl::StrCat("process ", FormatPid(pid), " does not hold the name \"",
-                     ToAbsl(CutUtf8(name, kMaxNameBytes)), "\""));
+  if (const auto of_process = names_.find(pid); of_process != names_.end()) {
+    for (const Holders::iterator held : of_process->second) {
+      if (held->first.text != name) continue;
+      Erase(held);
+      return absl::OkStatus();
+    }
   }
-  Erase(it);
-  return absl::OkStatus();
+  return Error(
+      absl::StatusCode::kNotFound, reason::kNameNotFound,
+      absl::StrCat("process ", FormatPid(pid), " does not hold the name \"",
+                   ToAbsl(CutUtf8(name, kMaxNameBytes)), "\""));
 }
 
-absl::StatusOr<Pid> Names::Find(std::string_view name) const {
+absl::StatusOr<Pid> Names::Find(Owner owner, std::string_view name) const {
   {
     const MutexLock lock(mutex_);
-    const auto it = holders_.find(name);
+    const auto it = holders_.find(OwnedNameView{owner, name});
     if (it != holders_.end() && processes_.Find(it->second.pid) != nullptr) {
       return it->second.pid;
     }
@@ -84,7 +89,7 @@ absl::StatusOr<Pid> Names::Find(std::string_view name) const {
                             ToAbsl(CutUtf8(name, kMaxNameBytes)), "\""));
 }
 
-NamePage Names::List(std::string_view prefix, uint64_t first_sequence,
+NamePage Names::List(Owner by, std::string_view prefix, uint64_t first_sequence,
                      size_t page_size) const {
   NamePage page;
   size_t looked_at = 0;
@@ -96,10 +101,11 @@ NamePage Names::List(std::string_view prefix, uint64_t first_sequence,
       break;
     }
     const auto& [name, holder] = *it->second;
-    if (!name.starts_with(prefix) || processes_.Find(holder.pid) == nullptr) {
+    if (!Sees(by, name.owner) || !name.text.starts_with(prefix) ||
+        processes_.Find(holder.pid) == nullptr) {
       continue;
     }
-    page.names.push_back({name, holder.pid});
+    page.names.push_back({name.text, holder.pid, name.owner});
   }
   return page;
 }

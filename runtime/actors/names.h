@@ -1,4 +1,5 @@
-// Names of processes and their holders.
+// Names of processes and their holders. Each owner has names of its own: two
+// processes of different owners may hold the same text.
 //
 // Only a live process holds a name. An end first makes the process unfindable
 // and then releases its names. A lookup between these two steps finds an ended
@@ -16,7 +17,9 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "runtime/actors/owned_name.h"
 #include "runtime/process/end_record.h"
+#include "runtime/process/owner.h"
 #include "runtime/process/process_info.h"
 #include "runtime/process/process_table.h"
 #include "runtime/system/mutex.h"
@@ -43,11 +46,12 @@ class Names {
   absl::Status Register(std::string_view name, const Pid& pid, Pid& holder);
   // NOT_FOUND: the process does not hold the name.
   absl::Status Release(std::string_view name, const Pid& pid);
-  // NAME_NOT_FOUND: no live process holds the name.
-  [[nodiscard]] absl::StatusOr<Pid> Find(std::string_view name) const;
+  // NAME_NOT_FOUND: no live process of the owner holds the name.
+  [[nodiscard]] absl::StatusOr<Pid> Find(Owner owner,
+                                         std::string_view name) const;
   // See Runtime::ListNames.
-  [[nodiscard]] NamePage List(std::string_view prefix, uint64_t first_sequence,
-                              size_t page_size) const;
+  [[nodiscard]] NamePage List(Owner by, std::string_view prefix,
+                              uint64_t first_sequence, size_t page_size) const;
 
   // Observes ends (end_record.h).
   static constexpr uint8_t kEndWanted = Wanted::kNamed;
@@ -61,7 +65,7 @@ class Names {
     Pid pid;
     uint64_t sequence = 0;  // orders by age
   };
-  using Holders = std::map<std::string, Holder, std::less<>>;
+  using Holders = std::map<OwnedName, Holder, std::less<>>;
 
   void Erase(Holders::iterator name) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 

@@ -19,7 +19,8 @@ Outcome OutcomeTable::Unpack(const Kept& kept) {
                   .message = {},
                   .steps = kept.steps,
                   .started_unix_ns = kept.started_unix_ns,
-                  .ended_unix_ns = kept.ended_unix_ns};
+                  .ended_unix_ns = kept.ended_unix_ns,
+                  .owner = kept.owner};
   if (kept.text != nullptr) {
     outcome.result = kept.text->result;
     outcome.message = kept.text->message;
@@ -49,6 +50,7 @@ void OutcomeTable::Add(const Pid& pid, uint64_t now_ns, Outcome&& outcome) {
   kept.ended_unix_ns = outcome.ended_unix_ns;
   kept.steps = outcome.steps;
   kept.kind = outcome.kind;
+  kept.owner = outcome.owner;
   kept.code = static_cast<uint8_t>(outcome.code);
   if (!outcome.result.bytes.empty() || !outcome.result.content_type.empty() ||
       !outcome.message.empty()) {

@@ -103,6 +103,7 @@ class OutcomeTable {
     uint32_t older_in_bucket = 0;  // (2)
     EndKind kind = EndKind::kResult;
     uint8_t code = 0;
+    Owner owner = Owner::kNobody;
   };
   static_assert(sizeof(Kept) == 64);
 

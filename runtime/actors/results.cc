@@ -99,7 +99,7 @@ void Results::Trim() {
   }
 }
 
-Results::Id Results::Await(const Pid& pid, Callback done,
+Results::Id Results::Await(Owner by, const Pid& pid, Callback done,
                            absl::FunctionRef<bool()> is_live,
                            absl::FunctionRef<absl::Status()> not_found) {
   std::optional<Outcome> kept;
@@ -116,7 +116,7 @@ Results::Id Results::Await(const Pid& pid, Callback done,
     }
     kept = kept_.Find(pid);
   }
-  if (kept) {
+  if (kept && Sees(by, kept->owner)) {
     std::move(done)(*std::move(kept));
   } else {
     std::move(done)(not_found());

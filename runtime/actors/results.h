@@ -52,8 +52,9 @@ class Results {
 
   // Calls back when `pid` has ended. If `is_live`, which is called under the
   // lock, returns false, calls back at once, with the result, or with the
-  // status of `not_found` if no result is kept.
-  Id Await(const Pid& pid, Callback done, absl::FunctionRef<bool()> is_live,
+  // status of `not_found` if no result that `by` sees is kept.
+  Id Await(Owner by, const Pid& pid, Callback done,
+           absl::FunctionRef<bool()> is_live,
            absl::FunctionRef<absl::Status()> not_found);
   // True: the callback will not run.
   bool Cancel(const Pid& pid, Id id);

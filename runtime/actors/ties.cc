@@ -30,8 +30,8 @@ class Ties::BothLocked {
   Shard* const second_;
 };
 
-bool Ties::Mark(const Pid& pid) const {
-  Process* process = processes_.Find(pid);
+bool Ties::Mark(const Pid& pid, Owner by) const {
+  Process* process = processes_.Find(pid, by);
   if (process == nullptr) return false;
   process->Want(Wanted::kWatched);
   FailPoint();
@@ -73,7 +73,7 @@ void Ties::Monitor(const Pid& self, uint64_t tag, const Pid& watched,
                    Lane& lane) {
   // Marked, so that the end of `self` looks here. `self` lives, because this is
   // its turn.
-  Mark(self);
+  Mark(self, Owner::kAny);
   Shard& own = ShardOf(self);
   Shard& other = ShardOf(watched);
   bool lives = false;
@@ -81,7 +81,7 @@ void Ties::Monitor(const Pid& self, uint64_t tag, const Pid& watched,
     const BothLocked lock(own, other);
     ++own.sides[self].places;
     other.sides[watched].watchers.insert({self, tag});
-    lives = Mark(watched);
+    lives = Mark(watched, OwnerOf(self));
     if (lives) {
       const bool is_new = own.sides[self].monitors.emplace(tag, watched).second;
       ACTORD_ASSERT(is_new, "ties.h: the tag is new");
@@ -125,7 +125,7 @@ void Ties::Demonitor(const Pid& self, uint64_t tag) {
 
 void Ties::Link(const Pid& self, const Pid& other, Lane& lane) {
   if (self == other) return;
-  Mark(self);
+  Mark(self, Owner::kAny);
   Shard& own = ShardOf(self);
   Shard& its = ShardOf(other);
   std::optional<Ended> refused;
@@ -135,7 +135,7 @@ void Ties::Link(const Pid& self, const Pid& other, Lane& lane) {
     if (!own.sides[self].watchers.insert({other, 0}).second) return;
     ++own.sides[self].places;
     its.sides[other].watchers.insert({self, 0});
-    if (!Mark(other)) {
+    if (!Mark(other, OwnerOf(self))) {
       refused = NoProcess(other);
     } else if (its.sides[other].places >= kMaxOfProcess) {
       refused = NoRoom(other);
@@ -178,14 +178,14 @@ void Ties::Unlink(const Pid& self, const Pid& other) {
 
 absl::Status Ties::BeginForParent(const Pid& self, const Pid& parent, bool link,
                                   uint64_t monitor) {
-  Mark(self);
+  Mark(self, Owner::kAny);
   Shard& own = ShardOf(self);
   Shard& its = ShardOf(parent);
   const size_t wanted = (link ? 1u : 0u) + (monitor != 0 ? 1u : 0u);
   const auto enter = [&]() ABSL_NO_THREAD_SAFETY_ANALYSIS -> absl::Status {
     const BothLocked lock(own, its);
     // A parent that ends after this check finds the ties that are stored here.
-    if (!Mark(parent)) {
+    if (!Mark(parent, Owner::kAny)) {
       return absl::NotFoundError(
           absl::StrCat("process ", FormatPid(parent), " has ended"));
     }

@@ -60,6 +60,7 @@
 #include "runtime/process/end_record.h"
 #include "runtime/process/envelope.h"
 #include "runtime/process/outcome.h"
+#include "runtime/process/owner.h"
 #include "runtime/process/process_table.h"
 #include "runtime/scheduler/lane.h"
 #include "runtime/system/mutex.h"
@@ -160,8 +161,13 @@ class Ties {
   Shard& ShardOf(const Pid& pid) const {
     return shards_[(pid.slot * 0x9e3779b1u) >> 26];
   }
-  // Sets Wanted::kWatched, and returns whether the process lives.
-  bool Mark(const Pid& pid) const;
+  // Sets Wanted::kWatched, and returns whether the process lives. A process
+  // that `by` does not see is treated as one that does not live.
+  bool Mark(const Pid& pid, Owner by) const;
+  // The owner of a process in its turn.
+  [[nodiscard]] Owner OwnerOf(const Pid& self) const {
+    return processes_.At(self.slot).owner.load(std::memory_order_relaxed);
+  }
   // Removes the sides of `pid` if they are empty.
   static void Tidy(Shard& shard, const Pid& pid)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(shard.mutex);

@@ -188,7 +188,7 @@ void Ties::SendExit(const Watcher& watcher, uint32_t end, const Ended& ended,
         lane.NewEnvelope(ACTORD_EVENT_EXIT, BytesOf(header), payload);
     envelope->completion.tag = watcher.tag;
     envelope->completion.status = status;
-    return Run(Run::Kind::kExit, envelope);
+    return Run(Run::Kind::kExit, envelope, Owner::kAny);
   };
   const std::string_view text = CutUtf8(ended.message, kMaxErrorTextBytes);
   Run run = exit(rules::CarriesResult(ended.reason) ? ToAbi(*ended.result)
@@ -215,7 +215,8 @@ void Ties::EndLinked(const Pid& pid, uint32_t end, const Ended& ended,
   header.end = end;
   Run run(Run::Kind::kLinkedEnd,
           lane.NewEnvelope(kEventLinkedEnd, BytesOf(header),
-                           TextPayload(ended.cause.what)));
+                           TextPayload(ended.cause.what)),
+          Owner::kAny);
   if (delivery_.Post(pid, run, lane) != Posted::kDelivered) {
     lane.Free(run.first);
   }

@@ -13,19 +13,19 @@ Delivery::Delivery(const ProcessTable& processes, Scheduler& scheduler,
                    const LiveLimits& limits)
     : processes_(processes), scheduler_(scheduler), limits_(limits) {}
 
-Delivery::Result Delivery::Send(const Pid& to, Envelope* envelope, Lane& lane,
-                                ReadyList* ready) {
-  return SendTogether(to, envelope, envelope, 1, envelope->units(), lane,
+Delivery::Result Delivery::Send(Owner by, const Pid& to, Envelope* envelope,
+                                Lane& lane, ReadyList* ready) {
+  return SendTogether(by, to, envelope, envelope, 1, envelope->units(), lane,
                       ready);
 }
 
-Delivery::Result Delivery::SendTogether(const Pid& to, Envelope* first,
-                                        Envelope* last, uint64_t count,
-                                        uint64_t units, Lane& lane,
-                                        ReadyList* ready) {
-  Process* process = processes_.Find(to);
+Delivery::Result Delivery::SendTogether(Owner by, const Pid& to,
+                                        Envelope* first, Envelope* last,
+                                        uint64_t count, uint64_t units,
+                                        Lane& lane, ReadyList* ready) {
+  Process* process = processes_.Find(to, by);
   if (process == nullptr) [[unlikely]] {
-    return WhyNobody(to);
+    return WhyNobody(to, by);
   }
   const uint64_t word = process->activity.load(std::memory_order_relaxed);
   if (!HasRoom(word, count, units)) [[unlikely]] {
@@ -48,8 +48,8 @@ Posted Delivery::Post(const Pid& to, Run& run, Lane& lane, ReadyList* later) {
     return run.kind == Run::Kind::kExit ? PostExit(to, run, lane, later)
                                         : PostUrgent(to, run, lane, later);
   }
-  const Posted posted =
-      SendTogether(to, run.first, run.last, run.count, run.units, lane, later);
+  const Posted posted = SendTogether(run.by, to, run.first, run.last, run.count,
+                                     run.units, lane, later);
   if (posted != Posted::kDelivered) return posted;
   run.first = nullptr;
   if (run.kind == Run::Kind::kMessages) return posted;
@@ -64,8 +64,8 @@ Posted Delivery::Post(const Pid& to, Run& run, Lane& lane, ReadyList* later) {
 
 Posted Delivery::PostUrgent(const Pid& to, Run& run, Lane& lane,
                             ReadyList* later) {
-  Process* const process = processes_.Find(to);
-  if (process == nullptr) return WhyNobody(to);
+  Process* const process = processes_.Find(to, run.by);
+  if (process == nullptr) return WhyNobody(to, run.by);
   // Only a flood of cancels to a process that gets no turn reaches this limit;
   // one cancel is enough.
   if (run.kind == Run::Kind::kControl &&
@@ -90,8 +90,8 @@ Posted Delivery::PostUrgent(const Pid& to, Run& run, Lane& lane,
 
 Posted Delivery::PostExit(const Pid& to, Run& run, Lane& lane,
                           ReadyList* later) {
-  Process* const process = processes_.Find(to);
-  if (process == nullptr) return WhyNobody(to);
+  Process* const process = processes_.Find(to, run.by);
+  if (process == nullptr) return WhyNobody(to, run.by);
   const uint64_t word = process->activity.load(std::memory_order_relaxed);
   if (run.first->payload_bytes > Run::kAlwaysRoomBytes &&
       Activity::Units(word) + run.first->payload_bytes / kBufferUnitBytes >
@@ -106,22 +106,23 @@ Posted Delivery::PostExit(const Pid& to, Run& run, Lane& lane,
   return Posted::kDelivered;
 }
 
-absl::Status Delivery::SendOrExplain(const Pid& to, Envelope* envelope,
-                                     Lane& lane, ReadyList* ready) {
-  const Result result = Send(to, envelope, lane, ready);
+absl::Status Delivery::SendOrExplain(Owner by, const Pid& to,
+                                     Envelope* envelope, Lane& lane,
+                                     ReadyList* ready) {
+  const Result result = Send(by, to, envelope, lane, ready);
   if (result == Result::kDelivered) return absl::OkStatus();
   lane.Free(envelope);
-  return Explain(to, result, lane);
+  return Explain(by, to, result, lane);
 }
 
-absl::Status Delivery::SendAll(const Pid& to,
+absl::Status Delivery::SendAll(Owner by, const Pid& to,
                                const std::vector<Message>& messages,
                                Lane& lane) {
   ACTORD_ASSERT(messages.size() <= Activity::kMaxChain,
                 "delivery.h: there are at most kMaxChain messages");
   if (messages.empty()) {
-    return processes_.Find(to) != nullptr ? absl::OkStatus()
-                                          : processes_.WhyNotFound(to);
+    return processes_.Find(to, by) != nullptr ? absl::OkStatus()
+                                              : processes_.WhyNotFound(to, by);
   }
   EnvelopeList linked;
   Envelope* last = nullptr;
@@ -133,16 +134,17 @@ absl::Status Delivery::SendAll(const Pid& to,
     linked.PushBack(last);
   }
   const Result result =
-      SendTogether(to, linked.head(), last, messages.size(), units, lane);
+      SendTogether(by, to, linked.head(), last, messages.size(), units, lane);
   if (result == Result::kDelivered) return absl::OkStatus();
   while (Envelope* envelope = linked.PopFront()) lane.Free(envelope);
-  return Explain(to, result, lane);
+  return Explain(by, to, result, lane);
 }
 
-absl::Status Delivery::Explain(const Pid& to, Result why, Lane& lane) const {
+absl::Status Delivery::Explain(Owner by, const Pid& to, Result why,
+                               Lane& lane) const {
   ACTORD_ASSERT(why != Result::kDelivered,
                 "delivery.h: the event was not delivered");
-  if (why != Result::kMailboxFull) return processes_.WhyNotFound(to);
+  if (why != Result::kMailboxFull) return processes_.WhyNotFound(to, by);
   lane.Count(&Counters::refused_mailbox);
   return Retryable(
       absl::StatusCode::kResourceExhausted, reason::kMailboxFull,
@@ -152,16 +154,16 @@ absl::Status Delivery::Explain(const Pid& to, Result why, Lane& lane) const {
       absl::Milliseconds(100));
 }
 
-absl::Status Delivery::Control(const Pid& to, uint16_t type,
+absl::Status Delivery::Control(Owner by, const Pid& to, uint16_t type,
                                std::string_view reason, Lane& lane) {
-  Run run(
-      Run::Kind::kControl,
-      lane.NewEnvelope(type, {},
-                       {ToAbi(reason), ToAbi(std::string_view("text/plain"))}));
+  Run run(Run::Kind::kControl,
+          lane.NewEnvelope(
+              type, {}, {ToAbi(reason), ToAbi(std::string_view("text/plain"))}),
+          by);
   const Posted posted = Post(to, run, lane);
   if (posted == Posted::kDelivered) return absl::OkStatus();
   lane.Free(run.first);
-  if (posted != Posted::kMailboxFull) return processes_.WhyNotFound(to);
+  if (posted != Posted::kMailboxFull) return processes_.WhyNotFound(to, by);
   return Retryable(absl::StatusCode::kResourceExhausted, reason::kMailboxFull,
                    absl::StrCat("process ", FormatPid(to),
                                 " has too many control events waiting"),

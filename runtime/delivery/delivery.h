@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "runtime/process/owner.h"
 #include "runtime/process/process_table.h"
 #include "runtime/scheduler/lane.h"
 #include "runtime/scheduler/scheduler.h"
@@ -53,13 +54,16 @@ struct Run {
   };
   static constexpr size_t kAlwaysRoomBytes = 4096;
 
-  Run(Kind of_kind, Envelope* envelope)
+  // `sender`: see Delivery.
+  Run(Kind of_kind, Envelope* envelope, Owner sender)
       : kind(of_kind),
+        by(sender),
         first(envelope),
         last(envelope),
         units(envelope->units()) {}
 
   Kind kind;
+  Owner by;
   // Null: the events have been taken over; otherwise the caller still owns
   // them.
   Envelope* first;
@@ -68,6 +72,9 @@ struct Run {
   uint64_t units;
 };
 
+// `by`: the owner of the process that sends, or of the client. kAny: the daemon
+// itself, or a client who sees all processes. A process that `by` does not see
+// is answered as one that has ended (ProcessTable::WhyNotFound).
 class Delivery {
  public:
   using Result = Posted;
@@ -84,36 +91,37 @@ class Delivery {
   // still owns it. Threads that send at the same moment may exceed the limits.
   // A process that becomes ready goes into `ready`, unless null, instead of a
   // queue.
-  Result Send(const Pid& to, Envelope* envelope, Lane& lane,
+  Result Send(Owner by, const Pid& to, Envelope* envelope, Lane& lane,
               ReadyList* ready = nullptr);
   // Send for the envelopes from `first` to `last`, which are linked, or for one
   // chain (chain.h): one push for all. `count` and `units` are the totals of
   // the messages. Either all messages are taken over, or none.
-  Result SendTogether(const Pid& to, Envelope* first, Envelope* last,
+  Result SendTogether(Owner by, const Pid& to, Envelope* first, Envelope* last,
                       uint64_t count, uint64_t units, Lane& lane,
                       ReadyList* ready = nullptr);
   // Send that, on failure, frees the envelope and returns the reason in words.
-  absl::Status SendOrExplain(const Pid& to, Envelope* envelope, Lane& lane,
-                             ReadyList* ready = nullptr);
+  absl::Status SendOrExplain(Owner by, const Pid& to, Envelope* envelope,
+                             Lane& lane, ReadyList* ready = nullptr);
 
   // Sends all messages or none. Precondition: at most Activity::kMaxChain
   // messages.
-  absl::Status SendAll(const Pid& to, const std::vector<Message>& messages,
-                       Lane& lane);
+  absl::Status SendAll(Owner by, const Pid& to,
+                       const std::vector<Message>& messages, Lane& lane);
 
   // Returns the error for `why`, and counts a refusal for a full mailbox.
   // Precondition: `why` is not kDelivered.
-  absl::Status Explain(const Pid& to, Result why, Lane& lane) const;
+  absl::Status Explain(Owner by, const Pid& to, Result why, Lane& lane) const;
 
   // Posts a cancel or a terminate.
-  absl::Status Control(const Pid& to, uint16_t type, std::string_view reason,
-                       Lane& lane);
+  absl::Status Control(Owner by, const Pid& to, uint16_t type,
+                       std::string_view reason, Lane& lane);
 
   // Puts messages into the empty in_hand of a reserved process, whose word
   // already counts these messages.
   static void Preload(Process& process, const std::vector<Message>& messages,
                       Lane& lane);
 
+  [[nodiscard]] const ProcessTable& processes() const { return processes_; }
   // Whether `count` messages of `units` in all fit into a mailbox with this
   // word.
   [[nodiscard]] bool HasRoom(uint64_t word, uint64_t count,
@@ -125,8 +133,8 @@ class Delivery {
 
  private:
   // Why no process was found: kEnded or kUnknown.
-  [[gnu::noinline]] Posted WhyNobody(const Pid& to) const {
-    return processes_.HasEnded(to) ? Posted::kEnded : Posted::kUnknown;
+  [[gnu::noinline]] Posted WhyNobody(const Pid& to, Owner by) const {
+    return processes_.HasEnded(to, by) ? Posted::kEnded : Posted::kUnknown;
   }
   Posted PostUrgent(const Pid& to, Run& run, Lane& lane, ReadyList* later);
   Posted PostExit(const Pid& to, Run& run, Lane& lane, ReadyList* later);

@@ -33,7 +33,7 @@ void Applier::Apply(StepRecord& record, Process& process, const Pid& self) {
   if (effects.size() == 1) [[likely]] {
     Effect& effect = effects.front();
     if (auto* const send = std::get_if<SendEffect>(&effect)) [[likely]] {
-      ApplySend(*send);
+      ApplySend(*send, process.owner.load(std::memory_order_relaxed));
     } else if (auto* const yield = std::get_if<YieldEffect>(&effect)) {
       owners_.Apply(std::move(*yield), process, self, lane_);
     } else {
@@ -48,9 +48,10 @@ void Applier::Apply(StepRecord& record, Process& process, const Pid& self) {
 void Applier::ApplyEffects(std::vector<Effect>& effects, Process& process,
                            const Pid& self) {
   Effect* const end = effects.data() + effects.size();
+  const Owner by = process.owner.load(std::memory_order_relaxed);
   for (Effect* effect = effects.data(); effect != end;) {
     if (std::holds_alternative<SendEffect>(*effect)) [[likely]] {
-      effect = ApplySends(effect, end);
+      effect = ApplySends(effect, end, by);
     } else {
       effect = ApplyOther(process, self, effect, end);
     }
@@ -77,26 +78,28 @@ Effect* Applier::ApplyOther(Process& process, const Pid& self, Effect* effect,
   return effect + 1;
 }
 
-Effect* Applier::ApplySends(Effect* first, Effect* end) {
+Effect* Applier::ApplySends(Effect* first, Effect* end, Owner by) {
   auto& send = *std::get_if<SendEffect>(first);
   Effect* const next = first + 1;
   if (next != end) {
     const auto* const same = std::get_if<SendEffect>(next);
-    if (same != nullptr && same->to == send.to) return ApplyBurst(first, end);
+    if (same != nullptr && same->to == send.to)
+      return ApplyBurst(first, end, by);
   }
-  ApplySend(send);
+  ApplySend(send, by);
   return next;
 }
 
-void Applier::ApplySend(SendEffect& send) {
+void Applier::ApplySend(SendEffect& send, Owner by) {
   Envelope* const envelope = send.content.TakeLast();
-  if (delivery_.SendTogether(send.to, envelope, envelope, 1, envelope->units(),
-                             lane_) != Posted::kDelivered) [[unlikely]] {
-    SendOneByOne(send.to, envelope, envelope);
+  if (delivery_.SendTogether(by, send.to, envelope, envelope, 1,
+                             envelope->units(), lane_) != Posted::kDelivered)
+      [[unlikely]] {
+    SendOneByOne(by, send.to, envelope, envelope);
   }
 }
 
-Effect* Applier::ApplyBurst(Effect* first, Effect* end) {
+Effect* Applier::ApplyBurst(Effect* first, Effect* end, Owner by) {
   constexpr auto kLongestChain = static_cast<ptrdiff_t>(Activity::kMaxChain);
   Effect* const limit = first + std::min(end - first, kLongestChain);
   auto& send = *std::get_if<SendEffect>(first);
@@ -125,18 +128,19 @@ Effect* Applier::ApplyBurst(Effect* first, Effect* end) {
     head = last = NewChain(lane_.buffers(), count, units);
     std::transform(first, next, MessagesOf(*head).begin(), take);
   }
-  if (delivery_.SendTogether(to, head, last, count, units, lane_) !=
+  if (delivery_.SendTogether(by, to, head, last, count, units, lane_) !=
       Posted::kDelivered) [[unlikely]] {
-    SendOneByOne(to, head, last);
+    SendOneByOne(by, to, head, last);
   }
   return next;
 }
 
-void Applier::SendOneByOne(const Pid& to, Envelope* head, Envelope* last) {
+void Applier::SendOneByOne(Owner by, const Pid& to, Envelope* head,
+                           Envelope* last) {
   const auto send = [&](Envelope* envelope) {
-    const Posted posted = delivery_.Send(to, envelope, lane_);
+    const Posted posted = delivery_.Send(by, to, envelope, lane_);
     if (posted != Posted::kDelivered) {
-      undelivered_.DropRefused(envelope, to, posted, lane_);
+      undelivered_.DropRefused(envelope, to, posted, by, lane_);
     }
   };
   if (head->type == kEventChain) {

@@ -19,6 +19,7 @@
 #include "runtime/effects/dispatcher.h"
 #include "runtime/effects/effect_owners.h"
 #include "runtime/effects/undelivered.h"
+#include "runtime/process/owner.h"
 #include "runtime/process/process_table.h"
 #include "runtime/scheduler/lane.h"
 #include "runtime/scheduler/scheduler.h"
@@ -50,6 +51,8 @@ class Applier {
   void Rollback(StepRecord& record);
 
  private:
+  // `by`: the owner of the process that sends.
+  //
   // The Apply functions return a pointer behind the effects that they have
   // applied.
 
@@ -57,13 +60,13 @@ class Applier {
   // one effect registers.)
   [[gnu::noinline]] void ApplyEffects(std::vector<Effect>& effects,
                                       Process& process, const Pid& self);
-  void ApplySend(SendEffect& send);
+  void ApplySend(SendEffect& send, Owner by);
   // Applies the send `first`, or a burst.
-  Effect* ApplySends(Effect* first, Effect* end);
+  Effect* ApplySends(Effect* first, Effect* end, Owner by);
   // Applies the sends from `first` on that go to the same process. They are
   // published together, so that a burst costs at most two RMWs. (Not inlined,
   // so that a single send saves no registers.)
-  [[gnu::noinline]] Effect* ApplyBurst(Effect* first, Effect* end);
+  [[gnu::noinline]] Effect* ApplyBurst(Effect* first, Effect* end, Owner by);
   // Applies an effect that is not a send.
   [[gnu::noinline]] Effect* ApplyOther(Process& process, const Pid& self,
                                        Effect* effect, Effect* end);
@@ -72,7 +75,7 @@ class Applier {
 
   // Sends one by one the messages to `to` that were refused together: as many
   // as there is room for. They are linked from `head` to `last`, or in a chain.
-  [[gnu::noinline]] void SendOneByOne(const Pid& to, Envelope* head,
+  [[gnu::noinline]] void SendOneByOne(Owner by, const Pid& to, Envelope* head,
                                       Envelope* last);
   // Starts the child and adds it to children_. Gives the child the messages of
   // the sends that follow and go to it. Returns a pointer behind those sends.

@@ -50,13 +50,14 @@ void Calls::Apply(CallEffect&& call, Process& caller, const Pid& self,
   }
   const uint64_t timeout_ns = dispatcher_.TimeoutOf(call.timeout_ns);
   if (timeout_ns != 0) broker_.SetTimeout(handle, timeout_ns);
-  Deliver(call.to, handle, call.content.Take(), lane);
+  Deliver(caller.owner.load(std::memory_order_relaxed), call.to, handle,
+          call.content.Take(), lane);
 }
 
-void Calls::Deliver(const Pid& to, uint64_t call, Envelope* message,
+void Calls::Deliver(Owner by, const Pid& to, uint64_t call, Envelope* message,
                     Lane& lane) {
   message->WriteHeader(CallHeader{call});
-  Run run(Run::Kind::kCall, message);
+  Run run(Run::Kind::kCall, message, by);
   const Posted posted = delivery_.Post(to, run, lane);
   if (posted == Posted::kDelivered) return;
   if (run.first == nullptr) {
@@ -64,10 +65,11 @@ void Calls::Deliver(const Pid& to, uint64_t call, Envelope* message,
     return;
   }
   lane.Free(run.first);
-  Fail(call, delivery_.Explain(to, posted, lane), lane);
+  Fail(call, delivery_.Explain(by, to, posted, lane), lane);
 }
 
-Calls::Id Calls::Begin(const Pid& to, const Message& message, Answered done) {
+Calls::Id Calls::Begin(Owner by, const Pid& to, const Message& message,
+                       Answered done) {
   uint64_t call = 0;
   {
     const MutexLock lock(mutex_);
@@ -77,7 +79,7 @@ Calls::Id Calls::Begin(const Pid& to, const Message& message, Answered done) {
   }
   char text[sizeof(CallHeader) + kMaxLabelBytes] = {};
   message.topic.copy(text + sizeof(CallHeader), kMaxLabelBytes);
-  Deliver(to, call,
+  Deliver(by, to, call,
           shared_lane_.NewEnvelope(
               kEventCall, {text, sizeof(CallHeader) + message.topic.size()},
               ToAbi(message.payload)),

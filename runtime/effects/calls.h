@@ -65,9 +65,9 @@ class Calls {
   void Apply(ReplyEffect&& reply, Process& from, const Pid& self, Lane& lane);
 
   // Begins a call from outside. Calls back once: with the answer, or with the
-  // error. Returns 0 if it has called back. Precondition: the message is within
-  // the limits.
-  Id Begin(const Pid& to, const Message& message, Answered done);
+  // error. Returns 0 if it has called back. `by`: see Delivery. Precondition:
+  // the message is within the limits.
+  Id Begin(Owner by, const Pid& to, const Message& message, Answered done);
   // True: the callback will not run.
   bool Cancel(Id id);
   // Calls back all callers from outside that still wait, with `status`.
@@ -91,7 +91,8 @@ class Calls {
   // ended.
   void Fail(uint64_t call, const absl::Status& why, Lane& lane);
   // Delivers the call, or fails it.
-  void Deliver(const Pid& to, uint64_t call, Envelope* message, Lane& lane);
+  void Deliver(Owner by, const Pid& to, uint64_t call, Envelope* message,
+               Lane& lane);
   // Empty: the call has ended.
   Answered TakeOutside(uint64_t call);
 

@@ -325,6 +325,7 @@ void Dispatcher::HandOut(Process& process, const Pid& self, YieldEffect& yield,
   const uint64_t timeout_ns = TimeoutOf(yield.timeout_ns);
   ExternalYield waiting;
   waiting.token = {self, envelope.completion.tag};
+  waiting.owner = process.owner.load(std::memory_order_relaxed);
   waiting.process_type = process.type.load(std::memory_order_relaxed)->name;
   waiting.command = std::string(envelope.topic());
   waiting.payload = FromAbi(envelope.payload());

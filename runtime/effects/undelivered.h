@@ -7,6 +7,7 @@
 #include "runtime/delivery/delivery.h"
 #include "runtime/effects/calls.h"
 #include "runtime/process/envelope.h"
+#include "runtime/process/owner.h"
 #include "runtime/process/pid.h"
 #include "runtime/scheduler/lane.h"
 #include "runtime/system/assert.h"
@@ -20,33 +21,33 @@ class Undelivered {
 
   // Takes the envelope: a message becomes a dead letter. A call becomes a dead
   // letter, too, and its caller gets an error. An event of another kind is
-  // freed.
+  // freed. `owner`: see DeadLetter.
   void Drop(Envelope* envelope, const Pid& to, DeadLetterReason why,
-            Lane& lane) const {
+            Owner owner, Lane& lane) const {
     if (envelope->type == ACTORD_EVENT_MESSAGE) {
-      dead_letters_.Add(envelope, to, why, lane);
+      dead_letters_.Add(envelope, to, why, owner, lane);
     } else if (envelope->type == kEventCall) {
       calls_.Dropped(*envelope, lane);
-      dead_letters_.Add(envelope, to, why, lane);
+      dead_letters_.Add(envelope, to, why, owner, lane);
     } else {
       lane.Free(envelope);
     }
   }
 
-  // Drops a message that was refused. Precondition: the message was not
-  // delivered.
+  // Drops a message of a process of `sender` that was refused. Precondition:
+  // the message was not delivered.
   void DropRefused(Envelope* envelope, const Pid& to, Posted refusal,
-                   Lane& lane) const {
+                   Owner sender, Lane& lane) const {
     ACTORD_ASSERT(refusal != Posted::kDelivered,
                   "undelivered.h: the message was not delivered");
     if (refusal == Posted::kMailboxFull) {
       lane.Count(&Counters::refused_mailbox);
-      Drop(envelope, to, DeadLetterReason::kMailboxFull, lane);
+      Drop(envelope, to, DeadLetterReason::kMailboxFull, sender, lane);
     } else {
       Drop(envelope, to,
            refusal == Posted::kEnded ? DeadLetterReason::kEnded
                                      : DeadLetterReason::kUnknownProcess,
-           lane);
+           sender, lane);
     }
   }
 

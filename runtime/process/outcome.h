@@ -7,6 +7,7 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "runtime/process/owner.h"
 #include "runtime/process/payload.h"
 
 namespace actord::runtime {
@@ -30,6 +31,7 @@ struct Outcome {
   uint64_t steps = 0;
   uint64_t started_unix_ns = 0;
   uint64_t ended_unix_ns = 0;
+  Owner owner = Owner::kNobody;  // of the process
 };
 
 // Why a process ends. The result, if there is one, is in the record of the

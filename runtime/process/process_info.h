@@ -41,7 +41,8 @@ struct ProcessInfo {
 struct ProcessFilter {
   std::string process_type;  // "": any
   std::optional<ProcessState> state;
-  Pid parent;  // empty: any
+  Pid parent;              // empty: any
+  Owner by = Owner::kAny;  // only the processes that `by` sees
 };
 
 struct ProcessPage {
@@ -54,6 +55,7 @@ struct NamePage {
   struct Entry {
     std::string name;
     Pid pid;
+    Owner owner = Owner::kNobody;
   };
   std::vector<Entry> names;  // the longest held first
   // Where the next page begins; 0: this was the last page.

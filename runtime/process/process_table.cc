@@ -7,17 +7,19 @@
 
 namespace actord::runtime {
 
-bool ProcessTable::HasEnded(const Pid& pid) const {
+bool ProcessTable::HasEnded(const Pid& pid, Owner by) const {
   if (pid.node != node_ || pid.incarnation != incarnation_ ||
-      pid.slot >= slots_.SlotsInUse() || (pid.generation & 1) == 0) {
+      (pid.generation & 1) == 0) {
     return false;
   }
-  return pid.generation <
-         slots_.At(pid.slot).generation.load(std::memory_order_acquire);
+  if (by != Owner::kAny && by != Owner::kNobody) return true;
+  return pid.slot < slots_.SlotsInUse() &&
+         pid.generation <
+             slots_.At(pid.slot).generation.load(std::memory_order_acquire);
 }
 
-absl::Status ProcessTable::WhyNotFound(const Pid& pid) const {
-  if (HasEnded(pid)) {
+absl::Status ProcessTable::WhyNotFound(const Pid& pid, Owner by) const {
+  if (HasEnded(pid, by)) {
     return Error(absl::StatusCode::kFailedPrecondition, reason::kProcessEnded,
                  absl::StrCat("process ", FormatPid(pid), " has ended"));
   }

@@ -53,6 +53,17 @@ class ProcessTable {
     return live == pid.generation && (live & 1) != 0 ? &process : nullptr;
   }
 
+  // The same for one who may not know of all processes. (Relaxed: if the slot
+  // has another process by now, its owner decides nothing, because an event for
+  // `pid` is dropped.)
+  [[gnu::always_inline]] Process* Find(const Pid& pid, Owner by) const {
+    Process* const process = Find(pid);
+    return process != nullptr &&
+                   Sees(by, process->owner.load(std::memory_order_relaxed))
+               ? process
+               : nullptr;
+  }
+
   // Whether a process has not ended since Find found it. The check is an RMW,
   // so a thread that ends the process later sees all that the caller did
   // before. Precondition: Find has found the process.
@@ -64,9 +75,12 @@ class ProcessTable {
   }
 
   // Why Find returned null: PROCESS_ENDED if the process has lived here,
-  // otherwise PROCESS_NOT_FOUND.
-  absl::Status WhyNotFound(const Pid& pid) const;
-  [[nodiscard]] bool HasEnded(const Pid& pid) const;
+  // otherwise PROCESS_NOT_FOUND. The table does not know the owner of a process
+  // that has ended. So a client, and its processes, get the same answer for
+  // each process of this start that they do not see: it has ended, whether it
+  // is somebody else's, is over, or never was.
+  absl::Status WhyNotFound(const Pid& pid, Owner by) const;
+  [[nodiscard]] bool HasEnded(const Pid& pid, Owner by) const;
 
   // nullopt: no such process lives here.
   [[nodiscard]] std::optional<Owner> OwnerOf(const Pid& pid) const;

@@ -74,7 +74,7 @@ World::ChildAnswer RecordedWorld::ReserveChild(const Pid& /*parent*/,
   return {answer->pid, answer->refusal};
 }
 
-Pid RecordedWorld::HolderOf(std::string_view name) {
+Pid RecordedWorld::HolderOf(const Pid& /*self*/, std::string_view name) {
   const auto* const answer = Next<HolderAnswer>("the holder of a name");
   if (answer == nullptr) return {};
   if (answer->name != name) Diverge("it asks for the holder of another name");

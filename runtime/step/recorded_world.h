@@ -29,7 +29,7 @@ class RecordedWorld final : public World {
   uint64_t RandomSeed(const Pid& self, uint64_t step) override;
   ChildAnswer ReserveChild(const Pid& parent, uint64_t unix_ns,
                            const actord_spawn& child) override;
-  Pid HolderOf(std::string_view name) override;
+  Pid HolderOf(const Pid& self, std::string_view name) override;
   bool HasRoomForTie(const Pid& self, uint64_t begun) override;
 
  private:

@@ -160,7 +160,7 @@ World::ChildAnswer StepContext::ReserveChild(const actord_spawn& child) {
 }
 
 Pid StepContext::HolderOf(std::string_view name) {
-  const Pid holder = world_.HolderOf(name);
+  const Pid holder = world_.HolderOf(input_.self, name);
   if (record_.keeps_answers) {
     record_.answers.emplace_back(HolderAnswer{std::string(name), holder});
   }

@@ -44,8 +44,9 @@ class World {
   // priority is valid.
   virtual ChildAnswer ReserveChild(const Pid& parent, uint64_t unix_ns,
                                    const actord_spawn& child) = 0;
-  // 4. The holder of the name; empty: there is none.
-  virtual Pid HolderOf(std::string_view name) = 0;
+  // 4. The holder of the name among the processes of the owner of `self`;
+  // empty: there is none.
+  virtual Pid HolderOf(const Pid& self, std::string_view name) = 0;
   // 5. Whether `self` may begin one more monitor or link, beside the `begun`
   // monitors and links that this step has begun.
   virtual bool HasRoomForTie(const Pid& self, uint64_t begun) = 0;

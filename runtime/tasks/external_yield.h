@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/process/owner.h"
 #include "runtime/process/payload.h"
 #include "runtime/process/pid.h"
 
@@ -21,6 +22,7 @@ struct ExternalYield {
   Payload payload;
   uint64_t created_unix_ns = 0;
   uint64_t deadline_unix_ns = 0;  // 0: no deadline
+  Owner owner = Owner::kNobody;   // of the process
 
   // The state of its task; lists fill it in.
   uint32_t attempts = 0;       // attempts handed out so far
@@ -30,8 +32,9 @@ struct ExternalYield {
 };
 
 struct YieldFilter {
-  std::string command;  // a name, or a prefix that ends in '*'; "": any
-  Pid pid;              // empty: any
+  std::string command;     // a name, or a prefix that ends in '*'; "": any
+  Pid pid;                 // empty: any
+  Owner by = Owner::kAny;  // only the yields of processes that `by` sees
 };
 
 struct YieldPage {

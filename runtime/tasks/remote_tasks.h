@@ -27,6 +27,7 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
+#include "runtime/process/owner.h"
 #include "runtime/process/payload.h"
 #include "runtime/process/pid.h"
 #include "runtime/tasks/external_yield.h"
@@ -111,9 +112,10 @@ class RemoteTasks {
 
   // Opens a worker for commands that match one of `patterns` (at least one,
   // each a valid pattern). The worker has no credits yet. `name` is shown in
-  // lists.
+  // lists. The worker gets the tasks of all owners; `owner` may answer them
+  // (MayAnswer).
   virtual RemoteWorkerId Open(std::vector<std::string> patterns,
-                              std::string name,
+                              std::string name, Owner owner,
                               std::shared_ptr<TaskListener> listener) = 0;
   // Closes a worker that is gone: its tasks are queued again at once. The
   // listener may be called once more. This function and the following ones do
@@ -139,6 +141,13 @@ class RemoteTasks {
   // there is no such yield.
   [[nodiscard]] virtual std::optional<std::string> CommandOf(
       const YieldToken& token) const = 0;
+
+  // Whether `by` may answer the yield: `by` sees its process, or is the owner
+  // of the worker that held the yield last. False also for a yield that never
+  // existed or was forgotten. To one who may not answer a yield, the yield is
+  // kUnknown.
+  [[nodiscard]] virtual bool MayAnswer(const YieldToken& token,
+                                       Owner by) const = 0;
 
   // Completes a yield; see CompleteAnswer. A token without an attempt stands
   // for the yield, whichever attempt is the last.

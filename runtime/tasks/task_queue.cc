@@ -78,6 +78,7 @@ std::optional<TaskQueue::TaskState> TaskQueue::StateOf(
                   .leased = task->phase == Phase::kLeased,
                   .lease_until_ns = 0,
                   .worker = {},
+                  .worker_owner = task->last_holder,
                   .last_error = task->last_error};
   if (state.leased) {
     state.lease_until_ns = std::min(task->lease_until_ns,  //

@@ -33,6 +33,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "runtime/process/owner.h"
 #include "runtime/process/pid.h"
 #include "runtime/settings/work_policy.h"
 #include "runtime/tasks/remote_tasks.h"
@@ -68,14 +69,17 @@ class TaskQueue {
     uint32_t attempts = 0;  // attempts handed out so far
     bool leased = false;
     uint64_t lease_until_ns = 0;
-    std::string_view worker;      // name of the holder
+    std::string_view worker;  // name of the holder
+    // Of the worker that got the last attempt, also if it holds it no more;
+    // kAny: no worker got one.
+    Owner worker_owner = Owner::kAny;
     std::string_view last_error;  // error of the last attempt that failed
   };
   // nullopt: the task is not known. The texts live until the next call.
   [[nodiscard]] std::optional<TaskState> StateOf(const YieldToken& token) const;
 
   RemoteWorkerId Open(const std::vector<std::string>& patterns,
-                      std::string name);
+                      std::string name, Owner owner);
   // See RemoteTasks. A worker that is not known is ignored.
   void Close(RemoteWorkerId worker, uint64_t now_ns);
   [[nodiscard]] bool AddCredits(RemoteWorkerId worker, uint32_t count);
@@ -140,6 +144,7 @@ class TaskQueue {
     uint64_t lease_until_ns = 0;
     uint64_t attempt_until_ns = kNever;
     RemoteWorker* holder = nullptr;    // only if kLeased
+    Owner last_holder = Owner::kAny;   // the owner of the last one
     std::list<Task*>::iterator place;  // only if kQueued
     std::string last_error;
     std::unique_ptr<const WorkPolicy> own_policy;  // null: the command's
@@ -171,6 +176,7 @@ class TaskQueue {
   struct RemoteWorker {
     RemoteWorkerId id = 0;
     std::string name;
+    Owner owner = Owner::kNobody;
     std::vector<Pattern*> patterns;
     size_t next_pattern = 0;
     uint32_t credits = 0;

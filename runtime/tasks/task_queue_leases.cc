@@ -55,6 +55,7 @@ void TaskQueue::Grant(Task& task, RemoteWorker& worker, uint64_t now_ns) {
   ++task.attempts;
   task.phase = Phase::kLeased;
   task.holder = &worker;
+  task.last_holder = worker.owner;
   worker.held.insert(task.token);
   ++leased_;
   task.attempt_until_ns = After(now_ns, task.policy().attempt_timeout);

@@ -86,10 +86,11 @@ void TaskQueue::MakeUnready(Command& command) {
 // ---- Workers.
 
 RemoteWorkerId TaskQueue::Open(const std::vector<std::string>& patterns,
-                               std::string name) {
+                               std::string name, Owner owner) {
   auto worker = std::make_unique<RemoteWorker>();
   worker->id = ++last_worker_;
   worker->name = std::move(name);
+  worker->owner = owner;
   for (const std::string& text : patterns) {
     Pattern& pattern = PatternOf(text);
     const bool twice =

@@ -23,7 +23,8 @@ size_t ChargeOf(const ExternalYield& yield) {
 }
 
 bool Matches(const YieldFilter& filter, const ExternalYield& yield) {
-  return (filter.command.empty() ||
+  return Sees(filter.by, yield.owner) &&
+         (filter.command.empty() ||
           MatchesPattern(filter.command, yield.command)) &&
          (filter.pid.empty() || filter.pid == yield.token.pid);
 }
@@ -77,9 +78,13 @@ void TaskTable::End(const YieldToken& token, Ended ended,
   const auto it = sequence_by_token_.find(token);
   const auto waiting = waiting_.find(it->second);
   waiting_bytes_ -= waiting->second.bytes;
+  ended.owner = waiting->second.yield.owner;
   waiting_.erase(waiting);
   sequence_by_token_.erase(it);
-  if (const auto state = work_.StateOf(token)) ended.attempts = state->attempts;
+  if (const auto state = work_.StateOf(token)) {
+    ended.attempts = state->attempts;
+    ended.worker = state->worker_owner;
+  }
   work_.Remove(token, answered_by);
   Remember(token, ended);
 }
@@ -107,6 +112,23 @@ std::optional<std::string> TaskTable::CommandOf(const YieldToken& token) const {
   return waiting_.find(it->second)->second.yield.command;
 }
 
+bool TaskTable::MayAnswer(const YieldToken& token, Owner by) const {
+  if (by == Owner::kAny) return true;
+  const MutexLock lock(mutex_);
+  Ended of;
+  if (const auto it = sequence_by_token_.find(token);
+      it != sequence_by_token_.end()) {
+    of.owner = waiting_.find(it->second)->second.yield.owner;
+    if (const auto state = work_.StateOf(token))
+      of.worker = state->worker_owner;
+  } else if (const auto ended = ended_.find(token); ended != ended_.end()) {
+    of = ended->second;
+  } else {
+    return false;
+  }
+  return of.owner == by || of.worker == by;
+}
+
 CompleteAnswer TaskTable::Complete(const TaskToken& token,
                                    const YieldResult& result) {
   const uint64_t fingerprint = Fingerprint(result);
@@ -117,8 +139,7 @@ CompleteAnswer TaskTable::Complete(const TaskToken& token,
   if (check != CompleteAnswer::kAccepted) return check;
   const CompleteAnswer answer = complete_(waiting->completion, result);
   if (answer != CompleteAnswer::kAccepted) return answer;
-  End(token.yield,
-      {.answered = true, .attempts = 0, .fingerprint = fingerprint},
+  End(token.yield, {.answered = true, .fingerprint = fingerprint},
       token.attempt);
   Settle();
   return CompleteAnswer::kAccepted;

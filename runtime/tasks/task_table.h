@@ -56,6 +56,7 @@ class TaskTable final : public RemoteTasks {
   // RemoteTasks.
   [[nodiscard]] bool MayBeExternal(std::string_view pattern) const override;
   RemoteWorkerId Open(std::vector<std::string> patterns, std::string name,
+                      Owner owner,
                       std::shared_ptr<TaskListener> listener) override;
   void Close(RemoteWorkerId worker) override;
   [[nodiscard]] bool AddCredits(RemoteWorkerId worker, uint32_t count) override;
@@ -65,6 +66,8 @@ class TaskTable final : public RemoteTasks {
                                const TaskBatchLimits& limits) override;
   [[nodiscard]] std::optional<std::string> CommandOf(
       const YieldToken& token) const override;
+  [[nodiscard]] bool MayAnswer(const YieldToken& token,
+                               Owner by) const override;
   CompleteAnswer Complete(const TaskToken& token,
                           const YieldResult& result) override;
   CompleteAnswer Fail(const TaskToken& token,
@@ -103,9 +106,11 @@ class TaskTable final : public RemoteTasks {
   // and the overhead of the tables, so a limit of the count also limits the
   // bytes.
   struct Ended {
-    bool answered = false;     // false: it expired
-    uint32_t attempts = 0;     // attempts handed out by then
-    uint64_t fingerprint = 0;  // fingerprint of the answer
+    bool answered = false;         // false: it expired
+    Owner owner = Owner::kNobody;  // of the process
+    Owner worker = Owner::kAny;    // TaskQueue::TaskState::worker_owner
+    uint32_t attempts = 0;         // attempts handed out by then
+    uint64_t fingerprint = 0;      // fingerprint of the answer
   };
   struct Memory {
     YieldToken token;

@@ -14,10 +14,10 @@ bool TaskTable::MayBeExternal(std::string_view pattern) const {
 }
 
 RemoteWorkerId TaskTable::Open(std::vector<std::string> patterns,
-                               std::string name,
+                               std::string name, Owner owner,
                                std::shared_ptr<TaskListener> listener) {
   const MutexLock lock(mutex_);
-  const RemoteWorkerId id = work_.Open(patterns, std::move(name));
+  const RemoteWorkerId id = work_.Open(patterns, std::move(name), owner);
   listeners_.emplace(id, std::move(listener));
   return id;
 }

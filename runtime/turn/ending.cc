@@ -45,7 +45,8 @@ Outcome Ending::OutcomeOf(const Process& process, EndCause&& cause,
           .steps = process.steps.load(std::memory_order_relaxed),
           .started_unix_ns =
               process.started_unix_ns.load(std::memory_order_relaxed),
-          .ended_unix_ns = clock_.UnixNs()};
+          .ended_unix_ns = clock_.UnixNs(),
+          .owner = process.owner.load(std::memory_order_relaxed)};
 }
 
 void Ending::PublishKept(Process& process, const Pid& pid, Outcome outcome,

@@ -109,9 +109,14 @@ int32_t Host::Send(const actord_host* host, const actord_pid* from,
   }
   Envelope* envelope = self.lane_.NewEnvelope(
       ACTORD_EVENT_MESSAGE, View(message->topic), message->payload);
-  if (from != nullptr) envelope->from = *from;
+  Owner by = ActingOwner::Here();
+  if (from != nullptr) {
+    envelope->from = *from;
+    by = self.delivery_.processes().OwnerOf(FromAbi(*from)).value_or(by);
+  }
   return static_cast<int32_t>(
-      self.delivery_.SendOrExplain(FromAbi(*to), envelope, self.lane_).code());
+      self.delivery_.SendOrExplain(by, FromAbi(*to), envelope, self.lane_)
+          .code());
 }
 
 int32_t Host::RegisterName(const actord_host* host, const actord_pid* pid,
@@ -127,14 +132,16 @@ int32_t Host::RegisterName(const actord_host* host, const actord_pid* pid,
 
 int32_t Host::LookUpName(const actord_host* host, actord_bytes name,
                          actord_pid* holder) {
-  const absl::StatusOr<Pid> found = Of(host).names_.Find(View(name));
+  const absl::StatusOr<Pid> found =
+      Of(host).names_.Find(ActingOwner::Here(), View(name));
   if (found.ok()) *holder = ToAbi(*found);
   return CodeOf(found.status());
 }
 
 size_t Host::GroupMembers(const actord_host* host, actord_bytes group,
                           actord_pid* members, size_t capacity) {
-  const std::vector<Pid> pids = Of(host).groups_.Members(View(group));
+  const std::vector<Pid> pids =
+      Of(host).groups_.Members(ActingOwner::Here(), View(group));
   for (size_t i = 0; i < std::min(capacity, pids.size()); ++i) {
     members[i] = ToAbi(pids[i]);
   }
@@ -210,7 +217,7 @@ void Host::AnswerTied(actord_completion completion,
   // too.
   delivery_
       .Control(
-          *child, kEventTerminate,
+          Owner::kAny, *child, kEventTerminate,
           "its parent will never hear of it: " + std::string(tied.message()),
           lane_)
       .IgnoreError();
@@ -219,8 +226,9 @@ void Host::AnswerTied(actord_completion completion,
 int32_t Host::Control(const actord_host* host, const actord_pid* pid,
                       uint16_t type, actord_bytes reason) {
   const Host& self = Of(host);
-  return CodeOf(self.delivery_.Control(
-      FromAbi(*pid), type, CutUtf8(View(reason), kMaxReasonBytes), self.lane_));
+  return CodeOf(self.delivery_.Control(ActingOwner::Here(), FromAbi(*pid), type,
+                                       CutUtf8(View(reason), kMaxReasonBytes),
+                                       self.lane_));
 }
 
 }  // namespace actord::runtime

@@ -163,15 +163,18 @@ void Inbox::EmptyRest(Process& process, Turn& turn) {
 void Inbox::DropMessages(const Process& process, Turn& turn,
                          Envelope* envelope) {
   const Pid to = processes_.PidOf(process, envelope->generation);
+  const Owner owner = process.owner.load(std::memory_order_relaxed);
   if (envelope->type != kEventChain) {
     turn.Took(1, envelope->units());
-    undelivered_.Drop(envelope, to, DeadLetterReason::kDroppedAtEnd, lane_);
+    undelivered_.Drop(envelope, to, DeadLetterReason::kDroppedAtEnd, owner,
+                      lane_);
     return;
   }
   const std::span<Envelope*> messages = MessagesOf(*envelope);
   turn.Took(messages.size(), UnitsOf(*envelope));
   for (Envelope* message : messages) {
-    undelivered_.Drop(message, to, DeadLetterReason::kDroppedAtEnd, lane_);
+    undelivered_.Drop(message, to, DeadLetterReason::kDroppedAtEnd, owner,
+                      lane_);
   }
   lane_.Free(envelope);
 }

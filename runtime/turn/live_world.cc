@@ -59,8 +59,8 @@ World::ChildAnswer LiveWorld::ReserveChild(const Pid& parent, uint64_t unix_ns,
   return answer;
 }
 
-Pid LiveWorld::HolderOf(std::string_view name) {
-  return names_.Find(name).value_or(Pid{});
+Pid LiveWorld::HolderOf(const Pid& self, std::string_view name) {
+  return names_.Find(OwnerOf(self), name).value_or(Pid{});
 }
 
 bool LiveWorld::HasRoomForTie(const Pid& self, uint64_t begun) {

@@ -38,7 +38,7 @@ class LiveWorld final : public World {
   // Takes a slot from the lane's cache of free slots.
   ChildAnswer ReserveChild(const Pid& parent, uint64_t unix_ns,
                            const actord_spawn& child) override;
-  Pid HolderOf(std::string_view name) override;
+  Pid HolderOf(const Pid& self, std::string_view name) override;
   bool HasRoomForTie(const Pid& self, uint64_t begun) override;
 
  private:

@@ -96,7 +96,8 @@ void Lifetimes::Post(uint64_t handle, uint16_t type, std::string_view text,
   const Process& process = ProcessOf(handle);
   // Each process gets at most one event of each type, so Activity::kUrgentMax
   // leaves room for them.
-  Run run(Run::Kind::kUrgent, lane.NewEnvelope(type, {}, TextPayload(text)));
+  Run run(Run::Kind::kUrgent, lane.NewEnvelope(type, {}, TextPayload(text)),
+          Owner::kAny);
   const Pid pid =
       processes_.PidOf(process, static_cast<uint32_t>(handle >> 32));
   if (delivery_.Post(pid, run, lane, &ready) != Posted::kDelivered) {

@@ -154,7 +154,7 @@ bool YieldBroker::Deliver(YieldRecord& record, actord_completion handle,
     process->completion_units.fetch_add(charge, std::memory_order_relaxed);
   }
   lane.Count(&Counters::completions);
-  Run run(Run::Kind::kUrgent, envelope);
+  Run run(Run::Kind::kUrgent, envelope, Owner::kAny);
   if (delivery_.Post(processes_.PidOf(*process, generation), run, lane,
                      later) != Posted::kDelivered) [[unlikely]] {
     // The process ended meanwhile, so no one waits for the completion.

@@ -112,7 +112,8 @@ class RuntimeDriver final : public Driver {
   bool Send(const Pid& to, const std::string& topic,
             const std::string& text) override {
     return core()
-        .SendFromOutside(FromAbi(to), {topic, {text, "text/plain"}}, nullptr)
+        .SendFromOutside(Owner::kAny, FromAbi(to),
+                         {topic, {text, "text/plain"}}, nullptr)
         .ok();
   }
   bool Cancel(const Pid& pid, const std::string& reason) override {
@@ -124,7 +125,7 @@ class RuntimeDriver final : public Driver {
   std::optional<Answer> Call(const Pid& to, const std::string& topic,
                              const std::string& text) override {
     auto answer = std::make_shared<std::optional<Answer>>();
-    core().calls.Begin(FromAbi(to), {topic, {text, "text/plain"}},
+    core().calls.Begin(Owner::kAny, FromAbi(to), {topic, {text, "text/plain"}},
                        [answer](absl::StatusOr<runtime::Payload> payload) {
                          *answer = payload.ok()
                                        ? Answer{Code::kOk, payload->bytes}
@@ -182,7 +183,7 @@ class RuntimeDriver final : public Driver {
       const Pid& pid) override {
     std::optional<std::pair<std::string, Answer>> end;
     core().results.Await(
-        FromAbi(pid),
+        Owner::kAny, FromAbi(pid),
         [&end](absl::StatusOr<runtime::Outcome> outcome) {
           if (!outcome.ok()) return;
           end.emplace(KindName(outcome->kind),
@@ -194,7 +195,7 @@ class RuntimeDriver final : public Driver {
     return end;
   }
   Pid HolderOf(const std::string& name) override {
-    const auto pid = core().names.Find(name);
+    const auto pid = core().names.Find(Owner::kNobody, name);
     return pid.ok() ? Pid(runtime::ToAbi(*pid)) : Pid();
   }
   uint64_t DeadLetters() override { return core().Stats().dead_letters; }
@@ -221,7 +222,7 @@ class RuntimeDriver final : public Driver {
   }
   bool Control(const Pid& pid, uint16_t event, const std::string& reason) {
     return core()
-        .delivery.Control(FromAbi(pid), event, reason, core().lane)
+        .delivery.Control(Owner::kAny, FromAbi(pid), event, reason, core().lane)
         .ok();
   }
   void Pass(uint64_t ns) {

@@ -33,7 +33,8 @@ TEST_F(Interleaving, WhatIsInHandGoesBeforeTheQueue) {
     seen_.clear();
     Runtime::Core& core = *core_->core;
     for (const char* topic : {"1", "2", "3"}) {
-      EXPECT_EQ(core.delivery.Send(pid, NewMessage(pid, topic), core.lane),
+      EXPECT_EQ(core.delivery.Send(Owner::kAny, pid, NewMessage(pid, topic),
+                                   core.lane),
                 Delivery::Result::kDelivered);
     }
     ASSERT_NE(process.in_hand, nullptr);
@@ -41,8 +42,9 @@ TEST_F(Interleaving, WhatIsInHandGoesBeforeTheQueue) {
     EXPECT_EQ(Activity::Messages(process.activity), 3u);
     if (ends) {
       // What nobody will see any more is told of, all of it.
-      EXPECT_TRUE(
-          core.delivery.Control(pid, kEventTerminate, "", core.lane).ok());
+      EXPECT_TRUE(core.delivery
+                      .Control(Owner::kAny, pid, kEventTerminate, "", core.lane)
+                      .ok());
       core_->Settle();
       EXPECT_THAT(seen_, IsEmpty());
       EXPECT_EQ(process.in_hand, nullptr);
@@ -107,15 +109,18 @@ TEST_F(Interleaving, CompletionsAreHandedToWhoeverWaits) {
     core_->Settle();
     seen_.clear();
     Runtime::Core& core = *core_->core;
-    EXPECT_EQ(core.delivery.Send(pid, NewMessage(pid, "1"), core.lane),
-              Delivery::Result::kDelivered);
+    EXPECT_EQ(
+        core.delivery.Send(Owner::kAny, pid, NewMessage(pid, "1"), core.lane),
+        Delivery::Result::kDelivered);
     EXPECT_EQ(process.in_hand, nullptr) << "it is blocked";
     EXPECT_EQ(core.tasks.Complete({{pid, 1}, 0}, {}),
               CompleteAnswer::kAccepted);
     EXPECT_FALSE(process.urgent_taken.empty());
     if (cancel) {
       EXPECT_TRUE(
-          core.delivery.Control(pid, ACTORD_EVENT_CANCEL, "", core.lane).ok());
+          core.delivery
+              .Control(Owner::kAny, pid, ACTORD_EVENT_CANCEL, "", core.lane)
+              .ok());
       core_->Settle();
       EXPECT_THAT(seen_, IsEmpty());
       EXPECT_EQ(core.processes.Find(pid), nullptr);
@@ -149,13 +154,13 @@ TEST_F(Interleaving, WhatIsSubmittedWithAProcessCountsBeforeItsName) {
   core.admission.Submit(
       request, Pid{}, /*keep_result=*/false,
       [](absl::StatusOr<Pid> pid) { EXPECT_TRUE(pid.ok()) << pid.status(); });
-  const absl::StatusOr<Pid> pid = core.names.Find("x");
+  const absl::StatusOr<Pid> pid = core.names.Find(Owner::kNobody, "x");
   ASSERT_TRUE(pid.ok());
   Process& process = core_->process(*pid);
   ASSERT_NE(process.in_hand, nullptr);
   EXPECT_EQ(process.in_hand->topic(), "1");
   Envelope* more = NewMessage(*pid, "more");
-  EXPECT_EQ(core.delivery.Send(*pid, more, core.lane),
+  EXPECT_EQ(core.delivery.Send(Owner::kAny, *pid, more, core.lane),
             Delivery::Result::kMailboxFull);
   core.lane.Free(more);
   // The name is taken: what it would have held is not counted in its slot.
@@ -210,7 +215,8 @@ TEST_F(Interleaving, WhatComesForAnEarlierProcessOfTheSlotIsDropped) {
     EXPECT_NE(core_->core->processes.Find(pid), nullptr);
     EXPECT_EQ(core_->core->Stats().dead_letters, dead + 1);
     EXPECT_EQ(process.activity, 0u) << "all counts are back to nothing";
-    core_->core->delivery.Control(pid, kEventTerminate, "", core_->core->lane)
+    core_->core->delivery
+        .Control(Owner::kAny, pid, kEventTerminate, "", core_->core->lane)
         .IgnoreError();
     core_->Settle();
   }

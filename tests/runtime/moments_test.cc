@@ -153,7 +153,8 @@ TEST(Moments, AtAnyMomentOfAnEndAStepMayGiveUpItsWatchesAndIsShielded) {
                            }},
                       given.type);
       ASSERT_TRUE(core.core->delivery
-                      .Control(partner, kEventTerminate, "now", core.core->lane)
+                      .Control(Owner::kAny, partner, kEventTerminate, "now",
+                               core.core->lane)
                       .ok());
       core.Wake(0);
       moments = 0;

@@ -77,7 +77,8 @@ class SteppedCore {
     for (uint32_t slot = 0; slot < core->processes.SlotsInUse(); ++slot) {
       const Process& process = core->processes.At(slot);
       core->delivery
-          .Control(core->processes.PidOf(process, process.generation),
+          .Control(Owner::kAny,
+                   core->processes.PidOf(process, process.generation),
                    kEventTerminate, "the test is over", core->lane)
           .IgnoreError();
     }
@@ -97,14 +98,15 @@ class SteppedCore {
 
   // Submits a process; it is on the global queue then.
   Pid Submit(const actord::testing::Script& script,
-             const std::string& type = "script") {
+             const std::string& type = "script", Owner owner = Owner::kNobody) {
     Pid submitted;
-    core->admission.Submit(
-        SubmitRequest{type, "", {actord::testing::InputOf(script), ""}, {}},
-        Pid{}, /*keep_result=*/true, [&submitted](absl::StatusOr<Pid> pid) {
-          ASSERT_TRUE(pid.ok()) << pid.status();
-          submitted = *pid;
-        });
+    SubmitRequest request{type, "", {actord::testing::InputOf(script), ""}, {}};
+    request.owner = owner;
+    core->admission.Submit(request, Pid{}, /*keep_result=*/true,
+                           [&submitted](absl::StatusOr<Pid> pid) {
+                             ASSERT_TRUE(pid.ok()) << pid.status();
+                             submitted = *pid;
+                           });
     // Runs its Init and first step.
     Settle();
     EXPECT_FALSE(submitted.empty());
@@ -118,7 +120,8 @@ class SteppedCore {
   void Send(const Pid& to, int from, std::string_view topic = "m") {
     Lane& sender = from < 0 ? core->lane : lane(from);
     Envelope* envelope = sender.NewEnvelope(ACTORD_EVENT_MESSAGE, topic, {});
-    ASSERT_TRUE(core->delivery.SendOrExplain(to, envelope, sender).ok());
+    ASSERT_TRUE(
+        core->delivery.SendOrExplain(Owner::kAny, to, envelope, sender).ok());
   }
 
   Worker::Did RunOne(int worker) {

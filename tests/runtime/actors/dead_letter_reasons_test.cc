@@ -34,8 +34,9 @@ class DeadLetterReasonsTest : public ::testing::Test {
     });
   }
   void Terminate(const Pid& pid) {
-    ASSERT_TRUE(
-        core_->core->delivery.Control(pid, kEventTerminate, "", lane()).ok());
+    ASSERT_TRUE(core_->core->delivery
+                    .Control(Owner::kAny, pid, kEventTerminate, "", lane())
+                    .ok());
     core_->Settle();
   }
   // Runs one step in a process of its own, which then is done.
@@ -151,7 +152,7 @@ TEST_F(DeadLetterReasonsTest, WhatItsSenderWasToldIsNone) {
   core_->Send(deaf, -1);
   Envelope* const envelope = lane().NewEnvelope(ACTORD_EVENT_MESSAGE, "x", {});
   const absl::Status refused =
-      core_->core->delivery.SendOrExplain(deaf, envelope, lane());
+      core_->core->delivery.SendOrExplain(Owner::kAny, deaf, envelope, lane());
   EXPECT_EQ(ReasonOf(refused), reason::kMailboxFull);
   // Nor is a call, nor what a step sends that fails.
   core_->Submit([&](Events events, StepOutput& out) {

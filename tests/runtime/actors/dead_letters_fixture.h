@@ -49,7 +49,8 @@ class DeadLettersTest : public ::testing::Test {
   void Add(std::string_view topic, const Pid& to = kReceiver,
            DeadLetterReason reason = DeadLetterReason::kEnded,
            const std::string& bytes = "") {
-    letters_->Add(Message(topic, bytes, lane_), to, reason, lane_);
+    letters_->Add(Message(topic, bytes, lane_), to, reason, Owner::kNobody,
+                  lane_);
   }
 
   // A process that takes messages and does not run.

@@ -214,7 +214,7 @@ TEST_F(DeadLettersTest, ACallBecomesAMessage) {
   Envelope* const call =
       lane_.NewEnvelope(kEventCall, text, TextPayload("question"));
   call->from = ToAbi(kSender);
-  letters_->Add(call, to, Reason::kDroppedAtEnd, lane_);
+  letters_->Add(call, to, Reason::kDroppedAtEnd, Owner::kNobody, lane_);
   const DeadLetter letter = First();
   EXPECT_TRUE(letter.call);
   EXPECT_EQ(letter.message.topic, "ask");

@@ -55,7 +55,7 @@ TEST_F(DeadLettersOfThreads, ManyThreadsAtOnce) {
       for (int i = 0; i < kLetters; ++i) {
         const std::string bytes(static_cast<size_t>(i * (t + 1)) % 700, 'x');
         letters_->Add(Message("x", bytes, *lane), to, DeadLetterReason::kEnded,
-                      *lane);
+                      Owner::kNobody, *lane);
       }
       --adding;
     });

@@ -27,7 +27,8 @@ class LifecycleLogTest : public ::testing::Test {
   }
   void Terminate(const Pid& pid) {
     ASSERT_TRUE(core_->core->delivery
-                    .Control(pid, kEventTerminate, "enough", core_->core->lane)
+                    .Control(Owner::kAny, pid, kEventTerminate, "enough",
+                             core_->core->lane)
                     .ok());
     core_->Settle();
   }

@@ -27,7 +27,7 @@ class Named : public ToldTest {
     return ReasonOf(status);
   }
   std::string HolderOfName(const std::string& name) {
-    const absl::StatusOr<Pid> found = core().names.Find(name);
+    const absl::StatusOr<Pid> found = core().names.Find(Owner::kNobody, name);
     if (!found.ok()) return ReasonOf(found.status());
     for (const auto& [who, pid] : pids_) {
       if (pid == *found) return who;
@@ -88,7 +88,7 @@ TEST_F(Named, AHolderThatCannotBeFoundHoldsNothing) {
   const uint32_t generation = process.generation;
   process.generation = generation + 1;
   EXPECT_EQ(HolderOfName("x"), "NAME_NOT_FOUND");
-  EXPECT_EQ(core().names.List("", 0, 10).names.size(), 0u);
+  EXPECT_EQ(core().names.List(Owner::kAny, "", 0, 10).names.size(), 0u);
   EXPECT_EQ(Register("x", "b"), "");
   process.generation = generation;
   Terminate("a");
@@ -137,13 +137,13 @@ TEST_F(Named, AProcessHoldsSoManyNames) {
 TEST_F(Named, TheListHasPages) {
   Start();
   for (const char* name : {"q/1", "p", "q/2", "q/3"}) Register(name, "a");
-  NamePage page = core().names.List("q/", 0, 2);
+  NamePage page = core().names.List(Owner::kAny, "q/", 0, 2);
   ASSERT_EQ(page.names.size(), 2u);
   EXPECT_EQ(page.names[0].name, "q/1");
   EXPECT_EQ(page.names[1].name, "q/2");
   EXPECT_EQ(page.names[1].pid, pids_["a"]);
   ASSERT_NE(page.next_sequence, 0u);
-  page = core().names.List("q/", page.next_sequence, 2);
+  page = core().names.List(Owner::kAny, "q/", page.next_sequence, 2);
   ASSERT_EQ(page.names.size(), 1u);
   EXPECT_EQ(page.names[0].name, "q/3");
   EXPECT_EQ(page.next_sequence, 0u);
@@ -154,7 +154,7 @@ TEST_F(Named, ASubmitGivesItsNameOrStartsNothing) {
   Pid first;
   Pid second;
   EXPECT_EQ(Submit("x", first, {}), "");
-  EXPECT_EQ(core().names.Find("x").value(), first);
+  EXPECT_EQ(core().names.Find(Owner::kNobody, "x").value(), first);
   const uint64_t started = core().Stats().processes_started;
   EXPECT_EQ(Submit("x", second, {}), "NAME_TAKEN");
   EXPECT_EQ(Submit("no name", second, {}), "INVALID_FIELD");
@@ -194,12 +194,13 @@ TEST_F(Named, GroupsHaveMembersUntilTheirEnd) {
   EXPECT_TRUE(groups.Join("g", pids_["b"]).ok());
   EXPECT_TRUE(groups.Join("g", pids_["a"]).ok());
   EXPECT_TRUE(groups.Join("g", pids_["a"]).ok());
-  EXPECT_THAT(groups.Members("g"), ElementsAre(pids_["a"], pids_["b"]));
+  EXPECT_THAT(groups.Members(Owner::kNobody, "g"),
+              ElementsAre(pids_["a"], pids_["b"]));
   EXPECT_EQ(ReasonOf(groups.Join("no name", pids_["a"])), "INVALID_FIELD");
   EXPECT_TRUE(groups.Leave("g", pids_["a"]).ok());
   EXPECT_TRUE(absl::IsNotFound(groups.Leave("g", pids_["a"])));
   Terminate("b");
-  EXPECT_THAT(groups.Members("g"), IsEmpty());
+  EXPECT_THAT(groups.Members(Owner::kNobody, "g"), IsEmpty());
   EXPECT_EQ(groups.size(), 0u);
   EXPECT_EQ(ReasonOf(groups.Join("g", pids_["b"])), "PROCESS_ENDED");
 }

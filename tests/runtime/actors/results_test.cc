@@ -38,7 +38,7 @@ class ResultsTest : public ::testing::Test {
   absl::StatusOr<Outcome> Ask(Results& results, const Pid& pid) {
     std::optional<absl::StatusOr<Outcome>> answer;
     EXPECT_EQ(results.Await(
-                  pid,
+                  Owner::kAny, pid,
                   [&](absl::StatusOr<Outcome> outcome) {
                     answer = std::move(outcome);
                   },
@@ -301,7 +301,7 @@ TEST_F(ResultsTest, OneThatIsTooLargeStillReachesWhoWaits) {
   Results results(limits_, clock_);
   size_t got = 0;
   results.Await(
-      PidOf(1),
+      Owner::kAny, PidOf(1),
       [&](absl::StatusOr<Outcome> outcome) {
         got = outcome->result.bytes.size();
       },
@@ -316,8 +316,9 @@ TEST_F(ResultsTest, EveryWaiterIsCalledOnceAndTheCancelledNot) {
   std::vector<Results::Id> ids;
   for (size_t i = 0; i < 3; ++i) {
     ids.push_back(results.Await(
-        PidOf(1), [&called, i](const absl::StatusOr<Outcome>&) { ++called[i]; },
-        kLive, kNotFound));
+        Owner::kAny, PidOf(1),
+        [&called, i](const absl::StatusOr<Outcome>&) { ++called[i]; }, kLive,
+        kNotFound));
     EXPECT_NE(ids.back(), 0u);
   }
   EXPECT_TRUE(results.Cancel(PidOf(1), ids[1]));
@@ -335,7 +336,7 @@ TEST_F(ResultsTest, AbandonedWaitersAreToldWhy) {
   int told = 0;
   for (uint32_t i = 0; i < 50; ++i) {
     results.Await(
-        PidOf(i),
+        Owner::kAny, PidOf(i),
         [&](const absl::StatusOr<Outcome>& outcome) {
           told += outcome.status().code() == absl::StatusCode::kUnavailable;
         },
@@ -351,7 +352,7 @@ TEST_F(ResultsTest, ACallbackMayAskAgain) {
   Results results(limits_, clock_);
   int calls = 0;
   results.Await(
-      PidOf(1),
+      Owner::kAny, PidOf(1),
       [&](const absl::StatusOr<Outcome>&) {
         ++calls;
         calls += Ask(results, PidOf(1)).ok();
@@ -366,8 +367,8 @@ TEST_F(ResultsTest, ACancelThatSaysYesMeansNoCall) {
   for (uint32_t round = 0; round < 3000; ++round) {
     std::atomic<int> called{0};
     const Results::Id id = results.Await(
-        PidOf(round), [&](const absl::StatusOr<Outcome>&) { ++called; }, kLive,
-        kNotFound);
+        Owner::kAny, PidOf(round),
+        [&](const absl::StatusOr<Outcome>&) { ++called; }, kLive, kNotFound);
     std::thread ending(
         [&] { results.Put(PidOf(round), OutcomeOf("x"), false, kNothing); });
     const bool cancelled = results.Cancel(PidOf(round), id);

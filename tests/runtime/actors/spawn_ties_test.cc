@@ -144,7 +144,8 @@ TEST_F(SpawnTies, AChildWhoseParentHasEndedMeanwhileIsTerminated) {
     after_spawn_ = [&] {
       core()
           .delivery
-          .Control(pids_["parent"], kEventTerminate, "by the test", core().lane)
+          .Control(Owner::kAny, pids_["parent"], kEventTerminate, "by the test",
+                   core().lane)
           .IgnoreError();
     };
     Spawn(flags);

@@ -58,11 +58,11 @@ TEST_F(Watched, AMonitorIsToldEachKindOfFailure) {
               ElementsAre(Exit("watched", second, "3:13:Step threw: oops")));
   Begin("watched");
   const Tag third = Monitor("watcher", "watched");
-  ASSERT_TRUE(
-      core()
-          .delivery
-          .Control(pids_["watched"], ACTORD_EVENT_CANCEL, "please", core().lane)
-          .ok());
+  ASSERT_TRUE(core()
+                  .delivery
+                  .Control(Owner::kAny, pids_["watched"], ACTORD_EVENT_CANCEL,
+                           "please", core().lane)
+                  .ok());
   EXPECT_THAT(Told("watcher"),
               ElementsAre(Exit("watched", third, "5:1:please")));
   Begin("watched");
@@ -184,7 +184,7 @@ TEST_F(Watched, AResultThatFindsNoRoomIsLeftOutAndTheExitSaysSo) {
   for (int i = 0; i < 2; ++i) {
     ASSERT_EQ(
         core().delivery.Send(
-            pids_["watcher"],
+            Owner::kAny, pids_["watcher"],
             core().lane.NewEnvelope(ACTORD_EVENT_MESSAGE, "big",
                                     ToAbi(Payload{std::string(8000, 'x'), ""})),
             core().lane),

@@ -78,11 +78,11 @@ class ToldTest : public ::testing::Test {
     core_->Settle();
   }
   void Terminate(const std::string& name) {
-    ASSERT_TRUE(
-        core()
-            .delivery
-            .Control(pids_[name], kEventTerminate, "by the test", core().lane)
-            .ok());
+    ASSERT_TRUE(core()
+                    .delivery
+                    .Control(Owner::kAny, pids_[name], kEventTerminate,
+                             "by the test", core().lane)
+                    .ok());
     core_->Settle();
   }
   bool Lives(const std::string& name) {
@@ -91,7 +91,7 @@ class ToldTest : public ::testing::Test {
   std::optional<Outcome> OutcomeOf(const std::string& name) {
     std::optional<Outcome> result;
     core().results.Await(
-        pids_[name],
+        Owner::kAny, pids_[name],
         [&](absl::StatusOr<Outcome> outcome) {
           if (outcome.ok()) result = *std::move(outcome);
         },

@@ -47,11 +47,11 @@ class GivenUp : public ToldTest {
   }
   // Wholly, on the second worker, while the first one runs a step.
   void EndMeanwhile(const std::string& name) {
-    ASSERT_TRUE(
-        core()
-            .delivery
-            .Control(pids_[name], kEventTerminate, "meanwhile", core().lane)
-            .ok());
+    ASSERT_TRUE(core()
+                    .delivery
+                    .Control(Owner::kAny, pids_[name], kEventTerminate,
+                             "meanwhile", core().lane)
+                    .ok());
     core_->Wake(1);
     core_->RunUntilSleep(1);
     ASSERT_FALSE(Lives(name));

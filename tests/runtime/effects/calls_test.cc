@@ -32,7 +32,7 @@ class Called : public ToldTest {
   // Calls from outside: the answer is written down as text.
   Calls::Id CallFromOutside(const Pid& to, std::string topic = "ask") {
     return core().calls.Begin(
-        to, {std::move(topic), {"question", ""}},
+        Owner::kAny, to, {std::move(topic), {"question", ""}},
         [this](absl::StatusOr<Payload> answer) {
           answers_.push_back(answer.ok()
                                  ? answer->bytes

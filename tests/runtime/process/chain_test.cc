@@ -181,8 +181,9 @@ TEST_F(Chain, OfAProcessThatEndedIsNotSeenByTheNext) {
       });
   std::copy(messages.begin(), messages.end(), MessagesOf(*chain).begin());
   chain->generation = old_pid.generation;
-  EXPECT_TRUE(
-      core.delivery.Control(old_pid, kEventTerminate, "", core.lane).ok());
+  EXPECT_TRUE(core.delivery
+                  .Control(Owner::kAny, old_pid, kEventTerminate, "", core.lane)
+                  .ok());
   core_->Settle();
   receiver_ = core_->Submit([this](Events events, StepOutput&) {
     for (const Event event : events) seen_.emplace_back(event.topic());
@@ -227,7 +228,9 @@ TEST_F(Chain, WhoseReceiverEndsBecomesDeadLetters) {
     SendFromAStep(8, behind_another);
     Runtime::Core& core = *core_->core;
     EXPECT_TRUE(
-        core.delivery.Control(receiver_, kEventTerminate, "", core.lane).ok());
+        core.delivery
+            .Control(Owner::kAny, receiver_, kEventTerminate, "", core.lane)
+            .ok());
     core_->Settle();
     EXPECT_TRUE(seen_.empty());
     EXPECT_EQ(core.Stats().dead_letters, behind_another ? 9u : 8u);

@@ -76,8 +76,9 @@ TEST_F(MailboxGap, WhatIsCountedAndNotThereYetIsWaitedFor) {
   ExpectToBeStuck(process);
   Runtime::Core& core = *core_->core;
   for (const char* topic : {"b1", "b2"}) {
-    EXPECT_EQ(core.delivery.Send(pid, NewMessage(pid, topic), core.lane),
-              Delivery::Result::kDelivered);
+    EXPECT_EQ(
+        core.delivery.Send(Owner::kAny, pid, NewMessage(pid, topic), core.lane),
+        Delivery::Result::kDelivered);
     EXPECT_EQ(process.in_hand, nullptr);
   }
   core_->RunOne(0);
@@ -104,7 +105,8 @@ TEST_F(MailboxGap, WhatIsPushedBehindTheEndIsDropped) {
   CountAndWake(process, *late);
   ExpectToBeStuck(process);
   Runtime::Core& core = *core_->core;
-  EXPECT_EQ(core.delivery.Send(old_pid, NewMessage(old_pid, "end"), core.lane),
+  EXPECT_EQ(core.delivery.Send(Owner::kAny, old_pid, NewMessage(old_pid, "end"),
+                               core.lane),
             Delivery::Result::kDelivered);
   core_->Settle();
   EXPECT_EQ(core.processes.Find(old_pid), nullptr);

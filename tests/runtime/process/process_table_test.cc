@@ -45,11 +45,12 @@ class ProcessTableTest : public ::testing::Test {
 TEST_F(ProcessTableTest, FindsAProcessUntilItEnds) {
   const Pid pid = Reserve();
   EXPECT_EQ(processes_.Find(pid), &processes_.At(pid.slot));
-  EXPECT_FALSE(processes_.HasEnded(pid));
+  EXPECT_FALSE(processes_.HasEnded(pid, Owner::kAny));
   End(pid);
   EXPECT_EQ(processes_.Find(pid), nullptr);
-  EXPECT_TRUE(processes_.HasEnded(pid));
-  EXPECT_EQ(ReasonOf(processes_.WhyNotFound(pid)), reason::kProcessEnded);
+  EXPECT_TRUE(processes_.HasEnded(pid, Owner::kAny));
+  EXPECT_EQ(ReasonOf(processes_.WhyNotFound(pid, Owner::kAny)),
+            reason::kProcessEnded);
 }
 
 TEST_F(ProcessTableTest, WhatHasEndedStaysSoWhenItsSlotIsUsedAgain) {
@@ -57,8 +58,8 @@ TEST_F(ProcessTableTest, WhatHasEndedStaysSoWhenItsSlotIsUsedAgain) {
   End(old_pid);
   const Pid new_pid = Reserve();
   ASSERT_EQ(new_pid.slot, old_pid.slot);
-  EXPECT_TRUE(processes_.HasEnded(old_pid));
-  EXPECT_FALSE(processes_.HasEnded(new_pid));
+  EXPECT_TRUE(processes_.HasEnded(old_pid, Owner::kAny));
+  EXPECT_FALSE(processes_.HasEnded(new_pid, Owner::kAny));
 }
 
 TEST_F(ProcessTableTest, TellsTheOwnerOfALivingProcessAlone) {
@@ -153,7 +154,7 @@ TEST(TypeLimits, OneThatIsRefusedRefusesNoOther) {
 TEST_F(ProcessTableTest, WhatHasNeverLivedHereHasNotEnded) {
   const Pid pid = Reserve();
   End(pid);
-  ASSERT_TRUE(processes_.HasEnded(pid));
+  ASSERT_TRUE(processes_.HasEnded(pid, Owner::kAny));
   const auto other = [&](auto change) {
     Pid changed = pid;
     change(changed);
@@ -167,9 +168,10 @@ TEST_F(ProcessTableTest, WhatHasNeverLivedHereHasNotEnded) {
       other([](Pid& p) { p.generation -= 1; }),  // even: of no process
   };
   for (const Pid& stranger : never) {
-    EXPECT_FALSE(processes_.HasEnded(stranger)) << FormatPid(stranger);
+    EXPECT_FALSE(processes_.HasEnded(stranger, Owner::kAny))
+        << FormatPid(stranger);
     EXPECT_EQ(processes_.Find(stranger), nullptr);
-    EXPECT_EQ(ReasonOf(processes_.WhyNotFound(stranger)),
+    EXPECT_EQ(ReasonOf(processes_.WhyNotFound(stranger, Owner::kAny)),
               reason::kProcessNotFound);
   }
 }

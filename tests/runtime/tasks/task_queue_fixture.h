@@ -33,7 +33,7 @@ class TaskQueueTest : public ::testing::Test {
     queue_.Add(TokenOf(tag, process), command, now_);
   }
   RemoteWorkerId Open(std::vector<std::string> patterns, uint32_t credits) {
-    const RemoteWorkerId id = queue_.Open(patterns, "");
+    const RemoteWorkerId id = queue_.Open(patterns, "", Owner::kNobody);
     EXPECT_TRUE(queue_.AddCredits(id, credits));
     return id;
   }

@@ -166,7 +166,7 @@ double CostBeside(size_t waiting, uint32_t processes) {
   policy.backoff = absl::ZeroDuration();
   policy.start_timeout = absl::Hours(1);
   TaskQueue queue({policy});
-  const RemoteWorkerId worker = queue.Open({"a", "b*"}, "");
+  const RemoteWorkerId worker = queue.Open({"a", "b*"}, "", Owner::kNobody);
   uint64_t next = 1;
   const auto add = [&] {
     const auto process = static_cast<uint32_t>(next % processes);

@@ -52,7 +52,8 @@ class ExternalTasks : public ::testing::Test {
     ASSERT_TRUE(yields_.Add(std::move(yield), tag));
   }
   RemoteWorkerId Open(uint32_t credits = 10) {
-    const auto id = yields_.Open({"pay.*"}, "till 1", listener_);
+    const auto id =
+        yields_.Open({"pay.*"}, "till 1", Owner::kNobody, listener_);
     EXPECT_TRUE(yields_.AddCredits(id, credits));
     return id;
   }

@@ -73,7 +73,7 @@ class AbiProcess : public ::testing::Test {
   std::optional<Outcome> OutcomeOf(const Pid& pid) {
     std::optional<Outcome> result;
     core_->core->results.Await(
-        pid,
+        Owner::kAny, pid,
         [&](absl::StatusOr<Outcome> outcome) {
           if (outcome.ok()) result = *std::move(outcome);
         },

@@ -272,7 +272,8 @@ TEST_F(AbiProcess, AFloodOfUrgentEventsDoesNotSpillIntoTheMessages) {
   size_t cancels = 0;
   absl::Status status;
   while (status.ok()) {
-    status = core.delivery.Control(pid, ACTORD_EVENT_CANCEL, "x", core.lane);
+    status = core.delivery.Control(Owner::kAny, pid, ACTORD_EVENT_CANCEL, "x",
+                                   core.lane);
     ASSERT_LE(++cancels, Activity::kUrgentMax + 1);
   }
   EXPECT_EQ(ReasonOf(status), reason::kMailboxFull);
@@ -307,7 +308,7 @@ TEST_F(AbiProcess, AYieldOfAnOlderPluginHasNoPolicy) {
   };
   ASSERT_TRUE(Submit("a").ok());
   TaskTable& external = core_->core->tasks;
-  const auto worker = external.Open({"ext"}, "", nullptr);
+  const auto worker = external.Open({"ext"}, "", Owner::kNobody, nullptr);
   ASSERT_TRUE(external.AddCredits(worker, 10));
   const TaskBatch batch = external.Take(worker, /*busy=*/true, {});
   ASSERT_EQ(batch.tasks.size(), 2u);

@@ -72,12 +72,13 @@ class EndOrder : public ToldTest, public ::testing::WithParamInterface<bool> {
     ASSERT_TRUE(core().names.Register("name", pid_, holder).ok());
     ASSERT_TRUE(core().groups.Join("group", pid_).ok());
     Do("watcher", [this](StepOutput& out) { out.Monitor(ToAbi(pid_)); });
-    core().calls.Begin(pid_, {"call", {}}, [this](absl::StatusOr<Payload>) {
-      WriteDown("call answered");
-    });
+    core().calls.Begin(
+        Owner::kAny, pid_, {"call", {}},
+        [this](absl::StatusOr<Payload>) { WriteDown("call answered"); });
     core_->Settle();
     core().results.Await(
-        pid_, [this](absl::StatusOr<Outcome>) { WriteDown("await answered"); },
+        Owner::kAny, pid_,
+        [this](absl::StatusOr<Outcome>) { WriteDown("await answered"); },
         [this] {
           core().processes.At(pid_.slot).Want(Wanted::kAwaited);
           return true;
@@ -119,7 +120,8 @@ class EndOrder : public ToldTest, public ::testing::WithParamInterface<bool> {
 TEST_P(EndOrder, ResultThenLogThenNamesThenGroupsThenCallsThenTies) {
   BeginWithTies();
   // The messages behind the one that ends it are dropped.
-  ASSERT_TRUE(core().SendFromOutside(pid_, {"end", {}}, nullptr).ok());
+  ASSERT_TRUE(
+      core().SendFromOutside(Owner::kAny, pid_, {"end", {}}, nullptr).ok());
   ASSERT_TRUE(core_->WakeIfNotified(0));
   core_->RunOne(0);
   EXPECT_THAT(
@@ -132,10 +134,13 @@ TEST_P(EndOrder, ResultThenLogThenNamesThenGroupsThenCallsThenTies) {
 
 TEST_P(EndOrder, TheMailboxIsEmptiedWhenAllHaveHeardOfTheEnd) {
   BeginWithTies();
-  ASSERT_TRUE(core().SendFromOutside(pid_, {"too late", {}}, nullptr).ok());
+  ASSERT_TRUE(core()
+                  .SendFromOutside(Owner::kAny, pid_, {"too late", {}}, nullptr)
+                  .ok());
   ASSERT_TRUE(
       core()
-          .delivery.Control(pid_, kEventTerminate, "enough", core().lane)
+          .delivery
+          .Control(Owner::kAny, pid_, kEventTerminate, "enough", core().lane)
           .ok());
   ASSERT_TRUE(core_->WakeIfNotified(0));
   core_->RunOne(0);
@@ -171,7 +176,8 @@ TEST_F(EndUnwanted, BuildsNoOutcome) {
     if (is_awaited) core_->process(pid).Want(Wanted::kAwaited);
     // An Outcome has the time.
     const uint64_t before = core_->clock.unix_looks;
-    EXPECT_TRUE(core().SendFromOutside(pid, {"end", {}}, nullptr).ok());
+    EXPECT_TRUE(
+        core().SendFromOutside(Owner::kAny, pid, {"end", {}}, nullptr).ok());
     core_->Settle();
     EXPECT_EQ(core().processes.Find(pid), nullptr);
     return core_->clock.unix_looks - before;

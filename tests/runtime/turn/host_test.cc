@@ -107,7 +107,7 @@ TEST_F(HostTest, SpawnCompletesWithThePidOrTheReason) {
   EXPECT_EQ(core_->process(*spawned).parent.Load(), pid);
   EXPECT_EQ(ask().first, ACTORD_RESOURCE_EXHAUSTED) << "the table is full";
   core_->core->delivery
-      .Control(*spawned, kEventTerminate, "", core_->core->lane)
+      .Control(Owner::kAny, *spawned, kEventTerminate, "", core_->core->lane)
       .IgnoreError();
   core_->Settle();
   type = "nothing";

@@ -26,7 +26,7 @@ class LifeLimitsTest : public ::testing::Test {
     std::optional<Outcome> outcome;
     Results& results = core_->core->results;
     results.Await(
-        pid,
+        Owner::kAny, pid,
         [&](absl::StatusOr<Outcome> o) {
           if (o.ok()) outcome = *o;
         },
@@ -50,9 +50,10 @@ class LifeLimitsTest : public ::testing::Test {
     return status;
   }
   void Terminate(const Pid& pid) {
-    ASSERT_TRUE(core_->core->delivery
-                    .Control(pid, kEventTerminate, "", core_->core->lane)
-                    .ok());
+    ASSERT_TRUE(
+        core_->core->delivery
+            .Control(Owner::kAny, pid, kEventTerminate, "", core_->core->lane)
+            .ok());
     core_->Settle();
   }
   RuntimeStats Stats() { return core_->core->Stats(); }
@@ -200,7 +201,7 @@ TEST_F(LifeLimitsTest, WhoHearsOfAnEndMayStartAnotherOfItsType) {
   const Pid first = core_->Submit(idle);
   absl::Status next = absl::UnknownError("not told yet");
   core_->core->results.Await(
-      first,
+      Owner::kAny, first,
       [&](const absl::StatusOr<Outcome>&) {
         core_->core->admission.Submit(
             SubmitRequest{

@@ -1,6 +1,7 @@
 // Owners of processes: given by the submission, inherited by each child.
 #include <future>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -63,6 +64,81 @@ TEST_F(OwnerTest, GoesToChildrenAndGrandchildren) {
     if (!info.parent.empty()) EXPECT_EQ(info.owner, OwnerOf(info.parent));
   }
   EXPECT_EQ(of_alice, 3);
+}
+
+// A client that sees its own processes cannot tell a process of another owner
+// from one that has ended and from one that never was.
+TEST_F(OwnerTest, OfAnotherIsAnsweredAsWhatHasEnded) {
+  Start();
+  const Script waits{};
+  const Pid own = MustSubmitFor(kAlice, waits);
+  const Pid foreign = MustSubmitFor(kBob, waits);
+  const Pid ended = MustSubmitFor(
+      kBob, Script{.step = [](Events, StepOutput& out) { out.Done(); }});
+  MustAwait(ended);
+  Pid never = foreign;
+  never.slot += 1000;
+  const auto ended_for = [](const Pid& pid, const absl::Status& status) {
+    EXPECT_THAT(status, Refused(absl::StatusCode::kFailedPrecondition,
+                                reason::kProcessEnded));
+    EXPECT_EQ(status.message(), "process " + FormatPid(pid) + " has ended");
+  };
+  const auto call = [this](const Pid& pid, Owner by) {
+    std::promise<absl::Status> answered;
+    auto answer = answered.get_future();
+    const auto id = runtime_->Call(
+        pid, {"t", {}},
+        [&answered](absl::StatusOr<Payload> reply) {
+          answered.set_value(reply.status());
+        },
+        by);
+    if (id != 0 && runtime_->CancelCall(id)) return absl::OkStatus();
+    return Get(answer);
+  };
+  const auto await = [this](const Pid& pid, Owner by) {
+    std::promise<absl::Status> answered;
+    auto answer = answered.get_future();
+    const auto id = runtime_->Await(
+        pid,
+        [&answered](absl::StatusOr<Outcome> outcome) {
+          answered.set_value(outcome.status());
+        },
+        by);
+    if (id != 0 && runtime_->CancelAwait(pid, id)) return absl::OkStatus();
+    return Get(answer);
+  };
+  for (const Pid& pid : {foreign, ended, never}) {
+    SCOPED_TRACE(FormatPid(pid));
+    ended_for(pid, runtime_->Send(pid, {"t", {}}, kAlice));
+    ended_for(pid, call(pid, kAlice));
+    ended_for(pid, runtime_->Cancel(pid, "", absl::ZeroDuration(), kAlice));
+    ended_for(pid, runtime_->Terminate(pid, "", kAlice));
+    ended_for(pid, runtime_->Describe(pid, kAlice).status());
+    EXPECT_THAT(
+        await(pid, kAlice),
+        Refused(absl::StatusCode::kFailedPrecondition, reason::kResultNotKept));
+  }
+  EXPECT_TRUE(await(ended, kBob).ok()) << "its own result";
+  EXPECT_TRUE(await(ended, Owner::kAny).ok());
+  EXPECT_TRUE(await(foreign, kBob).ok()) << "it waits";
+  EXPECT_TRUE(call(foreign, kBob).ok()) << "it waits";
+  EXPECT_EQ(runtime_->Describe(foreign, kBob).value().owner, kBob);
+  EXPECT_EQ(runtime_->Describe(foreign).value().owner, kBob);
+  // One who sees all learns whether there was such a process.
+  EXPECT_THAT(runtime_->Send(never, {"t", {}}),
+              Refused(absl::StatusCode::kNotFound, reason::kProcessNotFound));
+  const auto listed = [this](Owner by) {
+    std::set<Pid> pids;
+    for (const ProcessInfo& info :
+         runtime_->ListProcesses({.by = by}, 0, 100).processes) {
+      pids.insert(info.pid);
+    }
+    return pids;
+  };
+  EXPECT_EQ(listed(kAlice), std::set<Pid>{own});
+  EXPECT_EQ(listed(kBob), std::set<Pid>{foreign});
+  EXPECT_EQ(listed(Owner::kNobody), std::set<Pid>{});
+  EXPECT_EQ(listed(Owner::kAny), (std::set<Pid>{own, foreign}));
 }
 
 // The parameter is the mode of the handler: on the worker, or on the pool.

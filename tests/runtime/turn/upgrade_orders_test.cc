@@ -32,10 +32,11 @@ TEST_P(OfOrder, IsCarriedOutByTheOldVersion) {
   if (GetParam().event == kEventLinkedEnd) {
     core().ties.Link(pid, Pid{}, core().lane);
   } else {
-    ASSERT_TRUE(
-        core()
-            .delivery.Control(pid, GetParam().event, "by the test", core().lane)
-            .ok());
+    ASSERT_TRUE(core()
+                    .delivery
+                    .Control(Owner::kAny, pid, GetParam().event, "by the test",
+                             core().lane)
+                    .ok());
   }
   EXPECT_THAT(Steps(), IsEmpty());
   const auto outcome = OutcomeOf("a");
@@ -68,7 +69,8 @@ TEST_F(UpgradeOrders, ACancelComesToTheVersionThatLivesWhichThenStays) {
   ASSERT_TRUE(type.ok());
   ASSERT_TRUE(
       core()
-          .delivery.Control(pid, ACTORD_EVENT_CANCEL, "please", core().lane)
+          .delivery
+          .Control(Owner::kAny, pid, ACTORD_EVENT_CANCEL, "please", core().lane)
           .ok());
   EXPECT_THAT(Steps(), ElementsAre("v1h a cancel:please"));
   EXPECT_EQ(VersionOf(pid), "1h");

@@ -83,8 +83,8 @@ TEST_F(Upgrade, KeepsNameGroupLinksMonitorsAndOwedCalls) {
   ASSERT_NE(call, 0u);
   LoadAndRun<Versioned<2>>("2");
   EXPECT_EQ(VersionOf(pid), "2");
-  EXPECT_EQ(*core().names.Find("name"), pid);
-  EXPECT_THAT(core().groups.Members("group"), ElementsAre(pid));
+  EXPECT_EQ(*core().names.Find(Owner::kNobody, "name"), pid);
+  EXPECT_THAT(core().groups.Members(Owner::kNobody, "group"), ElementsAre(pid));
   // The answer to what the old version was asked.
   next_act_ = [&](StepOutput& out) { out.Reply(call, "late, but well"); };
   core_->Send(pid, -1);
@@ -96,12 +96,13 @@ TEST_F(Upgrade, KeepsNameGroupLinksMonitorsAndOwedCalls) {
   EXPECT_THAT(Steps()[0],
               HasSubstr("v2 a x:watched:" + std::to_string(monitor) + ":"));
   // And so does the link, the other way round.
-  ASSERT_TRUE(
-      core()
-          .delivery.Control(pid, kEventTerminate, "by the test", core().lane)
-          .ok());
+  ASSERT_TRUE(core()
+                  .delivery
+                  .Control(Owner::kAny, pid, kEventTerminate, "by the test",
+                           core().lane)
+                  .ok());
   EXPECT_EQ(Told("linked").size(), 1u);
-  EXPECT_EQ(core().names.Find("name").ok(), false);
+  EXPECT_EQ(core().names.Find(Owner::kNobody, "name").ok(), false);
 }
 
 TEST_F(Upgrade, WhatWasAskedAndNotAnsweredFailsWhenTheNewVersionEnds) {
@@ -230,7 +231,8 @@ TEST_F(Upgrade, OneThatWasAskedToEndStaysAsItIs) {
   const ProcessType& old = TypeOf(pid);
   ASSERT_TRUE(
       core()
-          .delivery.Control(pid, ACTORD_EVENT_CANCEL, "please", core().lane)
+          .delivery
+          .Control(Owner::kAny, pid, ACTORD_EVENT_CANCEL, "please", core().lane)
           .ok());
   core_->Settle();
   EXPECT_TRUE(core_->process(pid).cancel_requested);

@@ -30,10 +30,10 @@ class CancelDeadlines : public ::testing::Test {
         "cancellable");
   }
   void Cancel(const Pid& pid, absl::Duration deadline) {
-    ASSERT_TRUE(
-        core_->core->delivery
-            .Control(pid, ACTORD_EVENT_CANCEL, "please", core_->core->lane)
-            .ok());
+    ASSERT_TRUE(core_->core->delivery
+                    .Control(Owner::kAny, pid, ACTORD_EVENT_CANCEL, "please",
+                             core_->core->lane)
+                    .ok());
     core_->core->lifetimes.BeginCancel(pid, deadline);
     core_->Settle();
   }
@@ -48,7 +48,7 @@ class CancelDeadlines : public ::testing::Test {
   std::optional<Outcome> OutcomeOf(const Pid& pid) {
     std::optional<Outcome> outcome;
     core_->core->results.Await(
-        pid,
+        Owner::kAny, pid,
         [&](absl::StatusOr<Outcome> o) {
           if (o.ok()) outcome = *o;
         },
