@@ -26,12 +26,14 @@ enum class Permission {
   kSend,
   // Take external commands and complete them; their payloads come with them.
   kWork,
+  // Cancel and terminate processes of its own owner.
+  kControlOwn,
   // Cancel and terminate processes; resend and drop dead letters.
   kOperate,
   // Load plugins, reload the configuration, shut the daemon down.
   kAdminister,
 };
-inline constexpr size_t kPermissions = 7;
+inline constexpr size_t kPermissions = 8;
 
 // What a holder may do, as in "the role may ...".
 constexpr std::string_view PermissionName(Permission permission) {
@@ -46,6 +48,8 @@ constexpr std::string_view PermissionName(Permission permission) {
       return "send";
     case Permission::kWork:
       return "work";
+    case Permission::kControlOwn:
+      return "control own";
     case Permission::kOperate:
       return "operate";
     case Permission::kAdminister:
@@ -77,7 +81,7 @@ consteval std::array<RoleRow, kRoles> RoleRows() {
   return {{
       {Role::kViewer, "viewer", Permitting({kSeeMetadata})},
       {Role::kClient, "client",
-       Permitting({kSeeMetadata, kSeePayloads, kSubmit, kSend})},
+       Permitting({kSeeMetadata, kSeePayloads, kSubmit, kSend, kControlOwn})},
       {Role::kWorker, "worker", Permitting({kWork})},
       {Role::kOperator, "operator",
        Permitting({kSeeMetadata, kSeePayloads, kWork, kOperate})},

@@ -134,6 +134,7 @@ ExitStatus ShowLetter(Invocation& invocation, const ShowOptions& options) {
                   {"Since", Rfc3339(created) + " (" +
                                 ShortDuration(absl::Now() - created) + " ago)"},
                   {"From", Sender(letter)},
+                  {"Owner", letter.owner().empty() ? "-" : letter.owner()},
                   {"To", letter.to_pid()},
                   {"Topic", OneLine(letter.topic())},
                   {"Call", letter.is_call() ? "yes" : "no"},

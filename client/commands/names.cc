@@ -19,10 +19,15 @@ struct NamesOptions {
 
 Item NameItem(const v1::Name& name) {
   return {.json = [&name] { return ToJson(name); },
-          .name = [&name] { return "@" + name.name(); },
+          .name =
+              [&name] {
+                return "@" + name.name() +
+                       (name.owner().empty() ? "" : "@" + name.owner());
+              },
           .cells =
               [&name] {
-                return std::vector<std::string>{name.name(), name.pid()};
+                return std::vector<std::string>{name.name(), name.pid(),
+                                                name.owner()};
               }};
 }
 
@@ -30,7 +35,9 @@ ExitStatus RunNames(Invocation& invocation, const NamesOptions& options) {
   v1::ListNamesRequest request;
   request.set_prefix(options.prefix);
   ListWriter writer(invocation.out(), invocation.style(),
-                    {{.heading = "NAME"}, {.heading = "PID"}});
+                    {{.heading = "NAME"},
+                     {.heading = "PID"},
+                     {.heading = "OWNER", .wide_only = true}});
   const absl::Status status = ForEachElement(
       request, options.limit,
       [&](const v1::ListNamesRequest& page) {
@@ -48,6 +55,8 @@ ExitStatus RunNames(Invocation& invocation, const NamesOptions& options) {
 
 constexpr char kNamesFooter[] = R"(
 The name held longest comes first. @NAME can stand for a PID in every command.
+Each owner has names of its own: @NAME means a process of yours. @NAME@OWNER
+means a process of another owner, if your token sees all processes.
 
 Examples:
   actorctl names --prefix orders/

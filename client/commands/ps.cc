@@ -61,7 +61,8 @@ Item ProcessItem(const v1::Process& process) {
                     std::to_string(process.mailbox_bytes()),
                     process.cancel_requested() ? "yes" : "no",
                     std::to_string(process.priority()),
-                    process.parent_pid()};
+                    process.parent_pid(),
+                    process.owner()};
               }};
 }
 
@@ -82,7 +83,8 @@ ExitStatus RunPs(Invocation& invocation, const PsOptions& options) {
                      {.heading = "BYTES", .wide_only = true, .number = true},
                      {.heading = "CANCELLED", .wide_only = true},
                      {.heading = "PRIORITY", .wide_only = true, .number = true},
-                     {.heading = "PARENT", .wide_only = true}});
+                     {.heading = "PARENT", .wide_only = true},
+                     {.heading = "OWNER", .wide_only = true}});
   const absl::Status status = ForEachElement(
       request, options.limit,
       [&](const v1::ListProcessesRequest& page) {

@@ -8,7 +8,7 @@ namespace actord::client {
 std::vector<std::pair<std::string, std::string>> ProcessFields(
     const v1::Process& process, absl::Time now) {
   const absl::Time created = ToTime(process.create_time());
-  return {
+  std::vector<std::pair<std::string, std::string>> fields = {
       {"PID", process.pid()},
       {"Type", process.process_type()},
       {"Method", process.method()},
@@ -22,6 +22,8 @@ std::vector<std::pair<std::string, std::string>> ProcessFields(
                       ShortBytes(process.mailbox_bytes())},
       {"Yields", WithThousands(process.yields_outstanding()) + " outstanding"},
       {"Cancel requested", process.cancel_requested() ? "yes" : "no"}};
+  if (!process.owner().empty()) fields.emplace_back("Owner", process.owner());
+  return fields;
 }
 
 }  // namespace actord::client

@@ -38,6 +38,45 @@ absl::Status Access::MayWork(std::string_view command) const {
                    "work on", command, "work");
 }
 
+runtime::Owner Access::controls() const {
+  // Without an owner, the call is the local administrator's, or owners do not
+  // count.
+  return token_ == nullptr || owner_ == runtime::Owner::kNobody ||
+                 Permits(token_->identity.role, identity::Permission::kOperate)
+             ? sees_
+             : owner_;
+}
+
+absl::Status Access::NotControlled() const {
+  return control_->Refuse(
+      {.token_id = token_->identity.token_id, .method = rule_->method},
+      runtime::Error(absl::StatusCode::kPermissionDenied,
+                     runtime::reason::kRoleNotAllowed,
+                     absl::StrCat("the role ",
+                                  std::string(RoleName(token_->identity.role)),
+                                  " permits ", std::string(rule_->method),
+                                  " for processes of the token's own owner, ",
+                                  token_->identity.name, ", alone")),
+      *this);
+}
+
+std::optional<runtime::Owner> Access::FindOwner(std::string_view name) const {
+  if (name.empty()) {
+    return Sees(sees_, runtime::Owner::kNobody)
+               ? std::optional(runtime::Owner::kNobody)
+               : std::nullopt;
+  }
+  if (control_ == nullptr) return std::nullopt;
+  const std::optional<runtime::Owner> owner = control_->owners().Find(name);
+  return owner && Sees(sees_, *owner) ? owner : std::nullopt;
+}
+
+OwnerLabels Access::owner_labels() const {
+  return OwnerLabels(control_ == nullptr || sees_ != runtime::Owner::kAny
+                         ? nullptr
+                         : &control_->owners());
+}
+
 bool Access::is_enforced() const {
   return control_ != nullptr && control_->mode() == AuthMode::kEnforce;
 }

@@ -11,13 +11,16 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "daemon/access/method_rules.h"
+#include "daemon/access/owners.h"
 #include "identity/identity.h"
+#include "runtime/process/owner.h"
 
 namespace actord::daemon {
 
@@ -33,6 +36,31 @@ class Access {
   // identity is the owner of what the call does.
   [[nodiscard]] const identity::Identity* identity() const {
     return token_ == nullptr ? nullptr : &token_->identity;
+  }
+
+  // The owner of the processes that the call starts, and of the names that it
+  // means. kNobody: the local administrator; and every caller while auth.mode
+  // is not enforce.
+  [[nodiscard]] runtime::Owner owner() const { return owner_; }
+  // Whose processes the call may know of: kAny, or owner().
+  [[nodiscard]] runtime::Owner sees() const { return sees_; }
+  // Whose processes the call may end: kAny, or owner().
+  [[nodiscard]] runtime::Owner controls() const;
+  // PERMISSION_DENIED (ROLE_NOT_ALLOWED) for a process that the call sees and
+  // may not end; counted and logged as the other refusals.
+  [[nodiscard]] absl::Status NotControlled() const;
+  // The owner of this name, or kNobody for ""; nullopt: there is none, or the
+  // call does not see its processes.
+  [[nodiscard]] std::optional<runtime::Owner> FindOwner(
+      std::string_view name) const;
+  // Names the owners in the answer, if the call sees more than its own.
+  [[nodiscard]] OwnerLabels owner_labels() const;
+  // The name of the owner that sees() stands for; "": kAny or kNobody. In the
+  // next run of the daemon the same client has the same.
+  [[nodiscard]] std::string_view sees_name() const {
+    return sees_ == runtime::Owner::kAny || token_ == nullptr
+               ? std::string_view()
+               : std::string_view(token_->identity.name);
   }
 
   [[nodiscard]] absl::Status MaySubmit(std::string_view process_type) const;
@@ -79,6 +107,8 @@ class Access {
   AccessControl* control_ = nullptr;
   const MethodRule* rule_ = nullptr;
   std::shared_ptr<const identity::StoredToken> token_;
+  runtime::Owner owner_ = runtime::Owner::kNobody;
+  runtime::Owner sees_ = runtime::Owner::kAny;
 };
 
 }  // namespace actord::daemon

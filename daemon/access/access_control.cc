@@ -42,10 +42,10 @@ absl::Status WhyRefused(identity::Refusal refusal) {
 }
 
 // "client or admin".
-std::string RolesThatMay(identity::Permission permission) {
+std::string RolesThatMayCall(const MethodRule& rule) {
   std::vector<std::string> names;
   for (const identity::RoleRow& row : identity::kRoleTable) {
-    if (Permits(row.role, permission)) names.emplace_back(row.name);
+    if (MayCall(row.role, rule)) names.emplace_back(row.name);
   }
   return absl::StrJoin(names, " or ");
 }
@@ -54,7 +54,7 @@ absl::Status RoleNotAllowed(const MethodRule& rule, identity::Role role) {
   return runtime::Error(
       absl::StatusCode::kPermissionDenied, runtime::reason::kRoleNotAllowed,
       absl::StrCat(std::string(rule.method), " needs the role ",
-                   RolesThatMay(rule.needs), ", and the token has the role ",
+                   RolesThatMayCall(rule), ", and the token has the role ",
                    std::string(RoleName(role))));
 }
 
@@ -191,8 +191,7 @@ absl::StatusOr<Access> AccessControl::Admit(
   Found found = FindToken(context);
   absl::Status status = found.why;
   std::string known_id = std::move(found.known_id);
-  if (found.token != nullptr &&
-      !Permits(found.token->identity.role, rule->needs)) {
+  if (found.token != nullptr && !MayCall(found.token->identity.role, *rule)) {
     status = RoleNotAllowed(*rule, found.token->identity.role);
     known_id = found.token->identity.token_id;
   }
@@ -209,7 +208,20 @@ absl::StatusOr<Access> AccessControl::Admit(
     // Observed: the gate has counted the call, and its items are not judged.
     return Access(this, rule, nullptr);
   }
-  return Access(this, rule, std::move(found.token));
+  return Owned(Access(this, rule, std::move(found.token)));
+}
+
+absl::StatusOr<Access> AccessControl::Owned(Access access) {
+  // While calls are served that have no token, owners would part what belongs
+  // together.
+  if (mode() != AuthMode::kEnforce || access.token_ == local_) return access;
+  const identity::Identity& identity = access.token_->identity;
+  const absl::StatusOr<runtime::Owner> owner = owners_.NumberOf(identity.name);
+  if (!owner.ok()) return owner.status();
+  access.owner_ = *owner;
+  access.sees_ =
+      identity.sees == identity::Sees::kAll ? runtime::Owner::kAny : *owner;
+  return access;
 }
 
 absl::StatusOr<Access> AccessControl::Renew(const Access& access,
@@ -243,17 +255,21 @@ absl::StatusOr<Access> AccessControl::Renew(const Access& access,
                                         "the token has been revoked"));
   }
   const identity::Identity& now = answer.token->identity;
-  if (!Permits(now.role, access.rule_->needs)) {
+  if (!MayCall(now.role, *access.rule_)) {
     return refuse(RoleNotAllowed(*access.rule_, now.role));
   }
+  absl::StatusOr<Access> renewed =
+      Owned(Access(this, access.rule_, answer.token));
+  if (!renewed.ok()) return renewed;
   if (rights == Rights::kMustStay && mode() == AuthMode::kEnforce &&
-      !SameRights(access.token_->identity, now)) {
+      (!SameRights(access.token_->identity, now) ||
+       access.owner_ != renewed->owner_ || access.sees_ != renewed->sees_)) {
     return runtime::Retryable(
         absl::StatusCode::kUnavailable, runtime::reason::kTokenChanged,
         "the rights of the token have changed: open the stream again",
         absl::Milliseconds(100));
   }
-  return Access(this, access.rule_, answer.token);
+  return renewed;
 }
 
 // Refusals.
@@ -297,6 +313,7 @@ void AccessControl::WriteStats(DaemonStats& stats) const {
       unauthenticated_.load(std::memory_order_relaxed);
   stats.calls_denied = denied_.load(std::memory_order_relaxed);
   stats.calls_observed = observed_.load(std::memory_order_relaxed);
+  stats.owner_limit = owners_.refused();
 }
 
 }  // namespace actord::daemon

@@ -28,6 +28,7 @@
 #include "absl/status/statusor.h"
 #include "daemon/access/access.h"
 #include "daemon/access/live_tokens.h"
+#include "daemon/access/owners.h"
 #include "daemon/access/refusal_log.h"
 #include "daemon/counters/stats.h"
 #include "daemon/log/logging.h"
@@ -78,6 +79,9 @@ class AccessControl {
   [[nodiscard]] absl::StatusOr<Access> Renew(const Access& access,
                                              Rights rights);
 
+  // The owners of processes. Valid as long as this object.
+  [[nodiscard]] const Owners& owners() const { return owners_; }
+
   void WriteStats(DaemonStats& stats) const;
 
  private:
@@ -109,6 +113,9 @@ class AccessControl {
   [[nodiscard]] absl::Time Now() const {
     return absl::FromUnixNanos(static_cast<int64_t>(clock_.UnixNs()));
   }
+  // Gives the access its owner, and says what it sees. RESOURCE_EXHAUSTED
+  // (OWNER_LIMIT).
+  [[nodiscard]] absl::StatusOr<Access> Owned(Access access);
   [[nodiscard]] std::string Who(const identity::StoredToken* token) const;
   void Run();
 
@@ -116,6 +123,7 @@ class AccessControl {
   // The local administrator. It is in no file and never expires.
   const std::shared_ptr<const identity::StoredToken> local_;
   const runtime::Clock& clock_;
+  Owners owners_;
   RefusalLog refusals_;
   // Written by Reload. Relaxed: a call that begins during a reload may be
   // judged by the former mode.

@@ -17,6 +17,10 @@ struct MethodRule {
   // As in the contract: "Send".
   std::string_view method;
   identity::Permission needs = identity::Permission::kAdminister;
+  // A role with this permission, but without `needs`, may make the call for
+  // processes of its own owner alone (Access::controls). kAdminister: there is
+  // no such permission.
+  identity::Permission needs_for_own = identity::Permission::kAdminister;
   // The answer has payloads beside metadata. A holder without kSeePayloads
   // gets the answer without them.
   bool hides_payloads = false;
@@ -29,6 +33,11 @@ struct MethodRule {
                            needs == identity::Permission::kAdminister);
   }
 };
+
+// Whether the role may make the call, perhaps for its own processes alone.
+constexpr bool MayCall(identity::Role role, const MethodRule& rule) {
+  return Permits(role, rule.needs) || Permits(role, rule.needs_for_own);
+}
 
 // One rule for each method.
 std::span<const MethodRule> MethodRules();

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "daemon/calls/actor_service.h"
+#include "daemon/operations/find_process.h"
 #include "daemon/wire/page_token.h"
 #include "daemon/wire/proto_dead_letters.h"
 
@@ -13,15 +14,18 @@ absl::Status ActorService::ListDeadLetters(
     v1::ListDeadLettersResponse& response) {
   const uint32_t incarnation = runtime_.options().incarnation;
   runtime::DeadLetterQuery query;
+  query.by = caller.access().sees();
   uint64_t scope = 0;
   absl::Status status = ReadListDeadLetters(request, incarnation, query, scope);
   if (!status.ok()) return status;
   runtime::DeadLetterPage page = runtime_.dead_letters().List(query);
   const bool hides_payloads = caller.access().HidesPayloads();
+  const OwnerLabels owner_labels = caller.access().owner_labels();
   for (runtime::DeadLetter& letter : page.letters) {
     if (hides_payloads) letter.message.payload = {};
-    WriteDeadLetter(std::move(letter), incarnation,
-                    response.add_dead_letters());
+    v1::DeadLetter* const proto = response.add_dead_letters();
+    owner_labels.Write(letter.owner, proto);
+    WriteDeadLetter(std::move(letter), incarnation, proto);
   }
   if (page.next != 0) {
     response.set_next_page_token(MakePageToken(page.next, scope));
@@ -35,34 +39,38 @@ absl::Status ActorService::GetDeadLetter(const Caller& caller,
   const uint32_t incarnation = runtime_.options().incarnation;
   const auto number = ReadDeadLetterId("id", request.id(), incarnation);
   if (!number.ok()) return number.status();
-  auto letter = runtime_.dead_letters().Get(*number);
+  auto letter = runtime_.dead_letters().Get(*number, caller.access().sees());
   if (!letter.ok()) return letter.status();
   if (caller.access().HidesPayloads()) letter->message.payload = {};
+  caller.access().owner_labels().Write(letter->owner,
+                                       response.mutable_dead_letter());
   WriteDeadLetter(*std::move(letter), incarnation,
                   response.mutable_dead_letter());
   return absl::OkStatus();
 }
 
 absl::Status ActorService::ResendDeadLetter(
-    const Caller& /*caller*/, v1::ResendDeadLetterRequest& request,
+    const Caller& caller, v1::ResendDeadLetterRequest& request,
     v1::ResendDeadLetterResponse& response) {
   const auto number =
       ReadDeadLetterId("id", request.id(), runtime_.options().incarnation);
   if (!number.ok()) return number.status();
   runtime::Pid to;
   if (!request.to().empty()) {
-    const auto found = FindProcess(runtime_, "to", request.to());
+    const auto found =
+        FindProcess(runtime_, caller.access(), "to", request.to());
     if (!found.ok()) return found.status();
     to = *found;
   }
-  const auto pid = runtime_.dead_letters().Resend(*number, to);
+  const auto pid =
+      runtime_.dead_letters().Resend(*number, to, caller.access().sees());
   if (!pid.ok()) return pid.status();
   response.set_pid(runtime::FormatPid(*pid));
   return absl::OkStatus();
 }
 
 absl::Status ActorService::DropDeadLetters(
-    const Caller& /*caller*/, v1::DropDeadLettersRequest& request,
+    const Caller& caller, v1::DropDeadLettersRequest& request,
     v1::DropDeadLettersResponse& response) {
   const auto numbers =
       ReadDropDeadLetters(request, runtime_.options().incarnation);
@@ -70,7 +78,9 @@ absl::Status ActorService::DropDeadLetters(
   uint64_t dropped = 0;
   for (const uint64_t number : *numbers) {
     // A failed Drop is no error: the letter is no longer kept.
-    if (runtime_.dead_letters().Drop(number).ok()) ++dropped;
+    if (runtime_.dead_letters().Drop(number, caller.access().sees()).ok()) {
+      ++dropped;
+    }
   }
   response.set_dropped_count(dropped);
   return absl::OkStatus();

@@ -3,6 +3,7 @@
 
 #include "daemon/calls/actor_service.h"
 #include "daemon/operations/carry_out.h"
+#include "daemon/operations/find_process.h"
 #include "daemon/wire/page_token.h"
 #include "daemon/wire/proto_requests.h"
 #include "daemon/wire/proto_responses.h"
@@ -35,57 +36,68 @@ void ActorService::Send(const Caller& caller, v1::SendRequest& request,
                });
 }
 
-absl::StatusOr<OutcomeWait> ActorService::Await(const Caller& /*caller*/,
+absl::StatusOr<OutcomeWait> ActorService::Await(const Caller& caller,
                                                 v1::AwaitRequest& request) {
   const absl::StatusOr<runtime::Pid> pid =
-      FindProcess(runtime_, "pid", request.pid());
+      FindProcess(runtime_, caller.access(), "pid", request.pid());
   if (!pid.ok()) return pid.status();
-  return OutcomeWait(runtime_, *pid);
+  return OutcomeWait(runtime_, *pid, caller.access().sees());
 }
 
-absl::Status ActorService::Cancel(const Caller& /*caller*/,
+absl::Status ActorService::Cancel(const Caller& caller,
                                   v1::CancelRequest& request,
                                   v1::CancelResponse&) {
-  const auto pid = FindProcess(runtime_, "pid", request.pid());
+  const auto pid =
+      FindControlled(runtime_, caller.access(), "pid", request.pid());
   if (!pid.ok()) return pid.status();
   absl::Status status = CheckReason(request.reason());
   if (!status.ok()) return status;
   const auto deadline = ReadCancelDeadline(request);
   if (!deadline.ok()) return deadline.status();
-  return runtime_.Cancel(*pid, request.reason(), *deadline);
+  return runtime_.Cancel(*pid, request.reason(), *deadline,
+                         caller.access().controls());
 }
 
-absl::Status ActorService::Terminate(const Caller& /*caller*/,
+absl::Status ActorService::Terminate(const Caller& caller,
                                      v1::TerminateRequest& request,
                                      v1::TerminateResponse&) {
-  const auto pid = FindProcess(runtime_, "pid", request.pid());
+  const auto pid =
+      FindControlled(runtime_, caller.access(), "pid", request.pid());
   if (!pid.ok()) return pid.status();
   absl::Status status = CheckReason(request.reason());
-  return status.ok() ? runtime_.Terminate(*pid, request.reason()) : status;
+  return status.ok() ? runtime_.Terminate(*pid, request.reason(),
+                                          caller.access().controls())
+                     : status;
 }
 
-absl::Status ActorService::GetProcess(const Caller& /*caller*/,
+absl::Status ActorService::GetProcess(const Caller& caller,
                                       v1::GetProcessRequest& request,
                                       v1::GetProcessResponse& response) {
-  const auto pid = FindProcess(runtime_, "pid", request.pid());
+  const auto pid = FindProcess(runtime_, caller.access(), "pid", request.pid());
   if (!pid.ok()) return pid.status();
-  const auto info = runtime_.Describe(*pid);
-  if (info.ok()) WriteProcess(*info, response.mutable_process());
-  return info.status();
+  const auto info = runtime_.Describe(*pid, caller.access().sees());
+  if (!info.ok()) return info.status();
+  WriteProcess(*info, response.mutable_process());
+  caller.access().owner_labels().Write(info->owner, response.mutable_process());
+  return absl::OkStatus();
 }
 
-absl::Status ActorService::ListProcesses(const Caller& /*caller*/,
+absl::Status ActorService::ListProcesses(const Caller& caller,
                                          v1::ListProcessesRequest& request,
                                          v1::ListProcessesResponse& response) {
   runtime::ProcessFilter filter;
+  filter.by = caller.access().sees();
   Paging paging;
   absl::Status status = ReadListProcesses(
       request, runtime_.options().incarnation, filter, paging);
   if (!status.ok()) return status;
   const runtime::ProcessPage page = runtime_.ListProcesses(
       filter, static_cast<uint32_t>(paging.position), paging.page_size);
+  const OwnerLabels owner_labels = caller.access().owner_labels();
   for (const runtime::ProcessInfo& info : page.processes) {
-    WriteProcess(info, response.add_processes());
+    v1::Process* const process = response.add_processes();
+    WriteProcess(info, process);
+    owner_labels.Write(info.owner, process);
   }
   if (page.next_slot != 0) {
     response.set_next_page_token(MakePageToken(page.next_slot, paging.scope));

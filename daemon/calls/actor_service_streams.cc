@@ -26,7 +26,8 @@ std::shared_ptr<daemon::SubmitStream> ActorService::SubmitStream(
 absl::StatusOr<std::shared_ptr<WatchStream>> ActorService::WatchProcesses(
     const Caller& caller, const v1::WatchProcessesRequest& request) {
   absl::StatusOr<WatchOrder> order =
-      ReadWatch(request, runtime_.options().incarnation);
+      ReadWatch(request, runtime_.options().incarnation, caller.access().sees(),
+                caller.access().sees_name());
   if (!order.ok()) return order.status();
   auto stream =
       std::make_shared<WatchStream>(runtime_, streams_, caller.access());

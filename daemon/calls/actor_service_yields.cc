@@ -34,6 +34,7 @@ absl::Status ActorService::ListYields(const Caller& caller,
                                       v1::ListYieldsRequest& request,
                                       v1::ListYieldsResponse& response) {
   runtime::YieldFilter filter;
+  filter.by = caller.access().sees();
   Paging paging;
   absl::Status status =
       ReadListYields(request, runtime_.options().incarnation, filter, paging);
@@ -41,9 +42,12 @@ absl::Status ActorService::ListYields(const Caller& caller,
   runtime::YieldPage page = runtime_.ListYields(
       filter, paging.position, paging.page_size, kMaxPageBytes);
   const bool hides_payloads = caller.access().HidesPayloads();
+  const OwnerLabels owner_labels = caller.access().owner_labels();
   for (runtime::ExternalYield& yield : page.yields) {
     if (hides_payloads) yield.payload = {};
-    WriteYield(std::move(yield), response.add_yields());
+    v1::Yield* const proto = response.add_yields();
+    owner_labels.Write(yield.owner, proto);
+    WriteYield(std::move(yield), proto);
   }
   if (page.next_sequence != 0) {
     response.set_next_page_token(

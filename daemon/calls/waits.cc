@@ -6,21 +6,24 @@ namespace actord::daemon {
 
 void OutcomeWait::Start(WaitingCall<OutcomeWait>* call) {
   id_ = runtime_->Await(
-      pid_, [this, call](absl::StatusOr<runtime::Outcome> outcome) {
+      pid_,
+      [this, call](absl::StatusOr<runtime::Outcome> outcome) {
         v1::AwaitResponse response;
         const absl::Status status = outcome.status();
         if (status.ok()) {
           WriteOutcome(pid_, *std::move(outcome), response.mutable_outcome());
         }
         call->Finish(status, response);
-      });
+      },
+      by_);
 }
 
 void ReplyWait::Start(WaitingCall<ReplyWait>* call) {
   // Releases the payload before the wait, which may be long.
   const runtime::Message message = std::exchange(message_, {});
   id_ = runtime_->Call(
-      pid_, message, [this, call](absl::StatusOr<runtime::Payload> answer) {
+      pid_, message,
+      [this, call](absl::StatusOr<runtime::Payload> answer) {
         v1::CallResponse response;
         const absl::Status status = answer.status();
         if (status.ok()) {
@@ -28,7 +31,8 @@ void ReplyWait::Start(WaitingCall<ReplyWait>* call) {
           WritePayload(*std::move(answer), response.mutable_result());
         }
         call->Finish(status, response);
-      });
+      },
+      by_);
 }
 
 }  // namespace actord::daemon

@@ -24,8 +24,10 @@ class OutcomeWait {
  public:
   using Response = v1::AwaitResponse;
 
-  OutcomeWait(runtime::Runtime& runtime, const runtime::Pid& pid)
-      : runtime_(&runtime), pid_(pid) {}
+  // `by`: see Runtime.
+  OutcomeWait(runtime::Runtime& runtime, const runtime::Pid& pid,
+              runtime::Owner by)
+      : runtime_(&runtime), pid_(pid), by_(by) {}
 
   void Start(WaitingCall<OutcomeWait>* call);
   bool TakeBack() { return runtime_->CancelAwait(pid_, id_); }
@@ -33,6 +35,7 @@ class OutcomeWait {
  private:
   runtime::Runtime* runtime_;
   runtime::Pid pid_;
+  runtime::Owner by_;
   runtime::Runtime::AwaitId id_ = 0;
 };
 
@@ -41,10 +44,10 @@ class ReplyWait {
  public:
   using Response = v1::CallResponse;
 
-  // `message` is the message of the call.
+  // `message` is the message of the call. `by`: see Runtime.
   ReplyWait(runtime::Runtime& runtime, const runtime::Pid& pid,
-            runtime::Message message)
-      : runtime_(&runtime), pid_(pid), message_(std::move(message)) {}
+            runtime::Message message, runtime::Owner by)
+      : runtime_(&runtime), pid_(pid), message_(std::move(message)), by_(by) {}
 
   void Start(WaitingCall<ReplyWait>* call);
   bool TakeBack() { return runtime_->CancelCall(id_); }
@@ -53,6 +56,7 @@ class ReplyWait {
   runtime::Runtime* runtime_;
   runtime::Pid pid_;
   runtime::Message message_;  // empty from Start on
+  runtime::Owner by_;
   runtime::Runtime::CallId id_ = 0;
 };
 

@@ -1,6 +1,9 @@
 #include "daemon/operations/carry_out.h"
 
+#include <cstdint>
+#include <cstring>
 #include <optional>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "runtime/process/errors.h"
@@ -13,10 +16,18 @@ absl::Status IdReused(const char* field, const std::string& id) {
       absl::StrCat(field, " '", id, "' belongs to another request"));
 }
 
+std::string KeyOf(runtime::Owner owner, const std::string& id) {
+  const auto number = static_cast<uint16_t>(owner);
+  std::string key(sizeof(number), '\0');
+  std::memcpy(key.data(), &number, sizeof(number));
+  return key + id;
+}
+
 absl::Status CheckReceiver(const runtime::Runtime& runtime,
                            const Access& access, const runtime::Pid& pid) {
   if (!access.ChecksReceivers()) return absl::OkStatus();
-  const absl::StatusOr<runtime::ProcessInfo> info = runtime.Describe(pid);
+  const absl::StatusOr<runtime::ProcessInfo> info =
+      runtime.Describe(pid, access.sees());
   if (info.ok()) return access.MaySend(info->process_type);
   return access.is_enforced() ? info.status() : absl::OkStatus();
 }
@@ -24,24 +35,32 @@ absl::Status CheckReceiver(const runtime::Runtime& runtime,
 absl::Status CheckHolder(const runtime::Runtime& runtime, const Access& access,
                          const std::string& name) {
   if (!access.ChecksReceivers()) return absl::OkStatus();
-  const absl::StatusOr<runtime::Pid> holder = runtime.FindName(name);
+  const absl::StatusOr<runtime::Pid> holder =
+      runtime.FindName(name, access.owner());
   return holder.ok() ? CheckReceiver(runtime, access, *holder)
                      : absl::OkStatus();
 }
 
-absl::Status CheckYield(runtime::Runtime& runtime, const Access& access,
-                        const runtime::YieldToken& token) {
-  if (!access.ChecksCommands()) return absl::OkStatus();
+std::optional<absl::StatusOr<runtime::CompleteAnswer>> CheckYield(
+    runtime::Runtime& runtime, const Access& access,
+    const runtime::YieldToken& token) {
+  if (!runtime.remote_tasks().MayAnswer(token, access.sees())) {
+    return runtime::CompleteAnswer::kUnknown;
+  }
+  if (!access.ChecksCommands()) return std::nullopt;
   const std::optional<std::string> command =
       runtime.remote_tasks().CommandOf(token);
-  return command ? access.MayWork(*command) : absl::OkStatus();
+  absl::Status allowed = command ? access.MayWork(*command) : absl::OkStatus();
+  if (allowed.ok()) return std::nullopt;
+  return allowed;
 }
 
 absl::StatusOr<runtime::CompleteAnswer> CarryOutCompletion(
     runtime::Runtime& runtime, const Access& access,
     const Completion& completion) {
-  absl::Status allowed = CheckYield(runtime, access, completion.token.yield);
-  if (!allowed.ok()) return allowed;
+  if (auto refused = CheckYield(runtime, access, completion.token.yield)) {
+    return *std::move(refused);
+  }
   const runtime::CompleteAnswer answer =
       runtime.remote_tasks().Complete(completion.token, completion.result);
   if (answer != runtime::CompleteAnswer::kMailboxFull) return answer;

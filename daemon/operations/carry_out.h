@@ -4,12 +4,14 @@
 // Thread-safety: any thread.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <utility>
 
 #include "absl/status/statusor.h"
 #include "actord/v1/process.pb.h"
 #include "daemon/access/access.h"
+#include "daemon/operations/find_process.h"
 #include "daemon/operations/idempotency.h"
 #include "daemon/wire/proto_requests.h"
 #include "runtime/runtime.h"
@@ -24,14 +26,19 @@ absl::Status IdReused(const char* field, const std::string& id);
 // process up only if the access depends on it.
 absl::Status CheckReceiver(const runtime::Runtime& runtime,
                            const Access& access, const runtime::Pid& pid);
+// The key of an id: each owner has ids of its own.
+std::string KeyOf(runtime::Owner owner, const std::string& id);
 // The same for the holder of the name, if there is one. The holder may change
 // afterwards: the processes decide who holds a name.
 absl::Status CheckHolder(const runtime::Runtime& runtime, const Access& access,
                          const std::string& name);
-// OK, or why the access may not answer the yield. The answer to a yield that
-// does not wait is OK: it has no effect.
-absl::Status CheckYield(runtime::Runtime& runtime, const Access& access,
-                        const runtime::YieldToken& token);
+// nullopt: the access may answer the yield; otherwise what the answer gets: an
+// error, or kUnknown for a yield that the access does not see and that no
+// worker of its owner has held. The answer to a yield that does not wait has no
+// effect.
+std::optional<absl::StatusOr<runtime::CompleteAnswer>> CheckYield(
+    runtime::Runtime& runtime, const Access& access,
+    const runtime::YieldToken& token);
 
 // Submits `request`, and moves the payloads out of `request`.
 // Calls `done(const absl::StatusOr<Pid>&, bool duplicate, bool delivered)`
@@ -50,6 +57,7 @@ void CarryOutSubmit(runtime::Runtime& runtime, const Access& access,
     return;
   }
   absl::Status allowed = access.MaySubmit(submit->process_type);
+  submit->owner = access.owner();
   if (allowed.ok() && *delivers && !submit->name.empty()) {
     allowed = CheckHolder(runtime, access, submit->name);
   }
@@ -82,19 +90,20 @@ void CarryOutSubmit(runtime::Runtime& runtime, const Access& access,
     });
     return;
   }
+  const std::string key = KeyOf(access.owner(), id);
   const RequestIds::Role role =
-      ids.Begin(id, Fingerprint(*submit),
+      ids.Begin(key, Fingerprint(*submit),
                 [done](const absl::StatusOr<runtime::Pid>& pid) {
                   done(pid, true, false);
                 });
   if (role == RequestIds::Role::kReused) {
     done(IdReused("request_id", id), false, false);
   } else if (role == RequestIds::Role::kFirst) {
-    start([&ids, id, done](const absl::StatusOr<runtime::Pid>& pid,
-                           bool delivered) {
+    start([&ids, key, done](const absl::StatusOr<runtime::Pid>& pid,
+                            bool delivered) {
       // End comes before the answer, so that the id is remembered when the
       // client has the answer.
-      ids.End(id, pid);
+      ids.End(key, pid);
       done(pid, false, delivered);
     });
   }
@@ -117,11 +126,11 @@ void CarryOutSend(const runtime::Runtime& runtime, const Access& access,
     return;
   }
   const auto send = [&]() -> absl::StatusOr<runtime::Pid> {
-    const absl::StatusOr<runtime::Pid> pid = Resolve(runtime, to);
+    const absl::StatusOr<runtime::Pid> pid = Resolve(runtime, access, to);
     if (!pid.ok()) return pid.status();
     absl::Status allowed = CheckReceiver(runtime, access, *pid);
     if (!allowed.ok()) return allowed;
-    absl::Status sent = sender.Send(*pid, message);
+    absl::Status sent = sender.Send(*pid, message, access.sees());
     if (!sent.ok()) return sent;
     return *pid;
   };
@@ -130,8 +139,9 @@ void CarryOutSend(const runtime::Runtime& runtime, const Access& access,
     done(send().status(), false);
     return;
   }
+  const std::string key = KeyOf(access.owner(), id);
   const RequestIds::Role role =
-      ids.Begin(id, Fingerprint(to, message),
+      ids.Begin(key, Fingerprint(to, message),
                 [done](const absl::StatusOr<runtime::Pid>& sent) {
                   done(sent.status(), true);
                 });
@@ -141,7 +151,7 @@ void CarryOutSend(const runtime::Runtime& runtime, const Access& access,
     const absl::StatusOr<runtime::Pid> sent = send();
     // End comes before the answer, so that the id is remembered when the client
     // has the answer.
-    ids.End(id, sent);
+    ids.End(key, sent);
     done(sent.status(), false);
   }
 }

@@ -90,6 +90,7 @@ void WatchStream::TakePage() {
   for (const runtime::ProcessInfo& info : page.processes) {
     v1::Process* process = snapshot.add_processes();
     WriteProcess(info, process);
+    owner_labels_.Write(info.owner, process);
     bytes += process->ByteSizeLong();
     if (bytes > kPageBytes && snapshot.processes_size() > 1) {
       // The next page begins with this process.
@@ -117,7 +118,13 @@ bool WatchStream::TakeEvents() {
   }
   place_.cursor = reading.next;
   for (const runtime::LifecycleEvent& event : reading.events) {
-    WriteEvent(event, outgoing_.mutable_events()->add_events());
+    v1::ProcessEvent* const proto = outgoing_.mutable_events()->add_events();
+    WriteEvent(event, proto);
+    if (proto->has_started()) {
+      owner_labels_.Write(event.owner, proto->mutable_started());
+    } else {
+      owner_labels_.Write(event.owner, proto->mutable_ended());
+    }
   }
   if (!reading.events.empty()) return true;
   // No event was for this client. The stream sends a token alone in two cases:

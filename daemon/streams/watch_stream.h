@@ -47,10 +47,12 @@ class WatchStream final : public WriteStream,
                           public runtime::LifecycleListener {
  public:
   // Borrows its arguments, which must outlive the server.
-  WatchStream(runtime::Runtime& runtime, OpenStreams& streams, Access access)
-      : WriteStream(streams, std::move(access)),
+  WatchStream(runtime::Runtime& runtime, OpenStreams& streams,
+              const Access& access)
+      : WriteStream(streams, access),
         runtime_(runtime),
-        log_(runtime.lifecycle_log()) {}
+        log_(runtime.lifecycle_log()),
+        owner_labels_(access.owner_labels()) {}
 
   // To be called once, before the stream begins. After an error the stream is
   // not open and must not begin.
@@ -84,6 +86,8 @@ class WatchStream final : public WriteStream,
 
   runtime::Runtime& runtime_;
   runtime::LifecycleLog& log_;
+  // Of the beginning: a token that then sees others ends the stream.
+  const OwnerLabels owner_labels_;
 
   runtime::LifecycleLog::ReaderId reader_ ABSL_GUARDED_BY(mutex_) = 0;
   WatchOrder order_ ABSL_GUARDED_BY(mutex_);

@@ -46,7 +46,7 @@ absl::Status WorkStream::Subscribe(const Access& access,
   if (!status.ok()) return status;
   worker_ =
       work.Open({subscribe.commands().begin(), subscribe.commands().end()},
-                subscribe.worker(), runtime::Owner::kNobody,
+                subscribe.worker(), access.owner(),
                 std::static_pointer_cast<WorkStream>(shared_from_this()));
   v1::Subscribed& subscribed = *out_.mutable_subscribed();
   subscribed.set_max_tasks(runtime::RemoteTasks::kMaxTasks);
@@ -81,21 +81,17 @@ absl::Status WorkStream::Handle(const Access& access,
   }
   for (const v1::TaskFailure& failure : request.failures()) {
     const auto read = ReadTaskFailure(failure);
-    status = read.ok() ? CheckYield(runtime_, access, read->token.yield)
-                       : read.status();
     Answer(v1::TaskAnswer::KIND_FAILURE, failure.token(),
-           status.ok() ? absl::StatusOr<runtime::CompleteAnswer>(
-                             work.Fail(read->token, read->failure))
-                       : status);
+           AnswerUnlessRefused(access, read, [&] {
+             return work.Fail(read->token, read->failure);
+           }));
   }
   for (v1::TaskHeartbeat& heartbeat : *request.mutable_heartbeats()) {
     auto read = ReadTaskHeartbeat(&heartbeat);
-    status = read.ok() ? CheckYield(runtime_, access, read->token.yield)
-                       : read.status();
     Answer(v1::TaskAnswer::KIND_HEARTBEAT, heartbeat.token(),
-           status.ok() ? absl::StatusOr<runtime::CompleteAnswer>(work.Heartbeat(
-                             read->token, std::move(read->progress)))
-                       : status);
+           AnswerUnlessRefused(access, read, [&] {
+             return work.Heartbeat(read->token, std::move(read->progress));
+           }));
   }
   if (request.stop()) work.StopTasks(worker_);
   return absl::OkStatus();

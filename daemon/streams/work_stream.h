@@ -17,6 +17,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
 #include "actord/v1/work.pb.h"
+#include "daemon/operations/carry_out.h"
 #include "daemon/streams/stream.h"
 #include "daemon/wire/proto_requests.h"
 #include "runtime/runtime.h"
@@ -51,6 +52,17 @@ class WorkStream final : public BidiStream, public runtime::TaskListener {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status Subscribe(const Access& access, const v1::Subscribe& subscribe)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // The answer for a failure or a heartbeat: why it could not be read or may
+  // not be carried out, or the return value of `carry_out`.
+  template <typename Read, typename CarryOut>
+  absl::StatusOr<runtime::CompleteAnswer> AnswerUnlessRefused(
+      const Access& access, const Read& read, CarryOut carry_out) {
+    if (!read.ok()) return read.status();
+    if (auto refused = CheckYield(runtime_, access, read->token.yield)) {
+      return *std::move(refused);
+    }
+    return carry_out();
+  }
   void Answer(v1::TaskAnswer::Kind kind, const std::string& token,
               const absl::StatusOr<runtime::CompleteAnswer>& answer)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

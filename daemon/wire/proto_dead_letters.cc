@@ -111,7 +111,7 @@ absl::Status ReadListDeadLetters(const v1::ListDeadLettersRequest& request,
   query.newest_first = request.newest_first();
   query.max_payload_bytes = kListedPayloadBytes;
   scope = absl::HashOf(absl::string_view("dead letters"), incarnation, query.to,
-                       request.reason(), query.newest_first);
+                       request.reason(), query.newest_first, query.by);
   Paging paging;
   status = ReadPaging(request.page_size(), request.page_token(), scope, paging);
   query.first = paging.position;

@@ -25,7 +25,8 @@ absl::StatusOr<uint64_t> ReadDeadLetterId(std::string_view field,
                                           const std::string& text,
                                           uint32_t incarnation);
 
-// Fills `query` and `scope`. The token of the next page is made with `scope`.
+// Fills `query`, except for its `by`, which the caller sets before, and
+// `scope`. The token of the next page is made with `scope`.
 absl::Status ReadListDeadLetters(const v1::ListDeadLettersRequest& request,
                                  uint32_t incarnation,
                                  runtime::DeadLetterQuery& query,

@@ -148,8 +148,8 @@ absl::StatusOr<runtime::SubmitRequest> ReadSubmit(
 }
 
 uint64_t Fingerprint(const Address& to, const runtime::Message& message) {
-  return absl::HashOf(to.pid, to.name, message.topic, message.payload.bytes,
-                      message.payload.content_type);
+  return absl::HashOf(to.pid, to.name, to.owner, message.topic,
+                      message.payload.bytes, message.payload.content_type);
 }
 
 uint64_t Fingerprint(const runtime::SubmitRequest& request) {
@@ -224,31 +224,24 @@ absl::StatusOr<Address> ReadAddress(std::string_view field,
                                     const std::string& text) {
   Address address;
   if (!text.empty() && text.front() == '@') {
-    address.name = text.substr(1);
-    if (IsName(address.name)) return address;
+    // A name has no @.
+    const size_t end = text.find('@', 1);
+    address.name = text.substr(1, end == std::string::npos ? end : end - 1);
+    if (end != std::string::npos) address.owner = text.substr(end + 1);
+    if (IsName(address.name) &&
+        (!address.owner || address.owner->size() <= kMaxNameBytes)) {
+      return address;
+    }
     return runtime::InvalidField(
         field, reason::kInvalidPid,
-        absl::StrCat(std::string(field), ": a name must follow the @: ",
-                     runtime::ToAbsl(kNameRule)));
+        absl::StrCat(std::string(field),
+                     ": a name must follow the @: ", runtime::ToAbsl(kNameRule),
+                     ". Another @ and the name of an owner may follow"));
   }
   absl::StatusOr<runtime::Pid> pid = ReadPid(field, text);
   if (!pid.ok()) return std::move(pid).status();
   address.pid = *pid;
   return address;
-}
-
-absl::StatusOr<runtime::Pid> Resolve(const runtime::Runtime& runtime,
-                                     const Address& address) {
-  if (address.name.empty()) return address.pid;
-  return runtime.FindName(address.name);
-}
-
-absl::StatusOr<runtime::Pid> FindProcess(const runtime::Runtime& runtime,
-                                         std::string_view field,
-                                         const std::string& text) {
-  absl::StatusOr<Address> address = ReadAddress(field, text);
-  if (!address.ok()) return std::move(address).status();
-  return Resolve(runtime, *address);
 }
 
 absl::StatusOr<runtime::Pid> ReadPid(std::string_view field,
@@ -331,7 +324,7 @@ absl::Status ReadListProcesses(const v1::ListProcessesRequest& request,
   }
   const uint64_t scope =
       absl::HashOf(absl::string_view("processes"), incarnation,
-                   filter.process_type, filter.state, filter.parent);
+                   filter.process_type, filter.state, filter.parent, filter.by);
   return ReadPaging(request.page_size(), request.page_token(), scope, paging);
 }
 
@@ -352,16 +345,17 @@ absl::Status ReadListYields(const v1::ListYieldsRequest& request,
     filter.pid = *pid;
   }
   const uint64_t scope = absl::HashOf(absl::string_view("yields"), incarnation,
-                                      filter.command, filter.pid);
+                                      filter.command, filter.pid, filter.by);
   return ReadPaging(request.page_size(), request.page_token(), scope, paging);
 }
 
 absl::Status ReadListNames(const v1::ListNamesRequest& request,
-                           uint32_t incarnation, Paging& paging) {
+                           uint32_t incarnation, runtime::Owner by,
+                           Paging& paging) {
   absl::Status status = CheckLength("prefix", request.prefix(), kMaxNameBytes);
   if (!status.ok()) return status;
-  const uint64_t scope =
-      absl::HashOf(absl::string_view("names"), incarnation, request.prefix());
+  const uint64_t scope = absl::HashOf(absl::string_view("names"), incarnation,
+                                      request.prefix(), by);
   return ReadPaging(request.page_size(), request.page_token(), scope, paging);
 }
 

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,18 +32,14 @@ uint64_t Fingerprint(const runtime::SubmitRequest& request);
 struct Address {
   runtime::Pid pid;
   std::string name;  // used if `pid` is empty
+  // Of the name. nullopt: the caller's own; "": nobody.
+  std::optional<std::string> owner = std::nullopt;
 };
 uint64_t Fingerprint(const Address& to, const runtime::Message& message);
-// Reads a PID, or @ and a name. `field` is the name of the field for the error.
+// Reads a PID, or @ and a name, or @, a name, @ and an owner. `field` is the
+// name of the field for the error.
 absl::StatusOr<Address> ReadAddress(std::string_view field,
                                     const std::string& text);
-// Returns the PID of the process. NAME_NOT_FOUND: no process holds the name.
-absl::StatusOr<runtime::Pid> Resolve(const runtime::Runtime& runtime,
-                                     const Address& address);
-// ReadAddress, and then Resolve.
-absl::StatusOr<runtime::Pid> FindProcess(const runtime::Runtime& runtime,
-                                         std::string_view field,
-                                         const std::string& text);
 
 // Fills `to` and `message`, whatever they contain. Where a text moves out of
 // the request, the old text of `message` moves in, so that its memory is
@@ -84,18 +81,22 @@ struct Paging {
   uint64_t scope = 0;
 };
 // Fills `paging`. `scope` is a hash over the list, its filter and the daemon's
-// incarnation.
+// incarnation. The `by` of a filter is part of the filter, and is set by the
+// caller: a token of another owner is refused.
 absl::Status ReadPaging(int32_t page_size, const std::string& page_token,
                         uint64_t scope, Paging& paging);
 absl::Status ReadListProcesses(const v1::ListProcessesRequest& request,
                                uint32_t incarnation,
                                runtime::ProcessFilter& filter, Paging& paging);
+
 absl::Status ReadListYields(const v1::ListYieldsRequest& request,
                             uint32_t incarnation, runtime::YieldFilter& filter,
                             Paging& paging);
 
+// `by`: the list has the names that `by` sees.
 absl::Status ReadListNames(const v1::ListNamesRequest& request,
-                           uint32_t incarnation, Paging& paging);
+                           uint32_t incarnation, runtime::Owner by,
+                           Paging& paging);
 
 struct ShutdownOrder {
   runtime::ShutdownMode mode = runtime::ShutdownMode::kDrain;

@@ -35,13 +35,15 @@ uint32_t HashOn(uint32_t hash, std::string_view text) {
   return hash;
 }
 
-uint32_t ScopeOf(const runtime::ProcessFilter& filter) {
+uint32_t ScopeOf(const runtime::ProcessFilter& filter, std::string_view owner) {
   constexpr uint32_t kBasis = 2166136261;
-  // A space separates the two filters, because no name contains a space.
-  return HashOn(kBasis, absl::StrCat(filter.process_type, " ",
-                                     filter.parent.empty()
-                                         ? ""
-                                         : runtime::FormatPid(filter.parent)));
+  // A space separates the filters, because no name contains a space.
+  const uint32_t scope =
+      HashOn(kBasis, absl::StrCat(filter.process_type, " ",
+                                  filter.parent.empty()
+                                      ? ""
+                                      : runtime::FormatPid(filter.parent)));
+  return owner.empty() ? scope : HashOn(HashOn(scope, " "), owner);
 }
 
 // Takes `digits` characters off `text` and reads them as a hexadecimal number.
@@ -114,8 +116,10 @@ void WriteEnded(const runtime::LifecycleEvent& event, v1::ProcessEnded* proto) {
 }  // namespace
 
 absl::StatusOr<WatchOrder> ReadWatch(const v1::WatchProcessesRequest& request,
-                                     uint32_t incarnation) {
+                                     uint32_t incarnation, runtime::Owner by,
+                                     std::string_view owner) {
   WatchOrder order;
+  order.filter.by = by;
   absl::Status status =
       CheckLength("process_type", request.process_type(), kMaxNameBytes);
   if (!status.ok()) return status;
@@ -126,7 +130,7 @@ absl::StatusOr<WatchOrder> ReadWatch(const v1::WatchProcessesRequest& request,
     order.filter.parent = *parent;
   }
   order.skip_snapshot = request.skip_snapshot();
-  order.scope = ScopeOf(order.filter);
+  order.scope = ScopeOf(order.filter, owner);
   if (!request.resume_token().empty()) {
     status = ReadResumeToken(request.resume_token(), incarnation, order);
     if (!status.ok()) return status;

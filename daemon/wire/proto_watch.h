@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "absl/status/statusor.h"
 #include "actord/v1/watch.pb.h"
@@ -45,8 +46,13 @@ struct WatchOrder {
 
 // The reasons of errors are INVALID_FIELD, INVALID_PID and
 // INVALID_RESUME_TOKEN.
+// `by`: the watch shows the processes that `by` sees. `owner`: the name of `by`
+// (Access::sees_name), which is the same in each run of the daemon. A resume
+// token of another owner is refused.
 absl::StatusOr<WatchOrder> ReadWatch(const v1::WatchProcessesRequest& request,
-                                     uint32_t incarnation);
+                                     uint32_t incarnation,
+                                     runtime::Owner by = runtime::Owner::kAny,
+                                     std::string_view owner = {});
 std::string MakeResumeToken(uint32_t incarnation, uint32_t scope,
                             const WatchPlace& place);
 

@@ -59,6 +59,7 @@ inline constexpr std::string_view kTokenChanged = "TOKEN_CHANGED";
 inline constexpr std::string_view kRoleNotAllowed = "ROLE_NOT_ALLOWED";
 inline constexpr std::string_view kNameNotAllowed = "NAME_NOT_ALLOWED";
 inline constexpr std::string_view kConnectionNotFound = "CONNECTION_NOT_FOUND";
+inline constexpr std::string_view kOwnerLimit = "OWNER_LIMIT";
 inline constexpr std::string_view kCertificateRevoked = "CERTIFICATE_REVOKED";
 inline constexpr std::string_view kStarting = "STARTING";
 inline constexpr std::string_view kDraining = "DRAINING";

@@ -12,25 +12,25 @@ namespace actord::identity {
 namespace {
 
 // Says it a second time, as a person would read it: m(etadata) p(ayloads)
-// s(ubmit) t (send) w(ork) o(perate) a(dminister).
+// s(ubmit) t (send) w(ork) c(ontrol own) o(perate) a(dminister).
 TEST(Role, PermitsThisAndNothingElse) {
   const struct {
     Role role;
     const char* name;
     const char* permits;
   } rows[] = {
-      {Role::kViewer, "viewer", "m------"},
-      {Role::kClient, "client", "mpst---"},
-      {Role::kWorker, "worker", "----w--"},
-      {Role::kOperator, "operator", "mp--wo-"},
-      {Role::kAdmin, "admin", "mpstwoa"},
+      {Role::kViewer, "viewer", "m-------"},
+      {Role::kClient, "client", "mpst-c--"},
+      {Role::kWorker, "worker", "----w---"},
+      {Role::kOperator, "operator", "mp--w-o-"},
+      {Role::kAdmin, "admin", "mpstw-oa"},
   };
   ASSERT_EQ(std::size(rows), kRoles);
   for (const auto& row : rows) {
     std::string permits;
     for (size_t i = 0; i < kPermissions; ++i) {
       permits +=
-          Permits(row.role, static_cast<Permission>(i)) ? "mpstwoa"[i] : '-';
+          Permits(row.role, static_cast<Permission>(i)) ? "mpstwcoa"[i] : '-';
     }
     EXPECT_EQ(permits, row.permits) << row.name;
     EXPECT_EQ(RoleName(row.role), row.name);

@@ -100,9 +100,10 @@ TEST(MethodRules, TheDocsHaveTheSameTable) {
       const bool permits = Permits(role.role, rule.needs);
       const bool hides =
           rule.hides_payloads && !Permits(role.role, Permission::kSeePayloads);
-      absl::StrAppend(&rows, !permits ? " |"
-                             : hides  ? " without payloads |"
-                                      : " yes |");
+      absl::StrAppend(&rows, !permits
+                                 ? MayCall(role.role, rule) ? " own |" : " |"
+                             : hides ? " without payloads |"
+                                     : " yes |");
     }
     absl::StrAppend(&rows, "\n");
   }

@@ -43,7 +43,8 @@ StoredToken WithRole(uint8_t number, Role role) {
 }
 
 std::string Tokens() {
-  StoredToken restricted = ClientToken(kRestricted, "shop");
+  // All tokens are of one owner, so that roles and patterns alone refuse.
+  StoredToken restricted = ClientToken(kRestricted);
   restricted.identity.submit = {"echo"};
   restricted.identity.send = {"ec*"};
   return FormatTokenTable(ClientToken(kClient)) + FormatTokenTable(restricted) +

@@ -232,6 +232,7 @@ TEST(WriteCounters, WritesEach) {
                  .calls_unauthenticated = 47,
                  .calls_denied = 48,
                  .calls_observed = 49,
+                 .owner_limit = 52,
                  .unread_answers_limit = 51},
                 &proto);
   EXPECT_EQ(proto.processes_live(), 1u);
@@ -274,6 +275,7 @@ TEST(WriteCounters, WritesEach) {
   EXPECT_EQ(proto.processes_ready_global(), 38u);
   EXPECT_EQ(proto.memory_limit_total(), 50u);
   EXPECT_EQ(proto.unread_answers_limit_total(), 51u);
+  EXPECT_EQ(proto.owner_limit_total(), 52u);
   EXPECT_EQ(proto.streams_open(), 39u);
   EXPECT_EQ(proto.log_lines_dropped_total(), 40u);
   EXPECT_EQ(proto.connections_open(), 41u);

@@ -136,10 +136,11 @@ class Items(StreamCase):
 
     def setUp(self):
         super().setUp()
+        # Of one owner, so that patterns alone refuse.
         self.admin = self.token("admin")
         self.restricted = self.token("client", "--submit", "echo", "--send",
-                                     "counter")
-        self.worker = self.token("worker", "--work", "payment.*")
+                                     "counter", name="admin")
+        self.worker = self.token("worker", "--work", "payment.*", name="admin")
         self.daemon = self.serve()
         self.actor = self.connect_with(self.daemon, self.admin)
 

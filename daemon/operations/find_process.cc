@@ -1,0 +1,40 @@
+#include "daemon/operations/find_process.h"
+
+#include <optional>
+
+namespace actord::daemon {
+
+absl::StatusOr<runtime::Pid> Resolve(const runtime::Runtime& runtime,
+                                     const Access& access,
+                                     const Address& address) {
+  if (address.name.empty()) return address.pid;
+  const std::optional<runtime::Owner> owner =
+      address.owner ? access.FindOwner(*address.owner) : access.owner();
+  // No process has the owner kAny: the name is not found.
+  return runtime.FindName(address.name, owner.value_or(runtime::Owner::kAny));
+}
+
+absl::StatusOr<runtime::Pid> FindProcess(const runtime::Runtime& runtime,
+                                         const Access& access,
+                                         std::string_view field,
+                                         const std::string& text) {
+  absl::StatusOr<Address> address = ReadAddress(field, text);
+  if (!address.ok()) return std::move(address).status();
+  return Resolve(runtime, access, *address);
+}
+
+absl::StatusOr<runtime::Pid> FindControlled(const runtime::Runtime& runtime,
+                                            const Access& access,
+                                            std::string_view field,
+                                            const std::string& text) {
+  absl::StatusOr<runtime::Pid> pid = FindProcess(runtime, access, field, text);
+  if (!pid.ok() || access.controls() == access.sees()) return pid;
+  const absl::StatusOr<runtime::ProcessInfo> info =
+      runtime.Describe(*pid, access.sees());
+  if (info.ok() && !runtime::Sees(access.controls(), info->owner)) {
+    return access.NotControlled();
+  }
+  return pid;
+}
+
+}  // namespace actord::daemon

@@ -1,0 +1,35 @@
+// Finds the process that a request addresses, for the caller of the request.
+//
+// Thread-safety: pure functions.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+#include "daemon/access/access.h"
+#include "daemon/wire/proto_requests.h"
+#include "runtime/runtime.h"
+
+namespace actord::daemon {
+
+// The PID of the process. A name means a process of the caller's own owner,
+// unless the address names an owner. NAME_NOT_FOUND: no process that the caller
+// sees holds the name. Says nothing about a PID: the caller may not see the
+// process.
+absl::StatusOr<runtime::Pid> Resolve(const runtime::Runtime& runtime,
+                                     const Access& access,
+                                     const Address& address);
+// ReadAddress, and then Resolve. `field`: for the error.
+absl::StatusOr<runtime::Pid> FindProcess(const runtime::Runtime& runtime,
+                                         const Access& access,
+                                         std::string_view field,
+                                         const std::string& text);
+// FindProcess for a call that controls the process. PERMISSION_DENIED
+// (ROLE_NOT_ALLOWED): the caller sees the process and may not control it.
+absl::StatusOr<runtime::Pid> FindControlled(const runtime::Runtime& runtime,
+                                            const Access& access,
+                                            std::string_view field,
+                                            const std::string& text);
+
+}  // namespace actord::daemon

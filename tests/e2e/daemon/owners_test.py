@@ -1,0 +1,233 @@
+"""Owners: of what belongs to another client, every method answers as of what does
+not exist. The methods come from the descriptor: one without an entry in Asks fails."""
+
+import re
+import signal
+
+import grpc
+from actord.v1 import (actor_service_pb2, process_pb2, watch_pb2, yield_pb2)
+from harness.asks import Asks, Thing
+from harness.connection import CALL_SECONDS, refusal_of
+from harness.tokens import TokenCase
+from harness.waiting import eventually
+from harness.watch import Known
+from harness.work import RemoteWorker
+
+METHODS = [method.name for method in
+           actor_service_pb2.DESCRIPTOR.services_by_name["ActorService"].methods]
+NAME, REQUEST_ID, MESSAGE_ID = "service", "request-1", "message-1"
+ORDER = b'{"order": "1", "amount_cents": 1, "hold_ms": 1}'
+DENIED = grpc.StatusCode.PERMISSION_DENIED
+
+
+def other_pid(pid):
+    """A PID of the same run of the daemon that was never given out."""
+    node, run, slot, generation = pid.split(".")
+    return f"{node}.{run}.{int(slot, 16) + 0x1000:x}.{generation}"
+
+
+class Tenants(TokenCase):
+
+    def setUp(self):
+        super().setUp()
+        # An administrator who sees what is his own may call every method.
+        self.alice_token = self.token("admin", "--see", "own", name="alice")
+        bob = self.token("client", name="bob")
+        ops, carol = self.token("admin", name="ops"), self.token(
+            "client", "--see", "all", name="carol")
+        workers = {name: self.token("worker", "--work", "payment.*", name=name)
+                   for name in ("tills", "others")}
+        self.daemon = self.serve()
+        self.alice = self.connect_with(self.daemon, self.alice_token)
+        self.bob = self.connect_with(self.daemon, bob)
+        self.admin = self.connect_with(self.daemon, ops)
+        self.carol = self.connect_with(self.daemon, carol)
+        self.workers = {name: self.connect_with(self.daemon, token)
+                        for name, token in workers.items()}
+
+    def begin(self, actor, count=2):
+        """Starts what a client can have; returns it."""
+        pids = [actor.submit("order", ORDER, name=f"{NAME}/{i}" if i else NAME)
+                for i in range(count)]
+        actor.submit("counter", b"7", request_id=REQUEST_ID)
+        actor.submit("counter", b"9", request_id="s" + REQUEST_ID)
+        own = actor.submit("counter", b"1")
+        for message_id in (MESSAGE_ID, "s" + MESSAGE_ID):
+            actor.stub.Send(process_pb2.SendRequest(
+                pid=own, topic="add", message_id=message_id), timeout=CALL_SECONDS)
+        for _ in range(count):
+            ended = actor.submit("order", ORDER)
+            actor.send(ended)
+            actor.terminate(ended)
+        letters = eventually(
+            lambda: [one for one in [actor.dead_letters().dead_letters]
+                     if len(one) == count], "the dead letters")[0]
+        yields = eventually(lambda: [one for one in [actor.yields()]
+                                     if len(one) == count], "the yields")[0]
+        pages = {
+            "ListProcesses": actor.stub.ListProcesses(
+                process_pb2.ListProcessesRequest(page_size=1)),
+            "ListNames": actor.names(page_size=1),
+            "ListYields": actor.stub.ListYields(
+                yield_pb2.ListYieldsRequest(page_size=1)),
+            "ListDeadLetters": actor.dead_letters(page_size=1)}
+        watch = actor.stub.WatchProcesses(watch_pb2.WatchProcessesRequest())
+        resume = next(watch).resume_token
+        watch.cancel()
+        return Thing(pids[0], NAME, yields[0].token, letters[0].id, "bob", REQUEST_ID,
+                     MESSAGE_ID,
+                     {name: page.next_page_token for name, page in pages.items()},
+                     resume)
+
+    def state_of(self, actor):
+        """All that a client can see of what it has."""
+        return (sorted((p.pid, p.steps, p.mailbox_messages, p.cancel_requested)
+                       for p in actor.stub.ListProcesses(
+                           process_pb2.ListProcessesRequest()).processes),
+                actor.names().names, actor.yields(),
+                actor.dead_letters().dead_letters)
+
+
+class EveryMethod(Tenants):
+
+    def test_answers_of_foreign_things_as_of_unknown_ones(self):
+        foreign = self.begin(self.bob)
+        self.assertTrue(all(foreign.pages.values()), foreign.pages)
+        pid = other_pid(foreign.pid)
+        run, number = foreign.letter.split(".")
+        unknown = Thing(
+            pid, "nothing", pid + foreign.token[len(foreign.pid):],
+            f"{run}.{int(number) + 100000}", "nobody-of-this-name", "new", "new",
+            dict.fromkeys(foreign.pages, "0" * 32), "0" * 40)
+        before = self.state_of(self.bob)
+        asks = Asks(self.alice.stub, self.alice.submit("counter", b"1"))
+        for method in METHODS:
+            with self.subTest(method=method):
+                ask = getattr(asks, method, None)
+                self.assertIsNotNone(ask, "the table Asks has no entry")
+                of_unknown = [unknown.hide(answer) for answer in ask(unknown)]
+                of_foreign = [foreign.hide(answer) for answer in ask(foreign)]
+                self.assertEqual(of_foreign, of_unknown)
+        self.assertEqual(self.state_of(self.bob), before, "nothing has happened")
+
+    def test_answers_of_own_things(self):
+        """The same questions find things that exist, so the test above asks
+        for something."""
+        thing = self.begin(self.bob)
+        thing.message_id = "new"
+        asks = Asks(self.bob.stub, thing.pid)
+        for method in ("Send", "GetProcess", "ListProcesses", "ListNames",
+                       "ListYields", "ListDeadLetters", "GetDeadLetter",
+                       "WatchProcesses"):
+            with self.subTest(method=method):
+                for answer in getattr(asks, method)(thing):
+                    self.assertEqual(answer[0], "OK", answer)
+
+
+class Sight(Tenants):
+
+    def test_of_an_administrator_is_all_with_the_owners(self):
+        thing = self.begin(self.bob)
+        own = self.admin.submit("counter", b"1", name=NAME)
+        self.assertEqual(self.admin.process(thing.pid).owner, "bob")
+        self.assertEqual(self.admin.process("@" + NAME).pid, own)
+        self.assertEqual(self.admin.process(f"@{NAME}@bob").pid, thing.pid)
+        self.assertEqual({(one.name, one.owner) for one in self.admin.names().names},
+                         {(NAME, "bob"), (NAME + "/1", "bob"), (NAME, "ops")})
+        self.assertEqual({one.owner for one in self.admin.yields()}, {"bob"})
+        letters = self.admin.dead_letters().dead_letters
+        self.assertEqual({one.owner for one in letters}, {"bob"})
+        self.assertEqual(self.admin.dead_letter(letters[0].id).owner, "bob")
+        known = Known()
+        for response in self.admin.stub.WatchProcesses(
+                watch_pb2.WatchProcessesRequest(), timeout=CALL_SECONDS):
+            known.add(response)
+            if known.complete:
+                break
+        self.assertEqual({one.owner for one in known.processes.values()},
+                         {"bob", "ops"})
+        # Who sees one owner is told of none.
+        self.assertEqual(self.bob.process(thing.pid).owner, "")
+        # An administrator may act on all, with an audit line.
+        self.admin.cancel(f"@{NAME}@bob", "enough")
+        eventually(lambda: re.search("audit: Cancel .* by ops", self.daemon.log()),
+                   "the audit line")
+
+    def test_of_a_watch_is_of_its_own_processes(self):
+        known = Known()
+        watch = self.alice.stub.WatchProcesses(watch_pb2.WatchProcessesRequest(),
+                                               timeout=CALL_SECONDS)
+        foreign = self.bob.submit("counter", b"1")
+        self.bob.terminate(foreign)
+        own = self.alice.submit("counter", b"1")
+        for response in watch:
+            known.add(response)
+            if own in known.live:
+                break
+        watch.cancel()
+        self.assertEqual(known.live, {own})
+        self.assertNotIn(foreign, [pid for _, pid in known.events])
+
+    def test_in_observe_is_of_all_and_nothing_has_an_owner(self):
+        self.daemon.stop()
+        daemon = self.serve("--auth-mode", "observe")
+        stranger, alice = self.connect(daemon), self.connect_with(daemon,
+                                                                  self.alice_token)
+        pid = stranger.submit("counter", b"1", name=NAME)
+        self.assertEqual(alice.process("@" + NAME).pid, pid)
+        self.assertEqual(alice.process(pid).owner, "")
+
+
+class Control(Tenants):
+
+    def test_of_own_processes_is_for_clients(self):
+        own = self.bob.submit("counter", b"1")
+        self.bob.cancel(own, "done")
+        self.bob.terminate(self.bob.submit("counter", b"1"), "done")
+        for method in ("Cancel", "Terminate"):
+            eventually(lambda method=method: re.search(
+                rf"audit: {method} .* by bob \(token .*, client\): done",
+                self.daemon.log()), "the audit line")
+
+    def test_of_processes_that_a_client_sees_is_refused(self):
+        pid = self.bob.submit("counter", b"1")
+        self.assertEqual(self.carol.process(pid).owner, "bob")
+        for call in (self.carol.cancel, self.carol.terminate):
+            self.assert_code(lambda call=call: call(pid), DENIED, "ROLE_NOT_ALLOWED")
+        self.bob.process(pid)
+
+
+class Workers(Tenants):
+
+    def test_get_the_tasks_of_all_owners_and_answer_those_that_they_held(self):
+        tills, other = self.workers["tills"], self.workers["others"]
+        pid = self.bob.submit("order", ORDER)
+        token = eventually(self.bob.yields, "the yield")[0].token
+        self.assertEqual(tills.complete(token, b"1"), "UNKNOWN", "not held yet")
+        worker = RemoteWorker(tills.stub, "payment.*", credits=1)
+        self.addCleanup(worker.close)
+        task = worker.task()
+        self.assertEqual(task.pid, pid)
+        self.assertEqual(other.complete(task.token, b"1"), "UNKNOWN")
+        self.assertEqual(worker.beat(task), "ACCEPTED")
+        self.assertEqual(worker.complete(task, b'"receipt"'), "ACCEPTED")
+        self.assertEqual(tills.complete(task.token, b'"receipt"'), "DUPLICATE")
+        self.assertEqual(other.complete(task.token, b'"receipt"'), "UNKNOWN")
+
+
+class Switch(Tenants):
+
+    def test_to_enforce_ends_streams_that_would_see_less(self):
+        self.daemon.stop()
+        configuration = self.text_file('[auth]\nmode = "observe"\n')
+        daemon = self.serve("--config", configuration)
+        alice = self.connect_with(daemon, self.alice_token)
+        call = alice.stub.WatchProcesses(watch_pb2.WatchProcessesRequest(),
+                                         timeout=CALL_SECONDS)
+        next(call)
+        configuration.write_text('[auth]\nmode = "enforce"\n')
+        daemon.signal(signal.SIGHUP)
+        with self.assertRaises(grpc.RpcError) as caught:
+            for _ in call:
+                pass
+        self.assertEqual(refusal_of(caught.exception).reason, "TOKEN_CHANGED")

@@ -1,0 +1,191 @@
+"""How each method of the service can ask for what belongs to another owner."""
+
+import dataclasses
+
+import grpc
+from actord.v1 import (dead_letter_pb2, name_pb2, outcome_pb2, payload_pb2,
+                       process_pb2, watch_pb2, work_pb2, yield_pb2)
+from harness.bulk import SendStream, SubmitStream, send_item, submit_item
+from harness.connection import CALL_SECONDS, refusal_of
+from harness.waiting import eventually
+from harness.work import RemoteWorker
+
+
+@dataclasses.dataclass
+class Thing:
+    """What belongs to somebody else, or does not exist."""
+    pid: str
+    name: str
+    token: str
+    letter: str
+    owner: str
+    request_id: str
+    message_id: str
+    pages: dict  # page tokens, by method
+    resume: str
+
+    def hide(self, answer):
+        """The answer without the texts that were asked for."""
+        number = self.letter.split(".")[1]
+        text = str(answer).replace(f"dead letter {number}:", "dead letter ?:")
+        for what in (self.token, self.pid, self.letter, self.name, self.owner):
+            text = text.replace(what, "?")
+        return text
+
+
+def answer_of(call, what=str):
+    try:
+        return "OK", what(call())
+    except grpc.RpcError as error:
+        refusal = refusal_of(error)
+        return refusal.code, refusal.reason, refusal.message, refusal.fields
+
+
+class Asks:
+    """How each method can ask for a thing: a function for each method, which
+    returns its answers. `own`: a process of the one who asks."""
+
+    def __init__(self, stub, own):
+        self.stub, self.own = stub, own
+
+    def _unary(self, method, *requests, what=str):
+        call = getattr(self.stub, method)
+        return [answer_of(lambda request=request: call(request,
+                                                       timeout=CALL_SECONDS), what)
+                for request in requests]
+
+    def _addressed(self, method, request_type, thing, **fields):
+        """To a PID, a name, and a name of the thing's owner."""
+        return self._unary(method, *(
+            request_type(pid=address, **fields) for address in
+            (thing.pid, "@" + thing.name, f"@{thing.name}@{thing.owner}")))
+
+    def Submit(self, thing):
+        def what(response):
+            self.stub.Terminate(outcome_pb2.TerminateRequest(pid=response.pid))
+            eventually(lambda: not self.stub.ListNames(
+                name_pb2.ListNamesRequest(prefix=thing.name)).names, "the end")
+            return response.duplicate, response.delivered
+        return [answer for conflict in (process_pb2.SubmitRequest.NAME_CONFLICT_FAIL,
+                                        process_pb2.SubmitRequest.NAME_CONFLICT_DELIVER)
+                for answer in self._unary("Submit", process_pb2.SubmitRequest(
+                    process_type="counter", name=thing.name,
+                    on_name_conflict=conflict), what=what)] + self._unary(
+            "Submit", process_pb2.SubmitRequest(
+                process_type="counter", request_id=thing.request_id,
+                input=payload_pb2.Payload(data=b"7")), what=what)
+
+    def SubmitStream(self, thing):
+        stream = SubmitStream(self.stub)
+        stream.submit(submit_item("counter", name=thing.name),
+                      submit_item("counter", b"9", request_id="s" + thing.request_id))
+        stream.wait_for(lambda: len(stream.submitted) + len(stream.refused) == 2,
+                        "the news")
+        answers = [(index, news.duplicate) for index, news in
+                   sorted(stream.submitted.items())] + list(stream.refused.items())
+        stream.finish()
+        for news in stream.submitted.values():
+            self.stub.Terminate(outcome_pb2.TerminateRequest(pid=news.pid))
+        return answers
+
+    def Send(self, thing):
+        return self._addressed("Send", process_pb2.SendRequest, thing,
+                               topic="add") + self._unary(
+            "Send", process_pb2.SendRequest(pid=self.own, topic="add",
+                                            message_id=thing.message_id))
+
+    def SendStream(self, thing):
+        stream = SendStream(self.stub)
+        stream.send(*(send_item(address, "add") for address in
+                      (thing.pid, "@" + thing.name, f"@{thing.name}@{thing.owner}")),
+                    send_item(self.own, "add", message_id="s" + thing.message_id))
+        stream.wait_for_acks(4)
+        stream.finish()
+        return [sorted(stream.refused.items()), stream.duplicates]
+
+    def Call(self, thing):
+        return self._addressed("Call", process_pb2.CallRequest, thing, topic="add")
+
+    def Await(self, thing):
+        return self._addressed("Await", outcome_pb2.AwaitRequest, thing)
+
+    def Cancel(self, thing):
+        deadline = outcome_pb2.CancelRequest()
+        deadline.deadline.FromMilliseconds(1)
+        return self._addressed("Cancel", outcome_pb2.CancelRequest, thing,
+                               deadline=deadline.deadline)
+
+    def Terminate(self, thing):
+        return self._addressed("Terminate", outcome_pb2.TerminateRequest, thing)
+
+    def GetProcess(self, thing):
+        return self._addressed("GetProcess", process_pb2.GetProcessRequest, thing)
+
+    def ListProcesses(self, thing):
+        return self._unary(
+            "ListProcesses",
+            process_pb2.ListProcessesRequest(parent_pid=thing.pid),
+            process_pb2.ListProcessesRequest(process_type="order"),
+            process_pb2.ListProcessesRequest(
+                page_token=thing.pages["ListProcesses"]))
+
+    def WatchProcesses(self, thing):
+        answers = []
+        for request in (watch_pb2.WatchProcessesRequest(process_type="order"),
+                        watch_pb2.WatchProcessesRequest(parent_pid=thing.pid),
+                        watch_pb2.WatchProcessesRequest(resume_token=thing.resume)):
+            call = self.stub.WatchProcesses(request, timeout=CALL_SECONDS)
+            answers.append(answer_of(
+                lambda call=call: next(call).snapshot.processes))
+            call.cancel()
+        return answers
+
+    def ListNames(self, thing):
+        return self._unary(
+            "ListNames", name_pb2.ListNamesRequest(prefix=thing.name),
+            name_pb2.ListNamesRequest(page_token=thing.pages["ListNames"]))
+
+    def ListYields(self, thing):
+        return self._unary(
+            "ListYields", yield_pb2.ListYieldsRequest(),
+            yield_pb2.ListYieldsRequest(pid=thing.pid),
+            yield_pb2.ListYieldsRequest(page_token=thing.pages["ListYields"]))
+
+    def ListDeadLetters(self, thing):
+        return self._unary(
+            "ListDeadLetters", dead_letter_pb2.ListDeadLettersRequest(),
+            dead_letter_pb2.ListDeadLettersRequest(to_pid=thing.pid),
+            dead_letter_pb2.ListDeadLettersRequest(
+                page_token=thing.pages["ListDeadLetters"]))
+
+    def GetDeadLetter(self, thing):
+        return self._unary("GetDeadLetter",
+                           dead_letter_pb2.GetDeadLetterRequest(id=thing.letter))
+
+    def ResendDeadLetter(self, thing):
+        return self._unary(
+            "ResendDeadLetter",
+            dead_letter_pb2.ResendDeadLetterRequest(id=thing.letter),
+            dead_letter_pb2.ResendDeadLetterRequest(id=thing.letter, to=self.own))
+
+    def DropDeadLetters(self, thing):
+        return self._unary("DropDeadLetters",
+                           dead_letter_pb2.DropDeadLettersRequest(ids=[thing.letter]))
+
+    def CompleteYield(self, thing):
+        return self._unary("CompleteYield", *(
+            yield_pb2.CompleteYieldRequest(
+                token=token, result=payload_pb2.Payload(data=b"1"))
+            for token in (thing.token, thing.token + ".1")))
+
+    def Work(self, thing):
+        worker = RemoteWorker(self.stub, "manual.*")
+        task = work_pb2.Task(token=thing.token + ".1")
+        try:
+            return [worker.complete(task), worker.fail(task), worker.beat(task)]
+        finally:
+            worker.close()
+
+    # These name nothing that has an owner.
+    GetStatus = ListPlugins = LoadPlugin = Shutdown = lambda self, thing: []
+    ListClients = CutClient = lambda self, thing: []
