@@ -185,8 +185,8 @@ MUTANTS = {
         "what lay behind a gap is forgotten"),
     "LOST_LAST_OF_CHAIN": (
         "runtime/effects/applier.cc",
-        "SendTogether(to, head, last, count, units,",
-        "SendTogether(to, head, last, count > 1 ? count - 1 : 1, units,",
+        "SendTogether(by, to, head, last, count, units,",
+        "SendTogether(by, to, head, last, count > 1 ? count - 1 : 1, units,",
         "the last message of a chain is not counted"),
     "NO_STEP_DUE": (
         "runtime/turn/beginning.cc", "    process.step_due = true;\n", "", "there is no first step after Init"),
@@ -232,7 +232,8 @@ MUTANTS = {
         "an ended process keeps its yields"),
     "LOST_DEAD_LETTERS": (
         "runtime/turn/inbox.cc",
-        "    undelivered_.Drop(envelope, to, DeadLetterReason::kDroppedAtEnd, lane_);\n",
+        "    undelivered_.Drop(envelope, to, DeadLetterReason::kDroppedAtEnd, owner,\n"
+        "                      lane_);\n",
         "    lane_.Free(envelope);\n",
         "what an ended process has not seen is not counted"),
     "LEAKED_MESSAGE": (
