@@ -82,7 +82,14 @@ struct actord_host {
   int32_t (*parse_pid)(const actord_host* host, actord_bytes text,
                        actord_pid* pid);
 
-  /* For the functions from here on, check first that `struct_size` covers the
+  /* While the daemon checks tokens, processes have owners, and reach the
+   * processes of their own owner alone. The functions of this table act for the
+   * process that they are given as the sender, the parent or the member;
+   * without one, for the process whose command is being handled on this thread.
+   * Elsewhere they act for processes that have no owner. A process of another
+   * owner is answered as one that has ended. Names and groups are of one owner.
+   *
+   * For the functions from here on, check first that `struct_size` covers the
    * function.
    *
    * A name is 1 to 128 of [a-zA-Z0-9_.-/:]. Only one live process at a time can
