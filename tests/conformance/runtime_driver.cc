@@ -21,6 +21,7 @@ namespace {
 
 using runtime::EndKind;
 using runtime::FromAbi;
+using runtime::Owner;
 
 // What the harness has, too.
 constexpr const actord_command_handler* kBuiltin[] = {
