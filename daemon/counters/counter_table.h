@@ -36,9 +36,9 @@
   TOTAL(calls_observed, "calls_observed_total", "calls", \
         "Calls, streams and items of streams that `auth.mode` = observe has " \
         "served, and that enforce would have refused.") \
+  TOTAL(unread_answers_limit, "unread_answers_limit_total", "answers", \
+        "Answers that were refused because of `connections.max_unread_bytes`.") \
   TOTAL(owner_limit, "owner_limit_total", "calls", \
         "Calls that were refused because clients of 65,534 names had called " \
-        "before.") \
-  TOTAL(unread_answers_limit, "unread_answers_limit_total", "answers", \
-        "Answers that were refused because of `connections.max_unread_bytes`.")
+        "before.")
 // clang-format on

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "runtime/process/owner.h"
 #include "runtime/process/payload.h"
 #include "runtime/process/pid.h"
@@ -23,6 +24,8 @@ struct SubmitRequest {
   // Of a process that has no living parent; otherwise the owner is the
   // parent's. Not kAny.
   Owner owner = Owner::kNobody;
+  // Why the input was not copied, which refuses the request; OK: it was copied.
+  absl::Status input_error = {};
 };
 
 // The result of a Submit.

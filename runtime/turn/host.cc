@@ -151,17 +151,13 @@ size_t Host::GroupMembers(const actord_host* host, actord_bytes group,
 void Host::Spawn(const actord_host* host, const actord_pid* parent,
                  const actord_spawn* spawn, actord_completion completion) {
   const Host& self = Of(host);
-  // Before the input is copied, whatever its size says.
-  const absl::Status fits =
-      CheckPayloadSize("input", spawn->input, PayloadLimit(self.limits_));
-  if (!fits.ok()) {
-    self.AnswerSpawn(completion, fits);
-    return;
-  }
   SubmitRequest request;
+  // Before the input is copied, whatever its size says.
+  request.input_error =
+      CheckPayloadSize("input", spawn->input, PayloadLimit(self.limits_));
   request.process_type = std::string(View(spawn->process_type));
   request.method = std::string(View(spawn->method));
-  request.input = FromAbi(spawn->input);
+  if (request.input_error.ok()) request.input = FromAbi(spawn->input);
   request.priority = PriorityOf(*spawn);
   request.name = std::string(rules::NameOf(*spawn));
   request.owner = ActingOwner::Here();

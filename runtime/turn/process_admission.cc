@@ -85,8 +85,9 @@ absl::Status ProcessAdmission::CheckState() const {
 }
 
 absl::Status ProcessAdmission::CheckSizes(const SubmitRequest& request) const {
-  absl::Status status =
-      CheckPayloadSize("input", request.input, PayloadLimit(limits_));
+  absl::Status status = request.input_error;
+  status.Update(
+      CheckPayloadSize("input", request.input, PayloadLimit(limits_)));
   if (request.messages.size() > limits_.max_mailbox_messages()) {
     status.Update(
         InvalidField("messages", reason::kInvalidField,

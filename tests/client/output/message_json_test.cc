@@ -49,7 +49,7 @@ TEST(ToJson, KeepsNamesAndWritesNumbersAsNumbers) {
             R"("create_time":"1970-01-01T00:00:00Z",)"
             R"("steps":18446744073709551615,"mailbox_messages":0,)"
             R"("mailbox_bytes":0,"yields_outstanding":0,)"
-            R"("cancel_requested":false,"priority":0})");
+            R"("cancel_requested":false,"priority":0,"owner":""})");
 }
 
 TEST(ToJson, OmitsUnsetMessages) {

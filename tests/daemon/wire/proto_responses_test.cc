@@ -232,8 +232,8 @@ TEST(WriteCounters, WritesEach) {
                  .calls_unauthenticated = 47,
                  .calls_denied = 48,
                  .calls_observed = 49,
-                 .owner_limit = 52,
-                 .unread_answers_limit = 51},
+                 .unread_answers_limit = 51,
+                 .owner_limit = 52},
                 &proto);
   EXPECT_EQ(proto.processes_live(), 1u);
   EXPECT_EQ(proto.processes_started_total(), 2u);
