@@ -103,7 +103,7 @@ void World::CheckTiesAtRest() {
     // No lock is held now, and this code is not on a played thread.
     runtime::Interleaver* const interleaver =
         std::exchange(runtime::interleaver, nullptr);
-    const auto found = core->names.Find(Owner::kNobody, name);
+    const auto found = core->names.Find(runtime::Owner::kNobody, name);
     runtime::interleaver = interleaver;
     Check(found.ok() && *found == holder->pid, holder, "it has lost its name");
   }
