@@ -165,7 +165,8 @@ absl::Status Daemon::StartServer() {
   CallCheck check = check_;
   if (check == nullptr && access_ != nullptr) {
     check = [this](const Caller& caller) {
-      return access_->Admit(caller.context(), caller.method());
+      return access_->Admit(caller.context(), caller.method(),
+                            caller.request_bytes());
     };
   }
   if (access_ != nullptr) {
@@ -216,7 +217,10 @@ Config Daemon::InForce() const {
   Config config = config_;
   static_cast<runtime::Limits&>(config.runtime) = runtime_->limits().Get();
   config.log_level = logger_.level();
-  if (access_ != nullptr) config.auth_mode = access_->setting();
+  if (access_ != nullptr) {
+    config.auth_mode = access_->setting();
+    config.quotas = access_->quotas();
+  }
   return config;
 }
 
@@ -226,14 +230,17 @@ void Daemon::Reload(const Config& fresh) {
   size_t& payload = next.runtime.max_payload_bytes;
   payload = std::min(payload, server_->max_payload_bytes());
   // Without a file of tokens at the start there is nobody to change the mode.
-  if (access_ == nullptr) next.auth_mode = old.auth_mode;
+  if (access_ == nullptr) {
+    next.auth_mode = old.auth_mode;
+    next.quotas = old.quotas;
+  }
   const absl::Status status = runtime_->SetLimits(next.runtime);
   if (!status.ok()) {
     logger_.Error(
         absl::StrCat("configuration not reloaded: ", status.message()));
     return;
   }
-  if (access_ != nullptr) access_->Reload(next.auth_mode);
+  if (access_ != nullptr) access_->Reload(next.auth_mode, next.quotas);
   // The lower of the two levels applies while the changes are logged, so that a
   // raised level is logged too.
   logger_.SetLevel(std::min(old.log_level, next.log_level));

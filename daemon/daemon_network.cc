@@ -41,6 +41,13 @@ void Daemon::ReloadTls() {
 }
 
 void Daemon::WarnOfStrangers() {
+  if (config_.auth_tokens.empty() &&
+      (config_.quotas.IsAny() ||
+       config_.runtime.max_processes_per_owner != 0)) {
+    logger_.Warning(
+        "quotas limit nobody: they are of clients with tokens, and auth.tokens "
+        "is not set");
+  }
   // With authorities of clients there are no strangers.
   if (!config_.tls.client_ca.empty()) return;
   const bool has_tls = !config_.tls.certificate.empty();

@@ -57,7 +57,8 @@ Fields Overview(const v1::GetStatusResponse& status) {
       {"Limits reached",
        WithThousands(counters.mailbox_limit_total()) + " mailbox, " +
            WithThousands(counters.process_limit_total() +
-                         counters.process_type_limit_total()) +
+                         counters.process_type_limit_total() +
+                         counters.process_owner_limit_total()) +
            " processes, " + WithThousands(counters.yield_limit_total()) +
            " yields, " + WithThousands(counters.external_yield_limit_total()) +
            " external yields, " +

@@ -46,6 +46,8 @@ uint64_t RefusalsOf(const v1::Counters& counters) {
          counters.lifetime_limit_total() + counters.watch_limit_total() +
          counters.connection_limit_total() + counters.memory_limit_total() +
          counters.unread_answers_limit_total() + counters.owner_limit_total() +
+         counters.client_quota_limit_total() +
+         counters.process_owner_limit_total() +
          counters.connection_address_limit_total() +
          counters.connection_descriptor_limit_total();
 }

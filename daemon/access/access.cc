@@ -1,5 +1,7 @@
 #include "daemon/access/access.h"
 
+#include <utility>
+
 #include "absl/strings/str_cat.h"
 #include "daemon/access/access_control.h"
 #include "identity/role.h"
@@ -19,6 +21,12 @@ absl::Status Access::CheckName(bool is_allowed, std::string_view what,
                                   std::string(name), ": its list ",
                                   std::string(list), " has no pattern for it")),
       *this);
+}
+
+absl::StatusOr<StreamSlot> Access::TakeCountedStream() const {
+  absl::Status status = quota_->TakeStream();
+  if (!status.ok()) return control_->OverQuota(*this, std::move(status));
+  return StreamSlot(quota_);
 }
 
 // Without a token, the gate has already judged the call.

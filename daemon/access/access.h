@@ -17,6 +17,8 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "daemon/access/client_quotas.h"
 #include "daemon/access/method_rules.h"
 #include "daemon/access/owners.h"
 #include "identity/identity.h"
@@ -63,6 +65,16 @@ class Access {
                : std::string_view(token_->identity.name);
   }
 
+  // The quotas of the client; null: it has none. Lives as long as the
+  // AccessControl.
+  [[nodiscard]] ClientQuota* quota() const { return quota_; }
+  // Counts the call as an open stream of its client, as long as the slot lives.
+  // RESOURCE_EXHAUSTED (CLIENT_QUOTA), which is counted and logged.
+  [[nodiscard]] absl::StatusOr<StreamSlot> TakeStream() const {
+    if (quota_ == nullptr) return StreamSlot();
+    return TakeCountedStream();
+  }
+
   [[nodiscard]] absl::Status MaySubmit(std::string_view process_type) const;
   [[nodiscard]] absl::Status MaySend(std::string_view process_type) const;
   // `command` may be a pattern: then every command that matches it.
@@ -100,6 +112,7 @@ class Access {
          std::shared_ptr<const identity::StoredToken> token)
       : control_(control), rule_(rule), token_(std::move(token)) {}
 
+  [[nodiscard]] absl::StatusOr<StreamSlot> TakeCountedStream() const;
   [[nodiscard]] absl::Status CheckName(bool is_allowed, std::string_view what,
                                        std::string_view name,
                                        std::string_view list) const;
@@ -109,6 +122,7 @@ class Access {
   std::shared_ptr<const identity::StoredToken> token_;
   runtime::Owner owner_ = runtime::Owner::kNobody;
   runtime::Owner sees_ = runtime::Owner::kAny;
+  ClientQuota* quota_ = nullptr;
 };
 
 }  // namespace actord::daemon

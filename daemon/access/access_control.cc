@@ -102,6 +102,7 @@ AccessControl::AccessControl(std::unique_ptr<LiveTokens> tokens,
     : tokens_(std::move(tokens)),
       local_(LocalAdministrator()),
       clock_(clock),
+      quotas_(config.quotas, clock),
       refusals_(logger, clock),
       setting_(config.auth_mode) {}
 
@@ -135,7 +136,8 @@ void AccessControl::Run() {
   }
 }
 
-void AccessControl::Reload(AuthMode setting) {
+void AccessControl::Reload(AuthMode setting, const QuotaSettings& quotas) {
+  quotas_.Set(quotas);
   setting_.store(setting, std::memory_order_relaxed);
   tokens_->Refresh(LiveTokens::When::kAlways);
   if (recheck_) recheck_();
@@ -181,7 +183,7 @@ AccessControl::Found AccessControl::FindToken(
 
 absl::StatusOr<Access> AccessControl::Admit(
     const grpc::CallbackServerContext& context,
-    const google::protobuf::MethodDescriptor& method) {
+    const google::protobuf::MethodDescriptor& method, size_t request_bytes) {
   const MethodRule* const rule = FindRule(method);
   if (rule == nullptr) {
     return absl::InternalError(
@@ -208,7 +210,12 @@ absl::StatusOr<Access> AccessControl::Admit(
     // Observed: the gate has counted the call, and its items are not judged.
     return Access(this, rule, nullptr);
   }
-  return Owned(Access(this, rule, std::move(found.token)));
+  absl::StatusOr<Access> access =
+      Owned(Access(this, rule, std::move(found.token)));
+  if (!access.ok() || access->quota() == nullptr) return access;
+  absl::Status within = access->quota()->Take(rule->requests, request_bytes);
+  if (!within.ok()) return OverQuota(*access, std::move(within));
+  return access;
 }
 
 absl::StatusOr<Access> AccessControl::Owned(Access access) {
@@ -219,6 +226,7 @@ absl::StatusOr<Access> AccessControl::Owned(Access access) {
   const absl::StatusOr<runtime::Owner> owner = owners_.NumberOf(identity.name);
   if (!owner.ok()) return owner.status();
   access.owner_ = *owner;
+  access.quota_ = quotas_.Of(*owner);
   access.sees_ =
       identity.sees == identity::Sees::kAll ? runtime::Owner::kAny : *owner;
   return access;
@@ -300,6 +308,17 @@ absl::Status AccessControl::Refuse(const Refused& refused, absl::Status why,
   return Refuse(refused, std::move(why), Who(access.token_.get()));
 }
 
+absl::Status AccessControl::OverQuota(const Access& access, absl::Status why) {
+  const std::string reason = runtime::ReasonOf(why);
+  refusals_.Say({.token_id = access.token_->identity.token_id,
+                 .reason = reason,
+                 .method = access.rule_->method},
+                absl::StrCat(std::string(access.rule_->method), " of ",
+                             Who(access.token_.get()),
+                             " refused: ", why.message(), " (", reason, ")"));
+  return why;
+}
+
 std::string AccessControl::Who(const identity::StoredToken* token) const {
   if (token == nullptr) return "a client without a valid token";
   if (token == local_.get()) return "the daemon's own user (admin)";
@@ -314,6 +333,7 @@ void AccessControl::WriteStats(DaemonStats& stats) const {
   stats.calls_denied = denied_.load(std::memory_order_relaxed);
   stats.calls_observed = observed_.load(std::memory_order_relaxed);
   stats.owner_limit = owners_.refused();
+  quotas_.WriteStats(stats);
 }
 
 }  // namespace actord::daemon

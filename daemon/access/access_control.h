@@ -17,6 +17,7 @@
 #include <grpcpp/server_context.h>
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -27,6 +28,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "daemon/access/access.h"
+#include "daemon/access/client_quotas.h"
 #include "daemon/access/live_tokens.h"
 #include "daemon/access/owners.h"
 #include "daemon/access/refusal_log.h"
@@ -56,9 +58,11 @@ class AccessControl {
   // `recheck` is not called any more.
   void Stop();
 
-  // Sets the mode, reads the file of tokens again, and checks the open streams.
-  // kByTokens is kEnforce here, because there is a file of tokens.
-  void Reload(AuthMode setting);
+  // Sets the mode and the quotas, reads the file of tokens again, and checks
+  // the open streams. kByTokens is kEnforce here, because there is a file of
+  // tokens.
+  void Reload(AuthMode setting, const QuotaSettings& quotas);
+  [[nodiscard]] QuotaSettings quotas() const { return quotas_.settings(); }
   [[nodiscard]] AuthMode setting() const {
     return setting_.load(std::memory_order_relaxed);
   }
@@ -67,10 +71,12 @@ class AccessControl {
     return mode == AuthMode::kByTokens ? AuthMode::kEnforce : mode;
   }
 
-  // The access of a new call, or why the call is refused.
+  // The access of a new call, or why the call is refused. A call that is
+  // admitted has spent its part of the quotas of its client. `request_bytes`:
+  // the size of its request, 0 for a stream of requests.
   [[nodiscard]] absl::StatusOr<Access> Admit(
       const grpc::CallbackServerContext& context,
-      const google::protobuf::MethodDescriptor& method);
+      const google::protobuf::MethodDescriptor& method, size_t request_bytes);
 
   // Whether `access` may go on, with the token as it is now. kMustStay: an
   // access whose token has other rights now gets UNAVAILABLE, so that its
@@ -102,6 +108,9 @@ class AccessControl {
   absl::Status Refuse(const Refused& refused, absl::Status why,
                       const Access& access);
 
+  // Logs a call that the quotas of its client refuse. Returns `why`.
+  absl::Status OverQuota(const Access& access, absl::Status why);
+
   struct Found {
     // Null: `why` says why there is none.
     std::shared_ptr<const identity::StoredToken> token;
@@ -113,8 +122,8 @@ class AccessControl {
   [[nodiscard]] absl::Time Now() const {
     return absl::FromUnixNanos(static_cast<int64_t>(clock_.UnixNs()));
   }
-  // Gives the access its owner, and says what it sees. RESOURCE_EXHAUSTED
-  // (OWNER_LIMIT).
+  // Gives the access its owner and its quotas, and says what it sees.
+  // RESOURCE_EXHAUSTED (OWNER_LIMIT).
   [[nodiscard]] absl::StatusOr<Access> Owned(Access access);
   [[nodiscard]] std::string Who(const identity::StoredToken* token) const;
   void Run();
@@ -124,6 +133,7 @@ class AccessControl {
   const std::shared_ptr<const identity::StoredToken> local_;
   const runtime::Clock& clock_;
   Owners owners_;
+  ClientQuotas quotas_;
   RefusalLog refusals_;
   // Written by Reload. Relaxed: a call that begins during a reload may be
   // judged by the former mode.

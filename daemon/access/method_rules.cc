@@ -8,6 +8,8 @@ namespace {
 
 using enum identity::Permission;
 
+constexpr uint32_t kRequestsOfList = 10;
+
 // Every role that may submit or send may see payloads, too (a test checks it).
 // So outcomes in SubmitStream and answers of Call need no rule of their own.
 constexpr MethodRule kRules[] = {
@@ -19,15 +21,25 @@ constexpr MethodRule kRules[] = {
     // The answer is a payload, and nothing is left of it without one.
     {.method = "Await", .needs = kSeePayloads},
     {.method = "GetProcess", .needs = kSeeMetadata},
-    {.method = "ListProcesses", .needs = kSeeMetadata},
-    {.method = "WatchProcesses", .needs = kSeeMetadata},
-    {.method = "ListNames", .needs = kSeeMetadata},
+    {.method = "ListProcesses",
+     .needs = kSeeMetadata,
+     .requests = kRequestsOfList},
+    {.method = "WatchProcesses",
+     .needs = kSeeMetadata,
+     .requests = kRequestsOfList},
+    {.method = "ListNames", .needs = kSeeMetadata, .requests = kRequestsOfList},
     {.method = "GetStatus", .needs = kSeeMetadata},
-    {.method = "ListPlugins", .needs = kSeeMetadata},
-    {.method = "ListYields", .needs = kSeeMetadata, .hides_payloads = true},
+    {.method = "ListPlugins",
+     .needs = kSeeMetadata,
+     .requests = kRequestsOfList},
+    {.method = "ListYields",
+     .needs = kSeeMetadata,
+     .hides_payloads = true,
+     .requests = kRequestsOfList},
     {.method = "ListDeadLetters",
      .needs = kSeeMetadata,
-     .hides_payloads = true},
+     .hides_payloads = true,
+     .requests = kRequestsOfList},
     {.method = "GetDeadLetter", .needs = kSeeMetadata, .hides_payloads = true},
     {.method = "Work", .needs = kWork},
     {.method = "CompleteYield", .needs = kWork},
@@ -37,7 +49,10 @@ constexpr MethodRule kRules[] = {
     {.method = "DropDeadLetters", .needs = kOperate},
     // The addresses and the names of other clients are nothing for a viewer,
     // who sees processes.
-    {.method = "ListClients", .needs = kOperate, .only_reads = true},
+    {.method = "ListClients",
+     .needs = kOperate,
+     .only_reads = true,
+     .requests = kRequestsOfList},
     {.method = "CutClient", .needs = kAdminister},
     {.method = "LoadPlugin", .needs = kAdminister},
     {.method = "Shutdown", .needs = kAdminister},

@@ -6,6 +6,7 @@
 
 #include <google/protobuf/descriptor.h>
 
+#include <cstdint>
 #include <span>
 #include <string_view>
 
@@ -26,6 +27,10 @@ struct MethodRule {
   bool hides_payloads = false;
   // Changes nothing in the daemon.
   bool only_reads = false;
+
+  // As how many requests a call counts in the quota of its client. A list
+  // looks at many processes, and so counts more.
+  uint32_t requests = 1;
 
   // Each call is one line in the log.
   [[nodiscard]] constexpr bool is_audited() const {

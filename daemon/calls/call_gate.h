@@ -10,6 +10,7 @@
 #include <google/protobuf/descriptor.h>
 #include <grpcpp/server_context.h>
 
+#include <cstddef>
 #include <functional>
 #include <utility>
 
@@ -43,10 +44,12 @@ class CallGate {
 
   // Returns the caller of a new call, or why the call is refused. Allocates
   // nothing if there is neither a check nor a need for certificates.
+  // `request_bytes`: see Caller.
   [[nodiscard]] absl::StatusOr<Caller> Enter(
       grpc::CallbackServerContext& context,
-      const google::protobuf::MethodDescriptor& method) const {
-    Caller caller(context, method, parts_.connections);
+      const google::protobuf::MethodDescriptor& method,
+      size_t request_bytes = 0) const {
+    Caller caller(context, method, parts_.connections, request_bytes);
     if (parts_.certificates != nullptr) {
       auto certified = parts_.certificates->Check(context.c_call());
       if (!certified.ok()) return certified.status();

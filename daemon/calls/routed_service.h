@@ -29,6 +29,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "daemon/access/audit.h"
+#include "daemon/access/client_quotas.h"
 #include "daemon/calls/call_gate.h"
 #include "daemon/calls/unary_answer.h"
 #include "daemon/operations/unread_answers.h"
@@ -117,10 +118,10 @@ class RoutedService : public grpc::Service {
         [this, &method, service = Self<Service>(),
          open](Context* context) -> Reactor* {
           const absl::StatusOr<Caller> caller = gate_.Enter(*context, method);
-          if (!caller.ok()) {
-            return new RefusedStream<Reactor>(caller.status());
-          }
-          return Stream::Begin((service->*open)(*caller), *context, unread_);
+          absl::StatusOr<StreamSlot> slot = TakeSlot(caller);
+          if (!slot.ok()) return new RefusedStream<Reactor>(slot.status());
+          return Stream::Begin((service->*open)(*caller), *context, unread_,
+                               *std::move(slot));
         }));
   }
 
@@ -139,13 +140,15 @@ class RoutedService : public grpc::Service {
           Request request;
           const absl::StatusOr<Caller> caller =
               Begin(*context, method, *in, &request);
+          absl::StatusOr<StreamSlot> slot = TakeSlot(caller);
+          if (!slot.ok()) return new RefusedStream<Reactor>(slot.status());
           absl::StatusOr<std::shared_ptr<Opened>> stream =
-              caller.ok() ? (service->*open)(*caller, request)
-                          : caller.status();
+              (service->*open)(*caller, request);
           if (!stream.ok()) {
             return new RefusedStream<Reactor>(stream.status());
           }
-          return Stream::Begin(*std::move(stream), *context, unread_);
+          return Stream::Begin(*std::move(stream), *context, unread_,
+                               *std::move(slot));
         }));
   }
 
@@ -168,6 +171,13 @@ class RoutedService : public grpc::Service {
     void OnDone() override { delete this; }
   };
 
+  // The place of a new stream among those of its client.
+  static absl::StatusOr<StreamSlot> TakeSlot(
+      const absl::StatusOr<Caller>& caller) {
+    if (!caller.ok()) return caller.status();
+    return caller->access().TakeStream();
+  }
+
   static grpc::ServerUnaryReactor* Refuse(Context* context,
                                           const absl::Status& status) {
     grpc::ServerUnaryReactor* const reactor = context->DefaultReactor();
@@ -179,7 +189,7 @@ class RoutedService : public grpc::Service {
   absl::StatusOr<Caller> Begin(Context& context, const Method& method,
                                const Bytes& in,
                                google::protobuf::Message* request) const {
-    absl::StatusOr<Caller> caller = gate_.Enter(context, method);
+    absl::StatusOr<Caller> caller = gate_.Enter(context, method, in.Length());
     if (!caller.ok()) return caller;
     absl::Status status = ReadMessage(in, request);
     if (!status.ok()) return status;

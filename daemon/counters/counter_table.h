@@ -40,5 +40,11 @@
         "Answers that were refused because of `connections.max_unread_bytes`.") \
   TOTAL(owner_limit, "owner_limit_total", "calls", \
         "Calls that were refused because clients of 65,534 names had called " \
-        "before.")
+        "before.") \
+  TOTAL(client_quota_limit, "client_quota_limit_total", "calls", \
+        "Calls and streams that were refused because their client was above " \
+        "a quota of `quotas`.") \
+  TOTAL(client_quota_delays, "client_quota_delays_total", "reads", \
+        "Reads of streams that were delayed because their client was above a " \
+        "quota of `quotas`.")
 // clang-format on

@@ -15,6 +15,7 @@
 #include <grpcpp/server_context.h>
 #include <grpcpp/support/string_ref.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <iterator>
 #include <memory>
@@ -62,6 +63,8 @@ class Caller {
     if (certified_ != nullptr) return certified_->connection;
     return connections_ == nullptr ? 0 : connections_->FindPeer(peer());
   }
+  // The size of the request; 0: the call is a stream of requests.
+  [[nodiscard]] size_t request_bytes() const { return request_bytes_; }
   // What the call may do, and who makes it.
   [[nodiscard]] const Access& access() const { return access_; }
   // The name that the client has proved by its token, else by its certificate;
@@ -81,12 +84,16 @@ class Caller {
   friend class CallGate;
   Caller(const grpc::CallbackServerContext& context,
          const google::protobuf::MethodDescriptor& method,
-         const ConnectionRegistry* connections)
-      : context_(&context), method_(&method), connections_(connections) {}
+         const ConnectionRegistry* connections, size_t request_bytes)
+      : context_(&context),
+        method_(&method),
+        connections_(connections),
+        request_bytes_(request_bytes) {}
 
   const grpc::CallbackServerContext* context_;
   const google::protobuf::MethodDescriptor* method_;
   const ConnectionRegistry* connections_;  // null: no numbers are known
+  size_t request_bytes_;
   // Null: the client has presented no certificate.
   std::shared_ptr<const CertifiedPeer> certified_;
   Access access_;

@@ -35,6 +35,23 @@ struct TlsSettings {
   absl::Duration reload_interval = absl::Seconds(30);
 };
 
+// How much one client may use (daemon/access/client_quotas.h). 0: no limit; for
+// a burst, as much as one second brings.
+struct QuotaSettings {
+  uint64_t requests_per_second = 0;
+  uint64_t request_burst = 0;
+  size_t bytes_per_second = 0;
+  size_t bytes_burst = 0;
+  // Open streams.
+  size_t streams = 0;
+
+  // A burst alone limits nothing.
+  [[nodiscard]] bool IsAny() const {
+    return requests_per_second != 0 || bytes_per_second != 0 || streams != 0;
+  }
+  bool operator==(const QuotaSettings&) const = default;
+};
+
 struct Config {
   // Addresses, "host:port" or "unix:/path"; port 0 picks a free port.
   std::vector<std::string> listen = {"127.0.0.1:7600"};
@@ -70,6 +87,7 @@ struct Config {
   // Path of the file of tokens; "": none.
   std::string auth_tokens;
   AuthMode auth_mode = AuthMode::kByTokens;
+  QuotaSettings quotas;
 
   std::vector<std::string> plugins;
   std::vector<std::string> plugin_dirs;

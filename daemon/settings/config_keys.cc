@@ -200,6 +200,7 @@ const std::vector<ConfigKey>& ConfigKeys() {
     auto* all = new std::vector<ConfigKey>;
     AddNetworkKeys(*all);
     AddAuthKeys(*all);
+    AddQuotaKeys(*all);
     AddLogKeys(*all);
     AddPluginKeys(*all);
     AddBootKeys(*all);

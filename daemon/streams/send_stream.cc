@@ -12,8 +12,9 @@ namespace actord::daemon {
 
 void SendStream::OnMessage(const grpc::ByteBuffer& bytes) {
   v1::SendStreamRequest& request = request_.get();
-  absl::Status status = CheckBatch(
-      "sends", CountField(bytes, v1::SendStreamRequest::kSendsFieldNumber));
+  const int items = CountField(bytes, v1::SendStreamRequest::kSendsFieldNumber);
+  Charge(items, bytes.Length());
+  absl::Status status = CheckBatch("sends", items);
   if (status.ok()) status = ReadMessage(bytes, &request);
   if (!status.ok()) {
     // The stream stays open until its remaining output is written.

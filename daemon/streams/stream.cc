@@ -1,8 +1,11 @@
 #include "daemon/streams/stream.h"
 
+#include <algorithm>
+#include <cstdint>
 #include <utility>
 #include <vector>
 
+#include "absl/time/time.h"
 #include "daemon/wire/status_mapping.h"
 
 namespace actord::daemon {
@@ -110,7 +113,52 @@ void Stream::Recheck(const OpenStreams::Renew& renew) {
 
 void Stream::Cancelled() { End(absl::CancelledError("the client has gone")); }
 
-void Stream::Done() { streams_.Remove(this); }
+void Stream::Done() {
+  slot_.Release();
+  streams_.Remove(this);
+}
+
+// Pauses.
+
+void Stream::Charge(int items, size_t bytes) {
+  if (!is_checked_) return;
+  ClientQuota* const quota = access().quota();
+  if (quota == nullptr) return;
+  quota->Charge(static_cast<uint64_t>(std::max(items, 1)), bytes);
+}
+
+bool Stream::MayRead() {
+  if (read_ == Read::kPermitted) return true;
+  ClientQuota* const quota = access_.quota();
+  if (quota == nullptr || !IsPaced()) return true;
+  pause_ = quota->BeginPause();
+  const absl::Duration left = quota->Left(pause_);
+  if (left == absl::ZeroDuration()) return true;
+  read_ = Read::kPaused;
+  WaitForQuota(left);
+  return false;
+}
+
+void Stream::WaitForQuota(absl::Duration left) {
+  // Nothing cancels the timer, so it looks again often enough to see the end of
+  // the stream and a change of the quotas.
+  timer_.Begin(std::min(left, absl::Seconds(1)),
+               [self = shared_from_this()] { self->PauseOver(); });
+}
+
+void Stream::PauseOver() {
+  {
+    const absl::MutexLock lock(&mutex_);
+    if (end_.has_value()) return;
+    // Null: the client has no quotas any more.
+    const ClientQuota* const quota = access_.quota();
+    const absl::Duration left =
+        quota == nullptr ? absl::ZeroDuration() : quota->Left(pause_);
+    if (left != absl::ZeroDuration()) return WaitForQuota(left);
+    read_ = Read::kPermitted;
+  }
+  Continue();
+}
 
 // Reading and writing.
 
@@ -124,7 +172,8 @@ void Stream::Continue() {
       if (!writing_ && read_ != Read::kHandled && !ExpectsOutput()) {
         EndLocked(*close_);
       }
-    } else if (read_ == Read::kNone && WantsMessage()) {
+    } else if ((read_ == Read::kNone || read_ == Read::kPermitted) &&
+               WantsMessage() && MayRead()) {
       read_ = Read::kUnderWay;
       StartReadInto(&in_bytes_);
     }

@@ -10,7 +10,9 @@
 //            the current write is done. It starts no read and no write.
 //
 // Bounds: the stream reads or handles one message at a time, reads the next
-// message when the subclass wants it, and writes one message at a time.
+// message when the subclass wants it, and writes one message at a time. A
+// stream that is paced reads the next message when the quotas of its client
+// permit it; a pause ends also when the quotas change.
 //
 // Thread-safety: any thread. Ownership: OpenStreams keeps the stream until
 // OnDone. gRPC calls OnDone when the call is finished and no function of the
@@ -34,7 +36,9 @@
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "daemon/access/access.h"
+#include "daemon/access/client_quotas.h"
 #include "daemon/operations/unread_answers.h"
+#include "daemon/streams/read_pause.h"
 
 namespace actord::daemon {
 
@@ -84,13 +88,14 @@ class Stream : public std::enable_shared_from_this<Stream> {
 
   // Begins `stream` and returns its reactor for gRPC. The stream does not read
   // or write before Begin. gRPC's context lives until OnDone; `unread` must
-  // outlive the server.
+  // outlive the server. `slot` is given back at OnDone.
   template <typename Call>
   static Call* Begin(std::shared_ptr<Call> stream,
                      const grpc::CallbackServerContext& context,
-                     UnreadAnswers& unread) {
+                     UnreadAnswers& unread, StreamSlot slot = {}) {
     stream->context_ = &context;
     stream->unread_ = &unread;
+    stream->slot_ = std::move(slot);
     stream->BeginCall();
     // `streams_` keeps the stream until OnDone. gRPC does not call OnDone
     // before it has the reactor.
@@ -120,6 +125,12 @@ class Stream : public std::enable_shared_from_this<Stream> {
     const absl::MutexLock lock(&mutex_);
     return access_;
   }
+
+  // Charges the quotas of the client for the message that has arrived, with
+  // `items` requests in it. To be called from OnMessage, without the lock.
+  void Charge(int items, size_t bytes);
+  // True: reads wait for the quotas of the client.
+  [[nodiscard]] virtual bool IsPaced() const { return false; }
 
   // Called when a message has arrived. The message stays in `bytes` until
   // Handled. Called without the lock, and not again before Handled.
@@ -174,20 +185,29 @@ class Stream : public std::enable_shared_from_this<Stream> {
   absl::Mutex mutex_;
 
  private:
-  enum class Read { kNone, kUnderWay, kHandled };
+  // kPaused: the quotas of the client do not permit a read yet. kPermitted:
+  // they do, and the next read does not ask them again.
+  enum class Read { kNone, kPaused, kPermitted, kUnderWay, kHandled };
 
   void BeginCall();
   void CloseLocked(const absl::Status& status)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void FinishLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Whether the next read may start now; else a pause has begun.
+  bool MayRead() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void WaitForQuota(absl::Duration left) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void PauseOver();
 
   OpenStreams& streams_;
   // Set by Begin.
   const grpc::CallbackServerContext* context_ = nullptr;
   UnreadAnswers* unread_ = nullptr;
+  StreamSlot slot_;
   const bool is_checked_;
   Access access_ ABSL_GUARDED_BY(mutex_);
   Read read_ ABSL_GUARDED_BY(mutex_) = Read::kNone;
+  ReadPause timer_ ABSL_GUARDED_BY(mutex_);
+  ClientQuota::Pause pause_ ABSL_GUARDED_BY(mutex_);  // set while kPaused
   bool writing_ ABSL_GUARDED_BY(mutex_) = false;
   // The status to end with. `close_` is nullopt: the stream does not close.
   // `end_` is nullopt: the stream has not ended.

@@ -36,9 +36,10 @@ bool SubmitStream::WantsMessage() { return outstanding_ < kMaxOutstanding; }
 
 void SubmitStream::OnMessage(const grpc::ByteBuffer& bytes) {
   v1::SubmitStreamRequest& request = request_.get();
-  absl::Status status = CheckBatch(
-      "submissions",
-      CountField(bytes, v1::SubmitStreamRequest::kSubmissionsFieldNumber));
+  const int items =
+      CountField(bytes, v1::SubmitStreamRequest::kSubmissionsFieldNumber);
+  Charge(items, bytes.Length());
+  absl::Status status = CheckBatch("submissions", items);
   if (status.ok()) status = ReadMessage(bytes, &request);
   if (!status.ok()) {
     // The stream stays open until its remaining output is written.

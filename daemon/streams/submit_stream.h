@@ -92,6 +92,7 @@ class SubmitStream final : public BidiStream {
   };
 
   void OnMessage(const grpc::ByteBuffer& bytes) override;
+  [[nodiscard]] bool IsPaced() const override { return true; }
   bool WantsMessage() override ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool TakeOutput() override ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status WriteOutput(grpc::ByteBuffer* bytes) override;

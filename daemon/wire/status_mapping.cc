@@ -41,6 +41,10 @@ google::rpc::ErrorInfo MakeErrorInfo(const absl::Status& status) {
   if (std::string holder = runtime::HolderOf(status); !holder.empty()) {
     (*info.mutable_metadata())["pid"] = std::move(holder);
   }
+  if (std::string quota = runtime::QuotaOf(status); !quota.empty()) {
+    (*info.mutable_metadata())["quota"] = std::move(quota);
+    (*info.mutable_metadata())["limit"] = runtime::QuotaLimitOf(status);
+  }
   return info;
 }
 

@@ -112,5 +112,7 @@
         "has the numbers of ready processes in the queues of single workers.") \
   TOTAL(refused_for_memory, "memory_limit_total", "requests", \
         "Submissions, messages and calls that were refused because little " \
-        "memory was left.")
+        "memory was left.") \
+  LANE(refused_processes_of_owner, "process_owner_limit_total", "processes", \
+       "Processes that were not started because of `quotas.processes`.")
 // clang-format on

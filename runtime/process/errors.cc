@@ -15,6 +15,8 @@ namespace {
 constexpr char kReasonKey[] = "actord/reason";
 constexpr char kFieldKey[] = "actord/field";
 constexpr char kHolderKey[] = "actord/holder";
+constexpr char kQuotaKey[] = "actord/quota";
+constexpr char kQuotaLimitKey[] = "actord/quota_limit";
 constexpr char kRetryDelayNsKey[] = "actord/retry_delay_ns";
 
 std::string Get(const absl::Status& status, const char* key) {
@@ -57,6 +59,15 @@ absl::Status NameTaken(std::string_view name, std::string_view holder_pid) {
   return status;
 }
 
+absl::Status QuotaExceeded(std::string_view message, std::string_view quota,
+                           uint64_t limit, absl::Duration retry_delay) {
+  absl::Status status = Retryable(absl::StatusCode::kResourceExhausted,
+                                  reason::kClientQuota, message, retry_delay);
+  status.SetPayload(kQuotaKey, absl::Cord(ToAbsl(quota)));
+  status.SetPayload(kQuotaLimitKey, absl::Cord(absl::StrCat(limit)));
+  return status;
+}
+
 std::string ReasonOf(const absl::Status& status) {
   return Get(status, kReasonKey);
 }
@@ -67,6 +78,14 @@ std::string FieldOf(const absl::Status& status) {
 
 std::string HolderOf(const absl::Status& status) {
   return Get(status, kHolderKey);
+}
+
+std::string QuotaOf(const absl::Status& status) {
+  return Get(status, kQuotaKey);
+}
+
+std::string QuotaLimitOf(const absl::Status& status) {
+  return Get(status, kQuotaLimitKey);
 }
 
 std::optional<absl::Duration> RetryDelayOf(const absl::Status& status) {

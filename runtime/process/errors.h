@@ -4,6 +4,7 @@
 // Thread-safety: pure functions.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -60,6 +61,7 @@ inline constexpr std::string_view kRoleNotAllowed = "ROLE_NOT_ALLOWED";
 inline constexpr std::string_view kNameNotAllowed = "NAME_NOT_ALLOWED";
 inline constexpr std::string_view kConnectionNotFound = "CONNECTION_NOT_FOUND";
 inline constexpr std::string_view kOwnerLimit = "OWNER_LIMIT";
+inline constexpr std::string_view kClientQuota = "CLIENT_QUOTA";
 inline constexpr std::string_view kCertificateRevoked = "CERTIFICATE_REVOKED";
 inline constexpr std::string_view kStarting = "STARTING";
 inline constexpr std::string_view kDraining = "DRAINING";
@@ -79,10 +81,17 @@ absl::Status Retryable(absl::StatusCode code, std::string_view reason,
 // ALREADY_EXISTS that names the holder of the name.
 absl::Status NameTaken(std::string_view name, std::string_view holder_pid);
 
+// RESOURCE_EXHAUSTED (CLIENT_QUOTA), to be retried after `retry_delay`, that
+// names the quota ("requests_per_second") and its value.
+absl::Status QuotaExceeded(std::string_view message, std::string_view quota,
+                           uint64_t limit, absl::Duration retry_delay);
+
 // The data that `status` carries; empty or nullopt: it carries none.
 std::string ReasonOf(const absl::Status& status);
 std::string FieldOf(const absl::Status& status);
 std::string HolderOf(const absl::Status& status);
+std::string QuotaOf(const absl::Status& status);
+std::string QuotaLimitOf(const absl::Status& status);
 std::optional<absl::Duration> RetryDelayOf(const absl::Status& status);
 
 // The absl code of an error code of the ABI. An unknown code, and OK, become

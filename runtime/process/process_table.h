@@ -14,6 +14,7 @@
 #include "absl/status/status.h"
 #include "runtime/memory/slot_table.h"
 #include "runtime/process/owner.h"
+#include "runtime/process/owner_limits.h"
 #include "runtime/process/pid.h"
 #include "runtime/process/process.h"
 #include "runtime/process/type_limits.h"
@@ -27,13 +28,16 @@ class ProcessTable {
   using Cache = SlotTable<Process>::Cache;
 
   // At most `limit` processes; see SetLimit. `caches`: the caches of all
-  // threads.
+  // threads. `max_per_owner`: see OwnerLimits.
   ProcessTable(uint32_t node, uint32_t incarnation, size_t limit, size_t caches,
-               const std::vector<TypeLimit>& type_limits = {})
+               const std::vector<TypeLimit>& type_limits = {},
+               size_t max_per_owner = 0)
       : node_(node),
         incarnation_(incarnation),
         slots_(limit, caches, SlotTable<Process>::kMaxSlots),
-        type_limits_(type_limits) {}
+        has_limits_(!type_limits.empty() || max_per_owner != 0),
+        type_limits_(type_limits),
+        owner_limits_(max_per_owner) {}
 
   // Applies to new processes: live processes stay, even above the limit.
   void SetLimit(size_t limit) { slots_.SetLimit(limit); }
@@ -86,7 +90,7 @@ class ProcessTable {
   [[nodiscard]] std::optional<Owner> OwnerOf(const Pid& pid) const;
 
   // Which limit left no room for another process.
-  enum class NoRoom { kInTable, kForType };
+  enum class NoRoom { kInTable, kForType, kForOwner };
   // A process in the state "reserved", with fields reset and an odd generation.
   // It takes messages from now on. Null: there is no room, and `why` names the
   // limit.
@@ -111,13 +115,16 @@ class ProcessTable {
   // Gives back a reserved slot whose process never began; its PID is used up.
   void Unreserve(Cache& cache, Process& process) {
     process.generation.fetch_add(1, std::memory_order_release);
-    LeaveType(process);
+    LeaveLimits(process);
     Release(cache, process);
   }
-  // Makes room for another process of the same type. Called once, before any
-  // observer learns of the end: an observer may start a new process.
-  void LeaveType(const Process& process) {
-    type_limits_.Give(process.type.load(std::memory_order_relaxed));
+  // Makes room for another process of the same type and owner. Called once,
+  // before any observer learns of the end: an observer may start a new process.
+  void LeaveLimits(const Process& process) {
+    if (has_limits_) [[unlikely]] {
+      GiveLimited(process.type.load(std::memory_order_relaxed),
+                  process.owner.load(std::memory_order_relaxed));
+    }
   }
   // Gives the slot back. Precondition: generation is even, the word has
   // `ended`.
@@ -161,25 +168,47 @@ class ProcessTable {
   }
   [[nodiscard]] uint32_t SlotsInUse() const { return slots_.SlotsInUse(); }
   [[nodiscard]] const TypeLimits& type_limits() const { return type_limits_; }
+  [[nodiscard]] const OwnerLimits& owner_limits() const {
+    return owner_limits_;
+  }
 
  private:
+  // (Not inlined, as in TypeLimits.)
+  [[gnu::noinline]] bool TakeLimited(const ProcessType* type, Owner owner,
+                                     NoRoom& why) {
+    if (!owner_limits_.Take(owner)) {
+      why = NoRoom::kForOwner;
+      return false;
+    }
+    if (type_limits_.Take(type)) return true;
+    owner_limits_.Give(owner);
+    why = NoRoom::kForType;
+    return false;
+  }
+  [[gnu::noinline]] void GiveLimited(const ProcessType* type, Owner owner) {
+    type_limits_.Give(type);
+    owner_limits_.Give(owner);
+  }
+
   const uint32_t node_;
   const uint32_t incarnation_;
   SlotTable<Process> slots_;
+  // False: a begin and an end of a process pay this test alone.
+  const bool has_limits_;
   TypeLimits type_limits_;
+  OwnerLimits owner_limits_;
 };
 
 inline Process* ProcessTable::Reserve(Cache& cache, const ProcessType* type,
                                       uint16_t method, uint8_t priority,
                                       Owner owner, const Pid& parent,
                                       uint64_t now_unix_ns, NoRoom& why) {
-  if (!type_limits_.Take(type)) {
-    why = NoRoom::kForType;
+  if (has_limits_ && !TakeLimited(type, owner, why)) [[unlikely]] {
     return nullptr;
   }
   const uint32_t slot = cache.Allocate(slots_);
   if (slot == SlotTable<Process>::kNoSlot) {
-    type_limits_.Give(type);
+    if (has_limits_) GiveLimited(type, owner);
     why = NoRoom::kInTable;
     return nullptr;
   }

@@ -2,6 +2,7 @@
 
 #include "runtime/process/priority.h"
 #include "runtime/system/assert.h"
+#include "runtime/turn/no_room.h"
 
 namespace actord::runtime {
 
@@ -46,9 +47,7 @@ World::ChildAnswer LiveWorld::ReserveChild(const Pid& parent, uint64_t unix_ns,
                          static_cast<uint8_t>(PriorityOf(child)),
                          OwnerOf(parent), parent, unix_ns, no_room);
   if (process == nullptr) {
-    lane_.Count(no_room == ProcessTable::NoRoom::kForType
-                    ? &Counters::refused_processes_of_type
-                    : &Counters::refused_processes);
+    lane_.Count(RefusalCounter(no_room));
     return {};
   }
   ChildAnswer answer;

@@ -12,6 +12,7 @@
 #include "runtime/system/assert.h"
 #include "runtime/system/fail_point.h"
 #include "runtime/system/thread.h"
+#include "runtime/turn/no_room.h"
 
 namespace actord::runtime {
 namespace {
@@ -168,9 +169,14 @@ absl::StatusOr<Process*> ProcessAdmission::Reserve(const SubmitRequest& request,
 
 absl::Status ProcessAdmission::Refused(const ProcessType& type,
                                        ProcessTable::NoRoom why) {
+  lane_.Count(RefusalCounter(why));
+  if (why == ProcessTable::NoRoom::kForOwner) {
+    const size_t max = processes_.owner_limits().max();
+    return QuotaExceeded(absl::StrCat("the client is at its quota of ", max,
+                                      " live processes (quotas.processes)"),
+                         "processes", max, absl::Seconds(1));
+  }
   const bool for_type = why == ProcessTable::NoRoom::kForType;
-  lane_.Count(for_type ? &Counters::refused_processes_of_type
-                       : &Counters::refused_processes);
   return Retryable(
       absl::StatusCode::kResourceExhausted, reason::kProcessLimit,
       for_type

@@ -41,7 +41,7 @@ void Teardown::End(Process& process, Turn& turn, EndCause&& cause) {
   const bool shutdown =
       forcing || orders_.cancel.load(std::memory_order_relaxed);
   CountEnd(cause, forcing);
-  processes_.LeaveType(process);
+  processes_.LeaveLimits(process);
   process.init_due = false;
   if (process.input != nullptr) {
     lane_.Free(std::exchange(process.input, nullptr));

@@ -49,6 +49,16 @@ TEST(AuthConfig, ModeThatChecksTokensNeedsAFileOfThem) {
   EXPECT_TRUE(With({{"ACTORD_AUTH_MODE", ""}}).ok());
 }
 
+TEST(AuthConfig, QuotasOfBytesHaveBounds) {
+  for (const char* size : {"1023", "1025GiB"}) {
+    EXPECT_THAT(std::string(With({{"ACTORD_QUOTA_BYTES_PER_SECOND", size},
+                                  {"ACTORD_AUTH_TOKENS", "t"}})
+                                .status()
+                                .message()),
+                HasSubstr("is not between 1KiB and 1024GiB"));
+  }
+}
+
 TEST(AuthConfig, OtherModesAreRefusedWithTheGoodOnes) {
   EXPECT_EQ(With({{"ACTORD_AUTH_MODE", "on"}}).status().message(),
             "ACTORD_AUTH_MODE: \"on\" is not one of off, observe, enforce");

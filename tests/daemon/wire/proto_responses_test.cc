@@ -219,6 +219,7 @@ TEST(WriteCounters, WritesEach) {
   stats.upgrades_declined = 37;
   stats.ready_global = 38;
   stats.refused_for_memory = 50;
+  stats.refused_processes_of_owner = 55;
   v1::Counters proto;
   WriteCounters(stats,
                 {.streams_open = 39,
@@ -233,7 +234,9 @@ TEST(WriteCounters, WritesEach) {
                  .calls_denied = 48,
                  .calls_observed = 49,
                  .unread_answers_limit = 51,
-                 .owner_limit = 52},
+                 .owner_limit = 52,
+                 .client_quota_limit = 53,
+                 .client_quota_delays = 54},
                 &proto);
   EXPECT_EQ(proto.processes_live(), 1u);
   EXPECT_EQ(proto.processes_started_total(), 2u);
@@ -276,6 +279,9 @@ TEST(WriteCounters, WritesEach) {
   EXPECT_EQ(proto.memory_limit_total(), 50u);
   EXPECT_EQ(proto.unread_answers_limit_total(), 51u);
   EXPECT_EQ(proto.owner_limit_total(), 52u);
+  EXPECT_EQ(proto.client_quota_limit_total(), 53u);
+  EXPECT_EQ(proto.client_quota_delays_total(), 54u);
+  EXPECT_EQ(proto.process_owner_limit_total(), 55u);
   EXPECT_EQ(proto.streams_open(), 39u);
   EXPECT_EQ(proto.log_lines_dropped_total(), 40u);
   EXPECT_EQ(proto.connections_open(), 41u);

@@ -1,0 +1,180 @@
+#include "daemon/access/client_quotas.h"
+
+#include <algorithm>
+#include <limits>
+#include <string_view>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/process/errors.h"
+
+namespace actord::daemon {
+namespace {
+
+constexpr uint64_t kSecondNs = 1'000'000'000;
+// The most bytes that a cost can count in 64 bits: 18 GB.
+constexpr uint64_t kMaxCount = std::numeric_limits<uint64_t>::max() / kSecondNs;
+
+// How long so many requests take at the rate, each rounded up to whole
+// nanoseconds, so that a burst admits exactly its number. 0: there is no rate.
+uint64_t RequestCostNs(uint64_t count, uint64_t per_second) {
+  if (per_second == 0) return 0;
+  return std::min(count, kSecondNs) *
+         ((kSecondNs + per_second - 1) / per_second);
+}
+
+// How long so many bytes take at the rate, rounded up to whole nanoseconds. 0:
+// there is no rate.
+uint64_t CostNs(uint64_t count, uint64_t per_second) {
+  if (per_second == 0) return 0;
+  const uint64_t product = std::min(count, kMaxCount) * kSecondNs;
+  const uint64_t cost = product / per_second + (product % per_second != 0);
+  return std::min(cost, Gcra::kMaxNs);
+}
+
+// The same for a burst of bytes, which may be any number; 0: that of one
+// second.
+uint64_t BurstNs(uint64_t burst, uint64_t per_second) {
+  if (per_second == 0) return 0;
+  if (burst == 0) return kSecondNs;
+  const auto product = static_cast<unsigned __int128>(burst) * kSecondNs;
+  const unsigned __int128 ns = (product + per_second - 1) / per_second;
+  return static_cast<uint64_t>(
+      std::min(ns, static_cast<unsigned __int128>(Gcra::kMaxNs)));
+}
+
+absl::Status Exceeded(std::string_view quota, uint64_t limit,
+                      std::string_view unit, uint64_t delay_ns) {
+  return runtime::QuotaExceeded(
+      absl::StrCat("the client is above its quota of ", limit, " ",
+                   std::string(unit), " (quotas.", std::string(quota), ")"),
+      quota, limit, absl::Nanoseconds(delay_ns));
+}
+
+}  // namespace
+
+absl::Status ClientQuota::Take(uint64_t requests, size_t bytes) {
+  const uint64_t now = in_force_.clock.MonotonicNs();
+  const auto relaxed = std::memory_order_relaxed;
+  const uint64_t request_rate = in_force_.requests_per_second.load(relaxed);
+  const uint64_t byte_rate = in_force_.bytes_per_second.load(relaxed);
+  const uint64_t byte_burst = in_force_.bytes_burst_ns.load(relaxed);
+  const uint64_t request_cost = RequestCostNs(requests, request_rate);
+  const uint64_t byte_cost = CostNs(bytes, byte_rate);
+  uint64_t request_delay = 0;
+  if (request_cost != 0) {
+    request_delay = requests_.Take(
+        request_cost, in_force_.requests_burst_ns.load(relaxed), now);
+  }
+  uint64_t byte_delay = 0;
+  if (byte_cost != 0) {
+    byte_delay = request_delay == 0 ? bytes_.Take(byte_cost, byte_burst, now)
+                                    : bytes_.Delay(byte_cost, byte_burst, now);
+  }
+  if (request_delay == 0 && byte_delay == 0) return absl::OkStatus();
+  if (request_delay == 0) requests_.GiveBack(request_cost);
+  in_force_.refused.fetch_add(1, relaxed);
+  return request_delay >= byte_delay
+             ? Exceeded("requests_per_second", request_rate,
+                        "requests a second", request_delay)
+             : Exceeded("bytes_per_second", byte_rate, "bytes a second",
+                        byte_delay);
+}
+
+void ClientQuota::Charge(uint64_t requests, size_t bytes) {
+  const uint64_t now = in_force_.clock.MonotonicNs();
+  const auto relaxed = std::memory_order_relaxed;
+  const uint64_t request_cost =
+      RequestCostNs(requests, in_force_.requests_per_second.load(relaxed));
+  const uint64_t byte_cost =
+      CostNs(bytes, in_force_.bytes_per_second.load(relaxed));
+  if (request_cost != 0) requests_.Charge(request_cost, now);
+  if (byte_cost != 0) bytes_.Charge(byte_cost, now);
+}
+
+ClientQuota::Pause ClientQuota::BeginPause() {
+  const uint64_t now = in_force_.clock.MonotonicNs();
+  const auto relaxed = std::memory_order_relaxed;
+  Pause pause{.until_ns = now, .epoch = in_force_.epoch.load(relaxed)};
+  // The read may cost up to the burst, as it were: what it brings is charged
+  // when it is known.
+  if (in_force_.requests_per_second.load(relaxed) != 0) {
+    pause.until_ns +=
+        requests_.Delay(0, in_force_.requests_burst_ns.load(relaxed), now);
+  }
+  if (in_force_.bytes_per_second.load(relaxed) != 0) {
+    pause.until_ns = std::max(
+        pause.until_ns,
+        now + bytes_.Delay(0, in_force_.bytes_burst_ns.load(relaxed), now));
+  }
+  if (pause.until_ns != now) in_force_.delayed.fetch_add(1, relaxed);
+  return pause;
+}
+
+absl::Duration ClientQuota::Left(const Pause& pause) const {
+  const uint64_t now = in_force_.clock.MonotonicNs();
+  if (now >= pause.until_ns ||
+      pause.epoch != in_force_.epoch.load(std::memory_order_relaxed)) {
+    return absl::ZeroDuration();
+  }
+  return absl::Nanoseconds(pause.until_ns - now);
+}
+
+absl::Status ClientQuota::TakeStream() {
+  const size_t max = in_force_.streams.load(std::memory_order_relaxed);
+  // Relaxed: no other data depends on the count.
+  size_t open = streams_.load(std::memory_order_relaxed);
+  do {
+    if (max != 0 && open >= max) {
+      in_force_.refused.fetch_add(1, std::memory_order_relaxed);
+      return Exceeded("streams", max, "open streams", kSecondNs);
+    }
+  } while (!streams_.compare_exchange_weak(open, open + 1,
+                                           std::memory_order_relaxed));
+  return absl::OkStatus();
+}
+
+void ClientQuotas::Set(const QuotaSettings& settings) {
+  const auto relaxed = std::memory_order_relaxed;
+  const absl::MutexLock lock(&mutex_);
+  if (settings == settings_) return;
+  settings_ = settings;
+  in_force_.requests_per_second.store(settings.requests_per_second, relaxed);
+  in_force_.requests_burst_ns.store(
+      RequestCostNs(settings.request_burst == 0 ? settings.requests_per_second
+                                                : settings.request_burst,
+                    settings.requests_per_second),
+      relaxed);
+  in_force_.bytes_per_second.store(settings.bytes_per_second, relaxed);
+  in_force_.bytes_burst_ns.store(
+      BurstNs(settings.bytes_burst, settings.bytes_per_second), relaxed);
+  in_force_.streams.store(settings.streams, relaxed);
+  // What was spent is a time, which the former rate has made.
+  for (const std::unique_ptr<ClientQuota>& client : clients_) {
+    if (client == nullptr) continue;
+    client->requests_.Forget();
+    client->bytes_.Forget();
+  }
+  in_force_.epoch.fetch_add(1, relaxed);
+  any_.store(settings.IsAny(), relaxed);
+}
+
+QuotaSettings ClientQuotas::settings() const {
+  const absl::MutexLock lock(&mutex_);
+  return settings_;
+}
+
+ClientQuota* ClientQuotas::Find(runtime::Owner owner) {
+  const auto number = static_cast<size_t>(owner);
+  const absl::MutexLock lock(&mutex_);
+  if (clients_.size() <= number) clients_.resize(number + 1);
+  std::unique_ptr<ClientQuota>& client = clients_[number];
+  if (client == nullptr) client = std::make_unique<ClientQuota>(in_force_);
+  return client.get();
+}
+
+void ClientQuotas::WriteStats(DaemonStats& stats) const {
+  stats.client_quota_limit = in_force_.refused.load(std::memory_order_relaxed);
+  stats.client_quota_delays = in_force_.delayed.load(std::memory_order_relaxed);
+}
+
+}  // namespace actord::daemon

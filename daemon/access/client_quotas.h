@@ -1,0 +1,157 @@
+// The quotas of clients: how many requests and bytes a second, and how many
+// open streams, one client may have. A client is the name of its tokens, so all
+// tokens of one name share its quotas. Each client has the whole of each quota.
+//
+// A client without quotas has no ClientQuota, and pays one test of a null
+// pointer. Nobody (owner.h) has none: the local administrator must be able to
+// mend what a flood has done.
+//
+// Bounds: one ClientQuota for each owner, of which there are at most
+// Owners::kMax. Reading and spending is lock-free (gcra.h).
+//
+// Thread-safety: any thread; Set is for one thread at a time. Ownership: a
+// ClientQuota lives as long as its ClientQuotas.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "daemon/access/gcra.h"
+#include "daemon/counters/stats.h"
+#include "daemon/settings/config.h"
+#include "runtime/process/owner.h"
+#include "runtime/system/clock.h"
+
+namespace actord::daemon {
+
+// The quotas in force, which all clients share. Set writes them, and every
+// thread reads them. Relaxed: during a Set a call may be judged by a mixture of
+// the former and the new numbers. 0: there is no such quota.
+struct QuotasInForce {
+  explicit QuotasInForce(const runtime::Clock& time) : clock(time) {}
+
+  const runtime::Clock& clock;
+  std::atomic<uint64_t> requests_per_second{0};
+  std::atomic<uint64_t> requests_burst_ns{0};
+  std::atomic<uint64_t> bytes_per_second{0};
+  std::atomic<uint64_t> bytes_burst_ns{0};
+  std::atomic<size_t> streams{0};
+  // The number of Sets.
+  std::atomic<uint64_t> epoch{0};
+  // Counters: refused calls and streams, delayed reads.
+  std::atomic<uint64_t> refused{0};
+  std::atomic<uint64_t> delayed{0};
+};
+
+// One client. Aligned to a cache line, so that clients do not slow each other.
+class alignas(64) ClientQuota {
+ public:
+  explicit ClientQuota(QuotasInForce& in_force) : in_force_(in_force) {}
+
+  // Spends a call that counts as `requests` requests and brings `bytes` bytes.
+  // RESOURCE_EXHAUSTED (CLIENT_QUOTA) with the exact delay, after which both
+  // quotas admit the call; then nothing is spent, and the refusal is counted.
+  [[nodiscard]] absl::Status Take(uint64_t requests, size_t bytes);
+
+  // The same for what a stream has read already, which is not refused.
+  void Charge(uint64_t requests, size_t bytes);
+  // Until when a stream must not read. Each delay is counted.
+  struct Pause {
+    uint64_t until_ns = 0;  // on the clock of the daemon
+    uint64_t epoch = 0;
+  };
+  [[nodiscard]] Pause BeginPause();
+  // The rest of the pause; zero: it is over, because its time has come or the
+  // quotas have changed.
+  [[nodiscard]] absl::Duration Left(const Pause& pause) const;
+
+  // Counts one more open stream. RESOURCE_EXHAUSTED (CLIENT_QUOTA): there are
+  // as many as the quota permits; the refusal is counted.
+  [[nodiscard]] absl::Status TakeStream();
+  void GiveStream() { streams_.fetch_sub(1, std::memory_order_relaxed); }
+
+ private:
+  friend class ClientQuotas;
+
+  QuotasInForce& in_force_;
+  Gcra requests_;
+  Gcra bytes_;
+  // Open streams. Never above the quota because of a stream that is refused
+  // then: such a stream must not cause the refusal of another one.
+  std::atomic<size_t> streams_{0};
+};
+
+// The place of one open stream in the quota of its client, given back at the
+// end of the object. Borrows the ClientQuota.
+class StreamSlot {
+ public:
+  // No quota counts the stream.
+  StreamSlot() = default;
+  // Takes over a place that TakeStream has counted.
+  explicit StreamSlot(ClientQuota* quota) : quota_(quota) {}
+  ~StreamSlot() { Release(); }
+  StreamSlot(StreamSlot&& other) noexcept
+      : quota_(std::exchange(other.quota_, nullptr)) {}
+  StreamSlot& operator=(StreamSlot&& other) noexcept {
+    if (this != &other) {
+      Release();
+      quota_ = std::exchange(other.quota_, nullptr);
+    }
+    return *this;
+  }
+
+  void Release() {
+    if (quota_ != nullptr) std::exchange(quota_, nullptr)->GiveStream();
+  }
+
+ private:
+  ClientQuota* quota_ = nullptr;
+};
+
+class ClientQuotas {
+ public:
+  ClientQuotas(const QuotaSettings& settings, const runtime::Clock& clock)
+      : in_force_(clock) {
+    Set(settings);
+  }
+  ClientQuotas(const ClientQuotas&) = delete;
+  ClientQuotas& operator=(const ClientQuotas&) = delete;
+
+  // Puts `settings` in force. If they differ from the former ones, all clients
+  // begin anew, with nothing spent; open streams stay counted.
+  void Set(const QuotaSettings& settings);
+  [[nodiscard]] QuotaSettings settings() const;
+
+  // The quotas of a client; null: none is in force, or the owner is kNobody.
+  [[nodiscard]] ClientQuota* Of(runtime::Owner owner) {
+    if (!any_.load(std::memory_order_relaxed) ||
+        owner == runtime::Owner::kNobody) {
+      return nullptr;
+    }
+    return Find(owner);
+  }
+
+  void WriteStats(DaemonStats& stats) const;
+
+ private:
+  ClientQuota* Find(runtime::Owner owner);
+
+  QuotasInForce in_force_;
+  // Whether any quota is set. Written by Set. Relaxed: a call during a Set may
+  // have no quota yet.
+  std::atomic<bool> any_{false};
+  mutable absl::Mutex mutex_;
+  QuotaSettings settings_ ABSL_GUARDED_BY(mutex_);
+  // By the number of the owner; null: the owner has not called yet.
+  std::vector<std::unique_ptr<ClientQuota>> clients_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace actord::daemon

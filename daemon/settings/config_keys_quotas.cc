@@ -1,0 +1,72 @@
+// The keys of the section quotas.
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "daemon/settings/config_key_forms.h"
+#include "daemon/settings/config_keys.h"
+
+namespace actord::daemon {
+namespace {
+
+// A size within bounds, or 0 for none.
+struct SizeOrNoneCodec : BoundedSizeCodec {
+  absl::Status Parse(const std::string& text, size_t& value) const {
+    size_t parsed = 0;
+    absl::Status status = SizeCodec::Parse(text, parsed);
+    if (status.ok() && parsed != 0) {
+      status = BoundedSizeCodec::Parse(text, parsed);
+    }
+    if (status.ok()) value = parsed;
+    return status;
+  }
+};
+
+}  // namespace
+
+void AddQuotaKeys(std::vector<ConfigKey>& keys) {
+  const NumberCodec<uint64_t> requests{.max = 10'000'000};
+  const SizeOrNoneCodec bytes{{{}, 1024, size_t{1} << 40}};
+  keys.push_back(Reloads(
+      Single({"quotas.requests_per_second", "quota-requests-per-second", "N",
+              "Requests a second of one client (the name of its tokens), up to "
+              "10000000; calls above it are refused with the exact delay, and "
+              "streams are read later. 0 means no limit. Needs auth.tokens."},
+             requests, ACTORD_MEMBER(quotas.requests_per_second))));
+  keys.push_back(Reloads(
+      Single({"quotas.request_burst", "quota-request-burst", "N",
+              "Requests that one client may make at once after a rest, up to "
+              "10000000. 0 means as many as quotas.requests_per_second."},
+             requests, ACTORD_MEMBER(quotas.request_burst))));
+  keys.push_back(Reloads(
+      Single({"quotas.bytes_per_second", "quota-bytes-per-second", "SIZE",
+              "Bytes of requests a second of one client, from 1KiB to 1024GiB; "
+              "calls above it are refused with the exact delay, and streams "
+              "are read later. 0 means no limit. Needs auth.tokens."},
+             bytes, ACTORD_MEMBER(quotas.bytes_per_second))));
+  keys.push_back(Reloads(
+      Single({"quotas.bytes_burst", "quota-bytes-burst", "SIZE",
+              "Bytes of requests that one client may send at once after a "
+              "rest, from 1KiB to 1024GiB; a larger single request is served "
+              "after a rest, too. 0 means as much as "
+              "quotas.bytes_per_second."},
+             bytes, ACTORD_MEMBER(quotas.bytes_burst))));
+  keys.push_back(Reloads(Single(
+      {"quotas.streams", "quota-streams", "N",
+       "Open streams of one client, over all its connections, up to "
+       "10000000; further ones are refused. 0 means no limit. Needs "
+       "auth.tokens."},
+      NumberCodec<size_t>{.max = 10'000'000}, ACTORD_MEMBER(quotas.streams))));
+  keys.push_back(
+      Single({"quotas.processes", "quota-processes", "N",
+              "Live processes of one client, those included that its processes "
+              "have spawned, up to 268435456; further ones are refused. 0 "
+              "means no limit. Needs auth.tokens."},
+             NumberCodec<size_t>{.max = size_t{1} << 28},
+             ACTORD_MEMBER(runtime.max_processes_per_owner)));
+}
+
+}  // namespace actord::daemon

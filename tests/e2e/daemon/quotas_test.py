@@ -1,0 +1,242 @@
+"""Quotas: a client that floods is refused with the exact delay, or is read later, and
+the other clients do not notice."""
+
+import json
+import signal
+import time
+
+import grpc
+from harness.bulk import SendStream, SubmitStream, send_item, submit_item
+from harness.connection import refusal_of
+from harness.tokens import TokenCase
+from harness.waiting import eventually
+
+EXHAUSTED = grpc.StatusCode.RESOURCE_EXHAUSTED
+
+
+class Quotas(TokenCase):
+
+    def begin(self, *options, **more):
+        """A daemon, and two clients of one quota each; the second connection of
+        the first client has another token."""
+        tokens = [self.token("client", name=name)
+                  for name in ("alice", "alice", "bob")]
+        watcher = self.token("viewer", name="watcher")
+        self.daemon = self.serve(*options, **more)
+        self.alice, self.alice_too, self.bob, self.watcher = (
+            self.connect_with(self.daemon, token)
+            for token in (*tokens, watcher))
+
+    def refused(self, call, quota, limit):
+        """`call` has to be refused; returns the delay."""
+        refusal = self.assert_code(call, EXHAUSTED, "CLIENT_QUOTA")
+        self.assertEqual(refusal.metadata, {"quota": quota, "limit": str(limit)})
+        self.assertIn(f"quotas.{quota}", refusal.message)
+        return refusal.retry_seconds
+
+    def refusal_of_stream(self, stream):
+        refusal = refusal_of(stream.wait())
+        self.assertEqual((refusal.code, refusal.reason), (EXHAUSTED, "CLIENT_QUOTA"))
+        return refusal
+
+    def counter(self, name):
+        """The watcher has the quotas of all clients, and waits as it is told."""
+        while True:
+            try:
+                return getattr(self.watcher.status().counters, name)
+            except grpc.RpcError as error:
+                refusal = refusal_of(error)
+                self.assertEqual(refusal.reason, "CLIENT_QUOTA")
+                time.sleep(refusal.retry_seconds)
+
+
+class Flood(Quotas):
+
+    def test_gets_exact_delays_and_the_other_client_is_not_refused(self):
+        self.begin("--quota-requests-per-second", "50", "--quota-request-burst", "5")
+        admitted, refused, others = 0, 0, 0
+        begun = time.monotonic()
+        while time.monotonic() < begun + 2:
+            try:
+                self.alice.status()
+                admitted += 1
+                continue
+            except grpc.RpcError as error:
+                refused += 1
+                refusal = refusal_of(error)
+            self.assertEqual((refusal.code, refusal.reason),
+                             (EXHAUSTED, "CLIENT_QUOTA"))
+            self.assertEqual(refusal.metadata,
+                             {"quota": "requests_per_second", "limit": "50"})
+            self.assertGreater(refusal.retry_seconds, 0)
+            self.assertLessEqual(refusal.retry_seconds, 0.02)
+            time.sleep(refusal.retry_seconds)
+            # After the delay the call is served, whatever came before.
+            self.alice.status()
+            admitted += 1
+            # Within its own quota.
+            self.bob.status()
+            others += 1
+        seconds = time.monotonic() - begun
+        self.assertLessEqual(admitted, 5 + 50 * seconds)
+        self.assertGreater(refused, 10)
+        self.assertGreater(others, 10)
+        self.assertEqual(self.counter("client_quota_limit_total"), refused)
+        lines = [line for line in self.daemon.log().splitlines()
+                 if "CLIENT_QUOTA" in line]
+        self.assertEqual(len(lines), 1, lines)
+        self.assertRegex(lines[0], r"GetStatus of alice \(token \w+, client\) refused: "
+                         r"the client is above its quota of 50 requests a second")
+
+    def test_of_tokens_of_one_name_counts_together(self):
+        self.begin("--quota-requests-per-second", "1", "--quota-request-burst", "2")
+        self.alice.status()
+        self.alice_too.status()
+        delay = self.refused(self.alice_too.status, "requests_per_second", 1)
+        self.assertLessEqual(delay, 1)
+        self.bob.status()
+
+    def test_of_lists_ends_ten_times_sooner(self):
+        self.begin("--quota-requests-per-second", "1", "--quota-request-burst", "10")
+        self.alice.names()
+        delay = self.refused(self.alice.status, "requests_per_second", 1)
+        self.assertLessEqual(delay, 1)
+        self.assertGreater(self.refused(self.alice.names, "requests_per_second", 1), 5)
+        for _ in range(9):
+            self.bob.status()
+
+    def test_of_bytes(self):
+        self.begin("--quota-bytes-per-second", "100KB", "--quota-bytes-burst", "60KB")
+        self.alice.submit("echo", b"x" * 50_000)
+        delay = self.refused(lambda: self.alice.submit("echo", b"x" * 50_000),
+                             "bytes_per_second", 100_000)
+        self.assertLessEqual(delay, 0.5)
+        self.bob.submit("echo", b"x" * 50_000)
+        time.sleep(delay)
+        self.alice.submit("echo", b"x" * 50_000)
+        time.sleep(1.2)
+        # Larger than the burst, after a rest.
+        self.alice.submit("echo", b"x" * 200_000)
+
+
+class Streams(Quotas):
+
+    def test_of_sends_are_slowed_and_not_refused(self):
+        self.begin("--quota-requests-per-second", "200", "--quota-request-burst", "100")
+        pid = self.alice.submit("counter", b"1000000")
+        begun = time.monotonic()
+        stream = SendStream(self.alice.stub)
+        self.addCleanup(stream.cancel)
+        for _ in range(5):
+            stream.send(*[send_item(pid, "add", b"1")] * 100)
+        stream.wait_for_acks(200)
+        self.bob.status()
+        stream.wait_for_acks(500)
+        # 500 items, of which two batches need not wait.
+        self.assertGreater(time.monotonic() - begun, 1.4)
+        self.assertEqual(stream.refused, {})
+        self.assertIsNone(stream.finish())
+        self.assertGreaterEqual(self.counter("client_quota_delays_total"), 3)
+        self.assertEqual(self.counter("client_quota_limit_total"), 0)
+
+    def test_of_submissions_are_slowed_and_not_refused(self):
+        self.begin("--quota-requests-per-second", "200", "--quota-request-burst", "100")
+        begun = time.monotonic()
+        stream = SubmitStream(self.alice.stub)
+        self.addCleanup(stream.cancel)
+        for _ in range(5):
+            stream.submit(*[submit_item("echo")] * 100)
+        stream.wait_for(lambda: len(stream.submitted) == 500, "the submissions")
+        self.assertGreater(time.monotonic() - begun, 1.4)
+        self.assertEqual(stream.refused, {})
+        self.assertIsNone(stream.finish())
+
+    def test_opened_anew_do_not_pass_the_quota(self):
+        """What a stream has spent delays the first read of the next one."""
+        self.begin("--quota-bytes-per-second", "100KB", "--quota-bytes-burst", "10KB")
+        pid = self.alice.submit("counter", b"1000000")
+        begun = time.monotonic()
+        for _ in range(3):
+            stream = SendStream(self.alice.stub)
+            self.addCleanup(stream.cancel)
+            stream.send(send_item(pid, "add", b"1" * 50_000))
+            stream.wait_for_acks(1)
+            self.assertIsNone(stream.finish())
+        self.assertGreater(time.monotonic() - begun, 0.8)
+
+    def test_are_counted(self):
+        self.begin("--quota-streams", "2")
+        streams = [SubmitStream(one.stub) for one in (self.alice, self.alice_too)]
+        for stream in streams:
+            self.addCleanup(stream.cancel)
+            stream.wait_for(lambda one=stream: one.max_outstanding, "the greeting")
+        refusal = self.refusal_of_stream(SendStream(self.alice.stub))
+        self.assertEqual(refusal.metadata, {"quota": "streams", "limit": "2"})
+        other = SubmitStream(self.bob.stub)
+        self.addCleanup(other.cancel)
+        other.wait_for(lambda: other.max_outstanding, "the greeting")
+        streams[0].cancel()
+
+        def opens():
+            again = SubmitStream(self.alice.stub)
+            self.addCleanup(again.cancel)
+            eventually(lambda: again.max_outstanding or again.over, "an answer")
+            return again.max_outstanding
+
+        eventually(opens, "the place of the stream that has ended")
+        self.assertGreaterEqual(self.counter("client_quota_limit_total"), 1)
+
+    def test_that_wait_go_on_when_the_quotas_change_and_end_with_the_daemon(self):
+        text = "[quotas]\nrequest_burst = 10\nrequests_per_second = "
+        path = self.text_file(f"{text}1\n")
+        self.begin("--config", path)
+        pid = self.alice.submit("counter", b"1000000")
+        stream = SendStream(self.alice.stub)
+        self.addCleanup(stream.cancel)
+        batch = [send_item(pid, "add", b"1")] * 1000
+        stream.send(*batch)
+        stream.send(*batch)
+        eventually(lambda: self.counter("client_quota_delays_total"), "the delay")
+        path.write_text(f"{text}2\n")
+        self.daemon.signal(signal.SIGHUP)
+        stream.wait_for_acks(2000)
+        eventually(lambda: "reloaded: quotas.requests_per_second = 2" in
+                   self.daemon.log(), "the line of the reload")
+        stream.send(*batch)
+        # The next read waits for minutes.
+        eventually(lambda: self.counter("client_quota_delays_total") >= 2,
+                   "the next delay")
+        begun = time.monotonic()
+        self.assertEqual(self.daemon.stop(), 0)
+        self.assertLess(time.monotonic() - begun, 20)
+
+
+class Processes(Quotas):
+
+    def test_of_one_client_are_limited(self):
+        self.begin("--quota-processes", "2")
+        pids = [one.submit("counter", b"7") for one in (self.alice, self.alice_too)]
+        delay = self.refused(lambda: self.alice.submit("counter", b"7"),
+                             "processes", 2)
+        self.assertEqual(delay, 1)
+        for _ in range(2):
+            self.bob.submit("counter", b"7")
+        self.alice.terminate(pids[0])
+        self.alice.wait(pids[0])
+        self.alice.submit("counter", b"7")
+        self.assertEqual(self.counter("process_owner_limit_total"), 1)
+
+    def test_of_one_client_count_with_their_children(self):
+        self.begin("--quota-processes", "2")
+        self.alice.submit("counter", b"7")
+        spawn = json.dumps({"type": "counter"}).encode()
+        answers = [json.loads(one.run("probe", spawn, "spawn").result.data)
+                   for one in (self.alice, self.bob)]
+        self.assertEqual(answers[0]["code"], "RESOURCE_EXHAUSTED", answers)
+        self.assertNotEqual(answers[1].get("code"), "RESOURCE_EXHAUSTED", answers)
+
+    def test_without_tokens_are_warned_of(self):
+        for quota in ("requests-per-second", "processes"):
+            daemon = self.start_daemon(f"--quota-{quota}", "1")
+            self.connect(daemon)
+            self.assertIn("quotas limit nobody", daemon.log())
