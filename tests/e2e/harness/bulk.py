@@ -4,6 +4,7 @@ import queue
 
 from actord.v1 import payload_pb2, process_pb2, stream_pb2
 from harness.responses import Responses
+from harness.waiting import WAIT_SECONDS
 
 
 def send_item(pid, topic="", payload=b"", **fields):
@@ -66,8 +67,8 @@ class SendStream(_Stream):
     def send(self, *items):
         self.write(stream_pb2.SendStreamRequest(sends=items))
 
-    def wait_for_acks(self, count):
-        self.wait_for(lambda: self.acked >= count, f"{count} acks")
+    def wait_for_acks(self, count, seconds=WAIT_SECONDS):
+        self.wait_for(lambda: self.acked >= count, f"{count} acks", seconds)
 
 
 class SubmitStream(_Stream):

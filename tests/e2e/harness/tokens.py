@@ -43,6 +43,11 @@ class _Present(grpc.UnaryUnaryClientInterceptor, grpc.UnaryStreamClientIntercept
     intercept_stream_unary = intercept_stream_stream = _go_on
 
 
+def present(connection, token):
+    """The connection presents the token with each further call."""
+    connection.present(_Present(token))
+
+
 class TokenCase(EmptyCase):
     """A test with a file of tokens, whose secrets are in no log at its end."""
 
@@ -94,7 +99,7 @@ class TokenCase(EmptyCase):
 
     def connect_with(self, daemon, token):
         connection = self.connect(daemon)
-        connection.present(_Present(token))
+        present(connection, token)
         return connection
 
     def assert_code(self, call, code, reason):
