@@ -11,6 +11,7 @@
 #   sim     GCC     10,000 seeds of the simulator, and its scaling machine
 #   model   none    Spin models and their mutants
 #   attack  GCC     hostile clients of the release build, each attack in small
+#   soak    GCC     mixed load with random faults on the release build, 75 s
 #
 # The suites unit, e2e, sdk and stress run the tests of that label in the GCC build.
 
@@ -138,23 +139,28 @@ run_counting() {
   printf 'suite %s: %s\n' "$name" "$line"
 }
 
+# run_on_release SUITE TARGETS: the tests of that label, whose daemon is the release
+# build. The targets are what they need besides.
+run_on_release() {
+  if measure "build release" build_product; then
+    run_ctest "$1" dev "$2" --label-regex "^$1\$" --verbose
+  else
+    printf 'suite %s: the release does not build\n' "$1"
+    count 0 1
+  fi
+}
+
 run_suite() {
   case $1 in
-    asan) run_ctest asan asan all --label-exclude '^(model|stress|attack|fuzz)$' ;;
+    asan) run_ctest asan asan all --label-exclude '^(model|stress|attack|fuzz|soak)$' ;;
     fuzz) run_ctest fuzz asan fuzzers --label-regex '^fuzz$' ;;
     tsan) run_ctest tsan tsan tests_of_threads --label-regex '^tsan$' ;;
     sim) run_ctest sim dev tests_of_simulator --label-regex '^sim$' ;;
     model) run_ctest model dev none --label-regex '^model$' ;;
     unit | e2e | sdk) run_ctest "$1" dev all --label-regex "^$1\$" ;;
     stress) run_ctest stress dev tests_of_threads --label-regex '^stress$' ;;
-    attack)
-      if measure "build release" build_product; then
-        run_ctest attack dev 'e2e_stubs probe' --label-regex '^attack$' --verbose
-      else
-        printf 'suite attack: the release does not build\n'
-        count 0 1
-      fi
-      ;;
+    attack) run_on_release attack 'e2e_stubs probe' ;;
+    soak) run_on_release soak 'e2e_stubs soak_plugins' ;;
     container)
       setup container
       run_counting container as_root tests/container/run
@@ -173,6 +179,21 @@ run_attacks() {
   sed -n 's/^[0-9]*: attack //p' "$log"
   printf '\nThe whole output is in %s.\n' "$log"
   conclude
+}
+
+# Runs the soak with these options, on the release build or on that of ACTORD_BUILD.
+run_soak() {
+  local release tests=$PWD/tests
+  release=$(realpath "${ACTORD_BUILD:-build/release}")
+  setup build test
+  if [[ -z ${ACTORD_BUILD-} ]]; then build_product; fi
+  build_preset dev e2e_stubs soak_plugins
+  export ACTORD_E2E_BIN_DIR=$release/bin
+  export ACTORD_E2E_PLUGIN_DIR=$release/lib/actord/plugins
+  export ACTORD_E2E_TEST_PLUGIN_DIR=$PWD/build/dev/lib/actord/test_plugins
+  export ACTORD_E2E_SOURCE_DIR=$PWD
+  export PYTHONPATH=$tests/soak:$tests/e2e:$PWD/build/dev/tests/e2e/stubs
+  exec /usr/bin/python3 -B tests/soak/soak.py "$@"
 }
 
 # Fuzzes each target, or the named ones, one after the other.
@@ -217,7 +238,7 @@ run_fuzzers() {
 run_tests() {
   local suite
   case ${1-} in
-    '') set -- asan fuzz tsan sim model attack ;;
+    '') set -- asan fuzz tsan sim model attack soak ;;
     --quick) set -- unit e2e ;;
   esac
   setup build test

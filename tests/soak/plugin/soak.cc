@@ -1,0 +1,248 @@
+// soak: the process types of the soak, which keep books of what they take.
+// Built in two versions from this one source.
+//
+// A number is a text "CLIENT:COUNT", which no two messages share. Books are a
+// text "taken=EVENTS books=CLIENT:1-5,7;CLIENT:3": how many messages and calls
+// a receiver has taken, and their numbers.
+#include <actord/commands.h>
+#include <actord/plugin.h>
+
+#include <charconv>
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace {
+
+struct Number {
+  uint64_t client = 0;
+  uint64_t count = 0;
+};
+
+// nullopt: the text is not a number, such as that of "stop".
+std::optional<Number> ParseNumber(std::string_view text) {
+  Number number;
+  const char* const end = text.data() + text.size();
+  const auto client = std::from_chars(text.data(), end, number.client);
+  if (client.ec != std::errc() || client.ptr == end || *client.ptr != ':') {
+    return std::nullopt;
+  }
+  const auto count = std::from_chars(client.ptr + 1, end, number.count);
+  if (count.ec != std::errc() || count.ptr != end) return std::nullopt;
+  return number;
+}
+
+// Numbers with how often each was taken; a number that was taken twice is
+// written twice.
+class Books {
+ public:
+  void Take(const Number& number) { ++taken_[number.client][number.count]; }
+  void Clear() { taken_.clear(); }
+
+  [[nodiscard]] std::string Text() const {
+    std::string text;
+    for (const auto& [client, counts] : taken_) {
+      if (!text.empty()) text += ';';
+      text += std::to_string(client) + ':';
+      AddRanges(counts, text);
+    }
+    return text;
+  }
+
+  // Reads what Text has written.
+  void Read(std::string_view text) {
+    std::istringstream in{std::string(text)};
+    std::string part;
+    while (std::getline(in, part, ';')) {
+      const size_t colon = part.find(':');
+      if (colon == std::string::npos) continue;
+      auto& counts = taken_[std::stoull(part.substr(0, colon))];
+      std::istringstream ranges(part.substr(colon + 1));
+      std::string range;
+      while (std::getline(ranges, range, ',')) AddRange(range, counts);
+    }
+  }
+
+ private:
+  using Counts = std::map<uint64_t, uint64_t>;
+
+  static void AddRanges(const Counts& counts, std::string& text) {
+    for (auto from = counts.begin(); from != counts.end();) {
+      auto last = from;
+      auto next = std::next(from);
+      while (next != counts.end() && next->first == last->first + 1 &&
+             next->second == from->second) {
+        last = next++;
+      }
+      for (uint64_t times = 0; times < from->second; ++times) {
+        if (text.back() != ':') text += ',';
+        text += std::to_string(from->first);
+        if (last != from) text += '-' + std::to_string(last->first);
+      }
+      from = next;
+    }
+  }
+
+  static void AddRange(const std::string& range, Counts& counts) {
+    const size_t dash = range.find('-');
+    const uint64_t first = std::stoull(range.substr(0, dash));
+    const uint64_t last =
+        dash == std::string::npos ? first : std::stoull(range.substr(dash + 1));
+    for (uint64_t count = first; count <= last; ++count) ++counts[count];
+  }
+
+  std::map<uint64_t, Counts> taken_;
+};
+
+// Takes messages "m" with a number. Passes messages "via", a number and a PID,
+// on to that process as "m". "stop" ends it with its books. The calls "books"
+// and "forget" are answered with the books; "forget" then empties them. A flaky
+// one throws, fails or ends at random; the text of its end has its books, too.
+// Now and then it blocks, and messages wait in its mailbox.
+class Receiver : public actord::Process {
+ public:
+  static constexpr const char* kName = "soak.receiver";
+  static constexpr const char* kDoc = "Keeps books of its messages.";
+  static constexpr actord::Method kMethods[] = {
+      {"steady", "Ends when it is told to."},
+      {"flaky", "Ends at random, once in as many messages as its input says."},
+  };
+
+  actord::Status Init(std::string_view method, const actord::Payload& input) {
+    if (method != "flaky") return {};
+    const std::string_view text = input.bytes;
+    const auto read =
+        std::from_chars(text.data(), text.data() + text.size(), once_in_);
+    if (read.ec == std::errc() && once_in_ > 0) return {};
+    return {actord::Code::kInvalidArgument, "its input is a number above 0"};
+  }
+
+  [[nodiscard]] actord::SnapshotResult Snapshot() const {
+    if (blocked_) return actord::SnapshotResult::NotNow();
+    return std::to_string(once_in_) + ' ' + std::to_string(taken_) + ' ' +
+           books_.Text();
+  }
+  actord::Status Restore(std::string_view /*method*/,
+                         const actord::RestoreFrom& from,
+                         const actord::RestoreContext& /*context*/) {
+    std::istringstream text{std::string(from.snapshot.bytes)};
+    std::string books;
+    if (!(text >> once_in_ >> taken_)) {
+      return {actord::Code::kInvalidArgument, "no receiver"};
+    }
+    text >> books;
+    books_.Read(books);
+    return {};
+  }
+
+  void Step(actord::Events events, actord::StepOutput& out) {
+    Books passed_on;
+    bool stop = false;
+    bool end = blocked_ && out.random() % 3 == 0;
+    blocked_ = false;
+    for (const actord::Event event : events) {
+      if (!event.is_message()) continue;
+      ++taken_;
+      if (once_in_ > 0 && out.random() % once_in_ == 0) end = true;
+      if (event.call() != 0) {
+        out.Reply(event.call(), actord::Payload::Text(Text()));
+        if (event.topic() == "forget") books_.Clear();
+      } else if (event.topic() == "stop") {
+        stop = true;
+      } else if (event.topic() == "via") {
+        PassOn(event.payload().bytes, out, passed_on);
+      } else if (const auto number = ParseNumber(event.payload().bytes)) {
+        books_.Take(*number);
+      }
+    }
+    if (stop) return out.Done(actord::Payload::Text(Text()));
+    if (end) return End(passed_on, out);
+    if (once_in_ > 0 && !events.empty() && out.random() % kBlocksOnceIn == 0) {
+      blocked_ = true;
+      out.Yield(actord::commands::Sleep(kBlocked));
+      out.Block();
+    }
+  }
+
+ private:
+  static constexpr uint64_t kBlocksOnceIn = 20;  // steps
+  static constexpr std::chrono::milliseconds kBlocked{300};
+
+  void PassOn(std::string_view payload, actord::StepOutput& out,
+              Books& passed_on) {
+    const std::string_view text = payload.substr(0, payload.find(' '));
+    const auto to = out.ParsePid(payload.substr(text.size() + 1));
+    const auto number = ParseNumber(text);
+    if (!to || !number) throw std::runtime_error("not a number and a PID");
+    passed_on.Take(*number);
+    out.Send(*to, "m", actord::Payload::Text(text));
+  }
+
+  void End(const Books& passed_on, actord::StepOutput& out) {
+    const uint64_t how = out.random() % 3;
+    if (how == 0) return out.Done(actord::Payload::Text(Text()));
+    // A step that fails or throws has no effect, so nothing is passed on.
+    books_.Read(passed_on.Text());
+    if (how == 1) throw std::runtime_error(Text());
+    out.Fail(actord::Code::kAborted, Text());
+  }
+
+  [[nodiscard]] std::string Text() const {
+    return "taken=" + std::to_string(taken_) + " books=" + books_.Text() + ' ';
+  }
+
+  uint64_t once_in_ = 0;  // 0: it is steady
+  uint64_t taken_ = 0;
+  bool blocked_ = false;  // until its sleep has completed
+  Books books_;
+};
+
+// Its input is a number and the PID of a receiver. Sends its number there,
+// yields it as soak.work and ends with "NUMBER RESULT".
+class Job : public actord::Process {
+ public:
+  static constexpr const char* kName = "soak.job";
+  static constexpr const char* kDoc = "Has remote workers do one task.";
+  static constexpr actord::Method kMethods[] = {{"run", "Does one task."}};
+
+  void Init(std::string_view /*method*/, const actord::Payload& input) {
+    const std::string_view text = input.bytes;
+    number_ = text.substr(0, text.find(' '));
+    receiver_ = text.substr(number_.size() + 1);
+  }
+
+  void Step(actord::Events events, actord::StepOutput& out) {
+    if (!begun_) return Begin(out);
+    for (const actord::Event event : events) {
+      if (!event.is_completion()) continue;
+      const actord::Error error = event.error();
+      out.Done(
+          actord::Payload::Text(number_ + ' ' +
+                                (error ? "error " + std::string(error.message)
+                                       : std::string(event.payload().bytes))));
+    }
+  }
+
+ private:
+  void Begin(actord::StepOutput& out) {
+    begun_ = true;
+    const auto to = out.ParsePid(receiver_);
+    if (!to) throw std::runtime_error("not a PID: " + receiver_);
+    out.Send(*to, "m", actord::Payload::Text(number_));
+    out.Yield("soak.work", actord::Payload::Text(number_));
+  }
+
+  bool begun_ = false;
+  std::string number_;
+  std::string receiver_;
+};
+
+}  // namespace
+
+ACTORD_EXPORT_PLUGIN("soak", VERSION, actord::ProcessTypes<Receiver, Job>);
