@@ -20,8 +20,8 @@ class Sample:
 class Bounds:
     # Resident memory may grow by `mib_per_minute` for each minute that was measured,
     # and by `mib` besides: a page that is used once is no leak.
-    mib_per_minute: float = 0.5
-    mib: float = 12
+    mib_per_minute: float = 0.25
+    mib: float = 8
     descriptors: int = 4
     threads: int = 4
 
