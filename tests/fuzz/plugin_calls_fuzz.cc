@@ -86,7 +86,8 @@ class Machine {
     for (uint32_t slot = 0; slot < core_.core->processes.SlotsInUse(); ++slot) {
       const runtime::Process& process = core_.core->processes.At(slot);
       core_.core->delivery
-          .Control(core_.core->processes.PidOf(process, process.generation),
+          .Control(runtime::Owner::kAny,
+                   core_.core->processes.PidOf(process, process.generation),
                    runtime::kEventTerminate, "the input is over",
                    core_.core->lane)
           .IgnoreError();  // most slots have no process
