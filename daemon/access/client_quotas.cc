@@ -4,6 +4,7 @@
 #include <limits>
 #include <string_view>
 
+#include "absl/numeric/int128.h"
 #include "absl/strings/str_cat.h"
 #include "runtime/process/errors.h"
 
@@ -36,10 +37,9 @@ uint64_t CostNs(uint64_t count, uint64_t per_second) {
 uint64_t BurstNs(uint64_t burst, uint64_t per_second) {
   if (per_second == 0) return 0;
   if (burst == 0) return kSecondNs;
-  const auto product = static_cast<unsigned __int128>(burst) * kSecondNs;
-  const unsigned __int128 ns = (product + per_second - 1) / per_second;
-  return static_cast<uint64_t>(
-      std::min(ns, static_cast<unsigned __int128>(Gcra::kMaxNs)));
+  const absl::uint128 product = absl::uint128(burst) * kSecondNs;
+  const absl::uint128 ns = (product + per_second - 1) / per_second;
+  return absl::Uint128Low64(std::min(ns, absl::uint128(Gcra::kMaxNs)));
 }
 
 absl::Status Exceeded(std::string_view quota, uint64_t limit,

@@ -53,10 +53,11 @@ class Quotas(TokenCase):
 class Flood(Quotas):
 
     def test_gets_exact_delays_and_the_other_client_is_not_refused(self):
-        self.begin("--quota-requests-per-second", "50", "--quota-request-burst", "5")
+        self.begin("--quota-requests-per-second", "5", "--quota-request-burst", "2")
         admitted, refused, others = 0, 0, 0
         begun = time.monotonic()
-        while time.monotonic() < begun + 2:
+        # So few that a slow machine passes them, too.
+        while refused < 12 and time.monotonic() < begun + 60:
             try:
                 self.alice.status()
                 admitted += 1
@@ -67,9 +68,9 @@ class Flood(Quotas):
             self.assertEqual((refusal.code, refusal.reason),
                              (EXHAUSTED, "CLIENT_QUOTA"))
             self.assertEqual(refusal.metadata,
-                             {"quota": "requests_per_second", "limit": "50"})
+                             {"quota": "requests_per_second", "limit": "5"})
             self.assertGreater(refusal.retry_seconds, 0)
-            self.assertLessEqual(refusal.retry_seconds, 0.02)
+            self.assertLessEqual(refusal.retry_seconds, 0.2)
             time.sleep(refusal.retry_seconds)
             # After the delay the call is served, whatever came before.
             self.alice.status()
@@ -78,15 +79,15 @@ class Flood(Quotas):
             self.bob.status()
             others += 1
         seconds = time.monotonic() - begun
-        self.assertLessEqual(admitted, 5 + 50 * seconds)
-        self.assertGreater(refused, 10)
-        self.assertGreater(others, 10)
+        self.assertLessEqual(admitted, 2 + 5 * seconds)
+        self.assertEqual(refused, 12)
+        self.assertEqual(others, 12)
         self.assertEqual(self.counter("client_quota_limit_total"), refused)
         lines = [line for line in self.daemon.log().splitlines()
                  if "CLIENT_QUOTA" in line]
         self.assertEqual(len(lines), 1, lines)
         self.assertRegex(lines[0], r"GetStatus of alice \(token \w+, client\) refused: "
-                         r"the client is above its quota of 50 requests a second")
+                         r"the client is above its quota of 5 requests a second")
 
     def test_of_tokens_of_one_name_counts_together(self):
         self.begin("--quota-requests-per-second", "1", "--quota-request-burst", "2")
