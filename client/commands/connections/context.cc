@@ -30,6 +30,10 @@ struct AddContextOptions {
 struct NameOption {
   std::string name;
 };
+struct UseOption {
+  std::string name;
+  bool none = false;
+};
 
 // The path of the file, or why there is none.
 absl::StatusOr<std::string> PathFor(const Invocation& invocation) {
@@ -279,16 +283,15 @@ void AddAddContext(CLI::App& app, CLI::App& parent, Action& chosen) {
 }
 
 void AddUseContext(CLI::App& parent, Action& chosen) {
-  auto options = std::make_shared<NameOption>();
+  auto options = std::make_shared<UseOption>();
   CLI::App* command =
       parent.add_subcommand("use", "Use a context in commands that name none");
   command->add_option("NAME", options->name, "Name of the context")
       ->type_name("");
-  CLI::Option* const none =
-      command->add_flag("--none", "Use no context from now on");
-  command->callback([&chosen, options, none] {
-    chosen = [options, is_none = none->count() > 0](Invocation& invocation) {
-      if (options->name.empty() != is_none) {
+  command->add_flag("--none", options->none, "Use no context from now on");
+  command->callback([&chosen, options] {
+    chosen = [options](Invocation& invocation) {
+      if (options->name.empty() != options->none) {
         return invocation.Fail(UsageError("give either NAME or --none"));
       }
       return RunUseContext(invocation, options->name);
