@@ -19,7 +19,7 @@ Secrets::Secrets() {
     Fail("cannot make a temporary directory");
   }
   Run("openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 "
-      "-nodes -keyout ca.key -out ca.pem -days 2 -subj /CN=authority "
+      "-nodes -keyout ca.key -out ca.pem -days 90 -subj /CN=authority "
       "-addext keyUsage=critical,keyCertSign");
   Issue("server");
   Issue("client");
@@ -49,7 +49,7 @@ void Secrets::Issue(const std::string& name) const {
       name + ".key -out " + name + ".csr -subj /CN=" + name);
   Run("echo subjectAltName=IP:127.0.0.1,DNS:" + name + " > " + name + ".ext");
   Run("openssl x509 -req -in " + name + ".csr -CA ca.pem -CAkey ca.key " +
-      "-CAcreateserial -days 2 -extfile " + name + ".ext -out " + name +
+      "-CAcreateserial -days 90 -extfile " + name + ".ext -out " + name +
       ".pem");
 }
 
