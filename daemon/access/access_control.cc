@@ -219,8 +219,8 @@ absl::StatusOr<Access> AccessControl::Admit(
 }
 
 absl::StatusOr<Access> AccessControl::Owned(Access access) {
-  // While calls are served that have no token, owners would part what belongs
-  // together.
+  // In observe, calls without a token are served, too. Owners would hide the
+  // processes of these calls from the calls with a token.
   if (mode() != AuthMode::kEnforce || access.token_ == local_) return access;
   const identity::Identity& identity = access.token_->identity;
   const absl::StatusOr<runtime::Owner> owner = owners_.NumberOf(identity.name);

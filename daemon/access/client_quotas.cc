@@ -15,16 +15,17 @@ constexpr uint64_t kSecondNs = 1'000'000'000;
 // The most bytes that a cost can count in 64 bits: 18 GB.
 constexpr uint64_t kMaxCount = std::numeric_limits<uint64_t>::max() / kSecondNs;
 
-// How long so many requests take at the rate, each rounded up to whole
-// nanoseconds, so that a burst admits exactly its number. 0: there is no rate.
+// The cost of `count` requests in nanoseconds at the rate. The cost of each
+// request is rounded up, so a burst admits exactly its number. 0: there is no
+// rate.
 uint64_t RequestCostNs(uint64_t count, uint64_t per_second) {
   if (per_second == 0) return 0;
   return std::min(count, kSecondNs) *
          ((kSecondNs + per_second - 1) / per_second);
 }
 
-// How long so many bytes take at the rate, rounded up to whole nanoseconds. 0:
-// there is no rate.
+// The cost of `count` bytes in nanoseconds at the rate, rounded up. 0: there is
+// no rate.
 uint64_t CostNs(uint64_t count, uint64_t per_second) {
   if (per_second == 0) return 0;
   const uint64_t product = std::min(count, kMaxCount) * kSecondNs;

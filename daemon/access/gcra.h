@@ -38,8 +38,8 @@ class Gcra {
  public:
   static constexpr uint64_t kMaxNs = uint64_t{1} << 61;
 
-  // 0: the cost is admitted and spent. Else: nothing is spent, and the cost is
-  // admitted after so many nanoseconds.
+  // Returns 0 if the cost is admitted and spent. Otherwise nothing is spent,
+  // and the result is the delay in nanoseconds until the cost is admitted.
   uint64_t Take(uint64_t cost_ns, uint64_t burst_ns, uint64_t now_ns) {
     uint64_t tat = tat_.load(std::memory_order_relaxed);
     for (;;) {

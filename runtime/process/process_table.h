@@ -94,7 +94,7 @@ class ProcessTable {
   // A process in the state "reserved", with fields reset and an odd generation.
   // It takes messages from now on. Null: there is no room, and `why` names the
   // limit.
-  // (Inlined: a call with so many arguments would cost a spawn 25
+  // (Inlined: the arguments of a call would cost a spawn 25
   // instructions.)
   [[gnu::always_inline]] Process* Reserve(Cache& cache, const ProcessType* type,
                                           uint16_t method, uint8_t priority,

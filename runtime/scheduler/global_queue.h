@@ -42,8 +42,8 @@ class alignas(64) GlobalQueue {
   // In the word: the queue is fair. It lies above all levels, so a worker that
   // compares the word with a level finds something above it.
   static constexpr uint64_t kFair = uint64_t{1} << kPriorities;
-  // So many that a turn of another owner, which would push that owner's process
-  // again, has ended meanwhile.
+  // A turn of another owner ends during this number of pushes, and its end may
+  // push that owner's process again.
   static constexpr uint32_t kAlonePushes = 65536;
 
   void Push(Process* process) { PushAll(process->Priority(), {&process, 1}); }

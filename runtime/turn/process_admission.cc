@@ -143,7 +143,7 @@ absl::StatusOr<Process*> ProcessAdmission::Reserve(const SubmitRequest& request,
                      "; it must be from 0 (lowest) to ", kPriorities - 1));
   }
   const uint64_t now = clock_.UnixNs();
-  // A child keeps the owner of its family, whoever asks for it.
+  // A child has the owner of its parent, whoever submits the child.
   const Owner owner = processes_.OwnerOf(parent).value_or(request.owner);
   if (owner != Owner::kNobody) scheduler_.BeginOwners();
   auto no_room = ProcessTable::NoRoom::kInTable;

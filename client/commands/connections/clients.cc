@@ -134,10 +134,10 @@ ExitStatus CutClient(Invocation& invocation, uint64_t connection) {
 
 constexpr char kClientsFooter[] = R"(
 OPEN counts calls and streams that are open, STREAMS the streams among them, and
-CALLS what the client has begun. IN and OUT are bytes of the network. A - stands
-for what is not known: nobody counts the bytes of Unix sockets. A * marks the
-connection of this command. The list needs the role operator, and --cut needs
-admin.
+CALLS the calls that the client has begun. IN and OUT are bytes of the network.
+A dash stands for an unknown value; the bytes of Unix sockets are unknown. A *
+marks the connection of this command. The list needs the role operator, and
+--cut needs admin.
 
 Examples:
   actorctl clients

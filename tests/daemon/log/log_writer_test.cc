@@ -200,7 +200,7 @@ TEST(LogWriter, KeepsLinesOfTwoProgramsApart) {
   reader.join();
 }
 
-// A file that takes so many bytes, as if its disk were full then.
+// A file that refuses to grow beyond a size, as on a full disk.
 class SmallDisk {
  public:
   SmallDisk() : file_(memfd_create("log", MFD_CLOEXEC)) {

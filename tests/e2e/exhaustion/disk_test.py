@@ -19,7 +19,7 @@ LINE_BYTES = 500
 
 
 def log_lines(actor, count=LINES):
-    """A process logs so many lines, and none of its commands fails."""
+    """A process logs `count` lines. Returns the codes of its commands."""
     outcome = actor.run("probe", json.dumps(
         {"command": "log.write", "count": count, "payload":
          {"level": "info", "message": "x" * LINE_BYTES}}).encode(), method="yield")
