@@ -55,16 +55,15 @@ class NestingCheck {
         Skip(text_.size() < 2 ? 1 : 2);
       } else if (text_.front() == '\n' && !is_long) {
         return;  // not TOML
-      } else if (text_.front() != quote) {
+      } else if (text_.front() != quote ||
+                 (is_long && !text_.starts_with(triple))) {
         Skip(1);
-      } else if (!is_long) {
-        Skip(1);
-        return;
-      } else if (text_.starts_with(triple)) {
+      } else if (is_long) {
         SkipLongEnd(quote);
         return;
       } else {
         Skip(1);
+        return;
       }
     }
   }
