@@ -174,7 +174,7 @@ AccessControl::Found AccessControl::FindToken(
   }
   const absl::string_view token = text.substr(kScheme.size());
   identity::TokenTable::Answer answer =
-      tokens_->table()->Find({token.data(), token.size()}, Now());
+      tokens_->Find({token.data(), token.size()}, Now());
   if (answer.token != nullptr) {
     return {std::move(answer.token), absl::OkStatus(), {}};
   }

@@ -40,6 +40,25 @@ std::shared_ptr<const identity::TokenTable> LiveTokens::table() const {
   return table_;
 }
 
+identity::TokenTable::Answer LiveTokens::Find(std::string_view text,
+                                              absl::Time now) const {
+  const uint64_t known = generation_.load(std::memory_order_acquire);
+  if (VerifiedTokens::Token token = verified_.Find(text, known)) {
+    // An expired token is refused by the table.
+    if (now < token->identity.expires) return {std::move(token)};
+  }
+  Table table;
+  uint64_t generation = 0;
+  {
+    const absl::ReaderMutexLock lock(&mutex_);
+    table = table_;
+    generation = generation_.load(std::memory_order_relaxed);
+  }
+  identity::TokenTable::Answer answer = table->Find(text, now);
+  if (answer.token != nullptr) verified_.Keep(text, generation, answer.token);
+  return answer;
+}
+
 LiveTokens::Version LiveTokens::Look() const {
   struct stat status {};
   if (stat(path_.c_str(), &status) != 0) return {};
@@ -84,6 +103,7 @@ void LiveTokens::Refresh(When when) {
   {
     const absl::MutexLock lock(&mutex_);
     table_ = *std::move(table);
+    generation_.fetch_add(1, std::memory_order_release);
   }
   logger_.Info(absl::StrCat("tokens reloaded: ", path_, " has ", size,
                             size == 1 ? " token" : " tokens"));

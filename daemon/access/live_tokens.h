@@ -6,13 +6,18 @@
 
 #include <sys/stat.h>
 
+#include <atomic>
+#include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "daemon/access/verified_tokens.h"
 #include "daemon/log/logging.h"
 #include "identity/token_table.h"
 
@@ -25,6 +30,11 @@ class LiveTokens {
                                                           Logger& logger);
 
   [[nodiscard]] std::shared_ptr<const identity::TokenTable> table() const;
+
+  // As TokenTable::Find of the table in force. A token that was found lately
+  // costs no SHA-256.
+  [[nodiscard]] identity::TokenTable::Answer Find(std::string_view text,
+                                                  absl::Time now) const;
 
   // Reads the file again: always, or if the file has changed since it was read.
   // Logs the outcome. An error is logged once, and the former tokens stay in
@@ -63,6 +73,10 @@ class LiveTokens {
 
   mutable absl::Mutex mutex_;
   Table table_ ABSL_GUARDED_BY(mutex_);
+  // Counts the tables. Written with the mutex, after table_; a reader without
+  // it may find the former number, and then judges by the former table.
+  std::atomic<uint64_t> generation_{1};
+  mutable VerifiedTokens verified_;
 };
 
 }  // namespace actord::daemon

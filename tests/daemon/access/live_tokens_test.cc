@@ -48,8 +48,14 @@ class LiveTokensTest : public identity::WithDirectory {
     EXPECT_EQ(chmod(fresh.c_str(), mode), 0);
     EXPECT_EQ(std::rename(fresh.c_str(), path_.c_str()), 0);
   }
+  bool Finds(uint8_t number, absl::Time now = kNow) {
+    return tokens_->Find(TokenText(number), now).token != nullptr;
+  }
+  // Twice: the second time the text is among the verified ones.
   bool Knows(uint8_t number) {
-    return tokens_->table()->Find(TokenText(number), kNow).token != nullptr;
+    const bool is_known = Finds(number);
+    EXPECT_EQ(Finds(number), is_known);
+    return is_known;
   }
 
   Logger logger_{LogFormat::kConsole, runtime::LogLevel::kInfo};
@@ -112,6 +118,17 @@ TEST_F(LiveTokensTest, MissingFileKeepsTheFormerTokensWithOneLine) {
   Replace(FormatTokenTable(ClientToken(2)));
   EXPECT_THAT(Refreshed(When::kIfChanged), HasSubstr("tokens reloaded"));
   EXPECT_TRUE(Knows(2));
+}
+
+TEST_F(LiveTokensTest, TokenThatWasFoundExpires) {
+  identity::StoredToken token = ClientToken(1);
+  token.identity.expires = kNow + absl::Seconds(1);
+  Replace(FormatTokenTable(token));
+  EXPECT_NE(Refreshed(When::kIfChanged), "");
+  EXPECT_TRUE(Knows(1));
+  EXPECT_FALSE(Finds(1, kNow + absl::Seconds(1)));
+  EXPECT_EQ(tokens_->Find(TokenText(1), kNow + absl::Seconds(1)).refusal,
+            identity::Refusal::kExpired);
 }
 
 TEST_F(LiveTokensTest, DoesNotOpenWithoutAGoodFile) {
