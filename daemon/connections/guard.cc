@@ -32,9 +32,6 @@ constexpr size_t kMaxActive = 1024;
 // Connections about which one tick asks gRPC.
 constexpr size_t kMaxAsked = 32;
 constexpr size_t kMaxUnixAsked = 16;
-// gRPC is not asked about a connection before it has received this much: some
-// 600 resets at the most.
-constexpr uint64_t kAskBytes = 16 << 10;
 // Bytes that gRPC has not read, and that are looked at.
 constexpr size_t kPeekBytes = 32 << 10;
 
@@ -208,7 +205,9 @@ std::optional<ConnectionGuard::Suspicion> ConnectionGuard::Suspect(
   // A socket that took the descriptor meanwhile may have received less.
   if (traffic->received_bytes < before) return std::nullopt;
   const uint64_t bytes = traffic->received_bytes - before;
-  if (bytes < kAskBytes && !watched.history.is_suspect()) return std::nullopt;
+  if (bytes < watched.history.ask_bytes() && !watched.history.is_suspect()) {
+    return std::nullopt;
+  }
   auto connection = registry_.Find(id);
   if (!connection.has_value()) return std::nullopt;
   return Suspicion{*std::move(connection), *traffic, bytes};
@@ -217,8 +216,11 @@ std::optional<ConnectionGuard::Suspicion> ConnectionGuard::Suspect(
 void ConnectionGuard::Ask(uint64_t id, const Connection& connection,
                           const Traffic& traffic) {
   Watched& watched = watched_[id];
-  // This needs no parsing by gRPC, which may be far behind.
-  if (JudgeUnread(PeekBytes(connection.fd, peeked_)) != Verdict::kNone) {
+  // This needs no parsing by gRPC, which may be far behind. Encrypted bytes
+  // tell nothing.
+  const bool is_encrypted = connection.handshake != nullptr;
+  if (!is_encrypted &&
+      JudgeUnread(PeekBytes(connection.fd, peeked_)) != Verdict::kNone) {
     return CutFlood(connection, Verdict::kResets, watched);
   }
   if (watched.socket == 0 && IsUnix(connection)) {

@@ -56,12 +56,17 @@ Verdict ConnectionHistory::Judge(const GuardLimits& limits,
   idle_bytes_ =
       is_idle ? idle_bytes_ + (read_bytes - last_.traffic.read_bytes) : 0;
   if (!is_idle) idle_since_ns_ = now.time_ns;
+  const bool are_read = 2 * (counts.received - last_.counts.received) >=
+                        counts.started - last_.counts.started;
   last_ = now;
   last_.traffic.read_bytes = read_bytes;
   if (counts.left() <= kQuietCalls) quiet_ = counts;
   const uint64_t begun = counts.started - quiet_.started;
   const uint64_t read = counts.received - quiet_.received;
   is_suspect_ = begun > read + kSuspectCalls;
+  ask_bytes_ = is_idle || is_suspect_ || !are_read
+                   ? kAskBytes
+                   : std::min(2 * ask_bytes_, kMaxAskBytes);
   if (counts.left() > limits.max_left_calls ||
       begun > read + limits.max_unread_calls) {
     return Verdict::kResets;

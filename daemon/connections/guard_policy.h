@@ -52,12 +52,20 @@ struct Observation {
 // The history of one connection.
 class ConnectionHistory {
  public:
+  // Some 600 resets at the most.
+  static constexpr uint64_t kAskBytes = 16 << 10;
+  // For a connection whose calls the daemon reads as they come.
+  static constexpr uint64_t kMaxAskBytes = 128 << 10;
+
   // Judges the connection after one more observation.
   Verdict Judge(const GuardLimits& limits, const Observation& now);
 
   [[nodiscard]] const Observation& last() const { return last_; }
   // True: many calls are unread, so the guard asks again at the next tick.
   [[nodiscard]] bool is_suspect() const { return is_suspect_; }
+  // gRPC is not asked again before the connection has received this much more.
+  // A flood sends more between two ticks, so it is found as soon.
+  [[nodiscard]] uint64_t ask_bytes() const { return ask_bytes_; }
 
  private:
   Observation last_;
@@ -66,10 +74,10 @@ class ConnectionHistory {
   uint64_t idle_bytes_ = 0;
   uint64_t idle_since_ns_ = 0;
   bool is_suspect_ = false;
+  uint64_t ask_bytes_ = kAskBytes;
 };
 
-// Judges the bytes of a connection that gRPC has not read. Encrypted bytes tell
-// nothing, so they are no flood.
+// Judges the bytes of an unencrypted connection that gRPC has not read.
 Verdict JudgeUnread(std::string_view bytes);
 
 // A connection that has received `bytes` since the guard asked gRPC about it.

@@ -154,6 +154,40 @@ TEST(ConnectionHistory, ManyUnreadCallsMakeASuspect) {
   EXPECT_TRUE(history.is_suspect());
 }
 
+TEST(ConnectionHistory, AsksLessOftenWhileCallsAreRead) {
+  constexpr uint64_t kFirst = ConnectionHistory::kAskBytes;
+  ConnectionHistory history;
+  EXPECT_EQ(history.ask_bytes(), kFirst);
+  uint64_t calls = 0;
+  const auto honest = [&] {
+    calls += 50;
+    history.Judge(kLimits, Seen({.started = calls,
+                                 .ended = calls,
+                                 .received = calls,
+                                 .sent = calls}));
+    return history.ask_bytes();
+  };
+  EXPECT_EQ(honest(), 2 * kFirst);
+  EXPECT_EQ(honest(), 4 * kFirst);
+  for (int i = 0; i < 10; ++i) honest();
+  EXPECT_EQ(honest(), ConnectionHistory::kMaxAskBytes);
+  // Calls that are reset before they are read.
+  history.Judge(kLimits, Seen({.started = calls + 50,
+                               .ended = calls + 50,
+                               .received = calls + 20,
+                               .sent = calls + 20}));
+  EXPECT_EQ(history.ask_bytes(), kFirst);
+}
+
+TEST(ConnectionHistory, BytesWithoutACallAreAskedAboutOften) {
+  ConnectionHistory history;
+  const SocketCounts counts{.started = 9, .ended = 9, .received = 9, .sent = 9};
+  history.Judge(kLimits, Seen(counts, 10));
+  EXPECT_GT(history.ask_bytes(), ConnectionHistory::kAskBytes);
+  history.Judge(kLimits, Seen(counts, 20));
+  EXPECT_EQ(history.ask_bytes(), ConnectionHistory::kAskBytes);
+}
+
 TEST(KeepBusiest, KeepsThoseWithTheMostBytes) {
   std::vector<Candidate> candidates;
   for (uint64_t id = 1; id <= 50; ++id) {
