@@ -155,6 +155,10 @@ absl::Status Daemon::StartServer() {
       [this](bool low) { runtime_->SetMemoryLow(low); }, logger_);
   const absl::Status watched = memory_watch_->Start();
   if (!watched.ok()) return watched;
+  memory_return_ =
+      std::make_unique<MemoryReturn>(MemoryReturn::PartsOf(*runtime_), logger_);
+  const absl::Status returned = memory_return_->Start();
+  if (!returned.ok()) return returned;
   plugin_loading_ =
       std::make_unique<PluginLoading>(plugins_, *runtime_, logger_);
   connections_ = std::make_unique<Connections>(
@@ -208,6 +212,7 @@ Daemon::~Daemon() {
   certificates_.reset();
   connections_.reset();
   plugin_loading_.reset();
+  memory_return_.reset();
   memory_watch_.reset();
   plugins_.DestroyHandlers();
   runtime_.reset();

@@ -22,6 +22,7 @@
 #include "daemon/log/logging.h"
 #include "daemon/operations/exit_deadline.h"
 #include "daemon/operations/idempotency.h"
+#include "daemon/operations/memory_return.h"
 #include "daemon/operations/memory_watch.h"
 #include "daemon/operations/presented_tokens.h"
 #include "daemon/operations/shutdown_control.h"
@@ -134,7 +135,8 @@ class Daemon {
   LoadedPlugins plugins_;
   runtime::Catalog catalog_;
   std::unique_ptr<runtime::Runtime> runtime_;
-  std::unique_ptr<MemoryWatch> memory_watch_;  // null: nothing is served
+  std::unique_ptr<MemoryWatch> memory_watch_;    // null: nothing is served
+  std::unique_ptr<MemoryReturn> memory_return_;  // null: nothing is served
   RequestIds request_ids_;
   RequestIds message_ids_;
   ShutdownControl shutdown_;

@@ -157,6 +157,12 @@ void Runtime::SetMemoryLow(bool low) { core_->limits.SetMemoryLow(low); }
 
 RuntimeStats Runtime::Stats() const { return core_->Stats(); }
 
+size_t Runtime::FreeBufferBytes() const { return core_->buffers.FreeBytes(); }
+
+size_t Runtime::GivePagesBack() { return core_->buffers.GivePagesBack(); }
+
+bool Runtime::HasReadyWork() const { return core_->scheduler.HasWork(); }
+
 ShutdownReport Runtime::Shutdown(ShutdownMode mode, absl::Duration timeout) {
   return core_->shutdown.Run(mode, timeout);
 }

@@ -194,6 +194,13 @@ class Runtime {
   void SetMemoryLow(bool low);
   [[nodiscard]] RuntimeStats Stats() const;
 
+  // Memory that is kept for reuse (buffer_pool.h). Any thread; GivePagesBack
+  // takes up to a second, so not a worker.
+  [[nodiscard]] size_t FreeBufferBytes() const;
+  size_t GivePagesBack();
+  // Whether a process is ready, and waits for a worker.
+  [[nodiscard]] bool HasReadyWork() const;
+
   // Refuses new submissions from now on. kDrain: asks every process to end,
   // waits until all processes have ended or `timeout` has passed (infinite: for
   // ever), and then terminates the rest. kNow: terminates all processes at

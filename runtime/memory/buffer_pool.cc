@@ -1,9 +1,11 @@
 #include "runtime/memory/buffer_pool.h"
 
 #include <algorithm>
+#include <iterator>
 #include <new>
 #include <utility>
 
+#include "runtime/memory/free_pages.h"
 #include "runtime/system/fresh_memory.h"
 
 namespace actord::runtime {
@@ -29,7 +31,7 @@ void BufferPool::GiveBatch(size_t size_class, void* const* batch) {
 }
 
 void BufferPool::TakeBatch(size_t size_class, void** batch) {
-  const size_t bytes = (size_class + 1) * kBufferUnitBytes;
+  const size_t bytes = BytesOf(size_class);
   const MutexLock lock(mutex_);
   auto& full = full_[size_class];
   if (!full.empty()) {
@@ -51,6 +53,42 @@ void BufferPool::TakeBatch(size_t size_class, void** batch) {
   for (uint32_t i = 0; i < kBatch; ++i) {
     batch[i] = fresh_ + fresh_bytes_ + (kBatch - 1 - i) * bytes;
   }
+}
+
+size_t BufferPool::FreeBytes() const {
+  const MutexLock lock(mutex_);
+  size_t bytes = 0;
+  for (size_t size_class = 0; size_class < kClasses; ++size_class) {
+    bytes += full_[size_class].size() * kBatch * BytesOf(size_class);
+  }
+  return bytes;
+}
+
+size_t BufferPool::GivePagesBack() {
+  size_t given = 0;
+  for (size_t size_class = 0; size_class < kClasses; ++size_class) {
+    Batches free;
+    std::vector<void*> slabs;
+    {
+      const MutexLock lock(mutex_);
+      free.swap(full_[size_class]);
+      // No free buffer lies in a later slab.
+      if (!free.empty()) slabs = slabs_;
+    }
+    if (free.empty()) continue;
+    FreePages pages(std::move(slabs), kSlabBytes);
+    for (const auto& batch : free) {
+      for (const void* buffer : *batch) pages.Add(buffer, BytesOf(size_class));
+    }
+    given += pages.GiveBack();
+    const MutexLock lock(mutex_);
+    Batches& full = full_[size_class];
+    // Buffers that came meanwhile are hotter.
+    free.insert(free.end(), std::make_move_iterator(full.begin()),
+                std::make_move_iterator(full.end()));
+    full = std::move(free);
+  }
+  return given;
 }
 
 void* BufferCache::AllocateSlowly(size_t bytes) {

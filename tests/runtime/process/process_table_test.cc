@@ -63,9 +63,9 @@ TEST_F(ProcessTableTest, WhatHasEndedStaysSoWhenItsSlotIsUsedAgain) {
 }
 
 TEST_F(ProcessTableTest, TellsTheOwnerOfALivingProcessAlone) {
-  constexpr Owner kAlice{5};
-  const Pid former = Reserve(kAlice);
-  EXPECT_EQ(processes_.OwnerOf(former), kAlice);
+  constexpr Owner kFormerOwner{5};
+  const Pid former = Reserve(kFormerOwner);
+  EXPECT_EQ(processes_.OwnerOf(former), kFormerOwner);
   End(former);
   EXPECT_EQ(processes_.OwnerOf(former), std::nullopt);
   const Pid next = Reserve();

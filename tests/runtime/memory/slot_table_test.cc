@@ -1,4 +1,6 @@
-// Buffers and slots: memory that is used again and again.
+// Slots: memory that is used again and again.
+#include "runtime/memory/slot_table.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -9,107 +11,11 @@
 #include <thread>
 #include <vector>
 
-#include "runtime/memory/buffer_pool.h"
-#include "runtime/memory/slot_table.h"
 #include "runtime/system/random.h"
 #include "tests/support/heap_bytes.h"
 
 namespace actord::runtime {
 namespace {
-
-TEST(BufferCache, RoundsUpToWholeUnits) {
-  EXPECT_EQ(BufferCache::RoundUp(1), 64u);
-  EXPECT_EQ(BufferCache::RoundUp(64), 64u);
-  EXPECT_EQ(BufferCache::RoundUp(65), 128u);
-  EXPECT_EQ(BufferCache::RoundUp(1025), 1088u);
-}
-
-TEST(BufferCache, GivesAlignedBuffersThatDoNotOverlap) {
-  BufferPool pool;
-  BufferCache cache(pool);
-  struct Buffer {
-    unsigned char* memory;
-    size_t bytes;
-    unsigned char mark;
-  };
-  std::vector<Buffer> live;
-  Random random(5);
-  const auto free_one = [&](size_t i) {
-    for (size_t b = 0; b < live[i].bytes; ++b) {
-      ASSERT_EQ(live[i].memory[b], live[i].mark);
-    }
-    cache.Deallocate(live[i].memory, live[i].bytes);
-    live[i] = live.back();
-    live.pop_back();
-  };
-  for (int round = 0; round < 20'000; ++round) {
-    // Grows and shrinks, so that batches are taken and given back.
-    const bool grow = (round / 1000) % 2 == 0;
-    if (live.empty() || random.Next() % 4 < (grow ? 3u : 1u)) {
-      const size_t bytes = 1 + random.Next() % 1200;
-      auto* memory = static_cast<unsigned char*>(cache.Allocate(bytes));
-      ASSERT_EQ(reinterpret_cast<uintptr_t>(memory) % 64, 0u);
-      const auto mark = static_cast<unsigned char>(random.Next());
-      std::memset(memory, mark, bytes);
-      live.push_back({memory, bytes, mark});
-    } else {
-      free_one(random.Next() % live.size());
-    }
-  }
-  while (!live.empty()) free_one(0);
-}
-
-TEST(BufferCache, UsesHotMemoryAgain) {
-  BufferPool pool;
-  BufferCache cache(pool);
-  void* first = cache.Allocate(100);
-  cache.Deallocate(first, 100);
-  EXPECT_EQ(cache.Allocate(128), first);
-  cache.Deallocate(first, 128);
-}
-
-// Buffers made by one thread and freed by another come back through the pool
-// instead of piling up.
-TEST(BufferCache, SurplusOfOneThreadFeedsAnother) {
-  BufferPool pool;
-  BufferCache producer(pool);
-  BufferCache consumer(pool);
-  std::set<void*> ever;
-  for (int round = 0; round < 200; ++round) {
-    std::vector<void*> batch;
-    for (int i = 0; i < 500; ++i) batch.push_back(producer.Allocate(64));
-    ever.insert(batch.begin(), batch.end());
-    for (void* buffer : batch) consumer.Deallocate(buffer, 64);
-  }
-  EXPECT_LE(ever.size(), 500u + 4 * 64);
-}
-
-TEST(BufferCache, ManyThreadsShareAPool) {
-  BufferPool pool;
-  constexpr int kThreads = 3;
-  std::vector<std::atomic<void*>> exchange(64);
-  {
-    std::vector<std::thread> threads;
-    for (int t = 0; t < kThreads; ++t) {
-      threads.emplace_back([&, t] {
-        BufferCache cache(pool);
-        Random random(static_cast<uint64_t>(t));
-        for (int i = 0; i < 50'000; ++i) {
-          void* mine = cache.Allocate(64);
-          std::memset(mine, t, 64);
-          void* other = exchange[random.Next() % exchange.size()].exchange(
-              mine, std::memory_order_acq_rel);
-          if (other != nullptr) cache.Deallocate(other, 64);
-        }
-      });
-    }
-    for (std::thread& thread : threads) thread.join();
-  }
-  BufferCache cache(pool);
-  for (auto& slot : exchange) {
-    if (void* left = slot.load()) cache.Deallocate(left, 64);
-  }
-}
 
 struct Thing {
   std::atomic<int> owners{0};
