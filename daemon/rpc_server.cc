@@ -16,6 +16,7 @@
 #include "daemon/settings/config_text.h"
 #include "daemon/settings/listen_check.h"
 #include "daemon/thread_check.h"
+#include "daemon/thread_reserve.h"
 #include "runtime/system/cgroup.h"
 #include "runtime/system/clock.h"
 
@@ -146,6 +147,7 @@ absl::StatusOr<std::unique_ptr<RpcServer>> RpcServer::Start(
     const Config& config, grpc::Service& service, Connections& connections,
     Reservation reservation, TlsOffer* tls) {
   absl::Status status = CheckAddresses(config);
+  if (status.ok()) status = ThreadReserve::Fill();
   if (status.ok()) status = CheckThreads(ThreadsOfServer(), "gRPC's server");
   if (!status.ok()) return status;
   std::unique_ptr<RpcServer> server(new RpcServer(connections));

@@ -1,6 +1,5 @@
 """No thread is left: what needs a new thread is refused with the reason, and clients
-that are connected are served. (Recovery is not tested: gRPC 1.51 takes a thread that
-the system refused for started, and may leave calls waiting for it.)"""
+that are connected are served."""
 
 import json
 import shutil
