@@ -20,6 +20,7 @@
 #include "daemon/listening/inherited_sockets.h"
 #include "daemon/listening/open_listening.h"
 #include "daemon/log/logging.h"
+#include "daemon/operations/memory_watch.h"
 #include "daemon/settings/command_line.h"
 #include "daemon/settings/config.h"
 #include "daemon/settings/version.h"
@@ -66,6 +67,7 @@ void Reload(const CommandLine& command_line, const std::vector<int>& sockets,
 }
 
 ExitStatus Serve(const CommandLine& command_line, const Config& config) {
+  MemoryWatch::BoundArenas();
   Logger logger(config.log_format, config.log_level);
   logger.Info(ToText(RaiseDescriptorLimit()));
   const CrashReport crash_report(logger.writer(), config.log_format);

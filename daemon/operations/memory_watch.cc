@@ -18,6 +18,16 @@ namespace {
 // While memory is low, memory that is free is given back to the system this
 // often. It takes the locks of the allocator for milliseconds.
 constexpr int kLooksPerTrim = 10;
+// As many as a machine with few processors needs.
+constexpr int kArenas = 4;
+
+// 0: no limit.
+uint64_t MaxAddressSpace() {
+  rlimit limit{};
+  const bool is_limited =
+      getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+  return is_limited ? limit.rlim_cur : 0;
+}
 
 // Whether `percent` of the limit are used.
 bool IsAbove(const runtime::MemoryUse& use, uint64_t percent) {
@@ -28,12 +38,14 @@ bool IsAbove(const runtime::MemoryUse& use, uint64_t percent) {
 
 uint64_t MemoryWatch::FreeInAllocator() { return mallinfo2().fordblks; }
 
+void MemoryWatch::BoundArenas() {
+  // A failure costs address space and nothing else.
+  if (MaxAddressSpace() != 0) mallopt(M_ARENA_MAX, kArenas);
+}
+
 MemoryWatch::Limits MemoryWatch::FindLimits(const std::string& root) {
-  rlimit address_space{};
-  const bool is_limited = getrlimit(RLIMIT_AS, &address_space) == 0 &&
-                          address_space.rlim_cur != RLIM_INFINITY;
   return {.groups = runtime::CgroupMemory(root),
-          .max_address_space = is_limited ? address_space.rlim_cur : 0};
+          .max_address_space = MaxAddressSpace()};
 }
 
 MemoryWatch::MemoryWatch(Limits limits, std::string root,

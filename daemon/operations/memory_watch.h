@@ -33,6 +33,11 @@ class MemoryWatch {
 
   static uint64_t FreeInAllocator();
 
+  // With a limit on the address space, the allocator gets few arenas: each one
+  // reserves 64 MiB of addresses and gives them back at the end of the program.
+  // To be called before there are threads.
+  static void BoundArenas();
+
   // The limits that were found at the start.
   struct Limits {
     runtime::CgroupMemory groups;
