@@ -14,8 +14,8 @@ absl::Status ActorService::ListClients(const Caller& caller,
                                        v1::ListClientsRequest& request,
                                        v1::ListClientsResponse& response) {
   Paging paging;
-  absl::Status status =
-      ReadListClients(request, runtime_.options().incarnation, paging);
+  absl::Status status = ReadListClients(request, runtime_.options().incarnation,
+                                        caller.access().sees_name(), paging);
   if (!status.ok()) return status;
   CertifiedConnections certified;
   if (context_.certificates != nullptr) {
@@ -24,7 +24,8 @@ absl::Status ActorService::ListClients(const Caller& caller,
   const uint64_t own = caller.connection();
   uint64_t last = 0;
   for (const ConnectionFacts& facts :
-       context_.connections.List(paging.position, paging.page_size, last)) {
+       context_.connections.List(paging.position, paging.page_size,
+                                 caller.access().sees_name(), last)) {
     const auto peer = certified.find(facts.connection.id);
     v1::Client* const client = response.add_clients();
     WriteClient(facts, peer == certified.end() ? nullptr : peer->second.get(),
@@ -53,7 +54,8 @@ absl::Status ActorService::CutClient(const Caller& caller,
   const std::string by = caller.access().is_checked()
                              ? caller.access().Who()
                              : absl::StrCat("a client at ", caller.peer());
-  if (context_.connections.CutOnRequest(connection, by)) {
+  if (context_.connections.CutOnRequest(connection, caller.access().sees_name(),
+                                        by)) {
     return absl::OkStatus();
   }
   return runtime::Error(

@@ -30,9 +30,11 @@ void WriteTls(const char* version, const CertifiedPeer* certified,
 }  // namespace
 
 absl::Status ReadListClients(const v1::ListClientsRequest& request,
-                             uint32_t incarnation, Paging& paging) {
+                             uint32_t incarnation, std::string_view owner,
+                             Paging& paging) {
   const uint64_t scope =
-      absl::HashOf(absl::string_view("clients"), incarnation);
+      absl::HashOf(absl::string_view("clients"), incarnation,
+                   absl::string_view(owner.data(), owner.size()));
   return ReadPaging(request.page_size(), request.page_token(), scope, paging);
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 #include "absl/status/status.h"
 #include "actord/v1/client.pb.h"
@@ -13,8 +14,10 @@
 
 namespace actord::daemon {
 
+// `owner`: whose connections the client sees; "": all.
 absl::Status ReadListClients(const v1::ListClientsRequest& request,
-                             uint32_t incarnation, Paging& paging);
+                             uint32_t incarnation, std::string_view owner,
+                             Paging& paging);
 
 v1::ClientState ClientStateOf(const ConnectionFacts& facts);
 

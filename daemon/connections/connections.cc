@@ -128,9 +128,10 @@ void Connections::CutAllIn(absl::Duration patience) {
 }
 
 std::vector<ConnectionFacts> Connections::List(uint64_t after, size_t max,
+                                               std::string_view owner,
                                                uint64_t& last) {
   std::vector<ConnectionFacts> all;
-  std::vector<Connection> page = registry_.ListAfter(after, max);
+  std::vector<Connection> page = registry_.ListAfter(after, max, owner);
   last = page.size() < max ? 0 : page.back().id;
   sockets_.Refresh();
   for (Connection& connection : page) {
@@ -150,9 +151,13 @@ std::vector<ConnectionFacts> Connections::List(uint64_t after, size_t max,
   return all;
 }
 
-bool Connections::CutOnRequest(uint64_t id, const std::string& by) {
+bool Connections::CutOnRequest(uint64_t id, std::string_view owner,
+                               const std::string& by) {
   const auto connection = registry_.Find(id);
-  if (!connection.has_value() || !registry_.CutOne(id, Cut::kEnd)) return false;
+  if (!connection.has_value() || !connection->IsSeenBy(owner) ||
+      !registry_.CutOne(id, Cut::kEnd)) {
+    return false;
+  }
   ConnectionCounts::Count(counts_.cut);
   logger_.Info(absl::StrCat("connection ", id, " of ", PeerText(*connection),
                             " cut: ", by, " asked for it"));

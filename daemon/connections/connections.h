@@ -21,6 +21,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -87,14 +88,15 @@ class Connections {
   void StopAccepting();
   void CutAllIn(absl::Duration patience);
 
-  // The open connections with an id above `after`, by id; `max` at most. `last`
-  // is set to the id after which the next page begins; 0: this is the last
-  // page.
+  // The open connections with an id above `after` that `owner` sees
+  // (Connection::IsSeenBy), by id; `max` at most. `last` is set to the id after
+  // which the next page begins; 0: this is the last page.
   [[nodiscard]] std::vector<ConnectionFacts> List(uint64_t after, size_t max,
+                                                  std::string_view owner,
                                                   uint64_t& last);
   // Cuts the connection, and logs that `by` has asked for it. False: it is not
-  // open.
-  bool CutOnRequest(uint64_t id, const std::string& by);
+  // open, or `owner` does not see it.
+  bool CutOnRequest(uint64_t id, std::string_view owner, const std::string& by);
 
   // Cuts the connection of a client whose certificate is revoked. One thread at
   // a time.

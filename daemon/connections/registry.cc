@@ -72,13 +72,14 @@ std::vector<Connection> ConnectionRegistry::List() const {
   return all;
 }
 
-std::vector<Connection> ConnectionRegistry::ListAfter(uint64_t after,
-                                                      size_t max) const {
+std::vector<Connection> ConnectionRegistry::ListAfter(
+    uint64_t after, size_t max, std::string_view owner) const {
   const absl::MutexLock lock(&mutex_);
   std::vector<Connection> page;
   for (auto it = fd_of_.upper_bound(after);
        it != fd_of_.end() && page.size() < max; ++it) {
-    page.push_back(by_fd_.at(it->second));
+    const Connection& connection = by_fd_.at(it->second);
+    if (connection.IsSeenBy(owner)) page.push_back(connection);
   }
   return page;
 }
@@ -96,9 +97,12 @@ void ConnectionRegistry::SetSocket(uint64_t id, int64_t socket) {
 void ConnectionRegistry::SetToken(uint64_t id,
                                   std::shared_ptr<const PresentedToken> token) {
   const absl::MutexLock lock(&mutex_);
-  if (Connection* const found = FindLocked(id)) {
-    found->token = std::move(token);
+  Connection* const found = FindLocked(id);
+  if (found == nullptr) return;
+  if (found->token != nullptr && found->token->name != token->name) {
+    found->has_several_owners = true;
   }
+  found->token = std::move(token);
 }
 
 std::optional<Connection> ConnectionRegistry::Find(uint64_t id) const {

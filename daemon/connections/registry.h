@@ -51,10 +51,20 @@ struct Connection {
   int64_t socket = 0;
   // Null: the connection has no TLS.
   std::shared_ptr<TlsHandshake> handshake;
-  // Null: none so far.
+  // The newest one; null: none so far.
   std::shared_ptr<const PresentedToken> token;
+  // Tokens of different names were presented.
+  bool has_several_owners = false;
   // CutOne has cut it.
   bool is_cut = false;
+
+  // Whether a client that sees the owner `owner` alone may know of the
+  // connection: tokens of this name were presented, and no others. "": the
+  // client sees all.
+  [[nodiscard]] bool IsSeenBy(std::string_view owner) const {
+    return owner.empty() ||
+           (token != nullptr && token->name == owner && !has_several_owners);
+  }
 };
 
 class ConnectionRegistry {
@@ -73,9 +83,10 @@ class ConnectionRegistry {
   [[nodiscard]] size_t OpenOf(std::string_view address_group) const;
   // In no order.
   [[nodiscard]] std::vector<Connection> List() const;
-  // The connections with an id above `after`, by id; `max` at most.
-  [[nodiscard]] std::vector<Connection> ListAfter(uint64_t after,
-                                                  size_t max) const;
+  // The connections with an id above `after` that `owner` sees, by id; `max` at
+  // most.
+  [[nodiscard]] std::vector<Connection> ListAfter(
+      uint64_t after, size_t max, std::string_view owner = {}) const;
   // nullopt: it is over.
   [[nodiscard]] std::optional<Connection> Find(uint64_t id) const;
   [[nodiscard]] std::optional<int> FindDescriptor(uint64_t id) const;

@@ -53,6 +53,32 @@ std::vector<uint64_t> IdsOf(const std::vector<Connection>& connections) {
   return ids;
 }
 
+std::shared_ptr<const PresentedToken> TokenOf(const std::string& name) {
+  return std::make_shared<const PresentedToken>(PresentedToken{.name = name});
+}
+
+TEST(ConnectionRegistry, ListsForOneOwnerWhatOnlyItsTokensHaveUsed) {
+  Pair pairs[5];
+  ConnectionRegistry registry;
+  for (const Pair& pair : pairs) registry.Add(Of(pair.own()));
+  registry.SetToken(1, TokenOf("alice"));
+  registry.SetToken(2, TokenOf("bob"));
+  registry.SetToken(3, TokenOf("bob"));
+  registry.SetToken(3, TokenOf("alice"));
+  registry.SetToken(5, TokenOf("alice"));
+  registry.SetToken(5, TokenOf("alice"));
+  EXPECT_EQ(IdsOf(registry.ListAfter(0, kAll, "alice")),
+            (std::vector<uint64_t>{1, 5}));
+  // A page is filled across the connections of others.
+  EXPECT_EQ(IdsOf(registry.ListAfter(0, 2, "alice")),
+            (std::vector<uint64_t>{1, 5}));
+  EXPECT_EQ(IdsOf(registry.ListAfter(0, kAll, "bob")),
+            (std::vector<uint64_t>{2}));
+  EXPECT_TRUE(registry.ListAfter(0, kAll, "carol").empty());
+  EXPECT_EQ(IdsOf(registry.ListAfter(0, kAll)),
+            (std::vector<uint64_t>{1, 2, 3, 4, 5}));
+}
+
 TEST(ConnectionRegistry, ListsPagesById) {
   Pair pairs[5];
   ConnectionRegistry registry;

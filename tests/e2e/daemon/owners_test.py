@@ -5,10 +5,11 @@ import re
 import signal
 
 import grpc
-from actord.v1 import (actor_service_pb2, process_pb2, watch_pb2, yield_pb2)
+from actord.v1 import (actor_service_pb2, client_pb2, outcome_pb2, process_pb2,
+                       watch_pb2, yield_pb2)
 from harness.asks import Asks, Thing
 from harness.connection import CALL_SECONDS, refusal_of
-from harness.tokens import TokenCase
+from harness.tokens import TokenCase, bearer, present
 from harness.waiting import eventually
 from harness.watch import Known
 from harness.work import RemoteWorker
@@ -17,6 +18,7 @@ METHODS = [method.name for method in
            actor_service_pb2.DESCRIPTOR.services_by_name["ActorService"].methods]
 NAME, REQUEST_ID, MESSAGE_ID = "service", "request-1", "message-1"
 ORDER = b'{"order": "1", "amount_cents": 1, "hold_ms": 1}'
+STATUS = "/actord.v1.ActorService/GetStatus"
 DENIED = grpc.StatusCode.PERMISSION_DENIED
 
 
@@ -33,13 +35,16 @@ class Tenants(TokenCase):
         # An administrator who sees what is his own may call every method.
         self.alice_token = self.token("admin", "--see", "own", name="alice")
         bob = self.token("client", name="bob")
+        bob_ops = self.token("operator", "--see", "own", name="bob")
         ops, carol = self.token("admin", name="ops"), self.token(
             "client", "--see", "all", name="carol")
+        self.carol_token = carol
         workers = {name: self.token("worker", "--work", "payment.*", name=name)
                    for name in ("tills", "others")}
         self.daemon = self.serve()
         self.alice = self.connect_with(self.daemon, self.alice_token)
         self.bob = self.connect_with(self.daemon, bob)
+        self.bob_ops = self.connect_with(self.daemon, bob_ops)
         self.admin = self.connect_with(self.daemon, ops)
         self.carol = self.connect_with(self.daemon, carol)
         self.workers = {name: self.connect_with(self.daemon, token)
@@ -64,7 +69,10 @@ class Tenants(TokenCase):
                      if len(one) == count], "the dead letters")[0]
         yields = eventually(lambda: [one for one in [actor.yields()]
                                      if len(one) == count], "the yields")[0]
+        actor.status()
         pages = {
+            "ListClients": self.bob_ops.stub.ListClients(
+                client_pb2.ListClientsRequest(page_size=1)),
             "ListProcesses": actor.stub.ListProcesses(
                 process_pb2.ListProcessesRequest(page_size=1)),
             "ListNames": actor.names(page_size=1),
@@ -77,7 +85,12 @@ class Tenants(TokenCase):
         return Thing(pids[0], NAME, yields[0].token, letters[0].id, "bob", REQUEST_ID,
                      MESSAGE_ID,
                      {name: page.next_page_token for name, page in pages.items()},
-                     resume)
+                     resume, pages["ListClients"].clients[0].connection)
+
+    def connections_of(self, actor):
+        """The connections that the client sees, with the owners of their tokens."""
+        return [(one.connection, one.token.name) for one in actor.stub.ListClients(
+            client_pb2.ListClientsRequest(), timeout=CALL_SECONDS).clients]
 
     def state_of(self, actor):
         """All that a client can see of what it has."""
@@ -98,8 +111,9 @@ class EveryMethod(Tenants):
         unknown = Thing(
             pid, "nothing", pid + foreign.token[len(foreign.pid):],
             f"{run}.{int(number) + 100000}", "nobody-of-this-name", "new", "new",
-            dict.fromkeys(foreign.pages, "0" * 32), "0" * 40)
+            dict.fromkeys(foreign.pages, "0" * 32), "0" * 40, foreign.connection + 1000)
         before = self.state_of(self.bob)
+        connections = self.connections_of(self.bob_ops)
         asks = Asks(self.alice.stub, self.alice.submit("counter", b"1"))
         for method in METHODS:
             with self.subTest(method=method):
@@ -109,6 +123,7 @@ class EveryMethod(Tenants):
                 of_foreign = [foreign.hide(answer) for answer in ask(foreign)]
                 self.assertEqual(of_foreign, of_unknown)
         self.assertEqual(self.state_of(self.bob), before, "nothing has happened")
+        self.assertEqual(self.connections_of(self.bob_ops), connections)
 
     def test_answers_of_own_things(self):
         """The same questions find things that exist, so the test above asks
@@ -122,6 +137,56 @@ class EveryMethod(Tenants):
             with self.subTest(method=method):
                 for answer in getattr(asks, method)(thing):
                     self.assertEqual(answer[0], "OK", answer)
+
+
+class Pids(Tenants):
+    """A client that sees its own gets one answer for every PID of this run that it
+    does not see."""
+
+    def test_of_others_of_no_one_and_of_its_own_past_are_answered_alike(self):
+        foreign = self.bob.submit("counter", b"1")
+        foreign_past = self.bob.submit("counter", b"1")
+        own_past = self.alice.submit("counter", b"1")
+        for actor, pid in ((self.bob, foreign_past), (self.alice, own_past)):
+            actor.terminate(pid)
+            actor.wait(pid)
+        node, run, slot, generation = foreign.split(".")
+        later = f"{node}.{run}.{slot}.{int(generation, 16) + 2:x}"
+        asks = Asks(self.alice.stub, self.alice.submit("counter", b"1"))
+        requests = {
+            "Send": process_pb2.SendRequest(topic="add"),
+            "Call": process_pb2.CallRequest(topic="add"),
+            "Cancel": outcome_pb2.CancelRequest(),
+            "Terminate": outcome_pb2.TerminateRequest(),
+            "GetProcess": process_pb2.GetProcessRequest()}
+        for method, request in requests.items():
+            answers = {}
+            for pid in (own_past, foreign, foreign_past, later, other_pid(foreign)):
+                request.pid = pid
+                [answer] = asks.ask(method, request)
+                answers[str(answer).replace(pid, "?")] = pid
+            with self.subTest(method=method):
+                self.assertEqual(len(answers), 1, answers)
+                self.assertIn("PROCESS_ENDED", next(iter(answers)))
+            # Of another run of the daemon there is no such process.
+            request.pid = f"{node}.{int(run, 16) ^ 1:x}.{slot}.{generation}"
+            self.assertIn("PROCESS_NOT_FOUND", str(asks.ask(method, request)))
+            # Who sees all is told apart what has ended and what never was.
+            request.pid = other_pid(foreign)
+            self.assertIn("PROCESS_NOT_FOUND",
+                          str(Asks(self.admin.stub, own_past).ask(method, request)))
+
+    def test_of_its_own_past_have_their_results(self):
+        past = self.bob.submit("echo", b"7")
+        outcome = outcome_pb2.AwaitRequest(pid=past)
+        result = self.bob.stub.Await(outcome, timeout=CALL_SECONDS)
+        self.assertEqual(result.outcome.result.data, b"7")
+        unknown = outcome_pb2.AwaitRequest(pid=other_pid(past))
+        [of_foreign] = Asks(self.alice.stub, past).ask("Await", outcome)
+        [of_unknown] = Asks(self.alice.stub, past).ask("Await", unknown)
+        self.assertEqual(str(of_foreign).replace(past, "?"),
+                         str(of_unknown).replace(unknown.pid, "?"))
+        self.assertIn("RESULT_NOT_KEPT", str(of_foreign))
 
 
 class Sight(Tenants):
@@ -167,6 +232,40 @@ class Sight(Tenants):
         watch.cancel()
         self.assertEqual(known.live, {own})
         self.assertNotIn(foreign, [pid for _, pid in known.events])
+
+    def test_of_connections_is_of_those_with_its_own_tokens(self):
+        for actor in (self.alice, self.bob, self.carol):
+            actor.status()
+        anonymous, shared = self.connect(self.daemon), self.connect(self.daemon)
+        present(shared, self.alice_token)
+        shared.status()
+        self.assertEqual([name for _, name in self.connections_of(self.alice)],
+                         ["alice", "alice"])
+        before = self.connections_of(self.alice)
+        # A connection that presents tokens of several owners belongs to none.
+        shared.channel.unary_unary(STATUS)(
+            b"", metadata=bearer(self.carol_token), timeout=CALL_SECONDS)
+        seen = self.connections_of(self.alice)
+        self.assertEqual(len(seen), 1)
+        [hidden] = set(before) - set(seen)
+        everything = self.connections_of(self.admin)
+        self.assertEqual(
+            {name for _, name in everything},
+            {"", "alice", "bob", "carol", "ops"})
+        for number, _ in set(everything) - set(seen) | {hidden}:
+            self.assert_code(
+                lambda number=number: self.alice.stub.CutClient(
+                    client_pb2.CutClientRequest(connection=number)),
+                grpc.StatusCode.NOT_FOUND, "CONNECTION_NOT_FOUND")
+        self.assertEqual({number for number, _ in self.connections_of(self.admin)},
+                         {number for number, _ in everything})
+        # Its own one.
+        second = self.connect_with(self.daemon, self.alice_token)
+        second.status()
+        [(number, _)] = set(self.connections_of(self.alice)) - set(seen)
+        self.alice.stub.CutClient(client_pb2.CutClientRequest(connection=number))
+        eventually(lambda: self.connections_of(self.alice) == seen, "its end")
+        anonymous.close()
 
     def test_in_observe_is_of_all_and_nothing_has_an_owner(self):
         self.daemon.stop()

@@ -3,8 +3,8 @@
 import dataclasses
 
 import grpc
-from actord.v1 import (dead_letter_pb2, name_pb2, outcome_pb2, payload_pb2,
-                       process_pb2, watch_pb2, work_pb2, yield_pb2)
+from actord.v1 import (client_pb2, dead_letter_pb2, name_pb2, outcome_pb2,
+                       payload_pb2, process_pb2, watch_pb2, work_pb2, yield_pb2)
 from harness.bulk import SendStream, SubmitStream, send_item, submit_item
 from harness.connection import CALL_SECONDS, refusal_of
 from harness.waiting import eventually
@@ -23,11 +23,13 @@ class Thing:
     message_id: str
     pages: dict  # page tokens, by method
     resume: str
+    connection: int
 
     def hide(self, answer):
         """The answer without the texts that were asked for."""
         number = self.letter.split(".")[1]
-        text = str(answer).replace(f"dead letter {number}:", "dead letter ?:")
+        text = str(answer).replace(f"dead letter {number}:", "dead letter ?:").replace(
+            f"connection {self.connection} ", "connection ? ")
         for what in (self.token, self.pid, self.letter, self.name, self.owner):
             text = text.replace(what, "?")
         return text
@@ -53,6 +55,10 @@ class Asks:
         return [answer_of(lambda request=request: call(request,
                                                        timeout=CALL_SECONDS), what)
                 for request in requests]
+
+    def ask(self, method, *requests):
+        """The answers to requests of a unary method."""
+        return self._unary(method, *requests)
 
     def _addressed(self, method, request_type, thing, **fields):
         """To a PID, a name, and a name of the thing's owner."""
@@ -186,6 +192,17 @@ class Asks:
         finally:
             worker.close()
 
+    def ListClients(self, thing):
+        def what(response):
+            return sorted({one.token.name for one in response.clients})
+        return self._unary(
+            "ListClients", client_pb2.ListClientsRequest(),
+            client_pb2.ListClientsRequest(page_token=thing.pages["ListClients"]),
+            what=what)
+
+    def CutClient(self, thing):
+        return self._unary("CutClient",
+                           client_pb2.CutClientRequest(connection=thing.connection))
+
     # These name nothing that has an owner.
     GetStatus = ListPlugins = LoadPlugin = Shutdown = lambda self, thing: []
-    ListClients = CutClient = lambda self, thing: []
