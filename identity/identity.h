@@ -11,6 +11,7 @@
 
 #include "absl/time/time.h"
 #include "actord/text.h"
+#include "identity/quotas.h"
 #include "identity/role.h"
 #include "identity/token_text.h"
 
@@ -60,6 +61,8 @@ struct Identity {
   // pattern, too: true if the holder may work on all commands that match it.
   std::vector<std::string> work = {};
   Sees sees = Sees::kOwn;
+  // Instead of those of the configuration, for all that the owner `name` does.
+  TokenQuotas quotas = {};
 
   [[nodiscard]] bool MaySubmit(std::string_view process_type) const {
     return May(Permission::kSubmit, submit, process_type);

@@ -1,15 +1,20 @@
 #include "identity/token_keys.h"
 
 #include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/civil_time.h"
 #include "absl/time/time.h"
 #include "actord/text.h"
+#include "identity/quotas.h"
 #include "identity/role.h"
 #include "identity/token_text.h"
 #include "identity/token_toml.h"
@@ -130,6 +135,39 @@ absl::Status ReadWork(const toml::node& node, StoredToken& token) {
   return ReadPatterns(node, token.identity.work);
 }
 
+std::string QuotaNames() {
+  return absl::StrJoin(kQuotaTable, ", ",
+                       [](std::string* out, const QuotaRow& row) {
+                         absl::StrAppend(out, std::string(row.name));
+                       });
+}
+
+absl::Status ReadQuotas(const toml::node& node, StoredToken& token) {
+  const toml::table* const table = node.as_table();
+  if (table == nullptr || !table->is_inline() || table->empty()) {
+    return absl::InvalidArgumentError(
+        "must be a table in one line, such as {streams = 5, processes = 1000}");
+  }
+  for (const auto& [key, value] : *table) {
+    const std::optional<size_t> quota = FindQuota(key.str());
+    if (!quota) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("has the unknown quota ", Quoted(key.str()),
+                       ": there are ", QuotaNames()));
+    }
+    const QuotaRow& row = kQuotaTable[*quota];
+    const auto* const number = value.as_integer();
+    if (number == nullptr || number->get() < 0 ||
+        !IsQuotaValue(row, static_cast<uint64_t>(number->get()))) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "needs a whole number of ", std::string(row.unit), " from ", row.min,
+          " to ", row.max, ", or 0 for no limit, as ", std::string(row.name)));
+    }
+    token.identity.quotas.values[*quota] = static_cast<uint64_t>(number->get());
+  }
+  return absl::OkStatus();
+}
+
 constexpr auto kKeys = std::to_array<TokenKey>({
     {"id", ReadId, kTokenIdRule},
     {"name", ReadName, kNameRule},
@@ -140,6 +178,7 @@ constexpr auto kKeys = std::to_array<TokenKey>({
     {"send", ReadSend, {}},
     {"work", ReadWork, {}},
     {"see", ReadSee, {}},
+    {"quotas", ReadQuotas, {}},
 });
 
 }  // namespace

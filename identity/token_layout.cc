@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
+#include "identity/quotas.h"
 #include "identity/role.h"
 #include "identity/token_text.h"
 
@@ -45,6 +46,17 @@ bool IsBlank(std::string_view line) {
 
 }  // namespace
 
+std::string QuotasText(const TokenQuotas& quotas, std::string_view between) {
+  std::string text;
+  for (size_t i = 0; i < kQuotas; ++i) {
+    if (!quotas.values[i]) continue;
+    absl::StrAppend(&text, text.empty() ? "" : ", ",
+                    std::string(kQuotaTable[i].name), std::string(between),
+                    *quotas.values[i]);
+  }
+  return text;
+}
+
 std::string FormatTokenTable(const StoredToken& token) {
   const Identity& identity = token.identity;
   std::string text = absl::StrCat(
@@ -62,6 +74,10 @@ std::string FormatTokenTable(const StoredToken& token) {
   AppendList("work", identity.work, text);
   absl::StrAppend(&text, "see = \"", std::string(SeesName(identity.sees)),
                   "\"\n");
+  if (!identity.quotas.empty()) {
+    absl::StrAppend(&text, "quotas = {", QuotasText(identity.quotas, " = "),
+                    "}\n");
+  }
   return text;
 }
 

@@ -19,4 +19,7 @@ std::string TextWithToken(std::string_view text, const StoredToken& token);
 // `text` without the lines of `entry`. Comments above and below them stay.
 std::string TextWithoutToken(std::string_view text, const TokenEntry& entry);
 
+// "streams=5, processes=100", with `between` instead of the "=".
+std::string QuotasText(const TokenQuotas& quotas, std::string_view between);
+
 }  // namespace actord::identity

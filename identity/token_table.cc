@@ -32,6 +32,9 @@ TokenTable::TokenTable(std::vector<StoredToken> tokens) {
   tokens_.reserve(tokens.size());
   for (StoredToken& token : tokens) {
     std::string id = token.identity.token_id;
+    if (!token.identity.quotas.empty()) {
+      quotas_[token.identity.name].Update(token.identity.quotas);
+    }
     tokens_.emplace(std::move(id),
                     std::make_shared<const StoredToken>(std::move(token)));
   }

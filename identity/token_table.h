@@ -5,6 +5,7 @@
 // it, as when a stream is open while the tokens are read anew.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -13,6 +14,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/time/time.h"
 #include "identity/identity.h"
+#include "identity/quotas.h"
 
 namespace actord::identity {
 
@@ -34,7 +36,8 @@ std::string_view RefusalMessage(Refusal refusal);
 
 class TokenTable {
  public:
-  // No two of the tokens may have the same ID, as ParseTokens ensures.
+  // The tokens of a file, in its order. No two of them may have the same ID, as
+  // ParseTokens ensures.
   explicit TokenTable(std::vector<StoredToken> tokens);
 
   struct Answer {
@@ -57,12 +60,19 @@ class TokenTable {
 
   [[nodiscard]] size_t size() const { return tokens_.size(); }
 
+  // The quotas of each name that has some, expired tokens included. If several
+  // tokens of a name set a quota, the last one in the file decides.
+  [[nodiscard]] const std::map<std::string, TokenQuotas>& quotas() const {
+    return quotas_;
+  }
+
  private:
   static Answer Judge(const std::shared_ptr<const StoredToken>& token,
                       bool is_same, absl::Time now);
 
   // By their IDs.
   absl::flat_hash_map<std::string, std::shared_ptr<const StoredToken>> tokens_;
+  std::map<std::string, TokenQuotas> quotas_;
 };
 
 }  // namespace actord::identity

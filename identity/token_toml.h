@@ -9,11 +9,13 @@
 //   submit = ["order", "invoice.*"]
 //   send = ["*"]
 //   see = "own"
+//   quotas = {streams = 5, bytes_per_second = 1048576}
 //
 // `id`, `name`, `role` and `hash` are required. Without `expires` the token
 // never expires. Without `submit`, `send` or `work` the holder may do what the
-// role permits with every name. Without `see`: DefaultSees. An unknown key is
-// an error, and so is a list for what the role does not permit.
+// role permits with every name. Without `see`: DefaultSees. `quotas` is a table
+// in one line of whole numbers (quotas.h); bytes have no unit. An unknown key
+// is an error, and so is a list for what the role does not permit.
 //
 // Thread-safety: pure functions.
 #pragma once

@@ -91,6 +91,15 @@ Json TokenJson(const identity::Identity& identity) {
   json["send"] = identity.send;
   json["work"] = identity.work;
   json["see"] = std::string(identity::SeesName(identity.sees));
+  if (!identity.quotas.empty()) {
+    Json& quotas = json["quotas"] = Json::object();
+    for (size_t i = 0; i < identity::kQuotas; ++i) {
+      if (identity.quotas.values[i]) {
+        quotas[std::string(identity::kQuotaTable[i].name)] =
+            *identity.quotas.values[i];
+      }
+    }
+  }
   return json;
 }
 

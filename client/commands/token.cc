@@ -1,10 +1,12 @@
 // actorctl token
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "actord/text.h"
@@ -13,9 +15,11 @@
 #include "client/output/output.h"
 #include "client/output/text.h"
 #include "identity/identity.h"
+#include "identity/quotas.h"
 #include "identity/role.h"
 #include "identity/token_edit.h"
 #include "identity/token_file.h"
+#include "identity/token_layout.h"
 #include "identity/token_text.h"
 #include "nlohmann/json.hpp"
 
@@ -35,6 +39,7 @@ struct NewTokenOptions {
   std::vector<std::string> send;
   std::vector<std::string> work;
   std::string see;
+  std::vector<std::string> quotas;
 };
 
 struct TokenListOptions {
@@ -67,6 +72,36 @@ absl::Status CompletePatterns(const std::string& option, Permission permission,
   return absl::OkStatus();
 }
 
+// Reads "NAME=VALUE".
+absl::Status ReadQuota(const std::string& text, identity::TokenQuotas& quotas) {
+  const size_t equals = text.find('=');
+  const std::string name = text.substr(0, equals);
+  const auto quota = identity::FindQuota(name);
+  if (!quota) {
+    std::string names;
+    for (const identity::QuotaRow& row : identity::kQuotaTable) {
+      absl::StrAppend(&names, names.empty() ? "" : ", ", std::string(row.name));
+    }
+    return UsageError(
+        absl::StrCat("--quota: \"", name, "\" is no quota; there are ", names));
+  }
+  const identity::QuotaRow& row = identity::kQuotaTable[*quota];
+  uint64_t value = 0;
+  if (equals == std::string::npos ||
+      !absl::SimpleAtoi(text.substr(equals + 1), &value) ||
+      !identity::IsQuotaValue(row, value)) {
+    return UsageError(absl::StrCat("--quota: \"", text, "\" must be ", name,
+                                   "=N, where N is a number of ",
+                                   std::string(row.unit), " from ", row.min,
+                                   " to ", row.max, ", or 0 for no limit"));
+  }
+  if (quotas.values[*quota]) {
+    return UsageError(absl::StrCat("--quota: ", name, " is given twice"));
+  }
+  quotas.values[*quota] = value;
+  return absl::OkStatus();
+}
+
 // Everything of the token but its ID.
 absl::StatusOr<Identity> IdentityOf(const NewTokenOptions& options) {
   Identity identity;
@@ -96,6 +131,9 @@ absl::StatusOr<Identity> IdentityOf(const NewTokenOptions& options) {
       CompletePatterns("send", Permission::kSend, identity, identity.send));
   status.Update(
       CompletePatterns("work", Permission::kWork, identity, identity.work));
+  for (const std::string& text : options.quotas) {
+    status.Update(ReadQuota(text, identity.quotas));
+  }
   if (!status.ok()) return status;
   return identity;
 }
@@ -149,7 +187,9 @@ Item TokenItem(const Identity& identity, absl::Time now) {
                     std::string(SeesName(identity.sees)),
                     PatternsText(identity.submit),
                     PatternsText(identity.send),
-                    PatternsText(identity.work)};
+                    PatternsText(identity.work),
+                    identity.quotas.empty() ? "-"
+                                            : QuotasText(identity.quotas, "=")};
               }};
 }
 
@@ -165,7 +205,8 @@ ExitStatus RunTokenList(Invocation& invocation,
                      {.heading = "SEE"},
                      {.heading = "SUBMIT"},
                      {.heading = "SEND"},
-                     {.heading = "WORK"}});
+                     {.heading = "WORK"},
+                     {.heading = "QUOTAS"}});
   const absl::Time now = absl::Now();
   for (const StoredToken& token : *tokens) {
     writer.Add(TokenItem(token.identity, now));
@@ -217,10 +258,14 @@ A PATTERN is a name, or a prefix that ends in *. Without patterns a token has al
 role permits. Several tokens may have one name: to rotate a token, make a new one, hand it
 out, and revoke the old one.
 
+A --quota holds for all tokens of the same name together: the owner. It has the name of a
+key of the section quotas in the configuration. If several tokens of one name set the same
+quota, the last one in the file decides.
+
 Examples:
   TOKEN=$(actorctl token new --file tokens.toml --name billing --role client)
   actorctl token new --file tokens.toml --name shop --role client --expires 90d \
-    --submit order --submit 'invoice.*'
+    --submit order --submit 'invoice.*' --quota streams=5 --quota processes=1000
   actorctl token new --file tokens.toml --name ops --role operator -o json
 )";
 
@@ -287,6 +332,14 @@ void AddNewToken(CLI::App& parent, Action& chosen) {
           "all]")
       ->check(CLI::IsMember({"own", "all"}).description(""))
       ->type_name("own|all");
+  command
+      ->add_option(
+          "--quota", options->quotas,
+          "A quota of its owner instead of the configured one, such as "
+          "streams=5; bytes without a unit, 0 for no limit; may be "
+          "given several times [as configured]")
+      ->allow_extra_args(false)
+      ->type_name("NAME=VALUE");
   command->callback([&chosen, options] {
     chosen = [options](Invocation& invocation) {
       return RunNewToken(invocation, *options);

@@ -30,6 +30,9 @@ TEST(TokenLayout, TableIsReadAsItIsWritten) {
   token.identity.expires =
       absl::FromUnixSeconds(1'800'000'000) + absl::Milliseconds(250);
   token.identity.sees = Sees::kAll;
+  for (size_t i = 0; i < kQuotas; ++i) {
+    token.identity.quotas.values[i] = kQuotaTable[i].max;
+  }
   const auto entries = ParseTokens(FormatTokenTable(token), "f.toml");
   ASSERT_TRUE(entries.ok()) << entries.status();
   ASSERT_THAT(*entries, SizeIs(1));

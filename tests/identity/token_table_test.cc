@@ -149,5 +149,24 @@ TEST(TokenTable, AnswersManyThreadsAtATime) {
   EXPECT_EQ(right, 2000);
 }
 
+TEST(TokenTable, HasTheQuotasOfEachName) {
+  std::vector<StoredToken> tokens = {
+      ClientToken(1, "alice"), ClientToken(2, "bob"), ClientToken(3, "alice"),
+      ClientToken(4, "carol")};
+  const size_t streams = *FindQuota("streams");
+  const size_t processes = *FindQuota("processes");
+  tokens[0].identity.quotas.values[streams] = 5;
+  tokens[0].identity.quotas.values[processes] = 7;
+  tokens[0].identity.expires = absl::UnixEpoch();
+  tokens[2].identity.quotas.values[streams] = 6;
+  tokens[3].identity.quotas.values[streams] = 0;
+  const TokenTable table(tokens);
+  EXPECT_EQ(table.quotas().size(), 2u);
+  // The last one in the file decides about each quota for itself.
+  EXPECT_EQ(table.quotas().at("alice").values[streams], 6u);
+  EXPECT_EQ(table.quotas().at("alice").values[processes], 7u);
+  EXPECT_EQ(table.quotas().at("carol").values[streams], 0u);
+}
+
 }  // namespace
 }  // namespace actord::identity

@@ -55,6 +55,50 @@ TEST(ParseTokens, ReadsEveryKey) {
   EXPECT_EQ(FormatHash(entry.token.hash), kHash);
 }
 
+TEST(ParseTokens, ReadsQuotas) {
+  const auto entries =
+      ParseTokens(Table() +
+                      "quotas = {streams = 5, bytes_per_second = 1048576, "
+                      "requests_per_second = 0}\n" +
+                      Table("00000001"),
+                  "f.toml");
+  ASSERT_TRUE(entries.ok()) << entries.status();
+  TokenQuotas expected;
+  expected.values[*FindQuota("streams")] = 5;
+  expected.values[*FindQuota("bytes_per_second")] = 1048576;
+  expected.values[*FindQuota("requests_per_second")] = 0;
+  EXPECT_EQ(entries->at(0).token.identity.quotas, expected);
+  EXPECT_EQ(entries->at(0).last_line, 6u);
+  EXPECT_TRUE(entries->at(1).token.identity.quotas.empty());
+}
+
+TEST(ParseTokens, RefusesWrongQuotas) {
+  const auto complaint = [](const std::string& quotas) {
+    return TextComplaint(Table() + quotas + "\n");
+  };
+  const std::string shape =
+      "f.toml:6: quotas must be a table in one line, such as {streams = 5, "
+      "processes = 1000}";
+  EXPECT_EQ(complaint("quotas = 5"), shape);
+  EXPECT_EQ(complaint("quotas = {}"), shape);
+  EXPECT_EQ(complaint("[token.quotas]\nstreams = 5"), shape);
+  EXPECT_EQ(complaint("quotas = {nonsense = 5}"),
+            "f.toml:6: quotas has the unknown quota \"nonsense\": there are "
+            "requests_per_second, request_burst, bytes_per_second, "
+            "bytes_burst, streams, connections, processes, mailbox_bytes, "
+            "yield_bytes");
+  const std::string streams =
+      "f.toml:6: quotas needs a whole number of streams from 1 to 10000000, or "
+      "0 for no limit, as streams";
+  EXPECT_EQ(complaint("quotas = {streams = -1}"), streams);
+  EXPECT_EQ(complaint("quotas = {streams = 1.5}"), streams);
+  EXPECT_EQ(complaint("quotas = {streams = \"5\"}"), streams);
+  EXPECT_EQ(complaint("quotas = {streams = 10000001}"), streams);
+  EXPECT_EQ(complaint("quotas = {yield_bytes = 1023}"),
+            "f.toml:6: quotas needs a whole number of bytes from 1024 to "
+            "1099511627776, or 0 for no limit, as yield_bytes");
+}
+
 TEST(ParseTokens, FillsInWhatTheRolePermits) {
   const auto entries =
       ParseTokens(Table("00000001", "client") + Table("00000002", "worker") +
@@ -121,7 +165,7 @@ TEST(ParseTokens, ErrorSaysLineReasonAndRemedy) {
        "f.toml:2: see must be own or all, not \"none\""},
       {head + "roll = \"client\"\n",
        "f.toml:2: unknown key \"roll\": a token has id, name, role, hash, "
-       "expires, submit, send, work, see"},
+       "expires, submit, send, work, see, quotas"},
       {head + "submit = [\"ok\", \"a*b\"]\n",
        "f.toml:2: submit must be a name of up to 128 characters, which may end "
        "in *, not \"a*b\""},

@@ -131,8 +131,9 @@ TEST_F(TokenCommand, ListShowsTokensAndNoSecrets) {
   EXPECT_THAT(
       Run({"token", "list", "--file", file_}).out,
       StartsWith("ID        NAME  ROLE    EXPIRES  SEE  SUBMIT  SEND  "
-                 "WORK\n" +
-                 IdOf(one) + "  one   client  never    own  *       *     -"));
+                 "WORK  QUOTAS\n" +
+                 IdOf(one) +
+                 "  one   client  never    own  *       *     -     -"));
 }
 
 TEST_F(TokenCommand, ListMarksWhatHasExpired) {
@@ -293,6 +294,46 @@ TEST_F(TokenCommand, NoErrorRepeatsASecret) {
       EXPECT_THAT(result.err, Not(HasSubstr(secret.substr(at, 12))));
     }
   }
+}
+
+TEST_F(TokenCommand, NewSetsQuotasThatListShows) {
+  ASSERT_EQ(New({"--name", "app", "--role", "client", "--quota", "streams=5",
+                 "--quota", "yield_bytes=4096"})
+                .status,
+            ExitStatus::kDone);
+  NewClient("other");
+  EXPECT_THAT(Content(),
+              HasSubstr("\nquotas = {streams = 5, yield_bytes = 4096}\n"));
+  const CliResult table = Run({"token", "list", "--file", file_});
+  EXPECT_THAT(table.out, HasSubstr("QUOTAS"));
+  EXPECT_THAT(table.out, HasSubstr("streams=5, yield_bytes=4096"));
+  const auto list =
+      json::parse(Run({"token", "list", "--file", file_, "-o", "json"}).out);
+  EXPECT_EQ(list[0]["quotas"], (json{{"streams", 5}, {"yield_bytes", 4096}}));
+  EXPECT_FALSE(list[1].contains("quotas"));
+}
+
+TEST_F(TokenCommand, NewRefusesWrongQuotas) {
+  const auto refusal = [this](std::vector<std::string> quotas) {
+    std::vector<std::string> arguments = {"--name", "app", "--role", "client"};
+    for (std::string& quota : quotas) {
+      arguments.emplace_back("--quota");
+      arguments.push_back(std::move(quota));
+    }
+    const CliResult result = New(arguments);
+    EXPECT_EQ(result.status, ExitStatus::kUsage);
+    return result.err;
+  };
+  EXPECT_THAT(refusal({"nonsense=5"}),
+              HasSubstr("\"nonsense\" is no quota; there are "
+                        "requests_per_second, request_burst"));
+  for (const char* wrong : {"streams", "streams=", "streams=x", "streams=-1",
+                            "streams=10000001", "yield_bytes=1023"}) {
+    EXPECT_THAT(refusal({wrong}), HasSubstr("or 0 for no limit")) << wrong;
+  }
+  EXPECT_THAT(refusal({"streams=1", "streams=2"}),
+              HasSubstr("streams is given twice"));
+  EXPECT_FALSE(std::filesystem::exists(file_));
 }
 
 }  // namespace
