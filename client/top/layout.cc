@@ -40,15 +40,22 @@ struct Place {
   size_t width;
 };
 
-// The columns that fit, and their widths. At least one column.
+// The columns that fit, and their widths. At least one column. `rows`: those
+// that are visible among `all`.
 template <typename Row>
 std::vector<Place> Arrange(const std::vector<Column<Row>>& columns,
-                           Seen<Row> rows, size_t sorted, size_t width,
-                           const Cells& cells) {
+                           Seen<Row> all, Seen<Row> rows, size_t sorted,
+                           size_t width, const Cells& cells) {
   std::vector<size_t> wanted(columns.size());
   std::vector<Place> places;
   size_t total = 0;
   for (size_t i = 0; i < columns.size(); ++i) {
+    const auto has = columns[i].has;
+    if (has != nullptr && i != sorted &&
+        std::none_of(all.begin(), all.end(),
+                     [has](const Row* row) { return has(*row); })) {
+      continue;
+    }
     wanted[i] = Wanted(columns[i], rows, i == sorted, cells);
     const size_t least = i == 0 ? kMinNameWidth : kMinTextWidth;
     const size_t min =
@@ -89,7 +96,7 @@ Frame DrawRows(const std::vector<Column<Row>>& columns,
   seen = seen.subspan(std::min(first, seen.size()));
   seen = seen.first(std::min(count, seen.size()));
   const std::vector<Place> places =
-      Arrange(columns, seen, view.sorted_by(), width, cells);
+      Arrange(columns, Seen<Row>(rows), seen, view.sorted_by(), width, cells);
   Frame frame;
   // The cells of one column are fitted to its width.
   const auto joined = [&](const auto& text_of) {

@@ -57,6 +57,10 @@ const std::vector<Column<ProcessRow>>& ProcessColumns() {
        [](Row a, Row b) {
          return a.process.process_type() < b.process.process_type();
        }},
+      {"owner", "OWNER", 0, false, 65,
+       [](Row row) { return row.process.owner(); },
+       [](Row a, Row b) { return a.process.owner() < b.process.owner(); },
+       [](Row row) { return !row.process.owner().empty(); }},
       {"state", "STATE", 8, false, 70,
        // A requested cancel is marked with a sign.
        [](Row row) {

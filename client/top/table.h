@@ -32,6 +32,9 @@ struct Column {
   // Whether the first row stands above the second: numbers from the largest
   // down, names from A to Z.
   bool (*above)(const Row&, const Row&);
+  // The column is left out if no row has it, and it does not sort the rows.
+  // Null: every row has it.
+  bool (*has)(const Row&) = nullptr;
 };
 
 // The first column is the name of a row, and has the highest importance.

@@ -187,7 +187,7 @@ all 3 processes   ?: help   q: quit
 
 // The column of the sort order, the type and the PID are dropped last.
 TEST_F(TopLayout, NarrowTerminalsGetFewerColumns) {
-  Start({.process_column = 3});
+  Start({.process_column = *ColumnNamed(ProcessColumns(), "priority")});
   EXPECT_EQ(Drawn({.width = 40, .height = 9}), R"(
 actord 0.1.0 at 127.0.0.1:7600   SERVING
 up 1d3h   4 workers   every 2s
