@@ -121,6 +121,7 @@ void Daemon::LogPlugins() {
 
 absl::Status Daemon::StartRuntime() {
   runtime::RuntimeOptions options = config_.runtime;
+  options.counts_owners = !config_.auth_tokens.empty();
   options.stuck_after = config_.force_timeout;
   options.log = [this](runtime::LogLevel level, std::string_view message) {
     logger_.Log(level, message);
@@ -182,10 +183,18 @@ absl::Status Daemon::StartServer() {
       *runtime_, request_ids_, message_ids_, shutdown_, logger_, *connections_,
       access_.get(), check, certificates_.get(), presented_tokens_.get()});
   if (access_ != nullptr) {
-    status = access_->Start([this] {
-      presented_tokens_->NextRound();
-      service_->RecheckStreams();
-    });
+    status = access_->Start(
+        [this] {
+          for (const uint64_t id : presented_tokens_->NextRound()) {
+            connections_->CutOverQuota(id);
+          }
+          service_->RecheckStreams();
+        },
+        [this](const runtime::OwnerQuotas& all,
+               const std::vector<runtime::OwnQuotas>& own) {
+          const absl::Status set = runtime_->SetQuotas(all, own);
+          ACTORD_ASSERT(set.ok(), "daemon.cc: counts_owners is set");
+        });
     if (!status.ok()) return status;
   }
   auto server = RpcServer::Start(config_, *service_, *connections_,

@@ -41,9 +41,7 @@ void Daemon::ReloadTls() {
 }
 
 void Daemon::WarnOfStrangers() {
-  if (config_.auth_tokens.empty() &&
-      (config_.quotas.IsAny() ||
-       config_.runtime.max_processes_per_owner != 0)) {
+  if (config_.auth_tokens.empty() && config_.quotas.IsAny()) {
     logger_.Warning(
         "quotas limit nobody: they are of clients with tokens, and auth.tokens "
         "is not set");

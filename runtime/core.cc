@@ -40,7 +40,7 @@ Runtime::Core::Core(const RuntimeOptions& resolved, const Catalog& known)
       clock(*options.clock),
       processes(options.node, options.incarnation, options.max_processes,
                 ThreadsOf(options) + 1, options.type_limits,
-                options.max_processes_per_owner),
+                options.counts_owners),
       scheduler(options.workers, clock),
       lane(buffers, Lane::Use::kShared),
       delivery(processes, scheduler, limits),
@@ -153,6 +153,26 @@ absl::Status Runtime::Core::SetLimits(const Limits& given) {
   results.Trim();
   // Results may become too old earlier with the new limits.
   threads.watchdog().WorkerWoke();
+  return absl::OkStatus();
+}
+
+absl::Status Runtime::Core::SetQuotas(const OwnerQuotas& all,
+                                      const std::vector<OwnQuotas>& own) {
+  if (!options.counts_owners) {
+    return absl::FailedPreconditionError(
+        "counts_owners is not set, so owners can have no quotas");
+  }
+  const auto set = [&](OwnerLimits& of, uint64_t OwnerQuotas::*quota) {
+    std::vector<OwnerLimits::Exception> exceptions;
+    exceptions.reserve(own.size());
+    for (const OwnQuotas& one : own) {
+      exceptions.push_back({one.owner, one.quotas.*quota});
+    }
+    of.Set(all.*quota, exceptions);
+  };
+  set(processes.processes_of(), &OwnerQuotas::processes);
+  set(processes.mailbox_bytes_of(), &OwnerQuotas::mailbox_bytes);
+  set(tasks.bytes_of(), &OwnerQuotas::yield_bytes);
   return absl::OkStatus();
 }
 

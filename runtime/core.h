@@ -41,6 +41,8 @@ class Runtime::Core {
 
   absl::Status StartThreads();
   absl::Status SetLimits(const Limits& given);
+  absl::Status SetQuotas(const OwnerQuotas& all,
+                         const std::vector<OwnQuotas>& own);
   // Called on a thread that runs no workers. `ready`: see Delivery.
   absl::Status SendFromOutside(Owner by, const Pid& to, const Message& message,
                                ReadyList* ready);

@@ -153,6 +153,11 @@ absl::Status Runtime::SetLimits(const Limits& limits) {
   return core_->SetLimits(limits);
 }
 
+absl::Status Runtime::SetQuotas(const OwnerQuotas& all,
+                                const std::vector<OwnQuotas>& own) {
+  return core_->SetQuotas(all, own);
+}
+
 void Runtime::SetMemoryLow(bool low) { core_->limits.SetMemoryLow(low); }
 
 RuntimeStats Runtime::Stats() const { return core_->Stats(); }

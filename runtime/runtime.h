@@ -30,6 +30,7 @@
 #include "runtime/process/catalog.h"
 #include "runtime/process/outcome.h"
 #include "runtime/process/owner.h"
+#include "runtime/process/owner_limits.h"
 #include "runtime/process/payload.h"
 #include "runtime/process/pid.h"
 #include "runtime/process/process_info.h"
@@ -188,6 +189,13 @@ class Runtime {
   // first. INVALID_ARGUMENT: a limit is out of its range, and nothing has
   // changed. Call it from one thread at a time.
   absl::Status SetLimits(const Limits& limits);
+  // Sets what each owner may use from now on, and what those of `own` may use
+  // instead. What an owner uses above its quota stays. Messages and yields that
+  // wait are counted from the first such quota on. FAILED_PRECONDITION:
+  // RuntimeOptions::counts_owners is not set. Call it from one thread at a
+  // time.
+  absl::Status SetQuotas(const OwnerQuotas& all,
+                         const std::vector<OwnQuotas>& own);
   // True: submissions, messages and calls from outside are refused with
   // MEMORY_LOW from now on. All other work goes on: completions, cancels, and
   // the sends and spawns of processes.

@@ -55,12 +55,16 @@ Fields Overview(const v1::GetStatusResponse& status) {
            WithThousands(counters.watch_events_kept()) + " kept), " +
            WithThousands(counters.watch_events_missed_total()) + " missed"},
       {"Limits reached",
-       WithThousands(counters.mailbox_limit_total()) + " mailbox, " +
+       WithThousands(counters.mailbox_limit_total() +
+                     counters.mailbox_owner_limit_total()) +
+           " mailbox, " +
            WithThousands(counters.process_limit_total() +
                          counters.process_type_limit_total() +
                          counters.process_owner_limit_total()) +
            " processes, " + WithThousands(counters.yield_limit_total()) +
-           " yields, " + WithThousands(counters.external_yield_limit_total()) +
+           " yields, " +
+           WithThousands(counters.external_yield_limit_total() +
+                         counters.yield_owner_limit_total()) +
            " external yields, " +
            WithThousands(counters.payload_limit_total()) + " payloads, " +
            WithThousands(counters.step_limit_total()) + " steps, " +

@@ -48,6 +48,8 @@ uint64_t RefusalsOf(const v1::Counters& counters) {
          counters.unread_answers_limit_total() + counters.owner_limit_total() +
          counters.client_quota_limit_total() +
          counters.process_owner_limit_total() +
+         counters.mailbox_owner_limit_total() +
+         counters.yield_owner_limit_total() +
          counters.connection_address_limit_total() +
          counters.connection_descriptor_limit_total();
 }

@@ -29,6 +29,10 @@ absl::StatusOr<StreamSlot> Access::TakeCountedStream() const {
   return StreamSlot(quota_);
 }
 
+absl::Status Access::RefuseConnection() const {
+  return control_->OverQuota(*this, quota_->ConnectionRefused());
+}
+
 // Without a token, the gate has already judged the call.
 absl::Status Access::MaySubmit(std::string_view process_type) const {
   return CheckName(

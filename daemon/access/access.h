@@ -10,6 +10,7 @@
 // Ownership: borrows the AccessControl, and shares the token.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <string>
@@ -74,6 +75,14 @@ class Access {
     if (quota_ == nullptr) return StreamSlot();
     return TakeCountedStream();
   }
+
+  // The most open connections of the client; 0: there is no limit.
+  [[nodiscard]] size_t max_connections() const {
+    return quota_ == nullptr ? 0 : quota_->max_connections();
+  }
+  // RESOURCE_EXHAUSTED (CLIENT_QUOTA) for a connection above that, which is
+  // counted and logged. Precondition: there is a limit.
+  [[nodiscard]] absl::Status RefuseConnection() const;
 
   [[nodiscard]] absl::Status MaySubmit(std::string_view process_type) const;
   [[nodiscard]] absl::Status MaySend(std::string_view process_type) const;

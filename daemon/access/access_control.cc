@@ -10,6 +10,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "daemon/access/own_quotas.h"
 #include "identity/role.h"
 #include "runtime/process/errors.h"
 
@@ -78,7 +79,9 @@ std::shared_ptr<const identity::StoredToken> LocalAdministrator() {
 }
 
 bool SameRights(identity::Identity a, const identity::Identity& b) {
+  // Neither is a right of a call that was admitted.
   a.expires = b.expires;
+  a.quotas = b.quotas;
   return a == b;
 }
 
@@ -106,8 +109,14 @@ AccessControl::AccessControl(std::unique_ptr<LiveTokens> tokens,
       refusals_(logger, clock),
       setting_(config.auth_mode) {}
 
-absl::Status AccessControl::Start(std::function<void()> recheck) {
+absl::Status AccessControl::Start(std::function<void()> recheck,
+                                  SetQuotas set_quotas) {
   recheck_ = std::move(recheck);
+  {
+    const absl::MutexLock lock(&apply_mutex_);
+    set_quotas_ = std::move(set_quotas);
+  }
+  ApplyQuotas(quotas_.settings());
   try {
     thread_ = std::thread([this] { Run(); });
     return absl::OkStatus();
@@ -132,15 +141,38 @@ void AccessControl::Run() {
     parker_.Wait(interval_ns);
     if (stopping_.load(std::memory_order_relaxed)) return;
     tokens_->Refresh(LiveTokens::When::kIfChanged);
+    ApplyQuotas(std::nullopt);
     recheck_();
   }
 }
 
 void AccessControl::Reload(AuthMode setting, const QuotaSettings& quotas) {
-  quotas_.Set(quotas);
   setting_.store(setting, std::memory_order_relaxed);
   tokens_->Refresh(LiveTokens::When::kAlways);
+  ApplyQuotas(quotas);
   if (recheck_) recheck_();
+}
+
+void AccessControl::ApplyQuotas(std::optional<QuotaSettings> settings) {
+  const absl::MutexLock lock(&apply_mutex_);
+  std::shared_ptr<const identity::TokenTable> table = tokens_->table();
+  const bool is_same_file =
+      applied_ != nullptr && applied_->quotas() == table->quotas();
+  if (is_same_file && (!settings || *settings == configured_)) return;
+  if (settings) configured_ = *settings;
+  applied_ = std::move(table);
+  ClientQuotas::Own own;
+  std::vector<runtime::OwnQuotas> own_of_runtime;
+  for (const auto& [name, quotas] : applied_->quotas()) {
+    // Without a number left the name cannot call either.
+    const auto owner = owners_.NumberOf(name);
+    if (!owner.ok()) continue;
+    const QuotaSettings of_owner = Overridden(configured_, quotas);
+    own.emplace(*owner, of_owner);
+    own_of_runtime.push_back({*owner, of_owner.OfRuntime()});
+  }
+  quotas_.Set(configured_, std::move(own));
+  if (set_quotas_) set_quotas_(configured_.OfRuntime(), own_of_runtime);
 }
 
 // Admission.
@@ -293,6 +325,9 @@ absl::Status AccessControl::Refuse(const Refused& refused, absl::Status why,
                                        : denied_;
   counter.fetch_add(1, std::memory_order_relaxed);
   const std::string reason = runtime::ReasonOf(why);
+  if (enforces && reason == runtime::reason::kTokenExpired) {
+    expired_.fetch_add(1, std::memory_order_relaxed);
+  }
   refusals_.Say({.token_id = refused.token_id,
                  .reason = reason,
                  .method = refused.method},
@@ -332,6 +367,7 @@ void AccessControl::WriteStats(DaemonStats& stats) const {
       unauthenticated_.load(std::memory_order_relaxed);
   stats.calls_denied = denied_.load(std::memory_order_relaxed);
   stats.calls_observed = observed_.load(std::memory_order_relaxed);
+  stats.calls_token_expired = expired_.load(std::memory_order_relaxed);
   stats.owner_limit = owners_.refused();
   quotas_.WriteStats(stats);
 }

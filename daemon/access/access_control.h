@@ -21,12 +21,16 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <thread>
+#include <vector>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
 #include "daemon/access/access.h"
 #include "daemon/access/client_quotas.h"
 #include "daemon/access/live_tokens.h"
@@ -36,6 +40,7 @@
 #include "daemon/log/logging.h"
 #include "daemon/settings/config.h"
 #include "identity/token_table.h"
+#include "runtime/process/owner_limits.h"
 #include "runtime/system/clock.h"
 #include "runtime/system/parker.h"
 
@@ -51,10 +56,16 @@ class AccessControl {
   AccessControl(const AccessControl&) = delete;
   AccessControl& operator=(const AccessControl&) = delete;
 
+  // The quotas of all owners that are for the runtime, and of those that have
+  // others. Called on any thread, on one at a time.
+  using SetQuotas =
+      std::function<void(const runtime::OwnerQuotas& all,
+                         const std::vector<runtime::OwnQuotas>& own)>;
   // Starts the thread that reads the file again when it changes, and that calls
   // `recheck` each second: open streams are to be checked with Renew then.
-  // INTERNAL: the system has no thread left.
-  absl::Status Start(std::function<void()> recheck);
+  // `set_quotas` is called at once, and when quotas have changed. INTERNAL: the
+  // system has no thread left.
+  absl::Status Start(std::function<void()> recheck, SetQuotas set_quotas);
   // `recheck` is not called any more.
   void Stop();
 
@@ -62,6 +73,7 @@ class AccessControl {
   // the open streams. kByTokens is kEnforce here, because there is a file of
   // tokens.
   void Reload(AuthMode setting, const QuotaSettings& quotas);
+  // Those of the configuration.
   [[nodiscard]] QuotaSettings quotas() const { return quotas_.settings(); }
   [[nodiscard]] AuthMode setting() const {
     return setting_.load(std::memory_order_relaxed);
@@ -127,6 +139,9 @@ class AccessControl {
   [[nodiscard]] absl::StatusOr<Access> Owned(Access access);
   [[nodiscard]] std::string Who(const identity::StoredToken* token) const;
   void Run();
+  // Puts the quotas of the configuration and of the tokens in force; nullopt:
+  // the former ones of the configuration.
+  void ApplyQuotas(std::optional<QuotaSettings> settings);
 
   const std::unique_ptr<LiveTokens> tokens_;
   // The local administrator. It is in no file and never expires.
@@ -142,8 +157,16 @@ class AccessControl {
   std::atomic<uint64_t> unauthenticated_{0};
   std::atomic<uint64_t> denied_{0};
   std::atomic<uint64_t> observed_{0};
+  std::atomic<uint64_t> expired_{0};
 
   std::function<void()> recheck_;
+  // Held while quotas are put in force; no call waits for it.
+  absl::Mutex apply_mutex_;
+  SetQuotas set_quotas_ ABSL_GUARDED_BY(apply_mutex_);
+  // The tokens and the settings whose quotas are in force. Null: none so far.
+  std::shared_ptr<const identity::TokenTable> applied_
+      ABSL_GUARDED_BY(apply_mutex_);
+  QuotaSettings configured_ ABSL_GUARDED_BY(apply_mutex_);
   // The thread waits here. (A wait for an absl::Mutex ends by the time of day:
   // if that were set back, revoked tokens would stay valid meanwhile.)
   runtime::Parker parker_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <string_view>
+#include <utility>
 
 #include "absl/numeric/int128.h"
 #include "absl/strings/str_cat.h"
@@ -54,17 +55,17 @@ absl::Status Exceeded(std::string_view quota, uint64_t limit,
 }  // namespace
 
 absl::Status ClientQuota::Take(uint64_t requests, size_t bytes) {
-  const uint64_t now = in_force_.clock.MonotonicNs();
+  const uint64_t now = totals_.clock.MonotonicNs();
   const auto relaxed = std::memory_order_relaxed;
-  const uint64_t request_rate = in_force_.requests_per_second.load(relaxed);
-  const uint64_t byte_rate = in_force_.bytes_per_second.load(relaxed);
-  const uint64_t byte_burst = in_force_.bytes_burst_ns.load(relaxed);
+  const uint64_t request_rate = requests_per_second_.load(relaxed);
+  const uint64_t byte_rate = bytes_per_second_.load(relaxed);
+  const uint64_t byte_burst = bytes_burst_ns_.load(relaxed);
   const uint64_t request_cost = RequestCostNs(requests, request_rate);
   const uint64_t byte_cost = CostNs(bytes, byte_rate);
   uint64_t request_delay = 0;
   if (request_cost != 0) {
-    request_delay = requests_.Take(
-        request_cost, in_force_.requests_burst_ns.load(relaxed), now);
+    request_delay =
+        requests_.Take(request_cost, requests_burst_ns_.load(relaxed), now);
   }
   uint64_t byte_delay = 0;
   if (byte_cost != 0) {
@@ -73,7 +74,7 @@ absl::Status ClientQuota::Take(uint64_t requests, size_t bytes) {
   }
   if (request_delay == 0 && byte_delay == 0) return absl::OkStatus();
   if (request_delay == 0) requests_.GiveBack(request_cost);
-  in_force_.refused.fetch_add(1, relaxed);
+  totals_.refused.fetch_add(1, relaxed);
   return request_delay >= byte_delay
              ? Exceeded("requests_per_second", request_rate,
                         "requests a second", request_delay)
@@ -82,51 +83,49 @@ absl::Status ClientQuota::Take(uint64_t requests, size_t bytes) {
 }
 
 void ClientQuota::Charge(uint64_t requests, size_t bytes) {
-  const uint64_t now = in_force_.clock.MonotonicNs();
+  const uint64_t now = totals_.clock.MonotonicNs();
   const auto relaxed = std::memory_order_relaxed;
   const uint64_t request_cost =
-      RequestCostNs(requests, in_force_.requests_per_second.load(relaxed));
-  const uint64_t byte_cost =
-      CostNs(bytes, in_force_.bytes_per_second.load(relaxed));
+      RequestCostNs(requests, requests_per_second_.load(relaxed));
+  const uint64_t byte_cost = CostNs(bytes, bytes_per_second_.load(relaxed));
   if (request_cost != 0) requests_.Charge(request_cost, now);
   if (byte_cost != 0) bytes_.Charge(byte_cost, now);
 }
 
 ClientQuota::Pause ClientQuota::BeginPause() {
-  const uint64_t now = in_force_.clock.MonotonicNs();
+  const uint64_t now = totals_.clock.MonotonicNs();
   const auto relaxed = std::memory_order_relaxed;
-  Pause pause{.until_ns = now, .epoch = in_force_.epoch.load(relaxed)};
+  Pause pause{.until_ns = now, .epoch = totals_.epoch.load(relaxed)};
   // The read may cost up to the burst, as it were: what it brings is charged
   // when it is known.
-  if (in_force_.requests_per_second.load(relaxed) != 0) {
-    pause.until_ns +=
-        requests_.Delay(0, in_force_.requests_burst_ns.load(relaxed), now);
+  if (requests_per_second_.load(relaxed) != 0) {
+    pause.until_ns += requests_.Delay(0, requests_burst_ns_.load(relaxed), now);
   }
-  if (in_force_.bytes_per_second.load(relaxed) != 0) {
-    pause.until_ns = std::max(
-        pause.until_ns,
-        now + bytes_.Delay(0, in_force_.bytes_burst_ns.load(relaxed), now));
+  if (bytes_per_second_.load(relaxed) != 0) {
+    pause.until_ns =
+        std::max(pause.until_ns,
+                 now + bytes_.Delay(0, bytes_burst_ns_.load(relaxed), now));
   }
-  if (pause.until_ns != now) in_force_.delayed.fetch_add(1, relaxed);
+  if (pause.until_ns != now) totals_.delayed.fetch_add(1, relaxed);
   return pause;
 }
 
 absl::Duration ClientQuota::Left(const Pause& pause) const {
-  const uint64_t now = in_force_.clock.MonotonicNs();
+  const uint64_t now = totals_.clock.MonotonicNs();
   if (now >= pause.until_ns ||
-      pause.epoch != in_force_.epoch.load(std::memory_order_relaxed)) {
+      pause.epoch != totals_.epoch.load(std::memory_order_relaxed)) {
     return absl::ZeroDuration();
   }
   return absl::Nanoseconds(pause.until_ns - now);
 }
 
 absl::Status ClientQuota::TakeStream() {
-  const size_t max = in_force_.streams.load(std::memory_order_relaxed);
+  const size_t max = max_streams_.load(std::memory_order_relaxed);
   // Relaxed: no other data depends on the count.
   size_t open = streams_.load(std::memory_order_relaxed);
   do {
     if (max != 0 && open >= max) {
-      in_force_.refused.fetch_add(1, std::memory_order_relaxed);
+      totals_.refused.fetch_add(1, std::memory_order_relaxed);
       return Exceeded("streams", max, "open streams", kSecondNs);
     }
   } while (!streams_.compare_exchange_weak(open, open + 1,
@@ -134,29 +133,48 @@ absl::Status ClientQuota::TakeStream() {
   return absl::OkStatus();
 }
 
-void ClientQuotas::Set(const QuotaSettings& settings) {
+absl::Status ClientQuota::ConnectionRefused() {
+  totals_.refused.fetch_add(1, std::memory_order_relaxed);
+  return Exceeded("connections", max_connections(), "open connections",
+                  kSecondNs);
+}
+
+void ClientQuota::SetLimits(const QuotaSettings& settings) {
   const auto relaxed = std::memory_order_relaxed;
-  const absl::MutexLock lock(&mutex_);
-  if (settings == settings_) return;
-  settings_ = settings;
-  in_force_.requests_per_second.store(settings.requests_per_second, relaxed);
-  in_force_.requests_burst_ns.store(
+  requests_per_second_.store(settings.requests_per_second, relaxed);
+  requests_burst_ns_.store(
       RequestCostNs(settings.request_burst == 0 ? settings.requests_per_second
                                                 : settings.request_burst,
                     settings.requests_per_second),
       relaxed);
-  in_force_.bytes_per_second.store(settings.bytes_per_second, relaxed);
-  in_force_.bytes_burst_ns.store(
+  bytes_per_second_.store(settings.bytes_per_second, relaxed);
+  bytes_burst_ns_.store(
       BurstNs(settings.bytes_burst, settings.bytes_per_second), relaxed);
-  in_force_.streams.store(settings.streams, relaxed);
-  // What was spent is a time, which the former rate has made.
-  for (const std::unique_ptr<ClientQuota>& client : clients_) {
-    if (client == nullptr) continue;
-    client->requests_.Forget();
-    client->bytes_.Forget();
+  max_streams_.store(settings.streams, relaxed);
+  max_connections_.store(settings.connections, relaxed);
+  requests_.Forget();
+  bytes_.Forget();
+}
+
+void ClientQuotas::Set(const QuotaSettings& settings, Own own) {
+  const absl::MutexLock lock(&mutex_);
+  if (settings == settings_ && own == own_) return;
+  settings_ = settings;
+  own_ = std::move(own);
+  for (size_t i = 0; i < clients_.size(); ++i) {
+    if (clients_[i] != nullptr) {
+      clients_[i]->SetLimits(SettingsOf(static_cast<runtime::Owner>(i)));
+    }
   }
-  in_force_.epoch.fetch_add(1, relaxed);
-  any_.store(settings.IsAny(), relaxed);
+  totals_.epoch.fetch_add(1, std::memory_order_relaxed);
+  bool any = settings_.LimitsCalls();
+  for (const auto& [owner, quotas] : own_) any |= quotas.LimitsCalls();
+  any_.store(any, std::memory_order_relaxed);
+}
+
+const QuotaSettings& ClientQuotas::SettingsOf(runtime::Owner owner) const {
+  const auto own = own_.find(owner);
+  return own == own_.end() ? settings_ : own->second;
 }
 
 QuotaSettings ClientQuotas::settings() const {
@@ -169,13 +187,16 @@ ClientQuota* ClientQuotas::Find(runtime::Owner owner) {
   const absl::MutexLock lock(&mutex_);
   if (clients_.size() <= number) clients_.resize(number + 1);
   std::unique_ptr<ClientQuota>& client = clients_[number];
-  if (client == nullptr) client = std::make_unique<ClientQuota>(in_force_);
+  if (client == nullptr) {
+    client = std::make_unique<ClientQuota>(totals_);
+    client->SetLimits(SettingsOf(owner));
+  }
   return client.get();
 }
 
 void ClientQuotas::WriteStats(DaemonStats& stats) const {
-  stats.client_quota_limit = in_force_.refused.load(std::memory_order_relaxed);
-  stats.client_quota_delays = in_force_.delayed.load(std::memory_order_relaxed);
+  stats.client_quota_limit = totals_.refused.load(std::memory_order_relaxed);
+  stats.client_quota_delays = totals_.delayed.load(std::memory_order_relaxed);
 }
 
 }  // namespace actord::daemon

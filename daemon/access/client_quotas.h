@@ -1,6 +1,7 @@
 // The quotas of clients: how many requests and bytes a second, and how many
-// open streams, one client may have. A client is the name of its tokens, so all
-// tokens of one name share its quotas. Each client has the whole of each quota.
+// open streams and connections, one client may have. A client is the name of
+// its tokens, so all tokens of one name share its quotas. Each client has the
+// whole of each quota, or quotas of its own.
 //
 // A client without quotas has no ClientQuota, and pays one test of a null
 // pointer. Nobody (owner.h) has none: the local administrator must be able to
@@ -21,6 +22,7 @@
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
@@ -32,21 +34,14 @@
 
 namespace actord::daemon {
 
-// The quotas in force, which all clients share. Set writes them, and every
-// thread reads them. Relaxed: during a Set a call may be judged by a mixture of
-// the former and the new numbers. 0: there is no such quota.
-struct QuotasInForce {
-  explicit QuotasInForce(const runtime::Clock& time) : clock(time) {}
+// What all clients share.
+struct QuotaTotals {
+  explicit QuotaTotals(const runtime::Clock& time) : clock(time) {}
 
   const runtime::Clock& clock;
-  std::atomic<uint64_t> requests_per_second{0};
-  std::atomic<uint64_t> requests_burst_ns{0};
-  std::atomic<uint64_t> bytes_per_second{0};
-  std::atomic<uint64_t> bytes_burst_ns{0};
-  std::atomic<size_t> streams{0};
   // The number of Sets.
   std::atomic<uint64_t> epoch{0};
-  // Counters: refused calls and streams, delayed reads.
+  // Counters: refused calls, streams and connections; delayed reads.
   std::atomic<uint64_t> refused{0};
   std::atomic<uint64_t> delayed{0};
 };
@@ -54,7 +49,8 @@ struct QuotasInForce {
 // One client. Aligned to a cache line, so that clients do not slow each other.
 class alignas(64) ClientQuota {
  public:
-  explicit ClientQuota(QuotasInForce& in_force) : in_force_(in_force) {}
+  // Without limits so far.
+  explicit ClientQuota(QuotaTotals& totals) : totals_(totals) {}
 
   // Spends a call that counts as `requests` requests and brings `bytes` bytes.
   // RESOURCE_EXHAUSTED (CLIENT_QUOTA) with the exact delay, after which both
@@ -76,12 +72,33 @@ class alignas(64) ClientQuota {
   // Counts one more open stream. RESOURCE_EXHAUSTED (CLIENT_QUOTA): there are
   // as many as the quota permits; the refusal is counted.
   [[nodiscard]] absl::Status TakeStream();
+  // Counts a stream that is open already, whatever the quota is.
+  void CountStream() { streams_.fetch_add(1, std::memory_order_relaxed); }
   void GiveStream() { streams_.fetch_sub(1, std::memory_order_relaxed); }
+
+  // The most open connections; 0: there is no limit.
+  [[nodiscard]] size_t max_connections() const {
+    return max_connections_.load(std::memory_order_relaxed);
+  }
+  // RESOURCE_EXHAUSTED (CLIENT_QUOTA) for a call of a connection above that;
+  // the refusal is counted.
+  [[nodiscard]] absl::Status ConnectionRefused();
 
  private:
   friend class ClientQuotas;
 
-  QuotasInForce& in_force_;
+  // Forgets what was spent: it is a time, which the former rate has made.
+  void SetLimits(const QuotaSettings& settings);
+
+  QuotaTotals& totals_;
+  // Written by SetLimits. Relaxed: during a Set a call may be judged by a
+  // mixture of the former and the new numbers. 0: there is no such quota.
+  std::atomic<uint64_t> requests_per_second_{0};
+  std::atomic<uint64_t> requests_burst_ns_{0};
+  std::atomic<uint64_t> bytes_per_second_{0};
+  std::atomic<uint64_t> bytes_burst_ns_{0};
+  std::atomic<size_t> max_streams_{0};
+  std::atomic<size_t> max_connections_{0};
   Gcra requests_;
   Gcra bytes_;
   // Open streams. Never above the quota because of a stream that is refused
@@ -108,6 +125,7 @@ class StreamSlot {
     return *this;
   }
 
+  [[nodiscard]] bool is_taken() const { return quota_ != nullptr; }
   void Release() {
     if (quota_ != nullptr) std::exchange(quota_, nullptr)->GiveStream();
   }
@@ -118,16 +136,20 @@ class StreamSlot {
 
 class ClientQuotas {
  public:
+  // The quotas of owners that have others than the rest.
+  using Own = absl::flat_hash_map<runtime::Owner, QuotaSettings>;
+
   ClientQuotas(const QuotaSettings& settings, const runtime::Clock& clock)
-      : in_force_(clock) {
+      : totals_(clock) {
     Set(settings);
   }
   ClientQuotas(const ClientQuotas&) = delete;
   ClientQuotas& operator=(const ClientQuotas&) = delete;
 
-  // Puts `settings` in force. If they differ from the former ones, all clients
-  // begin anew, with nothing spent; open streams stay counted.
-  void Set(const QuotaSettings& settings);
+  // Puts `settings` in force, and `own` for its owners. If they differ from the
+  // former ones, all clients begin anew, with nothing spent; open streams stay
+  // counted.
+  void Set(const QuotaSettings& settings, Own own = {});
   [[nodiscard]] QuotaSettings settings() const;
 
   // The quotas of a client; null: none is in force, or the owner is kNobody.
@@ -143,13 +165,16 @@ class ClientQuotas {
 
  private:
   ClientQuota* Find(runtime::Owner owner);
+  [[nodiscard]] const QuotaSettings& SettingsOf(runtime::Owner owner) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
-  QuotasInForce in_force_;
+  QuotaTotals totals_;
   // Whether any quota is set. Written by Set. Relaxed: a call during a Set may
   // have no quota yet.
   std::atomic<bool> any_{false};
   mutable absl::Mutex mutex_;
   QuotaSettings settings_ ABSL_GUARDED_BY(mutex_);
+  Own own_ ABSL_GUARDED_BY(mutex_);
   // By the number of the owner; null: the owner has not called yet.
   std::vector<std::unique_ptr<ClientQuota>> clients_ ABSL_GUARDED_BY(mutex_);
 };

@@ -60,7 +60,8 @@ class CallGate {
       if (!access.ok()) return access.status();
       caller.access_ = *std::move(access);
       if (parts_.tokens != nullptr) {
-        parts_.tokens->Note(context.c_call(), caller);
+        absl::Status noted = parts_.tokens->Note(context.c_call(), caller);
+        if (!noted.ok()) return noted;
       }
     }
     return caller;

@@ -151,6 +151,10 @@ std::vector<ConnectionFacts> Connections::List(uint64_t after, size_t max,
   return all;
 }
 
+void Connections::CutOverQuota(uint64_t id) {
+  if (registry_.CutOne(id, Cut::kEnd)) ConnectionCounts::Count(counts_.cut);
+}
+
 bool Connections::CutOnRequest(uint64_t id, std::string_view owner,
                                const std::string& by) {
   const auto connection = registry_.Find(id);

@@ -98,6 +98,10 @@ class Connections {
   // open, or `owner` does not see it.
   bool CutOnRequest(uint64_t id, std::string_view owner, const std::string& by);
 
+  // Cuts a connection that was one too many for its client, whose calls were
+  // refused.
+  void CutOverQuota(uint64_t id);
+
   // Cuts the connection of a client whose certificate is revoked. One thread at
   // a time.
   void CutRevoked(uint64_t id, const std::string& subject);

@@ -33,8 +33,30 @@ void ConnectionRegistry::RemoveLocked(int fd) {
   if (peer != of_peer_.end() && peer->second == found->second.id) {
     of_peer_.erase(peer);
   }
+  if (found->second.counted != nullptr) {
+    const auto count = of_name_.find(found->second.counted->name);
+    if (--count->second == 0) of_name_.erase(count);
+  }
   fd_of_.erase(found->second.id);
   by_fd_.erase(found);
+}
+
+size_t ConnectionRegistry::OfNameLocked(const std::string& name) const {
+  const auto count = of_name_.find(name);
+  return count == of_name_.end() ? 0 : count->second;
+}
+
+bool ConnectionRegistry::HasRoomLocked(const std::string& name, size_t max) {
+  if (max == 0 || OfNameLocked(name) < max) return true;
+  std::vector<int> over;
+  for (const auto& [fd, connection] : by_fd_) {
+    if (connection.counted != nullptr && connection.counted->name == name &&
+        SocketCookie(fd) != connection.cookie) {
+      over.push_back(fd);
+    }
+  }
+  for (const int fd : over) RemoveLocked(fd);
+  return OfNameLocked(name) < max;
 }
 
 void ConnectionRegistry::Sweep(size_t max) {
@@ -94,15 +116,28 @@ void ConnectionRegistry::SetSocket(uint64_t id, int64_t socket) {
   if (Connection* const found = FindLocked(id)) found->socket = socket;
 }
 
-void ConnectionRegistry::SetToken(uint64_t id,
-                                  std::shared_ptr<const PresentedToken> token) {
+bool ConnectionRegistry::SetToken(uint64_t id,
+                                  std::shared_ptr<const PresentedToken> token,
+                                  size_t max) {
   const absl::MutexLock lock(&mutex_);
-  Connection* const found = FindLocked(id);
-  if (found == nullptr) return;
+  Connection* found = FindLocked(id);
+  if (found == nullptr) return true;
   if (found->token != nullptr && found->token->name != token->name) {
     found->has_several_owners = true;
   }
+  if (found->counted == nullptr && !found->is_over_quota) {
+    const bool has_room = HasRoomLocked(token->name, max);
+    found = FindLocked(id);
+    if (has_room) {
+      ++of_name_[token->name];
+      found->counted = token;
+    } else {
+      found->is_over_quota = true;
+    }
+  }
+  const bool is_over_quota = found->is_over_quota;
   found->token = std::move(token);
+  return !is_over_quota;
 }
 
 std::optional<Connection> ConnectionRegistry::Find(uint64_t id) const {

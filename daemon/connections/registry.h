@@ -55,6 +55,10 @@ struct Connection {
   std::shared_ptr<const PresentedToken> token;
   // Tokens of different names were presented.
   bool has_several_owners = false;
+  // The token that counts it for a client; null: none counts it.
+  std::shared_ptr<const PresentedToken> counted;
+  // It was one too many for its client.
+  bool is_over_quota = false;
   // CutOne has cut it.
   bool is_cut = false;
 
@@ -95,7 +99,11 @@ class ConnectionRegistry {
 
   // Without an effect if the connection is over.
   void SetSocket(uint64_t id, int64_t socket);
-  void SetToken(uint64_t id, std::shared_ptr<const PresentedToken> token);
+  // The first token of a connection counts the connection for the name of the
+  // token. False: there are `max` connections of this name already (0: there is
+  // no limit), and the connection stays one too many until it ends.
+  bool SetToken(uint64_t id, std::shared_ptr<const PresentedToken> token,
+                size_t max = 0);
 
   // Cuts the connection (socket_facts.h), and its calls are cancelled. False:
   // the connection is over, or there is no descriptor left at the moment.
@@ -105,6 +113,12 @@ class ConnectionRegistry {
 
  private:
   void RemoveLocked(int fd) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  [[nodiscard]] size_t OfNameLocked(const std::string& name) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Whether there is room for one more connection of this name. Removes those
+  // of the name that are over if there seems to be none.
+  bool HasRoomLocked(const std::string& name, size_t max)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Null: the connection is over.
   Connection* FindLocked(uint64_t id) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
@@ -113,6 +127,8 @@ class ConnectionRegistry {
   absl::flat_hash_map<int, Connection> by_fd_ ABSL_GUARDED_BY(mutex_);
   absl::btree_map<uint64_t, int> fd_of_ ABSL_GUARDED_BY(mutex_);
   absl::flat_hash_map<std::string, size_t> of_group_ ABSL_GUARDED_BY(mutex_);
+  // By the name of the token that counts them.
+  absl::flat_hash_map<std::string, size_t> of_name_ ABSL_GUARDED_BY(mutex_);
   // Without Unix sockets.
   absl::flat_hash_map<std::string, uint64_t> of_peer_ ABSL_GUARDED_BY(mutex_);
   // The descriptors that this round of Sweep has not looked at.

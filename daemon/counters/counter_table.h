@@ -46,5 +46,8 @@
         "a quota of `quotas`.") \
   TOTAL(client_quota_delays, "client_quota_delays_total", "reads", \
         "Reads of streams that were delayed because their client was above a " \
-        "quota of `quotas`.")
+        "quota of `quotas`.") \
+  TOTAL(calls_token_expired, "calls_token_expired_total", "calls", \
+        "Calls and streams that were refused or ended because their token had " \
+        "expired. They count in `calls_unauthenticated_total`, too.")
 // clang-format on

@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "absl/hash/hash.h"
 #include "identity/identity.h"
@@ -11,28 +12,50 @@
 
 namespace actord::daemon {
 
-void PresentedTokens::Note(grpc_call* call, const Caller& caller) {
+absl::Status PresentedTokens::Note(grpc_call* call, const Caller& caller) {
   const identity::Identity* const identity = caller.access().identity();
   // The daemon's own user, without a token.
-  if (identity == nullptr || identity->token_id.empty()) return;
+  if (identity == nullptr || identity->token_id.empty()) {
+    return absl::OkStatus();
+  }
   // All calls of a connection have one context. Only its address is used.
   grpc_auth_context* const context = grpc_call_auth_context(call);
-  if (context == nullptr) return;
+  if (context == nullptr) return absl::OkStatus();
   const auto place = absl::HashOf(static_cast<const void*>(context));
   const uint64_t mark =
       absl::HashOf(static_cast<const void*>(context), identity,
                    round_.load(std::memory_order_relaxed));
   grpc_auth_context_release(context);
   std::atomic<uint64_t>& noted = noted_[place % kPlaces];
-  if (noted.load(std::memory_order_relaxed) == mark) return;
-  noted.store(mark, std::memory_order_relaxed);
+  if (noted.load(std::memory_order_relaxed) == mark) return absl::OkStatus();
   const uint64_t connection = caller.connection();
-  if (connection == 0) return;
-  connections_.SetToken(connection,
-                        std::make_shared<const PresentedToken>(PresentedToken{
-                            .name = identity->name,
-                            .id = identity->token_id,
-                            .role = std::string(RoleName(identity->role))}));
+  if (connection != 0 &&
+      !connections_.SetToken(
+          connection,
+          std::make_shared<const PresentedToken>(
+              PresentedToken{.name = identity->name,
+                             .id = identity->token_id,
+                             .role = std::string(RoleName(identity->role))}),
+          caller.access().max_connections())) {
+    {
+      const absl::MutexLock lock(&mutex_);
+      if (!over_quota_before_.contains(connection)) {
+        over_quota_.insert(connection);
+      }
+    }
+    return caller.access().RefuseConnection();
+  }
+  noted.store(mark, std::memory_order_relaxed);
+  return absl::OkStatus();
+}
+
+std::vector<uint64_t> PresentedTokens::NextRound() {
+  round_.fetch_add(1, std::memory_order_relaxed);
+  const absl::MutexLock lock(&mutex_);
+  const std::vector<uint64_t> due(over_quota_before_.begin(),
+                                  over_quota_before_.end());
+  over_quota_before_ = std::exchange(over_quota_, {});
+  return due;
 }
 
 }  // namespace actord::daemon

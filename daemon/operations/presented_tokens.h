@@ -5,6 +5,9 @@
 // All its other calls cost a look into an array of numbers. Two connections
 // may share a place in the array, and are noted more often then.
 //
+// The first token that a connection presents counts the connection for its
+// client (quotas.connections).
+//
 // Unix sockets are not noted: gRPC does not tell them apart.
 //
 // Thread-safety: any thread. Ownership: borrows the registry.
@@ -14,7 +17,12 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
+#include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/status/status.h"
+#include "absl/synchronization/mutex.h"
 #include "daemon/connections/registry.h"
 #include "daemon/operations/caller.h"
 
@@ -28,10 +36,14 @@ class PresentedTokens {
       : connections_(connections) {}
 
   // To be called for each call that the gate has let through.
-  void Note(grpc_call* call, const Caller& caller);
+  // RESOURCE_EXHAUSTED (CLIENT_QUOTA): the connection of the call is one too
+  // many for its client. Every call of it is refused until it is cut.
+  [[nodiscard]] absl::Status Note(grpc_call* call, const Caller& caller);
   // Begins a round. To be called each second, so that a new connection whose
-  // mark is that of an old one is noted, too.
-  void NextRound() { round_.fetch_add(1, std::memory_order_relaxed); }
+  // mark is that of an old one is noted, too. Returns the connections that were
+  // too many in the round before this one, and that are to be cut: their
+  // clients have had time to read why.
+  [[nodiscard]] std::vector<uint64_t> NextRound();
 
  private:
   static constexpr size_t kPlaces = 4096;
@@ -41,6 +53,11 @@ class PresentedTokens {
   std::atomic<uint64_t> round_{1};
   // The marks of connection, token and round; 0: none.
   std::array<std::atomic<uint64_t>, kPlaces> noted_{};
+
+  absl::Mutex mutex_;
+  // Connections above the quota: of this round, and of the one before.
+  absl::flat_hash_set<uint64_t> over_quota_ ABSL_GUARDED_BY(mutex_);
+  absl::flat_hash_set<uint64_t> over_quota_before_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace actord::daemon

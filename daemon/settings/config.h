@@ -17,6 +17,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "runtime/process/owner_limits.h"
 #include "runtime/settings/options.h"
 
 namespace actord::daemon {
@@ -40,14 +41,29 @@ struct TlsSettings {
 struct QuotaSettings {
   uint64_t requests_per_second = 0;
   uint64_t request_burst = 0;
-  size_t bytes_per_second = 0;
-  size_t bytes_burst = 0;
-  // Open streams.
-  size_t streams = 0;
+  uint64_t bytes_per_second = 0;
+  uint64_t bytes_burst = 0;
+  // Open streams, and open TCP connections.
+  uint64_t streams = 0;
+  uint64_t connections = 0;
+  // What its processes hold (runtime/process/owner_limits.h).
+  uint64_t processes = 0;
+  uint64_t mailbox_bytes = 0;
+  uint64_t yield_bytes = 0;
 
   // A burst alone limits nothing.
   [[nodiscard]] bool IsAny() const {
-    return requests_per_second != 0 || bytes_per_second != 0 || streams != 0;
+    return LimitsCalls() || OfRuntime() != runtime::OwnerQuotas{};
+  }
+  // Whether calls, streams or connections are limited.
+  [[nodiscard]] bool LimitsCalls() const {
+    return requests_per_second != 0 || bytes_per_second != 0 || streams != 0 ||
+           connections != 0;
+  }
+  [[nodiscard]] runtime::OwnerQuotas OfRuntime() const {
+    return {.processes = processes,
+            .mailbox_bytes = mailbox_bytes,
+            .yield_bytes = yield_bytes};
   }
   bool operator==(const QuotaSettings&) const = default;
 };

@@ -54,19 +54,41 @@ void AddQuotaKeys(std::vector<ConfigKey>& keys) {
               "after a rest, too. 0 means as much as "
               "quotas.bytes_per_second."},
              bytes, ACTORD_MEMBER(quotas.bytes_burst))));
+  keys.push_back(Reloads(
+      Single({"quotas.streams", "quota-streams", "N",
+              "Open streams of one client, over all its connections, up to "
+              "10000000; further ones are refused. 0 means no limit. Needs "
+              "auth.tokens."},
+             NumberCodec<uint64_t>{.max = 10'000'000},
+             ACTORD_MEMBER(quotas.streams))));
   keys.push_back(Reloads(Single(
-      {"quotas.streams", "quota-streams", "N",
-       "Open streams of one client, over all its connections, up to "
-       "10000000; further ones are refused. 0 means no limit. Needs "
+      {"quotas.connections", "quota-connections", "N",
+       "Open TCP connections of one client, counted by the first token that a "
+       "connection presents, up to 10000000; calls of further ones are "
+       "refused, and the connections are cut. 0 means no limit. Needs "
        "auth.tokens."},
-      NumberCodec<size_t>{.max = 10'000'000}, ACTORD_MEMBER(quotas.streams))));
-  keys.push_back(
+      NumberCodec<uint64_t>{.max = 10'000'000},
+      ACTORD_MEMBER(quotas.connections))));
+  keys.push_back(Reloads(
       Single({"quotas.processes", "quota-processes", "N",
               "Live processes of one client, those included that its processes "
               "have spawned, up to 268435456; further ones are refused. 0 "
               "means no limit. Needs auth.tokens."},
-             NumberCodec<size_t>{.max = size_t{1} << 28},
-             ACTORD_MEMBER(runtime.max_processes_per_owner)));
+             NumberCodec<uint64_t>{.max = uint64_t{1} << 28},
+             ACTORD_MEMBER(quotas.processes))));
+  keys.push_back(Reloads(Single(
+      {"quotas.mailbox_bytes", "quota-mailbox-bytes", "SIZE",
+       "Bytes of the messages and calls that wait in the mailboxes of one "
+       "client's processes, from 1KiB to 1024GiB; further ones are refused, "
+       "and those of processes become dead letters. 0 means no limit. Needs "
+       "auth.tokens."},
+      bytes, ACTORD_MEMBER(quotas.mailbox_bytes))));
+  keys.push_back(Reloads(
+      Single({"quotas.yield_bytes", "quota-yield-bytes", "SIZE",
+              "Bytes of the external yields of one client's processes that "
+              "wait for an answer, from 1KiB to 1024GiB; further ones fail. 0 "
+              "means no limit. Needs auth.tokens."},
+             bytes, ACTORD_MEMBER(quotas.yield_bytes))));
 }
 
 }  // namespace actord::daemon

@@ -109,12 +109,20 @@ void Stream::Recheck(const OpenStreams::Renew& renew) {
   if (!renewed.ok()) return End(renewed.status());
   const absl::MutexLock lock(&mutex_);
   access_ = *std::move(renewed);
+  // The stream was opened before there was a quota.
+  ClientQuota* const quota = access_.quota();
+  if (quota == nullptr || slot_.is_taken() || end_.has_value()) return;
+  quota->CountStream();
+  slot_ = StreamSlot(quota);
 }
 
 void Stream::Cancelled() { End(absl::CancelledError("the client has gone")); }
 
 void Stream::Done() {
-  slot_.Release();
+  {
+    const absl::MutexLock lock(&mutex_);
+    slot_.Release();
+  }
   streams_.Remove(this);
 }
 

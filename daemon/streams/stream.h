@@ -95,7 +95,10 @@ class Stream : public std::enable_shared_from_this<Stream> {
                      UnreadAnswers& unread, StreamSlot slot = {}) {
     stream->context_ = &context;
     stream->unread_ = &unread;
-    stream->slot_ = std::move(slot);
+    {
+      const absl::MutexLock lock(&stream->mutex_);
+      stream->slot_ = std::move(slot);
+    }
     stream->BeginCall();
     // `streams_` keeps the stream until OnDone. gRPC does not call OnDone
     // before it has the reactor.
@@ -202,7 +205,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
   // Set by Begin.
   const grpc::CallbackServerContext* context_ = nullptr;
   UnreadAnswers* unread_ = nullptr;
-  StreamSlot slot_;
+  StreamSlot slot_ ABSL_GUARDED_BY(mutex_);
   const bool is_checked_;
   Access access_ ABSL_GUARDED_BY(mutex_);
   Read read_ ABSL_GUARDED_BY(mutex_) = Read::kNone;

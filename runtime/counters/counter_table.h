@@ -114,5 +114,11 @@
         "Submissions, messages and calls that were refused because little " \
         "memory was left.") \
   LANE(refused_processes_of_owner, "process_owner_limit_total", "processes", \
-       "Processes that were not started because of `quotas.processes`.")
+       "Processes that were not started because of `quotas.processes`.") \
+  LANE(refused_mailbox_of_owner, "mailbox_owner_limit_total", "messages", \
+       "Messages and calls that were refused because of " \
+       "`quotas.mailbox_bytes`. Those of one submission are refused together " \
+       "and count as one.") \
+  LANE(refused_external_of_owner, "yield_owner_limit_total", "yields", \
+       "External yields that were refused because of `quotas.yield_bytes`.")
 // clang-format on

@@ -31,6 +31,10 @@ Delivery::Result Delivery::SendTogether(Owner by, const Pid& to,
   if (!HasRoom(word, count, units)) [[unlikely]] {
     return Result::kMailboxFull;
   }
+  if (processes_.mailbox_bytes_of().IsCounting() &&
+      !Charge(*process, first, last, units)) [[unlikely]] {
+    return Result::kOverQuota;
+  }
   for (Envelope* envelope = first; envelope != last;
        envelope = envelope->Next()) {
     envelope->generation = to.generation;
@@ -41,6 +45,36 @@ Delivery::Result Delivery::SendTogether(Owner by, const Pid& to,
     Enqueue(process, lane, ready);
   }
   return Result::kDelivered;
+}
+
+bool Delivery::Charge(const Process& process, Envelope* first, Envelope* last,
+                      uint64_t units) const {
+  // If the slot has another process by now, its owner is charged until that
+  // process drops the messages.
+  const Owner owner = process.owner.load(std::memory_order_relaxed);
+  switch (processes_.mailbox_bytes_of().Take(owner, units * kBufferUnitBytes)) {
+    case OwnerLimits::Taken::kRefused:
+      return false;
+    case OwnerLimits::Taken::kNotCounted:
+      return true;
+    case OwnerLimits::Taken::kCounted:
+      break;
+  }
+  for (Envelope* envelope = first; envelope != last;
+       envelope = envelope->Next()) {
+    envelope->charged = owner;
+  }
+  last->charged = owner;
+  return true;
+}
+
+absl::Status Delivery::OverQuota(uint64_t max, Lane& lane) {
+  lane.Count(&Counters::refused_mailbox_of_owner);
+  return QuotaExceeded(
+      absl::StrCat("the owner of the process is at its quota of ", max,
+                   " bytes in the mailboxes of its processes "
+                   "(quotas.mailbox_bytes)"),
+      "mailbox_bytes", max, absl::Milliseconds(100));
 }
 
 Posted Delivery::Post(const Pid& to, Run& run, Lane& lane, ReadyList* later) {
@@ -144,6 +178,12 @@ absl::Status Delivery::Explain(Owner by, const Pid& to, Result why,
                                Lane& lane) const {
   ACTORD_ASSERT(why != Result::kDelivered,
                 "delivery.h: the event was not delivered");
+  if (why == Result::kOverQuota) {
+    // If the process has ended since, the error says so.
+    if (const auto owner = processes_.OwnerOf(to)) {
+      return OverQuota(processes_.mailbox_bytes_of().MaxOf(*owner), lane);
+    }
+  }
   if (why != Result::kMailboxFull) return processes_.WhyNotFound(to, by);
   lane.Count(&Counters::refused_mailbox);
   return Retryable(
@@ -171,7 +211,7 @@ absl::Status Delivery::Control(Owner by, const Pid& to, uint16_t type,
 }
 
 void Delivery::Preload(Process& process, const std::vector<Message>& messages,
-                       Lane& lane) {
+                       Owner charged, Lane& lane) {
   ACTORD_ASSERT(
       process.in_hand == nullptr &&
           Activity::Messages(process.activity.load()) >= messages.size(),
@@ -183,6 +223,7 @@ void Delivery::Preload(Process& process, const std::vector<Message>& messages,
     Envelope* const envelope = lane.NewEnvelope(
         ACTORD_EVENT_MESSAGE, message->topic, ToAbi(message->payload));
     envelope->generation = generation;
+    envelope->charged = charged;
     envelope->SetNext(process.in_hand);
     process.in_hand = envelope;
   }

@@ -26,18 +26,19 @@ namespace actord::runtime {
 enum class Posted : uint8_t {
   kDelivered,
   kMailboxFull,
-  kEnded,    // the process has lived here, and has ended
-  kUnknown,  // there never was such a process here
+  kOverQuota,  // the owner of the process is at its quota of mailbox bytes
+  kEnded,      // the process has lived here, and has ended
+  kUnknown,    // there never was such a process here
 };
 
 // Events that go into a mailbox together.
 struct Run {
   enum class Kind : uint8_t {
     // Messages, linked, or in one chain (chain.h). Refused if the mailbox has
-    // no room.
+    // no room, or the owner of the process is at its quota.
     kMessages,
-    // One message whose sender waits for an answer. Refused if the mailbox has
-    // no room. If the process ends at the same moment, the result is exact:
+    // One message whose sender waits for an answer. Refused as messages. If the
+    // process ends at the same moment, the result is exact:
     // kDelivered, and the end finds the call; or kEnded.
     kCall,
     // An exit, which is counted as a message. Refused only if the exit is
@@ -108,7 +109,8 @@ class Delivery {
   absl::Status SendAll(Owner by, const Pid& to,
                        const std::vector<Message>& messages, Lane& lane);
 
-  // Returns the error for `why`, and counts a refusal for a full mailbox.
+  // Returns the error for `why`, and counts a refusal for a full mailbox or a
+  // quota.
   // Precondition: `why` is not kDelivered.
   absl::Status Explain(Owner by, const Pid& to, Result why, Lane& lane) const;
 
@@ -117,9 +119,21 @@ class Delivery {
                        std::string_view reason, Lane& lane);
 
   // Puts messages into the empty in_hand of a reserved process, whose word
-  // already counts these messages.
+  // already counts these messages. `charged`: who is charged for their bytes.
   static void Preload(Process& process, const std::vector<Message>& messages,
-                      Lane& lane);
+                      Owner charged, Lane& lane);
+
+  // The error for messages that would bring the owner of their receiver above
+  // its quota of mailbox bytes, `max`; counts it.
+  static absl::Status OverQuota(uint64_t max, Lane& lane);
+
+  // Charges a message that a new process begins with. False: its owner has no
+  // room for it.
+  [[nodiscard]] bool ChargeFirst(const Process& child,
+                                 Envelope& message) const {
+    return !processes_.mailbox_bytes_of().IsCounting() ||
+           Charge(child, &message, &message, message.units());
+  }
 
   [[nodiscard]] const ProcessTable& processes() const { return processes_; }
   // Whether `count` messages of `units` in all fit into a mailbox with this
@@ -132,6 +146,10 @@ class Delivery {
   }
 
  private:
+  // Charges the messages to the owner of the process. False: the owner has no
+  // room for them.
+  [[gnu::noinline]] bool Charge(const Process& process, Envelope* first,
+                                Envelope* last, uint64_t units) const;
   // Why no process was found: kEnded or kUnknown.
   [[gnu::noinline]] Posted WhyNobody(const Pid& to, Owner by) const {
     return processes_.HasEnded(to, by) ? Posted::kEnded : Posted::kUnknown;

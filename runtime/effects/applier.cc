@@ -201,6 +201,10 @@ Effect* Applier::StartChild(SpawnEffect& spawn, Effect* next, Effect* end) {
       units -= envelope->units();
       break;
     }
+    if (!delivery_.ChargeFirst(child, *envelope)) [[unlikely]] {
+      units -= envelope->units();
+      break;
+    }
     envelope->generation = pid.generation;
     envelope->SetNext(nullptr);
     if (last == nullptr) {

@@ -333,14 +333,25 @@ void Dispatcher::HandOut(Process& process, const Pid& self, YieldEffect& yield,
   waiting.deadline_unix_ns =
       timeout_ns == 0 ? 0 : waiting.created_unix_ns + timeout_ns;
   // The timeout is set after Add, so that it finds the yield that it expires.
-  if (!tasks_.Add(std::move(waiting), handle, std::move(policy))) {
-    lane.Count(&Counters::refused_external);
-    broker_.Complete(handle, ACTORD_RESOURCE_EXHAUSTED,
-                     TextPayload("the external yields that wait take all the "
-                                 "bytes that they may"),
-                     lane);
-  } else if (timeout_ns != 0) {
-    broker_.SetTimeout(handle, timeout_ns);
+  switch (tasks_.Add(std::move(waiting), handle, std::move(policy))) {
+    case TaskTable::Added::kNoRoom:
+      lane.Count(&Counters::refused_external);
+      broker_.Complete(handle, ACTORD_RESOURCE_EXHAUSTED,
+                       TextPayload("the external yields that wait take all the "
+                                   "bytes that they may"),
+                       lane);
+      break;
+    case TaskTable::Added::kOverQuota:
+      lane.Count(&Counters::refused_external_of_owner);
+      broker_.Complete(handle, ACTORD_RESOURCE_EXHAUSTED,
+                       TextPayload("the external yields of the process's owner "
+                                   "that wait take all the bytes of its quota "
+                                   "(quotas.yield_bytes)"),
+                       lane);
+      break;
+    case TaskTable::Added::kAdded:
+      if (timeout_ns != 0) broker_.SetTimeout(handle, timeout_ns);
+      break;
   }
   lane.Free(yield.content.Take());
 }

@@ -40,8 +40,10 @@ class Undelivered {
                    Owner sender, Lane& lane) const {
     ACTORD_ASSERT(refusal != Posted::kDelivered,
                   "undelivered.h: the message was not delivered");
-    if (refusal == Posted::kMailboxFull) {
-      lane.Count(&Counters::refused_mailbox);
+    if (refusal == Posted::kMailboxFull || refusal == Posted::kOverQuota) {
+      lane.Count(refusal == Posted::kMailboxFull
+                     ? &Counters::refused_mailbox
+                     : &Counters::refused_mailbox_of_owner);
       Drop(envelope, to, DeadLetterReason::kMailboxFull, sender, lane);
     } else {
       Drop(envelope, to,

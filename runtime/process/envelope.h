@@ -24,6 +24,7 @@
 #include <utility>
 
 #include "runtime/memory/buffer_pool.h"
+#include "runtime/process/owner.h"
 #include "runtime/process/payload.h"
 #include "runtime/system/assert.h"
 #include "runtime/system/fail_point.h"
@@ -89,6 +90,10 @@ struct Envelope {
   uint16_t topic_bytes = 0;
   uint16_t content_type_bytes = 0;
   const uint16_t type;  // decides which member of the union is in use
+  // Who is charged for a message, or a chain, that is in a mailbox
+  // (OwnerLimits); kNobody: no one. Delivery writes it; the turn that takes the
+  // envelope gives the bytes back.
+  Owner charged = Owner::kNobody;
   union {
     actord_pid from;        // messages and calls; all zero: from outside
     Completion completion;  // all other events

@@ -1,13 +1,23 @@
-// The maximum number of live processes of each owner, if there is one. Nobody
-// (owner.h) has no limit: the boot tree and the administrator are not bound by
-// it. All other owners have the same limit, each for itself.
+// How much of one resource each owner may use: live processes, bytes in
+// mailboxes, bytes of external yields. Nobody (owner.h) has no limit: the boot
+// tree and the administrator are not bound by it.
 //
-// Thread-safety: any thread.
+// While nothing counts, a Take is one load and one test. Counting begins with
+// the first limit, or with Count, and never ends. What was taken before is not
+// counted, so the taker notes whether its Take was counted, and Gives only
+// then.
+//
+// Bounds: 1 MiB from the moment at which counting begins.
+//
+// Thread-safety: any thread; Count and Set are for one thread at a time.
+// performance-notes: Rare code moved out.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <vector>
+#include <limits>
+#include <memory>
+#include <span>
 
 #include "runtime/process/owner.h"
 #include "runtime/system/assert.h"
@@ -16,45 +26,128 @@
 
 namespace actord::runtime {
 
+// What one owner may use; 0: no limit.
+struct OwnerQuotas {
+  // Live processes.
+  uint64_t processes = 0;
+  // Bytes of the messages and calls that wait in the mailboxes of its
+  // processes, counted as for `max_mailbox_bytes`.
+  uint64_t mailbox_bytes = 0;
+  // Bytes of the external yields of its processes that wait for an answer,
+  // counted as for `max_external_yield_bytes`.
+  uint64_t yield_bytes = 0;
+
+  bool operator==(const OwnerQuotas&) const = default;
+};
+
+// The quotas of an owner that has others than the rest.
+struct OwnQuotas {
+  Owner owner = Owner::kNobody;
+  OwnerQuotas quotas;
+};
+
 class OwnerLimits {
  public:
-  // 0: no limit, and no memory for counts. Else at most 2^28.
-  explicit OwnerLimits(size_t max)
-      : max_(static_cast<uint32_t>(max)), live_(max == 0 ? 0 : kOwners) {}
+  // The limit of one owner; 0: none.
+  struct Exception {
+    Owner owner = Owner::kNobody;
+    uint64_t max = 0;
+  };
+  enum class Taken : uint8_t { kNotCounted, kCounted, kRefused };
+
+  OwnerLimits() = default;
   OwnerLimits(const OwnerLimits&) = delete;
   OwnerLimits& operator=(const OwnerLimits&) = delete;
 
-  // Counts one more process. False: the owner is at its limit.
-  bool Take(Owner owner) {
-    if (max_ == 0 || owner == Owner::kNobody) return true;
-    Atomic<uint32_t>& live = live_[static_cast<size_t>(owner)];
-    // Relaxed: no other data depends on the count.
-    uint32_t before = Unpriced(live).load(std::memory_order_relaxed);
-    do {
-      if (before >= max_) return false;
-    } while (!live.compare_exchange_weak(before, before + 1,
-                                         std::memory_order_relaxed));
-    return true;
+  // Counts from now on, also without a limit. What is counted one by one at its
+  // begin and end (processes) is counted from the start.
+  void Count() {
+    if (rows_ != nullptr) return;
+    rows_ = std::make_unique<Row[]>(kOwners);
+    // Release: pairs with the load of Rows.
+    published_.store(rows_.get(), std::memory_order_release);
   }
-  // Counts one process less.
-  void Give(Owner owner) {
-    if (max_ == 0 || owner == Owner::kNobody) return;
-    const uint32_t before = live_[static_cast<size_t>(owner)].fetch_sub(
-        1, std::memory_order_relaxed);
-    ACTORD_ASSERT(before != 0,
-                  "owner_limits.h: a process that ends was counted");
+
+  // Every owner may use `max` from now on, but those of `exceptions`; 0: there
+  // is no limit. What an owner uses above its limit stays. Amounts are at most
+  // 2^48.
+  void Set(uint64_t max, std::span<const Exception> exceptions) {
+    if (rows_ == nullptr && max == 0 && exceptions.empty()) return;
+    Count();
+    for (size_t owner = 1; owner < kOwners; ++owner) SetMax(owner, max);
+    for (const Exception& one : exceptions) {
+      SetMax(static_cast<size_t>(one.owner), one.max);
+    }
+  }
+
+  [[nodiscard]] bool IsCounting() const { return Rows() != nullptr; }
+
+  // Counts `amount` more. kRefused: the owner would be above its limit.
+  [[nodiscard]] Taken Take(Owner owner, uint64_t amount) {
+    Row* const rows = Rows();
+    return rows == nullptr || owner == Owner::kNobody
+               ? Taken::kNotCounted
+               : TakeCounted(rows[static_cast<size_t>(owner)], amount);
+  }
+  // Gives back what a counted Take has taken.
+  void Give(Owner owner, uint64_t amount) {
+    Row* const rows = Rows();
+    if (rows == nullptr || owner == Owner::kNobody) return;
+    const uint64_t before = rows[static_cast<size_t>(owner)].used.fetch_sub(
+        amount, std::memory_order_relaxed);
+    ACTORD_ASSERT(before >= amount,
+                  "owner_limits.h: what is given back was taken");
   }
 
   // 0: no limit.
-  [[nodiscard]] size_t max() const { return max_; }
+  [[nodiscard]] uint64_t MaxOf(Owner owner) const {
+    const Row* const rows = Rows();
+    if (rows == nullptr) return 0;
+    const uint64_t max =
+        rows[static_cast<size_t>(owner)].max.load(std::memory_order_relaxed);
+    return max == kNone ? 0 : max;
+  }
+  [[nodiscard]] uint64_t UsedBy(Owner owner) const {
+    const Row* const rows = Rows();
+    return rows == nullptr ? 0
+                           : rows[static_cast<size_t>(owner)].used.load(
+                                 std::memory_order_relaxed);
+  }
 
  private:
   static constexpr size_t kOwners = size_t{UINT16_MAX} + 1;
+  static constexpr uint64_t kNone = std::numeric_limits<uint64_t>::max();
 
-  const uint32_t max_;
-  // By owner. Never above `max_`, not even for a moment: a refused process must
-  // not cause the refusal of another process, for which there is room by then.
-  std::vector<Atomic<uint32_t>> live_;
+  // Relaxed, both: no other data depends on them. A Take during a Set may be
+  // judged by the former limit.
+  struct Row {
+    // Never above the limit for a moment because of what is refused then: a
+    // refused Take must not cause the refusal of another one, for which there
+    // is room by then.
+    Atomic<uint64_t> used{0};
+    std::atomic<uint64_t> max{kNone};
+  };
+
+  // Acquire: pairs with Count.
+  [[nodiscard]] Row* Rows() const {
+    return published_.load(std::memory_order_acquire);
+  }
+  void SetMax(size_t owner, uint64_t max) {
+    rows_[owner].max.store(max == 0 ? kNone : max, std::memory_order_relaxed);
+  }
+  [[gnu::noinline]] static Taken TakeCounted(Row& row, uint64_t amount) {
+    const uint64_t max = row.max.load(std::memory_order_relaxed);
+    uint64_t before = Unpriced(row.used).load(std::memory_order_relaxed);
+    do {
+      if (before + amount > max) return Taken::kRefused;
+    } while (!row.used.compare_exchange_weak(before, before + amount,
+                                             std::memory_order_relaxed));
+    return Taken::kCounted;
+  }
+
+  std::unique_ptr<Row[]> rows_;
+  // Count writes it once. A thread that does not see it yet does not count yet.
+  std::atomic<Row*> published_{nullptr};
 };
 
 }  // namespace actord::runtime

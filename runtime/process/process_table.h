@@ -28,16 +28,18 @@ class ProcessTable {
   using Cache = SlotTable<Process>::Cache;
 
   // At most `limit` processes; see SetLimit. `caches`: the caches of all
-  // threads. `max_per_owner`: see OwnerLimits.
+  // threads. `counts_owners`: counts the processes of each owner, which may get
+  // a limit at any time then (processes_of).
   ProcessTable(uint32_t node, uint32_t incarnation, size_t limit, size_t caches,
                const std::vector<TypeLimit>& type_limits = {},
-               size_t max_per_owner = 0)
+               bool counts_owners = false)
       : node_(node),
         incarnation_(incarnation),
         slots_(limit, caches, SlotTable<Process>::kMaxSlots),
-        has_limits_(!type_limits.empty() || max_per_owner != 0),
-        type_limits_(type_limits),
-        owner_limits_(max_per_owner) {}
+        has_limits_(!type_limits.empty() || counts_owners),
+        type_limits_(type_limits) {
+    if (counts_owners) processes_of_.Count();
+  }
 
   // Applies to new processes: live processes stay, even above the limit.
   void SetLimit(size_t limit) { slots_.SetLimit(limit); }
@@ -168,26 +170,29 @@ class ProcessTable {
   }
   [[nodiscard]] uint32_t SlotsInUse() const { return slots_.SlotsInUse(); }
   [[nodiscard]] const TypeLimits& type_limits() const { return type_limits_; }
-  [[nodiscard]] const OwnerLimits& owner_limits() const {
-    return owner_limits_;
+  // Per owner: live processes, and bytes of waiting messages. (Shallow const,
+  // as of Find: a message is charged where its receiver is found.)
+  [[nodiscard]] OwnerLimits& processes_of() const { return processes_of_; }
+  [[nodiscard]] OwnerLimits& mailbox_bytes_of() const {
+    return mailbox_bytes_of_;
   }
 
  private:
   // (Not inlined, as in TypeLimits.)
   [[gnu::noinline]] bool TakeLimited(const ProcessType* type, Owner owner,
                                      NoRoom& why) {
-    if (!owner_limits_.Take(owner)) {
+    if (processes_of_.Take(owner, 1) == OwnerLimits::Taken::kRefused) {
       why = NoRoom::kForOwner;
       return false;
     }
     if (type_limits_.Take(type)) return true;
-    owner_limits_.Give(owner);
+    processes_of_.Give(owner, 1);
     why = NoRoom::kForType;
     return false;
   }
   [[gnu::noinline]] void GiveLimited(const ProcessType* type, Owner owner) {
     type_limits_.Give(type);
-    owner_limits_.Give(owner);
+    processes_of_.Give(owner, 1);
   }
 
   const uint32_t node_;
@@ -196,7 +201,9 @@ class ProcessTable {
   // False: a begin and an end of a process pay this test alone.
   const bool has_limits_;
   TypeLimits type_limits_;
-  OwnerLimits owner_limits_;
+  // Counts from the start or never.
+  mutable OwnerLimits processes_of_;
+  mutable OwnerLimits mailbox_bytes_of_;
 };
 
 inline Process* ProcessTable::Reserve(Cache& cache, const ProcessType* type,

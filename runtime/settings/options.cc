@@ -103,9 +103,6 @@ absl::Status ValidateOptions(const RuntimeOptions& options) {
                               options.work_policies.size(), 0, 1000}}));
   status.Update(CheckRanges(
       {{"type_limits (their count)", options.type_limits.size(), 0, 1000}}));
-  status.Update(CheckRange("max_processes_per_owner",
-                           options.max_processes_per_owner, 0,
-                           SlotTable<Process>::kMaxSlots));
   for (const TypeLimit& limit : options.type_limits) {
     status.Update(CheckRange(
         absl::StrCat("the limit of processes of type ", limit.process_type),

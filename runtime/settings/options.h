@@ -46,9 +46,9 @@ struct RuntimeOptions : Limits {
   // Above a limit Submit fails with PROCESS_LIMIT, and a step's spawn has no
   // PID. At most 1000.
   std::vector<TypeLimit> type_limits;
-  // Live processes of each owner; 0: no limit, at most 2^28. Above it Submit
-  // fails with CLIENT_QUOTA, and a step's spawn has no PID.
-  size_t max_processes_per_owner = 0;
+  // Counts what each owner uses, so that owners can have quotas
+  // (Runtime::SetQuotas). A begin and an end of a process pay for it.
+  bool counts_owners = false;
 
   // A step or a pooled handler counts as stuck (ShutdownReport::stuck) if it
   // has not returned this long after everything was told to stop.

@@ -52,19 +52,26 @@ WorkPolicy TaskTable::PolicyOf(std::string_view command) const {
   return work_.PolicyOf(command);
 }
 
-bool TaskTable::Add(ExternalYield yield, actord_completion completion,
-                    std::unique_ptr<const WorkPolicy> policy) {
+TaskTable::Added TaskTable::Add(ExternalYield yield,
+                                actord_completion completion,
+                                std::unique_ptr<const WorkPolicy> policy) {
   const size_t bytes = ChargeOf(yield);
   const MutexLock lock(mutex_);
-  if (waiting_bytes_ + bytes > limits_.max_external_yield_bytes()) return false;
+  if (waiting_bytes_ + bytes > limits_.max_external_yield_bytes()) {
+    return Added::kNoRoom;
+  }
+  const OwnerLimits::Taken taken = bytes_of_.Take(yield.owner, bytes);
+  if (taken == OwnerLimits::Taken::kRefused) return Added::kOverQuota;
   waiting_bytes_ += bytes;
   sequence_by_token_.emplace(yield.token, next_sequence_);
   work_.Add(yield.token, yield.command, clock_.MonotonicNs(),
             std::move(policy));
-  waiting_.emplace(next_sequence_++,
-                   Waiting{std::move(yield), completion, bytes, std::nullopt});
+  waiting_.emplace(
+      next_sequence_++,
+      Waiting{std::move(yield), completion, bytes,
+              taken == OwnerLimits::Taken::kCounted, std::nullopt});
   Settle();
-  return true;
+  return Added::kAdded;
 }
 
 TaskTable::Waiting* TaskTable::Find(const YieldToken& token) {
@@ -79,6 +86,9 @@ void TaskTable::End(const YieldToken& token, Ended ended,
   const auto waiting = waiting_.find(it->second);
   waiting_bytes_ -= waiting->second.bytes;
   ended.owner = waiting->second.yield.owner;
+  if (waiting->second.is_owner_charged) {
+    bytes_of_.Give(ended.owner, waiting->second.bytes);
+  }
   waiting_.erase(waiting);
   sequence_by_token_.erase(it);
   if (const auto state = work_.StateOf(token)) {

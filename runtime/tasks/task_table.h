@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "runtime/process/owner_limits.h"
 #include "runtime/settings/command_pattern.h"
 #include "runtime/settings/limits.h"
 #include "runtime/system/clock.h"
@@ -45,10 +46,13 @@ class TaskTable final : public RemoteTasks {
   // The configured policy of a command.
   [[nodiscard]] WorkPolicy PolicyOf(std::string_view command) const;
   // `completion` is the yield's handle at the broker. `policy` is the yield's
-  // own policy, or null. False: the waiting yields have reached their limit of
-  // bytes, and nothing has happened.
-  [[nodiscard]] bool Add(ExternalYield yield, actord_completion completion,
-                         std::unique_ptr<const WorkPolicy> policy = nullptr);
+  // own policy, or null. kNoRoom: the waiting yields have reached their limit
+  // of bytes. kOverQuota: those of the owner have. Nothing has happened then.
+  enum class Added : uint8_t { kAdded, kNoRoom, kOverQuota };
+  [[nodiscard]] Added Add(ExternalYield yield, actord_completion completion,
+                          std::unique_ptr<const WorkPolicy> policy = nullptr);
+  // The bytes of waiting yields of each owner.
+  [[nodiscard]] OwnerLimits& bytes_of() { return bytes_of_; }
   // To be called when a timeout, a cancel or the end of the process has ended
   // the yield.
   void Expire(const YieldToken& token);
@@ -99,6 +103,8 @@ class TaskTable final : public RemoteTasks {
     ExternalYield yield;
     actord_completion completion = 0;
     size_t bytes = 0;  // the bytes that it is charged
+    // Whether its owner is charged, too.
+    bool is_owner_charged = false;
     std::optional<Payload> progress;
   };
   using WaitingBySequence = std::map<uint64_t, Waiting>;
@@ -154,6 +160,7 @@ class TaskTable final : public RemoteTasks {
   uint64_t next_sequence_ ABSL_GUARDED_BY(mutex_) = 1;
   WaitingBySequence waiting_ ABSL_GUARDED_BY(mutex_);
   size_t waiting_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
+  OwnerLimits bytes_of_;
   absl::flat_hash_map<YieldToken, uint64_t> sequence_by_token_
       ABSL_GUARDED_BY(mutex_);
   absl::flat_hash_map<YieldToken, Ended> ended_ ABSL_GUARDED_BY(mutex_);

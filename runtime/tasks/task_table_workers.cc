@@ -117,6 +117,14 @@ void TaskTable::KeepProgress(Waiting& waiting, Payload progress) {
   if (waiting_bytes_ - before + after > limits_.max_external_yield_bytes()) {
     return;
   }
+  if (waiting.is_owner_charged) {
+    const Owner owner = waiting.yield.owner;
+    if (after > before &&
+        bytes_of_.Take(owner, after - before) == OwnerLimits::Taken::kRefused) {
+      return;
+    }
+    if (after < before) bytes_of_.Give(owner, before - after);
+  }
   waiting_bytes_ += after - before;
   waiting.bytes += after - before;
   waiting.progress = std::move(progress);

@@ -69,7 +69,8 @@ void Inbox::FillFromMessages(Process& process, Turn& turn) {
 
 void Inbox::TakeMessage(const Process& process, Turn& turn,
                         Envelope* envelope) {
-  if (envelope->type != ACTORD_EVENT_MESSAGE &&
+  if ((envelope->type != ACTORD_EVENT_MESSAGE ||
+       envelope->charged != Owner::kNobody) &&
       !IsTaken(process, turn, envelope)) {
     return;
   }
@@ -81,7 +82,18 @@ void Inbox::TakeMessage(const Process& process, Turn& turn,
   }
 }
 
+void Inbox::GiveBytes(Envelope& envelope) const {
+  if (envelope.charged == Owner::kNobody) return;
+  const uint64_t units =
+      envelope.type == kEventChain ? UnitsOf(envelope) : envelope.units();
+  processes_.mailbox_bytes_of().Give(
+      std::exchange(envelope.charged, Owner::kNobody),
+      units * kBufferUnitBytes);
+}
+
 bool Inbox::IsTaken(const Process& process, Turn& turn, Envelope* envelope) {
+  GiveBytes(*envelope);
+  if (envelope->type == ACTORD_EVENT_MESSAGE) return true;
   if (envelope->type == kEventChain) {
     TakeChain(process, turn, envelope);
     return false;
@@ -162,6 +174,7 @@ void Inbox::EmptyRest(Process& process, Turn& turn) {
 
 void Inbox::DropMessages(const Process& process, Turn& turn,
                          Envelope* envelope) {
+  GiveBytes(*envelope);
   const Pid to = processes_.PidOf(process, envelope->generation);
   const Owner owner = process.owner.load(std::memory_order_relaxed);
   if (envelope->type != kEventChain) {

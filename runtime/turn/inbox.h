@@ -104,9 +104,12 @@ class Inbox {
   [[gnu::noinline]] void DropFenced(Process& process, Turn& turn);
   // Moves a message, or a chain of messages, into the batch.
   void TakeMessage(const Process& process, Turn& turn, Envelope* envelope);
-  // For envelopes that are not plain messages. False: nothing is left to take,
-  // because the envelope was a chain, or an exit whose monitor or link was
-  // removed.
+  // Gives the bytes of a message, or a chain, back to the owner that is charged
+  // for them.
+  void GiveBytes(Envelope& envelope) const;
+  // For envelopes that are not plain messages, or are charged. False: nothing
+  // is left to take, because the envelope was a chain, or an exit whose monitor
+  // or link was removed.
   [[gnu::noinline]] bool IsTaken(const Process& process, Turn& turn,
                                  Envelope* envelope);
   [[gnu::noinline]] void TakeChain(const Process& process, Turn& turn,

@@ -161,17 +161,17 @@ absl::StatusOr<Process*> ProcessAdmission::Reserve(const SubmitRequest& request,
     return process;
   };
   Process* process = lane_.WithMemory(reserve);
-  if (process == nullptr) return Refused(*type, no_room);
+  if (process == nullptr) return Refused(*type, owner, no_room);
   process->init_due = true;
   process->KeepAdmitted(std::move(done));
   return process;
 }
 
-absl::Status ProcessAdmission::Refused(const ProcessType& type,
+absl::Status ProcessAdmission::Refused(const ProcessType& type, Owner owner,
                                        ProcessTable::NoRoom why) {
   lane_.Count(RefusalCounter(why));
   if (why == ProcessTable::NoRoom::kForOwner) {
-    const size_t max = processes_.owner_limits().max();
+    const size_t max = processes_.processes_of().MaxOf(owner);
     return QuotaExceeded(absl::StrCat("the client is at its quota of ", max,
                                       " live processes (quotas.processes)"),
                          "processes", max, absl::Seconds(1));
@@ -195,7 +195,11 @@ absl::Status ProcessAdmission::Name(const std::string& name, Process& process,
       processes_.PidOf(process,
                        process.generation.load(std::memory_order_relaxed)),
       holder);
-  if (status.ok()) return status;
+  if (!status.ok()) GiveUp(process, held, done);
+  return status;
+}
+
+void ProcessAdmission::GiveUp(Process& process, uint64_t held, Admitted& done) {
   // Relaxed: no other thread has found the process.
   process.activity.fetch_sub(held, std::memory_order_relaxed);
   done = process.TakeAdmitted();
@@ -206,7 +210,6 @@ absl::Status ProcessAdmission::Name(const std::string& name, Process& process,
     }
     processes_.Unreserve(processes, process);
   });
-  return status;
 }
 
 void ProcessAdmission::Submit(const SubmitRequest& request, const Pid& parent,
@@ -235,15 +238,27 @@ void ProcessAdmission::SubmitNow(const SubmitRequest& request,
   // more messages.
   const uint64_t held = ActivityOf(request.messages);
   if (held != 0) Activity::Add(process.activity, held);
+  const Owner owner = process.owner.load(std::memory_order_relaxed);
+  const uint64_t bytes = Activity::Units(held) * kBufferUnitBytes;
+  OwnerLimits& mailbox_bytes = processes_.mailbox_bytes_of();
+  const OwnerLimits::Taken taken = mailbox_bytes.Take(owner, bytes);
+  if (taken == OwnerLimits::Taken::kRefused) {
+    GiveUp(process, held, done);
+    std::move(done)(Delivery::OverQuota(mailbox_bytes.MaxOf(owner), lane_));
+    return;
+  }
+  const Owner charged =
+      taken == OwnerLimits::Taken::kCounted ? owner : Owner::kNobody;
   if (!request.name.empty()) {
     absl::Status named = Name(request.name, process, held, done);
     if (!named.ok()) {
+      mailbox_bytes.Give(charged, bytes);
       std::move(done)(named);
       return;
     }
   }
   process.keep_result = keep_result;
-  Delivery::Preload(process, request.messages, lane_);
+  Delivery::Preload(process, request.messages, charged, lane_);
   lane_.Count(&Counters::processes_started);
   if (Activity::Add(process.activity, Activity::kReady - Activity::kEnded)) {
     scheduler_.Enqueue(&process, nullptr);

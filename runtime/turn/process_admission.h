@@ -54,8 +54,12 @@ class ProcessAdmission {
   // again, and `done` is the caller's again.
   absl::Status Name(const std::string& name, Process& process, uint64_t held,
                     Admitted& done);
+  // Frees the slot of a process that no other thread has found. `done` is the
+  // caller's again. `held`: the messages in its activity word.
+  void GiveUp(Process& process, uint64_t held, Admitted& done);
   // Counts the refusal and returns its error.
-  absl::Status Refused(const ProcessType& type, ProcessTable::NoRoom why);
+  absl::Status Refused(const ProcessType& type, Owner owner,
+                       ProcessTable::NoRoom why);
   // Reserves a process and gives it its input and `done`. On an error `done`
   // stays the caller's.
   absl::StatusOr<Process*> Reserve(const SubmitRequest& request,

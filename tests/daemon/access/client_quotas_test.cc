@@ -227,5 +227,36 @@ TEST(QuotaWeights, ListsCountAsTenRequests) {
   }
 }
 
+TEST_F(ClientQuotasTest, OfAnOwnerWithQuotasOfItsOwn) {
+  Set({.requests_per_second = 1, .request_burst = 1, .streams = 1});
+  quotas_->Set({.requests_per_second = 1, .request_burst = 1, .streams = 1},
+               {{kAlice, {.streams = 2}}});
+  // Alice has no rate any more, and Bob has.
+  for (int i = 0; i < 10; ++i) EXPECT_TRUE(alice_->Take(1, 0).ok());
+  EXPECT_TRUE(bob_->Take(1, 0).ok());
+  Expect(bob_->Take(1, 0), "requests_per_second", "1", absl::Seconds(1));
+  EXPECT_TRUE(alice_->TakeStream().ok());
+  EXPECT_TRUE(alice_->TakeStream().ok());
+  Expect(alice_->TakeStream(), "streams", "2", absl::Seconds(1));
+  EXPECT_TRUE(bob_->TakeStream().ok());
+  Expect(bob_->TakeStream(), "streams", "1", absl::Seconds(1));
+  // Those of the tokens hold without any in the configuration.
+  quotas_->Set({}, {{kBob, {.streams = 1}}});
+  EXPECT_EQ(quotas_->Of(kBob), bob_);
+  EXPECT_TRUE(alice_->TakeStream().ok());
+  quotas_->Set({});
+  EXPECT_EQ(quotas_->Of(kBob), nullptr);
+}
+
+TEST_F(ClientQuotasTest, AStreamThatIsOpenAlreadyIsCountedAboveTheQuota) {
+  Set({.streams = 1});
+  EXPECT_TRUE(alice_->TakeStream().ok());
+  alice_->CountStream();
+  alice_->GiveStream();
+  Expect(alice_->TakeStream(), "streams", "1", absl::Seconds(1));
+  alice_->GiveStream();
+  EXPECT_TRUE(alice_->TakeStream().ok());
+}
+
 }  // namespace
 }  // namespace actord::daemon

@@ -79,6 +79,31 @@ TEST(ConnectionRegistry, ListsForOneOwnerWhatOnlyItsTokensHaveUsed) {
             (std::vector<uint64_t>{1, 2, 3, 4, 5}));
 }
 
+TEST(ConnectionRegistry, CountsAConnectionForItsFirstToken) {
+  Pair pairs[6];
+  ConnectionRegistry registry;
+  for (const Pair& pair : pairs) registry.Add(Of(pair.own()));
+  EXPECT_TRUE(registry.SetToken(1, TokenOf("alice"), 2));
+  EXPECT_TRUE(registry.SetToken(1, TokenOf("alice"), 2));
+  EXPECT_TRUE(registry.SetToken(2, TokenOf("alice"), 2));
+  EXPECT_FALSE(registry.SetToken(3, TokenOf("alice"), 2));
+  EXPECT_TRUE(registry.SetToken(4, TokenOf("bob"), 2));
+  // Another token on a counted connection counts nothing, and one on a
+  // connection that is too many does not help it.
+  EXPECT_TRUE(registry.SetToken(4, TokenOf("alice"), 2));
+  EXPECT_FALSE(registry.SetToken(3, TokenOf("bob"), 2));
+  // The end of a connection makes room, also before a sweep has seen it.
+  pairs[0].CloseOwn();
+  EXPECT_TRUE(registry.SetToken(5, TokenOf("alice"), 2));
+  EXPECT_FALSE(registry.SetToken(6, TokenOf("alice"), 2));
+  registry.Remove(2);
+  registry.Remove(5);
+  EXPECT_FALSE(registry.SetToken(6, TokenOf("alice"), 2));
+  Pair later;
+  const uint64_t id = registry.Add(Of(later.own()));
+  EXPECT_TRUE(registry.SetToken(id, TokenOf("alice"), 2));
+}
+
 TEST(ConnectionRegistry, ListsPagesById) {
   Pair pairs[5];
   ConnectionRegistry registry;

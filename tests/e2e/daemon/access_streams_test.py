@@ -47,7 +47,7 @@ class StreamCase(TokenCase):
                             else stream.cancel)
         return streams
 
-    def assert_ended(self, streams, code, reason, seconds=WAIT_SECONDS):
+    def assert_ended(self, streams, code, reason, why="", seconds=WAIT_SECONDS):
         deadline = time.monotonic() + seconds
         for name, stream in streams.items():
             left = max(0.01, deadline - time.monotonic())
@@ -60,6 +60,7 @@ class StreamCase(TokenCase):
                 refusal = refusal_of(error)
                 self.assertEqual((refusal.code, refusal.reason), (code, reason),
                                  refusal)
+                self.assertIn(why, refusal.message)
 
     def assert_open(self, streams):
         for name, stream in streams.items():
@@ -77,10 +78,11 @@ class OpenStreams(StreamCase):
         ending = self.open_all(daemon, revoked)
         staying = self.open_all(daemon, kept)
         self.revoke(revoked)
-        self.assert_ended(ending, UNAUTHENTICATED, "TOKEN_INVALID")
+        self.assert_ended(ending, UNAUTHENTICATED, "TOKEN_INVALID", "revoked")
         self.assert_open(staying)
-        self.assertEqual(self.connect_with(daemon, kept).status()
-                         .counters.calls_unauthenticated_total, 4)
+        counters = self.connect_with(daemon, kept).status().counters
+        self.assertEqual((counters.calls_unauthenticated_total,
+                          counters.calls_token_expired_total), (4, 0))
 
     def test_end_when_their_token_expires(self):
         token, kept = self.token("admin", "--expires", "5s"), self.token("admin")
@@ -88,9 +90,15 @@ class OpenStreams(StreamCase):
         made = time.monotonic()
         streams = self.open_all(daemon, token)
         self.assert_open(streams)
-        self.assert_ended(streams, UNAUTHENTICATED, "TOKEN_EXPIRED")
+        self.assert_ended(streams, UNAUTHENTICATED, "TOKEN_EXPIRED", "expired")
         self.assertGreater(time.monotonic() - made, 1)
-        self.connect_with(daemon, kept).status()
+        actor = self.connect_with(daemon, kept)
+        self.assertEqual(actor.status().counters.calls_token_expired_total, 4)
+        self.assert_code(self.connect_with(daemon, token).status, UNAUTHENTICATED,
+                         "TOKEN_EXPIRED")
+        counters = actor.status().counters
+        self.assertEqual((counters.calls_token_expired_total,
+                          counters.calls_unauthenticated_total), (5, 5))
 
     def test_stay_when_another_part_of_the_file_changes(self):
         token = self.token("admin")

@@ -6,11 +6,13 @@ import signal
 import time
 
 import grpc
+from actord.v1 import client_pb2
 from harness.bulk import SendStream, SubmitStream, send_item, submit_item
 from harness.connection import refusal_of
 from harness.tokens import TokenCase
 from harness.waiting import eventually
 
+ORDER = b'{"order": "1", "amount_cents": 1, "hold_ms": 1}'
 EXHAUSTED = grpc.StatusCode.RESOURCE_EXHAUSTED
 
 
@@ -21,7 +23,7 @@ class Quotas(TokenCase):
         the first client has another token."""
         tokens = [self.token("client", name=name)
                   for name in ("alice", "alice", "bob")]
-        watcher = self.token("viewer", name="watcher")
+        watcher = self.token("operator", name="watcher")
         self.daemon = self.serve(*options, **more)
         self.alice, self.alice_too, self.bob, self.watcher = (
             self.connect_with(self.daemon, token)
@@ -210,6 +212,142 @@ class Streams(Quotas):
         begun = time.monotonic()
         self.assertEqual(self.daemon.stop(), 0)
         self.assertLess(time.monotonic() - begun, 20)
+
+
+class Bytes(Quotas):
+    """What the processes of a client hold. An order waits for an external yield, and
+    takes no messages meanwhile."""
+
+    def test_in_mailboxes_are_limited(self):
+        self.begin("--quota-mailbox-bytes", "10KiB")
+        orders = [self.alice.submit("order", ORDER) for _ in range(2)]
+        other = self.bob.submit("order", ORDER)
+        for pid in orders:
+            self.alice.send(pid, "note", b"x" * 4000)
+        delay = self.refused(lambda: self.alice.send(orders[0], "note", b"x" * 4000),
+                             "mailbox_bytes", 10240)
+        self.assertEqual(delay, 0.1)
+        self.bob.send(other, "note", b"x" * 4000)
+        stream = SendStream(self.alice.stub)
+        self.addCleanup(stream.cancel)
+        stream.send(send_item(orders[1], "note", b"x" * 4000))
+        stream.wait_for_acks(1)
+        self.assertIn("CLIENT_QUOTA", str(stream.refused))
+        self.assertIsNone(stream.finish())
+        self.assertEqual(self.counter("mailbox_owner_limit_total"), 2)
+        # The end of a process gives its bytes back.
+        self.alice.terminate(orders[0])
+        eventually(lambda: self.alice.dead_letters().dead_letters, "the dead letter")
+        self.alice.send(orders[1], "note", b"x" * 4000)
+
+    def test_of_external_yields_are_limited(self):
+        self.begin("--quota-yield-bytes", "3000")
+        for one in (self.alice, self.bob):
+            one.submit("order", ORDER)
+            eventually(one.yields, "the yield")
+            one.submit("order", ORDER)
+        self.alice.submit("order", ORDER)
+        eventually(lambda: self.counter("yield_owner_limit_total"), "the refusal")
+        self.assertLess(len(self.alice.yields()), 3)
+
+
+class Connections(Quotas):
+
+    def test_above_the_quota_are_refused_and_cut(self):
+        self.begin("--quota-connections", "1")
+        self.alice.status()
+        self.bob.status()
+        delay = self.refused(self.alice_too.status, "connections", 1)
+        self.assertEqual(delay, 1)
+
+        def calls_begun(name):
+            return [one.connection for one in self.watcher.stub.ListClients(
+                client_pb2.ListClientsRequest()).clients if one.token.name == name]
+        first, second = calls_begun("alice")
+        # A client that goes on calling comes back with another connection, which
+        # is refused, too.
+        eventually(lambda: second not in calls_begun("alice"), "the cut")
+        self.refused(self.alice_too.status, "connections", 1)
+        self.alice.status()
+        self.assertIn(first, calls_begun("alice"))
+        self.assertGreaterEqual(self.counter("client_quota_limit_total"), 2)
+        # The end of the first one makes room.
+        self.alice.close()
+
+        def serves():
+            try:
+                return self.alice_too.status()
+            except grpc.RpcError:
+                return None
+        eventually(serves, "the place of the connection that has ended")
+
+
+class Reload(Quotas):
+
+    def test_counts_streams_and_processes_from_before(self):
+        path = self.text_file("")
+        self.begin("--config", path)
+        stream = SubmitStream(self.alice.stub)
+        self.addCleanup(stream.cancel)
+        stream.wait_for(lambda: stream.max_outstanding, "the greeting")
+        self.alice.submit("counter", b"7")
+        path.write_text("[quotas]\nstreams = 1\nprocesses = 1\n")
+        self.daemon.signal(signal.SIGHUP)
+        eventually(lambda: "reloaded: quotas.streams = 1, quotas.processes = 1" in
+                   self.daemon.log(), "the line of the reload")
+        refusal = self.refusal_of_stream(SubmitStream(self.alice.stub))
+        self.assertEqual(refusal.metadata, {"quota": "streams", "limit": "1"})
+        self.refused(lambda: self.alice.submit("counter", b"7"), "processes", 1)
+        self.bob.submit("counter", b"7")
+        stream.cancel()
+
+        def opens():
+            again = SubmitStream(self.alice.stub)
+            self.addCleanup(again.cancel)
+            eventually(lambda: again.max_outstanding or again.over, "an answer")
+            return again.max_outstanding
+        eventually(opens, "the place of the stream that has ended")
+
+
+class OfTokens(Quotas):
+
+    def test_replace_those_of_the_configuration_for_their_owner(self):
+        self.token("client", "--quota", "processes=2", "--quota", "request_burst=50",
+                   "--quota", "mailbox_bytes=4096", name="alice")
+        self.begin("--quota-processes", "1", "--quota-requests-per-second", "40")
+        pids = [one.submit("counter", b"7") for one in (self.alice, self.alice_too)]
+        self.refused(lambda: self.alice.submit("counter", b"7"), "processes", 2)
+        self.refused(lambda: self.alice.send(pids[0], "add", b"1" * 5000),
+                     "mailbox_bytes", 4096)
+        self.bob.submit("counter", b"7")
+        self.refused(lambda: self.bob.submit("counter", b"7"), "processes", 1)
+
+    def test_hold_and_end_with_the_file(self):
+        self.begin()
+        self.alice.submit("counter", b"7")
+        strict = self.token("client", "--quota", "processes=1", "--quota",
+                            "streams=1", name="alice")
+        eventually(lambda: "has 5 tokens" in self.daemon.log(), "the reload")
+        eventually(lambda: self.is_refused(self.alice), "the quota")
+        self.refused(lambda: self.alice.submit("counter", b"7"), "processes", 1)
+        self.bob.submit("counter", b"7")
+        self.bob.submit("counter", b"7")
+        stream = SubmitStream(self.alice.stub)
+        self.addCleanup(stream.cancel)
+        stream.wait_for(lambda: stream.max_outstanding, "the greeting")
+        self.refusal_of_stream(SubmitStream(self.alice_too.stub))
+        self.revoke(strict)
+        eventually(lambda: not self.is_refused(self.alice), "its end")
+        # The streams of the other tokens go on.
+        self.assertFalse(stream.over, stream.error)
+
+    def is_refused(self, actor):
+        try:
+            actor.submit("counter", b"7")
+            return False
+        except grpc.RpcError as error:
+            self.assertEqual(refusal_of(error).reason, "CLIENT_QUOTA")
+            return True
 
 
 class Processes(Quotas):

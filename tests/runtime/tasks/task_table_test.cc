@@ -30,7 +30,8 @@ class TaskTableTest : public ::testing::Test {
     ExternalYield yield;
     yield.token = TokenOf(tag, slot);
     yield.command = std::move(command);
-    EXPECT_TRUE(yields.Add(std::move(yield), /*completion=*/tag + 1000));
+    EXPECT_EQ(yields.Add(std::move(yield), /*completion=*/tag + 1000),
+              TaskTable::Added::kAdded);
   }
   static YieldResult Ok(std::string bytes) {
     return {absl::StatusCode::kOk, {std::move(bytes), ""}};
@@ -122,7 +123,7 @@ TEST_F(TaskTableTest, ThoseThatWaitStayWithinTheirBytes) {
     ExternalYield yield;
     yield.token = TokenOf(tag);
     yield.payload.bytes = std::string(bytes, 'x');
-    return yields.Add(std::move(yield), tag + 1000);
+    return yields.Add(std::move(yield), tag + 1000) == TaskTable::Added::kAdded;
   };
   EXPECT_TRUE(add(1, 4000));
   EXPECT_TRUE(add(2, 4000));
@@ -215,7 +216,7 @@ TEST_F(TaskTableTest, APageEndsBeforeItsBytesAreTooMany) {
     ExternalYield yield;
     yield.token = TokenOf(++tag);
     yield.payload.bytes = std::string(bytes, 'x');
-    ASSERT_TRUE(yields.Add(std::move(yield), tag));
+    ASSERT_EQ(yields.Add(std::move(yield), tag), TaskTable::Added::kAdded);
   }
   std::vector<size_t> sizes;
   uint64_t next = 0;

@@ -49,7 +49,7 @@ class ExternalTasks : public ::testing::Test {
     yield.token = TokenOf(tag);
     yield.command = "pay.charge";
     yield.payload.bytes = "42";
-    ASSERT_TRUE(yields_.Add(std::move(yield), tag));
+    ASSERT_EQ(yields_.Add(std::move(yield), tag), TaskTable::Added::kAdded);
   }
   RemoteWorkerId Open(uint32_t credits = 10) {
     const auto id =
@@ -220,6 +220,43 @@ TEST_F(ExternalTasks, ProgressThatHasNoRoomIsNotKept) {
   tight.max_external_yield_bytes = 1024 + 12;
   limits_.Set(tight);
   Add(2);
+}
+
+TEST_F(ExternalTasks, ProgressCountsForTheOwnerThatIsCharged) {
+  constexpr Owner kTenant{5};
+  const auto add = [&](uint64_t tag) {
+    ExternalYield yield;
+    yield.token = TokenOf(tag);
+    yield.command = "pay.charge";
+    yield.payload.bytes = "42";
+    yield.owner = kTenant;
+    return yields_.Add(std::move(yield), tag);
+  };
+  // Before there is a quota, nothing is charged.
+  EXPECT_EQ(add(1), TaskTable::Added::kAdded);
+  yields_.bytes_of().Set(1024 + 12 + 100, {});
+  EXPECT_EQ(add(2), TaskTable::Added::kAdded);
+  EXPECT_EQ(add(3), TaskTable::Added::kOverQuota);
+  const auto worker = Open();
+  const auto tasks = Take(worker);
+  ASSERT_EQ(tasks.size(), 2u);
+  const uint64_t before = yields_.bytes_of().UsedBy(kTenant);
+  for (const auto& [bytes, counted] : std::vector<std::pair<size_t, size_t>>{
+           {50, 50}, {200, 50}, {80, 80}, {10, 10}}) {
+    for (const TaskAttempt& task : tasks) {
+      EXPECT_EQ(
+          yields_.Heartbeat(task.token, Payload{std::string(bytes, 'a'), ""}),
+          kAccepted);
+    }
+    EXPECT_EQ(yields_.bytes_of().UsedBy(kTenant), before + counted);
+  }
+  EXPECT_EQ(yields_.Complete(tasks[0].token, Ok("x")), kAccepted);
+  EXPECT_EQ(yields_.bytes_of().UsedBy(kTenant), before + 10);
+  EXPECT_EQ(yields_.Complete(tasks[1].token, Ok("x")), kAccepted);
+  EXPECT_EQ(yields_.bytes_of().UsedBy(kTenant), 0u);
+  EXPECT_EQ(add(3), TaskTable::Added::kAdded);
+  yields_.Expire(TokenOf(3));
+  EXPECT_EQ(yields_.bytes_of().UsedBy(kTenant), 0u);
 }
 
 TEST_F(ExternalTasks, ABatchEndsWithItsTasksOrItsBytes) {

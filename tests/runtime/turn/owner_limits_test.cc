@@ -21,9 +21,14 @@ class OwnerLimitsTest : public ::testing::Test {
  protected:
   void Start(size_t max) {
     RuntimeOptions options;
-    options.max_processes_per_owner = max;
+    options.counts_owners = true;
     core_ = std::make_unique<SteppedCore>(1, std::move(options));
     core_->Settle();
+    SetQuotas({.processes = max});
+  }
+  void SetQuotas(const OwnerQuotas& all,
+                 const std::vector<OwnQuotas>& own = {}) {
+    ASSERT_TRUE(core_->core->SetQuotas(all, own).ok());
   }
   absl::StatusOr<Pid> Submit(Owner owner,
                              const actord::testing::Script& script) {
@@ -105,10 +110,11 @@ TEST_F(OwnerLimitsTest, ASpawnBeyondTheLimitHasNoPid) {
 // A process that its type refuses leaves its place among those of the owner.
 TEST_F(OwnerLimitsTest, ARefusedProcessTakesNoPlace) {
   RuntimeOptions options;
-  options.max_processes_per_owner = 2;
+  options.counts_owners = true;
   options.type_limits = {{.process_type = "script", .max_processes = 1}};
   core_ = std::make_unique<SteppedCore>(1, std::move(options));
   core_->Settle();
+  SetQuotas({.processes = 2});
   const auto other = Submit(kNeighbour, idle_);
   ASSERT_TRUE(other.ok());
   for (int i = 0; i < 5; ++i) {

@@ -1,0 +1,15 @@
+// The quotas that tokens set for their owners.
+//
+// Thread-safety: pure functions.
+#pragma once
+
+#include "daemon/settings/config.h"
+#include "identity/quotas.h"
+
+namespace actord::daemon {
+
+// `settings` with those of `own` in their place.
+QuotaSettings Overridden(QuotaSettings settings,
+                         const identity::TokenQuotas& own);
+
+}  // namespace actord::daemon
