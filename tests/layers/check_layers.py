@@ -125,6 +125,7 @@ LAYERS = {
     ],
     "runtime": [
         "system",
+        "files",
         "memory",
         "counters",
         "process",
