@@ -39,8 +39,8 @@ LABEL org.opencontainers.image.title="actord" \
     org.opencontainers.image.base.name="docker.io/library/debian:bookworm-slim"
 RUN apt-get update \
     && apt-get install --yes --no-install-recommends \
-        libabsl20220623 libfmt9 libgrpc++1.51 libprotobuf32 libspdlog1.10 \
-        libssl3 libtomlplusplus3 \
+        libabsl20220623 libfmt9 libgrpc++1.51 libisal2 libprotobuf32 \
+        libspdlog1.10 libssl3 libtomlplusplus3 \
     && rm -rf /var/lib/apt/lists/* /var/cache/apt/* /var/log/*
 COPY --from=build /image/ /
 # A library that the list above lacks shows here, not when the image starts.

@@ -59,6 +59,7 @@ ORIGINS = [
     ("toml", r"toml\+\+/"),
     ("json", r"nlohmann/"),
     ("openssl", r"openssl/"),
+    ("isal", r"isa-l/"),
     ("gtest", r"(gtest|gmock)/"),
     ("benchmark", r"benchmark/"),
     ("c", r"(assert|ctype|errno|float|inttypes|limits|math|setjmp|signal|stdarg"
@@ -90,6 +91,7 @@ MAY_INCLUDE = [
     ("handlers/", SYSTEM | {
         "abi", "sdk", "text", "rules", "absl", "handlers", "json"}),
     ("identity/", SYSTEM | {"text", "absl", "identity", "toml", "openssl"}),
+    ("runtime/journal/", SYSTEM | {"absl", "runtime", "isal"}),
     ("runtime/", SYSTEM | {"abi", "sdk", "text", "rules", "absl", "runtime"}),
     ("daemon/tls/", SYSTEM | RPC | {"text", "runtime", "daemon", "openssl"}),
     ("daemon/", SYSTEM | RPC | {
@@ -131,6 +133,7 @@ LAYERS = {
         "process",
         "settings",
         "scheduler",
+        "journal",
         "crash",
         "delivery",
         "tasks",

@@ -99,11 +99,16 @@ absl::Status SimulatedDisk::Enter(Call call, const std::string& path,
                                   bool& crashes_here) {
   if (has_crashed_) return Crashed();
   crashes_here = calls_ == crash_at_;
+  const bool fails_here = calls_ == fail_at_;
   ++calls_;
   ++calls_of_[call];
   if (crashes_here) {
     has_crashed_ = true;
     return absl::OkStatus();
+  }
+  if (fails_here) {
+    has_failed_ = true;
+    return IoError(fail_at_error_, "simulated call of", path);
   }
   const auto failure = std::find_if(
       failures_.begin(), failures_.end(), [&](const Failure& candidate) {
@@ -113,6 +118,7 @@ absl::Status SimulatedDisk::Enter(Call call, const std::string& path,
   if (failure == failures_.end()) return absl::OkStatus();
   const int error_number = failure->error_number;
   failures_.erase(failure);
+  has_failed_ = true;
   return IoError(error_number, "simulated call of", path);
 }
 
@@ -272,6 +278,7 @@ absl::StatusOr<size_t> SimulatedDisk::WriteTo(Inode& inode,
       inode.metadata_dirty = true;
     }
     inode.cache.replace(offset, count, bytes.substr(0, count));
+    inode.has_dirty = true;
     const uint64_t last = (offset + count - 1) / kSectorBytes;
     if (inode.sectors.size() <= last) inode.sectors.resize(last + 1);
     for (uint64_t sector = offset / kSectorBytes; sector <= last; ++sector) {

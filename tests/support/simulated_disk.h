@@ -61,10 +61,14 @@ class SimulatedDisk final : public FileSystem {
   // or a part of its effect.
   void CrashAt(uint64_t call);
   [[nodiscard]] bool has_crashed() const;
+  // FailAt or FailNext has let a call fail since the last Restart.
+  [[nodiscard]] bool has_failed() const;
   // What is there when the next program begins. `tear_bytes`: kSectorBytes or
   // 4096. Calls are counted anew.
   void Restart(bool keep_cache, uint64_t tear_bytes);
 
+  // The call with this number fails; the next ones do not.
+  void FailAt(uint64_t call, int error_number);
   // The next call of this kind whose path contains `part` fails with the
   // number.
   void FailNext(Call call, std::string part, int error_number);
@@ -118,6 +122,7 @@ class SimulatedDisk final : public FileSystem {
     // was ever written (the others are allocated at most).
     std::vector<uint8_t> sectors;
     bool metadata_dirty = false;
+    bool has_dirty = false;
     // Offset and length of what cannot be read.
     std::map<uint64_t, uint64_t> unreadable;
   };
@@ -168,6 +173,9 @@ class SimulatedDisk final : public FileSystem {
     int error_number;
   };
   std::vector<Failure> failures_;
+  uint64_t fail_at_ = kNever;
+  int fail_at_error_ = 0;
+  bool has_failed_ = false;
   FailedSync failed_sync_ = FailedSync::kDropsPages;
   bool short_writes_ = false;
   uint64_t capacity_ = kNever;

@@ -16,12 +16,19 @@ bool SimulatedDisk::has_crashed() const {
   return has_crashed_;
 }
 
+bool SimulatedDisk::has_failed() const {
+  const MutexLock lock(mutex_);
+  return has_failed_;
+}
+
 void SimulatedDisk::Restart(bool keep_cache, uint64_t tear_bytes) {
   const MutexLock lock(mutex_);
   ++life_;
   calls_ = 0;
   calls_of_.clear();
   crash_at_ = kNever;
+  fail_at_ = kNever;
+  has_failed_ = false;
   has_crashed_ = false;
   locked_.clear();
   failures_.clear();
@@ -42,6 +49,10 @@ void SimulatedDisk::Restart(bool keep_cache, uint64_t tear_bytes) {
 }
 
 void SimulatedDisk::LosePower(Inode& inode, uint64_t tear_bytes) {
+  if (!inode.has_dirty && !inode.metadata_dirty) {
+    inode.cache = inode.disk;  // The same, unless a sync has lied.
+    return;
+  }
   const uint64_t size = Coin()
                             ? inode.cache.size()
                             : std::min(inode.cache.size(), inode.disk.size());
@@ -68,8 +79,10 @@ void SimulatedDisk::LosePower(Inode& inode, uint64_t tear_bytes) {
 }
 
 void SimulatedDisk::MarkClean(Inode& inode) {
-  for (uint8_t& sector : inode.sectors) sector &= kWritten;
   inode.metadata_dirty = false;
+  if (!inode.has_dirty) return;
+  inode.has_dirty = false;
+  for (uint8_t& sector : inode.sectors) sector &= kWritten;
 }
 
 void SimulatedDisk::DropDirtyPages(Inode& inode) {
@@ -83,6 +96,12 @@ void SimulatedDisk::DropDirtyPages(Inode& inode) {
     old.resize(std::min(kSectorBytes, size - at), '\0');
     inode.cache.replace(at, old.size(), old);
   }
+}
+
+void SimulatedDisk::FailAt(uint64_t call, int error_number) {
+  const MutexLock lock(mutex_);
+  fail_at_ = call;
+  fail_at_error_ = error_number;
 }
 
 void SimulatedDisk::FailNext(Call call, std::string part, int error_number) {

@@ -1,0 +1,205 @@
+// The journal of a store: an append-only log of records, in one order, durable
+// in groups. docs/journal-format.md describes its files.
+//
+//   1. A thread encodes a record, and then appends it: Reserve draws its
+//      position, which is its place in the order, and Publish copies it.
+//   2. The commit thread writes what is published and contiguous, up to 1 MiB,
+//      as one group, syncs, moves the durable position, and begins again. While
+//      one sync runs, the next group forms.
+//   3. Whoever must not act before a record is durable waits for its position:
+//      by JournalEvents::Durable, DurableLsn or AwaitDurable.
+//
+// If the process or the machine dies, a suffix of the records is lost, and no
+// record before the durable position.
+//
+// Thread-safety: any thread, unless a function says otherwise. Lifetime: the
+// events outlive the journal; readers and threads that append end before it.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "runtime/journal/committer.h"
+#include "runtime/journal/format.h"
+#include "runtime/journal/meta.h"
+#include "runtime/journal/options.h"
+#include "runtime/journal/reader.h"
+#include "runtime/journal/recovery.h"
+#include "runtime/journal/ring.h"
+#include "runtime/journal/segments.h"
+#include "runtime/system/atomic.h"
+#include "runtime/system/mutex.h"
+#include "runtime/system/thread.h"
+
+namespace actord::runtime {
+
+class Journal {
+ public:
+  // Locks the directory, recovers what it holds, and appends an OPENED record,
+  // which is durable when this returns. Errors, with what the operator can do:
+  // INVALID_ARGUMENT for wrong options, FAILED_PRECONDITION for a directory in
+  // use or a newer format, RESOURCE_EXHAUSTED if there is no room for segments,
+  // and DATA_LOSS for a store that is refused (recovery.h). Nothing is appended
+  // to a refused store.
+  static absl::StatusOr<std::unique_ptr<Journal>> Open(JournalOptions options,
+                                                       JournalEvents& events);
+  // As Close.
+  ~Journal();
+  Journal(const Journal&) = delete;
+  Journal& operator=(const Journal&) = delete;
+
+  // ---- Appending ---------------------------------------------------------
+
+  // The place of records that were reserved together; must be published at
+  // once.
+  class [[nodiscard]] Reservation {
+   public:
+    Reservation() = default;
+    // Position of the first record; the others follow in their order.
+    [[nodiscard]] uint64_t lsn() const { return place_.lsn(); }
+
+   private:
+    friend class Journal;
+    JournalRing::Reservation place_;
+    std::vector<std::unique_ptr<std::string>> large_;
+  };
+  // Draws the positions of these records, and with them their order. Waits if
+  // the ring has no room: the caller holds no lock that the durable position
+  // may depend on, and no reservation. Between Reserve and Publish the caller
+  // takes no lock, allocates nothing, calls no plugin and reserves nothing.
+  // INVALID_ARGUMENT: a record above max_record_bytes, or all of them above
+  // half of the ring. UNAVAILABLE: the journal has failed or is closed.
+  absl::Status Reserve(std::span<const Record> records,
+                       Reservation& reservation);
+  // Copies the same records to their place.
+  void Publish(Reservation reservation, std::span<const Record> records);
+  // Reserve and Publish of one record; returns its position.
+  absl::StatusOr<uint64_t> Append(const Record& record);
+
+  // ---- What is durable ---------------------------------------------------
+
+  // All records before this position are durable. Never goes back.
+  [[nodiscard]] uint64_t DurableLsn() const {
+    return durable_.load(std::memory_order_acquire);
+  }
+  // The position behind all reservations.
+  [[nodiscard]] uint64_t Tail() const { return ring_->tail(); }
+  // Waits until all records before `lsn` are durable. UNAVAILABLE: the journal
+  // has failed before that; whether they are durable is unknown.
+  absl::Status AwaitDurable(uint64_t lsn);
+  // True: more than max_unsynced_bytes are not durable, or there is no room for
+  // another segment. Whoever can wait should begin nothing new until
+  // JournalEvents::CaughtUp, which comes when half of that is free again.
+  [[nodiscard]] bool Behind() const {
+    return behind_.load(std::memory_order_seq_cst) ||
+           no_room_.load(std::memory_order_seq_cst);
+  }
+
+  // ---- Reading and trimming ----------------------------------------------
+
+  // Reads from the record at `from`, or the first one behind it.
+  [[nodiscard]] JournalReader Read(uint64_t from) const;
+  // Position of the first record that is kept.
+  [[nodiscard]] uint64_t FirstLsn() const;
+  // Gives up records before `to`: whole segments, and never the current one.
+  // Durable when it returns. No reader may be before `to`. An error of the disk
+  // is also told as JournalEvents::Failed. One thread at a time.
+  absl::Status Trim(uint64_t to);
+
+  // ---- The end -----------------------------------------------------------
+
+  // Makes everything published durable, seals it, and ends the threads. Appends
+  // from now on fail. Idempotent; one thread at a time.
+  void Close();
+
+  [[nodiscard]] JournalStats Stats() const;
+  [[nodiscard]] const RecoveryReport& report() const { return report_; }
+
+  // Without threads (JournalOptions::threads): commits one group if anything is
+  // published, and makes one segment if one is wanted. False: nothing was done.
+  bool Work();
+  // Without threads: seals the last group, unless it is sealed.
+  void Seal();
+
+ private:
+  Journal(JournalOptions options, JournalEvents& events);
+
+  absl::Status Start();
+  absl::Status Begin(Recovered& recovered);
+  absl::Status MakeSpares();
+  void RunCommits();
+  void RunMaker();
+  // Commits what is published, or waits. False: there is nothing.
+  bool CommitOne();
+  void WaitForRecords();
+  bool SealNow();
+  // Waits for a segment for `bytes` bytes of records. False: there is none, and
+  // the journal has failed, is closed or has no threads.
+  bool WaitForSegment(uint64_t bytes);
+  bool WriteGroup(uint32_t records);
+  // Tells the events that the disk has failed, once.
+  void Fail(const absl::Status& status);
+  [[nodiscard]] bool HasFailed() const {
+    return failed_.load(std::memory_order_acquire);
+  }
+  // Makes one segment if one is wanted.
+  bool MakeOne();
+  void AskMaker();
+  // Clears what Behind reports, if it is over.
+  void MayHaveCaughtUp();
+
+  const JournalOptions options_;
+  JournalEvents& events_;
+  std::unique_ptr<DirectoryLock> directory_lock_;
+  MetaFiles meta_files_;
+  RecoveryReport report_;
+
+  std::unique_ptr<Segments> segments_;
+  std::unique_ptr<Committer> committer_;
+  std::unique_ptr<JournalRing> ring_;
+
+  // Written by the commit thread after a sync, release; readers acquire it, so
+  // they see the links of the segments. Stale values are smaller.
+  Atomic<uint64_t> durable_{0};
+  // Set by a thread between Reserve and Publish, relaxed; cleared by the commit
+  // thread after a sync, seq_cst. The commit that makes those records durable
+  // comes after their Publish, so it sees the flag: nobody waits for ever.
+  Atomic<bool> behind_{false};
+  // Written by the maker, seq_cst. Commit thread and maker each clear their
+  // flag and then look at the other's, so at least one of them calls CaughtUp.
+  Atomic<bool> no_room_{false};
+  Atomic<bool> failed_{false};
+  Atomic<bool> stopping_{false};
+  Atomic<uint64_t> unpublished_stalls_{0};
+
+  Mutex mutex_;
+  // durable_ or failed_ has changed: for AwaitDurable.
+  ConditionVariable changed_;
+  // A segment was made: for the commit thread.
+  ConditionVariable made_;
+  // maker_asked_ or maker_ends_ has changed.
+  ConditionVariable maker_wakes_;
+  // Whether the maker should look for work, and whether it is to end.
+  bool maker_asked_ ABSL_GUARDED_BY(mutex_) = false;
+  bool maker_ends_ ABSL_GUARDED_BY(mutex_) = false;
+
+  // Of the thread that opens the journal, then of the one that trims it.
+  Meta meta_;
+
+  // The commit thread's: taken from the ring, and not written for want of room.
+  JournalRing::Taken pending_;
+
+  bool closed_ = false;
+  SystemThread commits_;
+  SystemThread maker_;
+};
+
+}  // namespace actord::runtime

@@ -1,0 +1,191 @@
+// What the journal's threads do: commits, and segments made ahead.
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <utility>
+
+#include "runtime/journal/journal.h"
+#include "runtime/system/fail_point.h"
+
+namespace actord::runtime {
+
+namespace {
+
+// How long a reservation may stay unpublished before it is counted.
+constexpr uint64_t kStallNs = 100'000'000;
+// Between two looks at an unpublished reservation, after kLooks of them.
+constexpr int kLooks = 200;
+constexpr uint64_t kUnpublishedRestNs = 50'000;
+// Between two attempts to make a segment when there is no room for it.
+constexpr std::chrono::milliseconds kNoRoomRest(200);
+constexpr int kNice = -10;
+
+// Everybody waits for the commit thread. Without the right to do so, it has the
+// priority of the others.
+void PreferThisThread() {
+  const auto thread = static_cast<id_t>(syscall(SYS_gettid));
+  (void)setpriority(PRIO_PROCESS, thread, kNice);
+}
+
+}  // namespace
+
+void Journal::RunCommits() {
+  PreferThisThread();
+  while (!HasFailed()) {
+    if (CommitOne()) continue;
+    if (stopping_.load(std::memory_order_acquire) &&
+        (pending_.records != 0 || ring_->tail() == ring_->taken())) {
+      (void)SealNow();
+      return;
+    }
+    WaitForRecords();
+  }
+}
+
+void Journal::WaitForRecords() {
+  const Clock& clock = *options_.clock;
+  const uint64_t since = clock.MonotonicNs();
+  if (ring_->tail() == ring_->taken()) {
+    ring_->Sleep(options_.seal_after_ns);
+    if (clock.MonotonicNs() - since >= options_.seal_after_ns &&
+        ring_->tail() == ring_->taken()) {
+      (void)SealNow();
+    }
+    return;
+  }
+  // Somebody is between Reserve and Publish.
+  bool counted = false;
+  for (int looks = 0; !ring_->HasPublished(); ++looks) {
+    if (looks < kLooks) {
+      YieldThread();
+    } else {
+      const MutexLock lock(mutex_);
+      made_.wait_for(mutex_, std::chrono::nanoseconds(kUnpublishedRestNs));
+    }
+    if (!counted && clock.MonotonicNs() - since >= kStallNs) {
+      counted = true;
+      unpublished_stalls_.fetch_add(1, std::memory_order_relaxed);
+    }
+  }
+}
+
+bool Journal::CommitOne() {
+  if (HasFailed()) return false;
+  if (pending_.records == 0) {
+    pending_ = ring_->Take(options_.max_group_bytes, committer_->Buffer());
+  }
+  if (pending_.records == 0) return false;
+  if (!WaitForSegment(pending_.bytes)) return false;
+  const uint32_t records = std::exchange(pending_, {}).records;
+  return WriteGroup(records);
+}
+
+bool Journal::WriteGroup(uint32_t records) {
+  FailPoint();
+  if (auto status = committer_->Write(records); !status.ok()) {
+    // Never repeated: file_system.h, SyncData.
+    Fail(status);
+    return false;
+  }
+  const uint64_t lsn = committer_->durable_lsn();
+  {
+    // Under the mutex, so that AwaitDurable misses no change.
+    const MutexLock lock(mutex_);
+    durable_.store(lsn, std::memory_order_release);
+    changed_.notify_all();
+  }
+  events_.Durable(lsn);
+  MayHaveCaughtUp();
+  return true;
+}
+
+void Journal::MayHaveCaughtUp() {
+  if (!behind_.load(std::memory_order_relaxed)) return;
+  if (ring_->tail() - durable_.load(std::memory_order_relaxed) >
+      options_.max_unsynced_bytes / 2) {
+    return;
+  }
+  behind_.store(false, std::memory_order_seq_cst);
+  if (!Behind()) events_.CaughtUp();
+}
+
+bool Journal::WaitForSegment(uint64_t bytes) {
+  while (!committer_->FindRoom(bytes)) {
+    if (!options_.threads) {
+      if (!MakeOne()) return false;
+      continue;
+    }
+    const MutexLock lock(mutex_);
+    if (HasFailed()) return false;
+    // A stop does not wait for room. Nobody was told of these records.
+    if (stopping_.load(std::memory_order_acquire) &&
+        no_room_.load(std::memory_order_seq_cst)) {
+      return false;
+    }
+    maker_asked_ = true;
+    maker_wakes_.notify_all();
+    made_.wait_for(mutex_, kNoRoomRest);
+  }
+  AskMaker();
+  return true;
+}
+
+bool Journal::SealNow() {
+  if (HasFailed() || pending_.records != 0 || committer_->is_sealed()) {
+    return false;
+  }
+  (void)committer_->Buffer();
+  if (!WaitForSegment(0)) return false;
+  return WriteGroup(0);
+}
+
+void Journal::Seal() { (void)SealNow(); }
+
+void Journal::AskMaker() {
+  if (!options_.threads || !segments_->WantsWork()) return;
+  const MutexLock lock(mutex_);
+  maker_asked_ = true;
+  maker_wakes_.notify_all();
+}
+
+bool Journal::MakeOne() {
+  if (HasFailed()) return false;
+  const absl::StatusOr<bool> made = segments_->MakeOne();
+  if (!made.ok() && !IsNoRoom(made.status())) {
+    Fail(made.status());
+    return false;
+  }
+  const bool had_room = !no_room_.load(std::memory_order_seq_cst);
+  no_room_.store(!made.ok(), std::memory_order_seq_cst);
+  if (!made.ok()) return false;
+  if (!had_room && !Behind()) events_.CaughtUp();
+  if (*made) {
+    const MutexLock lock(mutex_);
+    made_.notify_all();
+  }
+  return *made;
+}
+
+void Journal::RunMaker() {
+  for (;;) {
+    while (MakeOne()) {
+    }
+    const MutexLock lock(mutex_);
+    if (no_room_.load(std::memory_order_relaxed) && !maker_ends_) {
+      maker_wakes_.wait_for(mutex_, kNoRoomRest);
+      maker_asked_ = true;
+    }
+    while (!maker_asked_ && !maker_ends_) maker_wakes_.wait(mutex_);
+    if (maker_ends_) return;
+    maker_asked_ = false;
+  }
+}
+
+bool Journal::Work() {
+  const bool committed = CommitOne();
+  return MakeOne() || committed;
+}
+
+}  // namespace actord::runtime

@@ -1,0 +1,100 @@
+// Settings of a journal.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "runtime/files/file_system.h"
+#include "runtime/system/clock.h"
+
+namespace actord::runtime {
+
+struct JournalOptions {
+  // The store. It is made if it does not exist; its parent must exist.
+  std::string directory;
+  // Of each file that is made from now on: 1 to 256 MiB, a multiple of 4 KiB.
+  uint64_t segment_bytes = 64 << 20;
+  // Of one record's payload: at most half a segment, and a quarter of the ring.
+  // A larger record is refused.
+  uint64_t max_record_bytes = 16 << 20;
+  // With more bytes than this reserved and not durable, the journal is behind.
+  uint64_t max_unsynced_bytes = 16 << 20;
+  // A power of two, at least four times max_record_bytes. Resident memory.
+  uint64_t ring_bytes = 64 << 20;
+  // A group that is larger holds one record.
+  uint64_t max_group_bytes = 1 << 20;
+  // After this long without a record the last group is sealed.
+  uint64_t seal_after_ns = 1'000'000'000;
+  // Segments that are made ahead: at least this many, and at most eight if they
+  // are used up faster.
+  uint64_t spare_segments = 2;
+  // False: no thread is started, and somebody calls Journal::Work.
+  bool threads = true;
+  // The kinds of records that the journal's owner can read, besides OPENED.
+  // A store with a record of another kind is refused, unless it is skippable.
+  std::function<bool(uint16_t)> knows;
+
+  FileSystem* files = &FileSystem::System();
+  const Clock* clock = &Clock::System();
+  // Not 0: the number from which the id of a new store is made, for tests.
+  uint64_t seed = 0;
+
+  // INVALID_ARGUMENT: which setting is wrong, and what would be right.
+  [[nodiscard]] absl::Status Check() const;
+};
+
+// What the journal has done since it was opened.
+struct JournalStats {
+  uint64_t groups = 0;
+  uint64_t records = 0;
+  // Of records, and of what was written with headers and padding.
+  uint64_t record_bytes = 0;
+  uint64_t written_bytes = 0;
+  uint64_t seals = 0;
+  uint64_t segments_made = 0;
+  uint64_t segments_recycled = 0;
+  // Written ahead of need, besides written_bytes.
+  uint64_t zero_filled_bytes = 0;
+  // How often a thread has waited for room in the ring.
+  uint64_t room_waits = 0;
+  // How often a reservation was not published for 100 ms.
+  uint64_t unpublished_stalls = 0;
+  // Nanoseconds since the running write or sync began; 0: none is running.
+  uint64_t sync_running_ns = 0;
+  // False: the ring can be swapped out; RLIMIT_MEMLOCK is too small.
+  bool ring_locked = false;
+};
+
+// What opening has found.
+struct RecoveryReport {
+  // True: the store was made.
+  bool is_new = false;
+  uint64_t incarnation = 0;
+  uint64_t groups = 0;
+  // Positions of the first record that is kept, and behind the last one.
+  uint64_t first_lsn = 0;
+  uint64_t end_lsn = 0;
+  // Where a torn group was cut off, which nobody was told of; empty: nowhere.
+  std::string cut;
+  // The copy of META that was repaired; empty: none.
+  std::string repaired;
+};
+
+// What the journal tells its owner, on the journal's threads or that of Trim.
+// The functions must be short, and must not call Trim or Close.
+class JournalEvents {
+ public:
+  virtual ~JournalEvents() = default;
+  // All records before `lsn` are durable.
+  virtual void Durable(uint64_t lsn) = 0;
+  // The journal was behind and is no more. May come on two threads at once, and
+  // once too often.
+  virtual void CaughtUp() = 0;
+  // Once: the disk has failed. Nothing is durable any more that was not before,
+  // and nobody knows what the disk has. The program must end with status 74.
+  virtual void Failed(const absl::Status& status) = 0;
+};
+
+}  // namespace actord::runtime

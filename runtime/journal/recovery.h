@@ -1,0 +1,58 @@
+// Opens the files of a store: decides what the journal holds, and whether it
+// can be trusted. docs/journal-format.md has the rules; recovery never guesses.
+//
+// A refusal changes nothing on disk. Its status is
+//   DATA_LOSS            damaged, incomplete or mixed files, or a disk that
+//                        cannot be read
+//   FAILED_PRECONDITION  a newer format, or a record of an unknown kind
+// and its message names the file, the offset, the positions, and what the
+// operator can do.
+//
+// Thread-safety: one thread, which has locked the directory.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "runtime/journal/format.h"
+#include "runtime/journal/meta.h"
+#include "runtime/journal/options.h"
+#include "runtime/journal/segment.h"
+
+namespace actord::runtime {
+
+struct Recovered {
+  Meta meta;
+  // Contiguous, from meta.first_place on. Empty: the store is new.
+  std::vector<std::shared_ptr<Segment>> segments;
+  // The segment that the last group is in, or the first one.
+  size_t current = 0;
+  // The last group; empty: there is none.
+  std::optional<Group> last;
+  // The chain that the last group continues.
+  uint64_t chain_before_last = 0;
+  // What the next group continues.
+  Link link;
+  // Where the next group is written.
+  uint64_t next_place = 0;
+  // Files in the folder that are no part of the journal any more.
+  std::vector<std::string> leftovers;
+  RecoveryReport report;
+};
+
+// Reads the whole journal. It changes nothing, except that a directory without
+// a store gets META of a new one.
+absl::StatusOr<Recovered> ReadJournal(const JournalOptions& options,
+                                      MetaFiles& meta_files);
+
+// Makes what ReadJournal has found durable: META, the names in the folder, and
+// the bytes of the last group, which may be in the page cache alone. Removes
+// what is left over.
+absl::Status SettleJournal(const JournalOptions& options, MetaFiles& meta_files,
+                           Recovered& recovered);
+
+}  // namespace actord::runtime

@@ -1,0 +1,119 @@
+// The segments of the journal in their order: those with groups, of which the
+// newest is the current one, and behind it the spare ones, made ahead of need.
+//
+//   (1) A segment in the list is durable: its zeros, its header and its name.
+//   (2) The committer enters a segment only if another one is made behind it.
+//       So a store whose newest file holds a group lacks a file.
+//   (3) A segment leaves the list when META says durably that the journal
+//       begins behind it.
+//
+// A spare segment's blocks were written before, with zeros or with old groups.
+// So a commit writes data alone: no block is allocated, no extent converted,
+// and the sync need not write an inode. Old groups are told by their places.
+//
+// Thread-safety: any thread; MakeOne by one thread at a time. The lock is held
+// for changes of the list, never for a call of the file system.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "runtime/journal/options.h"
+#include "runtime/journal/segment.h"
+#include "runtime/system/mutex.h"
+
+namespace actord::runtime {
+
+class Segments {
+ public:
+  struct Counts {
+    uint64_t made = 0;
+    uint64_t recycled = 0;
+    uint64_t zero_filled_bytes = 0;
+  };
+
+  Segments(const JournalOptions& options, const StoreId& store);
+  Segments(const Segments&) = delete;
+  Segments& operator=(const Segments&) = delete;
+
+  // "DIRECTORY/journal"
+  static std::string FolderOf(const JournalOptions& options);
+
+  // For recovery: the list, and which of them is the current one.
+  void Adopt(std::vector<std::shared_ptr<Segment>> segments, size_t current);
+
+  // ---- The committer's ---------------------------------------------------
+  [[nodiscard]] std::shared_ptr<Segment> Current() const;
+  // Makes the next segment the current one. Null: (2) forbids it.
+  std::shared_ptr<Segment> Advance(const Link& link);
+
+  // ---- For readers -------------------------------------------------------
+  // The segment in which the group with this position must be looked for. Null:
+  // it is not kept any more.
+  [[nodiscard]] std::shared_ptr<Segment> Holding(uint64_t lsn) const;
+  // The next segment that is not spare; null: there is none.
+  [[nodiscard]] std::shared_ptr<Segment> After(const Segment& segment) const;
+
+  // ---- The maker's -------------------------------------------------------
+  // Makes one segment, or cleans up one that has left the list. False: there is
+  // nothing to do. RESOURCE_EXHAUSTED: no room; what was begun is removed. Any
+  // other error: the disk.
+  absl::StatusOr<bool> MakeOne();
+  [[nodiscard]] bool HasAny() const;
+  // True: MakeOne would do something.
+  [[nodiscard]] bool WantsWork() const;
+
+  // ---- Trimming ----------------------------------------------------------
+  // The oldest segment.
+  [[nodiscard]] std::shared_ptr<Segment> First() const;
+  // Removes all segments before `place` from the list.
+  void DropBefore(uint64_t place);
+
+  [[nodiscard]] Counts counts() const;
+
+ private:
+  static constexpr size_t kMostSpares = 8;
+  // A spare segment for each part of this time in which one is used up.
+  static constexpr uint64_t kAheadNs = 2'000'000'000;
+
+  [[nodiscard]] size_t Spares() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return list_.size() - 1 - current_;
+  }
+  // The oldest one that has left the list, if there are more than `keep`; or
+  // null.
+  std::shared_ptr<Segment> TakeDropped(size_t keep);
+  absl::Status CleanUp(const Segment& segment);
+  absl::StatusOr<std::shared_ptr<Segment>> Make(uint64_t place);
+  absl::StatusOr<std::shared_ptr<Segment>> Recycle(const Segment& old,
+                                                   uint64_t place);
+  absl::Status Fill(File& file);
+  // Writes the header, syncs, renames and syncs the directory: (1).
+  absl::StatusOr<std::shared_ptr<Segment>> Complete(
+      std::unique_ptr<File> file, const std::string& unfinished,
+      uint64_t place);
+
+  const JournalOptions& options_;
+  const StoreId store_;
+  const std::string folder_;
+
+  mutable Mutex mutex_;
+  std::deque<std::shared_ptr<Segment>> list_ ABSL_GUARDED_BY(mutex_);
+  // Index of the current segment in list_.
+  size_t current_ ABSL_GUARDED_BY(mutex_) = 0;
+  // Have left the list; their files are still there. A few are kept to be used
+  // again.
+  std::deque<std::shared_ptr<Segment>> dropped_ ABSL_GUARDED_BY(mutex_);
+  // How many spare segments there should be.
+  size_t wanted_ ABSL_GUARDED_BY(mutex_);
+  // When the current segment was entered.
+  uint64_t entered_ns_ ABSL_GUARDED_BY(mutex_);
+  Counts counts_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace actord::runtime
