@@ -164,6 +164,10 @@ absl::StatusOr<uint64_t> Journal::Append(const Record& record) {
 }
 
 absl::Status Journal::AwaitDurable(uint64_t lsn) {
+  if (lsn > Tail()) {
+    return absl::OutOfRangeError(
+        absl::StrCat("nothing is reserved at position ", lsn));
+  }
   const MutexLock lock(mutex_);
   while (DurableLsn() < lsn) {
     if (HasFailed()) return absl::UnavailableError("the journal has failed");

@@ -93,7 +93,8 @@ class Journal {
   // The position behind all reservations.
   [[nodiscard]] uint64_t Tail() const { return ring_->tail(); }
   // Waits until all records before `lsn` are durable. UNAVAILABLE: the journal
-  // has failed before that; whether they are durable is unknown.
+  // has failed before that; whether they are durable is unknown. OUT_OF_RANGE:
+  // `lsn` lies behind the tail.
   absl::Status AwaitDurable(uint64_t lsn);
   // True: more than max_unsynced_bytes are not durable, or there is no room for
   // another segment. Whoever can wait should begin nothing new until
