@@ -220,6 +220,9 @@ TEST_F(JournalTest, WithoutRoomItIsBehindAndResumesByItself) {
   }
   EXPECT_THAT(events_->failures(), IsEmpty());
   EXPECT_THAT(disk_.Files(), testing::Not(Contains(HasSubstr(".new"))));
+  const std::string newest = disk_.Contents(Segment(2 << 20));
+  EXPECT_LT(newest.find_last_not_of('\0'), kSegmentHeaderBytes)
+      << "the newest segment holds no group";
   disk_.set_capacity(SimulatedDisk::kNever);
   WorkAll();
   EXPECT_FALSE(journal_->Behind());

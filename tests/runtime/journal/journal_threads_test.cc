@@ -128,8 +128,10 @@ TEST_P(JournalThreadsTest, ReadsAndTrimsWhileOthersAppend) {
 TEST_P(JournalThreadsTest, SealsAfterAQuietTime) {
   options_.seal_after_ns = 20'000'000;
   Open();
+  Await([&] { return journal_->Stats().seals == 1; });
   ASSERT_TRUE(journal_->Append({kTestKind, 0, "one"}).ok());
-  Await([&] { return journal_->Stats().seals >= 1; });
+  Await([&] { return journal_->Stats().seals == 2; });
+  EXPECT_EQ(journal_->DurableLsn(), journal_->Tail());
   const uint64_t groups = journal_->Stats().groups;
   std::this_thread::sleep_for(std::chrono::milliseconds(100));
   EXPECT_EQ(journal_->Stats().groups, groups) << "a seal needs no seal";

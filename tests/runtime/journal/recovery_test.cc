@@ -248,6 +248,21 @@ TEST_P(MetaTest, ADamagedCopyIsRepaired) {
   EXPECT_EQ(journal_->report().repaired, "");
 }
 
+// A write of the other copy may be torn, so this one must be intact by then.
+TEST_P(MetaTest, TheIntactCopyIsWrittenLast) {
+  WriteThreeGroups();
+  Kill();
+  disk_.Flip(Path(), 50, 1);
+  const std::string intact =
+      std::string(kStore) + "/META-" + std::to_string(1 - GetParam());
+  disk_.FailNext(SimulatedDisk::Call::kWrite, intact, EIO);
+  EXPECT_FALSE(TryOpen().ok());
+  Kill(false);
+  disk_.Flip(intact, 50, 1);
+  Open();
+  EXPECT_EQ(journal_->report().repaired, intact);
+}
+
 TEST_P(MetaTest, AMissingCopyIsMadeAgain) {
   WriteThreeGroups();
   Kill();
