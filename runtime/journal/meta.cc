@@ -70,7 +70,7 @@ absl::StatusOr<Meta> MetaFiles::Read(std::string& damaged) {
 
 absl::Status MetaFiles::RemoveUnfinished() {
   for (int copy = 0; copy < kCopies; ++copy) {
-    const absl::Status status =
+    absl::Status status =
         files_.Unlink(absl::StrCat(Path(copy), ToAbsl(kUnfinishedSuffix)));
     if (!status.ok() && !absl::IsNotFound(status)) return status;
   }

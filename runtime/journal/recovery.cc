@@ -191,7 +191,7 @@ absl::Status SettleJournal(const JournalOptions& options, MetaFiles& meta_files,
     return status;
   }
   for (const std::string& path : recovered.leftovers) {
-    const absl::Status status = files.Unlink(path);
+    absl::Status status = files.Unlink(path);
     if (!status.ok() && !absl::IsNotFound(status)) return status;
   }
   // Names of segments may be in the page cache alone, too.

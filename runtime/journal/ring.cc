@@ -112,10 +112,10 @@ void JournalRing::Publish(Reservation reservation,
     lsn -= RecordBytes(record.payload.size());
     FailPoint();
     if (record.payload.size() > kByPointerBytes) {
-      std::string* const payload = large[--next_large].release();
-      char pointer[sizeof payload];
-      std::memcpy(pointer, &payload, sizeof payload);
-      CopyIn(lsn + kRecordHeaderBytes, {pointer, sizeof pointer});
+      const auto address =
+          reinterpret_cast<uintptr_t>(large[--next_large].release());
+      WordAt(lsn + kRecordHeaderBytes)
+          .store(address, std::memory_order_relaxed);
       flags |= kByPointerFlag;
     } else {
       CopyIn(lsn + kRecordHeaderBytes, record.payload);
@@ -175,11 +175,10 @@ JournalRing::Taken JournalRing::Take(uint64_t limit, std::string& out) {
     const uint64_t shown = word & ~(uint64_t{kByPointerFlag} << 48);
     out.append(reinterpret_cast<const char*>(&shown), sizeof shown);
     if ((flags & kByPointerFlag) != 0) {
-      std::string pointer;
-      CopyOut(taken_ + kRecordHeaderBytes, sizeof(std::string*), pointer);
-      std::string* payload = nullptr;
-      std::memcpy(&payload, pointer.data(), sizeof payload);
-      const std::unique_ptr<std::string> owner(payload);
+      const uint64_t address =
+          WordAt(taken_ + kRecordHeaderBytes).load(std::memory_order_relaxed);
+      const std::unique_ptr<std::string> owner(
+          std::bit_cast<std::string*>(address));
       out.append(*owner);
       Clear(taken_, 2 * kRecordHeaderBytes);
     } else {

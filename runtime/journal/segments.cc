@@ -109,8 +109,9 @@ std::shared_ptr<Segment> Segments::TakeDropped(size_t keep) {
 }
 
 absl::Status Segments::CleanUp(const Segment& segment) {
-  const absl::Status status = options_.files->Unlink(segment.path);
-  return absl::IsNotFound(status) ? absl::OkStatus() : status;
+  absl::Status status = options_.files->Unlink(segment.path);
+  if (absl::IsNotFound(status)) return absl::OkStatus();
+  return status;
 }
 
 absl::StatusOr<bool> Segments::MakeOne() {
