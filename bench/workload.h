@@ -79,6 +79,7 @@ Json RunCalibrate(const WorkloadOptions& options);
 Json RunCoroutine(const WorkloadOptions& options);
 Json RunFanin(const WorkloadOptions& options);
 Json RunIdle(const WorkloadOptions& options);
+Json RunJournal(const WorkloadOptions& options);
 Json RunMemory(const WorkloadOptions& options);
 Json RunPairs(const WorkloadOptions& options);
 Json RunPingpong(const WorkloadOptions& options);

@@ -58,7 +58,8 @@ TEST(JournalRing, KeepsTheOrderAcrossItsEnd) {
   JournalRing ring(4096, 8);
   uint64_t lsn = 8;
   for (int i = 0; i < 1000; ++i) {
-    const std::string payload(static_cast<size_t>(i * 37 % 1500), 'a' + i % 26);
+    const std::string payload(static_cast<size_t>(i * 37 % 1500),
+                              static_cast<char>('a' + i % 26));
     EXPECT_EQ(AppendTo(ring, payload), lsn);
     lsn += RecordBytes(payload.size());
     EXPECT_EQ(AppendTo(ring, "x"), lsn);
