@@ -39,6 +39,42 @@ TEST(JournalFormat, NamesOfSegments) {
   }
 }
 
+// A header with one number changed, and the checksum made right again.
+std::string WithNumber(std::string bytes, size_t at, uint16_t number,
+                       size_t crc_at) {
+  bytes.replace(at, sizeof number, reinterpret_cast<const char*>(&number),
+                sizeof number);
+  const uint32_t crc = Crc32c(std::string_view(bytes).substr(0, crc_at));
+  return bytes.replace(crc_at, sizeof crc, reinterpret_cast<const char*>(&crc),
+                       sizeof crc);
+}
+
+TEST(JournalFormat, HeadersOfNewerFormatsAreTold) {
+  const StoreId store = {1, 2};
+  GroupHeader group;
+  group.place = kBlockBytes;
+  std::string bytes(kGroupHeaderBytes, '\0');
+  EncodeGroupHeader(store, group, bytes.data());
+  GroupHeader read;
+  EXPECT_EQ(DecodeGroupHeader(store, bytes, read), Judgement::kGood);
+  EXPECT_EQ(read.place, kBlockBytes);
+  EXPECT_EQ(DecodeGroupHeader({3, 2}, bytes, read), Judgement::kBad);
+  const auto group_with = [&](size_t at) {
+    return DecodeGroupHeader(store, WithNumber(bytes, at, 2, 80), read);
+  };
+  EXPECT_EQ(group_with(4), Judgement::kNewer) << "the format";
+  EXPECT_EQ(group_with(6), Judgement::kNewer) << "an unknown flag";
+  EXPECT_EQ(group_with(0), Judgement::kBad) << "the magic number";
+
+  const std::string segment = EncodeSegmentHeader({store, 0, 1 << 20});
+  SegmentHeader header;
+  EXPECT_EQ(DecodeSegmentHeader(segment, header), Judgement::kGood);
+  EXPECT_EQ(DecodeSegmentHeader(WithNumber(segment, 8, 2, 48), header),
+            Judgement::kNewer);
+  EXPECT_EQ(DecodeSegmentHeader(WithNumber(segment, 0, 2, 48), header),
+            Judgement::kBad);
+}
+
 TEST(JournalFormat, RecordsAreTakenWholeOrNotAtAll) {
   std::string bytes;
   const uint64_t word = RecordWord(3, 5, kSkippable);

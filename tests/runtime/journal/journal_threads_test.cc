@@ -18,7 +18,6 @@
 namespace actord::runtime {
 namespace {
 
-using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::SizeIs;
 

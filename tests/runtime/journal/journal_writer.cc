@@ -13,8 +13,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <string>
-#include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -22,7 +22,10 @@
 
 namespace {
 
-using namespace actord::runtime;
+using actord::runtime::Journal;
+using actord::runtime::JournalEvents;
+using actord::runtime::JournalOptions;
+using actord::runtime::JournalReader;
 
 constexpr uint16_t kNumberKind = 7;
 
