@@ -3,7 +3,8 @@
  *
  * A record is two units of the ring: its word and its payload. The ring has room
  * for two records, so it wraps. Each producer appends RECORDS records. Positions
- * count modulo a multiple of the ring.
+ * count from 0. `./dev test` checks 2 producers with 2 records each. These sizes
+ * hold as well: PRODUCERS=3 RECORDS=1, and RECORDS=3.
  *
  * Checked: the committer takes each record once, complete and in the order of the
  * reservations; a producer never writes where a record waits; in the end all

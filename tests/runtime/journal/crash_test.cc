@@ -68,7 +68,7 @@ class JournalCrashTest : public testing::TestWithParam<Crash> {
 
 TEST_P(JournalCrashTest, AtEachCallAndAgainInRecoveryTwice) {
   const uint64_t calls = CallsOfScript();
-  for (uint64_t call = 0; call < calls; call += Stride(29)) {
+  for (uint64_t call = 0; call < calls; call += Stride(37)) {
     SCOPED_TRACE(absl::StrCat("at call ", call, " of ", calls));
     SimulatedDisk disk(Seed() + call);
     CrashScript script(disk, Seed());
@@ -130,7 +130,7 @@ TEST_P(JournalErrorTest, AtEachCall) {
     ASSERT_EQ(script.Play(), "");
     calls = disk.calls();
   }
-  for (uint64_t call = 0; call < calls; call += Stride(37)) {
+  for (uint64_t call = 0; call < calls; call += Stride(47)) {
     SCOPED_TRACE(absl::StrCat("at call ", call, " of ", calls));
     SimulatedDisk disk(Seed() + call);
     disk.set_failed_sync(GetParam());
