@@ -14,6 +14,7 @@ namespace {
 // Kinds of records, and of their items.
 constexpr uint16_t kInitRecord = 1;
 constexpr uint16_t kStepRecord = 2;
+constexpr uint16_t kTurn = 3;
 
 constexpr uint16_t kInput = 1;
 constexpr uint16_t kInit = 2;
@@ -104,8 +105,12 @@ void WriteInput(RecordWriter& out, const TurnInput& input) {
     out.Write(input.init.input);
     out.End(begin);
   }
-  for (const actord_event* const event : input.events) {
-    begin = out.Begin(kEvent);
+}
+
+void WriteEvents(RecordWriter& out,
+                 std::span<const actord_event* const> events) {
+  for (const actord_event* const event : events) {
+    const size_t begin = out.Begin(kEvent);
     out.Write(event->type);
     out.Write(event->status);
     out.Write(event->tag);
@@ -116,6 +121,12 @@ void WriteInput(RecordWriter& out, const TurnInput& input) {
     out.Write(event->payload);
     out.End(begin);
   }
+}
+
+void WriteEffects(RecordWriter& out, const StepRecord& record) {
+  const auto write = [&](const auto& item) { WriteItem(out, item); };
+  for (const WorldAnswer& answer : record.answers) std::visit(write, answer);
+  for (const Effect& effect : record.effects) std::visit(write, effect);
 }
 
 void WriteTexts(RecordWriter& out, const StepRecord& record) {
@@ -174,19 +185,7 @@ class Decoder {
                        "; the kinds that this version "
                        "knows are 1, of Init, and 2, of a step"));
     }
-    RecordReader items(frame.body);
-    while (items.ok() && !items.empty()) {
-      const auto item = items.TakeItem();
-      if (!items.ok()) break;
-      RecordReader body(item.body);
-      ReadItem(item, body);
-      if (body.ok() && !body.empty()) body.Refuse("it is longer than its kind");
-      if (!body.ok()) {
-        return absl::InvalidArgumentError(absl::StrCat(
-            "the item of kind ", item.kind, ": ", body.status().message()));
-      }
-    }
-    if (!items.ok()) return items.status();
+    if (auto status = DecodeItems(frame.body); !status.ok()) return status;
     if (!Has(kInput) || !Has(kVerdict) ||
         Has(kInit) != (frame.kind == kInitRecord) ||
         (frame.kind == kInitRecord) != (decoded_.input.step == 0)) {
@@ -199,7 +198,40 @@ class Decoder {
     return absl::OkStatus();
   }
 
+  absl::Status DecodeTurn(std::string_view bytes) {
+    RecordReader in(bytes);
+    const auto frame = in.TakeItem();
+    if (!in.ok()) return in.status();
+    if (frame.kind != kTurn || !in.empty()) {
+      return absl::InvalidArgumentError("the bytes are not one turn");
+    }
+    if (auto status = DecodeItems(frame.body); !status.ok()) return status;
+    decoded_.input.events = decoded_.event_pointers;
+    // The bytes show the order, flags and items of other records.
+    std::string again;
+    EncodeTurn(decoded_, again);
+    return again == bytes ? absl::OkStatus()
+                          : absl::InvalidArgumentError(
+                                "a turn has events, answers and effects, in "
+                                "this order, and no other items");
+  }
+
  private:
+  absl::Status DecodeItems(std::string_view bytes) {
+    RecordReader items(bytes);
+    while (items.ok() && !items.empty()) {
+      const auto item = items.TakeItem();
+      if (!items.ok()) break;
+      RecordReader body(item.body);
+      ReadItem(item, body);
+      if (body.ok() && !body.empty()) body.Refuse("it is longer than its kind");
+      if (!body.ok()) {
+        return absl::InvalidArgumentError(absl::StrCat(
+            "the item of kind ", item.kind, ": ", body.status().message()));
+      }
+    }
+    return items.status();
+  }
   [[nodiscard]] bool Has(uint16_t kind) const {
     return (seen_ >> kind & 1) != 0;
   }
@@ -286,6 +318,14 @@ class Decoder {
   uint64_t seen_ = 0;
 };
 
+void Reset(DecodedRecord& decoded) {
+  decoded.input = {};
+  decoded.record = {};
+  decoded.events.clear();
+  decoded.event_pointers.clear();
+  decoded.unknown.clear();
+}
+
 // The `lane` for FreeContent.
 struct Freer {
   void Free(Envelope* envelope) { Envelope::Destroy(buffers, envelope); }
@@ -300,9 +340,8 @@ void EncodeRecord(const TurnInput& input, const StepRecord& record,
   const size_t begin =
       writer.Begin(input.step == 0 ? kInitRecord : kStepRecord);
   WriteInput(writer, input);
-  const auto write = [&](const auto& item) { WriteItem(writer, item); };
-  for (const WorldAnswer& answer : record.answers) std::visit(write, answer);
-  for (const Effect& effect : record.effects) std::visit(write, effect);
+  WriteEvents(writer, input.events);
+  WriteEffects(writer, record);
   WriteTexts(writer, record);
   writer.End(begin);
 }
@@ -314,13 +353,39 @@ void EncodeRecord(const DecodedRecord& decoded, std::string& out) {
   RecordWriter(out).End(begin);
 }
 
+void EncodeTurn(std::span<const actord_event* const> events,
+                const StepRecord& record, std::string& out) {
+  if (events.empty() && record.answers.empty() && record.effects.empty()) {
+    return;
+  }
+  RecordWriter writer(out);
+  const size_t begin = writer.Begin(kTurn);
+  WriteEvents(writer, events);
+  WriteEffects(writer, record);
+  writer.End(begin);
+}
+
+void EncodeTurn(const DecodedRecord& decoded, std::string& out) {
+  const size_t begin = out.size();
+  EncodeTurn(decoded.event_pointers, decoded.record, out);
+  if (decoded.unknown.empty()) return;
+  if (out.size() == begin) RecordWriter(out).Begin(kTurn);
+  for (const std::string_view item : decoded.unknown) out.append(item);
+  RecordWriter(out).End(begin);
+}
+
+absl::Status DecodeTurn(std::string_view bytes, BufferCache& buffers,
+                        DecodedRecord& decoded) {
+  Reset(decoded);
+  if (bytes.empty()) return absl::OkStatus();
+  absl::Status status = Decoder(buffers, decoded).DecodeTurn(bytes);
+  if (!status.ok()) FreeContents(decoded, buffers);
+  return status;
+}
+
 absl::Status DecodeRecord(std::string_view& bytes, BufferCache& buffers,
                           DecodedRecord& decoded) {
-  decoded.input = {};
-  decoded.record = {};
-  decoded.events.clear();
-  decoded.event_pointers.clear();
-  decoded.unknown.clear();
+  Reset(decoded);
   absl::Status status = Decoder(buffers, decoded).Decode(bytes);
   if (!status.ok()) FreeContents(decoded, buffers);
   return status;

@@ -14,6 +14,7 @@
 #pragma once
 
 #include <deque>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -50,5 +51,19 @@ absl::Status DecodeRecord(std::string_view& bytes, BufferCache& buffers,
 // Appends a decoded record again, with the items of unknown kinds last.
 void EncodeRecord(const DecodedRecord& decoded, std::string& out);
 void FreeContents(DecodedRecord& decoded, BufferCache& buffers);
+
+// A turn: the part of a step's record that the journal keeps, which is its
+// events, its questions with their answers, and its effects, in this order.
+// Appends nothing if the turn has none of them.
+void EncodeTurn(std::span<const actord_event* const> events,
+                const StepRecord& record, std::string& out);
+// Decodes all of `bytes`, which EncodeTurn has written; empty bytes are an
+// empty turn. Only the events, the answers, the effects and the unknown items
+// of `decoded` are set. INVALID_ARGUMENT as for DecodeRecord, also if
+// EncodeTurn of what was decoded would write other bytes.
+absl::Status DecodeTurn(std::string_view bytes, BufferCache& buffers,
+                        DecodedRecord& decoded);
+// Appends a decoded turn again.
+void EncodeTurn(const DecodedRecord& decoded, std::string& out);
 
 }  // namespace actord::runtime

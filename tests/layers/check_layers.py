@@ -59,7 +59,7 @@ ORIGINS = [
     ("toml", r"toml\+\+/"),
     ("json", r"nlohmann/"),
     ("openssl", r"openssl/"),
-    ("isal", r"isa-l/"),
+    ("isal", r"isa-l/"), ("rocksdb", r"rocksdb/"),
     ("gtest", r"(gtest|gmock)/"),
     ("benchmark", r"benchmark/"),
     ("c", r"(assert|ctype|errno|float|inttypes|limits|math|setjmp|signal|stdarg"
@@ -92,6 +92,7 @@ MAY_INCLUDE = [
         "abi", "sdk", "text", "rules", "absl", "handlers", "json"}),
     ("identity/", SYSTEM | {"text", "absl", "identity", "toml", "openssl"}),
     ("runtime/journal/", SYSTEM | {"absl", "runtime", "isal"}),
+    ("runtime/store/", SYSTEM | {"abi", "sdk", "text", "absl", "runtime", "rocksdb"}),
     ("runtime/", SYSTEM | {"abi", "sdk", "text", "rules", "absl", "runtime"}),
     ("daemon/tls/", SYSTEM | RPC | {"text", "runtime", "daemon", "openssl"}),
     ("daemon/", SYSTEM | RPC | {
@@ -139,7 +140,7 @@ LAYERS = {
         "tasks",
         "yields",
         "actors",
-        "step",
+        "step", "records", "store",
         "effects",
         "turn",
         "workers",

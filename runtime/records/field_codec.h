@@ -1,0 +1,287 @@
+// Writes and reads values as numbered fields: docs/journal-format.md, "Fields".
+// A type lists its fields once, for both directions:
+//
+//   template <typename T, typename Visitor>
+//   requires Is<T, Attempt>
+//   void VisitFields(T& attempt, Visitor& visit) {
+//     visit(1, attempt.pid);
+//     visit(2, attempt.tag);
+//   }
+//
+// The numbers ascend. A field that has its initial value is not written. Each
+// value has one encoding: the reader refuses all others, so what was read is
+// written again as the same bytes. A number is never used again for something
+// else; a new field gets the next number.
+//
+// A type with a member `unknown` keeps the optional fields of later versions.
+// Every other unknown field is refused.
+//
+// Memory: the reader allocates an element when it has found its bytes, and
+// believes no count and no length. So what it allocates is bounded by the bytes
+// times the size of the largest element.
+//
+// Thread-safety: belongs to one thread.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "runtime/process/pid.h"
+#include "runtime/records/position.h"
+
+namespace actord::runtime {
+
+template <typename T, typename Type>
+concept Is = std::same_as<std::remove_const_t<T>, Type>;
+
+// Positions in one field: each is written as the difference from the one
+// before.
+struct Positions {
+  std::vector<Position> list;
+  friend bool operator==(const Positions&, const Positions&) = default;
+};
+// Tags in one field, as Positions.
+struct Tags {
+  std::vector<uint64_t> list;
+  friend bool operator==(const Tags&, const Tags&) = default;
+};
+// 128 bits of SipHash, with the key of the store, of the fixed encoding of what
+// a request asks for.
+struct Fingerprint {
+  uint64_t high = 0;
+  uint64_t low = 0;
+  friend bool operator==(const Fingerprint&, const Fingerprint&) = default;
+};
+
+// Whether a version that does not know the field may go on without it.
+enum class FieldUse : uint8_t { kOptional, kCritical };
+
+namespace wire {
+
+inline constexpr uint64_t kBytesForm = 1;
+inline constexpr uint64_t kCriticalField = 2;
+inline constexpr int kNumberShift = 2;
+
+template <typename T>
+inline constexpr bool kIsVector = false;
+template <typename T>
+inline constexpr bool kIsVector<std::vector<T>> = true;
+template <typename T>
+inline constexpr bool kIsOptional = false;
+template <typename T>
+inline constexpr bool kIsOptional<std::optional<T>> = true;
+
+// Types with a form of their own.
+template <typename T>
+inline constexpr bool kIsBytes =
+    std::is_same_v<T, std::string> || std::is_same_v<T, Pid> ||
+    std::is_same_v<T, Positions> || std::is_same_v<T, Tags> ||
+    std::is_same_v<T, Fingerprint>;
+
+template <typename T>
+concept Number = std::integral<T> || std::is_enum_v<T>;
+
+template <Number T>
+constexpr uint64_t ToBits(T value) {
+  if constexpr (std::is_signed_v<T>) {
+    const auto wide = static_cast<int64_t>(value);
+    return static_cast<uint64_t>(wide) << 1 ^ static_cast<uint64_t>(wide >> 63);
+  } else {
+    return static_cast<uint64_t>(value);
+  }
+}
+// False: no value of T has these bits.
+template <Number T>
+constexpr bool FromBits(uint64_t bits, T& value) {
+  if constexpr (std::is_same_v<T, bool>) {
+    value = bits != 0;
+    return bits <= 1;
+  } else if constexpr (std::is_enum_v<T>) {
+    value = static_cast<T>(bits);
+    return bits <= static_cast<uint64_t>(LastOf(T{}));
+  } else if constexpr (std::is_signed_v<T>) {
+    const auto wide =
+        static_cast<int64_t>(bits >> 1 ^ (uint64_t{0} - (bits & 1)));
+    value = static_cast<T>(wide);
+    return static_cast<int64_t>(value) == wide;
+  } else {
+    value = static_cast<T>(bits);
+    return static_cast<uint64_t>(value) == bits;
+  }
+}
+
+}  // namespace wire
+
+class FieldWriter {
+ public:
+  explicit FieldWriter(std::string& out) : out_(out) {}
+
+  template <typename T>
+  void operator()(uint32_t number, const T& value,
+                  FieldUse use = FieldUse::kOptional) {
+    if constexpr (wire::kIsVector<T>) {
+      for (const auto& element : value) Write(number, element, use);
+    } else if constexpr (wire::kIsOptional<T>) {
+      if (value.has_value()) Write(number, *value, use);
+    } else if constexpr (wire::Number<T>) {
+      if (value != T{}) Write(number, value, use);
+    } else if constexpr (wire::kIsBytes<T> || Is<T, Position>) {
+      if (value != T{}) Write(number, value, use);
+    } else {
+      const size_t begin = out_.size();
+      Write(number, value, use);
+      // A key, and the length 0.
+      if (out_.back() == 0 && out_.size() == begin + KeyBytes(number) + 1) {
+        out_.resize(begin);
+      }
+    }
+  }
+
+  void Varint(uint64_t value);
+
+ private:
+  static size_t KeyBytes(uint32_t number);
+  void Key(uint32_t number, bool bytes, FieldUse use);
+
+  template <wire::Number T>
+  void Write(uint32_t number, T value, FieldUse use) {
+    Key(number, false, use);
+    Varint(wire::ToBits(value));
+  }
+  void Write(uint32_t number, const Position& value, FieldUse use);
+  template <typename T>
+  requires(!wire::Number<T>) void Write(uint32_t number, const T& value,
+                                        FieldUse use) {
+    Key(number, true, use);
+    const size_t begin = out_.size();
+    if constexpr (wire::kIsBytes<T>) {
+      Body(value);
+    } else {
+      VisitFields(value, *this);
+      if constexpr (requires { value.unknown; }) out_.append(value.unknown);
+    }
+    SetLength(begin);
+  }
+  // Puts the length of what was appended since `begin` before it.
+  void SetLength(size_t begin);
+  void Body(const std::string& value) { out_.append(value); }
+  void Body(const Pid& value);
+  void Body(const Positions& value);
+  void Body(const Tags& value);
+  void Body(const Fingerprint& value);
+
+  std::string& out_;
+};
+
+class FieldReader {
+ public:
+  explicit FieldReader(std::string_view bytes) : left_(bytes) {}
+
+  template <typename T>
+  void operator()(uint32_t number, T& value,
+                  FieldUse use = FieldUse::kOptional) {
+    if constexpr (wire::kIsVector<T>) {
+      while (Finds(number, use)) Read(number, value.emplace_back());
+    } else if constexpr (wire::kIsOptional<T>) {
+      if (Finds(number, use)) Read(number, value.emplace());
+    } else if (Finds(number, use)) {
+      const size_t before = left_.size();
+      Read(number, value);
+      // Empty bytes are the initial value of all types but numbers.
+      bool initial = before - left_.size() <= 1;
+      if constexpr (wire::Number<T>) initial = value == T{};
+      if constexpr (Is<T, Position>) initial = value == Position{};
+      if constexpr (Is<T, Pid>) initial = value == Pid{};
+      if constexpr (Is<T, Fingerprint>) initial = value == Fingerprint{};
+      if (initial) Refuse(number, "an initial value is not written");
+    }
+  }
+  // Takes the fields that VisitFields has left. `unknown`: where to keep them;
+  // null: they are refused.
+  void Finish(std::string* unknown);
+
+  [[nodiscard]] bool ok() const { return why_.empty(); }
+  // What is wrong; empty: nothing.
+  [[nodiscard]] const std::string& why() const { return why_; }
+
+ private:
+  void Refuse(uint32_t number, std::string_view why);
+  // The next field has this number: takes its key.
+  bool Finds(uint32_t number, FieldUse use);
+  bool TakeKey();
+  uint64_t Varint();
+  std::string_view Bytes();
+
+  template <wire::Number T>
+  void Read(uint32_t number, T& value) {
+    if (has_bytes_) return Refuse(number, "it has the form of bytes");
+    if (!wire::FromBits(Varint(), value)) Refuse(number, "no such value");
+  }
+  void Read(uint32_t number, Position& value);
+  template <typename T>
+  requires(!wire::Number<T>) void Read(uint32_t number, T& value) {
+    if (!has_bytes_) return Refuse(number, "it has the form of a number");
+    FieldReader inner(Bytes());
+    if constexpr (wire::kIsBytes<T>) {
+      inner.Body(value);
+      if (inner.ok() && !inner.left_.empty()) inner.why_ = "it is too long";
+    } else {
+      VisitFields(value, inner);
+      if constexpr (requires { value.unknown; }) {
+        inner.Finish(&value.unknown);
+      } else {
+        inner.Finish(nullptr);
+      }
+    }
+    if (!inner.ok()) Refuse(number, inner.why_);
+  }
+  void Body(std::string& value) {
+    value = left_;
+    left_ = {};
+  }
+  void Body(Pid& value);
+  void Body(Positions& value);
+  void Body(Tags& value);
+  void Body(Fingerprint& value);
+
+  std::string_view left_;
+  // The key that was taken, and belongs to a field that was not read yet.
+  bool has_key_ = false;
+  uint32_t number_ = 0;
+  uint32_t last_number_ = 0;
+  bool has_bytes_ = false;
+  bool is_critical_ = false;
+  std::string_view field_;  // from the key on
+  std::string why_;
+};
+
+// The fields of a value, without a length before them.
+template <typename T>
+void EncodeFields(const T& value, std::string& out) {
+  FieldWriter writer(out);
+  VisitFields(value, writer);
+  if constexpr (requires { value.unknown; }) out.append(value.unknown);
+}
+// Precondition: `value` has its initial value. INVALID_ARGUMENT: the message
+// says which field is wrong, and why.
+template <typename T>
+absl::Status DecodeFields(std::string_view bytes, T& value) {
+  FieldReader reader(bytes);
+  VisitFields(value, reader);
+  if constexpr (requires { value.unknown; }) {
+    reader.Finish(&value.unknown);
+  } else {
+    reader.Finish(nullptr);
+  }
+  return reader.ok() ? absl::OkStatus()
+                     : absl::InvalidArgumentError(reader.why());
+}
+
+}  // namespace actord::runtime

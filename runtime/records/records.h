@@ -1,0 +1,325 @@
+// The records of the journal: one type for each kind. docs/journal-format.md
+// describes them byte by byte, and record_codec.h encodes and decodes them.
+//
+// Two clocks: `unix_ns` is the wall clock. All other times, which end in `_ns`,
+// are of the store's clock, which goes on over a downtime and never goes back.
+//
+// The position of body i of a record is its lsn + i (position.h).
+//
+// Thread-safety: plain values. Ownership: they own their contents.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "runtime/process/owner.h"
+#include "runtime/process/payload.h"
+#include "runtime/process/pid.h"
+#include "runtime/records/field_codec.h"
+#include "runtime/records/position.h"
+#include "runtime/records/runtime_image.h"
+
+namespace actord::runtime::records {
+
+// The kinds in the headers of the records. Fixed for ever. Kind 1 is the
+// journal's own (format.h).
+enum class Kind : uint16_t {
+  kSubmitted = 2,
+  kStarted = 3,
+  kInput = 4,
+  kStep = 5,
+  kDone = 6,
+  kDropped = 7,
+  kResent = 8,
+  kForgotten = 9,
+  kCalled = 10,
+  kAttempt = 11,
+  kYieldOver = 12,
+  kEnded = 13,
+  kUpgraded = 14,
+  kPlugin = 15,
+  kTime = 16,
+  kCheckpoint = 17,
+};
+
+struct Body {
+  Pid from = {};  // empty: from outside
+  std::string topic = {};
+  Payload payload = {};
+  std::string unknown = {};
+  friend bool operator==(const Body&, const Body&) = default;
+};
+
+// A request id or a message id of a client, which makes a repeated request do
+// nothing.
+struct RequestKey {
+  std::string id = {};  // empty: none
+  Fingerprint fingerprint = {};
+  std::string unknown = {};
+  friend bool operator==(const RequestKey&, const RequestKey&) = default;
+};
+
+enum class Durability : uint8_t { kImage, kReplay };
+constexpr Durability LastOf(Durability) { return Durability::kReplay; }
+
+// A process was submitted, from outside or by process.spawn. Reserved before
+// its name is registered and before its PID can be found.
+struct Submitted {
+  static constexpr Kind kKind = Kind::kSubmitted;
+  Pid pid = {};
+  std::string process_type = {};
+  std::string plugin = {};  // SHA-256 of the file, 32 bytes; empty: built in
+  std::string method = {};
+  Payload input = {};
+  std::string name = {};            // empty: none
+  std::vector<Body> messages = {};  // body i is message i
+  RequestKey request = {};
+  Pid parent = {};
+  uint64_t yield = 0;    // the parent's process.spawn; 0: none
+  uint64_t monitor = 0;  // tag of the parent's monitor; 0: none
+  bool link = false;     // to the parent
+  bool keep_result = false;
+  uint8_t priority = 0;
+  Owner owner = Owner::kNobody;
+  Durability durability = Durability::kImage;
+  uint64_t unix_ns = 0;
+  uint64_t at_ns = 0;
+  std::string unknown = {};
+  friend bool operator==(const Submitted&, const Submitted&) = default;
+};
+
+// Init has returned well.
+struct Started {
+  static constexpr Kind kKind = Kind::kStarted;
+  Pid pid = {};
+  TurnImage turn = {};
+  uint64_t lifetime_ns = 0;
+  std::optional<std::string> image = {};
+  std::string unknown = {};
+  friend bool operator==(const Started&, const Started&) = default;
+};
+
+enum class InputKind : uint8_t { kMessages, kCompletion, kCancel, kTerminate };
+constexpr InputKind LastOf(InputKind) { return InputKind::kTerminate; }
+
+// A durable process has accepted something from outside the durable set: 1 to
+// 64 messages, or one event.
+struct Input {
+  static constexpr Kind kKind = Kind::kInput;
+  Pid to = {};
+  InputKind kind = InputKind::kMessages;
+  std::vector<Body> messages = {};  // of kMessages: body i is message i
+  RequestKey request = {};
+  Owner owner = Owner::kNobody;  // of the request's key
+  uint64_t tag = 0;              // of kCompletion
+  int32_t status = 0;            // of kCompletion
+  Payload payload = {};          // of kCompletion: body 0
+  uint64_t at_ns = 0;
+  std::string unknown = {};
+  friend bool operator==(const Input&, const Input&) = default;
+};
+
+struct Deadline {
+  uint64_t tag = 0;
+  uint64_t at_ns = 0;
+  friend bool operator==(const Deadline&, const Deadline&) = default;
+};
+
+enum class EndReason : uint8_t {  // as EndKind (outcome.h)
+  kResult,
+  kFailed,
+  kThrew,
+  kInitRefused,
+  kCancelled,
+  kTerminated,
+  kLimit,
+};
+constexpr EndReason LastOf(EndReason) { return EndReason::kLimit; }
+
+struct End {
+  EndReason reason = EndReason::kResult;
+  Payload result = {};       // of kResult
+  int32_t code = 0;          // an absl::StatusCode, of all other reasons
+  std::string message = {};  // of all other reasons
+  uint64_t unix_ns = 0;
+  uint64_t at_ns = 0;
+  std::string unknown = {};
+  friend bool operator==(const End&, const End&) = default;
+};
+
+// A step has returned well. Reserved before any of its effects is published.
+struct Step {
+  static constexpr Kind kKind = Kind::kStep;
+  Pid pid = {};
+  TurnImage turn = {};
+  // The events of the step that have a position.
+  Positions consumed = {};
+  // The events without a position (timeouts, exits, link ends, and what a
+  // volatile process or a caller outside has sent), the answers and the
+  // effects: a turn of record_format.h. Effect i is body i.
+  std::string record = {};
+  // Of the yields and calls among the effects.
+  std::vector<Deadline> deadlines = {};
+  std::optional<std::string> image = {};  // not set: unchanged
+  std::optional<End> end = {};            // the process ends with this step
+  uint64_t at_ns = 0;
+  std::string unknown = {};
+  friend bool operator==(const Step&, const Step&) = default;
+};
+
+enum class Command : uint8_t {
+  kOther,  // changes nothing that is durable; the completion alone counts
+  kRegisterName,
+  kReleaseName,
+  kJoinGroup,
+  kLeaveGroup,
+  kSend,
+  kCancel,
+  kTerminate,
+};
+constexpr Command LastOf(Command) { return Command::kTerminate; }
+
+// A built-in command of a durable process was carried out, or refused. It is
+// the completion of the yield, as body 0.
+struct Done {
+  static constexpr Kind kKind = Kind::kDone;
+  Pid pid = {};
+  uint64_t tag = 0;
+  Command command = Command::kOther;
+  int32_t status = 0;  // an ACTORD_ error: nothing was done
+  Payload result = {};
+  std::string name = {};             // the name or the group
+  Pid target = {};                   // of kSend, kCancel and kTerminate
+  std::optional<Body> message = {};  // of kSend: body 1
+  std::string unknown = {};
+  friend bool operator==(const Done&, const Done&) = default;
+};
+
+enum class DropReason : uint8_t {  // as DeadLetterReason (dead_letters.h)
+  kUnknownProcess,
+  kEnded,
+  kMailboxFull,
+  kDroppedAtEnd,
+};
+constexpr DropReason LastOf(DropReason) { return DropReason::kDroppedAtEnd; }
+
+// Messages and calls could not be delivered. A message becomes a dead letter
+// with its own position as id, and a call fails.
+struct Dropped {
+  static constexpr Kind kKind = Kind::kDropped;
+  Pid to = {};
+  Positions positions = {};
+  DropReason reason = DropReason::kUnknownProcess;
+  std::string unknown = {};
+  friend bool operator==(const Dropped&, const Dropped&) = default;
+};
+
+// A dead letter was sent again: body 0.
+struct Resent {
+  static constexpr Kind kKind = Kind::kResent;
+  Position letter = {};
+  Pid to = {};
+  std::string unknown = {};
+  friend bool operator==(const Resent&, const Resent&) = default;
+};
+
+struct Forgotten {
+  static constexpr Kind kKind = Kind::kForgotten;
+  Positions letters = {};
+  std::string unknown = {};
+  friend bool operator==(const Forgotten&, const Forgotten&) = default;
+};
+
+// A call from outside or from a volatile process, reserved with the step that
+// takes it. Its own position names the call.
+struct Called {
+  static constexpr Kind kKind = Kind::kCalled;
+  Pid pid = {};     // the callee
+  Pid caller = {};  // empty: from outside
+  uint64_t tag = 0;
+  std::string unknown = {};
+  friend bool operator==(const Called&, const Called&) = default;
+};
+
+// An external task is about to be handed to a worker.
+struct Attempt {
+  static constexpr Kind kKind = Kind::kAttempt;
+  Pid pid = {};
+  uint64_t tag = 0;
+  uint32_t attempt = 0;  // from 1
+  std::string worker = {};
+  uint64_t lease_ns = 0;  // when the lease ends
+  std::string unknown = {};
+  friend bool operator==(const Attempt&, const Attempt&) = default;
+};
+
+// A yield has failed without an answer: its completion is body 0.
+struct YieldOver {
+  static constexpr Kind kKind = Kind::kYieldOver;
+  Pid pid = {};
+  uint64_t tag = 0;
+  int32_t status = 0;
+  Payload payload = {};
+  std::string unknown = {};
+  friend bool operator==(const YieldOver&, const YieldOver&) = default;
+};
+
+// A process has ended outside a step.
+struct Ended {
+  static constexpr Kind kKind = Kind::kEnded;
+  Pid pid = {};
+  End end = {};
+  std::string unknown = {};
+  friend bool operator==(const Ended&, const Ended&) = default;
+};
+
+// Restore of another version has returned well.
+struct Upgraded {
+  static constexpr Kind kKind = Kind::kUpgraded;
+  Pid pid = {};
+  std::string from = {};  // SHA-256 of the plugin files
+  std::string to = {};
+  std::string method = {};
+  Tags adopted = {};  // all other outstanding commands are cancelled
+  TurnImage turn = {};
+  std::optional<std::string> image = {};
+  std::string unknown = {};
+  friend bool operator==(const Upgraded&, const Upgraded&) = default;
+};
+
+// A plugin is in force; its file is `plugins/<sha256>.so`.
+struct Plugin {
+  static constexpr Kind kKind = Kind::kPlugin;
+  std::string name = {};
+  std::string version = {};
+  std::string sha256 = {};  // 32 bytes
+  std::string unknown = {};
+  friend bool operator==(const Plugin&, const Plugin&) = default;
+};
+
+struct Time {
+  static constexpr Kind kKind = Kind::kTime;
+  uint64_t unix_ns = 0;
+  uint64_t store_ns = 0;
+  std::string unknown = {};
+  friend bool operator==(const Time&, const Time&) = default;
+};
+
+// The state store is durable up to `applied`, and records before `trim` are
+// not needed any more. For people who read a journal: the store itself decides.
+struct Checkpoint {
+  static constexpr Kind kKind = Kind::kCheckpoint;
+  Position applied = {};
+  Position trim = {};
+  std::string unknown = {};
+  friend bool operator==(const Checkpoint&, const Checkpoint&) = default;
+};
+
+using Any = std::variant<Submitted, Started, Input, Step, Done, Dropped, Resent,
+                         Forgotten, Called, Attempt, YieldOver, Ended, Upgraded,
+                         Plugin, Time, Checkpoint>;
+
+}  // namespace actord::runtime::records

@@ -1,0 +1,173 @@
+// The runtime's part of the image of a durable process: everything that the
+// runtime must know of the process after a restart, beside its state and its
+// mailbox.
+//
+// Times ending in `_ns` are of the store's clock (records.h) unless their name
+// says `unix`.
+//
+// Thread-safety: plain values. Ownership: they own their contents.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "runtime/process/owner.h"
+#include "runtime/process/payload.h"
+#include "runtime/process/pid.h"
+#include "runtime/records/field_codec.h"
+
+namespace actord::runtime {
+
+constexpr Owner LastOf(Owner) { return Owner::kAny; }
+
+template <typename T, typename Visitor>
+requires Is<T, Payload>
+void VisitFields(T& payload, Visitor& visit) {
+  visit(1, payload.bytes);
+  visit(2, payload.content_type);
+}
+
+namespace records {
+
+// What a step itself has changed.
+struct TurnImage {
+  uint64_t next_tag = 0;
+  uint64_t step = 0;    // number of the last step; 0: Init
+  int32_t verdict = 0;  // of that step: ACTORD_STEP_*
+  bool blocked = false;
+  bool step_due = false;  // the next turn calls Step even without events
+  bool cancel_seen = false;
+  std::string unknown = {};  // fields of later versions
+
+  friend bool operator==(const TurnImage&, const TurnImage&) = default;
+};
+template <typename T, typename Visitor>
+requires Is<T, TurnImage>
+void VisitFields(T& turn, Visitor& visit) {
+  visit(1, turn.next_tag);
+  visit(2, turn.step);
+  visit(3, turn.verdict);
+  visit(4, turn.blocked);
+  visit(5, turn.step_due);
+  visit(6, turn.cancel_seen);
+}
+
+enum class YieldKind : uint8_t {
+  kCommand,  // a command that the dispatcher carries out
+  kCall,     // a call to another process
+};
+constexpr YieldKind LastOf(YieldKind) { return YieldKind::kCall; }
+
+// An outstanding yield. A yield whose completion waits in the mailbox is not
+// outstanding any more.
+struct YieldImage {
+  uint64_t tag = 0;
+  YieldKind kind = YieldKind::kCommand;
+  std::string command = {};
+  Payload payload = {};
+  std::string policy = {};   // an actord_work_policy in ABI layout, or empty
+  uint64_t deadline_ns = 0;  // 0: none
+  uint32_t attempts = 0;     // how often it was handed to a worker
+  std::string worker = {};   // that has the last attempt
+  uint64_t lease_ns = 0;     // when the lease of that attempt ends
+  Pid callee = {};           // of kCall
+  // Of kCall: the callee has ended without an answer. The next step of the
+  // caller gets the failure.
+  bool failed = false;
+  std::string unknown = {};
+
+  friend bool operator==(const YieldImage&, const YieldImage&) = default;
+};
+template <typename T, typename Visitor>
+requires Is<T, YieldImage>
+void VisitFields(T& yield, Visitor& visit) {
+  visit(1, yield.tag);
+  visit(2, yield.kind);
+  visit(3, yield.command);
+  visit(4, yield.payload);
+  visit(5, yield.policy);
+  visit(6, yield.deadline_ns);
+  visit(7, yield.attempts);
+  visit(8, yield.worker);
+  visit(9, yield.lease_ns);
+  visit(10, yield.callee);
+  visit(11, yield.failed);
+}
+
+// A call that the process has received and not answered.
+struct OwedCall {
+  uint64_t call = 0;  // the position that names the call
+  Pid caller = {};    // empty: from outside
+  uint64_t tag = 0;   // of the caller's yield
+  std::string unknown = {};
+
+  friend bool operator==(const OwedCall&, const OwedCall&) = default;
+};
+template <typename T, typename Visitor>
+requires Is<T, OwedCall>
+void VisitFields(T& owed, Visitor& visit) {
+  visit(1, owed.call);
+  visit(2, owed.caller);
+  visit(3, owed.tag);
+}
+
+// One side of a monitor or a link.
+struct Watch {
+  Pid other = {};
+  uint64_t tag = 0;  // of the monitor, at its watcher; 0: a link
+  std::string unknown = {};
+
+  friend bool operator==(const Watch&, const Watch&) = default;
+};
+template <typename T, typename Visitor>
+requires Is<T, Watch>
+void VisitFields(T& watch, Visitor& visit) {
+  visit(1, watch.other);
+  visit(2, watch.tag);
+}
+
+struct RuntimeImage {
+  TurnImage turn = {};
+  bool cancel_requested = false;
+  uint8_t priority = 0;
+  Owner owner = Owner::kNobody;
+  bool keep_result = false;
+  Pid parent = {};  // empty: submitted from outside
+  uint64_t started_unix_ns = 0;
+  uint64_t lifetime_ns = 0;             // when the lifetime ends; 0: no limit
+  std::vector<YieldImage> yields = {};  // in the order of their tags
+  Tags adopted = {};  // yields of an earlier version that are still in force
+  Tags fenced = {};   // yields whose completions are dropped
+  std::vector<OwedCall> owed_calls = {};  // oldest first
+  std::vector<std::string> names = {};
+  std::vector<std::string> groups = {};
+  std::vector<Watch> watches = {};   // whom the process watches
+  std::vector<Watch> watchers = {};  // who watches the process, but for links
+  std::string unknown = {};
+
+  friend bool operator==(const RuntimeImage&, const RuntimeImage&) = default;
+};
+template <typename T, typename Visitor>
+requires Is<T, RuntimeImage>
+void VisitFields(T& image, Visitor& visit) {
+  visit(1, image.turn);
+  visit(2, image.cancel_requested);
+  visit(3, image.priority);
+  visit(4, image.owner);
+  visit(5, image.keep_result);
+  visit(6, image.parent);
+  visit(7, image.started_unix_ns);
+  visit(8, image.lifetime_ns);
+  visit(9, image.yields);
+  visit(10, image.adopted);
+  visit(11, image.fenced);
+  visit(12, image.owed_calls);
+  visit(13, image.names);
+  visit(14, image.groups);
+  visit(15, image.watches);
+  visit(16, image.watchers);
+}
+
+}  // namespace records
+}  // namespace actord::runtime
