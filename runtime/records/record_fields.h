@@ -52,6 +52,7 @@ void VisitFields(T& record, Visitor& visit) {
   visit(2, record.turn);
   visit(3, record.lifetime_ns);
   visit(4, record.image);
+  visit(5, record.traps_exits);
 }
 
 template <typename T, typename Visitor>

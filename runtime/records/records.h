@@ -98,6 +98,7 @@ struct Started {
   TurnImage turn = {};
   uint64_t lifetime_ns = 0;
   std::optional<std::string> image = {};
+  bool traps_exits = false;  // the end of a linked process is an event
   std::string unknown = {};
   friend bool operator==(const Started&, const Started&) = default;
 };

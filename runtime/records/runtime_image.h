@@ -72,9 +72,15 @@ struct YieldImage {
   std::string worker = {};   // that has the last attempt
   uint64_t lease_ns = 0;     // when the lease of that attempt ends
   Pid callee = {};           // of kCall
-  // Of kCall: the callee has ended without an answer. The next step of the
+  // Of kCall: the callee has ended without an answer. A later step of the
   // caller gets the failure.
   bool failed = false;
+  // The process has given the yield up. A later step gets CANCELLED, unless
+  // another completion was first.
+  bool cancelled = false;
+  // Of kCall: the position of the answer in the mailbox; 0: none. The yield is
+  // over when a step gets this answer, or a timeout that was first.
+  uint64_t answer = 0;
   std::string unknown = {};
 
   friend bool operator==(const YieldImage&, const YieldImage&) = default;
@@ -93,6 +99,8 @@ void VisitFields(T& yield, Visitor& visit) {
   visit(9, yield.lease_ns);
   visit(10, yield.callee);
   visit(11, yield.failed);
+  visit(12, yield.cancelled);
+  visit(13, yield.answer);
 }
 
 // A call that the process has received and not answered.
@@ -144,6 +152,7 @@ struct RuntimeImage {
   std::vector<std::string> groups = {};
   std::vector<Watch> watches = {};   // whom the process watches
   std::vector<Watch> watchers = {};  // who watches the process, but for links
+  bool traps_exits = false;          // the end of a linked process is an event
   std::string unknown = {};
 
   friend bool operator==(const RuntimeImage&, const RuntimeImage&) = default;
@@ -167,6 +176,7 @@ void VisitFields(T& image, Visitor& visit) {
   visit(14, image.groups);
   visit(15, image.watches);
   visit(16, image.watchers);
+  visit(17, image.traps_exits);
 }
 
 }  // namespace records

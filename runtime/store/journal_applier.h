@@ -1,0 +1,197 @@
+// Makes the state store from the records of the journal. It is the only writer
+// of the store, and reads the records in their order.
+//
+//   1. A record changes the batch, which is in memory.
+//   2. Commit writes the batch. It carries the position of the first record
+//      that is not applied, so after a crash the applier goes on where the
+//      store ends, whatever batches were lost. The same records make the same
+//      store, however they fall into batches.
+//   3. EndRound moves the bodies of messages that are older than the round
+//      before this one into the store, and makes the store durable. Only then
+//      may the journal give up the records before Trim.
+//
+// Invariants:
+//   1. A message that was sent to a durable process is in one place: a mailbox,
+//      the step that consumed it, or the dead letters.
+//   2. A mailbox is the bodies addressed to its process without those that a
+//      step has consumed.
+//   3. What a process holds (names, groups, watches, timers, calls that it
+//   owes)
+//      goes with its end, in the same batch.
+//   4. A record that contradicts the state is refused as DATA_LOSS. Nothing is
+//      guessed.
+//
+// Thread-safety: one thread at a time. Lifetime: ends before store and source.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "absl/container/btree_map.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "runtime/journal/format.h"
+#include "runtime/memory/buffer_pool.h"
+#include "runtime/records/records.h"
+#include "runtime/step/record_format.h"
+#include "runtime/store/record_source.h"
+#include "runtime/store/resident_processes.h"
+#include "runtime/store/state_batch.h"
+#include "runtime/store/state_keys.h"
+#include "runtime/store/state_store.h"
+#include "runtime/store/state_values.h"
+
+namespace actord::runtime {
+
+struct ApplierOptions {
+  // How long results, and request and message ids, are kept.
+  uint64_t result_ttl_ns = uint64_t{7 * 24 * 3600} * 1'000'000'000;
+  uint64_t request_id_ttl_ns = uint64_t{24 * 3600} * 1'000'000'000;
+  // Apply commits by itself when the batch has this many bytes.
+  size_t max_batch_bytes = 8 << 20;
+};
+
+class JournalApplier {
+ public:
+  // Reads what the store stands for. DATA_LOSS: the store is damaged.
+  static absl::StatusOr<std::unique_ptr<JournalApplier>> Open(
+      StateStore& store, RecordSource& source, const ApplierOptions& options);
+  JournalApplier(const JournalApplier&) = delete;
+  JournalApplier& operator=(const JournalApplier&) = delete;
+
+  // The position of the first record that is not applied. A new store begins
+  // with kFirstLsn.
+  [[nodiscard]] uint64_t applied() const { return meta_.applied; }
+  // The records before this position are not needed any more.
+  [[nodiscard]] uint64_t trim() const { return meta_.trim; }
+
+  // A record before applied() is skipped. DATA_LOSS: a record is missing, is
+  // damaged or contradicts the state. After an error the applier must not be
+  // used again; the store stands for an earlier position.
+  absl::Status Apply(const RecordView& record);
+  // Writes the batch.
+  absl::Status Commit();
+  // Ends the round.
+  absl::Status EndRound();
+
+ private:
+  JournalApplier(StateStore& store, RecordSource& source,
+                 const ApplierOptions& options)
+      : store_(store),
+        source_(source),
+        options_(options),
+        batch_(store),
+        residents_(batch_),
+        buffers_(pool_) {}
+
+  absl::Status ApplyOne(const RecordView& record);
+
+  // ---- journal_applier_lives.cc: begin and end of processes.
+  absl::Status Take(const records::Submitted& record);
+  absl::Status Take(const records::Started& record);
+  absl::Status Take(const records::Ended& record);
+  absl::Status Take(const records::Upgraded& record);
+  // Removes the process. `position`: of the end.
+  absl::Status EndProcess(Resident& process, const records::End& end);
+  absl::Status EmptyMailbox(const Resident& process);
+  absl::Status EndWatches(const Resident& process, const records::End& end);
+  // The parent's process.spawn is completed, if there is one.
+  absl::Status CompleteSpawn(Resident& process, int32_t status);
+
+  // ---- journal_applier_inputs.cc: what comes from outside a step.
+  absl::Status Take(const records::Input& record);
+  absl::Status Take(const records::Done& record);
+  absl::Status Take(const records::Dropped& record);
+  absl::Status Take(const records::Resent& record);
+  absl::Status Take(const records::Forgotten& record);
+  absl::Status Take(const records::Called& record);
+  absl::Status Take(const records::Attempt& record);
+  absl::Status Take(const records::YieldOver& record);
+  absl::Status Take(const records::Plugin& record);
+  absl::Status Take(const records::Time& record);
+  absl::Status Take(const records::Checkpoint& record);
+  absl::Status DropOne(uint64_t position, const records::Dropped& record);
+  absl::Status CarryOut(Resident& process, const records::Done& record);
+  void KeepRequest(uint8_t kind, Owner owner, const records::RequestKey& key,
+                   const Pid& pid);
+
+  // ---- journal_applier_steps.cc: steps and their effects.
+  absl::Status Take(const records::Step& record);
+  absl::Status Consume(Resident& process, const Position& position);
+  absl::Status SeeEvent(Resident& process, const actord_event& event);
+  absl::Status ApplyEffects(Resident& process, const records::Step& record,
+                            const DecodedRecord& turn);
+  absl::Status Do(Resident& process, const SendEffect& send, uint64_t position);
+  absl::Status Do(Resident& process, const SpawnEffect& spawn,
+                  uint64_t position);
+  absl::Status Do(Resident& process, const YieldEffect& yield,
+                  uint64_t position);
+  absl::Status Do(Resident& process, const CallEffect& call, uint64_t position);
+  absl::Status Do(Resident& process, const ReplyEffect& reply,
+                  uint64_t position);
+  absl::Status Do(Resident& process, const TieEffect& tie, uint64_t position);
+  absl::Status Do(Resident& process, const CancelEffect& cancel,
+                  uint64_t position);
+  [[nodiscard]] uint64_t DeadlineOf(uint64_t tag) const;
+
+  // ---- journal_applier_parts.cc: parts of the state.
+  // DATA_LOSS: the process does not live.
+  absl::StatusOr<Resident*> Living(const Pid& pid);
+  // Puts an event into the mailbox of `to`. A message to a process that does
+  // not live becomes a dead letter, and a call fails. `to` need not be durable.
+  absl::Status Deliver(const Pid& to, uint64_t position, Mail&& mail);
+  absl::Status AddLetter(const Pid& to, uint64_t position, Mail&& mail,
+                         records::DropReason reason, Owner owner);
+  // The call of `mail` gets no answer.
+  absl::Status FailCall(const Pid& caller, uint64_t tag);
+  void RemoveMail(const Pid& pid, uint64_t position, const Mail& mail);
+  // Notes that `key` holds the only reference to a body in the journal.
+  void NoteBody(uint64_t position, const std::string& key);
+  void ForgetBody(uint64_t position);
+  void AddYield(Resident& process, records::YieldImage&& yield);
+  // False: there is no such yield.
+  bool RemoveYield(Resident& process, uint64_t tag);
+  // Null: there is no such yield.
+  static records::YieldImage* FindYield(Resident& process, uint64_t tag);
+  // A completion that has won its yield: DATA_LOSS if the yield is not
+  // outstanding. Nothing if the process does not live.
+  absl::Status Complete(const Pid& pid, uint64_t tag, int32_t status,
+                        uint64_t position);
+  absl::Status Hold(Resident& process, const std::string& name);
+  absl::Status Release(Resident& process, const std::string& name);
+  void SetLifetime(Resident& process, uint64_t lifetime_ns);
+  void SetImage(Resident& process, const std::optional<std::string>& image);
+  absl::Status AddWatch(Resident& process, const Pid& other, uint64_t tag);
+  // `other` is a copy, because it may come from the list that changes.
+  absl::Status RemoveWatch(Resident& process, Pid other, uint64_t tag);
+  absl::Status Contradiction(std::string_view what) const;
+
+  // ---- journal_applier_rounds.cc
+  absl::Status MoveBodies(uint64_t before);
+  absl::Status MoveBody(uint64_t position, const std::string& holder);
+  absl::StatusOr<StoredBody> LoadBody(uint64_t lsn, uint64_t index);
+  absl::Status Expire();
+
+  StateStore& store_;
+  RecordSource& source_;
+  const ApplierOptions options_;
+  StoreMeta meta_;
+  StateBatch batch_;
+  ResidentProcesses residents_;
+  BufferPool pool_;
+  BufferCache buffers_;
+  // The bodies that this batch has referred to, and that still lie in the
+  // journal alone: their holders' keys.
+  absl::btree_map<uint64_t, std::string> new_bodies_;
+
+  // The record that is being applied.
+  uint64_t lsn_ = 0;
+  std::string_view name_;
+  const records::Step* step_ = nullptr;
+  const DecodedRecord* turn_ = nullptr;
+};
+
+}  // namespace actord::runtime

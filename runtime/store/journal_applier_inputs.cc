@@ -1,0 +1,232 @@
+// What comes from outside a step: inputs, built-in commands, dead letters,
+// external tasks.
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/records/home_pid.h"
+#include "runtime/store/journal_applier.h"
+
+namespace actord::runtime {
+
+void JournalApplier::KeepRequest(uint8_t kind, Owner owner,
+                                 const records::RequestKey& key,
+                                 const Pid& pid) {
+  if (key.id.empty()) return;
+  RequestEntry entry;
+  entry.fingerprint = key.fingerprint;
+  entry.lsn = lsn_;
+  entry.pid = pid;
+  entry.expires_ns = meta_.store_ns + options_.request_id_ttl_ns;
+  std::string at = KeyOf(KeyKind::kRequest, owner, kind, key.id);
+  batch_.Put(KeyOf(KeyKind::kExpiry, entry.expires_ns, at), "");
+  batch_.Put(std::move(at), ValueOf(entry));
+}
+
+absl::Status JournalApplier::Take(const records::Input& record) {
+  meta_.store_ns = std::max(meta_.store_ns, record.at_ns);
+  KeepRequest(kMessageId, record.owner, record.request, record.to);
+  if (record.kind == records::InputKind::kCompletion) {
+    return Complete(record.to, record.tag, record.status, lsn_);
+  }
+  for (size_t i = 0; i < record.messages.size(); ++i) {
+    Mail mail;
+    mail.lsn = lsn_;
+    mail.from = record.messages[i].from;
+    const absl::Status status = Deliver(record.to, lsn_ + i, std::move(mail));
+    if (!status.ok()) return status;
+  }
+  if (record.kind == records::InputKind::kMessages) return absl::OkStatus();
+  const absl::StatusOr<Resident*> found = residents_.Find(record.to);
+  if (!found.ok() || *found == nullptr) return found.status();
+  Mail mail;
+  mail.kind = MailKind::kTerminate;
+  mail.lsn = lsn_;
+  mail.body.emplace();
+  if (record.kind == records::InputKind::kCancel) {
+    mail.kind = MailKind::kCancel;
+    (*found)->runtime().cancel_requested = true;
+    (*found)->changed = true;
+  }
+  return Deliver(record.to, lsn_, std::move(mail));
+}
+
+absl::Status JournalApplier::Take(const records::Done& record) {
+  const absl::StatusOr<Resident*> found = residents_.Find(record.pid);
+  if (!found.ok() || *found == nullptr) return found.status();
+  if (record.status == ACTORD_OK) {
+    const absl::Status status = CarryOut(**found, record);
+    if (!status.ok()) return status;
+  }
+  return Complete(record.pid, record.tag, record.status, lsn_);
+}
+
+absl::Status JournalApplier::CarryOut(Resident& process,
+                                      const records::Done& record) {
+  auto& groups = process.runtime().groups;
+  const auto group = std::find(groups.begin(), groups.end(), record.name);
+  std::string group_key = KeyOf(KeyKind::kGroup, process.owner(), record.name,
+                                std::string_view("\0", 1), process.pid);
+  Mail mail;
+  mail.lsn = lsn_;
+  mail.from = process.pid;
+  switch (record.command) {
+    case records::Command::kOther:
+      return absl::OkStatus();
+    case records::Command::kRegisterName:
+      return Hold(process, record.name);
+    case records::Command::kReleaseName:
+      return Release(process, record.name);
+    case records::Command::kJoinGroup:
+      if (group != groups.end()) return absl::OkStatus();
+      groups.push_back(record.name);
+      process.changed = true;
+      batch_.PutNew(std::move(group_key), "");
+      return absl::OkStatus();
+    case records::Command::kLeaveGroup:
+      if (group == groups.end()) return Contradiction("it is not a member");
+      groups.erase(group);
+      process.changed = true;
+      batch_.Erase(std::move(group_key));
+      return absl::OkStatus();
+    case records::Command::kSend:
+      if (!record.message.has_value()) return Contradiction("it sends nothing");
+      return Deliver(record.target, lsn_ + 1, std::move(mail));
+    case records::Command::kCancel:
+    case records::Command::kTerminate:
+      break;
+  }
+  const absl::StatusOr<Resident*> target = residents_.Find(record.target);
+  if (!target.ok() || *target == nullptr) return target.status();
+  mail.kind = MailKind::kTerminate;
+  mail.body.emplace();
+  if (record.command == records::Command::kCancel) {
+    mail.kind = MailKind::kCancel;
+    (*target)->runtime().cancel_requested = true;
+    (*target)->changed = true;
+  }
+  return Deliver(record.target, lsn_ + 1, std::move(mail));
+}
+
+// ---- Dead letters
+
+absl::Status JournalApplier::Take(const records::Dropped& record) {
+  for (const Position& position : record.positions.list) {
+    const absl::Status status = DropOne(position.lsn, record);
+    if (!status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status JournalApplier::DropOne(uint64_t position,
+                                     const records::Dropped& record) {
+  absl::StatusOr<std::optional<Mail>> mail =
+      batch_.Read<Mail>(KeyOf(KeyKind::kMail, record.to, position));
+  if (!mail.ok()) return mail.status();
+  if (mail->has_value()) {
+    RemoveMail(record.to, position, **mail);
+    if ((*mail)->kind == MailKind::kCall) {
+      return FailCall((*mail)->from, (*mail)->tag);
+    }
+    if ((*mail)->kind != MailKind::kMessage) return absl::OkStatus();
+    const absl::StatusOr<Resident*> found = residents_.Find(record.to);
+    if (!found.ok()) return found.status();
+    const Owner owner = *found == nullptr ? Owner::kNobody : (*found)->owner();
+    return AddLetter(record.to, position, std::move(**mail), record.reason,
+                     owner);
+  }
+  // The end of the process has made it a dead letter already; or it was a call,
+  // which has failed.
+  std::string key = KeyOf(KeyKind::kLetter, position);
+  absl::StatusOr<std::optional<Letter>> letter = batch_.Read<Letter>(key);
+  if (!letter.ok() || !letter->has_value()) return letter.status();
+  (*letter)->reason = record.reason;
+  batch_.Put(std::move(key), ValueOf(**letter));
+  return absl::OkStatus();
+}
+
+absl::Status JournalApplier::Take(const records::Resent& record) {
+  std::string key = KeyOf(KeyKind::kLetter, record.letter.lsn);
+  absl::StatusOr<std::optional<Letter>> letter = batch_.Read<Letter>(key);
+  if (!letter.ok()) return letter.status();
+  if (!letter->has_value())
+    return Contradiction("there is no such dead letter");
+  Mail mail = std::move((*letter)->mail);
+  if (!mail.body.has_value()) {
+    ForgetBody(record.letter.lsn);
+    absl::StatusOr<StoredBody> body =
+        LoadBody(mail.lsn, record.letter.lsn - mail.lsn);
+    if (!body.ok()) return body.status();
+    mail.body = *std::move(body);
+  }
+  mail.lsn = lsn_;
+  batch_.Erase(std::move(key));
+  return Deliver(record.to, lsn_, std::move(mail));
+}
+
+absl::Status JournalApplier::Take(const records::Forgotten& record) {
+  for (const Position& position : record.letters.list) {
+    std::string key = KeyOf(KeyKind::kLetter, position.lsn);
+    const absl::StatusOr<std::optional<Letter>> letter =
+        batch_.Read<Letter>(key);
+    if (!letter.ok()) return letter.status();
+    if (!letter->has_value()) {
+      return Contradiction("there is no such dead letter");
+    }
+    if (!(*letter)->mail.body.has_value()) ForgetBody(position.lsn);
+    batch_.Erase(std::move(key));
+  }
+  return absl::OkStatus();
+}
+
+// ---- Calls and tasks
+
+absl::Status JournalApplier::Take(const records::Called& record) {
+  const absl::StatusOr<Resident*> found = Living(record.pid);
+  if (!found.ok()) return found.status();
+  (*found)->runtime().owed_calls.push_back({lsn_, record.caller, record.tag});
+  (*found)->changed = true;
+  return absl::OkStatus();
+}
+
+absl::Status JournalApplier::Take(const records::Attempt& record) {
+  const absl::StatusOr<Resident*> found = residents_.Find(record.pid);
+  if (!found.ok() || *found == nullptr) return found.status();
+  records::YieldImage* const yield = FindYield(**found, record.tag);
+  if (yield == nullptr) return Contradiction("the yield is not outstanding");
+  if (record.attempt <= yield->attempts) {
+    return Contradiction(absl::StrCat("attempt ", record.attempt,
+                                      " follows attempt ", yield->attempts));
+  }
+  yield->attempts = record.attempt;
+  yield->worker = record.worker;
+  yield->lease_ns = record.lease_ns;
+  (*found)->changed = true;
+  return absl::OkStatus();
+}
+
+absl::Status JournalApplier::Take(const records::YieldOver& record) {
+  return Complete(record.pid, record.tag, record.status, lsn_);
+}
+
+// ---- The store itself
+
+absl::Status JournalApplier::Take(const records::Plugin& record) {
+  batch_.Put(KeyOf(KeyKind::kPlugin, record.sha256), ValueOf(record));
+  return absl::OkStatus();
+}
+
+absl::Status JournalApplier::Take(const records::Time& record) {
+  if (record.store_ns < meta_.store_ns) {
+    return Contradiction("the store's clock goes back");
+  }
+  meta_.unix_ns = record.unix_ns;
+  meta_.store_ns = record.store_ns;
+  return absl::OkStatus();
+}
+
+absl::Status JournalApplier::Take(const records::Checkpoint& /*record*/) {
+  return absl::OkStatus();  // the store knows for itself
+}
+
+}  // namespace actord::runtime

@@ -1,0 +1,235 @@
+// The begin and the end of processes.
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/records/home_pid.h"
+#include "runtime/store/journal_applier.h"
+
+namespace actord::runtime {
+
+absl::Status JournalApplier::Take(const records::Submitted& record) {
+  const absl::StatusOr<Resident*> before = residents_.Find(record.pid);
+  if (!before.ok()) return before.status();
+  if (*before != nullptr) return Contradiction("the process lives already");
+  Resident& process = residents_.Add(record.pid);
+  process.changed = true;
+  ProcessEntry& entry = process.entry;
+  entry.process_type = record.process_type;
+  entry.plugin = record.plugin;
+  entry.method = record.method;
+  entry.durability = record.durability;
+  entry.input = record.input;
+  entry.yield = record.yield;
+  records::RuntimeImage& image = entry.runtime;
+  image.owner = record.owner;
+  image.priority = record.priority;
+  image.keep_result = record.keep_result;
+  image.parent = record.parent;
+  image.started_unix_ns = record.unix_ns;
+  meta_.store_ns = std::max(meta_.store_ns, record.at_ns);
+  if (!record.name.empty()) {
+    const absl::Status status = Hold(process, record.name);
+    if (!status.ok()) return status;
+  }
+  KeepRequest(kSubmitId, record.owner, record.request, record.pid);
+  for (size_t i = 0; i < record.messages.size(); ++i) {
+    Mail mail;
+    mail.lsn = lsn_;
+    mail.from = record.messages[i].from;
+    const absl::Status status = Deliver(record.pid, lsn_ + i, std::move(mail));
+    if (!status.ok()) return status;
+  }
+  if (record.monitor == 0 && !record.link) return absl::OkStatus();
+  const absl::StatusOr<Resident*> parent = residents_.Find(record.parent);
+  if (!parent.ok() || *parent == nullptr) return parent.status();
+  if (record.link) {
+    const absl::Status status = AddWatch(**parent, record.pid, 0);
+    if (!status.ok()) return status;
+  }
+  return record.monitor == 0 ? absl::OkStatus()
+                             : AddWatch(**parent, record.pid, record.monitor);
+}
+
+absl::Status JournalApplier::CompleteSpawn(Resident& process, int32_t status) {
+  const uint64_t tag = std::exchange(process.entry.yield, 0);
+  if (tag == 0 || !IsHomePid(process.runtime().parent)) return absl::OkStatus();
+  const absl::StatusOr<Resident*> parent =
+      residents_.Find(process.runtime().parent);
+  if (!parent.ok() || *parent == nullptr) return parent.status();
+  // The parent may have given the yield up, and seen that.
+  if (!RemoveYield(**parent, tag)) return absl::OkStatus();
+  Mail mail;
+  mail.kind = MailKind::kCompletion;
+  mail.lsn = lsn_;
+  mail.from = process.pid;
+  mail.tag = tag;
+  mail.status = status;
+  mail.body.emplace();
+  mail.body->payload.bytes = FormatPid(process.pid);
+  return Deliver((*parent)->pid, lsn_, std::move(mail));
+}
+
+absl::Status JournalApplier::Take(const records::Started& record) {
+  const absl::StatusOr<Resident*> found = Living(record.pid);
+  if (!found.ok()) return found.status();
+  Resident& process = **found;
+  if (process.entry.started) return Contradiction("Init has returned before");
+  process.entry.started = true;
+  process.entry.input = {};
+  process.runtime().turn = record.turn;
+  process.runtime().traps_exits = record.traps_exits;
+  process.changed = true;
+  SetLifetime(process, record.lifetime_ns);
+  SetImage(process, record.image);
+  return CompleteSpawn(process, ACTORD_OK);
+}
+
+absl::Status JournalApplier::Take(const records::Ended& record) {
+  const absl::StatusOr<Resident*> found = Living(record.pid);
+  if (!found.ok()) return found.status();
+  return EndProcess(**found, record.end);
+}
+
+absl::Status JournalApplier::Take(const records::Upgraded& record) {
+  const absl::StatusOr<Resident*> found = Living(record.pid);
+  if (!found.ok()) return found.status();
+  Resident& process = **found;
+  if (process.entry.plugin != record.from) {
+    return Contradiction("the process has another plugin");
+  }
+  process.entry.plugin = record.to;
+  process.entry.method = record.method;
+  process.changed = true;
+  records::RuntimeImage& image = process.runtime();
+  std::vector<uint64_t> given_up;
+  const std::vector<uint64_t>& adopted = record.adopted.list;
+  for (const records::YieldImage& yield : image.yields) {
+    if (std::find(adopted.begin(), adopted.end(), yield.tag) == adopted.end()) {
+      given_up.push_back(yield.tag);
+    }
+  }
+  for (const uint64_t tag : given_up) {
+    RemoveYield(process, tag);
+    image.fenced.list.push_back(tag);
+  }
+  image.adopted = record.adopted;
+  image.turn = record.turn;
+  SetImage(process, record.image);
+  return absl::OkStatus();
+}
+
+absl::Status JournalApplier::EmptyMailbox(const Resident& process) {
+  std::vector<std::pair<uint64_t, Mail>> left;
+  absl::Status status;
+  const absl::Status scanned =
+      batch_.Scan(KeyOf(KeyKind::kMail, process.pid),
+                  [&](std::string_view key, std::string_view value) {
+                    auto& [position, mail] = left.emplace_back();
+                    position = NumberIn(key, kKeyKindBytes + kKeyPidBytes);
+                    status = DecodeFields(value, mail);
+                    return status.ok();
+                  });
+  if (!scanned.ok()) return scanned;
+  if (!status.ok()) return StateBatch::Damaged(status);
+  for (auto& [position, mail] : left) {
+    RemoveMail(process.pid, position, mail);
+    if (mail.kind == MailKind::kCall) {
+      status = FailCall(mail.from, mail.tag);
+    } else if (mail.kind == MailKind::kMessage) {
+      status = AddLetter(process.pid, position, std::move(mail),
+                         records::DropReason::kDroppedAtEnd, process.owner());
+    }
+    if (!status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status JournalApplier::EndWatches(const Resident& process,
+                                        const records::End& end) {
+  const records::RuntimeImage& image = process.entry.runtime;
+  const auto tell = [&](const Pid& watcher, uint64_t tag) {
+    ExitEntry exit;
+    exit.lsn = lsn_;
+    exit.end = end;
+    // The result is in the outcome, and is of no use to a link.
+    if (tag == 0) exit.end.result = {};
+    batch_.Put(KeyOf(KeyKind::kExit, watcher, process.pid, tag), ValueOf(exit));
+  };
+  for (const records::Watch& watcher : image.watchers) {
+    tell(watcher.other, watcher.tag);
+  }
+  for (const records::Watch& watch : image.watches) {
+    if (!IsHomePid(watch.other)) continue;
+    const absl::StatusOr<Resident*> found = residents_.Find(watch.other);
+    if (!found.ok()) return found.status();
+    if (*found == nullptr) continue;
+    if (watch.tag == 0) {
+      if (end.reason != records::EndReason::kResult ||
+          (*found)->runtime().traps_exits) {
+        tell(watch.other, 0);
+        continue;
+      }
+      // A link without traps carries failures alone.
+      std::erase((*found)->runtime().watches, records::Watch{process.pid, 0});
+      (*found)->changed = true;
+    } else {
+      std::erase((*found)->runtime().watchers,
+                 records::Watch{process.pid, watch.tag});
+      (*found)->changed = true;
+    }
+  }
+  std::vector<std::string> untold;
+  const absl::Status status =
+      batch_.Scan(KeyOf(KeyKind::kExit, process.pid),
+                  [&](std::string_view key, std::string_view /*value*/) {
+                    untold.emplace_back(key);
+                    return true;
+                  });
+  for (std::string& key : untold) batch_.Erase(std::move(key));
+  return status;
+}
+
+absl::Status JournalApplier::EndProcess(Resident& process,
+                                        const records::End& end) {
+  const Pid pid = process.pid;
+  records::RuntimeImage& image = process.runtime();
+  meta_.store_ns = std::max(meta_.store_ns, end.at_ns);
+  absl::Status status = CompleteSpawn(process, end.code);
+  if (!status.ok()) return status;
+  while (!image.names.empty()) {
+    const std::string name = image.names.back();
+    status = Release(process, name);
+    if (!status.ok()) return status;
+  }
+  for (const std::string& group : image.groups) {
+    batch_.Erase(KeyOf(KeyKind::kGroup, image.owner, group,
+                       std::string_view("\0", 1), pid));
+  }
+  while (!image.yields.empty()) RemoveYield(process, image.yields.back().tag);
+  SetLifetime(process, 0);
+  for (const records::OwedCall& owed : image.owed_calls) {
+    status = FailCall(owed.caller, owed.tag);
+    if (!status.ok()) return status;
+  }
+  status = EmptyMailbox(process);
+  if (!status.ok()) return status;
+  status = EndWatches(process, end);
+  if (!status.ok()) return status;
+  if (image.keep_result) {
+    OutcomeEntry outcome;
+    outcome.end = end;
+    outcome.steps = image.turn.step;
+    outcome.started_unix_ns = image.started_unix_ns;
+    outcome.owner = image.owner;
+    outcome.expires_ns = end.at_ns + options_.result_ttl_ns;
+    std::string key = KeyOf(KeyKind::kOutcome, pid);
+    batch_.PutNew(KeyOf(KeyKind::kExpiry, outcome.expires_ns, key), "");
+    batch_.Put(std::move(key), ValueOf(outcome));
+  }
+  residents_.Remove(pid);
+  return absl::OkStatus();
+}
+
+}  // namespace actord::runtime

@@ -1,0 +1,40 @@
+// Records by their positions, for the bodies of messages.
+//
+// Thread-safety: one thread at a time.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+namespace actord::runtime {
+
+class Journal;
+
+struct SourceRecord {
+  uint16_t kind = 0;
+  uint16_t flags = 0;
+  std::string payload;
+};
+
+class RecordSource {
+ public:
+  virtual ~RecordSource() = default;
+  // NOT_FOUND: the journal does not keep the record any more. DATA_LOSS: the
+  // journal cannot be read, or has no record at this position.
+  virtual absl::StatusOr<SourceRecord> At(uint64_t lsn) = 0;
+};
+
+// The records of a journal. Lifetime: ends before the journal.
+class JournalSource final : public RecordSource {
+ public:
+  explicit JournalSource(const Journal& journal) : journal_(journal) {}
+  absl::StatusOr<SourceRecord> At(uint64_t lsn) override;
+
+ private:
+  const Journal& journal_;
+};
+
+}  // namespace actord::runtime

@@ -1,0 +1,118 @@
+#include "runtime/store/rocks_state_store.h"
+
+#include <rocksdb/cache.h>
+#include <rocksdb/db.h>
+#include <rocksdb/filter_policy.h>
+#include <rocksdb/options.h>
+#include <rocksdb/slice.h>
+#include <rocksdb/table.h>
+#include <rocksdb/write_batch.h>
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace actord::runtime {
+namespace {
+
+absl::Status StatusOf(const rocksdb::Status& status, std::string_view what) {
+  if (status.ok()) return absl::OkStatus();
+  const std::string text =
+      absl::StrCat("state store: ", std::string(what), ": ", status.ToString());
+  if (status.IsNoSpace()) return absl::ResourceExhaustedError(text);
+  if (status.IsCorruption()) return absl::DataLossError(text);
+  return absl::InternalError(text);
+}
+
+rocksdb::Slice SliceOf(std::string_view text) {
+  return {text.data(), text.size()};
+}
+std::string_view ViewOf(const rocksdb::Slice& slice) {
+  return {slice.data(), slice.size()};
+}
+
+rocksdb::Options OptionsOf(const RocksStateStore::Options& options) {
+  rocksdb::Options of;
+  of.create_if_missing = true;
+  of.paranoid_checks = true;
+  of.write_buffer_size = options.write_buffer_bytes;
+  of.max_background_jobs = 2;
+  // A store that is closed without a flush loses what a crash would lose, so
+  // there is one way to recover.
+  of.avoid_flush_during_shutdown = true;
+  of.max_log_file_size = 1 << 20;
+  of.keep_log_file_num = 2;
+  rocksdb::BlockBasedTableOptions table;
+  table.block_cache = rocksdb::NewLRUCache(options.block_cache_bytes);
+  table.filter_policy.reset(rocksdb::NewBloomFilterPolicy(10));
+  of.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
+  return of;
+}
+
+}  // namespace
+
+RocksStateStore::RocksStateStore(std::unique_ptr<rocksdb::DB> db)
+    : db_(std::move(db)) {}
+
+RocksStateStore::~RocksStateStore() = default;
+
+absl::StatusOr<std::unique_ptr<RocksStateStore>> RocksStateStore::Open(
+    const Options& options) {
+  rocksdb::DB* db = nullptr;
+  const rocksdb::Status status =
+      rocksdb::DB::Open(OptionsOf(options), options.directory, &db);
+  if (status.IsIOError() &&
+      status.ToString().find("lock") != std::string::npos) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("state store: another program has ", options.directory,
+                     ": ", status.ToString()));
+  }
+  if (!status.ok()) return StatusOf(status, "open");
+  return std::unique_ptr<RocksStateStore>(
+      new RocksStateStore(std::unique_ptr<rocksdb::DB>(db)));
+}
+
+absl::StatusOr<std::optional<std::string>> RocksStateStore::Get(
+    std::string_view key) {
+  std::string value;
+  const rocksdb::Status status =
+      db_->Get(rocksdb::ReadOptions(), SliceOf(key), &value);
+  if (status.IsNotFound()) return std::optional<std::string>();
+  if (!status.ok()) return StatusOf(status, "read");
+  return std::optional<std::string>(std::move(value));
+}
+
+absl::Status RocksStateStore::Write(std::span<const StateWrite> writes) {
+  rocksdb::WriteBatch batch;
+  for (const StateWrite& write : writes) {
+    const rocksdb::Status status =
+        write.value.has_value()
+            ? batch.Put(SliceOf(write.key), SliceOf(*write.value))
+            : batch.Delete(SliceOf(write.key));
+    if (!status.ok()) return StatusOf(status, "batch");
+  }
+  rocksdb::WriteOptions options;
+  options.disableWAL = true;
+  return StatusOf(db_->Write(options, &batch), "write");
+}
+
+absl::Status RocksStateStore::Flush() {
+  rocksdb::FlushOptions options;
+  options.wait = true;
+  options.allow_write_stall = true;
+  return StatusOf(db_->Flush(options), "flush");
+}
+
+absl::Status RocksStateStore::Scan(std::string_view first,
+                                   std::string_view last, Use use) {
+  const rocksdb::Slice bound = SliceOf(last);
+  rocksdb::ReadOptions options;
+  options.iterate_upper_bound = &bound;
+  const std::unique_ptr<rocksdb::Iterator> entry(db_->NewIterator(options));
+  for (entry->Seek(SliceOf(first)); entry->Valid(); entry->Next()) {
+    if (!use(ViewOf(entry->key()), ViewOf(entry->value()))) break;
+  }
+  return StatusOf(entry->status(), "scan");
+}
+
+}  // namespace actord::runtime

@@ -1,0 +1,55 @@
+// A state store in a directory, by RocksDB: one column family, and no log of
+// its own.
+//
+// Without a log, RocksDB loses its memory tables in a crash. They are written
+// to files in the order in which they were begun, each as a whole, so a crash
+// loses the latest batches.
+//
+// Thread-safety: one thread at a time. RocksDB has threads of its own.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "runtime/store/state_store.h"
+
+namespace rocksdb {
+class DB;
+}  // namespace rocksdb
+
+namespace actord::runtime {
+
+class RocksStateStore final : public StateStore {
+ public:
+  struct Options {
+    // It is made if it does not exist; its parent must exist.
+    std::string directory;
+    // Of one memory table.
+    size_t write_buffer_bytes = 64 << 20;
+    size_t block_cache_bytes = 64 << 20;
+  };
+  // FAILED_PRECONDITION: another program has the directory. DATA_LOSS: its
+  // files are damaged.
+  static absl::StatusOr<std::unique_ptr<RocksStateStore>> Open(
+      const Options& options);
+  // Loses what was not flushed, as a crash does.
+  ~RocksStateStore() override;
+
+  absl::StatusOr<std::optional<std::string>> Get(std::string_view key) override;
+  absl::Status Write(std::span<const StateWrite> writes) override;
+  absl::Status Flush() override;
+  absl::Status Scan(std::string_view first, std::string_view last,
+                    Use use) override;
+
+ private:
+  explicit RocksStateStore(std::unique_ptr<rocksdb::DB> db);
+
+  std::unique_ptr<rocksdb::DB> db_;
+};
+
+}  // namespace actord::runtime

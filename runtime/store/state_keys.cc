@@ -1,0 +1,44 @@
+#include "runtime/store/state_keys.h"
+
+namespace actord::runtime {
+namespace keys {
+
+void Append(std::string_view text, std::string& key) { key.append(text); }
+
+void Append(const Pid& pid, std::string& key) {
+  Append(pid.node, key);
+  Append(pid.incarnation, key);
+  Append(pid.slot, key);
+  Append(pid.generation, key);
+}
+
+void Append(Owner owner, std::string& key) {
+  Append(static_cast<uint16_t>(owner), key);
+}
+
+}  // namespace keys
+
+std::string BehindPrefix(std::string prefix) {
+  // A kind is never 0xffff, so a byte that can be raised is left.
+  while (prefix.back() == '\xff') prefix.pop_back();
+  prefix.back() =
+      static_cast<char>(static_cast<unsigned char>(prefix.back()) + 1);
+  return prefix;
+}
+
+uint64_t NumberIn(std::string_view key, size_t offset) {
+  uint64_t number = 0;
+  for (const char byte : key.substr(offset, 8)) {
+    number = number << 8 | static_cast<unsigned char>(byte);
+  }
+  return number;
+}
+
+Pid PidIn(std::string_view key, size_t offset) {
+  const uint64_t high = NumberIn(key, offset);
+  const uint64_t low = NumberIn(key, offset + 8);
+  return {static_cast<uint32_t>(high >> 32), static_cast<uint32_t>(high),
+          static_cast<uint32_t>(low >> 32), static_cast<uint32_t>(low)};
+}
+
+}  // namespace actord::runtime

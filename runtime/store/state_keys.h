@@ -1,0 +1,87 @@
+// The keys of the state store. A key begins with its kind, two bytes. All its
+// numbers are big-endian, so keys have the order of their numbers.
+//
+//   kind      behind the kind                  value (state_values.h)
+//   kMeta                                      StoreMeta
+//   kProcess  PID                              ProcessEntry
+//   kImage    PID                              ImageEntry
+//   kMail     PID, position                    Mail
+//   kBody     position                         key of the Mail or Letter whose
+//                                              body is in the journal alone
+//   kName     owner, name                      PID's 16 bytes
+//   kGroup    owner, group, 0, PID             nothing
+//   kExit     watcher's PID, PID, tag          ExitEntry: not yet told
+//   kTimer    time, PID, tag                   nothing; tag 0: the lifetime
+//   kOutcome  PID                              OutcomeEntry
+//   kRequest  owner, kind of id, id            RequestEntry
+//   kExpiry   time, key of what expires        nothing
+//   kLetter   position                         Letter
+//   kPlugin   SHA-256                          records::Plugin
+//
+// Thread-safety: pure functions.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "runtime/process/owner.h"
+#include "runtime/process/pid.h"
+
+namespace actord::runtime {
+
+enum class KeyKind : uint16_t {
+  kMeta = 1,
+  kProcess = 2,
+  kImage = 3,
+  kMail = 4,
+  kBody = 5,
+  kName = 6,
+  kGroup = 7,
+  kExit = 8,
+  kTimer = 9,
+  kOutcome = 10,
+  kRequest = 11,
+  kExpiry = 12,
+  kLetter = 13,
+  kPlugin = 14,
+};
+inline constexpr size_t kKeyKindBytes = 2;
+inline constexpr size_t kKeyPidBytes = 16;
+
+namespace keys {
+
+void Append(std::string_view text, std::string& key);
+void Append(const Pid& pid, std::string& key);
+void Append(Owner owner, std::string& key);
+template <std::unsigned_integral Number>
+void Append(Number number, std::string& key) {
+  for (int shift = 8 * (static_cast<int>(sizeof(Number)) - 1); shift >= 0;
+       shift -= 8) {
+    key.push_back(static_cast<char>(number >> shift));
+  }
+}
+
+}  // namespace keys
+
+// The key of these parts; with fewer parts, what such keys begin with.
+template <typename... Parts>
+std::string KeyOf(KeyKind kind, const Parts&... parts) {
+  std::string key;
+  keys::Append(static_cast<uint16_t>(kind), key);
+  (keys::Append(parts, key), ...);
+  return key;
+}
+// The first key behind all that begin with `prefix`.
+std::string BehindPrefix(std::string prefix);
+
+// Parts of a key. Precondition: the key is long enough.
+Pid PidIn(std::string_view key, size_t offset);
+uint64_t NumberIn(std::string_view key, size_t offset);
+
+// Whose id a request id is.
+inline constexpr uint8_t kSubmitId = 1;
+inline constexpr uint8_t kMessageId = 2;
+
+}  // namespace actord::runtime

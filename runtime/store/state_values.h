@@ -1,0 +1,195 @@
+// The values of the state store (state_keys.h), as numbered fields
+// (field_codec.h).
+//
+// Thread-safety: plain values. Ownership: they own their contents.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "runtime/process/owner.h"
+#include "runtime/process/payload.h"
+#include "runtime/process/pid.h"
+#include "runtime/records/field_codec.h"
+#include "runtime/records/record_fields.h"
+#include "runtime/records/records.h"
+#include "runtime/records/runtime_image.h"
+
+namespace actord::runtime {
+
+struct StoreMeta {
+  // The position of the first record that is not applied.
+  uint64_t applied = 0;
+  // The highest incarnation that has opened the journal.
+  uint64_t incarnation = 0;
+  // The last TIME, and the highest time of the store's clock in any record.
+  uint64_t unix_ns = 0;
+  uint64_t store_ns = 0;
+  // Where this round and the one before began. The store needs no record
+  // before `previous_round`, but for bodies that a running EndRound moves.
+  uint64_t round = 0;
+  uint64_t previous_round = 0;
+  // What the store needs no record before.
+  uint64_t trim = 0;
+};
+template <typename T, typename Visitor>
+requires Is<T, StoreMeta>
+void VisitFields(T& meta, Visitor& visit) {
+  visit(1, meta.applied);
+  visit(2, meta.incarnation);
+  visit(3, meta.unix_ns);
+  visit(4, meta.store_ns);
+  visit(5, meta.round);
+  visit(6, meta.previous_round);
+  visit(7, meta.trim);
+}
+
+struct ProcessEntry {
+  std::string process_type;
+  std::string plugin;  // SHA-256; empty: built in
+  std::string method;
+  records::Durability durability = records::Durability::kImage;
+  // False: recovery calls Init again, with `input`.
+  bool started = false;
+  Payload input;       // until it is started
+  uint64_t yield = 0;  // the parent's process.spawn, until it is completed
+  records::RuntimeImage runtime;
+};
+template <typename T, typename Visitor>
+requires Is<T, ProcessEntry>
+void VisitFields(T& entry, Visitor& visit) {
+  visit(1, entry.process_type);
+  visit(2, entry.plugin);
+  visit(3, entry.method);
+  visit(4, entry.durability);
+  visit(5, entry.started);
+  visit(6, entry.input);
+  visit(7, entry.yield);
+  visit(8, entry.runtime);
+}
+
+struct ImageEntry {
+  std::string image;
+  uint64_t lsn = 0;  // of the record that held it
+};
+template <typename T, typename Visitor>
+requires Is<T, ImageEntry>
+void VisitFields(T& entry, Visitor& visit) {
+  visit(1, entry.image);
+  visit(2, entry.lsn);
+}
+
+enum class MailKind : uint8_t {
+  kMessage,
+  kCall,
+  kCompletion,
+  kCancel,
+  kTerminate
+};
+constexpr MailKind LastOf(MailKind) { return MailKind::kTerminate; }
+
+struct StoredBody {
+  std::string topic;
+  Payload payload;
+};
+template <typename T, typename Visitor>
+requires Is<T, StoredBody>
+void VisitFields(T& body, Visitor& visit) {
+  visit(1, body.topic);
+  visit(2, body.payload);
+}
+
+// An event in a mailbox. Its position is in its key.
+struct Mail {
+  MailKind kind = MailKind::kMessage;
+  uint64_t lsn = 0;  // of the record that holds the body
+  Pid from;
+  uint64_t tag = 0;    // of the caller's yield, or of the completed yield
+  int32_t status = 0;  // of kCompletion
+  // Not set: the body is in the journal.
+  std::optional<StoredBody> body;
+};
+template <typename T, typename Visitor>
+requires Is<T, Mail>
+void VisitFields(T& mail, Visitor& visit) {
+  visit(1, mail.kind);
+  visit(2, mail.lsn);
+  visit(3, mail.from);
+  visit(4, mail.tag);
+  visit(5, mail.status);
+  visit(6, mail.body);
+}
+
+// A dead letter. Its position, which is its id, is in its key.
+struct Letter {
+  Mail mail;  // as it was in the mailbox
+  Pid to;
+  records::DropReason reason = records::DropReason::kUnknownProcess;
+  Owner owner = Owner::kNobody;  // of the receiver, if it was known
+  uint64_t at_ns = 0;            // the store's clock
+};
+template <typename T, typename Visitor>
+requires Is<T, Letter>
+void VisitFields(T& letter, Visitor& visit) {
+  visit(1, letter.mail);
+  visit(2, letter.to);
+  visit(3, letter.reason);
+  visit(4, letter.owner);
+  visit(5, letter.at_ns);
+}
+
+// An end that a watcher must be told of.
+struct ExitEntry {
+  uint64_t lsn = 0;  // of the record of the end; gives the order
+  records::End end;
+  bool unknown_process = false;  // the watch began when there was no process
+};
+template <typename T, typename Visitor>
+requires Is<T, ExitEntry>
+void VisitFields(T& entry, Visitor& visit) {
+  visit(1, entry.lsn);
+  visit(2, entry.end);
+  visit(3, entry.unknown_process);
+}
+
+struct OutcomeEntry {
+  records::End end;
+  uint64_t steps = 0;
+  uint64_t started_unix_ns = 0;
+  Owner owner = Owner::kNobody;
+  uint64_t expires_ns = 0;  // the store's clock
+};
+template <typename T, typename Visitor>
+requires Is<T, OutcomeEntry>
+void VisitFields(T& entry, Visitor& visit) {
+  visit(1, entry.end);
+  visit(2, entry.steps);
+  visit(3, entry.started_unix_ns);
+  visit(4, entry.owner);
+  visit(5, entry.expires_ns);
+}
+
+struct RequestEntry {
+  Fingerprint fingerprint;
+  uint64_t lsn = 0;  // of the record that did it
+  Pid pid;           // that was submitted, or that got the messages
+  uint64_t expires_ns = 0;
+};
+template <typename T, typename Visitor>
+requires Is<T, RequestEntry>
+void VisitFields(T& entry, Visitor& visit) {
+  visit(1, entry.fingerprint);
+  visit(2, entry.lsn);
+  visit(3, entry.pid);
+  visit(4, entry.expires_ns);
+}
+
+template <typename T>
+std::string ValueOf(const T& value) {
+  std::string bytes;
+  EncodeFields(value, bytes);
+  return bytes;
+}
+
+}  // namespace actord::runtime

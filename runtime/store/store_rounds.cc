@@ -1,0 +1,41 @@
+#include "runtime/store/store_rounds.h"
+
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/records/record_codec.h"
+
+namespace actord::runtime {
+
+absl::Status StoreRounds::CatchUp() {
+  const uint64_t from = applier_.applied();
+  if (from < journal_.FirstLsn() || from > journal_.DurableLsn()) {
+    return absl::DataLossError(absl::StrCat(
+        "state store: it stands for the records before position ", from,
+        ", but the journal holds positions ", journal_.FirstLsn(), " to ",
+        journal_.DurableLsn(), ": files of the store are missing or mixed"));
+  }
+  JournalReader reader = journal_.Read(from);
+  for (;;) {
+    const absl::StatusOr<bool> more = reader.Next();
+    if (!more.ok()) return more.status();
+    if (!*more) return applier_.Commit();
+    const absl::Status status = applier_.Apply(reader.record());
+    if (!status.ok()) return status;
+  }
+}
+
+absl::Status StoreRounds::EndRound() {
+  absl::Status status = applier_.EndRound();
+  if (!status.ok()) return status;
+  const records::Checkpoint checkpoint{.applied = {.lsn = applier_.applied()},
+                                       .trim = {.lsn = applier_.trim()}};
+  std::string payload;
+  records::Encode(checkpoint, payload);
+  const absl::StatusOr<uint64_t> lsn =
+      journal_.Append({static_cast<uint16_t>(checkpoint.kKind),
+                       records::FlagsOf(checkpoint.kKind), payload});
+  return lsn.ok() ? journal_.Trim(applier_.trim()) : lsn.status();
+}
+
+}  // namespace actord::runtime

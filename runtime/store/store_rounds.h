@@ -1,0 +1,33 @@
+// Keeps the state store up with the journal: applies what is durable, ends
+// rounds, and gives up the records that the store does not need any more.
+//
+// Thread-safety: one thread at a time, beside everything else of the journal.
+// Lifetime: ends before the journal and the applier.
+#pragma once
+
+#include <cstdint>
+
+#include "absl/status/status.h"
+#include "runtime/journal/journal.h"
+#include "runtime/store/journal_applier.h"
+
+namespace actord::runtime {
+
+class StoreRounds {
+ public:
+  StoreRounds(Journal& journal, JournalApplier& applier)
+      : journal_(journal), applier_(applier) {}
+
+  // Applies every record that is durable now, and commits. DATA_LOSS: the
+  // journal does not begin where the store ends, or ends before it.
+  absl::Status CatchUp();
+  // Ends the round: appends a CHECKPOINT, and trims the journal. When it
+  // returns, the store is durable.
+  absl::Status EndRound();
+
+ private:
+  Journal& journal_;
+  JournalApplier& applier_;
+};
+
+}  // namespace actord::runtime

@@ -1,0 +1,342 @@
+#include "tests/runtime/store/expected_state.h"
+
+#include <algorithm>
+
+#include "runtime/records/home_pid.h"
+
+namespace actord::runtime {
+namespace {
+
+constexpr uint64_t kDayNs = uint64_t{24 * 3600} * 1'000'000'000;
+
+}  // namespace
+
+void ExpectedState::Apply(const Act& act) {
+  act_ = &act;
+  if (act.kind == kOpenedKind) {
+    incarnation = DecodeOpened(act.payload)->incarnation;
+    return;
+  }
+  std::visit([&](const auto& record) { On(record); }, act.record);
+}
+
+void ExpectedState::Remember(const char* kind, Owner owner,
+                             const records::RequestKey& key, const Pid& pid) {
+  if (key.id.empty()) return;
+  const std::string at = std::string(kind) + " " +
+                         std::to_string(static_cast<int>(owner)) + " " + key.id;
+  requests[at] = {std::to_string(key.fingerprint.high) + " " +
+                      std::to_string(act_->lsn) + " " + FormatPid(pid),
+                  clock + kDayNs};
+}
+
+void ExpectedState::On(const records::Submitted& record) {
+  Life& life = lives[record.pid];
+  life.type = record.process_type;
+  life.plugin = record.plugin;
+  life.method = record.method;
+  life.input = record.input.bytes;
+  life.owner = static_cast<uint16_t>(record.owner);
+  life.priority = record.priority;
+  life.keep_result = record.keep_result;
+  life.parent = record.parent;
+  life.spawn = record.yield;
+  clock = std::max(clock, record.at_ns);
+  if (!record.name.empty()) names[{life.owner, record.name}] = record.pid;
+  Remember("submit", record.owner, record.request, record.pid);
+  uint64_t position = act_->lsn;
+  for (const records::Body& body : record.messages) {
+    Post(position++, {.to = record.pid,
+                      .from = body.from,
+                      .topic = body.topic,
+                      .text = body.payload.bytes});
+  }
+  if (!Lives(record.parent)) return;
+  if (record.link) Watch(record.parent, record.pid, 0);
+  if (record.monitor != 0) Watch(record.parent, record.pid, record.monitor);
+}
+
+void ExpectedState::On(const records::Started& record) {
+  Life& life = lives[record.pid];
+  life.started = true;
+  life.input.clear();
+  life.turn = record.turn;
+  life.traps = record.traps_exits;
+  life.lifetime = record.lifetime_ns;
+  if (record.image.has_value()) life.image = *record.image;
+  if (life.spawn != 0 && Lives(life.parent) &&
+      lives[life.parent].yields.erase(life.spawn) != 0) {
+    Post(act_->lsn, {.to = life.parent,
+                     .what = What::kCompletion,
+                     .from = record.pid,
+                     .tag = life.spawn,
+                     .text = FormatPid(record.pid)});
+  }
+  life.spawn = 0;
+}
+
+void ExpectedState::On(const records::Input& record) {
+  clock = std::max(clock, record.at_ns);
+  Remember("message", record.owner, record.request, record.to);
+  uint64_t position = act_->lsn;
+  switch (record.kind) {
+    case records::InputKind::kMessages:
+      for (const records::Body& body : record.messages) {
+        Post(position++, {.to = record.to,
+                          .from = body.from,
+                          .topic = body.topic,
+                          .text = body.payload.bytes});
+      }
+      return;
+    case records::InputKind::kCompletion:
+      if (!Lives(record.to)) return;
+      lives[record.to].yields.erase(record.tag);
+      return Post(position, {.to = record.to,
+                             .what = What::kCompletion,
+                             .tag = record.tag,
+                             .status = record.status,
+                             .text = record.payload.bytes});
+    case records::InputKind::kCancel:
+      if (Lives(record.to)) lives[record.to].cancel_requested = true;
+      return Post(position, {.to = record.to, .what = What::kCancel});
+    case records::InputKind::kTerminate:
+      return Post(position, {.to = record.to, .what = What::kTerminate});
+  }
+}
+
+void ExpectedState::See(const Pid& self, const ActEvent& event) {
+  if (event.is_exit) {
+    exits.erase({self, event.from, event.tag});
+    watches.erase({self, event.from, event.tag});
+    return;
+  }
+  Yield& yield = lives[self].yields[event.tag];
+  if (yield.answer != 0) mail.erase(yield.answer);
+  lives[self].yields.erase(event.tag);
+}
+
+void ExpectedState::On(const records::Step& record) {
+  Life& life = lives[record.pid];
+  clock = std::max(clock, record.at_ns);
+  for (const Position& position : record.consumed.list) {
+    const Event event = mail[position.lsn];
+    mail.erase(position.lsn);
+    if (event.what == What::kCall) {
+      life.owed.push_back({position.lsn, {event.from, event.tag}});
+    } else if (event.what == What::kCompletion) {
+      life.yields.erase(event.tag);
+    }
+  }
+  for (const ActEvent& event : act_->events) See(record.pid, event);
+  life.turn = record.turn;
+  if (record.image.has_value()) life.image = *record.image;
+  uint64_t position = act_->lsn;
+  for (const ActEffect& effect : act_->effects) {
+    Do(record.pid, effect, position++, record);
+  }
+  if (record.end.has_value()) End(record.pid, *record.end);
+}
+
+void ExpectedState::Do(const Pid& self, const ActEffect& effect,
+                       uint64_t position, const records::Step& step) {
+  Life& life = lives[self];
+  uint64_t deadline = 0;
+  for (const records::Deadline& one : step.deadlines) {
+    if (one.tag == effect.tag) deadline = one.at_ns;
+  }
+  switch (effect.kind) {
+    case ActEffect::Kind::kSend:
+      return Post(position, {.to = effect.to,
+                             .from = self,
+                             .topic = "topic",
+                             .text = effect.text});
+    case ActEffect::Kind::kSpawn:
+      if (IsHomePid(effect.to)) {
+        lives[effect.to] = {.type = "child",
+                            .plugin = life.plugin,
+                            .method = "begin",
+                            .input = effect.text,
+                            .owner = life.owner,
+                            .priority = 7,
+                            .keep_result = effect.keep_result,
+                            .parent = self};
+      }
+      if (effect.link) Watch(self, effect.to, 0);
+      if (effect.tag != 0) Watch(self, effect.to, effect.tag);
+      return;
+    case ActEffect::Kind::kYield:
+      life.yields[effect.tag] = {.text = effect.text, .deadline = deadline};
+      return;
+    case ActEffect::Kind::kCall:
+      life.yields[effect.tag] = {.is_call = true,
+                                 .deadline = deadline,
+                                 .callee = effect.to,
+                                 .failed = effect.to.empty()};
+      return Post(position, {.to = effect.to,
+                             .what = What::kCall,
+                             .from = self,
+                             .tag = effect.tag,
+                             .topic = "ask",
+                             .text = effect.text});
+    case ActEffect::Kind::kReply: {
+      const auto owed = std::find_if(
+          life.owed.begin(), life.owed.end(),
+          [&](const auto& one) { return one.first == effect.tag; });
+      if (owed == life.owed.end()) return;
+      const auto [caller, tag] = owed->second;
+      life.owed.erase(owed);
+      if (!Lives(caller) || lives[caller].yields.count(tag) == 0) return;
+      lives[caller].yields[tag].answer = position;
+      return Post(position, {.to = caller,
+                             .what = What::kCompletion,
+                             .from = self,
+                             .tag = tag,
+                             .status = effect.status,
+                             .text = effect.text});
+    }
+    case ActEffect::Kind::kMonitor:
+      return Watch(self, effect.to, effect.tag);
+    case ActEffect::Kind::kLink:
+      return Watch(self, effect.to, 0);
+    case ActEffect::Kind::kUnlink:
+      watches.erase({self, effect.to, 0});
+      if (Lives(effect.to)) watches.erase({effect.to, self, 0});
+      exits.erase({self, effect.to, 0});
+      return;
+    case ActEffect::Kind::kDemonitor:
+      std::erase_if(watches, [&](const Edge& edge) {
+        return std::get<0>(edge) == self && std::get<2>(edge) == effect.tag;
+      });
+      std::erase_if(exits, [&](const auto& exit) {
+        return std::get<0>(exit.first) == self &&
+               std::get<2>(exit.first) == effect.tag;
+      });
+      return;
+    case ActEffect::Kind::kCancel:
+      life.yields[effect.tag].cancelled = true;
+      return;
+  }
+}
+
+void ExpectedState::On(const records::Done& record) {
+  if (!Lives(record.pid)) return;
+  Life& life = lives[record.pid];
+  const uint64_t next = act_->lsn + 1;
+  if (record.status == 0) {
+    switch (record.command) {
+      case records::Command::kOther:
+        break;
+      case records::Command::kRegisterName:
+        names[{life.owner, record.name}] = record.pid;
+        break;
+      case records::Command::kReleaseName:
+        names.erase({life.owner, record.name});
+        break;
+      case records::Command::kJoinGroup:
+        groups.insert({life.owner, record.name, record.pid});
+        break;
+      case records::Command::kLeaveGroup:
+        groups.erase({life.owner, record.name, record.pid});
+        break;
+      case records::Command::kSend:
+        Post(next, {.to = record.target,
+                    .from = record.pid,
+                    .topic = record.message->topic,
+                    .text = record.message->payload.bytes});
+        break;
+      case records::Command::kCancel:
+        if (Lives(record.target)) lives[record.target].cancel_requested = true;
+        Post(next,
+             {.to = record.target, .what = What::kCancel, .from = record.pid});
+        break;
+      case records::Command::kTerminate:
+        Post(next, {.to = record.target,
+                    .what = What::kTerminate,
+                    .from = record.pid});
+        break;
+    }
+  }
+  life.yields.erase(record.tag);
+  Post(act_->lsn, {.to = record.pid,
+                   .what = What::kCompletion,
+                   .tag = record.tag,
+                   .status = record.status,
+                   .text = record.result.bytes});
+}
+
+void ExpectedState::On(const records::Dropped& record) {
+  for (const Position& position : record.positions.list) {
+    const auto found = mail.find(position.lsn);
+    if (found == mail.end()) {
+      letters[position.lsn].reason = record.reason;
+      continue;
+    }
+    const Event event = found->second;
+    mail.erase(found);
+    if (event.what == What::kCall) {
+      Fail(event.from, event.tag);
+    } else {
+      letters[position.lsn] = {event, record.reason, lives[record.to].owner};
+    }
+  }
+}
+
+void ExpectedState::On(const records::Resent& record) {
+  Event event = letters[record.letter.lsn].event;
+  letters.erase(record.letter.lsn);
+  event.to = record.to;
+  Post(act_->lsn, event);
+}
+
+void ExpectedState::On(const records::Forgotten& record) {
+  for (const Position& letter : record.letters.list) letters.erase(letter.lsn);
+}
+
+void ExpectedState::On(const records::Called& record) {
+  lives[record.pid].owed.push_back({act_->lsn, {record.caller, record.tag}});
+}
+
+void ExpectedState::On(const records::Attempt& record) {
+  if (!Lives(record.pid)) return;
+  Yield& yield = lives[record.pid].yields[record.tag];
+  yield.attempts = record.attempt;
+  yield.worker = record.worker;
+}
+
+void ExpectedState::On(const records::YieldOver& record) {
+  if (!Lives(record.pid)) return;
+  lives[record.pid].yields.erase(record.tag);
+  Post(act_->lsn, {.to = record.pid,
+                   .what = What::kCompletion,
+                   .tag = record.tag,
+                   .status = record.status,
+                   .text = record.payload.bytes});
+}
+
+void ExpectedState::On(const records::Ended& record) {
+  End(record.pid, record.end);
+}
+
+void ExpectedState::On(const records::Upgraded& record) {
+  Life& life = lives[record.pid];
+  life.plugin = record.to;
+  life.method = record.method;
+  life.turn = record.turn;
+  if (record.image.has_value()) life.image = *record.image;
+  const auto& adopted = record.adopted.list;
+  std::vector<uint64_t> tags;
+  for (const auto& [tag, yield] : life.yields) tags.push_back(tag);
+  for (const uint64_t tag : tags) {
+    if (std::count(adopted.begin(), adopted.end(), tag) != 0) continue;
+    life.yields.erase(tag);
+    life.fenced.push_back(tag);
+  }
+}
+
+void ExpectedState::On(const records::Plugin& record) {
+  plugins[record.sha256] = record.name + " " + record.version;
+}
+
+void ExpectedState::On(const records::Time& record) { clock = record.store_ns; }
+
+}  // namespace actord::runtime

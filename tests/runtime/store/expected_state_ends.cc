@@ -1,0 +1,94 @@
+// Mailboxes, watches, and what an end does to others.
+#include <algorithm>
+#include <utility>
+
+#include "runtime/records/home_pid.h"
+#include "tests/runtime/store/expected_state.h"
+
+namespace actord::runtime {
+namespace {
+
+constexpr uint64_t kWeekNs = uint64_t{7 * 24 * 3600} * 1'000'000'000;
+
+}  // namespace
+
+// An event has come to a mailbox, or to nobody.
+void ExpectedState::Post(uint64_t position, Event event) {
+  if (!IsHomePid(event.to)) return;
+  if (Lives(event.to)) {
+    mail[position] = std::move(event);
+  } else if (event.what == What::kMessage) {
+    letters[position] = {std::move(event), records::DropReason::kEnded, 0};
+  } else if (event.what == What::kCall) {
+    Fail(event.from, event.tag);
+  }
+}
+
+void ExpectedState::Fail(const Pid& caller, uint64_t tag) {
+  if (!Lives(caller)) return;
+  auto& yields = lives[caller].yields;
+  if (const auto yield = yields.find(tag); yield != yields.end()) {
+    yield->second.failed = true;
+  }
+}
+
+void ExpectedState::Watch(const Pid& watcher, const Pid& watched,
+                          uint64_t tag) {
+  const Edge edge{watcher, watched, tag};
+  if (!watches.insert(edge).second || !IsHomePid(watched)) return;
+  if (!Lives(watched)) {
+    exits[edge] = "unknown process";
+  } else if (tag == 0) {
+    watches.insert({watched, watcher, 0});
+  }
+}
+
+void ExpectedState::End(const Pid& pid, const records::End& end) {
+  const Life life = lives[pid];
+  lives.erase(pid);
+  clock = std::max(clock, end.at_ns);
+  if (life.spawn != 0 && Lives(life.parent) &&
+      lives[life.parent].yields.erase(life.spawn) != 0) {
+    Post(act_->lsn, {.to = life.parent,
+                     .what = What::kCompletion,
+                     .from = pid,
+                     .tag = life.spawn,
+                     .status = end.code,
+                     .text = FormatPid(pid)});
+  }
+  std::erase_if(names, [&](const auto& name) { return name.second == pid; });
+  std::erase_if(groups,
+                [&](const auto& member) { return std::get<2>(member) == pid; });
+  for (const auto& [call, caller] : life.owed)
+    Fail(caller.first, caller.second);
+  for (auto one = mail.begin(); one != mail.end();) {
+    const auto [position, event] = *one++;
+    if (event.to != pid) continue;
+    mail.erase(position);
+    if (event.what == What::kCall) Fail(event.from, event.tag);
+    if (event.what == What::kMessage) {
+      letters[position] = {event, records::DropReason::kDroppedAtEnd,
+                           life.owner};
+    }
+  }
+  for (auto one = watches.begin(); one != watches.end();) {
+    const Edge edge = *one++;
+    const auto [watcher, watched, tag] = edge;
+    if (watcher == pid) watches.erase(edge);
+    if (watched != pid || !Lives(watcher)) continue;
+    if (tag == 0 && end.reason == records::EndReason::kResult &&
+        !lives[watcher].traps) {
+      watches.erase(edge);
+    } else {
+      exits[edge] = EndText(end);
+    }
+  }
+  std::erase_if(
+      exits, [&](const auto& exit) { return std::get<0>(exit.first) == pid; });
+  if (!life.keep_result) return;
+  outcomes[pid] = {EndText(end) + " steps " + std::to_string(life.turn.step) +
+                       " result " + end.result.bytes,
+                   end.at_ns + kWeekNs};
+}
+
+}  // namespace actord::runtime

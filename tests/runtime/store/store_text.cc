@@ -1,0 +1,220 @@
+#include "tests/runtime/store/store_text.h"
+
+#include <algorithm>
+#include <sstream>
+
+#include "runtime/records/record_codec.h"
+#include "runtime/store/record_bodies.h"
+#include "runtime/store/state_keys.h"
+#include "runtime/store/state_values.h"
+#include "tests/runtime/store/expected_state.h"
+
+namespace actord::runtime {
+namespace {
+
+class StoreText {
+ public:
+  StoreText(StateStore& store, RecordSource& source)
+      : store_(store), source_(source) {}
+
+  std::vector<std::string> Write() {
+    const auto meta = Value<StoreMeta>(
+        store_.Get(KeyOf(KeyKind::kMeta)).value().value_or(""));
+    Add("clock ", meta.store_ns);
+    Add("incarnation ", meta.incarnation);
+    Each(KeyKind::kProcess, [&](auto key, auto value) { Process(key, value); });
+    Each(KeyKind::kMail, [&](auto key, auto value) {
+      const uint64_t position = NumberIn(key, 18);
+      Add("mail ", position, " ",
+          EventOf(PidIn(key, 2), position, Value<Mail>(value), key));
+    });
+    Each(KeyKind::kLetter, [&](auto key, auto value) {
+      const uint64_t position = NumberIn(key, 2);
+      const auto letter = Value<Letter>(value);
+      Add("letter ", position, " ",
+          EventOf(letter.to, position, letter.mail, key), " reason ",
+          static_cast<int>(letter.reason), " owner ",
+          static_cast<int>(letter.owner));
+    });
+    Each(KeyKind::kName, [&](auto key, auto value) {
+      Add("name ", OwnerIn(key), " ", key.substr(4), " ",
+          FormatPid(PidIn(value, 0)));
+    });
+    Each(KeyKind::kGroup, [&](auto key, auto /*value*/) {
+      const size_t end = key.size() - kKeyPidBytes;
+      Add("group ", OwnerIn(key), " ", key.substr(4, end - 5), " ",
+          FormatPid(PidIn(key, end)));
+    });
+    Each(KeyKind::kExit, [&](auto key, auto value) {
+      const auto exit = Value<ExitEntry>(value);
+      Add("exit ", FormatPid(PidIn(key, 2)), " ", FormatPid(PidIn(key, 18)),
+          " ", NumberIn(key, 34), " ",
+          exit.unknown_process ? "unknown process" : EndText(exit.end));
+    });
+    Each(KeyKind::kTimer, [&](auto key, auto /*value*/) {
+      Add("timer ", NumberIn(key, 2), " ", FormatPid(PidIn(key, 10)), " ",
+          NumberIn(key, 26));
+    });
+    Each(KeyKind::kOutcome, [&](auto key, auto value) {
+      const auto entry = Value<OutcomeEntry>(value);
+      if (entry.expires_ns < meta.store_ns) return;
+      Add("outcome ", FormatPid(PidIn(key, 2)), " ", EndText(entry.end),
+          " steps ", entry.steps, " result ", entry.end.result.bytes, " until ",
+          entry.expires_ns);
+    });
+    Each(KeyKind::kRequest, [&](auto key, auto value) {
+      const auto entry = Value<RequestEntry>(value);
+      if (entry.expires_ns < meta.store_ns) return;
+      Add("request ", key[4] == kSubmitId ? "submit " : "message ",
+          OwnerIn(key), " ", key.substr(5), " ", entry.fingerprint.high, " ",
+          entry.lsn, " ", FormatPid(entry.pid), " until ", entry.expires_ns);
+    });
+    Each(KeyKind::kPlugin, [&](auto key, auto value) {
+      const auto plugin = Value<records::Plugin>(value);
+      Add("plugin ", key.substr(2, 1), " ", plugin.name, " ", plugin.version);
+    });
+    Each(KeyKind::kBody, [&](auto key, auto value) {
+      if (!store_.Get(value).value().has_value()) {
+        Add("LOST holder of body ", NumberIn(key, 2));
+      }
+    });
+    std::sort(lines_.begin(), lines_.end());
+    return std::move(lines_);
+  }
+
+ private:
+  template <typename... Parts>
+  void Add(const Parts&... parts) {
+    std::ostringstream text;
+    ((text << parts), ...);
+    lines_.push_back(text.str());
+  }
+  template <typename Use>
+  void Each(KeyKind kind, Use use) {
+    const std::string first = KeyOf(kind);
+    std::vector<std::pair<std::string, std::string>> found;
+    const absl::Status status =
+        store_.Scan(first, BehindPrefix(first),
+                    [&](std::string_view k, std::string_view v) {
+                      found.emplace_back(k, v);
+                      return true;
+                    });
+    if (!status.ok()) Add("damaged: ", status.ToString());
+    for (const auto& [key, value] : found) {
+      use(std::string_view(key), std::string_view(value));
+    }
+  }
+  template <typename T>
+  T Value(std::string_view bytes) {
+    T value;
+    const absl::Status status = DecodeFields(bytes, value);
+    if (!status.ok()) Add("damaged: ", status.ToString());
+    return value;
+  }
+  static int OwnerIn(std::string_view key) {
+    return static_cast<unsigned char>(key[2]) << 8 |
+           static_cast<unsigned char>(key[3]);
+  }
+
+  void Process(std::string_view key, std::string_view value) {
+    const Pid pid = PidIn(key, 2);
+    const std::string name = FormatPid(pid);
+    const auto entry = Value<ProcessEntry>(value);
+    const records::RuntimeImage& image = entry.runtime;
+    ExpectedState::Life life;
+    life.type = entry.process_type;
+    life.plugin = entry.plugin;
+    life.method = entry.method;
+    life.started = entry.started;
+    life.input = entry.input.bytes;
+    life.image =
+        Value<ImageEntry>(
+            store_.Get(KeyOf(KeyKind::kImage, pid)).value().value_or(""))
+            .image;
+    life.turn = image.turn;
+    life.cancel_requested = image.cancel_requested;
+    life.traps = image.traps_exits;
+    life.owner = static_cast<uint16_t>(image.owner);
+    life.priority = image.priority;
+    life.keep_result = image.keep_result;
+    life.parent = image.parent;
+    life.spawn = entry.yield;
+    life.lifetime = image.lifetime_ns;
+    life.fenced = image.fenced.list;
+    Add("process ", name, " ", LifeText(life));
+    for (const records::YieldImage& yield : image.yields) {
+      ExpectedState::Yield one;
+      one.is_call = yield.kind == records::YieldKind::kCall;
+      one.text = yield.payload.bytes;
+      one.deadline = yield.deadline_ns;
+      one.attempts = yield.attempts;
+      one.worker = yield.worker;
+      one.callee = yield.callee;
+      one.failed = yield.failed;
+      one.cancelled = yield.cancelled;
+      one.answer = yield.answer;
+      Add("yield ", name, " ", YieldText(yield.tag, one));
+    }
+    for (const records::OwedCall& owed : image.owed_calls) {
+      Add("owed ", name, " ", owed.call, " ", FormatPid(owed.caller), " ",
+          owed.tag);
+    }
+    for (const records::Watch& watch : image.watches) {
+      Add("watch ", name, " ", FormatPid(watch.other), " ", watch.tag);
+    }
+    for (const records::Watch& watch : image.watchers) {
+      Add("watcher ", name, " ", FormatPid(watch.other), " ", watch.tag);
+    }
+    for (const std::string& held : image.names) {
+      const auto holder = store_.Get(KeyOf(KeyKind::kName, image.owner, held));
+      std::string self;
+      keys::Append(pid, self);
+      if (holder.value() != self) Add("LOST name ", held, " of ", name);
+    }
+  }
+
+  std::string EventOf(const Pid& to, uint64_t position, const Mail& mail,
+                      std::string_view key) {
+    ExpectedState::Event event;
+    event.to = to;
+    event.what = static_cast<ExpectedState::What>(mail.kind);
+    event.from = mail.from;
+    event.tag = mail.tag;
+    event.status = mail.status;
+    if (mail.body.has_value()) {
+      event.topic = mail.body->topic;
+      event.text = mail.body->payload.bytes;
+      return EventText(event);
+    }
+    // Its body is in the journal, and the index leads back to it.
+    const auto indexed = store_.Get(KeyOf(KeyKind::kBody, position)).value();
+    if (indexed != std::string(key)) Add("LOST index of body ", position);
+    const absl::StatusOr<SourceRecord> source = source_.At(mail.lsn);
+    std::optional<records::Any> record;
+    if (!source.ok() ||
+        !records::Decode(source->kind, source->flags, source->payload, record)
+             .ok()) {
+      return "LOST body";
+    }
+    const absl::StatusOr<StoredBody> body =
+        BodyIn(*record, position - mail.lsn, buffers_);
+    if (!body.ok()) return "LOST body";
+    event.topic = body->topic;
+    event.text = body->payload.bytes;
+    return EventText(event);
+  }
+
+  StateStore& store_;
+  RecordSource& source_;
+  BufferPool pool_;
+  BufferCache buffers_{pool_};
+  std::vector<std::string> lines_;
+};
+
+}  // namespace
+
+std::vector<std::string> TextOf(StateStore& store, RecordSource& source) {
+  return StoreText(store, source).Write();
+}
+
+}  // namespace actord::runtime
