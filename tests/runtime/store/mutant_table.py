@@ -1,0 +1,92 @@
+"""The mutants of the state store that mutants.py tries."""
+
+PREFIX = "RandomHistory.MakesTheExpectedStateOfEachPrefixThatIsLeft"
+CRASH = "RandomHistory.MakesTheSameStateWhereverTheStoreHasCrashed"
+
+# name: (file, text, its replacement, what is taken out, the test that notices).
+MUTANTS = {
+    "APPLIES_TWICE": (
+        "runtime/store/journal_applier.cc",
+        "  if (record.lsn < meta_.applied) return absl::OkStatus();\n"
+        "  if (record.lsn != meta_.applied) {",
+        "  if (record.lsn > meta_.applied) {",
+        "a record is applied again after the store was opened",
+        "Applier.SkipsWhatTheStoreStandsForAlready"),
+    "APPLIED_IN_A_BATCH_BEFORE": (
+        "runtime/store/journal_applier.cc",
+        "  batch_.Put(KeyOf(KeyKind::kMeta), ValueOf(meta_));\n  return batch_.Write();",
+        "  StateBatch first(store_);\n"
+        "  first.Put(KeyOf(KeyKind::kMeta), ValueOf(meta_));\n"
+        "  if (absl::Status status = first.Write(); !status.ok()) return status;\n"
+        "  return batch_.Write();",
+        "the applied position is written apart from what it stands for", CRASH),
+    "FORGETS_CONSUMED": (
+        "runtime/store/journal_applier_steps.cc",
+        "  RemoveMail(process.pid, position.lsn, **mail);\n", "",
+        "a consumed message stays in the mailbox", PREFIX),
+    "NAME_OUTLIVES": (
+        "runtime/store/journal_applier_lives.cc",
+        "    status = Release(process, name);\n", "    image.names.pop_back();\n",
+        "a process keeps its name after its end", "Applier.FreesTheNameOfAnEndedProcess"),
+    "LOST_BODY": (
+        "runtime/store/journal_applier_rounds.cc",
+        "  status = MoveBodies(meta_.previous_round);\n"
+        "  if (!status.ok()) return status;\n", "",
+        "a body is lost when the journal is trimmed", "Applier.TrimsTwoRoundsBehind"),
+    "TRIMS_TOO_FAR": (
+        "runtime/store/journal_applier_rounds.cc",
+        "  meta_.trim = meta_.previous_round;\n", "  meta_.trim = meta_.applied;\n",
+        "the journal gives up bodies that the store does not have", PREFIX),
+    "NO_INDEX_OF_BODIES": (
+        "runtime/store/journal_applier.cc",
+        "    batch_.PutNew(KeyOf(KeyKind::kBody, position), std::move(holder));\n", "",
+        "nobody knows which bodies are in the journal alone",
+        "RandomHistory.KeepsBodiesThatTheJournalHasGivenUp"),
+    "TRIMS_BEFORE_FLUSH": (
+        "runtime/store/journal_applier_rounds.cc",
+        "  return status.ok() ? store_.Flush() : status;", "  return status;",
+        "the journal is trimmed before the store is durable",
+        "Rounds.TrimTheJournalAndLoseNothingInACrash"),
+    "MAIL_OUTLIVES": (
+        "runtime/store/journal_applier_lives.cc",
+        "    RemoveMail(process.pid, position, mail);\n", "",
+        "the mailbox of an ended process stays", PREFIX),
+    "NO_DEAD_LETTERS": (
+        "runtime/store/journal_applier_lives.cc",
+        "    } else if (mail.kind == MailKind::kMessage) {\n", "    } else if (false) {\n",
+        "what an ended process has not consumed is lost", PREFIX),
+    "SILENT_END": (
+        "runtime/store/journal_applier_lives.cc",
+        "    tell(watcher.other, watcher.tag);\n", "",
+        "a monitor does not hear of the end", PREFIX),
+    "CALL_HANGS": (
+        "runtime/store/journal_applier_lives.cc",
+        "    status = FailCall(owed.caller, owed.tag);\n", "",
+        "a call to an ended process is never answered", PREFIX),
+    "TIMER_OUTLIVES": (
+        "runtime/store/journal_applier_lives.cc",
+        "  SetLifetime(process, 0);\n  for (", "  for (",
+        "the timer of an ended process stays", PREFIX),
+    "TWO_COMPLETIONS": (
+        "runtime/store/journal_applier_parts.cc",
+        "  if (!RemoveYield(**found, tag)) {\n", "  if (!RemoveYield(**found, tag) && false) {\n",
+        "a yield is completed twice", "Applier.CompletesAYieldOnce"),
+    "LATE_ANSWER": (
+        "runtime/store/journal_applier_steps.cc",
+        "    RemoveMail(process.pid, answer, late);\n", "    static_cast<void>(late);\n",
+        "an answer that came too late stays in the mailbox", PREFIX),
+    "STEP_TWICE": (
+        "runtime/store/journal_applier_steps.cc",
+        "  if (record.turn.step != process.runtime().turn.step + 1) {\n",
+        "  if (record.turn.step > process.runtime().turn.step + 1) {\n",
+        "a step may come twice", "Applier.TakesTheStepsInTheirOrder"),
+    "EXPIRES_NEW_ID": (
+        "runtime/store/journal_applier_rounds.cc",
+        "        if (entry->has_value() && (*entry)->expires_ns != at_ns) continue;\n", "",
+        "an id that was used again expires with its first use",
+        "Applier.KeepsAnIdThatWasUsedAgain"),
+    "HALF_A_BATCH": (
+        "runtime/store/state_batch.cc",
+        "  if (entry != entries_.end() && entry->first == key) return true;\n", "",
+        "a scan sees what the batch has changed or removed", PREFIX),
+}
