@@ -53,6 +53,7 @@ void VisitFields(T& record, Visitor& visit) {
   visit(3, record.lifetime_ns);
   visit(4, record.image);
   visit(5, record.traps_exits);
+  visit(6, record.durability);
 }
 
 template <typename T, typename Visitor>

@@ -99,6 +99,9 @@ struct Started {
   uint64_t lifetime_ns = 0;
   std::optional<std::string> image = {};
   bool traps_exits = false;  // the end of a linked process is an event
+  // How the process is durable. It counts for a child that a step has spawned,
+  // which has no SUBMITTED.
+  Durability durability = Durability::kImage;
   std::string unknown = {};
   friend bool operator==(const Started&, const Started&) = default;
 };

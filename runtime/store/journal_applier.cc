@@ -40,6 +40,7 @@ absl::Status JournalApplier::Apply(const RecordView& record) {
 
 absl::Status JournalApplier::ApplyOne(const RecordView& record) {
   lsn_ = record.lsn;
+  payload_ = record.payload;
   if (record.kind == kOpenedKind) {
     const std::optional<Opened> opened = DecodeOpened(record.payload);
     if (!opened.has_value()) return Contradiction("it is no OPENED record");

@@ -98,6 +98,7 @@ class JournalApplier {
   absl::Status EndProcess(Resident& process, const records::End& end);
   absl::Status EmptyMailbox(const Resident& process);
   absl::Status EndWatches(const Resident& process, const records::End& end);
+  absl::Status EndHistory(const Pid& pid);
   // The parent's process.spawn is completed, if there is one.
   absl::Status CompleteSpawn(Resident& process, int32_t status);
 
@@ -120,7 +121,12 @@ class JournalApplier {
 
   // ---- journal_applier_steps.cc: steps and their effects.
   absl::Status Take(const records::Step& record);
-  absl::Status Consume(Resident& process, const Position& position);
+  // Adds what is consumed to `history`.
+  absl::Status Consume(Resident& process, const Position& position,
+                       HistoryEntry& history);
+  // A step of a replay type joins the history, or ends it with its image.
+  absl::Status KeepHistory(const Resident& process, const records::Step& record,
+                           const HistoryEntry& history);
   absl::Status SeeEvent(Resident& process, const actord_event& event);
   absl::Status ApplyEffects(Resident& process, const records::Step& record,
                             const DecodedRecord& turn);
@@ -190,6 +196,7 @@ class JournalApplier {
   // The record that is being applied.
   uint64_t lsn_ = 0;
   std::string_view name_;
+  std::string_view payload_;
   const records::Step* step_ = nullptr;
   const DecodedRecord* turn_ = nullptr;
 };

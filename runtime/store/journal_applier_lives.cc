@@ -77,7 +77,7 @@ absl::Status JournalApplier::Take(const records::Started& record) {
   Resident& process = **found;
   if (process.entry.started) return Contradiction("Init has returned before");
   process.entry.started = true;
-  process.entry.input = {};
+  process.entry.durability = record.durability;
   process.runtime().turn = record.turn;
   process.runtime().traps_exits = record.traps_exits;
   process.changed = true;
@@ -117,7 +117,7 @@ absl::Status JournalApplier::Take(const records::Upgraded& record) {
   image.adopted = record.adopted;
   image.turn = record.turn;
   SetImage(process, record.image);
-  return absl::OkStatus();
+  return record.image.has_value() ? EndHistory(record.pid) : absl::OkStatus();
 }
 
 absl::Status JournalApplier::EmptyMailbox(const Resident& process) {
@@ -143,6 +143,30 @@ absl::Status JournalApplier::EmptyMailbox(const Resident& process) {
     }
     if (!status.ok()) return status;
   }
+  return absl::OkStatus();
+}
+
+absl::Status JournalApplier::EndHistory(const Pid& pid) {
+  std::vector<std::string> steps;
+  std::vector<uint64_t> bodies;
+  absl::Status status;
+  const absl::Status scanned =
+      batch_.Scan(KeyOf(KeyKind::kHistory, pid),
+                  [&](std::string_view key, std::string_view value) {
+                    steps.emplace_back(key);
+                    HistoryEntry entry;
+                    status = DecodeFields(value, entry);
+                    for (const Consumed& one : entry.consumed) {
+                      if (!one.mail.body.has_value()) {
+                        bodies.push_back(one.position);
+                      }
+                    }
+                    return status.ok();
+                  });
+  if (!scanned.ok()) return scanned;
+  if (!status.ok()) return StateBatch::Damaged(status);
+  for (std::string& key : steps) batch_.Erase(std::move(key));
+  for (const uint64_t position : bodies) ForgetBody(position);
   return absl::OkStatus();
 }
 
@@ -214,6 +238,8 @@ absl::Status JournalApplier::EndProcess(Resident& process,
     if (!status.ok()) return status;
   }
   status = EmptyMailbox(process);
+  if (!status.ok()) return status;
+  status = EndHistory(pid);
   if (!status.ok()) return status;
   status = EndWatches(process, end);
   if (!status.ok()) return status;

@@ -184,6 +184,8 @@ void JournalApplier::SetImage(Resident& process,
   process.image.emplace();
   process.image->image = *image;
   process.image->lsn = lsn_;
+  process.entry.input = {};
+  process.changed = true;
 }
 
 // ---- Watches

@@ -68,6 +68,18 @@ absl::Status JournalApplier::MoveBody(uint64_t position,
     if (status.ok()) batch_.Put(holder, ValueOf(**letter));
     return status;
   }
+  if (holder.compare(0, kKeyKindBytes, KeyOf(KeyKind::kHistory)) == 0) {
+    auto history = batch_.Read<HistoryEntry>(holder);
+    if (!history.ok()) return history.status();
+    if (!history->has_value()) return missing();
+    for (Consumed& one : (*history)->consumed) {
+      if (one.position != position) continue;
+      const absl::Status status = move(one.mail);
+      if (status.ok()) batch_.Put(holder, ValueOf(**history));
+      return status;
+    }
+    return missing();
+  }
   absl::StatusOr<std::optional<Mail>> mail = batch_.Read<Mail>(holder);
   if (!mail.ok()) return mail.status();
   if (!mail->has_value()) return missing();

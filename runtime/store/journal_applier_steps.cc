@@ -35,10 +35,13 @@ absl::Status JournalApplier::Take(const records::Step& record) {
   if (!status.ok()) return Contradiction(std::string(status.message()));
   const absl::Cleanup free_contents = [&] { FreeContents(turn, buffers_); };
   meta_.store_ns = std::max(meta_.store_ns, record.at_ns);
+  HistoryEntry history;
   for (const Position& position : record.consumed.list) {
-    status = Consume(process, position);
+    status = Consume(process, position, history);
     if (!status.ok()) return status;
   }
+  status = KeepHistory(process, record, history);
+  if (!status.ok()) return status;
   for (const actord_event& event : turn.events) {
     status = SeeEvent(process, event);
     if (!status.ok()) return status;
@@ -52,8 +55,28 @@ absl::Status JournalApplier::Take(const records::Step& record) {
                                 : absl::OkStatus();
 }
 
+absl::Status JournalApplier::KeepHistory(const Resident& process,
+                                         const records::Step& record,
+                                         const HistoryEntry& history) {
+  if (process.entry.durability != records::Durability::kReplay) {
+    return absl::OkStatus();
+  }
+  // An image stands for everything up to its step.
+  if (record.image.has_value()) return EndHistory(process.pid);
+  std::string key = KeyOf(KeyKind::kHistory, process.pid, lsn_);
+  for (const Consumed& one : history.consumed) {
+    if (!one.mail.body.has_value()) NoteBody(one.position, key);
+  }
+  HistoryEntry entry;
+  entry.step = payload_;
+  entry.consumed = history.consumed;
+  batch_.PutNew(std::move(key), ValueOf(entry));
+  return absl::OkStatus();
+}
+
 absl::Status JournalApplier::Consume(Resident& process,
-                                     const Position& position) {
+                                     const Position& position,
+                                     HistoryEntry& history) {
   if (!position.is_short()) return Contradiction("it consumes a foreign body");
   const absl::StatusOr<std::optional<Mail>> mail =
       batch_.Read<Mail>(KeyOf(KeyKind::kMail, process.pid, position.lsn));
@@ -76,6 +99,9 @@ absl::Status JournalApplier::Consume(Resident& process,
       break;
   }
   RemoveMail(process.pid, position.lsn, **mail);
+  if (process.entry.durability == records::Durability::kReplay) {
+    history.consumed.push_back({position.lsn, **mail});
+  }
   return absl::OkStatus();
 }
 

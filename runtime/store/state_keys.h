@@ -17,6 +17,7 @@
 //   kExpiry   time, key of what expires        nothing
 //   kLetter   position                         Letter
 //   kPlugin   SHA-256                          records::Plugin
+//   kHistory  PID, position of the STEP        HistoryEntry: of replay types
 //
 // Thread-safety: pure functions.
 #pragma once
@@ -46,6 +47,7 @@ enum class KeyKind : uint16_t {
   kExpiry = 12,
   kLetter = 13,
   kPlugin = 14,
+  kHistory = 15,
 };
 inline constexpr size_t kKeyKindBytes = 2;
 inline constexpr size_t kKeyPidBytes = 16;

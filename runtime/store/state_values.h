@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "runtime/process/owner.h"
 #include "runtime/process/payload.h"
@@ -52,7 +53,7 @@ struct ProcessEntry {
   records::Durability durability = records::Durability::kImage;
   // False: recovery calls Init again, with `input`.
   bool started = false;
-  Payload input;       // until it is started
+  Payload input;       // until there is an image
   uint64_t yield = 0;  // the parent's process.spawn, until it is completed
   records::RuntimeImage runtime;
 };
@@ -119,6 +120,30 @@ void VisitFields(T& mail, Visitor& visit) {
   visit(4, mail.tag);
   visit(5, mail.status);
   visit(6, mail.body);
+}
+
+// What a step has consumed, with its position.
+struct Consumed {
+  uint64_t position = 0;
+  Mail mail;
+};
+template <typename T, typename Visitor>
+requires Is<T, Consumed>
+void VisitFields(T& consumed, Visitor& visit) {
+  visit(1, consumed.position);
+  visit(2, consumed.mail);
+}
+
+// A step of a process of a replay type, since its last image.
+struct HistoryEntry {
+  std::string step;  // the payload of the STEP
+  std::vector<Consumed> consumed;
+};
+template <typename T, typename Visitor>
+requires Is<T, HistoryEntry>
+void VisitFields(T& entry, Visitor& visit) {
+  visit(1, entry.step);
+  visit(2, entry.consumed);
 }
 
 // A dead letter. Its position, which is its id, is in its key.

@@ -59,7 +59,8 @@ void ExpectedState::On(const records::Submitted& record) {
 void ExpectedState::On(const records::Started& record) {
   Life& life = lives[record.pid];
   life.started = true;
-  life.input.clear();
+  life.replays = record.durability == records::Durability::kReplay;
+  if (record.image.has_value()) life.input.clear();
   life.turn = record.turn;
   life.traps = record.traps_exits;
   life.lifetime = record.lifetime_ns;
@@ -121,11 +122,17 @@ void ExpectedState::On(const records::Step& record) {
   for (const Position& position : record.consumed.list) {
     const Event event = mail[position.lsn];
     mail.erase(position.lsn);
+    if (life.replays) life.history[act_->lsn][position.lsn] = event;
     if (event.what == What::kCall) {
       life.owed.push_back({position.lsn, {event.from, event.tag}});
     } else if (event.what == What::kCompletion) {
       life.yields.erase(event.tag);
     }
+  }
+  if (life.replays) life.history[act_->lsn];
+  if (record.image.has_value()) {
+    life.history.clear();
+    life.input.clear();
   }
   for (const ActEvent& event : act_->events) See(record.pid, event);
   life.turn = record.turn;
@@ -322,7 +329,11 @@ void ExpectedState::On(const records::Upgraded& record) {
   life.plugin = record.to;
   life.method = record.method;
   life.turn = record.turn;
-  if (record.image.has_value()) life.image = *record.image;
+  if (record.image.has_value()) {
+    life.image = *record.image;
+    life.history.clear();
+    life.input.clear();
+  }
   const auto& adopted = record.adopted.list;
   std::vector<uint64_t> tags;
   for (const auto& [tag, yield] : life.yields) tags.push_back(tag);

@@ -66,6 +66,9 @@ class ExpectedState {
     std::map<uint64_t, Yield> yields;
     std::vector<std::pair<uint64_t, std::pair<Pid, uint64_t>>> owed;
     std::vector<uint64_t> fenced;
+    bool replays = false;
+    // Of a replay type, since the last image: what each step has consumed.
+    std::map<uint64_t, std::map<uint64_t, Event>> history;
   };
   // Watcher, watched, tag.
   using Edge = std::tuple<Pid, Pid, uint64_t>;

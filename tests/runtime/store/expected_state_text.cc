@@ -63,6 +63,12 @@ std::vector<std::string> ExpectedState::Text() const {
         add("timer ", yield.deadline, " ", name, " ", tag);
     }
     if (life.lifetime != 0) add("timer ", life.lifetime, " ", name, " ", 0);
+    for (const auto& [step, consumed] : life.history) {
+      add("history ", name, " ", step, " consumed ", consumed.size());
+      for (const auto& [position, event] : consumed) {
+        add("consumed ", position, " ", EventText(event));
+      }
+    }
     for (const auto& [call, caller] : life.owed) {
       add("owed ", name, " ", call, " ", FormatPid(caller.first), " ",
           caller.second);

@@ -161,7 +161,11 @@ class HistoryGenerator {
       if (OneIn(8)) return End(pid);
       records::Started record{.pid = pid, .turn = {.next_tag = 1}};
       if (OneIn(3)) record.lifetime_ns = state_.clock + kHourNs;
-      record.image = Word("image");
+      if (OneIn(3)) {
+        record.durability = records::Durability::kReplay;
+      } else {
+        record.image = Word("image");
+      }
       record.traps_exits = OneIn(2);
       return Add(record);
     }

@@ -213,10 +213,11 @@ TEST_F(RandomHistory, HasEachKindOfFact) {
     }
     for (const Act& act : history.acts()) records.insert(act.kind);
   }
-  EXPECT_EQ(kinds, (std::set<std::string>{
-                       "clock", "exit", "group", "incarnation", "letter",
-                       "mail", "name", "outcome", "owed", "plugin", "process",
-                       "request", "timer", "watch", "watcher", "yield"}));
+  EXPECT_EQ(kinds,
+            (std::set<std::string>{
+                "clock", "consumed", "exit", "group", "history", "incarnation",
+                "letter", "mail", "name", "outcome", "owed", "plugin",
+                "process", "request", "timer", "watch", "watcher", "yield"}));
   EXPECT_EQ(records.size(), 17u);
 }
 

@@ -85,6 +85,10 @@ MUTANTS = {
         "        if (entry->has_value() && (*entry)->expires_ns != at_ns) continue;\n", "",
         "an id that was used again expires with its first use",
         "Applier.KeepsAnIdThatWasUsedAgain"),
+    "SHORT_HISTORY": (
+        "runtime/store/journal_applier_steps.cc",
+        "    if (!one.mail.body.has_value()) NoteBody(one.position, key);\n", "",
+        "what a replay needs is lost when the journal is trimmed", PREFIX),
     "HALF_A_BATCH": (
         "runtime/store/state_batch.cc",
         "  if (entry != entries_.end() && entry->first == key) return true;\n", "",

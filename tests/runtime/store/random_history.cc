@@ -46,7 +46,8 @@ void HistoryGenerator::Step() {
                       std::count(over.begin(), over.end(), effect.tag) != 0;
     if (!effect.text.empty() || !late) effects.push_back(std::move(effect));
   }
-  if (OneIn(2)) step.image = Word("image");
+  // A replay type has few images.
+  if (OneIn(life.replays ? 8 : 2)) step.image = Word("image");
   if (OneIn(12)) {
     step.end = EndOf();
     ended_.push_back(pid);

@@ -73,6 +73,22 @@ class StoreText {
       const auto plugin = Value<records::Plugin>(value);
       Add("plugin ", key.substr(2, 1), " ", plugin.name, " ", plugin.version);
     });
+    Each(KeyKind::kHistory, [&](auto key, auto value) {
+      const auto entry = Value<HistoryEntry>(value);
+      const Pid pid = PidIn(key, 2);
+      Add("history ", FormatPid(pid), " ", NumberIn(key, 18), " consumed ",
+          entry.consumed.size());
+      std::optional<records::Any> step;
+      if (!records::Decode(static_cast<uint16_t>(records::Kind::kStep), 0,
+                           entry.step, step)
+               .ok()) {
+        Add("LOST step ", NumberIn(key, 18));
+      }
+      for (const Consumed& one : entry.consumed) {
+        Add("consumed ", one.position, " ",
+            EventOf(pid, one.position, one.mail, key));
+      }
+    });
     Each(KeyKind::kBody, [&](auto key, auto value) {
       if (!store_.Get(value).value().has_value()) {
         Add("LOST holder of body ", NumberIn(key, 2));
