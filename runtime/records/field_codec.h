@@ -130,9 +130,8 @@ class FieldWriter {
       for (const auto& element : value) Write(number, element, use);
     } else if constexpr (wire::kIsOptional<T>) {
       if (value.has_value()) Write(number, *value, use);
-    } else if constexpr (wire::Number<T>) {
-      if (value != T{}) Write(number, value, use);
-    } else if constexpr (wire::kIsBytes<T> || Is<T, Position>) {
+    } else if constexpr (wire::Number<T> || wire::kIsBytes<T> ||
+                         Is<T, Position>) {
       if (value != T{}) Write(number, value, use);
     } else {
       const size_t begin = out_.size();

@@ -48,7 +48,7 @@ absl::Status JournalApplier::ApplyOne(const RecordView& record) {
     return absl::OkStatus();
   }
   std::optional<records::Any> decoded;
-  const absl::Status status =
+  absl::Status status =
       records::Decode(record.kind, record.flags, record.payload, decoded);
   if (!status.ok()) {
     return absl::DataLossError(absl::StrCat("journal: the record at position ",

@@ -48,8 +48,8 @@ namespace actord::runtime {
 
 struct ApplierOptions {
   // How long results, and request and message ids, are kept.
-  uint64_t result_ttl_ns = uint64_t{7 * 24 * 3600} * 1'000'000'000;
-  uint64_t request_id_ttl_ns = uint64_t{24 * 3600} * 1'000'000'000;
+  uint64_t result_ttl_ns = uint64_t{7} * 24 * 3600 * 1'000'000'000;
+  uint64_t request_id_ttl_ns = uint64_t{24} * 3600 * 1'000'000'000;
   // Apply commits by itself when the batch has this many bytes.
   size_t max_batch_bytes = 8 << 20;
 };

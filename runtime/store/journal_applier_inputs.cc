@@ -33,7 +33,7 @@ absl::Status JournalApplier::Take(const records::Input& record) {
     Mail mail;
     mail.lsn = lsn_;
     mail.from = record.messages[i].from;
-    const absl::Status status = Deliver(record.to, lsn_ + i, std::move(mail));
+    absl::Status status = Deliver(record.to, lsn_ + i, std::move(mail));
     if (!status.ok()) return status;
   }
   if (record.kind == records::InputKind::kMessages) return absl::OkStatus();
@@ -55,7 +55,7 @@ absl::Status JournalApplier::Take(const records::Done& record) {
   const absl::StatusOr<Resident*> found = residents_.Find(record.pid);
   if (!found.ok() || *found == nullptr) return found.status();
   if (record.status == ACTORD_OK) {
-    const absl::Status status = CarryOut(**found, record);
+    absl::Status status = CarryOut(**found, record);
     if (!status.ok()) return status;
   }
   return Complete(record.pid, record.tag, record.status, lsn_);
@@ -112,7 +112,7 @@ absl::Status JournalApplier::CarryOut(Resident& process,
 
 absl::Status JournalApplier::Take(const records::Dropped& record) {
   for (const Position& position : record.positions.list) {
-    const absl::Status status = DropOne(position.lsn, record);
+    absl::Status status = DropOne(position.lsn, record);
     if (!status.ok()) return status;
   }
   return absl::OkStatus();

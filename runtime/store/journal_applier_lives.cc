@@ -30,7 +30,7 @@ absl::Status JournalApplier::Take(const records::Submitted& record) {
   image.started_unix_ns = record.unix_ns;
   meta_.store_ns = std::max(meta_.store_ns, record.at_ns);
   if (!record.name.empty()) {
-    const absl::Status status = Hold(process, record.name);
+    absl::Status status = Hold(process, record.name);
     if (!status.ok()) return status;
   }
   KeepRequest(kSubmitId, record.owner, record.request, record.pid);
@@ -38,14 +38,14 @@ absl::Status JournalApplier::Take(const records::Submitted& record) {
     Mail mail;
     mail.lsn = lsn_;
     mail.from = record.messages[i].from;
-    const absl::Status status = Deliver(record.pid, lsn_ + i, std::move(mail));
+    absl::Status status = Deliver(record.pid, lsn_ + i, std::move(mail));
     if (!status.ok()) return status;
   }
   if (record.monitor == 0 && !record.link) return absl::OkStatus();
   const absl::StatusOr<Resident*> parent = residents_.Find(record.parent);
   if (!parent.ok() || *parent == nullptr) return parent.status();
   if (record.link) {
-    const absl::Status status = AddWatch(**parent, record.pid, 0);
+    absl::Status status = AddWatch(**parent, record.pid, 0);
     if (!status.ok()) return status;
   }
   return record.monitor == 0 ? absl::OkStatus()
@@ -123,7 +123,7 @@ absl::Status JournalApplier::Take(const records::Upgraded& record) {
 absl::Status JournalApplier::EmptyMailbox(const Resident& process) {
   std::vector<std::pair<uint64_t, Mail>> left;
   absl::Status status;
-  const absl::Status scanned =
+  absl::Status scanned =
       batch_.Scan(KeyOf(KeyKind::kMail, process.pid),
                   [&](std::string_view key, std::string_view value) {
                     auto& [position, mail] = left.emplace_back();
@@ -150,7 +150,7 @@ absl::Status JournalApplier::EndHistory(const Pid& pid) {
   std::vector<std::string> steps;
   std::vector<uint64_t> bodies;
   absl::Status status;
-  const absl::Status scanned =
+  absl::Status scanned =
       batch_.Scan(KeyOf(KeyKind::kHistory, pid),
                   [&](std::string_view key, std::string_view value) {
                     steps.emplace_back(key);
@@ -205,7 +205,7 @@ absl::Status JournalApplier::EndWatches(const Resident& process,
     }
   }
   std::vector<std::string> untold;
-  const absl::Status status =
+  absl::Status status =
       batch_.Scan(KeyOf(KeyKind::kExit, process.pid),
                   [&](std::string_view key, std::string_view /*value*/) {
                     untold.emplace_back(key);

@@ -53,8 +53,9 @@ absl::Status JournalApplier::MoveBody(uint64_t position,
   batch_.Erase(KeyOf(KeyKind::kBody, position));
   const auto move = [&](Mail& mail) {
     absl::StatusOr<StoredBody> body = LoadBody(mail.lsn, position - mail.lsn);
-    if (body.ok()) mail.body = *std::move(body);
-    return body.status();
+    if (!body.ok()) return body.status();
+    mail.body = *std::move(body);
+    return absl::OkStatus();
   };
   const auto missing = [&] {
     return absl::DataLossError(absl::StrCat(
@@ -64,7 +65,7 @@ absl::Status JournalApplier::MoveBody(uint64_t position,
     absl::StatusOr<std::optional<Letter>> letter = batch_.Read<Letter>(holder);
     if (!letter.ok()) return letter.status();
     if (!letter->has_value()) return missing();
-    const absl::Status status = move((*letter)->mail);
+    absl::Status status = move((*letter)->mail);
     if (status.ok()) batch_.Put(holder, ValueOf(**letter));
     return status;
   }
@@ -74,7 +75,7 @@ absl::Status JournalApplier::MoveBody(uint64_t position,
     if (!history->has_value()) return missing();
     for (Consumed& one : (*history)->consumed) {
       if (one.position != position) continue;
-      const absl::Status status = move(one.mail);
+      absl::Status status = move(one.mail);
       if (status.ok()) batch_.Put(holder, ValueOf(**history));
       return status;
     }
@@ -83,7 +84,7 @@ absl::Status JournalApplier::MoveBody(uint64_t position,
   absl::StatusOr<std::optional<Mail>> mail = batch_.Read<Mail>(holder);
   if (!mail.ok()) return mail.status();
   if (!mail->has_value()) return missing();
-  const absl::Status status = move(**mail);
+  absl::Status status = move(**mail);
   if (status.ok()) batch_.Put(holder, ValueOf(**mail));
   return status;
 }
@@ -91,7 +92,7 @@ absl::Status JournalApplier::MoveBody(uint64_t position,
 absl::Status JournalApplier::Expire() {
   for (;;) {
     std::vector<std::string> piece;
-    const absl::Status status = store_.Scan(
+    absl::Status status = store_.Scan(
         KeyOf(KeyKind::kExpiry), KeyOf(KeyKind::kExpiry, meta_.store_ns),
         [&](std::string_view key, std::string_view /*value*/) {
           piece.emplace_back(key);
@@ -111,7 +112,7 @@ absl::Status JournalApplier::Expire() {
       }
       batch_.Erase(std::move(what));
     }
-    const absl::Status written = Commit();
+    absl::Status written = Commit();
     if (!written.ok()) return written;
   }
 }
@@ -123,7 +124,7 @@ absl::StatusOr<StoredBody> JournalApplier::LoadBody(uint64_t lsn,
   const absl::StatusOr<SourceRecord> source = source_.At(lsn);
   if (!source.ok()) return source.status();
   std::optional<records::Any> record;
-  const absl::Status status =
+  absl::Status status =
       records::Decode(source->kind, source->flags, source->payload, record);
   if (!status.ok()) return absl::DataLossError(std::string(status.message()));
   return record.has_value() ? BodyIn(*record, index, buffers_)

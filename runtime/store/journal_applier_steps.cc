@@ -132,7 +132,7 @@ absl::Status JournalApplier::ApplyEffects(Resident& process,
   turn_ = &turn;
   uint64_t position = lsn_;
   for (const Effect& effect : turn.record.effects) {
-    const absl::Status status = std::visit(
+    absl::Status status = std::visit(
         [&](const auto& one) { return Do(process, one, position); }, effect);
     if (!status.ok()) return status;
     ++position;
@@ -182,7 +182,7 @@ absl::Status JournalApplier::Do(Resident& process, const SpawnEffect& spawn,
     image.parent = process.pid;
   }
   if (spawn.link) {
-    const absl::Status status = AddWatch(process, spawn.child, 0);
+    absl::Status status = AddWatch(process, spawn.child, 0);
     if (!status.ok()) return status;
   }
   return spawn.monitor == 0 ? absl::OkStatus()

@@ -70,7 +70,7 @@ absl::StatusOr<StoredBody> Of(const records::YieldOver& record, uint64_t index,
 absl::StatusOr<StoredBody> Of(const records::Step& record, uint64_t index,
                               BufferCache& buffers) {
   DecodedRecord turn;
-  const absl::Status status = DecodeTurn(record.record, buffers, turn);
+  absl::Status status = DecodeTurn(record.record, buffers, turn);
   if (!status.ok()) return absl::DataLossError(std::string(status.message()));
   const absl::Cleanup free_contents = [&] { FreeContents(turn, buffers); };
   if (index >= turn.record.effects.size()) return NoBody(index);

@@ -58,7 +58,7 @@ absl::Status StateBatch::Scan(const std::string& prefix, StateStore::Use use) {
     }
     return goes_on;
   };
-  const absl::Status status = store_.Scan(
+  absl::Status status = store_.Scan(
       prefix, last, [&](std::string_view key, std::string_view value) {
         if (!use_up_to(key)) return false;
         if (entry != entries_.end() && entry->first == key) return true;

@@ -20,7 +20,7 @@ absl::Status StoreRounds::CatchUp() {
     const absl::StatusOr<bool> more = reader.Next();
     if (!more.ok()) return more.status();
     if (!*more) return applier_.Commit();
-    const absl::Status status = applier_.Apply(reader.record());
+    absl::Status status = applier_.Apply(reader.record());
     if (!status.ok()) return status;
   }
 }

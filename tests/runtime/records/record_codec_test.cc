@@ -14,6 +14,7 @@
 
 #include "runtime/journal/format.h"
 #include "runtime/records/field_codec.h"
+#include "runtime/records/fingerprint.h"
 #include "runtime/records/record_fields.h"
 #include "tests/runtime/records/sample_records.h"
 
@@ -243,6 +244,19 @@ TEST(RecordTurn, IsRefusedInAnotherOrder) {
                               turn.substr(items, effect - items);
   EXPECT_FALSE(DecodeTurn(swapped, buffers, decoded).ok());
   EXPECT_FALSE(DecodeTurn(turn + turn, buffers, decoded).ok());
+}
+
+TEST(Fingerprints, AreFixedForEverAndTellPartsApart) {
+  const SipKey key{1, 2};
+  const auto of = [&](std::vector<std::string_view> parts) {
+    return FingerprintOf(key, parts);
+  };
+  const Fingerprint golden = of({"Send", "order-1", std::string_view()});
+  EXPECT_EQ(golden, (Fingerprint{0x603abb2043cfbbb7, 0xf8f8d2e93ee469f5}));
+  EXPECT_FALSE(of({"Send", "order-1"}) == golden);
+  EXPECT_FALSE(of({"Sen", "dorder-1", ""}) == golden);
+  EXPECT_FALSE(of({"Send", std::string_view("order-1\0", 8), ""}) == golden);
+  EXPECT_NE(golden.high, golden.low);
 }
 
 TEST(HomePids, TakeOneByteForTheNode) {

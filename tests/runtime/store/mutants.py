@@ -13,7 +13,9 @@ once in its file, or whose test does not exist, and exits with 1 if there is one
 """
 
 import argparse
+import concurrent.futures
 import hashlib
+import os
 import pathlib
 import re
 import subprocess
@@ -22,7 +24,7 @@ import sys
 from mutant_table import MUTANTS
 
 SOURCES = ["runtime/files/*.cc", "runtime/journal/*.cc", "runtime/records/*.cc",
-           "runtime/store/*.cc", "runtime/memory/buffer_pool.cc",
+           "runtime/store/*.cc", "runtime/memory/*.cc",
            "runtime/process/pid.cc", "runtime/process/errors.cc",
            "runtime/step/record_f*.cc",
            *(f"runtime/system/{name}.cc" for name in (
@@ -63,10 +65,13 @@ def compiled(root, source, text, scratch):
 def build(root, scratch, mutated_file=None, mutated_text=None):
     files = [str(path.relative_to(root)) for pattern in SOURCES
              for path in sorted(root.glob(pattern)) if path.name != "apply_rate.cc"]
-    objects = []
-    for source in files:
+
+    def compile_one(source):
         text = mutated_text if source == mutated_file else (root / source).read_text()
-        objects.append(compiled(root, source, text, scratch))
+        return compiled(root, source, text, scratch)
+
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        objects = list(pool.map(compile_one, files))
     program = scratch / "store_mutant_test"
     result = run(["g++", "-o", program, *objects, *LIBRARIES])
     if result.returncode != 0:
