@@ -1,11 +1,12 @@
 // Measures the applier: writes a journal of 64 MiB, and makes the state store
 // from it.
 //
-// Usage: store_apply_rate DIRECTORY [ROUND_BYTES]
+// Usage: store_apply_rate DIRECTORY [PROCESSES [ROUND_BYTES]]
 //
-// DIRECTORY is made, and must not exist. Each of 1,000 processes gets an INPUT
-// of 64 bytes and takes it with a STEP that has an image of 64 bytes, in turn.
-// A round ends each ROUND_BYTES of the journal (default: the whole journal).
+// DIRECTORY is made, and must not exist. Each of PROCESSES processes (default:
+// 1,000) gets an INPUT of 64 bytes and takes it with a STEP that has an image
+// of 64 bytes, in turn. A round ends each ROUND_BYTES of the journal (default:
+// the whole journal).
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -26,7 +27,6 @@ namespace actord::runtime {
 namespace {
 
 constexpr uint64_t kJournalBytes = 64 << 20;
-constexpr uint32_t kProcesses = 1000;
 
 class Events final : public JournalEvents {
  public:
@@ -52,7 +52,8 @@ double Seconds() {
 
 class Writer {
  public:
-  explicit Writer(Journal& journal) : journal_(journal) {}
+  Writer(Journal& journal, uint32_t processes)
+      : journal_(journal), processes_(processes) {}
 
   template <typename Record>
   uint64_t Write(const Record& record) {
@@ -67,11 +68,11 @@ class Writer {
   }
   // All records of the measurement.
   void WriteAll() {
-    for (uint32_t i = 0; i < kProcesses; ++i) {
+    for (uint32_t i = 0; i < processes_; ++i) {
       Write(records::Submitted{.pid = PidOf(i), .process_type = "counter"});
       Write(records::Started{.pid = PidOf(i), .image = std::string(64, 's')});
     }
-    std::vector<uint64_t> steps(kProcesses);
+    std::vector<uint64_t> steps(processes_);
     uint32_t i = 0;
     while (journal_.Tail() < kJournalBytes) {
       records::Input input{.to = PidOf(i)};
@@ -83,7 +84,7 @@ class Writer {
       step.consumed.list.push_back({.lsn = lsn});
       step.image = std::string(64, 's');
       Write(step);
-      i = (i + 1) % kProcesses;
+      i = (i + 1) % processes_;
     }
     Check(journal_.AwaitDurable(journal_.Tail()));
   }
@@ -93,6 +94,7 @@ class Writer {
   static Pid PidOf(uint32_t i) { return HomePid(i % kHomes, 1, i, 1); }
 
   Journal& journal_;
+  const uint32_t processes_;
   std::string payload_;
   uint64_t records_ = 0;
 };
@@ -106,7 +108,8 @@ uint64_t BytesOf(const std::string& directory) {
   return bytes;
 }
 
-void Run(const std::string& directory, uint64_t round_bytes) {
+void Run(const std::string& directory, uint32_t processes,
+         uint64_t round_bytes) {
   std::filesystem::create_directory(directory);
   Events events;
   JournalOptions options;
@@ -114,7 +117,7 @@ void Run(const std::string& directory, uint64_t round_bytes) {
   options.knows = &records::Knows;
   auto journal = Journal::Open(options, events);
   Check(journal.status());
-  Writer writer(**journal);
+  Writer writer(**journal, processes);
   writer.WriteAll();
   const JournalStats stats = (*journal)->Stats();
 
@@ -160,10 +163,15 @@ void Run(const std::string& directory, uint64_t round_bytes) {
 
 int main(int argc, char** argv) {
   if (argc < 2) {
-    std::fprintf(stderr, "usage: store_apply_rate DIRECTORY [ROUND_BYTES]\n");
+    std::fprintf(
+        stderr,
+        "usage: store_apply_rate DIRECTORY [PROCESSES [ROUND_BYTES]]\n");
     return 2;
   }
-  actord::runtime::Run(argv[1], argc > 2 ? std::strtoull(argv[2], nullptr, 10)
-                                         : uint64_t{1} << 40);
+  const auto number = [&](int i, uint64_t otherwise) {
+    return argc > i ? std::strtoull(argv[i], nullptr, 10) : otherwise;
+  };
+  actord::runtime::Run(argv[1], static_cast<uint32_t>(number(2, 1000)),
+                       number(3, uint64_t{1} << 40));
   return 0;
 }
