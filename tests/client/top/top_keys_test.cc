@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "client/top/keys.h"
+#include "client/top/table.h"
 #include "client/top/view.h"
 #include "tests/client/top/top_fixture.h"
 
@@ -95,7 +96,8 @@ class TopView : public testing::Test {
     return view_.types() ? view_.type_rows()[view_.selected()]->type
                          : view_.processes()[view_.selected()]->process.pid();
   }
-  void Start(ViewOptions options = {.process_column = 4}) {
+  void Start(ViewOptions options = {
+                 .process_column = *ColumnNamed(ProcessColumns(), "steps")}) {
     view_ = View(std::move(options));
     view_.Refresh(model_);
     view_.SetVisibleRows(10);

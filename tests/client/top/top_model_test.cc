@@ -242,9 +242,10 @@ TEST(TopTable, RowsWithoutARateComeLast) {
 }
 
 TEST(TopTable, EveryColumnCanBeSortedBy) {
+  v1::Process process = MakeProcess("a", "order", 5);
+  process.set_owner("billing");
   Model model;
-  model.Add(MakeSample(absl::Seconds(60), {MakeProcess("a", "order", 5),
-                                           MakeProcess("a", "order", 5)}));
+  model.Add(MakeSample(absl::Seconds(60), {process, process}));
   for (const auto& column : ProcessColumns()) {
     // A strict weak order puts neither of two equal rows above the other.
     EXPECT_FALSE(column.above(model.processes()[0], model.processes()[1]))
