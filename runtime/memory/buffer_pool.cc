@@ -76,7 +76,7 @@ size_t BufferPool::GivePagesBack() {
       if (!free.empty()) slabs = slabs_;
     }
     if (free.empty()) continue;
-    FreePages pages(std::move(slabs), kSlabBytes);
+    FreePages pages(slabs, kSlabBytes);
     for (const auto& batch : free) {
       for (const void* buffer : *batch) pages.Add(buffer, BytesOf(size_class));
     }

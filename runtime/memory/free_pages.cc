@@ -10,7 +10,7 @@
 
 namespace actord::runtime {
 
-FreePages::FreePages(std::vector<void*> regions, size_t region_bytes)
+FreePages::FreePages(const std::vector<void*>& regions, size_t region_bytes)
     : region_bytes_(region_bytes),
       page_bytes_(static_cast<size_t>(sysconf(_SC_PAGESIZE))),
       // A region may begin and end within a page.

@@ -14,7 +14,7 @@ class FreePages {
  public:
   // `regions`: the memory in which the free blocks lie, each of `region_bytes`,
   // in any order.
-  FreePages(std::vector<void*> regions, size_t region_bytes);
+  FreePages(const std::vector<void*>& regions, size_t region_bytes);
 
   // Marks a block as free. Precondition: it lies in a region, and has not been
   // marked.
