@@ -56,8 +56,8 @@ class AccessControl {
   AccessControl(const AccessControl&) = delete;
   AccessControl& operator=(const AccessControl&) = delete;
 
-  // The quotas of all owners that are for the runtime, and of those that have
-  // others. Called on any thread, on one at a time.
+  // Sets the quotas that the runtime enforces: of all owners, and of the owners
+  // that have quotas of their own. Called on any thread, on one at a time.
   using SetQuotas =
       std::function<void(const runtime::OwnerQuotas& all,
                          const std::vector<runtime::OwnQuotas>& own)>;

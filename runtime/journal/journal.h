@@ -6,7 +6,8 @@
 //   2. The commit thread writes what is published and contiguous, up to 1 MiB,
 //      as one group, syncs, moves the durable position, and begins again. While
 //      one sync runs, the next group forms.
-//   3. Whoever must not act before a record is durable waits for its position:
+//   3. Code that must not act before a record is durable waits for its
+//   position:
 //      by JournalEvents::Durable, DurableLsn or AwaitDurable.
 //
 // If the process or the machine dies, a suffix of the records is lost, and no
@@ -97,7 +98,7 @@ class Journal {
   // `lsn` lies behind the tail.
   absl::Status AwaitDurable(uint64_t lsn);
   // True: more than max_unsynced_bytes are not durable, or there is no room for
-  // another segment. Whoever can wait should begin nothing new until
+  // another segment. Code that can wait should begin nothing new until
   // JournalEvents::CaughtUp, which comes when half of that is free again.
   [[nodiscard]] bool Behind() const {
     return behind_.load(std::memory_order_seq_cst) ||
