@@ -219,8 +219,11 @@ void ConnectionGuard::Ask(uint64_t id, const Connection& connection,
   // This needs no parsing by gRPC, which may be far behind. Encrypted bytes
   // tell nothing.
   const bool is_encrypted = connection.handshake != nullptr;
-  if (!is_encrypted &&
-      JudgeUnread(PeekBytes(connection.fd, peeked_)) != Verdict::kNone) {
+  const uint64_t waiting_calls =
+      is_encrypted ? 0
+                   : EstimateResets(PeekBytes(connection.fd, peeked_),
+                                    CountUnread(connection.fd));
+  if (waiting_calls > limits_.max_unread_calls) {
     return CutFlood(connection, Verdict::kResets, watched);
   }
   if (watched.socket == 0 && IsUnix(connection)) {
@@ -240,7 +243,10 @@ void ConnectionGuard::Ask(uint64_t id, const Connection& connection,
   }
   const Verdict verdict = watched.history.Judge(
       limits_,
-      {.counts = *counts, .traffic = traffic, .time_ns = clock_.MonotonicNs()});
+      {.counts = *counts,
+       .traffic = traffic,
+       .waiting_calls = waiting_calls,
+       .time_ns = clock_.MonotonicNs()});
   if (verdict != Verdict::kNone) {
     CutFlood(connection, verdict, watched);
   } else if (watched.history.is_suspect()) {

@@ -13,8 +13,6 @@ constexpr uint64_t kMinSlack = 256;
 constexpr uint64_t kQuietCalls = 64;
 // Unread calls from which on a connection is looked at in each tick.
 constexpr uint64_t kSuspectCalls = 100;
-// Calls that a client may begin and reset before gRPC reads either.
-constexpr size_t kMaxResetAtOnce = 100;
 constexpr uint64_t kMaxIdleBytesFirst = 512 << 10;
 // A busy gRPC may read more than 2 MiB of an honest client's first message
 // before it answers anything. So the time counts, too.
@@ -34,9 +32,10 @@ GuardLimits GuardLimitsFor(int max_concurrent_streams,
                            uint64_t max_request_bytes) {
   const auto allowed = static_cast<uint64_t>(max_concurrent_streams);
   const uint64_t slack = std::max(kMinSlack, allowed / 4);
-  return {.max_unread_calls = allowed + slack,
-          // A client may cancel all of its calls and open as many at once, and
-          // the daemon may not have cleared up the former.
+  // A client may cancel all of its calls and open as many at once, before the
+  // daemon has read the former.
+  return {.max_unread_calls = 2 * allowed + slack,
+          // It may do so twice before the daemon has cleared up the first.
           .max_left_calls = 4 * allowed + slack,
           .max_idle_bytes_first = kMaxIdleBytesFirst,
           .max_idle_bytes = 2 * max_request_bytes};
@@ -61,7 +60,8 @@ Verdict ConnectionHistory::Judge(const GuardLimits& limits,
   last_ = now;
   last_.traffic.read_bytes = read_bytes;
   if (counts.left() <= kQuietCalls) quiet_ = counts;
-  const uint64_t begun = counts.started - quiet_.started;
+  const uint64_t begun =
+      counts.started - quiet_.started + now.waiting_calls;
   const uint64_t read = counts.received - quiet_.received;
   is_suspect_ = begun > read + kSuspectCalls;
   ask_bytes_ = is_idle || is_suspect_ || !are_read
@@ -80,9 +80,11 @@ Verdict ConnectionHistory::Judge(const GuardLimits& limits,
              : Verdict::kNone;
 }
 
-Verdict JudgeUnread(std::string_view bytes) {
-  return CountCallsResetAtOnce(bytes) >= kMaxResetAtOnce ? Verdict::kResets
-                                                         : Verdict::kNone;
+uint64_t EstimateResets(std::string_view peeked, uint64_t unread_bytes) {
+  if (peeked.empty()) return 0;
+  const uint64_t count = CountCallsResetAtOnce(peeked);
+  const uint64_t more = std::max<uint64_t>(unread_bytes, peeked.size());
+  return count * more / peeked.size();
 }
 
 void KeepBusiest(size_t max, std::vector<Candidate>& candidates) {

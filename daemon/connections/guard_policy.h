@@ -46,6 +46,8 @@ enum class Verdict { kNone, kResets, kBytes };
 struct Observation {
   SocketCounts counts;
   Traffic traffic;
+  // Calls that are begun and reset in bytes that gRPC has not read.
+  uint64_t waiting_calls = 0;
   uint64_t time_ns = 0;  // of a monotonic clock
 };
 
@@ -77,8 +79,10 @@ class ConnectionHistory {
   uint64_t ask_bytes_ = kAskBytes;
 };
 
-// Judges the bytes of an unencrypted connection that gRPC has not read.
-Verdict JudgeUnread(std::string_view bytes);
+// The calls that are begun and reset in the `unread_bytes` of an unencrypted
+// connection: as many in each byte as in those that were `peeked`, which are the
+// first ones.
+uint64_t EstimateResets(std::string_view peeked, uint64_t unread_bytes);
 
 // A connection that has received `bytes` since the guard asked gRPC about it.
 struct Candidate {

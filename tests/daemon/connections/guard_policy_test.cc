@@ -29,9 +29,9 @@ Observation Seen(SocketCounts counts, uint64_t read_bytes = 0,
 
 TEST(GuardLimits, AllowMoreThanTheClientMayHaveOpen) {
   EXPECT_GT(GuardLimitsFor(1, 0).max_unread_calls, 1u);
-  EXPECT_EQ(GuardLimitsFor(1000, 0).max_unread_calls, 1256u);
+  EXPECT_EQ(GuardLimitsFor(1000, 0).max_unread_calls, 2256u);
   EXPECT_EQ(GuardLimitsFor(1000, 0).max_left_calls, 4256u);
-  EXPECT_EQ(GuardLimitsFor(100'000, 0).max_unread_calls, 125'000u);
+  EXPECT_EQ(GuardLimitsFor(100'000, 0).max_unread_calls, 225'000u);
   EXPECT_EQ(GuardLimitsFor(1, 6 << 20).max_idle_bytes, 12u << 20);
 }
 
@@ -39,6 +39,30 @@ TEST(ConnectionHistory, CutsWhenMoreCallsAreUnreadThanAllowed) {
   ConnectionHistory history;
   EXPECT_EQ(history.Judge(kLimits, Seen({.started = 100})), Verdict::kNone);
   EXPECT_EQ(history.Judge(kLimits, Seen({.started = 101})), Verdict::kResets);
+}
+
+TEST(ConnectionHistory, CallsThatGrpcHasNotReadCountAsUnread) {
+  ConnectionHistory history;
+  Observation now = Seen({.started = 70});
+  now.waiting_calls = 30;
+  EXPECT_EQ(history.Judge(kLimits, now), Verdict::kNone);
+  now.waiting_calls = 31;
+  EXPECT_EQ(history.Judge(kLimits, now), Verdict::kResets);
+  // gRPC has read them, and handlers have read their requests.
+  now = Seen({.started = 101, .ended = 90, .received = 101});
+  EXPECT_EQ(history.Judge(kLimits, now), Verdict::kNone);
+}
+
+TEST(EstimateResets, CountsAsManyInEachByteAsInThosePeeked) {
+  // A call that is begun, and its reset: frames of 9 and of 13 bytes.
+  const std::string call("\0\0\0\1\4\0\0\0\5\0\0\4\3\0\0\0\0\5\0\0\0\10", 22);
+  const std::string data("\0\0\15\0\0\0\0\0\5", 9);
+  const std::string peeked = call + data + std::string(13, 'x');
+  EXPECT_EQ(EstimateResets(peeked, 0), 1u);
+  EXPECT_EQ(EstimateResets(peeked, 44), 1u);
+  EXPECT_EQ(EstimateResets(peeked, 4400), 100u);
+  EXPECT_EQ(EstimateResets(data, 9), 0u);
+  EXPECT_EQ(EstimateResets("", 4400), 0u);
 }
 
 TEST(ConnectionHistory, CutsAClientWhoseResetsAreClearedUpMoreSlowly) {

@@ -207,6 +207,7 @@ class Await(DaemonCase):
                 call.cancel()
         self.actor.send(pid, "stop")
         self.assertEqual(self.actor.wait(pid).result.data, b"7")
+        self.assertNotIn(" cut: ", self.daemon.log())
 
     def test_cancel_is_the_processes_decision(self):
         for method, result in (("graceful", b"enough"), ("fail", None)):
