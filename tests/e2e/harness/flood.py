@@ -7,6 +7,7 @@ import ssl
 import struct
 import subprocess
 import sys
+import tempfile
 import time
 
 from harness.raw_client import PREFACE
@@ -78,20 +79,23 @@ class FloodProgram:
 
     def __init__(self, kind, address, seconds, connections=1, again=False,
                  tls_ca=""):
+        # A file: thousands of cuts do not fit into a pipe that nobody reads.
+        self._output = tempfile.TemporaryFile("w+")
         self.process = subprocess.Popen(
             [sys.executable, "-m", "harness.flood", kind, address, str(seconds),
              str(connections), str(int(again)), str(tls_ca)],
-            stdout=subprocess.PIPE, text=True)
+            stdout=self._output)
 
     def cuts(self):
         """After how many seconds each connection was cut; None: it was not."""
-        text, _ = self.process.communicate()
-        return json.loads(text)
+        self.process.wait()
+        self._output.seek(0)
+        return json.load(self._output)
 
     def end(self):
         self.process.kill()
         self.process.wait()
-        self.process.stdout.close()
+        self._output.close()
 
 
 class _Parts:
