@@ -75,6 +75,7 @@ Runtime::Core::Core(const RuntimeOptions& resolved, const Catalog& known)
       threads({.options = options,
                .clock = clock,
                .buffers = buffers,
+               .processes = processes,
                .scheduler = scheduler,
                .broker = broker,
                .lifetimes = lifetimes,

@@ -91,15 +91,16 @@ bool Matches(const ProcessFilter& filter, const ProcessInfo& info) {
 }  // namespace
 
 absl::StatusOr<ProcessInfo> Runtime::Describe(const Pid& pid, Owner by) const {
-  const bool is_seen = core_->processes.Find(pid, by) != nullptr;
-  if (is_seen) {
-    std::optional<ProcessInfo> info = ReadSlot(core_->processes, pid.slot);
+  const FoundProcess found = core_->processes.Find(pid, by);
+  if (found) {
+    std::optional<ProcessInfo> info =
+        ReadSlot(core_->processes, found->index());
     if (info && info->pid == pid && Sees(by, info->owner)) {
       return *std::move(info);
     }
   }
   // It has just ended, or has not begun yet: `by` may know which.
-  return core_->processes.WhyNotFound(pid, is_seen ? Owner::kAny : by);
+  return core_->processes.WhyNotFound(pid, found ? Owner::kAny : by);
 }
 
 ProcessPage Runtime::ListProcesses(const ProcessFilter& filter,

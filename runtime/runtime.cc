@@ -88,10 +88,10 @@ Runtime::AwaitId Runtime::Await(const Pid& pid, AwaitCallback done, Owner by) {
   return core.results.Await(
       by, pid, std::move(done),
       [&core, &pid, by] {
-        Process* process = core.processes.Find(pid, by);
-        if (process == nullptr) return false;
+        const FoundProcess process = core.processes.Find(pid, by);
+        if (!process) return false;
         process->Want(Wanted::kAwaited);
-        return process->IsStill(pid.generation);
+        return process.IsStill();
       },
       [&core, &pid, by]() -> absl::Status {
         if (!core.processes.HasEnded(pid, by)) {

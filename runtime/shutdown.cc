@@ -26,8 +26,8 @@ absl::Status Shutdown::UnlessBegun(absl::FunctionRef<absl::Status()> start) {
 }
 
 bool Shutdown::IsStoppedByParent(const Process& process) const {
-  const Process* parent = core_.processes.Find(process.parent.Load());
-  if (parent == nullptr) return false;
+  const FoundProcess parent = core_.processes.Find(process.parent.Load());
+  if (!parent) return false;
   const ProcessType* type = parent->type.load(std::memory_order_acquire);
   return type != nullptr &&
          (type->descriptor->flags & ACTORD_TYPE_STOPS_CHILDREN) != 0;
@@ -58,8 +58,8 @@ std::vector<Pid> Shutdown::TellAll(uint16_t type, std::string_view reason) {
 
 void Shutdown::CancelOrphans(std::vector<Pid>& left) {
   std::erase_if(left, [this](const Pid& pid) {
-    const Process* process = core_.processes.Find(pid);
-    if (process == nullptr) return true;
+    const FoundProcess process = core_.processes.Find(pid);
+    if (!process) return true;
     if (IsStoppedByParent(*process)) return false;
     Tell(pid, ACTORD_EVENT_CANCEL, kShuttingDown);
     return true;

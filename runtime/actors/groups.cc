@@ -22,8 +22,8 @@ absl::Status Full(const std::string& what) {
 absl::Status Groups::Join(std::string_view group, const Pid& pid) {
   absl::Status status = CheckName("group", group);
   if (!status.ok()) return status;
-  Process* process = processes_.Find(pid);
-  if (process == nullptr) return processes_.WhyNotFound(pid, Owner::kAny);
+  const FoundProcess process = processes_.Find(pid);
+  if (!process) return processes_.WhyNotFound(pid, Owner::kAny);
   const Owner owner = process->owner.load(std::memory_order_relaxed);
   const MutexLock lock(mutex_);
   auto it = members_.find(OwnedNameView{owner, group});
@@ -48,7 +48,7 @@ absl::Status Groups::Join(std::string_view group, const Pid& pid) {
   groups_[pid].push_back(it);
   process->Want(Wanted::kGrouped);
   FailPoint();
-  if (process->IsStill(pid.generation)) return absl::OkStatus();
+  if (process.IsStill()) return absl::OkStatus();
   Erase(it, pid);
   return processes_.WhyNotFound(pid, Owner::kAny);
 }
@@ -82,7 +82,7 @@ std::vector<Pid> Groups::Members(Owner owner, std::string_view group) const {
   const auto it = members_.find(OwnedNameView{owner, group});
   if (it == members_.end()) return members;
   for (const Pid& pid : it->second) {
-    if (processes_.Find(pid) != nullptr) members.push_back(pid);
+    if (processes_.Find(pid)) members.push_back(pid);
   }
   return members;
 }

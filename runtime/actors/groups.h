@@ -15,8 +15,8 @@
 #include "runtime/actors/owned_name.h"
 #include "runtime/process/end_record.h"
 #include "runtime/process/owner.h"
-#include "runtime/process/process_table.h"
 #include "runtime/system/mutex.h"
+#include "runtime/table/process_table.h"
 
 namespace actord::runtime {
 

@@ -49,7 +49,7 @@ LifecycleLog::~LifecycleLog() {
 // Recording.
 
 void LifecycleLog::Started(const Process& process, const Pid& pid) {
-  ACTORD_ASSERT(process.IsStill(pid.generation),
+  ACTORD_ASSERT((process.generation.load() & 1) != 0,
                 "lifecycle_log.h (1): a start is visible before its event");
   const ProcessType& type = *process.type.load(std::memory_order_relaxed);
   const uint16_t method = process.method.load(std::memory_order_relaxed);
@@ -68,7 +68,7 @@ void LifecycleLog::Started(const Process& process, const Pid& pid) {
 
 void LifecycleLog::Ended(const Process& process, const Pid& pid,
                          const Outcome& outcome) {
-  ACTORD_ASSERT(!process.IsStill(pid.generation),
+  ACTORD_ASSERT((process.generation.load() & 1) == 0,
                 "lifecycle_log.h (1): an end is visible before its event");
   LifecycleEvent event;
   event.kind = LifecycleEvent::Kind::kEnded;

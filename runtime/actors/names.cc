@@ -21,14 +21,14 @@ absl::Status Names::Register(std::string_view name, const Pid& pid,
                              Pid& holder) {
   absl::Status status = CheckName("name", name);
   if (!status.ok()) return status;
-  Process* process = processes_.Find(pid);
-  if (process == nullptr) return processes_.WhyNotFound(pid, Owner::kAny);
+  const FoundProcess process = processes_.Find(pid);
+  if (!process) return processes_.WhyNotFound(pid, Owner::kAny);
   const Owner owner = process->owner.load(std::memory_order_relaxed);
   const MutexLock lock(mutex_);
   auto it = holders_.find(OwnedNameView{owner, name});
   if (it != holders_.end()) {
     if (it->second.pid == pid) return absl::OkStatus();
-    if (processes_.Find(it->second.pid) != nullptr) {
+    if (processes_.Find(it->second.pid)) {
       holder = it->second.pid;
       return NameTaken(name, FormatPid(holder));
     }
@@ -48,7 +48,7 @@ absl::Status Names::Register(std::string_view name, const Pid& pid,
   names.push_back(it);
   process->Want(Wanted::kNamed);
   FailPoint();
-  if (process->IsStill(pid.generation)) return absl::OkStatus();
+  if (process.IsStill()) return absl::OkStatus();
   Erase(it);
   return processes_.WhyNotFound(pid, Owner::kAny);
 }
@@ -80,7 +80,7 @@ absl::StatusOr<Pid> Names::Find(Owner owner, std::string_view name) const {
   {
     const MutexLock lock(mutex_);
     const auto it = holders_.find(OwnedNameView{owner, name});
-    if (it != holders_.end() && processes_.Find(it->second.pid) != nullptr) {
+    if (it != holders_.end() && processes_.Find(it->second.pid)) {
       return it->second.pid;
     }
   }
@@ -102,7 +102,7 @@ NamePage Names::List(Owner by, std::string_view prefix, uint64_t first_sequence,
     }
     const auto& [name, holder] = *it->second;
     if (!Sees(by, name.owner) || !name.text.starts_with(prefix) ||
-        processes_.Find(holder.pid) == nullptr) {
+        !processes_.Find(holder.pid)) {
       continue;
     }
     page.names.push_back({name.text, holder.pid, name.owner});

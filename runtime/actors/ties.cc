@@ -31,11 +31,11 @@ class Ties::BothLocked {
 };
 
 bool Ties::Mark(const Pid& pid, Owner by) const {
-  Process* process = processes_.Find(pid, by);
-  if (process == nullptr) return false;
+  const FoundProcess process = processes_.Find(pid, by);
+  if (!process) return false;
   process->Want(Wanted::kWatched);
   FailPoint();
-  return process->IsStill(pid.generation);
+  return process.IsStill();
 }
 
 void Ties::Tidy(Shard& shard, const Pid& pid) {

@@ -61,9 +61,9 @@
 #include "runtime/process/envelope.h"
 #include "runtime/process/outcome.h"
 #include "runtime/process/owner.h"
-#include "runtime/process/process_table.h"
 #include "runtime/scheduler/lane.h"
 #include "runtime/system/mutex.h"
+#include "runtime/table/process_table.h"
 
 namespace actord::runtime {
 

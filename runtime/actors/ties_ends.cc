@@ -163,8 +163,8 @@ void Ties::OnEnd(const EndRecord& end_record, Lane& lane) {
 
 void Ties::Tell(const Watcher& watcher, uint32_t end, const Ended& ended,
                 Lane& lane) {
-  Process* process = processes_.Find(watcher.pid);
-  if (process == nullptr) return;
+  const FoundProcess process = processes_.Find(watcher.pid);
+  if (!process) return;
   const ProcessType* type = process->type.load(std::memory_order_acquire);
   const bool traps = type != nullptr && rules::TrapsExits(*type->descriptor);
   switch (rules::TieEndOf(watcher.tag != 0, traps, ended.reason)) {

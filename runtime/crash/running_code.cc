@@ -46,8 +46,8 @@ PluginScope::~PluginScope() {
   if (!IsSimulated()) Set(innermost, outer_);
 }
 
-LaneScope::LaneScope(Lane& lane, uint32_t node, uint32_t incarnation)
-    : lane_(lane), node_(node), incarnation_(incarnation) {
+LaneScope::LaneScope(Lane& lane, const ProcessTable& processes)
+    : lane_(lane), processes_(processes) {
   if (!IsSimulated()) Set(lane_here, this);
 }
 
@@ -60,8 +60,7 @@ Pid LaneScope::PidOf(const Process& process) const {
       process.generation.load(std::memory_order_acquire);
   // An even generation belongs to no process: the process is ending.
   const uint32_t last = (generation & 1) != 0 ? generation : generation - 1;
-  return {node_, incarnation_, process.slot.load(std::memory_order_relaxed),
-          last};
+  return processes_.PidOf(process, last);
 }
 
 std::optional<RunningCode> LaneScope::Code(const ProcessType* version) const {

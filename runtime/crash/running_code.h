@@ -17,6 +17,7 @@
 #include "runtime/process/catalog.h"
 #include "runtime/process/pid.h"
 #include "runtime/scheduler/lane.h"
+#include "runtime/table/process_table.h"
 
 namespace actord::runtime {
 
@@ -52,11 +53,11 @@ class PluginScope {
   const PluginScope* outer_ = nullptr;
 };
 
-// The thread acts with `lane` as long as the object lives. `node` and
-// `incarnation`: of the runtime, for PIDs.
+// The thread acts with `lane` as long as the object lives. `processes`: for
+// PIDs; borrowed.
 class LaneScope {
  public:
-  LaneScope(Lane& lane, uint32_t node, uint32_t incarnation);
+  LaneScope(Lane& lane, const ProcessTable& processes);
   ~LaneScope();
   LaneScope(const LaneScope&) = delete;
   LaneScope& operator=(const LaneScope&) = delete;
@@ -70,8 +71,7 @@ class LaneScope {
   [[nodiscard]] Pid PidOf(const Process& process) const;
 
   Lane& lane_;
-  const uint32_t node_;
-  const uint32_t incarnation_;
+  const ProcessTable& processes_;
 };
 
 // As long as the object lives, calls into processes run code of `type`, which

@@ -23,8 +23,8 @@ Delivery::Result Delivery::SendTogether(Owner by, const Pid& to,
                                         Envelope* first, Envelope* last,
                                         uint64_t count, uint64_t units,
                                         Lane& lane, ReadyList* ready) {
-  Process* process = processes_.Find(to, by);
-  if (process == nullptr) [[unlikely]] {
+  const FoundProcess process = processes_.Find(to, by);
+  if (!process) [[unlikely]] {
     return WhyNobody(to, by);
   }
   const uint64_t word = process->activity.load(std::memory_order_relaxed);
@@ -37,12 +37,12 @@ Delivery::Result Delivery::SendTogether(Owner by, const Pid& to,
   }
   for (Envelope* envelope = first; envelope != last;
        envelope = envelope->Next()) {
-    envelope->generation = to.generation;
+    envelope->generation = process.generation;
   }
-  last->generation = to.generation;
+  last->generation = process.generation;
   lane.Count(&Counters::messages_sent, count);
   if (process->Post(first, last, word, Activity::ForMessages(count, units))) {
-    Enqueue(process, lane, ready);
+    Enqueue(process.process, lane, ready);
   }
   return Result::kDelivered;
 }
@@ -98,8 +98,8 @@ Posted Delivery::Post(const Pid& to, Run& run, Lane& lane, ReadyList* later) {
 
 Posted Delivery::PostUrgent(const Pid& to, Run& run, Lane& lane,
                             ReadyList* later) {
-  Process* const process = processes_.Find(to, run.by);
-  if (process == nullptr) return WhyNobody(to, run.by);
+  const FoundProcess process = processes_.Find(to, run.by);
+  if (!process) return WhyNobody(to, run.by);
   // Only a flood of cancels to a process that gets no turn reaches this limit;
   // one cancel is enough.
   if (run.kind == Run::Kind::kControl &&
@@ -108,7 +108,7 @@ Posted Delivery::PostUrgent(const Pid& to, Run& run, Lane& lane,
     return Posted::kMailboxFull;
   }
   Envelope* const event = std::exchange(run.first, nullptr);
-  event->generation = to.generation;
+  event->generation = process.generation;
   bool has_to_enqueue = false;
   if (run.kind != Run::Kind::kLinkedEnd) {
     has_to_enqueue = process->PostUrgent(event);
@@ -118,14 +118,14 @@ Posted Delivery::PostUrgent(const Pid& to, Run& run, Lane& lane,
     // on top of another event is taken with it.
     has_to_enqueue = Activity::Add(process->activity, Activity::kUrgentOne);
   }
-  if (has_to_enqueue) Enqueue(process, lane, later);
+  if (has_to_enqueue) Enqueue(process.process, lane, later);
   return Posted::kDelivered;
 }
 
 Posted Delivery::PostExit(const Pid& to, Run& run, Lane& lane,
                           ReadyList* later) {
-  Process* const process = processes_.Find(to, run.by);
-  if (process == nullptr) return WhyNobody(to, run.by);
+  const FoundProcess process = processes_.Find(to, run.by);
+  if (!process) return WhyNobody(to, run.by);
   const uint64_t word = process->activity.load(std::memory_order_relaxed);
   if (run.first->payload_bytes > Run::kAlwaysRoomBytes &&
       Activity::Units(word) + run.first->payload_bytes / kBufferUnitBytes >
@@ -133,9 +133,9 @@ Posted Delivery::PostExit(const Pid& to, Run& run, Lane& lane,
     return Posted::kMailboxFull;
   }
   Envelope* const exit = std::exchange(run.first, nullptr);
-  exit->generation = to.generation;
+  exit->generation = process.generation;
   if (process->Post(exit, exit, word, Activity::ForMessages(1, run.units))) {
-    Enqueue(process, lane, later);
+    Enqueue(process.process, lane, later);
   }
   return Posted::kDelivered;
 }
@@ -155,8 +155,8 @@ absl::Status Delivery::SendAll(Owner by, const Pid& to,
   ACTORD_ASSERT(messages.size() <= Activity::kMaxChain,
                 "delivery.h: there are at most kMaxChain messages");
   if (messages.empty()) {
-    return processes_.Find(to, by) != nullptr ? absl::OkStatus()
-                                              : processes_.WhyNotFound(to, by);
+    return processes_.Find(to, by) ? absl::OkStatus()
+                                   : processes_.WhyNotFound(to, by);
   }
   EnvelopeList linked;
   Envelope* last = nullptr;

@@ -15,10 +15,10 @@
 
 #include "absl/status/status.h"
 #include "runtime/process/owner.h"
-#include "runtime/process/process_table.h"
 #include "runtime/scheduler/lane.h"
 #include "runtime/scheduler/scheduler.h"
 #include "runtime/settings/limits.h"
+#include "runtime/table/process_table.h"
 
 namespace actord::runtime {
 

@@ -20,10 +20,10 @@
 #include "runtime/effects/effect_owners.h"
 #include "runtime/effects/undelivered.h"
 #include "runtime/process/owner.h"
-#include "runtime/process/process_table.h"
 #include "runtime/scheduler/lane.h"
 #include "runtime/scheduler/scheduler.h"
 #include "runtime/step/step_record.h"
+#include "runtime/table/process_table.h"
 #include "runtime/yields/yield_broker.h"
 
 namespace actord::runtime {

@@ -28,10 +28,10 @@
 #include "runtime/effects/dispatcher.h"
 #include "runtime/process/callbacks.h"
 #include "runtime/process/end_record.h"
-#include "runtime/process/process_table.h"
 #include "runtime/scheduler/lane.h"
 #include "runtime/step/call_effect.h"
 #include "runtime/system/mutex.h"
+#include "runtime/table/process_table.h"
 #include "runtime/yields/yield_broker.h"
 
 namespace actord::runtime {

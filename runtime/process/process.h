@@ -77,8 +77,10 @@ struct alignas(64) Process {
   // Odd: a process with this generation lives here. The spawner and the ending
   // turn write it (release); look-ups of a PID read it (acquire).
   std::atomic<uint32_t> generation{0};
-  // The index of this slot. Every reservation writes the same value.
+  // The index of this slot. The top bit: the process is durable, and its PID
+  // stands in the homes (runtime/table/homes.h).
   std::atomic<uint32_t> slot{0};
+  static constexpr uint32_t kDurableSlot = uint32_t{1} << 31;
   MessageQueue messages;
   UrgentQueue urgent;
 
@@ -309,6 +311,13 @@ struct alignas(64) Process {
     return generation.load(std::memory_order_seq_cst) == of_generation;
   }
 
+  [[nodiscard]] bool is_durable() const {
+    return slot.load(std::memory_order_relaxed) >= kDurableSlot;
+  }
+  // The index of this slot in the process table.
+  [[nodiscard]] uint32_t index() const {
+    return slot.load(std::memory_order_relaxed) & ~kDurableSlot;
+  }
   [[nodiscard]] int Priority() const {
     return priority.load(std::memory_order_relaxed);
   }

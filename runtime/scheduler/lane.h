@@ -12,11 +12,11 @@
 
 #include "runtime/counters/counters.h"
 #include "runtime/process/envelope.h"
-#include "runtime/process/process_table.h"
 #include "runtime/process/yield_record.h"
 #include "runtime/scheduler/hold.h"
 #include "runtime/scheduler/scheduler.h"
 #include "runtime/system/mutex.h"
+#include "runtime/table/process_table.h"
 
 namespace actord::runtime {
 

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "runtime/records/home_pid.h"
 #include "runtime/store/journal_applier.h"
+#include "runtime/table/home_pid.h"
 
 namespace actord::runtime {
 

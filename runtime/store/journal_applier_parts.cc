@@ -3,9 +3,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "runtime/records/home_pid.h"
 #include "runtime/store/journal_applier.h"
 #include "runtime/system/absl_text.h"
+#include "runtime/table/home_pid.h"
 
 namespace actord::runtime {
 

@@ -8,11 +8,11 @@
 
 namespace actord::runtime {
 
-Ending::Seen Ending::MakeUnfindable(Process& process, const Pid& pid,
+Ending::Seen Ending::MakeUnfindable(Process& process,
                                     const LifecycleLog& lifecycle_log) {
   // All three are seq_cst: see Process::wanted and lifecycle_log.h, (2). The
-  // exchange is explained at Run::Kind::kCall.
-  process.generation.exchange(pid.generation + 1, std::memory_order_seq_cst);
+  // RMW is explained at Run::Kind::kCall.
+  process.generation.fetch_add(1, std::memory_order_seq_cst);
   const bool recorded = lifecycle_log.IsRecording();
   FailPoint();
   const uint8_t wanted = process.wanted.load(std::memory_order_seq_cst);
@@ -26,7 +26,7 @@ void Ending::Publish(Process& process, const Pid& pid, EndCause&& cause,
                 lane);
     return;
   }
-  const Seen seen = MakeUnfindable(process, pid, lifecycle_log_);
+  const Seen seen = MakeUnfindable(process, lifecycle_log_);
   if (!seen.recorded && seen.wanted == 0) [[likely]] {
     record.DropResult();
     return;
@@ -55,7 +55,7 @@ void Ending::PublishKept(Process& process, const Pid& pid, Outcome outcome,
   std::unique_ptr<Outcome> told;
   results_.Put(pid, std::move(outcome), /*keep=*/true,
                [&](const Outcome& ended) {
-                 seen = MakeUnfindable(process, pid, lifecycle_log_);
+                 seen = MakeUnfindable(process, lifecycle_log_);
                  if (seen.recorded) [[unlikely]] {
                    lifecycle_log_.Ended(process, pid, ended);
                  }

@@ -77,7 +77,7 @@ class Ending {
     uint8_t wanted;  // bits of Wanted
   };
   // Step 3 with its paired reads, and step 5.
-  static Seen MakeUnfindable(Process& process, const Pid& pid,
+  static Seen MakeUnfindable(Process& process,
                              const LifecycleLog& lifecycle_log);
   // Takes the result out of the record.
   Outcome OutcomeOf(const Process& process, EndCause&& cause,

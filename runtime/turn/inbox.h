@@ -16,9 +16,9 @@
 #include "runtime/effects/undelivered.h"
 #include "runtime/process/outcome.h"
 #include "runtime/process/process.h"
-#include "runtime/process/process_table.h"
 #include "runtime/scheduler/lane.h"
 #include "runtime/scheduler/scheduler_policy.h"
+#include "runtime/table/process_table.h"
 #include "runtime/turn/turn.h"
 #include "runtime/yields/yield_broker.h"
 

@@ -6,12 +6,12 @@
 #include "runtime/actors/names.h"
 #include "runtime/actors/ties.h"
 #include "runtime/process/catalog.h"
-#include "runtime/process/process_table.h"
 #include "runtime/scheduler/lane.h"
 #include "runtime/settings/limits.h"
 #include "runtime/step/world.h"
 #include "runtime/system/clock.h"
 #include "runtime/system/sip_hash.h"
+#include "runtime/table/process_table.h"
 
 namespace actord::runtime {
 

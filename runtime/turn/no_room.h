@@ -4,7 +4,7 @@
 #pragma once
 
 #include "runtime/counters/counters.h"
-#include "runtime/process/process_table.h"
+#include "runtime/table/process_table.h"
 
 namespace actord::runtime {
 

@@ -12,12 +12,12 @@
 #include "runtime/counters/stats.h"
 #include "runtime/delivery/delivery.h"
 #include "runtime/process/catalog.h"
-#include "runtime/process/process_table.h"
 #include "runtime/process/submission.h"
 #include "runtime/scheduler/lane.h"
 #include "runtime/scheduler/scheduler.h"
 #include "runtime/settings/limits.h"
 #include "runtime/system/atomic.h"
+#include "runtime/table/process_table.h"
 
 namespace actord::runtime {
 

@@ -18,13 +18,13 @@
 
 #include "runtime/effects/calls.h"
 #include "runtime/process/outcome.h"
-#include "runtime/process/process_table.h"
 #include "runtime/scheduler/blocking_calls.h"
 #include "runtime/settings/options.h"
 #include "runtime/step/foreign.h"
 #include "runtime/step/step_context.h"
 #include "runtime/step/turn_input.h"
 #include "runtime/step/verdict.h"
+#include "runtime/table/process_table.h"
 #include "runtime/turn/inbox.h"
 #include "runtime/turn/turn.h"
 

@@ -9,8 +9,8 @@
 #include <string_view>
 
 #include "runtime/process/outcome.h"
-#include "runtime/process/process_table.h"
 #include "runtime/scheduler/lane.h"
+#include "runtime/table/process_table.h"
 #include "runtime/turn/ending.h"
 #include "runtime/turn/inbox.h"
 #include "runtime/turn/shutdown_orders.h"

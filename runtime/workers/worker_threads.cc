@@ -170,8 +170,7 @@ void WorkerThreads::Run(Thread& thread, size_t number) {
   // timer.
   prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0);
   const AlternateStack stack_of_signals;
-  const LaneScope lane_scope(thread.lane, parts_.options.node,
-                             parts_.options.incarnation);
+  const LaneScope lane_scope(thread.lane, parts_.processes);
   for (;;) {
     while (!thread.parker.Wait(Parker::kForever)) {
     }

@@ -42,6 +42,7 @@ class WorkerThreads final : public BlockingCalls {
     const RuntimeOptions& options;
     const Clock& clock;
     BufferPool& buffers;
+    const ProcessTable& processes;
     Scheduler& scheduler;
     YieldBroker& broker;
     Lifetimes& lifetimes;

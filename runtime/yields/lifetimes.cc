@@ -14,7 +14,7 @@ void Lifetimes::Begin(const Process& process, uint32_t generation,
                       uint64_t lifetime_ns, Lane& lane) {
   const uint64_t now = clock_.MonotonicNs();
   const uint64_t deadline = now + std::min(lifetime_ns, UINT64_MAX - 1 - now);
-  const uint32_t slot = process.slot.load(std::memory_order_relaxed);
+  const uint32_t slot = process.index();
   lane.hold().last_queue().timers.Add(
       EncodeTimer(TimerKind::kLifetime, TimerHandle(slot, generation)),
       deadline);
@@ -31,18 +31,23 @@ void Lifetimes::BeginCancel(const Pid& pid, absl::Duration deadline) {
   const uint64_t now = clock_.MonotonicNs();
   const uint64_t at_ns =
       now + std::min(static_cast<uint64_t>(after_ns), UINT64_MAX - 1 - now);
+  uint32_t slot = 0;
+  uint32_t generation = 0;
   {
     const MutexLock lock(mutex_);
     // The process may have ended since it was cancelled. Its deadline must not
     // replace the deadline of the slot's next process, which the lock orders
-    // before this load.
-    if (!IsWanted(TimerHandle(pid.slot, pid.generation))) return;
-    CancelDeadline& known = cancels_[pid.slot];
-    if (known.generation == pid.generation &&
+    // before this look-up.
+    const FoundProcess found = processes_.Find(pid);
+    if (!found) return;
+    slot = found->index();
+    generation = found.generation;
+    CancelDeadline& known = cancels_[slot];
+    if (known.generation == generation &&
         (known.is_over || known.at_ns <= at_ns)) {
       return;
     }
-    known = {.generation = pid.generation,
+    known = {.generation = generation,
              .is_over = false,
              .at_ns = at_ns,
              .after_ms = after_ms};
@@ -50,9 +55,9 @@ void Lifetimes::BeginCancel(const Pid& pid, absl::Duration deadline) {
   // The timer of an earlier call with a later deadline stays; when it fires,
   // this deadline is over already. Any wheel serves; all these timers of one
   // process use the same wheel, so they fire in order.
-  scheduler_.queue(pid.slot % scheduler_.size())
+  scheduler_.queue(slot % scheduler_.size())
       .timers.Add(EncodeTimer(TimerKind::kCancelDeadline,
-                              TimerHandle(pid.slot, pid.generation)),
+                              TimerHandle(slot, generation)),
                   at_ns);
   scheduler_.TimerAdded(at_ns);
 }

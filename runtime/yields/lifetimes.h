@@ -15,10 +15,10 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/time/time.h"
 #include "runtime/delivery/delivery.h"
-#include "runtime/process/process_table.h"
 #include "runtime/scheduler/lane.h"
 #include "runtime/scheduler/scheduler.h"
 #include "runtime/system/mutex.h"
+#include "runtime/table/process_table.h"
 #include "runtime/yields/timer_kind.h"
 
 namespace actord::runtime {

@@ -131,7 +131,7 @@ LAYERS = {
         "files",
         "memory",
         "counters",
-        "process",
+        "process", "table",
         "settings",
         "scheduler",
         "journal",

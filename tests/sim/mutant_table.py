@@ -286,7 +286,7 @@ MUTANTS = {
         "    if (orders_.cancel.load(std::memory_order_relaxed)) {\n",
         "    if (false) {\n", "a shutdown does not cancel those that begin"),
     "STALE_CANCEL_SEEN": (
-        "runtime/process/process_table.h", "  process.cancel_seen = false;\n", "",
+        "runtime/table/process_table.h", "  process.cancel_seen = false;\n", "",
         "a slot's next process takes a cancel for its second"),
     "END_AFTER_UNLINK": (
         "runtime/actors/ties.cc",

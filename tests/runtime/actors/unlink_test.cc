@@ -109,8 +109,8 @@ TEST_F(GivenUp, AnUnlinkShieldsAlsoIfTheFailureWasTakenBeforeItsStep) {
     Outcome failed;
     failed.kind = EndKind::kFailed;
     const Pid partner = pids_["partner"];
-    Process* const process = core().processes.Find(partner);
-    ASSERT_NE(process, nullptr);
+    const FoundProcess process = core().processes.Find(partner);
+    ASSERT_TRUE(process);
     core().ties.OnEnd({*process, partner, &failed}, core().lane);
     core_->Settle();
     EXPECT_EQ(seen, kBatch);

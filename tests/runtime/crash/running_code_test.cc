@@ -51,7 +51,8 @@ class LaneCode : public ::testing::Test {
   ProcessType type_;
   CommandHandler handler_;
   Process process_;
-  std::optional<LaneScope> scope_{std::in_place, lane_, 1u, 0x5f3a90c2u};
+  ProcessTable processes_{1, 0x5f3a90c2, /*limit=*/1, /*caches=*/1};
+  std::optional<LaneScope> scope_{std::in_place, lane_, processes_};
 };
 
 TEST_F(LaneCode, IsTheCallUnderWayIntoAProcess) {

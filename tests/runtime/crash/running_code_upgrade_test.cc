@@ -37,8 +37,7 @@ class RunningCodeUpgrade : public VersionsTest {
           See();
           return status;
         };
-    const LaneScope scope(core_->lane(0), core().options.node,
-                          core().options.incarnation);
+    const LaneScope scope(core_->lane(0), core().processes);
     BeginVersioned("a");
     LoadAndRun<Versioned<2>>("2");
   }
@@ -56,8 +55,7 @@ TEST_F(RunningCodeUpgrade, AfterARefusalTheOldCodeRuns) {
   Upgrade({actord::Code::kInvalidArgument, "not this one"});
   core_->Send(pids_["a"], -1);
   {
-    const LaneScope scope(core_->lane(0), core().options.node,
-                          core().options.incarnation);
+    const LaneScope scope(core_->lane(0), core().processes);
     core_->Settle();
   }
   EXPECT_THAT(seen_,

@@ -4,10 +4,10 @@
 #include <string>
 #include <vector>
 
-#include "runtime/records/home_pid.h"
 #include "runtime/records/record_codec.h"
 #include "runtime/records/records.h"
 #include "runtime/step/record_format.h"
+#include "runtime/table/home_pid.h"
 
 namespace actord::runtime {
 

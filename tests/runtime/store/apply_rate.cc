@@ -17,11 +17,11 @@
 #include <vector>
 
 #include "runtime/journal/journal.h"
-#include "runtime/records/home_pid.h"
 #include "runtime/records/record_codec.h"
 #include "runtime/store/journal_applier.h"
 #include "runtime/store/rocks_state_store.h"
 #include "runtime/store/store_rounds.h"
+#include "runtime/table/home_pid.h"
 
 namespace actord::runtime {
 namespace {

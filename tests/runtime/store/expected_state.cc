@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "runtime/records/home_pid.h"
+#include "runtime/table/home_pid.h"
 
 namespace actord::runtime {
 namespace {

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "runtime/records/home_pid.h"
+#include "runtime/table/home_pid.h"
 #include "tests/runtime/store/expected_state.h"
 
 namespace actord::runtime {

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <sstream>
 
-#include "runtime/records/home_pid.h"
+#include "runtime/table/home_pid.h"
 #include "tests/runtime/store/expected_state.h"
 
 namespace actord::runtime {

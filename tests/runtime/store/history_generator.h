@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/records/home_pid.h"
 #include "runtime/records/records.h"
 #include "runtime/system/random.h"
+#include "runtime/table/home_pid.h"
 #include "tests/runtime/store/expected_state.h"
 #include "tests/runtime/store/history.h"
 

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/records/home_pid.h"
+#include "runtime/table/home_pid.h"
 #include "tests/runtime/store/history.h"
 #include "tests/runtime/store/memory_state_store.h"
 #include "tests/runtime/store/store_text.h"

@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "runtime/journal/journal.h"
-#include "runtime/records/home_pid.h"
 #include "runtime/records/record_codec.h"
 #include "runtime/store/journal_applier.h"
 #include "runtime/store/store_rounds.h"
+#include "runtime/table/home_pid.h"
 #include "tests/runtime/journal/journal_fixture.h"
 #include "tests/runtime/store/expected_state.h"
 #include "tests/runtime/store/history.h"

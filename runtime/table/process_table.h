@@ -1,6 +1,9 @@
 // All processes of this node, and the only place that decides whether a PID
 // belongs to one of them.
 //
+// A volatile process has the PID of its slot. A durable process has a PID of a
+// home (homes.h), and the top bit of Process::slot says so.
+//
 // Thread-safety: Find, At, SlotsInUse and SetLimit from any thread; a Cache
 // belongs to one thread at a time.
 // performance-notes: Inlined by force, Marks not measured alone.
@@ -20,8 +23,25 @@
 #include "runtime/process/type_limits.h"
 #include "runtime/system/assert.h"
 #include "runtime/system/fail_point.h"
+#include "runtime/table/homes.h"
 
 namespace actord::runtime {
+
+// A process that Find has found, and the generation that its slot had then.
+struct FoundProcess {
+  Process* process = nullptr;
+  // Carry it along with every envelope: the process may end at any moment.
+  uint32_t generation = 0;
+
+  explicit operator bool() const { return process != nullptr; }
+  friend bool operator==(const FoundProcess& found, const Process* other) {
+    return found.process == other;
+  }
+  Process* operator->() const { return process; }
+  Process& operator*() const { return *process; }
+  // Whether the process has not ended since.
+  [[nodiscard]] bool IsStill() const { return process->IsStill(generation); }
+};
 
 class ProcessTable {
  public:
@@ -41,46 +61,46 @@ class ProcessTable {
     if (counts_owners) processes_of_.Count();
   }
 
+  // From now on durable processes can be here. `homes` is borrowed, and
+  // outlives the table. To be called before any other thread uses the table.
+  void SetHomes(Homes& homes) { homes_ = &homes; }
+
   // Applies to new processes: live processes stay, even above the limit.
   void SetLimit(size_t limit) { slots_.SetLimit(limit); }
 
-  // The process, if it lives here now; otherwise null. It may end at any
-  // moment: carry pid.generation along with every envelope. (Every message
-  // passes through Find, and GCC would not inline it.)
-  [[gnu::always_inline]] Process* Find(const Pid& pid) const {
+  // The process, if it lives here now. (Every message passes through Find, and
+  // GCC would not inline it.)
+  [[gnu::always_inline]] FoundProcess Find(const Pid& pid) const {
     if (pid.node != node_ || pid.incarnation != incarnation_ ||
-        pid.slot >= slots_.SlotsInUse()) {
-      return nullptr;
+        pid.slot >= slots_.SlotsInUse()) [[unlikely]] {
+      return FindDurable(pid);
     }
-    Process& process = slots_.At(pid.slot);
-    WillRead(&process.generation);
-    // Acquire: pairs with the spawner's release in Reserve.
-    const uint32_t live = process.generation.load(std::memory_order_acquire);
-    return live == pid.generation && (live & 1) != 0 ? &process : nullptr;
+    return FindResident({pid.slot, pid.generation});
   }
 
   // The same for one who may not know of all processes. (Relaxed: if the slot
   // has another process by now, its owner decides nothing, because an event for
   // `pid` is dropped.)
-  [[gnu::always_inline]] Process* Find(const Pid& pid, Owner by) const {
-    Process* const process = Find(pid);
-    return process != nullptr &&
-                   Sees(by, process->owner.load(std::memory_order_relaxed))
-               ? process
-               : nullptr;
+  [[gnu::always_inline]] FoundProcess Find(const Pid& pid, Owner by) const {
+    const FoundProcess found = Find(pid);
+    return found && Sees(by, found->owner.load(std::memory_order_relaxed))
+               ? found
+               : FoundProcess{};
   }
 
   // Whether a process has not ended since Find found it. The check is an RMW,
   // so a thread that ends the process later sees all that the caller did
   // before. Precondition: Find has found the process.
   [[nodiscard]] bool IsStill(const Pid& pid) const {
-    Process& process = slots_.At(pid.slot);
+    const std::optional<ProcessSlot> resident = ResidentOf(pid);
+    if (!resident) return false;
+    Process& process = slots_.At(resident->slot);
     WillChange(&process.generation);
     return process.generation.fetch_add(0, std::memory_order_seq_cst) ==
-           pid.generation;
+           resident->generation;
   }
 
-  // Why Find returned null: PROCESS_ENDED if the process has lived here,
+  // Why Find found nothing: PROCESS_ENDED if the process has lived here,
   // otherwise PROCESS_NOT_FOUND. The table does not know the owner of a process
   // that has ended. So a client, and its processes, get the same answer for
   // each process of this start that they do not see: it has ended, whether it
@@ -108,6 +128,10 @@ class ProcessTable {
     const uint32_t slot = cache.Next();
     if (slot != SlotTable<Process>::kNoSlot) slots_.At(slot).Prefetch();
   }
+  // Makes a reserved process durable: it has the PID from now on, and can be
+  // found by it. Precondition: SetHomes was called, the homes have drawn or
+  // kept the PID, and no other thread knows of the process.
+  void Enter(Process& process, const Pid& pid);
   // The process of a PID that Reserve has given out; the process has not begun.
   [[nodiscard]] Process& Reserved(const Pid& pid) const {
     ACTORD_ASSERT_HOT(slots_.At(pid.slot).generation.load() == pid.generation,
@@ -116,6 +140,7 @@ class ProcessTable {
   }
   // Gives back a reserved slot whose process never began; its PID is used up.
   void Unreserve(Cache& cache, Process& process) {
+    if (process.is_durable()) Leave(process);
     process.generation.fetch_add(1, std::memory_order_release);
     LeaveLimits(process);
     Release(cache, process);
@@ -132,19 +157,23 @@ class ProcessTable {
   // `ended`.
   void Release(Cache& cache, Process& process);
 
+  // The PID of the process that has or had this generation. (A durable process
+  // whose slot has another process by now has the PID of a volatile one that
+  // never was.)
   [[nodiscard]] Pid PidOf(const Process& process, uint32_t generation) const {
-    return {node_, incarnation_, process.slot.load(std::memory_order_relaxed),
-            generation};
+    Pid pid;
+    WritePidOf(process, generation, pid);
+    return pid;
   }
   // Writes the PID as two words. A step copies it soon after, by words, and a
   // processor delays such a copy if single fields were stored.
   void WritePidOf(const Process& process, uint32_t generation, Pid& pid) const {
     static_assert(std::endian::native == std::endian::little);
-    const uint64_t words[] = {uint64_t{incarnation_} << 32 | node_,
-                              uint64_t{generation} << 32 |
-                                  process.slot.load(std::memory_order_relaxed)};
-    static_assert(sizeof(words) == sizeof(pid));
-    std::memcpy(&pid, words, sizeof(pid));
+    const uint32_t slot = process.slot.load(std::memory_order_relaxed);
+    if (slot >= Process::kDurableSlot) [[unlikely]] {
+      return WriteDurablePid(slot & ~Process::kDurableSlot, generation, pid);
+    }
+    WriteSlotPid(slot, generation, pid);
   }
 
   [[nodiscard]] Process& At(uint32_t slot) const { return slots_.At(slot); }
@@ -178,6 +207,31 @@ class ProcessTable {
   }
 
  private:
+  [[gnu::always_inline]] FoundProcess FindResident(
+      const ProcessSlot& resident) const {
+    Process& process = slots_.At(resident.slot);
+    WillRead(&process.generation);
+    // Acquire: pairs with the spawner's release in Reserve.
+    const uint32_t live = process.generation.load(std::memory_order_acquire);
+    return live == resident.generation && (live & 1) != 0
+               ? FoundProcess{&process, live}
+               : FoundProcess{};
+  }
+  // Of a PID that is not of a slot in use.
+  [[gnu::noinline]] FoundProcess FindDurable(const Pid& pid) const;
+  // nullopt: no process here has or had this PID.
+  [[nodiscard]] std::optional<ProcessSlot> ResidentOf(const Pid& pid) const;
+  void WriteSlotPid(uint32_t slot, uint32_t generation, Pid& pid) const {
+    const uint64_t words[] = {uint64_t{incarnation_} << 32 | node_,
+                              uint64_t{generation} << 32 | slot};
+    static_assert(sizeof(words) == sizeof(pid));
+    std::memcpy(&pid, words, sizeof(pid));
+  }
+  [[gnu::noinline]] void WriteDurablePid(uint32_t slot, uint32_t generation,
+                                         Pid& pid) const;
+  // The durable process has ended, or never began.
+  void Leave(Process& process);
+
   // (Not inlined, as in TypeLimits.)
   [[gnu::noinline]] bool TakeLimited(const ProcessType* type, Owner owner,
                                      NoRoom& why) {
@@ -197,6 +251,7 @@ class ProcessTable {
 
   const uint32_t node_;
   const uint32_t incarnation_;
+  Homes* homes_ = nullptr;  // null: all processes are volatile
   SlotTable<Process> slots_;
   // False: a begin and an end of a process pay this test alone.
   const bool has_limits_;

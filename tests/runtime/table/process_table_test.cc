@@ -1,4 +1,4 @@
-#include "runtime/process/process_table.h"
+#include "runtime/table/process_table.h"
 
 #include <gtest/gtest.h>
 

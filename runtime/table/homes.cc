@@ -1,0 +1,154 @@
+#include "runtime/table/homes.h"
+
+#include "runtime/system/assert.h"
+#include "runtime/system/fail_point.h"
+
+namespace actord::runtime {
+namespace {
+
+uint64_t NameOf(const Pid& pid) {
+  return uint64_t{pid.incarnation} << 32 | pid.generation;
+}
+
+// Null: there is no such chunk, and `make` is false.
+template <typename Chunk>
+Chunk* ChunkAt(std::atomic<Chunk*>& place) {
+  Chunk* chunk = place.load(std::memory_order_acquire);
+  if (chunk != nullptr) return chunk;
+  auto made = std::make_unique<Chunk>();
+  if (place.compare_exchange_strong(chunk, made.get(),
+                                    std::memory_order_acq_rel)) {
+    return made.release();
+  }
+  return chunk;
+}
+
+}  // namespace
+
+Homes::Homes(uint32_t epoch)
+    : epoch_(epoch),
+      homes_(std::make_unique<std::array<Home, kHomes>>()),
+      named_(std::make_unique<
+             std::array<std::atomic<NamedChunk*>, kResidentChunks>>()) {
+  ACTORD_ASSERT(epoch != 0, "homes.h: an epoch is not 0");
+}
+
+Homes::~Homes() {
+  for (Home& home : *homes_) {
+    for (auto& chunk : home.chunks) {
+      delete chunk.load(std::memory_order_relaxed);
+    }
+  }
+  for (auto& chunk : *named_) delete chunk.load(std::memory_order_relaxed);
+}
+
+std::optional<Pid> Homes::Draw(uint32_t home_number) {
+  Home& home = (*homes_)[home_number];
+  const MutexLock lock(home.mutex);
+  if (!home.free.empty()) {
+    const ProcessSlot free = home.free.back();
+    home.free.pop_back();
+    return HomePid(home_number, epoch_, free.slot, free.generation);
+  }
+  while (home.next < home.kept.size() && home.kept[home.next]) ++home.next;
+  if (home.next >= kMaxSlots) return std::nullopt;
+  return HomePid(home_number, epoch_, home.next++, 1);
+}
+
+bool Homes::Keep(const Pid& pid) {
+  if (!IsHomePid(pid) || HomeOf(pid) >= kHomes || pid.slot >= kMaxSlots ||
+      pid.incarnation == 0 || pid.incarnation >= epoch_ ||
+      (pid.generation & 1) == 0) {
+    return false;
+  }
+  Home& home = (*homes_)[HomeOf(pid)];
+  const MutexLock lock(home.mutex);
+  ACTORD_ASSERT(pid.slot >= home.next, "homes.h: Keep comes before Draw");
+  if (home.kept.size() <= pid.slot) home.kept.resize(pid.slot + 1);
+  home.kept[pid.slot] = true;
+  return true;
+}
+
+Homes::Entry& Homes::MakeEntry(Home& home, uint32_t slot) {
+  return (*ChunkAt(home.chunks[slot / kChunkEntries]))[slot % kChunkEntries];
+}
+
+Homes::Named& Homes::MakeNamed(uint32_t slot) {
+  return (*ChunkAt((*named_)[slot / kChunkEntries]))[slot % kChunkEntries];
+}
+
+void Homes::Enter(const Pid& pid, const ProcessSlot& resident) {
+  Named& named = MakeNamed(resident.slot);
+  named.generation.store(0, std::memory_order_relaxed);
+  named.pid.Store(pid);
+  named.generation.store(resident.generation, std::memory_order_release);
+  FailPoint();
+  Entry& entry = MakeEntry((*homes_)[HomeOf(pid)], pid.slot);
+  entry.name.store(0, std::memory_order_relaxed);
+  entry.resident.store(uint64_t{resident.slot} << 32 | resident.generation,
+                       std::memory_order_release);
+  FailPoint();
+  entry.name.store(NameOf(pid), std::memory_order_release);
+}
+
+void Homes::Leave(const Pid& pid) {
+  Home& home = (*homes_)[HomeOf(pid)];
+  MakeEntry(home, pid.slot).name.store(0, std::memory_order_release);
+  FailPoint();
+  // A slot of this opening has its next generation. The generations of earlier
+  // openings begin anew, because their epochs were lower.
+  const bool is_new = pid.incarnation == epoch_;
+  if (is_new && pid.generation >= UINT32_MAX - 2) return;  // used up
+  const uint32_t next = is_new ? pid.generation + 2 : 1;
+  const MutexLock lock(home.mutex);
+  home.free.push_back({pid.slot, next});
+}
+
+const Homes::Entry* Homes::FindEntry(const Pid& pid) const {
+  if (HomeOf(pid) >= kHomes || pid.slot >= kMaxSlots) return nullptr;
+  const EntryChunk* const chunk =
+      (*homes_)[HomeOf(pid)].chunks[pid.slot / kChunkEntries].load(
+          std::memory_order_acquire);
+  return chunk == nullptr ? nullptr : &(*chunk)[pid.slot % kChunkEntries];
+}
+
+std::optional<ProcessSlot> Homes::Find(const Pid& pid) const {
+  const Entry* const entry = IsHomePid(pid) ? FindEntry(pid) : nullptr;
+  const uint64_t name = NameOf(pid);
+  if (entry == nullptr || pid.generation == 0 ||
+      entry->name.load(std::memory_order_acquire) != name) {
+    return std::nullopt;
+  }
+  FailPoint();
+  const uint64_t resident = entry->resident.load(std::memory_order_acquire);
+  FailPoint();
+  if (entry->name.load(std::memory_order_relaxed) != name) return std::nullopt;
+  return ProcessSlot{static_cast<uint32_t>(resident >> 32),
+                     static_cast<uint32_t>(resident)};
+}
+
+std::optional<Pid> Homes::PidOf(const ProcessSlot& resident) const {
+  const NamedChunk* const chunk =
+      (*named_)[resident.slot / kChunkEntries].load(std::memory_order_acquire);
+  if (chunk == nullptr) return std::nullopt;
+  const Named& named = (*chunk)[resident.slot % kChunkEntries];
+  if (named.generation.load(std::memory_order_acquire) != resident.generation) {
+    return std::nullopt;
+  }
+  const Pid pid = named.pid.Load();
+  FailPoint();
+  return named.generation.load(std::memory_order_relaxed) == resident.generation
+             ? std::optional(pid)
+             : std::nullopt;
+}
+
+bool Homes::HasEnded(const Pid& pid) const {
+  if (!IsHomePid(pid) || HomeOf(pid) >= kHomes || pid.slot >= kMaxSlots ||
+      pid.incarnation == 0 || pid.incarnation > epoch_ ||
+      (pid.generation & 1) == 0) {
+    return false;
+  }
+  return !Find(pid).has_value();
+}
+
+}  // namespace actord::runtime

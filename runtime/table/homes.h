@@ -1,0 +1,107 @@
+// The homes of a store: who among the durable PIDs (home_pid.h) lives in which
+// slot of the process table. A durable PID stays the same over restarts, and
+// its process gets any slot of the process table.
+//
+// Thread-safety: any thread; look-ups take no lock. The table never shrinks,
+// so a stale number can be read without harm.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "runtime/process/pid.h"
+#include "runtime/system/mutex.h"
+#include "runtime/table/home_pid.h"
+
+namespace actord::runtime {
+
+// A process in the process table, as it is named there.
+struct ProcessSlot {
+  uint32_t slot = 0;
+  uint32_t generation = 0;  // of the slot
+};
+
+class Homes {
+ public:
+  // Slots of one home.
+  static constexpr uint32_t kMaxSlots = uint32_t{1} << 20;
+
+  // `epoch`: not 0, and above that of each earlier opening of the store.
+  explicit Homes(uint32_t epoch);
+  ~Homes();
+  Homes(const Homes&) = delete;
+  Homes& operator=(const Homes&) = delete;
+
+  // A PID of the home that no process has had. nullopt: the home has no slot
+  // left. Precondition: `home` is below kHomes.
+  std::optional<Pid> Draw(uint32_t home);
+  // Keeps the slot of a PID that an earlier opening of the store has drawn, so
+  // that Draw leaves it alone. False: no store has drawn this PID.
+  bool Keep(const Pid& pid);
+  // The process of the PID is there from now on. Precondition: Draw or Keep has
+  // had the PID; the generation of the resident is odd, and nobody has this
+  // slot but the caller.
+  void Enter(const Pid& pid, const ProcessSlot& resident);
+  // The process of the PID has ended, or never began. The PID is used up.
+  void Leave(const Pid& pid);
+
+  // nullopt: no process with this PID is there. It may end at any moment:
+  // compare its generation.
+  [[nodiscard]] std::optional<ProcessSlot> Find(const Pid& pid) const;
+  // nullopt: the resident is not durable, or has left.
+  [[nodiscard]] std::optional<Pid> PidOf(const ProcessSlot& resident) const;
+  // Whether the PID is of a process that was here, in this or an earlier
+  // opening of the store.
+  [[nodiscard]] bool HasEnded(const Pid& pid) const;
+
+ private:
+  static constexpr uint32_t kChunkEntries = 4096;
+  static constexpr uint32_t kChunks = kMaxSlots / kChunkEntries;
+  static constexpr uint32_t kResidentChunks =
+      (uint32_t{1} << 28) / kChunkEntries;
+
+  // Who has a slot of a home. A writer clears `name`, writes `resident`, and
+  // then writes `name`, both with release. A reader reads `name`, `resident`
+  // (both with acquire) and `name` again: two equal names mean that `resident`
+  // belongs to them, because no name comes twice.
+  struct Entry {
+    std::atomic<uint64_t> name{0};  // epoch and generation of the PID
+    std::atomic<uint64_t> resident{0};
+  };
+  // Which PID the process in a slot of the process table has. Written and read
+  // in the same way; `generation` is that of the slot.
+  struct Named {
+    std::atomic<uint32_t> generation{0};
+    AtomicPid pid;
+  };
+  using EntryChunk = std::array<Entry, kChunkEntries>;
+  using NamedChunk = std::array<Named, kChunkEntries>;
+
+  struct Home {
+    std::array<std::atomic<EntryChunk*>, kChunks> chunks{};
+    Mutex mutex;
+    // Slots below `next` are drawn, kept or in `free`.
+    uint32_t next ABSL_GUARDED_BY(mutex) = 0;
+    // Slots without a process, with the next generation of each.
+    std::vector<ProcessSlot> free ABSL_GUARDED_BY(mutex);
+    // Bit of each slot from `next` on that Keep has taken.
+    std::vector<bool> kept ABSL_GUARDED_BY(mutex);
+  };
+
+  // Null: nobody has had a slot near.
+  [[nodiscard]] const Entry* FindEntry(const Pid& pid) const;
+  static Entry& MakeEntry(Home& home, uint32_t slot);
+  Named& MakeNamed(uint32_t slot);
+
+  const uint32_t epoch_;
+  const std::unique_ptr<std::array<Home, kHomes>> homes_;
+  std::unique_ptr<std::array<std::atomic<NamedChunk*>, kResidentChunks>> named_;
+};
+
+}  // namespace actord::runtime
