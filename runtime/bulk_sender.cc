@@ -13,8 +13,10 @@ constexpr size_t kMaxHiddenBytes = 64 << 10;
 
 BulkSender::~BulkSender() { Show(); }
 
-absl::Status BulkSender::Send(const Pid& to, const Message& message, Owner by) {
-  absl::Status status = core_.SendFromOutside(by, to, message, &ready_);
+absl::Status BulkSender::Send(const Pid& to, const Message& message, Owner by,
+                              uint64_t* position) {
+  absl::Status status =
+      core_.SendFromOutside(by, to, message, &ready_).Tell(position);
   ++sends_;
   bytes_ += message.payload.bytes.size();
   // RESOURCE_EXHAUSTED mostly means a full mailbox.

@@ -26,7 +26,7 @@ class BulkSender {
 
   // Like Runtime::Send.
   absl::Status Send(const Pid& to, const Message& message,
-                    Owner by = Owner::kAny);
+                    Owner by = Owner::kAny, uint64_t* position = nullptr);
 
  private:
   void Show();

@@ -23,6 +23,11 @@ size_t ThreadsOf(const RuntimeOptions& options) {
          static_cast<size_t>(options.max_blocked_threads);
 }
 
+Sent SentAt(const absl::StatusOr<uint64_t>& position) {
+  return position.ok() ? Sent{absl::OkStatus(), *position}
+                       : Sent{position.status()};
+}
+
 // The key for the random bits of steps.
 SipKey SecretOf(uint64_t seed) {
   // Not the stream that the workers use for their choices.
@@ -41,9 +46,15 @@ Runtime::Core::Core(const RuntimeOptions& resolved, const Catalog& known)
       processes(options.node, options.incarnation, options.max_processes,
                 ThreadsOf(options) + 1, options.type_limits,
                 options.counts_owners),
+      durable(options.store == nullptr ? nullptr
+                                       : std::make_unique<DurableProcesses>(
+                                             *options.store, processes, clock)),
       scheduler(options.workers, clock),
       lane(buffers, Lane::Use::kShared),
       delivery(processes, scheduler, limits),
+      durable_inputs(durable == nullptr ? nullptr
+                                        : std::make_unique<DurableInputs>(
+                                              *durable, delivery, processes)),
       tasks(options.external_commands, options.work_policies, limits, clock,
             [this](actord_completion completion, const YieldResult& result) {
               return broker.Answer(completion,
@@ -59,8 +70,8 @@ Runtime::Core::Core(const RuntimeOptions& resolved, const Catalog& known)
       groups(processes),
       ties(processes, delivery),
       lifetimes(processes, scheduler, delivery, clock),
-      admission(catalog, limits, clock, processes, scheduler, names, lane,
-                state),
+      admission(catalog, limits, clock, processes, durable.get(), scheduler,
+                names, lane, state),
       host(options, limits, clock, delivery, broker, admission, names, groups,
            ties, lane),
       pool(options.blocking_threads, options.blocking_queue),
@@ -110,6 +121,10 @@ Runtime::Core::~Core() {
   task_timer_thread.Stop();
   pool.Stop(UINT64_MAX);
   threads.Stop();
+  if (durable != nullptr) {
+    options.store->Close();
+    CloseDurable();
+  }
   FreeMailboxes();
 }
 
@@ -177,17 +192,49 @@ absl::Status Runtime::Core::SetQuotas(const OwnerQuotas& all,
   return absl::OkStatus();
 }
 
-absl::Status Runtime::Core::SendFromOutside(Owner by, const Pid& to,
-                                            const Message& message,
-                                            ReadyList* ready) {
+Sent Runtime::Core::SendFromOutside(Owner by, const Pid& to,
+                                    const Message& message, ReadyList* ready) {
   absl::Status status =
       CheckPayloadSize("payload", message.payload, PayloadLimit(limits));
   status.Update(CheckTopic(message.topic));
   status.Update(CheckMemory(limits));
-  if (!status.ok()) return status;
+  if (!status.ok()) return {status};
+  if (IsHomePid(to) && durable != nullptr) {
+    return SentAt(durable_inputs->SendAll(by, to, {&message, 1}, lane, ready));
+  }
   Envelope* const envelope = lane.NewEnvelope(
       ACTORD_EVENT_MESSAGE, message.topic, ToAbi(message.payload));
-  return delivery.SendOrExplain(by, to, envelope, lane, ready);
+  return {delivery.SendOrExplain(by, to, envelope, lane, ready)};
+}
+
+Sent Runtime::Core::SendAllFromOutside(Owner by, const Pid& to,
+                                       const std::vector<Message>& messages) {
+  if (IsHomePid(to) && durable != nullptr && !messages.empty()) {
+    return SentAt(durable_inputs->SendAll(by, to, messages, lane));
+  }
+  return {delivery.SendAll(by, to, messages, lane)};
+}
+
+void Runtime::Core::WhenDurable(uint64_t position,
+                                absl::AnyInvocable<void() &&> then) {
+  if (position == 0) {
+    std::move(then)();
+  } else {
+    durable->releases().After(position, std::move(then));
+  }
+}
+
+Sent Runtime::Core::Control(Owner by, const Pid& to, uint16_t type,
+                            std::string_view reason) {
+  if (IsHomePid(to) && durable != nullptr) {
+    return SentAt(durable_inputs->Control(by, to, type, reason, lane));
+  }
+  return {delivery.Control(by, to, type, reason, lane)};
+}
+
+uint64_t Runtime::Core::LiveVolatile() const {
+  const uint64_t live = LiveProcesses();
+  return durable == nullptr ? live : live - std::min(live, durable->live());
 }
 
 uint64_t Runtime::Core::Sum(Counter Counters::*counter) const {

@@ -12,12 +12,15 @@
 #include "runtime/actors/results.h"
 #include "runtime/actors/ties.h"
 #include "runtime/delivery/delivery.h"
+#include "runtime/durable/durable_inputs.h"
+#include "runtime/durable/durable_processes.h"
 #include "runtime/effects/blocking_pool.h"
 #include "runtime/effects/calls.h"
 #include "runtime/effects/dispatcher.h"
 #include "runtime/effects/undelivered.h"
 #include "runtime/runtime.h"
 #include "runtime/scheduler/scheduler.h"
+#include "runtime/scheduler/shutdown_orders.h"
 #include "runtime/shutdown.h"
 #include "runtime/system/sip_hash.h"
 #include "runtime/system/thread.h"
@@ -26,12 +29,24 @@
 #include "runtime/turn/ending.h"
 #include "runtime/turn/host.h"
 #include "runtime/turn/process_admission.h"
-#include "runtime/turn/shutdown_orders.h"
 #include "runtime/workers/worker_threads.h"
 #include "runtime/yields/lifetimes.h"
 #include "runtime/yields/yield_broker.h"
 
 namespace actord::runtime {
+
+// The fate of what was sent from outside, and the position of its record; 0: it
+// has none.
+struct Sent {
+  absl::Status status;
+  uint64_t position = 0;
+
+  // `place` gets the position, unless null.
+  absl::Status Tell(uint64_t* place) const {
+    if (place != nullptr) *place = position;
+    return status;
+  }
+};
 
 class Runtime::Core {
  public:
@@ -40,17 +55,30 @@ class Runtime::Core {
   ~Core();
 
   absl::Status StartThreads();
+  // Brings the processes of the store back. To be called before StartThreads,
+  // when the catalog is filled. FAILED_PRECONDITION: no plugin has the type of
+  // a process. DATA_LOSS: the store is damaged.
+  absl::Status Recover();
   absl::Status SetLimits(const Limits& given);
   absl::Status SetQuotas(const OwnerQuotas& all,
                          const std::vector<OwnQuotas>& own);
   // Called on a thread that runs no workers. `ready`: see Delivery.
-  absl::Status SendFromOutside(Owner by, const Pid& to, const Message& message,
-                               ReadyList* ready);
+  Sent SendFromOutside(Owner by, const Pid& to, const Message& message,
+                       ReadyList* ready);
+  // All or none; at most Activity::kMaxChain messages.
+  Sent SendAllFromOutside(Owner by, const Pid& to,
+                          const std::vector<Message>& messages);
+  // See Runtime.
+  void WhenDurable(uint64_t position, absl::AnyInvocable<void() &&> then);
+  // Posts a cancel or a terminate from outside.
+  Sent Control(Owner by, const Pid& to, uint16_t type, std::string_view reason);
   UpgradePiece TellOfUpgrade(
       const absl::flat_hash_set<const ProcessType*>& versions,
       uint32_t first_slot);
   RuntimeStats Stats() const;
   [[nodiscard]] uint64_t LiveProcesses() const;
+  // Those that a shutdown ends.
+  [[nodiscard]] uint64_t LiveVolatile() const;
   // The sum of a counter over all threads.
   [[nodiscard]] uint64_t Sum(Counter Counters::*counter) const;
 
@@ -62,9 +90,12 @@ class Runtime::Core {
 
   BufferPool buffers;
   ProcessTable processes;
+  // Null: the runtime has no store.
+  const std::unique_ptr<DurableProcesses> durable;
   Scheduler scheduler;
   Lane lane;  // for all threads that run no workers
   Delivery delivery;
+  const std::unique_ptr<DurableInputs> durable_inputs;
   TaskTable tasks;
   Results results;
   YieldBroker broker;
@@ -92,7 +123,12 @@ class Runtime::Core {
   class ThreadTurns;
   std::shared_ptr<ProcessRunner> MakeRunner(Lane& thread_lane,
                                             BlockingCalls& blocking_calls);
+  // Brings a process back. Returns it if it has something to do, otherwise
+  // null.
+  absl::StatusOr<Process*> RecoverOne(StoredProcess&& stored);
   void FreeMailboxes();
+  // Closes the states of durable processes, which no shutdown ends.
+  void CloseDurable();
 };
 
 }  // namespace actord::runtime

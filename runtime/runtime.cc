@@ -47,15 +47,24 @@ Runtime::~Runtime() = default;
 
 const actord_host* Runtime::host() const { return core_->host.abi(); }
 
-absl::Status Runtime::Start() { return core_->StartThreads(); }
+absl::Status Runtime::Start() {
+  absl::Status status = core_->Recover();
+  return status.ok() ? core_->StartThreads() : status;
+}
 
 void Runtime::Submit(const SubmitRequest& request, SubmitCallback done) {
   core_->admission.Submit(request, Pid{}, /*keep_result=*/true,
                           std::move(done));
 }
 
-absl::Status Runtime::Send(const Pid& to, const Message& message, Owner by) {
-  return core_->SendFromOutside(by, to, message, nullptr);
+void Runtime::WhenDurable(uint64_t position,
+                          absl::AnyInvocable<void() &&> then) {
+  core_->WhenDurable(position, std::move(then));
+}
+
+absl::Status Runtime::Send(const Pid& to, const Message& message, Owner by,
+                           uint64_t* position) {
+  return core_->SendFromOutside(by, to, message, nullptr).Tell(position);
 }
 
 absl::StatusOr<Pid> Runtime::FindName(std::string_view name,
@@ -117,9 +126,10 @@ CompleteAnswer Runtime::CompleteYield(const YieldToken& token,
 RemoteTasks& Runtime::remote_tasks() { return core_->tasks; }
 
 absl::Status Runtime::Cancel(const Pid& pid, std::string_view reason,
-                             absl::Duration deadline, Owner by) {
-  absl::Status status = core_->delivery.Control(by, pid, ACTORD_EVENT_CANCEL,
-                                                reason, core_->lane);
+                             absl::Duration deadline, Owner by,
+                             uint64_t* position) {
+  absl::Status status =
+      core_->Control(by, pid, ACTORD_EVENT_CANCEL, reason).Tell(position);
   if (status.ok() && deadline > absl::ZeroDuration()) {
     core_->lifetimes.BeginCancel(pid, deadline);
   }
@@ -127,8 +137,8 @@ absl::Status Runtime::Cancel(const Pid& pid, std::string_view reason,
 }
 
 absl::Status Runtime::Terminate(const Pid& pid, std::string_view reason,
-                                Owner by) {
-  return core_->delivery.Control(by, pid, kEventTerminate, reason, core_->lane);
+                                Owner by, uint64_t* position) {
+  return core_->Control(by, pid, kEventTerminate, reason).Tell(position);
 }
 
 YieldPage Runtime::ListYields(const YieldFilter& filter,

@@ -92,8 +92,14 @@ class Runtime {
   // OK: the message is in the mailbox. Errors: PROCESS_NOT_FOUND,
   // PROCESS_ENDED, MAILBOX_FULL, MEMORY_LOW, PAYLOAD_TOO_LARGE; INVALID_FIELD
   // for a topic or a content type of more than 1024 bytes.
+  // `position`: gets the position of the message's record, or 0 if it has none.
+  // A durable process has the message for certain, and the client may be told
+  // so, when that record is durable (WhenDurable).
   absl::Status Send(const Pid& to, const Message& message,
-                    Owner by = Owner::kAny);
+                    Owner by = Owner::kAny, uint64_t* position = nullptr);
+  // Calls `then` when the record at `position` is durable: at once, on this
+  // thread, if it is 0.
+  void WhenDurable(uint64_t position, absl::AnyInvocable<void() &&> then);
   // Sends a message that needs an answer, and calls back once, with the answer
   // or with an error: the errors of Send; CALL_FAILED with the code and the
   // text of the process's answer; CALLEE_ENDED when the process has ended
@@ -122,11 +128,12 @@ class Runtime {
   // changes nothing but the deadline. `deadline`: the time until the process,
   // if it still lives, is terminated. Zero: no deadline. Of several deadlines
   // the earliest counts.
+  // `position`: as for Send.
   absl::Status Cancel(const Pid& pid, std::string_view reason,
                       absl::Duration deadline = absl::ZeroDuration(),
-                      Owner by = Owner::kAny);
+                      Owner by = Owner::kAny, uint64_t* position = nullptr);
   absl::Status Terminate(const Pid& pid, std::string_view reason,
-                         Owner by = Owner::kAny);
+                         Owner by = Owner::kAny, uint64_t* position = nullptr);
 
   absl::StatusOr<ProcessInfo> Describe(const Pid& pid,
                                        Owner by = Owner::kAny) const;

@@ -46,6 +46,8 @@ std::vector<Pid> Shutdown::TellAll(uint16_t type, std::string_view reason) {
   core_.processes.ForEachLive(
       0, UINT32_MAX, [&](const Process& process, uint32_t generation) {
         const Pid pid = core_.processes.PidOf(process, generation);
+        // A durable process goes on after the next start.
+        if (IsHomePid(pid)) return true;
         if (type == ACTORD_EVENT_CANCEL && IsStoppedByParent(process)) {
           left.push_back(pid);
         } else {
@@ -75,7 +77,7 @@ bool Shutdown::WaitForEmpty(uint64_t deadline_ns, bool may_be_cut,
   constexpr uint64_t kAskAgainNs = 50'000'000;
   uint64_t ask_ns = 0;
   const MutexLock lock(mutex_);
-  while (core_.LiveProcesses() != 0) {
+  while (core_.LiveVolatile() != 0) {
     if (may_be_cut && cut_short_) return false;
     const uint64_t now_ns = core_.clock.MonotonicNs();
     if (now_ns >= deadline_ns) return false;
@@ -153,13 +155,17 @@ ShutdownReport Shutdown::Run(ShutdownMode mode, absl::Duration timeout) {
   ShutdownReport report;
   report.forced = core_.Sum(&Counters::processes_forced);
   report.ended = core_.Stats().processes_ended - ended_before - report.forced;
-  const uint64_t left = core_.LiveProcesses();
+  const uint64_t left = core_.LiveVolatile();
   report.forced += left;
   // Steps and pooled handlers have the same time to return.
   const uint64_t now_ns = core_.clock.MonotonicNs();
   report.stuck =
       left + core_.pool.Stop(given_up_ns - std::min(given_up_ns, now_ns));
-  if (core_.LiveProcesses() == 0) core_.threads.Stop();
+  if (core_.LiveVolatile() == 0) {
+    core_.threads.Stop();
+    // Whoever waits for the disk is answered while the daemon still can.
+    if (core_.durable != nullptr) core_.options.store->Close();
+  }
   const absl::Status stopped =
       Error(absl::StatusCode::kUnavailable, reason::kStopped,
             "the daemon has stopped");

@@ -43,15 +43,17 @@ void TryOnce(Runtime::Core& core, const std::shared_ptr<Attempt>& attempt) {
     const absl::StatusOr<Pid> holder =
         core.names.Find(attempt->request.owner, attempt->request.name);
     if (!holder.ok()) break;
-    const absl::Status sent = core.delivery.SendAll(
-        attempt->request.owner, *holder, attempt->request.messages, core.lane);
-    if (sent.ok()) {
-      std::move(attempt->done)(Submitted{*holder, true});
+    const Sent sent = core.SendAllFromOutside(attempt->request.owner, *holder,
+                                              attempt->request.messages);
+    // The holder has ended since the lookup: look the name up again.
+    if (ReasonOf(sent.status) == reason::kProcessEnded) continue;
+    if (!sent.status.ok()) {
+      std::move(attempt->done)(sent.status);
       return;
     }
-    // The holder has ended since the lookup: look the name up again.
-    if (ReasonOf(sent) == reason::kProcessEnded) continue;
-    std::move(attempt->done)(sent);
+    core.WhenDurable(sent.position, [attempt, pid = *holder] {
+      std::move(attempt->done)(Submitted{pid, true});
+    });
     return;
   }
   core.admission.Submit(

@@ -5,9 +5,12 @@
 // lane.
 #pragma once
 
+#include <memory>
+
 #include "runtime/core.h"
 #include "runtime/effects/applier.h"
 #include "runtime/turn/beginning.h"
+#include "runtime/turn/durable_turn.h"
 #include "runtime/turn/inbox.h"
 #include "runtime/turn/live_world.h"
 #include "runtime/turn/process_runner.h"
@@ -39,12 +42,28 @@ class Runtime::Core::ThreadTurns {
               .teardown =
                   Teardown(parts.inbox, parts.caller, core.broker,
                            core.processes, core.ending, core.orders, lane)},
-        runner(parts, core.scheduler, lane) {}
+        durable(
+            core.durable == nullptr
+                ? nullptr
+                : std::make_unique<DurableTurn>(
+                      DurableTurn::Shared{.durable = *core.durable,
+                                          .delivery = core.delivery,
+                                          .calls = core.calls,
+                                          .lifetimes = core.lifetimes,
+                                          .lifecycle_log = core.lifecycle_log,
+                                          .undelivered = core.undelivered,
+                                          .orders = core.orders,
+                                          .limits = core.limits,
+                                          .log = core.options.log,
+                                          .lane = core.lane},
+                      parts, lane)),
+        runner(parts, durable.get(), core.scheduler, lane) {}
   ThreadTurns(const ThreadTurns&) = delete;
   ThreadTurns& operator=(const ThreadTurns&) = delete;
 
   LiveWorld world;
   TurnParts parts;
+  const std::unique_ptr<DurableTurn> durable;  // null: there is no store
   ProcessRunner runner;
 };
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/delivery/logged_message.h"
 #include "runtime/process/errors.h"
 #include "runtime/system/assert.h"
 
@@ -195,11 +196,13 @@ absl::Status Delivery::Explain(Owner by, const Pid& to, Result why,
 }
 
 absl::Status Delivery::Control(Owner by, const Pid& to, uint16_t type,
-                               std::string_view reason, Lane& lane) {
+                               std::string_view reason, Lane& lane,
+                               uint64_t position) {
   Run run(Run::Kind::kControl,
           lane.NewEnvelope(
               type, {}, {ToAbi(reason), ToAbi(std::string_view("text/plain"))}),
           by);
+  run.first->completion.tag = position;
   const Posted posted = Post(to, run, lane);
   if (posted == Posted::kDelivered) return absl::OkStatus();
   lane.Free(run.first);
@@ -211,7 +214,7 @@ absl::Status Delivery::Control(Owner by, const Pid& to, uint16_t type,
 }
 
 void Delivery::Preload(Process& process, const std::vector<Message>& messages,
-                       Owner charged, Lane& lane) {
+                       Owner charged, uint64_t position, Lane& lane) {
   ACTORD_ASSERT(
       process.in_hand == nullptr &&
           Activity::Messages(process.activity.load()) >= messages.size(),
@@ -220,8 +223,13 @@ void Delivery::Preload(Process& process, const std::vector<Message>& messages,
       process.generation.load(std::memory_order_relaxed);
   for (auto message = messages.rbegin(); message != messages.rend();
        ++message) {
-    Envelope* const envelope = lane.NewEnvelope(
-        ACTORD_EVENT_MESSAGE, message->topic, ToAbi(message->payload));
+    const actord_payload payload = ToAbi(message->payload);
+    const auto number = static_cast<uint64_t>(messages.rend() - message - 1);
+    Envelope* const envelope =
+        position == 0
+            ? lane.NewEnvelope(ACTORD_EVENT_MESSAGE, message->topic, payload)
+            : NewLoggedMessage({}, message->topic, payload, position + number,
+                               lane);
     envelope->generation = generation;
     envelope->charged = charged;
     envelope->SetNext(process.in_hand);

@@ -114,14 +114,17 @@ class Delivery {
   // Precondition: `why` is not kDelivered.
   absl::Status Explain(Owner by, const Pid& to, Result why, Lane& lane) const;
 
-  // Posts a cancel or a terminate.
+  // Posts a cancel or a terminate. `position`: of its record in the journal; 0:
+  // it has none.
   absl::Status Control(Owner by, const Pid& to, uint16_t type,
-                       std::string_view reason, Lane& lane);
+                       std::string_view reason, Lane& lane,
+                       uint64_t position = 0);
 
   // Puts messages into the empty in_hand of a reserved process, whose word
   // already counts these messages. `charged`: who is charged for their bytes.
+  // `position`: of the first message in the journal; 0: they are not in it.
   static void Preload(Process& process, const std::vector<Message>& messages,
-                      Owner charged, Lane& lane);
+                      Owner charged, uint64_t position, Lane& lane);
 
   // The error for messages that would bring the owner of their receiver above
   // its quota of mailbox bytes, `max`; counts it.

@@ -81,12 +81,12 @@ class Calls {
   void OnEnd(const EndRecord& end, Lane& lane);
   // Fails a call whose envelope is dropped because its receiver has ended.
   void Dropped(const Envelope& envelope, Lane& lane);
+  // Answers a call. False: the call had ended.
+  bool Answer(uint64_t call, int32_t status, const actord_payload& payload,
+              Lane& lane);
 
  private:
   [[nodiscard]] bool IsOpen(uint64_t call) const;
-  // False: the call had ended.
-  bool Answer(uint64_t call, int32_t status, const actord_payload& payload,
-              Lane& lane);
   // Ends the call with an error of the daemon. Does nothing if the call had
   // ended.
   void Fail(uint64_t call, const absl::Status& why, Lane& lane);

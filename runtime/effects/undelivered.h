@@ -5,6 +5,7 @@
 
 #include "runtime/actors/dead_letters.h"
 #include "runtime/delivery/delivery.h"
+#include "runtime/delivery/logged_message.h"
 #include "runtime/effects/calls.h"
 #include "runtime/process/envelope.h"
 #include "runtime/process/owner.h"
@@ -29,6 +30,9 @@ class Undelivered {
     } else if (envelope->type == kEventCall) {
       calls_.Dropped(*envelope, lane);
       dead_letters_.Add(envelope, to, why, owner, lane);
+    } else if (envelope->type == kEventLogged) {
+      dead_letters_.Add(NewPlainMessage(*envelope, lane), to, why, owner, lane);
+      lane.Free(envelope);
     } else {
       lane.Free(envelope);
     }

@@ -43,6 +43,10 @@ inline constexpr uint16_t kEventLifetimeEnd = UINT16_MAX - 3;
 // The process's type has a newer version: the process takes a turn to check for
 // it.
 inline constexpr uint16_t kEventUpgrade = UINT16_MAX - 4;
+// A message that is in the journal; the process sees an ACTORD_EVENT_MESSAGE.
+inline constexpr uint16_t kEventLogged = UINT16_MAX - 6;
+// The record of the end of a durable process is durable: the process may end.
+inline constexpr uint16_t kEventEndLogged = UINT16_MAX - 7;
 // Not an event: the envelope holds the addresses of messages (chain.h).
 inline constexpr uint16_t kEventChain = UINT16_MAX - 5;
 
@@ -50,6 +54,9 @@ inline constexpr uint16_t kEventChain = UINT16_MAX - 5;
 // as part of the topic; the process does not see the header.
 struct CallHeader {
   uint64_t call = 0;
+};
+struct PositionHeader {
+  uint64_t position = 0;  // of the message's body in the journal
 };
 struct ExitHeader {
   actord_pid from{};
@@ -95,7 +102,8 @@ struct Envelope {
   // envelope gives the bytes back.
   Owner charged = Owner::kNobody;
   union {
-    actord_pid from;        // messages and calls; all zero: from outside
+    // Messages, logged or not, and calls; all zero: from outside.
+    actord_pid from;
     Completion completion;  // all other events
   };
 
@@ -182,7 +190,7 @@ struct Envelope {
     return {{content(), payload_bytes},
             {content() + payload_bytes + topic_bytes, content_type_bytes}};
   }
-  // The header of a call, an exit or a linked end.
+  // The header of a call, a logged message, an exit or a linked end.
   template <typename Header>
   [[nodiscard]] Header ReadHeader() const {
     Header header;
@@ -207,13 +215,15 @@ struct Envelope {
   }
   void WriteOther(actord_event& event) const {
     WriteContent(event);
-    if (type == kEventCall || type == ACTORD_EVENT_EXIT) [[unlikely]] {
+    if (type == kEventCall || type == ACTORD_EVENT_EXIT || type == kEventLogged)
+        [[unlikely]] {
       WriteWithHeader(event);
       return;
     }
     event.type = type;
     event.status = completion.status;
-    event.tag = completion.tag;
+    // The tag of a cancel is its position in the journal, or 0.
+    event.tag = type == ACTORD_EVENT_CANCEL ? 0 : completion.tag;
     event.from = {};
   }
 
@@ -230,7 +240,8 @@ struct Envelope {
         content_type_bytes(static_cast<uint16_t>(content_type)),
         type(event_type) {
     WillWrite(this);
-    if (event_type == ACTORD_EVENT_MESSAGE || event_type == kEventCall) {
+    if (event_type == ACTORD_EVENT_MESSAGE || event_type == kEventCall ||
+        event_type == kEventLogged) {
       from = {};
     } else {
       new (&completion) Completion;
@@ -273,6 +284,12 @@ struct Envelope {
       event.tag = 0;
       event.from = from;
       event.call = ReadHeader<CallHeader>().call;
+    } else if (type == kEventLogged) {
+      header_bytes = sizeof(PositionHeader);
+      event.type = ACTORD_EVENT_MESSAGE;
+      event.status = ACTORD_OK;
+      event.tag = 0;
+      event.from = from;
     } else {
       const auto header = ReadHeader<ExitHeader>();
       header_bytes = sizeof(header);

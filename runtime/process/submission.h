@@ -3,6 +3,7 @@
 // Thread-safety: plain values. Ownership: they own their contents.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,13 @@
 
 namespace actord::runtime {
 
+// Whether a process survives the daemon.
+enum class DurabilityWish : uint8_t {
+  kOfType,  // durable if there is a store and the type can be
+  kVolatile,
+  kDurable,  // refused if it cannot be
+};
+
 struct SubmitRequest {
   std::string process_type;
   std::string method;  // "": the type's first
@@ -24,6 +32,7 @@ struct SubmitRequest {
   // Of a process that has no living parent; otherwise the owner is the
   // parent's. Not kAny.
   Owner owner = Owner::kNobody;
+  DurabilityWish durability = DurabilityWish::kOfType;
   // Why the input was not copied, which refuses the request; OK: it was copied.
   absl::Status input_error = {};
 };

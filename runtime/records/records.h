@@ -120,7 +120,8 @@ struct Input {
   Owner owner = Owner::kNobody;  // of the request's key
   uint64_t tag = 0;              // of kCompletion
   int32_t status = 0;            // of kCompletion
-  Payload payload = {};          // of kCompletion: body 0
+  // Of kCompletion: body 0. Of kCancel and kTerminate: the reason.
+  Payload payload = {};
   uint64_t at_ns = 0;
   std::string unknown = {};
   friend bool operator==(const Input&, const Input&) = default;

@@ -20,7 +20,8 @@ class Clock;
 
 enum class LogLevel { kDebug = 1, kInfo = 2, kWarning = 3, kError = 4 };
 
-class StepSink;  // step_record.h
+class StepSink;      // step_record.h
+class DurableStore;  // durable_store.h
 
 // The limits hold from the start on; Runtime::SetLimits changes them.
 struct RuntimeOptions : Limits {
@@ -64,6 +65,9 @@ struct RuntimeOptions : Limits {
   // Receives the record of each Init and step before it is applied; null: no
   // record is kept. Borrowed; must outlive the runtime.
   StepSink* step_sink = nullptr;
+  // The store of durable processes; null: all processes are volatile. Borrowed;
+  // must outlive the runtime.
+  DurableStore* store = nullptr;
   // Receives the messages of the runtime and the handlers. Called on any
   // thread; must not block for long.
   std::function<void(LogLevel, std::string_view message)> log;

@@ -65,6 +65,8 @@ class JournalApplier {
   // The position of the first record that is not applied. A new store begins
   // with kFirstLsn.
   [[nodiscard]] uint64_t applied() const { return meta_.applied; }
+  // The highest time of the store's clock in any record.
+  [[nodiscard]] uint64_t store_ns() const { return meta_.store_ns; }
   // The records before this position are not needed any more.
   [[nodiscard]] uint64_t trim() const { return meta_.trim; }
 

@@ -43,6 +43,7 @@ absl::Status JournalApplier::Take(const records::Input& record) {
   mail.kind = MailKind::kTerminate;
   mail.lsn = lsn_;
   mail.body.emplace();
+  mail.body->payload = record.payload;
   if (record.kind == records::InputKind::kCancel) {
     mail.kind = MailKind::kCancel;
     (*found)->runtime().cancel_requested = true;

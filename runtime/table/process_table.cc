@@ -87,7 +87,7 @@ void ProcessTable::Release(Cache& cache, Process& process) {
   ACTORD_ASSERT_HOT((process.generation.load() & 1) == 0 &&
                         (process.activity.load() & Activity::kEnded) != 0,
                     "process_table.h: the process has ended");
-  if (process.is_durable()) [[unlikely]] {
+  if (process.is_durable()) {
     Leave(process);
   }
   // A slot whose generations are used up is retired, so that no PID is reused.

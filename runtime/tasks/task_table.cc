@@ -9,7 +9,7 @@
 namespace actord::runtime {
 namespace {
 
-uint64_t Fingerprint(const YieldResult& result) {
+uint64_t HashOf(const YieldResult& result) {
   return absl::HashOf(static_cast<int>(result.code), result.payload.bytes,
                       result.payload.content_type);
 }
@@ -141,7 +141,7 @@ bool TaskTable::MayAnswer(const YieldToken& token, Owner by) const {
 
 CompleteAnswer TaskTable::Complete(const TaskToken& token,
                                    const YieldResult& result) {
-  const uint64_t fingerprint = Fingerprint(result);
+  const uint64_t fingerprint = HashOf(result);
   const MutexLock lock(mutex_);
   Waiting* const waiting = Find(token.yield);
   if (waiting == nullptr) return WhatBecame(token, fingerprint);

@@ -8,8 +8,8 @@
 #include "runtime/actors/lifecycle_log.h"
 #include "runtime/process/outcome.h"
 #include "runtime/process/submission.h"
+#include "runtime/scheduler/shutdown_orders.h"
 #include "runtime/settings/limits.h"
-#include "runtime/turn/shutdown_orders.h"
 #include "runtime/turn/step_caller.h"
 #include "runtime/turn/turn.h"
 #include "runtime/yields/lifetimes.h"
@@ -35,14 +35,13 @@ class Beginning {
   // refusal, the end of the process tells the submitter. Precondition:
   // `init_due`.
   std::optional<EndCause> Begin(Process& process, const Turn& turn);
+  // The reason for the refusal, from the record of the Init that has returned.
+  EndCause WhyInitFailed();
 
  private:
   // `admitted`: the submitter's callback; may be null.
   std::optional<EndCause> CallInit(Process& process, const Turn& turn,
                                    Admitted* admitted);
-  // The reason for the refusal, from the record of the call that has returned.
-  EndCause WhyInitFailed();
-
   StepCaller& caller_;
   Lifetimes& lifetimes_;
   LifecycleLog& lifecycle_log_;

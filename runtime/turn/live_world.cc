@@ -2,7 +2,7 @@
 
 #include "runtime/process/priority.h"
 #include "runtime/system/assert.h"
-#include "runtime/turn/no_room.h"
+#include "runtime/table/no_room.h"
 
 namespace actord::runtime {
 

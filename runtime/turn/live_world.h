@@ -44,7 +44,9 @@ class LiveWorld final : public World {
  private:
   // Precondition: the process is in its turn.
   [[nodiscard]] Owner OwnerOf(const Pid& self) const {
-    return processes_.At(self.slot).owner.load(std::memory_order_relaxed);
+    return IsHomePid(self)
+               ? processes_.OwnerOf(self).value_or(Owner::kNobody)
+               : processes_.At(self.slot).owner.load(std::memory_order_relaxed);
   }
   // Remembers the last type, because a process mostly spawns one type.
   const ProcessType* FindProcessType(std::string_view name);

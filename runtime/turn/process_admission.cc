@@ -7,12 +7,13 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/delivery/logged_message.h"
 #include "runtime/process/errors.h"
 #include "runtime/system/absl_text.h"
 #include "runtime/system/assert.h"
 #include "runtime/system/fail_point.h"
 #include "runtime/system/thread.h"
-#include "runtime/turn/no_room.h"
+#include "runtime/table/no_room.h"
 
 namespace actord::runtime {
 namespace {
@@ -27,10 +28,12 @@ absl::Status CheckLabel(std::string_view field, std::string_view what,
 
 // The amount that the messages add to the activity word of the process that is
 // submitted with them.
-uint64_t ActivityOf(const std::vector<Message>& messages) {
+uint64_t ActivityOf(const std::vector<Message>& messages, bool durable) {
   uint64_t units = 0;
   for (const Message& message : messages) {
-    units += Envelope::BytesFor(message.topic, ToAbi(message.payload)) /
+    const actord_payload payload = ToAbi(message.payload);
+    units += (durable ? LoggedBytesFor(message.topic, payload)
+                      : Envelope::BytesFor(message.topic, payload)) /
              kBufferUnitBytes;
   }
   return Activity::ForMessages(messages.size(), units);
@@ -199,6 +202,100 @@ absl::Status ProcessAdmission::Name(const std::string& name, Process& process,
   return status;
 }
 
+absl::StatusOr<bool> ProcessAdmission::IsDurable(const SubmitRequest& request,
+                                                 const Pid& parent) const {
+  if (request.durability == DurabilityWish::kVolatile) return false;
+  if (durable_ == nullptr) {
+    if (request.durability == DurabilityWish::kOfType) return false;
+    return Error(absl::StatusCode::kFailedPrecondition, reason::kDurabilityOff,
+                 "this daemon has no store, so no process is durable "
+                 "(store.directory)");
+  }
+  const ProcessType* const type =
+      catalog_.FindProcessType(request.process_type);
+  // Reserve refuses an unknown type. The child of a volatile process is
+  // volatile.
+  const bool can_be =
+      type != nullptr && parent.empty() && DurableProcesses::IsSupported(*type);
+  if (can_be || type == nullptr ||
+      request.durability == DurabilityWish::kOfType) {
+    return can_be;
+  }
+  return Error(absl::StatusCode::kFailedPrecondition, reason::kNotDurableType,
+               absl::StrCat("process type ", type->name,
+                            " does not declare that it can be durable"));
+}
+
+absl::StatusOr<uint64_t> ProcessAdmission::BeginDurable(
+    const SubmitRequest& request, bool keep_result, Process& process,
+    uint64_t held, Admitted& done) {
+  absl::Status status = durable_->CheckBehind();
+  const std::optional<Pid> pid =
+      durable_->homes().Draw(durable_->HomeFor(request.name));
+  if (status.ok() && !pid) {
+    status = Error(absl::StatusCode::kResourceExhausted, reason::kProcessLimit,
+                   "the home of the process has no place left");
+  }
+  if (!status.ok()) {
+    if (pid) durable_->homes().Leave(*pid);
+    GiveUp(process, held, done);
+    return status;
+  }
+  const ProcessType& type = *process.type.load(std::memory_order_relaxed);
+  const Owner owner = process.owner.load(std::memory_order_relaxed);
+  records::Submitted record{
+      .pid = *pid,
+      .process_type = type.name,
+      .method = type.descriptor
+                    ->methods[process.method.load(std::memory_order_relaxed)]
+                    .name,
+      .input = request.input,
+      .name = request.name,
+      .keep_result = keep_result,
+      .priority = static_cast<uint8_t>(process.Priority()),
+      .owner = owner,
+      .unix_ns = process.started_unix_ns.load(std::memory_order_relaxed),
+      .at_ns = durable_->NowNs()};
+  for (const Message& message : request.messages) {
+    record.messages.push_back(
+        {.topic = message.topic, .payload = message.payload});
+  }
+  // Only one process at a time begins with a name, so that no SUBMITTED names a
+  // name that is taken.
+  std::optional<MutexLock> lock;
+  if (!request.name.empty()) {
+    lock.emplace(naming_);
+    if (const auto holder = names_.Find(owner, request.name); holder.ok()) {
+      durable_->homes().Leave(*pid);
+      GiveUp(process, held, done);
+      return NameTaken(request.name, FormatPid(*holder));
+    }
+  }
+  const absl::StatusOr<uint64_t> position = durable_->Append(record);
+  if (!position.ok()) {
+    durable_->homes().Leave(*pid);
+    GiveUp(process, held, done);
+    return position;
+  }
+  durable_->Begin(process);
+  processes_.Enter(process, *pid);
+  if (request.name.empty()) return position;
+  Pid holder;
+  status = names_.Register(request.name, *pid, holder);
+  if (status.ok()) return position;
+  // A volatile process has taken the name meanwhile.
+  const absl::StatusOr<uint64_t> ended = durable_->Append(
+      records::Ended{.pid = *pid,
+                     .end = {.reason = records::EndReason::kInitRefused,
+                             .code = static_cast<int32_t>(status.code()),
+                             .message = std::string(status.message()),
+                             .unix_ns = clock_.UnixNs(),
+                             .at_ns = durable_->NowNs()}});
+  durable_->Forget(process);
+  GiveUp(process, held, done);
+  return ended.ok() ? status : ended.status();
+}
+
 void ProcessAdmission::GiveUp(Process& process, uint64_t held, Admitted& done) {
   // Relaxed: no other thread has found the process.
   process.activity.fetch_sub(held, std::memory_order_relaxed);
@@ -228,6 +325,11 @@ void ProcessAdmission::AwaitQuiet() const {
 void ProcessAdmission::SubmitNow(const SubmitRequest& request,
                                  const Pid& parent, bool keep_result,
                                  Admitted done) {
+  const absl::StatusOr<bool> durable = IsDurable(request, parent);
+  if (!durable.ok()) {
+    std::move(done)(durable.status());
+    return;
+  }
   absl::StatusOr<Process*> reserved = Reserve(request, parent, done);
   if (!reserved.ok()) {
     std::move(done)(reserved.status());
@@ -236,7 +338,7 @@ void ProcessAdmission::SubmitNow(const SubmitRequest& request,
   Process& process = **reserved;
   // Counted before another thread can find the process by its name and send it
   // more messages.
-  const uint64_t held = ActivityOf(request.messages);
+  const uint64_t held = ActivityOf(request.messages, *durable);
   if (held != 0) Activity::Add(process.activity, held);
   const Owner owner = process.owner.load(std::memory_order_relaxed);
   const uint64_t bytes = Activity::Units(held) * kBufferUnitBytes;
@@ -249,7 +351,22 @@ void ProcessAdmission::SubmitNow(const SubmitRequest& request,
   }
   const Owner charged =
       taken == OwnerLimits::Taken::kCounted ? owner : Owner::kNobody;
-  if (!request.name.empty()) {
+  uint64_t position = 0;
+  if (*durable) {
+    const absl::StatusOr<uint64_t> begun =
+        BeginDurable(request, keep_result, process, held, done);
+    if (!begun.ok()) {
+      mailbox_bytes.Give(charged, bytes);
+      // The holder of the name may not be durable yet.
+      durable_->releases().After(
+          durable_->LastPosition(),
+          [done = std::move(done), status = begun.status()]() mutable {
+            std::move(done)(status);
+          });
+      return;
+    }
+    position = *begun;
+  } else if (!request.name.empty()) {
     absl::Status named = Name(request.name, process, held, done);
     if (!named.ok()) {
       mailbox_bytes.Give(charged, bytes);
@@ -258,7 +375,7 @@ void ProcessAdmission::SubmitNow(const SubmitRequest& request,
     }
   }
   process.keep_result = keep_result;
-  Delivery::Preload(process, request.messages, charged, lane_);
+  Delivery::Preload(process, request.messages, charged, position, lane_);
   lane_.Count(&Counters::processes_started);
   if (Activity::Add(process.activity, Activity::kReady - Activity::kEnded)) {
     scheduler_.Enqueue(&process, nullptr);

@@ -11,12 +11,14 @@
 #include "runtime/actors/names.h"
 #include "runtime/counters/stats.h"
 #include "runtime/delivery/delivery.h"
+#include "runtime/durable/durable_processes.h"
 #include "runtime/process/catalog.h"
 #include "runtime/process/submission.h"
 #include "runtime/scheduler/lane.h"
 #include "runtime/scheduler/scheduler.h"
 #include "runtime/settings/limits.h"
 #include "runtime/system/atomic.h"
+#include "runtime/system/mutex.h"
 #include "runtime/table/process_table.h"
 
 namespace actord::runtime {
@@ -25,12 +27,14 @@ class ProcessAdmission {
  public:
   ProcessAdmission(const Catalog& catalog, const LiveLimits& limits,
                    const Clock& clock, ProcessTable& processes,
-                   Scheduler& scheduler, Names& names, Lane& shared_lane,
+                   DurableProcesses* durable, Scheduler& scheduler,
+                   Names& names, Lane& shared_lane,
                    const std::atomic<RunState>& state)
       : catalog_(catalog),
         limits_(limits),
         clock_(clock),
         processes_(processes),
+        durable_(durable),
         scheduler_(scheduler),
         names_(names),
         lane_(shared_lane),
@@ -54,6 +58,16 @@ class ProcessAdmission {
   // again, and `done` is the caller's again.
   absl::Status Name(const std::string& name, Process& process, uint64_t held,
                     Admitted& done);
+  // Whether the process is to be durable. DURABILITY_OFF, NOT_DURABLE_TYPE:
+  // the request asks for what cannot be.
+  absl::StatusOr<bool> IsDurable(const SubmitRequest& request,
+                                 const Pid& parent) const;
+  // Makes the reserved process durable, and registers its name. Returns the
+  // position of its SUBMITTED. On an error the process's slot is free again,
+  // and `done` is the caller's again.
+  absl::StatusOr<uint64_t> BeginDurable(const SubmitRequest& request,
+                                        bool keep_result, Process& process,
+                                        uint64_t held, Admitted& done);
   // Frees the slot of a process that no other thread has found. `done` is the
   // caller's again. `held`: the messages in its activity word.
   void GiveUp(Process& process, uint64_t held, Admitted& done);
@@ -69,10 +83,14 @@ class ProcessAdmission {
   const LiveLimits& limits_;
   const Clock& clock_;
   ProcessTable& processes_;
+  DurableProcesses* const durable_;  // null: there is no store
   Scheduler& scheduler_;
   Names& names_;
   Lane& lane_;
   const std::atomic<RunState>& state_;
+  // Held while a durable process gets a name: what SUBMITTED says of the name
+  // is true.
+  Mutex naming_;
   // Number of Submits under way. seq_cst, and pairs with `state_`: a Submit
   // first counts itself and then reads the state; a shutdown first changes the
   // state and then reads the count.

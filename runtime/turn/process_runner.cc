@@ -22,6 +22,9 @@ void ProcessRunner::RunTurn(Process& process) {
   WillWrite(&process.urgent_taken);
   WillWrite(&process.running);
   process.running.store(true, std::memory_order_relaxed);
+  if (process.is_durable()) [[unlikely]] {
+    return RunDurable(process, turn);
+  }
   if (process.state != &process.inline_state) PrefetchForWrite(process.state);
   if (parts.teardown.EndIfOrdered(process, turn)) return;
   if (process.init_due) {
@@ -65,6 +68,13 @@ void ProcessRunner::RunTurn(Process& process) {
     parts.upgrader.AfterSteps(process, turn);
   }
   Finish(process, turn, verdict);
+}
+
+void ProcessRunner::RunDurable(Process& process, Turn& turn) {
+  const int32_t verdict = durable_->Run(process, turn);
+  if (verdict != DurableTurn::kHasEnded && verdict != DurableTurn::kIsFrozen) {
+    Finish(process, turn, verdict);
+  }
 }
 
 bool ProcessRunner::Begin(Process& process, Turn& turn) {

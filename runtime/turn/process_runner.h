@@ -8,6 +8,7 @@
 //   Applier     the effects of the record
 //   Upgrader    a newer version of the type
 //   Teardown    the end
+//   DurableTurn all of it, for a durable process
 //
 // Thread-safety: belongs to one thread that runs workers.
 // performance-notes: Rare code moved out.
@@ -15,35 +16,19 @@
 
 #include <cstdint>
 
-#include "runtime/effects/applier.h"
 #include "runtime/scheduler/scheduler.h"
-#include "runtime/turn/beginning.h"
-#include "runtime/turn/inbox.h"
-#include "runtime/turn/step_caller.h"
-#include "runtime/turn/teardown.h"
+#include "runtime/turn/durable_turn.h"
 #include "runtime/turn/turn.h"
-#include "runtime/turn/upgrader.h"
+#include "runtime/turn/turn_parts.h"
 
 namespace actord::runtime {
 
-// The classes of a turn. They are members of one object, so that a turn reaches
-// all of them from one address (performance-notes: The classes of a turn in one
-// object).
-//
-// Ownership: borrowed by the ProcessRunner.
-struct TurnParts {
-  Inbox inbox;
-  StepCaller caller;
-  Beginning beginning;
-  Applier applier;
-  Upgrader upgrader;
-  Teardown teardown;
-};
-
 class ProcessRunner {
  public:
-  ProcessRunner(TurnParts& parts, Scheduler& scheduler, Lane& lane)
-      : parts_(parts), scheduler_(scheduler), lane_(lane) {}
+  // `durable`: null if the runtime has no store.
+  ProcessRunner(TurnParts& parts, DurableTurn* durable, Scheduler& scheduler,
+                Lane& lane)
+      : parts_(parts), durable_(durable), scheduler_(scheduler), lane_(lane) {}
   ProcessRunner(const ProcessRunner&) = delete;
   ProcessRunner& operator=(const ProcessRunner&) = delete;
 
@@ -56,6 +41,8 @@ class ProcessRunner {
   // The return value of RunStep when the process has ended.
   static constexpr int32_t kHasEnded = -1;
 
+  // Runs the turn of a durable process.
+  [[gnu::noinline]] void RunDurable(Process& process, Turn& turn);
   // Calls Init. False: the process has ended.
   bool Begin(Process& process, Turn& turn);
   bool FillFromUrgent(Process& process, Turn& turn) {
@@ -88,6 +75,7 @@ class ProcessRunner {
   [[gnu::noinline]] void FinishWithoutStep(Process& process, Turn& turn);
 
   TurnParts& parts_;
+  DurableTurn* const durable_;
   Scheduler& scheduler_;
   Lane& lane_;
   uint32_t turns_in_vain_ = 0;  // turns that found no message

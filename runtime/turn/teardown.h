@@ -10,10 +10,10 @@
 
 #include "runtime/process/outcome.h"
 #include "runtime/scheduler/lane.h"
+#include "runtime/scheduler/shutdown_orders.h"
 #include "runtime/table/process_table.h"
 #include "runtime/turn/ending.h"
 #include "runtime/turn/inbox.h"
-#include "runtime/turn/shutdown_orders.h"
 #include "runtime/turn/step_caller.h"
 #include "runtime/turn/turn.h"
 #include "runtime/yields/yield_broker.h"

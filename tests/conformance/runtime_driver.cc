@@ -115,7 +115,7 @@ class RuntimeDriver final : public Driver {
     return core()
         .SendFromOutside(Owner::kAny, FromAbi(to),
                          {topic, {text, "text/plain"}}, nullptr)
-        .ok();
+        .status.ok();
   }
   bool Cancel(const Pid& pid, const std::string& reason) override {
     return Control(pid, ACTORD_EVENT_CANCEL, reason);

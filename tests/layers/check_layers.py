@@ -140,7 +140,7 @@ LAYERS = {
         "tasks",
         "yields",
         "actors",
-        "step", "records", "store",
+        "step", "records", "store", "durable",
         "effects",
         "turn",
         "workers",

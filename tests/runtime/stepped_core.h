@@ -83,7 +83,7 @@ class SteppedCore {
           .IgnoreError();
     }
     Settle();
-    EXPECT_EQ(core->LiveProcesses(), 0u);
+    EXPECT_EQ(core->LiveVolatile(), 0u);
   }
 
   void AddCommand(std::string name, uint32_t mode,

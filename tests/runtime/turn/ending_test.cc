@@ -120,8 +120,9 @@ class EndOrder : public ToldTest, public ::testing::WithParamInterface<bool> {
 TEST_P(EndOrder, ResultThenLogThenNamesThenGroupsThenCallsThenTies) {
   BeginWithTies();
   // The messages behind the one that ends it are dropped.
-  ASSERT_TRUE(
-      core().SendFromOutside(Owner::kAny, pid_, {"end", {}}, nullptr).ok());
+  ASSERT_TRUE(core()
+                  .SendFromOutside(Owner::kAny, pid_, {"end", {}}, nullptr)
+                  .status.ok());
   ASSERT_TRUE(core_->WakeIfNotified(0));
   core_->RunOne(0);
   EXPECT_THAT(
@@ -136,7 +137,7 @@ TEST_P(EndOrder, TheMailboxIsEmptiedWhenAllHaveHeardOfTheEnd) {
   BeginWithTies();
   ASSERT_TRUE(core()
                   .SendFromOutside(Owner::kAny, pid_, {"too late", {}}, nullptr)
-                  .ok());
+                  .status.ok());
   ASSERT_TRUE(
       core()
           .delivery
@@ -176,8 +177,9 @@ TEST_F(EndUnwanted, BuildsNoOutcome) {
     if (is_awaited) core_->process(pid).Want(Wanted::kAwaited);
     // An Outcome has the time.
     const uint64_t before = core_->clock.unix_looks;
-    EXPECT_TRUE(
-        core().SendFromOutside(Owner::kAny, pid, {"end", {}}, nullptr).ok());
+    EXPECT_TRUE(core()
+                    .SendFromOutside(Owner::kAny, pid, {"end", {}}, nullptr)
+                    .status.ok());
     core_->Settle();
     EXPECT_EQ(core().processes.Find(pid), nullptr);
     return core_->clock.unix_looks - before;

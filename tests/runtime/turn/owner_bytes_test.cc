@@ -68,8 +68,9 @@ class OwnerBytes : public ::testing::Test {
   }
   // From outside; the receiver gets no turn.
   absl::Status Send(const Pid& to, const std::string& payload = kPayload) {
-    return core().SendFromOutside(Owner::kAny, to, {"m", {payload, ""}},
-                                  nullptr);
+    return core()
+        .SendFromOutside(Owner::kAny, to, {"m", {payload, ""}}, nullptr)
+        .status;
   }
   uint64_t Used(Owner owner = kCharged) {
     return core().processes.mailbox_bytes_of().UsedBy(owner);

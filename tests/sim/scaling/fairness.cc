@@ -162,7 +162,7 @@ bool FairnessRun::Send(const Pid& to, uint64_t due_ns) {
   runtime::Message message;
   message.payload.bytes.assign(reinterpret_cast<const char*>(&due_ns),
                                sizeof(due_ns));
-  return core_->SendFromOutside(Owner::kAny, to, message, nullptr).ok();
+  return core_->SendFromOutside(Owner::kAny, to, message, nullptr).status.ok();
 }
 
 void FairnessRun::FloodBySubmit() {

@@ -1,0 +1,80 @@
+#include "runtime/durable/durable_inputs.h"
+
+#include <utility>
+
+#include "runtime/delivery/logged_message.h"
+
+namespace actord::runtime {
+
+absl::StatusOr<uint64_t> DurableInputs::SendAll(
+    Owner by, const Pid& to, std::span<const Message> messages, Lane& lane,
+    ReadyList* ready) {
+  const FoundProcess process = processes_.Find(to, by);
+  if (!process) return processes_.WhyNotFound(to, by);
+  absl::Status status = durable_.CheckBehind();
+  if (!status.ok()) return status;
+  uint64_t units = 0;
+  for (const Message& message : messages) {
+    units += LoggedBytesFor(message.topic, ToAbi(message.payload)) /
+             kBufferUnitBytes;
+  }
+  const uint64_t word = process->activity.load(std::memory_order_relaxed);
+  if (!delivery_.HasRoom(word, messages.size(), units)) {
+    return delivery_.Explain(by, to, Posted::kMailboxFull, lane);
+  }
+  records::Input input{.to = to,
+                       .kind = records::InputKind::kMessages,
+                       .owner = by,
+                       .at_ns = durable_.NowNs()};
+  for (const Message& message : messages) {
+    input.messages.push_back(
+        {.topic = message.topic, .payload = message.payload});
+  }
+  const absl::StatusOr<uint64_t> position = durable_.Append(input);
+  if (!position.ok()) return position;
+  EnvelopeList linked;
+  Envelope* last = nullptr;
+  for (size_t i = 0; i < messages.size(); ++i) {
+    last = NewLoggedMessage({}, messages[i].topic, ToAbi(messages[i].payload),
+                            *position + i, lane);
+    linked.PushBack(last);
+  }
+  const Posted posted = delivery_.SendTogether(
+      by, to, linked.head(), last, messages.size(), units, lane, ready);
+  if (posted == Posted::kDelivered) return position;
+  while (Envelope* envelope = linked.PopFront()) lane.Free(envelope);
+  // Another thread has filled the mailbox, or the process has ended. What the
+  // journal holds becomes a dead letter, so nothing acts twice.
+  if (posted == Posted::kMailboxFull || posted == Posted::kOverQuota) {
+    records::Dropped dropped{.to = to,
+                             .reason = records::DropReason::kMailboxFull};
+    for (size_t i = 0; i < messages.size(); ++i) {
+      dropped.positions.list.push_back({.lsn = *position + i});
+    }
+    const absl::StatusOr<uint64_t> lsn = durable_.Append(dropped);
+    if (!lsn.ok()) return lsn;
+  }
+  return delivery_.Explain(by, to, posted, lane);
+}
+
+absl::StatusOr<uint64_t> DurableInputs::Control(Owner by, const Pid& to,
+                                                uint16_t type,
+                                                std::string_view reason,
+                                                Lane& lane) {
+  if (!processes_.Find(to, by)) return processes_.WhyNotFound(to, by);
+  const records::Input input{.to = to,
+                             .kind = type == ACTORD_EVENT_CANCEL
+                                         ? records::InputKind::kCancel
+                                         : records::InputKind::kTerminate,
+                             .owner = by,
+                             .payload = {std::string(reason), "text/plain"},
+                             .at_ns = durable_.NowNs()};
+  const absl::StatusOr<uint64_t> position = durable_.Append(input);
+  if (!position.ok()) return position;
+  const absl::Status status =
+      delivery_.Control(by, to, type, reason, lane, *position);
+  if (!status.ok()) return status;
+  return position;
+}
+
+}  // namespace actord::runtime

@@ -1,0 +1,101 @@
+#include "runtime/durable/durable_processes.h"
+
+#include <string_view>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/process/errors.h"
+#include "runtime/records/fingerprint.h"
+#include "runtime/records/record_codec.h"
+#include "runtime/system/assert.h"
+
+namespace actord::runtime {
+
+DurableProcesses::DurableProcesses(DurableStore& store, ProcessTable& processes,
+                                   const Clock& clock)
+    : store_(store),
+      clock_(clock),
+      opened_at_ns_(store.opened_at_ns()),
+      opened_monotonic_ns_(clock.MonotonicNs()),
+      homes_(static_cast<uint32_t>(store.journal().report().incarnation)),
+      states_(std::make_unique<std::array<std::atomic<Chunk*>, kChunks>>()) {
+  processes.SetHomes(homes_);
+}
+
+DurableProcesses::~DurableProcesses() {
+  for (auto& chunk : *states_) delete chunk.load(std::memory_order_relaxed);
+}
+
+absl::StatusOr<uint64_t> DurableProcesses::Append(const records::Any& record) {
+  std::string payload;
+  records::Encode(record, payload);
+  const records::Kind kind = std::visit(
+      [](const auto& one) { return std::remove_cvref_t<decltype(one)>::kKind; },
+      record);
+  absl::StatusOr<uint64_t> lsn = store_.journal().Append(
+      {static_cast<uint16_t>(kind), records::FlagsOf(kind), payload});
+  if (absl::IsInvalidArgument(lsn.status())) {
+    return Error(absl::StatusCode::kResourceExhausted, reason::kStepTooLarge,
+                 std::string(lsn.status().message()));
+  }
+  return lsn;
+}
+
+absl::Status DurableProcesses::CheckBehind() const {
+  if (!store_.journal().Behind()) return absl::OkStatus();
+  return Retryable(absl::StatusCode::kUnavailable, reason::kJournalBehind,
+                   "the disk of the store is behind: new work for durable "
+                   "processes is refused until it has caught up",
+                   absl::Milliseconds(100));
+}
+
+absl::Status DurableProcesses::BeginsLater() {
+  return Error(
+      absl::StatusCode::kUnavailable, reason::kDraining,
+      "the daemon is shutting down; if the process is in its store, it "
+      "begins after the next start");
+}
+
+uint32_t DurableProcesses::HomeFor(std::string_view name) {
+  if (name.empty()) {
+    return next_home_.fetch_add(1, std::memory_order_relaxed) % kHomes;
+  }
+  // Fixed for ever: a name has its home on every node and in every version.
+  return static_cast<uint32_t>(FingerprintOf({}, {{name}}).low % kHomes);
+}
+
+std::unique_ptr<DurableState>& DurableProcesses::PlaceOf(
+    const Process& process) const {
+  std::atomic<Chunk*>& place = (*states_)[process.index() / kChunkStates];
+  Chunk* chunk = place.load(std::memory_order_acquire);
+  if (chunk == nullptr) {
+    auto made = std::make_unique<Chunk>();
+    if (place.compare_exchange_strong(chunk, made.get(),
+                                      std::memory_order_acq_rel)) {
+      chunk = made.release();
+    }
+  }
+  return (*chunk)[process.index() % kChunkStates];
+}
+
+DurableState& DurableProcesses::Begin(const Process& process) {
+  std::unique_ptr<DurableState>& place = PlaceOf(process);
+  ACTORD_ASSERT(place == nullptr, "durable_processes.h: the slot has no state");
+  place = std::make_unique<DurableState>();
+  live_.fetch_add(1, std::memory_order_relaxed);
+  return *place;
+}
+
+DurableState& DurableProcesses::StateOf(const Process& process) const {
+  std::unique_ptr<DurableState>& place = PlaceOf(process);
+  ACTORD_ASSERT(place != nullptr,
+                "durable_processes.h: the process is durable");
+  return *place;
+}
+
+void DurableProcesses::Forget(const Process& process) {
+  PlaceOf(process).reset();
+  live_.fetch_sub(1, std::memory_order_relaxed);
+}
+
+}  // namespace actord::runtime

@@ -1,0 +1,57 @@
+// A store that is open: the journal that records go to, and what it held when
+// it was opened.
+//
+// Thread-safety: as each part says. Lifetime: outlives the runtime.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "runtime/durable/releases.h"
+#include "runtime/journal/journal.h"
+#include "runtime/process/pid.h"
+#include "runtime/store/state_values.h"
+
+namespace actord::runtime {
+
+// A durable process as the store has it.
+struct StoredProcess {
+  struct Event {
+    uint64_t position = 0;
+    Mail mail;  // its body is set
+  };
+
+  Pid pid;
+  ProcessEntry entry;
+  // Not set: Init has not returned.
+  std::optional<std::string> image;
+  std::vector<Event> mailbox;  // in the order of the positions
+};
+
+class DurableStore {
+ public:
+  virtual ~DurableStore() = default;
+
+  // Makes everything durable, releases what waits for it, and ends the threads
+  // of the journal and of the releases. The runtime calls it when its own
+  // threads have stopped. Idempotent.
+  virtual void Close() = 0;
+
+  virtual Journal& journal() = 0;
+  virtual Releases& releases() = 0;
+  // Where the store's clock stood when the store was opened, in nanoseconds.
+  [[nodiscard]] virtual uint64_t opened_at_ns() const = 0;
+  // Calls `use` with each process that lives in the store, before the runtime
+  // begins, until it returns an error. DATA_LOSS: the store is damaged.
+  virtual absl::Status ForEachProcess(
+      absl::FunctionRef<absl::Status(StoredProcess&&)> use) = 0;
+  // The same for the outcomes that are kept, the oldest first.
+  virtual absl::Status ForEachOutcome(
+      absl::FunctionRef<void(const Pid&, OutcomeEntry&&)> use) = 0;
+};
+
+}  // namespace actord::runtime

@@ -1,0 +1,205 @@
+#include "runtime/durable/opened_store.h"
+
+#include <pthread.h>
+
+#include <chrono>
+#include <utility>
+
+#include "runtime/records/record_codec.h"
+#include "runtime/store/record_bodies.h"
+#include "runtime/store/rocks_state_store.h"
+#include "runtime/store/state_keys.h"
+
+namespace actord::runtime {
+namespace {
+
+// How often the state store catches up with the journal.
+constexpr auto kCatchUpPause = std::chrono::milliseconds(500);
+
+template <typename T>
+absl::StatusOr<T> Decoded(std::string_view bytes) {
+  T value;
+  absl::Status status = DecodeFields(bytes, value);
+  if (!status.ok()) return absl::DataLossError(status.message());
+  return value;
+}
+
+}  // namespace
+
+OpenedStore::OpenedStore(Options options)
+    : options_(std::move(options)),
+      releases_([this](const absl::Status& status) { Fail(status); }),
+      buffers_(pool_) {}
+
+OpenedStore::~OpenedStore() { Close(); }
+
+absl::StatusOr<std::unique_ptr<OpenedStore>> OpenedStore::Open(
+    Options options) {
+  options.journal.knows = records::Knows;
+  std::unique_ptr<OpenedStore> store(new OpenedStore(std::move(options)));
+  absl::Status status = store->Start();
+  if (!status.ok()) return status;
+  return store;
+}
+
+absl::Status OpenedStore::Start() {
+  auto journal = Journal::Open(options_.journal, releases_);
+  if (!journal.ok()) return journal.status();
+  journal_ = *std::move(journal);
+  if (options_.open_state) {
+    auto state = options_.open_state();
+    if (!state.ok()) return state.status();
+    state_ = *std::move(state);
+  } else {
+    auto state = RocksStateStore::Open(
+        {.directory = options_.journal.directory + "/state"});
+    if (!state.ok()) return state.status();
+    state_ = *std::move(state);
+  }
+  source_ = std::make_unique<JournalSource>(*journal_);
+  auto applier = JournalApplier::Open(*state_, *source_, options_.applier);
+  if (!applier.ok()) return applier.status();
+  applier_ = *std::move(applier);
+  rounds_ = std::make_unique<StoreRounds>(*journal_, *applier_);
+  absl::Status status = rounds_->CatchUp();
+  if (!status.ok()) return status;
+  opened_at_ns_ = applier_->store_ns();
+  releases_.Durable(journal_->DurableLsn());
+  if (options_.journal.threads) {
+    releases_.Start();
+    rounds_thread_ = SystemThread([this] { RunRounds(); });
+  }
+  return absl::OkStatus();
+}
+
+void OpenedStore::Close() {
+  if (journal_ == nullptr) return;
+  {
+    const MutexLock lock(mutex_);
+    stopping_ = true;
+    wake_.notify_all();
+  }
+  if (rounds_thread_.joinable()) rounds_thread_.join();
+  journal_->Close();
+  releases_.Stop();
+}
+
+void OpenedStore::Fail(const absl::Status& status) {
+  {
+    const MutexLock lock(mutex_);
+    if (std::exchange(failed_, true)) return;
+  }
+  if (options_.failed) options_.failed(status);
+}
+
+absl::StatusOr<StoredBody> OpenedStore::BodyOf(const Mail& mail,
+                                               uint64_t position) {
+  if (mail.body.has_value()) return *mail.body;
+  const absl::StatusOr<SourceRecord> source = source_->At(mail.lsn);
+  if (!source.ok()) return source.status();
+  std::optional<records::Any> record;
+  absl::Status status =
+      records::Decode(source->kind, source->flags, source->payload, record);
+  if (!status.ok()) return absl::DataLossError(status.message());
+  if (!record.has_value()) return absl::DataLossError("journal: no such body");
+  return BodyIn(*record, position - mail.lsn, buffers_);
+}
+
+absl::Status OpenedStore::ReadMailbox(StoredProcess& process) {
+  const std::string prefix = KeyOf(KeyKind::kMail, process.pid);
+  absl::Status failed;
+  absl::Status status = state_->Scan(
+      prefix, BehindPrefix(prefix),
+      [&](std::string_view key, std::string_view value) {
+        absl::StatusOr<Mail> mail = Decoded<Mail>(value);
+        failed.Update(mail.status());
+        if (!failed.ok()) return false;
+        const uint64_t position = NumberIn(key, kKeyKindBytes + kKeyPidBytes);
+        absl::StatusOr<StoredBody> body = BodyOf(*mail, position);
+        failed.Update(body.status());
+        if (!failed.ok()) return false;
+        mail->body = *std::move(body);
+        process.mailbox.push_back({position, *std::move(mail)});
+        return true;
+      });
+  status.Update(failed);
+  return status;
+}
+
+absl::Status OpenedStore::ForEachProcess(
+    absl::FunctionRef<absl::Status(StoredProcess&&)> use) {
+  const std::string prefix = KeyOf(KeyKind::kProcess);
+  absl::Status failed;
+  absl::Status status = state_->Scan(
+      prefix, BehindPrefix(prefix),
+      [&](std::string_view key, std::string_view value) {
+        StoredProcess process{.pid = PidIn(key, kKeyKindBytes)};
+        absl::StatusOr<ProcessEntry> entry = Decoded<ProcessEntry>(value);
+        failed.Update(entry.status());
+        if (!failed.ok()) return false;
+        process.entry = *std::move(entry);
+        const absl::StatusOr<std::optional<std::string>> image =
+            state_->Get(KeyOf(KeyKind::kImage, process.pid));
+        failed.Update(image.status());
+        if (failed.ok() && image->has_value()) {
+          absl::StatusOr<ImageEntry> decoded = Decoded<ImageEntry>(**image);
+          failed.Update(decoded.status());
+          if (failed.ok()) process.image = std::move(decoded->image);
+        }
+        failed.Update(ReadMailbox(process));
+        if (failed.ok()) failed.Update(use(std::move(process)));
+        return failed.ok();
+      });
+  status.Update(failed);
+  return status;
+}
+
+absl::Status OpenedStore::ForEachOutcome(
+    absl::FunctionRef<void(const Pid&, OutcomeEntry&&)> use) {
+  const std::string prefix = KeyOf(KeyKind::kOutcome);
+  absl::Status failed;
+  absl::Status status = state_->Scan(
+      prefix, BehindPrefix(prefix),
+      [&](std::string_view key, std::string_view value) {
+        absl::StatusOr<OutcomeEntry> entry = Decoded<OutcomeEntry>(value);
+        failed.Update(entry.status());
+        if (failed.ok()) use(PidIn(key, kKeyKindBytes), *std::move(entry));
+        return failed.ok();
+      });
+  status.Update(failed);
+  return status;
+}
+
+bool OpenedStore::Work() {
+  bool did = false;
+  while (journal_->Work()) did = true;
+  while (releases_.Run()) did = true;
+  return did;
+}
+
+void OpenedStore::RunRounds() {
+  pthread_setname_np(pthread_self(), "store");
+  const Clock& clock = *options_.journal.clock;
+  uint64_t round_lsn = applier_->applied();
+  uint64_t round_ns = clock.MonotonicNs();
+  for (;;) {
+    {
+      const MutexLock lock(mutex_);
+      if (!stopping_) wake_.wait_for(mutex_, kCatchUpPause);
+      if (stopping_) return;
+    }
+    absl::Status status = rounds_->CatchUp();
+    const uint64_t bytes = applier_->applied() - round_lsn;
+    const uint64_t now_ns = clock.MonotonicNs();
+    if (status.ok() &&
+        (bytes >= options_.round_bytes ||
+         (bytes != 0 && now_ns - round_ns >= options_.round_ns))) {
+      status = rounds_->EndRound();
+      round_lsn = applier_->applied();
+      round_ns = now_ns;
+    }
+    if (!status.ok()) return Fail(status);
+  }
+}
+
+}  // namespace actord::runtime

@@ -1,0 +1,96 @@
+// A store in a directory: the journal in it, and the state store in its folder
+// `state`. A thread keeps the state store up with the journal and ends rounds.
+//
+// Thread-safety: as DurableStore.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "runtime/durable/durable_store.h"
+#include "runtime/durable/releases.h"
+#include "runtime/journal/journal.h"
+#include "runtime/memory/buffer_pool.h"
+#include "runtime/store/journal_applier.h"
+#include "runtime/store/record_source.h"
+#include "runtime/store/state_store.h"
+#include "runtime/store/store_rounds.h"
+#include "runtime/system/mutex.h"
+#include "runtime/system/thread.h"
+
+namespace actord::runtime {
+
+class OpenedStore final : public DurableStore {
+ public:
+  struct Options {
+    // `knows` is set by Open.
+    JournalOptions journal;
+    ApplierOptions applier;
+    // A round ends after so many bytes of records, or after this time if there
+    // were any.
+    uint64_t round_bytes = 256 << 20;
+    uint64_t round_ns = uint64_t{60} * 1'000'000'000;
+    // Called once, on any thread: the disk has failed, and the program must end
+    // with status 74.
+    std::function<void(const absl::Status&)> failed;
+    // Opens the state store; null: RocksDB in the folder `state`.
+    std::function<absl::StatusOr<std::unique_ptr<StateStore>>()> open_state;
+  };
+
+  // Makes the store if it does not exist. When it returns, the state store
+  // stands for everything that the journal holds. Errors: those of
+  // Journal::Open; DATA_LOSS also if journal and state store do not belong
+  // together.
+  static absl::StatusOr<std::unique_ptr<OpenedStore>> Open(Options options);
+  ~OpenedStore() override;
+  OpenedStore(const OpenedStore&) = delete;
+  OpenedStore& operator=(const OpenedStore&) = delete;
+
+  void Close() override;
+  Journal& journal() override { return *journal_; }
+  Releases& releases() override { return releases_; }
+  [[nodiscard]] uint64_t opened_at_ns() const override { return opened_at_ns_; }
+  absl::Status ForEachProcess(
+      absl::FunctionRef<absl::Status(StoredProcess&&)> use) override;
+  absl::Status ForEachOutcome(
+      absl::FunctionRef<void(const Pid&, OutcomeEntry&&)> use) override;
+
+  // Without threads (JournalOptions::threads): commits, releases and applies
+  // what there is. False: nothing was done.
+  bool Work();
+
+ private:
+  explicit OpenedStore(Options options);
+
+  absl::Status Start();
+  absl::StatusOr<StoredBody> BodyOf(const Mail& mail, uint64_t position);
+  absl::Status ReadMailbox(StoredProcess& process);
+  void RunRounds();
+  // Tells the owner of the program, once.
+  void Fail(const absl::Status& status);
+
+  const Options options_;
+  Releases releases_;
+  std::unique_ptr<Journal> journal_;
+  std::unique_ptr<StateStore> state_;
+  std::unique_ptr<JournalSource> source_;
+  std::unique_ptr<JournalApplier> applier_;
+  std::unique_ptr<StoreRounds> rounds_;
+  uint64_t opened_at_ns_ = 0;
+  BufferPool pool_;
+  BufferCache buffers_;
+
+  Mutex mutex_;
+  ConditionVariable wake_;
+  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
+  bool failed_ ABSL_GUARDED_BY(mutex_) = false;
+  SystemThread rounds_thread_;
+};
+
+}  // namespace actord::runtime

@@ -1,0 +1,83 @@
+#include "runtime/durable/releases.h"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace actord::runtime {
+
+Releases::Releases(std::function<void(const absl::Status&)> failed)
+    : failed_(std::move(failed)) {}
+
+Releases::~Releases() { Stop(); }
+
+void Releases::After(uint64_t position, Release release) {
+  const MutexLock lock(mutex_);
+  // Threads come here in another order than that of their positions only if
+  // they have appended at the same moment.
+  auto place = held_.end();
+  while (place != held_.begin() && std::prev(place)->position > position) {
+    --place;
+  }
+  held_.insert(place, Held{position, std::move(release)});
+  if (held_.front().position < durable_) wake_.notify_one();
+}
+
+void Releases::Start() {
+  thread_ = SystemThread([this] { RunThread(); });
+}
+
+void Releases::Stop() {
+  {
+    const MutexLock lock(mutex_);
+    stopping_ = true;
+    wake_.notify_all();
+  }
+  if (thread_.joinable()) thread_.join();
+  while (Run()) {
+  }
+  const MutexLock lock(mutex_);
+  held_.clear();
+}
+
+std::deque<Releases::Held> Releases::TakeDurable() {
+  std::deque<Held> taken;
+  const MutexLock lock(mutex_);
+  while (!held_.empty() && held_.front().position < durable_) {
+    taken.push_back(std::move(held_.front()));
+    held_.pop_front();
+  }
+  return taken;
+}
+
+bool Releases::Run() {
+  const MutexLock lock(releasing_);
+  std::deque<Held> taken = TakeDurable();
+  for (Held& held : taken) std::move(held.release)();
+  return !taken.empty();
+}
+
+void Releases::RunThread() {
+  pthread_setname_np(pthread_self(), "releases");
+  for (;;) {
+    while (Run()) {
+    }
+    const MutexLock lock(mutex_);
+    while (!stopping_ &&
+           (held_.empty() || held_.front().position >= durable_)) {
+      wake_.wait(mutex_);
+    }
+    if (stopping_) return;
+  }
+}
+
+void Releases::Durable(uint64_t lsn) {
+  const MutexLock lock(mutex_);
+  durable_ = std::max(durable_, lsn);
+  if (!held_.empty() && held_.front().position < durable_) wake_.notify_one();
+}
+
+void Releases::Failed(const absl::Status& status) { failed_(status); }
+
+}  // namespace actord::runtime

@@ -1,0 +1,74 @@
+// What leaves the set of durable processes waits here until the records that it
+// rests on are durable: acknowledgements, answers, messages to volatile
+// processes, ends. It is released in the order of the positions, one at a time,
+// so what leaves a process leaves in its order, whichever thread ran the
+// process.
+//
+// Thread-safety: any thread. Lifetime: outlives the journal.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/functional/any_invocable.h"
+#include "absl/status/status.h"
+#include "runtime/journal/options.h"
+#include "runtime/system/mutex.h"
+#include "runtime/system/thread.h"
+
+namespace actord::runtime {
+
+class Releases final : public JournalEvents {
+ public:
+  using Release = absl::AnyInvocable<void() &&>;
+
+  // `failed`: called once when the disk has failed; the program must end with
+  // status 74. Nothing is released after that.
+  explicit Releases(std::function<void(const absl::Status&)> failed);
+  ~Releases() override;
+  Releases(const Releases&) = delete;
+  Releases& operator=(const Releases&) = delete;
+
+  // Calls `release` when the record at `position` is durable, on the release
+  // thread, or in Run. It must not block.
+  void After(uint64_t position, Release release);
+
+  // Starts the release thread. Without it, somebody calls Run.
+  void Start();
+  // Releases everything that is durable, and ends the thread. To be called when
+  // the journal is closed. The rest is dropped: its records are not durable.
+  void Stop();
+  // Releases everything that is durable. False: nothing was.
+  bool Run();
+
+  // JournalEvents.
+  void Durable(uint64_t lsn) override;
+  void CaughtUp() override {}
+  void Failed(const absl::Status& status) override;
+
+ private:
+  struct Held {
+    uint64_t position = 0;
+    Release release;
+  };
+
+  void RunThread();
+  // Takes what is durable from the front.
+  std::deque<Held> TakeDurable();
+
+  const std::function<void(const absl::Status&)> failed_;
+  // Held while releases run, so that one runs at a time.
+  Mutex releasing_;
+  Mutex mutex_;
+  ConditionVariable wake_;
+  // In the order of the positions; of one position, in the order of After.
+  std::deque<Held> held_ ABSL_GUARDED_BY(mutex_);
+  // All records before this position are durable.
+  uint64_t durable_ ABSL_GUARDED_BY(mutex_) = 0;
+  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
+  SystemThread thread_;
+};
+
+}  // namespace actord::runtime

@@ -1,0 +1,120 @@
+// The turn of a durable process of an image type:
+//
+//   restore   the state, from the image, in the first turn after a restart
+//   Init      STARTED with the image; the submitter is told when it is durable
+//   step      STEP with the image, before any of its effects: messages to
+//             durable processes at once, everything else when it is durable
+//   end       the record of the end; the process ends when it is durable, so
+//             everybody who sees the end sees one that lasts
+//
+// While the record of its end is not durable, the process is there for others,
+// and takes no step. While the daemon ends, durable processes take no turns:
+// they go on after the next start.
+//
+// Not supported yet, and refused as a failure of the step: spawns, yields,
+// calls, monitors and links.
+//
+// Thread-safety: belongs to one thread that runs turns.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "runtime/actors/lifecycle_log.h"
+#include "runtime/delivery/delivery.h"
+#include "runtime/durable/durable_processes.h"
+#include "runtime/effects/applier.h"
+#include "runtime/effects/calls.h"
+#include "runtime/effects/durable_applier.h"
+#include "runtime/effects/undelivered.h"
+#include "runtime/scheduler/shutdown_orders.h"
+#include "runtime/settings/limits.h"
+#include "runtime/turn/beginning.h"
+#include "runtime/turn/inbox.h"
+#include "runtime/turn/step_caller.h"
+#include "runtime/turn/teardown.h"
+#include "runtime/turn/turn.h"
+#include "runtime/turn/turn_parts.h"
+#include "runtime/yields/lifetimes.h"
+
+namespace actord::runtime {
+
+class DurableTurn {
+ public:
+  // Return values of Run beside ACTORD_STEP_*.
+  static constexpr int32_t kHasEnded = -1;
+  // The process keeps its place as a ready process, and nobody has it.
+  static constexpr int32_t kIsFrozen = -2;
+
+  // What the turn shares with all threads.
+  struct Shared {
+    DurableProcesses& durable;
+    Delivery& delivery;
+    Calls& calls;
+    Lifetimes& lifetimes;
+    LifecycleLog& lifecycle_log;
+    const Undelivered& undelivered;
+    const ShutdownOrders& orders;
+    const LiveLimits& limits;
+    const StepCaller::Log& log;
+    Lane& lane;  // of threads that run no workers
+  };
+  // `parts`: the other classes of the turn; borrowed.
+  DurableTurn(const Shared& shared, TurnParts& parts, Lane& lane);
+  DurableTurn(const DurableTurn&) = delete;
+  DurableTurn& operator=(const DurableTurn&) = delete;
+
+  // Runs the turn of a durable process up to its end. The caller finishes it
+  // with the verdict, unless it is one of the above.
+  int32_t Run(Process& process, Turn& turn);
+
+ private:
+  DurableProcesses& durable() { return shared_.durable; }
+
+  // The process has ended, and waits for its record.
+  int32_t AwaitEnd(Process& process, Turn& turn, DurableState& state);
+  // False: the process cannot be restored, and is in quarantine.
+  bool Restore(Process& process, const Turn& turn, DurableState& state);
+  void Quarantine(Process& process, const Turn& turn, DurableState& state,
+                  std::string_view why);
+  // Calls Init. Nullopt: the process has begun.
+  std::optional<int32_t> Begin(Process& process, Turn& turn,
+                               DurableState& state);
+  int32_t Step(Process& process, Turn& turn, DurableState& state);
+  // Gives the calls of the batch the positions that name them for the process.
+  absl::Status NameCalls(Process& process, const Turn& turn,
+                         DurableState& state);
+  // After the step: the process owes the answers to its callers' handles.
+  void OweCalls(Process& process, const Turn& turn, const DurableState& state);
+  // Why the step fails; nullopt: it does not.
+  std::optional<EndCause> FailureOfStep(const Process& process);
+  absl::StatusOr<std::string> TakeImage(Process& process, const Turn& turn);
+  records::Step RecordOfStep(const Process& process, const Turn& turn,
+                             std::string image);
+  records::TurnImage TurnOf(const Process& process) const;
+  records::End EndOf(const EndCause& cause, const Payload& result) const;
+  // The process ends when the record at `position` is durable; 0: the record is
+  // appended first.
+  int32_t BeginEnd(Process& process, Turn& turn, DurableState& state,
+                   EndCause&& cause, uint64_t position);
+  Pid PidOf(const Process& process, const Turn& turn) const;
+
+  // Limits the life of a process that has begun or is restored.
+  void BeginLifetime(const Process& process, const Turn& turn);
+
+  const Shared shared_;
+  Inbox& inbox_;
+  StepCaller& caller_;
+  Beginning& beginning_;
+  Applier& applier_;
+  Teardown& teardown_;
+  Lane& lane_;
+  DurableApplier durable_applier_;
+};
+
+}  // namespace actord::runtime

@@ -1,0 +1,193 @@
+// The program ends at each call of the file system, and again during recovery.
+// Whatever the disk has kept, the promises hold:
+//
+//   1. What was acknowledged is there.
+//   2. Nothing acts twice, and nothing that nobody has sent is there.
+//   3. What anybody outside has seen is there.
+//   4. Money that processes send to each other is neither lost nor made.
+//
+// Each deposit is another power of two, so a balance says which deposits are in
+// it, and how often.
+//
+// ACTORD_DURABLE_SEEDS: number of scripts, each with a crash at each call
+// (default: one script, a crash at each third call).
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/system/random.h"
+#include "tests/runtime/durable/durable_fixture.h"
+
+namespace actord::runtime {
+namespace {
+
+constexpr int kAccounts = 3;
+constexpr int kOperations = 60;
+
+class Bank {
+ public:
+  explicit Bank(uint64_t seed) : random_(seed), world_(seed) {}
+
+  // Runs the script. `crash_at`: the number of the call of the disk at which
+  // the program ends.
+  void Run(uint64_t crash_at) {
+    world_.disk.CrashAt(crash_at);
+    if (!world_.Start().ok()) return;
+    for (int i = 0; i < kAccounts; ++i) {
+      opened_.push_back(world_.Submit("0", NameOf(i)));
+    }
+    for (int i = 0; i < kOperations && !world_.disk.has_crashed(); ++i) {
+      Operate();
+      // The program and the disk are somewhere in the middle.
+      if (random_.Next() >> 62 == 0) world_.Settle();
+      if (random_.Next() >> 63 == 0) world_.Turn();
+      if (random_.Next() >> 62 == 0) world_.store->Work();
+    }
+    if (!world_.disk.has_crashed()) world_.Settle();
+    Learn();
+  }
+  uint64_t calls() const { return world_.disk.calls(); }
+
+  // Starts the program again. False: it ended in a call of the disk.
+  bool Restart(uint64_t crash_at) {
+    const bool keep_cache = random_.Next() >> 63 == 0;
+    const uint64_t kept = random_.Next() % (world_.state.unflushed() + 1);
+    world_.Reboot(keep_cache, kept);
+    world_.disk.CrashAt(crash_at);
+    const absl::Status status = world_.Start();
+    if (status.ok()) world_.Settle();
+    if (world_.disk.has_crashed()) return false;
+    EXPECT_EQ(status, absl::OkStatus());
+    EXPECT_EQ(world_.failed, absl::OkStatus());
+    return status.ok();
+  }
+
+  void Check() {
+    int64_t sum = 0;
+    for (int i = 0; i < kAccounts; ++i) {
+      const auto pid = world_.runtime().names.Find(Owner::kNobody, NameOf(i));
+      const auto& opened =
+          opened_.empty() ? nullptr : opened_[static_cast<size_t>(i)];
+      if (opened != nullptr && opened->has_value() && (*opened)->ok()) {
+        ASSERT_TRUE(pid.ok()) << "account " << i << " was acknowledged";
+        EXPECT_EQ(*pid, ***opened);
+      }
+      if (pid.ok()) sum += std::stoll(world_.BalanceOf(*pid));
+    }
+    const auto found = static_cast<uint64_t>(sum);
+    EXPECT_EQ(found & acknowledged_, acknowledged_)
+        << "an acknowledged deposit is lost";
+    EXPECT_EQ(found & seen_, seen_) << "a deposit that was seen is lost";
+    EXPECT_EQ(found & ~sent_, 0u) << "a deposit came twice, or from nowhere";
+  }
+
+ private:
+  struct Deposit {
+    uint64_t bit;
+    bool is_durable = false;
+  };
+
+  static std::string NameOf(int account) {
+    return "account" + std::to_string(account);
+  }
+  std::optional<Pid> Account(uint64_t of = kAccounts) {
+    const auto pid = world_.runtime().names.Find(
+        Owner::kNobody, NameOf(static_cast<int>(random_.Next() % of)));
+    return pid.ok() ? std::optional(*pid) : std::nullopt;
+  }
+  void Operate() {
+    const std::optional<Pid> from = Account(kAccounts - 1);
+    const std::optional<Pid> partner = Account(kAccounts - 1);
+    const std::optional<Pid> to = Account();
+    if (!from || !partner || !to) return world_.Turn();
+    switch (random_.Next() % 4) {
+      case 0:
+      case 1: {
+        if (deposits_.size() == 40) return;
+        auto deposit =
+            std::make_shared<Deposit>(Deposit{uint64_t{1} << deposits_.size()});
+        deposits_.push_back(deposit);
+        const Sent sent = world_.Send(*to, "add", std::to_string(deposit->bit));
+        sent_ |= deposit->bit;
+        if (!sent.status.ok()) return;
+        world_.runtime().WhenDurable(sent.position,
+                                     [deposit] { deposit->is_durable = true; });
+        return;
+      }
+      case 2:
+        world_.Send(*from, "pay", FormatPid(*partner) + " 1000");
+        return;
+      default:
+        // The last account takes no part in payments, so its balance shows the
+        // deposits that it had.
+        if (const auto last = world_.runtime().names.Find(
+                Owner::kNobody, NameOf(kAccounts - 1));
+            last.ok()) {
+          asked_.push_back(world_.Ask(*last));
+        }
+    }
+  }
+  // What the world outside knows when the program has ended.
+  void Learn() {
+    for (const auto& deposit : deposits_) {
+      if (deposit->is_durable) acknowledged_ |= deposit->bit;
+    }
+    for (const auto& answer : asked_) {
+      if (answer->has_value() && !(**answer).empty() &&
+          (**answer).find_first_not_of("0123456789") == std::string::npos) {
+        seen_ |= std::stoull(**answer);
+      }
+    }
+  }
+
+  Random random_;
+  DurableWorld world_;
+  std::vector<std::shared_ptr<std::optional<absl::StatusOr<Pid>>>> opened_;
+  std::vector<std::shared_ptr<Deposit>> deposits_;
+  std::vector<std::shared_ptr<std::optional<std::string>>> asked_;
+  uint64_t sent_ = 0;
+  uint64_t acknowledged_ = 0;
+  uint64_t seen_ = 0;
+};
+
+uint64_t Seeds() {
+  const char* const text = std::getenv("ACTORD_DURABLE_SEEDS");
+  return text == nullptr ? 0 : std::strtoull(text, nullptr, 10);
+}
+
+TEST(CrashSweep, PromisesHoldWhereverTheProgramEnds) {
+  const uint64_t seeds = std::max<uint64_t>(1, Seeds());
+  const uint64_t stride = Seeds() == 0 ? 3 : 1;
+  for (uint64_t seed = 1; seed <= seeds; ++seed) {
+    uint64_t calls = 0;
+    {
+      Bank whole(seed);
+      whole.Run(SimulatedDisk::kNever);
+      calls = whole.calls();
+      ASSERT_TRUE(whole.Restart(SimulatedDisk::kNever));
+      whole.Check();
+    }
+    for (uint64_t at = 0; at < calls; at += stride) {
+      SCOPED_TRACE("seed " + std::to_string(seed) + ", call " +
+                   std::to_string(at));
+      Bank bank(seed);
+      bank.Run(at);
+      // Again in the recovery, twice.
+      if (!bank.Restart(at % 7)) {
+        bank.Restart(at % 11);
+      }
+      ASSERT_TRUE(bank.Restart(SimulatedDisk::kNever));
+      bank.Check();
+      if (::testing::Test::HasFailure()) return;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace actord::runtime

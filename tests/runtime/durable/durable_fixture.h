@@ -1,0 +1,247 @@
+// A runtime without threads over a store on a simulated disk: a test runs its
+// workers, its disk and its end by hand, and starts it again from what the disk
+// has kept.
+//
+// Thread-safety: one thread.
+#pragma once
+
+#include <actord/process.h>
+#include <gtest/gtest.h>
+
+#include <charconv>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "runtime/durable/opened_store.h"
+#include "tests/runtime/stepped_core.h"
+#include "tests/runtime/store/memory_state_store.h"
+#include "tests/support/simulated_disk.h"
+
+namespace actord::runtime {
+
+// An account with a balance. Its topics:
+//   add N          adds to the balance
+//   pay PID N      sends `add N` to PID, and takes N off
+//   get            a call: answers with the balance
+//   end            ends with the balance as the result
+//   spawn, throw   a step that fails
+class Account : public actord::Process {
+ public:
+  static constexpr const char* kName = "account";
+  static constexpr actord::Method kMethods[] = {{"run", nullptr}};
+
+  actord::Status Init(std::string_view /*method*/, actord::Payload input) {
+    if (input.bytes == "refuse") {
+      return {actord::Code::kInvalidArgument, "not this one"};
+    }
+    balance_ = NumberOf(input.bytes);
+    return actord::Status::Ok();
+  }
+
+  void Step(actord::Events events, actord::StepOutput& out) {
+    for (const actord::Event event : events) {
+      const std::string_view text = event.payload().bytes;
+      if (!event.is_message()) continue;
+      if (event.topic() == "add") {
+        balance_ += NumberOf(text);
+      } else if (event.topic() == "pay") {
+        const size_t space = text.find(' ');
+        const std::string_view amount = text.substr(space + 1);
+        balance_ -= NumberOf(amount);
+        out.Send(actord::Pid(ToAbi(*ParsePid(text.substr(0, space)))), "add",
+                 actord::Payload::Text(amount));
+      } else if (event.topic() == "get" && event.call() != 0) {
+        out.Reply(event.call(), std::to_string(balance_));
+      } else if (event.topic() == "end") {
+        out.Done(std::to_string(balance_));
+      } else if (event.topic() == "spawn") {
+        static_cast<void>(out.Spawn("account"));
+      } else if (event.topic() == "throw") {
+        throw 1;
+      }
+    }
+  }
+
+  actord::SnapshotResult Snapshot() const { return std::to_string(balance_); }
+  actord::Status Restore(std::string_view /*method*/,
+                         const actord::RestoreFrom& from,
+                         actord::RestoreContext& /*context*/) {
+    balance_ = NumberOf(from.snapshot.bytes);
+    return actord::Status::Ok();
+  }
+
+ private:
+  static int64_t NumberOf(std::string_view text) {
+    int64_t number = 0;
+    std::from_chars(text.data(), text.data() + text.size(), number);
+    return number;
+  }
+  int64_t balance_ = 0;
+};
+
+class DurableWorld {
+ public:
+  explicit DurableWorld(uint64_t seed = 1) : disk(seed) {
+    EXPECT_TRUE(disk.MakeDirectory("/srv").ok());
+    EXPECT_TRUE(disk.SyncDirectory("/").ok());
+  }
+  ~DurableWorld() { Stop(); }
+  DurableWorld(const DurableWorld&) = delete;
+  DurableWorld& operator=(const DurableWorld&) = delete;
+
+  // Opens the store and starts a runtime. The status is that of the store or
+  // of the recovery.
+  absl::Status Start(RuntimeOptions options = {}) {
+    OpenedStore::Options store_options;
+    JournalOptions& journal = store_options.journal;
+    journal.directory = "/srv/store";
+    journal.segment_bytes = 1 << 20;
+    journal.max_record_bytes = 256 << 10;
+    journal.max_unsynced_bytes = 256 << 10;
+    journal.ring_bytes = 1 << 20;
+    journal.max_group_bytes = 64 << 10;
+    journal.threads = false;
+    journal.files = &disk;
+    journal.clock = &clock;
+    journal.seed = 1;
+    store_options.failed = [this](const absl::Status& status) {
+      failed = status;
+    };
+    store_options.open_state =
+        [this]() -> absl::StatusOr<std::unique_ptr<StateStore>> {
+      return std::make_unique<Forwarding>(state);
+    };
+    auto opened = OpenedStore::Open(std::move(store_options));
+    if (!opened.ok()) return opened.status();
+    store = *std::move(opened);
+    options.store = store.get();
+    core.emplace(1, options);
+    if (!no_account_type) {
+      EXPECT_TRUE(
+          core->catalog.AddProcessType(&actord::kProcessType<Account>, "test")
+              .ok());
+    }
+    return core->core->Recover();
+  }
+  // Ends the runtime as a clean stop does.
+  void Stop() {
+    core.reset();
+    store.reset();
+  }
+  // Ends the program where it is. What was not synced is lost, or not.
+  void Crash(bool keep_cache, size_t kept_batches = 0) {
+    disk.CrashAt(disk.calls());
+    Stop();
+    Reboot(keep_cache, kept_batches);
+  }
+  // After a crash that the disk has decided.
+  void Reboot(bool keep_cache, size_t kept_batches = 0) {
+    Stop();
+    disk.Restart(keep_cache, SimulatedDisk::kSectorBytes);
+    state.Crash(std::min(kept_batches, state.unflushed()));
+    failed = absl::OkStatus();
+  }
+
+  // Runs the workers until all sleep; the disk does nothing meanwhile.
+  void Turn() { core->Settle(); }
+  // Runs workers and disk until neither has anything to do.
+  void Settle() {
+    do {
+      core->Settle();
+    } while (store->Work());
+  }
+
+  // The PID, or the error, when the submitter has been told.
+  std::shared_ptr<std::optional<absl::StatusOr<Pid>>> Submit(
+      std::string input, std::string name = "",
+      DurabilityWish durability = DurabilityWish::kOfType) {
+    auto told = std::make_shared<std::optional<absl::StatusOr<Pid>>>();
+    SubmitRequest request{"account", "", {std::move(input), ""}, {}};
+    request.name = std::move(name);
+    request.durability = durability;
+    runtime().admission.Submit(
+        request, Pid{}, /*keep_result=*/true,
+        [told](absl::StatusOr<Pid> pid) { told->emplace(std::move(pid)); });
+    return told;
+  }
+  Pid NewAccount(int64_t balance, std::string name = "") {
+    auto told = Submit(std::to_string(balance), std::move(name));
+    Settle();
+    EXPECT_TRUE(told->has_value() && (*told)->ok());
+    return told->has_value() && (*told)->ok() ? ***told : Pid{};
+  }
+  Sent Send(const Pid& to, std::string topic, std::string text) {
+    return runtime().SendFromOutside(
+        Owner::kAny, to, {std::move(topic), {std::move(text), ""}}, nullptr);
+  }
+  // The answer to a call, when it has come.
+  std::shared_ptr<std::optional<std::string>> Ask(const Pid& pid) {
+    auto answer = std::make_shared<std::optional<std::string>>();
+    runtime().calls.Begin(
+        Owner::kAny, pid, {"get", {}}, [answer](absl::StatusOr<Payload> got) {
+          *answer = got.ok() ? got->bytes : std::string(got.status().message());
+        });
+    return answer;
+  }
+  std::string BalanceOf(const Pid& pid) {
+    auto answer = Ask(pid);
+    Settle();
+    return answer->value_or("no answer");
+  }
+  std::shared_ptr<std::optional<absl::StatusOr<Outcome>>> Await(
+      const Pid& pid) {
+    auto outcome = std::make_shared<std::optional<absl::StatusOr<Outcome>>>();
+    Runtime::Core& all = runtime();
+    all.results.Await(
+        Owner::kAny, pid,
+        [outcome](absl::StatusOr<Outcome> got) {
+          outcome->emplace(std::move(got));
+        },
+        [&] {
+          const FoundProcess found = all.processes.Find(pid);
+          if (!found) return false;
+          found->Want(Wanted::kAwaited);
+          return found.IsStill();
+        },
+        [&] { return all.processes.WhyNotFound(pid, Owner::kAny); });
+    return outcome;
+  }
+  Runtime::Core& runtime() { return *core->core; }
+
+  SimulatedDisk disk;
+  MemoryStateStore state;
+  ManualClock clock;
+  absl::Status failed;
+  bool no_account_type = false;
+  std::unique_ptr<OpenedStore> store;
+  std::optional<SteppedCore> core;
+
+ private:
+  // The state store outlives its users, as a directory does.
+  class Forwarding final : public StateStore {
+   public:
+    explicit Forwarding(StateStore& to) : to_(to) {}
+    absl::StatusOr<std::optional<std::string>> Get(
+        std::string_view key) override {
+      return to_.Get(key);
+    }
+    absl::Status Write(std::span<const StateWrite> writes) override {
+      return to_.Write(writes);
+    }
+    absl::Status Flush() override { return to_.Flush(); }
+    absl::Status Scan(std::string_view first, std::string_view last,
+                      Use use) override {
+      return to_.Scan(first, last, use);
+    }
+
+   private:
+    StateStore& to_;
+  };
+};
+
+}  // namespace actord::runtime
