@@ -221,11 +221,13 @@ constexpr uint32_t ExitReasonOf(Kind kind) {
 enum class TieEnd : uint8_t {
   kTells,    // the process gets an exit event
   kEnds,     // the process fails, too
-  kForgets,  // nothing: it was a link, and the end was no failure
+  kForgets,  // nothing: it was a link, and the other process has not failed
 };
 constexpr TieEnd TieEndOf(bool is_monitor, bool traps_exits, uint32_t reason) {
   if (is_monitor || traps_exits) return TieEnd::kTells;
-  return reason == ACTORD_EXIT_DONE ? TieEnd::kForgets : TieEnd::kEnds;
+  return reason == ACTORD_EXIT_DONE || reason == ACTORD_EXIT_RESTARTED
+             ? TieEnd::kForgets
+             : TieEnd::kEnds;
 }
 // Whether an exit event carries the result; any other carries the text of the
 // failure.

@@ -26,6 +26,8 @@ std::string_view NameOf(ExitReason reason) {
       return "cancelled";
     case ExitReason::kTerminated:
       return "terminated";
+    case ExitReason::kRestarted:
+      return "ended with the daemon";
     default:
       return "ended";
   }

@@ -111,9 +111,11 @@ Status Harness::World::Upgrade(Record& record, const actord_process_type& to,
   std::set<Tag> adopted;
   StepCall begun(*this, record, "restore");
   begun.adopted = &adopted;
-  const actord_restore restore = {sizeof(actord_restore), method,
-                                  asked.result.view().ToAbi(),
-                                  detail::ToAbi(from_version)};
+  const actord_restore restore = {
+      sizeof(actord_restore),      method,
+      asked.result.view().ToAbi(), detail::ToAbi(from_version),
+      ACTORD_RESTORE_UPGRADE,
+      /*from_flat_version=*/0};
   std::unique_ptr<std::byte, Freed> state = NewState(to);
   const Answered restored = Ask(begun, "Restore", [&] {
     return to.restore(state.get(), &restore, &begun);

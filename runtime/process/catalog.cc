@@ -9,6 +9,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "handlers/rules/durability.h"
 #include "handlers/rules/process_rules.h"
 #include "runtime/system/absl_text.h"
 
@@ -86,6 +87,9 @@ absl::Status CheckProcessType(const actord_process_type* type) {
       (type->state_align != 0 && !std::has_single_bit(type->state_align))) {
     return refuse(absl::StrCat("wants an alignment of ", type->state_align,
                                "; it must be a power of two up to 64"));
+  }
+  if (const std::string_view why = rules::WhyNotDurable(*type); !why.empty()) {
+    return refuse(ToAbsl(why));
   }
   return CheckMethods(*type);
 }
@@ -195,6 +199,7 @@ void Catalog::Put(const CatalogEntries& entries, Table& table, Change& change) {
       type->snapshot = descriptor->snapshot;
       type->restore = descriptor->restore;
     }
+    type->durability = rules::DurabilityOf(*descriptor);
     const ProcessType* const now = type.get();
     const auto it = table.type_by_name.find(now->name);
     if (it == table.type_by_name.end()) {

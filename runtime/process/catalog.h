@@ -25,6 +25,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "handlers/rules/durability.h"
 #include "handlers/rules/process_rules.h"
 #include "runtime/system/mutex.h"
 
@@ -66,6 +67,8 @@ struct ProcessType {
   std::string name;
   std::string plugin;   // name of the plugin that brought it
   std::string version;  // version of that plugin; "": not known
+  // How its processes can be durable.
+  rules::TypeDurability durability;
   // The functions of the descriptor; null: the descriptor has none.
   decltype(actord_process_type::snapshot) snapshot = nullptr;
   decltype(actord_process_type::restore) restore = nullptr;

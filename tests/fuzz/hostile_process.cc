@@ -215,7 +215,10 @@ constexpr actord_process_type Type(const char* name, uint32_t flags) {
           .step = Step,
           .close = Close,
           .snapshot = Snapshot,
-          .restore = Restore};
+          .restore = Restore,
+          .durability = ACTORD_DURABILITY_NONE,
+          .flat_version = 0,
+          .flat_size = 0};
 }
 
 void CallHostWithNames(const actord_host* host) {

@@ -75,15 +75,17 @@ class FakeProcess {
                   std::string_view from_version) {
     uint32_t index = 0;
     while (type_.methods[index].name != method) ++index;
-    const actord_restore restore = {sizeof(actord_restore), index,
-                                    snapshot.ToAbi(),
-                                    actord::detail::ToAbi(from_version)};
+    const actord_restore restore = {
+        sizeof(actord_restore), index,
+        snapshot.ToAbi(),       actord::detail::ToAbi(from_version),
+        restore_reason,         restore_flat_version};
     const int32_t status = type_.restore(state_.get(), &restore, &step_);
     started_ = status == ACTORD_OK;
     return status;
   }
   // Stores the snapshot in `result`.
   int32_t Snapshot() { return type_.snapshot(state_.get(), &step_); }
+  [[nodiscard]] const void* state() const { return state_.get(); }
 
   // Queues an event for the next step.
   void Message(std::string_view topic, Payload payload = {}, Pid from = {},
@@ -160,6 +162,9 @@ class FakeProcess {
   std::vector<Tag> given_up;
   // Tags that Restore can adopt.
   std::vector<Tag> outstanding;
+  // What Restore is told.
+  uint32_t restore_reason = ACTORD_RESTORE_UPGRADE;
+  uint32_t restore_flat_version = 0;
   OwnedPayload result;
   Code failure = Code::kOk;
   std::string failure_text;

@@ -23,6 +23,8 @@
 #ifndef ACTORD_ABI_H_
 #define ACTORD_ABI_H_
 
+#include <actord/abi_durable.h>
+#include <actord/abi_event.h>
 #include <actord/abi_handler.h>
 #include <actord/abi_values.h>
 #include <stddef.h>
@@ -47,46 +49,6 @@ extern "C" {
 #else
 #define ACTORD_EXPORT
 #endif
-
-/* Events */
-
-enum {
-  /* A yield or call of this process ended: `tag`, `status`, `payload`. */
-  ACTORD_EVENT_COMPLETION = 1,
-  /* A message arrived: `from`, `topic`, `payload`. `call` is set if the sender
-   * expects an answer. */
-  ACTORD_EVENT_MESSAGE = 2,
-  /* A request to end the process: `payload` is the reason as text. */
-  ACTORD_EVENT_CANCEL = 3,
-  /* A monitored or linked process has ended: `from`, `tag`, `reason`, `status`,
-   * `payload`. Arrives after every message from that process to this one. Like
-   * a message, it stays in the mailbox while the process blocks. */
-  ACTORD_EVENT_EXIT = 4
-};
-
-/* One event. Owned by the daemon, constant, valid until the step that received
- * it returns. Later versions may append fields, so events are always passed as
- * pointers. Ignore unknown event types. */
-typedef struct actord_event {
-  uint32_t type; /* ACTORD_EVENT_* */
-  /* COMPLETION: ACTORD_OK, or why the command failed. EXIT: ACTORD_OK with
-   * ACTORD_EXIT_DONE, otherwise the failure's code. All others: ACTORD_OK. */
-  int32_t status;
-  /* COMPLETION: the tag that `yield` or `call` returned. EXIT: the tag that
-   * `monitor` returned, or 0 for a link. All others: 0. */
-  uint64_t tag;
-  /* MESSAGE: the sending process, or all zero if sent from outside. EXIT: the
-   * process that has ended. */
-  actord_pid from;
-  /* MESSAGE: what kind of message it is; may be empty. */
-  actord_bytes topic;
-  /* The result or message. If `status` is not ACTORD_OK: the error's text. */
-  actord_payload payload;
-  /* MESSAGE: the value for `reply`; 0: no answer is expected. All others: 0. */
-  uint64_t call;
-  uint32_t reason;   /* EXIT: ACTORD_EXIT_*; otherwise 0 */
-  uint32_t reserved; /* 0 */
-} actord_event;
 
 /* Process types */
 
@@ -286,17 +248,24 @@ typedef struct actord_init {
   actord_payload input;
 } actord_init;
 
-/* The start of a process in a new version of its type. Valid only during
- * `restore`. */
+/* The start of a process from the image of an earlier state. Valid only during
+ * `restore`. For the fields after `from_version`, check first that
+ * `struct_size` covers the field; without them the reason is
+ * ACTORD_RESTORE_UPGRADE. */
 typedef struct actord_restore {
   uint32_t struct_size;
   /* The method that the process was started with: index into the methods of the
    * new version, found by name. */
   uint32_t method;
-  /* The result of the former version's `snapshot`. */
+  /* The result of the former version's `snapshot`; or the bytes of a flat
+   * state, with the content type application/octet-stream. */
   actord_payload snapshot;
   /* Version of the plugin that the snapshot comes from. */
   actord_bytes from_version;
+  uint32_t reason; /* ACTORD_RESTORE_* */
+  /* The `flat_version` of the type whose flat state is in `snapshot`; 0: the
+   * snapshot is a result of `snapshot`. */
+  uint32_t from_flat_version;
 } actord_restore;
 
 /* A method: one way to start a process type. Frozen. */
@@ -374,6 +343,19 @@ typedef struct actord_process_type {
    * process and are kept. */
   int32_t (*restore)(void* state, const actord_restore* restore,
                      actord_step* step);
+
+  /* The fields below exist only if `struct_size` covers all of them. They say
+   * how a process of the type can survive the daemon (abi_durable.h). Without
+   * them the type is ACTORD_DURABILITY_NONE. The daemon refuses to load a type
+   * whose fields contradict one another. */
+  uint32_t durability; /* ACTORD_DURABILITY_* */
+  /* Version of the layout of the flat state: 1 or more; 0: `flat_size` is 0.
+   * Raise it with each change of the layout. */
+  uint32_t flat_version;
+  /* The flat state is the first `flat_size` bytes of `state`: at most
+   * ACTORD_FLAT_MAX_BYTES and at most `state_size`. 0: the state is not flat.
+   */
+  size_t flat_size;
 } actord_process_type;
 
 /* The plugin */

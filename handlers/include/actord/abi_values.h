@@ -119,7 +119,12 @@ enum {
   ACTORD_EXIT_NO_PROCESS = 7,
   /* The other process has reached its limit of links. There is no link, and
    * nothing has ended. */
-  ACTORD_EXIT_NO_ROOM = 8
+  ACTORD_EXIT_NO_ROOM = 8,
+  /* It was volatile, and ended with the daemon. Only durable processes get this
+   * reason, after a restart of the daemon. A link passes it on only to a
+   * process that traps exits; for any other process it has no effect. Older
+   * plugins read it as a failure. */
+  ACTORD_EXIT_RESTARTED = 9
 };
 
 enum {

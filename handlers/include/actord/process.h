@@ -27,6 +27,7 @@
 #pragma once
 
 #include <actord/abi.h>
+#include <actord/durable.h>
 #include <actord/step.h>
 #include <actord/upgrade.h>
 #include <actord/values.h>
@@ -155,6 +156,8 @@ class Events {
 //   static constexpr bool kBlocksThread;      optional, see below
 //   static constexpr bool kTrapsExits;        optional, see below
 //   static constexpr bool kStopsChildren;     optional, see below
+//   static constexpr Durability kDurability;  optional, see durable.h
+//   static constexpr uint32_t kStateVersion;  optional, see durable.h
 //
 //   Status Init(std::string_view method, Payload input);
 //       May have a third parameter `const StepContext&`, and may return void.
@@ -183,9 +186,10 @@ class Events {
 // An exception out of Init refuses the start; one out of Step fails the
 // process. Both use what() as the text, and the daemon keeps running. The
 // daemon reports an exception out of Close. After an exception out of Snapshot
-// or Restore the process keeps its version. The object is at most 1 MiB and
-// lives in the daemon's memory. No function is virtual: nothing is called
-// through this base.
+// or Restore the process keeps its version. For a durable process, Snapshot and
+// Restore are called at other times too (durable.h). The object is at most 1
+// MiB and lives in the daemon's memory. No function is virtual: nothing is
+// called through this base.
 class Process {
  public:
   static constexpr const char* kDoc = nullptr;
@@ -201,6 +205,8 @@ class Process {
   // drains, it asks only this process to end, not its children, for as long as
   // this process is alive.
   static constexpr bool kStopsChildren = false;
+  // How processes of the type can survive the daemon (durable.h).
+  static constexpr Durability kDurability = Durability::kNone;
 
   Status Init(std::string_view /*method*/, const Payload& /*input*/) {
     return {};

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <actord/abi.h>
+#include <actord/durable_checks.h>
 #include <actord/handler.h>
 #include <actord/process.h>
 #include <actord/text.h>
@@ -94,8 +95,7 @@ class ProcessThunks {
     try {
       process = ::new (state) T();
       const char* const method = T::kMethods[restore->method].name;
-      const RestoreFrom from = {Payload(restore->snapshot),
-                                detail::View(restore->from_version)};
+      const RestoreFrom from = detail::ToRestoreFrom(*restore);
       RestoreContext context(step);
       status =
           ReturnStatus([&] { return process->Restore(method, from, context); });
@@ -240,6 +240,7 @@ constexpr actord_process_type MakeProcessType() {
   static_assert(HasRestore<T> || !detail::NamesRestore<T>(),
                 "Restore must be public and take a std::string_view, a "
                 "const RestoreFrom& and a RestoreContext&");
+  static_assert(detail::CheckDurability<T, HasCoroutine<T>>());
   uint32_t flags = 0;
   if (T::kHandlesCancel) flags |= ACTORD_TYPE_HANDLES_CANCEL;
   if (T::kBlocksThread) flags |= ACTORD_TYPE_BLOCKS_THREAD;
@@ -257,7 +258,10 @@ constexpr actord_process_type MakeProcessType() {
           &ProcessThunks<T>::Step,
           &ProcessThunks<T>::Close,
           SnapshotThunk<T>(),
-          RestoreThunk<T>()};
+          RestoreThunk<T>(),
+          static_cast<uint32_t>(T::kDurability),
+          detail::FlatVersion<T>(),
+          HasFlatState<T> ? sizeof(T) : 0};
 }
 
 // The C functions of handler `T`. Make is for programs that host handlers

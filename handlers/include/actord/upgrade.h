@@ -10,6 +10,7 @@
 #pragma once
 
 #include <actord/abi.h>
+#include <actord/durable.h>
 #include <actord/step.h>
 #include <actord/values.h>
 
@@ -56,10 +57,33 @@ class SnapshotResult {
 
 // The arguments of Restore. Views, valid until Restore returns.
 struct RestoreFrom {
+  // The result of Snapshot; or the bytes of a flat state.
   Payload snapshot;
   // Version of the plugin that the snapshot comes from.
   std::string_view version;
+  RestoreReason reason = RestoreReason::kUpgrade;
+  // The kStateVersion of the flat state whose bytes are in `snapshot`; 0: the
+  // snapshot is a result of Snapshot.
+  uint32_t state_version = 0;
 };
+
+namespace detail {
+
+// Fields that the daemon does not have keep their defaults.
+inline RestoreFrom ToRestoreFrom(const actord_restore& restore) {
+  RestoreFrom from;
+  from.snapshot = Payload(restore.snapshot);
+  from.version = View(restore.from_version);
+  constexpr size_t kCovered = offsetof(actord_restore, from_flat_version) +
+                              sizeof(actord_restore::from_flat_version);
+  if (restore.struct_size >= kCovered) {
+    from.reason = static_cast<RestoreReason>(restore.reason);
+    from.state_version = restore.from_flat_version;
+  }
+  return from;
+}
+
+}  // namespace detail
 
 // The queries and actions of Restore. Restore has no effects (Yield, Send and
 // so on); the step that follows at once can have them.

@@ -214,6 +214,9 @@ enum class ExitReason : uint32_t {
   kNoProcess = ACTORD_EXIT_NO_PROCESS,
   // No link: the other process has reached its limit.
   kNoRoom = ACTORD_EXIT_NO_ROOM,
+  // It was volatile, and ended with the daemon. Only durable processes get this
+  // reason, after a restart of the daemon.
+  kRestarted = ACTORD_EXIT_RESTARTED,
 };
 
 // Overrides the daemon's `commands.policies` for one external command. A field

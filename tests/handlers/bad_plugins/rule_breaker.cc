@@ -70,7 +70,10 @@ constexpr actord_process_type kType = {sizeof(actord_process_type),
                                        &Step,
                                        &Close,
                                        nullptr,
-                                       nullptr};
+                                       nullptr,
+                                       ACTORD_DURABILITY_NONE,
+                                       0,
+                                       0};
 constexpr const actord_process_type* kTypes[] = {&kType};
 
 constexpr actord_command_handler kThrow = {sizeof(actord_command_handler),

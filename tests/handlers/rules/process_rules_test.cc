@@ -216,14 +216,15 @@ TEST(Rules, EachKindOfEndHasItsReason) {
 }
 
 TEST(Rules, AFailureEndsLinkedProcessesThatDoNotTrapExits) {
-  for (uint32_t reason = ACTORD_EXIT_DONE; reason <= ACTORD_EXIT_NO_ROOM;
+  for (uint32_t reason = ACTORD_EXIT_DONE; reason <= ACTORD_EXIT_RESTARTED;
        ++reason) {
     const bool is_done = reason == ACTORD_EXIT_DONE;
+    const bool is_failure = !is_done && reason != ACTORD_EXIT_RESTARTED;
     EXPECT_EQ(TieEndOf(true, false, reason), TieEnd::kTells);
     EXPECT_EQ(TieEndOf(true, true, reason), TieEnd::kTells);
     EXPECT_EQ(TieEndOf(false, true, reason), TieEnd::kTells);
     EXPECT_EQ(TieEndOf(false, false, reason),
-              is_done ? TieEnd::kForgets : TieEnd::kEnds);
+              is_failure ? TieEnd::kEnds : TieEnd::kForgets);
     EXPECT_EQ(CarriesResult(reason), is_done);
   }
 }
