@@ -12,6 +12,7 @@
 #include "handlers/commands/process_send.h"
 #include "handlers/commands/process_spawn.h"
 #include "handlers/commands/timer_sleep.h"
+#include "handlers/rules/durability.h"
 #include "handlers/rules/process_rules.h"
 #include "handlers/testing/host.h"
 #include "handlers/testing/world.h"
@@ -60,6 +61,12 @@ Harness::World::World(const actord_plugin_info& of, const HarnessOptions& with)
       random(with.seed),
       host_(std::make_unique<Host>(*this)) {
   if (options.max_turns == 0) Break("max_turns is 0; it must be 1 or more");
+  for (size_t i = 0; i < plugin.process_type_count; ++i) {
+    const actord_process_type& type = *plugin.process_types[i];
+    if (const auto why = rules::WhyNotDurable(type); !why.empty()) {
+      Break("process type " + std::string(type.name) + " " + std::string(why));
+    }
+  }
   // The daemon's built-in commands, except file.read: a test has no configured
   // directories.
   AddHandler(kCommandHandler<handlers::TimerSleep>);
@@ -84,6 +91,9 @@ Harness::World::~World() {
   while (!living.empty()) {
     End(*living.begin()->second, EndKind::kTerminated,
         Status(Code::kAborted, "the harness ends"), {});
+  }
+  for (const auto& [type, state] : lost_states_) {
+    CloseObject(*type, state.get());
   }
   for (; !handlers_.empty(); handlers_.pop_back()) {
     const Handler& handler = handlers_.back();

@@ -104,6 +104,10 @@ Pid Harness::Probe() {
   return record.pid;
 }
 
+void Harness::CrashEverywhere(const CrashOptions& options) {
+  world_->CrashEverywhere(options);
+}
+
 bool Harness::RunOne() { return world_->RunOne(); }
 size_t Harness::Run() { return world_->Run(); }
 

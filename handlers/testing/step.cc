@@ -29,23 +29,21 @@ actord_pid Spawn(actord_step* step, const actord_spawn* spawn) {
                                             "; it must be from 0 to 31");
     return {};
   }
-  if (!call.world.IsRoom()) return {};
-  Record& child = call.world.NewRecord(call.record.pid);
-  child.priority = priority;
-  child.input = OwnedPayload(Payload(spawn->input));
-  child.type = call.world.FindType(detail::View(spawn->process_type));
-  if (child.type != nullptr) {
-    child.method = rules::FindMethod(*child.type, detail::View(spawn->method));
-  }
+  const Pid child = call.NewChild(*spawn, priority);
+  if (child.empty()) return {};
   Effect& effect = call.effects.emplace_back();
   effect.kind = Effect::Kind::kSpawn;
-  effect.to = child.pid;
-  if ((spawn->flags & ACTORD_SPAWN_LINK) != 0) Link(step, &child.pid);
+  effect.to = child;
+  effect.name = detail::View(spawn->process_type);
+  effect.holder = detail::View(spawn->method);
+  effect.payload = OwnedPayload(Payload(spawn->input));
+  effect.priority = priority;
+  if ((spawn->flags & ACTORD_SPAWN_LINK) != 0) Link(step, &child);
   if ((spawn->flags & ACTORD_SPAWN_MONITOR) != 0) {
-    const Tag tag = Monitor(step, &child.pid);
+    const Tag tag = Monitor(step, &child);
     if (uint64_t* const to = rules::MonitorTagOf(*spawn)) *to = tag;
   }
-  return child.pid;
+  return child;
 }
 
 WorkPolicy PolicyOf(const actord_yield& yield) {
@@ -191,9 +189,7 @@ int32_t AdoptYield(actord_step* step, uint64_t tag) {
                 "adopt_yield was called; only restore may");
     return ACTORD_FAILED_PRECONDITION;
   }
-  if (!call.record.HasOutstanding(tag)) return ACTORD_NOT_FOUND;
-  call.adopted->insert(tag);
-  return ACTORD_OK;
+  return call.Adopt(tag);
 }
 
 const actord_step_api kApi = {
@@ -206,9 +202,9 @@ const actord_step_api kApi = {
       return StepCall::Of(step).record.parent;
     },
     .unix_time_ns =
-        [](actord_step* step) { return StepCall::Of(step).world.now_ns; },
+        [](actord_step* step) { return StepCall::Of(step).NowNs(); },
     .random = [](actord_step* step) -> uint64_t {
-      return StepCall::Of(step).world.random();
+      return StepCall::Of(step).Random();
     },
     .yield = Yield,
     .send = Send,
@@ -225,7 +221,7 @@ const actord_step_api kApi = {
     .unlink = Unlink,
     .cancel_yield = CancelYield,
     .monotonic_ns =
-        [](actord_step* step) { return StepCall::Of(step).world.now_ns; },
+        [](actord_step* step) { return StepCall::Of(step).NowNs(); },
     .max_payload_bytes = [](const actord_step* step) -> size_t {
       return StepCall::Of(step).world.options.max_payload_bytes;
     },
@@ -251,6 +247,99 @@ void StepCall::Rollback() {
   }
   effects.clear();
   record.next_tag = first_tag;
+}
+
+void StepCall::Keep(Answers& answers) {
+  kept = &answers;
+  answers.now_ns = NowNs();
+  answers.first_tag = first_tag;
+}
+
+int32_t StepCall::Step(const actord_process_type& type, void* state,
+                       const std::vector<OwnedEvent>& batch) {
+  std::vector<actord_event> events(batch.size());
+  std::vector<const actord_event*> pointers;
+  for (size_t i = 0; i < batch.size(); ++i) {
+    const OwnedEvent& event = batch[i];
+    events[i].type = event.type;
+    events[i].status = static_cast<int32_t>(event.status);
+    events[i].tag = event.tag;
+    events[i].from = event.from;
+    events[i].topic = detail::ToAbi(event.topic);
+    events[i].payload = event.payload.view().ToAbi();
+    events[i].call = event.call;
+    events[i].reason = event.reason;
+    pointers.push_back(&events[i]);
+  }
+  try {
+    return type.step(state, pointers.data(), pointers.size(), this);
+  } catch (...) {
+    thrown = detail::DescribeException("Step");
+    return ACTORD_STEP_THREW;
+  }
+}
+
+StepEnd StepCall::EndOf(int32_t verdict) const {
+  StepEnd end;
+  end.verdict = verdict;
+  if (!thrown.empty()) {
+    end.failure = Status(Code::kInternal, thrown);
+  } else if (!misuse.ok()) {
+    end.failure = misuse;
+  } else if (verdict == ACTORD_STEP_FAIL || verdict == ACTORD_STEP_THREW) {
+    end.failure = Status(failure_code, failure);
+  } else {
+    end.effects = effects;
+    if (verdict == ACTORD_STEP_DONE) end.result = result;
+  }
+  return end;
+}
+
+uint64_t StepCall::NowNs() const {
+  return given != nullptr ? given->now_ns : world.now_ns;
+}
+
+uint64_t StepCall::Random() {
+  if (given != nullptr) {
+    const size_t at = random_given_++;
+    return at < given->random.size() ? given->random[at]
+                                     : (at + 1) * 0x9e3779b97f4a7c15u;
+  }
+  const uint64_t bits = world.random();
+  if (kept != nullptr) kept->random.push_back(bits);
+  return bits;
+}
+
+Pid StepCall::NewChild(const actord_spawn& spawn, int priority) {
+  if (given != nullptr) {
+    const size_t at = spawned_given_++;
+    return at < given->spawned.size() ? given->spawned[at] : Pid();
+  }
+  Pid pid;
+  if (world.IsRoom()) {
+    Record& child = world.NewRecord(record.pid);
+    child.priority = priority;
+    child.input = OwnedPayload(Payload(spawn.input));
+    child.type = world.FindType(detail::View(spawn.process_type));
+    if (child.type != nullptr) {
+      child.method = rules::FindMethod(*child.type, detail::View(spawn.method));
+    }
+    pid = child.pid;
+  }
+  if (kept != nullptr) kept->spawned.push_back(pid);
+  return pid;
+}
+
+int32_t StepCall::Adopt(Tag tag) {
+  int32_t status = ACTORD_OK;
+  if (given != nullptr && adopted_given_ < given->adopted.size()) {
+    status = given->adopted[adopted_given_++];
+  } else if (!record.HasOutstanding(tag)) {
+    status = ACTORD_NOT_FOUND;
+  }
+  if (kept != nullptr) kept->adopted.push_back(status);
+  if (status == ACTORD_OK) adopted->insert(tag);
+  return status;
 }
 
 void StepCall::Misuse(Code code, std::string what) {

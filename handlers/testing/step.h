@@ -6,12 +6,14 @@
 
 #include <actord/abi.h>
 
-#include <optional>
+#include <cstddef>
+#include <cstdint>
 #include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "handlers/testing/history.h"
 #include "handlers/testing/world.h"
 
 namespace actord::testing {
@@ -33,6 +35,12 @@ struct StepCall : actord_step {
   Harness::World& world;
   Record& record;
   const std::string_view call_name;
+  // See Keep; null: the answers are not kept.
+  Answers* kept = nullptr;
+  // The answers of an earlier call, which this call gets again; null: the
+  // context answers. Beyond the end of a list the call gets other answers that
+  // are the same each time; adopt_yield is answered by the context.
+  const Answers* given = nullptr;
   const Tag first_tag;
   std::vector<Effect> effects;
   OwnedPayload result;
@@ -45,10 +53,29 @@ struct StepCall : actord_step {
   // The tags that "restore" has taken over; null for the other calls.
   std::set<Tag>* adopted = nullptr;
 
+  // From now on, keeps the answers of the context in `answers`.
+  void Keep(Answers& answers);
+  // Calls `type.step` with the events and returns its verdict.
+  int32_t Step(const actord_process_type& type, void* state,
+               const std::vector<OwnedEvent>& events);
+  // How the step that returned `verdict` ended.
+  [[nodiscard]] StepEnd EndOf(int32_t verdict) const;
+
+  [[nodiscard]] uint64_t NowNs() const;
+  uint64_t Random();
+  // Reserves a child; empty(): there is no room.
+  Pid NewChild(const actord_spawn& spawn, int priority);
+  int32_t Adopt(Tag tag);
+
   void Misuse(Code code, std::string what);
   bool MayAct();
   bool Accepts(const actord_payload& payload, const actord_bytes& name,
                const char* what);
+
+ private:
+  size_t random_given_ = 0;
+  size_t spawned_given_ = 0;
+  size_t adopted_given_ = 0;
 };
 
 }  // namespace actord::testing

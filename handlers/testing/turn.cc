@@ -156,37 +156,34 @@ void Harness::World::Turn(Record& record) {
     batch.push_back(std::move(record.messages.front()));
     record.messages.pop_front();
   }
-  if (!batch.empty() || record.step_due) Step(record, batch);
+  if (!batch.empty() || record.step_due) Step(record, std::move(batch));
 }
 
-void Harness::World::Step(Record& record,
-                          const std::vector<OwnedEvent>& batch) {
-  std::vector<actord_event> events(batch.size());
-  std::vector<const actord_event*> pointers;
-  for (size_t i = 0; i < batch.size(); ++i) {
-    const OwnedEvent& event = batch[i];
-    events[i].type = event.type;
-    events[i].status = static_cast<int32_t>(event.status);
-    events[i].tag = event.tag;
-    events[i].from = event.from;
-    events[i].topic = detail::ToAbi(event.topic);
-    events[i].payload = event.payload.view().ToAbi();
-    events[i].call = event.call;
-    events[i].reason = event.reason;
-    pointers.push_back(&events[i]);
-  }
+void Harness::World::Step(Record& record, std::vector<OwnedEvent> batch) {
+  StepLog done;
+  done.events = std::move(batch);
   StepCall call(*this, record, "step");
-  int32_t verdict = ACTORD_STEP_THREW;
-  try {
-    verdict = record.type->step(record.state.get(), pointers.data(),
-                                pointers.size(), &call);
-  } catch (...) {
-    call.thrown = detail::DescribeException("Step");
-  }
-  ++record.steps;
+  call.Keep(done.answers);
+  const int32_t verdict =
+      call.Step(*record.type, record.state.get(), done.events);
+  done.number = ++record.steps;
   record.step_due = verdict == ACTORD_STEP_CONTINUE;
   record.blocked = verdict == ACTORD_STEP_BLOCK;
-  if (auto failure = FailureOf(call, verdict)) {
+  auto failure = FailureOf(call, verdict);
+  if (IsChecked(record)) {
+    done.end = call.EndOf(verdict);
+    if (const auto difference = CheckAgain(record, std::move(done))) {
+      call.Rollback();
+      Break(*difference);
+    }
+  }
+  Image image;
+  if (!failure && verdict != ACTORD_STEP_DONE) {
+    if (auto why = TakeImage(record, image)) {
+      failure = std::pair(EndKind::kThrew, *std::move(why));
+    }
+  }
+  if (failure) {
     call.Rollback();
     End(record, failure->first, std::move(failure->second), {});
     return;
@@ -194,6 +191,8 @@ void Harness::World::Step(Record& record,
   for (Effect& effect : call.effects) Commit(record, std::move(effect));
   if (verdict == ACTORD_STEP_DONE) {
     End(record, EndKind::kResult, {}, std::move(call.result));
+  } else {
+    Crash(record, std::move(image));
   }
 }
 

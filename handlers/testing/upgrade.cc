@@ -111,12 +111,14 @@ Status Harness::World::Upgrade(Record& record, const actord_process_type& to,
   std::set<Tag> adopted;
   StepCall begun(*this, record, "restore");
   begun.adopted = &adopted;
+  Beginning beginning{{}, method, asked.result, std::string(from_version)};
+  begun.Keep(beginning.answers);
   const actord_restore restore = {
       sizeof(actord_restore),      method,
       asked.result.view().ToAbi(), detail::ToAbi(from_version),
       ACTORD_RESTORE_UPGRADE,
       /*from_flat_version=*/0};
-  std::unique_ptr<std::byte, Freed> state = NewState(to);
+  StateMemory state = NewState(to);
   const Answered restored = Ask(begun, "Restore", [&] {
     return to.restore(state.get(), &restore, &begun);
   });
@@ -128,6 +130,7 @@ Status Harness::World::Upgrade(Record& record, const actord_process_type& to,
     return Declined("Restore", restored.why);
   }
   CloseState(record);
+  CloseShadow(record);
   record.state = std::move(state);
   record.type = &to;
   record.method = method;
@@ -143,6 +146,10 @@ Status Harness::World::Upgrade(Record& record, const actord_process_type& to,
   });
   Note(std::string(to.name) + " " + FormatPid(record.pid) +
        " goes on in another version");
+  if (std::optional<Status> why = Begun(record, std::move(beginning))) {
+    End(record, EndKind::kThrew, *why, {});
+    return *std::move(why);
+  }
   return {};
 }
 

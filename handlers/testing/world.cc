@@ -114,12 +114,11 @@ std::string Harness::World::WaitOf(const Pid& pid) {
   return waits;
 }
 
-std::unique_ptr<std::byte, Freed> Harness::World::NewState(
-    const actord_process_type& type) {
+StateMemory Harness::World::NewState(const actord_process_type& type) {
   const auto alignment = std::align_val_t{
       std::max<size_t>(type.state_align, alignof(std::max_align_t))};
   const size_t bytes = std::max<size_t>(type.state_size, 1);
-  std::unique_ptr<std::byte, Freed> state = {
+  StateMemory state = {
       static_cast<std::byte*>(::operator new(bytes, alignment)),
       Freed{alignment}};
   std::memset(state.get(), 0, bytes);
@@ -141,6 +140,8 @@ bool Harness::World::Admit(Record& record) {
   const actord_init init = {sizeof(actord_init), record.method,
                             record.input.view().ToAbi()};
   StepCall call(*this, record, "init");
+  Beginning beginning{{}, record.method, record.input, std::nullopt};
+  call.Keep(beginning.answers);
   std::string thrown;
   int32_t status = ACTORD_INTERNAL;
   try {
@@ -152,6 +153,10 @@ bool Harness::World::Admit(Record& record) {
       rules::PluginCallEndOf(!thrown.empty(), !call.misuse.ok(), status);
   if (end == rules::PluginCallEnd::kOk) {
     record.step_due = true;
+    if (std::optional<Status> why = Begun(record, std::move(beginning))) {
+      End(record, EndKind::kInitRefused, *std::move(why), {});
+      return false;
+    }
     Note(std::string(type.name) + " " + FormatPid(record.pid) + " starts");
     return true;
   }
@@ -199,6 +204,7 @@ void Harness::World::CloseObject(const actord_process_type& type, void* state) {
 void Harness::World::End(Record& record, EndKind kind, Status status,
                          OwnedPayload result) {
   CloseState(record);
+  CloseShadow(record);
   DropYields(record);
   if (const actord_completion admitted = std::exchange(record.admitted, 0)) {
     Complete(admitted, status.code(), OwnedPayload::Text(status.message()));

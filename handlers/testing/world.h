@@ -18,6 +18,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "handlers/testing/record.h"
@@ -106,6 +107,15 @@ class Harness::World {
   void TellTied(const Record& record);
   Pid HolderOf(std::string_view name) const;
 
+  // Checks of durable types (durable.cc).
+
+  // From now on, every process of a durable type crashes after Init and after
+  // each step.
+  void CrashEverywhere(const CrashOptions& how) { crashes = how; }
+  // Called when a state has begun, by Init, or by Restore after an upgrade.
+  // With a status: the state cannot be durable.
+  std::optional<Status> Begun(Record& record, Beginning beginning);
+
   // Shared by the parts above.
 
   [[noreturn]] void Break(const std::string& what) const;
@@ -136,6 +146,8 @@ class Harness::World {
   // Processes that have not ended, including reserved ones, by slot; oldest
   // first.
   std::map<uint32_t, Record*> living;
+  // Set by CrashEverywhere.
+  std::optional<CrashOptions> crashes;
 
   struct Host;
 
@@ -163,8 +175,7 @@ class Harness::World {
                                   const actord_process_type* type,
                                   uint32_t method) const;
 
-  static std::unique_ptr<std::byte, Freed> NewState(
-      const actord_process_type& type);
+  static StateMemory NewState(const actord_process_type& type);
   void CloseState(Record& record);
   // Logs an exception from Close.
   void CloseObject(const actord_process_type& type, void* state);
@@ -173,13 +184,36 @@ class Harness::World {
   // regardless of other events. False: there is no such event.
   bool EndBy(Record& record);
   void TakeUrgent(Record& record, size_t most, std::vector<OwnedEvent>& batch);
-  void Step(Record& record, const std::vector<OwnedEvent>& batch);
+  void Step(Record& record, std::vector<OwnedEvent> batch);
   void Commit(Record& record, Effect effect);
   void Tell(Record& record, Tag tag, const Pid& ended, uint32_t reason,
             const Status& status, OwnedPayload result);
   void EndLinked(Record& record, const Pid& ended, detail::FirstFailure cause);
   size_t DrawBatch();
 
+  // The image of a state; nullopt: none was taken.
+  using Image = std::optional<OwnedPayload>;
+  // True if each step of the process is run again in a second state.
+  [[nodiscard]] bool IsChecked(const Record& record) const;
+  // Runs the step again. Replay types: the steps before it, too. Returns the
+  // text of the failure if the step does not do the same again.
+  std::optional<std::string> CheckAgain(Record& record, StepLog done);
+  std::optional<std::string> ReplayAgain(Record& record, StepLog done);
+  // Makes a state that begins as the process began.
+  StateMemory BeginAgain(Record& record, const Beginning& beginning);
+  StepEnd StepAgain(Record& record, const StepLog& done, void* state);
+  // Takes the image of an image type whose processes crash. Returns why there
+  // is none.
+  std::optional<Status> TakeImage(Record& record, Image& image);
+  StateMemory RestoreImage(Record& record, const OwnedPayload& image);
+  // Replaces the state of a process that crashes. `image`: of an image type.
+  void Crash(Record& record, Image image);
+  // Closes the state in which steps were run again.
+  void CloseShadow(Record& record);
+
+  // States that were lost in a crash. The destructor closes them, so that a
+  // test finds no leak.
+  std::vector<std::pair<const actord_process_type*, StateMemory>> lost_states_;
   std::unique_ptr<Host> host_;
   std::vector<Handler> handlers_;
   std::multimap<uint64_t, Timer> timers_;

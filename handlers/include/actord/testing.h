@@ -18,6 +18,13 @@
 // ready process is next, how many of its events a step gets, and random(): the
 // same seed gives the same run. ForEachSeed runs a scenario under many seeds.
 //
+// Each step of a process of a replay type (Durability::kReplay) is run again in
+// a second state, with the same events, times, random numbers and PIDs. A step
+// that does not do the same throws ExpectationFailed. All steps of the process
+// are run again after each of its first 64 steps, after its step 128, 256 and
+// so on, and after its last one; after other steps only that step is. Effects
+// of steps that are run again do not happen.
+//
 // An expectation that is not met throws ExpectationFailed, which any test
 // framework reports. Its text ends with the last things that happened.
 //
@@ -67,6 +74,14 @@ struct HarnessOptions {
   size_t max_processes = 1'000'000;
   // Run and Advance throw after this many turns without a pause. 1 or more.
   size_t max_turns = 1'000'000;
+};
+
+// How CrashEverywhere checks a process.
+struct CrashOptions {
+  // Also runs each step of an image type in a state that has never crashed, and
+  // compares the effects. Turn it off for a type whose steps, given the same
+  // events and the same context, do not always have the same effects.
+  bool compare_images = true;
 };
 
 // How a process ended.
@@ -182,6 +197,25 @@ class Harness {
   // The same for a type of the ABI. `type` must outlive the harness.
   Status Upgrade(const Pid& pid, const actord_process_type& type,
                  std::string_view from_version);
+
+  // From now on, each process of a durable type (durable.h) loses its state
+  // after Init and after each step, as in a crash of the daemon, and goes on in
+  // a new state that is made as the daemon makes it:
+  //
+  // - kImage: from the image of the lost state, by Restore with
+  //   RestoreReason::kRecovery, or by a copy of the flat state. The process
+  //   ends with EndKind::kThrew if Snapshot fails or returns NotNow().
+  // - kReplay: by Init and all former steps.
+  //
+  // PID, mailbox, yields, tags and ties are kept. The run is the same as
+  // without the crashes: a step with another effect, verdict, result or failure
+  // than without them throws ExpectationFailed, which names the process, the
+  // step, the first difference and both values.
+  //
+  // Close of a lost state is not called before the harness ends. The time and
+  // memory for a replay type grow with the square of its steps, and the memory
+  // for an image type grows with each step.
+  void CrashEverywhere(const CrashOptions& options = {});
 
   // Returns a PID of the test's own. The test can read the messages sent to it.
   Pid Probe();
