@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "daemon/connections/http2_frames.h"
 #include "daemon/connections/peer_text.h"
 
 namespace actord::daemon {
@@ -32,8 +33,12 @@ constexpr size_t kMaxActive = 1024;
 // Connections about which one tick asks gRPC.
 constexpr size_t kMaxAsked = 32;
 constexpr size_t kMaxUnixAsked = 16;
-// Bytes that gRPC has not read, and that are looked at.
+// Bytes that gRPC has not read, and that are looked at: of the connections
+// about which gRPC is asked, and of all others.
 constexpr size_t kPeekBytes = 32 << 10;
+constexpr size_t kFirstPeekBytes = 16 << 10;
+// kSuspectResets calls that are begun and reset take more bytes than that.
+constexpr uint64_t kSuspectBytes = 22 * kSuspectResets;
 
 bool IsUnix(const Connection& connection) {
   return connection.address_group.empty();
@@ -169,6 +174,7 @@ void ConnectionGuard::Tick(uint64_t now_ns) {
 
 void ConnectionGuard::Look(const std::vector<uint64_t>& active) {
   suspects_.clear();
+  resetting_ = 0;
   std::vector<Candidate> of_tcp;
   std::vector<Candidate> of_unix;
   absl::flat_hash_map<uint64_t, Suspicion> facts;
@@ -176,6 +182,10 @@ void ConnectionGuard::Look(const std::vector<uint64_t>& active) {
     if (facts.contains(id)) continue;
     std::optional<Suspicion> suspicion = Suspect(id);
     if (!suspicion.has_value()) continue;
+    if (HasTooManyResets(id, *suspicion)) {
+      CutFlood(suspicion->connection, Verdict::kResets, watched_[id]);
+      continue;
+    }
     (IsUnix(suspicion->connection) ? of_unix : of_tcp)
         .push_back({.id = id, .bytes = suspicion->bytes});
     facts[id] = *std::move(suspicion);
@@ -205,12 +215,33 @@ std::optional<ConnectionGuard::Suspicion> ConnectionGuard::Suspect(
   // A socket that took the descriptor meanwhile may have received less.
   if (traffic->received_bytes < before) return std::nullopt;
   const uint64_t bytes = traffic->received_bytes - before;
-  if (bytes < watched.history.ask_bytes() && !watched.history.is_suspect()) {
-    return std::nullopt;
-  }
+  const uint64_t unread = traffic->received_bytes - traffic->read_bytes;
+  const bool is_askable =
+      bytes >= watched.history.ask_bytes() || watched.history.is_suspect();
+  if (!is_askable && unread < kSuspectBytes) return std::nullopt;
   auto connection = registry_.Find(id);
   if (!connection.has_value()) return std::nullopt;
-  return Suspicion{*std::move(connection), *traffic, bytes};
+  uint64_t resets = 0;
+  if (unread >= kSuspectBytes && connection->handshake == nullptr) {
+    resets = CountCallsResetAtOnce(PeekBytes(*fd, kFirstPeekBytes, peeked_),
+                                   MaxResets(*connection) + 1);
+  }
+  if (!is_askable && resets <= kSuspectResets) return std::nullopt;
+  return Suspicion{*std::move(connection), *traffic, bytes, resets};
+}
+
+bool ConnectionGuard::HasTooManyResets(uint64_t id,
+                                       const Suspicion& suspicion) {
+  if (suspicion.resets <= kSuspectResets) return false;
+  ++resetting_;
+  suspects_.push_back(id);
+  return suspicion.resets > MaxResets(suspicion.connection);
+}
+
+uint64_t ConnectionGuard::MaxResets(const Connection& connection) {
+  if (IsUnix(connection)) return limits_.max_unread_calls;
+  return MaxResetsOfEach(limits_,
+                         resetting_ + reset_cuts_.Get(clock_.MonotonicNs()));
 }
 
 void ConnectionGuard::Ask(uint64_t id, const Connection& connection,
@@ -220,10 +251,11 @@ void ConnectionGuard::Ask(uint64_t id, const Connection& connection,
   // tell nothing.
   const bool is_encrypted = connection.handshake != nullptr;
   const uint64_t waiting_calls =
-      is_encrypted ? 0
-                   : EstimateResets(PeekBytes(connection.fd, peeked_),
-                                    CountUnread(connection.fd));
-  if (waiting_calls > limits_.max_unread_calls) {
+      is_encrypted
+          ? 0
+          : EstimateResets(PeekBytes(connection.fd, kPeekBytes, peeked_),
+                           CountUnread(connection.fd));
+  if (waiting_calls > MaxResets(connection)) {
     return CutFlood(connection, Verdict::kResets, watched);
   }
   if (watched.socket == 0 && IsUnix(connection)) {
@@ -241,12 +273,11 @@ void ConnectionGuard::Ask(uint64_t id, const Connection& connection,
     if (!IsUnix(connection)) sockets_.Forget(connection.peer);
     return;
   }
-  const Verdict verdict = watched.history.Judge(
-      limits_,
-      {.counts = *counts,
-       .traffic = traffic,
-       .waiting_calls = waiting_calls,
-       .time_ns = clock_.MonotonicNs()});
+  const Verdict verdict =
+      watched.history.Judge(limits_, {.counts = *counts,
+                                      .traffic = traffic,
+                                      .waiting_calls = waiting_calls,
+                                      .time_ns = clock_.MonotonicNs()});
   if (verdict != Verdict::kNone) {
     CutFlood(connection, verdict, watched);
   } else if (watched.history.is_suspect()) {
@@ -259,7 +290,11 @@ void ConnectionGuard::CutFlood(const Connection& connection, Verdict verdict,
   watched.is_cut = registry_.CutOne(connection.id, Cut::kReset);
   if (!watched.is_cut) return;
   ConnectionCounts::Count(counts_.cut);
-  trim_ns_ = clock_.MonotonicNs() + kTrimAfterNs;
+  const uint64_t now_ns = clock_.MonotonicNs();
+  trim_ns_ = now_ns + kTrimAfterNs;
+  if (verdict == Verdict::kResets && !IsUnix(connection)) {
+    reset_cuts_.Add(now_ns);
+  }
   if (verdict == Verdict::kResets) {
     resets_warning_.Say(absl::StrCat(
         "connection of ", PeerText(connection),

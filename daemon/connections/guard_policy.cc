@@ -13,6 +13,9 @@ constexpr uint64_t kMinSlack = 256;
 constexpr uint64_t kQuietCalls = 64;
 // Unread calls from which on a connection is looked at in each tick.
 constexpr uint64_t kSuspectCalls = 100;
+// Connections that may use their whole limit at once.
+constexpr uint64_t kSharers = 4;
+constexpr uint64_t kTurnNs = 1'000'000'000;
 constexpr uint64_t kMaxIdleBytesFirst = 512 << 10;
 // A busy gRPC may read more than 2 MiB of an honest client's first message
 // before it answers anything. So the time counts, too.
@@ -41,6 +44,29 @@ GuardLimits GuardLimitsFor(int max_concurrent_streams,
           .max_idle_bytes = 2 * max_request_bytes};
 }
 
+uint64_t MaxResetsOfEach(const GuardLimits& limits, uint64_t suspects) {
+  const uint64_t share =
+      kSharers * limits.max_unread_calls / std::max(suspects, kSharers);
+  return std::max(share, kSuspectResets);
+}
+
+void RecentCount::Turn(uint64_t now_ns) {
+  if (now_ns - turn_ns_ < kTurnNs) return;
+  before_ = now_ns - turn_ns_ < 2 * kTurnNs ? now_ : 0;
+  now_ = 0;
+  turn_ns_ = now_ns;
+}
+
+void RecentCount::Add(uint64_t now_ns) {
+  Turn(now_ns);
+  ++now_;
+}
+
+uint64_t RecentCount::Get(uint64_t now_ns) {
+  Turn(now_ns);
+  return now_ + before_;
+}
+
 Verdict ConnectionHistory::Judge(const GuardLimits& limits,
                                  const Observation& now) {
   const SocketCounts& counts = now.counts;
@@ -60,8 +86,7 @@ Verdict ConnectionHistory::Judge(const GuardLimits& limits,
   last_ = now;
   last_.traffic.read_bytes = read_bytes;
   if (counts.left() <= kQuietCalls) quiet_ = counts;
-  const uint64_t begun =
-      counts.started - quiet_.started + now.waiting_calls;
+  const uint64_t begun = counts.started - quiet_.started + now.waiting_calls;
   const uint64_t read = counts.received - quiet_.received;
   is_suspect_ = begun > read + kSuspectCalls;
   ask_bytes_ = is_idle || is_suspect_ || !are_read
@@ -83,6 +108,7 @@ Verdict ConnectionHistory::Judge(const GuardLimits& limits,
 uint64_t EstimateResets(std::string_view peeked, uint64_t unread_bytes) {
   if (peeked.empty()) return 0;
   const uint64_t count = CountCallsResetAtOnce(peeked);
+  if (count <= kSuspectResets) return count;
   const uint64_t more = std::max<uint64_t>(unread_bytes, peeked.size());
   return count * more / peeked.size();
 }

@@ -40,6 +40,32 @@ struct GuardLimits {
 GuardLimits GuardLimitsFor(int max_concurrent_streams,
                            uint64_t max_request_bytes);
 
+// Calls of a connection that are begun and reset in bytes that gRPC has not
+// read, from which on the connection is a suspect.
+inline constexpr uint64_t kSuspectResets = 100;
+
+// How many such calls each connection may have while there are so many
+// suspects. Together they may have four times as many as one connection alone,
+// so the memory that a flood takes does not grow with its connections. At least
+// kSuspectResets.
+uint64_t MaxResetsOfEach(const GuardLimits& limits, uint64_t suspects);
+
+// Counts the events of the last second, and of up to one second before.
+class RecentCount {
+ public:
+  // `now_ns`: of a monotonic clock.
+  void Add(uint64_t now_ns);
+  [[nodiscard]] uint64_t Get(uint64_t now_ns);
+
+ private:
+  void Turn(uint64_t now_ns);
+
+  // The begin of the second of `now_`; `before_` is of the second before.
+  uint64_t turn_ns_ = 0;
+  uint64_t now_ = 0;
+  uint64_t before_ = 0;
+};
+
 enum class Verdict { kNone, kResets, kBytes };
 
 // What the kernel and gRPC say about a connection at one moment.
@@ -80,8 +106,9 @@ class ConnectionHistory {
 };
 
 // The calls that are begun and reset in the `unread_bytes` of an unencrypted
-// connection: as many in each byte as in those that were `peeked`, which are the
-// first ones.
+// connection, of which the first ones were `peeked`. If these hold over
+// kSuspectResets, all others are taken to hold as many in each byte. If they
+// hold fewer, the others count as none: they may be a large message.
 uint64_t EstimateResets(std::string_view peeked, uint64_t unread_bytes);
 
 // A connection that has received `bytes` since the guard asked gRPC about it.

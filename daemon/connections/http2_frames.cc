@@ -28,12 +28,12 @@ uint32_t NumberAt(std::string_view bytes, size_t position, size_t count) {
 
 }  // namespace
 
-size_t CountCallsResetAtOnce(std::string_view bytes) {
+size_t CountCallsResetAtOnce(std::string_view bytes, size_t max) {
   // Every position may be the beginning of a frame, because nobody knows where
   // the first frame begins.
   absl::flat_hash_set<uint32_t> begun;
   size_t count = 0;
-  for (size_t i = 0; i + kHeaderBytes <= bytes.size(); ++i) {
+  for (size_t i = 0; i + kHeaderBytes <= bytes.size() && count < max; ++i) {
     const uint8_t type = ByteAt(bytes, i + 3);
     if (type != kHeaders && type != kReset) continue;
     const uint32_t length = NumberAt(bytes, i, 3);

@@ -88,9 +88,9 @@ uint64_t CountUnread(int fd) {
              : 0;
 }
 
-std::string_view PeekBytes(int fd, std::vector<char>& buffer) {
-  const ssize_t size =
-      recv(fd, buffer.data(), buffer.size(), MSG_PEEK | MSG_DONTWAIT);
+std::string_view PeekBytes(int fd, size_t max, std::vector<char>& buffer) {
+  const ssize_t size = recv(fd, buffer.data(), std::min(max, buffer.size()),
+                            MSG_PEEK | MSG_DONTWAIT);
   return {buffer.data(), size > 0 ? static_cast<size_t>(size) : 0};
 }
 

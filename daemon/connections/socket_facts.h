@@ -42,9 +42,9 @@ std::optional<Traffic> ReadTraffic(int fd);
 // the kernel does not tell.
 uint64_t CountUnread(int fd);
 
-// The bytes that have arrived and that gRPC has not read, as many as `buffer`
-// holds. They stay in the socket.
-std::string_view PeekBytes(int fd, std::vector<char>& buffer);
+// The first bytes that have arrived and that gRPC has not read, `max` at most
+// and as many as `buffer` holds. They stay in the socket.
+std::string_view PeekBytes(int fd, size_t max, std::vector<char>& buffer);
 
 // How a connection is cut. In both cases the bytes are dropped that have
 // arrived and that gRPC has not read.

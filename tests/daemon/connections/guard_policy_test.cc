@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <string>
+#include <string_view>
 
 namespace actord::daemon {
 namespace {
@@ -53,16 +55,66 @@ TEST(ConnectionHistory, CallsThatGrpcHasNotReadCountAsUnread) {
   EXPECT_EQ(history.Judge(kLimits, now), Verdict::kNone);
 }
 
-TEST(EstimateResets, CountsAsManyInEachByteAsInThosePeeked) {
+// Calls that are begun and reset, of 44 bytes each. The reset is followed by a
+// frame of data.
+std::string CallsResetAtOnce(size_t count) {
   // A call that is begun, and its reset: frames of 9 and of 13 bytes.
-  const std::string call("\0\0\0\1\4\0\0\0\5\0\0\4\3\0\0\0\0\5\0\0\0\10", 22);
-  const std::string data("\0\0\15\0\0\0\0\0\5", 9);
-  const std::string peeked = call + data + std::string(13, 'x');
-  EXPECT_EQ(EstimateResets(peeked, 0), 1u);
-  EXPECT_EQ(EstimateResets(peeked, 44), 1u);
-  EXPECT_EQ(EstimateResets(peeked, 4400), 100u);
-  EXPECT_EQ(EstimateResets(data, 9), 0u);
+  constexpr std::string_view kCall(
+      "\0\0\0\1\4\0\0\0\5\0\0\4\3\0\0\0\0\5\0\0\0\10", 22);
+  constexpr std::string_view kData("\0\0\15\0\0\0\0\0\5", 9);
+  std::string bytes;
+  for (; count > 0; --count) {
+    bytes += kCall;
+    bytes += kData;
+    bytes.append(13, 'x');
+  }
+  return bytes;
+}
+
+TEST(EstimateResets, CountsAsManyInEachByteAsInThosePeeked) {
+  const std::string peeked = CallsResetAtOnce(101);
+  ASSERT_EQ(peeked.size(), 4444u);
+  EXPECT_EQ(EstimateResets(peeked, 0), 101u);
+  EXPECT_EQ(EstimateResets(peeked, 4444), 101u);
+  EXPECT_EQ(EstimateResets(peeked, 444'400), 10'100u);
   EXPECT_EQ(EstimateResets("", 4400), 0u);
+}
+
+TEST(EstimateResets, ALargeMessageAfterAFewResetsIsNoFlood) {
+  EXPECT_EQ(EstimateResets(CallsResetAtOnce(100), 3 << 20), 100u);
+  EXPECT_EQ(EstimateResets(CallsResetAtOnce(1), 3 << 20), 1u);
+}
+
+TEST(MaxResetsOfEach, SharesTheLimitsOfFourConnections) {
+  const GuardLimits limits = GuardLimitsFor(1000, 0);
+  const struct {
+    uint64_t suspects;
+    uint64_t max;
+  } cases[] = {{0, 2256}, {1, 2256}, {4, 2256}, {5, 1804},   {8, 1128},
+               {20, 451}, {90, 100}, {91, 100}, {2000, 100}, {UINT64_MAX, 100}};
+  for (const auto& [suspects, max] : cases) {
+    EXPECT_EQ(MaxResetsOfEach(limits, suspects), max) << suspects;
+  }
+}
+
+TEST(RecentCount, ForgetsWhatIsOverASecondOld) {
+  RecentCount count;
+  const uint64_t begin = 7 * kSecondNs;
+  EXPECT_EQ(count.Get(begin), 0u);
+  count.Add(begin);
+  count.Add(begin + kSecondNs - 1);
+  EXPECT_EQ(count.Get(begin + kSecondNs - 1), 2u);
+  count.Add(begin + kSecondNs);
+  EXPECT_EQ(count.Get(begin + 2 * kSecondNs - 2), 3u);
+  EXPECT_EQ(count.Get(begin + 2 * kSecondNs), 1u);
+  EXPECT_EQ(count.Get(begin + 3 * kSecondNs), 0u);
+}
+
+TEST(RecentCount, ForgetsAllAfterALongRest) {
+  RecentCount count;
+  count.Add(kSecondNs);
+  count.Add(100 * kSecondNs);
+  EXPECT_EQ(count.Get(100 * kSecondNs), 1u);
 }
 
 TEST(ConnectionHistory, CutsAClientWhoseResetsAreClearedUpMoreSlowly) {

@@ -46,6 +46,16 @@ TEST(CountCallsResetAtOnce, CountsPairsWhereverTheBytesBegin) {
             99u);
 }
 
+TEST(CountCallsResetAtOnce, StopsAtTheMaximum) {
+  std::string bytes;
+  for (uint32_t stream = 1; stream < 21; stream += 2) {
+    bytes += Begin(stream) + Reset(stream);
+  }
+  EXPECT_EQ(CountCallsResetAtOnce(bytes, 10), 10u);
+  EXPECT_EQ(CountCallsResetAtOnce(bytes, 9), 9u);
+  EXPECT_EQ(CountCallsResetAtOnce(bytes, 11), 10u);
+}
+
 TEST(CountCallsResetAtOnce, CallsWithRequestsCountToo) {
   EXPECT_EQ(CountCallsResetAtOnce(Begin(5) + Begin(7) + Data(5) + Reset(5) +
                                   Data(7) + Reset(7)),
