@@ -49,6 +49,14 @@ std::string CallsThatAreReset(uint32_t count) {
   return bytes;
 }
 
+std::string CallsThatStayOpen(uint32_t count) {
+  std::string bytes;
+  for (uint32_t stream = 1; stream < 2 * count; stream += 2) {
+    bytes += Http2Frame(1, stream, "\x83\x86");
+  }
+  return bytes;
+}
+
 class GuardTest : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -162,9 +170,11 @@ TEST_F(GuardTest, TheLimitStaysLowForASecondAfterTheCuts) {
   EXPECT_FALSE(IsCut(after));
 }
 
-TEST_F(GuardTest, AnUploadBesideAFloodIsNotCut) {
+TEST_F(GuardTest, UploadsAndManyOpenCallsBesideAFloodAreNotCut) {
   const int upload = Connect();
   Send(upload, CallsThatAreReset(99) + std::string(128 << 10, 'x'));
+  const int patient = Connect();
+  Send(patient, CallsThatStayOpen(1000));
   const int encrypted = Connect(std::make_shared<TlsHandshake>("peer"));
   Send(encrypted, CallsThatAreReset(2000));
   for (int i = 0; i < 20; ++i) {
@@ -173,6 +183,7 @@ TEST_F(GuardTest, AnUploadBesideAFloodIsNotCut) {
     EXPECT_TRUE(AwaitCut(client));
   }
   EXPECT_FALSE(IsCut(upload));
+  EXPECT_FALSE(IsCut(patient));
   EXPECT_FALSE(IsCut(encrypted));
 }
 

@@ -1,6 +1,7 @@
 """Clients that flood the daemon below every handler: they speak HTTP/2 by hand."""
 
 import json
+import select
 import selectors
 import socket
 import ssl
@@ -87,7 +88,8 @@ class FloodProgram:
             stdout=self._output)
 
     def cuts(self):
-        """After how many seconds each connection was cut; None: it was not."""
+        """After how many seconds of its flood each connection was cut; None: it
+        was not. Connections that have sent nothing are left out."""
         self.process.wait()
         self._output.seek(0)
         return json.load(self._output)
@@ -134,18 +136,66 @@ def _over_tls(address, context):
     return wrapped
 
 
+class _Cuts:
+    """Notices cuts in time, also while many other connections have their turn."""
+
+    _PAUSE_SECONDS = 0.02
+
+    def __init__(self):
+        self.seconds = []
+        self._connections = {}
+        # It reports ends alone, each once.
+        self._ends = select.epoll()
+        self._next = 0
+
+    def watch(self, connection):
+        number = connection.socket.fileno()
+        self._connections[number] = connection
+        self._ends.register(number, select.EPOLLET)
+
+    def forget(self, connection):
+        del self._connections[connection.socket.fileno()]
+        self._ends.unregister(connection.socket)
+
+    def look(self):
+        now = time.monotonic()
+        if now < self._next:
+            return
+        self._next = now + self._PAUSE_SECONDS
+        for number, _ in self._ends.poll(0):
+            self.take(self._connections[number])
+
+    def take(self, connection):
+        if connection.is_cut:
+            return
+        connection.is_cut = True
+        self.seconds.append(time.monotonic() - connection.started)
+
+    def open(self):
+        """How many connections have begun to flood and are not cut."""
+        return sum(each.has_begun() and not each.is_cut
+                   for each in self._connections.values())
+
+
 class _Connection:
 
     def __init__(self, address, context, parts):
         self.socket = (_plain(address) if context is None
                        else _over_tls(address, context))
+        # When it began to flood; before, when it was made.
         self.started = time.monotonic()
+        self.is_cut = False
         self._parts = parts
         self._number = 0
         self._rest = memoryview(b"")
 
+    def has_begun(self):
+        return self._number > 0
+
     def send(self):
         """Sends as much as goes at once. False: the daemon has cut it."""
+        if not self.has_begun():
+            self.started = time.monotonic()
         try:
             for _ in range(16):
                 if not self._rest:
@@ -167,25 +217,29 @@ def _main(kind, address, seconds, connections, again, tls_ca):
     parts = _Parts(kind)
     selector = selectors.DefaultSelector()
     deadline = time.monotonic() + float(seconds)
-    cuts = []
+    cuts = _Cuts()
 
     def connect():
         connection = _Connection(address, context, parts)
         selector.register(connection.socket, selectors.EVENT_WRITE, connection)
+        cuts.watch(connection)
 
     for _ in range(int(connections)):
         connect()
     while selector.get_map() and time.monotonic() < deadline:
         for key, _ in selector.select(0.1):
             connection = key.data
-            if connection.send():
+            cuts.look()
+            if not connection.is_cut and connection.send():
                 continue
-            cuts.append(time.monotonic() - connection.started)
+            cuts.take(connection)
+            cuts.forget(connection)
             selector.unregister(connection.socket)
             connection.socket.close()
             if again == "1":
                 connect()
-    print(json.dumps(cuts + [None] * len(selector.get_map() or ())))
+    cuts.look()
+    print(json.dumps(cuts.seconds + [None] * cuts.open()))
 
 
 if __name__ == "__main__":
