@@ -174,7 +174,8 @@ void ConnectionGuard::Tick(uint64_t now_ns) {
 
 void ConnectionGuard::Look(const std::vector<uint64_t>& active) {
   suspects_.clear();
-  resetting_ = 0;
+  tcp_sharers_.resetting = 0;
+  unix_sharers_.resetting = 0;
   std::vector<Candidate> of_tcp;
   std::vector<Candidate> of_unix;
   absl::flat_hash_map<uint64_t, Suspicion> facts;
@@ -209,7 +210,9 @@ std::optional<ConnectionGuard::Suspicion> ConnectionGuard::Suspect(
   if (!traffic.has_value()) {
     auto connection = registry_.Find(id);
     if (!connection.has_value() || connection->socket == 0) return std::nullopt;
-    return Suspicion{*std::move(connection), {}, CountUnread(*fd)};
+    const uint64_t unread = CountUnread(*fd);
+    const uint64_t resets = CountResets(*connection, unread);
+    return Suspicion{*std::move(connection), {}, unread, resets};
   }
   const uint64_t before = watched.history.last().traffic.received_bytes;
   // A socket that took the descriptor meanwhile may have received less.
@@ -221,27 +224,36 @@ std::optional<ConnectionGuard::Suspicion> ConnectionGuard::Suspect(
   if (!is_askable && unread < kSuspectBytes) return std::nullopt;
   auto connection = registry_.Find(id);
   if (!connection.has_value()) return std::nullopt;
-  uint64_t resets = 0;
-  if (unread >= kSuspectBytes && connection->handshake == nullptr) {
-    resets = CountCallsResetAtOnce(PeekBytes(*fd, kFirstPeekBytes, peeked_),
-                                   MaxResets(*connection) + 1);
-  }
+  const uint64_t resets = CountResets(*connection, unread);
   if (!is_askable && resets <= kSuspectResets) return std::nullopt;
   return Suspicion{*std::move(connection), *traffic, bytes, resets};
+}
+
+ConnectionGuard::Sharers& ConnectionGuard::SharersOf(
+    const Connection& connection) {
+  return IsUnix(connection) ? unix_sharers_ : tcp_sharers_;
+}
+
+uint64_t ConnectionGuard::CountResets(const Connection& connection,
+                                      uint64_t unread_bytes) {
+  if (unread_bytes < kSuspectBytes || connection.handshake != nullptr) return 0;
+  return CountCallsResetAtOnce(
+      PeekBytes(connection.fd, kFirstPeekBytes, peeked_),
+      MaxResets(connection) + 1);
 }
 
 bool ConnectionGuard::HasTooManyResets(uint64_t id,
                                        const Suspicion& suspicion) {
   if (suspicion.resets <= kSuspectResets) return false;
-  ++resetting_;
+  ++SharersOf(suspicion.connection).resetting;
   suspects_.push_back(id);
   return suspicion.resets > MaxResets(suspicion.connection);
 }
 
 uint64_t ConnectionGuard::MaxResets(const Connection& connection) {
-  if (IsUnix(connection)) return limits_.max_unread_calls;
-  return MaxResetsOfEach(limits_,
-                         resetting_ + reset_cuts_.Get(clock_.MonotonicNs()));
+  Sharers& sharers = SharersOf(connection);
+  return MaxResetsOfEach(
+      limits_, sharers.resetting + sharers.cuts.Get(clock_.MonotonicNs()));
 }
 
 void ConnectionGuard::Ask(uint64_t id, const Connection& connection,
@@ -292,10 +304,8 @@ void ConnectionGuard::CutFlood(const Connection& connection, Verdict verdict,
   ConnectionCounts::Count(counts_.cut);
   const uint64_t now_ns = clock_.MonotonicNs();
   trim_ns_ = now_ns + kTrimAfterNs;
-  if (verdict == Verdict::kResets && !IsUnix(connection)) {
-    reset_cuts_.Add(now_ns);
-  }
   if (verdict == Verdict::kResets) {
+    SharersOf(connection).cuts.Add(now_ns);
     resets_warning_.Say(absl::StrCat(
         "connection of ", PeerText(connection),
         " cut: it has begun or reset more calls than the daemon can read; ",

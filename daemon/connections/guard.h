@@ -6,8 +6,8 @@
 // guard costs nothing while all are idle. It asks gRPC only about the TCP
 // connections that have received the most bytes, at most kMaxAsked a tick. To
 // ask takes longer than to count the resets in the bytes that gRPC has not
-// read. So the guard counts them for every active TCP connection without TLS,
-// and cuts those with too many (MaxResetsOfEach) before gRPC has parsed them.
+// read. So the guard counts them for every active connection without TLS, and
+// cuts those with too many (MaxResetsOfEach) before gRPC has parsed them.
 // The kernel does not count the bytes of Unix sockets. So the guard ranks the
 // active ones by the bytes that gRPC has not read, asks about kMaxUnixAsked of
 // them a tick, and cuts them for their calls alone, not for their bytes.
@@ -79,16 +79,26 @@ class ConnectionGuard {
     Traffic traffic;
     uint64_t bytes = 0;  // for the rank among others
     // Calls that are begun and reset in the first bytes that gRPC has not read,
-    // counted up to one above what is allowed; 0: too few bytes, or TLS, or a
-    // Unix socket.
+    // counted up to one above what is allowed; 0: too few bytes, or TLS.
     uint64_t resets = 0;
   };
   // What makes gRPC worth asking about an active connection; nullopt: nothing.
   std::optional<Suspicion> Suspect(uint64_t id);
   // Asks gRPC about the connection, and cuts it if it floods.
   void Ask(uint64_t id, const Connection& connection, const Traffic& traffic);
-  // Whether the calls that a TCP connection begins and resets are too many of
-  // what all suspects may have. Counts the connection as a suspect.
+  // The connections that share a limit. A flood over TCP does not lower that of
+  // Unix sockets.
+  struct Sharers {
+    // Over kSuspectResets in this tick.
+    uint64_t resetting = 0;
+    // Cut for their resets.
+    RecentCount cuts;
+  };
+  Sharers& SharersOf(const Connection& connection);
+  // Counts the calls that the connection begins and resets, up to one above
+  // what is allowed.
+  uint64_t CountResets(const Connection& connection, uint64_t unread_bytes);
+  // Whether they are too many. Counts the connection among the sharers.
   bool HasTooManyResets(uint64_t id, const Suspicion& suspicion);
   // How many of them a connection may have at the moment.
   uint64_t MaxResets(const Connection& connection);
@@ -106,10 +116,8 @@ class ConnectionGuard {
   SpacedWarning bytes_warning_;
   absl::flat_hash_map<uint64_t, Watched> watched_;
   std::vector<uint64_t> suspects_;
-  // TCP connections with over kSuspectResets in this tick.
-  uint64_t resetting_ = 0;
-  // TCP connections that were cut for them.
-  RecentCount reset_cuts_;
+  Sharers tcp_sharers_;
+  Sharers unix_sharers_;
   uint64_t next_sweep_ns_ = 0;
   uint64_t next_forget_ns_ = 0;
   uint64_t trim_ns_ = UINT64_MAX;  // UINT64_MAX: not due

@@ -1,6 +1,7 @@
 #include "daemon/connections/http2_frames.h"
 
 #include <cstdint>
+#include <cstring>
 
 #include "absl/container/flat_hash_set.h"
 
@@ -13,6 +14,8 @@ constexpr uint8_t kHeaders = 1;
 constexpr uint8_t kReset = 3;
 constexpr uint32_t kResetLength = 4;
 constexpr uint32_t kMaxLength = 16'384;
+// The length and the type of a frame that resets a stream.
+constexpr std::string_view kResetBegin("\0\0\4\3", 4);
 
 uint8_t ByteAt(std::string_view bytes, size_t position) {
   return static_cast<uint8_t>(bytes[position]);
@@ -29,6 +32,11 @@ uint32_t NumberAt(std::string_view bytes, size_t position, size_t count) {
 }  // namespace
 
 size_t CountCallsResetAtOnce(std::string_view bytes, size_t max) {
+  // Most bytes hold no reset at all, and this search is much faster.
+  if (memmem(bytes.data(), bytes.size(), kResetBegin.data(),
+             kResetBegin.size()) == nullptr) {
+    return 0;
+  }
   // Every position may be the beginning of a frame, because nobody knows where
   // the first frame begins.
   absl::flat_hash_set<uint32_t> begun;

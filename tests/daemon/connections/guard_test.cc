@@ -102,6 +102,19 @@ class GuardTest : public ::testing::Test {
     return client;
   }
 
+  int ConnectOverAUnixSocket() {
+    int ends[2] = {-1, -1};
+    EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+    fds_.insert(fds_.end(), ends, ends + 2);
+    Connection connection;
+    connection.fd = ends[1];
+    connection.cookie = SocketCookie(ends[1]);
+    connection.peer = "unix:";
+    connection.socket = 1'000'000;  // gRPC has no such socket
+    guard_.Watch(registry_.Add(connection), ends[1], connection.cookie);
+    return ends[0];
+  }
+
   static void Send(int client, const std::string& bytes) {
     EXPECT_EQ(
         send(client, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT),
@@ -168,6 +181,26 @@ TEST_F(GuardTest, TheLimitStaysLowForASecondAfterTheCuts) {
   Send(flood, CallsThatAreReset(301));
   EXPECT_TRUE(AwaitCut(flood));
   EXPECT_FALSE(IsCut(after));
+}
+
+TEST_F(GuardTest, UnixSocketsShareALimitOfTheirOwn) {
+  for (int i = 0; i < 10; ++i) {
+    const int client = Connect();
+    Send(client, CallsThatAreReset(301));
+    EXPECT_TRUE(AwaitCut(client));
+  }
+  const int alone = ConnectOverAUnixSocket();
+  Send(alone, CallsThatAreReset(200));
+  const int flood = ConnectOverAUnixSocket();
+  Send(flood, CallsThatAreReset(301));
+  EXPECT_TRUE(AwaitCut(flood));
+  EXPECT_FALSE(IsCut(alone));
+  std::vector<int> clients;
+  for (int i = 0; i < 10; ++i) {
+    clients.push_back(ConnectOverAUnixSocket());
+    Send(clients.back(), CallsThatAreReset(121));
+  }
+  for (const int client : clients) EXPECT_TRUE(AwaitCut(client));
 }
 
 TEST_F(GuardTest, UploadsAndManyOpenCallsBesideAFloodAreNotCut) {
