@@ -40,7 +40,7 @@ LABEL org.opencontainers.image.title="actord" \
 RUN apt-get update \
     && apt-get install --yes --no-install-recommends \
         libabsl20220623 libfmt9 libgrpc++1.51 libisal2 libprotobuf32 \
-        libspdlog1.10 libssl3 libtomlplusplus3 \
+        librocksdb7.8 libspdlog1.10 libssl3 libtomlplusplus3 \
     && rm -rf /var/lib/apt/lists/* /var/cache/apt/* /var/log/*
 COPY --from=build /image/ /
 # A library that the list above lacks shows here, not when the image starts.

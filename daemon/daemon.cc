@@ -120,16 +120,12 @@ void Daemon::LogPlugins() {
 }
 
 absl::Status Daemon::StartRuntime() {
-  runtime::RuntimeOptions options = config_.runtime;
-  options.counts_owners = !config_.auth_tokens.empty();
-  options.stuck_after = config_.force_timeout;
-  options.log = [this](runtime::LogLevel level, std::string_view message) {
-    logger_.Log(level, message);
-  };
-  auto runtime = runtime::Runtime::Create(options, catalog_);
+  absl::Status status = OpenStore();
+  if (!status.ok()) return status;
+  auto runtime = runtime::Runtime::Create(OptionsOfRuntime(), catalog_);
   if (!runtime.ok()) return runtime.status();
   runtime_ = *std::move(runtime);
-  absl::Status status = plugins_.Load(config_, runtime_->host(), catalog_);
+  status = plugins_.Load(config_, runtime_->host(), catalog_);
   if (!status.ok()) return status;
   LogPlugins();
   for (const runtime::TypeLimit& limit : config_.runtime.type_limits) {

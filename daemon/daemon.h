@@ -34,6 +34,7 @@
 #include "daemon/tls/peer_certificates.h"
 #include "daemon/tls/server_credentials.h"
 #include "daemon/tls/tls_reloader.h"
+#include "runtime/durable/opened_store.h"
 #include "runtime/process/catalog.h"
 #include "runtime/runtime.h"
 
@@ -95,6 +96,9 @@ class Daemon {
   Daemon(const Config& config, Logger& logger, CallCheck check);
   absl::Status OpenAll();
   absl::Status StartRuntime();
+  // Opens the store, unless there is none.
+  absl::Status OpenStore();
+  runtime::RuntimeOptions OptionsOfRuntime();
   // Logs the loaded plugins, and why their copies are not in the directory of
   // the configuration.
   void LogPlugins();
@@ -134,6 +138,7 @@ class Daemon {
   std::unique_ptr<AccessControl> access_;  // null: no tokens
   LoadedPlugins plugins_;
   runtime::Catalog catalog_;
+  std::unique_ptr<runtime::OpenedStore> store_;  // null: not configured
   std::unique_ptr<runtime::Runtime> runtime_;
   std::unique_ptr<MemoryWatch> memory_watch_;    // null: nothing is served
   std::unique_ptr<MemoryReturn> memory_return_;  // null: nothing is served

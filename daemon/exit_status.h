@@ -13,14 +13,18 @@ enum ExitStatus : int {
   kExitCannotListen = 69,
   // The daemon could not start, for an internal reason.
   kExitInternal = 70,
+  // The disk of the store has failed: a write or a sync gave an error.
+  kExitStorageFailed = 74,
   // Processes had to be forced to end.
   kExitDrainTimeout = 75,
-  // The configuration file, the environment, an option or a plugin is wrong.
+  // The configuration file, the environment, an option or a plugin is wrong, or
+  // the store is refused: it is damaged, in use, or of a newer version.
   kExitBadConfiguration = 78
 };
 
 // Returns the exit status of a start. INVALID_ARGUMENT, NOT_FOUND and
-// FAILED_PRECONDITION are errors of the configuration and its plugins.
+// FAILED_PRECONDITION are errors of the configuration and its plugins,
+// DATA_LOSS is one of the store.
 // UNAVAILABLE is an error of an address.
 inline ExitStatus ExitStatusOf(const absl::Status& start) {
   switch (start.code()) {
@@ -29,6 +33,7 @@ inline ExitStatus ExitStatusOf(const absl::Status& start) {
     case absl::StatusCode::kInvalidArgument:
     case absl::StatusCode::kNotFound:
     case absl::StatusCode::kFailedPrecondition:
+    case absl::StatusCode::kDataLoss:
       return kExitBadConfiguration;
     case absl::StatusCode::kUnavailable:
       return kExitCannotListen;

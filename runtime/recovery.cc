@@ -45,10 +45,10 @@ absl::Status FillMailbox(Process& process, const StoredProcess& stored,
       }
       case MailKind::kCancel:
       case MailKind::kTerminate: {
-        Envelope* const order = lane.NewEnvelope(mail.kind == MailKind::kCancel
-                                                     ? ACTORD_EVENT_CANCEL
-                                                     : kEventTerminate,
-                                                 {}, payload);
+        const uint16_t type = mail.kind == MailKind::kCancel
+                                  ? uint16_t{ACTORD_EVENT_CANCEL}
+                                  : kEventTerminate;
+        Envelope* const order = lane.NewEnvelope(type, {}, payload);
         order->completion.tag = position;
         order->generation = generation;
         process.urgent_taken.PushBack(order);

@@ -57,8 +57,15 @@ void Runtime::Submit(const SubmitRequest& request, SubmitCallback done) {
                           std::move(done));
 }
 
+uint64_t Runtime::LastPosition() const {
+  if (core_->durable == nullptr) return 0;
+  const Journal& journal = core_->options.store->journal();
+  const uint64_t tail = journal.Tail();
+  return journal.DurableLsn() >= tail ? 0 : tail - 1;
+}
+
 void Runtime::WhenDurable(uint64_t position,
-                          absl::AnyInvocable<void() &&> then) {
+                          absl::AnyInvocable<void() &&> then) const {
   core_->WhenDurable(position, std::move(then));
 }
 

@@ -97,9 +97,14 @@ class Runtime {
   // so, when that record is durable (WhenDurable).
   absl::Status Send(const Pid& to, const Message& message,
                     Owner by = Owner::kAny, uint64_t* position = nullptr);
+  // The position of the last record so far; 0: everything is durable, or there
+  // is no store. An answer to a client may rest on anything that the client can
+  // see, so it waits for this position.
+  [[nodiscard]] uint64_t LastPosition() const;
   // Calls `then` when the record at `position` is durable: at once, on this
-  // thread, if it is 0.
-  void WhenDurable(uint64_t position, absl::AnyInvocable<void() &&> then);
+  // thread, if it is 0. If the disk fails, `then` is dropped; the program is
+  // about to end.
+  void WhenDurable(uint64_t position, absl::AnyInvocable<void() &&> then) const;
   // Sends a message that needs an answer, and calls back once, with the answer
   // or with an error: the errors of Send; CALL_FAILED with the code and the
   // text of the process's answer; CALLEE_ENDED when the process has ended

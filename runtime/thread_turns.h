@@ -9,10 +9,10 @@
 
 #include "runtime/core.h"
 #include "runtime/effects/applier.h"
+#include "runtime/step/live_world.h"
 #include "runtime/turn/beginning.h"
 #include "runtime/turn/durable_turn.h"
 #include "runtime/turn/inbox.h"
-#include "runtime/turn/live_world.h"
 #include "runtime/turn/process_runner.h"
 #include "runtime/turn/step_caller.h"
 #include "runtime/turn/teardown.h"

@@ -30,6 +30,8 @@ struct SubmitOptions {
   std::string file;
   size_t in_flight = 256;
   bool wait = false;
+  bool is_durable = false;
+  bool is_volatile = false;
 };
 
 ExitStatus SubmitOne(Invocation& invocation, const v1::SubmitRequest& request,
@@ -141,6 +143,8 @@ ExitStatus RunSubmit(Invocation& invocation, const SubmitOptions& options) {
   request.set_request_id(options.request_id);
   request.set_name(options.name);
   if (options.priority) request.set_priority(*options.priority);
+  if (options.is_durable) request.set_durability(v1::DURABILITY_DURABLE);
+  if (options.is_volatile) request.set_durability(v1::DURABILITY_VOLATILE);
   if (options.has_input) {
     auto input = ReadPayload(options.input, options.content_type,
                              environment.stdin_fd, environment.cancellation);
@@ -205,6 +209,13 @@ void AddSubmit(CLI::App& app, Action& chosen) {
                    "From 0 (lowest) to 31 (highest, runs first) [16]")
       ->check(CLI::Range(0, kHighestPriority).description(""))
       ->type_name("N");
+  auto* const durable =
+      command->add_flag("--durable", options->is_durable,
+                        "The process survives the daemon; fails if it cannot");
+  command
+      ->add_flag("--volatile", options->is_volatile,
+                 "The process ends with the daemon; this is the default")
+      ->excludes(durable);
   command->add_flag("--wait", options->wait, "Wait for the process to end");
   command
       ->add_option("--from-file", options->file,

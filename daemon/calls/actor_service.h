@@ -69,6 +69,10 @@ class ActorService final : public RoutedService {
   void RecheckStreams();
 
  private:
+  void WhenDurable(absl::AnyInvocable<void() &&> then) override {
+    runtime_.WhenDurable(runtime_.LastPosition(), std::move(then));
+  }
+
   // One function for each method. The function is called when the call has
   // passed the gate and its request has been read. RoutedService describes each
   // kind of function.

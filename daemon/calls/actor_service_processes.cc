@@ -7,8 +7,17 @@
 #include "daemon/wire/page_token.h"
 #include "daemon/wire/proto_requests.h"
 #include "daemon/wire/proto_responses.h"
+#include "runtime/table/home_pid.h"
 
 namespace actord::daemon {
+namespace {
+
+v1::Receipt ReceiptOf(bool logged) {
+  return logged ? v1::RECEIPT_LOGGED : v1::RECEIPT_MEMORY;
+}
+
+}  // namespace
+
 // The runtime calls back exactly once, also when it shuts down. If the client
 // has gone, gRPC drops the answer.
 void ActorService::Submit(const Caller& caller, v1::SubmitRequest& request,
@@ -17,7 +26,13 @@ void ActorService::Submit(const Caller& caller, v1::SubmitRequest& request,
                  [answer](const absl::StatusOr<runtime::Pid>& pid,
                           bool duplicate, bool delivered) {
                    v1::SubmitResponse response;
-                   if (pid.ok()) response.set_pid(runtime::FormatPid(*pid));
+                   if (pid.ok()) {
+                     response.set_pid(runtime::FormatPid(*pid));
+                     const bool durable = runtime::IsHomePid(*pid);
+                     response.set_durability(durable ? v1::DURABILITY_DURABLE
+                                                     : v1::DURABILITY_VOLATILE);
+                     response.set_receipt(ReceiptOf(durable));
+                   }
                    response.set_duplicate(duplicate);
                    response.set_delivered(delivered);
                    answer.Finish(pid.status(), response);
@@ -29,9 +44,10 @@ void ActorService::Send(const Caller& caller, v1::SendRequest& request,
   runtime::Message message;
   CarryOutSend(runtime_, caller.access(), runtime_, context_.message_ids,
                &request, message,
-               [answer](const absl::Status& sent, bool duplicate) {
+               [answer](const absl::Status& sent, bool duplicate, bool logged) {
                  v1::SendResponse response;
                  response.set_duplicate(duplicate);
+                 response.set_receipt(ReceiptOf(logged));
                  answer.Finish(sent, response);
                });
 }

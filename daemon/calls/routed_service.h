@@ -26,6 +26,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "daemon/access/audit.h"
@@ -49,6 +50,12 @@ class RoutedService : public grpc::Service {
 
   [[nodiscard]] const UnreadAnswers& unread_answers() const { return unread_; }
 
+  // Calls `then` when everything that has been done so far is durable. Without
+  // a store nothing is, and `then` runs at once.
+  virtual void WhenDurable(absl::AnyInvocable<void() &&> then) {
+    std::move(then)();
+  }
+
   // Asserts that every method has been routed. To be called after the last
   // Route.
   void CheckRoutes() const;
@@ -70,7 +77,11 @@ class RoutedService : public grpc::Service {
       Response response;
       const absl::Status status = (service->*answer)(caller, request, response);
       audit.Done(status);
-      FinishCall(status, response, {*context, unread_, out}, reactor);
+      // What the answer rests on may not be durable yet.
+      WhenDurable([this, status, response = std::move(response), context, out,
+                   reactor] {
+        FinishCall(status, response, {*context, unread_, out}, reactor);
+      });
       return reactor;
     });
   }

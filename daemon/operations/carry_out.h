@@ -15,6 +15,7 @@
 #include "daemon/operations/idempotency.h"
 #include "daemon/wire/proto_requests.h"
 #include "runtime/runtime.h"
+#include "runtime/table/home_pid.h"
 
 namespace actord::daemon {
 
@@ -110,10 +111,10 @@ void CarryOutSubmit(runtime::Runtime& runtime, const Access& access,
 }
 
 // Moves the payload out of `request`, sends the message, and calls `done(const
-// absl::Status&, bool duplicate)` exactly once, on this thread or another
-// thread. `sender` is the runtime, or a BulkSender of the runtime. `message`
-// may contain anything; its memory is swapped with the memory of `request`, and
-// so reused.
+// absl::Status&, bool duplicate, bool logged)` exactly once, on this thread or
+// another thread. `logged`: the message is on the disk. `sender` is the
+// runtime, or a BulkSender of the runtime. `message` may contain anything; its
+// memory is swapped with the memory of `request`, and so reused.
 template <typename Sender, typename Done>
 void CarryOutSend(const runtime::Runtime& runtime, const Access& access,
                   Sender& sender, RequestIds& ids, v1::SendRequest* request,
@@ -122,37 +123,46 @@ void CarryOutSend(const runtime::Runtime& runtime, const Access& access,
   const absl::Status status =
       ReadSend(request, runtime::PayloadLimit(runtime.limits()), to, message);
   if (!status.ok()) {
-    done(status, false);
+    done(status, false, false);
     return;
   }
+  uint64_t position = 0;
   const auto send = [&]() -> absl::StatusOr<runtime::Pid> {
     const absl::StatusOr<runtime::Pid> pid = Resolve(runtime, access, to);
     if (!pid.ok()) return pid.status();
     absl::Status allowed = CheckReceiver(runtime, access, *pid);
     if (!allowed.ok()) return allowed;
-    absl::Status sent = sender.Send(*pid, message, access.sees());
+    absl::Status sent = sender.Send(*pid, message, access.sees(), &position);
     if (!sent.ok()) return sent;
     return *pid;
   };
   const std::string& id = request->message_id();
   if (id.empty()) {
-    done(send().status(), false);
+    const absl::Status sent = send().status();
+    if (position == 0) {
+      done(sent, false, false);
+    } else {
+      runtime.WhenDurable(position,
+                          [done] { done(absl::OkStatus(), false, true); });
+    }
     return;
   }
   const std::string key = KeyOf(access.owner(), id);
-  const RequestIds::Role role =
-      ids.Begin(key, Fingerprint(to, message),
-                [done](const absl::StatusOr<runtime::Pid>& sent) {
-                  done(sent.status(), true);
-                });
+  const RequestIds::Role role = ids.Begin(
+      key, Fingerprint(to, message),
+      [done](const absl::StatusOr<runtime::Pid>& sent) {
+        done(sent.status(), true, sent.ok() && runtime::IsHomePid(*sent));
+      });
   if (role == RequestIds::Role::kReused) {
-    done(IdReused("message_id", id), false);
+    done(IdReused("message_id", id), false, false);
   } else if (role == RequestIds::Role::kFirst) {
     const absl::StatusOr<runtime::Pid> sent = send();
     // End comes before the answer, so that the id is remembered when the client
-    // has the answer.
-    ids.End(key, sent);
-    done(sent.status(), false);
+    // has the answer. A repeat waits, too, until the message is durable.
+    runtime.WhenDurable(position, [&ids, key, sent, done, position] {
+      ids.End(key, sent);
+      done(sent.status(), false, position != 0);
+    });
   }
 }
 

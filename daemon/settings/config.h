@@ -117,6 +117,9 @@ struct Config {
   std::string boot_tree;
   absl::Duration boot_timeout = absl::Seconds(30);
 
+  // Directory of the store; "": all processes are volatile.
+  std::string store_directory;
+
   runtime::LogLevel log_level = runtime::LogLevel::kInfo;
   LogFormat log_format = LogFormat::kConsole;
 

@@ -131,6 +131,16 @@ void AddBootKeys(std::vector<ConfigKey>& keys) {
                         kDuration, ACTORD_MEMBER(boot_timeout)));
 }
 
+void AddStoreKeys(std::vector<ConfigKey>& keys) {
+  keys.push_back(
+      Single({"store.directory", "store", "DIR",
+              "Directory of the store of durable processes, of the daemon's "
+              "user alone. It is made if it does not exist; its parent must "
+              "exist. Empty: all processes are volatile, and end with the "
+              "daemon."},
+             TextCodec{}, ACTORD_MEMBER(store_directory)));
+}
+
 void AddSchedulerKeys(std::vector<ConfigKey>& keys) {
   const NumberCodec<int> number;
   keys.push_back(Single({"scheduler.workers", "workers", "N",
@@ -204,6 +214,7 @@ const std::vector<ConfigKey>& ConfigKeys() {
     AddLogKeys(*all);
     AddPluginKeys(*all);
     AddBootKeys(*all);
+    AddStoreKeys(*all);
     AddSchedulerKeys(*all);
     AddLimitKeys(*all);
     AddLimits("dead_letters", *all);

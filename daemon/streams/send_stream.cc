@@ -39,7 +39,8 @@ void SendStream::CarryOut() {
     CarryOutSend(runtime_, access, sender, message_ids_,
                  request_.get().mutable_sends(static_cast<int>(index - first_)),
                  message_,
-                 [this, index](const absl::Status& sent, bool duplicate) {
+                 [this, index](const absl::Status& sent, bool duplicate,
+                               bool /*logged*/) {
                    Answered(index, sent, duplicate);
                  });
   }

@@ -144,7 +144,22 @@ absl::StatusOr<runtime::SubmitRequest> ReadSubmit(
     if (!status.ok()) return status;
     submit.name = std::move(*request->mutable_name());
   }
-  return submit;
+  switch (request->durability()) {
+    case v1::DURABILITY_UNSPECIFIED:
+      return submit;
+    case v1::DURABILITY_VOLATILE:
+      submit.durability = runtime::DurabilityWish::kVolatile;
+      return submit;
+    case v1::DURABILITY_DURABLE:
+      submit.durability = runtime::DurabilityWish::kDurable;
+      return submit;
+    default:
+      return runtime::InvalidField(
+          "durability", runtime::reason::kInvalidField,
+          absl::StrCat("durability is ", request->durability(),
+                       "; it must be 0 (volatile), 1 (volatile) or 2 "
+                       "(durable)"));
+  }
 }
 
 uint64_t Fingerprint(const Address& to, const runtime::Message& message) {
@@ -158,7 +173,7 @@ uint64_t Fingerprint(const runtime::SubmitRequest& request) {
   uint64_t hash =
       absl::HashOf(request.process_type, request.method, request.input.bytes,
                    request.input.content_type, request.messages.size(),
-                   request.priority, request.name);
+                   request.priority, request.name, request.durability);
   for (const runtime::Message& message : request.messages) {
     hash = absl::HashOf(hash, message.topic, message.payload.bytes,
                         message.payload.content_type);

@@ -38,6 +38,11 @@ absl::StatusOr<uint64_t> DurableProcesses::Append(const records::Any& record) {
     return Error(absl::StatusCode::kResourceExhausted, reason::kStepTooLarge,
                  std::string(lsn.status().message()));
   }
+  if (absl::IsUnavailable(lsn.status())) {
+    return Retryable(absl::StatusCode::kUnavailable, reason::kStopped,
+                     "the store is closed, because the daemon ends",
+                     absl::Seconds(1));
+  }
   return lsn;
 }
 

@@ -52,9 +52,10 @@ class DurableProcesses {
   DurableProcesses(const DurableProcesses&) = delete;
   DurableProcesses& operator=(const DurableProcesses&) = delete;
 
-  // Whether processes of this type can be durable.
+  // Whether processes of this type can be durable. (Replay types cannot yet.)
   static bool IsSupported(const ProcessType& type) {
-    return type.snapshot != nullptr && type.restore != nullptr;
+    return type.durability.kind == rules::Durability::kSnapshotImage ||
+           type.durability.kind == rules::Durability::kFlatImage;
   }
 
   Homes& homes() { return homes_; }

@@ -17,7 +17,7 @@ namespace actord::runtime {
 
 // Whether a process survives the daemon.
 enum class DurabilityWish : uint8_t {
-  kOfType,  // durable if there is a store and the type can be
+  kNone,  // volatile
   kVolatile,
   kDurable,  // refused if it cannot be
 };
@@ -32,7 +32,7 @@ struct SubmitRequest {
   // Of a process that has no living parent; otherwise the owner is the
   // parent's. Not kAny.
   Owner owner = Owner::kNobody;
-  DurabilityWish durability = DurabilityWish::kOfType;
+  DurabilityWish durability = DurabilityWish::kNone;
   // Why the input was not copied, which refuses the request; OK: it was copied.
   absl::Status input_error = {};
 };

@@ -37,6 +37,7 @@ DurableTurn::DurableTurn(const Shared& shared, TurnParts& parts, Lane& lane)
       applier_(parts.applier),
       teardown_(parts.teardown),
       lane_(lane),
+      images_(parts.caller, lane),
       durable_applier_(shared.durable, shared.delivery, shared.calls,
                        shared.undelivered, shared.lane, lane) {}
 
@@ -92,50 +93,26 @@ int32_t DurableTurn::AwaitEnd(Process& process, Turn& turn,
 }
 
 void DurableTurn::Quarantine(Process& process, const Turn& turn,
-                             DurableState& state, std::string_view why) {
+                             DurableState& state, absl::string_view why) {
   state.is_quarantined = true;
   const ProcessType& type = *process.type.load(std::memory_order_relaxed);
-  shared_.log(
-      LogLevel::kError,
-      absl::StrCat("process ", FormatPid(PidOf(process, turn)), " of type ",
-                   type.name, " is in quarantine: ", ToAbsl(why),
-                   ". Its image and its mailbox are kept"));
+  shared_.log(LogLevel::kError,
+              absl::StrCat("process ", FormatPid(PidOf(process, turn)),
+                           " of type ", type.name, " is in quarantine: ", why,
+                           ". Its image and its mailbox are kept"));
 }
 
 bool DurableTurn::Restore(Process& process, const Turn& turn,
                           DurableState& state) {
-  const ProcessType& type = *process.type.load(std::memory_order_relaxed);
-  void* const memory =
-      process.NewState(lane_.buffers(), type.descriptor->state_size);
-  YieldAdoption adoption;
-  const actord_payload image = {ToAbi(state.image), {}};
-  const StepCaller::UpgradeCallResult result =
-      caller_.Restore(process, turn, type, memory,
-                      {.struct_size = sizeof(actord_restore),
-                       .method = process.method.load(std::memory_order_relaxed),
-                       .snapshot = image,
-                       .from_version = ToAbi(std::string_view(type.version))},
-                      adoption);
-  StepRecord& record = caller_.record();
-  if (result.ok() && record.misuse.ok()) {
-    process.state = memory;
-    state.restore_due = false;
-    state.image = {};
-    BeginLifetime(process, turn);
-    return true;
+  const absl::Status status = images_.Restore(process, turn, state.image);
+  if (!status.ok()) {
+    Quarantine(process, turn, state, status.message());
+    return false;
   }
-  const std::string why =
-      result.thrown ? *result.thrown
-      : !record.misuse.ok()
-          ? absl::StrCat("broke a rule: ", record.misuse.message())
-          : absl::StrCat("refused: ", record.TakeFailure());
-  if (rules::MadeObject(result.thrown != nullptr, result.status)) {
-    caller_.Close(process, type, memory);
-  } else {
-    process.FreeState(lane_.buffers(), memory, type.descriptor->state_size);
-  }
-  Quarantine(process, turn, state, absl::StrCat("Restore ", why));
-  return false;
+  state.restore_due = false;
+  state.image = {};
+  BeginLifetime(process, turn);
+  return true;
 }
 
 std::optional<int32_t> DurableTurn::Begin(Process& process, Turn& turn,
@@ -164,7 +141,7 @@ std::optional<int32_t> DurableTurn::Begin(Process& process, Turn& turn,
     return refuse(beginning_.WhyInitFailed(), false);
   }
   process.step_due = true;
-  absl::StatusOr<std::string> image = TakeImage(process, turn);
+  absl::StatusOr<std::string> image = images_.Take(process, turn);
   if (!image.ok()) {
     return refuse({EndKind::kInitRefused, image.status().code(),
                    std::string(image.status().message())},
@@ -202,34 +179,6 @@ records::TurnImage DurableTurn::TurnOf(const Process& process) const {
           .verdict = caller_.record().verdict,
           .step_due = process.step_due,
           .cancel_seen = process.cancel_seen};
-}
-
-absl::StatusOr<std::string> DurableTurn::TakeImage(Process& process,
-                                                   const Turn& turn) {
-  const ProcessType& type = *process.type.load(std::memory_order_relaxed);
-  StepRecord& record = caller_.record();
-  // A Snapshot uses the record, too.
-  StepRecord kept =
-      std::exchange(record, StepRecord{.keeps_answers = record.keeps_answers});
-  const StepCaller::UpgradeCallResult result =
-      caller_.Snapshot(process, turn, type);
-  absl::StatusOr<std::string> image;
-  if (result.thrown) {
-    image = absl::InternalError(absl::StrCat("Snapshot ", *result.thrown));
-  } else if (!record.misuse.ok()) {
-    image = absl::InternalError(
-        absl::StrCat("Snapshot broke a rule: ", record.misuse.message()));
-  } else if (result.status != ACTORD_OK) {
-    image = absl::Status(
-        ErrorCodeFromAbi(result.status),
-        absl::StrCat("Snapshot refused, and a durable process needs an image "
-                     "after each step: ",
-                     record.TakeFailure()));
-  } else {
-    image = record.TakeResult().bytes;
-  }
-  record = std::move(kept);
-  return image;
 }
 
 absl::Status DurableTurn::NameCalls(Process& process, const Turn& turn,
@@ -288,7 +237,7 @@ int32_t DurableTurn::Step(Process& process, Turn& turn, DurableState& state) {
   absl::StatusOr<std::string> image;
   const bool ends = !failure && EndsLife(caller_.input(), record);
   if (!failure && !ends) {
-    image = TakeImage(process, turn);
+    image = images_.Take(process, turn);
     if (!image.ok()) {
       failure =
           Failed(image.status().code(), std::string(image.status().message()));

@@ -36,6 +36,7 @@
 #include "runtime/settings/limits.h"
 #include "runtime/turn/beginning.h"
 #include "runtime/turn/inbox.h"
+#include "runtime/turn/state_images.h"
 #include "runtime/turn/step_caller.h"
 #include "runtime/turn/teardown.h"
 #include "runtime/turn/turn.h"
@@ -81,7 +82,7 @@ class DurableTurn {
   // False: the process cannot be restored, and is in quarantine.
   bool Restore(Process& process, const Turn& turn, DurableState& state);
   void Quarantine(Process& process, const Turn& turn, DurableState& state,
-                  std::string_view why);
+                  absl::string_view why);
   // Calls Init. Nullopt: the process has begun.
   std::optional<int32_t> Begin(Process& process, Turn& turn,
                                DurableState& state);
@@ -93,7 +94,6 @@ class DurableTurn {
   void OweCalls(Process& process, const Turn& turn, const DurableState& state);
   // Why the step fails; nullopt: it does not.
   std::optional<EndCause> FailureOfStep(const Process& process);
-  absl::StatusOr<std::string> TakeImage(Process& process, const Turn& turn);
   records::Step RecordOfStep(const Process& process, const Turn& turn,
                              std::string image);
   records::TurnImage TurnOf(const Process& process) const;
@@ -114,6 +114,7 @@ class DurableTurn {
   Applier& applier_;
   Teardown& teardown_;
   Lane& lane_;
+  StateImages images_;
   DurableApplier durable_applier_;
 };
 

@@ -204,26 +204,21 @@ absl::Status ProcessAdmission::Name(const std::string& name, Process& process,
 
 absl::StatusOr<bool> ProcessAdmission::IsDurable(const SubmitRequest& request,
                                                  const Pid& parent) const {
-  if (request.durability == DurabilityWish::kVolatile) return false;
+  if (request.durability != DurabilityWish::kDurable) return false;
   if (durable_ == nullptr) {
-    if (request.durability == DurabilityWish::kOfType) return false;
     return Error(absl::StatusCode::kFailedPrecondition, reason::kDurabilityOff,
                  "this daemon has no store, so no process is durable "
                  "(store.directory)");
   }
   const ProcessType* const type =
       catalog_.FindProcessType(request.process_type);
-  // Reserve refuses an unknown type. The child of a volatile process is
-  // volatile.
-  const bool can_be =
-      type != nullptr && parent.empty() && DurableProcesses::IsSupported(*type);
-  if (can_be || type == nullptr ||
-      request.durability == DurabilityWish::kOfType) {
-    return can_be;
-  }
+  if (type == nullptr) return true;  // Reserve refuses it
+  // The child of a volatile process is volatile.
+  if (parent.empty() && DurableProcesses::IsSupported(*type)) return true;
   return Error(absl::StatusCode::kFailedPrecondition, reason::kNotDurableType,
                absl::StrCat("process type ", type->name,
-                            " does not declare that it can be durable"));
+                            " does not declare that it can be durable with "
+                            "an image of its state"));
 }
 
 absl::StatusOr<uint64_t> ProcessAdmission::BeginDurable(

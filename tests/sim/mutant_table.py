@@ -251,16 +251,14 @@ MUTANTS = {
         "  if (false) {\n", "an await of a result that is not kept is forgotten"),
     "END_AFTER_LOOK": (
         "runtime/turn/ending.cc",
-        "  process.generation.exchange(pid.generation + 1, "
-        "std::memory_order_seq_cst);\n"
+        "  process.generation.fetch_add(1, std::memory_order_seq_cst);\n"
         "  const bool recorded = lifecycle_log.IsRecording();\n"
         "  FailPoint();\n"
         "  const uint8_t wanted = "
         "process.wanted.load(std::memory_order_seq_cst);\n",
         "  const bool recorded = lifecycle_log.IsRecording();\n"
         "  const uint8_t wanted = process.wanted;\n  FailPoint();\n"
-        "  process.generation.exchange(pid.generation + 1, "
-        "std::memory_order_seq_cst);\n",
+        "  process.generation.fetch_add(1, std::memory_order_seq_cst);\n",
         "an end looks for awaits before it is visible"),
     "REPLY_KEPT": (
         "runtime/turn/inbox.cc",

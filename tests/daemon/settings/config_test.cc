@@ -75,6 +75,8 @@ const std::map<std::string, Sample>& Samples() {
       {"commands.file_read_directories", {{"/srv"}, "[\"/srv\"]"}},
       {"boot.tree", {{"/etc/actord/tree.json"}, "\"/etc/actord/tree.json\""}},
       {"boot.timeout", {{"5s"}, "\"5s\""}},
+      {"store.directory",
+       {{"/var/lib/actord/store"}, "\"/var/lib/actord/store\""}},
       {"scheduler.workers", {{"3"}, "3"}},
       {"scheduler.max_blocked_threads", {{"0"}, "0"}},
       {"scheduler.blocking_threads", {{"5"}, "5"}},

@@ -33,6 +33,7 @@ namespace actord::runtime {
 class Account : public actord::Process {
  public:
   static constexpr const char* kName = "account";
+  static constexpr actord::Durability kDurability = actord::Durability::kImage;
   static constexpr actord::Method kMethods[] = {{"run", nullptr}};
 
   actord::Status Init(std::string_view /*method*/, actord::Payload input) {
@@ -71,9 +72,12 @@ class Account : public actord::Process {
   actord::Status Restore(std::string_view /*method*/,
                          const actord::RestoreFrom& from,
                          actord::RestoreContext& /*context*/) {
+    if (refuses_restore) return {actord::Code::kInternal, "not today"};
     balance_ = NumberOf(from.snapshot.bytes);
     return actord::Status::Ok();
   }
+
+  static inline bool refuses_restore = false;
 
  private:
   static int64_t NumberOf(std::string_view text) {
@@ -82,6 +86,30 @@ class Account : public actord::Process {
     return number;
   }
   int64_t balance_ = 0;
+};
+
+// Counts its messages, in a flat state; "get" answers with the count.
+class Tally : public actord::Process {
+ public:
+  struct State {
+    int64_t messages = 0;
+  };
+  static constexpr const char* kName = "tally";
+  static constexpr actord::Method kMethods[] = {{"run", nullptr}};
+  static constexpr actord::Durability kDurability = actord::Durability::kImage;
+  static constexpr uint32_t kStateVersion = 3;
+
+  void Step(actord::Events events, actord::StepOutput& out) {
+    for (const actord::Event event : events) {
+      if (event.call() != 0) {
+        out.Reply(event.call(), std::to_string(state.messages));
+      } else if (event.is_message()) {
+        ++state.messages;
+      }
+    }
+  }
+
+  State state;
 };
 
 class DurableWorld {
@@ -122,9 +150,10 @@ class DurableWorld {
     options.store = store.get();
     core.emplace(1, options);
     if (!no_account_type) {
-      EXPECT_TRUE(
-          core->catalog.AddProcessType(&actord::kProcessType<Account>, "test")
-              .ok());
+      for (const actord_process_type* type :
+           {&actord::kProcessType<Account>, &actord::kProcessType<Tally>}) {
+        EXPECT_TRUE(core->catalog.AddProcessType(type, "test").ok());
+      }
     }
     return core->core->Recover();
   }
@@ -159,9 +188,10 @@ class DurableWorld {
   // The PID, or the error, when the submitter has been told.
   std::shared_ptr<std::optional<absl::StatusOr<Pid>>> Submit(
       std::string input, std::string name = "",
-      DurabilityWish durability = DurabilityWish::kOfType) {
+      DurabilityWish durability = DurabilityWish::kDurable,
+      const std::string& type = "account") {
     auto told = std::make_shared<std::optional<absl::StatusOr<Pid>>>();
-    SubmitRequest request{"account", "", {std::move(input), ""}, {}};
+    SubmitRequest request{type, "", {std::move(input), ""}, {}};
     request.name = std::move(name);
     request.durability = durability;
     runtime().admission.Submit(

@@ -263,6 +263,7 @@ TEST_F(DurableProcess, WishesAreKeptOrRefused) {
   };
   EXPECT_TRUE(IsHomePid(*of(DurabilityWish::kDurable)));
   EXPECT_FALSE(IsHomePid(*of(DurabilityWish::kVolatile)));
+  EXPECT_FALSE(IsHomePid(*of(DurabilityWish::kNone)));
   SubmitRequest request{"script", "", {}, {}};
   request.durability = DurabilityWish::kDurable;
   std::string why;
@@ -281,6 +282,33 @@ TEST(NoStore, RefusesADurableProcess) {
       request, Pid{}, true,
       [&](absl::StatusOr<Pid> pid) { why = ReasonOf(pid.status()); });
   EXPECT_EQ(why, reason::kDurabilityOff);
+}
+
+TEST_F(DurableProcess, FlatStateOutlivesACrash) {
+  const auto told = world_.Submit("", "", DurabilityWish::kDurable, "tally");
+  world_.Settle();
+  ASSERT_TRUE(told->has_value() && (*told)->ok());
+  const Pid pid = ***told;
+  for (int i = 0; i < 3; ++i) world_.Send(pid, "m", "");
+  world_.Settle();
+  CrashAndStart();
+  EXPECT_EQ(world_.BalanceOf(pid), "3");
+}
+
+TEST_F(DurableProcess, ProcessThatCannotBeRestoredKeepsImageAndMailbox) {
+  const Pid pid = world_.NewAccount(5);
+  Account::refuses_restore = true;
+  world_.Stop();
+  std::string log;
+  RuntimeOptions options;
+  options.log = [&log](LogLevel, std::string_view line) { log += line; };
+  ASSERT_EQ(world_.Start(options), absl::OkStatus());
+  EXPECT_TRUE(world_.Send(pid, "add", "2").status.ok());
+  EXPECT_EQ(world_.BalanceOf(pid), "no answer");
+  EXPECT_THAT(log, HasSubstr("in quarantine: Restore refused: not today"));
+  Account::refuses_restore = false;
+  StopAndStart();
+  EXPECT_EQ(world_.BalanceOf(pid), "7");
 }
 
 TEST_F(DurableProcess, UnknownTypeRefusesTheStart) {

@@ -1,4 +1,4 @@
-#include "runtime/turn/live_world.h"
+#include "runtime/step/live_world.h"
 
 #include "runtime/process/priority.h"
 #include "runtime/system/assert.h"

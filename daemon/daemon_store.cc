@@ -1,0 +1,59 @@
+// The store of the daemon, and the options of a runtime with or without it.
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "daemon/daemon.h"
+
+namespace actord::daemon {
+
+absl::Status Daemon::OpenStore() {
+  if (config_.store_directory.empty()) return absl::OkStatus();
+  runtime::OpenedStore::Options options;
+  options.journal.directory = config_.store_directory;
+  options.failed = [this](const absl::Status& status) {
+    // Nobody knows what the disk has. Nothing that was not durable has left.
+    logger_.Error(absl::StrCat(
+        "the disk of the store has failed, so the daemon ends: ",
+        status.message(),
+        ". Mend the disk and start the daemon again; it goes on with "
+        "everything that was acknowledged"));
+    Exit(kExitStorageFailed);
+  };
+  auto store = runtime::OpenedStore::Open(std::move(options));
+  if (!store.ok()) {
+    return absl::Status(
+        store.status().code(),
+        absl::StrCat("store.directory ", config_.store_directory, ": ",
+                     store.status().message()));
+  }
+  store_ = *std::move(store);
+  const runtime::RecoveryReport& report = store_->journal().report();
+  logger_.Info(report.is_new
+                   ? absl::StrCat("made the store ", config_.store_directory)
+                   : absl::StrCat("opened the store ", config_.store_directory,
+                                  ", incarnation ", report.incarnation));
+  if (!report.cut.empty()) logger_.Warning(absl::StrCat("store: ", report.cut));
+  if (!report.repaired.empty()) {
+    logger_.Warning(absl::StrCat("store: ", report.repaired, " was repaired"));
+  }
+  return absl::OkStatus();
+}
+
+runtime::RuntimeOptions Daemon::OptionsOfRuntime() {
+  runtime::RuntimeOptions options = config_.runtime;
+  if (store_ != nullptr) {
+    options.store = store_.get();
+    // States keep PIDs, so no start may have those of another one.
+    options.incarnation =
+        static_cast<uint32_t>(store_->journal().report().incarnation);
+  }
+  options.counts_owners = !config_.auth_tokens.empty();
+  options.stuck_after = config_.force_timeout;
+  options.log = [this](runtime::LogLevel level, std::string_view message) {
+    logger_.Log(level, message);
+  };
+  return options;
+}
+
+}  // namespace actord::daemon

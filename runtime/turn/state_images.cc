@@ -1,0 +1,123 @@
+#include "runtime/turn/state_images.h"
+
+#include <cstring>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "handlers/rules/durability.h"
+#include "runtime/process/errors.h"
+#include "runtime/process/upgrading.h"
+
+namespace actord::runtime {
+
+absl::StatusOr<std::string> StateImages::Take(Process& process,
+                                              const Turn& turn) {
+  const ProcessType& type = *process.type.load(std::memory_order_relaxed);
+  absl::StatusOr<StateImage> image;
+  if (type.durability.kind == rules::Durability::kFlatImage) {
+    image = StateImage{
+        .state = {std::string(static_cast<const char*>(process.state),
+                              type.durability.flat_bytes),
+                  "application/octet-stream"},
+        .version = type.version,
+        .flat_version = type.durability.flat_version};
+  } else {
+    image = Snapshot(process, turn, type);
+  }
+  if (!image.ok()) return image.status();
+  std::string encoded;
+  EncodeFields(*image, encoded);
+  return encoded;
+}
+
+absl::StatusOr<StateImage> StateImages::Snapshot(Process& process,
+                                                 const Turn& turn,
+                                                 const ProcessType& type) {
+  StepRecord& record = caller_.record();
+  // A Snapshot uses the record, too.
+  StepRecord kept =
+      std::exchange(record, StepRecord{.keeps_answers = record.keeps_answers});
+  const StepCaller::UpgradeCallResult result =
+      caller_.Snapshot(process, turn, type);
+  absl::StatusOr<StateImage> image;
+  if (result.thrown) {
+    image = absl::InternalError(absl::StrCat("Snapshot ", *result.thrown));
+  } else if (!record.misuse.ok()) {
+    image = absl::InternalError(
+        absl::StrCat("Snapshot broke a rule: ", record.misuse.message()));
+  } else if (result.status != ACTORD_OK) {
+    image = absl::Status(
+        ErrorCodeFromAbi(result.status),
+        absl::StrCat("Snapshot refused, and a durable process needs an image "
+                     "after each step: ",
+                     record.TakeFailure()));
+  } else {
+    image = StateImage{.state = record.TakeResult(), .version = type.version};
+  }
+  record = std::move(kept);
+  return image;
+}
+
+absl::Status StateImages::Restore(Process& process, const Turn& turn,
+                                  const std::string& encoded) {
+  const ProcessType& type = *process.type.load(std::memory_order_relaxed);
+  StateImage image;
+  absl::Status status = DecodeFields(encoded, image);
+  if (!status.ok()) return status;
+  const rules::TypeDurability& how = type.durability;
+  if (how.kind != rules::Durability::kFlatImage ||
+      how.flat_version != image.flat_version) {
+    return CallRestore(process, turn, type, image);
+  }
+  if (image.state.bytes.size() != how.flat_bytes) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("the flat state has ", image.state.bytes.size(),
+                     " bytes, and the type ", how.flat_bytes,
+                     " with the same flat_version ", how.flat_version));
+  }
+  process.state =
+      process.NewState(lane_.buffers(), type.descriptor->state_size);
+  std::memcpy(process.state, image.state.bytes.data(), how.flat_bytes);
+  return absl::OkStatus();
+}
+
+absl::Status StateImages::CallRestore(Process& process, const Turn& turn,
+                                      const ProcessType& type,
+                                      const StateImage& image) {
+  if (type.restore == nullptr) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("the flat state has flat_version ", image.flat_version,
+                     ", and the type has ", type.durability.flat_version,
+                     " and no restore"));
+  }
+  const size_t bytes = type.descriptor->state_size;
+  void* const state = process.NewState(lane_.buffers(), bytes);
+  YieldAdoption adoption;
+  const StepCaller::UpgradeCallResult result =
+      caller_.Restore(process, turn, type, state,
+                      {.struct_size = sizeof(actord_restore),
+                       .method = process.method.load(std::memory_order_relaxed),
+                       .snapshot = ToAbi(image.state),
+                       .from_version = ToAbi(std::string_view(image.version)),
+                       .reason = ACTORD_RESTORE_RECOVERY,
+                       .from_flat_version = image.flat_version},
+                      adoption);
+  StepRecord& record = caller_.record();
+  if (result.ok() && record.misuse.ok()) {
+    process.state = state;
+    return absl::OkStatus();
+  }
+  std::string why =
+      result.thrown ? absl::StrCat("Restore ", *result.thrown)
+      : !record.misuse.ok()
+          ? absl::StrCat("Restore broke a rule: ", record.misuse.message())
+          : absl::StrCat("Restore refused: ", record.TakeFailure());
+  if (rules::MadeObject(result.thrown != nullptr, result.status)) {
+    caller_.Close(process, type, state);
+  } else {
+    process.FreeState(lane_.buffers(), state, bytes);
+  }
+  return absl::FailedPreconditionError(why);
+}
+
+}  // namespace actord::runtime

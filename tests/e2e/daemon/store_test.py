@@ -1,0 +1,199 @@
+"""Durable processes: they outlive the daemon, and what was acknowledged is there."""
+
+import random
+import signal
+import stat
+import threading
+import time
+import unittest
+
+import grpc
+from actord.v1 import payload_pb2, process_pb2
+from harness.case import EmptyCase
+from harness.connection import CALL_SECONDS
+from harness.waiting import SANITIZED
+
+DURABLE = process_pb2.DURABILITY_DURABLE
+
+
+class StoreCase(EmptyCase):
+
+    def setUp(self):
+        super().setUp()
+        self.store = self.directory / "store"
+
+    def start(self, exit_status=0):
+        self.daemon = self.start_daemon("--store", self.store,
+                                        exit_status=exit_status)
+        self.actor = self.connect(self.daemon)
+        return self.actor
+
+    def kill(self):
+        """The daemon ends where it is."""
+        self.actor.close()
+        self.daemon.signal(signal.SIGKILL)
+        self.daemon.wait()
+
+    def counter(self, start=0, **fields):
+        return self.actor.submit("counter", b"%d" % start, durability=DURABLE,
+                                 **fields)
+
+    def value(self, pid):
+        return int(self.actor.call(pid, "get").result.data)
+
+
+class Store(StoreCase):
+
+    def test_durable_process_outlives_the_daemon(self):
+        self.start(exit_status=-signal.SIGKILL)
+        request = process_pb2.SubmitRequest(
+            process_type="counter", durability=DURABLE, name="visits",
+            input=payload_pb2.Payload(data=b"5"))
+        submitted = self.actor.stub.Submit(request, timeout=CALL_SECONDS)
+        self.assertEqual(submitted.durability, DURABLE)
+        self.assertEqual(submitted.receipt, process_pb2.RECEIPT_LOGGED)
+        pid = submitted.pid
+        sent = self.actor.stub.Send(
+            process_pb2.SendRequest(pid="@visits", topic="add",
+                                    payload=payload_pb2.Payload(data=b"7")),
+            timeout=CALL_SECONDS)
+        self.assertEqual(sent.receipt, process_pb2.RECEIPT_LOGGED)
+        self.kill()
+        self.start()
+        self.assertEqual(self.value("@visits"), 12)
+        self.assertEqual([name.pid for name in self.actor.names().names], [pid])
+        self.assertEqual(self.actor.process(pid).process_type, "counter")
+        self.assertRegex(self.daemon.log(), "opened the store .* incarnation 2")
+
+    def test_clean_stop_ends_no_durable_process(self):
+        self.start()
+        pid = self.counter(5)
+        volatile = self.actor.submit("counter", b"5")
+        self.assertEqual(self.daemon.stop(), 0)
+        self.assertIn("1 processes ended by themselves", self.daemon.log())
+        self.start()
+        self.assertEqual(self.value(pid), 5)
+        with self.assertRaises(grpc.RpcError):
+            self.value(volatile)
+
+    def test_result_outlives_the_daemon(self):
+        self.start(exit_status=-signal.SIGKILL)
+        pid = self.counter(5)
+        self.actor.send(pid, "stop")
+        self.assertEqual(self.actor.wait(pid).result.data, b"5")
+        self.kill()
+        self.start()
+        self.assertEqual(self.actor.wait(pid).result.data, b"5")
+
+    def test_wishes_that_cannot_be_are_refused(self):
+        self.start()
+        for process_type, reason in (("echo", "NOT_DURABLE_TYPE"),
+                                     ("order", "NOT_DURABLE_TYPE")):
+            self.assert_refused(
+                lambda of=process_type: self.actor.submit(of, durability=DURABLE),
+                code=grpc.StatusCode.FAILED_PRECONDITION, reason=reason,
+                message=f"process type {process_type} does not declare")
+        self.assert_refused(
+            lambda: self.actor.submit("counter", durability=7),
+            code=grpc.StatusCode.INVALID_ARGUMENT, reason="INVALID_FIELD",
+            message="it must be 0", field="durability")
+
+    def test_without_a_store(self):
+        self.actor = self.connect(self.start_daemon())
+        self.assert_refused(
+            self.counter, code=grpc.StatusCode.FAILED_PRECONDITION,
+            reason="DURABILITY_OFF", message="has no store")
+        pid = self.actor.submit("counter", b"1")
+        response = self.actor.stub.Send(
+            process_pb2.SendRequest(pid=pid, topic="add"), timeout=CALL_SECONDS)
+        self.assertEqual(response.receipt, process_pb2.RECEIPT_MEMORY)
+
+    def test_store_and_tokens_cannot_be_used_together(self):
+        with self.assertRaisesRegex(
+                RuntimeError, "(?s)actord ended with 78.*store.directory: a store "
+                "cannot be used with auth.tokens yet"):
+            self.start_daemon("--store", self.store, "--auth-tokens",
+                              self.text_file("", "tokens.toml"))
+
+    def test_two_daemons_cannot_have_one_store(self):
+        self.start()
+        with self.assertRaisesRegex(RuntimeError, "actord ended with 78"):
+            self.start_daemon("--store", self.store)
+
+    def test_unknown_type_refuses_the_start(self):
+        self.start()
+        self.counter(5)
+        self.daemon.stop()
+        with self.assertRaisesRegex(
+                RuntimeError, "(?s)actord ended with 78.*of type counter"):
+            self.start_daemon("--store", self.store, plugins=False)
+
+    def test_byte_that_has_changed_refuses_the_start(self):
+        self.start()
+        pid = self.counter(5)
+        for _ in range(20):
+            self.actor.send(pid, "add", b"1")
+        self.daemon.stop()
+        [segment, *_] = sorted((self.store / "journal").glob("*.seg"))
+        with open(segment, "r+b") as file:
+            file.seek(4096 + 100)
+            byte = file.read(1)
+            file.seek(4096 + 100)
+            file.write(bytes([byte[0] ^ 1]))
+        with self.assertRaisesRegex(RuntimeError, "actord ended with 78"):
+            self.start_daemon("--store", self.store)
+
+    def test_others_cannot_read_the_store(self):
+        self.start()
+        self.assertEqual(stat.S_IMODE(self.store.stat().st_mode) & 0o077, 0)
+
+
+class Kills(StoreCase):
+    """SIGKILL at random moments, while several clients send."""
+
+    ROUNDS = 3 if SANITIZED else 8
+    CLIENTS = 4
+
+    def test_nothing_acknowledged_is_lost_and_nothing_comes_twice(self):
+        random.seed(7)
+        self.start(exit_status=-signal.SIGKILL)
+        pids = [self.counter(name=f"counter{i}") for i in range(self.CLIENTS)]
+        acknowledged = [0] * self.CLIENTS
+        unknown = [0] * self.CLIENTS
+        seen = [0] * self.CLIENTS
+
+        def send(i, actor):
+            request = process_pb2.SendRequest(pid=pids[i], topic="add")
+            while True:
+                try:
+                    actor.stub.Send(request, timeout=CALL_SECONDS)
+                    acknowledged[i] += 1
+                    if acknowledged[i] % 10 == 0:
+                        seen[i] = int(actor.call(pids[i], "get").result.data)
+                except grpc.RpcError:
+                    unknown[i] += 1
+                    return
+
+        for number in range(self.ROUNDS):
+            clients = [threading.Thread(
+                target=send, args=(i, self.connect(self.daemon)))
+                for i in range(self.CLIENTS)]
+            for client in clients:
+                client.start()
+            time.sleep(random.uniform(0.05, 0.5))
+            self.daemon.signal(signal.SIGKILL)
+            self.daemon.wait()
+            for client in clients:
+                client.join()
+            last = number == self.ROUNDS - 1
+            self.start(exit_status=0 if last else -signal.SIGKILL)
+            for i, pid in enumerate(pids):
+                value = self.value(pid)
+                self.assertGreaterEqual(value, acknowledged[i])
+                self.assertGreaterEqual(value, seen[i])
+                self.assertLessEqual(value, acknowledged[i] + unknown[i])
+        self.assertGreater(sum(acknowledged), 10 * self.ROUNDS)
+
+
+if __name__ == "__main__":
+    unittest.main()
