@@ -94,23 +94,21 @@ bool Harness::World::IsChecked(const Record& record) const {
          record.history->shadow != nullptr;
 }
 
-std::optional<std::string> Harness::World::CheckAgain(Record& record,
-                                                      StepLog done) {
+void Harness::World::CheckAgain(Record& record, StepLog done) {
   if (KindOf(record) == rules::Durability::kReplay) {
     return ReplayAgain(record, std::move(done));
   }
   const StepEnd again = StepAgain(record, done, record.history->shadow.get());
   const auto difference =
       DifferenceOf(again, "without the crashes", done.end, "after the crashes");
-  if (!difference) return std::nullopt;
-  return Named(record) + " does not survive a crash: its step " +
-         std::to_string(done.number) +
-         " differs from the same step of a process that has not crashed\n" +
-         *difference;
+  if (!difference) return;
+  Break(Named(record) + " does not survive a crash: its step " +
+        std::to_string(done.number) +
+        " differs from the same step of a process that has not crashed\n" +
+        *difference);
 }
 
-std::optional<std::string> Harness::World::ReplayAgain(Record& record,
-                                                       StepLog done) {
+void Harness::World::ReplayAgain(Record& record, StepLog done) {
   History& history = *record.history;
   const bool is_last =
       done.end.verdict == ACTORD_STEP_DONE || !done.end.failure.ok();
@@ -128,12 +126,11 @@ std::optional<std::string> Harness::World::ReplayAgain(Record& record,
     const StepEnd again = StepAgain(record, step, history.shadow.get());
     const auto difference = DifferenceOf(step.end, "at first", again, "again");
     if (!difference) continue;
-    return Named(record) + " cannot be replayed: its step " +
-           std::to_string(step.number) +
-           " does something else when it is run again after its step " +
-           std::to_string(history.steps.back().number) + "\n" + *difference;
+    Break(Named(record) + " cannot be replayed: its step " +
+          std::to_string(step.number) +
+          " does something else when it is run again after its step " +
+          std::to_string(history.steps.back().number) + "\n" + *difference);
   }
-  return std::nullopt;
 }
 
 StateMemory Harness::World::BeginAgain(Record& record,

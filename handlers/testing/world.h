@@ -195,10 +195,10 @@ class Harness::World {
   using Image = std::optional<OwnedPayload>;
   // True if each step of the process is run again in a second state.
   [[nodiscard]] bool IsChecked(const Record& record) const;
-  // Runs the step again. Replay types: the steps before it, too. Returns the
-  // text of the failure if the step does not do the same again.
-  std::optional<std::string> CheckAgain(Record& record, StepLog done);
-  std::optional<std::string> ReplayAgain(Record& record, StepLog done);
+  // Runs the step again. Replay types: the steps before it, too. Breaks if a
+  // step does not do the same again.
+  void CheckAgain(Record& record, StepLog done);
+  void ReplayAgain(Record& record, StepLog done);
   // Makes a state that begins as the process began.
   StateMemory BeginAgain(Record& record, const Beginning& beginning);
   StepEnd StepAgain(Record& record, const StepLog& done, void* state);

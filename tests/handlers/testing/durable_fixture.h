@@ -70,12 +70,14 @@ class Tally : public actord::Process {
     return fault_ + "\n" + std::to_string(sum);
   }
   Status Restore(std::string_view method, const RestoreFrom& from,
-                 RestoreContext& /*context*/) {
+                 RestoreContext& context) {
     EXPECT_EQ(method, "run");
     EXPECT_EQ(from.reason, RestoreReason::kRecovery);
     EXPECT_EQ(from.version, "7");
     EXPECT_EQ(from.state_version, 0u);
     ++counts.recoveries;
+    // Draws bits that the run does not get.
+    (void)context.random();
     const std::string text(from.snapshot.bytes);
     fault_ = text.substr(0, text.find('\n'));
     sum_ = std::stoll(text.substr(text.find('\n') + 1));

@@ -157,9 +157,20 @@ TEST_F(HarnessCrash, WithoutItNoImageIsTaken) {
 
 // The same seed gives the same run, with and without crashes.
 TEST_F(HarnessCrash, TheRunStaysTheSame) {
+  // Its Snapshot draws random bits, and so does its Restore.
+  static actord_process_type drawing = kProcessType<Tally>;
+  drawing.snapshot = [](const void* state, actord_step* step) -> int32_t {
+    (void)step->api->random(step);
+    return kProcessType<Tally>.snapshot(state, step);
+  };
+  static const actord_process_type* const types[] = {&drawing,
+                                                     &kProcessType<Route>};
+  actord_plugin_info plugin = kPlugin;
+  plugin.process_types = types;
+  plugin.process_type_count = 2;
   for (uint64_t seed = 1; seed <= 20; ++seed) {
     const auto run = [&](bool crashes) {
-      Harness harness(kPlugin, {.seed = seed});
+      Harness harness(plugin, {.seed = seed});
       if (crashes) harness.CrashEverywhere();
       const Pid sums = harness.Probe();
       const Pid reader = harness.Probe();
@@ -192,6 +203,9 @@ TEST_F(HarnessCrash, AReplayTypeGoesOnInTheStateThatWasReplayed) {
   Steps(harness_, pid, harness_.Probe(), {"a", "b"});
   // The start, once more after Init, and once after each of the three steps.
   EXPECT_EQ(counts.inits, 5);
+  // The state that lives, and the four that were lost.
+  EXPECT_EQ(counts.objects, 5);
+  EXPECT_EQ(counts.closes, 0);
   harness_.Deliver(pid, "stop");
   EXPECT_EQ(harness_.ExpectResult(pid).bytes, "a5b5stop");
 }

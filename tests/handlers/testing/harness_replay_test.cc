@@ -98,6 +98,15 @@ TEST_F(HarnessReplay, AStepThatRunsAgainGetsTheSameAnswers) {
   EXPECT_GT(harness_.MessagesAt(probe), 3u);
 }
 
+TEST_F(HarnessReplay, AStepThatRunsAgainHasItsOldTime) {
+  const Pid pid = Start("route");
+  const Pid probe = harness_.Probe();
+  Steps(harness_, pid, probe, {"tell"});
+  harness_.Advance(1s);
+  Steps(harness_, pid, probe, {"on"});
+  EXPECT_EQ(harness_.MessagesAt(probe), 2u);
+}
+
 TEST_F(HarnessReplay, NoRoomForAChildIsAnAnswer) {
   Harness harness(kPlugin, {.max_processes = 2});
   const Pid probe = harness.Probe();
