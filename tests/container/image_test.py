@@ -72,7 +72,8 @@ class ImageContentTest(unittest.TestCase):
     def test_holds_the_example_plugins_and_no_others(self):
         plugins = pathlib.Path(ROOT, "usr/lib/actord/plugins").iterdir()
         self.assertEqual(sorted(file.name for file in plugins),
-                         ["counter.so", "echo.so", "order.so", "wordcount.so"])
+                         ["account.so", "counter.so", "echo.so", "order.so",
+                          "wordcount.so"])
 
     def test_holds_no_compiler_and_no_package_lists(self):
         self.assertFalse(pathlib.Path(ROOT, "usr/bin/g++").exists())

@@ -85,9 +85,10 @@ class Plugged {
     Check(runtime_->Send(to, {topic, {text, "text/plain"}}));
   }
   std::string Call(const Pid& to, const std::string& topic,
-                   const std::string& text) {
+                   const std::string& text,
+                   const std::string& content_type = "text/plain") {
     std::promise<std::string> answered;
-    runtime_->Call(to, {topic, {text, "text/plain"}},
+    runtime_->Call(to, {topic, {text, content_type}},
                    [&answered](absl::StatusOr<runtime::Payload> answer) {
                      answered.set_value(answer.ok()
                                             ? answer->bytes
@@ -151,12 +152,32 @@ void Order(Plugged& plugged) {
   plugged.Submit("order", "run", "{}");
 }
 
+void Account(Plugged& plugged) {
+  const Pid from = plugged.Submit("account", "run", R"({"balance":10})");
+  const Pid to = plugged.Submit("account", "run", "");
+  const std::string order =
+      R"({"id":"1","amount":4,"to":")" + runtime::FormatPid(to) + R"("})";
+  for (int i = 0; i < 2; ++i) {
+    const std::string answer = plugged.Call(from, "transfer", order, "");
+    if (answer != R"({"balance":6})") Fail("account: " + answer);
+  }
+  const std::string balance = plugged.Call(to, "balance", "", "");
+  if (balance != R"({"balance":4})") Fail("account: " + balance);
+  plugged.Call(from, "transfer", "no order");
+  plugged.Send(from, "nonsense", "");
+  for (const Pid& pid : {from, to}) {
+    plugged.Cancel(pid);
+    plugged.Await(pid);
+  }
+}
+
 void All(Plugged& plugged, const std::string& text) {
   plugged.Await(plugged.Submit("echo", "run", "again"));
   plugged.Await(plugged.Submit("echo", "fail", "why"));
   plugged.Submit("echo", "refuse", "no");
   Counter(plugged);
   Order(plugged);
+  Account(plugged);
   const auto of_file = [](const std::string& path) {
     return R"({"path":")" + path + R"(","chunk_bytes":1024})";
   };

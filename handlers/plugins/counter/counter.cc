@@ -38,6 +38,14 @@ class Counter : public actord::Process {
   };
   // A cancelled counter still returns its value.
   static constexpr bool kHandlesCancel = true;
+  // The type can be durable: its image is `state`.
+  static constexpr actord::Durability kDurability = actord::Durability::kImage;
+  static constexpr uint32_t kStateVersion = 1;
+  struct State {
+    int64_t value = 0;
+    bool done = false;
+  };
+  State state;
 
   actord::Status Init(std::string_view /*method*/, actord::Payload input) {
     const std::optional<int64_t> start = ParseInteger(input.bytes, 0);
@@ -46,17 +54,17 @@ class Counter : public actord::Process {
               "the input is not an integer of 64 bits: '" +
                   actord::Excerpt(input.bytes) + "'"};
     }
-    value_ = *start;
+    state.value = *start;
     return actord::Status::Ok();
   }
 
   void Step(actord::Events events, actord::StepOutput& out) {
     for (const actord::Event event : events) {
       if (event.is_message()) OnMessage(event, out);
-      if (event.is_cancel()) done_ = true;
+      if (event.is_cancel()) state.done = true;
     }
     // Without a verdict the process is idle: it waits for the next event.
-    if (done_) out.Done(std::to_string(value_));
+    if (state.done) out.Done(std::to_string(state.value));
   }
 
  private:
@@ -64,11 +72,11 @@ class Counter : public actord::Process {
     if (event.topic() == "add") {
       Add(event, out);
     } else if (event.topic() == "get") {
-      Answer(event, "value", std::to_string(value_), out);
+      Answer(event, "value", std::to_string(state.value), out);
     } else if (event.topic() == "stop") {
-      done_ = true;
+      state.done = true;
       if (event.call() != 0)
-        Answer(event, "value", std::to_string(value_), out);
+        Answer(event, "value", std::to_string(state.value), out);
     } else {
       Answer(event, "error",
              "unknown topic '" + actord::Excerpt(event.topic()) +
@@ -80,15 +88,16 @@ class Counter : public actord::Process {
   void Add(const actord::Event& event, actord::StepOutput& out) {
     const std::optional<int64_t> n = ParseInteger(event.payload().bytes, 1);
     int64_t sum = 0;
-    if (!n || __builtin_add_overflow(value_, *n, &sum)) {
+    if (!n || __builtin_add_overflow(state.value, *n, &sum)) {
       // No more than a part: the whole payload may be as long as any may be.
       Answer(event, "error",
              "cannot add '" + actord::Excerpt(event.payload().bytes) + "'",
              out);
       return;
     }
-    value_ = sum;
-    if (event.call() != 0) Answer(event, "value", std::to_string(value_), out);
+    state.value = sum;
+    if (event.call() != 0)
+      Answer(event, "value", std::to_string(state.value), out);
   }
 
   static void Answer(const actord::Event& event, std::string_view topic,
@@ -107,9 +116,6 @@ class Counter : public actord::Process {
       out.Send(event.from(), topic, actord::Payload::Text(text));
     }
   }
-
-  int64_t value_ = 0;
-  bool done_ = false;
 };
 
 }  // namespace

@@ -26,6 +26,8 @@ class Order : public actord::CoroutineProcess {
   static constexpr const char* kName = "order";
   static constexpr const char* kDoc = "Reserves, charges, or takes it back.";
   static constexpr actord::Method kMethods[] = {{"run", "Handles one order."}};
+  // Main depends on nothing but the input and what its commands answer.
+  static constexpr actord::Durability kDurability = actord::Durability::kReplay;
 
   actord::Status Init(std::string_view /*method*/, actord::Payload input) {
     try {
