@@ -19,15 +19,15 @@
  *   ACTORD_RESTORE_RECOVERY.
  * - ACTORD_DURABILITY_IMAGE with a flat state: nothing. The daemon copies the
  *   first `flat_size` bytes of `state` after `init` and after each such step.
- * At recovery it copies them into zeroed bytes of a new `state`, and the
- * process goes on there. It calls `restore`, with the bytes as the snapshot,
- * only if `flat_version` differs.
+ *   At recovery it copies them into zeroed bytes of a new `state`, which may
+ *   have another address. It calls `restore`, with the bytes as the snapshot,
+ *   only if `flat_version` differs.
  * - ACTORD_DURABILITY_REPLAY: nothing during the life. At recovery: `init`, and
  *   then each step again, with the recorded events, time, random numbers and
  *   PIDs of children, in a new `state`. The effects are compared with the
  *   recorded effects and then dropped. If the type has `snapshot` and
- * `restore`, the daemon may ask for a snapshot after any step, and recover from
- * it; ACTORD_UNAVAILABLE then means: later.
+ *   `restore`, the daemon may ask for a snapshot after any step, and recover
+ *   from it; ACTORD_UNAVAILABLE then means: later.
  *
  * `close` is called when a durable process ends, when it leaves memory, and
  * after an upgrade. It is not called at a crash of the daemon, so nothing that
@@ -52,9 +52,8 @@ enum {
   /* The daemon keeps the inputs of each step. The author promises that a step
    * depends on nothing but the state, the events and the functions of
    * actord_step_api: not on clocks, random sources, addresses, files, statics,
-   * threads, or the order of an unordered container. The type has no flat
-   * state.
-   */
+   * threads, or the order of an unordered container. No such type has a flat
+   * state. */
   ACTORD_DURABILITY_REPLAY = 2
 };
 

@@ -32,11 +32,11 @@
 //   aggregates of them. Anything else does not compile: a pointer, a reference
 //   or a std::string_view would dangle after a restart.
 // - `state` is the only data member of the type. Everything else would be lost.
-// - kStateVersion is 1 or more. Raise it with each change of State. A type
-// whose
-//   processes may have been written with another version has a Restore, which
-//   gets the bytes of that version (RestoreFrom::state_version). Without it
-//   such processes are kept but do not run.
+// - kStateVersion is 1 or more. Raise it with each change of State. If there
+//   may be processes with an older version, the type has a Restore, which gets
+//   the bytes of that version (RestoreFrom::state_version). Without it such
+//   processes are kept but do not run.
+// - An upgrade of a live process still needs Snapshot and Restore (upgrade.h).
 //
 // The state begins as zeros. Its padding stays 0 if the process assigns members
 // and not whole States.

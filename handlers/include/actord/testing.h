@@ -212,9 +212,9 @@ class Harness {
   // than without them throws ExpectationFailed, which names the process, the
   // step, the first difference and both values.
   //
-  // Close of a lost state is not called before the harness ends. The time and
-  // memory for a replay type grow with the square of its steps, and the memory
-  // for an image type grows with each step.
+  // Close of a lost state is not called before the harness ends, so the memory
+  // grows with each step. The time for a process of a replay type grows with
+  // the square of its steps.
   void CrashEverywhere(const CrashOptions& options = {});
 
   // Returns a PID of the test's own. The test can read the messages sent to it.

@@ -91,7 +91,10 @@ TEST(SdkDurable, AFlatStateBeginsTheStateAndItsPaddingIsZero) {
   state.done = true;
   state.total = -1;
   state.color = Color::kGreen;
-  EXPECT_EQ(std::memcmp(process.state(), &state, sizeof(state)), 0);
+  const auto bytes = [](const void* of) {
+    return std::string_view(static_cast<const char*>(of), sizeof(Flat::State));
+  };
+  EXPECT_EQ(bytes(process.state()), bytes(&state));
 }
 
 TEST(SdkDurable, RestoreIsToldWhyItIsCalled) {
