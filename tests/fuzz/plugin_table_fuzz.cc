@@ -107,7 +107,7 @@ class Table {
     type.snapshot = Rarely() ? Snapshot : nullptr;
     type.restore = Rarely() ? Restore : nullptr;
     type.durability = Rarely() ? input_.Byte() % 4 : 0;
-    type.flat_version = Rarely() ? input_.Word() : 0;
+    type.flat_version = Rarely() ? static_cast<uint32_t>(input_.Word()) : 0;
     type.flat_size = Rarely() ? input_.Byte() : 0;
     types_.push_back(&type);
   }

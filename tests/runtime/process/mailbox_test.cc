@@ -148,7 +148,7 @@ TEST(MessageQueue, KeepsTheOrderOfEachProducerAndLosesNothing) {
   EXPECT_EQ(queue.Pop(), nullptr);
 }
 
-std::vector<uint64_t> Tags(const EnvelopeList& list) {
+std::vector<uint64_t> TagsOf(const EnvelopeList& list) {
   std::vector<uint64_t> tags;
   for (Envelope* at = list.head(); at != nullptr; at = list.After(at)) {
     tags.push_back(at->completion.tag);
@@ -168,12 +168,12 @@ TEST(UrgentQueue, AppendsAllOldestFirst) {
   queue.Push(&envelopes[2]);
   queue.Push(&envelopes[3]);
   queue.TakeAll(taken);
-  EXPECT_THAT(Tags(taken), ElementsAre(0, 1, 2, 3));
+  EXPECT_THAT(TagsOf(taken), ElementsAre(0, 1, 2, 3));
   for (Envelope& envelope : envelopes) EXPECT_EQ(taken.PopFront(), &envelope);
   EXPECT_EQ(taken.PopFront(), nullptr);
   EXPECT_TRUE(taken.empty());
   taken.PushBack(&envelopes[0]);
-  EXPECT_THAT(Tags(taken), ElementsAre(0));
+  EXPECT_THAT(TagsOf(taken), ElementsAre(0));
 }
 
 TEST(UrgentQueue, LosesNothingOfManyProducers) {
