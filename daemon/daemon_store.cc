@@ -14,10 +14,9 @@ absl::Status Daemon::OpenStore() {
   options.failed = [this](const absl::Status& status) {
     // Nobody knows what the disk has. Nothing that was not durable has left.
     logger_.Error(absl::StrCat(
-        "the disk of the store has failed, so the daemon ends: ",
-        status.message(),
-        ". Mend the disk and start the daemon again; it goes on with "
-        "everything that was acknowledged"));
+        "the store has failed, so the daemon ends: ", status.message(),
+        ". Everything that was acknowledged is on the disk. Check the disk and "
+        "its free space, and start the daemon again"));
     Exit(kExitStorageFailed);
   };
   auto store = runtime::OpenedStore::Open(std::move(options));

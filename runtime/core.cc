@@ -23,9 +23,8 @@ size_t ThreadsOf(const RuntimeOptions& options) {
          static_cast<size_t>(options.max_blocked_threads);
 }
 
-Sent SentAt(const absl::StatusOr<uint64_t>& position) {
-  return position.ok() ? Sent{absl::OkStatus(), *position}
-                       : Sent{position.status()};
+Sent SentAt(DurableInputs::Sent&& sent) {
+  return {std::move(sent.status), sent.position};
 }
 
 // The key for the random bits of steps.
@@ -123,7 +122,7 @@ Runtime::Core::~Core() {
   threads.Stop();
   if (durable != nullptr) {
     options.store->Close();
-    CloseDurable();
+    if (!closed_durable_) CloseDurable();
   }
   FreeMailboxes();
 }
@@ -209,10 +208,14 @@ Sent Runtime::Core::SendFromOutside(Owner by, const Pid& to,
 
 Sent Runtime::Core::SendAllFromOutside(Owner by, const Pid& to,
                                        const std::vector<Message>& messages) {
-  if (IsHomePid(to) && durable != nullptr && !messages.empty()) {
+  if (!IsHomePid(to) || durable == nullptr) {
+    return {delivery.SendAll(by, to, messages, lane)};
+  }
+  if (!messages.empty()) {
     return SentAt(durable_inputs->SendAll(by, to, messages, lane));
   }
-  return {delivery.SendAll(by, to, messages, lane)};
+  // The process itself may not be durable yet.
+  return {delivery.SendAll(by, to, messages, lane), durable->LastPosition()};
 }
 
 void Runtime::Core::WhenDurable(uint64_t position,

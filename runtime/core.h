@@ -77,8 +77,12 @@ class Runtime::Core {
       uint32_t first_slot);
   RuntimeStats Stats() const;
   [[nodiscard]] uint64_t LiveProcesses() const;
-  // Those that a shutdown ends.
+  // The number of live processes that a shutdown ends.
   [[nodiscard]] uint64_t LiveVolatile() const;
+  // Closes the states of durable processes, which no shutdown ends, and answers
+  // the submitters that still wait. Once, when the threads have stopped and the
+  // store is closed.
+  void CloseDurable();
   // The sum of a counter over all threads.
   [[nodiscard]] uint64_t Sum(Counter Counters::*counter) const;
 
@@ -127,8 +131,7 @@ class Runtime::Core {
   // null.
   absl::StatusOr<Process*> RecoverOne(StoredProcess&& stored);
   void FreeMailboxes();
-  // Closes the states of durable processes, which no shutdown ends.
-  void CloseDurable();
+  bool closed_durable_ = false;
 };
 
 }  // namespace actord::runtime

@@ -1,4 +1,5 @@
 // Brings the processes of the store back before the runtime serves.
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -78,6 +79,13 @@ absl::StatusOr<Process*> Runtime::Core::RecoverOne(StoredProcess&& stored) {
         entry.process_type, " with method ", entry.method,
         ", and no plugin has them: load the plugin that had"));
   }
+  if (!DurableProcesses::IsSupported(*type)) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("the store has process ", FormatPid(stored.pid),
+                     " of type ", entry.process_type,
+                     ", and the type that is loaded keeps no image: load "
+                     "the plugin that had one"));
+  }
   if (!durable->homes().Keep(stored.pid)) {
     return Damaged(stored.pid, "has a PID of no earlier start");
   }
@@ -89,7 +97,7 @@ absl::StatusOr<Process*> Runtime::Core::RecoverOne(StoredProcess&& stored) {
                                  image.started_unix_ns, no_room);
       });
   if (reserved == nullptr) {
-    return absl::ResourceExhaustedError(absl::StrCat(
+    return absl::FailedPreconditionError(absl::StrCat(
         "the store has more processes than limits.max_processes, ",
         limits.max_processes(), ", or another limit of processes"));
   }
@@ -124,9 +132,11 @@ absl::StatusOr<Process*> Runtime::Core::RecoverOne(StoredProcess&& stored) {
     }
   }
   lane.Count(&Counters::processes_started);
+  // A limit of the lifetime begins in the first turn.
   const bool has_work = process.init_due || process.step_due ||
                         process.in_hand != nullptr ||
-                        !process.urgent_taken.empty();
+                        !process.urgent_taken.empty() ||
+                        limits.max_lifetime_ns() != LiveLimits::kForeverNs;
   Activity::Add(process.activity,
                 (has_work ? Activity::kReady : 0) - Activity::kEnded);
   return has_work ? reserved : nullptr;
@@ -164,6 +174,7 @@ absl::Status Runtime::Core::Recover() {
 }
 
 void Runtime::Core::CloseDurable() {
+  closed_durable_ = true;
   // The threads have stopped, so no turn has a process.
   for (uint32_t slot = 0; slot < processes.SlotsInUse(); ++slot) {
     Process& process = processes.At(slot);
@@ -187,7 +198,11 @@ void Runtime::Core::CloseDurable() {
       lane.Free(std::exchange(process.input, nullptr));
     }
     if (process.admitted != nullptr) {
-      process.TakeAdmitted()(DurableProcesses::BeginsLater());
+      const std::optional<DurableState::End>& end =
+          durable->StateOf(process).end;
+      process.TakeAdmitted()(
+          end ? Error(end->cause.code, reason::kInitRefused, end->cause.message)
+              : DurableProcesses::BeginsLater());
     }
     delete std::exchange(process.owed_calls, nullptr);
     durable->Forget(process);

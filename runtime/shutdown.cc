@@ -164,7 +164,10 @@ ShutdownReport Shutdown::Run(ShutdownMode mode, absl::Duration timeout) {
   if (core_.LiveVolatile() == 0) {
     core_.threads.Stop();
     // Whoever waits for the disk is answered while the daemon still can.
-    if (core_.durable != nullptr) core_.options.store->Close();
+    if (core_.durable != nullptr) {
+      core_.options.store->Close();
+      core_.CloseDurable();
+    }
   }
   const absl::Status stopped =
       Error(absl::StatusCode::kUnavailable, reason::kStopped,

@@ -47,13 +47,14 @@ void TryOnce(Runtime::Core& core, const std::shared_ptr<Attempt>& attempt) {
                                               attempt->request.messages);
     // The holder has ended since the lookup: look the name up again.
     if (ReasonOf(sent.status) == reason::kProcessEnded) continue;
-    if (!sent.status.ok()) {
-      std::move(attempt->done)(sent.status);
-      return;
-    }
-    core.WhenDurable(sent.position, [attempt, pid = *holder] {
-      std::move(attempt->done)(Submitted{pid, true});
-    });
+    core.WhenDurable(sent.position,
+                     [attempt, pid = *holder, status = sent.status] {
+                       if (status.ok()) {
+                         std::move(attempt->done)(Submitted{pid, true});
+                       } else {
+                         std::move(attempt->done)(status);
+                       }
+                     });
     return;
   }
   core.admission.Submit(

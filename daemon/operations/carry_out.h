@@ -143,7 +143,7 @@ void CarryOutSend(const runtime::Runtime& runtime, const Access& access,
       done(sent, false, false);
     } else {
       runtime.WhenDurable(position,
-                          [done] { done(absl::OkStatus(), false, true); });
+                          [done, sent] { done(sent, false, sent.ok()); });
     }
     return;
   }
@@ -161,7 +161,7 @@ void CarryOutSend(const runtime::Runtime& runtime, const Access& access,
     // has the answer. A repeat waits, too, until the message is durable.
     runtime.WhenDurable(position, [&ids, key, sent, done, position] {
       ids.End(key, sent);
-      done(sent.status(), false, position != 0);
+      done(sent.status(), false, sent.ok() && position != 0);
     });
   }
 }

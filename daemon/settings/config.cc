@@ -50,7 +50,8 @@ absl::Status CheckStore(const Config& config) {
   return absl::InvalidArgumentError(
       "store.directory: a store cannot be used with auth.tokens yet, because "
       "it "
-      "does not keep the names of owners; leave one of them out");
+      "does not keep the names of owners; remove store.directory or "
+      "auth.tokens");
 }
 
 }  // namespace

@@ -36,13 +36,12 @@ void SendStream::CarryOut() {
   const Access access = this->access();
   runtime::BulkSender sender(runtime_);
   for (uint64_t index = first_; index < next_; ++index) {
-    CarryOutSend(runtime_, access, sender, message_ids_,
-                 request_.get().mutable_sends(static_cast<int>(index - first_)),
-                 message_,
-                 [this, index](const absl::Status& sent, bool duplicate,
-                               bool /*logged*/) {
-                   Answered(index, sent, duplicate);
-                 });
+    CarryOutSend(
+        runtime_, access, sender, message_ids_,
+        request_.get().mutable_sends(static_cast<int>(index - first_)),
+        message_,
+        [this, index](const absl::Status& sent, bool duplicate,
+                      bool /*logged*/) { Answered(index, sent, duplicate); });
   }
 }
 

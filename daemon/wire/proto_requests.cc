@@ -157,8 +157,8 @@ absl::StatusOr<runtime::SubmitRequest> ReadSubmit(
       return runtime::InvalidField(
           "durability", runtime::reason::kInvalidField,
           absl::StrCat("durability is ", request->durability(),
-                       "; it must be 0 (volatile), 1 (volatile) or 2 "
-                       "(durable)"));
+                       "; it must be 1 (VOLATILE) or 2 (DURABLE); 0 "
+                       "means 1"));
   }
 }
 

@@ -6,13 +6,13 @@
 
 namespace actord::runtime {
 
-absl::StatusOr<uint64_t> DurableInputs::SendAll(
-    Owner by, const Pid& to, std::span<const Message> messages, Lane& lane,
-    ReadyList* ready) {
+DurableInputs::Sent DurableInputs::SendAll(Owner by, const Pid& to,
+                                           std::span<const Message> messages,
+                                           Lane& lane, ReadyList* ready) {
   const FoundProcess process = processes_.Find(to, by);
-  if (!process) return processes_.WhyNotFound(to, by);
+  if (!process) return {processes_.WhyNotFound(to, by)};
   absl::Status status = durable_.CheckBehind();
-  if (!status.ok()) return status;
+  if (!status.ok()) return {status};
   uint64_t units = 0;
   for (const Message& message : messages) {
     units += LoggedBytesFor(message.topic, ToAbi(message.payload)) /
@@ -20,7 +20,7 @@ absl::StatusOr<uint64_t> DurableInputs::SendAll(
   }
   const uint64_t word = process->activity.load(std::memory_order_relaxed);
   if (!delivery_.HasRoom(word, messages.size(), units)) {
-    return delivery_.Explain(by, to, Posted::kMailboxFull, lane);
+    return {delivery_.Explain(by, to, Posted::kMailboxFull, lane)};
   }
   records::Input input{.to = to,
                        .kind = records::InputKind::kMessages,
@@ -31,7 +31,7 @@ absl::StatusOr<uint64_t> DurableInputs::SendAll(
         {.topic = message.topic, .payload = message.payload});
   }
   const absl::StatusOr<uint64_t> position = durable_.Append(input);
-  if (!position.ok()) return position;
+  if (!position.ok()) return {position.status()};
   EnvelopeList linked;
   Envelope* last = nullptr;
   for (size_t i = 0; i < messages.size(); ++i) {
@@ -41,27 +41,34 @@ absl::StatusOr<uint64_t> DurableInputs::SendAll(
   }
   const Posted posted = delivery_.SendTogether(
       by, to, linked.head(), last, messages.size(), units, lane, ready);
-  if (posted == Posted::kDelivered) return position;
+  if (posted == Posted::kDelivered) return {absl::OkStatus(), *position};
   while (Envelope* envelope = linked.PopFront()) lane.Free(envelope);
-  // Another thread has filled the mailbox, or the process has ended. What the
-  // journal holds becomes a dead letter, so nothing acts twice.
-  if (posted == Posted::kMailboxFull || posted == Posted::kOverQuota) {
-    records::Dropped dropped{.to = to,
-                             .reason = records::DropReason::kMailboxFull};
-    for (size_t i = 0; i < messages.size(); ++i) {
-      dropped.positions.list.push_back({.lsn = *position + i});
-    }
-    const absl::StatusOr<uint64_t> lsn = durable_.Append(dropped);
-    if (!lsn.ok()) return lsn;
-  }
-  return delivery_.Explain(by, to, posted, lane);
+  // Another thread has filled the mailbox, or the process has ended.
+  absl::Status refusal = delivery_.Explain(by, to, posted, lane);
+  return posted == Posted::kMailboxFull || posted == Posted::kOverQuota
+             ? Refuse(to, *position, messages.size(), std::move(refusal))
+             : Sent{std::move(refusal), *position};
 }
 
-absl::StatusOr<uint64_t> DurableInputs::Control(Owner by, const Pid& to,
-                                                uint16_t type,
-                                                std::string_view reason,
-                                                Lane& lane) {
-  if (!processes_.Find(to, by)) return processes_.WhyNotFound(to, by);
+DurableInputs::Sent DurableInputs::Refuse(const Pid& to, uint64_t position,
+                                          size_t count, absl::Status status) {
+  // What the journal holds becomes a dead letter, so nothing acts after its
+  // sender was told that it does not.
+  records::Dropped dropped{.to = to,
+                           .reason = records::DropReason::kMailboxFull};
+  for (size_t i = 0; i < count; ++i) {
+    dropped.positions.list.push_back({.lsn = position + i});
+  }
+  const absl::StatusOr<uint64_t> lsn = durable_.Append(dropped);
+  if (!lsn.ok()) return {lsn.status()};
+  return {std::move(status), *lsn};
+}
+
+DurableInputs::Sent DurableInputs::Control(Owner by, const Pid& to,
+                                           uint16_t type,
+                                           std::string_view reason,
+                                           Lane& lane) {
+  if (!processes_.Find(to, by)) return {processes_.WhyNotFound(to, by)};
   const records::Input input{.to = to,
                              .kind = type == ACTORD_EVENT_CANCEL
                                          ? records::InputKind::kCancel
@@ -70,11 +77,13 @@ absl::StatusOr<uint64_t> DurableInputs::Control(Owner by, const Pid& to,
                              .payload = {std::string(reason), "text/plain"},
                              .at_ns = durable_.NowNs()};
   const absl::StatusOr<uint64_t> position = durable_.Append(input);
-  if (!position.ok()) return position;
-  const absl::Status status =
+  if (!position.ok()) return {position.status()};
+  absl::Status status =
       delivery_.Control(by, to, type, reason, lane, *position);
-  if (!status.ok()) return status;
-  return position;
+  if (status.ok()) return {status, *position};
+  return absl::IsResourceExhausted(status)
+             ? Refuse(to, *position, 1, std::move(status))
+             : Sent{std::move(status), *position};
 }
 
 }  // namespace actord::runtime

@@ -66,7 +66,7 @@ class DurableProcesses {
   // STEP_TOO_LARGE: the record is too large. UNAVAILABLE: the journal has
   // failed or is closed.
   absl::StatusOr<uint64_t> Append(const records::Any& record);
-  // Whoever waits for this position waits for all records so far.
+  // A caller that waits for this position also waits for all earlier records.
   [[nodiscard]] uint64_t LastPosition() const {
     return store_.journal().Tail() - 1;
   }

@@ -61,7 +61,13 @@ absl::Status OpenedStore::Start() {
   if (!applier.ok()) return applier.status();
   applier_ = *std::move(applier);
   rounds_ = std::make_unique<StoreRounds>(*journal_, *applier_);
+  const uint64_t before = applier_->applied();
   absl::Status status = rounds_->CatchUp();
+  // A daemon that is started often ends its rounds here.
+  if (status.ok() &&
+      applier_->applied() - before >= options_.round_bytes / 16) {
+    status = rounds_->EndRound();
+  }
   if (!status.ok()) return status;
   opened_at_ns_ = applier_->store_ns();
   releases_.Durable(journal_->DurableLsn());

@@ -13,7 +13,13 @@ Releases::Releases(std::function<void(const absl::Status&)> failed)
 Releases::~Releases() { Stop(); }
 
 void Releases::After(uint64_t position, Release release) {
+  if (Keep(position, release)) return;
+  std::move(release)();
+}
+
+bool Releases::Keep(uint64_t position, Release& release) {
   const MutexLock lock(mutex_);
+  if (is_over_) return position >= durable_;
   // Threads come here in another order than that of their positions only if
   // they have appended at the same moment.
   auto place = held_.end();
@@ -22,6 +28,7 @@ void Releases::After(uint64_t position, Release release) {
   }
   held_.insert(place, Held{position, std::move(release)});
   if (held_.front().position < durable_) wake_.notify_one();
+  return true;
 }
 
 void Releases::Start() {
@@ -35,10 +42,16 @@ void Releases::Stop() {
     wake_.notify_all();
   }
   if (thread_.joinable()) thread_.join();
-  while (Run()) {
+  std::deque<Held> rest;
+  for (bool is_over = false; !is_over;) {
+    while (Run()) {
+    }
+    const MutexLock lock(mutex_);
+    // A release may have come since.
+    if (!held_.empty() && held_.front().position < durable_) continue;
+    is_over = is_over_ = true;
+    rest.swap(held_);
   }
-  const MutexLock lock(mutex_);
-  held_.clear();
 }
 
 std::deque<Releases::Held> Releases::TakeDurable() {

@@ -32,7 +32,7 @@ class Releases final : public JournalEvents {
   Releases& operator=(const Releases&) = delete;
 
   // Calls `release` when the record at `position` is durable, on the release
-  // thread, or in Run. It must not block.
+  // thread, or in Run; after Stop at once, or never. It must not block.
   void After(uint64_t position, Release release);
 
   // Starts the release thread. Without it, somebody calls Run.
@@ -55,6 +55,8 @@ class Releases final : public JournalEvents {
   };
 
   void RunThread();
+  // Keeps or drops the release. False: it is to be called at once.
+  bool Keep(uint64_t position, Release& release);
   // Takes what is durable from the front.
   std::deque<Held> TakeDurable();
 
@@ -68,6 +70,8 @@ class Releases final : public JournalEvents {
   // All records before this position are durable.
   uint64_t durable_ ABSL_GUARDED_BY(mutex_) = 0;
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
+  // Stop has returned: nobody releases any more but After itself.
+  bool is_over_ ABSL_GUARDED_BY(mutex_) = false;
   SystemThread thread_;
 };
 

@@ -38,16 +38,21 @@ void ProcessTable::Enter(Process& process, const Pid& pid) {
 }
 
 void ProcessTable::Leave(Process& process) {
-  // The generation of the slot is odd in Unreserve, and even at an end.
+  // The generation is even, because the process has ended or never began.
   const uint32_t generation =
-      (process.generation.load(std::memory_order_relaxed) - 1) | 1;
+      process.generation.load(std::memory_order_relaxed) - 1;
   const std::optional<Pid> pid = homes_->PidOf({process.index(), generation});
   ACTORD_ASSERT(pid.has_value(), "process_table.h: the process was durable");
   homes_->Leave(*pid);
 }
 
 bool ProcessTable::HasEnded(const Pid& pid, Owner by) const {
-  if (IsHomePid(pid)) return homes_ != nullptr && homes_->HasEnded(pid);
+  if (IsHomePid(pid)) {
+    // An ending process leaves its home a moment after nobody can find it.
+    return homes_ != nullptr &&
+           (homes_->HasEnded(pid) ||
+            (homes_->Find(pid).has_value() && !FindDurable(pid)));
+  }
   if (pid.node != node_ || pid.incarnation != incarnation_ ||
       (pid.generation & 1) == 0) {
     return false;

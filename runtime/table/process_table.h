@@ -75,7 +75,9 @@ class ProcessTable {
         pid.slot >= slots_.SlotsInUse()) [[unlikely]] {
       return FindDurable(pid);
     }
-    return FindResident({pid.slot, pid.generation});
+    const FoundProcess found = FindResident({pid.slot, pid.generation});
+    // A durable process has the PID of its home alone.
+    return found && found->is_durable() ? FoundProcess{} : found;
   }
 
   // The same for one who may not know of all processes. (Relaxed: if the slot
@@ -140,7 +142,6 @@ class ProcessTable {
   }
   // Gives back a reserved slot whose process never began; its PID is used up.
   void Unreserve(Cache& cache, Process& process) {
-    if (process.is_durable()) Leave(process);
     process.generation.fetch_add(1, std::memory_order_release);
     LeaveLimits(process);
     Release(cache, process);

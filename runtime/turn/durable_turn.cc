@@ -49,9 +49,6 @@ int32_t DurableTurn::Run(Process& process, Turn& turn) {
   if (shared_.orders.cancel.load(std::memory_order_relaxed) ||
       shared_.orders.terminate.load(std::memory_order_relaxed)) {
     process.running.store(false, std::memory_order_relaxed);
-    if (process.admitted != nullptr) {
-      process.TakeAdmitted()(DurableProcesses::BeginsLater());
-    }
     return kIsFrozen;
   }
   DurableState& state = durable().StateOf(process);
@@ -59,8 +56,7 @@ int32_t DurableTurn::Run(Process& process, Turn& turn) {
   if (state.end) return AwaitEnd(process, turn, state);
   if (state.is_quarantined ||
       (state.restore_due && !Restore(process, turn, state))) {
-    while (Envelope* event = process.urgent_taken.PopFront()) lane_.Free(event);
-    return ACTORD_STEP_BLOCK;
+    return Idle(process, turn, state);
   }
   if (process.init_due) {
     if (const auto verdict = Begin(process, turn, state)) return *verdict;
@@ -71,6 +67,21 @@ int32_t DurableTurn::Run(Process& process, Turn& turn) {
   inbox_.FillFromMessages(process, turn);
   return turn.count != 0 || process.step_due ? Step(process, turn, state)
                                              : ACTORD_STEP_IDLE;
+}
+
+int32_t DurableTurn::Idle(Process& process, Turn& turn, DurableState& state) {
+  process.step_due = false;
+  bool is_terminated = false;
+  while (Envelope* event = process.urgent_taken.PopFront()) {
+    is_terminated |=
+        event->type == kEventTerminate && event->generation == turn.generation;
+    lane_.Free(event);
+  }
+  if (!is_terminated) return ACTORD_STEP_BLOCK;
+  return BeginEnd(process, turn, state,
+                  {EndKind::kTerminated, absl::StatusCode::kAborted,
+                   "it was terminated in quarantine"},
+                  0);
 }
 
 int32_t DurableTurn::AwaitEnd(Process& process, Turn& turn,

@@ -77,6 +77,8 @@ class DurableTurn {
  private:
   DurableProcesses& durable() { return shared_.durable; }
 
+  // The turn of a process in quarantine: only a terminate has an effect.
+  int32_t Idle(Process& process, Turn& turn, DurableState& state);
   // The process has ended, and waits for its record.
   int32_t AwaitEnd(Process& process, Turn& turn, DurableState& state);
   // False: the process cannot be restored, and is in quarantine.

@@ -202,6 +202,19 @@ absl::Status ProcessAdmission::Name(const std::string& name, Process& process,
   return status;
 }
 
+void ProcessAdmission::RefuseName(Admitted&& done, absl::Status status) const {
+  if (durable_ == nullptr) {
+    std::move(done)(std::move(status));
+    return;
+  }
+  // The holder of the name may not be durable yet.
+  durable_->releases().After(
+      durable_->LastPosition(),
+      [done = std::move(done), status = std::move(status)]() mutable {
+        std::move(done)(std::move(status));
+      });
+}
+
 absl::StatusOr<bool> ProcessAdmission::IsDurable(const SubmitRequest& request,
                                                  const Pid& parent) const {
   if (request.durability != DurabilityWish::kDurable) return false;
@@ -352,12 +365,7 @@ void ProcessAdmission::SubmitNow(const SubmitRequest& request,
         BeginDurable(request, keep_result, process, held, done);
     if (!begun.ok()) {
       mailbox_bytes.Give(charged, bytes);
-      // The holder of the name may not be durable yet.
-      durable_->releases().After(
-          durable_->LastPosition(),
-          [done = std::move(done), status = begun.status()]() mutable {
-            std::move(done)(status);
-          });
+      RefuseName(std::move(done), begun.status());
       return;
     }
     position = *begun;
@@ -365,7 +373,7 @@ void ProcessAdmission::SubmitNow(const SubmitRequest& request,
     absl::Status named = Name(request.name, process, held, done);
     if (!named.ok()) {
       mailbox_bytes.Give(charged, bytes);
-      std::move(done)(named);
+      RefuseName(std::move(done), std::move(named));
       return;
     }
   }

@@ -58,6 +58,8 @@ class ProcessAdmission {
   // again, and `done` is the caller's again.
   absl::Status Name(const std::string& name, Process& process, uint64_t held,
                     Admitted& done);
+  // Refuses a process for its name, or because it cannot be durable.
+  void RefuseName(Admitted&& done, absl::Status status) const;
   // Whether the process is to be durable. DURABILITY_OFF, NOT_DURABLE_TYPE:
   // the request asks for what cannot be.
   absl::StatusOr<bool> IsDurable(const SubmitRequest& request,

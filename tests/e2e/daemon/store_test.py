@@ -96,7 +96,7 @@ class Store(StoreCase):
         self.assert_refused(
             lambda: self.actor.submit("counter", durability=7),
             code=grpc.StatusCode.INVALID_ARGUMENT, reason="INVALID_FIELD",
-            message="it must be 0", field="durability")
+            message="it must be 1", field="durability")
 
     def test_without_a_store(self):
         self.actor = self.connect(self.start_daemon())

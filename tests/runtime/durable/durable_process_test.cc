@@ -311,6 +311,57 @@ TEST_F(DurableProcess, ProcessThatCannotBeRestoredKeepsImageAndMailbox) {
   EXPECT_EQ(world_.BalanceOf(pid), "7");
 }
 
+TEST_F(DurableProcess, ProcessInQuarantineCanBeTerminated) {
+  const Pid pid = world_.NewAccount(5);
+  Account::refuses_restore = true;
+  StopAndStart();
+  EXPECT_TRUE(world_.Send(pid, "add", "2").status.ok());
+  world_.Settle();
+  ASSERT_TRUE(world_.runtime()
+                  .Control(Owner::kAny, pid, kEventTerminate, "now")
+                  .status.ok());
+  world_.Settle();
+  Account::refuses_restore = false;
+  const auto outcome = world_.Await(pid);
+  ASSERT_TRUE(outcome->has_value() && (*outcome)->ok());
+  EXPECT_EQ((**outcome)->kind, EndKind::kTerminated);
+}
+
+TEST_F(DurableProcess, StopAnswersWhoeverWaits) {
+  const auto told = world_.Submit("5");
+  const auto refused = world_.Submit("refuse");
+  world_.runtime().orders.cancel = true;
+  world_.Stop();
+  ASSERT_TRUE(told->has_value());
+  EXPECT_EQ(ReasonOf((*told)->status()), reason::kDraining);
+  EXPECT_TRUE(refused->has_value());
+}
+
+TEST(Releases, ReleaseAfterTheStopComesAtOnceOrNever) {
+  Releases releases([](const absl::Status&) {});
+  releases.Durable(10);
+  releases.Stop();
+  int released = 0;
+  releases.After(9, [&released] { ++released; });
+  releases.After(10, [&released] { released += 10; });
+  EXPECT_EQ(released, 1);
+}
+
+TEST(Releases, ReleasesInTheOrderOfThePositions) {
+  Releases releases([](const absl::Status&) {});
+  std::string order;
+  releases.After(30, [&order] { order += "c"; });
+  releases.After(10, [&order] { order += "a"; });
+  releases.After(20, [&order] { order += "b"; });
+  releases.Durable(20);
+  EXPECT_TRUE(releases.Run());
+  EXPECT_EQ(order, "a") << "the record at 20 is not durable yet";
+  releases.Durable(31);
+  EXPECT_TRUE(releases.Run());
+  EXPECT_EQ(order, "abc");
+  EXPECT_FALSE(releases.Run());
+}
+
 TEST_F(DurableProcess, UnknownTypeRefusesTheStart) {
   world_.NewAccount(5);
   world_.Stop();

@@ -153,6 +153,7 @@ TEST_F(DurableTable, FindsADurableProcessByItsPidAlone) {
   EXPECT_TRUE(table_.IsStill(pid));
   EXPECT_EQ(table_.OwnerOf(pid), Owner::kNobody);
   EXPECT_EQ(&table_.At(volatile_pid.slot), &process);
+  EXPECT_EQ(table_.Find(volatile_pid), nullptr) << "it has one PID";
 }
 
 TEST_F(DurableTable, AnEndedProcessIsNotFoundAndItsSlotIsAnothersOne) {
@@ -185,6 +186,8 @@ TEST_F(DurableTable, AProcessThatNeverBeganLeavesItsHome) {
   EXPECT_EQ(table_.Find(pid), nullptr);
   EXPECT_TRUE(table_.HasEnded(pid, Owner::kAny));
   EXPECT_EQ(homes_.Draw(9), HomePid(9, kEpoch, pid.slot, pid.generation + 2));
+  EXPECT_EQ(homes_.Draw(9), HomePid(9, kEpoch, pid.slot + 1, 1))
+      << "each PID is drawn once";
 }
 
 TEST_F(DurableTable, WithoutHomesADurablePidIsUnknown) {
