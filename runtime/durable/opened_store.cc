@@ -139,7 +139,8 @@ absl::Status OpenedStore::ForEachProcess(
   absl::Status status = state_->Scan(
       prefix, BehindPrefix(prefix),
       [&](std::string_view key, std::string_view value) {
-        StoredProcess process{.pid = PidIn(key, kKeyKindBytes)};
+        StoredProcess process;
+        process.pid = PidIn(key, kKeyKindBytes);
         absl::StatusOr<ProcessEntry> entry = Decoded<ProcessEntry>(value);
         failed.Update(entry.status());
         if (!failed.ok()) return false;

@@ -35,8 +35,8 @@ absl::StatusOr<StateImage> StateImages::Snapshot(Process& process,
                                                  const ProcessType& type) {
   StepRecord& record = caller_.record();
   // A Snapshot uses the record, too.
-  StepRecord kept =
-      std::exchange(record, StepRecord{.keeps_answers = record.keeps_answers});
+  StepRecord kept = std::exchange(record, StepRecord{});
+  record.keeps_answers = kept.keeps_answers;
   const StepCaller::UpgradeCallResult result =
       caller_.Snapshot(process, turn, type);
   absl::StatusOr<StateImage> image;
