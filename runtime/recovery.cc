@@ -65,6 +65,32 @@ absl::Status FillMailbox(Process& process, const StoredProcess& stored,
   return absl::OkStatus();
 }
 
+// What the store says of the process, besides its mailbox.
+absl::Status FillProcess(Process& process, StoredProcess& stored,
+                         DurableState& state, Lane& lane) {
+  const ProcessEntry& entry = stored.entry;
+  const records::RuntimeImage& image = entry.runtime;
+  process.keep_result = image.keep_result;
+  process.cancel_requested.store(image.cancel_requested,
+                                 std::memory_order_relaxed);
+  if (entry.started) {
+    if (!stored.image) return Damaged(stored.pid, "has no image");
+    process.next_tag = image.turn.next_tag;
+    process.steps.store(image.turn.step, std::memory_order_relaxed);
+    process.cancel_seen = image.turn.cancel_seen;
+    process.step_due = image.turn.step_due;
+    state.restore_due = true;
+    state.image = *std::move(stored.image);
+  } else {
+    process.init_due = true;
+    if (!entry.input.bytes.empty() || !entry.input.content_type.empty()) {
+      process.input =
+          lane.NewEnvelope(ACTORD_EVENT_MESSAGE, {}, ToAbi(entry.input));
+    }
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<Process*> Runtime::Core::RecoverOne(StoredProcess&& stored) {
@@ -104,26 +130,9 @@ absl::StatusOr<Process*> Runtime::Core::RecoverOne(StoredProcess&& stored) {
   Process& process = *reserved;
   processes.Enter(process, stored.pid);
   DurableState& kept = durable->Begin(process);
-  process.keep_result = image.keep_result;
-  process.cancel_requested.store(image.cancel_requested,
-                                 std::memory_order_relaxed);
   if (image.owner != Owner::kNobody) scheduler.BeginOwners();
-  if (entry.started) {
-    if (!stored.image) return Damaged(stored.pid, "has no image");
-    process.next_tag = image.turn.next_tag;
-    process.steps.store(image.turn.step, std::memory_order_relaxed);
-    process.cancel_seen = image.turn.cancel_seen;
-    process.step_due = image.turn.step_due;
-    kept.restore_due = true;
-    kept.image = *std::move(stored.image);
-  } else {
-    process.init_due = true;
-    if (!entry.input.bytes.empty() || !entry.input.content_type.empty()) {
-      process.input =
-          lane.NewEnvelope(ACTORD_EVENT_MESSAGE, {}, ToAbi(entry.input));
-    }
-  }
-  absl::Status status = FillMailbox(process, stored, lane);
+  absl::Status status = FillProcess(process, stored, kept, lane);
+  if (status.ok()) status = FillMailbox(process, stored, lane);
   if (!status.ok()) return status;
   for (const std::string& name : image.names) {
     Pid holder;

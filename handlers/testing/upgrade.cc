@@ -75,6 +75,19 @@ Status Harness::Upgrade(const Pid& pid, const actord_process_type& type,
   return world_->Upgrade(world_->LiveOrBreak(pid), type, from_version);
 }
 
+void Harness::World::ForgetOtherYields(Record& record,
+                                       const std::set<Tag>& adopted) {
+  std::erase_if(record.yields, [&](const auto& yield) {
+    if (adopted.contains(yield.first)) return false;
+    outstanding.erase(yield.second);
+    return true;
+  });
+  std::erase_if(record.urgent, [&](const OwnedEvent& event) {
+    return event.type == ACTORD_EVENT_COMPLETION &&
+           !adopted.contains(event.tag);
+  });
+}
+
 Status Harness::World::Upgrade(Record& record, const actord_process_type& to,
                                std::string_view from_version) {
   if (record.phase != Record::Phase::kLive) {
@@ -135,15 +148,7 @@ Status Harness::World::Upgrade(Record& record, const actord_process_type& to,
   record.type = &to;
   record.method = method;
   record.step_due = true;
-  std::erase_if(record.yields, [&](const auto& yield) {
-    if (adopted.contains(yield.first)) return false;
-    outstanding.erase(yield.second);
-    return true;
-  });
-  std::erase_if(record.urgent, [&](const OwnedEvent& event) {
-    return event.type == ACTORD_EVENT_COMPLETION &&
-           !adopted.contains(event.tag);
-  });
+  ForgetOtherYields(record, adopted);
   Note(std::string(to.name) + " " + FormatPid(record.pid) +
        " goes on in another version");
   if (std::optional<Status> why = Begun(record, std::move(beginning))) {

@@ -54,6 +54,8 @@ class Harness::World {
   // Runs Init. False: Init refused, and the process has ended.
   bool Admit(Record& record);
   // Implements Harness::Upgrade (upgrade.cc).
+  // Forgets the yields that an upgrade has not adopted.
+  void ForgetOtherYields(Record& record, const std::set<Tag>& adopted);
   Status Upgrade(Record& record, const actord_process_type& to,
                  std::string_view from_version);
   // Puts the message into the mailbox, or counts it as a dead letter. False:

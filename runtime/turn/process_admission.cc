@@ -279,7 +279,7 @@ absl::StatusOr<uint64_t> ProcessAdmission::BeginDurable(
       return NameTaken(request.name, FormatPid(*holder));
     }
   }
-  const absl::StatusOr<uint64_t> position = durable_->Append(record);
+  absl::StatusOr<uint64_t> position = durable_->Append(record);
   if (!position.ok()) {
     durable_->homes().Leave(*pid);
     GiveUp(process, held, done);
