@@ -95,7 +95,9 @@ void Upgrader::Upgrade(Process& process, Turn& turn,
               {.struct_size = sizeof(actord_restore),
                .method = method,
                .snapshot = ToAbi(snapshot),
-               .from_version = ToAbi(std::string_view(from.version))},
+               .from_version = ToAbi(std::string_view(from.version)),
+               .reason = ACTORD_RESTORE_UPGRADE,
+               .from_flat_version = 0},
               adoption);
   if (state == nullptr) return;
   caller_.Close(process, from, std::exchange(process.state, state));
