@@ -129,8 +129,8 @@ std::string HelpText() {
   text +=
       "\n"
       "Exit status: 0 clean, 64 wrong usage, 69 cannot listen, 70 internal\n"
-      "error, 75 processes had to be forced to end, 78 wrong configuration or\n"
-      "plugin.\n";
+      "error, 74 the store has failed, 75 processes had to be forced to end,\n"
+      "78 wrong configuration, plugin or store.\n";
   return text;
 }
 
