@@ -13,7 +13,7 @@ enum ExitStatus : int {
   kExitCannotListen = 69,
   // The daemon could not start, for an internal reason.
   kExitInternal = 70,
-  // The disk of the store has failed: a write or a sync gave an error.
+  // The store has failed: a write, a sync or the state store gave an error.
   kExitStorageFailed = 74,
   // Processes had to be forced to end.
   kExitDrainTimeout = 75,
@@ -23,9 +23,8 @@ enum ExitStatus : int {
 };
 
 // Returns the exit status of a start. INVALID_ARGUMENT, NOT_FOUND and
-// FAILED_PRECONDITION are errors of the configuration and its plugins,
-// DATA_LOSS is one of the store.
-// UNAVAILABLE is an error of an address.
+// FAILED_PRECONDITION are errors of the configuration and its plugins.
+// DATA_LOSS is an error of the store. UNAVAILABLE is an error of an address.
 inline ExitStatus ExitStatusOf(const absl::Status& start) {
   switch (start.code()) {
     case absl::StatusCode::kOk:

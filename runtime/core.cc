@@ -23,10 +23,6 @@ size_t ThreadsOf(const RuntimeOptions& options) {
          static_cast<size_t>(options.max_blocked_threads);
 }
 
-Sent SentAt(DurableInputs::Sent&& sent) {
-  return {std::move(sent.status), sent.position};
-}
-
 // The key for the random bits of steps.
 SipKey SecretOf(uint64_t seed) {
   // Not the stream that the workers use for their choices.
@@ -199,7 +195,7 @@ Sent Runtime::Core::SendFromOutside(Owner by, const Pid& to,
   status.Update(CheckMemory(limits));
   if (!status.ok()) return {status};
   if (IsHomePid(to) && durable != nullptr) {
-    return SentAt(durable_inputs->SendAll(by, to, {&message, 1}, lane, ready));
+    return durable_inputs->SendAll(by, to, {&message, 1}, lane, ready);
   }
   Envelope* const envelope = lane.NewEnvelope(
       ACTORD_EVENT_MESSAGE, message.topic, ToAbi(message.payload));
@@ -212,7 +208,7 @@ Sent Runtime::Core::SendAllFromOutside(Owner by, const Pid& to,
     return {delivery.SendAll(by, to, messages, lane)};
   }
   if (!messages.empty()) {
-    return SentAt(durable_inputs->SendAll(by, to, messages, lane));
+    return durable_inputs->SendAll(by, to, messages, lane);
   }
   // The process itself may not be durable yet.
   return {delivery.SendAll(by, to, messages, lane), durable->LastPosition()};
@@ -230,7 +226,7 @@ void Runtime::Core::WhenDurable(uint64_t position,
 Sent Runtime::Core::Control(Owner by, const Pid& to, uint16_t type,
                             std::string_view reason) {
   if (IsHomePid(to) && durable != nullptr) {
-    return SentAt(durable_inputs->Control(by, to, type, reason, lane));
+    return durable_inputs->Control(by, to, type, reason, lane);
   }
   return {delivery.Control(by, to, type, reason, lane)};
 }

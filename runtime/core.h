@@ -35,19 +35,6 @@
 
 namespace actord::runtime {
 
-// The fate of what was sent from outside, and the position of its record; 0: it
-// has none.
-struct Sent {
-  absl::Status status;
-  uint64_t position = 0;
-
-  // `place` gets the position, unless null.
-  absl::Status Tell(uint64_t* place) const {
-    if (place != nullptr) *place = position;
-    return status;
-  }
-};
-
 class Runtime::Core {
  public:
   // Precondition: `options` are checked and resolved.

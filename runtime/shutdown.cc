@@ -163,7 +163,8 @@ ShutdownReport Shutdown::Run(ShutdownMode mode, absl::Duration timeout) {
       left + core_.pool.Stop(given_up_ns - std::min(given_up_ns, now_ns));
   if (core_.LiveVolatile() == 0) {
     core_.threads.Stop();
-    // Whoever waits for the disk is answered while the daemon still can.
+    // Callers that wait for the disk get their answers while the daemon can
+    // still send them.
     if (core_.durable != nullptr) {
       core_.options.store->Close();
       core_.CloseDurable();

@@ -209,9 +209,10 @@ void AddSubmit(CLI::App& app, Action& chosen) {
                    "From 0 (lowest) to 31 (highest, runs first) [16]")
       ->check(CLI::Range(0, kHighestPriority).description(""))
       ->type_name("N");
-  auto* const durable =
-      command->add_flag("--durable", options->is_durable,
-                        "The process survives the daemon; fails if it cannot");
+  auto* const durable = command->add_flag(
+      "--durable", options->is_durable,
+      "The process survives the daemon. The submission fails if the type or "
+      "the daemon does not support this");
   command
       ->add_flag("--volatile", options->is_volatile,
                  "The process ends with the daemon; this is the default")

@@ -69,8 +69,12 @@ class ActorService final : public RoutedService {
   void RecheckStreams();
 
  private:
-  void WhenDurable(absl::AnyInvocable<void() &&> then) override {
-    runtime_.WhenDurable(runtime_.LastPosition(), std::move(then));
+  [[nodiscard]] uint64_t LastPosition() const override {
+    return runtime_.LastPosition();
+  }
+  void WhenDurable(uint64_t position,
+                   absl::AnyInvocable<void() &&> then) override {
+    runtime_.WhenDurable(position, std::move(then));
   }
 
   // One function for each method. The function is called when the call has

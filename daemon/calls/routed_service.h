@@ -21,6 +21,7 @@
 #include <grpcpp/support/server_callback.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <memory>
 #include <string>
@@ -50,11 +51,11 @@ class RoutedService : public grpc::Service {
 
   [[nodiscard]] const UnreadAnswers& unread_answers() const { return unread_; }
 
-  // Calls `then` when everything that has been done so far is durable. Without
-  // a store nothing is, and `then` runs at once.
-  virtual void WhenDurable(absl::AnyInvocable<void() &&> then) {
-    std::move(then)();
-  }
+  // The position of the last record so far, and what happens when the record at
+  // a position is durable (runtime.h). 0: there is nothing to wait for.
+  [[nodiscard]] virtual uint64_t LastPosition() const = 0;
+  virtual void WhenDurable(uint64_t position,
+                           absl::AnyInvocable<void() &&> then) = 0;
 
   // Asserts that every method has been routed. To be called after the last
   // Route.
@@ -77,9 +78,14 @@ class RoutedService : public grpc::Service {
       Response response;
       const absl::Status status = (service->*answer)(caller, request, response);
       audit.Done(status);
-      // What the answer rests on may not be durable yet.
-      WhenDurable([this, status, response = std::move(response), context, out,
-                   reactor] {
+      const uint64_t position = LastPosition();
+      if (position == 0) {
+        FinishCall(status, response, {*context, unread_, out}, reactor);
+        return reactor;
+      }
+      // The answer rests on what the client can see, which may not be durable.
+      WhenDurable(position, [this, status, response = std::move(response),
+                             context, out, reactor] {
         FinishCall(status, response, {*context, unread_, out}, reactor);
       });
       return reactor;

@@ -44,10 +44,10 @@ GuardLimits GuardLimitsFor(int max_concurrent_streams,
 // read, from which on the connection is a suspect.
 inline constexpr uint64_t kSuspectResets = 100;
 
-// How many such calls each connection may have while there are so many
-// suspects. Together they may have four times as many as one connection alone,
-// so the memory that a flood takes does not grow with its connections. At least
-// kSuspectResets.
+// The number of such calls that each connection may have if there are
+// `suspects` suspects. Together they may have four times as many as one
+// connection alone, so the memory that a flood takes does not grow with its
+// connections. At least kSuspectResets.
 uint64_t MaxResetsOfEach(const GuardLimits& limits, uint64_t suspects);
 
 // Counts the events of the last second, and of up to one second before.

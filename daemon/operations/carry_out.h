@@ -159,10 +159,15 @@ void CarryOutSend(const runtime::Runtime& runtime, const Access& access,
     const absl::StatusOr<runtime::Pid> sent = send();
     // End comes before the answer, so that the id is remembered when the client
     // has the answer. A repeat waits, too, until the message is durable.
-    runtime.WhenDurable(position, [&ids, key, sent, done, position] {
+    const auto end = [&ids, key, sent, done, position] {
       ids.End(key, sent);
       done(sent.status(), false, sent.ok() && position != 0);
-    });
+    };
+    if (position == 0) {
+      end();
+    } else {
+      runtime.WhenDurable(position, end);
+    }
   }
 }
 

@@ -134,10 +134,10 @@ void AddBootKeys(std::vector<ConfigKey>& keys) {
 void AddStoreKeys(std::vector<ConfigKey>& keys) {
   keys.push_back(
       Single({"store.directory", "store", "DIR",
-              "Directory of the store of durable processes, of the daemon's "
-              "user alone. It is made if it does not exist; its parent must "
-              "exist. Empty: all processes are volatile, and end with the "
-              "daemon."},
+              "Directory of the store of durable processes. Only the daemon's "
+              "user can read it. The daemon makes it if it does not exist; its "
+              "parent must exist. It cannot be used with auth.tokens. Empty: "
+              "all processes are volatile, and end with the daemon."},
              TextCodec{}, ACTORD_MEMBER(store_directory)));
 }
 

@@ -146,12 +146,10 @@ absl::StatusOr<runtime::SubmitRequest> ReadSubmit(
   }
   switch (request->durability()) {
     case v1::DURABILITY_UNSPECIFIED:
-      return submit;
     case v1::DURABILITY_VOLATILE:
-      submit.durability = runtime::DurabilityWish::kVolatile;
       return submit;
     case v1::DURABILITY_DURABLE:
-      submit.durability = runtime::DurabilityWish::kDurable;
+      submit.durable = true;
       return submit;
     default:
       return runtime::InvalidField(
@@ -173,7 +171,7 @@ uint64_t Fingerprint(const runtime::SubmitRequest& request) {
   uint64_t hash =
       absl::HashOf(request.process_type, request.method, request.input.bytes,
                    request.input.content_type, request.messages.size(),
-                   request.priority, request.name, request.durability);
+                   request.priority, request.name, request.durable);
   for (const runtime::Message& message : request.messages) {
     hash = absl::HashOf(hash, message.topic, message.payload.bytes,
                         message.payload.content_type);

@@ -6,9 +6,9 @@
 
 namespace actord::runtime {
 
-DurableInputs::Sent DurableInputs::SendAll(Owner by, const Pid& to,
-                                           std::span<const Message> messages,
-                                           Lane& lane, ReadyList* ready) {
+Sent DurableInputs::SendAll(Owner by, const Pid& to,
+                            std::span<const Message> messages, Lane& lane,
+                            ReadyList* ready) {
   const FoundProcess process = processes_.Find(to, by);
   if (!process) return {processes_.WhyNotFound(to, by)};
   absl::Status status = durable_.CheckBehind();
@@ -50,8 +50,8 @@ DurableInputs::Sent DurableInputs::SendAll(Owner by, const Pid& to,
              : Sent{std::move(refusal), *position};
 }
 
-DurableInputs::Sent DurableInputs::Refuse(const Pid& to, uint64_t position,
-                                          size_t count, absl::Status status) {
+Sent DurableInputs::Refuse(const Pid& to, uint64_t position, size_t count,
+                           absl::Status status) {
   // What the journal holds becomes a dead letter, so nothing acts after its
   // sender was told that it does not.
   records::Dropped dropped{.to = to,
@@ -64,10 +64,8 @@ DurableInputs::Sent DurableInputs::Refuse(const Pid& to, uint64_t position,
   return {std::move(status), *lsn};
 }
 
-DurableInputs::Sent DurableInputs::Control(Owner by, const Pid& to,
-                                           uint16_t type,
-                                           std::string_view reason,
-                                           Lane& lane) {
+Sent DurableInputs::Control(Owner by, const Pid& to, uint16_t type,
+                            std::string_view reason, Lane& lane) {
   if (!processes_.Find(to, by)) return {processes_.WhyNotFound(to, by)};
   const records::Input input{.to = to,
                              .kind = type == ACTORD_EVENT_CANCEL

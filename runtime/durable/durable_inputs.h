@@ -17,6 +17,20 @@
 
 namespace actord::runtime {
 
+// The fate of what was sent from outside.
+struct Sent {
+  absl::Status status;
+  // The sender is told when the record at this position is durable; 0: at once.
+  // That holds for an error, too.
+  uint64_t position = 0;
+
+  // `place` gets the position, unless null.
+  absl::Status Tell(uint64_t* place) const {
+    if (place != nullptr) *place = position;
+    return status;
+  }
+};
+
 class DurableInputs {
  public:
   // All are borrowed.
@@ -24,12 +38,6 @@ class DurableInputs {
                 ProcessTable& processes)
       : durable_(durable), delivery_(delivery), processes_(processes) {}
 
-  // The fate of an input. Its sender is told when the record at `position` is
-  // durable; 0: it is told at once. That holds for an error, too.
-  struct Sent {
-    absl::Status status;
-    uint64_t position = 0;
-  };
   // Sends all messages or none: as Delivery::SendAll, for a durable process.
   Sent SendAll(Owner by, const Pid& to, std::span<const Message> messages,
                Lane& lane, ReadyList* ready = nullptr);

@@ -32,12 +32,12 @@ class OpenedStore final : public DurableStore {
     // `knows` is set by Open.
     JournalOptions journal;
     ApplierOptions applier;
-    // A round ends after so many bytes of records, or after this time if there
-    // were any.
+    // A round ends when the journal has grown by `round_bytes`, or after
+    // `round_ns` if it has grown at all.
     uint64_t round_bytes = 256 << 20;
     uint64_t round_ns = uint64_t{60} * 1'000'000'000;
-    // Called once, on any thread: the disk has failed, and the program must end
-    // with status 74.
+    // Called once, on any thread: journal or state store has failed, and the
+    // program must end with status 74.
     std::function<void(const absl::Status&)> failed;
     // Opens the state store; null: RocksDB in the folder `state`.
     std::function<absl::StatusOr<std::unique_ptr<StateStore>>()> open_state;
@@ -61,8 +61,8 @@ class OpenedStore final : public DurableStore {
   absl::Status ForEachOutcome(
       absl::FunctionRef<void(const Pid&, OutcomeEntry&&)> use) override;
 
-  // Without threads (JournalOptions::threads): commits, releases and applies
-  // what there is. False: nothing was done.
+  // Without threads (JournalOptions::threads): commits and releases what there
+  // is. The next Open applies it. False: nothing was done.
   bool Work();
 
  private:

@@ -70,7 +70,7 @@ class Releases final : public JournalEvents {
   // All records before this position are durable.
   uint64_t durable_ ABSL_GUARDED_BY(mutex_) = 0;
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
-  // Stop has returned: nobody releases any more but After itself.
+  // Stop has released everything. From now on After itself releases.
   bool is_over_ ABSL_GUARDED_BY(mutex_) = false;
   SystemThread thread_;
 };

@@ -3,7 +3,6 @@
 // Thread-safety: plain values. Ownership: they own their contents.
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -15,13 +14,6 @@
 
 namespace actord::runtime {
 
-// Whether a process survives the daemon.
-enum class DurabilityWish : uint8_t {
-  kNone,  // volatile
-  kVolatile,
-  kDurable,  // refused if it cannot be
-};
-
 struct SubmitRequest {
   std::string process_type;
   std::string method;  // "": the type's first
@@ -32,7 +24,7 @@ struct SubmitRequest {
   // Of a process that has no living parent; otherwise the owner is the
   // parent's. Not kAny.
   Owner owner = Owner::kNobody;
-  DurabilityWish durability = DurabilityWish::kNone;
+  bool durable = false;  // survives the daemon; refused if it cannot
   // Why the input was not copied, which refuses the request; OK: it was copied.
   absl::Status input_error = {};
 };

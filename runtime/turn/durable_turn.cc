@@ -1,16 +1,10 @@
 #include "runtime/turn/durable_turn.h"
 
-#include <memory>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "handlers/rules/process_rules.h"
-#include "runtime/delivery/logged_message.h"
-#include "runtime/process/errors.h"
-#include "runtime/process/upgrading.h"
 #include "runtime/step/record_format.h"
-#include "runtime/system/absl_text.h"
-#include "runtime/table/home_pid.h"
 
 namespace actord::runtime {
 namespace {

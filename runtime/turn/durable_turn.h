@@ -18,13 +18,12 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
-#include "absl/status/statusor.h"
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
 #include "runtime/actors/lifecycle_log.h"
 #include "runtime/delivery/delivery.h"
 #include "runtime/durable/durable_processes.h"

@@ -217,7 +217,7 @@ void ProcessAdmission::RefuseName(Admitted&& done, absl::Status status) const {
 
 absl::StatusOr<bool> ProcessAdmission::IsDurable(const SubmitRequest& request,
                                                  const Pid& parent) const {
-  if (request.durability != DurabilityWish::kDurable) return false;
+  if (!request.durable) return false;
   if (durable_ == nullptr) {
     return Error(absl::StatusCode::kFailedPrecondition, reason::kDurabilityOff,
                  "this daemon has no store, so no process is durable "

@@ -12,9 +12,8 @@
 
 namespace actord::runtime {
 
-// They are members of one object, so that a turn reaches
-// all of them from one address (performance-notes: The classes of a turn in one
-// object).
+// The classes are members of one object, so that a turn reaches all of them
+// from one address (performance-notes: The classes of a turn in one object).
 //
 // Ownership: borrowed by the ProcessRunner.
 struct TurnParts {

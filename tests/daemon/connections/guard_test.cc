@@ -21,7 +21,7 @@
 namespace actord::daemon {
 namespace {
 
-// Four connections may have so many each, ten may have 120 each.
+// Four connections may have 300 unread calls each, ten may have 120 each.
 constexpr GuardLimits kGuardLimits{.max_unread_calls = 300,
                                    .max_left_calls = 1000,
                                    .max_idle_bytes_first = 1 << 30,

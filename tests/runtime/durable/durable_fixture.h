@@ -26,6 +26,7 @@ namespace actord::runtime {
 
 // An account with a balance. Its topics:
 //   add N          adds to the balance
+//   set N          replaces the balance
 //   pay PID N      sends `add N` to PID, and takes N off
 //   get            a call: answers with the balance
 //   end            ends with the balance as the result
@@ -50,6 +51,8 @@ class Account : public actord::Process {
       if (!event.is_message()) continue;
       if (event.topic() == "add") {
         balance_ += NumberOf(text);
+      } else if (event.topic() == "set") {
+        balance_ = NumberOf(text);
       } else if (event.topic() == "pay") {
         const size_t space = text.find(' ');
         const std::string_view amount = text.substr(space + 1);
@@ -187,13 +190,12 @@ class DurableWorld {
 
   // The PID, or the error, when the submitter has been told.
   std::shared_ptr<std::optional<absl::StatusOr<Pid>>> Submit(
-      std::string input, std::string name = "",
-      DurabilityWish durability = DurabilityWish::kDurable,
+      std::string input, std::string name = "", bool durable = true,
       const std::string& type = "account") {
     auto told = std::make_shared<std::optional<absl::StatusOr<Pid>>>();
     SubmitRequest request{type, "", {std::move(input), ""}, {}};
     request.name = std::move(name);
-    request.durability = durability;
+    request.durable = durable;
     runtime().admission.Submit(
         request, Pid{}, /*keep_result=*/true,
         [told](absl::StatusOr<Pid> pid) { told->emplace(std::move(pid)); });

@@ -256,16 +256,15 @@ TEST_F(DurableProcess, FullMailboxMakesADeadLetterThatLasts) {
 }
 
 TEST_F(DurableProcess, WishesAreKeptOrRefused) {
-  const auto of = [&](DurabilityWish wish) {
+  const auto of = [&](bool wish) {
     const auto told = world_.Submit("5", "", wish);
     world_.Settle();
     return **told;
   };
-  EXPECT_TRUE(IsHomePid(*of(DurabilityWish::kDurable)));
-  EXPECT_FALSE(IsHomePid(*of(DurabilityWish::kVolatile)));
-  EXPECT_FALSE(IsHomePid(*of(DurabilityWish::kNone)));
+  EXPECT_TRUE(IsHomePid(*of(true)));
+  EXPECT_FALSE(IsHomePid(*of(false)));
   SubmitRequest request{"script", "", {}, {}};
-  request.durability = DurabilityWish::kDurable;
+  request.durable = true;
   std::string why;
   world_.runtime().admission.Submit(
       request, Pid{}, true,
@@ -276,7 +275,7 @@ TEST_F(DurableProcess, WishesAreKeptOrRefused) {
 TEST(NoStore, RefusesADurableProcess) {
   SteppedCore core(1);
   SubmitRequest request{"script", "", {}, {}};
-  request.durability = DurabilityWish::kDurable;
+  request.durable = true;
   std::string why;
   core.core->admission.Submit(
       request, Pid{}, true,
@@ -284,8 +283,20 @@ TEST(NoStore, RefusesADurableProcess) {
   EXPECT_EQ(why, reason::kDurabilityOff);
 }
 
+TEST_F(DurableProcess, MessagesKeepTheirOrderOverACrash) {
+  const Pid pid = world_.NewAccount(5);
+  for (const auto& [topic, text] :
+       {std::pair{"set", "1"}, {"add", "2"}, {"set", "3"}, {"add", "4"}}) {
+    ASSERT_TRUE(world_.Send(pid, topic, text).status.ok());
+  }
+  while (world_.store->Work()) {
+  }
+  CrashAndStart();
+  EXPECT_EQ(world_.BalanceOf(pid), "7");
+}
+
 TEST_F(DurableProcess, FlatStateOutlivesACrash) {
-  const auto told = world_.Submit("", "", DurabilityWish::kDurable, "tally");
+  const auto told = world_.Submit("", "", true, "tally");
   world_.Settle();
   ASSERT_TRUE(told->has_value() && (*told)->ok());
   const Pid pid = ***told;
@@ -335,31 +346,6 @@ TEST_F(DurableProcess, StopAnswersWhoeverWaits) {
   ASSERT_TRUE(told->has_value());
   EXPECT_EQ(ReasonOf((*told)->status()), reason::kDraining);
   EXPECT_TRUE(refused->has_value());
-}
-
-TEST(Releases, ReleaseAfterTheStopComesAtOnceOrNever) {
-  Releases releases([](const absl::Status&) {});
-  releases.Durable(10);
-  releases.Stop();
-  int released = 0;
-  releases.After(9, [&released] { ++released; });
-  releases.After(10, [&released] { released += 10; });
-  EXPECT_EQ(released, 1);
-}
-
-TEST(Releases, ReleasesInTheOrderOfThePositions) {
-  Releases releases([](const absl::Status&) {});
-  std::string order;
-  releases.After(30, [&order] { order += "c"; });
-  releases.After(10, [&order] { order += "a"; });
-  releases.After(20, [&order] { order += "b"; });
-  releases.Durable(20);
-  EXPECT_TRUE(releases.Run());
-  EXPECT_EQ(order, "a") << "the record at 20 is not durable yet";
-  releases.Durable(31);
-  EXPECT_TRUE(releases.Run());
-  EXPECT_EQ(order, "abc");
-  EXPECT_FALSE(releases.Run());
 }
 
 TEST_F(DurableProcess, UnknownTypeRefusesTheStart) {
