@@ -12,11 +12,12 @@
 
 #include "absl/status/statusor.h"
 #include "handlers/loader/handler_set.h"
+#include "handlers/rules/durability.h"
 
 namespace actord::handlers {
 
 // The plugin name of built-in types and commands.
-inline constexpr std::string_view kBuiltinPlugin = "builtin";
+inline constexpr std::string_view kBuiltinPlugin = rules::kBuiltinPlugin;
 
 struct BuiltinOptions {
   // Absolute paths of the directories below which file.read may read. If empty,

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <memory>
+#include <vector>
 
 #include "runtime/actors/dead_letters.h"
 #include "runtime/actors/groups.h"
@@ -117,6 +118,14 @@ class Runtime::Core {
   // Brings a process back. Returns it if it has something to do, otherwise
   // null.
   absl::StatusOr<Process*> RecoverOne(StoredProcess&& stored);
+  // The monitors and links of a process in the store, and the ends that it was
+  // not told.
+  struct WatchesOf {
+    Pid pid;
+    std::vector<records::Watch> watches;
+    std::vector<StoredProcess::Exit> exits;
+  };
+  void RecoverTies(const WatchesOf& of);
   void FreeMailboxes();
   bool closed_durable_ = false;
 };

@@ -1,11 +1,13 @@
 // Brings the processes of the store back before the runtime serves.
+#include <algorithm>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "handlers/rules/process_rules.h"
 #include "runtime/core.h"
-#include "runtime/delivery/logged_message.h"
+#include "runtime/delivery/logged_events.h"
 #include "runtime/process/errors.h"
 #include "runtime/system/absl_text.h"
 
@@ -19,29 +21,47 @@ absl::Status Damaged(const Pid& pid, std::string_view what) {
 
 // Puts what waits for the process into its mailbox. No other thread knows of
 // the process.
-absl::Status FillMailbox(Process& process, const StoredProcess& stored,
-                         Lane& lane) {
+void FillMailbox(Process& process, const StoredProcess& stored, Lane& lane) {
   const uint32_t generation =
       process.generation.load(std::memory_order_relaxed);
   Envelope* last = nullptr;
   uint64_t count = 0;
   uint64_t units = 0;
+  const auto push = [&](Envelope* event) {
+    event->generation = generation;
+    event->SetNext(nullptr);
+    if (last == nullptr) {
+      process.in_hand = event;
+    } else {
+      last->SetNext(event);
+    }
+    last = event;
+    ++count;
+    units += event->units();
+  };
   for (const auto& [position, mail] : stored.mailbox) {
     const actord_payload payload = ToAbi(mail.body->payload);
     switch (mail.kind) {
       case MailKind::kMessage: {
-        Envelope* const message = NewLoggedMessage(
-            ToAbi(mail.from), mail.body->topic, payload, position, lane);
-        message->generation = generation;
-        message->SetNext(nullptr);
-        if (last == nullptr) {
-          process.in_hand = message;
-        } else {
-          last->SetNext(message);
+        push(NewLoggedMessage(ToAbi(mail.from), mail.body->topic, payload,
+                              position, lane));
+        continue;
+      }
+      case MailKind::kCall: {
+        push(NewLoggedCall(ToAbi(mail.from), mail.tag, mail.body->topic,
+                           payload, position, lane));
+        continue;
+      }
+      case MailKind::kCompletion: {
+        Envelope* const completion =
+            NewLoggedCompletion(ACTORD_EVENT_COMPLETION, mail.tag, mail.status,
+                                payload, position, lane);
+        completion->generation = generation;
+        ++process.replies;
+        if (const uint32_t charge = YieldBroker::ChargeOf(*completion)) {
+          process.completion_units.fetch_add(charge, std::memory_order_relaxed);
         }
-        last = message;
-        ++count;
-        units += message->units();
+        process.urgent_taken.PushBack(completion);
         continue;
       }
       case MailKind::kCancel:
@@ -55,14 +75,9 @@ absl::Status FillMailbox(Process& process, const StoredProcess& stored,
         process.urgent_taken.PushBack(order);
         continue;
       }
-      case MailKind::kCall:
-      case MailKind::kCompletion:
-        break;
     }
-    return Damaged(stored.pid, "has an event that this version cannot write");
   }
   Activity::Add(process.activity, Activity::ForMessages(count, units));
-  return absl::OkStatus();
 }
 
 // What the store says of the process, besides its mailbox.
@@ -81,8 +96,18 @@ absl::Status FillProcess(Process& process, StoredProcess& stored,
     process.step_due = image.turn.step_due;
     state.restore_due = true;
     state.image = *std::move(stored.image);
+    state.yields = image.yields;
+    for (const records::OwedCall& owed : image.owed_calls) {
+      // Other callers have ended with the daemon.
+      if (!IsHomePid(owed.caller)) continue;
+      state.calls[owed.call].yield = {owed.caller, owed.tag};
+    }
+    if (image.turn.blocked) {
+      Activity::Add(process.activity, Activity::kBlocked);
+    }
   } else {
     process.init_due = true;
+    if (entry.yield != 0) state.spawn = {image.parent, entry.yield};
     if (!entry.input.bytes.empty() || !entry.input.content_type.empty()) {
       process.input =
           lane.NewEnvelope(ACTORD_EVENT_MESSAGE, {}, ToAbi(entry.input));
@@ -105,7 +130,7 @@ absl::StatusOr<Process*> Runtime::Core::RecoverOne(StoredProcess&& stored) {
         entry.process_type, " with method ", entry.method,
         ", and no plugin has them: load the plugin that had"));
   }
-  if (!DurableProcesses::IsSupported(*type)) {
+  if (!type->can_be_durable()) {
     return absl::FailedPreconditionError(
         absl::StrCat("the store has process ", FormatPid(stored.pid),
                      " of type ", entry.process_type,
@@ -132,12 +157,18 @@ absl::StatusOr<Process*> Runtime::Core::RecoverOne(StoredProcess&& stored) {
   DurableState& kept = durable->Begin(process);
   if (image.owner != Owner::kNobody) scheduler.BeginOwners();
   absl::Status status = FillProcess(process, stored, kept, lane);
-  if (status.ok()) status = FillMailbox(process, stored, lane);
   if (!status.ok()) return status;
+  FillMailbox(process, stored, lane);
+  if (entry.yield != 0) durable->NoteSpawn({image.parent, entry.yield});
   for (const std::string& name : image.names) {
     Pid holder;
     if (!names.Register(name, stored.pid, holder).ok()) {
       return Damaged(stored.pid, "has a name that another process has");
+    }
+  }
+  for (const std::string& group : image.groups) {
+    if (!groups.Join(group, stored.pid).ok()) {
+      return Damaged(stored.pid, "is in a group that has no room");
     }
   }
   lane.Count(&Counters::processes_started);
@@ -145,17 +176,57 @@ absl::StatusOr<Process*> Runtime::Core::RecoverOne(StoredProcess&& stored) {
   const bool has_work = process.init_due || process.step_due ||
                         process.in_hand != nullptr ||
                         !process.urgent_taken.empty() ||
+                        !image.yields.empty() ||
                         limits.max_lifetime_ns() != LiveLimits::kForeverNs;
   Activity::Add(process.activity,
                 (has_work ? Activity::kReady : 0) - Activity::kEnded);
   return has_work ? reserved : nullptr;
 }
 
+void Runtime::Core::RecoverTies(const WatchesOf& of) {
+  for (const records::Watch& watch : of.watches) {
+    const auto exit =
+        std::find_if(of.exits.begin(), of.exits.end(), [&](const auto& one) {
+          return one.of == watch.other && one.tag == watch.tag;
+        });
+    if (exit != of.exits.end()) continue;
+    if (!IsHomePid(watch.other)) {
+      ties.FireStored(of.pid, watch.tag, watch.other, ACTORD_EXIT_RESTARTED,
+                      absl::StatusCode::kAborted, {},
+                      "it was volatile, and ended with the daemon", lane);
+    } else if (watch.tag != 0) {
+      ties.Monitor(of.pid, watch.tag, watch.other, lane);
+    } else {
+      ties.Link(of.pid, watch.other, lane);
+    }
+  }
+  for (const StoredProcess::Exit& exit : of.exits) {
+    const records::End& end = exit.entry.end;
+    if (exit.entry.unknown_process) {
+      ties.FireStored(of.pid, exit.tag, exit.of, ACTORD_EXIT_NO_PROCESS,
+                      absl::StatusCode::kNotFound, {},
+                      absl::StrCat("there is no process ", FormatPid(exit.of),
+                                   ", or it had ended before"),
+                      lane);
+    } else {
+      ties.FireStored(of.pid, exit.tag, exit.of,
+                      rules::ExitReasonOf(static_cast<EndKind>(end.reason)),
+                      static_cast<absl::StatusCode>(end.code), end.result,
+                      end.message, lane);
+    }
+  }
+}
+
 absl::Status Runtime::Core::Recover() {
   if (durable == nullptr) return absl::OkStatus();
   std::vector<Process*> with_work;
+  std::vector<WatchesOf> watches;
   absl::Status status = durable->store().ForEachProcess(
       [&](StoredProcess&& stored) -> absl::Status {
+        if (!stored.entry.runtime.watches.empty()) {
+          watches.push_back({stored.pid, stored.entry.runtime.watches,
+                             std::move(stored.exits)});
+        }
         const absl::StatusOr<Process*> recovered =
             RecoverOne(std::move(stored));
         if (recovered.ok() && *recovered != nullptr) {
@@ -177,6 +248,7 @@ absl::Status Runtime::Core::Recover() {
                      .owner = entry.owner},
                     /*keep=*/true, [](const Outcome&) {});
       });
+  for (const WatchesOf& of : watches) RecoverTies(of);
   // Nothing runs before all names are held and all PIDs can be found.
   for (Process* process : with_work) scheduler.Enqueue(process, nullptr);
   return status;

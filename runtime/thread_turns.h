@@ -23,8 +23,10 @@ namespace actord::runtime {
 class Runtime::Core::ThreadTurns {
  public:
   ThreadTurns(Core& core, Lane& lane, BlockingCalls& blocking_calls)
-      : world(core.catalog, core.processes, core.names, core.ties,
-              core.step_secret, core.limits, core.clock, lane),
+      : world(core.catalog, core.processes,
+              core.durable == nullptr ? nullptr : &core.durable->homes(),
+              core.names, core.ties, core.step_secret, core.limits, core.clock,
+              lane),
         parts{.inbox = Inbox(core.processes, core.broker, core.ties,
                              core.undelivered, lane),
               .caller = StepCaller(world, core.processes, core.calls,
@@ -47,8 +49,14 @@ class Runtime::Core::ThreadTurns {
                 ? nullptr
                 : std::make_unique<DurableTurn>(
                       DurableTurn::Shared{.durable = *core.durable,
+                                          .processes = core.processes,
+                                          .scheduler = core.scheduler,
                                           .delivery = core.delivery,
+                                          .broker = core.broker,
+                                          .tasks = core.tasks,
+                                          .dispatcher = core.dispatcher,
                                           .calls = core.calls,
+                                          .ties = core.ties,
                                           .lifetimes = core.lifetimes,
                                           .lifecycle_log = core.lifecycle_log,
                                           .undelivered = core.undelivered,
@@ -56,7 +64,7 @@ class Runtime::Core::ThreadTurns {
                                           .limits = core.limits,
                                           .log = core.options.log,
                                           .lane = core.lane},
-                      parts, lane)),
+                      world, parts, lane)),
         runner(parts, durable.get(), core.scheduler, lane) {}
   ThreadTurns(const ThreadTurns&) = delete;
   ThreadTurns& operator=(const ThreadTurns&) = delete;

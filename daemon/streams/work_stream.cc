@@ -113,7 +113,34 @@ void WorkStream::Answer(v1::TaskAnswer::Kind kind, const std::string& token,
 // Writing.
 
 bool WorkStream::TakeOutput() {
-  if (worker_ == 0) return false;
+  if (worker_ == 0 || writing_ == Writing::kWaitsForDisk) return false;
+  if (writing_ == Writing::kIsDurable) {
+    writing_ = Writing::kIsFree;
+    return true;
+  }
+  if (!FillOutput()) return false;
+  // The worker hears of an attempt, and of what became of its answers, when the
+  // journal has it.
+  const uint64_t position = runtime_.LastPosition();
+  if (position == 0) return true;
+  writing_ = Writing::kWaitsForDisk;
+  runtime_.WhenDurable(
+      position,
+      [stream = std::static_pointer_cast<WorkStream>(shared_from_this())] {
+        stream->OutputIsDurable();
+      });
+  return false;
+}
+
+void WorkStream::OutputIsDurable() {
+  {
+    const absl::MutexLock lock(&mutex_);
+    writing_ = Writing::kIsDurable;
+  }
+  Continue();
+}
+
+bool WorkStream::FillOutput() {
   outgoing_.Clear();
   outgoing_.Swap(&out_);
   const bool busy = !std::exchange(out_empty_, true);

@@ -42,6 +42,9 @@ class WorkStream final : public BidiStream, public runtime::TaskListener {
   bool WantsMessage() override ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool TakeOutput() override ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status WriteOutput(grpc::ByteBuffer* bytes) override;
+  // Moves the next output into outgoing_. False: there is none.
+  bool FillOutput() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void OutputIsDurable();
   // Ends the stream at once. A worker keeps no task when it half-closes the
   // call, or when the daemon closes the stream.
   void OnClosing(const absl::Status& status) override
@@ -73,6 +76,9 @@ class WorkStream final : public BidiStream, public runtime::TaskListener {
   // The next output, without tasks and cancels.
   v1::WorkResponse out_ ABSL_GUARDED_BY(mutex_);
   bool out_empty_ ABSL_GUARDED_BY(mutex_) = true;
+  // Whether outgoing_ has content that waits for the disk of the store.
+  enum class Writing : uint8_t { kIsFree, kWaitsForDisk, kIsDurable };
+  Writing writing_ ABSL_GUARDED_BY(mutex_) = Writing::kIsFree;
   // The content that was set aside.
   v1::WorkResponse outgoing_;
 };

@@ -24,6 +24,10 @@ enum class Durability : uint8_t {
   kReplay,     // the inputs of each step
 };
 
+// The plugin that the daemon names as the owner of the commands and process
+// types that it brings itself. No plugin file may have this name.
+inline constexpr std::string_view kBuiltinPlugin = "builtin";
+
 struct TypeDurability {
   Durability kind = Durability::kNone;
   // Of kFlatImage: version of the layout, 1 or more, and the size of the image,

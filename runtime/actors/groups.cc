@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "runtime/actors/names.h"
 #include "runtime/process/errors.h"
 #include "runtime/system/absl_text.h"
 #include "runtime/system/assert.h"
@@ -19,7 +18,8 @@ absl::Status Full(const std::string& what) {
 
 }  // namespace
 
-absl::Status Groups::Join(std::string_view group, const Pid& pid) {
+absl::Status Groups::Join(std::string_view group, const Pid& pid,
+                          Commit commit) {
   absl::Status status = CheckName("group", group);
   if (!status.ok()) return status;
   const FoundProcess process = processes_.Find(pid);
@@ -40,6 +40,7 @@ absl::Status Groups::Join(std::string_view group, const Pid& pid) {
     return Full(absl::StrCat("the process is in ", kMaxOfProcess,
                              " groups, which is the limit"));
   }
+  if (!commit()) return CommitRefused();
   if (it == members_.end()) {
     it = members_.emplace(OwnedName{owner, std::string(group)}, std::set<Pid>())
              .first;
@@ -62,11 +63,13 @@ void Groups::Erase(MembersByGroup::iterator group, const Pid& pid) {
   if (group->second.empty()) members_.erase(group);
 }
 
-absl::Status Groups::Leave(std::string_view group, const Pid& pid) {
+absl::Status Groups::Leave(std::string_view group, const Pid& pid,
+                           Commit commit) {
   const MutexLock lock(mutex_);
   if (const auto of_process = groups_.find(pid); of_process != groups_.end()) {
     for (const MembersByGroup::iterator joined : of_process->second) {
       if (joined->first.text != group) continue;
+      if (!commit()) return CommitRefused();
       Erase(joined, pid);
       return absl::OkStatus();
     }

@@ -12,6 +12,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
+#include "runtime/actors/names.h"
 #include "runtime/actors/owned_name.h"
 #include "runtime/process/end_record.h"
 #include "runtime/process/owner.h"
@@ -33,9 +34,12 @@ class Groups {
   // OK: the process is now a member, or was already. FAILED_PRECONDITION: the
   // process does not live. RESOURCE_EXHAUSTED: one of the two limits is
   // reached. INVALID_ARGUMENT: `group` is not a valid name.
-  absl::Status Join(std::string_view group, const Pid& pid);
+  // `commit`: see names.h.
+  absl::Status Join(std::string_view group, const Pid& pid,
+                    Commit commit = kNoCommit);
   // NOT_FOUND: the process is not a member.
-  absl::Status Leave(std::string_view group, const Pid& pid);
+  absl::Status Leave(std::string_view group, const Pid& pid,
+                     Commit commit = kNoCommit);
   // The members that live, in the order of their PIDs, of the owner's group.
   [[nodiscard]] std::vector<Pid> Members(Owner owner,
                                          std::string_view group) const;

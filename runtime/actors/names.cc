@@ -17,13 +17,31 @@ absl::Status CheckName(std::string_view field, std::string_view name) {
                       absl::StrCat("a name is ", ToAbsl(kNameRule)));
 }
 
-absl::Status Names::Register(std::string_view name, const Pid& pid,
-                             Pid& holder) {
+absl::Status CommitRefused() {
+  return Retryable(absl::StatusCode::kUnavailable, reason::kStopped,
+                   "the store is closed, because the daemon ends",
+                   absl::Seconds(1));
+}
+
+absl::Status Names::Register(std::string_view name, const Pid& pid, Pid& holder,
+                             Commit commit) {
   absl::Status status = CheckName("name", name);
   if (!status.ok()) return status;
   const FoundProcess process = processes_.Find(pid);
   if (!process) return processes_.WhyNotFound(pid, Owner::kAny);
-  const Owner owner = process->owner.load(std::memory_order_relaxed);
+  return Enter(name, process->owner.load(std::memory_order_relaxed), pid,
+               holder, commit);
+}
+
+absl::Status Names::RegisterNew(std::string_view name, Owner owner,
+                                const Pid& pid, Pid& holder, Commit commit) {
+  absl::Status status = CheckName("name", name);
+  if (!status.ok()) return status;
+  return Enter(name, owner, pid, holder, commit);
+}
+
+absl::Status Names::Enter(std::string_view name, Owner owner, const Pid& pid,
+                          Pid& holder, Commit commit) {
   const MutexLock lock(mutex_);
   auto it = holders_.find(OwnedNameView{owner, name});
   if (it != holders_.end()) {
@@ -40,15 +58,21 @@ absl::Status Names::Register(std::string_view name, const Pid& pid,
                  absl::StrCat("the process holds ", kMaxOfProcess,
                               " names, which is the limit"));
   }
+  if (!commit()) {
+    if (names.empty()) names_.erase(pid);
+    return CommitRefused();
+  }
   const uint64_t sequence = next_sequence_++;
   it = holders_
            .emplace(OwnedName{owner, std::string(name)}, Holder{pid, sequence})
            .first;
   by_age_.emplace(sequence, it);
   names.push_back(it);
-  process->Want(Wanted::kNamed);
-  FailPoint();
-  if (process.IsStill()) return absl::OkStatus();
+  if (const FoundProcess process = processes_.Find(pid)) {
+    process->Want(Wanted::kNamed);
+    FailPoint();
+    if (process.IsStill()) return absl::OkStatus();
+  }
   Erase(it);
   return processes_.WhyNotFound(pid, Owner::kAny);
 }
@@ -61,11 +85,13 @@ void Names::Erase(Holders::iterator name) {
   holders_.erase(name);
 }
 
-absl::Status Names::Release(std::string_view name, const Pid& pid) {
+absl::Status Names::Release(std::string_view name, const Pid& pid,
+                            Commit commit) {
   const MutexLock lock(mutex_);
   if (const auto of_process = names_.find(pid); of_process != names_.end()) {
     for (const Holders::iterator held : of_process->second) {
       if (held->first.text != name) continue;
+      if (!commit()) return CommitRefused();
       Erase(held);
       return absl::OkStatus();
     }

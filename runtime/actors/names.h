@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "runtime/actors/owned_name.h"
@@ -28,6 +29,14 @@ namespace actord::runtime {
 
 // INVALID_FIELD for `field` if `name` breaks kNameRule (actord/text.h).
 absl::Status CheckName(std::string_view field, std::string_view name);
+
+// Writes a change into the journal before another thread can see it. Called
+// under the lock of the table, when nothing else can refuse the change. False:
+// nothing may change.
+using Commit = absl::FunctionRef<bool()>;
+inline bool AlwaysCommits() { return true; }
+inline constexpr bool (&kNoCommit)() = AlwaysCommits;
+absl::Status CommitRefused();
 
 class Names {
  public:
@@ -43,9 +52,15 @@ class Names {
   // FAILED_PRECONDITION: the process does not live. RESOURCE_EXHAUSTED: the
   // process has kMaxOfProcess names. INVALID_ARGUMENT: `name` is not a valid
   // name.
-  absl::Status Register(std::string_view name, const Pid& pid, Pid& holder);
+  // `commit`: see Commit. UNAVAILABLE: it has refused.
+  absl::Status Register(std::string_view name, const Pid& pid, Pid& holder,
+                        Commit commit = kNoCommit);
+  // Register for a process of `owner` that `commit` makes findable.
+  absl::Status RegisterNew(std::string_view name, Owner owner, const Pid& pid,
+                           Pid& holder, Commit commit);
   // NOT_FOUND: the process does not hold the name.
-  absl::Status Release(std::string_view name, const Pid& pid);
+  absl::Status Release(std::string_view name, const Pid& pid,
+                       Commit commit = kNoCommit);
   // NAME_NOT_FOUND: no live process of the owner holds the name.
   [[nodiscard]] absl::StatusOr<Pid> Find(Owner owner,
                                          std::string_view name) const;
@@ -67,6 +82,8 @@ class Names {
   };
   using Holders = std::map<OwnedName, Holder, std::less<>>;
 
+  absl::Status Enter(std::string_view name, Owner owner, const Pid& pid,
+                     Pid& holder, Commit commit);
   void Erase(Holders::iterator name) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const ProcessTable& processes_;

@@ -63,6 +63,7 @@
 #include "runtime/process/owner.h"
 #include "runtime/scheduler/lane.h"
 #include "runtime/system/mutex.h"
+#include "runtime/table/home_pid.h"
 #include "runtime/table/process_table.h"
 
 namespace actord::runtime {
@@ -104,6 +105,15 @@ class Ties {
   // Removes the ties that BeginForParent has begun.
   void EndForParent(const Pid& self, const Pid& parent, bool link,
                     uint64_t monitor);
+
+  // ---- Before the runtime serves, for a durable process of the store.
+
+  // Fires a watch of `self` that the store has, because `other` has ended:
+  // `reason`, `code` and `result` are those of its exit, and `message` is the
+  // text of a failure.
+  void FireStored(const Pid& self, uint64_t tag, const Pid& other,
+                  uint32_t reason, absl::StatusCode code, const Payload& result,
+                  std::string message, Lane& lane);
 
   // ---- Observes ends (end_record.h).
   static constexpr uint8_t kEndWanted = Wanted::kWatched;
@@ -166,7 +176,9 @@ class Ties {
   bool Mark(const Pid& pid, Owner by) const;
   // The owner of a process in its turn.
   [[nodiscard]] Owner OwnerOf(const Pid& self) const {
-    return processes_.At(self.slot).owner.load(std::memory_order_relaxed);
+    return IsHomePid(self)
+               ? processes_.OwnerOf(self).value_or(Owner::kNobody)
+               : processes_.At(self.slot).owner.load(std::memory_order_relaxed);
   }
   // Removes the sides of `pid` if they are empty.
   static void Tidy(Shard& shard, const Pid& pid)

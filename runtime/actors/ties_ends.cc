@@ -117,6 +117,30 @@ void Ties::Forget(const Pid& pid, const Watcher& fired_link) {
   Tidy(shard, pid);
 }
 
+void Ties::FireStored(const Pid& self, uint64_t tag, const Pid& other,
+                      uint32_t reason, absl::StatusCode code,
+                      const Payload& result, std::string message, Lane& lane) {
+  Mark(self, Owner::kAny);
+  uint32_t end = 0;
+  {
+    Shard& shard = ShardOf(self);
+    const MutexLock lock(shard.mutex);
+    Sides& sides = shard.sides[self];
+    ++sides.places;
+    if (tag != 0) {
+      sides.fired_monitors.emplace(tag, other);
+    } else {
+      sides.watchers.insert({other, 0});
+      end = FireLink(sides, other);
+    }
+  }
+  Cause cause{other, 1,
+              detail::CutCause(absl::StrCat("has failed: ", message))};
+  Tell({self, tag}, end,
+       {other, reason, code, &result, std::move(message), std::move(cause)},
+       lane);
+}
+
 void Ties::OnEnd(const EndRecord& end_record, Lane& lane) {
   const Pid& pid = end_record.pid;
   const Outcome& outcome = *end_record.outcome;

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "runtime/delivery/logged_message.h"
+#include "runtime/delivery/logged_events.h"
 #include "runtime/process/errors.h"
 #include "runtime/system/assert.h"
 

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "runtime/delivery/logged_message.h"
+#include "runtime/delivery/logged_events.h"
 
 namespace actord::runtime {
 

@@ -1,5 +1,6 @@
 #include "runtime/durable/durable_processes.h"
 
+#include <algorithm>
 #include <string_view>
 #include <utility>
 
@@ -15,8 +16,7 @@ DurableProcesses::DurableProcesses(DurableStore& store, ProcessTable& processes,
                                    const Clock& clock)
     : store_(store),
       clock_(clock),
-      opened_at_ns_(store.opened_at_ns()),
-      opened_monotonic_ns_(clock.MonotonicNs()),
+      start_(store.journal().report().incarnation & ((1u << 24) - 1)),
       homes_(static_cast<uint32_t>(store.journal().report().incarnation)),
       states_(std::make_unique<std::array<std::atomic<Chunk*>, kChunks>>()) {
   processes.SetHomes(homes_);
@@ -44,6 +44,32 @@ absl::StatusOr<uint64_t> DurableProcesses::Append(const records::Any& record) {
                      absl::Seconds(1));
   }
   return lsn;
+}
+
+uint64_t DurableProcesses::LogCompletion(const YieldToken& yield,
+                                         int32_t status,
+                                         const actord_payload& payload) {
+  return Append(records::Input{.to = yield.pid,
+                               .kind = records::InputKind::kCompletion,
+                               .tag = yield.tag,
+                               .status = status,
+                               .payload = FromAbi(payload),
+                               .at_ns = NowNs()})
+      .value_or(0);
+}
+
+uint64_t DurableProcesses::LogAttempt(const YieldToken& yield, uint32_t attempt,
+                                      std::string_view worker,
+                                      uint64_t lease_ns) {
+  const uint64_t now_ns = NowNs();
+  return Append(records::Attempt{
+                    .pid = yield.pid,
+                    .tag = yield.tag,
+                    .attempt = attempt,
+                    .worker = std::string(worker),
+                    .lease_ns = now_ns + std::min(lease_ns,
+                                                  UINT64_MAX - now_ns)})
+      .value_or(0);
 }
 
 absl::Status DurableProcesses::CheckBehind() const {

@@ -10,11 +10,14 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "runtime/durable/durable_store.h"
+#include "runtime/process/durable_log.h"
 #include "runtime/process/outcome.h"
 #include "runtime/process/payload.h"
 #include "runtime/process/process.h"
@@ -31,9 +34,23 @@ struct DurableState {
   std::string image;
   // The process cannot be restored: it takes messages, and no step.
   bool is_quarantined = false;
-  // The calls that the process has received and not answered: the position that
-  // names each for the process, and the handle that its caller waits for.
-  absl::flat_hash_map<uint64_t, uint64_t> calls;
+  // Who waits for the answer to a call.
+  struct Caller {
+    uint64_t handle = 0;  // of a caller outside or a volatile process
+    YieldToken yield;     // of a durable process; empty: another caller
+  };
+  // The calls that the process has received and not answered, by the id that
+  // names each for the process: of a durable caller the position of the call,
+  // of another one CallIdOf.
+  absl::flat_hash_map<uint64_t, Caller> calls;
+  uint64_t next_call = 0;
+  // At this size, calls whose callers have given up are removed.
+  size_t tidy_calls_at = 64;
+  // The outstanding yields, as the store has them, until the first turn after a
+  // restart takes them up.
+  std::vector<records::YieldImage> yields;
+  // The process.spawn of a durable parent that waits for Init; empty: none.
+  YieldToken spawn;
   // The process has ended, and nobody knows it yet, because the record of the
   // end is not durable.
   struct End {
@@ -43,7 +60,7 @@ struct DurableState {
   std::optional<End> end;
 };
 
-class DurableProcesses {
+class DurableProcesses final : public DurableLog {
  public:
   // `processes` gets the homes. Both are borrowed.
   DurableProcesses(DurableStore& store, ProcessTable& processes,
@@ -51,12 +68,6 @@ class DurableProcesses {
   ~DurableProcesses();
   DurableProcesses(const DurableProcesses&) = delete;
   DurableProcesses& operator=(const DurableProcesses&) = delete;
-
-  // Whether processes of this type can be durable. (Replay types cannot yet.)
-  static bool IsSupported(const ProcessType& type) {
-    return type.durability.kind == rules::Durability::kSnapshotImage ||
-           type.durability.kind == rules::Durability::kFlatImage;
-  }
 
   Homes& homes() { return homes_; }
   Releases& releases() { return store_.releases(); }
@@ -66,6 +77,14 @@ class DurableProcesses {
   // STEP_TOO_LARGE: the record is too large. UNAVAILABLE: the journal has
   // failed or is closed.
   absl::StatusOr<uint64_t> Append(const records::Any& record);
+  [[nodiscard]] size_t MaxCompletionBytes() const override {
+    constexpr size_t kFieldsBytes = 4096;
+    return store_.journal().max_record_bytes() - kFieldsBytes;
+  }
+  uint64_t LogCompletion(const YieldToken& yield, int32_t status,
+                         const actord_payload& payload) override;
+  uint64_t LogAttempt(const YieldToken& yield, uint32_t attempt,
+                      std::string_view worker, uint64_t lease_ns) override;
   // A caller that waits for this position also waits for all earlier records.
   [[nodiscard]] uint64_t LastPosition() const {
     return store_.journal().Tail() - 1;
@@ -78,9 +97,7 @@ class DurableProcesses {
   static absl::Status BeginsLater();
 
   // The time of the store's clock, in nanoseconds.
-  [[nodiscard]] uint64_t NowNs() const {
-    return opened_at_ns_ + (clock_.MonotonicNs() - opened_monotonic_ns_);
-  }
+  [[nodiscard]] uint64_t NowNs() const { return store_.NowNs(); }
   [[nodiscard]] const Clock& clock() const { return clock_; }
 
   // The home of a process with this name; "": any home.
@@ -92,6 +109,21 @@ class DurableProcesses {
   DurableState& StateOf(const Process& process) const;
   // Ends the state. In the last turn of the process, or instead of a first.
   void Forget(const Process& process);
+  // The children in the store that process.spawn has submitted and whose Init
+  // has not returned: their parents' yields are not carried out again. Written
+  // by the recovery alone.
+  void NoteSpawn(const YieldToken& yield) { spawning_.insert(yield); }
+  [[nodiscard]] bool IsSpawning(const YieldToken& yield) const {
+    return spawning_.contains(yield);
+  }
+  // The id of call number `number` of a process in this start. A process may
+  // keep an id in its state, so no id comes again in a later start, nor is one
+  // the position of a call.
+  [[nodiscard]] uint64_t CallIdOf(uint64_t number) const {
+    constexpr int kNumberBits = 39;
+    constexpr uint64_t kMask = (uint64_t{1} << kNumberBits) - 1;
+    return uint64_t{1} << 63 | start_ << kNumberBits | (number & kMask);
+  }
   // Number of durable processes.
   [[nodiscard]] uint64_t live() const {
     return live_.load(std::memory_order_relaxed);
@@ -106,11 +138,11 @@ class DurableProcesses {
 
   DurableStore& store_;
   const Clock& clock_;
-  const uint64_t opened_at_ns_;
-  const uint64_t opened_monotonic_ns_;
+  const uint64_t start_;  // counts the openings of the store
   Homes homes_;
   std::atomic<uint32_t> next_home_{0};
   std::atomic<uint64_t> live_{0};
+  absl::flat_hash_set<YieldToken> spawning_;
   // By the slot of the process.
   const std::unique_ptr<std::array<std::atomic<Chunk*>, kChunks>> states_;
 };

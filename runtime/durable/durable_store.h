@@ -30,6 +30,13 @@ struct StoredProcess {
   // Not set: Init has not returned.
   std::optional<std::string> image;
   std::vector<Event> mailbox;  // in the order of the positions
+  // The ends that the process has not been told, the earliest first.
+  struct Exit {
+    Pid of;
+    uint64_t tag = 0;  // of the monitor; 0: a link
+    ExitEntry entry;
+  };
+  std::vector<Exit> exits;
 };
 
 class DurableStore {
@@ -43,8 +50,8 @@ class DurableStore {
 
   virtual Journal& journal() = 0;
   virtual Releases& releases() = 0;
-  // Where the store's clock stood when the store was opened, in nanoseconds.
-  [[nodiscard]] virtual uint64_t opened_at_ns() const = 0;
+  // The time of the store's clock, in nanoseconds: it goes on over a downtime.
+  [[nodiscard]] virtual uint64_t NowNs() const = 0;
   // Calls `use` with each process that lives in the store, before the runtime
   // begins, until it returns an error. DATA_LOSS: the store is damaged.
   virtual absl::Status ForEachProcess(

@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -15,6 +16,8 @@ namespace {
 
 // How often the state store catches up with the journal.
 constexpr auto kCatchUpPause = std::chrono::milliseconds(500);
+// How often a TIME is written while there is work.
+constexpr uint64_t kTimePause = 1'000'000'000;
 
 template <typename T>
 absl::StatusOr<T> Decoded(std::string_view bytes) {
@@ -69,7 +72,11 @@ absl::Status OpenedStore::Start() {
     status = rounds_->EndRound();
   }
   if (!status.ok()) return status;
-  opened_at_ns_ = applier_->store_ns();
+  const Clock& clock = *options_.journal.clock;
+  opened_monotonic_ns_ = clock.MonotonicNs();
+  opened_at_ns_ = applier_->StoreNsAt(clock.UnixNs());
+  status = WriteTime();
+  if (!status.ok()) return status;
   releases_.Durable(journal_->DurableLsn());
   if (options_.journal.threads) {
     releases_.Start();
@@ -132,6 +139,29 @@ absl::Status OpenedStore::ReadMailbox(StoredProcess& process) {
   return status;
 }
 
+absl::Status OpenedStore::ReadExits(StoredProcess& process) {
+  const std::string prefix = KeyOf(KeyKind::kExit, process.pid);
+  absl::Status failed;
+  absl::Status status = state_->Scan(
+      prefix, BehindPrefix(prefix),
+      [&](std::string_view key, std::string_view value) {
+        absl::StatusOr<ExitEntry> entry = Decoded<ExitEntry>(value);
+        failed.Update(entry.status());
+        if (!failed.ok()) return false;
+        constexpr size_t kOf = kKeyKindBytes + kKeyPidBytes;
+        process.exits.push_back({PidIn(key, kOf),
+                                 NumberIn(key, kOf + kKeyPidBytes),
+                                 *std::move(entry)});
+        return true;
+      });
+  std::sort(process.exits.begin(), process.exits.end(),
+            [](const StoredProcess::Exit& a, const StoredProcess::Exit& b) {
+              return a.entry.lsn < b.entry.lsn;
+            });
+  status.Update(failed);
+  return status;
+}
+
 absl::Status OpenedStore::ForEachProcess(
     absl::FunctionRef<absl::Status(StoredProcess&&)> use) {
   const std::string prefix = KeyOf(KeyKind::kProcess);
@@ -154,6 +184,9 @@ absl::Status OpenedStore::ForEachProcess(
           if (failed.ok()) process.image = std::move(decoded->image);
         }
         failed.Update(ReadMailbox(process));
+        if (!process.entry.runtime.watches.empty()) {
+          failed.Update(ReadExits(process));
+        }
         if (failed.ok()) failed.Update(use(std::move(process)));
         return failed.ok();
       });
@@ -184,11 +217,24 @@ bool OpenedStore::Work() {
   return did;
 }
 
+absl::Status OpenedStore::WriteTime() {
+  std::string payload;
+  records::Encode(records::Time{.unix_ns = options_.journal.clock->UnixNs(),
+                                .store_ns = NowNs()},
+                  payload);
+  return journal_
+      ->Append({static_cast<uint16_t>(records::Kind::kTime),
+                records::FlagsOf(records::Kind::kTime), payload})
+      .status();
+}
+
 void OpenedStore::RunRounds() {
   pthread_setname_np(pthread_self(), "store");
   const Clock& clock = *options_.journal.clock;
   uint64_t round_lsn = applier_->applied();
   uint64_t round_ns = clock.MonotonicNs();
+  uint64_t time_ns = round_ns;
+  uint64_t time_end = journal_->Tail();
   for (;;) {
     {
       const MutexLock lock(mutex_);
@@ -196,6 +242,13 @@ void OpenedStore::RunRounds() {
       if (stopping_) return;
     }
     absl::Status status = rounds_->CatchUp();
+    // Only with work: a store that rests writes nothing.
+    if (status.ok() && clock.MonotonicNs() - time_ns >= kTimePause &&
+        applier_->applied() > time_end) {
+      status = WriteTime();
+      time_ns = clock.MonotonicNs();
+      time_end = journal_->Tail();
+    }
     const uint64_t bytes = applier_->applied() - round_lsn;
     const uint64_t now_ns = clock.MonotonicNs();
     if (status.ok() &&

@@ -55,7 +55,10 @@ class OpenedStore final : public DurableStore {
   void Close() override;
   Journal& journal() override { return *journal_; }
   Releases& releases() override { return releases_; }
-  [[nodiscard]] uint64_t opened_at_ns() const override { return opened_at_ns_; }
+  [[nodiscard]] uint64_t NowNs() const override {
+    return opened_at_ns_ +
+           (options_.journal.clock->MonotonicNs() - opened_monotonic_ns_);
+  }
   absl::Status ForEachProcess(
       absl::FunctionRef<absl::Status(StoredProcess&&)> use) override;
   absl::Status ForEachOutcome(
@@ -71,7 +74,10 @@ class OpenedStore final : public DurableStore {
   absl::Status Start();
   absl::StatusOr<StoredBody> BodyOf(const Mail& mail, uint64_t position);
   absl::Status ReadMailbox(StoredProcess& process);
+  absl::Status ReadExits(StoredProcess& process);
   void RunRounds();
+  // Appends a TIME.
+  absl::Status WriteTime();
   // Tells the owner of the program, once.
   void Fail(const absl::Status& status);
 
@@ -82,7 +88,9 @@ class OpenedStore final : public DurableStore {
   std::unique_ptr<JournalSource> source_;
   std::unique_ptr<JournalApplier> applier_;
   std::unique_ptr<StoreRounds> rounds_;
+  // The store's clock and the monotonic clock, when the store was opened.
   uint64_t opened_at_ns_ = 0;
+  uint64_t opened_monotonic_ns_ = 0;
   BufferPool pool_;
   BufferCache buffers_;
 

@@ -7,24 +7,9 @@
 
 #include "runtime/process/chain.h"
 #include "runtime/system/assert.h"
+#include "runtime/table/home_pid.h"
 
 namespace actord::runtime {
-namespace {
-
-// Why a child that cannot begin ends; null: it begins.
-const char* TextOf(SpawnRefusal refusal) {
-  switch (refusal) {
-    case SpawnRefusal::kNone:
-      return nullptr;
-    case SpawnRefusal::kUnknownType:
-      return "the process type is unknown";
-    case SpawnRefusal::kUnknownMethod:
-      return "the process type has no such method";
-  }
-  return nullptr;
-}
-
-}  // namespace
 
 void Applier::Apply(StepRecord& record, Process& process, const Pid& self) {
   ACTORD_ASSERT_HOT(record.misuse.ok() && record.thrown.empty(),
@@ -226,7 +211,9 @@ Effect* Applier::StartChild(SpawnEffect& spawn, Effect* next, Effect* end) {
 void Applier::Rollback(StepRecord& record) {
   for (Effect& effect : record.effects) {
     FreeContent(effect, lane_);
-    if (const auto* spawn = std::get_if<SpawnEffect>(&effect)) {
+    const auto* spawn = std::get_if<SpawnEffect>(&effect);
+    // (LiveWorld gives durable children back.)
+    if (spawn != nullptr && !IsHomePid(spawn->child)) {
       // No other thread has the child's PID.
       processes_.Unreserve(lane_.processes(),
                            processes_.Reserved(spawn->child));

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/delivery/logged_events.h"
 #include "runtime/effects/call_handle.h"
 #include "runtime/process/errors.h"
 #include "runtime/system/fail_point.h"
@@ -177,7 +178,32 @@ void Calls::OnEnd(const EndRecord& end, Lane& lane) {
   for (const uint64_t call : calls) Fail(call, why, lane);
 }
 
+void Calls::AnswerLogged(const YieldToken& yield, int32_t status,
+                         const actord_payload& payload, uint64_t position,
+                         Lane& lane) {
+  Run run(Run::Kind::kUrgent,
+          NewLoggedCompletion(kEventTagCompletion, yield.tag, status, payload,
+                              position, lane),
+          Owner::kAny);
+  if (delivery_.Post(yield.pid, run, lane) != Posted::kDelivered) {
+    lane.Free(run.first);  // the caller has ended
+  }
+}
+
+void Calls::FailLogged(const YieldToken& yield, Lane& lane) {
+  const absl::Status why = CalleeEnded();
+  const std::string text(why.message());
+  AnswerLogged(yield, static_cast<int32_t>(why.code()), TextPayload(text), 0,
+               lane);
+}
+
 void Calls::Dropped(const Envelope& envelope, Lane& lane) {
+  if (envelope.type == kEventLoggedCall) {
+    FailLogged({FromAbi(envelope.from),
+                envelope.ReadHeader<LoggedCallHeader>().tag},
+               lane);
+    return;
+  }
   Fail(envelope.ReadHeader<CallHeader>().call, CalleeEnded(), lane);
 }
 

@@ -73,6 +73,11 @@ class Calls {
   // Calls back all callers from outside that still wait, with `status`.
   void AbandonAll(const absl::Status& status);
 
+  // Sends the call of a process, or fails it. `call`: its handle at the broker.
+  // `message`: of kEventCall.
+  void Deliver(Owner by, const Pid& to, uint64_t call, Envelope* message,
+               Lane& lane);
+
   // Called in the turn of the callee, before its step gets the call.
   void Owe(Process& callee, uint64_t call);
   // Observes ends (end_record.h): fails the calls that the process owes.
@@ -81,18 +86,24 @@ class Calls {
   void OnEnd(const EndRecord& end, Lane& lane);
   // Fails a call whose envelope is dropped because its receiver has ended.
   void Dropped(const Envelope& envelope, Lane& lane);
+  // Answers the call that a durable process has made with this yield, in the
+  // journal. `position`: of the answer in the journal; 0: it is an error that
+  // has no record, and that a restart brings about again.
+  void AnswerLogged(const YieldToken& yield, int32_t status,
+                    const actord_payload& payload, uint64_t position,
+                    Lane& lane);
+  // Fails such a call because its callee has ended.
+  void FailLogged(const YieldToken& yield, Lane& lane);
+  // Whether somebody still waits for the answer.
+  [[nodiscard]] bool IsOpen(uint64_t call) const;
   // Answers a call. False: the call had ended.
   bool Answer(uint64_t call, int32_t status, const actord_payload& payload,
               Lane& lane);
 
  private:
-  [[nodiscard]] bool IsOpen(uint64_t call) const;
   // Ends the call with an error of the daemon. Does nothing if the call had
   // ended.
   void Fail(uint64_t call, const absl::Status& why, Lane& lane);
-  // Delivers the call, or fails it.
-  void Deliver(Owner by, const Pid& to, uint64_t call, Envelope* message,
-               Lane& lane);
   // Empty: the call has ended.
   Answered TakeOutside(uint64_t call);
 

@@ -137,6 +137,20 @@ void Dispatcher::Apply(YieldEffect&& yield, Process& process, const Pid& self,
     return;
   }
   const std::string_view command = yield.content->topic();
+  const CommandHandler* const handler = HandlerOf(command, lane);
+  if (tasks_.IsExternal(command)) {
+    HandOut(process, self, yield, lane);
+  } else if (handler == nullptr) {
+    Refuse(process, yield, ACTORD_NOT_FOUND, NoHandlerFor(command), lane);
+  } else if (handler->descriptor->mode == ACTORD_HANDLER_POOLED) {
+    RunPooled(*handler, process, self, yield, lane);
+  } else {
+    RunInline(*handler, process, self, yield, lane);
+  }
+}
+
+const CommandHandler* Dispatcher::HandlerOf(std::string_view command,
+                                            Lane& lane) const {
   const CommandHandler* handler = lane.last_command;
   if (handler == nullptr ||
       !handler->in_force.load(std::memory_order_relaxed) ||
@@ -144,18 +158,12 @@ void Dispatcher::Apply(YieldEffect&& yield, Process& process, const Pid& self,
     handler = catalog_.FindCommand(command);
     lane.last_command = handler;
   }
-  if (tasks_.IsExternal(command)) {
-    HandOut(process, self, yield, lane);
-  } else if (handler == nullptr) {
-    Refuse(process, yield, ACTORD_NOT_FOUND,
-           absl::StrCat("no handler for the command \"", ToAbsl(command),
-                        "\", and no external pattern matches it"),
-           lane);
-  } else if (handler->descriptor->mode == ACTORD_HANDLER_POOLED) {
-    RunPooled(*handler, process, self, yield, lane);
-  } else {
-    RunInline(*handler, process, self, yield, lane);
-  }
+  return handler;
+}
+
+std::string Dispatcher::NoHandlerFor(std::string_view command) {
+  return absl::StrCat("no handler for the command \"", ToAbsl(command),
+                      "\", and no external pattern matches it");
 }
 
 std::string Dispatcher::TooManyYields(Lane& lane) const {
@@ -236,10 +244,13 @@ void Dispatcher::HandlePooled(const CommandHandler& handler, const Pid& pid,
 
 void Dispatcher::RunInline(const CommandHandler& handler, Process& process,
                            const Pid& self, YieldEffect& yield, Lane& lane) {
+  // Not that of the PID, which a durable process has from its home.
+  const uint32_t generation =
+      process.generation.load(std::memory_order_relaxed);
   {
     HandlerCall call(broker_, lane, self, *yield.content);
     call.process = &process;
-    call.generation = self.generation;
+    call.generation = generation;
     lane.hold().Enter(process, Hold::kInlineHandler);
     const ActingOwner acting(process.owner.load(std::memory_order_relaxed));
     Handle(handler, call);
@@ -253,7 +264,7 @@ void Dispatcher::RunInline(const CommandHandler& handler, Process& process,
     } else {
       Envelope* const completion = call.TakeReply(*yield.content);
       const bool is_in_its_place = completion == yield.content.get();
-      Answer(process, self.generation, call.tag, completion, lane);
+      Answer(process, generation, call.tag, completion, lane);
       if (is_in_its_place) {
         static_cast<void>(yield.content.Take());
         return;
@@ -274,15 +285,20 @@ void Dispatcher::RunPooled(const CommandHandler& handler, Process& process,
   }
   const uint64_t timeout_ns = TimeoutOf(yield.timeout_ns);
   if (timeout_ns != 0) broker_.SetTimeout(handle, timeout_ns);
-  const Owner owner = process.owner.load(std::memory_order_relaxed);
+  PostToPool(handler, self, process.owner.load(std::memory_order_relaxed),
+             handle, yield.content.Take(), lane);
+}
+
+void Dispatcher::PostToPool(const CommandHandler& handler, const Pid& self,
+                            Owner by, actord_completion handle, Envelope* yield,
+                            Lane& lane) {
   const Pid pid = self;  // the effect's PID is gone when the job runs
   // The job owns the envelope, also if the pool drops the job.
   const auto free = [this](Envelope* owned) { shared_lane_.Free(owned); };
-  std::unique_ptr<Envelope, decltype(free)> envelope(yield.content.Take(),
-                                                     free);
+  std::unique_ptr<Envelope, decltype(free)> envelope(yield, free);
   const bool posted = pool_.Post(
-      [this, &handler, pid, owner, handle, envelope = std::move(envelope)] {
-        const ActingOwner acting(owner);
+      [this, &handler, pid, by, handle, envelope = std::move(envelope)] {
+        const ActingOwner acting(by);
         HandlerCall call(broker_, shared_lane_, pid, *envelope);
         call.handle = handle;
         HandlePooled(handler, pid, call);
@@ -298,32 +314,20 @@ void Dispatcher::RunPooled(const CommandHandler& handler, Process& process,
   }
 }
 
-void Dispatcher::HandOut(Process& process, const Pid& self, YieldEffect& yield,
-                         Lane& lane) {
-  Envelope& envelope = *yield.content;
-  std::unique_ptr<const WorkPolicy> policy;
+absl::StatusOr<Dispatcher::Task> Dispatcher::TaskOf(
+    const Process& process, const Pid& self, const YieldEffect& yield,
+    uint64_t timeout_ns) const {
+  const Envelope& envelope = *yield.content;
+  Task task;
   if (yield.policy) {
     actord_work_policy given;
     std::memcpy(&given, yield.policy->content(), sizeof(given));
-    lane.Free(yield.policy.Take());
     auto own = PolicyOfYield(tasks_.PolicyOf(envelope.topic()), given,
                              envelope.topic());
-    if (!own.ok()) {
-      Refuse(process, yield, ACTORD_INVALID_ARGUMENT,
-             std::string(own.status().message()), lane);
-      return;
-    }
-    policy = std::make_unique<const WorkPolicy>(*std::move(own));
+    if (!own.ok()) return own.status();
+    task.policy = std::make_unique<const WorkPolicy>(*std::move(own));
   }
-  const actord_completion handle =
-      broker_.Open(process, self.generation, envelope.completion.tag,
-                   /*external=*/true, lane);
-  if (handle == 0) {
-    Refuse(process, yield, ACTORD_RESOURCE_EXHAUSTED, kTooManyInDaemon, lane);
-    return;
-  }
-  const uint64_t timeout_ns = TimeoutOf(yield.timeout_ns);
-  ExternalYield waiting;
+  ExternalYield& waiting = task.yield;
   waiting.token = {self, envelope.completion.tag};
   waiting.owner = process.owner.load(std::memory_order_relaxed);
   waiting.process_type = process.type.load(std::memory_order_relaxed)->name;
@@ -332,15 +336,20 @@ void Dispatcher::HandOut(Process& process, const Pid& self, YieldEffect& yield,
   waiting.created_unix_ns = clock_.UnixNs();
   waiting.deadline_unix_ns =
       timeout_ns == 0 ? 0 : waiting.created_unix_ns + timeout_ns;
-  // The timeout is set after Add, so that it finds the yield that it expires.
-  switch (tasks_.Add(std::move(waiting), handle, std::move(policy))) {
+  return task;
+}
+
+bool Dispatcher::AddTask(actord_completion handle, Task task, Lane& lane) {
+  switch (
+      tasks_.Add(std::move(task.yield), handle, std::move(task.policy),
+                 task.history)) {
     case TaskTable::Added::kNoRoom:
       lane.Count(&Counters::refused_external);
       broker_.Complete(handle, ACTORD_RESOURCE_EXHAUSTED,
                        TextPayload("the external yields that wait take all the "
                                    "bytes that they may"),
                        lane);
-      break;
+      return false;
     case TaskTable::Added::kOverQuota:
       lane.Count(&Counters::refused_external_of_owner);
       broker_.Complete(handle, ACTORD_RESOURCE_EXHAUSTED,
@@ -348,10 +357,33 @@ void Dispatcher::HandOut(Process& process, const Pid& self, YieldEffect& yield,
                                    "that wait take all the bytes of its quota "
                                    "(quotas.yield_bytes)"),
                        lane);
-      break;
+      return false;
     case TaskTable::Added::kAdded:
-      if (timeout_ns != 0) broker_.SetTimeout(handle, timeout_ns);
       break;
+  }
+  return true;
+}
+
+void Dispatcher::HandOut(Process& process, const Pid& self, YieldEffect& yield,
+                         Lane& lane) {
+  const uint64_t timeout_ns = TimeoutOf(yield.timeout_ns);
+  absl::StatusOr<Task> task = TaskOf(process, self, yield, timeout_ns);
+  if (yield.policy) lane.Free(yield.policy.Take());
+  if (!task.ok()) {
+    Refuse(process, yield, ACTORD_INVALID_ARGUMENT,
+           std::string(task.status().message()), lane);
+    return;
+  }
+  const actord_completion handle =
+      broker_.Open(process, self.generation, yield.content->completion.tag,
+                   /*external=*/true, lane);
+  if (handle == 0) {
+    Refuse(process, yield, ACTORD_RESOURCE_EXHAUSTED, kTooManyInDaemon, lane);
+    return;
+  }
+  // The timeout is set after Add, so that it finds the yield that it expires.
+  if (AddTask(handle, *std::move(task), lane) && timeout_ns != 0) {
+    broker_.SetTimeout(handle, timeout_ns);
   }
   lane.Free(yield.content.Take());
 }

@@ -4,6 +4,11 @@
 // Thread-safety: Apply from the turn of the process.
 #pragma once
 
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "absl/status/statusor.h"
 #include "runtime/effects/blocking_pool.h"
 #include "runtime/process/catalog.h"
 #include "runtime/scheduler/lane.h"
@@ -42,12 +47,41 @@ class Dispatcher {
   // if there is no timeout.
   [[nodiscard]] uint64_t TimeoutOf(uint64_t timeout_ns) const;
 
+  // The parts of Apply, for the yields of durable processes
+  // (durable_yields.h).
+
+  [[nodiscard]] bool IsExternal(std::string_view command) const {
+    return tasks_.IsExternal(command);
+  }
+  // Null: no handler has the command.
+  const CommandHandler* HandlerOf(std::string_view command, Lane& lane) const;
+  static std::string NoHandlerFor(std::string_view command);
+  // Handles the yield on this thread; takes its envelope. The completion is in
+  // process.urgent_taken, or the yield has a record at the broker.
+  void RunInline(const CommandHandler& handler, Process& process,
+                 const Pid& self, YieldEffect& yield, Lane& lane);
+  // Has the pool handle the yield, which it completes; takes the envelope. `by`
+  // is the owner of the process.
+  void PostToPool(const CommandHandler& handler, const Pid& self, Owner by,
+                  actord_completion handle, Envelope* yield, Lane& lane);
+  // A yield of an external command, with its policy; an error: the yield's own
+  // policy is wrong.
+  struct Task {
+    ExternalYield yield;
+    std::unique_ptr<const WorkPolicy> policy;  // null: that of the command
+    TaskHistory history;
+  };
+  absl::StatusOr<Task> TaskOf(const Process& process, const Pid& self,
+                              const YieldEffect& yield,
+                              uint64_t timeout_ns) const;
+  // Puts the task into the table, or completes the yield with an error. False:
+  // an error.
+  bool AddTask(actord_completion handle, Task task, Lane& lane);
+
  private:
   struct HandlerCall;
   static const actord_call_api kApi;
 
-  void RunInline(const CommandHandler& handler, Process& process,
-                 const Pid& self, YieldEffect& yield, Lane& lane);
   void RunPooled(const CommandHandler& handler, Process& process,
                  const Pid& self, YieldEffect& yield, Lane& lane);
   void HandOut(Process& process, const Pid& self, YieldEffect& yield,

@@ -2,99 +2,119 @@
 
 #include <utility>
 
-#include "runtime/delivery/logged_message.h"
-#include "runtime/system/assert.h"
+#include "runtime/delivery/logged_events.h"
 #include "runtime/table/home_pid.h"
 
 namespace actord::runtime {
 
-const char* DurableApplier::WhyNotSupported(const Effect& effect) {
-  return std::holds_alternative<SendEffect>(effect) ||
-                 std::holds_alternative<ReplyEffect>(effect)
-             ? nullptr
-             : "a durable process cannot spawn, yield, call, monitor or link "
-               "yet";
-}
-
 void DurableApplier::Apply(StepRecord& record, Process& process,
-                           DurableState& state, uint64_t position) {
-  const Owner by = process.owner.load(std::memory_order_relaxed);
-  uint64_t body = position;
+                           const Pid& self, DurableState& state,
+                           uint64_t record_at) {
+  const Step step{process, self, state,
+                  process.owner.load(std::memory_order_relaxed), record_at};
+  uint64_t position = record_at;
   for (Effect& effect : record.effects) {
-    ACTORD_ASSERT(WhyNotSupported(effect) == nullptr,
-                  "durable_applier.h: the effects are supported");
     if (auto* const send = std::get_if<SendEffect>(&effect)) {
-      Apply(*send, by, position, body);
+      Apply(*send, step, position);
     } else if (auto* const reply = std::get_if<ReplyEffect>(&effect)) {
-      Apply(*reply, process, state, position);
+      Apply(*reply, step, position);
+    } else if (auto* const spawn = std::get_if<SpawnEffect>(&effect)) {
+      Apply(*spawn, step);
+    } else if (auto* const yield = std::get_if<YieldEffect>(&effect)) {
+      yields_.Apply(*yield, process, self, record_at);
+    } else if (auto* const call = std::get_if<CallEffect>(&effect)) {
+      yields_.Apply(*call, process, self, record_at, position);
+    } else if (auto* const tie = std::get_if<TieEffect>(&effect)) {
+      shared_.ties.Apply(TieEffect(*tie), process, self, lane_);
+    } else if (auto* const cancel = std::get_if<CancelEffect>(&effect)) {
+      yields_.Apply(*cancel, process, self, record_at);
     }
-    ++body;
+    ++position;
   }
   record.effects.clear();
 }
 
-void DurableApplier::DropAfter(uint64_t position, Envelope* message,
-                               const Pid& to, Posted refusal, Owner by) {
-  durable_.releases().After(
-      position, [message, to, refusal, by, &undelivered = undelivered_,
-                 &lane = shared_lane_] {
-        undelivered.DropRefused(message, to, refusal, by, lane);
-      });
-}
-
-void DurableApplier::Apply(SendEffect& send, Owner by, uint64_t step,
+void DurableApplier::Apply(SendEffect& send, const Step& step,
                            uint64_t position) {
   Envelope* const message = send.content.TakeLast();
-  const Pid to = send.to;
-  if (!IsHomePid(to)) {
-    // Volatile code never knows what a crash can take back.
-    durable_.releases().After(
-        step, [message, to, by, &delivery = delivery_,
-               &undelivered = undelivered_, &lane = shared_lane_] {
-          const Posted posted = delivery.Send(by, to, message, lane);
-          if (posted != Posted::kDelivered) {
-            undelivered.DropRefused(message, to, posted, by, lane);
-          }
-        });
+  if (!IsHomePid(send.to)) {
+    sends_.SendWhenDurable(step.by, send.to, message, step.record_at);
     return;
   }
   Envelope* const logged = NewLoggedMessage(
       message->from, message->topic(), message->payload(), position, lane_);
   lane_.Free(message);
-  const Posted posted = delivery_.Send(by, to, logged, lane_);
-  if (posted == Posted::kDelivered) return;
-  uint64_t dropped_at = step;
-  if (posted == Posted::kMailboxFull || posted == Posted::kOverQuota) {
-    // The journal has the message in the mailbox of the receiver. (If the
-    // receiver has ended, the journal knows that.)
-    const absl::StatusOr<uint64_t> dropped = durable_.Append(
-        records::Dropped{.to = to,
-                         .positions = {{{.lsn = position}}},
-                         .reason = records::DropReason::kMailboxFull});
-    if (dropped.ok()) dropped_at = *dropped;
-  }
-  DropAfter(dropped_at, logged, to, posted, by);
+  sends_.Send(step.by, send.to, logged, position, step.record_at);
 }
 
-void DurableApplier::Apply(ReplyEffect& reply, Process& process,
-                           DurableState& state, uint64_t step) {
+void DurableApplier::Apply(ReplyEffect& reply, const Step& step,
+                           uint64_t position) {
   Envelope* const content = reply.content.TakeLast();
-  const auto call = state.calls.find(reply.call);
-  if (call == state.calls.end()) {
+  const auto call = step.state.calls.find(reply.call);
+  if (call == step.state.calls.end()) {
     lane_.Count(&Counters::late_replies);
     lane_.Free(content);
     return;
   }
-  const uint64_t handle = call->second;
-  state.calls.erase(call);
-  if (process.owed_calls != nullptr) process.owed_calls->calls.erase(handle);
-  durable_.releases().After(
-      step, [handle, content, &calls = calls_, &lane = shared_lane_] {
+  const DurableState::Caller caller = call->second;
+  step.state.calls.erase(call);
+  if (!caller.yield.pid.empty()) {
+    shared_.calls.AnswerLogged(caller.yield, content->completion.status,
+                               content->payload(), position, lane_);
+    lane_.Free(content);
+    return;
+  }
+  OwedCalls* const owed = step.process.owed_calls;
+  if (owed != nullptr) owed->calls.erase(caller.handle);
+  shared_.durable.releases().After(
+      step.record_at, [handle = caller.handle, content, &calls = shared_.calls,
+                       &lane = shared_.lane] {
         if (!calls.Answer(handle, content->completion.status,
                           content->payload(), lane)) {
           lane.Count(&Counters::late_replies);
         }
         lane.Free(content);
+      });
+}
+
+void DurableApplier::Apply(SpawnEffect& spawn, const Step& step) {
+  const bool is_durable = IsHomePid(spawn.child);
+  Process& child = is_durable ? world_.TakeReserved(spawn.child)
+                              : shared_.processes.Reserved(spawn.child);
+  if (is_durable) {
+    shared_.durable.Begin(child);
+    shared_.processes.Enter(child, spawn.child);
+  }
+  // The ties begin before the child does, so no end is missed.
+  if (spawn.link) shared_.ties.Link(step.self, spawn.child, lane_);
+  if (spawn.monitor != 0) {
+    shared_.ties.Monitor(step.self, spawn.monitor, spawn.child, lane_);
+  }
+  Begin(child, spawn, step);
+}
+
+void DurableApplier::Begin(Process& child, SpawnEffect& spawn,
+                           const Step& step) {
+  child.init_due = true;
+  child.input = spawn.content.TakeLast();
+  child.refusal = TextOf(spawn.refusal);
+  child.keep_result = spawn.keep_result;
+  constexpr uint64_t kBegins = Activity::kReady - Activity::kEnded;
+  if (child.is_durable()) {
+    lane_.Count(&Counters::processes_started);
+    if (Activity::Add(child.activity, kBegins)) {
+      shared_.scheduler.Enqueue(&child, lane_.here());
+    }
+    return;
+  }
+  // What a volatile process does cannot be taken back.
+  shared_.durable.releases().After(
+      step.record_at,
+      [&child, &scheduler = shared_.scheduler, &lane = shared_.lane] {
+        lane.Count(&Counters::processes_started);
+        if (Activity::Add(child.activity, kBegins)) {
+          scheduler.Enqueue(&child, nullptr);
+        }
       });
 }
 

@@ -1,58 +1,73 @@
 // Applies the effects of a step of a durable process, whose record is in the
-// journal. Messages to durable processes are delivered at once. Everything that
-// leaves the durable set waits until the record is durable: messages to
-// volatile processes, answers, dead letters.
+// journal. What stays among durable processes happens at once. Everything that
+// leaves them waits until the record is durable: messages to volatile
+// processes, answers, dead letters, tasks, the begin of volatile children.
 //
 // Thread-safety: belongs to one thread that runs turns.
 #pragma once
 
 #include <cstdint>
 
-#include "runtime/delivery/delivery.h"
+#include "runtime/actors/ties.h"
 #include "runtime/durable/durable_processes.h"
 #include "runtime/effects/calls.h"
-#include "runtime/effects/undelivered.h"
+#include "runtime/effects/durable_yields.h"
+#include "runtime/effects/logged_sends.h"
 #include "runtime/scheduler/lane.h"
+#include "runtime/scheduler/scheduler.h"
+#include "runtime/step/live_world.h"
 #include "runtime/step/step_record.h"
+#include "runtime/table/process_table.h"
 
 namespace actord::runtime {
 
 class DurableApplier {
  public:
-  // Why the runtime cannot apply this effect; null: it can.
-  static const char* WhyNotSupported(const Effect& effect);
-
-  // All are borrowed. `shared_lane`: of threads that run no workers. `lane`: of
-  // this thread.
-  DurableApplier(DurableProcesses& durable, Delivery& delivery, Calls& calls,
-                 const Undelivered& undelivered, Lane& shared_lane, Lane& lane)
-      : durable_(durable),
-        delivery_(delivery),
-        calls_(calls),
-        undelivered_(undelivered),
-        shared_lane_(shared_lane),
+  // What the applier shares with all threads.
+  struct Shared {
+    DurableProcesses& durable;
+    ProcessTable& processes;
+    Scheduler& scheduler;
+    Calls& calls;
+    Ties& ties;
+    Lane& lane;  // of threads that run no workers
+  };
+  // `world`, `sends`, `yields` and `lane`: of this thread. All are borrowed.
+  DurableApplier(const Shared& shared, LiveWorld& world, LoggedSends& sends,
+                 DurableYields& yields, Lane& lane)
+      : shared_(shared),
+        world_(world),
+        sends_(sends),
+        yields_(yields),
         lane_(lane) {}
   DurableApplier(const DurableApplier&) = delete;
   DurableApplier& operator=(const DurableApplier&) = delete;
 
-  // Applies and clears the effects. `position`: of the step's record.
-  // Precondition: all of them are supported.
-  void Apply(StepRecord& record, Process& process, DurableState& state,
-             uint64_t position);
+  // Applies and clears the effects. `record_at`: the position of the step's
+  // record. `process` is `self`, in its turn.
+  void Apply(StepRecord& record, Process& process, const Pid& self,
+             DurableState& state, uint64_t record_at);
 
  private:
-  void Apply(SendEffect& send, Owner by, uint64_t step, uint64_t position);
-  void Apply(ReplyEffect& reply, Process& process, DurableState& state,
-             uint64_t step);
-  // Drops the message when the record at `position` is durable.
-  void DropAfter(uint64_t position, Envelope* message, const Pid& to,
-                 Posted refusal, Owner by);
+  // What all effects of a step share.
+  struct Step {
+    Process& process;
+    const Pid& self;
+    DurableState& state;
+    Owner by;
+    uint64_t record_at;
+  };
 
-  DurableProcesses& durable_;
-  Delivery& delivery_;
-  Calls& calls_;
-  const Undelivered& undelivered_;
-  Lane& shared_lane_;
+  // `position`: of the effect's body.
+  void Apply(SendEffect& send, const Step& step, uint64_t position);
+  void Apply(ReplyEffect& reply, const Step& step, uint64_t position);
+  void Apply(SpawnEffect& spawn, const Step& step);
+  void Begin(Process& child, SpawnEffect& spawn, const Step& step);
+
+  const Shared shared_;
+  LiveWorld& world_;
+  LoggedSends& sends_;
+  DurableYields& yields_;
   Lane& lane_;
 };
 

@@ -5,7 +5,7 @@
 
 #include "runtime/actors/dead_letters.h"
 #include "runtime/delivery/delivery.h"
-#include "runtime/delivery/logged_message.h"
+#include "runtime/delivery/logged_events.h"
 #include "runtime/effects/calls.h"
 #include "runtime/process/envelope.h"
 #include "runtime/process/owner.h"
@@ -30,7 +30,9 @@ class Undelivered {
     } else if (envelope->type == kEventCall) {
       calls_.Dropped(*envelope, lane);
       dead_letters_.Add(envelope, to, why, owner, lane);
-    } else if (envelope->type == kEventLogged) {
+    } else if (envelope->type == kEventLogged ||
+               envelope->type == kEventLoggedCall) {
+      if (envelope->type == kEventLoggedCall) calls_.Dropped(*envelope, lane);
       dead_letters_.Add(NewPlainMessage(*envelope, lane), to, why, owner, lane);
       lane.Free(envelope);
     } else {

@@ -82,6 +82,9 @@ class Journal {
                        Reservation& reservation);
   // Copies the same records to their place.
   void Publish(Reservation reservation, std::span<const Record> records);
+  [[nodiscard]] uint64_t max_record_bytes() const {
+    return options_.max_record_bytes;
+  }
   // Reserve and Publish of one record; returns its position.
   absl::StatusOr<uint64_t> Append(const Record& record);
 

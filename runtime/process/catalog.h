@@ -69,6 +69,11 @@ struct ProcessType {
   std::string version;  // version of that plugin; "": not known
   // How its processes can be durable.
   rules::TypeDurability durability;
+  // Whether its processes can be durable. (Replay types cannot yet.)
+  [[nodiscard]] bool can_be_durable() const {
+    return durability.kind == rules::Durability::kSnapshotImage ||
+           durability.kind == rules::Durability::kFlatImage;
+  }
   // The functions of the descriptor; null: the descriptor has none.
   decltype(actord_process_type::snapshot) snapshot = nullptr;
   decltype(actord_process_type::restore) restore = nullptr;
@@ -99,6 +104,10 @@ struct CommandHandler {
   // As ProcessType::in_force.
   mutable std::atomic<bool> in_force{true};
   std::string version;  // as ProcessType::version
+
+  [[nodiscard]] bool is_builtin() const {
+    return plugin == rules::kBuiltinPlugin;
+  }
 };
 
 // The types and handlers of one plugin, which are added all at once.

@@ -47,6 +47,13 @@ inline constexpr uint16_t kEventUpgrade = UINT16_MAX - 4;
 inline constexpr uint16_t kEventLogged = UINT16_MAX - 6;
 // The record of the end of a durable process is durable: the process may end.
 inline constexpr uint16_t kEventEndLogged = UINT16_MAX - 7;
+// A call of a durable process to a durable process; the callee sees an
+// ACTORD_EVENT_MESSAGE.
+inline constexpr uint16_t kEventLoggedCall = UINT16_MAX - 8;
+// The completion of a yield of a durable process that names the yield by its
+// tag. The turn that takes it makes it an ACTORD_EVENT_COMPLETION if the yield
+// is outstanding, and drops it otherwise. Its header is a PositionHeader.
+inline constexpr uint16_t kEventTagCompletion = UINT16_MAX - 9;
 // Not an event: the envelope holds the addresses of messages (chain.h).
 inline constexpr uint16_t kEventChain = UINT16_MAX - 5;
 
@@ -55,8 +62,13 @@ inline constexpr uint16_t kEventChain = UINT16_MAX - 5;
 struct CallHeader {
   uint64_t call = 0;
 };
+// Also of the completion of a durable process, if it is in the journal.
 struct PositionHeader {
-  uint64_t position = 0;  // of the message's body in the journal
+  uint64_t position = 0;  // of the event's body in the journal; 0: none
+};
+struct LoggedCallHeader {
+  uint64_t position = 0;  // of the call in the journal; it names the call
+  uint64_t tag = 0;       // of the caller's yield
 };
 struct ExitHeader {
   actord_pid from{};
@@ -96,7 +108,7 @@ struct Envelope {
   uint32_t payload_bytes = 0;
   uint16_t topic_bytes = 0;
   uint16_t content_type_bytes = 0;
-  const uint16_t type;  // decides which member of the union is in use
+  uint16_t type;  // decides which member of the union is in use
   // Who is charged for a message, or a chain, that is in a mailbox
   // (OwnerLimits); kNobody: no one. Delivery writes it; the turn that takes the
   // envelope gives the bytes back.
@@ -215,11 +227,13 @@ struct Envelope {
   }
   void WriteOther(actord_event& event) const {
     WriteContent(event);
-    if (type == kEventCall || type == ACTORD_EVENT_EXIT || type == kEventLogged)
-        [[unlikely]] {
+    if (type == kEventCall || type == ACTORD_EVENT_EXIT ||
+        type == kEventLogged || type == kEventLoggedCall) [[unlikely]] {
       WriteWithHeader(event);
       return;
     }
+    // A completion that is in the journal has its position there.
+    event.topic.size = 0;
     event.type = type;
     event.status = completion.status;
     // The tag of a cancel is its position in the journal, or 0.
@@ -241,7 +255,7 @@ struct Envelope {
         type(event_type) {
     WillWrite(this);
     if (event_type == ACTORD_EVENT_MESSAGE || event_type == kEventCall ||
-        event_type == kEventLogged) {
+        event_type == kEventLogged || event_type == kEventLoggedCall) {
       from = {};
     } else {
       new (&completion) Completion;
@@ -284,6 +298,13 @@ struct Envelope {
       event.tag = 0;
       event.from = from;
       event.call = ReadHeader<CallHeader>().call;
+    } else if (type == kEventLoggedCall) {
+      header_bytes = sizeof(LoggedCallHeader);
+      event.type = ACTORD_EVENT_MESSAGE;
+      event.status = ACTORD_OK;
+      event.tag = 0;
+      event.from = from;
+      event.call = ReadHeader<LoggedCallHeader>().position;
     } else if (type == kEventLogged) {
       header_bytes = sizeof(PositionHeader);
       event.type = ACTORD_EVENT_MESSAGE;

@@ -3,6 +3,7 @@
 // Thread-safety: plain values. Ownership: they own their contents.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,16 @@ struct SubmitRequest {
   // parent's. Not kAny.
   Owner owner = Owner::kNobody;
   bool durable = false;  // survives the daemon; refused if it cannot
+  // Of a durable process that process.spawn of a durable parent starts.
+  struct Spawn {
+    uint64_t yield = 0;  // tag of the parent's yield; 0: none
+    bool link = false;
+    bool monitor = false;  // with the tag of the yield
+    // Called in the turn of the parent when the child can be found, before it
+    // begins.
+    std::function<void(const Pid&)> begins = {};
+  };
+  Spawn spawn = {};
   // Why the input was not copied, which refuses the request; OK: it was copied.
   absl::Status input_error = {};
 };

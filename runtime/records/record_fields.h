@@ -112,6 +112,7 @@ void VisitFields(T& record, Visitor& visit) {
   visit(6, record.name);
   visit(7, record.target);
   visit(8, record.message);
+  visit(9, record.others);
 }
 
 template <typename T, typename Visitor>
@@ -132,14 +133,6 @@ void VisitFields(T& record, Visitor& visit) {
 template <typename T, typename Visitor>
 requires Is<T, Forgotten>
 void VisitFields(T& record, Visitor& visit) { visit(1, record.letters); }
-
-template <typename T, typename Visitor>
-requires Is<T, Called>
-void VisitFields(T& record, Visitor& visit) {
-  visit(1, record.pid);
-  visit(2, record.caller);
-  visit(3, record.tag);
-}
 
 template <typename T, typename Visitor>
 requires Is<T, Attempt>

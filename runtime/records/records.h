@@ -35,14 +35,13 @@ enum class Kind : uint16_t {
   kDropped = 7,
   kResent = 8,
   kForgotten = 9,
-  kCalled = 10,
-  kAttempt = 11,
-  kYieldOver = 12,
-  kEnded = 13,
-  kUpgraded = 14,
-  kPlugin = 15,
-  kTime = 16,
-  kCheckpoint = 17,
+  kAttempt = 10,
+  kYieldOver = 11,
+  kEnded = 12,
+  kUpgraded = 13,
+  kPlugin = 14,
+  kTime = 15,
+  kCheckpoint = 16,
 };
 
 struct Body {
@@ -198,7 +197,10 @@ struct Done {
   Payload result = {};
   std::string name = {};             // the name or the group
   Pid target = {};                   // of kSend, kCancel and kTerminate
-  std::optional<Body> message = {};  // of kSend: body 1
+  // Body 1: of kSend the message; of kCancel and kTerminate the reason.
+  std::optional<Body> message = {};
+  // Of kSend: further receivers of the same message, as bodies 2, 3 and so on.
+  std::vector<Pid> others = {};
   std::string unknown = {};
   friend bool operator==(const Done&, const Done&) = default;
 };
@@ -236,17 +238,6 @@ struct Forgotten {
   Positions letters = {};
   std::string unknown = {};
   friend bool operator==(const Forgotten&, const Forgotten&) = default;
-};
-
-// A call from outside or from a volatile process, reserved with the step that
-// takes it. Its own position names the call.
-struct Called {
-  static constexpr Kind kKind = Kind::kCalled;
-  Pid pid = {};     // the callee
-  Pid caller = {};  // empty: from outside
-  uint64_t tag = 0;
-  std::string unknown = {};
-  friend bool operator==(const Called&, const Called&) = default;
 };
 
 // An external task is about to be handed to a worker.
@@ -324,7 +315,7 @@ struct Checkpoint {
 };
 
 using Any = std::variant<Submitted, Started, Input, Step, Done, Dropped, Resent,
-                         Forgotten, Called, Attempt, YieldOver, Ended, Upgraded,
-                         Plugin, Time, Checkpoint>;
+                         Forgotten, Attempt, YieldOver, Ended, Upgraded, Plugin,
+                         Time, Checkpoint>;
 
 }  // namespace actord::runtime::records

@@ -79,8 +79,10 @@ struct YieldImage {
   // another completion was first.
   bool cancelled = false;
   // Of kCall: the position of the answer in the mailbox; 0: none. The yield is
-  // over when a step gets this answer, or a timeout that was first.
+  // over when a step gets this answer, or a timeout that was first. Also of
+  // process.spawn, which the child's STARTED or ENDED answers.
   uint64_t answer = 0;
+  uint64_t begun_ns = 0;  // when its step returned
   std::string unknown = {};
 
   friend bool operator==(const YieldImage&, const YieldImage&) = default;
@@ -101,6 +103,7 @@ void VisitFields(T& yield, Visitor& visit) {
   visit(11, yield.failed);
   visit(12, yield.cancelled);
   visit(13, yield.answer);
+  visit(14, yield.begun_ns);
 }
 
 // A call that the process has received and not answered.

@@ -1,4 +1,8 @@
+// performance-notes: Rare code moved out.
 #include "runtime/step/live_world.h"
+
+#include <algorithm>
+#include <optional>
 
 #include "runtime/process/priority.h"
 #include "runtime/system/assert.h"
@@ -42,7 +46,7 @@ World::ChildAnswer LiveWorld::ReserveChild(const Pid& parent, uint64_t unix_ns,
     }
   }
   auto no_room = ProcessTable::NoRoom::kInTable;
-  const Process* const process =
+  Process* const process =
       processes_.Reserve(lane_.processes(), type, static_cast<uint16_t>(method),
                          static_cast<uint8_t>(PriorityOf(child)),
                          OwnerOf(parent), parent, unix_ns, no_room);
@@ -51,11 +55,45 @@ World::ChildAnswer LiveWorld::ReserveChild(const Pid& parent, uint64_t unix_ns,
     return {};
   }
   ChildAnswer answer;
+  answer.refusal = refusal;
+  if (homes_ != nullptr && IsHomePid(parent) &&
+      refusal == SpawnRefusal::kNone && type->can_be_durable()) [[unlikely]] {
+    answer.pid = DrawDurable(parent, *process);
+    return answer;
+  }
   processes_.WritePidOf(*process,
                         process->generation.load(std::memory_order_relaxed),
                         answer.pid);
-  answer.refusal = refusal;
   return answer;
+}
+
+Pid LiveWorld::DrawDurable(const Pid& parent, Process& process) {
+  const std::optional<Pid> pid = homes_->Draw(HomeOf(parent));
+  if (!pid) {
+    processes_.Unreserve(lane_.processes(), process);
+    return {};
+  }
+  reserved_.push_back({*pid, &process});
+  return *pid;
+}
+
+Process& LiveWorld::TakeReserved(const Pid& child) {
+  const auto found =
+      std::find_if(reserved_.begin(), reserved_.end(),
+                   [&](const Reserved& one) { return one.pid == child; });
+  ACTORD_ASSERT(found != reserved_.end(),
+                "live_world.h: the step has reserved the child");
+  Process& process = *found->process;
+  reserved_.erase(found);
+  return process;
+}
+
+void LiveWorld::GiveBackReserved() {
+  for (const Reserved& one : reserved_) {
+    homes_->Leave(one.pid);
+    processes_.Unreserve(lane_.processes(), *one.process);
+  }
+  reserved_.clear();
 }
 
 Pid LiveWorld::HolderOf(const Pid& self, std::string_view name) {

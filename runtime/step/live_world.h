@@ -3,6 +3,8 @@
 // Thread-safety: belongs to one thread that runs workers.
 #pragma once
 
+#include <vector>
+
 #include "runtime/actors/names.h"
 #include "runtime/actors/ties.h"
 #include "runtime/process/catalog.h"
@@ -11,19 +13,22 @@
 #include "runtime/step/world.h"
 #include "runtime/system/clock.h"
 #include "runtime/system/sip_hash.h"
+#include "runtime/table/homes.h"
 #include "runtime/table/process_table.h"
 
 namespace actord::runtime {
 
 class LiveWorld final : public World {
  public:
-  // `secret`: differs in each start of the daemon.
-  LiveWorld(const Catalog& catalog, ProcessTable& processes, const Names& names,
-            const Ties& ties, const SipKey& secret, const LiveLimits& limits,
-            const Clock& clock, Lane& lane)
+  // `homes`: null if the runtime has no store. `secret`: differs in each start
+  // of the daemon.
+  LiveWorld(const Catalog& catalog, ProcessTable& processes, Homes* homes,
+            const Names& names, const Ties& ties, const SipKey& secret,
+            const LiveLimits& limits, const Clock& clock, Lane& lane)
       : World(limits.max_payload_bytes_place()),
         catalog_(catalog),
         processes_(processes),
+        homes_(homes),
         names_(names),
         ties_(ties),
         secret_(secret),
@@ -35,13 +40,28 @@ class LiveWorld final : public World {
   uint64_t UnixNs() override { return clock_.UnixNs(); }
   uint64_t MonotonicNs() override { return clock_.MonotonicNs(); }
   uint64_t RandomSeed(const Pid& self, uint64_t step) override;
-  // Takes a slot from the lane's cache of free slots.
+  // Takes a slot from the lane's cache of free slots. The child of a durable
+  // process is durable if its type can be. Nobody finds a durable child before
+  // its begin (TakeReserved).
   ChildAnswer ReserveChild(const Pid& parent, uint64_t unix_ns,
                            const actord_spawn& child) override;
   Pid HolderOf(const Pid& self, std::string_view name) override;
   bool HasRoomForTie(const Pid& self, uint64_t begun) override;
 
+  // A durable child that this step has reserved, and that begins now.
+  Process& TakeReserved(const Pid& child);
+  // Gives back the durable children that this step has reserved and that do not
+  // begin.
+  void GiveBackReserved();
+
  private:
+  struct Reserved {
+    Pid pid;
+    Process* process = nullptr;
+  };
+  // Empty: the home of the parent has no room, and the process is given back.
+  Pid DrawDurable(const Pid& parent, Process& process);
+
   // Precondition: the process is in its turn.
   [[nodiscard]] Owner OwnerOf(const Pid& self) const {
     return IsHomePid(self)
@@ -53,12 +73,14 @@ class LiveWorld final : public World {
 
   const Catalog& catalog_;
   ProcessTable& processes_;
+  Homes* const homes_;
   const Names& names_;
   const Ties& ties_;
   const SipKey secret_;
   const Clock& clock_;
   Lane& lane_;
   const ProcessType* last_type_ = nullptr;
+  std::vector<Reserved> reserved_;
 };
 
 }  // namespace actord::runtime

@@ -11,6 +11,19 @@ namespace actord::runtime {
 // Why a reserved child ends without an Init.
 enum class SpawnRefusal : uint8_t { kNone, kUnknownType, kUnknownMethod };
 
+// The text of the refusal; null: the child begins.
+constexpr const char* TextOf(SpawnRefusal refusal) {
+  switch (refusal) {
+    case SpawnRefusal::kNone:
+      return nullptr;
+    case SpawnRefusal::kUnknownType:
+      return "the process type is unknown";
+    case SpawnRefusal::kUnknownMethod:
+      return "the process type has no such method";
+  }
+  return nullptr;
+}
+
 struct SpawnEffect {
   Content content;  // the input; may be empty
   Pid child;

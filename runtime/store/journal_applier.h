@@ -24,6 +24,7 @@
 // Thread-safety: one thread at a time. Lifetime: ends before store and source.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -67,6 +68,13 @@ class JournalApplier {
   [[nodiscard]] uint64_t applied() const { return meta_.applied; }
   // The highest time of the store's clock in any record.
   [[nodiscard]] uint64_t store_ns() const { return meta_.store_ns; }
+  // The store's clock at this time of the wall clock: the downtime since the
+  // last TIME counts, unless the wall clock was set back.
+  [[nodiscard]] uint64_t StoreNsAt(uint64_t unix_ns) const {
+    const uint64_t down_ns =
+        meta_.unix_ns == 0 ? 0 : unix_ns - std::min(unix_ns, meta_.unix_ns);
+    return std::max(meta_.store_ns, meta_.time_ns + down_ns);
+  }
   // The records before this position are not needed any more.
   [[nodiscard]] uint64_t trim() const { return meta_.trim; }
 
@@ -102,7 +110,8 @@ class JournalApplier {
   absl::Status EndWatches(const Resident& process, const records::End& end);
   absl::Status EndHistory(const Pid& pid);
   // The parent's process.spawn is completed, if there is one.
-  absl::Status CompleteSpawn(Resident& process, int32_t status);
+  absl::Status CompleteSpawn(Resident& process, int32_t status,
+                             std::string_view text);
 
   // ---- journal_applier_inputs.cc: what comes from outside a step.
   absl::Status Take(const records::Input& record);
@@ -110,7 +119,6 @@ class JournalApplier {
   absl::Status Take(const records::Dropped& record);
   absl::Status Take(const records::Resent& record);
   absl::Status Take(const records::Forgotten& record);
-  absl::Status Take(const records::Called& record);
   absl::Status Take(const records::Attempt& record);
   absl::Status Take(const records::YieldOver& record);
   absl::Status Take(const records::Plugin& record);
@@ -118,6 +126,7 @@ class JournalApplier {
   absl::Status Take(const records::Checkpoint& record);
   absl::Status DropOne(uint64_t position, const records::Dropped& record);
   absl::Status CarryOut(Resident& process, const records::Done& record);
+  absl::Status SendAll(const Pid& from, const records::Done& record);
   void KeepRequest(uint8_t kind, Owner owner, const records::RequestKey& key,
                    const Pid& pid);
 

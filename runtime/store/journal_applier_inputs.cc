@@ -91,8 +91,7 @@ absl::Status JournalApplier::CarryOut(Resident& process,
       batch_.Erase(std::move(group_key));
       return absl::OkStatus();
     case records::Command::kSend:
-      if (!record.message.has_value()) return Contradiction("it sends nothing");
-      return Deliver(record.target, lsn_ + 1, std::move(mail));
+      return SendAll(process.pid, record);
     case records::Command::kCancel:
     case records::Command::kTerminate:
       break;
@@ -100,13 +99,29 @@ absl::Status JournalApplier::CarryOut(Resident& process,
   const absl::StatusOr<Resident*> target = residents_.Find(record.target);
   if (!target.ok() || *target == nullptr) return target.status();
   mail.kind = MailKind::kTerminate;
-  mail.body.emplace();
+  if (!record.message.has_value()) mail.body.emplace();
   if (record.command == records::Command::kCancel) {
     mail.kind = MailKind::kCancel;
     (*target)->runtime().cancel_requested = true;
     (*target)->changed = true;
   }
   return Deliver(record.target, lsn_ + 1, std::move(mail));
+}
+
+absl::Status JournalApplier::SendAll(const Pid& from,
+                                     const records::Done& record) {
+  if (!record.message.has_value()) return Contradiction("it sends nothing");
+  const auto send = [&](const Pid& to, uint64_t position) {
+    Mail mail;
+    mail.lsn = lsn_;
+    mail.from = from;
+    return Deliver(to, position, std::move(mail));
+  };
+  absl::Status status = send(record.target, lsn_ + 1);
+  for (size_t i = 0; status.ok() && i < record.others.size(); ++i) {
+    status = send(record.others[i], lsn_ + 2 + i);
+  }
+  return status;
 }
 
 // ---- Dead letters
@@ -180,15 +195,7 @@ absl::Status JournalApplier::Take(const records::Forgotten& record) {
   return absl::OkStatus();
 }
 
-// ---- Calls and tasks
-
-absl::Status JournalApplier::Take(const records::Called& record) {
-  const absl::StatusOr<Resident*> found = Living(record.pid);
-  if (!found.ok()) return found.status();
-  (*found)->runtime().owed_calls.push_back({lsn_, record.caller, record.tag});
-  (*found)->changed = true;
-  return absl::OkStatus();
-}
+// ---- Tasks
 
 absl::Status JournalApplier::Take(const records::Attempt& record) {
   const absl::StatusOr<Resident*> found = residents_.Find(record.pid);
@@ -218,11 +225,13 @@ absl::Status JournalApplier::Take(const records::Plugin& record) {
 }
 
 absl::Status JournalApplier::Take(const records::Time& record) {
-  if (record.store_ns < meta_.store_ns) {
+  if (record.store_ns < meta_.time_ns) {
     return Contradiction("the store's clock goes back");
   }
   meta_.unix_ns = record.unix_ns;
-  meta_.store_ns = record.store_ns;
+  meta_.time_ns = record.store_ns;
+  // Another thread may have read the clock later and written earlier.
+  meta_.store_ns = std::max(meta_.store_ns, record.store_ns);
   return absl::OkStatus();
 }
 

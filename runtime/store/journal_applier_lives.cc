@@ -52,14 +52,18 @@ absl::Status JournalApplier::Take(const records::Submitted& record) {
                              : AddWatch(**parent, record.pid, record.monitor);
 }
 
-absl::Status JournalApplier::CompleteSpawn(Resident& process, int32_t status) {
+absl::Status JournalApplier::CompleteSpawn(Resident& process, int32_t status,
+                                           std::string_view text) {
   const uint64_t tag = std::exchange(process.entry.yield, 0);
   if (tag == 0 || !IsHomePid(process.runtime().parent)) return absl::OkStatus();
   const absl::StatusOr<Resident*> parent =
       residents_.Find(process.runtime().parent);
   if (!parent.ok() || *parent == nullptr) return parent.status();
-  // The parent may have given the yield up, and seen that.
-  if (!RemoveYield(**parent, tag)) return absl::OkStatus();
+  // The parent may have seen the end of the yield already.
+  records::YieldImage* const yield = FindYield(**parent, tag);
+  if (yield == nullptr) return absl::OkStatus();
+  yield->answer = lsn_;
+  (*parent)->changed = true;
   Mail mail;
   mail.kind = MailKind::kCompletion;
   mail.lsn = lsn_;
@@ -67,7 +71,7 @@ absl::Status JournalApplier::CompleteSpawn(Resident& process, int32_t status) {
   mail.tag = tag;
   mail.status = status;
   mail.body.emplace();
-  mail.body->payload.bytes = FormatPid(process.pid);
+  mail.body->payload = {std::string(text), "text/plain"};
   return Deliver((*parent)->pid, lsn_, std::move(mail));
 }
 
@@ -83,7 +87,7 @@ absl::Status JournalApplier::Take(const records::Started& record) {
   process.changed = true;
   SetLifetime(process, record.lifetime_ns);
   SetImage(process, record.image);
-  return CompleteSpawn(process, ACTORD_OK);
+  return CompleteSpawn(process, ACTORD_OK, FormatPid(process.pid));
 }
 
 absl::Status JournalApplier::Take(const records::Ended& record) {
@@ -220,7 +224,7 @@ absl::Status JournalApplier::EndProcess(Resident& process,
   const Pid pid = process.pid;
   records::RuntimeImage& image = process.runtime();
   meta_.store_ns = std::max(meta_.store_ns, end.at_ns);
-  absl::Status status = CompleteSpawn(process, end.code);
+  absl::Status status = CompleteSpawn(process, end.code, end.message);
   if (!status.ok()) return status;
   while (!image.names.empty()) {
     const std::string name = image.names.back();

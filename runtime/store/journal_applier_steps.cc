@@ -198,6 +198,7 @@ absl::Status JournalApplier::Do(Resident& process, const YieldEffect& yield,
   image.payload = std::move(body.payload);
   if (yield.policy) image.policy = BodyOf(yield.policy).payload.bytes;
   image.deadline_ns = DeadlineOf(image.tag);
+  image.begun_ns = step_->at_ns;
   AddYield(process, std::move(image));
   return absl::OkStatus();
 }
@@ -209,6 +210,7 @@ absl::Status JournalApplier::Do(Resident& process, const CallEffect& call,
   image.kind = records::YieldKind::kCall;
   image.callee = call.to;
   image.deadline_ns = DeadlineOf(image.tag);
+  image.begun_ns = step_->at_ns;
   image.failed = call.to.empty();  // no process held the name
   const uint64_t tag = image.tag;
   AddYield(process, std::move(image));

@@ -59,7 +59,9 @@ absl::StatusOr<StoredBody> Of(const records::Input& record, uint64_t index,
 absl::StatusOr<StoredBody> Of(const records::Done& record, uint64_t index,
                               BufferCache& /*buffers*/) {
   if (index == 0) return Stored(record.result);
-  if (index != 1 || !record.message.has_value()) return NoBody(index);
+  if (index > 1 + record.others.size() || !record.message.has_value()) {
+    return NoBody(index);
+  }
   return Stored(*record.message);
 }
 absl::StatusOr<StoredBody> Of(const records::YieldOver& record, uint64_t index,

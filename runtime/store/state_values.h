@@ -24,7 +24,8 @@ struct StoreMeta {
   uint64_t applied = 0;
   // The highest incarnation that has opened the journal.
   uint64_t incarnation = 0;
-  // The last TIME, and the highest time of the store's clock in any record.
+  // The wall clock of the last TIME, and the highest time of the store's clock
+  // in any record.
   uint64_t unix_ns = 0;
   uint64_t store_ns = 0;
   // Where this round and the one before began. The store needs no record
@@ -33,6 +34,7 @@ struct StoreMeta {
   uint64_t previous_round = 0;
   // What the store needs no record before.
   uint64_t trim = 0;
+  uint64_t time_ns = 0;  // the store's clock of the last TIME
 };
 template <typename T, typename Visitor>
 requires Is<T, StoreMeta>
@@ -44,6 +46,7 @@ void VisitFields(T& meta, Visitor& visit) {
   visit(5, meta.round);
   visit(6, meta.previous_round);
   visit(7, meta.trim);
+  visit(8, meta.time_ns);
 }
 
 struct ProcessEntry {

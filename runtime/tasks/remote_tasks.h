@@ -131,6 +131,8 @@ class RemoteTasks {
   virtual void Heard(RemoteWorkerId worker) = 0;
 
   // Returns all cancels and the next tasks, which the worker holds from now on.
+  // With a store, the worker may hear of the tasks when the record at
+  // Runtime::LastPosition is durable (Runtime::WhenDurable).
   // `busy`: the caller has other output to write and will call Take again after
   // that. If not `busy` and the batch is empty, the listener is woken when
   // there are tasks or cancels.

@@ -47,7 +47,8 @@ TaskQueue::Command& TaskQueue::CommandOf(std::string_view name) {
 }
 
 void TaskQueue::Add(const YieldToken& token, std::string_view command,
-                    uint64_t now_ns, std::unique_ptr<const WorkPolicy> own) {
+                    uint64_t now_ns, std::unique_ptr<const WorkPolicy> own,
+                    const TaskHistory& history) {
   auto task = std::make_unique<Task>();
   task->token = token;
   task->own_policy = std::move(own);
@@ -55,7 +56,14 @@ void TaskQueue::Add(const YieldToken& token, std::string_view command,
   ++task->command->tasks;
   Task& added = *task;
   tasks_.emplace(token, std::move(task));
-  Queue(added, End::kBack, now_ns);
+  if (history.attempts == 0) {
+    Queue(added, End::kBack, now_ns);
+    return;
+  }
+  added.attempts = history.attempts;
+  added.phase = Phase::kDelayed;
+  SetTimer(added,
+           now_ns + std::min(history.lease_left_ns, kNever - 1 - now_ns));
 }
 
 void TaskQueue::Remove(const YieldToken& token, uint32_t answered_by) {
@@ -175,6 +183,14 @@ void TaskQueue::Expire(Task& task, uint64_t now_ns) {
                             absl::FormatDuration(task.policy().start_timeout)));
       return;
     case Phase::kDelayed:
+      if (task.attempts >= task.policy().max_attempts) {
+        // Only after a restart: EndAttempt puts off no task without attempts.
+        EndAttempt(task, absl::StatusCode::kUnavailable,
+                   "its worker has not answered since the daemon was "
+                   "restarted",
+                   absl::ZeroDuration(), now_ns);
+        return;
+      }
       Queue(task, End::kBack, now_ns);
       return;
     case Phase::kLeased:

@@ -40,6 +40,12 @@
 
 namespace actord::runtime {
 
+// What earlier starts of the daemon have done with a task.
+struct TaskHistory {
+  uint32_t attempts = 0;       // that were handed out
+  uint64_t lease_left_ns = 0;  // of the last one
+};
+
 class TaskQueue {
  public:
   static constexpr uint64_t kNever = UINT64_MAX;
@@ -58,8 +64,11 @@ class TaskQueue {
     return PolicyFor(policies_, command);
   }
   // Adds the task of a yield. `own`: the yield's policy; null: its command's.
+  // With attempts in its history the task waits until the last lease is over,
+  // because a worker may still be at work, and may complete it.
   void Add(const YieldToken& token, std::string_view command, uint64_t now_ns,
-           std::unique_ptr<const WorkPolicy> own = nullptr);
+           std::unique_ptr<const WorkPolicy> own = nullptr,
+           const TaskHistory& history = {});
   // Removes the task of a yield that has ended. Its holder gets a cancel,
   // unless the holder's own attempt, number `answered_by`, gave the answer.
   // Nothing happens if the task is not known.

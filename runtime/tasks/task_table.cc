@@ -33,11 +33,12 @@ bool Matches(const YieldFilter& filter, const ExternalYield& yield) {
 
 TaskTable::TaskTable(std::vector<std::string> patterns,
                      std::vector<WorkPolicy> policies, const LiveLimits& limits,
-                     const Clock& clock, Completer complete)
+                     const Clock& clock, Completer complete, DurableLog* log)
     : patterns_(std::move(patterns)),
       limits_(limits),
       clock_(clock),
       complete_(std::move(complete)),
+      log_(log),
       work_(std::move(policies)) {}
 
 bool TaskTable::IsExternal(std::string_view command) const {
@@ -54,7 +55,8 @@ WorkPolicy TaskTable::PolicyOf(std::string_view command) const {
 
 TaskTable::Added TaskTable::Add(ExternalYield yield,
                                 actord_completion completion,
-                                std::unique_ptr<const WorkPolicy> policy) {
+                                std::unique_ptr<const WorkPolicy> policy,
+                                const TaskHistory& history) {
   const size_t bytes = ChargeOf(yield);
   const MutexLock lock(mutex_);
   if (waiting_bytes_ + bytes > limits_.max_external_yield_bytes()) {
@@ -65,7 +67,7 @@ TaskTable::Added TaskTable::Add(ExternalYield yield,
   waiting_bytes_ += bytes;
   sequence_by_token_.emplace(yield.token, next_sequence_);
   work_.Add(yield.token, yield.command, clock_.MonotonicNs(),
-            std::move(policy));
+            std::move(policy), history);
   waiting_.emplace(
       next_sequence_++,
       Waiting{std::move(yield), completion, bytes,

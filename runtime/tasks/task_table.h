@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "runtime/process/durable_log.h"
 #include "runtime/process/owner_limits.h"
 #include "runtime/settings/command_pattern.h"
 #include "runtime/settings/limits.h"
@@ -37,9 +38,11 @@ class TaskTable final : public RemoteTasks {
   using Completer =
       std::function<CompleteAnswer(actord_completion, const YieldResult&)>;
 
-  // `patterns`: RuntimeOptions::external_commands.
+  // `patterns`: RuntimeOptions::external_commands. `log`: null if the runtime
+  // has no store.
   TaskTable(std::vector<std::string> patterns, std::vector<WorkPolicy> policies,
-            const LiveLimits& limits, const Clock& clock, Completer complete);
+            const LiveLimits& limits, const Clock& clock, Completer complete,
+            DurableLog* log = nullptr);
 
   [[nodiscard]] bool IsExternal(std::string_view command) const;
 
@@ -49,8 +52,10 @@ class TaskTable final : public RemoteTasks {
   // own policy, or null. kNoRoom: the waiting yields have reached their limit
   // of bytes. kOverQuota: those of the owner have. Nothing has happened then.
   enum class Added : uint8_t { kAdded, kNoRoom, kOverQuota };
+  // `history`: see TaskQueue::Add.
   [[nodiscard]] Added Add(ExternalYield yield, actord_completion completion,
-                          std::unique_ptr<const WorkPolicy> policy = nullptr);
+                          std::unique_ptr<const WorkPolicy> policy = nullptr,
+                          const TaskHistory& history = {});
   // The bytes of waiting yields of each owner.
   [[nodiscard]] OwnerLimits& bytes_of() { return bytes_of_; }
   // To be called when a timeout, a cancel or the end of the process has ended
@@ -140,6 +145,10 @@ class TaskTable final : public RemoteTasks {
   // a timer. Completes the yields of ended tasks. Notifies the thread that
   // calls HandleDue if a worker is to be woken or a timer is due earlier.
   void Settle() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Writes the attempt into the journal, or takes it out of the batch, whose
+  // last task it is.
+  void LogAttempt(const TaskAttempt& task, TaskBatch& batch)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void KeepProgress(Waiting& waiting, Payload progress)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void DescribeTask(ExternalYield& yield) const
@@ -154,6 +163,7 @@ class TaskTable final : public RemoteTasks {
   const LiveLimits& limits_;
   const Clock& clock_;
   const Completer complete_;
+  DurableLog* const log_;
 
   mutable Mutex mutex_;
   // Sequence numbers begin at 1 and grow with each yield added.

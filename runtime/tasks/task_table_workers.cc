@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/time/time.h"
+#include "runtime/table/home_pid.h"
 #include "runtime/tasks/task_table.h"
 
 namespace actord::runtime {
@@ -74,10 +76,22 @@ TaskBatch TaskTable::Take(RemoteWorkerId worker, bool busy,
           clock_.UnixNs() + (lease->attempt_until_ns - now_ns);
     }
     task.progress = waiting.progress;
+    if (log_ != nullptr && IsHomePid(task.yield.token.pid)) {
+      LogAttempt(task, batch);
+    }
   }
   work_.Served(worker, /*rests=*/!busy && batch.empty());
   Settle();
   return batch;
+}
+
+void TaskTable::LogAttempt(const TaskAttempt& task, TaskBatch& batch) {
+  const auto state = work_.StateOf(task.token.yield);
+  const uint64_t position = log_->LogAttempt(
+      task.token.yield, task.token.attempt, state ? state->worker : "",
+      static_cast<uint64_t>(absl::ToInt64Nanoseconds(task.lease)));
+  // The journal has failed, or the daemon ends: nobody hears of the task.
+  if (position == 0) batch.tasks.pop_back();
 }
 
 CompleteAnswer TaskTable::Fail(const TaskToken& token,

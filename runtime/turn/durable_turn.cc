@@ -1,20 +1,23 @@
 #include "runtime/turn/durable_turn.h"
 
+#include <algorithm>
+#include <map>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "handlers/rules/process_rules.h"
+#include "runtime/delivery/logged_events.h"
 #include "runtime/step/record_format.h"
 
 namespace actord::runtime {
 namespace {
 
-// The position of the event in the journal; 0: it has none.
-uint64_t PositionOf(const Envelope& envelope) {
-  if (envelope.type == kEventLogged) {
-    return envelope.ReadHeader<PositionHeader>().position;
-  }
-  return envelope.type == ACTORD_EVENT_CANCEL ? envelope.completion.tag : 0;
+// An image stands for the state, so the record needs of the answers of the
+// World those alone that change the runtime.
+void KeepChildren(StepRecord& record) {
+  std::erase_if(record.answers, [](const WorldAnswer& answer) {
+    return !std::holds_alternative<ReserveChildAnswer>(answer);
+  });
 }
 
 EndCause Failed(absl::StatusCode code, std::string message) {
@@ -23,17 +26,28 @@ EndCause Failed(absl::StatusCode code, std::string message) {
 
 }  // namespace
 
-DurableTurn::DurableTurn(const Shared& shared, TurnParts& parts, Lane& lane)
+DurableTurn::DurableTurn(const Shared& shared, LiveWorld& world,
+                         TurnParts& parts, Lane& lane)
     : shared_(shared),
       inbox_(parts.inbox),
       caller_(parts.caller),
       beginning_(parts.beginning),
       applier_(parts.applier),
       teardown_(parts.teardown),
+      world_(world),
       lane_(lane),
       images_(parts.caller, lane),
-      durable_applier_(shared.durable, shared.delivery, shared.calls,
-                       shared.undelivered, shared.lane, lane) {}
+      sends_(shared.durable, shared.delivery, shared.undelivered, shared.lane,
+             lane),
+      yields_(shared.durable, shared.delivery, shared.dispatcher, shared.broker,
+              shared.calls, shared.tasks, sends_, shared.lane, lane),
+      durable_applier_({.durable = shared.durable,
+                        .processes = shared.processes,
+                        .scheduler = shared.scheduler,
+                        .calls = shared.calls,
+                        .ties = shared.ties,
+                        .lane = shared.lane},
+                       world, sends_, yields_, lane) {}
 
 Pid DurableTurn::PidOf(const Process& process, const Turn& turn) const {
   return shared_.delivery.processes().PidOf(process, turn.generation);
@@ -58,15 +72,16 @@ int32_t DurableTurn::Run(Process& process, Turn& turn) {
   if (!inbox_.FillFromUrgent(process, turn)) {
     return BeginEnd(process, turn, state, inbox_.TakeEndCause(), 0);
   }
-  inbox_.FillFromMessages(process, turn);
-  return turn.count != 0 || process.step_due ? Step(process, turn, state)
-                                             : ACTORD_STEP_IDLE;
+  const bool blocked = (turn.word & Activity::kBlocked) != 0;
+  if (!blocked) inbox_.FillFromMessages(process, turn);
+  if (turn.count != 0 || process.step_due) return Step(process, turn, state);
+  return blocked ? ACTORD_STEP_BLOCK : ACTORD_STEP_IDLE;
 }
 
 int32_t DurableTurn::Idle(Process& process, Turn& turn, DurableState& state) {
   process.step_due = false;
   bool is_terminated = false;
-  while (Envelope* event = process.urgent_taken.PopFront()) {
+  while (Envelope* event = Inbox::PopUrgent(process)) {
     is_terminated |=
         event->type == kEventTerminate && event->generation == turn.generation;
     lane_.Free(event);
@@ -81,13 +96,14 @@ int32_t DurableTurn::Idle(Process& process, Turn& turn, DurableState& state) {
 int32_t DurableTurn::AwaitEnd(Process& process, Turn& turn,
                               DurableState& state) {
   bool is_logged = false;
-  while (Envelope* event = process.urgent_taken.PopFront()) {
+  while (Envelope* event = Inbox::PopUrgent(process)) {
     is_logged |=
         event->type == kEventEndLogged && event->generation == turn.generation;
     lane_.Free(event);
   }
   process.step_due = false;
   if (!is_logged) return ACTORD_STEP_BLOCK;
+  FailCalls(state);
   EndCause cause = std::move(state.end->cause);
   StepRecord& record = caller_.record();
   record.result = std::move(state.end->result);
@@ -109,7 +125,8 @@ void DurableTurn::Quarantine(Process& process, const Turn& turn,
 
 bool DurableTurn::Restore(Process& process, const Turn& turn,
                           DurableState& state) {
-  const absl::Status status = images_.Restore(process, turn, state.image);
+  const absl::Status status =
+      images_.Restore(process, turn, state.image, state.yields);
   if (!status.ok()) {
     Quarantine(process, turn, state, status.message());
     return false;
@@ -117,6 +134,10 @@ bool DurableTurn::Restore(Process& process, const Turn& turn,
   state.restore_due = false;
   state.image = {};
   BeginLifetime(process, turn);
+  const std::vector<records::YieldImage> yields =
+      std::exchange(state.yields, {});
+  // All that the recovery has read is durable.
+  yields_.Resume(yields, process, PidOf(process, turn), 1);
   return true;
 }
 
@@ -161,6 +182,7 @@ std::optional<int32_t> DurableTurn::Begin(Process& process, Turn& turn,
                   true);
   }
   BeginLifetime(process, turn);
+  CompleteSpawn(state, ACTORD_OK, FormatPid(pid), *position);
   durable().releases().After(*position,
                              [&log = shared_.lifecycle_log, &process, pid,
                               done = std::move(admitted)]() mutable {
@@ -182,58 +204,62 @@ records::TurnImage DurableTurn::TurnOf(const Process& process) const {
   return {.next_tag = process.next_tag,
           .step = process.steps.load(std::memory_order_relaxed),
           .verdict = caller_.record().verdict,
+          .blocked = caller_.record().verdict == ACTORD_STEP_BLOCK,
           .step_due = process.step_due,
           .cancel_seen = process.cancel_seen};
 }
 
-absl::Status DurableTurn::NameCalls(Process& process, const Turn& turn,
-                                    DurableState& state) {
+void DurableTurn::NameCalls(const Turn& turn, DurableState& state) {
   for (Envelope* const envelope : inbox_.batch(turn)) {
-    if (envelope->type != kEventCall) continue;
-    const absl::StatusOr<uint64_t> position = durable().Append(records::Called{
-        .pid = PidOf(process, turn), .caller = FromAbi(envelope->from)});
-    if (!position.ok()) return position.status();
-    state.calls[*position] = envelope->ReadHeader<CallHeader>().call;
-    envelope->WriteHeader(CallHeader{*position});
+    if (envelope->type == kEventLoggedCall) {
+      const auto header = envelope->ReadHeader<LoggedCallHeader>();
+      state.calls[header.position].yield = {FromAbi(envelope->from),
+                                            header.tag};
+    } else if (envelope->type == kEventCall) {
+      const uint64_t id = durable().CallIdOf(state.next_call++);
+      state.calls[id].handle = envelope->ReadHeader<CallHeader>().call;
+      envelope->WriteHeader(CallHeader{id});
+    }
   }
-  return absl::OkStatus();
+  if (state.calls.size() < state.tidy_calls_at) return;
+  absl::erase_if(state.calls, [this](const auto& call) {
+    const DurableState::Caller& caller = call.second;
+    return caller.yield.pid.empty() && !shared_.calls.IsOpen(caller.handle);
+  });
+  state.tidy_calls_at = std::max<size_t>(64, 2 * state.calls.size());
 }
 
 void DurableTurn::OweCalls(Process& process, const Turn& turn,
                            const DurableState& state) {
   if (process.owed_calls == nullptr) return;
+  auto& owed = process.owed_calls->calls;
   for (const Envelope* const envelope : inbox_.batch(turn)) {
-    if (envelope->type != kEventCall) continue;
-    const uint64_t position = envelope->ReadHeader<CallHeader>().call;
-    process.owed_calls->calls.erase(position);
-    process.owed_calls->calls.insert(state.calls.at(position));
+    if (envelope->type == kEventLoggedCall) {
+      owed.erase(envelope->ReadHeader<LoggedCallHeader>().position);
+    } else if (envelope->type == kEventCall) {
+      const uint64_t id = envelope->ReadHeader<CallHeader>().call;
+      owed.erase(id);
+      owed.insert(state.calls.at(id).handle);
+    }
   }
 }
 
 std::optional<EndCause> DurableTurn::FailureOfStep(const Process& process) {
-  const StepRecord& record = caller_.record();
-  if (!IsPlain(record)) {
-    if (auto failure = caller_.FailureOfStep(process)) return failure;
-  }
-  for (const Effect& effect : record.effects) {
-    if (const char* why = DurableApplier::WhyNotSupported(effect)) {
-      return Failed(absl::StatusCode::kUnimplemented, why);
-    }
-  }
-  if (record.verdict == ACTORD_STEP_BLOCK) {
-    return Failed(absl::StatusCode::kUnimplemented,
-                  "a durable process cannot block yet");
-  }
-  return std::nullopt;
+  if (IsPlain(caller_.record())) return std::nullopt;
+  return caller_.FailureOfStep(process);
+}
+
+void DurableTurn::CallStep(Process& process, const Turn& turn) {
+  StepRecord& record = caller_.record();
+  const bool keeps_answers = std::exchange(record.keeps_answers, true);
+  caller_.Step(process, turn, inbox_.batch(turn));
+  record.keeps_answers = keeps_answers;
+  KeepChildren(record);
 }
 
 int32_t DurableTurn::Step(Process& process, Turn& turn, DurableState& state) {
-  absl::Status named = NameCalls(process, turn, state);
-  if (!named.ok()) {
-    return BeginEnd(process, turn, state,
-                    Failed(named.code(), std::string(named.message())), 0);
-  }
-  caller_.Step(process, turn, inbox_.batch(turn));
+  NameCalls(turn, state);
+  CallStep(process, turn);
   OweCalls(process, turn, state);
   StepRecord& record = caller_.record();
   process.steps.store(caller_.input().step, std::memory_order_relaxed);
@@ -263,13 +289,16 @@ int32_t DurableTurn::Step(Process& process, Turn& turn, DurableState& state) {
                        std::string(position.status().message()));
     }
   }
+  record.answers.clear();
   if (failure) {
     applier_.Rollback(record);
+    world_.GiveBackReserved();
     return BeginEnd(process, turn, state, *std::move(failure), 0);
   }
   inbox_.FreeBatch(turn);
   caller_.SealRecord();
-  durable_applier_.Apply(record, process, state, *position);
+  durable_applier_.Apply(record, process, caller_.input().self, state,
+                         *position);
   if (!ends) return record.verdict;
   if (record.verdict != ACTORD_STEP_DONE) {
     lane_.Count(&Counters::ended_by_steps);
@@ -282,6 +311,7 @@ records::Step DurableTurn::RecordOfStep(const Process& process,
                                         const Turn& turn, std::string image) {
   records::Step step{.pid = PidOf(process, turn),
                      .turn = TurnOf(process),
+                     .deadlines = yields_.DeadlinesOf(caller_.record().effects),
                      .image = std::move(image),
                      .at_ns = durable().NowNs()};
   std::vector<const actord_event*> others;
@@ -308,6 +338,24 @@ records::End DurableTurn::EndOf(const EndCause& cause,
           .at_ns = shared_.durable.NowNs()};
 }
 
+void DurableTurn::CompleteSpawn(DurableState& state, int32_t status,
+                                std::string_view text, uint64_t position) {
+  const YieldToken spawn = std::exchange(state.spawn, {});
+  if (spawn.pid.empty()) return;
+  shared_.calls.AnswerLogged(spawn, status, TextPayload(text), position, lane_);
+}
+
+void DurableTurn::FailCalls(const DurableState& state) {
+  // Sorted, so that the order does not depend on a hash.
+  std::map<uint64_t, YieldToken> waiting;
+  for (const auto& [call, caller] : state.calls) {
+    if (!caller.yield.pid.empty()) waiting.emplace(call, caller.yield);
+  }
+  for (const auto& [call, yield] : waiting) {
+    shared_.calls.FailLogged(yield, lane_);
+  }
+}
+
 int32_t DurableTurn::BeginEnd(Process& process, Turn& turn, DurableState& state,
                               EndCause&& cause, uint64_t position) {
   inbox_.FreeBatch(turn);
@@ -321,6 +369,10 @@ int32_t DurableTurn::BeginEnd(Process& process, Turn& turn, DurableState& state,
     // Without a record the process never ends; the journal has failed, and the
     // program is about to end.
     position = ended.ok() ? *ended : UINT64_MAX;
+    if (ended.ok()) {
+      CompleteSpawn(state, static_cast<int32_t>(cause.code), cause.message,
+                    position);
+    }
   }
   state.end = {std::move(cause), std::move(result)};
   process.step_due = false;

@@ -11,8 +11,8 @@
 // and takes no step. While the daemon ends, durable processes take no turns:
 // they go on after the next start.
 //
-// Not supported yet, and refused as a failure of the step: spawns, yields,
-// calls, monitors and links.
+// After a restart the first turn also carries out again what the process had
+// yielded and has no completion for.
 //
 // Thread-safety: belongs to one thread that runs turns.
 #pragma once
@@ -20,6 +20,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -29,10 +30,16 @@
 #include "runtime/durable/durable_processes.h"
 #include "runtime/effects/applier.h"
 #include "runtime/effects/calls.h"
+#include "runtime/effects/dispatcher.h"
 #include "runtime/effects/durable_applier.h"
+#include "runtime/effects/durable_yields.h"
+#include "runtime/effects/logged_sends.h"
 #include "runtime/effects/undelivered.h"
+#include "runtime/scheduler/scheduler.h"
 #include "runtime/scheduler/shutdown_orders.h"
 #include "runtime/settings/limits.h"
+#include "runtime/step/live_world.h"
+#include "runtime/tasks/task_table.h"
 #include "runtime/turn/beginning.h"
 #include "runtime/turn/inbox.h"
 #include "runtime/turn/state_images.h"
@@ -41,6 +48,7 @@
 #include "runtime/turn/turn.h"
 #include "runtime/turn/turn_parts.h"
 #include "runtime/yields/lifetimes.h"
+#include "runtime/yields/yield_broker.h"
 
 namespace actord::runtime {
 
@@ -54,8 +62,14 @@ class DurableTurn {
   // What the turn shares with all threads.
   struct Shared {
     DurableProcesses& durable;
+    ProcessTable& processes;
+    Scheduler& scheduler;
     Delivery& delivery;
+    YieldBroker& broker;
+    TaskTable& tasks;
+    Dispatcher& dispatcher;
     Calls& calls;
+    Ties& ties;
     Lifetimes& lifetimes;
     LifecycleLog& lifecycle_log;
     const Undelivered& undelivered;
@@ -64,8 +78,9 @@ class DurableTurn {
     const StepCaller::Log& log;
     Lane& lane;  // of threads that run no workers
   };
-  // `parts`: the other classes of the turn; borrowed.
-  DurableTurn(const Shared& shared, TurnParts& parts, Lane& lane);
+  // `world` and `parts`: the other classes of the turn; borrowed.
+  DurableTurn(const Shared& shared, LiveWorld& world, TurnParts& parts,
+              Lane& lane);
   DurableTurn(const DurableTurn&) = delete;
   DurableTurn& operator=(const DurableTurn&) = delete;
 
@@ -88,9 +103,10 @@ class DurableTurn {
   std::optional<int32_t> Begin(Process& process, Turn& turn,
                                DurableState& state);
   int32_t Step(Process& process, Turn& turn, DurableState& state);
-  // Gives the calls of the batch the positions that name them for the process.
-  absl::Status NameCalls(Process& process, const Turn& turn,
-                         DurableState& state);
+  // Calls Step.
+  void CallStep(Process& process, const Turn& turn);
+  // Gives the calls of the batch the ids that name them for the process.
+  void NameCalls(const Turn& turn, DurableState& state);
   // After the step: the process owes the answers to its callers' handles.
   void OweCalls(Process& process, const Turn& turn, const DurableState& state);
   // Why the step fails; nullopt: it does not.
@@ -99,6 +115,12 @@ class DurableTurn {
                              std::string image);
   records::TurnImage TurnOf(const Process& process) const;
   records::End EndOf(const EndCause& cause, const Payload& result) const;
+  // Completes the process.spawn that waits for the Init of the process, with
+  // the position of the record that says how Init ended.
+  void CompleteSpawn(DurableState& state, int32_t status,
+                     std::string_view text, uint64_t position);
+  // Fails the calls of durable processes that the process has not answered.
+  void FailCalls(const DurableState& state);
   // The process ends when the record at `position` is durable; 0: the record is
   // appended first.
   int32_t BeginEnd(Process& process, Turn& turn, DurableState& state,
@@ -114,8 +136,11 @@ class DurableTurn {
   Beginning& beginning_;
   Applier& applier_;
   Teardown& teardown_;
+  LiveWorld& world_;
   Lane& lane_;
   StateImages images_;
+  LoggedSends sends_;
+  DurableYields yields_;
   DurableApplier durable_applier_;
 };
 

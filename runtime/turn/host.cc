@@ -1,3 +1,4 @@
+// performance-notes: Rare code moved out.
 #include "runtime/turn/host.h"
 
 #include <actord/text.h>
@@ -7,7 +8,10 @@
 #include <string>
 #include <utility>
 
+#include "absl/functional/function_ref.h"
+#include "runtime/delivery/logged_events.h"
 #include "runtime/process/owner.h"
+#include "runtime/table/home_pid.h"
 
 namespace actord::runtime {
 namespace {
@@ -21,12 +25,34 @@ int32_t CodeOf(const absl::Status& status) {
   return static_cast<int32_t>(status.code());
 }
 
+// Whether the daemon ends, and a durable parent does not: then its command has
+// no completion now, and runs again after the next start.
+bool GoesOnAfterRestart(const Pid& parent, const absl::StatusOr<Pid>& child) {
+  return IsHomePid(parent) && absl::IsUnavailable(child.status());
+}
+
+// Changes a name or a group of the process. If the process is durable, the
+// change is one of its own commands, and is written into the journal.
+int32_t Change(
+    const actord_pid& abi_pid, records::Command command, std::string_view name,
+    absl::FunctionRef<absl::Status(Commit)> change) {
+  const Pid pid = FromAbi(abi_pid);
+  if (!IsHomePid(pid)) return CodeOf(change(kNoCommit));
+  ActingCommand* const acting = ActingCommand::Here();
+  if (acting == nullptr || acting->yield().pid != pid) {
+    return ACTORD_UNIMPLEMENTED;
+  }
+  return CodeOf(change([&] {
+    return acting->Commit({.command = command, .name = std::string(name)});
+  }));
+}
+
 }  // namespace
 
 Host::Host(const RuntimeOptions& options, const LiveLimits& limits,
-           const Clock& clock, Delivery& delivery, YieldBroker& broker,
-           ProcessAdmission& admission, Names& names, Groups& groups,
-           Ties& ties, Lane& lane)
+           const Clock& clock, DurableProcesses* durable, Delivery& delivery,
+           YieldBroker& broker, ProcessAdmission& admission, Names& names,
+           Groups& groups, Ties& ties, Lane& lane)
     : actord_host{
           .struct_size = sizeof(actord_host),
           .reserved = 0,
@@ -51,6 +77,10 @@ Host::Host(const RuntimeOptions& options, const LiveLimits& limits,
           .complete_after = [](const actord_host* host,
                                actord_completion completion,
                                uint64_t delay_ns) -> int32_t {
+            if (const ActingCommand* const acting = ActingCommand::Here())
+                [[unlikely]] {
+              delay_ns -= std::min(delay_ns, acting->age_ns());
+            }
             return Of(host).broker_.CompleteAfter(completion, delay_ns)
                        ? ACTORD_OK
                        : ACTORD_FAILED_PRECONDITION;
@@ -66,16 +96,28 @@ Host::Host(const RuntimeOptions& options, const LiveLimits& limits,
           .register_name = RegisterName,
           .release_name = [](const actord_host* host, const actord_pid* pid,
                              actord_bytes name) -> int32_t {
-            return CodeOf(Of(host).names_.Release(View(name), FromAbi(*pid)));
+            return Change(*pid, records::Command::kReleaseName, View(name),
+                          [&](Commit commit) {
+                            return Of(host).names_.Release(
+                                View(name), FromAbi(*pid), commit);
+                          });
           },
           .look_up_name = LookUpName,
           .join_group = [](const actord_host* host, const actord_pid* pid,
                            actord_bytes group) -> int32_t {
-            return CodeOf(Of(host).groups_.Join(View(group), FromAbi(*pid)));
+            return Change(*pid, records::Command::kJoinGroup, View(group),
+                          [&](Commit commit) {
+                            return Of(host).groups_.Join(
+                                View(group), FromAbi(*pid), commit);
+                          });
           },
           .leave_group = [](const actord_host* host, const actord_pid* pid,
                             actord_bytes group) -> int32_t {
-            return CodeOf(Of(host).groups_.Leave(View(group), FromAbi(*pid)));
+            return Change(*pid, records::Command::kLeaveGroup, View(group),
+                          [&](Commit commit) {
+                            return Of(host).groups_.Leave(
+                                View(group), FromAbi(*pid), commit);
+                          });
           },
           .group_members = GroupMembers,
           .cancel =
@@ -91,6 +133,7 @@ Host::Host(const RuntimeOptions& options, const LiveLimits& limits,
       options_(options),
       limits_(limits),
       clock_(clock),
+      durable_(durable),
       delivery_(delivery),
       broker_(broker),
       admission_(admission),
@@ -107,6 +150,11 @@ int32_t Host::Send(const actord_host* host, const actord_pid* from,
   if (too_long || !Fits(message->payload, message->topic, SIZE_MAX)) {
     return ACTORD_INVALID_ARGUMENT;
   }
+  ActingCommand* const acting = ActingCommand::Here();
+  if (acting != nullptr && from != nullptr &&
+      FromAbi(*from) == acting->yield().pid) [[unlikely]] {
+    return self.SendWhenAnswered(*acting, FromAbi(*to), *message);
+  }
   Envelope* envelope = self.lane_.NewEnvelope(
       ACTORD_EVENT_MESSAGE, View(message->topic), message->payload);
   Owner by = ActingOwner::Here();
@@ -119,15 +167,41 @@ int32_t Host::Send(const actord_host* host, const actord_pid* from,
           .code());
 }
 
+int32_t Host::SendWhenAnswered(ActingCommand& acting, const Pid& to,
+                               const actord_message& message) const {
+  const Owner by = ActingOwner::Here();
+  const FoundProcess process = delivery_.processes().Find(to, by);
+  if (!process) {
+    return CodeOf(delivery_.processes().WhyNotFound(to, by));
+  }
+  const uint64_t units =
+      LoggedBytesFor(View(message.topic), message.payload) / kBufferUnitBytes;
+  if (!delivery_.HasRoom(process->activity.load(std::memory_order_relaxed), 1,
+                         units)) {
+    lane_.Count(&Counters::refused_mailbox);
+    return ACTORD_RESOURCE_EXHAUSTED;
+  }
+  ActingCommand::Sends& sends = acting.sends();
+  if (sends.to.empty()) {
+    sends.topic = View(message.topic);
+    sends.payload = FromAbi(message.payload);
+  }
+  sends.to.push_back(to);
+  return ACTORD_OK;
+}
+
 int32_t Host::RegisterName(const actord_host* host, const actord_pid* pid,
                            actord_bytes name, actord_pid* holder) {
-  Pid other;
-  const absl::Status status =
-      Of(host).names_.Register(View(name), FromAbi(*pid), other);
-  if (absl::IsAlreadyExists(status) && holder != nullptr) {
-    *holder = ToAbi(other);
-  }
-  return CodeOf(status);
+  return Change(*pid, records::Command::kRegisterName, View(name),
+                [&](Commit commit) {
+                  Pid other;
+                  absl::Status status = Of(host).names_.Register(
+                      View(name), FromAbi(*pid), other, commit);
+                  if (absl::IsAlreadyExists(status) && holder != nullptr) {
+                    *holder = ToAbi(other);
+                  }
+                  return status;
+                });
 }
 
 int32_t Host::LookUpName(const actord_host* host, actord_bytes name,
@@ -166,18 +240,67 @@ void Host::Spawn(const actord_host* host, const actord_pid* parent,
       .link = (spawn->flags & ACTORD_SPAWN_LINK) != 0,
       .monitor = (spawn->flags & ACTORD_SPAWN_MONITOR) != 0};
   const bool keep_result = (spawn->flags & ACTORD_SPAWN_KEEP_RESULT) != 0;
+  const ActingCommand* const acting = ActingCommand::Here();
+  if (acting != nullptr && acting->yield().pid == parent_ties.parent)
+      [[unlikely]] {
+    self.SpawnLogged(*acting, std::move(request), parent_ties, keep_result,
+                     completion);
+  } else {
+    self.SpawnNow(request, parent_ties, keep_result, completion);
+  }
+}
+
+void Host::SpawnNow(const SubmitRequest& request, const ParentTies& parent_ties,
+                    bool keep_result, actord_completion completion) const {
   if (parent_ties.link || parent_ties.monitor) {
-    self.admission_.Submit(
+    admission_.Submit(
         request, parent_ties.parent, keep_result,
-        [&self, completion, parent_ties](const absl::StatusOr<Pid>& pid) {
-          self.AnswerTied(completion, parent_ties, pid);
+        [this, completion, parent_ties](const absl::StatusOr<Pid>& pid) {
+          if (!GoesOnAfterRestart(parent_ties.parent, pid)) {
+            AnswerTied(completion, parent_ties, pid);
+          }
         });
   } else {
-    self.admission_.Submit(request, parent_ties.parent, keep_result,
-                           [&self, completion](const absl::StatusOr<Pid>& pid) {
-                             self.AnswerSpawn(completion, pid);
-                           });
+    admission_.Submit(
+        request, parent_ties.parent, keep_result,
+        [this, completion, parent = parent_ties.parent](
+            const absl::StatusOr<Pid>& pid) {
+          if (!GoesOnAfterRestart(parent, pid)) AnswerSpawn(completion, pid);
+        });
   }
+}
+
+void Host::SpawnLogged(const ActingCommand& acting, SubmitRequest&& request,
+                       const ParentTies& parent_ties, bool keep_result,
+                       actord_completion completion) const {
+  if (!admission_.CanBeDurable(request.process_type)) {
+    // What a volatile process does cannot be taken back.
+    durable_->releases().After(
+        acting.record(), [this, request = std::move(request), parent_ties,
+                          keep_result, completion] {
+          SpawnNow(request, parent_ties, keep_result, completion);
+        });
+    return;
+  }
+  request.durable = true;
+  request.spawn = {
+      .yield = acting.yield().tag,
+      .link = parent_ties.link,
+      .monitor = parent_ties.monitor,
+      .begins = [this, yield = acting.yield(), parent_ties](const Pid& child) {
+        if (parent_ties.link) ties_.Link(yield.pid, child, lane_);
+        if (parent_ties.monitor) {
+          ties_.Monitor(yield.pid, yield.tag, child, lane_);
+        }
+      }};
+  // A child that has begun completes the yield by the record of its Init.
+  admission_.Submit(request, parent_ties.parent, keep_result,
+                    [this, completion, parent = parent_ties.parent](
+                        const absl::StatusOr<Pid>& pid) {
+                      if (!pid.ok() && !GoesOnAfterRestart(parent, pid)) {
+                        AnswerSpawn(completion, pid);
+                      }
+                    });
 }
 
 int32_t Host::AnswerSpawn(actord_completion completion,
@@ -222,9 +345,47 @@ void Host::AnswerTied(actord_completion completion,
 int32_t Host::Control(const actord_host* host, const actord_pid* pid,
                       uint16_t type, actord_bytes reason) {
   const Host& self = Of(host);
+  const std::string_view why = CutUtf8(View(reason), kMaxReasonBytes);
+  if (ActingCommand* const acting = ActingCommand::Here()) [[unlikely]] {
+    return self.ControlLogged(*acting, FromAbi(*pid), type, why);
+  }
   return CodeOf(self.delivery_.Control(ActingOwner::Here(), FromAbi(*pid), type,
-                                       CutUtf8(View(reason), kMaxReasonBytes),
-                                       self.lane_));
+                                       why, self.lane_));
+}
+
+int32_t Host::ControlLogged(ActingCommand& acting, const Pid& to, uint16_t type,
+                            std::string_view reason) const {
+  const Owner by = ActingOwner::Here();
+  if (!delivery_.processes().Find(to, by)) {
+    return CodeOf(delivery_.processes().WhyNotFound(to, by));
+  }
+  if (!IsHomePid(to)) {
+    durable_->releases().After(
+        acting.record(),
+        [this, by, to, type, why = std::string(reason)] {
+          delivery_.Control(by, to, type, why, lane_).IgnoreError();
+        });
+    return ACTORD_OK;
+  }
+  const bool done = acting.Commit(
+      {.command = type == ACTORD_EVENT_CANCEL ? records::Command::kCancel
+                                              : records::Command::kTerminate,
+       .target = to,
+       .message = records::Body{
+           .payload = {std::string(reason), "text/plain"}}});
+  if (!done) return ACTORD_UNAVAILABLE;
+  const uint64_t position = acting.done_at() + 1;
+  const absl::Status told =
+      delivery_.Control(by, to, type, reason, lane_, position);
+  if (absl::IsResourceExhausted(told)) {
+    // The order is in the journal, and is not in the mailbox.
+    durable_
+        ->Append(records::Dropped{.to = to,
+                                  .positions = {{{.lsn = position}}},
+                                  .reason = records::DropReason::kMailboxFull})
+        .IgnoreError();
+  }
+  return ACTORD_OK;
 }
 
 }  // namespace actord::runtime

@@ -10,6 +10,8 @@
 #include "runtime/actors/names.h"
 #include "runtime/actors/ties.h"
 #include "runtime/delivery/delivery.h"
+#include "runtime/durable/durable_processes.h"
+#include "runtime/effects/acting_command.h"
 #include "runtime/settings/options.h"
 #include "runtime/turn/process_admission.h"
 #include "runtime/yields/yield_broker.h"
@@ -18,11 +20,11 @@ namespace actord::runtime {
 
 class Host : private actord_host {
  public:
-  // `lane`: the shared lane.
+  // `durable`: null if the runtime has no store. `lane`: the shared lane.
   Host(const RuntimeOptions& options, const LiveLimits& limits,
-       const Clock& clock, Delivery& delivery, YieldBroker& broker,
-       ProcessAdmission& admission, Names& names, Groups& groups, Ties& ties,
-       Lane& lane);
+       const Clock& clock, DurableProcesses* durable, Delivery& delivery,
+       YieldBroker& broker, ProcessAdmission& admission, Names& names,
+       Groups& groups, Ties& ties, Lane& lane);
   Host(const Host&) = delete;
   Host& operator=(const Host&) = delete;
 
@@ -48,6 +50,18 @@ class Host : private actord_host {
     bool link = false;
     bool monitor = false;
   };
+  void SpawnNow(const SubmitRequest& request, const ParentTies& parent_ties,
+                bool keep_result, actord_completion completion) const;
+
+  // What built-in commands of durable processes ask for (acting_command.h).
+  int32_t SendWhenAnswered(ActingCommand& acting, const Pid& to,
+                           const actord_message& message) const;
+  int32_t ControlLogged(ActingCommand& acting, const Pid& to, uint16_t type,
+                        std::string_view reason) const;
+  void SpawnLogged(const ActingCommand& acting, SubmitRequest&& request,
+                   const ParentTies& parent_ties, bool keep_result,
+                   actord_completion completion) const;
+
   int32_t AnswerSpawn(actord_completion completion,
                       const absl::StatusOr<Pid>& child) const;
   // If there is a child, called in the child's turn.
@@ -59,6 +73,7 @@ class Host : private actord_host {
   const RuntimeOptions& options_;
   const LiveLimits& limits_;
   const Clock& clock_;
+  DurableProcesses* const durable_;
   Delivery& delivery_;
   YieldBroker& broker_;
   ProcessAdmission& admission_;

@@ -50,6 +50,10 @@ bool Inbox::FillFromUrgent(Process& process, Turn& turn) {
       batch_[turn.count++] = envelope;
       continue;
     }
+    if (type == kEventTagCompletion) {
+      TakeTagCompletion(process, turn, envelope);
+      continue;
+    }
     if (type == kEventUpgrade) {
       lane_.Free(envelope);  // this turn has already checked for an upgrade
       continue;
@@ -57,6 +61,19 @@ bool Inbox::FillFromUrgent(Process& process, Turn& turn) {
     if (!TakeOrder(process, turn, envelope)) return false;
   }
   return true;
+}
+
+void Inbox::TakeTagCompletion(Process& process, Turn& turn,
+                              Envelope* envelope) {
+  const uint32_t slot = broker_.EndByTag(process, envelope->completion.tag);
+  if (slot == kNoYieldSlot) {
+    lane_.Free(envelope);  // another completion came first
+    return;
+  }
+  broker_.Close(process, slot, lane_);
+  lane_.Count(&Counters::completions);
+  envelope->type = ACTORD_EVENT_COMPLETION;
+  batch_[turn.count++] = envelope;
 }
 
 void Inbox::FillFromMessages(Process& process, Turn& turn) {

@@ -52,6 +52,9 @@ class Inbox {
   // Fills the batch from `urgent_taken`. False: an event ends the process, and
   // TakeEndCause returns the reason.
   [[nodiscard]] bool FillFromUrgent(Process& process, Turn& turn);
+  // Takes the next event out of `urgent_taken` and uncharges it; null: there is
+  // none.
+  static Envelope* PopUrgent(Process& process);
   EndCause TakeEndCause() { return std::exchange(end_cause_, {}); }
   void FillFromMessages(Process& process, Turn& turn);
   [[nodiscard]] std::span<Envelope* const> batch(const Turn& turn) const {
@@ -93,13 +96,13 @@ class Inbox {
   [[gnu::noinline]] void FreeEnvelopes(std::span<Envelope* const> envelopes);
   // Takes the completion out of the counts of waiting completions.
   static void Uncharge(Process& process, const Envelope& completion);
-  // Takes the next event out of `urgent_taken` and uncharges it; null: there is
-  // none.
-  static Envelope* PopUrgent(Process& process);
   // Takes an order to end, or the end of a linked process, unless the link has
   // been removed. False: the process ends.
   [[nodiscard]] bool TakeOrder(Process& process, Turn& turn,
                                Envelope* envelope);
+  // Takes a completion that names its yield by its tag. Nothing is taken if the
+  // yield has ended.
+  void TakeTagCompletion(Process& process, Turn& turn, Envelope* envelope);
   // Drops the fenced completions in `urgent_taken`. Precondition: `upgrading`.
   [[gnu::noinline]] void DropFenced(Process& process, Turn& turn);
   // Moves a message, or a chain of messages, into the batch.

@@ -7,12 +7,13 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "runtime/delivery/logged_message.h"
+#include "runtime/delivery/logged_events.h"
 #include "runtime/process/errors.h"
 #include "runtime/system/absl_text.h"
 #include "runtime/system/assert.h"
 #include "runtime/system/fail_point.h"
 #include "runtime/system/thread.h"
+#include "runtime/table/home_pid.h"
 #include "runtime/table/no_room.h"
 
 namespace actord::runtime {
@@ -119,7 +120,10 @@ absl::Status ProcessAdmission::CheckSizes(const SubmitRequest& request) const {
 absl::StatusOr<Process*> ProcessAdmission::Reserve(const SubmitRequest& request,
                                                    const Pid& parent,
                                                    Admitted& done) {
-  absl::Status status = CheckState();
+  // A durable parent may go on before the daemon serves.
+  absl::Status status = IsHomePid(parent) && state_.load() == RunState::kStarting
+                            ? absl::OkStatus()
+                            : CheckState();
   // A supervisor restarts its children also if memory is low.
   if (status.ok() && parent.empty()) status = CheckMemory(limits_);
   if (!status.ok()) return status;
@@ -227,7 +231,9 @@ absl::StatusOr<bool> ProcessAdmission::IsDurable(const SubmitRequest& request,
       catalog_.FindProcessType(request.process_type);
   if (type == nullptr) return true;  // Reserve refuses it
   // The child of a volatile process is volatile.
-  if (parent.empty() && DurableProcesses::IsSupported(*type)) return true;
+  if ((parent.empty() || IsHomePid(parent)) && type->can_be_durable()) {
+    return true;
+  }
   return Error(absl::StatusCode::kFailedPrecondition, reason::kNotDurableType,
                absl::StrCat("process type ", type->name,
                             " does not declare that it can be durable with "
@@ -235,11 +241,15 @@ absl::StatusOr<bool> ProcessAdmission::IsDurable(const SubmitRequest& request,
 }
 
 absl::StatusOr<uint64_t> ProcessAdmission::BeginDurable(
-    const SubmitRequest& request, bool keep_result, Process& process,
-    uint64_t held, Admitted& done) {
-  absl::Status status = durable_->CheckBehind();
-  const std::optional<Pid> pid =
-      durable_->homes().Draw(durable_->HomeFor(request.name));
+    const SubmitRequest& request, const Pid& parent, bool keep_result,
+    Process& process, uint64_t held, Admitted& done) {
+  // What a durable process starts is no work from outside.
+  absl::Status status =
+      parent.empty() ? durable_->CheckBehind() : absl::OkStatus();
+  const std::optional<Pid> pid = durable_->homes().Draw(
+      request.name.empty() && IsHomePid(parent)
+          ? HomeOf(parent)
+          : durable_->HomeFor(request.name));
   if (status.ok() && !pid) {
     status = Error(absl::StatusCode::kResourceExhausted, reason::kProcessLimit,
                    "the home of the process has no place left");
@@ -259,6 +269,10 @@ absl::StatusOr<uint64_t> ProcessAdmission::BeginDurable(
                     .name,
       .input = request.input,
       .name = request.name,
+      .parent = parent,
+      .yield = request.spawn.yield,
+      .monitor = request.spawn.monitor ? request.spawn.yield : 0,
+      .link = request.spawn.link,
       .keep_result = keep_result,
       .priority = static_cast<uint8_t>(process.Priority()),
       .owner = owner,
@@ -268,40 +282,27 @@ absl::StatusOr<uint64_t> ProcessAdmission::BeginDurable(
     record.messages.push_back(
         {.topic = message.topic, .payload = message.payload});
   }
-  // Only one process at a time begins with a name, so that no SUBMITTED names a
-  // name that is taken.
-  std::optional<MutexLock> lock;
-  if (!request.name.empty()) {
-    lock.emplace(naming_);
-    if (const auto holder = names_.Find(owner, request.name); holder.ok()) {
-      durable_->homes().Leave(*pid);
-      GiveUp(process, held, done);
-      return NameTaken(request.name, FormatPid(*holder));
-    }
+  absl::StatusOr<uint64_t> position;
+  // From now on the process can be found.
+  const auto commit = [&] {
+    position = durable_->Append(record);
+    if (!position.ok()) return false;
+    DurableState& state = durable_->Begin(process);
+    if (request.spawn.yield != 0) state.spawn = {parent, request.spawn.yield};
+    processes_.Enter(process, *pid);
+    return true;
+  };
+  if (request.name.empty()) {
+    commit();
+    status = position.status();
+  } else {
+    Pid holder;
+    status = names_.RegisterNew(request.name, owner, *pid, holder, commit);
   }
-  absl::StatusOr<uint64_t> position = durable_->Append(record);
-  if (!position.ok()) {
-    durable_->homes().Leave(*pid);
-    GiveUp(process, held, done);
-    return position;
-  }
-  durable_->Begin(process);
-  processes_.Enter(process, *pid);
-  if (request.name.empty()) return position;
-  Pid holder;
-  status = names_.Register(request.name, *pid, holder);
   if (status.ok()) return position;
-  // A volatile process has taken the name meanwhile.
-  const absl::StatusOr<uint64_t> ended = durable_->Append(
-      records::Ended{.pid = *pid,
-                     .end = {.reason = records::EndReason::kInitRefused,
-                             .code = static_cast<int32_t>(status.code()),
-                             .message = std::string(status.message()),
-                             .unix_ns = clock_.UnixNs(),
-                             .at_ns = durable_->NowNs()}});
-  durable_->Forget(process);
+  durable_->homes().Leave(*pid);
   GiveUp(process, held, done);
-  return ended.ok() ? status : ended.status();
+  return status;
 }
 
 void ProcessAdmission::GiveUp(Process& process, uint64_t held, Admitted& done) {
@@ -362,7 +363,7 @@ void ProcessAdmission::SubmitNow(const SubmitRequest& request,
   uint64_t position = 0;
   if (*durable) {
     const absl::StatusOr<uint64_t> begun =
-        BeginDurable(request, keep_result, process, held, done);
+        BeginDurable(request, parent, keep_result, process, held, done);
     if (!begun.ok()) {
       mailbox_bytes.Give(charged, bytes);
       RefuseName(std::move(done), begun.status());
@@ -378,6 +379,10 @@ void ProcessAdmission::SubmitNow(const SubmitRequest& request,
     }
   }
   process.keep_result = keep_result;
+  if (request.spawn.begins) {
+    request.spawn.begins(processes_.PidOf(
+        process, process.generation.load(std::memory_order_relaxed)));
+  }
   Delivery::Preload(process, request.messages, charged, position, lane_);
   lane_.Count(&Counters::processes_started);
   if (Activity::Add(process.activity, Activity::kReady - Activity::kEnded)) {

@@ -49,6 +49,12 @@ class ProcessAdmission {
   // Precondition: the daemon is not serving any more.
   void AwaitQuiet() const;
 
+  // Whether a type in force has this name, and its processes can be durable.
+  [[nodiscard]] bool CanBeDurable(std::string_view process_type) const {
+    const ProcessType* const type = catalog_.FindProcessType(process_type);
+    return type != nullptr && type->can_be_durable();
+  }
+
  private:
   void SubmitNow(const SubmitRequest& request, const Pid& parent,
                  bool keep_result, Admitted done);
@@ -68,8 +74,9 @@ class ProcessAdmission {
   // position of its SUBMITTED. On an error the process's slot is free again,
   // and `done` is the caller's again.
   absl::StatusOr<uint64_t> BeginDurable(const SubmitRequest& request,
-                                        bool keep_result, Process& process,
-                                        uint64_t held, Admitted& done);
+                                        const Pid& parent, bool keep_result,
+                                        Process& process, uint64_t held,
+                                        Admitted& done);
   // Frees the slot of a process that no other thread has found. `done` is the
   // caller's again. `held`: the messages in its activity word.
   void GiveUp(Process& process, uint64_t held, Admitted& done);
@@ -90,9 +97,6 @@ class ProcessAdmission {
   Names& names_;
   Lane& lane_;
   const std::atomic<RunState>& state_;
-  // Held while a durable process gets a name: what SUBMITTED says of the name
-  // is true.
-  Mutex naming_;
   // Number of Submits under way. seq_cst, and pairs with `state_`: a Submit
   // first counts itself and then reads the state; a shutdown first changes the
   // state and then reads the count.

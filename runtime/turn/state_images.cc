@@ -58,8 +58,9 @@ absl::StatusOr<StateImage> StateImages::Snapshot(Process& process,
   return image;
 }
 
-absl::Status StateImages::Restore(Process& process, const Turn& turn,
-                                  const std::string& encoded) {
+absl::Status StateImages::Restore(
+    Process& process, const Turn& turn, const std::string& encoded,
+    const std::vector<records::YieldImage>& yields) {
   const ProcessType& type = *process.type.load(std::memory_order_relaxed);
   StateImage image;
   absl::Status status = DecodeFields(encoded, image);
@@ -67,7 +68,7 @@ absl::Status StateImages::Restore(Process& process, const Turn& turn,
   const rules::TypeDurability& how = type.durability;
   if (how.kind != rules::Durability::kFlatImage ||
       how.flat_version != image.flat_version) {
-    return CallRestore(process, turn, type, image);
+    return CallRestore(process, turn, type, image, yields);
   }
   if (image.state.bytes.size() != how.flat_bytes) {
     return absl::FailedPreconditionError(
@@ -81,9 +82,9 @@ absl::Status StateImages::Restore(Process& process, const Turn& turn,
   return absl::OkStatus();
 }
 
-absl::Status StateImages::CallRestore(Process& process, const Turn& turn,
-                                      const ProcessType& type,
-                                      const StateImage& image) {
+absl::Status StateImages::CallRestore(
+    Process& process, const Turn& turn, const ProcessType& type,
+    const StateImage& image, const std::vector<records::YieldImage>& yields) {
   if (type.restore == nullptr) {
     return absl::FailedPreconditionError(
         absl::StrCat("the flat state has flat_version ", image.flat_version,
@@ -93,6 +94,9 @@ absl::Status StateImages::CallRestore(Process& process, const Turn& turn,
   const size_t bytes = type.descriptor->state_size;
   void* const state = process.NewState(lane_.buffers(), bytes);
   YieldAdoption adoption;
+  for (const records::YieldImage& yield : yields) {
+    adoption.outstanding.insert(yield.tag);
+  }
   const StepCaller::UpgradeCallResult result =
       caller_.Restore(process, turn, type, state,
                       {.struct_size = sizeof(actord_restore),

@@ -6,11 +6,13 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "runtime/process/catalog.h"
 #include "runtime/process/process.h"
+#include "runtime/records/runtime_image.h"
 #include "runtime/records/state_image.h"
 #include "runtime/scheduler/lane.h"
 #include "runtime/turn/step_caller.h"
@@ -28,15 +30,19 @@ class StateImages {
   // An error: what Snapshot said or did.
   absl::StatusOr<std::string> Take(Process& process, const Turn& turn);
   // Makes the state of the process from an encoded image. An error: why it
-  // cannot be; then the process has no state. Precondition: it has none.
+  // cannot be; then the process has no state. Restore may adopt the `yields`,
+  // and all of them stay outstanding in any case. Precondition: the process has
+  // no state.
   absl::Status Restore(Process& process, const Turn& turn,
-                       const std::string& encoded);
+                       const std::string& encoded,
+                       const std::vector<records::YieldImage>& yields);
 
  private:
   absl::StatusOr<StateImage> Snapshot(Process& process, const Turn& turn,
                                       const ProcessType& type);
   absl::Status CallRestore(Process& process, const Turn& turn,
-                           const ProcessType& type, const StateImage& image);
+                           const ProcessType& type, const StateImage& image,
+                           const std::vector<records::YieldImage>& yields);
 
   StepCaller& caller_;
   Lane& lane_;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/delivery/logged_events.h"
 #include "runtime/system/assert.h"
 #include "runtime/system/fail_point.h"
 
@@ -21,13 +22,14 @@ uint64_t AddSaturated(uint64_t a, uint64_t b) {
 }  // namespace
 
 YieldBroker::YieldBroker(Scheduler& scheduler, const ProcessTable& processes,
-                         Delivery& delivery, TaskTable& tasks,
+                         Delivery& delivery, TaskTable& tasks, DurableLog* log,
                          const LiveLimits& limits, size_t capacity,
                          size_t lanes)
     : scheduler_(scheduler),
       processes_(processes),
       delivery_(delivery),
       tasks_(tasks),
+      log_(log),
       limits_(limits),
       records_(capacity, lanes, capacity) {}
 
@@ -77,7 +79,7 @@ CompleteAnswer YieldBroker::Answer(actord_completion handle, int32_t status,
     lane.Count(&Counters::refused_mailbox);
     return CompleteAnswer::kMailboxFull;
   }
-  return Deliver(*record, handle, status, payload, lane)
+  return Deliver(*record, handle, status, payload, lane, Logged::kIfDurable)
              ? CompleteAnswer::kAccepted
              : CompleteAnswer::kExpired;
 }
@@ -87,7 +89,8 @@ int32_t YieldBroker::Complete(actord_completion handle, int32_t status,
   YieldRecord* record = Find(handle);
   if (record == nullptr) return ACTORD_FAILED_PRECONDITION;
   const auto fail = [&](int32_t why, std::string_view text) -> int32_t {
-    return Deliver(*record, handle, why, TextPayload(text), lane)
+    return Deliver(*record, handle, why, TextPayload(text), lane,
+                   Logged::kIfDurable)
                ? why
                : ACTORD_FAILED_PRECONDITION;
   };
@@ -130,7 +133,7 @@ bool YieldBroker::HasRoom(const Process& process,
 
 bool YieldBroker::Deliver(YieldRecord& record, actord_completion handle,
                           int32_t status, const actord_payload& payload,
-                          Lane& lane, ReadyList* later) {
+                          Lane& lane, Logged logged, ReadyList* later) {
   uint64_t pending =
       YieldRecord::Word(GenerationOf(handle), YieldRecord::kPending);
   // Acquire: pairs with Open, for the fields.
@@ -146,23 +149,43 @@ bool YieldBroker::Deliver(YieldRecord& record, actord_completion handle,
   }
   // From here on the record may be closed and used again at any moment.
   FailPoint();
-  Envelope* envelope = lane.NewEnvelope(ACTORD_EVENT_COMPLETION, {}, payload);
+  const Pid pid = processes_.PidOf(*process, generation);
+  Envelope* envelope = nullptr;
+  if (process->is_durable() && logged == Logged::kIfDurable) [[unlikely]] {
+    envelope = NewDurable({pid, tag}, status, payload, lane);
+    if (envelope == nullptr) return true;
+  } else {
+    envelope = lane.NewEnvelope(ACTORD_EVENT_COMPLETION, {}, payload);
+    envelope->completion.status = status;
+    envelope->completion.tag = tag;
+  }
   envelope->completion.yield_slot = SlotOf(handle);
-  envelope->completion.status = status;
-  envelope->completion.tag = tag;
   if (const uint32_t charge = ChargeOf(*envelope)) {
     process->completion_units.fetch_add(charge, std::memory_order_relaxed);
   }
   lane.Count(&Counters::completions);
   Run run(Run::Kind::kUrgent, envelope, Owner::kAny);
-  if (delivery_.Post(processes_.PidOf(*process, generation), run, lane,
-                     later) != Posted::kDelivered) [[unlikely]] {
+  if (delivery_.Post(pid, run, lane, later) != Posted::kDelivered)
+      [[unlikely]] {
     // The process ended meanwhile, so no one waits for the completion.
     process->completion_units.fetch_sub(ChargeOf(*envelope),
                                         std::memory_order_relaxed);
     lane.Free(run.first);
   }
   return true;
+}
+
+Envelope* YieldBroker::NewDurable(const YieldToken& yield, int32_t status,
+                                  actord_payload payload, Lane& lane) {
+  if (payload.bytes.size > log_->MaxCompletionBytes()) {
+    status = ACTORD_RESOURCE_EXHAUSTED;
+    payload = TextPayload(
+        "the completion is larger than a record of the store can be");
+  }
+  const uint64_t position = log_->LogCompletion(yield, status, payload);
+  if (position == 0) return nullptr;
+  return NewLoggedCompletion(ACTORD_EVENT_COMPLETION, yield.tag, status,
+                             payload, position, lane);
 }
 
 void YieldBroker::AddTimer(const YieldRecord& record, TimerKind kind,
@@ -220,20 +243,37 @@ std::optional<YieldToken> YieldBroker::OwnerOf(actord_completion handle) const {
 
 void YieldBroker::Apply(CancelEffect&& cancel, Process& process,
                         const Pid& self, Lane& lane) {
-  const uint64_t tag = cancel.tag;
+  if (GiveUp(cancel.tag, process, lane)) tasks_.Expire({self, cancel.tag});
+}
+
+uint32_t YieldBroker::SlotWithTag(const Process& process, uint64_t tag) const {
   uint32_t slot = process.yields;
   while (slot != kNoYieldSlot && TagOf(slot) != tag) slot = NextOf(slot);
-  if (slot == kNoYieldSlot) return;  // the yield has ended
+  return slot;
+}
+
+bool YieldBroker::GiveUp(uint64_t tag, Process& process, Lane& lane) {
+  const uint32_t slot = SlotWithTag(process, tag);
+  if (slot == kNoYieldSlot) return false;  // the yield has ended
   YieldRecord& record = records_.At(slot);
-  const actord_completion handle =
-      (record.word.load(std::memory_order_relaxed) & ~uint64_t{UINT32_MAX}) |
-      slot;
   const bool external = record.external.load(std::memory_order_relaxed);
-  if (Deliver(record, handle, ACTORD_CANCELLED,
-              TextPayload("the process gave the yield up"), lane) &&
-      external) {
-    tasks_.Expire({self, tag});
-  }
+  return Deliver(record, HandleOf(record, slot), ACTORD_CANCELLED,
+                 TextPayload("the process gave the yield up"), lane,
+                 Logged::kNever) &&
+         external;
+}
+
+uint32_t YieldBroker::EndByTag(const Process& process, uint64_t tag) {
+  const uint32_t slot = SlotWithTag(process, tag);
+  if (slot == kNoYieldSlot) return slot;
+  YieldRecord& record = records_.At(slot);
+  uint64_t pending = HandleOf(record, slot) & ~uint64_t{UINT32_MAX};
+  const uint64_t ended = pending | YieldRecord::kEnded;
+  pending |= YieldRecord::kPending;
+  return record.word.compare_exchange_strong(pending, ended,
+                                             std::memory_order_acq_rel)
+             ? slot
+             : kNoYieldSlot;
 }
 
 void YieldBroker::PrefetchProcess(actord_completion handle) const {
@@ -259,7 +299,8 @@ void YieldBroker::EndByTimer(actord_completion handle, int32_t status,
           *record.process.load(std::memory_order_relaxed),
           record.process_generation.load(std::memory_order_relaxed)),
       record.tag.load(std::memory_order_relaxed)};
-  if (Deliver(record, handle, status, payload, lane, &ready) && external) {
+  if (Deliver(record, handle, status, payload, lane, Logged::kNever, &ready) &&
+      external) {
     tasks_.Expire(token);
   }
 }

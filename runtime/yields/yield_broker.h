@@ -18,6 +18,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "runtime/delivery/delivery.h"
+#include "runtime/process/durable_log.h"
 #include "runtime/scheduler/lane.h"
 #include "runtime/scheduler/scheduler.h"
 #include "runtime/settings/limits.h"
@@ -40,9 +41,10 @@ class YieldBroker {
       "the completions that wait for the process take all the bytes that they "
       "may";
 
+  // `log`: null if the runtime has no store.
   YieldBroker(Scheduler& scheduler, const ProcessTable& processes,
-              Delivery& delivery, TaskTable& tasks, const LiveLimits& limits,
-              size_t capacity, size_t lanes);
+              Delivery& delivery, TaskTable& tasks, DurableLog* log,
+              const LiveLimits& limits, size_t capacity, size_t lanes);
 
   // Opens a record for a yield of `process`. 0: the daemon has too many yields.
   actord_completion Open(Process& process, uint32_t generation, uint64_t tag,
@@ -79,6 +81,13 @@ class YieldBroker {
   // ended. From the turn of the process.
   void Apply(CancelEffect&& cancel, Process& process, const Pid& self,
              Lane& lane);
+  // The part of Apply that concerns the process alone. True: the caller has to
+  // tell the task table, because the yield was external.
+  bool GiveUp(uint64_t tag, Process& process, Lane& lane);
+  // Ends the yield of `process` with this tag, whose completion the turn has in
+  // its hands. Returns the slot of the record, to be closed; kNoYieldSlot: the
+  // yield has ended. From the turn of the process.
+  uint32_t EndByTag(const Process& process, uint64_t tag);
 
   // The next four functions are for timers. Precondition: `handle` comes from a
   // timer of a yield that was opened.
@@ -146,11 +155,26 @@ class YieldBroker {
   YieldRecord* Find(actord_completion handle) const;
   // The record of a pending yield. Null also if the yield has ended.
   const YieldRecord* FindPending(actord_completion handle) const;
+  // Whether the completion of a durable process goes into the journal. A
+  // timeout and a cancel do not: a restart brings them about again.
+  enum class Logged : uint8_t { kIfDurable, kNever };
   // Completes the yield, unless it has ended. True: this call completed it.
   // `later`: see Delivery::Post.
   bool Deliver(YieldRecord& record, actord_completion handle, int32_t status,
-               const actord_payload& payload, Lane& lane,
+               const actord_payload& payload, Lane& lane, Logged logged,
                ReadyList* later = nullptr);
+  // The completion of a durable process, when it is in the journal; null: the
+  // journal takes no more, and the process takes no more steps.
+  Envelope* NewDurable(const YieldToken& yield, int32_t status,
+                       actord_payload payload, Lane& lane);
+  // The slot of the yield with this tag, or kNoYieldSlot.
+  [[nodiscard]] uint32_t SlotWithTag(const Process& process,
+                                     uint64_t tag) const;
+  static actord_completion HandleOf(const YieldRecord& record, uint32_t slot) {
+    return (record.word.load(std::memory_order_relaxed) &
+            ~uint64_t{UINT32_MAX}) |
+           slot;
+  }
   void AddTimer(const YieldRecord& record, TimerKind kind,
                 actord_completion handle, uint64_t deadline_ns);
   void EndByTimer(actord_completion handle, int32_t status,
@@ -171,6 +195,7 @@ class YieldBroker {
   const ProcessTable& processes_;
   Delivery& delivery_;
   TaskTable& tasks_;
+  DurableLog* const log_;
   const LiveLimits& limits_;
   SlotTable<YieldRecord> records_;
 };

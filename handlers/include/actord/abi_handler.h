@@ -92,6 +92,9 @@ struct actord_host {
    * For the functions from here on, check first that `struct_size` covers the
    * function.
    *
+   * The names and groups of a durable process change by its own commands alone
+   * (name.*, group.*): for it these functions return ACTORD_UNIMPLEMENTED.
+   *
    * A name is 1 to 128 of [a-zA-Z0-9_.-/:]. Only one live process at a time can
    * hold a name. The name is free again as soon as that process has ended. */
 

@@ -17,7 +17,9 @@
 #include <utility>
 #include <vector>
 
+#include "handlers/builtin_handlers.h"
 #include "runtime/durable/opened_store.h"
+#include "tests/runtime/durable/puppet.h"
 #include "tests/runtime/stepped_core.h"
 #include "tests/runtime/store/memory_state_store.h"
 #include "tests/support/simulated_disk.h"
@@ -30,7 +32,8 @@ namespace actord::runtime {
 //   pay PID N      sends `add N` to PID, and takes N off
 //   get            a call: answers with the balance
 //   end            ends with the balance as the result
-//   spawn, throw   a step that fails
+//   spawn          starts an account
+//   throw          the step fails
 class Account : public actord::Process {
  public:
   static constexpr const char* kName = "account";
@@ -152,9 +155,22 @@ class DurableWorld {
     store = *std::move(opened);
     options.store = store.get();
     core.emplace(1, options);
+    core->clock.manual.SetNs(clock.MonotonicNs());
+    auto made = handlers::CreateBuiltinHandlers({}, runtime().host.abi());
+    EXPECT_TRUE(made.ok()) << made.status();
+    builtin.emplace(*std::move(made));
+    for (const auto& handler : builtin->instances()) {
+      EXPECT_TRUE(core->catalog
+                      .AddCommand(handler.descriptor, handler.self,
+                                  handlers::kBuiltinPlugin)
+                      .ok());
+    }
     if (!no_account_type) {
       for (const actord_process_type* type :
-           {&actord::kProcessType<Account>, &actord::kProcessType<Tally>}) {
+           {&actord::kProcessType<Account>, &actord::kProcessType<Tally>,
+            &actord::kProcessType<Puppet>,
+            &actord::kProcessType<TrappingPuppet>,
+            &actord::kProcessType<VolatilePuppet>}) {
         EXPECT_TRUE(core->catalog.AddProcessType(type, "test").ok());
       }
     }
@@ -163,7 +179,13 @@ class DurableWorld {
   // Ends the runtime as a clean stop does.
   void Stop() {
     core.reset();
+    builtin.reset();
     store.reset();
+  }
+  // Moves the clocks of the store and of the runtime.
+  void Pass(uint64_t ns) {
+    clock.AdvanceNs(ns);
+    if (core) core->clock.manual.AdvanceNs(ns);
   }
   // Ends the program where it is. What was not synced is lost, or not.
   void Crash(bool keep_cache, size_t kept_batches = 0) {
@@ -181,12 +203,45 @@ class DurableWorld {
 
   // Runs the workers until all sleep; the disk does nothing meanwhile.
   void Turn() { core->Settle(); }
+  // Lets the worker do so many things: mostly a turn each.
+  void Turns(int count) {
+    core->WakeIfNotified(0);
+    for (int i = 0; i < count && !core->IsAsleep(0); ++i) core->RunOne(0);
+  }
   // Runs workers and disk until neither has anything to do.
   void Settle() {
     do {
       core->Settle();
     } while (store->Work());
   }
+
+  // Lets time pass, and does what is due.
+  void Elapse(uint64_t ns) {
+    Pass(ns);
+    core->WakeAll();
+    Settle();
+  }
+  // Crash, and a new start.
+  void Restart(bool keep_cache = true, RuntimeOptions options = {}) {
+    Crash(keep_cache);
+    const absl::Status status = Start(std::move(options));
+    ASSERT_TRUE(status.ok()) << status;
+    Settle();
+  }
+  // The PID of a process of puppet.h.
+  Pid NewPuppet(const std::string& type = "puppet", bool durable = true) {
+    auto told = Submit("", "", durable, type);
+    Settle();
+    EXPECT_TRUE(told->has_value() && (*told)->ok());
+    return told->has_value() && (*told)->ok() ? ***told : Pid{};
+  }
+  // Sends, and runs everything.
+  void Tell(const Pid& to, std::string topic, std::string text = "") {
+    const Sent sent = Send(to, std::move(topic), std::move(text));
+    EXPECT_TRUE(sent.status.ok()) << sent.status;
+    Settle();
+  }
+  std::string NotesOf(const Pid& pid) { return BalanceOf(pid); }
 
   // The PID, or the error, when the submitter has been told.
   std::shared_ptr<std::optional<absl::StatusOr<Pid>>> Submit(
@@ -252,6 +307,7 @@ class DurableWorld {
   bool no_account_type = false;
   std::unique_ptr<OpenedStore> store;
   std::optional<SteppedCore> core;
+  std::optional<handlers::HandlerSet> builtin;
 
  private:
   // The state store outlives its users, as a directory does.

@@ -224,16 +224,6 @@ TEST_F(DurableProcess, StepThatThrowsEndsItForEver) {
   EXPECT_EQ(world_.runtime().LiveProcesses(), 0u);
 }
 
-TEST_F(DurableProcess, EffectThatIsNotSupportedFailsTheStep) {
-  const Pid pid = world_.NewAccount(5);
-  world_.Send(pid, "spawn", "");
-  world_.Settle();
-  const auto outcome = world_.Await(pid);
-  ASSERT_TRUE(outcome->has_value() && (*outcome)->ok());
-  EXPECT_EQ((**outcome)->code, absl::StatusCode::kUnimplemented);
-  EXPECT_EQ(world_.runtime().LiveProcesses(), 0u) << "the child is rolled back";
-}
-
 TEST_F(DurableProcess, FullMailboxMakesADeadLetterThatLasts) {
   world_.Stop();
   RuntimeOptions options;

@@ -264,7 +264,7 @@ TEST(HomePids, TakeOneByteForTheNode) {
   EXPECT_TRUE(IsHomePid(pid));
   EXPECT_FALSE(IsHomePid({1, 2, 7, 1}));
   EXPECT_EQ(HomeOf(pid), 5u);
-  const std::string bytes = BytesOf(records::Called{.pid = pid});
+  const std::string bytes = BytesOf(records::Attempt{.pid = pid});
   EXPECT_EQ(HexLine(bytes), "05040b020701");
 }
 

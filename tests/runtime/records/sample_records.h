@@ -119,7 +119,6 @@ inline std::vector<records::Any> SampleRecords() {
                   .reason = DropReason::kMailboxFull},
           Resent{.letter = {.lsn = 4104, .stream = 1, .epoch = 9}, .to = other},
           Forgotten{.letters = {{{.lsn = 4104}}}},
-          Called{.pid = pid, .caller = {1, 7, 2, 5}, .tag = 3},
           Attempt{.pid = pid,
                   .tag = 7,
                   .attempt = 2,

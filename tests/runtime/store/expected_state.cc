@@ -56,6 +56,13 @@ void ExpectedState::On(const records::Submitted& record) {
   if (record.monitor != 0) Watch(record.parent, record.pid, record.monitor);
 }
 
+ExpectedState::Yield* ExpectedState::SpawnOf(const Life& life) {
+  if (life.spawn == 0 || !Lives(life.parent)) return nullptr;
+  auto& yields = lives[life.parent].yields;
+  const auto found = yields.find(life.spawn);
+  return found == yields.end() ? nullptr : &found->second;
+}
+
 void ExpectedState::On(const records::Started& record) {
   Life& life = lives[record.pid];
   life.started = true;
@@ -65,8 +72,8 @@ void ExpectedState::On(const records::Started& record) {
   life.traps = record.traps_exits;
   life.lifetime = record.lifetime_ns;
   if (record.image.has_value()) life.image = *record.image;
-  if (life.spawn != 0 && Lives(life.parent) &&
-      lives[life.parent].yields.erase(life.spawn) != 0) {
+  if (Yield* const yield = SpawnOf(life)) {
+    yield->answer = act_->lsn;
     Post(act_->lsn, {.to = life.parent,
                      .what = What::kCompletion,
                      .from = record.pid,
@@ -250,6 +257,12 @@ void ExpectedState::On(const records::Done& record) {
                     .from = record.pid,
                     .topic = record.message->topic,
                     .text = record.message->payload.bytes});
+        for (size_t i = 0; i < record.others.size(); ++i) {
+          Post(next + 1 + i, {.to = record.others[i],
+                              .from = record.pid,
+                              .topic = record.message->topic,
+                              .text = record.message->payload.bytes});
+        }
         break;
       case records::Command::kCancel:
         if (Lives(record.target)) lives[record.target].cancel_requested = true;
@@ -297,10 +310,6 @@ void ExpectedState::On(const records::Resent& record) {
 
 void ExpectedState::On(const records::Forgotten& record) {
   for (const Position& letter : record.letters.list) letters.erase(letter.lsn);
-}
-
-void ExpectedState::On(const records::Called& record) {
-  lives[record.pid].owed.push_back({act_->lsn, {record.caller, record.tag}});
 }
 
 void ExpectedState::On(const records::Attempt& record) {

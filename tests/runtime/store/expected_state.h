@@ -96,6 +96,8 @@ class ExpectedState {
 
  private:
   void On(const records::Submitted& record);
+  // The yield of the process.spawn that waits for this process; null: none.
+  Yield* SpawnOf(const Life& life);
   void On(const records::Started& record);
   void On(const records::Input& record);
   void On(const records::Step& record);
@@ -103,7 +105,6 @@ class ExpectedState {
   void On(const records::Dropped& record);
   void On(const records::Resent& record);
   void On(const records::Forgotten& record);
-  void On(const records::Called& record);
   void On(const records::Attempt& record);
   void On(const records::YieldOver& record);
   void On(const records::Ended& record);

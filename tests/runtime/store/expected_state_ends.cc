@@ -47,14 +47,14 @@ void ExpectedState::End(const Pid& pid, const records::End& end) {
   const Life life = lives[pid];
   lives.erase(pid);
   clock = std::max(clock, end.at_ns);
-  if (life.spawn != 0 && Lives(life.parent) &&
-      lives[life.parent].yields.erase(life.spawn) != 0) {
+  if (Yield* const yield = SpawnOf(life)) {
+    yield->answer = act_->lsn;
     Post(act_->lsn, {.to = life.parent,
                      .what = What::kCompletion,
                      .from = pid,
                      .tag = life.spawn,
                      .status = end.code,
-                     .text = FormatPid(pid)});
+                     .text = end.message});
   }
   std::erase_if(names, [&](const auto& name) { return name.second == pid; });
   std::erase_if(groups,

@@ -73,7 +73,9 @@ class HistoryGenerator {
   uint64_t CommandOf(const Pid& pid) {
     std::vector<uint64_t> tags;
     for (const auto& [tag, yield] : state_.lives[pid].yields) {
-      if (!yield.is_call && !IsSpawn(tag, pid)) tags.push_back(tag);
+      if (!yield.is_call && yield.answer == 0 && !IsSpawn(tag, pid)) {
+        tags.push_back(tag);
+      }
     }
     return tags.empty() ? 0 : tags[Below(tags.size())];
   }
@@ -244,6 +246,9 @@ class HistoryGenerator {
       case records::Command::kSend:
         record.message = Message();
         record.target = AnyPid();
+        for (uint64_t i = Below(3); i > 0; --i) {
+          record.others.push_back(AnyPid());
+        }
         break;
       case records::Command::kCancel:
       case records::Command::kTerminate:

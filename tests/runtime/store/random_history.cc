@@ -8,10 +8,6 @@ namespace actord::runtime {
 void HistoryGenerator::Step() {
   const Pid pid = Started();
   if (pid.empty()) return;
-  if (OneIn(10)) {
-    Add(records::Called{
-        .pid = pid, .caller = OneIn(2) ? Pid{} : Pid{1, 7, 3, 5}, .tag = 3});
-  }
   const ExpectedState::Life& life = state_.lives[pid];
   records::Step step{.pid = pid, .turn = life.turn};
   ++step.turn.step;
@@ -32,7 +28,8 @@ void HistoryGenerator::Step() {
   }
   for (const auto& [tag, yield] : life.yields) {
     const bool may_end =
-        yield.failed || yield.cancelled || (yield.is_call && OneIn(6));
+        yield.failed || yield.cancelled ||
+        ((yield.is_call || yield.answer != 0) && OneIn(6));
     const bool ends = std::count(over.begin(), over.end(), tag) != 0;
     if (may_end && !ends && OneIn(2) && !IsSpawn(tag, pid)) {
       events.push_back({.tag = tag});

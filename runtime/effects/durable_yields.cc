@@ -1,0 +1,344 @@
+#include "runtime/effects/durable_yields.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "runtime/delivery/logged_events.h"
+#include "runtime/system/assert.h"
+#include "runtime/table/home_pid.h"
+
+namespace actord::runtime {
+namespace {
+
+uint32_t GenerationOf(const Process& process) {
+  return process.generation.load(std::memory_order_relaxed);
+}
+
+Owner OwnerOf(const Process& process) {
+  return process.owner.load(std::memory_order_relaxed);
+}
+
+}  // namespace
+
+std::vector<records::Deadline> DurableYields::DeadlinesOf(
+    const std::vector<Effect>& effects) const {
+  std::vector<records::Deadline> deadlines;
+  const auto add = [&](uint64_t tag, uint64_t given_ns) {
+    const uint64_t timeout_ns = dispatcher_.TimeoutOf(given_ns);
+    if (timeout_ns == 0) return;
+    const uint64_t now_ns = durable_.NowNs();
+    deadlines.push_back(
+        {tag, now_ns + std::min(timeout_ns, UINT64_MAX - now_ns)});
+  };
+  for (const Effect& effect : effects) {
+    if (const auto* const yield = std::get_if<YieldEffect>(&effect)) {
+      add(yield->content->completion.tag, yield->timeout_ns);
+    } else if (const auto* const call = std::get_if<CallEffect>(&effect)) {
+      add(call->content->ReadHeader<CallHeader>().call, call->timeout_ns);
+    }
+  }
+  return deadlines;
+}
+
+uint64_t DurableYields::TimeLeft(uint64_t deadline_ns) const {
+  if (deadline_ns == 0) return 0;
+  const uint64_t now_ns = durable_.NowNs();
+  return deadline_ns > now_ns ? deadline_ns - now_ns : 1;
+}
+
+void DurableYields::Free(YieldEffect& yield) {
+  if (yield.content) lane_.Free(yield.content.Take());
+  if (yield.policy) lane_.Free(yield.policy.Take());
+}
+
+actord_completion DurableYields::Open(Process& process, uint64_t tag,
+                                      bool external, uint64_t timeout_ns) {
+  const actord_completion handle =
+      broker_.Open(process, GenerationOf(process), tag, external, lane_);
+  if (handle == 0) {
+    Refuse(process, tag, ACTORD_RESOURCE_EXHAUSTED,
+           Dispatcher::kTooManyInDaemon);
+  } else if (timeout_ns != 0) {
+    broker_.SetTimeout(handle, timeout_ns);
+  }
+  return handle;
+}
+
+void DurableYields::Apply(YieldEffect& yield, Process& process, const Pid& self,
+                          uint64_t record) {
+  lane_.Count(&Counters::yields);
+  if (!dispatcher_.MayYield(process)) {
+    Refuse(process, yield.content->completion.tag, ACTORD_RESOURCE_EXHAUSTED,
+           dispatcher_.TooManyYields(lane_));
+    Free(yield);
+    return;
+  }
+  Carry({.record = record, .timeout_ns = dispatcher_.TimeoutOf(yield.timeout_ns)},
+        yield, process, self);
+}
+
+void DurableYields::Carry(const Begin& begin, YieldEffect& yield,
+                          Process& process, const Pid& self) {
+  const std::string_view command = yield.content->topic();
+  const CommandHandler* const handler = dispatcher_.HandlerOf(command, lane_);
+  if (dispatcher_.IsExternal(command)) {
+    HandOut(begin, yield, process, self);
+  } else if (handler == nullptr) {
+    Refuse(process, yield.content->completion.tag, ACTORD_NOT_FOUND,
+           Dispatcher::NoHandlerFor(command));
+  } else if (handler->is_builtin() &&
+             handler->descriptor->mode == ACTORD_HANDLER_INLINE) {
+    RunBuiltin(begin, *handler, yield, process, self);
+  } else {
+    RunInPool(begin, *handler, yield, process, self);
+  }
+  Free(yield);
+}
+
+void DurableYields::RunBuiltin(const Begin& begin,
+                               const CommandHandler& handler,
+                               YieldEffect& yield, Process& process,
+                               const Pid& self) {
+  const uint64_t now_ns = durable_.NowNs();
+  uint64_t age_ns = 0;
+  if (begin.restored != nullptr) {
+    age_ns = now_ns - std::min(now_ns, begin.restored->begun_ns);
+    yield.timeout_ns =
+        begin.timeout_ns == 0 ? LiveLimits::kForeverNs : begin.timeout_ns;
+  }
+  ActingCommand acting(durable_, {self, yield.content->completion.tag},
+                       begin.record, age_ns);
+  // Apart, so that the completion of this command can be told from others.
+  EnvelopeList others = std::exchange(process.urgent_taken, {});
+  dispatcher_.RunInline(handler, process, self, yield, lane_);
+  Envelope* const completion = process.urgent_taken.PopFront();
+  process.urgent_taken = others;
+  if (completion == nullptr) return;  // deferred
+  process.urgent_taken.PushBack(Seal(acting, completion, OwnerOf(process)));
+}
+
+Envelope* DurableYields::Seal(ActingCommand& acting, Envelope* completion,
+                              Owner by) {
+  if (completion->completion.status == ACTORD_OK && !acting.sends().to.empty()) {
+    Send(acting, *completion, by);
+  }
+  if (acting.done_at() == 0) return completion;
+  ACTORD_ASSERT(completion->completion.status == ACTORD_OK,
+                "acting_command.h: a command that has changed something "
+                "succeeds");
+  Envelope* const logged = NewLoggedCompletion(
+      ACTORD_EVENT_COMPLETION, completion->completion.tag, ACTORD_OK,
+      completion->payload(), acting.done_at(), lane_);
+  logged->generation = completion->generation;
+  lane_.Free(completion);
+  return logged;
+}
+
+uint64_t DurableYields::Send(ActingCommand& acting, const Envelope& completion,
+                             Owner by) {
+  const ActingCommand::Sends& sends = acting.sends();
+  const actord_payload payload = ToAbi(sends.payload);
+  std::vector<Pid> durable;
+  for (const Pid& to : sends.to) {
+    if (IsHomePid(to)) durable.push_back(to);
+  }
+  if (!durable.empty() &&
+      !acting.Commit({.command = records::Command::kSend,
+                      .result = FromAbi(completion.payload()),
+                      .target = durable.front(),
+                      .message = records::Body{.from = acting.yield().pid,
+                                               .topic = sends.topic,
+                                               .payload = sends.payload},
+                      .others = {durable.begin() + 1, durable.end()}})) {
+    return 0;  // the journal has failed: nothing leaves any more
+  }
+  const uint64_t record = acting.done_at();
+  const actord_pid from = ToAbi(acting.yield().pid);
+  for (size_t i = 0; i < durable.size(); ++i) {
+    const uint64_t position = record + 1 + i;
+    sends_.Send(by, durable[i],
+                NewLoggedMessage(from, sends.topic, payload, position, lane_),
+                position, record);
+  }
+  for (const Pid& to : sends.to) {
+    if (IsHomePid(to)) continue;
+    Envelope* const message =
+        lane_.NewEnvelope(ACTORD_EVENT_MESSAGE, sends.topic, payload);
+    message->from = from;
+    sends_.SendWhenDurable(by, to, message,
+                           record == 0 ? acting.record() : record);
+  }
+  return record;
+}
+
+void DurableYields::RunInPool(const Begin& begin, const CommandHandler& handler,
+                              YieldEffect& yield, Process& process,
+                              const Pid& self) {
+  const uint64_t tag = yield.content->completion.tag;
+  if (begin.restored != nullptr && !handler.is_builtin()) {
+    Refuse(process, tag, ACTORD_ABORTED,
+           "the daemon has ended while the handler of the command ran; nobody "
+           "knows how far it came");
+    return;
+  }
+  const actord_completion handle =
+      Open(process, tag, /*external=*/false, begin.timeout_ns);
+  if (handle == 0) return;
+  durable_.releases().After(
+      begin.record,
+      [self, by = OwnerOf(process), handle, envelope = yield.content.Take(),
+       &handler, &dispatcher = dispatcher_, &lane = shared_lane_] {
+        dispatcher.PostToPool(handler, self, by, handle, envelope, lane);
+      });
+}
+
+void DurableYields::HandOut(const Begin& begin, YieldEffect& yield,
+                            Process& process, const Pid& self) {
+  const uint64_t tag = yield.content->completion.tag;
+  absl::StatusOr<Dispatcher::Task> task =
+      dispatcher_.TaskOf(process, self, yield, begin.timeout_ns);
+  if (!task.ok()) {
+    Refuse(process, tag, ACTORD_INVALID_ARGUMENT,
+           std::string(task.status().message()));
+    return;
+  }
+  if (begin.restored != nullptr) {
+    task->history.attempts = begin.restored->attempts;
+    task->history.lease_left_ns = TimeLeft(begin.restored->lease_ns);
+  }
+  const actord_completion handle =
+      Open(process, tag, /*external=*/true, begin.timeout_ns);
+  if (handle == 0) return;
+  durable_.releases().After(
+      begin.record, [handle, token = YieldToken{self, tag},
+                     task = *std::move(task), &dispatcher = dispatcher_,
+                     &broker = broker_, &tasks = tasks_,
+                     &lane = shared_lane_]() mutable {
+        if (!broker.IsPending(handle)) return;
+        if (!dispatcher.AddTask(handle, std::move(task), lane)) return;
+        // The yield may have ended before it was in the table.
+        if (!broker.IsPending(handle)) tasks.Expire(token);
+      });
+}
+
+void DurableYields::Apply(CallEffect& call, Process& process, const Pid& self,
+                          uint64_t record, uint64_t position) {
+  lane_.Count(&Counters::yields);
+  const uint64_t tag = call.content->ReadHeader<CallHeader>().call;
+  Envelope* const content = call.content.Take();
+  const Pid to = call.to;
+  const Owner by = OwnerOf(process);
+  const uint64_t timeout_ns = dispatcher_.TimeoutOf(call.timeout_ns);
+  if (!dispatcher_.MayYield(process)) {
+    if (IsHomePid(to)) sends_.LogDropped(to, position);
+    Refuse(process, tag, ACTORD_RESOURCE_EXHAUSTED,
+           dispatcher_.TooManyYields(lane_));
+    lane_.Free(content);
+    return;
+  }
+  if (to == Pid{}) {
+    Refuse(process, tag, ACTORD_NOT_FOUND,
+           "no process holds the name that was called");
+    lane_.Free(content);
+    return;
+  }
+  if (!IsHomePid(to)) {
+    const actord_completion handle =
+        Open(process, tag, /*external=*/false, timeout_ns);
+    if (handle == 0) {
+      lane_.Free(content);
+      return;
+    }
+    durable_.releases().After(record, [by, to, handle, content, &calls = calls_,
+                                       &lane = shared_lane_] {
+      calls.Deliver(by, to, handle, content, lane);
+    });
+    return;
+  }
+  std::string_view topic = content->topic();
+  topic.remove_prefix(sizeof(CallHeader));
+  Run run(Run::Kind::kCall,
+          NewLoggedCall(ToAbi(self), tag, topic, content->payload(), position,
+                        lane_),
+          by);
+  lane_.Free(content);
+  const Posted posted = delivery_.Post(to, run, lane_);
+  if (posted == Posted::kDelivered || run.first == nullptr) {
+    // A callee that ends meanwhile fails the call by its tag.
+    Open(process, tag, /*external=*/false, timeout_ns);
+    return;
+  }
+  if (posted == Posted::kMailboxFull || posted == Posted::kOverQuota) {
+    sends_.LogDropped(to, position);
+  }
+  const absl::Status why = delivery_.Explain(by, to, posted, lane_);
+  Refuse(process, tag, static_cast<int32_t>(why.code()),
+         std::string(why.message()));
+  lane_.Free(run.first);
+}
+
+void DurableYields::Apply(const CancelEffect& cancel, Process& process,
+                          const Pid& self, uint64_t record) {
+  if (!broker_.GiveUp(cancel.tag, process, lane_)) return;
+  durable_.releases().After(
+      record, [token = YieldToken{self, cancel.tag}, &tasks = tasks_] {
+        tasks.Expire(token);
+      });
+}
+
+// ---- After a restart
+
+void DurableYields::Resume(const std::vector<records::YieldImage>& yields,
+                           Process& process, const Pid& self,
+                           uint64_t record) {
+  for (const records::YieldImage& image : yields) {
+    if (image.answer != 0) {
+      // The completion is in the mailbox.
+      continue;
+    }
+    if (image.cancelled) {
+      Refuse(process, image.tag, ACTORD_CANCELLED,
+             "the process gave the yield up");
+    } else if (image.kind == records::YieldKind::kCall) {
+      ResumeCall(image, process, self);
+    } else {
+      ResumeCommand(image, process, self, record);
+    }
+  }
+}
+
+void DurableYields::ResumeCall(const records::YieldImage& image,
+                               Process& process, const Pid& /*self*/) {
+  if (image.failed || !IsHomePid(image.callee)) {
+    Refuse(process, image.tag,
+           image.callee.empty() ? ACTORD_NOT_FOUND : ACTORD_ABORTED,
+           image.callee.empty()
+               ? "no process holds the name that was called"
+               : "the process that was called has ended without a reply");
+    return;
+  }
+  Open(process, image.tag, /*external=*/false, TimeLeft(image.deadline_ns));
+}
+
+void DurableYields::ResumeCommand(const records::YieldImage& image,
+                                  Process& process, const Pid& self,
+                                  uint64_t record) {
+  const uint64_t timeout_ns = TimeLeft(image.deadline_ns);
+  if (durable_.IsSpawning({self, image.tag})) {
+    Open(process, image.tag, /*external=*/false, timeout_ns);
+    return;
+  }
+  YieldEffect yield;
+  yield.content = Content(lane_.NewEnvelope(
+      ACTORD_EVENT_COMPLETION, image.command, ToAbi(image.payload)));
+  yield.content->completion.tag = image.tag;
+  if (!image.policy.empty()) {
+    yield.policy = Content(lane_.NewEnvelope(
+        ACTORD_EVENT_COMPLETION, {},
+        {ToAbi(std::string_view(image.policy)), {}}));
+  }
+  Carry({.record = record, .timeout_ns = timeout_ns, .restored = &image}, yield,
+        process, self);
+}
+
+}  // namespace actord::runtime

@@ -1,0 +1,47 @@
+#include "runtime/effects/logged_sends.h"
+
+#include "runtime/system/assert.h"
+#include "runtime/table/home_pid.h"
+
+namespace actord::runtime {
+
+uint64_t LoggedSends::LogDropped(const Pid& to, uint64_t position) {
+  return durable_
+      .Append(records::Dropped{.to = to,
+                               .positions = {{{.lsn = position}}},
+                               .reason = records::DropReason::kMailboxFull})
+      .value_or(0);
+}
+
+void LoggedSends::Send(Owner by, const Pid& to, Envelope* message,
+                       uint64_t position, uint64_t record) {
+  ACTORD_ASSERT(message->type == kEventLogged,
+                "logged_sends.h: the message is in the journal");
+  const Posted posted = delivery_.Send(by, to, message, lane_);
+  if (posted == Posted::kDelivered) return;
+  if (posted == Posted::kMailboxFull || posted == Posted::kOverQuota) {
+    // The journal has the message in the mailbox of the receiver. (If the
+    // receiver has ended, the journal knows that.)
+    if (const uint64_t dropped = LogDropped(to, position)) record = dropped;
+  }
+  durable_.releases().After(
+      record, [message, to, posted, by, &undelivered = undelivered_,
+               &lane = shared_lane_] {
+        undelivered.DropRefused(message, to, posted, by, lane);
+      });
+}
+
+void LoggedSends::SendWhenDurable(Owner by, const Pid& to, Envelope* message,
+                                  uint64_t record) {
+  // Volatile code never knows what a crash can take back.
+  durable_.releases().After(
+      record, [message, to, by, &delivery = delivery_,
+               &undelivered = undelivered_, &lane = shared_lane_] {
+        const Posted posted = delivery.Send(by, to, message, lane);
+        if (posted != Posted::kDelivered) {
+          undelivered.DropRefused(message, to, posted, by, lane);
+        }
+      });
+}
+
+}  // namespace actord::runtime
