@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/process/errors.h"
-#include "runtime/records/fingerprint.h"
+#include "runtime/process/fingerprint.h"
 #include "runtime/records/record_codec.h"
 #include "runtime/system/assert.h"
 

@@ -33,6 +33,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "runtime/process/fingerprint.h"
 #include "runtime/process/pid.h"
 #include "runtime/records/position.h"
 
@@ -51,13 +52,6 @@ struct Positions {
 struct Tags {
   std::vector<uint64_t> list;
   friend bool operator==(const Tags&, const Tags&) = default;
-};
-// 128 bits of SipHash, with the key of the store, of the fixed encoding of what
-// a request asks for.
-struct Fingerprint {
-  uint64_t high = 0;
-  uint64_t low = 0;
-  friend bool operator==(const Fingerprint&, const Fingerprint&) = default;
 };
 
 // Whether a version that does not know the field may go on without it.

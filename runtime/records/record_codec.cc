@@ -19,7 +19,7 @@ constexpr size_t kDigestBytes = 32;
 constexpr std::array<std::string_view, kKinds> kNames = {
     "SUBMITTED", "STARTED",  "INPUT",     "STEP",    "DONE",
     "DROPPED",   "RESENT",   "FORGOTTEN", "ATTEMPT", "YIELD_OVER",
-    "ENDED",     "UPGRADED", "PLUGIN",    "TIME",    "CHECKPOINT"};
+    "ENDED",     "UPGRADED", "PLUGIN",    "TIME",    "CHECKPOINT", "OWNER"};
 
 constexpr uint16_t kFirst = static_cast<uint16_t>(Kind::kSubmitted);
 
@@ -50,8 +50,9 @@ std::string_view Rule(const Input& record) {
     return record.messages.empty() ? std::string_view()
                                    : "an event has no messages";
   }
-  return record.messages.empty() || record.messages.size() > kMaxMessages
-             ? "it has 1 to 64 messages, or an event"
+  if (record.messages.size() > kMaxMessages) return "it has up to 64 messages";
+  return record.messages.empty() && record.request.id.empty()
+             ? "it has messages, an event or a request id"
              : std::string_view();
 }
 std::string_view Rule(const Upgraded& record) {
@@ -61,6 +62,12 @@ std::string_view Rule(const Upgraded& record) {
 std::string_view Rule(const Plugin& record) {
   return record.sha256.size() == kDigestBytes ? std::string_view()
                                               : "a digest has 32 bytes";
+}
+
+std::string_view Rule(const OwnerName& record) {
+  return record.owner == Owner::kNobody || record.name.empty()
+             ? "an owner has a number and a name"
+             : std::string_view();
 }
 
 template <size_t Index = 0>

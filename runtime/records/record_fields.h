@@ -68,6 +68,7 @@ void VisitFields(T& record, Visitor& visit) {
   visit(7, record.status);
   visit(8, record.payload);
   visit(9, record.at_ns);
+  visit(10, record.is_submit);
 }
 
 template <typename T, typename Visitor>
@@ -121,6 +122,9 @@ void VisitFields(T& record, Visitor& visit) {
   visit(1, record.to);
   visit(2, record.positions);
   visit(3, record.reason);
+  visit(4, record.request);
+  visit(5, record.owner);
+  visit(6, record.is_submit);
 }
 
 template <typename T, typename Visitor>
@@ -192,6 +196,13 @@ requires Is<T, Checkpoint>
 void VisitFields(T& record, Visitor& visit) {
   visit(1, record.applied);
   visit(2, record.trim);
+}
+
+template <typename T, typename Visitor>
+requires Is<T, OwnerName>
+void VisitFields(T& record, Visitor& visit) {
+  visit(1, record.owner);
+  visit(2, record.name);
 }
 
 }  // namespace actord::runtime::records

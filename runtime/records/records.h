@@ -42,6 +42,7 @@ enum class Kind : uint16_t {
   kPlugin = 14,
   kTime = 15,
   kCheckpoint = 16,
+  kOwner = 17,
 };
 
 struct Body {
@@ -109,7 +110,7 @@ enum class InputKind : uint8_t { kMessages, kCompletion, kCancel, kTerminate };
 constexpr InputKind LastOf(InputKind) { return InputKind::kTerminate; }
 
 // A durable process has accepted something from outside the durable set: 1 to
-// 64 messages, or one event.
+// 64 messages, or one event; with a request key perhaps no message.
 struct Input {
   static constexpr Kind kKind = Kind::kInput;
   Pid to = {};
@@ -122,6 +123,7 @@ struct Input {
   // Of kCompletion: body 0. Of kCancel and kTerminate: the reason.
   Payload payload = {};
   uint64_t at_ns = 0;
+  bool is_submit = false;  // the key is a request id of Submit
   std::string unknown = {};
   friend bool operator==(const Input&, const Input&) = default;
 };
@@ -214,12 +216,16 @@ enum class DropReason : uint8_t {  // as DeadLetterReason (dead_letters.h)
 constexpr DropReason LastOf(DropReason) { return DropReason::kDroppedAtEnd; }
 
 // Messages and calls could not be delivered. A message becomes a dead letter
-// with its own position as id, and a call fails.
+// with its own position as id, and a call fails. If the messages are of an
+// INPUT with a request key, the key is forgotten: its request was refused.
 struct Dropped {
   static constexpr Kind kKind = Kind::kDropped;
   Pid to = {};
   Positions positions = {};
   DropReason reason = DropReason::kUnknownProcess;
+  std::string request = {};      // the id of that key; empty: none
+  Owner owner = Owner::kNobody;  // of the id
+  bool is_submit = false;        // as in INPUT
   std::string unknown = {};
   friend bool operator==(const Dropped&, const Dropped&) = default;
 };
@@ -314,8 +320,18 @@ struct Checkpoint {
   friend bool operator==(const Checkpoint&, const Checkpoint&) = default;
 };
 
+// The number of an owner of processes stands for a name, for ever. Reserved
+// before anything that belongs to the owner.
+struct OwnerName {
+  static constexpr Kind kKind = Kind::kOwner;
+  Owner owner = Owner::kNobody;
+  std::string name = {};
+  std::string unknown = {};
+  friend bool operator==(const OwnerName&, const OwnerName&) = default;
+};
+
 using Any = std::variant<Submitted, Started, Input, Step, Done, Dropped, Resent,
                          Forgotten, Attempt, YieldOver, Ended, Upgraded, Plugin,
-                         Time, Checkpoint>;
+                         Time, Checkpoint, OwnerName>;
 
 }  // namespace actord::runtime::records

@@ -32,6 +32,7 @@
 #include <string_view>
 
 #include "absl/container/btree_map.h"
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "runtime/journal/format.h"
@@ -51,6 +52,9 @@ struct ApplierOptions {
   // How long results, and request and message ids, are kept.
   uint64_t result_ttl_ns = uint64_t{7} * 24 * 3600 * 1'000'000'000;
   uint64_t request_id_ttl_ns = uint64_t{24} * 3600 * 1'000'000'000;
+  // The most request ids, and the most message ids, that the end of a round
+  // leaves. The ids that end first go first.
+  uint64_t request_id_max = 1'000'000;
   // Apply commits by itself when the batch has this many bytes.
   size_t max_batch_bytes = 8 << 20;
 };
@@ -127,8 +131,20 @@ class JournalApplier {
   absl::Status DropOne(uint64_t position, const records::Dropped& record);
   absl::Status CarryOut(Resident& process, const records::Done& record);
   absl::Status SendAll(const Pid& from, const records::Done& record);
+  absl::Status Take(const records::OwnerName& record);
+
+  // ---- journal_applier_ids.cc: request ids and message ids.
   void KeepRequest(uint8_t kind, Owner owner, const records::RequestKey& key,
-                   const Pid& pid);
+                   const Pid& pid, bool is_submitted);
+  // The request was refused: the id that the record at `lsn` has brought, or
+  // that has started `pid`, may be used again.
+  absl::Status ForgetRequest(uint8_t kind, Owner owner, const std::string& id,
+                             absl::FunctionRef<bool(const RequestEntry&)> is);
+  // Ids whose time is over, and those above the maximum.
+  absl::Status ExpireIds(uint8_t kind);
+  uint64_t& CountOf(uint8_t kind) {
+    return kind == kSubmitId ? meta_.submit_ids : meta_.message_ids;
+  }
 
   // ---- journal_applier_steps.cc: steps and their effects.
   absl::Status Take(const records::Step& record);
@@ -160,6 +176,11 @@ class JournalApplier {
   // Puts an event into the mailbox of `to`. A message to a process that does
   // not live becomes a dead letter, and a call fails. `to` need not be durable.
   absl::Status Deliver(const Pid& to, uint64_t position, Mail&& mail);
+  // Deliver for a process of this owner: a process of another owner is as one
+  // that does not live.
+  absl::Status DeliverFrom(Owner sender, const Pid& to, uint64_t position,
+                           Mail&& mail);
+  absl::Status DeliverToNobody(const Pid& to, uint64_t position, Mail&& mail);
   absl::Status AddLetter(const Pid& to, uint64_t position, Mail&& mail,
                          records::DropReason reason, Owner owner);
   // The call of `mail` gets no answer.

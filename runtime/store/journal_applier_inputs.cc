@@ -9,23 +9,10 @@
 
 namespace actord::runtime {
 
-void JournalApplier::KeepRequest(uint8_t kind, Owner owner,
-                                 const records::RequestKey& key,
-                                 const Pid& pid) {
-  if (key.id.empty()) return;
-  RequestEntry entry;
-  entry.fingerprint = key.fingerprint;
-  entry.lsn = lsn_;
-  entry.pid = pid;
-  entry.expires_ns = meta_.store_ns + options_.request_id_ttl_ns;
-  std::string at = KeyOf(KeyKind::kRequest, owner, kind, key.id);
-  batch_.Put(KeyOf(KeyKind::kExpiry, entry.expires_ns, at), "");
-  batch_.Put(std::move(at), ValueOf(entry));
-}
-
 absl::Status JournalApplier::Take(const records::Input& record) {
   meta_.store_ns = std::max(meta_.store_ns, record.at_ns);
-  KeepRequest(kMessageId, record.owner, record.request, record.to);
+  KeepRequest(record.is_submit ? kSubmitId : kMessageId, record.owner,
+              record.request, record.to, /*is_submitted=*/false);
   if (record.kind == records::InputKind::kCompletion) {
     return Complete(record.to, record.tag, record.status, lsn_);
   }
@@ -131,7 +118,12 @@ absl::Status JournalApplier::Take(const records::Dropped& record) {
     absl::Status status = DropOne(position.lsn, record);
     if (!status.ok()) return status;
   }
-  return absl::OkStatus();
+  if (record.positions.list.empty()) return absl::OkStatus();
+  return ForgetRequest(
+      record.is_submit ? kSubmitId : kMessageId, record.owner, record.request,
+      [lsn = record.positions.list.front().lsn](const RequestEntry& entry) {
+        return entry.lsn == lsn;
+      });
 }
 
 absl::Status JournalApplier::DropOne(uint64_t position,
@@ -221,6 +213,11 @@ absl::Status JournalApplier::Take(const records::YieldOver& record) {
 
 absl::Status JournalApplier::Take(const records::Plugin& record) {
   batch_.Put(KeyOf(KeyKind::kPlugin, record.sha256), ValueOf(record));
+  return absl::OkStatus();
+}
+
+absl::Status JournalApplier::Take(const records::OwnerName& record) {
+  batch_.Put(KeyOf(KeyKind::kOwner, record.owner), record.name);
   return absl::OkStatus();
 }
 

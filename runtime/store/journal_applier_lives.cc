@@ -33,7 +33,9 @@ absl::Status JournalApplier::Take(const records::Submitted& record) {
     absl::Status status = Hold(process, record.name);
     if (!status.ok()) return status;
   }
-  KeepRequest(kSubmitId, record.owner, record.request, record.pid);
+  entry.request = record.request;
+  KeepRequest(kSubmitId, record.owner, record.request, record.pid,
+              /*is_submitted=*/true);
   for (size_t i = 0; i < record.messages.size(); ++i) {
     Mail mail;
     mail.lsn = lsn_;
@@ -81,6 +83,7 @@ absl::Status JournalApplier::Take(const records::Started& record) {
   Resident& process = **found;
   if (process.entry.started) return Contradiction("Init has returned before");
   process.entry.started = true;
+  process.entry.request = {};
   process.entry.durability = record.durability;
   process.runtime().turn = record.turn;
   process.runtime().traps_exits = record.traps_exits;
@@ -225,6 +228,11 @@ absl::Status JournalApplier::EndProcess(Resident& process,
   records::RuntimeImage& image = process.runtime();
   meta_.store_ns = std::max(meta_.store_ns, end.at_ns);
   absl::Status status = CompleteSpawn(process, end.code, end.message);
+  if (!status.ok()) return status;
+  // The submitter is told of a failure.
+  status = ForgetRequest(
+      kSubmitId, image.owner, process.entry.request.id,
+      [&pid](const RequestEntry& entry) { return entry.pid == pid; });
   if (!status.ok()) return status;
   while (!image.names.empty()) {
     const std::string name = image.names.back();

@@ -37,6 +37,21 @@ absl::Status JournalApplier::Deliver(const Pid& to, uint64_t position,
     batch_.PutNew(std::move(key), ValueOf(mail));
     return absl::OkStatus();
   }
+  return DeliverToNobody(to, position, std::move(mail));
+}
+
+absl::Status JournalApplier::DeliverFrom(Owner sender, const Pid& to,
+                                         uint64_t position, Mail&& mail) {
+  if (!IsHomePid(to)) return absl::OkStatus();
+  const absl::StatusOr<Resident*> receiver = residents_.Find(to);
+  if (!receiver.ok()) return receiver.status();
+  return *receiver == nullptr || Sees(sender, (*receiver)->owner())
+             ? Deliver(to, position, std::move(mail))
+             : DeliverToNobody(to, position, std::move(mail));
+}
+
+absl::Status JournalApplier::DeliverToNobody(const Pid& to, uint64_t position,
+                                             Mail&& mail) {
   if (mail.kind == MailKind::kCall) return FailCall(mail.from, mail.tag);
   if (mail.kind != MailKind::kMessage) return absl::OkStatus();
   return AddLetter(to, position, std::move(mail), records::DropReason::kEnded,

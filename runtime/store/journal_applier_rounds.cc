@@ -21,6 +21,8 @@ absl::Status JournalApplier::EndRound() {
   status = MoveBodies(meta_.previous_round);
   if (!status.ok()) return status;
   status = Expire();
+  if (status.ok()) status = ExpireIds(kSubmitId);
+  if (status.ok()) status = ExpireIds(kMessageId);
   if (!status.ok()) return status;
   meta_.trim = meta_.previous_round;
   meta_.previous_round = meta_.round;
@@ -100,16 +102,8 @@ absl::Status JournalApplier::Expire() {
         });
     if (!status.ok() || piece.empty()) return status;
     for (std::string& key : piece) {
-      const uint64_t at_ns = NumberIn(key, kKeyKindBytes);
       std::string what = key.substr(kKeyKindBytes + sizeof(uint64_t));
       batch_.Erase(std::move(key));
-      // An id that was used again has a later expiry.
-      if (what.compare(0, kKeyKindBytes, KeyOf(KeyKind::kRequest)) == 0) {
-        const absl::StatusOr<std::optional<RequestEntry>> entry =
-            batch_.Read<RequestEntry>(what);
-        if (!entry.ok()) return entry.status();
-        if (entry->has_value() && (*entry)->expires_ns != at_ns) continue;
-      }
       batch_.Erase(std::move(what));
     }
     absl::Status written = Commit();

@@ -152,7 +152,7 @@ absl::Status JournalApplier::Do(Resident& process, const SendEffect& send,
   Mail mail;
   mail.lsn = lsn_;
   mail.from = process.pid;
-  return Deliver(send.to, position, std::move(mail));
+  return DeliverFrom(process.owner(), send.to, position, std::move(mail));
 }
 
 absl::Status JournalApplier::Do(Resident& process, const SpawnEffect& spawn,
@@ -219,7 +219,7 @@ absl::Status JournalApplier::Do(Resident& process, const CallEffect& call,
   mail.lsn = lsn_;
   mail.from = process.pid;
   mail.tag = tag;
-  return Deliver(call.to, position, std::move(mail));
+  return DeliverFrom(process.owner(), call.to, position, std::move(mail));
 }
 
 absl::Status JournalApplier::Do(Resident& process, const ReplyEffect& reply,

@@ -34,6 +34,20 @@ uint64_t NumberIn(std::string_view key, size_t offset) {
   return number;
 }
 
+Owner OwnerIn(std::string_view key) {
+  return Owner{static_cast<uint16_t>(
+      static_cast<unsigned char>(key[kKeyKindBytes]) << 8 |
+      static_cast<unsigned char>(key[kKeyKindBytes + 1]))};
+}
+
+uint8_t IdKindIn(std::string_view key) {
+  return static_cast<unsigned char>(key[kKeyKindBytes + sizeof(Owner)]);
+}
+
+std::string_view IdIn(std::string_view key) {
+  return key.substr(kKeyKindBytes + sizeof(Owner) + 1);
+}
+
 Pid PidIn(std::string_view key, size_t offset) {
   const uint64_t high = NumberIn(key, offset);
   const uint64_t low = NumberIn(key, offset + 8);

@@ -14,6 +14,9 @@
 //   kTimer    time, PID, tag                   nothing; tag 0: the lifetime
 //   kOutcome  PID                              OutcomeEntry
 //   kRequest  owner, kind of id, id            RequestEntry
+//   kOrder    kind of id, time, lsn            key of the kRequest that ends at
+//                                              that time; lsn: of its record
+//   kOwner    owner                            the name
 //   kExpiry   time, key of what expires        nothing
 //   kLetter   position                         Letter
 //   kPlugin   SHA-256                          records::Plugin
@@ -48,6 +51,8 @@ enum class KeyKind : uint16_t {
   kLetter = 13,
   kPlugin = 14,
   kHistory = 15,
+  kOrder = 16,
+  kOwner = 17,
 };
 inline constexpr size_t kKeyKindBytes = 2;
 inline constexpr size_t kKeyPidBytes = 16;
@@ -81,6 +86,11 @@ std::string BehindPrefix(std::string prefix);
 // Parts of a key. Precondition: the key is long enough.
 Pid PidIn(std::string_view key, size_t offset);
 uint64_t NumberIn(std::string_view key, size_t offset);
+// Of a key of kName, kGroup, kRequest or kOwner.
+Owner OwnerIn(std::string_view key);
+// Of a key of kRequest.
+uint8_t IdKindIn(std::string_view key);
+std::string_view IdIn(std::string_view key);
 
 // Whose id a request id is.
 inline constexpr uint8_t kSubmitId = 1;

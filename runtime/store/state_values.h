@@ -35,6 +35,9 @@ struct StoreMeta {
   // What the store needs no record before.
   uint64_t trim = 0;
   uint64_t time_ns = 0;  // the store's clock of the last TIME
+  // Numbers of kOrder: of request ids, and of message ids.
+  uint64_t submit_ids = 0;
+  uint64_t message_ids = 0;
 };
 template <typename T, typename Visitor>
 requires Is<T, StoreMeta>
@@ -47,6 +50,8 @@ void VisitFields(T& meta, Visitor& visit) {
   visit(6, meta.previous_round);
   visit(7, meta.trim);
   visit(8, meta.time_ns);
+  visit(9, meta.submit_ids);
+  visit(10, meta.message_ids);
 }
 
 struct ProcessEntry {
@@ -59,6 +64,8 @@ struct ProcessEntry {
   Payload input;       // until there is an image
   uint64_t yield = 0;  // the parent's process.spawn, until it is completed
   records::RuntimeImage runtime;
+  // Of the Submit, until Init has returned.
+  records::RequestKey request;
 };
 template <typename T, typename Visitor>
 requires Is<T, ProcessEntry>
@@ -71,6 +78,7 @@ void VisitFields(T& entry, Visitor& visit) {
   visit(6, entry.input);
   visit(7, entry.yield);
   visit(8, entry.runtime);
+  visit(9, entry.request);
 }
 
 struct ImageEntry {
@@ -203,6 +211,7 @@ struct RequestEntry {
   uint64_t lsn = 0;  // of the record that did it
   Pid pid;           // that was submitted, or that got the messages
   uint64_t expires_ns = 0;
+  bool is_submitted = false;  // the record is a SUBMITTED
 };
 template <typename T, typename Visitor>
 requires Is<T, RequestEntry>
@@ -211,6 +220,7 @@ void VisitFields(T& entry, Visitor& visit) {
   visit(2, entry.lsn);
   visit(3, entry.pid);
   visit(4, entry.expires_ns);
+  visit(5, entry.is_submitted);
 }
 
 template <typename T>

@@ -142,13 +142,14 @@ std::optional<Pid> Homes::PidOf(const ProcessSlot& resident) const {
              : std::nullopt;
 }
 
+bool Homes::MayHaveLived(const Pid& pid) const {
+  return IsHomePid(pid) && HomeOf(pid) < kHomes && pid.slot < kMaxSlots &&
+         pid.incarnation != 0 && pid.incarnation <= epoch_ &&
+         (pid.generation & 1) != 0;
+}
+
 bool Homes::HasEnded(const Pid& pid) const {
-  if (!IsHomePid(pid) || HomeOf(pid) >= kHomes || pid.slot >= kMaxSlots ||
-      pid.incarnation == 0 || pid.incarnation > epoch_ ||
-      (pid.generation & 1) == 0) {
-    return false;
-  }
-  return !Find(pid).has_value();
+  return MayHaveLived(pid) && !Find(pid).has_value();
 }
 
 }  // namespace actord::runtime

@@ -56,6 +56,9 @@ class Homes {
   [[nodiscard]] std::optional<ProcessSlot> Find(const Pid& pid) const;
   // nullopt: the resident is not durable, or has left.
   [[nodiscard]] std::optional<Pid> PidOf(const ProcessSlot& resident) const;
+  // Whether the PID may be of a process that is or was here, in this or an
+  // earlier opening of the store.
+  [[nodiscard]] bool MayHaveLived(const Pid& pid) const;
   // Whether the PID is of a process that was here, in this or an earlier
   // opening of the store.
   [[nodiscard]] bool HasEnded(const Pid& pid) const;

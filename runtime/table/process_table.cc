@@ -48,10 +48,10 @@ void ProcessTable::Leave(Process& process) {
 
 bool ProcessTable::HasEnded(const Pid& pid, Owner by) const {
   if (IsHomePid(pid)) {
+    if (homes_ == nullptr || !homes_->MayHaveLived(pid)) return false;
+    if (by != Owner::kAny && by != Owner::kNobody) return true;
     // An ending process leaves its home a moment after nobody can find it.
-    return homes_ != nullptr &&
-           (homes_->HasEnded(pid) ||
-            (homes_->Find(pid).has_value() && !FindDurable(pid)));
+    return !FindDurable(pid);
   }
   if (pid.node != node_ || pid.incarnation != incarnation_ ||
       (pid.generation & 1) == 0) {

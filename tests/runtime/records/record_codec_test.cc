@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "runtime/journal/format.h"
+#include "runtime/process/fingerprint.h"
 #include "runtime/records/field_codec.h"
-#include "runtime/records/fingerprint.h"
 #include "runtime/records/record_fields.h"
 #include "tests/runtime/records/sample_records.h"
 
@@ -211,12 +211,14 @@ TEST(RecordDecoder, RefusesASecondEncodingOfTheSameValue) {
 
 TEST(RecordDecoder, ChecksTheRulesOfARecord) {
   EXPECT_EQ(Refusal(4, ""),
-            "INPUT: the rule: it has 1 to 64 messages, or an "
-            "event");
+            "INPUT: the rule: it has messages, an event or a request id");
+  EXPECT_EQ(Refusal(4, BytesOf(records::Input{.request = {.id = "id"}})), "");
   records::Input many;
   many.messages.resize(65);
   EXPECT_EQ(Refusal(4, BytesOf(many)),
-            "INPUT: the rule: it has 1 to 64 messages, or an event");
+            "INPUT: the rule: it has up to 64 messages");
+  EXPECT_EQ(Refusal(17, BytesOf(records::OwnerName{.name = "alice"})),
+            "OWNER: the rule: an owner has a number and a name");
   EXPECT_EQ(Refusal(15, BytesOf(records::Plugin{.sha256 = "short"})),
             "PLUGIN: the rule: a digest has 32 bytes");
 }

@@ -135,7 +135,14 @@ inline std::vector<records::Any> SampleRecords() {
                    .image = "image"},
           Plugin{.name = "bank", .version = "1.2", .sha256 = digest},
           Time{.unix_ns = 1'700'000'000'000'000'000, .store_ns = 81},
-          Checkpoint{.applied = {.lsn = 8192}, .trim = {.lsn = 4096}}};
+          Checkpoint{.applied = {.lsn = 8192}, .trim = {.lsn = 4096}},
+          Input{.to = pid, .request = key, .at_ns = 82, .is_submit = true},
+          Dropped{.to = other,
+                  .positions = {{{.lsn = 4104}}},
+                  .request = "order-1",
+                  .owner = Owner{2},
+                  .is_submit = true},
+          OwnerName{.owner = Owner{2}, .name = "alice"}};
 }
 
 inline records::RuntimeImage SampleImage() {

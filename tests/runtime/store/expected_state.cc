@@ -20,14 +20,19 @@ void ExpectedState::Apply(const Act& act) {
   std::visit([&](const auto& record) { On(record); }, act.record);
 }
 
-void ExpectedState::Remember(const char* kind, Owner owner,
+std::string ExpectedState::KeyOfId(bool is_submit, Owner owner,
+                                   const std::string& id) {
+  return std::string(is_submit ? "submit" : "message") + " " +
+         std::to_string(static_cast<int>(owner)) + " " + id;
+}
+
+void ExpectedState::Remember(bool is_submit, Owner owner,
                              const records::RequestKey& key, const Pid& pid) {
   if (key.id.empty()) return;
-  const std::string at = std::string(kind) + " " +
-                         std::to_string(static_cast<int>(owner)) + " " + key.id;
-  requests[at] = {std::to_string(key.fingerprint.high) + " " +
-                      std::to_string(act_->lsn) + " " + FormatPid(pid),
-                  clock + kDayNs};
+  requests[KeyOfId(is_submit, owner, key.id)] = {
+      std::to_string(key.fingerprint.high) + " " + std::to_string(act_->lsn) +
+          " " + FormatPid(pid),
+      clock + kDayNs, act_->lsn, pid};
 }
 
 void ExpectedState::On(const records::Submitted& record) {
@@ -43,7 +48,10 @@ void ExpectedState::On(const records::Submitted& record) {
   life.spawn = record.yield;
   clock = std::max(clock, record.at_ns);
   if (!record.name.empty()) names[{life.owner, record.name}] = record.pid;
-  Remember("submit", record.owner, record.request, record.pid);
+  Remember(true, record.owner, record.request, record.pid);
+  if (!record.request.id.empty()) {
+    life.request = KeyOfId(true, record.owner, record.request.id);
+  }
   uint64_t position = act_->lsn;
   for (const records::Body& body : record.messages) {
     Post(position++, {.to = record.pid,
@@ -66,6 +74,7 @@ ExpectedState::Yield* ExpectedState::SpawnOf(const Life& life) {
 void ExpectedState::On(const records::Started& record) {
   Life& life = lives[record.pid];
   life.started = true;
+  life.request.clear();
   life.replays = record.durability == records::Durability::kReplay;
   if (record.image.has_value()) life.input.clear();
   life.turn = record.turn;
@@ -85,7 +94,7 @@ void ExpectedState::On(const records::Started& record) {
 
 void ExpectedState::On(const records::Input& record) {
   clock = std::max(clock, record.at_ns);
-  Remember("message", record.owner, record.request, record.to);
+  Remember(record.is_submit, record.owner, record.request, record.to);
   uint64_t position = act_->lsn;
   switch (record.kind) {
     case records::InputKind::kMessages:
@@ -160,6 +169,15 @@ void ExpectedState::Do(const Pid& self, const ActEffect& effect,
   }
   switch (effect.kind) {
     case ActEffect::Kind::kSend:
+      if (Lives(effect.to) && lives[effect.to].owner != life.owner) {
+        letters[position] = {{.to = effect.to,
+                              .from = self,
+                              .topic = "topic",
+                              .text = effect.text},
+                             records::DropReason::kEnded,
+                             0};
+        return;
+      }
       return Post(position, {.to = effect.to,
                              .from = self,
                              .topic = "topic",
@@ -186,6 +204,9 @@ void ExpectedState::Do(const Pid& self, const ActEffect& effect,
                                  .deadline = deadline,
                                  .callee = effect.to,
                                  .failed = effect.to.empty()};
+      if (Lives(effect.to) && lives[effect.to].owner != life.owner) {
+        return Fail(self, effect.tag);
+      }
       return Post(position, {.to = effect.to,
                              .what = What::kCall,
                              .from = self,
@@ -285,6 +306,13 @@ void ExpectedState::On(const records::Done& record) {
 }
 
 void ExpectedState::On(const records::Dropped& record) {
+  // Its request was refused.
+  const auto request =
+      requests.find(KeyOfId(record.is_submit, record.owner, record.request));
+  if (request != requests.end() &&
+      request->second.lsn == record.positions.list.front().lsn) {
+    requests.erase(request);
+  }
   for (const Position& position : record.positions.list) {
     const auto found = mail.find(position.lsn);
     if (found == mail.end()) {

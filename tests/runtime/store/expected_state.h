@@ -53,6 +53,7 @@ class ExpectedState {
     std::string method;
     bool started = false;
     std::string input;
+    std::string request;  // the key of its id, until Init has returned
     std::string image;
     records::TurnImage turn;
     bool cancel_requested = false;
@@ -89,7 +90,14 @@ class ExpectedState {
     uint64_t expires = 0;
   };
   std::map<Pid, Kept> outcomes;
-  std::map<std::string, Kept> requests;
+  struct KeptId {
+    std::string text;
+    uint64_t expires = 0;
+    uint64_t lsn = 0;
+    Pid pid;
+  };
+  std::map<std::string, KeptId> requests;
+  std::map<uint16_t, std::string> owners;
   std::map<std::string, std::string> plugins;
   uint64_t clock = 0;
   uint64_t incarnation = 0;
@@ -112,10 +120,15 @@ class ExpectedState {
   void On(const records::Plugin& record);
   void On(const records::Time& record);
   void On(const records::Checkpoint& /*record*/) {}
+  void On(const records::OwnerName& record) {
+    owners[static_cast<uint16_t>(record.owner)] = record.name;
+  }
   void Do(const Pid& self, const ActEffect& effect, uint64_t position,
           const records::Step& step);
   void See(const Pid& self, const ActEvent& event);
-  void Remember(const char* kind, Owner owner, const records::RequestKey& key,
+  static std::string KeyOfId(bool is_submit, Owner owner,
+                             const std::string& id);
+  void Remember(bool is_submit, Owner owner, const records::RequestKey& key,
                 const Pid& pid);
   void Post(uint64_t position, Event event);
   void Fail(const Pid& caller, uint64_t tag);

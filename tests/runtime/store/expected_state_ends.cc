@@ -47,6 +47,11 @@ void ExpectedState::End(const Pid& pid, const records::End& end) {
   const Life life = lives[pid];
   lives.erase(pid);
   clock = std::max(clock, end.at_ns);
+  // Its submitter was told that it did not begin.
+  if (const auto request = requests.find(life.request);
+      request != requests.end() && request->second.pid == pid) {
+    requests.erase(request);
+  }
   if (Yield* const yield = SpawnOf(life)) {
     yield->answer = act_->lsn;
     Post(act_->lsn, {.to = life.parent,

@@ -105,6 +105,7 @@ std::vector<std::string> ExpectedState::Text() const {
     if (kept.expires < clock) continue;
     add("request ", key, " ", kept.text, " until ", kept.expires);
   }
+  for (const auto& [owner, name] : owners) add("owner ", owner, " ", name);
   for (const auto& [digest, plugin] : plugins) {
     add("plugin ", digest.substr(0, 1), " ", plugin);
   }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <iterator>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -189,11 +190,14 @@ class HistoryGenerator {
                              : records::InputKind::kTerminate;
       return Add(record);
     }
-    for (uint64_t i = 1 + Below(3); i > 0; --i) {
+    record.request = Key();
+    record.is_submit = !record.request.id.empty() && OneIn(3);
+    record.owner = Owner{static_cast<uint16_t>(Below(2))};
+    for (uint64_t i = (record.is_submit ? 0 : 1) + Below(3); i > 0; --i) {
       record.messages.push_back(Message());
     }
-    record.request = Key();
     Add(record);
+    inputs_[history_.acts().back().lsn] = record;
   }
 
   void Completions() {
@@ -268,9 +272,8 @@ class HistoryGenerator {
       const Position letter{.lsn = at->first};
       if (OneIn(3)) return Add(records::Forgotten{.letters = {{letter}}});
       if (OneIn(3)) {
-        return Add(records::Dropped{.to = at->second.event.to,
-                                    .positions = {{letter}},
-                                    .reason = records::DropReason::kEnded});
+        return Drop(at->second.event.to, letter.lsn,
+                    records::DropReason::kEnded);
       }
       const Pid to = AnyPid();
       if (!IsHomePid(to)) return;
@@ -279,15 +282,25 @@ class HistoryGenerator {
     for (const auto& [position, event] : state_.mail) {
       if (event.what != What::kMessage && event.what != What::kCall) continue;
       if (!OneIn(3)) continue;
-      return Add(records::Dropped{.to = event.to,
-                                  .positions = {{{.lsn = position}}},
-                                  .reason = records::DropReason::kMailboxFull});
+      return Drop(event.to, position, records::DropReason::kMailboxFull);
     }
+  }
+
+  // The first message of an input takes the id of the input along.
+  void Drop(const Pid& to, uint64_t position, records::DropReason reason) {
+    records::Dropped record{
+        .to = to, .positions = {{{.lsn = position}}}, .reason = reason};
+    if (const auto input = inputs_.find(position); input != inputs_.end()) {
+      record.request = input->second.request.id;
+      record.owner = input->second.owner;
+      record.is_submit = input->second.is_submit;
+    }
+    Add(record);
   }
 
   void Rare() {
     const Pid pid = Started();
-    switch (Below(5)) {
+    switch (Below(6)) {
       case 0:
         return Add(records::Time{
             .unix_ns = 5,
@@ -302,6 +315,10 @@ class HistoryGenerator {
       case 3:
         if (!pid.empty()) Upgrade(pid);
         return;
+      case 4:
+        return Add(records::OwnerName{
+            .owner = Owner{static_cast<uint16_t>(1 + Below(3))},
+            .name = Word("owner")});
       default:
         if (!pid.empty()) End(pid);
     }
@@ -332,6 +349,7 @@ class HistoryGenerator {
   uint64_t words_ = 0;
   uint32_t slots_ = 0;
   std::vector<Pid> ended_;
+  std::map<uint64_t, records::Input> inputs_;  // by lsn
 };
 
 }  // namespace actord::runtime

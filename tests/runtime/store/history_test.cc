@@ -216,7 +216,7 @@ TEST_F(RandomHistory, HasEachKindOfFact) {
   EXPECT_EQ(kinds,
             (std::set<std::string>{
                 "clock", "consumed", "exit", "group", "history", "incarnation",
-                "letter", "mail", "name", "outcome", "owed", "plugin",
+                "letter", "mail", "name", "outcome", "owed", "owner", "plugin",
                 "process", "request", "timer", "watch", "watcher", "yield"}));
   EXPECT_EQ(records.size(), 17u);
 }

@@ -24,7 +24,7 @@ class Applier : public testing::Test {
 
   void Open() {
     absl::StatusOr<std::unique_ptr<JournalApplier>> applier =
-        JournalApplier::Open(store_, history_, {});
+        JournalApplier::Open(store_, history_, options_);
     ASSERT_TRUE(applier.ok()) << applier.status();
     applier_ = *std::move(applier);
   }
@@ -84,6 +84,7 @@ class Applier : public testing::Test {
   const Pid b_ = HomePid(2, 1, 2, 1);
   History history_;
   MemoryStateStore store_;
+  ApplierOptions options_;
   std::unique_ptr<JournalApplier> applier_;
 };
 
@@ -193,6 +194,7 @@ TEST_F(Applier, TrimsTwoRoundsBehind) {
 TEST_F(Applier, RemovesResultsAndIdsAfterTheirTime) {
   Must(records::Submitted{
       .pid = a_, .request = {.id = "id"}, .keep_result = true, .at_ns = 1});
+  Must(records::Started{.pid = a_, .image = ""});
   Must(records::Ended{.pid = a_, .end = {.at_ns = 2}});
   const auto has = [&](KeyKind kind) {
     EXPECT_TRUE(applier_->EndRound().ok());
@@ -215,6 +217,59 @@ TEST_F(Applier, KeepsAnIdThatWasUsedAgain) {
       .pid = b_, .request = {.id = "id"}, .at_ns = kDayNs / 2});
   Must(records::Time{.store_ns = kDayNs + 2});
   EXPECT_TRUE(applier_->EndRound().ok());
+  EXPECT_EQ(Lines("request").size(), 1u);
+}
+
+TEST_F(Applier, LeavesAsManyIdsAsItMay) {
+  options_.request_id_max = 2;
+  Open();
+  for (uint64_t i = 1; i <= 3; ++i) {
+    const std::string text = std::to_string(i);
+    Must(records::Input{.to = a_, .request = {.id = "m" + text}, .at_ns = i});
+    Must(records::Input{.to = a_,
+                        .request = {.id = "s" + text},
+                        .at_ns = i,
+                        .is_submit = true});
+  }
+  EXPECT_EQ(Lines("request").size(), 6u) << "until the end of the round";
+  ASSERT_TRUE(applier_->EndRound().ok());
+  const auto has = [&](const std::string& id) {
+    for (const std::string& line : Lines("request")) {
+      if (line.find(" " + id + " ") != std::string::npos) return true;
+    }
+    return false;
+  };
+  for (const char* kind : {"m", "s"}) {
+    EXPECT_FALSE(has(kind + std::string("1")));
+    EXPECT_TRUE(has(kind + std::string("2")));
+    EXPECT_TRUE(has(kind + std::string("3")));
+  }
+  EXPECT_EQ(Lines("LOST"), std::vector<std::string>());
+}
+
+// A request that was refused had no effect, so its id may be used again.
+TEST_F(Applier, ForgetsTheIdOfARefusedRequest) {
+  Must(records::Submitted{.pid = a_, .request = {.id = "refused"}});
+  Must(records::Ended{.pid = a_,
+                      .end = {.reason = records::EndReason::kInitRefused}});
+  Begin(b_);
+  const uint64_t full = Must(records::Input{.to = b_,
+                                            .messages = {{}},
+                                            .request = {.id = "full"},
+                                            .owner = Owner{3}});
+  Must(records::Dropped{.to = b_,
+                        .positions = {{{.lsn = full}}},
+                        .reason = records::DropReason::kMailboxFull,
+                        .request = "full",
+                        .owner = Owner{3}});
+  EXPECT_EQ(Lines("request"), std::vector<std::string>());
+  EXPECT_EQ(Lines("LOST"), std::vector<std::string>());
+}
+
+TEST_F(Applier, KeepsTheIdOfAProcessThatHasBegunAndEnded) {
+  Must(records::Submitted{.pid = a_, .request = {.id = "id"}});
+  Must(records::Started{.pid = a_, .image = ""});
+  Must(records::Ended{.pid = a_});
   EXPECT_EQ(Lines("request").size(), 1u);
 }
 

@@ -37,13 +37,13 @@ class StoreText {
           static_cast<int>(letter.owner));
     });
     Each(KeyKind::kName, [&](auto key, auto value) {
-      Add("name ", OwnerIn(key), " ", key.substr(4), " ",
+      Add("name ", static_cast<int>(OwnerIn(key)), " ", key.substr(4), " ",
           FormatPid(PidIn(value, 0)));
     });
     Each(KeyKind::kGroup, [&](auto key, auto /*value*/) {
       const size_t end = key.size() - kKeyPidBytes;
-      Add("group ", OwnerIn(key), " ", key.substr(4, end - 5), " ",
-          FormatPid(PidIn(key, end)));
+      Add("group ", static_cast<int>(OwnerIn(key)), " ", key.substr(4, end - 5),
+          " ", FormatPid(PidIn(key, end)));
     });
     Each(KeyKind::kExit, [&](auto key, auto value) {
       const auto exit = Value<ExitEntry>(value);
@@ -64,10 +64,26 @@ class StoreText {
     });
     Each(KeyKind::kRequest, [&](auto key, auto value) {
       const auto entry = Value<RequestEntry>(value);
+      if (!store_
+               .Get(KeyOf(KeyKind::kOrder, IdKindIn(key), entry.expires_ns,
+                          entry.lsn))
+               .value()
+               .has_value()) {
+        Add("LOST order of id ", IdIn(key));
+      }
       if (entry.expires_ns < meta.store_ns) return;
       Add("request ", key[4] == kSubmitId ? "submit " : "message ",
-          OwnerIn(key), " ", key.substr(5), " ", entry.fingerprint.high, " ",
-          entry.lsn, " ", FormatPid(entry.pid), " until ", entry.expires_ns);
+          static_cast<int>(OwnerIn(key)), " ", key.substr(5), " ",
+          entry.fingerprint.high, " ", entry.lsn, " ", FormatPid(entry.pid),
+          " until ", entry.expires_ns);
+    });
+    uint64_t orders = 0;
+    Each(KeyKind::kOrder, [&](auto, auto) { ++orders; });
+    if (orders != meta.submit_ids + meta.message_ids) {
+      Add("LOST count of ids: ", orders);
+    }
+    Each(KeyKind::kOwner, [&](auto key, auto value) {
+      Add("owner ", static_cast<int>(OwnerIn(key)), " ", value);
     });
     Each(KeyKind::kPlugin, [&](auto key, auto value) {
       const auto plugin = Value<records::Plugin>(value);
@@ -126,10 +142,6 @@ class StoreText {
     const absl::Status status = DecodeFields(bytes, value);
     if (!status.ok()) Add("damaged: ", status.ToString());
     return value;
-  }
-  static int OwnerIn(std::string_view key) {
-    return static_cast<unsigned char>(key[2]) << 8 |
-           static_cast<unsigned char>(key[3]);
   }
 
   void Process(std::string_view key, std::string_view value) {

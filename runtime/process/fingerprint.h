@@ -4,13 +4,21 @@
 // Thread-safety: pure functions.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string_view>
 
-#include "runtime/records/field_codec.h"
 #include "runtime/system/sip_hash.h"
 
 namespace actord::runtime {
+
+// 128 bits of SipHash, with the key of the store, of the fixed encoding of what
+// a request asks for.
+struct Fingerprint {
+  uint64_t high = 0;
+  uint64_t low = 0;
+  friend bool operator==(const Fingerprint&, const Fingerprint&) = default;
+};
 
 // Of the parts in their order; each counts with its length, so no two lists of
 // parts are hashed as the same bytes. `key`: secret, and of the store, so that
