@@ -34,10 +34,6 @@ Daemon::Daemon(const Config& config, Logger& logger, CallCheck check)
     : config_(config),
       logger_(logger),
       check_(std::move(check)),
-      request_ids_(config.request_id_ttl, config.request_id_max,
-                   runtime::Clock::System()),
-      message_ids_(config.request_id_ttl, config.request_id_max,
-                   runtime::Clock::System()),
       shutdown_(config.force_timeout, deadline_) {}
 
 absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Start(const Config& config,
@@ -176,8 +172,9 @@ absl::Status Daemon::StartServer() {
   }
   service_ = std::make_unique<ActorService>(ServiceContext{
       config_, runtime::Clock::System(), catalog_, plugins_, *plugin_loading_,
-      *runtime_, request_ids_, message_ids_, shutdown_, logger_, *connections_,
-      access_.get(), check, certificates_.get(), presented_tokens_.get()});
+      *runtime_, runtime_->request_ids(), runtime_->message_ids(), shutdown_,
+      logger_, *connections_, access_.get(), check, certificates_.get(),
+      presented_tokens_.get()});
   if (access_ != nullptr) {
     status = access_->Start(
         [this] {

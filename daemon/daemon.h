@@ -21,7 +21,6 @@
 #include "daemon/exit_status.h"
 #include "daemon/log/logging.h"
 #include "daemon/operations/exit_deadline.h"
-#include "daemon/operations/idempotency.h"
 #include "daemon/operations/memory_return.h"
 #include "daemon/operations/memory_watch.h"
 #include "daemon/operations/presented_tokens.h"
@@ -142,8 +141,6 @@ class Daemon {
   std::unique_ptr<runtime::Runtime> runtime_;
   std::unique_ptr<MemoryWatch> memory_watch_;    // null: nothing is served
   std::unique_ptr<MemoryReturn> memory_return_;  // null: nothing is served
-  RequestIds request_ids_;
-  RequestIds message_ids_;
   ShutdownControl shutdown_;
   std::unique_ptr<PluginLoading> plugin_loading_;  // null: no service
   std::unique_ptr<TlsReloader> tls_;               // null: no TLS

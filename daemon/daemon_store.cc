@@ -1,16 +1,30 @@
 // The store of the daemon, and the options of a runtime with or without it.
+#include <cstdint>
 #include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
 #include "daemon/daemon.h"
 
 namespace actord::daemon {
+
+namespace {
+
+// An infinite duration is for ever.
+uint64_t NanosecondsOf(absl::Duration duration) {
+  return static_cast<uint64_t>(absl::ToInt64Nanoseconds(duration));
+}
+
+}  // namespace
 
 absl::Status Daemon::OpenStore() {
   if (config_.store_directory.empty()) return absl::OkStatus();
   runtime::OpenedStore::Options options;
   options.journal.directory = config_.store_directory;
+  options.applier.request_id_ttl_ns =
+      NanosecondsOf(config_.store_request_id_ttl);
+  options.applier.request_id_max = config_.store_request_id_max;
   options.failed = [this](const absl::Status& status) {
     // Nobody knows what the disk has. Nothing that was not durable has left.
     logger_.Error(absl::StrCat(
@@ -47,6 +61,8 @@ runtime::RuntimeOptions Daemon::OptionsOfRuntime() {
     options.incarnation =
         static_cast<uint32_t>(store_->journal().report().incarnation);
   }
+  options.request_ids = {.ttl_ns = NanosecondsOf(config_.request_id_ttl),
+                         .max = config_.request_id_max};
   options.counts_owners = !config_.auth_tokens.empty();
   options.stuck_after = config_.force_timeout;
   options.log = [this](runtime::LogLevel level, std::string_view message) {

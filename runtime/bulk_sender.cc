@@ -14,9 +14,9 @@ constexpr size_t kMaxHiddenBytes = 64 << 10;
 BulkSender::~BulkSender() { Show(); }
 
 absl::Status BulkSender::Send(const Pid& to, const Message& message, Owner by,
-                              uint64_t* position) {
+                              uint64_t* position, const RequestId* id) {
   absl::Status status =
-      core_.SendFromOutside(by, to, message, &ready_).Tell(position);
+      core_.SendFromOutside(by, to, message, &ready_, id).Tell(position);
   ++sends_;
   bytes_ += message.payload.bytes.size();
   // RESOURCE_EXHAUSTED mostly means a full mailbox.

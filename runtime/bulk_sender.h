@@ -26,7 +26,8 @@ class BulkSender {
 
   // Like Runtime::Send.
   absl::Status Send(const Pid& to, const Message& message,
-                    Owner by = Owner::kAny, uint64_t* position = nullptr);
+                    Owner by = Owner::kAny, uint64_t* position = nullptr,
+                    const RequestId* id = nullptr);
 
  private:
   void Show();

@@ -23,12 +23,27 @@ size_t ThreadsOf(const RuntimeOptions& options) {
          static_cast<size_t>(options.max_blocked_threads);
 }
 
-// The key for the random bits of steps.
+// Tells the secret of request ids from that of the steps.
+constexpr uint64_t kIdSeed = 0x7265'7175'6573'7473;
+
+// The key for the random bits of steps, or for request ids.
 SipKey SecretOf(uint64_t seed) {
   // Not the stream that the workers use for their choices.
   Random random(~seed);
   const uint64_t k0 = random.Next();
   return {k0, random.Next()};
+}
+
+// Without a store, ids and contents need one key as long as the daemon runs.
+RequestIds::Options OptionsOfIds(const RuntimeOptions& options) {
+  const SipKey secret = SecretOf(options.seed ^ kIdSeed);
+  RequestIds::Options ids{
+      .bounds = options.request_ids, .ids = secret, .contents = secret};
+  if (options.store != nullptr) {
+    ids.durable = options.store->request_id_bounds();
+    ids.contents = options.store->fingerprint_key();
+  }
+  return ids;
 }
 
 }  // namespace
@@ -44,6 +59,8 @@ Runtime::Core::Core(const RuntimeOptions& resolved, const Catalog& known)
       durable(options.store == nullptr ? nullptr
                                        : std::make_unique<DurableProcesses>(
                                              *options.store, processes, clock)),
+      request_ids(OptionsOfIds(options), clock),
+      message_ids(OptionsOfIds(options), clock),
       scheduler(options.workers, clock),
       lane(buffers, Lane::Use::kShared),
       delivery(processes, scheduler, limits),
@@ -189,14 +206,16 @@ absl::Status Runtime::Core::SetQuotas(const OwnerQuotas& all,
 }
 
 Sent Runtime::Core::SendFromOutside(Owner by, const Pid& to,
-                                    const Message& message, ReadyList* ready) {
+                                    const Message& message, ReadyList* ready,
+                                    const RequestId* id) {
   absl::Status status =
       CheckPayloadSize("payload", message.payload, PayloadLimit(limits));
   status.Update(CheckTopic(message.topic));
   status.Update(CheckMemory(limits));
   if (!status.ok()) return {status};
   if (IsHomePid(to) && durable != nullptr) {
-    return durable_inputs->SendAll(by, to, {&message, 1}, lane, ready);
+    return durable_inputs->SendAll(by, to, {&message, 1}, lane, ready,
+                                   {.id = id});
   }
   Envelope* const envelope = lane.NewEnvelope(
       ACTORD_EVENT_MESSAGE, message.topic, ToAbi(message.payload));
@@ -204,12 +223,14 @@ Sent Runtime::Core::SendFromOutside(Owner by, const Pid& to,
 }
 
 Sent Runtime::Core::SendAllFromOutside(Owner by, const Pid& to,
-                                       const std::vector<Message>& messages) {
+                                       const std::vector<Message>& messages,
+                                       const RequestId& id) {
   if (!IsHomePid(to) || durable == nullptr) {
     return {delivery.SendAll(by, to, messages, lane)};
   }
-  if (!messages.empty()) {
-    return durable_inputs->SendAll(by, to, messages, lane);
+  if (!messages.empty() || !id.id.empty()) {
+    return durable_inputs->SendAll(by, to, messages, lane, nullptr,
+                                   {.id = &id, .is_submit = true});
   }
   // The process itself may not be durable yet.
   return {delivery.SendAll(by, to, messages, lane), durable->LastPosition()};

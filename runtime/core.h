@@ -10,6 +10,7 @@
 #include "runtime/actors/groups.h"
 #include "runtime/actors/lifecycle_log.h"
 #include "runtime/actors/names.h"
+#include "runtime/actors/request_ids.h"
 #include "runtime/actors/results.h"
 #include "runtime/actors/ties.h"
 #include "runtime/delivery/delivery.h"
@@ -51,11 +52,13 @@ class Runtime::Core {
   absl::Status SetQuotas(const OwnerQuotas& all,
                          const std::vector<OwnQuotas>& own);
   // Called on a thread that runs no workers. `ready`: see Delivery.
+  // `id`: the message id, kept by the record of the message; null: none.
   Sent SendFromOutside(Owner by, const Pid& to, const Message& message,
-                       ReadyList* ready);
-  // All or none; at most Activity::kMaxChain messages.
+                       ReadyList* ready, const RequestId* id = nullptr);
+  // The messages of a Submit: all or none; at most Activity::kMaxChain.
   Sent SendAllFromOutside(Owner by, const Pid& to,
-                          const std::vector<Message>& messages);
+                          const std::vector<Message>& messages,
+                          const RequestId& id);
   // See Runtime.
   void WhenDurable(uint64_t position, absl::AnyInvocable<void() &&> then);
   // Posts a cancel or a terminate from outside.
@@ -84,6 +87,8 @@ class Runtime::Core {
   ProcessTable processes;
   // Null: the runtime has no store.
   const std::unique_ptr<DurableProcesses> durable;
+  RequestIds request_ids;  // of Submit
+  RequestIds message_ids;  // of Send
   Scheduler scheduler;
   Lane lane;  // for all threads that run no workers
   Delivery delivery;
@@ -126,6 +131,12 @@ class Runtime::Core {
     std::vector<StoredProcess::Exit> exits;
   };
   void RecoverTies(const WatchesOf& of);
+  // ---- recovery_ids.cc
+  // Brings the ids back, when the processes are back. The id of a process whose
+  // Init has not returned is in flight until Init returns.
+  absl::Status RecoverIds();
+  // False: the process has begun, or it was not this id that has started it.
+  bool AwaitBegin(const StoredRequest& request);
   void FreeMailboxes();
   bool closed_durable_ = false;
 };

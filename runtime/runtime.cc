@@ -70,9 +70,13 @@ void Runtime::WhenDurable(uint64_t position,
 }
 
 absl::Status Runtime::Send(const Pid& to, const Message& message, Owner by,
-                           uint64_t* position) {
-  return core_->SendFromOutside(by, to, message, nullptr).Tell(position);
+                           uint64_t* position, const RequestId* id) {
+  return core_->SendFromOutside(by, to, message, nullptr, id).Tell(position);
 }
+
+RequestIds& Runtime::request_ids() { return core_->request_ids; }
+
+RequestIds& Runtime::message_ids() { return core_->message_ids; }
 
 absl::StatusOr<Pid> Runtime::FindName(std::string_view name,
                                       Owner owner) const {

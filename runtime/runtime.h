@@ -43,6 +43,7 @@ namespace actord::runtime {
 
 class DeadLetters;
 class LifecycleLog;
+class RequestIds;
 
 enum class ShutdownMode { kDrain, kNow };
 
@@ -95,8 +96,14 @@ class Runtime {
   // `position`: gets the position of the message's record, or 0 if it has none.
   // A durable process has the message for certain, and the client may be told
   // so, when that record is durable (WhenDurable).
+  // `id`: kept by that record; null: none. The caller has begun it with
+  // message_ids().
   absl::Status Send(const Pid& to, const Message& message,
-                    Owner by = Owner::kAny, uint64_t* position = nullptr);
+                    Owner by = Owner::kAny, uint64_t* position = nullptr,
+                    const RequestId* id = nullptr);
+  // The ids of Submit and of Send. Valid for the runtime's lifetime.
+  [[nodiscard]] RequestIds& request_ids();
+  [[nodiscard]] RequestIds& message_ids();
   // The position of the last record so far; 0: everything is durable, or there
   // is no store. An answer to a client may rest on anything that the client can
   // see, so it waits for this position.

@@ -44,7 +44,8 @@ void TryOnce(Runtime::Core& core, const std::shared_ptr<Attempt>& attempt) {
         core.names.Find(attempt->request.owner, attempt->request.name);
     if (!holder.ok()) break;
     const Sent sent = core.SendAllFromOutside(attempt->request.owner, *holder,
-                                              attempt->request.messages);
+                                              attempt->request.messages,
+                                              attempt->request.request_id);
     // The holder has ended since the lookup: look the name up again.
     if (ReasonOf(sent.status) == reason::kProcessEnded) continue;
     core.WhenDurable(sent.position,

@@ -22,7 +22,6 @@
 #include "daemon/calls/waits.h"
 #include "daemon/connections/connections.h"
 #include "daemon/log/logging.h"
-#include "daemon/operations/idempotency.h"
 #include "daemon/operations/presented_tokens.h"
 #include "daemon/operations/shutdown_control.h"
 #include "daemon/plugins/loaded_plugins.h"
@@ -34,6 +33,7 @@
 #include "daemon/streams/watch_stream.h"
 #include "daemon/streams/work_stream.h"
 #include "daemon/tls/peer_certificates.h"
+#include "runtime/actors/request_ids.h"
 #include "runtime/process/catalog.h"
 #include "runtime/runtime.h"
 
@@ -46,8 +46,8 @@ struct ServiceContext {
   const LoadedPlugins& plugins;
   PluginLoading& plugin_loading;
   runtime::Runtime& runtime;
-  RequestIds& request_ids;  // used by Submit
-  RequestIds& message_ids;  // used by Send
+  runtime::RequestIds& request_ids;  // used by Submit
+  runtime::RequestIds& message_ids;  // used by Send
   ShutdownControl& shutdown;
   Logger& logger;
   Connections& connections;

@@ -1,7 +1,6 @@
 #include "daemon/operations/carry_out.h"
 
 #include <cstdint>
-#include <cstring>
 #include <optional>
 #include <utility>
 
@@ -14,13 +13,6 @@ absl::Status IdReused(const char* field, const std::string& id) {
   return runtime::InvalidField(
       field, runtime::reason::kRequestIdReused,
       absl::StrCat(field, " '", id, "' belongs to another request"));
-}
-
-std::string KeyOf(runtime::Owner owner, const std::string& id) {
-  const auto number = static_cast<uint16_t>(owner);
-  std::string key(sizeof(number), '\0');
-  std::memcpy(key.data(), &number, sizeof(number));
-  return key + id;
 }
 
 absl::Status CheckReceiver(const runtime::Runtime& runtime,

@@ -12,8 +12,8 @@
 #include "actord/v1/process.pb.h"
 #include "daemon/access/access.h"
 #include "daemon/operations/find_process.h"
-#include "daemon/operations/idempotency.h"
 #include "daemon/wire/proto_requests.h"
+#include "runtime/actors/request_ids.h"
 #include "runtime/runtime.h"
 #include "runtime/table/home_pid.h"
 
@@ -27,8 +27,6 @@ absl::Status IdReused(const char* field, const std::string& id);
 // process up only if the access depends on it.
 absl::Status CheckReceiver(const runtime::Runtime& runtime,
                            const Access& access, const runtime::Pid& pid);
-// The key of an id: each owner has ids of its own.
-std::string KeyOf(runtime::Owner owner, const std::string& id);
 // The same for the holder of the name, if there is one. The holder may change
 // afterwards: the processes decide who holds a name.
 absl::Status CheckHolder(const runtime::Runtime& runtime, const Access& access,
@@ -48,7 +46,8 @@ std::optional<absl::StatusOr<runtime::CompleteAnswer>> CheckYield(
 // runtime and `ids` are borrowed until `done` is called.
 template <typename Done>
 void CarryOutSubmit(runtime::Runtime& runtime, const Access& access,
-                    RequestIds& ids, v1::SubmitRequest* request, Done done) {
+                    runtime::RequestIds& ids, v1::SubmitRequest* request,
+                    Done done) {
   absl::StatusOr<runtime::SubmitRequest> submit =
       ReadSubmit(request, runtime::PayloadLimit(runtime.limits()));
   const absl::StatusOr<bool> delivers =
@@ -91,15 +90,16 @@ void CarryOutSubmit(runtime::Runtime& runtime, const Access& access,
     });
     return;
   }
-  const std::string key = KeyOf(access.owner(), id);
-  const RequestIds::Role role =
-      ids.Begin(key, Fingerprint(*submit),
-                [done](const absl::StatusOr<runtime::Pid>& pid) {
-                  done(pid, true, false);
-                });
-  if (role == RequestIds::Role::kReused) {
+  const runtime::Fingerprint content = Fingerprint(ids.content_key(), *submit);
+  const auto key = ids.KeyOf(access.owner(), id);
+  const runtime::RequestIds::Role role =
+      ids.Begin(key, content, [done](const absl::StatusOr<runtime::Pid>& pid) {
+        done(pid, true, false);
+      });
+  if (role == runtime::RequestIds::Role::kReused) {
     done(IdReused("request_id", id), false, false);
-  } else if (role == RequestIds::Role::kFirst) {
+  } else if (role == runtime::RequestIds::Role::kFirst) {
+    submit->request_id = {id, content, access.owner()};
     start([&ids, key, done](const absl::StatusOr<runtime::Pid>& pid,
                             bool delivered) {
       // End comes before the answer, so that the id is remembered when the
@@ -117,8 +117,9 @@ void CarryOutSubmit(runtime::Runtime& runtime, const Access& access,
 // memory is swapped with the memory of `request`, and so reused.
 template <typename Sender, typename Done>
 void CarryOutSend(const runtime::Runtime& runtime, const Access& access,
-                  Sender& sender, RequestIds& ids, v1::SendRequest* request,
-                  runtime::Message& message, Done done) {
+                  Sender& sender, runtime::RequestIds& ids,
+                  v1::SendRequest* request, runtime::Message& message,
+                  Done done) {
   Address to;
   const absl::Status status =
       ReadSend(request, runtime::PayloadLimit(runtime.limits()), to, message);
@@ -127,18 +128,19 @@ void CarryOutSend(const runtime::Runtime& runtime, const Access& access,
     return;
   }
   uint64_t position = 0;
-  const auto send = [&]() -> absl::StatusOr<runtime::Pid> {
+  const auto send =
+      [&](const runtime::RequestId* id) -> absl::StatusOr<runtime::Pid> {
     const absl::StatusOr<runtime::Pid> pid = Resolve(runtime, access, to);
     if (!pid.ok()) return pid.status();
     absl::Status allowed = CheckReceiver(runtime, access, *pid);
     if (!allowed.ok()) return allowed;
-    absl::Status sent = sender.Send(*pid, message, access.sees(), &position);
+    absl::Status sent =
+        sender.Send(*pid, message, access.sees(), &position, id);
     if (!sent.ok()) return sent;
     return *pid;
   };
-  const std::string& id = request->message_id();
-  if (id.empty()) {
-    const absl::Status sent = send().status();
+  if (request->message_id().empty()) {
+    const absl::Status sent = send(nullptr).status();
     if (position == 0) {
       done(sent, false, false);
     } else {
@@ -147,16 +149,18 @@ void CarryOutSend(const runtime::Runtime& runtime, const Access& access,
     }
     return;
   }
-  const std::string key = KeyOf(access.owner(), id);
-  const RequestIds::Role role = ids.Begin(
-      key, Fingerprint(to, message),
-      [done](const absl::StatusOr<runtime::Pid>& sent) {
+  const runtime::RequestId id = {std::move(*request->mutable_message_id()),
+                                 Fingerprint(ids.content_key(), to, message),
+                                 access.owner()};
+  const auto key = ids.KeyOf(id.owner, id.id);
+  const runtime::RequestIds::Role role = ids.Begin(
+      key, id.fingerprint, [done](const absl::StatusOr<runtime::Pid>& sent) {
         done(sent.status(), true, sent.ok() && runtime::IsHomePid(*sent));
       });
-  if (role == RequestIds::Role::kReused) {
-    done(IdReused("message_id", id), false, false);
-  } else if (role == RequestIds::Role::kFirst) {
-    const absl::StatusOr<runtime::Pid> sent = send();
+  if (role == runtime::RequestIds::Role::kReused) {
+    done(IdReused("message_id", id.id), false, false);
+  } else if (role == runtime::RequestIds::Role::kFirst) {
+    const absl::StatusOr<runtime::Pid> sent = send(&id);
     // End comes before the answer, so that the id is remembered when the client
     // has the answer. A repeat waits, too, until the message is durable.
     const auto end = [&ids, key, sent, done, position] {

@@ -119,6 +119,10 @@ struct Config {
 
   // Directory of the store; "": all processes are volatile.
   std::string store_directory;
+  // How long, and how many, request IDs of Submits of durable processes are
+  // remembered. The same limits apply to message IDs for durable processes.
+  absl::Duration store_request_id_ttl = absl::Hours(24);
+  size_t store_request_id_max = 1'000'000;
 
   runtime::LogLevel log_level = runtime::LogLevel::kInfo;
   LogFormat log_format = LogFormat::kConsole;
@@ -126,8 +130,8 @@ struct Config {
   // The daemon sets `clock` and `log`; they are not configurable.
   runtime::RuntimeOptions runtime;
 
-  // How long, and how many, request IDs of Submit are remembered. The same
-  // limits apply to message IDs of Send, which are counted apart.
+  // How long, and how many, other request IDs of Submit are remembered. The
+  // same limits apply to message IDs of Send, which are counted apart.
   absl::Duration request_id_ttl = absl::Minutes(10);
   size_t request_id_max = 100'000;
 

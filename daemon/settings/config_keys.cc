@@ -139,6 +139,18 @@ void AddStoreKeys(std::vector<ConfigKey>& keys) {
               "parent must exist. It cannot be used with auth.tokens. Empty: "
               "all processes are volatile, and end with the daemon."},
              TextCodec{}, ACTORD_MEMBER(store_directory)));
+  keys.push_back(
+      Single({"store.request_id_ttl", "store-request-id-ttl", "DURATION",
+              "How long the store remembers the request ID of a Submit of a "
+              "durable process, and the message ID of a Send to one, over "
+              "restarts. Time while the daemon is down does not count."},
+             kDuration, ACTORD_MEMBER(store_request_id_ttl)));
+  keys.push_back(
+      Single({"store.request_id_max", "store-request-id-max", "N",
+              "Maximum number of request IDs, and of message IDs, that the "
+              "store remembers; the oldest are dropped first. Each takes about "
+              "140 bytes of memory."},
+             kCount, ACTORD_MEMBER(store_request_id_max)));
 }
 
 void AddSchedulerKeys(std::vector<ConfigKey>& keys) {
@@ -183,11 +195,12 @@ void AddLimitKeys(std::vector<ConfigKey>& keys) {
 void AddRequestKeys(std::vector<ConfigKey>& keys) {
   keys.push_back(Single({"requests.id_ttl", "request-id-ttl", "DURATION",
                          "How long actord remembers a request ID of Submit and "
-                         "a message ID of Send."},
+                         "a message ID of Send, unless the store does."},
                         kDuration, ACTORD_MEMBER(request_id_ttl)));
   keys.push_back(Single({"requests.id_max", "request-id-max", "N",
                          "Maximum number of remembered request IDs, and of "
-                         "message IDs; the oldest are dropped first."},
+                         "message IDs, besides those of the store; the oldest "
+                         "are dropped first."},
                         kCount, ACTORD_MEMBER(request_id_max)));
 }
 

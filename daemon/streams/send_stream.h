@@ -19,8 +19,8 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "actord/v1/stream.pb.h"
-#include "daemon/operations/idempotency.h"
 #include "daemon/streams/stream.h"
+#include "runtime/actors/request_ids.h"
 #include "runtime/runtime.h"
 
 namespace actord::daemon {
@@ -28,7 +28,7 @@ namespace actord::daemon {
 class SendStream final : public BidiStream {
  public:
   // Borrows its arguments, which must outlive the server.
-  SendStream(runtime::Runtime& runtime, RequestIds& message_ids,
+  SendStream(runtime::Runtime& runtime, runtime::RequestIds& message_ids,
              OpenStreams& streams, Access access)
       : BidiStream(streams, std::move(access)),
         runtime_(runtime),
@@ -60,7 +60,7 @@ class SendStream final : public BidiStream {
   void CloseOne();
 
   runtime::Runtime& runtime_;
-  RequestIds& message_ids_;
+  runtime::RequestIds& message_ids_;
 
   // The number of items of the current batch that are not answered yet, plus
   // one while CarryOut runs. An item whose message_id is in flight elsewhere is

@@ -37,8 +37,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "actord/v1/stream.pb.h"
-#include "daemon/operations/idempotency.h"
 #include "daemon/streams/stream.h"
+#include "runtime/actors/request_ids.h"
 #include "runtime/runtime.h"
 
 namespace actord::daemon {
@@ -49,7 +49,7 @@ class SubmitStream final : public BidiStream {
   static constexpr size_t kMaxWaitingBytes = 8 << 20;
 
   // Borrows its arguments, which must outlive the server.
-  SubmitStream(runtime::Runtime& runtime, RequestIds& request_ids,
+  SubmitStream(runtime::Runtime& runtime, runtime::RequestIds& request_ids,
                OpenStreams& streams, Access access)
       : BidiStream(streams, std::move(access)),
         runtime_(runtime),
@@ -118,7 +118,7 @@ class SubmitStream final : public BidiStream {
   void WriteNews(News news, v1::SubmissionNews* proto);
 
   runtime::Runtime& runtime_;
-  RequestIds& request_ids_;
+  runtime::RequestIds& request_ids_;
 
   // These two belong to the thread that handles a message.
   ReusedMessage<v1::SubmitStreamRequest> request_;

@@ -160,25 +160,6 @@ absl::StatusOr<runtime::SubmitRequest> ReadSubmit(
   }
 }
 
-uint64_t Fingerprint(const Address& to, const runtime::Message& message) {
-  return absl::HashOf(to.pid, to.name, to.owner, message.topic,
-                      message.payload.bytes, message.payload.content_type);
-}
-
-uint64_t Fingerprint(const runtime::SubmitRequest& request) {
-  // absl::HashOf hashes the length of each text too, so "ab", "c" and "a", "bc"
-  // differ.
-  uint64_t hash =
-      absl::HashOf(request.process_type, request.method, request.input.bytes,
-                   request.input.content_type, request.messages.size(),
-                   request.priority, request.name, request.durable);
-  for (const runtime::Message& message : request.messages) {
-    hash = absl::HashOf(hash, message.topic, message.payload.bytes,
-                        message.payload.content_type);
-  }
-  return hash;
-}
-
 // Reads the fields that SendRequest and CallRequest share.
 template <typename Request>
 absl::Status ReadMessageTo(Request* request,

@@ -15,7 +15,9 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "actord/v1/actor_service.pb.h"
+#include "runtime/process/fingerprint.h"
 #include "runtime/runtime.h"
+#include "runtime/system/sip_hash.h"
 
 namespace actord::daemon {
 
@@ -25,8 +27,10 @@ namespace actord::daemon {
 absl::StatusOr<runtime::SubmitRequest> ReadSubmit(
     v1::SubmitRequest* request, const runtime::PayloadLimit& payload_limit);
 // Returns a hash of the request. Requests with the same fingerprint count as
-// the same request, which would start the same process.
-uint64_t Fingerprint(const runtime::SubmitRequest& request);
+// the same request, which would start the same process. The store keeps
+// fingerprints, so what is hashed, and in which order, is fixed for ever.
+runtime::Fingerprint Fingerprint(const runtime::SipKey& key,
+                                 const runtime::SubmitRequest& request);
 
 // The address of a process: a PID, or a name that the process holds.
 struct Address {
@@ -35,7 +39,8 @@ struct Address {
   // Of the name. nullopt: the caller's own; "": nobody.
   std::optional<std::string> owner = std::nullopt;
 };
-uint64_t Fingerprint(const Address& to, const runtime::Message& message);
+runtime::Fingerprint Fingerprint(const runtime::SipKey& key, const Address& to,
+                                 const runtime::Message& message);
 // Reads a PID, or @ and a name, or @, a name, @ and an owner. `field` is the
 // name of the field for the error.
 absl::StatusOr<Address> ReadAddress(std::string_view field,

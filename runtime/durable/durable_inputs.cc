@@ -8,7 +8,7 @@ namespace actord::runtime {
 
 Sent DurableInputs::SendAll(Owner by, const Pid& to,
                             std::span<const Message> messages, Lane& lane,
-                            ReadyList* ready) {
+                            ReadyList* ready, const InputId& id) {
   const FoundProcess process = processes_.Find(to, by);
   if (!process) return {processes_.WhyNotFound(to, by)};
   absl::Status status = durable_.CheckBehind();
@@ -26,12 +26,18 @@ Sent DurableInputs::SendAll(Owner by, const Pid& to,
                        .kind = records::InputKind::kMessages,
                        .owner = by,
                        .at_ns = durable_.NowNs()};
+  if (id.is_set()) {
+    input.request = {.id = id.id->id, .fingerprint = id.id->fingerprint};
+    input.owner = id.id->owner;
+    input.is_submit = id.is_submit;
+  }
   for (const Message& message : messages) {
     input.messages.push_back(
         {.topic = message.topic, .payload = message.payload});
   }
   const absl::StatusOr<uint64_t> position = durable_.Append(input);
   if (!position.ok()) return {position.status()};
+  if (messages.empty()) return {absl::OkStatus(), *position};
   EnvelopeList linked;
   Envelope* last = nullptr;
   for (size_t i = 0; i < messages.size(); ++i) {
@@ -45,17 +51,29 @@ Sent DurableInputs::SendAll(Owner by, const Pid& to,
   while (Envelope* envelope = linked.PopFront()) lane.Free(envelope);
   // Another thread has filled the mailbox, or the process has ended.
   absl::Status refusal = delivery_.Explain(by, to, posted, lane);
-  return posted == Posted::kMailboxFull || posted == Posted::kOverQuota
-             ? Refuse(to, *position, messages.size(), std::move(refusal))
+  if (posted == Posted::kMailboxFull || posted == Posted::kOverQuota) {
+    return Refuse(to, *position, messages.size(), std::move(refusal),
+                  records::DropReason::kMailboxFull, id);
+  }
+  // The end has made dead letters of the messages, in the journal too; only an
+  // id must not stay there.
+  return id.is_set()
+             ? Refuse(to, *position, messages.size(), std::move(refusal),
+                      records::DropReason::kEnded, id)
              : Sent{std::move(refusal), *position};
 }
 
 Sent DurableInputs::Refuse(const Pid& to, uint64_t position, size_t count,
-                           absl::Status status) {
+                           absl::Status status, records::DropReason reason,
+                           const InputId& id) {
   // What the journal holds becomes a dead letter, so nothing acts after its
   // sender was told that it does not.
-  records::Dropped dropped{.to = to,
-                           .reason = records::DropReason::kMailboxFull};
+  records::Dropped dropped{.to = to, .reason = reason};
+  if (id.is_set()) {
+    dropped.request = id.id->id;
+    dropped.owner = id.id->owner;
+    dropped.is_submit = id.is_submit;
+  }
   for (size_t i = 0; i < count; ++i) {
     dropped.positions.list.push_back({.lsn = position + i});
   }
@@ -80,7 +98,8 @@ Sent DurableInputs::Control(Owner by, const Pid& to, uint16_t type,
       delivery_.Control(by, to, type, reason, lane, *position);
   if (status.ok()) return {status, *position};
   return absl::IsResourceExhausted(status)
-             ? Refuse(to, *position, 1, std::move(status))
+             ? Refuse(to, *position, 1, std::move(status),
+                      records::DropReason::kMailboxFull, {})
              : Sent{std::move(status), *position};
 }
 

@@ -13,6 +13,8 @@
 #include "runtime/delivery/delivery.h"
 #include "runtime/durable/durable_processes.h"
 #include "runtime/process/payload.h"
+#include "runtime/process/submission.h"
+#include "runtime/records/records.h"
 #include "runtime/scheduler/lane.h"
 
 namespace actord::runtime {
@@ -31,6 +33,14 @@ struct Sent {
   }
 };
 
+// The id of a request that an input carries out.
+struct InputId {
+  const RequestId* id = nullptr;  // null, or empty: none
+  bool is_submit = false;         // a request id of Submit
+
+  [[nodiscard]] bool is_set() const { return id != nullptr && !id->id.empty(); }
+};
+
 class DurableInputs {
  public:
   // All are borrowed.
@@ -39,17 +49,20 @@ class DurableInputs {
       : durable_(durable), delivery_(delivery), processes_(processes) {}
 
   // Sends all messages or none: as Delivery::SendAll, for a durable process.
+  // `id`: stands in the record, and is forgotten if the messages are refused.
+  // No messages: the record holds the id alone.
   Sent SendAll(Owner by, const Pid& to, std::span<const Message> messages,
-               Lane& lane, ReadyList* ready = nullptr);
+               Lane& lane, ReadyList* ready = nullptr, const InputId& id = {});
   // A cancel or a terminate: as Delivery::Control.
   Sent Control(Owner by, const Pid& to, uint16_t type, std::string_view reason,
                Lane& lane);
 
  private:
   // Takes the bodies at these positions out of the mailbox that the journal
-  // has, because they were refused with `status`.
+  // has, because they were refused with `status`, and forgets their id.
   Sent Refuse(const Pid& to, uint64_t position, size_t count,
-              absl::Status status);
+              absl::Status status, records::DropReason reason,
+              const InputId& id);
 
   DurableProcesses& durable_;
   Delivery& delivery_;

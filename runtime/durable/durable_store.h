@@ -13,8 +13,11 @@
 #include "absl/status/status.h"
 #include "runtime/durable/releases.h"
 #include "runtime/journal/journal.h"
+#include "runtime/process/owner.h"
 #include "runtime/process/pid.h"
+#include "runtime/process/submission.h"
 #include "runtime/store/state_values.h"
+#include "runtime/system/sip_hash.h"
 
 namespace actord::runtime {
 
@@ -39,6 +42,14 @@ struct StoredProcess {
   std::vector<Exit> exits;
 };
 
+// A request id or a message id as the store has it.
+struct StoredRequest {
+  bool is_submit = false;  // a request id of Submit; otherwise a message id
+  Owner owner = Owner::kNobody;
+  std::string id;
+  RequestEntry entry;
+};
+
 class DurableStore {
  public:
   virtual ~DurableStore() = default;
@@ -59,6 +70,16 @@ class DurableStore {
   // The same for the outcomes that are kept, the oldest first.
   virtual absl::Status ForEachOutcome(
       absl::FunctionRef<void(const Pid&, OutcomeEntry&&)> use) = 0;
+  // The same for the ids whose time is not over, in no order.
+  virtual absl::Status ForEachRequest(
+      absl::FunctionRef<void(StoredRequest&&)> use) = 0;
+
+  // The bounds of the request ids, and of the message ids, that the store
+  // keeps.
+  [[nodiscard]] virtual RequestIdBounds request_id_bounds() const = 0;
+  // The key for the fingerprints of requests: of this store for ever, and
+  // secret.
+  [[nodiscard]] virtual SipKey fingerprint_key() const = 0;
 };
 
 }  // namespace actord::runtime

@@ -210,6 +210,40 @@ absl::Status OpenedStore::ForEachOutcome(
   return status;
 }
 
+absl::Status OpenedStore::ForEachRequest(
+    absl::FunctionRef<void(StoredRequest&&)> use) {
+  const std::string prefix = KeyOf(KeyKind::kRequest);
+  absl::Status failed;
+  absl::Status status = state_->Scan(
+      prefix, BehindPrefix(prefix),
+      [&](std::string_view key, std::string_view value) {
+        absl::StatusOr<RequestEntry> entry = Decoded<RequestEntry>(value);
+        failed.Update(entry.status());
+        if (!failed.ok()) return false;
+        if (entry->expires_ns > opened_at_ns_) {
+          use({.is_submit = IdKindIn(key) == kSubmitId,
+               .owner = OwnerIn(key),
+               .id = std::string(IdIn(key)),
+               .entry = *std::move(entry)});
+        }
+        return true;
+      });
+  status.Update(failed);
+  return status;
+}
+
+RequestIdBounds OpenedStore::request_id_bounds() const {
+  return {.ttl_ns = options_.applier.request_id_ttl_ns,
+          .max = options_.applier.request_id_max};
+}
+
+SipKey OpenedStore::fingerprint_key() const {
+  // Not the id itself, which is the key of the chain of groups.
+  const StoreId id = journal_->id();
+  const SipKey key{id.high, id.low};
+  return {SipHash(key, {{1}}), SipHash(key, {{2}})};
+}
+
 bool OpenedStore::Work() {
   bool did = false;
   while (journal_->Work()) did = true;

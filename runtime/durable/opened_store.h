@@ -63,6 +63,10 @@ class OpenedStore final : public DurableStore {
       absl::FunctionRef<absl::Status(StoredProcess&&)> use) override;
   absl::Status ForEachOutcome(
       absl::FunctionRef<void(const Pid&, OutcomeEntry&&)> use) override;
+  absl::Status ForEachRequest(
+      absl::FunctionRef<void(StoredRequest&&)> use) override;
+  [[nodiscard]] RequestIdBounds request_id_bounds() const override;
+  [[nodiscard]] SipKey fingerprint_key() const override;
 
   // Without threads (JournalOptions::threads): commits and releases what there
   // is. The next Open applies it. False: nothing was done.

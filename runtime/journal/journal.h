@@ -125,6 +125,8 @@ class Journal {
   // from now on fail. Idempotent; one thread at a time.
   void Close();
 
+  // Of the store, for ever; secret.
+  [[nodiscard]] StoreId id() const { return committer_->store(); }
   [[nodiscard]] JournalStats Stats() const;
   [[nodiscard]] const RecoveryReport& report() const { return report_; }
 

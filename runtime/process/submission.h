@@ -3,17 +3,35 @@
 // Thread-safety: plain values. Ownership: they own their contents.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "runtime/process/fingerprint.h"
 #include "runtime/process/owner.h"
 #include "runtime/process/payload.h"
 #include "runtime/process/pid.h"
 #include "runtime/process/priority.h"
 
 namespace actord::runtime {
+
+// The id with which a client marks a request, so that a repeat of the request
+// does nothing (request_ids.h).
+struct RequestId {
+  std::string id = {};           // "": none
+  Fingerprint fingerprint = {};  // of the request's content
+  Owner owner = Owner::kNobody;  // whose id it is
+};
+
+struct RequestIdBounds {
+  // How long an id is remembered. UINT64_MAX: for ever.
+  uint64_t ttl_ns = 0;
+  // The most ids that are remembered.
+  size_t max = 0;
+};
 
 struct SubmitRequest {
   std::string process_type;
@@ -36,6 +54,8 @@ struct SubmitRequest {
     std::function<void(const Pid&)> begins = {};
   };
   Spawn spawn = {};
+  // Kept by the record of what the request does, if it has one.
+  RequestId request_id = {};
   // Why the input was not copied, which refuses the request; OK: it was copied.
   absl::Status input_error = {};
 };

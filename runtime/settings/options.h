@@ -10,6 +10,7 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
+#include "runtime/process/submission.h"
 #include "runtime/process/type_limits.h"
 #include "runtime/settings/limits.h"
 #include "runtime/settings/work_policy.h"
@@ -65,6 +66,10 @@ struct RuntimeOptions : Limits {
   // Receives the record of each Init and step before it is applied; null: no
   // record is kept. Borrowed; must outlive the runtime.
   StepSink* step_sink = nullptr;
+  // Of the request ids, and of the message ids, that end with the daemon. The
+  // store has bounds of its own.
+  RequestIdBounds request_ids = {.ttl_ns = uint64_t{600} * 1'000'000'000,
+                                 .max = 100'000};
   // The store of durable processes; null: all processes are volatile. Borrowed;
   // must outlive the runtime.
   DurableStore* store = nullptr;

@@ -269,6 +269,8 @@ absl::StatusOr<uint64_t> ProcessAdmission::BeginDurable(
                     .name,
       .input = request.input,
       .name = request.name,
+      .request = {.id = request.request_id.id,
+                  .fingerprint = request.request_id.fingerprint},
       .parent = parent,
       .yield = request.spawn.yield,
       .monitor = request.spawn.monitor ? request.spawn.yield : 0,

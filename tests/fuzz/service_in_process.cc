@@ -35,10 +35,6 @@ daemon::Config ConfigOfService() {
 ServiceInProcess::ServiceInProcess()
     : config_(ConfigOfService()),
       logger_(config_.log_format, config_.log_level),
-      request_ids_(config_.request_id_ttl, config_.request_id_max,
-                   runtime::Clock::System()),
-      message_ids_(config_.request_id_ttl, config_.request_id_max,
-                   runtime::Clock::System()),
       shutdown_(config_.force_timeout, deadline_) {
   const absl::Status status = Start();
   Require(status.ok(), status.ToString());
@@ -65,8 +61,8 @@ absl::Status ServiceInProcess::Start() {
       runtime::Clock::System());
   service_ = std::make_unique<daemon::ActorService>(daemon::ServiceContext{
       config_, runtime::Clock::System(), catalog_, plugins_, *plugin_loading_,
-      *runtime_, request_ids_, message_ids_, shutdown_, logger_, *connections_,
-      nullptr, nullptr, nullptr});
+      *runtime_, runtime_->request_ids(), runtime_->message_ids(), shutdown_,
+      logger_, *connections_, nullptr, nullptr, nullptr});
   grpc::ServerBuilder builder;
   builder.RegisterService(service_.get());
   server_ = builder.BuildAndStart();

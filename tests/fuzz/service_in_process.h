@@ -20,7 +20,6 @@
 #include "daemon/connections/connections.h"
 #include "daemon/log/logging.h"
 #include "daemon/operations/exit_deadline.h"
-#include "daemon/operations/idempotency.h"
 #include "daemon/operations/shutdown_control.h"
 #include "daemon/plugins/loaded_plugins.h"
 #include "daemon/plugins/plugin_loading.h"
@@ -51,8 +50,6 @@ class ServiceInProcess {
   daemon::LoadedPlugins plugins_;
   runtime::Catalog catalog_;
   std::unique_ptr<runtime::Runtime> runtime_;
-  daemon::RequestIds request_ids_;
-  daemon::RequestIds message_ids_;
   daemon::ShutdownControl shutdown_;
   std::unique_ptr<daemon::PluginLoading> plugin_loading_;
   std::unique_ptr<daemon::Connections> connections_;

@@ -77,6 +77,8 @@ const std::map<std::string, Sample>& Samples() {
       {"boot.timeout", {{"5s"}, "\"5s\""}},
       {"store.directory",
        {{"/var/lib/actord/store"}, "\"/var/lib/actord/store\""}},
+      {"store.request_id_ttl", {{"12h"}, "\"12h\""}},
+      {"store.request_id_max", {{"20"}, "20"}},
       {"scheduler.workers", {{"3"}, "3"}},
       {"scheduler.max_blocked_threads", {{"0"}, "0"}},
       {"scheduler.blocking_threads", {{"5"}, "5"}},

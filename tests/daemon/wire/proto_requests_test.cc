@@ -5,6 +5,7 @@
 #include <functional>
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "daemon/wire/page_token.h"
 #include "runtime/process/errors.h"
 #include "tests/daemon/wire/requests.h"
@@ -98,46 +99,6 @@ TEST(ReadSubmit, AcceptsExactlyTheLimits) {
   }
   const auto submit = ReadSubmit(&request, kMaxPayload);
   EXPECT_TRUE(submit.ok()) << submit.status();
-}
-
-TEST(Fingerprint, DiffersWithEveryPartOfTheBody) {
-  runtime::SubmitRequest base;
-  base.process_type = "ab";
-  base.method = "c";
-  base.messages.push_back({"t", {"p", "q"}});
-  const std::function<void(runtime::SubmitRequest&)> changes[] = {
-      [](auto& r) { r.process_type = "a", r.method = "bc"; },
-      [](auto& r) { r.input.bytes = "x"; },
-      [](auto& r) { r.input.content_type = "x"; },
-      [](auto& r) { r.messages.clear(); },
-      [](auto& r) { r.messages.push_back({}); },
-      [](auto& r) { r.messages[0].topic = "tp", r.messages[0].payload = {}; },
-      [](auto& r) { r.messages[0].payload.bytes = "x"; },
-      [](auto& r) { r.messages[0].payload.content_type = "x"; },
-      [](auto& r) { r.priority = 17; },
-  };
-  EXPECT_EQ(Fingerprint(base), Fingerprint(runtime::SubmitRequest(base)));
-  for (const auto& change : changes) {
-    runtime::SubmitRequest other = base;
-    change(other);
-    EXPECT_NE(Fingerprint(base), Fingerprint(other));
-  }
-}
-
-TEST(Fingerprint, DiffersWithEveryPartOfAMessage) {
-  const runtime::Message whole{"t", {"p", "q"}};
-  const Address to{kParsedPid, ""};
-  const uint64_t fingerprint = Fingerprint(to, whole);
-  EXPECT_EQ(Fingerprint(to, runtime::Message(whole)), fingerprint);
-  EXPECT_NE(Fingerprint({{1, 5, 0x2b, 1}, ""}, whole), fingerprint);
-  EXPECT_NE(Fingerprint({kParsedPid, "n"}, whole), fingerprint);
-  const runtime::Message others[] = {{"x", {"p", "q"}},
-                                     {"t", {"x", "q"}},
-                                     {"t", {"p", "x"}},
-                                     {"tp", {"", "q"}}};
-  for (const runtime::Message& other : others) {
-    EXPECT_NE(Fingerprint(to, other), fingerprint) << other.topic;
-  }
 }
 
 TEST(ReadSend, TakesEveryField) {

@@ -9,37 +9,9 @@ import unittest
 
 import grpc
 from actord.v1 import payload_pb2, process_pb2
-from harness.case import EmptyCase
+from harness.case import DURABLE, StoreCase
 from harness.connection import CALL_SECONDS
 from harness.waiting import SANITIZED
-
-DURABLE = process_pb2.DURABILITY_DURABLE
-
-
-class StoreCase(EmptyCase):
-
-    def setUp(self):
-        super().setUp()
-        self.store = self.directory / "store"
-
-    def start(self, exit_status=0):
-        self.daemon = self.start_daemon("--store", self.store,
-                                        exit_status=exit_status)
-        self.actor = self.connect(self.daemon)
-        return self.actor
-
-    def kill(self):
-        """The daemon ends where it is."""
-        self.actor.close()
-        self.daemon.signal(signal.SIGKILL)
-        self.daemon.wait()
-
-    def counter(self, start=0, **fields):
-        return self.actor.submit("counter", b"%d" % start, durability=DURABLE,
-                                 **fields)
-
-    def value(self, pid):
-        return int(self.actor.call(pid, "get").result.data)
 
 
 class Store(StoreCase):

@@ -3,12 +3,14 @@
 import json
 import pathlib
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 import unittest
 
 import grpc
+from actord.v1 import process_pb2
 from harness import places
 from harness.connection import Connection, refusal_of
 from harness.daemon import Daemon
@@ -17,6 +19,8 @@ from harness.waiting import WAIT_SECONDS
 # Commands that tests complete themselves.
 EXTERNAL = ("--external", "payment.*", "--external", "manual.*")
 CLI_SECONDS = 2 * WAIT_SECONDS
+
+DURABLE = process_pb2.DURABILITY_DURABLE
 
 
 class EmptyCase(unittest.TestCase):
@@ -84,6 +88,33 @@ class EmptyCase(unittest.TestCase):
         else:
             self.assertIsNone(refusal.retry_seconds, refusal)
         return refusal
+
+
+class StoreCase(EmptyCase):
+
+    def setUp(self):
+        super().setUp()
+        self.store = self.directory / "store"
+        self.start_with = ()
+
+    def start(self, exit_status=0):
+        self.daemon = self.start_daemon("--store", self.store, *self.start_with,
+                                        exit_status=exit_status)
+        self.actor = self.connect(self.daemon)
+        return self.actor
+
+    def kill(self):
+        """The daemon ends where it is."""
+        self.actor.close()
+        self.daemon.signal(signal.SIGKILL)
+        self.daemon.wait()
+
+    def counter(self, start=0, **fields):
+        return self.actor.submit("counter", b"%d" % start, durability=DURABLE,
+                                 **fields)
+
+    def value(self, pid):
+        return int(self.actor.call(pid, "get").result.data)
 
 
 class DaemonCase(EmptyCase):

@@ -5,6 +5,8 @@
 //   2. Nothing acts twice, and nothing that nobody has sent is there.
 //   3. What anybody outside has seen is there.
 //   4. Money that processes send to each other is neither lost nor made.
+//   5. A request under an id acts once, however often it is repeated before and
+//      after the end; a repeat is answered as the first was.
 //
 // Each deposit is another power of two, so a balance says which deposits are in
 // it, and how often.
@@ -40,7 +42,7 @@ class Bank {
     world_.disk.CrashAt(crash_at);
     if (!world_.Start().ok()) return;
     for (int i = 0; i < kAccounts; ++i) {
-      opened_.push_back(world_.Submit("0", NameOf(i)));
+      opened_.push_back(world_.SubmitOnce(NameOf(i), "0", NameOf(i)));
     }
     for (int i = 0; i < kOperations && !world_.disk.has_crashed(); ++i) {
       Operate();
@@ -74,9 +76,10 @@ class Bank {
       const auto pid = world_.runtime().names.Find(Owner::kNobody, NameOf(i));
       const auto& opened =
           opened_.empty() ? nullptr : opened_[static_cast<size_t>(i)];
-      if (opened != nullptr && opened->has_value() && (*opened)->ok()) {
+      if (opened != nullptr && opened->answer.has_value() &&
+          opened->answer->ok()) {
         ASSERT_TRUE(pid.ok()) << "account " << i << " was acknowledged";
-        EXPECT_EQ(*pid, ***opened);
+        EXPECT_EQ(*pid, **opened->answer);
       }
       if (pid.ok()) sum += std::stoll(world_.BalanceOf(*pid));
     }
@@ -87,11 +90,65 @@ class Bank {
     EXPECT_EQ(found & ~sent_, 0u) << "a deposit came twice, or from nowhere";
   }
 
+  // Every client repeats what it has asked for.
+  void Repeat() {
+    for (size_t i = 0; i < opened_.size(); ++i) {
+      ExpectSameAnswer(*opened_[i],
+                       *world_.SubmitOnce(NameOf(static_cast<int>(i)), "0",
+                                          NameOf(static_cast<int>(i))));
+    }
+    for (size_t i = 0; i < tallies_.size(); ++i) {
+      ExpectSameAnswer(*tallies_[i], *SubmitTally(i));
+    }
+    uint64_t expected = 0;
+    for (const auto& deposit : deposits_) {
+      const Told again = SendDeposit(*deposit);
+      world_.Settle();
+      const bool is_there{world_.runtime().processes.Find(deposit->to)};
+      if (is_there) expected |= deposit->bit;
+      if (deposit->told->answer.has_value() && deposit->told->answer->ok()) {
+        EXPECT_TRUE(is_there) << "its account was acknowledged";
+        EXPECT_EQ(again->role, RequestIds::Role::kRepeat);
+      }
+      ASSERT_TRUE(again->answer.has_value());
+      EXPECT_EQ(again->answer->ok(), is_there) << again->answer->status();
+    }
+    int64_t sum = 0;
+    for (int i = 0; i < kAccounts && !opened_.empty(); ++i) {
+      const auto pid = world_.runtime().names.Find(Owner::kNobody, NameOf(i));
+      ASSERT_TRUE(pid.ok()) << "account " << i << " was asked for again";
+      sum += std::stoll(world_.BalanceOf(*pid));
+    }
+    EXPECT_EQ(static_cast<uint64_t>(sum), expected)
+        << "a deposit acted twice, or not at all";
+    EXPECT_EQ(world_.runtime().LiveProcesses(),
+              opened_.size() + tallies_.size())
+        << "a Submit acted twice, or not at all";
+  }
+
  private:
+  using Told = std::shared_ptr<DurableWorld::Told>;
   struct Deposit {
     uint64_t bit;
-    bool is_durable = false;
+    Pid to;
+    Told told = nullptr;
   };
+
+  Told SendDeposit(const Deposit& deposit) {
+    const std::string amount = std::to_string(deposit.bit);
+    return world_.SendOnce("deposit" + amount, deposit.to, "add", amount);
+  }
+  Told SubmitTally(size_t number) {
+    return world_.SubmitOnce("tally" + std::to_string(number), "", "", "tally");
+  }
+  void ExpectSameAnswer(const DurableWorld::Told& first,
+                        DurableWorld::Told& again) {
+    world_.Settle();
+    ASSERT_TRUE(again.answer.has_value() && again.answer->ok());
+    if (!first.answer.has_value() || !first.answer->ok()) return;
+    EXPECT_EQ(again.role, RequestIds::Role::kRepeat);
+    EXPECT_EQ(**again.answer, **first.answer);
+  }
 
   static std::string NameOf(int account) {
     return "account" + std::to_string(account);
@@ -106,20 +163,26 @@ class Bank {
     const std::optional<Pid> partner = Account(kAccounts - 1);
     const std::optional<Pid> to = Account();
     if (!from || !partner || !to) return world_.Turn();
-    switch (random_.Next() % 4) {
+    switch (random_.Next() % 6) {
       case 0:
       case 1: {
         if (deposits_.size() == 40) return;
-        auto deposit =
-            std::make_shared<Deposit>(Deposit{uint64_t{1} << deposits_.size()});
+        auto deposit = std::make_shared<Deposit>(
+            Deposit{uint64_t{1} << deposits_.size(), *to});
         deposits_.push_back(deposit);
-        const Sent sent = world_.Send(*to, "add", std::to_string(deposit->bit));
         sent_ |= deposit->bit;
-        if (!sent.status.ok()) return;
-        world_.runtime().WhenDurable(sent.position,
-                                     [deposit] { deposit->is_durable = true; });
+        deposit->told = SendDeposit(*deposit);
         return;
       }
+      case 4:
+        // An impatient client.
+        if (deposits_.empty()) return;
+        static_cast<void>(
+            SendDeposit(*deposits_[random_.Next() % deposits_.size()]));
+        return;
+      case 5:
+        tallies_.push_back(SubmitTally(tallies_.size()));
+        return;
       case 2:
         world_.Send(*from, "pay", FormatPid(*partner) + " 1000");
         return;
@@ -136,7 +199,9 @@ class Bank {
   // What the world outside knows when the program has ended.
   void Learn() {
     for (const auto& deposit : deposits_) {
-      if (deposit->is_durable) acknowledged_ |= deposit->bit;
+      if (deposit->told->answer.has_value() && deposit->told->answer->ok()) {
+        acknowledged_ |= deposit->bit;
+      }
     }
     for (const auto& answer : asked_) {
       if (answer->has_value() && !(**answer).empty() &&
@@ -148,7 +213,8 @@ class Bank {
 
   Random random_;
   DurableWorld world_;
-  std::vector<std::shared_ptr<std::optional<absl::StatusOr<Pid>>>> opened_;
+  std::vector<Told> opened_;
+  std::vector<Told> tallies_;
   std::vector<std::shared_ptr<Deposit>> deposits_;
   std::vector<std::shared_ptr<std::optional<std::string>>> asked_;
   uint64_t sent_ = 0;
@@ -172,6 +238,7 @@ TEST(CrashSweep, PromisesHoldWhereverTheProgramEnds) {
       calls = whole.calls();
       ASSERT_TRUE(whole.Restart(SimulatedDisk::kNever));
       whole.Check();
+      whole.Repeat();
     }
     for (uint64_t at = 0; at < calls; at += stride) {
       SCOPED_TRACE("seed " + std::to_string(seed) + ", call " +
@@ -184,6 +251,7 @@ TEST(CrashSweep, PromisesHoldWhereverTheProgramEnds) {
       }
       ASSERT_TRUE(bank.Restart(SimulatedDisk::kNever));
       bank.Check();
+      bank.Repeat();
       if (::testing::Test::HasFailure()) return;
     }
   }

@@ -143,6 +143,7 @@ class DurableWorld {
     journal.files = &disk;
     journal.clock = &clock;
     journal.seed = 1;
+    store_options.applier = applier;
     store_options.failed = [this](const absl::Status& status) {
       failed = status;
     };
@@ -176,6 +177,60 @@ class DurableWorld {
     }
     return core->core->Recover();
   }
+  // What a client that repeats its requests is told.
+  struct Told {
+    RequestIds::Role role = RequestIds::Role::kFirst;
+    std::optional<absl::StatusOr<Pid>> answer;
+  };
+  // Submits as the daemon does for a request id. The content is what the
+  // submission says.
+  std::shared_ptr<Told> SubmitOnce(const std::string& id, std::string input,
+                                   std::string name = "",
+                                   const std::string& type = "account",
+                                   bool durable = true) {
+    RequestIds& ids = runtime().request_ids;
+    SubmitRequest request{type, "", {std::move(input), ""}, {}};
+    request.name = std::move(name);
+    request.durable = durable;
+    request.request_id = {
+        id, FingerprintOf(ids.content_key(),
+                          {{type, request.input.bytes, request.name}})};
+    auto told = std::make_shared<Told>();
+    const auto key = ids.KeyOf(Owner::kNobody, id);
+    if (Begin(ids, key, request.request_id.fingerprint, told)) {
+      runtime().admission.Submit(
+          request, Pid{}, /*keep_result=*/true,
+          [&ids, key, told](const absl::StatusOr<Pid>& pid) {
+            ids.End(key, pid);
+            told->answer = pid;
+          });
+    }
+    return told;
+  }
+  // The same for a message id.
+  std::shared_ptr<Told> SendOnce(const std::string& id, const Pid& to,
+                                 std::string topic, std::string text,
+                                 Owner owner = Owner::kNobody) {
+    RequestIds& ids = runtime().message_ids;
+    const std::string pid = FormatPid(to);
+    const RequestId request{
+        id, FingerprintOf(ids.content_key(), {{pid, topic, text}}), owner};
+    auto told = std::make_shared<Told>();
+    const auto key = ids.KeyOf(owner, id);
+    if (Begin(ids, key, request.fingerprint, told)) {
+      const Sent sent = runtime().SendFromOutside(
+          Owner::kAny, to, {std::move(topic), {std::move(text), ""}}, nullptr,
+          &request);
+      const absl::StatusOr<Pid> answer =
+          sent.status.ok() ? absl::StatusOr<Pid>(to) : sent.status;
+      runtime().WhenDurable(sent.position, [&ids, key, told, answer] {
+        ids.End(key, answer);
+        told->answer = answer;
+      });
+    }
+    return told;
+  }
+
   // Ends the runtime as a clean stop does.
   void Stop() {
     core.reset();
@@ -305,11 +360,22 @@ class DurableWorld {
   ManualClock clock;
   absl::Status failed;
   bool no_account_type = false;
+  ApplierOptions applier;
   std::unique_ptr<OpenedStore> store;
   std::optional<SteppedCore> core;
   std::optional<handlers::HandlerSet> builtin;
 
  private:
+  // False: it is a repeat, or refused.
+  static bool Begin(RequestIds& ids, const RequestIds::Key& key,
+                    const Fingerprint& content,
+                    const std::shared_ptr<Told>& told) {
+    told->role = ids.Begin(
+        key, content,
+        [told](const absl::StatusOr<Pid>& pid) { told->answer = pid; });
+    return told->role == RequestIds::Role::kFirst;
+  }
+
   // The state store outlives its users, as a directory does.
   class Forwarding final : public StateStore {
    public:

@@ -1,0 +1,163 @@
+"""Request IDs and message IDs of durable processes: a repeat after a restart is
+answered as before it."""
+
+import random
+import signal
+import threading
+import time
+import unittest
+
+import grpc
+from actord.v1 import payload_pb2, process_pb2
+from harness.bulk import SendStream, SubmitStream, send_item, submit_item
+from harness.case import DURABLE, StoreCase
+from harness.connection import CALL_SECONDS
+from harness.waiting import SANITIZED
+
+
+class Ids(StoreCase):
+    """Repeated requests after the daemon was killed."""
+
+    def submit(self, **fields):
+        return self.actor.stub.Submit(
+            submit_item("counter", durability=DURABLE, **fields),
+            timeout=CALL_SECONDS)
+
+    def send(self, pid, payload, message_id):
+        return self.actor.stub.Send(
+            send_item(pid, "add", payload, message_id=message_id),
+            timeout=CALL_SECONDS)
+
+    def stream(self, stream, item):
+        if isinstance(stream, SendStream):
+            stream.send(item)
+        else:
+            stream.submit(item)
+        stream.finish()
+        return stream
+
+    def assert_reused(self, call, field):
+        self.assert_refused(call, code=grpc.StatusCode.INVALID_ARGUMENT,
+                            reason="REQUEST_ID_REUSED", field=field,
+                            message="belongs to another request")
+
+    def ask(self):
+        """All ways to use an id, each for a process of its own."""
+        deliver = process_pb2.SubmitRequest.NAME_CONFLICT_DELIVER
+        submitted = self.submit(payload=b"1", request_id="submit", name="a")
+        streamed = self.stream(SubmitStream(self.actor.stub), submit_item(
+            "counter", b"2", durability=DURABLE, request_id="stream",
+            name="b")).submitted[0]
+        delivered = self.actor.stub.Submit(process_pb2.SubmitRequest(
+            process_type="counter", durability=DURABLE, name="a",
+            on_name_conflict=deliver, request_id="deliver", messages=[
+                process_pb2.Message(topic="add",
+                                    payload=payload_pb2.Payload(data=b"10"))]),
+            timeout=CALL_SECONDS)
+        sent = self.send("@a", b"100", "message")
+        in_stream = self.stream(SendStream(self.actor.stub), send_item(
+            "@b", "add", b"1000", message_id="streamed"))
+        return ([submitted.pid, streamed.pid, delivered.pid],
+                [submitted.duplicate, streamed.duplicate, delivered.duplicate,
+                 sent.duplicate, in_stream.duplicates == [0]])
+
+    def test_repeats_are_answered_as_before_the_restart(self):
+        self.start(exit_status=-signal.SIGKILL)
+        pids, duplicates = self.ask()
+        self.assertEqual(duplicates, [False] * 5)
+        self.assertEqual(pids[2], pids[0])
+        for _ in range(2):
+            self.assertEqual(self.ask(), (pids, [True] * 5))
+            self.kill()
+            self.start(exit_status=-signal.SIGKILL)
+        self.assertEqual(self.ask(), (pids, [True] * 5))
+        self.assertEqual([self.value("@a"), self.value("@b")], [111, 1002])
+        self.assert_reused(lambda: self.submit(payload=b"2",
+                                               request_id="submit", name="a"),
+                           "request_id")
+        self.assert_reused(lambda: self.send("@a", b"101", "message"),
+                           "message_id")
+        self.kill()
+        self.start()
+
+    def test_bounds_of_the_store(self):
+        options = ("--store-request-id-max", "1", "--request-id-max", "0")
+        self.start_with = options
+        self.start()
+        first = self.submit(request_id="1").pid
+        second = self.submit(request_id="2").pid
+        self.daemon.stop()
+        self.start()
+        self.assertEqual(self.submit(request_id="2").pid, second)
+        self.assertNotEqual(self.submit(request_id="1").pid, first)
+
+
+class Kills(StoreCase):
+    """SIGKILL at random moments, while clients repeat what has no answer."""
+
+    ROUNDS = 3 if SANITIZED else 8
+    CLIENTS = 3
+
+    def test_each_id_acts_once(self):
+        random.seed(8)
+        self.start(exit_status=-signal.SIGKILL)
+        pids = [self.counter(name=f"counter{i}") for i in range(self.CLIENTS)]
+        sent = [0] * self.CLIENTS
+        answers = {}  # PIDs by request ID
+        duplicates = []
+
+        def send(i, actor):
+            """Repeats the message that has no answer, and goes on."""
+            while True:
+                answer = actor.stub.Send(send_item(
+                    pids[i], "add", b"1", message_id=f"{i}/{sent[i]}"),
+                    timeout=CALL_SECONDS)
+                sent[i] += 1
+                duplicates.append(answer.duplicate)
+
+        def submit(actor):
+            while True:
+                number = len(answers)
+                answer = actor.stub.Submit(submit_item(
+                    "counter", durability=DURABLE, request_id=f"id{number}"),
+                    timeout=CALL_SECONDS)
+                answers[f"id{number}"] = answer.pid
+                duplicates.append(answer.duplicate)
+
+        def until_the_end(target, *words):
+            try:
+                target(*words, self.connect(self.daemon))
+            except grpc.RpcError:
+                pass
+
+        for number in range(self.ROUNDS):
+            clients = [threading.Thread(target=until_the_end, args=words)
+                       for words in [(submit,), *((send, i) for i in
+                                                  range(self.CLIENTS))]]
+            for client in clients:
+                client.start()
+            time.sleep(random.uniform(0.05, 0.5))
+            self.daemon.signal(signal.SIGKILL)
+            self.daemon.wait()
+            for client in clients:
+                client.join()
+            last = number == self.ROUNDS - 1
+            self.start(exit_status=0 if last else -signal.SIGKILL)
+        for i, pid in enumerate(pids):
+            self.actor.stub.Send(send_item(pid, "add", b"1",
+                                           message_id=f"{i}/{sent[i]}"),
+                                 timeout=CALL_SECONDS)
+            self.assertEqual(self.value(pid), sent[i] + 1)
+        for request_id, pid in answers.items():
+            again = self.actor.stub.Submit(submit_item(
+                "counter", durability=DURABLE, request_id=request_id),
+                timeout=CALL_SECONDS)
+            self.assertEqual((again.pid, again.duplicate), (pid, True))
+        live = self.actor.status().counters.processes_live
+        self.assertIn(live - self.CLIENTS - len(answers), (0, 1),
+                      "at most the last Submit is not answered")
+        self.assertGreater(len(duplicates), 10 * self.ROUNDS)
+
+
+if __name__ == "__main__":
+    unittest.main()
