@@ -97,6 +97,9 @@ class Daemon {
   absl::Status StartRuntime();
   // Opens the store, unless there is none.
   absl::Status OpenStore();
+  // Gives the owners that the store knows the numbers that they had. DATA_LOSS:
+  // the store is damaged.
+  absl::Status RestoreOwners();
   runtime::RuntimeOptions OptionsOfRuntime();
   // Logs the loaded plugins, and why their copies are not in the directory of
   // the configuration.

@@ -1,11 +1,15 @@
 // The store of the daemon, and the options of a runtime with or without it.
+#include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "daemon/daemon.h"
+#include "runtime/process/errors.h"
 
 namespace actord::daemon {
 
@@ -17,6 +21,30 @@ uint64_t NanosecondsOf(absl::Duration duration) {
 }
 
 }  // namespace
+
+absl::Status Daemon::RestoreOwners() {
+  std::vector<std::string> names;
+  bool has_gap = false;
+  absl::Status status =
+      store_->ForEachOwner([&](runtime::Owner owner, std::string_view name) {
+        names.emplace_back(name);
+        has_gap |= static_cast<size_t>(owner) != names.size();
+      });
+  if (has_gap) {
+    status = absl::DataLossError(absl::StrCat(
+        "store.directory ", config_.store_directory,
+        ": the store is damaged: the name of an owner is missing"));
+  }
+  if (!status.ok()) return status;
+  access_->owners().Restore(
+      std::move(names), [this](runtime::Owner owner, const std::string& name) {
+        if (store_->KeepOwner(owner, name).ok()) return absl::OkStatus();
+        return runtime::Retryable(
+            absl::StatusCode::kUnavailable, runtime::reason::kStopped,
+            "the store is closed, because the daemon ends", absl::Seconds(1));
+      });
+  return status;
+}
 
 absl::Status Daemon::OpenStore() {
   if (config_.store_directory.empty()) return absl::OkStatus();
@@ -50,7 +78,7 @@ absl::Status Daemon::OpenStore() {
   if (!report.repaired.empty()) {
     logger_.Warning(absl::StrCat("store: ", report.repaired, " was repaired"));
   }
-  return absl::OkStatus();
+  return access_ == nullptr ? absl::OkStatus() : RestoreOwners();
 }
 
 runtime::RuntimeOptions Daemon::OptionsOfRuntime() {

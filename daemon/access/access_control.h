@@ -99,6 +99,7 @@ class AccessControl {
 
   // The owners of processes. Valid as long as this object.
   [[nodiscard]] const Owners& owners() const { return owners_; }
+  [[nodiscard]] Owners& owners() { return owners_; }
 
   void WriteStats(DaemonStats& stats) const;
 

@@ -1,12 +1,22 @@
 #include "daemon/access/owners.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "runtime/process/errors.h"
 
 namespace actord::daemon {
+
+void Owners::Restore(std::vector<std::string> names, Keep keep) {
+  keep_ = std::move(keep);
+  const absl::MutexLock lock(&mutex_);
+  names_ = std::move(names);
+  for (size_t i = 0; i < names_.size(); ++i) {
+    numbers_.emplace(names_[i], runtime::Owner{static_cast<uint16_t>(i + 1)});
+  }
+}
 
 absl::StatusOr<runtime::Owner> Owners::NumberOf(std::string_view name) {
   if (const auto known = Find(name)) return *known;
@@ -19,14 +29,22 @@ absl::StatusOr<runtime::Owner> Owners::NumberOf(std::string_view name) {
     ++refused_;
     return runtime::Retryable(
         absl::StatusCode::kResourceExhausted, runtime::reason::kOwnerLimit,
-        absl::StrCat("clients of ", names_.size(),
-                     " names have called since the daemon began, which is the "
-                     "limit: restart the daemon, or use one of these names"),
+        absl::StrCat("clients of ", names_.size(), " names have called since ",
+                     keep_ == nullptr
+                         ? "the daemon began, which is the limit: restart the "
+                           "daemon, or use one of these names"
+                         : "the store was made, which is the limit: use one of "
+                           "these names"),
         absl::Minutes(1));
   }
-  names_.emplace_back(name);
-  const runtime::Owner owner{static_cast<uint16_t>(names_.size())};
-  numbers_.emplace(name, owner);
+  const runtime::Owner owner{static_cast<uint16_t>(names_.size() + 1)};
+  std::string text(name);
+  if (keep_ != nullptr) {
+    absl::Status kept = keep_(owner, text);
+    if (!kept.ok()) return kept;
+  }
+  numbers_.emplace(text, owner);
+  names_.push_back(std::move(text));
   return owner;
 }
 

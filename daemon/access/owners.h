@@ -2,13 +2,15 @@
 // runtime knows them.
 //
 // A name gets its number with its first call, and keeps the number as long as
-// the daemon runs, also if its tokens are revoked: its processes live on.
+// the daemon runs, also if its tokens are revoked: its processes live on. With
+// a store the name keeps its number for as long as the store exists.
 //
 // Thread-safety: any thread.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -16,6 +18,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "runtime/process/owner.h"
@@ -32,8 +35,16 @@ class Owners {
   Owners(const Owners&) = delete;
   Owners& operator=(const Owners&) = delete;
 
-  // The number of the name. RESOURCE_EXHAUSTED (OWNER_LIMIT), which is counted:
-  // the name is new, and there is no number left.
+  // Keeps the number of a new name in the store, before anything has the
+  // number. On an error the name gets no number.
+  using Keep = std::function<absl::Status(runtime::Owner, const std::string&)>;
+  // Gives the names the numbers from 1 on, in their order: those that the store
+  // knows. To be called before anything else, once.
+  void Restore(std::vector<std::string> names, Keep keep);
+
+  // The number of the name; an error of Keep; or RESOURCE_EXHAUSTED
+  // (OWNER_LIMIT), which is counted: the name is new, and there is no number
+  // left.
   [[nodiscard]] absl::StatusOr<runtime::Owner> NumberOf(std::string_view name);
   // nullopt: no client of this name has called.
   [[nodiscard]] std::optional<runtime::Owner> Find(std::string_view name) const;
@@ -45,6 +56,8 @@ class Owners {
 
  private:
   const size_t max_;
+  // Null: there is no store. Written before other threads know of the object.
+  Keep keep_;
   mutable absl::Mutex mutex_;
   absl::flat_hash_map<std::string, runtime::Owner> numbers_
       ABSL_GUARDED_BY(mutex_);

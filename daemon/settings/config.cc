@@ -41,19 +41,6 @@ absl::Status CheckAuth(const Config& config) {
       "makes one"));
 }
 
-absl::Status CheckStore(const Config& config) {
-  if (config.store_directory.empty() || config.auth_tokens.empty()) {
-    return absl::OkStatus();
-  }
-  // Owners are numbers that begin anew at each start, and the store would give
-  // a process to another owner.
-  return absl::InvalidArgumentError(
-      "store.directory: a store cannot be used with auth.tokens yet, because "
-      "it "
-      "does not keep the names of owners; remove store.directory or "
-      "auth.tokens");
-}
-
 }  // namespace
 
 absl::Status ApplyConfigValues(const std::vector<ConfigValue>& values,
@@ -121,7 +108,6 @@ absl::StatusOr<Config> LoadConfig(const std::string& file,
         "server.listen: at least one address is needed");
   }
   if (status.ok()) status = CheckAuth(config);
-  if (status.ok()) status = CheckStore(config);
   if (!status.ok()) return status;
   return config;
 }

@@ -136,8 +136,8 @@ void AddStoreKeys(std::vector<ConfigKey>& keys) {
       Single({"store.directory", "store", "DIR",
               "Directory of the store of durable processes. Only the daemon's "
               "user can read it. The daemon makes it if it does not exist; its "
-              "parent must exist. It cannot be used with auth.tokens. Empty: "
-              "all processes are volatile, and end with the daemon."},
+              "parent must exist. Empty: all processes are volatile, and end "
+              "with the daemon."},
              TextCodec{}, ACTORD_MEMBER(store_directory)));
   keys.push_back(
       Single({"store.request_id_ttl", "store-request-id-ttl", "DURATION",

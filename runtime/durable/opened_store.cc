@@ -244,6 +244,25 @@ SipKey OpenedStore::fingerprint_key() const {
   return {SipHash(key, {{1}}), SipHash(key, {{2}})};
 }
 
+absl::Status OpenedStore::ForEachOwner(
+    absl::FunctionRef<void(Owner, std::string_view name)> use) {
+  const std::string prefix = KeyOf(KeyKind::kOwner);
+  return state_->Scan(prefix, BehindPrefix(prefix),
+                      [&](std::string_view key, std::string_view name) {
+                        use(OwnerIn(key), name);
+                        return true;
+                      });
+}
+
+absl::Status OpenedStore::KeepOwner(Owner owner, const std::string& name) {
+  std::string payload;
+  records::Encode(records::OwnerName{.owner = owner, .name = name}, payload);
+  return journal_
+      ->Append({static_cast<uint16_t>(records::Kind::kOwner),
+                records::FlagsOf(records::Kind::kOwner), payload})
+      .status();
+}
+
 bool OpenedStore::Work() {
   bool did = false;
   while (journal_->Work()) did = true;

@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
@@ -67,6 +68,15 @@ class OpenedStore final : public DurableStore {
       absl::FunctionRef<void(StoredRequest&&)> use) override;
   [[nodiscard]] RequestIdBounds request_id_bounds() const override;
   [[nodiscard]] SipKey fingerprint_key() const override;
+
+  // Calls `use` with the names of owners and their numbers, in the order of the
+  // numbers. DATA_LOSS: the store is damaged.
+  absl::Status ForEachOwner(
+      absl::FunctionRef<void(Owner, std::string_view name)> use);
+  // The number stands for the name from now on. To be called before anything
+  // that belongs to the owner is appended: then no crash keeps that without the
+  // name. UNAVAILABLE: the journal has failed or is closed.
+  absl::Status KeepOwner(Owner owner, const std::string& name);
 
   // Without threads (JournalOptions::threads): commits and releases what there
   // is. The next Open applies it. False: nothing was done.

@@ -30,6 +30,35 @@ TEST(Owners, EachNameKeepsItsNumber) {
   EXPECT_EQ(owners.NameOf(*bob), "bob");
 }
 
+TEST(Owners, NamesOfTheStoreKeepTheirNumbers) {
+  std::vector<std::string> kept;
+  Owners owners;
+  owners.Restore({"alice", "bob"}, [&](Owner owner, const std::string& name) {
+    kept.push_back(absl::StrCat(static_cast<int>(owner), " ", name));
+    return absl::OkStatus();
+  });
+  EXPECT_EQ(owners.NumberOf("bob").value(), Owner{2});
+  EXPECT_EQ(owners.NumberOf("carol").value(), Owner{3});
+  EXPECT_EQ(owners.NumberOf("alice").value(), Owner{1});
+  EXPECT_EQ(owners.NumberOf("carol").value(), Owner{3});
+  EXPECT_EQ(owners.Find("alice"), Owner{1});
+  EXPECT_EQ(owners.NameOf(Owner{2}), "bob");
+  EXPECT_EQ(kept, std::vector<std::string>{"3 carol"});
+}
+
+TEST(Owners, NameThatCannotBeKeptHasNoNumber) {
+  bool is_closed = true;
+  Owners owners;
+  owners.Restore({}, [&](Owner, const std::string&) {
+    return is_closed ? absl::UnavailableError("closed") : absl::OkStatus();
+  });
+  EXPECT_EQ(owners.NumberOf("alice").status().code(),
+            absl::StatusCode::kUnavailable);
+  EXPECT_EQ(owners.Find("alice"), std::nullopt);
+  is_closed = false;
+  EXPECT_EQ(owners.NumberOf("bob").value(), Owner{1});
+}
+
 TEST(Owners, WhoHasNotCalledHasNoNumber) {
   const Owners owners;
   EXPECT_EQ(owners.Find("alice"), std::nullopt);

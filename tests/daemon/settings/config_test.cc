@@ -272,8 +272,6 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(Config, PrintedConfigReadsBackToTheSame) {
   std::string text;
   for (const ConfigKey& key : ConfigKeys()) {
-    // A store cannot be used with tokens.
-    if (key.path == "store.directory") continue;
     // Dotted keys, because a section header for each key would repeat sections.
     absl::StrAppend(&text, std::string(key.path), " = ",
                     Samples().at(std::string(key.path)).toml, "\n");
@@ -287,17 +285,6 @@ TEST(Config, PrintedConfigReadsBackToTheSame) {
   ASSERT_TRUE(again.ok()) << again.status();
   EXPECT_EQ(PrintConfig(*again), printed);
   EXPECT_NE(printed, PrintConfig(Config{}));
-}
-
-TEST(Config, StoreAndTokensAreRefusedTogether) {
-  const auto load = [](const std::string& text) {
-    const TemporaryFile file(text);
-    return LoadConfig(file.path(), {}, FakeEnvironment({})).status();
-  };
-  EXPECT_EQ(load("store.directory = \"/s\"\n"), absl::OkStatus());
-  EXPECT_EQ(load("auth.tokens = \"/t\"\n"), absl::OkStatus());
-  EXPECT_EQ(load("store.directory = \"/s\"\nauth.tokens = \"/t\"\n").code(),
-            absl::StatusCode::kInvalidArgument);
 }
 
 TEST(Config, OptionForTheFileOverridesTheEnvironment) {

@@ -80,13 +80,6 @@ class Store(StoreCase):
             process_pb2.SendRequest(pid=pid, topic="add"), timeout=CALL_SECONDS)
         self.assertEqual(response.receipt, process_pb2.RECEIPT_MEMORY)
 
-    def test_store_and_tokens_cannot_be_used_together(self):
-        with self.assertRaisesRegex(
-                RuntimeError, "(?s)actord ended with 78.*store.directory: a store "
-                "cannot be used with auth.tokens yet"):
-            self.start_daemon("--store", self.store, "--auth-tokens",
-                              self.text_file("", "tokens.toml"))
-
     def test_two_daemons_cannot_have_one_store(self):
         self.start()
         with self.assertRaisesRegex(RuntimeError, "actord ended with 78"):

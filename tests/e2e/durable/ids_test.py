@@ -1,5 +1,5 @@
-"""Request IDs and message IDs of durable processes: a repeat after a restart is
-answered as before it."""
+"""Request IDs, message IDs and owners of durable processes: a repeat after a restart
+is answered as before it, and what belongs to a client stays its own."""
 
 import random
 import signal
@@ -11,7 +11,8 @@ import grpc
 from actord.v1 import payload_pb2, process_pb2
 from harness.bulk import SendStream, SubmitStream, send_item, submit_item
 from harness.case import DURABLE, StoreCase
-from harness.connection import CALL_SECONDS
+from harness.connection import CALL_SECONDS, refusal_of
+from harness.tokens import TokenCase
 from harness.waiting import SANITIZED
 
 
@@ -90,6 +91,76 @@ class Ids(StoreCase):
         self.start()
         self.assertEqual(self.submit(request_id="2").pid, second)
         self.assertNotEqual(self.submit(request_id="1").pid, first)
+
+
+class Owners(TokenCase):
+    """The processes of a client are its own over restarts, in whatever order the
+    clients call."""
+
+    def start(self, exit_status=-signal.SIGKILL):
+        self.daemon = self.serve("--store", self.directory / "store",
+                                 exit_status=exit_status)
+
+    def restart(self, **more):
+        self.daemon.signal(signal.SIGKILL)
+        self.daemon.wait()
+        self.start(**more)
+
+    def as_client(self, token):
+        return self.connect_with(self.daemon, token)
+
+    def submit(self, actor, payload):
+        return actor.stub.Submit(submit_item(
+            "counter", payload, durability=DURABLE, name="service",
+            request_id="id"), timeout=CALL_SECONDS)
+
+    def assert_has(self, actor, pid, value, other):
+        """The client has its own process and does not see the other one."""
+        self.assertEqual(int(actor.call("@service", "get").result.data), value)
+        again = self.submit(actor, b"%d" % value)
+        self.assertEqual((again.pid, again.duplicate), (pid, True))
+        self.assertEqual([name.pid for name in actor.names().names], [pid])
+        with self.assertRaises(grpc.RpcError) as caught:
+            actor.process(other)
+        self.assertEqual(refusal_of(caught.exception).reason, "PROCESS_ENDED")
+
+    def test_restarts(self):
+        tokens = {name: self.token("client", name=name)
+                  for name in ("alice", "bob", "carol")}
+        admin = self.token("admin", name="ops")
+        self.start()
+        alice = self.submit(self.as_client(tokens["alice"]), b"1").pid
+        bob = self.submit(self.as_client(tokens["bob"]), b"2").pid
+        self.restart()
+        # In another order, and with a new client before all.
+        with self.assertRaises(grpc.RpcError):
+            self.as_client(tokens["carol"]).process(alice)
+        self.assert_has(self.as_client(tokens["bob"]), bob, 2, alice)
+        self.assert_has(self.as_client(tokens["alice"]), alice, 1, bob)
+        self.revoke(tokens["alice"])
+        self.restart()
+        self.assert_has(self.as_client(tokens["bob"]), bob, 2, alice)
+        ops = self.as_client(admin)
+        self.assertEqual([ops.process(pid).owner for pid in (alice, bob)],
+                         ["alice", "bob"])
+        carol = self.as_client(tokens["carol"])
+        self.assertEqual(list(carol.names().names), [])
+        # The name has a token again.
+        back = self.token("client", name="alice")
+        self.restart(exit_status=0)
+        self.assert_has(self.as_client(back), alice, 1, bob)
+
+    def test_outcome_stays_with_its_owner(self):
+        tokens = [self.token("client", name=name) for name in ("alice", "bob")]
+        self.start()
+        alice = self.as_client(tokens[0])
+        pid = self.submit(alice, b"5").pid
+        alice.send(pid, "stop")
+        self.assertEqual(alice.wait(pid).result.data, b"5")
+        self.restart(exit_status=0)
+        with self.assertRaises(grpc.RpcError):
+            self.as_client(tokens[1]).wait(pid)
+        self.assertEqual(self.as_client(tokens[0]).wait(pid).result.data, b"5")
 
 
 class Kills(StoreCase):
