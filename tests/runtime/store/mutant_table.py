@@ -81,10 +81,31 @@ MUTANTS = {
         "  if (record.turn.step > process.runtime().turn.step + 1) {\n",
         "a step may come twice", "Applier.TakesTheStepsInTheirOrder"),
     "EXPIRES_NEW_ID": (
-        "runtime/store/journal_applier_rounds.cc",
-        "        if (entry->has_value() && (*entry)->expires_ns != at_ns) continue;\n", "",
+        "runtime/store/journal_applier_ids.cc",
+        "      if (entry->has_value() && (*entry)->lsn == LsnIn(order)) {\n",
+        "      if (entry->has_value()) {\n",
         "an id that was used again expires with its first use",
         "Applier.KeepsAnIdThatWasUsedAgain"),
+    "TOO_MANY_IDS": (
+        "runtime/store/journal_applier_ids.cc",
+        "          if (piece.size() >= surplus && TimeIn(order) >= meta_.store_ns) {\n",
+        "          if (TimeIn(order) >= meta_.store_ns) {\n",
+        "ids above the maximum stay", "Applier.LeavesAsManyIdsAsItMay"),
+    "KEEPS_REFUSED_ID": (
+        "runtime/store/journal_applier_ids.cc",
+        "  if (!entry->has_value() || !is(**entry)) return absl::OkStatus();\n",
+        "  return absl::OkStatus();\n",
+        "the id of a refused request stays", "Applier.ForgetsTheIdOfARefusedRequest"),
+    "FORGETS_LATER_ID": (
+        "runtime/store/journal_applier_ids.cc",
+        "  if (!entry->has_value() || !is(**entry)) return absl::OkStatus();\n",
+        "  if (!entry->has_value()) return absl::OkStatus();\n",
+        "a refused request forgets the id of another one", PREFIX),
+    "OTHER_OWNER": (
+        "runtime/store/journal_applier_parts.cc",
+        "  return *receiver == nullptr || Sees(sender, (*receiver)->owner())\n",
+        "  return true\n",
+        "a step's message reaches a process of another owner", PREFIX),
     "SHORT_HISTORY": (
         "runtime/store/journal_applier_steps.cc",
         "    if (!one.mail.body.has_value()) NoteBody(one.position, key);\n", "",
