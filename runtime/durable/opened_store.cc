@@ -49,6 +49,7 @@ absl::Status OpenedStore::Start() {
   auto journal = Journal::Open(options_.journal, releases_);
   if (!journal.ok()) return journal.status();
   journal_ = *std::move(journal);
+  releases_.OnWait([this](uint64_t position) { journal_->Want(position); });
   if (options_.open_state) {
     auto state = options_.open_state();
     if (!state.ok()) return state.status();

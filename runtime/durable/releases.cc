@@ -12,9 +12,16 @@ Releases::Releases(std::function<void(const absl::Status&)> failed)
 
 Releases::~Releases() { Stop(); }
 
+void Releases::OnWait(std::function<void(uint64_t)> waits) {
+  waits_ = std::move(waits);
+}
+
 void Releases::After(uint64_t position, Release release) {
-  if (Keep(position, release)) return;
-  std::move(release)();
+  if (!Keep(position, release)) {
+    std::move(release)();
+  } else if (waits_) {
+    waits_(position);
+  }
 }
 
 bool Releases::Keep(uint64_t position, Release& release) {

@@ -31,6 +31,10 @@ class Releases final : public JournalEvents {
   Releases(const Releases&) = delete;
   Releases& operator=(const Releases&) = delete;
 
+  // `waits` is called with the position of each release that waits, on the
+  // thread that calls After. To be called before the first After.
+  void OnWait(std::function<void(uint64_t position)> waits);
+
   // Calls `release` when the record at `position` is durable, on the release
   // thread, or in Run; after Stop at once, or never. It must not block.
   void After(uint64_t position, Release release);
@@ -61,6 +65,7 @@ class Releases final : public JournalEvents {
   std::deque<Held> TakeDurable();
 
   const std::function<void(const absl::Status&)> failed_;
+  std::function<void(uint64_t)> waits_;
   // Held while releases run, so that one runs at a time.
   Mutex releasing_;
   Mutex mutex_;

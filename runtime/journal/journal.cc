@@ -8,9 +8,15 @@
 #include "runtime/system/assert.h"
 
 namespace actord::runtime {
+namespace {
+
+constexpr uint64_t kLingerBytes = 256 << 10;
+
+}  // namespace
 
 Journal::Journal(JournalOptions options, JournalEvents& events)
     : options_(std::move(options)),
+      linger_bytes_(std::min(kLingerBytes, options_.ring_bytes / 4)),
       events_(events),
       meta_files_(*options_.files, options_.directory) {}
 
@@ -150,7 +156,9 @@ absl::Status Journal::Reserve(std::span<const Record> records,
 
 void Journal::Publish(Reservation reservation,
                       std::span<const Record> records) {
+  const uint64_t lsn = reservation.lsn();
   ring_->Publish(std::move(reservation.place_), records, reservation.large_);
+  if (lingers_.load(std::memory_order_relaxed) && IsDue()) Want(lsn);
 }
 
 absl::StatusOr<uint64_t> Journal::Append(const Record& record) {
@@ -163,11 +171,23 @@ absl::StatusOr<uint64_t> Journal::Append(const Record& record) {
   return lsn;
 }
 
+void Journal::Want(uint64_t lsn) {
+  uint64_t before = wanted_.load(std::memory_order_relaxed);
+  while (before < lsn &&
+         !wanted_.compare_exchange_weak(before, lsn, std::memory_order_seq_cst,
+                                        std::memory_order_relaxed)) {
+  }
+  if (!lingers_.load(std::memory_order_seq_cst)) return;
+  const MutexLock lock(mutex_);
+  due_.notify_all();
+}
+
 absl::Status Journal::AwaitDurable(uint64_t lsn) {
   if (lsn > Tail()) {
     return absl::OutOfRangeError(
         absl::StrCat("nothing is reserved at position ", lsn));
   }
+  Want(lsn - 1);
   const MutexLock lock(mutex_);
   while (DurableLsn() < lsn) {
     if (HasFailed()) return absl::UnavailableError("the journal has failed");
@@ -219,6 +239,10 @@ void Journal::Close() {
   stopping_.store(true, std::memory_order_release);
   ring_->Close();
   if (options_.threads) {
+    {
+      const MutexLock lock(mutex_);
+      due_.notify_all();
+    }
     // The maker ends last: the last group may need a segment.
     commits_.join();
     {

@@ -3,12 +3,13 @@
 //
 //   1. A thread encodes a record, and then appends it: Reserve draws its
 //      position, which is its place in the order, and Publish copies it.
-//   2. The commit thread writes what is published and contiguous, up to 1 MiB,
+//   2. Code that must not act before a record is durable says so (Want), and
+//      waits for its position: by JournalEvents::Durable, DurableLsn or
+//      AwaitDurable.
+//   3. The commit thread writes what is published and contiguous, up to 1 MiB,
 //      as one group, syncs, moves the durable position, and begins again. While
-//      one sync runs, the next group forms.
-//   3. Code that must not act before a record is durable waits for its
-//   position:
-//      by JournalEvents::Durable, DurableLsn or AwaitDurable.
+//      one sync runs, the next group forms. As long as nobody waits for any of
+//      its records, a group waits for more of them (JournalOptions::linger_ns).
 //
 // If the process or the machine dies, a suffix of the records is lost, and no
 // record before the durable position.
@@ -80,6 +81,10 @@ class Journal {
   // half of the ring. UNAVAILABLE: the journal has failed or is closed.
   absl::Status Reserve(std::span<const Record> records,
                        Reservation& reservation);
+  // The largest payload of a record.
+  [[nodiscard]] uint64_t max_record_bytes() const {
+    return options_.max_record_bytes;
+  }
   // Copies the same records to their place.
   void Publish(Reservation reservation, std::span<const Record> records);
   [[nodiscard]] uint64_t max_record_bytes() const {
@@ -96,9 +101,13 @@ class Journal {
   }
   // The position behind all reservations.
   [[nodiscard]] uint64_t Tail() const { return ring_->tail(); }
-  // Waits until all records before `lsn` are durable. UNAVAILABLE: the journal
-  // has failed before that; whether they are durable is unknown. OUT_OF_RANGE:
-  // `lsn` lies behind the tail.
+  // Somebody waits until the record at `lsn` is durable: a group with it is
+  // written as soon as the disk is free. Without this call, up to
+  // JournalOptions::linger_ns later. Any thread; does not wait.
+  void Want(uint64_t lsn);
+  // Wants that all records before `lsn` are durable, and waits for it.
+  // UNAVAILABLE: the journal has failed before that; whether they are durable
+  // is unknown. OUT_OF_RANGE: `lsn` lies behind the tail.
   absl::Status AwaitDurable(uint64_t lsn);
   // True: more than max_unsynced_bytes are not durable, or there is no room for
   // another segment. Code that can wait should begin nothing new until
@@ -143,6 +152,10 @@ class Journal {
   absl::Status Begin(Recovered& recovered);
   absl::Status MakeSpares();
   void RunCommits();
+  // Waits for more records while nobody waits for any.
+  void Linger();
+  // Whether the next group is written now.
+  [[nodiscard]] bool IsDue() const;
   void RunMaker();
   // Commits what is published, or waits. False: there is nothing.
   bool CommitOne();
@@ -164,6 +177,8 @@ class Journal {
   void MayHaveCaughtUp();
 
   const JournalOptions options_;
+  // Records with so many bytes do not linger.
+  const uint64_t linger_bytes_;
   JournalEvents& events_;
   std::unique_ptr<DirectoryLock> directory_lock_;
   MetaFiles meta_files_;
@@ -183,6 +198,12 @@ class Journal {
   // Written by the maker, seq_cst. Commit thread and maker each clear their
   // flag and then look at the other's, so at least one of them calls CaughtUp.
   Atomic<bool> no_room_{false};
+  // The highest position that anybody waits for. Written by the threads that
+  // wait, seq_cst, before they look at lingers_.
+  Atomic<uint64_t> wanted_{0};
+  // The commit thread lingers. It writes this, seq_cst, and then looks at
+  // wanted_ again, so one of the two sees the other.
+  Atomic<bool> lingers_{false};
   Atomic<bool> failed_{false};
   Atomic<bool> stopping_{false};
   Atomic<uint64_t> unpublished_stalls_{0};
@@ -190,6 +211,8 @@ class Journal {
   Mutex mutex_;
   // durable_ or failed_ has changed: for AwaitDurable.
   ConditionVariable changed_;
+  // The next group is due: for the commit thread.
+  ConditionVariable due_;
   // A segment was made: for the commit thread.
   ConditionVariable made_;
   // maker_asked_ or maker_ends_ has changed.

@@ -1,9 +1,11 @@
 // What the journal's threads do: commits, and segments made ahead.
+#include <pthread.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <chrono>
+#include <condition_variable>
 #include <utility>
 
 #include "runtime/journal/journal.h"
@@ -31,9 +33,29 @@ void PreferThisThread() {
 
 }  // namespace
 
+bool Journal::IsDue() const {
+  const uint64_t durable = durable_.load(std::memory_order_relaxed);
+  return wanted_.load(std::memory_order_seq_cst) >= durable ||
+         ring_->tail() - durable > linger_bytes_ ||
+         stopping_.load(std::memory_order_acquire);
+}
+
+void Journal::Linger() {
+  if (pending_.records != 0 || !ring_->HasPublished() || IsDue()) return;
+  const MutexLock lock(mutex_);
+  lingers_.store(true, std::memory_order_seq_cst);
+  while (!IsDue() &&
+         due_.wait_for(mutex_, std::chrono::nanoseconds(options_.linger_ns)) !=
+             std::cv_status::timeout) {
+  }
+  lingers_.store(false, std::memory_order_relaxed);
+}
+
 void Journal::RunCommits() {
+  pthread_setname_np(pthread_self(), "journal");
   PreferThisThread();
   while (!HasFailed()) {
+    Linger();
     if (CommitOne()) continue;
     if (stopping_.load(std::memory_order_acquire) &&
         (pending_.records != 0 || ring_->tail() == ring_->taken())) {
@@ -169,6 +191,7 @@ bool Journal::MakeOne() {
 }
 
 void Journal::RunMaker() {
+  pthread_setname_np(pthread_self(), "segments");
   for (;;) {
     while (MakeOne()) {
     }

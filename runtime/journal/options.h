@@ -25,6 +25,10 @@ struct JournalOptions {
   uint64_t ring_bytes = 64 << 20;
   // A group that is larger holds one record.
   uint64_t max_group_bytes = 1 << 20;
+  // How long records that nobody waits for (Journal::Want) may wait for a
+  // group, so that they share the sync of the next one. At most a few hundred
+  // KiB of records wait.
+  uint64_t linger_ns = 2'000'000;
   // After this long without a record the last group is sealed.
   uint64_t seal_after_ns = 1'000'000'000;
   // Segments that are made ahead: at least this many, and at most eight if they

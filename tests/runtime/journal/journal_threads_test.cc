@@ -21,6 +21,8 @@ namespace {
 using testing::IsEmpty;
 using testing::SizeIs;
 
+constexpr uint64_t kAnHourNs = uint64_t{3600} * 1'000'000'000;
+
 class JournalThreadsTest : public testing::TestWithParam<bool> {
  protected:
   JournalThreadsTest()
@@ -59,6 +61,61 @@ class JournalThreadsTest : public testing::TestWithParam<bool> {
   std::unique_ptr<RecordedEvents> events_;
   std::unique_ptr<Journal> journal_;
 };
+
+TEST_P(JournalThreadsTest, RecordsThatNobodyWaitsForShareAGroup) {
+  options_.linger_ns = kAnHourNs;
+  Open();
+  const uint64_t groups = journal_->Stats().groups;
+  const std::string payload(100, 'p');
+  uint64_t last = 0;
+  for (int i = 0; i < 20; ++i) {
+    last = *journal_->Append({kTestKind, 0, payload});
+    std::this_thread::yield();
+  }
+  ASSERT_TRUE(journal_->AwaitDurable(last + RecordBytes(100)).ok());
+  EXPECT_EQ(journal_->Stats().groups, groups + 1);
+}
+
+TEST_P(JournalThreadsTest, RecordThatIsWantedDoesNotLinger) {
+  options_.linger_ns = kAnHourNs;
+  Open();
+  // The commit thread is anywhere on its way to a sleep.
+  for (int i = 0; i < 300; ++i) {
+    const uint64_t lsn = *journal_->Append({kTestKind, 0, "a"});
+    for (int j = 0; j < i; ++j) std::this_thread::yield();
+    journal_->Want(lsn);
+    Await([&] { return journal_->DurableLsn() > lsn; });
+  }
+}
+
+TEST_P(JournalThreadsTest, RecordsLingerForALimitedTime) {
+  options_.linger_ns = 1'000'000;
+  Open();
+  const uint64_t lsn = *journal_->Append({kTestKind, 0, "a"});
+  Await([&] { return journal_->DurableLsn() > lsn; });
+}
+
+TEST_P(JournalThreadsTest, ManyRecordsDoNotLinger) {
+  options_.linger_ns = kAnHourNs;
+  Open();
+  const std::string payload(1000, 'p');
+  const uint64_t first = *journal_->Append({kTestKind, 0, payload});
+  while (journal_->Tail() - first <= options_.ring_bytes / 2) {
+    ASSERT_TRUE(journal_->Append({kTestKind, 0, payload}).ok());
+  }
+  Await([&] { return journal_->DurableLsn() > first; });
+}
+
+TEST_P(JournalThreadsTest, CloseWritesWhatLingers) {
+  options_.linger_ns = kAnHourNs;
+  for (int i = 0; i < 20; ++i) {
+    Open();
+    const uint64_t lsn = *journal_->Append({kTestKind, 0, "a"});
+    for (int j = 0; j < 20 * i; ++j) std::this_thread::yield();
+    journal_->Close();
+    EXPECT_GT(journal_->DurableLsn(), lsn);
+  }
+}
 
 TEST_P(JournalThreadsTest, ManyThreadsAppendAndWait) {
   constexpr int kThreads = 4;
