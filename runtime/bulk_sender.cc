@@ -1,6 +1,9 @@
 #include "runtime/bulk_sender.h"
 
+#include <algorithm>
+
 #include "runtime/core.h"
+#include "runtime/table/home_pid.h"
 
 namespace actord::runtime {
 
@@ -8,6 +11,8 @@ namespace {
 
 constexpr size_t kMaxHiddenSends = 64;
 constexpr size_t kMaxHiddenBytes = 64 << 10;
+// Records that are appended together.
+constexpr size_t kMaxInputBytes = 1 << 20;
 
 }  // namespace
 
@@ -17,14 +22,47 @@ absl::Status BulkSender::Send(const Pid& to, const Message& message, Owner by,
                               uint64_t* position, const RequestId* id) {
   absl::Status status =
       core_.SendFromOutside(by, to, message, &ready_, id).Tell(position);
-  ++sends_;
-  bytes_ += message.payload.bytes.size();
   // RESOURCE_EXHAUSTED mostly means a full mailbox.
-  if (sends_ == kMaxHiddenSends || bytes_ >= kMaxHiddenBytes ||
-      absl::IsResourceExhausted(status)) {
+  Count(message.payload.bytes.size(), absl::IsResourceExhausted(status));
+  return status;
+}
+
+absl::Status BulkSender::Add(const Pid& to, const Message& message, Owner by,
+                             uint64_t item, Refused refused) {
+  if (!IsHomePid(to) || core_.durable == nullptr) {
+    return Send(to, message, by);
+  }
+  absl::Status status = core_.CheckMessage(message);
+  if (when_behind_ == WhenBehind::kRefuse) {
+    status.Update(core_.durable->CheckBehind());
+  }
+  if (!status.ok()) return status;
+  if (!inputs_) {
+    inputs_.emplace(*core_.durable, *core_.durable_inputs, core_.delivery,
+                    core_.lane);
+  }
+  status = inputs_->Add(by, to, message, item);
+  // The process gets what is hidden from it, so that it can empty its mailbox.
+  const bool is_full = absl::IsResourceExhausted(status);
+  if (is_full || inputs_->bytes() >= kMaxInputBytes) Flush(refused);
+  if (is_full) Show();
+  return status;
+}
+
+void BulkSender::Flush(Refused refused) {
+  if (!inputs_) return;
+  const uint64_t position = inputs_->Send(
+      ready_, [this](size_t bytes) { Count(bytes, /*is_full=*/false); },
+      refused);
+  position_ = std::max(position_, position);
+}
+
+void BulkSender::Count(size_t bytes, bool is_full) {
+  ++sends_;
+  bytes_ += bytes;
+  if (sends_ == kMaxHiddenSends || bytes_ >= kMaxHiddenBytes || is_full) {
     Show();
   }
-  return status;
 }
 
 void BulkSender::Show() {

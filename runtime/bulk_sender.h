@@ -3,40 +3,77 @@
 // most 64 sends or when 64 KiB of payloads wait, and when a mailbox is full, so
 // that its process can empty it.
 //
+// Messages to durable processes can also be collected (Add), and then be
+// appended to the journal together.
+//
 // Thread-safety: one thread, which must not be a worker's. Ownership: borrows
 // the runtime.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "runtime/delivery/delivery.h"
+#include "runtime/durable/input_batch.h"
 #include "runtime/runtime.h"
 
 namespace actord::runtime {
 
+// What Add does while the journal is behind.
+enum class WhenBehind : uint8_t {
+  kRefuse,  // refuses messages to durable processes with JOURNAL_BEHIND
+  kSend,  // the caller has waited before it began, and sends no more than that
+};
+
 class BulkSender {
  public:
-  explicit BulkSender(Runtime& runtime) : core_(*runtime.core_) {}
+  // Called for a message that Add has taken and that was refused after all.
+  using Refused =
+      absl::FunctionRef<void(uint64_t item, const absl::Status& why)>;
+
+  explicit BulkSender(Runtime& runtime,
+                      WhenBehind when_behind = WhenBehind::kRefuse)
+      : core_(*runtime.core_), when_behind_(when_behind) {}
   // Enqueues the remaining processes. Destroy the sender right after the last
   // send, because the processes of the last batch wait for that.
+  // Precondition: no message waits for Flush.
   ~BulkSender();
   BulkSender(const BulkSender&) = delete;
   BulkSender& operator=(const BulkSender&) = delete;
 
-  // Like Runtime::Send.
+  // Like Runtime::Send. Precondition: no message waits for Flush.
   absl::Status Send(const Pid& to, const Message& message,
                     Owner by = Owner::kAny, uint64_t* position = nullptr,
                     const RequestId* id = nullptr);
 
+  // Sends the message: at once, or with the next Flush if the receiver is
+  // durable. OK and no call of `refused` for this item: the message is in the
+  // mailbox after Flush. Errors: those of Runtime::Send.
+  absl::Status Add(const Pid& to, const Message& message, Owner by,
+                   uint64_t item, Refused refused);
+  // Appends the messages that wait to the journal, together, and delivers them.
+  void Flush(Refused refused);
+  // All messages that were added, and the refusals of them, are durable when
+  // the record at this position is; 0: at once.
+  [[nodiscard]] uint64_t position() const { return position_; }
+
  private:
   void Show();
+  // Counts a send, and enqueues if enough of them are hidden.
+  void Count(size_t bytes, bool is_full);
 
   Runtime::Core& core_;
+  const WhenBehind when_behind_;
   ReadyList ready_;
   // Sends and their bytes since the last Show.
   size_t sends_ = 0;
   size_t bytes_ = 0;
+  // Set from the first message to a durable process on.
+  std::optional<InputBatch> inputs_;
+  uint64_t position_ = 0;
 };
 
 }  // namespace actord::runtime

@@ -205,13 +205,18 @@ absl::Status Runtime::Core::SetQuotas(const OwnerQuotas& all,
   return absl::OkStatus();
 }
 
-Sent Runtime::Core::SendFromOutside(Owner by, const Pid& to,
-                                    const Message& message, ReadyList* ready,
-                                    const RequestId* id) {
+absl::Status Runtime::Core::CheckMessage(const Message& message) const {
   absl::Status status =
       CheckPayloadSize("payload", message.payload, PayloadLimit(limits));
   status.Update(CheckTopic(message.topic));
   status.Update(CheckMemory(limits));
+  return status;
+}
+
+Sent Runtime::Core::SendFromOutside(Owner by, const Pid& to,
+                                    const Message& message, ReadyList* ready,
+                                    const RequestId* id) {
+  const absl::Status status = CheckMessage(message);
   if (!status.ok()) return {status};
   if (IsHomePid(to) && durable != nullptr) {
     return durable_inputs->SendAll(by, to, {&message, 1}, lane, ready,

@@ -51,6 +51,8 @@ class Runtime::Core {
   absl::Status SetLimits(const Limits& given);
   absl::Status SetQuotas(const OwnerQuotas& all,
                          const std::vector<OwnQuotas>& own);
+  // The errors of a message from outside that do not depend on its receiver.
+  [[nodiscard]] absl::Status CheckMessage(const Message& message) const;
   // Called on a thread that runs no workers. `ready`: see Delivery.
   // `id`: the message id, kept by the record of the message; null: none.
   Sent SendFromOutside(Owner by, const Pid& to, const Message& message,

@@ -64,6 +64,15 @@ uint64_t Runtime::LastPosition() const {
   return journal.DurableLsn() >= tail ? 0 : tail - 1;
 }
 
+bool Runtime::IsDurable(uint64_t position) const {
+  return position == 0 ||
+         core_->options.store->journal().DurableLsn() > position;
+}
+
+bool Runtime::IsJournalBehind() const {
+  return core_->durable != nullptr && core_->options.store->journal().Behind();
+}
+
 void Runtime::WhenDurable(uint64_t position,
                           absl::AnyInvocable<void() &&> then) const {
   core_->WhenDurable(position, std::move(then));

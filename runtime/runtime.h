@@ -108,6 +108,11 @@ class Runtime {
   // is no store. An answer to a client may rest on anything that the client can
   // see, so it waits for this position.
   [[nodiscard]] uint64_t LastPosition() const;
+  // True: the record at `position` is durable, or `position` is 0.
+  [[nodiscard]] bool IsDurable(uint64_t position) const;
+  // True: the disk of the store is behind, or full. Code that can wait begins
+  // no work for durable processes.
+  [[nodiscard]] bool IsJournalBehind() const;
   // Calls `then` when the record at `position` is durable: at once, on this
   // thread, if it is 0. If the disk fails, `then` is dropped; the program is
   // about to end.

@@ -50,22 +50,20 @@ Sent DurableInputs::SendAll(Owner by, const Pid& to,
   if (posted == Posted::kDelivered) return {absl::OkStatus(), *position};
   while (Envelope* envelope = linked.PopFront()) lane.Free(envelope);
   // Another thread has filled the mailbox, or the process has ended.
-  absl::Status refusal = delivery_.Explain(by, to, posted, lane);
-  if (posted == Posted::kMailboxFull || posted == Posted::kOverQuota) {
-    return Refuse(to, *position, messages.size(), std::move(refusal),
-                  records::DropReason::kMailboxFull, id);
-  }
-  // The end has made dead letters of the messages, in the journal too; only an
-  // id must not stay there.
-  return id.is_set()
-             ? Refuse(to, *position, messages.size(), std::move(refusal),
-                      records::DropReason::kEnded, id)
-             : Sent{std::move(refusal), *position};
+  return Refuse(to, *position, messages.size(), posted,
+                delivery_.Explain(by, to, posted, lane), id);
 }
 
 Sent DurableInputs::Refuse(const Pid& to, uint64_t position, size_t count,
-                           absl::Status status, records::DropReason reason,
+                           Posted posted, absl::Status status,
                            const InputId& id) {
+  const bool is_full =
+      posted == Posted::kMailboxFull || posted == Posted::kOverQuota;
+  // The end has made dead letters of the messages, in the journal too; only an
+  // id must not stay there.
+  if (!is_full && !id.is_set()) return {std::move(status), position};
+  const records::DropReason reason =
+      is_full ? records::DropReason::kMailboxFull : records::DropReason::kEnded;
   // What the journal holds becomes a dead letter, so nothing acts after its
   // sender was told that it does not.
   records::Dropped dropped{.to = to, .reason = reason};
@@ -97,10 +95,10 @@ Sent DurableInputs::Control(Owner by, const Pid& to, uint16_t type,
   absl::Status status =
       delivery_.Control(by, to, type, reason, lane, *position);
   if (status.ok()) return {status, *position};
-  return absl::IsResourceExhausted(status)
-             ? Refuse(to, *position, 1, std::move(status),
-                      records::DropReason::kMailboxFull, {})
-             : Sent{std::move(status), *position};
+  return Refuse(
+      to, *position, 1,
+      absl::IsResourceExhausted(status) ? Posted::kMailboxFull : Posted::kEnded,
+      std::move(status));
 }
 
 }  // namespace actord::runtime

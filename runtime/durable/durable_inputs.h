@@ -57,13 +57,13 @@ class DurableInputs {
   Sent Control(Owner by, const Pid& to, uint16_t type, std::string_view reason,
                Lane& lane);
 
- private:
-  // Takes the bodies at these positions out of the mailbox that the journal
-  // has, because they were refused with `status`, and forgets their id.
-  Sent Refuse(const Pid& to, uint64_t position, size_t count,
-              absl::Status status, records::DropReason reason,
-              const InputId& id);
+  // The fate of bodies that are in the journal from `position` on and were not
+  // delivered, for the reason `posted` that `status` explains: takes them out
+  // of the mailbox that the journal has, and forgets their id.
+  Sent Refuse(const Pid& to, uint64_t position, size_t count, Posted posted,
+              absl::Status status, const InputId& id = {});
 
+ private:
   DurableProcesses& durable_;
   Delivery& delivery_;
   ProcessTable& processes_;

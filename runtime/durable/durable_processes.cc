@@ -8,9 +8,21 @@
 #include "runtime/process/errors.h"
 #include "runtime/process/fingerprint.h"
 #include "runtime/records/record_codec.h"
+#include "runtime/records/record_fields.h"
 #include "runtime/system/assert.h"
 
 namespace actord::runtime {
+namespace {
+
+// What a thread keeps to encode records in.
+constexpr size_t kMaxHeldBytes = 64 << 10;
+
+bool IsFromOutside(uint16_t kind) {
+  return kind == static_cast<uint16_t>(records::Kind::kInput) ||
+         kind == static_cast<uint16_t>(records::Kind::kSubmitted);
+}
+
+}  // namespace
 
 DurableProcesses::DurableProcesses(DurableStore& store, ProcessTable& processes,
                                    const Clock& clock)
@@ -26,23 +38,46 @@ DurableProcesses::~DurableProcesses() {
   for (auto& chunk : *states_) delete chunk.load(std::memory_order_relaxed);
 }
 
-absl::StatusOr<uint64_t> DurableProcesses::Append(const records::Any& record) {
-  std::string payload;
-  records::Encode(record, payload);
-  const records::Kind kind = std::visit(
-      [](const auto& one) { return std::remove_cvref_t<decltype(one)>::kKind; },
-      record);
-  absl::StatusOr<uint64_t> lsn = store_.journal().Append(
-      {static_cast<uint16_t>(kind), records::FlagsOf(kind), payload});
-  if (absl::IsInvalidArgument(lsn.status())) {
+absl::StatusOr<uint64_t> DurableProcesses::AppendAll(
+    std::span<const Record> records) {
+  Journal& journal = store_.journal();
+  // Somebody outside will wait for what comes from outside. The commit thread
+  // knows that when the record wakes it, so it does not fall asleep again.
+  if (IsFromOutside(records[0].kind)) journal.Want(journal.Tail());
+  Journal::Reservation reservation;
+  const absl::Status status = journal.Reserve(records, reservation);
+  if (status.ok()) {
+    const uint64_t lsn = reservation.lsn();
+    journal.Publish(std::move(reservation), records);
+    return lsn;
+  }
+  if (absl::IsInvalidArgument(status)) {
     return Error(absl::StatusCode::kResourceExhausted, reason::kStepTooLarge,
-                 std::string(lsn.status().message()));
+                 std::string(status.message()));
   }
-  if (absl::IsUnavailable(lsn.status())) {
-    return Retryable(absl::StatusCode::kUnavailable, reason::kStopped,
-                     "the store is closed, because the daemon ends",
-                     absl::Seconds(1));
-  }
+  return Retryable(absl::StatusCode::kUnavailable, reason::kStopped,
+                   "the store is closed, because the daemon ends",
+                   absl::Seconds(1));
+}
+
+absl::Status DurableProcesses::CheckSize(size_t bytes) const {
+  const uint64_t limit = store_.journal().max_record_bytes();
+  if (bytes <= limit) return absl::OkStatus();
+  return Error(absl::StatusCode::kResourceExhausted, reason::kStepTooLarge,
+               absl::StrCat("a record of ", bytes,
+                            " bytes is above the limit of ", limit));
+}
+
+template <typename OneRecord>
+absl::StatusOr<uint64_t> DurableProcesses::Append(const OneRecord& record) {
+  // Reused, so that most records need no memory of their own.
+  static thread_local std::string payload;
+  payload.clear();
+  EncodeFields(record, payload);
+  const Record encoded{static_cast<uint16_t>(OneRecord::kKind),
+                       records::FlagsOf(OneRecord::kKind), payload};
+  absl::StatusOr<uint64_t> lsn = AppendAll({&encoded, 1});
+  if (payload.capacity() > kMaxHeldBytes) std::string().swap(payload);
   return lsn;
 }
 
@@ -128,5 +163,36 @@ void DurableProcesses::Forget(const Process& process) {
   PlaceOf(process).reset();
   live_.fetch_sub(1, std::memory_order_relaxed);
 }
+
+template absl::StatusOr<uint64_t> DurableProcesses::Append(
+    const records::Submitted& record);
+template absl::StatusOr<uint64_t> DurableProcesses::Append(
+    const records::Started& record);
+template absl::StatusOr<uint64_t> DurableProcesses::Append(
+    const records::Input& record);
+template absl::StatusOr<uint64_t> DurableProcesses::Append(
+    const records::Step& record);
+template absl::StatusOr<uint64_t> DurableProcesses::Append(
+    const records::Done& record);
+template absl::StatusOr<uint64_t> DurableProcesses::Append(
+    const records::Dropped& record);
+template absl::StatusOr<uint64_t> DurableProcesses::Append(
+    const records::Resent& record);
+template absl::StatusOr<uint64_t> DurableProcesses::Append(
+    const records::Forgotten& record);
+template absl::StatusOr<uint64_t> DurableProcesses::Append(
+    const records::Attempt& record);
+template absl::StatusOr<uint64_t> DurableProcesses::Append(
+    const records::YieldOver& record);
+template absl::StatusOr<uint64_t> DurableProcesses::Append(
+    const records::Ended& record);
+template absl::StatusOr<uint64_t> DurableProcesses::Append(
+    const records::Upgraded& record);
+template absl::StatusOr<uint64_t> DurableProcesses::Append(
+    const records::Plugin& record);
+template absl::StatusOr<uint64_t> DurableProcesses::Append(
+    const records::Time& record);
+template absl::StatusOr<uint64_t> DurableProcesses::Append(
+    const records::Checkpoint& record);
 
 }  // namespace actord::runtime

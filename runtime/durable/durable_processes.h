@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -76,7 +77,13 @@ class DurableProcesses final : public DurableLog {
   // Appends a record; returns its position. RESOURCE_EXHAUSTED,
   // STEP_TOO_LARGE: the record is too large. UNAVAILABLE: the journal has
   // failed or is closed.
-  absl::StatusOr<uint64_t> Append(const records::Any& record);
+  template <typename OneRecord>
+  absl::StatusOr<uint64_t> Append(const OneRecord& record);
+  // The same for encoded records that are reserved together; the position of
+  // the first one. Precondition: there are some.
+  absl::StatusOr<uint64_t> AppendAll(std::span<const Record> records);
+  // STEP_TOO_LARGE: a record with so many bytes would not be appended.
+  [[nodiscard]] absl::Status CheckSize(size_t bytes) const;
   [[nodiscard]] size_t MaxCompletionBytes() const override {
     constexpr size_t kFieldsBytes = 4096;
     return store_.journal().max_record_bytes() - kFieldsBytes;

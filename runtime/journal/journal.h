@@ -81,10 +81,6 @@ class Journal {
   // half of the ring. UNAVAILABLE: the journal has failed or is closed.
   absl::Status Reserve(std::span<const Record> records,
                        Reservation& reservation);
-  // The largest payload of a record.
-  [[nodiscard]] uint64_t max_record_bytes() const {
-    return options_.max_record_bytes;
-  }
   // Copies the same records to their place.
   void Publish(Reservation reservation, std::span<const Record> records);
   [[nodiscard]] uint64_t max_record_bytes() const {

@@ -17,7 +17,9 @@
 #include <utility>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "handlers/builtin_handlers.h"
+#include "runtime/durable/input_batch.h"
 #include "runtime/durable/opened_store.h"
 #include "tests/runtime/durable/puppet.h"
 #include "tests/runtime/stepped_core.h"
@@ -320,6 +322,20 @@ class DurableWorld {
   Sent Send(const Pid& to, std::string topic, std::string text) {
     return runtime().SendFromOutside(
         Owner::kAny, to, {std::move(topic), {std::move(text), ""}}, nullptr);
+  }
+  std::unique_ptr<InputBatch> NewBatch() {
+    return std::make_unique<InputBatch>(*runtime().durable,
+                                        *runtime().durable_inputs,
+                                        runtime().delivery, runtime().lane);
+  }
+  // As BulkSender does it.
+  uint64_t Send(
+      InputBatch& batch,
+      absl::FunctionRef<void(uint64_t, const absl::Status&)> refused) {
+    ReadyList ready;
+    const uint64_t position = batch.Send(
+        ready, [&](size_t) { runtime().scheduler.EnqueueAll(ready); }, refused);
+    return position;
   }
   // The answer to a call, when it has come.
   std::shared_ptr<std::optional<std::string>> Ask(const Pid& pid) {
