@@ -64,10 +64,11 @@ void Append(const Pid& pid, std::string& key);
 void Append(Owner owner, std::string& key);
 template <std::unsigned_integral Number>
 void Append(Number number, std::string& key) {
-  for (int shift = 8 * (static_cast<int>(sizeof(Number)) - 1); shift >= 0;
-       shift -= 8) {
-    key.push_back(static_cast<char>(number >> shift));
+  char bytes[sizeof(Number)];
+  for (size_t i = 0; i < sizeof(Number); ++i) {
+    bytes[i] = static_cast<char>(number >> (8 * (sizeof(Number) - 1 - i)));
   }
+  key.append(bytes, sizeof(bytes));
 }
 
 }  // namespace keys
@@ -76,6 +77,8 @@ void Append(Number number, std::string& key) {
 template <typename... Parts>
 std::string KeyOf(KeyKind kind, const Parts&... parts) {
   std::string key;
+  // A kind, a PID and a number: most keys need no more.
+  key.reserve(kKeyKindBytes + kKeyPidBytes + sizeof(uint64_t));
   keys::Append(static_cast<uint16_t>(kind), key);
   (keys::Append(parts, key), ...);
   return key;
