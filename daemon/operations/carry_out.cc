@@ -33,6 +33,21 @@ absl::Status CheckHolder(const runtime::Runtime& runtime, const Access& access,
                      : absl::OkStatus();
 }
 
+absl::StatusOr<runtime::Pid> ReadMessageTo(const runtime::Runtime& runtime,
+                                           const Access& access,
+                                           v1::SendRequest* request,
+                                           runtime::Message& message) {
+  Address to;
+  const absl::Status status =
+      ReadSend(request, runtime::PayloadLimit(runtime.limits()), to, message);
+  if (!status.ok()) return status;
+  absl::StatusOr<runtime::Pid> pid = Resolve(runtime, access, to);
+  if (!pid.ok()) return pid;
+  absl::Status allowed = CheckReceiver(runtime, access, *pid);
+  if (!allowed.ok()) return allowed;
+  return pid;
+}
+
 std::optional<absl::StatusOr<runtime::CompleteAnswer>> CheckYield(
     runtime::Runtime& runtime, const Access& access,
     const runtime::YieldToken& token) {

@@ -110,6 +110,13 @@ void CarryOutSubmit(runtime::Runtime& runtime, const Access& access,
   }
 }
 
+// Reads the message of `request`, which is moved out of it, and finds the
+// receiver. An error: why the message is not sent.
+absl::StatusOr<runtime::Pid> ReadMessageTo(const runtime::Runtime& runtime,
+                                           const Access& access,
+                                           v1::SendRequest* request,
+                                           runtime::Message& message);
+
 // Moves the payload out of `request`, sends the message, and calls `done(const
 // absl::Status&, bool duplicate, bool logged)` exactly once, on this thread or
 // another thread. `logged`: the message is on the disk. `sender` is the

@@ -1,91 +1,211 @@
 #include "daemon/streams/send_stream.h"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
+#include "absl/time/time.h"
 #include "daemon/operations/carry_out.h"
 #include "daemon/wire/proto_requests.h"
 #include "daemon/wire/rpc_message.h"
 #include "daemon/wire/status_mapping.h"
-#include "runtime/bulk_sender.h"
+#include "runtime/table/home_pid.h"
 
 namespace actord::daemon {
+namespace {
+
+// Between two looks at a journal that is behind. At 100 MB/s it has written
+// 500 KiB meanwhile.
+constexpr absl::Duration kJournalLook = absl::Milliseconds(5);
+// What a refusal takes besides its message.
+constexpr size_t kRefusalBytes = 128;
+
+}  // namespace
+
+// Reading.
+
+bool SendStream::WantsMessage() {
+  return waiting_batches_ < kMaxBatches && waiting_bytes_ < kMaxBytes;
+}
 
 void SendStream::OnMessage(const grpc::ByteBuffer& bytes) {
-  v1::SendStreamRequest& request = request_.get();
   const int items = CountField(bytes, v1::SendStreamRequest::kSendsFieldNumber);
   Charge(items, bytes.Length());
-  absl::Status status = CheckBatch("sends", items);
-  if (status.ok()) status = ReadMessage(bytes, &request);
+  const absl::Status status = CheckBatch("sends", items);
+  if (!status.ok()) return Handled(status);
+  Handle(bytes);
+}
+
+void SendStream::Handle(const grpc::ByteBuffer& bytes) {
+  if (!MayBegin(bytes)) return;
+  v1::SendStreamRequest& request = request_.get();
+  const absl::Status status = ReadMessage(bytes, &request);
   if (!status.ok()) {
     // The stream stays open until its remaining output is written.
     request_.Drop();
-    Handled(status);
-    return;
+    return Handled(status);
   }
-  batch_bytes_ = bytes.Length();
-  first_ = next_;
-  const auto count = static_cast<size_t>(request.sends_size());
-  next_ = first_ + count;
-  self_ = shared_from_this();
-  open_.store(count + 1, std::memory_order_relaxed);
-  CarryOut();
-  CloseOne();
-}
-
-void SendStream::CarryOut() {
-  const Access access = this->access();
-  runtime::BulkSender sender(runtime_);
-  for (uint64_t index = first_; index < next_; ++index) {
-    CarryOutSend(
-        runtime_, access, sender, message_ids_,
-        request_.get().mutable_sends(static_cast<int>(index - first_)),
-        message_,
-        [this, index](const absl::Status& sent, bool duplicate,
-                      bool /*logged*/) { Answered(index, sent, duplicate); });
-  }
-}
-
-void SendStream::Answered(uint64_t index, const absl::Status& status,
-                          bool duplicate) {
-  if (!status.ok()) {
-    const absl::MutexLock lock(&mutex_);
-    ack_.refused.push_back({index, status});
-  } else if (duplicate) {
-    const absl::MutexLock lock(&mutex_);
-    ack_.duplicates.push_back(index);
-  }
-  CloseOne();
-}
-
-void SendStream::CloseOne() {
-  // Release: publishes the answer of this item. Acquire: the thread that
-  // answers the last item sees the answers of all items.
-  if (open_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
-  const std::shared_ptr<Stream> self = std::move(self_);
-  request_.Used(batch_bytes_);
+  const uint64_t first = next_;
+  next_ += static_cast<uint64_t>(request.sends_size());
+  Batch* batch = nullptr;
   {
     const absl::MutexLock lock(&mutex_);
-    ack_.count = next_;
-    has_ack_ = true;
+    batch = &batches_.emplace_back();
+    batch->first = first;
+    batch->next = next_;
+    batch->bytes = bytes.Length();
+    ++waiting_batches_;
+    waiting_bytes_ += batch->bytes;
   }
+  CarryOut(*batch);
+  request_.Used(bytes.Length());
   Handled(absl::OkStatus());
 }
 
-bool SendStream::WantsMessage() { return !has_ack_; }
+bool SendStream::MayBegin(const grpc::ByteBuffer& bytes) {
+  if (!is_durable_.load(std::memory_order_relaxed)) return true;
+  // Begin returns before the pause is over, because of the lock.
+  const absl::MutexLock lock(&mutex_);
+  // A stream that has ended waits for nothing.
+  if (ended() || !runtime_.IsJournalBehind()) return true;
+  journal_pause_.Begin(kJournalLook, [this, &bytes, self = shared_from_this()] {
+    Handle(bytes);
+  });
+  return false;
+}
+
+void SendStream::CarryOut(Batch& batch) {
+  const Access access = this->access();
+  // A stream that is known to send to durable processes has waited.
+  runtime::BulkSender sender(runtime_,
+                             is_durable_.load(std::memory_order_relaxed)
+                                 ? runtime::WhenBehind::kSend
+                                 : runtime::WhenBehind::kRefuse);
+  const auto refuse = [&](uint64_t index, const absl::Status& why) {
+    Refuse(batch, index, why);
+  };
+  const uint64_t first = batch.first;
+  for (uint64_t index = first; index < next_; ++index) {
+    v1::SendRequest* const item =
+        request_.get().mutable_sends(static_cast<int>(index - first));
+    if (!item->message_id().empty()) {
+      // The messages before it come first.
+      sender.Flush(refuse);
+      CarryOutOnce(batch, index, access, sender);
+      continue;
+    }
+    const absl::StatusOr<runtime::Pid> to =
+        ReadMessageTo(runtime_, access, item, message_);
+    const absl::Status status =
+        to.ok() ? sender.Add(*to, message_, access.sees(), index, refuse)
+                : to.status();
+    if (!status.ok()) Refuse(batch, index, status);
+  }
+  sender.Flush(refuse);
+  if (sender.position() != 0) {
+    is_durable_.store(true, std::memory_order_relaxed);
+  }
+  CarriedOut(batch, sender.position());
+}
+
+void SendStream::CarryOutOnce(Batch& batch, uint64_t index,
+                              const Access& access,
+                              runtime::BulkSender& sender) {
+  {
+    const absl::MutexLock lock(&mutex_);
+    ++batch.open;
+    if (open_ids_++ == 0) self_ = shared_from_this();
+  }
+  CarryOutSend(
+      runtime_, access, sender, message_ids_,
+      request_.get().mutable_sends(static_cast<int>(index - batch.first)),
+      message_,
+      [this, &batch, index](const absl::Status& sent, bool duplicate,
+                            bool logged) {
+        if (logged) is_durable_.store(true, std::memory_order_relaxed);
+        Answered(batch, index, sent, duplicate);
+      });
+}
+
+void SendStream::Answered(Batch& batch, uint64_t index,
+                          const absl::Status& status, bool duplicate) {
+  // Destroyed after the lock is released.
+  std::shared_ptr<Stream> self;
+  if (!status.ok()) Refuse(batch, index, status);
+  {
+    const absl::MutexLock lock(&mutex_);
+    if (status.ok() && duplicate) batch.duplicates.push_back(index);
+    --batch.open;
+    Acknowledge();
+    if (--open_ids_ == 0) self = std::move(self_);
+  }
+  Continue();
+}
+
+void SendStream::Refuse(Batch& batch, uint64_t index,
+                        const absl::Status& status) {
+  const size_t bytes = kRefusalBytes + status.message().size();
+  const absl::MutexLock lock(&mutex_);
+  batch.refused.push_back({index, status});
+  batch.bytes += bytes;
+  waiting_bytes_ += bytes;
+}
+
+// Acknowledging.
+
+void SendStream::CarriedOut(Batch& batch, uint64_t position) {
+  {
+    const absl::MutexLock lock(&mutex_);
+    batch.position = position;
+    --batch.open;
+    if (runtime_.IsDurable(position)) {
+      // The message is handled next, and that writes the acknowledgement.
+      Acknowledge();
+      return;
+    }
+  }
+  runtime_.WhenDurable(position,
+                       [self = std::static_pointer_cast<SendStream>(
+                            shared_from_this())] { self->Durable(); });
+}
+
+void SendStream::Acknowledge() {
+  while (!batches_.empty()) {
+    Batch& batch = batches_.front();
+    if (batch.open != 0 || !runtime_.IsDurable(batch.position)) return;
+    ack_.count = batch.next;
+    ack_.batches += 1;
+    ack_.bytes += batch.bytes;
+    std::move(batch.refused.begin(), batch.refused.end(),
+              std::back_inserter(ack_.refused));
+    ack_.duplicates.insert(ack_.duplicates.end(), batch.duplicates.begin(),
+                           batch.duplicates.end());
+    batches_.pop_front();
+  }
+}
+
+void SendStream::Durable() {
+  {
+    const absl::MutexLock lock(&mutex_);
+    Acknowledge();
+  }
+  Continue();
+}
+
+// Writing.
 
 bool SendStream::TakeOutput() {
-  if (!has_ack_) return false;
-  has_ack_ = false;
-  outgoing_.refused.clear();
-  outgoing_.duplicates.clear();
-  std::swap(outgoing_, ack_);
+  if (ack_.batches == 0) return false;
+  outgoing_ = std::exchange(ack_, {});
+  waiting_batches_ -= outgoing_.batches;
+  waiting_bytes_ -= outgoing_.bytes;
   return true;
 }
 
 absl::Status SendStream::WriteOutput(grpc::ByteBuffer* bytes) {
   response_.Clear();
   response_.set_acked_count(outgoing_.count);
-  for (const Ack::Refused& refused : outgoing_.refused) {
+  for (const Refused& refused : outgoing_.refused) {
     v1::SendRefusal& proto = *response_.add_refusals();
     proto.set_index(refused.index);
     WriteRefusal(refused.status, proto.mutable_refusal());

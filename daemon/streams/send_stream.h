@@ -1,8 +1,19 @@
-// The SendStream call: batches of sends, acknowledged together.
+// The SendStream call: batches of sends, acknowledged in their order.
 //
-// Bounds: the stream reads the next batch when the acknowledgement of the last
-// batch is being written. So a client that does not read delays only itself,
-// and a stream holds at most one batch and the refusals of two batches.
+// A batch is
+//   carried out   by the thread that has read it: each message is in its
+//                 mailbox, or refused
+//   waiting       until its records are durable, and until each item is
+//                 answered whose message_id is in flight elsewhere. The next
+//                 batches are read and carried out meanwhile
+//   acknowledged  when it and all batches before it wait for nothing. One
+//                 response acknowledges all of them
+//
+// Bounds: the stream reads the next batch while fewer than kMaxBatches batches
+// are carried out and not being acknowledged, and they and their refusals take
+// less than kMaxBytes. So a client that does not read delays only itself. A
+// stream that sends to durable processes carries nothing out while the journal
+// is behind.
 //
 // Thread-safety: any thread.
 #pragma once
@@ -12,6 +23,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -19,14 +31,21 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "actord/v1/stream.pb.h"
+#include "daemon/streams/read_pause.h"
 #include "daemon/streams/stream.h"
 #include "runtime/actors/request_ids.h"
+#include "runtime/bulk_sender.h"
 #include "runtime/runtime.h"
 
 namespace actord::daemon {
 
 class SendStream final : public BidiStream {
  public:
+  // Batches that wait, and their bytes as they were read, with those of their
+  // refusals.
+  static constexpr size_t kMaxBatches = 64;
+  static constexpr size_t kMaxBytes = 1 << 20;
+
   // Borrows its arguments, which must outlive the server.
   SendStream(runtime::Runtime& runtime, runtime::RequestIds& message_ids,
              OpenStreams& streams, Access access)
@@ -35,49 +54,84 @@ class SendStream final : public BidiStream {
         message_ids_(message_ids) {}
 
  private:
+  struct Refused {
+    uint64_t index = 0;
+    absl::Status status;
+  };
+  struct Batch {
+    uint64_t first = 0;  // index of the first item
+    uint64_t next = 0;   // index of the first item of the next batch
+    size_t bytes = 0;
+    // Items that are not answered yet, plus one until it is carried out.
+    size_t open = 1;
+    // It waits for the record at this position; 0: for none.
+    uint64_t position = 0;
+    std::vector<Refused> refused;
+    std::vector<uint64_t> duplicates;
+  };
   // The content of an acknowledgement: the number of items that have been
-  // answered, and the refused and duplicate items of the batch.
+  // answered, and the refused and duplicate items since the last one.
   struct Ack {
-    struct Refused {
-      uint64_t index = 0;
-      absl::Status status;
-    };
     uint64_t count = 0;
     std::vector<Refused> refused;
     std::vector<uint64_t> duplicates;
+    // Of the batches that are acknowledged.
+    size_t batches = 0;
+    size_t bytes = 0;
   };
 
   void OnMessage(const grpc::ByteBuffer& bytes) override;
   [[nodiscard]] bool IsPaced() const override { return true; }
   bool WantsMessage() override ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool TakeOutput() override ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  bool ExpectsOutput() override ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return !batches_.empty();
+  }
   absl::Status WriteOutput(grpc::ByteBuffer* bytes) override;
 
-  // Carries out the batch from `first_` to `next_`.
-  void CarryOut();
-  void Answered(uint64_t index, const absl::Status& status, bool duplicate);
-  // Subtracts one from `open_`, and acknowledges the batch when `open_` is 0.
-  void CloseOne();
+  // Reads the batch, carries it out and calls Handled; later, if the journal is
+  // behind.
+  void Handle(const grpc::ByteBuffer& bytes);
+  // False: the journal is behind, and Handle will be called again.
+  bool MayBegin(const grpc::ByteBuffer& bytes);
+  // Carries out the batch that was read.
+  void CarryOut(Batch& batch);
+  // Carries out an item with a message_id.
+  void CarryOutOnce(Batch& batch, uint64_t index, const Access& access,
+                    runtime::BulkSender& sender);
+  // The end of an item with a message_id. Any thread.
+  void Answered(Batch& batch, uint64_t index, const absl::Status& status,
+                bool duplicate);
+  void Refuse(Batch& batch, uint64_t index, const absl::Status& status);
+  // The batch is carried out, and waits for `position`.
+  void CarriedOut(Batch& batch, uint64_t position);
+  // Moves what waits for nothing into the next acknowledgement.
+  void Acknowledge() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // A record is durable that a batch has waited for.
+  void Durable();
 
   runtime::Runtime& runtime_;
   runtime::RequestIds& message_ids_;
 
-  // The number of items of the current batch that are not answered yet, plus
-  // one while CarryOut runs. An item whose message_id is in flight elsewhere is
-  // answered later, on another thread.
-  std::atomic<size_t> open_{0};
-  // The members down to `next_` belong to the thread that handles the batch.
-  //
-  // Keeps this stream alive while `open_` is not 0.
-  std::shared_ptr<Stream> self_;
+  // These belong to the thread that handles a message.
   ReusedMessage<v1::SendStreamRequest> request_;
   runtime::Message message_;
-  size_t batch_bytes_ = 0;
-  uint64_t first_ = 0;  // index of the first item of the batch
-  uint64_t next_ = 0;   // index of the first item of the next batch
+  uint64_t next_ = 0;  // index of the first item of the next batch
+  // The stream has sent to a durable process. Relaxed: a thread that does not
+  // see it yet is refused with JOURNAL_BEHIND instead of waiting.
+  std::atomic<bool> is_durable_{false};
+  ReadPause journal_pause_;
 
+  // The batches that are not in an acknowledgement yet. Places do not move.
+  std::deque<Batch> batches_ ABSL_GUARDED_BY(mutex_);
+  // Of those and of `ack_`.
+  size_t waiting_batches_ ABSL_GUARDED_BY(mutex_) = 0;
+  size_t waiting_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
+  // Items with a message_id that are not answered yet, and this stream while
+  // there are any.
+  size_t open_ids_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::shared_ptr<Stream> self_ ABSL_GUARDED_BY(mutex_);
   Ack ack_ ABSL_GUARDED_BY(mutex_);
-  bool has_ack_ ABSL_GUARDED_BY(mutex_) = false;
   // These belong to the thread that writes.
   Ack outgoing_;
   v1::SendStreamResponse response_;
