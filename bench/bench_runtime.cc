@@ -7,7 +7,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "bench/durable/bench_store.h"
 #include "bench/program_files.h"
+#include "bench/temporary_directory.h"
 #include "handlers/builtin_handlers.h"
 #include "runtime/system/absl_text.h"
 
@@ -35,8 +37,21 @@ void Expect(std::string_view what, uint64_t expected, uint64_t actual) {
                     expected, " and is ", actual));
 }
 
-BenchRuntime::BenchRuntime(const runtime::RuntimeOptions& options) {
-  auto created = runtime::Runtime::Create(options, catalog_);
+class BenchRuntime::OwnStore {
+ public:
+  [[nodiscard]] const BenchStore& store() const { return store_; }
+
+ private:
+  const TemporaryDirectory directory_;
+  const BenchStore store_{directory_.path() + "/store"};
+};
+
+BenchRuntime::BenchRuntime(const BenchRuntimeOptions& options) {
+  if (options.with_store) own_store_ = std::make_unique<OwnStore>();
+  const runtime::RuntimeOptions& given = options;
+  auto created = runtime::Runtime::Create(
+      own_store_ == nullptr ? given : own_store_->store().With(given),
+      catalog_);
   MustBeOk("cannot create the runtime", created.status());
   runtime_ = *std::move(created);
   LoadHandlers();
@@ -80,16 +95,17 @@ void BenchRuntime::LoadPlugin() {
 }
 
 runtime::Pid BenchRuntime::Submit(std::string_view process_type,
-                                  std::string_view input) {
+                                  std::string_view input, bool durable) {
   std::promise<absl::StatusOr<runtime::Pid>> promise;
   auto future = promise.get_future();
-  runtime_->Submit({.process_type = std::string(process_type),
-                    .method = {},
-                    .input = {std::string(input), {}},
-                    .messages = {}},
-                   [&promise](absl::StatusOr<runtime::Pid> pid) {
-                     promise.set_value(std::move(pid));
-                   });
+  runtime::SubmitRequest request{.process_type = std::string(process_type),
+                                 .method = {},
+                                 .input = {std::string(input), {}},
+                                 .messages = {}};
+  request.durable = durable;
+  runtime_->Submit(request, [&promise](absl::StatusOr<runtime::Pid> pid) {
+    promise.set_value(std::move(pid));
+  });
   const auto pid = future.get();
   MustBeOk("cannot submit", pid.status());
   return *pid;

@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "bench/workload.h"
 #include "handlers/loader/handler_set.h"
 #include "handlers/loader/plugin_loader.h"
 #include "runtime/process/catalog.h"
@@ -28,14 +29,15 @@ void Expect(std::string_view what, uint64_t expected, uint64_t actual);
 
 class BenchRuntime {
  public:
-  explicit BenchRuntime(const runtime::RuntimeOptions& options);
+  explicit BenchRuntime(const BenchRuntimeOptions& options);
   // Ends all remaining processes.
   ~BenchRuntime();
   BenchRuntime(const BenchRuntime&) = delete;
   BenchRuntime& operator=(const BenchRuntime&) = delete;
 
   // Returns when Init has returned.
-  runtime::Pid Submit(std::string_view process_type, std::string_view input);
+  runtime::Pid Submit(std::string_view process_type, std::string_view input,
+                      bool durable = false);
   // Returns the bytes of the process's result. Fails if the process failed, or
   // if meanwhile a message was lost or another process failed.
   std::string Await(const runtime::Pid& pid);
@@ -49,10 +51,14 @@ class BenchRuntime {
   runtime::Runtime& runtime() { return *runtime_; }
 
  private:
+  class OwnStore;
+
   void ExpectNothingLost() const;
   void LoadHandlers();
   void LoadPlugin();
 
+  // Null: the runtime has no store, or not one of its own.
+  std::unique_ptr<OwnStore> own_store_;
   runtime::Catalog catalog_;
   std::unique_ptr<handlers::Plugin> plugin_;
   std::unique_ptr<runtime::Runtime> runtime_;

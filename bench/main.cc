@@ -110,6 +110,10 @@ int main(int argc, char** argv) {
                  "How long an idle processor may take to go on; 0: they poll "
                  "(needs the right to write to /dev/cpu_dma_latency)")
       ->check(CLI::Range(int64_t{0}, int64_t{1'000'000}));
+  app.add_flag("--store", options.with_store,
+               "Give each runtime and daemon a store that no process uses, in "
+               "the directory for temporary files; the durable workloads have "
+               "one anyway");
   app.add_flag("--json", json, "Print one JSON object a workload");
   try {
     app.parse(argc, argv);

@@ -1,4 +1,4 @@
-// The workloads by name. Each has a file in workloads/.
+// The workloads by name. Each has a file in workloads/ or durable/.
 #pragma once
 
 #include <algorithm>
@@ -18,6 +18,12 @@ namespace actord::bench {
 // Fields in the order in which they are printed.
 using Json = nlohmann::ordered_json;
 
+// The options of BenchRuntime.
+struct BenchRuntimeOptions : runtime::RuntimeOptions {
+  // The runtime has a store of its own, with which no process has to do.
+  bool with_store = false;
+};
+
 struct WorkloadOptions {
   // 0: the number of CPUs that this process may use.
   int workers = 0;
@@ -27,10 +33,14 @@ struct WorkloadOptions {
   // own setting.
   std::optional<int64_t> cpu_latency_us;
 
+  // Runtimes and daemons have a store, although all processes are volatile.
+  bool with_store = false;
+
   // The daemon's defaults, except the number of workers, and more processes if
   // that many are requested.
-  [[nodiscard]] runtime::RuntimeOptions Runtime() const {
-    runtime::RuntimeOptions options;
+  [[nodiscard]] BenchRuntimeOptions Runtime() const {
+    BenchRuntimeOptions options;
+    options.with_store = with_store;
     options.workers = workers;
     if (cpu_latency_us) {
       options.cpu_latency = absl::Microseconds(*cpu_latency_us);
@@ -73,16 +83,22 @@ inline Json Figures(int64_t ops, double seconds) {
           {"ns_per_op", seconds * 1e9 / static_cast<double>(ops)}};
 }
 
-// One function for each file in workloads/.
+// One function for each file in workloads/ and durable/.
 Json RunBlocked(const WorkloadOptions& options);
 Json RunCalibrate(const WorkloadOptions& options);
 Json RunCoroutine(const WorkloadOptions& options);
+Json RunDurableChain(const WorkloadOptions& options);
+Json RunDurableStream(const WorkloadOptions& options);
+Json RunDurableStream1(const WorkloadOptions& options);
+Json RunDurableSubmit(const WorkloadOptions& options);
+Json RunDurableUnary(const WorkloadOptions& options);
 Json RunFanin(const WorkloadOptions& options);
 Json RunIdle(const WorkloadOptions& options);
 Json RunJournal(const WorkloadOptions& options);
 Json RunMemory(const WorkloadOptions& options);
 Json RunPairs(const WorkloadOptions& options);
 Json RunPingpong(const WorkloadOptions& options);
+Json RunRecovery(const WorkloadOptions& options);
 Json RunRing(const WorkloadOptions& options);
 Json RunRpcUnary(const WorkloadOptions& options);
 Json RunRpcUnaryMtls(const WorkloadOptions& options);

@@ -5,6 +5,7 @@
 #include "bench/processes/blockers.h"
 #include "bench/processes/crowd.h"
 #include "bench/processes/drain.h"
+#include "bench/processes/durable.h"
 #include "bench/processes/fanin.h"
 #include "bench/processes/fanout.h"
 #include "bench/processes/latency.h"
@@ -20,11 +21,12 @@ namespace actord::bench {
 namespace {
 
 using Types =
-    ProcessTypes<Blocker, BlockerInName, Bouncer, CoroutineBouncer, Crowd,
-                 Drain, FaninProducer, FaninRoot, FaninSink, FanoutReceiver,
-                 FanoutSender, Idler, Latency, Once, PairsRoot, RingNode,
-                 RingRoot, Skynet, Sleeper, Sleepers, SpawnChild, SpawnSink,
-                 Spawner, UndeclaredBlocker, Yielder>;
+    ProcessTypes<Blocker, BlockerInName, Bouncer, ChainLink, CoroutineBouncer,
+                 Crowd, Drain, DurableDrain, DurableOnce, FaninProducer,
+                 FaninRoot, FaninSink, FanoutReceiver, FanoutSender, Idler,
+                 Latency, Once, PairsRoot, RingNode, RingRoot, Skynet, Sleeper,
+                 Sleepers, SpawnChild, SpawnSink, Spawner, UndeclaredBlocker,
+                 Yielder>;
 
 }  // namespace
 }  // namespace actord::bench

@@ -13,6 +13,8 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "bench/bench_runtime.h"
 #include "bench/workload.h"
@@ -27,7 +29,9 @@ class ClosedLoop {
   using Start =
       std::function<Reader(grpc::ClientContext*, grpc::CompletionQueue*)>;
 
-  explicit ClosedLoop(Start start) : start_(std::move(start)) {}
+  // `waits_us`, unless null, gets how long each call took; it is borrowed.
+  explicit ClosedLoop(Start start, std::vector<double>* waits_us = nullptr)
+      : start_(std::move(start)), waits_us_(waits_us) {}
   ~ClosedLoop() {
     queue_.Shutdown();
     void* tag = nullptr;
@@ -66,6 +70,7 @@ class ClosedLoop {
     Response response;
     grpc::Status status;
     Reader reader;
+    Stopwatch since;
   };
 
   void StartCall() {
@@ -84,9 +89,13 @@ class ClosedLoop {
     if (!call->status.ok()) {
       Fail("a call failed: " + call->status.error_message());
     }
+    if (waits_us_ != nullptr) {
+      waits_us_->push_back(call->since.Seconds() * 1e6);
+    }
   }
 
   const Start start_;
+  std::vector<double>* const waits_us_;
   grpc::CompletionQueue queue_;
   uint64_t calls_ = 0;
 };

@@ -11,14 +11,17 @@
 
 namespace actord::bench {
 
-// For ServerProcess, which appends the path of the port file.
-inline std::vector<std::string> DaemonArguments(int workers) {
+// For ServerProcess, which appends the path of the port file. `store`: the
+// directory of the store; empty: none.
+inline std::vector<std::string> DaemonArguments(int workers,
+                                                const std::string& store = "") {
   std::vector<std::string> arguments = {"--listen",    "127.0.0.1:0",
                                         "--log-level", "warning",
                                         "--plugin",    BenchPluginPath()};
   if (workers != 0) {
     arguments.insert(arguments.end(), {"--workers", std::to_string(workers)});
   }
+  if (!store.empty()) arguments.insert(arguments.end(), {"--store", store});
   arguments.push_back("--port-file");
   return arguments;
 }

@@ -25,6 +25,7 @@ class ServerProcess {
 
   // "127.0.0.1:port".
   [[nodiscard]] const std::string& address() const { return address_; }
+  [[nodiscard]] pid_t pid() const { return pid_; }
   // Time from the start until the port was there.
   [[nodiscard]] double start_seconds() const { return start_seconds_; }
   // Processor time of the child so far.

@@ -3,6 +3,7 @@
 
 #include <grpcpp/create_channel.h>
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,7 @@
 #include "bench/program_files.h"
 #include "bench/rpc/daemon_arguments.h"
 #include "bench/rpc/server_process.h"
+#include "bench/temporary_directory.h"
 #include "bench/workload.h"
 
 namespace actord::bench {
@@ -27,8 +29,12 @@ inline Json RunBulkRounds(
     absl::FunctionRef<double(v1::ActorService::Stub&)> round) {
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
   // Must start before the client's threads.
-  const ServerProcess server(ProgramPath("actord"),
-                             DaemonArguments(options.workers));
+  std::optional<TemporaryDirectory> directory;
+  if (options.with_store) directory.emplace();
+  const ServerProcess server(
+      ProgramPath("actord"),
+      DaemonArguments(options.workers,
+                      directory ? directory->path() + "/store" : ""));
   const auto stub = v1::ActorService::NewStub(grpc::CreateChannel(
       server.address(), grpc::InsecureChannelCredentials()));
   std::vector<double> seconds;

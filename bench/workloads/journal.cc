@@ -5,14 +5,10 @@
 // The files are in the directory for temporary files (TMPDIR).
 #include "runtime/journal/journal.h"
 
-#include <unistd.h>
-
 #include <array>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
-#include <cstdlib>
-#include <filesystem>
 #include <memory>
 #include <string>
 #include <thread>
@@ -21,7 +17,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "bench/bench_runtime.h"
+#include "bench/durable/floor.h"
 #include "bench/median.h"
+#include "bench/temporary_directory.h"
 #include "bench/workload.h"
 #include "runtime/files/file_system.h"
 #include "runtime/system/random.h"
@@ -30,11 +28,9 @@ namespace actord::bench {
 
 namespace {
 
-using runtime::FileSystem;
 using runtime::Journal;
 using runtime::JournalOptions;
 using runtime::JournalStats;
-using runtime::OpenMode;
 
 constexpr int kJournalRounds = 5;
 constexpr std::chrono::milliseconds kRoundTime(300);
@@ -51,24 +47,6 @@ class FailingEvents final : public runtime::JournalEvents {
 void Check(const absl::Status& status) {
   if (!status.ok()) Fail(status.ToString());
 }
-
-class Directory {
- public:
-  Directory() {
-    path_ = std::filesystem::temp_directory_path() / "actord_bench_XXXXXX";
-    if (mkdtemp(path_.data()) == nullptr) Fail("cannot make a directory");
-  }
-  Directory(const Directory&) = delete;
-  Directory& operator=(const Directory&) = delete;
-  ~Directory() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  [[nodiscard]] const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
 
 struct JournalRound {
   double records_per_s = 0;
@@ -148,22 +126,10 @@ double RunFloor(runtime::File& file, uint64_t group_bytes) {
   return static_cast<double>(groups) / watch.Seconds();
 }
 
-std::unique_ptr<runtime::File> FloorFile(const std::string& path) {
-  auto file = FileSystem::System().Open(path, OpenMode::kCreate);
-  if (!file.ok()) Fail(file.status().ToString());
-  Check((*file)->Allocate(kFloorFileBytes));
-  const std::string zeros(1 << 20, '\0');
-  for (uint64_t at = 0; at < kFloorFileBytes; at += zeros.size()) {
-    Check((*file)->Write(at, zeros));
-  }
-  Check((*file)->SyncData());
-  return *std::move(file);
-}
-
 }  // namespace
 
 Json RunJournal(const WorkloadOptions& /*options*/) {
-  const Directory directory;
+  const TemporaryDirectory directory;
   FailingEvents events;
   JournalOptions options;
   options.directory = directory.path() + "/store";
@@ -171,7 +137,8 @@ Json RunJournal(const WorkloadOptions& /*options*/) {
   absl::StatusOr<std::unique_ptr<Journal>> journal =
       Journal::Open(options, events);
   if (!journal.ok()) Fail(journal.status().ToString());
-  const auto floor_file = FloorFile(directory.path() + "/floor");
+  const auto floor_file =
+      ZeroFilledFile(directory.path() + "/floor", kFloorFileBytes);
   Json figures;
   for (const int threads : {1, 2, 8}) {
     for (const int in_flight : {1, 8, 100}) {
