@@ -19,6 +19,16 @@ constexpr auto kCatchUpPause = std::chrono::milliseconds(500);
 // How often a TIME is written while there is work.
 constexpr uint64_t kTimePause = 1'000'000'000;
 
+// Processes whose images and mailboxes are read with one scan each.
+constexpr size_t kReadTogether = 1024;
+
+// What the keys of a process have behind their kind.
+std::string KeyOfPid(const Pid& pid) {
+  std::string key;
+  keys::Append(pid, key);
+  return key;
+}
+
 template <typename T>
 absl::StatusOr<T> Decoded(std::string_view bytes) {
   T value;
@@ -119,22 +129,25 @@ absl::StatusOr<StoredBody> OpenedStore::BodyOf(const Mail& mail,
   return BodyIn(*record, position - mail.lsn, buffers_);
 }
 
-absl::Status OpenedStore::ReadMailbox(StoredProcess& process) {
-  const std::string prefix = KeyOf(KeyKind::kMail, process.pid);
+absl::Status OpenedStore::ScanBeside(
+    KeyKind kind, std::vector<StoredProcess>& processes,
+    absl::FunctionRef<absl::Status(StoredProcess&, std::string_view key,
+                                   std::string_view value)>
+        use) {
+  auto process = processes.begin();
+  std::string at = KeyOfPid(process->pid);
   absl::Status failed;
   absl::Status status = state_->Scan(
-      prefix, BehindPrefix(prefix),
+      KeyOf(kind, processes.front().pid),
+      BehindPrefix(KeyOf(kind, processes.back().pid)),
       [&](std::string_view key, std::string_view value) {
-        absl::StatusOr<Mail> mail = Decoded<Mail>(value);
-        failed.Update(mail.status());
-        if (!failed.ok()) return false;
-        const uint64_t position = NumberIn(key, kKeyKindBytes + kKeyPidBytes);
-        absl::StatusOr<StoredBody> body = BodyOf(*mail, position);
-        failed.Update(body.status());
-        if (!failed.ok()) return false;
-        mail->body = *std::move(body);
-        process.mailbox.push_back({position, *std::move(mail)});
-        return true;
+        const std::string_view pid = key.substr(kKeyKindBytes, kKeyPidBytes);
+        while (at < pid) {
+          if (++process == processes.end()) return false;
+          at = KeyOfPid(process->pid);
+        }
+        if (at == pid) failed.Update(use(*process, key, value));
+        return failed.ok();
       });
   status.Update(failed);
   return status;
@@ -163,35 +176,61 @@ absl::Status OpenedStore::ReadExits(StoredProcess& process) {
   return status;
 }
 
+absl::Status OpenedStore::ReadRest(std::vector<StoredProcess>& processes) {
+  absl::Status status = ScanBeside(
+      KeyKind::kImage, processes,
+      [](StoredProcess& process, std::string_view, std::string_view value) {
+        absl::StatusOr<ImageEntry> image = Decoded<ImageEntry>(value);
+        if (image.ok()) process.image = std::move(image->image);
+        return image.status();
+      });
+  if (!status.ok()) return status;
+  return ScanBeside(KeyKind::kMail, processes,
+                    [this](StoredProcess& process, std::string_view key,
+                           std::string_view value) {
+                      absl::StatusOr<Mail> mail = Decoded<Mail>(value);
+                      if (!mail.ok()) return mail.status();
+                      const uint64_t position =
+                          NumberIn(key, kKeyKindBytes + kKeyPidBytes);
+                      absl::StatusOr<StoredBody> body = BodyOf(*mail, position);
+                      if (!body.ok()) return body.status();
+                      mail->body = *std::move(body);
+                      process.mailbox.push_back({position, *std::move(mail)});
+                      return absl::OkStatus();
+                    });
+}
+
 absl::Status OpenedStore::ForEachProcess(
     absl::FunctionRef<absl::Status(StoredProcess&&)> use) {
   const std::string prefix = KeyOf(KeyKind::kProcess);
+  std::vector<StoredProcess> together;
+  const auto use_all = [&] {
+    if (together.empty()) return absl::OkStatus();
+    absl::Status status = ReadRest(together);
+    for (StoredProcess& process : together) {
+      if (status.ok() && !process.entry.runtime.watches.empty()) {
+        status = ReadExits(process);
+      }
+      if (status.ok()) status = use(std::move(process));
+    }
+    together.clear();
+    return status;
+  };
   absl::Status failed;
   absl::Status status = state_->Scan(
       prefix, BehindPrefix(prefix),
       [&](std::string_view key, std::string_view value) {
-        StoredProcess process;
-        process.pid = PidIn(key, kKeyKindBytes);
         absl::StatusOr<ProcessEntry> entry = Decoded<ProcessEntry>(value);
         failed.Update(entry.status());
         if (!failed.ok()) return false;
+        StoredProcess& process = together.emplace_back();
+        process.pid = PidIn(key, kKeyKindBytes);
         process.entry = *std::move(entry);
-        const absl::StatusOr<std::optional<std::string>> image =
-            state_->Get(KeyOf(KeyKind::kImage, process.pid));
-        failed.Update(image.status());
-        if (failed.ok() && image->has_value()) {
-          absl::StatusOr<ImageEntry> decoded = Decoded<ImageEntry>(**image);
-          failed.Update(decoded.status());
-          if (failed.ok()) process.image = std::move(decoded->image);
-        }
-        failed.Update(ReadMailbox(process));
-        if (!process.entry.runtime.watches.empty()) {
-          failed.Update(ReadExits(process));
-        }
-        if (failed.ok()) failed.Update(use(std::move(process)));
+        if (together.size() == kReadTogether) failed.Update(use_all());
         return failed.ok();
       });
   status.Update(failed);
+  if (status.ok()) status = use_all();
   return status;
 }
 

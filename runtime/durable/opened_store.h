@@ -10,8 +10,10 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "runtime/durable/durable_store.h"
@@ -20,6 +22,7 @@
 #include "runtime/memory/buffer_pool.h"
 #include "runtime/store/journal_applier.h"
 #include "runtime/store/record_source.h"
+#include "runtime/store/state_keys.h"
 #include "runtime/store/state_store.h"
 #include "runtime/store/store_rounds.h"
 #include "runtime/system/mutex.h"
@@ -87,7 +90,15 @@ class OpenedStore final : public DurableStore {
 
   absl::Status Start();
   absl::StatusOr<StoredBody> BodyOf(const Mail& mail, uint64_t position);
-  absl::Status ReadMailbox(StoredProcess& process);
+  // Scans the entries of this kind that belong to these processes, which have
+  // the order of their keys.
+  absl::Status ScanBeside(
+      KeyKind kind, std::vector<StoredProcess>& processes,
+      absl::FunctionRef<absl::Status(StoredProcess&, std::string_view key,
+                                     std::string_view value)>
+          use);
+  // Reads the images and the mailboxes of these processes.
+  absl::Status ReadRest(std::vector<StoredProcess>& processes);
   absl::Status ReadExits(StoredProcess& process);
   void RunRounds();
   // Appends a TIME.
