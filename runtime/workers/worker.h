@@ -15,7 +15,7 @@
 #include "runtime/scheduler/scheduler_policy.h"
 #include "runtime/system/fail_point.h"
 #include "runtime/system/random.h"
-#include "runtime/turn/process_runner.h"
+#include "runtime/workers/process_runner.h"
 #include "runtime/yields/due_timers.h"
 
 namespace actord::runtime {

@@ -24,7 +24,7 @@
 #include "runtime/system/parker.h"
 #include "runtime/system/random.h"
 #include "runtime/system/thread.h"
-#include "runtime/turn/process_runner.h"
+#include "runtime/workers/process_runner.h"
 #include "runtime/workers/watchdog.h"
 #include "runtime/workers/worker.h"
 

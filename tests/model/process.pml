@@ -1,6 +1,6 @@
 /* The activity word, the mailbox and the turn fields
  * (runtime/process/activity.h, runtime/process/mailbox.h,
- * runtime/turn/process_runner.cc, runtime/turn/inbox.cc): two senders, a
+ * runtime/workers/process_runner.cc, runtime/turn/inbox.cc): two senders, a
  * completer, one process that may block on its completion or end, another
  * process that then uses its slot, and two workers that run them.
  *

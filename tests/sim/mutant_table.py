@@ -112,7 +112,7 @@ MUTANTS = {
         "    if (in_round == Policy::kGlobalFirstTurn) first = First::kGlobal;\n", "",
         "the global queue waits for the local one"),
     "CONTINUE_IN_FRONT": (
-        "runtime/turn/process_runner.cc",
+        "runtime/workers/process_runner.cc",
         "    scheduler_.EnqueueBehind(&process, lane_.here());\n",
         "    scheduler_.Enqueue(&process, lane_.here());\n",
         "a process that continues runs next"),
@@ -165,7 +165,7 @@ MUTANTS = {
         "return false; }\n    // Release: (3), of urgent events.",
         "a sender that sees the process ready leaves it to that"),
     "SUBTRACT_LATE": (
-        "runtime/turn/process_runner.cc",
+        "runtime/workers/process_runner.cc",
         "  delta -= Activity::Urgent(turn.word) * Activity::kUrgentOne;\n"
         "  delta -= Activity::ForMessages(turn.messages_taken, turn.units);\n"
         "  delta -= turn.word & (Activity::kReady | Activity::kBlocked);\n"
@@ -203,10 +203,10 @@ MUTANTS = {
         "  if (chain->generation != turn.generation) [[unlikely]] {\n",
         "  if (false) {\n", "an earlier process's chains are taken"),
     "MESSAGES_WHILE_BLOCKED": (
-        "runtime/turn/process_runner.cc", "  if (!blocked) parts.inbox.FillFromMessages",
+        "runtime/workers/process_runner.cc", "  if (!blocked) parts.inbox.FillFromMessages",
         "  parts.inbox.FillFromMessages", "a blocked process is given messages"),
     "NO_ROLLBACK": (
-        "runtime/turn/process_runner.cc", "  parts_.applier.Rollback(parts_.caller.record());\n",
+        "runtime/workers/process_runner.cc", "  parts_.applier.Rollback(parts_.caller.record());\n",
         "  parts_.applier.Apply(parts_.caller.record(), process,\n"
         "                       parts_.caller.input().self);\n",
         "a step that failed is carried out"),

@@ -1,5 +1,5 @@
 // performance-notes: Rare code moved out, State in the process.
-#include "runtime/turn/process_runner.h"
+#include "runtime/workers/process_runner.h"
 
 #include <optional>
 #include <utility>

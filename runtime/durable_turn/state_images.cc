@@ -1,4 +1,4 @@
-#include "runtime/turn/state_images.h"
+#include "runtime/durable_turn/state_images.h"
 
 #include <cstring>
 #include <utility>

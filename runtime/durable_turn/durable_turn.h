@@ -42,7 +42,7 @@
 #include "runtime/tasks/task_table.h"
 #include "runtime/turn/beginning.h"
 #include "runtime/turn/inbox.h"
-#include "runtime/turn/state_images.h"
+#include "runtime/durable_turn/state_images.h"
 #include "runtime/turn/step_caller.h"
 #include "runtime/turn/teardown.h"
 #include "runtime/turn/turn.h"

@@ -17,7 +17,7 @@
 #include <cstdint>
 
 #include "runtime/scheduler/scheduler.h"
-#include "runtime/turn/durable_turn.h"
+#include "runtime/durable_turn/durable_turn.h"
 #include "runtime/turn/turn.h"
 #include "runtime/turn/turn_parts.h"
 

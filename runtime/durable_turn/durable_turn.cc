@@ -1,4 +1,4 @@
-#include "runtime/turn/durable_turn.h"
+#include "runtime/durable_turn/durable_turn.h"
 
 #include <algorithm>
 #include <map>
