@@ -80,6 +80,13 @@ void FillMailbox(Process& process, const StoredProcess& stored, Lane& lane) {
   Activity::Add(process.activity, Activity::ForMessages(count, units));
 }
 
+// Init, or Init again, gets the input.
+void KeepInput(Process& process, const ProcessEntry& entry, Lane& lane) {
+  if (entry.input.bytes.empty() && entry.input.content_type.empty()) return;
+  process.input =
+      lane.NewEnvelope(ACTORD_EVENT_MESSAGE, {}, ToAbi(entry.input));
+}
+
 // What the store says of the process, besides its mailbox.
 absl::Status FillProcess(Process& process, StoredProcess& stored,
                          DurableState& state, Lane& lane) {
@@ -89,13 +96,19 @@ absl::Status FillProcess(Process& process, StoredProcess& stored,
   process.cancel_requested.store(image.cancel_requested,
                                  std::memory_order_relaxed);
   if (entry.started) {
-    if (!stored.image) return Damaged(stored.pid, "has no image");
+    const bool is_replayed = entry.durability == records::Durability::kReplay;
+    if (!stored.image && !is_replayed) {
+      return Damaged(stored.pid, "has no image");
+    }
     process.next_tag = image.turn.next_tag;
     process.steps.store(image.turn.step, std::memory_order_relaxed);
     process.cancel_seen = image.turn.cancel_seen;
     process.step_due = image.turn.step_due;
     state.restore_due = true;
-    state.image = *std::move(stored.image);
+    state.image = std::move(stored.image);
+    state.init = entry.init;
+    state.history = std::move(stored.history);
+    if (is_replayed && !state.image) KeepInput(process, entry, lane);
     state.yields = image.yields;
     for (const records::OwedCall& owed : image.owed_calls) {
       // Other callers have ended with the daemon.
@@ -108,10 +121,7 @@ absl::Status FillProcess(Process& process, StoredProcess& stored,
   } else {
     process.init_due = true;
     if (entry.yield != 0) state.spawn = {image.parent, entry.yield};
-    if (!entry.input.bytes.empty() || !entry.input.content_type.empty()) {
-      process.input =
-          lane.NewEnvelope(ACTORD_EVENT_MESSAGE, {}, ToAbi(entry.input));
-    }
+    KeepInput(process, entry, lane);
   }
   return absl::OkStatus();
 }
@@ -134,8 +144,16 @@ absl::StatusOr<Process*> Runtime::Core::RecoverOne(StoredProcess&& stored) {
     return absl::FailedPreconditionError(
         absl::StrCat("the store has process ", FormatPid(stored.pid),
                      " of type ", entry.process_type,
-                     ", and the type that is loaded keeps no image: load "
-                     "the plugin that had one"));
+                     ", and the type that is loaded cannot be durable: load "
+                     "the plugin that could"));
+  }
+  if (entry.started && type->is_replayed() !=
+                           (entry.durability == records::Durability::kReplay)) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("the store has process ", FormatPid(stored.pid),
+                     " of type ", entry.process_type,
+                     ", and the type that is loaded is durable in another "
+                     "way: load the plugin that had this type before"));
   }
   if (!durable->homes().Keep(stored.pid)) {
     return Damaged(stored.pid, "has a PID of no earlier start");
@@ -173,11 +191,10 @@ absl::StatusOr<Process*> Runtime::Core::RecoverOne(StoredProcess&& stored) {
   }
   lane.Count(&Counters::processes_started);
   // A limit of the lifetime begins in the first turn.
-  const bool has_work = process.init_due || process.step_due ||
-                        process.in_hand != nullptr ||
-                        !process.urgent_taken.empty() ||
-                        !image.yields.empty() ||
-                        limits.max_lifetime_ns() != LiveLimits::kForeverNs;
+  const bool has_work =
+      process.init_due || process.step_due || process.in_hand != nullptr ||
+      !process.urgent_taken.empty() || !image.yields.empty() ||
+      limits.max_lifetime_ns() != LiveLimits::kForeverNs;
   Activity::Add(process.activity,
                 (has_work ? Activity::kReady : 0) - Activity::kEnded);
   return has_work ? reserved : nullptr;

@@ -64,7 +64,7 @@ class Runtime::Core::ThreadTurns {
                                           .limits = core.limits,
                                           .log = core.options.log,
                                           .lane = core.lane},
-                      world, parts, lane)),
+                      world, parts, blocking_calls, lane)),
         runner(parts, durable.get(), core.scheduler, lane) {}
   ThreadTurns(const ThreadTurns&) = delete;
   ThreadTurns& operator=(const ThreadTurns&) = delete;

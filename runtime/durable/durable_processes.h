@@ -18,6 +18,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "runtime/durable/durable_store.h"
+#include "runtime/durable/step_of_history.h"
 #include "runtime/process/durable_log.h"
 #include "runtime/process/outcome.h"
 #include "runtime/process/payload.h"
@@ -30,9 +31,34 @@
 namespace actord::runtime {
 
 struct DurableState {
-  // The next turn restores the state from `image`.
+  // The next turn restores the state, from `image`, or by `history`, or both.
   bool restore_due = false;
-  std::string image;
+  std::optional<std::string> image;
+  // Of a replay type: the answers that Init got, unless there is an image, and
+  // the steps since then.
+  std::string init;
+  std::vector<StepOfHistory> history;
+  // Of a replay type: what the journal holds since the last image.
+  uint64_t history_steps = 0;
+  uint64_t history_bytes = 0;
+  // With an image a restart need not run more steps again than these.
+  [[nodiscard]] bool IsImageDue() const {
+    return history_steps >= 1000 || history_bytes >= 64 << 10;
+  }
+  // A process whose history grows above these ends: a restart would take too
+  // long, and the journal would never be cut.
+  static constexpr uint64_t kMaxHistorySteps = 50'000;
+  static constexpr uint64_t kMaxHistoryBytes = 64 << 20;
+  [[nodiscard]] bool IsHistoryFull() const {
+    return history_steps >= kMaxHistorySteps ||
+           history_bytes >= kMaxHistoryBytes;
+  }
+  // Notes a step of a replay type.
+  void CountStep(const records::Step& step) {
+    const bool has_image = step.image.has_value();
+    history_steps = has_image ? 0 : history_steps + 1;
+    history_bytes = has_image ? 0 : history_bytes + step.record.size();
+  }
   // The process cannot be restored: it takes messages, and no step.
   bool is_quarantined = false;
   // Who waits for the answer to a call.
@@ -61,12 +87,13 @@ struct DurableState {
   std::optional<End> end;
 };
 
-class DurableProcesses final : public DurableLog {
+// The clock of durable processes: its monotonic time is that of the store.
+class DurableProcesses final : public DurableLog, public Clock {
  public:
   // `processes` gets the homes. Both are borrowed.
   DurableProcesses(DurableStore& store, ProcessTable& processes,
                    const Clock& clock);
-  ~DurableProcesses();
+  ~DurableProcesses() override;
   DurableProcesses(const DurableProcesses&) = delete;
   DurableProcesses& operator=(const DurableProcesses&) = delete;
 
@@ -105,6 +132,8 @@ class DurableProcesses final : public DurableLog {
 
   // The time of the store's clock, in nanoseconds.
   [[nodiscard]] uint64_t NowNs() const { return store_.NowNs(); }
+  [[nodiscard]] uint64_t MonotonicNs() const override { return NowNs(); }
+  [[nodiscard]] uint64_t UnixNs() const override { return clock_.UnixNs(); }
   [[nodiscard]] const Clock& clock() const { return clock_; }
 
   // The home of a process with this name; "": any home.

@@ -12,6 +12,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "runtime/durable/releases.h"
+#include "runtime/durable/step_of_history.h"
 #include "runtime/journal/journal.h"
 #include "runtime/process/owner.h"
 #include "runtime/process/pid.h"
@@ -40,6 +41,8 @@ struct StoredProcess {
     ExitEntry entry;
   };
   std::vector<Exit> exits;
+  // Of a replay type: the steps since the image, or since Init.
+  std::vector<StepOfHistory> history;
 };
 
 // A request id or a message id as the store has it.

@@ -200,6 +200,34 @@ absl::Status OpenedStore::ReadRest(std::vector<StoredProcess>& processes) {
                     });
 }
 
+absl::Status OpenedStore::ReadHistory(StoredProcess& process) {
+  const std::string prefix = KeyOf(KeyKind::kHistory, process.pid);
+  absl::Status failed;
+  absl::Status status = state_->Scan(
+      prefix, BehindPrefix(prefix),
+      [&](std::string_view /*key*/, std::string_view value) {
+        absl::StatusOr<HistoryEntry> entry = Decoded<HistoryEntry>(value);
+        failed.Update(entry.status());
+        if (!failed.ok()) return false;
+        StepOfHistory& step = process.history.emplace_back();
+        absl::StatusOr<records::Step> decoded =
+            Decoded<records::Step>(entry->step);
+        failed.Update(decoded.status());
+        if (!failed.ok()) return false;
+        step.step = *std::move(decoded);
+        step.consumed = std::move(entry->consumed);
+        for (Consumed& one : step.consumed) {
+          absl::StatusOr<StoredBody> body = BodyOf(one.mail, one.position);
+          failed.Update(body.status());
+          if (!failed.ok()) return false;
+          one.mail.body = *std::move(body);
+        }
+        return true;
+      });
+  status.Update(failed);
+  return status;
+}
+
 absl::Status OpenedStore::ForEachProcess(
     absl::FunctionRef<absl::Status(StoredProcess&&)> use) {
   const std::string prefix = KeyOf(KeyKind::kProcess);
@@ -208,6 +236,10 @@ absl::Status OpenedStore::ForEachProcess(
     if (together.empty()) return absl::OkStatus();
     absl::Status status = ReadRest(together);
     for (StoredProcess& process : together) {
+      if (status.ok() &&
+          process.entry.durability == records::Durability::kReplay) {
+        status = ReadHistory(process);
+      }
       if (status.ok() && !process.entry.runtime.watches.empty()) {
         status = ReadExits(process);
       }

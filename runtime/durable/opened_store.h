@@ -100,6 +100,7 @@ class OpenedStore final : public DurableStore {
   // Reads the images and the mailboxes of these processes.
   absl::Status ReadRest(std::vector<StoredProcess>& processes);
   absl::Status ReadExits(StoredProcess& process);
+  absl::Status ReadHistory(StoredProcess& process);
   void RunRounds();
   // Appends a TIME.
   absl::Status WriteTime();

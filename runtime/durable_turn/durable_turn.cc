@@ -10,24 +10,9 @@
 #include "runtime/step/record_format.h"
 
 namespace actord::runtime {
-namespace {
-
-// An image stands for the state, so the record needs of the answers of the
-// World those alone that change the runtime.
-void KeepChildren(StepRecord& record) {
-  std::erase_if(record.answers, [](const WorldAnswer& answer) {
-    return !std::holds_alternative<ReserveChildAnswer>(answer);
-  });
-}
-
-EndCause Failed(absl::StatusCode code, std::string message) {
-  return {EndKind::kFailed, code, std::move(message)};
-}
-
-}  // namespace
-
 DurableTurn::DurableTurn(const Shared& shared, LiveWorld& world,
-                         TurnParts& parts, Lane& lane)
+                         TurnParts& parts, BlockingCalls& blocking_calls,
+                         Lane& lane)
     : shared_(shared),
       inbox_(parts.inbox),
       caller_(parts.caller),
@@ -37,6 +22,8 @@ DurableTurn::DurableTurn(const Shared& shared, LiveWorld& world,
       world_(world),
       lane_(lane),
       images_(parts.caller, lane),
+      replay_(shared.processes, shared.calls, blocking_calls, shared.log,
+              shared.limits, images_, lane),
       sends_(shared.durable, shared.delivery, shared.undelivered, shared.lane,
              lane),
       yields_(shared.durable, shared.delivery, shared.dispatcher, shared.broker,
@@ -125,14 +112,21 @@ void DurableTurn::Quarantine(Process& process, const Turn& turn,
 
 bool DurableTurn::Restore(Process& process, const Turn& turn,
                           DurableState& state) {
+  const bool step_due = process.step_due;
   const absl::Status status =
-      images_.Restore(process, turn, state.image, state.yields);
+      IsReplayed(process)
+          ? replay_.Run(process, turn, state)
+          : images_.Restore(process, turn, *state.image, state.yields);
+  process.step_due = step_due;
   if (!status.ok()) {
     Quarantine(process, turn, state, status.message());
     return false;
   }
+  for (const StepOfHistory& step : state.history) state.CountStep(step.step);
   state.restore_due = false;
-  state.image = {};
+  state.image.reset();
+  state.init = {};
+  state.history = {};
   BeginLifetime(process, turn);
   const std::vector<records::YieldImage> yields =
       std::exchange(state.yields, {});
@@ -146,7 +140,7 @@ std::optional<int32_t> DurableTurn::Begin(Process& process, Turn& turn,
   process.init_due = false;
   Admitted admitted;
   if (process.admitted != nullptr) admitted = process.TakeAdmitted();
-  caller_.Init(process, turn);
+  CallInit(process, turn);
   const rules::PluginCallEnd end = rules::PluginCallEndOf(
       !caller_.record().thrown.empty(), !caller_.record().misuse.ok(),
       caller_.record().verdict);
@@ -167,15 +161,22 @@ std::optional<int32_t> DurableTurn::Begin(Process& process, Turn& turn,
     return refuse(beginning_.WhyInitFailed(), false);
   }
   process.step_due = true;
-  absl::StatusOr<std::string> image = images_.Take(process, turn);
-  if (!image.ok()) {
-    return refuse({EndKind::kInitRefused, image.status().code(),
-                   std::string(image.status().message())},
-                  true);
-  }
   const Pid pid = PidOf(process, turn);
-  const absl::StatusOr<uint64_t> position = durable().Append(records::Started{
-      .pid = pid, .turn = TurnOf(process), .image = *std::move(image)});
+  records::Started started{.pid = pid, .turn = TurnOf(process)};
+  if (IsReplayed(process)) {
+    started.durability = records::Durability::kReplay;
+    EncodeTurn({}, caller_.record(), started.record);
+    caller_.record().answers.clear();
+  } else {
+    absl::StatusOr<std::string> image = images_.Take(process, turn);
+    if (!image.ok()) {
+      return refuse({EndKind::kInitRefused, image.status().code(),
+                     std::string(image.status().message())},
+                    true);
+    }
+    started.image = *std::move(image);
+  }
+  const absl::StatusOr<uint64_t> position = durable().Append(started);
   if (!position.ok()) {
     return refuse({EndKind::kInitRefused, position.status().code(),
                    std::string(position.status().message())},
@@ -198,133 +199,6 @@ void DurableTurn::BeginLifetime(const Process& process, const Turn& turn) {
   const uint64_t lifetime_ns = shared_.limits.max_lifetime_ns();
   if (lifetime_ns == LiveLimits::kForeverNs) return;
   shared_.lifetimes.Begin(process, turn.generation, lifetime_ns, lane_);
-}
-
-records::TurnImage DurableTurn::TurnOf(const Process& process) const {
-  return {.next_tag = process.next_tag,
-          .step = process.steps.load(std::memory_order_relaxed),
-          .verdict = caller_.record().verdict,
-          .blocked = caller_.record().verdict == ACTORD_STEP_BLOCK,
-          .step_due = process.step_due,
-          .cancel_seen = process.cancel_seen};
-}
-
-void DurableTurn::NameCalls(const Turn& turn, DurableState& state) {
-  for (Envelope* const envelope : inbox_.batch(turn)) {
-    if (envelope->type == kEventLoggedCall) {
-      const auto header = envelope->ReadHeader<LoggedCallHeader>();
-      state.calls[header.position].yield = {FromAbi(envelope->from),
-                                            header.tag};
-    } else if (envelope->type == kEventCall) {
-      const uint64_t id = durable().CallIdOf(state.next_call++);
-      state.calls[id].handle = envelope->ReadHeader<CallHeader>().call;
-      envelope->WriteHeader(CallHeader{id});
-    }
-  }
-  if (state.calls.size() < state.tidy_calls_at) return;
-  absl::erase_if(state.calls, [this](const auto& call) {
-    const DurableState::Caller& caller = call.second;
-    return caller.yield.pid.empty() && !shared_.calls.IsOpen(caller.handle);
-  });
-  state.tidy_calls_at = std::max<size_t>(64, 2 * state.calls.size());
-}
-
-void DurableTurn::OweCalls(Process& process, const Turn& turn,
-                           const DurableState& state) {
-  if (process.owed_calls == nullptr) return;
-  auto& owed = process.owed_calls->calls;
-  for (const Envelope* const envelope : inbox_.batch(turn)) {
-    if (envelope->type == kEventLoggedCall) {
-      owed.erase(envelope->ReadHeader<LoggedCallHeader>().position);
-    } else if (envelope->type == kEventCall) {
-      const uint64_t id = envelope->ReadHeader<CallHeader>().call;
-      owed.erase(id);
-      owed.insert(state.calls.at(id).handle);
-    }
-  }
-}
-
-std::optional<EndCause> DurableTurn::FailureOfStep(const Process& process) {
-  if (IsPlain(caller_.record())) return std::nullopt;
-  return caller_.FailureOfStep(process);
-}
-
-void DurableTurn::CallStep(Process& process, const Turn& turn) {
-  StepRecord& record = caller_.record();
-  const bool keeps_answers = std::exchange(record.keeps_answers, true);
-  caller_.Step(process, turn, inbox_.batch(turn));
-  record.keeps_answers = keeps_answers;
-  KeepChildren(record);
-}
-
-int32_t DurableTurn::Step(Process& process, Turn& turn, DurableState& state) {
-  NameCalls(turn, state);
-  CallStep(process, turn);
-  OweCalls(process, turn, state);
-  StepRecord& record = caller_.record();
-  process.steps.store(caller_.input().step, std::memory_order_relaxed);
-  lane_.Count(&Counters::steps);
-  std::optional<EndCause> failure = FailureOfStep(process);
-  absl::StatusOr<std::string> image;
-  const bool ends = !failure && EndsLife(caller_.input(), record);
-  if (!failure && !ends) {
-    image = images_.Take(process, turn);
-    if (!image.ok()) {
-      failure =
-          Failed(image.status().code(), std::string(image.status().message()));
-    }
-  }
-  absl::StatusOr<uint64_t> position;
-  if (!failure) {
-    process.next_tag = record.next_tag;
-    records::Step step = RecordOfStep(
-        process, turn, image.ok() ? *std::move(image) : std::string());
-    if (ends) {
-      step.image.reset();
-      step.end = EndOf(EndOfLife(caller_.input(), record), record.result);
-    }
-    position = durable().Append(step);
-    if (!position.ok()) {
-      failure = Failed(position.status().code(),
-                       std::string(position.status().message()));
-    }
-  }
-  record.answers.clear();
-  if (failure) {
-    applier_.Rollback(record);
-    world_.GiveBackReserved();
-    return BeginEnd(process, turn, state, *std::move(failure), 0);
-  }
-  inbox_.FreeBatch(turn);
-  caller_.SealRecord();
-  durable_applier_.Apply(record, process, caller_.input().self, state,
-                         *position);
-  if (!ends) return record.verdict;
-  if (record.verdict != ACTORD_STEP_DONE) {
-    lane_.Count(&Counters::ended_by_steps);
-  }
-  return BeginEnd(process, turn, state, EndOfLife(caller_.input(), record),
-                  *position);
-}
-
-records::Step DurableTurn::RecordOfStep(const Process& process,
-                                        const Turn& turn, std::string image) {
-  records::Step step{.pid = PidOf(process, turn),
-                     .turn = TurnOf(process),
-                     .deadlines = yields_.DeadlinesOf(caller_.record().effects),
-                     .image = std::move(image),
-                     .at_ns = durable().NowNs()};
-  std::vector<const actord_event*> others;
-  const std::span<Envelope* const> batch = inbox_.batch(turn);
-  for (size_t i = 0; i < batch.size(); ++i) {
-    if (const uint64_t position = PositionOf(*batch[i])) {
-      step.consumed.list.push_back({.lsn = position});
-    } else {
-      others.push_back(caller_.input().events[i]);
-    }
-  }
-  EncodeTurn(others, caller_.record(), step.record);
-  return step;
 }
 
 records::End DurableTurn::EndOf(const EndCause& cause,

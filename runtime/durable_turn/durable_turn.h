@@ -1,8 +1,11 @@
-// The turn of a durable process of an image type:
+// The turn of a durable process:
 //
-//   restore   the state, from the image, in the first turn after a restart
-//   Init      STARTED with the image; the submitter is told when it is durable
-//   step      STEP with the image, before any of its effects: messages to
+//   restore   the state, from the image, or of a replay type from its history,
+//             in the first turn after a restart
+//   Init      STARTED with the image, or of a replay type with the answers that
+//             Init got; the submitter is told when it is durable
+//   step      STEP with the image, or of a replay type with the answers that
+//             the step got, before any of its effects: messages to
 //             durable processes at once, everything else when it is durable
 //   end       the record of the end; the process ends when it is durable, so
 //             everybody who sees the end sees one that lasts
@@ -21,6 +24,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -28,6 +32,8 @@
 #include "runtime/actors/lifecycle_log.h"
 #include "runtime/delivery/delivery.h"
 #include "runtime/durable/durable_processes.h"
+#include "runtime/durable_turn/history_replay.h"
+#include "runtime/durable_turn/state_images.h"
 #include "runtime/effects/applier.h"
 #include "runtime/effects/calls.h"
 #include "runtime/effects/dispatcher.h"
@@ -42,7 +48,6 @@
 #include "runtime/tasks/task_table.h"
 #include "runtime/turn/beginning.h"
 #include "runtime/turn/inbox.h"
-#include "runtime/durable_turn/state_images.h"
 #include "runtime/turn/step_caller.h"
 #include "runtime/turn/teardown.h"
 #include "runtime/turn/turn.h"
@@ -80,7 +85,7 @@ class DurableTurn {
   };
   // `world` and `parts`: the other classes of the turn; borrowed.
   DurableTurn(const Shared& shared, LiveWorld& world, TurnParts& parts,
-              Lane& lane);
+              BlockingCalls& blocking_calls, Lane& lane);
   DurableTurn(const DurableTurn&) = delete;
   DurableTurn& operator=(const DurableTurn&) = delete;
 
@@ -103,8 +108,34 @@ class DurableTurn {
   std::optional<int32_t> Begin(Process& process, Turn& turn,
                                DurableState& state);
   int32_t Step(Process& process, Turn& turn, DurableState& state);
-  // Calls Step.
+  static bool IsReplayed(const Process& process);
+  // As long as it lives, calls of the plugin keep the answers that they get,
+  // and their monotonic time is that of the store's clock.
+  class Answers {
+   public:
+    explicit Answers(DurableTurn& turn)
+        : turn_(turn),
+          kept_(std::exchange(turn.caller_.record().keeps_answers, true)) {
+      turn.world_.TakeMonotonicTimeFrom(&turn.durable());
+    }
+    ~Answers() {
+      turn_.world_.TakeMonotonicTimeFrom(nullptr);
+      turn_.caller_.record().keeps_answers = kept_;
+    }
+    Answers(const Answers&) = delete;
+    Answers& operator=(const Answers&) = delete;
+
+   private:
+    DurableTurn& turn_;
+    const bool kept_;
+  };
+  void CallInit(Process& process, const Turn& turn);
   void CallStep(Process& process, const Turn& turn);
+  // Takes the image that the record of the step is to hold, if one is due. Why
+  // the step fails; nullopt: it does not.
+  std::optional<EndCause> TakeImage(Process& process, const Turn& turn,
+                                    DurableState& state,
+                                    std::optional<std::string>& image);
   // Gives the calls of the batch the ids that name them for the process.
   void NameCalls(const Turn& turn, DurableState& state);
   // After the step: the process owes the answers to its callers' handles.
@@ -112,13 +143,13 @@ class DurableTurn {
   // Why the step fails; nullopt: it does not.
   std::optional<EndCause> FailureOfStep(const Process& process);
   records::Step RecordOfStep(const Process& process, const Turn& turn,
-                             std::string image);
+                             std::optional<std::string> image);
   records::TurnImage TurnOf(const Process& process) const;
   records::End EndOf(const EndCause& cause, const Payload& result) const;
   // Completes the process.spawn that waits for the Init of the process, with
   // the position of the record that says how Init ended.
-  void CompleteSpawn(DurableState& state, int32_t status,
-                     std::string_view text, uint64_t position);
+  void CompleteSpawn(DurableState& state, int32_t status, std::string_view text,
+                     uint64_t position);
   // Fails the calls of durable processes that the process has not answered.
   void FailCalls(const DurableState& state);
   // The process ends when the record at `position` is durable; 0: the record is
@@ -139,6 +170,7 @@ class DurableTurn {
   LiveWorld& world_;
   Lane& lane_;
   StateImages images_;
+  HistoryReplay replay_;
   LoggedSends sends_;
   DurableYields yields_;
   DurableApplier durable_applier_;

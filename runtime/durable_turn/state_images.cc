@@ -25,6 +25,7 @@ absl::StatusOr<std::string> StateImages::Take(Process& process,
     image = Snapshot(process, turn, type);
   }
   if (!image.ok()) return image.status();
+  image->next_tag = process.next_tag;
   std::string encoded;
   EncodeFields(*image, encoded);
   return encoded;
@@ -65,6 +66,7 @@ absl::Status StateImages::Restore(
   StateImage image;
   absl::Status status = DecodeFields(encoded, image);
   if (!status.ok()) return status;
+  process.next_tag = image.next_tag;
   const rules::TypeDurability& how = type.durability;
   if (how.kind != rules::Durability::kFlatImage ||
       how.flat_version != image.flat_version) {

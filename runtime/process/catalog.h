@@ -69,10 +69,13 @@ struct ProcessType {
   std::string version;  // version of that plugin; "": not known
   // How its processes can be durable.
   rules::TypeDurability durability;
-  // Whether its processes can be durable. (Replay types cannot yet.)
+  // Whether its processes can be durable.
   [[nodiscard]] bool can_be_durable() const {
-    return durability.kind == rules::Durability::kSnapshotImage ||
-           durability.kind == rules::Durability::kFlatImage;
+    return durability.kind != rules::Durability::kNone;
+  }
+  // Whether the journal holds the inputs of their steps, not their states.
+  [[nodiscard]] bool is_replayed() const {
+    return durability.kind == rules::Durability::kReplay;
   }
   // The functions of the descriptor; null: the descriptor has none.
   decltype(actord_process_type::snapshot) snapshot = nullptr;

@@ -62,7 +62,6 @@ inline constexpr uint16_t kEventChain = UINT16_MAX - 5;
 struct CallHeader {
   uint64_t call = 0;
 };
-// Also of the completion of a durable process, if it is in the journal.
 struct PositionHeader {
   uint64_t position = 0;  // of the event's body in the journal; 0: none
 };

@@ -54,6 +54,7 @@ void VisitFields(T& record, Visitor& visit) {
   visit(4, record.image);
   visit(5, record.traps_exits);
   visit(6, record.durability);
+  visit(7, record.record);
 }
 
 template <typename T, typename Visitor>
@@ -100,6 +101,7 @@ void VisitFields(T& record, Visitor& visit) {
   visit(6, record.image);
   visit(7, record.end);
   visit(8, record.at_ns);
+  visit(9, record.order);
 }
 
 template <typename T, typename Visitor>

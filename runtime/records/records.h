@@ -102,6 +102,8 @@ struct Started {
   // How the process is durable. It counts for a child that a step has spawned,
   // which has no SUBMITTED.
   Durability durability = Durability::kImage;
+  // Of a replay type: the answers that Init got, as a turn of record_format.h.
+  std::string record = {};
   std::string unknown = {};
   friend bool operator==(const Started&, const Started&) = default;
 };
@@ -172,6 +174,10 @@ struct Step {
   std::optional<std::string> image = {};  // not set: unchanged
   std::optional<End> end = {};            // the process ends with this step
   uint64_t at_ns = 0;
+  // Of a replay type, if the step had events of both kinds: bit i % 8 of byte
+  // i / 8 is set if event i is the next one of `consumed`, and not set if it is
+  // the next one of `record`. Empty: those of `consumed` come first.
+  std::string order = {};
   std::string unknown = {};
   friend bool operator==(const Step&, const Step&) = default;
 };

@@ -19,6 +19,7 @@ struct StateImage {
   std::string version = {};
   // The layout of a flat state; 0: a result of Snapshot.
   uint32_t flat_version = 0;
+  uint64_t next_tag = 0;  // as the step left it
   std::string unknown = {};
 
   friend bool operator==(const StateImage&, const StateImage&) = default;
@@ -29,6 +30,7 @@ void VisitFields(T& image, Visitor& visit) {
   visit(1, image.state);
   visit(2, image.version);
   visit(3, image.flat_version);
+  visit(4, image.next_tag);
 }
 
 }  // namespace actord::runtime

@@ -33,12 +33,13 @@ class LiveWorld final : public World {
         ties_(ties),
         secret_(secret),
         clock_(clock),
+        monotonic_(&clock),
         lane_(lane) {}
   LiveWorld(const LiveWorld&) = delete;
   LiveWorld& operator=(const LiveWorld&) = delete;
 
   uint64_t UnixNs() override { return clock_.UnixNs(); }
-  uint64_t MonotonicNs() override { return clock_.MonotonicNs(); }
+  uint64_t MonotonicNs() override { return monotonic_->MonotonicNs(); }
   uint64_t RandomSeed(const Pid& self, uint64_t step) override;
   // Takes a slot from the lane's cache of free slots. The child of a durable
   // process is durable if its type can be. Nobody finds a durable child before
@@ -48,6 +49,10 @@ class LiveWorld final : public World {
   Pid HolderOf(const Pid& self, std::string_view name) override;
   bool HasRoomForTie(const Pid& self, uint64_t begun) override;
 
+  // Takes the monotonic time from this clock; null: from that of the daemon.
+  void TakeMonotonicTimeFrom(const Clock* clock) {
+    monotonic_ = clock == nullptr ? &clock_ : clock;
+  }
   // A durable child that this step has reserved, and that begins now.
   Process& TakeReserved(const Pid& child);
   // Gives back the durable children that this step has reserved and that do not
@@ -78,6 +83,7 @@ class LiveWorld final : public World {
   const Ties& ties_;
   const SipKey secret_;
   const Clock& clock_;
+  const Clock* monotonic_;
   Lane& lane_;
   const ProcessType* last_type_ = nullptr;
   std::vector<Reserved> reserved_;

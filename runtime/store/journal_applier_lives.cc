@@ -85,6 +85,7 @@ absl::Status JournalApplier::Take(const records::Started& record) {
   process.entry.started = true;
   process.entry.request = {};
   process.entry.durability = record.durability;
+  process.entry.init = record.record;
   process.runtime().turn = record.turn;
   process.runtime().traps_exits = record.traps_exits;
   process.changed = true;

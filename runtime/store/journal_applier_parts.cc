@@ -199,7 +199,9 @@ void JournalApplier::SetImage(Resident& process,
   process.image.emplace();
   process.image->image = *image;
   process.image->lsn = lsn_;
+  // The image stands for Init, too.
   process.entry.input = {};
+  process.entry.init = {};
   process.changed = true;
 }
 

@@ -66,6 +66,8 @@ struct ProcessEntry {
   records::RuntimeImage runtime;
   // Of the Submit, until Init has returned.
   records::RequestKey request;
+  // Of a replay type: the answers that Init got (Started::record).
+  std::string init;
 };
 template <typename T, typename Visitor>
 requires Is<T, ProcessEntry>
@@ -79,6 +81,7 @@ void VisitFields(T& entry, Visitor& visit) {
   visit(7, entry.yield);
   visit(8, entry.runtime);
   visit(9, entry.request);
+  visit(10, entry.init);
 }
 
 struct ImageEntry {

@@ -236,8 +236,7 @@ absl::StatusOr<bool> ProcessAdmission::IsDurable(const SubmitRequest& request,
   }
   return Error(absl::StatusCode::kFailedPrecondition, reason::kNotDurableType,
                absl::StrCat("process type ", type->name,
-                            " does not declare that it can be durable with "
-                            "an image of its state"));
+                            " does not declare how it can be durable"));
 }
 
 absl::StatusOr<uint64_t> ProcessAdmission::BeginDurable(
@@ -278,6 +277,8 @@ absl::StatusOr<uint64_t> ProcessAdmission::BeginDurable(
       .keep_result = keep_result,
       .priority = static_cast<uint8_t>(process.Priority()),
       .owner = owner,
+      .durability = type.is_replayed() ? records::Durability::kReplay
+                                       : records::Durability::kImage,
       .unix_ns = process.started_unix_ns.load(std::memory_order_relaxed),
       .at_ns = durable_->NowNs()};
   for (const Message& message : request.messages) {

@@ -54,6 +54,9 @@ class StepCaller {
   // Calls Step with the events of `batch`, at most Inbox::kMaxEvents.
   void Step(Process& process, const Turn& turn,
             std::span<Envelope* const> batch);
+  // Calls Step with events that are in no mailbox.
+  void Step(Process& process, const Turn& turn,
+            std::span<const actord_event* const> events);
   // After Step: the reason of its failure, whose text it takes; nullopt: the
   // step did not fail.
   std::optional<EndCause> FailureOfStep(const Process& process) {
@@ -103,6 +106,10 @@ class StepCaller {
     input_.replies = process.replies;
   }
   [[gnu::noinline]] void FillRest(const Process& process);
+  // The part of Step behind the events, of which there are `count` at
+  // `events`; input_.events says the same.
+  void CallStep(Process& process, const actord_event* const* events,
+                size_t count);
   // If the event is a call, the process owes its answer from now on.
   void WriteEvent(Process& process, const Envelope& envelope,
                   actord_event& event) {

@@ -142,8 +142,7 @@ LAYERS = {
         "actors",
         "step", "records", "store", "durable",
         "effects",
-        "turn",
-        "workers",
+        "turn", "durable_turn", "workers",
     ],
     "daemon": [
         "settings",

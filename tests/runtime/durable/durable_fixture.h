@@ -177,6 +177,9 @@ class DurableWorld {
         EXPECT_TRUE(core->catalog.AddProcessType(type, "test").ok());
       }
     }
+    for (const actord_process_type* type : more_types) {
+      EXPECT_TRUE(core->catalog.AddProcessType(type, "test").ok());
+    }
     return core->core->Recover();
   }
   // What a client that repeats its requests is told.
@@ -377,6 +380,7 @@ class DurableWorld {
   absl::Status failed;
   bool no_account_type = false;
   ApplierOptions applier;
+  std::vector<const actord_process_type*> more_types;
   std::unique_ptr<OpenedStore> store;
   std::optional<SteppedCore> core;
   std::optional<handlers::HandlerSet> builtin;

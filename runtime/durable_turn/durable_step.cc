@@ -1,0 +1,191 @@
+// The step of a durable process: what goes into its record, and what is done
+// when the journal has it.
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/delivery/logged_events.h"
+#include "runtime/durable_turn/durable_turn.h"
+#include "runtime/step/record_format.h"
+
+namespace actord::runtime {
+namespace {
+
+// An image stands for the state, so the record needs of the answers of the
+// World those alone that change the runtime.
+void KeepChildren(StepRecord& record) {
+  std::erase_if(record.answers, [](const WorldAnswer& answer) {
+    return !std::holds_alternative<ReserveChildAnswer>(answer);
+  });
+}
+
+EndCause Failed(absl::StatusCode code, std::string message) {
+  return {EndKind::kFailed, code, std::move(message)};
+}
+
+}  // namespace
+
+records::TurnImage DurableTurn::TurnOf(const Process& process) const {
+  return {.next_tag = process.next_tag,
+          .step = process.steps.load(std::memory_order_relaxed),
+          .verdict = caller_.record().verdict,
+          .blocked = caller_.record().verdict == ACTORD_STEP_BLOCK,
+          .step_due = process.step_due,
+          .cancel_seen = process.cancel_seen};
+}
+
+void DurableTurn::NameCalls(const Turn& turn, DurableState& state) {
+  for (Envelope* const envelope : inbox_.batch(turn)) {
+    if (envelope->type == kEventLoggedCall) {
+      const auto header = envelope->ReadHeader<LoggedCallHeader>();
+      state.calls[header.position].yield = {FromAbi(envelope->from),
+                                            header.tag};
+    } else if (envelope->type == kEventCall) {
+      const uint64_t id = durable().CallIdOf(state.next_call++);
+      state.calls[id].handle = envelope->ReadHeader<CallHeader>().call;
+      envelope->WriteHeader(CallHeader{id});
+    }
+  }
+  if (state.calls.size() < state.tidy_calls_at) return;
+  absl::erase_if(state.calls, [this](const auto& call) {
+    const DurableState::Caller& caller = call.second;
+    return caller.yield.pid.empty() && !shared_.calls.IsOpen(caller.handle);
+  });
+  state.tidy_calls_at = std::max<size_t>(64, 2 * state.calls.size());
+}
+
+void DurableTurn::OweCalls(Process& process, const Turn& turn,
+                           const DurableState& state) {
+  if (process.owed_calls == nullptr) return;
+  auto& owed = process.owed_calls->calls;
+  for (const Envelope* const envelope : inbox_.batch(turn)) {
+    if (envelope->type == kEventLoggedCall) {
+      owed.erase(envelope->ReadHeader<LoggedCallHeader>().position);
+    } else if (envelope->type == kEventCall) {
+      const uint64_t id = envelope->ReadHeader<CallHeader>().call;
+      owed.erase(id);
+      owed.insert(state.calls.at(id).handle);
+    }
+  }
+}
+
+std::optional<EndCause> DurableTurn::FailureOfStep(const Process& process) {
+  if (IsPlain(caller_.record())) return std::nullopt;
+  return caller_.FailureOfStep(process);
+}
+
+void DurableTurn::CallInit(Process& process, const Turn& turn) {
+  const Answers answers(*this);
+  caller_.Init(process, turn);
+}
+
+void DurableTurn::CallStep(Process& process, const Turn& turn) {
+  const Answers answers(*this);
+  caller_.Step(process, turn, inbox_.batch(turn));
+  if (!IsReplayed(process)) KeepChildren(caller_.record());
+}
+
+bool DurableTurn::IsReplayed(const Process& process) {
+  return process.type.load(std::memory_order_relaxed)->is_replayed();
+}
+
+int32_t DurableTurn::Step(Process& process, Turn& turn, DurableState& state) {
+  NameCalls(turn, state);
+  CallStep(process, turn);
+  OweCalls(process, turn, state);
+  StepRecord& record = caller_.record();
+  process.steps.store(caller_.input().step, std::memory_order_relaxed);
+  lane_.Count(&Counters::steps);
+  std::optional<EndCause> failure = FailureOfStep(process);
+  std::optional<std::string> image;
+  const bool ends = !failure && EndsLife(caller_.input(), record);
+  // The image holds it.
+  if (!failure) process.next_tag = record.next_tag;
+  if (!failure && !ends) failure = TakeImage(process, turn, state, image);
+  absl::StatusOr<uint64_t> position;
+  if (!failure) {
+    records::Step step = RecordOfStep(process, turn, std::move(image));
+    if (ends) {
+      step.end = EndOf(EndOfLife(caller_.input(), record), record.result);
+    }
+    position = durable().Append(step);
+    state.CountStep(step);
+    if (!position.ok()) {
+      failure = Failed(position.status().code(),
+                       std::string(position.status().message()));
+    }
+  }
+  record.answers.clear();
+  if (failure) {
+    applier_.Rollback(record);
+    world_.GiveBackReserved();
+    return BeginEnd(process, turn, state, *std::move(failure), 0);
+  }
+  inbox_.FreeBatch(turn);
+  caller_.SealRecord();
+  durable_applier_.Apply(record, process, caller_.input().self, state,
+                         *position);
+  if (!ends) return record.verdict;
+  if (record.verdict != ACTORD_STEP_DONE) {
+    lane_.Count(&Counters::ended_by_steps);
+  }
+  return BeginEnd(process, turn, state, EndOfLife(caller_.input(), record),
+                  *position);
+}
+
+std::optional<EndCause> DurableTurn::TakeImage(
+    Process& process, const Turn& turn, DurableState& state,
+    std::optional<std::string>& image) {
+  if (IsReplayed(process)) {
+    const ProcessType& type = *process.type.load(std::memory_order_relaxed);
+    if (state.IsImageDue() && type.durability.has_snapshots) {
+      // One that is refused is asked for again after the next step.
+      absl::StatusOr<std::string> taken = images_.Take(process, turn);
+      if (taken.ok()) image = *std::move(taken);
+    }
+    if (image || !state.IsHistoryFull()) return std::nullopt;
+    return EndCause{
+        EndKind::kLimit, absl::StatusCode::kResourceExhausted,
+        absl::StrCat("the process has taken ", state.history_steps,
+                     " steps, or ", state.history_bytes,
+                     " bytes of events, without an image of its state; the "
+                     "limits are ",
+                     DurableState::kMaxHistorySteps, " and ",
+                     DurableState::kMaxHistoryBytes)};
+  }
+  absl::StatusOr<std::string> taken = images_.Take(process, turn);
+  if (!taken.ok()) {
+    return Failed(taken.status().code(), std::string(taken.status().message()));
+  }
+  image = *std::move(taken);
+  return std::nullopt;
+}
+
+records::Step DurableTurn::RecordOfStep(const Process& process,
+                                        const Turn& turn,
+                                        std::optional<std::string> image) {
+  records::Step step{.pid = PidOf(process, turn),
+                     .turn = TurnOf(process),
+                     .deadlines = yields_.DeadlinesOf(caller_.record().effects),
+                     .image = std::move(image),
+                     .at_ns = durable().NowNs()};
+  std::vector<const actord_event*> others;
+  std::string order;
+  bool is_mixed = false;  // an event with a position follows one without
+  const std::span<Envelope* const> batch = inbox_.batch(turn);
+  for (size_t i = 0; i < batch.size(); ++i) {
+    if (const uint64_t position = PositionOf(*batch[i])) {
+      step.consumed.list.push_back({.lsn = position});
+      if (!others.empty()) is_mixed = true;
+      order.resize(i / 8 + 1);
+      order[i / 8] |= static_cast<char>(1 << (i % 8));
+    } else {
+      others.push_back(caller_.input().events[i]);
+    }
+  }
+  EncodeTurn(others, caller_.record(), step.record);
+  if (is_mixed && IsReplayed(process)) step.order = std::move(order);
+  return step;
+}
+
+}  // namespace actord::runtime

@@ -1,0 +1,66 @@
+// Makes the state of a durable process of a replay type again: runs Init and
+// the steps that the journal holds with the events and answers that they had,
+// and compares what they ask for with what they asked for then. Nothing of it
+// is carried out: the journal has it.
+//
+// Thread-safety: belongs to one thread that runs turns.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "runtime/durable/durable_processes.h"
+#include "runtime/durable_turn/state_images.h"
+#include "runtime/scheduler/lane.h"
+#include "runtime/step/record_format.h"
+#include "runtime/step/recorded_world.h"
+#include "runtime/turn/step_caller.h"
+#include "runtime/turn/turn.h"
+
+namespace actord::runtime {
+
+class HistoryReplay {
+ public:
+  // All are borrowed. `images`: for the image behind which a history begins.
+  HistoryReplay(const ProcessTable& processes, Calls& calls,
+                BlockingCalls& blocking_calls, const StepCaller::Log& log,
+                const LiveLimits& limits, StateImages& images, Lane& lane)
+      : caller_(world_, processes, calls, nullptr, blocking_calls, log, limits,
+                lane),
+        images_(images),
+        lane_(lane) {}
+  HistoryReplay(const HistoryReplay&) = delete;
+  HistoryReplay& operator=(const HistoryReplay&) = delete;
+
+  // Makes the state from what `state` holds. An error says which step differs
+  // from its record, and how; then the process has no state. Precondition: the
+  // process has none.
+  absl::Status Run(Process& process, const Turn& turn,
+                   const DurableState& state);
+
+ private:
+  absl::Status Init(Process& process, const Turn& turn,
+                    const std::string& answers);
+  absl::Status Step(Process& process, const Turn& turn,
+                    const StepOfHistory& step);
+  // Why the call that has returned differs from its record; empty: it does not.
+  // `recorded`: the bytes of its turn. `events`: those in it.
+  std::string Difference(const std::string& recorded,
+                         const std::vector<const actord_event*>& events);
+  // Drops what the call has asked for.
+  void DropEffects();
+
+  RecordedWorld world_;
+  StepCaller caller_;
+  StateImages& images_;
+  Lane& lane_;
+};
+
+// The events of a step, in the order in which the step had them. `whole`: those
+// that the record holds whole. INVALID_ARGUMENT: the record contradicts itself.
+absl::StatusOr<std::vector<actord_event>> EventsOf(
+    const StepOfHistory& step, const std::vector<const actord_event*>& whole);
+
+}  // namespace actord::runtime
