@@ -264,8 +264,9 @@ void DurableYields::Apply(CallEffect& call, Process& process, const Pid& self,
   lane_.Free(content);
   const Posted posted = delivery_.Post(to, run, lane_);
   if (posted == Posted::kDelivered || run.first == nullptr) {
-    // A callee that ends meanwhile fails the call by its tag.
     Open(process, tag, /*external=*/false, timeout_ns);
+    // The callee has ended meanwhile, and may not have found the call.
+    if (posted != Posted::kDelivered) calls_.FailLogged({self, tag}, lane_);
     return;
   }
   if (posted == Posted::kMailboxFull || posted == Posted::kOverQuota) {

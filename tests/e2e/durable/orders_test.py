@@ -10,7 +10,8 @@ import time
 import unittest
 
 import grpc
-from actord.v1 import payload_pb2, process_pb2, yield_pb2
+from actord.v1 import (actor_service_pb2_grpc, payload_pb2, process_pb2,
+                       yield_pb2)
 from harness.case import EmptyCase
 from harness.connection import CALL_SECONDS
 from harness.waiting import SANITIZED, WAIT_SECONDS
@@ -40,35 +41,35 @@ class Ledger:
 class Till(threading.Thread):
     """A worker for payments, which connects again whenever the daemon is back."""
 
-    def __init__(self, ledger, connect):
+    def __init__(self, ledger, address):
+        """`address()`: of the daemon that runs now."""
         super().__init__(daemon=True)
-        self._ledger, self._connect = ledger, connect
+        self._ledger, self._address = ledger, address
         self.stopping = threading.Event()
         self.start()
 
     def run(self):
         while not self.stopping.is_set():
+            with grpc.insecure_channel(self._address()) as channel:
+                self._work(RemoteWorker(
+                    actor_service_pb2_grpc.ActorServiceStub(channel),
+                    "payment.*", credits=20))
+            time.sleep(0.02)
+
+    def _work(self, worker):
+        while not self.stopping.is_set() and not worker.ended.is_set():
             try:
-                worker = RemoteWorker(self._connect().stub, "payment.*",
-                                      credits=20)
-            except (grpc.RpcError, TimeoutError):
-                time.sleep(0.05)
+                task = worker.task(0.1)
+            except queue.Empty:
                 continue
-            while not self.stopping.is_set() and not worker.ended.is_set():
-                try:
-                    task = worker.task(0.1)
-                except queue.Empty:
-                    continue
-                order = json.loads(task.payload.data)
-                cents = order["amount_cents"]
-                if cents > LIMIT_CENTS:
-                    worker.say(completions=[refusal_of(task)], add_credits=1)
-                else:
-                    paid = self._ledger.charge(task.idempotency_key,
-                                               order["order"])
-                    worker.say(completions=[completion_of(task, paid)],
-                               add_credits=1)
-            worker.close()
+            order = json.loads(task.payload.data)
+            if order["amount_cents"] > LIMIT_CENTS:
+                answer = refusal_of(task)
+            else:
+                answer = completion_of(task, self._ledger.charge(
+                    task.idempotency_key, order["order"]))
+            worker.say(completions=[answer], add_credits=1)
+        worker.close()
 
 
 def completion_of(task, text):
@@ -88,15 +89,18 @@ class Orders(EmptyCase):
     ROUNDS = 4 if SANITIZED else 8
 
     def start(self, exit_status=-signal.SIGKILL):
-        self.daemon = self.start_daemon("--store", self.directory / "store",
-                                        exit_status=exit_status)
+        # After a restart a task waits for the lease of its last attempt.
+        self.daemon = self.start_daemon(
+            "--store", self.directory / "store", "--command-policy",
+            "payment.* lease=2s max_attempts=100", exit_status=exit_status)
         self.actor = self.connect(self.daemon)
 
     def submit(self, number):
         """Submits the order until it is acknowledged."""
         cents = 2 * LIMIT_CENTS if number % 10 == 0 else number + 1
         order = {"order": f"order-{number}", "amount_cents": cents,
-                 "hold_ms": random.randrange(200)}
+                 "hold_ms": random.randrange(3_000),
+                 "payment_timeout_ms": 120_000}
         request = process_pb2.SubmitRequest(
             process_type="order", durability=DURABLE, name=f"order-{number}",
             request_id=f"order-{number}",
@@ -115,7 +119,7 @@ class Orders(EmptyCase):
         random.seed(11)
         self.start()
         ledger = Ledger()
-        till = Till(ledger, lambda: self.connect(self.daemon))
+        till = Till(ledger, lambda: self.daemon.address)
         pids = {}
 
         def submit_all():

@@ -218,7 +218,7 @@ TEST_F(RandomHistory, HasEachKindOfFact) {
                 "clock", "consumed", "exit", "group", "history", "incarnation",
                 "letter", "mail", "name", "outcome", "owed", "owner", "plugin",
                 "process", "request", "timer", "watch", "watcher", "yield"}));
-  EXPECT_EQ(records.size(), 17u);
+  EXPECT_EQ(records.size(), 16u);
 }
 
 }  // namespace
