@@ -215,7 +215,8 @@ void AddSubmit(CLI::App& app, Action& chosen) {
       "the daemon does not support this");
   command
       ->add_flag("--volatile", options->is_volatile,
-                 "The process ends with the daemon; this is the default")
+                 "The process ends with the daemon. By default it survives the "
+                 "daemon if there is a store and its type says how")
       ->excludes(durable);
   command->add_flag("--wait", options->wait, "Wait for the process to end");
   command

@@ -146,6 +146,8 @@ absl::StatusOr<runtime::SubmitRequest> ReadSubmit(
   }
   switch (request->durability()) {
     case v1::DURABILITY_UNSPECIFIED:
+      submit.durable_if_possible = true;
+      return submit;
     case v1::DURABILITY_VOLATILE:
       return submit;
     case v1::DURABILITY_DURABLE:
@@ -156,7 +158,7 @@ absl::StatusOr<runtime::SubmitRequest> ReadSubmit(
           "durability", runtime::reason::kInvalidField,
           absl::StrCat("durability is ", request->durability(),
                        "; it must be 1 (VOLATILE) or 2 (DURABLE); 0 "
-                       "means 1"));
+                       "means the way of the process type"));
   }
 }
 

@@ -19,7 +19,7 @@
 #include "absl/status/statusor.h"
 #include "runtime/durable/durable_store.h"
 #include "runtime/durable/step_of_history.h"
-#include "runtime/process/durable_log.h"
+#include "runtime/delivery/durable_log.h"
 #include "runtime/process/outcome.h"
 #include "runtime/process/payload.h"
 #include "runtime/process/process.h"

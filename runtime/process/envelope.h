@@ -40,19 +40,17 @@ inline constexpr uint16_t kEventCall = UINT16_MAX - 1;
 inline constexpr uint16_t kEventLinkedEnd = UINT16_MAX - 2;
 // The process has reached its maximum lifetime: the payload says so.
 inline constexpr uint16_t kEventLifetimeEnd = UINT16_MAX - 3;
-// The process's type has a newer version: the process takes a turn to check for
-// it.
+// The process's type has a newer version: the process takes a turn to check it.
 inline constexpr uint16_t kEventUpgrade = UINT16_MAX - 4;
 // A message that is in the journal; the process sees an ACTORD_EVENT_MESSAGE.
 inline constexpr uint16_t kEventLogged = UINT16_MAX - 6;
 // The record of the end of a durable process is durable: the process may end.
 inline constexpr uint16_t kEventEndLogged = UINT16_MAX - 7;
-// A call of a durable process to a durable process; the callee sees an
-// ACTORD_EVENT_MESSAGE.
+// A call between durable processes; the callee sees an ACTORD_EVENT_MESSAGE.
 inline constexpr uint16_t kEventLoggedCall = UINT16_MAX - 8;
-// The completion of a yield of a durable process that names the yield by its
-// tag. The turn that takes it makes it an ACTORD_EVENT_COMPLETION if the yield
-// is outstanding, and drops it otherwise. Its header is a PositionHeader.
+// A completion, with a PositionHeader, that names the yield of a durable
+// process by its tag. It becomes an ACTORD_EVENT_COMPLETION if the yield is
+// outstanding.
 inline constexpr uint16_t kEventTagCompletion = UINT16_MAX - 9;
 // Not an event: the envelope holds the addresses of messages (chain.h).
 inline constexpr uint16_t kEventChain = UINT16_MAX - 5;
@@ -218,10 +216,7 @@ struct Envelope {
   // elsewhere stalls the processor. WriteMessage is for ACTORD_EVENT_MESSAGE,
   // WriteOther for all other types.
   void WriteMessage(actord_event& event) const {
-    event.type = ACTORD_EVENT_MESSAGE;
-    event.status = ACTORD_OK;
-    event.tag = 0;
-    event.from = from;
+    WriteAsMessage(event);
     WriteContent(event);
   }
   void WriteOther(actord_event& event) const {
@@ -277,6 +272,12 @@ struct Envelope {
   [[nodiscard]] size_t bytes_used() const {
     return sizeof(Envelope) + payload_bytes + topic_bytes + content_type_bytes;
   }
+  void WriteAsMessage(actord_event& event) const {
+    event.type = ACTORD_EVENT_MESSAGE;
+    event.status = ACTORD_OK;
+    event.tag = 0;
+    event.from = from;
+  }
   void WriteContent(actord_event& event) const {
     const char* const bytes = content();
     event.payload.bytes.data = bytes;
@@ -292,24 +293,15 @@ struct Envelope {
   void WriteWithHeader(actord_event& event) const {
     size_t header_bytes = sizeof(CallHeader);
     if (type == kEventCall) {
-      event.type = ACTORD_EVENT_MESSAGE;
-      event.status = ACTORD_OK;
-      event.tag = 0;
-      event.from = from;
+      WriteAsMessage(event);
       event.call = ReadHeader<CallHeader>().call;
     } else if (type == kEventLoggedCall) {
       header_bytes = sizeof(LoggedCallHeader);
-      event.type = ACTORD_EVENT_MESSAGE;
-      event.status = ACTORD_OK;
-      event.tag = 0;
-      event.from = from;
+      WriteAsMessage(event);
       event.call = ReadHeader<LoggedCallHeader>().position;
     } else if (type == kEventLogged) {
       header_bytes = sizeof(PositionHeader);
-      event.type = ACTORD_EVENT_MESSAGE;
-      event.status = ACTORD_OK;
-      event.tag = 0;
-      event.from = from;
+      WriteAsMessage(event);
     } else {
       const auto header = ReadHeader<ExitHeader>();
       header_bytes = sizeof(header);

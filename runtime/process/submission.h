@@ -44,6 +44,8 @@ struct SubmitRequest {
   // parent's. Not kAny.
   Owner owner = Owner::kNobody;
   bool durable = false;  // survives the daemon; refused if it cannot
+  // Survives the daemon if there is a store, and the type can be durable.
+  bool durable_if_possible = false;
   // Of a durable process that process.spawn of a durable parent starts.
   struct Spawn {
     uint64_t yield = 0;  // tag of the parent's yield; 0: none

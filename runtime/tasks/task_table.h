@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "runtime/process/durable_log.h"
+#include "runtime/delivery/durable_log.h"
 #include "runtime/process/owner_limits.h"
 #include "runtime/settings/command_pattern.h"
 #include "runtime/settings/limits.h"

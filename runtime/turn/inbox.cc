@@ -76,29 +76,6 @@ void Inbox::TakeTagCompletion(Process& process, Turn& turn,
   batch_[turn.count++] = envelope;
 }
 
-void Inbox::FillFromMessages(Process& process, Turn& turn) {
-  if (turn.count >= kBatch || Activity::Messages(turn.word) == 0) return;
-  process.TakeMessages([&](Envelope* envelope) {
-    TakeMessage(process, turn, envelope);
-    return turn.count < kBatch;
-  });
-}
-
-void Inbox::TakeMessage(const Process& process, Turn& turn,
-                        Envelope* envelope) {
-  if ((envelope->type != ACTORD_EVENT_MESSAGE ||
-       envelope->charged != Owner::kNobody) &&
-      !IsTaken(process, turn, envelope)) {
-    return;
-  }
-  if (envelope->generation == turn.generation) [[likely]] {
-    turn.Took(1, envelope->units());
-    batch_[turn.count++] = envelope;
-  } else {
-    DropMessages(process, turn, envelope);
-  }
-}
-
 void Inbox::GiveBytes(Envelope& envelope) const {
   if (envelope.charged == Owner::kNobody) return;
   const uint64_t units =

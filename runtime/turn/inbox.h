@@ -3,7 +3,7 @@
 //
 // Thread-safety: belongs to one thread that runs turns. Ownership: owns the
 // envelopes of its batch.
-// performance-notes: Rare code moved out.
+// performance-notes: Rare code moved out, Inlined by force.
 #pragma once
 
 #include <array>
@@ -56,7 +56,8 @@ class Inbox {
   // none.
   static Envelope* PopUrgent(Process& process);
   EndCause TakeEndCause() { return std::exchange(end_cause_, {}); }
-  void FillFromMessages(Process& process, Turn& turn);
+  // (Inlined: see StepCaller::Step.)
+  [[gnu::always_inline]] void FillFromMessages(Process& process, Turn& turn);
   [[nodiscard]] std::span<Envelope* const> batch(const Turn& turn) const {
     return {batch_.data(), turn.count};
   }
@@ -106,7 +107,8 @@ class Inbox {
   // Drops the fenced completions in `urgent_taken`. Precondition: `upgrading`.
   [[gnu::noinline]] void DropFenced(Process& process, Turn& turn);
   // Moves a message, or a chain of messages, into the batch.
-  void TakeMessage(const Process& process, Turn& turn, Envelope* envelope);
+  [[gnu::always_inline]] void TakeMessage(const Process& process, Turn& turn,
+                                          Envelope* envelope);
   // Gives the bytes of a message, or a chain, back to the owner that is charged
   // for them.
   void GiveBytes(Envelope& envelope) const;
@@ -129,5 +131,28 @@ class Inbox {
   EndCause end_cause_;
   std::array<Envelope*, kMaxEvents> batch_;
 };
+
+inline void Inbox::TakeMessage(const Process& process, Turn& turn,
+                               Envelope* envelope) {
+  if ((envelope->type != ACTORD_EVENT_MESSAGE ||
+       envelope->charged != Owner::kNobody) &&
+      !IsTaken(process, turn, envelope)) {
+    return;
+  }
+  if (envelope->generation == turn.generation) [[likely]] {
+    turn.Took(1, envelope->units());
+    batch_[turn.count++] = envelope;
+  } else {
+    DropMessages(process, turn, envelope);
+  }
+}
+
+inline void Inbox::FillFromMessages(Process& process, Turn& turn) {
+  if (turn.count >= kBatch || Activity::Messages(turn.word) == 0) return;
+  process.TakeMessages([&](Envelope* envelope) {
+    TakeMessage(process, turn, envelope);
+    return turn.count < kBatch;
+  });
+}
 
 }  // namespace actord::runtime

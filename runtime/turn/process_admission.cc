@@ -221,7 +221,10 @@ void ProcessAdmission::RefuseName(Admitted&& done, absl::Status status) const {
 
 absl::StatusOr<bool> ProcessAdmission::IsDurable(const SubmitRequest& request,
                                                  const Pid& parent) const {
-  if (!request.durable) return false;
+  if (!request.durable) {
+    return request.durable_if_possible && durable_ != nullptr &&
+           parent.empty() && CanBeDurable(request.process_type);
+  }
   if (durable_ == nullptr) {
     return Error(absl::StatusCode::kFailedPrecondition, reason::kDurabilityOff,
                  "this daemon has no store, so no process is durable "

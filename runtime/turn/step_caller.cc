@@ -59,35 +59,6 @@ void StepCaller::Init(Process& process, const Turn& turn) {
 }
 
 void StepCaller::Step(Process& process, const Turn& turn,
-                      std::span<Envelope* const> batch) {
-  const size_t count = batch.size();
-  if (count == 1) [[likely]] {
-    WriteEvent(process, *batch[0], events_[0]);
-  } else if (count != 0) {
-    WriteEvents(process, batch);
-  }
-  WillWrite(process.state);
-  FillInput(process, turn, process.steps.load(std::memory_order_relaxed) + 1);
-  if (input_.events.size() != count) {
-    input_.events = {event_pointers_.data(), count};
-  }
-  CallStep(process, event_pointers_.data(), count);
-}
-
-void StepCaller::CallStep(Process& process, const actord_event* const* events,
-                          size_t count) {
-  const ProcessType& type = *process.type.load(std::memory_order_relaxed);
-  const actord_process_type& descriptor = *type.descriptor;
-  context_.Begin(process.next_tag, StepContext::Call::kStep);
-  GiveWorkerAwayIfBlocking(descriptor);
-  EndCall(process, type, CallForeign(lane_.hold(), process, "Step", [&] {
-            record().verdict = descriptor.step(process.state, events, count,
-                                               context_.abi());
-          }));
-  process.step_due = record().verdict == ACTORD_STEP_CONTINUE;
-}
-
-void StepCaller::Step(Process& process, const Turn& turn,
                       std::span<const actord_event* const> events) {
   FillInput(process, turn, process.steps.load(std::memory_order_relaxed) + 1);
   input_.events = events;

@@ -12,6 +12,31 @@
 
 namespace actord::runtime {
 
+inline void ProcessRunner::Finish(Process& process, Turn& turn,
+                                  int32_t verdict) {
+  const bool blocked = verdict == ACTORD_STEP_BLOCK;
+  const bool again = verdict == ACTORD_STEP_CONTINUE;
+  // A step is due after CONTINUE and after an upgrade.
+  const bool ready = process.step_due || !process.urgent_taken.empty();
+  uint64_t delta = 0;
+  delta -= Activity::Urgent(turn.word) * Activity::kUrgentOne;
+  delta -= Activity::ForMessages(turn.messages_taken, turn.units);
+  delta -= turn.word & (Activity::kReady | Activity::kBlocked);
+  delta += (ready ? Activity::kReady : 0) + (blocked ? Activity::kBlocked : 0);
+  process.running.store(false, std::memory_order_relaxed);
+  WillChange(&process.activity);
+  // Release: the next turn, on any thread, sees everything that this turn
+  // wrote.
+  const uint64_t word =
+      process.activity.fetch_add(delta, std::memory_order_acq_rel) + delta;
+  if (!Activity::Runnable(word)) return;
+  if (again) {
+    scheduler_.EnqueueBehind(&process, lane_.here());
+  } else {
+    scheduler_.EnqueueAgain(&process, lane_.here());
+  }
+}
+
 void ProcessRunner::RunTurn(Process& process) {
   WillRead(&process.activity);
   // Acquire: activity.h, (3) for urgent events, and (5).
@@ -154,30 +179,6 @@ void ProcessRunner::EndAfterStep(Process& process, Turn& turn) {
 void ProcessRunner::FinishWithoutStep(Process& process, Turn& turn) {
   const bool blocked = (turn.word & Activity::kBlocked) != 0;
   Finish(process, turn, blocked ? ACTORD_STEP_BLOCK : ACTORD_STEP_IDLE);
-}
-
-void ProcessRunner::Finish(Process& process, Turn& turn, int32_t verdict) {
-  const bool blocked = verdict == ACTORD_STEP_BLOCK;
-  const bool again = verdict == ACTORD_STEP_CONTINUE;
-  // A step is due after CONTINUE and after an upgrade.
-  const bool ready = process.step_due || !process.urgent_taken.empty();
-  uint64_t delta = 0;
-  delta -= Activity::Urgent(turn.word) * Activity::kUrgentOne;
-  delta -= Activity::ForMessages(turn.messages_taken, turn.units);
-  delta -= turn.word & (Activity::kReady | Activity::kBlocked);
-  delta += (ready ? Activity::kReady : 0) + (blocked ? Activity::kBlocked : 0);
-  process.running.store(false, std::memory_order_relaxed);
-  WillChange(&process.activity);
-  // Release: the next turn, on any thread, sees everything that this turn
-  // wrote.
-  const uint64_t word =
-      process.activity.fetch_add(delta, std::memory_order_acq_rel) + delta;
-  if (!Activity::Runnable(word)) return;
-  if (again) {
-    scheduler_.EnqueueBehind(&process, lane_.here());
-  } else {
-    scheduler_.EnqueueAgain(&process, lane_.here());
-  }
 }
 
 }  // namespace actord::runtime

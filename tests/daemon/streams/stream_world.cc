@@ -7,7 +7,11 @@
 namespace actord::daemon {
 
 StreamWorld::StreamWorld(uint64_t max_unsynced_bytes)
-    : ids_(absl::Hours(1), 1000, runtime::Clock::System()) {
+    : ids_({.bounds = {absl::Hours(1), 1000},
+            .durable = {absl::Hours(1), 1000},
+            .ids = {},
+            .contents = {}},
+           runtime::Clock::System()) {
   EXPECT_TRUE(disk.MakeDirectory("/srv").ok());
   runtime::OpenedStore::Options options;
   options.journal.directory = "/srv/store";

@@ -21,7 +21,7 @@
 #include "absl/status/status.h"
 #include "absl/synchronization/mutex.h"
 #include "actord/v1/actor_service.grpc.pb.h"
-#include "daemon/operations/idempotency.h"
+#include "runtime/actors/request_ids.h"
 #include "daemon/operations/unread_answers.h"
 #include "daemon/streams/send_stream.h"
 #include "daemon/streams/stream.h"
@@ -100,7 +100,7 @@ class StreamWorld {
   };
 
   UnreadAnswers unread_{64 << 20};
-  RequestIds ids_;
+  runtime::RequestIds ids_;
   Service service_{*this};
   std::unique_ptr<grpc::Server> server_;
 };

@@ -13,6 +13,8 @@ from harness.case import DURABLE, StoreCase
 from harness.connection import CALL_SECONDS
 from harness.waiting import SANITIZED
 
+VOLATILE = process_pb2.DURABILITY_VOLATILE
+
 
 class Store(StoreCase):
 
@@ -37,10 +39,22 @@ class Store(StoreCase):
         self.assertEqual(self.actor.process(pid).process_type, "counter")
         self.assertRegex(self.daemon.log(), "opened the store .* incarnation 2")
 
+    def test_type_decides_unless_the_client_does(self):
+        self.start()
+        for process_type, wish, expected in (
+                ("counter", process_pb2.DURABILITY_UNSPECIFIED, DURABLE),
+                ("counter", VOLATILE, VOLATILE),
+                ("echo", process_pb2.DURABILITY_UNSPECIFIED, VOLATILE)):
+            submitted = self.actor.stub.Submit(
+                process_pb2.SubmitRequest(process_type=process_type,
+                                          durability=wish),
+                timeout=CALL_SECONDS)
+            self.assertEqual(submitted.durability, expected)
+
     def test_clean_stop_ends_no_durable_process(self):
         self.start()
         pid = self.counter(5)
-        volatile = self.actor.submit("counter", b"5")
+        volatile = self.actor.submit("counter", b"5", durability=VOLATILE)
         self.assertEqual(self.daemon.stop(), 0)
         self.assertIn("1 processes ended by themselves", self.daemon.log())
         self.start()

@@ -1,0 +1,83 @@
+#!/usr/bin/env bash
+# The part of the demo in which the daemon is killed: `lose_daemons`. The demo reads
+# this file; its variables and functions are those of the demo.
+
+# shellcheck disable=SC2154 # set by the demo: work plugins actord actorctl ...
+# start_with_store ADDRESS: a daemon of its own, which keeps what it accepts. Its
+# address goes to $ACTORD_ADDRESS.
+start_with_store() {
+  local port=$work/store-port
+  rm -f "$port"
+  "$actord" --listen "$1" --port-file "$port" --store "$work/store" \
+    --plugin-dir "$plugins" --external 'payment.*' \
+    --command-policy 'payment.* lease=1s max_attempts=100' \
+    >>"$work/actord.log" 2>&1 &
+  keeper=$!
+  until [[ -s $port ]]; do
+    kill -0 "$keeper" 2>/dev/null || fail "actord does not start with its store"
+    sleep 0.005
+  done
+  ACTORD_ADDRESS=127.0.0.1:$(<"$port")
+}
+
+# Submits the orders until all are acknowledged: an order that was taken before is
+# not taken again, because its request id is known.
+submit_until_taken() {
+  until "$actorctl" submit order --from-file "$work/orders.jsonl" -o name \
+    >"$work/pids" 2>>"$work/retries"; do
+    sleep 0.05
+  done
+}
+
+lose_daemons() {
+  heading "7. $orders orders, while the daemon itself is killed"
+  local id kills=0 started pid result own=$ACTORD_ADDRESS
+  typed "actord --store store ..."
+  start_with_store 127.0.0.1:0
+  export ACTORD_ADDRESS
+  for ((id = 1; id <= orders; ++id)); do
+    printf '{"request_id": "order-%d", "input": {"order": "order-%d",' "$id" "$id"
+    printf ' "amount_cents": %d, "hold_ms": 50, "payment_timeout_ms": 120000}}\n' "$id"
+  done >"$work/orders.jsonl"
+  touch "$work/daemon-ledger" "$work/retries"
+  submit_until_taken &
+  submitter=$!
+  # It connects again when the daemon is back.
+  "$python" "$source/client/examples/python/payment_worker.py" \
+    "$ACTORD_ADDRESS" "$limit_cents" "$work/daemon-ledger" --at-a-time 8 \
+    >"$work/worker.log" 2>&1 &
+  worker=$!
+  RANDOM=$seed
+  while ((kills < 4)); do
+    sleep "0.$((RANDOM % 400 + 100))"
+    kill -KILL "$keeper"
+    wait "$keeper" 2>/dev/null || true
+    ((++kills))
+    started=${EPOCHREALTIME/./}
+    start_with_store "$ACTORD_ADDRESS"
+    say "kill -KILL actord; it serves again after" \
+      "$(((${EPOCHREALTIME/./} - started) / 1000)) ms," \
+      "with $(wc -l <"$work/daemon-ledger") payments made"
+  done
+  wait "$submitter" || fail "the orders are not taken"
+  submitter=
+  (("$(sort -u "$work/pids" | wc -l)" == orders)) ||
+    fail "there are not $orders orders"
+  while read -r pid; do
+    result=$("$actorctl" await "$pid" --timeout 60s) || fail "order $pid failed"
+    [[ $result == *'"status":"charged"'* ]] || fail "order $pid: $result"
+    printf '%s\n' "$result"
+  done <"$work/pids" >"$work/charged"
+  end_child "$worker" || fail "the payment worker: $(<"$work/worker.log")"
+  worker=
+  (("$(sort -u "$work/charged" | wc -l)" == orders)) ||
+    fail "an order has ended twice"
+  (("$(wc -l <"$work/daemon-ledger")" == orders)) ||
+    fail "there are $(wc -l <"$work/daemon-ledger") payments"
+  "$actorctl" shutdown >/dev/null || fail "the daemon with the store does not end"
+  wait "$keeper" || fail "the daemon with the store ended with status $?"
+  keeper=
+  ACTORD_ADDRESS=$own
+  say "each of the $orders orders ended once, and was paid for once"
+}
+
