@@ -193,7 +193,8 @@ absl::Status JournalApplier::Take(const records::Attempt& record) {
   const absl::StatusOr<Resident*> found = residents_.Find(record.pid);
   if (!found.ok() || *found == nullptr) return found.status();
   records::YieldImage* const yield = FindYield(**found, record.tag);
-  if (yield == nullptr) return Contradiction("the yield is not outstanding");
+  // A timeout or a cancel, which have no record, was first.
+  if (yield == nullptr) return absl::OkStatus();
   if (record.attempt <= yield->attempts) {
     return Contradiction(absl::StrCat("attempt ", record.attempt,
                                       " follows attempt ", yield->attempts));

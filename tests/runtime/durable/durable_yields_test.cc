@@ -210,6 +210,20 @@ TEST_F(DurableYields, SingleAttemptIsNotHandedOutAgain) {
   EXPECT_EQ(world.NotesOf(puppet), "c1!14");
 }
 
+TEST_F(DurableYields, TaskThatIsTakenWhileItIsGivenUpDoesNoHarm) {
+  const Pid puppet = world.NewPuppet();
+  world.Tell(puppet, "yield", "payment.charge {}");
+  const RemoteWorkerId worker = OpenWorker();
+  EXPECT_TRUE(world.Send(puppet, "cancel", "1").status.ok());
+  // A step has seen the end of the yield, and the task table has not.
+  world.Turn();
+  EXPECT_EQ(Take(worker).size(), 1u);
+  world.Settle();
+  EXPECT_EQ(world.NotesOf(puppet), "c1!1");
+  world.Restart(/*keep_cache=*/false, Options());
+  EXPECT_EQ(world.NotesOf(puppet), "c1!1");
+}
+
 // ---- Calls
 
 TEST_F(DurableYields, CallBetweenDurableProcessesIsAnsweredOverARestart) {
