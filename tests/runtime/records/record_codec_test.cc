@@ -178,7 +178,7 @@ TEST(RecordDecoder, KeepsOptionalFieldsOfLaterVersions) {
 TEST(RecordDecoder, RefusesCriticalFieldsOfLaterVersions) {
   const std::string later =
       BytesOf(records::Time{.unix_ns = 5}) + std::string("\xca\x01\x07", 3);
-  EXPECT_EQ(Refusal(16, later),
+  EXPECT_EQ(Refusal(15, later),
             "TIME: field 50: this version does not know it, and may not go on "
             "without");
 }
@@ -193,7 +193,7 @@ TEST(RecordDecoder, SkipsUnknownKindsThatMayBeSkippedAndNoOthers) {
 }
 
 TEST(RecordDecoder, RefusesASecondEncodingOfTheSameValue) {
-  const auto time = [](std::string_view bytes) { return Refusal(16, bytes); };
+  const auto time = [](std::string_view bytes) { return Refusal(15, bytes); };
   EXPECT_EQ(time(std::string("\x04\x05", 2)), "");
   EXPECT_EQ(time(std::string("\x04\x85\x00", 3)),
             "TIME: field 1: a number is cut short, too large or too long");
@@ -219,13 +219,13 @@ TEST(RecordDecoder, ChecksTheRulesOfARecord) {
             "INPUT: the rule: it has up to 64 messages");
   EXPECT_EQ(Refusal(17, BytesOf(records::OwnerName{.name = "alice"})),
             "OWNER: the rule: an owner has a number and a name");
-  EXPECT_EQ(Refusal(15, BytesOf(records::Plugin{.sha256 = "short"})),
+  EXPECT_EQ(Refusal(14, BytesOf(records::Plugin{.sha256 = "short"})),
             "PLUGIN: the rule: a digest has 32 bytes");
 }
 
 // A length that the bytes do not hold allocates nothing.
 TEST(RecordDecoder, BelievesNoLength) {
-  EXPECT_EQ(Refusal(15, std::string("\x05\xff\xff\xff\xff\x0f", 6)),
+  EXPECT_EQ(Refusal(14, std::string("\x05\xff\xff\xff\xff\x0f", 6)),
             "PLUGIN: field 1: it ends 4294967295 bytes too early");
 }
 
