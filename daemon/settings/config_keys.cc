@@ -143,7 +143,7 @@ void AddStoreKeys(std::vector<ConfigKey>& keys) {
       Single({"store.request_id_ttl", "store-request-id-ttl", "DURATION",
               "How long the store remembers the request ID of a Submit of a "
               "durable process, and the message ID of a Send to one, over "
-              "restarts. Time while the daemon is down does not count."},
+              "restarts."},
              kDuration, ACTORD_MEMBER(store_request_id_ttl)));
   keys.push_back(
       Single({"store.request_id_max", "store-request-id-max", "N",

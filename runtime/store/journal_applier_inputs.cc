@@ -78,7 +78,7 @@ absl::Status JournalApplier::CarryOut(Resident& process,
       batch_.Erase(std::move(group_key));
       return absl::OkStatus();
     case records::Command::kSend:
-      return SendAll(process.pid, record);
+      return SendAll(process, record);
     case records::Command::kCancel:
     case records::Command::kTerminate:
       break;
@@ -95,14 +95,16 @@ absl::Status JournalApplier::CarryOut(Resident& process,
   return Deliver(record.target, lsn_ + 1, std::move(mail));
 }
 
-absl::Status JournalApplier::SendAll(const Pid& from,
+absl::Status JournalApplier::SendAll(const Resident& from,
                                      const records::Done& record) {
   if (!record.message.has_value()) return Contradiction("it sends nothing");
-  const auto send = [&](const Pid& to, uint64_t position) {
+  // A look for a receiver may move the sender.
+  const auto send = [&, sender = from.pid, owner = from.owner()](
+                        const Pid& to, uint64_t position) {
     Mail mail;
     mail.lsn = lsn_;
-    mail.from = from;
-    return Deliver(to, position, std::move(mail));
+    mail.from = sender;
+    return DeliverFrom(owner, to, position, std::move(mail));
   };
   absl::Status status = send(record.target, lsn_ + 1);
   for (size_t i = 0; status.ok() && i < record.others.size(); ++i) {

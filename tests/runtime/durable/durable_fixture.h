@@ -22,6 +22,7 @@
 #include "runtime/durable/input_batch.h"
 #include "runtime/durable/opened_store.h"
 #include "tests/runtime/durable/account.h"
+#include "tests/runtime/durable/hooked_clock.h"
 #include "tests/runtime/durable/puppet.h"
 #include "tests/runtime/stepped_core.h"
 #include "tests/runtime/store/memory_state_store.h"
@@ -52,7 +53,7 @@ class DurableWorld {
     journal.max_group_bytes = 64 << 10;
     journal.threads = false;
     journal.files = &disk;
-    journal.clock = &clock;
+    journal.clock = &store_clock;
     journal.seed = 1;
     store_options.applier = applier;
     store_options.failed = [this](const absl::Status& status) {
@@ -96,8 +97,7 @@ class DurableWorld {
     RequestIds::Role role = RequestIds::Role::kFirst;
     std::optional<absl::StatusOr<Pid>> answer;
   };
-  // Submits as the daemon does for a request id. The content is what the
-  // submission says.
+  // Submits under a request id, as the daemon does.
   std::shared_ptr<Told> SubmitOnce(const std::string& id, std::string input,
                                    std::string name = "",
                                    const std::string& type = "account",
@@ -121,7 +121,6 @@ class DurableWorld {
     }
     return told;
   }
-  // The same for a message id.
   std::shared_ptr<Told> SendOnce(const std::string& id, const Pid& to,
                                  std::string topic, std::string text,
                                  Owner owner = Owner::kNobody) {
@@ -290,12 +289,12 @@ class DurableWorld {
   bool no_account_type = false;
   ApplierOptions applier;
   std::vector<const actord_process_type*> more_types;
+  HookedClock store_clock{clock};
   std::unique_ptr<OpenedStore> store;
   std::optional<SteppedCore> core;
   std::optional<handlers::HandlerSet> builtin;
 
  private:
-  // False: it is a repeat, or refused.
   static bool Begin(RequestIds& ids, const RequestIds::Key& key,
                     const Fingerprint& content,
                     const std::shared_ptr<Told>& told) {

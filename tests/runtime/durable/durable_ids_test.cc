@@ -191,13 +191,12 @@ TEST_F(DurableIds, RefusedMessageMayBeRepeatedAfterARestart) {
 TEST_F(DurableIds, MessageThatCameTooLateIsAnsweredSoAfterARestart) {
   const Pid pid = world_.NewAccount(1);
   world_.Send(pid, "end", "");
-  // The first look is that of the ids, and the second one that of the record.
   int looks = 0;
-  world_.core->clock.hook = [&] {
-    if (++looks == 2) world_.Settle();
+  world_.store_clock.hook = [&] {
+    if (++looks == 1) world_.Settle();
   };
   const auto late = world_.SendOnce("id", pid, "add", "2");
-  world_.core->clock.hook = nullptr;
+  world_.store_clock.hook = nullptr;
   EXPECT_FALSE(late->answer.has_value()) << "the journal has its message";
   world_.Settle();
   ASSERT_TRUE(late->answer.has_value());
@@ -213,8 +212,7 @@ TEST_F(DurableIds, AreForgottenAfterTheirTime) {
   const auto first = world_.SubmitOnce("id", "5");
   world_.Settle();
   const uint64_t day_ns = world_.applier.request_id_ttl_ns;
-  world_.core->clock.manual.AdvanceNs(day_ns / 2);
-  world_.NewAccount(1);  // the journal learns of the time
+  world_.clock.AdvanceNs(day_ns / 2);
   Restart();
   world_.core->clock.manual.AdvanceNs(day_ns / 2 - kSecond);
   EXPECT_EQ(world_.SubmitOnce("id", "5")->role, Role::kRepeat);

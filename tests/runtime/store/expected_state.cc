@@ -169,19 +169,11 @@ void ExpectedState::Do(const Pid& self, const ActEffect& effect,
   }
   switch (effect.kind) {
     case ActEffect::Kind::kSend:
-      if (Lives(effect.to) && lives[effect.to].owner != life.owner) {
-        letters[position] = {{.to = effect.to,
-                              .from = self,
-                              .topic = "topic",
-                              .text = effect.text},
-                             records::DropReason::kEnded,
-                             0};
-        return;
-      }
-      return Post(position, {.to = effect.to,
-                             .from = self,
-                             .topic = "topic",
-                             .text = effect.text});
+      return PostFrom(life.owner, position,
+                      {.to = effect.to,
+                       .from = self,
+                       .topic = "topic",
+                       .text = effect.text});
     case ActEffect::Kind::kSpawn:
       if (IsHomePid(effect.to)) {
         lives[effect.to] = {.type = "child",
@@ -274,15 +266,17 @@ void ExpectedState::On(const records::Done& record) {
         groups.erase({life.owner, record.name, record.pid});
         break;
       case records::Command::kSend:
-        Post(next, {.to = record.target,
+        PostFrom(life.owner, next,
+                 {.to = record.target,
+                  .from = record.pid,
+                  .topic = record.message->topic,
+                  .text = record.message->payload.bytes});
+        for (size_t i = 0; i < record.others.size(); ++i) {
+          PostFrom(life.owner, next + 1 + i,
+                   {.to = record.others[i],
                     .from = record.pid,
                     .topic = record.message->topic,
                     .text = record.message->payload.bytes});
-        for (size_t i = 0; i < record.others.size(); ++i) {
-          Post(next + 1 + i, {.to = record.others[i],
-                              .from = record.pid,
-                              .topic = record.message->topic,
-                              .text = record.message->payload.bytes});
         }
         break;
       case records::Command::kCancel:

@@ -131,6 +131,8 @@ class ExpectedState {
   void Remember(bool is_submit, Owner owner, const records::RequestKey& key,
                 const Pid& pid);
   void Post(uint64_t position, Event event);
+  // A message: a process of another owner is as one that does not live.
+  void PostFrom(uint16_t owner, uint64_t position, Event event);
   void Fail(const Pid& caller, uint64_t tag);
   void Watch(const Pid& watcher, const Pid& watched, uint64_t tag);
   void End(const Pid& pid, const records::End& end);

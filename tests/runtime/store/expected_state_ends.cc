@@ -24,6 +24,13 @@ void ExpectedState::Post(uint64_t position, Event event) {
   }
 }
 
+void ExpectedState::PostFrom(uint16_t owner, uint64_t position, Event event) {
+  if (!Lives(event.to) || lives[event.to].owner == owner) {
+    return Post(position, std::move(event));
+  }
+  letters[position] = {std::move(event), records::DropReason::kEnded, 0};
+}
+
 void ExpectedState::Fail(const Pid& caller, uint64_t tag) {
   if (!Lives(caller)) return;
   auto& yields = lives[caller].yields;

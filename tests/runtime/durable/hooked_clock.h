@@ -1,0 +1,30 @@
+// A clock that calls a function whenever somebody asks it for the time: a test's
+// way between two steps of an operation.
+//
+// Thread-safety: one thread. Ownership: borrows the clock that it shows.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+#include "runtime/system/clock.h"
+
+namespace actord::runtime {
+
+class HookedClock final : public Clock {
+ public:
+  explicit HookedClock(const Clock& clock) : clock_(clock) {}
+
+  [[nodiscard]] uint64_t MonotonicNs() const override {
+    if (hook) hook();
+    return clock_.MonotonicNs();
+  }
+  [[nodiscard]] uint64_t UnixNs() const override { return clock_.UnixNs(); }
+
+  std::function<void()> hook;
+
+ private:
+  const Clock& clock_;
+};
+
+}  // namespace actord::runtime
