@@ -110,6 +110,7 @@ absl::Status FillProcess(Process& process, StoredProcess& stored,
     state.history = std::move(stored.history);
     if (is_replayed && !state.image) KeepInput(process, entry, lane);
     state.yields = image.yields;
+    state.lifetime_ns = image.lifetime_ns;
     for (const records::OwedCall& owed : image.owed_calls) {
       // Other callers have ended with the daemon.
       if (!IsHomePid(owed.caller)) continue;
@@ -190,7 +191,7 @@ absl::StatusOr<Process*> Runtime::Core::RecoverOne(StoredProcess&& stored) {
     }
   }
   lane.Count(&Counters::processes_started);
-  // A limit of the lifetime begins in the first turn.
+  // The limit of the lifetime is set in the first turn.
   const bool has_work =
       process.init_due || process.step_due || process.in_hand != nullptr ||
       !process.urgent_taken.empty() || !image.yields.empty() ||

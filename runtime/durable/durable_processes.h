@@ -76,6 +76,8 @@ struct DurableState {
   // The outstanding yields, as the store has them, until the first turn after a
   // restart takes them up.
   std::vector<records::YieldImage> yields;
+  // When the lifetime ends, until the first turn after a restart; 0: never.
+  uint64_t lifetime_ns = 0;
   // The process.spawn of a durable parent that waits for Init; empty: none.
   YieldToken spawn;
   // The process has ended, and nobody knows it yet, because the record of the

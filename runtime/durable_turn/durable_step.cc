@@ -12,10 +12,17 @@ namespace actord::runtime {
 namespace {
 
 // An image stands for the state, so the record needs of the answers of the
-// World those alone that change the runtime.
+// World those alone that change the runtime: children, and when they began.
 void KeepChildren(StepRecord& record) {
-  std::erase_if(record.answers, [](const WorldAnswer& answer) {
-    return !std::holds_alternative<ReserveChildAnswer>(answer);
+  const auto is_child = [](const WorldAnswer& answer) {
+    return std::holds_alternative<ReserveChildAnswer>(answer);
+  };
+  if (std::none_of(record.answers.begin(), record.answers.end(), is_child)) {
+    record.answers.clear();
+    return;
+  }
+  std::erase_if(record.answers, [&](const WorldAnswer& answer) {
+    return !is_child(answer) && !std::holds_alternative<UnixTimeAnswer>(answer);
   });
 }
 

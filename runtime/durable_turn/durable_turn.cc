@@ -127,7 +127,7 @@ bool DurableTurn::Restore(Process& process, const Turn& turn,
   state.image.reset();
   state.init = {};
   state.history = {};
-  BeginLifetime(process, turn);
+  BeginLifetime(process, turn, state.lifetime_ns);
   const std::vector<records::YieldImage> yields =
       std::exchange(state.yields, {});
   // All that the recovery has read is durable.
@@ -163,6 +163,10 @@ std::optional<int32_t> DurableTurn::Begin(Process& process, Turn& turn,
   process.step_due = true;
   const Pid pid = PidOf(process, turn);
   records::Started started{.pid = pid, .turn = TurnOf(process)};
+  const uint64_t lifetime_ns = shared_.limits.max_lifetime_ns();
+  if (lifetime_ns != LiveLimits::kForeverNs) {
+    started.lifetime_ns = durable().NowNs() + lifetime_ns;
+  }
   if (IsReplayed(process)) {
     started.durability = records::Durability::kReplay;
     EncodeTurn({}, caller_.record(), started.record);
@@ -182,7 +186,7 @@ std::optional<int32_t> DurableTurn::Begin(Process& process, Turn& turn,
                    std::string(position.status().message())},
                   true);
   }
-  BeginLifetime(process, turn);
+  BeginLifetime(process, turn, started.lifetime_ns);
   CompleteSpawn(state, ACTORD_OK, FormatPid(pid), *position);
   durable().releases().After(*position,
                              [&log = shared_.lifecycle_log, &process, pid,
@@ -195,10 +199,12 @@ std::optional<int32_t> DurableTurn::Begin(Process& process, Turn& turn,
   return std::nullopt;
 }
 
-void DurableTurn::BeginLifetime(const Process& process, const Turn& turn) {
-  const uint64_t lifetime_ns = shared_.limits.max_lifetime_ns();
-  if (lifetime_ns == LiveLimits::kForeverNs) return;
-  shared_.lifetimes.Begin(process, turn.generation, lifetime_ns, lane_);
+void DurableTurn::BeginLifetime(const Process& process, const Turn& turn,
+                                uint64_t end_ns) {
+  if (end_ns == 0) return;
+  const uint64_t now_ns = durable().NowNs();
+  shared_.lifetimes.Begin(process, turn.generation,
+                          end_ns > now_ns ? end_ns - now_ns : 1, lane_);
 }
 
 records::End DurableTurn::EndOf(const EndCause& cause,

@@ -158,8 +158,9 @@ class DurableTurn {
                    EndCause&& cause, uint64_t position);
   Pid PidOf(const Process& process, const Turn& turn) const;
 
-  // Limits the life of a process that has begun or is restored.
-  void BeginLifetime(const Process& process, const Turn& turn);
+  // Limits the life of a process that has begun or is restored. `end_ns`: of
+  // the store's clock; 0: no limit.
+  void BeginLifetime(const Process& process, const Turn& turn, uint64_t end_ns);
 
   const Shared shared_;
   Inbox& inbox_;

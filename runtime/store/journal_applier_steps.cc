@@ -159,7 +159,11 @@ absl::Status JournalApplier::Do(Resident& process, const SpawnEffect& spawn,
                                 uint64_t /*position*/) {
   if (IsHomePid(spawn.child)) {
     const ReserveChildAnswer* reserved = nullptr;
+    uint64_t unix_ns = 0;
     for (const WorldAnswer& answer : turn_->record.answers) {
+      if (const auto* const time = std::get_if<UnixTimeAnswer>(&answer)) {
+        unix_ns = time->unix_ns;
+      }
       const auto* const child = std::get_if<ReserveChildAnswer>(&answer);
       if (child != nullptr && child->pid == spawn.child) reserved = child;
     }
@@ -180,6 +184,7 @@ absl::Status JournalApplier::Do(Resident& process, const SpawnEffect& spawn,
     image.priority = reserved->priority;
     image.keep_result = spawn.keep_result;
     image.parent = process.pid;
+    image.started_unix_ns = unix_ns;
   }
   if (spawn.link) {
     absl::Status status = AddWatch(process, spawn.child, 0);

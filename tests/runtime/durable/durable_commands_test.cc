@@ -26,7 +26,8 @@ class DurableCommands : public ::testing::Test {
            R"(","topic":"note","payload":")" + text + R"("})";
   }
   static std::string EndJson(const std::string& command, const Pid& pid) {
-    return command + R"( {"pid":")" + FormatPid(pid) + R"(","reason":"enough"})";
+    return command + R"( {"pid":")" + FormatPid(pid) +
+           R"(","reason":"enough"})";
   }
 
   DurableWorld world;
@@ -163,8 +164,8 @@ TEST_F(DurableCommands, CancelAndTerminateLast) {
 TEST_F(DurableCommands, CancelThatNoStepHasSeenIsThereAfterARestart) {
   const Pid from = world.NewPuppet();
   const Pid cancelled = world.NewPuppet();
-  EXPECT_TRUE(
-      world.Send(from, "yield", EndJson("process.cancel", cancelled)).status.ok());
+  EXPECT_TRUE(world.Send(from, "yield", EndJson("process.cancel", cancelled))
+                  .status.ok());
   world.Turns(1);
   while (world.store->Work()) {
   }
@@ -175,8 +176,9 @@ TEST_F(DurableCommands, CancelThatNoStepHasSeenIsThereAfterARestart) {
 
 TEST_F(DurableCommands, SpawnOfADurableTypeIsDurable) {
   const Pid parent = world.NewPuppet();
-  world.Tell(parent, "yield",
-             R"(process.spawn {"type":"puppet","name":"child","monitor":true})");
+  world.Tell(
+      parent, "yield",
+      R"(process.spawn {"type":"puppet","name":"child","monitor":true})");
   const std::string child = HolderOf("child");
   EXPECT_EQ(world.NotesOf(parent), "c1=" + child);
   world.Restart(/*keep_cache=*/false);
@@ -201,7 +203,8 @@ TEST_F(DurableCommands, SpawnOfAVolatileTypeWaitsForTheDisk) {
   const Pid parent = world.NewPuppet();
   const uint64_t before = world.runtime().LiveVolatile();
   EXPECT_TRUE(
-      world.Send(parent, "yield", R"(process.spawn {"type":"volatile"})").status.ok());
+      world.Send(parent, "yield", R"(process.spawn {"type":"volatile"})")
+          .status.ok());
   world.Turn();
   EXPECT_EQ(world.runtime().LiveVolatile(), before);
   world.Settle();
@@ -214,9 +217,9 @@ TEST_F(DurableCommands, HandlersOfPluginsCannotChangeNames) {
   const Pid puppet = world.NewPuppet();
   const actord_pid pid = ToAbi(puppet);
   const actord_host* const host = world.runtime().host.abi();
-  EXPECT_EQ(host->register_name(host, &pid, ToAbi(std::string_view("till")),
-                                nullptr),
-            ACTORD_UNIMPLEMENTED);
+  EXPECT_EQ(
+      host->register_name(host, &pid, ToAbi(std::string_view("till")), nullptr),
+      ACTORD_UNIMPLEMENTED);
   EXPECT_EQ(host->join_group(host, &pid, ToAbi(std::string_view("tills"))),
             ACTORD_UNIMPLEMENTED);
   EXPECT_EQ(HolderOf("till"), "nobody");
@@ -282,10 +285,11 @@ class Sweep {
       done[tag] = note.substr(note.find_first_of("=!"));
     }
     const std::string delivered = R"(={"delivered":true})";
-    const auto sent = static_cast<size_t>(
-        std::count(done.begin(), done.end(), delivered));
+    const auto sent =
+        static_cast<size_t>(std::count(done.begin(), done.end(), delivered));
     std::string expected;
-    for (size_t i = 0; i < sent; ++i) expected += i == 0 ? "m:hello" : " m:hello";
+    for (size_t i = 0; i < sent; ++i)
+      expected += i == 0 ? "m:hello" : " m:hello";
     EXPECT_EQ(world.NotesOf(receiver), expected) << notes;
     const auto holder = world.runtime().names.Find(Owner::kNobody, "till");
     EXPECT_EQ(holder.ok(), done[1] == "=" && done[6] != "=") << notes;

@@ -15,8 +15,7 @@ class DurableTies : public ::testing::Test {
   // The child that the notes of its parent name last.
   static Pid ChildIn(const std::string& notes) {
     const size_t at = notes.rfind("s:") + 2;
-    return ParsePid(notes.substr(at, notes.find(' ', at) - at))
-        .value_or(Pid{});
+    return ParsePid(notes.substr(at, notes.find(' ', at) - at)).value_or(Pid{});
   }
   bool Lives(const Pid& pid) {
     return static_cast<bool>(world.runtime().processes.Find(pid));
@@ -31,10 +30,14 @@ TEST_F(DurableTies, ChildOfAStepIsDurable) {
   const Pid child = ChildIn(world.NotesOf(parent));
   EXPECT_TRUE(IsHomePid(child));
   EXPECT_EQ(HomeOf(child), HomeOf(parent));
+  const uint64_t started =
+      world.runtime().processes.Find(child)->started_unix_ns.load();
   world.Tell(child, "note", "hello");
   world.Restart(/*keep_cache=*/false);
   EXPECT_EQ(world.NotesOf(child), "m:hello");
-  EXPECT_EQ(world.runtime().processes.Find(child)->parent.Load(), parent);
+  const FoundProcess found = world.runtime().processes.Find(child);
+  EXPECT_EQ(found->parent.Load(), parent);
+  EXPECT_EQ(found->started_unix_ns.load(), started);
 }
 
 TEST_F(DurableTies, ChildThatHasNotBegunBeginsAfterARestart) {

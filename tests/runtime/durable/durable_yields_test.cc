@@ -27,8 +27,8 @@ class DurableYields : public ::testing::Test {
       void Wake() override {}
     };
     TaskTable& tasks = world.runtime().tasks;
-    const RemoteWorkerId worker = tasks.Open(
-        {"payment.*"}, "till", Owner::kAny, std::make_shared<Deaf>());
+    const RemoteWorkerId worker = tasks.Open({"payment.*"}, "till", Owner::kAny,
+                                             std::make_shared<Deaf>());
     EXPECT_TRUE(tasks.AddCredits(worker, credits));
     return worker;
   }
@@ -83,6 +83,20 @@ TEST_F(DurableYields, TimeoutGoesOnOverARestart) {
   EXPECT_EQ(world.NotesOf(puppet), "");
   world.Elapse(200 * kMs);
   EXPECT_EQ(world.NotesOf(puppet), "c1!4");
+}
+
+TEST_F(DurableYields, LifetimeGoesOnOverARestart) {
+  RuntimeOptions options = Options();
+  options.max_lifetime = absl::Seconds(10);
+  world.Stop();
+  ASSERT_TRUE(world.Start(options).ok());
+  const Pid puppet = world.NewPuppet();
+  world.Elapse(6 * kSecond);
+  world.Restart(/*keep_cache=*/false, options);
+  world.Elapse(3 * kSecond);
+  EXPECT_EQ(world.NotesOf(puppet), "");
+  world.Elapse(2 * kSecond);
+  EXPECT_FALSE(world.runtime().processes.Find(puppet));
 }
 
 TEST_F(DurableYields, UnknownCommandFails) {
@@ -252,7 +266,8 @@ TEST_F(DurableYields, CallInAMailboxIsThereAfterARestart) {
 TEST_F(DurableYields, AnswerDoesNotWaitForTheDisk) {
   const Pid caller = world.NewPuppet();
   const Pid callee = world.NewPuppet();
-  EXPECT_TRUE(world.Send(caller, "call", FormatPid(callee) + " get").status.ok());
+  EXPECT_TRUE(
+      world.Send(caller, "call", FormatPid(callee) + " get").status.ok());
   world.Turn();
   const FoundProcess found = world.runtime().processes.Find(caller);
   EXPECT_EQ(found->yields_count.load(), 0u);
@@ -305,7 +320,8 @@ TEST_F(DurableYields, TimeoutOfACallIsSeenOnce) {
 TEST_F(DurableYields, CallToAVolatileProcessWaitsForTheDisk) {
   const Pid caller = world.NewPuppet();
   const Pid callee = world.NewPuppet("volatile", /*durable=*/false);
-  EXPECT_TRUE(world.Send(caller, "call", FormatPid(callee) + " get").status.ok());
+  EXPECT_TRUE(
+      world.Send(caller, "call", FormatPid(callee) + " get").status.ok());
   world.Turn();
   EXPECT_EQ(world.runtime().processes.Find(callee)->steps.load(), 1u);
   world.Settle();

@@ -1,4 +1,6 @@
 // Durable processes of replay types: a restart runs their steps again.
+#include "runtime/durable_turn/history_replay.h"
+
 #include <actord/coroutine.h>
 #include <gtest/gtest.h>
 
@@ -9,7 +11,6 @@
 #include <string_view>
 #include <vector>
 
-#include "runtime/durable_turn/history_replay.h"
 #include "tests/runtime/durable/durable_fixture.h"
 
 namespace actord::runtime {
@@ -96,7 +97,8 @@ class Replay : public ::testing::Test {
   void SetUp() override {
     Saga::command = "payment.charge";
     world.more_types = {&actord::kProcessType<Saga>,
-                        &actord::kProcessType<Diary>, &actord::kProcessType<Album>};
+                        &actord::kProcessType<Diary>,
+                        &actord::kProcessType<Album>};
     ASSERT_TRUE(world.Start(Options()).ok());
   }
   RuntimeOptions Options() {
@@ -119,8 +121,8 @@ class Replay : public ::testing::Test {
       void Wake() override {}
     };
     TaskTable& tasks = world.runtime().tasks;
-    const RemoteWorkerId worker = tasks.Open(
-        {"payment.*"}, "till", Owner::kAny, std::make_shared<Deaf>());
+    const RemoteWorkerId worker = tasks.Open({"payment.*"}, "till", Owner::kAny,
+                                             std::make_shared<Deaf>());
     EXPECT_TRUE(tasks.AddCredits(worker, 10));
     const auto batch = tasks.Take(worker, false, {});
     world.Settle();

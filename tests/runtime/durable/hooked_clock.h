@@ -1,5 +1,5 @@
-// A clock that calls a function whenever somebody asks it for the time: a test's
-// way between two steps of an operation.
+// A clock that calls a function whenever somebody asks it for the time: a
+// test's way between two steps of an operation.
 //
 // Thread-safety: one thread. Ownership: borrows the clock that it shows.
 #pragma once
