@@ -67,13 +67,13 @@ Runtime::Core::Core(const RuntimeOptions& resolved, const Catalog& known)
       durable_inputs(durable == nullptr ? nullptr
                                         : std::make_unique<DurableInputs>(
                                               *durable, delivery, processes)),
-      tasks(options.external_commands, options.work_policies, limits, clock,
-            [this](actord_completion completion, const YieldResult& result) {
-              return broker.Answer(completion,
-                                   static_cast<int32_t>(result.code),
-                                   ToAbi(result.payload), lane);
-            },
-            durable.get()),
+      tasks(
+          options.external_commands, options.work_policies, limits, clock,
+          [this](actord_completion completion, const YieldResult& result) {
+            return broker.Answer(completion, static_cast<int32_t>(result.code),
+                                 ToAbi(result.payload), lane);
+          },
+          durable.get()),
       results(limits, clock, [this] { threads.watchdog().WorkerWoke(); }),
       broker(scheduler, processes, delivery, tasks, durable.get(), limits,
              kMaxYieldRecords, ThreadsOf(options)),
@@ -85,8 +85,8 @@ Runtime::Core::Core(const RuntimeOptions& resolved, const Catalog& known)
       lifetimes(processes, scheduler, delivery, clock),
       admission(catalog, limits, clock, processes, durable.get(), scheduler,
                 names, lane, state),
-      host(options, limits, clock, durable.get(), delivery, broker, admission, names, groups,
-           ties, lane),
+      host(options, limits, clock, durable.get(), delivery, broker, admission,
+           names, groups, ties, lane),
       pool(options.blocking_threads, options.blocking_queue),
       dispatcher(catalog, limits, clock, broker, tasks, pool, lane),
       calls(dispatcher, broker, delivery, lane),

@@ -8,15 +8,15 @@
 #include <memory>
 
 #include "runtime/core.h"
+#include "runtime/durable_turn/durable_turn.h"
 #include "runtime/effects/applier.h"
 #include "runtime/step/live_world.h"
 #include "runtime/turn/beginning.h"
-#include "runtime/durable_turn/durable_turn.h"
 #include "runtime/turn/inbox.h"
-#include "runtime/workers/process_runner.h"
 #include "runtime/turn/step_caller.h"
 #include "runtime/turn/teardown.h"
 #include "runtime/turn/upgrader.h"
+#include "runtime/workers/process_runner.h"
 
 namespace actord::runtime {
 

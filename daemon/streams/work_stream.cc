@@ -125,10 +125,8 @@ bool WorkStream::TakeOutput() {
   if (position == 0) return true;
   writing_ = Writing::kWaitsForDisk;
   runtime_.WhenDurable(
-      position,
-      [stream = std::static_pointer_cast<WorkStream>(shared_from_this())] {
-        stream->OutputIsDurable();
-      });
+      position, [stream = std::static_pointer_cast<WorkStream>(
+                     shared_from_this())] { stream->OutputIsDurable(); });
   return false;
 }
 

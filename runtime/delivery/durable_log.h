@@ -20,8 +20,9 @@ class DurableLog {
   // The largest payload of a completion that a record can hold.
   [[nodiscard]] virtual size_t MaxCompletionBytes() const = 0;
   // The completion of a yield of a durable process, which no other completion
-  // can precede any more. Precondition: the payload is not larger than that. Returns its position; 0: the journal has failed or is
-  // closed, and the completion is lost with this start of the daemon.
+  // can precede any more. Precondition: the payload is not larger than that.
+  // Returns its position; 0: the journal has failed or is closed, and the
+  // completion is lost with this start of the daemon.
   virtual uint64_t LogCompletion(const YieldToken& yield, int32_t status,
                                  const actord_payload& payload) = 0;
   // An attempt of a task, before a worker hears of it. `lease_ns`: how long the

@@ -58,8 +58,8 @@ inline Envelope* NewLoggedCompletion(uint16_t type, uint64_t tag,
                                      int32_t status,
                                      const actord_payload& payload,
                                      uint64_t position, Lane& lane) {
-  Envelope* const envelope = detail::NewWithHeader(
-      type, PositionHeader{position}, {}, payload, lane);
+  Envelope* const envelope =
+      detail::NewWithHeader(type, PositionHeader{position}, {}, payload, lane);
   envelope->completion.tag = tag;
   envelope->completion.status = status;
   return envelope;

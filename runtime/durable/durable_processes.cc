@@ -97,13 +97,13 @@ uint64_t DurableProcesses::LogAttempt(const YieldToken& yield, uint32_t attempt,
                                       std::string_view worker,
                                       uint64_t lease_ns) {
   const uint64_t now_ns = NowNs();
-  return Append(records::Attempt{
-                    .pid = yield.pid,
-                    .tag = yield.tag,
-                    .attempt = attempt,
-                    .worker = std::string(worker),
-                    .lease_ns = now_ns + std::min(lease_ns,
-                                                  UINT64_MAX - now_ns)})
+  return Append(
+             records::Attempt{
+                 .pid = yield.pid,
+                 .tag = yield.tag,
+                 .attempt = attempt,
+                 .worker = std::string(worker),
+                 .lease_ns = now_ns + std::min(lease_ns, UINT64_MAX - now_ns)})
       .value_or(0);
 }
 

@@ -199,9 +199,9 @@ void Calls::FailLogged(const YieldToken& yield, Lane& lane) {
 
 void Calls::Dropped(const Envelope& envelope, Lane& lane) {
   if (envelope.type == kEventLoggedCall) {
-    FailLogged({FromAbi(envelope.from),
-                envelope.ReadHeader<LoggedCallHeader>().tag},
-               lane);
+    FailLogged(
+        {FromAbi(envelope.from), envelope.ReadHeader<LoggedCallHeader>().tag},
+        lane);
     return;
   }
   Fail(envelope.ReadHeader<CallHeader>().call, CalleeEnded(), lane);

@@ -314,9 +314,10 @@ void Dispatcher::PostToPool(const CommandHandler& handler, const Pid& self,
   }
 }
 
-absl::StatusOr<Dispatcher::Task> Dispatcher::TaskOf(
-    const Process& process, const Pid& self, const YieldEffect& yield,
-    uint64_t timeout_ns) const {
+absl::StatusOr<Dispatcher::Task> Dispatcher::TaskOf(const Process& process,
+                                                    const Pid& self,
+                                                    const YieldEffect& yield,
+                                                    uint64_t timeout_ns) const {
   const Envelope& envelope = *yield.content;
   Task task;
   if (yield.policy) {
@@ -340,9 +341,8 @@ absl::StatusOr<Dispatcher::Task> Dispatcher::TaskOf(
 }
 
 bool Dispatcher::AddTask(actord_completion handle, Task task, Lane& lane) {
-  switch (
-      tasks_.Add(std::move(task.yield), handle, std::move(task.policy),
-                 task.history)) {
+  switch (tasks_.Add(std::move(task.yield), handle, std::move(task.policy),
+                     task.history)) {
     case TaskTable::Added::kNoRoom:
       lane.Count(&Counters::refused_external);
       broker_.Complete(handle, ACTORD_RESOURCE_EXHAUSTED,

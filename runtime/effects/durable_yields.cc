@@ -73,8 +73,9 @@ void DurableYields::Apply(YieldEffect& yield, Process& process, const Pid& self,
     Free(yield);
     return;
   }
-  Carry({.record = record, .timeout_ns = dispatcher_.TimeoutOf(yield.timeout_ns)},
-        yield, process, self);
+  Carry(
+      {.record = record, .timeout_ns = dispatcher_.TimeoutOf(yield.timeout_ns)},
+      yield, process, self);
 }
 
 void DurableYields::Carry(const Begin& begin, YieldEffect& yield,
@@ -119,7 +120,8 @@ void DurableYields::RunBuiltin(const Begin& begin,
 
 Envelope* DurableYields::Seal(ActingCommand& acting, Envelope* completion,
                               Owner by) {
-  if (completion->completion.status == ACTORD_OK && !acting.sends().to.empty()) {
+  if (completion->completion.status == ACTORD_OK &&
+      !acting.sends().to.empty()) {
     Send(acting, *completion, by);
   }
   if (acting.done_at() == 0) return completion;
@@ -210,10 +212,10 @@ void DurableYields::HandOut(const Begin& begin, YieldEffect& yield,
       Open(process, tag, /*external=*/true, begin.timeout_ns);
   if (handle == 0) return;
   durable_.releases().After(
-      begin.record, [handle, token = YieldToken{self, tag},
-                     task = *std::move(task), &dispatcher = dispatcher_,
-                     &broker = broker_, &tasks = tasks_,
-                     &lane = shared_lane_]() mutable {
+      begin.record,
+      [handle, token = YieldToken{self, tag}, task = *std::move(task),
+       &dispatcher = dispatcher_, &broker = broker_, &tasks = tasks_,
+       &lane = shared_lane_]() mutable {
         if (!broker.IsPending(handle)) return;
         if (!dispatcher.AddTask(handle, std::move(task), lane)) return;
         // The yield may have ended before it was in the table.
@@ -281,17 +283,14 @@ void DurableYields::Apply(CallEffect& call, Process& process, const Pid& self,
 void DurableYields::Apply(const CancelEffect& cancel, Process& process,
                           const Pid& self, uint64_t record) {
   if (!broker_.GiveUp(cancel.tag, process, lane_)) return;
-  durable_.releases().After(
-      record, [token = YieldToken{self, cancel.tag}, &tasks = tasks_] {
-        tasks.Expire(token);
-      });
+  durable_.releases().After(record, [token = YieldToken{self, cancel.tag},
+                                     &tasks = tasks_] { tasks.Expire(token); });
 }
 
 // ---- After a restart
 
 void DurableYields::Resume(const std::vector<records::YieldImage>& yields,
-                           Process& process, const Pid& self,
-                           uint64_t record) {
+                           Process& process, const Pid& self, uint64_t record) {
   for (const records::YieldImage& image : yields) {
     if (image.answer != 0) {
       // The completion is in the mailbox.
@@ -334,9 +333,9 @@ void DurableYields::ResumeCommand(const records::YieldImage& image,
       ACTORD_EVENT_COMPLETION, image.command, ToAbi(image.payload)));
   yield.content->completion.tag = image.tag;
   if (!image.policy.empty()) {
-    yield.policy = Content(lane_.NewEnvelope(
-        ACTORD_EVENT_COMPLETION, {},
-        {ToAbi(std::string_view(image.policy)), {}}));
+    yield.policy =
+        Content(lane_.NewEnvelope(ACTORD_EVENT_COMPLETION, {},
+                                  {ToAbi(std::string_view(image.policy)), {}}));
   }
   Carry({.record = record, .timeout_ns = timeout_ns, .restored = &image}, yield,
         process, self);

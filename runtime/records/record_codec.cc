@@ -17,9 +17,9 @@ constexpr size_t kMaxMessages = 64;  // of one INPUT or SUBMITTED
 constexpr size_t kDigestBytes = 32;
 
 constexpr std::array<std::string_view, kKinds> kNames = {
-    "SUBMITTED", "STARTED",  "INPUT",     "STEP",    "DONE",
-    "DROPPED",   "RESENT",   "FORGOTTEN", "ATTEMPT", "YIELD_OVER",
-    "ENDED",     "UPGRADED", "PLUGIN",    "TIME",    "CHECKPOINT", "OWNER"};
+    "SUBMITTED", "STARTED",   "INPUT",      "STEP",       "DONE",  "DROPPED",
+    "RESENT",    "FORGOTTEN", "ATTEMPT",    "YIELD_OVER", "ENDED", "UPGRADED",
+    "PLUGIN",    "TIME",      "CHECKPOINT", "OWNER"};
 
 constexpr uint16_t kFirst = static_cast<uint16_t>(Kind::kSubmitted);
 

@@ -203,8 +203,8 @@ struct Done {
   Command command = Command::kOther;
   int32_t status = 0;  // an ACTORD_ error: nothing was done
   Payload result = {};
-  std::string name = {};             // the name or the group
-  Pid target = {};                   // of kSend, kCancel and kTerminate
+  std::string name = {};  // the name or the group
+  Pid target = {};        // of kSend, kCancel and kTerminate
   // Body 1: of kSend the message; of kCancel and kTerminate the reason.
   std::optional<Body> message = {};
   // Of kSend: further receivers of the same message, as bodies 2, 3 and so on.

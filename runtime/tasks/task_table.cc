@@ -66,8 +66,8 @@ TaskTable::Added TaskTable::Add(ExternalYield yield,
   if (taken == OwnerLimits::Taken::kRefused) return Added::kOverQuota;
   waiting_bytes_ += bytes;
   sequence_by_token_.emplace(yield.token, next_sequence_);
-  work_.Add(yield.token, yield.command, clock_.MonotonicNs(),
-            std::move(policy), history);
+  work_.Add(yield.token, yield.command, clock_.MonotonicNs(), std::move(policy),
+            history);
   waiting_.emplace(
       next_sequence_++,
       Waiting{std::move(yield), completion, bytes,

@@ -33,9 +33,9 @@ bool GoesOnAfterRestart(const Pid& parent, const absl::StatusOr<Pid>& child) {
 
 // Changes a name or a group of the process. If the process is durable, the
 // change is one of its own commands, and is written into the journal.
-int32_t Change(
-    const actord_pid& abi_pid, records::Command command, std::string_view name,
-    absl::FunctionRef<absl::Status(Commit)> change) {
+int32_t Change(const actord_pid& abi_pid, records::Command command,
+               std::string_view name,
+               absl::FunctionRef<absl::Status(Commit)> change) {
   const Pid pid = FromAbi(abi_pid);
   if (!IsHomePid(pid)) return CodeOf(change(kNoCommit));
   ActingCommand* const acting = ActingCommand::Here();
@@ -107,8 +107,8 @@ Host::Host(const RuntimeOptions& options, const LiveLimits& limits,
                            actord_bytes group) -> int32_t {
             return Change(*pid, records::Command::kJoinGroup, View(group),
                           [&](Commit commit) {
-                            return Of(host).groups_.Join(
-                                View(group), FromAbi(*pid), commit);
+                            return Of(host).groups_.Join(View(group),
+                                                         FromAbi(*pid), commit);
                           });
           },
           .leave_group = [](const actord_host* host, const actord_pid* pid,
@@ -192,16 +192,16 @@ int32_t Host::SendWhenAnswered(ActingCommand& acting, const Pid& to,
 
 int32_t Host::RegisterName(const actord_host* host, const actord_pid* pid,
                            actord_bytes name, actord_pid* holder) {
-  return Change(*pid, records::Command::kRegisterName, View(name),
-                [&](Commit commit) {
-                  Pid other;
-                  absl::Status status = Of(host).names_.Register(
-                      View(name), FromAbi(*pid), other, commit);
-                  if (absl::IsAlreadyExists(status) && holder != nullptr) {
-                    *holder = ToAbi(other);
-                  }
-                  return status;
-                });
+  return Change(
+      *pid, records::Command::kRegisterName, View(name), [&](Commit commit) {
+        Pid other;
+        absl::Status status =
+            Of(host).names_.Register(View(name), FromAbi(*pid), other, commit);
+        if (absl::IsAlreadyExists(status) && holder != nullptr) {
+          *holder = ToAbi(other);
+        }
+        return status;
+      });
 }
 
 int32_t Host::LookUpName(const actord_host* host, actord_bytes name,
@@ -261,12 +261,12 @@ void Host::SpawnNow(const SubmitRequest& request, const ParentTies& parent_ties,
           }
         });
   } else {
-    admission_.Submit(
-        request, parent_ties.parent, keep_result,
-        [this, completion, parent = parent_ties.parent](
-            const absl::StatusOr<Pid>& pid) {
-          if (!GoesOnAfterRestart(parent, pid)) AnswerSpawn(completion, pid);
-        });
+    admission_.Submit(request, parent_ties.parent, keep_result,
+                      [this, completion, parent = parent_ties.parent](
+                          const absl::StatusOr<Pid>& pid) {
+                        if (!GoesOnAfterRestart(parent, pid))
+                          AnswerSpawn(completion, pid);
+                      });
   }
 }
 
@@ -361,8 +361,7 @@ int32_t Host::ControlLogged(ActingCommand& acting, const Pid& to, uint16_t type,
   }
   if (!IsHomePid(to)) {
     durable_->releases().After(
-        acting.record(),
-        [this, by, to, type, why = std::string(reason)] {
+        acting.record(), [this, by, to, type, why = std::string(reason)] {
           delivery_.Control(by, to, type, why, lane_).IgnoreError();
         });
     return ACTORD_OK;
@@ -371,8 +370,8 @@ int32_t Host::ControlLogged(ActingCommand& acting, const Pid& to, uint16_t type,
       {.command = type == ACTORD_EVENT_CANCEL ? records::Command::kCancel
                                               : records::Command::kTerminate,
        .target = to,
-       .message = records::Body{
-           .payload = {std::string(reason), "text/plain"}}});
+       .message =
+           records::Body{.payload = {std::string(reason), "text/plain"}}});
   if (!done) return ACTORD_UNAVAILABLE;
   const uint64_t position = acting.done_at() + 1;
   const absl::Status told =

@@ -121,9 +121,10 @@ absl::StatusOr<Process*> ProcessAdmission::Reserve(const SubmitRequest& request,
                                                    const Pid& parent,
                                                    Admitted& done) {
   // A durable parent may go on before the daemon serves.
-  absl::Status status = IsHomePid(parent) && state_.load() == RunState::kStarting
-                            ? absl::OkStatus()
-                            : CheckState();
+  absl::Status status =
+      IsHomePid(parent) && state_.load() == RunState::kStarting
+          ? absl::OkStatus()
+          : CheckState();
   // A supervisor restarts its children also if memory is low.
   if (status.ok() && parent.empty()) status = CheckMemory(limits_);
   if (!status.ok()) return status;
@@ -248,10 +249,10 @@ absl::StatusOr<uint64_t> ProcessAdmission::BeginDurable(
   // What a durable process starts is no work from outside.
   absl::Status status =
       parent.empty() ? durable_->CheckBehind() : absl::OkStatus();
-  const std::optional<Pid> pid = durable_->homes().Draw(
-      request.name.empty() && IsHomePid(parent)
-          ? HomeOf(parent)
-          : durable_->HomeFor(request.name));
+  const std::optional<Pid> pid =
+      durable_->homes().Draw(request.name.empty() && IsHomePid(parent)
+                                 ? HomeOf(parent)
+                                 : durable_->HomeFor(request.name));
   if (status.ok() && !pid) {
     status = Error(absl::StatusCode::kResourceExhausted, reason::kProcessLimit,
                    "the home of the process has no place left");

@@ -176,7 +176,7 @@ MUTANTS = {
         "  delta += (ready",
         "a turn gives back what came while it lasted"),
     "GAP_TAKEN": (
-        "runtime/turn/inbox.cc",
+        "runtime/turn/inbox.h",
         "    return turn.count < kBatch;\n  });\n",
         "    return turn.count < kBatch;\n  });\n"
         "  if (turn.count < kBatch) {\n"
@@ -195,7 +195,7 @@ MUTANTS = {
         "    if (envelope->generation != turn.generation) {\n",
         "    if (false) {\n", "an earlier process's completions are taken"),
     "NO_GENERATION_MESSAGES": (
-        "runtime/turn/inbox.cc",
+        "runtime/turn/inbox.h",
         "  if (envelope->generation == turn.generation) [[likely]] {\n",
         "  if (true) {\n", "an earlier process's messages are taken"),
     "NO_GENERATION_CHAIN": (

@@ -27,9 +27,8 @@ void HistoryGenerator::Step() {
     }
   }
   for (const auto& [tag, yield] : life.yields) {
-    const bool may_end =
-        yield.failed || yield.cancelled ||
-        ((yield.is_call || yield.answer != 0) && OneIn(6));
+    const bool may_end = yield.failed || yield.cancelled ||
+                         ((yield.is_call || yield.answer != 0) && OneIn(6));
     const bool ends = std::count(over.begin(), over.end(), tag) != 0;
     if (may_end && !ends && OneIn(2) && !IsSpawn(tag, pid)) {
       events.push_back({.tag = tag});
