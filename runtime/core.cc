@@ -37,8 +37,10 @@ SipKey SecretOf(uint64_t seed) {
 // Without a store, ids and contents need one key as long as the daemon runs.
 RequestIds::Options OptionsOfIds(const RuntimeOptions& options) {
   const SipKey secret = SecretOf(options.seed ^ kIdSeed);
-  RequestIds::Options ids{
-      .bounds = options.request_ids, .ids = secret, .contents = secret};
+  RequestIds::Options ids{.bounds = options.request_ids,
+                          .durable = {},
+                          .ids = secret,
+                          .contents = secret};
   if (options.store != nullptr) {
     ids.durable = options.store->request_id_bounds();
     ids.contents = options.store->fingerprint_key();
