@@ -129,8 +129,9 @@ void SendStream::CarryOutOnce(Batch& batch, uint64_t index,
 
 void SendStream::Answered(Batch& batch, uint64_t index,
                           const absl::Status& status, bool duplicate) {
-  // Destroyed after the lock is released.
-  std::shared_ptr<Stream> self;
+  // Another thread may answer the last item, and drop `self_`, meanwhile.
+  const std::shared_ptr<Stream> stays = shared_from_this();
+  std::shared_ptr<Stream> self;  // destroyed after the lock is released
   if (!status.ok()) Refuse(batch, index, status);
   {
     const absl::MutexLock lock(&mutex_);

@@ -53,11 +53,12 @@ struct DurableState {
     return history_steps >= kMaxHistorySteps ||
            history_bytes >= kMaxHistoryBytes;
   }
-  // Notes a step of a replay type.
-  void CountStep(const records::Step& step) {
+  // Notes a step of a replay type that has consumed bodies of so many bytes.
+  void CountStep(const records::Step& step, uint64_t consumed_bytes) {
     const bool has_image = step.image.has_value();
     history_steps = has_image ? 0 : history_steps + 1;
-    history_bytes = has_image ? 0 : history_bytes + step.record.size();
+    history_bytes =
+        has_image ? 0 : history_bytes + step.record.size() + consumed_bytes;
   }
   // The process cannot be restored: it takes messages, and no step.
   bool is_quarantined = false;

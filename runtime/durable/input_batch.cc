@@ -22,8 +22,10 @@ absl::Status InputBatch::Add(Owner by, const Pid& to, const Message& message,
   if (!process) return processes.WhyNotFound(to, by);
   const actord_payload payload = ToAbi(message.payload);
   const uint64_t word = process->activity.load(std::memory_order_relaxed);
-  if (!delivery_.HasRoom(
-          word, 1, LoggedBytesFor(message.topic, payload) / kBufferUnitBytes)) {
+  const uint64_t units =
+      LoggedBytesFor(message.topic, payload) / kBufferUnitBytes;
+  Waiting& waiting = waiting_[to];
+  if (!delivery_.HasRoom(word, waiting.count + 1, waiting.units + units)) {
     return delivery_.Explain(by, to, Posted::kMailboxFull, lane_);
   }
   input_.to = to;
@@ -38,6 +40,8 @@ absl::Status InputBatch::Add(Owner by, const Pid& to, const Message& message,
     bytes_.resize(begin);
     return status;
   }
+  ++waiting.count;
+  waiting.units += units;
   // Send writes the position.
   items_.push_back({to, by, item,
                     NewLoggedMessage({}, message.topic, payload, 0, lane_),
@@ -58,6 +62,7 @@ uint64_t InputBatch::Send(
   }
   const absl::StatusOr<uint64_t> first = durable_.AppendAll(records);
   const std::vector<Item> items = std::exchange(items_, {});
+  waiting_.clear();
   bytes_.clear();
   uint64_t position = first.ok() ? *first : 0;
   uint64_t last = position;

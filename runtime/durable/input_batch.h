@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "runtime/delivery/delivery.h"
@@ -70,6 +71,12 @@ class InputBatch {
   Delivery& delivery_;
   Lane& lane_;
   std::vector<Item> items_;
+  // The messages of this batch for each receiver, and their units.
+  struct Waiting {
+    uint64_t count = 0;
+    uint64_t units = 0;
+  };
+  absl::flat_hash_map<Pid, Waiting> waiting_;
   // The payloads of the records, one after the other.
   std::string bytes_;
   records::Input input_{.kind = records::InputKind::kMessages,

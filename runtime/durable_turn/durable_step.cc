@@ -82,12 +82,12 @@ std::optional<EndCause> DurableTurn::FailureOfStep(const Process& process) {
 }
 
 void DurableTurn::CallInit(Process& process, const Turn& turn) {
-  const Answers answers(*this);
+  const Answers answers(caller_.record());
   caller_.Init(process, turn);
 }
 
 void DurableTurn::CallStep(Process& process, const Turn& turn) {
-  const Answers answers(*this);
+  const Answers answers(caller_.record());
   caller_.Step(process, turn, inbox_.batch(turn));
   if (!IsReplayed(process)) KeepChildren(caller_.record());
 }
@@ -116,7 +116,11 @@ int32_t DurableTurn::Step(Process& process, Turn& turn, DurableState& state) {
       step.end = EndOf(EndOfLife(caller_.input(), record), record.result);
     }
     position = durable().Append(step);
-    state.CountStep(step);
+    uint64_t consumed_bytes = 0;
+    for (const Envelope* const event : inbox_.batch(turn)) {
+      if (PositionOf(*event) != 0) consumed_bytes += event->payload_bytes;
+    }
+    state.CountStep(step, consumed_bytes);
     if (!position.ok()) {
       failure = Failed(position.status().code(),
                        std::string(position.status().message()));

@@ -41,6 +41,14 @@ Pid DurableTurn::PidOf(const Process& process, const Turn& turn) const {
 }
 
 int32_t DurableTurn::Run(Process& process, Turn& turn) {
+  // Whatever the plugin is called for sees the store's clock.
+  world_.TakeMonotonicTimeFrom(&durable());
+  const int32_t verdict = RunTurn(process, turn);
+  world_.TakeMonotonicTimeFrom(nullptr);
+  return verdict;
+}
+
+int32_t DurableTurn::RunTurn(Process& process, Turn& turn) {
   if (shared_.orders.cancel.load(std::memory_order_relaxed) ||
       shared_.orders.terminate.load(std::memory_order_relaxed)) {
     process.running.store(false, std::memory_order_relaxed);
@@ -122,7 +130,13 @@ bool DurableTurn::Restore(Process& process, const Turn& turn,
     Quarantine(process, turn, state, status.message());
     return false;
   }
-  for (const StepOfHistory& step : state.history) state.CountStep(step.step);
+  for (const StepOfHistory& step : state.history) {
+    uint64_t consumed_bytes = 0;
+    for (const Consumed& one : step.consumed) {
+      consumed_bytes += one.mail.body->payload.bytes.size();
+    }
+    state.CountStep(step.step, consumed_bytes);
+  }
   state.restore_due = false;
   state.image.reset();
   state.init = {};
@@ -162,7 +176,10 @@ std::optional<int32_t> DurableTurn::Begin(Process& process, Turn& turn,
   }
   process.step_due = true;
   const Pid pid = PidOf(process, turn);
-  records::Started started{.pid = pid, .turn = TurnOf(process)};
+  const ProcessType& type = *process.type.load(std::memory_order_relaxed);
+  records::Started started{.pid = pid,
+                           .turn = TurnOf(process),
+                           .traps_exits = rules::TrapsExits(*type.descriptor)};
   const uint64_t lifetime_ns = shared_.limits.max_lifetime_ns();
   if (lifetime_ns != LiveLimits::kForeverNs) {
     started.lifetime_ns = durable().NowNs() + lifetime_ns;

@@ -94,6 +94,7 @@ class DurableTurn {
   int32_t Run(Process& process, Turn& turn);
 
  private:
+  int32_t RunTurn(Process& process, Turn& turn);
   DurableProcesses& durable() { return shared_.durable; }
 
   // The turn of a process in quarantine: only a terminate has an effect.
@@ -109,24 +110,17 @@ class DurableTurn {
                                DurableState& state);
   int32_t Step(Process& process, Turn& turn, DurableState& state);
   static bool IsReplayed(const Process& process);
-  // As long as it lives, calls of the plugin keep the answers that they get,
-  // and their monotonic time is that of the store's clock.
+  // As long as it lives, calls of the plugin keep the answers that they get.
   class Answers {
    public:
-    explicit Answers(DurableTurn& turn)
-        : turn_(turn),
-          kept_(std::exchange(turn.caller_.record().keeps_answers, true)) {
-      turn.world_.TakeMonotonicTimeFrom(&turn.durable());
-    }
-    ~Answers() {
-      turn_.world_.TakeMonotonicTimeFrom(nullptr);
-      turn_.caller_.record().keeps_answers = kept_;
-    }
+    explicit Answers(StepRecord& record)
+        : record_(record), kept_(std::exchange(record.keeps_answers, true)) {}
+    ~Answers() { record_.keeps_answers = kept_; }
     Answers(const Answers&) = delete;
     Answers& operator=(const Answers&) = delete;
 
    private:
-    DurableTurn& turn_;
+    StepRecord& record_;
     const bool kept_;
   };
   void CallInit(Process& process, const Turn& turn);

@@ -12,6 +12,7 @@
 #include "runtime/step/foreign.h"
 #include "runtime/system/absl_text.h"
 #include "runtime/system/assert.h"
+#include "runtime/table/home_pid.h"
 
 namespace actord::runtime {
 
@@ -305,6 +306,8 @@ void Dispatcher::PostToPool(const CommandHandler& handler, const Pid& self,
         if (!call.has_reply) return;  // deferred
         broker_.Complete(handle, call.reply_status, call.reply, shared_lane_);
       });
+  // The command of a durable process is not over because the daemon ends.
+  if (!posted && IsHomePid(self) && pool_.has_stopped()) return;
   if (!posted) {
     broker_.Complete(
         handle, ACTORD_RESOURCE_EXHAUSTED,

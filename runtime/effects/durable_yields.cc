@@ -121,8 +121,15 @@ void DurableYields::RunBuiltin(const Begin& begin,
 Envelope* DurableYields::Seal(ActingCommand& acting, Envelope* completion,
                               Owner by) {
   if (completion->completion.status == ACTORD_OK &&
-      !acting.sends().to.empty()) {
-    Send(acting, *completion, by);
+      !acting.sends().to.empty() && !Send(acting, *completion, by)) {
+    Envelope* const failed = lane_.NewEnvelope(
+        ACTORD_EVENT_COMPLETION, {},
+        TextPayload("the message is larger than a record of the store can be"));
+    failed->completion = completion->completion;
+    failed->completion.status = ACTORD_RESOURCE_EXHAUSTED;
+    failed->generation = completion->generation;
+    lane_.Free(completion);
+    return failed;
   }
   if (acting.done_at() == 0) return completion;
   ACTORD_ASSERT(completion->completion.status == ACTORD_OK,
@@ -136,8 +143,8 @@ Envelope* DurableYields::Seal(ActingCommand& acting, Envelope* completion,
   return logged;
 }
 
-uint64_t DurableYields::Send(ActingCommand& acting, const Envelope& completion,
-                             Owner by) {
+bool DurableYields::Send(ActingCommand& acting, const Envelope& completion,
+                         Owner by) {
   const ActingCommand::Sends& sends = acting.sends();
   const actord_payload payload = ToAbi(sends.payload);
   std::vector<Pid> durable;
@@ -152,7 +159,7 @@ uint64_t DurableYields::Send(ActingCommand& acting, const Envelope& completion,
                                                .topic = sends.topic,
                                                .payload = sends.payload},
                       .others = {durable.begin() + 1, durable.end()}})) {
-    return 0;  // the journal has failed: nothing leaves any more
+    return false;
   }
   const uint64_t record = acting.done_at();
   const actord_pid from = ToAbi(acting.yield().pid);
@@ -170,7 +177,7 @@ uint64_t DurableYields::Send(ActingCommand& acting, const Envelope& completion,
     sends_.SendWhenDurable(by, to, message,
                            record == 0 ? acting.record() : record);
   }
-  return record;
+  return true;
 }
 
 void DurableYields::RunInPool(const Begin& begin, const CommandHandler& handler,

@@ -97,9 +97,9 @@ class DurableYields {
   // Makes the completion of a built-in command that has changed something one
   // that is in the journal, and sends its messages.
   Envelope* Seal(ActingCommand& acting, Envelope* completion, Owner by);
-  // Appends the record of the sends of a command, and sends. Returns the
-  // position of the record; 0: it has none.
-  uint64_t Send(ActingCommand& acting, const Envelope& completion, Owner by);
+  // Appends the record of the sends of a command, and sends. False: they are
+  // too large for a record, or the journal has failed; nothing was sent.
+  bool Send(ActingCommand& acting, const Envelope& completion, Owner by);
   void RunInPool(const Begin& begin, const CommandHandler& handler,
                  YieldEffect& yield, Process& process, const Pid& self);
   void HandOut(const Begin& begin, YieldEffect& yield, Process& process,

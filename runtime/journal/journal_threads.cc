@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <chrono>
-#include <condition_variable>
 #include <utility>
 
 #include "runtime/journal/journal.h"
@@ -44,10 +43,8 @@ void Journal::Linger() {
   if (pending_.records != 0 || !ring_->HasPublished() || IsDue()) return;
   const MutexLock lock(mutex_);
   lingers_.store(true, std::memory_order_seq_cst);
-  while (!IsDue() &&
-         due_.wait_for(mutex_, std::chrono::nanoseconds(options_.linger_ns)) !=
-             std::cv_status::timeout) {
-  }
+  (void)due_.wait_for(mutex_, std::chrono::nanoseconds(options_.linger_ns),
+                      [this] { return IsDue(); });
   lingers_.store(false, std::memory_order_relaxed);
 }
 

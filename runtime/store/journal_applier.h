@@ -130,7 +130,11 @@ class JournalApplier {
   absl::Status Take(const records::Checkpoint& record);
   absl::Status DropOne(uint64_t position, const records::Dropped& record);
   absl::Status CarryOut(Resident& process, const records::Done& record);
-  absl::Status SendAll(const Resident& from, const records::Done& record);
+  // The part of a command that concerns other processes. The owner sends.
+  absl::Status CarryOutForOthers(const Pid& from, Owner owner,
+                                 const records::Done& record);
+  absl::Status SendAll(const Pid& from, Owner owner,
+                       const records::Done& record);
   absl::Status Take(const records::OwnerName& record);
 
   // ---- journal_applier_ids.cc: request ids and message ids.

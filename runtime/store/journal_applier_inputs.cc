@@ -41,7 +41,14 @@ absl::Status JournalApplier::Take(const records::Input& record) {
 
 absl::Status JournalApplier::Take(const records::Done& record) {
   const absl::StatusOr<Resident*> found = residents_.Find(record.pid);
-  if (!found.ok() || *found == nullptr) return found.status();
+  if (!found.ok()) return found.status();
+  if (*found == nullptr) {
+    // The step that yielded the command was the last of its process. What the
+    // command does to others happens all the same.
+    return record.status == ACTORD_OK
+               ? CarryOutForOthers(record.pid, Owner::kAny, record)
+               : absl::OkStatus();
+  }
   if (record.status == ACTORD_OK) {
     absl::Status status = CarryOut(**found, record);
     if (!status.ok()) return status;
@@ -55,9 +62,6 @@ absl::Status JournalApplier::CarryOut(Resident& process,
   const auto group = std::find(groups.begin(), groups.end(), record.name);
   std::string group_key = KeyOf(KeyKind::kGroup, process.owner(), record.name,
                                 std::string_view("\0", 1), process.pid);
-  Mail mail;
-  mail.lsn = lsn_;
-  mail.from = process.pid;
   switch (record.command) {
     case records::Command::kOther:
       return absl::OkStatus();
@@ -78,13 +82,28 @@ absl::Status JournalApplier::CarryOut(Resident& process,
       batch_.Erase(std::move(group_key));
       return absl::OkStatus();
     case records::Command::kSend:
-      return SendAll(process, record);
     case records::Command::kCancel:
     case records::Command::kTerminate:
-      break;
+      // A look for a receiver may move the process.
+      return CarryOutForOthers(Pid(process.pid), process.owner(), record);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status JournalApplier::CarryOutForOthers(const Pid& from, Owner owner,
+                                               const records::Done& record) {
+  if (record.command == records::Command::kSend) {
+    return SendAll(from, owner, record);
+  }
+  if (record.command != records::Command::kCancel &&
+      record.command != records::Command::kTerminate) {
+    return absl::OkStatus();
   }
   const absl::StatusOr<Resident*> target = residents_.Find(record.target);
   if (!target.ok() || *target == nullptr) return target.status();
+  Mail mail;
+  mail.lsn = lsn_;
+  mail.from = from;
   mail.kind = MailKind::kTerminate;
   if (!record.message.has_value()) mail.body.emplace();
   if (record.command == records::Command::kCancel) {
@@ -95,15 +114,13 @@ absl::Status JournalApplier::CarryOut(Resident& process,
   return Deliver(record.target, lsn_ + 1, std::move(mail));
 }
 
-absl::Status JournalApplier::SendAll(const Resident& from,
+absl::Status JournalApplier::SendAll(const Pid& from, Owner owner,
                                      const records::Done& record) {
   if (!record.message.has_value()) return Contradiction("it sends nothing");
-  // A look for a receiver may move the sender.
-  const auto send = [&, sender = from.pid, owner = from.owner()](
-                        const Pid& to, uint64_t position) {
+  const auto send = [&](const Pid& to, uint64_t position) {
     Mail mail;
     mail.lsn = lsn_;
-    mail.from = sender;
+    mail.from = from;
     return DeliverFrom(owner, to, position, std::move(mail));
   };
   absl::Status status = send(record.target, lsn_ + 1);

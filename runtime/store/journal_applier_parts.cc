@@ -138,6 +138,12 @@ absl::Status JournalApplier::Complete(const Pid& pid, uint64_t tag,
   const absl::StatusOr<Resident*> found = residents_.Find(pid);
   if (!found.ok()) return found.status();
   if (*found == nullptr) return absl::OkStatus();
+  // This completion was before an answer that is in the mailbox.
+  if (const records::YieldImage* const yield = FindYield(**found, tag);
+      yield != nullptr && yield->answer != 0) {
+    Mail late;
+    RemoveMail(pid, yield->answer, late);
+  }
   if (!RemoveYield(**found, tag)) {
     return Contradiction(absl::StrCat("yield ", tag, " of process ",
                                       FormatPid(pid), " is not outstanding"));

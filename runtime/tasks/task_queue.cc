@@ -62,8 +62,10 @@ void TaskQueue::Add(const YieldToken& token, std::string_view command,
   }
   added.attempts = history.attempts;
   added.phase = Phase::kDelayed;
-  SetTimer(added,
-           now_ns + std::min(history.lease_left_ns, kNever - 1 - now_ns));
+  // At least a whole lease from now: the worker may have renewed it.
+  SetTimer(added, std::max(After(now_ns, added.policy().lease),
+                           now_ns + std::min(history.lease_left_ns,
+                                             kNever - 1 - now_ns)));
 }
 
 void TaskQueue::Remove(const YieldToken& token, uint32_t answered_by) {

@@ -4,7 +4,9 @@
 #include <actord/text.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -23,12 +25,6 @@ LogLevel LevelOf(int32_t level) {
 
 int32_t CodeOf(const absl::Status& status) {
   return static_cast<int32_t>(status.code());
-}
-
-// Whether the daemon ends, and a durable parent does not: then its command has
-// no completion now, and runs again after the next start.
-bool GoesOnAfterRestart(const Pid& parent, const absl::StatusOr<Pid>& child) {
-  return IsHomePid(parent) && absl::IsUnavailable(child.status());
 }
 
 // Changes a name or a group of the process. If the process is durable, the
@@ -256,7 +252,7 @@ void Host::SpawnNow(const SubmitRequest& request, const ParentTies& parent_ties,
     admission_.Submit(
         request, parent_ties.parent, keep_result,
         [this, completion, parent_ties](const absl::StatusOr<Pid>& pid) {
-          if (!GoesOnAfterRestart(parent_ties.parent, pid)) {
+          if (!RunsAgain(parent_ties.parent, pid)) {
             AnswerTied(completion, parent_ties, pid);
           }
         });
@@ -264,16 +260,29 @@ void Host::SpawnNow(const SubmitRequest& request, const ParentTies& parent_ties,
     admission_.Submit(request, parent_ties.parent, keep_result,
                       [this, completion, parent = parent_ties.parent](
                           const absl::StatusOr<Pid>& pid) {
-                        if (!GoesOnAfterRestart(parent, pid))
+                        if (!RunsAgain(parent, pid)) {
                           AnswerSpawn(completion, pid);
+                        }
                       });
   }
+}
+
+bool Host::RunsAgain(const Pid& parent,
+                     const absl::StatusOr<Pid>& child) const {
+  return IsHomePid(parent) && absl::IsUnavailable(child.status()) &&
+         admission_.HasEnded();
 }
 
 void Host::SpawnLogged(const ActingCommand& acting, SubmitRequest&& request,
                        const ParentTies& parent_ties, bool keep_result,
                        actord_completion completion) const {
   if (!admission_.CanBeDurable(request.process_type)) {
+    if (parent_ties.link || parent_ties.monitor) {
+      return AnswerSpawn(
+          completion, absl::UnimplementedError(
+                          "a durable process can link and monitor a volatile "
+                          "child only if the step itself spawns the child"));
+    }
     // What a volatile process does cannot be taken back.
     durable_->releases().After(
         acting.record(), [this, request = std::move(request), parent_ties,
@@ -283,21 +292,23 @@ void Host::SpawnLogged(const ActingCommand& acting, SubmitRequest&& request,
     return;
   }
   request.durable = true;
-  request.spawn = {
-      .yield = acting.yield().tag,
-      .link = parent_ties.link,
-      .monitor = parent_ties.monitor,
-      .begins = [this, yield = acting.yield(), parent_ties](const Pid& child) {
-        if (parent_ties.link) ties_.Link(yield.pid, child, lane_);
-        if (parent_ties.monitor) {
-          ties_.Monitor(yield.pid, yield.tag, child, lane_);
-        }
-      }};
   // A child that has begun completes the yield by the record of its Init.
+  const auto has_begun = std::make_shared<std::atomic<bool>>(false);
+  request.spawn = {.yield = acting.yield().tag,
+                   .link = parent_ties.link,
+                   .monitor = parent_ties.monitor,
+                   .begins = [this, yield = acting.yield(), parent_ties,
+                              has_begun](const Pid& child) {
+                     *has_begun = true;
+                     if (parent_ties.link) ties_.Link(yield.pid, child, lane_);
+                     if (parent_ties.monitor) {
+                       ties_.Monitor(yield.pid, yield.tag, child, lane_);
+                     }
+                   }};
   admission_.Submit(request, parent_ties.parent, keep_result,
-                    [this, completion, parent = parent_ties.parent](
-                        const absl::StatusOr<Pid>& pid) {
-                      if (!pid.ok() && !GoesOnAfterRestart(parent, pid)) {
+                    [this, completion, parent = parent_ties.parent,
+                     has_begun](const absl::StatusOr<Pid>& pid) {
+                      if (!*has_begun && !RunsAgain(parent, pid)) {
                         AnswerSpawn(completion, pid);
                       }
                     });

@@ -58,6 +58,10 @@ class Host : private actord_host {
                            const actord_message& message) const;
   int32_t ControlLogged(ActingCommand& acting, const Pid& to, uint16_t type,
                         std::string_view reason) const;
+  // Whether the daemon ends, and the durable parent does not: its command has
+  // no completion now, and runs again after the next start.
+  [[nodiscard]] bool RunsAgain(const Pid& parent,
+                               const absl::StatusOr<Pid>& child) const;
   void SpawnLogged(const ActingCommand& acting, SubmitRequest&& request,
                    const ParentTies& parent_ties, bool keep_result,
                    actord_completion completion) const;

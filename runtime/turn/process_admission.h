@@ -49,6 +49,11 @@ class ProcessAdmission {
   // Precondition: the daemon is not serving any more.
   void AwaitQuiet() const;
 
+  // Whether no process is admitted any more, because the daemon ends.
+  [[nodiscard]] bool HasEnded() const {
+    const RunState state = state_.load(std::memory_order_seq_cst);
+    return state == RunState::kDraining || state == RunState::kStopped;
+  }
   // Whether a type in force has this name, and its processes can be durable.
   [[nodiscard]] bool CanBeDurable(std::string_view process_type) const {
     const ProcessType* const type = catalog_.FindProcessType(process_type);
