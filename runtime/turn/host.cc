@@ -248,23 +248,16 @@ void Host::Spawn(const actord_host* host, const actord_pid* parent,
 
 void Host::SpawnNow(const SubmitRequest& request, const ParentTies& parent_ties,
                     bool keep_result, actord_completion completion) const {
-  if (parent_ties.link || parent_ties.monitor) {
-    admission_.Submit(
-        request, parent_ties.parent, keep_result,
-        [this, completion, parent_ties](const absl::StatusOr<Pid>& pid) {
-          if (!RunsAgain(parent_ties.parent, pid)) {
-            AnswerTied(completion, parent_ties, pid);
-          }
-        });
-  } else {
-    admission_.Submit(request, parent_ties.parent, keep_result,
-                      [this, completion, parent = parent_ties.parent](
-                          const absl::StatusOr<Pid>& pid) {
-                        if (!RunsAgain(parent, pid)) {
-                          AnswerSpawn(completion, pid);
-                        }
-                      });
-  }
+  admission_.Submit(
+      request, parent_ties.parent, keep_result,
+      [this, completion, parent_ties](const absl::StatusOr<Pid>& pid) {
+        if (RunsAgain(parent_ties.parent, pid)) return;
+        if (parent_ties.link || parent_ties.monitor) {
+          AnswerTied(completion, parent_ties, pid);
+        } else {
+          AnswerSpawn(completion, pid);
+        }
+      });
 }
 
 bool Host::RunsAgain(const Pid& parent,
@@ -278,10 +271,11 @@ void Host::SpawnLogged(const ActingCommand& acting, SubmitRequest&& request,
                        actord_completion completion) const {
   if (!admission_.CanBeDurable(request.process_type)) {
     if (parent_ties.link || parent_ties.monitor) {
-      return AnswerSpawn(
-          completion, absl::UnimplementedError(
-                          "a durable process can link and monitor a volatile "
-                          "child only if the step itself spawns the child"));
+      AnswerSpawn(completion,
+                  absl::UnimplementedError(
+                      "a durable process can link and monitor a volatile child "
+                      "only if the step itself spawns the child"));
+      return;
     }
     // What a volatile process does cannot be taken back.
     durable_->releases().After(
