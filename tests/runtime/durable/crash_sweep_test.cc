@@ -257,7 +257,7 @@ class Bank {
   std::vector<Told> tallies_;
   std::vector<std::shared_ptr<Deposit>> deposits_;
   std::vector<std::shared_ptr<std::optional<std::string>>> asked_;
-  int bits_ = 0;
+  size_t bits_ = 0;
   std::vector<std::shared_ptr<Together>> together_;
   uint64_t together_bits_ = 0;
   uint64_t sent_ = 0;

@@ -97,6 +97,31 @@ TEST_F(DurableCommands, SendArrivesOnce) {
   EXPECT_EQ(world.NotesOf(to), "m:hello");
 }
 
+TEST_F(DurableCommands, SendOfTheLastStepArrivesOnce) {
+  const Pid from = world.NewPuppet();
+  const Pid to = world.NewPuppet();
+  EXPECT_TRUE(world.Send(from, "yield", SendJson(to, "hello")).status.ok());
+  EXPECT_TRUE(world.Send(from, "done", "").status.ok());
+  world.Settle();
+  EXPECT_FALSE(world.runtime().processes.Find(from));
+  EXPECT_EQ(world.NotesOf(to), "m:hello");
+  world.Restart(/*keep_cache=*/false);
+  EXPECT_EQ(world.NotesOf(to), "m:hello");
+}
+
+TEST_F(DurableCommands, SendOfTheLastStepWaitsInTheMailboxOverARestart) {
+  const Pid from = world.NewPuppet();
+  const Pid to = world.NewPuppet();
+  world.Tell(to, "yield", R"(timer.sleep {"duration_ms":1000})");
+  world.Tell(to, "block");
+  EXPECT_TRUE(world.Send(from, "yield", SendJson(to, "hello")).status.ok());
+  EXPECT_TRUE(world.Send(from, "done", "").status.ok());
+  world.Settle();
+  world.Restart(/*keep_cache=*/false);
+  world.Elapse(1001 * kMs);
+  EXPECT_EQ(world.NotesOf(to), "c1= m:hello");
+}
+
 TEST_F(DurableCommands, SendToAVolatileProcessWaitsForTheDisk) {
   const Pid from = world.NewPuppet();
   const Pid to = world.NewPuppet("volatile", /*durable=*/false);
@@ -211,6 +236,15 @@ TEST_F(DurableCommands, SpawnOfAVolatileTypeWaitsForTheDisk) {
   EXPECT_EQ(world.runtime().LiveVolatile(), before + 1);
   EXPECT_TRUE(world.NotesOf(parent).starts_with("c1=1.7."))
       << world.NotesOf(parent);
+}
+
+TEST_F(DurableCommands, SpawnCannotTieAVolatileChild) {
+  const Pid parent = world.NewPuppet();
+  const uint64_t before = world.runtime().LiveVolatile();
+  world.Tell(parent, "yield",
+             R"(process.spawn {"type":"volatile","link":true})");
+  EXPECT_EQ(world.NotesOf(parent), "c1!12");
+  EXPECT_EQ(world.runtime().LiveVolatile(), before);
 }
 
 TEST_F(DurableCommands, HandlersOfPluginsCannotChangeNames) {

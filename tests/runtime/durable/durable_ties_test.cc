@@ -155,6 +155,18 @@ TEST_F(DurableTies, FailureThatALinkedProcessHasNotSeenEndsItAfterARestart) {
   EXPECT_FALSE(Lives(a));
 }
 
+TEST_F(DurableTies, ResultThatATrapperHasNotSeenIsToldAfterARestart) {
+  const Pid trapper = world.NewPuppet("trapper");
+  const Pid watched = world.NewPuppet();
+  world.Tell(trapper, "link", FormatPid(watched));
+  EXPECT_TRUE(world.Send(watched, "done", "").status.ok());
+  world.Turn();
+  while (world.store->Work()) {
+  }
+  world.Restart(/*keep_cache=*/false);
+  EXPECT_EQ(world.NotesOf(trapper), "x0:1");
+}
+
 TEST_F(DurableTies, LinkThatWasRemovedIsGone) {
   const Pid a = world.NewPuppet();
   const Pid b = world.NewPuppet();
