@@ -79,8 +79,7 @@ uint64_t InputBatch::Send(
     if (posted == Posted::kDelivered) {
       delivered(item.size);
     } else {
-      // Another thread, or this batch, has filled the mailbox, or the process
-      // has ended.
+      // Another thread has filled the mailbox, or the process has ended.
       lane_.Free(item.envelope);
       const Sent sent =
           inputs_.Refuse(item.to, position, 1, posted,

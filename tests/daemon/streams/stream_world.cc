@@ -1,5 +1,7 @@
 #include "tests/daemon/streams/stream_world.h"
 
+#include <cstdint>
+
 #include "runtime/process/payload.h"
 #include "runtime/process/pid.h"
 #include "runtime/system/clock.h"
@@ -7,8 +9,8 @@
 namespace actord::daemon {
 
 StreamWorld::StreamWorld(uint64_t max_unsynced_bytes)
-    : ids_({.bounds = {absl::Hours(1), 1000},
-            .durable = {absl::Hours(1), 1000},
+    : ids_({.bounds = {.ttl_ns = UINT64_MAX, .max = 1000},
+            .durable = {.ttl_ns = UINT64_MAX, .max = 1000},
             .ids = {},
             .contents = {}},
            runtime::Clock::System()) {

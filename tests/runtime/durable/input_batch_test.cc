@@ -86,20 +86,24 @@ class SmallMailbox : public InputBatchTest {
 TEST_F(SmallMailbox, WhatDoesNotFitIsRefusedForGood) {
   const Pid pid = world_.NewAccount(0);
   auto batch = world_.NewBatch();
-  for (uint64_t i = 0; i < 5; ++i) {
+  for (uint64_t i = 0; i < 3; ++i) {
     ASSERT_TRUE(Add(*batch, pid, "1", i).ok());
   }
+  EXPECT_EQ(ReasonOf(Add(*batch, pid, "1", 3)), reason::kMailboxFull)
+      << "the batch fills the mailbox";
+  // Another sender is faster.
+  for (int i = 0; i < 2; ++i) world_.Send(pid, "add", "10");
   const uint64_t position = Send(*batch);
   ASSERT_EQ(refused_.size(), 2u);
-  EXPECT_EQ(refused_[0].first, 3u);
-  EXPECT_EQ(refused_[1].first, 4u);
+  EXPECT_EQ(refused_[0].first, 1u);
+  EXPECT_EQ(refused_[1].first, 2u);
   EXPECT_EQ(ReasonOf(refused_[0].second), reason::kMailboxFull);
   while (world_.store->journal().DurableLsn() <= position) {
     ASSERT_TRUE(world_.store->Work());
   }
   CrashAndStart();
   world_.Settle();
-  EXPECT_EQ(world_.BalanceOf(pid), "3")
+  EXPECT_EQ(world_.BalanceOf(pid), "21")
       << "the sender was told of two refusals";
 }
 
