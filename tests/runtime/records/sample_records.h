@@ -144,7 +144,12 @@ inline std::vector<records::Any> SampleRecords() {
               .owner = Owner{2},
               .is_submit = true},
       OwnerName{.owner = Owner{2}, .name = "alice"},
-      Done{.pid = pid, .tag = 7, .command = Command::kSend, .others = {other}}};
+      Done{.pid = pid, .tag = 7, .command = Command::kSend, .others = {other}},
+      Started{.pid = pid,
+              .turn = turn,
+              .durability = Durability::kReplay,
+              .record = SampleTurn()},
+      Step{.pid = pid, .turn = turn, .at_ns = 83, .order = "\x05"}};
 }
 
 inline records::RuntimeImage SampleImage() {
