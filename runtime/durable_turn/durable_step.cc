@@ -189,7 +189,7 @@ records::Step DurableTurn::RecordOfStep(const Process& process,
       step.consumed.list.push_back({.lsn = position});
       if (!others.empty()) is_mixed = true;
       order.resize(i / 8 + 1);
-      order[i / 8] |= static_cast<char>(1 << (i % 8));
+      order[i / 8] = static_cast<char>(order[i / 8] | (1 << (i % 8)));
     } else {
       others.push_back(caller_.input().events[i]);
     }

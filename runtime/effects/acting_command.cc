@@ -1,7 +1,5 @@
 #include "runtime/effects/acting_command.h"
 
-#include <utility>
-
 #include "runtime/system/assert.h"
 
 namespace actord::runtime {
@@ -10,7 +8,7 @@ bool ActingCommand::Commit(records::Done change) {
   ACTORD_ASSERT(done_at_ == 0, "acting_command.h: a command changes one thing");
   change.pid = yield_.pid;
   change.tag = yield_.tag;
-  const absl::StatusOr<uint64_t> position = durable_.Append(std::move(change));
+  const absl::StatusOr<uint64_t> position = durable_.Append(change);
   if (!position.ok()) return false;
   done_at_ = *position;
   return true;

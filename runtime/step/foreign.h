@@ -18,8 +18,9 @@ namespace actord::runtime {
 // register; an optional text would be three words of every step's stack.)
 using Thrown = std::unique_ptr<const std::string>;
 
+// Inlined, because it is a part of each step.
 template <typename Function>
-Thrown CallForeign(Function&& function) {
+[[gnu::always_inline]] inline Thrown CallForeign(Function&& function) {
   try {
     std::forward<Function>(function)();
     return nullptr;
@@ -38,8 +39,10 @@ Thrown CallForeign(Function&& function) {
 // CallForeign on a thread that runs workers and may lose its worker during the
 // call. `name`: a literal.
 template <typename Function>
-Thrown CallForeign(Hold& hold, const Process& process, const char* name,
-                   Function&& function) {
+[[gnu::always_inline]] inline Thrown CallForeign(Hold& hold,
+                                                 const Process& process,
+                                                 const char* name,
+                                                 Function&& function) {
   hold.Enter(process, name);
   Thrown thrown = CallForeign(std::forward<Function>(function));
   hold.Leave();
