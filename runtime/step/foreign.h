@@ -18,7 +18,7 @@ namespace actord::runtime {
 // register; an optional text would be three words of every step's stack.)
 using Thrown = std::unique_ptr<const std::string>;
 
-// Inlined, because it is a part of each step.
+// A part of each step. performance-notes: Inlined by force.
 template <typename Function>
 [[gnu::always_inline]] inline Thrown CallForeign(Function&& function) {
   try {
