@@ -38,8 +38,8 @@ class Owners {
   // Keeps the number of a new name in the store, before anything has the
   // number. On an error the name gets no number.
   using Keep = std::function<absl::Status(runtime::Owner, const std::string&)>;
-  // Gives the names the numbers from 1 on, in their order: those that the store
-  // knows. To be called before anything else, once.
+  // Takes over the names that the store has: the first gets the number 1, and
+  // so on. To be called once, before any other function.
   void Restore(std::vector<std::string> names, Keep keep);
 
   // The number of the name; an error of Keep; or RESOURCE_EXHAUSTED

@@ -53,7 +53,8 @@ struct DurableState {
     return history_steps >= kMaxHistorySteps ||
            history_bytes >= kMaxHistoryBytes;
   }
-  // Notes a step of a replay type that has consumed bodies of so many bytes.
+  // Counts a step of a replay type. `consumed_bytes`: the size of the bodies
+  // that the step has consumed.
   void CountStep(const records::Step& step, uint64_t consumed_bytes) {
     const bool has_image = step.image.has_value();
     history_steps = has_image ? 0 : history_steps + 1;
@@ -112,7 +113,7 @@ class DurableProcesses final : public DurableLog, public Clock {
   // The same for encoded records that are reserved together; the position of
   // the first one. Precondition: there are some.
   absl::StatusOr<uint64_t> AppendAll(std::span<const Record> records);
-  // STEP_TOO_LARGE: a record with so many bytes would not be appended.
+  // STEP_TOO_LARGE: a record of this size would not be appended.
   [[nodiscard]] absl::Status CheckSize(size_t bytes) const;
   [[nodiscard]] size_t MaxCompletionBytes() const override {
     constexpr size_t kFieldsBytes = 4096;

@@ -116,7 +116,7 @@ class DurableYields {
               std::string_view why) {
     dispatcher_.Refuse(process, tag, status, why, lane_);
   }
-  // Frees what is left of the effect.
+  // Frees the content and the policy of the effect, if it still has them.
   void Free(YieldEffect& yield);
   [[nodiscard]] uint64_t TimeLeft(uint64_t deadline_ns) const;
 

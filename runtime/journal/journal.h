@@ -173,7 +173,7 @@ class Journal {
   void MayHaveCaughtUp();
 
   const JournalOptions options_;
-  // Records with so many bytes do not linger.
+  // A group of this size, in bytes, does not linger.
   const uint64_t linger_bytes_;
   JournalEvents& events_;
   std::unique_ptr<DirectoryLock> directory_lock_;

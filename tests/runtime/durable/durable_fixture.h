@@ -171,7 +171,7 @@ class DurableWorld {
 
   // Runs the workers until all sleep; the disk does nothing meanwhile.
   void Turn() { core->Settle(); }
-  // Lets the worker do so many things: mostly a turn each.
+  // Lets the worker do `count` things. Most of them are a turn each.
   void Turns(int count) {
     core->WakeIfNotified(0);
     for (int i = 0; i < count && !core->IsAsleep(0); ++i) core->RunOne(0);

@@ -270,7 +270,8 @@ TEST_F(Replay, GoesOnWhereverTheProgramEnds) {
     const Pid saga = ***told;
     other.disk.CrashAt(other.disk.calls() + at);
     for (int round = 0; round < 3; ++round) {
-      // What is not there yet is done; the rest has no effect.
+      // Each round asks for everything. A request that has been carried out has
+      // no effect.
       if (round != 0) {
         other.Reboot(round == 1);
         ASSERT_TRUE(other.Start(Options()).ok());

@@ -67,8 +67,8 @@ TEST_F(InputBatchTest, MessagesKeepTheirOrder) {
 }
 
 TEST_F(InputBatchTest, StepNamesTheMessageThatItTakes) {
-  // Whoever takes the position of another message leaves one in the mailbox
-  // that the journal has.
+  // A step that named the position of another message would leave the message
+  // that it took in the mailbox of the journal.
   const Pid pid = world_.NewAccount(0);
   auto batch = world_.NewBatch();
   for (int i = 0; i < 5; ++i) ASSERT_TRUE(Add(*batch, pid, "1").ok());
