@@ -13,7 +13,6 @@
 #include <initializer_list>
 #include <optional>
 #include <string_view>
-#include <system_error>
 
 namespace actord::rules {
 
@@ -39,15 +38,19 @@ std::optional<Number> TakeHex(std::string_view& text) {
   if (text.empty() || (text[0] == '0' && text.size() > 1 && text[1] != '.')) {
     return std::nullopt;
   }
-  for (const char c : text) {
-    if (c == '.') break;
-    if (c >= 'A' && c <= 'F') return std::nullopt;
-  }
   Number number = 0;
-  const auto [end, error] =
-      std::from_chars(text.data(), text.data() + text.size(), number, 16);
-  if (error != std::errc()) return std::nullopt;
-  text.remove_prefix(static_cast<size_t>(end - text.data()));
+  size_t digits = 0;
+  for (; digits < text.size(); ++digits) {
+    const char c = text[digits];
+    if (c >= 'A' && c <= 'F') return std::nullopt;
+    const bool is_letter = c >= 'a' && c <= 'f';
+    if (!is_letter && (c < '0' || c > '9')) break;
+    if (digits == 2 * sizeof(Number)) return std::nullopt;
+    const int digit = is_letter ? c - 'a' + 10 : c - '0';
+    number = number << 4 | static_cast<Number>(digit);
+  }
+  if (digits == 0) return std::nullopt;
+  text.remove_prefix(digits);
   return number;
 }
 

@@ -1,6 +1,7 @@
 #include "runtime/durable_turn/state_images.h"
 
 #include <cstring>
+#include <string_view>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -9,6 +10,11 @@
 #include "runtime/process/upgrading.h"
 
 namespace actord::runtime {
+namespace {
+
+constexpr std::string_view kFlatContentType = "application/octet-stream";
+
+}  // namespace
 
 absl::StatusOr<std::string> StateImages::Take(Process& process,
                                               const Turn& turn) {
@@ -16,9 +22,9 @@ absl::StatusOr<std::string> StateImages::Take(Process& process,
   absl::StatusOr<StateImage> image;
   if (type.durability.kind == rules::Durability::kFlatImage) {
     image = StateImage{
-        .state = {std::string(static_cast<const char*>(process.state),
-                              type.durability.flat_bytes),
-                  "application/octet-stream"},
+        .state = {.bytes = std::string(static_cast<const char*>(process.state),
+                                       type.durability.flat_bytes),
+                  .content_type = {}},
         .version = type.version,
         .flat_version = type.durability.flat_version};
   } else {
@@ -95,6 +101,11 @@ absl::Status StateImages::CallRestore(
   }
   const size_t bytes = type.descriptor->state_size;
   void* const state = process.NewState(lane_.buffers(), bytes);
+  actord_payload snapshot = ToAbi(image.state);
+  // An image of a flat state does not spend bytes on its content type.
+  if (image.flat_version != 0) {
+    snapshot.content_type = ToAbi(kFlatContentType);
+  }
   YieldAdoption adoption;
   for (const records::YieldImage& yield : yields) {
     adoption.outstanding.insert(yield.tag);
@@ -103,7 +114,7 @@ absl::Status StateImages::CallRestore(
       caller_.Restore(process, turn, type, state,
                       {.struct_size = sizeof(actord_restore),
                        .method = process.method.load(std::memory_order_relaxed),
-                       .snapshot = ToAbi(image.state),
+                       .snapshot = snapshot,
                        .from_version = ToAbi(std::string_view(image.version)),
                        .reason = ACTORD_RESTORE_RECOVERY,
                        .from_flat_version = image.flat_version},

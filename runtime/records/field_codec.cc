@@ -11,14 +11,6 @@ namespace {
 
 constexpr uint64_t kMaxNumber = 1 << 16;
 
-void AppendVarint(uint64_t value, std::string& out) {
-  while (value >= 0x80) {
-    out.push_back(static_cast<char>(value | 0x80));
-    value >>= 7;
-  }
-  out.push_back(static_cast<char>(value));
-}
-
 size_t VarintBytes(uint64_t value) {
   return value == 0 ? 1 : (static_cast<size_t>(std::bit_width(value)) + 6) / 7;
 }
@@ -33,35 +25,32 @@ uint64_t Unfold(uint64_t bits) {
 
 }  // namespace
 
-void FieldWriter::Varint(uint64_t value) { AppendVarint(value, out_); }
+void FieldWriter::LongVarint(uint64_t value) {
+  char bytes[10];
+  size_t size = 0;
+  for (; value >= 0x80; value >>= 7) {
+    bytes[size++] = static_cast<char>(value | 0x80);
+  }
+  bytes[size++] = static_cast<char>(value);
+  out_.append(bytes, size);
+}
 
 size_t FieldWriter::KeyBytes(uint32_t number) {
   return VarintBytes(uint64_t{number} << wire::kNumberShift);
 }
 
-void FieldWriter::Key(uint32_t number, bool bytes, FieldUse use) {
-  Varint(uint64_t{number} << wire::kNumberShift |
-         (bytes ? wire::kBytesForm : 0) |
-         (use == FieldUse::kCritical ? wire::kCriticalField : 0));
-}
-
-void FieldWriter::SetLength(size_t begin) {
+void FieldWriter::SetLongLength(size_t begin) {
   const uint64_t length = out_.size() - begin;
-  if (length < 0x80) {
-    out_.insert(out_.begin() + static_cast<std::ptrdiff_t>(begin),
-                static_cast<char>(length));
-    return;
-  }
   std::string bytes;
-  AppendVarint(length, bytes);
-  out_.insert(begin, bytes);
+  FieldWriter(bytes).Varint(length);
+  out_.replace(begin - 1, 1, bytes);
 }
 
 void FieldWriter::Write(uint32_t number, const Position& value, FieldUse use) {
   ACTORD_ASSERT(value.lsn < kLsnLimit, "position.h: a position is below 2^61");
   Key(number, !value.is_short(), use);
   if (value.is_short()) return Varint(value.lsn);
-  const size_t begin = out_.size();
+  const size_t begin = BeginBytes();
   Varint(value.lsn);
   Varint(value.stream);
   Varint(value.epoch);
@@ -110,7 +99,7 @@ void FieldReader::Refuse(uint32_t number, std::string_view why) {
   if (ok()) why_ = absl::StrCat("field ", number, ": ", ToAbsl(why));
 }
 
-uint64_t FieldReader::Varint() {
+uint64_t FieldReader::LongVarint() {
   uint64_t value = 0;
   for (size_t i = 0; i < left_.size(); ++i) {
     const auto byte = static_cast<unsigned char>(left_[i]);
@@ -157,14 +146,8 @@ bool FieldReader::TakeKey() {
   return true;
 }
 
-bool FieldReader::Finds(uint32_t number, FieldUse use) {
-  last_number_ = number;
-  if (!TakeKey() || number_ != number) return false;
-  has_key_ = false;
-  if (is_critical_ != (use == FieldUse::kCritical)) {
-    Refuse(number, "it is optional or critical against its kind");
-  }
-  return ok();
+void FieldReader::RefuseUse(uint32_t number) {
+  Refuse(number, "it is optional or critical against its kind");
 }
 
 void FieldReader::Finish(std::string* unknown) {

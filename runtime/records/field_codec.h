@@ -137,11 +137,19 @@ class FieldWriter {
     }
   }
 
-  void Varint(uint64_t value);
+  void Varint(uint64_t value) {
+    if (value < 0x80) return out_.push_back(static_cast<char>(value));
+    LongVarint(value);
+  }
 
  private:
   static size_t KeyBytes(uint32_t number);
-  void Key(uint32_t number, bool bytes, FieldUse use);
+  void Key(uint32_t number, bool bytes, FieldUse use) {
+    Varint(uint64_t{number} << wire::kNumberShift |
+           (bytes ? wire::kBytesForm : 0) |
+           (use == FieldUse::kCritical ? wire::kCriticalField : 0));
+  }
+  void LongVarint(uint64_t value);
 
   template <wire::Number T>
   void Write(uint32_t number, T value, FieldUse use) {
@@ -153,7 +161,7 @@ class FieldWriter {
   requires(!wire::Number<T>) void Write(uint32_t number, const T& value,
                                         FieldUse use) {
     Key(number, true, use);
-    const size_t begin = out_.size();
+    const size_t begin = BeginBytes();
     if constexpr (wire::kIsBytes<T>) {
       Body(value);
     } else {
@@ -162,8 +170,18 @@ class FieldWriter {
     }
     SetLength(begin);
   }
+  // Leaves a byte for a length.
+  size_t BeginBytes() {
+    out_.push_back(0);
+    return out_.size();
+  }
   // Puts the length of what was appended since `begin` before it.
-  void SetLength(size_t begin);
+  void SetLength(size_t begin) {
+    const size_t length = out_.size() - begin;
+    if (length >= 0x80) return SetLongLength(begin);
+    out_[begin - 1] = static_cast<char>(length);
+  }
+  void SetLongLength(size_t begin);
   void Body(const std::string& value) { out_.append(value); }
   void Body(const Pid& value);
   void Body(const Positions& value);
@@ -207,9 +225,25 @@ class FieldReader {
  private:
   void Refuse(uint32_t number, std::string_view why);
   // The next field has this number: takes its key.
-  bool Finds(uint32_t number, FieldUse use);
+  bool Finds(uint32_t number, FieldUse use) {
+    last_number_ = number;
+    if (!has_key_ && (left_.empty() || !TakeKey())) return false;
+    if (number_ != number) return false;
+    has_key_ = false;
+    if (is_critical_ != (use == FieldUse::kCritical)) RefuseUse(number);
+    return ok();
+  }
   bool TakeKey();
-  uint64_t Varint();
+  void RefuseUse(uint32_t number);
+  uint64_t Varint() {
+    if (left_.empty() || static_cast<unsigned char>(left_.front()) >= 0x80) {
+      return LongVarint();
+    }
+    const uint64_t value = static_cast<unsigned char>(left_.front());
+    left_.remove_prefix(1);
+    return value;
+  }
+  uint64_t LongVarint();
   std::string_view Bytes();
 
   template <wire::Number T>

@@ -71,10 +71,11 @@ std::string_view Rule(const OwnerName& record) {
 }
 
 template <size_t Index = 0>
-absl::Status DecodeKind(size_t index, std::string_view payload, Any& record) {
+absl::Status DecodeKind(size_t index, std::string_view payload,
+                        std::optional<Any>& record) {
   if constexpr (Index < kKinds) {
     if (index != Index) return DecodeKind<Index + 1>(index, payload, record);
-    auto& one = record.emplace<Index>();
+    auto& one = std::get<Index>(record.emplace(std::in_place_index<Index>));
     absl::Status status = DecodeFields(payload, one);
     if (const std::string_view rule = Rule(one); status.ok() && !rule.empty()) {
       status =
@@ -111,7 +112,7 @@ absl::Status Decode(uint16_t kind, uint16_t flags, std::string_view payload,
         absl::StrCat("a record of kind ", kind,
                      ", which this version does not know and may not skip"));
   }
-  absl::Status status = DecodeKind(kind - kFirst, payload, record.emplace());
+  absl::Status status = DecodeKind(kind - kFirst, payload, record);
   if (status.ok()) return status;
   record.reset();
   return absl::InvalidArgumentError(

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "runtime/records/record_codec.h"
@@ -21,6 +22,7 @@ absl::StatusOr<std::unique_ptr<JournalApplier>> JournalApplier::Open(
     StoreMeta& first = applier->meta_;
     first.applied = first.round = first.previous_round = first.trim = kFirstLsn;
   }
+  applier->committed_ = applier->meta_.applied;
   return applier;
 }
 
@@ -34,7 +36,9 @@ absl::Status JournalApplier::Apply(const RecordView& record) {
   absl::Status status = ApplyOne(record);
   if (!status.ok()) return status;
   meta_.applied = record.lsn + RecordBytes(record.payload.size());
-  if (batch_.bytes() < options_.max_batch_bytes) return absl::OkStatus();
+  if (meta_.applied - committed_ < options_.max_batch_bytes) {
+    return absl::OkStatus();
+  }
   return Commit();
 }
 
@@ -60,13 +64,15 @@ absl::Status JournalApplier::ApplyOne(const RecordView& record) {
 }
 
 absl::Status JournalApplier::Commit() {
-  residents_.WriteChanged();
+  std::vector<StateWrite> writes;
+  residents_.WriteChanged(writes);
   for (auto& [position, holder] : new_bodies_) {
     batch_.PutNew(KeyOf(KeyKind::kBody, position), std::move(holder));
   }
   new_bodies_.clear();
   batch_.Put(KeyOf(KeyKind::kMeta), ValueOf(meta_));
-  return batch_.Write();
+  committed_ = meta_.applied;
+  return batch_.Write(std::move(writes));
 }
 
 }  // namespace actord::runtime

@@ -55,8 +55,8 @@ struct ApplierOptions {
   // The most request ids, and the most message ids, that the end of a round
   // leaves. The ids that end first go first.
   uint64_t request_id_max = 1'000'000;
-  // Apply commits by itself when the batch has this many bytes.
-  size_t max_batch_bytes = 8 << 20;
+  // Apply commits by itself after records of this many bytes.
+  size_t max_batch_bytes = 16 << 20;
 };
 
 class JournalApplier {
@@ -110,9 +110,9 @@ class JournalApplier {
   absl::Status Take(const records::Upgraded& record);
   // Removes the process. `position`: of the end.
   absl::Status EndProcess(Resident& process, const records::End& end);
-  absl::Status EmptyMailbox(const Resident& process);
+  absl::Status EmptyMailbox(Resident& process);
   absl::Status EndWatches(const Resident& process, const records::End& end);
-  absl::Status EndHistory(const Pid& pid);
+  absl::Status EndHistory(const Resident& process);
   // The parent's process.spawn is completed, if there is one.
   absl::Status CompleteSpawn(Resident& process, int32_t status,
                              std::string_view text);
@@ -189,8 +189,11 @@ class JournalApplier {
                          records::DropReason reason, Owner owner);
   // The call of `mail` gets no answer.
   absl::Status FailCall(const Pid& caller, uint64_t tag);
-  void RemoveMail(const Pid& pid, uint64_t position, const Mail& mail);
-  // Notes that `key` holds the only reference to a body in the journal.
+  // Takes a mail out of the mailbox. Not set: there is none at the position.
+  absl::StatusOr<std::optional<Mail>> TakeMail(Resident& process,
+                                               uint64_t position);
+  // Notes that `key`, which is no mail, holds the only reference to a body in
+  // the journal.
   void NoteBody(uint64_t position, const std::string& key);
   void ForgetBody(uint64_t position);
   void AddYield(Resident& process, records::YieldImage&& yield);
@@ -225,9 +228,10 @@ class JournalApplier {
   ResidentProcesses residents_;
   BufferPool pool_;
   BufferCache buffers_;
-  // The bodies that this batch has referred to, and that still lie in the
-  // journal alone: their holders' keys.
+  // The bodies that dead letters and histories of this batch refer to, and that
+  // still lie in the journal alone: their holders' keys.
   absl::btree_map<uint64_t, std::string> new_bodies_;
+  uint64_t committed_ = 0;  // the records before it are in written batches
 
   // The record that is being applied.
   uint64_t lsn_ = 0;

@@ -147,20 +147,18 @@ absl::Status JournalApplier::Take(const records::Dropped& record) {
 
 absl::Status JournalApplier::DropOne(uint64_t position,
                                      const records::Dropped& record) {
-  absl::StatusOr<std::optional<Mail>> mail =
-      batch_.Read<Mail>(KeyOf(KeyKind::kMail, record.to, position));
+  const absl::StatusOr<Resident*> found = residents_.Find(record.to);
+  if (!found.ok()) return found.status();
+  absl::StatusOr<std::optional<Mail>> mail = std::optional<Mail>();
+  if (*found != nullptr) mail = TakeMail(**found, position);
   if (!mail.ok()) return mail.status();
   if (mail->has_value()) {
-    RemoveMail(record.to, position, **mail);
     if ((*mail)->kind == MailKind::kCall) {
       return FailCall((*mail)->from, (*mail)->tag);
     }
     if ((*mail)->kind != MailKind::kMessage) return absl::OkStatus();
-    const absl::StatusOr<Resident*> found = residents_.Find(record.to);
-    if (!found.ok()) return found.status();
-    const Owner owner = *found == nullptr ? Owner::kNobody : (*found)->owner();
     return AddLetter(record.to, position, std::move(**mail), record.reason,
-                     owner);
+                     (*found)->owner());
   }
   // The end of the process has made it a dead letter already; or it was a call,
   // which has failed.

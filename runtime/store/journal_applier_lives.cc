@@ -1,5 +1,6 @@
 // The begin and the end of processes.
 #include <algorithm>
+#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -125,24 +126,31 @@ absl::Status JournalApplier::Take(const records::Upgraded& record) {
   image.adopted = record.adopted;
   image.turn = record.turn;
   SetImage(process, record.image);
-  return record.image.has_value() ? EndHistory(record.pid) : absl::OkStatus();
+  return record.image.has_value() ? EndHistory(process) : absl::OkStatus();
 }
 
-absl::Status JournalApplier::EmptyMailbox(const Resident& process) {
-  std::vector<std::pair<uint64_t, Mail>> left;
-  absl::Status status;
-  absl::Status scanned =
-      batch_.Scan(KeyOf(KeyKind::kMail, process.pid),
-                  [&](std::string_view key, std::string_view value) {
-                    auto& [position, mail] = left.emplace_back();
-                    position = NumberIn(key, kKeyKindBytes + kKeyPidBytes);
-                    status = DecodeFields(value, mail);
-                    return status.ok();
-                  });
-  if (!scanned.ok()) return scanned;
-  if (!status.ok()) return StateBatch::Damaged(status);
+absl::Status JournalApplier::EmptyMailbox(Resident& process) {
+  std::vector<NewMail::Entry> left;
+  if (process.may_have_stored_mail) {
+    absl::Status status;
+    absl::Status scanned =
+        batch_.Scan(KeyOf(KeyKind::kMail, process.pid),
+                    [&](std::string_view key, std::string_view value) {
+                      auto& [position, mail] = left.emplace_back();
+                      position = NumberIn(key, kKeyKindBytes + kKeyPidBytes);
+                      status = DecodeFields(value, mail);
+                      return status.ok();
+                    });
+    if (!scanned.ok()) return scanned;
+    if (!status.ok()) return StateBatch::Damaged(status);
+    for (const auto& [position, mail] : left) {
+      if (!mail.body.has_value()) ForgetBody(position);
+      batch_.Erase(KeyOf(KeyKind::kMail, process.pid, position));
+    }
+  }
+  std::ranges::move(process.new_mail.TakeAll(), std::back_inserter(left));
   for (auto& [position, mail] : left) {
-    RemoveMail(process.pid, position, mail);
+    absl::Status status;
     if (mail.kind == MailKind::kCall) {
       status = FailCall(mail.from, mail.tag);
     } else if (mail.kind == MailKind::kMessage) {
@@ -154,12 +162,15 @@ absl::Status JournalApplier::EmptyMailbox(const Resident& process) {
   return absl::OkStatus();
 }
 
-absl::Status JournalApplier::EndHistory(const Pid& pid) {
+absl::Status JournalApplier::EndHistory(const Resident& process) {
+  if (process.entry.durability != records::Durability::kReplay) {
+    return absl::OkStatus();
+  }
   std::vector<std::string> steps;
   std::vector<uint64_t> bodies;
   absl::Status status;
   absl::Status scanned =
-      batch_.Scan(KeyOf(KeyKind::kHistory, pid),
+      batch_.Scan(KeyOf(KeyKind::kHistory, process.pid),
                   [&](std::string_view key, std::string_view value) {
                     steps.emplace_back(key);
                     HistoryEntry entry;
@@ -212,6 +223,8 @@ absl::Status JournalApplier::EndWatches(const Resident& process,
       (*found)->changed = true;
     }
   }
+  // An end that was not told belongs to a watch.
+  if (image.watches.empty()) return absl::OkStatus();
   std::vector<std::string> untold;
   absl::Status status =
       batch_.Scan(KeyOf(KeyKind::kExit, process.pid),
@@ -252,7 +265,7 @@ absl::Status JournalApplier::EndProcess(Resident& process,
   }
   status = EmptyMailbox(process);
   if (!status.ok()) return status;
-  status = EndHistory(pid);
+  status = EndHistory(process);
   if (!status.ok()) return status;
   status = EndWatches(process, end);
   if (!status.ok()) return status;

@@ -32,9 +32,7 @@ absl::Status JournalApplier::Deliver(const Pid& to, uint64_t position,
   const absl::StatusOr<Resident*> receiver = residents_.Find(to);
   if (!receiver.ok()) return receiver.status();
   if (*receiver != nullptr) {
-    std::string key = KeyOf(KeyKind::kMail, to, position);
-    if (!mail.body.has_value()) NoteBody(position, key);
-    batch_.PutNew(std::move(key), ValueOf(mail));
+    (*receiver)->new_mail.Add(position, std::move(mail));
     return absl::OkStatus();
   }
   return DeliverToNobody(to, position, std::move(mail));
@@ -85,10 +83,16 @@ absl::Status JournalApplier::FailCall(const Pid& caller, uint64_t tag) {
   return absl::OkStatus();
 }
 
-void JournalApplier::RemoveMail(const Pid& pid, uint64_t position,
-                                const Mail& mail) {
-  if (!mail.body.has_value()) ForgetBody(position);
-  batch_.Erase(KeyOf(KeyKind::kMail, pid, position));
+absl::StatusOr<std::optional<Mail>> JournalApplier::TakeMail(
+    Resident& process, uint64_t position) {
+  std::optional<Mail> mail = process.new_mail.Take(position);
+  if (mail.has_value() || !process.may_have_stored_mail) return mail;
+  std::string key = KeyOf(KeyKind::kMail, process.pid, position);
+  absl::StatusOr<std::optional<Mail>> stored = batch_.Read<Mail>(key);
+  if (!stored.ok() || !stored->has_value()) return stored;
+  if (!(*stored)->body.has_value()) ForgetBody(position);
+  batch_.Erase(std::move(key));
+  return stored;
 }
 
 void JournalApplier::NoteBody(uint64_t position, const std::string& key) {
@@ -141,8 +145,8 @@ absl::Status JournalApplier::Complete(const Pid& pid, uint64_t tag,
   // This completion was before an answer that is in the mailbox.
   if (const records::YieldImage* const yield = FindYield(**found, tag);
       yield != nullptr && yield->answer != 0) {
-    Mail late;
-    RemoveMail(pid, yield->answer, late);
+    const auto late = TakeMail(**found, yield->answer);
+    if (!late.ok()) return late.status();
   }
   if (!RemoveYield(**found, tag)) {
     return Contradiction(absl::StrCat("yield ", tag, " of process ",
@@ -202,7 +206,7 @@ void JournalApplier::SetLifetime(Resident& process, uint64_t lifetime_ns) {
 void JournalApplier::SetImage(Resident& process,
                               const std::optional<std::string>& image) {
   if (!image.has_value()) return;
-  process.image.emplace();
+  if (!process.image.has_value()) process.image.emplace();
   process.image->image = *image;
   process.image->lsn = lsn_;
   // The image stands for Init, too.

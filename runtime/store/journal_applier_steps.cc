@@ -62,7 +62,7 @@ absl::Status JournalApplier::KeepHistory(const Resident& process,
     return absl::OkStatus();
   }
   // An image stands for everything up to its step.
-  if (record.image.has_value()) return EndHistory(process.pid);
+  if (record.image.has_value()) return EndHistory(process);
   std::string key = KeyOf(KeyKind::kHistory, process.pid, lsn_);
   for (const Consumed& one : history.consumed) {
     if (!one.mail.body.has_value()) NoteBody(one.position, key);
@@ -78,8 +78,7 @@ absl::Status JournalApplier::Consume(Resident& process,
                                      const Position& position,
                                      HistoryEntry& history) {
   if (!position.is_short()) return Contradiction("it consumes a foreign body");
-  const absl::StatusOr<std::optional<Mail>> mail =
-      batch_.Read<Mail>(KeyOf(KeyKind::kMail, process.pid, position.lsn));
+  absl::StatusOr<std::optional<Mail>> mail = TakeMail(process, position.lsn);
   if (!mail.ok()) return mail.status();
   if (!mail->has_value()) {
     return Contradiction(
@@ -98,9 +97,8 @@ absl::Status JournalApplier::Consume(Resident& process,
     case MailKind::kTerminate:
       break;
   }
-  RemoveMail(process.pid, position.lsn, **mail);
   if (process.entry.durability == records::Durability::kReplay) {
-    history.consumed.push_back({position.lsn, **mail});
+    history.consumed.push_back({position.lsn, *std::move(*mail)});
   }
   return absl::OkStatus();
 }
@@ -118,8 +116,8 @@ absl::Status JournalApplier::SeeEvent(Resident& process,
   }
   // An answer came too late.
   if (const uint64_t answer = yield->answer; answer != 0) {
-    Mail late;
-    RemoveMail(process.pid, answer, late);
+    const auto late = TakeMail(process, answer);
+    if (!late.ok()) return late.status();
   }
   RemoveYield(process, event.tag);
   return absl::OkStatus();

@@ -1,10 +1,53 @@
 #include "runtime/store/resident_processes.h"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "runtime/store/state_keys.h"
 
 namespace actord::runtime {
+
+void NewMail::Add(uint64_t position, Mail&& mail) {
+  if (2 * first_ >= entries_.size()) ForgetTaken();
+  const bool is_last = empty() || entries_.back().position < position;
+  const auto at =
+      is_last
+          ? entries_.end()
+          : std::lower_bound(entries_.begin() + static_cast<ptrdiff_t>(first_),
+                             entries_.end(), position,
+                             [](const Entry& entry, uint64_t before) {
+                               return entry.position < before;
+                             });
+  entries_.insert(at, {position, std::move(mail)});
+}
+
+std::optional<Mail> NewMail::Take(uint64_t position) {
+  const auto begin = entries_.begin() + static_cast<ptrdiff_t>(first_);
+  const auto found = std::lower_bound(begin, entries_.end(), position,
+                                      [](const Entry& entry, uint64_t before) {
+                                        return entry.position < before;
+                                      });
+  if (found == entries_.end() || found->position != position) return {};
+  std::optional<Mail> mail = std::move(found->mail);
+  if (found == begin) {
+    ++first_;
+  } else {
+    entries_.erase(found);
+  }
+  return mail;
+}
+
+std::vector<NewMail::Entry> NewMail::TakeAll() {
+  ForgetTaken();
+  return std::exchange(entries_, {});
+}
+
+void NewMail::ForgetTaken() {
+  entries_.erase(entries_.begin(),
+                 entries_.begin() + static_cast<ptrdiff_t>(first_));
+  first_ = 0;
+}
 
 absl::StatusOr<Resident*> ResidentProcesses::Find(const Pid& pid) {
   const auto found = residents_.find(pid);
@@ -16,6 +59,7 @@ absl::StatusOr<Resident*> ResidentProcesses::Find(const Pid& pid) {
   Resident& resident = Add(pid);
   resident.entry = std::move(**entry);
   resident.in_store = true;
+  resident.may_have_stored_mail = true;
   return &resident;
 }
 
@@ -36,13 +80,25 @@ void ResidentProcesses::Remove(const Pid& pid) {
   residents_.erase(found);
 }
 
-void ResidentProcesses::WriteChanged() {
+void ResidentProcesses::WriteChanged(std::vector<StateWrite>& writes) {
   for (auto& [pid, resident] : residents_) {
     if (resident->changed) {
-      batch_.Put(KeyOf(KeyKind::kProcess, pid), ValueOf(resident->entry));
+      writes.push_back(
+          {KeyOf(KeyKind::kProcess, pid), ValueOf(resident->entry)});
     }
     if (resident->image.has_value()) {
-      batch_.Put(KeyOf(KeyKind::kImage, pid), ValueOf(*resident->image));
+      writes.push_back(
+          {KeyOf(KeyKind::kImage, pid), ValueOf(*resident->image)});
+    }
+    if (!resident->new_mail.empty()) {
+      for (const NewMail::Entry& entry : resident->new_mail.TakeAll()) {
+        std::string key = KeyOf(KeyKind::kMail, pid, entry.position);
+        if (!entry.mail.body.has_value()) {
+          writes.push_back({KeyOf(KeyKind::kBody, entry.position), key});
+        }
+        writes.push_back({std::move(key), ValueOf(entry.mail)});
+      }
+      resident->may_have_stored_mail = true;
     }
     resident->image.reset();
     resident->changed = false;

@@ -1,6 +1,7 @@
 // The processes that records have touched since the last batch, decoded. Their
 // entries and images are written once a batch, however many steps changed
-// them.
+// them. A message that arrives and is consumed between two batches is never
+// encoded.
 //
 // Thread-safety: one thread at a time. Lifetime: ends before the batch.
 #pragma once
@@ -8,7 +9,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <string>
+#include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
@@ -18,12 +19,40 @@
 
 namespace actord::runtime {
 
+// The mail that a process has got since the last batch, and not consumed.
+class NewMail {
+ public:
+  struct Entry {
+    uint64_t position = 0;
+    Mail mail;
+  };
+
+  // Precondition: there is no mail at the position.
+  void Add(uint64_t position, Mail&& mail);
+  // Not set: there is no mail at the position.
+  std::optional<Mail> Take(uint64_t position);
+  // All, in the order of their positions.
+  std::vector<Entry> TakeAll();
+  [[nodiscard]] bool empty() const { return first_ == entries_.size(); }
+
+ private:
+  void ForgetTaken();
+
+  // In the order of positions. Those before `first_` are taken: mail is
+  // consumed from the front.
+  std::vector<Entry> entries_;
+  size_t first_ = 0;
+};
+
 struct Resident {
   Pid pid;
   ProcessEntry entry;
   std::optional<ImageEntry> image;  // set: changed since the last batch
+  NewMail new_mail;
   bool changed = false;
   bool in_store = false;
+  // False: the store has no mail of the process.
+  bool may_have_stored_mail = false;
 
   records::RuntimeImage& runtime() { return entry.runtime; }
   [[nodiscard]] Owner owner() const { return entry.runtime.owner; }
@@ -38,9 +67,10 @@ class ResidentProcesses {
   absl::StatusOr<Resident*> Find(const Pid& pid);
   // Precondition: Find has found none.
   Resident& Add(const Pid& pid);
+  // Precondition: the process has no new mail.
   void Remove(const Pid& pid);
-  // Puts everything that has changed into the batch.
-  void WriteChanged();
+  // Adds the writes of everything that has changed.
+  void WriteChanged(std::vector<StateWrite>& writes);
 
  private:
   // More than this many are not kept from one batch to the next.

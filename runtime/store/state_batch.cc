@@ -1,7 +1,6 @@
 #include "runtime/store/state_batch.h"
 
 #include <utility>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "runtime/store/state_keys.h"
@@ -22,7 +21,6 @@ absl::StatusOr<std::optional<std::string>> StateBatch::Get(
 
 void StateBatch::Set(std::string&& key, std::optional<std::string>&& value,
                      bool is_new) {
-  bytes_ += key.size() + (value.has_value() ? value->size() : 0);
   const auto [entry, added] = entries_.try_emplace(std::move(key));
   entry->second.value = std::move(value);
   if (added) entry->second.is_new = is_new;
@@ -70,14 +68,12 @@ absl::Status StateBatch::Scan(const std::string& prefix, StateStore::Use use) {
   return absl::OkStatus();
 }
 
-absl::Status StateBatch::Write() {
-  std::vector<StateWrite> writes;
-  writes.reserve(entries_.size());
+absl::Status StateBatch::Write(std::vector<StateWrite>&& writes) {
+  writes.reserve(writes.size() + entries_.size());
   for (auto& [key, entry] : entries_) {
     writes.push_back({key, std::move(entry.value)});
   }
   entries_.clear();
-  bytes_ = 0;
   return store_.Write(writes);
 }
 

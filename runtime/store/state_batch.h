@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/container/btree_map.h"
 #include "absl/status/status.h"
@@ -42,10 +43,8 @@ class StateBatch {
   // As StateStore::Scan, of all keys with the prefix.
   absl::Status Scan(const std::string& prefix, StateStore::Use use);
 
-  // Bytes of keys and values that wait.
-  [[nodiscard]] size_t bytes() const { return bytes_; }
-  // Writes all as one batch.
-  absl::Status Write();
+  // Writes all as one batch, with these. None of their keys is in the batch.
+  absl::Status Write(std::vector<StateWrite>&& writes);
 
   static absl::Status Damaged(const absl::Status& status);
 
@@ -59,7 +58,6 @@ class StateBatch {
 
   StateStore& store_;
   absl::btree_map<std::string, Entry> entries_;
-  size_t bytes_ = 0;
 };
 
 }  // namespace actord::runtime

@@ -14,15 +14,18 @@ MUTANTS = {
         "Applier.SkipsWhatTheStoreStandsForAlready"),
     "APPLIED_IN_A_BATCH_BEFORE": (
         "runtime/store/journal_applier.cc",
-        "  batch_.Put(KeyOf(KeyKind::kMeta), ValueOf(meta_));\n  return batch_.Write();",
+        "  batch_.Put(KeyOf(KeyKind::kMeta), ValueOf(meta_));\n",
         "  StateBatch first(store_);\n"
         "  first.Put(KeyOf(KeyKind::kMeta), ValueOf(meta_));\n"
-        "  if (absl::Status status = first.Write(); !status.ok()) return status;\n"
-        "  return batch_.Write();",
+        "  if (absl::Status status = first.Write({}); !status.ok()) return status;\n",
         "the applied position is written apart from what it stands for", CRASH),
     "FORGETS_CONSUMED": (
         "runtime/store/journal_applier_steps.cc",
-        "  RemoveMail(process.pid, position.lsn, **mail);\n", "",
+        "  absl::StatusOr<std::optional<Mail>> mail = TakeMail(process, position.lsn);\n",
+        "  absl::StatusOr<std::optional<Mail>> mail = TakeMail(process, position.lsn);\n"
+        "  if (mail.ok() && mail->has_value()) {\n"
+        "    process.new_mail.Add(position.lsn, Mail(**mail));\n"
+        "  }\n",
         "a consumed message stays in the mailbox", PREFIX),
     "NAME_OUTLIVES": (
         "runtime/store/journal_applier_lives.cc",
@@ -49,7 +52,7 @@ MUTANTS = {
         "Rounds.TrimTheJournalAndLoseNothingInACrash"),
     "MAIL_OUTLIVES": (
         "runtime/store/journal_applier_lives.cc",
-        "    RemoveMail(process.pid, position, mail);\n", "",
+        "      batch_.Erase(KeyOf(KeyKind::kMail, process.pid, position));\n", "",
         "the mailbox of an ended process stays", PREFIX),
     "NO_DEAD_LETTERS": (
         "runtime/store/journal_applier_lives.cc",
@@ -73,7 +76,8 @@ MUTANTS = {
         "a yield is completed twice", "Applier.CompletesAYieldOnce"),
     "LATE_ANSWER": (
         "runtime/store/journal_applier_steps.cc",
-        "    RemoveMail(process.pid, answer, late);\n", "    static_cast<void>(late);\n",
+        "    const auto late = TakeMail(process, answer);\n",
+        "    const auto late = batch_.Read<Mail>(KeyOf(KeyKind::kMail, process.pid, answer));\n",
         "an answer that came too late stays in the mailbox", PREFIX),
     "STEP_TWICE": (
         "runtime/store/journal_applier_steps.cc",
