@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <tuple>
 #include <utility>
 
 #include "runtime/store/state_keys.h"
@@ -51,7 +52,10 @@ void NewMail::ForgetTaken() {
 
 absl::StatusOr<Resident*> ResidentProcesses::Find(const Pid& pid) {
   const auto found = residents_.find(pid);
-  if (found != residents_.end()) return found->second.get();
+  if (found != residents_.end()) {
+    found->second->is_used = true;
+    return found->second.get();
+  }
   absl::StatusOr<std::optional<ProcessEntry>> entry =
       batch_.Read<ProcessEntry>(KeyOf(KeyKind::kProcess, pid));
   if (!entry.ok()) return entry.status();
@@ -81,30 +85,53 @@ void ResidentProcesses::Remove(const Pid& pid) {
 }
 
 void ResidentProcesses::WriteChanged(std::vector<StateWrite>& writes) {
-  for (auto& [pid, resident] : residents_) {
-    if (resident->changed) {
-      writes.push_back(
-          {KeyOf(KeyKind::kProcess, pid), ValueOf(resident->entry)});
-    }
-    if (resident->image.has_value()) {
-      writes.push_back(
-          {KeyOf(KeyKind::kImage, pid), ValueOf(*resident->image)});
-    }
-    if (!resident->new_mail.empty()) {
-      for (const NewMail::Entry& entry : resident->new_mail.TakeAll()) {
-        std::string key = KeyOf(KeyKind::kMail, pid, entry.position);
-        if (!entry.mail.body.has_value()) {
-          writes.push_back({KeyOf(KeyKind::kBody, entry.position), key});
-        }
-        writes.push_back({std::move(key), ValueOf(entry.mail)});
-      }
-      resident->may_have_stored_mail = true;
-    }
-    resident->image.reset();
-    resident->changed = false;
-    resident->in_store = true;
+  // In the order of their keys, which costs the store least.
+  std::vector<Resident*> used;
+  for (const auto& [pid, resident] : residents_) {
+    if (std::exchange(resident->is_used, false)) used.push_back(resident.get());
   }
-  if (residents_.size() > kMaxKept) residents_.clear();
+  std::ranges::sort(used, {}, [](const Resident* one) {
+    return std::tuple(one->pid.node, one->pid.incarnation, one->pid.slot,
+                      one->pid.generation);
+  });
+  for (Resident* const one : used) {
+    if (std::exchange(one->changed, false)) {
+      writes.push_back(
+          {KeyOf(KeyKind::kProcess, one->pid), ValueOf(one->entry)});
+    }
+    one->in_store = true;
+  }
+  for (Resident* const one : used) {
+    if (!one->image.has_value()) continue;
+    writes.push_back({KeyOf(KeyKind::kImage, one->pid), ValueOf(*one->image)});
+    one->image.reset();
+  }
+  for (Resident* const one : used) WriteMail(*one, writes);
+  Forget(used);
+}
+
+void ResidentProcesses::Forget(const std::vector<Resident*>& used) {
+  if (residents_.size() <= kMaxKept) return;
+  absl::flat_hash_map<Pid, std::unique_ptr<Resident>> kept;
+  kept.reserve(used.size());
+  for (Resident* const one : used) {
+    const auto found = residents_.find(one->pid);
+    kept.emplace(one->pid, std::move(found->second));
+  }
+  residents_ = std::move(kept);
+}
+
+void ResidentProcesses::WriteMail(Resident& resident,
+                                  std::vector<StateWrite>& writes) {
+  if (resident.new_mail.empty()) return;
+  for (const NewMail::Entry& entry : resident.new_mail.TakeAll()) {
+    std::string key = KeyOf(KeyKind::kMail, resident.pid, entry.position);
+    if (!entry.mail.body.has_value()) {
+      writes.push_back({KeyOf(KeyKind::kBody, entry.position), key});
+    }
+    writes.push_back({std::move(key), ValueOf(entry.mail)});
+  }
+  resident.may_have_stored_mail = true;
 }
 
 }  // namespace actord::runtime

@@ -49,6 +49,7 @@ struct Resident {
   ProcessEntry entry;
   std::optional<ImageEntry> image;  // set: changed since the last batch
   NewMail new_mail;
+  bool is_used = true;  // since the last batch
   bool changed = false;
   bool in_store = false;
   // False: the store has no mail of the process.
@@ -73,7 +74,10 @@ class ResidentProcesses {
   void WriteChanged(std::vector<StateWrite>& writes);
 
  private:
-  // More than this many are not kept from one batch to the next.
+  static void WriteMail(Resident& resident, std::vector<StateWrite>& writes);
+  // Above kMaxKept only those that the last batch has used are kept.
+  void Forget(const std::vector<Resident*>& used);
+
   static constexpr size_t kMaxKept = 65'536;
 
   StateBatch& batch_;
