@@ -13,6 +13,7 @@
 #include "handlers/commands/process_send.h"
 #include "handlers/commands/process_spawn.h"
 #include "handlers/commands/timer_sleep.h"
+#include "handlers/schedule/schedule.h"
 #include "handlers/supervisor/supervisor.h"
 
 namespace actord::handlers {
@@ -57,7 +58,7 @@ absl::StatusOr<HandlerSet> CreateBuiltinHandlers(const BuiltinOptions& options,
 }
 
 std::vector<const actord_process_type*> BuiltinProcessTypes() {
-  return {&kProcessType<Supervisor>};
+  return {&kProcessType<Schedule>, &kProcessType<Supervisor>};
 }
 
 }  // namespace actord::handlers

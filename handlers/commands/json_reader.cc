@@ -164,6 +164,10 @@ void JsonReader::Refuse(const std::string& what) {
                    what + "; wanted is " + std::string(wanted_));
 }
 
+void JsonReader::RefuseValue(const char* field, std::string_view value) {
+  Refuse(Quoted(field) + " is \"" + Excerpt(value) + "\"");
+}
+
 void JsonReader::RefuseWith(const Status& status) {
   if (status_.ok()) status_ = status;
 }

@@ -54,6 +54,8 @@ class JsonReader {
 
   // Reports another error in a field.
   void Refuse(const std::string& what);
+  // Reports that a field has the wrong text.
+  void RefuseValue(const char* field, std::string_view value);
   // Reports an error whose text is complete.
   void RefuseWith(const Status& status);
 

@@ -1,5 +1,7 @@
 #include "handlers/commands/process_send.h"
 
+#include <actord/excerpt.h>
+
 #include <optional>
 #include <string>
 
@@ -27,14 +29,21 @@ std::string Describe(Code code, const std::string& to) {
 
 Reply ProcessSend::Handle(const Command& command) const {
   JsonReader json(command.payload(),
-                  R"({"to": PID text, "topic": text, "payload": any})",
+                  R"({"to": PID text or "@NAME", "topic": text, )"
+                  R"("payload": any})",
                   {"to", "topic", "payload"});
   const std::string to_text = json.Text("to");
   const std::string topic = json.TextOr("topic", "");
   const std::string body = json.Body("payload");
-  const std::optional<Pid> to = host_.ParsePid(to_text);
-  if (!to) json.Refuse("field \"to\" is not the text of a PID");
+  const bool is_name = to_text.starts_with('@');
+  const std::optional<Pid> to = is_name ? host_.LookUpName(to_text.substr(1))
+                                        : host_.ParsePid(to_text);
+  if (!to && !is_name) json.Refuse("field \"to\" is not the text of a PID");
   if (!json.status().ok()) return json.status();
+  if (!to) {
+    return Status(Code::kNotFound, "no process holds the name " +
+                                       Excerpt(to_text.substr(1)));
+  }
 
   const Code code = host_.Send(command.from(), *to, topic, body);
   if (code != Code::kOk) return Status(code, Describe(code, to_text));

@@ -159,22 +159,16 @@ uint32_t ReadFinalCodes(JsonReader& reader) {
   return codes;
 }
 
-void RefuseValue(JsonReader& reader, const char* field,
-                 const std::string& value) {
-  reader.Refuse("field \"" + reader.PathOf(field) + "\" is \"" +
-                Excerpt(value) + "\"");
-}
-
 // For a child that is only checked, `spawn` stays empty.
 ChildSpec ReadChild(JsonReader& reader, const Place& place) {
   ChildSpec child;
   child.id = reader.Text("id");
   if (reader.status().ok() && !IsName(child.id)) {
-    RefuseValue(reader, "id", child.id);
+    reader.RefuseValue("id", child.id);
   }
   child.type = reader.Text("type");
   if (reader.status().ok() && !IsDeclaredName(child.type)) {
-    RefuseValue(reader, "type", child.type);
+    reader.RefuseValue("type", child.type);
   }
   const bool nested = child.type == kSupervisorType;
   child.restart = static_cast<Restart>(
@@ -186,11 +180,11 @@ ChildSpec ReadChild(JsonReader& reader, const Place& place) {
 
   Json spawn = {{"type", child.type}, {"link", true}, {"monitor", true}};
   if (const std::string method = reader.TextOr("method", ""); !method.empty()) {
-    if (!IsDeclaredName(method)) RefuseValue(reader, "method", method);
+    if (!IsDeclaredName(method)) reader.RefuseValue("method", method);
     spawn["method"] = method;
   }
   if (const std::string name = reader.TextOr("name", ""); !name.empty()) {
-    if (!IsName(name)) RefuseValue(reader, "name", name);
+    if (!IsName(name)) reader.RefuseValue("name", name);
     spawn["name"] = name;
   }
   spawn["priority"] =

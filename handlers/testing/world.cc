@@ -11,6 +11,7 @@
 
 #include "handlers/rules/pid_text.h"
 #include "handlers/rules/process_rules.h"
+#include "handlers/schedule/schedule.h"
 #include "handlers/supervisor/supervisor.h"
 #include "handlers/testing/step.h"
 
@@ -45,10 +46,12 @@ const char* NameOf(EndKind kind) {
 
 const actord_process_type* Harness::World::FindType(
     std::string_view name) const {
-  // The supervisor is a built-in type of the daemon.
-  constexpr const actord_process_type* kSupervisor =
-      &kProcessType<handlers::Supervisor>;
-  if (name == kSupervisor->name) return kSupervisor;
+  // The built-in types of the daemon.
+  for (const actord_process_type* const type :
+       {&kProcessType<handlers::Schedule>,
+        &kProcessType<handlers::Supervisor>}) {
+    if (name == type->name) return type;
+  }
   for (size_t i = 0; i < plugin.process_type_count; ++i) {
     if (name == plugin.process_types[i]->name) return plugin.process_types[i];
   }

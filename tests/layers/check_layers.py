@@ -121,6 +121,7 @@ LAYERS = {
         "include",
         "rules",
         "commands",
+        "schedule",
         "supervisor",
         "loader",
         "testing",

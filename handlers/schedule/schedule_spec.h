@@ -1,0 +1,63 @@
+// What a schedule is started with: when it is due, what it does then, and what
+// becomes of times that it has missed.
+//
+// Thread-safety: plain values and pure functions.
+#pragma once
+
+#include <actord/result.h>
+#include <actord/values.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "handlers/schedule/cron_expression.h"
+
+namespace actord::handlers {
+
+// What becomes of due times that the schedule has missed: those that are over
+// by more than `grace`, and those that another due time has followed.
+enum class CatchUp {
+  kSkip,  // nothing
+  kOnce,  // one run for all of them
+  kAll,   // a run for each of the last 1,000
+};
+
+struct ScheduleSpec {
+  // Maximum size of what is done at each due time. The image of a schedule has
+  // it.
+  static constexpr size_t kMaxCommandBytes = size_t{64} * 1024;
+
+  // nullopt: `every` is set.
+  std::optional<CronExpression> cron = std::nullopt;
+  Duration every{0};
+  CatchUp catch_up = CatchUp::kSkip;
+  Duration grace{std::chrono::minutes(1)};
+  bool paused = false;
+  // The command of a run, process.spawn or process.send, and its payload.
+  std::string command;
+  std::string payload;
+  // The receiver of process.send: the text of a PID, or @ and a name.
+  std::string send_to;
+  // For people: the cron expression or the interval; the process type or the
+  // receiver.
+  std::string when;
+  std::string what;
+};
+
+// INVALID_ARGUMENT names the field that is wrong, and says what would be right.
+//
+//   {"cron": "*/5 * * * *", "catch_up": "skip", "grace_ms": 60000,
+//    "paused": false,
+//    "submit": {"type": "report", "method": "run", "input": any,
+//               "name": "nightly", "priority": 16, "keep_result": false}}
+//
+// or "every_ms": 1000 to 31622400000 (366 days) instead of "cron", and "send":
+// {"to": PID or "@NAME", "topic": text, "payload": any} instead of "submit".
+// Shown is what holds for what is left out; an input and a name are left out.
+Result<ScheduleSpec> ParseScheduleSpec(std::string_view json,
+                                       size_t max_payload_bytes = SIZE_MAX);
+
+}  // namespace actord::handlers
