@@ -28,6 +28,7 @@ void AddDeadLetters(CLI::App& app, Action& chosen);
 void AddComplete(CLI::App& app, Action& chosen);
 void AddWatch(CLI::App& app, Action& chosen);
 void AddWork(CLI::App& app, Action& chosen);
+void AddSchedule(CLI::App& app, Action& chosen);
 void AddPlugin(CLI::App& app, Action& chosen);
 void AddStatus(CLI::App& app, Action& chosen);
 void AddClients(CLI::App& app, Action& chosen);

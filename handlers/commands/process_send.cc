@@ -36,13 +36,13 @@ Reply ProcessSend::Handle(const Command& command) const {
   const std::string topic = json.TextOr("topic", "");
   const std::string body = json.Body("payload");
   const bool is_name = to_text.starts_with('@');
-  const std::optional<Pid> to = is_name ? host_.LookUpName(to_text.substr(1))
-                                        : host_.ParsePid(to_text);
+  const std::optional<Pid> to =
+      is_name ? host_.LookUpName(to_text.substr(1)) : host_.ParsePid(to_text);
   if (!to && !is_name) json.Refuse("field \"to\" is not the text of a PID");
   if (!json.status().ok()) return json.status();
   if (!to) {
-    return Status(Code::kNotFound, "no process holds the name " +
-                                       Excerpt(to_text.substr(1)));
+    return Status(Code::kNotFound,
+                  "no process holds the name " + Excerpt(to_text.substr(1)));
   }
 
   const Code code = host_.Send(command.from(), *to, topic, body);

@@ -116,7 +116,8 @@ Result<uint64_t> ReadPart(const FieldRule& rule, std::string_view part) {
     }
     if (first < 0 || last < 0) return Wrong(rule, part, ValuesOf(rule));
     if (first > last) {
-      return Wrong(rule, part, "a range goes from the lower to the higher value");
+      return Wrong(rule, part,
+                   "a range goes from the lower to the higher value");
     }
   }
   int step = 1;
@@ -155,7 +156,8 @@ std::vector<std::string_view> SplitFields(std::string_view text) {
   for (;;) {
     const size_t begin = text.find_first_not_of(kBlanks);
     if (begin == text.npos) return fields;
-    const size_t end = std::min(text.find_first_of(kBlanks, begin), text.size());
+    const size_t end =
+        std::min(text.find_first_of(kBlanks, begin), text.size());
     fields.push_back(text.substr(begin, end - begin));
     text.remove_prefix(end);
   }

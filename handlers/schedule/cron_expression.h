@@ -1,11 +1,12 @@
 // A cron expression, and the times that it names, in UTC.
 //
 // Five fields as cron(5) describes them: minute, hour, day of month, month, day
-// of week. A field is *, a value, a range (1-5), or a list of these (1,3,10-12);
+// of week. A field is *, a value, a range (1-5), or a list of these
+// (1,3,10-12);
 // * and a range may have a step (*/15, 10-40/10). Months and days of the week
 // have names, too: the first three letters, in any case. 0 and 7 are Sunday. If
-// both fields of days are restricted, a day matches if one of them does. A field
-// that begins with * is not restricted. Also @hourly, @daily, @midnight,
+// both fields of days are restricted, a day matches if one of them does. A
+// field that begins with * is not restricted. Also @hourly, @daily, @midnight,
 // @weekly, @monthly, @yearly and @annually.
 //
 // All times are seconds since the Unix epoch. The calendar is the proleptic

@@ -84,14 +84,16 @@ Status Schedule::Init(std::string_view /*method*/, const Payload& input,
 
 void Schedule::Step(Events events, StepOutput& out) {
   const Moment now = Now(out);
+  bool is_removed = false;
   for (const Event event : events) {
-    if (event.is_completion()) {
-      TakeCompletion(event, now, out);
-    } else if (event.is_message() && !TakeMessage(event, now, out)) {
-      return;
-    }
+    if (event.is_completion()) TakeCompletion(event, now, out);
+    is_removed |= event.is_message() && event.topic() == "remove";
   }
-  RunWhatIsDue(now, out);
+  // The end of a process gives up its commands, so no run begins with it.
+  if (!is_removed) RunWhatIsDue(now, out);
+  for (const Event event : events) {
+    if (event.is_message() && !TakeMessage(event, now, out)) return;
+  }
   SetTimer(now, out);
 }
 
@@ -116,8 +118,9 @@ void Schedule::TakeFailure(const Error& error, const Moment& now,
                 std::string(CutUtf8(error.message, kMaxErrorBytes));
   // One line for a target that is gone, whatever number of runs fail.
   if (std::exchange(is_failing_, true)) return;
-  out.Yield("log.write",
-            TextOfJson({{"level", "warning"},
+  out.Yield(
+      "log.write",
+      TextOfJson({{"level", "warning"},
                   {"message", "schedule " + out.FormatPid(out.self()) + " (" +
                                   spec_.when + ", " + spec_.what +
                                   "): a run has failed: " + last_error_}}));
@@ -158,8 +161,9 @@ void Schedule::RunWhatIsDue(const Moment& now, StepOutput& out) {
     last_run_ns_ = now.wall_ns;
   }
   if (!plan_->TakeSetBack()) return;
-  out.Yield("log.write",
-            TextOfJson({{"level", "warning"},
+  out.Yield(
+      "log.write",
+      TextOfJson({{"level", "warning"},
                   {"message",
                    "schedule " + out.FormatPid(out.self()) + " (" + spec_.when +
                        ", " + spec_.what +
@@ -170,9 +174,8 @@ void Schedule::RunWhatIsDue(const Moment& now, StepOutput& out) {
 
 void Schedule::SetTimer(const Moment& now, StepOutput& out) {
   // With no room for another run, a completion comes first.
-  const std::optional<Duration> look = under_way_.size() < kMaxUnderWay
-                                           ? plan_->NextLook(now)
-                                           : std::nullopt;
+  const std::optional<Duration> look =
+      under_way_.size() < kMaxUnderWay ? plan_->NextLook(now) : std::nullopt;
   if (!look) {
     if (sleep_ != 0) out.CancelYield(std::exchange(sleep_, 0));
     return;
@@ -215,21 +218,21 @@ SnapshotResult Schedule::Snapshot() const {
     under_way.push_back({tag, due_ns});
   }
   return TextOfJson({{"input", input_},
-               {"anchor_ns", plan.anchor_ns},
-               {"cursor_ns", plan.cursor_ns},
-               {"paused", plan.paused},
-               {"missed", plan.missed},
-               {"sleep", sleep_},
-               {"sleeps_until_ns", sleeps_until_ns_},
-               {"under_way", std::move(under_way)},
-               {"runs", runs_},
-               {"failures", failures_},
-               {"last_due_ns", last_due_ns_},
-               {"last_run_ns", last_run_ns_},
-               {"last_error_ns", last_error_ns_},
-               {"last_error", last_error_},
-               {"last_pid", last_pid_},
-               {"is_failing", is_failing_}});
+                     {"anchor_ns", plan.anchor_ns},
+                     {"cursor_ns", plan.cursor_ns},
+                     {"paused", plan.paused},
+                     {"missed", plan.missed},
+                     {"sleep", sleep_},
+                     {"sleeps_until_ns", sleeps_until_ns_},
+                     {"under_way", std::move(under_way)},
+                     {"runs", runs_},
+                     {"failures", failures_},
+                     {"last_due_ns", last_due_ns_},
+                     {"last_run_ns", last_run_ns_},
+                     {"last_error_ns", last_error_ns_},
+                     {"last_error", last_error_},
+                     {"last_pid", last_pid_},
+                     {"is_failing", is_failing_}});
 }
 
 Status Schedule::Restore(std::string_view /*method*/, const RestoreFrom& from,
@@ -238,11 +241,10 @@ Status Schedule::Restore(std::string_view /*method*/, const RestoreFrom& from,
     const Json image = Json::parse(from.snapshot.bytes);
     Status status = Read(image.at("input").get<std::string>(), context);
     if (!status.ok()) return status;
-    plan_.emplace(spec_,
-                  SchedulePlan::State{.anchor_ns = image.at("anchor_ns"),
-                                      .cursor_ns = image.at("cursor_ns"),
-                                      .paused = image.at("paused"),
-                                      .missed = image.at("missed")});
+    plan_.emplace(spec_, SchedulePlan::State{.anchor_ns = image.at("anchor_ns"),
+                                             .cursor_ns = image.at("cursor_ns"),
+                                             .paused = image.at("paused"),
+                                             .missed = image.at("missed")});
     sleep_ = image.at("sleep");
     sleeps_until_ns_ = image.at("sleeps_until_ns");
     // The yields stay after a restart; after an upgrade those that are adopted.

@@ -1,8 +1,9 @@
-// Which due times a schedule runs, which it leaves out, and when it looks again.
+// Which due times a schedule runs, which it leaves out, and when it looks
+// again.
 //
 // Each due time is run at most once: the cursor is the last one that was run or
-// left out, and it moves forward alone. Invariant: no due time is run before its
-// time has come on its clock.
+// left out, and it moves forward alone. Invariant: no due time is run before
+// its time has come on its clock.
 //
 // Thread-safety: none. Pure: the clocks are arguments.
 #pragma once

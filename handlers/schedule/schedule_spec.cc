@@ -53,8 +53,9 @@ void ReadWhen(JsonReader& reader, ScheduleSpec& spec) {
   const bool has_cron = reader.Find("cron") != nullptr;
   const bool has_every = reader.Find("every_ms") != nullptr;
   if (has_cron == has_every) {
-    return reader.Refuse(has_cron ? "\"cron\" and \"every_ms\" exclude each other"
-                                  : "\"cron\" or \"every_ms\" is missing");
+    return reader.Refuse(has_cron
+                             ? "\"cron\" and \"every_ms\" exclude each other"
+                             : "\"cron\" or \"every_ms\" is missing");
   }
   if (has_every) {
     const double ms = reader.NumberOr("every_ms", 0, kMinEveryMs, kMaxEveryMs);
@@ -150,17 +151,17 @@ void ReadWhat(JsonReader& reader, size_t max_payload_bytes,
 
 Result<ScheduleSpec> ParseScheduleSpec(std::string_view json,
                                        size_t max_payload_bytes) {
-  JsonReader reader(Payload(json), kWantedSchedule,
-                    {"cron", "every_ms", "submit", "send", "catch_up",
-                     "grace_ms", "paused"});
+  JsonReader reader(
+      Payload(json), kWantedSchedule,
+      {"cron", "every_ms", "submit", "send", "catch_up", "grace_ms", "paused"});
   ScheduleSpec spec;
   ReadWhen(reader, spec);
   ReadWhat(reader, max_payload_bytes, spec);
   spec.catch_up = static_cast<CatchUp>(
       reader.ChoiceOr("catch_up", static_cast<size_t>(CatchUp::kSkip),
                       {"skip", "once", "all"}));
-  spec.grace = milliseconds(reader.IntegerOr("grace_ms", kDefaultGraceMs,
-                                             kMinGraceMs, kMaxGraceMs));
+  spec.grace = milliseconds(
+      reader.IntegerOr("grace_ms", kDefaultGraceMs, kMinGraceMs, kMaxGraceMs));
   spec.paused = reader.FlagOr("paused", false);
   if (!reader.status().ok()) return reader.status();
   return spec;

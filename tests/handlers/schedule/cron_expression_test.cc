@@ -41,12 +41,11 @@ std::string TextOf(int64_t at) {
   const sys_days day{days(at / 86'400)};
   const year_month_day date(day);
   char text[64];
-  std::snprintf(text, sizeof(text), "%04d-%02u-%02u %02d:%02d",
-                static_cast<int>(date.year()),
-                static_cast<unsigned>(date.month()),
-                static_cast<unsigned>(date.day()),
-                static_cast<int>(at % 86'400 / 3'600),
-                static_cast<int>(at % 3'600 / 60));
+  std::snprintf(
+      text, sizeof(text), "%04d-%02u-%02u %02d:%02d",
+      static_cast<int>(date.year()), static_cast<unsigned>(date.month()),
+      static_cast<unsigned>(date.day()), static_cast<int>(at % 86'400 / 3'600),
+      static_cast<int>(at % 3'600 / 60));
   return text;
 }
 
@@ -149,7 +148,8 @@ TEST(CronExpression, NamesTheNextTimes) {
     for (const std::string& expected : each.next) {
       const std::optional<int64_t> next = cron.Next(at);
       ASSERT_TRUE(next) << each.cron;
-      EXPECT_EQ(TextOf(*next), expected) << each.cron << " after " << TextOf(at);
+      EXPECT_EQ(TextOf(*next), expected)
+          << each.cron << " after " << TextOf(at);
       at = *next;
     }
   }
@@ -169,8 +169,9 @@ TEST(CronExpression, WhatItCannotBeIsRefused) {
       {"* * 32 * *", "a value is from 1 to 31"},
       {"* * * 13 *", "a value is from 1 to 12, or a name from jan to dec"},
       {"* * * january *", "a name from jan to dec"},
-      {"* * * * 8", "the day of week has \"8\"; a value is from 0 to 7, or a "
-                    "name from sun to sat"},
+      {"* * * * 8",
+       "the day of week has \"8\"; a value is from 0 to 7, or a "
+       "name from sun to sat"},
       {"* * * mon *", "the month has \"mon\""},
       {"-1 * * * *", "the minute has \"-1\""},
       {"1- * * * *", "the minute has \"1-\""},
@@ -222,8 +223,8 @@ TEST(CronExpression, CountAndNthAgreeWithNext) {
       at = times.back();
       if (at > At("2150-01-01 00:00")) break;
     }
-    for (const size_t i : {size_t{0}, size_t{1}, times.size() / 2,
-                           times.size() - 1}) {
+    for (const size_t i :
+         {size_t{0}, size_t{1}, times.size() / 2, times.size() - 1}) {
       EXPECT_EQ(cron.Nth(begin, i + 1), times[i]) << text;
       EXPECT_EQ(cron.Count(begin, times[i]), i + 1) << text;
       EXPECT_EQ(cron.Count(begin, times[i] - 1), i) << text;

@@ -42,13 +42,12 @@ TEST(ScheduleSpec, EverythingIsTakenAsItSays) {
   EXPECT_EQ(spec->catch_up, CatchUp::kAll);
   EXPECT_EQ(spec->grace, std::chrono::seconds(1));
   EXPECT_TRUE(spec->paused);
-  EXPECT_EQ(json::parse(spec->payload),
-            json({{"type", "t"},
-                  {"method", "m"},
-                  {"input", {{"a", {1}}}},
-                  {"name", "n/1"},
-                  {"keep_result", true},
-                  {"priority", 31}}));
+  EXPECT_EQ(json::parse(spec->payload), json({{"type", "t"},
+                                              {"method", "m"},
+                                              {"input", {{"a", {1}}}},
+                                              {"name", "n/1"},
+                                              {"keep_result", true},
+                                              {"priority", 31}}));
   spec = ParseScheduleSpec(
       R"({"every_ms": 1500, "catch_up": "once",
           "send": {"to": "@orders/17", "topic": "tick", "payload": "text"}})");
@@ -110,8 +109,9 @@ TEST(ScheduleSpec, WhatItCannotBeIsRefused) {
 }
 
 TEST(ScheduleSpec, WhatARunNeedsIsBounded) {
-  json input = {{"every_ms", 1000},
-                {"submit", {{"type", "a"}, {"input", std::string(66'000, 'x')}}}};
+  json input = {
+      {"every_ms", 1000},
+      {"submit", {{"type", "a"}, {"input", std::string(66'000, 'x')}}}};
   EXPECT_THAT(ParseScheduleSpec(input.dump()).status().message(),
               HasSubstr("the limit is 65536"));
   input["submit"]["input"] = std::string(2'000, 'x');

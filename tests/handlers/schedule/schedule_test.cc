@@ -129,11 +129,11 @@ TEST_F(ScheduleTest, SendsToAPid) {
   harness.Submit("inbox");
   harness.Run();
   const std::string pid = harness.Call(harness.HolderOf("inbox"), "pid")->bytes;
-  harness.Submit("schedule", "",
-                 json({{"every_ms", 1000},
-                       {"send",
-                        {{"to", pid}, {"topic", "tick"}, {"payload", "x"}}}})
-                     .dump());
+  harness.Submit(
+      "schedule", "",
+      json({{"every_ms", 1000},
+            {"send", {{"to", pid}, {"topic", "tick"}, {"payload", "x"}}}})
+          .dump());
   harness.Advance(2s);
   EXPECT_THAT(begun, ElementsAre("x", "x"));
   EXPECT_THAT(
