@@ -69,6 +69,10 @@ Runtime::Core::Core(const RuntimeOptions& resolved, const Catalog& known)
       durable_inputs(durable == nullptr ? nullptr
                                         : std::make_unique<DurableInputs>(
                                               *durable, delivery, processes)),
+      letter_journal(durable == nullptr
+                         ? nullptr
+                         : std::make_unique<LetterJournal>(*durable, delivery,
+                                                           processes, lane)),
       tasks(
           options.external_commands, options.work_policies, limits, clock,
           [this](actord_completion completion, const YieldResult& result) {
@@ -79,7 +83,7 @@ Runtime::Core::Core(const RuntimeOptions& resolved, const Catalog& known)
       results(limits, clock, [this] { threads.watchdog().WorkerWoke(); }),
       broker(scheduler, processes, delivery, tasks, durable.get(), limits,
              kMaxYieldRecords, ThreadsOf(options)),
-      dead_letters(limits, clock, delivery, lane),
+      dead_letters(limits, clock, delivery, lane, letter_journal.get()),
       lifecycle_log(limits, clock),
       names(processes),
       groups(processes),

@@ -16,6 +16,7 @@
 #include "runtime/delivery/delivery.h"
 #include "runtime/durable/durable_inputs.h"
 #include "runtime/durable/durable_processes.h"
+#include "runtime/durable/letter_journal.h"
 #include "runtime/effects/blocking_pool.h"
 #include "runtime/effects/calls.h"
 #include "runtime/effects/dispatcher.h"
@@ -95,6 +96,7 @@ class Runtime::Core {
   Lane lane;  // for all threads that run no workers
   Delivery delivery;
   const std::unique_ptr<DurableInputs> durable_inputs;
+  const std::unique_ptr<LetterJournal> letter_journal;
   TaskTable tasks;
   Results results;
   YieldBroker broker;
@@ -137,6 +139,8 @@ class Runtime::Core {
   // Brings the ids back, when the processes are back. The id of a process whose
   // Init has not returned is in flight until Init returns.
   absl::Status RecoverIds();
+  // Brings the dead letters back.
+  absl::Status RecoverLetters();
   // False: the process has begun, or it was not this id that has started it.
   bool AwaitBegin(const StoredRequest& request);
   void FreeMailboxes();

@@ -253,6 +253,7 @@ absl::Status Runtime::Core::Recover() {
         return recovered.status();
       });
   if (status.ok()) status = RecoverIds();
+  if (status.ok()) status = RecoverLetters();
   if (!status.ok()) return status;
   status = durable->store().ForEachOutcome(
       [&](const Pid& pid, OutcomeEntry&& entry) {

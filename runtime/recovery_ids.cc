@@ -1,5 +1,5 @@
-// Brings the request ids and message ids of the store back before the runtime
-// serves.
+// Brings the request ids, the message ids and the dead letters of the store
+// back before the runtime serves.
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -60,6 +60,22 @@ absl::Status Runtime::Core::RecoverIds() {
     }
   }
   return status;
+}
+
+absl::Status Runtime::Core::RecoverLetters() {
+  const uint64_t now_ns = durable->NowNs();
+  const uint64_t unix_ns = clock.UnixNs();
+  return durable->store().ForEachLetter(
+      [&](uint64_t position, Letter&& letter) {
+        Envelope* const message =
+            lane.NewEnvelope(ACTORD_EVENT_MESSAGE, letter.mail.body->topic,
+                             ToAbi(letter.mail.body->payload));
+        message->from = ToAbi(letter.mail.from);
+        const uint64_t age_ns = now_ns - std::min(now_ns, letter.at_ns);
+        dead_letters.Restore(
+            message, letter.to, static_cast<DeadLetterReason>(letter.reason),
+            letter.owner, position, unix_ns - std::min(unix_ns, age_ns));
+      });
 }
 
 }  // namespace actord::runtime

@@ -71,7 +71,11 @@ Number ReadNumber(std::string_view text, int base) {
 }  // namespace
 
 std::string FormatDeadLetterId(uint32_t incarnation, uint64_t number) {
-  return absl::StrFormat("%x.%d", incarnation, number);
+  using runtime::DeadLetter;
+  // A letter of the store belongs to no start of the daemon.
+  const bool is_logged = (number & DeadLetter::kLogged) != 0;
+  return absl::StrFormat("%x.%d", is_logged ? 0 : incarnation,
+                         number & ~DeadLetter::kLogged);
 }
 
 absl::StatusOr<uint64_t> ReadDeadLetterId(std::string_view field,
@@ -80,14 +84,16 @@ absl::StatusOr<uint64_t> ReadDeadLetterId(std::string_view field,
   const std::string_view id = text;
   const size_t dot = id.find('.');
   const auto run = ReadNumber<uint32_t>(id.substr(0, dot), 16);
-  const auto number = dot == std::string_view::npos
-                          ? 0
-                          : ReadNumber<uint64_t>(id.substr(dot + 1), 10);
+  auto number = dot == std::string_view::npos
+                    ? 0
+                    : ReadNumber<uint64_t>(id.substr(dot + 1), 10);
+  if ((number & runtime::DeadLetter::kLogged) != 0) number = 0;
   // Each id has exactly one valid text.
   if (number == 0 || FormatDeadLetterId(run, number) != text) {
     return Wrong(field,
                  "is not the id of a dead letter, as ListDeadLetters tells it");
   }
+  if (run == 0) return number | runtime::DeadLetter::kLogged;
   if (run != incarnation) {
     return runtime::Error(
         absl::StatusCode::kNotFound, runtime::reason::kDeadLetterNotFound,

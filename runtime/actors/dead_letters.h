@@ -7,6 +7,10 @@
 // a letter is the message's own envelope, which is neither copied nor freed
 // under the lock, and List and Get take the lock for one piece at a time.
 //
+// A letter that the journal of a store holds too has the position of its
+// message there. A log writes what becomes of it, so that it is kept over a
+// restart.
+//
 // Thread-safety: any thread. Ownership: owns the envelopes that are added.
 #pragma once
 
@@ -40,7 +44,10 @@ enum class DeadLetterReason : uint8_t {
 };
 
 struct DeadLetter {
-  uint64_t id = 0;  // grows from letter to letter; never 0, never used again
+  // In the id of a letter that is in the journal, beside its position.
+  static constexpr uint64_t kLogged = uint64_t{1} << 63;
+
+  uint64_t id = 0;       // never 0, never used again
   uint64_t unix_ns = 0;  // when it became a dead letter
   Pid from;              // empty: from outside
   Pid to;
@@ -69,6 +76,20 @@ struct DeadLetterPage {
   uint64_t next = 0;  // where the next page begins; 0: this was the last
 };
 
+// Writes into the journal what becomes of letters. All functions are called
+// without a lock. Thread-safety: any thread.
+class LetterLog {
+ public:
+  virtual ~LetterLog() = default;
+  // The letters at these positions are not kept any more.
+  virtual void Forget(const std::vector<uint64_t>& positions) = 0;
+  // Sends a letter again, as DeadLetters::Resend does. `position`: of the
+  // letter; 0: it is not in the journal. If the message is refused, the letter
+  // may have another position afterwards.
+  virtual absl::Status Resend(Owner by, const Pid& to, const Envelope& message,
+                              uint64_t& position) = 0;
+};
+
 class DeadLetters {
  public:
   // The memory that a letter is charged beside its envelope.
@@ -77,9 +98,10 @@ class DeadLetters {
   // the last may be short or empty.
   static constexpr size_t kMaxLookedAt = 1 << 16;
 
-  // `shared_lane` is for threads that are not workers.
+  // `shared_lane` is for threads that are not workers. `log`: null without a
+  // store.
   DeadLetters(const LiveLimits& limits, const Clock& clock, Delivery& delivery,
-              Lane& shared_lane);
+              Lane& shared_lane, LetterLog* log = nullptr);
   ~DeadLetters();
   DeadLetters(const DeadLetters&) = delete;
   DeadLetters& operator=(const DeadLetters&) = delete;
@@ -87,8 +109,12 @@ class DeadLetters {
   // Counts a message or a call, and keeps it if the limits allow that. A
   // message that is larger than the limit of all letters is not kept, and
   // displaces no other letter. `owner`: see DeadLetter; `lane`: the caller's.
+  // `position`: of the message in the journal; 0: it is not there.
   void Add(Envelope* envelope, const Pid& to, DeadLetterReason reason,
-           Owner owner, Lane& lane);
+           Owner owner, Lane& lane, uint64_t position = 0);
+  // Adds a letter of the store, which became one at this time.
+  void Restore(Envelope* envelope, const Pid& to, DeadLetterReason reason,
+               Owner owner, uint64_t position, uint64_t unix_ns);
   // Drops the letters above the limits. Called when the limits have changed.
   void Trim();
 
@@ -127,9 +153,15 @@ class DeadLetters {
     DeadLetterReason reason;
     bool call;
     Owner owner;
+    uint64_t position;  // 0: it is not in the journal
   };
-  // Ordered by id, that is by age.
+  // By age: the numbers grow from letter to letter.
   using Letters = absl::btree_map<uint64_t, Kept>;
+  // What must be done with letters without the lock.
+  struct Removed {
+    EnvelopeList envelopes;
+    std::vector<uint64_t> positions;
+  };
 
   static size_t ChargeOf(const Envelope& envelope) {
     return envelope.bytes() + kOverheadBytes;
@@ -146,6 +178,12 @@ class DeadLetters {
   static bool Show(const DeadLetterQuery& query,
                    const Letters::value_type& letter, DeadLetterPage& page);
 
+  void AddKept(Kept kept, Lane& lane);
+  // Sends a letter through the log.
+  absl::StatusOr<Pid> ResendLogged(uint64_t number, Kept kept, const Pid& to,
+                                   Owner by);
+  void Put(uint64_t number, const Kept& kept)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // end(): no letter of this id that `by` sees is kept.
   [[nodiscard]] Letters::const_iterator Find(uint64_t id, Owner by) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -154,18 +192,21 @@ class DeadLetters {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Removes the oldest letters until at most `max_count` letters and
   // `max_bytes` bytes are left.
-  void Forget(size_t max_count, size_t max_bytes, EnvelopeList& forgotten)
+  void Forget(size_t max_count, size_t max_bytes, Removed& forgotten)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  static void Free(EnvelopeList& forgotten, Lane& lane);
+  void Free(Removed& forgotten, Lane& lane);
 
   const LiveLimits& limits_;
   const Clock& clock_;
   Delivery& delivery_;
   Lane& shared_lane_;
+  LetterLog* const log_;
 
   mutable Mutex mutex_;
-  uint64_t next_id_ ABSL_GUARDED_BY(mutex_) = 1;
+  uint64_t next_number_ ABSL_GUARDED_BY(mutex_) = 1;
   Letters letters_ ABSL_GUARDED_BY(mutex_);
+  // The numbers of the letters that are in the journal, by their positions.
+  absl::btree_map<uint64_t, uint64_t> logged_ ABSL_GUARDED_BY(mutex_);
   size_t bytes_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 

@@ -59,14 +59,11 @@ Sent DurableInputs::Refuse(const Pid& to, uint64_t position, size_t count,
                            const InputId& id) {
   const bool is_full =
       posted == Posted::kMailboxFull || posted == Posted::kOverQuota;
-  // The end has made dead letters of the messages, in the journal too; only an
-  // id must not stay there.
-  if (!is_full && !id.is_set()) return {std::move(status), position};
   const records::DropReason reason =
       is_full ? records::DropReason::kMailboxFull : records::DropReason::kEnded;
-  // What the journal holds becomes a dead letter, so nothing acts after its
-  // sender was told that it does not.
-  records::Dropped dropped{.to = to, .reason = reason};
+  // Nothing acts after its sender was told that it does not, and nothing that
+  // its sender still has becomes a dead letter.
+  records::Dropped dropped{.to = to, .reason = reason, .is_told = true};
   if (id.is_set()) {
     dropped.request = id.id->id;
     dropped.owner = id.id->owner;

@@ -77,6 +77,11 @@ class DurableStore {
   virtual absl::Status ForEachRequest(
       absl::FunctionRef<void(StoredRequest&&)> use) = 0;
 
+  // The same for the dead letters, with their bodies, in the order of their
+  // positions.
+  virtual absl::Status ForEachLetter(
+      absl::FunctionRef<void(uint64_t position, Letter&&)> use) = 0;
+
   // The bounds of the request ids, and of the message ids, that the store
   // keeps.
   [[nodiscard]] virtual RequestIdBounds request_id_bounds() const = 0;

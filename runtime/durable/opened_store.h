@@ -69,6 +69,8 @@ class OpenedStore final : public DurableStore {
       absl::FunctionRef<void(const Pid&, OutcomeEntry&&)> use) override;
   absl::Status ForEachRequest(
       absl::FunctionRef<void(StoredRequest&&)> use) override;
+  absl::Status ForEachLetter(
+      absl::FunctionRef<void(uint64_t position, Letter&&)> use) override;
   [[nodiscard]] RequestIdBounds request_id_bounds() const override;
   [[nodiscard]] SipKey fingerprint_key() const override;
 

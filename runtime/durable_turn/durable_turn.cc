@@ -255,14 +255,25 @@ void DurableTurn::FailCalls(const DurableState& state) {
 
 int32_t DurableTurn::BeginEnd(Process& process, Turn& turn, DurableState& state,
                               EndCause&& cause, uint64_t position) {
+  // What a step that has failed has taken is gone, also in the journal.
+  Positions consumed;
+  if (position == 0) {
+    for (const Envelope* const event : inbox_.batch(turn)) {
+      if (const uint64_t at = PositionOf(*event)) {
+        consumed.list.push_back({.lsn = at});
+      }
+    }
+  }
   inbox_.FreeBatch(turn);
   StepRecord& record = caller_.record();
   Payload result =
       cause.kind == EndKind::kResult ? record.TakeResult() : Payload{};
   const Pid pid = PidOf(process, turn);
   if (position == 0) {
-    const absl::StatusOr<uint64_t> ended = durable().Append(
-        records::Ended{.pid = pid, .end = EndOf(cause, result)});
+    const absl::StatusOr<uint64_t> ended =
+        durable().Append(records::Ended{.pid = pid,
+                                        .end = EndOf(cause, result),
+                                        .consumed = std::move(consumed)});
     // Without a record the process never ends; the journal has failed, and the
     // program is about to end.
     position = ended.ok() ? *ended : UINT64_MAX;

@@ -33,7 +33,11 @@ class Undelivered {
     } else if (envelope->type == kEventLogged ||
                envelope->type == kEventLoggedCall) {
       if (envelope->type == kEventLoggedCall) calls_.Dropped(*envelope, lane);
-      dead_letters_.Add(NewPlainMessage(*envelope, lane), to, why, owner, lane);
+      // The journal keeps messages alone: the caller of a call has an error.
+      const uint64_t position =
+          envelope->type == kEventLogged ? PositionOf(*envelope) : 0;
+      dead_letters_.Add(NewPlainMessage(*envelope, lane), to, why, owner, lane,
+                        position);
       lane.Free(envelope);
     } else {
       lane.Free(envelope);

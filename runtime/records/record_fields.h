@@ -127,6 +127,7 @@ void VisitFields(T& record, Visitor& visit) {
   visit(4, record.request);
   visit(5, record.owner);
   visit(6, record.is_submit);
+  visit(7, record.is_told);
 }
 
 template <typename T, typename Visitor>
@@ -164,6 +165,7 @@ requires Is<T, Ended>
 void VisitFields(T& record, Visitor& visit) {
   visit(1, record.pid);
   visit(2, record.end);
+  visit(3, record.consumed);
 }
 
 template <typename T, typename Visitor>

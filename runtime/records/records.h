@@ -224,6 +224,7 @@ constexpr DropReason LastOf(DropReason) { return DropReason::kDroppedAtEnd; }
 // Messages and calls could not be delivered. A message becomes a dead letter
 // with its own position as id, and a call fails. If the messages are of an
 // INPUT with a request key, the key is forgotten: its request was refused.
+// Messages whose sender was told are no dead letters.
 struct Dropped {
   static constexpr Kind kKind = Kind::kDropped;
   Pid to = {};
@@ -232,6 +233,7 @@ struct Dropped {
   std::string request = {};      // the id of that key; empty: none
   Owner owner = Owner::kNobody;  // of the id
   bool is_submit = false;        // as in INPUT
+  bool is_told = false;          // the sender of the messages
   std::string unknown = {};
   friend bool operator==(const Dropped&, const Dropped&) = default;
 };
@@ -245,6 +247,7 @@ struct Resent {
   friend bool operator==(const Resent&, const Resent&) = default;
 };
 
+// These are no dead letters any more, or never were.
 struct Forgotten {
   static constexpr Kind kKind = Kind::kForgotten;
   Positions letters = {};
@@ -280,6 +283,8 @@ struct Ended {
   static constexpr Kind kKind = Kind::kEnded;
   Pid pid = {};
   End end = {};
+  // What the step has taken that has failed: no dead letters.
+  Positions consumed = {};
   std::string unknown = {};
   friend bool operator==(const Ended&, const Ended&) = default;
 };

@@ -108,9 +108,10 @@ class JournalApplier {
   absl::Status Take(const records::Started& record);
   absl::Status Take(const records::Ended& record);
   absl::Status Take(const records::Upgraded& record);
-  // Removes the process. `position`: of the end.
-  absl::Status EndProcess(Resident& process, const records::End& end);
-  absl::Status EmptyMailbox(Resident& process);
+  // Removes the process. `consumed`: what the step that has failed has taken.
+  absl::Status EndProcess(Resident& process, const records::End& end,
+                          const Positions& consumed = {});
+  absl::Status EmptyMailbox(Resident& process, const Positions& consumed);
   absl::Status EndWatches(const Resident& process, const records::End& end);
   absl::Status EndHistory(const Resident& process);
   // The parent's process.spawn is completed, if there is one.
@@ -129,6 +130,7 @@ class JournalApplier {
   absl::Status Take(const records::Time& record);
   absl::Status Take(const records::Checkpoint& record);
   absl::Status DropOne(uint64_t position, const records::Dropped& record);
+  absl::Status ForgetLetter(uint64_t position);
   absl::Status CarryOut(Resident& process, const records::Done& record);
   // The part of a command that concerns other processes. The owner sends.
   absl::Status CarryOutForOthers(const Pid& from, Owner owner,
@@ -181,10 +183,11 @@ class JournalApplier {
   // not live becomes a dead letter, and a call fails. `to` need not be durable.
   absl::Status Deliver(const Pid& to, uint64_t position, Mail&& mail);
   // Deliver for a process of this owner: a process of another owner is as one
-  // that does not live.
+  // that does not live. A dead letter belongs to the sender.
   absl::Status DeliverFrom(Owner sender, const Pid& to, uint64_t position,
                            Mail&& mail);
-  absl::Status DeliverToNobody(const Pid& to, uint64_t position, Mail&& mail);
+  absl::Status DeliverToNobody(const Pid& to, uint64_t position, Mail&& mail,
+                               Owner owner);
   absl::Status AddLetter(const Pid& to, uint64_t position, Mail&& mail,
                          records::DropReason reason, Owner owner);
   // The call of `mail` gets no answer.

@@ -156,7 +156,9 @@ absl::Status JournalApplier::DropOne(uint64_t position,
     if ((*mail)->kind == MailKind::kCall) {
       return FailCall((*mail)->from, (*mail)->tag);
     }
-    if ((*mail)->kind != MailKind::kMessage) return absl::OkStatus();
+    if ((*mail)->kind != MailKind::kMessage || record.is_told) {
+      return absl::OkStatus();
+    }
     return AddLetter(record.to, position, std::move(**mail), record.reason,
                      (*found)->owner());
   }
@@ -165,8 +167,19 @@ absl::Status JournalApplier::DropOne(uint64_t position,
   std::string key = KeyOf(KeyKind::kLetter, position);
   absl::StatusOr<std::optional<Letter>> letter = batch_.Read<Letter>(key);
   if (!letter.ok() || !letter->has_value()) return letter.status();
+  if (record.is_told) return ForgetLetter(position);
   (*letter)->reason = record.reason;
   batch_.Put(std::move(key), ValueOf(**letter));
+  return absl::OkStatus();
+}
+
+absl::Status JournalApplier::ForgetLetter(uint64_t position) {
+  std::string key = KeyOf(KeyKind::kLetter, position);
+  const absl::StatusOr<std::optional<Letter>> letter = batch_.Read<Letter>(key);
+  // What is not there is forgotten already, so nothing is lost.
+  if (!letter.ok() || !letter->has_value()) return letter.status();
+  if (!(*letter)->mail.body.has_value()) ForgetBody(position);
+  batch_.Erase(std::move(key));
   return absl::OkStatus();
 }
 
@@ -191,15 +204,8 @@ absl::Status JournalApplier::Take(const records::Resent& record) {
 
 absl::Status JournalApplier::Take(const records::Forgotten& record) {
   for (const Position& position : record.letters.list) {
-    std::string key = KeyOf(KeyKind::kLetter, position.lsn);
-    const absl::StatusOr<std::optional<Letter>> letter =
-        batch_.Read<Letter>(key);
-    if (!letter.ok()) return letter.status();
-    if (!letter->has_value()) {
-      return Contradiction("there is no such dead letter");
-    }
-    if (!(*letter)->mail.body.has_value()) ForgetBody(position.lsn);
-    batch_.Erase(std::move(key));
+    absl::Status status = ForgetLetter(position.lsn);
+    if (!status.ok()) return status;
   }
   return absl::OkStatus();
 }

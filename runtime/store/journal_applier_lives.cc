@@ -98,7 +98,7 @@ absl::Status JournalApplier::Take(const records::Started& record) {
 absl::Status JournalApplier::Take(const records::Ended& record) {
   const absl::StatusOr<Resident*> found = Living(record.pid);
   if (!found.ok()) return found.status();
-  return EndProcess(**found, record.end);
+  return EndProcess(**found, record.end, record.consumed);
 }
 
 absl::Status JournalApplier::Take(const records::Upgraded& record) {
@@ -129,7 +129,13 @@ absl::Status JournalApplier::Take(const records::Upgraded& record) {
   return record.image.has_value() ? EndHistory(process) : absl::OkStatus();
 }
 
-absl::Status JournalApplier::EmptyMailbox(Resident& process) {
+absl::Status JournalApplier::EmptyMailbox(Resident& process,
+                                          const Positions& consumed) {
+  const auto is_consumed = [&](uint64_t position) {
+    return std::any_of(
+        consumed.list.begin(), consumed.list.end(),
+        [&](const Position& one) { return one.lsn == position; });
+  };
   std::vector<NewMail::Entry> left;
   if (process.may_have_stored_mail) {
     absl::Status status;
@@ -153,7 +159,7 @@ absl::Status JournalApplier::EmptyMailbox(Resident& process) {
     absl::Status status;
     if (mail.kind == MailKind::kCall) {
       status = FailCall(mail.from, mail.tag);
-    } else if (mail.kind == MailKind::kMessage) {
+    } else if (mail.kind == MailKind::kMessage && !is_consumed(position)) {
       status = AddLetter(process.pid, position, std::move(mail),
                          records::DropReason::kDroppedAtEnd, process.owner());
     }
@@ -237,7 +243,8 @@ absl::Status JournalApplier::EndWatches(const Resident& process,
 }
 
 absl::Status JournalApplier::EndProcess(Resident& process,
-                                        const records::End& end) {
+                                        const records::End& end,
+                                        const Positions& consumed) {
   const Pid pid = process.pid;
   records::RuntimeImage& image = process.runtime();
   meta_.store_ns = std::max(meta_.store_ns, end.at_ns);
@@ -263,7 +270,7 @@ absl::Status JournalApplier::EndProcess(Resident& process,
     status = FailCall(owed.caller, owed.tag);
     if (!status.ok()) return status;
   }
-  status = EmptyMailbox(process);
+  status = EmptyMailbox(process, consumed);
   if (!status.ok()) return status;
   status = EndHistory(process);
   if (!status.ok()) return status;

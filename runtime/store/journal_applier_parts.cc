@@ -35,7 +35,7 @@ absl::Status JournalApplier::Deliver(const Pid& to, uint64_t position,
     (*receiver)->new_mail.Add(position, std::move(mail));
     return absl::OkStatus();
   }
-  return DeliverToNobody(to, position, std::move(mail));
+  return DeliverToNobody(to, position, std::move(mail), Owner::kNobody);
 }
 
 absl::Status JournalApplier::DeliverFrom(Owner sender, const Pid& to,
@@ -43,17 +43,19 @@ absl::Status JournalApplier::DeliverFrom(Owner sender, const Pid& to,
   if (!IsHomePid(to)) return absl::OkStatus();
   const absl::StatusOr<Resident*> receiver = residents_.Find(to);
   if (!receiver.ok()) return receiver.status();
-  return *receiver == nullptr || Sees(sender, (*receiver)->owner())
-             ? Deliver(to, position, std::move(mail))
-             : DeliverToNobody(to, position, std::move(mail));
+  if (*receiver != nullptr && Sees(sender, (*receiver)->owner())) {
+    return Deliver(to, position, std::move(mail));
+  }
+  return DeliverToNobody(to, position, std::move(mail),
+                         sender == Owner::kAny ? Owner::kNobody : sender);
 }
 
 absl::Status JournalApplier::DeliverToNobody(const Pid& to, uint64_t position,
-                                             Mail&& mail) {
+                                             Mail&& mail, Owner owner) {
   if (mail.kind == MailKind::kCall) return FailCall(mail.from, mail.tag);
   if (mail.kind != MailKind::kMessage) return absl::OkStatus();
   return AddLetter(to, position, std::move(mail), records::DropReason::kEnded,
-                   Owner::kNobody);
+                   owner);
 }
 
 absl::Status JournalApplier::AddLetter(const Pid& to, uint64_t position,

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstdint>
 #include <map>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 
@@ -23,6 +24,8 @@ namespace actord::runtime {
 //   yield COMMAND JSON    yields a command
 //   within MS COMMAND JSON  yields with a timeout
 //   call PID TOPIC        calls
+//   send PID TOPIC TEXT   sends
+//   throw                 throws
 //   monitor PID, link PID, unlink PID
 //   cancel TAG            gives a yield up
 //   block                 blocks until an event other than a message
@@ -136,6 +139,12 @@ class BasicPuppet : public actord::Process {
     } else if (topic == "call") {
       const std::string_view to = Word(text);
       out.Call(PidIn(to), text);
+    } else if (topic == "send") {
+      const actord::Pid to = PidIn(Word(text));
+      const std::string_view what = Word(text);
+      out.Send(to, what, text);
+    } else if (topic == "throw") {
+      throw std::runtime_error("thrown");
     } else if (topic == "monitor") {
       out.Monitor(PidIn(text));
     } else if (topic == "link") {

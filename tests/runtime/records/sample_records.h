@@ -149,7 +149,11 @@ inline std::vector<records::Any> SampleRecords() {
               .turn = turn,
               .durability = Durability::kReplay,
               .record = SampleTurn()},
-      Step{.pid = pid, .turn = turn, .at_ns = 83, .order = "\x05"}};
+      Step{.pid = pid, .turn = turn, .at_ns = 83, .order = "\x05"},
+      Dropped{.to = other, .positions = {{{.lsn = 4104}}}, .is_told = true},
+      Ended{.pid = pid,
+            .end = end,
+            .consumed = {{{.lsn = 4104}, {.lsn = 4105}}}}};
 }
 
 inline records::RuntimeImage SampleImage() {

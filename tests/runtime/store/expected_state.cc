@@ -310,14 +310,18 @@ void ExpectedState::On(const records::Dropped& record) {
   for (const Position& position : record.positions.list) {
     const auto found = mail.find(position.lsn);
     if (found == mail.end()) {
-      letters[position.lsn].reason = record.reason;
+      if (record.is_told) {
+        letters.erase(position.lsn);
+      } else {
+        letters[position.lsn].reason = record.reason;
+      }
       continue;
     }
     const Event event = found->second;
     mail.erase(found);
     if (event.what == What::kCall) {
       Fail(event.from, event.tag);
-    } else {
+    } else if (!record.is_told) {
       letters[position.lsn] = {event, record.reason, lives[record.to].owner};
     }
   }
@@ -352,7 +356,7 @@ void ExpectedState::On(const records::YieldOver& record) {
 }
 
 void ExpectedState::On(const records::Ended& record) {
-  End(record.pid, record.end);
+  End(record.pid, record.end, record.consumed);
 }
 
 void ExpectedState::On(const records::Upgraded& record) {

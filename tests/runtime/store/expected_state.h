@@ -135,7 +135,8 @@ class ExpectedState {
   void PostFrom(uint16_t owner, uint64_t position, Event event);
   void Fail(const Pid& caller, uint64_t tag);
   void Watch(const Pid& watcher, const Pid& watched, uint64_t tag);
-  void End(const Pid& pid, const records::End& end);
+  void End(const Pid& pid, const records::End& end,
+           const Positions& consumed = {});
   [[nodiscard]] bool Lives(const Pid& pid) const {
     return lives.find(pid) != lives.end();
   }

@@ -25,10 +25,11 @@ void ExpectedState::Post(uint64_t position, Event event) {
 }
 
 void ExpectedState::PostFrom(uint16_t owner, uint64_t position, Event event) {
-  if (!Lives(event.to) || lives[event.to].owner == owner) {
+  if (!IsHomePid(event.to)) return;
+  if (Lives(event.to) && lives[event.to].owner == owner) {
     return Post(position, std::move(event));
   }
-  letters[position] = {std::move(event), records::DropReason::kEnded, 0};
+  letters[position] = {std::move(event), records::DropReason::kEnded, owner};
 }
 
 void ExpectedState::Fail(const Pid& caller, uint64_t tag) {
@@ -50,7 +51,8 @@ void ExpectedState::Watch(const Pid& watcher, const Pid& watched,
   }
 }
 
-void ExpectedState::End(const Pid& pid, const records::End& end) {
+void ExpectedState::End(const Pid& pid, const records::End& end,
+                        const Positions& consumed) {
   const Life life = lives[pid];
   lives.erase(pid);
   clock = std::max(clock, end.at_ns);
@@ -78,7 +80,10 @@ void ExpectedState::End(const Pid& pid, const records::End& end) {
     if (event.to != pid) continue;
     mail.erase(position);
     if (event.what == What::kCall) Fail(event.from, event.tag);
-    if (event.what == What::kMessage) {
+    const Position at{.lsn = position};
+    const auto& taken = consumed.list;
+    if (event.what == What::kMessage &&
+        std::find(taken.begin(), taken.end(), at) == taken.end()) {
       letters[position] = {event, records::DropReason::kDroppedAtEnd,
                            life.owner};
     }

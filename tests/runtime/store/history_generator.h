@@ -175,7 +175,12 @@ class HistoryGenerator {
   }
 
   void End(const Pid& pid) {
-    const records::Ended record{.pid = pid, .end = EndOf()};
+    records::Ended record{.pid = pid, .end = EndOf()};
+    for (const auto& [position, event] : state_.mail) {
+      if (event.to == pid && OneIn(4)) {
+        record.consumed.list.push_back({.lsn = position});
+      }
+    }
     ended_.push_back(pid);
     Add(record);
   }
@@ -290,6 +295,7 @@ class HistoryGenerator {
   void Drop(const Pid& to, uint64_t position, records::DropReason reason) {
     records::Dropped record{
         .to = to, .positions = {{{.lsn = position}}}, .reason = reason};
+    record.is_told = OneIn(3);
     if (const auto input = inputs_.find(position); input != inputs_.end()) {
       record.request = input->second.request.id;
       record.owner = input->second.owner;

@@ -56,7 +56,7 @@ MUTANTS = {
         "the mailbox of an ended process stays", PREFIX),
     "NO_DEAD_LETTERS": (
         "runtime/store/journal_applier_lives.cc",
-        "    } else if (mail.kind == MailKind::kMessage) {\n", "    } else if (false) {\n",
+        "    } else if (mail.kind == MailKind::kMessage && !is_consumed(position)) {\n", "    } else if (false) {\n",
         "what an ended process has not consumed is lost", PREFIX),
     "SILENT_END": (
         "runtime/store/journal_applier_lives.cc",

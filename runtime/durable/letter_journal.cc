@@ -1,0 +1,92 @@
+#include "runtime/durable/letter_journal.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "runtime/delivery/logged_events.h"
+#include "runtime/table/home_pid.h"
+
+namespace actord::runtime {
+namespace {
+
+// Letters that one record names.
+constexpr size_t kPerRecord = 1000;
+
+}  // namespace
+
+void LetterJournal::Forget(const std::vector<uint64_t>& positions) {
+  for (size_t i = 0; i < positions.size(); i += kPerRecord) {
+    records::Forgotten record;
+    const size_t end = std::min(i + kPerRecord, positions.size());
+    for (size_t j = i; j < end; ++j) {
+      record.letters.list.push_back({.lsn = positions[j]});
+    }
+    // If the journal has failed or is closed, the next start finds the letters.
+    durable_.Append(record).IgnoreError();
+  }
+}
+
+absl::Status LetterJournal::Resend(Owner by, const Pid& to,
+                                   const Envelope& message,
+                                   uint64_t& position) {
+  if (IsHomePid(to)) return ResendToDurable(by, to, message, position);
+  Envelope* const copy = lane_.NewEnvelope(ACTORD_EVENT_MESSAGE,
+                                           message.topic(), message.payload());
+  copy->from = message.from;
+  absl::Status status = delivery_.SendOrExplain(by, to, copy, lane_);
+  // If the daemon ends before the record is durable, the receiver ends with it.
+  if (status.ok() && position != 0) {
+    return durable_
+        .Append(records::Resent{.letter = {.lsn = position}, .to = to})
+        .status();
+  }
+  return status;
+}
+
+absl::Status LetterJournal::ResendToDurable(Owner by, const Pid& to,
+                                            const Envelope& message,
+                                            uint64_t& position) {
+  const FoundProcess process = processes_.Find(to, by);
+  if (!process) return processes_.WhyNotFound(to, by);
+  absl::Status status = durable_.CheckBehind();
+  if (!status.ok()) return status;
+  const uint64_t units =
+      LoggedBytesFor(message.topic(), message.payload()) / kBufferUnitBytes;
+  const uint64_t word = process->activity.load(std::memory_order_relaxed);
+  if (!delivery_.HasRoom(word, 1, units)) {
+    return delivery_.Explain(by, to, Posted::kMailboxFull, lane_);
+  }
+  absl::StatusOr<uint64_t> at = absl::InternalError("");
+  if (position != 0) {
+    at =
+        durable_.Append(records::Resent{.letter = {.lsn = position}, .to = to});
+  } else {
+    records::Input input{.to = to,
+                         .kind = records::InputKind::kMessages,
+                         .owner = by,
+                         .at_ns = durable_.NowNs()};
+    input.messages.push_back({.from = FromAbi(message.from),
+                              .topic = std::string(message.topic()),
+                              .payload = FromAbi(message.payload())});
+    at = durable_.Append(input);
+  }
+  if (!at.ok()) return at.status();
+  Envelope* const copy = NewLoggedMessage(message.from, message.topic(),
+                                          message.payload(), *at, lane_);
+  const Posted posted = delivery_.Send(by, to, copy, lane_);
+  if (posted == Posted::kDelivered) return absl::OkStatus();
+  lane_.Free(copy);
+  // Another thread has filled the mailbox, or the process has ended. In the
+  // journal the message is a dead letter again, at its new position.
+  position = *at;
+  if (posted == Posted::kMailboxFull || posted == Posted::kOverQuota) {
+    durable_
+        .Append(records::Dropped{.to = to,
+                                 .positions = {{{.lsn = *at}}},
+                                 .reason = records::DropReason::kMailboxFull})
+        .IgnoreError();
+  }
+  return delivery_.Explain(by, to, posted, lane_);
+}
+
+}  // namespace actord::runtime
