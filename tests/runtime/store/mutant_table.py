@@ -107,8 +107,8 @@ MUTANTS = {
         "a refused request forgets the id of another one", PREFIX),
     "OTHER_OWNER": (
         "runtime/store/journal_applier_parts.cc",
-        "  return *receiver == nullptr || Sees(sender, (*receiver)->owner())\n",
-        "  return true\n",
+        "  if (*receiver != nullptr && Sees(sender, (*receiver)->owner())) {\n",
+        "  if (*receiver != nullptr) {\n",
         "a step's message reaches a process of another owner", PREFIX),
     "SHORT_HISTORY": (
         "runtime/store/journal_applier_steps.cc",
