@@ -235,13 +235,13 @@ Sent Runtime::Core::SendFromOutside(Owner by, const Pid& to,
 
 Sent Runtime::Core::SendAllFromOutside(Owner by, const Pid& to,
                                        const std::vector<Message>& messages,
-                                       const RequestId& id) {
+                                       const RequestId* id) {
   if (!IsHomePid(to) || durable == nullptr) {
     return {delivery.SendAll(by, to, messages, lane)};
   }
-  if (!messages.empty() || !id.id.empty()) {
+  if (!messages.empty() || id != nullptr) {
     return durable_inputs->SendAll(by, to, messages, lane, nullptr,
-                                   {.id = &id, .is_submit = true});
+                                   {.id = id, .is_submit = true});
   }
   // The process itself may not be durable yet.
   return {delivery.SendAll(by, to, messages, lane), durable->LastPosition()};

@@ -59,9 +59,10 @@ class Runtime::Core {
   Sent SendFromOutside(Owner by, const Pid& to, const Message& message,
                        ReadyList* ready, const RequestId* id = nullptr);
   // The messages of a Submit: all or none; at most Activity::kMaxChain.
+  // `id`: the request id; null: none.
   Sent SendAllFromOutside(Owner by, const Pid& to,
                           const std::vector<Message>& messages,
-                          const RequestId& id);
+                          const RequestId* id);
   // See Runtime.
   void WhenDurable(uint64_t position, absl::AnyInvocable<void() &&> then);
   // Posts a cancel or a terminate from outside.

@@ -1,5 +1,6 @@
 // Submit for a name: finds the holder of the name, or starts it.
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -43,9 +44,10 @@ void TryOnce(Runtime::Core& core, const std::shared_ptr<Attempt>& attempt) {
     const absl::StatusOr<Pid> holder =
         core.names.Find(attempt->request.owner, attempt->request.name);
     if (!holder.ok()) break;
-    const Sent sent = core.SendAllFromOutside(attempt->request.owner, *holder,
-                                              attempt->request.messages,
-                                              attempt->request.request_id);
+    const std::optional<RequestId>& id = attempt->request.request_id;
+    const Sent sent =
+        core.SendAllFromOutside(attempt->request.owner, *holder,
+                                attempt->request.messages, id ? &*id : nullptr);
     // The holder has ended since the lookup: look the name up again.
     if (ReasonOf(sent.status) == reason::kProcessEnded) continue;
     core.WhenDurable(sent.position,

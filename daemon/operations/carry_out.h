@@ -99,7 +99,7 @@ void CarryOutSubmit(runtime::Runtime& runtime, const Access& access,
   if (role == runtime::RequestIds::Role::kReused) {
     done(IdReused("request_id", id), false, false);
   } else if (role == runtime::RequestIds::Role::kFirst) {
-    submit->request_id = {id, content, access.owner()};
+    submit->request_id = runtime::RequestId{id, content, access.owner()};
     start([&ids, key, done](const absl::StatusOr<runtime::Pid>& pid,
                             bool delivered) {
       // End comes before the answer, so that the id is remembered when the

@@ -91,13 +91,13 @@ struct DurableState {
   std::optional<End> end;
 };
 
-// The clock of durable processes: its monotonic time is that of the store.
-class DurableProcesses final : public DurableLog, public Clock {
+// Its time is that of the store.
+class DurableProcesses final : public DurableLog, public LastingTime {
  public:
   // `processes` gets the homes. Both are borrowed.
   DurableProcesses(DurableStore& store, ProcessTable& processes,
                    const Clock& clock);
-  ~DurableProcesses() override;
+  ~DurableProcesses();
   DurableProcesses(const DurableProcesses&) = delete;
   DurableProcesses& operator=(const DurableProcesses&) = delete;
 
@@ -135,9 +135,7 @@ class DurableProcesses final : public DurableLog, public Clock {
   static absl::Status BeginsLater();
 
   // The time of the store's clock, in nanoseconds.
-  [[nodiscard]] uint64_t NowNs() const { return store_.NowNs(); }
-  [[nodiscard]] uint64_t MonotonicNs() const override { return NowNs(); }
-  [[nodiscard]] uint64_t UnixNs() const override { return clock_.UnixNs(); }
+  [[nodiscard]] uint64_t NowNs() const override { return store_.NowNs(); }
   [[nodiscard]] const Clock& clock() const { return clock_; }
 
   // The home of a process with this name; "": any home.

@@ -129,6 +129,39 @@ uint64_t Dispatcher::TimeoutOf(uint64_t timeout_ns) const {
   return timeout_ns >= LiveLimits::kForeverNs ? 0 : timeout_ns;
 }
 
+inline void Dispatcher::RunHere(const CommandHandler& handler, Process& process,
+                                const Pid& self, YieldEffect& yield,
+                                Lane& lane) {
+  // Not that of the PID, which a durable process has from its home.
+  const uint32_t generation =
+      process.generation.load(std::memory_order_relaxed);
+  {
+    HandlerCall call(broker_, lane, self, *yield.content);
+    call.process = &process;
+    call.generation = generation;
+    lane.hold().Enter(process, Hold::kInlineHandler);
+    const ActingOwner acting(process.owner.load(std::memory_order_relaxed));
+    Handle(handler, call);
+    lane.hold().Leave();
+    if (!call.has_reply) {
+      const uint64_t timeout_ns = TimeoutOf(yield.timeout_ns);
+      if (timeout_ns != 0) broker_.SetTimeout(call.handle, timeout_ns);
+    } else if (call.handle != 0) {
+      // The handler deferred and then replied, or threw.
+      broker_.Complete(call.handle, call.reply_status, call.reply, lane);
+    } else {
+      Envelope* const completion = call.TakeReply(*yield.content);
+      const bool is_in_its_place = completion == yield.content.get();
+      Answer(process, generation, call.tag, completion, lane);
+      if (is_in_its_place) {
+        static_cast<void>(yield.content.Take());
+        return;
+      }
+    }
+  }
+  lane.Free(yield.content.Take());
+}
+
 void Dispatcher::Apply(YieldEffect&& yield, Process& process, const Pid& self,
                        Lane& lane) {
   lane.Count(&Counters::yields);
@@ -146,20 +179,8 @@ void Dispatcher::Apply(YieldEffect&& yield, Process& process, const Pid& self,
   } else if (handler->descriptor->mode == ACTORD_HANDLER_POOLED) {
     RunPooled(*handler, process, self, yield, lane);
   } else {
-    RunInline(*handler, process, self, yield, lane);
+    RunHere(*handler, process, self, yield, lane);
   }
-}
-
-const CommandHandler* Dispatcher::HandlerOf(std::string_view command,
-                                            Lane& lane) const {
-  const CommandHandler* handler = lane.last_command;
-  if (handler == nullptr ||
-      !handler->in_force.load(std::memory_order_relaxed) ||
-      !IsSameName(handler->name, command)) {
-    handler = catalog_.FindCommand(command);
-    lane.last_command = handler;
-  }
-  return handler;
 }
 
 std::string Dispatcher::NoHandlerFor(std::string_view command) {
@@ -245,34 +266,7 @@ void Dispatcher::HandlePooled(const CommandHandler& handler, const Pid& pid,
 
 void Dispatcher::RunInline(const CommandHandler& handler, Process& process,
                            const Pid& self, YieldEffect& yield, Lane& lane) {
-  // Not that of the PID, which a durable process has from its home.
-  const uint32_t generation =
-      process.generation.load(std::memory_order_relaxed);
-  {
-    HandlerCall call(broker_, lane, self, *yield.content);
-    call.process = &process;
-    call.generation = generation;
-    lane.hold().Enter(process, Hold::kInlineHandler);
-    const ActingOwner acting(process.owner.load(std::memory_order_relaxed));
-    Handle(handler, call);
-    lane.hold().Leave();
-    if (!call.has_reply) {
-      const uint64_t timeout_ns = TimeoutOf(yield.timeout_ns);
-      if (timeout_ns != 0) broker_.SetTimeout(call.handle, timeout_ns);
-    } else if (call.handle != 0) {
-      // The handler deferred and then replied, or threw.
-      broker_.Complete(call.handle, call.reply_status, call.reply, lane);
-    } else {
-      Envelope* const completion = call.TakeReply(*yield.content);
-      const bool is_in_its_place = completion == yield.content.get();
-      Answer(process, generation, call.tag, completion, lane);
-      if (is_in_its_place) {
-        static_cast<void>(yield.content.Take());
-        return;
-      }
-    }
-  }
-  lane.Free(yield.content.Take());
+  RunHere(handler, process, self, yield, lane);
 }
 
 void Dispatcher::RunPooled(const CommandHandler& handler, Process& process,

@@ -2,6 +2,7 @@
 // blocking pool, or to the remote workers.
 //
 // Thread-safety: Apply from the turn of the process.
+// performance-notes: Volatile work beside durable work.
 #pragma once
 
 #include <memory>
@@ -53,8 +54,18 @@ class Dispatcher {
   [[nodiscard]] bool IsExternal(std::string_view command) const {
     return tasks_.IsExternal(command);
   }
-  // Null: no handler has the command.
-  const CommandHandler* HandlerOf(std::string_view command, Lane& lane) const;
+  // Null: no handler has the command. (Inlined: each yield passes through it.)
+  [[gnu::always_inline]] const CommandHandler* HandlerOf(
+      std::string_view command, Lane& lane) const {
+    const CommandHandler* handler = lane.last_command;
+    if (handler == nullptr ||
+        !handler->in_force.load(std::memory_order_relaxed) ||
+        !IsSameName(handler->name, command)) [[unlikely]] {
+      handler = catalog_.FindCommand(command);
+      lane.last_command = handler;
+    }
+    return handler;
+  }
   static std::string NoHandlerFor(std::string_view command);
   // Handles the yield on this thread; takes its envelope. The completion is in
   // process.urgent_taken, or the yield has a record at the broker.
@@ -82,6 +93,10 @@ class Dispatcher {
   struct HandlerCall;
   static const actord_call_api kApi;
 
+  // RunInline, inlined into Apply, because each yield passes through it.
+  [[gnu::always_inline]] void RunHere(const CommandHandler& handler,
+                                      Process& process, const Pid& self,
+                                      YieldEffect& yield, Lane& lane);
   void RunPooled(const CommandHandler& handler, Process& process,
                  const Pid& self, YieldEffect& yield, Lane& lane);
   void HandOut(Process& process, const Pid& self, YieldEffect& yield,

@@ -48,9 +48,8 @@ inline constexpr uint16_t kEventLogged = UINT16_MAX - 6;
 inline constexpr uint16_t kEventEndLogged = UINT16_MAX - 7;
 // A call between durable processes; the callee sees an ACTORD_EVENT_MESSAGE.
 inline constexpr uint16_t kEventLoggedCall = UINT16_MAX - 8;
-// A completion, with a PositionHeader, that names the yield of a durable
-// process by its tag. It becomes an ACTORD_EVENT_COMPLETION if the yield is
-// outstanding.
+// A completion, with a PositionHeader, that names a durable process's yield by
+// its tag. It becomes an ACTORD_EVENT_COMPLETION if the yield is outstanding.
 inline constexpr uint16_t kEventTagCompletion = UINT16_MAX - 9;
 // Not an event: the envelope holds the addresses of messages (chain.h).
 inline constexpr uint16_t kEventChain = UINT16_MAX - 5;
@@ -221,17 +220,15 @@ struct Envelope {
   }
   void WriteOther(actord_event& event) const {
     WriteContent(event);
-    if (type == kEventCall || type == ACTORD_EVENT_EXIT ||
-        type == kEventLogged || type == kEventLoggedCall) [[unlikely]] {
-      WriteWithHeader(event);
+    if (type != ACTORD_EVENT_COMPLETION) [[unlikely]] {
+      WriteRare(event);
       return;
     }
     // A completion that is in the journal has its position there.
     event.topic.size = 0;
-    event.type = type;
+    event.type = ACTORD_EVENT_COMPLETION;
     event.status = completion.status;
-    // The tag of a cancel is its position in the journal, or 0.
-    event.tag = type == ACTORD_EVENT_CANCEL ? 0 : completion.tag;
+    event.tag = completion.tag;
     event.from = {};
   }
 
@@ -290,9 +287,11 @@ struct Envelope {
     event.reason = 0;
     event.reserved = 0;
   }
-  void WriteWithHeader(actord_event& event) const {
-    size_t header_bytes = sizeof(CallHeader);
+  // (Not inlined, so that a completion saves no registers.)
+  [[gnu::noinline]] void WriteRare(actord_event& event) const {
+    size_t header_bytes = 0;
     if (type == kEventCall) {
+      header_bytes = sizeof(CallHeader);
       WriteAsMessage(event);
       event.call = ReadHeader<CallHeader>().call;
     } else if (type == kEventLoggedCall) {
@@ -303,13 +302,17 @@ struct Envelope {
       header_bytes = sizeof(PositionHeader);
       WriteAsMessage(event);
     } else {
-      const auto header = ReadHeader<ExitHeader>();
-      header_bytes = sizeof(header);
-      event.type = ACTORD_EVENT_EXIT;
+      event.type = type;
       event.status = completion.status;
-      event.tag = completion.tag;
-      event.from = header.from;
-      event.reason = header.reason;
+      event.tag = 0;  // the tag of a cancel is its position, or 0
+      event.from = {};
+      if (type == ACTORD_EVENT_EXIT) {
+        const auto header = ReadHeader<ExitHeader>();
+        header_bytes = sizeof(header);
+        event.tag = completion.tag;
+        event.from = header.from;
+        event.reason = header.reason;
+      }
     }
     event.topic.data =
         static_cast<const char*>(event.topic.data) + header_bytes;

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,6 +34,16 @@ struct RequestIdBounds {
   size_t max = 0;
 };
 
+// How process.spawn of a durable process starts a durable child.
+struct DurableSpawn {
+  uint64_t yield = 0;  // tag of the parent's yield
+  bool link = false;
+  bool monitor = false;  // with the tag of the yield
+  // Called in the turn of the parent when the child can be found, before it
+  // begins.
+  std::function<void(const Pid&)> begins = {};
+};
+
 struct SubmitRequest {
   std::string process_type;
   std::string method;  // "": the type's first
@@ -46,18 +57,11 @@ struct SubmitRequest {
   bool durable = false;  // survives the daemon; refused if it cannot
   // Survives the daemon if there is a store, and the type can be durable.
   bool durable_if_possible = false;
-  // Of a durable process that process.spawn of a durable parent starts.
-  struct Spawn {
-    uint64_t yield = 0;  // tag of the parent's yield; 0: none
-    bool link = false;
-    bool monitor = false;  // with the tag of the yield
-    // Called in the turn of the parent when the child can be found, before it
-    // begins.
-    std::function<void(const Pid&)> begins = {};
-  };
-  Spawn spawn = {};
+  // The next two are empty for most processes, and then cost nothing. Of a
+  // durable process that process.spawn of a durable parent starts.
+  std::optional<DurableSpawn> spawn = {};
   // Kept by the record of what the request does, if it has one.
-  RequestId request_id = {};
+  std::optional<RequestId> request_id = {};
   // Why the input was not copied, which refuses the request; OK: it was copied.
   absl::Status input_error = {};
 };

@@ -54,27 +54,27 @@ World::ChildAnswer LiveWorld::ReserveChild(const Pid& parent, uint64_t unix_ns,
     lane_.Count(RefusalCounter(no_room));
     return {};
   }
-  ChildAnswer answer;
-  answer.refusal = refusal;
-  if (homes_ != nullptr && IsHomePid(parent) &&
-      refusal == SpawnRefusal::kNone && type->can_be_durable()) [[unlikely]] {
-    answer.pid = DrawDurable(parent, *process);
-    return answer;
+  // (There are homes if the parent is durable.)
+  if (IsHomePid(parent) && refusal == SpawnRefusal::kNone &&
+      type->can_be_durable()) [[unlikely]] {
+    return DrawDurable(parent, *process);
   }
+  ChildAnswer answer;
   processes_.WritePidOf(*process,
                         process->generation.load(std::memory_order_relaxed),
                         answer.pid);
+  answer.refusal = refusal;
   return answer;
 }
 
-Pid LiveWorld::DrawDurable(const Pid& parent, Process& process) {
+World::ChildAnswer LiveWorld::DrawDurable(const Pid& parent, Process& process) {
   const std::optional<Pid> pid = homes_->Draw(HomeOf(parent));
   if (!pid) {
     processes_.Unreserve(lane_.processes(), process);
     return {};
   }
   reserved_.push_back({*pid, &process});
-  return *pid;
+  return {.pid = *pid, .refusal = SpawnRefusal::kNone};
 }
 
 Process& LiveWorld::TakeReserved(const Pid& child) {

@@ -39,9 +39,7 @@ std::optional<EndCause> FailureOf(const TurnInput& input, StepRecord& record) {
                                ", which is none of ACTORD_STEP_*")};
 }
 
-EndCause EndOfLife(const TurnInput& input, const StepRecord& record) {
-  ACTORD_ASSERT(EndsLife(input, record), "verdict.h: the life ends");
-  if (record.verdict == ACTORD_STEP_DONE) return {};
+EndCause OutOfSteps(const TurnInput& input) {
   return {EndKind::kLimit, absl::StatusCode::kResourceExhausted,
           absl::StrCat("the process has taken ", input.step,
                        " steps and is not done; the limit is ", input.max_steps,

@@ -28,7 +28,12 @@ inline bool EndsLife(const TurnInput& input, const StepRecord& record) {
                     "verdict.h: the step did not fail");
   return record.verdict == ACTORD_STEP_DONE || input.step >= input.max_steps;
 }
+// Why a process ends that has taken all its steps and is not done.
+EndCause OutOfSteps(const TurnInput& input);
 // Returns why the process ends. Precondition: EndsLife.
-EndCause EndOfLife(const TurnInput& input, const StepRecord& record);
+inline EndCause EndOfLife(const TurnInput& input, const StepRecord& record) {
+  ACTORD_ASSERT_HOT(EndsLife(input, record), "verdict.h: the life ends");
+  return record.verdict == ACTORD_STEP_DONE ? EndCause{} : OutOfSteps(input);
+}
 
 }  // namespace actord::runtime

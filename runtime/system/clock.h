@@ -23,4 +23,15 @@ class Clock {
   static const Clock& System();
 };
 
+// A monotonic time that goes on over restarts. (Not a Clock: with one kind of
+// Clock in the program, the compiler inlines the system's clocks.)
+class LastingTime {
+ public:
+  // In nanoseconds. From any thread.
+  [[nodiscard]] virtual uint64_t NowNs() const = 0;
+
+ protected:
+  ~LastingTime() = default;
+};
+
 }  // namespace actord::runtime

@@ -167,8 +167,10 @@ class ProcessTable {
     return pid;
   }
   // Writes the PID as two words. A step copies it soon after, by words, and a
-  // processor delays such a copy if single fields were stored.
-  void WritePidOf(const Process& process, uint32_t generation, Pid& pid) const {
+  // processor delays such a copy if single fields were stored. (Inlined: every
+  // step passes through it.)
+  [[gnu::always_inline]] void WritePidOf(const Process& process,
+                                         uint32_t generation, Pid& pid) const {
     static_assert(std::endian::native == std::endian::little);
     const uint32_t slot = process.slot.load(std::memory_order_relaxed);
     if (slot >= Process::kDurableSlot) [[unlikely]] {
@@ -230,8 +232,10 @@ class ProcessTable {
   }
   [[gnu::noinline]] void WriteDurablePid(uint32_t slot, uint32_t generation,
                                          Pid& pid) const;
-  // The durable process has ended, or never began.
-  void Leave(Process& process);
+  // Release for a durable process, which has ended or never began. (Not
+  // inlined, so that a volatile process saves no registers.)
+  [[gnu::noinline]] void ReleaseDurable(Cache& cache, Process& process);
+  void FreeSlot(Cache& cache, const Process& process, uint32_t slot);
 
   // (Not inlined, as in TypeLimits.)
   [[gnu::noinline]] bool TakeLimited(const ProcessType* type, Owner owner,

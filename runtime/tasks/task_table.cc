@@ -41,7 +41,7 @@ TaskTable::TaskTable(std::vector<std::string> patterns,
       log_(log),
       work_(std::move(policies)) {}
 
-bool TaskTable::IsExternal(std::string_view command) const {
+bool TaskTable::MatchesOne(std::string_view command) const {
   return std::any_of(patterns_.begin(), patterns_.end(),
                      [command](const std::string& pattern) {
                        return MatchesPattern(pattern, command);

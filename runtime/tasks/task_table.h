@@ -44,7 +44,10 @@ class TaskTable final : public RemoteTasks {
             const LiveLimits& limits, const Clock& clock, Completer complete,
             DurableLog* log = nullptr);
 
-  [[nodiscard]] bool IsExternal(std::string_view command) const;
+  // (In two parts, because each yield asks.)
+  [[nodiscard]] bool IsExternal(std::string_view command) const {
+    return !patterns_.empty() && MatchesOne(command);
+  }
 
   // The configured policy of a command.
   [[nodiscard]] WorkPolicy PolicyOf(std::string_view command) const;
@@ -104,6 +107,8 @@ class TaskTable final : public RemoteTasks {
   [[nodiscard]] WorkStats work_stats() const;
 
  private:
+  // Whether one of the patterns matches.
+  [[nodiscard]] bool MatchesOne(std::string_view command) const;
   struct Waiting {
     ExternalYield yield;
     actord_completion completion = 0;

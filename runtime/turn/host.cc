@@ -288,7 +288,8 @@ void Host::SpawnLogged(const ActingCommand& acting, SubmitRequest&& request,
   request.durable = true;
   // A child that has begun completes the yield by the record of its Init.
   const auto has_begun = std::make_shared<std::atomic<bool>>(false);
-  request.spawn = {.yield = acting.yield().tag,
+  request.spawn =
+      DurableSpawn{.yield = acting.yield().tag,
                    .link = parent_ties.link,
                    .monitor = parent_ties.monitor,
                    .begins = [this, yield = acting.yield(), parent_ties,

@@ -149,7 +149,8 @@ inline void Inbox::TakeMessage(const Process& process, Turn& turn,
 
 inline void Inbox::FillFromMessages(Process& process, Turn& turn) {
   if (turn.count >= kBatch || Activity::Messages(turn.word) == 0) return;
-  process.TakeMessages([&](Envelope* envelope) {
+  // (Inlined: otherwise each turn writes the captures to the stack.)
+  process.TakeMessages([&](Envelope * envelope) __attribute__((always_inline)) {
     TakeMessage(process, turn, envelope);
     return turn.count < kBatch;
   });

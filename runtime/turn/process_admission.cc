@@ -120,11 +120,10 @@ absl::Status ProcessAdmission::CheckSizes(const SubmitRequest& request) const {
 absl::StatusOr<Process*> ProcessAdmission::Reserve(const SubmitRequest& request,
                                                    const Pid& parent,
                                                    Admitted& done) {
+  absl::Status status = CheckState();
   // A durable parent may go on before the daemon serves.
-  absl::Status status =
-      IsHomePid(parent) && state_.load() == RunState::kStarting
-          ? absl::OkStatus()
-          : CheckState();
+  const bool starts = !status.ok() && state_.load() == RunState::kStarting;
+  if (starts && IsHomePid(parent)) status = absl::OkStatus();
   // A supervisor restarts its children also if memory is low.
   if (status.ok() && parent.empty()) status = CheckMemory(limits_);
   if (!status.ok()) return status;
@@ -152,7 +151,9 @@ absl::StatusOr<Process*> ProcessAdmission::Reserve(const SubmitRequest& request,
   }
   const uint64_t now = clock_.UnixNs();
   // A child has the owner of its parent, whoever submits the child.
-  const Owner owner = processes_.OwnerOf(parent).value_or(request.owner);
+  const Owner owner = parent.empty()
+                          ? request.owner
+                          : processes_.OwnerOf(parent).value_or(request.owner);
   if (owner != Owner::kNobody) scheduler_.BeginOwners();
   auto no_room = ProcessTable::NoRoom::kInTable;
   const auto reserve = [&](BufferCache& buffers,
@@ -195,15 +196,15 @@ absl::Status ProcessAdmission::Refused(const ProcessType& type, Owner owner,
       absl::Seconds(1));
 }
 
-absl::Status ProcessAdmission::Name(const std::string& name, Process& process,
-                                    uint64_t held, Admitted& done) {
+absl::StatusOr<uint64_t> ProcessAdmission::Name(const std::string& name,
+                                                Process& process, uint64_t held,
+                                                Admitted& done) {
   Pid holder;
-  absl::Status status = names_.Register(
-      name,
-      processes_.PidOf(process,
-                       process.generation.load(std::memory_order_relaxed)),
-      holder);
-  if (!status.ok()) GiveUp(process, held, done);
+  const Pid pid = processes_.PidOf(
+      process, process.generation.load(std::memory_order_relaxed));
+  absl::Status status = names_.Register(name, pid, holder);
+  if (status.ok()) return 0;
+  GiveUp(process, held, done);
   return status;
 }
 
@@ -264,6 +265,8 @@ absl::StatusOr<uint64_t> ProcessAdmission::BeginDurable(
   }
   const ProcessType& type = *process.type.load(std::memory_order_relaxed);
   const Owner owner = process.owner.load(std::memory_order_relaxed);
+  const RequestId request_id = request.request_id.value_or(RequestId{});
+  const DurableSpawn spawn = request.spawn.value_or(DurableSpawn{});
   records::Submitted record{
       .pid = *pid,
       .process_type = type.name,
@@ -272,12 +275,11 @@ absl::StatusOr<uint64_t> ProcessAdmission::BeginDurable(
                     .name,
       .input = request.input,
       .name = request.name,
-      .request = {.id = request.request_id.id,
-                  .fingerprint = request.request_id.fingerprint},
+      .request = {.id = request_id.id, .fingerprint = request_id.fingerprint},
       .parent = parent,
-      .yield = request.spawn.yield,
-      .monitor = request.spawn.monitor ? request.spawn.yield : 0,
-      .link = request.spawn.link,
+      .yield = spawn.yield,
+      .monitor = spawn.monitor ? spawn.yield : 0,
+      .link = spawn.link,
       .keep_result = keep_result,
       .priority = static_cast<uint8_t>(process.Priority()),
       .owner = owner,
@@ -295,7 +297,7 @@ absl::StatusOr<uint64_t> ProcessAdmission::BeginDurable(
     position = durable_->Append(record);
     if (!position.ok()) return false;
     DurableState& state = durable_->Begin(process);
-    if (request.spawn.yield != 0) state.spawn = {parent, request.spawn.yield};
+    if (spawn.yield != 0) state.spawn = {parent, spawn.yield};
     processes_.Enter(process, *pid);
     return true;
   };
@@ -306,7 +308,10 @@ absl::StatusOr<uint64_t> ProcessAdmission::BeginDurable(
     Pid holder;
     status = names_.RegisterNew(request.name, owner, *pid, holder, commit);
   }
-  if (status.ok()) return position;
+  if (status.ok()) {
+    if (spawn.begins) spawn.begins(*pid);
+    return position;
+  }
   durable_->homes().Leave(*pid);
   GiveUp(process, held, done);
   return status;
@@ -341,10 +346,14 @@ void ProcessAdmission::AwaitQuiet() const {
 void ProcessAdmission::SubmitNow(const SubmitRequest& request,
                                  const Pid& parent, bool keep_result,
                                  Admitted done) {
-  const absl::StatusOr<bool> durable = IsDurable(request, parent);
-  if (!durable.ok()) {
-    std::move(done)(durable.status());
-    return;
+  bool durable = false;
+  if (request.durable || request.durable_if_possible) [[unlikely]] {
+    const absl::StatusOr<bool> answer = IsDurable(request, parent);
+    if (!answer.ok()) {
+      std::move(done)(answer.status());
+      return;
+    }
+    durable = *answer;
   }
   absl::StatusOr<Process*> reserved = Reserve(request, parent, done);
   if (!reserved.ok()) {
@@ -354,7 +363,7 @@ void ProcessAdmission::SubmitNow(const SubmitRequest& request,
   Process& process = **reserved;
   // Counted before another thread can find the process by its name and send it
   // more messages.
-  const uint64_t held = ActivityOf(request.messages, *durable);
+  const uint64_t held = ActivityOf(request.messages, durable);
   if (held != 0) Activity::Add(process.activity, held);
   const Owner owner = process.owner.load(std::memory_order_relaxed);
   const uint64_t bytes = Activity::Units(held) * kBufferUnitBytes;
@@ -367,28 +376,19 @@ void ProcessAdmission::SubmitNow(const SubmitRequest& request,
   }
   const Owner charged =
       taken == OwnerLimits::Taken::kCounted ? owner : Owner::kNobody;
+  process.keep_result = keep_result;
   uint64_t position = 0;
-  if (*durable) {
+  if (durable || !request.name.empty()) [[unlikely]] {
     const absl::StatusOr<uint64_t> begun =
-        BeginDurable(request, parent, keep_result, process, held, done);
+        durable
+            ? BeginDurable(request, parent, keep_result, process, held, done)
+            : Name(request.name, process, held, done);
     if (!begun.ok()) {
       mailbox_bytes.Give(charged, bytes);
       RefuseName(std::move(done), begun.status());
       return;
     }
     position = *begun;
-  } else if (!request.name.empty()) {
-    absl::Status named = Name(request.name, process, held, done);
-    if (!named.ok()) {
-      mailbox_bytes.Give(charged, bytes);
-      RefuseName(std::move(done), std::move(named));
-      return;
-    }
-  }
-  process.keep_result = keep_result;
-  if (request.spawn.begins) {
-    request.spawn.begins(processes_.PidOf(
-        process, process.generation.load(std::memory_order_relaxed)));
   }
   Delivery::Preload(process, request.messages, charged, position, lane_);
   lane_.Count(&Counters::processes_started);

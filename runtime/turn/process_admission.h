@@ -3,6 +3,7 @@
 // (delivery/delivery.h) admits messages.
 //
 // Thread-safety: any thread.
+// performance-notes: Volatile work beside durable work.
 #pragma once
 
 #include <atomic>
@@ -65,23 +66,23 @@ class ProcessAdmission {
                  bool keep_result, Admitted done);
   absl::Status CheckState() const;
   absl::Status CheckSizes(const SubmitRequest& request) const;
-  // Registers the name for the process. On an error the process's slot is free
-  // again, and `done` is the caller's again.
-  absl::Status Name(const std::string& name, Process& process, uint64_t held,
-                    Admitted& done);
+  // Registers the name for the process, and returns 0. On an error the
+  // process's slot is free again, and `done` is the caller's again.
+  absl::StatusOr<uint64_t> Name(const std::string& name, Process& process,
+                                uint64_t held, Admitted& done);
   // Refuses a process for its name, or because it cannot be durable.
-  void RefuseName(Admitted&& done, absl::Status status) const;
+  [[gnu::noinline]] void RefuseName(Admitted&& done, absl::Status status) const;
   // Whether the process is to be durable. DURABILITY_OFF, NOT_DURABLE_TYPE:
   // the request asks for what cannot be.
-  absl::StatusOr<bool> IsDurable(const SubmitRequest& request,
-                                 const Pid& parent) const;
+  [[gnu::noinline]] absl::StatusOr<bool> IsDurable(const SubmitRequest& request,
+                                                   const Pid& parent) const;
   // Makes the reserved process durable, and registers its name. Returns the
   // position of its SUBMITTED. On an error the process's slot is free again,
-  // and `done` is the caller's again.
-  absl::StatusOr<uint64_t> BeginDurable(const SubmitRequest& request,
-                                        const Pid& parent, bool keep_result,
-                                        Process& process, uint64_t held,
-                                        Admitted& done);
+  // and `done` is the caller's again. (These three are not inlined, so that the
+  // submission of a volatile process saves no registers.)
+  [[gnu::noinline]] absl::StatusOr<uint64_t> BeginDurable(
+      const SubmitRequest& request, const Pid& parent, bool keep_result,
+      Process& process, uint64_t held, Admitted& done);
   // Frees the slot of a process that no other thread has found. `done` is the
   // caller's again. `held`: the messages in its activity word.
   void GiveUp(Process& process, uint64_t held, Admitted& done);

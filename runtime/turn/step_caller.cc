@@ -37,27 +37,6 @@ StepCaller::StepCaller(World& world, const ProcessTable& processes,
   record().keeps_answers = sink != nullptr;
 }
 
-void StepCaller::Init(Process& process, const Turn& turn) {
-  const ProcessType& type = *process.type.load(std::memory_order_relaxed);
-  const actord_process_type& descriptor = *type.descriptor;
-  process.state = process.NewState(lane_.buffers(), descriptor.state_size);
-  FillInput(process, turn, 0);
-  input_.init = {.struct_size = sizeof(actord_init),
-                 .method = process.method.load(std::memory_order_relaxed),
-                 .input = process.input == nullptr ? actord_payload{}
-                                                   : process.input->payload()};
-  input_.events = {};  // the events of an earlier step are freed
-  context_.Begin(process.next_tag, StepContext::Call::kInit);
-  GiveWorkerAwayIfBlocking(descriptor);
-  EndCall(process, type, CallForeign(lane_.hold(), process, "Init", [&] {
-            record().verdict =
-                descriptor.init(process.state, &input_.init, context_.abi());
-          }));
-  if (process.input != nullptr) {
-    lane_.Free(std::exchange(process.input, nullptr));
-  }
-}
-
 void StepCaller::Step(Process& process, const Turn& turn,
                       std::span<const actord_event* const> events) {
   FillInput(process, turn, process.steps.load(std::memory_order_relaxed) + 1);

@@ -49,8 +49,9 @@ class StepCaller {
   StepRecord& record() { return context_.record(); }
 
   // Makes a new state, calls Init with the process's input, and frees the
-  // input. The record's verdict is the value that Init returned.
-  void Init(Process& process, const Turn& turn);
+  // input. The record's verdict is the value that Init returned. (Inlined: see
+  // Step.)
+  [[gnu::always_inline]] void Init(Process& process, const Turn& turn);
   // Calls Step with the events of `batch`, at most Inbox::kMaxEvents. (Inlined:
   // every step passes through it, and GCC inlines without being told only what
   // has one caller.)
@@ -153,6 +154,27 @@ class StepCaller {
   std::array<actord_event, Inbox::kMaxEvents> events_;
   std::array<const actord_event*, Inbox::kMaxEvents> event_pointers_;
 };
+
+inline void StepCaller::Init(Process& process, const Turn& turn) {
+  const ProcessType& type = *process.type.load(std::memory_order_relaxed);
+  const actord_process_type& descriptor = *type.descriptor;
+  process.state = process.NewState(lane_.buffers(), descriptor.state_size);
+  FillInput(process, turn, 0);
+  input_.init = {.struct_size = sizeof(actord_init),
+                 .method = process.method.load(std::memory_order_relaxed),
+                 .input = process.input == nullptr ? actord_payload{}
+                                                   : process.input->payload()};
+  input_.events = {};  // the events of an earlier step are freed
+  context_.Begin(process.next_tag, StepContext::Call::kInit);
+  GiveWorkerAwayIfBlocking(descriptor);
+  EndCall(process, type, CallForeign(lane_.hold(), process, "Init", [&] {
+            record().verdict =
+                descriptor.init(process.state, &input_.init, context_.abi());
+          }));
+  if (process.input != nullptr) {
+    lane_.Free(std::exchange(process.input, nullptr));
+  }
+}
 
 inline void StepCaller::CallStep(Process& process,
                                  const actord_event* const* events,

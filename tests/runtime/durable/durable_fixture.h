@@ -106,12 +106,12 @@ class DurableWorld {
     SubmitRequest request{type, "", {std::move(input), ""}, {}};
     request.name = std::move(name);
     request.durable = durable;
-    request.request_id = {
-        id, FingerprintOf(ids.content_key(),
-                          {{type, request.input.bytes, request.name}})};
+    const Fingerprint content = FingerprintOf(
+        ids.content_key(), {{type, request.input.bytes, request.name}});
+    request.request_id = RequestId{id, content};
     auto told = std::make_shared<Told>();
     const auto key = ids.KeyOf(Owner::kNobody, id);
-    if (Begin(ids, key, request.request_id.fingerprint, told)) {
+    if (Begin(ids, key, content, told)) {
       runtime().admission.Submit(
           request, Pid{}, /*keep_result=*/true,
           [&ids, key, told](const absl::StatusOr<Pid>& pid) {

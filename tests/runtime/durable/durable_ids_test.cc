@@ -140,7 +140,7 @@ TEST_F(DurableIds, RequestThatTheHolderOfANameGotIsKept) {
     const std::vector<Message> messages(static_cast<size_t>(count),
                                         {"add", {"2", ""}});
     const Sent sent = world_.runtime().SendAllFromOutside(Owner::kNobody, pid,
-                                                          messages, request);
+                                                          messages, &request);
     EXPECT_EQ(sent.status, absl::OkStatus());
     EXPECT_NE(sent.position, 0u);
   };
