@@ -33,8 +33,7 @@ namespace actord::runtime {
 
 // Internal event types beside ACTORD_EVENT_*; a process never sees them.
 inline constexpr uint16_t kEventTerminate = UINT16_MAX;
-// A message whose sender waits for an answer; the process sees an
-// ACTORD_EVENT_MESSAGE.
+// A call, whose sender waits; the process sees an ACTORD_EVENT_MESSAGE.
 inline constexpr uint16_t kEventCall = UINT16_MAX - 1;
 // A linked process has failed: the payload says which and why.
 inline constexpr uint16_t kEventLinkedEnd = UINT16_MAX - 2;
@@ -81,7 +80,7 @@ inline constexpr size_t kMaxHeaderBytes = sizeof(LinkedEndHeader);
 
 inline constexpr uint32_t kNoYieldSlot = UINT32_MAX;
 
-// Maximum text that fits into the envelope's own cache line.
+// The text that fits into the envelope's own line.
 inline constexpr size_t kOneLineTextBytes = 24;
 
 struct Envelope {
@@ -155,7 +154,8 @@ struct Envelope {
     return reinterpret_cast<const char*>(this + 1);
   }
 
-  static void Destroy(BufferCache& cache, Envelope* envelope) {
+  [[gnu::always_inline]] static void Destroy(BufferCache& cache,
+                                             Envelope* envelope) {
     cache.Deallocate(envelope, envelope->bytes_used());
   }
 

@@ -231,7 +231,7 @@ struct alignas(64) Process {
   // Turn. Calls `take` with each envelope in hand and in the mailbox, in order,
   // until it returns false or nothing more can be reached.
   template <typename Take>
-  void TakeMessages(Take take) {
+  [[gnu::always_inline]] void TakeMessages(Take take) {
     while (Envelope* envelope = in_hand) {
       ACTORD_ASSERT_HOT(
           Activity::Messages(activity.load()) != 0,

@@ -100,7 +100,8 @@ class StepCaller {
   // Fills the part of the input that all calls need; `step` is the number of
   // the call. FillRest fills the part that only the verdict needs and that no
   // call changes.
-  void FillInput(const Process& process, const Turn& turn, uint64_t step) {
+  [[gnu::always_inline]] void FillInput(const Process& process,
+                                        const Turn& turn, uint64_t step) {
     processes_.WritePidOf(process, turn.generation, input_.self);
     input_.parent = &process.parent;
     input_.step = step;
