@@ -1,6 +1,7 @@
 // The two queues of a process. Both have many producers and one consumer (the
 // thread that runs the process). Both are intrusive and unbounded: the sender
 // checks the limits (activity.h).
+// performance-notes: Inlined by force.
 #pragma once
 
 #include <atomic>
@@ -47,7 +48,7 @@ class MessageQueue {
   // until the queue is empty, a gap is first, or `take` returns false. `take`
   // may free the envelope, and push, but not pop.
   template <typename Take>
-  void PopWhile(Take take) {
+  [[gnu::always_inline]] void PopWhile(Take take) {
     Envelope* envelope = head_.load(std::memory_order_acquire);
     if (envelope == nullptr) return;
     ACTORD_ASSERT_HOT(tail_.load() != nullptr, "mailbox.h (2)");

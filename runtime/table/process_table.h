@@ -161,7 +161,8 @@ class ProcessTable {
   // The PID of the process that has or had this generation. (A durable process
   // whose slot has another process by now has the PID of a volatile one that
   // never was.)
-  [[nodiscard]] Pid PidOf(const Process& process, uint32_t generation) const {
+  [[nodiscard, gnu::always_inline]] Pid PidOf(const Process& process,
+                                              uint32_t generation) const {
     Pid pid;
     WritePidOf(process, generation, pid);
     return pid;
